@@ -1,0 +1,2 @@
+//! c
+#![forbid(unsafe_code)]

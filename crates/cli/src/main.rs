@@ -1,0 +1,2 @@
+//! The binary `narrows`.
+fn main() {}
