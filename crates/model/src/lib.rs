@@ -1,1 +1,46 @@
-//! m
+//! The values that travel along narrows' flow: units, targets, workloads, plans, events, counters,
+//! inventories, summaries and diagnoses.
+//!
+//! Every stage of the flow takes some of these values and returns others, so that each can be saved and read
+//! again. Deliberately absent: measurement, statistics, files, clocks, threads and any text for people beyond
+//! error messages and the registries' titles.
+#![forbid(unsafe_code)]
+
+pub mod capabilities;
+pub mod cell;
+pub mod counters;
+pub mod diagnosis;
+pub mod effective;
+pub mod event;
+pub mod fault;
+pub mod histogram;
+pub mod inventory;
+pub mod plan;
+pub mod schema;
+pub mod segment;
+pub mod server;
+pub mod sim_profile;
+pub mod sink;
+pub mod size;
+pub mod summary;
+pub mod target;
+pub mod trial;
+pub mod units;
+pub mod workload;
+
+pub use capabilities::Capabilities;
+pub use cell::{Cell, CellId, Cut, Site, Stop};
+pub use counters::{CounterSample, Role};
+pub use diagnosis::{Diagnosis, Exonerated, Finding, Limiting, NotMeasured, Relation};
+pub use effective::Effective;
+pub use event::Event;
+pub use histogram::Histogram;
+pub use inventory::Inventory;
+pub use plan::Plan;
+pub use segment::Segment;
+pub use sink::{Sink, SinkError};
+pub use summary::Summary;
+pub use target::{Layer, Target};
+pub use trial::TrialOutput;
+pub use units::{Bytes, BytesPerSec, Nanos, OpsPerSec, Ratio};
+pub use workload::{Op, Workload};

@@ -1,0 +1,141 @@
+//! One point of a sweep: where the path is cut, what load is put on, when it stops.
+
+use crate::segment::Segment;
+use crate::target::Target;
+use crate::units::{Bytes, Nanos};
+use crate::workload::Workload;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The name of a cell, unique in its plan, such as `path/read/4KiB/qd1/c1`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct CellId(pub String);
+
+impl fmt::Display for CellId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Where the path is cut: which layers the cell's requests pass through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Cut {
+    /// The load generator alone.
+    Generator,
+    /// The generator and one copy of every block in memory.
+    MemoryCopy,
+    /// The client's page cache: system calls and the copy, no device.
+    PageCache,
+    /// The network alone: a raw stream into a sink or out of a source.
+    NetworkStream,
+    /// Client, network and the endpoint serving from memory.
+    ServerMemory,
+    /// The server's own file system and device, without network, run on the server.
+    ServerStorage,
+    /// The client's own device without its page cache.
+    LocalDevice,
+    /// The whole path.
+    Path,
+}
+
+impl Cut {
+    /// The name as in records and cell ids.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Cut::Generator => "generator",
+            Cut::MemoryCopy => "memory-copy",
+            Cut::PageCache => "page-cache",
+            Cut::NetworkStream => "network-stream",
+            Cut::ServerMemory => "server-memory",
+            Cut::ServerStorage => "server-storage",
+            Cut::LocalDevice => "local-device",
+            Cut::Path => "path",
+        }
+    }
+
+    /// The segment whose ceiling this cut measures; `None` for the whole path.
+    #[must_use]
+    pub fn segment(self) -> Option<Segment> {
+        match self {
+            Cut::Generator => Some(Segment::Generator),
+            Cut::MemoryCopy => Some(Segment::ClientMemory),
+            Cut::PageCache => Some(Segment::ClientCache),
+            Cut::NetworkStream => Some(Segment::NetworkBandwidth),
+            Cut::ServerMemory => Some(Segment::ServerProtocol),
+            Cut::ServerStorage | Cut::LocalDevice => Some(Segment::DeviceBandwidth),
+            Cut::Path => None,
+        }
+    }
+}
+
+/// The machine on which a cell's load runs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Site {
+    /// The machine of the command.
+    #[default]
+    Client,
+    /// The endpoint's machine, inside `narrows serve`.
+    Server,
+}
+
+/// When a trial stops: at the first of its bounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Stop {
+    /// Load before the measured window; its completions are not counted.
+    pub warm_up_ns: Nanos,
+    /// Length of the measured window.
+    pub measure_ns: Nanos,
+    /// Most bytes that all clients move, warm-up included; `None` is bounded by time alone.
+    pub bytes_max: Option<Bytes>,
+    /// Most operations that all clients do, warm-up included; `None` is bounded by time alone.
+    pub ops_max: Option<u64>,
+}
+
+/// One point of a sweep.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Cell {
+    /// Unique name.
+    pub id: CellId,
+    /// Where the path is cut.
+    pub cut: Cut,
+    /// Where the load runs.
+    pub site: Site,
+    /// What the requests go to. At [`Site::Server`] a path is relative to the endpoint's store.
+    pub target: Target,
+    /// The load.
+    pub workload: Workload,
+    /// When a trial stops.
+    pub stop: Stop,
+    /// Repetitions.
+    pub trials: u32,
+    /// Whether the target existed before and must only be read.
+    pub read_only: bool,
+}
+
+impl Cell {
+    /// The name that says what the cell is: `CUT/OP/BLOCK/qdDEPTH/cCLIENTS`, with workers where there are several.
+    #[must_use]
+    pub fn name(cut: Cut, workload: &Workload) -> CellId {
+        let workers = if workload.workers > 1 { format!("/w{}", workload.workers) } else { String::new() };
+        CellId(format!(
+            "{}/{}/{}/qd{}{workers}/c{}",
+            cut.name(),
+            workload.op,
+            workload.block_bytes,
+            workload.queue_depth,
+            workload.clients
+        ))
+    }
+
+    /// Time that one run of all trials takes without preparation.
+    #[must_use]
+    pub fn planned_ns(&self) -> Nanos {
+        let trial = self.stop.warm_up_ns.saturating_add(self.stop.measure_ns);
+        Nanos(trial.0.saturating_mul(u64::from(self.trials)))
+    }
+}

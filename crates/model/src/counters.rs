@@ -1,0 +1,177 @@
+//! Counters of a machine at one moment: cumulative readings whose differences are what happened.
+//!
+//! Read by `probe`; differences are taken by `analysis`.
+
+use crate::units::{Bytes, Nanos};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The part a machine or process plays in a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Issues the load.
+    Client,
+    /// Forwards it.
+    Proxy,
+    /// Serves it.
+    Server,
+}
+
+/// All counters of one role at one moment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CounterSample {
+    /// Whose counters these are.
+    pub role: Role,
+    /// When they were read, on that machine's monotonic clock.
+    pub at_ns: Nanos,
+    /// CPU time of the whole machine; `None` where it could not be read.
+    pub host_cpu: Option<HostCpu>,
+    /// CPU time of the role's processes; `None` where it could not be read.
+    pub process_cpu: Option<ProcessCpu>,
+    /// CPU time and limits of the role's control group; `None` without one.
+    pub cgroup_cpu: Option<CgroupCpu>,
+    /// Block devices under the path, or all of them where the path's are not known.
+    pub disks: Vec<DiskCounters>,
+    /// Network interfaces.
+    pub nics: Vec<NicCounters>,
+    /// TCP connections of the load, summed; `None` without any.
+    pub tcp: Option<TcpCounters>,
+    /// Memory of the machine; `None` where it could not be read.
+    pub memory: Option<MemoryCounters>,
+}
+
+/// CPU time of a whole machine since boot, by kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HostCpu {
+    /// CPUs online.
+    pub online_cpus: u32,
+    /// User mode, niced included.
+    pub user_ns: Nanos,
+    /// Kernel mode.
+    pub system_ns: Nanos,
+    /// Hard interrupts.
+    pub irq_ns: Nanos,
+    /// Soft interrupts: most network receive work.
+    pub softirq_ns: Nanos,
+    /// Taken by the hypervisor for others.
+    pub steal_ns: Nanos,
+    /// Idle.
+    pub idle_ns: Nanos,
+    /// Idle while I/O was outstanding.
+    pub iowait_ns: Nanos,
+}
+
+/// CPU time of processes, children that ended included.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ProcessCpu {
+    /// User mode.
+    pub user_ns: Nanos,
+    /// Kernel mode.
+    pub system_ns: Nanos,
+}
+
+/// CPU time and limits of a control group.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CgroupCpu {
+    /// The group's path below its hierarchy.
+    pub path: String,
+    /// CPU time used by the group.
+    pub usage_ns: Nanos,
+    /// Time the group was held back by its quota, summed over its threads' CPUs.
+    pub throttled_ns: Nanos,
+    /// Periods in which it was held back.
+    pub throttled_count: u64,
+    /// Periods that have passed.
+    pub period_count: u64,
+    /// CPUs that the quota allows; `None` without a quota.
+    pub quota_cpus: Option<f64>,
+}
+
+/// Counters of one block device since boot, as in `/proc/diskstats`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DiskCounters {
+    /// Kernel name.
+    pub name: String,
+    /// Reads completed.
+    pub read_count: u64,
+    /// Bytes read.
+    pub read_bytes: Bytes,
+    /// Time of all reads, summed.
+    pub read_ns: Nanos,
+    /// Writes completed.
+    pub write_count: u64,
+    /// Bytes written.
+    pub write_bytes: Bytes,
+    /// Time of all writes, summed.
+    pub write_ns: Nanos,
+    /// Flushes completed; zero on kernels that do not count them.
+    pub flush_count: u64,
+    /// Time of all flushes, summed.
+    pub flush_ns: Nanos,
+    /// Time in which at least one request was in flight.
+    pub busy_ns: Nanos,
+    /// Requests in flight x time.
+    pub queue_ns: Nanos,
+}
+
+/// Counters of one network interface since boot, as in `/proc/net/dev`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NicCounters {
+    /// Kernel name.
+    pub name: String,
+    /// Bytes received, headers of the link layer included.
+    pub receive_bytes: Bytes,
+    /// Packets received (large receive offload counts several as one).
+    pub receive_packet_count: u64,
+    /// Packets dropped on receive.
+    pub receive_drop_count: u64,
+    /// Bytes sent.
+    pub send_bytes: Bytes,
+    /// Packets sent.
+    pub send_packet_count: u64,
+    /// Packets dropped on send.
+    pub send_drop_count: u64,
+}
+
+/// `TCP_INFO` of the load's connections, summed over them unless said otherwise.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct TcpCounters {
+    /// Connections summed.
+    pub connection_count: u32,
+    /// Payload bytes that the peer has acknowledged.
+    pub acked_bytes: Bytes,
+    /// Payload bytes received.
+    pub received_bytes: Bytes,
+    /// Segments sent.
+    pub segments_out_count: u64,
+    /// Segments received.
+    pub segments_in_count: u64,
+    /// Segments sent again.
+    pub retransmit_count: u64,
+    /// Smallest round-trip time seen by any connection.
+    pub rtt_min_ns: Nanos,
+    /// Mean of the connections' smoothed round-trip times.
+    pub rtt_ns: Nanos,
+    /// Mean congestion window.
+    pub congestion_window_bytes: Bytes,
+    /// Time with data to send.
+    pub busy_ns: Nanos,
+    /// Time held back by the peer's receive window.
+    pub receive_window_limited_ns: Nanos,
+    /// Time held back by the own send buffer.
+    pub send_buffer_limited_ns: Nanos,
+}
+
+/// Memory of a machine at one moment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MemoryCounters {
+    /// Available for new use without swapping.
+    pub available_bytes: Bytes,
+    /// In the page cache.
+    pub cached_bytes: Bytes,
+    /// Written by programs, not yet by the system.
+    pub dirty_bytes: Bytes,
+    /// Being written to devices now.
+    pub writeback_bytes: Bytes,
+}

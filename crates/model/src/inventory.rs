@@ -1,0 +1,202 @@
+//! What a machine is and what the path to a folder on it is made of.
+//!
+//! Facts only, read by `probe`; no judgement.
+
+use crate::units::{Bytes, BytesPerSec, Nanos};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a machine is, and the path to one folder on it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Inventory {
+    /// The machine.
+    pub host: HostFacts,
+    /// The path to the target's folder; `None` where the target is no folder.
+    pub path: Option<PathFacts>,
+    /// What could not be read, and why, for people.
+    pub unknown: Vec<String>,
+}
+
+/// What a machine is. A fact that could not be read is `None` and listed in [`Inventory::unknown`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HostFacts {
+    /// Host name.
+    pub hostname: String,
+    /// Boot id: equal ids are one machine.
+    pub boot_id: Option<String>,
+    /// Kernel release.
+    pub kernel_release: Option<String>,
+    /// CPU model.
+    pub cpu_model: Option<String>,
+    /// CPUs online.
+    pub online_cpus: u32,
+    /// CPUs on which this process may run.
+    pub affinity_cpus: Vec<u32>,
+    /// CPUs that the control group's quota allows; `None` without a quota.
+    pub quota_cpus: Option<f64>,
+    /// Frequency governor of the first CPU; `None` where frequency is not scaled.
+    pub governor: Option<String>,
+    /// Share of CPU time stolen by the hypervisor since boot.
+    pub steal_ratio: Option<f64>,
+    /// Whether a hypervisor is under the machine.
+    pub virtual_machine: Option<bool>,
+    /// Memory installed.
+    pub memory_bytes: Option<Bytes>,
+    /// Memory available.
+    pub memory_available_bytes: Option<Bytes>,
+    /// Memory limit of the control group; `None` without a limit.
+    pub memory_limit_bytes: Option<Bytes>,
+    /// Control group version in force for CPU: 1 or 2; `None` without.
+    pub cgroup_version: Option<u8>,
+    /// Resolution of the clock, measured.
+    pub clock_resolution_ns: Option<Nanos>,
+    /// Network interfaces.
+    pub nics: Vec<NicFacts>,
+}
+
+/// A network interface.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NicFacts {
+    /// Kernel name.
+    pub name: String,
+    /// State as the kernel names it (`up`, `down`, `unknown`).
+    pub operstate: String,
+    /// Link speed; `None` where the device does not tell (virtual links).
+    pub link_bits_per_s: Option<u64>,
+    /// Largest packet.
+    pub mtu_bytes: Option<Bytes>,
+    /// Whether it has no hardware of its own (loopback, veth, bridge).
+    pub is_virtual: bool,
+}
+
+/// What kind of path leads to a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PathKind {
+    /// A file system on a local block device.
+    LocalDevice,
+    /// A file system in memory.
+    Memory,
+    /// NFS.
+    Nfs,
+    /// A file system served by a process (FUSE).
+    Fuse,
+    /// An overlay over other file systems.
+    Overlay,
+    /// Another network file system.
+    OtherNetwork,
+    /// Something else.
+    Other,
+}
+
+/// The path to one folder.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PathFacts {
+    /// The folder or file, resolved.
+    pub path: String,
+    /// The kind of path.
+    pub kind: PathKind,
+    /// The mount it lies on.
+    pub mount: MountFacts,
+    /// The upper and lower folders of an overlay; empty otherwise.
+    pub overlay_layers: Vec<String>,
+    /// What is known of an NFS mount; `None` otherwise.
+    pub nfs: Option<NfsFacts>,
+    /// Block devices from the file system down to the hardware.
+    pub devices: Vec<DeviceFacts>,
+    /// Free space for this user.
+    pub free_bytes: Option<Bytes>,
+    /// Size of the file system.
+    pub size_bytes: Option<Bytes>,
+}
+
+/// A mount, as in `/proc/self/mountinfo`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MountFacts {
+    /// Where it is mounted.
+    pub mount_point: String,
+    /// What is mounted.
+    pub source: String,
+    /// File-system type.
+    pub fs_type: String,
+    /// Options, those of the mount and of the file system.
+    pub options: Vec<String>,
+    /// `major:minor` as the mount has it.
+    pub device: String,
+    /// Whether it is mounted read-only.
+    pub read_only: bool,
+}
+
+/// An NFS mount.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NfsFacts {
+    /// Server as in the mount's source.
+    pub server: String,
+    /// Exported path.
+    pub export: String,
+    /// Protocol version.
+    pub version: String,
+    /// Largest read request.
+    pub read_bytes_max: Option<Bytes>,
+    /// Largest write request.
+    pub write_bytes_max: Option<Bytes>,
+    /// Connections.
+    pub connection_count: Option<u32>,
+    /// Transport.
+    pub transport: Option<String>,
+    /// Server's address.
+    pub address: Option<String>,
+    /// Whether every write is synchronous.
+    pub synchronous: bool,
+}
+
+/// A block device.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DeviceFacts {
+    /// Kernel name.
+    pub name: String,
+    /// `major:minor`.
+    pub device: String,
+    /// What it is, where the kernel tells (model, backing file).
+    pub description: Option<String>,
+    /// Kind of device.
+    pub kind: DeviceKind,
+    /// Size.
+    pub size_bytes: Option<Bytes>,
+    /// Whether seeks cost; `None` where the kernel does not tell.
+    pub rotational: Option<bool>,
+    /// I/O scheduler in force.
+    pub scheduler: Option<String>,
+    /// Requests the queue holds.
+    pub queue_request_count: Option<u32>,
+    /// Whether the device has a volatile write cache.
+    pub write_cache: Option<String>,
+    /// Smallest addressable unit.
+    pub logical_block_bytes: Option<Bytes>,
+    /// The device it is a partition of or lies on; `None` at the bottom.
+    pub parents: Vec<String>,
+    /// A declared limit of its control group, where one is set.
+    pub throttle_bytes_per_s: Option<BytesPerSec>,
+}
+
+/// A kind of block device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DeviceKind {
+    /// A whole disk.
+    Disk,
+    /// A partition.
+    Partition,
+    /// A loop device over a file.
+    Loop,
+    /// Device mapper: LVM, encryption, multipath.
+    Mapper,
+    /// Software RAID.
+    Raid,
+    /// A network block device.
+    NetworkBlock,
+    /// A disk in memory.
+    Memory,
+    /// A disk of a virtual machine: the device as this guest sees it.
+    Virtual,
+}

@@ -1,0 +1,72 @@
+//! A study expanded: ordered cells, the load they put on, what is left out and why.
+
+use crate::cell::{Cell, CellId};
+use crate::segment::Segment;
+use crate::target::Target;
+use crate::units::{Bytes, Nanos};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Who talks to whom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Topology {
+    /// One machine, no server.
+    Local,
+    /// A client and a server.
+    ClientServer,
+}
+
+/// A cell that is not run, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SkippedCell {
+    /// The cell.
+    pub cell: CellId,
+    /// Why, for people.
+    pub reason: String,
+}
+
+/// The load that a plan puts on, stated before it starts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LoadStatement {
+    /// Time that all cells take, preparation excluded.
+    pub planned_ns: Nanos,
+    /// Most bytes of files that exist at once.
+    pub file_bytes_max: Bytes,
+    /// Most bytes written, where a bound is set; `None` is bounded by time and rate alone.
+    pub write_bytes_max: Option<Bytes>,
+    /// Places where files are made, as text: folder on the client, store of the endpoint.
+    pub touches: Vec<String>,
+    /// Most requests in flight at once.
+    pub in_flight_max: u64,
+    /// Cap on the rate; `None` is as fast as it goes.
+    pub max_bytes_per_s: Option<u64>,
+}
+
+/// A study expanded.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Plan {
+    /// Schema of the plan, `narrows.plan/1`.
+    pub schema: String,
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// What the path leads to.
+    pub target: Target,
+    /// Who talks to whom.
+    pub topology: Topology,
+    /// Segments of this path, from the application to the device.
+    pub segments: Vec<Segment>,
+    /// Cells in the order in which they run.
+    pub cells: Vec<Cell>,
+    /// Cells left out, and why.
+    pub skipped: Vec<SkippedCell>,
+    /// The load.
+    pub load: LoadStatement,
+    /// Time for the whole command; cells past it are dropped in the planned order.
+    pub budget_ns: Nanos,
+    /// Time between samples.
+    pub interval_ns: Nanos,
+}
+
+/// Schema of plans written by this version.
+pub const PLAN_SCHEMA: &str = "narrows.plan/1";

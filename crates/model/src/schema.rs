@@ -1,0 +1,46 @@
+//! The published JSON Schemas, generated from the types.
+
+use schemars::{JsonSchema, Schema, schema_for};
+
+use crate::event::Event;
+use crate::inventory::Inventory;
+use crate::plan::Plan;
+use crate::sim_profile::SimProfile;
+use crate::summary::Summary;
+
+/// A schema with the name under which it is published.
+#[derive(Debug, Clone)]
+pub struct PublishedSchema {
+    /// File name without ending.
+    pub name: &'static str,
+    /// The schema.
+    pub schema: Schema,
+}
+
+/// The schemas of every document that a record or `--json` carries, sorted by name.
+#[must_use]
+pub fn published() -> Vec<PublishedSchema> {
+    vec![
+        of::<Event>("narrows.event.1"),
+        of::<Inventory>("narrows.inventory.1"),
+        of::<Plan>("narrows.plan.1"),
+        of::<SimProfile>("narrows.sim-profile.1"),
+        of::<Summary>("narrows.summary.1"),
+    ]
+}
+
+fn of<T: JsonSchema>(name: &'static str) -> PublishedSchema {
+    PublishedSchema { name, schema: schema_for!(T) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_summary_schema_requires_its_verdict() {
+        let summary = published().into_iter().find(|s| s.name == "narrows.summary.1").unwrap();
+        let required = summary.schema.as_value()["required"].as_array().unwrap().clone();
+        assert!(required.iter().any(|key| key == "diagnosis"));
+    }
+}

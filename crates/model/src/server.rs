@@ -1,0 +1,36 @@
+//! What an endpoint tells of itself and how its clock relates to the client's.
+
+use crate::units::{Bytes, Nanos};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What an endpoint tells of itself after the hello.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ServerFacts {
+    /// Address and port as the client reached it.
+    pub address: String,
+    /// narrows' version there.
+    pub narrows_version: String,
+    /// The machine's boot id: equal ids are one machine.
+    pub boot_id: String,
+    /// Host name.
+    pub hostname: String,
+    /// CPUs on which the endpoint may run.
+    pub affinity_cpus: Vec<u32>,
+    /// CPUs that the endpoint's quota allows; `None` without a quota.
+    pub quota_cpus: Option<f64>,
+    /// `major:minor` of the device under the endpoint's store; `None` without a store.
+    pub store_device: Option<String>,
+    /// Folder of the store as the server sees it; `None` without a store.
+    pub store_root: Option<String>,
+    /// Most bytes the store may hold; `None` is bounded by free space alone.
+    pub quota_bytes: Option<Bytes>,
+    /// Server clock minus client clock; both are monotonic clocks.
+    pub clock_offset_ns: i64,
+    /// The offset is right within this much (half the smallest round trip).
+    pub clock_offset_error_ns: Nanos,
+    /// Smallest round-trip time of the hello's clock exchanges, software included.
+    pub round_trip_ns: Nanos,
+    /// Whether the client's machine and the server's are one.
+    pub shares_machine: bool,
+}

@@ -1,0 +1,419 @@
+//! The summary of a run: the JSON document `narrows.summary/1`.
+//!
+//! Keys are always there, `null` when unmeasured. Generated from these types, never from printing.
+
+use crate::cell::{Cut, Site};
+use crate::counters::Role;
+use crate::diagnosis::Diagnosis;
+use crate::effective::Effective;
+use crate::fault::ErrorCount;
+use crate::inventory::Inventory;
+use crate::plan::{SkippedCell, Topology};
+use crate::segment::Segment;
+use crate::server::ServerFacts;
+use crate::target::Target;
+use crate::units::{Bytes, BytesPerSec, Nanos, OpsPerSec};
+use crate::workload::{Op, Workload};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Schema of summaries written by this version.
+pub const SUMMARY_SCHEMA: &str = "narrows.summary/1";
+
+/// A point estimate's interval.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Interval {
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// Confidence level, 0 to 1.
+    pub level: f64,
+    /// How it was made.
+    pub method: String,
+}
+
+/// A machine that took part.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HostSummary {
+    /// Roles it played.
+    pub roles: Vec<Role>,
+    /// What it is.
+    pub inventory: Inventory,
+    /// What its endpoint told; `None` for the client.
+    pub server: Option<ServerFacts>,
+}
+
+/// What the load generator can do compared with what it was asked for.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct GeneratorSummary {
+    /// Smallest ratio of the generator's ceiling to the rate measured with the same settings.
+    pub headroom_ratio: Option<f64>,
+    /// Whether any cell of the path reached 0.8 of the generator's ceiling.
+    pub limited: bool,
+}
+
+/// One point of a segment's curve.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CurvePoint {
+    /// Operation.
+    pub op: Op,
+    /// Bytes a request moves.
+    pub block_bytes: Bytes,
+    /// Requests in flight that were asked for, over workers and depth, of one client.
+    pub queue_depth: u64,
+    /// Clients.
+    pub clients: u32,
+    /// The rate.
+    pub value: BytesPerSec,
+    /// Its interval; `None` with too few samples.
+    pub interval: Option<Interval>,
+}
+
+/// Latency-bandwidth law T(b) = a + b/B of a segment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SegmentFit {
+    /// Time at no bytes, in seconds.
+    pub a_s: f64,
+    /// Rate at unbounded size.
+    pub b_bytes_per_s: f64,
+}
+
+/// What is known of one segment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SegmentSummary {
+    /// The segment.
+    pub id: Segment,
+    /// Whether it was measured.
+    pub measured: bool,
+    /// The most it carried.
+    pub ceiling_bytes_per_s: Option<BytesPerSec>,
+    /// The most operations it carried.
+    pub ceiling_ops_per_s: Option<OpsPerSec>,
+    /// Interval of the ceiling in bytes.
+    pub interval: Option<Interval>,
+    /// How the ceiling is known: which cut, counter or declaration.
+    pub source: Option<String>,
+    /// The path's best rate over the ceiling at the same settings.
+    pub utilisation_ratio: Option<f64>,
+    /// The ceiling over the grid.
+    pub curve: Vec<CurvePoint>,
+    /// Its law at depth 1; `None` where it does not fit.
+    pub fit: Option<SegmentFit>,
+}
+
+/// Elapsed time, to the first and the last worker's end.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Elapsed {
+    /// Seconds to the first end.
+    pub first_done: f64,
+    /// Seconds to the last end.
+    pub last_done: f64,
+}
+
+/// Rates of one repetition.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TrialSummary {
+    /// Seconds to the last end.
+    pub elapsed_s: f64,
+    /// Bytes a second.
+    pub rate_bytes_per_s: BytesPerSec,
+    /// Operations a second.
+    pub ops_per_s: OpsPerSec,
+}
+
+/// Requests in flight.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct InFlight {
+    /// Asked for: clients x workers x depth.
+    pub configured: u64,
+    /// Found by Little's law: rate x mean response time.
+    pub measured: Option<f64>,
+}
+
+/// Quantiles of a latency.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct LatencySummary {
+    /// Median.
+    pub p50: Option<u64>,
+    /// 90th percentile.
+    pub p90: Option<u64>,
+    /// 99th percentile.
+    pub p99: Option<u64>,
+    /// 99.9th percentile.
+    pub p999: Option<u64>,
+    /// Largest.
+    pub max: Option<u64>,
+    /// Mean.
+    pub mean: Option<f64>,
+}
+
+/// A figure that is not a rate of bytes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Metric {
+    /// Id in the registry of metrics.
+    pub id: String,
+    /// The figure.
+    pub value: f64,
+    /// Its unit.
+    pub unit: String,
+    /// Its interval; `None` with too few samples.
+    pub interval: Option<Interval>,
+}
+
+/// How often one procedure of a storage protocol was called.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ProcedureCount {
+    /// Name in the protocol.
+    pub procedure: String,
+    /// Calls.
+    pub count: u64,
+    /// Bytes sent.
+    pub bytes_sent: Bytes,
+    /// Bytes received.
+    pub bytes_received: Bytes,
+    /// Calls sent again.
+    pub retransmit_count: u64,
+}
+
+/// How often reads or writes returned one size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct IoSizeCount {
+    /// The size returned.
+    pub io_bytes: Bytes,
+    /// How often.
+    pub io_count: u64,
+}
+
+/// What one client did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ClientSummary {
+    /// The client process, from 0.
+    pub client_index: u32,
+    /// Its host.
+    pub host: String,
+    /// Bytes moved.
+    pub bytes: Bytes,
+    /// Operations completed.
+    pub ops: u64,
+    /// Seconds to its last completion.
+    pub elapsed_s: f64,
+    /// CPU seconds in user mode.
+    pub user_s: f64,
+    /// CPU seconds in kernel mode.
+    pub system_s: f64,
+}
+
+/// On what a CPU figure rests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CpuBasis {
+    /// The whole machine.
+    Host,
+    /// The role's processes.
+    Process,
+    /// The role's control group.
+    Cgroup,
+}
+
+/// CPU that one role used in a cell.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RoleCpu {
+    /// On what the figures rest.
+    pub basis: CpuBasis,
+    /// CPUs that the role may use: min of online, affinity, quota.
+    pub capacity_cpus: f64,
+    /// Seconds in user mode.
+    pub user_s: f64,
+    /// Seconds in kernel mode.
+    pub system_s: f64,
+    /// Seconds in soft interrupts, machine-wide; `None` where unknown.
+    pub softirq_s: Option<f64>,
+    /// Seconds held back by the quota; `None` without one.
+    pub throttled_s: Option<f64>,
+    /// Busy share of the capacity over the cell.
+    pub busy_ratio: f64,
+    /// 99th percentile of the busy share over 2 s samples; `None` in cells too short for it.
+    pub busy_ratio_p99: Option<f64>,
+    /// CPU seconds an operation.
+    pub service_demand_s_per_op: Option<f64>,
+}
+
+/// Bytes seen at three places in one interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct ByteTriangle {
+    /// Moved by the application.
+    pub application: Bytes,
+    /// Carried by the wire as payload; `None` where unknown.
+    pub wire: Option<Bytes>,
+    /// Moved by the device; `None` where unknown.
+    pub device: Option<Bytes>,
+}
+
+/// One cell's result.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CellSummary {
+    /// Name of the cell.
+    pub id: String,
+    /// Suite; `None` for check.
+    pub suite: Option<String>,
+    /// Test of the suite; `None` for check.
+    pub test: Option<String>,
+    /// Phase of the test; `None` for check, whose cells are one measured phase.
+    pub phase: Option<String>,
+    /// Driver of a workload that is not a stream of requests; `None` for request streams.
+    pub driver: Option<String>,
+    /// Where the path is cut.
+    pub cut: Cut,
+    /// Where the load ran.
+    pub site: Site,
+    /// What the requests went to.
+    pub target: Target,
+    /// Who talked to whom.
+    pub topology: Topology,
+    /// Factors of a sweep.
+    pub factors: BTreeMap<String, f64>,
+    /// Operation.
+    pub op: Op,
+    /// Bytes a request moves.
+    pub block_bytes: Bytes,
+    /// Bytes of the file.
+    pub file_bytes: Bytes,
+    /// Requests in flight of one client (workers x depth).
+    pub queue_depth: u64,
+    /// Clients.
+    pub clients: u32,
+    /// What was asked for.
+    pub requested: Workload,
+    /// What was granted; `None` when no trial started.
+    pub effective: Option<Effective>,
+    /// Elapsed time, summed over trials.
+    pub elapsed_s: Elapsed,
+    /// Bytes a second; `None` when nothing completed.
+    pub rate_bytes_per_s: Option<BytesPerSec>,
+    /// Operations a second; `None` when nothing completed.
+    pub ops_per_s: Option<OpsPerSec>,
+    /// Interval of the rate in bytes; `None` with too few samples.
+    pub interval: Option<Interval>,
+    /// Whether the rate held steady in the window (SNIA rule on the interval series); `None` with too few samples.
+    pub steady: Option<bool>,
+    /// Repetitions.
+    pub trials: Vec<TrialSummary>,
+    /// Load asked for in an open loop; `None` in a closed one.
+    pub offered_ops_per_s: Option<OpsPerSec>,
+    /// Requests in flight.
+    pub in_flight: InFlight,
+    /// Response time.
+    pub latency_ns: LatencySummary,
+    /// Service time; `None` in a closed loop, where it is the response time.
+    pub service_ns: Option<LatencySummary>,
+    /// What is not a rate of bytes: transactions, files a second, scores.
+    pub metrics: Vec<Metric>,
+    /// Clients, by index.
+    pub per_client: Vec<ClientSummary>,
+    /// Failures met.
+    pub errors: Vec<ErrorCount>,
+    /// Procedures of the storage protocol; empty where none is counted.
+    pub protocol: Vec<ProcedureCount>,
+    /// Requests with their replies; `None` where not counted.
+    pub round_trip_count: Option<u64>,
+    /// Messages one way, both directions; `None` where not counted.
+    pub message_count: Option<u64>,
+    /// Reads and writes by role; `None` where not counted.
+    pub io_count: Option<BTreeMap<String, u64>>,
+    /// Sizes that reads and writes returned, by role; `None` where not counted.
+    pub io_size_histogram: Option<BTreeMap<String, Vec<IoSizeCount>>>,
+    /// CPU by role.
+    pub cpu: BTreeMap<Role, RoleCpu>,
+    /// Bytes at application, wire and device.
+    pub bytes: ByteTriangle,
+    /// Round-trip time of the connections, smallest; `None` without any.
+    pub rtt_min_ns: Option<Nanos>,
+    /// Segments sent again; `None` without connections.
+    pub retransmit_count: Option<u64>,
+    /// Busy share of the busiest device under the path; `None` where unknown.
+    pub device_busy_ratio: Option<f64>,
+    /// Share of the application's bytes that a cache served; `None` where unknown.
+    pub cache_served_ratio: Option<f64>,
+    /// Codes of what must be known to read the figures.
+    pub flags: Vec<String>,
+    /// What limits this cell; `None` where the evidence does not say.
+    pub limiting: Option<Segment>,
+}
+
+/// What the segments predict for the path.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Prediction {
+    /// Rate composed from the segments, at the cell with the highest rate.
+    pub composed_bytes_per_s: Option<BytesPerSec>,
+    /// (measured - composed) / composed there: the unexplained part.
+    pub residual_ratio: Option<f64>,
+    /// The same for every cell of the path that could be composed.
+    pub cells: Vec<CellPrediction>,
+}
+
+/// What the segments predict for one cell of the path.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CellPrediction {
+    /// The cell.
+    pub cell: String,
+    /// `serial` (times add, depth 1) or `minimum` (the slowest decides, saturated).
+    pub law: String,
+    /// Composed rate.
+    pub composed_bytes_per_s: BytesPerSec,
+    /// Measured rate.
+    pub measured_bytes_per_s: BytesPerSec,
+    /// (measured - composed) / composed.
+    pub residual_ratio: f64,
+}
+
+/// Fit over the number of clients. Absent until clients are swept.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Scaling {
+    /// `usl`, `min` or `serial`.
+    pub model: String,
+    /// The model's parameters.
+    pub parameters: BTreeMap<String, f64>,
+    /// Clients at the peak; `None` without a peak.
+    pub peak_clients: Option<f64>,
+    /// Interval of the peak.
+    pub interval: Option<Interval>,
+}
+
+/// The summary of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Summary {
+    /// Schema, `narrows.summary/1`.
+    pub schema: String,
+    /// Version of narrows that measured.
+    pub narrows_version: String,
+    /// Start of the run, RFC 3339, UTC.
+    pub started_at: String,
+    /// Command line.
+    pub command: Vec<String>,
+    /// What the path leads to.
+    pub target: Target,
+    /// Who talked to whom.
+    pub topology: Topology,
+    /// Whether everything planned was measured.
+    pub complete: bool,
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// Machines that took part.
+    pub hosts: Vec<HostSummary>,
+    /// Cells left out, and why.
+    pub skipped: Vec<SkippedCell>,
+    /// The load generator.
+    pub generator: GeneratorSummary,
+    /// Segments of the path.
+    pub segments: Vec<SegmentSummary>,
+    /// Cells in the order in which they ran.
+    pub cells: Vec<CellSummary>,
+    /// Fit over clients; `None` until they are swept.
+    pub scaling: Option<Scaling>,
+    /// What the segments predict.
+    pub prediction: Prediction,
+    /// The verdict.
+    pub diagnosis: Diagnosis,
+}

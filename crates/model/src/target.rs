@@ -1,0 +1,254 @@
+//! What I/O is issued against, as a URL.
+//!
+//! Parsing and display only; whether a target can be reached is an engine's business.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// The layer of an endpoint at which a path is cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Layer {
+    /// Bytes are received and dropped.
+    Sink,
+    /// Bytes are made in memory and sent.
+    Source,
+    /// Requests are served from memory.
+    Memory,
+    /// Requests are served from files.
+    Disk,
+}
+
+impl Layer {
+    /// The name as in a URL.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Layer::Sink => "sink",
+            Layer::Source => "source",
+            Layer::Memory => "memory",
+            Layer::Disk => "disk",
+        }
+    }
+
+    /// The layer of this name; `None` when there is none.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Layer::Sink, Layer::Source, Layer::Memory, Layer::Disk]
+            .into_iter()
+            .find(|layer| layer.name() == name)
+    }
+}
+
+/// What I/O is issued against.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Target {
+    /// A file or folder on a mounted file system.
+    File {
+        /// Where it is; relative paths mean the current folder.
+        path: PathBuf,
+    },
+    /// A `narrows serve` endpoint.
+    Tcp {
+        /// Name or address of the host, without brackets.
+        host: String,
+        /// TCP port.
+        port: u16,
+        /// Where the path is cut.
+        layer: Layer,
+    },
+    /// No target at all: every request completes at once.
+    Null {
+        /// Whether each request copies its block once in memory.
+        copy: bool,
+    },
+    /// A simulated target with a declared service-time law.
+    Sim {
+        /// The profile: a path to a JSON file, or a built-in name.
+        profile: String,
+    },
+}
+
+/// Why a text is not a target.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("target `{found}`: {problem}; {hint}")]
+pub struct TargetError {
+    /// The text as it was found.
+    pub found: String,
+    /// What is wrong with it.
+    pub problem: String,
+    /// What to write instead.
+    pub hint: String,
+}
+
+const FORMS: &str =
+    "allowed are PATH, file:PATH, tcp://HOST:PORT/sink|source|memory|disk, null:, null:copy and sim:PROFILE";
+
+impl FromStr for Target {
+    type Err = TargetError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let error = |problem: &str, hint: &str| TargetError {
+            found: text.to_owned(),
+            problem: problem.to_owned(),
+            hint: hint.to_owned(),
+        };
+        if text.is_empty() {
+            return Err(error("is empty", FORMS));
+        }
+        let Some((scheme, rest)) = scheme_of(text) else {
+            return Ok(Target::File { path: PathBuf::from(text) });
+        };
+        match scheme {
+            "file" if !rest.is_empty() => Ok(Target::File { path: PathBuf::from(rest) }),
+            "file" => Err(error("names no path", "write file:PATH")),
+            "null" => match rest {
+                "" => Ok(Target::Null { copy: false }),
+                "copy" => Ok(Target::Null { copy: true }),
+                _ => Err(error("`null:` takes nothing but `copy`", "write null: or null:copy")),
+            },
+            "sim" if !rest.is_empty() => Ok(Target::Sim { profile: rest.to_owned() }),
+            "sim" => Err(error("names no profile", "write sim:PROFILE")),
+            "tcp" => tcp(rest).map_err(|problem| {
+                error(&problem, "write tcp://HOST:PORT/LAYER, LAYER one of sink, source, memory, disk")
+            }),
+            "nfs" | "iscsi" | "s3" | "block" | "stripe" | "mpiio" => Err(error(
+                &format!("`{scheme}:` is not spoken by this version"),
+                "mount it and give the path, or run `narrows serve` on the storage server and give tcp://HOST:PORT/disk",
+            )),
+            _ => Err(error(
+                &format!("`{scheme}` is not a scheme narrows knows"),
+                &format!("{FORMS}; a path that has a colon is written file:PATH"),
+            )),
+        }
+    }
+}
+
+/// Splits `scheme:rest` where the part before the first colon looks like a scheme and no slash comes first.
+fn scheme_of(text: &str) -> Option<(&str, &str)> {
+    let (scheme, rest) = text.split_once(':')?;
+    let mut letters = scheme.chars();
+    let starts_well = letters.next().is_some_and(|c| c.is_ascii_alphabetic());
+    (starts_well && letters.all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))).then_some((scheme, rest))
+}
+
+fn tcp(rest: &str) -> Result<Target, String> {
+    let rest = rest.strip_prefix("//").ok_or("misses `//` after `tcp:`")?;
+    let (authority, layer) = rest.split_once('/').ok_or("names no layer")?;
+    let (host, port) = host_port(authority)?;
+    let layer = Layer::from_name(layer).ok_or_else(|| format!("`{layer}` is not a layer"))?;
+    Ok(Target::Tcp { host, port, layer })
+}
+
+/// The host and port of `HOST:PORT` or `[V6]:PORT`.
+///
+/// # Errors
+/// What is wrong, as a phrase that follows the text it is about.
+pub fn host_port(authority: &str) -> Result<(String, u16), String> {
+    let (host, port) = authority.rsplit_once(':').ok_or("names no port")?;
+    let bracketed = host.strip_prefix('[').and_then(|inner| inner.strip_suffix(']'));
+    if bracketed.is_none() && host.contains(':') {
+        return Err("has an IPv6 address without brackets".to_owned());
+    }
+    let host = bracketed.unwrap_or(host);
+    if host.is_empty() {
+        return Err("names no host".to_owned());
+    }
+    match port.parse::<u16>() {
+        Ok(port) if port > 0 => Ok((host.to_owned(), port)),
+        _ => Err(format!("has `{port}` where a port from 1 to 65535 belongs")),
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Target::File { path } => {
+                let text = path.to_string_lossy();
+                if scheme_of(&text).is_some() { write!(f, "file:{text}") } else { f.write_str(&text) }
+            }
+            Target::Tcp { host, port, layer } if host.contains(':') => {
+                write!(f, "tcp://[{host}]:{port}/{}", layer.name())
+            }
+            Target::Tcp { host, port, layer } => write!(f, "tcp://{host}:{port}/{}", layer.name()),
+            Target::Null { copy: false } => f.write_str("null:"),
+            Target::Null { copy: true } => f.write_str("null:copy"),
+            Target::Sim { profile } => write!(f, "sim:{profile}"),
+        }
+    }
+}
+
+impl Serialize for Target {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Target {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+impl JsonSchema for Target {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Target".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string", "description": "A target URL, such as /srv/data or tcp://host:7300/disk." })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plain_path_is_a_file() {
+        for path in [".", "/srv/data", "data/x", "./a:b", "/a:b/c"] {
+            assert_eq!(path.parse(), Ok(Target::File { path: PathBuf::from(path) }));
+        }
+    }
+
+    #[test]
+    fn every_form_displays_as_it_parses() {
+        for text in [
+            "/srv",
+            "file:a:b",
+            "tcp://h:7300/disk",
+            "tcp://[::1]:7300/sink",
+            "null:",
+            "null:copy",
+            "sim:disk",
+        ] {
+            assert_eq!(text.parse::<Target>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn an_unknown_scheme_says_what_is_allowed() {
+        let message = "ftp://x".parse::<Target>().unwrap_err().to_string();
+        assert!(message.contains("`ftp` is not a scheme") && message.contains("file:PATH"), "{message}");
+    }
+
+    #[test]
+    fn what_is_wrong_with_an_endpoint_is_said() {
+        for (text, part) in [
+            ("tcp://h/disk", "no port"),
+            ("tcp://h:0/disk", "a port from 1"),
+            ("tcp://h:70000/disk", "a port from 1"),
+            ("tcp://h:1/floppy", "`floppy` is not a layer"),
+            ("tcp://::1:1/disk", "without brackets"),
+            ("tcp://:1/disk", "no host"),
+            ("tcp:h:1/disk", "misses `//`"),
+        ] {
+            let message = text.parse::<Target>().unwrap_err().to_string();
+            assert!(message.contains(part), "{message}");
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! What one repetition of a cell gave: totals, histograms and the counters around it.
+
+use crate::cell::CellId;
+use crate::counters::CounterSample;
+use crate::effective::Effective;
+use crate::fault::ErrorCount;
+use crate::histogram::Histogram;
+use crate::units::{Bytes, Nanos};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a worker did in one interval of a trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct IntervalSample {
+    /// The cell.
+    pub cell: CellId,
+    /// The repetition, from 0.
+    pub trial: u32,
+    /// Whether the interval lies in the measured window.
+    pub measured: bool,
+    /// The client process, from 0.
+    pub client_index: u32,
+    /// The worker in its client, from 0.
+    pub worker_index: u32,
+    /// Start, on the load's monotonic clock.
+    pub start_ns: Nanos,
+    /// End, on the load's monotonic clock.
+    pub end_ns: Nanos,
+    /// Operations completed.
+    pub op_count: u64,
+    /// Bytes moved by them.
+    pub bytes: Bytes,
+    /// Operations that failed.
+    pub error_count: u64,
+    /// Response times of the completed operations.
+    pub response: Histogram,
+}
+
+/// What one client process did in the measured window.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ClientTotals {
+    /// The client process, from 0.
+    pub client_index: u32,
+    /// Host on which it ran.
+    pub host: String,
+    /// Operations completed.
+    pub op_count: u64,
+    /// Bytes moved.
+    pub bytes: Bytes,
+    /// From the window's start to this client's last completion.
+    pub elapsed_ns: Nanos,
+    /// CPU time in user mode of its workers.
+    pub user_ns: Nanos,
+    /// CPU time in kernel mode of its workers.
+    pub system_ns: Nanos,
+}
+
+/// Counters of one role around the measured window.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CounterPair {
+    /// At the window's start.
+    pub before: CounterSample,
+    /// At its end.
+    pub after: CounterSample,
+}
+
+/// What one repetition of a cell gave.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TrialOutput {
+    /// The cell.
+    pub cell: CellId,
+    /// The repetition, from 0.
+    pub trial: u32,
+    /// Whether it ran to its planned end.
+    pub complete: bool,
+    /// Start of the measured window, on the load's monotonic clock.
+    pub start_ns: Nanos,
+    /// From the window's start to the first worker's end.
+    pub first_done_ns: Nanos,
+    /// From the window's start to the last worker's end: the time that rates are taken over.
+    pub last_done_ns: Nanos,
+    /// Operations completed in the window.
+    pub op_count: u64,
+    /// Bytes moved by them.
+    pub bytes: Bytes,
+    /// Response times, counted from the scheduled start (the submission in a closed loop).
+    pub response: Histogram,
+    /// Sum of all response times: divided by the window it is the mean number in flight (Little's law).
+    pub response_sum_ns: u64,
+    /// What was granted to the first worker; all workers of a cell are granted the same or the cell fails.
+    pub effective: Option<Effective>,
+    /// Clients, by index.
+    pub clients: Vec<ClientTotals>,
+    /// Failures met.
+    pub errors: Vec<ErrorCount>,
+    /// Counters around the window, a pair for each role that could be read.
+    pub counters: Vec<CounterPair>,
+    /// Bytes of the file that were really there (preparation is bounded in time).
+    pub file_bytes: Bytes,
+    /// Share of the file in the page cache of the load's machine at the window's start; `None` where unknown.
+    pub resident_ratio: Option<f64>,
+}
