@@ -52,6 +52,11 @@ impl Errno {
         Self(number)
     }
 
+    /// The failure that the last libc call of this thread left behind.
+    pub(crate) fn last() -> Self {
+        Self(io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO))
+    }
+
     /// The number.
     #[must_use]
     pub const fn raw(self) -> i32 {
@@ -145,6 +150,11 @@ impl Error {
     /// An argument refused before the kernel was asked, with what is wrong with it.
     pub(crate) fn invalid(operation: &'static str, target: impl fmt::Display, detail: &'static str) -> Self {
         Self { detail: Some(detail), ..Errno(libc::EINVAL).during(operation, target) }
+    }
+
+    /// The same failure with advice that fits this call better than the general one.
+    pub(crate) fn advising(self, detail: &'static str) -> Self {
+        Self { detail: Some(detail), ..self }
     }
 
     /// What the caller does next.

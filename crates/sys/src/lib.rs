@@ -7,7 +7,13 @@
 
 pub mod buffer;
 pub mod clock;
+#[cfg(feature = "counting-alloc")]
+pub mod counting_alloc;
 pub mod entropy;
 mod error;
+pub mod file;
+pub mod memory;
+pub mod process;
+pub mod tcp_info;
 
 pub use error::{Errno, Error, ErrorKind, Result};

@@ -1,0 +1,239 @@
+//! Files as a benchmark needs them: opened past the cache or confined to a folder, read and written at an offset.
+//!
+//! No call falls back: direct I/O that the file system refuses is an error, a short transfer is reported as short.
+//! [`pread`] and [`pwrite`] are hot paths: one system call, no allocation.
+
+use std::fmt::Display;
+use std::fs::File;
+use std::os::fd::{AsFd, AsRawFd};
+use std::path::Path;
+
+use rustix::fs::{Advice, CWD, Mode, OFlags, ResolveFlags};
+
+use crate::error::{Errno, Result};
+
+mod layout;
+mod residency;
+
+pub use layout::{
+    AlignmentSource, DirectAlignment, Extent, Layout, allocated_extents, direct_alignment, has_holes,
+};
+pub use residency::resident_bytes;
+
+/// What will be done with a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Access {
+    /// Read only.
+    #[default]
+    Read,
+    /// Write only.
+    Write,
+    /// Both.
+    ReadWrite,
+}
+
+/// Whether transfers pass through the page cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Caching {
+    /// Through the page cache.
+    #[default]
+    Buffered,
+    /// Past it: `O_DIRECT`. Address, offset and length must then be aligned; see [`direct_alignment`].
+    Direct,
+}
+
+/// When a write counts as done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum WriteDone {
+    /// When the kernel has taken the bytes.
+    #[default]
+    Accepted,
+    /// When the bytes, and what is needed to find them again, are durable: `O_DSYNC`.
+    Durable,
+}
+
+/// What happens if the name does or does not exist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Create {
+    /// It must exist.
+    #[default]
+    Never,
+    /// It is made if it does not exist.
+    IfMissing,
+    /// It must not exist yet.
+    New,
+}
+
+/// How a file is opened; the default reads an existing file through the cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct OpenMode {
+    /// Reading, writing or both.
+    pub access: Access,
+    /// Through the page cache or past it.
+    pub caching: Caching,
+    /// When a write counts as done.
+    pub write_done: WriteDone,
+    /// Whether the file may or must be made.
+    pub create: Create,
+}
+
+impl OpenMode {
+    fn flags(self) -> OFlags {
+        let access = match self.access {
+            Access::Read => OFlags::RDONLY,
+            Access::Write => OFlags::WRONLY,
+            Access::ReadWrite => OFlags::RDWR,
+        };
+        let caching = match self.caching {
+            Caching::Buffered => OFlags::empty(),
+            Caching::Direct => OFlags::DIRECT,
+        };
+        let write_done = match self.write_done {
+            WriteDone::Accepted => OFlags::empty(),
+            WriteDone::Durable => OFlags::DSYNC,
+        };
+        let create = match self.create {
+            Create::Never => OFlags::empty(),
+            Create::IfMissing => OFlags::CREATE,
+            Create::New => OFlags::CREATE | OFlags::EXCL,
+        };
+        access | caching | write_done | create | OFlags::CLOEXEC
+    }
+
+    /// The permission bits of a new file; openat2 refuses bits where nothing can be made.
+    fn mode(self, permissions: u32) -> Mode {
+        if self.create == Create::Never { Mode::empty() } else { Mode::from_raw_mode(permissions & 0o7777) }
+    }
+}
+
+/// The file `path`, opened as `mode` says; `permissions` (less the umask) are for a file that is made.
+///
+/// # Errors
+/// `Invalid` where the file system refuses direct I/O (`EINVAL`), or the name exists and must not; otherwise as the
+/// kernel says.
+///
+/// # Source
+/// open(2).
+pub fn open(path: &Path, mode: OpenMode, permissions: u32) -> Result<File> {
+    rustix::fs::openat(CWD, path, mode.flags(), mode.mode(permissions))
+        .map(File::from)
+        .map_err(|errno| open_error(errno, mode, path.display()))
+}
+
+/// The file `path` below the open folder `folder`, whatever the path contains.
+///
+/// An absolute path, a `..` that leaves the folder, and any symbolic or magic link on the way are refused, by the
+/// kernel and without a race. `.` opens the folder itself, for reading.
+///
+/// # Errors
+/// `Invalid` with `EXDEV` (leaves the folder) or `ELOOP` (a link on the way); `Unsupported` before Linux 5.6 or where
+/// a sandbox hides the call; otherwise as [`open`].
+///
+/// # Source
+/// openat2(2) with `RESOLVE_BENEATH`, `RESOLVE_NO_SYMLINKS` and `RESOLVE_NO_MAGICLINKS`.
+pub fn open_beneath(folder: impl AsFd, path: &Path, mode: OpenMode, permissions: u32) -> Result<File> {
+    /// openat2 answers `EAGAIN` when a rename elsewhere raced with a `..`; the manual asks to try again.
+    const TRIES: u32 = 16;
+    let confined = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    let mut answer = Err(rustix::io::Errno::AGAIN);
+    for _ in 0..TRIES {
+        answer = rustix::fs::openat2(folder.as_fd(), path, mode.flags(), mode.mode(permissions), confined);
+        if !matches!(answer, Err(rustix::io::Errno::AGAIN)) {
+            break;
+        }
+    }
+    answer.map(File::from).map_err(|errno| open_error(errno, mode, path.display()))
+}
+
+fn open_error(errno: rustix::io::Errno, mode: OpenMode, target: impl Display) -> crate::Error {
+    let error = Errno::from(errno).during("open", target);
+    match errno {
+        rustix::io::Errno::INVAL if mode.caching == Caching::Direct => {
+            error.advising("this file system offers no direct I/O (O_DIRECT)")
+        }
+        rustix::io::Errno::XDEV => error.advising("the path leaves the folder it is confined to"),
+        rustix::io::Errno::LOOP => error.advising("a symbolic link on the way is not followed here"),
+        rustix::io::Errno::EXIST => error.advising("choose a name that is free"),
+        _ => error,
+    }
+}
+
+/// How much of a transfer took place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "a transfer may be short"]
+pub struct Transfer {
+    done_bytes: usize,
+    asked_bytes: usize,
+}
+
+impl Transfer {
+    /// Bytes moved.
+    #[must_use]
+    pub fn done_bytes(self) -> usize {
+        self.done_bytes
+    }
+
+    /// Bytes asked for.
+    #[must_use]
+    pub fn asked_bytes(self) -> usize {
+        self.asked_bytes
+    }
+
+    /// Fewer bytes were moved than asked for: the end of the file, a full device, or a signal.
+    #[must_use]
+    pub fn is_short(self) -> bool {
+        self.done_bytes < self.asked_bytes
+    }
+}
+
+/// Reads into `into` from `offset_bytes`, in one call; the file's own position stays.
+///
+/// # Errors
+/// The kernel's number. `EINVAL` with direct I/O means that address, offset or length is not aligned.
+pub fn pread(file: impl AsFd, into: &mut [u8], offset_bytes: u64) -> std::result::Result<Transfer, Errno> {
+    let asked_bytes = into.len();
+    let done_bytes = rustix::io::pread(file, into, offset_bytes)?;
+    Ok(Transfer { done_bytes, asked_bytes })
+}
+
+/// Writes `from` at `offset_bytes`, in one call; the file's own position stays.
+///
+/// # Errors
+/// As [`pread`]; and `ENOSPC`, `EDQUOT` where there is no room for a single byte.
+pub fn pwrite(file: impl AsFd, from: &[u8], offset_bytes: u64) -> std::result::Result<Transfer, Errno> {
+    let done_bytes = rustix::io::pwrite(file, from, offset_bytes)?;
+    Ok(Transfer { done_bytes, asked_bytes: from.len() })
+}
+
+/// Waits until what was written to `file`, and what is needed to find it again, is durable.
+///
+/// # Errors
+/// The kernel's number. After `EIO` the failed pages count as clean: a second call that succeeds proves nothing.
+pub fn fdatasync(file: impl AsFd) -> std::result::Result<(), Errno> {
+    Ok(rustix::fs::fdatasync(file)?)
+}
+
+/// Asks the kernel to drop the cached pages of `file` from `offset_bytes` on, for `length_bytes` (0: to the end).
+///
+/// Only advice: dirty, mapped and locked pages stay. Call [`fdatasync`] first, and see [`resident_bytes`] afterwards.
+///
+/// # Errors
+/// The kernel's number; `ESPIPE` for a pipe.
+pub fn fadvise_dontneed(
+    file: impl AsFd,
+    offset_bytes: u64,
+    length_bytes: u64,
+) -> std::result::Result<(), Errno> {
+    let length = std::num::NonZeroU64::new(length_bytes);
+    Ok(rustix::fs::fadvise(file, offset_bytes, length, Advice::DontNeed)?)
+}
+
+/// How a descriptor is called in messages.
+fn descriptor(file: impl AsFd) -> String {
+    let number = file.as_fd().as_raw_fd();
+    std::fs::read_link(format!("/proc/self/fd/{number}"))
+        .map_or_else(|_| format!("descriptor {number}"), |path| path.display().to_string())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,211 @@
+//! What this process has used of the processors, which of them it may use, and how it ends its children.
+//!
+//! It reads the kernel's answers for the calling process only; other processes, cgroups and the host are the probe's.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command};
+
+use rustix::process::{Pid, Signal};
+use rustix::thread::CpuSet;
+
+use crate::error::{Errno, Error, Result};
+
+/// Whose processor time is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CpuScope {
+    /// All threads of this process, also those that have ended.
+    Process,
+    /// The calling thread.
+    Thread,
+    /// The children (and theirs) that have ended and were waited for; running ones count nothing yet.
+    Children,
+}
+
+/// Processor time used so far.
+///
+/// # Units
+/// Nanoseconds; the kernel answers in whole microseconds, and on kernels without precise accounting
+/// (`CONFIG_VIRT_CPU_ACCOUNTING_GEN`, `..._NATIVE`) the split into user and system rests on samples at the tick.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CpuTimes {
+    /// Time in user mode.
+    pub user_ns: u64,
+    /// Time in the kernel on behalf of the scope.
+    pub system_ns: u64,
+}
+
+impl CpuTimes {
+    /// User and system time together: the figure that does not depend on how the kernel splits them.
+    #[must_use]
+    pub fn total_ns(self) -> u64 {
+        self.user_ns.saturating_add(self.system_ns)
+    }
+
+    /// What was used since `earlier`, a value of the same scope.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Self {
+        Self {
+            user_ns: self.user_ns.saturating_sub(earlier.user_ns),
+            system_ns: self.system_ns.saturating_sub(earlier.system_ns),
+        }
+    }
+}
+
+/// The processor time that `scope` has used so far.
+///
+/// # Cost
+/// One system call, no allocation.
+///
+/// # Source
+/// getrusage(2).
+#[must_use]
+pub fn cpu_times(scope: CpuScope) -> CpuTimes {
+    let who = match scope {
+        CpuScope::Process => libc::RUSAGE_SELF,
+        CpuScope::Thread => libc::RUSAGE_THREAD,
+        CpuScope::Children => libc::RUSAGE_CHILDREN,
+    };
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the pointer is valid for one `rusage`, which is all that the kernel writes.
+    let status = unsafe { libc::getrusage(who, usage.as_mut_ptr()) };
+    debug_assert_eq!(status, 0, "getrusage fails only for a bad scope or pointer");
+    // SAFETY: all fields are integers, so the zeroes alone are a valid value; the kernel has overwritten them.
+    let usage = unsafe { usage.assume_init() };
+    CpuTimes { user_ns: timeval_ns(usage.ru_utime), system_ns: timeval_ns(usage.ru_stime) }
+}
+
+/// Processors that are online on this host, at least 1, whether or not this process may use them.
+#[must_use]
+pub fn online_cpu_count() -> u32 {
+    // SAFETY: sysconf takes no pointer and has no precondition.
+    let count = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
+    u32::try_from(count).unwrap_or(1).max(1)
+}
+
+/// The processors that the calling thread may run on, ascending.
+///
+/// # Errors
+/// `Invalid` where the host has more than 1,024 processors: the kernel then refuses a mask of that length.
+pub fn affinity() -> Result<Vec<usize>> {
+    let set = rustix::thread::sched_getaffinity(None)
+        .map_err(|errno| Errno::from(errno).during("read", "the thread's CPU affinity"))?;
+    Ok((0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect())
+}
+
+/// How many processors the calling thread may run on.
+///
+/// # Errors
+/// As [`affinity`].
+pub fn affinity_count() -> Result<u32> {
+    let set = rustix::thread::sched_getaffinity(None)
+        .map_err(|errno| Errno::from(errno).during("read", "the thread's CPU affinity"))?;
+    Ok(set.count())
+}
+
+/// Binds the calling thread, and threads it starts from now on, to `cpus`.
+///
+/// # Errors
+/// `Invalid` for an empty list, a number of 1,024 or more, or processors none of which this process may use.
+pub fn set_affinity(cpus: &[usize]) -> Result<()> {
+    let target = || format!("the calling thread to CPUs {cpus:?}");
+    let mut set = CpuSet::new();
+    for &cpu in cpus {
+        if cpu >= CpuSet::MAX_CPU {
+            return Err(Error::invalid("bind", target(), "CPU numbers must be below 1024"));
+        }
+        set.set(cpu);
+    }
+    rustix::thread::sched_setaffinity(None, &set).map_err(|errno| {
+        Errno::from(errno)
+            .during("bind", target())
+            .advising("name at least one CPU that is online and in the cpuset")
+    })
+}
+
+/// The size of a memory page.
+#[must_use]
+pub fn page_bytes() -> usize {
+    rustix::param::page_size()
+}
+
+/// The unit of processor times in `/proc`: ticks in a second.
+#[must_use]
+pub fn clock_ticks_per_s() -> u64 {
+    rustix::param::clock_ticks_per_second()
+}
+
+/// Makes the child of `command` receive SIGTERM when the thread that spawned it ends.
+///
+/// The kernel ties this to the spawning *thread*, not to its process: spawn from a thread that outlives the child's
+/// work. A parent that has already gone when the child starts makes the spawn fail instead of leaving an orphan.
+pub fn die_with_parent(command: &mut Command) {
+    let parent = rustix::process::getpid();
+    let arm = move || {
+        rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?;
+        // The parent may have ended before the line above: no signal comes for that any more.
+        if rustix::process::getppid() == Some(parent) {
+            Ok(())
+        } else {
+            Err(io::Error::from_raw_os_error(libc::ESRCH))
+        }
+    };
+    // SAFETY: between fork and exec the closure makes two plain system calls (prctl, getppid); it allocates nothing,
+    // takes no lock and touches no state of the parent.
+    unsafe {
+        command.pre_exec(arm);
+    }
+}
+
+/// How a child is asked to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// SIGTERM: it may finish what it is writing.
+    Terminate,
+    /// SIGKILL: it ends at once.
+    Kill,
+}
+
+/// What became of a request to end a child.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stopped {
+    /// The signal was sent; the child has yet to be waited for.
+    Signalled,
+    /// The child had ended by itself, and has been waited for.
+    AlreadyEnded,
+}
+
+/// Sends `child` a signal to end, unless it has ended already.
+///
+/// Exclusive access makes this safe against reuse of its number: nobody else can reap the child meanwhile.
+///
+/// # Errors
+/// `Denied` for a child that has changed its user; `Missing` for one that something else in the process reaped.
+pub fn stop_child(child: &mut Child, how: Stop) -> Result<Stopped> {
+    let target = format!("child process {}", child.id());
+    let ended = child.try_wait().map_err(|error| Errno::from(error).during("look at", &target))?;
+    if ended.is_some() {
+        return Ok(Stopped::AlreadyEnded);
+    }
+    let signal = match how {
+        Stop::Terminate => Signal::TERM,
+        Stop::Kill => Signal::KILL,
+    };
+    let raw = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let pid = raw.ok_or_else(|| Errno::from_raw(libc::ESRCH).during("signal", &target))?;
+    rustix::process::kill_process(pid, signal)
+        .map_err(|errno| Errno::from(errno).during("signal", &target))?;
+    Ok(Stopped::Signalled)
+}
+
+fn timeval_ns(value: libc::timeval) -> u64 {
+    // Neither part is ever negative in a resource usage.
+    let seconds = u64::try_from(value.tv_sec).unwrap_or(0);
+    let micros = u64::try_from(value.tv_usec).unwrap_or(0);
+    seconds * 1_000_000_000 + micros * 1_000
+}
+
+#[cfg(test)]
+#[path = "process_tests.rs"]
+mod tests;

@@ -1,0 +1,110 @@
+//! Facts about processor time, affinity and children.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Stdio};
+
+use super::*;
+use crate::error::ErrorKind;
+
+/// Works until the calling thread has used 30 ms of processor time, whatever else the host does.
+fn burn() {
+    let before = cpu_times(CpuScope::Thread);
+    let mut bytes = [0; 4096];
+    while cpu_times(CpuScope::Thread).since(before).total_ns() < 30_000_000 {
+        for seed in 0..64 {
+            crate::entropy::fill_entropy(&mut bytes, seed);
+        }
+    }
+}
+
+#[test]
+fn work_of_a_thread_is_charged_to_it_and_to_its_process() {
+    std::thread::spawn(|| {
+        let (thread, process) = (cpu_times(CpuScope::Thread), cpu_times(CpuScope::Process));
+        burn();
+        assert!(cpu_times(CpuScope::Process).since(process).total_ns() >= 29_000_000);
+        assert!(cpu_times(CpuScope::Thread).since(thread).user_ns > 0);
+    })
+    .join()
+    .unwrap();
+}
+
+#[test]
+fn work_of_another_thread_is_not_charged_to_this_one() {
+    let before = cpu_times(CpuScope::Thread);
+    std::thread::spawn(burn).join().unwrap();
+    assert!(cpu_times(CpuScope::Thread).since(before).total_ns() < 30_000_000);
+}
+
+#[test]
+fn a_childs_time_counts_once_it_was_waited_for() {
+    let before = cpu_times(CpuScope::Children);
+    let status = Command::new("sh").args(["-c", "i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done"]).status();
+    assert!(status.unwrap().success());
+    assert!(cpu_times(CpuScope::Children).since(before).total_ns() > 1_000_000);
+}
+
+#[test]
+fn a_thread_bound_to_one_cpu_may_use_that_one_alone() {
+    std::thread::spawn(|| {
+        let allowed = affinity().unwrap();
+        assert_eq!(usize::try_from(affinity_count().unwrap()).unwrap(), allowed.len());
+        let last = *allowed.last().unwrap();
+        set_affinity(&[last]).unwrap();
+        assert_eq!(affinity().unwrap(), [last]);
+        assert_eq!(rustix::thread::sched_getcpu(), last);
+    })
+    .join()
+    .unwrap();
+}
+
+#[test]
+fn binding_to_no_cpu_or_to_an_impossible_one_is_refused() {
+    assert_eq!(set_affinity(&[]).unwrap_err().kind(), ErrorKind::Invalid);
+    assert_eq!(set_affinity(&[1023]).unwrap_err().kind(), ErrorKind::Invalid);
+    assert_eq!(set_affinity(&[1024]).unwrap_err().kind(), ErrorKind::Invalid);
+}
+
+#[test]
+fn host_constants_agree_with_the_kernels_own_text() {
+    let range = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap();
+    let online: u32 = range
+        .trim()
+        .split(',')
+        .map(|part| {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            last.parse::<u32>().unwrap() - first.parse::<u32>().unwrap() + 1
+        })
+        .sum();
+    assert_eq!(online_cpu_count(), online);
+    assert!(page_bytes().is_power_of_two() && page_bytes() >= 4096);
+    assert_eq!(clock_ticks_per_s(), 100, "USER_HZ is 100 on every architecture that narrows runs on");
+}
+
+fn sleeper() -> Command {
+    let mut command = Command::new("sleep");
+    command.arg("600").stdin(Stdio::null());
+    command
+}
+
+#[test]
+fn each_way_to_stop_a_child_sends_its_own_signal() {
+    for (how, number) in [(Stop::Terminate, libc::SIGTERM), (Stop::Kill, libc::SIGKILL)] {
+        let mut child = sleeper().spawn().unwrap();
+        assert_eq!(stop_child(&mut child, how).unwrap(), Stopped::Signalled);
+        assert_eq!(child.wait().unwrap().signal(), Some(number));
+        assert_eq!(stop_child(&mut child, how).unwrap(), Stopped::AlreadyEnded);
+    }
+}
+
+#[test]
+fn a_child_ends_with_the_thread_that_spawned_it() {
+    let mut child = std::thread::spawn(|| {
+        let mut command = sleeper();
+        die_with_parent(&mut command);
+        command.spawn().unwrap()
+    })
+    .join()
+    .unwrap();
+    assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGTERM));
+}
