@@ -1,2 +1,79 @@
-//! The project chores.
-fn main() {}
+//! The project's own chores, run as `cargo xtask COMMAND`.
+//!
+//! This file reads the command's name and turns the outcome into an exit code. It does no chore itself: each
+//! command is a module.
+#![forbid(unsafe_code)]
+
+mod check;
+mod output;
+mod tidy;
+mod workspace;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: cargo xtask COMMAND
+
+  check   fmt --check, clippy, tidy and the documentation build, warnings denied
+  tidy    crate edges, effects, lengths, names, dependency count and forbidden texts
+
+exit codes: 0 nothing found · 1 problems found · 2 bad command · 3 could not run
+";
+
+/// What a command comes to, short of not running at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    Healthy,
+    ProblemsFound,
+    BadCommand,
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match dispatch(&arguments) {
+        Ok(Outcome::Healthy) => ExitCode::SUCCESS,
+        Ok(Outcome::ProblemsFound) => ExitCode::from(1),
+        Ok(Outcome::BadCommand) => ExitCode::from(2),
+        Err(error) => {
+            output::complaint(&format!("xtask: {error:#}"));
+            ExitCode::from(3)
+        }
+    }
+}
+
+fn dispatch(arguments: &[String]) -> anyhow::Result<Outcome> {
+    let names: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match names.as_slice() {
+        ["check"] => check::run(),
+        ["tidy"] => tidy::run(),
+        ["--help" | "-h" | "help"] => {
+            output::line(USAGE);
+            Ok(Outcome::Healthy)
+        }
+        [] => {
+            output::complaint(USAGE);
+            Ok(Outcome::BadCommand)
+        }
+        other => {
+            output::complaint(&format!("xtask: no command {:?}\n\n{USAGE}", other.join(" ")));
+            Ok(Outcome::BadCommand)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Outcome, dispatch};
+
+    #[test]
+    fn an_unknown_command_is_refused() {
+        let outcome = dispatch(&["launder".to_owned()]).expect("refusing needs nothing");
+        assert_eq!(outcome, Outcome::BadCommand);
+    }
+
+    #[test]
+    fn a_word_too_many_is_refused() {
+        let outcome = dispatch(&["tidy".to_owned(), "now".to_owned()]).expect("refusing needs nothing");
+        assert_eq!(outcome, Outcome::BadCommand);
+    }
+}

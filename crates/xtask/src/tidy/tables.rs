@@ -1,0 +1,270 @@
+//! The crates of the workspace as data: who may depend on whom, who may cause which effect, what in a source file
+//! stands for which effect, and every exception with its reason.
+//!
+//! To change a rule, change a row here. Nothing here looks at a file; limits and names are in `limits`.
+
+/// Something a piece of code does to the world, or takes from it, besides computing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Effect {
+    Unsafe,
+    Threads,
+    Clock,
+    Files,
+    Net,
+    Console,
+    Process,
+    Random,
+}
+
+impl Effect {
+    /// The effect in words, and where code that wants it should turn.
+    pub(crate) fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Unsafe => ("unsafe code", "put the call behind a safe function of narrows-sys"),
+            Self::Threads => ("threads", "leave threads to run, endpoint, the engines' own workers or cli"),
+            Self::Clock => ("reading a clock", "take the time, or a clock, as an argument"),
+            Self::Files => ("files", "take a reader, a writer or the text as an argument"),
+            Self::Net => ("sockets", "take a reader and a writer, or go through engines or endpoint"),
+            Self::Console => ("the console", "return text; only cli prints"),
+            Self::Process => ("child processes", "leave child processes to run"),
+            Self::Random => {
+                ("unseeded randomness", "take a seed as an argument; cli makes it and records it")
+            }
+        }
+    }
+}
+
+/// A crate: its neighbours, and the effects its sources may cause.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CrateRow {
+    /// The folder's name below `crates/`.
+    pub(crate) name: &'static str,
+    /// The crates that a normal or a build dependency may name.
+    pub(crate) may_depend_on: &'static [&'static str],
+    /// Effects, each with the reason.
+    pub(crate) effects: &'static [(Effect, &'static str)],
+}
+
+/// Crates that are for developers alone: only dev-dependencies may name them.
+pub(crate) const DEV_ONLY: &[&str] = &["testkit", "lab", "xtask"];
+
+const PRODUCT: &[&str] = &[
+    "sys", "model", "stats", "study", "sim", "record", "probe", "wire", "engines", "remote", "run",
+    "drivers", "endpoint", "analysis", "report", "suites",
+];
+
+const PURE: &[(Effect, &str)] = &[];
+
+const DEVICE_ACCESS: &[(Effect, &str)] = &[
+    (Effect::Threads, "an engine's own workers"),
+    (Effect::Files, "issuing I/O is what an engine is for"),
+    (Effect::Net, "issuing I/O is what an engine is for"),
+];
+
+/// Every crate there may be. One that is not here yet may not be added to the workspace.
+pub(crate) const CRATES: &[CrateRow] = &[
+    CrateRow {
+        name: "sys",
+        may_depend_on: &[],
+        effects: &[
+            (Effect::Unsafe, "the one place where unsafe calls get safe faces"),
+            (Effect::Clock, "wraps the clock"),
+            (Effect::Files, "wraps system calls on files"),
+            (Effect::Net, "wraps system calls on sockets"),
+            (Effect::Process, "what a child does between fork and exec is unsafe code"),
+        ],
+    },
+    CrateRow { name: "model", may_depend_on: &[], effects: PURE },
+    CrateRow { name: "stats", may_depend_on: &[], effects: PURE },
+    CrateRow { name: "study", may_depend_on: &["model"], effects: PURE },
+    CrateRow { name: "sim", may_depend_on: &["model", "stats"], effects: PURE },
+    CrateRow {
+        name: "record",
+        may_depend_on: &["model"],
+        effects: &[(Effect::Files, "writes and reads the folder it is given")],
+    },
+    CrateRow {
+        name: "probe",
+        may_depend_on: &["model", "sys"],
+        effects: &[(Effect::Files, "reads /proc and /sys under a root that it is given")],
+    },
+    CrateRow { name: "wire", may_depend_on: &["model"], effects: PURE },
+    CrateRow { name: "engines", may_depend_on: &["model", "wire", "sim", "sys"], effects: DEVICE_ACCESS },
+    CrateRow { name: "remote", may_depend_on: &["model", "engines"], effects: DEVICE_ACCESS },
+    CrateRow {
+        name: "run",
+        may_depend_on: &["model", "stats", "engines", "probe", "wire"],
+        effects: &[
+            (Effect::Threads, "workers are threads"),
+            (Effect::Process, "clients are child processes"),
+        ],
+    },
+    CrateRow { name: "drivers", may_depend_on: &["model", "engines", "run"], effects: DEVICE_ACCESS },
+    CrateRow {
+        name: "endpoint",
+        may_depend_on: &["model", "sys", "wire", "probe", "engines", "run"],
+        effects: &[
+            (Effect::Threads, "one thread a connection"),
+            (Effect::Net, "accepts connections"),
+            (Effect::Random, "a token challenge that a seed could repeat would prove nothing"),
+        ],
+    },
+    CrateRow { name: "analysis", may_depend_on: &["model", "stats", "sim"], effects: PURE },
+    CrateRow { name: "report", may_depend_on: &["model", "analysis"], effects: PURE },
+    CrateRow { name: "suites", may_depend_on: &["model", "study", "analysis", "report"], effects: PURE },
+    CrateRow {
+        name: "cli",
+        may_depend_on: PRODUCT,
+        effects: &[
+            (Effect::Threads, "signals and the live view"),
+            (Effect::Clock, "the real clock is made here"),
+            (Effect::Files, "opens what the command line names"),
+            (Effect::Net, "opens what the command line names"),
+            (Effect::Console, "the only crate that prints"),
+            (Effect::Random, "the seed of a run is made and recorded here"),
+        ],
+    },
+    CrateRow {
+        name: "mpi",
+        may_depend_on: &["cli", "run", "engines", "model"],
+        effects: &[
+            (Effect::Unsafe, "MPI is a C library"),
+            (Effect::Clock, "reads MPI's clock"),
+            (Effect::Files, "MPI-IO"),
+            (Effect::Net, "MPI-IO"),
+        ],
+    },
+    CrateRow {
+        name: "testkit",
+        may_depend_on: &["model"],
+        effects: &[(Effect::Files, "lays out fixture trees")],
+    },
+    CrateRow {
+        name: "lab",
+        may_depend_on: &[
+            "sys", "model", "stats", "study", "sim", "record", "probe", "wire", "engines", "remote", "run",
+            "drivers", "endpoint", "analysis", "report", "suites", "cli",
+        ],
+        effects: &[
+            (Effect::Threads, "waits for several real servers"),
+            (Effect::Clock, "deadlines for real servers"),
+            (Effect::Files, "configurations of real servers"),
+            (Effect::Net, "asks whether a real server listens"),
+            (Effect::Process, "starts and ends real servers"),
+        ],
+    },
+    CrateRow {
+        name: "xtask",
+        may_depend_on: &[],
+        effects: &[
+            (Effect::Files, "reads the sources"),
+            (Effect::Console, "prints what it found"),
+            (Effect::Process, "runs cargo and git"),
+        ],
+    },
+];
+
+/// An effect that a single file may cause though its crate may not.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EffectException {
+    pub(crate) file: &'static str,
+    pub(crate) effect: Effect,
+    pub(crate) reason: &'static str,
+}
+
+/// An entry whose file no longer causes the effect is itself a problem.
+pub(crate) const EFFECT_EXCEPTIONS: &[EffectException] = &[EffectException {
+    file: "crates/engines/src/clock.rs",
+    effect: Effect::Clock,
+    reason: "the clock that is passed in has its real form here; only cli makes one",
+}];
+
+/// What a path in a source file stands for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PathRow {
+    /// The path, or the start of it; the longest row that fits decides.
+    pub(crate) path: &'static str,
+    /// None marks plain values below a path that is otherwise an effect.
+    pub(crate) effect: Option<Effect>,
+    /// Naming the type is free, using it as a value is not.
+    pub(crate) values_only: bool,
+}
+
+const fn effect(path: &'static str, effect: Effect) -> PathRow {
+    PathRow { path, effect: Some(effect), values_only: false }
+}
+
+const fn plain(path: &'static str) -> PathRow {
+    PathRow { path, effect: None, values_only: false }
+}
+
+/// Calls of `libc` are left out: none can be made without `unsafe`, which has its own row.
+pub(crate) const PATHS: &[PathRow] = &[
+    effect("std::thread", Effect::Threads),
+    effect("std::time::Instant", Effect::Clock),
+    effect("std::time::SystemTime", Effect::Clock),
+    effect("std::time::UNIX_EPOCH", Effect::Clock),
+    effect("rustix::time", Effect::Clock),
+    plain("rustix::time::Timespec"),
+    // The engines' clock trait is implemented for this type, so only values made of it count.
+    PathRow { path: "narrows_sys::clock", effect: Some(Effect::Clock), values_only: true },
+    PathRow { path: "narrows_engines::MonotonicClock", effect: Some(Effect::Clock), values_only: true },
+    PathRow {
+        path: "narrows_engines::clock::MonotonicClock",
+        effect: Some(Effect::Clock),
+        values_only: true,
+    },
+    // Waiting, and how a wait ended, is not reading.
+    plain("narrows_sys::clock::Wake"),
+    plain("narrows_sys::clock::wait_ns"),
+    plain("narrows_sys::clock::wait_until"),
+    effect("std::fs", Effect::Files),
+    effect("std::os::unix::fs", Effect::Files),
+    effect("std::os::linux::fs", Effect::Files),
+    effect("rustix::fs", Effect::Files),
+    effect("tempfile", Effect::Files),
+    effect("std::net", Effect::Net),
+    plain("std::net::AddrParseError"),
+    plain("std::net::IpAddr"),
+    plain("std::net::Ipv4Addr"),
+    plain("std::net::Ipv6Addr"),
+    plain("std::net::SocketAddr"),
+    plain("std::net::SocketAddrV4"),
+    plain("std::net::SocketAddrV6"),
+    effect("std::os::unix::net", Effect::Net),
+    effect("rustix::net", Effect::Net),
+    effect("socket2", Effect::Net),
+    effect("std::io::stdout", Effect::Console),
+    effect("std::io::stderr", Effect::Console),
+    effect("std::io::Stdout", Effect::Console),
+    effect("std::io::Stderr", Effect::Console),
+    effect("rustix::stdio", Effect::Console),
+    effect("indicatif", Effect::Console),
+    effect("std::process::Child", Effect::Process),
+    effect("std::process::Command", Effect::Process),
+    effect("std::process::abort", Effect::Process),
+    effect("std::process::exit", Effect::Process),
+    effect("rustix::process::kill_process", Effect::Process),
+    effect("rustix::process::kill_process_group", Effect::Process),
+    effect("getrandom", Effect::Random),
+    effect("rand::random", Effect::Random),
+    effect("rand::rng", Effect::Random),
+    effect("rand::thread_rng", Effect::Random),
+    effect("rand::rngs::OsRng", Effect::Random),
+    effect("rand::rngs::SysRng", Effect::Random),
+    effect("rand::rngs::ThreadRng", Effect::Random),
+    effect("rand_core::OsRng", Effect::Random),
+    effect("rustix::rand", Effect::Random),
+    effect("std::collections::hash_map::RandomState", Effect::Random),
+    effect("std::hash::RandomState", Effect::Random),
+];
+
+/// Macros that write to the console.
+pub(crate) const CONSOLE_MACROS: &[&str] = &["print", "println", "eprint", "eprintln", "dbg"];
+
+/// Constructors that seed a generator from the machine, whatever type they belong to.
+pub(crate) const RANDOM_CONSTRUCTORS: &[&str] = &["from_os_rng", "try_from_os_rng", "from_entropy"];
+
+/// Methods of `Path` that ask the file system, and that no type of the project shares.
+pub(crate) const FILE_METHODS: &[&str] =
+    &["canonicalize", "read_dir", "read_link", "symlink_metadata", "try_exists"];

@@ -1,0 +1,110 @@
+//! Texts that must not be in any file: hosts of package registries, and the folder the project was written in.
+//!
+//! Both would make a build work on one machine alone. Files that are not UTF-8 are not looked at.
+
+use super::limits::{BUILD_FOLDER, LOCK_SOURCE, REGISTRY_HOSTS, REGISTRY_KEYS, REGISTRY_LABELS};
+use super::problem::Problem;
+
+/// Every refused text in one file.
+pub(crate) fn check(path: &str, text: &str) -> Vec<Problem> {
+    text.lines()
+        .enumerate()
+        .flat_map(|(index, line)| {
+            let findings = [
+                names_build_folder(line).then(build_folder),
+                registry_host(line).map(registry),
+                (is_cargo_config(path) && sets_registry(line)).then(registry_key),
+                (path.ends_with("Cargo.lock") && is_foreign_source(line)).then(lock_source),
+            ];
+            findings.into_iter().flatten().map(move |finding| finding.at(path, index + 1))
+        })
+        .collect()
+}
+
+struct Finding {
+    found: String,
+    allowed: &'static str,
+    hint: &'static str,
+}
+
+impl Finding {
+    fn at(self, path: &str, line: usize) -> Problem {
+        Problem {
+            file: path.to_owned(),
+            line,
+            found: self.found,
+            allowed: self.allowed.to_owned(),
+            hint: self.hint.to_owned(),
+        }
+    }
+}
+
+fn build_folder() -> Finding {
+    Finding {
+        found: format!("an absolute path below {BUILD_FOLDER}"),
+        allowed: "paths start at the project's root or at a variable",
+        hint: "write it from the root of the project",
+    }
+}
+
+fn registry(host: &str) -> Finding {
+    Finding {
+        found: format!("the registry host `{host}`"),
+        allowed: "where packages come from is the machine's choice",
+        hint: "take the address out; each machine configures its own",
+    }
+}
+
+fn registry_key() -> Finding {
+    Finding {
+        found: "a registry setting".to_owned(),
+        allowed: "the project's cargo configuration names no registry",
+        hint: "put it in the configuration of the machine that needs it",
+    }
+}
+
+fn lock_source() -> Finding {
+    Finding {
+        found: "a package from another source".to_owned(),
+        allowed: "Cargo.lock names the public registry alone",
+        hint: "depend on a published version",
+    }
+}
+
+/// Whether the line holds the folder as the start of an absolute path, or alone.
+fn names_build_folder(line: &str) -> bool {
+    let in_path =
+        |letter: char| letter.is_alphanumeric() || matches!(letter, '.' | '_' | '-' | '/' | '}' | '~');
+    let in_word = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '-');
+    line.match_indices(BUILD_FOLDER).any(|(at, _)| {
+        let before = line[..at].chars().next_back();
+        let after = line[at + BUILD_FOLDER.len()..].chars().next();
+        !before.is_some_and(in_path) && !after.is_some_and(in_word)
+    })
+}
+
+/// The first host in an address on the line that serves packages.
+fn registry_host(line: &str) -> Option<&str> {
+    line.split("://").skip(1).find_map(|rest| {
+        let end = rest.find(|letter: char| !letter.is_ascii_alphanumeric() && !matches!(letter, '.' | '-'));
+        let host = &rest[..end.unwrap_or(rest.len())];
+        let mut labels = host.split(['.', '-']);
+        (REGISTRY_HOSTS.contains(&host) || labels.any(|label| REGISTRY_LABELS.contains(&label)))
+            .then_some(host)
+    })
+}
+
+fn is_cargo_config(path: &str) -> bool {
+    path.ends_with(".cargo/config.toml") || path.ends_with(".cargo/config")
+}
+
+fn sets_registry(line: &str) -> bool {
+    REGISTRY_KEYS.iter().any(|key| line.trim_start().starts_with(key))
+}
+
+fn is_foreign_source(line: &str) -> bool {
+    line.strip_prefix("source = ").is_some_and(|source| source.trim_matches('"') != LOCK_SOURCE)
+}
+
+#[cfg(test)]
+mod tests;

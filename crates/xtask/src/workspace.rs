@@ -1,0 +1,78 @@
+//! The workspace as cargo and git see it: root folder, packages, resolved graph, files.
+//!
+//! Nothing here judges. Cargo is asked with `--locked`, so that a check never changes `Cargo.lock`, and for this
+//! host only, so that no package of another operating system is downloaded or counted.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, bail};
+use cargo_metadata::{Metadata, MetadataCommand};
+
+/// The workspace that the current folder lies in.
+#[derive(Debug)]
+pub(crate) struct Workspace {
+    pub(crate) root: PathBuf,
+    pub(crate) metadata: Metadata,
+}
+
+impl Workspace {
+    /// The workspace around the current folder, with its resolved dependencies.
+    ///
+    /// # Errors
+    /// No workspace here, a `Cargo.lock` that lags behind a `Cargo.toml`, or packages that cannot be fetched.
+    pub(crate) fn load() -> anyhow::Result<Self> {
+        let host = host_triple()?;
+        let metadata = MetadataCommand::new()
+            .other_options(vec!["--locked".to_owned(), "--filter-platform".to_owned(), host])
+            .exec()
+            .context("cargo metadata failed (a Cargo.lock out of date is brought up by `cargo check`)")?;
+        let root = metadata.workspace_root.clone().into_std_path_buf();
+        Ok(Self { root, metadata })
+    }
+
+    /// Every file that is tracked, or would be once added: paths from the root, `/` between folders, sorted.
+    ///
+    /// # Errors
+    /// No git, or a folder that is not a work tree.
+    pub(crate) fn files(&self) -> anyhow::Result<Vec<String>> {
+        let listing = Command::new("git")
+            // A checkout owned by another user is only read here.
+            .args(["-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+            .current_dir(&self.root)
+            .output()
+            .context("could not start git, which lists the files to be checked; install it")?;
+        if !listing.status.success() {
+            bail!("git ls-files failed: {}", String::from_utf8_lossy(&listing.stderr).trim());
+        }
+        let text = String::from_utf8(listing.stdout).context("a file name is not UTF-8")?;
+        let mut files: Vec<String> =
+            text.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect();
+        files.sort();
+        files.dedup();
+        files.retain(|name| self.root.join(name).is_file());
+        Ok(files)
+    }
+}
+
+/// A command line of the cargo that runs this chore, in `root`.
+pub(crate) fn cargo<S: AsRef<OsStr>>(root: &Path, arguments: &[S]) -> Command {
+    let program = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(root);
+    command
+}
+
+fn host_triple() -> anyhow::Result<String> {
+    let program = std::env::var_os("RUSTC").unwrap_or_else(|| OsString::from("rustc"));
+    let answer = Command::new(&program)
+        .arg("-vV")
+        .output()
+        .with_context(|| format!("could not start {}", program.to_string_lossy()))?;
+    let text = String::from_utf8_lossy(&answer.stdout);
+    text.lines()
+        .find_map(|line| line.strip_prefix("host: "))
+        .map(str::to_owned)
+        .with_context(|| format!("`rustc -vV` named no host; it said: {text}"))
+}
