@@ -2,13 +2,12 @@
 //!
 //! It looks without touching: no page is read in, marked as used or dropped by it.
 
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
-use rustix::fs::{Access, AtFlags};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 use super::descriptor;
-use crate::error::{Errno, Error, Result};
+use crate::error::{Errno, Error, ErrorKind, Result};
 
 /// Bytes looked at in one mapping: 64 Ki pages, so that the answer needs no more than 64 KiB.
 const WINDOW_PAGES: u64 = 1 << 16;
@@ -34,8 +33,7 @@ pub fn resident_bytes(file: impl AsFd, offset_bytes: u64, length_bytes: u64) -> 
         return Ok(0);
     }
     if status.st_uid != rustix::process::geteuid().as_raw() {
-        let checked = rustix::fs::accessat(fd, "", Access::WRITE_OK, AtFlags::EMPTY_PATH | AtFlags::EACCESS);
-        checked.map_err(|errno| untold(failed(errno.into())))?;
+        may_write(fd).map_err(|errno| untold(failed(errno)))?;
     }
     let page_bytes = rustix::param::page_size() as u64;
     let mut window_start = offset_bytes - offset_bytes % page_bytes;
@@ -56,7 +54,23 @@ pub fn resident_bytes(file: impl AsFd, offset_bytes: u64, length_bytes: u64) -> 
     Ok(resident)
 }
 
+/// Whether this user may write the file, by the same check as the kernel's before it answers mincore(2).
+///
+/// By the bare call, because neither rustix nor every libc passes `AT_EMPTY_PATH` on. Linux 5.8; older kernels, which
+/// would have to be guessed about, are an error (`ENOSYS`).
+fn may_write(fd: BorrowedFd<'_>) -> std::result::Result<(), Errno> {
+    let flags = libc::AT_EMPTY_PATH | libc::AT_EACCESS;
+    // SAFETY: the descriptor is open while it is borrowed, the path is a constant that ends in a zero byte, and the
+    // kernel writes to no memory of this process.
+    let status =
+        unsafe { libc::syscall(libc::SYS_faccessat2, fd.as_raw_fd(), c"".as_ptr(), libc::W_OK, flags) };
+    if status == 0 { Ok(()) } else { Err(Errno::last()) }
+}
+
 fn untold(error: Error) -> Error {
+    if error.kind() != ErrorKind::Denied {
+        return error;
+    }
     error.advising("the kernel tells this only to the file's owner and to those who may write it")
 }
 

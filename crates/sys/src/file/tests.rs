@@ -195,3 +195,20 @@ fn residency_of_a_file_that_was_not_opened_for_reading_is_refused() {
     assert_eq!(error.kind(), ErrorKind::Denied);
     assert!(error.to_string().contains("data"), "the message names the file: {error}");
 }
+
+#[test]
+fn residency_of_a_strangers_file_is_refused_instead_of_called_complete() {
+    let file = File::open("/etc/passwd").unwrap();
+    assert_eq!(file.metadata().unwrap().uid(), 0);
+    std::thread::spawn(move || {
+        if rustix::process::geteuid().is_root() {
+            // Of this thread alone; it ends with the test.
+            rustix::thread::set_thread_uid(rustix::process::Uid::from_raw(65_534)).unwrap();
+        }
+        let error = resident_bytes(&file, 0, 1).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Denied);
+        assert!(error.to_string().contains("only to the file's owner"), "{error}");
+    })
+    .join()
+    .unwrap();
+}
