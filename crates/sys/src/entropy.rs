@@ -1,10 +1,6 @@
-//! Bytes that no device, link or file system can compress or deduplicate, made at about the speed of memory.
+//! Bytes that no device, link or file system can compress or deduplicate, made at about half the speed of memory.
 //!
 //! They are reproducible from a seed and are not secret: never use them as a key or a token.
-
-/// Generators that run side by side, so that the processor overlaps their steps.
-const LANES: usize = 4;
-const STRIDE_BYTES: usize = LANES * 8;
 
 /// Fills `bytes` with a full-entropy pattern that depends on nothing but `seed` and the position.
 ///
@@ -12,52 +8,35 @@ const STRIDE_BYTES: usize = LANES * 8;
 /// Any length, also 0; a shorter slice gets a prefix of what a longer one gets.
 ///
 /// # Cost
-/// No allocation; one xoshiro256++ step per 8 bytes, four generators interleaved.
+/// No allocation; about 1.1 ns for 8 bytes (7 GB/s on the machine where a copy from memory ran at 15 GB/s). Four
+/// generators side by side were slower there (5.7 GB/s): their states do not fit the registers.
 ///
 /// # Source
-/// Blackman and Vigna, "Scrambled linear pseudorandom number generators", 2021; states seeded by `SplitMix64` as the
-/// authors advise. Word `i` (little-endian) is the output `i / 4` of generator `i % 4`, and generator `k` takes words
-/// `4k .. 4k + 4` of the `SplitMix64` sequence of `seed`.
+/// Blackman and Vigna, "Scrambled linear pseudorandom number generators", 2021: the outputs of xoshiro256++ in
+/// little-endian order, its state being the first four outputs of `SplitMix64` from `seed`, as the authors advise.
 pub fn fill_entropy(bytes: &mut [u8], seed: u64) {
-    let mut lanes = seeded(seed);
-    let mut strides = bytes.chunks_exact_mut(STRIDE_BYTES);
-    for stride in &mut strides {
-        stride.copy_from_slice(&next_stride(&mut lanes));
+    let mut seeder = seed;
+    let mut state = [0; 4].map(|_: u64| split_mix(&mut seeder));
+    let mut words = bytes.chunks_exact_mut(8);
+    for word in &mut words {
+        word.copy_from_slice(&next_word(&mut state).to_le_bytes());
     }
-    let tail = strides.into_remainder();
-    let last = next_stride(&mut lanes);
+    let tail = words.into_remainder();
+    let last = next_word(&mut state).to_le_bytes();
     tail.copy_from_slice(&last[..tail.len()]);
 }
 
-/// Four states stored word by word across the lanes.
-type Lanes = [[u64; LANES]; 4];
-
-fn seeded(seed: u64) -> Lanes {
-    let mut state = seed;
-    let mut lanes = [[0; LANES]; 4];
-    for lane in 0..LANES {
-        for word in &mut lanes {
-            word[lane] = split_mix(&mut state);
-        }
-    }
-    lanes
-}
-
 #[inline]
-fn next_stride(s: &mut Lanes) -> [u8; STRIDE_BYTES] {
-    let mut out = [0; STRIDE_BYTES];
-    for (lane, word) in out.chunks_exact_mut(8).enumerate() {
-        let value = s[0][lane].wrapping_add(s[3][lane]).rotate_left(23).wrapping_add(s[0][lane]);
-        word.copy_from_slice(&value.to_le_bytes());
-        let shifted = s[1][lane] << 17;
-        s[2][lane] ^= s[0][lane];
-        s[3][lane] ^= s[1][lane];
-        s[1][lane] ^= s[2][lane];
-        s[0][lane] ^= s[3][lane];
-        s[2][lane] ^= shifted;
-        s[3][lane] = s[3][lane].rotate_left(45);
-    }
-    out
+fn next_word(s: &mut [u64; 4]) -> u64 {
+    let word = s[0].wrapping_add(s[3]).rotate_left(23).wrapping_add(s[0]);
+    let shifted = s[1] << 17;
+    s[2] ^= s[0];
+    s[3] ^= s[1];
+    s[1] ^= s[2];
+    s[0] ^= s[3];
+    s[2] ^= shifted;
+    s[3] = s[3].rotate_left(45);
+    word
 }
 
 fn split_mix(state: &mut u64) -> u64 {
@@ -81,15 +60,11 @@ mod tests {
     }
 
     #[test]
-    fn each_lane_gives_the_reference_sequence() {
+    fn the_generator_gives_the_reference_sequence() {
         // The authors' xoshiro256plusplus.c from the state {1, 2, 3, 4}.
-        let mut lanes = [[1; LANES], [2; LANES], [3; LANES], [4; LANES]];
-        for expected in [41_943_041_u64, 58_720_359, 3_588_806_011_781_223, 3_591_011_842_654_386] {
-            let stride = next_stride(&mut lanes);
-            for word in stride.chunks_exact(8) {
-                assert_eq!(word, expected.to_le_bytes());
-            }
-        }
+        let mut state = [1, 2, 3, 4];
+        let words: Vec<u64> = (0..4).map(|_| next_word(&mut state)).collect();
+        assert_eq!(words, [41_943_041, 58_720_359, 3_588_806_011_781_223, 3_591_011_842_654_386]);
     }
 
     #[test]
