@@ -1,2 +1,12 @@
-//! placeholder
+//! The endpoint's protocol as conversations without I/O: frames, hello, control messages, data requests.
+//!
+//! Bytes that arrived go in, messages and bytes to send come out; sockets, clocks, threads and randomness are the
+//! caller's. Whatever a peer sends, nothing panics, and memory is bounded by what has arrived or was agreed.
+//! Deliberately absent: encryption. The token proves who speaks at the hello; what follows is neither hidden nor
+//! signed, so an endpoint beyond a trusted network needs a tunnel.
 #![forbid(unsafe_code)]
+
+pub mod error;
+pub mod frame;
+
+pub use error::{Error, ErrorKind, Refusal, Result};
