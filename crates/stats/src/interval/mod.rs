@@ -1,0 +1,118 @@
+//! Confidence intervals: the type, and one file for each way to make one.
+//!
+//! It deliberately makes no decision from an interval: whether it is narrow enough is the caller's question.
+
+mod batch;
+mod bootstrap;
+mod student;
+
+pub use batch::{BatchMeans, batch_means};
+pub use bootstrap::bootstrap_interval;
+pub use student::student_interval;
+pub(crate) use student::{Spread, around};
+
+use crate::error::StatsError;
+
+/// A confidence level, strictly between 0 and 1.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+pub struct Level(f64);
+
+impl Level {
+    /// 90 %.
+    pub const P90: Self = Self(0.90);
+    /// 95 %.
+    pub const P95: Self = Self(0.95);
+    /// 99 %.
+    pub const P99: Self = Self(0.99);
+
+    /// The level `ratio`, 0.95 for 95 %.
+    ///
+    /// # Errors
+    /// [`StatsError::BadArgument`] unless `ratio` lies strictly between 0 and 1.
+    pub fn new(ratio: f64) -> Result<Self, StatsError> {
+        if ratio > 0.0 && ratio < 1.0 {
+            Ok(Self(ratio))
+        } else {
+            Err(StatsError::BadArgument { requirement: "a level must lie between 0 and 1" })
+        }
+    }
+
+    /// The level as a ratio, 0.95 for 95 %.
+    #[must_use]
+    pub fn ratio(self) -> f64 {
+        self.0
+    }
+
+    /// The probability left above a two-sided interval, 0.025 for 95 %.
+    #[must_use]
+    pub fn upper_tail(self) -> f64 {
+        (1.0 - self.0) / 2.0
+    }
+}
+
+/// How an interval was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum IntervalMethod {
+    /// Student's t on independent values.
+    StudentT,
+    /// Student's t on the means of consecutive batches of one series.
+    BatchMeans,
+    /// Percentiles of a statistic over resamples.
+    PercentileBootstrap,
+    /// Student's t on the coefficient of a least-squares line.
+    LeastSquares,
+}
+
+impl IntervalMethod {
+    /// The name used in records and reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::StudentT => "student_t",
+            Self::BatchMeans => "batch_means",
+            Self::PercentileBootstrap => "percentile_bootstrap",
+            Self::LeastSquares => "least_squares",
+        }
+    }
+}
+
+/// A confidence interval: its ends, its level, and how it was made.
+///
+/// # Units
+/// Those of the values it was made from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interval {
+    /// The lower end.
+    pub low: f64,
+    /// The upper end, never below `low`.
+    pub high: f64,
+    /// The level that was asked for.
+    pub level: Level,
+    /// How the interval was made.
+    pub method: IntervalMethod,
+}
+
+impl Interval {
+    /// Whether `value` lies inside, ends included.
+    #[must_use]
+    pub fn contains(&self, value: f64) -> bool {
+        (self.low..=self.high).contains(&value)
+    }
+
+    /// Half of the distance between the ends.
+    #[must_use]
+    pub fn half_width(&self) -> f64 {
+        (self.high - self.low) / 2.0
+    }
+
+    /// Half-width over the size of the middle; `None` when the middle is zero.
+    #[must_use]
+    pub fn relative_half_width(&self) -> Option<f64> {
+        let ratio = self.half_width() / f64::midpoint(self.low, self.high).abs();
+        ratio.is_finite().then_some(ratio)
+    }
+}
+
+#[cfg(test)]
+mod tests;

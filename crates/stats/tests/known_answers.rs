@@ -1,0 +1,278 @@
+//! Every numeric function against `SciPy`, `NumPy` or exact enumeration; `known_answers/generate.py` made the numbers.
+#![cfg(test)]
+
+use narrows_stats::autocorrelation::{effective_count, lag1_autocorrelation};
+use narrows_stats::bounds::AsymptoticBounds;
+use narrows_stats::hockney::{Transfer, fit_hockney};
+use narrows_stats::interval::{batch_means, bootstrap_interval, student_interval};
+use narrows_stats::logistic::{Example, fit_logistic};
+use narrows_stats::moments::{Moments, mean};
+use narrows_stats::mser::{WarmUpVerdict, mser5};
+use narrows_stats::mva::{Network, Station, StationKind};
+use narrows_stats::quantile::{median, quantile};
+use narrows_stats::rank::{First, first_rank_shares};
+use narrows_stats::regression::{Point, fit_line, fit_weighted_line};
+use narrows_stats::reliability::{Forecast, brier_score, reliability_table};
+use narrows_stats::resample::BootstrapPlan;
+use narrows_stats::steady::assess_window;
+use narrows_stats::{Level, student_t};
+use serde_json::Value;
+
+macro_rules! answers {
+    ($name:literal) => {
+        serde_json::from_str::<Value>(include_str!(concat!("known_answers/", $name, ".json"))).unwrap()
+    };
+}
+
+fn cases(value: &Value) -> &[Value] {
+    let cases = value.as_array().unwrap();
+    assert!(!cases.is_empty(), "a file without cases checks nothing");
+    cases
+}
+
+fn number(case: &Value, key: &str) -> f64 {
+    case[key].as_f64().unwrap()
+}
+
+fn numbers(value: &Value) -> Vec<f64> {
+    value.as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).collect()
+}
+
+fn points(case: &Value) -> Vec<Point> {
+    numbers(&case["x"]).into_iter().zip(numbers(&case["y"])).map(|(x, y)| Point { x, y }).collect()
+}
+
+/// Fails unless `found` lies within `tolerance` of `expected`, relative to the larger of it and 1e-12.
+#[track_caller]
+fn close(found: f64, expected: f64, tolerance: f64) {
+    let allowed = tolerance * expected.abs().max(1e-12);
+    assert!((found - expected).abs() <= allowed, "found {found:e}, expected {expected:e}");
+}
+
+#[test]
+fn quantiles_agree_with_numpy() {
+    for case in cases(&answers!("quantiles")) {
+        let values = numbers(&case["values"]);
+        for (probability, expected) in
+            numbers(&case["probabilities"]).into_iter().zip(numbers(&case["expected"]))
+        {
+            close(quantile(&values, probability).unwrap(), expected, 1e-13);
+        }
+    }
+}
+
+#[test]
+fn moments_agree_with_numpy() {
+    for case in cases(&answers!("moments")) {
+        let moments = Moments::of(&numbers(&case["values"])).unwrap();
+        close(moments.mean(), number(case, "mean"), 1e-14);
+        close(moments.sample_variance().unwrap(), number(case, "variance"), 1e-12);
+        let expected = number(case, "coefficient_of_variation");
+        close(moments.coefficient_of_variation().unwrap(), expected, 1e-9);
+    }
+}
+
+#[test]
+fn student_t_agrees_with_scipy() {
+    let answers = answers!("student_t");
+    // The stated accuracy: the continued fraction cancels for very many degrees of freedom.
+    let tolerance = |degrees: f64| if degrees > 1e6 { 1e-7 } else { 1e-9 };
+    for case in cases(&answers["quantiles"]) {
+        let degrees = number(case, "degrees");
+        let found = student_t::quantile(number(case, "probability"), degrees).unwrap();
+        close(found, number(case, "expected"), tolerance(degrees));
+    }
+    for case in cases(&answers["upper_tails"]) {
+        let degrees = number(case, "degrees");
+        let found = student_t::upper_tail(number(case, "statistic"), degrees).unwrap();
+        close(found, number(case, "expected"), tolerance(degrees));
+    }
+}
+
+#[test]
+fn student_intervals_agree_with_scipy() {
+    for case in cases(&answers!("intervals")["student"]) {
+        let level = Level::new(number(case, "level")).unwrap();
+        let interval = student_interval(&numbers(&case["values"]), level).unwrap();
+        close(interval.low, number(case, "low"), 1e-10);
+        close(interval.high, number(case, "high"), 1e-10);
+    }
+}
+
+#[test]
+fn batch_means_agree_with_numpy_and_scipy() {
+    for case in cases(&answers!("intervals")["batches"]) {
+        let batch_count = usize::try_from(case["batch_count"].as_u64().unwrap()).unwrap();
+        let found = batch_means(&numbers(&case["series"]), batch_count, Level::P95).unwrap();
+        close(found.mean, number(case, "mean"), 1e-12);
+        close(found.interval.low, number(case, "low"), 1e-10);
+        close(found.interval.high, number(case, "high"), 1e-10);
+        close(found.batch_lag1.unwrap(), number(case, "lag1"), 1e-9);
+    }
+}
+
+#[test]
+fn bootstrap_intervals_agree_with_scipy_within_the_noise_of_resampling() {
+    for case in cases(&answers!("intervals")["bootstraps"]) {
+        let values = numbers(&case["values"]);
+        let plan = BootstrapPlan { resample_count: 20_000, ..BootstrapPlan::with_seed(17) };
+        let statistic = if case["statistic"] == "mean" { mean } else { median };
+        let interval = bootstrap_interval(&values, statistic, plan).unwrap();
+        // The 2.5 % point of 20 000 draws has a standard error of about 0.02 of theirs; ten times that for medians,
+        // whose resamples take few distinct values.
+        let allowed = number(case, "standard_error") * 0.2;
+        assert!((interval.low - number(case, "low")).abs() < allowed, "{interval:?} {case:?}");
+        assert!((interval.high - number(case, "high")).abs() < allowed, "{interval:?} {case:?}");
+    }
+}
+
+#[test]
+fn first_rank_shares_agree_with_exact_enumeration() {
+    let answers = answers!("rank");
+    let groups: Vec<Vec<f64>> = cases(&answers["groups"]).iter().map(numbers).collect();
+    let groups: Vec<&[f64]> = groups.iter().map(Vec::as_slice).collect();
+    let plan = BootstrapPlan { resample_count: 40_000, ..BootstrapPlan::with_seed(23) };
+    for (first, key) in [(First::Largest, "largest"), (First::Smallest, "smallest")] {
+        // The sum ranks as the mean does, and ties exactly.
+        let shares = first_rank_shares(&groups, |values| Some(values.iter().sum()), first, plan).unwrap();
+        for (share, expected) in shares.into_iter().zip(numbers(&answers[key])) {
+            // Four standard errors of a share of 40 000.
+            assert!((share - expected).abs() < 0.01, "{key}: {share} {expected}");
+        }
+    }
+}
+
+#[test]
+fn mser_cuts_agree_with_numpy() {
+    for case in cases(&answers!("mser")) {
+        let warm_up = mser5(&numbers(&case["series"])).unwrap();
+        assert_eq!(Some(warm_up.dropped_count as u64), case["dropped_count"].as_u64());
+        assert_eq!(Some(warm_up.verdict == WarmUpVerdict::RunTooShort), case["too_short"].as_bool());
+    }
+}
+
+#[test]
+fn steadiness_agrees_with_numpy() {
+    for case in cases(&answers!("steady")) {
+        let found = assess_window(&numbers(&case["rounds"])).unwrap();
+        close(found.range_ratio, number(case, "range_ratio"), 1e-12);
+        close(found.drift_ratio, number(case, "drift_ratio"), 1e-9);
+    }
+}
+
+#[test]
+fn autocorrelations_agree_with_numpy() {
+    for case in cases(&answers!("autocorrelation")) {
+        let series = numbers(&case["series"]);
+        close(lag1_autocorrelation(&series).unwrap(), number(case, "lag1"), 1e-10);
+        close(effective_count(&series).unwrap(), number(case, "effective_count"), 1e-9);
+    }
+}
+
+#[test]
+fn lines_agree_with_scipy() {
+    for case in cases(&answers!("regression")["plain"]) {
+        let line = fit_line(&points(case)).unwrap();
+        close(line.intercept, number(case, "intercept"), 1e-9);
+        close(line.slope, number(case, "slope"), 1e-9);
+        close(line.intercept_standard_error.unwrap(), number(case, "intercept_se"), 1e-7);
+        close(line.slope_standard_error.unwrap(), number(case, "slope_se"), 1e-7);
+        close(line.r_squared.unwrap(), number(case, "r_squared"), 1e-9);
+        let interval = line.slope_interval(Level::P95).unwrap();
+        close(interval.low, number(case, "slope_low"), 1e-8);
+        close(interval.high, number(case, "slope_high"), 1e-8);
+    }
+}
+
+#[test]
+fn weighted_lines_agree_with_numpy() {
+    for case in cases(&answers!("regression")["weighted_by_inverse_square_of_x"]) {
+        let line = fit_weighted_line(&points(case), |point| 1.0 / (point.x * point.x)).unwrap();
+        close(line.intercept, number(case, "intercept"), 1e-9);
+        close(line.slope, number(case, "slope"), 1e-9);
+        close(line.intercept_standard_error.unwrap(), number(case, "intercept_se"), 1e-9);
+        close(line.slope_standard_error.unwrap(), number(case, "slope_se"), 1e-9);
+    }
+}
+
+#[test]
+fn latency_bandwidth_laws_agree_with_numpy() {
+    for case in cases(&answers!("hockney")) {
+        let sizes = numbers(&case["block_bytes"]).into_iter().zip(numbers(&case["elapsed_s"]));
+        let transfers: Vec<Transfer> =
+            sizes.map(|(block_bytes, elapsed_s)| Transfer { block_bytes, elapsed_s }).collect();
+        let law = fit_hockney(&transfers, Level::P95).unwrap();
+        close(law.latency_s, number(case, "latency_s"), 1e-8);
+        close(law.rate_bytes_per_s, number(case, "rate"), 1e-8);
+        close(law.n_half_bytes().unwrap(), number(case, "n_half"), 1e-8);
+        let (latency, rate) = (law.latency_s_interval.unwrap(), law.rate_bytes_per_s_interval.unwrap());
+        close(latency.low, number(case, "latency_low"), 1e-8);
+        close(latency.high, number(case, "latency_high"), 1e-8);
+        close(rate.low, number(case, "rate_low"), 1e-8);
+        close(rate.high, number(case, "rate_high"), 1e-8);
+    }
+}
+
+fn network(case: &Value) -> Network {
+    let of_kind = |kind: StationKind| move |demand_s: f64| Station { demand_s, kind };
+    let mut stations: Vec<Station> =
+        numbers(&case["queues"]).into_iter().map(of_kind(StationKind::Queue)).collect();
+    for pair in case["servers"].as_array().unwrap() {
+        let servers = u32::try_from(pair[1].as_u64().unwrap()).unwrap().try_into().unwrap();
+        stations.push(Station { demand_s: pair[0].as_f64().unwrap(), kind: StationKind::Servers(servers) });
+    }
+    stations.extend(numbers(&case["delays"]).into_iter().map(of_kind(StationKind::Delay)));
+    Network::new(stations, number(case, "think_s")).unwrap()
+}
+
+#[test]
+fn mean_value_analysis_agrees_with_exact_convolution_and_keeps_to_its_bounds() {
+    for case in cases(&answers!("mva")) {
+        let network = network(case);
+        let bounds = AsymptoticBounds::of(&network);
+        let rates = numbers(&case["rates"]);
+        let loads = network.solve(30);
+        assert_eq!(loads.len(), rates.len());
+        for ((load, rate), queue_lens) in loads.iter().zip(rates).zip(cases(&case["queue_lens"])) {
+            close(load.rate_per_s, rate, 1e-12);
+            assert!(rate <= bounds.rate_high_per_s(load.in_flight) * (1.0 + 1e-12));
+            for (station, expected) in load.stations.iter().zip(numbers(queue_lens)) {
+                close(station.queue_len, expected, 1e-11);
+            }
+        }
+    }
+}
+
+#[test]
+fn logistic_fits_agree_with_scipy() {
+    for case in cases(&answers!("logistic")) {
+        let features: Vec<Vec<f64>> = cases(&case["features"]).iter().map(numbers).collect();
+        let outcomes = cases(&case["outcomes"]).iter().map(|outcome| outcome.as_bool().unwrap());
+        let examples: Vec<Example<'_>> =
+            features.iter().zip(outcomes).map(|(features, outcome)| Example { features, outcome }).collect();
+        let model = fit_logistic(&examples, number(case, "penalty")).unwrap();
+        close(model.intercept, number(case, "intercept"), 1e-7);
+        for (weight, expected) in model.weights.iter().zip(numbers(&case["weights"])) {
+            close(*weight, expected, 1e-7);
+        }
+    }
+}
+
+#[test]
+fn brier_score_and_reliability_table_agree_with_numpy() {
+    let answers = answers!("reliability");
+    let outcomes = cases(&answers["outcomes"]).iter().map(|outcome| outcome.as_bool().unwrap());
+    let forecasts: Vec<Forecast> = numbers(&answers["probabilities"])
+        .into_iter()
+        .zip(outcomes)
+        .map(|(probability, outcome)| Forecast { probability, outcome })
+        .collect();
+    close(brier_score(&forecasts).unwrap(), number(&answers, "brier"), 1e-12);
+    let table = reliability_table(&forecasts, 10.try_into().unwrap()).unwrap();
+    assert_eq!(table.len(), cases(&answers["bins"]).len());
+    for (bin, expected) in table.iter().zip(cases(&answers["bins"])) {
+        assert_eq!(Some(bin.count as u64), expected["count"].as_u64());
+        close(bin.mean_predicted.unwrap(), number(expected, "mean_predicted"), 1e-12);
+        close(bin.observed_share.unwrap(), number(expected, "observed_share"), 1e-12);
+    }
+}

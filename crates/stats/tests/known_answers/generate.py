@@ -1,0 +1,260 @@
+#!/usr/bin/env python3
+"""Writes the known answers that tests/known_answers.rs reads, from implementations independent of the crate.
+
+Needs NumPy and SciPy (`pip install numpy scipy`); `python3 generate.py` rewrites every JSON file beside it.
+All data come from fixed seeds. The versions used are recorded in versions.json.
+"""
+
+import itertools
+import json
+import pathlib
+from fractions import Fraction
+from math import factorial
+
+import numpy as np
+import scipy
+from scipy import optimize, stats
+
+HERE = pathlib.Path(__file__).parent
+RNG = np.random.default_rng(20240229)
+
+
+def write(name, value):
+    (HERE / f"{name}.json").write_text(json.dumps(value, indent=1) + "\n")
+
+
+SAMPLES = {
+    "normal": RNG.normal(100, 5, 37),
+    "lognormal": RNG.lognormal(0, 1.5, 101),
+    "ties": RNG.integers(0, 6, 40).astype(float),
+    "far_from_zero": 1e9 + RNG.normal(0, 1, 50),
+    "two": np.array([3.0, 4.5]),
+    "negative": RNG.normal(-7, 2, 12),
+}
+
+
+def autoregressive(n, phi):
+    series = [0.0]
+    for noise in RNG.normal(0, 1, n - 1):
+        series.append(phi * series[-1] + noise)
+    return np.array(series) + 50
+
+
+def lag1(x):
+    d = x - x.mean()
+    return float((d[:-1] * d[1:]).sum() / (d * d).sum())
+
+
+def quantiles():
+    probabilities = [0, 0.01, 0.1, 0.25, 1 / 3, 0.5, 0.75, 0.9, 0.99, 0.999, 1]
+    write("quantiles", [
+        {"values": x.tolist(), "probabilities": probabilities,
+         "expected": np.quantile(x, probabilities, method="linear").tolist()}
+        for x in SAMPLES.values()])
+
+
+def moments():
+    write("moments", [
+        {"values": x.tolist(), "mean": float(x.mean()), "variance": float(x.var(ddof=1)),
+         "coefficient_of_variation": float(x.std(ddof=1) / abs(x.mean()))}
+        for x in SAMPLES.values()])
+
+
+def student_t():
+    degrees = [0.5, 1, 2, 3, 4.7, 10, 29, 30, 100, 1000, 1e6, 1e8]
+    probabilities = [1e-12, 1e-6, 0.001, 0.005, 0.025, 0.3, 0.5, 0.7, 0.9, 0.975, 0.995]
+    statistics = [-30, -2, -0.1, 0, 1e-5, 0.5, 1, 2.5, 6, 40]
+    write("student_t", {
+        "quantiles": [{"probability": p, "degrees": v, "expected": float(stats.t.ppf(p, v))}
+                      for v in degrees for p in probabilities],
+        "upper_tails": [{"statistic": t, "degrees": v, "expected": float(stats.t.sf(t, v))}
+                        for v in degrees for t in statistics]})
+
+
+def intervals():
+    student = []
+    for x in SAMPLES.values():
+        for level in (0.9, 0.95, 0.99):
+            low, high = stats.t.interval(level, len(x) - 1, loc=x.mean(), scale=stats.sem(x))
+            student.append({"values": x.tolist(), "level": level, "low": low, "high": high})
+    batches = []
+    for n, k in ((400, 20), (403, 10), (64, 8)):
+        x = autoregressive(n, 0.6)
+        length = n // k
+        means = x[n - k * length:].reshape(k, length).mean(axis=1)
+        low, high = stats.t.interval(0.95, k - 1, loc=means.mean(), scale=stats.sem(means))
+        batches.append({"series": x.tolist(), "batch_count": k, "mean": float(means.mean()),
+                        "low": low, "high": high, "lag1": lag1(means)})
+    bootstraps = []
+    for name in ("normal", "lognormal", "negative"):
+        x = SAMPLES[name]
+        for statistic in ("mean", "median"):
+            found = stats.bootstrap((x,), getattr(np, statistic), n_resamples=200_000, method="percentile",
+                                    confidence_level=0.95, rng=np.random.default_rng(5), batch=20_000)
+            bootstraps.append({"values": x.tolist(), "statistic": statistic,
+                               "low": float(found.confidence_interval.low),
+                               "high": float(found.confidence_interval.high),
+                               "standard_error": float(found.standard_error)})
+    write("intervals", {"student": student, "batches": batches, "bootstraps": bootstraps})
+
+
+def rank():
+    """Exact shares: every resample of every group, and every combination of them, in integers."""
+    groups = [[10, 12, 15], [11, 12, 13], [9, 16, 12]]
+    sums = [[sum(pick) for pick in itertools.product(g, repeat=len(g))] for g in groups]
+    shares = {}
+    for name, best in (("largest", max), ("smallest", min)):
+        credit = [Fraction(0)] * len(groups)
+        for row in itertools.product(*sums):
+            top = best(row)
+            tied = [i for i, value in enumerate(row) if value == top]
+            for i in tied:
+                credit[i] += Fraction(1, len(tied))
+        total = sum(credit)
+        shares[name] = [float(c / total) for c in credit]
+    write("rank", {"groups": groups, **shares})
+
+
+def mser():
+    cases = []
+    for n, rise in ((200, 20), (503, 60), (150, 70), (97, 1)):
+        x = 100 - 60 * np.exp(-np.arange(n) / rise) + RNG.normal(0, 3, n)
+        k = n // 5
+        z = x[:k * 5].reshape(k, 5).mean(axis=1)
+        scores = [((z[d:] - z[d:].mean()) ** 2).sum() / (k - d) ** 2 for d in range(k // 2 + 1)]
+        best = int(np.argmin(scores))
+        cases.append({"series": x.tolist(), "dropped_count": 5 * best, "too_short": best == k // 2})
+    write("mser", cases)
+
+
+def steady():
+    cases = []
+    for spread, slope in ((1, 0), (8, 0), (1, 1.5), (2, 3), (0.5, -2.4)):
+        y = 100 + slope * np.arange(5) + RNG.normal(0, spread, 5)
+        fitted = np.polyval(np.polyfit(np.arange(5), y, 1), np.arange(5))
+        cases.append({"rounds": y.tolist(), "range_ratio": float((y.max() - y.min()) / y.mean()),
+                      "drift_ratio": float((fitted.max() - fitted.min()) / y.mean())})
+    write("steady", cases)
+
+
+def autocorrelation():
+    cases = []
+    for n, phi in ((50, 0.0), (200, 0.8), (500, 0.3), (60, -0.5)):
+        x = autoregressive(n, phi)
+        r = lag1(x)
+        cases.append({"series": x.tolist(), "lag1": r,
+                      "effective_count": float(np.clip(n * (1 - r) / (1 + r), 1, n))})
+    write("autocorrelation", cases)
+
+
+def regression():
+    cases = []
+    for n, offset in ((3, 0), (12, 0), (40, 1e6)):
+        x = offset + np.sort(RNG.uniform(0, 10, n))
+        y = 3 - 0.7 * x + RNG.normal(0, 1, n)
+        fit = stats.linregress(x, y)
+        half = stats.t.ppf(0.975, n - 2) * fit.stderr
+        cases.append({"x": x.tolist(), "y": y.tolist(), "intercept": fit.intercept, "slope": fit.slope,
+                      "intercept_se": fit.intercept_stderr, "slope_se": fit.stderr, "r_squared": fit.rvalue ** 2,
+                      "slope_low": fit.slope - half, "slope_high": fit.slope + half})
+    weighted = []
+    for n in (5, 30):
+        x = RNG.uniform(1, 20, n)
+        y = 1 + 2 * x + RNG.normal(0, 1, n) * x
+        (slope, intercept), covariance = np.polyfit(x, y, 1, w=1 / x, cov=True)
+        weighted.append({"x": x.tolist(), "y": y.tolist(), "intercept": intercept, "slope": slope,
+                         "intercept_se": covariance[1, 1] ** 0.5, "slope_se": covariance[0, 0] ** 0.5})
+    write("regression", {"plain": cases, "weighted_by_inverse_square_of_x": weighted})
+
+
+def hockney():
+    cases = []
+    for latency, rate, noise in ((2e-4, 1.2e8, 0.05), (3e-6, 5e9, 0.02), (5e-3, 1e7, 0.1)):
+        b = np.repeat([512.0, 4096.0, 16384.0, 65536.0, 262144.0, 1048576.0], 3)
+        t = (latency + b / rate) * np.exp(RNG.normal(0, noise, b.size))
+        # Sizes are scaled to about 1 before the fit, so that NumPy's normal equations are well conditioned.
+        unit = 65536.0
+        (slope, intercept), covariance = np.polyfit(b / unit, t, 1, w=1 / t, cov=True)
+        factor = stats.t.ppf(0.975, b.size - 2)
+        slope_half, latency_half = factor * covariance[0, 0] ** 0.5, factor * covariance[1, 1] ** 0.5
+        cases.append({"block_bytes": b.tolist(), "elapsed_s": t.tolist(), "latency_s": intercept,
+                      "latency_low": intercept - latency_half, "latency_high": intercept + latency_half,
+                      "rate": unit / slope, "rate_low": unit / (slope + slope_half),
+                      "rate_high": unit / (slope - slope_half), "n_half": intercept * unit / slope})
+    write("hockney", cases)
+
+
+def convolution(queues, delay, most):
+    """Rates and queue lengths of a product-form network, by Buzen's convolution in exact fractions."""
+    g = [delay ** n / factorial(n) for n in range(most + 1)]
+    for demand in queues:
+        for n in range(1, most + 1):
+            g[n] += demand * g[n - 1]
+    rates = [g[n - 1] / g[n] for n in range(1, most + 1)]
+    lengths = [[sum(demand ** j * g[n - j] for j in range(1, n + 1)) / g[n] for demand in queues]
+               for n in range(1, most + 1)]
+    return rates, lengths
+
+
+def mva():
+    cases = []
+    for queues, delays, think, servers in (
+            (["1/10", "3/10", "1/5"], [], "0", []),
+            (["1/100", "1/100"], ["1/20"], "1/2", []),
+            (["1/8"], ["1/3"], "1", [["1/2", 4], ["1/4", 2]]),
+            (["1/7", "1/7", "1/7", "1/7"], [], "2", [["3/5", 1]])):
+        plain = [Fraction(d) for d in queues]
+        several = [(Fraction(d), m) for d, m in servers]
+        # Seidmann: a queue of D/m and a delay of D(m-1)/m.
+        all_queues = plain + [d / m for d, m in several]
+        all_delay = Fraction(think) + sum(map(Fraction, delays)) + sum((d * (m - 1) / m for d, m in several), Fraction(0))
+        rates, lengths = convolution(all_queues, all_delay, 30)
+        full = []
+        for x, row in zip(rates, lengths):
+            extra = [Fraction(0)] * len(plain) + [x * d * (m - 1) / m for d, m in several]
+            full.append([float(a + b) for a, b in zip(row, extra)])
+        cases.append({"queues": [float(Fraction(d)) for d in queues], "delays": [float(Fraction(d)) for d in delays],
+                      "servers": [[float(d), m] for d, m in several], "think_s": float(Fraction(think)),
+                      "rates": [float(x) for x in rates], "queue_lens": full})
+    write("mva", cases)
+
+
+def logistic():
+    cases = []
+    for n, weights, penalty in ((60, [1.5], 0.0), (200, [1.0, -2.0, 0.5], 1.0), (400, [0.3] * 8, 0.1), (30, [9.0, 9.0], 0.5)):
+        x = RNG.normal(0, 1, (n, len(weights)))
+        outcome = RNG.uniform(size=n) < 1 / (1 + np.exp(-(0.4 + x @ np.array(weights))))
+        design = np.column_stack([np.ones(n), x])
+        ridge = np.diag([0.0] + [penalty] * len(weights))
+        sign = np.where(outcome, 1.0, -1.0)
+
+        def loss(w):
+            return np.logaddexp(0, -sign * (design @ w)).sum() + 0.5 * w @ ridge @ w
+
+        def gradient(w):
+            return design.T @ (1 / (1 + np.exp(-design @ w)) - outcome) + ridge @ w
+
+        start = optimize.minimize(loss, np.zeros(len(weights) + 1), jac=gradient, method="BFGS").x
+        found = optimize.root(gradient, start, tol=1e-13)
+        assert np.abs(gradient(found.x)).max() < 1e-9
+        cases.append({"features": x.tolist(), "outcomes": outcome.tolist(), "penalty": penalty,
+                      "intercept": found.x[0], "weights": found.x[1:].tolist()})
+    write("logistic", cases)
+
+
+def reliability():
+    p = RNG.uniform(0, 1, 300)
+    outcome = RNG.uniform(size=300) < p ** 1.5
+    edges = np.linspace(0, 1, 11)
+    which = np.clip(np.digitize(p, edges) - 1, 0, 9)
+    write("reliability", {
+        "probabilities": p.tolist(), "outcomes": outcome.tolist(), "brier": float(((p - outcome) ** 2).mean()),
+        "bins": [{"count": int((which == i).sum()), "mean_predicted": float(p[which == i].mean()),
+                  "observed_share": float(outcome[which == i].mean())} for i in range(10)]})
+
+
+if __name__ == "__main__":
+    for make in (quantiles, moments, student_t, intervals, rank, mser, steady, autocorrelation, regression, hockney,
+                 mva, logistic, reliability):
+        make()
+    write("versions", {"numpy": np.__version__, "scipy": scipy.__version__})
