@@ -31,29 +31,30 @@ impl Workspace {
         let root = metadata.workspace_root.clone().into_std_path_buf();
         Ok(Self { root, metadata })
     }
+}
 
-    /// Every file that is tracked, or would be once added: paths from the root, `/` between folders, sorted.
-    ///
-    /// # Errors
-    /// No git, or a folder that is not a work tree.
-    pub(crate) fn files(&self) -> anyhow::Result<Vec<String>> {
-        let listing = Command::new("git")
-            // A checkout owned by another user is only read here.
-            .args(["-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard"])
-            .current_dir(&self.root)
-            .output()
-            .context("could not start git, which lists the files to be checked; install it")?;
-        if !listing.status.success() {
-            bail!("git ls-files failed: {}", String::from_utf8_lossy(&listing.stderr).trim());
-        }
-        let text = String::from_utf8(listing.stdout).context("a file name is not UTF-8")?;
-        let mut files: Vec<String> =
-            text.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect();
-        files.sort();
-        files.dedup();
-        files.retain(|name| self.root.join(name).is_file());
-        Ok(files)
+/// Every file below `root` that is tracked, or would be once added: paths from the root, `/` between folders, sorted.
+///
+/// # Errors
+/// No git, or a folder that is not a work tree.
+pub(crate) fn files(root: &Path) -> anyhow::Result<Vec<String>> {
+    let listing = Command::new("git")
+        // A checkout owned by another user is only read here.
+        .args(["-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+        .current_dir(root)
+        .output()
+        .context("could not start git, which lists the files to be checked; install it")?;
+    if !listing.status.success() {
+        bail!("git ls-files failed: {}", String::from_utf8_lossy(&listing.stderr).trim());
     }
+    let text = String::from_utf8(listing.stdout).context("a file name is not UTF-8")?;
+    let mut files: Vec<String> =
+        text.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect();
+    files.sort();
+    files.dedup();
+    // What is tracked and has been deleted has no text to check.
+    files.retain(|name| root.join(name).is_file());
+    Ok(files)
 }
 
 /// A command line of the cargo that runs this chore, in `root`.
@@ -75,4 +76,40 @@ fn host_triple() -> anyhow::Result<String> {
         .find_map(|line| line.strip_prefix("host: "))
         .map(str::to_owned)
         .with_context(|| format!("`rustc -vV` named no host; it said: {text}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+    use std::process::Command;
+
+    use super::files;
+
+    fn git(root: &Path, arguments: &[&str]) {
+        let status = Command::new("git").args(arguments).current_dir(root).status().expect("git starts");
+        assert!(status.success(), "git {arguments:?}");
+    }
+
+    #[test]
+    fn files_are_what_is_tracked_or_would_be_and_still_there() {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        let root = folder.path();
+        git(root, &["init", "--quiet"]);
+        for (name, text) in [(".gitignore", "/ignored\n"), ("ignored", ""), ("gone", ""), ("tracked", "")] {
+            fs::write(root.join(name), text).expect("a file can be written");
+        }
+        git(root, &["add", "gone", "tracked"]);
+        fs::remove_file(root.join("gone")).expect("a file can be removed");
+        fs::create_dir(root.join("a b")).expect("a folder can be made");
+        fs::write(root.join("a b/new"), "").expect("a file can be written");
+        assert_eq!(files(root).expect("git lists"), [".gitignore", "a b/new", "tracked"]);
+    }
+
+    #[test]
+    fn a_folder_without_git_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        let error = files(folder.path()).expect_err("not a work tree");
+        assert!(error.to_string().contains("git ls-files failed"), "{error}");
+    }
 }

@@ -19,7 +19,7 @@ use std::path::Path;
 
 use anyhow::Context;
 
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, files};
 use crate::{Outcome, output};
 use problem::Problem;
 use source::Source;
@@ -37,8 +37,8 @@ pub(crate) fn run() -> anyhow::Result<Outcome> {
 /// # Errors
 /// Facts that could not be gathered: no git, an unreadable file.
 pub(crate) fn report(workspace: &Workspace) -> anyhow::Result<Outcome> {
-    let files = texts_of(&workspace.root, &workspace.files()?)?;
-    let (sources, mut problems) = parse(&files);
+    let texts = texts_of(&workspace.root, &files(&workspace.root)?)?;
+    let (sources, mut problems) = parse(&texts);
     let members = edges::members(&workspace.metadata).context("could not read a crate's manifest")?;
     let graph = dependencies::graph(&workspace.metadata)?;
 
@@ -47,7 +47,7 @@ pub(crate) fn report(workspace: &Workspace) -> anyhow::Result<Outcome> {
     problems.extend(lengths::check(&sources, limits::LENGTH_EXEMPTIONS));
     problems.extend(names::check(&sources));
     problems.extend(dependencies::check(&graph));
-    problems.extend(files.iter().flat_map(|(path, text)| texts::check(path, text)));
+    problems.extend(texts.iter().flat_map(|(path, text)| texts::check(path, text)));
 
     for remark in lengths::remarks(&sources) {
         output::line(&format!("remark: {remark}"));
