@@ -11,8 +11,9 @@ pub const FEATURE_LIMIT: usize = 8;
 const ITERATION_LIMIT: usize = 100;
 /// A step this small against the coefficients cannot be told from rounding.
 const STEP_TOLERANCE: f64 = 1e-10;
-/// Below this a step that no longer lowers the loss has met its rounding, since the loss is flat to second order.
-const ROUNDING_TOLERANCE: f64 = 1e-6;
+/// A step this small is taken whole and unchecked: so near the optimum Newton's method converges, and the gain is below
+/// the rounding of the loss, so that checking would halve the step to nothing.
+const SURE_STEP: f64 = 1e-6;
 /// Half the step at most this often: 2^-40 of it no longer changes the coefficients' leading digits.
 const HALVING_LIMIT: i32 = 40;
 
@@ -97,13 +98,11 @@ pub fn fit_logistic(examples: &[Example<'_>], l2_penalty: f64) -> Result<Logisti
         if relative_step <= STEP_TOLERANCE {
             return Ok(model.moved(&step, 1.0));
         }
-        let halved = (0..HALVING_LIMIT).map(|halving| model.moved(&step, 0.5_f64.powi(halving)));
+        let halving_limit = if relative_step <= SURE_STEP { 1 } else { HALVING_LIMIT };
+        let halved = (0..halving_limit).map(|halving| model.moved(&step, 0.5_f64.powi(halving)));
         let mut scored = halved.map(|next| (penalised_loss(&next, examples, l2_penalty), next));
-        match scored.find(|(loss, _)| *loss <= objective) {
-            Some((loss, next)) => (objective, model) = (loss, next),
-            None if relative_step <= ROUNDING_TOLERANCE => return Ok(model),
-            None => return Err(StatsError::NoConvergence { iteration_count: iteration }),
-        }
+        let accepted = scored.find(|(loss, _)| relative_step <= SURE_STEP || *loss <= objective);
+        (objective, model) = accepted.ok_or(StatsError::NoConvergence { iteration_count: iteration })?;
     }
     Err(StatsError::NoConvergence { iteration_count: ITERATION_LIMIT })
 }
