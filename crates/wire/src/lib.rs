@@ -6,7 +6,14 @@
 //! signed, so an endpoint beyond a trusted network needs a tunnel.
 #![forbid(unsafe_code)]
 
+pub mod control;
 pub mod error;
 pub mod frame;
+pub mod hello;
+pub mod open;
+pub mod refuse;
+pub mod reply;
+pub mod request;
+pub mod token;
 
 pub use error::{Error, ErrorKind, Refusal, Result};

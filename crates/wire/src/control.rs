@@ -1,0 +1,195 @@
+//! The messages of a control connection: JSON in frames, one question at a time.
+//!
+//! While a cell runs at the server its events come as answers, and the client may send [`Request::StopCell`].
+
+use crate::error::{Error, Refusal, Result};
+use crate::frame::{self, Frame};
+use crate::refuse;
+use narrows_model::server::ServerFacts;
+use narrows_model::{Cell, CounterSample, Event, Inventory};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+const REQUEST: u8 = 6;
+const ANSWER: u8 = 7;
+
+/// What a client asks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Request {
+    /// Who the server is, and the session that this connection holds.
+    Facts,
+    /// The server's clock, for an estimate of the offset.
+    ClockProbe {
+        /// The client's clock when it sent this; comes back unchanged.
+        sent_ns: u64,
+    },
+    /// The server's counters now.
+    Counters,
+    /// Run a cell on the server itself, in the session's store.
+    RunCell {
+        /// The cell, with its trials.
+        cell: Box<Cell>,
+        /// Length of an interval of the series.
+        interval_ns: u64,
+    },
+    /// Stop the running cell; without one this is without effect. It has no answer of its own.
+    StopCell,
+    /// Whether a file below the server's root holds just this content.
+    StoreCheck {
+        /// Name of the file, relative to the root.
+        name: String,
+        /// What it must hold, as text.
+        nonce: String,
+    },
+    /// The session ends, and what it stored is removed.
+    End,
+}
+
+/// What a server answers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// Who the server is.
+    Facts {
+        /// Its facts; clock offset, round trip and shared machine are for the client to fill in.
+        facts: Box<ServerFacts>,
+        /// Its inventory, the path of its store included.
+        inventory: Box<Inventory>,
+        /// The session that this connection holds, for data connections to join.
+        session: String,
+    },
+    /// The server's clock.
+    Clock {
+        /// The client's clock as it was sent.
+        sent_ns: u64,
+        /// The server's clock when it answered.
+        server_ns: u64,
+    },
+    /// The server's counters.
+    Counters(Box<CounterSample>),
+    /// Something happened in the running cell.
+    Event(Box<Event>),
+    /// The cell ended.
+    CellDone,
+    /// Whether the file is there with that content.
+    StoreCheck {
+        /// It is.
+        holds: bool,
+    },
+    /// What was asked for was not done; the conversation goes on.
+    Failed {
+        /// Why.
+        reason: Refusal,
+        /// What happened, where, what to do.
+        message: String,
+    },
+    /// The session has ended.
+    Ended,
+}
+
+impl Request {
+    /// The bytes to send.
+    ///
+    /// # Errors
+    /// `TooLarge` when the message is above the limit of a frame.
+    pub fn encode(&self) -> Result<Vec<u8>> {
+        encode(REQUEST, self)
+    }
+
+    /// The request in a frame.
+    ///
+    /// # Errors
+    /// `Protocol` when there is none, or what the peer gave as the reason for its end.
+    pub fn decode(frame: Frame) -> Result<Self> {
+        decode(REQUEST, frame)
+    }
+}
+
+impl Answer {
+    /// The bytes to send.
+    ///
+    /// # Errors
+    /// `TooLarge` when the message is above the limit of a frame.
+    pub fn encode(&self) -> Result<Vec<u8>> {
+        encode(ANSWER, self)
+    }
+
+    /// The answer in a frame.
+    ///
+    /// # Errors
+    /// `Protocol` when there is none, or what the peer gave as the reason for its end.
+    pub fn decode(frame: Frame) -> Result<Self> {
+        decode(ANSWER, frame)
+    }
+}
+
+pub(crate) fn encode<T: Serialize>(kind: u8, message: &T) -> Result<Vec<u8>> {
+    let payload = serde_json::to_vec(message)
+        .map_err(|error| Error::protocol(format!("a message could not be written as JSON: {error}")))?;
+    let mut out = Vec::new();
+    frame::encode(kind, &payload, &mut out)?;
+    Ok(out)
+}
+
+pub(crate) fn decode<T: DeserializeOwned>(kind: u8, frame: Frame) -> Result<T> {
+    let frame = refuse::check(frame)?;
+    if frame.kind != kind {
+        let message =
+            format!("the peer sent a frame of kind {} where one of kind {kind} belongs", frame.kind);
+        return Err(Error::protocol(message));
+    }
+    serde_json::from_slice(&frame.payload)
+        .map_err(|error| Error::protocol(format!("the peer sent a message that is not understood: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::Decoder;
+    use proptest::prelude::*;
+
+    fn passed(bytes: &[u8]) -> Frame {
+        let mut decoder = Decoder::new(frame::PAYLOAD_BYTES_MAX);
+        decoder.push(bytes);
+        decoder.next().unwrap().unwrap()
+    }
+
+    #[test]
+    fn messages_arrive_as_they_were_sent() {
+        let request = Request::StoreCheck { name: "a/b".into(), nonce: "n".into() };
+        assert_eq!(Request::decode(passed(&request.encode().unwrap())).unwrap(), request);
+        let answer = Answer::Clock { sent_ns: u64::MAX, server_ns: 0 };
+        assert_eq!(Answer::decode(passed(&answer.encode().unwrap())).unwrap(), answer);
+    }
+
+    #[test]
+    fn a_refusal_arrives_as_its_reason() {
+        let told = Error::new(crate::ErrorKind::Refused(Refusal::Ended), "the time is over");
+        assert_eq!(Answer::decode(passed(&refuse::encode(&told))).unwrap_err(), told);
+    }
+
+    #[test]
+    fn an_answer_is_no_request() {
+        let bytes = Answer::CellDone.encode().unwrap();
+        assert_eq!(Request::decode(passed(&bytes)).unwrap_err().kind(), crate::ErrorKind::Protocol);
+    }
+
+    proptest! {
+        #[test]
+        fn arbitrary_payloads_never_panic(kind in 0_u8..12, payload in prop::collection::vec(any::<u8>(), 0..300)) {
+            let frame = Frame { kind, payload };
+            let _ = Request::decode(frame.clone());
+            let _ = Answer::decode(frame);
+        }
+
+        #[test]
+        fn a_message_with_a_byte_changed_never_panics(at in 0_usize..200, byte: u8) {
+            let request = Request::StoreCheck { name: "x".repeat(20), nonce: "y".repeat(20) };
+            let mut frame = passed(&request.encode().unwrap());
+            let at = at % frame.payload.len();
+            frame.payload[at] = byte;
+            let _ = Request::decode(frame);
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! What the reading of replies promises.
+
+use super::*;
+use proptest::prelude::*;
+
+fn reply(kind: Kind, tag: u32, status: u32, length_bytes: u32) -> [u8; HEADER_BYTES] {
+    Header { kind, tag, status, length_bytes }.encode()
+}
+
+fn decoder_of(asked: &[(Kind, u32)]) -> (ReplyDecoder, Vec<u32>) {
+    let mut decoder = ReplyDecoder::new(u32::try_from(asked.len()).unwrap());
+    let tags = (0..)
+        .zip(asked)
+        .map(|(position, (kind, length))| decoder.sent(*kind, *length, position).unwrap())
+        .collect();
+    (decoder, tags)
+}
+
+#[test]
+fn no_more_may_be_sent_than_was_granted() {
+    let (mut decoder, tags) = decoder_of(&[(Kind::Sync, 0)]);
+    assert_eq!((decoder.room(), decoder.in_flight()), (0, 1));
+    assert_eq!(decoder.sent(Kind::Sync, 0, 9), None);
+    decoder.next(&mut &reply(Kind::Sync, tags[0], 0, 0)[..]).unwrap();
+    assert!(decoder.sent(Kind::Sync, 0, 9).is_some());
+}
+
+#[test]
+fn what_was_not_asked_is_a_breach() {
+    for (kind, tag, status, length) in
+        [(Kind::Read, 7, 0, 1), (Kind::Write, 0, 0, 1), (Kind::Read, 0, 0, 11), (Kind::Read, 0, 5, 1)]
+    {
+        let (mut decoder, _) = decoder_of(&[(Kind::Read, 10)]);
+        let error = decoder.next(&mut &reply(kind, tag, status, length)[..]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Protocol);
+        assert_eq!(decoder.next(&mut &[0; 64][..]).unwrap_err(), error, "a breach stays");
+    }
+}
+
+#[test]
+fn the_same_reply_twice_is_a_breach() {
+    let (mut decoder, tags) = decoder_of(&[(Kind::Write, 10)]);
+    let bytes = reply(Kind::Write, tags[0], 0, 10);
+    assert!(decoder.next(&mut &bytes[..]).is_ok());
+    assert!(decoder.next(&mut &bytes[..]).is_err());
+}
+
+#[test]
+fn a_farewell_is_told_in_the_servers_words() {
+    let (mut decoder, _) = decoder_of(&[(Kind::Read, 10)]);
+    let bytes = encode_farewell("the time is over");
+    assert_eq!(decoder.next(&mut &bytes[..20]), Ok(None));
+    let error = decoder.next(&mut bytes.as_slice()).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.to_string().as_str()),
+        (ErrorKind::Refused(Refusal::Ended), "the time is over")
+    );
+}
+
+proptest! {
+    #[test]
+    fn any_split_of_the_stream_gives_the_same_replies(
+        asked in prop::collection::vec((prop::sample::select(vec![Kind::Read, Kind::Write, Kind::Sync]), 0_u32..80), 1..20),
+        portions in prop::collection::vec(1_usize..60, 1..40),
+    ) {
+        let (mut decoder, tags) = decoder_of(&asked);
+        let mut bytes = Vec::new();
+        for ((kind, length), tag) in asked.iter().zip(&tags) {
+            bytes.extend_from_slice(&reply(*kind, *tag, 0, *length));
+            if *kind == Kind::Read {
+                bytes.extend(vec![u8::try_from(*tag).unwrap(); index(*length)]);
+            }
+        }
+        let mut done = vec![0; asked.len()];
+        let mut kept: Vec<u8> = Vec::new();
+        let mut rest = bytes.as_slice();
+        for portion in portions.iter().cycle() {
+            if rest.is_empty() { break; }
+            let (now, later) = rest.split_at((*portion).min(rest.len()));
+            kept.extend_from_slice(now);
+            rest = later;
+            let mut input = kept.as_slice();
+            while let Some(piece) = decoder.next(&mut input).unwrap() {
+                match piece {
+                    Piece::Reply { header, position, complete } => {
+                        prop_assert_eq!((header.kind, header.length_bytes), asked[index(position)]);
+                        done[index(position)] += u32::from(complete);
+                    }
+                    Piece::Payload { bytes, position, last, .. } => {
+                        prop_assert!(bytes.iter().all(|byte| u32::from(*byte) == tags[index(position)]));
+                        done[index(position)] += u32::from(last);
+                    }
+                }
+            }
+            kept = input.to_vec();
+        }
+        prop_assert!(done.iter().all(|count| *count == 1));
+        prop_assert_eq!(decoder.in_flight(), 0);
+    }
+
+    #[test]
+    fn arbitrary_bytes_never_panic_and_never_give_more_than_was_asked(
+        bytes in prop::collection::vec(prop_oneof![4 => Just(0_u8), 1 => 0_u8..5, 1 => any::<u8>()], 0..400),
+    ) {
+        let (mut decoder, _) = decoder_of(&[(Kind::Read, 40), (Kind::Write, 9), (Kind::Read, 3), (Kind::Sync, 0)]);
+        let mut input = bytes.as_slice();
+        let mut payload = 0;
+        while let Ok(Some(piece)) = decoder.next(&mut input) {
+            if let Piece::Payload { bytes, .. } = piece {
+                payload += bytes.len();
+            }
+        }
+        prop_assert!(payload <= 43);
+    }
+}
