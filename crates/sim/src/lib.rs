@@ -1,2 +1,34 @@
-//! placeholder
+//! A pure discrete-event simulator of storage paths: a declared machine and a plan give the events of a run.
+//!
+//! The machine is a network of first-come-first-served stations: client CPU, network in each direction, server
+//! CPU, device. [`Machine`] tells the due time of one request for
+//! an engine that lives in real time. Both use the same stations and the same service times, so they agree. The
+//! same profile, plan and seed always give the same events.
+//!
+//! How a [`narrows_model::sim_profile::SimProfile`] is read:
+//! * A station's `parallel` servers each take `per_op_ns + bytes / bytes_per_s` for a request, so a device's most is
+//!   `parallel` times one server's rate.
+//! * The CPU laws (`generator`, `client_cpu`, `server_cpu`) state CPU time; the CPUs serve them, `parallel` of these
+//!   laws has no meaning. A CPU count that is not whole is rounded up to servers, each slowed so that together they
+//!   give the declared CPU time; what is lost to slowing is throttled time.
+//! * `device_ops_per_s` holds a request back until its turn, and costs nothing while the device is asked for less.
+//! * The round-trip time delays every request and fills nothing.
+//!
+//! Deliberately absent: a real clock, files, threads, packet loss, congestion windows, write-behind caches (every
+//! write of the whole path reaches the device), and flushes (the sync policy changes nothing).
 #![forbid(unsafe_code)]
+
+pub mod builtin;
+pub mod error;
+pub mod facts;
+pub mod law;
+
+mod check;
+mod random;
+mod route;
+mod station;
+
+pub use builtin::{BUILTIN, BuiltinMachine, builtin};
+pub use error::SimError;
+pub use facts::inventory;
+pub use law::{Fate, Machine, Outcome};

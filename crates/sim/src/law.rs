@@ -1,0 +1,189 @@
+//! A simulated machine: its stations, its faults, and the due time of each request.
+//!
+//! Hot path: [`Machine::submit`] allocates for a failing request alone, and where a request's way crosses idle time
+//! that an earlier one left.
+//!
+//! Deliberately absent: a clock. Times are passed in.
+
+use crate::check;
+use crate::error::SimError;
+use crate::random::Randomness;
+use crate::route::{Call, Place, Route, Stage, Stretch, Surveyor};
+use crate::station::{Span, Station};
+use narrows_model::Cut;
+use narrows_model::sim_profile::{Fault, SimProfile};
+use narrows_model::units::{round_to_u64, saturate_u32};
+use narrows_model::workload::{Access, Op};
+
+/// What becomes of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fate {
+    /// It completes.
+    Done,
+    /// It fails with the error of this name, such as `EIO`, and moves no bytes.
+    Failed(String),
+    /// It never completes.
+    Never,
+}
+
+/// When a request completes, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// When, on the clock of the submission; the largest value for a request that never completes.
+    pub due_ns: u64,
+    /// How.
+    pub fate: Fate,
+}
+
+/// A simulated machine, shared by all workers that load it.
+#[derive(Debug, Clone)]
+pub struct Machine {
+    profile: SimProfile,
+    access: Access,
+    randomness: Randomness,
+    stretch: Stretch,
+    client_cpu: Station,
+    server_cpu: Station,
+    network_up: Station,
+    network_down: Station,
+    device_turn: Station,
+    device: Station,
+    /// Requests so far that could meet a fault.
+    exposed_count: u64,
+}
+
+impl Machine {
+    /// The machine of `profile`; its random choices follow from `seed`.
+    ///
+    /// # Errors
+    /// When a value of the profile is outside what a machine can have.
+    pub fn new(profile: SimProfile, seed: u64) -> Result<Self, SimError> {
+        check::profile(&profile)?;
+        let (client_servers, client) = cpus(profile.client_cpus);
+        let (server_servers, server) = cpus(profile.server_cpus);
+        let shared = profile.shared_machine;
+        Ok(Self {
+            access: Access::Buffered,
+            randomness: Randomness::new(seed),
+            stretch: if shared { Stretch { client: 1.0, server: 1.0 } } else { Stretch { client, server } },
+            client_cpu: Station::new(if shared { profile.machine_cpus } else { client_servers }),
+            server_cpu: Station::new(server_servers),
+            network_up: Station::new(1),
+            network_down: Station::new(1),
+            device_turn: Station::new(1),
+            device: Station::new(profile.device.parallel),
+            exposed_count: 0,
+            profile,
+        })
+    }
+
+    /// The same machine asked through the page cache or past it; new machines are asked through it.
+    #[must_use]
+    pub fn with_access(mut self, access: Access) -> Self {
+        self.access = access;
+        self
+    }
+
+    /// The profile it was made from.
+    #[must_use]
+    pub fn profile(&self) -> &SimProfile {
+        &self.profile
+    }
+
+    /// When a request submitted at `now_ns` completes, and how. `now_ns` must not go back between two calls.
+    ///
+    /// The request's whole way is laid out now: it takes its place at every station before requests that are
+    /// submitted later, whichever arrives there first, and later ones use the idle time that it leaves. Where
+    /// nothing overtakes (stations of one server) this is exactly what [`crate::simulate()`] does; elsewhere rates
+    /// agree within a few per cent.
+    ///
+    /// # Cost
+    /// Linear in the servers of the stations visited; a few hundred nanoseconds.
+    pub fn submit(&mut self, op: Op, bytes: u64, cut: Cut, now_ns: u64) -> Outcome {
+        let (route, fate) = self.admit(Call { op, bytes, cut, access: self.access, fails: false });
+        if fate == Fate::Never {
+            return Outcome { due_ns: u64::MAX, fate };
+        }
+        let mut at_ns = now_ns.saturating_add(route.first_delay_ns);
+        for stage in route.stages() {
+            let span = self.serve(stage, at_ns, now_ns);
+            at_ns = departure(stage, span);
+        }
+        Outcome { due_ns: at_ns, fate }
+    }
+
+    /// Changes how later requests are asked.
+    pub(crate) fn set_access(&mut self, access: Access) {
+        self.access = access;
+    }
+
+    /// How later requests are asked.
+    pub(crate) fn access(&self) -> Access {
+        self.access
+    }
+
+    /// How much longer CPU service takes than the CPU time it uses, on either side.
+    pub(crate) fn stretch(&self) -> Stretch {
+        self.stretch
+    }
+
+    /// The way and the fate of the next request; no station is occupied yet.
+    pub(crate) fn admit(&mut self, call: Call) -> (Route, Fate) {
+        let (fate, extra_ns) = self.next_fate(call.cut);
+        let fails = matches!(fate, Fate::Failed(_));
+        let mut surveyor =
+            Surveyor { profile: &self.profile, stretch: self.stretch, randomness: &mut self.randomness };
+        let mut route = surveyor.route(Call { fails, ..call });
+        route.delay(extra_ns);
+        // A way of no length would let a closed loop turn for ever at one moment.
+        route.delay(u64::from(route.stages().is_empty() && route.first_delay_ns == 0));
+        (route, fate)
+    }
+
+    /// Serves one stage of a way; nothing announced later arrives before `horizon_ns`.
+    pub(crate) fn serve(&mut self, stage: &Stage, arrival_ns: u64, horizon_ns: u64) -> Span {
+        let station = match stage.place {
+            Place::ServerCpu if !self.profile.shared_machine => &mut self.server_cpu,
+            Place::ClientCpu | Place::ServerCpu => &mut self.client_cpu,
+            Place::NetworkUp => &mut self.network_up,
+            Place::NetworkDown => &mut self.network_down,
+            Place::DeviceTurn => &mut self.device_turn,
+            Place::Device => &mut self.device,
+        };
+        station.serve(arrival_ns, stage.service_ns, horizon_ns)
+    }
+
+    /// What the declared faults do to the next request: only cuts that reach the storage meet them.
+    fn next_fate(&mut self, cut: Cut) -> (Fate, u64) {
+        if !matches!(cut, Cut::Path | Cut::LocalDevice | Cut::ServerStorage) {
+            return (Fate::Done, 0);
+        }
+        self.exposed_count += 1;
+        let (mut fate, mut extra_ns) = (Fate::Done, 0_u64);
+        for fault in &self.profile.faults {
+            match fault {
+                Fault::Hang { after } if self.exposed_count > *after => return (Fate::Never, 0),
+                Fault::Error { every, errno } if self.exposed_count.is_multiple_of(*every) => {
+                    fate = Fate::Failed(errno.clone());
+                }
+                Fault::Stall { every, extra_ns: more } if self.exposed_count.is_multiple_of(*every) => {
+                    extra_ns = extra_ns.saturating_add(more.0);
+                }
+                _ => {}
+            }
+        }
+        (fate, extra_ns)
+    }
+}
+
+/// When a request leaves a stage: at the end of its service, or as soon as its turn has come.
+pub(crate) fn departure(stage: &Stage, span: Span) -> u64 {
+    let left_ns = if stage.place == Place::DeviceTurn { span.start_ns } else { span.finish_ns };
+    left_ns.saturating_add(stage.delay_ns)
+}
+
+/// Servers of a CPU station and how much each is slowed so that together they give `cpus`.
+pub(crate) fn cpus(cpus: f64) -> (u32, f64) {
+    let servers = saturate_u32(round_to_u64(cpus.ceil())).max(1);
+    (servers, if cpus > 0.0 { f64::from(servers) / cpus } else { 1.0 })
+}
