@@ -1,2 +1,22 @@
-//! placeholder
+//! What the path to a folder is made of, and the counters of its machine.
+//!
+//! Two rooms: [`inventory`] reads facts once, [`counters`] reads cumulative counters again and again. Both read
+//! `/proc` and `/sys` below a [`Root`], so that a recorded tree of another machine goes through the same code as the
+//! running one. What cannot be read stays `None` and is listed for people; nothing is guessed.
+//!
+//! Not here: the clock (times are passed in), any judgement of the facts (`analysis`), and TCP counters, which need
+//! the load's own sockets.
 #![forbid(unsafe_code)]
+
+mod cgroup;
+pub mod counters;
+mod error;
+#[allow(dead_code, reason = "the inventory, which is built on this, reads the rest")]
+mod parse;
+#[allow(dead_code, reason = "the inventory, which is built on this, reads the rest")]
+mod root;
+#[allow(dead_code, reason = "the inventory, which is built on this, reads the rest")]
+mod unknown;
+
+pub use error::{ProbeError, ProbeErrorKind, Result};
+pub use root::Root;

@@ -1,0 +1,165 @@
+//! Facts about the reader on small trees and on this machine.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use narrows_model::units::Bytes;
+
+use super::*;
+
+fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (path, content) in files {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+    folder
+}
+
+fn pid_line(pid: u32, parent: u32, cpu: [u32; 4]) -> String {
+    let [user, system, children_user, children_system] = cpu;
+    format!(
+        "{pid} (a (b) c) S {parent} 1 1 0 -1 0 0 0 0 0 {user} {system} {children_user} {children_system} 20 0 1 0 99 0\n"
+    )
+}
+
+#[test]
+fn an_empty_tree_gives_no_counter_and_says_so() {
+    let folder = tree(&[]);
+    let mut reader =
+        Reader::new(&Root::at(folder.path()), Role::Client, &Scope { pids: vec![7], devices: vec![] });
+    let sample = reader.read(5);
+    assert_eq!((sample.at_ns, sample.host_cpu, sample.process_cpu), (Nanos(5), None, None));
+    assert!(sample.disks.is_empty() && sample.nics.is_empty() && sample.memory.is_none());
+    let expected = ["/proc/stat", "/proc/meminfo", "/proc/net/dev", "/proc/diskstats", "/proc/7/stat"];
+    for file in expected {
+        assert!(reader.unknown().iter().any(|line| line.contains(file)), "{file}: {:?}", reader.unknown());
+    }
+}
+
+#[test]
+fn process_cpu_counts_children_that_ended() {
+    let folder = tree(&[("proc/7/stat", &pid_line(7, 1, [3, 4, 10, 20]))]);
+    let scope = Scope { pids: vec![7], devices: vec![] };
+    let mut reader = Reader::new(&Root::at(folder.path()), Role::Server, &scope);
+    let cpu = reader.read(0).process_cpu.unwrap();
+    assert_eq!((cpu.user_ns, cpu.system_ns), (Nanos(130_000_000), Nanos(240_000_000)));
+}
+
+#[test]
+fn a_line_out_of_shape_is_reported_with_file_and_line_and_only_once() {
+    let folder = tree(&[("proc/diskstats", "8 0 sda 1 2 3 4 5 6 7 8 0 9 10\n8 16 sdb one\n")]);
+    let scope = Scope { pids: vec![], devices: vec!["sdb".to_owned()] };
+    let mut reader = Reader::new(&Root::at(folder.path()), Role::Client, &scope);
+    reader.read(0);
+    reader.read(1);
+    let about = reader.unknown().iter().filter(|line| line.contains("/proc/diskstats")).collect::<Vec<_>>();
+    assert_eq!(about.len(), 1);
+    assert!(about[0].contains("line 2") && about[0].contains("one"), "{about:?}");
+}
+
+#[test]
+fn a_file_larger_than_the_buffer_is_read_whole() {
+    let lines: Vec<_> = (0..2_000).map(|n| format!("8 {n} sd{n} {n} 0 8 0 0 0 0 0 0 0 0")).collect();
+    let lines = lines.join("\n");
+    assert!(lines.len() > 32 << 10);
+    let folder = tree(&[("proc/diskstats", &lines)]);
+    let scope = Scope { pids: vec![], devices: vec!["sd0".to_owned(), "sd1999".to_owned()] };
+    let mut reader = Reader::new(&Root::at(folder.path()), Role::Client, &scope);
+    let disks = reader.read(0).disks;
+    assert_eq!(disks.iter().map(|disk| disk.read_count).collect::<Vec<_>>(), [0, 1_999]);
+    assert_eq!(disks[1].read_bytes, Bytes(4_096));
+}
+
+#[test]
+fn partitions_are_left_out_when_no_device_is_named() {
+    let line = |name: &str| format!("8 0 {name} 1 0 0 0 0 0 0 0 0 0 0\n");
+    let stats = format!("{}{}{}", line("sda"), line("sda1"), line("cciss/c0d0"));
+    let folder =
+        tree(&[("proc/diskstats", &stats), ("sys/block/sda/size", "1"), ("sys/block/cciss!c0d0/size", "1")]);
+    let mut reader = Reader::new(&Root::at(folder.path()), Role::Client, &Scope::default());
+    let names: Vec<_> = reader.read(0).disks.into_iter().map(|disk| disk.name).collect();
+    assert_eq!(names, ["sda", "cciss/c0d0"]);
+}
+
+#[test]
+fn throttling_is_read_at_the_ancestor_with_the_tightest_quota() {
+    let mounts = "30 1 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
+    let stat = |usage: u32, throttled: u32| {
+        format!("usage_usec {usage}\nnr_periods 9\nnr_throttled {throttled}\nthrottled_usec {throttled}\n")
+    };
+    let folder = tree(&[
+        ("proc/self/mountinfo", mounts),
+        ("proc/self/cgroup", "0::/a/b\n"),
+        ("sys/fs/cgroup/a/cpu.max", "50000 100000\n"),
+        ("sys/fs/cgroup/a/cpu.stat", &stat(900, 4)),
+        ("sys/fs/cgroup/a/b/cpu.max", "max 100000\n"),
+        ("sys/fs/cgroup/a/b/cpu.stat", &stat(700, 0)),
+    ]);
+    let mut reader = Reader::new(&Root::at(folder.path()), Role::Client, &Scope::default());
+    let group = reader.read(0).cgroup_cpu.unwrap();
+    assert_eq!((group.path.as_str(), group.usage_ns), ("/a/b", Nanos(700_000)));
+    assert_eq!((group.throttled_count, group.throttled_ns, group.period_count), (4, Nanos(4_000), 9));
+    assert!(group.quota_cpus.is_some_and(|cpus| (cpus - 0.5).abs() < 1e-12));
+}
+
+/// A child of this process that uses some CPU time and then waits for a line.
+fn burner() -> std::process::Child {
+    let script = "i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done; echo; read x";
+    Command::new("sh").args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap()
+}
+
+fn finish_work(child: &mut std::process::Child) {
+    use std::io::Read;
+    child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+}
+
+#[test]
+fn an_ended_process_keeps_its_time_when_its_parent_is_not_counted() {
+    let mut child = burner();
+    finish_work(&mut child);
+    let scope = Scope { pids: vec![child.id()], devices: vec![] };
+    let mut reader = Reader::new(&Root::system(), Role::Client, &scope);
+    let before = reader.read(0).process_cpu.unwrap();
+    assert!(before.user_ns > Nanos(0));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(reader.read(1).process_cpu.unwrap().user_ns >= before.user_ns);
+}
+
+#[test]
+fn an_ended_child_counts_once_when_its_parent_is_counted_too() {
+    // A parent of its own, so that other tests' children are not charged to it.
+    let script = "sh -c 'i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done; echo; read x' <&0 & c=$!; echo $c; wait $c; echo; read y";
+    let mut parent = Command::new("bash")
+        .args(["-c", script])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(parent.stdout.take().unwrap()));
+    let child: u32 = lines.next().unwrap().unwrap().parse().unwrap();
+    lines.next();
+    let scope = Scope { pids: vec![child, parent.id()], devices: vec![] };
+    let mut reader = Reader::new(&Root::system(), Role::Client, &scope);
+    let before = reader.read(0).process_cpu.unwrap();
+    std::io::Write::write_all(parent.stdin.as_mut().unwrap(), b"end\n").unwrap();
+    lines.next();
+    let after = reader.read(1).process_cpu.unwrap();
+    assert!(after.user_ns >= before.user_ns && before.user_ns > Nanos(50_000_000), "{before:?}");
+    assert!(after.user_ns.0 < before.user_ns.0 * 3 / 2, "counted twice: {before:?} {after:?}");
+    parent.kill().unwrap();
+    parent.wait().unwrap();
+}
+
+#[test]
+fn every_source_of_this_machine_can_be_read() {
+    let scope = Scope { pids: vec![std::process::id()], devices: vec![] };
+    let mut reader = Reader::new(&Root::system(), Role::Client, &scope);
+    let sample = reader.read(0);
+    assert!(reader.unknown().is_empty(), "{:?}", reader.unknown());
+    assert_eq!(sample.host_cpu.unwrap().online_cpus, narrows_sys::process::online_cpu_count());
+    assert!(sample.memory.unwrap().available_bytes > Bytes(0));
+    assert!(sample.nics.iter().any(|nic| nic.name == "lo"));
+}

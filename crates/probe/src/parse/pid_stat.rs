@@ -1,0 +1,46 @@
+//! `/proc/[pid]/stat`: CPU time of one process and of its children that ended.
+//!
+//! Not `/proc/[pid]/schedstat`: it is finer than a clock tick but tells of the first thread alone, and a load
+//! generator's work is in the others.
+
+use super::{Malformed, fields, number};
+
+/// What is used of the line, in clock ticks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PidStat {
+    pub(crate) parent_pid: u64,
+    /// User mode, all threads.
+    pub(crate) user: u64,
+    /// Kernel mode, all threads.
+    pub(crate) system: u64,
+    /// User mode of children that ended and were waited for.
+    pub(crate) children_user: u64,
+    /// Kernel mode of those children.
+    pub(crate) children_system: u64,
+}
+
+/// The one line of the file; the name in parentheses may hold anything, parentheses and newlines too.
+///
+/// # Source
+/// proc(5), `/proc/[pid]/stat`: fields 4 and 14 to 17.
+pub(crate) fn parse(bytes: &[u8]) -> Result<PidStat, Malformed> {
+    let end = bytes.iter().rposition(|&byte| byte == b')');
+    let end = end.ok_or_else(|| Malformed::new(1, "a name in parentheses", bytes))?;
+    let rest = &bytes[end + 1..];
+    // Field 3 of the manual page is the first after the name.
+    let field = |manual_number: usize| {
+        let found = fields(rest).nth(manual_number - 3);
+        // The children's times are printed signed; a negative one would be a fault of the kernel, and is none.
+        let value = found.and_then(|field| number(field.strip_prefix(b"-").map_or(field, |_| &b"0"[..])));
+        value.ok_or_else(|| {
+            Malformed::new(1, &format!("a number as field {manual_number}"), found.unwrap_or_default())
+        })
+    };
+    Ok(PidStat {
+        parent_pid: field(4)?,
+        user: field(14)?,
+        system: field(15)?,
+        children_user: field(16)?,
+        children_system: field(17)?,
+    })
+}

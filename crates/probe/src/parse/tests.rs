@@ -1,0 +1,113 @@
+//! Facts about the readers of the kernel's texts.
+
+use proptest::prelude::*;
+
+use super::*;
+
+proptest! {
+    #[test]
+    fn no_reader_panics_on_arbitrary_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+        feed_all(&bytes);
+    }
+
+    #[test]
+    fn no_reader_panics_on_nearly_right_text(text in "(cpu|MemTotal:|8 0 sda|eth0:|1 2 8:1 / / rw -|0::|7 \\(x\\) S|usage_usec|[ 0-9:,/\\\\-]|\n){0,60}") {
+        feed_all(text.as_bytes());
+    }
+
+    #[test]
+    fn what_the_kernel_escapes_comes_back(text in "[a-z \t\\\\]{0,20}") {
+        let escaped: String = text.bytes().map(|byte| match byte {
+            b' ' | b'\t' | b'\\' => format!("\\{byte:03o}"),
+            byte => char::from(byte).to_string(),
+        }).collect();
+        prop_assert_eq!(mountinfo::unescape(escaped.as_bytes()), text);
+    }
+}
+
+/// The outcome does not matter, only that there is one.
+fn feed_all(bytes: &[u8]) {
+    let _ = cgroup::parse(bytes);
+    let _ = cgroup::limit(bytes);
+    let _ = cgroup::cpu_max(bytes);
+    let _ = cgroup::keyed(bytes, "usage_usec");
+    let _ = diskstats::parse(bytes, |_| true);
+    let _ = meminfo::parse(bytes);
+    let _ = mountinfo::parse(bytes);
+    let _ = net_dev::parse(bytes);
+    let _ = pid_stat::parse(bytes);
+    let _ = proc_stat::parse(bytes);
+}
+
+#[test]
+fn a_number_above_the_largest_is_none() {
+    assert_eq!(number(b"18446744073709551615"), Some(u64::MAX));
+    assert_eq!(number(b"18446744073709551616"), None);
+    assert_eq!(number(b""), None);
+    assert_eq!(number(b"1x"), None);
+}
+
+#[test]
+fn guests_count_once_in_the_total() {
+    let cpu = proc_stat::parse(b"cpu  10 1 2 30 4 5 6 7 8 9\ncpu0 1\ncpu2 1\nintr 5\n").unwrap();
+    assert_eq!((cpu.online_cpus, cpu.total(), cpu.steal), (2, 65, Some(7)));
+}
+
+#[test]
+fn a_kernel_without_steal_has_none() {
+    assert_eq!(proc_stat::parse(b"cpu 1 2 3 4 5 6 7\n").unwrap().steal, None);
+}
+
+#[test]
+fn a_process_name_may_hold_parentheses_and_newlines() {
+    let line = b"9 (a) S 1 (\n) R 4 0 0 0 0 0 0 0 0 0 11 12 13 14 20 0 1 0 99 0\n";
+    let stat = pid_stat::parse(line).unwrap();
+    assert_eq!((stat.parent_pid, stat.user, stat.children_system), (4, 11, 14));
+}
+
+#[test]
+fn an_interface_without_a_space_after_its_colon_is_read() {
+    let text = b"Inter-|\n face |\n  eth0:12 1 0 3 0 0 0 0 34 2 0 5 0 0 0 0\n";
+    let nics = net_dev::parse(text).unwrap();
+    assert_eq!((nics[0].name.as_str(), nics[0].receive_bytes.0, nics[0].send_bytes.0), ("eth0", 12, 34));
+    assert_eq!((nics[0].receive_drop_count, nics[0].send_drop_count), (3, 5));
+}
+
+#[test]
+fn flushes_of_a_new_kernel_are_read_and_those_of_an_old_one_are_zero() {
+    let new = b"259 0 nvme0n1 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 99\n";
+    let disk = diskstats::parse(new, |_| true).unwrap().remove(0);
+    assert_eq!((disk.flush_count, disk.flush_ns.0, disk.read_bytes.0), (16, 17_000_000, 1_536));
+    let old = b"8 0 sda 1 2 3 4 5 6 7 8 9 10 11\n";
+    let disk = diskstats::parse(old, |_| true).unwrap().remove(0);
+    assert_eq!((disk.flush_count, disk.busy_ns.0, disk.queue_ns.0), (0, 10_000_000, 11_000_000));
+}
+
+#[test]
+fn a_mount_with_optional_fields_and_an_escaped_name_is_read() {
+    let line = br"36 35 98:0 /mnt1 /a\040b rw,noatime master:1 shared:2 - ext3 /dev/root rw,errors=continue";
+    let mount = mountinfo::parse(line).unwrap().remove(0);
+    assert_eq!((mount.point.as_str(), mount.source.as_str()), ("/a b", "/dev/root"));
+    assert_eq!(mount.super_options, ["rw", "errors=continue"]);
+}
+
+#[test]
+fn a_mount_with_an_empty_source_keeps_its_options() {
+    let mount = mountinfo::parse(b"1 0 0:5 / /x rw - tmpfs  rw,size=4k").unwrap().remove(0);
+    assert_eq!((mount.source.as_str(), mount.super_options.len()), ("", 2));
+}
+
+#[test]
+fn a_limit_of_max_or_minus_one_is_none() {
+    assert_eq!(cgroup::limit(b"max"), Ok(None));
+    assert_eq!(cgroup::limit(b"-1"), Ok(None));
+    assert_eq!(cgroup::limit(b"4096"), Ok(Some(4096)));
+    assert!(cgroup::limit(b"many").is_err());
+}
+
+#[test]
+fn a_group_path_may_hold_colons() {
+    let memberships = cgroup::parse(b"4:cpu,cpuacct:/a:b\n0::/\n").unwrap();
+    assert_eq!((memberships[0].path.as_str(), memberships[0].controllers.len()), ("/a:b", 2));
+    assert!(memberships[1].controllers.is_empty());
+}

@@ -1,0 +1,84 @@
+//! The folder below which `/proc` and `/sys` are read: the running machine, or a recorded tree of another.
+//!
+//! It knows no file by name; which files hold which facts is the business of the readers.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use crate::error::{ProbeError, Result};
+
+/// No file of /proc or /sys that is read here comes near; a guard against reading something else.
+pub(crate) const FILE_BYTES_MAX: usize = 8 << 20;
+
+/// Where a machine's `/proc` and `/sys` are found.
+#[derive(Debug, Clone)]
+pub struct Root {
+    folder: PathBuf,
+}
+
+impl Root {
+    /// The machine that this process runs on.
+    #[must_use]
+    pub fn system() -> Self {
+        Self { folder: PathBuf::from("/") }
+    }
+
+    /// A recorded tree: a folder that holds `proc/` and `sys/` of a machine.
+    #[must_use]
+    pub fn at(folder: impl Into<PathBuf>) -> Self {
+        Self { folder: folder.into() }
+    }
+
+    /// Where the machine's `path` lies for this process.
+    pub(crate) fn locate(&self, path: &str) -> PathBuf {
+        self.folder.join(path.trim_start_matches('/'))
+    }
+
+    pub(crate) fn open(&self, path: &str) -> Result<File> {
+        File::open(self.locate(path)).map_err(|error| ProbeError::reading(path, error))
+    }
+
+    /// The whole file, at most [`FILE_BYTES_MAX`].
+    pub(crate) fn read(&self, path: &str) -> Result<Vec<u8>> {
+        let limit = u64::try_from(FILE_BYTES_MAX + 1).unwrap_or(u64::MAX);
+        let mut bytes = Vec::new();
+        let read = self.open(path)?.take(limit).read_to_end(&mut bytes);
+        read.map_err(|error| ProbeError::reading(path, error))?;
+        if bytes.len() > FILE_BYTES_MAX {
+            return Err(ProbeError::too_long(path, FILE_BYTES_MAX));
+        }
+        Ok(bytes)
+    }
+
+    /// The file as text without white space around it; bytes that are no UTF-8 are replaced.
+    pub(crate) fn text(&self, path: &str) -> Result<String> {
+        Ok(String::from_utf8_lossy(&self.read(path)?).trim().to_owned())
+    }
+
+    pub(crate) fn exists(&self, path: &str) -> bool {
+        self.locate(path).exists()
+    }
+
+    /// Names in a folder, sorted; names that are no UTF-8 are replaced.
+    pub(crate) fn names(&self, path: &str) -> Result<Vec<String>> {
+        let entries = fs::read_dir(self.locate(path)).map_err(|error| ProbeError::reading(path, error))?;
+        let mut names = entries
+            .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
+            .collect::<io::Result<Vec<_>>>()
+            .map_err(|error| ProbeError::reading(path, error))?;
+        names.sort();
+        Ok(names)
+    }
+
+    /// The path with every link followed, as the machine names it.
+    pub(crate) fn resolve(&self, path: &str) -> Result<String> {
+        let failed = |error| ProbeError::reading(path, error);
+        let resolved = fs::canonicalize(self.locate(path)).map_err(failed)?;
+        let folder = fs::canonicalize(&self.folder).map_err(failed)?;
+        let inside = resolved.strip_prefix(folder);
+        let inside =
+            inside.map_err(|_| ProbeError::missing(path, "its links lead out of the recorded tree"))?;
+        Ok(Path::new("/").join(inside).to_string_lossy().into_owned())
+    }
+}
