@@ -1,0 +1,190 @@
+//! What happened between two readings of a role's counters, summed over a cell's trials.
+//!
+//! Differences only; what they mean for a CPU or a path is decided in `summary`.
+
+use narrows_model::counters::{CgroupCpu, DiskCounters, HostCpu, ProcessCpu, TcpCounters};
+use narrows_model::trial::CounterPair;
+use narrows_model::{Bytes, Nanos, Role};
+
+/// CPU time of a machine in the interval.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct HostDelta {
+    pub online_cpus: u32,
+    pub user: Nanos,
+    pub system: Nanos,
+    pub softirq: Nanos,
+    pub steal: Nanos,
+    pub total: Nanos,
+}
+
+/// CPU time of a control group in the interval.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct CgroupDelta {
+    pub usage: Nanos,
+    pub throttled: Nanos,
+    pub throttled_count: u64,
+    pub quota_cpus: Option<f64>,
+}
+
+/// What one block device did in the interval.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct DiskDelta {
+    pub name: String,
+    pub read_bytes: Bytes,
+    pub write_bytes: Bytes,
+    pub busy: Nanos,
+}
+
+/// What the load's connections carried in the interval.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct TcpDelta {
+    pub acked_bytes: Bytes,
+    pub received_bytes: Bytes,
+    pub retransmit_count: u64,
+    pub rtt_min: Nanos,
+}
+
+/// What one role's counters say of a cell.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct RoleDelta {
+    pub role: Role,
+    pub elapsed: Nanos,
+    pub host: Option<HostDelta>,
+    pub process: Option<ProcessCpu>,
+    pub cgroup: Option<CgroupDelta>,
+    pub disks: Vec<DiskDelta>,
+    pub tcp: Option<TcpDelta>,
+}
+
+impl RoleDelta {
+    /// The differences between the two readings of `pair`.
+    pub(crate) fn of(pair: &CounterPair) -> Self {
+        let (before, after) = (&pair.before, &pair.after);
+        Self {
+            role: after.role,
+            elapsed: after.at_ns.saturating_sub(before.at_ns),
+            host: before.host_cpu.zip(after.host_cpu).map(|(before, after)| host(before, after)),
+            process: before.process_cpu.zip(after.process_cpu).map(|(before, after)| ProcessCpu {
+                user_ns: after.user_ns.saturating_sub(before.user_ns),
+                system_ns: after.system_ns.saturating_sub(before.system_ns),
+            }),
+            cgroup: before.cgroup_cpu.as_ref().zip(after.cgroup_cpu.as_ref()).map(|(b, a)| cgroup(b, a)),
+            disks: after.disks.iter().filter_map(|after| disk(&before.disks, after)).collect(),
+            tcp: after.tcp.as_ref().map(|after| tcp(before.tcp.as_ref(), after)),
+        }
+    }
+
+    /// Adds another trial's differences of the same role.
+    pub(crate) fn add(&mut self, more: &RoleDelta) {
+        self.elapsed = self.elapsed.saturating_add(more.elapsed);
+        self.host = sum(self.host, more.host, |a, b| HostDelta {
+            online_cpus: a.online_cpus.max(b.online_cpus),
+            user: a.user.saturating_add(b.user),
+            system: a.system.saturating_add(b.system),
+            softirq: a.softirq.saturating_add(b.softirq),
+            steal: a.steal.saturating_add(b.steal),
+            total: a.total.saturating_add(b.total),
+        });
+        self.process = sum(self.process, more.process, |a, b| ProcessCpu {
+            user_ns: a.user_ns.saturating_add(b.user_ns),
+            system_ns: a.system_ns.saturating_add(b.system_ns),
+        });
+        self.cgroup = sum(self.cgroup, more.cgroup, |a, b| CgroupDelta {
+            usage: a.usage.saturating_add(b.usage),
+            throttled: a.throttled.saturating_add(b.throttled),
+            throttled_count: a.throttled_count.saturating_add(b.throttled_count),
+            quota_cpus: a.quota_cpus.or(b.quota_cpus),
+        });
+        self.tcp = sum(self.tcp, more.tcp, |a, b| TcpDelta {
+            acked_bytes: a.acked_bytes.saturating_add(b.acked_bytes),
+            received_bytes: a.received_bytes.saturating_add(b.received_bytes),
+            retransmit_count: a.retransmit_count.saturating_add(b.retransmit_count),
+            rtt_min: smallest_known(a.rtt_min, b.rtt_min),
+        });
+        self.add_disks(&more.disks);
+    }
+
+    fn add_disks(&mut self, more: &[DiskDelta]) {
+        for disk in more {
+            match self.disks.iter_mut().find(|known| known.name == disk.name) {
+                Some(known) => {
+                    known.read_bytes = known.read_bytes.saturating_add(disk.read_bytes);
+                    known.write_bytes = known.write_bytes.saturating_add(disk.write_bytes);
+                    known.busy = known.busy.saturating_add(disk.busy);
+                }
+                None => self.disks.push(disk.clone()),
+            }
+        }
+    }
+}
+
+/// The sum where both are known, else the known one: a counter that one trial lost does not erase the others.
+fn sum<T>(a: Option<T>, b: Option<T>, add: impl Fn(T, T) -> T) -> Option<T> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(add(a, b)),
+        (a, b) => a.or(b),
+    }
+}
+
+/// The smaller of two round-trip times, where zero means that none was seen.
+fn smallest_known(a: Nanos, b: Nanos) -> Nanos {
+    match (a.0, b.0) {
+        (0, _) => b,
+        (_, 0) => a,
+        _ => a.min(b),
+    }
+}
+
+fn host(before: HostCpu, after: HostCpu) -> HostDelta {
+    let system = [
+        after.system_ns.saturating_sub(before.system_ns),
+        after.irq_ns.saturating_sub(before.irq_ns),
+        after.softirq_ns.saturating_sub(before.softirq_ns),
+    ];
+    let user = after.user_ns.saturating_sub(before.user_ns);
+    let steal = after.steal_ns.saturating_sub(before.steal_ns);
+    let idle = after
+        .idle_ns
+        .saturating_sub(before.idle_ns)
+        .saturating_add(after.iowait_ns.saturating_sub(before.iowait_ns));
+    let system_total = system.iter().fold(Nanos(0), |sum, part| sum.saturating_add(*part));
+    HostDelta {
+        online_cpus: after.online_cpus,
+        user,
+        system: system_total,
+        softirq: system[2],
+        steal,
+        total: user.saturating_add(system_total).saturating_add(steal).saturating_add(idle),
+    }
+}
+
+fn cgroup(before: &CgroupCpu, after: &CgroupCpu) -> CgroupDelta {
+    CgroupDelta {
+        usage: after.usage_ns.saturating_sub(before.usage_ns),
+        throttled: after.throttled_ns.saturating_sub(before.throttled_ns),
+        throttled_count: after.throttled_count.saturating_sub(before.throttled_count),
+        quota_cpus: after.quota_cpus,
+    }
+}
+
+fn disk(before: &[DiskCounters], after: &DiskCounters) -> Option<DiskDelta> {
+    let before = before.iter().find(|known| known.name == after.name)?;
+    Some(DiskDelta {
+        name: after.name.clone(),
+        read_bytes: after.read_bytes.saturating_sub(before.read_bytes),
+        write_bytes: after.write_bytes.saturating_sub(before.write_bytes),
+        busy: after.busy_ns.saturating_sub(before.busy_ns),
+    })
+}
+
+/// A first reading without connections means that they were opened after it and counted from zero.
+fn tcp(before: Option<&TcpCounters>, after: &TcpCounters) -> TcpDelta {
+    let none = TcpCounters::default();
+    let before = before.unwrap_or(&none);
+    TcpDelta {
+        acked_bytes: after.acked_bytes.saturating_sub(before.acked_bytes),
+        received_bytes: after.received_bytes.saturating_sub(before.received_bytes),
+        retransmit_count: after.retransmit_count.saturating_sub(before.retransmit_count),
+        rtt_min: smallest_known(after.rtt_min_ns, before.rtt_min_ns),
+    }
+}

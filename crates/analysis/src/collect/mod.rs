@@ -1,0 +1,284 @@
+//! The events of a run sorted by cell: totals, rates over time, counter differences, failures.
+//!
+//! Bounded memory: one histogram is kept open at a time; those of earlier cells are kept in their stored form.
+
+mod delta;
+mod series;
+
+pub(crate) use delta::RoleDelta;
+pub(crate) use series::{Rate, Series};
+
+use narrows_model::effective::Effective;
+use narrows_model::event::EndReason;
+use narrows_model::fault::{ErrorCount, merge_errors};
+use narrows_model::plan::SkippedCell;
+use narrows_model::server::ServerFacts;
+use narrows_model::trial::{ClientTotals, IntervalSample, TrialOutput};
+use narrows_model::{Bytes, Cell, CellId, Event, Histogram, Inventory, Nanos, Plan};
+use std::collections::{BTreeMap, HashMap};
+
+/// Totals of one repetition.
+#[derive(Debug, Clone)]
+pub(crate) struct TrialTotals {
+    pub complete: bool,
+    pub first_done: Nanos,
+    pub last_done: Nanos,
+    pub op_count: u64,
+    pub bytes: Bytes,
+    pub response_sum_ns: f64,
+}
+
+/// A trial of which only interval samples are known so far.
+#[derive(Debug, Clone, Default)]
+struct OpenTrial {
+    response: Histogram,
+    start_ns: Option<u64>,
+    end_ns: u64,
+    ops: u64,
+    bytes: u64,
+}
+
+/// Everything known of one cell.
+#[derive(Debug, Clone)]
+pub(crate) struct CellData {
+    pub cell: Cell,
+    pub trials: BTreeMap<u32, TrialTotals>,
+    pub series: BTreeMap<u32, Series>,
+    pub clients: Vec<ClientTotals>,
+    pub errors: Vec<ErrorCount>,
+    pub deltas: Vec<RoleDelta>,
+    pub effective: Option<Effective>,
+    pub file_bytes: Option<Bytes>,
+    pub resident_ratio: Option<f64>,
+    pub failure: Option<String>,
+    stored: Vec<String>,
+    open: BTreeMap<u32, OpenTrial>,
+    response: Option<Histogram>,
+}
+
+impl CellData {
+    fn new(cell: Cell) -> Self {
+        Self {
+            cell,
+            trials: BTreeMap::new(),
+            series: BTreeMap::new(),
+            clients: Vec::new(),
+            errors: Vec::new(),
+            deltas: Vec::new(),
+            effective: None,
+            file_bytes: None,
+            resident_ratio: None,
+            failure: None,
+            stored: Vec::new(),
+            open: BTreeMap::new(),
+            response: None,
+        }
+    }
+
+    /// Whether anything was measured or tried.
+    pub(crate) fn touched(&self) -> bool {
+        !self.trials.is_empty() || self.failure.is_some()
+    }
+
+    /// The response times of all trials.
+    pub(crate) fn response(&self) -> Histogram {
+        let mut all = self.response.clone().unwrap_or_default();
+        for stored in self.stored.iter().filter_map(|text| Histogram::decode(text).ok()) {
+            all.merge(&stored);
+        }
+        all
+    }
+
+    fn interval(&mut self, sample: &IntervalSample, interval_ns: u64) {
+        if !sample.measured {
+            return;
+        }
+        self.series.entry(sample.trial).or_default().add(sample, interval_ns);
+        if self.trials.contains_key(&sample.trial) {
+            return;
+        }
+        let open = self.open.entry(sample.trial).or_default();
+        open.response.merge(&sample.response);
+        open.start_ns = Some(open.start_ns.map_or(sample.start_ns.0, |start| start.min(sample.start_ns.0)));
+        open.end_ns = open.end_ns.max(sample.end_ns.0);
+        open.ops = open.ops.saturating_add(sample.op_count);
+        open.bytes = open.bytes.saturating_add(sample.bytes.0);
+    }
+
+    fn finished(&mut self, trial: &TrialOutput) {
+        self.open.remove(&trial.trial);
+        let totals = TrialTotals {
+            complete: trial.complete,
+            first_done: trial.first_done_ns,
+            last_done: trial.last_done_ns,
+            op_count: trial.op_count,
+            bytes: trial.bytes,
+            response_sum_ns: trial.response_sum_ns as f64,
+        };
+        self.trials.insert(trial.trial, totals);
+        self.response.get_or_insert_default().merge(&trial.response);
+        merge_errors(&mut self.errors, &trial.errors);
+        add_clients(&mut self.clients, &trial.clients);
+        for pair in &trial.counters {
+            let delta = RoleDelta::of(pair);
+            match self.deltas.iter_mut().find(|known| known.role == delta.role) {
+                Some(known) => known.add(&delta),
+                None => self.deltas.push(delta),
+            }
+        }
+        self.effective = self.effective.take().or_else(|| trial.effective.clone());
+        self.file_bytes = self.file_bytes.max(Some(trial.file_bytes));
+        self.resident_ratio = self.resident_ratio.or(trial.resident_ratio);
+    }
+
+    /// Turns trials that never ended into totals, as far as their samples go.
+    fn close(&mut self) {
+        for (index, open) in std::mem::take(&mut self.open) {
+            let elapsed = Nanos(open.end_ns.saturating_sub(open.start_ns.unwrap_or(open.end_ns)));
+            let totals = TrialTotals {
+                complete: false,
+                first_done: elapsed,
+                last_done: elapsed,
+                op_count: open.ops,
+                bytes: Bytes(open.bytes),
+                response_sum_ns: open.response.mean_ns().unwrap_or(0.0) * open.response.count() as f64,
+            };
+            self.trials.insert(index, totals);
+            self.response.get_or_insert_default().merge(&open.response);
+        }
+    }
+
+    /// Puts the open histogram into its stored form, a hundredth of its size.
+    fn pack(&mut self) {
+        if let Some(response) = self.response.take().filter(|response| response.count() > 0) {
+            self.stored.push(response.encode());
+        }
+    }
+}
+
+fn add_clients(known: &mut Vec<ClientTotals>, more: &[ClientTotals]) {
+    for client in more {
+        match known.iter_mut().find(|k| k.client_index == client.client_index) {
+            Some(known) => {
+                known.op_count = known.op_count.saturating_add(client.op_count);
+                known.bytes = known.bytes.saturating_add(client.bytes);
+                known.elapsed_ns = known.elapsed_ns.saturating_add(client.elapsed_ns);
+                known.user_ns = known.user_ns.saturating_add(client.user_ns);
+                known.system_ns = known.system_ns.saturating_add(client.system_ns);
+            }
+            None => known.push(client.clone()),
+        }
+    }
+}
+
+/// The events of a run, sorted by cell.
+#[derive(Debug)]
+pub(crate) struct Collected {
+    pub cells: Vec<CellData>,
+    pub skipped: Vec<SkippedCell>,
+    pub left_out: bool,
+    pub server: Option<(ServerFacts, Inventory)>,
+    pub end: Option<EndReason>,
+    index: HashMap<CellId, usize>,
+    open: Option<usize>,
+    interval_ns: u64,
+}
+
+impl Collected {
+    /// The planned cells, of which nothing is known yet.
+    pub(crate) fn new(plan: &Plan) -> Self {
+        let mut collected = Self {
+            cells: Vec::new(),
+            skipped: plan.skipped.clone(),
+            left_out: false,
+            server: None,
+            end: None,
+            index: HashMap::new(),
+            open: None,
+            interval_ns: plan.interval_ns.0,
+        };
+        collected.extend(&plan.cells);
+        collected
+    }
+
+    /// Sorts in one event.
+    pub(crate) fn event(&mut self, event: &Event) {
+        match event {
+            Event::ServerConnected { server, inventory } => {
+                self.server = Some((server.as_ref().clone(), inventory.as_ref().clone()));
+            }
+            Event::PlanExtended { cells, skipped } => {
+                self.extend(cells);
+                self.skipped.extend(skipped.iter().cloned());
+            }
+            Event::Interval(sample) => {
+                let interval_ns = self.interval_ns;
+                if let Some(cell) = self.cell(&sample.cell) {
+                    cell.interval(sample, interval_ns);
+                }
+            }
+            Event::TrialFinished(trial) => {
+                if let Some(cell) = self.cell(&trial.cell) {
+                    cell.finished(trial);
+                }
+            }
+            Event::CellSkipped(skip) => {
+                self.left_out = true;
+                self.skipped.push(skip.clone());
+            }
+            Event::CellFailed { cell, message } => {
+                if let Some(cell) = self.cell(cell) {
+                    cell.failure = Some(message.clone());
+                }
+            }
+            Event::RunFinished { reason, .. } => self.end = Some(*reason),
+            Event::RunStarted { .. } | Event::PhaseStarted { .. } | Event::Counters(_) => {}
+        }
+    }
+
+    /// Ends the collection: trials that never ended become totals, cells never reached become skips.
+    pub(crate) fn close(&mut self) {
+        self.cells.iter_mut().for_each(CellData::close);
+        let known: Vec<&CellId> = self.skipped.iter().map(|skip| &skip.cell).collect();
+        let missed: Vec<SkippedCell> = self
+            .cells
+            .iter()
+            .filter(|data| !data.touched() && !known.contains(&&data.cell.id))
+            .map(|data| SkippedCell {
+                cell: data.cell.id.clone(),
+                reason: "the run ended before this cell was reached".to_owned(),
+            })
+            .collect();
+        self.left_out |= !missed.is_empty();
+        self.skipped.extend(missed);
+    }
+
+    /// Whether everything planned was measured.
+    pub(crate) fn complete(&self) -> bool {
+        let whole = |data: &CellData| {
+            data.failure.is_none()
+                && data.trials.len() as u64 >= u64::from(data.cell.trials)
+                && data.trials.values().all(|trial| trial.complete)
+        };
+        !self.left_out
+            && self.end == Some(EndReason::Finished)
+            && self.cells.iter().filter(|data| data.touched()).all(whole)
+    }
+
+    fn extend(&mut self, cells: &[Cell]) {
+        for cell in cells {
+            self.index.entry(cell.id.clone()).or_insert_with(|| {
+                self.cells.push(CellData::new(cell.clone()));
+                self.cells.len() - 1
+            });
+        }
+    }
+
+    fn cell(&mut self, id: &CellId) -> Option<&mut CellData> {
+        let index = *self.index.get(id)?;
+        if let Some(previous) = self.open.replace(index).filter(|previous| *previous != index) {
+            self.cells.get_mut(previous).into_iter().for_each(CellData::pack);
+        }
+        self.cells.get_mut(index)
+    }
+}

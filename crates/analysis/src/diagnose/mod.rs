@@ -1,0 +1,87 @@
+//! From the rules' verdicts to the diagnosis: for each regime the segment that limits, what is cleared, what was not
+//! measured, and the findings.
+//!
+//! Deliberately absent: any look at a counter; that is the rules'.
+
+mod lists;
+mod merge;
+mod rank;
+mod unmeasured;
+
+pub(crate) use unmeasured::how_to_measure;
+
+use crate::rules::{RULES, Rule, Stance, Verdict};
+use crate::view::View;
+use narrows_model::{Diagnosis, Finding, Segment, Summary};
+
+/// The sentence that comes first when client and server share a machine (DESIGN, "Sharing a machine").
+pub(crate) const SHARED_MACHINE: &str =
+    "Client and server share this machine: this shows software cost, not your network or server.";
+
+/// A rule's verdict with the rule.
+#[derive(Debug, Clone)]
+pub(crate) struct Judged {
+    pub rule: &'static Rule,
+    pub verdict: Verdict,
+}
+
+/// The verdict on a summary.
+#[must_use]
+pub fn diagnose(summary: &Summary) -> Diagnosis {
+    diagnose_cells(summary).0
+}
+
+/// The verdict, and the segment that limits each regime's cell.
+pub(crate) fn diagnose_cells(summary: &Summary) -> (Diagnosis, Vec<(String, Segment)>) {
+    let view = View::of(summary);
+    let judged = judge(&view);
+    let ranked: Vec<rank::Ranked<'_>> =
+        view.regimes().iter().map(|regime| rank::rank(&view, *regime, &judged)).collect();
+    let by_cell = ranked
+        .iter()
+        .filter_map(|ranked| Some((ranked.regime.cell.id.clone(), ranked.named.first()?.segment)))
+        .filter(|(_, segment)| *segment != Segment::Unknown)
+        .collect();
+    let limiting = merge::limiting(&ranked);
+    let exonerated = lists::exonerated(&view, &judged, &limiting);
+    let not_measured = lists::not_measured(&view, &limiting, &exonerated);
+    let diagnosis = Diagnosis {
+        preface: view.sharing.one_machine.then(|| SHARED_MACHINE.to_owned()),
+        limiting,
+        exonerated,
+        not_measured,
+        findings: findings(&judged),
+    };
+    (diagnosis, by_cell)
+}
+
+fn judge(view: &View<'_>) -> Vec<Judged> {
+    RULES
+        .iter()
+        .flat_map(|rule| (rule.run)(view).into_iter().map(|verdict| Judged { rule, verdict }))
+        .collect()
+}
+
+/// What the rules found, one finding a rule and kind of stance, the graver first.
+fn findings(judged: &[Judged]) -> Vec<Finding> {
+    let mut found: Vec<Finding> = Vec::new();
+    for Judged { rule, verdict } in judged.iter().filter(|judged| judged.verdict.stance != Stance::Clears) {
+        let same =
+            found.iter_mut().find(|known| known.code == rule.code && known.severity == verdict.severity);
+        match same {
+            Some(known) => {
+                known.cells.extend(Some(verdict.cell.clone()).filter(|cell| !cell.is_empty()));
+                known.evidence.extend(verdict.evidence.iter().cloned());
+            }
+            None => found.push(Finding {
+                code: rule.code.to_owned(),
+                slug: rule.slug.to_owned(),
+                severity: verdict.severity,
+                cells: Some(verdict.cell.clone()).filter(|cell| !cell.is_empty()).into_iter().collect(),
+                evidence: verdict.evidence.clone(),
+            }),
+        }
+    }
+    found.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    found
+}

@@ -1,0 +1,141 @@
+//! Which segment limits one regime, how the candidates relate, and how sure that is.
+
+use super::Judged;
+use crate::confidence::{self, Features};
+use crate::rules::{Basis, Stance, Tier};
+use crate::view::{Regime, View};
+use narrows_model::Segment;
+use narrows_model::diagnosis::{Evidence, Relation};
+
+/// Two loads this close cannot be told apart: cuts repeat within a few percent.
+const ONE_OF_RATIO: f64 = 0.10;
+/// Below this the segment is not named, only what it is part of.
+const NAMED_CONFIDENCE: f64 = 0.5;
+
+/// A segment named for a regime.
+#[derive(Debug, Clone)]
+pub(crate) struct Named {
+    pub segment: Segment,
+    pub confidence: f64,
+    pub relation: Relation,
+    pub codes: Vec<String>,
+    pub evidence: Vec<Evidence>,
+    pub relief_gain_ratio: Option<f64>,
+}
+
+/// A regime with the segments named for it, the likeliest first.
+#[derive(Debug)]
+pub(crate) struct Ranked<'a> {
+    pub regime: Regime<'a>,
+    pub named: Vec<Named>,
+}
+
+/// Names what limits `regime`.
+pub(crate) fn rank<'a>(view: &View<'_>, regime: Regime<'a>, judged: &[Judged]) -> Ranked<'a> {
+    let mut candidates: Vec<&Judged> = judged
+        .iter()
+        .filter(|judged| judged.verdict.cell == regime.cell.id && judged.verdict.stance != Stance::Notes)
+        .collect();
+    candidates.sort_by(|a, b| order(a).total_cmp(&order(b)).reverse());
+    let (limits, rest): (Vec<&Judged>, Vec<&Judged>) =
+        candidates.into_iter().partition(|judged| judged.verdict.stance == Stance::Limits);
+    let Some(first) = limits.first().copied() else {
+        return Ranked { regime, named: vec![unnamed(&rest)] };
+    };
+    let runner_up = runner_up(first, &limits, &rest);
+    let confidence = confidence::confidence(view, &features(view, regime, first, runner_up));
+    let named = match second(first, &limits) {
+        _ if confidence < NAMED_CONFIDENCE => vec![widened(first, confidence)],
+        Some((other, relation)) => {
+            vec![named(first, confidence, relation), named(other, share(confidence, relation), relation)]
+        }
+        None => vec![named(first, confidence, Relation::Sole)],
+    };
+    Ranked { regime, named }
+}
+
+/// Tier first, then load: a load above 1 is measurement error and counts as full.
+fn order(judged: &Judged) -> f64 {
+    let tier = match judged.verdict.tier {
+        Tier::Fallback => 0.0,
+        Tier::Resource => 10.0,
+        Tier::Voids => 20.0,
+    };
+    tier + judged.verdict.load_ratio.clamp(0.0, 9.0)
+}
+
+/// The nearest other candidate on the same basis, whether it limits or not.
+fn runner_up<'j>(first: &Judged, limits: &[&'j Judged], rest: &[&'j Judged]) -> Option<&'j Judged> {
+    limits
+        .iter()
+        .skip(1)
+        .chain(rest)
+        .copied()
+        .filter(|other| {
+            other.verdict.tier == first.verdict.tier && other.verdict.basis == first.verdict.basis
+        })
+        .max_by(|a, b| a.verdict.load_ratio.total_cmp(&b.verdict.load_ratio))
+}
+
+/// The segment to name beside the first, where there is one.
+///
+/// A share of time at depth 1 limits together with the missing concurrency; two full resources within a tenth of
+/// each other leave it open which.
+fn second<'j>(first: &Judged, limits: &[&'j Judged]) -> Option<(&'j Judged, Relation)> {
+    let others = || limits.iter().copied().filter(|other| other.verdict.segment != first.verdict.segment);
+    if first.verdict.basis == Basis::TimeShare {
+        let joint = others().find(|other| other.verdict.segment == Segment::WorkloadConcurrency);
+        return joint.map(|other| (other, Relation::Joint));
+    }
+    let near = |other: &&Judged| {
+        other.verdict.tier == first.verdict.tier
+            && other.verdict.basis == first.verdict.basis
+            && other.verdict.load_ratio >= first.verdict.load_ratio.min(1.0) * (1.0 - ONE_OF_RATIO)
+    };
+    others().find(near).map(|other| (other, Relation::OneOf))
+}
+
+/// Confidence of the second entry: as sure as the first when both limit together, else what the first leaves.
+fn share(confidence: f64, relation: Relation) -> f64 {
+    if relation == Relation::OneOf { (1.0 - confidence).min(confidence) } else { confidence }
+}
+
+fn named(judged: &Judged, confidence: f64, relation: Relation) -> Named {
+    Named {
+        segment: judged.verdict.segment,
+        confidence,
+        relation,
+        codes: vec![judged.rule.code.to_owned()],
+        evidence: judged.verdict.evidence.clone(),
+        relief_gain_ratio: judged.verdict.relief_gain_ratio,
+    }
+}
+
+/// The wider segment, or `unknown` where there is none, when the evidence is too thin for the segment itself.
+fn widened(judged: &Judged, confidence: f64) -> Named {
+    let segment = judged.verdict.segment.parent().unwrap_or(Segment::Unknown);
+    Named { segment, ..named(judged, confidence, Relation::Sole) }
+}
+
+/// Nothing limits that was measured: unknown, with the fullest of what was looked at.
+fn unnamed(rest: &[&Judged]) -> Named {
+    let fullest = rest.first();
+    Named {
+        segment: Segment::Unknown,
+        confidence: 0.0,
+        relation: Relation::Sole,
+        codes: Vec::new(),
+        evidence: fullest.map(|judged| judged.verdict.evidence.clone()).unwrap_or_default(),
+        relief_gain_ratio: None,
+    }
+}
+
+fn features(view: &View<'_>, regime: Regime<'_>, first: &Judged, runner_up: Option<&Judged>) -> Features {
+    let residual = view.summary.prediction.cells.iter().find(|cell| cell.cell == regime.cell.id);
+    Features::of(
+        &first.verdict,
+        runner_up.map(|judged| &judged.verdict),
+        residual.map(|r| r.residual_ratio),
+        view,
+    )
+}

@@ -1,0 +1,94 @@
+//! Why a segment was not measured, and how to measure it.
+
+use crate::rules::RULES;
+use crate::view::View;
+use narrows_model::{NotMeasured, Segment};
+
+/// Why `segment` is in no other list, and what to do about it.
+pub(super) fn not_measured(view: &View<'_>, segment: Segment) -> NotMeasured {
+    NotMeasured { segment, why: why(view, segment), how_to: how_to(view, segment) }
+}
+
+fn why(view: &View<'_>, segment: Segment) -> String {
+    if is_network(segment) && view.loopback() {
+        return "client and server talk over loopback, which is memory, not a network".to_owned();
+    }
+    if needs_server(segment) && view.server().is_none() {
+        return "no endpoint took part, so the path has no part beyond this machine that could be seen"
+            .to_owned();
+    }
+    if view.sharing.one_station() && matches!(segment, Segment::ClientCpu | Segment::ServerCpu) {
+        return "client and server use the same CPUs, which are judged as host.cpu".to_owned();
+    }
+    if view.segment(segment).is_some_and(|known| known.measured) {
+        return "it was measured, but the evidence does not tell it apart from its neighbours".to_owned();
+    }
+    "no cut or counter of this run isolates it".to_owned()
+}
+
+fn how_to(view: &View<'_>, segment: Segment) -> String {
+    if is_network(segment) && view.loopback() {
+        return "run `narrows serve` on the other machine and give --server HOST:PORT".to_owned();
+    }
+    how_to_measure(segment).to_owned()
+}
+
+fn is_network(segment: Segment) -> bool {
+    segment == Segment::Network || segment.parent() == Some(Segment::Network)
+}
+
+fn needs_server(segment: Segment) -> bool {
+    segment == Segment::Server || segment.parent() == Some(Segment::Server) || is_network(segment)
+}
+
+/// How a segment is measured, from the rule that judges it or, where there is none, from what tells it apart.
+pub(crate) fn how_to_measure(segment: Segment) -> &'static str {
+    let of_rule = RULES.iter().find(|rule| rule.segment == segment).map(|rule| rule.how_to_measure);
+    of_rule.unwrap_or_else(|| without_rule(segment))
+}
+
+fn without_rule(segment: Segment) -> &'static str {
+    match segment {
+        Segment::ClientMemory => "compare the memory-copy cut with the path at the same block size",
+        Segment::ClientFilesystem => {
+            "compare the path with the raw device, on a machine where that may be read"
+        }
+        Segment::ClientConnection => "repeat with one more connection and watch rwnd_limited in `ss -ti`",
+        Segment::NetworkLoss => "watch retrans in `ss -ti` while the path is loaded",
+        Segment::ServerThreads => "repeat with more server threads while the server's CPU is not full",
+        Segment::ServerProtocol => {
+            "give --server HOST:PORT of a `narrows serve` endpoint on the storage server"
+        }
+        Segment::ServerCommit => "compare early with late acknowledgement of the same writes",
+        Segment::ServerMetadata => "load the path with operations on names instead of data",
+        Segment::ServerFilesystem => "compare the server's file system with its device, run on the server",
+        Segment::ServerContention => {
+            "repeat with more clients and watch the CPU seconds of an operation grow"
+        }
+        Segment::DeviceIops => "load the device alone with small blocks at depth, past the page cache",
+        Segment::DeviceLatency => {
+            "load the device alone with one small request at a time, past the page cache"
+        }
+        Segment::DeviceBus => "load each device alone, then all together",
+        Segment::ProxyCpu | Segment::ProxyQueue | Segment::Proxy => {
+            "put `narrows proxy` in place of the forwarder"
+        }
+        Segment::Network
+        | Segment::NetworkBandwidth
+        | Segment::NetworkLatency
+        | Segment::Server
+        | Segment::ServerCpu
+        | Segment::ServerCache => "run `narrows serve` on the storage server and give --server HOST:PORT",
+        Segment::Device | Segment::DeviceBandwidth => {
+            "give a folder on the device, or run the endpoint with --root on it"
+        }
+        Segment::Generator => "compare with the null engine at the same settings",
+        Segment::HostCpu => "run client and server on one machine without CPU sets of their own",
+        Segment::Client | Segment::ClientCpu | Segment::ClientCache => {
+            "read /proc and diskstats on the client while it runs"
+        }
+        Segment::OfferedLoad => "ask for a rate below what the path can carry",
+        Segment::WorkloadConcurrency => "repeat with more requests in flight",
+        Segment::Unknown => "measure more of the path: give --server HOST:PORT, more time, or more trials",
+    }
+}

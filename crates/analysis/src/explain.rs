@@ -1,0 +1,75 @@
+//! What a rule's code or a segment's id means, from the registries.
+
+use crate::rules::{RULES, rule};
+use narrows_model::Segment;
+
+/// A page of explanation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Explanation {
+    /// What was asked for.
+    pub topic: &'static str,
+    /// One line.
+    pub title: &'static str,
+    /// Named paragraphs, in the order in which to read them.
+    pub paragraphs: Vec<(&'static str, String)>,
+}
+
+/// The explanation of a rule's code or a segment's id; `None` when there is neither.
+#[must_use]
+pub fn explain(code_or_segment: &str) -> Option<Explanation> {
+    of_rule(code_or_segment).or_else(|| of_segment(code_or_segment))
+}
+
+/// Everything that can be explained: codes of rules, then ids of segments.
+#[must_use]
+pub fn topics() -> Vec<&'static str> {
+    let codes = RULES.iter().map(|rule| rule.code);
+    codes.chain(Segment::ALL.iter().map(|segment| segment.id())).collect()
+}
+
+fn of_rule(code: &str) -> Option<Explanation> {
+    let rule = rule(code)?;
+    let paragraphs = vec![
+        ("segment", format!("{}: {}", rule.segment, rule.segment.title())),
+        ("meaning", rule.definition.to_owned()),
+        ("test", rule.formula.to_owned()),
+        ("example", rule.example.to_owned()),
+        ("how to measure", rule.how_to_measure.to_owned()),
+        ("source", rule.source.to_owned()),
+    ];
+    Some(Explanation { topic: rule.code, title: rule.title, paragraphs })
+}
+
+fn of_segment(id: &str) -> Option<Explanation> {
+    let segment = Segment::from_id(id)?;
+    let rules: Vec<&str> =
+        RULES.iter().filter(|rule| rule.segment == segment).map(|rule| rule.code).collect();
+    let mut paragraphs = Vec::new();
+    if let Some(parent) = segment.parent() {
+        paragraphs.push(("part of", format!("{parent}: {}", parent.title())));
+    }
+    if !rules.is_empty() {
+        paragraphs.push(("judged by", rules.join(", ")));
+    }
+    paragraphs.push(("how to measure", crate::diagnose::how_to_measure(segment).to_owned()));
+    Some(Explanation { topic: segment.id(), title: segment.title(), paragraphs })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_topic_has_an_explanation_with_text() {
+        for topic in topics() {
+            let explanation = explain(topic).unwrap();
+            assert!(!explanation.title.is_empty(), "{topic}");
+            assert!(explanation.paragraphs.iter().all(|(_, text)| !text.is_empty()), "{topic}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_topic_has_none() {
+        assert_eq!(explain("no-such-thing"), None);
+    }
+}

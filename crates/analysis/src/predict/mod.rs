@@ -1,0 +1,79 @@
+//! What the segments, measured alone, promise the composed path, and how far the path is from it.
+//!
+//! Depth 1: times add. Saturated: the slowest segment decides. Loads in between are left out: their law needs
+//! demands that cuts alone do not give.
+
+use crate::view::{View, time_per_op_s};
+use narrows_model::counters::Role;
+use narrows_model::summary::{CellPrediction, CellSummary, Prediction};
+use narrows_model::units::ratio;
+use narrows_model::{BytesPerSec, Cut, Layer, Summary, Target};
+
+/// Requests in flight from which a load counts as saturating.
+const SATURATED_IN_FLIGHT: u64 = 4;
+
+/// The prediction for every cell of the path that can be composed, and for the fastest of them.
+///
+/// # Source
+/// Serial: T = sum of T(i), store and forward (Hockney). Saturated: X <= min C(i) (Denning and Buzen 1978).
+#[must_use]
+pub fn predict(summary: &Summary) -> Prediction {
+    let view = View::of(summary);
+    let cells: Vec<CellPrediction> = summary
+        .cells
+        .iter()
+        .filter(|cell| cell.cut == Cut::Path)
+        .filter_map(|cell| predict_cell(&view, cell))
+        .collect();
+    let fastest = cells.iter().max_by(|a, b| a.measured_bytes_per_s.0.total_cmp(&b.measured_bytes_per_s.0));
+    Prediction {
+        composed_bytes_per_s: fastest.map(|cell| cell.composed_bytes_per_s),
+        residual_ratio: fastest.map(|cell| cell.residual_ratio),
+        cells,
+    }
+}
+
+fn predict_cell(view: &View<'_>, cell: &CellSummary) -> Option<CellPrediction> {
+    let measured = cell.rate_bytes_per_s?;
+    let (law, composed) = match cell.in_flight.configured {
+        1 => ("serial", ratio(cell.block_bytes.as_f64(), serial_s(view, cell)?)?),
+        depth if depth >= SATURATED_IN_FLIGHT => ("minimum", minimum(view, cell)?),
+        _ => return None,
+    };
+    Some(CellPrediction {
+        cell: cell.id.clone(),
+        law: law.to_owned(),
+        composed_bytes_per_s: BytesPerSec(composed),
+        measured_bytes_per_s: measured,
+        residual_ratio: ratio(measured.0 - composed, composed)?,
+    })
+}
+
+/// Time of one operation at depth 1, composed of times that were measured apart.
+fn serial_s(view: &View<'_>, cell: &CellSummary) -> Option<f64> {
+    let cut = |cut: Cut| {
+        let found = view.ceiling(cut, cell).filter(|found| found.same_settings)?;
+        time_per_op_s(found.cell)
+    };
+    if view.server().is_none() {
+        return Some(cut(Cut::PageCache)? + cut(Cut::LocalDevice)?);
+    }
+    if matches!(cell.target, Target::Tcp { layer: Layer::Memory, .. }) {
+        let transfer = cell.block_bytes.as_f64() / view.ceiling(Cut::NetworkStream, cell)?.bytes_per_s;
+        let demand = |role: Role| View::cpu(cell, role).and_then(|cpu| cpu.service_demand_s_per_op);
+        let cpu = demand(Role::Client)? + demand(Role::Server)?;
+        return Some(cell.rtt_min_ns?.as_secs_f64() + transfer + cpu);
+    }
+    Some(cut(Cut::ServerMemory)? + cut(Cut::ServerStorage)?)
+}
+
+/// The lowest ceiling of the cuts that the path's requests pass through.
+fn minimum(view: &View<'_>, cell: &CellSummary) -> Option<f64> {
+    let memory_target = matches!(cell.target, Target::Tcp { layer: Layer::Memory, .. });
+    let cuts: &[Cut] = match (view.server().is_some(), memory_target) {
+        (true, true) => &[Cut::MemoryCopy, Cut::NetworkStream],
+        (true, false) => &[Cut::MemoryCopy, Cut::NetworkStream, Cut::ServerMemory, Cut::ServerStorage],
+        (false, _) => &[Cut::MemoryCopy, Cut::PageCache, Cut::LocalDevice],
+    };
+    cuts.iter().filter_map(|cut| view.ceiling(*cut, cell)).map(|found| found.bytes_per_s).reduce(f64::min)
+}

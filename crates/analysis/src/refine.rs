@@ -1,0 +1,33 @@
+//! Where the next cells are best spent: the segment, operation and block at which the verdict turns.
+
+use crate::diagnose::diagnose_cells;
+use crate::view::View;
+use narrows_model::{Bytes, Op, Segment, Summary};
+
+/// What is worth measuring more closely: with more clients, one more connection, one more depth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Suspect {
+    /// The segment that the verdict names so far.
+    pub segment: Segment,
+    /// The operation under which it does.
+    pub op: Op,
+    /// The block size.
+    pub block_bytes: Bytes,
+    /// Requests that one worker kept in flight there.
+    pub queue_depth: u32,
+}
+
+/// The suspect of the regime that matters most; `None` when nothing of the path was measured.
+#[must_use]
+pub fn refinement(summary: &Summary) -> Option<Suspect> {
+    let (_, by_cell) = diagnose_cells(summary);
+    let view = View::of(summary);
+    let cell = view.regimes().first()?.cell;
+    let named = by_cell.iter().find(|(id, _)| *id == cell.id).map(|(_, segment)| *segment);
+    Some(Suspect {
+        segment: named.unwrap_or(Segment::Unknown),
+        op: cell.op,
+        block_bytes: cell.block_bytes,
+        queue_depth: cell.requested.queue_depth,
+    })
+}

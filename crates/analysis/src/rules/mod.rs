@@ -1,0 +1,45 @@
+//! The rules that judge a summary: a static registry, one file a rule.
+//!
+//! A rule looks at one segment and says for each regime whether it limits, is cleared, or cannot be judged. Which of
+//! several limiting segments is named, and how sure that is, is decided in `diagnose`.
+
+mod verdict;
+
+pub use verdict::{Basis, Stance, Tier, Verdict};
+
+use crate::view::View;
+use narrows_model::Segment;
+
+/// One rule.
+#[derive(Debug)]
+pub struct Rule {
+    /// Code, for `narrows explain`.
+    pub code: &'static str,
+    /// A stable word for programs.
+    pub slug: &'static str,
+    /// The segment that it judges.
+    pub segment: Segment,
+    /// What it finds, in one line.
+    pub title: &'static str,
+    /// What that means and when the rule says so.
+    pub definition: &'static str,
+    /// The test as a formula.
+    pub formula: &'static str,
+    /// Where the method comes from.
+    pub source: &'static str,
+    /// A case with numbers.
+    pub example: &'static str,
+    /// How the segment is measured where it was not.
+    pub how_to_measure: &'static str,
+    /// The test itself: pure.
+    pub run: fn(&View<'_>) -> Vec<Verdict>,
+}
+
+/// Every rule.
+pub const RULES: &[&Rule] = &[];
+
+/// The rule with this code; `None` when there is none.
+#[must_use]
+pub fn rule(code: &str) -> Option<&'static Rule> {
+    RULES.iter().copied().find(|rule| rule.code == code)
+}

@@ -1,0 +1,125 @@
+//! Bytes of one interval seen at three places: the application, the wire, the device.
+
+use super::Machines;
+use crate::collect::{CellData, RoleDelta};
+use narrows_model::counters::Role;
+use narrows_model::inventory::{PathFacts, PathKind};
+use narrows_model::summary::ByteTriangle;
+use narrows_model::units::{BytesPerSec, ratio};
+use narrows_model::{Bytes, Cut, Op, Site, Target};
+
+/// What the byte counters around a cell say.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Traffic {
+    pub triangle: ByteTriangle,
+    pub device_busy_ratio: Option<f64>,
+    pub cache_served_ratio: Option<f64>,
+    pub wire_bytes_per_s: Option<BytesPerSec>,
+}
+
+/// The byte triangle and what follows from it.
+pub(super) fn traffic(data: &CellData, machines: &Machines<'_>) -> Traffic {
+    let op = data.cell.workload.op;
+    let application = Bytes(data.trials.values().map(|trial| trial.bytes.0).sum());
+    let wire = wire(data, op);
+    let device = device(data, machines);
+    let device_bytes = device.as_ref().map(|device| device.bytes);
+    Traffic {
+        triangle: ByteTriangle { application, wire: wire.map(|(bytes, _)| bytes), device: device_bytes },
+        device_busy_ratio: device.and_then(|device| device.busy_ratio),
+        cache_served_ratio: cache_served(data, application, wire.map(|(bytes, _)| bytes), device_bytes),
+        wire_bytes_per_s: wire.and_then(|(_, rate)| rate),
+    }
+}
+
+/// Payload that the load's connections carried in the direction of the data, and its rate over the time between
+/// the readings. The client's count is preferred: it is taken on the clock of the load.
+fn wire(data: &CellData, op: Op) -> Option<(Bytes, Option<BytesPerSec>)> {
+    if data.cell.site == Site::Server {
+        return None;
+    }
+    let of = |role: Role, outwards: bool| {
+        let delta = data.deltas.iter().find(|delta| delta.role == role)?;
+        let tcp = delta.tcp?;
+        let bytes = if outwards { tcp.acked_bytes } else { tcp.received_bytes };
+        (bytes.0 > 0).then(|| (bytes, BytesPerSec::over(bytes, window(delta, data))))
+    };
+    let outwards = op.moves_towards_device();
+    of(Role::Client, outwards).or_else(|| of(Role::Server, !outwards))
+}
+
+/// The time between the readings; the measured windows where the readings carry no time.
+fn window(delta: &RoleDelta, data: &CellData) -> narrows_model::Nanos {
+    if delta.elapsed.0 > 0 {
+        return delta.elapsed;
+    }
+    narrows_model::Nanos(data.trials.values().map(|trial| trial.last_done.0).sum())
+}
+
+struct DeviceTraffic {
+    bytes: Bytes,
+    busy_ratio: Option<f64>,
+}
+
+/// What the device under the path did, at the machine that owns it.
+fn device(data: &CellData, machines: &Machines<'_>) -> Option<DeviceTraffic> {
+    if !reaches_device(data.cell.cut, &data.cell.target) {
+        return None;
+    }
+    let role = device_role(data, machines);
+    let delta = data.deltas.iter().find(|delta| delta.role == role)?;
+    let path = machines.inventory(role).and_then(|inventory| inventory.path.as_ref());
+    let names: Vec<&str> =
+        path.iter().flat_map(|path| path.devices.iter().map(|d| d.name.as_str())).collect();
+    let on_path = names.iter().find_map(|name| delta.disks.iter().find(|disk| disk.name == *name));
+    let disk = on_path.or_else(|| delta.disks.first().filter(|_| delta.disks.len() == 1))?;
+    let bytes = if data.cell.workload.op.moves_towards_device() { disk.write_bytes } else { disk.read_bytes };
+    Some(DeviceTraffic { bytes, busy_ratio: ratio(disk.busy.as_f64(), window(delta, data).as_f64()) })
+}
+
+/// Whether requests of this cut are meant to reach a device.
+fn reaches_device(cut: Cut, target: &Target) -> bool {
+    match cut {
+        Cut::PageCache | Cut::ServerStorage | Cut::LocalDevice => true,
+        Cut::Path => {
+            !matches!(target, Target::Null { .. } | Target::Tcp { layer: narrows_model::Layer::Memory, .. })
+        }
+        Cut::Generator | Cut::MemoryCopy | Cut::NetworkStream | Cut::ServerMemory => false,
+    }
+}
+
+/// The role whose machine has the device: the server's for an endpoint or a network mount, else the load's own.
+fn device_role(data: &CellData, machines: &Machines<'_>) -> Role {
+    let remote_mount = machines.client.path.as_ref().is_some_and(is_remote);
+    let served = data.cell.site == Site::Server
+        || matches!(data.cell.target, Target::Tcp { .. })
+        || (data.cell.cut == Cut::Path && machines.server.is_some() && remote_mount)
+        || (matches!(data.cell.target, Target::Sim { .. })
+            && machines.server.is_some()
+            && data.cell.cut == Cut::Path);
+    if served { Role::Server } else { Role::Client }
+}
+
+fn is_remote(path: &PathFacts) -> bool {
+    matches!(path.kind, PathKind::Nfs | PathKind::OtherNetwork)
+}
+
+/// Share of the application's reads that neither the wire nor the device carried.
+fn cache_served(
+    data: &CellData,
+    application: Bytes,
+    wire: Option<Bytes>,
+    device: Option<Bytes>,
+) -> Option<f64> {
+    let reads = matches!(data.cell.workload.op, Op::Read | Op::Get);
+    let whole_path =
+        matches!(data.cell.cut, Cut::Path | Cut::ServerStorage | Cut::LocalDevice | Cut::PageCache);
+    if !reads || !whole_path {
+        return None;
+    }
+    let carried = match (wire, device) {
+        (Some(wire), Some(device)) => wire.min(device),
+        (wire, device) => wire.or(device)?,
+    };
+    ratio(carried.as_f64(), application.as_f64()).map(|carried| (1.0 - carried).max(0.0))
+}

@@ -1,0 +1,107 @@
+//! One cell's figures.
+
+use super::{Machines, bytes, cpu, flags, rates};
+use crate::collect::CellData;
+use narrows_model::summary::{CellSummary, ClientSummary, InFlight, LatencySummary};
+use narrows_model::trial::ClientTotals;
+use narrows_model::{BytesPerSec, Cut, Histogram, OpsPerSec, Plan};
+use std::collections::BTreeMap;
+
+/// The summary of one cell.
+pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>) -> CellSummary {
+    let rates = rates::rates(data);
+    let traffic = bytes::traffic(data, machines);
+    let series = data.series.values().next().map(crate::collect::Series::rates).unwrap_or_default();
+    let workload = &data.cell.workload;
+    let (rate_bytes_per_s, ops_per_s) = delivered(data, &rates, &traffic);
+    let interval = rates::interval(&rates.trials, &series);
+    let tcp: Vec<_> = data.deltas.iter().filter_map(|delta| delta.tcp).collect();
+    let mut cell = CellSummary {
+        id: data.cell.id.0.clone(),
+        suite: None,
+        test: None,
+        phase: None,
+        driver: None,
+        cut: data.cell.cut,
+        site: data.cell.site,
+        target: data.cell.target.clone(),
+        topology: plan.topology,
+        factors: BTreeMap::new(),
+        op: workload.op,
+        block_bytes: workload.block_bytes,
+        file_bytes: data.file_bytes.unwrap_or(workload.file_bytes),
+        queue_depth: u64::from(workload.workers) * u64::from(workload.queue_depth),
+        clients: workload.clients,
+        requested: workload.clone(),
+        effective: data.effective.clone(),
+        elapsed_s: rates.elapsed,
+        rate_bytes_per_s,
+        ops_per_s,
+        interval,
+        steady: rates::steady(&series),
+        trials: rates.trials,
+        offered_ops_per_s: None,
+        in_flight: InFlight { configured: workload.in_flight_configured(), measured: rates.in_flight },
+        latency_ns: latency(&data.response()),
+        service_ns: None,
+        metrics: Vec::new(),
+        per_client: data.clients.iter().map(client).collect(),
+        errors: data.errors.clone(),
+        protocol: Vec::new(),
+        round_trip_count: None,
+        message_count: None,
+        io_count: None,
+        io_size_histogram: None,
+        cpu: cpu::by_role(data, machines),
+        bytes: traffic.triangle,
+        rtt_min_ns: tcp.iter().map(|tcp| tcp.rtt_min).filter(|rtt| rtt.0 > 0).min(),
+        retransmit_count: (!tcp.is_empty()).then(|| tcp.iter().map(|tcp| tcp.retransmit_count).sum()),
+        device_busy_ratio: traffic.device_busy_ratio,
+        cache_served_ratio: traffic.cache_served_ratio,
+        flags: Vec::new(),
+        limiting: None,
+    };
+    cell.flags = flags::of_cell(data, &cell, machines);
+    cell
+}
+
+/// What the cell delivered: the wire's payload for a raw stream, whose first bytes only fill socket buffers, else
+/// what the application moved.
+fn delivered(
+    data: &CellData,
+    rates: &rates::Rates,
+    traffic: &bytes::Traffic,
+) -> (Option<BytesPerSec>, Option<OpsPerSec>) {
+    let ops = rates.ops_per_s.map(OpsPerSec);
+    let bytes = rates.bytes_per_s.map(BytesPerSec);
+    match traffic.wire_bytes_per_s.filter(|_| data.cell.cut == Cut::NetworkStream) {
+        Some(wire) => {
+            let block = data.cell.workload.block_bytes.as_f64();
+            (Some(wire), narrows_model::units::ratio(wire.0, block).map(OpsPerSec).or(ops))
+        }
+        None => (bytes, ops),
+    }
+}
+
+fn client(totals: &ClientTotals) -> ClientSummary {
+    ClientSummary {
+        client_index: totals.client_index,
+        host: totals.host.clone(),
+        bytes: totals.bytes,
+        ops: totals.op_count,
+        elapsed_s: totals.elapsed_ns.as_secs_f64(),
+        user_s: totals.user_ns.as_secs_f64(),
+        system_s: totals.system_ns.as_secs_f64(),
+    }
+}
+
+fn latency(response: &Histogram) -> LatencySummary {
+    LatencySummary {
+        p50: response.quantile_ns(0.50),
+        p90: response.quantile_ns(0.90),
+        p99: response.quantile_ns(0.99),
+        p999: response.quantile_ns(0.999),
+        max: response.max_ns(),
+        mean: response.mean_ns(),
+    }
+}

@@ -1,0 +1,102 @@
+//! CPU that each role used in a cell, against what it may use.
+//!
+//! Roles on one machine are charged by control group or process; the machine as a whole only when it plays one
+//! role. A control group counts only under a quota: without one it may hold processes of others.
+
+use super::Machines;
+use crate::collect::{CellData, RoleDelta};
+use narrows_model::counters::Role;
+use narrows_model::summary::{CpuBasis, RoleCpu};
+use narrows_model::units::ratio;
+use std::collections::BTreeMap;
+
+/// CPU by role.
+pub(super) fn by_role(data: &CellData, machines: &Machines<'_>) -> BTreeMap<Role, RoleCpu> {
+    let ops: u64 = data.trials.values().map(|trial| trial.op_count).sum();
+    data.deltas.iter().filter_map(|delta| Some((delta.role, role_cpu(delta, ops, machines)?))).collect()
+}
+
+fn role_cpu(delta: &RoleDelta, ops: u64, machines: &Machines<'_>) -> Option<RoleCpu> {
+    let used = used(delta, machines)?;
+    let capacity_cpus = capacity(delta, machines)?;
+    let busy_s = used.user_s + used.system_s;
+    Some(RoleCpu {
+        basis: used.basis,
+        capacity_cpus,
+        user_s: used.user_s,
+        system_s: used.system_s,
+        softirq_s: delta.host.map(|host| host.softirq.as_secs_f64()),
+        throttled_s: throttled(delta),
+        busy_ratio: ratio(busy_s, delta.elapsed.as_secs_f64() * capacity_cpus)?,
+        busy_ratio_p99: None,
+        service_demand_s_per_op: ratio(busy_s, ops as f64),
+    })
+}
+
+struct Used {
+    basis: CpuBasis,
+    user_s: f64,
+    system_s: f64,
+}
+
+fn used(delta: &RoleDelta, machines: &Machines<'_>) -> Option<Used> {
+    let process = delta.process.map(|process| Used {
+        basis: CpuBasis::Process,
+        user_s: process.user_ns.as_secs_f64(),
+        system_s: process.system_ns.as_secs_f64(),
+    });
+    let group = delta
+        .cgroup
+        .filter(|group| group.quota_cpus.is_some())
+        .map(|group| split(CpuBasis::Cgroup, group.usage.as_secs_f64(), process.as_ref()));
+    let alone = machines.server.is_some() && !machines.sharing.one_machine;
+    let host = delta.host.filter(|_| alone || process.is_none()).map(|host| Used {
+        basis: CpuBasis::Host,
+        user_s: host.user.as_secs_f64(),
+        system_s: host.system.as_secs_f64(),
+    });
+    group.or(host).or(process)
+}
+
+/// A group's total in user and kernel mode, in the proportion of its processes.
+fn split(basis: CpuBasis, total_s: f64, process: Option<&Used>) -> Used {
+    let user_ratio = process.and_then(|p| ratio(p.user_s, p.user_s + p.system_s)).unwrap_or(0.0);
+    Used { basis, user_s: total_s * user_ratio, system_s: total_s * (1.0 - user_ratio) }
+}
+
+/// Time held back by a quota; `None` without one.
+fn throttled(delta: &RoleDelta) -> Option<f64> {
+    delta.cgroup.filter(|group| group.quota_cpus.is_some()).map(|group| group.throttled.as_secs_f64())
+}
+
+/// CPUs that the role may use: the smallest of those online, those in its affinity, and its quota.
+fn capacity(delta: &RoleDelta, machines: &Machines<'_>) -> Option<f64> {
+    let inventory = machines.inventory(delta.role);
+    let online = delta.host.map(|host| f64::from(host.online_cpus)).filter(|count| *count > 0.0);
+    let known = inventory.map(|inventory| f64::from(inventory.host.online_cpus)).filter(|count| *count > 0.0);
+    let server = machines.server.filter(|_| delta.role == Role::Server).map(|(facts, _)| facts);
+    let affinity = match server {
+        Some(facts) => Some(facts.affinity_cpus.len()),
+        None => inventory.map(|inventory| inventory.host.affinity_cpus.len()),
+    };
+    let quotas = [
+        delta.cgroup.and_then(|group| group.quota_cpus),
+        server.and_then(|facts| facts.quota_cpus),
+        inventory.and_then(|inventory| inventory.host.quota_cpus),
+    ];
+    online
+        .or(known)
+        .into_iter()
+        .chain(affinity.filter(|count| *count > 0).map(|count| count as f64))
+        .chain(quotas.into_iter().flatten().filter(|quota| *quota > 0.0))
+        .reduce(f64::min)
+}
+
+/// Share of the machines' time that a hypervisor gave to others, the worst of the roles.
+pub(super) fn steal_ratio(deltas: &[RoleDelta]) -> Option<f64> {
+    deltas
+        .iter()
+        .filter_map(|delta| delta.host)
+        .filter_map(|host| ratio(host.steal.as_f64(), host.total.as_f64()))
+        .reduce(f64::max)
+}

@@ -1,0 +1,77 @@
+//! Codes of what must be known to read a cell's figures.
+
+use super::Machines;
+use crate::collect::CellData;
+use crate::view::{Place, ceiling_cut_of_path};
+use narrows_model::summary::CellSummary;
+use narrows_model::{Cut, Nanos};
+
+/// The window is under half a second or under fifty ticks of the clock.
+pub(crate) const SHORT_RUN: &str = "short_run";
+/// Fewer than fifty operations completed.
+pub(crate) const FEW_OPERATIONS: &str = "few_operations";
+/// Operations failed.
+pub(crate) const ERRORS: &str = "errors";
+/// A trial did not run to its planned end, or is missing.
+pub(crate) const INCOMPLETE: &str = "incomplete";
+/// A hypervisor took more than 1 % of the machine's time.
+pub(crate) const STEAL: &str = "steal";
+/// The rate did not hold steady in the window.
+pub(crate) const UNSTEADY: &str = "unsteady";
+/// The path was faster than a ceiling measured at the same settings.
+pub(crate) const CEILING_EXCEEDED: &str = "ceiling_exceeded";
+/// More requests were in flight than were asked for: the load generator is broken.
+pub(crate) const LITTLE_LAW_VIOLATED: &str = "little_law_violated";
+/// The rate reached 0.8 of what the load generator can do.
+pub(crate) const GENERATOR_LIMITED: &str = "generator_limited";
+
+const SHORT_WINDOW: Nanos = Nanos(500_000_000);
+const TICKS_MIN: u64 = 50;
+const OPERATIONS_MIN: u64 = 50;
+const STEAL_MAX: f64 = 0.01;
+/// Little's law may be exceeded by this much through requests still in flight at the window's ends.
+const LITTLE_TOLERANCE: f64 = 1.10;
+/// A rate this much above a ceiling is not noise: steady cells repeat within 3 %.
+const CEILING_TOLERANCE: f64 = 1.03;
+
+/// The flags that a cell's own data raise.
+pub(super) fn of_cell(data: &CellData, cell: &CellSummary, machines: &Machines<'_>) -> Vec<String> {
+    let resolution = machines.client.host.clock_resolution_ns.unwrap_or(Nanos(0)).0;
+    let shortest = data.trials.values().map(|trial| trial.last_done).min();
+    let few_ticks = |window: Nanos| window.0 < resolution.saturating_mul(TICKS_MIN);
+    let ops: u64 = data.trials.values().map(|trial| trial.op_count).sum();
+    let missing = (data.trials.len() as u64) < u64::from(data.cell.trials);
+    let whole = data.failure.is_none() && !missing && data.trials.values().all(|trial| trial.complete);
+    let steal = super::cpu::steal_ratio(&data.deltas).is_some_and(|ratio| ratio > STEAL_MAX);
+    let little =
+        cell.in_flight.measured.is_some_and(|n| n > cell.in_flight.configured as f64 * LITTLE_TOLERANCE);
+    [
+        (SHORT_RUN, shortest.is_some_and(|window| window < SHORT_WINDOW || few_ticks(window))),
+        (FEW_OPERATIONS, ops < OPERATIONS_MIN),
+        (ERRORS, !cell.errors.is_empty()),
+        (INCOMPLETE, !whole),
+        (STEAL, steal),
+        (UNSTEADY, cell.steady == Some(false)),
+        (LITTLE_LAW_VIOLATED, little),
+    ]
+    .into_iter()
+    .filter(|(_, raised)| *raised)
+    .map(|(code, _)| code.to_owned())
+    .collect()
+}
+
+/// Marks cells of the path that were faster than a cut of theirs at the same settings.
+pub(super) fn mark_exceeded_ceilings(cells: &mut [CellSummary]) {
+    let ceilings: Vec<(Place, f64)> = cells
+        .iter()
+        .filter(|cell| ceiling_cut_of_path(cell.cut))
+        .filter_map(|cell| Some((Place::of(cell), cell.rate_bytes_per_s?.0)))
+        .collect();
+    for cell in cells.iter_mut().filter(|cell| cell.cut == Cut::Path) {
+        let Some(rate) = cell.rate_bytes_per_s else { continue };
+        let place = Place::of(cell);
+        if ceilings.iter().any(|(at, ceiling)| *at == place && rate.0 > ceiling * CEILING_TOLERANCE) {
+            cell.flags.push(CEILING_EXCEEDED.to_owned());
+        }
+    }
+}

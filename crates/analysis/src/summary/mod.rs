@@ -1,0 +1,126 @@
+//! From a run's events to its summary: every figure, no judgement.
+//!
+//! What limits the path is decided in [`crate::diagnose`]; here numbers are only derived and marked with what
+//! must be known to read them.
+
+mod bytes;
+mod cell;
+mod cpu;
+mod flags;
+mod generator;
+mod rates;
+mod segments;
+
+use crate::collect::Collected;
+use crate::input::{Input, RunFacts};
+use crate::view::Sharing;
+use narrows_model::counters::Role;
+use narrows_model::server::ServerFacts;
+use narrows_model::summary::{HostSummary, Prediction, SUMMARY_SCHEMA};
+use narrows_model::{Diagnosis, Event, Inventory, Plan, Summary};
+
+/// The summary of a run without its verdict.
+///
+/// # Cost
+/// Linear in the events.
+#[must_use]
+pub fn summarize(input: &Input<'_>) -> Summary {
+    let mut summarizer = Summarizer::new(input.manifest.clone(), input.plan, input.inventory);
+    for event in input.events {
+        summarizer.event(event);
+    }
+    summarizer.finish()
+}
+
+/// Takes a run's events one after the other, so that a record need not fit into memory.
+#[derive(Debug)]
+pub struct Summarizer<'a> {
+    facts: RunFacts,
+    plan: &'a Plan,
+    inventory: &'a Inventory,
+    collected: Collected,
+}
+
+impl<'a> Summarizer<'a> {
+    /// A summary of `plan` in which nothing has happened yet.
+    #[must_use]
+    pub fn new(facts: RunFacts, plan: &'a Plan, inventory: &'a Inventory) -> Self {
+        Self { facts, plan, inventory, collected: Collected::new(plan) }
+    }
+
+    /// Takes the next event.
+    pub fn event(&mut self, event: &Event) {
+        self.collected.event(event);
+    }
+
+    /// The summary without its verdict; trials that never ended are marked `incomplete`.
+    #[must_use]
+    pub fn finish(mut self) -> Summary {
+        self.collected.close();
+        let machines = Machines::of(self.inventory, &self.collected);
+        let mut cells: Vec<_> = self
+            .collected
+            .cells
+            .iter()
+            .filter(|data| data.touched())
+            .map(|data| cell::summary(data, self.plan, &machines))
+            .collect();
+        flags::mark_exceeded_ceilings(&mut cells);
+        let generator = generator::summary(&mut cells);
+        let segments = segments::summaries(&self.plan.segments, &cells, &machines);
+        let mut summary = Summary {
+            schema: SUMMARY_SCHEMA.to_owned(),
+            narrows_version: self.facts.narrows_version,
+            started_at: self.facts.started_at,
+            command: self.facts.command,
+            target: self.plan.target.clone(),
+            topology: self.plan.topology,
+            complete: self.collected.complete(),
+            seed: self.plan.seed,
+            hosts: machines.hosts(),
+            skipped: std::mem::take(&mut self.collected.skipped),
+            generator,
+            segments,
+            cells,
+            scaling: None,
+            prediction: Prediction::default(),
+            diagnosis: Diagnosis::default(),
+        };
+        summary.prediction = crate::predict::predict(&summary);
+        summary
+    }
+}
+
+/// The machines of a run and how they share their parts.
+#[derive(Debug)]
+pub(crate) struct Machines<'a> {
+    pub client: &'a Inventory,
+    pub server: Option<(&'a ServerFacts, &'a Inventory)>,
+    pub sharing: Sharing,
+}
+
+impl<'a> Machines<'a> {
+    fn of(client: &'a Inventory, collected: &'a Collected) -> Self {
+        let server = collected.server.as_ref().map(|(facts, inventory)| (facts, inventory));
+        Self { client, server, sharing: Sharing::of(client, server.map(|(facts, _)| facts)) }
+    }
+
+    /// The inventory of the machine on which `role` runs.
+    pub(crate) fn inventory(&self, role: Role) -> Option<&'a Inventory> {
+        match role {
+            Role::Client => Some(self.client),
+            Role::Server => self.server.map(|(_, inventory)| inventory),
+            Role::Proxy => None,
+        }
+    }
+
+    fn hosts(&self) -> Vec<HostSummary> {
+        let client = HostSummary { roles: vec![Role::Client], inventory: self.client.clone(), server: None };
+        let server = self.server.map(|(facts, inventory)| HostSummary {
+            roles: vec![Role::Server],
+            inventory: inventory.clone(),
+            server: Some(facts.clone()),
+        });
+        std::iter::once(client).chain(server).collect()
+    }
+}

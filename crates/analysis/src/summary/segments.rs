@@ -1,0 +1,160 @@
+//! What is known of each segment of the path: its ceiling over the grid, its law, how full the path made it.
+//!
+//! A segment is measured by a cut or by a counter; which, is told in `source`.
+
+use super::Machines;
+use crate::view::{Place, reads};
+use narrows_model::counters::Role;
+use narrows_model::summary::{CellSummary, CurvePoint, SegmentFit, SegmentSummary};
+use narrows_model::{Cut, OpsPerSec, Segment};
+use narrows_stats::Level;
+use narrows_stats::hockney::{Transfer, fit_hockney};
+
+/// The segments of the path, in its order.
+pub(super) fn summaries(
+    segments: &[Segment],
+    cells: &[CellSummary],
+    machines: &Machines<'_>,
+) -> Vec<SegmentSummary> {
+    let loopback = loopback(cells);
+    segments.iter().map(|segment| summary(*segment, cells, machines, loopback)).collect()
+}
+
+fn summary(
+    segment: Segment,
+    cells: &[CellSummary],
+    machines: &Machines<'_>,
+    loopback: bool,
+) -> SegmentSummary {
+    let network = matches!(segment.parent(), Some(Segment::Network)) || segment == Segment::Network;
+    if network && loopback {
+        return unmeasured(segment);
+    }
+    let cut = cut_of(segment, machines);
+    let measured: Vec<&CellSummary> = cells.iter().filter(|cell| Some(cell.cut) == cut).collect();
+    let best =
+        measured.iter().filter(|c| c.rate_bytes_per_s.is_some()).max_by(|a, b| rate(a).total_cmp(&rate(b)));
+    let counter = counter_of(segment, cells, machines);
+    SegmentSummary {
+        id: segment,
+        measured: best.is_some() || counter.is_some(),
+        ceiling_bytes_per_s: best.and_then(|cell| cell.rate_bytes_per_s),
+        ceiling_ops_per_s: measured
+            .iter()
+            .filter_map(|c| c.ops_per_s)
+            .map(|r| r.0)
+            .reduce(f64::max)
+            .map(OpsPerSec),
+        interval: best.and_then(|cell| cell.interval.clone()),
+        source: best.map(|cell| format!("cut {}", cell.cut.name())).or(counter),
+        utilisation_ratio: utilisation(&measured, cells),
+        curve: measured.iter().copied().filter_map(point).collect(),
+        fit: fit(&measured),
+    }
+}
+
+fn unmeasured(segment: Segment) -> SegmentSummary {
+    SegmentSummary {
+        id: segment,
+        measured: false,
+        ceiling_bytes_per_s: None,
+        ceiling_ops_per_s: None,
+        interval: None,
+        source: None,
+        utilisation_ratio: None,
+        curve: Vec::new(),
+        fit: None,
+    }
+}
+
+fn rate(cell: &CellSummary) -> f64 {
+    cell.rate_bytes_per_s.unwrap_or_default().0
+}
+
+/// The cut that isolates a segment. A device's bandwidth, operations and latency are three readings of one cut,
+/// whichever side the device is on.
+fn cut_of(segment: Segment, machines: &Machines<'_>) -> Option<Cut> {
+    match segment {
+        Segment::Generator => Some(Cut::Generator),
+        Segment::ClientMemory => Some(Cut::MemoryCopy),
+        Segment::NetworkBandwidth => Some(Cut::NetworkStream),
+        Segment::ServerProtocol => Some(Cut::ServerMemory),
+        Segment::DeviceBandwidth | Segment::DeviceIops | Segment::DeviceLatency
+            if machines.server.is_some() =>
+        {
+            Some(Cut::ServerStorage)
+        }
+        Segment::DeviceBandwidth | Segment::DeviceIops | Segment::DeviceLatency => Some(Cut::LocalDevice),
+        _ => None,
+    }
+}
+
+/// The counter by which a segment without a cut of its own was seen.
+fn counter_of(segment: Segment, cells: &[CellSummary], machines: &Machines<'_>) -> Option<String> {
+    let path = || cells.iter().filter(|cell| cell.cut == Cut::Path);
+    let has_cpu = |role: Role| path().any(|cell| cell.cpu.contains_key(&role));
+    let text = match segment {
+        Segment::ClientCpu if has_cpu(Role::Client) => "CPU time of the client",
+        Segment::ServerCpu if has_cpu(Role::Server) => "CPU time of the server",
+        Segment::HostCpu if machines.sharing.one_machine && has_cpu(Role::Server) => "CPU time of both roles",
+        Segment::NetworkLatency if path().any(|cell| cell.rtt_min_ns.is_some()) => {
+            "TCP_INFO minimum round trip"
+        }
+        Segment::NetworkLoss if path().any(|cell| cell.retransmit_count.is_some()) => "TCP_INFO retransmits",
+        Segment::ClientCache | Segment::ServerCache if path().any(|c| c.cache_served_ratio.is_some()) => {
+            "bytes at application, wire and device"
+        }
+        Segment::WorkloadConcurrency if path().any(|cell| cell.in_flight.measured.is_some()) => {
+            "Little's law"
+        }
+        _ => return None,
+    };
+    Some(text.to_owned())
+}
+
+fn point(cell: &CellSummary) -> Option<CurvePoint> {
+    Some(CurvePoint {
+        op: cell.op,
+        block_bytes: cell.block_bytes,
+        queue_depth: cell.queue_depth,
+        clients: cell.clients,
+        value: cell.rate_bytes_per_s?,
+        interval: cell.interval.clone(),
+    })
+}
+
+/// The path's best share of the ceiling at the same settings.
+fn utilisation(measured: &[&CellSummary], cells: &[CellSummary]) -> Option<f64> {
+    let share = |path: &CellSummary| {
+        let place = Place::of(path);
+        let ceiling = measured.iter().find(|cell| Place::of(cell) == place)?.rate_bytes_per_s?;
+        narrows_model::units::ratio(path.rate_bytes_per_s?.0, ceiling.0)
+    };
+    cells.iter().filter(|cell| cell.cut == Cut::Path).filter_map(share).reduce(f64::max)
+}
+
+/// The latency-bandwidth law over the blocks at depth 1, for reads where there are any; `None` where it does not
+/// hold (fewer than three blocks, a negative time at no bytes, or less than 90 % of the variance).
+fn fit(measured: &[&CellSummary]) -> Option<SegmentFit> {
+    let single = || measured.iter().filter(|cell| cell.in_flight.configured == 1);
+    let read = single().any(|cell| reads(cell.op));
+    let transfers: Vec<Transfer> = single()
+        .filter(|cell| reads(cell.op) == read)
+        .filter_map(|cell| {
+            let elapsed_s = crate::view::time_per_op_s(cell)?;
+            Some(Transfer { block_bytes: cell.block_bytes.as_f64(), elapsed_s })
+        })
+        .collect();
+    let law = fit_hockney(&transfers, Level::P95).ok().filter(|_| transfers.len() >= 3)?;
+    let holds = law.latency_s >= 0.0 && law.r_squared.is_none_or(|share| share >= 0.9);
+    (holds && law.rate_bytes_per_s.is_finite())
+        .then_some(SegmentFit { a_s: law.latency_s, b_bytes_per_s: law.rate_bytes_per_s })
+}
+
+/// Whether the load's connections ran over loopback.
+fn loopback(cells: &[CellSummary]) -> bool {
+    let connections = |cell: &CellSummary| {
+        cell.effective.as_ref().and_then(|granted| granted.connection.as_ref()).map(|c| c.loopback)
+    };
+    cells.iter().filter_map(connections).any(|loopback| loopback)
+}

@@ -1,0 +1,161 @@
+//! A summary as the rules see it: the cells of the path by regime, the cuts at the same settings, who shares what.
+//!
+//! Look-ups only; every judgement is a rule's.
+
+mod regime;
+mod sharing;
+
+pub use regime::{Regime, RegimeKind};
+pub use sharing::Sharing;
+
+use narrows_model::counters::Role;
+use narrows_model::server::ServerFacts;
+use narrows_model::summary::{CellSummary, RoleCpu};
+use narrows_model::{Bytes, Cut, Op, Segment, Summary};
+
+/// Settings at which a cut and the path can be compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    reads: bool,
+    block_bytes: Bytes,
+    queue_depth: u64,
+    clients: u32,
+}
+
+impl Place {
+    /// The settings of `cell`; a stream's `send` compares with a write, its `receive` with a read.
+    pub(crate) fn of(cell: &CellSummary) -> Self {
+        Self {
+            reads: reads(cell.op),
+            block_bytes: cell.block_bytes,
+            queue_depth: cell.queue_depth,
+            clients: cell.clients,
+        }
+    }
+}
+
+/// Whether the data moves from the device towards the application.
+pub(crate) fn reads(op: Op) -> bool {
+    !op.moves_towards_device()
+}
+
+/// Whether a cut carries requests through layers of the path, so that its rate bounds the path's.
+pub(crate) fn ceiling_cut_of_path(cut: Cut) -> bool {
+    matches!(cut, Cut::NetworkStream | Cut::ServerMemory | Cut::ServerStorage | Cut::LocalDevice)
+}
+
+/// A cut's rate for a cell of the path.
+#[derive(Debug, Clone, Copy)]
+pub struct Ceiling<'a> {
+    /// The cut's cell.
+    pub cell: &'a CellSummary,
+    /// Its rate.
+    pub bytes_per_s: f64,
+    /// Whether it ran with the same number of requests in flight; else it is the best that the cut reached at this
+    /// operation and block.
+    pub same_settings: bool,
+}
+
+/// A summary with the questions that rules ask.
+#[derive(Debug)]
+pub struct View<'a> {
+    /// The summary.
+    pub summary: &'a Summary,
+    /// Who shares what.
+    pub sharing: Sharing,
+    regimes: Vec<Regime<'a>>,
+}
+
+impl<'a> View<'a> {
+    /// The view of `summary`.
+    #[must_use]
+    pub fn of(summary: &'a Summary) -> Self {
+        let client = summary.hosts.iter().find(|host| host.roles.contains(&Role::Client));
+        let server = summary.hosts.iter().find_map(|host| host.server.as_ref());
+        let sharing = client.map_or_else(Sharing::default, |host| Sharing::of(&host.inventory, server));
+        Self { summary, sharing, regimes: regime::regimes(&summary.cells) }
+    }
+
+    /// The regimes that the run measured, the one that matters most first.
+    #[must_use]
+    pub fn regimes(&self) -> &[Regime<'a>] {
+        &self.regimes
+    }
+
+    /// What the endpoint told of itself; `None` for a local path.
+    #[must_use]
+    pub fn server(&self) -> Option<&'a ServerFacts> {
+        self.summary.hosts.iter().find_map(|host| host.server.as_ref())
+    }
+
+    /// Whether the connections of the load ran over loopback, where no network is measured.
+    #[must_use]
+    pub fn loopback(&self) -> bool {
+        let connections = |cell: &CellSummary| {
+            cell.effective.as_ref().and_then(|granted| granted.connection.as_ref()).map(|c| c.loopback)
+        };
+        self.summary.cells.iter().filter_map(connections).any(|loopback| loopback)
+    }
+
+    /// Whether there is a network between client and storage that the run could measure.
+    #[must_use]
+    pub fn has_network(&self) -> bool {
+        self.server().is_some() && !self.loopback()
+    }
+
+    /// The rate of `cut` for the path's `cell`: at the same settings, else the best at this operation and block.
+    #[must_use]
+    pub fn ceiling(&self, cut: Cut, cell: &CellSummary) -> Option<Ceiling<'a>> {
+        let place = Place::of(cell);
+        let fits = |known: &&CellSummary| {
+            known.cut == cut
+                && known.block_bytes == cell.block_bytes
+                && (reads(known.op) == place.reads || matches!(cut, Cut::Generator | Cut::MemoryCopy))
+        };
+        let rated = |cell: &'a CellSummary| {
+            let bytes_per_s = cell.rate_bytes_per_s.map(|rate| rate.0).filter(|rate| *rate > 0.0)?;
+            Some(Ceiling { cell, bytes_per_s, same_settings: false })
+        };
+        let all = || self.summary.cells.iter().filter(fits).filter_map(rated);
+        let same = all().find(|found| Place::of(found.cell) == place).or_else(|| {
+            all().find(|found| {
+                found.cell.queue_depth == place.queue_depth && found.cell.clients == place.clients
+            })
+        });
+        match same {
+            Some(found) => Some(Ceiling { same_settings: true, ..found }),
+            None => all().reduce(|best, next| if next.bytes_per_s > best.bytes_per_s { next } else { best }),
+        }
+    }
+
+    /// The ceiling of the device for the path's `cell`: measured at the server where there is one, else locally.
+    #[must_use]
+    pub fn device_ceiling(&self, cell: &CellSummary) -> Option<Ceiling<'a>> {
+        self.ceiling(Cut::ServerStorage, cell).or_else(|| self.ceiling(Cut::LocalDevice, cell))
+    }
+
+    /// CPU of one role in `cell`.
+    #[must_use]
+    pub fn cpu(cell: &CellSummary, role: Role) -> Option<&RoleCpu> {
+        cell.cpu.get(&role)
+    }
+
+    /// Whether the segment belongs to this path.
+    #[must_use]
+    pub fn has(&self, segment: Segment) -> bool {
+        self.summary.segments.iter().any(|known| known.id == segment)
+    }
+
+    /// The summary of one segment.
+    #[must_use]
+    pub fn segment(&self, segment: Segment) -> Option<&'a narrows_model::summary::SegmentSummary> {
+        self.summary.segments.iter().find(|known| known.id == segment)
+    }
+}
+
+/// Time of one operation in seconds at this cell, from the rate: what the requester waits at depth 1.
+#[must_use]
+pub fn time_per_op_s(cell: &CellSummary) -> Option<f64> {
+    let ops = cell.ops_per_s.map(|rate| rate.0).filter(|rate| *rate > 0.0)?;
+    Some(cell.in_flight.configured.max(1) as f64 / ops)
+}
