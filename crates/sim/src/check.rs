@@ -5,7 +5,7 @@ use narrows_model::sim_profile::{Fault, SimProfile, StationLaw};
 use narrows_model::{Cell, Plan};
 
 /// Most requests in flight that one cell may ask for: the memory of a trial grows with them.
-pub(crate) const IN_FLIGHT_MAX: u64 = 65_536;
+const IN_FLIGHT_MAX: u64 = 65_536;
 /// Most CPUs and parallel servers of one station: each arrival looks at all of them.
 const SERVERS_MAX: u32 = 4_096;
 
@@ -15,8 +15,9 @@ pub(crate) fn profile(profile: &SimProfile) -> Result<(), SimError> {
         Err(SimError::Profile { profile: profile.name.clone(), key: key.to_owned(), found, allowed })
     };
     for (key, cpus) in [("client_cpus", profile.client_cpus), ("server_cpus", profile.server_cpus)] {
-        let unused = key == "server_cpus" && profile.network.is_none();
-        if !unused && !(cpus > 0.0 && cpus <= f64::from(SERVERS_MAX)) {
+        let used = key == "client_cpus" || profile.network.is_some();
+        let possible = cpus > 0.0 && cpus <= f64::from(SERVERS_MAX);
+        if used && !possible {
             return refuse(key, cpus.to_string(), "allowed is more than 0, up to 4096");
         }
     }

@@ -45,17 +45,13 @@ pub(crate) fn packets(profile: &SimProfile) -> Packets {
 /// The inventory of the client of this machine, with the path to its simulated file.
 #[must_use]
 pub fn inventory(profile: &SimProfile) -> Inventory {
-    let path = if profile.network.is_some() { None } else { Some(path(profile, "/sim")) };
+    let path = if profile.network.is_some() { None } else { Some(path("/sim")) };
     Inventory { host: host(profile, Role::Client), path, unknown: Vec::new() }
 }
 
 /// The inventory of the server, with the path to its store.
 pub(crate) fn server_inventory(profile: &SimProfile) -> Inventory {
-    Inventory {
-        host: host(profile, Role::Server),
-        path: Some(path(profile, "/sim/store")),
-        unknown: Vec::new(),
-    }
+    Inventory { host: host(profile, Role::Server), path: Some(path("/sim/store")), unknown: Vec::new() }
 }
 
 /// What the simulated endpoint tells of itself.
@@ -135,7 +131,7 @@ fn nics(profile: &SimProfile) -> Vec<NicFacts> {
     }]
 }
 
-fn path(profile: &SimProfile, folder: &str) -> PathFacts {
+fn path(folder: &str) -> PathFacts {
     PathFacts {
         path: folder.to_owned(),
         kind: PathKind::LocalDevice,

@@ -112,16 +112,6 @@ impl Machine {
         Outcome { due_ns: at_ns, fate }
     }
 
-    /// Changes how later requests are asked.
-    pub(crate) fn set_access(&mut self, access: Access) {
-        self.access = access;
-    }
-
-    /// How later requests are asked.
-    pub(crate) fn access(&self) -> Access {
-        self.access
-    }
-
     /// How much longer CPU service takes than the CPU time it uses, on either side.
     pub(crate) fn stretch(&self) -> Stretch {
         self.stretch

@@ -1,7 +1,7 @@
 //! A pure discrete-event simulator of storage paths: a declared machine and a plan give the events of a run.
 //!
 //! The machine is a network of first-come-first-served stations: client CPU, network in each direction, server
-//! CPU, device. [`Machine`] tells the due time of one request for
+//! CPU, device. [`simulate()`] runs a whole plan in virtual time; [`Machine`] tells the due time of one request for
 //! an engine that lives in real time. Both use the same stations and the same service times, so they agree. The
 //! same profile, plan and seed always give the same events.
 //!
@@ -22,13 +22,22 @@ pub mod builtin;
 pub mod error;
 pub mod facts;
 pub mod law;
+pub mod simulate;
 
 mod check;
+mod flight;
+mod ledger;
 mod random;
 mod route;
 mod station;
+mod tally;
+mod trial;
 
 pub use builtin::{BUILTIN, BuiltinMachine, builtin};
 pub use error::SimError;
 pub use facts::inventory;
 pub use law::{Fate, Machine, Outcome};
+pub use simulate::simulate;
+
+#[cfg(test)]
+mod tests;

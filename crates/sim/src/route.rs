@@ -31,6 +31,7 @@ pub(crate) enum Place {
 
 /// CPU time that a stage uses, by who uses it.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[allow(clippy::struct_field_names, reason = "a name ends in its unit")]
 pub(crate) struct CpuCharge {
     /// The load generator.
     pub(crate) generator_ns: f64,

@@ -1,0 +1,210 @@
+//! Requests underway: each slot of a closed loop from submission to completion, in the order of time.
+//!
+//! Hot path: nothing is allocated per request that succeeds.
+//!
+//! Deliberately absent: which completions count, which is the trial's.
+
+use crate::facts::Packets;
+use crate::law::{Fate, Machine, departure};
+use crate::ledger::Ledger;
+use crate::route::{Call, CpuCharge, Place, Route};
+use crate::station::{Span, Station};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// What goes on from trial to trial.
+#[derive(Debug)]
+pub(crate) struct World {
+    pub(crate) machine: Machine,
+    pub(crate) ledger: Ledger,
+    pub(crate) packets: Packets,
+    /// The client's clock.
+    pub(crate) now_ns: u64,
+}
+
+/// A finished request.
+#[derive(Debug)]
+pub(crate) struct Landing {
+    pub(crate) slot: usize,
+    pub(crate) at_ns: u64,
+    pub(crate) response_ns: u64,
+    pub(crate) fate: Fate,
+    /// CPU time that it used.
+    pub(crate) cpu: CpuCharge,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Holds no request.
+    Empty,
+    /// Waits for its turn to be submitted.
+    Pending,
+    /// On its way.
+    Underway,
+    /// Will never complete.
+    Hung,
+}
+
+#[derive(Debug, Clone)]
+struct Flight {
+    state: State,
+    submitted_ns: u64,
+    route: Route,
+    fate: Fate,
+    /// Stages entered so far.
+    entered: usize,
+    /// Service in the stage entered last.
+    span: Span,
+    device_stay_ns: u64,
+}
+
+/// The slots of one trial.
+#[derive(Debug)]
+pub(crate) struct Flights {
+    slots: Vec<Flight>,
+    queue: BinaryHeap<Reverse<(u64, u64, usize)>>,
+    sequence: u64,
+    call: Call,
+    /// Turns of a capped load, and the time each takes; `None` without a cap.
+    pace: Option<(Station, u64)>,
+}
+
+impl Flights {
+    /// Empty slots for requests like `call`, submitted `pace_ns` apart at the least.
+    pub(crate) fn new(slot_count: usize, call: Call, pace_ns: Option<u64>) -> Self {
+        let empty = Flight {
+            state: State::Empty,
+            submitted_ns: 0,
+            route: Route::default(),
+            fate: Fate::Done,
+            entered: 0,
+            span: Span::default(),
+            device_stay_ns: 0,
+        };
+        Self {
+            slots: vec![empty; slot_count],
+            queue: BinaryHeap::with_capacity(slot_count),
+            sequence: 0,
+            call,
+            pace: pace_ns.map(|pace_ns| (Station::new(1), pace_ns)),
+        }
+    }
+
+    /// When the next thing happens; `None` when nothing is underway.
+    pub(crate) fn next_ns(&self) -> Option<u64> {
+        self.queue.peek().map(|Reverse((at_ns, _, _))| *at_ns)
+    }
+
+    /// Requests that will never complete.
+    pub(crate) fn hung_count(&self) -> u64 {
+        self.slots.iter().filter(|flight| flight.state == State::Hung).count() as u64
+    }
+
+    /// Gives a slot its next request, at once or at its turn.
+    pub(crate) fn submit(&mut self, slot: usize, now_ns: u64) {
+        let at_ns = match &mut self.pace {
+            Some((station, pace_ns)) => station.serve(now_ns, *pace_ns, now_ns).start_ns,
+            None => now_ns,
+        };
+        self.slots[slot].state = State::Pending;
+        self.push(at_ns, slot);
+    }
+
+    /// Lets the next thing happen; the request that is finished by it, if any.
+    pub(crate) fn step(&mut self, world: &mut World) -> Option<Landing> {
+        let Reverse((at_ns, _, slot)) = self.queue.pop()?;
+        world.now_ns = at_ns;
+        if self.slots[slot].state == State::Pending {
+            self.take_off(world, slot);
+            return None;
+        }
+        let flight = &self.slots[slot];
+        if let Some(left) = flight.entered.checked_sub(1).and_then(|index| flight.route.stages().get(index)) {
+            world.ledger.cpu.add(&left.cpu, 1.0);
+        }
+        if flight.entered < flight.route.stages().len() {
+            self.enter(world, slot);
+            return None;
+        }
+        Some(self.land(world, slot))
+    }
+
+    /// The ledger with the services underway booked as far as they have come at `at_ns`.
+    pub(crate) fn ledger_at(&self, ledger: &Ledger, at_ns: u64) -> Ledger {
+        let mut ledger = ledger.clone();
+        for flight in self.slots.iter().filter(|flight| flight.state == State::Underway) {
+            let Span { start_ns, finish_ns } = flight.span;
+            let entered = flight.entered.checked_sub(1).and_then(|index| flight.route.stages().get(index));
+            if let Some(stage) = entered.filter(|_| at_ns > start_ns) {
+                let done_ns = at_ns.min(finish_ns) - start_ns;
+                ledger.cpu.add(&stage.cpu, done_ns as f64 / (finish_ns - start_ns) as f64);
+            }
+        }
+        ledger
+    }
+
+    fn push(&mut self, at_ns: u64, slot: usize) {
+        self.sequence += 1;
+        self.queue.push(Reverse((at_ns, self.sequence, slot)));
+    }
+
+    fn take_off(&mut self, world: &mut World, slot: usize) {
+        let (route, fate) = world.machine.admit(self.call);
+        let flight = &mut self.slots[slot];
+        if fate == Fate::Never {
+            flight.state = State::Hung;
+            return;
+        }
+        let first_delay_ns = route.first_delay_ns;
+        *flight = Flight {
+            state: State::Underway,
+            submitted_ns: world.now_ns,
+            route,
+            fate,
+            entered: 0,
+            span: Span::default(),
+            device_stay_ns: 0,
+        };
+        if first_delay_ns > 0 {
+            self.push(world.now_ns.saturating_add(first_delay_ns), slot);
+        } else {
+            self.enter(world, slot);
+        }
+    }
+
+    fn enter(&mut self, world: &mut World, slot: usize) {
+        let now_ns = world.now_ns;
+        let flight = &mut self.slots[slot];
+        let stage = flight.route.stages()[flight.entered];
+        let span = world.machine.serve(&stage, now_ns, now_ns);
+        match stage.place {
+            Place::NetworkUp => world.ledger.on_wire_up.stay(now_ns, span.finish_ns),
+            Place::NetworkDown => world.ledger.on_wire_down.stay(now_ns, span.finish_ns),
+            Place::Device => {
+                world.ledger.at_device.stay(now_ns, span.finish_ns);
+                flight.device_stay_ns += span.finish_ns - now_ns;
+            }
+            Place::ClientCpu | Place::ServerCpu | Place::DeviceTurn => {}
+        }
+        flight.entered += 1;
+        flight.span = span;
+        self.push(departure(&stage, span), slot);
+    }
+
+    fn land(&mut self, world: &mut World, slot: usize) -> Landing {
+        let flight = &mut self.slots[slot];
+        flight.state = State::Empty;
+        world.ledger.book(&flight.route.moved, flight.device_stay_ns, &world.packets);
+        let mut cpu = CpuCharge::default();
+        for stage in flight.route.stages() {
+            cpu.add(&stage.cpu, 1.0);
+        }
+        Landing {
+            slot,
+            at_ns: world.now_ns,
+            response_ns: world.now_ns - flight.submitted_ns,
+            fate: std::mem::replace(&mut flight.fate, Fate::Done),
+            cpu,
+        }
+    }
+}

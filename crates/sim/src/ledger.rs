@@ -1,0 +1,262 @@
+//! What a simulated machine has done since it started, and its counters as a sampler would read them.
+//!
+//! Bytes and operations are booked when a request completes, so that they match the operations counted to the byte;
+//! CPU and busy times are booked as they pass.
+
+use crate::facts::{DISK, Packets, clock_offset_ns, host_cpus, packets};
+use crate::route::{CpuCharge, Moved, Stretch};
+use narrows_model::counters::{
+    CgroupCpu, CounterSample, DiskCounters, HostCpu, MemoryCounters, NicCounters, ProcessCpu, TcpCounters,
+};
+use narrows_model::sim_profile::SimProfile;
+use narrows_model::units::round_to_u64;
+use narrows_model::{Bytes, Nanos, Role};
+
+/// Period of a CPU quota, the kernel's default.
+const QUOTA_PERIOD_NS: f64 = 100e6;
+const MEMORY_AVAILABLE: Bytes = Bytes(8 << 30);
+const CONGESTION_WINDOW: Bytes = Bytes(4 << 20);
+
+/// Time in which at least one request was somewhere.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Presence {
+    total_ns: u64,
+    covered_to_ns: u64,
+}
+
+impl Presence {
+    /// Books a stay; stays are booked in the order of their arrivals.
+    pub(crate) fn stay(&mut self, arrival_ns: u64, finish_ns: u64) {
+        self.total_ns += finish_ns.saturating_sub(arrival_ns.max(self.covered_to_ns));
+        self.covered_to_ns = self.covered_to_ns.max(finish_ns);
+    }
+
+    /// The time until `now_ns`, which no booked arrival is later than.
+    fn until(&self, now_ns: u64) -> u64 {
+        self.total_ns - self.covered_to_ns.saturating_sub(now_ns)
+    }
+}
+
+/// Payload and packets in one direction.
+#[derive(Debug, Clone, Copy, Default)]
+struct Traffic {
+    payload_bytes: u64,
+    packet_count: u64,
+}
+
+impl Traffic {
+    fn link_bytes(&self, packets: &Packets) -> u64 {
+        self.payload_bytes + self.packet_count * packets.header_bytes
+    }
+}
+
+/// Operations of the device in one direction.
+#[derive(Debug, Clone, Copy, Default)]
+struct DeviceUse {
+    count: u64,
+    bytes: u64,
+    stay_ns: u64,
+}
+
+/// Everything booked so far.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Ledger {
+    /// CPU time used.
+    pub(crate) cpu: CpuCharge,
+    /// Presence on the wire towards the server.
+    pub(crate) on_wire_up: Presence,
+    /// Presence on the wire towards the client.
+    pub(crate) on_wire_down: Presence,
+    /// Presence at the device.
+    pub(crate) at_device: Presence,
+    up: Traffic,
+    down: Traffic,
+    reads: DeviceUse,
+    writes: DeviceUse,
+}
+
+/// How a ledger is read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reader<'a> {
+    pub(crate) profile: &'a SimProfile,
+    pub(crate) stretch: Stretch,
+    /// Connections of the load; 0 without any.
+    pub(crate) connection_count: u32,
+}
+
+impl CpuCharge {
+    /// Adds a share of `other`.
+    pub(crate) fn add(&mut self, other: &CpuCharge, share: f64) {
+        self.generator_ns += other.generator_ns * share;
+        self.client_ns += other.client_ns * share;
+        self.server_ns += other.server_ns * share;
+    }
+}
+
+impl Ledger {
+    /// Books what a completed request has moved; it stayed at the device for `device_stay_ns`.
+    pub(crate) fn book(&mut self, moved: &Moved, device_stay_ns: u64, packets: &Packets) {
+        let up_count = moved.up_bytes.div_ceil(packets.payload_bytes);
+        let down_count = moved.down_bytes.div_ceil(packets.payload_bytes);
+        // A request or a reply without payload is one packet; every second full packet is acknowledged (RFC 1122).
+        let message = |count: u64| u64::from(moved.exchange && count == 0);
+        self.up.payload_bytes += moved.up_bytes;
+        self.up.packet_count += up_count + message(up_count) + down_count.div_ceil(2);
+        self.down.payload_bytes += moved.down_bytes;
+        self.down.packet_count += down_count + message(down_count) + up_count.div_ceil(2);
+        for (bytes, device) in
+            [(moved.device_read_bytes, &mut self.reads), (moved.device_write_bytes, &mut self.writes)]
+        {
+            if let Some(bytes) = bytes {
+                device.count += 1;
+                device.bytes += bytes;
+                device.stay_ns += device_stay_ns;
+            }
+        }
+    }
+}
+
+impl Reader<'_> {
+    /// The counters of `role` at `at_ns` on the client's clock.
+    pub(crate) fn sample(&self, ledger: &Ledger, role: Role, at_ns: u64) -> CounterSample {
+        let offset_ns = if role == Role::Server { clock_offset_ns(self.profile) } else { 0 };
+        let here_ns = at_ns.saturating_add_signed(offset_ns);
+        let has_disk =
+            self.profile.shared_machine || (role == Role::Server) == self.profile.network.is_some();
+        CounterSample {
+            role,
+            at_ns: Nanos(here_ns),
+            host_cpu: Some(self.host_cpu(ledger, role, here_ns)),
+            process_cpu: Some(process_cpu(ledger, role)),
+            cgroup_cpu: self.cgroup_cpu(ledger, role, here_ns),
+            disks: if has_disk { vec![disk(ledger, at_ns)] } else { Vec::new() },
+            nics: self.nics(ledger, role),
+            tcp: (self.connection_count > 0).then(|| self.tcp(ledger, role, at_ns)),
+            memory: Some(self.memory(role)),
+        }
+    }
+
+    fn host_cpu(&self, ledger: &Ledger, role: Role, here_ns: u64) -> HostCpu {
+        let (online_cpus, _) = host_cpus(self.profile, role);
+        let mut used = process_cpu(ledger, role);
+        if self.profile.shared_machine {
+            let other = process_cpu(ledger, if role == Role::Server { Role::Client } else { Role::Server });
+            used.user_ns = used.user_ns.saturating_add(other.user_ns);
+            used.system_ns = used.system_ns.saturating_add(other.system_ns);
+        }
+        let all_ns = Nanos(u64::from(online_cpus).saturating_mul(here_ns));
+        HostCpu {
+            online_cpus,
+            user_ns: used.user_ns,
+            system_ns: used.system_ns,
+            idle_ns: all_ns.saturating_sub(used.user_ns).saturating_sub(used.system_ns),
+            ..HostCpu::default()
+        }
+    }
+
+    fn cgroup_cpu(&self, ledger: &Ledger, role: Role, here_ns: u64) -> Option<CgroupCpu> {
+        let (online_cpus, quota_cpus) = host_cpus(self.profile, role);
+        let quota = quota_cpus?;
+        let usage_ns = role_cpu_ns(&ledger.cpu, role);
+        let stretch = if role == Role::Server { self.stretch.server } else { self.stretch.client };
+        let throttled_ns = usage_ns * (stretch - 1.0);
+        // A period that is held back loses what the quota takes from the CPUs online.
+        let lost_ns = (f64::from(online_cpus) - quota) * QUOTA_PERIOD_NS;
+        let period_count = round_to_u64(here_ns as f64 / QUOTA_PERIOD_NS);
+        Some(CgroupCpu {
+            path: "/narrows".to_owned(),
+            usage_ns: Nanos(round_to_u64(usage_ns)),
+            throttled_ns: Nanos(round_to_u64(throttled_ns)),
+            throttled_count: round_to_u64(throttled_ns / lost_ns).min(period_count),
+            period_count,
+            quota_cpus,
+        })
+    }
+
+    fn nics(&self, ledger: &Ledger, role: Role) -> Vec<NicCounters> {
+        if self.profile.network.is_none() {
+            return Vec::new();
+        }
+        let packets = packets(self.profile);
+        let (mut sent, mut received) = directions(ledger, role);
+        if self.profile.shared_machine {
+            // The loopback interface sends and receives everything.
+            sent.payload_bytes += received.payload_bytes;
+            sent.packet_count += received.packet_count;
+            received = sent;
+        }
+        vec![NicCounters {
+            name: packets.nic.to_owned(),
+            receive_bytes: Bytes(received.link_bytes(&packets)),
+            receive_packet_count: received.packet_count,
+            receive_drop_count: 0,
+            send_bytes: Bytes(sent.link_bytes(&packets)),
+            send_packet_count: sent.packet_count,
+            send_drop_count: 0,
+        }]
+    }
+
+    fn tcp(&self, ledger: &Ledger, role: Role, at_ns: u64) -> TcpCounters {
+        let (sent, received) = directions(ledger, role);
+        let wire = if role == Role::Server { &ledger.on_wire_down } else { &ledger.on_wire_up };
+        let rtt_ns = self.profile.network.as_ref().map_or(Nanos(0), |network| network.rtt_ns);
+        TcpCounters {
+            connection_count: self.connection_count,
+            acked_bytes: Bytes(sent.payload_bytes),
+            received_bytes: Bytes(received.payload_bytes),
+            segments_out_count: sent.packet_count,
+            segments_in_count: received.packet_count,
+            retransmit_count: 0,
+            rtt_min_ns: rtt_ns,
+            rtt_ns,
+            congestion_window_bytes: CONGESTION_WINDOW,
+            busy_ns: Nanos(wire.until(at_ns)),
+            receive_window_limited_ns: Nanos(0),
+            send_buffer_limited_ns: Nanos(0),
+        }
+    }
+
+    fn memory(&self, role: Role) -> MemoryCounters {
+        let cache = &self.profile.cache;
+        let ratio = if role == Role::Server { cache.server_hit_ratio } else { cache.client_hit_ratio };
+        MemoryCounters {
+            available_bytes: MEMORY_AVAILABLE,
+            cached_bytes: Bytes(round_to_u64(self.profile.file_bytes.as_f64() * ratio)),
+            ..MemoryCounters::default()
+        }
+    }
+}
+
+fn role_cpu_ns(cpu: &CpuCharge, role: Role) -> f64 {
+    if role == Role::Server { cpu.server_ns } else { cpu.generator_ns + cpu.client_ns }
+}
+
+/// The generator runs in user mode; protocol, copies and file systems in the kernel.
+fn process_cpu(ledger: &Ledger, role: Role) -> ProcessCpu {
+    let (user_ns, system_ns) = match role {
+        Role::Server => (0.0, ledger.cpu.server_ns),
+        _ => (ledger.cpu.generator_ns, ledger.cpu.client_ns),
+    };
+    ProcessCpu { user_ns: Nanos(round_to_u64(user_ns)), system_ns: Nanos(round_to_u64(system_ns)) }
+}
+
+/// What a role has sent and what it has received.
+fn directions(ledger: &Ledger, role: Role) -> (Traffic, Traffic) {
+    if role == Role::Server { (ledger.down, ledger.up) } else { (ledger.up, ledger.down) }
+}
+
+fn disk(ledger: &Ledger, at_ns: u64) -> DiskCounters {
+    DiskCounters {
+        name: DISK.to_owned(),
+        read_count: ledger.reads.count,
+        read_bytes: Bytes(ledger.reads.bytes),
+        read_ns: Nanos(ledger.reads.stay_ns),
+        write_count: ledger.writes.count,
+        write_bytes: Bytes(ledger.writes.bytes),
+        write_ns: Nanos(ledger.writes.stay_ns),
+        flush_count: 0,
+        flush_ns: Nanos(0),
+        busy_ns: Nanos(ledger.at_device.until(at_ns)),
+        queue_ns: Nanos(ledger.reads.stay_ns + ledger.writes.stay_ns),
+    }
+}

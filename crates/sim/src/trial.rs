@@ -1,0 +1,305 @@
+//! One repetition of a cell: warm-up, the measured window, the drain, and what they gave.
+
+use crate::facts::{effective, hostname};
+use crate::flight::{Flights, World};
+use crate::ledger::{Ledger, Reader};
+use crate::route::Call;
+use crate::tally::Tally;
+use narrows_model::event::Phase;
+use narrows_model::sim_profile::SimProfile;
+use narrows_model::trial::{CounterPair, TrialOutput};
+use narrows_model::units::{NANOS_PER_SEC, round_to_u64, saturate_u32, saturate_usize};
+use narrows_model::workload::{Access, Op};
+use narrows_model::{Bytes, Cell, Cut, Event, Nanos, Role};
+
+/// Requests after which a trial has seen enough: rates are then within 1 % for any spread up to 1.
+const REQUESTS_MAX: u64 = 20_000;
+/// Requests per slot that a trial completes at the least before that bound ends it.
+const ROUNDS_MIN: u64 = 20;
+/// Most interval samples of one trial; intervals grow beyond the plan's where there would be more.
+const SAMPLES_MAX: u64 = 1_024;
+
+/// Where a trial stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stand {
+    WarmUp,
+    /// The window opens after all that happens at this time.
+    Opening(u64),
+    Measuring,
+    /// The window closes after all that happens at this time.
+    Closing(u64),
+    Draining,
+}
+
+/// The measured window as it came to be.
+#[derive(Debug, Default)]
+struct Window {
+    start_ns: u64,
+    end_ns: u64,
+    before: Ledger,
+    after: Ledger,
+}
+
+struct Trial<'a> {
+    world: &'a mut World,
+    events: &'a mut Vec<Event>,
+    cell: &'a Cell,
+    index: u32,
+    flights: Flights,
+    tally: Tally<'a>,
+    stand: Stand,
+    window: Window,
+    start_ns: u64,
+    interval_ns: u64,
+    interval_end_ns: u64,
+    /// Requests that may be submitted in all.
+    allowed_count: u64,
+    submitted_count: u64,
+    completed_count: u64,
+}
+
+/// Runs repetition `index` of `cell` and adds its events; whether all its requests completed.
+pub(crate) fn run(
+    world: &mut World,
+    cell: &Cell,
+    index: u32,
+    interval_ns: Nanos,
+    events: &mut Vec<Event>,
+) -> bool {
+    let start_ns = world.now_ns;
+    let workload = &cell.workload;
+    let call = Call {
+        op: workload.op,
+        bytes: workload.block_bytes.0,
+        cut: cell.cut,
+        access: workload.access,
+        fails: false,
+    };
+    let pace_ns = workload
+        .max_bytes_per_s
+        .map(|rate| round_to_u64(call.bytes as f64 * NANOS_PER_SEC as f64 / rate.max(1) as f64));
+    let mut trial = Trial {
+        flights: Flights::new(saturate_usize(workload.in_flight_configured()), call, pace_ns),
+        tally: Tally::new(cell, index, start_ns),
+        stand: Stand::WarmUp,
+        window: Window::default(),
+        start_ns,
+        interval_ns: interval_length_ns(cell, interval_ns),
+        interval_end_ns: start_ns,
+        allowed_count: allowed_count(cell),
+        submitted_count: 0,
+        completed_count: 0,
+        world,
+        events,
+        cell,
+        index,
+    };
+    trial.run()
+}
+
+impl Trial<'_> {
+    fn run(&mut self) -> bool {
+        self.interval_end_ns += self.interval_ns;
+        self.phase(Phase::Prepare, self.start_ns);
+        self.phase(Phase::WarmUp, self.start_ns);
+        if self.cell.stop.warm_up_ns.0 == 0 || self.warm_up_count() == 0 {
+            self.open(self.start_ns);
+        }
+        for slot in 0..saturate_usize(self.cell.workload.in_flight_configured()) {
+            self.submit(slot);
+        }
+        // Bounded: the window closes at its time or count, and what is underway then is finite.
+        while let Some(next_ns) = self.flights.next_ns() {
+            self.turn(next_ns);
+            if let Some(landing) = self.flights.step(self.world) {
+                self.completed_count += 1;
+                self.tally.count(&landing);
+                self.look(landing.at_ns);
+                self.submit(landing.slot);
+            }
+        }
+        self.run_out();
+        self.finish()
+    }
+
+    fn submit(&mut self, slot: usize) {
+        if self.stand != Stand::Draining && self.submitted_count < self.allowed_count {
+            self.submitted_count += 1;
+            self.flights.submit(slot, self.world.now_ns);
+        }
+    }
+
+    /// Requests after which the warm-up ends before its time.
+    fn warm_up_count(&self) -> u64 {
+        let rounds = self.cell.workload.in_flight_configured().saturating_mul(2);
+        (self.allowed_count / 10).min(rounds.max(REQUESTS_MAX / 10))
+    }
+
+    /// Requests after which the window ends before its time.
+    fn enough_count(&self) -> u64 {
+        self.cell.workload.in_flight_configured().saturating_mul(ROUNDS_MIN).max(REQUESTS_MAX)
+    }
+
+    /// Sees whether a completion opens or closes the window.
+    fn look(&mut self, now_ns: u64) {
+        let warm_ns = self.start_ns.saturating_add(self.cell.stop.warm_up_ns.0);
+        match self.stand {
+            Stand::WarmUp if now_ns >= warm_ns || self.completed_count >= self.warm_up_count() => {
+                self.stand = Stand::Opening(now_ns);
+            }
+            Stand::Measuring if self.completed_count >= self.enough_count() => {
+                self.stand = Stand::Closing(now_ns);
+            }
+            _ => {}
+        }
+    }
+
+    /// Does what lies before the next happening: opens or closes the window, ends intervals.
+    fn turn(&mut self, next_ns: u64) {
+        if let Stand::Opening(at_ns) = self.stand
+            && next_ns > at_ns
+        {
+            self.open(at_ns);
+        }
+        match self.stand {
+            Stand::Closing(at_ns) if next_ns > at_ns => self.close(at_ns),
+            Stand::Measuring if next_ns > self.deadline_ns() => self.close(self.deadline_ns()),
+            _ => {}
+        }
+        self.end_intervals_before(next_ns);
+    }
+
+    fn deadline_ns(&self) -> u64 {
+        self.window.start_ns.saturating_add(self.cell.stop.measure_ns.0)
+    }
+
+    fn end_intervals_before(&mut self, next_ns: u64) {
+        while self.stand != Stand::Draining && self.interval_end_ns < next_ns {
+            self.tally.end_interval(self.interval_end_ns, self.events);
+            self.interval_end_ns = self.interval_end_ns.saturating_add(self.interval_ns);
+        }
+    }
+
+    fn open(&mut self, at_ns: u64) {
+        self.end_intervals_before(at_ns);
+        self.tally.end_interval(at_ns, self.events);
+        self.interval_end_ns = at_ns.saturating_add(self.interval_ns);
+        self.phase(Phase::Measure, at_ns);
+        self.window.start_ns = at_ns;
+        self.window.before = self.flights.ledger_at(&self.world.ledger, at_ns);
+        self.tally.measuring = true;
+        self.stand = Stand::Measuring;
+    }
+
+    fn close(&mut self, at_ns: u64) {
+        self.end_intervals_before(at_ns);
+        self.tally.end_interval(at_ns, self.events);
+        self.phase(Phase::CoolDown, at_ns);
+        self.window.end_ns = at_ns;
+        self.window.after = self.flights.ledger_at(&self.world.ledger, at_ns);
+        self.tally.measuring = false;
+        self.stand = Stand::Draining;
+    }
+
+    /// Nothing is underway any more: the window ends where its requests did, or at its time when some hang.
+    fn run_out(&mut self) {
+        let hung = self.flights.hung_count() > 0;
+        if matches!(self.stand, Stand::WarmUp | Stand::Opening(_)) {
+            let warm_ns = self.start_ns.saturating_add(self.cell.stop.warm_up_ns.0);
+            self.open(if hung { self.world.now_ns.max(warm_ns) } else { self.world.now_ns });
+        }
+        if self.stand != Stand::Draining {
+            self.close(if hung { self.deadline_ns() } else { self.world.now_ns });
+        }
+        self.world.now_ns = self.world.now_ns.max(self.window.end_ns);
+    }
+
+    fn phase(&mut self, phase: Phase, at_ns: u64) {
+        let cell = self.cell.id.clone();
+        self.events.push(Event::PhaseStarted { cell, trial: self.index, phase, at_ns: Nanos(at_ns) });
+    }
+
+    fn finish(&mut self) -> bool {
+        let hung_count = self.flights.hung_count();
+        for _ in 0..hung_count {
+            self.tally.error("ETIMEDOUT", "it never completed");
+        }
+        let output = self.output(hung_count == 0);
+        self.events.push(Event::TrialFinished(Box::new(output)));
+        hung_count == 0
+    }
+
+    fn output(&mut self, complete: bool) -> TrialOutput {
+        let profile = self.world.machine.profile();
+        let start_ns = self.window.start_ns;
+        let op_count = self.tally.op_count();
+        let (first_ns, last_ns) = self.tally.done_ns().unwrap_or((self.window.end_ns, self.window.end_ns));
+        TrialOutput {
+            cell: self.cell.id.clone(),
+            trial: self.index,
+            complete,
+            start_ns: Nanos(start_ns),
+            first_done_ns: Nanos(first_ns - start_ns),
+            last_done_ns: Nanos(last_ns - start_ns),
+            op_count,
+            bytes: Bytes(op_count * self.cell.workload.block_bytes.0),
+            response: std::mem::take(&mut self.tally.response),
+            response_sum_ns: self.tally.response_sum_ns,
+            effective: Some(effective(profile, self.cell)),
+            clients: self.tally.clients(&hostname(profile, load_role(self.cell)), start_ns),
+            errors: std::mem::take(&mut self.tally.errors),
+            counters: self.counters(),
+            file_bytes: self.cell.workload.file_bytes.min(profile.file_bytes),
+            resident_ratio: resident_ratio(profile, self.cell),
+        }
+    }
+
+    fn counters(&self) -> Vec<CounterPair> {
+        let profile = self.world.machine.profile();
+        let workload = &self.cell.workload;
+        let remote = matches!(self.cell.cut, Cut::NetworkStream | Cut::ServerMemory | Cut::Path);
+        let connections = u64::from(workload.clients) * u64::from(workload.workers);
+        let reader = Reader {
+            profile,
+            stretch: self.world.machine.stretch(),
+            connection_count: if remote && profile.network.is_some() { saturate_u32(connections) } else { 0 },
+        };
+        let roles: &[Role] =
+            if profile.network.is_some() { &[Role::Client, Role::Server] } else { &[Role::Client] };
+        let pair = |role: &Role| CounterPair {
+            before: reader.sample(&self.window.before, *role, self.window.start_ns),
+            after: reader.sample(&self.window.after, *role, self.window.end_ns),
+        };
+        roles.iter().map(pair).collect()
+    }
+}
+
+/// The role of the machine on which a cell's load runs.
+fn load_role(cell: &Cell) -> Role {
+    if cell.cut == Cut::ServerStorage { Role::Server } else { Role::Client }
+}
+
+/// Requests that the plan lets a trial submit.
+fn allowed_count(cell: &Cell) -> u64 {
+    let by_bytes = cell.stop.bytes_max.and_then(|most| most.0.checked_div(cell.workload.block_bytes.0));
+    by_bytes.unwrap_or(u64::MAX).min(cell.stop.ops_max.unwrap_or(u64::MAX))
+}
+
+/// The plan's interval, longer where a trial would have too many samples.
+fn interval_length_ns(cell: &Cell, interval_ns: Nanos) -> u64 {
+    let workers = u64::from(cell.workload.clients) * u64::from(cell.workload.workers);
+    let trial_ns = cell.stop.warm_up_ns.saturating_add(cell.stop.measure_ns).0;
+    interval_ns.0.max(trial_ns / (SAMPLES_MAX / workers.min(SAMPLES_MAX))).max(1)
+}
+
+/// Share of the file in the page cache of the load's machine, where the cut has one.
+fn resident_ratio(profile: &SimProfile, cell: &Cell) -> Option<f64> {
+    let buffered_read = cell.workload.op == Op::Read && cell.workload.access == Access::Buffered;
+    match cell.cut {
+        Cut::PageCache => Some(1.0),
+        Cut::Path if buffered_read => Some(profile.cache.client_hit_ratio),
+        Cut::ServerStorage if buffered_read => Some(profile.cache.server_hit_ratio),
+        Cut::Path | Cut::ServerStorage | Cut::LocalDevice => Some(0.0),
+        Cut::Generator | Cut::MemoryCopy | Cut::NetworkStream | Cut::ServerMemory => None,
+    }
+}
