@@ -1,2 +1,41 @@
-//! placeholder
+//! The folder that a run leaves: written while it runs, readable after a crash, versioned.
+//!
+//! ```text
+//! manifest.json   what ran, when, with which version and seed; how it ended
+//! plan.json       the plan as it was at the start
+//! inventory.json  the machine of the command
+//! events.jsonl    what happened, one line each, in order (the rest of the plan included)
+//! samples.jsonl   interval samples and counter readings, one line each
+//! summary.json    what the analysis made of it; can always be made again
+//! ```
+//!
+//! Promises: the manifest appears last, when plan and inventory are whole; afterwards lines are only appended, each
+//! with one `write`, a sequence number and a CRC-32, so that a process killed at any moment leaves a record that opens
+//! with every line it had written. Nothing that narrows did not create is touched.
+//!
+//! Deliberately absent: durability against loss of power, compression, any judgement of what was recorded.
 #![forbid(unsafe_code)]
+
+mod damage;
+mod decode;
+mod error;
+mod files;
+mod line;
+mod lines;
+mod locate;
+mod manifest;
+mod reader;
+pub mod schemas;
+mod timeline;
+mod writer;
+
+pub use damage::{Damage, DamageKind};
+pub use error::{ErrorKind, RecordError};
+pub use line::Line;
+pub use manifest::{Manifest, RECORD_SCHEMA};
+pub use reader::{Events, Record};
+pub use timeline::Timeline;
+pub use writer::Writer;
+
+#[cfg(test)]
+mod samples;

@@ -1,0 +1,124 @@
+//! One line of `events.jsonl` or `samples.jsonl`: made, and taken apart again.
+//!
+//! Text in, text out; no files. The CRC-32 (IEEE 802.3) is over the exact bytes of the data's JSON text.
+
+use crate::damage::DamageKind;
+use narrows_model::Event;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use std::io::Write;
+use std::ops::Range;
+
+/// One line of a record, as its schema is published.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Line {
+    /// Position in its file, from 0, without gaps.
+    pub seq: u64,
+    /// CRC-32 of the exact bytes of `data`, eight hexadecimal digits.
+    pub crc32: String,
+    /// In `samples.jsonl`: how many lines `events.jsonl` had when this one was written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after_events: Option<u64>,
+    /// What happened.
+    pub data: Event,
+}
+
+/// A line taken apart, its data not yet read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Header {
+    pub(crate) seq: u64,
+    pub(crate) after_events: Option<u64>,
+    /// Where the data's JSON text lies in the line.
+    pub(crate) data: Range<usize>,
+}
+
+/// Puts the line of `data` into `line`, its end included; what `line` held before is replaced.
+pub(crate) fn encode(line: &mut Vec<u8>, seq: u64, after_events: Option<u64>, data: &[u8]) {
+    line.clear();
+    let after = after_events.map(|count| format!("\"after_events\":{count},")).unwrap_or_default();
+    let head = format!("{{\"seq\":{seq},\"crc32\":\"{:08x}\",{after}\"data\":", crc32fast::hash(data));
+    line.extend_from_slice(head.as_bytes());
+    line.extend_from_slice(data);
+    line.extend_from_slice(b"}\n");
+}
+
+/// Takes a line apart, its end not included.
+pub(crate) fn parse(line: &[u8]) -> Result<Header, DamageKind> {
+    #[derive(Deserialize)]
+    struct Parts<'a> {
+        seq: u64,
+        crc32: &'a str,
+        #[serde(default)]
+        after_events: Option<u64>,
+        #[serde(borrow)]
+        data: &'a RawValue,
+    }
+    let problem = |problem: String| DamageKind::NotALine { problem };
+    let parts: Parts<'_> = serde_json::from_slice(line).map_err(|error| problem(error.to_string()))?;
+    let stored = Some(parts.crc32)
+        .filter(|digits| digits.len() == 8)
+        .and_then(|digits| u32::from_str_radix(digits, 16).ok())
+        .ok_or_else(|| problem(format!("`{}` is no CRC-32", parts.crc32)))?;
+    let text = parts.data.get();
+    let computed = crc32fast::hash(text.as_bytes());
+    if stored != computed {
+        return Err(DamageKind::Checksum { stored, computed });
+    }
+    // The data was borrowed from the line, so its address lies inside it.
+    let start = text.as_ptr().addr() - line.as_ptr().addr();
+    Ok(Header { seq: parts.seq, after_events: parts.after_events, data: start..start + text.len() })
+}
+
+/// The JSON text of an event, into `data`; what `data` held before is replaced.
+pub(crate) fn encode_event(data: &mut Vec<u8>, event: &Event) -> serde_json::Result<()> {
+    data.clear();
+    serde_json::to_writer(data.by_ref(), event)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use narrows_model::Nanos;
+
+    #[test]
+    fn the_check_value_of_the_algorithm_is_that_of_ieee_802_3() {
+        // The published check value of CRC-32/ISO-HDLC, for the text "123456789".
+        let mut line = Vec::new();
+        encode(&mut line, 0, None, b"123456789");
+        assert_eq!(line, b"{\"seq\":0,\"crc32\":\"cbf43926\",\"data\":123456789}\n");
+    }
+
+    #[test]
+    fn a_line_is_json_of_the_published_type() {
+        let event = Event::RunStarted { at_ns: Nanos(7) };
+        let (mut data, mut line) = (Vec::new(), Vec::new());
+        encode_event(&mut data, &event).unwrap();
+        encode(&mut line, 3, Some(2), &data);
+        let read: Line = serde_json::from_slice(&line).unwrap();
+        assert_eq!((read.seq, read.after_events, read.data), (3, Some(2), event));
+        assert_eq!(read.crc32, format!("{:08x}", crc32fast::hash(&data)));
+    }
+
+    #[test]
+    fn the_data_is_found_where_it_lies() {
+        let mut line = Vec::new();
+        encode(&mut line, 12, Some(9), br#"{"a":[1,2]}"#);
+        let header = parse(line.trim_ascii_end()).unwrap();
+        assert_eq!(&line[header.data], br#"{"a":[1,2]}"#);
+        assert_eq!((header.seq, header.after_events), (12, Some(9)));
+    }
+
+    #[test]
+    fn changed_data_is_told_from_text_that_is_no_line() {
+        assert!(matches!(
+            parse(br#"{"seq":0,"crc32":"00000000","data":1}"#),
+            Err(DamageKind::Checksum { stored: 0, .. })
+        ));
+        for text in
+            ["", "{", "[]", r#"{"seq":0,"crc32":"zz","data":1}"#, r#"{"seq":-1,"crc32":"00000000","data":1}"#]
+        {
+            assert!(matches!(parse(text.as_bytes()), Err(DamageKind::NotALine { .. })), "{text}");
+        }
+    }
+}

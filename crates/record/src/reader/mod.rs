@@ -1,0 +1,246 @@
+//! Reading of a record: whole where it is whole, with a list of what is missing where it is not.
+//!
+//! Opening checks every line of `events.jsonl` and reads the additions to the plan; all else is read when it is asked
+//! for. Nothing is ever written.
+
+use crate::damage::{Damage, DamageKind};
+use crate::decode::{self, PLAN_EXTENDED};
+use crate::error::{ErrorKind, RecordError};
+use crate::files::{EVENTS, INVENTORY, MANIFEST, PLAN, SAMPLES, SUMMARY, parse_whole, read_text};
+use crate::line::Header;
+use crate::lines::Lines;
+use crate::manifest::{Manifest, RECORD_SCHEMA, check_schema};
+use crate::timeline::Timeline;
+use narrows_model::plan::PLAN_SCHEMA;
+use narrows_model::summary::SUMMARY_SCHEMA;
+use narrows_model::{Event, Inventory, Plan, Summary};
+use serde::Deserialize;
+use std::fs::File;
+use std::io::{self, BufReader};
+use std::path::{Path, PathBuf};
+
+/// A record on disk.
+#[derive(Debug)]
+pub struct Record {
+    dir: PathBuf,
+    manifest: Manifest,
+    plan: Plan,
+    inventory: Inventory,
+    event_count: u64,
+    damage: Vec<Damage>,
+}
+
+impl Record {
+    /// The record in `dir`.
+    ///
+    /// # Errors
+    /// `NotARecord` when there is none; `FromTheFuture` when a newer narrows wrote it; `Malformed` with file, line and
+    /// key when manifest, plan, inventory or an addition to the plan are not what their schema says;
+    /// `PermissionDenied` or `Io` when it cannot be read. Damaged lines are no error: see [`Record::damage`].
+    ///
+    /// # Cost
+    /// Reads `events.jsonl` once and decodes none of its trials; `samples.jsonl` is not touched.
+    pub fn open(dir: &Path) -> Result<Record, RecordError> {
+        let manifest: Manifest = versioned(dir, MANIFEST, RECORD_SCHEMA)?;
+        let mut plan: Plan = versioned(dir, PLAN, PLAN_SCHEMA)?;
+        let inventory = parse_whole(dir, INVENTORY, &read_text(dir, INVENTORY)?)?;
+        let mut lines = open_lines(dir, EVENTS)?;
+        let mut event_count = 0;
+        while let Some(header) = advance(&mut lines, dir, EVENTS)? {
+            event_count += 1;
+            if lines.data(&header).starts_with(PLAN_EXTENDED) {
+                extend(&mut plan, decode_line(&lines, &header, dir, EVENTS)?);
+            }
+        }
+        let mut damage = lines.damage().to_vec();
+        damage.extend([EVENTS, SAMPLES].iter().filter_map(|name| missing(dir, name)));
+        Ok(Record { dir: dir.to_owned(), manifest, plan, inventory, event_count, damage })
+    }
+
+    /// The record's folder.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// What ran, and how it ended.
+    #[must_use]
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// The plan, with everything that was added to it while it ran.
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The machine of the command.
+    #[must_use]
+    pub fn inventory(&self) -> &Inventory {
+        &self.inventory
+    }
+
+    /// Whole lines in `events.jsonl` when the record was opened.
+    #[must_use]
+    pub fn event_count(&self) -> u64 {
+        self.event_count
+    }
+
+    /// What is missing from the record, samples apart: see [`Record::check_samples`].
+    #[must_use]
+    pub fn damage(&self) -> &[Damage] {
+        &self.damage
+    }
+
+    /// What happened, interval samples and counter readings apart, in order.
+    ///
+    /// # Errors
+    /// When the file cannot be opened; each event is an error when it is not what the schema says.
+    pub fn events(&self) -> Result<Events, RecordError> {
+        Events::open(&self.dir, EVENTS)
+    }
+
+    /// Interval samples and counter readings, in order.
+    ///
+    /// # Errors
+    /// As for [`Record::events`].
+    pub fn samples(&self) -> Result<Events, RecordError> {
+        Events::open(&self.dir, SAMPLES)
+    }
+
+    /// Events and samples in the order in which they were written: what the run told, once more.
+    ///
+    /// # Errors
+    /// As for [`Record::events`].
+    pub fn timeline(&self) -> Result<Timeline, RecordError> {
+        Ok(Timeline::new(self.events()?, self.samples()?))
+    }
+
+    /// What is missing from the samples.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    ///
+    /// # Cost
+    /// Reads `samples.jsonl` once and decodes nothing.
+    pub fn check_samples(&self) -> Result<Vec<Damage>, RecordError> {
+        let mut lines = open_lines(&self.dir, SAMPLES)?;
+        while advance(&mut lines, &self.dir, SAMPLES)?.is_some() {}
+        Ok(lines.damage().to_vec())
+    }
+
+    /// The summary as it was written; `None` without one.
+    ///
+    /// # Errors
+    /// As for the plan in [`Record::open`]. The summary can be made from the events again.
+    pub fn summary(&self) -> Result<Option<Summary>, RecordError> {
+        match missing(&self.dir, SUMMARY) {
+            Some(_) => Ok(None),
+            None => versioned(&self.dir, SUMMARY, SUMMARY_SCHEMA).map(Some),
+        }
+    }
+}
+
+/// The events of one file, read one after the other.
+#[derive(Debug)]
+pub struct Events {
+    dir: PathBuf,
+    file: &'static str,
+    lines: Lines<Source>,
+}
+
+impl Events {
+    fn open(dir: &Path, file: &'static str) -> Result<Self, RecordError> {
+        Ok(Self { dir: dir.to_owned(), file, lines: open_lines(dir, file)? })
+    }
+
+    /// What is missing among the lines read so far.
+    #[must_use]
+    pub fn damage(&self) -> &[Damage] {
+        self.lines.damage()
+    }
+
+    /// The next event with its line's header; `None` at the end.
+    pub(crate) fn advance(&mut self) -> Option<Result<(Header, Event), RecordError>> {
+        let header = match advance(&mut self.lines, &self.dir, self.file) {
+            Ok(header) => header?,
+            Err(error) => return Some(Err(error)),
+        };
+        let event = decode_line(&self.lines, &header, &self.dir, self.file);
+        Some(event.map(|event| (header, event)))
+    }
+}
+
+impl Iterator for Events {
+    type Item = Result<Event, RecordError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.advance().map(|next| next.map(|(_, event)| event))
+    }
+}
+
+/// A file of lines, or nothing where it is missing.
+type Source = Box<dyn ReadLines>;
+
+/// What lines are read from.
+trait ReadLines: io::BufRead + std::fmt::Debug + Send {}
+
+impl<T: io::BufRead + std::fmt::Debug + Send> ReadLines for T {}
+
+/// A missing file reads as an empty one; that it is missing is among the damage.
+fn open_lines(dir: &Path, file: &'static str) -> Result<Lines<Source>, RecordError> {
+    let path = dir.join(file);
+    let source: Source = match File::open(&path) {
+        Ok(opened) => Box::new(BufReader::with_capacity(256 << 10, opened)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Box::new(io::empty()),
+        Err(error) => return Err(RecordError::io("read", &path, error)),
+    };
+    Ok(Lines::new(source, file))
+}
+
+fn advance(lines: &mut Lines<Source>, dir: &Path, file: &str) -> Result<Option<Header>, RecordError> {
+    lines.advance().map_err(|error| RecordError::io("read", &dir.join(file), error))
+}
+
+fn decode_line(lines: &Lines<Source>, header: &Header, dir: &Path, file: &str) -> Result<Event, RecordError> {
+    decode::event(lines.data(header)).map_err(|mismatch| {
+        RecordError::found(
+            ErrorKind::Malformed,
+            "read",
+            &dir.join(file),
+            mismatch.found,
+            "the line is as it was written, but not what its schema in docs/reference/schema says; \
+             read it with the narrows that wrote it (narrows_version in manifest.json)",
+        )
+        .at(Some(lines.line()), mismatch.key)
+    })
+}
+
+fn extend(plan: &mut Plan, event: Event) {
+    if let Event::PlanExtended { cells, skipped } = event {
+        plan.cells.extend(cells);
+        plan.skipped.extend(skipped);
+    }
+}
+
+fn missing(dir: &Path, file: &'static str) -> Option<Damage> {
+    let absent = matches!(dir.join(file).try_exists(), Ok(false));
+    absent.then_some(Damage { file, line: 0, kind: DamageKind::FileMissing })
+}
+
+/// A document whose schema is looked at before anything else is believed of it.
+fn versioned<T: serde::de::DeserializeOwned>(dir: &Path, file: &str, known: &str) -> Result<T, RecordError> {
+    #[derive(Deserialize)]
+    struct Schema {
+        #[serde(default)]
+        schema: Option<String>,
+    }
+    let text = read_text(dir, file)?;
+    let found: Schema = parse_whole(dir, file, &text)?;
+    check_schema(&dir.join(file), found.schema.as_deref(), known)?;
+    parse_whole(dir, file, &text)
+}
+
+#[cfg(test)]
+mod tests;

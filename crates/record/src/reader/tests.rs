@@ -1,0 +1,209 @@
+//! What a record gives back, whole and damaged.
+
+use super::*;
+use crate::{Line, Writer, samples};
+use narrows_model::Sink;
+use proptest::prelude::*;
+use std::fs;
+use tempfile::TempDir;
+
+fn recorded(events: &[Event]) -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path().join("record");
+    let mut writer =
+        Writer::create(&dir, samples::manifest(), &samples::plan(2), &samples::inventory()).unwrap();
+    for event in events {
+        writer.event(event).unwrap();
+    }
+    (folder, dir)
+}
+
+fn edit(dir: &Path, file: &str, from: &str, to: &str) {
+    let text = fs::read_to_string(dir.join(file)).unwrap();
+    assert!(text.contains(from), "{file} has no {from}");
+    fs::write(dir.join(file), text.replacen(from, to, 1)).unwrap();
+}
+
+fn all(events: Events) -> Vec<Event> {
+    events.map(Result::unwrap).collect()
+}
+
+#[test]
+fn the_plan_holds_what_was_added_while_it_ran() {
+    let (_folder, dir) = recorded(&samples::one_of_each());
+    let record = Record::open(&dir).unwrap();
+    let ids: Vec<_> = record.plan().cells.iter().map(|cell| cell.id.clone()).collect();
+    assert_eq!(ids, [samples::id(0), samples::id(1), samples::id(90)]);
+    assert_eq!(record.plan().skipped, [samples::skipped(91)]);
+    assert_eq!(record.inventory(), &samples::inventory());
+    assert_eq!(record.manifest(), &samples::manifest());
+}
+
+#[test]
+fn samples_are_apart_from_events() {
+    let (_folder, dir) = recorded(&samples::one_of_each());
+    let record = Record::open(&dir).unwrap();
+    let is_sample = |event: &Event| matches!(event, Event::Interval(_) | Event::Counters(_));
+    let events = all(record.events().unwrap());
+    assert!(!events.iter().any(is_sample));
+    assert_eq!(record.event_count(), u64::try_from(events.len()).unwrap());
+    let samples = all(record.samples().unwrap());
+    assert!(samples.iter().all(is_sample));
+    assert_eq!(events.len() + samples.len(), crate::samples::one_of_each().len());
+}
+
+#[test]
+fn a_folder_without_a_manifest_is_no_record() {
+    let folder = tempfile::tempdir().unwrap();
+    let error = Record::open(folder.path()).unwrap_err();
+    assert_eq!((error.kind(), error.errno()), (ErrorKind::NotARecord, Some("ENOENT")));
+    assert!(error.to_string().contains("manifest.json"), "{error}");
+}
+
+#[test]
+fn a_schema_from_the_future_names_both_versions_and_what_to_do() {
+    let (_folder, dir) = recorded(&[]);
+    edit(&dir, "manifest.json", "narrows.record/1", "narrows.record/3");
+    edit(&dir, "manifest.json", "\"seed\": 7", "\"seed\": {\"of\": \"another kind\"}");
+    let error = Record::open(&dir).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::FromTheFuture);
+    let text = error.to_string();
+    for part in ["narrows.record/3", "narrows.record/1", "read it with the narrows that wrote it"] {
+        assert!(text.contains(part), "{text}");
+    }
+}
+
+#[test]
+fn a_document_of_another_kind_is_no_record() {
+    let (_folder, dir) = recorded(&[]);
+    edit(&dir, "plan.json", "narrows.plan/1", "recipe/1");
+    assert_eq!(Record::open(&dir).unwrap_err().kind(), ErrorKind::NotARecord);
+}
+
+#[test]
+fn a_wrong_type_in_the_plan_is_named_with_file_line_and_key() {
+    let (_folder, dir) = recorded(&[]);
+    edit(&dir, "plan.json", "\"queue_depth\": 1", "\"queue_depth\": \"deep\"");
+    let text = fs::read_to_string(dir.join("plan.json")).unwrap();
+    let line = text.lines().position(|line| line.contains("deep")).unwrap() + 1;
+    let error = Record::open(&dir).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Malformed);
+    assert_eq!(error.line(), u64::try_from(line).ok());
+    assert_eq!(error.key(), Some("cells[0].workload.queue_depth"));
+    assert!(error.path().ends_with("plan.json"));
+}
+
+#[test]
+fn a_wrong_type_in_a_line_is_named_with_file_line_and_key() {
+    let (_folder, dir) = recorded(&[Event::RunStarted { at_ns: narrows_model::Nanos(1) }]);
+    let data = serde_json::to_vec(&samples::trial(0, 1)).unwrap();
+    let data = String::from_utf8(data).unwrap().replace("\"complete\":true", "\"complete\":3");
+    let mut line = Vec::new();
+    crate::line::encode(&mut line, 1, None, data.as_bytes());
+    let mut text = fs::read(dir.join("events.jsonl")).unwrap();
+    text.extend_from_slice(&line);
+    fs::write(dir.join("events.jsonl"), text).unwrap();
+    let record = Record::open(&dir).unwrap();
+    let error = record.events().unwrap().last().unwrap().unwrap_err();
+    assert_eq!((error.line(), error.key()), (Some(2), Some("complete")));
+}
+
+#[test]
+fn a_missing_event_file_is_damage_and_not_an_error() {
+    let (_folder, dir) = recorded(&samples::one_of_each());
+    fs::remove_file(dir.join("events.jsonl")).unwrap();
+    let record = Record::open(&dir).unwrap();
+    assert_eq!(record.damage(), [Damage { file: "events.jsonl", line: 0, kind: DamageKind::FileMissing }]);
+    assert!(all(record.events().unwrap()).is_empty());
+}
+
+#[test]
+fn damage_of_samples_is_found_when_they_are_asked_for() {
+    let (_folder, dir) = recorded(&samples::one_of_each());
+    edit(&dir, "samples.jsonl", "\"op_count\":3", "\"op_count\":4");
+    let record = Record::open(&dir).unwrap();
+    assert!(record.damage().is_empty());
+    let damage = record.check_samples().unwrap();
+    assert!(matches!(damage[..], [Damage { line: 1, kind: DamageKind::Checksum { .. }, .. }]), "{damage:?}");
+}
+
+#[test]
+fn every_line_is_of_the_published_type() {
+    let (_folder, dir) = recorded(&samples::one_of_each());
+    for file in ["events.jsonl", "samples.jsonl"] {
+        for (index, line) in fs::read_to_string(dir.join(file)).unwrap().lines().enumerate() {
+            let line: Line = serde_json::from_str(line).unwrap();
+            assert_eq!(line.seq, u64::try_from(index).unwrap());
+        }
+    }
+}
+
+#[test]
+fn a_record_without_a_summary_has_none() {
+    let (_folder, dir) = recorded(&[]);
+    assert_eq!(Record::open(&dir).unwrap().summary().unwrap(), None);
+}
+
+/// The events that the timeline still tells, when the record opens.
+fn told(dir: &Path) -> Option<Vec<Event>> {
+    let record = Record::open(dir).ok()?;
+    record.check_samples().ok()?;
+    Some(record.timeline().ok()?.filter_map(Result::ok).collect())
+}
+
+const FILES: [&str; 5] = ["manifest.json", "plan.json", "inventory.json", "events.jsonl", "samples.jsonl"];
+/// Index of the first of the files above that has lines.
+const FIRST_OF_LINES: usize = 3;
+
+fn ends(bytes: &[u8]) -> usize {
+    bytes.split(|byte| *byte == b'\n').count() - 1
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn what_was_written_is_read(order in Just(samples::one_of_each()).prop_shuffle()) {
+        let (_folder, dir) = recorded(&order);
+        prop_assert_eq!(told(&dir), Some(order));
+    }
+
+    #[test]
+    fn a_cut_of_any_file_never_panics_and_keeps_the_lines_before_it(
+        file in 0_usize..5, cut in any::<prop::sample::Index>(),
+    ) {
+        let written = samples::one_of_each();
+        let (_folder, dir) = recorded(&written);
+        let path = dir.join(FILES[file]);
+        let bytes = fs::read(&path).unwrap();
+        let cut = cut.index(bytes.len());
+        fs::write(&path, &bytes[..cut]).unwrap();
+        let whole = ends(&bytes[..cut]);
+        let told = told(&dir);
+        if file >= FIRST_OF_LINES {
+            let lost = ends(&bytes) - whole;
+            prop_assert_eq!(told.unwrap().len(), written.len() - lost);
+        } else if let Some(told) = told {
+            prop_assert_eq!(told, written);
+        }
+    }
+
+    #[test]
+    fn a_changed_byte_of_any_file_never_panics_and_never_invents_an_event(
+        file in 0_usize..5, place in any::<prop::sample::Index>(), value in any::<u8>(),
+    ) {
+        let written = samples::one_of_each();
+        let (_folder, dir) = recorded(&written);
+        let path = dir.join(FILES[file]);
+        let mut bytes = fs::read(&path).unwrap();
+        let place = place.index(bytes.len());
+        bytes[place] = value;
+        fs::write(&path, bytes).unwrap();
+        let told = told(&dir);
+        if file >= FIRST_OF_LINES {
+            let told = told.unwrap();
+            prop_assert!(told.len() + 2 >= written.len());
+            for event in &told { prop_assert!(written.contains(event)); }
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Small values of every kind for tests.
+
+use narrows_model::counters::CounterSample;
+use narrows_model::event::{EndReason, Phase};
+use narrows_model::inventory::{HostFacts, Inventory};
+use narrows_model::plan::{LoadStatement, PLAN_SCHEMA, SkippedCell, Topology};
+use narrows_model::trial::{ClientTotals, IntervalSample};
+use narrows_model::{
+    Bytes, Cell, CellId, Cut, Event, Histogram, Nanos, Plan, Role, Segment, Site, Stop, Target, TrialOutput,
+    Workload,
+};
+
+use crate::manifest::Manifest;
+
+pub(crate) fn manifest() -> Manifest {
+    Manifest::new("0.1.0", "2026-01-02T03:04:05Z", vec!["narrows".into(), "check".into()], 7, "0123abcd")
+}
+
+pub(crate) fn id(index: u32) -> CellId {
+    CellId(format!("path/read/{index}"))
+}
+
+pub(crate) fn cell(index: u32) -> Cell {
+    Cell {
+        id: id(index),
+        cut: Cut::Path,
+        site: Site::Client,
+        target: Target::Null { copy: false },
+        workload: Workload::default(),
+        stop: Stop { warm_up_ns: Nanos(1), measure_ns: Nanos(2), bytes_max: None, ops_max: Some(3) },
+        trials: 1,
+        read_only: false,
+    }
+}
+
+pub(crate) fn plan(cells: u32) -> Plan {
+    Plan {
+        schema: PLAN_SCHEMA.to_owned(),
+        seed: 7,
+        target: Target::Null { copy: false },
+        topology: Topology::Local,
+        segments: vec![Segment::Generator],
+        cells: (0..cells).map(cell).collect(),
+        skipped: vec![],
+        load: LoadStatement {
+            planned_ns: Nanos(3),
+            file_bytes_max: Bytes(0),
+            write_bytes_max: None,
+            touches: vec![],
+            in_flight_max: 1,
+            max_bytes_per_s: None,
+        },
+        budget_ns: Nanos(60),
+        interval_ns: Nanos(100),
+    }
+}
+
+pub(crate) fn inventory() -> Inventory {
+    let host = HostFacts {
+        hostname: "here".into(),
+        boot_id: None,
+        kernel_release: Some("6.1".into()),
+        cpu_model: None,
+        online_cpus: 2,
+        affinity_cpus: vec![0, 1],
+        quota_cpus: Some(1.5),
+        governor: None,
+        steal_ratio: Some(0.01),
+        virtual_machine: None,
+        memory_bytes: Some(Bytes(1 << 30)),
+        memory_available_bytes: None,
+        memory_limit_bytes: None,
+        cgroup_version: Some(2),
+        clock_resolution_ns: Some(Nanos(1)),
+        nics: vec![],
+    };
+    Inventory { host, path: None, unknown: vec!["the governor".into()] }
+}
+
+pub(crate) fn response(count: u32) -> Histogram {
+    let mut histogram = Histogram::new();
+    for step in 0..count {
+        histogram.record(20_000 + u64::from(step) * 37);
+    }
+    histogram
+}
+
+pub(crate) fn interval(index: u32, part: u32) -> Event {
+    Event::Interval(Box::new(IntervalSample {
+        cell: id(index),
+        trial: 0,
+        measured: true,
+        client_index: 0,
+        worker_index: part,
+        start_ns: Nanos(1),
+        end_ns: Nanos(2),
+        op_count: 3,
+        bytes: Bytes(4),
+        error_count: 0,
+        response: response(3),
+    }))
+}
+
+pub(crate) fn counters() -> CounterSample {
+    CounterSample {
+        role: Role::Client,
+        at_ns: Nanos(5),
+        host_cpu: None,
+        process_cpu: None,
+        cgroup_cpu: None,
+        disks: vec![],
+        nics: vec![],
+        tcp: None,
+        memory: None,
+    }
+}
+
+pub(crate) fn trial(index: u32, ops: u32) -> Event {
+    Event::TrialFinished(Box::new(TrialOutput {
+        cell: id(index),
+        trial: 0,
+        complete: true,
+        start_ns: Nanos(1),
+        first_done_ns: Nanos(2),
+        last_done_ns: Nanos(3),
+        op_count: u64::from(ops),
+        bytes: Bytes(4096),
+        response: response(ops),
+        response_sum_ns: 5,
+        effective: None,
+        clients: vec![ClientTotals {
+            client_index: 0,
+            host: "here".into(),
+            op_count: u64::from(ops),
+            bytes: Bytes(4096),
+            elapsed_ns: Nanos(3),
+            user_ns: Nanos(1),
+            system_ns: Nanos(2),
+        }],
+        errors: vec![],
+        counters: vec![narrows_model::trial::CounterPair { before: counters(), after: counters() }],
+        file_bytes: Bytes(1 << 20),
+        resident_ratio: Some(0.5),
+    }))
+}
+
+pub(crate) fn skipped(index: u32) -> SkippedCell {
+    SkippedCell { cell: id(index), reason: "past the budget".into() }
+}
+
+pub(crate) fn one_of_each() -> Vec<Event> {
+    vec![
+        Event::RunStarted { at_ns: Nanos(1) },
+        Event::PhaseStarted { cell: id(0), trial: 0, phase: Phase::Measure, at_ns: Nanos(2) },
+        interval(0, 0),
+        Event::Counters(Box::new(counters())),
+        trial(0, 3),
+        Event::PlanExtended { cells: vec![cell(90)], skipped: vec![skipped(91)] },
+        interval(90, 0),
+        Event::CellSkipped(skipped(1)),
+        Event::CellFailed { cell: id(90), message: "the server went away".into() },
+        Event::RunFinished { at_ns: Nanos(9), reason: EndReason::Failed },
+    ]
+}

@@ -1,0 +1,89 @@
+//! What the writer leaves on disk, and what it leaves alone.
+
+use super::*;
+use crate::error::ErrorKind;
+use crate::{Record, samples};
+use std::fs;
+
+fn create(dir: &Path) -> Result<Writer, RecordError> {
+    Writer::create(dir, samples::manifest(), &samples::plan(2), &samples::inventory())
+}
+
+fn names(dir: &Path) -> Vec<String> {
+    let mut names: Vec<String> =
+        fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_folder_with_anything_in_it_is_refused_and_left_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("thesis.txt"), "years").unwrap();
+    let error = create(folder.path()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Occupied);
+    assert!(error.to_string().contains("not empty"), "{error}");
+    assert_eq!(names(folder.path()), ["thesis.txt"]);
+}
+
+#[test]
+fn a_file_in_the_place_of_the_folder_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("thesis.txt");
+    fs::write(&path, "years").unwrap();
+    assert_eq!(create(&path).unwrap_err().kind(), ErrorKind::Occupied);
+    assert_eq!(fs::read_to_string(&path).unwrap(), "years");
+}
+
+#[test]
+fn an_empty_folder_and_a_missing_one_are_filled_and_nothing_is_left_beside_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let (empty, missing) = (folder.path().join("empty"), folder.path().join("made/missing"));
+    fs::create_dir(&empty).unwrap();
+    for dir in [&empty, &missing] {
+        create(dir).unwrap();
+        let files = ["events.jsonl", "inventory.json", "manifest.json", "plan.json", "samples.jsonl"];
+        assert_eq!(names(dir), files);
+        assert!(Record::open(dir).unwrap().damage().is_empty());
+    }
+    assert_eq!(names(folder.path()), ["empty", "made"]);
+    assert_eq!(names(&folder.path().join("made")), ["missing"]);
+}
+
+#[test]
+fn a_folder_that_was_taken_meanwhile_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path().join("record");
+    let place = Place::claim(&dir, "a").unwrap();
+    fs::create_dir(&dir).unwrap();
+    fs::write(dir.join("thesis.txt"), "years").unwrap();
+    assert_eq!(place.publish().unwrap_err().kind(), ErrorKind::Occupied);
+    assert_eq!(names(folder.path()), ["record"]);
+    assert_eq!(names(&dir), ["thesis.txt"]);
+}
+
+#[test]
+fn every_event_is_on_disk_as_soon_as_it_was_taken() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = create(&folder.path().join("record")).unwrap();
+    let mut taken = Vec::new();
+    for event in samples::one_of_each() {
+        writer.event(&event).unwrap();
+        taken.push(event);
+        let record = Record::open(writer.dir()).unwrap();
+        assert!(record.damage().is_empty());
+        let told: Vec<_> = record.timeline().unwrap().map(Result::unwrap).collect();
+        assert_eq!(told, taken);
+    }
+}
+
+#[test]
+fn the_end_of_the_run_is_in_the_manifest() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = create(&folder.path().join("record")).unwrap();
+    assert_eq!(Record::open(writer.dir()).unwrap().manifest().complete, None);
+    writer.finish(EndReason::Interrupted).unwrap();
+    let record = Record::open(writer.dir()).unwrap();
+    assert_eq!(record.manifest().complete, Some(EndReason::Interrupted));
+    assert_eq!(record.manifest(), writer.manifest());
+}
