@@ -90,7 +90,8 @@ impl Machine {
         &self.profile
     }
 
-    /// When a request submitted at `now_ns` completes, and how. `now_ns` must not go back between two calls.
+    /// When a request submitted at `now_ns` completes, and how. Times of several workers may cross a
+    /// little; idle time before the latest is then lost.
     ///
     /// The request's whole way is laid out now: it takes its place at every station before requests that are
     /// submitted later, whichever arrives there first, and later ones use the idle time that it leaves. Where

@@ -27,6 +27,7 @@ pub mod simulate;
 mod check;
 mod flight;
 mod ledger;
+mod limits;
 mod random;
 mod route;
 mod station;

@@ -26,7 +26,7 @@ const RUN_START_NS: u64 = 60_000_000_000;
 /// When a value of the profile, or a cell's load, is outside what can be simulated.
 ///
 /// # Cost
-/// About a million station visits a second and core, at most some 140 000 a trial of few requests in flight.
+/// At most some 150 000 station visits a trial of few requests in flight, at about ten million a second.
 pub fn simulate(profile: &SimProfile, plan: &Plan) -> Result<Vec<Event>, SimError> {
     check::plan(plan)?;
     let machine = Machine::new(profile.clone(), plan.seed)?;

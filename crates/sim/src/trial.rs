@@ -3,6 +3,7 @@
 use crate::facts::{effective, hostname};
 use crate::flight::{Flights, World};
 use crate::ledger::{Ledger, Reader};
+use crate::limits::Limits;
 use crate::route::Call;
 use crate::tally::Tally;
 use narrows_model::event::Phase;
@@ -11,13 +12,6 @@ use narrows_model::trial::{CounterPair, TrialOutput};
 use narrows_model::units::{NANOS_PER_SEC, round_to_u64, saturate_u32, saturate_usize};
 use narrows_model::workload::{Access, Op};
 use narrows_model::{Bytes, Cell, Cut, Event, Nanos, Role};
-
-/// Requests after which a trial has seen enough: rates are then within 1 % for any spread up to 1.
-const REQUESTS_MAX: u64 = 20_000;
-/// Requests per slot that a trial completes at the least before that bound ends it.
-const ROUNDS_MIN: u64 = 20;
-/// Most interval samples of one trial; intervals grow beyond the plan's where there would be more.
-const SAMPLES_MAX: u64 = 1_024;
 
 /// Where a trial stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,10 +44,8 @@ struct Trial<'a> {
     stand: Stand,
     window: Window,
     start_ns: u64,
-    interval_ns: u64,
     interval_end_ns: u64,
-    /// Requests that may be submitted in all.
-    allowed_count: u64,
+    limits: Limits,
     submitted_count: u64,
     completed_count: u64,
 }
@@ -84,9 +76,8 @@ pub(crate) fn run(
         stand: Stand::WarmUp,
         window: Window::default(),
         start_ns,
-        interval_ns: interval_length_ns(cell, interval_ns),
         interval_end_ns: start_ns,
-        allowed_count: allowed_count(cell),
+        limits: Limits::of(cell, interval_ns),
         submitted_count: 0,
         completed_count: 0,
         world,
@@ -99,10 +90,10 @@ pub(crate) fn run(
 
 impl Trial<'_> {
     fn run(&mut self) -> bool {
-        self.interval_end_ns += self.interval_ns;
+        self.interval_end_ns += self.limits.interval_ns;
         self.phase(Phase::Prepare, self.start_ns);
         self.phase(Phase::WarmUp, self.start_ns);
-        if self.cell.stop.warm_up_ns.0 == 0 || self.warm_up_count() == 0 {
+        if self.cell.stop.warm_up_ns.0 == 0 || self.limits.warm_up_count == 0 {
             self.open(self.start_ns);
         }
         for slot in 0..saturate_usize(self.cell.workload.in_flight_configured()) {
@@ -123,31 +114,20 @@ impl Trial<'_> {
     }
 
     fn submit(&mut self, slot: usize) {
-        if self.stand != Stand::Draining && self.submitted_count < self.allowed_count {
+        if self.stand != Stand::Draining && self.submitted_count < self.limits.allowed_count {
             self.submitted_count += 1;
             self.flights.submit(slot, self.world.now_ns);
         }
-    }
-
-    /// Requests after which the warm-up ends before its time.
-    fn warm_up_count(&self) -> u64 {
-        let rounds = self.cell.workload.in_flight_configured().saturating_mul(2);
-        (self.allowed_count / 10).min(rounds.max(REQUESTS_MAX / 10))
-    }
-
-    /// Requests after which the window ends before its time.
-    fn enough_count(&self) -> u64 {
-        self.cell.workload.in_flight_configured().saturating_mul(ROUNDS_MIN).max(REQUESTS_MAX)
     }
 
     /// Sees whether a completion opens or closes the window.
     fn look(&mut self, now_ns: u64) {
         let warm_ns = self.start_ns.saturating_add(self.cell.stop.warm_up_ns.0);
         match self.stand {
-            Stand::WarmUp if now_ns >= warm_ns || self.completed_count >= self.warm_up_count() => {
+            Stand::WarmUp if now_ns >= warm_ns || self.completed_count >= self.limits.warm_up_count => {
                 self.stand = Stand::Opening(now_ns);
             }
-            Stand::Measuring if self.completed_count >= self.enough_count() => {
+            Stand::Measuring if self.completed_count >= self.limits.enough_count => {
                 self.stand = Stand::Closing(now_ns);
             }
             _ => {}
@@ -176,14 +156,14 @@ impl Trial<'_> {
     fn end_intervals_before(&mut self, next_ns: u64) {
         while self.stand != Stand::Draining && self.interval_end_ns < next_ns {
             self.tally.end_interval(self.interval_end_ns, self.events);
-            self.interval_end_ns = self.interval_end_ns.saturating_add(self.interval_ns);
+            self.interval_end_ns = self.interval_end_ns.saturating_add(self.limits.interval_ns);
         }
     }
 
     fn open(&mut self, at_ns: u64) {
         self.end_intervals_before(at_ns);
         self.tally.end_interval(at_ns, self.events);
-        self.interval_end_ns = at_ns.saturating_add(self.interval_ns);
+        self.interval_end_ns = at_ns.saturating_add(self.limits.interval_ns);
         self.phase(Phase::Measure, at_ns);
         self.window.start_ns = at_ns;
         self.window.before = self.flights.ledger_at(&self.world.ledger, at_ns);
@@ -277,19 +257,6 @@ impl Trial<'_> {
 /// The role of the machine on which a cell's load runs.
 fn load_role(cell: &Cell) -> Role {
     if cell.cut == Cut::ServerStorage { Role::Server } else { Role::Client }
-}
-
-/// Requests that the plan lets a trial submit.
-fn allowed_count(cell: &Cell) -> u64 {
-    let by_bytes = cell.stop.bytes_max.and_then(|most| most.0.checked_div(cell.workload.block_bytes.0));
-    by_bytes.unwrap_or(u64::MAX).min(cell.stop.ops_max.unwrap_or(u64::MAX))
-}
-
-/// The plan's interval, longer where a trial would have too many samples.
-fn interval_length_ns(cell: &Cell, interval_ns: Nanos) -> u64 {
-    let workers = u64::from(cell.workload.clients) * u64::from(cell.workload.workers);
-    let trial_ns = cell.stop.warm_up_ns.saturating_add(cell.stop.measure_ns).0;
-    interval_ns.0.max(trial_ns / (SAMPLES_MAX / workers.min(SAMPLES_MAX))).max(1)
 }
 
 /// Share of the file in the page cache of the load's machine, where the cut has one.
