@@ -1,2 +1,54 @@
-//! placeholder
+//! Real hosts, links and limits on one machine, for tests: network namespaces joined by a bridge, token-bucket
+//! rates, wires with a delay, CPU quotas, device throttles, guarded processes, and counters read independently
+//! of the product's own code.
+//!
+//! It needs root and a Linux kernel, and it is a development crate: nothing that ships depends on it. It
+//! deliberately knows nothing of what is tested with it, starts no storage server, and never touches a
+//! namespace, link, cgroup or process that it did not make. All hosts of a lab share this machine's CPUs, page
+//! cache and `/proc/stat`.
+//!
+//! The library forbids unsafe code. The binary `delaywire` of this package needs one unsafe call (`TUNSETIFF`)
+//! and keeps it in its module `tap`.
+//!
+//! # Example
+//!
+//! ```no_run
+//! # fn main() -> narrows_lab::Result<()> {
+//! let lab = narrows_lab::Lab::new()?;
+//! let server = lab.host(1)?;
+//! let client = lab.host(2)?;
+//! server.limit_rate("100mbit")?;
+//! client.delay(500)?;
+//! let mut serve = server.command(narrows_lab::narrows_bin()?);
+//! serve.args(["serve", "--listen", &format!("{}:7777", server.address())]);
+//! let mut guard = lab.start("serve", serve)?;
+//! guard.wait_for_line("listening", std::time::Duration::from_secs(5))?;
+//! # Ok(()) }
+//! ```
 #![forbid(unsafe_code)]
+
+mod available;
+mod cgroup;
+mod claim;
+pub mod clock;
+pub mod counters;
+mod device;
+mod ending;
+mod error;
+mod host;
+mod lab;
+mod link;
+mod locate;
+mod process;
+mod rate;
+mod tool;
+
+pub use available::available;
+pub use cgroup::{BlkioThrottle, Cgroup, CpuQuota, pin_to_cpus};
+pub use device::{BlockDevice, device_under};
+pub use error::{Error, Kind, Result};
+pub use host::Host;
+pub use lab::Lab;
+pub use locate::{labcat_bin, narrows_bin};
+pub use process::{Process, died_of};
+pub use rate::{link_bits_per_s, payload_bytes_per_s};

@@ -1,0 +1,111 @@
+//! Carries bytes over TCP and times it, so that the lab's own links can be checked without the product.
+//!
+//! * `labcat receive ADDRESS` accepts one connection, reads it to its end; prints `received BYTES in NS ns`.
+//! * `labcat send HOST:PORT BYTES` sends so many bytes and waits until the receiver has closed.
+//! * `labcat echo ADDRESS` accepts one connection and returns every 64-byte message.
+//! * `labcat rtt HOST:PORT COUNT` prints each round trip in ns, one a line.
+//!
+//! The listening sides print `listening ADDRESS` first. A receiver's time runs from its first bytes to the end
+//! of the stream. It is no benchmark: one connection, one thread.
+
+use std::error::Error;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::process::ExitCode;
+
+use narrows_lab::clock::monotonic_ns;
+
+/// Large enough that the calls do not limit a few Gbit/s.
+const CHUNK_BYTES: usize = 1 << 18;
+const MESSAGE_BYTES: usize = 64;
+
+type Outcome = Result<(), Box<dyn Error>>;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let outcome = match words.as_slice() {
+        ["receive", address] => accept(address).and_then(|stream| receive(&stream)),
+        ["send", to, bytes] => bytes.parse().map_err(Into::into).and_then(|bytes| send(to, bytes)),
+        ["echo", address] => accept(address).and_then(|stream| echo(&stream)),
+        ["rtt", to, count] => count.parse().map_err(Into::into).and_then(|count| round_trips(to, count)),
+        _ => {
+            Err("usage: labcat receive|echo ADDRESS, labcat send HOST:PORT BYTES, labcat rtt HOST:PORT COUNT"
+                .into())
+        }
+    };
+    let Err(failure) = outcome else { return ExitCode::SUCCESS };
+    // Where it cannot be said it can only be returned.
+    let _unheard = writeln!(std::io::stderr(), "labcat: {failure}");
+    ExitCode::FAILURE
+}
+
+fn say(line: &str) -> Outcome {
+    let mut stdout = std::io::stdout();
+    writeln!(stdout, "{line}")?;
+    Ok(stdout.flush()?)
+}
+
+fn accept(address: &str) -> Result<TcpStream, Box<dyn Error>> {
+    let listener = TcpListener::bind(address)?;
+    say(&format!("listening {}", listener.local_addr()?))?;
+    let (stream, _from) = listener.accept()?;
+    stream.set_nodelay(true)?;
+    Ok(stream)
+}
+
+fn receive(mut stream: &TcpStream) -> Outcome {
+    let mut chunk = vec![0; CHUNK_BYTES];
+    let first_bytes = stream.read(&mut chunk)?;
+    let started_ns = monotonic_ns();
+    let mut later_bytes = 0;
+    loop {
+        match stream.read(&mut chunk)? {
+            0 => break,
+            length => later_bytes += length,
+        }
+    }
+    let elapsed_ns = monotonic_ns() - started_ns;
+    say(&format!("received {} in {elapsed_ns} ns", first_bytes + later_bytes))
+}
+
+fn send(to: &str, bytes: u64) -> Outcome {
+    let mut stream = TcpStream::connect(to)?;
+    let chunk = vec![0x5a; CHUNK_BYTES];
+    let mut left_bytes = bytes;
+    while left_bytes > 0 {
+        let length = usize::try_from(left_bytes).map_or(CHUNK_BYTES, |left| left.min(CHUNK_BYTES));
+        stream.write_all(&chunk[..length])?;
+        left_bytes -= length as u64;
+    }
+    stream.shutdown(Shutdown::Write)?;
+    match stream.read(&mut [0])? {
+        0 => Ok(()),
+        _ => Err("the receiver answered with data".into()),
+    }
+}
+
+fn echo(mut stream: &TcpStream) -> Outcome {
+    let mut message = [0; MESSAGE_BYTES];
+    loop {
+        match stream.read_exact(&mut message) {
+            Ok(()) => stream.write_all(&message)?,
+            Err(end) if end.kind() == ErrorKind::UnexpectedEof => return Ok(()),
+            Err(failure) => return Err(failure.into()),
+        }
+    }
+}
+
+fn round_trips(to: &str, count: u32) -> Outcome {
+    let mut stream = TcpStream::connect(to)?;
+    stream.set_nodelay(true)?;
+    let mut message = [0x5a; MESSAGE_BYTES];
+    for _ in 0..count {
+        let sent_ns = monotonic_ns();
+        stream.write_all(&message)?;
+        stream.read_exact(&mut message)?;
+        let elapsed_ns = monotonic_ns() - sent_ns;
+        say(&elapsed_ns.to_string())?;
+    }
+    Ok(())
+}

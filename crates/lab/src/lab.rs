@@ -1,0 +1,172 @@
+//! A lab: hosts on a bridge of their own, cgroups, a scratch folder, and their removal.
+//!
+//! It owns what it makes and removes exactly that, also when a test panics. What a killed process could not
+//! remove, the next lab on the same subnet does ([`crate::claim`]).
+
+use std::fs;
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::cgroup::Cgroup;
+use crate::claim::Claim;
+use crate::ending;
+use crate::error::{Error, Kind, Result};
+use crate::host::Host;
+use crate::link;
+use crate::locate::make_scratch;
+use crate::process::Process;
+
+/// Network hosts, cgroups and scratch space for one test, gone when it is dropped.
+///
+/// Declare it before the [`Process`]es that run in it, so that they end first; what is left in its namespaces
+/// and cgroups after that it ends itself.
+#[derive(Debug)]
+pub struct Lab {
+    claim: Claim,
+    scratch: PathBuf,
+    logs: PathBuf,
+    made: Mutex<Made>,
+}
+
+#[derive(Debug, Default)]
+struct Made {
+    hosts: Vec<Host>,
+    cgroups: Vec<Cgroup>,
+}
+
+impl Lab {
+    /// A new lab on a free subnet 10.77.x.0/24, with a bridge and no host yet.
+    ///
+    /// # Errors
+    /// What the machine refused; [`crate::available`] tells beforehand whether it will.
+    pub fn new() -> Result<Self> {
+        let claim = Claim::take()?;
+        let scratch = make_scratch(claim.prefix())?;
+        let logs = scratch.join("logs");
+        let subnet = claim.subnet();
+        let lab = Self { claim, scratch, logs, made: Mutex::default() };
+        // From here on dropping `lab` removes what was made.
+        fs::create_dir(&lab.logs)
+            .map_err(|source| Error::os("create", lab.logs.display().to_string(), source))?;
+        let mac = format!("02:77:{subnet:02x}:00:01:00");
+        link::make_bridge(&lab.claim.bridge(), &mac, &format!("{}/24", lab.address()))?;
+        Ok(lab)
+    }
+
+    /// The machine's own address on the bridge.
+    #[must_use]
+    pub fn address(&self) -> Ipv4Addr {
+        Ipv4Addr::new(10, 77, self.claim.subnet(), 1)
+    }
+
+    /// What every name of this lab begins with: links, namespaces, cgroups.
+    #[must_use]
+    pub fn prefix(&self) -> &str {
+        self.claim.prefix()
+    }
+
+    /// Host number `index` (1 to 99), made at the first call.
+    ///
+    /// # Errors
+    /// [`Kind::Invalid`] for another number, else what `ip` said.
+    pub fn host(&self, index: u8) -> Result<Host> {
+        let mut made = self.made();
+        if let Some(host) = made.hosts.iter().find(|host| host.index() == index) {
+            return Ok(host.clone());
+        }
+        let claim = &self.claim;
+        let host = Host::new(index, claim.subnet(), claim.prefix(), &claim.bridge(), self.logs.clone())?;
+        // Noted before it is made, so that a half-made one is removed too.
+        made.hosts.push(host.clone());
+        host.make()?;
+        Ok(host)
+    }
+
+    /// The cgroup of this name, made at the first call, without limits.
+    ///
+    /// # Errors
+    /// [`Kind::Invalid`] for a name that is not one plain word, [`Kind::Refused`] without cgroup controllers.
+    pub fn cgroup(&self, name: &str) -> Result<Cgroup> {
+        let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
+        if name.is_empty() || !name.chars().all(plain) {
+            return Err(Error::new(Kind::Invalid, "make cgroup", name, "letters, digits, - and _ only"));
+        }
+        let mut made = self.made();
+        let full_name = format!("{}-{name}", self.claim.prefix());
+        if let Some(cgroup) = made.cgroups.iter().find(|cgroup| cgroup.name() == full_name) {
+            return Ok(cgroup.clone());
+        }
+        let cgroup = Cgroup::make(&full_name)?;
+        made.cgroups.push(cgroup.clone());
+        Ok(cgroup)
+    }
+
+    /// Starts a command under guard, its output in the lab's folder.
+    ///
+    /// # Errors
+    /// As [`Process::start`].
+    pub fn start(&self, name: &str, command: Command) -> Result<Process> {
+        Process::start(name, &self.logs, command)
+    }
+
+    /// A folder on a disk file system (never in memory) that is removed with the lab.
+    #[must_use]
+    pub fn scratch(&self) -> &Path {
+        &self.scratch
+    }
+
+    /// Removes all that the lab made, and tells what could not be removed; dropping does the same silently.
+    ///
+    /// # Errors
+    /// The first thing that could not be removed; the others were tried nevertheless.
+    pub fn close(self) -> Result<()> {
+        self.remove_all()
+    }
+
+    fn remove_all(&self) -> Result<()> {
+        let made = std::mem::take(&mut *self.made());
+        let mut outcomes = vec![end_processes(&made)];
+        outcomes.extend(made.hosts.iter().map(Host::remove_link));
+        outcomes.push(link::remove(&self.claim.bridge()));
+        outcomes.extend(made.hosts.iter().map(Host::remove_netns));
+        outcomes.extend(made.cgroups.iter().map(Cgroup::remove));
+        outcomes.push(remove_folder(&self.scratch));
+        outcomes.into_iter().collect()
+    }
+
+    /// A panic in a test must not keep the rest from being removed.
+    fn made(&self) -> MutexGuard<'_, Made> {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        // Dropped in a panic perhaps: nothing may be raised here. `close` is there for those who ask.
+        let _left = self.remove_all();
+    }
+}
+
+/// Ends by id what still runs inside the lab's own namespaces and cgroups: only its tests put it there.
+fn end_processes(made: &Made) -> Result<()> {
+    let in_hosts = made.hosts.iter().flat_map(Host::pids);
+    let mut pids: Vec<u32> = in_hosts.chain(made.cgroups.iter().flat_map(Cgroup::pids)).collect();
+    pids.sort_unstable();
+    pids.dedup();
+    pids.retain(|&pid| pid != std::process::id());
+    match ending::end_all(&pids) {
+        0 => Ok(()),
+        count => Err(Error::new(Kind::Late, "end", format!("{count} processes"), "SIGKILL did not end them")),
+    }
+}
+
+fn remove_folder(folder: &Path) -> Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+            Err(Error::os("remove", folder.display().to_string(), source))
+        }
+        _ => Ok(()),
+    }
+}
