@@ -47,7 +47,7 @@ machines! {
     "slow-server-cpu", "a file server held to 0.3 CPU: its CPU limits", Some("fast-server-cpu"), slow_server_cpu;
     "fast-server-cpu", "the same server with 8 CPUs: the device limits", None, fast_server_cpu;
     "slow-disk", "a file server on one magnetic disk: the disk limits", Some("fast-disk"), slow_disk;
-    "fast-disk", "the same server on a fast device: the wire limits", None, fast_disk;
+    "fast-disk", "the same server on a fast device: the wire limits large blocks", None, fast_disk;
     "cached-client", "a client that reads nearly all from its own cache over a thin wire", Some("uncached-client"), cached_client;
     "uncached-client", "the same client without anything cached: the wire limits", None, hundred_megabit;
     "cached-server", "a server that reads nearly all from memory in front of a slow disk", Some("slow-disk"), cached_server;
@@ -55,7 +55,7 @@ machines! {
     "strong-client", "the same client with 8 CPUs: the device limits", None, server;
     "weak-generator", "a load generator that costs more than the path", Some("strong-client"), weak_generator;
     "shared-laptop", "client and server on one machine of two CPUs: these limit", Some("two-laptops"), shared_laptop;
-    "two-laptops", "the same client and server on two machines: the wire limits", None, two_laptops;
+    "two-laptops", "the same client and server on two machines: the wire limits large blocks", None, two_laptops;
     "local-ssd", "a local solid-state device", None, local_ssd;
     "local-disk", "a local magnetic disk", Some("local-ssd"), local_disk;
 }
@@ -150,14 +150,14 @@ fn weak_generator() -> SimProfile {
 fn shared_laptop() -> SimProfile {
     SimProfile {
         client_cpus: 2.0,
-        client_cpu: law(15_000, 1_500.0),
+        client_cpu: law(15_000, 500.0),
         network: Some(NetworkLaw {
             rtt_ns: Nanos(25_000),
             bytes_per_s: BytesPerSec(8e9),
             link_bits_per_s: None,
         }),
         server_cpus: 2.0,
-        server_cpu: law(25_000, 1_500.0),
+        server_cpu: law(25_000, 350.0),
         device: StationLaw { parallel: 16, ..law(20_000, 400.0) },
         shared_machine: true,
         machine_cpus: 2,
@@ -166,7 +166,7 @@ fn shared_laptop() -> SimProfile {
 }
 
 fn two_laptops() -> SimProfile {
-    SimProfile { network: Some(wire(1_000, 200_000)), shared_machine: false, ..shared_laptop() }
+    SimProfile { network: Some(wire(5_000, 100_000)), shared_machine: false, ..shared_laptop() }
 }
 
 fn local_ssd() -> SimProfile {

@@ -90,8 +90,8 @@ impl Machine {
         &self.profile
     }
 
-    /// When a request submitted at `now_ns` completes, and how. Times of several workers may cross a
-    /// little; idle time before the latest is then lost.
+    /// When a request submitted at `now_ns` completes, and how. The times of several workers may
+    /// cross a little; idle time before the latest of them may then be lost.
     ///
     /// The request's whole way is laid out now: it takes its place at every station before requests that are
     /// submitted later, whichever arrives there first, and later ones use the idle time that it leaves. Where
@@ -99,7 +99,8 @@ impl Machine {
     /// agree within a few per cent.
     ///
     /// # Cost
-    /// Linear in the servers of the stations visited; a few hundred nanoseconds.
+    /// Linear in the servers of the stations visited and in the requests underway: 0.3 to 1.2 microseconds up to 16
+    /// in flight, up to 5 at 256 (release build, every named machine).
     pub fn submit(&mut self, op: Op, bytes: u64, cut: Cut, now_ns: u64) -> Outcome {
         let (route, fate) = self.admit(Call { op, bytes, cut, access: self.access, fails: false });
         if fate == Fate::Never {

@@ -13,9 +13,12 @@
 //!   give the declared CPU time; what is lost to slowing is throttled time.
 //! * `device_ops_per_s` holds a request back until its turn, and costs nothing while the device is asked for less.
 //! * The round-trip time delays every request and fills nothing.
+//! * The hit ratios hold whatever cache state a workload asks for. A failing request uses its fixed times, moves no
+//!   bytes and does not reach the device; only cuts that reach the storage meet faults.
 //!
 //! Deliberately absent: a real clock, files, threads, packet loss, congestion windows, write-behind caches (every
-//! write of the whole path reaches the device), and flushes (the sync policy changes nothing).
+//! write of the whole path reaches the device, early acknowledged or not), and flushes (the sync policy changes
+//! nothing).
 #![forbid(unsafe_code)]
 
 pub mod builtin;

@@ -18,6 +18,8 @@ use narrows_model::{
 };
 use std::collections::BinaryHeap;
 
+const SEED: u64 = 11;
+
 const CUTS: [Cut; 8] = [
     Cut::Generator,
     Cut::MemoryCopy,
@@ -89,7 +91,7 @@ fn cell(cut: Cut, op: Op, block_bytes: u64, queue_depth: u32) -> Cell {
 fn plan(cells: Vec<Cell>) -> Plan {
     Plan {
         schema: PLAN_SCHEMA.to_owned(),
-        seed: 11,
+        seed: SEED,
         target: Target::Sim { profile: "test".to_owned() },
         topology: Topology::ClientServer,
         segments: Vec::new(),

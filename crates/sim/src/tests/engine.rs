@@ -55,3 +55,21 @@ fn a_machine_tells_errors_by_name_and_hangs() {
     assert_eq!(machine.submit(Op::Write, 4096, Cut::Path, 9).due_ns, u64::MAX);
     assert_eq!(machine.submit(Op::Write, 4096, Cut::ServerMemory, 9).fate, Fate::Done);
 }
+
+#[test]
+fn where_nothing_overtakes_an_engine_and_the_simulator_agree_to_the_nanosecond() {
+    let mut bounded = cell(Cut::Path, Op::Read, 65_536, 6);
+    bounded.stop.warm_up_ns = Nanos(0);
+    bounded.stop.ops_max = Some(600);
+    let simulated = run(&machine(0.8), bounded);
+    let mut machine = Machine::new(machine(0.8), SEED).unwrap().with_access(Access::Direct);
+    let mut due = BinaryHeap::new();
+    let mut last_ns = 0;
+    for index in 0..600 {
+        let now_ns = if index < 6 { 0 } else { due.pop().map_or(0, |std::cmp::Reverse(due_ns)| due_ns) };
+        let due_ns = machine.submit(Op::Read, 65_536, Cut::Path, now_ns).due_ns;
+        last_ns = last_ns.max(due_ns);
+        due.push(std::cmp::Reverse(due_ns));
+    }
+    assert_eq!((simulated.op_count, simulated.last_done_ns.0), (600, last_ns));
+}

@@ -110,3 +110,19 @@ proptest! {
         prop_assert!(near(in_flight, f64::from(depth), 0.05), "{} in flight", in_flight);
     }
 }
+
+#[test]
+fn every_ill_machine_differs_from_its_healthy_counterpart_in_the_rate() {
+    for machine in BUILTIN {
+        let Some(healthy) = machine.healthy else { continue };
+        // A round-trip time shows with one small request, all else with many large ones.
+        let (bytes, depth) = if machine.id == "wan-10ms" { (4096, 1) } else { (1 << 20, 16) };
+        let mut load = cell(Cut::Path, Op::Read, bytes, depth);
+        load.workload.access = Access::Buffered;
+        let ill = rate_per_s(&run(&machine.profile(), load.clone()));
+        let well = rate_per_s(&run(&builtin(healthy).unwrap(), load));
+        // A cache hides the storage: it is the one illness that makes a path faster.
+        let (slower, faster) = if machine.id.starts_with("cached-") { (well, ill) } else { (ill, well) };
+        assert!(slower < 0.8 * faster, "{}: {ill} against {well}", machine.id);
+    }
+}
