@@ -4,7 +4,8 @@
 //! a container, cannot be seen from inside and is not claimed.
 
 use crate::error::{ProbeError, Result};
-use crate::parse::{self, cgroup as text, mountinfo};
+use crate::mounts::Mounts;
+use crate::parse::{cgroup as text, mountinfo};
 use crate::root::Root;
 
 /// Deeper nesting than any service manager makes; bounds the walk up.
@@ -52,7 +53,7 @@ pub(crate) fn find(root: &Root, pid: &str, controller: &str) -> Result<Option<Gr
         Err(error) if error.kind() == crate::ProbeErrorKind::Missing => return Ok(None),
         Err(error) => return Err(error),
     };
-    let mounts = mounts(root)?;
+    let mounts = Mounts::read(root)?;
     let owner = |membership: &&text::Membership| membership.controllers.iter().any(|name| name == controller);
     if let Some(membership) = memberships.iter().find(owner) {
         let carries = |mount: &&mountinfo::Mount| {
@@ -106,11 +107,6 @@ fn quota_v2(root: &Root, folder: &str) -> Result<Option<f64>> {
     let path = format!("{folder}/cpu.max");
     let Some(bytes) = optional(root, &path)? else { return Ok(None) };
     text::cpu_max(&bytes).map_err(|bad| ProbeError::malformed(&path, &bad))
-}
-
-fn mounts(root: &Root) -> Result<Vec<mountinfo::Mount>> {
-    const PATH: &str = "/proc/self/mountinfo";
-    parse::mountinfo::parse(&root.read(PATH)?).map_err(|bad| ProbeError::malformed(PATH, &bad))
 }
 
 /// The group of `path` as this mount shows it; `None` when the mount's root is not an ancestor of it.

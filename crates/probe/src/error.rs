@@ -61,6 +61,11 @@ impl ProbeError {
         Self { kind: ProbeErrorKind::Missing, target: target.into(), reason: reason.into(), source: None }
     }
 
+    pub(crate) fn odd(target: impl Into<String>, reason: impl Into<String>) -> Self {
+        let (target, reason) = (target.into(), reason.into());
+        Self { kind: ProbeErrorKind::Malformed, target, reason, source: None }
+    }
+
     pub(crate) fn too_long(target: impl Into<String>, limit_bytes: usize) -> Self {
         let reason = format!("it is longer than {limit_bytes} bytes, which no file of this kind should be");
         Self { kind: ProbeErrorKind::Failed, target: target.into(), reason, source: None }

@@ -11,11 +11,10 @@
 mod cgroup;
 pub mod counters;
 mod error;
-#[allow(dead_code, reason = "the inventory, which is built on this, reads the rest")]
+pub mod inventory;
+mod mounts;
 mod parse;
-#[allow(dead_code, reason = "the inventory, which is built on this, reads the rest")]
 mod root;
-#[allow(dead_code, reason = "the inventory, which is built on this, reads the rest")]
 mod unknown;
 
 pub use error::{ProbeError, ProbeErrorKind, Result};

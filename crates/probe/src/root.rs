@@ -7,6 +7,8 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use crate::error::{ProbeError, Result};
+use crate::parse::mountinfo::unescape;
+use crate::parse::{fields, lines, number};
 
 /// No file of /proc or /sys that is read here comes near; a guard against reading something else.
 pub(crate) const FILE_BYTES_MAX: usize = 8 << 20;
@@ -15,19 +17,35 @@ pub(crate) const FILE_BYTES_MAX: usize = 8 << 20;
 #[derive(Debug, Clone)]
 pub struct Root {
     folder: PathBuf,
+    recorded: bool,
 }
+
+/// Room on a file system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Capacity {
+    pub(crate) size_bytes: u64,
+    /// For users without special rights.
+    pub(crate) free_bytes: u64,
+}
+
+/// In a recorded tree: one line a path, `size_bytes free_bytes path`, the facts that no file of /proc or /sys holds.
+const RECORDED_CAPACITY: &str = "/statvfs";
 
 impl Root {
     /// The machine that this process runs on.
     #[must_use]
     pub fn system() -> Self {
-        Self { folder: PathBuf::from("/") }
+        Self { folder: PathBuf::from("/"), recorded: false }
     }
 
     /// A recorded tree: a folder that holds `proc/` and `sys/` of a machine.
+    ///
+    /// # Shape
+    /// A file `statvfs` in it, one line a path (`size_bytes free_bytes path`, spaces in the path as `\040`), stands for the machine's other folders:
+    /// they need not be in the tree. Links in the tree are relative and stay inside it.
     #[must_use]
     pub fn at(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: folder.into() }
+        Self { folder: folder.into(), recorded: true }
     }
 
     /// Where the machine's `path` lies for this process.
@@ -73,6 +91,9 @@ impl Root {
 
     /// The path with every link followed, as the machine names it.
     pub(crate) fn resolve(&self, path: &str) -> Result<String> {
+        if self.recorded && self.recorded_capacity(path).is_ok() {
+            return Ok(path.to_owned());
+        }
         let failed = |error| ProbeError::reading(path, error);
         let resolved = fs::canonicalize(self.locate(path)).map_err(failed)?;
         let folder = fs::canonicalize(&self.folder).map_err(failed)?;
@@ -80,5 +101,27 @@ impl Root {
         let inside =
             inside.map_err(|_| ProbeError::missing(path, "its links lead out of the recorded tree"))?;
         Ok(Path::new("/").join(inside).to_string_lossy().into_owned())
+    }
+
+    /// Room on the file system of `path`.
+    pub(crate) fn capacity(&self, path: &str) -> Result<Capacity> {
+        if self.recorded {
+            return self.recorded_capacity(path);
+        }
+        let stat = rustix::fs::statvfs(self.locate(path));
+        let stat = stat.map_err(|errno| ProbeError::reading(path, errno.into()))?;
+        let bytes = |blocks: u64| blocks.saturating_mul(stat.f_frsize);
+        Ok(Capacity { size_bytes: bytes(stat.f_blocks), free_bytes: bytes(stat.f_bavail) })
+    }
+
+    fn recorded_capacity(&self, path: &str) -> Result<Capacity> {
+        let bytes = self.read(RECORDED_CAPACITY)?;
+        let entry = lines(&bytes).find_map(|(_, line)| {
+            let mut parts = fields(line);
+            let size_bytes = parts.next().and_then(number)?;
+            let free_bytes = parts.next().and_then(number)?;
+            (unescape(parts.next()?) == path).then_some(Capacity { size_bytes, free_bytes })
+        });
+        entry.ok_or_else(|| ProbeError::missing(path, "it is not in the recorded tree"))
     }
 }

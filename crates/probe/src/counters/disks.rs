@@ -40,6 +40,15 @@ impl Disks {
         Self { source, selection }
     }
 
+    /// Devices named that the file did not list when `disks` was read from it.
+    pub(super) fn missing<'named>(
+        &'named self,
+        disks: &'named [DiskCounters],
+    ) -> impl Iterator<Item = &'named String> {
+        let named = if let Selection::Named(names) = &self.selection { names.as_slice() } else { &[] };
+        named.iter().filter(|name| disks.iter().all(|disk| disk.name != **name))
+    }
+
     pub(super) fn read(&mut self, buffer: &mut Vec<u8>) -> Result<Vec<DiskCounters>> {
         let Self { source, selection } = self;
         source.parse(buffer, |bytes| diskstats::parse(bytes, |name| selection.wants(name)))

@@ -14,7 +14,7 @@ mod source;
 #[cfg(test)]
 mod tests;
 
-use narrows_model::counters::{CounterSample, HostCpu, MemoryCounters, Role};
+use narrows_model::counters::{CounterSample, DiskCounters, HostCpu, MemoryCounters, Role};
 use narrows_model::units::{NANOS_PER_SEC, Nanos};
 
 use crate::parse::{meminfo, net_dev, proc_stat};
@@ -102,10 +102,7 @@ impl Reader {
                 let outcome = group.read(&mut self.buffer);
                 self.unknown.note("control group", outcome)
             }),
-            disks: self.disks.as_mut().map_or_else(Vec::new, |disks| {
-                let outcome = disks.read(&mut self.buffer);
-                self.unknown.note("block devices", outcome).unwrap_or_default()
-            }),
+            disks: self.disks_now(),
             nics: self
                 .parsed("network interfaces", |reader| reader.nics.as_ref(), net_dev::parse)
                 .unwrap_or_default(),
@@ -123,6 +120,16 @@ impl Reader {
     fn host_cpu(&mut self) -> Option<HostCpu> {
         let cpu = self.parsed("CPU time of the machine", |reader| reader.host.as_ref(), proc_stat::parse)?;
         Some(host_cpu(&cpu, self.ticks))
+    }
+
+    fn disks_now(&mut self) -> Vec<DiskCounters> {
+        let Some(disks) = &mut self.disks else { return Vec::new() };
+        let outcome = disks.read(&mut self.buffer);
+        let Some(counters) = self.unknown.note("block devices", outcome) else { return Vec::new() };
+        for name in disks.missing(&counters) {
+            self.unknown.add(format!("block device {name}: /proc/diskstats has no counters of it"));
+        }
+        counters
     }
 
     fn memory_now(&mut self) -> Option<MemoryCounters> {

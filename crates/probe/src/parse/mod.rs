@@ -2,10 +2,14 @@
 //!
 //! Every one of them ends on any input, with a value or with [`Malformed`]; none of them opens a file.
 
+pub(crate) mod block;
 pub(crate) mod cgroup;
+pub(crate) mod cpu_list;
+pub(crate) mod cpuinfo;
 pub(crate) mod diskstats;
 pub(crate) mod meminfo;
 pub(crate) mod mountinfo;
+pub(crate) mod mountstats;
 pub(crate) mod net_dev;
 pub(crate) mod pid_stat;
 pub(crate) mod proc_stat;

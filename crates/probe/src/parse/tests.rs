@@ -27,6 +27,13 @@ proptest! {
 
 /// The outcome does not matter, only that there is one.
 fn feed_all(bytes: &[u8]) {
+    let _ = block::flag(bytes);
+    let _ = block::active_scheduler(bytes);
+    let _ = block::throttle_v1(bytes);
+    let _ = block::throttle_v2(bytes);
+    let _ = cpu_list::count(bytes);
+    let _ = cpuinfo::parse(bytes);
+    let _ = mountstats::parse(bytes);
     let _ = cgroup::parse(bytes);
     let _ = cgroup::limit(bytes);
     let _ = cgroup::cpu_max(bytes);
@@ -110,4 +117,44 @@ fn a_group_path_may_hold_colons() {
     let memberships = cgroup::parse(b"4:cpu,cpuacct:/a:b\n0::/\n").unwrap();
     assert_eq!((memberships[0].path.as_str(), memberships[0].controllers.len()), ("/a:b", 2));
     assert!(memberships[1].controllers.is_empty());
+}
+
+#[test]
+fn a_cpu_list_counts_ranges_and_single_numbers() {
+    assert_eq!(cpu_list::count(b"0-3,8,10-11\n"), Ok(7));
+    assert_eq!(cpu_list::count(b"0\n"), Ok(1));
+    assert!(cpu_list::count(b"3-1").is_err());
+    assert!(cpu_list::count(b"").is_err());
+}
+
+#[test]
+fn the_scheduler_in_brackets_is_the_active_one() {
+    assert_eq!(block::active_scheduler(b"mq-deadline kyber [bfq] none\n").as_deref(), Some("bfq"));
+    assert_eq!(block::active_scheduler(b"none\n").as_deref(), Some("none"));
+    assert_eq!(block::active_scheduler(b"a b\n"), None);
+}
+
+#[test]
+fn io_max_gives_the_tighter_of_read_and_write() {
+    let limits =
+        block::throttle_v2(b"8:0 rbps=max wbps=1048576 riops=max wiops=120\n8:16 rbps=max wbps=max\n");
+    assert_eq!(limits, Ok(vec![("8:0".to_owned(), 1_048_576)]));
+}
+
+#[test]
+fn mountstats_counts_the_connections_of_each_mount() {
+    let text = b"device proc mounted on /proc with fstype proc\n\
+        device srv:/x mounted on /mnt/a\\040b with fstype nfs4 statvers=1.1\n\
+        \topts:\trw,vers=4.2,proto=tcp\n\txprt:\ttcp 0 0 1\n\txprt:\ttcp 0 0 1\n";
+    let mounts = mountstats::parse(text);
+    assert_eq!((mounts.len(), mounts[0].point.as_str(), mounts[0].connection_count), (1, "/mnt/a b", 2));
+    assert_eq!(mounts[0].options, ["rw", "vers=4.2", "proto=tcp"]);
+}
+
+#[test]
+fn a_cpu_without_a_line_of_flags_says_nothing_about_hypervisors() {
+    let arm = cpuinfo::parse(b"processor\t: 0\nBogoMIPS\t: 50.00\nFeatures\t: fp asimd\nCPU part\t: 0xd0c\n");
+    assert_eq!((arm.model, arm.hypervisor), (None, None));
+    let x86 = cpuinfo::parse(b"model name\t: Some CPU @ 2: GHz\nflags\t\t: fpu hypervisor sse\n");
+    assert_eq!((x86.model.as_deref(), x86.hypervisor), (Some("Some CPU @ 2: GHz"), Some(true)));
 }

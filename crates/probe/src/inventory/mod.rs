@@ -1,0 +1,71 @@
+//! What a machine is and what the path to a folder on it is made of: facts read once.
+//!
+//! No fact is judged here, and none is guessed: what a machine does not tell is `None` and listed.
+
+mod chain;
+mod device;
+mod host;
+mod mount;
+mod nfs;
+mod nic;
+mod overlay;
+mod throttle;
+
+use std::path::Path;
+
+use narrows_model::inventory::{HostFacts, Inventory, PathFacts};
+
+use crate::error::{ProbeError, Result};
+use crate::root::Root;
+use crate::unknown::Unknown;
+
+/// Facts of the reading process that no file of [`Root`] holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProcessFacts {
+    /// CPUs that it may run on.
+    pub affinity_cpus: Vec<u32>,
+    /// Resolution of its clock, measured.
+    pub clock_resolution_ns: Option<u64>,
+}
+
+/// The machine, the path to `path` on it where one is given, and all that could not be read.
+///
+/// # Errors
+/// As [`path`](fn@path).
+pub fn inventory(root: &Root, process: &ProcessFacts, path: Option<&Path>) -> Result<Inventory> {
+    let mut unknown = Unknown::default();
+    let host = host::read(root, process, &mut unknown);
+    let path = path.map(|path| read_path(root, path, &mut unknown)).transpose()?;
+    Ok(Inventory { host, path, unknown: unknown.sentences().to_vec() })
+}
+
+/// The machine, and what of it could not be read, for people.
+#[must_use]
+pub fn host(root: &Root, process: &ProcessFacts) -> (HostFacts, Vec<String>) {
+    let mut unknown = Unknown::default();
+    let host = host::read(root, process, &mut unknown);
+    (host, unknown.sentences().to_vec())
+}
+
+/// What the path to the folder or file `path` is made of.
+///
+/// What could not be read is `None`; [`inventory`](fn@inventory) lists it too.
+///
+/// # Errors
+/// `Missing` when `path` is not there, `Denied` when this user may not go there, `Malformed` for a name that is no
+/// UTF-8 or mounts that cannot be understood.
+pub fn path(root: &Root, path: &Path) -> Result<PathFacts> {
+    read_path(root, path, &mut Unknown::default())
+}
+
+fn read_path(root: &Root, path: &Path, unknown: &mut Unknown) -> Result<PathFacts> {
+    let shown = || path.display().to_string();
+    let absolute = std::path::absolute(path).map_err(|error| ProbeError::reading(shown(), error))?;
+    let name = absolute.to_str().ok_or_else(|| {
+        ProbeError::odd(
+            shown(),
+            "its name is no UTF-8; reach the folder through a link that has a plain name",
+        )
+    })?;
+    mount::read(root, name, unknown)
+}
