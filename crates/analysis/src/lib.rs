@@ -9,6 +9,9 @@
 //! judgement outside of [`rules`].
 #![forbid(unsafe_code)]
 
+#[cfg(test)]
+extern crate self as narrows_analysis;
+
 mod collect;
 mod confidence;
 mod diagnose;
@@ -18,6 +21,8 @@ mod predict;
 mod refine;
 pub mod rules;
 mod summary;
+#[cfg(test)]
+mod testing;
 pub mod text;
 pub mod view;
 

@@ -128,6 +128,14 @@ impl<'a> View<'a> {
         }
     }
 
+    /// The best rate that `cut` reached in the direction of `cell`, whatever the block.
+    #[must_use]
+    pub fn best_of(&self, cut: Cut, cell: &CellSummary) -> Option<f64> {
+        let same = |known: &&CellSummary| known.cut == cut && reads(known.op) == reads(cell.op);
+        let rates = self.summary.cells.iter().filter(same).filter_map(|known| known.rate_bytes_per_s);
+        rates.map(|rate| rate.0).filter(|rate| *rate > 0.0).reduce(f64::max)
+    }
+
     /// The ceiling of the device for the path's `cell`: measured at the server where there is one, else locally.
     #[must_use]
     pub fn device_ceiling(&self, cell: &CellSummary) -> Option<Ceiling<'a>> {

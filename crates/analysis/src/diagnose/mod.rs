@@ -10,8 +10,9 @@ mod unmeasured;
 
 pub(crate) use unmeasured::how_to_measure;
 
-use crate::rules::{RULES, Rule, Stance, Verdict};
+use crate::rules::{NOT_ENOUGH_EVIDENCE, RULES, Rule, Stance, Verdict, rule};
 use crate::view::View;
+use narrows_model::diagnosis::Severity;
 use narrows_model::{Diagnosis, Finding, Segment, Summary};
 
 /// The sentence that comes first when client and server share a machine (DESIGN, "Sharing a machine").
@@ -50,7 +51,7 @@ pub(crate) fn diagnose_cells(summary: &Summary) -> (Diagnosis, Vec<(String, Segm
         limiting,
         exonerated,
         not_measured,
-        findings: findings(&judged),
+        findings: findings(&judged, &ranked),
     };
     (diagnosis, by_cell)
 }
@@ -63,8 +64,8 @@ fn judge(view: &View<'_>) -> Vec<Judged> {
 }
 
 /// What the rules found, one finding a rule and kind of stance, the graver first.
-fn findings(judged: &[Judged]) -> Vec<Finding> {
-    let mut found: Vec<Finding> = Vec::new();
+fn findings(judged: &[Judged], ranked: &[rank::Ranked<'_>]) -> Vec<Finding> {
+    let mut found: Vec<Finding> = ranked.iter().filter_map(unknown_regime).collect();
     for Judged { rule, verdict } in judged.iter().filter(|judged| judged.verdict.stance != Stance::Clears) {
         let same =
             found.iter_mut().find(|known| known.code == rule.code && known.severity == verdict.severity);
@@ -84,4 +85,17 @@ fn findings(judged: &[Judged]) -> Vec<Finding> {
     }
     found.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     found
+}
+
+/// The finding for a regime in which no segment could be named.
+fn unknown_regime(ranked: &rank::Ranked<'_>) -> Option<Finding> {
+    let named = ranked.named.first().filter(|named| named.segment == Segment::Unknown)?;
+    let rule = rule(NOT_ENOUGH_EVIDENCE)?;
+    Some(Finding {
+        code: rule.code.to_owned(),
+        slug: rule.slug.to_owned(),
+        severity: Severity::Warning,
+        cells: vec![ranked.regime.cell.id.clone()],
+        evidence: named.evidence.clone(),
+    })
 }

@@ -2,7 +2,7 @@
 
 use super::Judged;
 use crate::confidence::{self, Features};
-use crate::rules::{Basis, Stance, Tier};
+use crate::rules::{Basis, NOT_ENOUGH_EVIDENCE, Stance, Tier};
 use crate::view::{Regime, View};
 use narrows_model::Segment;
 use narrows_model::diagnosis::{Evidence, Relation};
@@ -11,6 +11,9 @@ use narrows_model::diagnosis::{Evidence, Relation};
 const ONE_OF_RATIO: f64 = 0.10;
 /// Below this the segment is not named, only what it is part of.
 const NAMED_CONFIDENCE: f64 = 0.5;
+
+/// From this load a resource that does not limit is near enough to name what it is part of.
+const NEARLY_FULL_RATIO: f64 = 0.75;
 
 /// A segment named for a regime.
 #[derive(Debug, Clone)]
@@ -40,7 +43,7 @@ pub(crate) fn rank<'a>(view: &View<'_>, regime: Regime<'a>, judged: &[Judged]) -
     let (limits, rest): (Vec<&Judged>, Vec<&Judged>) =
         candidates.into_iter().partition(|judged| judged.verdict.stance == Stance::Limits);
     let Some(first) = limits.first().copied() else {
-        return Ranked { regime, named: vec![unnamed(&rest)] };
+        return Ranked { regime, named: vec![unnamed(view, regime, &rest)] };
     };
     let runner_up = runner_up(first, &limits, &rest);
     let confidence = confidence::confidence(view, &features(view, regime, first, runner_up));
@@ -49,7 +52,7 @@ pub(crate) fn rank<'a>(view: &View<'_>, regime: Regime<'a>, judged: &[Judged]) -
         Some((other, relation)) => {
             vec![named(first, confidence, relation), named(other, share(confidence, relation), relation)]
         }
-        None => vec![named(first, confidence, Relation::Sole)],
+        None => vec![with_parts(named(first, confidence, Relation::Sole), first, &rest)],
     };
     Ranked { regime, named }
 }
@@ -57,7 +60,8 @@ pub(crate) fn rank<'a>(view: &View<'_>, regime: Regime<'a>, judged: &[Judged]) -
 /// Tier first, then load: a load above 1 is measurement error and counts as full.
 fn order(judged: &Judged) -> f64 {
     let tier = match judged.verdict.tier {
-        Tier::Fallback => 0.0,
+        Tier::Fallback => -10.0,
+        Tier::Served => 0.0,
         Tier::Resource => 10.0,
         Tier::Voids => 20.0,
     };
@@ -111,23 +115,50 @@ fn named(judged: &Judged, confidence: f64, relation: Relation) -> Named {
     }
 }
 
+/// A missing concurrency with the largest parts of a request's time beside it: what the waiting consists of.
+fn with_parts(mut named: Named, first: &Judged, rest: &[&Judged]) -> Named {
+    const PARTS_MAX: usize = 3;
+    if first.verdict.tier == Tier::Fallback {
+        let mut parts: Vec<&Judged> =
+            rest.iter().copied().filter(|judged| judged.verdict.basis == Basis::TimeShare).collect();
+        parts.sort_by(|a, b| b.verdict.load_ratio.total_cmp(&a.verdict.load_ratio));
+        named
+            .evidence
+            .extend(parts.iter().take(PARTS_MAX).flat_map(|part| part.verdict.evidence.iter().cloned()));
+    }
+    named
+}
+
 /// The wider segment, or `unknown` where there is none, when the evidence is too thin for the segment itself.
 fn widened(judged: &Judged, confidence: f64) -> Named {
     let segment = judged.verdict.segment.parent().unwrap_or(Segment::Unknown);
     Named { segment, ..named(judged, confidence, Relation::Sole) }
 }
 
-/// Nothing limits that was measured: unknown, with the fullest of what was looked at.
-fn unnamed(rest: &[&Judged]) -> Named {
-    let fullest = rest.first();
-    Named {
-        segment: Segment::Unknown,
-        confidence: 0.0,
-        relation: Relation::Sole,
-        codes: Vec::new(),
-        evidence: fullest.map(|judged| judged.verdict.evidence.clone()).unwrap_or_default(),
-        relief_gain_ratio: None,
-    }
+/// Nothing that was measured is at its limit: what the fullest resource is part of when it is nearly full, else
+/// unknown.
+fn unnamed(view: &View<'_>, regime: Regime<'_>, rest: &[&Judged]) -> Named {
+    let resources = || rest.iter().copied().filter(|judged| judged.verdict.tier == Tier::Resource);
+    let fullest = resources().max_by(|a, b| a.verdict.load_ratio.total_cmp(&b.verdict.load_ratio));
+    let parent = fullest
+        .filter(|judged| judged.verdict.load_ratio >= NEARLY_FULL_RATIO)
+        .and_then(|judged| Some((judged, judged.verdict.segment.parent()?)));
+    let Some((judged, segment)) = parent else {
+        let evidence = fullest.map(|judged| judged.verdict.evidence.clone()).unwrap_or_default();
+        return Named {
+            segment: Segment::Unknown,
+            confidence: 0.0,
+            relation: Relation::Sole,
+            codes: vec![NOT_ENOUGH_EVIDENCE.to_owned()],
+            evidence,
+            relief_gain_ratio: None,
+        };
+    };
+    let others: Vec<&Judged> =
+        resources().filter(|other| other.verdict.segment != judged.verdict.segment).collect();
+    let runner_up = runner_up(judged, &[], &others);
+    let sure = confidence::confidence(view, &features(view, regime, judged, runner_up)).min(NAMED_CONFIDENCE);
+    Named { segment, ..named(judged, sure, Relation::Sole) }
 }
 
 fn features(view: &View<'_>, regime: Regime<'_>, first: &Judged, runner_up: Option<&Judged>) -> Features {

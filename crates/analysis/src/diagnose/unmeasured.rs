@@ -20,6 +20,9 @@ fn why(view: &View<'_>, segment: Segment) -> String {
     if view.sharing.one_station() && matches!(segment, Segment::ClientCpu | Segment::ServerCpu) {
         return "client and server use the same CPUs, which are judged as host.cpu".to_owned();
     }
+    if segment == Segment::HostCpu && !view.sharing.one_station() {
+        return "client and server do not use the same CPUs".to_owned();
+    }
     if view.segment(segment).is_some_and(|known| known.measured) {
         return "it was measured, but the evidence does not tell it apart from its neighbours".to_owned();
     }
@@ -29,6 +32,9 @@ fn why(view: &View<'_>, segment: Segment) -> String {
 fn how_to(view: &View<'_>, segment: Segment) -> String {
     if is_network(segment) && view.loopback() {
         return "run `narrows serve` on the other machine and give --server HOST:PORT".to_owned();
+    }
+    if view.segment(segment).is_some_and(|known| known.measured) {
+        return "relieve what limits first and repeat: until then its own limit stays hidden".to_owned();
     }
     how_to_measure(segment).to_owned()
 }

@@ -3,6 +3,24 @@
 //! A rule looks at one segment and says for each regime whether it limits, is cleared, or cannot be judged. Which of
 //! several limiting segments is named, and how sure that is, is decided in `diagnose`.
 
+mod client_cache;
+mod client_cpu;
+mod client_memory;
+mod device_bandwidth;
+mod device_latency;
+mod generator_limited;
+mod host_cpu;
+mod judge;
+mod network_bandwidth;
+mod network_latency;
+mod network_loss;
+mod not_enough_evidence;
+mod operations_failed;
+mod server_cache;
+mod server_cpu;
+mod server_protocol;
+mod short_run;
+mod too_little_concurrency;
 mod verdict;
 
 pub use verdict::{Basis, Stance, Tier, Verdict};
@@ -36,7 +54,28 @@ pub struct Rule {
 }
 
 /// Every rule.
-pub const RULES: &[&Rule] = &[];
+pub(super) static RULES: &[&Rule] = &[
+    &generator_limited::RULE,
+    &client_cache::RULE,
+    &server_cache::RULE,
+    &network_bandwidth::RULE,
+    &network_latency::RULE,
+    &network_loss::RULE,
+    &host_cpu::RULE,
+    &client_cpu::RULE,
+    &client_memory::RULE,
+    &server_cpu::RULE,
+    &server_protocol::RULE,
+    &device_bandwidth::RULE,
+    &device_latency::RULE,
+    &too_little_concurrency::RULE,
+    &operations_failed::RULE,
+    &short_run::RULE,
+    &not_enough_evidence::RULE,
+];
+
+/// The code under which a regime is told in which nothing limits.
+pub(crate) const NOT_ENOUGH_EVIDENCE: &str = not_enough_evidence::RULE.code;
 
 /// The rule with this code; `None` when there is none.
 #[must_use]

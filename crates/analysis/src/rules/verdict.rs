@@ -30,6 +30,8 @@ pub enum Basis {
 pub enum Tier {
     /// Said only when nothing else limits.
     Fallback,
+    /// Served before the load reached the device, but after it passed the network and the server.
+    Served,
     /// A resource of the path.
     Resource,
     /// Makes every resource verdict of its regime void, because the load never reached the resource.

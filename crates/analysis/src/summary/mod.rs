@@ -11,6 +11,8 @@ mod generator;
 mod rates;
 mod segments;
 
+pub(crate) use flags::{FEW_OPERATIONS, SHORT_RUN};
+
 use crate::collect::Collected;
 use crate::input::{Input, RunFacts};
 use crate::view::Sharing;

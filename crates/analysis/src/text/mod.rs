@@ -45,11 +45,15 @@ pub fn amount(bytes: Bytes) -> String {
     scaled(bytes.as_f64(), &units)
 }
 
-/// A share in whole percent, with one digit below ten: `97 %`, `2.3 %`.
+/// A share in whole percent, with one digit below ten: `97 %`, `2.3 %`, `under 0.1 %`.
 #[must_use]
 pub fn percent(ratio: f64) -> String {
     let value = ratio * 100.0;
-    if value.abs() < 9.95 && value.abs() >= 0.05 { format!("{value:.1} %") } else { format!("{value:.0} %") }
+    match value.abs() {
+        size if size >= 9.95 || size <= 0.0 => format!("{value:.0} %"),
+        size if size >= 0.05 => format!("{value:.1} %"),
+        _ => "under 0.1 %".to_owned(),
+    }
 }
 
 /// A number of CPUs: `0.83 CPUs`.

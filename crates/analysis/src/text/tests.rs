@@ -26,6 +26,7 @@ fn nothing_is_told_as_zero_and_what_is_no_number_as_unknown() {
 fn small_shares_keep_one_digit() {
     assert_eq!(percent(0.023), "2.3 %");
     assert_eq!(percent(0.974), "97 %");
+    assert_eq!(percent(0.000_2), "under 0.1 %");
     assert_eq!(percent(0.0), "0 %");
 }
 

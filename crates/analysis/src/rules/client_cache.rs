@@ -1,0 +1,127 @@
+//! Requests end in the client's cache: the storage behind it was not measured.
+
+use super::judge;
+use super::{Basis, Rule, Stance, Tier, Verdict};
+use crate::text;
+use crate::view::{View, reads};
+use narrows_model::counters::Role;
+use narrows_model::diagnosis::Severity;
+use narrows_model::summary::CellSummary;
+use narrows_model::units::ratio;
+use narrows_model::{Bytes, Segment};
+
+/// A rate this much above a declared link cannot have crossed it: clocks and rounding stay below.
+const ABOVE_LINK_RATIO: f64 = 1.03;
+
+/// The rule.
+pub(super) static RULE: Rule = Rule {
+    code: "client-cache-served",
+    slug: "cache_served",
+    segment: Segment::ClientCache,
+    title: "served by the client's cache",
+    definition: "Less than half of the application's bytes reached the wire (or, on a local path, the device) in the \
+                 same interval, or the rate is above what the link is declared to carry. The figure is memory's; the \
+                 storage behind it was not measured. Writes end in the cache until it must be written back.",
+    formula: "bytes on the wire (local: at the device) < 0.5 x bytes of the application, or rate > 1.03 x link speed",
+    source: "Byte triangulation; Traeger et al., ACM Transactions on Storage 4 (2008), on cached benchmarks",
+    example: "a read of 412 MiB/s over a link of 100 Mbit/s; 3 MiB of 618 MiB were on the wire",
+    how_to_measure: "compare the application's bytes with `ss -ti` (network) or /proc/diskstats (local) over the same time",
+    run,
+};
+
+fn run(view: &View<'_>) -> Vec<Verdict> {
+    view.regimes().iter().filter_map(|regime| judge(view, regime.cell)).collect()
+}
+
+fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
+    if let Some(verdict) = above_link(view, cell) {
+        return Some(verdict);
+    }
+    let (below, place, command) = if view.server().is_some() {
+        (cell.bytes.wire?, "on the wire", format!("ss -ti dst {}", judge::server_host(view)))
+    } else {
+        (cell.bytes.device?, "at the device", super::device_bandwidth::command(view))
+    };
+    served(RULE.segment, cell, below, place, &command)
+}
+
+/// Judges by the bytes that went on below a cache.
+pub(super) fn served(
+    segment: Segment,
+    cell: &CellSummary,
+    below: Bytes,
+    place: &str,
+    command: &str,
+) -> Option<Verdict> {
+    let carried = ratio(below.as_f64(), cell.bytes.application.as_f64())?;
+    let cached = carried < judge::DOMINANT_RATIO;
+    let stance = if cached { Stance::Limits } else { Stance::Clears };
+    let verb = if reads(cell.op) { "read" } else { "wrote" };
+    let text = format!(
+        "{}: the application {verb} {}, {} of it {place} ({})",
+        cell.id,
+        text::amount(cell.bytes.application),
+        text::amount(below),
+        text::percent(carried),
+    );
+    let verdict = Verdict::on(segment, &cell.id, stance, Basis::State, (1.0 - carried).clamp(0.0, 1.0));
+    let severity = if cached { Severity::Warning } else { Severity::Info };
+    let counter = "bytes at application, wire and device";
+    Some(Verdict { severity, ..verdict }.in_tier(Tier::Voids).because(text, counter, command))
+}
+
+/// A rate that the declared link cannot have carried.
+fn above_link(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
+    let rate = cell.rate_bytes_per_s.filter(|_| view.has_network())?.0;
+    let client = view.summary.hosts.iter().find(|host| host.roles.contains(&Role::Client))?;
+    let links = client.inventory.host.nics.iter().filter(|nic| !nic.is_virtual && nic.operstate == "up");
+    let fastest = links.filter_map(|nic| nic.link_bits_per_s).max()?;
+    let link = fastest as f64 / 8.0;
+    (rate > link * ABOVE_LINK_RATIO).then(|| {
+        let text = format!(
+            "{} moves {}, more than the fastest link of {} can carry",
+            cell.id,
+            text::network_rate(rate),
+            text::network_rate(link),
+        );
+        let verdict = Verdict::on(RULE.segment, &cell.id, Stance::Limits, Basis::State, 1.0);
+        let command = "cat /sys/class/net/*/speed";
+        Verdict { severity: Severity::Warning, ..verdict }.in_tier(Tier::Voids).because(
+            text,
+            "declared link speed",
+            command,
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Grid, cleared, found, machine, measured, named};
+    use narrows_model::sim_profile::{CacheLaw, SimProfile};
+    use narrows_model::workload::Access;
+
+    #[test]
+    fn reads_faster_than_the_wire_are_named_served_by_the_client() {
+        let summary =
+            measured(&machine("cached-client"), Grid { access: Access::Buffered, ..Grid::default() });
+        assert_eq!(named(&summary, "bulk read")[0], Segment::ClientCache);
+        assert_eq!(named(&summary, "bulk write")[0], Segment::NetworkBandwidth);
+    }
+
+    #[test]
+    fn local_reads_that_the_device_never_saw_are_named_served_by_the_client() {
+        let cache = CacheLaw { client_hit_ratio: 0.99, server_hit_ratio: 0.0 };
+        let profile = SimProfile { cache, ..machine("local-disk") };
+        let summary = measured(&profile, Grid { access: Access::Buffered, ..Grid::default() });
+        assert_eq!(named(&summary, "bulk read")[0], Segment::ClientCache);
+        assert_eq!(named(&summary, "bulk write")[0], Segment::DeviceBandwidth);
+    }
+
+    #[test]
+    fn nothing_cached_is_not_called_cached() {
+        let summary =
+            measured(&machine("uncached-client"), Grid { access: Access::Buffered, ..Grid::default() });
+        assert!(!found(&summary, RULE.code) && cleared(&summary, Segment::ClientCache));
+    }
+}

@@ -1,0 +1,111 @@
+//! The device's bandwidth is full.
+
+use super::judge::{self, Shown};
+use super::{Rule, Verdict};
+use crate::text;
+use crate::view::View;
+use narrows_model::counters::Role;
+use narrows_model::summary::CellSummary;
+use narrows_model::units::ratio;
+use narrows_model::{Cut, Segment};
+
+/// Bytes at the device agree with the application's from here: below, a cache or a buffer stood between.
+const AGREE_RATIO: f64 = 0.75;
+
+/// The rule.
+pub(super) static RULE: Rule = Rule {
+    code: "device-bandwidth-full",
+    slug: "device_bandwidth",
+    segment: Segment::DeviceBandwidth,
+    title: "the device's bandwidth is full",
+    definition: "The path moves nearly what the device alone moved past the page cache at the same operation and \
+                 block, and the device's own counters carry the same bytes. A virtual disk is the device as this \
+                 guest sees it.",
+    formula: "rate >= 0.9 x rate of the device alone (O_DIRECT), with device bytes >= 0.75 x application bytes; at \
+              one request in flight: (block / best device rate) >= half of the time of one request",
+    source: "Asymptotic bounds, Denning and Buzen (1978); /proc/diskstats, kernel documentation admin-guide/iostats",
+    example: "1 MiB writes at 19.8 MiB/s where the device alone wrote 20.1 MiB/s (99 %), 29.7 MiB of 29.7 MiB on the device",
+    how_to_measure: "give a folder on the device, or run the endpoint with --root on it; past the page cache (O_DIRECT)",
+    run,
+};
+
+fn run(view: &View<'_>) -> Vec<Verdict> {
+    view.regimes().iter().filter_map(|regime| judge(view, regime.cell)).collect()
+}
+
+fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
+    let ceiling = view.device_ceiling(cell).filter(|found| reached_device(found.cell))?;
+    if !reached_device(cell) {
+        return None;
+    }
+    let command = command(view);
+    let shown = Shown { counter: "bytes and busy time of the device (/proc/diskstats)", command: &command };
+    if judge::is_single(cell) {
+        let best = view.best_of(ceiling.cell.cut, cell)?;
+        let part_s = cell.block_bytes.as_f64() / best;
+        return judge::time_share(
+            RULE.segment,
+            cell,
+            part_s,
+            "moving the block at the device's best rate",
+            shown,
+        );
+    }
+    let verdict = judge::against_ceiling(RULE.segment, cell, ceiling, text::storage_rate, shown)?;
+    let text = agreement(cell);
+    let gain = judge::relief(view, cell, &[Cut::NetworkStream, Cut::ServerMemory, Cut::MemoryCopy]);
+    Some(verdict.gains(gain).because(text, shown.counter, shown.command))
+}
+
+/// Whether the device carried the cell's bytes, as far as it was counted.
+fn reached_device(cell: &CellSummary) -> bool {
+    let carried = cell.bytes.device.map(|device| ratio(device.as_f64(), cell.bytes.application.as_f64()));
+    carried.is_none_or(|share| share.is_none_or(|share| share >= AGREE_RATIO))
+}
+
+fn agreement(cell: &CellSummary) -> String {
+    let busy =
+        cell.device_busy_ratio.map(|busy| format!(", busy {} of the time", text::percent(busy.min(1.0))));
+    match cell.bytes.device {
+        Some(device) => format!(
+            "{} of the application's {} reached the device{}",
+            text::amount(device),
+            text::amount(cell.bytes.application),
+            busy.unwrap_or_default(),
+        ),
+        None => "the device's bytes are not counted here".to_owned(),
+    }
+}
+
+/// The command that shows the device's counters, with its name where it is known.
+pub(super) fn command(view: &View<'_>) -> String {
+    let owner = if view.server().is_some() { Role::Server } else { Role::Client };
+    let host = view.summary.hosts.iter().find(|host| host.roles.contains(&owner));
+    let name = host.and_then(|host| host.inventory.path.as_ref()).and_then(|path| path.devices.first());
+    match name {
+        Some(device) => format!("grep '{} ' /proc/diskstats; iostat -x 1 {}", device.name, device.name),
+        None => "cat /proc/diskstats; iostat -x 1".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{builtin, cleared, found, named};
+
+    #[test]
+    fn a_slow_disk_behind_a_server_is_named_first() {
+        assert_eq!(named(&builtin("slow-disk"), "bulk")[0], Segment::DeviceBandwidth);
+    }
+
+    #[test]
+    fn a_local_device_is_named_first() {
+        assert_eq!(named(&builtin("local-ssd"), "bulk"), [Segment::DeviceBandwidth]);
+    }
+
+    #[test]
+    fn a_fast_device_is_cleared() {
+        let summary = builtin("fast-disk");
+        assert!(!found(&summary, RULE.code) && cleared(&summary, Segment::DeviceBandwidth));
+    }
+}

@@ -1,0 +1,186 @@
+//! Judgements that several rules make in the same way: a rate against a ceiling, a part of the time of one request,
+//! a CPU against its capacity.
+
+use super::{Basis, Stance, Verdict};
+use crate::text;
+use crate::view::{Ceiling, View, time_per_op_s};
+use narrows_model::counters::Role;
+use narrows_model::summary::{CellSummary, CpuBasis, RoleCpu};
+use narrows_model::units::ratio;
+use narrows_model::{Cut, Segment};
+
+/// From this share of a measured ceiling a segment counts as full: cuts repeat within a few percent, and a stage that
+/// is full is held under its ceiling by what lies around it.
+pub(super) const FULL_RATIO: f64 = 0.9;
+/// From this share of a CPU's capacity it counts as full.
+pub(super) const CPU_FULL_RATIO: f64 = 0.95;
+/// From this share of the time of one request a segment dominates it.
+pub(super) const DOMINANT_RATIO: f64 = 0.5;
+
+/// Whether the cell has one request in flight, so that time is attributed instead of rates compared.
+pub(super) fn is_single(cell: &CellSummary) -> bool {
+    cell.in_flight.configured == 1
+}
+
+/// Relative standard error of a cell's rate; `None` without an interval.
+///
+/// A 95 % interval is taken as two standard errors to each side, a little wide for few samples.
+pub(super) fn error_ratio(cell: &CellSummary) -> Option<f64> {
+    let interval = cell.interval.as_ref()?;
+    ratio((interval.high - interval.low) / 4.0, cell.rate_bytes_per_s?.0)
+}
+
+/// Error of a ratio of two rates.
+pub(super) fn joint_error(a: &CellSummary, b: &CellSummary) -> Option<f64> {
+    Some(error_ratio(a)?.hypot(error_ratio(b)?))
+}
+
+/// What a statement rests on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shown<'a> {
+    pub counter: &'a str,
+    pub command: &'a str,
+}
+
+/// Judges a rate of the path against a ceiling measured at the same settings.
+pub(super) fn against_ceiling(
+    segment: Segment,
+    cell: &CellSummary,
+    ceiling: Ceiling<'_>,
+    told: fn(f64) -> String,
+    shown: Shown<'_>,
+) -> Option<Verdict> {
+    let rate = cell.rate_bytes_per_s?.0;
+    let load = ratio(rate, ceiling.bytes_per_s)?;
+    let stance = if load >= FULL_RATIO { Stance::Limits } else { Stance::Clears };
+    let settings = if ceiling.same_settings { "at the same settings" } else { "at the same block size" };
+    let text = format!(
+        "{} moves {}, {} of the {} that {} carried {settings}",
+        cell.id,
+        told(rate),
+        text::percent(load),
+        told(ceiling.bytes_per_s),
+        ceiling.cell.cut.name(),
+    );
+    let verdict = Verdict::on(segment, &cell.id, stance, Basis::Utilisation, load);
+    let verdict = verdict.within(joint_error(cell, ceiling.cell)).because(text, shown.counter, shown.command);
+    convicting(verdict, ceiling)
+}
+
+/// The verdict, unless it blames a segment by a cut that a CPU held back: such a cut's rate is none of the segment's.
+/// As a lower bound it still clears.
+pub(super) fn convicting(verdict: Verdict, ceiling: Ceiling<'_>) -> Option<Verdict> {
+    let cpu_bound = ceiling.cell.cpu.values().any(|cpu| cpu.busy_ratio >= CPU_FULL_RATIO);
+    (verdict.stance != Stance::Limits || !cpu_bound).then_some(verdict)
+}
+
+/// Judges a part of the time that one request takes at depth 1.
+pub(super) fn time_share(
+    segment: Segment,
+    cell: &CellSummary,
+    part_s: f64,
+    what: &str,
+    shown: Shown<'_>,
+) -> Option<Verdict> {
+    let whole_s = time_per_op_s(cell)?;
+    let share = ratio(part_s, whole_s)?.clamp(0.0, 1.0);
+    let stance = if share >= DOMINANT_RATIO { Stance::Limits } else { Stance::Clears };
+    let text = format!(
+        "{what} is {} of the {} that one request takes in {} ({})",
+        text::seconds(part_s),
+        text::seconds(whole_s),
+        cell.id,
+        text::percent(share),
+    );
+    let verdict = Verdict::on(segment, &cell.id, stance, Basis::TimeShare, share);
+    let gain = (share < 1.0).then(|| 1.0 / (1.0 - share));
+    Some(verdict.within(error_ratio(cell)).gains(gain).because(text, shown.counter, shown.command))
+}
+
+/// CPU seconds of a role, the time that a quota held it back included.
+pub(super) fn cpu_and_throttled_s(cpu: &RoleCpu) -> f64 {
+    cpu.user_s + cpu.system_s + cpu.throttled_s.unwrap_or(0.0)
+}
+
+/// Judges one role's CPU: its share of the capacity, and at depth 1 its share of the time of one request.
+pub(super) fn role_cpu(segment: Segment, cell: &CellSummary, role: Role, command: &str) -> Option<Verdict> {
+    let cpu = View::cpu(cell, role)?;
+    let full = cpu.busy_ratio >= CPU_FULL_RATIO || throttled_full(cpu, cell);
+    let counter = counter(cpu);
+    if is_single(cell) && !full {
+        let ops = cell.ops_per_s?.0 * cell.elapsed_s.last_done;
+        let part_s = ratio(cpu_and_throttled_s(cpu), ops)?;
+        let what = format!("CPU of the {}", name(role));
+        return time_share(segment, cell, part_s, &what, Shown { counter, command });
+    }
+    let load = if full { cpu.busy_ratio.max(CPU_FULL_RATIO) } else { cpu.busy_ratio };
+    let stance = if full { Stance::Limits } else { Stance::Clears };
+    let verdict = Verdict::on(segment, &cell.id, stance, Basis::Utilisation, load);
+    let text = format!(
+        "{}: the {} uses {} of {} ({}){}",
+        cell.id,
+        name(role),
+        text::cpus(cpu.busy_ratio * cpu.capacity_cpus),
+        text::cpus(cpu.capacity_cpus),
+        text::percent(cpu.busy_ratio),
+        throttled_text(cpu),
+    );
+    Some(verdict.within(error_ratio(cell)).because(text, counter, command))
+}
+
+/// Whether a quota held the role back for a tenth of the time while it used most of it.
+fn throttled_full(cpu: &RoleCpu, cell: &CellSummary) -> bool {
+    const THROTTLED_RATIO: f64 = 0.10;
+    const BUSY_RATIO: f64 = 0.80;
+    cpu.busy_ratio >= BUSY_RATIO
+        && cpu.throttled_s.is_some_and(|held| held >= cell.elapsed_s.last_done * THROTTLED_RATIO)
+}
+
+fn throttled_text(cpu: &RoleCpu) -> String {
+    match cpu.throttled_s.filter(|held| *held > 0.0) {
+        Some(held) => format!(", held back by its quota for {}", text::seconds(held)),
+        None => String::new(),
+    }
+}
+
+fn counter(cpu: &RoleCpu) -> &'static str {
+    match cpu.basis {
+        CpuBasis::Cgroup => "cgroup CPU usage and throttled time",
+        CpuBasis::Process => "CPU time of the processes (/proc/PID/stat)",
+        CpuBasis::Host => "CPU time of the machine (/proc/stat)",
+    }
+}
+
+fn name(role: Role) -> &'static str {
+    match role {
+        Role::Client => "client",
+        Role::Proxy => "proxy",
+        Role::Server => "server",
+    }
+}
+
+/// How many times faster the path gets at most when one segment is relieved: to the lowest of the ceilings of
+/// `others` and of what the CPUs allow.
+pub(super) fn relief(view: &View<'_>, cell: &CellSummary, others: &[Cut]) -> Option<f64> {
+    let rate = cell.rate_bytes_per_s?.0;
+    let ceilings = others.iter().filter_map(|cut| view.ceiling(*cut, cell)).map(|found| found.bytes_per_s);
+    let cpus = cell.cpu.values().filter(|cpu| cpu.busy_ratio > 0.0).map(|cpu| rate / cpu.busy_ratio.min(1.0));
+    let next = ceilings.chain(cpus).reduce(f64::min)?;
+    ratio(next, rate).filter(|gain| *gain > 1.0)
+}
+
+/// The host of the server as a command needs it.
+pub(super) fn server_host(view: &View<'_>) -> String {
+    let address = view.server().map(|server| server.address.as_str());
+    address.and_then(|text| text.rsplit_once(':')).map_or("SERVER", |(host, _)| host).to_owned()
+}
+
+/// Whether less than half of a cell's bytes reached the wire or the device: its load never got there.
+pub(super) fn is_cached(cell: &CellSummary) -> bool {
+    let application = cell.bytes.application.as_f64();
+    [cell.bytes.wire, cell.bytes.device]
+        .into_iter()
+        .flatten()
+        .filter_map(|bytes| ratio(bytes.as_f64(), application))
+        .any(|carried| carried < DOMINANT_RATIO)
+}

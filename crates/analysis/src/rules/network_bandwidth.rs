@@ -1,0 +1,83 @@
+//! The network's bandwidth is full.
+
+use super::judge::{self, Shown};
+use super::{Rule, Verdict};
+use crate::text;
+use crate::view::View;
+use narrows_model::summary::CellSummary;
+use narrows_model::{Cut, Segment};
+
+/// The rule.
+pub(super) static RULE: Rule = Rule {
+    code: "network-bandwidth-full",
+    slug: "network_bandwidth",
+    segment: Segment::NetworkBandwidth,
+    title: "the network's bandwidth is full",
+    definition: "The path moves nearly the payload that a raw stream over the same connections moved, in the same \
+                 direction and block size. Not judged over loopback, which is memory.",
+    formula: "rate >= 0.9 x payload rate of the raw stream; at one request in flight: (block / stream rate) >= half \
+              of the time of one request",
+    source: "Asymptotic bounds of Denning and Buzen, ACM Computing Surveys 10 (1978); Hockney's law for the time share",
+    example: "1 MiB writes at 93.1 Mbit/s where the stream reached 94.1 Mbit/s: 99 %",
+    how_to_measure: "run `narrows serve` on the storage server and give --server HOST:PORT",
+    run,
+};
+
+fn run(view: &View<'_>) -> Vec<Verdict> {
+    if !view.has_network() {
+        return Vec::new();
+    }
+    view.regimes().iter().filter_map(|regime| judge(view, regime.cell)).collect()
+}
+
+fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
+    let ceiling = view.ceiling(Cut::NetworkStream, cell)?;
+    let command = format!("ss -ti dst {}; ip -s link", judge::server_host(view));
+    let shown = Shown { counter: "payload acknowledged or received (TCP_INFO)", command: &command };
+    if judge::is_single(cell) {
+        let best = fastest_stream(view, cell).unwrap_or(ceiling.bytes_per_s);
+        let part_s = cell.block_bytes.as_f64() / best;
+        let verdict = judge::time_share(RULE.segment, cell, part_s, "moving the block over the wire", shown)?;
+        return judge::convicting(verdict, ceiling);
+    }
+    let verdict = judge::against_ceiling(RULE.segment, cell, ceiling, text::network_rate, shown)?;
+    Some(verdict.gains(judge::relief(view, cell, &[Cut::ServerStorage, Cut::MemoryCopy])))
+}
+
+/// The best that the wire carried in this direction at any block: what the block's bytes alone cost.
+fn fastest_stream(view: &View<'_>, cell: &CellSummary) -> Option<f64> {
+    view.best_of(Cut::NetworkStream, cell)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{builtin, cleared, found, machine, named};
+
+    #[test]
+    fn a_thin_wire_is_named_first() {
+        for thin in ["hundred-megabit", "gigabit-nfs", "fast-disk"] {
+            assert_eq!(named(&builtin(thin), "bulk"), [Segment::NetworkBandwidth], "{thin}");
+        }
+    }
+
+    #[test]
+    fn the_measured_ceiling_is_the_payload_rate_of_the_wire() {
+        let summary = builtin("hundred-megabit");
+        let wire = summary.segments.iter().find(|segment| segment.id == Segment::NetworkBandwidth).unwrap();
+        let declared = machine("hundred-megabit").network.unwrap().bytes_per_s.0;
+        let measured = wire.ceiling_bytes_per_s.unwrap().0;
+        assert!((measured / declared - 1.0).abs() < 0.05, "{measured} of {declared}");
+    }
+
+    #[test]
+    fn a_wide_wire_is_cleared() {
+        let summary = builtin("ten-gigabit-nfs");
+        assert!(!found(&summary, RULE.code) && cleared(&summary, Segment::NetworkBandwidth));
+    }
+
+    #[test]
+    fn a_stream_that_a_cpu_holds_back_does_not_blame_the_wire() {
+        assert!(!found(&builtin("slow-server-cpu"), RULE.code));
+    }
+}

@@ -1,0 +1,73 @@
+//! Packets were lost and sent again.
+
+use super::judge;
+use super::{Basis, Rule, Stance, Verdict};
+use crate::text;
+use crate::view::View;
+use narrows_model::Segment;
+use narrows_model::diagnosis::Severity;
+use narrows_model::summary::CellSummary;
+use narrows_model::units::ratio;
+
+/// Payload of a full segment on Ethernet with TCP time stamps.
+const SEGMENT_BYTES: f64 = 1448.0;
+/// Below this share of segments sent again, loss costs a window-limited stream under a percent.
+const HARMLESS_RATIO: f64 = 0.001;
+
+/// The rule.
+pub(super) static RULE: Rule = Rule {
+    code: "packets-lost",
+    slug: "network_loss",
+    segment: Segment::NetworkLoss,
+    title: "packets were lost and sent again",
+    definition: "A share of the segments on the load's connections was sent again. Loss shrinks the congestion window; \
+                 whether it limits is not decided here, only that it is absent or must be known.",
+    formula: "segments sent again / (payload / segment size); harmless under 0.1 %",
+    source: "Mathis et al., ACM Computer Communication Review 27 (1997); RFC 6582",
+    example: "12 segments of 86 100 sent again: 0.01 %",
+    how_to_measure: "watch retrans in `ss -ti` while the path is loaded",
+    run,
+};
+
+fn run(view: &View<'_>) -> Vec<Verdict> {
+    if !view.has_network() {
+        return Vec::new();
+    }
+    view.regimes().iter().filter_map(|regime| judge(view, regime.cell)).collect()
+}
+
+fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
+    let count = cell.retransmit_count?;
+    let segments = (cell.bytes.wire?.as_f64() / SEGMENT_BYTES).max(1.0);
+    let share = ratio(count as f64, segments)?;
+    let harmless = share < HARMLESS_RATIO;
+    let verdict = if harmless {
+        Verdict::on(RULE.segment, &cell.id, Stance::Clears, Basis::State, share)
+    } else {
+        Verdict::note(RULE.segment, &cell.id, Severity::Warning)
+    };
+    let text =
+        format!("{}: {count} of about {segments:.0} segments sent again ({})", cell.id, text::percent(share));
+    Some(verdict.because(text, "retransmits (TCP_INFO)", &format!("ss -ti dst {}", judge::server_host(view))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{builtin, cleared, found};
+
+    #[test]
+    fn no_segment_sent_again_clears_the_network_of_loss() {
+        let summary = builtin("gigabit-nfs");
+        assert!(!found(&summary, RULE.code) && cleared(&summary, Segment::NetworkLoss));
+    }
+
+    #[test]
+    fn one_segment_in_a_hundred_sent_again_is_told() {
+        let mut summary = builtin("gigabit-nfs");
+        for cell in &mut summary.cells {
+            cell.retransmit_count = cell.bytes.wire.map(|wire| wire.0 / 144_800);
+        }
+        assert!(crate::diagnose(&summary).findings.iter().any(|finding| finding.code == RULE.code));
+    }
+}

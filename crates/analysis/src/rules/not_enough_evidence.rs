@@ -1,0 +1,62 @@
+//! The run does not carry enough to name a segment.
+
+use super::{Rule, Verdict};
+use crate::view::{View, ceiling_cut_of_path};
+use narrows_model::Segment;
+use narrows_model::diagnosis::Severity;
+
+/// The rule. A regime in which nothing limits is told under the same code.
+pub(super) static RULE: Rule = Rule {
+    code: "not-enough-evidence",
+    slug: "not_enough_evidence",
+    segment: Segment::Unknown,
+    title: "not enough evidence to name a segment",
+    definition: "The path itself was not measured, or none of its segments was measured apart, or all that were \
+                 measured are far from full. The verdict is then `unknown`: it names what to measure next instead of \
+                 guessing.",
+    formula: "no cell of the path, or no cut of it, or no segment at its limit",
+    source: "Hoefler and Belli, SC'15: state what was not measured",
+    example: "the path moves 210 MiB/s; the fullest segment, the wire, is at 61 % of its ceiling",
+    how_to_measure: "measure more of the path: give --server HOST:PORT, more time, or more trials",
+    run,
+};
+
+fn run(view: &View<'_>) -> Vec<Verdict> {
+    let note = |text: &str| {
+        Verdict::note(Segment::Unknown, "", Severity::Warning).because(
+            text.to_owned(),
+            "cells of the run",
+            "",
+        )
+    };
+    if view.regimes().is_empty() {
+        return vec![note("no cell of the whole path was measured")];
+    }
+    let rated = view.summary.cells.iter().filter(|cell| cell.rate_bytes_per_s.is_some());
+    if !rated.into_iter().any(|cell| ceiling_cut_of_path(cell.cut)) {
+        return vec![note("no segment of the path was measured on its own")];
+    }
+    Vec::new()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{builtin, found};
+    use narrows_model::Cut;
+
+    #[test]
+    fn a_run_without_any_cut_says_so_and_stays_below_the_cap() {
+        let mut summary = builtin("local-ssd");
+        summary.cells.retain(|cell| cell.cut == Cut::Path);
+        summary.prediction = crate::predict(&summary);
+        let diagnosis = crate::diagnose(&summary);
+        assert!(diagnosis.findings.iter().any(|finding| finding.slug == "not_enough_evidence"));
+        assert!(diagnosis.limiting.iter().all(|entry| entry.confidence <= 0.6));
+    }
+
+    #[test]
+    fn a_full_grid_is_enough() {
+        assert!(!found(&builtin("local-ssd"), RULE.code));
+    }
+}

@@ -1,0 +1,73 @@
+//! The server daemon's own path is the limit: neither its CPU nor the network is full.
+
+use super::judge::{self, Shown};
+use super::{Rule, Stance, Verdict};
+use crate::text;
+use crate::view::View;
+use narrows_model::counters::Role;
+use narrows_model::summary::CellSummary;
+use narrows_model::{Cut, Segment};
+
+/// The rule.
+pub(super) static RULE: Rule = Rule {
+    code: "server-protocol-full",
+    slug: "server_protocol",
+    segment: Segment::ServerProtocol,
+    title: "the server daemon's own path is the limit",
+    definition: "The path moves nearly what the same requests move when the server keeps the data in memory, and that \
+                 is clearly less than the raw stream over the same connections, with CPU left on both sides.",
+    formula: "rate >= 0.9 x rate from the server's memory, that being < 0.9 x the raw stream, CPUs under 0.95",
+    source: "Substitution: one segment is replaced by a faster one and the rate compared (asymptotic bounds, 1978)",
+    example: "1 MiB reads at 310 MiB/s from disk and 322 MiB/s from the server's memory, on a wire that carries 1.10 GiB/s",
+    how_to_measure: "run `narrows serve` on the storage server and give --server HOST:PORT (cut `server-memory`)",
+    run,
+};
+
+fn run(view: &View<'_>) -> Vec<Verdict> {
+    if view.sharing.one_station() {
+        return Vec::new();
+    }
+    let bulk = view.regimes().iter().filter(|regime| !judge::is_single(regime.cell));
+    bulk.filter_map(|regime| judge(view, regime.cell)).collect()
+}
+
+fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
+    let memory = view.ceiling(Cut::ServerMemory, cell)?;
+    let shown = Shown { counter: "rate from the server's memory", command: "top -H -b -n1 (on the server)" };
+    let verdict = judge::against_ceiling(RULE.segment, cell, memory, text::storage_rate, shown)?;
+    let wire = view.ceiling(Cut::NetworkStream, cell);
+    let below_wire = wire.is_none_or(|wire| memory.bytes_per_s < wire.bytes_per_s * judge::FULL_RATIO);
+    let full =
+        |role: Role| View::cpu(memory.cell, role).is_some_and(|cpu| cpu.busy_ratio >= judge::FULL_RATIO);
+    let explained = !below_wire || full(Role::Client) || full(Role::Server);
+    // What the wire or a CPU explains is theirs; the daemon's own path then cannot be told apart from them.
+    (verdict.stance == Stance::Clears || !explained).then_some(verdict)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{builtin, found};
+    use narrows_model::{BytesPerSec, Summary};
+
+    /// A server whose daemon serves one request at a time, so that its CPUs stay idle while the path waits for it.
+    fn held_back() -> Summary {
+        let mut summary = builtin("ten-gigabit-nfs");
+        let slow = |cell: &&mut CellSummary| matches!(cell.cut, Cut::Path | Cut::ServerMemory);
+        for cell in summary.cells.iter_mut().filter(slow).filter(|cell| cell.in_flight.configured > 1) {
+            cell.rate_bytes_per_s = cell.rate_bytes_per_s.map(|_| BytesPerSec(200e6));
+        }
+        summary
+    }
+
+    #[test]
+    fn a_daemon_slower_than_wire_and_device_is_named_first() {
+        let diagnosis = crate::diagnose(&held_back());
+        assert_eq!(diagnosis.limiting[0].segment, Segment::ServerProtocol);
+    }
+
+    #[test]
+    fn a_daemon_faster_than_the_device_is_not() {
+        assert!(!found(&builtin("slow-disk"), RULE.code));
+    }
+}

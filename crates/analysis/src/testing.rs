@@ -1,0 +1,177 @@
+//! Simulated machines measured on the grid of `check`: for the tests of the rules, and for the fit of the confidence.
+//!
+//! Uses nothing but public interfaces, so that the example that fits the confidence can include this file.
+
+use narrows_analysis::{Input, RunFacts};
+use narrows_model::cell::{Site, Stop};
+use narrows_model::plan::{LoadStatement, PLAN_SCHEMA, Topology};
+use narrows_model::sim_profile::SimProfile;
+use narrows_model::workload::{Access, Op};
+use narrows_model::{Bytes, Cell, Cut, Nanos, Plan, Segment, Summary, Target, Workload};
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+/// Blocks of the grid.
+pub(crate) const BLOCKS: [u64; 3] = [4 << 10, 64 << 10, 1 << 20];
+/// Depths of the grid.
+pub(crate) const DEPTHS: [u32; 2] = [1, 16];
+/// Operations of one cell: enough for the figures to settle, few enough for a test.
+const OPS_MAX: u64 = 3_000;
+
+/// What to vary of the grid.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Grid {
+    /// Seed of the simulation.
+    pub(crate) seed: u64,
+    /// Whether the path uses the page cache.
+    pub(crate) access: Access,
+}
+
+impl Default for Grid {
+    fn default() -> Self {
+        Self { seed: 1, access: Access::Direct }
+    }
+}
+
+/// The whole analysis of a machine measured on the grid.
+pub(crate) fn measured(profile: &SimProfile, grid: Grid) -> Summary {
+    let plan = plan(profile, grid);
+    let events = narrows_sim::simulate(profile, &plan).expect("the machine can be simulated");
+    let inventory = narrows_sim::inventory(profile);
+    let manifest = RunFacts::default();
+    narrows_analysis::analyse(&Input { manifest, plan: &plan, inventory: &inventory, events: &events })
+}
+
+/// The plan of `check` for this machine: every cut that it has, on the grid.
+pub(crate) fn plan(profile: &SimProfile, grid: Grid) -> Plan {
+    let remote = profile.network.is_some();
+    let cells = cuts(remote).into_iter().flat_map(|cut| cells(cut, grid)).collect();
+    Plan {
+        schema: PLAN_SCHEMA.to_owned(),
+        seed: grid.seed,
+        target: Target::Sim { profile: profile.name.clone() },
+        topology: if remote { Topology::ClientServer } else { Topology::Local },
+        segments: segments(remote),
+        cells,
+        skipped: Vec::new(),
+        load: LoadStatement {
+            planned_ns: Nanos(0),
+            file_bytes_max: Bytes(1 << 30),
+            write_bytes_max: None,
+            touches: Vec::new(),
+            in_flight_max: 16,
+            max_bytes_per_s: None,
+        },
+        budget_ns: Nanos(3_600_000_000_000),
+        interval_ns: Nanos(100_000_000),
+    }
+}
+
+/// Segments of a path.
+pub(crate) fn segments(remote: bool) -> Vec<Segment> {
+    let network = |segment: &Segment| {
+        let parent = segment.parent();
+        parent == Some(Segment::Network) || parent == Some(Segment::Server) || *segment == Segment::HostCpu
+    };
+    let proxy = |segment: &Segment| segment.parent() == Some(Segment::Proxy);
+    let whole = [
+        Segment::Client,
+        Segment::Network,
+        Segment::Proxy,
+        Segment::Server,
+        Segment::Device,
+        Segment::Unknown,
+    ];
+    Segment::ALL
+        .iter()
+        .copied()
+        .filter(|segment| !whole.contains(segment) && !proxy(segment) && *segment != Segment::OfferedLoad)
+        .filter(|segment| remote || !network(segment))
+        .collect()
+}
+
+fn cuts(remote: bool) -> Vec<Cut> {
+    let mut cuts = vec![Cut::Generator, Cut::MemoryCopy];
+    if remote {
+        cuts.extend([Cut::NetworkStream, Cut::ServerMemory, Cut::ServerStorage]);
+    } else {
+        cuts.extend([Cut::PageCache, Cut::LocalDevice]);
+    }
+    cuts.push(Cut::Path);
+    cuts
+}
+
+fn cells(cut: Cut, grid: Grid) -> Vec<Cell> {
+    let ops = match cut {
+        Cut::NetworkStream => [Op::Receive, Op::Send],
+        _ => [Op::Read, Op::Write],
+    };
+    let access = if cut == Cut::Path { grid.access } else { Access::Direct };
+    let mut cells = Vec::new();
+    for op in ops {
+        for block_bytes in BLOCKS.map(Bytes) {
+            for queue_depth in DEPTHS {
+                let workload = Workload {
+                    op,
+                    block_bytes,
+                    queue_depth,
+                    access,
+                    file_bytes: Bytes(1 << 30),
+                    ..Workload::default()
+                };
+                cells.push(cell(cut, workload));
+            }
+        }
+    }
+    cells
+}
+
+fn cell(cut: Cut, workload: Workload) -> Cell {
+    Cell {
+        id: Cell::name(cut, &workload),
+        cut,
+        site: if cut == Cut::ServerStorage { Site::Server } else { Site::Client },
+        target: Target::Sim { profile: "machine".to_owned() },
+        workload,
+        stop: Stop {
+            warm_up_ns: Nanos(20_000_000),
+            measure_ns: Nanos(2_000_000_000),
+            bytes_max: None,
+            ops_max: Some(OPS_MAX),
+        },
+        trials: 1,
+        read_only: false,
+    }
+}
+
+/// The analysis of a machine that comes with the simulator, measured once for all tests.
+pub(crate) fn builtin(name: &str) -> Summary {
+    static MEASURED: Mutex<BTreeMap<String, Summary>> = Mutex::new(BTreeMap::new());
+    if let Some(summary) = MEASURED.lock().expect("no test panics here").get(name) {
+        return summary.clone();
+    }
+    let summary = measured(&machine(name), Grid::default());
+    MEASURED.lock().expect("no test panics here").insert(name.to_owned(), summary.clone());
+    summary
+}
+
+/// The profile of a machine that comes with the simulator.
+pub(crate) fn machine(name: &str) -> SimProfile {
+    narrows_sim::builtin(name).expect("the simulator has a machine of this name")
+}
+
+/// Segments named for the regimes whose name starts with `regime`, the first of each.
+pub(crate) fn named(summary: &Summary, regime: &str) -> Vec<Segment> {
+    let of_regime = |entry: &&narrows_model::Limiting| entry.regime.starts_with(regime);
+    summary.diagnosis.limiting.iter().filter(of_regime).map(|entry| entry.segment).collect()
+}
+
+/// Whether a rule with this code blames its segment anywhere in the run.
+pub(crate) fn found(summary: &Summary, code: &str) -> bool {
+    summary.diagnosis.findings.iter().any(|finding| finding.code == code)
+}
+
+/// Whether the segment was cleared.
+pub(crate) fn cleared(summary: &Summary, segment: Segment) -> bool {
+    summary.diagnosis.exonerated.iter().any(|entry| entry.segment == segment)
+}
