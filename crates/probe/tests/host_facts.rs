@@ -1,4 +1,4 @@
-//! Facts about eight recorded machines: what each of them is.
+//! Facts about eight machines given as trees: what each of them is.
 
 mod support;
 
@@ -54,6 +54,7 @@ fn the_server_has_jumbo_frames_a_bond_and_a_link_without_speed() {
     assert_eq!(nic(&facts, "eno1").mtu_bytes, Some(Bytes(9_000)));
     assert_eq!(nic(&facts, "eno2").link_bits_per_s, None, "4294967295 is the kernel's unknown");
     assert!(nic(&facts, "bond0").is_virtual);
+    assert_eq!(nic(&facts, "bond0").link_bits_per_s, Some(20_000_000_000), "the sum of its links");
     assert_eq!(facts.memory_limit_bytes, Some(Bytes(64 << 30)), "set on the ancestor alone");
 }
 
@@ -104,5 +105,35 @@ fn an_empty_tree_names_everything_that_is_missing() {
     for fact in ["host name", "boot id", "kernel release", "CPU model", "CPUs online", "memory", "hypervisor"]
     {
         assert!(lists(&unknown, &[fact]), "{fact}: {unknown:?}");
+    }
+}
+
+#[test]
+fn the_number_that_a_veth_gives_as_its_speed_is_no_link_speed() {
+    let (facts, unknown) = host("container");
+    let eth0 = nic(&facts, "eth0");
+    assert_eq!((eth0.is_virtual, eth0.link_bits_per_s), (true, None));
+    assert!(!lists(&unknown, &["link speed"]), "{unknown:?}");
+}
+
+#[test]
+fn without_a_flag_of_the_cpu_the_firmware_tells_of_a_hypervisor_or_nothing_does() {
+    let makers = [
+        ("Amazon EC2", "m7g.large", Some(true)),
+        ("Amazon EC2", "m7g.metal", None),
+        ("QEMU", "virt", Some(true)),
+        ("Ampere", "Mt. Jade", None),
+    ];
+    for (vendor, product, expected) in makers {
+        let folder = tempfile::tempdir().unwrap();
+        let firmware = folder.path().join("sys/class/dmi/id");
+        std::fs::create_dir_all(&firmware).unwrap();
+        std::fs::create_dir_all(folder.path().join("proc")).unwrap();
+        std::fs::write(folder.path().join("proc/cpuinfo"), "processor\t: 0\nFeatures\t: fp asimd\n").unwrap();
+        std::fs::write(firmware.join("sys_vendor"), vendor).unwrap();
+        std::fs::write(firmware.join("product_name"), product).unwrap();
+        let process = narrows_probe::inventory::ProcessFacts::default();
+        let (facts, _) = narrows_probe::inventory::host(&narrows_probe::Root::at(folder.path()), &process);
+        assert_eq!(facts.virtual_machine, expected, "{vendor} {product}");
     }
 }

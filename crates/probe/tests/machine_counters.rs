@@ -1,4 +1,4 @@
-//! Facts about recorded machines: their counters.
+//! Facts about machines given as trees: their counters.
 
 mod support;
 

@@ -1,4 +1,4 @@
-//! Facts about eight recorded machines: what the paths to their folders are made of.
+//! Facts about eight machines given as trees: what the paths to their folders are made of.
 
 mod support;
 

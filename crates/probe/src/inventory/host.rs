@@ -70,14 +70,13 @@ pub(super) fn read(root: &Root, process: &ProcessFacts, unknown: &mut Unknown) -
 pub(super) fn hypervisor(root: &Root) -> Option<bool> {
     let flag = root.read("/proc/cpuinfo").ok().and_then(|bytes| cpuinfo::parse(&bytes).hypervisor);
     let xen = root.text("/sys/hypervisor/type").is_ok_and(|name| !name.is_empty());
-    let maker = |file: &str| root.text(&format!("/sys/class/dmi/id/{file}")).ok();
+    let maker = |file: &str| root.text(&format!("/sys/class/dmi/id/{file}")).unwrap_or_default();
     let makers = [maker("sys_vendor"), maker("product_name"), maker("bios_vendor")];
-    let known = |name: &String| VIRTUAL_MAKERS.iter().any(|maker| name.contains(maker));
-    if flag == Some(true) || xen || makers.iter().flatten().any(known) {
-        return Some(true);
-    }
-    // Without a flag (ARM), a firmware that names a maker of machines is the best there is.
-    flag.or_else(|| makers.iter().flatten().next().map(|_| false))
+    let known = makers.iter().any(|name| VIRTUAL_MAKERS.iter().any(|maker| name.contains(maker)));
+    // Amazon rents both kinds under one maker's name; only the product tells them apart.
+    let rented = makers[0] == "Amazon EC2" && !makers[1].is_empty() && !makers[1].contains(".metal");
+    // Without a flag (ARM) and with a maker that is not known, nothing tells.
+    if xen || known || rented { Some(true) } else { flag }
 }
 
 fn online_cpus(root: &Root, stat: Option<&proc_stat::CpuTicks>, unknown: &mut Unknown) -> u32 {

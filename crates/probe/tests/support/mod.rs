@@ -1,4 +1,4 @@
-//! Reading the recorded trees of `tests/fixtures`, one folder a machine.
+//! Reading the trees of `tests/fixtures`, one folder a machine.
 #![allow(clippy::unwrap_used, reason = "a test whose tree lacks what it asks for has failed")]
 #![allow(dead_code, reason = "each test binary uses its own part of this module")]
 
@@ -10,7 +10,7 @@ use narrows_probe::inventory::{self, ProcessFacts};
 
 pub(crate) fn root(machine: &str) -> Root {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(machine);
-    assert!(folder.is_dir(), "no recorded tree {}", folder.display());
+    assert!(folder.is_dir(), "no tree {}", folder.display());
     Root::at(folder)
 }
 
