@@ -1,0 +1,137 @@
+//! The contract of all engines.
+//!
+//! A worker opens an engine on its own thread, then repeats: `queue` requests, `commit` them, `reap`
+//! completions. Dispatch is dynamic per batch, never per operation. An engine that cannot do what was asked for
+//! refuses at `open`; it never does something else instead.
+
+use crate::clock::{Clock, Tick};
+use crate::error::EngineError;
+use crate::request::{Completions, Request, Slot};
+use narrows_model::capabilities::Capabilities;
+use narrows_model::counters::TcpCounters;
+use narrows_model::workload::CacheState;
+use narrows_model::{Bytes, Effective, Target, Workload};
+use std::sync::Arc;
+
+/// What an engine is opened for.
+#[derive(Debug, Clone)]
+pub struct OpenSpec {
+    /// What the requests go to.
+    pub target: Target,
+    /// The load; the engine heeds block size, depth, access, sync policy and acknowledgement.
+    pub workload: Workload,
+    /// Names that requests refer to by index, relative to the target; an empty name is the target itself.
+    pub objects: Vec<String>,
+    /// Size to which objects grow; reads beyond it are an error of the caller.
+    pub object_bytes: Bytes,
+    /// Whether objects are made when missing. Without it a missing object is an error.
+    pub create: bool,
+    /// A token for an endpoint that asks for one.
+    pub token: Option<Vec<u8>>,
+    /// The endpoint's session in whose store the objects lie; `None` opens a store of its own that ends with the
+    /// engine. Without meaning for targets that are no endpoint.
+    pub session: Option<String>,
+    /// Longest wait for a peer's answer before the operation counts as failed.
+    pub answer_timeout_ns: u64,
+}
+
+/// What a worker is, for the engine that it opens.
+#[derive(Clone)]
+pub struct WorkerContext {
+    /// The client process, from 0.
+    pub client_index: u32,
+    /// The worker in its client, from 0.
+    pub worker_index: u32,
+    /// Seed for the content of buffers and for any choice the engine makes.
+    pub seed: u64,
+    /// The clock that the worker is timed by.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl std::fmt::Debug for WorkerContext {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("WorkerContext")
+            .field("client_index", &self.client_index)
+            .field("worker_index", &self.worker_index)
+            .field("seed", &self.seed)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Cumulative counts of what an engine's protocol did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProtocolCounters {
+    /// Requests sent or system calls made for I/O.
+    pub request_count: u64,
+    /// Replies received.
+    pub reply_count: u64,
+    /// `TCP_INFO` of the engine's connections; `None` without any.
+    pub tcp: Option<TcpCounters>,
+}
+
+/// Makes engines of one kind and prepares what they work on.
+pub trait EngineFactory: Send + Sync {
+    /// What the engine can do with `target`.
+    ///
+    /// # Errors
+    /// When the target cannot be reached or examined.
+    fn capabilities(&self, target: &Target) -> Result<Capabilities, EngineError>;
+
+    /// An engine for one worker, opened on the worker's thread.
+    ///
+    /// # Errors
+    /// When the target cannot be opened as asked for.
+    fn open(&self, spec: &OpenSpec, worker: &WorkerContext) -> Result<Box<dyn Engine>, EngineError>;
+
+    /// Brings caches on this machine to the asked state for the objects of `spec`, and tells what share of them
+    /// is cached then; `None` where that cannot be seen.
+    ///
+    /// # Errors
+    /// When the state could not be reached.
+    fn bring_cache_to(&self, spec: &OpenSpec, state: CacheState) -> Result<Option<f64>, EngineError>;
+
+    /// Removes the objects of `spec`, which must have been made by an engine of this factory.
+    ///
+    /// # Errors
+    /// When an object could not be removed.
+    fn remove(&self, spec: &OpenSpec) -> Result<(), EngineError>;
+}
+
+/// Issues requests of one worker. Not `Send`: there is one issuer.
+pub trait Engine {
+    /// What was really granted.
+    fn effective(&self) -> &Effective;
+
+    /// One of the engine's buffers; there are as many as the queue depth, each of the block size.
+    ///
+    /// # Panics
+    /// When the slot is not below the queue depth.
+    fn buffer(&mut self, slot: Slot) -> &mut [u8];
+
+    /// Takes requests in order and tells how many were taken; fewer than offered when the queue is full.
+    ///
+    /// # Errors
+    /// When the engine can take no requests any more.
+    fn queue(&mut self, requests: &[Request]) -> Result<usize, EngineError>;
+
+    /// Starts all requests queued so far.
+    ///
+    /// # Errors
+    /// When the engine can start no requests any more. Failures of single requests come as completions.
+    fn commit(&mut self) -> Result<(), EngineError>;
+
+    /// Adds completions to `out`: returns when there are at least `min`, or at `until`.
+    ///
+    /// # Errors
+    /// When the engine can complete nothing any more (the peer is gone).
+    fn reap(&mut self, min: u32, until: Tick, out: &mut Completions) -> Result<(), EngineError>;
+
+    /// Cumulative counts of what the protocol did.
+    fn counters(&mut self, out: &mut ProtocolCounters);
+
+    /// Ends the engine's work in order.
+    ///
+    /// # Errors
+    /// When something could not be ended in order; nothing is left open even then.
+    fn close(self: Box<Self>) -> Result<(), EngineError>;
+}

@@ -1,0 +1,198 @@
+//! Why an engine could not do what was asked.
+
+use std::fmt;
+use std::io;
+
+/// What the caller does next about an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// Ask for something else: the engine or the target cannot do this.
+    Unsupported,
+    /// Correct the input: no such file, folder, host or object.
+    NotFound,
+    /// Get the right to do it.
+    Permission,
+    /// Make room.
+    NoSpace,
+    /// Start the server, or correct the address.
+    Refused,
+    /// Give the right token.
+    Token,
+    /// The peer is gone or does not answer.
+    PeerGone,
+    /// The peer does not speak this protocol or this version.
+    Protocol,
+    /// The device or system failed.
+    Io,
+}
+
+/// Why an engine could not do what was asked: what happened, where, what to do.
+#[derive(Debug)]
+pub struct EngineError {
+    /// What the caller does next.
+    pub kind: ErrorKind,
+    /// What was being done, such as `open` or `write`.
+    pub operation: &'static str,
+    /// On what.
+    pub target: String,
+    /// Where in it, in bytes.
+    pub offset_bytes: Option<u64>,
+    /// What happened, for people; empty when the source says it all.
+    pub detail: String,
+    /// What to do; empty when nothing can be advised.
+    pub hint: String,
+    /// The system's error.
+    pub source: Option<io::Error>,
+}
+
+impl EngineError {
+    /// An error of `operation` on `target`, with nothing else known.
+    #[must_use]
+    pub fn new(kind: ErrorKind, operation: &'static str, target: impl Into<String>) -> Self {
+        Self {
+            kind,
+            operation,
+            target: target.into(),
+            offset_bytes: None,
+            detail: String::new(),
+            hint: String::new(),
+            source: None,
+        }
+    }
+
+    /// The error that the system's `source` means for `operation` on `target`.
+    #[must_use]
+    pub fn from_io(operation: &'static str, target: impl Into<String>, source: io::Error) -> Self {
+        let kind = kind_of(&source);
+        Self { hint: hint_of(kind).to_owned(), source: Some(source), ..Self::new(kind, operation, target) }
+    }
+
+    /// The same with what happened, for people.
+    #[must_use]
+    pub fn detail(mut self, detail: impl Into<String>) -> Self {
+        self.detail = detail.into();
+        self
+    }
+
+    /// The same with what to do.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = hint.into();
+        self
+    }
+
+    /// The same with the place in the target.
+    #[must_use]
+    pub fn at_offset(mut self, offset_bytes: u64) -> Self {
+        self.offset_bytes = Some(offset_bytes);
+        self
+    }
+
+    /// The system's name of the error, or a name of the kind where the system had no part.
+    #[must_use]
+    pub fn errno(&self) -> String {
+        match self.source.as_ref().and_then(io::Error::raw_os_error) {
+            Some(number) => errno_name(number),
+            None => kind_name(self.kind).to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for EngineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.operation, self.target)?;
+        if let Some(offset) = self.offset_bytes {
+            write!(f, " at byte {offset}")?;
+        }
+        if !self.detail.is_empty() {
+            write!(f, ": {}", self.detail)?;
+        }
+        if let Some(source) = &self.source {
+            write!(f, ": {source}")?;
+        }
+        if !self.hint.is_empty() {
+            write!(f, "; {}", self.hint)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for EngineError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.source.as_ref().map(|source| source as _)
+    }
+}
+
+fn kind_of(error: &io::Error) -> ErrorKind {
+    match error.kind() {
+        io::ErrorKind::NotFound => ErrorKind::NotFound,
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => ErrorKind::Permission,
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ErrorKind::NoSpace,
+        io::ErrorKind::ConnectionRefused
+        | io::ErrorKind::HostUnreachable
+        | io::ErrorKind::NetworkUnreachable => ErrorKind::Refused,
+        io::ErrorKind::ConnectionReset
+        | io::ErrorKind::ConnectionAborted
+        | io::ErrorKind::BrokenPipe
+        | io::ErrorKind::UnexpectedEof
+        | io::ErrorKind::TimedOut => ErrorKind::PeerGone,
+        io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported => ErrorKind::Unsupported,
+        _ => ErrorKind::Io,
+    }
+}
+
+fn hint_of(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::NotFound => "check that it exists and is spelled right",
+        ErrorKind::Permission => "check the rights of this user there, and that it is not mounted read-only",
+        ErrorKind::NoSpace => "free some space or give a folder on another file system",
+        ErrorKind::Refused => "check the address, and that `narrows serve` runs there",
+        ErrorKind::PeerGone => "check whether the server still runs",
+        _ => "",
+    }
+}
+
+fn kind_name(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::Unsupported => "UNSUPPORTED",
+        ErrorKind::NotFound => "NOT_FOUND",
+        ErrorKind::Permission => "PERMISSION",
+        ErrorKind::NoSpace => "NO_SPACE",
+        ErrorKind::Refused => "REFUSED",
+        ErrorKind::Token => "TOKEN",
+        ErrorKind::PeerGone => "PEER_GONE",
+        ErrorKind::Protocol => "PROTOCOL",
+        ErrorKind::Io => "IO",
+    }
+}
+
+/// The system's name of an error number; `ERRNO_n` for a number without a known name.
+#[must_use]
+pub fn errno_name(number: i32) -> String {
+    match narrows_sys::Errno::from_raw(number).name() {
+        "E?" => format!("ERRNO_{number}"),
+        name => name.to_owned(),
+    }
+}
+
+impl From<narrows_sys::Error> for EngineError {
+    fn from(error: narrows_sys::Error) -> Self {
+        let source = io::Error::from_raw_os_error(error.errno().raw());
+        Self::from_io(error.operation(), error.target().to_owned(), source)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_message_says_what_where_why_and_what_to_do() {
+        let error = EngineError::from_io("write", "/srv/x", io::Error::from_raw_os_error(28)).at_offset(4096);
+        assert_eq!(error.kind, ErrorKind::NoSpace);
+        assert_eq!(error.errno(), "ENOSPC");
+        let text = error.to_string();
+        assert!(text.starts_with("write /srv/x at byte 4096: No space left on device"), "{text}");
+        assert!(text.ends_with("free some space or give a folder on another file system"), "{text}");
+    }
+}

@@ -1,0 +1,152 @@
+//! The engine `null`: every request completes at once; with `copy`, after one copy of its block in memory.
+//!
+//! It measures the load generator itself. "Complete" means: nothing was done (`null:`), or the block was copied
+//! once (`null:copy`). Hot path: no allocation, no lock, no system call.
+
+use crate::clock::Tick;
+use crate::contract::{Engine, EngineFactory, OpenSpec, ProtocolCounters, WorkerContext};
+use crate::error::{EngineError, ErrorKind};
+use crate::registry::EngineFacts;
+use crate::request::{Completion, Completions, Request, Slot};
+use crate::slots::{SlotBuffers, checked_depth};
+use narrows_model::capabilities::{Capabilities, Completion as CompletionMeaning, Support};
+use narrows_model::workload::CacheState;
+use narrows_model::{Bytes, Effective, Op, Target};
+
+#[cfg(test)]
+mod tests;
+
+/// What the engine is.
+pub const INFO: EngineFacts = EngineFacts {
+    id: "null",
+    title: "completes every request at once: measures the load generator",
+    targets: "null: null:copy",
+    completion: "nothing was done (null:), or the block was copied once in memory (null:copy)",
+    source: "fio's engine of the same name is the model",
+    example: "null:",
+};
+
+/// Depth beyond which a queue says nothing more about the generator.
+const QUEUE_DEPTH_MAX: u32 = 4096;
+
+/// Makes `null` engines.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NullFactory;
+
+impl EngineFactory for NullFactory {
+    fn capabilities(&self, _target: &Target) -> Result<Capabilities, EngineError> {
+        Ok(Capabilities {
+            engine: INFO.id.to_owned(),
+            ops: vec![Op::Read, Op::Write, Op::Sync, Op::Send, Op::Receive],
+            queue_depth_max: QUEUE_DEPTH_MAX,
+            direct: Support::No { reason: "there is no page cache to bypass".to_owned() },
+            durable_writes: Support::No { reason: "nothing is stored".to_owned() },
+            stores_data: false,
+            alignment_bytes: Bytes(1),
+            write_completion: CompletionMeaning::Nothing,
+            lockstep: false,
+        })
+    }
+
+    fn open(&self, spec: &OpenSpec, worker: &WorkerContext) -> Result<Box<dyn Engine>, EngineError> {
+        let Target::Null { copy } = spec.target else {
+            return Err(EngineError::new(ErrorKind::Unsupported, "open", spec.target.to_string())
+                .detail("the engine null serves null: alone"));
+        };
+        let depth = checked_depth(spec, QUEUE_DEPTH_MAX)?;
+        let block_bytes = spec.workload.block_bytes.0;
+        let other_side = if copy { Some(SlotBuffers::new(1, block_bytes, worker.seed)?) } else { None };
+        let effective = Effective {
+            engine: INFO.id.to_owned(),
+            access: None,
+            queue_depth: depth,
+            sync: narrows_model::workload::SyncPolicy::None,
+            acknowledgement: None,
+            write_completion: CompletionMeaning::Nothing,
+            alignment_bytes: Bytes(1),
+            connection: None,
+        };
+        Ok(Box::new(NullEngine {
+            effective,
+            slots: SlotBuffers::new(depth, block_bytes, worker.seed)?,
+            other_side,
+            queued: Vec::with_capacity(depth as usize),
+            committed_count: 0,
+            request_count: 0,
+        }))
+    }
+
+    fn bring_cache_to(&self, _spec: &OpenSpec, _state: CacheState) -> Result<Option<f64>, EngineError> {
+        Ok(None)
+    }
+
+    fn remove(&self, _spec: &OpenSpec) -> Result<(), EngineError> {
+        Ok(())
+    }
+}
+
+#[derive(Debug)]
+struct NullEngine {
+    effective: Effective,
+    slots: SlotBuffers,
+    other_side: Option<SlotBuffers>,
+    queued: Vec<Completion>,
+    committed_count: usize,
+    request_count: u64,
+}
+
+impl NullEngine {
+    fn copy(&mut self, request: &Request) {
+        let Some(source) = &mut self.other_side else { return };
+        let other = source.part(Slot(0), request.length_bytes);
+        let own = self.slots.part(request.slot, request.length_bytes);
+        if request.op.moves_towards_device() {
+            narrows_sys::memory::black_box_copy(other, own);
+        } else {
+            narrows_sys::memory::black_box_copy(own, other);
+        }
+    }
+}
+
+impl Engine for NullEngine {
+    fn effective(&self) -> &Effective {
+        &self.effective
+    }
+
+    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+        self.slots.slot(slot)
+    }
+
+    fn queue(&mut self, requests: &[Request]) -> Result<usize, EngineError> {
+        let room = (self.effective.queue_depth as usize).saturating_sub(self.queued.len());
+        let taken = &requests[..requests.len().min(room)];
+        for request in taken {
+            self.copy(request);
+            self.queued.push(Completion { tag: request.tag, result: Ok(request.length_bytes) });
+        }
+        self.request_count += taken.len() as u64;
+        Ok(taken.len())
+    }
+
+    fn commit(&mut self) -> Result<(), EngineError> {
+        self.committed_count = self.queued.len();
+        Ok(())
+    }
+
+    fn reap(&mut self, _min: u32, _until: Tick, out: &mut Completions) -> Result<(), EngineError> {
+        for completion in self.queued.drain(..self.committed_count) {
+            out.push(completion);
+        }
+        self.committed_count = 0;
+        Ok(())
+    }
+
+    fn counters(&mut self, out: &mut ProtocolCounters) {
+        out.request_count = self.request_count;
+        out.reply_count = self.request_count;
+    }
+
+    fn close(self: Box<Self>) -> Result<(), EngineError> {
+        Ok(())
+    }
+}

@@ -1,0 +1,79 @@
+//! Bringing a file's pages in the page cache to an asked state, verified.
+//!
+//! Only narrows' own files and files that are read anyway; the machine's cache as a whole is never dropped.
+
+use super::place::Place;
+use crate::contract::OpenSpec;
+use crate::error::{EngineError, ErrorKind};
+use narrows_model::Bytes;
+use narrows_model::workload::CacheState;
+use narrows_sys::file;
+use std::fs::File;
+use std::io;
+
+/// One reading step while a file is brought into the cache.
+const WARM_STEP_BYTES: usize = 1 << 20;
+/// Share of a file that may stay cached after a drop: the kernel keeps pages that are under its own hands.
+const COLD_RESIDENT_RATIO_MAX: f64 = 0.02;
+
+/// Brings the file at `place` to `state` and tells the share of it that is cached then; `None` where the file
+/// system does not tell.
+pub(super) fn bring_to(place: &Place, state: CacheState) -> Result<Option<f64>, EngineError> {
+    let opened = place.open_for_reading()?;
+    match state {
+        CacheState::AsFound => {}
+        CacheState::Cold => drop_pages(&opened)
+            .map_err(|source| EngineError::from_io("drop the cache of", place.to_string(), source))?,
+        CacheState::Warm => {
+            warm(&opened).map_err(|source| EngineError::from_io("read", place.to_string(), source))?;
+        }
+    }
+    let resident_ratio = resident_ratio(&opened);
+    match (state, resident_ratio) {
+        (CacheState::Cold, Some(ratio)) if ratio > COLD_RESIDENT_RATIO_MAX => {
+            Err(EngineError::new(ErrorKind::Unsupported, "drop the cache of", place.to_string())
+                .detail(format!("{:.0} % of the file is still cached", ratio * 100.0))
+                .hint("another process holds its pages; end it, or measure with direct access"))
+        }
+        _ => Ok(resident_ratio),
+    }
+}
+
+fn drop_pages(opened: &File) -> io::Result<()> {
+    let failed = |errno: narrows_sys::Errno| io::Error::from_raw_os_error(errno.raw());
+    file::fdatasync(opened).map_err(failed)?;
+    file::fadvise_dontneed(opened, 0, 0).map_err(failed)
+}
+
+fn warm(opened: &File) -> io::Result<()> {
+    use std::os::unix::fs::FileExt;
+    let mut buffer = vec![0; WARM_STEP_BYTES];
+    let mut offset_bytes = 0;
+    loop {
+        match opened.read_at(&mut buffer, offset_bytes)? {
+            0 => return Ok(()),
+            read => offset_bytes += read as u64,
+        }
+    }
+}
+
+fn resident_ratio(opened: &File) -> Option<f64> {
+    let length = opened.metadata().ok()?.len();
+    let resident = file::resident_bytes(opened, 0, length).ok()?;
+    narrows_model::units::ratio(resident as f64, length as f64)
+}
+
+/// The alignment that direct access to `opened` needs, after a check that the block size heeds it.
+pub(super) fn checked_alignment(opened: &File, spec: &OpenSpec) -> Result<Bytes, EngineError> {
+    let alignment = file::direct_alignment(opened)?;
+    let block = spec.workload.block_bytes.0;
+    let needed = u64::from(alignment.offset_bytes.max(1));
+    if block.is_multiple_of(needed) {
+        return Ok(Bytes(needed));
+    }
+    Err(EngineError::new(ErrorKind::Unsupported, "open", spec.target.to_string())
+        .detail(format!(
+            "direct access needs blocks that are a multiple of {needed} bytes and {block} was asked for"
+        ))
+        .hint("ask for another block size, or for buffered access"))
+}

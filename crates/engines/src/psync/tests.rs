@@ -1,0 +1,98 @@
+//! What only `psync` promises; the rest is in the conformance suite.
+
+use super::*;
+use crate::conformance::{self, BLOCK_BYTES, complete, request, spec, worker};
+use std::fs;
+
+/// A folder on the build's file system: direct access must be possible there.
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap()
+}
+
+fn at(folder: &tempfile::TempDir, op: Op) -> OpenSpec {
+    spec(folder.path().to_str().unwrap(), op, 1)
+}
+
+#[test]
+fn it_conforms() {
+    let folder = folder();
+    for op in [Op::Write, Op::Read] {
+        conformance::run(&PsyncFactory::unconfined(), &at(&folder, op));
+    }
+}
+
+#[test]
+fn a_depth_of_two_is_refused_with_what_to_do() {
+    let folder = folder();
+    let error =
+        PsyncFactory::unconfined().open(&spec(folder.path().to_str().unwrap(), Op::Read, 2), &worker());
+    let message = error.err().unwrap().to_string();
+    assert!(message.contains("queue depth 2") && message.contains("more workers"), "{message}");
+}
+
+#[test]
+fn a_missing_object_is_an_error_unless_it_may_be_made() {
+    let folder = folder();
+    let mut missing = at(&folder, Op::Read);
+    missing.create = false;
+    let error = PsyncFactory::unconfined().open(&missing, &worker()).err().unwrap();
+    assert_eq!(error.kind, crate::ErrorKind::NotFound);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn reading_past_the_end_says_how_little_was_read() {
+    let folder = folder();
+    let mut engine = PsyncFactory::unconfined().open(&at(&folder, Op::Write), &worker()).unwrap();
+    complete(engine.as_mut(), &[request(Op::Write, 0, 0)]);
+    assert_eq!(complete(engine.as_mut(), &[request(Op::Read, 0, 5)]), [(0, Ok(0))]);
+}
+
+#[test]
+fn dropping_the_cache_leaves_nothing_resident_and_warming_all() {
+    let folder = folder();
+    let factory = PsyncFactory::unconfined();
+    let all = at(&folder, Op::Write);
+    let mut engine = factory.open(&all, &worker()).unwrap();
+    for block in 0..32 {
+        complete(engine.as_mut(), &[request(Op::Write, 0, block)]);
+    }
+    let cold = factory.bring_cache_to(&all, CacheState::Cold).unwrap();
+    assert!(cold.unwrap() < 0.02, "{cold:?}");
+    let warm = factory.bring_cache_to(&all, CacheState::Warm).unwrap();
+    assert!(warm.unwrap() > 0.999, "{warm:?}");
+}
+
+#[test]
+fn confined_to_a_folder_no_path_leads_out_of_it() {
+    let folder = folder();
+    fs::create_dir(folder.path().join("inside")).unwrap();
+    fs::write(folder.path().join("secret"), vec![1; BLOCK_BYTES as usize]).unwrap();
+    std::os::unix::fs::symlink("../secret", folder.path().join("inside/link")).unwrap();
+    let factory = PsyncFactory::confined(folder.path().join("inside"));
+    let absolute = folder.path().join("secret").to_string_lossy().into_owned();
+    for path in ["../secret", "link", absolute.as_str()] {
+        let mut escape = spec(&format!("file:{path}"), Op::Read, 1);
+        escape.objects = vec![String::new()];
+        escape.create = false;
+        assert!(factory.open(&escape, &worker()).is_err(), "{path}");
+    }
+}
+
+#[test]
+fn a_test_folder_removes_itself_and_only_with_its_marker() {
+    let parent = folder();
+    let made = TestFolder::create(parent.path(), 1, "run 1").unwrap();
+    fs::write(made.path().join("data"), b"x").unwrap();
+    assert_eq!(TestFolder::left_behind(parent.path()), [(made.path().to_path_buf(), "run 1".to_owned())]);
+    drop(made);
+    assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
+    let unmarked = TestFolder::create(parent.path(), 2, "run 2").unwrap();
+    let path = unmarked.path().to_path_buf();
+    fs::remove_file(path.join(MARKER_NAME)).unwrap();
+    fs::write(path.join("precious"), b"x").unwrap();
+    drop(unmarked);
+    assert!(path.join("precious").is_file());
+}
+
+const MARKER_NAME: &str = "made-by-narrows";

@@ -1,0 +1,99 @@
+//! Requests and completions: small copies that pass between a worker and its engine.
+//!
+//! Hot path: no allocation after construction.
+
+use narrows_model::Op;
+
+/// The number of one of an engine's buffers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Slot(pub u32);
+
+/// One request. The tag comes back in its completion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Request {
+    /// The worker's own number for the request.
+    pub tag: u32,
+    /// What to do.
+    pub op: Op,
+    /// Index into the objects of the [`crate::OpenSpec`].
+    pub object: u32,
+    /// Where in the object.
+    pub offset_bytes: u64,
+    /// How much; not above the block size the engine was opened for.
+    pub length_bytes: u32,
+    /// The buffer that holds or receives the data.
+    pub slot: Slot,
+}
+
+/// A finished request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Completion {
+    /// The request's tag.
+    pub tag: u32,
+    /// What became of it.
+    pub result: Result<u32, Errno>,
+}
+
+/// The system's number of an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Errno(pub i32);
+
+impl Errno {
+    /// The system's name, such as `EIO`; `ERRNO_n` for a number without a known name.
+    #[must_use]
+    pub fn name(self) -> String {
+        crate::error::errno_name(self.0)
+    }
+}
+
+/// Completions of one reap, in a buffer that is reused.
+#[derive(Debug, Clone)]
+pub struct Completions {
+    entries: Vec<Completion>,
+}
+
+impl Completions {
+    /// An empty buffer for up to `capacity` completions a reap.
+    #[must_use]
+    pub fn with_capacity(capacity: usize) -> Self {
+        Self { entries: Vec::with_capacity(capacity) }
+    }
+
+    /// Adds one completion.
+    pub fn push(&mut self, completion: Completion) {
+        self.entries.push(completion);
+    }
+
+    /// The completions since the last [`Completions::clear`], oldest first.
+    #[must_use]
+    pub fn as_slice(&self) -> &[Completion] {
+        &self.entries
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Forgets all; the memory is kept.
+    pub fn clear(&mut self) {
+        self.entries.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_at_most_forty_bytes() {
+        assert!(size_of::<Request>() <= 40);
+    }
+}
