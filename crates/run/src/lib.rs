@@ -1,2 +1,31 @@
-//! placeholder
+//! Runs a plan: prepares files, starts clients and their workers together, measures a window, drains, reports.
+//!
+//! A run takes a [`narrows_model::Plan`] and streams [`narrows_model::Event`]s into a sink; it judges nothing.
+//! Load comes from worker threads, of this process or of client processes that it starts. Deliberately absent:
+//! statistics on what was measured, files of its own, text for people beyond errors.
 #![forbid(unsafe_code)]
+
+pub mod assignment;
+pub mod client_process;
+pub mod coordinator;
+pub mod error;
+pub mod execute;
+mod gather;
+mod group;
+pub mod link;
+mod pace;
+pub mod prepare;
+mod recorder;
+pub mod site;
+pub mod stop;
+mod trial;
+mod window;
+mod worker;
+
+pub use coordinator::{Coordinator, ProcessCoordinator, ThreadCoordinator};
+pub use error::{RunError, RunErrorKind};
+pub use execute::{RunOutput, clean_up, execute, run_cell};
+pub use link::{CounterSource, NoCounters, Server, ServerLink};
+pub use prepare::Prepared;
+pub use site::CellSite;
+pub use stop::{StopFlag, StopRequest};

@@ -93,7 +93,8 @@ pub(crate) const CRATES: &[CrateRow] = &[
     CrateRow { name: "remote", may_depend_on: &["model", "engines"], effects: DEVICE_ACCESS },
     CrateRow {
         name: "run",
-        may_depend_on: &["model", "stats", "engines", "probe", "wire"],
+        // `sys` by docs/design/0001.
+        may_depend_on: &["model", "stats", "engines", "probe", "wire", "sys"],
         effects: &[
             (Effect::Threads, "workers are threads"),
             (Effect::Process, "clients are child processes"),

@@ -1,0 +1,134 @@
+//! What one client process is told to do in one trial, and what it answers: values that cross a pipe.
+
+use narrows_engines::OpenSpec;
+use narrows_model::counters::{ProcessCpu, TcpCounters};
+use narrows_model::effective::Effective;
+use narrows_model::fault::ErrorCount;
+use narrows_model::trial::IntervalSample;
+use narrows_model::{Bytes, Cell, Histogram, Nanos};
+use serde::{Deserialize, Serialize};
+
+/// What one client does in one trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Assignment {
+    /// The cell.
+    pub cell: Cell,
+    /// The repetition, from 0.
+    pub trial: u32,
+    /// This client, from 0.
+    pub client_index: u32,
+    /// Seed of the trial.
+    pub seed: u64,
+    /// Names of the objects, relative to the cell's target; this client visits the one of its index.
+    pub objects: Vec<String>,
+    /// Bytes that each object really has.
+    pub object_bytes: Bytes,
+    /// Time between samples.
+    pub interval_ns: Nanos,
+    /// Token of the endpoint.
+    pub token: Option<Vec<u8>>,
+    /// Session of the endpoint.
+    pub session: Option<String>,
+    /// Longest wait for an answer.
+    pub answer_timeout_ns: Nanos,
+}
+
+impl Assignment {
+    /// What the workers' engines are opened for.
+    #[must_use]
+    pub fn open_spec(&self) -> OpenSpec {
+        OpenSpec {
+            target: self.cell.target.clone(),
+            workload: self.cell.workload.clone(),
+            objects: self.objects.clone(),
+            object_bytes: self.object_bytes,
+            create: !self.cell.read_only,
+            token: self.token.clone(),
+            session: self.session.clone(),
+            answer_timeout_ns: self.answer_timeout_ns.0,
+        }
+    }
+
+    /// The object that this client visits.
+    #[must_use]
+    pub fn object_index(&self) -> u32 {
+        let count = u32::try_from(self.objects.len()).unwrap_or(u32::MAX).max(1);
+        self.client_index % count
+    }
+}
+
+/// When the measured window lies, on the machine's monotonic clock that all its processes share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WindowTimes {
+    /// Load starts.
+    pub start_ns: u64,
+    /// Completions count from here.
+    pub measure_from_ns: u64,
+    /// Load stops at the latest.
+    pub measure_until_ns: u64,
+}
+
+/// What one client did in one trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClientOutput {
+    /// This client, from 0.
+    pub client_index: u32,
+    /// Workers' outputs, by index.
+    pub workers: Vec<WorkerOutput>,
+}
+
+/// What one worker did in the measured window.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WorkerOutput {
+    /// Operations completed.
+    pub op_count: u64,
+    /// Bytes moved.
+    pub bytes: Bytes,
+    /// Response times.
+    pub response: Histogram,
+    /// Their sum.
+    pub response_sum_ns: u64,
+    /// When the worker ended: the window's end, or its last completion when a count ended it.
+    pub done_at_ns: u64,
+    /// CPU time of the worker's thread in the window.
+    pub cpu: ProcessCpu,
+    /// What was granted.
+    pub effective: Option<Effective>,
+    /// Failures met.
+    pub errors: Vec<ErrorCount>,
+    /// `TCP_INFO` at the window's start; `None` without connections.
+    pub tcp_before: Option<TcpCounters>,
+    /// `TCP_INFO` at its end; `None` without connections.
+    pub tcp_after: Option<TcpCounters>,
+    /// Whether the worker ran to the planned end.
+    pub complete: bool,
+}
+
+/// What a parent tells a client process.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum ToClient {
+    /// Open engines and answer [`FromClient::Ready`].
+    Prepare(Box<Assignment>),
+    /// Start at the given times.
+    Go(WindowTimes),
+    /// Stop now and answer what is whole.
+    Stop,
+}
+
+/// What a client process tells its parent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum FromClient {
+    /// Engines are open.
+    Ready,
+    /// A worker's interval ended.
+    Interval(Box<IntervalSample>),
+    /// The trial ended.
+    Done(Box<ClientOutput>),
+    /// The trial could not be run.
+    Failed {
+        /// What happened, where, what to do.
+        message: String,
+        /// The system's name of the error.
+        errno: String,
+    },
+}

@@ -1,0 +1,99 @@
+//! Starts a trial's clients together and brings their outputs home: in this process, or in processes of their own.
+
+use crate::assignment::{Assignment, ClientOutput, WindowTimes};
+use crate::error::RunError;
+use crate::group::{GroupHooks, run_group};
+use crate::stop::StopFlag;
+use narrows_engines::{Clock, EngineError, EngineRegistry, ErrorKind};
+use narrows_model::trial::IntervalSample;
+use std::sync::Arc;
+
+mod processes;
+
+pub use processes::ProcessCoordinator;
+
+/// What the trial does while its clients run.
+pub trait TrialHooks {
+    /// All clients are ready; `child_pids` are their processes. Returns the window's times, or nothing to give up.
+    fn ready(&mut self, child_pids: &[u32]) -> Option<WindowTimes>;
+    /// A worker's interval ended.
+    fn interval(&mut self, sample: &IntervalSample);
+    /// Called often while load runs; true cancels the trial.
+    fn poll(&mut self) -> bool;
+}
+
+/// What clients in this process run with.
+pub struct LocalContext<'a> {
+    /// Engines by target.
+    pub registry: &'a EngineRegistry,
+    /// The clock.
+    pub clock: &'a Arc<dyn Clock>,
+    /// The request to stop.
+    pub stop: &'a StopFlag,
+}
+
+impl std::fmt::Debug for LocalContext<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LocalContext").field("stop", self.stop).finish_non_exhaustive()
+    }
+}
+
+/// Starts a trial's clients.
+pub trait Coordinator: Send {
+    /// Runs one trial: `assignments` holds one entry for each client, in order.
+    ///
+    /// # Errors
+    /// When a client could not open its target, ended without a result, or a stop was asked for before the start.
+    fn run(
+        &self,
+        assignments: &[Assignment],
+        context: &LocalContext<'_>,
+        hooks: &mut dyn TrialHooks,
+    ) -> Result<Vec<ClientOutput>, RunError>;
+}
+
+/// One client, as threads of this process.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ThreadCoordinator;
+
+impl Coordinator for ThreadCoordinator {
+    fn run(
+        &self,
+        assignments: &[Assignment],
+        context: &LocalContext<'_>,
+        hooks: &mut dyn TrialHooks,
+    ) -> Result<Vec<ClientOutput>, RunError> {
+        let [assignment] = assignments else {
+            return Err(EngineError::new(
+                ErrorKind::Unsupported,
+                "start",
+                format!("{} clients", assignments.len()),
+            )
+            .detail("several clients are several processes, and this program cannot start them here")
+            .into());
+        };
+        let factory = context.registry.factory(&assignment.cell.target)?;
+        let output =
+            run_group(assignment, factory.as_ref(), context.clock, context.stop, &mut InProcess { hooks })?;
+        Ok(vec![output])
+    }
+}
+
+/// A group in this process reports straight to the trial.
+struct InProcess<'a> {
+    hooks: &'a mut dyn TrialHooks,
+}
+
+impl GroupHooks for InProcess<'_> {
+    fn ready(&mut self) -> Option<WindowTimes> {
+        self.hooks.ready(&[])
+    }
+
+    fn interval(&mut self, sample: &IntervalSample) {
+        self.hooks.interval(sample);
+    }
+
+    fn poll(&mut self) -> bool {
+        self.hooks.poll()
+    }
+}

@@ -1,0 +1,52 @@
+//! Why a run could not go on.
+
+use narrows_engines::EngineError;
+use narrows_model::SinkError;
+
+/// What the caller does next about an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunErrorKind {
+    /// The target or server cannot be used as asked: skip the cell or correct the input.
+    Target,
+    /// A client process failed: what was measured before it stands.
+    Client,
+    /// Events cannot be kept: stop.
+    Sink,
+    /// A stop was asked for.
+    Stopped,
+}
+
+/// Why a run could not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// An engine could not do what was asked.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// A client process failed.
+    #[error("client process {client_index}: {problem}")]
+    Client {
+        /// The process, from 0.
+        client_index: u32,
+        /// What happened and what to do.
+        problem: String,
+    },
+    /// Events could not be kept.
+    #[error(transparent)]
+    Sink(#[from] SinkError),
+    /// A stop was asked for.
+    #[error("stopped on request")]
+    Stopped,
+}
+
+impl RunError {
+    /// What the caller does next.
+    #[must_use]
+    pub fn kind(&self) -> RunErrorKind {
+        match self {
+            RunError::Engine(_) => RunErrorKind::Target,
+            RunError::Client { .. } => RunErrorKind::Client,
+            RunError::Sink(_) => RunErrorKind::Sink,
+            RunError::Stopped => RunErrorKind::Stopped,
+        }
+    }
+}

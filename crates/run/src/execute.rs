@@ -1,0 +1,140 @@
+//! Runs a plan's cells in order within its budget, and cleans up what it made.
+
+use crate::error::{RunError, RunErrorKind};
+use crate::link::{Server, ServerLink};
+use crate::site::CellSite;
+use crate::stop::StopRequest;
+use crate::trial::run_trial;
+use narrows_engines::{EngineError, ErrorKind};
+use narrows_model::event::{EndReason, Phase};
+use narrows_model::plan::SkippedCell;
+use narrows_model::{Cell, Event, Nanos, Plan, Sink, SinkError, Site};
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunOutput {
+    /// Why it ended.
+    pub reason: EndReason,
+    /// Cells that ran to their end.
+    pub done_count: u32,
+    /// Cells that failed, with what happened.
+    pub failed: Vec<SkippedCell>,
+    /// What could not be removed afterwards, for people.
+    pub left_behind: Vec<String>,
+}
+
+/// Share of the budget by which a run may go over before cells are dropped: a cell's preparation is not planned.
+const OVERRUN_RATIO: f64 = 0.05;
+
+/// Runs the cells of `plan` that start within the budget; `already_ns` of it were spent before.
+///
+/// Cells that fail are reported and the run goes on, unless the server is gone.
+///
+/// # Errors
+/// When events cannot be kept.
+pub fn execute(
+    plan: &Plan,
+    already_ns: Nanos,
+    site: &mut CellSite,
+    mut server: Server<'_>,
+    sink: &mut dyn Sink,
+) -> Result<RunOutput, SinkError> {
+    let start_ns = site.clock.now().0.saturating_sub(already_ns.0);
+    let limit_ns = Nanos::from_secs_f64(plan.budget_ns.as_secs_f64() * (1.0 + OVERRUN_RATIO)).0;
+    let mut output =
+        RunOutput { reason: EndReason::Finished, done_count: 0, failed: Vec::new(), left_behind: Vec::new() };
+    for cell in &plan.cells {
+        let spent_ns = site.clock.now().0.saturating_sub(start_ns);
+        if site.stop.request() != StopRequest::None {
+            output.reason = EndReason::Interrupted;
+            break;
+        }
+        if spent_ns + cell.planned_ns().0 > limit_ns {
+            let reason = "the time for the whole command is used up; give more with --seconds".to_owned();
+            sink.event(&Event::CellSkipped(SkippedCell { cell: cell.id.clone(), reason }))?;
+            output.reason = EndReason::BudgetSpent;
+            continue;
+        }
+        match run_cell(cell, site, server.as_deref_mut(), sink) {
+            Ok(()) => output.done_count += 1,
+            Err(RunError::Sink(error)) => return Err(error),
+            Err(RunError::Stopped) => output.reason = EndReason::Interrupted,
+            Err(error) => {
+                let message = error.to_string();
+                sink.event(&Event::CellFailed { cell: cell.id.clone(), message: message.clone() })?;
+                output.failed.push(SkippedCell { cell: cell.id.clone(), reason: message });
+                if ends_the_run(&error) {
+                    output.reason = EndReason::Failed;
+                    break;
+                }
+            }
+        }
+    }
+    Ok(output)
+}
+
+/// Removes what the site's cells made and tells what could not be removed.
+pub fn clean_up(site: &mut CellSite) -> Vec<String> {
+    let registry = site.registry.clone();
+    let errors = site.prepared.remove_all(|target| registry.factory(target));
+    errors.iter().map(ToString::to_string).collect()
+}
+
+/// Runs all repetitions of one cell, here or on the server.
+///
+/// # Errors
+/// When the target cannot be used, a client failed, events cannot be kept, or a stop was asked for.
+pub fn run_cell(
+    cell: &Cell,
+    site: &mut CellSite,
+    server: Server<'_>,
+    sink: &mut dyn Sink,
+) -> Result<(), RunError> {
+    match (cell.site, server) {
+        (Site::Client, server) => {
+            let mut server = server;
+            for trial in 0..cell.trials.max(1) {
+                run_trial(cell, trial, site, server.as_deref_mut(), sink)?;
+            }
+            Ok(())
+        }
+        (Site::Server, Some(server)) => run_at_server(cell, site, server, sink),
+        (Site::Server, None) => Err(EngineError::new(ErrorKind::Unsupported, "run", cell.id.to_string())
+            .detail("the cell runs on a server and there is none")
+            .into()),
+    }
+}
+
+fn run_at_server(
+    cell: &Cell,
+    site: &CellSite,
+    server: &mut dyn ServerLink,
+    sink: &mut dyn Sink,
+) -> Result<(), RunError> {
+    let at_ns = Nanos(site.clock.now().0);
+    sink.event(&Event::PhaseStarted { cell: cell.id.clone(), trial: 0, phase: Phase::Prepare, at_ns })?;
+    let mut kept: Result<(), SinkError> = Ok(());
+    let stop = site.stop.clone();
+    let outcome = server.run_cell(
+        cell,
+        site.interval_ns,
+        &mut |event| {
+            if kept.is_ok() {
+                kept = sink.event(&event);
+            }
+        },
+        &|| stop.is_now(),
+    );
+    kept?;
+    outcome?;
+    if site.stop.is_now() { Err(RunError::Stopped) } else { Ok(()) }
+}
+
+fn ends_the_run(error: &RunError) -> bool {
+    match error {
+        RunError::Engine(engine) => {
+            matches!(engine.kind, ErrorKind::PeerGone | ErrorKind::Refused | ErrorKind::Token)
+        }
+        other => other.kind() == RunErrorKind::Sink,
+    }
+}

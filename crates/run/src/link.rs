@@ -1,0 +1,70 @@
+//! What a run asks of others while it runs: counters of a role, and the server of the path.
+//!
+//! Traits, so that a run can be driven without a machine's counters and without a network.
+
+use narrows_engines::EngineError;
+use narrows_engines::endpoint::ControlClient;
+use narrows_model::{Cell, CounterSample, Event, Nanos};
+
+/// Reads the counters of the role that a run's own processes play.
+pub trait CounterSource: Send {
+    /// The counters at `at_ns`; the CPU time of the processes `child_pids` is charged to the role too.
+    fn read(&mut self, at_ns: Nanos, child_pids: &[u32]) -> Option<CounterSample>;
+}
+
+/// Reads nothing: for runs on simulated targets.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoCounters;
+
+impl CounterSource for NoCounters {
+    fn read(&mut self, _at_ns: Nanos, _child_pids: &[u32]) -> Option<CounterSample> {
+        None
+    }
+}
+
+/// A server, where the path has one.
+pub type Server<'a> = Option<&'a mut (dyn ServerLink + 'static)>;
+
+/// The endpoint at the far end of the path.
+pub trait ServerLink {
+    /// Its session, in whose store the objects of all cells lie.
+    fn session(&self) -> String;
+
+    /// Its counters now.
+    ///
+    /// # Errors
+    /// When the server does not answer.
+    fn counters(&mut self) -> Result<CounterSample, EngineError>;
+
+    /// Runs `cell` on the server; what happens there goes to `on_event`.
+    ///
+    /// # Errors
+    /// When the server does not answer or could not run the cell.
+    fn run_cell(
+        &mut self,
+        cell: &Cell,
+        interval_ns: Nanos,
+        on_event: &mut dyn FnMut(Event),
+        stop: &dyn Fn() -> bool,
+    ) -> Result<(), EngineError>;
+}
+
+impl ServerLink for ControlClient {
+    fn session(&self) -> String {
+        ControlClient::session(self).to_owned()
+    }
+
+    fn counters(&mut self) -> Result<CounterSample, EngineError> {
+        ControlClient::counters(self)
+    }
+
+    fn run_cell(
+        &mut self,
+        cell: &Cell,
+        interval_ns: Nanos,
+        on_event: &mut dyn FnMut(Event),
+        stop: &dyn Fn() -> bool,
+    ) -> Result<(), EngineError> {
+        ControlClient::run_cell(self, cell, interval_ns.0, on_event, stop)
+    }
+}

@@ -1,0 +1,49 @@
+//! Holds a worker's rate below a cap.
+//!
+//! Hot path: two additions an operation.
+
+/// When the next operation may start under a cap in bytes per second.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pace {
+    ns_per_byte: f64,
+    due_ns: f64,
+}
+
+/// A pause of the worker may be caught up by at most this much, so that a stall is not followed by a burst.
+const CATCH_UP_NS: f64 = 10e6;
+
+impl Pace {
+    /// A pace of `bytes_per_s`, starting at `now_ns`.
+    pub(crate) fn new(bytes_per_s: f64, now_ns: u64) -> Self {
+        Self { ns_per_byte: 1e9 / bytes_per_s.max(1e-3), due_ns: now_ns as f64 }
+    }
+
+    /// When the next operation may start; not after `now_ns` means at once.
+    pub(crate) fn due_ns(&self) -> u64 {
+        narrows_model::units::round_to_u64(self.due_ns)
+    }
+
+    /// Counts an operation of `bytes` started at `now_ns`.
+    pub(crate) fn started(&mut self, bytes: u64, now_ns: u64) {
+        self.due_ns = self.due_ns.max(now_ns as f64 - CATCH_UP_NS) + bytes as f64 * self.ns_per_byte;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thousand_bytes_a_second_are_a_byte_every_millisecond() {
+        let mut pace = Pace::new(1000.0, 0);
+        pace.started(5, 0);
+        assert_eq!(pace.due_ns(), 5_000_000);
+    }
+
+    #[test]
+    fn a_long_pause_is_not_caught_up_in_a_burst() {
+        let mut pace = Pace::new(1000.0, 0);
+        pace.started(1, 60_000_000_000);
+        assert_eq!(pace.due_ns(), 60_000_000_000 - 10_000_000 + 1_000_000);
+    }
+}

@@ -1,0 +1,252 @@
+//! Makes the objects that cells visit: real writes of full-entropy blocks, bounded in time.
+//!
+//! An object is made once and reused by later cells of the same target. Objects of a target that existed before
+//! are never written. Not here: caches, which a trial brings to their state.
+
+use crate::assignment::Assignment;
+use crate::error::RunError;
+use crate::stop::StopFlag;
+use narrows_engines::{
+    Clock, Completions, Engine, EngineError, EngineFactory, OpenSpec, Request, Slot, Tick, WorkerContext,
+};
+use narrows_model::units::saturate_u32;
+use narrows_model::workload::{Access, SyncPolicy};
+use narrows_model::{Bytes, Cell, Layer, Op, Target, Workload};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Preparation of one object takes no longer than this once the object is large enough to be used at all: on a
+/// slow path the object is smaller, and the record says how large.
+const PREPARE_NS_MAX: u64 = 2_500_000_000;
+/// Blocks of preparation: large enough for bulk speed on any path.
+const BLOCK_BYTES: u64 = 1 << 20;
+/// Requests in flight while preparing, where the engine can.
+const QUEUE_DEPTH: u32 = 8;
+/// Times an object must hold all requests in flight at once, so that they do not all hit one place.
+const FLIGHTS_MIN: u64 = 2;
+/// One wait for completions.
+const REAP_SLICE_NS: u64 = 50_000_000;
+
+/// Objects made so far, with their size.
+#[derive(Debug, Default)]
+pub struct Prepared {
+    objects: BTreeMap<(String, String), Made>,
+}
+
+#[derive(Debug)]
+struct Made {
+    bytes: Bytes,
+    spec: OpenSpec,
+}
+
+/// Name of a client's object.
+fn object_name(client_index: u32) -> String {
+    format!("data-{client_index}")
+}
+
+/// The objects of `cell`, one for each client; a target that is itself the object has the empty name.
+pub(crate) fn object_names(cell: &Cell) -> Vec<String> {
+    if cell.read_only || !needs_objects(&cell.target) {
+        return vec![String::new()];
+    }
+    (0..cell.workload.clients.max(1)).map(object_name).collect()
+}
+
+fn needs_objects(target: &Target) -> bool {
+    matches!(target, Target::File { .. } | Target::Tcp { layer: Layer::Memory | Layer::Disk, .. })
+}
+
+/// What preparing works with.
+pub(crate) struct Workshop<'a> {
+    pub(crate) factory: &'a dyn EngineFactory,
+    pub(crate) clock: &'a Arc<dyn Clock>,
+    pub(crate) stop: &'a StopFlag,
+}
+
+impl Prepared {
+    /// Makes the objects of `assignment` that are missing, and tells the size that all of them have.
+    pub(crate) fn ensure(
+        &mut self,
+        assignment: &Assignment,
+        workshop: &Workshop<'_>,
+    ) -> Result<Bytes, RunError> {
+        let cell = &assignment.cell;
+        if cell.read_only || !needs_objects(&cell.target) {
+            return Ok(cell.workload.file_bytes);
+        }
+        let mut smallest = cell.workload.file_bytes;
+        for object in &assignment.objects {
+            let key = (cell.target.to_string(), object.clone());
+            let needed = least_bytes(&cell.workload);
+            let made = self.objects.get(&key).map(|made| made.bytes);
+            let bytes = match made {
+                Some(bytes) if bytes >= needed => bytes,
+                _ => {
+                    let spec = filling_spec(assignment, object);
+                    let bytes = fill(&spec, needed, workshop)?;
+                    self.objects.insert(key, Made { bytes, spec });
+                    bytes
+                }
+            };
+            smallest = smallest.min(bytes);
+        }
+        Ok(smallest)
+    }
+
+    /// Removes all objects made, through the factories that made them; returns what could not be removed.
+    pub(crate) fn remove_all(
+        &mut self,
+        factory_of: impl Fn(&Target) -> Result<Arc<dyn EngineFactory>, EngineError>,
+    ) -> Vec<EngineError> {
+        let made = std::mem::take(&mut self.objects);
+        made.into_values()
+            .filter_map(|made| {
+                factory_of(&made.spec.target).and_then(|factory| factory.remove(&made.spec)).err()
+            })
+            .collect()
+    }
+}
+
+fn least_bytes(workload: &Workload) -> Bytes {
+    let in_flight = u64::from(workload.workers.max(1)) * u64::from(workload.queue_depth.max(1));
+    let flights = workload.block_bytes.0.saturating_mul(in_flight).saturating_mul(FLIGHTS_MIN);
+    Bytes(flights.min(workload.file_bytes.0))
+}
+
+fn filling_spec(assignment: &Assignment, object: &str) -> OpenSpec {
+    let mut spec = assignment.open_spec();
+    spec.objects = vec![object.to_owned()];
+    spec.create = true;
+    spec.object_bytes = assignment.cell.workload.file_bytes;
+    spec.workload = Workload {
+        op: Op::Write,
+        block_bytes: Bytes(BLOCK_BYTES.min(assignment.cell.workload.file_bytes.0.max(1))),
+        access: Access::Buffered,
+        sync: SyncPolicy::None,
+        queue_depth: QUEUE_DEPTH,
+        workers: 1,
+        clients: 1,
+        ..spec.workload
+    };
+    spec
+}
+
+/// Writes the object of `spec` from its start until it is whole, or large enough when time is up.
+fn fill(spec: &OpenSpec, needed: Bytes, workshop: &Workshop<'_>) -> Result<Bytes, RunError> {
+    let mut spec = spec.clone();
+    let depth_max = workshop.factory.capabilities(&spec.target)?.queue_depth_max;
+    spec.workload.queue_depth = spec.workload.queue_depth.min(depth_max);
+    let context =
+        WorkerContext { client_index: 0, worker_index: 0, seed: 0, clock: Arc::clone(workshop.clock) };
+    let mut filling = Filling {
+        engine: workshop.factory.open(&spec, &context)?,
+        block_bytes: spec.workload.block_bytes.0,
+        end_bytes: spec.workload.file_bytes.0,
+        submitted_bytes: 0,
+        done_bytes: 0,
+        free: (0..spec.workload.queue_depth).rev().collect(),
+        completions: Completions::with_capacity(spec.workload.queue_depth as usize),
+        target: spec.target.to_string(),
+    };
+    let deadline_ns = workshop.clock.now().0 + PREPARE_NS_MAX;
+    loop {
+        let now_ns = workshop.clock.now().0;
+        let enough = now_ns >= deadline_ns && filling.submitted_bytes >= needed.0;
+        if workshop.stop.is_now() {
+            return Err(RunError::Stopped);
+        }
+        if !enough {
+            filling.submit()?;
+        }
+        if filling.in_flight(spec.workload.queue_depth) == 0 {
+            break;
+        }
+        filling.reap(now_ns)?;
+    }
+    filling.sync(workshop)?;
+    let done = filling.done_bytes;
+    filling.engine.close()?;
+    Ok(Bytes(done))
+}
+
+/// An object being filled.
+struct Filling {
+    engine: Box<dyn Engine>,
+    block_bytes: u64,
+    end_bytes: u64,
+    submitted_bytes: u64,
+    done_bytes: u64,
+    free: Vec<u32>,
+    completions: Completions,
+    target: String,
+}
+
+impl Filling {
+    fn in_flight(&self, depth: u32) -> usize {
+        depth as usize - self.free.len()
+    }
+
+    fn submit(&mut self) -> Result<(), EngineError> {
+        while self.submitted_bytes + self.block_bytes <= self.end_bytes {
+            let Some(tag) = self.free.last().copied() else { break };
+            let block = self.engine.buffer(Slot(tag));
+            for (index, part) in block.chunks_mut(4096).enumerate() {
+                if let Some(head) = part.get_mut(..8) {
+                    head.copy_from_slice(&(self.submitted_bytes + index as u64).to_le_bytes());
+                }
+            }
+            let request = Request {
+                tag,
+                op: Op::Write,
+                object: 0,
+                offset_bytes: self.submitted_bytes,
+                length_bytes: saturate_u32(self.block_bytes),
+                slot: Slot(tag),
+            };
+            if self.engine.queue(&[request])? == 0 {
+                break;
+            }
+            self.free.pop();
+            self.submitted_bytes += self.block_bytes;
+        }
+        self.engine.commit()
+    }
+
+    fn reap(&mut self, now_ns: u64) -> Result<(), EngineError> {
+        self.completions.clear();
+        self.engine.reap(1, Tick(now_ns + REAP_SLICE_NS), &mut self.completions)?;
+        for done in self.completions.as_slice() {
+            self.free.push(done.tag);
+            match done.result {
+                Ok(moved) => self.done_bytes += u64::from(moved),
+                Err(errno) => {
+                    let source = std::io::Error::from_raw_os_error(errno.0);
+                    return Err(EngineError::from_io("prepare", self.target.clone(), source));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn sync(&mut self, workshop: &Workshop<'_>) -> Result<(), RunError> {
+        let request =
+            Request { tag: 0, op: Op::Sync, object: 0, offset_bytes: 0, length_bytes: 0, slot: Slot(0) };
+        self.engine.queue(&[request])?;
+        self.engine.commit()?;
+        self.completions.clear();
+        while self.completions.is_empty() {
+            if workshop.stop.is_now() {
+                return Err(RunError::Stopped);
+            }
+            let until = workshop.clock.now().after(REAP_SLICE_NS);
+            self.engine.reap(1, until, &mut self.completions)?;
+        }
+        match self.completions.as_slice().first().map(|done| done.result) {
+            Some(Err(errno)) => {
+                let source = std::io::Error::from_raw_os_error(errno.0);
+                Err(EngineError::from_io("sync", self.target.clone(), source).into())
+            }
+            _ => Ok(()),
+        }
+    }
+}

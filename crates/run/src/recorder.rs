@@ -1,0 +1,228 @@
+//! Counts one worker's completions by interval and hands each interval over without waiting.
+//!
+//! Hot path: recording a completion allocates nothing and takes no lock; at an interval's end one boxed value
+//! goes through a bounded channel and comes back empty through another. When the collector is behind, the
+//! interval simply grows: no count is lost.
+
+use narrows_model::trial::IntervalSample;
+use narrows_model::{Bytes, CellId, Histogram, Nanos};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+/// Intervals in flight between a worker and the collector; two are in use when it keeps up.
+const INTERVALS_IN_FLIGHT: usize = 4;
+
+/// Whose samples they are.
+#[derive(Debug, Clone)]
+pub(crate) struct SampleLabel {
+    pub(crate) cell: CellId,
+    pub(crate) trial: u32,
+    pub(crate) client_index: u32,
+    pub(crate) worker_index: u32,
+}
+
+/// The collector's end: full intervals come in, empty ones go back.
+#[derive(Debug)]
+pub(crate) struct IntervalStream {
+    pub(crate) full: Receiver<Box<IntervalSample>>,
+    pub(crate) empty: SyncSender<Box<IntervalSample>>,
+}
+
+/// The worker's end.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    current: Box<IntervalSample>,
+    interval_ns: u64,
+    interval_end_ns: u64,
+    full: SyncSender<Box<IntervalSample>>,
+    empty: Receiver<Box<IntervalSample>>,
+    total: Histogram,
+    total_ops: u64,
+    total_bytes: u64,
+    total_response_ns: u64,
+}
+
+/// Counts of the whole measured window.
+#[derive(Debug)]
+pub(crate) struct RecorderTotals {
+    pub(crate) op_count: u64,
+    pub(crate) bytes: u64,
+    pub(crate) response: Histogram,
+    pub(crate) response_sum_ns: u64,
+}
+
+/// A worker's recorder and the collector's end of its stream.
+pub(crate) fn recorder(label: &SampleLabel, interval_ns: u64) -> (Recorder, IntervalStream) {
+    let (full, full_receiver) = sync_channel(INTERVALS_IN_FLIGHT);
+    let (empty_sender, empty) = sync_channel(INTERVALS_IN_FLIGHT);
+    for _ in 1..INTERVALS_IN_FLIGHT {
+        // The channel has just been made with room for all of them.
+        drop(empty_sender.try_send(Box::new(blank(label))));
+    }
+    let recorder = Recorder {
+        current: Box::new(blank(label)),
+        interval_ns: interval_ns.max(1),
+        interval_end_ns: u64::MAX,
+        full,
+        empty,
+        total: Histogram::new(),
+        total_ops: 0,
+        total_bytes: 0,
+        total_response_ns: 0,
+    };
+    (recorder, IntervalStream { full: full_receiver, empty: empty_sender })
+}
+
+fn blank(label: &SampleLabel) -> IntervalSample {
+    IntervalSample {
+        cell: label.cell.clone(),
+        trial: label.trial,
+        measured: false,
+        client_index: label.client_index,
+        worker_index: label.worker_index,
+        start_ns: Nanos(0),
+        end_ns: Nanos(0),
+        op_count: 0,
+        bytes: Bytes(0),
+        error_count: 0,
+        response: Histogram::new(),
+    }
+}
+
+impl Recorder {
+    /// Starts counting at `now_ns`, in or before the measured window.
+    pub(crate) fn begin(&mut self, now_ns: u64, measured: bool) {
+        self.current.start_ns = Nanos(now_ns);
+        self.current.measured = measured;
+        self.interval_end_ns = now_ns.saturating_add(self.interval_ns);
+    }
+
+    /// Counts a completed operation.
+    pub(crate) fn completed(&mut self, bytes: u64, response_ns: u64) {
+        let current = &mut self.current;
+        current.op_count += 1;
+        current.bytes.0 += bytes;
+        current.response.record(response_ns);
+        if current.measured {
+            self.total_response_ns = self.total_response_ns.saturating_add(response_ns);
+        }
+    }
+
+    /// Counts a failed operation.
+    pub(crate) fn failed(&mut self) {
+        self.current.error_count += 1;
+    }
+
+    /// Ends the interval if it is over; `now_ns` is the stamp of the completions counted last.
+    pub(crate) fn tick(&mut self, now_ns: u64) {
+        if now_ns >= self.interval_end_ns {
+            self.hand_over(now_ns);
+        }
+    }
+
+    /// Ends the present interval at `now_ns` and starts the next, in or before the measured window.
+    pub(crate) fn cut(&mut self, now_ns: u64, measured: bool) {
+        self.finish_interval(now_ns);
+        self.begin(now_ns, measured);
+    }
+
+    /// Ends the last interval and returns the totals of the measured window.
+    pub(crate) fn end(mut self, now_ns: u64) -> RecorderTotals {
+        self.finish_interval(now_ns);
+        RecorderTotals {
+            op_count: self.total_ops,
+            bytes: self.total_bytes,
+            response: self.total,
+            response_sum_ns: self.total_response_ns,
+        }
+    }
+
+    fn hand_over(&mut self, now_ns: u64) {
+        let Ok(mut next) = self.empty.try_recv() else { return };
+        next.measured = self.current.measured;
+        next.start_ns = Nanos(now_ns);
+        self.close_current(now_ns);
+        std::mem::swap(&mut self.current, &mut next);
+        // There are no more boxes than places in the channel.
+        drop(self.full.try_send(next));
+        self.interval_end_ns =
+            self.interval_end_ns.max(now_ns.saturating_sub(self.interval_ns)) + self.interval_ns;
+    }
+
+    /// As `hand_over`, but waits for an empty box: the window's border must be exact.
+    fn finish_interval(&mut self, now_ns: u64) {
+        let measured = self.current.measured;
+        self.close_current(now_ns);
+        match self.empty.recv() {
+            Ok(mut next) => {
+                next.measured = measured;
+                std::mem::swap(&mut self.current, &mut next);
+                drop(self.full.try_send(next));
+            }
+            // The collector is gone: the totals still count.
+            Err(_) => clear(&mut self.current),
+        }
+    }
+
+    fn close_current(&mut self, now_ns: u64) {
+        self.current.end_ns = Nanos(now_ns);
+        if self.current.measured {
+            self.total.merge(&self.current.response);
+            self.total_ops += self.current.op_count;
+            self.total_bytes += self.current.bytes.0;
+        }
+    }
+}
+
+/// Makes a box ready to be filled again; its label and memory stay.
+pub(crate) fn clear(sample: &mut IntervalSample) {
+    sample.op_count = 0;
+    sample.bytes = Bytes(0);
+    sample.error_count = 0;
+    sample.response.clear();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn label() -> SampleLabel {
+        SampleLabel { cell: CellId("c".into()), trial: 0, client_index: 0, worker_index: 0 }
+    }
+
+    #[test]
+    fn only_the_measured_window_is_in_the_totals() {
+        let (mut recorder, stream) = recorder(&label(), 100);
+        recorder.begin(0, false);
+        recorder.completed(10, 5);
+        recorder.cut(50, true);
+        recorder.completed(20, 7);
+        recorder.completed(20, 7);
+        let totals = recorder.end(90);
+        assert_eq!((totals.op_count, totals.bytes, totals.response_sum_ns), (2, 40, 14));
+        let samples: Vec<_> = stream.full.iter().collect();
+        assert_eq!(
+            samples.iter().map(|s| (s.measured, s.op_count)).collect::<Vec<_>>(),
+            [(false, 1), (true, 2)]
+        );
+    }
+
+    #[test]
+    fn a_collector_that_is_behind_makes_intervals_longer_and_loses_nothing() {
+        let (mut recorder, stream) = recorder(&label(), 1);
+        recorder.begin(0, true);
+        for now in 1..=100 {
+            recorder.completed(1, 1);
+            recorder.tick(now);
+        }
+        let mut taken = Vec::new();
+        while let Ok(mut sample) = stream.full.try_recv() {
+            taken.push(sample.op_count);
+            clear(&mut sample);
+            drop(stream.empty.try_send(sample));
+        }
+        let totals = recorder.end(101);
+        taken.extend(stream.full.iter().map(|sample| sample.op_count));
+        assert_eq!(totals.op_count, 100);
+        assert_eq!(taken.iter().sum::<u64>(), 100);
+    }
+}

@@ -1,0 +1,48 @@
+//! Where cells run: the engines, clock, clients and counters of one machine.
+
+use crate::coordinator::Coordinator;
+use crate::link::CounterSource;
+use crate::prepare::Prepared;
+use crate::stop::StopFlag;
+use narrows_engines::{Clock, EngineRegistry};
+use narrows_model::Nanos;
+use std::sync::Arc;
+
+/// Longest wait for a peer's answer unless told otherwise: longer than any disk's own retries.
+pub const ANSWER_TIMEOUT_NS: u64 = 30_000_000_000;
+
+/// One machine on which cells run.
+pub struct CellSite {
+    /// Engines by target.
+    pub registry: EngineRegistry,
+    /// The clock that everything is timed by.
+    pub clock: Arc<dyn Clock>,
+    /// The request to stop.
+    pub stop: StopFlag,
+    /// Starts the clients.
+    pub coordinator: Box<dyn Coordinator>,
+    /// Counters of the role that this site plays.
+    pub counters: Box<dyn CounterSource>,
+    /// This machine's name.
+    pub hostname: String,
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// Time between samples.
+    pub interval_ns: Nanos,
+    /// Token of the endpoint.
+    pub token: Option<Vec<u8>>,
+    /// Longest wait for an answer.
+    pub answer_timeout_ns: Nanos,
+    /// What was prepared so far; start with the default.
+    pub prepared: Prepared,
+}
+
+impl std::fmt::Debug for CellSite {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CellSite")
+            .field("hostname", &self.hostname)
+            .field("seed", &self.seed)
+            .field("prepared", &self.prepared)
+            .finish_non_exhaustive()
+    }
+}

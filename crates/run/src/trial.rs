@@ -1,0 +1,223 @@
+//! One repetition of a cell: prepare, start the clients, read counters around the window, report.
+
+use crate::assignment::{Assignment, ClientOutput, WindowTimes};
+use crate::coordinator::{LocalContext, TrialHooks};
+use crate::error::RunError;
+use crate::gather::{tcp_sums, trial_output};
+use crate::link::{CounterSource, Server};
+use crate::prepare::{Workshop, object_names};
+use crate::site::CellSite;
+use crate::stop::StopFlag;
+use narrows_engines::{Clock, EngineFactory};
+use narrows_model::event::Phase;
+use narrows_model::trial::{CounterPair, IntervalSample};
+use narrows_model::workload::CacheState;
+use narrows_model::{Bytes, Cell, CounterSample, Event, Nanos, Op, Sink, SinkError};
+use std::sync::Arc;
+
+/// Time between "all are ready" and the start of load: the message to the slowest client takes less.
+const START_DELAY_NS: u64 = 10_000_000;
+
+/// Runs repetition `trial` of `cell` and reports it.
+pub(crate) fn run_trial(
+    cell: &Cell,
+    trial: u32,
+    site: &mut CellSite,
+    mut server: Server<'_>,
+    sink: &mut dyn Sink,
+) -> Result<(), RunError> {
+    announce(sink, cell, trial, Phase::Prepare, site.clock.as_ref())?;
+    let factory = site.registry.factory(&cell.target)?;
+    let mut assignments =
+        assignments(cell, trial, site, server.as_ref().map(|server| server.session()).as_deref());
+    let (object_bytes, resident_ratio) = prepare(&assignments[0], site, &factory)?;
+    for assignment in &mut assignments {
+        assignment.object_bytes = object_bytes;
+    }
+    let mut hooks = Observer {
+        cell,
+        trial,
+        clock: Arc::clone(&site.clock),
+        stop: site.stop.clone(),
+        counters: site.counters.as_mut(),
+        server: server.as_deref_mut(),
+        sink: &mut *sink,
+        child_pids: Vec::new(),
+        times: None,
+        before: None,
+        after: None,
+        sink_error: None,
+    };
+    let local = LocalContext { registry: &site.registry, clock: &site.clock, stop: &site.stop };
+    let clients = site.coordinator.run(&assignments, &local, &mut hooks);
+    let (times, pairs) = hooks.finish()?;
+    let clients = clients?;
+    let Some(times) = times else { return Err(RunError::Stopped) };
+    let mut output = trial_output(cell, trial, times, &clients, &site.hostname);
+    output.file_bytes = object_bytes;
+    output.resident_ratio = resident_ratio;
+    output.counters = with_tcp(pairs, &clients);
+    sink.event(&Event::TrialFinished(Box::new(output)))?;
+    Ok(())
+}
+
+fn announce(
+    sink: &mut dyn Sink,
+    cell: &Cell,
+    trial: u32,
+    phase: Phase,
+    clock: &dyn Clock,
+) -> Result<(), SinkError> {
+    sink.event(&Event::PhaseStarted { cell: cell.id.clone(), trial, phase, at_ns: Nanos(clock.now().0) })
+}
+
+fn assignments(cell: &Cell, trial: u32, site: &CellSite, session: Option<&str>) -> Vec<Assignment> {
+    (0..cell.workload.clients.max(1))
+        .map(|client_index| Assignment {
+            cell: cell.clone(),
+            trial,
+            client_index,
+            seed: site.seed.wrapping_add(u64::from(trial) << 16).wrapping_add(u64::from(client_index) << 8),
+            objects: object_names(cell),
+            object_bytes: cell.workload.file_bytes,
+            interval_ns: site.interval_ns,
+            token: site.token.clone(),
+            session: session.map(str::to_owned),
+            answer_timeout_ns: site.answer_timeout_ns,
+        })
+        .collect()
+}
+
+/// Makes the objects and brings caches to their state; returns the objects' size and the share that is cached.
+fn prepare(
+    assignment: &Assignment,
+    site: &mut CellSite,
+    factory: &Arc<dyn EngineFactory>,
+) -> Result<(Bytes, Option<f64>), RunError> {
+    let workshop = Workshop { factory: factory.as_ref(), clock: &site.clock, stop: &site.stop };
+    let object_bytes = site.prepared.ensure(assignment, &workshop)?;
+    let workload = &assignment.cell.workload;
+    let state = if workload.op == Op::Read { workload.cache } else { CacheState::AsFound };
+    let resident_ratio = factory.bring_cache_to(&assignment.open_spec(), state)?;
+    Ok((object_bytes, resident_ratio))
+}
+
+/// The trial as its clients' coordinator sees it: sets the window, reads counters at its borders.
+struct Observer<'a> {
+    cell: &'a Cell,
+    trial: u32,
+    clock: Arc<dyn Clock>,
+    stop: StopFlag,
+    counters: &'a mut dyn CounterSource,
+    server: Server<'a>,
+    sink: &'a mut dyn Sink,
+    child_pids: Vec<u32>,
+    times: Option<WindowTimes>,
+    before: Option<Vec<CounterSample>>,
+    after: Option<Vec<CounterSample>>,
+    sink_error: Option<SinkError>,
+}
+
+impl Observer<'_> {
+    fn read_all(&mut self) -> Vec<CounterSample> {
+        let own = self.counters.read(Nanos(self.clock.now().0), &self.child_pids);
+        // A server that does not answer shows in the load itself; its counters are then missing, not invented.
+        let server = self.server.as_mut().and_then(|server| server.counters().ok());
+        let samples: Vec<CounterSample> = own.into_iter().chain(server).collect();
+        for sample in &samples {
+            let event = Event::Counters(Box::new(sample.clone()));
+            self.keep(&event);
+        }
+        samples
+    }
+
+    fn keep(&mut self, event: &Event) {
+        if self.sink_error.is_none()
+            && let Err(error) = self.sink.event(event)
+        {
+            self.sink_error = Some(error);
+        }
+    }
+
+    fn announce(&mut self, phase: Phase) {
+        let at_ns = Nanos(self.clock.now().0);
+        self.keep(&Event::PhaseStarted { cell: self.cell.id.clone(), trial: self.trial, phase, at_ns });
+    }
+
+    /// Whether a count ends the trial, so that its end is known only when all clients are done.
+    fn ends_by_count(&self) -> bool {
+        self.cell.stop.bytes_max.is_some() || self.cell.stop.ops_max.is_some()
+    }
+
+    fn finish(mut self) -> Result<(Option<WindowTimes>, Vec<CounterPair>), RunError> {
+        if self.before.is_some() && self.after.is_none() {
+            self.after = Some(self.read_all());
+        }
+        if let Some(error) = self.sink_error {
+            return Err(error.into());
+        }
+        let pairs = match (self.before, self.after) {
+            (Some(before), Some(after)) => before
+                .into_iter()
+                .filter_map(|before| {
+                    let after = after.iter().find(|after| after.role == before.role)?.clone();
+                    Some(CounterPair { before, after })
+                })
+                .collect(),
+            _ => Vec::new(),
+        };
+        Ok((self.times, pairs))
+    }
+}
+
+impl TrialHooks for Observer<'_> {
+    fn ready(&mut self, child_pids: &[u32]) -> Option<WindowTimes> {
+        if self.stop.is_now() {
+            return None;
+        }
+        self.child_pids = child_pids.to_vec();
+        let stop = &self.cell.stop;
+        if stop.warm_up_ns.0 == 0 {
+            self.announce(Phase::Measure);
+            self.before = Some(self.read_all());
+        } else {
+            self.announce(Phase::WarmUp);
+        }
+        let start_ns = self.clock.now().0 + START_DELAY_NS;
+        let measure_from_ns = start_ns + stop.warm_up_ns.0;
+        let times =
+            WindowTimes { start_ns, measure_from_ns, measure_until_ns: measure_from_ns + stop.measure_ns.0 };
+        self.times = Some(times);
+        Some(times)
+    }
+
+    fn interval(&mut self, sample: &IntervalSample) {
+        self.keep(&Event::Interval(Box::new(sample.clone())));
+    }
+
+    fn poll(&mut self) -> bool {
+        let now_ns = self.clock.now().0;
+        if let Some(times) = self.times {
+            if self.before.is_none() && now_ns >= times.measure_from_ns {
+                self.announce(Phase::Measure);
+                self.before = Some(self.read_all());
+            }
+            if self.after.is_none() && !self.ends_by_count() && now_ns >= times.measure_until_ns {
+                self.after = Some(self.read_all());
+                self.announce(Phase::CoolDown);
+            }
+        }
+        self.stop.is_now() || self.sink_error.is_some()
+    }
+}
+
+/// Puts the workers' `TCP_INFO` into the client's counters.
+fn with_tcp(mut pairs: Vec<CounterPair>, clients: &[ClientOutput]) -> Vec<CounterPair> {
+    if let (Some((before, after)), Some(pair)) =
+        (tcp_sums(clients), pairs.iter_mut().find(|pair| pair.before.role == narrows_model::Role::Client))
+    {
+        pair.before.tcp = Some(before);
+        pair.after.tcp = Some(after);
+    }
+    pairs
+}

@@ -1,0 +1,352 @@
+//! One worker: keeps its queue full until the window ends, counts what completes, drains.
+//!
+//! Hot path: one clock read per commit and per reap batch (at depth 1 a completion's stamp serves as the next
+//! submission's), no allocation, no lock, dispatch per batch. It measures; it judges nothing.
+
+use crate::assignment::{Assignment, WorkerOutput};
+use crate::pace::Pace;
+use crate::recorder::Recorder;
+use crate::window::Window;
+use narrows_engines::{Clock, Completions, Engine, EngineError, ProtocolCounters, Request, Slot, Tick};
+use narrows_model::counters::{ProcessCpu, TcpCounters};
+use narrows_model::fault::{ErrorCount, merge_errors};
+use narrows_model::units::saturate_u32;
+use narrows_model::workload::SyncPolicy;
+use narrows_model::{Bytes, Nanos, Op};
+use narrows_sys::process::{CpuScope, cpu_times};
+
+mod blocks;
+#[cfg(test)]
+mod tests;
+
+use blocks::Blocks;
+
+/// Longest time that one reap waits: so soon is a stop request heeded.
+const REAP_SLICE_NS: u64 = 50_000_000;
+/// Wait for what is in flight when a window that time ends is over: enough for a device's own slow moments.
+const DRAIN_NS: u64 = 500_000_000;
+/// Failures of one worker after which it gives up: the target is broken, and hammering it helps nobody.
+const ERRORS_MAX: u64 = 1000;
+/// Bytes of a written block that share one stamp: smaller than any unit of deduplication in use.
+const STAMP_STRIDE_BYTES: usize = 4096;
+
+/// What one worker works with.
+pub(crate) struct Worker<'a, C: Clock + ?Sized> {
+    pub(crate) assignment: &'a Assignment,
+    pub(crate) worker_index: u32,
+    pub(crate) clock: &'a C,
+    pub(crate) window: &'a Window,
+    pub(crate) engine: Box<dyn Engine>,
+    pub(crate) recorder: Recorder,
+}
+
+/// The changing state of a running worker.
+struct Flight {
+    submitted_ns: Vec<u64>,
+    free: Vec<u32>,
+    batch: Vec<Request>,
+    completions: Completions,
+    blocks: Blocks,
+    pace: Option<Pace>,
+    stamp: u64,
+    measuring: bool,
+    exhausted: bool,
+    error_count: u64,
+    errors: Vec<ErrorCount>,
+    unanswered: bool,
+    at_measure_start: Option<Marks>,
+}
+
+/// Cumulative readings at one moment.
+#[derive(Default)]
+struct Marks {
+    cpu: ProcessCpu,
+    tcp: Option<TcpCounters>,
+}
+
+impl<C: Clock + ?Sized> Worker<'_, C> {
+    /// Runs from now to the end of the window.
+    pub(crate) fn run(mut self) -> WorkerOutput {
+        let mut flight = self.flight();
+        let outcome = self.load(&mut flight).and_then(|()| self.sync_at_end(&mut flight));
+        if let Err(error) = &outcome {
+            self.window.cancel();
+            note_error(&mut flight, self.assignment.cell.workload.op, &error.errno(), &error.to_string());
+        }
+        self.output(flight, outcome.is_ok())
+    }
+
+    fn flight(&mut self) -> Flight {
+        let depth = self.engine.effective().queue_depth;
+        let workload = &self.assignment.cell.workload;
+        let now_ns = self.clock.now().0;
+        self.recorder.begin(now_ns, self.window.measure_from_ns() <= now_ns);
+        let workers = u64::from(workload.workers.max(1)) * u64::from(workload.clients.max(1));
+        Flight {
+            submitted_ns: vec![0; depth as usize],
+            free: (0..depth).rev().collect(),
+            batch: Vec::with_capacity(depth as usize),
+            completions: Completions::with_capacity(depth as usize),
+            blocks: Blocks::new(self.assignment, self.worker_index),
+            pace: workload.max_bytes_per_s.map(|rate| Pace::new(rate as f64 / workers as f64, now_ns)),
+            stamp: now_ns,
+            measuring: false,
+            exhausted: false,
+            error_count: 0,
+            errors: Vec::new(),
+            unanswered: false,
+            at_measure_start: None,
+        }
+    }
+
+    /// The loop: fill the queue, commit, reap, until time or counts end it and nothing is in flight.
+    fn load(&mut self, flight: &mut Flight) -> Result<(), EngineError> {
+        let depth = flight.submitted_ns.len();
+        loop {
+            self.cross_into_window(flight);
+            let may_submit = !flight.exhausted
+                && flight.stamp < self.window.measure_until_ns()
+                && flight.error_count < ERRORS_MAX
+                && !self.window.is_cancelled();
+            let in_flight = if may_submit { self.submit(flight)? } else { depth - flight.free.len() };
+            if in_flight == 0 {
+                if !may_submit || flight.exhausted {
+                    return Ok(());
+                }
+                self.wait_for_pace(flight);
+                continue;
+            }
+            if !may_submit && self.patience_is_over(flight) {
+                return self.give_up(flight, in_flight);
+            }
+            self.reap(flight)?;
+        }
+    }
+
+    fn cross_into_window(&mut self, flight: &mut Flight) {
+        if flight.measuring || flight.stamp < self.window.measure_from_ns() {
+            return;
+        }
+        flight.measuring = true;
+        self.recorder.cut(flight.stamp, true);
+        flight.at_measure_start = Some(self.marks());
+    }
+
+    /// Submits as much as there is room for; returns how much is in flight then.
+    fn submit(&mut self, flight: &mut Flight) -> Result<usize, EngineError> {
+        let depth = flight.submitted_ns.len();
+        flight.batch.clear();
+        self.fill_batch(flight);
+        if !flight.batch.is_empty() {
+            if depth > 1 {
+                flight.stamp = self.clock.now().0;
+            }
+            for request in &flight.batch {
+                flight.submitted_ns[request.tag as usize] = flight.stamp;
+            }
+            let taken = self.engine.queue(&flight.batch)?;
+            // What was not taken is free again; its place in the order of blocks is given up.
+            for request in flight.batch[taken..].iter().rev() {
+                flight.free.push(request.tag);
+            }
+            self.engine.commit()?;
+        }
+        Ok(depth - flight.free.len())
+    }
+
+    fn fill_batch(&mut self, flight: &mut Flight) {
+        let workload = &self.assignment.cell.workload;
+        let length_bytes = saturate_u32(workload.block_bytes.0);
+        while let Some(tag) = flight.free.last().copied() {
+            if flight.pace.is_some_and(|pace| pace.due_ns() > flight.stamp) {
+                break;
+            }
+            if !self.window.admit(u64::from(length_bytes)) {
+                flight.exhausted = true;
+                break;
+            }
+            flight.free.pop();
+            let offset_bytes = flight.blocks.next_offset_bytes();
+            let object = self.assignment.object_index();
+            if workload.op.moves_towards_device() {
+                stamp_block(self.engine.buffer(Slot(tag)), offset_bytes, flight.stamp);
+            }
+            flight.batch.push(Request {
+                tag,
+                op: workload.op,
+                object,
+                offset_bytes,
+                length_bytes,
+                slot: Slot(tag),
+            });
+            if let Some(pace) = &mut flight.pace {
+                pace.started(u64::from(length_bytes), flight.stamp);
+            }
+        }
+    }
+
+    fn wait_for_pace(&mut self, flight: &mut Flight) {
+        let due_ns = flight.pace.map_or(flight.stamp, |pace| pace.due_ns());
+        let until_ns = due_ns.min(self.window.measure_until_ns()).min(flight.stamp + REAP_SLICE_NS);
+        self.clock.wait_until(Tick(until_ns));
+        flight.stamp = self.clock.now().0;
+    }
+
+    fn reap(&mut self, flight: &mut Flight) -> Result<(), EngineError> {
+        let mut until_ns = flight.stamp + REAP_SLICE_NS;
+        if let Some(pace) = &flight.pace
+            && !flight.free.is_empty()
+        {
+            until_ns = until_ns.min(pace.due_ns().max(flight.stamp));
+        }
+        flight.completions.clear();
+        self.engine.reap(1, Tick(until_ns), &mut flight.completions)?;
+        flight.stamp = self.clock.now().0;
+        // A completion that arrives after the window belongs to no interval of it.
+        let counts = flight.stamp <= self.window.measure_until_ns() || self.ends_by_count();
+        let completions = std::mem::replace(&mut flight.completions, Completions::with_capacity(0));
+        for done in completions.as_slice() {
+            flight.free.push(done.tag);
+            let response_ns = flight.stamp.saturating_sub(flight.submitted_ns[done.tag as usize]);
+            self.count(flight, done.result, response_ns, counts);
+        }
+        flight.completions = completions;
+        self.recorder.tick(flight.stamp);
+        Ok(())
+    }
+
+    fn count(
+        &mut self,
+        flight: &mut Flight,
+        result: Result<u32, narrows_engines::request::Errno>,
+        response_ns: u64,
+        counts: bool,
+    ) {
+        let workload = &self.assignment.cell.workload;
+        match result {
+            Ok(moved) if u64::from(moved) == workload.block_bytes.0 => {
+                if counts {
+                    self.recorder.completed(u64::from(moved), response_ns);
+                }
+            }
+            Ok(moved) => {
+                let message = format!("{} moved {moved} of {} bytes", workload.op, workload.block_bytes.0);
+                self.fail(flight, workload.op, "SHORT", &message);
+            }
+            Err(errno) => self.fail(flight, workload.op, &errno.name(), &format!("{} failed", workload.op)),
+        }
+    }
+
+    fn fail(&mut self, flight: &mut Flight, op: Op, errno: &str, message: &str) {
+        flight.error_count += 1;
+        self.recorder.failed();
+        note_error(flight, op, errno, &format!("{message} on {}", self.assignment.cell.target));
+    }
+
+    /// Whether the trial ends by a count, so that its last completion ends the window.
+    fn ends_by_count(&self) -> bool {
+        let stop = &self.assignment.cell.stop;
+        stop.bytes_max.is_some() || stop.ops_max.is_some()
+    }
+
+    /// Whether what is still in flight after the window is not waited for any more: its completions count only
+    /// where a count ends the trial.
+    fn patience_is_over(&self, flight: &Flight) -> bool {
+        let patience_ns = if self.ends_by_count() { self.assignment.answer_timeout_ns.0 } else { DRAIN_NS };
+        self.window.is_cancelled()
+            || flight.stamp > self.window.measure_until_ns().saturating_add(patience_ns)
+    }
+
+    /// Leaves what is in flight behind; that nothing at all came in the whole window is a failure.
+    fn give_up(&self, flight: &mut Flight, in_flight: usize) -> Result<(), EngineError> {
+        let window_ns = self.window.measure_until_ns().saturating_sub(self.window.measure_from_ns());
+        let silent = flight.submitted_ns.iter().all(|submitted| flight.stamp > submitted + window_ns);
+        if !self.window.is_cancelled() && (self.ends_by_count() || silent) {
+            let workload = &self.assignment.cell.workload;
+            let message =
+                format!("{in_flight} x {} on {} had no answer", workload.op, self.assignment.cell.target);
+            note_error(flight, workload.op, "NO_ANSWER", &message);
+            flight.unanswered = true;
+        }
+        Ok(())
+    }
+
+    /// The final sync, inside the timed window.
+    fn sync_at_end(&mut self, flight: &mut Flight) -> Result<(), EngineError> {
+        if self.assignment.cell.workload.sync != SyncPolicy::AtEnd || self.window.is_cancelled() {
+            return Ok(());
+        }
+        let object = self.assignment.object_index();
+        let request =
+            Request { tag: 0, op: Op::Sync, object, offset_bytes: 0, length_bytes: 0, slot: Slot(0) };
+        self.engine.queue(&[request])?;
+        self.engine.commit()?;
+        flight.completions.clear();
+        while flight.completions.is_empty() && !self.window.is_cancelled() {
+            self.engine.reap(1, Tick(self.clock.now().0 + REAP_SLICE_NS), &mut flight.completions)?;
+        }
+        flight.stamp = self.clock.now().0;
+        if let Some(Err(errno)) = flight.completions.as_slice().first().map(|done| done.result) {
+            self.fail(flight, Op::Sync, &errno.name(), "the final sync failed");
+        }
+        Ok(())
+    }
+
+    fn marks(&mut self) -> Marks {
+        let mut protocol = ProtocolCounters::default();
+        self.engine.counters(&mut protocol);
+        let cpu = cpu_times(CpuScope::Thread);
+        Marks {
+            cpu: ProcessCpu { user_ns: Nanos(cpu.user_ns), system_ns: Nanos(cpu.system_ns) },
+            tcp: protocol.tcp,
+        }
+    }
+
+    fn output(mut self, mut flight: Flight, orderly: bool) -> WorkerOutput {
+        let end = self.marks();
+        let until_ns = self.window.measure_until_ns();
+        let timed_out = flight.stamp >= until_ns && !self.ends_by_count();
+        let done_at_ns = if timed_out { until_ns } else { flight.stamp };
+        let complete =
+            orderly && !self.window.is_cancelled() && flight.error_count < ERRORS_MAX && !flight.unanswered;
+        let effective = self.engine.effective().clone();
+        if let Err(error) = self.engine.close()
+            && orderly
+        {
+            note_error(&mut flight, self.assignment.cell.workload.op, &error.errno(), &error.to_string());
+        }
+        let start = flight.at_measure_start.take().unwrap_or_default();
+        let totals = self.recorder.end(flight.stamp);
+        WorkerOutput {
+            op_count: totals.op_count,
+            bytes: Bytes(totals.bytes),
+            response: totals.response,
+            response_sum_ns: totals.response_sum_ns,
+            done_at_ns,
+            cpu: ProcessCpu {
+                user_ns: end.cpu.user_ns.saturating_sub(start.cpu.user_ns),
+                system_ns: end.cpu.system_ns.saturating_sub(start.cpu.system_ns),
+            },
+            effective: Some(effective),
+            errors: flight.errors,
+            tcp_before: start.tcp,
+            tcp_after: end.tcp,
+            complete,
+        }
+    }
+}
+
+fn note_error(flight: &mut Flight, op: Op, errno: &str, message: &str) {
+    let error = ErrorCount { op, errno: errno.to_owned(), first_message: message.to_owned(), count: 1 };
+    merge_errors(&mut flight.errors, &[error]);
+}
+
+/// Makes every part of a block differ from all others written, so that nothing can be stored once for many.
+fn stamp_block(block: &mut [u8], offset_bytes: u64, stamp: u64) {
+    for (index, part) in block.chunks_mut(STAMP_STRIDE_BYTES).enumerate() {
+        if let Some(head) = part.get_mut(..16) {
+            head[..8].copy_from_slice(&(offset_bytes + index as u64).to_le_bytes());
+            head[8..].copy_from_slice(&stamp.to_le_bytes());
+        }
+    }
+}

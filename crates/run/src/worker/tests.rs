@@ -1,0 +1,232 @@
+//! The worker on simulated machines in virtual time: what it counts is what the machine did.
+
+use super::*;
+use crate::assignment::WindowTimes;
+use crate::recorder::{IntervalStream, SampleLabel, clear, recorder};
+use crate::stop::{StopFlag, StopRequest};
+use narrows_engines::{EngineRegistry, VirtualClock, WorkerContext};
+use narrows_model::sim_profile::{CacheLaw, Fault, SimProfile, StationLaw};
+use narrows_model::trial::IntervalSample;
+use narrows_model::{Cell, CellId, Cut, Site, Stop, Workload};
+use std::io::Write as _;
+use std::sync::Arc;
+
+/// A machine whose device takes 1 ms an operation and serves `parallel` of them at once.
+fn device(parallel: u32, faults: Vec<Fault>) -> SimProfile {
+    let free = StationLaw::default();
+    SimProfile {
+        name: "one millisecond".to_owned(),
+        client_cpus: 1.0,
+        generator: free.clone(),
+        client_cpu: free.clone(),
+        network: None,
+        server_cpus: 1.0,
+        server_cpu: free,
+        device: StationLaw { per_op_ns: Nanos(1_000_000), parallel, ..StationLaw::default() },
+        device_ops_per_s: None,
+        cache: CacheLaw::default(),
+        shared_machine: false,
+        machine_cpus: 1,
+        faults,
+        file_bytes: Bytes(1 << 30),
+    }
+}
+
+fn assignment(profile: &SimProfile, folder: &tempfile::TempDir, queue_depth: u32) -> Assignment {
+    let path = folder.path().join("profile.json");
+    std::fs::File::create(&path)
+        .unwrap()
+        .write_all(serde_json::to_string(profile).unwrap().as_bytes())
+        .unwrap();
+    let workload = Workload { queue_depth, file_bytes: Bytes(1 << 20), ..Workload::default() };
+    Assignment {
+        cell: Cell {
+            id: CellId("cell".to_owned()),
+            cut: Cut::Path,
+            site: Site::Client,
+            target: format!("sim:{}", path.display()).parse().unwrap(),
+            workload,
+            stop: Stop { warm_up_ns: Nanos(0), measure_ns: Nanos(0), bytes_max: None, ops_max: None },
+            trials: 1,
+            read_only: true,
+        },
+        trial: 0,
+        client_index: 0,
+        seed: 1,
+        objects: vec![String::new()],
+        object_bytes: Bytes(1 << 20),
+        interval_ns: Nanos(100_000_000),
+        token: None,
+        session: None,
+        answer_timeout_ns: Nanos(1_000_000_000),
+    }
+}
+
+/// Runs one worker from 0 with a window of one second after half a second of warm-up; returns its samples too.
+fn run(assignment: &Assignment, stop: &StopFlag) -> (WorkerOutput, Vec<IntervalSample>) {
+    let clock = Arc::new(VirtualClock::default());
+    let context = WorkerContext {
+        client_index: 0,
+        worker_index: 0,
+        seed: 1,
+        clock: Arc::clone(&clock) as Arc<dyn Clock>,
+    };
+    let factory = EngineRegistry::for_user().factory(&assignment.cell.target).unwrap();
+    let engine = factory.open(&assignment.open_spec(), &context).unwrap();
+    let stop_at = &assignment.cell.stop;
+    let window = Window::new(stop_at.bytes_max.map(|bytes| bytes.0), stop_at.ops_max, stop.clone());
+    window.open(WindowTimes { start_ns: 0, measure_from_ns: 500_000_000, measure_until_ns: 1_500_000_000 });
+    let label = SampleLabel { cell: CellId("cell".to_owned()), trial: 0, client_index: 0, worker_index: 0 };
+    let (recorder, stream) = recorder(&label, assignment.interval_ns.0);
+    let worker =
+        Worker { assignment, worker_index: 0, clock: clock.as_ref(), window: &window, engine, recorder };
+    let IntervalStream { full, empty } = stream;
+    let collector = std::thread::spawn(move || {
+        full.iter()
+            .map(|mut sample| {
+                let copy = (*sample).clone();
+                clear(&mut sample);
+                drop(empty.try_send(sample));
+                copy
+            })
+            .collect()
+    });
+    (worker.run(), collector.join().unwrap())
+}
+
+#[test]
+fn one_request_at_a_time_of_one_millisecond_is_a_thousand_a_second() {
+    let folder = tempfile::tempdir().unwrap();
+    let (output, _) = run(&assignment(&device(1, Vec::new()), &folder, 1), &StopFlag::default());
+    assert!(output.op_count.abs_diff(1000) <= 1, "{}", output.op_count);
+    assert_eq!(output.bytes.0, output.op_count * 4096);
+    let median_ns = output.response.quantile_ns(0.5).unwrap();
+    assert!(median_ns.abs_diff(1_000_000) <= 10_000, "{median_ns}");
+    assert_eq!(output.done_at_ns, 1_500_000_000);
+    assert!(output.complete && output.errors.is_empty());
+}
+
+#[test]
+fn littles_law_holds_in_the_window() {
+    for (parallel, depth) in [(1, 4), (4, 4), (2, 8)] {
+        let folder = tempfile::tempdir().unwrap();
+        let (output, _) =
+            run(&assignment(&device(parallel, Vec::new()), &folder, depth), &StopFlag::default());
+        let in_flight = output.response_sum_ns as f64 / 1e9;
+        assert!((in_flight - f64::from(depth)).abs() < 0.02 * f64::from(depth), "{in_flight} of {depth}");
+    }
+}
+
+#[test]
+fn samples_add_up_to_the_totals() {
+    let folder = tempfile::tempdir().unwrap();
+    let (output, samples) = run(&assignment(&device(1, Vec::new()), &folder, 1), &StopFlag::default());
+    assert!(samples.len() > 3, "{}", samples.len());
+    let measured: u64 = samples.iter().filter(|sample| sample.measured).map(|sample| sample.op_count).sum();
+    let warm_up: u64 = samples.iter().filter(|sample| !sample.measured).map(|sample| sample.op_count).sum();
+    assert_eq!(measured, output.op_count);
+    assert!(warm_up.abs_diff(500) <= 1, "{warm_up}");
+}
+
+#[test]
+fn a_count_ends_the_trial_at_its_last_completion() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut counted = assignment(&device(1, Vec::new()), &folder, 1);
+    counted.cell.stop.ops_max = Some(700);
+    let (output, _) = run(&counted, &StopFlag::default());
+    assert!(output.op_count.abs_diff(200) <= 1, "{}", output.op_count);
+    assert!(output.done_at_ns.abs_diff(700_000_000) <= 1_000_000, "{}", output.done_at_ns);
+}
+
+#[test]
+fn a_cap_on_the_rate_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut capped = assignment(&device(1, Vec::new()), &folder, 1);
+    capped.cell.workload.max_bytes_per_s = Some(100 * 4096);
+    let (output, _) = run(&capped, &StopFlag::default());
+    assert!(output.op_count.abs_diff(100) <= 2, "{}", output.op_count);
+}
+
+#[test]
+fn failures_are_counted_and_do_not_count_as_work() {
+    let folder = tempfile::tempdir().unwrap();
+    let faults = vec![Fault::Error { every: 10, errno: "EIO".to_owned() }];
+    let (output, _) = run(&assignment(&device(1, faults), &folder, 1), &StopFlag::default());
+    assert_eq!(output.errors.len(), 1);
+    assert_eq!(output.errors[0].errno, "EIO");
+    assert!(output.op_count > 900 && output.complete);
+}
+
+#[test]
+fn a_target_that_only_fails_is_given_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let faults = vec![Fault::Error { every: 1, errno: "EIO".to_owned() }];
+    let mut failing = device(1, faults);
+    failing.device.per_op_ns = Nanos(1000);
+    let (output, _) = run(&assignment(&failing, &folder, 1), &StopFlag::default());
+    assert_eq!((output.op_count, output.complete), (0, false));
+    assert_eq!(output.errors[0].count, ERRORS_MAX);
+}
+
+#[test]
+fn a_stop_now_keeps_what_is_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let stop = StopFlag::default();
+    stop.ask(StopRequest::Now);
+    let (output, _) = run(&assignment(&device(1, Vec::new()), &folder, 1), &stop);
+    assert!(!output.complete);
+}
+
+#[test]
+fn a_path_that_hangs_does_not_hang_the_worker() {
+    let folder = tempfile::tempdir().unwrap();
+    let hanging = assignment(&device(1, vec![Fault::Hang { after: 100 }]), &folder, 1);
+    let (output, _) = run(&hanging, &StopFlag::default());
+    assert_eq!(output.op_count, 0, "the hang lies in the warm-up");
+    assert!(
+        !output.complete && output.errors.iter().any(|error| error.errno == "NO_ANSWER"),
+        "{:?}",
+        output.errors
+    );
+}
+
+#[test]
+fn sequential_workers_share_the_object_and_random_ones_stay_inside() {
+    use narrows_model::workload::Order;
+    let folder = tempfile::tempdir().unwrap();
+    let mut shared = assignment(&device(1, Vec::new()), &folder, 1);
+    shared.cell.workload.workers = 4;
+    let offsets = |worker_index| {
+        let mut blocks = Blocks::new(&shared, worker_index);
+        (0..65).map(|_| blocks.next_offset_bytes() / 4096).collect::<Vec<_>>()
+    };
+    assert_eq!(offsets(0)[..3], [0, 1, 2]);
+    assert_eq!(offsets(1)[0], 64);
+    assert_eq!(offsets(3)[63..], [255, 192], "at the end of its part a worker starts again");
+    shared.cell.workload.order = Order::Random;
+    let mut random = Blocks::new(&shared, 0);
+    let visited: std::collections::BTreeSet<_> = (0..20_000).map(|_| random.next_offset_bytes()).collect();
+    assert_eq!(visited.len(), 256, "every block is visited");
+    assert!(visited.last().copied().unwrap() < 1 << 20);
+}
+
+#[test]
+fn no_two_parts_of_what_is_written_are_equal() {
+    let mut block = vec![0; 3 * STAMP_STRIDE_BYTES];
+    stamp_block(&mut block, 8192, 5);
+    let heads: std::collections::BTreeSet<_> =
+        block.chunks(STAMP_STRIDE_BYTES).map(|part| part[..16].to_vec()).collect();
+    assert_eq!(heads.len(), 3);
+}
+
+#[test]
+fn a_recycled_sample_keeps_its_label() {
+    let label = SampleLabel { cell: CellId("c".to_owned()), trial: 3, client_index: 1, worker_index: 2 };
+    let (mut recorder, stream) = recorder(&label, 1);
+    recorder.begin(0, true);
+    recorder.completed(1, 1);
+    recorder.tick(2);
+    let mut sample = stream.full.try_recv().unwrap();
+    clear(&mut sample);
+    assert_eq!((sample.trial, sample.client_index, sample.worker_index, sample.op_count), (3, 1, 2, 0));
+}
