@@ -1,0 +1,117 @@
+//! What fits the time: whole points from the front; the rest is listed.
+
+use super::cuts::PointCells;
+use crate::problem::Problem;
+use crate::request::CheckRequest;
+use narrows_model::plan::SkippedCell;
+use narrows_model::{Cell, CellId, Nanos};
+use std::collections::BTreeSet;
+
+/// Opening, barriers and counter readings around one trial.
+const OVERHEAD_NS: u64 = 150_000_000;
+/// Kept for preparation and refinement: one part in so many of the budget ...
+const RESERVE_SHARE: u64 = 10;
+/// ... and at most this much.
+const RESERVE_NS_MAX: u64 = 8_000_000_000;
+
+/// Time that a cell takes without preparation.
+pub(crate) fn estimate(cell: &Cell) -> Nanos {
+    let overhead = OVERHEAD_NS.saturating_mul(u64::from(cell.trials));
+    cell.planned_ns().saturating_add(Nanos(overhead))
+}
+
+/// Time for cells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Budget {
+    whole: Nanos,
+    for_cells: Nanos,
+}
+
+impl Budget {
+    pub(super) fn of(request: &CheckRequest) -> Self {
+        let whole = Nanos::from_secs_f64(request.budget_s);
+        let reserve = Nanos((whole.0 / RESERVE_SHARE).min(RESERVE_NS_MAX));
+        Self { whole, for_cells: whole.saturating_sub(reserve) }
+    }
+
+    /// The cells that fit; the others are added to `skipped`.
+    ///
+    /// # Errors
+    /// When not even the first point fits.
+    pub(super) fn fit(
+        self,
+        points: Vec<PointCells>,
+        skipped: &mut Vec<SkippedCell>,
+    ) -> Result<Vec<Cell>, Problem> {
+        let needed = total(&points);
+        let reason = format!(
+            "past the budget of {} s; --seconds {} measures everything",
+            self.whole.as_secs_f64(),
+            seconds_for(needed)
+        );
+        let first = points.first().map(|point| total(std::slice::from_ref(point)));
+        let mut cells: Vec<Cell> = Vec::new();
+        let mut known = BTreeSet::new();
+        let mut spent = Nanos(0);
+        let mut is_full = false;
+        for point in points {
+            let new = unknown(&point, &known);
+            let cost = spent.saturating_add(cost(&new));
+            is_full |= cost > self.for_cells;
+            known.extend(new.iter().map(|cell| cell.id.clone()));
+            let impossible = point.skipped.into_iter().filter(|skip| known.insert(skip.cell.clone()));
+            skipped.extend(impossible);
+            if is_full {
+                skipped.extend(
+                    new.into_iter().map(|cell| SkippedCell { cell: cell.id, reason: reason.clone() }),
+                );
+            } else {
+                spent = cost;
+                cells.extend(new);
+            }
+        }
+        if cells.is_empty() { Err(self.too_short(first.unwrap_or_default())) } else { Ok(cells) }
+    }
+
+    fn too_short(self, first: Nanos) -> Problem {
+        Problem::new(
+            "budget_s",
+            format!(
+                "{} s, and the first point with its cuts takes {:.2} s",
+                self.whole.as_secs_f64(),
+                first.as_secs_f64()
+            ),
+            format!("{} s or more with these cells", seconds_for(first)),
+            "raise --seconds, or lower --cell-seconds or --trials",
+        )
+    }
+}
+
+/// Cells of a point that no earlier point has.
+fn unknown(point: &PointCells, known: &BTreeSet<CellId>) -> Vec<Cell> {
+    point.cuts.iter().chain([&point.path]).filter(|cell| !known.contains(&cell.id)).cloned().collect()
+}
+
+fn cost(cells: &[Cell]) -> Nanos {
+    cells.iter().fold(Nanos(0), |sum, cell| sum.saturating_add(estimate(cell)))
+}
+
+/// Time of all points together, each cell once.
+fn total(points: &[PointCells]) -> Nanos {
+    let mut known = BTreeSet::new();
+    let mut sum = Nanos(0);
+    for point in points {
+        let new = unknown(point, &known);
+        sum = sum.saturating_add(cost(&new));
+        known.extend(new.into_iter().map(|cell| cell.id));
+    }
+    sum
+}
+
+/// The whole seconds of a budget whose part for cells is `needed` or more.
+fn seconds_for(needed: Nanos) -> u64 {
+    const SECOND: u64 = narrows_model::units::NANOS_PER_SEC;
+    let by_share = needed.0.saturating_mul(RESERVE_SHARE).div_ceil(RESERVE_SHARE - 1);
+    let by_most = needed.0.saturating_add(RESERVE_NS_MAX);
+    by_share.min(by_most).div_ceil(SECOND)
+}

@@ -1,0 +1,254 @@
+//! The cells of one point: the cuts that it is compared with, then the path, all with its block size and depth.
+
+use super::grid::Point;
+use super::route::{Endpoint, Route};
+use crate::request::CheckRequest;
+use narrows_model::capabilities::Support;
+use narrows_model::plan::SkippedCell;
+use narrows_model::workload::{Access, Acknowledgement, CacheState, SyncPolicy};
+use narrows_model::{Bytes, Cell, Cut, Layer, Nanos, Op, Site, Stop, Target, Workload};
+use std::path::PathBuf;
+
+/// Long enough for connections, windows and caches to settle in the usual case; the analysis cuts what is left.
+const WARM_UP_NS: Nanos = Nanos(300_000_000);
+/// Memory alone settles at once and needs few samples: it is measured to show that it is far from the limit.
+const SHORT_WARM_UP_NS: Nanos = Nanos(100_000_000);
+const SHORT_MEASURE_NS: Nanos = Nanos(300_000_000);
+/// A server's memory store: large enough to be outside a CPU's caches.
+const SERVER_MEMORY_BYTES: u64 = 64 << 20;
+
+/// The cells of one point.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct PointCells {
+    pub(super) cuts: Vec<Cell>,
+    /// Cuts that this path would have and that cannot be measured.
+    pub(super) skipped: Vec<SkippedCell>,
+    pub(super) path: Cell,
+}
+
+/// Makes cells.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cutter<'a> {
+    pub(super) request: &'a CheckRequest,
+    pub(super) route: &'a Route,
+    pub(super) file_bytes: Bytes,
+}
+
+/// A cut, or why there is none.
+type Planned = Result<Cell, SkippedCell>;
+
+impl Cutter<'_> {
+    /// The cells of `point`.
+    pub(super) fn point(&self, point: Point) -> PointCells {
+        let path = self.path(point);
+        let mut planned = vec![Ok(self.generator(&path))];
+        match self.route {
+            Route::Local => planned.extend(self.local(point)),
+            Route::Disk(endpoint) | Route::Mount(endpoint) => {
+                planned.push(Ok(self.network(endpoint, point)));
+                planned.push(Ok(self.server_memory(endpoint, point)));
+                planned.push(self.server_storage(point));
+            }
+            Route::Memory(endpoint) => planned.push(Ok(self.network(endpoint, point))),
+        }
+        let mut cells = PointCells { cuts: Vec::new(), skipped: Vec::new(), path };
+        for cut in planned {
+            match cut {
+                Ok(cell) => cells.cuts.push(cell),
+                Err(skip) => cells.skipped.push(skip),
+            }
+        }
+        cells
+    }
+
+    /// The whole path, as an application would use it; at an endpoint past the server's cache and durable.
+    fn path(&self, point: Point) -> Cell {
+        match self.route {
+            Route::Local | Route::Mount(_) => {
+                let (cache, sync) = match (point.op, self.request.existing_file) {
+                    (Op::Read, None) => (CacheState::Cold, SyncPolicy::None),
+                    (Op::Read, Some(_)) => (CacheState::AsFound, SyncPolicy::None),
+                    _ => (CacheState::AsFound, SyncPolicy::AtEnd),
+                };
+                let workload = Workload { cache, sync, ..self.on_path(point) };
+                let stop = if sync == SyncPolicy::AtEnd { self.bounded() } else { self.timed() };
+                self.cell(Cut::Path, self.request.target.clone(), workload, stop)
+            }
+            Route::Disk(endpoint) => {
+                let access =
+                    if self.server_direct(point).is_ok() { Access::Direct } else { Access::Buffered };
+                let acknowledgement = match point.op {
+                    Op::Write => Acknowledgement::Late,
+                    _ => Acknowledgement::Early,
+                };
+                let workload = Workload { access, acknowledgement, ..self.at_endpoint(point) };
+                self.cell(Cut::Path, endpoint.at(Layer::Disk), workload, self.timed())
+            }
+            Route::Memory(endpoint) => {
+                let workload = self.at_endpoint_memory(point);
+                self.cell(Cut::Path, endpoint.at(Layer::Memory), workload, self.timed())
+            }
+        }
+    }
+
+    /// The generator with the path's own settings: only then does it show the headroom of just this load.
+    fn generator(&self, path: &Cell) -> Cell {
+        let workload = Workload {
+            access: Access::Buffered,
+            cache: CacheState::AsFound,
+            sync: SyncPolicy::None,
+            acknowledgement: Acknowledgement::Early,
+            max_bytes_per_s: None,
+            ..path.workload.clone()
+        };
+        self.alone(Cut::Generator, false, workload)
+    }
+
+    fn local(&self, point: Point) -> Vec<Planned> {
+        let copy = Workload { queue_depth: 1, workers: 1, max_bytes_per_s: None, ..self.on_path(point) };
+        let mut cuts = vec![Ok(self.alone(Cut::MemoryCopy, true, Workload { op: Op::Read, ..copy }))];
+        if point.op == Op::Read {
+            cuts.push(self.page_cache(point));
+        }
+        cuts.push(self.local_device(point));
+        cuts
+    }
+
+    fn page_cache(&self, point: Point) -> Planned {
+        let workload = Workload { cache: CacheState::Warm, ..self.on_path(point) };
+        let room = self.request.memory_bytes.is_none_or(|memory| self.file_bytes.0 <= memory.0 / 2);
+        let cell = self.cell(Cut::PageCache, self.request.target.clone(), workload, self.timed());
+        if room {
+            return Ok(cell);
+        }
+        let memory = self.request.memory_bytes.unwrap_or_default();
+        let reason =
+            format!("a file of {} does not stay in the page cache of {memory} of memory", self.file_bytes);
+        Err(SkippedCell { cell: cell.id, reason })
+    }
+
+    fn local_device(&self, point: Point) -> Planned {
+        let sync = if point.op == Op::Write { SyncPolicy::AtEnd } else { SyncPolicy::None };
+        let workload = Workload { access: Access::Direct, sync, ..self.on_path(point) };
+        let cell = self.cell(Cut::LocalDevice, self.request.target.clone(), workload, self.timed());
+        match direct(self.route.capabilities(self.request), point) {
+            Ok(()) => Ok(cell),
+            Err(reason) => Err(SkippedCell { cell: cell.id, reason }),
+        }
+    }
+
+    /// The raw stream in the direction of the point's data. Depth means nothing to it; the connection is one, as the
+    /// path's.
+    fn network(&self, endpoint: &Endpoint, point: Point) -> Cell {
+        let (op, layer) = match point.op {
+            Op::Write => (Op::Send, Layer::Sink),
+            _ => (Op::Receive, Layer::Source),
+        };
+        let workload = Workload { op, queue_depth: 1, workers: 1, ..self.at_endpoint(point) };
+        self.cell(Cut::NetworkStream, endpoint.at(layer), workload, self.timed())
+    }
+
+    fn server_memory(&self, endpoint: &Endpoint, point: Point) -> Cell {
+        let workload = self.at_endpoint_memory(point);
+        self.cell(Cut::ServerMemory, endpoint.at(Layer::Memory), workload, self.timed())
+    }
+
+    /// The server's own storage, without network: a synchronous engine there, so a worker for each request in flight.
+    fn server_storage(&self, point: Point) -> Planned {
+        // A late acknowledgement means a durable write; the cut must pay for the same.
+        let sync = if point.op == Op::Write { SyncPolicy::Dsync } else { SyncPolicy::None };
+        let workload = Workload {
+            access: Access::Direct,
+            sync,
+            queue_depth: 1,
+            workers: point.depth,
+            ..self.base(point)
+        };
+        let target = Target::File { path: PathBuf::from(".") };
+        let mut cell = self.cell(Cut::ServerStorage, target, workload, self.timed());
+        cell.site = Site::Server;
+        cell.read_only = false;
+        match self.server_direct(point) {
+            Ok(()) => Ok(cell),
+            Err(reason) => Err(SkippedCell { cell: cell.id, reason: format!("at the server, {reason}") }),
+        }
+    }
+
+    fn server_direct(&self, point: Point) -> Result<(), String> {
+        direct(self.request.engines.server_disk.as_ref(), point)
+    }
+
+    fn base(&self, point: Point) -> Workload {
+        Workload {
+            op: point.op,
+            block_bytes: point.block,
+            file_bytes: self.file_bytes,
+            max_bytes_per_s: self.request.max_bytes_per_s,
+            ..Workload::default()
+        }
+    }
+
+    /// A synchronous engine has a worker for each request in flight, another one a queue.
+    fn on_path(&self, point: Point) -> Workload {
+        let depth_max = self.route.capabilities(self.request).map_or(1, |path| path.queue_depth_max);
+        let (queue_depth, workers) =
+            if point.depth <= depth_max { (point.depth, 1) } else { (1, point.depth) };
+        Workload { queue_depth, workers, ..self.base(point) }
+    }
+
+    fn at_endpoint(&self, point: Point) -> Workload {
+        Workload { queue_depth: point.depth, workers: 1, ..self.base(point) }
+    }
+
+    fn at_endpoint_memory(&self, point: Point) -> Workload {
+        let store = self.file_bytes.0.min(SERVER_MEMORY_BYTES).max(super::extent::need(point));
+        Workload { file_bytes: Bytes(store / point.block.0 * point.block.0), ..self.at_endpoint(point) }
+    }
+
+    /// A cell of memory alone, which touches nothing that others use.
+    fn alone(&self, cut: Cut, copy: bool, workload: Workload) -> Cell {
+        let measure_ns = SHORT_MEASURE_NS.min(Nanos::from_secs_f64(self.request.cell_seconds));
+        let stop = Stop { warm_up_ns: SHORT_WARM_UP_NS, measure_ns, bytes_max: None, ops_max: None };
+        let mut cell = self.cell(cut, Target::Null { copy }, workload, stop);
+        cell.trials = 1;
+        cell.read_only = false;
+        cell
+    }
+
+    fn cell(&self, cut: Cut, target: Target, workload: Workload, stop: Stop) -> Cell {
+        Cell {
+            id: Cell::name(cut, &workload),
+            cut,
+            site: Site::Client,
+            read_only: self.request.existing_file.is_some() && matches!(target, Target::File { .. }),
+            target,
+            workload,
+            stop,
+            trials: self.request.trials,
+        }
+    }
+
+    fn timed(&self) -> Stop {
+        let measure_ns = Nanos::from_secs_f64(self.request.cell_seconds);
+        Stop { warm_up_ns: WARM_UP_NS, measure_ns, bytes_max: None, ops_max: None }
+    }
+
+    /// Buffered writes fill memory faster than a device drains it: a bound on the bytes bounds the sync at the end.
+    /// A warm-up would use the bound up before anything is measured.
+    fn bounded(&self) -> Stop {
+        Stop { warm_up_ns: Nanos(0), bytes_max: Some(self.file_bytes), ..self.timed() }
+    }
+}
+
+/// Whether the page cache can be bypassed for a point, and why not.
+fn direct(capabilities: Option<&narrows_model::Capabilities>, point: Point) -> Result<(), String> {
+    let Some(capabilities) = capabilities else { return Ok(()) };
+    if let Support::No { reason } = &capabilities.direct {
+        return Err(format!("direct I/O is not possible: {reason}"));
+    }
+    let alignment = capabilities.alignment_bytes;
+    if alignment.0 > 0 && !point.block.0.is_multiple_of(alignment.0) {
+        return Err(format!("direct I/O needs multiples of {alignment}, and {} is none", point.block));
+    }
+    Ok(())
+}

@@ -1,0 +1,94 @@
+//! The load that a plan puts on, as it is stated before it starts.
+
+use super::route::Route;
+use crate::refine;
+use crate::request::CheckRequest;
+use narrows_model::plan::LoadStatement;
+use narrows_model::{Bytes, Cell, Cut, Nanos, Op, Site, Target};
+
+/// The statement for `cells`, whose files have `file_bytes` each; what refinement may add is included.
+pub(super) fn statement(
+    request: &CheckRequest,
+    route: &Route,
+    cells: &[Cell],
+    file_bytes: Bytes,
+) -> LoadStatement {
+    let touches = touches(request, route, cells);
+    let planned = cells.iter().fold(Nanos(0), |sum, cell| sum.saturating_add(super::estimate(cell)));
+    LoadStatement {
+        planned_ns: planned,
+        file_bytes_max: files(cells, file_bytes),
+        write_bytes_max: written(cells),
+        touches,
+        in_flight_max: cells.iter().map(in_flight).max().unwrap_or(0),
+        max_bytes_per_s: request.max_bytes_per_s,
+    }
+}
+
+/// Requests in flight of a cell, or of the largest one that it can be refined to.
+fn in_flight(cell: &Cell) -> u64 {
+    let own = cell.workload.in_flight_configured();
+    if cell.cut == Cut::Path {
+        refine::candidates(cell).iter().map(|more| more.workload.in_flight_configured()).fold(own, u64::max)
+    } else {
+        own
+    }
+}
+
+/// Whether a cell keeps its data in files that narrows makes.
+fn makes_files(cell: &Cell) -> bool {
+    !cell.read_only
+        && matches!(cell.target, Target::File { .. } | Target::Tcp { layer: narrows_model::Layer::Disk, .. })
+}
+
+/// The path's files are shared by its cells; the server's own load has another one.
+fn files(cells: &[Cell], file_bytes: Bytes) -> Bytes {
+    let sites = [Site::Client, Site::Server]
+        .iter()
+        .filter(|site| cells.iter().any(|cell| cell.site == **site && makes_files(cell)))
+        .count();
+    Bytes(file_bytes.0.saturating_mul(u64::try_from(sites).unwrap_or(u64::MAX)))
+}
+
+/// Most bytes written to files, preparation apart; `None` when a cell is bounded by its time alone.
+fn written(cells: &[Cell]) -> Option<Bytes> {
+    cells.iter().filter(|cell| makes_files(cell) && cell.workload.op == Op::Write).try_fold(
+        Bytes(0),
+        |sum, cell| {
+            let window = cell.stop.warm_up_ns.saturating_add(cell.stop.measure_ns).as_secs_f64();
+            let by_rate = cell
+                .workload
+                .max_bytes_per_s
+                .map(|cap| Bytes(narrows_model::units::round_to_u64(Bytes(cap).as_f64() * window)));
+            let bound = match (cell.stop.bytes_max, by_rate) {
+                (Some(bytes), Some(rate)) => bytes.min(rate),
+                (bytes, rate) => bytes.or(rate)?,
+            };
+            let trials = u64::from(cell.trials);
+            Some(sum.saturating_add(Bytes(bound.0.saturating_mul(trials))))
+        },
+    )
+}
+
+fn touches(request: &CheckRequest, route: &Route, cells: &[Cell]) -> Vec<String> {
+    let mut places = Vec::new();
+    if route.is_path() && request.existing_file.is_none() {
+        places.push(format!("a test folder of its own in {}", request.target));
+    }
+    for cell in cells {
+        let place = match (&cell.target, cell.site) {
+            (Target::Tcp { host, port, layer: narrows_model::Layer::Disk }, _) => {
+                format!("the store of the endpoint {host}:{port}")
+            }
+            (Target::Tcp { host, port, layer: narrows_model::Layer::Memory }, _) => {
+                format!("memory of the endpoint {host}:{port}")
+            }
+            (Target::File { .. }, Site::Server) => "the endpoint's store, from the server itself".to_owned(),
+            _ => continue,
+        };
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    places
+}

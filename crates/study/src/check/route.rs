@@ -1,0 +1,168 @@
+//! What the path passes through: which engines, which segments, whose machine.
+
+use super::grid::Point;
+use crate::problem::Problem;
+use crate::request::{CheckRequest, Server, ServerKind};
+use narrows_model::capabilities::Capabilities;
+use narrows_model::inventory::PathKind;
+use narrows_model::plan::Topology;
+use narrows_model::{Layer, Op, Segment, Target};
+
+/// An endpoint's address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Endpoint {
+    host: String,
+    port: u16,
+}
+
+impl Endpoint {
+    /// The endpoint, cut at `layer`.
+    pub(super) fn at(&self, layer: Layer) -> Target {
+        Target::Tcp { host: self.host.clone(), port: self.port, layer }
+    }
+
+    fn of(server: &Server) -> Self {
+        Self { host: server.host.clone(), port: server.port }
+    }
+}
+
+/// What the path passes through.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Route {
+    /// A path on this machine alone.
+    Local,
+    /// An endpoint's files.
+    Disk(Endpoint),
+    /// An endpoint's memory.
+    Memory(Endpoint),
+    /// A mounted path, and an endpoint on the server behind the mount.
+    Mount(Endpoint),
+}
+
+impl Route {
+    /// The route of a request.
+    ///
+    /// # Errors
+    /// When the target cannot be checked, or not with this server.
+    pub(super) fn of(request: &CheckRequest) -> Result<Self, Problem> {
+        match (&request.target, &request.server) {
+            (Target::File { .. }, None) => Ok(Route::Local),
+            (Target::File { .. }, Some(server)) => Self::beside(request, server),
+            (Target::Tcp { host, port, layer }, None) => {
+                let endpoint = Endpoint { host: host.clone(), port: *port };
+                match layer {
+                    Layer::Disk => Ok(Route::Disk(endpoint)),
+                    Layer::Memory => Ok(Route::Memory(endpoint)),
+                    Layer::Sink | Layer::Source => Err(unchecked(request)),
+                }
+            }
+            (Target::Tcp { .. }, Some(_)) => Err(Problem::new(
+                "server",
+                format!("a server beside {}", request.target),
+                "a server beside a path",
+                "leave --server out: the target names the endpoint already",
+            )),
+            (Target::Null { .. } | Target::Sim { .. }, _) => Err(unchecked(request)),
+        }
+    }
+
+    fn beside(request: &CheckRequest, server: &Server) -> Result<Self, Problem> {
+        match server.kind {
+            ServerKind::Remote => Ok(Route::Mount(Endpoint::of(server))),
+            ServerKind::SelfStarted if request.existing_file.is_some() => Err(Problem::new(
+                "server",
+                format!("an endpoint of its own over the file {}", request.target),
+                "a folder",
+                "name the file's folder, or leave --server out",
+            )),
+            ServerKind::SelfStarted => Ok(Route::Disk(Endpoint::of(server))),
+        }
+    }
+
+    /// Who talks to whom.
+    pub(super) fn topology(&self) -> Topology {
+        match self {
+            Route::Local => Topology::Local,
+            _ => Topology::ClientServer,
+        }
+    }
+
+    /// Whether the path itself is files below the target, not an endpoint.
+    pub(super) fn is_path(&self) -> bool {
+        matches!(self, Route::Local | Route::Mount(_))
+    }
+
+    /// What the engine of the path can do; `None` where it is not known.
+    pub(super) fn capabilities<'a>(&self, request: &'a CheckRequest) -> Option<&'a Capabilities> {
+        match self {
+            Route::Local | Route::Mount(_) => request.engines.path.as_ref(),
+            Route::Disk(_) => request.engines.server_disk.as_ref(),
+            Route::Memory(_) => request.engines.server_memory.as_ref(),
+        }
+    }
+
+    /// Why the path's engine cannot do a point, or may not; `None` when it can.
+    pub(super) fn refusal(&self, request: &CheckRequest, point: Point) -> Option<String> {
+        if request.existing_file.is_some() && point.op != Op::Read {
+            return Some(format!(
+                "{} exists already and is only ever read; name a folder to write",
+                request.target
+            ));
+        }
+        let capabilities = self.capabilities(request)?;
+        if !capabilities.ops.contains(&point.op) {
+            return Some(format!("the engine {} cannot {} here", capabilities.engine, point.op));
+        }
+        let too_deep = !self.is_path() && point.depth > capabilities.queue_depth_max;
+        too_deep.then(|| {
+            format!(
+                "one connection of {} takes {} requests at once, not {}",
+                capabilities.engine, capabilities.queue_depth_max, point.depth
+            )
+        })
+    }
+
+    /// The path's segments, from the application to the device.
+    pub(super) fn segments(&self, request: &CheckRequest) -> Vec<Segment> {
+        let through_mount = matches!(request.path_kind, Some(PathKind::Nfs | PathKind::OtherNetwork));
+        let in_memory = request.path_kind == Some(PathKind::Memory);
+        let shares_machine =
+            request.server.as_ref().is_some_and(|server| server.kind == ServerKind::SelfStarted);
+        let parts: &[&[Segment]] = match self {
+            Route::Local if through_mount => &[FILES, CONNECTION, SERVER, SERVER_FILES, DEVICE],
+            Route::Local if in_memory => &[FILES],
+            Route::Local => &[FILES, DEVICE],
+            Route::Mount(_) => &[FILES, CONNECTION, SERVER, SERVER_FILES, DEVICE],
+            Route::Disk(_) => &[CONNECTION, SERVER, SERVER_FILES, DEVICE],
+            Route::Memory(_) => &[CONNECTION, SERVER],
+        };
+        Segment::ALL
+            .iter()
+            .copied()
+            .filter(|segment| {
+                CLIENT.contains(segment)
+                    || (shares_machine && *segment == Segment::HostCpu)
+                    || parts.iter().any(|part| part.contains(segment))
+            })
+            .collect()
+    }
+}
+
+const CLIENT: &[Segment] =
+    &[Segment::Generator, Segment::WorkloadConcurrency, Segment::ClientCpu, Segment::ClientMemory];
+const FILES: &[Segment] = &[Segment::ClientCache, Segment::ClientFilesystem];
+const CONNECTION: &[Segment] =
+    &[Segment::ClientConnection, Segment::NetworkBandwidth, Segment::NetworkLatency, Segment::NetworkLoss];
+const SERVER: &[Segment] =
+    &[Segment::ServerCpu, Segment::ServerThreads, Segment::ServerProtocol, Segment::ServerContention];
+const SERVER_FILES: &[Segment] = &[Segment::ServerCache, Segment::ServerCommit, Segment::ServerFilesystem];
+const DEVICE: &[Segment] = &[Segment::DeviceBandwidth, Segment::DeviceIops, Segment::DeviceLatency];
+
+fn unchecked(request: &CheckRequest) -> Problem {
+    Problem::new(
+        "target",
+        format!("`{}`", request.target),
+        "PATH, tcp://HOST:PORT/disk and tcp://HOST:PORT/memory",
+        "name what the path leads to; the other layers are measured on the way",
+    )
+}

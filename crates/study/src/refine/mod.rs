@@ -1,0 +1,125 @@
+//! What is worth measuring around a suspect: more clients, one more connection, one more depth, at its own cell.
+
+use crate::check::{PATH_CELLS_MAX, estimate};
+use narrows_model::plan::SkippedCell;
+use narrows_model::{Bytes, Cell, CellId, Cut, Nanos, Plan, Segment, Target, Workload};
+
+/// A segment that seems to limit one cell of the path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Suspect {
+    /// The segment.
+    pub segment: Segment,
+    /// The cell of the path at which it seems to limit.
+    pub cell: CellId,
+}
+
+/// Cells to add to a plan, as an event tells them.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct PlannedCells {
+    /// New cells, in the order in which they run.
+    pub cells: Vec<Cell>,
+    /// New skips.
+    pub skipped: Vec<SkippedCell>,
+}
+
+/// The cells that tell more about `suspects`, in their order, as far as `remaining` time lets them.
+///
+/// For each: twice the depth, one more connection, two and four clients. What the segment's neighbours are told apart
+/// by comes first (a connection by one more of it, concurrency by depth, all else by clients). The test files of all
+/// clients together are no larger than the plan stated.
+///
+/// # Shape
+/// Ids are new to the plan. A suspect whose cell is no cell of the path in the plan adds nothing. Cells past the time
+/// or past the most points of a path are skips with their reason.
+#[must_use]
+pub fn refine(plan: &Plan, suspects: &[Suspect], remaining: Nanos) -> PlannedCells {
+    let mut planned = PlannedCells::default();
+    let mut left = remaining;
+    let path_count = plan.cells.iter().filter(|cell| cell.cut == Cut::Path).count();
+    // A plan with more points than this was asked for the full map.
+    let room = if path_count > PATH_CELLS_MAX { usize::MAX } else { PATH_CELLS_MAX - path_count };
+    for suspect in suspects {
+        let found = plan.cells.iter().find(|cell| cell.cut == Cut::Path && cell.id == suspect.cell);
+        for cell in found.map(|cell| ordered(cell, suspect.segment)).unwrap_or_default() {
+            if is_known(plan, &planned, &cell.id) {
+                continue;
+            }
+            let estimate = estimate(&cell);
+            if let Some(reason) = refusal(&cell, planned.cells.len() < room, estimate <= left) {
+                planned.skipped.push(SkippedCell { cell: cell.id, reason });
+            } else {
+                left = left.saturating_sub(estimate);
+                planned.cells.push(cell);
+            }
+        }
+    }
+    planned
+}
+
+fn is_known(plan: &Plan, planned: &PlannedCells, id: &CellId) -> bool {
+    let cells = plan.cells.iter().chain(&planned.cells).map(|cell| &cell.id);
+    let skipped = plan.skipped.iter().chain(&planned.skipped).map(|skip| &skip.cell);
+    cells.chain(skipped).any(|known| known == id)
+}
+
+fn refusal(cell: &Cell, has_room: bool, has_time: bool) -> Option<String> {
+    let workload = &cell.workload;
+    let in_flight = u64::from(workload.workers) * u64::from(workload.queue_depth);
+    if workload.file_bytes.0 < workload.block_bytes.0.saturating_mul(in_flight) {
+        Some(format!("the test file is too small for {} clients of {in_flight} requests", workload.clients))
+    } else if !has_room {
+        Some(format!("check measures at most {PATH_CELLS_MAX} points of the path"))
+    } else if !has_time {
+        Some("past the budget; raise --seconds to refine further".to_owned())
+    } else {
+        None
+    }
+}
+
+/// The candidates, those first that tell the segment from its neighbours.
+fn ordered(cell: &Cell, segment: Segment) -> Vec<Cell> {
+    let [depth, connection, two, four] = candidates(cell);
+    match segment {
+        Segment::ClientConnection | Segment::Network | Segment::NetworkBandwidth | Segment::NetworkLoss => {
+            vec![connection, two, depth, four]
+        }
+        Segment::WorkloadConcurrency
+        | Segment::NetworkLatency
+        | Segment::DeviceLatency
+        | Segment::DeviceIops => vec![depth, connection, two, four],
+        _ => vec![two, four, depth, connection],
+    }
+}
+
+/// Twice the depth, one more connection, two clients, four clients.
+pub(crate) fn candidates(cell: &Cell) -> [Cell; 4] {
+    let load = &cell.workload;
+    // A synchronous engine deepens by workers, another one by its queue.
+    let depth = if load.queue_depth == 1 && is_synchronous(cell) {
+        Workload { workers: load.workers.saturating_mul(2), ..load.clone() }
+    } else {
+        Workload { queue_depth: load.queue_depth.saturating_mul(2), ..load.clone() }
+    };
+    let connection = Workload { workers: load.workers.saturating_add(1), ..load.clone() };
+    [depth, connection, clients(cell, 2), clients(cell, 4)].map(|workload| changed(cell, workload))
+}
+
+fn is_synchronous(cell: &Cell) -> bool {
+    matches!(cell.target, Target::File { .. })
+}
+
+/// So many clients. Each has a file of its own, so that they share the stated bytes; a file that exists is read by all.
+fn clients(cell: &Cell, clients: u32) -> Workload {
+    let load = &cell.workload;
+    let block = load.block_bytes.0.max(1);
+    let part = load.file_bytes.0 / u64::from(clients) / block * block;
+    let file_bytes = if cell.read_only { load.file_bytes } else { Bytes(part) };
+    Workload { clients: load.clients.saturating_mul(clients), file_bytes, ..load.clone() }
+}
+
+fn changed(cell: &Cell, workload: Workload) -> Cell {
+    Cell { id: Cell::name(cell.cut, &workload), workload, ..cell.clone() }
+}
+
+#[cfg(test)]
+mod tests;

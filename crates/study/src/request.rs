@@ -1,0 +1,100 @@
+//! What is asked of `check`, with the facts that a plan needs.
+//!
+//! Values only; they are judged in `check::validate`.
+
+use narrows_model::capabilities::Capabilities;
+use narrows_model::inventory::PathKind;
+use narrows_model::{Bytes, Op, Target};
+
+/// Whose endpoint takes part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServerKind {
+    /// One that the command starts itself on loopback, rooted in the target's folder.
+    SelfStarted,
+    /// One on the storage server, over the folder that the target mounts.
+    Remote,
+}
+
+/// An endpoint that takes part beside a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Server {
+    /// Whose it is.
+    pub kind: ServerKind,
+    /// Name or address of its host.
+    pub host: String,
+    /// Its TCP port.
+    pub port: u16,
+}
+
+/// What the engines that take part can do; `None` where it is not known, which plans for an ordinary file system.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct EngineFacts {
+    /// The engine of a path, on that path.
+    pub path: Option<Capabilities>,
+    /// The endpoint's memory layer.
+    pub server_memory: Option<Capabilities>,
+    /// The endpoint's disk layer, and with it the server's own storage.
+    pub server_disk: Option<Capabilities>,
+}
+
+/// What is asked of `check`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CheckRequest {
+    /// What the path leads to: a path, or an endpoint's memory or disk.
+    pub target: Target,
+    /// The endpoint that takes part beside a path.
+    pub server: Option<Server>,
+    /// What kind of path leads to a path target; `None` where it is not known.
+    pub path_kind: Option<PathKind>,
+    /// Time for the whole command.
+    pub budget_s: f64,
+    /// Length of a cell's measured window.
+    pub cell_seconds: f64,
+    /// Repetitions of a cell.
+    pub trials: u32,
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// Block sizes instead of the usual ones.
+    pub blocks: Option<Vec<Bytes>>,
+    /// Depths (requests in flight of one client) instead of the usual ones.
+    pub depths: Option<Vec<u32>>,
+    /// Operations instead of reading and writing.
+    pub ops: Option<Vec<Op>>,
+    /// A cap on the rate of all load but the generator's own; `None` is as fast as it goes.
+    pub max_bytes_per_s: Option<u64>,
+    /// Whether the full map is asked for instead of the grid.
+    pub deep: bool,
+    /// Length of the target where it is a file that exists: it is only ever read.
+    pub existing_file: Option<Bytes>,
+    /// Free space where test files go: the path's, or the endpoint's store (its quota, where that is less).
+    pub free_bytes: Option<Bytes>,
+    /// Memory of this machine that a page cache can use.
+    pub memory_bytes: Option<Bytes>,
+    /// What the engines can do.
+    pub engines: EngineFacts,
+}
+
+impl CheckRequest {
+    /// The request that `narrows check TARGET` makes without options or facts.
+    #[must_use]
+    pub fn new(target: Target) -> Self {
+        Self {
+            target,
+            server: None,
+            path_kind: None,
+            budget_s: 60.0,
+            cell_seconds: 1.5,
+            trials: 1,
+            seed: 0,
+            blocks: None,
+            depths: None,
+            ops: None,
+            max_bytes_per_s: None,
+            deep: false,
+            existing_file: None,
+            free_bytes: None,
+            memory_bytes: None,
+            engines: EngineFacts::default(),
+        }
+    }
+}
