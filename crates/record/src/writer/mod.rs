@@ -123,3 +123,6 @@ fn fill(
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod killed;
