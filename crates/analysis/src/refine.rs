@@ -31,3 +31,23 @@ pub fn refinement(summary: &Summary) -> Option<Suspect> {
         queue_depth: cell.requested.queue_depth,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::builtin;
+
+    #[test]
+    fn the_suspect_is_what_limits_the_bulk_load() {
+        let suspect = refinement(&builtin("gigabit-nfs")).unwrap();
+        assert_eq!(suspect.segment, Segment::NetworkBandwidth);
+        assert_eq!((suspect.block_bytes, suspect.queue_depth), (Bytes(1 << 20), 16));
+    }
+
+    #[test]
+    fn without_a_path_there_is_no_suspect() {
+        let mut summary = builtin("gigabit-nfs");
+        summary.cells.clear();
+        assert_eq!(refinement(&summary), None);
+    }
+}

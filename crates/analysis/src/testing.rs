@@ -35,11 +35,7 @@ impl Default for Grid {
 
 /// The whole analysis of a machine measured on the grid.
 pub(crate) fn measured(profile: &SimProfile, grid: Grid) -> Summary {
-    let plan = plan(profile, grid);
-    let events = narrows_sim::simulate(profile, &plan).expect("the machine can be simulated");
-    let inventory = narrows_sim::inventory(profile);
-    let manifest = RunFacts::default();
-    narrows_analysis::analyse(&Input { manifest, plan: &plan, inventory: &inventory, events: &events })
+    measured_by(profile, &plan(profile, grid))
 }
 
 /// The plan of `check` for this machine: every cut that it has, on the grid.
@@ -65,6 +61,14 @@ pub(crate) fn plan(profile: &SimProfile, grid: Grid) -> Plan {
         budget_ns: Nanos(3_600_000_000_000),
         interval_ns: Nanos(100_000_000),
     }
+}
+
+/// The analysis of a machine measured by this plan.
+pub(crate) fn measured_by(profile: &SimProfile, plan: &Plan) -> Summary {
+    let events = narrows_sim::simulate(profile, plan).expect("the machine can be simulated");
+    let inventory = narrows_sim::inventory(profile);
+    let manifest = RunFacts::default();
+    narrows_analysis::analyse(&Input { manifest, plan, inventory: &inventory, events: &events })
 }
 
 /// Segments of a path.

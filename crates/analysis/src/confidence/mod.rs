@@ -47,3 +47,8 @@ fn cap(view: &View<'_>, features: &Features) -> f64 {
     .map(|(_, cap)| cap)
     .fold(1.0, f64::min)
 }
+
+#[cfg(test)]
+mod fit;
+#[cfg(test)]
+mod tests;

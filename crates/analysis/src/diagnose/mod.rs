@@ -5,7 +5,7 @@
 
 mod lists;
 mod merge;
-mod rank;
+pub(crate) mod rank;
 mod unmeasured;
 
 pub(crate) use unmeasured::how_to_measure;
@@ -56,7 +56,7 @@ pub(crate) fn diagnose_cells(summary: &Summary) -> (Diagnosis, Vec<(String, Segm
     (diagnosis, by_cell)
 }
 
-fn judge(view: &View<'_>) -> Vec<Judged> {
+pub(crate) fn judge(view: &View<'_>) -> Vec<Judged> {
     RULES
         .iter()
         .flat_map(|rule| (rule.run)(view).into_iter().map(|verdict| Judged { rule, verdict }))
@@ -99,3 +99,6 @@ fn unknown_regime(ranked: &rank::Ranked<'_>) -> Option<Finding> {
         evidence: named.evidence.clone(),
     })
 }
+
+#[cfg(test)]
+mod tests;

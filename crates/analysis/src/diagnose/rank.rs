@@ -35,13 +35,7 @@ pub(crate) struct Ranked<'a> {
 
 /// Names what limits `regime`.
 pub(crate) fn rank<'a>(view: &View<'_>, regime: Regime<'a>, judged: &[Judged]) -> Ranked<'a> {
-    let mut candidates: Vec<&Judged> = judged
-        .iter()
-        .filter(|judged| judged.verdict.cell == regime.cell.id && judged.verdict.stance != Stance::Notes)
-        .collect();
-    candidates.sort_by(|a, b| order(a).total_cmp(&order(b)).reverse());
-    let (limits, rest): (Vec<&Judged>, Vec<&Judged>) =
-        candidates.into_iter().partition(|judged| judged.verdict.stance == Stance::Limits);
+    let (limits, rest) = candidates(regime, judged);
     let Some(first) = limits.first().copied() else {
         return Ranked { regime, named: vec![unnamed(view, regime, &rest)] };
     };
@@ -55,6 +49,24 @@ pub(crate) fn rank<'a>(view: &View<'_>, regime: Regime<'a>, judged: &[Judged]) -
         None => vec![with_parts(named(first, confidence, Relation::Sole), first, &rest)],
     };
     Ranked { regime, named }
+}
+
+/// The segment that ranks first in `regime` with the features of its confidence: what the confidence is fitted on.
+#[cfg(test)]
+pub(crate) fn first(view: &View<'_>, regime: Regime<'_>, judged: &[Judged]) -> Option<(Segment, Features)> {
+    let (limits, rest) = candidates(regime, judged);
+    let first = limits.first().copied()?;
+    Some((first.verdict.segment, features(view, regime, first, runner_up(first, &limits, &rest))))
+}
+
+/// The verdicts on `regime` that limit and those that do not, the weightiest first.
+fn candidates<'j>(regime: Regime<'_>, judged: &'j [Judged]) -> (Vec<&'j Judged>, Vec<&'j Judged>) {
+    let mut candidates: Vec<&Judged> = judged
+        .iter()
+        .filter(|judged| judged.verdict.cell == regime.cell.id && judged.verdict.stance != Stance::Notes)
+        .collect();
+    candidates.sort_by(|a, b| order(a).total_cmp(&order(b)).reverse());
+    candidates.into_iter().partition(|judged| judged.verdict.stance == Stance::Limits)
 }
 
 /// Tier first, then load: a load above 1 is measurement error and counts as full.

@@ -77,3 +77,6 @@ fn minimum(view: &View<'_>, cell: &CellSummary) -> Option<f64> {
     };
     cuts.iter().filter_map(|cut| view.ceiling(*cut, cell)).map(|found| found.bytes_per_s).reduce(f64::min)
 }
+
+#[cfg(test)]
+mod tests;

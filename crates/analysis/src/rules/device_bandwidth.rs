@@ -1,15 +1,14 @@
 //! The device's bandwidth is full.
 
-use super::judge::{self, Shown};
-use super::{Rule, Verdict};
+use super::judge::{self, Carried, Shown};
+use super::{Rule, Stance, Verdict};
 use crate::text;
 use crate::view::View;
 use narrows_model::counters::Role;
 use narrows_model::summary::CellSummary;
-use narrows_model::units::ratio;
 use narrows_model::{Cut, Segment};
 
-/// Bytes at the device agree with the application's from here: below, a cache or a buffer stood between.
+/// From this share of its bytes at the device a cut measured the device: below, a cache or a buffer stood between.
 const AGREE_RATIO: f64 = 0.75;
 
 /// The rule.
@@ -21,8 +20,8 @@ pub(super) static RULE: Rule = Rule {
     definition: "The path moves nearly what the device alone moved past the page cache at the same operation and \
                  block, and the device's own counters carry the same bytes. A virtual disk is the device as this \
                  guest sees it.",
-    formula: "rate >= 0.9 x rate of the device alone (O_DIRECT), with device bytes >= 0.75 x application bytes; at \
-              one request in flight: (block / best device rate) >= half of the time of one request",
+    formula: "rate x share of the bytes that reached the device >= 0.9 x rate of the device alone (O_DIRECT); at one \
+              request in flight: (block / best device rate) >= half of the time of one request",
     source: "Asymptotic bounds, Denning and Buzen (1978); /proc/diskstats, kernel documentation admin-guide/iostats",
     example: "1 MiB writes at 19.8 MiB/s where the device alone wrote 20.1 MiB/s (99 %), 29.7 MiB of 29.7 MiB on the device",
     how_to_measure: "give a folder on the device, or run the endpoint with --root on it; past the page cache (O_DIRECT)",
@@ -34,33 +33,24 @@ fn run(view: &View<'_>) -> Vec<Verdict> {
 }
 
 fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
-    let ceiling = view.device_ceiling(cell).filter(|found| reached_device(found.cell))?;
-    if !reached_device(cell) {
-        return None;
-    }
+    let ceiling = view.device_ceiling(cell).filter(|found| judge::device_share(found.cell) >= AGREE_RATIO)?;
     let command = command(view);
     let shown = Shown { counter: "bytes and busy time of the device (/proc/diskstats)", command: &command };
-    if judge::is_single(cell) {
+    let share = judge::device_share(cell);
+    let verdict = if judge::is_single(cell) {
         let best = view.best_of(ceiling.cell.cut, cell)?;
-        let part_s = cell.block_bytes.as_f64() / best;
-        return judge::time_share(
-            RULE.segment,
-            cell,
-            part_s,
-            "moving the block at the device's best rate",
-            shown,
-        );
-    }
-    let verdict = judge::against_ceiling(RULE.segment, cell, ceiling, text::storage_rate, shown)?;
-    let text = agreement(cell);
-    let gain = judge::relief(view, cell, &[Cut::NetworkStream, Cut::ServerMemory, Cut::MemoryCopy]);
-    Some(verdict.gains(gain).because(text, shown.counter, shown.command))
-}
-
-/// Whether the device carried the cell's bytes, as far as it was counted.
-fn reached_device(cell: &CellSummary) -> bool {
-    let carried = cell.bytes.device.map(|device| ratio(device.as_f64(), cell.bytes.application.as_f64()));
-    carried.is_none_or(|share| share.is_none_or(|share| share >= AGREE_RATIO))
+        let part_s = cell.block_bytes.as_f64() / best * share;
+        let what = "moving the block at the device's best rate";
+        judge::convicting(judge::time_share(RULE.segment, cell, part_s, what, shown)?, ceiling)?
+    } else {
+        let rate = cell.rate_bytes_per_s?.0 * share;
+        let carried = Carried { segment: RULE.segment, cell, rate };
+        let verdict = judge::carried_against(carried, ceiling, text::storage_rate, shown)?;
+        let gain = judge::relief(view, cell, &[Cut::NetworkStream, Cut::ServerMemory, Cut::MemoryCopy]);
+        verdict.gains(gain).because(agreement(cell), shown.counter, shown.command)
+    };
+    // What a cache kept from the device does not clear it: it was not measured.
+    (verdict.stance == Stance::Limits || share >= judge::DOMINANT_RATIO).then_some(verdict)
 }
 
 fn agreement(cell: &CellSummary) -> String {

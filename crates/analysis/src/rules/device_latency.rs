@@ -32,7 +32,7 @@ fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
     let transfer_s = cell.block_bytes.as_f64() / view.best_of(ceiling.cell.cut, cell)?;
     let ops = ceiling.cell.ops_per_s?.0 * ceiling.cell.elapsed_s.last_done;
     let cpu_s: f64 = ceiling.cell.cpu.values().map(judge::cpu_and_throttled_s).sum::<f64>() / ops;
-    let part_s = (alone_s - transfer_s - cpu_s).max(0.0);
+    let part_s = (alone_s - transfer_s - cpu_s).max(0.0) * judge::device_share(cell);
     let command = super::device_bandwidth::command(view);
     let shown = Shown { counter: "time of the device alone, one in flight", command: &command };
     judge::time_share(RULE.segment, cell, part_s, "the device's time for a request", shown)

@@ -51,6 +51,26 @@ pub(super) fn against_ceiling(
     shown: Shown<'_>,
 ) -> Option<Verdict> {
     let rate = cell.rate_bytes_per_s?.0;
+    carried_against(Carried { segment, cell, rate }, ceiling, told, shown)
+}
+
+/// What a segment carried of a cell's load.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Carried<'a> {
+    pub segment: Segment,
+    pub cell: &'a CellSummary,
+    /// Bytes a second that passed the segment.
+    pub rate: f64,
+}
+
+/// Judges the rate that passed a segment against its ceiling.
+pub(super) fn carried_against(
+    carried: Carried<'_>,
+    ceiling: Ceiling<'_>,
+    told: fn(f64) -> String,
+    shown: Shown<'_>,
+) -> Option<Verdict> {
+    let Carried { segment, cell, rate } = carried;
     let load = ratio(rate, ceiling.bytes_per_s)?;
     let stance = if load >= FULL_RATIO { Stance::Limits } else { Stance::Clears };
     let settings = if ceiling.same_settings { "at the same settings" } else { "at the same block size" };
@@ -173,6 +193,13 @@ pub(super) fn relief(view: &View<'_>, cell: &CellSummary, others: &[Cut]) -> Opt
 pub(super) fn server_host(view: &View<'_>) -> String {
     let address = view.server().map(|server| server.address.as_str());
     address.and_then(|text| text.rsplit_once(':')).map_or("SERVER", |(host, _)| host).to_owned()
+}
+
+/// Share of a cell's bytes that reached the device, 1 where they are not counted: the others cost it nothing.
+pub(super) fn device_share(cell: &CellSummary) -> f64 {
+    let carried =
+        cell.bytes.device.and_then(|device| ratio(device.as_f64(), cell.bytes.application.as_f64()));
+    carried.unwrap_or(1.0).min(1.0)
 }
 
 /// Whether less than half of a cell's bytes reached the wire or the device: its load never got there.

@@ -36,7 +36,9 @@ fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
     let shown = Shown { counter: "rate from the server's memory", command: "top -H -b -n1 (on the server)" };
     let verdict = judge::against_ceiling(RULE.segment, cell, memory, text::storage_rate, shown)?;
     let wire = view.ceiling(Cut::NetworkStream, cell);
-    let below_wire = wire.is_none_or(|wire| memory.bytes_per_s < wire.bytes_per_s * judge::FULL_RATIO);
+    // Where there is a network that no stream measured, the daemon cannot be told apart from it.
+    let below_wire =
+        wire.map_or(!view.has_network(), |wire| memory.bytes_per_s < wire.bytes_per_s * judge::FULL_RATIO);
     let full =
         |role: Role| View::cpu(memory.cell, role).is_some_and(|cpu| cpu.busy_ratio >= judge::FULL_RATIO);
     let explained = !below_wire || full(Role::Client) || full(Role::Server);

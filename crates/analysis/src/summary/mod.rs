@@ -126,3 +126,6 @@ impl<'a> Machines<'a> {
         std::iter::once(client).chain(server).collect()
     }
 }
+
+#[cfg(test)]
+mod tests;

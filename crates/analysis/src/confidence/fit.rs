@@ -1,0 +1,231 @@
+//! Fits the confidence on injected machines, where it is known what limits, and writes the coefficients.
+//!
+//! Left out of ordinary test runs: `cargo test -p narrows-analysis --release fit_the_confidence -- --ignored` writes
+//! `src/confidence/coefficients.rs` anew. Machines, their measurement and the fit follow from the seeds alone.
+
+use super::Features;
+use crate::diagnose::{judge, rank};
+use crate::testing::{Grid, machine, measured_by, plan};
+use crate::view::{RegimeKind, View};
+use narrows_model::sim_profile::{CacheLaw, NetworkLaw, SimProfile, StationLaw};
+use narrows_model::{BytesPerSec, Cut, Nanos, Plan, Segment};
+use narrows_stats::logistic::{Example, Logistic, fit_logistic};
+use narrows_stats::reliability::{Forecast, brier_score, reliability_table};
+use narrows_stats::resample::Resampler;
+use std::fmt::Write as _;
+use std::num::NonZero;
+
+const MACHINES: u64 = 600;
+const FIT_SEED: u64 = 1_000_000;
+const UNSEEN_SEED: u64 = 2_000_000;
+/// Rows of the reliability table.
+const BINS: NonZero<usize> = NonZero::new(10).unwrap();
+/// Pulls the weights towards zero by the weight of about one example, so that a separable feature stays finite.
+const PENALTY: f64 = 1.0;
+
+/// One verdict of which it is known whether it is right.
+struct Case {
+    features: [f64; 4],
+    right: bool,
+}
+
+/// Uniform and log-uniform draws.
+struct Draw(Resampler);
+
+impl Draw {
+    fn unit(&mut self) -> f64 {
+        const STEPS: usize = 1 << 20;
+        self.0.index_below(STEPS).unwrap_or(0) as f64 / STEPS as f64
+    }
+
+    fn between(&mut self, low: f64, high: f64) -> f64 {
+        low * (high / low).powf(self.unit())
+    }
+
+    fn one_of<T: Copy>(&mut self, values: &[T]) -> T {
+        values[self.0.index_below(values.len()).unwrap_or(0)]
+    }
+}
+
+/// A machine of random strength in every segment.
+fn injected(draw: &mut Draw) -> SimProfile {
+    let variation = draw.one_of(&[0.1, 0.3, 0.8]);
+    let law = |per_op_ns: f64, bytes_per_s: f64, parallel: u32| StationLaw {
+        per_op_ns: Nanos(narrows_model::units::round_to_u64(per_op_ns)),
+        bytes_per_s: Some(BytesPerSec(bytes_per_s)),
+        parallel,
+        variation,
+    };
+    let network = NetworkLaw {
+        rtt_ns: Nanos(narrows_model::units::round_to_u64(draw.between(2e4, 2e7))),
+        bytes_per_s: BytesPerSec(draw.between(1e7, 3e9)),
+        link_bits_per_s: None,
+    };
+    let parallel = draw.one_of(&[1, 2, 4, 8]);
+    SimProfile {
+        client_cpus: draw.one_of(&[0.25, 0.5, 1.0, 2.0, 8.0]),
+        client_cpu: law(draw.between(2e3, 3e4), draw.between(5e8, 8e9), 1),
+        network: Some(network),
+        server_cpus: draw.one_of(&[0.25, 0.5, 1.0, 2.0, 8.0]),
+        server_cpu: law(draw.between(2e3, 6e4), draw.between(5e8, 5e9), 1),
+        device: law(draw.between(1e4, 6e6), draw.between(2e7, 1e9), parallel),
+        cache: CacheLaw { server_hit_ratio: draw.one_of(&[0.0, 0.0, 0.0, 0.4]), ..CacheLaw::default() },
+        ..machine("ten-gigabit-nfs")
+    }
+}
+
+/// A plan of two loads with a random part of the cuts and of the time.
+fn injected_plan(profile: &SimProfile, draw: &mut Draw, seed: u64) -> Plan {
+    let mut plan = plan(profile, Grid { seed, ..Grid::default() });
+    let kept = |cut: Cut, draw: &mut Draw| cut == Cut::Path || draw.unit() > 0.15;
+    let cuts: Vec<Cut> =
+        [Cut::Generator, Cut::NetworkStream, Cut::ServerMemory, Cut::ServerStorage, Cut::Path]
+            .into_iter()
+            .filter(|cut| kept(*cut, draw))
+            .collect();
+    let ops_max = draw.one_of(&[60, 200, 600]);
+    plan.cells.retain(|cell| {
+        let small = cell.workload.block_bytes.0 == 4 << 10 && cell.workload.queue_depth == 1;
+        let large = cell.workload.block_bytes.0 == 1 << 20;
+        cuts.contains(&cell.cut) && !cell.workload.op.moves_towards_device() && (small || large)
+    });
+    for cell in &mut plan.cells {
+        cell.stop.ops_max = Some(ops_max);
+    }
+    plan
+}
+
+/// Times and ceilings of the declared machine for one load.
+struct Declared {
+    segment: Segment,
+    ops_per_s: f64,
+    time_s: f64,
+}
+
+fn declared(profile: &SimProfile, block: f64) -> Vec<Declared> {
+    let time =
+        |law: &StationLaw| law.per_op_ns.as_secs_f64() + law.bytes_per_s.map_or(0.0, |rate| block / rate.0);
+    let network = profile.network.as_ref().expect("injected machines have a network");
+    let client_s = time(&profile.generator) + time(&profile.client_cpu);
+    let server_s = time(&profile.server_cpu);
+    let wire_s = block / network.bytes_per_s.0;
+    let misses = 1.0 - profile.cache.server_hit_ratio;
+    let device_s = time(&profile.device) * misses;
+    let transfer_s = profile.device.bytes_per_s.map_or(0.0, |rate| block / rate.0) * misses;
+    let parallel = f64::from(profile.device.parallel);
+    let entry = |segment, ops_per_s, time_s| Declared { segment, ops_per_s, time_s };
+    // A quota below one CPU stretches the time of a request as the simulator does.
+    let stretch = |cpus: f64| (cpus.ceil() / cpus).max(1.0);
+    vec![
+        entry(Segment::ClientCpu, profile.client_cpus / client_s, client_s * stretch(profile.client_cpus)),
+        entry(Segment::ServerCpu, profile.server_cpus / server_s, server_s * stretch(profile.server_cpus)),
+        entry(Segment::NetworkBandwidth, 1.0 / wire_s, wire_s),
+        entry(Segment::NetworkLatency, f64::INFINITY, network.rtt_ns.as_secs_f64()),
+        entry(Segment::DeviceBandwidth, parallel / device_s, transfer_s / parallel),
+        entry(Segment::DeviceLatency, f64::INFINITY, device_s - transfer_s / parallel),
+    ]
+}
+
+/// What it is right to name for the declared machine, by the bounds of a closed system.
+///
+/// A request that mostly waits for one stage, on a machine that could carry more of them, is rightly put down to that
+/// stage as well as to the missing concurrency.
+fn truth(profile: &SimProfile, kind: RegimeKind) -> Vec<Segment> {
+    const GAIN: f64 = 1.1;
+    let (block, in_flight) = match kind {
+        RegimeKind::Bulk => (1_048_576.0, 16.0),
+        RegimeKind::SmallSync => (4_096.0, 1.0),
+    };
+    let all = declared(profile, block);
+    let total_s: f64 = all.iter().map(|part| part.time_s).sum();
+    let full = all.iter().min_by(|a, b| a.ops_per_s.total_cmp(&b.ops_per_s)).expect("a machine has stations");
+    if in_flight > 1.0 && full.ops_per_s < in_flight / total_s {
+        return vec![full.segment];
+    }
+    let dominant = all.iter().filter(|part| part.time_s >= total_s / 2.0).map(|part| part.segment);
+    let more_helps = full.ops_per_s >= in_flight / total_s * GAIN;
+    dominant.chain(more_helps.then_some(Segment::WorkloadConcurrency)).collect()
+}
+
+fn cases(first_seed: u64) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for seed in first_seed..first_seed + MACHINES {
+        let mut draw = Draw(Resampler::new(seed));
+        let profile = injected(&mut draw);
+        let plan = injected_plan(&profile, &mut draw, seed);
+        let summary = measured_by(&profile, &plan);
+        let view = View::of(&summary);
+        let judged = judge(&view);
+        for regime in view.regimes() {
+            if let Some((segment, features)) = rank::first(&view, *regime, &judged) {
+                let right = truth(&profile, regime.kind).contains(&segment);
+                cases.push(Case { features: Features::values(&features), right });
+            }
+        }
+    }
+    cases
+}
+
+fn forecasts(model: &Logistic, cases: &[Case]) -> Vec<Forecast> {
+    let forecast = |case: &Case| Forecast {
+        probability: model.predict(&case.features).expect("four finite features"),
+        outcome: case.right,
+    };
+    cases.iter().map(forecast).collect()
+}
+
+/// The source of the coefficients, with what they rest on.
+fn source(model: &Logistic, fitted: &[Case], unseen: &[Case]) -> String {
+    let forecasts = forecasts(model, unseen);
+    let right = unseen.iter().filter(|case| case.right).count();
+    let base = right as f64 / unseen.len() as f64;
+    let mut text = String::new();
+    let brier = brier_score(&forecasts).expect("forecasts are probabilities");
+    let header = format!(
+        "//! Coefficients of the confidence law; written by the ignored test `fit_the_confidence`.\n//!\n\
+         //! Fitted on {} verdicts on {MACHINES} injected machines (seeds from {FIT_SEED}), checked on {} verdicts on as \
+         many unseen\n//! machines (seeds from {UNSEEN_SEED}), of which {:.1} % were right. Brier score there {brier:.3}; \
+         always saying {:.1} % scores {:.3}.\n\
+         //! Before caps. The machines are simulated: how real ones differ from them is not in these numbers.\n//!\n\
+         //! | stated | verdicts | mean stated | right |\n//! |---|---|---|---|\n",
+        fitted.len(),
+        unseen.len(),
+        base * 100.0,
+        base * 100.0,
+        base * (1.0 - base),
+    );
+    text.push_str(&header);
+    for bin in reliability_table(&forecasts, BINS).expect("forecasts are probabilities") {
+        if let (Some(stated), Some(observed)) = (bin.mean_predicted, bin.observed_share) {
+            let row = format!(
+                "//! | {:.1} to {:.1} | {} | {stated:.2} | {observed:.2} |",
+                bin.low, bin.high, bin.count
+            );
+            writeln!(text, "{row}").expect("writing to memory");
+        }
+    }
+    let weights: Vec<String> = model.weights.iter().map(|weight| format!("{weight:.3}")).collect();
+    write!(
+        text,
+        "\n/// The score of a verdict with all features at zero.\npub(super) const INTERCEPT: f64 = {:.3};\n\
+         /// Weights of first-rank share, margin, coverage, |residual|.\npub(super) const WEIGHTS: [f64; 4] = [{}];\n",
+        model.intercept,
+        weights.join(", "),
+    )
+    .expect("writing to memory");
+    text
+}
+
+#[test]
+#[ignore = "writes src/confidence/coefficients.rs; run it when rules or features change"]
+fn fit_the_confidence() {
+    let (fitted, unseen) = (cases(FIT_SEED), cases(UNSEEN_SEED));
+    let examples: Vec<Example<'_>> =
+        fitted.iter().map(|case| Example { features: &case.features, outcome: case.right }).collect();
+    let model = fit_logistic(&examples, PENALTY).expect("the cases hold right and wrong verdicts");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/confidence/coefficients.rs");
+    std::fs::write(path, source(&model, &fitted, &unseen)).expect("the source folder can be written");
+    let base = unseen.iter().filter(|case| case.right).count() as f64 / unseen.len() as f64;
+    let brier = brier_score(&forecasts(&model, &unseen)).expect("forecasts are probabilities");
+    assert!(brier < base * (1.0 - base), "the law must beat a constant: {brier}");
+}

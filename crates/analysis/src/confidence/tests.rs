@@ -1,0 +1,41 @@
+//! The caps, and the direction in which each feature moves the confidence.
+
+use super::*;
+use crate::testing::builtin;
+
+fn sure() -> Features {
+    Features {
+        first_rank_share: 1.0,
+        margin: 1.0,
+        coverage: 1.0,
+        residual_ratio: Some(0.0),
+        conclusive: false,
+    }
+}
+
+#[test]
+fn without_an_intervention_confidence_stays_at_nine_tenths() {
+    let summary = builtin("ten-gigabit-nfs");
+    assert!(confidence(&View::of(&summary), &sure()) <= 0.9);
+}
+
+#[test]
+fn an_unexplained_residual_holds_it_at_six_tenths() {
+    let summary = builtin("ten-gigabit-nfs");
+    for residual_ratio in [Some(0.3), Some(-0.3), None] {
+        assert!(confidence(&View::of(&summary), &Features { residual_ratio, ..sure() }) <= 0.6);
+    }
+}
+
+#[test]
+fn a_shared_machine_holds_it_at_six_tenths() {
+    let summary = builtin("shared-laptop");
+    assert!(confidence(&View::of(&summary), &sure()) <= 0.6);
+}
+
+#[test]
+fn less_margin_and_more_residual_are_less_sure() {
+    assert!(logistic(&Features { margin: 0.0, ..sure() }) < logistic(&sure()));
+    assert!(logistic(&Features { residual_ratio: Some(0.5), ..sure() }) < logistic(&sure()));
+    assert!(logistic(&Features { first_rank_share: 0.5, ..sure() }) < logistic(&sure()));
+}

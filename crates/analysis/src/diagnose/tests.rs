@@ -1,0 +1,94 @@
+//! What holds for every diagnosis, whatever the machine.
+
+use super::*;
+use crate::testing::builtin;
+use narrows_model::Relation;
+
+#[test]
+fn every_segment_of_the_path_is_in_exactly_one_list() {
+    for machine in narrows_sim::BUILTIN {
+        let summary = builtin(machine.id);
+        let diagnosis = &summary.diagnosis;
+        for segment in summary.segments.iter().map(|segment| segment.id) {
+            let lists = [
+                diagnosis.limiting.iter().any(|entry| entry.segment == segment),
+                diagnosis.exonerated.iter().any(|entry| entry.segment == segment),
+                diagnosis.not_measured.iter().any(|entry| entry.segment == segment),
+            ];
+            assert_eq!(lists.iter().filter(|listed| **listed).count(), 1, "{} {segment}", machine.id);
+        }
+    }
+}
+
+#[test]
+fn every_statement_carries_numbers_a_counter_and_how_to_go_on() {
+    for machine in narrows_sim::BUILTIN {
+        let diagnosis = builtin(machine.id).diagnosis;
+        let blamed = diagnosis.limiting.iter().flat_map(|entry| &entry.evidence);
+        let cleared = diagnosis.exonerated.iter().flat_map(|entry| &entry.evidence);
+        for evidence in blamed.chain(cleared) {
+            assert!(evidence.text.contains(|c: char| c.is_ascii_digit()), "{evidence:?}");
+            assert!(!evidence.counter.is_empty(), "{evidence:?}");
+        }
+        assert!(diagnosis.limiting.iter().all(|entry| !entry.evidence.is_empty()), "{}", machine.id);
+        assert!(diagnosis.not_measured.iter().all(|entry| !entry.why.is_empty() && !entry.how_to.is_empty()));
+    }
+}
+
+#[test]
+fn bulk_comes_before_small_requests() {
+    let limiting = builtin("wan-10ms").diagnosis.limiting;
+    let kinds: Vec<bool> = limiting.iter().map(|entry| entry.regime.starts_with("bulk")).collect();
+    assert!(kinds.is_sorted_by(|a, b| a >= b) && kinds.contains(&true) && kinds.contains(&false));
+}
+
+#[test]
+fn directions_that_agree_become_one_entry_and_others_stay_apart() {
+    let agreed = builtin("gigabit-nfs").diagnosis.limiting;
+    assert!(agreed[0].regime.starts_with("bulk read and write (1MiB, 16 in flight)"), "{}", agreed[0].regime);
+    let apart = builtin("cached-server").diagnosis.limiting;
+    assert!(apart.iter().filter(|entry| entry.regime.starts_with("bulk")).count() == 2);
+}
+
+#[test]
+fn two_resources_within_a_tenth_of_each_other_are_one_of() {
+    let mut summary = builtin("gigabit-nfs");
+    let wire = |cell: &narrows_model::summary::CellSummary| cell.cut == narrows_model::Cut::NetworkStream;
+    let rates: Vec<_> = summary.cells.iter().filter(|cell| wire(cell)).cloned().collect();
+    for cell in summary.cells.iter_mut().filter(|cell| cell.cut == narrows_model::Cut::ServerStorage) {
+        let same = rates
+            .iter()
+            .find(|wire| wire.block_bytes == cell.block_bytes && wire.in_flight == cell.in_flight);
+        cell.rate_bytes_per_s = same.and_then(|wire| wire.rate_bytes_per_s);
+        cell.ops_per_s = same.and_then(|wire| wire.ops_per_s);
+    }
+    let limiting = diagnose(&summary).limiting;
+    let bulk: Vec<_> = limiting.iter().filter(|entry| entry.regime.starts_with("bulk")).collect();
+    assert!(bulk.len() >= 2 && bulk.iter().all(|entry| entry.relation == Relation::OneOf), "{bulk:?}");
+}
+
+#[test]
+fn a_run_without_cells_names_nothing_and_says_so() {
+    let mut summary = builtin("gigabit-nfs");
+    summary.cells.clear();
+    let diagnosis = diagnose(&summary);
+    assert!(diagnosis.limiting.is_empty());
+    assert!(diagnosis.findings.iter().any(|finding| finding.slug == "not_enough_evidence"));
+}
+
+#[test]
+fn a_summary_read_again_gives_the_same_verdict() {
+    let summary = builtin("slow-server-cpu");
+    assert_eq!(diagnose(&summary), summary.diagnosis);
+}
+
+#[test]
+fn codes_are_unique_kebab_words() {
+    for rule in RULES {
+        assert_eq!(RULES.iter().filter(|other| other.code == rule.code).count(), 1, "{}", rule.code);
+        assert!(rule.code.chars().all(|c| c.is_ascii_lowercase() || c == '-'), "{}", rule.code);
+        let texts =
+            [rule.title, rule.definition, rule.formula, rule.source, rule.example, rule.how_to_measure];
+        assert!(texts.iter().all(|text| !text.is_empty()), "{}", rule.code);
+    }
+}

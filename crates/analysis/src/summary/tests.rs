@@ -1,0 +1,205 @@
+//! Figures of cells, from events made by hand or by a declared machine.
+
+use super::*;
+use crate::testing::{Grid, builtin, machine, plan};
+use narrows_model::counters::{CgroupCpu, CounterSample, ProcessCpu};
+use narrows_model::summary::{CellSummary, CpuBasis};
+use narrows_model::trial::{CounterPair, IntervalSample, TrialOutput};
+use narrows_model::{Bytes, Cut, Histogram, Nanos};
+
+/// Summary of the events that a machine gives, after a change to them.
+fn summary_of(name: &str, change: impl Fn(&mut Vec<Event>)) -> Summary {
+    let profile = machine(name);
+    let plan = plan(&profile, Grid::default());
+    let mut events = narrows_sim::simulate(&profile, &plan).unwrap();
+    change(&mut events);
+    let inventory = narrows_sim::inventory(&profile);
+    let manifest = RunFacts::default();
+    summarize(&Input { manifest, plan: &plan, inventory: &inventory, events: &events })
+}
+
+fn trials(events: &mut [Event]) -> impl Iterator<Item = &mut TrialOutput> {
+    events.iter_mut().filter_map(|event| match event {
+        Event::TrialFinished(trial) => Some(trial.as_mut()),
+        _ => None,
+    })
+}
+
+fn cell<'s>(summary: &'s Summary, id: &str) -> &'s CellSummary {
+    summary.cells.iter().find(|cell| cell.id == id).unwrap()
+}
+
+const BULK: &str = "path/write/1MiB/qd16/c1";
+
+#[test]
+fn a_rate_is_bytes_over_the_time_to_the_last_end() {
+    let summary = summary_of("gigabit-nfs", |events| {
+        for trial in trials(events) {
+            (trial.bytes, trial.op_count, trial.last_done_ns) = (Bytes(3_000), 30, Nanos(1_500_000_000));
+        }
+    });
+    let cell = cell(&summary, BULK);
+    assert!((cell.rate_bytes_per_s.unwrap().0 - 2_000.0).abs() < 1e-9);
+    assert!((cell.ops_per_s.unwrap().0 - 20.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_trial_without_its_end_is_rebuilt_from_its_samples_and_marked() {
+    let whole = summary_of("gigabit-nfs", |_| {});
+    let torn = summary_of("gigabit-nfs", |events| {
+        events.retain(|event| !matches!(event, Event::TrialFinished(trial) if trial.cell.0 == BULK));
+    });
+    let (whole, rebuilt) = (cell(&whole, BULK), cell(&torn, BULK));
+    let ratio = rebuilt.rate_bytes_per_s.unwrap().0 / whole.rate_bytes_per_s.unwrap().0;
+    assert!((ratio - 1.0).abs() < 0.05, "{ratio}");
+    assert!(rebuilt.flags.iter().any(|flag| flag == flags::INCOMPLETE));
+    assert!(!torn.complete && rebuilt.latency_ns.p50.is_some());
+}
+
+#[test]
+fn a_run_cut_off_lists_the_cells_it_did_not_reach() {
+    let summary = summary_of("gigabit-nfs", |events| events.truncate(events.len() / 2));
+    assert!(!summary.complete && !summary.skipped.is_empty());
+    assert!(summary.skipped.iter().all(|skip| !summary.cells.iter().any(|cell| cell.id == skip.cell.0)));
+}
+
+#[test]
+fn more_in_flight_than_asked_for_is_flagged() {
+    let summary = summary_of("gigabit-nfs", |events| {
+        for trial in trials(events) {
+            trial.response_sum_ns = trial.last_done_ns.0 * 20;
+        }
+    });
+    assert!(cell(&summary, BULK).flags.iter().any(|flag| flag == flags::LITTLE_LAW_VIOLATED));
+    assert!(!cell(&builtin("gigabit-nfs"), BULK).flags.iter().any(|flag| flag == flags::LITTLE_LAW_VIOLATED));
+}
+
+#[test]
+fn a_raw_stream_counts_what_the_wire_carried_not_what_the_socket_took() {
+    let summary = summary_of("gigabit-nfs", |events| {
+        for trial in trials(events) {
+            trial.bytes = Bytes(trial.bytes.0 * 3);
+        }
+    });
+    let stream =
+        summary.cells.iter().find(|cell| cell.cut == Cut::NetworkStream && cell.queue_depth == 16).unwrap();
+    let wire = machine("gigabit-nfs").network.unwrap().bytes_per_s.0;
+    assert!((stream.rate_bytes_per_s.unwrap().0 / wire - 1.0).abs() < 0.05);
+}
+
+#[test]
+fn a_quota_is_the_capacity_of_its_group() {
+    let summary = builtin("slow-server-cpu");
+    let server = &cell(&summary, BULK).cpu[&Role::Server];
+    assert!((server.capacity_cpus - 0.3).abs() < 1e-9);
+    assert!(server.busy_ratio > 0.95 && server.throttled_s.is_some());
+}
+
+#[test]
+fn roles_on_one_machine_are_charged_by_process() {
+    let summary = builtin("shared-laptop");
+    assert_eq!(cell(&summary, BULK).cpu[&Role::Client].basis, CpuBasis::Process);
+}
+
+#[test]
+fn a_group_without_a_quota_does_not_stand_for_its_role() {
+    let sample = |at_ns: u64, usage_ns: u64, process_ns: u64| CounterSample {
+        role: Role::Client,
+        at_ns: Nanos(at_ns),
+        host_cpu: None,
+        process_cpu: Some(ProcessCpu { user_ns: Nanos(process_ns), system_ns: Nanos(0) }),
+        cgroup_cpu: Some(CgroupCpu {
+            path: "/".into(),
+            usage_ns: Nanos(usage_ns),
+            throttled_ns: Nanos(0),
+            throttled_count: 0,
+            period_count: 0,
+            quota_cpus: None,
+        }),
+        disks: Vec::new(),
+        nics: Vec::new(),
+        tcp: None,
+        memory: None,
+    };
+    let summary = summary_of("local-ssd", |events| {
+        for trial in trials(events) {
+            let (before, after) = (sample(0, 0, 0), sample(1_000_000_000, 8_000_000_000, 500_000_000));
+            trial.counters = vec![CounterPair { before, after }];
+        }
+    });
+    let client = &cell(&summary, BULK).cpu[&Role::Client];
+    assert_eq!(client.basis, CpuBasis::Process);
+    assert!((client.user_s - 0.5).abs() < 1e-9);
+}
+
+#[test]
+fn trials_give_an_interval_by_student_and_a_series_by_batch_means() {
+    let one = builtin("local-ssd");
+    let by_series = cell(&one, BULK).interval.as_ref().unwrap();
+    assert_eq!(by_series.method, "batch_means");
+    let many = summary_of("local-ssd", |events| {
+        let copies: Vec<Event> = events.clone();
+        for event in &copies {
+            let Event::TrialFinished(trial) = event else { continue };
+            for index in 1..3 {
+                let bytes = Bytes(trial.bytes.0 + u64::from(index));
+                let copy = TrialOutput { trial: index, bytes, ..trial.as_ref().clone() };
+                events.push(Event::TrialFinished(Box::new(copy)));
+            }
+        }
+    });
+    assert_eq!(cell(&many, BULK).interval.as_ref().unwrap().method, "student_t");
+    assert_eq!(cell(&many, BULK).trials.len(), 3);
+}
+
+#[test]
+fn a_cell_whose_rate_halves_in_its_window_is_not_steady() {
+    let summary = summary_of("local-ssd", |events| {
+        for (index, event) in events.iter_mut().enumerate() {
+            let Event::Interval(sample) = event else { continue };
+            let IntervalSample { bytes, op_count, .. } = sample.as_mut();
+            *op_count = 100;
+            *bytes = Bytes(1_000_000 / (1 + index as u64 % 7));
+        }
+    });
+    let cell = cell(&summary, BULK);
+    assert_eq!(cell.steady, Some(false));
+    assert!(cell.flags.iter().any(|flag| flag == flags::UNSTEADY));
+}
+
+#[test]
+fn ten_thousand_cells_are_summarised_with_their_latencies() {
+    let profile = machine("local-ssd");
+    let mut plan = plan(&profile, Grid::default());
+    let inventory = narrows_sim::inventory(&profile);
+    let first = plan.cells[0].clone();
+    let mut response = Histogram::new();
+    response.record_n(1_000, 50);
+    let ids = (0..10_000).map(|index| narrows_model::CellId(format!("path/read/{index}")));
+    plan.cells = ids.map(|id| narrows_model::Cell { id, cut: Cut::Path, ..first.clone() }).collect();
+    let mut summarizer = Summarizer::new(RunFacts::default(), &plan, &inventory);
+    for cell in &plan.cells {
+        let trial = TrialOutput {
+            cell: cell.id.clone(),
+            trial: 0,
+            complete: true,
+            start_ns: Nanos(0),
+            first_done_ns: Nanos(1_000_000_000),
+            last_done_ns: Nanos(1_000_000_000),
+            op_count: 50,
+            bytes: Bytes(50 * 4096),
+            response: response.clone(),
+            response_sum_ns: 50_000,
+            effective: None,
+            clients: Vec::new(),
+            errors: Vec::new(),
+            counters: Vec::new(),
+            file_bytes: Bytes(1 << 20),
+            resident_ratio: None,
+        };
+        summarizer.event(&Event::TrialFinished(Box::new(trial)));
+    }
+    let summary = summarizer.finish();
+    assert_eq!(summary.cells.len(), 10_000);
+    assert!(summary.cells.iter().all(|cell| cell.latency_ns.p99.is_some()));
+}
