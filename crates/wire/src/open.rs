@@ -123,14 +123,23 @@ impl Open {
                 self.objects.len()
             ));
         }
-        match self.objects.iter().find(|name| name.len() > OBJECT_NAME_BYTES_MAX || name.contains('\0')) {
-            Some(name) => refused(format!(
-                "an object's name of {} bytes was asked for; allowed are {OBJECT_NAME_BYTES_MAX} without a zero byte",
-                name.len()
-            )),
+        match self.objects.iter().find(|name| !is_plain(name)) {
+            Some(name) => {
+                let shown: String = name.chars().take(80).filter(|c| !c.is_control()).collect();
+                let message = format!(
+                    "`{shown}` is no object's name; allowed are 1 to {OBJECT_NAME_BYTES_MAX} bytes without `/`, not `.` or `..`"
+                );
+                Err(Error::new(ErrorKind::Refused(Refusal::Permission), message))
+            }
             None => Ok(()),
         }
     }
+}
+
+/// Whether a name names a file in the folder it is used in, and nothing else.
+fn is_plain(name: &str) -> bool {
+    let length_fits = (1..=OBJECT_NAME_BYTES_MAX).contains(&name.len());
+    length_fits && name != "." && name != ".." && !name.contains(['/', '\0'])
 }
 
 impl Granted {

@@ -63,8 +63,6 @@ pub enum Piece<'a> {
     Reply {
         /// The reply.
         header: Header,
-        /// The position that [`ReplyDecoder::sent`] was told for its request.
-        position: u32,
         /// Whether it is complete.
         complete: bool,
     },
@@ -72,8 +70,8 @@ pub enum Piece<'a> {
     Payload {
         /// The bytes.
         bytes: &'a [u8],
-        /// The position that [`ReplyDecoder::sent`] was told for its request.
-        position: u32,
+        /// The tag that [`ReplyDecoder::sent`] gave its request.
+        tag: u32,
         /// Where in the payload they belong.
         at_bytes: u32,
         /// Whether the reply is complete with them.
@@ -96,12 +94,11 @@ pub struct ReplyDecoder {
 struct Asked {
     kind: Kind,
     length_bytes: u32,
-    position: u32,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Payload {
-    position: u32,
+    tag: u32,
     done_bytes: u32,
     total_bytes: u32,
 }
@@ -132,10 +129,11 @@ impl ReplyDecoder {
 
     /// Notes a request and gives the tag that it must be sent with; `None` when no more may be in flight.
     ///
-    /// `position` is the caller's own number for the request and comes back with its reply.
-    pub fn sent(&mut self, kind: Kind, length_bytes: u32, position: u32) -> Option<u32> {
+    /// # Shape
+    /// A tag is below the number of requests that may be in flight, and is used again once its reply is complete.
+    pub fn sent(&mut self, kind: Kind, length_bytes: u32) -> Option<u32> {
         let tag = self.free.pop()?;
-        self.asked[index(tag)] = Some(Asked { kind, length_bytes, position });
+        self.asked[index(tag)] = Some(Asked { kind, length_bytes });
         Some(tag)
     }
 
@@ -156,8 +154,8 @@ impl ReplyDecoder {
                 return Ok(None);
             }
             *input = rest;
-            let (position, at_bytes, last) = self.payload_arrived(bytes.len());
-            return Ok(Some(Piece::Payload { bytes, position, at_bytes, last }));
+            let (tag, at_bytes, last) = self.payload_arrived(bytes.len());
+            return Ok(Some(Piece::Payload { bytes, tag, at_bytes, last }));
         }
         let Some((bytes, rest)) = input.split_first_chunk::<HEADER_BYTES>() else { return Ok(None) };
         let piece = if bytes[0] == FAREWELL { farewell(bytes, rest) } else { self.reply(bytes).map(Some) };
@@ -174,27 +172,28 @@ impl ReplyDecoder {
         }
     }
 
-    /// Where the next bytes of payload belong: the request's position, the place in its payload, and how many are
+    /// Where the next bytes of payload belong: the request's tag, the place in its payload, and how many are
     /// missing; `None` between replies. A caller may read them straight there and tell so by
     /// [`ReplyDecoder::payload_arrived`].
     #[must_use]
     pub fn payload_wanted(&self) -> Option<(u32, u32, u32)> {
         self.payload
-            .map(|payload| (payload.position, payload.done_bytes, payload.total_bytes - payload.done_bytes))
+            .map(|payload| (payload.tag, payload.done_bytes, payload.total_bytes - payload.done_bytes))
     }
 
-    /// Notes that `length_bytes` of the present payload arrived, and tells the request's position, where they belong
+    /// Notes that `length_bytes` of the present payload arrived, and tells the request's tag, where they belong
     /// and whether they complete it. More than is left counts as what is left.
     pub fn payload_arrived(&mut self, length_bytes: usize) -> (u32, u32, bool) {
         let Some(payload) = &mut self.payload else { return (0, 0, true) };
-        let (position, at_bytes) = (payload.position, payload.done_bytes);
+        let (tag, at_bytes) = (payload.tag, payload.done_bytes);
         let arrived = u32::try_from(length_bytes).unwrap_or(u32::MAX);
         payload.done_bytes = at_bytes.saturating_add(arrived).min(payload.total_bytes);
         let last = payload.done_bytes == payload.total_bytes;
         if last {
             self.payload = None;
+            self.free.push(tag);
         }
-        (position, at_bytes, last)
+        (tag, at_bytes, last)
     }
 
     fn reply<'a>(&mut self, bytes: &[u8; HEADER_BYTES]) -> Result<Piece<'a>> {
@@ -215,14 +214,14 @@ impl ReplyDecoder {
             );
             return Err(Error::protocol(message));
         }
-        self.free.push(tag);
         let complete = asked.kind != Kind::Read || length_bytes == 0;
-        if !complete {
-            self.payload =
-                Some(Payload { position: asked.position, done_bytes: 0, total_bytes: length_bytes });
+        if complete {
+            self.free.push(tag);
+        } else {
+            self.payload = Some(Payload { tag, done_bytes: 0, total_bytes: length_bytes });
         }
         let header = Header { kind: asked.kind, tag, status, length_bytes };
-        Ok(Piece::Reply { header, position: asked.position, complete })
+        Ok(Piece::Reply { header, complete })
     }
 }
 

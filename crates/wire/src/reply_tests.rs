@@ -9,10 +9,7 @@ fn reply(kind: Kind, tag: u32, status: u32, length_bytes: u32) -> [u8; HEADER_BY
 
 fn decoder_of(asked: &[(Kind, u32)]) -> (ReplyDecoder, Vec<u32>) {
     let mut decoder = ReplyDecoder::new(u32::try_from(asked.len()).unwrap());
-    let tags = (0..)
-        .zip(asked)
-        .map(|(position, (kind, length))| decoder.sent(*kind, *length, position).unwrap())
-        .collect();
+    let tags = asked.iter().map(|(kind, length)| decoder.sent(*kind, *length).unwrap()).collect();
     (decoder, tags)
 }
 
@@ -20,9 +17,9 @@ fn decoder_of(asked: &[(Kind, u32)]) -> (ReplyDecoder, Vec<u32>) {
 fn no_more_may_be_sent_than_was_granted() {
     let (mut decoder, tags) = decoder_of(&[(Kind::Sync, 0)]);
     assert_eq!((decoder.room(), decoder.in_flight()), (0, 1));
-    assert_eq!(decoder.sent(Kind::Sync, 0, 9), None);
+    assert_eq!(decoder.sent(Kind::Sync, 0), None);
     decoder.next(&mut &reply(Kind::Sync, tags[0], 0, 0)[..]).unwrap();
-    assert!(decoder.sent(Kind::Sync, 0, 9).is_some());
+    assert!(decoder.sent(Kind::Sync, 0).is_some());
 }
 
 #[test]
@@ -82,13 +79,13 @@ proptest! {
             let mut input = kept.as_slice();
             while let Some(piece) = decoder.next(&mut input).unwrap() {
                 match piece {
-                    Piece::Reply { header, position, complete } => {
-                        prop_assert_eq!((header.kind, header.length_bytes), asked[index(position)]);
-                        done[index(position)] += u32::from(complete);
+                    Piece::Reply { header, complete } => {
+                        prop_assert_eq!((header.kind, header.length_bytes), asked[index(header.tag)]);
+                        done[index(header.tag)] += u32::from(complete);
                     }
-                    Piece::Payload { bytes, position, last, .. } => {
-                        prop_assert!(bytes.iter().all(|byte| u32::from(*byte) == tags[index(position)]));
-                        done[index(position)] += u32::from(last);
+                    Piece::Payload { bytes, tag, last, .. } => {
+                        prop_assert!(bytes.iter().all(|byte| u32::from(*byte) == tag));
+                        done[index(tag)] += u32::from(last);
                     }
                 }
             }
