@@ -1,0 +1,274 @@
+//! A connection to an endpoint up to the end of its hello, and the frames that follow.
+//!
+//! It blocks, within the peer's answer timeout; what carries load after the opening does not pass here.
+
+use crate::clock::Clock;
+use crate::error::{EngineError, ErrorKind};
+use narrows_wire::frame::{Decoder, Frame, PAYLOAD_BYTES_MAX};
+use narrows_wire::hello::{self, ClientHello, Nonce, Purpose};
+use narrows_wire::token::Key;
+use narrows_wire::{ErrorKind as WireKind, Refusal};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A read takes at most this much at once.
+const READ_BYTES: usize = 64 << 10;
+
+/// Whom to talk to, and how long to wait for it.
+#[derive(Clone)]
+pub(super) struct Peer {
+    host: String,
+    port: u16,
+    clock: Arc<dyn Clock>,
+    timeout: Duration,
+}
+
+impl std::fmt::Debug for Peer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Peer({})", self.name())
+    }
+}
+
+impl Peer {
+    pub(super) fn new(host: &str, port: u16, clock: Arc<dyn Clock>, timeout_ns: u64) -> Self {
+        // A socket takes no timeout of zero, and one below a millisecond is answered by nobody.
+        Self { host: host.to_owned(), port, clock, timeout: Duration::from_nanos(timeout_ns.max(1_000_000)) }
+    }
+
+    /// The address as people write it.
+    pub(super) fn name(&self) -> String {
+        if self.host.contains(':') {
+            format!("[{}]:{}", self.host, self.port)
+        } else {
+            format!("{}:{}", self.host, self.port)
+        }
+    }
+
+    pub(super) fn clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
+    }
+
+    pub(super) fn timeout_ns(&self) -> u64 {
+        u64::try_from(self.timeout.as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    /// The error that the system's `source` means in talking to this peer.
+    pub(super) fn io_error(&self, operation: &'static str, source: io::Error) -> EngineError {
+        if matches!(source.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) {
+            return self.silent(operation);
+        }
+        EngineError::from_io(operation, self.name(), source)
+    }
+
+    /// The error that nothing came within the timeout.
+    pub(super) fn silent(&self, operation: &'static str) -> EngineError {
+        EngineError::new(ErrorKind::PeerGone, operation, self.name())
+            .detail(format!("no answer within {} ms", self.timeout.as_millis()))
+            .hint("check whether the server still runs and whether the network drops packets")
+    }
+
+    /// The error that the peer closed the connection.
+    pub(super) fn gone(&self, operation: &'static str) -> EngineError {
+        EngineError::new(ErrorKind::PeerGone, operation, self.name())
+            .detail("the server closed the connection")
+            .hint("check whether the server still runs; its own messages may say why")
+    }
+
+    /// The error that a breach or a refusal by the peer means.
+    pub(super) fn wire_error(&self, operation: &'static str, error: &narrows_wire::Error) -> EngineError {
+        let (kind, hint) = match error.kind() {
+            WireKind::Protocol => {
+                (ErrorKind::Protocol, "check that the address is that of a `narrows serve`")
+            }
+            WireKind::Version => (ErrorKind::Protocol, ""),
+            WireKind::Token => (ErrorKind::Token, ""),
+            WireKind::TooLarge => (ErrorKind::Unsupported, ""),
+            WireKind::Refused(reason) => (refusal_kind(reason), ""),
+        };
+        EngineError::new(kind, operation, self.name()).detail(error.to_string()).hint(hint)
+    }
+
+    /// Waits until `socket` shows one of `events`, a signal comes, or `span_ns` has passed.
+    pub(super) fn wait(
+        &self,
+        socket: &TcpStream,
+        events: PollFlags,
+        span_ns: u64,
+    ) -> Result<(), EngineError> {
+        let span = Timespec {
+            tv_sec: i64::try_from(span_ns / 1_000_000_000).unwrap_or(i64::MAX),
+            tv_nsec: i64::try_from(span_ns % 1_000_000_000).unwrap_or(0),
+        };
+        match poll(&mut [PollFd::new(socket, events)], Some(&span)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(errno) => Err(self.io_error("wait", errno.into())),
+        }
+    }
+
+    fn dial(&self) -> Result<TcpStream, EngineError> {
+        let addresses = (self.host.as_str(), self.port).to_socket_addrs().map_err(|error| {
+            EngineError::new(ErrorKind::NotFound, "connect", self.name())
+                .detail(format!("the host's address was not found: {error}"))
+                .hint("check the host's name")
+        })?;
+        let mut last = None;
+        for address in addresses {
+            match TcpStream::connect_timeout(&address, self.timeout) {
+                Ok(socket) => return Ok(socket),
+                Err(error) => last = Some(error),
+            }
+        }
+        Err(match last {
+            Some(error) => self.io_error("connect", error),
+            None => EngineError::new(ErrorKind::NotFound, "connect", self.name())
+                .detail("the host has no address"),
+        })
+    }
+}
+
+fn refusal_kind(reason: Refusal) -> ErrorKind {
+    match reason {
+        Refusal::Unsupported => ErrorKind::Unsupported,
+        Refusal::NotFound => ErrorKind::NotFound,
+        Refusal::Permission => ErrorKind::Permission,
+        Refusal::NoSpace => ErrorKind::NoSpace,
+        Refusal::Busy => ErrorKind::Refused,
+        Refusal::Ended => ErrorKind::PeerGone,
+        Refusal::Protocol => ErrorKind::Protocol,
+        Refusal::Io => ErrorKind::Io,
+    }
+}
+
+/// A connection whose hello is through.
+#[derive(Debug)]
+pub(super) struct Conversation {
+    peer: Peer,
+    socket: TcpStream,
+    decoder: Decoder,
+    arrived: Box<[u8]>,
+}
+
+impl Conversation {
+    /// A connection for blocks.
+    pub(super) fn open_data(peer: Peer, token: Option<&[u8]>) -> Result<Self, EngineError> {
+        Self::open(peer, Purpose::Data, token)
+    }
+
+    /// A connection that holds a session.
+    pub(super) fn open_control(peer: Peer, token: Option<&[u8]>) -> Result<Self, EngineError> {
+        Self::open(peer, Purpose::Control, token)
+    }
+
+    fn open(peer: Peer, purpose: Purpose, token: Option<&[u8]>) -> Result<Self, EngineError> {
+        let socket = peer.dial()?;
+        let prepared = socket
+            .set_nodelay(true)
+            .and_then(|()| socket.set_read_timeout(Some(peer.timeout)))
+            .and_then(|()| socket.set_write_timeout(Some(peer.timeout)));
+        prepared.map_err(|error| peer.io_error("connect", error))?;
+        let decoder = Decoder::new(hello::PAYLOAD_BYTES_MAX);
+        let mut conversation =
+            Self { peer, socket, decoder, arrived: vec![0; READ_BYTES].into_boxed_slice() };
+        conversation.greet(purpose, token)?;
+        let rest = std::mem::replace(&mut conversation.decoder, Decoder::new(PAYLOAD_BYTES_MAX)).into_rest();
+        conversation.decoder.push(&rest);
+        Ok(conversation)
+    }
+
+    fn greet(&mut self, purpose: Purpose, token: Option<&[u8]>) -> Result<(), EngineError> {
+        let nonce = random_nonce().map_err(|error| self.peer.io_error("greet", error))?;
+        let (mut hello, mut send) = ClientHello::start(purpose, nonce, token.map(Key::from_token));
+        loop {
+            self.send("greet", &send)?;
+            let frame = self.receive("greet")?;
+            let step = hello.receive(frame).map_err(|error| self.peer.wire_error("greet", &error))?;
+            send = step.send;
+            if step.done {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Whom it talks to.
+    pub(super) fn peer(&self) -> &Peer {
+        &self.peer
+    }
+
+    /// Sends bytes, all of them.
+    pub(super) fn send(&mut self, operation: &'static str, bytes: &[u8]) -> Result<(), EngineError> {
+        self.socket.write_all(bytes).map_err(|error| self.peer.io_error(operation, error))
+    }
+
+    /// The next frame.
+    pub(super) fn receive(&mut self, operation: &'static str) -> Result<Frame, EngineError> {
+        loop {
+            if let Some(frame) = self.waiting(operation)? {
+                return Ok(frame);
+            }
+            self.read(operation)?;
+        }
+    }
+
+    /// The next frame if it arrives within `wait`; `None` otherwise.
+    pub(super) fn receive_within(
+        &mut self,
+        operation: &'static str,
+        wait: Duration,
+    ) -> Result<Option<Frame>, EngineError> {
+        if let Some(frame) = self.waiting(operation)? {
+            return Ok(Some(frame));
+        }
+        let at_least = wait.max(Duration::from_millis(1));
+        self.socket.set_read_timeout(Some(at_least)).map_err(|error| self.peer.io_error(operation, error))?;
+        let read = self.socket.read(&mut self.arrived);
+        self.socket
+            .set_read_timeout(Some(self.peer.timeout))
+            .map_err(|error| self.peer.io_error(operation, error))?;
+        match read {
+            Ok(0) => return Err(self.peer.gone(operation)),
+            Ok(length) => self.decoder.push(&self.arrived[..length]),
+            Err(error) if is_not_yet(&error) => {}
+            Err(error) => return Err(self.peer.io_error(operation, error)),
+        }
+        self.waiting(operation)
+    }
+
+    /// The socket, and what has arrived beyond the last frame.
+    pub(super) fn into_parts(self) -> (Peer, TcpStream, Vec<u8>) {
+        (self.peer, self.socket, self.decoder.into_rest())
+    }
+
+    fn waiting(&mut self, operation: &'static str) -> Result<Option<Frame>, EngineError> {
+        self.decoder.next().map_err(|error| self.peer.wire_error(operation, &error))
+    }
+
+    fn read(&mut self, operation: &'static str) -> Result<(), EngineError> {
+        loop {
+            match self.socket.read(&mut self.arrived) {
+                Ok(0) => return Err(self.peer.gone(operation)),
+                Ok(length) => {
+                    self.decoder.push(&self.arrived[..length]);
+                    return Ok(());
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.peer.io_error(operation, error)),
+            }
+        }
+    }
+}
+
+/// Whether a read ended only because nothing had arrived.
+pub(super) fn is_not_yet(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted)
+}
+
+/// A nonce from the system's random source. It decides nothing that is measured, so no seed applies.
+fn random_nonce() -> io::Result<Nonce> {
+    let mut bytes = [0; 32];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(Nonce(bytes))
+}

@@ -1,0 +1,218 @@
+//! The client's end of a control connection: facts, clock, counters, cells that run at the server.
+
+use super::connect::{Conversation, Peer};
+use crate::clock::Clock;
+use crate::error::{EngineError, ErrorKind};
+use narrows_model::server::ServerFacts;
+use narrows_model::{Cell, CounterSample, Event, Inventory, Nanos};
+use narrows_wire::control::{Answer, Request};
+use narrows_wire::{Error as WireError, ErrorKind as WireKind};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Exchanges of clocks at the opening: the smallest of a few round trips is close to the path's own.
+const CLOCK_PROBES: u32 = 16;
+
+/// How often a wish to stop a cell at the server is looked at while it runs.
+const STOP_CHECK: Duration = Duration::from_millis(50);
+
+/// A control connection: it holds the session in whose store data connections work.
+#[derive(Debug)]
+pub struct ControlClient {
+    conversation: Conversation,
+    facts: ServerFacts,
+    inventory: Inventory,
+    session: String,
+}
+
+impl ControlClient {
+    /// Connects, proves the token, learns the server's facts and estimates its clock.
+    ///
+    /// # Errors
+    /// `Refused` when nothing listens there, `Token`, `Protocol` when another program or version answers, `PeerGone`
+    /// when nothing comes within `timeout_ns`.
+    ///
+    /// # Cost
+    /// About 20 round trips.
+    pub fn connect(
+        host: &str,
+        port: u16,
+        token: Option<&[u8]>,
+        clock: Arc<dyn Clock>,
+        timeout_ns: u64,
+    ) -> Result<Self, EngineError> {
+        let peer = Peer::new(host, port, clock, timeout_ns);
+        let mut conversation = Conversation::open_control(peer, token)?;
+        let answer = ask(&mut conversation, &Request::Facts)?;
+        let Answer::Facts { facts, inventory, session } = answer else {
+            return Err(unexpected(&conversation));
+        };
+        let mut facts = *facts;
+        facts.address = conversation.peer().name();
+        facts.shares_machine = own_boot_id().is_some_and(|own| own == facts.boot_id);
+        let clocks = probe_clock(&mut conversation)?;
+        facts.clock_offset_ns = clocks.offset_ns;
+        facts.clock_offset_error_ns = Nanos(clocks.round_trip_ns.div_ceil(2));
+        facts.round_trip_ns = Nanos(clocks.round_trip_ns);
+        Ok(Self { conversation, facts, inventory: *inventory, session })
+    }
+
+    /// What the server told of itself, and how its clock relates to this one.
+    #[must_use]
+    pub fn facts(&self) -> &ServerFacts {
+        &self.facts
+    }
+
+    /// The server's inventory, the path of its store included.
+    #[must_use]
+    pub fn inventory(&self) -> &Inventory {
+        &self.inventory
+    }
+
+    /// The session that data connections join; see [`crate::OpenSpec::session`].
+    #[must_use]
+    pub fn session(&self) -> &str {
+        &self.session
+    }
+
+    /// The server's counters now, `at_ns` on the server's clock.
+    ///
+    /// # Errors
+    /// When the server is gone or could not read them.
+    pub fn counters(&mut self) -> Result<CounterSample, EngineError> {
+        match ask(&mut self.conversation, &Request::Counters)? {
+            Answer::Counters(sample) => Ok(*sample),
+            _ => Err(unexpected(&self.conversation)),
+        }
+    }
+
+    /// Whether a file below the server's root holds just `nonce`: a client that wrote it through its mount knows
+    /// then that the server serves that mount.
+    ///
+    /// # Errors
+    /// `Permission` when the name leads out of the root, `NotFound` when the server has no root.
+    pub fn stores_file(&mut self, name: &str, nonce: &str) -> Result<bool, EngineError> {
+        let question = Request::StoreCheck { name: name.to_owned(), nonce: nonce.to_owned() };
+        match ask(&mut self.conversation, &question)? {
+            Answer::StoreCheck { holds } => Ok(holds),
+            _ => Err(unexpected(&self.conversation)),
+        }
+    }
+
+    /// Runs a cell on the server, gives each of its events to `event`, and asks it to stop once `stop` is true.
+    ///
+    /// # Errors
+    /// When the cell could not run or the server is gone.
+    pub fn run_cell(
+        &mut self,
+        cell: &Cell,
+        interval_ns: u64,
+        event: &mut dyn FnMut(Event),
+        stop: &dyn Fn() -> bool,
+    ) -> Result<(), EngineError> {
+        let conversation = &mut self.conversation;
+        send(conversation, &Request::RunCell { cell: Box::new(cell.clone()), interval_ns })?;
+        let mut stopping = false;
+        let mut heard = conversation.peer().clock().now();
+        // A cell may be silent for as long as one of its phases; the answer timeout counts on top.
+        let silence_ns = cell.planned_ns().0.saturating_add(conversation.peer().timeout_ns());
+        loop {
+            if !stopping && stop() {
+                send(conversation, &Request::StopCell)?;
+                stopping = true;
+            }
+            let frame = conversation.receive_within("run a cell", STOP_CHECK)?;
+            let now = conversation.peer().clock().now();
+            let Some(frame) = frame else {
+                if now.since(heard) > silence_ns {
+                    return Err(conversation.peer().silent("run a cell"));
+                }
+                continue;
+            };
+            heard = now;
+            let answer = Answer::decode(frame)
+                .map_err(|error| conversation.peer().wire_error("run a cell", &error))?;
+            match checked(conversation, answer)? {
+                Answer::Event(told) => event(*told),
+                Answer::CellDone => return Ok(()),
+                _ => return Err(unexpected(conversation)),
+            }
+        }
+    }
+
+    /// Ends the session; what it stored at the server is removed.
+    ///
+    /// # Errors
+    /// When the server is gone; the session ends there too then.
+    pub fn end(mut self) -> Result<(), EngineError> {
+        match ask(&mut self.conversation, &Request::End)? {
+            Answer::Ended => Ok(()),
+            _ => Err(unexpected(&self.conversation)),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Clocks {
+    offset_ns: i64,
+    round_trip_ns: u64,
+}
+
+/// The offset by the exchange with the smallest round trip, whose error is at most half of that.
+///
+/// # Source
+/// The clock filter of NTP (RFC 5905, section 10), with one server time stamp instead of two.
+fn probe_clock(conversation: &mut Conversation) -> Result<Clocks, EngineError> {
+    let mut best: Option<Clocks> = None;
+    for _ in 0..CLOCK_PROBES {
+        let sent_ns = conversation.peer().clock().now().0;
+        let answer = ask(conversation, &Request::ClockProbe { sent_ns })?;
+        let received_ns = conversation.peer().clock().now().0;
+        let Answer::Clock { sent_ns: echoed, server_ns } = answer else {
+            return Err(unexpected(conversation));
+        };
+        if echoed != sent_ns {
+            return Err(unexpected(conversation));
+        }
+        let round_trip_ns = received_ns.saturating_sub(sent_ns);
+        let offset = i128::from(server_ns) - i128::from(sent_ns) - i128::from(round_trip_ns / 2);
+        let offset_ns = i64::try_from(offset).unwrap_or(if offset < 0 { i64::MIN } else { i64::MAX });
+        if best.is_none_or(|best| round_trip_ns < best.round_trip_ns) {
+            best = Some(Clocks { offset_ns, round_trip_ns });
+        }
+    }
+    best.ok_or_else(|| unexpected(conversation))
+}
+
+fn send(conversation: &mut Conversation, request: &Request) -> Result<(), EngineError> {
+    let bytes = request.encode().map_err(|error| conversation.peer().wire_error("ask", &error))?;
+    conversation.send("ask", &bytes)
+}
+
+fn ask(conversation: &mut Conversation, request: &Request) -> Result<Answer, EngineError> {
+    send(conversation, request)?;
+    let frame = conversation.receive("ask")?;
+    let answer = Answer::decode(frame).map_err(|error| conversation.peer().wire_error("ask", &error))?;
+    checked(conversation, answer)
+}
+
+/// The answer, or the error that it tells of.
+fn checked(conversation: &Conversation, answer: Answer) -> Result<Answer, EngineError> {
+    match answer {
+        Answer::Failed { reason, message } => {
+            Err(conversation.peer().wire_error("ask", &WireError::new(WireKind::Refused(reason), message)))
+        }
+        other => Ok(other),
+    }
+}
+
+fn unexpected(conversation: &Conversation) -> EngineError {
+    EngineError::new(ErrorKind::Protocol, "ask", conversation.peer().name())
+        .detail("the server answered another question than was asked")
+        .hint("use the same narrows on both sides")
+}
+
+/// This machine's boot id; `None` where the kernel does not tell.
+fn own_boot_id() -> Option<String> {
+    std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok().map(|id| id.trim().to_owned())
+}

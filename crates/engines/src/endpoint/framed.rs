@@ -1,0 +1,293 @@
+//! Requests pipelined to a server's store in memory or on disk.
+//!
+//! The socket does not block: what does not fit into its buffer waits here and leaves when there is room, while
+//! replies are read, so that neither side waits for the other. Hot path: no allocation once the queue has been full,
+//! one clock read per wait; payloads leave from the slots' own memory and large ones arrive straight in it.
+
+use super::blocks::{blocks, index};
+use super::connect::{Conversation, Peer};
+use super::facts::{effective, tcp_counters};
+use super::leaving::{Leaving, Part};
+use crate::clock::Tick;
+use crate::contract::{Engine, OpenSpec, ProtocolCounters, WorkerContext};
+use crate::error::{EngineError, ErrorKind};
+use crate::request::{Completion, Completions, Errno, Request, Slot};
+use narrows_model::units::saturate_usize;
+use narrows_model::{Effective, Op};
+use narrows_sys::buffer::AlignedBuffer;
+use narrows_wire::open::Granted;
+use narrows_wire::reply::{Header as ReplyHeader, Piece, ReplyDecoder};
+use narrows_wire::request::{Header, Kind};
+use rustix::event::PollFlags;
+use std::io::{self, IoSliceMut, Read};
+use std::net::TcpStream;
+
+/// What one read takes beyond a reply's payload: the replies of many small requests.
+const ARRIVED_BYTES: usize = 256 << 10;
+
+/// Errors of a write after which the server's last words may still be read.
+const CUT_OFF: [io::ErrorKind; 2] = [io::ErrorKind::BrokenPipe, io::ErrorKind::ConnectionReset];
+
+pub(super) fn open(
+    conversation: Conversation,
+    spec: &OpenSpec,
+    worker: &WorkerContext,
+    granted: &Granted,
+) -> Result<Box<dyn Engine>, EngineError> {
+    let (peer, socket, rest) = conversation.into_parts();
+    let depth = spec.workload.queue_depth;
+    let effective = effective(&peer, &socket, granted, depth)?;
+    let mut arrived = vec![0; ARRIVED_BYTES.max(rest.len())].into_boxed_slice();
+    arrived[..rest.len()].copy_from_slice(&rest);
+    let idle = Request { tag: 0, op: Op::Sync, object: 0, offset_bytes: 0, length_bytes: 0, slot: Slot(0) };
+    Ok(Box::new(FramedEngine {
+        last_heard: peer.clock().now(),
+        peer,
+        socket,
+        effective,
+        blocks: blocks(depth, spec.workload.block_bytes, worker.seed)?,
+        decoder: ReplyDecoder::new(depth),
+        asked: vec![idle; saturate_usize(u64::from(depth))],
+        leaving: Leaving::with_capacity(depth),
+        committed: 0,
+        arrived,
+        arrived_bytes: rest.len(),
+        cut_off: None,
+        request_count: 0,
+        reply_count: 0,
+    }))
+}
+
+#[derive(Debug)]
+struct FramedEngine {
+    peer: Peer,
+    socket: TcpStream,
+    effective: Effective,
+    blocks: Vec<AlignedBuffer>,
+    decoder: ReplyDecoder,
+    /// The requests in flight, by their tag on the wire.
+    asked: Vec<Request>,
+    leaving: Leaving,
+    /// Requests at the front of `leaving` that may be sent.
+    committed: usize,
+    arrived: Box<[u8]>,
+    arrived_bytes: usize,
+    /// Why nothing can be sent any more; what the server said last is still read.
+    cut_off: Option<io::Error>,
+    last_heard: Tick,
+    request_count: u64,
+    reply_count: u64,
+}
+
+impl FramedEngine {
+    fn flush(&mut self) {
+        if self.cut_off.is_some() || self.committed == 0 {
+            return;
+        }
+        match self.leaving.send(&mut self.socket, &self.blocks, self.committed) {
+            Ok(gone) => self.committed -= gone,
+            Err(error) => self.cut_off = Some(error),
+        }
+    }
+
+    /// Reads what has arrived, until the socket has no more or gave less than was offered.
+    fn receive(&mut self, out: &mut Completions) -> Result<(), EngineError> {
+        loop {
+            let wanted = self.decoder.payload_wanted();
+            let free = &mut self.arrived[self.arrived_bytes..];
+            let (read, offered) = match wanted {
+                Some((tag, at, left)) if self.arrived_bytes == 0 => {
+                    let slot = self.asked[index(tag)].slot;
+                    let place = &mut self.blocks[index(slot.0)][index(at)..index(at) + index(left)];
+                    let offered = place.len() + free.len();
+                    (self.socket.read_vectored(&mut [IoSliceMut::new(place), IoSliceMut::new(free)]), offered)
+                }
+                _ => (self.socket.read(free), free.len()),
+            };
+            let length = match read {
+                Ok(0) => return Err(self.cut()),
+                Ok(length) => length,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) => return Err(self.peer.io_error("receive", error)),
+            };
+            self.take(length, wanted.filter(|_| self.arrived_bytes == 0), out)?;
+            if length < offered {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Sorts `length` bytes that were read: first into the wanted payload, the rest through the decoder.
+    fn take(
+        &mut self,
+        length: usize,
+        wanted: Option<(u32, u32, u32)>,
+        out: &mut Completions,
+    ) -> Result<(), EngineError> {
+        self.last_heard = self.peer.clock().now();
+        let mut rest = length;
+        if let Some((_, _, left)) = wanted {
+            let direct = length.min(index(left));
+            rest -= direct;
+            let (tag, at, last) = self.decoder.payload_arrived(direct);
+            if last {
+                self.complete(tag, Ok(at + u32::try_from(direct).unwrap_or(0)), out);
+            }
+        }
+        self.arrived_bytes += rest;
+        self.parse(out)
+    }
+
+    fn parse(&mut self, out: &mut Completions) -> Result<(), EngineError> {
+        let arrived = std::mem::take(&mut self.arrived);
+        let mut input = &arrived[..self.arrived_bytes];
+        let parsed = self.parse_from(&mut input, out);
+        let (left, total) = (input.len(), self.arrived_bytes);
+        self.arrived = arrived;
+        self.arrived.copy_within(total - left..total, 0);
+        self.arrived_bytes = left;
+        parsed
+    }
+
+    fn parse_from(&mut self, input: &mut &[u8], out: &mut Completions) -> Result<(), EngineError> {
+        loop {
+            match self.decoder.next(input).map_err(|error| self.peer.wire_error("receive", &error))? {
+                None => return Ok(()),
+                Some(Piece::Reply { header, complete: true }) => {
+                    self.complete(header.tag, result_of(&header), out);
+                }
+                Some(Piece::Reply { .. }) => {}
+                Some(Piece::Payload { bytes, tag, at_bytes, last }) => {
+                    let slot = self.asked[index(tag)].slot;
+                    let at = index(at_bytes);
+                    self.blocks[index(slot.0)][at..at + bytes.len()].copy_from_slice(bytes);
+                    if last {
+                        self.complete(tag, Ok(at_bytes + u32::try_from(bytes.len()).unwrap_or(0)), out);
+                    }
+                }
+            }
+        }
+    }
+
+    fn complete(&mut self, wire_tag: u32, result: Result<u32, Errno>, out: &mut Completions) {
+        self.reply_count += 1;
+        out.push(Completion { tag: self.asked[index(wire_tag)].tag, result });
+    }
+
+    fn cut(&mut self) -> EngineError {
+        match self.cut_off.take() {
+            Some(error) => self.peer.io_error("send", error),
+            None => self.peer.gone("receive"),
+        }
+    }
+
+    /// Waits until the socket can be read, can take more of what waits to leave, or `until`.
+    fn wait(&self, until: Tick, now: Tick) -> Result<(), EngineError> {
+        let silent_at = self.last_heard.after(self.peer.timeout_ns());
+        let sending = self.committed > 0 && self.cut_off.is_none();
+        let events = if sending { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
+        self.peer.wait(&self.socket, events, until.min(silent_at).since(now))
+    }
+
+    fn kind_of(&self, request: &Request) -> Result<Kind, EngineError> {
+        let refused = |detail: String| {
+            Err(EngineError::new(ErrorKind::Unsupported, "queue", self.peer.name()).detail(detail))
+        };
+        if index(request.length_bytes) > self.blocks.first().map_or(0, |block| block.len()) {
+            return refused(format!(
+                "a request of {} bytes is above the block it was opened for",
+                request.length_bytes
+            ));
+        }
+        match request.op {
+            Op::Read => Ok(Kind::Read),
+            Op::Write => Ok(Kind::Write),
+            Op::Sync => Ok(Kind::Sync),
+            op => refused(format!("a store does not {op}; it can read, write and sync")),
+        }
+    }
+}
+
+impl Engine for FramedEngine {
+    fn effective(&self) -> &Effective {
+        &self.effective
+    }
+
+    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+        &mut self.blocks[index(slot.0)]
+    }
+
+    fn queue(&mut self, requests: &[Request]) -> Result<usize, EngineError> {
+        for (taken, request) in requests.iter().enumerate() {
+            let kind = self.kind_of(request)?;
+            let length_bytes = if kind == Kind::Sync { 0 } else { request.length_bytes };
+            let Some(tag) = self.decoder.sent(kind, length_bytes) else { return Ok(taken) };
+            self.asked[index(tag)] = *request;
+            let Request { object, offset_bytes, slot, .. } = *request;
+            let header = Header { kind, tag, object, length_bytes, offset_bytes }.encode();
+            let payload_bytes = if kind == Kind::Write { index(length_bytes) } else { 0 };
+            self.leaving.push(Part { header, slot, payload_bytes });
+        }
+        Ok(requests.len())
+    }
+
+    fn commit(&mut self) -> Result<(), EngineError> {
+        if self.committed == 0 && self.decoder.in_flight() == self.leaving.len() {
+            // Nothing was outstanding: the peer's time to answer starts now.
+            self.last_heard = self.peer.clock().now();
+        }
+        self.request_count += u64::try_from(self.leaving.len() - self.committed).unwrap_or(0);
+        self.committed = self.leaving.len();
+        self.flush();
+        Ok(())
+    }
+
+    fn reap(&mut self, min: u32, until: Tick, out: &mut Completions) -> Result<(), EngineError> {
+        let enough = out.len().saturating_add(index(min));
+        loop {
+            self.flush();
+            if out.len() < enough && self.decoder.in_flight() > self.leaving.len() - self.committed {
+                let now = self.peer.clock().now();
+                self.wait(until, now)?;
+            }
+            let before = out.len();
+            self.receive(out)?;
+            let outstanding = self.decoder.in_flight() > self.leaving.len() - self.committed;
+            if out.len() >= enough || !outstanding {
+                return Ok(());
+            }
+            let now = self.peer.clock().now();
+            if now.since(self.last_heard) >= self.peer.timeout_ns() && out.len() == before {
+                return Err(self.peer.silent("receive"));
+            }
+            if now >= until {
+                return Ok(());
+            }
+        }
+    }
+
+    fn counters(&mut self, out: &mut ProtocolCounters) {
+        out.request_count = self.request_count;
+        out.reply_count = self.reply_count;
+        out.tcp = tcp_counters(&self.socket);
+    }
+
+    fn close(self: Box<Self>) -> Result<(), EngineError> {
+        // Nothing is left to agree on: every reply was a reply to one request.
+        match self.socket.shutdown(std::net::Shutdown::Both) {
+            Err(error) if error.kind() != io::ErrorKind::NotConnected && !CUT_OFF.contains(&error.kind()) => {
+                Err(self.peer.io_error("close", error))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn result_of(header: &ReplyHeader) -> Result<u32, Errno> {
+    match i32::try_from(header.status) {
+        Ok(0) => Ok(header.length_bytes),
+        Ok(status) => Err(Errno(status)),
+        Err(_) => Err(Errno(i32::MAX)),
+    }
+}

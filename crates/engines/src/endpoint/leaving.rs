@@ -1,0 +1,90 @@
+//! Requests on their way into a socket that does not block.
+//!
+//! Hot path: no allocation below the depth it was made for; headers and payloads leave in one vectored write.
+
+use super::blocks::index;
+use crate::request::Slot;
+use narrows_sys::buffer::AlignedBuffer;
+use narrows_wire::request::HEADER_BYTES;
+use std::collections::VecDeque;
+use std::io::{self, IoSlice, Write};
+use std::net::TcpStream;
+
+/// Parts of one vectored write: a header and a payload for 64 requests, below the kernel's limit of 1024.
+const PARTS_MAX: usize = 128;
+
+/// Requests on their way into the socket.
+#[derive(Debug)]
+pub(super) struct Leaving {
+    parts: VecDeque<Part>,
+    /// Bytes of the first part that have left.
+    done_bytes: usize,
+}
+
+/// One request: its header, and the slot that holds its payload.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Part {
+    pub(super) header: [u8; HEADER_BYTES],
+    pub(super) slot: Slot,
+    pub(super) payload_bytes: usize,
+}
+
+impl Leaving {
+    /// None yet, with room for `depth`.
+    pub(super) fn with_capacity(depth: u32) -> Self {
+        Self { parts: VecDeque::with_capacity(index(depth)), done_bytes: 0 }
+    }
+
+    /// Requests that have not left wholly.
+    pub(super) fn len(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// Adds a request at the end.
+    pub(super) fn push(&mut self, part: Part) {
+        self.parts.push_back(part);
+    }
+
+    /// Sends what the socket takes at once of the first `count` requests, and tells how many have left wholly.
+    pub(super) fn send(
+        &mut self,
+        socket: &mut TcpStream,
+        blocks: &[AlignedBuffer],
+        count: usize,
+    ) -> io::Result<usize> {
+        let mut gone = 0;
+        while gone < count {
+            let mut slices = [IoSlice::new(&[]); PARTS_MAX];
+            let mut used = 0;
+            for part in self.parts.iter().take((count - gone).min(PARTS_MAX / 2)) {
+                let skip = if used == 0 { self.done_bytes } else { 0 };
+                let payload = &blocks[index(part.slot.0)][..part.payload_bytes];
+                slices[used] = IoSlice::new(&part.header[skip.min(HEADER_BYTES)..]);
+                slices[used + 1] = IoSlice::new(&payload[skip.saturating_sub(HEADER_BYTES)..]);
+                used += 2;
+            }
+            match socket.write_vectored(&slices[..used]) {
+                Ok(sent) => gone += self.left(sent),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(gone)
+    }
+
+    fn left(&mut self, sent_bytes: usize) -> usize {
+        self.done_bytes += sent_bytes;
+        let mut gone = 0;
+        while let Some(part) = self.parts.front() {
+            let whole = HEADER_BYTES + part.payload_bytes;
+            if self.done_bytes < whole {
+                break;
+            }
+            self.done_bytes -= whole;
+            self.parts.pop_front();
+            gone += 1;
+        }
+        gone
+    }
+}

@@ -1,0 +1,43 @@
+//! Removing an object from a session's store.
+
+use super::ask;
+use super::connect::{Conversation, Peer};
+use crate::contract::OpenSpec;
+use crate::error::{EngineError, ErrorKind};
+use narrows_wire::open::Open;
+use narrows_wire::reply::{Piece, ReplyDecoder};
+use narrows_wire::request::{Header, Kind};
+use std::io::{self, Read, Write};
+
+/// Removes the only object of `spec`; one that is not there counts as removed.
+pub(super) fn remove_one(peer: Peer, spec: &OpenSpec, open: &Open) -> Result<(), EngineError> {
+    let mut conversation = Conversation::open_data(peer, spec.token.as_deref())?;
+    match ask(&mut conversation, open) {
+        Err(error) if error.kind == ErrorKind::NotFound => return Ok(()),
+        other => other?,
+    };
+    let (peer, mut socket, mut kept) = conversation.into_parts();
+    let mut decoder = ReplyDecoder::new(1);
+    let tag = decoder.sent(Kind::Remove, 0).unwrap_or(0);
+    let header = Header { kind: Kind::Remove, tag, object: 0, length_bytes: 0, offset_bytes: 0 };
+    socket.write_all(&header.encode()).map_err(|error| peer.io_error("remove", error))?;
+    let mut arrived = [0; 512];
+    loop {
+        let piece = decoder.next(&mut kept.as_slice()).map_err(|error| peer.wire_error("remove", &error))?;
+        if let Some(Piece::Reply { header, .. }) = piece {
+            return match header.status {
+                0 => Ok(()),
+                status => {
+                    let source = io::Error::from_raw_os_error(i32::try_from(status).unwrap_or(i32::MAX));
+                    Err(EngineError::from_io("remove", spec.target.to_string(), source))
+                }
+            };
+        }
+        match socket.read(&mut arrived) {
+            Ok(0) => return Err(peer.gone("remove")),
+            Ok(length) => kept.extend_from_slice(&arrived[..length]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(peer.io_error("remove", error)),
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! The end of a raw stream, where the server tells how many bytes it counted.
+
+use super::connect::Peer;
+use crate::error::EngineError;
+use narrows_wire::frame::Decoder;
+use narrows_wire::open::{TOTAL_FRAME_BYTES, decode_total};
+use std::io::{self, Read};
+use std::net::TcpStream;
+
+/// Largest frame at a stream's end: a total, or a refusal with its text.
+pub(super) const END_FRAME_BYTES_MAX: usize = 1024;
+
+/// The total of a stream into the server's sink, once this side has closed its sending half.
+pub(super) fn of_sink(peer: &Peer, socket: &mut TcpStream, buffer: &mut [u8]) -> Result<u64, EngineError> {
+    let mut decoder = Decoder::new(END_FRAME_BYTES_MAX);
+    loop {
+        if let Some(total) = total_in(peer, &mut decoder)? {
+            return Ok(total);
+        }
+        match read(peer, socket, buffer)? {
+            0 => return Err(peer.gone("close")),
+            length => decoder.push(&buffer[..length]),
+        }
+    }
+}
+
+/// Takes the rest of a stream out of the server's source, which began with `tail`, and tells the server's total and
+/// how many bytes of the stream came here since.
+pub(super) fn of_source(
+    peer: &Peer,
+    socket: &mut TcpStream,
+    buffer: &mut [u8],
+    mut tail: Vec<u8>,
+) -> Result<(u64, u64), EngineError> {
+    let mut more_bytes = 0;
+    loop {
+        let surplus = tail.len().saturating_sub(TOTAL_FRAME_BYTES);
+        more_bytes += u64::try_from(surplus).unwrap_or(0);
+        tail.drain(..surplus);
+        match read(peer, socket, buffer)? {
+            0 => break,
+            length => tail.extend_from_slice(&buffer[..length]),
+        }
+    }
+    let mut decoder = Decoder::new(END_FRAME_BYTES_MAX);
+    decoder.push(&tail);
+    match total_in(peer, &mut decoder)? {
+        Some(total) => Ok((total, more_bytes)),
+        None => Err(peer.gone("close")),
+    }
+}
+
+fn total_in(peer: &Peer, decoder: &mut Decoder) -> Result<Option<u64>, EngineError> {
+    let frame = decoder.next().map_err(|error| peer.wire_error("close", &error))?;
+    let total = frame.map(decode_total).transpose();
+    total.map_err(|error| peer.wire_error("close", &error))
+}
+
+fn read(peer: &Peer, socket: &mut TcpStream, buffer: &mut [u8]) -> Result<usize, EngineError> {
+    loop {
+        match socket.read(buffer) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            other => return other.map_err(|error| peer.io_error("close", error)),
+        }
+    }
+}
