@@ -1,2 +1,29 @@
-//! placeholder
+//! The server of `narrows serve`: a far end at which a path can be cut.
+//!
+//! Each connection has a thread, and a disk connection a bounded pool of them. Layers are the raw streams sink and
+//! source, a store in memory and a store on disk; a control connection tells facts and counters and runs cells here.
+//! What is stored belongs to a session, lies in a folder that the session made below the server's root, and goes
+//! with it. Deliberately absent: encryption, and any way to name a file outside that folder.
 #![forbid(unsafe_code)]
+
+mod cells;
+mod channel;
+mod connections;
+mod control;
+mod data;
+mod disk;
+mod error;
+mod facts;
+mod memory;
+mod options;
+mod pool;
+mod random;
+mod serve;
+mod server;
+mod session;
+mod store;
+mod stream;
+
+pub use error::{ServeError, ServeErrorKind};
+pub use options::ServeOptions;
+pub use server::Server;

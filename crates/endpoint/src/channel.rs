@@ -1,0 +1,158 @@
+//! The server's side of a connection while it speaks in frames: the hello, the opening, control messages.
+
+use crate::connections::Live;
+use narrows_engines::Clock;
+use narrows_wire::frame::{Decoder, Frame, PAYLOAD_BYTES_MAX};
+use narrows_wire::hello::{self, Nonce, Purpose, ServerHello};
+use narrows_wire::token::Key;
+use narrows_wire::{Error, ErrorKind, Refusal, refuse};
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A read takes at most this much at once.
+const READ_BYTES: usize = 64 << 10;
+
+/// Longest wait for a peer that does not read what it is sent, or does not close after it was told to.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Most bytes that are read and dropped of a peer that was refused, so that the refusal is not lost with them.
+const DROPPED_BYTES_MAX: usize = 16 << 20;
+
+/// Why a conversation ended.
+#[derive(Debug)]
+pub(crate) enum End {
+    /// The peer closed the connection, or is gone.
+    Gone,
+    /// It must be told why.
+    Told(Error),
+}
+
+impl From<Error> for End {
+    fn from(error: Error) -> Self {
+        End::Told(error)
+    }
+}
+
+/// A refusal to be told to the peer.
+pub(crate) fn refused(reason: Refusal, message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Refused(reason), message)
+}
+
+/// A connection that speaks in frames.
+pub(crate) struct Channel {
+    socket: TcpStream,
+    decoder: Decoder,
+    arrived: Box<[u8]>,
+    pub(crate) live: Arc<Live>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Channel {
+    pub(crate) fn new(socket: TcpStream, live: Arc<Live>, clock: Arc<dyn Clock>) -> io::Result<Self> {
+        socket.set_nodelay(true)?;
+        socket.set_write_timeout(Some(PATIENCE))?;
+        // A peer that vanished without a word is found by probes, also on a connection that may be silent.
+        let keepalive = socket2::TcpKeepalive::new().with_time(Duration::from_secs(30));
+        socket2::SockRef::from(&socket).set_tcp_keepalive(&keepalive)?;
+        let decoder = Decoder::new(hello::PAYLOAD_BYTES_MAX);
+        Ok(Self { socket, decoder, arrived: vec![0; READ_BYTES].into_boxed_slice(), live, clock })
+    }
+
+    /// The hello, up to its end.
+    pub(crate) fn greet(&mut self, nonce: Nonce, key: Option<Key>) -> Result<Purpose, End> {
+        let mut hello = ServerHello::new(nonce, key);
+        loop {
+            let frame = self.receive()?;
+            let step = hello.receive(frame)?;
+            self.send(&step.send)?;
+            if step.done {
+                let rest = std::mem::replace(&mut self.decoder, Decoder::new(PAYLOAD_BYTES_MAX)).into_rest();
+                self.decoder.push(&rest);
+                return hello.purpose().ok_or(End::Gone);
+            }
+        }
+    }
+
+    /// The next frame.
+    pub(crate) fn receive(&mut self) -> Result<Frame, End> {
+        loop {
+            if let Some(frame) = self.decoder.next()? {
+                return Ok(frame);
+            }
+            self.read()?;
+        }
+    }
+
+    /// The next frame if it is there or comes within `wait`.
+    pub(crate) fn receive_within(&mut self, wait: Duration) -> Result<Option<Frame>, End> {
+        if let Some(frame) = self.decoder.next()? {
+            return Ok(Some(frame));
+        }
+        self.socket.set_read_timeout(Some(wait)).map_err(|_| End::Gone)?;
+        let read = self.read();
+        self.socket.set_read_timeout(None).map_err(|_| End::Gone)?;
+        read?;
+        Ok(self.decoder.next()?)
+    }
+
+    /// Sends bytes, all of them.
+    pub(crate) fn send(&mut self, bytes: &[u8]) -> Result<(), End> {
+        self.socket.write_all(bytes).map_err(|_| End::Gone)
+    }
+
+    /// A second handle on the socket, for a thread that only sends.
+    pub(crate) fn sender(&self) -> io::Result<TcpStream> {
+        self.socket.try_clone()
+    }
+
+    /// The socket, and what has arrived beyond the last frame.
+    pub(crate) fn into_parts(self) -> (TcpStream, Vec<u8>, Arc<Live>) {
+        (self.socket, self.decoder.into_rest(), self.live)
+    }
+
+    /// Tells the peer why the conversation ends.
+    pub(crate) fn part(mut self, error: &Error) {
+        if self.send(&refuse::encode(error)).is_ok() {
+            linger(&mut self.socket);
+        }
+    }
+
+    /// Reads once; a timeout of the socket's own counts as nothing read.
+    fn read(&mut self) -> Result<(), End> {
+        match self.socket.read(&mut self.arrived) {
+            Ok(0) => Err(self.end_of_input()),
+            Ok(length) => {
+                self.live.heard(self.clock.now().0);
+                self.decoder.push(&self.arrived[..length]);
+                Ok(())
+            }
+            Err(error) if not_yet(&error) => Ok(()),
+            Err(_) => Err(End::Gone),
+        }
+    }
+
+    fn end_of_input(&self) -> End {
+        self.live.ending().map_or(End::Gone, |why| End::Told(refused(Refusal::Ended, why)))
+    }
+}
+
+/// Whether a call ended only because nothing could be done at once.
+pub(crate) fn not_yet(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted)
+}
+
+/// Closes the sending side and drops what still comes: closing with bytes unread would make the kernel take back
+/// what was sent last.
+pub(crate) fn linger(socket: &mut TcpStream) {
+    let prepared = socket.shutdown(Shutdown::Write).and_then(|()| socket.set_read_timeout(Some(PATIENCE)));
+    let mut dropped = vec![0; READ_BYTES];
+    let mut left = if prepared.is_ok() { DROPPED_BYTES_MAX } else { 0 };
+    while left > 0 {
+        match socket.read(&mut dropped) {
+            Ok(length) if length > 0 => left = left.saturating_sub(length),
+            _ => return,
+        }
+    }
+}

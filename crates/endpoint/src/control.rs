@@ -1,0 +1,141 @@
+//! A control connection: it holds a session and answers one question at a time.
+
+use crate::cells::CellRun;
+use crate::channel::{Channel, End, refused};
+use crate::facts::{Sampler, read_inventory, server_facts};
+use crate::random;
+use crate::server::Shared;
+use crate::session::Session;
+use narrows_model::Cell;
+use narrows_run::{Prepared, StopFlag, StopRequest};
+use narrows_wire::control::{Answer, Request};
+use narrows_wire::{Error, ErrorKind, Refusal};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How often a running cell's end is looked for while the client is listened to.
+const LISTEN: Duration = Duration::from_millis(20);
+
+/// Serves the connection, and ends its session after it.
+pub(crate) fn serve(channel: Channel, shared: &Shared) {
+    let session = match random::session_id() {
+        Ok(id) => shared.sessions.open(id),
+        Err(error) => return channel.part(&error),
+    };
+    let mut control = Control { channel, shared, session, sampler: None, prepared: Prepared::default() };
+    let end = control.answer_all();
+    control.session.end("the session has ended");
+    if let End::Told(error) = end {
+        control.channel.part(&error);
+    }
+}
+
+struct Control<'a> {
+    channel: Channel,
+    shared: &'a Shared,
+    session: Arc<Session>,
+    sampler: Option<Sampler>,
+    prepared: Prepared,
+}
+
+impl Control<'_> {
+    /// Answers until the client ends or goes, and tells which.
+    fn answer_all(&mut self) -> End {
+        loop {
+            let answered = self.channel.receive().and_then(|frame| self.answer(Request::decode(frame)?));
+            if let Err(end) = answered {
+                return end;
+            }
+        }
+    }
+
+    fn answer(&mut self, request: Request) -> Result<(), End> {
+        let answer = match request {
+            Request::Facts => self.facts(),
+            Request::ClockProbe { sent_ns } => {
+                Answer::Clock { sent_ns, server_ns: self.shared.clock().now().0 }
+            }
+            Request::Counters => self.counters(),
+            Request::RunCell { cell, interval_ns } => self.run_cell(&cell, interval_ns)?,
+            // Nothing runs: there is nothing to stop, and this request has no answer.
+            Request::StopCell => return Ok(()),
+            Request::StoreCheck { name, nonce } => self.store_check(&name, &nonce),
+            Request::End => {
+                self.session.end("the session has ended");
+                self.channel.send(&Answer::Ended.encode()?)?;
+                return Err(End::Gone);
+            }
+        };
+        self.channel.send(&answer.encode()?)
+    }
+
+    fn facts(&self) -> Answer {
+        let inventory = read_inventory(self.shared);
+        let facts = Box::new(server_facts(self.shared, &inventory));
+        Answer::Facts { facts, inventory: Box::new(inventory), session: self.session.id.clone() }
+    }
+
+    fn counters(&mut self) -> Answer {
+        let (shared, session) = (self.shared, &self.session);
+        let sampler = self.sampler.get_or_insert_with(|| Sampler::new(&read_inventory(shared), session));
+        Answer::Counters(Box::new(sampler.sample(shared.clock().now().0)))
+    }
+
+    fn store_check(&self, name: &str, nonce: &str) -> Answer {
+        let root = self.shared.root.as_ref().ok_or_else(|| {
+            refused(Refusal::NotFound, "this server has no disk store; start it with --root FOLDER")
+        });
+        match root.and_then(|root| root.holds(name, nonce)) {
+            Ok(holds) => Answer::StoreCheck { holds },
+            Err(error) => failed(&error),
+        }
+    }
+
+    /// Runs a cell while listening for the client's wish to stop it.
+    fn run_cell(&mut self, cell: &Cell, interval_ns: u64) -> Result<Answer, End> {
+        let stop = StopFlag::default();
+        let sender = self.channel.sender().map_err(|_| End::Gone)?;
+        let run = CellRun { shared: self.shared, session: &self.session, stop: &stop, interval_ns };
+        let (channel, prepared) = (&mut self.channel, &mut self.prepared);
+        let (outcome, heard) = std::thread::scope(|scope| {
+            let runner = scope.spawn(move || run.run(cell, prepared, &sender));
+            let mut heard = Ok(());
+            while !runner.is_finished() && heard.is_ok() {
+                heard = listen(channel, &stop);
+            }
+            if heard.is_err() {
+                stop.ask(StopRequest::Now);
+            }
+            (runner.join(), heard)
+        });
+        heard?;
+        Ok(match outcome {
+            Ok(Ok(())) => Answer::CellDone,
+            Ok(Err(error)) => failed(&error),
+            Err(_) => {
+                failed(&refused(Refusal::Io, "the cell failed inside the server; its own messages say more"))
+            }
+        })
+    }
+}
+
+/// Takes a wish to stop, if one comes soon.
+fn listen(channel: &mut Channel, stop: &StopFlag) -> Result<(), End> {
+    let Some(frame) = channel.receive_within(LISTEN)? else { return Ok(()) };
+    match Request::decode(frame)? {
+        Request::StopCell => {
+            stop.ask(StopRequest::Now);
+            Ok(())
+        }
+        Request::End => Err(End::Gone),
+        _ => Err(End::Told(Error::protocol("a question was asked while a cell runs"))),
+    }
+}
+
+fn failed(error: &Error) -> Answer {
+    let reason = match error.kind() {
+        ErrorKind::Refused(reason) => reason,
+        _ => Refusal::Protocol,
+    };
+    Answer::Failed { reason, message: error.to_string() }
+}

@@ -1,0 +1,273 @@
+//! A data connection whose requests are served from files of its session's folder.
+//!
+//! This thread reads requests; workers do them (`pool`), so that the queue's depth reaches the device. Hot path: no
+//! allocation once all buffers are made, one clock read per read.
+
+use crate::channel::{Channel, linger, not_yet};
+use crate::connections::Live;
+use crate::data;
+use crate::pool::{Job, Pool};
+use crate::server::Shared;
+use crate::session::{Member, Session};
+use crate::store::{SessionFolder, name_error};
+use narrows_engines::Clock;
+use narrows_model::units::saturate_usize;
+use narrows_model::workload::{Access, Acknowledgement};
+use narrows_sys::buffer::AlignedBuffer;
+use narrows_sys::file::{self, Caching, Create, OpenMode, WriteDone, open_beneath};
+use narrows_wire::Error;
+use narrows_wire::open::{Granted, Open};
+use narrows_wire::reply::{Header as ReplyHeader, encode_farewell};
+use narrows_wire::request::{Header, Kind, Piece, RequestDecoder};
+use std::fs::File;
+use std::io::{IoSliceMut, Read};
+use std::net::TcpStream;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What one read takes beyond a write's payload.
+const ARRIVED_BYTES: usize = 256 << 10;
+
+/// Most workers of one connection: more threads than that only wait for each other.
+const WORKERS_MAX: u32 = 64;
+
+/// Serves the connection until its end.
+pub(crate) fn serve(channel: Channel, shared: &Shared, open: &Open, member: &Member) {
+    let session = data::session(member);
+    let (granted, files) = match prepare(shared, open, session) {
+        Ok((granted, files)) => (Ok(granted), files),
+        Err(error) => (Err(error), Vec::new()),
+    };
+    let Some((channel, granted)) = data::answer(channel, granted) else { return };
+    let Ok(sender) = channel.sender() else { return };
+    let (socket, rest, live) = channel.into_parts();
+    let workers = granted.credits.requests.min(WORKERS_MAX);
+    let buffers = data::index(granted.credits.requests) + data::index(workers);
+    let pool = Pool::new(&files, sender, saturate_usize(open.block_bytes), buffers);
+    let reader = DiskReader {
+        socket,
+        session,
+        open,
+        pool: &pool,
+        early: open.acknowledgement == Acknowledgement::Early,
+        decoder: RequestDecoder::new(data::limits(open, granted.credits)),
+        writing: None,
+        replies: Vec::new(),
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| pool.work());
+        }
+        reader.run(&live, shared.clock(), rest);
+        pool.close();
+    });
+}
+
+fn prepare(shared: &Shared, open: &Open, session: &Arc<Session>) -> Result<(Granted, Vec<File>), Error> {
+    let folder = session.folder(shared.root.as_ref())?;
+    let mut files = Vec::with_capacity(open.objects.len());
+    let mut alignment_bytes = 1;
+    for name in &open.objects {
+        if open.create {
+            session.reserve_disk(name, open.object_bytes)?;
+        }
+        let file = open_object(&folder, name, open)?;
+        if open.access == Access::Direct {
+            let needed = file::direct_alignment(&file).map_err(|error| name_error(name, &error))?;
+            alignment_bytes = alignment_bytes.max(u64::from(needed.offset_bytes));
+        }
+        files.push(file);
+    }
+    if open.create {
+        shared.check_free_space(open.object_bytes.saturating_mul(files.len() as u64))?;
+    }
+    Ok((data::grant_disk(open, alignment_bytes)?, files))
+}
+
+fn open_object(folder: &SessionFolder, name: &str, open: &Open) -> Result<File, Error> {
+    let late = open.acknowledgement == Acknowledgement::Late;
+    let mode = OpenMode {
+        access: file::Access::ReadWrite,
+        caching: if open.access == Access::Direct { Caching::Direct } else { Caching::Buffered },
+        write_done: if late { WriteDone::Durable } else { WriteDone::Accepted },
+        create: if open.create { Create::IfMissing } else { Create::Never },
+    };
+    open_beneath(&folder.folder, Path::new(name), mode, 0o600).map_err(|error| name_error(name, &error))
+}
+
+struct DiskReader<'a> {
+    socket: TcpStream,
+    session: &'a Arc<Session>,
+    open: &'a Open,
+    pool: &'a Pool<'a>,
+    early: bool,
+    decoder: RequestDecoder,
+    /// The write whose payload is arriving, its status, and the buffer for it.
+    writing: Option<(Header, u32, AlignedBuffer)>,
+    /// Replies that this thread makes itself.
+    replies: Vec<u8>,
+}
+
+/// Why reading ends.
+enum Stop {
+    /// The client is gone.
+    Gone,
+    /// The client must be told why.
+    Told(String),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Stop::Told(error.to_string())
+    }
+}
+
+impl DiskReader<'_> {
+    fn run(mut self, live: &Live, clock: &dyn Clock, rest: Vec<u8>) {
+        if let Err(Stop::Told(text)) = self.read_all(live, clock, rest) {
+            self.pool.send(&encode_farewell(&text));
+            linger(&mut self.socket);
+        }
+    }
+
+    fn read_all(&mut self, live: &Live, clock: &dyn Clock, mut arrived: Vec<u8>) -> Result<(), Stop> {
+        let mut filled = arrived.len();
+        arrived.resize(ARRIVED_BYTES.max(filled), 0);
+        loop {
+            let mut input = &arrived[..filled];
+            self.answer_all(&mut input)?;
+            let left = input.len();
+            arrived.copy_within(filled - left..filled, 0);
+            filled = left;
+            let length = match self.read(&mut arrived[filled..]) {
+                Ok((0, 0)) => return Err(live.ending().map_or(Stop::Gone, Stop::Told)),
+                Ok((direct, more)) => {
+                    filled += more;
+                    direct
+                }
+                Err(error) if not_yet(&error) => 0,
+                Err(_) => return Err(Stop::Gone),
+            };
+            live.heard(clock.now().0);
+            if length > 0 && self.decoder.payload_arrived(length).1 {
+                self.payload_complete();
+            }
+        }
+    }
+
+    /// Reads into the rest of the present payload, then into `free`; tells how much went where.
+    fn read(&mut self, free: &mut [u8]) -> std::io::Result<(usize, usize)> {
+        let left = data::index(self.decoder.payload_left_bytes());
+        let Some((header, _, buffer)) = self.writing.as_mut().filter(|_| left > 0) else {
+            return Ok((0, self.socket.read(free)?));
+        };
+        let end = data::index(header.length_bytes);
+        let slices = &mut [IoSliceMut::new(&mut buffer[end - left..end]), IoSliceMut::new(free)];
+        let length = self.socket.read_vectored(slices)?;
+        Ok((length.min(left), length.saturating_sub(left)))
+    }
+
+    fn answer_all(&mut self, input: &mut &[u8]) -> Result<(), Stop> {
+        loop {
+            let answered = self.pool.take_answered();
+            self.decoder.answered(answered);
+            match self.decoder.next(input)? {
+                None => return self.flush(),
+                Some(Piece::Request(header)) => self.begin(header)?,
+                Some(Piece::Payload { bytes, at_bytes, last }) => {
+                    if let Some((_, _, buffer)) = &mut self.writing {
+                        let at = data::index(at_bytes);
+                        buffer[at..at + bytes.len()].copy_from_slice(bytes);
+                    }
+                    if last {
+                        self.payload_complete();
+                    }
+                }
+            }
+        }
+    }
+
+    fn begin(&mut self, header: Header) -> Result<(), Stop> {
+        let in_range = data::in_range(header.offset_bytes, header.length_bytes, self.open.object_bytes);
+        if self.early && self.pool.must_wait(&header) {
+            self.flush()?;
+            self.pool.wait_for_early(&header);
+        }
+        match (header.kind, in_range) {
+            (Kind::Write, in_range) if header.length_bytes > 0 => {
+                let buffer = self.buffer()?;
+                self.writing = Some((header, in_range.err().unwrap_or(0), buffer));
+            }
+            (Kind::Read | Kind::Write, Err(status)) => self.reply(&header, status, 0),
+            (Kind::Read, Ok(())) => {
+                let buffer = Some(self.buffer()?);
+                self.pool.push(Job { header, buffer, acknowledged: false });
+            }
+            (Kind::Write, Ok(())) => self.reply(&header, 0, 0),
+            (Kind::Sync, _) => match self.pool.take_early_status() {
+                0 => self.pool.push(Job { header, buffer: None, acknowledged: false }),
+                status => self.reply(&header, status, 0),
+            },
+            (Kind::Remove, _) => self.remove(&header),
+        }
+        Ok(())
+    }
+
+    fn payload_complete(&mut self) {
+        let Some((header, mut status, buffer)) = self.writing.take() else { return };
+        if self.early && status == 0 {
+            // A write that was acknowledged has failed since: this is the next reply, so it tells of it.
+            status = self.pool.take_early_status();
+        }
+        if status != 0 {
+            self.pool.give_back(buffer);
+            self.reply(&header, status, 0);
+            return;
+        }
+        let acknowledged = self.early;
+        self.pool.push(Job { header, buffer: Some(buffer), acknowledged });
+        if acknowledged {
+            self.reply(&header, 0, header.length_bytes);
+        }
+    }
+
+    fn remove(&mut self, header: &Header) {
+        let name = &self.open.objects[data::index(header.object)];
+        let removed = self.session.folder(None).map_or(Ok(()), |folder| {
+            rustix::fs::unlinkat(&folder.folder, name.as_str(), rustix::fs::AtFlags::empty())
+        });
+        let status = match removed {
+            Ok(()) | Err(rustix::io::Errno::NOENT) => 0,
+            Err(errno) => u32::try_from(errno.raw_os_error()).unwrap_or(u32::MAX),
+        };
+        if status == 0 {
+            self.session.release_disk(name);
+        }
+        self.reply(header, status, 0);
+    }
+
+    /// A buffer; what was answered is sent before this thread waits for one.
+    fn buffer(&mut self) -> Result<AlignedBuffer, Stop> {
+        loop {
+            let buffer = self.pool.try_buffer();
+            let no_memory = |error| Stop::Told(format!("the server has no memory for a block: {error}"));
+            if let Some(buffer) = buffer.map_err(no_memory)? {
+                return Ok(buffer);
+            }
+            self.flush()?;
+            self.pool.wait_for_buffer();
+        }
+    }
+
+    fn reply(&mut self, header: &Header, status: u32, length_bytes: u32) {
+        let reply = ReplyHeader { kind: header.kind, tag: header.tag, status, length_bytes };
+        self.replies.extend_from_slice(&reply.encode());
+        self.pool.count_answer(header);
+    }
+
+    fn flush(&mut self) -> Result<(), Stop> {
+        let sent = self.pool.send(&self.replies);
+        self.replies.clear();
+        if sent { Ok(()) } else { Err(Stop::Gone) }
+    }
+}

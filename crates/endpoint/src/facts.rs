@@ -1,0 +1,82 @@
+//! What a server tells of itself, and the counters of its machine and process.
+
+use crate::server::Shared;
+use crate::session::Session;
+use narrows_model::inventory::Inventory;
+use narrows_model::server::ServerFacts;
+use narrows_model::{Bytes, CounterSample, Nanos, Role};
+use narrows_probe::Root as ProbeRoot;
+use narrows_probe::counters::{Reader, Scope};
+use narrows_probe::inventory::{ProcessFacts, host, inventory};
+use narrows_run::CounterSource;
+use std::sync::Arc;
+
+/// The machine and the path of the store, read now.
+pub(crate) fn read_inventory(shared: &Shared) -> Inventory {
+    let affinity = narrows_sys::process::affinity().unwrap_or_default();
+    let process = ProcessFacts {
+        affinity_cpus: affinity.into_iter().filter_map(|cpu| u32::try_from(cpu).ok()).collect(),
+        clock_resolution_ns: None,
+    };
+    let root = ProbeRoot::system();
+    let path = shared.root.as_ref().map(|root| root.path.as_path());
+    inventory(&root, &process, path).unwrap_or_else(|error| {
+        let (host, mut unknown) = host(&root, &process);
+        unknown.push(format!("path of the store: {error}"));
+        Inventory { host, path: None, unknown }
+    })
+}
+
+/// What the server tells of itself. The address, the clocks and whether the machine is shared are the client's to
+/// find out.
+pub(crate) fn server_facts(shared: &Shared, inventory: &Inventory) -> ServerFacts {
+    let store = shared.root.as_ref();
+    ServerFacts {
+        address: String::new(),
+        narrows_version: env!("CARGO_PKG_VERSION").to_owned(),
+        boot_id: inventory.host.boot_id.clone().unwrap_or_default(),
+        hostname: inventory.host.hostname.clone(),
+        affinity_cpus: inventory.host.affinity_cpus.clone(),
+        quota_cpus: inventory.host.quota_cpus,
+        store_device: store.and_then(|root| device_of(&root.folder)),
+        store_root: store.map(|root| root.path.display().to_string()),
+        quota_bytes: shared.options.quota_bytes.map(Bytes),
+        clock_offset_ns: 0,
+        clock_offset_error_ns: Nanos(0),
+        round_trip_ns: Nanos(0),
+        shares_machine: false,
+    }
+}
+
+/// `major:minor` of the device under an open folder.
+fn device_of(folder: &std::fs::File) -> Option<String> {
+    let status = rustix::fs::fstat(folder).ok()?;
+    Some(format!("{}:{}", rustix::fs::major(status.st_dev), rustix::fs::minor(status.st_dev)))
+}
+
+/// Reads the counters of the server's machine and process, and of one session's connections.
+pub(crate) struct Sampler {
+    reader: Reader,
+    session: Arc<Session>,
+}
+
+impl Sampler {
+    /// A sampler that counts the devices under the store, or all where they are not known.
+    pub(crate) fn new(inventory: &Inventory, session: &Arc<Session>) -> Self {
+        let devices = inventory.path.iter().flat_map(|path| &path.devices).map(|device| device.name.clone());
+        let scope = Scope { pids: vec![std::process::id()], devices: devices.collect() };
+        let reader = Reader::new(&ProbeRoot::system(), Role::Server, &scope);
+        Self { reader, session: Arc::clone(session) }
+    }
+
+    /// All counters at `at_ns`.
+    pub(crate) fn sample(&mut self, at_ns: u64) -> CounterSample {
+        CounterSample { tcp: self.session.tcp(), ..self.reader.read(at_ns) }
+    }
+}
+
+impl CounterSource for Sampler {
+    fn read(&mut self, at_ns: Nanos, _child_pids: &[u32]) -> Option<CounterSample> {
+        Some(self.sample(at_ns.0))
+    }
+}

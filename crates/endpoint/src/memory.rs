@@ -1,0 +1,156 @@
+//! A data connection whose requests are served from memory, in the thread that reads them.
+//!
+//! All requests that one read brought are answered with one write: a deep queue costs as few system calls as a
+//! shallow one. Hot path: no allocation once the buffers have grown, one clock read per read.
+
+use crate::channel::{Channel, linger, not_yet};
+use crate::connections::Live;
+use crate::data;
+use crate::server::Shared;
+use crate::session::{Member, Session};
+use crate::store::MemoryObject;
+use narrows_engines::Clock;
+use narrows_wire::Error;
+use narrows_wire::open::{Credits, Open};
+use narrows_wire::reply::{Header as ReplyHeader, encode_farewell};
+use narrows_wire::request::{Header, Kind, Piece, RequestDecoder};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+
+/// What one read takes at most.
+const ARRIVED_BYTES: usize = 512 << 10;
+
+/// Replies are sent once they are this long even if more requests wait.
+const REPLIES_BYTES: usize = 512 << 10;
+
+/// Serves the connection until its end.
+pub(crate) fn serve(channel: Channel, shared: &Shared, open: &Open, member: &Member) {
+    let session = data::session(member);
+    let granted = data::grant_memory(open).and_then(|granted| {
+        let objects = open.objects.iter();
+        let opened = objects.map(|name| session.memory_object(name, open.object_bytes, open.create));
+        Ok((granted, opened.collect::<Result<Vec<_>, _>>()?))
+    });
+    let (granted, objects) = match granted {
+        Ok((granted, objects)) => (Ok(granted), objects),
+        Err(error) => (Err(error), Vec::new()),
+    };
+    let Some((channel, granted)) = data::answer(channel, granted) else { return };
+    let (socket, rest, live) = channel.into_parts();
+    let decoder = RequestDecoder::new(data::limits(open, granted.credits));
+    let server = MemoryServer {
+        socket,
+        session,
+        names: &open.objects,
+        objects,
+        object_bytes: open.object_bytes,
+        decoder,
+        writing: None,
+        replies: Vec::with_capacity(REPLIES_BYTES),
+    };
+    server.run(&live, shared.clock(), &rest);
+}
+
+struct MemoryServer<'a> {
+    socket: TcpStream,
+    session: &'a Arc<Session>,
+    names: &'a [String],
+    objects: Vec<Arc<MemoryObject>>,
+    object_bytes: u64,
+    decoder: RequestDecoder,
+    /// The write whose payload is arriving, and the status it will have.
+    writing: Option<(Header, u32)>,
+    replies: Vec<u8>,
+}
+
+impl MemoryServer<'_> {
+    fn run(mut self, live: &Live, clock: &dyn Clock, rest: &[u8]) {
+        let mut arrived = vec![0; ARRIVED_BYTES.max(rest.len())];
+        arrived[..rest.len()].copy_from_slice(rest);
+        let mut filled = rest.len();
+        let last_words = loop {
+            let left = match self.answer_all(&arrived[..filled]) {
+                Ok(Some(left)) => left,
+                Ok(None) => break None,
+                Err(error) => break Some(error.to_string()),
+            };
+            arrived.copy_within(filled - left..filled, 0);
+            filled = left;
+            match self.socket.read(&mut arrived[filled..]) {
+                Ok(0) => break live.ending(),
+                Ok(length) => filled += length,
+                Err(error) if not_yet(&error) => {}
+                Err(_) => break None,
+            }
+            live.heard(clock.now().0);
+        };
+        if let Some(text) = last_words {
+            // A client that is gone needs no last words.
+            let _ = self.socket.write_all(&encode_farewell(&text));
+            linger(&mut self.socket);
+        }
+    }
+
+    /// Answers all requests in `input` and tells how many bytes at its end are none yet; `None` when the client is
+    /// gone.
+    fn answer_all(&mut self, mut input: &[u8]) -> Result<Option<usize>, Error> {
+        while let Some(piece) = self.decoder.next(&mut input)? {
+            match piece {
+                Piece::Request(header) => self.begin(header),
+                Piece::Payload { bytes, at_bytes, last } => self.store(bytes, at_bytes, last),
+            }
+            if self.replies.len() >= REPLIES_BYTES && !self.flush() {
+                return Ok(None);
+            }
+        }
+        Ok(self.flush().then_some(input.len()))
+    }
+
+    fn begin(&mut self, header: Header) {
+        let status =
+            data::in_range(header.offset_bytes, header.length_bytes, self.object_bytes).err().unwrap_or(0);
+        match header.kind {
+            Kind::Write if header.length_bytes > 0 => self.writing = Some((header, status)),
+            Kind::Read if status == 0 => {
+                self.reply(&header, 0, header.length_bytes);
+                let start = self.replies.len();
+                self.replies.resize(start + data::index(header.length_bytes), 0);
+                self.objects[data::index(header.object)]
+                    .read(header.offset_bytes, &mut self.replies[start..]);
+            }
+            Kind::Read | Kind::Write => self.reply(&header, status, 0),
+            // What was acknowledged is in memory already: there is nothing more to do for a sync.
+            Kind::Sync => self.reply(&header, 0, 0),
+            Kind::Remove => {
+                self.session.remove_memory_object(&self.names[data::index(header.object)]);
+                self.reply(&header, 0, 0);
+            }
+        }
+    }
+
+    fn store(&mut self, bytes: &[u8], at_bytes: u32, last: bool) {
+        let Some((header, status)) = self.writing else { return };
+        if status == 0 {
+            let offset_bytes = header.offset_bytes + u64::from(at_bytes);
+            self.objects[data::index(header.object)].write(offset_bytes, bytes);
+        }
+        if last {
+            self.writing = None;
+            self.reply(&header, status, if status == 0 { header.length_bytes } else { 0 });
+        }
+    }
+
+    fn reply(&mut self, header: &Header, status: u32, length_bytes: u32) {
+        let reply = ReplyHeader { kind: header.kind, tag: header.tag, status, length_bytes };
+        self.replies.extend_from_slice(&reply.encode());
+        self.decoder.answered(Credits { requests: 1, bytes: u64::from(header.length_bytes) });
+    }
+
+    /// Sends all replies; whether the client took them.
+    fn flush(&mut self) -> bool {
+        let sent = self.replies.is_empty() || self.socket.write_all(&self.replies).is_ok();
+        self.replies.clear();
+        sent
+    }
+}

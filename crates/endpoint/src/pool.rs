@@ -1,0 +1,281 @@
+//! The worker threads of one disk connection, and the buffers that pass between its reader and them.
+//!
+//! There are as many buffers as may be in flight and one a worker; who needs another waits, so that memory is bounded
+//! and a client that is faster than the disk is held back by its own connection. A write that was acknowledged early
+//! is remembered until it is in the file: what overlaps it waits, so that nobody reads around an acknowledged write.
+
+use crate::data::index;
+use narrows_sys::buffer::AlignedBuffer;
+use narrows_sys::file::{fdatasync, pread, pwrite};
+use narrows_wire::open::Credits;
+use narrows_wire::reply::Header as ReplyHeader;
+use narrows_wire::request::{Header, Kind};
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, IoSlice, Write};
+use std::net::{Shutdown, TcpStream};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// One request for a worker.
+#[derive(Debug)]
+pub(crate) struct Job {
+    pub(crate) header: Header,
+    /// The block that is written or filled; `None` for what moves no bytes.
+    pub(crate) buffer: Option<AlignedBuffer>,
+    /// Whether the client has its reply already.
+    pub(crate) acknowledged: bool,
+}
+
+/// What the reader and the workers of one connection share.
+#[derive(Debug)]
+pub(crate) struct Pool<'a> {
+    files: &'a [File],
+    block_bytes: usize,
+    buffer_count_max: usize,
+    state: Mutex<State>,
+    changed: Condvar,
+    sender: Mutex<TcpStream>,
+    answered_requests: AtomicU32,
+    answered_bytes: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    jobs: VecDeque<Job>,
+    free: Vec<AlignedBuffer>,
+    made_count: usize,
+    /// Writes that were acknowledged and are not yet in their file.
+    early: Vec<Header>,
+    /// The first failure of such a write that no reply has told of.
+    early_status: u32,
+    closing: bool,
+}
+
+impl<'a> Pool<'a> {
+    pub(crate) fn new(
+        files: &'a [File],
+        sender: TcpStream,
+        block_bytes: usize,
+        buffer_count_max: usize,
+    ) -> Self {
+        Self {
+            files,
+            block_bytes,
+            buffer_count_max,
+            state: Mutex::default(),
+            changed: Condvar::new(),
+            sender: Mutex::new(sender),
+            answered_requests: AtomicU32::new(0),
+            answered_bytes: AtomicU64::new(0),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A buffer if one is free or may be made; `None` when all are in use.
+    pub(crate) fn try_buffer(&self) -> Result<Option<AlignedBuffer>, narrows_sys::Error> {
+        let mut state = self.state();
+        if let Some(buffer) = state.free.pop() {
+            return Ok(Some(buffer));
+        }
+        if state.made_count == self.buffer_count_max {
+            return Ok(None);
+        }
+        let buffer = AlignedBuffer::new(self.block_bytes)?;
+        state.made_count += 1;
+        Ok(Some(buffer))
+    }
+
+    /// Waits for a buffer that is in use now.
+    pub(crate) fn wait_for_buffer(&self) {
+        let state = self.state();
+        let wait = self.changed.wait_while(state, |state| state.free.is_empty() && !state.closing);
+        drop(wait);
+    }
+
+    /// Gives a buffer back.
+    pub(crate) fn give_back(&self, buffer: AlignedBuffer) {
+        self.state().free.push(buffer);
+        self.changed.notify_all();
+    }
+
+    /// Whether a request must wait for an acknowledged write.
+    pub(crate) fn must_wait(&self, header: &Header) -> bool {
+        self.state().early.iter().any(|early| overlaps(early, header))
+    }
+
+    /// Waits until no acknowledged write stands before `header`.
+    pub(crate) fn wait_for_early(&self, header: &Header) {
+        let state = self.state();
+        let blocked =
+            |state: &mut State| state.early.iter().any(|early| overlaps(early, header)) && !state.closing;
+        drop(self.changed.wait_while(state, blocked));
+    }
+
+    /// The failure of an acknowledged write that was not told yet; it counts as told now. 0 when there is none.
+    pub(crate) fn take_early_status(&self) -> u32 {
+        std::mem::take(&mut self.state().early_status)
+    }
+
+    pub(crate) fn push(&self, job: Job) {
+        let mut state = self.state();
+        if job.acknowledged {
+            state.early.push(job.header);
+        }
+        state.jobs.push_back(job);
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Tells the workers that no more comes; they finish what is queued.
+    pub(crate) fn close(&self) {
+        self.state().closing = true;
+        self.changed.notify_all();
+    }
+
+    /// What was answered since the last call.
+    pub(crate) fn take_answered(&self) -> Credits {
+        Credits {
+            requests: self.answered_requests.swap(0, Ordering::AcqRel),
+            bytes: self.answered_bytes.swap(0, Ordering::AcqRel),
+        }
+    }
+
+    /// Sends replies that the reader made; whether the client took them.
+    pub(crate) fn send(&self, bytes: &[u8]) -> bool {
+        bytes.is_empty()
+            || self.sender.lock().unwrap_or_else(PoisonError::into_inner).write_all(bytes).is_ok()
+    }
+
+    /// Notes that `header` is being answered; to be called before its reply leaves.
+    pub(crate) fn count_answer(&self, header: &Header) {
+        self.answered_bytes.fetch_add(u64::from(header.length_bytes), Ordering::AcqRel);
+        self.answered_requests.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// The life of one worker.
+    pub(crate) fn work(&self) {
+        while let Some(job) = self.next_job() {
+            self.serve(job);
+        }
+    }
+
+    fn next_job(&self) -> Option<Job> {
+        let idle = |state: &mut State| state.jobs.is_empty() && !state.closing;
+        let mut state = self.changed.wait_while(self.state(), idle).unwrap_or_else(PoisonError::into_inner);
+        state.jobs.pop_front()
+    }
+
+    fn serve(&self, mut job: Job) {
+        let outcome = self.perform(&mut job);
+        if job.acknowledged {
+            self.finish_early(&job.header, outcome.err());
+        } else {
+            self.reply(&job, outcome);
+        }
+        if let Some(buffer) = job.buffer {
+            self.give_back(buffer);
+        }
+    }
+
+    fn perform(&self, job: &mut Job) -> Result<usize, u32> {
+        let file = &self.files[index(job.header.object)];
+        let length = index(job.header.length_bytes);
+        let offset_bytes = job.header.offset_bytes;
+        match (job.header.kind, &mut job.buffer) {
+            (Kind::Read, Some(buffer)) => read_all(file, &mut buffer[..length], offset_bytes),
+            (Kind::Write, Some(buffer)) => write_all(file, &buffer[..length], offset_bytes),
+            (Kind::Sync, _) => fdatasync(file).map(|()| 0).map_err(status_of),
+            _ => Ok(0),
+        }
+    }
+
+    fn finish_early(&self, header: &Header, failure: Option<u32>) {
+        let mut state = self.state();
+        if let Some(at) = state.early.iter().position(|early| early == header) {
+            state.early.swap_remove(at);
+        }
+        if let (Some(status), 0) = (failure, state.early_status) {
+            state.early_status = status;
+        }
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    fn reply(&self, job: &Job, outcome: Result<usize, u32>) {
+        let Header { kind, tag, .. } = job.header;
+        let (status, done) = match outcome {
+            Ok(done) => (0, done),
+            Err(status) => (status, 0),
+        };
+        let header =
+            ReplyHeader { kind, tag, status, length_bytes: u32::try_from(done).unwrap_or(0) }.encode();
+        let payload = match (&job.buffer, kind) {
+            (Some(buffer), Kind::Read) => &buffer[..done],
+            _ => &[],
+        };
+        self.count_answer(&job.header);
+        let mut sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
+        if write_both(&mut sender, &header, payload).is_err() {
+            // The reader finds the end too, and the connection is over.
+            let _ = sender.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+/// Whether `late` must not pass `early`, a write that was acknowledged.
+fn overlaps(early: &Header, late: &Header) -> bool {
+    if early.object != late.object {
+        return false;
+    }
+    let end = |header: &Header| header.offset_bytes.saturating_add(u64::from(header.length_bytes));
+    match late.kind {
+        Kind::Sync | Kind::Remove => true,
+        Kind::Read | Kind::Write => early.offset_bytes < end(late) && late.offset_bytes < end(early),
+    }
+}
+
+fn status_of(errno: narrows_sys::Errno) -> u32 {
+    u32::try_from(errno.raw()).unwrap_or(u32::MAX)
+}
+
+/// Reads until `into` is full or the file ends.
+fn read_all(file: &File, into: &mut [u8], offset_bytes: u64) -> Result<usize, u32> {
+    let mut done = 0;
+    while done < into.len() {
+        let read = pread(file, &mut into[done..], offset_bytes + done as u64).map_err(status_of)?;
+        if read.done_bytes() == 0 {
+            break;
+        }
+        done += read.done_bytes();
+    }
+    Ok(done)
+}
+
+fn write_all(file: &File, from: &[u8], offset_bytes: u64) -> Result<usize, u32> {
+    const ENOSPC: u32 = 28;
+    let mut done = 0;
+    while done < from.len() {
+        let written = pwrite(file, &from[done..], offset_bytes + done as u64).map_err(status_of)?;
+        if written.done_bytes() == 0 {
+            return Err(ENOSPC);
+        }
+        done += written.done_bytes();
+    }
+    Ok(done)
+}
+
+fn write_both(socket: &mut TcpStream, header: &[u8], payload: &[u8]) -> io::Result<()> {
+    let mut done = 0;
+    while done < header.len() {
+        match socket.write_vectored(&[IoSlice::new(&header[done..]), IoSlice::new(payload)]) {
+            Ok(length) => done += length,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    socket.write_all(&payload[done - header.len()..])
+}
