@@ -2,6 +2,7 @@
 //!
 //! Look-ups only; every judgement is a rule's.
 
+mod index;
 mod regime;
 mod sharing;
 
@@ -14,7 +15,7 @@ use narrows_model::summary::{CellSummary, RoleCpu};
 use narrows_model::{Bytes, Cut, Op, Segment, Summary};
 
 /// Settings at which a cut and the path can be compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Place {
     reads: bool,
     block_bytes: Bytes,
@@ -31,6 +32,13 @@ impl Place {
             queue_depth: cell.queue_depth,
             clients: cell.clients,
         }
+    }
+}
+
+impl Place {
+    /// The same settings in the other direction.
+    pub(crate) fn turned(self) -> Self {
+        Self { reads: !self.reads, ..self }
     }
 }
 
@@ -64,6 +72,7 @@ pub struct View<'a> {
     /// Who shares what.
     pub sharing: Sharing,
     regimes: Vec<Regime<'a>>,
+    index: index::Index<'a>,
 }
 
 impl<'a> View<'a> {
@@ -73,7 +82,12 @@ impl<'a> View<'a> {
         let client = summary.hosts.iter().find(|host| host.roles.contains(&Role::Client));
         let server = summary.hosts.iter().find_map(|host| host.server.as_ref());
         let sharing = client.map_or_else(Sharing::default, |host| Sharing::of(&host.inventory, server));
-        Self { summary, sharing, regimes: regime::regimes(&summary.cells) }
+        Self {
+            summary,
+            sharing,
+            regimes: regime::regimes(&summary.cells),
+            index: index::Index::of(&summary.cells),
+        }
     }
 
     /// The regimes that the run measured, the one that matters most first.
@@ -106,34 +120,13 @@ impl<'a> View<'a> {
     /// The rate of `cut` for the path's `cell`: at the same settings, else the best at this operation and block.
     #[must_use]
     pub fn ceiling(&self, cut: Cut, cell: &CellSummary) -> Option<Ceiling<'a>> {
-        let place = Place::of(cell);
-        let fits = |known: &&CellSummary| {
-            known.cut == cut
-                && known.block_bytes == cell.block_bytes
-                && (reads(known.op) == place.reads || matches!(cut, Cut::Generator | Cut::MemoryCopy))
-        };
-        let rated = |cell: &'a CellSummary| {
-            let bytes_per_s = cell.rate_bytes_per_s.map(|rate| rate.0).filter(|rate| *rate > 0.0)?;
-            Some(Ceiling { cell, bytes_per_s, same_settings: false })
-        };
-        let all = || self.summary.cells.iter().filter(fits).filter_map(rated);
-        let same = all().find(|found| Place::of(found.cell) == place).or_else(|| {
-            all().find(|found| {
-                found.cell.queue_depth == place.queue_depth && found.cell.clients == place.clients
-            })
-        });
-        match same {
-            Some(found) => Some(Ceiling { same_settings: true, ..found }),
-            None => all().reduce(|best, next| if next.bytes_per_s > best.bytes_per_s { next } else { best }),
-        }
+        self.index.ceiling(cut, cell)
     }
 
     /// The best rate that `cut` reached in the direction of `cell`, whatever the block.
     #[must_use]
     pub fn best_of(&self, cut: Cut, cell: &CellSummary) -> Option<f64> {
-        let same = |known: &&CellSummary| known.cut == cut && reads(known.op) == reads(cell.op);
-        let rates = self.summary.cells.iter().filter(same).filter_map(|known| known.rate_bytes_per_s);
-        rates.map(|rate| rate.0).filter(|rate| *rate > 0.0).reduce(f64::max)
+        self.index.best_of(cut, cell)
     }
 
     /// The ceiling of the device for the path's `cell`: measured at the server where there is one, else locally.

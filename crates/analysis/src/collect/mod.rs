@@ -15,7 +15,7 @@ use narrows_model::plan::SkippedCell;
 use narrows_model::server::ServerFacts;
 use narrows_model::trial::{ClientTotals, IntervalSample, TrialOutput};
 use narrows_model::{Bytes, Cell, CellId, Event, Histogram, Inventory, Nanos, Plan};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Totals of one repetition.
 #[derive(Debug, Clone)]
@@ -239,11 +239,11 @@ impl Collected {
     /// Ends the collection: trials that never ended become totals, cells never reached become skips.
     pub(crate) fn close(&mut self) {
         self.cells.iter_mut().for_each(CellData::close);
-        let known: Vec<&CellId> = self.skipped.iter().map(|skip| &skip.cell).collect();
+        let known: HashSet<&CellId> = self.skipped.iter().map(|skip| &skip.cell).collect();
         let missed: Vec<SkippedCell> = self
             .cells
             .iter()
-            .filter(|data| !data.touched() && !known.contains(&&data.cell.id))
+            .filter(|data| !data.touched() && !known.contains(&data.cell.id))
             .map(|data| SkippedCell {
                 cell: data.cell.id.clone(),
                 reason: "the run ended before this cell was reached".to_owned(),

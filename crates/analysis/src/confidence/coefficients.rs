@@ -1,16 +1,20 @@
 //! Coefficients of the confidence law; written by the ignored test `fit_the_confidence`.
 //!
-//! Fitted on 1115 verdicts on 600 injected machines (seeds from 1000000), checked on 1114 verdicts on as many unseen
-//! machines (seeds from 2000000), of which 98.4 % were right. Brier score there 0.014; always saying 98.4 % scores 0.016.
-//! Before caps. The machines are simulated: how real ones differ from them is not in these numbers.
+//! Fitted on 1113 verdicts on 600 injected machines (seeds from 1000000), checked on 1089 verdicts on as many unseen
+//! machines (seeds from 3000000), of which 98.5 % were right. Brier score there 0.014; always saying 98.5 % scores 0.014.
+//! 111 more loads there got no segment (`unknown`, or a parent) and are not counted. Before caps.
+//!
+//! What this does not show: the machines are simulated and obey the laws that the rules assume; how real ones differ is
+//! not in these numbers, and nearly all verdicts being right, the features have little to tell apart. Where a request waits
+//! mostly for one stage of a machine that could carry more, that stage and the missing concurrency both count as right.
 //!
 //! | stated | verdicts | mean stated | right |
 //! |---|---|---|---|
-//! | 0.7 to 0.8 | 3 | 0.77 | 0.33 |
-//! | 0.8 to 0.9 | 18 | 0.87 | 0.78 |
-//! | 0.9 to 1.0 | 1093 | 0.98 | 0.99 |
+//! | 0.7 to 0.8 | 2 | 0.77 | 0.50 |
+//! | 0.8 to 0.9 | 14 | 0.86 | 0.86 |
+//! | 0.9 to 1.0 | 1073 | 0.98 | 0.99 |
 
 /// The score of a verdict with all features at zero.
-pub(super) const INTERCEPT: f64 = 0.208;
+pub(super) const INTERCEPT: f64 = 0.209;
 /// Weights of first-rank share, margin, coverage, |residual|.
-pub(super) const WEIGHTS: [f64; 4] = [2.190, 2.699, 0.380, -0.762];
+pub(super) const WEIGHTS: [f64; 4] = [2.186, 2.704, 0.378, -0.768];

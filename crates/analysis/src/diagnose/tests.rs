@@ -92,3 +92,23 @@ fn codes_are_unique_kebab_words() {
         assert!(texts.iter().all(|text| !text.is_empty()), "{}", rule.code);
     }
 }
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn whatever_part_of_a_run_is_left_the_lists_cover_the_path_once(kept in proptest::collection::vec(proptest::bool::ANY, 80)) {
+        let mut summary = builtin("slow-server-cpu");
+        let mut kept = kept.into_iter();
+        summary.cells.retain(|_| kept.next().unwrap_or(true));
+        summary.prediction = crate::predict(&summary);
+        let diagnosis = diagnose(&summary);
+        for segment in summary.segments.iter().map(|segment| segment.id) {
+            let cleared = diagnosis.exonerated.iter().filter(|entry| entry.segment == segment).count();
+            let unmeasured = diagnosis.not_measured.iter().filter(|entry| entry.segment == segment).count();
+            let limiting = usize::from(diagnosis.limiting.iter().any(|entry| entry.segment == segment));
+            proptest::prop_assert_eq!(cleared + unmeasured + limiting, 1, "{}", segment);
+        }
+        proptest::prop_assert!(diagnosis.limiting.iter().all(|entry| (0.0..=0.9).contains(&entry.confidence)));
+    }
+}

@@ -14,6 +14,9 @@ use narrows_model::{Cut, Segment};
 pub(super) const FULL_RATIO: f64 = 0.9;
 /// From this share of a CPU's capacity it counts as full.
 pub(super) const CPU_FULL_RATIO: f64 = 0.95;
+/// Above this share of a ceiling, or of the time of one request, the cut did not do what the path does (a cache, a
+/// read-ahead or a buffer helps the path): it is no measure of the segment then.
+const BEYOND_RATIO: f64 = 1.25;
 /// From this share of the time of one request a segment dominates it.
 pub(super) const DOMINANT_RATIO: f64 = 0.5;
 
@@ -71,7 +74,7 @@ pub(super) fn carried_against(
     shown: Shown<'_>,
 ) -> Option<Verdict> {
     let Carried { segment, cell, rate } = carried;
-    let load = ratio(rate, ceiling.bytes_per_s)?;
+    let load = ratio(rate, ceiling.bytes_per_s).filter(|load| *load <= BEYOND_RATIO)?;
     let stance = if load >= FULL_RATIO { Stance::Limits } else { Stance::Clears };
     let settings = if ceiling.same_settings { "at the same settings" } else { "at the same block size" };
     let text = format!(
@@ -103,7 +106,7 @@ pub(super) fn time_share(
     shown: Shown<'_>,
 ) -> Option<Verdict> {
     let whole_s = time_per_op_s(cell)?;
-    let share = ratio(part_s, whole_s)?.clamp(0.0, 1.0);
+    let share = ratio(part_s, whole_s).filter(|share| *share <= BEYOND_RATIO)?.clamp(0.0, 1.0);
     let stance = if share >= DOMINANT_RATIO { Stance::Limits } else { Stance::Clears };
     let text = format!(
         "{what} is {} of the {} that one request takes in {} ({})",
@@ -210,4 +213,43 @@ pub(super) fn is_cached(cell: &CellSummary) -> bool {
         .flatten()
         .filter_map(|bytes| ratio(bytes.as_f64(), application))
         .any(|carried| carried < DOMINANT_RATIO)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::builtin;
+
+    const SHOWN: Shown<'static> = Shown { counter: "a counter", command: "" };
+
+    fn single(summary: &narrows_model::Summary) -> &CellSummary {
+        summary.cells.iter().find(|cell| cell.id == "path/read/4KiB/qd1/c1").expect("the grid has this cell")
+    }
+
+    #[test]
+    fn half_of_the_time_dominates_and_less_does_not() {
+        let summary = builtin("wan-10ms");
+        let cell = single(&summary);
+        let whole_s = time_per_op_s(cell).unwrap();
+        let judged = |part: f64| time_share(Segment::Device, cell, whole_s * part, "part", SHOWN);
+        assert_eq!(judged(0.51).unwrap().stance, Stance::Limits);
+        assert_eq!(judged(0.49).unwrap().stance, Stance::Clears);
+    }
+
+    #[test]
+    fn a_part_far_above_the_whole_judges_nothing() {
+        let summary = builtin("wan-10ms");
+        let cell = single(&summary);
+        assert_eq!(time_share(Segment::Device, cell, 1.0, "part", SHOWN), None);
+    }
+
+    #[test]
+    fn a_ceiling_far_below_the_path_judges_nothing() {
+        let summary = builtin("ten-gigabit-nfs");
+        let cell = summary.cells.iter().find(|cell| cell.id == "path/read/1MiB/qd16/c1").unwrap();
+        let ceiling =
+            Ceiling { cell, bytes_per_s: cell.rate_bytes_per_s.unwrap().0 / 2.0, same_settings: true };
+        let judged = against_ceiling(Segment::DeviceBandwidth, cell, ceiling, text::storage_rate, SHOWN);
+        assert_eq!(judged, None);
+    }
 }

@@ -5,6 +5,7 @@ use crate::collect::CellData;
 use crate::view::{Place, ceiling_cut_of_path};
 use narrows_model::summary::CellSummary;
 use narrows_model::{Cut, Nanos};
+use std::collections::HashMap;
 
 /// The window is under half a second or under fifty ticks of the clock.
 pub(crate) const SHORT_RUN: &str = "short_run";
@@ -62,15 +63,17 @@ pub(super) fn of_cell(data: &CellData, cell: &CellSummary, machines: &Machines<'
 
 /// Marks cells of the path that were faster than a cut of theirs at the same settings.
 pub(super) fn mark_exceeded_ceilings(cells: &mut [CellSummary]) {
-    let ceilings: Vec<(Place, f64)> = cells
-        .iter()
-        .filter(|cell| ceiling_cut_of_path(cell.cut))
-        .filter_map(|cell| Some((Place::of(cell), cell.rate_bytes_per_s?.0)))
-        .collect();
-    for cell in cells.iter_mut().filter(|cell| cell.cut == Cut::Path) {
+    let mut lowest: HashMap<Place, f64> = HashMap::new();
+    for cell in cells.iter().filter(|cell| ceiling_cut_of_path(cell.cut)) {
         let Some(rate) = cell.rate_bytes_per_s else { continue };
-        let place = Place::of(cell);
-        if ceilings.iter().any(|(at, ceiling)| *at == place && rate.0 > ceiling * CEILING_TOLERANCE) {
+        let known = lowest.entry(Place::of(cell)).or_insert(rate.0);
+        *known = known.min(rate.0);
+    }
+    for cell in cells.iter_mut().filter(|cell| cell.cut == Cut::Path) {
+        let ceiling = lowest.get(&Place::of(cell)).copied();
+        let exceeded =
+            cell.rate_bytes_per_s.zip(ceiling).is_some_and(|(rate, most)| rate.0 > most * CEILING_TOLERANCE);
+        if exceeded {
             cell.flags.push(CEILING_EXCEEDED.to_owned());
         }
     }

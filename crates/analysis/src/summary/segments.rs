@@ -9,6 +9,7 @@ use narrows_model::summary::{CellSummary, CurvePoint, SegmentFit, SegmentSummary
 use narrows_model::{Cut, OpsPerSec, Segment};
 use narrows_stats::Level;
 use narrows_stats::hockney::{Transfer, fit_hockney};
+use std::collections::HashMap;
 
 /// The segments of the path, in its order.
 pub(super) fn summaries(
@@ -125,10 +126,11 @@ fn point(cell: &CellSummary) -> Option<CurvePoint> {
 
 /// The path's best share of the ceiling at the same settings.
 fn utilisation(measured: &[&CellSummary], cells: &[CellSummary]) -> Option<f64> {
+    let ceilings: HashMap<Place, f64> =
+        measured.iter().filter_map(|cell| Some((Place::of(cell), cell.rate_bytes_per_s?.0))).collect();
     let share = |path: &CellSummary| {
-        let place = Place::of(path);
-        let ceiling = measured.iter().find(|cell| Place::of(cell) == place)?.rate_bytes_per_s?;
-        narrows_model::units::ratio(path.rate_bytes_per_s?.0, ceiling.0)
+        let ceiling = ceilings.get(&Place::of(path))?;
+        narrows_model::units::ratio(path.rate_bytes_per_s?.0, *ceiling)
     };
     cells.iter().filter(|cell| cell.cut == Cut::Path).filter_map(share).reduce(f64::max)
 }
