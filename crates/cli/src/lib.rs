@@ -1,2 +1,54 @@
-//! c
+//! The command line: arguments, wiring, terminal, exit codes. The only crate that prints.
+//!
+//! Every command is a short pipeline of the other crates' values. Deliberately absent: measuring, judging and
+//! rendering, which belong to `run`, `analysis` and `report`.
 #![forbid(unsafe_code)]
+
+mod args;
+mod check;
+mod client;
+mod console;
+mod counters;
+mod diagnose;
+mod exit;
+mod explain;
+mod progress;
+mod serve;
+mod signals;
+mod token;
+
+use args::{Arguments, Command};
+use clap::Parser;
+use console::Console;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+pub use exit::Failure;
+
+/// What a binary brings along. The plain binary brings nothing; others may add engines and coordinators.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct Setup {}
+
+/// Runs the command that the process was started with, and returns its exit code.
+#[must_use]
+pub fn main_with(_setup: &Setup) -> ExitCode {
+    let raw: Vec<OsString> = std::env::args_os().collect();
+    let console = Console::of_process();
+    let arguments = match Arguments::try_parse_from(&raw) {
+        Ok(arguments) => arguments,
+        Err(error) => return console.usage(&error),
+    };
+    let command: Vec<String> = raw.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let outcome = match arguments.command {
+        Command::Check(check) => check::run(&check, &command, &console),
+        Command::Serve(serve) => serve::run(&serve, &console),
+        Command::Diagnose(diagnose) => diagnose::run(&diagnose, &console),
+        Command::Explain(explain) => explain::run(&explain, &console),
+        Command::Client => client::run(),
+    };
+    match outcome {
+        Ok(code) => code.into(),
+        Err(failure) => console.fail(&failure),
+    }
+}

@@ -1,2 +1,8 @@
-//! The binary `narrows`.
-fn main() {}
+//! The binary `narrows`: everything is in the library, so that another binary can add to it.
+#![forbid(unsafe_code)]
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    narrows::main_with(&narrows::Setup::default())
+}

@@ -65,11 +65,7 @@ pub(crate) fn run_group(
     stop: &StopFlag,
     hooks: &mut dyn GroupHooks,
 ) -> Result<ClientOutput, RunError> {
-    let clients = u64::from(assignment.cell.workload.clients.max(1));
-    let stop_at = &assignment.cell.stop;
-    let share = |bound: u64| (bound / clients).max(1);
-    let bytes_max = stop_at.bytes_max.map(|bound| share(bound.0).max(assignment.cell.workload.block_bytes.0));
-    let window = Window::new(bytes_max, stop_at.ops_max.map(share), stop.clone());
+    let window = Window::new(stop.clone());
     let gate = Gate::default();
     let shared = Shared { assignment, factory, clock, window: &window, gate: &gate };
     let worker_count = assignment.cell.workload.workers.max(1);
@@ -141,17 +137,13 @@ fn start(
         gate.set(false);
         return Err(error.into());
     }
-    match hooks.ready() {
-        Some(times) => {
-            window.open(times);
-            gate.set(true);
-            Ok(())
-        }
-        None => {
-            gate.set(false);
-            Err(RunError::Stopped)
-        }
-    }
+    let Some(times) = hooks.ready() else {
+        gate.set(false);
+        return Err(RunError::Stopped);
+    };
+    window.open(times);
+    gate.set(true);
+    Ok(())
 }
 
 /// The life of one worker thread.
@@ -183,7 +175,7 @@ fn work(
     let clock: &dyn Clock = shared.clock.as_ref();
     let worker = Worker {
         assignment: shared.assignment,
-        worker_index,
+        index: worker_index,
         clock,
         window: shared.window,
         engine,

@@ -23,7 +23,7 @@ pub(crate) fn run_trial(
     cell: &Cell,
     trial: u32,
     site: &mut CellSite,
-    mut server: Server<'_>,
+    server: Server<'_>,
     sink: &mut dyn Sink,
 ) -> Result<(), RunError> {
     announce(sink, cell, trial, Phase::Prepare, site.clock.as_ref())?;
@@ -33,6 +33,7 @@ pub(crate) fn run_trial(
     let (object_bytes, resident_ratio) = prepare(&assignments[0], site, &factory)?;
     for assignment in &mut assignments {
         assignment.object_bytes = object_bytes;
+        bound_to_once(assignment);
     }
     let mut hooks = Observer {
         cell,
@@ -40,7 +41,7 @@ pub(crate) fn run_trial(
         clock: Arc::clone(&site.clock),
         stop: site.stop.clone(),
         counters: site.counters.as_mut(),
-        server: server.as_deref_mut(),
+        server,
         sink: &mut *sink,
         child_pids: Vec::new(),
         times: None,
@@ -86,6 +87,18 @@ fn assignments(cell: &Cell, trial: u32, site: &CellSite, session: Option<&str>) 
             answer_timeout_ns: site.answer_timeout_ns,
         })
         .collect()
+}
+
+/// A cell that goes once over its object goes over what there is of it: on a slow device the object is as small as
+/// it must be for its preparation, and the cell ends in about as short a time.
+fn bound_to_once(assignment: &mut Assignment) {
+    let clients = u64::from(assignment.cell.workload.clients.max(1));
+    if let Some(planned) = assignment.cell.stop.bytes_max
+        && !assignment.cell.read_only
+    {
+        let once = Bytes(assignment.object_bytes.0.saturating_mul(clients));
+        assignment.cell.stop.bytes_max = Some(planned.min(once));
+    }
 }
 
 /// Makes the objects and brings caches to their state; returns the objects' size and the share that is cached.

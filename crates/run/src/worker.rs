@@ -33,7 +33,7 @@ const STAMP_STRIDE_BYTES: usize = 4096;
 /// What one worker works with.
 pub(crate) struct Worker<'a, C: Clock + ?Sized> {
     pub(crate) assignment: &'a Assignment,
-    pub(crate) worker_index: u32,
+    pub(crate) index: u32,
     pub(crate) clock: &'a C,
     pub(crate) window: &'a Window,
     pub(crate) engine: Box<dyn Engine>,
@@ -48,6 +48,8 @@ struct Flight {
     completions: Completions,
     blocks: Blocks,
     pace: Option<Pace>,
+    /// Operations that this worker may still start.
+    ops_left: u64,
     stamp: u64,
     measuring: bool,
     exhausted: bool,
@@ -87,8 +89,9 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
             free: (0..depth).rev().collect(),
             batch: Vec::with_capacity(depth as usize),
             completions: Completions::with_capacity(depth as usize),
-            blocks: Blocks::new(self.assignment, self.worker_index),
+            blocks: Blocks::new(self.assignment, self.index),
             pace: workload.max_bytes_per_s.map(|rate| Pace::new(rate as f64 / workers as f64, now_ns)),
+            ops_left: ops_bound(self.assignment),
             stamp: now_ns,
             measuring: false,
             exhausted: false,
@@ -117,7 +120,8 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
                 continue;
             }
             if !may_submit && self.patience_is_over(flight) {
-                return self.give_up(flight, in_flight);
+                self.give_up(flight, in_flight);
+                return Ok(());
             }
             self.reap(flight)?;
         }
@@ -161,10 +165,11 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
             if flight.pace.is_some_and(|pace| pace.due_ns() > flight.stamp) {
                 break;
             }
-            if !self.window.admit(u64::from(length_bytes)) {
+            if flight.ops_left == 0 {
                 flight.exhausted = true;
                 break;
             }
+            flight.ops_left -= 1;
             flight.free.pop();
             let offset_bytes = flight.blocks.next_offset_bytes();
             let object = self.assignment.object_index();
@@ -258,7 +263,7 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
     }
 
     /// Leaves what is in flight behind; that nothing at all came in the whole window is a failure.
-    fn give_up(&self, flight: &mut Flight, in_flight: usize) -> Result<(), EngineError> {
+    fn give_up(&self, flight: &mut Flight, in_flight: usize) {
         let window_ns = self.window.measure_until_ns().saturating_sub(self.window.measure_from_ns());
         let silent = flight.submitted_ns.iter().all(|submitted| flight.stamp > submitted + window_ns);
         if !self.window.is_cancelled() && (self.ends_by_count() || silent) {
@@ -268,7 +273,6 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
             note_error(flight, workload.op, "NO_ANSWER", &message);
             flight.unanswered = true;
         }
-        Ok(())
     }
 
     /// The final sync, inside the timed window.
@@ -334,6 +338,15 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
             complete,
         }
     }
+}
+
+/// Operations that one worker may do: its share of the cell's bounds, at least one.
+fn ops_bound(assignment: &Assignment) -> u64 {
+    let (workload, stop) = (&assignment.cell.workload, &assignment.cell.stop);
+    let workers = u64::from(workload.workers.max(1)) * u64::from(workload.clients.max(1));
+    let by_bytes = stop.bytes_max.map(|bytes| bytes.0 / workload.block_bytes.0.max(1));
+    let bounds = [by_bytes, stop.ops_max].into_iter().flatten();
+    bounds.map(|ops| (ops / workers).max(1)).min().unwrap_or(u64::MAX)
 }
 
 fn note_error(flight: &mut Flight, op: Op, errno: &str, message: &str) {

@@ -73,13 +73,11 @@ fn run(assignment: &Assignment, stop: &StopFlag) -> (WorkerOutput, Vec<IntervalS
     };
     let factory = EngineRegistry::for_user().factory(&assignment.cell.target).unwrap();
     let engine = factory.open(&assignment.open_spec(), &context).unwrap();
-    let stop_at = &assignment.cell.stop;
-    let window = Window::new(stop_at.bytes_max.map(|bytes| bytes.0), stop_at.ops_max, stop.clone());
+    let window = Window::new(stop.clone());
     window.open(WindowTimes { start_ns: 0, measure_from_ns: 500_000_000, measure_until_ns: 1_500_000_000 });
     let label = SampleLabel { cell: CellId("cell".to_owned()), trial: 0, client_index: 0, worker_index: 0 };
     let (recorder, stream) = recorder(&label, assignment.interval_ns.0);
-    let worker =
-        Worker { assignment, worker_index: 0, clock: clock.as_ref(), window: &window, engine, recorder };
+    let worker = Worker { assignment, index: 0, clock: clock.as_ref(), window: &window, engine, recorder };
     let IntervalStream { full, empty } = stream;
     let collector = std::thread::spawn(move || {
         full.iter()

@@ -71,7 +71,8 @@ impl Cutter<'_> {
                     _ => (CacheState::AsFound, SyncPolicy::AtEnd),
                 };
                 let workload = Workload { cache, sync, ..self.on_path(point) };
-                let stop = if sync == SyncPolicy::AtEnd { self.bounded() } else { self.timed() };
+                let once = sync == SyncPolicy::AtEnd || cache == CacheState::Cold;
+                let stop = if once { self.bounded() } else { self.timed() };
                 self.cell(Cut::Path, self.request.target.clone(), workload, stop)
             }
             Route::Disk(endpoint) => {
@@ -233,8 +234,9 @@ impl Cutter<'_> {
         Stop { warm_up_ns: WARM_UP_NS, measure_ns, bytes_max: None, ops_max: None }
     }
 
-    /// Buffered writes fill memory faster than a device drains it: a bound on the bytes bounds the sync at the end.
-    /// A warm-up would use the bound up before anything is measured.
+    /// Once over the file. Buffered writes fill memory faster than a device drains it: a bound on the bytes bounds the
+    /// sync at the end. Cold reads that went round the file would be served by the cache they filled. A warm-up would
+    /// use the bound up before anything is measured.
     fn bounded(&self) -> Stop {
         Stop { warm_up_ns: Nanos(0), bytes_max: Some(self.file_bytes), ..self.timed() }
     }

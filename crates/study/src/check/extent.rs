@@ -1,11 +1,14 @@
 //! How large the test file is, and which points it is too small for.
 
 use super::grid::Point;
-use crate::request::CheckRequest;
-use narrows_model::Bytes;
+use crate::request::{CheckRequest, ServerKind};
+use narrows_model::{Bytes, Target};
 
-/// Large enough that a second of a fast device does not go round it many times, small enough to be made in seconds.
-const FILE_BYTES: u64 = 256 << 20;
+/// On a path whose cache is dropped first a file is read or written once over: a fast device needs about a second
+/// for so much. What a slow device does not take in the time for preparation is left out of the file.
+const FILE_BYTES_ONCE: u64 = 1 << 30;
+/// At an endpoint the file is visited again and again past the cache, and it may have to cross a slow network.
+const FILE_BYTES_ENDPOINT: u64 = 256 << 20;
 /// One part in so many of the free space: 5 %.
 const FREE_SHARE_USUAL: u64 = 20;
 /// Where a point needs more than the usual share: one part in so many is never passed.
@@ -28,8 +31,8 @@ impl Extent {
         let free = request.free_bytes.map(|free| free.0);
         let existing = request.existing_file.map(|file| file.0);
         let limit = existing.or(free.map(|free| free / FREE_SHARE_MAX)).unwrap_or(u64::MAX);
-        let usual =
-            existing.or(free.map(|free| free / FREE_SHARE_USUAL)).unwrap_or(FILE_BYTES).min(FILE_BYTES);
+        let most = if through_endpoint(request) { FILE_BYTES_ENDPOINT } else { FILE_BYTES_ONCE };
+        let usual = existing.or(free.map(|free| free / FREE_SHARE_USUAL)).unwrap_or(most).min(most);
         let fitting = || points.iter().filter(|point| need(**point) <= limit);
         let needed = fitting().map(|point| need(*point)).max().unwrap_or(0);
         let grain = fitting().map(|point| point.block.0).max().unwrap_or(1).max(1);
@@ -50,6 +53,12 @@ impl Extent {
             format!("needs {needs} ({blocks}) and a quarter of the free space is {limit}; free space")
         })
     }
+}
+
+/// Whether requests reach the file through an endpoint.
+fn through_endpoint(request: &CheckRequest) -> bool {
+    let self_started = request.server.as_ref().is_some_and(|server| server.kind == ServerKind::SelfStarted);
+    self_started || matches!(request.target, Target::Tcp { .. })
 }
 
 /// The smallest file for a point.

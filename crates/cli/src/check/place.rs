@@ -1,0 +1,137 @@
+//! What TARGET is: a folder to make test files in, a file that is only read, or an endpoint.
+
+use crate::args::CheckArguments;
+use crate::exit::Failure;
+use narrows_engines::psync::TestFolder;
+use narrows_model::{Bytes, Inventory, Layer, Target};
+use narrows_probe::Root;
+use narrows_probe::inventory::{ProcessFacts, inventory};
+use std::path::Path;
+
+/// What TARGET turned out to be, with the inventory of this machine.
+#[derive(Debug)]
+pub(crate) struct Place {
+    kind: PlaceKind,
+    inventory: Inventory,
+}
+
+/// What TARGET turned out to be.
+#[derive(Debug)]
+pub(crate) enum PlaceKind {
+    /// A folder; test files go into a folder of their own inside it, once load is put on.
+    Folder {
+        /// Our own folder in it; `None` when only a plan is asked for.
+        own: Option<TestFolder>,
+    },
+    /// A file that exists and is only read.
+    File {
+        /// Its length.
+        length: Bytes,
+    },
+    /// An endpoint.
+    Endpoint {
+        /// Name or address of its host.
+        host: String,
+        /// Its TCP port.
+        port: u16,
+    },
+}
+
+impl Place {
+    /// Examines TARGET; makes our own folder in it unless only a plan is asked for.
+    pub(crate) fn resolve(
+        arguments: &CheckArguments,
+        nonce: u64,
+        clock_resolution_ns: u64,
+    ) -> Result<Self, Failure> {
+        let (kind, path) = match &arguments.target {
+            Target::File { path } => (examine(path, arguments, nonce)?, Some(path.as_path())),
+            Target::Tcp { layer: Layer::Sink | Layer::Source, .. } => {
+                return Err(Failure::bad_input(format!(
+                    "{} is one cut of a path; check the path to /memory or /disk, which measures it too",
+                    arguments.target
+                )));
+            }
+            Target::Tcp { host, port, .. } => (PlaceKind::Endpoint { host: host.clone(), port: *port }, None),
+            Target::Null { .. } | Target::Sim { .. } => {
+                return Err(Failure::bad_input(format!(
+                    "{} is no storage path; give a folder, a file or tcp://HOST:PORT/disk",
+                    arguments.target
+                )));
+            }
+        };
+        let facts =
+            ProcessFacts { affinity_cpus: own_cpus(), clock_resolution_ns: Some(clock_resolution_ns) };
+        let inventory = inventory(&Root::system(), &facts, path)
+            .map_err(|error| Failure::could_not_run(format!("find out what the path is made of: {error}")))?;
+        Ok(Self { kind, inventory })
+    }
+
+    /// What TARGET is.
+    pub(crate) fn kind(&self) -> &PlaceKind {
+        &self.kind
+    }
+
+    /// This machine and the path to TARGET.
+    pub(crate) fn inventory(&self) -> &Inventory {
+        &self.inventory
+    }
+
+    /// Our own folder in TARGET.
+    pub(crate) fn own_folder(&self) -> Option<&Path> {
+        match &self.kind {
+            PlaceKind::Folder { own: Some(own) } => Some(own.path()),
+            _ => None,
+        }
+    }
+
+    /// Kernel names of the block devices under TARGET, the one that the file system lies on first.
+    pub(crate) fn device_names(&self) -> Vec<String> {
+        let devices = self.inventory.path.as_ref().map(|path| path.devices.as_slice());
+        devices.unwrap_or_default().iter().map(|device| device.name.clone()).collect()
+    }
+}
+
+fn own_cpus() -> Vec<u32> {
+    let cpus = narrows_sys::process::affinity().unwrap_or_default();
+    cpus.into_iter().filter_map(|cpu| u32::try_from(cpu).ok()).collect()
+}
+
+fn examine(path: &Path, arguments: &CheckArguments, nonce: u64) -> Result<PlaceKind, Failure> {
+    let metadata = std::fs::metadata(path).map_err(|error| {
+        let hint = if error.kind() == std::io::ErrorKind::NotFound {
+            "give a folder or file that exists"
+        } else {
+            "check the rights of this user there"
+        };
+        Failure::bad_input(format!("{}: {error}; {hint}", path.display()))
+    })?;
+    if metadata.is_file() {
+        if arguments.server.is_some() {
+            return Err(Failure::bad_input(format!(
+                "{} is a file; --server needs a folder in which test files can be made",
+                path.display()
+            )));
+        }
+        if metadata.len() == 0 {
+            return Err(Failure::bad_input(format!("{} is empty: there is nothing to read", path.display())));
+        }
+        std::fs::File::open(path)
+            .map_err(|error| Failure::could_not_run(format!("read {}: {error}", path.display())))?;
+        return Ok(PlaceKind::File { length: Bytes(metadata.len()) });
+    }
+    if !metadata.is_dir() {
+        return Err(Failure::bad_input(format!(
+            "{} is neither a file nor a folder; raw devices are not read or written by this version",
+            path.display()
+        )));
+    }
+    let own =
+        if arguments.plan && arguments.server.is_none() { None } else { Some(make_folder(path, nonce)?) };
+    Ok(PlaceKind::Folder { own })
+}
+
+fn make_folder(path: &Path, nonce: u64) -> Result<TestFolder, Failure> {
+    let owner = format!("narrows check, process {}, nonce {nonce:016x}", std::process::id());
+    TestFolder::create(path, nonce, &owner).map_err(|error| Failure::could_not_run(error.to_string()))
+}

@@ -1,0 +1,102 @@
+//! From what was typed and found to a plan.
+
+use super::place::{Place, PlaceKind};
+use super::server::CheckServer;
+use crate::args::{CheckArguments, CheckOp};
+use crate::exit::Failure;
+use narrows_engines::{EngineFactory, EngineRegistry};
+use narrows_model::capabilities::Capabilities;
+use narrows_model::{Bytes, Op, Plan, Target};
+use narrows_study::{CheckRequest, EngineFacts, Problem, plan_check};
+
+/// The plan of what was asked for.
+///
+/// # Errors
+/// All problems of the request at once.
+pub(crate) fn plan(
+    arguments: &CheckArguments,
+    place: &Place,
+    server: Option<&CheckServer>,
+    seed: u64,
+) -> Result<Plan, Failure> {
+    let request = request(arguments, place, server, seed);
+    let mut plan = plan_check(&request).map_err(|problems| refuse(&problems))?;
+    if let (Some(own), Target::File { path }) = (place.own_folder(), &arguments.target) {
+        for cell in plan.cells.iter_mut().filter(|cell| cell.site == narrows_model::Site::Client) {
+            if matches!(&cell.target, Target::File { path: planned } if planned == path) {
+                cell.target = Target::File { path: own.to_path_buf() };
+            }
+        }
+    }
+    Ok(plan)
+}
+
+fn request(
+    arguments: &CheckArguments,
+    place: &Place,
+    server: Option<&CheckServer>,
+    seed: u64,
+) -> CheckRequest {
+    let facts = place.inventory();
+    let mut request = CheckRequest::new(arguments.target.clone());
+    request.budget_s = arguments.seconds;
+    request.trials = arguments.trials;
+    request.seed = seed;
+    if let Some(seconds) = arguments.cell_seconds {
+        request.cell_seconds = seconds;
+    }
+    request.blocks = some_unless_empty(&arguments.block);
+    request.depths = some_unless_empty(&arguments.depth);
+    request.ops = some_unless_empty(&arguments.op).map(|ops| ops.into_iter().map(op).collect());
+    request.max_bytes_per_s = arguments.max_rate.map(|rate| rate.0);
+    request.deep = arguments.deep;
+    request.path_kind = facts.path.as_ref().map(|path| path.kind);
+    request.memory_bytes = facts.host.memory_limit_bytes.or(facts.host.memory_bytes);
+    request.free_bytes = facts.path.as_ref().and_then(|path| path.free_bytes);
+    if let PlaceKind::File { length } = place.kind() {
+        request.existing_file = Some(*length);
+    }
+    request.engines.path = path_capabilities(place, &arguments.target);
+    if let Some(server) = server {
+        request.server = server.as_planned();
+        request.free_bytes = min_of(request.free_bytes, server.free_bytes());
+        request.engines = EngineFacts {
+            path: request.engines.path,
+            server_memory: server.capabilities(narrows_model::Layer::Memory),
+            server_disk: server.capabilities(narrows_model::Layer::Disk),
+        };
+    }
+    request
+}
+
+fn path_capabilities(place: &Place, target: &Target) -> Option<Capabilities> {
+    let target = match place.own_folder() {
+        Some(own) => Target::File { path: own.to_path_buf() },
+        None => target.clone(),
+    };
+    let factory = EngineRegistry::for_user().factory(&target).ok()?;
+    EngineFactory::capabilities(factory.as_ref(), &target).ok()
+}
+
+fn some_unless_empty<T: Clone>(list: &[T]) -> Option<Vec<T>> {
+    (!list.is_empty()).then(|| list.to_vec())
+}
+
+fn op(op: CheckOp) -> Op {
+    match op {
+        CheckOp::Read => Op::Read,
+        CheckOp::Write => Op::Write,
+    }
+}
+
+fn min_of(a: Option<Bytes>, b: Option<Bytes>) -> Option<Bytes> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+fn refuse(problems: &[Problem]) -> Failure {
+    let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    Failure::bad_input(format!("this check cannot be planned:\n  {}", lines.join("\n  ")))
+}

@@ -1,0 +1,185 @@
+//! The endpoint of a check: TARGET's own, one on the storage server, or one that the command starts itself.
+
+use super::place::{Place, PlaceKind};
+use crate::args::CheckArguments;
+use crate::exit::Failure;
+use narrows_engines::endpoint::ControlClient;
+use narrows_engines::{Clock, EngineFactory, EngineRegistry};
+use narrows_model::capabilities::Capabilities;
+use narrows_model::{Bytes, Inventory, Layer, Target};
+use narrows_study::{Server, ServerKind};
+use narrows_sys::process::{Stop, die_with_parent, stop_child};
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+
+/// Longest wait for the endpoint's answers before load is put on.
+const CONNECT_TIMEOUT_NS: u64 = 10_000_000_000;
+/// Start of the line in which `narrows serve` says where it listens.
+const LISTENING: &str = "listening on ";
+
+/// The endpoint of a check, connected.
+pub(crate) struct CheckServer {
+    client: ControlClient,
+    kind: Option<ServerKind>,
+    host: String,
+    port: u16,
+    /// Declared last, so dropped last: the process ends once the connection is gone.
+    _process: Option<ServeProcess>,
+}
+
+impl CheckServer {
+    /// The endpoint that the command needs; `None` for a path without one.
+    pub(crate) fn of(
+        arguments: &CheckArguments,
+        place: &Place,
+        token: Option<&[u8]>,
+        clock: &Arc<dyn Clock>,
+    ) -> Result<Option<Self>, Failure> {
+        match (place.kind(), arguments.server.as_deref()) {
+            (PlaceKind::Endpoint { .. }, Some(_)) => Err(Failure::bad_input(
+                "--server goes with a folder; the server of tcp://HOST:PORT is HOST:PORT itself".to_owned(),
+            )),
+            (PlaceKind::Endpoint { host, port }, None) => {
+                Self::connect(host, *port, None, token, clock).map(Some)
+            }
+            (_, None) => Ok(None),
+            (_, Some("self")) => Self::start(place, clock).map(Some),
+            (_, Some(address)) => Self::remote(address, place, token, clock).map(Some),
+        }
+    }
+
+    fn connect(
+        host: &str,
+        port: u16,
+        kind: Option<ServerKind>,
+        token: Option<&[u8]>,
+        clock: &Arc<dyn Clock>,
+    ) -> Result<Self, Failure> {
+        let client = ControlClient::connect(host, port, token, Arc::clone(clock), CONNECT_TIMEOUT_NS)?;
+        Ok(Self { client, kind, host: host.to_owned(), port, _process: None })
+    }
+
+    /// Starts an endpoint on loopback, rooted in our own folder.
+    fn start(place: &Place, clock: &Arc<dyn Clock>) -> Result<Self, Failure> {
+        let Some(root) = place.own_folder() else {
+            return Err(Failure::bad_input("--server self needs a folder as TARGET".to_owned()));
+        };
+        let (process, port) = ServeProcess::start(root)?;
+        let mut server = Self::connect("127.0.0.1", port, Some(ServerKind::SelfStarted), None, clock)?;
+        server.process = Some(process);
+        Ok(server)
+    }
+
+    /// Connects to a server that must serve TARGET's mount.
+    fn remote(
+        address: &str,
+        place: &Place,
+        token: Option<&[u8]>,
+        clock: &Arc<dyn Clock>,
+    ) -> Result<Self, Failure> {
+        let (host, port) = narrows_model::target::host_port(address).map_err(|problem| {
+            Failure::bad_input(format!("--server {address} {problem}; write self or HOST:PORT"))
+        })?;
+        let mut server = Self::connect(&host, port, Some(ServerKind::Remote), token, clock)?;
+        server.prove_mount(place, address)?;
+        Ok(server)
+    }
+
+    /// Writes a file through TARGET's mount and asks the server whether it sees it.
+    fn prove_mount(&mut self, place: &Place, address: &str) -> Result<(), Failure> {
+        let Some(own) = place.own_folder() else {
+            return Err(Failure::bad_input("--server needs a folder as TARGET".to_owned()));
+        };
+        let nonce = own.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let file = own.join("mount-proof");
+        std::fs::write(&file, &nonce)
+            .map_err(|error| Failure::could_not_run(format!("write {}: {error}", file.display())))?;
+        for name in names_at_server(&file, place.inventory()) {
+            if self.client.stores_file(&name, &nonce)? {
+                return Ok(());
+            }
+        }
+        Err(Failure::bad_input(format!(
+            "the server {address} does not serve the folder given: a file written there does not appear below its root; \
+             start it with `narrows serve --root` on the folder that is exported and mounted here"
+        )))
+    }
+
+    /// As the planner needs it; `None` where TARGET is the endpoint itself.
+    pub(crate) fn as_planned(&self) -> Option<Server> {
+        self.kind.map(|kind| Server { kind, host: self.host.clone(), port: self.port })
+    }
+
+    /// Free space in its store.
+    pub(crate) fn free_bytes(&self) -> Option<Bytes> {
+        let free = self.client.inventory().path.as_ref().and_then(|path| path.free_bytes);
+        match (free, self.client.facts().quota_bytes) {
+            (Some(free), Some(quota)) => Some(free.min(quota)),
+            (free, quota) => free.or(quota),
+        }
+    }
+
+    /// What its layer can do; `None` where it does not offer it.
+    pub(crate) fn capabilities(&self, layer: Layer) -> Option<Capabilities> {
+        let target = Target::Tcp { host: self.host.clone(), port: self.port, layer };
+        let factory = EngineRegistry::for_user().factory(&target).ok()?;
+        EngineFactory::capabilities(factory.as_ref(), &target).ok()
+    }
+
+    /// The control connection.
+    pub(crate) fn client(&mut self) -> &mut ControlClient {
+        &mut self.client
+    }
+}
+
+/// Names under which a server may see `file`: below its mount's root, and below ever deeper folders.
+fn names_at_server(file: &Path, inventory: &Inventory) -> Vec<String> {
+    let file = file.canonicalize().unwrap_or_else(|_| file.to_path_buf());
+    let mount = inventory.path.as_ref().map_or("/", |path| path.mount.mount_point.as_str());
+    let mut below = file.strip_prefix(mount).unwrap_or(&file).to_path_buf();
+    let mut names = Vec::new();
+    while below.file_name().is_some() {
+        names.push(below.to_string_lossy().into_owned());
+        below = below.components().skip(1).collect();
+    }
+    names
+}
+
+/// An endpoint that this command started; dropping it ends it.
+struct ServeProcess {
+    child: Child,
+}
+
+impl ServeProcess {
+    fn start(root: &Path) -> Result<(Self, u16), Failure> {
+        let failed =
+            |what: &str| Failure::could_not_run(format!("start an endpoint on this machine: {what}"));
+        let program = std::env::current_exe().map_err(|error| failed(&error.to_string()))?;
+        let mut command = Command::new(program);
+        command.args(["serve", "--listen", "127.0.0.1:0", "--until-stdin-ends", "--root"]).arg(root);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+        die_with_parent(&mut command);
+        let mut child = command.spawn().map_err(|error| failed(&error.to_string()))?;
+        let stdout = child.stdout.take();
+        let process = Self { child };
+        let mut line = String::new();
+        let read = stdout.map(|stdout| BufReader::new(stdout).read_line(&mut line));
+        let port =
+            line.trim().strip_prefix(LISTENING).and_then(|address| address.rsplit_once(':')?.1.parse().ok());
+        match (read, port) {
+            (Some(Ok(_)), Some(port)) => Ok((process, port)),
+            _ => Err(failed("it did not say where it listens")),
+        }
+    }
+}
+
+impl Drop for ServeProcess {
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        drop(stop_child(&mut self.child, Stop::Terminate));
+        // It removes its store before it ends.
+        drop(self.child.wait());
+    }
+}

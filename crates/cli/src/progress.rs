@@ -1,0 +1,102 @@
+//! What a run shows on stderr while it runs: a live line on a terminal, plain lines elsewhere.
+
+use crate::console::Console;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use narrows_model::event::Phase;
+use narrows_model::{BytesPerSec, Cell, CellId, Event, Nanos, Plan, TrialOutput};
+use narrows_report::text::progress::{CellFigures, Place, cell_begun, cell_done, cell_failed, cell_left_out};
+use std::time::Duration;
+
+/// Time between two drawings of the live line.
+const DRAW_EVERY: Duration = Duration::from_millis(200);
+
+/// Shows a run's events as they come.
+pub(crate) struct Progress<'a> {
+    console: &'a Console,
+    quiet: bool,
+    bar: ProgressBar,
+    cells: Vec<Cell>,
+    number: usize,
+    begun: Option<CellId>,
+}
+
+impl<'a> Progress<'a> {
+    /// Progress over the cells of `plan`.
+    pub(crate) fn new(console: &'a Console, plan: &Plan, quiet: bool) -> Self {
+        let live = console.live && !quiet;
+        let target = if live { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(None, target);
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {elapsed}") {
+            bar.set_style(style);
+        }
+        if live {
+            bar.enable_steady_tick(DRAW_EVERY);
+        }
+        Self { console, quiet, bar, cells: plan.cells.clone(), number: 0, begun: None }
+    }
+
+    /// Shows one event.
+    pub(crate) fn event(&mut self, event: &Event) {
+        match event {
+            Event::PhaseStarted { cell, phase: Phase::Prepare, .. } => self.begin(cell),
+            Event::TrialFinished(trial) => self.done(trial),
+            Event::CellFailed { cell, message } => {
+                let line = cell_failed(self.place(), &cell.0, message);
+                self.line(&line);
+            }
+            Event::CellSkipped(skip) => {
+                self.number += 1;
+                let line = cell_left_out(self.place(), &skip.cell.0, &skip.reason);
+                self.line(&line);
+            }
+            Event::PlanExtended { cells, .. } => self.cells.extend(cells.iter().cloned()),
+            _ => {}
+        }
+    }
+
+    /// Takes the live line away.
+    pub(crate) fn end(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    fn begin(&mut self, cell: &CellId) {
+        if self.begun.as_ref() == Some(cell) {
+            return;
+        }
+        self.begun = Some(cell.clone());
+        self.number += 1;
+        if let Some(known) = self.cells.iter().find(|known| known.id == *cell) {
+            self.bar.set_message(cell_begun(self.place(), known));
+        }
+    }
+
+    fn done(&self, trial: &TrialOutput) {
+        let Some(cell) = self.cells.iter().find(|known| known.id == trial.cell) else { return };
+        let figures = CellFigures {
+            rate_bytes_per_s: BytesPerSec::over(trial.bytes, trial.last_done_ns).filter(|rate| rate.0 > 0.0),
+            latency_p50_ns: trial.response.quantile_ns(0.5).map(Nanos),
+            error_count: trial.errors.iter().map(|error| error.count).sum(),
+        };
+        self.line(&cell_done(self.place(), cell, &figures));
+    }
+
+    fn place(&self) -> Place {
+        let left = self.cells.iter().skip(self.number).map(|cell| cell.planned_ns().0).sum();
+        Place {
+            number: self.number,
+            count: self.cells.len().max(self.number),
+            remaining_ns: Some(Nanos(left)),
+        }
+    }
+
+    fn line(&self, line: &str) {
+        if self.quiet {
+            return;
+        }
+        if self.console.live {
+            self.bar.println(line);
+        } else {
+            self.console.say(line);
+        }
+    }
+}

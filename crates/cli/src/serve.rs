@@ -1,0 +1,46 @@
+//! `narrows serve`: an endpoint until it is told to stop.
+
+use crate::args::ServeArguments;
+use crate::console::Console;
+use crate::exit::{Exit, Failure};
+use crate::signals::{self, Interrupt};
+use crate::token;
+use narrows_endpoint::{ServeOptions, Server};
+use narrows_engines::MonotonicClock;
+use narrows_model::units::round_to_u64;
+use narrows_run::{StopFlag, StopRequest};
+use std::io::Read;
+use std::sync::Arc;
+
+/// Runs the command.
+pub(crate) fn run(arguments: &ServeArguments, console: &Console) -> Result<Exit, Failure> {
+    let stop = StopFlag::default();
+    signals::heed(&stop, Interrupt::Now, |_| {})?;
+    let mut options = ServeOptions::new(arguments.listen, Arc::new(MonotonicClock::new()));
+    options.root.clone_from(&arguments.root);
+    options.token = token::read(arguments.token_file.as_deref())?;
+    options.quota_bytes = Some(arguments.max_bytes.0);
+    options.memory_bytes_max = options.memory_bytes_max.min(arguments.max_bytes.0);
+    options.connections_max = arguments.max_connections;
+    options.seconds_max = Some(round_to_u64(arguments.max_seconds).max(1));
+    let server = Server::bind(options).map_err(|error| refused(&error))?;
+    console.result(&format!("listening on {}\n", server.local_address()))?;
+    if arguments.until_stdin_ends {
+        let stop = stop.clone();
+        std::thread::spawn(move || {
+            // Whatever ends the pipe, its writer is gone.
+            drop(std::io::stdin().lock().read_to_end(&mut Vec::new()));
+            stop.ask(StopRequest::Now);
+        });
+    }
+    server.run(&stop).map_err(|error| Failure::could_not_run(error.to_string()))?;
+    Ok(Exit::Done)
+}
+
+fn refused(error: &narrows_endpoint::ServeError) -> Failure {
+    use narrows_endpoint::ServeErrorKind::{Options, Root};
+    match error.kind {
+        Options | Root => Failure::bad_input(error.to_string()),
+        _ => Failure::could_not_run(error.to_string()),
+    }
+}
