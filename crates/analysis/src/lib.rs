@@ -1,4 +1,4 @@
-//! From the values of a run to a verdict: events become a [`Summary`], a summary becomes a [`Diagnosis`].
+//! From the values of a run to a verdict: events become a [`Summary`], a summary becomes a [`narrows_model::Diagnosis`].
 //!
 //! Everything here is pure: no files, no clock, no threads, no output, so that a recorded run can be analysed
 //! again elsewhere and gives the same verdict. The steps, each of which can be called alone:

@@ -1,7 +1,7 @@
 //! How sure a verdict is: the probability that the named segment is right.
 //!
 //! A logistic law on what the verdict rests on, held below caps for what no number of repetitions can show. The
-//! coefficients and what they rest on are in [`coefficients`].
+//! coefficients and what they rest on are in the module `coefficients`.
 
 mod coefficients;
 mod features;
