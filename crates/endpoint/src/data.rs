@@ -23,14 +23,14 @@ pub(crate) fn serve(mut channel: Channel, shared: &Shared) {
             Some(id) => shared.sessions.find(id)?,
             None => shared.sessions.open(random::session_id()?),
         };
-        Ok((open, session))
+        let member = session.join(&channel.live)?;
+        Ok((open, member))
     });
-    let (open, session) = match opened {
+    let (open, member) = match opened {
         Ok(opened) => opened,
         Err(End::Told(error)) => return channel.part(&error),
         Err(End::Gone) => return,
     };
-    let member = session.join(&channel.live);
     match open.layer {
         Layer::Sink | Layer::Source => stream::serve(channel, shared, &open, &member),
         Layer::Memory => memory::serve(channel, shared, &open, &member),

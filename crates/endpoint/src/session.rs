@@ -36,6 +36,8 @@ struct Stores {
 struct Ledger {
     live: HashMap<u64, Arc<Live>>,
     closed: TcpCounters,
+    /// Whether the session lets nobody in any more.
+    ended: bool,
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -105,9 +107,13 @@ impl Session {
     }
 
     /// Counts `live` among the session's data connections until the value that is returned goes.
-    pub(crate) fn join(self: &Arc<Self>, live: &Arc<Live>) -> Member {
-        locked(&self.ledger).live.insert(live.id, Arc::clone(live));
-        Member { session: Arc::clone(self), live: Arc::clone(live) }
+    pub(crate) fn join(self: &Arc<Self>, live: &Arc<Live>) -> Result<Member, Error> {
+        let mut ledger = locked(&self.ledger);
+        if ledger.ended {
+            return Err(unknown_session());
+        }
+        ledger.live.insert(live.id, Arc::clone(live));
+        Ok(Member { session: Arc::clone(self), live: Arc::clone(live) })
     }
 
     /// The counters of all data connections that the session has had, summed; `None` before the first.
@@ -122,7 +128,8 @@ impl Session {
 
     /// Ends the session's data connections, waits until they have left, and removes what was stored.
     pub(crate) fn end(&self, why: &str) {
-        let ledger = locked(&self.ledger);
+        let mut ledger = locked(&self.ledger);
+        ledger.ended = true;
         for live in ledger.live.values() {
             live.cut(why);
         }
@@ -201,13 +208,12 @@ impl Sessions {
 
     /// The session `id`, if it lives.
     pub(crate) fn find(&self, id: &str) -> Result<Arc<Session>, Error> {
-        locked(&self.by_id).get(id).and_then(Weak::upgrade).ok_or_else(|| {
-            refused(
-                Refusal::NotFound,
-                "the session is not known here: it has ended, or belongs to another server",
-            )
-        })
+        locked(&self.by_id).get(id).and_then(Weak::upgrade).ok_or_else(unknown_session)
     }
+}
+
+fn unknown_session() -> Error {
+    refused(Refusal::NotFound, "the session is not known here: it has ended, or belongs to another server")
 }
 
 fn missing(name: &str) -> Error {
