@@ -279,3 +279,7 @@ fn write_both(socket: &mut TcpStream, header: &[u8], payload: &[u8]) -> io::Resu
     }
     socket.write_all(&payload[done - header.len()..])
 }
+
+#[cfg(test)]
+#[path = "pool_tests.rs"]
+mod tests;

@@ -1,0 +1,84 @@
+//! What the pool of workers promises about acknowledged writes and buffers.
+
+use super::*;
+use std::net::TcpListener;
+
+const ENOSPC: u32 = 28;
+
+fn sender() -> TcpStream {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    TcpStream::connect(listener.local_addr().unwrap()).unwrap()
+}
+
+fn header(kind: Kind, object: u32, offset_bytes: u64) -> Header {
+    Header { kind, tag: 0, object, length_bytes: 100, offset_bytes }
+}
+
+fn full_device() -> [File; 1] {
+    [File::options().read(true).write(true).open("/dev/full").unwrap()]
+}
+
+#[test]
+fn the_failure_of_an_acknowledged_write_is_told_once() {
+    let files = full_device();
+    let pool = Pool::new(&files, sender(), 4096, 2);
+    let write = header(Kind::Write, 0, 0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| pool.work());
+        let buffer = pool.try_buffer().unwrap();
+        pool.push(Job { header: write, buffer, acknowledged: true });
+        pool.wait_for_early(&header(Kind::Sync, 0, 0));
+        assert_eq!(pool.take_early_status(), ENOSPC);
+        assert_eq!(pool.take_early_status(), 0);
+        pool.close();
+    });
+}
+
+#[test]
+fn only_what_overlaps_an_acknowledged_write_waits_for_it() {
+    let files = full_device();
+    let pool = Pool::new(&files, sender(), 4096, 2);
+    pool.push(Job { header: header(Kind::Write, 0, 1000), buffer: None, acknowledged: true });
+    for (later, waits) in [
+        (header(Kind::Read, 0, 901), true),
+        (header(Kind::Read, 0, 900), false),
+        (header(Kind::Write, 0, 1099), true),
+        (header(Kind::Write, 0, 1100), false),
+        (header(Kind::Read, 1, 1000), false),
+        (header(Kind::Sync, 0, 0), true),
+        (header(Kind::Sync, 1, 0), false),
+    ] {
+        assert_eq!(pool.must_wait(&later), waits, "{later:?}");
+    }
+}
+
+#[test]
+fn no_more_buffers_are_made_than_were_allowed() {
+    let files = full_device();
+    let pool = Pool::new(&files, sender(), 4096, 2);
+    let first = pool.try_buffer().unwrap().unwrap();
+    let _second = pool.try_buffer().unwrap().unwrap();
+    assert!(pool.try_buffer().unwrap().is_none());
+    pool.give_back(first);
+    assert!(pool.try_buffer().unwrap().is_some());
+}
+
+#[test]
+fn what_is_queued_is_done_before_the_workers_leave() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x");
+    let files = [File::options().read(true).write(true).create_new(true).open(&path).unwrap()];
+    let pool = Pool::new(&files, sender(), 4096, 8);
+    for index in 0..8 {
+        let mut buffer = pool.try_buffer().unwrap().unwrap();
+        buffer.fill(1);
+        let header = header(Kind::Write, 0, index * 100);
+        pool.push(Job { header, buffer: Some(buffer), acknowledged: true });
+    }
+    pool.close();
+    std::thread::scope(|scope| {
+        scope.spawn(|| pool.work());
+        scope.spawn(|| pool.work());
+    });
+    assert_eq!(std::fs::read(path).unwrap(), vec![1; 800]);
+}
