@@ -49,9 +49,13 @@ pub(super) fn regimes(cells: &[CellSummary]) -> Vec<Regime<'_>> {
     let rated = |cell: &&CellSummary| cell.cut == Cut::Path && cell.rate_bytes_per_s.is_some();
     let path: Vec<&CellSummary> = cells.iter().filter(rated).collect();
     let direction = |read: bool| path.iter().copied().filter(move |cell| reads(cell.op) == read);
+    // Cells that refine a verdict have no cuts at their own settings to be compared with: they come second.
+    let compared =
+        |cell: &CellSummary| cells.iter().any(|cut| cut.cut != Cut::Path && same_settings(cut, cell));
     let bulk = |read: bool| {
-        direction(read)
-            .max_by_key(|cell| (cell.block_bytes, std::cmp::Reverse(cell.clients), cell.queue_depth))
+        direction(read).max_by_key(|cell| {
+            (cell.block_bytes, compared(cell), std::cmp::Reverse(cell.clients), cell.queue_depth)
+        })
     };
     let small = |read: bool| {
         direction(read).filter(|cell| cell.in_flight.configured == 1).min_by_key(|cell| cell.block_bytes)
@@ -68,6 +72,12 @@ pub(super) fn regimes(cells: &[CellSummary]) -> Vec<Regime<'_>> {
         }
     }
     found
+}
+
+fn same_settings(cut: &CellSummary, path: &CellSummary) -> bool {
+    let settings =
+        |cell: &CellSummary| (cell.block_bytes, cell.queue_depth, cell.requested.workers, cell.clients);
+    reads(cut.op) == reads(path.op) && settings(cut) == settings(path)
 }
 
 /// Whether a cell is a single small request at a time: no load to call bulk.
