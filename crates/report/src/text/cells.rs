@@ -1,0 +1,133 @@
+//! The table of measured cells: load, rate, response time, CPU, what limits, what must be known.
+
+use super::flags::Legend;
+use super::reading::path_cells;
+use super::style::{Paint, Style};
+use super::table::{Align, Field, Table};
+use super::units::{NO_FIGURE, op_column, storage_column};
+use super::wording::serves_itself;
+use super::wrap::{Indent, paragraph};
+use narrows_analysis::text::{network_rate, percent, span};
+use narrows_model::counters::Role;
+use narrows_model::summary::CellSummary;
+use narrows_model::{Cut, Nanos, Summary};
+
+/// A share below this is what every file system reads of its own accord.
+const CACHE_NOTED_RATIO: f64 = 0.05;
+
+const LOAD: &[(&str, Align)] = &[("", Align::Left), ("block", Align::Right), ("", Align::Right)];
+const FIGURES: &[(&str, Align)] = &[
+    ("rate", Align::Right),
+    ("op/s", Align::Right),
+    ("p50", Align::Right),
+    ("p99", Align::Right),
+    ("CPU %", Align::Right),
+    ("limit, notes", Align::Left),
+];
+
+/// The cells of the whole path, and with detail those of the segments alone; empty where none was measured.
+pub(crate) fn render(summary: &Summary, style: &Style) -> String {
+    let mut cells: Vec<&CellSummary> = path_cells(summary).collect();
+    cells.sort_by_key(|cell| (cell.op, cell.block_bytes, cell.in_flight.configured));
+    let mut out = String::new();
+    if !cells.is_empty() {
+        out.push_str(&style.heading("REQUESTS", "over the whole path; x16: sixteen in flight"));
+        out.push_str(&table(&cells, false, style));
+    }
+    let alone: Vec<&CellSummary> = summary.cells.iter().filter(|cell| cell.cut != Cut::Path).collect();
+    if style.detail && !alone.is_empty() {
+        out.push_str(&style.heading("SEGMENTS ALONE", "the same requests, cut short of the whole path"));
+        out.push_str(&table(&alone, true, style));
+    }
+    out
+}
+
+fn table(cells: &[&CellSummary], with_cut: bool, style: &Style) -> String {
+    let cut_column: &[(&str, Align)] = if with_cut { &[("", Align::Left)] } else { &[] };
+    let mut table = Table::new(&[cut_column, LOAD, FIGURES].concat());
+    let mut legend = Legend::default();
+    for cell in cells {
+        let mut fields: Vec<Field> = if with_cut { vec![cell.cut.name().into()] } else { Vec::new() };
+        fields.extend(row(cell, &mut legend, style));
+        table.row(fields);
+    }
+    let mut out = table.render(style);
+    for line in notes(cells).into_iter().chain(legend.lines()) {
+        for line in paragraph(&line, Indent { first: "  ", rest: "     " }, style.width).lines() {
+            out.push_str(&style.paint(Paint::Faint, line));
+            out.push('\n');
+        }
+    }
+    out
+}
+
+fn row(cell: &CellSummary, legend: &mut Legend, style: &Style) -> Vec<Field> {
+    let wait = |quantile: Option<u64>| quantile.map_or_else(|| NO_FIGURE.to_owned(), |ns| span(Nanos(ns)));
+    let rate = match (cell.cut, cell.rate_bytes_per_s) {
+        (Cut::NetworkStream, Some(rate)) => network_rate(rate.0),
+        (_, rate) => storage_column(rate),
+    };
+    vec![
+        cell.op.name().into(),
+        cell.block_bytes.to_string().into(),
+        in_flight(cell, style).into(),
+        rate.into(),
+        op_column(cell.ops_per_s).into(),
+        wait(cell.latency_ns.p50).into(),
+        wait(cell.latency_ns.p99).into(),
+        cpu(cell).into(),
+        limit(cell, legend),
+    ]
+}
+
+/// Requests in flight as in the names of cells: `x16`, or `2x16` for two clients.
+fn in_flight(cell: &CellSummary, style: &Style) -> String {
+    let clients = if cell.clients > 1 { cell.clients.to_string() } else { String::new() };
+    format!("{clients}{}{}", style.times(), cell.queue_depth)
+}
+
+/// Busy share of each role's CPUs: `12/87`.
+fn cpu(cell: &CellSummary) -> String {
+    let roles = [Role::Client, Role::Proxy, Role::Server];
+    let shares: Vec<String> = roles
+        .iter()
+        .filter_map(|role| cell.cpu.get(role))
+        .map(|cpu| format!("{:.0}", cpu.busy_ratio * 100.0))
+        .collect();
+    if shares.is_empty() { NO_FIGURE.to_owned() } else { shares.join("/") }
+}
+
+fn limit(cell: &CellSummary, legend: &mut Legend) -> Field {
+    let segment = cell.limiting.map(|segment| segment.id().to_owned());
+    let cache = cell.cache_served_ratio.filter(|share| *share >= CACHE_NOTED_RATIO);
+    // A cell that is said to be a cache's needs the word once.
+    let word = if cell.limiting.is_some_and(serves_itself) { "" } else { "cache " };
+    let cache = cache.map(|share| format!("{word}{}", percent(share)));
+    let letters = legend.letters(&cell.flags);
+    let flags = (!letters.is_empty()).then(|| format!("[{letters}]"));
+    let parts: Vec<String> = [segment, cache, flags].into_iter().flatten().collect();
+    let paint = match cell.limiting {
+        Some(segment) if serves_itself(segment) => Paint::Warning,
+        Some(_) => Paint::Limit,
+        None => Paint::Plain,
+    };
+    Field::new(parts.join(" "), paint)
+}
+
+/// What the columns of these cells mean beyond their headings.
+fn notes(cells: &[&CellSummary]) -> Vec<String> {
+    let has = |role: Role| cells.iter().any(|cell| cell.cpu.contains_key(&role));
+    let roles: Vec<&str> = [(Role::Client, "client"), (Role::Proxy, "proxy"), (Role::Server, "server")]
+        .into_iter()
+        .filter(|(role, _)| has(*role))
+        .map(|(_, name)| name)
+        .collect();
+    let mut notes = Vec::new();
+    if !roles.is_empty() {
+        notes.push(format!("CPU %: {}, of the CPUs that each may use", roles.join("/")));
+    }
+    if cells.iter().any(|cell| cell.cache_served_ratio.is_some_and(|share| share >= CACHE_NOTED_RATIO)) {
+        notes.push("cache: share of the bytes that came from a cache, storage not measured".to_owned());
+    }
+    notes
+}

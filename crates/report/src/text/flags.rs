@@ -1,0 +1,68 @@
+//! What the flags of a cell mean, for the lines below its table.
+
+/// Known flags with their meaning.
+const MEANINGS: &[(&str, &str)] = &[
+    ("short_run", "measured for under half a second or fifty clock ticks: a rough figure"),
+    ("few_operations", "fewer than fifty requests completed: a rough figure, and p99 is no percentile"),
+    ("errors", "requests failed; the figures count those that completed"),
+    ("incomplete", "stopped before its planned end, or a repetition is missing"),
+    ("steal", "the hypervisor took more than 1 % of the machine's CPU time"),
+    ("unsteady", "the rate did not hold steady: repeat with more time a cell"),
+    (
+        "ceiling_exceeded",
+        "faster than a segment measured alone at the same settings: a cache, or a ceiling too low",
+    ),
+    ("little_law_violated", "more requests were in flight than asked for: do not use these figures"),
+    ("generator_limited", "reached 80 % of what the load generator can do: shows narrows, not the path"),
+];
+
+/// The meaning of a flag; `None` for one that this version does not know.
+pub(crate) fn meaning(flag: &str) -> Option<&'static str> {
+    MEANINGS.iter().find(|(code, _)| *code == flag).map(|(_, meaning)| *meaning)
+}
+
+/// Letters for the flags of a table, in the order in which they are met.
+#[derive(Debug, Default)]
+pub(crate) struct Legend {
+    flags: Vec<String>,
+}
+
+impl Legend {
+    /// The letters of `flags`: `a`, `ab`.
+    pub(crate) fn letters(&mut self, flags: &[String]) -> String {
+        flags.iter().map(|flag| self.letter(flag)).collect()
+    }
+
+    fn letter(&mut self, flag: &str) -> char {
+        let index = self.flags.iter().position(|known| known == flag).unwrap_or_else(|| {
+            self.flags.push(flag.to_owned());
+            self.flags.len() - 1
+        });
+        // There are nine flags; what lies past the alphabet could not be told apart anyway.
+        ('a'..='z').nth(index).unwrap_or('?')
+    }
+
+    /// Each flag that was met: letter, code, meaning.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = String> {
+        self.flags.iter().zip('a'..='z').map(|(flag, letter)| match meaning(flag) {
+            Some(meaning) => format!("{letter}: {meaning} ({flag})"),
+            None => format!("{letter}: {flag}"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flag_keeps_its_letter() {
+        let mut legend = Legend::default();
+        let flags = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+        assert_eq!(legend.letters(&flags(&["steal", "errors"])), "ab");
+        assert_eq!(legend.letters(&flags(&["errors", "new_one"])), "bc");
+        let lines: Vec<String> = legend.lines().collect();
+        assert_eq!(lines.len(), 3);
+        assert_eq!(lines[2], "c: new_one");
+    }
+}

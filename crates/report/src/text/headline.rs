@@ -1,0 +1,104 @@
+//! The first lines: what must be known before, then the verdict of each regime in plain words.
+
+use super::style::{Paint, Style};
+use super::wording::{self, serves_itself};
+use super::wrap::{Indent, paragraph};
+use super::{faults, units};
+use narrows_analysis::text::{seconds, storage_rate};
+use narrows_analysis::view::{Regime, View};
+use narrows_model::units::NANOS_PER_SEC;
+use narrows_model::{Limiting, Segment, Summary};
+
+/// The headline of `summary`.
+pub(crate) fn render(summary: &Summary, style: &Style) -> String {
+    let mut out = String::new();
+    for fault in faults::lines(summary) {
+        out.push_str(&painted(&fault, Indent::all(""), Paint::Warning, style));
+    }
+    if let Some(preface) = &summary.diagnosis.preface {
+        out.push_str(&painted(preface, Indent::all(""), Paint::Warning, style));
+    }
+    if !out.is_empty() {
+        out.push('\n');
+    }
+    let view = View::of(summary);
+    let groups = by_regime(&summary.diagnosis.limiting);
+    for entries in &groups {
+        out.push_str(&regime(entries, &view, style));
+    }
+    if groups.is_empty() {
+        let text = "No verdict: nothing of the path was measured.";
+        out.push_str(&painted(text, Indent::all(""), Paint::Limit, style));
+    }
+    out
+}
+
+/// The entries of each regime, in their order.
+fn by_regime(limiting: &[Limiting]) -> Vec<Vec<&Limiting>> {
+    let mut groups: Vec<Vec<&Limiting>> = Vec::new();
+    for entry in limiting {
+        match groups.last_mut().filter(|group| group.first().is_some_and(|e| e.regime == entry.regime)) {
+            Some(group) => group.push(entry),
+            None => groups.push(vec![entry]),
+        }
+    }
+    groups
+}
+
+fn regime(entries: &[&Limiting], view: &View<'_>, style: &Style) -> String {
+    let Some(first) = entries.first() else { return String::new() };
+    let rates = rates(&first.regime, view);
+    let load = capitalised(&first.regime);
+    let load = if rates.is_empty() { format!("{load}:") } else { format!("{load}: {rates}.") };
+    let paint = match first.segment {
+        Segment::OfferedLoad => Paint::Cleared,
+        segment if serves_itself(segment) || segment == Segment::Unknown => Paint::Warning,
+        _ => Paint::Limit,
+    };
+    let mut out = painted(&load, Indent { first: "", rest: "  " }, Paint::Heading, style);
+    out.push_str(&painted(&wording::sentences(entries), Indent::all("  "), paint, style));
+    out
+}
+
+/// What the path did under a regime: `11.2 MiB/s read, 11.3 MiB/s write`; empty where no cell stands for it.
+fn rates(name: &str, view: &View<'_>) -> String {
+    let stands = |regime: &&Regime<'_>| regime.name() == name || regime.name_for("read and write") == name;
+    let each: Vec<String> = view
+        .regimes()
+        .iter()
+        .filter(stands)
+        .filter_map(|regime| {
+            let cell = regime.cell;
+            let rate = storage_rate(cell.rate_bytes_per_s?.0);
+            let wait = cell.latency_ns.p50.filter(|_| cell.in_flight.configured == 1);
+            let wait = wait.map(|ns| format!(" ({} each)", seconds(ns as f64 / NANOS_PER_SEC as f64)));
+            Some(format!("{} {rate}{}", cell.op, wait.unwrap_or_default()))
+        })
+        .collect();
+    each.join(", ")
+}
+
+/// `text` with a capital first letter.
+pub(crate) fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// A paragraph whose lines are painted one by one, so that breaking does not count colours as columns.
+fn painted(text: &str, indent: Indent<'_>, paint: Paint, style: &Style) -> String {
+    paragraph(text, indent, style.width).lines().fold(String::new(), |mut out, line| {
+        out.push_str(&style.paint(paint, line));
+        out.push('\n');
+        out
+    })
+}
+
+/// What the run measured, in one faint line at the end.
+pub(crate) fn origin(summary: &Summary, style: &Style) -> String {
+    let cells = units::counted_len(summary.cells.len(), "cell");
+    let text = format!(
+        "{cells} measured from {} by narrows {}, seed {}.",
+        summary.started_at, summary.narrows_version, summary.seed
+    );
+    format!("\n{}", painted(&text, Indent::all(""), Paint::Faint, style))
+}

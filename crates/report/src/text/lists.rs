@@ -1,0 +1,103 @@
+//! The three lists: what limits, what was cleared, what was not measured.
+
+use super::evidence::{Page, painted_label, render as evidence, some_of};
+use super::reading::reading;
+use super::style::{Paint, Style};
+use super::wording::serves_itself;
+use super::wrap::{Indent, paragraph};
+use narrows_analysis::text::percent;
+use narrows_model::diagnosis::Evidence;
+use narrows_model::{Exonerated, Limiting, NotMeasured, Summary};
+
+/// Statements shown for one segment; the other direction and the other loads say the same most of the time.
+const EVIDENCE: usize = 1;
+const INDENT: Indent<'_> = Indent { first: "  ", rest: "    " };
+
+/// The three lists; each is left out when it is empty.
+pub(crate) fn render(summary: &Summary, page: Page<'_>) -> String {
+    let (diagnosis, style) = (&summary.diagnosis, page.style);
+    let mut out = String::new();
+    if !diagnosis.limiting.is_empty() {
+        out.push_str(&style.heading("LIMITING", "in brackets the counter and a command that shows it"));
+        out.extend(diagnosis.limiting.iter().map(|entry| limiting(entry, page)));
+    }
+    if !diagnosis.exonerated.is_empty() {
+        out.push_str(&style.heading("CLEARED", "measured, and not the limit"));
+        out.extend(diagnosis.exonerated.iter().map(|entry| exonerated(entry, summary, page)));
+    }
+    if !diagnosis.not_measured.is_empty() {
+        out.push_str(&style.heading("NOT MEASURED", "or not told apart: nothing here clears these"));
+        out.extend(groups(&diagnosis.not_measured, style).iter().map(|group| not_measured(group, style)));
+    }
+    out
+}
+
+fn limiting(entry: &Limiting, page: Page<'_>) -> String {
+    let style = page.style;
+    let id = entry.segment.id();
+    let told = style.detail && !entry.codes.is_empty();
+    let codes = if told { format!(", rule {}", entry.codes.join(" ")) } else { String::new() };
+    let served = if serves_itself(entry.segment) { ", served there, storage not measured" } else { "" };
+    let head = paragraph(&format!("{id}: {}{served}{codes}", entry.regime), INDENT, style.width);
+    let mut out = painted_label(&head, id, Paint::Limit, style);
+    let (shown, more) = some_of(&entry.evidence, EVIDENCE, style);
+    out.extend(shown.iter().map(|one| evidence("", one, Indent::all("    "), page)));
+    out.extend(more.map(|more| format!("    {more}\n")).filter(|_| entry.evidence.len() > EVIDENCE + 1));
+    out
+}
+
+fn exonerated(entry: &Exonerated, summary: &Summary, page: Page<'_>) -> String {
+    let style = page.style;
+    let id = entry.segment.id();
+    let (shown, _) = some_of(&entry.evidence, EVIDENCE, style);
+    let short = if style.detail { None } else { short(entry, summary) };
+    let text: String = match &short {
+        Some(short) => evidence(id, short, INDENT, page),
+        None => shown.iter().map(|one| evidence(id, one, INDENT, page)).collect(),
+    };
+    painted_label(&text, id, Paint::Cleared, style)
+}
+
+/// How full the segment was at most, in place of the statements of each load; `None` where that is no share.
+fn short(entry: &Exonerated, summary: &Summary) -> Option<Evidence> {
+    let segment = summary.segments.iter().find(|known| known.id == entry.segment)?;
+    let used = reading(segment, summary).used_ratio.filter(|used| *used < 1.0)?;
+    let first = entry.evidence.first()?;
+    Some(Evidence { text: format!("at most {} used", percent(used)), ..first.clone() })
+}
+
+/// Segments that were not measured for the same reason.
+struct Group<'a> {
+    entries: Vec<&'a NotMeasured>,
+    why: &'a str,
+}
+
+impl Group<'_> {
+    /// How to measure them, where that is the same for all.
+    fn how_to(&self) -> Option<&str> {
+        let first = self.entries.first()?;
+        self.entries.iter().all(|entry| entry.how_to == first.how_to).then_some(first.how_to.as_str())
+    }
+}
+
+/// Entries joined by reason; with detail only where the remedy is the same too.
+fn groups<'a>(entries: &'a [NotMeasured], style: &Style) -> Vec<Group<'a>> {
+    let mut groups: Vec<Group<'a>> = Vec::new();
+    for entry in entries {
+        let same = |group: &&mut Group<'a>| {
+            group.why == entry.why && (!style.detail || group.how_to() == Some(entry.how_to.as_str()))
+        };
+        match groups.iter_mut().find(same) {
+            Some(group) => group.entries.push(entry),
+            None => groups.push(Group { entries: vec![entry], why: &entry.why }),
+        }
+    }
+    groups
+}
+
+fn not_measured(group: &Group<'_>, style: &Style) -> String {
+    let names: Vec<&str> = group.entries.iter().map(|entry| entry.segment.id()).collect();
+    let how_to = group.how_to().unwrap_or("see `narrows explain SEGMENT`");
+    let text = format!("{}: {}. To measure: {how_to}.", names.join(", "), group.why);
+    paragraph(&text, INDENT, style.width)
+}

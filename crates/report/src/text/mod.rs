@@ -1,0 +1,31 @@
+//! Text for people: the verdict, the load of a plan, an inventory, progress, explanations.
+//!
+//! Every function returns whole lines, each ended by a newline, except [`progress`], whose lines have none.
+
+mod cells;
+mod evidence;
+mod explain;
+mod faults;
+mod flags;
+mod headline;
+mod inventory;
+mod lists;
+mod names;
+mod next;
+mod path;
+mod plan;
+pub mod progress;
+mod reading;
+mod remarks;
+mod style;
+mod table;
+mod units;
+mod verdict;
+mod wording;
+mod wrap;
+
+pub use explain::explanation;
+pub use inventory::inventory;
+pub use plan::plan;
+pub use style::Style;
+pub use verdict::verdict;

@@ -1,0 +1,42 @@
+//! Cells in words: `read 1MiB x16` for the whole path, `generator read 4KiB x1` for a segment alone.
+
+use narrows_model::summary::CellSummary;
+use narrows_model::{Cut, Summary};
+use std::collections::BTreeMap;
+
+/// Names of a summary's cells by their ids.
+#[derive(Debug)]
+pub(crate) struct CellNames<'a> {
+    by_id: BTreeMap<&'a str, String>,
+}
+
+impl<'a> CellNames<'a> {
+    /// The names of the cells of `summary`.
+    pub(crate) fn of(summary: &'a Summary) -> Self {
+        Self { by_id: summary.cells.iter().map(|cell| (cell.id.as_str(), name(cell))).collect() }
+    }
+
+    /// The name of the cell with this id, or the id where there is no such cell.
+    pub(crate) fn name<'b>(&'b self, id: &'b str) -> &'b str {
+        self.by_id.get(id).map_or(id, String::as_str)
+    }
+
+    /// `text` with every id of a cell replaced by the cell's name.
+    pub(crate) fn told(&self, text: &str) -> String {
+        let words: Vec<String> = text
+            .split(' ')
+            .map(|word| {
+                let id = word.trim_end_matches([':', ',', ';', ')', '.']);
+                let rest = word.get(id.len()..).unwrap_or_default();
+                format!("{}{rest}", self.name(id))
+            })
+            .collect();
+        words.join(" ")
+    }
+}
+
+fn name(cell: &CellSummary) -> String {
+    let cut = if cell.cut == Cut::Path { String::new() } else { format!("{} ", cell.cut.name()) };
+    let clients = if cell.clients > 1 { format!(" from {} clients", cell.clients) } else { String::new() };
+    format!("{cut}{} {} x{}{clients}", cell.op, cell.block_bytes, cell.queue_depth)
+}

@@ -1,0 +1,144 @@
+//! What to do next: one to three commands.
+
+use super::style::{Paint, Style};
+use narrows_model::inventory::PathKind;
+use narrows_model::{Segment, Summary, Target};
+
+/// Steps shown.
+const STEPS_MAX: usize = 3;
+/// Budget of `check` when none is given, in seconds.
+const BUDGET_DEFAULT_S: u64 = 60;
+
+/// The section with the next steps; empty when there is none.
+pub(crate) fn render(summary: &Summary, style: &Style) -> String {
+    let steps = steps(summary);
+    if steps.is_empty() {
+        return String::new();
+    }
+    let heading = style.heading("NEXT", "");
+    steps.iter().take(STEPS_MAX).fold(heading, |out, step| {
+        let purpose = style.paint(Paint::Faint, &format!("# {}", step.purpose));
+        out + &format!(
+            "  {purpose}
+  {}
+",
+            step.command
+        )
+    })
+}
+
+/// A command and what it is for.
+struct Step {
+    purpose: String,
+    command: String,
+}
+
+fn steps(summary: &Summary) -> Vec<Step> {
+    let mut steps = Vec::new();
+    let failed = summary.cells.iter().any(|cell| !cell.errors.is_empty());
+    let nothing = summary.diagnosis.limiting.is_empty();
+    if failed {
+        steps.push(step("repair what failed (first lines), then measure again", repeated(summary, None)));
+    } else if nothing || !summary.complete {
+        let seconds = budget_s(summary).saturating_mul(2);
+        steps.push(step("measure what is missing, with more time", repeated(summary, Some(seconds))));
+    }
+    if summary.diagnosis.preface.is_some() || network_unseen(summary) {
+        steps.extend(split_by_server(&summary.target).into_iter().flatten());
+    }
+    if let Some(code) = summary.diagnosis.limiting.iter().find_map(|entry| entry.codes.first()) {
+        steps.push(step("what the verdict rests on", format!("narrows explain {code}")));
+    }
+    if steps.is_empty() {
+        steps.push(step("what this means", format!("narrows explain {}", Segment::Unknown)));
+    }
+    steps
+}
+
+fn step(purpose: &str, command: String) -> Step {
+    Step { purpose: purpose.to_owned(), command }
+}
+
+/// The two commands that put an endpoint on the storage server; `None` where the target is no storage.
+fn split_by_server(target: &Target) -> Option<[Step; 2]> {
+    let check = match target {
+        Target::Tcp { layer, .. } => {
+            format!("narrows check tcp://HOST:7300/{} --token-file FILE", layer.name())
+        }
+        Target::File { .. } => {
+            format!("narrows check {} --server HOST:7300 --token-file FILE", quoted(&target.to_string()))
+        }
+        Target::Null { .. } | Target::Sim { .. } => return None,
+    };
+    let serve = "narrows serve --listen 0.0.0.0:7300 --root DIR --token-file FILE".to_owned();
+    Some([
+        step("on the storage server, to tell network, server and device apart", serve),
+        step("then here", check),
+    ])
+}
+
+/// Whether the folder lies on another machine that took no part.
+fn network_unseen(summary: &Summary) -> bool {
+    let served = summary.hosts.iter().any(|host| host.server.is_some());
+    let kind = summary.hosts.first().and_then(|host| host.inventory.path.as_ref()).map(|path| path.kind);
+    !served && matches!(kind, Some(PathKind::Nfs | PathKind::OtherNetwork))
+}
+
+/// The command of the run again, with a budget of its own where `seconds` says so.
+fn repeated(summary: &Summary, seconds: Option<u64>) -> String {
+    let mut words = vec!["narrows".to_owned()];
+    let mut told = summary.command.iter().skip(1).peekable();
+    if told.peek().is_none() {
+        words.extend(["check".to_owned(), quoted(&summary.target.to_string())]);
+    }
+    while let Some(word) = told.next() {
+        match budget_option(word).filter(|_| seconds.is_some()) {
+            Some("") => drop(told.next()),
+            Some(_) => {}
+            None => words.push(quoted(word)),
+        }
+    }
+    words.extend(seconds.map(|seconds| format!("--seconds {seconds}")));
+    words.join(" ")
+}
+
+/// The budget that the run had.
+fn budget_s(summary: &Summary) -> u64 {
+    let mut words = summary.command.iter();
+    while let Some(word) = words.next() {
+        let value = match budget_option(word) {
+            Some("") => words.next().map(String::as_str),
+            other => other,
+        };
+        if let Some(seconds) = value.and_then(|value| value.parse().ok()) {
+            return seconds;
+        }
+    }
+    BUDGET_DEFAULT_S
+}
+
+/// The value of the option for the budget, empty where it is the next word; `None` for another word.
+fn budget_option(word: &str) -> Option<&str> {
+    let rest = word.strip_prefix("--seconds")?;
+    if rest.is_empty() { Some("") } else { rest.strip_prefix('=').filter(|value| !value.is_empty()) }
+}
+
+/// `text` as one word of a shell.
+fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-:@%+=,".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_with_a_space_is_quoted_for_the_shell() {
+        assert_eq!(quoted("/srv/data"), "/srv/data");
+        assert_eq!(quoted("/srv/it's here"), r"'/srv/it'\''s here'");
+    }
+}

@@ -1,0 +1,145 @@
+//! The table of the path: its segments from the application to the device, how full each was, what was found.
+
+use super::reading::{path_cells, reading};
+use super::style::{Paint, Style};
+use super::table::{Align, Field, Table};
+use super::units::{NO_FIGURE, storage_column};
+use super::wording::serves_itself;
+use super::wrap::{Indent, paragraph};
+use narrows_analysis::text::percent;
+use narrows_model::counters::Role;
+use narrows_model::diagnosis::Relation;
+use narrows_model::summary::{CellSummary, SegmentSummary};
+use narrows_model::{Segment, Summary, Target};
+
+/// The table of the path of `summary`; empty where no segment is listed.
+pub(crate) fn render(summary: &Summary, style: &Style) -> String {
+    if summary.segments.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new(&[
+        ("segment", Align::Left),
+        ("carries alone", Align::Right),
+        ("filled by the path", Align::Left),
+        ("", Align::Left),
+    ]);
+    let mut gap: Vec<&str> = Vec::new();
+    for segment in listed(summary) {
+        match mark(segment.id, summary) {
+            (text, _) if text == NOT_MEASURED => gap.push(segment.id.id()),
+            (text, paint) => {
+                close_gap(&mut gap, &mut table, style);
+                table.row(row(&segment, summary, Field::new(text, paint), style));
+            }
+        }
+    }
+    close_gap(&mut gap, &mut table, style);
+    table_end(&mut table, summary);
+    style.heading("PATH", &machines(summary, style)) + &table.render(style)
+}
+
+/// The path's own best rate, and whether it was the storage's at all.
+fn table_end(table: &mut Table, summary: &Summary) {
+    let rate = |cell: &&CellSummary| cell.rate_bytes_per_s.map_or(0.0, |rate| rate.0);
+    let Some(best) = path_cells(summary).max_by(|a, b| rate(a).total_cmp(&rate(b))) else { return };
+    let cached = best.cache_served_ratio.is_some_and(|share| share >= CACHED_RATIO)
+        || best.limiting.is_some_and(serves_itself);
+    let note = if cached { "from a cache, storage not measured" } else { "" };
+    let rate = storage_column(best.rate_bytes_per_s);
+    table.row(vec!["whole path".into(), rate.into(), "".into(), note.into()]);
+}
+
+/// From here on a rate is the cache's and not the storage's: most of the bytes never reached it.
+const CACHED_RATIO: f64 = 0.5;
+
+const NOT_MEASURED: &str = "not measured";
+
+/// Segments of the path, with wider ones that the verdict names before their parts.
+fn listed(summary: &Summary) -> Vec<SegmentSummary> {
+    let mut segments = summary.segments.clone();
+    for entry in &summary.diagnosis.limiting {
+        if segments.iter().any(|known| known.id == entry.segment) || entry.segment == Segment::Unknown {
+            continue;
+        }
+        let place = segments.iter().position(|known| known.id > entry.segment).unwrap_or(segments.len());
+        segments.insert(place, unlisted(entry.segment));
+    }
+    segments
+}
+
+fn unlisted(id: Segment) -> SegmentSummary {
+    SegmentSummary {
+        id,
+        measured: false,
+        ceiling_bytes_per_s: None,
+        ceiling_ops_per_s: None,
+        interval: None,
+        source: None,
+        utilisation_ratio: None,
+        curve: Vec::new(),
+        fit: None,
+    }
+}
+
+/// Segments that were not measured stand together in one line, in their place on the path.
+fn close_gap(gap: &mut Vec<&str>, table: &mut Table, style: &Style) {
+    if gap.is_empty() {
+        return;
+    }
+    let text = format!("{}: {NOT_MEASURED}", std::mem::take(gap).join(", "));
+    let lines = paragraph(&text, Indent { first: "  ", rest: "    " }, style.width);
+    for line in lines.lines() {
+        table.line(format!("{}\n", style.paint(Paint::Faint, line)));
+    }
+}
+
+fn row(segment: &SegmentSummary, summary: &Summary, mark: Field, style: &Style) -> Vec<Field> {
+    let reading = reading(segment, summary);
+    let used = reading.used_ratio.map(|ratio| format!("{} {:>5}", style.bar(ratio), percent(ratio)));
+    let most = reading.most.unwrap_or_else(|| NO_FIGURE.to_owned());
+    vec![segment.id.id().into(), most.into(), used.unwrap_or_default().into(), mark]
+}
+
+/// The word that says what was found of a segment.
+fn mark(segment: Segment, summary: &Summary) -> (String, Paint) {
+    let diagnosis = &summary.diagnosis;
+    let named: Vec<_> = diagnosis.limiting.iter().filter(|entry| entry.segment == segment).collect();
+    if let Some(first) = named.first() {
+        let loads: Vec<String> = named.iter().map(|entry| short_regime(&entry.regime)).collect();
+        let word = match first.relation {
+            _ if serves_itself(segment) => "SERVED HERE",
+            _ if segment == Segment::OfferedLoad => "delivered",
+            Relation::OneOf => "LIMIT?",
+            Relation::Sole | Relation::Joint => "LIMIT",
+        };
+        return (format!("{word}  {}", loads.join(", ")), Paint::Limit);
+    }
+    if diagnosis.exonerated.iter().any(|entry| entry.segment == segment) {
+        return ("cleared".to_owned(), Paint::Cleared);
+    }
+    let measured = summary.segments.iter().any(|known| known.id == segment && known.measured);
+    if measured { ("undecided".to_owned(), Paint::Warning) } else { (NOT_MEASURED.to_owned(), Paint::Faint) }
+}
+
+/// A regime without its settings: `bulk write`, or `bulk` for both directions.
+fn short_regime(regime: &str) -> String {
+    let load = regime.split(" (").next().unwrap_or(regime);
+    load.strip_suffix(" read and write").unwrap_or(load).replace("synchronous", "sync")
+}
+
+/// Which machines the path leads over.
+fn machines(summary: &Summary, style: &Style) -> String {
+    let name = |role: Role| {
+        let host = summary.hosts.iter().find(|host| host.roles.contains(&role))?;
+        Some(host.inventory.host.hostname.as_str())
+    };
+    let client = name(Role::Client).unwrap_or("this machine");
+    let server = summary.hosts.iter().find_map(|host| host.server.as_ref());
+    let Some(server) = server else { return format!("{} on {client}", summary.target) };
+    let root = match (&summary.target, &server.store_root) {
+        (Target::Tcp { .. }, Some(root)) => format!(", store {root}"),
+        (target @ Target::File { .. }, _) => format!(", {target}"),
+        _ => String::new(),
+    };
+    format!("{client} {} {} ({}){root}", style.arrow(), server.hostname, server.address)
+}

@@ -1,0 +1,97 @@
+//! The load that a plan puts on, stated before it starts.
+
+use super::remarks::skipped;
+use super::style::{Paint, Style};
+use super::table::{Align, Table};
+use super::units::{counted, counted_len};
+use super::wrap::{Indent, paragraph};
+use narrows_analysis::text::{amount, span, storage_rate};
+use narrows_model::{Cell, Cut, Plan, Site};
+
+/// The load of `plan` in a few lines, and with [`Style::detail`] every cell and every skip with its reason.
+#[must_use]
+pub fn plan(plan: &Plan, style: &Style) -> String {
+    let indent = Indent { first: "  ", rest: "    " };
+    let mut out = style.paint(Paint::Heading, &format!("Load that this puts on {}", plan.target));
+    out.push('\n');
+    for line in statement(plan) {
+        out.push_str(&paragraph(&line, indent, style.width));
+    }
+    if !style.detail {
+        return out;
+    }
+    out.push_str(&style.heading("CELLS", "in the order in which they run"));
+    out.push_str(&cells(plan, style));
+    if !plan.skipped.is_empty() {
+        out.push_str(&style.heading("SKIPPED", &counted_len(plan.skipped.len(), "cell")));
+        out.push_str(&skipped(&plan.skipped, style));
+    }
+    out
+}
+
+fn statement(plan: &Plan) -> Vec<String> {
+    let load = &plan.load;
+    let path = plan.cells.iter().filter(|cell| cell.cut == Cut::Path).count();
+    let left_out = match plan.skipped.len() {
+        0 => String::new(),
+        count => format!("; {} left out", counted_len(count, "cell")),
+    };
+    let written = load.write_bytes_max.map_or_else(
+        || "writes bounded by time alone".to_owned(),
+        |most| format!("writes at most {} in all", amount(most)),
+    );
+    let rate = load.max_bytes_per_s.map_or_else(
+        || "as fast as it goes (set a cap with --max-rate)".to_owned(),
+        |rate| format!("at most {}", storage_rate(rate as f64)),
+    );
+    let mut lines = vec![
+        format!(
+            "{}, {path} of them over the whole path: {} of load within a budget of {}{left_out}",
+            counted_len(plan.cells.len(), "cell"),
+            span(load.planned_ns),
+            span(plan.budget_ns)
+        ),
+        format!("files of at most {} at once, {written}", amount(load.file_bytes_max)),
+        format!("{} in flight at most, {rate}", counted(load.in_flight_max, "request")),
+    ];
+    lines.push(if load.touches.is_empty() {
+        "touches no files".to_owned()
+    } else {
+        format!("touches only {}", load.touches.join(", "))
+    });
+    lines
+}
+
+fn cells(plan: &Plan, style: &Style) -> String {
+    let mut table = Table::new(&[
+        ("", Align::Right),
+        ("cell", Align::Left),
+        ("file", Align::Right),
+        ("lasts", Align::Right),
+        ("where", Align::Left),
+    ]);
+    for (number, cell) in (1_usize..).zip(&plan.cells) {
+        table.row(vec![
+            number.to_string().into(),
+            cell.id.to_string().into(),
+            amount(cell.workload.file_bytes).into(),
+            lasts(cell).into(),
+            place(cell).into(),
+        ]);
+    }
+    table.render(style)
+}
+
+fn lasts(cell: &Cell) -> String {
+    let all = span(cell.planned_ns());
+    if cell.trials > 1 { format!("{all} in {}", counted(u64::from(cell.trials), "trial")) } else { all }
+}
+
+fn place(cell: &Cell) -> String {
+    let machine = match cell.site {
+        Site::Client => "client",
+        Site::Server => "server",
+    };
+    let access = if cell.read_only { ", read only" } else { "" };
+    format!("{machine}: {}{access}", cell.target)
+}

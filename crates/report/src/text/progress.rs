@@ -1,0 +1,80 @@
+//! Progress as plain lines, one a cell; when to show them is the caller's business.
+
+use super::units::{NO_FIGURE, storage_column};
+use narrows_analysis::text::{network_rate, span};
+use narrows_model::units::NANOS_PER_SEC;
+use narrows_model::workload::Workload;
+use narrows_model::{BytesPerSec, Cell, Cut, Nanos};
+
+/// Where a run is: which cell of how many, and how long the rest takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// The cell's number, from 1.
+    pub number: usize,
+    /// Cells of the run, as far as they are known.
+    pub count: usize,
+    /// Time that the rest takes; `None` where it is not known.
+    pub remaining_ns: Option<Nanos>,
+}
+
+/// What a cell gave.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CellFigures {
+    /// The rate; `None` when nothing completed.
+    pub rate_bytes_per_s: Option<BytesPerSec>,
+    /// Median response time; `None` when nothing completed.
+    pub latency_p50_ns: Option<Nanos>,
+    /// Requests that failed.
+    pub error_count: u64,
+}
+
+/// `[ 7/31] path read 4KiB x1: 11.2 MiB/s  p50 360 us  (34 s left)`: a cell that ended.
+#[must_use]
+pub fn cell_done(place: Place, cell: &Cell, figures: &CellFigures) -> String {
+    let rate = match (cell.cut, figures.rate_bytes_per_s) {
+        (Cut::NetworkStream, Some(rate)) => network_rate(rate.0),
+        (_, rate) => storage_column(rate),
+    };
+    let wait = figures.latency_p50_ns.map_or_else(|| NO_FIGURE.to_owned(), span);
+    let errors = match figures.error_count {
+        0 => String::new(),
+        count => format!("  {count} FAILED"),
+    };
+    format!("{} {}: {rate}  p50 {wait}{errors}{}", position(place), load(cell), left(place))
+}
+
+/// `[ 7/31] path read 4KiB x1 ...  (36 s left)`: a cell that began.
+#[must_use]
+pub fn cell_begun(place: Place, cell: &Cell) -> String {
+    format!("{} {} ...{}", position(place), load(cell), left(place))
+}
+
+/// `[ 7/31] path/read/4KiB/qd1/c1 left out: REASON`: a cell that was not run.
+#[must_use]
+pub fn cell_left_out(place: Place, cell_id: &str, reason: &str) -> String {
+    format!("{} {cell_id} left out: {reason}", position(place))
+}
+
+/// `[ 7/31] path/read/4KiB/qd1/c1 FAILED: MESSAGE`: a cell that went on no further.
+#[must_use]
+pub fn cell_failed(place: Place, cell_id: &str, message: &str) -> String {
+    format!("{} {cell_id} FAILED: {message}", position(place))
+}
+
+fn position(place: Place) -> String {
+    let width = place.count.to_string().len();
+    format!("[{:>width$}/{}]", place.number, place.count)
+}
+
+fn load(cell: &Cell) -> String {
+    let Workload { op, block_bytes, clients, .. } = &cell.workload;
+    let per_client = u64::from(cell.workload.workers) * u64::from(cell.workload.queue_depth);
+    let several = if *clients > 1 { format!(", {clients} clients") } else { String::new() };
+    format!("{} {op} {block_bytes} x{per_client}{several}", cell.cut.name())
+}
+
+fn left(place: Place) -> String {
+    // Whole seconds: the estimate is no better than that.
+    let seconds = |ns: Nanos| ns.0.div_ceil(NANOS_PER_SEC);
+    place.remaining_ns.map_or_else(String::new, |ns| format!("  ({} s left)", seconds(ns)))
+}

@@ -1,0 +1,105 @@
+//! The figure that stands for a segment in the table of the path: what it carries, and how far the path filled it.
+
+use super::units::{counted, op_column, storage_column};
+use narrows_analysis::text::{cpus, network_rate, percent, span};
+use narrows_model::counters::Role;
+use narrows_model::summary::{CellSummary, RoleCpu, SegmentSummary};
+use narrows_model::units::ratio;
+use narrows_model::{Cut, Nanos, Segment, Summary};
+
+/// What is shown of one segment.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Reading {
+    /// The most it carries, or the figure it was seen by; `None` where it was only seen by a state.
+    pub most: Option<String>,
+    /// How full the path made it; `None` where that is no share.
+    pub used_ratio: Option<f64>,
+}
+
+/// The reading of `segment` in `summary`.
+pub(crate) fn reading(segment: &SegmentSummary, summary: &Summary) -> Reading {
+    match segment.id {
+        Segment::ClientCpu => cpu(summary, Role::Client),
+        Segment::ServerCpu => cpu(summary, Role::Server),
+        Segment::ProxyCpu => cpu(summary, Role::Proxy),
+        Segment::HostCpu => host_cpu(summary),
+        Segment::NetworkLatency => {
+            shown(smallest(summary, |cell| cell.rtt_min_ns), |rtt| format!("{} round trip", span(rtt)))
+        }
+        Segment::NetworkLoss => shown(largest(summary, |cell| cell.retransmit_count), |count| {
+            format!("{} resent", counted(count, "segment"))
+        }),
+        Segment::ClientCache | Segment::ServerCache => {
+            shown(cache_share(summary), |share| format!("{} of bytes", percent(share)))
+        }
+        Segment::DeviceLatency => shown(device_wait(summary), |wait| format!("{} a request", span(wait))),
+        Segment::DeviceIops => operations(segment, summary),
+        Segment::NetworkBandwidth => Reading {
+            most: segment.ceiling_bytes_per_s.map(|rate| network_rate(rate.0)),
+            used_ratio: segment.utilisation_ratio,
+        },
+        _ => Reading {
+            most: segment.ceiling_bytes_per_s.map(|rate| storage_column(Some(rate))),
+            used_ratio: segment.utilisation_ratio,
+        },
+    }
+}
+
+/// The cells of the whole path.
+pub(crate) fn path_cells(summary: &Summary) -> impl Iterator<Item = &CellSummary> {
+    summary.cells.iter().filter(|cell| cell.cut == Cut::Path)
+}
+
+fn shown<T>(value: Option<T>, text: impl Fn(T) -> String) -> Reading {
+    Reading { most: value.map(text), used_ratio: None }
+}
+
+fn cpu(summary: &Summary, role: Role) -> Reading {
+    let fullest = path_cells(summary)
+        .filter_map(|cell| cell.cpu.get(&role))
+        .max_by(|a, b| a.busy_ratio.total_cmp(&b.busy_ratio));
+    Reading {
+        most: fullest.map(|cpu| cpus(cpu.capacity_cpus)),
+        used_ratio: fullest.map(|cpu| cpu.busy_ratio),
+    }
+}
+
+/// CPU of all roles together on the machine that they share.
+fn host_cpu(summary: &Summary) -> Reading {
+    let Some(host) = summary.hosts.first() else { return Reading::default() };
+    let online = f64::from(host.inventory.host.online_cpus);
+    let busy_cpus = |cpu: &RoleCpu| cpu.busy_ratio * cpu.capacity_cpus;
+    let used = path_cells(summary)
+        .filter(|cell| !cell.cpu.is_empty())
+        .map(|cell| cell.cpu.values().map(busy_cpus).sum::<f64>())
+        .reduce(f64::max);
+    Reading { most: Some(cpus(online)), used_ratio: used.and_then(|used| ratio(used, online)) }
+}
+
+fn cache_share(summary: &Summary) -> Option<f64> {
+    path_cells(summary).filter_map(|cell| cell.cache_served_ratio).reduce(f64::max)
+}
+
+fn operations(segment: &SegmentSummary, summary: &Summary) -> Reading {
+    let best = path_cells(summary).filter_map(|cell| cell.ops_per_s).map(|rate| rate.0).reduce(f64::max);
+    Reading {
+        most: segment.ceiling_ops_per_s.map(|rate| format!("{} op/s", op_column(Some(rate)))),
+        used_ratio: best.zip(segment.ceiling_ops_per_s).and_then(|(best, most)| ratio(best, most.0)),
+    }
+}
+
+/// The median time of the smallest single request to the device alone.
+fn device_wait(summary: &Summary) -> Option<Nanos> {
+    let device = |cell: &&CellSummary| matches!(cell.cut, Cut::ServerStorage | Cut::LocalDevice);
+    let single = |cell: &&CellSummary| cell.in_flight.configured == 1;
+    let smallest = summary.cells.iter().filter(device).filter(single).min_by_key(|cell| cell.block_bytes)?;
+    smallest.latency_ns.p50.map(Nanos)
+}
+
+fn smallest<T: Ord>(summary: &Summary, of: impl Fn(&CellSummary) -> Option<T>) -> Option<T> {
+    path_cells(summary).filter_map(of).min()
+}
+
+fn largest<T: Ord>(summary: &Summary, of: impl Fn(&CellSummary) -> Option<T>) -> Option<T> {
+    path_cells(summary).filter_map(of).max()
+}

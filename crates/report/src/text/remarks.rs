@@ -1,0 +1,112 @@
+//! What stands beside the verdict: findings, what the segments predict, cells that were left out.
+
+use super::evidence::{Page, render as evidence, some_of};
+use super::style::{Paint, Style};
+use super::units::{counted_len, factor, storage_column};
+use super::wrap::{Indent, paragraph};
+use narrows_analysis::text::percent;
+use narrows_model::diagnosis::Severity;
+use narrows_model::plan::SkippedCell;
+use narrows_model::{Finding, Summary};
+
+/// Statements and names shown of each before the rest is only counted.
+const SHOWN: usize = 2;
+/// Up to here a difference is that of cuts measured one after the other.
+const EXPLAINED_RATIO: f64 = 0.10;
+/// From here on the segments do not explain the path (DESIGN, "Confidence").
+const UNEXPLAINED_RATIO: f64 = 0.25;
+
+/// Findings that the lists do not tell already, the prediction, the skipped cells.
+pub(crate) fn render(summary: &Summary, page: Page<'_>) -> String {
+    let style = page.style;
+    let mut out = String::new();
+    let told: Vec<&str> =
+        summary.diagnosis.limiting.iter().flat_map(|entry| entry.codes.iter().map(String::as_str)).collect();
+    let news =
+        |finding: &&Finding| finding.severity > Severity::Info || !told.contains(&finding.code.as_str());
+    let findings: Vec<&Finding> = summary.diagnosis.findings.iter().filter(news).collect();
+    if !findings.is_empty() {
+        out.push_str(&style.heading("FINDINGS", ""));
+        out.extend(findings.iter().map(|one| finding(one, &told, page)));
+    }
+    if let Some(text) = prediction(summary) {
+        out.push_str(&style.heading("PREDICTION", ""));
+        out.push_str(&paragraph(&text, Indent::all("  "), style.width));
+    }
+    if !summary.skipped.is_empty() {
+        out.push_str(&style.heading("SKIPPED", &counted_len(summary.skipped.len(), "cell")));
+        out.push_str(&skipped(&summary.skipped, style));
+    }
+    out
+}
+
+fn finding(finding: &Finding, told: &[&str], page: Page<'_>) -> String {
+    let style = page.style;
+    let (word, paint) = match finding.severity {
+        Severity::Info => ("note", Paint::Plain),
+        Severity::Warning => ("warning", Paint::Warning),
+        Severity::Error => ("error", Paint::Limit),
+    };
+    let (cells, more) = some_of(&finding.cells, SHOWN, style);
+    let cells: Vec<&str> = cells.iter().map(|id| page.names.name(id)).collect();
+    let mut about = cells.join(", ");
+    about.extend(more.map(|more| format!(", {more}")));
+    let about = if about.is_empty() { about } else { format!("  {about}") };
+    let mut out = format!("  {} {}{about}\n", style.paint(paint, word), finding.code);
+    // A rule that names the limit has its evidence in the list of limits.
+    if !told.contains(&finding.code.as_str()) {
+        let (shown, _) = some_of(&finding.evidence, 1, style);
+        out.extend(shown.iter().map(|one| evidence("", one, Indent::all("    "), page)));
+    }
+    out
+}
+
+/// What the segments promise at the fastest cell, and how far the path is from it.
+fn prediction(summary: &Summary) -> Option<String> {
+    let composed = summary.prediction.composed_bytes_per_s?;
+    let residual = summary.prediction.residual_ratio?;
+    let promised = storage_column(Some(composed));
+    let measured = composed.0 * (1.0 + residual);
+    let measured = storage_column(Some(narrows_model::BytesPerSec(measured)));
+    let reading = if residual.abs() <= EXPLAINED_RATIO {
+        "the segments explain the path"
+    } else if residual.abs() <= UNEXPLAINED_RATIO {
+        "the segments explain most of the path"
+    } else if residual < 0.0 {
+        "something that was not measured slows the path"
+    } else {
+        "a cache served the path, or a segment can do more than was measured"
+    };
+    Some(format!(
+        "The segments promise {promised} for the fastest cell; measured {measured}, {}: {reading}.",
+        distance(residual)
+    ))
+}
+
+/// How far a figure is from another, as a share, or as a factor where shares get large.
+fn distance(residual_ratio: f64) -> String {
+    if residual_ratio >= 1.0 {
+        return format!("{} times that", factor(1.0 + residual_ratio));
+    }
+    let side = if residual_ratio < 0.0 { "below" } else { "above" };
+    format!("{} {side}", percent(residual_ratio.abs()))
+}
+
+/// Cells left out, joined by reason.
+pub(crate) fn skipped(cells: &[SkippedCell], style: &Style) -> String {
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    for skipped in cells {
+        match reasons.iter_mut().find(|(reason, _)| *reason == skipped.reason) {
+            Some((_, names)) => names.push(skipped.cell.to_string()),
+            None => reasons.push((&skipped.reason, vec![skipped.cell.to_string()])),
+        }
+    }
+    let mut out = String::new();
+    for (reason, names) in &reasons {
+        let (shown, more) = some_of(names, SHOWN, style);
+        let more = more.map(|more| format!(", {more}")).unwrap_or_default();
+        let text = format!("{reason}: {}{more}", shown.join(", "));
+        out.push_str(&paragraph(&text, Indent { first: "  ", rest: "    " }, style.width));
+    }
+    out
+}

@@ -1,0 +1,145 @@
+//! Tables of aligned columns, two spaces in and two between.
+
+use super::style::{Paint, Style};
+use super::wrap::columns;
+
+/// On which side of its column a text stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Align {
+    Left,
+    Right,
+}
+
+/// A text of a table with its colour.
+#[derive(Debug, Clone)]
+pub(crate) struct Field {
+    text: String,
+    paint: Paint,
+}
+
+impl Field {
+    /// A text in its colour.
+    pub(crate) fn new(text: impl Into<String>, paint: Paint) -> Self {
+        Self { text: text.into(), paint }
+    }
+}
+
+impl From<String> for Field {
+    fn from(text: String) -> Self {
+        Self::new(text, Paint::Plain)
+    }
+}
+
+impl From<&str> for Field {
+    fn from(text: &str) -> Self {
+        Self::new(text, Paint::Plain)
+    }
+}
+
+enum Row {
+    Fields(Vec<Field>),
+    Line(String),
+}
+
+/// A table: rows of fields, with lines between them that take no part in the alignment.
+pub(crate) struct Table {
+    columns: Vec<(&'static str, Align)>,
+    rows: Vec<Row>,
+}
+
+impl Table {
+    /// A table without rows.
+    pub(crate) fn new(columns: &[(&'static str, Align)]) -> Self {
+        Self { columns: columns.to_vec(), rows: Vec::new() }
+    }
+
+    /// Adds a row; fields past the last column are dropped.
+    pub(crate) fn row(&mut self, fields: Vec<Field>) {
+        self.rows.push(Row::Fields(fields));
+    }
+
+    /// Adds a whole line, newlines included.
+    pub(crate) fn line(&mut self, text: String) {
+        self.rows.push(Row::Line(text));
+    }
+
+    /// The table with its header.
+    pub(crate) fn render(&self, style: &Style) -> String {
+        let widths = self.widths();
+        let header: Vec<Field> =
+            self.columns.iter().map(|(name, _)| Field::new(*name, Paint::Faint)).collect();
+        let mut out = self.fields(&header, &widths, style);
+        for row in &self.rows {
+            match row {
+                Row::Fields(fields) => out.push_str(&self.fields(fields, &widths, style)),
+                Row::Line(text) => out.push_str(text),
+            }
+        }
+        out
+    }
+
+    fn widths(&self) -> Vec<usize> {
+        let mut widths: Vec<usize> = self.columns.iter().map(|(name, _)| columns(name)).collect();
+        for row in &self.rows {
+            let Row::Fields(fields) = row else { continue };
+            for (width, field) in widths.iter_mut().zip(fields) {
+                *width = (*width).max(columns(&field.text));
+            }
+        }
+        widths
+    }
+
+    fn fields(&self, fields: &[Field], widths: &[usize], style: &Style) -> String {
+        let mut line = String::new();
+        // Spaces are held back until a text follows, so that no line ends in them.
+        let mut pending = String::new();
+        for ((field, width), (_, align)) in fields.iter().zip(widths).zip(&self.columns) {
+            let missing = " ".repeat(width.saturating_sub(columns(&field.text)));
+            pending.push_str("  ");
+            if *align == Align::Right {
+                pending.push_str(&missing);
+            }
+            if !field.text.is_empty() {
+                line.push_str(&std::mem::take(&mut pending));
+                line.push_str(&style.paint(field.paint, &field.text));
+            }
+            if *align == Align::Left {
+                pending.push_str(&missing);
+            }
+        }
+        line.push('\n');
+        line
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Table {
+        let mut table = Table::new(&[("name", Align::Left), ("rate", Align::Right), ("mark", Align::Left)]);
+        table.row(vec!["a".into(), "1.5 MiB/s".into(), Field::new("LIMIT", Paint::Limit)]);
+        table.line("  between\n".to_owned());
+        table.row(vec!["longer".into(), "2 B/s".into(), "".into()]);
+        table
+    }
+
+    #[test]
+    fn columns_are_as_wide_as_their_widest_text() {
+        let text = sample().render(&Style::default());
+        assert_eq!(
+            text,
+            "  name         rate  mark\n  a       1.5 MiB/s  LIMIT\n  between\n  longer      2 B/s\n"
+        );
+    }
+
+    #[test]
+    fn colour_does_not_move_columns() {
+        let coloured = sample().render(&Style { colour: true, ..Style::default() });
+        let mut plain = coloured;
+        for code in ["\u{1b}[0m", "\u{1b}[1;31m", "\u{1b}[2m"] {
+            plain = plain.replace(code, "");
+        }
+        assert_eq!(plain, sample().render(&Style::default()));
+    }
+}

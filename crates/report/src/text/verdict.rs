@@ -1,0 +1,27 @@
+//! The whole verdict on a run: what `check` and `diagnose` show.
+
+use super::evidence::Page;
+use super::names::CellNames;
+use super::{Style, cells, headline, lists, next, path, remarks};
+use narrows_model::Summary;
+
+/// The verdict on `summary`: faults and preface first, then what limits each load, the path, the requests, the
+/// lists with their evidence, and what to do next.
+///
+/// # Shape
+/// About sixty lines unless [`Style::detail`] is set; never empty.
+#[must_use]
+pub fn verdict(summary: &Summary, style: &Style) -> String {
+    let names = CellNames::of(summary);
+    let page = Page { names: &names, style };
+    let parts = [
+        headline::render(summary, style),
+        path::render(summary, style),
+        cells::render(summary, style),
+        lists::render(summary, page),
+        remarks::render(summary, page),
+        next::render(summary, style),
+        headline::origin(summary, style),
+    ];
+    parts.concat()
+}

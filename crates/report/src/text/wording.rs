@@ -1,0 +1,133 @@
+//! What it is called that a segment limits: the registry's titles as parts of a sentence.
+
+use super::units::factor;
+use narrows_analysis::text::percent;
+use narrows_model::Segment;
+use narrows_model::diagnosis::{Limiting, Relation};
+
+/// The sentences of one regime's verdict: what limits, how sure that is, what relieving it gains.
+pub(crate) fn sentences(entries: &[&Limiting]) -> String {
+    let Some(first) = entries.first() else { return String::new() };
+    let text = limit(first, entries);
+    if first.segment == Segment::Unknown {
+        return text;
+    }
+    let sure = (first.relation != Relation::OneOf).then(|| format!("{} sure.", percent(first.confidence)));
+    let gain = first.relief_gain_ratio.filter(|_| relievable(first.segment));
+    let gain = gain.map(|gain| gain_sentence(gain, entries.len()));
+    [Some(text), sure, gain].into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// Whether the segment served the data itself, so that what lies behind it was not measured.
+pub(crate) fn serves_itself(segment: Segment) -> bool {
+    matches!(segment, Segment::ClientCache | Segment::ServerCache)
+}
+
+fn relievable(segment: Segment) -> bool {
+    !serves_itself(segment) && segment != Segment::OfferedLoad
+}
+
+fn limit(first: &Limiting, entries: &[&Limiting]) -> String {
+    match (first.relation, entries) {
+        (Relation::OneOf, [_, _, ..]) => {
+            let each = |entry: &&Limiting| format!("{} ({})", noun(entry), percent(entry.confidence));
+            let names: Vec<String> = entries.iter().map(each).collect();
+            format!("Limited by {}: the evidence does not tell which.", names.join(" or "))
+        }
+        (Relation::Joint, [_, _, ..]) => {
+            let names: Vec<String> = entries.iter().map(|entry| noun(entry)).collect();
+            format!("Limited by {}.", names.join(" together with "))
+        }
+        _ => alone(first),
+    }
+}
+
+fn alone(entry: &Limiting) -> String {
+    match entry.segment {
+        Segment::Unknown => "What limits it is not known: the evidence names no segment.".to_owned(),
+        Segment::OfferedLoad => "Nothing limits it: the load that was asked for is delivered.".to_owned(),
+        Segment::ClientCache => "Served by the client's cache, storage not measured.".to_owned(),
+        Segment::ServerCache => "Served by the server's cache, storage not measured.".to_owned(),
+        Segment::Generator => {
+            "Limited by the load generator itself: this is narrows' own speed, not the path's.".to_owned()
+        }
+        _ => format!("Limited by {}.", noun(entry)),
+    }
+}
+
+/// The segment as what something is limited by.
+fn noun(entry: &Limiting) -> String {
+    let name = match entry.segment {
+        Segment::WorkloadConcurrency => "too few requests in flight",
+        Segment::ClientCache => "the client's cache (storage not measured)",
+        Segment::ServerCache => "the server's cache (storage not measured)",
+        Segment::OfferedLoad => "the load that was asked for",
+        Segment::Unknown => "a segment that is not known",
+        Segment::HostCpu => "the CPUs of the one machine that all roles share",
+        segment => segment.title(),
+    };
+    match &entry.scope {
+        Some(scope) => format!("{name} ({scope})"),
+        None => name.to_owned(),
+    }
+}
+
+fn gain_sentence(gain: f64, limit_count: usize) -> String {
+    let what = if limit_count > 1 { "Without these limits" } else { "Without this limit" };
+    if gain < 1.05 {
+        return format!("{what} it would gain less than 5 %.");
+    }
+    format!("{what} it would run at most {} times as fast.", factor(gain))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(segment: Segment, relation: Relation) -> Limiting {
+        Limiting {
+            segment,
+            confidence: 0.6,
+            relation,
+            scope: None,
+            regime: String::new(),
+            codes: Vec::new(),
+            evidence: Vec::new(),
+            relief_gain_ratio: Some(4.13),
+        }
+    }
+
+    #[test]
+    fn a_sole_limit_is_told_with_confidence_and_gain() {
+        let limit = entry(Segment::ServerCpu, Relation::Sole);
+        assert_eq!(
+            sentences(&[&limit]),
+            "Limited by the server's CPU. 60 % sure. Without this limit it would run at most 4.1 times as fast."
+        );
+    }
+
+    #[test]
+    fn a_cache_is_never_called_a_limit_and_promises_no_gain() {
+        let cache = entry(Segment::ClientCache, Relation::Sole);
+        assert_eq!(sentences(&[&cache]), "Served by the client's cache, storage not measured. 60 % sure.");
+    }
+
+    #[test]
+    fn alternatives_carry_their_own_confidence() {
+        let (cpu, device) =
+            (entry(Segment::ServerCpu, Relation::OneOf), entry(Segment::DeviceBandwidth, Relation::OneOf));
+        let text = sentences(&[&cpu, &device]);
+        assert!(
+            text.starts_with("Limited by the server's CPU (60 %) or the device's bandwidth (60 %)"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn every_segment_makes_a_sentence() {
+        for segment in Segment::ALL {
+            let text = sentences(&[&entry(*segment, Relation::Sole)]);
+            assert!(text.ends_with('.') && !text.contains(": served there"), "{text}");
+        }
+    }
+}

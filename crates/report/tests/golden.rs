@@ -1,0 +1,188 @@
+//! Whole texts, kept in `tests/golden`: read one before accepting a change of it.
+#![allow(clippy::unwrap_used, reason = "fixtures are test code outside of test functions")]
+
+mod fixtures;
+
+use fixtures::{builders, cases};
+use narrows_model::plan::{LoadStatement, PLAN_SCHEMA, Plan, Topology};
+use narrows_model::{Bytes, Cell, Cut, Inventory, Nanos, Op, Segment, Summary, Target, Workload};
+use narrows_report::text::{self, Style, progress};
+
+fn compare(name: &str, rendered: &str) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("golden");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| insta::assert_snapshot!(name, rendered));
+}
+
+type Case = (&'static str, fn() -> Summary);
+
+const CASES: &[Case] = &[
+    ("network", cases::network),
+    ("latency", cases::latency),
+    ("server_cpu", cases::server_cpu),
+    ("device", cases::device),
+    ("cached", cases::cached),
+    ("shared_machine", cases::shared_machine),
+    ("incomplete", cases::incomplete),
+    ("generator_limited", cases::generator_limited),
+    ("nothing_measured", cases::nothing_measured),
+];
+
+#[test]
+fn verdicts_read_as_kept() {
+    for (name, case) in CASES {
+        compare(name, &text::verdict(&case(), &Style::default()));
+    }
+}
+
+#[test]
+fn a_verdict_with_detail_reads_as_kept() {
+    let style = Style { detail: true, unicode: true, ..Style::default() };
+    compare("network_detail", &text::verdict(&cases::network(), &style));
+}
+
+#[test]
+fn a_plan_reads_as_kept() {
+    let plan = plan();
+    compare("plan", &text::plan(&plan, &Style::default()));
+    compare("plan_detail", &text::plan(&plan, &Style { detail: true, ..Style::default() }));
+}
+
+#[test]
+fn inventories_read_as_kept() {
+    let on = |nfs| Inventory {
+        host: builders::host("alpha"),
+        path: Some(builders::path_facts(nfs)),
+        unknown: vec!["/sys/block/sda/queue/wbt_lat_usec: no permission".to_owned()],
+    };
+    compare("inventory_local", &text::inventory(&on(false), &Style::default()));
+    compare("inventory_nfs", &text::inventory(&on(true), &Style { detail: true, ..Style::default() }));
+}
+
+#[test]
+fn an_explanation_has_a_title_and_named_paragraphs() {
+    let page = narrows_analysis::explain("network.bandwidth").unwrap();
+    let rendered = text::explanation(&page, &Style::default());
+    assert!(
+        rendered.starts_with("network.bandwidth: the network's bandwidth\n\nPart of\n  network"),
+        "{rendered}"
+    );
+    assert!(rendered.contains("\nHow to measure\n  "), "{rendered}");
+}
+
+#[test]
+fn progress_tells_position_load_figures_and_time_left() {
+    let place = progress::Place { number: 7, count: 31, remaining_ns: Some(Nanos(33_400_000_000)) };
+    let cell = plan().cells.remove(0);
+    let figures = progress::CellFigures {
+        rate_bytes_per_s: Some(narrows_model::BytesPerSec(11.2 * builders::MIB_PER_S)),
+        latency_p50_ns: Some(Nanos(360_000)),
+        error_count: 0,
+    };
+    assert_eq!(
+        progress::cell_done(place, &cell, &figures),
+        "[ 7/31] path read 4KiB x1: 11.2 MiB/s  p50 360 us  (34 s left)"
+    );
+    let failed = progress::CellFigures { error_count: 3, latency_p50_ns: None, rate_bytes_per_s: None };
+    assert_eq!(
+        progress::cell_done(place, &cell, &failed),
+        "[ 7/31] path read 4KiB x1: -  p50 -  3 FAILED  (34 s left)"
+    );
+    assert_eq!(progress::cell_begun(place, &cell), "[ 7/31] path read 4KiB x1 ...  (34 s left)");
+    assert_eq!(progress::cell_failed(place, "path/read", "no space"), "[ 7/31] path/read FAILED: no space");
+}
+
+#[test]
+fn lines_stay_within_the_width_unless_a_command_is_longer() {
+    for (name, case) in CASES {
+        let rendered = text::verdict(&case(), &Style::default());
+        for line in rendered.lines().filter(|line| !line.contains('`') && !line.contains("narrows ")) {
+            assert!(line.chars().count() <= 92, "{name}: {line}");
+        }
+    }
+}
+
+#[test]
+fn colour_only_adds_to_the_text() {
+    for (name, case) in CASES {
+        let coloured = text::verdict(&case(), &Style { colour: true, ..Style::default() });
+        assert!(coloured.contains('\u{1b}'), "{name}");
+        let plain = coloured.split('\u{1b}').map(|part| match part.strip_prefix('[') {
+            Some(rest) => rest.split_once('m').map_or("", |(_, text)| text),
+            None => part,
+        });
+        assert_eq!(plain.collect::<String>(), text::verdict(&case(), &Style::default()), "{name}");
+    }
+}
+
+#[test]
+fn figures_from_a_cache_are_said_not_to_be_storage_before_any_table() {
+    let rendered = text::verdict(&cases::cached(), &Style::default());
+    let headline = rendered.split("\nPATH").next().unwrap();
+    assert!(headline.contains("Served by the client's cache, storage not measured."), "{headline}");
+}
+
+#[test]
+fn lost_data_is_the_first_line() {
+    let rendered = text::verdict(&cases::incomplete(), &Style::default());
+    assert!(rendered.starts_with("DATA LOST: 33 requests failed in 3 cells"), "{rendered}");
+}
+
+#[test]
+fn json_reads_back_as_the_same_summary() {
+    let summary = cases::incomplete();
+    let rendered = narrows_report::json::summary(&summary);
+    assert!(rendered.ends_with("}\n"));
+    let back: Summary = serde_json::from_str(&rendered).unwrap();
+    assert_eq!(back, summary);
+    assert!(rendered.starts_with("{\n  \"schema\": \"narrows.summary/1\",\n  \"narrows_version\""));
+}
+
+fn plan() -> Plan {
+    let cell = |cut, op, queue_depth| {
+        let workload = Workload { op, queue_depth, ..Workload::default() };
+        Cell {
+            id: Cell::name(cut, &workload),
+            cut,
+            site: narrows_model::Site::Client,
+            target: Target::File { path: "/srv/data".into() },
+            workload,
+            stop: narrows_model::Stop {
+                warm_up_ns: Nanos(200_000_000),
+                measure_ns: Nanos(1_500_000_000),
+                bytes_max: None,
+                ops_max: None,
+            },
+            trials: 1,
+            read_only: false,
+        }
+    };
+    Plan {
+        schema: PLAN_SCHEMA.to_owned(),
+        seed: 7,
+        target: Target::File { path: "/srv/data".into() },
+        topology: Topology::Local,
+        segments: vec![Segment::Generator, Segment::DeviceBandwidth],
+        cells: vec![
+            cell(Cut::Path, Op::Read, 1),
+            cell(Cut::Generator, Op::Read, 16),
+            Cell { trials: 3, read_only: true, ..cell(Cut::LocalDevice, Op::Read, 16) },
+        ],
+        skipped: vec![builders::skipped(
+            "local-device/write/4KiB/qd1/c1",
+            "the file system refuses O_DIRECT, so the device cannot be measured without its page cache",
+        )],
+        load: LoadStatement {
+            planned_ns: Nanos(8_500_000_000),
+            file_bytes_max: Bytes(256 << 20),
+            write_bytes_max: None,
+            touches: vec!["/srv/data/.narrows (made and removed by narrows)".to_owned()],
+            in_flight_max: 16,
+            max_bytes_per_s: Some(50 << 20),
+        },
+        budget_ns: Nanos(60_000_000_000),
+        interval_ns: Nanos(100_000_000),
+    }
+}
