@@ -95,9 +95,9 @@ fn size_with_tail(tail: f64, degrees: f64) -> f64 {
 }
 
 /// P(T > t) for t >= 0.
-fn positive_tail(size: f64, degrees: f64) -> f64 {
+fn positive_tail(t: f64, degrees: f64) -> f64 {
     let half = degrees / 2.0;
-    let ratio = size / degrees.sqrt();
+    let ratio = t / degrees.sqrt();
     let squared = ratio * ratio;
     if squared <= 0.0 {
         return 0.5;

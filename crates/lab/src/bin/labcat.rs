@@ -7,6 +7,7 @@
 //!
 //! The listening sides print `listening ADDRESS` first. A receiver's time runs from its first bytes to the end
 //! of the stream. It is no benchmark: one connection, one thread.
+#![forbid(unsafe_code)]
 
 use std::error::Error;
 use std::io::{ErrorKind, Read, Write};

@@ -188,6 +188,11 @@ pub(crate) const EFFECT_EXCEPTIONS: &[EffectException] = &[
         reason: "a program of its own that tells the lab when its wire is ready",
     },
     EffectException {
+        file: "crates/lab/src/bin/labcat.rs",
+        effect: Effect::Console,
+        reason: "a program of its own that prints what it moved",
+    },
+    EffectException {
         file: "crates/lab/src/bin/delaywire/tap.rs",
         effect: Effect::Unsafe,
         reason: "one ioctl makes a TAP device; no product code needs it, so sys does not hold it",
