@@ -12,7 +12,7 @@ use crate::store::MemoryObject;
 use narrows_engines::Clock;
 use narrows_wire::Error;
 use narrows_wire::open::{Credits, Open};
-use narrows_wire::reply::{Header as ReplyHeader, encode_farewell};
+use narrows_wire::reply::{HEADER_BYTES, Header as ReplyHeader, encode_farewell};
 use narrows_wire::request::{Header, Kind, Piece, RequestDecoder};
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -47,7 +47,7 @@ pub(crate) fn serve(channel: Channel, shared: &Shared, open: &Open, member: &Mem
         object_bytes: open.object_bytes,
         decoder,
         writing: None,
-        replies: Vec::with_capacity(REPLIES_BYTES),
+        replies: Replies::default(),
     };
     server.run(&live, shared.clock(), &rest);
 }
@@ -61,7 +61,26 @@ struct MemoryServer<'a> {
     decoder: RequestDecoder,
     /// The write whose payload is arriving, and the status it will have.
     writing: Option<(Header, u32)>,
-    replies: Vec<u8>,
+    replies: Replies,
+}
+
+/// Replies that wait to be sent, in memory that is kept and never cleared anew.
+#[derive(Default)]
+struct Replies {
+    bytes: Vec<u8>,
+    filled: usize,
+}
+
+impl Replies {
+    /// Room for `length` more bytes, whose content is left over from before.
+    fn extend(&mut self, length: usize) -> &mut [u8] {
+        let start = self.filled;
+        self.filled += length;
+        if self.bytes.len() < self.filled {
+            self.bytes.resize(self.filled.next_power_of_two(), 0);
+        }
+        &mut self.bytes[start..self.filled]
+    }
 }
 
 impl MemoryServer<'_> {
@@ -100,7 +119,7 @@ impl MemoryServer<'_> {
                 Piece::Request(header) => self.begin(header),
                 Piece::Payload { bytes, at_bytes, last } => self.store(bytes, at_bytes, last),
             }
-            if self.replies.len() >= REPLIES_BYTES && !self.flush() {
+            if self.replies.filled >= REPLIES_BYTES && !self.flush() {
                 return Ok(None);
             }
         }
@@ -114,10 +133,8 @@ impl MemoryServer<'_> {
             Kind::Write if header.length_bytes > 0 => self.writing = Some((header, status)),
             Kind::Read if status == 0 => {
                 self.reply(&header, 0, header.length_bytes);
-                let start = self.replies.len();
-                self.replies.resize(start + data::index(header.length_bytes), 0);
-                self.objects[data::index(header.object)]
-                    .read(header.offset_bytes, &mut self.replies[start..]);
+                let place = self.replies.extend(data::index(header.length_bytes));
+                self.objects[data::index(header.object)].read(header.offset_bytes, place);
             }
             Kind::Read | Kind::Write => self.reply(&header, status, 0),
             // What was acknowledged is in memory already: there is nothing more to do for a sync.
@@ -143,14 +160,13 @@ impl MemoryServer<'_> {
 
     fn reply(&mut self, header: &Header, status: u32, length_bytes: u32) {
         let reply = ReplyHeader { kind: header.kind, tag: header.tag, status, length_bytes };
-        self.replies.extend_from_slice(&reply.encode());
+        self.replies.extend(HEADER_BYTES).copy_from_slice(&reply.encode());
         self.decoder.answered(Credits { requests: 1, bytes: u64::from(header.length_bytes) });
     }
 
     /// Sends all replies; whether the client took them.
     fn flush(&mut self) -> bool {
-        let sent = self.replies.is_empty() || self.socket.write_all(&self.replies).is_ok();
-        self.replies.clear();
-        sent
+        let filled = std::mem::take(&mut self.replies.filled);
+        filled == 0 || self.socket.write_all(&self.replies.bytes[..filled]).is_ok()
     }
 }

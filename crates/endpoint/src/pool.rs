@@ -34,7 +34,10 @@ pub(crate) struct Pool<'a> {
     block_bytes: usize,
     buffer_count_max: usize,
     state: Mutex<State>,
-    changed: Condvar,
+    /// For the workers: a job is queued.
+    queued: Condvar,
+    /// For the reader: a buffer or an acknowledged write is done with.
+    freed: Condvar,
     sender: Mutex<TcpStream>,
     answered_requests: AtomicU32,
     answered_bytes: AtomicU64,
@@ -64,7 +67,8 @@ impl<'a> Pool<'a> {
             block_bytes,
             buffer_count_max,
             state: Mutex::default(),
-            changed: Condvar::new(),
+            queued: Condvar::new(),
+            freed: Condvar::new(),
             sender: Mutex::new(sender),
             answered_requests: AtomicU32::new(0),
             answered_bytes: AtomicU64::new(0),
@@ -92,14 +96,14 @@ impl<'a> Pool<'a> {
     /// Waits for a buffer that is in use now.
     pub(crate) fn wait_for_buffer(&self) {
         let state = self.state();
-        let wait = self.changed.wait_while(state, |state| state.free.is_empty() && !state.closing);
+        let wait = self.freed.wait_while(state, |state| state.free.is_empty() && !state.closing);
         drop(wait);
     }
 
     /// Gives a buffer back.
     pub(crate) fn give_back(&self, buffer: AlignedBuffer) {
         self.state().free.push(buffer);
-        self.changed.notify_all();
+        self.freed.notify_one();
     }
 
     /// Whether a request must wait for an acknowledged write.
@@ -112,7 +116,7 @@ impl<'a> Pool<'a> {
         let state = self.state();
         let blocked =
             |state: &mut State| state.early.iter().any(|early| overlaps(early, header)) && !state.closing;
-        drop(self.changed.wait_while(state, blocked));
+        drop(self.freed.wait_while(state, blocked));
     }
 
     /// The failure of an acknowledged write that was not told yet; it counts as told now. 0 when there is none.
@@ -127,13 +131,14 @@ impl<'a> Pool<'a> {
         }
         state.jobs.push_back(job);
         drop(state);
-        self.changed.notify_all();
+        self.queued.notify_one();
     }
 
     /// Tells the workers that no more comes; they finish what is queued.
     pub(crate) fn close(&self) {
         self.state().closing = true;
-        self.changed.notify_all();
+        self.queued.notify_all();
+        self.freed.notify_all();
     }
 
     /// What was answered since the last call.
@@ -165,7 +170,7 @@ impl<'a> Pool<'a> {
 
     fn next_job(&self) -> Option<Job> {
         let idle = |state: &mut State| state.jobs.is_empty() && !state.closing;
-        let mut state = self.changed.wait_while(self.state(), idle).unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.queued.wait_while(self.state(), idle).unwrap_or_else(PoisonError::into_inner);
         state.jobs.pop_front()
     }
 
@@ -202,7 +207,7 @@ impl<'a> Pool<'a> {
             state.early_status = status;
         }
         drop(state);
-        self.changed.notify_all();
+        self.freed.notify_one();
     }
 
     fn reply(&self, job: &Job, outcome: Result<usize, u32>) {
