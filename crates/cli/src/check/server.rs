@@ -10,6 +10,7 @@ use narrows_model::{Bytes, Inventory, Layer, Target};
 use narrows_study::{Server, ServerKind};
 use narrows_sys::process::{Stop, die_with_parent, stop_child};
 use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -67,9 +68,8 @@ impl CheckServer {
             return Err(Failure::bad_input("--server self needs a folder as TARGET".to_owned()));
         };
         let (process, port) = ServeProcess::start(root)?;
-        let mut server = Self::connect("127.0.0.1", port, Some(ServerKind::SelfStarted), None, clock)?;
-        server.process = Some(process);
-        Ok(server)
+        let connected = Self::connect("127.0.0.1", port, Some(ServerKind::SelfStarted), None, clock)?;
+        Ok(Self { _process: Some(process), ..connected })
     }
 
     /// Connects to a server that must serve TARGET's mount.
@@ -160,6 +160,8 @@ impl ServeProcess {
         let mut command = Command::new(program);
         command.args(["serve", "--listen", "127.0.0.1:0", "--until-stdin-ends", "--root"]).arg(root);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+        // A Ctrl-C in the terminal is for this command alone, which ends the endpoint when it is done.
+        command.process_group(0);
         die_with_parent(&mut command);
         let mut child = command.spawn().map_err(|error| failed(&error.to_string()))?;
         let stdout = child.stdout.take();

@@ -7,6 +7,7 @@ use crate::assignment::{Assignment, ClientOutput, FromClient, ToClient};
 use crate::client_process::{read_messages, send};
 use crate::error::RunError;
 use narrows_sys::process::{Stop, die_with_parent, stop_child};
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -68,6 +69,8 @@ impl ProcessCoordinator {
         let failed = |problem: String| RunError::Client { client_index: assignment.client_index, problem };
         let mut command = Command::new(&self.program);
         command.args(&self.arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+        // A Ctrl-C in the terminal is for the parent, which tells its clients to stop.
+        command.process_group(0);
         die_with_parent(&mut command);
         let mut child = command.spawn().map_err(|error| {
             failed(format!("could not be started from {}: {error}", self.program.display()))
