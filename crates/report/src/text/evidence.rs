@@ -54,5 +54,5 @@ pub(crate) fn some_of<'a, T>(all: &'a [T], most: usize, style: &Style) -> (&'a [
         return (all, None);
     }
     let shown = all.get(..most).unwrap_or(all);
-    (shown, Some(format!("{} more with --json", all.len() - shown.len())))
+    (shown, Some(format!("{} more with --detail", all.len() - shown.len())))
 }

@@ -7,7 +7,7 @@ use super::wording::serves_itself;
 use super::wrap::{Indent, paragraph};
 use narrows_analysis::text::percent;
 use narrows_model::diagnosis::Evidence;
-use narrows_model::{Exonerated, Limiting, NotMeasured, Summary};
+use narrows_model::{Exonerated, Limiting, NotMeasured, Segment, Summary};
 
 /// Statements shown for one segment; the other direction and the other loads say the same most of the time.
 const EVIDENCE: usize = 1;
@@ -37,8 +37,12 @@ fn limiting(entry: &Limiting, page: Page<'_>) -> String {
     let id = entry.segment.id();
     let told = style.detail && !entry.codes.is_empty();
     let codes = if told { format!(", rule {}", entry.codes.join(" ")) } else { String::new() };
-    let served = if serves_itself(entry.segment) { ", served there, storage not measured" } else { "" };
-    let head = paragraph(&format!("{id}: {}{served}{codes}", entry.regime), INDENT, style.width);
+    let remark = match entry.segment {
+        segment if serves_itself(segment) => ", served there, storage not measured",
+        Segment::Unknown => "; nearest to its limit",
+        _ => "",
+    };
+    let head = paragraph(&format!("{id}: {}{remark}{codes}", entry.regime), INDENT, style.width);
     let mut out = painted_label(&head, id, Paint::Limit, style);
     let (shown, more) = some_of(&entry.evidence, EVIDENCE, style);
     out.extend(shown.iter().map(|one| evidence("", one, Indent::all("    "), page)));
@@ -63,7 +67,9 @@ fn short(entry: &Exonerated, summary: &Summary) -> Option<Evidence> {
     let segment = summary.segments.iter().find(|known| known.id == entry.segment)?;
     let used = reading(segment, summary).used_ratio.filter(|used| *used < 1.0)?;
     let first = entry.evidence.first()?;
-    Some(Evidence { text: format!("at most {} used", percent(used)), ..first.clone() })
+    let share = percent(used);
+    let most = if share.starts_with("under") { "" } else { "at most " };
+    Some(Evidence { text: format!("{most}{share} used"), ..first.clone() })
 }
 
 /// Segments that were not measured for the same reason.

@@ -2,7 +2,7 @@
 
 use super::style::{Paint, Style};
 use narrows_model::inventory::PathKind;
-use narrows_model::{Segment, Summary, Target};
+use narrows_model::{Limiting, Segment, Summary, Target};
 
 /// Steps shown.
 const STEPS_MAX: usize = 3;
@@ -36,7 +36,9 @@ struct Step {
 fn steps(summary: &Summary) -> Vec<Step> {
     let mut steps = Vec::new();
     let failed = summary.cells.iter().any(|cell| !cell.errors.is_empty());
-    let nothing = summary.diagnosis.limiting.is_empty();
+    let unknown = |entry: &Limiting| entry.segment == Segment::Unknown;
+    let nothing = summary.diagnosis.limiting.is_empty()
+        || (!summary.skipped.is_empty() && summary.diagnosis.limiting.first().is_some_and(unknown));
     if failed {
         steps.push(step("repair what failed (first lines), then measure again", repeated(summary, None)));
     } else if nothing || !summary.complete {

@@ -6,7 +6,7 @@ use super::table::{Align, Table};
 use super::units::{counted, counted_len};
 use super::wrap::{Indent, paragraph};
 use narrows_analysis::text::{amount, span, storage_rate};
-use narrows_model::{Cell, Cut, Plan, Site};
+use narrows_model::{Bytes, Cell, Cut, Plan, Site};
 
 /// The load of `plan` in a few lines, and with [`Style::detail`] every cell and every skip with its reason.
 #[must_use]
@@ -36,10 +36,11 @@ fn statement(plan: &Plan) -> Vec<String> {
         0 => String::new(),
         count => format!("; {} left out", counted_len(count, "cell")),
     };
-    let written = load.write_bytes_max.map_or_else(
-        || "writes bounded by time alone".to_owned(),
-        |most| format!("writes at most {} in all", amount(most)),
-    );
+    let written = match load.write_bytes_max {
+        None => "writes bounded by time alone".to_owned(),
+        Some(Bytes(0)) => "nothing written to them while measuring".to_owned(),
+        Some(most) => format!("writes of at most {} in all", amount(most)),
+    };
     let rate = load.max_bytes_per_s.map_or_else(
         || "as fast as it goes (set a cap with --max-rate)".to_owned(),
         |rate| format!("at most {}", storage_rate(rate as f64)),

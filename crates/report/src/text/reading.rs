@@ -68,12 +68,15 @@ fn cpu(summary: &Summary, role: Role) -> Reading {
 fn host_cpu(summary: &Summary) -> Reading {
     let Some(host) = summary.hosts.first() else { return Reading::default() };
     let online = f64::from(host.inventory.host.online_cpus);
-    let busy_cpus = |cpu: &RoleCpu| cpu.busy_ratio * cpu.capacity_cpus;
-    let used = path_cells(summary)
-        .filter(|cell| !cell.cpu.is_empty())
-        .map(|cell| cell.cpu.values().map(busy_cpus).sum::<f64>())
-        .reduce(f64::max);
+    let used = path_cells(summary).filter(|cell| !cell.cpu.is_empty()).map(busy_cpus).reduce(f64::max);
     Reading { most: Some(cpus(online)), used_ratio: used.and_then(|used| ratio(used, online)) }
+}
+
+/// CPUs that all roles of a cell keep busy, with the soft interrupts, which are the machine's and counted once.
+fn busy_cpus(cell: &CellSummary) -> f64 {
+    let roles: f64 = cell.cpu.values().map(|cpu: &RoleCpu| cpu.busy_ratio * cpu.capacity_cpus).sum();
+    let softirq_s = cell.cpu.values().filter_map(|cpu| cpu.softirq_s).reduce(f64::max);
+    roles + softirq_s.and_then(|softirq_s| ratio(softirq_s, cell.elapsed_s.last_done)).unwrap_or(0.0)
 }
 
 fn cache_share(summary: &Summary) -> Option<f64> {
