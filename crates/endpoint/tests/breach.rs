@@ -1,0 +1,107 @@
+//! Clients that break the protocol are told how, and the server goes on.
+
+#![allow(clippy::unwrap_used, reason = "this is test code, outside of test functions too")]
+
+mod support;
+
+use narrows_model::Layer;
+use narrows_model::workload::{Access, Acknowledgement, SyncPolicy};
+use narrows_wire::frame::{Decoder, Frame, PAYLOAD_BYTES_MAX};
+use narrows_wire::hello::{ClientHello, Nonce, Purpose};
+use narrows_wire::open::{Granted, Open};
+use narrows_wire::request::{Header, Kind};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use support::Running;
+
+fn frame(socket: &mut TcpStream, decoder: &mut Decoder) -> Frame {
+    let mut bytes = [0; 4096];
+    loop {
+        if let Some(frame) = decoder.next().unwrap() {
+            return frame;
+        }
+        let length = socket.read(&mut bytes).unwrap();
+        assert!(length > 0, "the server closed the connection");
+        decoder.push(&bytes[..length]);
+    }
+}
+
+/// A data connection by hand, with one block of 4 KiB in flight at most.
+fn data_connection(server: &Running, layer: Layer) -> TcpStream {
+    let mut socket = TcpStream::connect(server.address).unwrap();
+    let mut decoder = Decoder::new(PAYLOAD_BYTES_MAX);
+    let (mut hello, first) = ClientHello::start(Purpose::Data, Nonce([3; 32]), None);
+    socket.write_all(&first).unwrap();
+    assert!(hello.receive(frame(&mut socket, &mut decoder)).unwrap().done);
+    let open = Open {
+        layer,
+        objects: vec!["x".to_owned()],
+        object_bytes: 1 << 20,
+        create: true,
+        access: Access::Buffered,
+        acknowledgement: Acknowledgement::Early,
+        sync: SyncPolicy::None,
+        block_bytes: 4096,
+        depth: 1,
+        session: None,
+    };
+    socket.write_all(&open.encode().unwrap()).unwrap();
+    let granted = Granted::decode(frame(&mut socket, &mut decoder)).unwrap();
+    assert_eq!((granted.credits.requests, granted.credits.bytes), (1, 4096));
+    socket
+}
+
+fn request(object: u32, length_bytes: u32) -> [u8; 24] {
+    Header { kind: Kind::Write, tag: 0, object, length_bytes, offset_bytes: 0 }.encode()
+}
+
+#[test]
+fn a_breach_is_answered_in_words_and_the_connection_is_closed() {
+    let root = tempfile::tempdir().unwrap();
+    let server = Running::with_root(root.path());
+    for layer in [Layer::Memory, Layer::Disk] {
+        for (bytes, words) in [
+            (request(1, 0), "object 1 of 1"),
+            (request(0, 4097), "4096 were agreed"),
+            (request(0, u32::MAX), "4096 were agreed"),
+            ([0xff; 24], "unknown kind 255"),
+        ] {
+            let mut socket = data_connection(&server, layer);
+            socket.write_all(&bytes).unwrap();
+            let mut last = Vec::new();
+            // The server closes its half after its last words; this side closes by going.
+            socket.read_to_end(&mut last).unwrap();
+            let text = String::from_utf8_lossy(&last);
+            assert!(text.contains(words), "{layer:?}: {text}");
+        }
+    }
+    server.control().end().unwrap();
+}
+
+#[test]
+fn a_request_above_the_credits_is_a_breach() {
+    let root = tempfile::tempdir().unwrap();
+    let server = Running::with_root(root.path());
+    let mut socket = data_connection(&server, Layer::Disk);
+    // Replies are never waited for, so that sooner or later two requests are in flight where one was granted.
+    let read = Header { kind: Kind::Read, tag: 0, object: 0, length_bytes: 4096, offset_bytes: 0 }.encode();
+    socket.write_all(&read.repeat(64)).unwrap();
+    let mut last = Vec::new();
+    socket.read_to_end(&mut last).unwrap();
+    let text = String::from_utf8_lossy(&last);
+    assert!(text.contains("2 requests of 8192 bytes in flight where 1 of 4096"), "{text}");
+}
+
+#[test]
+fn a_client_that_goes_amid_a_payload_leaves_nothing_behind() {
+    let root = tempfile::tempdir().unwrap();
+    let server = Running::with_root(root.path());
+    let mut socket = data_connection(&server, Layer::Disk);
+    socket.write_all(&request(0, 4096)).unwrap();
+    socket.write_all(&[1; 100]).unwrap();
+    drop(socket);
+    while !support::names_in(root.path()).is_empty() {
+        std::thread::yield_now();
+    }
+    server.stop().unwrap();
+}
