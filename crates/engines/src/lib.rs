@@ -16,8 +16,8 @@ pub mod request;
 pub mod sim;
 mod slots;
 
-#[cfg(test)]
-mod conformance;
+#[cfg(any(test, feature = "conformance"))]
+pub mod conformance;
 
 pub use clock::{Clock, MonotonicClock, Tick, VirtualClock};
 pub use contract::{Engine, EngineFactory, OpenSpec, ProtocolCounters, WorkerContext};

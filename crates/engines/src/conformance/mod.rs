@@ -1,6 +1,12 @@
 //! The suite that every engine passes, its groups chosen by the engine's declared capabilities.
 //!
-//! Not here: what only one engine promises, which is in that engine's own tests.
+//! Not here: what only one engine promises, which is in that engine's own tests. The feature `conformance` opens the
+//! suite to tests of other crates, which bring the servers that some engines need.
+#![allow(
+    clippy::unwrap_used,
+    clippy::missing_panics_doc,
+    reason = "a suite for tests: it panics where an engine breaks its contract"
+)]
 
 use crate::clock::{MonotonicClock, Tick};
 use crate::contract::{Engine, EngineFactory, OpenSpec, ProtocolCounters, WorkerContext};
@@ -9,14 +15,14 @@ use narrows_model::{Bytes, Op, Workload};
 use std::sync::Arc;
 
 /// Block size of the suite.
-pub(crate) const BLOCK_BYTES: u32 = 4096;
+pub const BLOCK_BYTES: u32 = 4096;
 /// Blocks of the object that the suite works on.
 const BLOCK_COUNT: u64 = 32;
 /// No request of the suite may take longer; a real clock is read only to end a hung test.
 const PATIENCE_NS: u64 = 20_000_000_000;
 
 /// What to open `target` for, with one object that is made when missing.
-pub(crate) fn spec(target: &str, op: Op, queue_depth: u32) -> OpenSpec {
+pub fn spec(target: &str, op: Op, queue_depth: u32) -> OpenSpec {
     OpenSpec {
         target: target.parse().unwrap(),
         workload: Workload {
@@ -36,12 +42,12 @@ pub(crate) fn spec(target: &str, op: Op, queue_depth: u32) -> OpenSpec {
 }
 
 /// The first worker of the first client.
-pub(crate) fn worker() -> WorkerContext {
+pub fn worker() -> WorkerContext {
     WorkerContext { client_index: 0, worker_index: 0, seed: 7, clock: Arc::new(MonotonicClock::new()) }
 }
 
 /// A request for block `block_index` in the slot of the same number as its tag.
-pub(crate) fn request(op: Op, tag: u32, block_index: u64) -> Request {
+pub fn request(op: Op, tag: u32, block_index: u64) -> Request {
     Request {
         tag,
         op,
@@ -53,7 +59,7 @@ pub(crate) fn request(op: Op, tag: u32, block_index: u64) -> Request {
 }
 
 /// Runs `requests` to their end and returns the sorted tags with their results.
-pub(crate) fn complete(engine: &mut dyn Engine, requests: &[Request]) -> Vec<(u32, Result<u32, String>)> {
+pub fn complete(engine: &mut dyn Engine, requests: &[Request]) -> Vec<(u32, Result<u32, String>)> {
     let deadline = Tick(worker().clock.now().0 + PATIENCE_NS);
     let mut out = Completions::with_capacity(requests.len());
     let mut taken = 0;
@@ -73,7 +79,7 @@ pub(crate) fn complete(engine: &mut dyn Engine, requests: &[Request]) -> Vec<(u3
 }
 
 /// Runs every group that the capabilities of `factory` ask for.
-pub(crate) fn run(factory: &dyn EngineFactory, spec: &OpenSpec) {
+pub fn run(factory: &dyn EngineFactory, spec: &OpenSpec) {
     let capabilities = factory.capabilities(&spec.target).unwrap();
     assert!(capabilities.queue_depth_max >= 1 && !capabilities.ops.is_empty());
     if capabilities.stores_data {
