@@ -24,9 +24,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Everything that is known before load is put on.
+///
+/// Fields are dropped in order: the endpoint removes its store before the folder that holds it goes.
 pub(crate) struct Prepared {
-    place: Place,
     server: Option<CheckServer>,
+    place: Place,
     plan: Plan,
     token: Option<Vec<u8>>,
     clock: Arc<dyn Clock>,

@@ -1,0 +1,222 @@
+//! Whole plans on real files and on no target: what is told, in which order, and what is left behind.
+
+use narrows_engines::{EngineRegistry, MonotonicClock};
+use narrows_model::event::{EndReason, Phase};
+use narrows_model::plan::{LoadStatement, PLAN_SCHEMA, Topology};
+use narrows_model::workload::{Access, CacheState, SyncPolicy};
+use narrows_model::{Bytes, Cell, Cut, Event, Nanos, Op, Plan, Segment, Site, Stop, TrialOutput, Workload};
+use narrows_run::{
+    CellSite, NoCounters, Prepared, StopFlag, StopRequest, ThreadCoordinator, clean_up, execute,
+};
+use std::path::Path;
+use std::sync::Arc;
+
+const MIB: u64 = 1 << 20;
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap()
+}
+
+fn site(stop: &StopFlag) -> CellSite {
+    CellSite {
+        registry: EngineRegistry::for_user(),
+        clock: Arc::new(MonotonicClock::new()),
+        stop: stop.clone(),
+        coordinator: Box::new(ThreadCoordinator),
+        counters: Box::new(NoCounters),
+        hostname: "here".to_owned(),
+        seed: 7,
+        interval_ns: Nanos::from_millis(10),
+        token: None,
+        answer_timeout_ns: Nanos::from_millis(5000),
+        prepared: Prepared::default(),
+    }
+}
+
+/// A cell that goes once over a file of 4 MiB in `target`, or for 30 ms over nothing.
+fn cell(target: &str, workload: Workload, once: bool) -> Cell {
+    let workload = Workload { file_bytes: Bytes(4 * MIB), ..workload };
+    let (measure_ns, bytes_max) = if once {
+        (Nanos::from_millis(10_000), Some(Bytes(4 * MIB)))
+    } else {
+        (Nanos::from_millis(30), None)
+    };
+    Cell {
+        id: Cell::name(Cut::Path, &workload),
+        cut: Cut::Path,
+        site: Site::Client,
+        target: target.parse().unwrap(),
+        workload,
+        stop: Stop { warm_up_ns: Nanos(0), measure_ns, bytes_max, ops_max: None },
+        trials: 1,
+        read_only: false,
+    }
+}
+
+fn plan(cells: Vec<Cell>) -> Plan {
+    Plan {
+        schema: PLAN_SCHEMA.to_owned(),
+        seed: 7,
+        target: "null:".parse().unwrap(),
+        topology: Topology::Local,
+        segments: vec![Segment::Generator],
+        cells,
+        skipped: Vec::new(),
+        load: LoadStatement {
+            planned_ns: Nanos(0),
+            file_bytes_max: Bytes(4 * MIB),
+            write_bytes_max: None,
+            touches: Vec::new(),
+            in_flight_max: 1,
+            max_bytes_per_s: None,
+        },
+        budget_ns: Nanos::from_millis(60_000),
+        interval_ns: Nanos::from_millis(10),
+    }
+}
+
+fn trials(events: &[Event]) -> Vec<&TrialOutput> {
+    events
+        .iter()
+        .filter_map(|event| if let Event::TrialFinished(trial) = event { Some(trial.as_ref()) } else { None })
+        .collect()
+}
+
+fn writing(block_bytes: u64, workers: u32) -> Workload {
+    let sync = SyncPolicy::AtEnd;
+    Workload { op: Op::Write, block_bytes: Bytes(block_bytes), workers, sync, ..Workload::default() }
+}
+
+#[test]
+fn a_cell_that_goes_once_over_its_file_moves_just_its_bytes() {
+    let (folder, stop) = (folder(), StopFlag::default());
+    for (block_bytes, workers) in [(MIB, 1), (4096, 4), (64 << 10, 3)] {
+        let cells = vec![cell(folder.path().to_str().unwrap(), writing(block_bytes, workers), true)];
+        let (mut events, mut site) = (Vec::new(), site(&stop));
+        let output = execute(&plan(cells), Nanos(0), &mut site, None, &mut events).unwrap();
+        assert_eq!((output.reason, output.done_count), (EndReason::Finished, 1));
+        let trial = trials(&events)[0];
+        // Workers share the file evenly; what does not divide is left out.
+        let share = 4 * MIB / block_bytes / u64::from(workers) * u64::from(workers) * block_bytes;
+        assert_eq!((trial.bytes.0, trial.op_count), (share, share / block_bytes));
+        assert_eq!(trial.response.count(), trial.op_count);
+        assert!(trial.complete && trial.errors.is_empty());
+        assert_eq!(std::fs::metadata(folder.path().join("data-0")).unwrap().len(), 4 * MIB);
+        assert!(clean_up(&mut site).is_empty());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is left behind");
+    }
+}
+
+#[test]
+fn samples_of_a_trial_add_up_to_it() {
+    let (folder, stop) = (folder(), StopFlag::default());
+    let reading = Workload { cache: CacheState::Cold, ..Workload::default() };
+    let cells = vec![cell(folder.path().to_str().unwrap(), reading, true)];
+    let (mut events, mut site) = (Vec::new(), site(&stop));
+    execute(&plan(cells), Nanos(0), &mut site, None, &mut events).unwrap();
+    let trial = trials(&events)[0];
+    let sampled: u64 = events
+        .iter()
+        .filter_map(|event| if let Event::Interval(sample) = event { Some(sample) } else { None })
+        .filter(|sample| sample.measured)
+        .map(|sample| sample.bytes.0)
+        .sum();
+    assert_eq!((sampled, trial.bytes.0), (4 * MIB, 4 * MIB));
+    assert!(trial.resident_ratio.unwrap() < 0.02, "the cache was dropped: {:?}", trial.resident_ratio);
+    clean_up(&mut site);
+}
+
+#[test]
+fn direct_access_is_granted_and_said() {
+    let (folder, stop) = (folder(), StopFlag::default());
+    let reading = Workload { access: Access::Direct, ..Workload::default() };
+    let (mut events, mut site) = (Vec::new(), site(&stop));
+    let cells = vec![cell(folder.path().to_str().unwrap(), reading, true)];
+    execute(&plan(cells), Nanos(0), &mut site, None, &mut events).unwrap();
+    let effective = trials(&events)[0].effective.clone().unwrap();
+    assert_eq!((effective.engine.as_str(), effective.access), ("psync", Some(Access::Direct)));
+    clean_up(&mut site);
+}
+
+#[test]
+fn phases_come_in_their_order() {
+    let stop = StopFlag::default();
+    let mut warmed = cell("null:", Workload::default(), false);
+    warmed.stop.warm_up_ns = Nanos::from_millis(10);
+    let mut events = Vec::new();
+    execute(&plan(vec![warmed]), Nanos(0), &mut site(&stop), None, &mut events).unwrap();
+    let phases: Vec<Phase> = events
+        .iter()
+        .filter_map(|event| if let Event::PhaseStarted { phase, .. } = event { Some(*phase) } else { None })
+        .collect();
+    assert_eq!(phases[..3], [Phase::Prepare, Phase::WarmUp, Phase::Measure]);
+    assert!(matches!(events.last(), Some(Event::TrialFinished(_))));
+}
+
+#[test]
+fn a_cell_that_cannot_run_is_reported_and_the_others_run() {
+    let stop = StopFlag::default();
+    let missing = cell("/no/such/folder", Workload::default(), true);
+    let cells = vec![missing.clone(), cell("null:", Workload::default(), false)];
+    let mut events = Vec::new();
+    let output = execute(&plan(cells), Nanos(0), &mut site(&stop), None, &mut events).unwrap();
+    assert_eq!((output.done_count, output.failed.len()), (1, 1));
+    assert!(output.failed[0].reason.contains("/no/such/folder"), "{}", output.failed[0].reason);
+    assert!(
+        events.iter().any(|event| matches!(event, Event::CellFailed { cell, .. } if *cell == missing.id))
+    );
+}
+
+#[test]
+fn an_existing_file_is_read_and_never_changed() {
+    let (folder, stop) = (folder(), StopFlag::default());
+    let path = folder.path().join("precious");
+    std::fs::write(&path, vec![7; 4 << 20]).unwrap();
+    let before = std::fs::metadata(&path).unwrap().modified().unwrap();
+    let mut reading = cell(path.to_str().unwrap(), Workload::default(), false);
+    reading.read_only = true;
+    let (mut events, mut site) = (Vec::new(), site(&stop));
+    execute(&plan(vec![reading]), Nanos(0), &mut site, None, &mut events).unwrap();
+    assert!(clean_up(&mut site).is_empty());
+    assert!(trials(&events)[0].op_count > 0);
+    assert_eq!(std::fs::read(&path).unwrap(), vec![7; 4 << 20]);
+    assert_eq!(std::fs::metadata(&path).unwrap().modified().unwrap(), before);
+}
+
+#[test]
+fn cells_past_the_budget_are_left_out_with_the_reason() {
+    let stop = StopFlag::default();
+    let mut short = plan(vec![cell("null:", Workload::default(), false)]);
+    short.budget_ns = Nanos::from_millis(20);
+    let mut events = Vec::new();
+    let output = execute(&short, Nanos(0), &mut site(&stop), None, &mut events).unwrap();
+    assert_eq!((output.reason, output.done_count), (EndReason::BudgetSpent, 0));
+    assert!(matches!(&events[..], [Event::CellSkipped(skip)] if skip.reason.contains("--seconds")));
+}
+
+#[test]
+fn a_stop_after_the_cell_keeps_the_cell_and_no_more() {
+    let stop = StopFlag::default();
+    stop.ask(StopRequest::AfterCell);
+    let mut events = Vec::new();
+    let cells = vec![cell("null:", Workload::default(), false)];
+    let output = execute(&plan(cells), Nanos(0), &mut site(&stop), None, &mut events).unwrap();
+    assert_eq!((output.reason, output.done_count, events.len()), (EndReason::Interrupted, 0, 0));
+}
+
+#[test]
+fn a_full_device_is_an_error_that_says_so() {
+    let full = Path::new("/dev/full");
+    if !full.exists() {
+        return;
+    }
+    let stop = StopFlag::default();
+    let mut writing = cell("/dev/full", writing(4096, 1), true);
+    writing.read_only = true;
+    let mut events = Vec::new();
+    let output = execute(&plan(vec![writing]), Nanos(0), &mut site(&stop), None, &mut events).unwrap();
+    assert_eq!(output.done_count, 1, "{output:?}");
+    let trial = trials(&events)[0];
+    assert!(trial.errors.iter().any(|error| error.errno == "ENOSPC"), "{:?}", trial.errors);
+    assert_eq!((trial.op_count, trial.complete), (0, false));
+}
