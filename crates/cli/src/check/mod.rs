@@ -66,7 +66,7 @@ pub(crate) fn run(
         console.say(&narrows_report::text::inventory(place.inventory(), &style));
         console.say(&narrows_report::text::plan(&plan, &style));
     }
-    let prepared = Prepared { place, server, plan, token, clock };
+    let prepared = Prepared { server, place, plan, token, clock };
     let (dir, reason) = record_run(arguments, command, seed, prepared, stop, began_ns, console)?;
     conclude(arguments, &dir, reason, &style, console)
 }
