@@ -3,7 +3,7 @@
 use crate::console::Console;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use narrows_model::event::Phase;
-use narrows_model::{BytesPerSec, Cell, CellId, Event, Nanos, Plan, TrialOutput};
+use narrows_model::{BytesPerSec, Cell, CellId, Event, Nanos, OpsPerSec, Plan, TrialOutput};
 use narrows_report::text::progress::{CellFigures, Place, cell_begun, cell_done, cell_failed, cell_left_out};
 use std::time::Duration;
 
@@ -74,6 +74,7 @@ impl<'a> Progress<'a> {
         let Some(cell) = self.cells.iter().find(|known| known.id == trial.cell) else { return };
         let figures = CellFigures {
             rate_bytes_per_s: BytesPerSec::over(trial.bytes, trial.last_done_ns).filter(|rate| rate.0 > 0.0),
+            ops_per_s: OpsPerSec::over(trial.op_count, trial.last_done_ns).filter(|rate| rate.0 > 0.0),
             latency_p50_ns: trial.response.quantile_ns(0.5).map(Nanos),
             error_count: trial.errors.iter().map(|error| error.count).sum(),
         };

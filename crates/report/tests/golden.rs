@@ -77,6 +77,7 @@ fn progress_tells_position_load_figures_and_time_left() {
     let place = progress::Place { number: 7, count: 31, remaining_ns: Some(Nanos(33_400_000_000)) };
     let cell = plan().cells.remove(0);
     let figures = progress::CellFigures {
+        ops_per_s: None,
         rate_bytes_per_s: Some(narrows_model::BytesPerSec(11.2 * builders::MIB_PER_S)),
         latency_p50_ns: Some(Nanos(360_000)),
         error_count: 0,
@@ -85,7 +86,12 @@ fn progress_tells_position_load_figures_and_time_left() {
         progress::cell_done(place, &cell, &figures),
         "[ 7/31] path read 4KiB x1: 11.2 MiB/s  p50 360 us  (34 s left)"
     );
-    let failed = progress::CellFigures { error_count: 3, latency_p50_ns: None, rate_bytes_per_s: None };
+    let failed = progress::CellFigures {
+        error_count: 3,
+        latency_p50_ns: None,
+        rate_bytes_per_s: None,
+        ops_per_s: None,
+    };
     assert_eq!(
         progress::cell_done(place, &cell, &failed),
         "[ 7/31] path read 4KiB x1: -  p50 -  3 FAILED  (34 s left)"

@@ -1,10 +1,10 @@
 //! Progress as plain lines, one a cell; when to show them is the caller's business.
 
-use super::units::{NO_FIGURE, storage_column};
+use super::units::{NO_FIGURE, op_column, storage_column};
 use narrows_analysis::text::{network_rate, span};
 use narrows_model::units::NANOS_PER_SEC;
 use narrows_model::workload::Workload;
-use narrows_model::{BytesPerSec, Cell, Cut, Nanos};
+use narrows_model::{BytesPerSec, Cell, Cut, Nanos, OpsPerSec};
 
 /// Where a run is: which cell of how many, and how long the rest takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +22,8 @@ pub struct Place {
 pub struct CellFigures {
     /// The rate; `None` when nothing completed.
     pub rate_bytes_per_s: Option<BytesPerSec>,
+    /// Operations a second; `None` when nothing completed.
+    pub ops_per_s: Option<OpsPerSec>,
     /// Median response time; `None` when nothing completed.
     pub latency_p50_ns: Option<Nanos>,
     /// Requests that failed.
@@ -33,6 +35,7 @@ pub struct CellFigures {
 pub fn cell_done(place: Place, cell: &Cell, figures: &CellFigures) -> String {
     let rate = match (cell.cut, figures.rate_bytes_per_s) {
         (Cut::NetworkStream, Some(rate)) => network_rate(rate.0),
+        (Cut::Generator, Some(_)) => format!("{} op/s", op_column(figures.ops_per_s)),
         (_, rate) => storage_column(rate),
     };
     let wait = figures.latency_p50_ns.map_or_else(|| NO_FIGURE.to_owned(), span);

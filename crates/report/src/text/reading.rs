@@ -34,6 +34,10 @@ pub(crate) fn reading(segment: &SegmentSummary, summary: &Summary) -> Reading {
         }
         Segment::DeviceLatency => shown(device_wait(summary), |wait| format!("{} a request", span(wait))),
         Segment::DeviceIops => operations(segment, summary),
+        // Without data a rate of bytes would only be the block size in other words.
+        Segment::Generator => {
+            Reading { used_ratio: segment.utilisation_ratio, ..operations(segment, summary) }
+        }
         Segment::NetworkBandwidth => Reading {
             most: segment.ceiling_bytes_per_s.map(|rate| network_rate(rate.0)),
             used_ratio: segment.utilisation_ratio,
