@@ -95,7 +95,7 @@ pub struct SegmentSummary {
     pub interval: Option<Interval>,
     /// How the ceiling is known: which cut, counter or declaration.
     pub source: Option<String>,
-    /// The path's best rate over the ceiling at the same settings.
+    /// Share of the ceiling that the path fills, at the settings of its fastest cell that both were measured at.
     pub utilisation_ratio: Option<f64>,
     /// The ceiling over the grid.
     pub curve: Vec<CurvePoint>,

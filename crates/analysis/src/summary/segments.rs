@@ -48,7 +48,7 @@ fn summary(
             .map(OpsPerSec),
         interval: best.and_then(|cell| cell.interval.clone()),
         source: best.map(|cell| format!("cut {}", cell.cut.name())).or(counter),
-        utilisation_ratio: utilisation(&measured, cells),
+        utilisation_ratio: utilisation(segment, &measured, cells),
         curve: measured.iter().copied().filter_map(point).collect(),
         fit: fit(&measured),
     }
@@ -124,15 +124,31 @@ fn point(cell: &CellSummary) -> Option<CurvePoint> {
     })
 }
 
-/// The path's best share of the ceiling at the same settings.
-fn utilisation(measured: &[&CellSummary], cells: &[CellSummary]) -> Option<f64> {
+/// How far the path fills a segment, at the settings of the path's fastest cell that the segment was measured at:
+/// there it matters. The generator must keep clear of every cell, so its fullest counts. Through a page cache the
+/// application's operations are not the device's, so only direct cells tell of operations at the device.
+fn utilisation(segment: Segment, measured: &[&CellSummary], cells: &[CellSummary]) -> Option<f64> {
     let ceilings: HashMap<Place, f64> =
         measured.iter().filter_map(|cell| Some((Place::of(cell), cell.rate_bytes_per_s?.0))).collect();
     let share = |path: &CellSummary| {
         let ceiling = ceilings.get(&Place::of(path))?;
         narrows_model::units::ratio(path.rate_bytes_per_s?.0, *ceiling)
     };
-    cells.iter().filter(|cell| cell.cut == Cut::Path).filter_map(share).reduce(f64::max)
+    let path = cells.iter().filter(|cell| cell.cut == Cut::Path);
+    let fastest = |speed: fn(&CellSummary) -> f64, path: Vec<(&CellSummary, f64)>| {
+        path.into_iter().max_by(|a, b| speed(a.0).total_cmp(&speed(b.0))).map(|(_, share)| share)
+    };
+    let shares = path.filter_map(|cell| Some((cell, share(cell)?)));
+    match segment {
+        Segment::Generator => shares.map(|(_, share)| share).reduce(f64::max),
+        Segment::DeviceIops => {
+            let direct =
+                |cell: &CellSummary| cell.requested.access == narrows_model::workload::Access::Direct;
+            let ops = |cell: &CellSummary| cell.ops_per_s.unwrap_or_default().0;
+            fastest(ops, shares.filter(|(cell, _)| direct(cell)).collect())
+        }
+        _ => fastest(rate, shares.collect()),
+    }
 }
 
 /// The latency-bandwidth law over the blocks at depth 1, for reads where there are any; `None` where it does not

@@ -33,11 +33,8 @@ pub(crate) fn reading(segment: &SegmentSummary, summary: &Summary) -> Reading {
             shown(cache_share(summary), |share| format!("{} of bytes", percent(share)))
         }
         Segment::DeviceLatency => shown(device_wait(summary), |wait| format!("{} a request", span(wait))),
-        Segment::DeviceIops => operations(segment, summary),
-        // Without data a rate of bytes would only be the block size in other words.
-        Segment::Generator => {
-            Reading { used_ratio: segment.utilisation_ratio, ..operations(segment, summary) }
-        }
+        // Without data the generator's rate of bytes would only be the block size in other words.
+        Segment::DeviceIops | Segment::Generator => operations(segment),
         Segment::NetworkBandwidth => Reading {
             most: segment.ceiling_bytes_per_s.map(|rate| network_rate(rate.0)),
             used_ratio: segment.utilisation_ratio,
@@ -87,11 +84,10 @@ fn cache_share(summary: &Summary) -> Option<f64> {
     path_cells(summary).filter_map(|cell| cell.cache_served_ratio).reduce(f64::max)
 }
 
-fn operations(segment: &SegmentSummary, summary: &Summary) -> Reading {
-    let best = path_cells(summary).filter_map(|cell| cell.ops_per_s).map(|rate| rate.0).reduce(f64::max);
+fn operations(segment: &SegmentSummary) -> Reading {
     Reading {
         most: segment.ceiling_ops_per_s.map(|rate| format!("{} op/s", op_column(Some(rate)))),
-        used_ratio: best.zip(segment.ceiling_ops_per_s).and_then(|(best, most)| ratio(best, most.0)),
+        used_ratio: segment.utilisation_ratio,
     }
 }
 
