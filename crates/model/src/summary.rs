@@ -404,6 +404,8 @@ pub struct Summary {
     pub hosts: Vec<HostSummary>,
     /// Cells left out, and why.
     pub skipped: Vec<SkippedCell>,
+    /// Cells that were begun and failed, and why; what they measured before is among the cells.
+    pub failed: Vec<SkippedCell>,
     /// The load generator.
     pub generator: GeneratorSummary,
     /// Segments of the path.

@@ -77,7 +77,12 @@ impl CellData {
 
     /// Whether anything was measured or tried.
     pub(crate) fn touched(&self) -> bool {
-        !self.trials.is_empty() || self.failure.is_some()
+        self.measured() || self.failure.is_some()
+    }
+
+    /// Whether anything was measured.
+    pub(crate) fn measured(&self) -> bool {
+        !self.trials.is_empty()
     }
 
     /// The response times of all trials.
@@ -222,10 +227,8 @@ impl Collected {
                     cell.finished(trial);
                 }
             }
-            Event::CellSkipped(skip) => {
-                self.left_out = true;
-                self.skipped.push(skip.clone());
-            }
+            // Cells past the budget drop in the planned order, as the plan says; they are listed.
+            Event::CellSkipped(skip) => self.skipped.push(skip.clone()),
             Event::CellFailed { cell, message } => {
                 if let Some(cell) = self.cell(cell) {
                     cell.failure = Some(message.clone());
@@ -253,7 +256,16 @@ impl Collected {
         self.skipped.extend(missed);
     }
 
-    /// Whether everything planned was measured.
+    /// Cells that were begun and failed, and why.
+    pub(crate) fn failed(&self) -> Vec<SkippedCell> {
+        let failure = |data: &CellData| {
+            let reason = data.failure.clone()?;
+            Some(SkippedCell { cell: data.cell.id.clone(), reason })
+        };
+        self.cells.iter().filter_map(failure).collect()
+    }
+
+    /// Whether everything planned was measured, but for what the budget dropped.
     pub(crate) fn complete(&self) -> bool {
         let whole = |data: &CellData| {
             data.failure.is_none()

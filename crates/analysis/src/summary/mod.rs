@@ -64,7 +64,7 @@ impl<'a> Summarizer<'a> {
             .collected
             .cells
             .iter()
-            .filter(|data| data.touched())
+            .filter(|data| data.measured())
             .map(|data| cell::summary(data, self.plan, &machines))
             .collect();
         flags::mark_exceeded_ceilings(&mut cells);
@@ -81,6 +81,7 @@ impl<'a> Summarizer<'a> {
             seed: self.plan.seed,
             hosts: machines.hosts(),
             skipped: std::mem::take(&mut self.collected.skipped),
+            failed: self.collected.failed(),
             generator,
             segments,
             cells,

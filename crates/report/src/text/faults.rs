@@ -6,7 +6,10 @@ use narrows_model::fault::{ErrorCount, merge_errors};
 
 /// One line each, without indent; empty for a run that is whole.
 pub(crate) fn lines(summary: &Summary) -> Vec<String> {
-    [data_lost(summary), incomplete(summary), generator(summary)].into_iter().flatten().collect()
+    [data_lost(summary), failed(summary), incomplete(summary), generator(summary)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 fn data_lost(summary: &Summary) -> Option<String> {
@@ -27,6 +30,16 @@ fn data_lost(summary: &Summary) -> Option<String> {
         counted_len(cell_count, "cell"),
         each.join(", "),
         first.first_message.trim_end_matches('.')
+    ))
+}
+
+fn failed(summary: &Summary) -> Option<String> {
+    let first = summary.failed.first()?;
+    Some(format!(
+        "FAILED: {} could not be measured. First: {}: {}.",
+        counted_len(summary.failed.len(), "cell"),
+        first.cell,
+        first.reason.trim_end_matches('.')
     ))
 }
 

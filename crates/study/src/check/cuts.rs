@@ -4,6 +4,7 @@ use super::grid::Point;
 use super::route::{Endpoint, Route};
 use crate::request::CheckRequest;
 use narrows_model::capabilities::Support;
+use narrows_model::inventory::PathKind;
 use narrows_model::plan::SkippedCell;
 use narrows_model::workload::{Access, Acknowledgement, CacheState, SyncPolicy};
 use narrows_model::{Bytes, Cell, Cut, Layer, Nanos, Op, Site, Stop, Target, Workload};
@@ -65,9 +66,11 @@ impl Cutter<'_> {
     fn path(&self, point: Point) -> Cell {
         match self.route {
             Route::Local | Route::Mount(_) => {
-                let (cache, sync) = match (point.op, self.request.existing_file) {
-                    (Op::Read, None) => (CacheState::Cold, SyncPolicy::None),
-                    (Op::Read, Some(_)) => (CacheState::AsFound, SyncPolicy::None),
+                // What exists is read as it is found; a file system in memory has no cache that could be dropped.
+                let as_found = self.request.existing_file.is_some() || self.in_memory();
+                let (cache, sync) = match point.op {
+                    Op::Read if as_found => (CacheState::AsFound, SyncPolicy::None),
+                    Op::Read => (CacheState::Cold, SyncPolicy::None),
                     _ => (CacheState::AsFound, SyncPolicy::AtEnd),
                 };
                 let workload = Workload { cache, sync, ..self.on_path(point) };
@@ -115,10 +118,18 @@ impl Cutter<'_> {
         cuts
     }
 
+    fn in_memory(&self) -> bool {
+        self.request.path_kind == Some(PathKind::Memory)
+    }
+
     fn page_cache(&self, point: Point) -> Planned {
         let workload = Workload { cache: CacheState::Warm, ..self.on_path(point) };
         let room = self.request.memory_bytes.is_none_or(|memory| self.file_bytes.0 <= memory.0 / 2);
         let cell = self.cell(Cut::PageCache, self.request.target.clone(), workload, self.timed());
+        if self.in_memory() {
+            let reason = "a file system in memory is its own cache: the path is this cut already".to_owned();
+            return Err(SkippedCell { cell: cell.id, reason });
+        }
         if room {
             return Ok(cell);
         }
@@ -132,10 +143,26 @@ impl Cutter<'_> {
         let sync = if point.op == Op::Write { SyncPolicy::AtEnd } else { SyncPolicy::None };
         let workload = Workload { access: Access::Direct, sync, ..self.on_path(point) };
         let cell = self.cell(Cut::LocalDevice, self.request.target.clone(), workload, self.timed());
-        match direct(self.route.capabilities(self.request), point) {
+        match self.own_device().and_then(|()| direct(self.route.capabilities(self.request), point)) {
             Ok(()) => Ok(cell),
             Err(reason) => Err(SkippedCell { cell: cell.id, reason }),
         }
+    }
+
+    /// Whether direct I/O on the path ends at a device of this machine, and why not.
+    fn own_device(&self) -> Result<(), String> {
+        let why = match self.request.path_kind {
+            Some(PathKind::Memory) => "a file system in memory has no device",
+            Some(PathKind::Nfs | PathKind::OtherNetwork) => {
+                "direct I/O on a network file system passes the whole path, not a device of this machine; \
+                 its server's side is measured with --server HOST:PORT"
+            }
+            Some(PathKind::Fuse) => {
+                "direct I/O on FUSE passes its daemon, not a device of this machine; check a folder below the daemon"
+            }
+            Some(PathKind::LocalDevice | PathKind::Overlay | PathKind::Other) | None => return Ok(()),
+        };
+        Err(why.to_owned())
     }
 
     /// The raw stream in the direction of the point's data. Depth means nothing to it; the connection is one, as the

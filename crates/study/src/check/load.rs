@@ -2,9 +2,9 @@
 
 use super::route::Route;
 use crate::refine;
-use crate::request::CheckRequest;
+use crate::request::{CheckRequest, ServerKind};
 use narrows_model::plan::LoadStatement;
-use narrows_model::{Bytes, Cell, Cut, Nanos, Op, Site, Target};
+use narrows_model::{Bytes, Cell, Cut, Layer, Nanos, Op, Site, Target};
 
 /// The statement for `cells`, whose files have `file_bytes` each; what refinement may add is included.
 pub(super) fn statement(
@@ -37,8 +37,7 @@ fn in_flight(cell: &Cell) -> u64 {
 
 /// Whether a cell keeps its data in files that narrows makes.
 fn makes_files(cell: &Cell) -> bool {
-    !cell.read_only
-        && matches!(cell.target, Target::File { .. } | Target::Tcp { layer: narrows_model::Layer::Disk, .. })
+    !cell.read_only && matches!(cell.target, Target::File { .. } | Target::Tcp { layer: Layer::Disk, .. })
 }
 
 /// The path's files are shared by its cells; the server's own load has another one.
@@ -72,18 +71,21 @@ fn written(cells: &[Cell]) -> Option<Bytes> {
 
 fn touches(request: &CheckRequest, route: &Route, cells: &[Cell]) -> Vec<String> {
     let mut places = Vec::new();
-    if route.is_path() && request.existing_file.is_none() {
+    let own = request.server.as_ref().is_some_and(|server| server.kind == ServerKind::SelfStarted);
+    if (route.is_path() || own) && request.existing_file.is_none() {
         places.push(format!("a test folder of its own in {}", request.target));
     }
     for cell in cells {
         let place = match (&cell.target, cell.site) {
-            (Target::Tcp { host, port, layer: narrows_model::Layer::Disk }, _) => {
-                format!("the store of the endpoint {host}:{port}")
+            // The store of an endpoint that the command starts lies in the test folder.
+            (Target::Tcp { layer: Layer::Disk, .. }, _) | (Target::File { .. }, Site::Server) if own => {
+                continue;
             }
-            (Target::Tcp { host, port, layer: narrows_model::Layer::Memory }, _) => {
-                format!("memory of the endpoint {host}:{port}")
+            (Target::Tcp { layer: Layer::Memory, .. }, _) if own => "memory of this machine".to_owned(),
+            (Target::Tcp { layer: Layer::Disk, .. }, _) | (Target::File { .. }, Site::Server) => {
+                "the endpoint's store".to_owned()
             }
-            (Target::File { .. }, Site::Server) => "the endpoint's store, from the server itself".to_owned(),
+            (Target::Tcp { layer: Layer::Memory, .. }, _) => "the endpoint's memory".to_owned(),
             _ => continue,
         };
         if !places.contains(&place) {

@@ -249,7 +249,7 @@ fn an_endpoints_memory_has_the_generator_and_the_network_before_it() {
     let kinds: BTreeSet<Cut> = plan.cells.iter().map(|cell| cell.cut).collect();
     assert_eq!(kinds, BTreeSet::from([Cut::Generator, Cut::NetworkStream, Cut::Path]));
     assert_eq!(plan.load.file_bytes_max, Bytes(0));
-    assert_eq!(plan.load.touches, ["memory of the endpoint storage:7300"]);
+    assert_eq!(plan.load.touches, ["the endpoint's memory"]);
     assert!(!plan.segments.contains(&Segment::DeviceBandwidth));
 }
 
@@ -380,7 +380,27 @@ fn the_load_statement_says_what_the_cells_do() {
     assert_eq!(local.in_flight_max, 64);
     let disk = plan(&roomy("tcp://h:1/disk")).load;
     assert_eq!(disk.file_bytes_max, Bytes(512 * MIB));
-    assert_eq!(disk.touches.len(), 3);
+    assert_eq!(disk.touches, ["the endpoint's memory", "the endpoint's store"]);
+    let server = Some(Server { kind: ServerKind::SelfStarted, host: "127.0.0.1".to_owned(), port: 1 });
+    let own = plan(&CheckRequest { server, ..roomy("/srv") }).load;
+    assert_eq!(own.touches, ["a test folder of its own in /srv", "memory of this machine"]);
+}
+
+#[test]
+fn a_file_system_in_memory_has_no_cache_to_drop_and_no_device() {
+    let plan = plan(&CheckRequest { path_kind: Some(PathKind::Memory), ..roomy("/dev/shm") });
+    assert!(cut(&plan, Cut::Path).iter().all(|cell| cell.workload.cache == CacheState::AsFound));
+    assert!(cut(&plan, Cut::LocalDevice).is_empty() && cut(&plan, Cut::PageCache).is_empty());
+    assert!(reason(&plan, "local-device/read/4KiB/qd1/c1").contains("in memory has no device"));
+}
+
+#[test]
+fn direct_io_over_a_network_file_system_is_not_called_a_device() {
+    for kind in [PathKind::Nfs, PathKind::OtherNetwork, PathKind::Fuse] {
+        let plan = plan(&CheckRequest { path_kind: Some(kind), ..roomy("/mnt") });
+        assert!(cut(&plan, Cut::LocalDevice).is_empty());
+        assert!(reason(&plan, "local-device/read/4KiB/qd1/c1").contains("not a device of this machine"));
+    }
 }
 
 #[test]
