@@ -5,6 +5,7 @@
 #![allow(
     clippy::unwrap_used,
     clippy::missing_panics_doc,
+    clippy::must_use_candidate,
     reason = "a suite for tests: it panics where an engine breaks its contract"
 )]
 
