@@ -49,6 +49,13 @@ pub(crate) fn read_text(dir: &Path, name: &str) -> Result<String, RecordError> {
             "it is not UTF-8 text",
             "the file was damaged after it was written; restore it from a copy",
         ),
+        std::io::ErrorKind::NotADirectory => RecordError::found(
+            ErrorKind::NotARecord,
+            "read",
+            dir,
+            "it is a file, and a record is a folder",
+            "name the folder that a run of narrows left",
+        ),
         _ => RecordError::io("read", &path, error),
     })
 }

@@ -61,6 +61,16 @@ fn a_folder_without_a_manifest_is_no_record() {
 }
 
 #[test]
+fn a_file_is_no_record_and_the_message_says_what_one_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    fs::write(&file, "x").unwrap();
+    let error = Record::open(&file).unwrap_err();
+    assert_eq!((error.kind(), error.path()), (ErrorKind::NotARecord, file.as_path()));
+    assert!(error.to_string().contains("a record is a folder"), "{error}");
+}
+
+#[test]
 fn a_schema_from_the_future_names_both_versions_and_what_to_do() {
     let (_folder, dir) = recorded(&[]);
     edit(&dir, "manifest.json", "narrows.record/1", "narrows.record/3");
