@@ -12,7 +12,7 @@ use narrows_report::text::Style;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &DiagnoseArguments, console: &Console) -> Result<Exit, Failure> {
-    let record = Record::open(&arguments.record).map_err(|error| Failure::bad_input(error.to_string()))?;
+    let record = Record::open(&arguments.record)?;
     let summary = summary_of(&record)?;
     for damage in record.damage().iter().take(5) {
         console.say(&format!("narrows: the record is damaged: {damage}"));
@@ -28,7 +28,6 @@ pub(crate) fn run(arguments: &DiagnoseArguments, console: &Console) -> Result<Ex
 /// # Errors
 /// When the record cannot be read.
 pub(crate) fn summary_of(record: &Record) -> Result<Summary, Failure> {
-    let unreadable = |error: narrows_record::RecordError| Failure::bad_input(error.to_string());
     let manifest = record.manifest();
     let facts = RunFacts {
         narrows_version: manifest.narrows_version.clone(),
@@ -36,8 +35,8 @@ pub(crate) fn summary_of(record: &Record) -> Result<Summary, Failure> {
         command: manifest.command.clone(),
     };
     let mut summarizer = Summarizer::new(facts, record.plan(), record.inventory());
-    for event in record.timeline().map_err(unreadable)? {
-        summarizer.event(&event.map_err(unreadable)?);
+    for event in record.timeline()? {
+        summarizer.event(&event?);
     }
     Ok(conclude(summarizer.finish()))
 }

@@ -1,6 +1,7 @@
 //! Exit codes, and failures that carry one.
 
 use narrows_engines::{EngineError, ErrorKind};
+use narrows_record::RecordError;
 use std::process::ExitCode;
 
 /// How a command ended.
@@ -52,7 +53,8 @@ impl Failure {
     /// What happened, where, what to do.
     pub(crate) fn message(&self) -> String {
         match self {
-            Failure::BadInput(error) | Failure::CouldNotRun(error) => format!("{error:#}"),
+            // Every error of the crates below tells of its source itself.
+            Failure::BadInput(error) | Failure::CouldNotRun(error) => error.to_string(),
         }
     }
 }
@@ -63,6 +65,16 @@ impl From<EngineError> for Failure {
             ErrorKind::NotFound | ErrorKind::Unsupported | ErrorKind::Token => {
                 Failure::BadInput(error.into())
             }
+            _ => Failure::CouldNotRun(error.into()),
+        }
+    }
+}
+
+impl From<RecordError> for Failure {
+    fn from(error: RecordError) -> Self {
+        use narrows_record::ErrorKind::{FromTheFuture, Malformed, NotARecord, Occupied};
+        match error.kind() {
+            Occupied | NotARecord | FromTheFuture | Malformed => Failure::BadInput(error.into()),
             _ => Failure::CouldNotRun(error.into()),
         }
     }

@@ -50,12 +50,16 @@ impl Measurement<'_> {
         for problem in left.iter().take(3) {
             self.console.say(&format!("narrows: left behind: {problem}"));
         }
-        let outcome = outcome.map_err(|error| Failure::could_not_run(error.to_string()))?;
         let at_ns = Nanos(self.prepared.clock.now().0);
-        recording
-            .event(&Event::RunFinished { at_ns, reason: outcome.reason })
-            .map_err(|error| Failure::could_not_run(error.to_string()))?;
-        Ok((outcome.reason, recording.writer))
+        let ended = outcome.and_then(|output| {
+            recording.event(&Event::RunFinished { at_ns, reason: output.reason }).map(|()| output.reason)
+        });
+        let reason = ended.unwrap_or_else(|error| {
+            // What was kept until then is worth its verdict.
+            self.console.say(&format!("narrows: {error}"));
+            EndReason::Failed
+        });
+        Ok((reason, recording.writer))
     }
 
     fn load(

@@ -1,6 +1,7 @@
 //! `narrows check`: from what was typed to a verdict, as a pipeline of values.
 
 mod measure;
+mod owner;
 mod place;
 mod request;
 mod server;
@@ -49,6 +50,9 @@ pub(crate) fn run(
     };
     let token = token::read(arguments.token_file.as_deref())?;
     let place = Place::resolve(arguments, seed, monotonic.resolution_ns())?;
+    for leftover in place.leftovers(arguments) {
+        console.say(&leftover);
+    }
     let stop = StopFlag::default();
     let told = console.clone();
     signals::heed(&stop, Interrupt::AfterCell, move |request| told.say(stop_words(request)))?;
@@ -93,16 +97,20 @@ fn record_run(
     let dir = arguments.out.clone().unwrap_or_else(|| default_record(&started_at));
     let id = format!("{:016x}", random_u64()?);
     let manifest = Manifest::new(env!("CARGO_PKG_VERSION"), &started_at, command.to_vec(), seed, &id);
-    let writer = Writer::create(&dir, manifest, &prepared.plan, prepared.place.inventory())
-        .map_err(|error| Failure::could_not_run(error.to_string()))?;
+    let writer = Writer::create(&dir, manifest, &prepared.plan, prepared.place.inventory())?;
     let dir = writer.dir().to_path_buf();
     let measurement = Measurement { arguments, prepared, stop, began_ns, console };
     let (reason, mut writer) = measurement.run(writer)?;
     let record = Record::open(&dir).map_err(|error| Failure::could_not_run(error.to_string()))?;
     let summary = summary_of(&record)?;
-    writer.write_summary(&summary).map_err(|error| Failure::could_not_run(error.to_string()))?;
-    writer.finish(reason).map_err(|error| Failure::could_not_run(error.to_string()))?;
-    Ok((dir, reason))
+    match writer.write_summary(&summary).and_then(|()| writer.finish(reason)) {
+        Ok(()) => Ok((dir, reason)),
+        Err(error) => {
+            // The events are there, and all else follows from them.
+            console.say(&format!("narrows: {error}"));
+            Ok((dir, EndReason::Failed))
+        }
+    }
 }
 
 /// Shows the verdict of the finished record.

@@ -1,12 +1,13 @@
 //! What TARGET is: a folder to make test files in, a file that is only read, or an endpoint.
 
+use super::owner;
 use crate::args::CheckArguments;
 use crate::exit::Failure;
 use narrows_engines::psync::TestFolder;
 use narrows_model::{Bytes, Inventory, Layer, Target};
 use narrows_probe::Root;
 use narrows_probe::inventory::{ProcessFacts, inventory};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What TARGET turned out to be, with the inventory of this machine.
 #[derive(Debug)]
@@ -85,6 +86,22 @@ impl Place {
         }
     }
 
+    /// What checks that were killed left in TARGET, in sentences.
+    pub(crate) fn leftovers(&self, arguments: &CheckArguments) -> Vec<String> {
+        match (&self.kind, &arguments.target) {
+            (PlaceKind::Folder { .. }, Target::File { path }) => owner::leftovers(path),
+            _ => Vec::new(),
+        }
+    }
+
+    /// A file of ours in TARGET: file systems say of a file, not of a folder, whether it takes direct access.
+    pub(crate) fn own_file(&self) -> Option<PathBuf> {
+        match &self.kind {
+            PlaceKind::Folder { own: Some(own) } => Some(own.marker()),
+            _ => None,
+        }
+    }
+
     /// Kernel names of the block devices under TARGET, the one that the file system lies on first.
     pub(crate) fn device_names(&self) -> Vec<String> {
         let devices = self.inventory.path.as_ref().map(|path| path.devices.as_slice());
@@ -132,6 +149,5 @@ fn examine(path: &Path, arguments: &CheckArguments, nonce: u64) -> Result<PlaceK
 }
 
 fn make_folder(path: &Path, nonce: u64) -> Result<TestFolder, Failure> {
-    let owner = format!("narrows check, process {}, nonce {nonce:016x}", std::process::id());
-    TestFolder::create(path, nonce, &owner).map_err(|error| Failure::could_not_run(error.to_string()))
+    TestFolder::create(path, nonce, &owner::line()).map_err(|error| Failure::could_not_run(error.to_string()))
 }

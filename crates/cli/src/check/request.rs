@@ -70,10 +70,7 @@ fn request(
 }
 
 fn path_capabilities(place: &Place, target: &Target) -> Option<Capabilities> {
-    let target = match place.own_folder() {
-        Some(own) => Target::File { path: own.to_path_buf() },
-        None => target.clone(),
-    };
+    let target = place.own_file().map_or_else(|| target.clone(), |path| Target::File { path });
     let factory = EngineRegistry::for_user().factory(&target).ok()?;
     EngineFactory::capabilities(factory.as_ref(), &target).ok()
 }

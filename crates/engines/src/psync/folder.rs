@@ -38,11 +38,11 @@ impl TestFolder {
         fs::create_dir(&path).map_err(failed)?;
         // From here on dropping the value removes the folder, also when the marker cannot be written.
         let folder = Self { path };
-        match fs::write(folder.path.join(MARKER), format!("{owner}\n")) {
+        match fs::write(folder.marker(), format!("{owner}\n")) {
             Ok(()) => Ok(folder),
             Err(source) => {
                 // Without its marker the folder is not removed on drop, and it is empty but for a torn marker.
-                drop(fs::remove_file(folder.path.join(MARKER)));
+                drop(fs::remove_file(folder.marker()));
                 drop(fs::remove_dir(&folder.path));
                 Err(failed(source))
             }
@@ -53,6 +53,12 @@ impl TestFolder {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The file in it that marks it: there as long as the folder is.
+    #[must_use]
+    pub fn marker(&self) -> PathBuf {
+        self.path.join(MARKER)
     }
 
     /// Folders in `parent` that earlier runs left behind, with the line of their marker.
@@ -72,7 +78,7 @@ impl TestFolder {
 
 impl Drop for TestFolder {
     fn drop(&mut self) {
-        if self.path.join(MARKER).is_file() {
+        if self.marker().is_file() {
             // What cannot be removed stays marked, and `left_behind` finds it.
             drop(fs::remove_dir_all(&self.path));
         }
