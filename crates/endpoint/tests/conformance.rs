@@ -1,4 +1,5 @@
 //! The endpoint engine passes the suite of all engines against a running server, at every layer.
+#![allow(clippy::unwrap_used, reason = "helpers of tests, outside of test functions")]
 
 mod support;
 

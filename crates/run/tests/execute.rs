@@ -1,4 +1,9 @@
 //! Whole plans on real files and on no target: what is told, in which order, and what is left behind.
+#![allow(
+    clippy::unwrap_used,
+    clippy::needless_pass_by_value,
+    reason = "helpers of tests, outside of test functions"
+)]
 
 use narrows_engines::{EngineRegistry, MonotonicClock};
 use narrows_model::event::{EndReason, Phase};
