@@ -90,6 +90,10 @@ pub struct WorkerOutput {
     pub response_sum_ns: u64,
     /// When the worker ended: the window's end, or its last completion when a count ended it.
     pub done_at_ns: u64,
+    /// Its last completion before the window; 0 without one.
+    pub last_before_ns: u64,
+    /// Its last completion in the window; 0 without one.
+    pub last_within_ns: u64,
     /// CPU time of the worker's thread in the window.
     pub cpu: ProcessCpu,
     /// What was granted.

@@ -15,12 +15,13 @@ pub(crate) fn trial_output(
     hostname: &str,
 ) -> TrialOutput {
     let workers = || clients.iter().flat_map(|client| &client.workers);
-    let done = |worker: &WorkerOutput| Nanos(worker.done_at_ns.saturating_sub(times.measure_from_ns));
+    let (from_ns, until_ns) = span_ns(times, clients);
+    let done = |worker: &WorkerOutput| Nanos(worker.done_at_ns.min(until_ns).saturating_sub(from_ns));
     let mut output = TrialOutput {
         cell: cell.id.clone(),
         trial,
         complete: workers().all(|worker| worker.complete),
-        start_ns: Nanos(times.measure_from_ns),
+        start_ns: Nanos(from_ns),
         first_done_ns: workers().map(done).min().unwrap_or_default(),
         last_done_ns: workers().map(done).max().unwrap_or_default(),
         op_count: 0,
@@ -42,6 +43,23 @@ pub(crate) fn trial_output(
         merge_errors(&mut output.errors, &worker.errors);
     }
     output
+}
+
+/// The time that the counted completions took: from the last one before the window to the last one in it.
+///
+/// The window's own length counts a block that straddles a border as whole or not at all, which is a seventh of the
+/// rate when seven blocks fit; between two completions there are whole blocks only. A trial that a count ends has no
+/// such border, and neither has one without a completion before its window.
+fn span_ns(times: WindowTimes, clients: &[ClientOutput]) -> (u64, u64) {
+    let workers = || clients.iter().flat_map(|client| &client.workers);
+    let last_before_ns = workers().map(|worker| worker.last_before_ns).max().unwrap_or_default();
+    let last_within_ns = workers().map(|worker| worker.last_within_ns).max().unwrap_or_default();
+    let timed = workers().all(|worker| worker.done_at_ns == times.measure_until_ns);
+    if timed && last_before_ns > 0 && last_within_ns > last_before_ns {
+        (last_before_ns, last_within_ns)
+    } else {
+        (times.measure_from_ns, u64::MAX)
+    }
 }
 
 fn client_totals(client: &ClientOutput, times: WindowTimes, hostname: &str) -> ClientTotals {

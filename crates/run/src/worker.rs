@@ -57,6 +57,16 @@ struct Flight {
     errors: Vec<ErrorCount>,
     unanswered: bool,
     at_measure_start: Option<Marks>,
+    at_measure_end: Option<Marks>,
+    /// The last completion before the window, 0 without one, and the last in it.
+    span_ns: (u64, u64),
+}
+
+impl Flight {
+    fn note_span(&mut self) {
+        let (before, within) = &mut self.span_ns;
+        *(if self.measuring { within } else { before }) = self.stamp;
+    }
 }
 
 /// Cumulative readings at one moment.
@@ -99,6 +109,8 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
             errors: Vec::new(),
             unanswered: false,
             at_measure_start: None,
+            at_measure_end: None,
+            span_ns: (0, 0),
         }
     }
 
@@ -107,6 +119,7 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         let depth = flight.submitted_ns.len();
         loop {
             self.cross_into_window(flight);
+            self.cross_out_of_window(flight);
             let may_submit = !flight.exhausted
                 && flight.stamp < self.window.measure_until_ns()
                 && flight.error_count < ERRORS_MAX
@@ -134,6 +147,20 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         flight.measuring = true;
         self.recorder.cut(flight.stamp, true);
         flight.at_measure_start = Some(self.marks());
+    }
+
+    /// Reads the counters when time ends the window: what drains afterwards is not the window's.
+    fn cross_out_of_window(&mut self, flight: &mut Flight) {
+        let ended = flight.measuring && flight.stamp >= self.window.measure_until_ns();
+        if ended && flight.at_measure_end.is_none() && !self.ends_by_count() {
+            flight.at_measure_end = Some(self.marks());
+        }
+    }
+
+    /// The window's next border: a wait that crossed it would read the counters late.
+    fn next_border_ns(&self, flight: &Flight) -> u64 {
+        let borders = [self.window.measure_from_ns(), self.window.measure_until_ns()];
+        borders.into_iter().find(|border| *border > flight.stamp).unwrap_or(u64::MAX)
     }
 
     /// Submits as much as there is room for; returns how much is in flight then.
@@ -198,7 +225,7 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
     }
 
     fn reap(&mut self, flight: &mut Flight) -> Result<(), EngineError> {
-        let mut until_ns = flight.stamp + REAP_SLICE_NS;
+        let mut until_ns = (flight.stamp + REAP_SLICE_NS).min(self.next_border_ns(flight));
         if let Some(pace) = &flight.pace
             && !flight.free.is_empty()
         {
@@ -210,6 +237,9 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         // A completion that arrives after the window belongs to no interval of it.
         let counts = flight.stamp <= self.window.measure_until_ns() || self.ends_by_count();
         let completions = std::mem::replace(&mut flight.completions, Completions::with_capacity(0));
+        if counts && !completions.is_empty() {
+            flight.note_span();
+        }
         for done in completions.as_slice() {
             flight.free.push(done.tag);
             let response_ns = flight.stamp.saturating_sub(flight.submitted_ns[done.tag as usize]);
@@ -307,7 +337,10 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
     }
 
     fn output(mut self, mut flight: Flight, orderly: bool) -> WorkerOutput {
-        let end = self.marks();
+        let end = match flight.at_measure_end.take() {
+            Some(marks) => marks,
+            None => self.marks(),
+        };
         let until_ns = self.window.measure_until_ns();
         let timed_out = flight.stamp >= until_ns && !self.ends_by_count();
         let done_at_ns = if timed_out { until_ns } else { flight.stamp };
@@ -327,6 +360,8 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
             response: totals.response,
             response_sum_ns: totals.response_sum_ns,
             done_at_ns,
+            last_before_ns: flight.span_ns.0,
+            last_within_ns: flight.span_ns.1,
             cpu: ProcessCpu {
                 user_ns: end.cpu.user_ns.saturating_sub(start.cpu.user_ns),
                 system_ns: end.cpu.system_ns.saturating_sub(start.cpu.system_ns),

@@ -116,6 +116,24 @@ fn littles_law_holds_in_the_window() {
 }
 
 #[test]
+fn a_request_that_straddles_a_border_of_the_window_does_not_bend_the_rate() {
+    for per_op_ns in [150_000_000, 170_000_000, 260_000_000] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut slow = device(1, Vec::new());
+        slow.device.per_op_ns = Nanos(per_op_ns);
+        let assignment = assignment(&slow, &folder, 2);
+        let (output, _) = run(&assignment, &StopFlag::default());
+        let times =
+            WindowTimes { start_ns: 0, measure_from_ns: 500_000_000, measure_until_ns: 1_500_000_000 };
+        let clients = [crate::assignment::ClientOutput { client_index: 0, workers: vec![output] }];
+        let trial = crate::gather::trial_output(&assignment.cell, 0, times, &clients, "host");
+        let ns_per_op = trial.last_done_ns.0 as f64 / trial.op_count as f64;
+        assert!((ns_per_op / per_op_ns as f64 - 1.0).abs() < 0.01, "{ns_per_op} for {per_op_ns}");
+        assert!(trial.start_ns.0 < 500_000_000 && trial.start_ns.0 > 0);
+    }
+}
+
+#[test]
 fn samples_add_up_to_the_totals() {
     let folder = tempfile::tempdir().unwrap();
     let (output, samples) = run(&assignment(&device(1, Vec::new()), &folder, 1), &StopFlag::default());
