@@ -1,0 +1,128 @@
+//! A small record as a run leaves it, made without running one.
+
+use narrows_model::cell::CellId;
+use narrows_model::event::EndReason;
+use narrows_model::inventory::{HostFacts, Inventory};
+use narrows_model::plan::{LoadStatement, PLAN_SCHEMA, Topology};
+use narrows_model::trial::{IntervalSample, TrialOutput};
+use narrows_model::{
+    Bytes, Cell, Cut, Event, Histogram, Nanos, Plan, Segment, Sink, Site, Stop, Target, Workload,
+};
+use narrows_record::{Manifest, Writer};
+use std::path::Path;
+
+const SECOND: u64 = 1_000_000_000;
+
+fn cell(index: u32) -> Cell {
+    Cell {
+        id: CellId(format!("path/read/{index}")),
+        cut: Cut::Path,
+        site: Site::Client,
+        target: Target::File { path: "/srv".into() },
+        workload: Workload::default(),
+        stop: Stop { warm_up_ns: Nanos(0), measure_ns: Nanos(SECOND), bytes_max: None, ops_max: None },
+        trials: 1,
+        read_only: false,
+    }
+}
+
+fn plan(cells: u32) -> Plan {
+    Plan {
+        schema: PLAN_SCHEMA.to_owned(),
+        seed: 7,
+        target: Target::File { path: "/srv".into() },
+        topology: Topology::Local,
+        segments: vec![Segment::Generator],
+        cells: (0..cells).map(cell).collect(),
+        skipped: vec![],
+        load: LoadStatement {
+            planned_ns: Nanos(SECOND),
+            file_bytes_max: Bytes(1 << 20),
+            write_bytes_max: None,
+            touches: vec![],
+            in_flight_max: 1,
+            max_bytes_per_s: None,
+        },
+        budget_ns: Nanos(60 * SECOND),
+        interval_ns: Nanos(SECOND / 10),
+    }
+}
+
+fn inventory() -> Inventory {
+    let host = HostFacts {
+        hostname: "here".into(),
+        boot_id: None,
+        kernel_release: None,
+        cpu_model: None,
+        online_cpus: 2,
+        affinity_cpus: vec![0, 1],
+        quota_cpus: None,
+        governor: None,
+        steal_ratio: None,
+        virtual_machine: None,
+        memory_bytes: None,
+        memory_available_bytes: None,
+        memory_limit_bytes: None,
+        cgroup_version: None,
+        clock_resolution_ns: Some(Nanos(1)),
+        nics: vec![],
+    };
+    Inventory { host, path: None, unknown: vec![] }
+}
+
+fn response() -> Histogram {
+    let mut histogram = Histogram::new();
+    (0..1000).for_each(|step| histogram.record(900_000 + step * 200));
+    histogram
+}
+
+fn interval(index: u32) -> Event {
+    Event::Interval(Box::new(IntervalSample {
+        cell: cell(index).id,
+        trial: 0,
+        measured: true,
+        client_index: 0,
+        worker_index: 0,
+        start_ns: Nanos(1),
+        end_ns: Nanos(SECOND),
+        op_count: 1000,
+        bytes: Bytes(4_096_000),
+        error_count: 0,
+        response: response(),
+    }))
+}
+
+fn trial(index: u32) -> Event {
+    Event::TrialFinished(Box::new(TrialOutput {
+        cell: cell(index).id,
+        trial: 0,
+        complete: true,
+        start_ns: Nanos(1),
+        first_done_ns: Nanos(SECOND),
+        last_done_ns: Nanos(SECOND),
+        op_count: 1000,
+        bytes: Bytes(4_096_000),
+        response: response(),
+        response_sum_ns: SECOND,
+        effective: None,
+        clients: vec![],
+        errors: vec![],
+        counters: vec![],
+        file_bytes: Bytes(1 << 20),
+        resident_ratio: None,
+    }))
+}
+
+/// Writes a whole record of a few cells to `dir`.
+pub(crate) fn write(dir: &Path) {
+    let manifest = Manifest::new("0.1.0", "2026-01-02T03:04:05Z", vec!["narrows".into()], 7, "0123abcd");
+    let mut writer = Writer::create(dir, manifest, &plan(3), &inventory()).unwrap();
+    writer.event(&Event::RunStarted { at_ns: Nanos(0) }).unwrap();
+    for index in 0..3 {
+        writer.event(&interval(index)).unwrap();
+        writer.event(&trial(index)).unwrap();
+    }
+    let end = Event::RunFinished { at_ns: Nanos(9 * SECOND), reason: EndReason::Finished };
+    writer.event(&end).unwrap();
+    writer.finish(EndReason::Finished).unwrap();
+}
