@@ -22,6 +22,11 @@ const PREPARE_NS_MAX: u64 = 2_500_000_000;
 const BLOCK_BYTES: u64 = 1 << 20;
 /// Requests in flight while preparing, where the engine can.
 const QUEUE_DEPTH: u32 = 8;
+/// Bytes of the first step after which what was written must reach the device: memory takes a whole object in no
+/// time, and a slow device would then be waited for long after the time for preparation.
+const STEP_BYTES: u64 = 8 << 20;
+/// A step that took less than this is doubled, so that a fast device hardly notices them.
+const STEP_NS: u64 = PREPARE_NS_MAX / 8;
 /// Times an object must hold all requests in flight at once, so that they do not all hit one place.
 const FLIGHTS_MIN: u64 = 2;
 /// One wait for completions.
@@ -138,17 +143,9 @@ fn fill(spec: &OpenSpec, needed: Bytes, workshop: &Workshop<'_>) -> Result<Bytes
     spec.workload.queue_depth = spec.workload.queue_depth.min(depth_max);
     let context =
         WorkerContext { client_index: 0, worker_index: 0, seed: 0, clock: Arc::clone(workshop.clock) };
-    let mut filling = Filling {
-        engine: workshop.factory.open(&spec, &context)?,
-        block_bytes: spec.workload.block_bytes.0,
-        end_bytes: spec.workload.file_bytes.0,
-        submitted_bytes: 0,
-        done_bytes: 0,
-        free: (0..spec.workload.queue_depth).rev().collect(),
-        completions: Completions::with_capacity(spec.workload.queue_depth as usize),
-        target: spec.target.to_string(),
-    };
-    let deadline_ns = workshop.clock.now().0 + PREPARE_NS_MAX;
+    let began_ns = workshop.clock.now().0;
+    let mut filling = Filling::new(workshop.factory.open(&spec, &context)?, &spec, began_ns);
+    let deadline_ns = began_ns + PREPARE_NS_MAX;
     loop {
         let now_ns = workshop.clock.now().0;
         let enough = now_ns >= deadline_ns && filling.submitted_bytes >= needed.0;
@@ -158,12 +155,16 @@ fn fill(spec: &OpenSpec, needed: Bytes, workshop: &Workshop<'_>) -> Result<Bytes
         if !enough {
             filling.submit()?;
         }
-        if filling.in_flight(spec.workload.queue_depth) == 0 {
+        if filling.in_flight(spec.workload.queue_depth) > 0 {
+            filling.reap(now_ns)?;
+            continue;
+        }
+        filling.sync(workshop)?;
+        if enough || filling.is_whole() {
             break;
         }
-        filling.reap(now_ns)?;
+        filling.next_step(workshop.clock.now().0);
     }
-    filling.sync(workshop)?;
     let done = filling.done_bytes;
     filling.engine.close()?;
     Ok(Bytes(done))
@@ -174,6 +175,10 @@ struct Filling {
     engine: Box<dyn Engine>,
     block_bytes: u64,
     end_bytes: u64,
+    step_bytes: u64,
+    /// Nothing beyond this is submitted before what lies below is synced.
+    step_end_bytes: u64,
+    step_began_ns: u64,
     submitted_bytes: u64,
     done_bytes: u64,
     free: Vec<u32>,
@@ -182,12 +187,42 @@ struct Filling {
 }
 
 impl Filling {
+    fn new(engine: Box<dyn Engine>, spec: &OpenSpec, began_ns: u64) -> Self {
+        let depth = spec.workload.queue_depth;
+        Self {
+            engine,
+            block_bytes: spec.workload.block_bytes.0,
+            end_bytes: spec.workload.file_bytes.0,
+            step_bytes: STEP_BYTES,
+            step_end_bytes: STEP_BYTES,
+            step_began_ns: began_ns,
+            submitted_bytes: 0,
+            done_bytes: 0,
+            free: (0..depth).rev().collect(),
+            completions: Completions::with_capacity(depth as usize),
+            target: spec.target.to_string(),
+        }
+    }
+
     fn in_flight(&self, depth: u32) -> usize {
         depth as usize - self.free.len()
     }
 
+    /// Whether no further block fits the object.
+    fn is_whole(&self) -> bool {
+        self.submitted_bytes + self.block_bytes > self.end_bytes
+    }
+
+    fn next_step(&mut self, now_ns: u64) {
+        if now_ns.saturating_sub(self.step_began_ns) < STEP_NS {
+            self.step_bytes = self.step_bytes.saturating_mul(2);
+        }
+        self.step_began_ns = now_ns;
+        self.step_end_bytes = self.submitted_bytes.saturating_add(self.step_bytes);
+    }
+
     fn submit(&mut self) -> Result<(), EngineError> {
-        while self.submitted_bytes + self.block_bytes <= self.end_bytes {
+        while !self.is_whole() && self.submitted_bytes < self.step_end_bytes {
             let Some(tag) = self.free.last().copied() else { break };
             let block = self.engine.buffer(Slot(tag));
             for (index, part) in block.chunks_mut(4096).enumerate() {
@@ -250,3 +285,6 @@ impl Filling {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,128 @@
+//! Preparation on a store whose writes end in memory at once and whose syncs take the device's time.
+
+use super::*;
+use narrows_engines::null::NullFactory;
+use narrows_engines::{ProtocolCounters, VirtualClock};
+use narrows_model::workload::CacheState;
+use narrows_model::{Capabilities, Effective};
+
+const MIB: u64 = 1 << 20;
+
+/// Null, with a device behind its memory.
+struct Buffered {
+    clock: Arc<VirtualClock>,
+    device_bytes_per_s: u64,
+}
+
+struct BufferedEngine {
+    null: Box<dyn Engine>,
+    clock: Arc<VirtualClock>,
+    device_bytes_per_s: u64,
+    dirty_bytes: u64,
+}
+
+impl EngineFactory for Buffered {
+    fn capabilities(&self, target: &Target) -> Result<Capabilities, EngineError> {
+        NullFactory.capabilities(target)
+    }
+
+    fn open(&self, spec: &OpenSpec, worker: &WorkerContext) -> Result<Box<dyn Engine>, EngineError> {
+        let null = NullFactory.open(spec, worker)?;
+        let (clock, device_bytes_per_s) = (Arc::clone(&self.clock), self.device_bytes_per_s);
+        Ok(Box::new(BufferedEngine { null, clock, device_bytes_per_s, dirty_bytes: 0 }))
+    }
+
+    fn bring_cache_to(&self, spec: &OpenSpec, state: CacheState) -> Result<Option<f64>, EngineError> {
+        NullFactory.bring_cache_to(spec, state)
+    }
+
+    fn remove(&self, spec: &OpenSpec) -> Result<(), EngineError> {
+        NullFactory.remove(spec)
+    }
+}
+
+impl Engine for BufferedEngine {
+    fn effective(&self) -> &Effective {
+        self.null.effective()
+    }
+
+    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+        self.null.buffer(slot)
+    }
+
+    fn queue(&mut self, requests: &[Request]) -> Result<usize, EngineError> {
+        for request in requests {
+            self.dirty_bytes += u64::from(request.length_bytes);
+            if request.op == Op::Sync {
+                let drained_ns = self.dirty_bytes * 1000 / (self.device_bytes_per_s / 1_000_000);
+                self.clock.wait_until(self.clock.now().after(drained_ns));
+                self.dirty_bytes = 0;
+            }
+        }
+        self.null.queue(requests)
+    }
+
+    fn commit(&mut self) -> Result<(), EngineError> {
+        self.null.commit()
+    }
+
+    fn reap(&mut self, min: u32, until: Tick, out: &mut Completions) -> Result<(), EngineError> {
+        self.null.reap(min, until, out)
+    }
+
+    fn counters(&mut self, out: &mut ProtocolCounters) {
+        self.null.counters(out);
+    }
+
+    fn close(self: Box<Self>) -> Result<(), EngineError> {
+        assert_eq!(self.dirty_bytes, 0, "what was prepared has reached the device");
+        self.null.close()
+    }
+}
+
+/// Bytes made of an object of 1 GiB, and the nanoseconds it took.
+fn filled(device_bytes_per_s: u64, needed: u64) -> (u64, u64) {
+    let clock = Arc::new(VirtualClock::default());
+    let factory = Buffered { clock: Arc::clone(&clock), device_bytes_per_s };
+    let workload = Workload {
+        op: Op::Write,
+        block_bytes: Bytes(MIB),
+        file_bytes: Bytes(1 << 30),
+        queue_depth: QUEUE_DEPTH,
+        ..Workload::default()
+    };
+    let spec = OpenSpec {
+        target: Target::Null { copy: false },
+        workload,
+        objects: vec!["data-0".to_owned()],
+        object_bytes: Bytes(1 << 30),
+        create: true,
+        token: None,
+        session: None,
+        answer_timeout_ns: 1_000_000_000,
+    };
+    let (shared, stop) = (Arc::clone(&clock) as Arc<dyn Clock>, StopFlag::default());
+    let workshop = Workshop { factory: &factory, clock: &shared, stop: &stop };
+    let bytes = fill(&spec, Bytes(needed), &workshop).unwrap().0;
+    (bytes, clock.now().0)
+}
+
+#[test]
+fn a_slow_device_behind_memory_ends_preparation_in_its_time() {
+    let (bytes, took_ns) = filled(20_000_000, 4 * MIB);
+    assert!(took_ns <= PREPARE_NS_MAX + 500_000_000, "{took_ns} ns");
+    assert!((40 * MIB..60 * MIB).contains(&bytes), "{bytes}");
+}
+
+#[test]
+fn what_a_cell_needs_is_made_however_slow_the_device() {
+    let (bytes, _) = filled(1_000_000, 32 * MIB);
+    assert!((32 * MIB..48 * MIB).contains(&bytes), "{bytes}");
+}
+
+#[test]
+fn a_fast_device_gets_the_whole_object() {
+    let (bytes, took_ns) = filled(1_000_000_000, 4 * MIB);
+    assert_eq!(bytes, 1 << 30);
+    assert!(took_ns < PREPARE_NS_MAX, "{took_ns} ns");
+}
