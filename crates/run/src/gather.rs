@@ -1,6 +1,7 @@
 //! Joins the outputs of a trial's clients into one.
 
 use crate::assignment::{ClientOutput, WindowTimes, WorkerOutput};
+use narrows_engines::endpoint::add_tcp_counters;
 use narrows_model::counters::{ProcessCpu, TcpCounters};
 use narrows_model::fault::merge_errors;
 use narrows_model::trial::ClientTotals;
@@ -84,37 +85,15 @@ fn client_totals(client: &ClientOutput, times: WindowTimes, hostname: &str) -> C
     totals
 }
 
-/// `TCP_INFO` of all workers at the window's start and at its end; `None` without connections.
+/// `TCP_INFO` of all workers at the window's start and at its end; `None` without connections. A worker counts only
+/// with both: the life of its connection before the window is not the window's.
 pub(crate) fn tcp_sums(clients: &[ClientOutput]) -> Option<(TcpCounters, TcpCounters)> {
-    let workers = || clients.iter().flat_map(|client| &client.workers);
-    let before = sum(workers().filter_map(|worker| worker.tcp_before.as_ref()))?;
-    let after = sum(workers().filter_map(|worker| worker.tcp_after.as_ref()))?;
-    Some((before, after))
-}
-
-fn sum<'a>(parts: impl Iterator<Item = &'a TcpCounters>) -> Option<TcpCounters> {
-    let mut total = TcpCounters::default();
-    let mut parts_count = 0_u64;
-    let add = |a: Bytes, b: Bytes| a.saturating_add(b);
-    for part in parts {
-        total.connection_count += part.connection_count;
-        total.acked_bytes = add(total.acked_bytes, part.acked_bytes);
-        total.received_bytes = add(total.received_bytes, part.received_bytes);
-        total.segments_out_count += part.segments_out_count;
-        total.segments_in_count += part.segments_in_count;
-        total.retransmit_count += part.retransmit_count;
-        total.rtt_min_ns =
-            if parts_count == 0 { part.rtt_min_ns } else { total.rtt_min_ns.min(part.rtt_min_ns) };
-        total.rtt_ns = total.rtt_ns.saturating_add(part.rtt_ns);
-        total.congestion_window_bytes = add(total.congestion_window_bytes, part.congestion_window_bytes);
-        total.busy_ns = total.busy_ns.saturating_add(part.busy_ns);
-        total.receive_window_limited_ns =
-            total.receive_window_limited_ns.saturating_add(part.receive_window_limited_ns);
-        total.send_buffer_limited_ns =
-            total.send_buffer_limited_ns.saturating_add(part.send_buffer_limited_ns);
-        parts_count += 1;
+    let workers = clients.iter().flat_map(|client| &client.workers);
+    let pairs = workers.filter_map(|worker| worker.tcp_before.as_ref().zip(worker.tcp_after.as_ref()));
+    let (mut before, mut after) = (TcpCounters::default(), TcpCounters::default());
+    for (first, last) in pairs {
+        add_tcp_counters(&mut before, first);
+        add_tcp_counters(&mut after, last);
     }
-    total.rtt_ns = Nanos(total.rtt_ns.0.checked_div(parts_count)?);
-    total.congestion_window_bytes = Bytes(total.congestion_window_bytes.0 / parts_count);
-    Some(total)
+    (before.connection_count > 0).then_some((before, after))
 }

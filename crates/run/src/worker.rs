@@ -149,11 +149,13 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         flight.at_measure_start = Some(self.marks());
     }
 
-    /// Reads the counters when time ends the window: what drains afterwards is not the window's.
+    /// Reads the counters and ends the last measured interval when time ends the window: what drains afterwards is
+    /// not the window's.
     fn cross_out_of_window(&mut self, flight: &mut Flight) {
         let ended = flight.measuring && flight.stamp >= self.window.measure_until_ns();
         if ended && flight.at_measure_end.is_none() && !self.ends_by_count() {
             flight.at_measure_end = Some(self.marks());
+            self.recorder.cut(flight.stamp, false);
         }
     }
 

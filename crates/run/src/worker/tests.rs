@@ -145,6 +145,19 @@ fn samples_add_up_to_the_totals() {
 }
 
 #[test]
+fn what_drains_after_the_window_is_in_no_measured_sample() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut slow = device(4, Vec::new());
+    slow.device.per_op_ns = Nanos(300_000_000);
+    let (output, samples) = run(&assignment(&slow, &folder, 4), &StopFlag::default());
+    assert!(output.op_count > 0);
+    for sample in samples.iter().filter(|sample| sample.measured) {
+        assert!(sample.end_ns.0 <= 1_500_000_000 && sample.start_ns < sample.end_ns, "{sample:?}");
+    }
+    assert!(samples.iter().any(|sample| !sample.measured && sample.start_ns.0 >= 1_500_000_000));
+}
+
+#[test]
 fn a_count_ends_the_trial_at_its_last_completion() {
     let folder = tempfile::tempdir().unwrap();
     let mut counted = assignment(&device(1, Vec::new()), &folder, 1);

@@ -142,7 +142,9 @@ impl Cutter<'_> {
     fn local_device(&self, point: Point) -> Planned {
         let sync = if point.op == Op::Write { SyncPolicy::AtEnd } else { SyncPolicy::None };
         let workload = Workload { access: Access::Direct, sync, ..self.on_path(point) };
-        let cell = self.cell(Cut::LocalDevice, self.request.target.clone(), workload, self.timed());
+        // The path's writes pay for a sync in their time, and so do the device's: a volatile cache would flatter it.
+        let stop = if point.op == Op::Write { self.bounded() } else { self.timed() };
+        let cell = self.cell(Cut::LocalDevice, self.request.target.clone(), workload, stop);
         match self.own_device().and_then(|()| direct(self.route.capabilities(self.request), point)) {
             Ok(()) => Ok(cell),
             Err(reason) => Err(SkippedCell { cell: cell.id, reason }),
