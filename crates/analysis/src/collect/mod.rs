@@ -273,7 +273,7 @@ impl Collected {
                 && data.trials.values().all(|trial| trial.complete)
         };
         !self.left_out
-            && self.end == Some(EndReason::Finished)
+            && matches!(self.end, Some(EndReason::Finished | EndReason::BudgetSpent))
             && self.cells.iter().filter(|data| data.touched()).all(whole)
     }
 

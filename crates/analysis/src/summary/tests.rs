@@ -3,9 +3,11 @@
 use super::*;
 use crate::testing::{Grid, builtin, machine, plan};
 use narrows_model::counters::{CgroupCpu, CounterSample, ProcessCpu};
+use narrows_model::event::EndReason;
+use narrows_model::plan::SkippedCell;
 use narrows_model::summary::{CellSummary, CpuBasis};
 use narrows_model::trial::{CounterPair, IntervalSample, TrialOutput};
-use narrows_model::{Bytes, Cut, Histogram, Nanos};
+use narrows_model::{Bytes, CellId, Cut, Histogram, Nanos};
 
 /// Summary of the events that a machine gives, after a change to them.
 fn summary_of(name: &str, change: impl Fn(&mut Vec<Event>)) -> Summary {
@@ -61,6 +63,22 @@ fn a_run_cut_off_lists_the_cells_it_did_not_reach() {
     let summary = summary_of("gigabit-nfs", |events| events.truncate(events.len() / 2));
     assert!(!summary.complete && !summary.skipped.is_empty());
     assert!(summary.skipped.iter().all(|skip| !summary.cells.iter().any(|cell| cell.id == skip.cell.0)));
+}
+
+#[test]
+fn cells_that_the_time_did_not_allow_are_listed_and_the_rest_is_whole() {
+    let summary = summary_of("gigabit-nfs", |events| {
+        events.retain(|event| !matches!(event, Event::TrialFinished(trial) if trial.cell.0 == BULK));
+        events.retain(|event| !matches!(event, Event::Interval(sample) if sample.cell.0 == BULK));
+        let skip = SkippedCell { cell: CellId(BULK.to_owned()), reason: "no time".to_owned() };
+        let last = events.len() - 1;
+        events.insert(last, Event::CellSkipped(skip));
+        if let Some(Event::RunFinished { reason, .. }) = events.last_mut() {
+            *reason = EndReason::BudgetSpent;
+        }
+    });
+    assert!(summary.complete);
+    assert_eq!(summary.skipped.iter().filter(|skip| skip.cell.0 == BULK).count(), 1);
 }
 
 #[test]
