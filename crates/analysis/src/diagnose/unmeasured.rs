@@ -77,7 +77,7 @@ fn without_rule(segment: Segment) -> &'static str {
         }
         Segment::DeviceBus => "load each device alone, then all together",
         Segment::ProxyCpu | Segment::ProxyQueue | Segment::Proxy => {
-            "put `narrows proxy` in place of the forwarder"
+            "measure the path to the forwarder and the path behind it, each alone"
         }
         Segment::Network
         | Segment::NetworkBandwidth
