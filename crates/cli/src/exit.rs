@@ -4,6 +4,53 @@ use narrows_engines::{EngineError, ErrorKind};
 use narrows_record::RecordError;
 use std::process::ExitCode;
 
+/// What one of the process's exit codes says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExitCodeFacts {
+    /// The code.
+    pub code: u8,
+    /// What it says, in one line.
+    pub title: &'static str,
+    /// When it is given.
+    pub definition: &'static str,
+    /// A case of it.
+    pub example: &'static str,
+}
+
+const DONE: ExitCodeFacts = ExitCodeFacts {
+    code: 0,
+    title: "done",
+    definition: "The command did what was asked. For a verdict: every planned cell that the budget held was measured \
+                 whole, and the load generator was not the limit.",
+    example: "`narrows check` with a verdict, `narrows explain`, `narrows serve` after Ctrl-C",
+};
+
+const BAD_INPUT: ExitCodeFacts = ExitCodeFacts {
+    code: 2,
+    title: "bad input",
+    definition: "What was typed or named must be corrected first. No load was put on.",
+    example: "an unknown scheme, a folder that does not exist, a wrong token, a record of a later version",
+};
+
+const COULD_NOT_RUN: ExitCodeFacts = ExitCodeFacts {
+    code: 3,
+    title: "could not run",
+    definition: "The input is fine and the machine, the peer or the file system refused, or nothing was measured.",
+    example: "no permission to write in the folder, a closed port, a listening address that is in use",
+};
+
+const UNTRUSTWORTHY: ExitCodeFacts = ExitCodeFacts {
+    code: 4,
+    title: "measured, but not trustworthy",
+    definition: "There is a verdict, and something that was measured cannot be relied on: the load generator was near its \
+                 own limit, operations failed, cells are missing or torn, the run was interrupted, or the record is \
+                 damaged.",
+    example: "Ctrl-C in the middle of a check, a server that went away, a path as fast as the null engine",
+};
+
+/// Every exit code of the process. Code 1 is not given by this version.
+pub static EXIT_CODES: &[ExitCodeFacts] = &[DONE, BAD_INPUT, COULD_NOT_RUN, UNTRUSTWORTHY];
+
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -16,8 +63,8 @@ pub(crate) enum Exit {
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         match exit {
-            Exit::Done => ExitCode::SUCCESS,
-            Exit::Untrustworthy => ExitCode::from(4),
+            Exit::Done => ExitCode::from(DONE.code),
+            Exit::Untrustworthy => ExitCode::from(UNTRUSTWORTHY.code),
         }
     }
 }
@@ -45,8 +92,8 @@ impl Failure {
     /// The process's exit code.
     pub(crate) fn code(&self) -> u8 {
         match self {
-            Failure::BadInput(_) => 2,
-            Failure::CouldNotRun(_) => 3,
+            Failure::BadInput(_) => BAD_INPUT.code,
+            Failure::CouldNotRun(_) => COULD_NOT_RUN.code,
         }
     }
 
@@ -76,6 +123,20 @@ impl From<RecordError> for Failure {
         match error.kind() {
             Occupied | NotARecord | FromTheFuture | Malformed => Failure::BadInput(error.into()),
             _ => Failure::CouldNotRun(error.into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_way_to_end_is_in_the_list_once() {
+        let failures = [Failure::bad_input("x"), Failure::could_not_run("x")];
+        let ways = [DONE.code, UNTRUSTWORTHY.code].into_iter().chain(failures.iter().map(Failure::code));
+        for code in ways {
+            assert_eq!(EXIT_CODES.iter().filter(|exit| exit.code == code).count(), 1, "{code}");
         }
     }
 }

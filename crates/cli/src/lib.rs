@@ -18,17 +18,23 @@ mod signals;
 mod token;
 
 use args::{Arguments, Command};
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use console::Console;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-pub use exit::Failure;
+pub use exit::{EXIT_CODES, ExitCodeFacts, Failure};
 
 /// What a binary brings along. The plain binary brings nothing; others may add engines and coordinators.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Setup {}
+
+/// Every command with its arguments and their help, for the reference.
+#[must_use]
+pub fn command_line() -> clap::Command {
+    Arguments::command()
+}
 
 /// Runs the command that the process was started with, and returns its exit code.
 #[must_use]
