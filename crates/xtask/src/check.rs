@@ -1,4 +1,4 @@
-//! `cargo xtask check`: format, lints, tidy and documentation, in this order, up to the first that fails.
+//! `cargo xtask check`: format, lints, tidy, the reference and documentation, in this order, up to the first that fails.
 //!
 //! It changes no file and runs no test.
 
@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::Context;
 
 use crate::workspace::{Workspace, cargo};
-use crate::{Outcome, output, tidy};
+use crate::{Outcome, gen_docs, output, tidy};
 
 /// One cargo command of the check.
 struct Step {
@@ -53,10 +53,14 @@ pub(crate) fn run() -> anyhow::Result<Outcome> {
         output::complaint("check: tidy failed");
         return Ok(Outcome::ProblemsFound);
     }
+    if gen_docs::generate(&workspace.root, gen_docs::Mode::Compare)? != Outcome::Healthy {
+        output::complaint("check: gen-docs failed; run `cargo xtask gen-docs`");
+        return Ok(Outcome::ProblemsFound);
+    }
     if !passes(&DOCUMENTATION, &workspace.root)? {
         return Ok(Outcome::ProblemsFound);
     }
-    output::line("check: fmt, clippy, tidy and doc pass");
+    output::line("check: fmt, clippy, tidy, gen-docs and doc pass");
     Ok(Outcome::Healthy)
 }
 

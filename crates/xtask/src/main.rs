@@ -5,17 +5,21 @@
 #![forbid(unsafe_code)]
 
 mod check;
+mod gen_docs;
 mod output;
 mod tidy;
 mod workspace;
 
 use std::process::ExitCode;
 
+use gen_docs::Mode;
+
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
-  check   fmt --check, clippy, tidy and the documentation build, warnings denied
-  tidy    crate edges, effects, lengths, names, dependency count and forbidden texts
+  check               fmt --check, clippy, tidy, gen-docs --check and the documentation build, warnings denied
+  tidy                crate edges, effects, lengths, names, dependency count and forbidden texts
+  gen-docs [--check]  write docs/reference from the registries, or say which pages differ from them
 
 exit codes: 0 nothing found · 1 problems found · 2 bad command · 3 could not run
 ";
@@ -46,6 +50,8 @@ fn dispatch(arguments: &[String]) -> anyhow::Result<Outcome> {
     match names.as_slice() {
         ["check"] => check::run(),
         ["tidy"] => tidy::run(),
+        ["gen-docs"] => gen_docs::run(Mode::Write),
+        ["gen-docs", "--check"] => gen_docs::run(Mode::Compare),
         ["--help" | "-h" | "help"] => {
             output::line(USAGE);
             Ok(Outcome::Healthy)

@@ -1,0 +1,33 @@
+//! Every command's help, as the command line itself prints it.
+
+use crate::markdown::head;
+
+/// Columns of help, whatever terminal the page is written in.
+const WIDTH_COLUMNS: usize = 100;
+
+/// The page of commands.
+pub(crate) fn all() -> String {
+    let lists =
+        "What each command prints with `--help`. Results go to stdout, progress and messages to stderr.";
+    let mut page = head("Commands", lists, "the arguments of the crate `narrows`");
+    let mut root = narrows::command_line().term_width(WIDTH_COLUMNS);
+    root.build();
+    page.push_str(&section("narrows", &mut root));
+    let names: Vec<String> = root
+        .get_subcommands()
+        .filter(|command| !command.is_hide_set())
+        .map(|command| command.get_name().to_owned())
+        .collect();
+    for name in names {
+        if let Some(command) = root.find_subcommand_mut(&name) {
+            page.push_str(&section(&format!("narrows {name}"), command));
+        }
+    }
+    page
+}
+
+fn section(title: &str, command: &mut clap::Command) -> String {
+    let help = command.render_long_help().to_string();
+    let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
+    format!("\n## {title}\n\n```text\n{}\n```\n", lines.join("\n").trim_end())
+}

@@ -1,0 +1,55 @@
+//! What measures: engines, from their registry, and cuts, from the published schema of a plan.
+
+use crate::markdown::{code, head, properties, section, table};
+use narrows_model::Cut;
+use serde_json::Value;
+
+/// The page of engines.
+pub(crate) fn engines() -> String {
+    let lists =
+        "What issues requests of one kind, the targets that each serves, and what \"complete\" means there.";
+    let mut page = head("Engines", lists, "the registry `narrows_engines::ENGINES`");
+    for engine in narrows_engines::registry::ENGINES {
+        let entries = [
+            ("what it does", engine.title.to_owned()),
+            ("targets", engine.targets.to_owned()),
+            ("complete means", engine.completion.to_owned()),
+            ("example", code(engine.example)),
+            ("rests on", engine.source.to_owned()),
+        ];
+        page.push_str(&section(engine.id, &properties(&entries)));
+    }
+    page
+}
+
+/// The page of cuts.
+pub(crate) fn cuts() -> String {
+    let lists = "A cut measures the path up to one layer only, with the block size and the requests in flight of the \
+                 path. Its name is the first part of a cell's name.";
+    let mut page = head("Cuts", lists, "the type `narrows_model::Cut`");
+    let rows = variants().into_iter().map(|(cut, definition)| {
+        let segment = cut
+            .segment()
+            .map_or_else(|| "none: it is what the others are held against".to_owned(), |s| code(s.id()));
+        [code(cut.name()), definition, segment]
+    });
+    page.push('\n');
+    page.push_str(&table(["cut", "what requests pass through", "ceiling of"], rows));
+    page
+}
+
+/// Every cut with the sentence that defines it.
+fn variants() -> Vec<(Cut, String)> {
+    let published = narrows_record::schemas::published();
+    let schemas = published.iter().filter_map(|schema| serde_json::to_value(&schema.schema).ok());
+    let listed =
+        schemas.filter_map(|schema| schema.pointer("/$defs/Cut/oneOf").and_then(Value::as_array).cloned());
+    let variants = listed.into_iter().next().unwrap_or_default();
+    variants
+        .iter()
+        .filter_map(|variant| {
+            let cut = serde_json::from_value(variant.get("const")?.clone()).ok()?;
+            Some((cut, variant.get("description")?.as_str()?.to_owned()))
+        })
+        .collect()
+}
