@@ -10,6 +10,7 @@ mod unmeasured;
 
 pub(crate) use unmeasured::how_to_measure;
 
+use crate::rules::offered_load::is_held;
 use crate::rules::{NOT_ENOUGH_EVIDENCE, RULES, Rule, Stance, Verdict, rule};
 use crate::view::View;
 use narrows_model::diagnosis::Severity;
@@ -57,10 +58,20 @@ pub(crate) fn diagnose_cells(summary: &Summary) -> (Diagnosis, Vec<(String, Segm
 }
 
 pub(crate) fn judge(view: &View<'_>) -> Vec<Judged> {
-    RULES
-        .iter()
-        .flat_map(|rule| (rule.run)(view).into_iter().map(|verdict| Judged { rule, verdict }))
-        .collect()
+    let judged = |rule: &'static Rule| {
+        (rule.run)(view)
+            .into_iter()
+            .map(move |verdict| Judged { rule, verdict })
+            .filter(|judged| applies(view, judged))
+    };
+    RULES.iter().copied().flat_map(judged).collect()
+}
+
+/// Whether a verdict says anything: where the load was held at its cap, only that and what must be known do.
+fn applies(view: &View<'_>, judged: &Judged) -> bool {
+    let Judged { rule, verdict } = judged;
+    let held = || view.summary.cells.iter().any(|cell| cell.id == verdict.cell && is_held(cell));
+    verdict.stance == Stance::Notes || rule.segment == Segment::OfferedLoad || !held()
 }
 
 /// What the rules found, one finding a rule and kind of stance, the graver first.

@@ -23,6 +23,9 @@ fn why(view: &View<'_>, segment: Segment) -> String {
     if segment == Segment::HostCpu && !view.sharing.one_station() {
         return "client and server do not use the same CPUs".to_owned();
     }
+    if is_held(view) {
+        return "the load was held at its cap, so what this carries was never asked for".to_owned();
+    }
     if view.segment(segment).is_some_and(|known| known.measured) {
         return "it was measured, but the evidence does not tell it apart from its neighbours".to_owned();
     }
@@ -33,10 +36,18 @@ fn how_to(view: &View<'_>, segment: Segment) -> String {
     if is_network(segment) && view.loopback() {
         return "run `narrows serve` on the other machine and give --server HOST:PORT".to_owned();
     }
+    if is_held(view) {
+        return "repeat without --max-rate, or with a higher one".to_owned();
+    }
     if view.segment(segment).is_some_and(|known| known.measured) {
         return "relieve what limits first and repeat: until then its own limit stays hidden".to_owned();
     }
     how_to_measure(segment).to_owned()
+}
+
+/// Whether the cap on the load held any load back that a verdict is given for.
+fn is_held(view: &View<'_>) -> bool {
+    view.regimes().iter().any(|regime| crate::rules::offered_load::is_held(regime.cell))
 }
 
 fn is_network(segment: Segment) -> bool {

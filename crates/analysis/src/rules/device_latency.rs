@@ -28,6 +28,9 @@ fn run(view: &View<'_>) -> Vec<Verdict> {
 fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
     let single = judge::is_single(cell) && !judge::is_cached(cell);
     let ceiling = view.device_ceiling(cell).filter(|found| found.same_settings && single)?;
+    if super::offered_load::is_held(ceiling.cell) {
+        return None; // The time between its requests is the cap's, not the device's.
+    }
     let alone_s = time_per_op_s(ceiling.cell)?;
     let transfer_s = cell.block_bytes.as_f64() / view.best_of(ceiling.cell.cut, cell)?;
     let ops = ceiling.cell.ops_per_s?.0 * ceiling.cell.elapsed_s.last_done;

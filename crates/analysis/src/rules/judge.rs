@@ -90,11 +90,13 @@ pub(super) fn carried_against(
     convicting(verdict, ceiling)
 }
 
-/// The verdict, unless it blames a segment by a cut that a CPU held back: such a cut's rate is none of the segment's.
+/// The verdict, unless it blames a segment by a cut that a CPU or a cap on the load held back: such a cut's rate is none
+/// of the segment's.
 /// As a lower bound it still clears.
 pub(super) fn convicting(verdict: Verdict, ceiling: Ceiling<'_>) -> Option<Verdict> {
     let cpu_bound = ceiling.cell.cpu.values().any(|cpu| cpu.busy_ratio >= CPU_FULL_RATIO);
-    (verdict.stance != Stance::Limits || !cpu_bound).then_some(verdict)
+    let held = cpu_bound || super::offered_load::is_held(ceiling.cell);
+    (verdict.stance != Stance::Limits || !held).then_some(verdict)
 }
 
 /// Judges a part of the time that one request takes at depth 1.

@@ -15,6 +15,7 @@ mod network_bandwidth;
 mod network_latency;
 mod network_loss;
 mod not_enough_evidence;
+pub(crate) mod offered_load;
 mod operations_failed;
 mod server_cache;
 mod server_cpu;
@@ -55,6 +56,7 @@ pub struct Rule {
 
 /// Every rule.
 pub(super) static RULES: &[&Rule] = &[
+    &offered_load::RULE,
     &generator_limited::RULE,
     &client_cache::RULE,
     &server_cache::RULE,

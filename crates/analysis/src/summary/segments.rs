@@ -3,6 +3,7 @@
 //! A segment is measured by a cut or by a counter; which, is told in `source`.
 
 use super::Machines;
+use crate::rules::offered_load::is_held;
 use crate::view::{Place, reads};
 use narrows_model::counters::Role;
 use narrows_model::summary::{CellSummary, CurvePoint, SegmentFit, SegmentSummary};
@@ -47,11 +48,17 @@ fn summary(
             .reduce(f64::max)
             .map(OpsPerSec),
         interval: best.and_then(|cell| cell.interval.clone()),
-        source: best.map(|cell| format!("cut {}", cell.cut.name())).or(counter),
+        source: best.map(|cell| source(cell)).or(counter),
         utilisation_ratio: utilisation(segment, &measured, cells),
         curve: measured.iter().copied().filter_map(point).collect(),
         fit: fit(&measured),
     }
+}
+
+/// The cut behind a ceiling, and whether a cap on the load kept it below what the segment carries.
+fn source(cell: &CellSummary) -> String {
+    let held = if is_held(cell) { ", held at the cap on the load" } else { "" };
+    format!("cut {}{held}", cell.cut.name())
 }
 
 fn unmeasured(segment: Segment) -> SegmentSummary {
@@ -128,8 +135,11 @@ fn point(cell: &CellSummary) -> Option<CurvePoint> {
 /// there it matters. The generator must keep clear of every cell, so its fullest counts. Through a page cache the
 /// application's operations are not the device's, so only direct cells tell of operations at the device.
 fn utilisation(segment: Segment, measured: &[&CellSummary], cells: &[CellSummary]) -> Option<f64> {
-    let ceilings: HashMap<Place, f64> =
-        measured.iter().filter_map(|cell| Some((Place::of(cell), cell.rate_bytes_per_s?.0))).collect();
+    let ceilings: HashMap<Place, f64> = measured
+        .iter()
+        .filter(|cell| !is_held(cell))
+        .filter_map(|cell| Some((Place::of(cell), cell.rate_bytes_per_s?.0)))
+        .collect();
     let share = |path: &CellSummary| {
         let ceiling = ceilings.get(&Place::of(path))?;
         narrows_model::units::ratio(path.rate_bytes_per_s?.0, *ceiling)

@@ -142,6 +142,7 @@ impl Route {
             .filter(|segment| {
                 CLIENT.contains(segment)
                     || (shares_machine && *segment == Segment::HostCpu)
+                    || (request.max_bytes_per_s.is_some() && *segment == Segment::OfferedLoad)
                     || parts.iter().any(|part| part.contains(segment))
             })
             .collect()

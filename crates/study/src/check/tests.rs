@@ -563,3 +563,10 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_cap_on_the_rate_makes_the_offered_load_a_segment() {
+    let capped = CheckRequest { max_bytes_per_s: Some(100 << 20), ..roomy("/data") };
+    assert!(plan(&capped).segments.contains(&Segment::OfferedLoad));
+    assert!(!plan(&roomy("/data")).segments.contains(&Segment::OfferedLoad));
+}

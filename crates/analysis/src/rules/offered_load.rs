@@ -1,0 +1,111 @@
+//! The load that was asked for is delivered: nothing of the path is at its limit.
+
+use super::{Basis, Rule, Stance, Tier, Verdict};
+use crate::text;
+use crate::view::View;
+use narrows_model::Segment;
+use narrows_model::summary::CellSummary;
+use narrows_model::units::ratio;
+
+/// From this share of the asked rate the load is delivered: pacing keeps within a few percent.
+const DELIVERED_RATIO: f64 = 0.95;
+
+/// The rule.
+pub(super) static RULE: Rule = Rule {
+    code: "load-delivered",
+    slug: "offered_load",
+    segment: Segment::OfferedLoad,
+    title: "the load asked for is delivered",
+    definition: "The rate was capped, and the path carried what the cap let through. What the path can carry was not \
+                 measured: every other verdict on such a cell is void.",
+    formula: "rate >= 0.95 x cap on the rate",
+    source: "Open and closed loads: a delivered load is below capacity, Jain (1991), chapter 31",
+    example: "1 MiB reads at 9.96 MiB/s under a cap of 10.0 MiB/s",
+    how_to_measure: "ask for a rate below what the path can carry; leave --max-rate out to find what limits",
+    run,
+};
+
+fn run(view: &View<'_>) -> Vec<Verdict> {
+    view.regimes().iter().filter_map(|regime| judge(regime.cell)).collect()
+}
+
+fn judge(cell: &CellSummary) -> Option<Verdict> {
+    let load = asked_share(cell)?;
+    let delivered = load >= DELIVERED_RATIO;
+    let stance = if delivered { Stance::Limits } else { Stance::Clears };
+    let cap = cell.requested.max_bytes_per_s? as f64;
+    let text = format!(
+        "{} moves {}, {} of the {} that it is let through",
+        cell.id,
+        text::storage_rate(cell.rate_bytes_per_s?.0),
+        text::percent(load),
+        text::storage_rate(cap),
+    );
+    let verdict = Verdict::on(RULE.segment, &cell.id, stance, Basis::State, load.min(1.0));
+    let tier = if delivered { Tier::Voids } else { Tier::Resource };
+    Some(verdict.in_tier(tier).because(text, "rate against the cap on it", ""))
+}
+
+/// Share of its cap that a cell moves; `None` without a cap.
+fn asked_share(cell: &CellSummary) -> Option<f64> {
+    ratio(cell.rate_bytes_per_s?.0, cell.requested.max_bytes_per_s? as f64)
+}
+
+/// Whether the cap on its rate held a cell back, so that its rate says nothing of what it ran against.
+pub(crate) fn is_held(cell: &CellSummary) -> bool {
+    asked_share(cell).is_some_and(|share| share >= DELIVERED_RATIO)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Grid, cleared, found, machine, measured_by, plan};
+    use narrows_model::{Cut, Summary};
+
+    /// A file server of which every cell but the generator's is capped.
+    fn capped(bytes_per_s: u64) -> Summary {
+        let profile = machine("gigabit-nfs");
+        let mut plan = plan(&profile, Grid::default());
+        plan.segments.push(Segment::OfferedLoad);
+        for cell in plan.cells.iter_mut().filter(|cell| cell.cut != Cut::Generator) {
+            cell.workload.max_bytes_per_s = Some(bytes_per_s);
+            cell.stop.measure_ns = narrows_model::Nanos(20_000_000_000);
+        }
+        measured_by(&profile, &plan)
+    }
+
+    #[test]
+    fn a_load_held_at_its_cap_is_delivered_and_blames_nothing() {
+        let summary = capped(20_000_000);
+        let bulk: Vec<_> =
+            summary.diagnosis.limiting.iter().filter(|entry| entry.regime.starts_with("bulk")).collect();
+        assert!(
+            !bulk.is_empty() && bulk.iter().all(|entry| entry.segment == Segment::OfferedLoad),
+            "{bulk:?}"
+        );
+        assert!(!cleared(&summary, Segment::NetworkBandwidth), "a capped load shows no spare bandwidth");
+    }
+
+    #[test]
+    fn a_cap_above_what_the_path_carries_does_not_change_the_verdict() {
+        let summary = capped(1_000_000_000);
+        assert!(!found(&summary, RULE.code) && cleared(&summary, Segment::OfferedLoad));
+        assert_eq!(summary.diagnosis.limiting[0].segment, Segment::NetworkBandwidth);
+    }
+
+    #[test]
+    fn a_cut_held_at_its_cap_convicts_nothing() {
+        let mut summary = capped(20_000_000);
+        for cell in summary.cells.iter_mut().filter(|cell| cell.cut == Cut::Path) {
+            cell.rate_bytes_per_s =
+                cell.rate_bytes_per_s.map(|rate| narrows_model::BytesPerSec(rate.0 * 0.94));
+        }
+        let diagnosis = crate::diagnose(&summary);
+        let convicted = |segment| diagnosis.limiting.iter().any(|entry| entry.segment == segment);
+        assert!(
+            !convicted(Segment::NetworkBandwidth) && !convicted(Segment::DeviceBandwidth),
+            "{:?}",
+            diagnosis.limiting
+        );
+    }
+}
