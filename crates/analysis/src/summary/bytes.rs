@@ -73,7 +73,7 @@ struct DeviceTraffic {
     busy_ratio: Option<f64>,
 }
 
-/// What the device under the path did, at the machine that owns it.
+/// What the device under the path did, at the machine that owns it; `None` where the path lies on no counted device.
 fn device(data: &CellData, machines: &Machines<'_>) -> Option<DeviceTraffic> {
     if !reaches_device(data.cell.cut, &data.cell.target) {
         return None;
@@ -81,10 +81,8 @@ fn device(data: &CellData, machines: &Machines<'_>) -> Option<DeviceTraffic> {
     let role = device_role(data, machines);
     let delta = data.deltas.iter().find(|delta| delta.role == role)?;
     let path = machines.inventory(role).and_then(|inventory| inventory.path.as_ref());
-    let names: Vec<&str> =
-        path.iter().flat_map(|path| path.devices.iter().map(|d| d.name.as_str())).collect();
-    let on_path = names.iter().find_map(|name| delta.disks.iter().find(|disk| disk.name == *name));
-    let disk = on_path.or_else(|| delta.disks.first().filter(|_| delta.disks.len() == 1))?;
+    let mut devices = path.iter().flat_map(|path| &path.devices);
+    let disk = devices.find_map(|device| delta.disks.iter().find(|disk| disk.name == device.name))?;
     let bytes = if data.cell.workload.op.moves_towards_device() { disk.write_bytes } else { disk.read_bytes };
     Some(DeviceTraffic { bytes, busy_ratio: ratio(disk.busy.as_f64(), window(delta, data).as_f64()) })
 }

@@ -106,6 +106,24 @@ fn a_raw_stream_counts_what_the_wire_carried_not_what_the_socket_took() {
 }
 
 #[test]
+fn a_disk_that_the_path_does_not_lie_on_is_not_its_device() {
+    let other = |sample: &mut CounterSample| {
+        for disk in &mut sample.disks {
+            disk.name = "nvme9n1".to_owned();
+        }
+    };
+    let summary = summary_of("local-ssd", |events| {
+        for pair in trials(events).flat_map(|trial| &mut trial.counters) {
+            other(&mut pair.before);
+            other(&mut pair.after);
+        }
+    });
+    let bulk = cell(&summary, BULK);
+    assert_eq!((bulk.bytes.device, bulk.device_busy_ratio), (None, None));
+    assert!(cell(&builtin("local-ssd"), BULK).bytes.device.is_some());
+}
+
+#[test]
 fn a_quota_is_the_capacity_of_its_group() {
     let summary = builtin("slow-server-cpu");
     let server = &cell(&summary, BULK).cpu[&Role::Server];
