@@ -4,8 +4,10 @@ use crate::exit::Failure;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
-/// Columns assumed where there is no terminal to ask.
-const WIDTH_COLUMNS: usize = 90;
+/// Columns where there is no terminal to ask, and at most: longer lines are hard to read.
+const WIDTH_COLUMNS_MAX: usize = 90;
+/// Narrower than this the tables cannot be.
+const WIDTH_COLUMNS_MIN: usize = 60;
 
 /// Where a command's words go.
 #[derive(Debug, Clone)]
@@ -24,13 +26,14 @@ impl Console {
         Self { live: io::stderr().is_terminal(), colour: io::stdout().is_terminal() && !plain }
     }
 
-    /// Columns of text.
-    #[allow(
-        clippy::unused_self,
-        reason = "the width belongs to the console and will be asked of the terminal"
-    )]
+    /// Columns of text: the terminal's, within bounds.
     pub(crate) fn width(&self) -> usize {
-        WIDTH_COLUMNS
+        match terminal_size::terminal_size_of(io::stdout()) {
+            Some((terminal_size::Width(columns), _)) => {
+                usize::from(columns).clamp(WIDTH_COLUMNS_MIN, WIDTH_COLUMNS_MAX)
+            }
+            None => WIDTH_COLUMNS_MAX,
+        }
     }
 
     /// Writes a result to stdout.

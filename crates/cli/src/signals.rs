@@ -1,8 +1,9 @@
-//! Signals become requests to stop: the first Ctrl-C after the present cell, the second and SIGTERM now.
+//! Signals become requests to stop: the first Ctrl-C after the present cell, the second, SIGTERM and a
+//! terminal that goes away now.
 
 use crate::exit::Failure;
 use narrows_run::{StopFlag, StopRequest};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 /// What the first Ctrl-C asks for.
@@ -23,7 +24,7 @@ pub(crate) fn heed(
     interrupt: Interrupt,
     told: impl Fn(StopRequest) + Send + 'static,
 ) -> Result<(), Failure> {
-    let mut signals = Signals::new([SIGINT, SIGTERM])
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])
         .map_err(|error| Failure::could_not_run(format!("catch Ctrl-C: {error}")))?;
     let stop = stop.clone();
     std::thread::spawn(move || {

@@ -48,14 +48,16 @@ pub(crate) fn run(
         Some(seed) => seed,
         None => random_u64()?,
     };
-    let token = token::read(arguments.token_file.as_deref())?;
-    let place = Place::resolve(arguments, seed, monotonic.resolution_ns())?;
-    for leftover in place.leftovers(arguments) {
-        console.say(&leftover);
-    }
+    // Before anything is made that an interrupt would leave behind.
     let stop = StopFlag::default();
     let told = console.clone();
     signals::heed(&stop, Interrupt::AfterCell, move |request| told.say(stop_words(request)))?;
+    let token = token::read(arguments.token_file.as_deref())?;
+    // Not the seed: a run with a seed can be repeated beside what a killed one left.
+    let place = Place::resolve(arguments, random_u64()?, monotonic.resolution_ns())?;
+    for leftover in place.leftovers(arguments) {
+        console.say(&leftover);
+    }
     let server = CheckServer::of(arguments, &place, token.as_deref(), &clock)?;
     let plan = request::plan(arguments, &place, server.as_ref(), seed)?;
     let style =

@@ -115,14 +115,7 @@ fn own_cpus() -> Vec<u32> {
 }
 
 fn examine(path: &Path, arguments: &CheckArguments, nonce: u64) -> Result<PlaceKind, Failure> {
-    let metadata = std::fs::metadata(path).map_err(|error| {
-        let hint = if error.kind() == std::io::ErrorKind::NotFound {
-            "give a folder or file that exists"
-        } else {
-            "check the rights of this user there"
-        };
-        Failure::bad_input(format!("{}: {error}; {hint}", path.display()))
-    })?;
+    let metadata = std::fs::metadata(path).map_err(|error| not_found(path, &error))?;
     if metadata.is_file() {
         if arguments.server.is_some() {
             return Err(Failure::bad_input(format!(
@@ -133,8 +126,10 @@ fn examine(path: &Path, arguments: &CheckArguments, nonce: u64) -> Result<PlaceK
         if metadata.len() == 0 {
             return Err(Failure::bad_input(format!("{} is empty: there is nothing to read", path.display())));
         }
-        std::fs::File::open(path)
-            .map_err(|error| Failure::could_not_run(format!("read {}: {error}", path.display())))?;
+        std::fs::File::open(path).map_err(|error| {
+            let hint = "give a file that this user may read";
+            Failure::could_not_run(format!("read {}: {error}; {hint}", path.display()))
+        })?;
         return Ok(PlaceKind::File { length: Bytes(metadata.len()) });
     }
     if !metadata.is_dir() {
@@ -146,6 +141,14 @@ fn examine(path: &Path, arguments: &CheckArguments, nonce: u64) -> Result<PlaceK
     let own =
         if arguments.plan && arguments.server.is_none() { None } else { Some(make_folder(path, nonce)?) };
     Ok(PlaceKind::Folder { own })
+}
+
+fn not_found(path: &Path, error: &std::io::Error) -> Failure {
+    if error.kind() == std::io::ErrorKind::PermissionDenied {
+        let hint = "check the rights of this user on it and on the folders above it";
+        return Failure::could_not_run(format!("{}: {error}; {hint}", path.display()));
+    }
+    Failure::bad_input(format!("{}: {error}; give a folder or file that exists", path.display()))
 }
 
 fn make_folder(path: &Path, nonce: u64) -> Result<TestFolder, Failure> {
