@@ -8,7 +8,7 @@ use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
 
-use rustix::fs::{Advice, CWD, Mode, OFlags, ResolveFlags};
+use rustix::fs::{Advice, CWD, FileType, Mode, OFlags, ResolveFlags};
 
 use crate::error::{Errno, Result};
 
@@ -123,11 +123,12 @@ pub fn open(path: &Path, mode: OpenMode, permissions: u32) -> Result<File> {
 /// The file `path` below the open folder `folder`, whatever the path contains.
 ///
 /// An absolute path, a `..` that leaves the folder, and any symbolic or magic link on the way are refused, by the
-/// kernel and without a race. `.` opens the folder itself, for reading.
+/// kernel and without a race. `.` opens the folder itself, for reading. A pipe, socket or device is refused, and never
+/// waited for: who confines paths does not know what lies in the folder.
 ///
 /// # Errors
-/// `Invalid` with `EXDEV` (leaves the folder) or `ELOOP` (a link on the way); `Unsupported` before Linux 5.6 or where
-/// a sandbox hides the call; otherwise as [`open`].
+/// `Invalid` with `EXDEV` (leaves the folder), `ELOOP` (a link on the way) or `EINVAL` (neither file nor folder);
+/// `Unsupported` before Linux 5.6 or where a sandbox hides the call; otherwise as [`open`].
 ///
 /// # Source
 /// openat2(2) with `RESOLVE_BENEATH`, `RESOLVE_NO_SYMLINKS` and `RESOLVE_NO_MAGICLINKS`.
@@ -135,14 +136,25 @@ pub fn open_beneath(folder: impl AsFd, path: &Path, mode: OpenMode, permissions:
     /// openat2 answers `EAGAIN` when a rename elsewhere raced with a `..`; the manual asks to try again.
     const TRIES: u32 = 16;
     let confined = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    // Opening a pipe waits for its other end otherwise.
+    let flags = mode.flags() | OFlags::NONBLOCK;
     let mut answer = Err(rustix::io::Errno::AGAIN);
     for _ in 0..TRIES {
-        answer = rustix::fs::openat2(folder.as_fd(), path, mode.flags(), mode.mode(permissions), confined);
+        answer = rustix::fs::openat2(folder.as_fd(), path, flags, mode.mode(permissions), confined);
         if !matches!(answer, Err(rustix::io::Errno::AGAIN)) {
             break;
         }
     }
-    answer.map(File::from).map_err(|errno| open_error(errno, mode, path.display()))
+    let failed = |errno| open_error(errno, mode, path.display());
+    let opened = File::from(answer.map_err(failed)?);
+    let kind = FileType::from_raw_mode(rustix::fs::fstat(&opened).map_err(failed)?.st_mode);
+    if !matches!(kind, FileType::RegularFile | FileType::Directory) {
+        let error = Errno::from(rustix::io::Errno::INVAL).during("open", path.display());
+        return Err(error.advising("it is neither a file nor a folder"));
+    }
+    // A submission ring would take the flag as a wish never to wait for the device.
+    rustix::fs::fcntl_setfl(&opened, mode.flags()).map_err(failed)?;
+    Ok(opened)
 }
 
 fn open_error(errno: rustix::io::Errno, mode: OpenMode, target: impl Display) -> crate::Error {

@@ -142,6 +142,30 @@ fn a_confined_open_never_leaves_its_folder() {
 }
 
 #[test]
+fn a_confined_open_neither_waits_for_a_pipe_nor_gives_one() {
+    let folder = scratch();
+    let root = File::open(folder.path()).unwrap();
+    rustix::fs::mknodat(&root, "pipe", FileType::Fifo, Mode::RWXU, 0).unwrap();
+    for (access, name) in [(Access::Read, "EINVAL"), (Access::ReadWrite, "EINVAL"), (Access::Write, "ENXIO")]
+    {
+        let mode = OpenMode { access, ..OpenMode::default() };
+        let error = open_beneath(&root, Path::new("pipe"), mode, 0).unwrap_err();
+        assert_eq!(error.errno().name(), name, "{error}");
+    }
+}
+
+#[test]
+fn a_confined_open_leaves_the_flags_asked_for() {
+    let folder = scratch();
+    let (path, _file) = filled(&folder, 1);
+    let root = File::open(folder.path()).unwrap();
+    let mode = OpenMode { caching: Caching::Direct, write_done: WriteDone::Durable, ..OpenMode::default() };
+    let file = open_beneath(&root, Path::new(path.file_name().unwrap()), mode, 0).unwrap();
+    let held = rustix::fs::fcntl_getfl(&file).unwrap();
+    assert!(held.contains(OFlags::DIRECT | OFlags::DSYNC) && !held.contains(OFlags::NONBLOCK), "{held:?}");
+}
+
+#[test]
 fn holes_and_data_are_told_apart_and_the_position_stays() {
     const MIB: u64 = 1 << 20;
     let folder = scratch();
