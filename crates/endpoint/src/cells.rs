@@ -45,10 +45,10 @@ impl CellRun<'_> {
             Target::File { .. } => {
                 self.session.reserve_disk(CHARGED_AS, bytes)?;
                 self.shared.check_free_space(bytes)?;
-                self.session.folder(self.shared.root.as_ref())?.path.clone()
+                let folder = self.session.folder(self.shared.root.as_ref())?.folder.try_clone();
+                Some(folder.map_err(|error| refused(Refusal::Io, error.to_string()))?)
             }
-            // Without files the folder is never looked at.
-            _ => std::path::PathBuf::from("/nonexistent"),
+            _ => None,
         };
         let inventory = read_inventory(self.shared);
         let mut site = CellSite {

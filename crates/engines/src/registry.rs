@@ -4,7 +4,7 @@ use crate::contract::EngineFactory;
 use crate::error::{EngineError, ErrorKind};
 use crate::{endpoint, null, psync, sim};
 use narrows_model::Target;
-use std::path::PathBuf;
+use std::fs::File;
 use std::sync::Arc;
 
 /// What an engine is, for the reference and for messages.
@@ -32,7 +32,7 @@ pub const ENGINES: &[&EngineFacts] = &[&null::INFO, &sim::INFO, &psync::INFO, &e
 pub struct EngineRegistry {
     null: Arc<null::NullFactory>,
     sim: Arc<sim::SimFactory>,
-    psync: Arc<psync::PsyncFactory>,
+    psync: Option<Arc<psync::PsyncFactory>>,
     endpoint: Option<Arc<endpoint::EndpointFactory>>,
 }
 
@@ -49,18 +49,19 @@ impl EngineRegistry {
         Self {
             null: Arc::new(null::NullFactory),
             sim: Arc::new(sim::SimFactory::default()),
-            psync: Arc::new(psync::PsyncFactory::unconfined()),
+            psync: Some(Arc::new(psync::PsyncFactory::unconfined())),
             endpoint: Some(Arc::new(endpoint::EndpointFactory)),
         }
     }
 
-    /// The engines that a server runs for a client: no network, and files only beneath `folder`.
+    /// The engines that a server runs for a client: no network, and files only beneath the open `folder`, none
+    /// without it.
     #[must_use]
-    pub fn confined(folder: PathBuf) -> Self {
+    pub fn confined(folder: Option<File>) -> Self {
         Self {
             null: Arc::new(null::NullFactory),
             sim: Arc::new(sim::SimFactory::default()),
-            psync: Arc::new(psync::PsyncFactory::confined(folder)),
+            psync: folder.map(|folder| Arc::new(psync::PsyncFactory::confined(folder))),
             endpoint: None,
         }
     }
@@ -73,7 +74,11 @@ impl EngineRegistry {
         match target {
             Target::Null { .. } => Ok(Arc::clone(&self.null) as Arc<dyn EngineFactory>),
             Target::Sim { .. } => Ok(Arc::clone(&self.sim) as Arc<dyn EngineFactory>),
-            Target::File { .. } => Ok(Arc::clone(&self.psync) as Arc<dyn EngineFactory>),
+            Target::File { .. } => match &self.psync {
+                Some(factory) => Ok(Arc::clone(factory) as Arc<dyn EngineFactory>),
+                None => Err(EngineError::new(ErrorKind::Unsupported, "open", target.to_string())
+                    .detail("a server without a store has no files")),
+            },
             Target::Tcp { .. } => match &self.endpoint {
                 Some(factory) => Ok(Arc::clone(factory) as Arc<dyn EngineFactory>),
                 None => Err(EngineError::new(ErrorKind::Unsupported, "open", target.to_string())

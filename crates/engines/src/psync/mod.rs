@@ -14,7 +14,7 @@ use narrows_model::capabilities::{Capabilities, Completion as CompletionMeaning,
 use narrows_model::workload::{Access, CacheState, SyncPolicy};
 use narrows_model::{Bytes, Effective, Op, Target};
 use std::fs::File;
-use std::path::PathBuf;
+use std::sync::Arc;
 
 mod cache;
 mod folder;
@@ -41,7 +41,7 @@ const INVALID: i32 = rustix::io::Errno::INVAL.raw_os_error();
 /// Makes `psync` engines.
 #[derive(Debug, Clone, Default)]
 pub struct PsyncFactory {
-    confinement: Option<PathBuf>,
+    confinement: Option<Arc<File>>,
 }
 
 impl PsyncFactory {
@@ -51,20 +51,20 @@ impl PsyncFactory {
         Self { confinement: None }
     }
 
-    /// Files beneath `folder` alone; paths of targets are relative to it.
+    /// Files beneath the open `folder` alone; paths of targets are relative to it.
     #[must_use]
-    pub fn confined(folder: PathBuf) -> Self {
-        Self { confinement: Some(folder) }
+    pub fn confined(folder: File) -> Self {
+        Self { confinement: Some(Arc::new(folder)) }
     }
 
     fn place(&self, spec: &OpenSpec, object: &str) -> Result<Place, EngineError> {
-        Place::new(self.confinement.as_deref(), &spec.target, object)
+        Place::new(self.confinement.as_ref(), &spec.target, object)
     }
 }
 
 impl EngineFactory for PsyncFactory {
     fn capabilities(&self, target: &Target) -> Result<Capabilities, EngineError> {
-        let direct = Place::new(self.confinement.as_deref(), target, "")?.direct_support()?;
+        let direct = Place::new(self.confinement.as_ref(), target, "")?.direct_support()?;
         Ok(Capabilities {
             engine: INFO.id.to_owned(),
             ops: vec![Op::Read, Op::Write, Op::Sync],

@@ -8,8 +8,10 @@ use narrows_model::capabilities::Support;
 use narrows_model::workload::{Access, SyncPolicy};
 use narrows_model::{Bytes, Op, Target};
 use narrows_sys::file::{self, Caching, Create, OpenMode, WriteDone};
+use rustix::fs::AtFlags;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Files that narrows makes are for their user alone.
 const PERMISSIONS: u32 = 0o600;
@@ -17,7 +19,7 @@ const PERMISSIONS: u32 = 0o600;
 /// Where one object lies.
 #[derive(Debug)]
 pub(super) struct Place {
-    confinement: Option<PathBuf>,
+    confinement: Option<Arc<File>>,
     path: PathBuf,
 }
 
@@ -31,7 +33,7 @@ pub(super) struct DirectSupport {
 impl Place {
     /// The place of `object` of `target`; an empty object is the target itself.
     pub(super) fn new(
-        confinement: Option<&Path>,
+        confinement: Option<&Arc<File>>,
         target: &Target,
         object: &str,
     ) -> Result<Self, EngineError> {
@@ -40,7 +42,7 @@ impl Place {
                 .detail("the engine psync serves files alone"));
         };
         let path = if object.is_empty() { path.clone() } else { path.join(object) };
-        Ok(Self { confinement: confinement.map(Path::to_path_buf), path })
+        Ok(Self { confinement: confinement.cloned(), path })
     }
 
     /// The object, opened as `spec` asks.
@@ -72,7 +74,7 @@ impl Place {
     fn open_with(&self, mode: OpenMode) -> Result<File, EngineError> {
         let opened = match &self.confinement {
             None => file::open(&self.path, mode, PERMISSIONS),
-            Some(folder) => file::open_beneath(open_folder(folder)?, &self.path, mode, PERMISSIONS),
+            Some(folder) => file::open_beneath(folder, &self.path, mode, PERMISSIONS),
         };
         opened.map_err(|error| refused(error, mode, &self.path))
     }
@@ -83,19 +85,17 @@ impl Place {
         let Some(folder) = &self.confinement else {
             return std::fs::remove_file(&self.path).map_err(failed);
         };
-        // Opening it beneath the folder proves where the name leads before the name is used.
-        self.open_for_reading()?;
-        std::fs::remove_file(folder.join(&self.path)).map_err(failed)
+        let Some(name) = self.path.file_name() else {
+            return Err(failed(std::io::ErrorKind::IsADirectory.into()));
+        };
+        let parent = self.path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let parent = file::open_beneath(folder, parent.unwrap_or(Path::new(".")), OpenMode::default(), 0)?;
+        rustix::fs::unlinkat(parent, name, AtFlags::empty()).map_err(|errno| failed(errno.into()))
     }
 
     /// Whether this place, a file or a folder, takes direct access.
     pub(super) fn direct_support(&self) -> Result<DirectSupport, EngineError> {
-        let place = match &self.confinement {
-            None => self.path.clone(),
-            Some(folder) => folder.join(&self.path),
-        };
-        let opened = File::open(&place)
-            .map_err(|source| EngineError::from_io("open", place.display().to_string(), source))?;
+        let opened = self.open_for_reading()?;
         Ok(match file::direct_alignment(&opened) {
             Ok(alignment) => DirectSupport {
                 support: Support::Yes,
@@ -113,10 +113,6 @@ impl std::fmt::Display for Place {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}", self.path.display())
     }
-}
-
-fn open_folder(folder: &Path) -> Result<File, EngineError> {
-    File::open(folder).map_err(|source| EngineError::from_io("open", folder.display().to_string(), source))
 }
 
 fn refused(error: narrows_sys::Error, mode: OpenMode, path: &Path) -> EngineError {

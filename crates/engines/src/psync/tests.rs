@@ -69,14 +69,44 @@ fn confined_to_a_folder_no_path_leads_out_of_it() {
     fs::create_dir(folder.path().join("inside")).unwrap();
     fs::write(folder.path().join("secret"), vec![1; BLOCK_BYTES as usize]).unwrap();
     std::os::unix::fs::symlink("../secret", folder.path().join("inside/link")).unwrap();
-    let factory = PsyncFactory::confined(folder.path().join("inside"));
+    let factory = PsyncFactory::confined(File::open(folder.path().join("inside")).unwrap());
     let absolute = folder.path().join("secret").to_string_lossy().into_owned();
     for path in ["../secret", "link", absolute.as_str()] {
         let mut escape = spec(&format!("file:{path}"), Op::Read, 1);
         escape.objects = vec![String::new()];
         escape.create = false;
         assert!(factory.open(&escape, &worker()).is_err(), "{path}");
+        assert!(factory.capabilities(&escape.target).is_err(), "{path}");
     }
+}
+
+#[test]
+fn confined_to_a_folder_it_waits_for_no_pipe() {
+    let folder = folder();
+    let inside = File::open(folder.path()).unwrap();
+    rustix::fs::mknodat(&inside, "pipe", rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).unwrap();
+    let factory = PsyncFactory::confined(inside);
+    assert!(factory.capabilities(&"file:pipe".parse().unwrap()).is_err());
+}
+
+#[test]
+fn confined_to_a_folder_what_is_removed_lies_in_it() {
+    let folder = folder();
+    fs::create_dir(folder.path().join("inside")).unwrap();
+    fs::write(folder.path().join("secret"), "x").unwrap();
+    fs::write(folder.path().join("inside/data"), "x").unwrap();
+    std::os::unix::fs::symlink("..", folder.path().join("inside/up")).unwrap();
+    let factory = PsyncFactory::confined(File::open(folder.path().join("inside")).unwrap());
+    let mut all = spec("file:.", Op::Write, 1);
+    let absolute = folder.path().join("secret").to_string_lossy().into_owned();
+    for outside in ["up/secret", "../secret", absolute.as_str(), ".."] {
+        all.objects = vec![outside.to_owned()];
+        assert!(factory.remove(&all).is_err(), "{outside}");
+    }
+    assert!(folder.path().join("secret").exists());
+    all.objects = vec!["data".to_owned()];
+    factory.remove(&all).unwrap();
+    assert!(!folder.path().join("inside/data").exists());
 }
 
 #[test]
