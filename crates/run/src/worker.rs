@@ -236,6 +236,8 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         flight.completions.clear();
         self.engine.reap(1, Tick(until_ns), &mut flight.completions)?;
         flight.stamp = self.clock.now().0;
+        // An engine that blocks hands over the window's first completion after its start: it counts.
+        self.cross_into_window(flight);
         // A completion that arrives after the window belongs to no interval of it.
         let counts = flight.stamp <= self.window.measure_until_ns() || self.ends_by_count();
         let completions = std::mem::replace(&mut flight.completions, Completions::with_capacity(0));

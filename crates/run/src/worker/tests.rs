@@ -64,6 +64,47 @@ fn assignment(profile: &SimProfile, folder: &tempfile::TempDir, queue_depth: u32
 
 /// Runs one worker from 0 with a window of one second after half a second of warm-up; returns its samples too.
 fn run(assignment: &Assignment, stop: &StopFlag) -> (WorkerOutput, Vec<IntervalSample>) {
+    run_as(assignment, stop, |engine| engine)
+}
+
+/// An engine that does not return before something completed, as a system call does.
+struct Blocking(Box<dyn Engine>);
+
+impl Engine for Blocking {
+    fn effective(&self) -> &narrows_model::Effective {
+        self.0.effective()
+    }
+
+    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+        self.0.buffer(slot)
+    }
+
+    fn queue(&mut self, requests: &[Request]) -> Result<usize, EngineError> {
+        self.0.queue(requests)
+    }
+
+    fn commit(&mut self) -> Result<(), EngineError> {
+        self.0.commit()
+    }
+
+    fn reap(&mut self, min: u32, _until: Tick, out: &mut Completions) -> Result<(), EngineError> {
+        self.0.reap(min, Tick(u64::MAX), out)
+    }
+
+    fn counters(&mut self, out: &mut ProtocolCounters) {
+        self.0.counters(out);
+    }
+
+    fn close(self: Box<Self>) -> Result<(), EngineError> {
+        self.0.close()
+    }
+}
+
+fn run_as(
+    assignment: &Assignment,
+    stop: &StopFlag,
+    wrap: impl Fn(Box<dyn Engine>) -> Box<dyn Engine>,
+) -> (WorkerOutput, Vec<IntervalSample>) {
     let clock = Arc::new(VirtualClock::default());
     let context = WorkerContext {
         client_index: 0,
@@ -72,7 +113,7 @@ fn run(assignment: &Assignment, stop: &StopFlag) -> (WorkerOutput, Vec<IntervalS
         clock: Arc::clone(&clock) as Arc<dyn Clock>,
     };
     let factory = EngineRegistry::for_user().factory(&assignment.cell.target).unwrap();
-    let engine = factory.open(&assignment.open_spec(), &context).unwrap();
+    let engine = wrap(factory.open(&assignment.open_spec(), &context).unwrap());
     let window = Window::new(stop.clone());
     window.open(WindowTimes { start_ns: 0, measure_from_ns: 500_000_000, measure_until_ns: 1_500_000_000 });
     let label = SampleLabel { cell: CellId("cell".to_owned()), trial: 0, client_index: 0, worker_index: 0 };
@@ -113,6 +154,19 @@ fn littles_law_holds_in_the_window() {
         let in_flight = output.response_sum_ns as f64 / 1e9;
         assert!((in_flight - f64::from(depth)).abs() < 0.02 * f64::from(depth), "{in_flight} of {depth}");
     }
+}
+
+#[test]
+fn the_first_completion_in_the_window_counts_though_a_call_blocked_across_its_border() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut slow = device(1, Vec::new());
+    slow.device.per_op_ns = Nanos(160_000_000);
+    let (output, _) =
+        run_as(&assignment(&slow, &folder, 1), &StopFlag::default(), |engine| Box::new(Blocking(engine)));
+    // One ends every 160 ms: the third at 480 ms, the fourth to the ninth in the window of 500 to 1500 ms.
+    assert_eq!(output.op_count, 6);
+    assert!(output.last_before_ns.abs_diff(480_000_000) < 1_000_000, "{}", output.last_before_ns);
+    assert!(output.last_within_ns.abs_diff(1_440_000_000) < 1_000_000, "{}", output.last_within_ns);
 }
 
 #[test]
