@@ -71,6 +71,36 @@ pub(crate) fn measured_by(profile: &SimProfile, plan: &Plan) -> Summary {
     narrows_analysis::analyse(&Input { manifest, plan, inventory: &inventory, events: &events })
 }
 
+/// The analysis of a machine that is mounted: no connection of the load's own, so that only interfaces show the wire.
+#[cfg(test)]
+pub(crate) fn mounted(name: &str) -> Summary {
+    use narrows_model::Event;
+    use narrows_model::inventory::PathKind;
+    let profile = machine(name);
+    let mut plan = plan(&profile, Grid::default());
+    let mut events = narrows_sim::simulate(&profile, &plan).expect("the machine can be simulated");
+    for cell in plan.cells.iter_mut().filter(|cell| cell.cut == Cut::Path) {
+        cell.target = Target::File { path: "/mnt".into() };
+    }
+    for event in &mut events {
+        let Event::TrialFinished(trial) = event else { continue };
+        if trial.cell.0.starts_with("path/") {
+            for pair in &mut trial.counters {
+                (pair.before.tcp, pair.after.tcp) = (None, None);
+            }
+        }
+    }
+    let mut inventory = narrows_sim::inventory(&profile);
+    inventory.path = events.iter().find_map(|event| match event {
+        Event::ServerConnected { inventory, .. } => inventory.path.clone(),
+        _ => None,
+    });
+    let path = inventory.path.as_mut().expect("the server tells of its store");
+    (path.kind, path.devices) = (PathKind::Nfs, Vec::new());
+    let manifest = RunFacts::default();
+    narrows_analysis::analyse(&Input { manifest, plan: &plan, inventory: &inventory, events: &events })
+}
+
 /// Segments of a path.
 pub(crate) fn segments(remote: bool) -> Vec<Segment> {
     let network = |segment: &Segment| {

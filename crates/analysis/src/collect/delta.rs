@@ -2,7 +2,7 @@
 //!
 //! Differences only; what they mean for a CPU or a path is decided in `summary`.
 
-use narrows_model::counters::{CgroupCpu, DiskCounters, HostCpu, ProcessCpu, TcpCounters};
+use narrows_model::counters::{CgroupCpu, DiskCounters, HostCpu, NicCounters, ProcessCpu, TcpCounters};
 use narrows_model::trial::CounterPair;
 use narrows_model::{Bytes, Nanos, Role};
 
@@ -44,6 +44,13 @@ pub(crate) struct TcpDelta {
     pub rtt_min: Nanos,
 }
 
+/// What the interfaces of a machine but loopback carried in the interval, headers and others' traffic included.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct NicDelta {
+    pub receive_bytes: Bytes,
+    pub send_bytes: Bytes,
+}
+
 /// What one role's counters say of a cell.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RoleDelta {
@@ -54,6 +61,7 @@ pub(crate) struct RoleDelta {
     pub cgroup: Option<CgroupDelta>,
     pub disks: Vec<DiskDelta>,
     pub tcp: Option<TcpDelta>,
+    pub nics: Option<NicDelta>,
 }
 
 impl RoleDelta {
@@ -71,6 +79,7 @@ impl RoleDelta {
             cgroup: before.cgroup_cpu.as_ref().zip(after.cgroup_cpu.as_ref()).map(|(b, a)| cgroup(b, a)),
             disks: after.disks.iter().filter_map(|after| disk(&before.disks, after)).collect(),
             tcp: after.tcp.as_ref().map(|after| tcp(before.tcp.as_ref(), after)),
+            nics: nics(&before.nics, &after.nics),
         }
     }
 
@@ -100,6 +109,10 @@ impl RoleDelta {
             received_bytes: a.received_bytes.saturating_add(b.received_bytes),
             retransmit_count: a.retransmit_count.saturating_add(b.retransmit_count),
             rtt_min: smallest_known(a.rtt_min, b.rtt_min),
+        });
+        self.nics = sum(self.nics, more.nics, |a, b| NicDelta {
+            receive_bytes: a.receive_bytes.saturating_add(b.receive_bytes),
+            send_bytes: a.send_bytes.saturating_add(b.send_bytes),
         });
         self.add_disks(&more.disks);
     }
@@ -174,6 +187,21 @@ fn disk(before: &[DiskCounters], after: &DiskCounters) -> Option<DiskDelta> {
         read_bytes: after.read_bytes.saturating_sub(before.read_bytes),
         write_bytes: after.write_bytes.saturating_sub(before.write_bytes),
         busy: after.busy_ns.saturating_sub(before.busy_ns),
+    })
+}
+
+/// The sum over the interfaces that both readings have; `None` without one besides loopback.
+fn nics(before: &[NicCounters], after: &[NicCounters]) -> Option<NicDelta> {
+    let both = after.iter().filter(|after| after.name != "lo").filter_map(|after| {
+        let before = before.iter().find(|known| known.name == after.name)?;
+        Some(NicDelta {
+            receive_bytes: after.receive_bytes.saturating_sub(before.receive_bytes),
+            send_bytes: after.send_bytes.saturating_sub(before.send_bytes),
+        })
+    });
+    both.reduce(|a, b| NicDelta {
+        receive_bytes: a.receive_bytes.saturating_add(b.receive_bytes),
+        send_bytes: a.send_bytes.saturating_add(b.send_bytes),
     })
 }
 

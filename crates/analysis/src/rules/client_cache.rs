@@ -25,7 +25,7 @@ pub(super) static RULE: Rule = Rule {
     formula: "bytes on the wire (local: at the device) < 0.5 x bytes of the application, or rate > 1.03 x link speed",
     source: "Byte triangulation; Traeger et al., ACM Transactions on Storage 4 (2008), on cached benchmarks",
     example: "a read of 412 MiB/s over a link of 100 Mbit/s; 3 MiB of 618 MiB were on the wire",
-    how_to_measure: "compare the application's bytes with `ss -ti` (network) or /proc/diskstats (local) over the same time",
+    how_to_measure: "compare the application's bytes with `ss -ti` (network; on a mount /proc/net/dev) or /proc/diskstats (local) over the same time",
     run,
 };
 
@@ -38,11 +38,26 @@ fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
         return Some(verdict);
     }
     let (below, place, command) = if view.server().is_some() {
-        (cell.bytes.wire?, "on the wire", format!("ss -ti dst {}", judge::server_host(view)))
+        let (place, command) = wire(view, cell);
+        (cell.bytes.wire?, place, command)
     } else {
         (cell.bytes.device?, "at the device", super::device_bandwidth::command(view))
     };
     served(RULE.segment, cell, below, place, &command)
+}
+
+/// Where the wire's bytes were counted, and a command that shows them.
+fn wire(view: &View<'_>, cell: &CellSummary) -> (&'static str, String) {
+    if by_interfaces(cell) {
+        ("on the interfaces (headers and other traffic included)", "cat /proc/net/dev".to_owned())
+    } else {
+        ("on the wire", format!("ss -ti dst {}", judge::server_host(view)))
+    }
+}
+
+/// Whether the wire's bytes of a cell are those of the machines' interfaces.
+fn by_interfaces(cell: &CellSummary) -> bool {
+    cell.flags.iter().any(|flag| flag == crate::summary::WIRE_BY_INTERFACES)
 }
 
 /// Judges by the bytes that went on below a cache.
@@ -66,7 +81,11 @@ pub(super) fn served(
     );
     let verdict = Verdict::on(segment, &cell.id, stance, Basis::State, (1.0 - carried).clamp(0.0, 1.0));
     let severity = if cached { Severity::Warning } else { Severity::Info };
-    let counter = "bytes at application, wire and device";
+    let counter = if by_interfaces(cell) {
+        "bytes at application, interfaces (/proc/net/dev) and device"
+    } else {
+        "bytes at application, wire and device"
+    };
     Some(Verdict { severity, ..verdict }.in_tier(Tier::Voids).because(text, counter, command))
 }
 

@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
     segment: Segment::ServerCache,
     title: "served by the server's cache",
     definition: "The bytes crossed the wire, but less than half of them reached the server's device in the same \
-                 interval. The figure is that of network and server; the device behind them was not measured. It is \
+                 interval (on a mount, the interfaces carried them). The figure is that of network and server; the device behind them was not measured. It is \
                  named as the limit only where neither network nor CPU is full.",
     formula: "bytes at the server's device < 0.5 x bytes of the application, while the wire carried them",
     source: "Byte triangulation; Traeger et al., ACM Transactions on Storage 4 (2008), on cached benchmarks",
@@ -30,7 +30,7 @@ fn run(view: &View<'_>) -> Vec<Verdict> {
 
 fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
     let below = cell.bytes.device?;
-    let crossed = cell.bytes.wire.is_none_or(|wire| wire.0 >= cell.bytes.application.0 / 2);
+    let crossed = cell.bytes.wire.is_some_and(|wire| wire.0 >= cell.bytes.application.0 / 2);
     let command = super::device_bandwidth::command(view);
     let place = "at the server's device";
     let verdict = super::client_cache::served(RULE.segment, cell, below, place, &command)?;
@@ -40,13 +40,35 @@ fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{builtin, cleared, found, named};
+    use crate::testing::{builtin, cleared, found, mounted, named};
 
     #[test]
     fn single_reads_that_the_server_keeps_in_memory_are_named_served_there() {
         let summary = builtin("cached-server");
         assert_eq!(named(&summary, "small synchronous read")[0], Segment::ServerCache);
         assert!(found(&summary, RULE.code));
+    }
+
+    #[test]
+    fn bytes_that_nobody_saw_on_the_wire_do_not_blame_the_servers_cache() {
+        let mut summary = builtin("cached-server");
+        for cell in &mut summary.cells {
+            cell.bytes.wire = None;
+        }
+        let diagnosis = crate::diagnose(&summary);
+        assert!(!diagnosis.findings.iter().any(|finding| finding.code == RULE.code));
+        assert!(!diagnosis.exonerated.iter().any(|entry| entry.segment == Segment::ServerCache));
+    }
+
+    #[test]
+    fn a_mount_is_judged_by_the_interfaces_and_says_so() {
+        let finding = |summary: &narrows_model::Summary| {
+            let diagnosis = &summary.diagnosis;
+            diagnosis.findings.iter().find(|finding| finding.code == RULE.code).cloned()
+        };
+        let told = finding(&mounted("cached-server")).expect("the server's cache served the reads");
+        assert!(told.evidence.iter().any(|evidence| evidence.counter.contains("interfaces")), "{told:?}");
+        assert!(finding(&mounted("slow-disk")).is_none());
     }
 
     #[test]

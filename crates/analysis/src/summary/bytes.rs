@@ -15,20 +15,25 @@ pub(super) struct Traffic {
     pub device_busy_ratio: Option<f64>,
     pub cache_served_ratio: Option<f64>,
     pub wire_bytes_per_s: Option<BytesPerSec>,
+    /// Whether the wire's bytes are those of the machines' interfaces, with headers and the traffic of others.
+    pub wire_by_interfaces: bool,
 }
 
 /// The byte triangle and what follows from it.
 pub(super) fn traffic(data: &CellData, machines: &Machines<'_>) -> Traffic {
     let op = data.cell.workload.op;
     let application = Bytes(data.trials.values().map(|trial| trial.bytes.0).sum());
-    let wire = wire(data, op);
+    let connections = wire(data, op);
+    let interfaces = if connections.is_none() { interfaces(data, machines) } else { None };
+    let wire = connections.map(|(bytes, _)| bytes).or(interfaces);
     let device = device(data, machines);
     let device_bytes = device.as_ref().map(|device| device.bytes);
     Traffic {
-        triangle: ByteTriangle { application, wire: wire.map(|(bytes, _)| bytes), device: device_bytes },
+        triangle: ByteTriangle { application, wire, device: device_bytes },
         device_busy_ratio: device.and_then(|device| device.busy_ratio),
-        cache_served_ratio: cache_served(data, application, wire.map(|(bytes, _)| bytes), device_bytes),
-        wire_bytes_per_s: wire.and_then(|(_, rate)| rate),
+        cache_served_ratio: cache_served(data, application, wire, device_bytes),
+        wire_bytes_per_s: connections.and_then(|(_, rate)| rate),
+        wire_by_interfaces: interfaces.is_some(),
     }
 }
 
@@ -48,6 +53,22 @@ fn wire(data: &CellData, op: Op) -> Option<(Bytes, Option<BytesPerSec>)> {
     };
     let outwards = op.moves_towards_device();
     of(Role::Client, outwards).or_else(|| of(Role::Server, !outwards))
+}
+
+/// What the interfaces carried for a path whose connections are the kernel's: the larger of both ends' counts, because
+/// the one may be a container's that does not see them. `None` where client and server share a machine.
+fn interfaces(data: &CellData, machines: &Machines<'_>) -> Option<Bytes> {
+    let mounted = data.cell.cut == Cut::Path
+        && matches!(data.cell.target, Target::File { .. })
+        && machines.server.is_some()
+        && !machines.sharing.one_machine
+        && machines.client.path.as_ref().is_some_and(is_remote);
+    let outwards = data.cell.workload.op.moves_towards_device();
+    let counted = data.deltas.iter().filter_map(|delta| {
+        let sends = outwards == (delta.role == Role::Client);
+        delta.nics.map(|nics| if sends { nics.send_bytes } else { nics.receive_bytes })
+    });
+    counted.filter(|_| mounted).max()
 }
 
 /// The planned windows of a cell that time ends: the load reads its connections just at their borders, while the

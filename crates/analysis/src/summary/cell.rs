@@ -62,6 +62,9 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>) -> 
         limiting: None,
     };
     cell.flags = flags::of_cell(data, &cell, machines);
+    if traffic.wire_by_interfaces {
+        cell.flags.push(flags::WIRE_BY_INTERFACES.to_owned());
+    }
     cell
 }
 

@@ -25,6 +25,8 @@ pub(crate) const CEILING_EXCEEDED: &str = "ceiling_exceeded";
 pub(crate) const LITTLE_LAW_VIOLATED: &str = "little_law_violated";
 /// The rate reached 0.8 of what the load generator can do.
 pub(crate) const GENERATOR_LIMITED: &str = "generator_limited";
+/// The wire's bytes are those of the machines' interfaces: headers and the traffic of others included.
+pub(crate) const WIRE_BY_INTERFACES: &str = "wire_by_interfaces";
 
 const SHORT_WINDOW: Nanos = Nanos(500_000_000);
 const TICKS_MIN: u64 = 50;
