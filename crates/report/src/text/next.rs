@@ -86,29 +86,38 @@ fn network_unseen(summary: &Summary) -> bool {
     !served && matches!(kind, Some(PathKind::Nfs | PathKind::OtherNetwork))
 }
 
-/// The command of the run again, with a budget of its own where `seconds` says so.
+/// The command of the run again, with a budget of its own where `seconds` says so, and without the folder of the
+/// record: that is taken now.
 fn repeated(summary: &Summary, seconds: Option<u64>) -> String {
     let mut words = vec!["narrows".to_owned()];
-    let mut told = summary.command.iter().skip(1).peekable();
-    if told.peek().is_none() {
-        words.extend(["check".to_owned(), quoted(&summary.target.to_string())]);
+    match summary.command.get(1..) {
+        Some(told) if !told.is_empty() => words.extend(kept(told, seconds.is_some())),
+        _ => words.extend(["check".to_owned(), quoted(&summary.target.to_string())]),
     }
+    words.extend(seconds.map(|seconds| format!("--seconds {seconds}")));
+    words.join(" ")
+}
+
+/// The words of a command that are said again.
+fn kept(told: &[String], without_seconds: bool) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut told = told.iter();
     while let Some(word) = told.next() {
-        match budget_option(word).filter(|_| seconds.is_some()) {
+        let dropped = value_of(word, "--seconds").filter(|_| without_seconds);
+        match dropped.or_else(|| value_of(word, "--out")) {
             Some("") => drop(told.next()),
             Some(_) => {}
             None => words.push(quoted(word)),
         }
     }
-    words.extend(seconds.map(|seconds| format!("--seconds {seconds}")));
-    words.join(" ")
+    words
 }
 
 /// The budget that the run had.
 fn budget_s(summary: &Summary) -> u64 {
     let mut words = summary.command.iter();
     while let Some(word) = words.next() {
-        let value = match budget_option(word) {
+        let value = match value_of(word, "--seconds") {
             Some("") => words.next().map(String::as_str),
             other => other,
         };
@@ -119,9 +128,9 @@ fn budget_s(summary: &Summary) -> u64 {
     BUDGET_DEFAULT_S
 }
 
-/// The value of the option for the budget, empty where it is the next word; `None` for another word.
-fn budget_option(word: &str) -> Option<&str> {
-    let rest = word.strip_prefix("--seconds")?;
+/// The value of `option` in `word`, empty where it is the next word; `None` for another word.
+fn value_of<'a>(word: &'a str, option: &str) -> Option<&'a str> {
+    let rest = word.strip_prefix(option)?;
     if rest.is_empty() { Some("") } else { rest.strip_prefix('=').filter(|value| !value.is_empty()) }
 }
 
@@ -137,6 +146,14 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_said_again_leaves_out_the_record_that_is_there_and_the_time_that_was_too_short() {
+        let told =
+            ["check", "a b", "--out", "r", "--seconds=3", "--out=r", "--seconds", "4"].map(str::to_owned);
+        assert_eq!(kept(&told, true).join(" "), "check 'a b'");
+        assert_eq!(kept(&told, false).join(" "), "check 'a b' --seconds=3 --seconds 4");
+    }
 
     #[test]
     fn a_folder_with_a_space_is_quoted_for_the_shell() {
