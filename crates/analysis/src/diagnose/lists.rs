@@ -1,45 +1,72 @@
 //! What was cleared and what was not measured: with the limiting list, every segment of the path in exactly one.
 
+use super::rank::ONE_OF_RATIO;
 use super::{Judged, unmeasured};
 use crate::rules::{Basis, Stance, Tier};
-use crate::view::View;
+use crate::view::{Regime, RegimeKind, View};
 use narrows_model::diagnosis::Evidence;
 use narrows_model::{Exonerated, Limiting, NotMeasured, Segment};
 
 /// Evidence shown for one cleared segment: one statement a regime is enough.
 const EVIDENCE_MAX: usize = 4;
 
-/// Segments of the path that a rule judged and that are not limiting.
+/// Segments of the path that rules cleared under every load of a kind, and that nothing blames.
 pub(crate) fn exonerated(view: &View<'_>, judged: &[Judged], limiting: &[Limiting]) -> Vec<Exonerated> {
+    let named = |segment: Segment| limiting.iter().any(|entry| entry.segment == segment);
     segments(view)
-        .filter(|segment| !limiting.iter().any(|entry| entry.segment == *segment))
+        .filter(|segment| !named(*segment) && !segment.parent().is_some_and(named))
         .filter_map(|segment| {
-            let evidence = clearing(segment, judged)?;
+            let evidence = clearing(view, segment, judged)?;
             Some(Exonerated { segment, evidence })
         })
         .collect()
 }
 
-/// The evidence that clears a segment; `None` where no rule cleared it or a rule blames it still.
-fn clearing(segment: Segment, judged: &[Judged]) -> Option<Vec<Evidence>> {
+/// The evidence that clears a segment; `None` where a rule blames it, where it is about as full as what limits, or
+/// where no kind of load cleared it in every direction.
+fn clearing(view: &View<'_>, segment: Segment, judged: &[Judged]) -> Option<Vec<Evidence>> {
     let of_segment = || judged.iter().filter(|judged| judged.verdict.segment == segment);
-    // A fallback that another verdict overruled is cleared by that verdict; a resource that is full is not.
-    let blamed = of_segment().any(|judged| {
-        judged.verdict.stance == Stance::Limits
-            && judged.verdict.tier == Tier::Resource
-            && judged.verdict.basis == Basis::Utilisation
-            && judged.verdict.load_ratio >= FULL_RATIO
-    });
-    let evidence: Vec<Evidence> = of_segment()
-        .filter(|judged| judged.verdict.stance != Stance::Notes)
-        .flat_map(|judged| judged.verdict.evidence.iter().cloned())
+    let clears = |judged: &&Judged| judged.verdict.stance == Stance::Clears;
+    if of_segment().any(|own| own.verdict.stance == Stance::Limits || near_the_limit(own, judged)) {
+        return None;
+    }
+    let of_load = |cell: &str| of_segment().filter(clears).find(|judged| judged.verdict.cell == cell);
+    let covered = |kind: RegimeKind| {
+        view.regimes().iter().filter(|load| load.kind == kind).all(|load| of_load(&load.cell.id).is_some())
+    };
+    let everywhere = covered(RegimeKind::Bulk) && covered(RegimeKind::SmallSync);
+    let evidence: Vec<Evidence> = view
+        .regimes()
+        .iter()
+        .filter(|load| covered(load.kind))
+        .filter_map(|load| Some((load, of_load(&load.cell.id)?)))
+        .flat_map(|(load, judged)| judged.verdict.evidence.iter().map(move |evidence| (load, evidence)))
+        .map(|(load, evidence)| if everywhere { evidence.clone() } else { under(load, evidence) })
         .take(EVIDENCE_MAX)
         .collect();
-    (!blamed && !evidence.is_empty()).then_some(evidence)
+    (!evidence.is_empty()).then_some(evidence)
 }
 
-/// A load at which a segment cannot be called free, even where another one is fuller.
-const FULL_RATIO: f64 = 0.9;
+/// Evidence that holds under one load alone.
+fn under(load: &Regime<'_>, evidence: &Evidence) -> Evidence {
+    Evidence { text: format!("{}: {}", load.name(), evidence.text), ..evidence.clone() }
+}
+
+/// Whether a resource is about as full as one that limits the same load.
+fn near_the_limit(own: &Judged, judged: &[Judged]) -> bool {
+    let comparable = |other: &&Judged| {
+        other.verdict.stance == Stance::Limits
+            && other.verdict.cell == own.verdict.cell
+            && other.verdict.tier == own.verdict.tier
+            && other.verdict.basis == own.verdict.basis
+    };
+    let of_limits = judged.iter().filter(comparable).map(|other| other.verdict.load_ratio.min(1.0));
+    own.verdict.tier == Tier::Resource
+        && own.verdict.basis != Basis::State
+        && of_limits
+            .reduce(f64::max)
+            .is_some_and(|first| own.verdict.load_ratio >= first * (1.0 - ONE_OF_RATIO))
+}
 
 /// Segments of the path that are in neither other list, with why and how to measure them.
 pub(crate) fn not_measured(

@@ -8,7 +8,7 @@ use narrows_model::Segment;
 use narrows_model::diagnosis::{Evidence, Relation};
 
 /// Two loads this close cannot be told apart: cuts repeat within a few percent.
-const ONE_OF_RATIO: f64 = 0.10;
+pub(super) const ONE_OF_RATIO: f64 = 0.10;
 /// Below this the segment is not named, only what it is part of.
 const NAMED_CONFIDENCE: f64 = 0.5;
 
@@ -41,7 +41,7 @@ pub(crate) fn rank<'a>(view: &View<'_>, regime: Regime<'a>, judged: &[Judged]) -
     };
     let runner_up = runner_up(first, &limits, &rest);
     let confidence = confidence::confidence(view, &features(view, regime, first, runner_up));
-    let named = match second(first, &limits) {
+    let named = match second(first, &limits, &rest) {
         _ if confidence < NAMED_CONFIDENCE => vec![widened(first, confidence)],
         Some((other, relation)) => {
             vec![named(first, confidence, relation), named(other, share(confidence, relation), relation)]
@@ -95,9 +95,9 @@ fn runner_up<'j>(first: &Judged, limits: &[&'j Judged], rest: &[&'j Judged]) -> 
 
 /// The segment to name beside the first, where there is one.
 ///
-/// A share of time at depth 1 limits together with the missing concurrency; two full resources within a tenth of
-/// each other leave it open which.
-fn second<'j>(first: &Judged, limits: &[&'j Judged]) -> Option<(&'j Judged, Relation)> {
+/// A share of time at depth 1 limits together with the missing concurrency; two resources within a tenth of each
+/// other leave it open which, also where the second one alone would not count as full.
+fn second<'j>(first: &Judged, limits: &[&'j Judged], rest: &[&'j Judged]) -> Option<(&'j Judged, Relation)> {
     let others = || limits.iter().copied().filter(|other| other.verdict.segment != first.verdict.segment);
     if first.verdict.basis == Basis::TimeShare {
         let joint = others().find(|other| other.verdict.segment == Segment::WorkloadConcurrency);
@@ -106,9 +106,12 @@ fn second<'j>(first: &Judged, limits: &[&'j Judged]) -> Option<(&'j Judged, Rela
     let near = |other: &&Judged| {
         other.verdict.tier == first.verdict.tier
             && other.verdict.basis == first.verdict.basis
+            && other.verdict.basis != Basis::State
             && other.verdict.load_ratio >= first.verdict.load_ratio.min(1.0) * (1.0 - ONE_OF_RATIO)
     };
-    others().find(near).map(|other| (other, Relation::OneOf))
+    let others =
+        others().chain(rest.iter().copied().filter(|other| other.verdict.segment != first.verdict.segment));
+    others.filter(near).max_by(|a, b| order(a).total_cmp(&order(b))).map(|other| (other, Relation::OneOf))
 }
 
 /// Confidence of the second entry: as sure as the first when both limit together, else what the first leaves.

@@ -67,6 +67,80 @@ fn two_resources_within_a_tenth_of_each_other_are_one_of() {
     assert!(bulk.len() >= 2 && bulk.iter().all(|entry| entry.relation == Relation::OneOf), "{bulk:?}");
 }
 
+/// The file server with its device at `share` of what the wire carries, cell by cell.
+fn device_beside_wire(share: f64) -> narrows_model::Summary {
+    let mut summary = builtin("gigabit-nfs");
+    let wire = |cell: &narrows_model::summary::CellSummary| cell.cut == narrows_model::Cut::NetworkStream;
+    let rates: Vec<_> = summary.cells.iter().filter(|cell| wire(cell)).cloned().collect();
+    for cell in summary.cells.iter_mut().filter(|cell| cell.cut == narrows_model::Cut::ServerStorage) {
+        let same = rates
+            .iter()
+            .find(|wire| wire.block_bytes == cell.block_bytes && wire.in_flight == cell.in_flight);
+        let rate = same.and_then(|wire| wire.rate_bytes_per_s).map_or(0.0, |rate| rate.0 / share);
+        cell.rate_bytes_per_s = Some(narrows_model::BytesPerSec(rate));
+        cell.ops_per_s = Some(narrows_model::OpsPerSec(rate / cell.block_bytes.as_f64()));
+    }
+    summary
+}
+
+#[test]
+fn a_runner_up_within_a_tenth_is_named_too_although_it_is_not_full() {
+    let mut beside = device_beside_wire(0.905);
+    for cell in beside.cells.iter_mut().filter(|cell| cell.cut == narrows_model::Cut::Path) {
+        cell.rate_bytes_per_s = cell.rate_bytes_per_s.map(|rate| narrows_model::BytesPerSec(rate.0 * 0.97));
+    }
+    let diagnosis = diagnose(&beside);
+    let bulk: Vec<_> = diagnosis.limiting.iter().filter(|entry| entry.regime.starts_with("bulk")).collect();
+    let named =
+        |segment| bulk.iter().any(|entry| entry.segment == segment && entry.relation == Relation::OneOf);
+    assert!(named(Segment::NetworkBandwidth) && named(Segment::DeviceBandwidth), "{bulk:?}");
+    let far = diagnose(&device_beside_wire(0.5));
+    assert!(
+        !far.limiting
+            .iter()
+            .any(|entry| entry.segment == Segment::DeviceBandwidth && entry.regime.starts_with("bulk"))
+    );
+}
+
+#[test]
+fn what_is_blamed_under_any_load_is_never_cleared() {
+    for machine in narrows_sim::BUILTIN {
+        let summary = builtin(machine.id);
+        let view = View::of(&summary);
+        for judged in judge(&view).iter().filter(|judged| judged.verdict.stance == Stance::Limits) {
+            let cleared = |entry: &narrows_model::Exonerated| entry.segment == judged.verdict.segment;
+            assert!(!summary.diagnosis.exonerated.iter().any(cleared), "{} {:?}", machine.id, judged.verdict);
+        }
+    }
+}
+
+#[test]
+fn a_part_of_a_named_whole_is_not_cleared() {
+    let view_of = builtin("gigabit-nfs");
+    let view = View::of(&view_of);
+    let mut limiting = view_of.diagnosis.limiting.clone();
+    limiting[0].segment = Segment::Device;
+    let cleared = lists::exonerated(&view, &judge(&view), &limiting);
+    assert!(cleared.iter().all(|entry| entry.segment.parent() != Some(Segment::Device)), "{cleared:?}");
+}
+
+#[test]
+fn what_was_judged_under_some_loads_alone_says_under_which() {
+    let diagnosis = builtin("wan-10ms").diagnosis;
+    let latency = diagnosis.exonerated.iter().find(|entry| entry.segment == Segment::DeviceLatency).unwrap();
+    assert!(latency.evidence.iter().all(|e| e.text.starts_with("small synchronous")), "{latency:?}");
+}
+
+#[test]
+fn what_was_judged_in_one_direction_alone_is_not_cleared() {
+    let mut summary = builtin("ten-gigabit-nfs");
+    summary
+        .cells
+        .retain(|cell| cell.cut != narrows_model::Cut::NetworkStream || !cell.op.moves_towards_device());
+    let diagnosis = diagnose(&summary);
+    assert!(!diagnosis.exonerated.iter().any(|entry| entry.segment == Segment::NetworkBandwidth));
+}
+
 #[test]
 fn a_run_without_cells_names_nothing_and_says_so() {
     let mut summary = builtin("gigabit-nfs");
