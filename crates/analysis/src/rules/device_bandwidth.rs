@@ -38,7 +38,7 @@ fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
     let shown = Shown { counter: "bytes and busy time of the device (/proc/diskstats)", command: &command };
     let share = judge::device_share(cell);
     let verdict = if judge::is_single(cell) {
-        let best = view.best_of(ceiling.cell.cut, cell)?;
+        let best = super::device_latency::streaming(view, ceiling.cell)?;
         let part_s = cell.block_bytes.as_f64() / best * share;
         let what = "moving the block at the device's best rate";
         judge::convicting(judge::time_share(RULE.segment, cell, part_s, what, shown)?, ceiling)?

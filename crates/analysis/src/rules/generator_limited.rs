@@ -2,14 +2,12 @@
 
 use super::judge::joint_error;
 use super::{Basis, Rule, Stance, Tier, Verdict};
+use crate::summary::GENERATOR_LIMITED;
 use crate::text;
 use crate::view::View;
 use narrows_model::diagnosis::Severity;
 use narrows_model::units::ratio;
 use narrows_model::{Cut, Segment};
-
-/// Share of the generator's ceiling from which it counts as the limit: its own cost is then most of what is measured.
-const LIMITED_RATIO: f64 = 0.8;
 
 /// The rule.
 pub(super) static RULE: Rule = Rule {
@@ -34,7 +32,7 @@ fn judge(view: &View<'_>, cell: &narrows_model::summary::CellSummary) -> Option<
     let ceiling = view.ceiling(Cut::Generator, cell).filter(|found| found.same_settings)?;
     let (rate, most) = (cell.ops_per_s?.0, ceiling.cell.ops_per_s?.0);
     let load = ratio(rate, most)?;
-    let limited = load >= LIMITED_RATIO;
+    let limited = cell.flags.iter().any(|flag| flag == GENERATOR_LIMITED);
     let stance = if limited { Stance::Limits } else { Stance::Clears };
     let severity = if limited { Severity::Error } else { Severity::Info };
     let text = format!(
@@ -70,6 +68,15 @@ mod tests {
         let summary = measured(&slow_generator(), Grid::default());
         assert_eq!(named(&summary, "bulk")[0], Segment::Generator);
         assert!(summary.generator.limited);
+    }
+
+    #[test]
+    fn the_flag_of_the_cell_decides() {
+        let mut summary = builtin("ten-gigabit-nfs");
+        for cell in summary.cells.iter_mut().filter(|cell| cell.cut == Cut::Path) {
+            cell.flags.push(crate::summary::GENERATOR_LIMITED.to_owned());
+        }
+        assert_eq!(crate::diagnose(&summary).limiting[0].segment, Segment::Generator);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 /// Share of the generator's ceiling from which it counts as the limit: above it, its own cost is a fifth of the
 /// measured time or more.
-pub(crate) const LIMITED_RATIO: f64 = 0.8;
+const LIMITED_RATIO: f64 = 0.8;
 
 /// Compares every cell of the path with the generator alone at the same settings, and marks the limited ones.
 pub(super) fn summary(cells: &mut [CellSummary]) -> GeneratorSummary {

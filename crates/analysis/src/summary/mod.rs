@@ -11,7 +11,7 @@ mod generator;
 mod rates;
 mod segments;
 
-pub(crate) use flags::{FEW_OPERATIONS, SHORT_RUN, WIRE_BY_INTERFACES};
+pub(crate) use flags::{FEW_OPERATIONS, GENERATOR_LIMITED, SHORT_RUN, WIRE_BY_INTERFACES};
 
 use crate::collect::Collected;
 use crate::input::{Input, RunFacts};
