@@ -38,6 +38,8 @@ pub(crate) struct DiskDelta {
 /// What the load's connections carried in the interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct TcpDelta {
+    /// Time between the two readings of the connections; 0 where it is not known.
+    pub elapsed: Nanos,
     pub acked_bytes: Bytes,
     pub received_bytes: Bytes,
     pub retransmit_count: u64,
@@ -105,6 +107,7 @@ impl RoleDelta {
             quota_cpus: a.quota_cpus.or(b.quota_cpus),
         });
         self.tcp = sum(self.tcp, more.tcp, |a, b| TcpDelta {
+            elapsed: a.elapsed.saturating_add(b.elapsed),
             acked_bytes: a.acked_bytes.saturating_add(b.acked_bytes),
             received_bytes: a.received_bytes.saturating_add(b.received_bytes),
             retransmit_count: a.retransmit_count.saturating_add(b.retransmit_count),
@@ -209,7 +212,9 @@ fn nics(before: &[NicCounters], after: &[NicCounters]) -> Option<NicDelta> {
 fn tcp(before: Option<&TcpCounters>, after: &TcpCounters) -> TcpDelta {
     let none = TcpCounters::default();
     let before = before.unwrap_or(&none);
+    let timed = before.at_ns.0 > 0;
     TcpDelta {
+        elapsed: if timed { after.at_ns.saturating_sub(before.at_ns) } else { Nanos(0) },
         acked_bytes: after.acked_bytes.saturating_sub(before.acked_bytes),
         received_bytes: after.received_bytes.saturating_sub(before.received_bytes),
         retransmit_count: after.retransmit_count.saturating_sub(before.retransmit_count),

@@ -13,8 +13,8 @@ pub(super) static RULE: Rule = Rule {
     segment: Segment::ClientCpu,
     title: "the client's CPU is full",
     definition: "The client uses what CPU it may use on system calls, copies and protocol, while the generator alone \
-                 could ask for more. Not judged where client and server use the same CPUs: see host.cpu.",
-    formula: "used / capacity >= 0.95, or held back for a tenth of the time at 0.80 or more; at one request in flight: \
+                 could ask for more; a worker is one thread and can use one CPU. Not judged where client and server use the same CPUs: see host.cpu.",
+    formula: "used / min(CPUs, affinity, quota, workers x clients) >= 0.95, or held back for a tenth of the time at 0.80 or more; at one request in flight: \
               CPU and throttled time >= half of the time of one request",
     source: "Utilisation law, Denning and Buzen, ACM Computing Surveys 10 (1978)",
     example: "a client with a quota of 0.25 CPUs uses 0.25 CPUs at 41 MiB/s",
@@ -39,11 +39,38 @@ fn run(view: &View<'_>) -> Vec<Verdict> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{builtin, cleared, found, named};
+    use crate::Input;
+    use crate::testing::{Grid, builtin, cleared, found, machine, named, plan};
+    use narrows_model::Event;
 
     #[test]
     fn a_client_held_to_a_quarter_of_a_cpu_is_named_first() {
         assert_eq!(named(&builtin("weak-client"), "bulk"), [Segment::ClientCpu]);
+    }
+
+    #[test]
+    fn a_worker_that_fills_its_one_thread_is_named_on_a_machine_of_many_cpus() {
+        let profile = machine("ten-gigabit-nfs");
+        let plan = plan(&profile, Grid::default());
+        let mut events = narrows_sim::simulate(&profile, &plan).unwrap();
+        for event in &mut events {
+            let Event::TrialFinished(trial) = event else { continue };
+            let path = trial.cell.0.starts_with("path/");
+            for pair in trial.counters.iter_mut().filter(|pair| path && pair.after.role == Role::Client) {
+                let elapsed = pair.after.at_ns.saturating_sub(pair.before.at_ns);
+                let mut used = pair.before.process_cpu.unwrap();
+                used.user_ns = used.user_ns.saturating_add(elapsed);
+                pair.after.process_cpu = Some(used);
+            }
+        }
+        let (manifest, inventory) = (crate::RunFacts::default(), narrows_sim::inventory(&profile));
+        let summary =
+            crate::analyse(&Input { manifest, plan: &plan, inventory: &inventory, events: &events });
+        let full =
+            summary.diagnosis.limiting.iter().find(|entry| entry.segment == Segment::ClientCpu).unwrap();
+        assert!(
+            full.regime.starts_with("bulk") && full.evidence[0].text.contains("one worker thread is full")
+        );
     }
 
     #[test]

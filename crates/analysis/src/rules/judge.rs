@@ -142,13 +142,14 @@ pub(super) fn role_cpu(segment: Segment, cell: &CellSummary, role: Role, command
     let stance = if full { Stance::Limits } else { Stance::Clears };
     let verdict = Verdict::on(segment, &cell.id, stance, Basis::Utilisation, load);
     let text = format!(
-        "{}: the {} uses {} of {} ({}){}",
+        "{}: the {} uses {} of {} ({}){}{}",
         cell.id,
         name(role),
         text::cpus(cpu.busy_ratio * cpu.capacity_cpus),
         text::cpus(cpu.capacity_cpus),
         text::percent(cpu.busy_ratio),
         throttled_text(cpu),
+        threads_text(cpu, cell, role, full),
     );
     Some(verdict.within(error_ratio(cell)).because(text, counter, command))
 }
@@ -165,6 +166,19 @@ fn throttled_text(cpu: &RoleCpu) -> String {
     match cpu.throttled_s.filter(|held| *held > 0.0) {
         Some(held) => format!(", held back by its quota for {}", text::seconds(held)),
         None => String::new(),
+    }
+}
+
+/// That the threads of the load are full, where these and not the machine's CPUs bound what the role can use.
+fn threads_text(cpu: &RoleCpu, cell: &CellSummary, role: Role, full: bool) -> String {
+    let threads = u64::from(cell.requested.workers) * u64::from(cell.clients);
+    let bound = role == Role::Client && cpu.basis == CpuBasis::Process;
+    if !full || !bound || (cpu.capacity_cpus - threads as f64).abs() > f64::EPSILON {
+        String::new()
+    } else if threads == 1 {
+        ": one worker thread is full".to_owned()
+    } else {
+        format!(": all {threads} worker threads are full")
     }
 }
 

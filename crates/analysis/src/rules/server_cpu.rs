@@ -1,9 +1,11 @@
 //! The server's CPU is full.
 
 use super::judge;
-use super::{Rule, Verdict};
+use super::{Basis, Rule, Stance, Tier, Verdict};
+use crate::text;
 use crate::view::View;
 use narrows_model::counters::Role;
+use narrows_model::summary::CellSummary;
 use narrows_model::{Cut, Segment};
 
 /// The rule.
@@ -13,7 +15,8 @@ pub(super) static RULE: Rule = Rule {
     segment: Segment::ServerCpu,
     title: "the server's CPU is full",
     definition: "The server uses what CPU it may use (the smallest of its CPUs, its affinity and its quota), or its \
-                 quota holds it back. Not judged where client and server use the same CPUs: see host.cpu.",
+                 quota holds it back. A low share of many CPUs does not clear it while one connection uses 0.9 of \
+                 one. Not judged where client and server use the same CPUs: see host.cpu.",
     formula: "used / capacity >= 0.95, or held back for a tenth of the time at 0.80 or more; at one request in flight: \
               CPU and throttled time >= half of the time of one request",
     source: "Utilisation law, Denning and Buzen, ACM Computing Surveys 10 (1978); CFS bandwidth control, kernel \
@@ -31,9 +34,34 @@ fn run(view: &View<'_>) -> Vec<Verdict> {
     let judged = view.regimes().iter().filter_map(|regime| {
         let verdict = judge::role_cpu(RULE.segment, regime.cell, Role::Server, command)?;
         let gain = judge::relief(view, regime.cell, &[Cut::NetworkStream]);
+        if let Some(undecided) = one_thread(regime.cell, &verdict, command) {
+            return Some(undecided);
+        }
         Some(if judge::is_single(regime.cell) { verdict } else { verdict.gains(gain_without_cpu(gain)) })
     });
     judged.collect()
+}
+
+/// From this many CPUs used for one connection the thread behind it may be full, however many CPUs are idle.
+const THREAD_FULL_CPUS: f64 = 0.9;
+
+/// What remains undecided where a low share of many CPUs may be one full thread: then the server as a whole is named, but
+/// only when nothing else limits.
+fn one_thread(cell: &CellSummary, verdict: &Verdict, command: &str) -> Option<Verdict> {
+    let cpu = View::cpu(cell, Role::Server)?;
+    let used = cpu.busy_ratio * cpu.capacity_cpus;
+    let one_connection = cell.requested.workers == 1 && cell.clients == 1;
+    let cleared = verdict.stance == Stance::Clears && verdict.basis == Basis::Utilisation;
+    (one_connection && cleared && used >= THREAD_FULL_CPUS).then(|| {
+        let text = format!(
+            "{}: the server uses {} of {} for one connection: whether the one thread behind it is full is undecided",
+            cell.id,
+            text::cpus(used),
+            text::cpus(cpu.capacity_cpus),
+        );
+        let undecided = Verdict::on(Segment::Server, &cell.id, Stance::Limits, Basis::Utilisation, used.min(1.0));
+        undecided.in_tier(Tier::Fallback).because(text, "CPU time of the server", command)
+    })
 }
 
 /// A gain that is no more than what the full CPU itself leaves says nothing.
@@ -49,6 +77,21 @@ mod tests {
     #[test]
     fn a_server_held_to_a_third_of_a_cpu_is_named_first() {
         assert_eq!(named(&builtin("slow-server-cpu"), "bulk"), [Segment::ServerCpu]);
+    }
+
+    #[test]
+    fn one_busy_thread_among_idle_cpus_is_not_cleared_and_the_server_is_named() {
+        let mut summary = builtin("ten-gigabit-nfs");
+        for cell in summary.cells.iter_mut().filter(|cell| cell.cut == Cut::Path) {
+            cell.rate_bytes_per_s =
+                cell.rate_bytes_per_s.map(|rate| narrows_model::BytesPerSec(rate.0 / 2.0));
+            let server = cell.cpu.get_mut(&Role::Server).unwrap();
+            (server.busy_ratio, server.capacity_cpus) = (0.12, 8.0);
+        }
+        let diagnosis = crate::diagnose(&summary);
+        assert_eq!(diagnosis.limiting[0].segment, Segment::Server);
+        let cleared = diagnosis.exonerated.iter().find(|entry| entry.segment == Segment::ServerCpu);
+        assert!(cleared.is_none());
     }
 
     #[test]

@@ -47,9 +47,9 @@ fn wire(data: &CellData, op: Op) -> Option<(Bytes, Option<BytesPerSec>)> {
         let delta = data.deltas.iter().find(|delta| delta.role == role)?;
         let tcp = delta.tcp?;
         let bytes = if outwards { tcp.acked_bytes } else { tcp.received_bytes };
-        let elapsed = if role == Role::Client { load_window(data) } else { None };
-        (bytes.0 > 0)
-            .then(|| (bytes, BytesPerSec::over(bytes, elapsed.unwrap_or_else(|| window(delta, data)))))
+        // The load reads its connections at the window's borders, the machines' readings lag behind them.
+        let elapsed = if tcp.elapsed.0 > 0 { tcp.elapsed } else { window(delta, data) };
+        (bytes.0 > 0).then(|| (bytes, BytesPerSec::over(bytes, elapsed)))
     };
     let outwards = op.moves_towards_device();
     of(Role::Client, outwards).or_else(|| of(Role::Server, !outwards))
@@ -69,16 +69,6 @@ fn interfaces(data: &CellData, machines: &Machines<'_>) -> Option<Bytes> {
         delta.nics.map(|nics| if sends { nics.send_bytes } else { nics.receive_bytes })
     });
     counted.filter(|_| mounted).max()
-}
-
-/// The planned windows of a cell that time ends: the load reads its connections just at their borders, while the
-/// readings of machines lag behind them. `None` where a count or a failure ended a trial.
-fn load_window(data: &CellData) -> Option<narrows_model::Nanos> {
-    let stop = &data.cell.stop;
-    let timed = stop.bytes_max.is_none() && stop.ops_max.is_none() && stop.measure_ns.0 > 0;
-    let whole = !data.trials.is_empty() && data.trials.values().all(|trial| trial.complete);
-    let trials = u64::try_from(data.trials.len()).unwrap_or(u64::MAX);
-    (timed && whole).then(|| narrows_model::Nanos(stop.measure_ns.0.saturating_mul(trials)))
 }
 
 /// The time between the readings; the measured windows where the readings carry no time.

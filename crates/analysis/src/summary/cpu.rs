@@ -5,6 +5,7 @@
 
 use super::Machines;
 use crate::collect::{CellData, RoleDelta};
+use narrows_model::Site;
 use narrows_model::counters::Role;
 use narrows_model::summary::{CpuBasis, RoleCpu};
 use narrows_model::units::ratio;
@@ -13,12 +14,19 @@ use std::collections::BTreeMap;
 /// CPU by role.
 pub(super) fn by_role(data: &CellData, machines: &Machines<'_>) -> BTreeMap<Role, RoleCpu> {
     let ops: u64 = data.trials.values().map(|trial| trial.op_count).sum();
-    data.deltas.iter().filter_map(|delta| Some((delta.role, role_cpu(delta, ops, machines)?))).collect()
+    data.deltas.iter().filter_map(|delta| Some((delta.role, role_cpu(data, delta, ops, machines)?))).collect()
 }
 
-fn role_cpu(delta: &RoleDelta, ops: u64, machines: &Machines<'_>) -> Option<RoleCpu> {
-    let used = used(delta, machines)?;
-    let capacity_cpus = capacity(delta, machines)?;
+/// The fuller of two stations: what the role may use of its machine, and the threads that its load runs on, which cannot
+/// use more CPUs than they are.
+fn role_cpu(data: &CellData, delta: &RoleDelta, ops: u64, machines: &Machines<'_>) -> Option<RoleCpu> {
+    let allowed = capacity(delta, machines)?;
+    let whole = used(delta, machines).map(|used| (used, allowed));
+    let threads = threads(data, delta.role).filter(|threads| *threads < allowed);
+    let threaded = process(delta).zip(threads);
+    let share = |(used, cpus): &(Used, f64)| (used.user_s + used.system_s) / cpus;
+    let (used, capacity_cpus) =
+        whole.into_iter().chain(threaded).max_by(|a, b| share(a).total_cmp(&share(b)))?;
     let busy_s = used.user_s + used.system_s;
     Some(RoleCpu {
         basis: used.basis,
@@ -39,12 +47,23 @@ struct Used {
     system_s: f64,
 }
 
-fn used(delta: &RoleDelta, machines: &Machines<'_>) -> Option<Used> {
-    let process = delta.process.map(|process| Used {
+fn process(delta: &RoleDelta) -> Option<Used> {
+    delta.process.map(|process| Used {
         basis: CpuBasis::Process,
         user_s: process.user_ns.as_secs_f64(),
         system_s: process.system_ns.as_secs_f64(),
-    });
+    })
+}
+
+/// Threads on which the load of a cell runs at the client; `None` for other roles, whose threads are not told.
+fn threads(data: &CellData, role: Role) -> Option<f64> {
+    let load = &data.cell.workload;
+    let client = role == Role::Client && data.cell.site == Site::Client;
+    client.then(|| f64::from(load.workers) * f64::from(load.clients))
+}
+
+fn used(delta: &RoleDelta, machines: &Machines<'_>) -> Option<Used> {
+    let process = process(delta);
     let group = delta
         .cgroup
         .filter(|group| group.quota_cpus.is_some())

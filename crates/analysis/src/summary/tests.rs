@@ -124,6 +124,19 @@ fn a_disk_that_the_path_does_not_lie_on_is_not_its_device() {
 }
 
 #[test]
+fn a_streams_rate_is_taken_over_the_time_between_the_readings_of_its_connections() {
+    let summary = summary_of("gigabit-nfs", |events| {
+        for pair in trials(events).flat_map(|trial| &mut trial.counters) {
+            // The machine's readings lag; the connections' do not.
+            pair.after.at_ns.0 += 400_000_000;
+        }
+    });
+    let stream = summary.cells.iter().find(|cell| cell.cut == Cut::NetworkStream && cell.queue_depth == 16);
+    let wire = machine("gigabit-nfs").network.unwrap().bytes_per_s.0;
+    assert!((stream.unwrap().rate_bytes_per_s.unwrap().0 / wire - 1.0).abs() < 0.05);
+}
+
+#[test]
 fn a_quota_is_the_capacity_of_its_group() {
     let summary = builtin("slow-server-cpu");
     let server = &cell(&summary, BULK).cpu[&Role::Server];
