@@ -137,6 +137,9 @@ pub struct NicCounters {
 /// `TCP_INFO` of the load's connections, summed over them unless said otherwise.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct TcpCounters {
+    /// When they were read, on the clock of the load; the mean over connections, 0 where it is not known.
+    #[serde(default)]
+    pub at_ns: Nanos,
     /// Connections summed.
     pub connection_count: u32,
     /// Payload bytes that the peer has acknowledged.

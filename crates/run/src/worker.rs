@@ -333,6 +333,10 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
     fn marks(&mut self) -> Marks {
         let mut protocol = ProtocolCounters::default();
         self.engine.counters(&mut protocol);
+        // On a busy machine the border may be long past: the reading's own time counts.
+        if let Some(tcp) = &mut protocol.tcp {
+            tcp.at_ns = Nanos(self.clock.now().0);
+        }
         let cpu = cpu_times(CpuScope::Thread);
         Marks {
             cpu: ProcessCpu { user_ns: Nanos(cpu.user_ns), system_ns: Nanos(cpu.system_ns) },

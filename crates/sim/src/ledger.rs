@@ -201,6 +201,7 @@ impl Reader<'_> {
         let wire = if role == Role::Server { &ledger.on_wire_down } else { &ledger.on_wire_up };
         let rtt_ns = self.profile.network.as_ref().map_or(Nanos(0), |network| network.rtt_ns);
         TcpCounters {
+            at_ns: Nanos(at_ns),
             connection_count: self.connection_count,
             acked_bytes: Bytes(sent.payload_bytes),
             received_bytes: Bytes(received.payload_bytes),

@@ -61,6 +61,8 @@ pub(crate) struct RoleDelta {
     pub host: Option<HostDelta>,
     pub process: Option<ProcessCpu>,
     pub cgroup: Option<CgroupDelta>,
+    /// The control group's path below its hierarchy.
+    pub group_path: Option<String>,
     pub disks: Vec<DiskDelta>,
     pub tcp: Option<TcpDelta>,
     pub nics: Option<NicDelta>,
@@ -79,6 +81,7 @@ impl RoleDelta {
                 system_ns: after.system_ns.saturating_sub(before.system_ns),
             }),
             cgroup: before.cgroup_cpu.as_ref().zip(after.cgroup_cpu.as_ref()).map(|(b, a)| cgroup(b, a)),
+            group_path: after.cgroup_cpu.as_ref().map(|group| group.path.clone()),
             disks: after.disks.iter().filter_map(|after| disk(&before.disks, after)).collect(),
             tcp: after.tcp.as_ref().map(|after| tcp(before.tcp.as_ref(), after)),
             nics: nics(&before.nics, &after.nics),

@@ -150,6 +150,59 @@ fn roles_on_one_machine_are_charged_by_process() {
     assert_eq!(cell(&summary, BULK).cpu[&Role::Client].basis, CpuBasis::Process);
 }
 
+/// Two machines that turn out to be one, both roles in one control group of half a CPU.
+fn in_one_group(events: &mut [Event]) {
+    for event in events.iter_mut() {
+        if let Event::ServerConnected { server, .. } = event {
+            (server.shares_machine, server.quota_cpus) = (true, Some(0.5));
+        }
+    }
+    for pair in trials(events).flat_map(|trial| &mut trial.counters) {
+        for (sample, usage_ns) in [(&mut pair.before, 0), (&mut pair.after, 500_000_000)] {
+            sample.cgroup_cpu = Some(CgroupCpu {
+                path: "/both".into(),
+                usage_ns: Nanos(usage_ns),
+                throttled_ns: Nanos(0),
+                throttled_count: 0,
+                period_count: 0,
+                quota_cpus: Some(0.5),
+            });
+        }
+    }
+}
+
+#[test]
+fn roles_in_one_group_are_one_station_however_small_its_quota() {
+    let summary = summary_of("gigabit-nfs", |events| in_one_group(events));
+    let view = crate::view::View::of(&summary);
+    assert!(view.sharing.one_station() && (view.sharing.capacity_cpus - 0.5).abs() < 1e-9);
+    assert_eq!(cell(&summary, BULK).cpu[&Role::Client].basis, CpuBasis::Process);
+}
+
+#[test]
+fn disjoint_cpu_sets_and_the_union_of_both() {
+    let summary = summary_of("shared-laptop", |_| {});
+    let mut client = summary.hosts[0].inventory.clone();
+    let mut server = summary.hosts[1].server.clone().unwrap();
+    (client.host.online_cpus, client.host.affinity_cpus, server.affinity_cpus) = (8, vec![0], vec![0, 1]);
+    let sharing = Sharing::of(&client, Some(&server), false);
+    assert!(sharing.one_station() && (sharing.capacity_cpus - 2.0).abs() < 1e-9);
+    server.affinity_cpus = vec![1];
+    assert!(!Sharing::of(&client, Some(&server), false).one_station());
+}
+
+#[test]
+fn a_shared_machine_has_its_cpus_among_the_segments_whoever_started_the_server() {
+    let profile = machine("shared-laptop");
+    let mut plan = plan(&profile, Grid::default());
+    plan.segments.retain(|segment| *segment != Segment::HostCpu);
+    let events = narrows_sim::simulate(&profile, &plan).unwrap();
+    let inventory = narrows_sim::inventory(&profile);
+    let manifest = RunFacts::default();
+    let summary = summarize(&Input { manifest, plan: &plan, inventory: &inventory, events: &events });
+    assert!(summary.segments.iter().any(|segment| segment.id == Segment::HostCpu && segment.measured));
+}
+
 #[test]
 fn a_group_without_a_quota_does_not_stand_for_its_role() {
     let sample = |at_ns: u64, usage_ns: u64, process_ns: u64| CounterSample {

@@ -57,6 +57,8 @@ pub fn tcp_counters(socket: impl AsFd) -> Option<TcpCounters> {
     let now = TcpInfo::read(socket).ok()?;
     let micros = |value: u64| Nanos(value.saturating_mul(1000));
     Some(TcpCounters {
+        // Whoever reads knows the time.
+        at_ns: Nanos(0),
         connection_count: 1,
         acked_bytes: Bytes(now.bytes_acked.unwrap_or(0)),
         received_bytes: Bytes(now.bytes_received.unwrap_or(0)),
@@ -80,6 +82,7 @@ pub fn add_tcp_counters(sum: &mut TcpCounters, more: &TcpCounters) {
         let weighted = u128::from(a) * u128::from(have) + u128::from(b) * u128::from(add);
         u64::try_from(weighted / u128::from((have + add).max(1))).unwrap_or(u64::MAX)
     };
+    sum.at_ns = Nanos(mean(sum.at_ns.0, more.at_ns.0));
     sum.rtt_ns = Nanos(mean(sum.rtt_ns.0, more.rtt_ns.0));
     sum.congestion_window_bytes = Bytes(mean(sum.congestion_window_bytes.0, more.congestion_window_bytes.0));
     sum.rtt_min_ns = match (sum.rtt_min_ns.0, more.rtt_min_ns.0) {

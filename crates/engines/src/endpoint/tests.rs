@@ -223,6 +223,7 @@ fn means_of_summed_counters_are_weighted_by_connections() {
     use narrows_model::counters::TcpCounters;
     use narrows_model::{Bytes, Nanos};
     let one = TcpCounters {
+        at_ns: Nanos(500),
         connection_count: 1,
         rtt_ns: Nanos(100),
         rtt_min_ns: Nanos(50),
@@ -230,6 +231,7 @@ fn means_of_summed_counters_are_weighted_by_connections() {
         ..TcpCounters::default()
     };
     let mut sum = TcpCounters {
+        at_ns: Nanos(900),
         connection_count: 3,
         rtt_ns: Nanos(20),
         rtt_min_ns: Nanos(10),
@@ -238,7 +240,7 @@ fn means_of_summed_counters_are_weighted_by_connections() {
     };
     add_tcp_counters(&mut sum, &one);
     assert_eq!(
-        (sum.connection_count, sum.rtt_ns, sum.rtt_min_ns, sum.acked_bytes),
-        (4, Nanos(40), Nanos(10), Bytes(6))
+        (sum.at_ns, sum.connection_count, sum.rtt_ns, sum.rtt_min_ns, sum.acked_bytes),
+        (Nanos(800), 4, Nanos(40), Nanos(10), Bytes(6))
     );
 }
