@@ -9,6 +9,7 @@ mod sharing;
 pub use regime::{Regime, RegimeKind};
 pub use sharing::Sharing;
 
+use crate::summary::ONE_GROUP;
 use narrows_model::counters::Role;
 use narrows_model::server::ServerFacts;
 use narrows_model::summary::{CellSummary, RoleCpu};
@@ -81,7 +82,9 @@ impl<'a> View<'a> {
     pub fn of(summary: &'a Summary) -> Self {
         let client = summary.hosts.iter().find(|host| host.roles.contains(&Role::Client));
         let server = summary.hosts.iter().find_map(|host| host.server.as_ref());
-        let sharing = client.map_or_else(Sharing::default, |host| Sharing::of(&host.inventory, server));
+        let one_group = summary.cells.iter().any(|cell| cell.flags.iter().any(|flag| flag == ONE_GROUP));
+        let sharing =
+            client.map_or_else(Sharing::default, |host| Sharing::of(&host.inventory, server, one_group));
         Self {
             summary,
             sharing,

@@ -17,7 +17,7 @@ pub(super) static RULE: Rule = Rule {
     title: "the CPUs that client and server share are full",
     definition: "Client and server run on one machine (same boot id) without CPUs of their own, so their CPU is one \
                  station: what one uses the other lacks. The verdict shows software cost, not a network or a server.",
-    formula: "X <= CPUs / (D client + D server + D softirq); full from 0.9 of it; at one request in flight: the sum of \
+    formula: "X <= min(CPUs, CPU sets, shared quota) / (D client + D server + D softirq); full from 0.9 of it; at one request in flight: the sum of \
               the demands >= half of the time of one request",
     source: "Forced flow and utilisation laws, Denning and Buzen, ACM Computing Surveys 10 (1978)",
     example: "1 MiB reads over loopback: client 0.98 CPUs, server 0.87 CPUs, softirq 0.05 CPUs of 2.00 CPUs (95 %)",
@@ -41,7 +41,7 @@ struct Busy {
 
 fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
     let busy = busy(cell)?;
-    let capacity = f64::from(view.sharing.online_cpus);
+    let capacity = view.sharing.capacity_cpus;
     let sum = busy.client + busy.server + busy.softirq;
     let load = ratio(sum, capacity)?.min(1.0);
     let shown = Shown {

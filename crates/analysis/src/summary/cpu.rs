@@ -66,7 +66,7 @@ fn used(delta: &RoleDelta, machines: &Machines<'_>) -> Option<Used> {
     let process = process(delta);
     let group = delta
         .cgroup
-        .filter(|group| group.quota_cpus.is_some())
+        .filter(|group| group.quota_cpus.is_some() && !machines.sharing.one_group)
         .map(|group| split(CpuBasis::Cgroup, group.usage.as_secs_f64(), process.as_ref()));
     let alone = machines.server.is_some() && !machines.sharing.one_machine;
     let host = delta.host.filter(|_| alone || process.is_none()).map(|host| Used {

@@ -27,6 +27,8 @@ pub(crate) const LITTLE_LAW_VIOLATED: &str = "little_law_violated";
 pub(crate) const GENERATOR_LIMITED: &str = "generator_limited";
 /// The wire's bytes are those of the machines' interfaces: headers and the traffic of others included.
 pub(crate) const WIRE_BY_INTERFACES: &str = "wire_by_interfaces";
+/// Client and server are charged to one control group under a quota: what one uses the other lacks.
+pub(crate) const ONE_GROUP: &str = "one_control_group";
 
 const SHORT_WINDOW: Nanos = Nanos(500_000_000);
 const TICKS_MIN: u64 = 50;
@@ -56,6 +58,7 @@ pub(super) fn of_cell(data: &CellData, cell: &CellSummary, machines: &Machines<'
         (STEAL, steal),
         (UNSTEADY, cell.steady == Some(false)),
         (LITTLE_LAW_VIOLATED, little),
+        (ONE_GROUP, machines.sharing.one_group),
     ]
     .into_iter()
     .filter(|(_, raised)| *raised)

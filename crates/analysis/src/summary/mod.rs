@@ -11,7 +11,7 @@ mod generator;
 mod rates;
 mod segments;
 
-pub(crate) use flags::{FEW_OPERATIONS, GENERATOR_LIMITED, SHORT_RUN, WIRE_BY_INTERFACES};
+pub(crate) use flags::{FEW_OPERATIONS, GENERATOR_LIMITED, ONE_GROUP, SHORT_RUN, WIRE_BY_INTERFACES};
 
 use crate::collect::Collected;
 use crate::input::{Input, RunFacts};
@@ -19,7 +19,7 @@ use crate::view::Sharing;
 use narrows_model::counters::Role;
 use narrows_model::server::ServerFacts;
 use narrows_model::summary::{HostSummary, Prediction, SUMMARY_SCHEMA};
-use narrows_model::{Diagnosis, Event, Inventory, Plan, Summary};
+use narrows_model::{Diagnosis, Event, Inventory, Plan, Segment, Summary};
 
 /// The summary of a run without its verdict.
 ///
@@ -69,7 +69,8 @@ impl<'a> Summarizer<'a> {
             .collect();
         flags::mark_exceeded_ceilings(&mut cells);
         let generator = generator::summary(&mut cells);
-        let segments = segments::summaries(&self.plan.segments, &cells, &machines);
+        let on_path = path_segments(&self.plan.segments, machines.sharing);
+        let segments = segments::summaries(&on_path, &cells, &machines);
         let mut summary = Summary {
             schema: SUMMARY_SCHEMA.to_owned(),
             narrows_version: self.facts.narrows_version,
@@ -105,7 +106,8 @@ pub(crate) struct Machines<'a> {
 impl<'a> Machines<'a> {
     fn of(client: &'a Inventory, collected: &'a Collected) -> Self {
         let server = collected.server.as_ref().map(|(facts, inventory)| (facts, inventory));
-        Self { client, server, sharing: Sharing::of(client, server.map(|(facts, _)| facts)) }
+        let sharing = Sharing::of(client, server.map(|(facts, _)| facts), one_group(collected));
+        Self { client, server, sharing }
     }
 
     /// The inventory of the machine on which `role` runs.
@@ -126,6 +128,29 @@ impl<'a> Machines<'a> {
         });
         std::iter::once(client).chain(server).collect()
     }
+}
+
+/// Whether client and server are charged to one control group under a quota. Groups of other names, and groups whose
+/// quotas differ (two containers may both see themselves at the root), are apart.
+fn one_group(collected: &Collected) -> bool {
+    collected.cells.iter().any(|data| {
+        let group = |role: Role| {
+            let delta = data.deltas.iter().find(|delta| delta.role == role)?;
+            Some((delta.group_path.as_deref()?, delta.cgroup?.quota_cpus?))
+        };
+        let (client, server) = (group(Role::Client), group(Role::Server));
+        client.zip(server).is_some_and(|(ours, theirs)| {
+            ours.0 == theirs.0 && (ours.1 - theirs.1).abs() <= f64::EPSILON * ours.1
+        })
+    })
+}
+
+/// The planned segments, and the CPUs of a machine that the endpoint tells it shares.
+fn path_segments(planned: &[Segment], sharing: Sharing) -> Vec<Segment> {
+    let on_path = |segment: &Segment| {
+        planned.contains(segment) || (sharing.one_machine && *segment == Segment::HostCpu)
+    };
+    Segment::ALL.iter().copied().filter(on_path).collect()
 }
 
 #[cfg(test)]
