@@ -13,6 +13,9 @@ use serde::{Deserialize, Serialize};
 const REQUEST: u8 = 6;
 const ANSWER: u8 = 7;
 
+/// Largest payload of a request: a cell with long names is below a tenth of it.
+pub const REQUEST_BYTES_MAX: usize = 64 << 10;
+
 /// What a client asks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

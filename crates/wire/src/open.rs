@@ -21,6 +21,12 @@ pub const OBJECT_COUNT_MAX: usize = 4096;
 /// Longest name of an object.
 pub const OBJECT_NAME_BYTES_MAX: usize = 255;
 
+/// Largest payload of an opening: all objects with the longest names are just over half of it.
+pub const REQUEST_BYTES_MAX: usize = 2 << 20;
+
+/// Largest object: beyond it no file system has one.
+pub const OBJECT_BYTES_MAX: u64 = 1 << 60;
+
 /// Largest block: beyond it one request is longer than any queue needs.
 pub const BLOCK_BYTES_MAX: u64 = 64 << 20;
 
@@ -111,6 +117,12 @@ impl Open {
                 self.block_bytes
             ));
         }
+        if framed && self.object_bytes > OBJECT_BYTES_MAX {
+            return refused(format!(
+                "objects of {} bytes were asked for; allowed are up to {OBJECT_BYTES_MAX}",
+                self.object_bytes
+            ));
+        }
         if self.depth == 0 || self.depth > DEPTH_MAX {
             return refused(format!(
                 "a queue depth of {} was asked for; allowed are 1 to {DEPTH_MAX}",
@@ -184,5 +196,40 @@ pub fn decode_total(frame: Frame) -> Result<u64> {
     match (frame.kind, <[u8; 8]>::try_from(frame.payload.as_slice())) {
         (TOTAL, Ok(bytes)) => Ok(u64::from_le_bytes(bytes)),
         _ => Err(Error::protocol("the peer did not tell the stream's total at its end")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open(layer: Layer, names: usize, object_bytes: u64) -> Open {
+        Open {
+            layer,
+            objects: vec!["n".repeat(OBJECT_NAME_BYTES_MAX); names],
+            object_bytes,
+            create: true,
+            access: Access::Buffered,
+            acknowledgement: Acknowledgement::Early,
+            sync: SyncPolicy::None,
+            block_bytes: 4096,
+            depth: 1,
+            session: None,
+        }
+    }
+
+    #[test]
+    fn an_opening_within_all_limits_fits_its_frame() {
+        let encoded = open(Layer::Disk, OBJECT_COUNT_MAX, OBJECT_BYTES_MAX).encode().unwrap();
+        assert!(encoded.len() <= REQUEST_BYTES_MAX, "{}", encoded.len());
+    }
+
+    #[test]
+    fn objects_that_no_file_system_holds_are_refused_where_they_are_stored() {
+        for layer in [Layer::Memory, Layer::Disk] {
+            let error = open(layer, 1, OBJECT_BYTES_MAX + 1).check().unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Refused(Refusal::Unsupported));
+        }
+        open(Layer::Sink, 0, u64::MAX).check().unwrap();
     }
 }
