@@ -2,19 +2,19 @@
 
 use crate::connections::Live;
 use narrows_engines::Clock;
-use narrows_wire::frame::{Decoder, Frame, PAYLOAD_BYTES_MAX};
+use narrows_wire::frame::{Decoder, Frame};
 use narrows_wire::hello::{self, Nonce, Purpose, ServerHello};
 use narrows_wire::token::Key;
-use narrows_wire::{Error, ErrorKind, Refusal, refuse};
+use narrows_wire::{Error, ErrorKind, Refusal, control, open, refuse};
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// A read takes at most this much at once.
-const READ_BYTES: usize = 64 << 10;
+pub(crate) const READ_BYTES: usize = 64 << 10;
 
-/// Longest wait for a peer that does not read what it is sent, or does not close after it was told to.
+/// Longest wait for a peer that reads nothing of what it is sent, or sends nothing after it was told to close.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Most bytes that are read and dropped of a peer that was refused, so that the refusal is not lost with them.
@@ -68,9 +68,14 @@ impl Channel {
             let step = hello.receive(frame)?;
             self.send(&step.send)?;
             if step.done {
-                let rest = std::mem::replace(&mut self.decoder, Decoder::new(PAYLOAD_BYTES_MAX)).into_rest();
+                let purpose = hello.purpose().ok_or(End::Gone)?;
+                let payload_bytes_max = match purpose {
+                    Purpose::Control => control::REQUEST_BYTES_MAX,
+                    Purpose::Data => open::REQUEST_BYTES_MAX,
+                };
+                let rest = std::mem::replace(&mut self.decoder, Decoder::new(payload_bytes_max)).into_rest();
                 self.decoder.push(&rest);
-                return hello.purpose().ok_or(End::Gone);
+                return Ok(purpose);
             }
         }
     }
@@ -103,8 +108,11 @@ impl Channel {
     }
 
     /// A second handle on the socket, for a thread that only sends.
-    pub(crate) fn sender(&self) -> io::Result<TcpStream> {
-        self.socket.try_clone()
+    pub(crate) fn sender(&self) -> Result<TcpStream, Error> {
+        self.socket.try_clone().map_err(|error| {
+            let message = format!("the server cannot hold the connection twice ({error}); try again later");
+            refused(Refusal::Busy, message)
+        })
     }
 
     /// The socket, and what has arrived beyond the last frame.
@@ -114,8 +122,9 @@ impl Channel {
 
     /// Tells the peer why the conversation ends.
     pub(crate) fn part(mut self, error: &Error) {
+        self.live.part(self.clock.now().0);
         if self.send(&refuse::encode(error)).is_ok() {
-            linger(&mut self.socket);
+            linger(&mut self.socket, &self.live, &*self.clock);
         }
     }
 
@@ -144,8 +153,9 @@ pub(crate) fn not_yet(error: &io::Error) -> bool {
 }
 
 /// Closes the sending side and drops what still comes: closing with bytes unread would make the kernel take back
-/// what was sent last.
-pub(crate) fn linger(socket: &mut TcpStream) {
+/// what was sent last. A peer that does not close is cut by who watches the connection.
+pub(crate) fn linger(socket: &mut TcpStream, live: &Live, clock: &dyn Clock) {
+    live.part(clock.now().0);
     let prepared = socket.shutdown(Shutdown::Write).and_then(|()| socket.set_read_timeout(Some(PATIENCE)));
     let mut dropped = vec![0; READ_BYTES];
     let mut left = if prepared.is_ok() { DROPPED_BYTES_MAX } else { 0 };

@@ -1,14 +1,14 @@
 //! A control connection: it holds a session and answers one question at a time.
 
 use crate::cells::CellRun;
-use crate::channel::{Channel, End, refused};
+use crate::channel::{Channel, End, READ_BYTES, refused};
 use crate::facts::{Sampler, read_inventory, server_facts};
-use crate::random;
 use crate::server::Shared;
 use crate::session::Session;
+use crate::{random, threads};
 use narrows_model::Cell;
 use narrows_run::{Prepared, StopFlag, StopRequest};
-use narrows_wire::control::{Answer, Request};
+use narrows_wire::control::{Answer, REQUEST_BYTES_MAX, Request};
 use narrows_wire::{Error, ErrorKind, Refusal};
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,10 +16,17 @@ use std::time::Duration;
 /// How often a running cell's end is looked for while the client is listened to.
 const LISTEN: Duration = Duration::from_millis(20);
 
+/// Memory of a control connection: what it reads into, one request, and as much for its parts.
+const CONVERSATION_BYTES: u64 = (READ_BYTES + 2 * REQUEST_BYTES_MAX) as u64;
+
 /// Serves the connection, and ends its session after it.
 pub(crate) fn serve(channel: Channel, shared: &Shared) {
-    let session = match random::session_id() {
-        Ok(id) => shared.sessions.open(id),
+    let opened = random::session_id().and_then(|id| {
+        let memory = shared.sessions.reserve_memory(CONVERSATION_BYTES)?;
+        Ok((shared.sessions.open(id), memory))
+    });
+    let (session, _memory) = match opened {
+        Ok(opened) => opened,
         Err(error) => return channel.part(&error),
     };
     let mut control = Control { channel, shared, session, sampler: None, prepared: Prepared::default() };
@@ -94,11 +101,17 @@ impl Control<'_> {
     /// Runs a cell while listening for the client's wish to stop it.
     fn run_cell(&mut self, cell: &Cell, interval_ns: u64) -> Result<Answer, End> {
         let stop = StopFlag::default();
-        let sender = self.channel.sender().map_err(|_| End::Gone)?;
+        let sender = match self.channel.sender() {
+            Ok(sender) => sender,
+            Err(error) => return Ok(failed(&error)),
+        };
         let run = CellRun { shared: self.shared, session: &self.session, stop: &stop, interval_ns };
         let (channel, prepared) = (&mut self.channel, &mut self.prepared);
         let (outcome, heard) = std::thread::scope(|scope| {
-            let runner = scope.spawn(move || run.run(cell, prepared, &sender));
+            let runner = match threads::spawn(scope, "cell", move || run.run(cell, prepared, &sender)) {
+                Ok(runner) => runner,
+                Err(error) => return (Ok(Err(error)), Ok(())),
+            };
             let mut heard = Ok(());
             while !runner.is_finished() && heard.is_ok() {
                 heard = listen(channel, &stop);

@@ -1,6 +1,6 @@
 //! The opening of a data connection: what is granted, and what is refused with its reason.
 
-use crate::channel::{Channel, End, refused};
+use crate::channel::{Channel, End, READ_BYTES, refused};
 use crate::server::Shared;
 use crate::session::{Member, Session};
 use crate::{disk, memory, random, stream};
@@ -24,6 +24,7 @@ pub(crate) fn serve(mut channel: Channel, shared: &Shared) {
             None => shared.sessions.open(random::session_id()?),
         };
         let member = session.join(&channel.live)?;
+        channel.live.opened();
         Ok((open, member))
     });
     let (open, member) = match opened {
@@ -36,6 +37,12 @@ pub(crate) fn serve(mut channel: Channel, shared: &Shared) {
         Layer::Memory => memory::serve(channel, shared, &open, &member),
         Layer::Disk => disk::serve(channel, shared, &open, &member),
     }
+}
+
+/// Memory that any data connection takes: what it reads into, and the names that it asked for.
+pub(crate) fn conversation_bytes(open: &Open) -> u64 {
+    let names = open.objects.iter().map(|name| name.len() + size_of::<String>());
+    u64::try_from(names.sum::<usize>() + READ_BYTES).unwrap_or(u64::MAX)
 }
 
 /// What of a queue is granted: as many requests as are asked for, unless their blocks are too much to hold.

@@ -5,11 +5,14 @@
 
 use crate::channel::{Channel, linger, not_yet};
 use crate::connections::Live;
-use crate::data;
+use crate::folder::SessionFolder;
+use crate::objects::DiskObject;
 use crate::pool::{Job, Pool};
+use crate::quota::Reservation;
 use crate::server::Shared;
 use crate::session::{Member, Session};
-use crate::store::{SessionFolder, name_error};
+use crate::store::name_error;
+use crate::{data, threads};
 use narrows_engines::Clock;
 use narrows_model::units::saturate_usize;
 use narrows_model::workload::{Access, Acknowledgement};
@@ -34,54 +37,92 @@ const WORKERS_MAX: u32 = 64;
 /// Serves the connection until its end.
 pub(crate) fn serve(channel: Channel, shared: &Shared, open: &Open, member: &Member) {
     let session = data::session(member);
-    let (granted, files) = match prepare(shared, open, session) {
-        Ok((granted, files)) => (Ok(granted), files),
-        Err(error) => (Err(error), Vec::new()),
+    let opened = prepare(shared, open, session);
+    let (opened, sender) = match opened.and_then(|opened| Ok((opened, channel.sender()?))) {
+        Ok(both) => both,
+        Err(error) => return drop(data::answer(channel, Err(error))),
     };
-    let Some((channel, granted)) = data::answer(channel, granted) else { return };
-    let Ok(sender) = channel.sender() else { return };
-    let (socket, rest, live) = channel.into_parts();
+    let granted = &opened.granted;
     let workers = granted.credits.requests.min(WORKERS_MAX);
-    let buffers = data::index(granted.credits.requests) + data::index(workers);
-    let pool = Pool::new(&files, sender, saturate_usize(open.block_bytes), buffers);
-    let reader = DiskReader {
-        socket,
-        session,
-        open,
-        pool: &pool,
-        early: open.acknowledgement == Acknowledgement::Early,
-        decoder: RequestDecoder::new(data::limits(open, granted.credits)),
-        writing: None,
-        replies: Vec::new(),
-    };
+    let pool = Pool::new(&opened.files, sender, saturate_usize(open.block_bytes), buffer_count(granted));
     std::thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| pool.work());
+        let _closing = pool.closing();
+        let started = (0..workers).try_for_each(|_| threads::spawn(scope, "disk", || pool.work()).map(drop));
+        let answered = data::answer(channel, started.map(|()| granted.clone()));
+        let Some((channel, granted)) = answered else { return };
+        let (socket, rest, live) = channel.into_parts();
+        let reader = DiskReader {
+            socket,
+            live: &live,
+            session,
+            open,
+            pool: &pool,
+            early: open.acknowledgement == Acknowledgement::Early,
+            decoder: RequestDecoder::new(data::limits(open, granted.credits)),
+            writing: None,
+            replies: Vec::new(),
+        };
+        reader.run(shared.clock(), rest);
+        if live.is_cut() {
+            pool.abandon();
         }
-        reader.run(&live, shared.clock(), rest);
-        pool.close();
     });
 }
 
-fn prepare(shared: &Shared, open: &Open, session: &Arc<Session>) -> Result<(Granted, Vec<File>), Error> {
-    let folder = session.folder(shared.root.as_ref())?;
+/// What a connection holds as long as it lives. Files go before their charges.
+struct Opened {
+    granted: Granted,
+    files: Vec<File>,
+    _charges: Vec<Arc<DiskObject>>,
+    _memory: Reservation,
+}
+
+/// Buffers of a connection: all that may be in flight, and one a worker.
+fn buffer_count(granted: &Granted) -> usize {
+    let requests = granted.credits.requests;
+    data::index(requests) + data::index(requests.min(WORKERS_MAX))
+}
+
+/// Opens the files that are asked for, or leaves everything as it is.
+fn prepare(shared: &Shared, open: &Open, session: &Session) -> Result<Opened, Error> {
+    // What contradicts itself is refused before anything is made; the alignment is known once files are open.
+    let granted = data::grant_disk(open, 1)?;
+    let buffers = (buffer_count(&granted) as u64).saturating_mul(open.block_bytes);
+    let memory = buffers + data::conversation_bytes(open) + ARRIVED_BYTES as u64;
+    let memory = shared.sessions.reserve_memory(memory)?;
+    let mut stores = session.stores();
+    let reserved = stores.reserve_disk(open)?;
+    shared.check_free_space(reserved.bytes())?;
+    let folder = stores.folder(shared.root.as_ref())?;
+    let opened = open_all(&folder, open).and_then(|(files, alignment_bytes)| {
+        let granted = data::grant_disk(open, alignment_bytes)?;
+        Ok((granted, files))
+    });
+    match opened {
+        Ok((granted, files)) => {
+            let charges = stores.keep_disk(open, reserved);
+            Ok(Opened { granted, files, _charges: charges, _memory: memory })
+        }
+        Err(error) => {
+            stores.undo_disk(open, &folder);
+            Err(error)
+        }
+    }
+}
+
+/// The files, and the alignment that all of them need.
+fn open_all(folder: &SessionFolder, open: &Open) -> Result<(Vec<File>, u64), Error> {
     let mut files = Vec::with_capacity(open.objects.len());
     let mut alignment_bytes = 1;
     for name in &open.objects {
-        if open.create {
-            session.reserve_disk(name, open.object_bytes)?;
-        }
-        let file = open_object(&folder, name, open)?;
+        let file = open_object(folder, name, open)?;
         if open.access == Access::Direct {
             let needed = file::direct_alignment(&file).map_err(|error| name_error(name, &error))?;
             alignment_bytes = alignment_bytes.max(u64::from(needed.offset_bytes));
         }
         files.push(file);
     }
-    if open.create {
-        shared.check_free_space(open.object_bytes.saturating_mul(files.len() as u64))?;
-    }
-    Ok((data::grant_disk(open, alignment_bytes)?, files))
+    Ok((files, alignment_bytes))
 }
 
 fn open_object(folder: &SessionFolder, name: &str, open: &Open) -> Result<File, Error> {
@@ -97,6 +138,7 @@ fn open_object(folder: &SessionFolder, name: &str, open: &Open) -> Result<File, 
 
 struct DiskReader<'a> {
     socket: TcpStream,
+    live: &'a Live,
     session: &'a Arc<Session>,
     open: &'a Open,
     pool: &'a Pool<'a>,
@@ -123,14 +165,15 @@ impl From<Error> for Stop {
 }
 
 impl DiskReader<'_> {
-    fn run(mut self, live: &Live, clock: &dyn Clock, rest: Vec<u8>) {
-        if let Err(Stop::Told(text)) = self.read_all(live, clock, rest) {
+    fn run(mut self, clock: &dyn Clock, rest: Vec<u8>) {
+        if let Err(Stop::Told(text)) = self.read_all(clock, rest) {
             self.pool.send(&encode_farewell(&text));
-            linger(&mut self.socket);
+            linger(&mut self.socket, self.live, clock);
         }
     }
 
-    fn read_all(&mut self, live: &Live, clock: &dyn Clock, mut arrived: Vec<u8>) -> Result<(), Stop> {
+    fn read_all(&mut self, clock: &dyn Clock, mut arrived: Vec<u8>) -> Result<(), Stop> {
+        let live = self.live;
         let mut filled = arrived.len();
         arrived.resize(ARRIVED_BYTES.max(filled), 0);
         loop {
@@ -233,16 +276,10 @@ impl DiskReader<'_> {
 
     fn remove(&mut self, header: &Header) {
         let name = &self.open.objects[data::index(header.object)];
-        let removed = self.session.folder(None).map_or(Ok(()), |folder| {
-            rustix::fs::unlinkat(&folder.folder, name.as_str(), rustix::fs::AtFlags::empty())
-        });
-        let status = match removed {
-            Ok(()) | Err(rustix::io::Errno::NOENT) => 0,
+        let status = match self.session.stores().remove_disk_object(name) {
+            Ok(()) => 0,
             Err(errno) => u32::try_from(errno.raw_os_error()).unwrap_or(u32::MAX),
         };
-        if status == 0 {
-            self.session.release_disk(name);
-        }
         self.reply(header, status, 0);
     }
 
@@ -256,6 +293,9 @@ impl DiskReader<'_> {
             }
             self.flush()?;
             self.pool.wait_for_buffer();
+            if self.live.is_cut() {
+                return Err(Stop::Gone);
+            }
         }
     }
 

@@ -6,12 +6,14 @@
 use crate::channel::{Channel, linger, not_yet};
 use crate::connections::Live;
 use crate::data;
+use crate::objects::MemoryObject;
+use crate::quota::Reservation;
 use crate::server::Shared;
 use crate::session::{Member, Session};
-use crate::store::MemoryObject;
 use narrows_engines::Clock;
+use narrows_model::units::saturate_usize;
 use narrows_wire::Error;
-use narrows_wire::open::{Credits, Open};
+use narrows_wire::open::{Credits, Granted, Open};
 use narrows_wire::reply::{HEADER_BYTES, Header as ReplyHeader, encode_farewell};
 use narrows_wire::request::{Header, Kind, Piece, RequestDecoder};
 use std::io::{Read, Write};
@@ -27,16 +29,12 @@ const REPLIES_BYTES: usize = 512 << 10;
 /// Serves the connection until its end.
 pub(crate) fn serve(channel: Channel, shared: &Shared, open: &Open, member: &Member) {
     let session = data::session(member);
-    let granted = data::grant_memory(open).and_then(|granted| {
-        let objects = open.objects.iter();
-        let opened = objects.map(|name| session.memory_object(name, open.object_bytes, open.create));
-        Ok((granted, opened.collect::<Result<Vec<_>, _>>()?))
-    });
-    let (granted, objects) = match granted {
-        Ok((granted, objects)) => (Ok(granted), objects),
-        Err(error) => (Err(error), Vec::new()),
+    let (granted, opened) = match prepare(shared, open, session) {
+        Ok((granted, opened)) => (Ok(granted), Some(opened)),
+        Err(error) => (Err(error), None),
     };
     let Some((channel, granted)) = data::answer(channel, granted) else { return };
+    let Some(Opened { objects, _memory }) = opened else { return };
     let (socket, rest, live) = channel.into_parts();
     let decoder = RequestDecoder::new(data::limits(open, granted.credits));
     let server = MemoryServer {
@@ -47,9 +45,28 @@ pub(crate) fn serve(channel: Channel, shared: &Shared, open: &Open, member: &Mem
         object_bytes: open.object_bytes,
         decoder,
         writing: None,
-        replies: Replies::default(),
+        replies: Replies { bytes: Vec::new(), filled: 0, bytes_max: replies_bytes_max(open) },
     };
     server.run(&live, shared.clock(), &rest);
+}
+
+/// What a connection holds as long as it lives.
+struct Opened {
+    objects: Vec<Arc<MemoryObject>>,
+    _memory: Reservation,
+}
+
+fn prepare(shared: &Shared, open: &Open, session: &Arc<Session>) -> Result<(Granted, Opened), Error> {
+    let granted = data::grant_memory(open)?;
+    let buffers = (ARRIVED_BYTES + replies_bytes_max(open)) as u64;
+    let memory = shared.sessions.reserve_memory(data::conversation_bytes(open) + buffers)?;
+    let objects = session.stores().memory_objects(open)?;
+    Ok((granted, Opened { objects, _memory: memory }))
+}
+
+/// Replies wait until they are long enough to be sent; the one that makes them so is the longest.
+fn replies_bytes_max(open: &Open) -> usize {
+    REPLIES_BYTES + HEADER_BYTES + saturate_usize(open.block_bytes)
 }
 
 struct MemoryServer<'a> {
@@ -65,10 +82,10 @@ struct MemoryServer<'a> {
 }
 
 /// Replies that wait to be sent, in memory that is kept and never cleared anew.
-#[derive(Default)]
 struct Replies {
     bytes: Vec<u8>,
     filled: usize,
+    bytes_max: usize,
 }
 
 impl Replies {
@@ -77,7 +94,9 @@ impl Replies {
         let start = self.filled;
         self.filled += length;
         if self.bytes.len() < self.filled {
-            self.bytes.resize(self.filled.next_power_of_two(), 0);
+            let needed = self.filled.next_power_of_two().min(self.bytes_max).max(self.filled);
+            self.bytes.reserve_exact(needed - self.bytes.len());
+            self.bytes.resize(needed, 0);
         }
         &mut self.bytes[start..self.filled]
     }
@@ -107,7 +126,7 @@ impl MemoryServer<'_> {
         if let Some(text) = last_words {
             // A client that is gone needs no last words.
             let _ = self.socket.write_all(&encode_farewell(&text));
-            linger(&mut self.socket);
+            linger(&mut self.socket, live, clock);
         }
     }
 
@@ -140,7 +159,7 @@ impl MemoryServer<'_> {
             // What was acknowledged is in memory already: there is nothing more to do for a sync.
             Kind::Sync => self.reply(&header, 0, 0),
             Kind::Remove => {
-                self.session.remove_memory_object(&self.names[data::index(header.object)]);
+                self.session.stores().remove_memory_object(&self.names[data::index(header.object)]);
                 self.reply(&header, 0, 0);
             }
         }

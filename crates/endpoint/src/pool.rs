@@ -43,6 +43,18 @@ pub(crate) struct Pool<'a> {
     answered_bytes: AtomicU64,
 }
 
+/// Closes a pool when it goes, so that its workers never wait for what cannot come.
+#[derive(Debug)]
+pub(crate) struct Closing<'a> {
+    pool: &'a Pool<'a>,
+}
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        self.pool.close();
+    }
+}
+
 #[derive(Debug, Default)]
 struct State {
     jobs: VecDeque<Job>,
@@ -139,6 +151,17 @@ impl<'a> Pool<'a> {
         self.state().closing = true;
         self.queued.notify_all();
         self.freed.notify_all();
+    }
+
+    /// As [`Pool::close`], but what is queued is dropped: nobody will ask for it.
+    pub(crate) fn abandon(&self) {
+        self.state().jobs.clear();
+        self.close();
+    }
+
+    /// Closes the pool when the value that is returned goes, however that comes.
+    pub(crate) fn closing(&self) -> Closing<'_> {
+        Closing { pool: self }
     }
 
     /// What was answered since the last call.

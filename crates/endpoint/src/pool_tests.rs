@@ -82,3 +82,20 @@ fn what_is_queued_is_done_before_the_workers_leave() {
     });
     assert_eq!(std::fs::read(path).unwrap(), vec![1; 800]);
 }
+
+#[test]
+fn an_abandoned_pool_drops_what_is_queued_and_a_closed_one_does_it() {
+    for (abandoned, status) in [(true, 0), (false, ENOSPC)] {
+        let files = full_device();
+        let pool = Pool::new(&files, sender(), 4096, 2);
+        let buffer = pool.try_buffer().unwrap();
+        pool.push(Job { header: header(Kind::Write, 0, 0), buffer, acknowledged: true });
+        if abandoned {
+            pool.abandon();
+        } else {
+            drop(pool.closing());
+        }
+        pool.work();
+        assert_eq!(pool.take_early_status(), status);
+    }
+}

@@ -1,38 +1,32 @@
 //! The life of one connection: hello, then control or data.
 
 use crate::channel::{Channel, End, refused};
-use crate::connections::Live;
+use crate::connections::Place;
 use crate::server::Shared;
 use crate::{control, data, random};
+use narrows_wire::Refusal;
 use narrows_wire::hello::Purpose;
-use narrows_wire::{Refusal, refuse};
-use std::io::Write;
 use std::net::TcpStream;
 use std::sync::Arc;
-use std::time::Duration;
 
-/// Serves a connection that was let in, to its end.
-pub(crate) fn serve(socket: TcpStream, live: Arc<Live>, shared: &Shared) {
+/// Serves a connection that was accepted, to its end.
+pub(crate) fn serve(socket: TcpStream, place: &Place<'_>, shared: &Shared) {
+    let live = Arc::clone(&place.live);
     let Ok(mut channel) = Channel::new(socket, live, Arc::clone(&shared.options.clock)) else { return };
-    let greeted =
-        random::nonce().map_err(End::from).and_then(|nonce| channel.greet(nonce, shared.key.clone()));
+    let greeted = random::nonce()
+        .map_err(End::from)
+        .and_then(|nonce| channel.greet(nonce, shared.key.clone()))
+        .and_then(|purpose| match shared.connections.establish(&place.live) {
+            Ok(()) => Ok(purpose),
+            Err(why) => Err(End::Told(refused(Refusal::Busy, why))),
+        });
     match greeted {
         Ok(Purpose::Control) => {
-            channel.live.be_patient();
+            channel.live.opened_to_wait();
             control::serve(channel, shared);
         }
         Ok(Purpose::Data) => data::serve(channel, shared),
         Err(End::Told(error)) => channel.part(&error),
         Err(End::Gone) => {}
-    }
-}
-
-/// Tells a connection that was not let in why, and lets it go.
-pub(crate) fn turn_away(mut socket: TcpStream, why: &str) {
-    let told = socket
-        .set_write_timeout(Some(Duration::from_secs(1)))
-        .and_then(|()| socket.write_all(&refuse::encode(&refused(Refusal::Busy, why))));
-    if told.is_ok() {
-        crate::channel::linger(&mut socket);
     }
 }

@@ -4,26 +4,23 @@ use crate::channel::refused;
 use crate::connections::{ConnectionLimits, Connections};
 use crate::error::{ServeError, ServeErrorKind};
 use crate::options::ServeOptions;
-use crate::serve;
+use crate::owner::{self, ServeNotice};
 use crate::session::Sessions;
 use crate::store::Root;
+use crate::{serve, threads};
 use narrows_engines::Clock;
 use narrows_run::{StopFlag, StopRequest};
 use narrows_wire::token::Key;
-use narrows_wire::{Error, Refusal};
+use narrows_wire::{Error, Refusal, refuse};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::File;
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{Builder, Scope};
+use std::thread::Scope;
 
 /// How often limits and the request to stop are looked at.
 const WATCH: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
-
-/// Connections that are turned away at once; more are dropped without a word.
-const TURNED_AWAY_MAX: u32 = 16;
 
 /// What all connections of a server share.
 pub(crate) struct Shared {
@@ -32,7 +29,6 @@ pub(crate) struct Shared {
     pub(crate) root: Option<Root>,
     pub(crate) sessions: Sessions,
     pub(crate) connections: Connections,
-    turned_away: AtomicU32,
 }
 
 impl Shared {
@@ -61,6 +57,7 @@ pub struct Server {
     listener: TcpListener,
     local: SocketAddr,
     shared: Shared,
+    notice: Option<ServeNotice>,
 }
 
 impl std::fmt::Debug for Server {
@@ -92,16 +89,22 @@ impl Server {
             root,
             sessions: Sessions::new(options.memory_bytes_max, options.quota_bytes.unwrap_or(u64::MAX)),
             connections: Connections::new(limits),
-            turned_away: AtomicU32::new(0),
             options,
         };
-        Ok(Self { listener, local, shared })
+        let notice = shared.root.as_ref().and_then(|root| owner::left_behind(&root.folder, &root.path));
+        Ok(Self { listener, local, shared, notice })
     }
 
     /// Where it listens, with the port that was taken.
     #[must_use]
     pub fn local_address(&self) -> SocketAddr {
         self.local
+    }
+
+    /// What the starter of the server should know: folders below the root that a killed server left behind.
+    #[must_use]
+    pub fn notice(&self) -> Option<&ServeNotice> {
+        self.notice.as_ref()
     }
 
     /// Serves until a stop is asked for, then cuts all connections and removes what was stored.
@@ -135,7 +138,10 @@ impl Server {
         scope: &'scope Scope<'scope, '_>,
     ) -> Result<(), ServeError> {
         while stop.request() == StopRequest::None {
-            match poll(&mut [PollFd::new(&self.listener, PollFlags::IN)], Some(&WATCH)) {
+            let has_room = self.shared.connections.has_room(self.shared.clock().now().0);
+            // Without room connections wait where the kernel keeps them.
+            let events = if has_room { PollFlags::IN } else { PollFlags::empty() };
+            match poll(&mut [PollFd::new(&self.listener, events)], Some(&WATCH)) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(errno) => {
                     let hint = "start the server again";
@@ -144,7 +150,7 @@ impl Server {
                 }
             }
             // A connection that broke before it was accepted, or a lack of descriptors, is over at the next look.
-            if let Ok((socket, _)) = self.listener.accept() {
+            if has_room && let Ok((socket, _)) = self.listener.accept() {
                 self.welcome(socket, scope);
             }
             self.shared.connections.watch(self.shared.clock().now().0);
@@ -157,42 +163,12 @@ impl Server {
         if socket.set_nonblocking(false).is_err() {
             return;
         }
-        let started = match shared.connections.admit(&socket, shared.clock().now().0) {
-            Ok(live) => {
-                let id = live.id;
-                let life = move || {
-                    serve::serve(socket, live, shared);
-                    shared.connections.leave(id);
-                };
-                Builder::new()
-                    .name("connection".to_owned())
-                    .spawn_scoped(scope, life)
-                    .map(|_| ())
-                    .map_err(|_| id)
-            }
-            Err(why) => {
-                self.turn_away(socket, why, scope);
-                return;
-            }
-        };
-        if let Err(id) = started {
-            // No thread could be started: the socket went with its closure.
-            shared.connections.leave(id);
-        }
-    }
-
-    fn turn_away<'scope>(&'scope self, socket: TcpStream, why: String, scope: &'scope Scope<'scope, '_>) {
-        let count = &self.shared.turned_away;
-        if count.fetch_add(1, Ordering::AcqRel) >= TURNED_AWAY_MAX {
-            count.fetch_sub(1, Ordering::AcqRel);
-            return;
-        }
-        let life = move || {
-            serve::turn_away(socket, &why);
-            count.fetch_sub(1, Ordering::AcqRel);
-        };
-        if Builder::new().name("refusal".to_owned()).spawn_scoped(scope, life).is_err() {
-            count.fetch_sub(1, Ordering::AcqRel);
+        // A connection for which there are no descriptors is dropped.
+        let Ok(place) = shared.connections.admit(&socket, shared.clock().now().0) else { return };
+        let live = Arc::clone(&place.live);
+        if let Err(error) = threads::spawn(scope, "connection", move || serve::serve(socket, &place, shared))
+        {
+            live.tell(&refuse::encode(&error));
         }
     }
 }
@@ -207,7 +183,7 @@ fn open_root(path: &std::path::Path) -> Result<Root, ServeError> {
     if !folder.metadata().map_err(failed)?.is_dir() {
         return Err(failed(io::ErrorKind::NotADirectory.into()));
     }
-    Ok(Root { path: resolved, folder, leftovers: Arc::new(Mutex::default()) })
+    Ok(Root { path: resolved, folder: Arc::new(folder), leftovers: Arc::new(Mutex::default()) })
 }
 
 fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), ServeError> {

@@ -2,7 +2,8 @@
 
 use crate::channel::refused;
 use crate::connections::Live;
-use crate::store::{MemoryObject, Quota, Root, SessionFolder};
+use crate::quota::{Quota, Reservation};
+use crate::stores::{Quotas, Stores};
 use narrows_engines::endpoint::add_tcp_counters;
 use narrows_model::counters::TcpCounters;
 use narrows_wire::{Error, Refusal};
@@ -20,16 +21,6 @@ pub(crate) struct Session {
     stores: Mutex<Stores>,
     ledger: Mutex<Ledger>,
     left: Condvar,
-    memory_quota: Arc<Quota>,
-    disk_quota: Arc<Quota>,
-}
-
-#[derive(Debug, Default)]
-struct Stores {
-    memory: HashMap<String, Arc<MemoryObject>>,
-    folder: Option<Arc<SessionFolder>>,
-    /// Bytes reserved for each object on disk.
-    disk: HashMap<String, u64>,
 }
 
 #[derive(Debug, Default)]
@@ -45,65 +36,9 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Session {
-    /// The memory object `name`, made with `object_bytes` when it is missing and may be made.
-    pub(crate) fn memory_object(
-        &self,
-        name: &str,
-        object_bytes: u64,
-        create: bool,
-    ) -> Result<Arc<MemoryObject>, Error> {
-        let mut stores = locked(&self.stores);
-        if let Some(object) = stores.memory.get(name) {
-            if object.length_bytes() >= object_bytes {
-                return Ok(Arc::clone(object));
-            }
-            let message = format!("object `{name}` has {} bytes, not {object_bytes}", object.length_bytes());
-            return Err(refused(Refusal::Unsupported, message));
-        }
-        if !create {
-            return Err(missing(name));
-        }
-        self.memory_quota.reserve(object_bytes)?;
-        let object = Arc::new(MemoryObject::new(object_bytes));
-        stores.memory.insert(name.to_owned(), Arc::clone(&object));
-        Ok(object)
-    }
-
-    pub(crate) fn remove_memory_object(&self, name: &str) {
-        if let Some(object) = locked(&self.stores).memory.remove(name) {
-            self.memory_quota.release(object.length_bytes());
-        }
-    }
-
-    /// The session's folder, made when it is missing.
-    pub(crate) fn folder(&self, root: Option<&Root>) -> Result<Arc<SessionFolder>, Error> {
-        let mut stores = locked(&self.stores);
-        if let Some(folder) = &stores.folder {
-            return Ok(Arc::clone(folder));
-        }
-        let root = root.ok_or_else(|| {
-            refused(Refusal::NotFound, "this server has no disk store; start it with --root FOLDER")
-        })?;
-        let folder = Arc::new(SessionFolder::make(root, &self.id)?);
-        stores.folder = Some(Arc::clone(&folder));
-        Ok(folder)
-    }
-
-    /// Reserves room for the disk object `name` to grow to `object_bytes`.
-    pub(crate) fn reserve_disk(&self, name: &str, object_bytes: u64) -> Result<(), Error> {
-        let mut stores = locked(&self.stores);
-        let have = stores.disk.get(name).copied().unwrap_or(0);
-        if object_bytes > have {
-            self.disk_quota.reserve(object_bytes - have)?;
-            stores.disk.insert(name.to_owned(), object_bytes);
-        }
-        Ok(())
-    }
-
-    pub(crate) fn release_disk(&self, name: &str) {
-        if let Some(bytes) = locked(&self.stores).disk.remove(name) {
-            self.disk_quota.release(bytes);
-        }
+    /// What the session stores, for one change or opening at a time.
+    pub(crate) fn stores(&self) -> MutexGuard<'_, Stores> {
+        locked(&self.stores)
     }
 
     /// Counts `live` among the session's data connections until the value that is returned goes.
@@ -135,22 +70,7 @@ impl Session {
         }
         // Connections that stay past the wait keep the store until they go.
         let _ = self.left.wait_timeout_while(ledger, LEAVE, |ledger| !ledger.live.is_empty());
-        self.drop_stores();
-    }
-}
-
-impl Drop for Session {
-    fn drop(&mut self) {
-        self.drop_stores();
-    }
-}
-
-impl Session {
-    /// Removes what was stored and gives its room back.
-    fn drop_stores(&self) {
-        let stores = std::mem::take(&mut *locked(&self.stores));
-        self.memory_quota.release(stores.memory.values().map(|object| object.length_bytes()).sum());
-        self.disk_quota.release(stores.disk.values().sum());
+        self.stores().clear();
     }
 }
 
@@ -177,28 +97,32 @@ impl Drop for Member {
 #[derive(Debug)]
 pub(crate) struct Sessions {
     by_id: Mutex<HashMap<String, Weak<Session>>>,
-    memory_quota: Arc<Quota>,
-    disk_quota: Arc<Quota>,
+    quotas: Quotas,
 }
 
 impl Sessions {
     pub(crate) fn new(memory_bytes_max: u64, disk_bytes_max: u64) -> Self {
         Self {
             by_id: Mutex::default(),
-            memory_quota: Arc::new(Quota::new("memory store", memory_bytes_max)),
-            disk_quota: Arc::new(Quota::new("disk store", disk_bytes_max)),
+            quotas: Quotas {
+                memory: Quota::new("memory", memory_bytes_max),
+                disk: Quota::new("disk store", disk_bytes_max),
+            },
         }
+    }
+
+    /// Memory for what a connection or a cell needs in flight, out of what all stores in memory may take.
+    pub(crate) fn reserve_memory(&self, bytes: u64) -> Result<Reservation, Error> {
+        self.quotas.memory.reserve(bytes)
     }
 
     /// A new session with this random id.
     pub(crate) fn open(&self, id: String) -> Arc<Session> {
         let session = Arc::new(Session {
             id: id.clone(),
-            stores: Mutex::default(),
+            stores: Mutex::new(Stores::new(&id, &self.quotas)),
             ledger: Mutex::default(),
             left: Condvar::new(),
-            memory_quota: Arc::clone(&self.memory_quota),
-            disk_quota: Arc::clone(&self.disk_quota),
         });
         let mut by_id = locked(&self.by_id);
         by_id.retain(|_, session| session.strong_count() > 0);
@@ -214,8 +138,4 @@ impl Sessions {
 
 fn unknown_session() -> Error {
     refused(Refusal::NotFound, "the session is not known here: it has ended, or belongs to another server")
-}
-
-fn missing(name: &str) -> Error {
-    refused(Refusal::NotFound, format!("there is no object `{name}` in this session"))
 }

@@ -24,7 +24,12 @@ const SEED: u64 = 0x6e61_7272_6f77_7331;
 
 /// Serves a stream until its end.
 pub(crate) fn serve(channel: Channel, shared: &Shared, open: &Open, _member: &Member) {
-    let Some((channel, _)) = data::answer(channel, Ok(data::grant_stream(open))) else { return };
+    let memory = shared.sessions.reserve_memory(data::conversation_bytes(open) + BLOCK_BYTES as u64);
+    let (granted, _memory) = match memory {
+        Ok(memory) => (Ok(data::grant_stream(open)), Some(memory)),
+        Err(error) => (Err(error), None),
+    };
+    let Some((channel, _)) = data::answer(channel, granted) else { return };
     let (mut socket, rest, live) = channel.into_parts();
     let clock = shared.clock();
     let already = u64::try_from(rest.len()).unwrap_or(0);
@@ -32,7 +37,7 @@ pub(crate) fn serve(channel: Channel, shared: &Shared, open: &Open, _member: &Me
         Layer::Sink => sink(&mut socket, &live, clock, already),
         _ => source(&mut socket, &live, clock),
     }
-    linger(&mut socket);
+    linger(&mut socket, &live, clock);
 }
 
 fn sink(socket: &mut TcpStream, live: &Live, clock: &dyn Clock, already_bytes: u64) {

@@ -5,50 +5,18 @@
 mod support;
 
 use narrows_model::Layer;
-use narrows_model::workload::{Access, Acknowledgement, SyncPolicy};
-use narrows_wire::frame::{Decoder, Frame, PAYLOAD_BYTES_MAX};
-use narrows_wire::hello::{ClientHello, Nonce, Purpose};
-use narrows_wire::open::{Granted, Open};
 use narrows_wire::request::{Header, Kind};
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use support::Running;
-
-fn frame(socket: &mut TcpStream, decoder: &mut Decoder) -> Frame {
-    let mut bytes = [0; 4096];
-    loop {
-        if let Some(frame) = decoder.next().unwrap() {
-            return frame;
-        }
-        let length = socket.read(&mut bytes).unwrap();
-        assert!(length > 0, "the server closed the connection");
-        decoder.push(&bytes[..length]);
-    }
-}
+use support::raw::{Raw, opening};
+use support::{Running, eventually, names_in};
 
 /// A data connection by hand, with one block of 4 KiB in flight at most.
 fn data_connection(server: &Running, layer: Layer) -> TcpStream {
-    let mut socket = TcpStream::connect(server.address).unwrap();
-    let mut decoder = Decoder::new(PAYLOAD_BYTES_MAX);
-    let (mut hello, first) = ClientHello::start(Purpose::Data, Nonce([3; 32]), None);
-    socket.write_all(&first).unwrap();
-    assert!(hello.receive(frame(&mut socket, &mut decoder)).unwrap().done);
-    let open = Open {
-        layer,
-        objects: vec!["x".to_owned()],
-        object_bytes: 1 << 20,
-        create: true,
-        access: Access::Buffered,
-        acknowledgement: Acknowledgement::Early,
-        sync: SyncPolicy::None,
-        block_bytes: 4096,
-        depth: 1,
-        session: None,
-    };
-    socket.write_all(&open.encode().unwrap()).unwrap();
-    let granted = Granted::decode(frame(&mut socket, &mut decoder)).unwrap();
+    let mut raw = Raw::asking(server.address, &opening(layer, &["x"], 1 << 20, None)).unwrap();
+    let granted = raw.granted().unwrap();
     assert_eq!((granted.credits.requests, granted.credits.bytes), (1, 4096));
-    socket
+    raw.socket
 }
 
 fn request(object: u32, length_bytes: u32) -> [u8; 24] {
@@ -100,8 +68,6 @@ fn a_client_that_goes_amid_a_payload_leaves_nothing_behind() {
     socket.write_all(&request(0, 4096)).unwrap();
     socket.write_all(&[1; 100]).unwrap();
     drop(socket);
-    while !support::names_in(root.path()).is_empty() {
-        std::thread::yield_now();
-    }
+    eventually("the folder is gone", || names_in(root.path()).is_empty());
     server.stop().unwrap();
 }

@@ -4,8 +4,8 @@
 
 mod support;
 
-use narrows_model::{Bytes, Cell, CellId, Cut, Event, Layer, Nanos, Op, Role, Site, Stop, Target};
-use support::{Running, names_in, open, options, pass, workload};
+use narrows_model::{Event, Layer, Nanos, Op, Role, Stop, Target};
+use support::{Running, names_in, open, options, pass, server_cell, workload};
 
 #[test]
 fn facts_name_the_machine_and_the_store() {
@@ -50,25 +50,6 @@ fn counters_charge_the_servers_process_and_only_this_sessions_connections() {
     engine.close().unwrap();
     let after = control.counters().unwrap().tcp.unwrap();
     assert!(after.received_bytes >= during.tcp.unwrap().received_bytes, "what ended stays counted");
-}
-
-fn server_cell(target: Target) -> Cell {
-    let workload = narrows_model::Workload { file_bytes: Bytes(1 << 20), ..workload(Op::Write, 65_536, 1) };
-    Cell {
-        id: CellId("server-storage/write/64KiB/qd1/c1".into()),
-        cut: Cut::ServerStorage,
-        site: Site::Server,
-        target,
-        workload,
-        stop: Stop {
-            warm_up_ns: Nanos(0),
-            measure_ns: Nanos::from_millis(50),
-            bytes_max: None,
-            ops_max: Some(200),
-        },
-        trials: 2,
-        read_only: false,
-    }
 }
 
 #[test]

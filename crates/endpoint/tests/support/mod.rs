@@ -9,18 +9,69 @@ use narrows_engines::{
     Clock, Completions, Engine, EngineError, EngineFactory, MonotonicClock, OpenSpec, Request, Slot, Tick,
     WorkerContext,
 };
-use narrows_model::{Bytes, Layer, Op, Target, Workload};
+use narrows_model::{Bytes, Cell, CellId, Cut, Layer, Nanos, Op, Site, Stop, Target, Workload};
 use narrows_run::{StopFlag, StopRequest};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
+
+pub(crate) mod raw;
 
 /// Long enough for a loaded machine; no test waits for it when all is well.
 pub(crate) const TIMEOUT_NS: u64 = 20_000_000_000;
 
 pub(crate) fn clock() -> Arc<dyn Clock> {
     Arc::new(MonotonicClock::new())
+}
+
+/// A clock that a test moves.
+#[derive(Default)]
+pub(crate) struct HandClock(AtomicU64);
+
+impl Clock for HandClock {
+    fn now(&self) -> Tick {
+        Tick(self.0.load(Ordering::SeqCst))
+    }
+
+    fn wait_until(&self, deadline: Tick) {
+        self.0.fetch_max(deadline.0, Ordering::SeqCst);
+    }
+}
+
+/// Attempts at what other threads bring about: tens of seconds where an attempt is a system call or two.
+const ATTEMPTS: u32 = 2_000_000;
+
+/// Tries until `is_so`; what never becomes so fails the test instead of hanging it.
+pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
+    for _ in 0..ATTEMPTS {
+        if is_so() {
+            return;
+        }
+        std::thread::yield_now();
+    }
+    unreachable!("after {ATTEMPTS} attempts it is still not so that {what}");
+}
+
+/// A short cell for the server itself.
+pub(crate) fn server_cell(target: Target) -> Cell {
+    let workload = Workload { file_bytes: Bytes(1 << 20), ..workload(Op::Write, 65_536, 1) };
+    Cell {
+        id: CellId("server-storage/write/64KiB/qd1/c1".into()),
+        cut: Cut::ServerStorage,
+        site: Site::Server,
+        target,
+        workload,
+        stop: Stop {
+            warm_up_ns: Nanos(0),
+            measure_ns: Nanos::from_millis(50),
+            bytes_max: None,
+            ops_max: Some(200),
+        },
+        trials: 2,
+        read_only: false,
+    }
 }
 
 pub(crate) fn options() -> ServeOptions {

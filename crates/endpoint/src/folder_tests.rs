@@ -1,0 +1,78 @@
+//! What is removed with a session's folder, and what is not.
+
+use super::*;
+use std::fs;
+
+fn root(path: &Path) -> Root {
+    Root { path: path.to_owned(), folder: Arc::new(File::open(path).unwrap()), leftovers: Arc::default() }
+}
+
+fn leftovers(root: &Root) -> String {
+    root.leftovers.lock().unwrap().join("\n")
+}
+
+#[test]
+fn a_folder_goes_with_its_files_and_those_of_cells() {
+    let place = tempfile::tempdir().unwrap();
+    let root = root(place.path());
+    let made = SessionFolder::make(&root, "1").unwrap();
+    fs::write(made.path.join("data-0"), "x").unwrap();
+    made.cells().unwrap();
+    fs::write(made.path.join("cells/data-0"), "x").unwrap();
+    made.cells().unwrap();
+    drop(made);
+    assert_eq!((fs::read_dir(place.path()).unwrap().count(), leftovers(&root)), (0, String::new()));
+}
+
+#[test]
+fn another_folder_of_its_name_stays_with_all_that_is_in_it() {
+    let place = tempfile::tempdir().unwrap();
+    let root = root(place.path());
+    let made = SessionFolder::make(&root, "1").unwrap();
+    fs::write(made.path.join("data-0"), "x").unwrap();
+    fs::rename(&made.path, place.path().join("moved")).unwrap();
+    fs::create_dir(&made.path).unwrap();
+    fs::write(made.path.join("precious"), "x").unwrap();
+    fs::write(made.path.join(MARKER), "x").unwrap();
+    let path = made.path.clone();
+    drop(made);
+    assert!(path.join("precious").is_file() && path.join(MARKER).is_file());
+    assert!(!place.path().join("moved/data-0").exists());
+    assert!(leftovers(&root).contains("was moved"), "{}", leftovers(&root));
+}
+
+#[test]
+fn without_its_marker_nothing_is_removed() {
+    let place = tempfile::tempdir().unwrap();
+    let root = root(place.path());
+    let made = SessionFolder::make(&root, "1").unwrap();
+    fs::remove_file(made.path.join(MARKER)).unwrap();
+    fs::write(made.path.join("precious"), "x").unwrap();
+    let path = made.path.clone();
+    drop(made);
+    assert!(path.join("precious").is_file());
+    assert!(leftovers(&root).contains("marker"), "{}", leftovers(&root));
+}
+
+#[test]
+fn a_link_in_it_is_removed_and_not_followed() {
+    let place = tempfile::tempdir().unwrap();
+    let other = tempfile::tempdir().unwrap();
+    fs::write(other.path().join("precious"), "x").unwrap();
+    let root = root(place.path());
+    let made = SessionFolder::make(&root, "1").unwrap();
+    std::os::unix::fs::symlink(other.path(), made.path.join("link")).unwrap();
+    std::os::unix::fs::symlink(other.path(), made.path.join(CELLS)).unwrap();
+    assert!(made.cells().is_err());
+    drop(made);
+    assert!(other.path().join("precious").is_file());
+    assert_eq!(leftovers(&root), "");
+}
+
+#[test]
+fn a_name_that_is_taken_is_refused_and_stays() {
+    let place = tempfile::tempdir().unwrap();
+    fs::create_dir(place.path().join(".narrows-1")).unwrap();
+    assert!(SessionFolder::make(&root(place.path()), "1").is_err());
+    assert!(place.path().join(".narrows-1").is_dir());
+}

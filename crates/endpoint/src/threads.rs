@@ -1,0 +1,17 @@
+//! Threads that the system may refuse: then the client is told to come again, and nothing hangs or breaks.
+
+use crate::channel::refused;
+use narrows_wire::{Error, Refusal};
+use std::thread::{Builder, Scope, ScopedJoinHandle};
+
+/// Starts `life` in a thread of `scope`.
+pub(crate) fn spawn<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    name: &str,
+    life: impl FnOnce() -> T + Send + 'scope,
+) -> Result<ScopedJoinHandle<'scope, T>, Error> {
+    Builder::new().name(name.to_owned()).spawn_scoped(scope, life).map_err(|error| {
+        let message = format!("the server can start no thread ({error}); try again with fewer connections");
+        refused(Refusal::Busy, message)
+    })
+}

@@ -1,0 +1,82 @@
+//! Cells that a client may not run on a server, whatever it asks for.
+
+#![allow(clippy::unwrap_used, reason = "this is test code, outside of test functions too")]
+
+mod support;
+
+use narrows_engines::ErrorKind;
+use narrows_model::workload::Access;
+use narrows_model::{Bytes, Cell, Nanos, Op, Target};
+use support::{Running, names_in, options, server_cell};
+
+/// What is wrong with a cell, and what makes it so.
+type Wrong = (&'static str, fn(&mut Cell));
+
+const REFUSED: &[Wrong] = &[
+    ("clients", |cell| cell.workload.clients = u32::MAX),
+    ("two clients", |cell| cell.workload.clients = 2),
+    ("no client", |cell| cell.workload.clients = 0),
+    ("workers", |cell| cell.workload.workers = u32::MAX),
+    ("no worker", |cell| cell.workload.workers = 0),
+    ("depth", |cell| cell.workload.queue_depth = u32::MAX),
+    ("no depth", |cell| cell.workload.queue_depth = 0),
+    ("block", |cell| cell.workload.block_bytes = Bytes(u64::MAX)),
+    ("no block", |cell| cell.workload.block_bytes = Bytes(0)),
+    ("block above file", |cell| cell.workload.file_bytes = Bytes(100)),
+    ("blocks together", |cell| {
+        cell.workload.block_bytes = Bytes(64 << 20);
+        cell.workload.file_bytes = Bytes(64 << 20);
+        cell.workload.workers = 256;
+    }),
+    ("trials", |cell| cell.trials = u32::MAX),
+    ("no trial", |cell| cell.trials = 0),
+    ("time", |cell| cell.stop.measure_ns = Nanos(u64::MAX)),
+    ("warm-up", |cell| cell.stop.warm_up_ns = Nanos(u64::MAX)),
+    ("op", |cell| cell.workload.op = Op::Trim),
+];
+
+const REFUSED_ON_FILES: &[Wrong] = &[
+    ("file", |cell| cell.workload.file_bytes = Bytes(u64::MAX)),
+    ("file above the quota", |cell| cell.workload.file_bytes = Bytes((1 << 30) + 1)),
+    ("an object", |cell| cell.target = Target::File { path: "data-0".into() }),
+    ("a dear name", |cell| cell.target = Target::File { path: "././.".into() }),
+    ("what is there", |cell| cell.read_only = true),
+];
+
+#[test]
+fn a_cell_beyond_the_servers_limits_is_refused_and_nothing_is_made() {
+    let root = tempfile::tempdir().unwrap();
+    let server = Running::start(narrows_endpoint::ServeOptions {
+        root: Some(root.path().to_owned()),
+        quota_bytes: Some(1 << 30),
+        ..options()
+    });
+    let mut control = server.control();
+    let targets = [Target::File { path: ".".into() }, Target::Null { copy: true }];
+    let both = REFUSED.iter().flat_map(|case| targets.iter().map(move |target| (case, target)));
+    for ((what, change), target) in both.chain(REFUSED_ON_FILES.iter().map(|case| (case, &targets[0]))) {
+        let mut cell = server_cell(target.clone());
+        change(&mut cell);
+        let ran = control.run_cell(&cell, 20_000_000, &mut |_| {}, &|| false);
+        let error = ran.expect_err(what);
+        assert!(matches!(error.kind, ErrorKind::Unsupported | ErrorKind::NoSpace), "{what}: {error}");
+        assert!(!error.to_string().contains("failed inside"), "{what}: {error}");
+        assert_eq!(names_in(root.path()), [""; 0], "{what}");
+    }
+    control.counters().unwrap();
+}
+
+#[test]
+fn a_cells_files_and_a_clients_objects_of_the_same_name_are_two() {
+    let root = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+    let server = Running::with_root(root.path());
+    let mut control = server.control();
+    let mut cell = server_cell(Target::File { path: ".".into() });
+    cell.workload.access = Access::Buffered;
+    control.run_cell(&cell, 20_000_000, &mut |_| {}, &|| false).unwrap();
+    let folder = root.path().join(&names_in(root.path())[0]);
+    assert!(!folder.join("data-0").exists());
+    assert!(folder.join("cells/data-0").exists());
+    control.end().unwrap();
+    assert_eq!(names_in(root.path()), [""; 0]);
+}
