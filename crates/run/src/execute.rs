@@ -73,10 +73,15 @@ pub fn execute(
     Ok(output)
 }
 
+/// Longest wait for a peer's answer while what cells made is removed after a wish to stop at once: a session's end
+/// removes it at the peer too.
+const CLEAN_UP_TIMEOUT_NS: u64 = 1_000_000_000;
+
 /// Removes what the site's cells made and tells what could not be removed.
 pub fn clean_up(site: &mut CellSite) -> Vec<String> {
     let registry = site.registry.clone();
-    let errors = site.prepared.remove_all(|target| registry.factory(target));
+    let patience_ns = if site.stop.is_now() { CLEAN_UP_TIMEOUT_NS } else { site.answer_timeout_ns.0 };
+    let errors = site.prepared.remove_all(patience_ns, |target| registry.factory(target));
     errors.iter().map(ToString::to_string).collect()
 }
 

@@ -7,7 +7,8 @@ use crate::assignment::Assignment;
 use crate::error::RunError;
 use crate::stop::StopFlag;
 use narrows_engines::{
-    Clock, Completions, Engine, EngineError, EngineFactory, OpenSpec, Request, Slot, Tick, WorkerContext,
+    Clock, Completions, Engine, EngineError, EngineFactory, ErrorKind, OpenSpec, Request, Slot, Tick,
+    WorkerContext,
 };
 use narrows_model::units::saturate_u32;
 use narrows_model::workload::{Access, SyncPolicy};
@@ -99,16 +100,30 @@ impl Prepared {
     }
 
     /// Removes all objects made, through the factories that made them; returns what could not be removed.
+    ///
+    /// A peer is waited for `patience_ns` at most, and given up with its first silence.
     pub(crate) fn remove_all(
         &mut self,
+        patience_ns: u64,
         factory_of: impl Fn(&Target) -> Result<Arc<dyn EngineFactory>, EngineError>,
     ) -> Vec<EngineError> {
-        let made = std::mem::take(&mut self.objects);
-        made.into_values()
-            .filter_map(|made| {
-                factory_of(&made.spec.target).and_then(|factory| factory.remove(&made.spec)).err()
-            })
-            .collect()
+        let mut errors = Vec::new();
+        let mut silent: Vec<Target> = Vec::new();
+        for made in std::mem::take(&mut self.objects).into_values() {
+            let mut spec = made.spec;
+            if silent.contains(&spec.target) {
+                // It would cost the same wait again, and the session's end removes the object too.
+                continue;
+            }
+            spec.answer_timeout_ns = spec.answer_timeout_ns.min(patience_ns);
+            if let Err(error) = factory_of(&spec.target).and_then(|factory| factory.remove(&spec)) {
+                if matches!(error.kind, ErrorKind::PeerGone | ErrorKind::Refused) {
+                    silent.push(spec.target);
+                }
+                errors.push(error);
+            }
+        }
+        errors
     }
 }
 

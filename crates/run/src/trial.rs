@@ -135,7 +135,9 @@ impl Observer<'_> {
     fn read_all(&mut self) -> Vec<CounterSample> {
         let own = self.counters.read(Nanos(self.clock.now().0), &self.child_pids);
         // A server that does not answer shows in the load itself; its counters are then missing, not invented.
-        let server = self.server.as_mut().and_then(|server| server.counters().ok());
+        // Nor is it waited for once all is to stop now: the trial is cut short, and the server may be what hangs.
+        let asked = self.server.as_mut().filter(|_| !self.stop.is_now());
+        let server = asked.and_then(|server| server.counters().ok());
         let samples: Vec<CounterSample> = own.into_iter().chain(server).collect();
         for sample in &samples {
             let event = Event::Counters(Box::new(sample.clone()));

@@ -237,6 +237,12 @@ impl Conversation {
         self.waiting(operation)
     }
 
+    /// Ends the connection in both directions: whatever is asked from now on fails at once.
+    pub(super) fn hang_up(&self) {
+        // A connection that is already gone is what is wanted.
+        drop(self.socket.shutdown(std::net::Shutdown::Both));
+    }
+
     /// The socket, and what has arrived beyond the last frame.
     pub(super) fn into_parts(self) -> (Peer, TcpStream, Vec<u8>) {
         (self.peer, self.socket, self.decoder.into_rest())

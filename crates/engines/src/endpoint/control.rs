@@ -191,7 +191,8 @@ fn send(conversation: &mut Conversation, request: &Request) -> Result<(), Engine
 
 fn ask(conversation: &mut Conversation, request: &Request) -> Result<Answer, EngineError> {
     send(conversation, request)?;
-    let frame = conversation.receive("ask")?;
+    // An answer that came later would be taken for that of the next question.
+    let frame = conversation.receive("ask").inspect_err(|_| conversation.hang_up())?;
     let answer = Answer::decode(frame).map_err(|error| conversation.peer().wire_error("ask", &error))?;
     checked(conversation, answer)
 }

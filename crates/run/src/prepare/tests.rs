@@ -126,3 +126,52 @@ fn a_fast_device_gets_the_whole_object() {
     assert_eq!(bytes, 1 << 30);
     assert!(took_ns < PREPARE_NS_MAX, "{took_ns} ns");
 }
+
+/// A store that has gone away.
+struct Gone {
+    asked: std::sync::Mutex<Vec<(String, u64)>>,
+}
+
+impl EngineFactory for Gone {
+    fn capabilities(&self, target: &Target) -> Result<Capabilities, EngineError> {
+        NullFactory.capabilities(target)
+    }
+
+    fn open(&self, spec: &OpenSpec, worker: &WorkerContext) -> Result<Box<dyn Engine>, EngineError> {
+        NullFactory.open(spec, worker)
+    }
+
+    fn bring_cache_to(&self, spec: &OpenSpec, state: CacheState) -> Result<Option<f64>, EngineError> {
+        NullFactory.bring_cache_to(spec, state)
+    }
+
+    fn remove(&self, spec: &OpenSpec) -> Result<(), EngineError> {
+        self.asked.lock().unwrap().push((spec.objects[0].clone(), spec.answer_timeout_ns));
+        Err(EngineError::new(ErrorKind::PeerGone, "remove", spec.target.to_string()))
+    }
+}
+
+#[test]
+fn a_store_that_is_silent_is_waited_for_once_and_no_longer_than_asked() {
+    let target: Target = "tcp://127.0.0.1:1/memory".parse().unwrap();
+    let spec = |object: &str| OpenSpec {
+        target: target.clone(),
+        workload: Workload::default(),
+        objects: vec![object.to_owned()],
+        object_bytes: Bytes(MIB),
+        create: true,
+        token: None,
+        session: None,
+        answer_timeout_ns: 30_000,
+    };
+    let mut prepared = Prepared::default();
+    for object in ["data-0", "data-1", "data-2"] {
+        let made = Made { bytes: Bytes(MIB), spec: spec(object) };
+        prepared.objects.insert((target.to_string(), object.to_owned()), made);
+    }
+    let gone = Arc::new(Gone { asked: std::sync::Mutex::default() });
+    let errors = prepared.remove_all(1_000, |_| Ok(Arc::clone(&gone) as Arc<dyn EngineFactory>));
+    assert_eq!(errors.len(), 1);
+    assert_eq!(*gone.asked.lock().unwrap(), [("data-0".to_owned(), 1_000)]);
+    assert!(prepared.objects.is_empty());
+}
