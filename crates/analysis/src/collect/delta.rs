@@ -43,7 +43,11 @@ pub(crate) struct TcpDelta {
     pub acked_bytes: Bytes,
     pub received_bytes: Bytes,
     pub retransmit_count: u64,
+    pub segments_out_count: u64,
     pub rtt_min: Nanos,
+    pub busy: Nanos,
+    pub receive_window_limited: Nanos,
+    pub send_buffer_limited: Nanos,
 }
 
 /// What the interfaces of a machine but loopback carried in the interval, headers and others' traffic included.
@@ -114,6 +118,10 @@ impl RoleDelta {
             acked_bytes: a.acked_bytes.saturating_add(b.acked_bytes),
             received_bytes: a.received_bytes.saturating_add(b.received_bytes),
             retransmit_count: a.retransmit_count.saturating_add(b.retransmit_count),
+            segments_out_count: a.segments_out_count.saturating_add(b.segments_out_count),
+            busy: a.busy.saturating_add(b.busy),
+            receive_window_limited: a.receive_window_limited.saturating_add(b.receive_window_limited),
+            send_buffer_limited: a.send_buffer_limited.saturating_add(b.send_buffer_limited),
             rtt_min: smallest_known(a.rtt_min, b.rtt_min),
         });
         self.nics = sum(self.nics, more.nics, |a, b| NicDelta {
@@ -221,6 +229,12 @@ fn tcp(before: Option<&TcpCounters>, after: &TcpCounters) -> TcpDelta {
         acked_bytes: after.acked_bytes.saturating_sub(before.acked_bytes),
         received_bytes: after.received_bytes.saturating_sub(before.received_bytes),
         retransmit_count: after.retransmit_count.saturating_sub(before.retransmit_count),
+        segments_out_count: after.segments_out_count.saturating_sub(before.segments_out_count),
+        busy: after.busy_ns.saturating_sub(before.busy_ns),
+        receive_window_limited: after
+            .receive_window_limited_ns
+            .saturating_sub(before.receive_window_limited_ns),
+        send_buffer_limited: after.send_buffer_limited_ns.saturating_sub(before.send_buffer_limited_ns),
         rtt_min: smallest_known(after.rtt_min_ns, before.rtt_min_ns),
     }
 }

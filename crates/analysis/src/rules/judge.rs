@@ -17,6 +17,8 @@ pub(super) const CPU_FULL_RATIO: f64 = 0.95;
 /// Above this share of a ceiling, or of the time of one request, the cut did not do what the path does (a cache, a
 /// read-ahead or a buffer helps the path): it is no measure of the segment then.
 const BEYOND_RATIO: f64 = 1.25;
+/// In flight as asked: Little's law repeats within a few percent.
+pub(super) const AS_ASKED_RATIO: f64 = 0.8;
 /// From this share of the time of one request a segment dominates it.
 pub(super) const DOMINANT_RATIO: f64 = 0.5;
 
@@ -212,6 +214,11 @@ pub(super) fn relief(view: &View<'_>, cell: &CellSummary, others: &[Cut]) -> Opt
 pub(super) fn server_host(view: &View<'_>) -> String {
     let address = view.server().map(|server| server.address.as_str());
     address.and_then(|text| text.rsplit_once(':')).map_or("SERVER", |(host, _)| host).to_owned()
+}
+
+/// A metric of a cell; `None` where it was not measured.
+pub(super) fn metric(cell: &CellSummary, id: &str) -> Option<f64> {
+    cell.metrics.iter().find(|metric| metric.id == id).map(|metric| metric.value)
 }
 
 /// Share of a cell's bytes that reached the device, 1 where they are not counted: the others cost it nothing.

@@ -4,6 +4,7 @@
 //! several limiting segments is named, and how sure that is, is decided in `diagnose`.
 
 mod client_cache;
+mod client_connection;
 mod client_cpu;
 mod client_memory;
 mod device_bandwidth;
@@ -61,6 +62,7 @@ pub(super) static RULES: &[&Rule] = &[
     &client_cache::RULE,
     &server_cache::RULE,
     &network_bandwidth::RULE,
+    &client_connection::RULE,
     &network_latency::RULE,
     &network_loss::RULE,
     &host_cpu::RULE,

@@ -1,7 +1,7 @@
 //! The network's bandwidth is full.
 
 use super::judge::{self, Shown};
-use super::{Rule, Verdict};
+use super::{Rule, Stance, Verdict, client_connection};
 use crate::text;
 use crate::view::View;
 use narrows_model::summary::CellSummary;
@@ -14,7 +14,8 @@ pub(super) static RULE: Rule = Rule {
     segment: Segment::NetworkBandwidth,
     title: "the network's bandwidth is full",
     definition: "The path moves nearly the payload that a raw stream over the same connections moved, in the same \
-                 direction and block size. Not judged over loopback, which is memory.",
+                 direction and block size. A stream that a window or a buffer held back blames the connection instead. \
+                 Not judged over loopback, which is memory.",
     formula: "rate >= 0.9 x payload rate of the raw stream; at one request in flight: (block / stream rate) >= half \
               of the time of one request",
     source: "Asymptotic bounds of Denning and Buzen, ACM Computing Surveys 10 (1978); Hockney's law for the time share",
@@ -30,7 +31,16 @@ fn run(view: &View<'_>) -> Vec<Verdict> {
     view.regimes().iter().filter_map(|regime| judge(view, regime.cell)).collect()
 }
 
+/// The verdict against the stream, unless it blames the wire by a stream that a window or a buffer held back.
 fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
+    let verdict = against_stream(view, cell)?;
+    let stream = view.ceiling(Cut::NetworkStream, cell)?.cell;
+    let held = verdict.stance == Stance::Limits && client_connection::held_back(view, stream).is_some();
+    (!held).then_some(verdict)
+}
+
+/// The path against the raw stream, whatever held that back.
+pub(super) fn against_stream(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
     let ceiling = view.ceiling(Cut::NetworkStream, cell)?;
     let command = format!("ss -ti dst {}; ip -s link", judge::server_host(view));
     let shown = Shown { counter: "payload acknowledged or received (TCP_INFO)", command: &command };

@@ -4,9 +4,9 @@ use super::judge::{self, Shown};
 use super::{Basis, Rule, Stance, Verdict};
 use crate::text;
 use crate::view::{View, time_per_op_s};
-use narrows_model::Segment;
 use narrows_model::summary::CellSummary;
 use narrows_model::units::ratio;
+use narrows_model::{Cut, Segment};
 
 /// The rule.
 pub(super) static RULE: Rule = Rule {
@@ -41,7 +41,10 @@ fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
     }
     let waiting_s = time_per_op_s(cell)?;
     let share = ratio(rtt_s, waiting_s)?.min(1.0);
-    let stance = if share >= judge::FULL_RATIO { Stance::Limits } else { Stance::Clears };
+    // Below what was asked for, a window holds the requests back; where a segment is full, its queue does.
+    let as_asked = cell.in_flight.measured? >= cell.in_flight.configured as f64 * judge::AS_ASKED_RATIO;
+    let limits = share >= judge::DOMINANT_RATIO && as_asked && !is_saturated(view, cell);
+    let stance = if limits { Stance::Limits } else { Stance::Clears };
     let text = format!(
         "{}: one round trip of {} in the {} that a request takes with {} in flight ({})",
         cell.id,
@@ -54,11 +57,20 @@ fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
     Some(verdict.within(judge::error_ratio(cell)).because(text, shown.counter, shown.command))
 }
 
+/// Whether the path moves nearly what the wire or the storage alone moved.
+fn is_saturated(view: &View<'_>, cell: &CellSummary) -> bool {
+    let rate = cell.rate_bytes_per_s.unwrap_or_default().0;
+    let alone = [Cut::NetworkStream, Cut::ServerStorage].map(|cut| view.ceiling(cut, cell));
+    alone.into_iter().flatten().any(|ceiling| rate >= ceiling.bytes_per_s * judge::FULL_RATIO)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{builtin, cleared, found, named};
+    use crate::testing::{Grid, builtin, cleared, found, machine, measured, named};
+    use narrows_model::Nanos;
     use narrows_model::Relation;
+    use narrows_model::sim_profile::NetworkLaw;
 
     #[test]
     fn a_long_way_is_named_together_with_the_missing_concurrency() {
@@ -67,6 +79,16 @@ mod tests {
         assert_eq!(small, [Segment::NetworkLatency, Segment::WorkloadConcurrency]);
         let joint = |entry: &&narrows_model::Limiting| entry.relation == Relation::Joint;
         assert_eq!(summary.diagnosis.limiting.iter().filter(joint).count(), 2);
+    }
+
+    #[test]
+    fn many_requests_wait_for_a_very_long_way_until_something_is_full() {
+        let mut far = machine("ten-gigabit-nfs");
+        far.network = far.network.map(|network| NetworkLaw { rtt_ns: Nanos(40_000_000), ..network });
+        let summary = measured(&far, Grid::default());
+        assert_eq!(named(&summary, "bulk")[0], Segment::NetworkLatency);
+        let full = builtin("gigabit-nfs");
+        assert!(!named(&full, "bulk").contains(&Segment::NetworkLatency));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::judge;
 use super::{Basis, Rule, Stance, Verdict};
+use crate::summary::{TCP_RETRANSMIT_COUNT, TCP_SEGMENT_COUNT};
 use crate::text;
 use crate::view::View;
 use narrows_model::Segment;
@@ -9,8 +10,6 @@ use narrows_model::diagnosis::Severity;
 use narrows_model::summary::CellSummary;
 use narrows_model::units::ratio;
 
-/// Payload of a full segment on Ethernet with TCP time stamps.
-const SEGMENT_BYTES: f64 = 1448.0;
 /// Below this share of segments sent again, loss costs a window-limited stream under a percent.
 const HARMLESS_RATIO: f64 = 0.001;
 
@@ -22,7 +21,7 @@ pub(super) static RULE: Rule = Rule {
     title: "packets were lost and sent again",
     definition: "A share of the segments on the load's connections was sent again. Loss shrinks the congestion window; \
                  whether it limits is not decided here, only that it is absent or must be known.",
-    formula: "segments sent again / (payload / segment size); harmless under 0.1 %",
+    formula: "segments sent again / segments sent, both of the data's sender; harmless under 0.1 %",
     source: "Mathis et al., ACM Computer Communication Review 27 (1997); RFC 6582",
     example: "12 segments of 86 100 sent again: 0.01 %",
     how_to_measure: "watch retrans in `ss -ti` while the path is loaded",
@@ -37,9 +36,9 @@ fn run(view: &View<'_>) -> Vec<Verdict> {
 }
 
 fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
-    let count = cell.retransmit_count?;
-    let segments = (cell.bytes.wire?.as_f64() / SEGMENT_BYTES).max(1.0);
-    let share = ratio(count as f64, segments)?;
+    let count = judge::metric(cell, TCP_RETRANSMIT_COUNT)?;
+    let segments = judge::metric(cell, TCP_SEGMENT_COUNT)?;
+    let share = ratio(count, segments)?;
     let harmless = share < HARMLESS_RATIO;
     let verdict = if harmless {
         Verdict::on(RULE.segment, &cell.id, Stance::Clears, Basis::State, share)
@@ -47,7 +46,7 @@ fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
         Verdict::note(RULE.segment, &cell.id, Severity::Warning)
     };
     let text =
-        format!("{}: {count} of about {segments:.0} segments sent again ({})", cell.id, text::percent(share));
+        format!("{}: {count:.0} of {segments:.0} segments sent again ({})", cell.id, text::percent(share));
     Some(verdict.because(text, "retransmits (TCP_INFO)", &format!("ss -ti dst {}", judge::server_host(view))))
 }
 
@@ -66,7 +65,10 @@ mod tests {
     fn one_segment_in_a_hundred_sent_again_is_told() {
         let mut summary = builtin("gigabit-nfs");
         for cell in &mut summary.cells {
-            cell.retransmit_count = cell.bytes.wire.map(|wire| wire.0 / 144_800);
+            let sent = judge::metric(cell, TCP_SEGMENT_COUNT).unwrap_or(0.0);
+            for metric in cell.metrics.iter_mut().filter(|metric| metric.id == TCP_RETRANSMIT_COUNT) {
+                metric.value = sent / 100.0;
+            }
         }
         assert!(crate::diagnose(&summary).findings.iter().any(|finding| finding.code == RULE.code));
     }

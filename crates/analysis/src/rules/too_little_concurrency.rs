@@ -10,8 +10,6 @@ use narrows_model::{Cut, Segment};
 
 /// A gain from more requests in flight that is no noise.
 const GAIN_RATIO: f64 = 1.10;
-/// In flight on the wire as asked: Little's law repeats within a few percent.
-const AS_ASKED_RATIO: f64 = 0.8;
 
 /// The rule.
 pub(super) static RULE: Rule = Rule {
@@ -35,7 +33,7 @@ fn run(view: &View<'_>) -> Vec<Verdict> {
 fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
     let measured = cell.in_flight.measured?;
     let asked = cell.in_flight.configured;
-    let as_asked = measured >= asked as f64 * AS_ASKED_RATIO;
+    let as_asked = measured >= asked as f64 * judge::AS_ASKED_RATIO;
     let deeper = deeper(view, cell);
     let gain = deeper.and_then(|deeper| ratio(deeper.ops_per_s?.0, cell.ops_per_s?.0));
     let helps = gain.map_or(judge::is_single(cell), |gain| gain >= GAIN_RATIO);

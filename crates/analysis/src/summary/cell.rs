@@ -1,6 +1,6 @@
 //! One cell's figures.
 
-use super::{Machines, bytes, cpu, flags, rates};
+use super::{Machines, bytes, connection, cpu, flags, rates};
 use crate::collect::CellData;
 use narrows_model::summary::{CellSummary, ClientSummary, InFlight, LatencySummary};
 use narrows_model::trial::ClientTotals;
@@ -44,7 +44,7 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>) -> 
         in_flight: InFlight { configured: workload.in_flight_configured(), measured: rates.in_flight },
         latency_ns: latency(&data.response()),
         service_ns: None,
-        metrics: Vec::new(),
+        metrics: connection::metrics(data),
         per_client: data.clients.iter().map(client).collect(),
         errors: data.errors.clone(),
         protocol: Vec::new(),

@@ -5,12 +5,17 @@
 
 mod bytes;
 mod cell;
+mod connection;
 mod cpu;
 mod flags;
 mod generator;
 mod rates;
 mod segments;
 
+pub(crate) use connection::{
+    TCP_BUSY_S, TCP_RECEIVE_WINDOW_LIMITED_S, TCP_RETRANSMIT_COUNT, TCP_SEGMENT_COUNT,
+    TCP_SEND_BUFFER_LIMITED_S,
+};
 pub(crate) use flags::{FEW_OPERATIONS, GENERATOR_LIMITED, ONE_GROUP, SHORT_RUN, WIRE_BY_INTERFACES};
 
 use crate::collect::Collected;

@@ -1,0 +1,127 @@
+//! One connection's window or buffer is the limit, not the wire that it runs over.
+
+use super::judge;
+use super::network_bandwidth;
+use super::{Rule, Stance, Verdict};
+use crate::summary::{TCP_BUSY_S, TCP_RECEIVE_WINDOW_LIMITED_S, TCP_SEND_BUFFER_LIMITED_S};
+use crate::text;
+use crate::view::View;
+use narrows_model::counters::Role;
+use narrows_model::summary::CellSummary;
+use narrows_model::units::ratio;
+use narrows_model::{Cut, Segment};
+
+/// From this share of its busy time held back by a window or a buffer a stream measured these, not the wire.
+const LIMITED_RATIO: f64 = 0.5;
+
+/// The rule.
+pub(super) static RULE: Rule = Rule {
+    code: "connection-limited",
+    slug: "connection_limited",
+    segment: Segment::ClientConnection,
+    title: "a connection's window or buffer is the limit",
+    definition: "The path moves nearly what a raw stream over the same connections moved, and that stream was held back \
+                 by the peer's receive window or the own send buffer for half of its busy time or more, below the \
+                 declared speed of the link. The wire may carry more; the connection does not.",
+    formula: "rate >= 0.9 x raw stream, (receive-window-limited + send-buffer-limited) / busy >= 0.5 there, raw stream \
+              < 0.9 x declared link",
+    source: "X <= W / RTT; TCP_INFO's limited times, RFC 4898 section 4 and Linux tcp(7)",
+    example: "94 MiB/s over a link of 10 Gbit/s, the stream held back by the receive window for 1.3 s of 1.5 s",
+    how_to_measure: "repeat with one more connection and watch rwnd_limited in `ss -ti`",
+    run,
+};
+
+fn run(view: &View<'_>) -> Vec<Verdict> {
+    if !view.has_network() {
+        return Vec::new();
+    }
+    view.regimes().iter().filter_map(|regime| judge(view, regime.cell)).collect()
+}
+
+fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
+    let stream = view.ceiling(Cut::NetworkStream, cell)?.cell;
+    let held = held_back(view, stream)?;
+    let wire = network_bandwidth::against_stream(view, cell)?;
+    let command = format!("ss -ti dst {}", judge::server_host(view));
+    (wire.stance == Stance::Limits).then(|| {
+        let verdict = Verdict { segment: RULE.segment, ..wire };
+        verdict.because(held, "limited times of the sender (TCP_INFO)", &command)
+    })
+}
+
+/// What held a stream back other than the wire, in words; `None` where nothing did, or its link was full by declaration.
+pub(super) fn held_back(view: &View<'_>, stream: &CellSummary) -> Option<String> {
+    let seconds = |id: &str| judge::metric(stream, id);
+    let (window, buffer) = (seconds(TCP_RECEIVE_WINDOW_LIMITED_S)?, seconds(TCP_SEND_BUFFER_LIMITED_S)?);
+    let busy = seconds(TCP_BUSY_S)?;
+    let limited = ratio(window + buffer, busy).is_some_and(|share| share >= LIMITED_RATIO);
+    (limited && !link_full(view, stream)).then(|| {
+        format!(
+            "{}: of {} with data to send, the peer's receive window held it back for {} and the send buffer for {}",
+            stream.id,
+            text::seconds(busy),
+            text::seconds(window),
+            text::seconds(buffer),
+        )
+    })
+}
+
+/// Whether a stream reached the declared speed of a link at either end.
+fn link_full(view: &View<'_>, stream: &CellSummary) -> bool {
+    let ends = view
+        .summary
+        .hosts
+        .iter()
+        .filter(|host| host.roles.contains(&Role::Client) || host.roles.contains(&Role::Server));
+    let links = ends
+        .flat_map(|host| &host.inventory.host.nics)
+        .filter(|nic| !nic.is_virtual && nic.operstate == "up");
+    let declared = links.filter_map(|nic| nic.link_bits_per_s).min();
+    let rate = stream.rate_bytes_per_s.unwrap_or_default().0;
+    declared.is_some_and(|bits| rate >= bits as f64 / 8.0 * judge::FULL_RATIO)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::builtin;
+    use narrows_model::Summary;
+
+    /// A path as fast as its stream, which was held back for `held_s` of a busy second, over a link of `link_bits_per_s`.
+    fn windowed(held_s: f64, link_bits_per_s: Option<u64>) -> Summary {
+        let mut summary = builtin("gigabit-nfs");
+        for nic in summary.hosts.iter_mut().flat_map(|host| &mut host.inventory.host.nics) {
+            nic.link_bits_per_s = link_bits_per_s;
+        }
+        for metric in summary.cells.iter_mut().flat_map(|cell| &mut cell.metrics) {
+            match metric.id.as_str() {
+                TCP_BUSY_S => metric.value = 1.0,
+                TCP_RECEIVE_WINDOW_LIMITED_S => metric.value = held_s,
+                _ => {}
+            }
+        }
+        summary
+    }
+
+    #[test]
+    fn a_stream_that_a_window_held_back_names_the_connection_and_not_the_wire() {
+        for link in [None, Some(10_000_000_000)] {
+            let first = &crate::diagnose(&windowed(0.9, link)).limiting[0];
+            assert_eq!(first.segment, Segment::ClientConnection);
+            assert!(first.evidence.iter().any(|evidence| evidence.text.contains("receive window")));
+        }
+    }
+
+    #[test]
+    fn a_window_on_a_link_that_is_full_by_declaration_leaves_it_to_the_wire() {
+        assert_eq!(
+            crate::diagnose(&windowed(0.9, Some(1_000_000_000))).limiting[0].segment,
+            Segment::NetworkBandwidth
+        );
+    }
+
+    #[test]
+    fn a_stream_that_nothing_held_back_measured_the_wire() {
+        assert_eq!(crate::diagnose(&windowed(0.1, None)).limiting[0].segment, Segment::NetworkBandwidth);
+    }
+}
