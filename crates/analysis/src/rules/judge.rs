@@ -2,6 +2,7 @@
 //! a CPU against its capacity.
 
 use super::{Basis, Stance, Verdict};
+use crate::summary::{IN_FLIGHT_BELOW, LITTLE_LAW_VIOLATED};
 use crate::text;
 use crate::view::{Ceiling, View, time_per_op_s};
 use narrows_model::counters::Role;
@@ -17,8 +18,6 @@ pub(super) const CPU_FULL_RATIO: f64 = 0.95;
 /// Above this share of a ceiling, or of the time of one request, the cut did not do what the path does (a cache, a
 /// read-ahead or a buffer helps the path): it is no measure of the segment then.
 const BEYOND_RATIO: f64 = 1.25;
-/// In flight as asked: Little's law repeats within a few percent.
-pub(super) const AS_ASKED_RATIO: f64 = 0.8;
 /// From this share of the time of one request a segment dominates it.
 pub(super) const DOMINANT_RATIO: f64 = 0.5;
 
@@ -214,6 +213,12 @@ pub(super) fn relief(view: &View<'_>, cell: &CellSummary, others: &[Cut]) -> Opt
 pub(super) fn server_host(view: &View<'_>) -> String {
     let address = view.server().map(|server| server.address.as_str());
     address.and_then(|text| text.rsplit_once(':')).map_or("SERVER", |(host, _)| host).to_owned()
+}
+
+/// Whether as many requests were in flight as were asked for, by Little's law; `None` where that is not known.
+pub(super) fn as_asked(cell: &CellSummary) -> Option<bool> {
+    cell.in_flight.measured?;
+    Some(!cell.flags.iter().any(|flag| flag == IN_FLIGHT_BELOW || flag == LITTLE_LAW_VIOLATED))
 }
 
 /// A metric of a cell; `None` where it was not measured.

@@ -42,7 +42,7 @@ fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
     let waiting_s = time_per_op_s(cell)?;
     let share = ratio(rtt_s, waiting_s)?.min(1.0);
     // Below what was asked for, a window holds the requests back; where a segment is full, its queue does.
-    let as_asked = cell.in_flight.measured? >= cell.in_flight.configured as f64 * judge::AS_ASKED_RATIO;
+    let as_asked = judge::as_asked(cell)?;
     let limits = share >= judge::DOMINANT_RATIO && as_asked && !is_saturated(view, cell);
     let stance = if limits { Stance::Limits } else { Stance::Clears };
     let text = format!(

@@ -19,7 +19,7 @@ pub(super) static RULE: Rule = Rule {
     title: "the application asks for too little at once",
     definition: "As many requests are in flight as were asked for, no segment is full, and the time of one request \
                  is spent on one stage after the other. The same path carries more when more is asked for at once.",
-    formula: "in flight (rate x response time) = asked for; one at a time, or 1.1 x the rate with more in flight",
+    formula: "in flight (rate x response time) = asked for within a tenth; one at a time, or 1.1 x the rate with more in flight",
     source: "Little, Operations Research 9 (1961); asymptotic bounds of Denning and Buzen (1978)",
     example: "4 KiB reads one at a time: 97 op/s; 16 at a time: 1 540 op/s",
     how_to_measure: "repeat with more requests in flight",
@@ -33,11 +33,13 @@ fn run(view: &View<'_>) -> Vec<Verdict> {
 fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
     let measured = cell.in_flight.measured?;
     let asked = cell.in_flight.configured;
-    let as_asked = measured >= asked as f64 * judge::AS_ASKED_RATIO;
+    if !judge::as_asked(cell)? {
+        return None; // Not the load that was asked for: it neither blames nor clears what was asked.
+    }
     let deeper = deeper(view, cell);
     let gain = deeper.and_then(|deeper| ratio(deeper.ops_per_s?.0, cell.ops_per_s?.0));
     let helps = gain.map_or(judge::is_single(cell), |gain| gain >= GAIN_RATIO);
-    let stance = if as_asked && helps { Stance::Limits } else { Stance::Clears };
+    let stance = if helps { Stance::Limits } else { Stance::Clears };
     let more = deeper.zip(gain).map(|(deeper, gain)| {
         format!("; {} in flight give {gain:.2} times the rate", deeper.in_flight.configured)
     });

@@ -2,7 +2,7 @@
 
 use super::{Machines, bytes, connection, cpu, flags, rates};
 use crate::collect::CellData;
-use narrows_model::summary::{CellSummary, ClientSummary, InFlight, LatencySummary};
+use narrows_model::summary::{CellSummary, ClientSummary, InFlight, Interval, LatencySummary};
 use narrows_model::trial::ClientTotals;
 use narrows_model::{BytesPerSec, Cut, Histogram, OpsPerSec, Plan};
 use std::collections::BTreeMap;
@@ -14,7 +14,8 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>) -> 
     let series = data.series.values().next().map(crate::collect::Series::rates).unwrap_or_default();
     let workload = &data.cell.workload;
     let (rate_bytes_per_s, ops_per_s) = delivered(data, &rates, &traffic);
-    let interval = rates::interval(&rates.trials, &series);
+    let interval = rates::interval(&rates.trials, &series)
+        .and_then(|interval| around(interval, rate_bytes_per_s, rates.bytes_per_s));
     let tcp: Vec<_> = data.deltas.iter().filter_map(|delta| delta.tcp).collect();
     let mut cell = CellSummary {
         id: data.cell.id.0.clone(),
@@ -84,6 +85,13 @@ fn delivered(
         }
         None => (bytes, ops),
     }
+}
+
+/// The interval of the application's rate, as wide in proportion around what was delivered; `None` where the two cannot
+/// be compared.
+fn around(interval: Interval, delivered: Option<BytesPerSec>, application: Option<f64>) -> Option<Interval> {
+    let factor = narrows_model::units::ratio(delivered?.0, application?)?;
+    Some(Interval { low: interval.low * factor, high: interval.high * factor, ..interval })
 }
 
 fn client(totals: &ClientTotals) -> ClientSummary {

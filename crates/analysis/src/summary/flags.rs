@@ -23,6 +23,8 @@ pub(crate) const UNSTEADY: &str = "unsteady";
 pub(crate) const CEILING_EXCEEDED: &str = "ceiling_exceeded";
 /// More requests were in flight than were asked for: the load generator is broken.
 pub(crate) const LITTLE_LAW_VIOLATED: &str = "little_law_violated";
+/// Fewer requests were in flight than were asked for: the load did not keep them up, or waited between them.
+pub(crate) const IN_FLIGHT_BELOW: &str = "in_flight_below";
 /// The rate reached 0.8 of what the load generator can do.
 pub(crate) const GENERATOR_LIMITED: &str = "generator_limited";
 /// The wire's bytes are those of the machines' interfaces: headers and the traffic of others included.
@@ -36,6 +38,8 @@ const OPERATIONS_MIN: u64 = 50;
 const STEAL_MAX: f64 = 0.01;
 /// Little's law may be exceeded by this much through requests still in flight at the window's ends.
 const LITTLE_TOLERANCE: f64 = 1.10;
+/// Below this share of what was asked for in flight the load is not the one that was asked for.
+const IN_FLIGHT_MIN_RATIO: f64 = 0.9;
 /// A rate this much above a ceiling is not noise: steady cells repeat within 3 %.
 const CEILING_TOLERANCE: f64 = 1.03;
 
@@ -50,6 +54,8 @@ pub(super) fn of_cell(data: &CellData, cell: &CellSummary, machines: &Machines<'
     let steal = super::cpu::steal_ratio(&data.deltas).is_some_and(|ratio| ratio > STEAL_MAX);
     let little =
         cell.in_flight.measured.is_some_and(|n| n > cell.in_flight.configured as f64 * LITTLE_TOLERANCE);
+    let below =
+        cell.in_flight.measured.is_some_and(|n| n < cell.in_flight.configured as f64 * IN_FLIGHT_MIN_RATIO);
     [
         (SHORT_RUN, shortest.is_some_and(|window| window < SHORT_WINDOW || few_ticks(window))),
         (FEW_OPERATIONS, ops < OPERATIONS_MIN),
@@ -58,6 +64,7 @@ pub(super) fn of_cell(data: &CellData, cell: &CellSummary, machines: &Machines<'
         (STEAL, steal),
         (UNSTEADY, cell.steady == Some(false)),
         (LITTLE_LAW_VIOLATED, little),
+        (IN_FLIGHT_BELOW, below),
         (ONE_GROUP, machines.sharing.one_group),
     ]
     .into_iter()

@@ -16,7 +16,10 @@ pub(crate) use connection::{
     TCP_BUSY_S, TCP_RECEIVE_WINDOW_LIMITED_S, TCP_RETRANSMIT_COUNT, TCP_SEGMENT_COUNT,
     TCP_SEND_BUFFER_LIMITED_S,
 };
-pub(crate) use flags::{FEW_OPERATIONS, GENERATOR_LIMITED, ONE_GROUP, SHORT_RUN, WIRE_BY_INTERFACES};
+pub(crate) use flags::{
+    FEW_OPERATIONS, GENERATOR_LIMITED, IN_FLIGHT_BELOW, LITTLE_LAW_VIOLATED, ONE_GROUP, SHORT_RUN,
+    WIRE_BY_INTERFACES,
+};
 
 use crate::collect::Collected;
 use crate::input::{Input, RunFacts};

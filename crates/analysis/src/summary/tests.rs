@@ -93,6 +93,44 @@ fn more_in_flight_than_asked_for_is_flagged() {
 }
 
 #[test]
+fn fewer_in_flight_than_asked_for_is_flagged_and_judges_no_concurrency() {
+    let summary = summary_of("wan-10ms", |events| {
+        for trial in trials(events) {
+            trial.response_sum_ns = trial.response_sum_ns / 100 * 85;
+        }
+    });
+    assert!(cell(&summary, BULK).flags.iter().any(|flag| flag == flags::IN_FLIGHT_BELOW));
+    assert!(!cell(&builtin("wan-10ms"), BULK).flags.iter().any(|flag| flag == flags::IN_FLIGHT_BELOW));
+    let diagnosis = crate::diagnose(&summary);
+    let concurrency = Segment::WorkloadConcurrency;
+    assert!(!diagnosis.limiting.iter().any(|entry| entry.segment == concurrency));
+    assert!(!diagnosis.exonerated.iter().any(|entry| entry.segment == concurrency));
+}
+
+#[test]
+fn the_interval_of_a_stream_lies_around_the_rate_of_its_wire() {
+    let summary = summary_of("gigabit-nfs", |events| {
+        for event in events.iter_mut() {
+            match event {
+                Event::TrialFinished(trial) => trial.bytes = Bytes(trial.bytes.0 * 3),
+                Event::Interval(sample) => sample.bytes = Bytes(sample.bytes.0 * 3),
+                _ => {}
+            }
+        }
+    });
+    let streams = summary.cells.iter().filter(|cell| cell.cut == Cut::NetworkStream);
+    let with_interval: Vec<_> =
+        streams.filter_map(|cell| cell.interval.clone().zip(cell.rate_bytes_per_s)).collect();
+    assert!(!with_interval.is_empty());
+    for (interval, rate) in with_interval {
+        assert!(
+            interval.low <= rate.0 * 1.1 && rate.0 * 0.9 <= interval.high,
+            "{interval:?} around {rate:?}"
+        );
+    }
+}
+
+#[test]
 fn a_raw_stream_counts_what_the_wire_carried_not_what_the_socket_took() {
     let summary = summary_of("gigabit-nfs", |events| {
         for trial in trials(events) {
