@@ -6,10 +6,11 @@ use crate::recorder::{IntervalStream, Recorder, SampleLabel, clear, recorder};
 use crate::stop::StopFlag;
 use crate::window::Window;
 use crate::worker::Worker;
-use narrows_engines::{Clock, EngineError, EngineFactory, Tick, WorkerContext};
+use narrows_engines::{Clock, EngineError, EngineFactory, ErrorKind, Tick, WorkerContext};
 use narrows_model::trial::IntervalSample;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::{Builder, Scope, ScopedJoinHandle};
 
 /// Pause between two looks at the workers' samples.
 const COLLECT_SLICE_NS: u64 = 20_000_000;
@@ -37,6 +38,11 @@ impl Gate {
         self.changed.notify_all();
     }
 
+    /// Sends home who still waits when the value that is returned goes, however that comes.
+    fn attended(&self) -> Attended<'_> {
+        Attended { gate: self }
+    }
+
     fn wait(&self) -> bool {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
@@ -45,6 +51,46 @@ impl Gate {
                 None => state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
             }
         }
+    }
+}
+
+/// Keeps a gate from being waited at for ever.
+#[derive(Debug)]
+struct Attended<'a> {
+    gate: &'a Gate,
+}
+
+impl Drop for Attended<'_> {
+    fn drop(&mut self) {
+        self.gate.state.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(false);
+        self.gate.changed.notify_all();
+    }
+}
+
+/// How one worker's opening ended; one that ends without a word has failed.
+struct Opening {
+    told: Sender<Result<(), EngineError>>,
+    outcome: Option<Result<(), EngineError>>,
+}
+
+impl Opening {
+    fn new(told: Sender<Result<(), EngineError>>) -> Self {
+        Self { told, outcome: None }
+    }
+
+    fn ended(mut self, outcome: Result<(), EngineError>) {
+        self.outcome = Some(outcome);
+    }
+}
+
+impl Drop for Opening {
+    fn drop(&mut self) {
+        let broke = || {
+            Err(EngineError::new(ErrorKind::Io, "open", "a worker")
+                .detail("the worker ended while it opened"))
+        };
+        // The group waits for one word of each worker, so that the channel is open.
+        drop(self.told.send(self.outcome.take().unwrap_or_else(broke)));
     }
 }
 
@@ -69,18 +115,18 @@ pub(crate) fn run_group(
     let gate = Gate::default();
     let shared = Shared { assignment, factory, clock, window: &window, gate: &gate };
     let worker_count = assignment.cell.workload.workers.max(1);
-    let (mut recorders, streams) = recorders(assignment, worker_count);
+    let (recorders, streams) = recorders(assignment, worker_count);
     std::thread::scope(|scope| {
         let (opened, openings) = channel();
-        let handles: Vec<_> = (0..worker_count)
-            .zip(recorders.drain(..))
-            .map(|(worker_index, recorder)| {
-                let (shared, opened) = (&shared, opened.clone());
-                scope.spawn(move || work(shared, worker_index, recorder, &opened))
-            })
-            .collect();
-        drop(opened);
-        let started = start(&openings, worker_count, &window, &gate, hooks);
+        let _attended = gate.attended();
+        let (handles, refused) = start_workers(scope, &shared, recorders, &opened);
+        let started = match refused {
+            None => start(&openings, worker_count, &window, &gate, hooks),
+            Some(error) => {
+                gate.set(false);
+                Err(error.into())
+            }
+        };
         while handles.iter().any(|handle| !handle.is_finished()) {
             collect(&streams, hooks);
             if hooks.poll() {
@@ -103,6 +149,29 @@ pub(crate) fn run_group(
             |workers| Ok(ClientOutput { client_index: assignment.client_index, workers }),
         )
     })
+}
+
+/// Starts a thread for each recorder; the error is why the rest could not be started.
+fn start_workers<'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    shared: &'scope Shared<'_>,
+    recorders: Vec<Recorder>,
+    opened: &Sender<Result<(), EngineError>>,
+) -> (Vec<ScopedJoinHandle<'scope, Option<WorkerOutput>>>, Option<EngineError>) {
+    let mut handles = Vec::with_capacity(recorders.len());
+    for (worker_index, recorder) in (0..).zip(recorders) {
+        let opening = Opening::new(opened.clone());
+        let life = move || work(shared, worker_index, recorder, opening);
+        match Builder::new().name("worker".to_owned()).spawn_scoped(scope, life) {
+            Ok(handle) => handles.push(handle),
+            Err(source) => {
+                let error =
+                    EngineError::new(ErrorKind::Io, "start", format!("the thread of worker {worker_index}"));
+                return (handles, Some(error.detail(source.to_string()).hint("ask for fewer workers")));
+            }
+        }
+    }
+    (handles, None)
 }
 
 fn recorders(assignment: &Assignment, worker_count: u32) -> (Vec<Recorder>, Vec<IntervalStream>) {
@@ -151,7 +220,7 @@ fn work(
     shared: &Shared<'_>,
     worker_index: u32,
     recorder: Recorder,
-    opened: &Sender<Result<(), EngineError>>,
+    opening: Opening,
 ) -> Option<WorkerOutput> {
     let context = WorkerContext {
         client_index: shared.assignment.client_index,
@@ -162,12 +231,11 @@ fn work(
     let engine = match shared.factory.open(&shared.assignment.open_spec(), &context) {
         Ok(engine) => engine,
         Err(error) => {
-            // The group waits for one message of each worker, so the channel is open.
-            drop(opened.send(Err(error)));
+            opening.ended(Err(error));
             return None;
         }
     };
-    drop(opened.send(Ok(())));
+    opening.ended(Ok(()));
     if !shared.gate.wait() {
         drop(engine.close());
         return None;
