@@ -3,13 +3,14 @@
 use super::place::{Place, PlaceKind};
 use crate::args::CheckArguments;
 use crate::exit::Failure;
+use crate::token;
 use narrows_engines::endpoint::ControlClient;
 use narrows_engines::{Clock, EngineFactory, EngineRegistry};
 use narrows_model::capabilities::Capabilities;
 use narrows_model::{Bytes, Inventory, Layer, Target};
 use narrows_study::{Server, ServerKind};
 use narrows_sys::process::{Stop, die_with_parent, stop_child};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -26,6 +27,7 @@ pub(crate) struct CheckServer {
     kind: Option<ServerKind>,
     host: String,
     port: u16,
+    token: Option<Vec<u8>>,
     /// Declared last, so dropped last: the process ends once the connection is gone.
     _process: Option<ServeProcess>,
 }
@@ -59,7 +61,8 @@ impl CheckServer {
         clock: &Arc<dyn Clock>,
     ) -> Result<Self, Failure> {
         let client = ControlClient::connect(host, port, token, Arc::clone(clock), CONNECT_TIMEOUT_NS)?;
-        Ok(Self { client, kind, host: host.to_owned(), port, _process: None })
+        let token = token.map(<[u8]>::to_vec);
+        Ok(Self { client, kind, host: host.to_owned(), port, token, _process: None })
     }
 
     /// Starts an endpoint on loopback, rooted in our own folder.
@@ -67,8 +70,11 @@ impl CheckServer {
         let Some(root) = place.own_folder() else {
             return Err(Failure::bad_input("--server self needs a folder as TARGET".to_owned()));
         };
-        let (process, port) = ServeProcess::start(root)?;
-        let connected = Self::connect("127.0.0.1", port, Some(ServerKind::SelfStarted), None, clock)?;
+        // Others on this machine reach the address too.
+        let token = token::drawn()?;
+        let (process, port) = ServeProcess::start(root, &token)?;
+        let kind = Some(ServerKind::SelfStarted);
+        let connected = Self::connect("127.0.0.1", port, kind, Some(&token), clock)?;
         Ok(Self { _process: Some(process), ..connected })
     }
 
@@ -128,6 +134,11 @@ impl CheckServer {
         EngineFactory::capabilities(factory.as_ref(), &target).ok()
     }
 
+    /// The token that its connections prove.
+    pub(crate) fn token(&self) -> Option<&[u8]> {
+        self.token.as_deref()
+    }
+
     /// The control connection.
     pub(crate) fn client(&mut self) -> &mut ControlClient {
         &mut self.client
@@ -140,7 +151,8 @@ fn names_at_server(file: &Path, inventory: &Inventory) -> Vec<String> {
     let mount = inventory.path.as_ref().map_or("/", |path| path.mount.mount_point.as_str());
     let mut below = file.strip_prefix(mount).unwrap_or(&file).to_path_buf();
     let mut names = Vec::new();
-    while below.file_name().is_some() {
+    // A server takes a proof only with our own folder before it.
+    while below.components().count() >= 2 {
         names.push(below.to_string_lossy().into_owned());
         below = below.components().skip(1).collect();
     }
@@ -153,19 +165,24 @@ struct ServeProcess {
 }
 
 impl ServeProcess {
-    fn start(root: &Path) -> Result<(Self, u16), Failure> {
+    fn start(root: &Path, token: &[u8]) -> Result<(Self, u16), Failure> {
         let failed =
             |what: &str| Failure::could_not_run(format!("start an endpoint on this machine: {what}"));
         let program = std::env::current_exe().map_err(|error| failed(&error.to_string()))?;
         let mut command = Command::new(program);
-        command.args(["serve", "--listen", "127.0.0.1:0", "--until-stdin-ends", "--root"]).arg(root);
+        let stdin = ["--token-from-stdin", "--until-stdin-ends"];
+        command.args(["serve", "--listen", "127.0.0.1:0"]).args(stdin).arg("--root").arg(root);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
         // A Ctrl-C in the terminal is for this command alone, which ends the endpoint when it is done.
         command.process_group(0);
         die_with_parent(&mut command);
         let mut child = command.spawn().map_err(|error| failed(&error.to_string()))?;
         let stdout = child.stdout.take();
-        let process = Self { child };
+        let mut process = Self { child };
+        let told = process.child.stdin.as_mut().map(|stdin| stdin.write_all(&[token, b"\n"].concat()));
+        if !matches!(told, Some(Ok(()))) {
+            return Err(failed("it did not take its token"));
+        }
         let mut line = String::new();
         let read = stdout.map(|stdout| BufReader::new(stdout).read_line(&mut line));
         let port =
