@@ -1,56 +1,74 @@
 //! The rate over time inside the measured windows, from the workers' interval samples.
 //!
-//! Workers report intervals that end at slightly different moments: samples whose middle lies in the same slot
-//! of the plan's interval are summed.
+//! Workers report intervals of different lengths that end at different moments (an operation may be longer than the
+//! plan's interval): what a sample did is spread evenly over the slots of the plan's interval that it overlaps.
 
+use narrows_model::Nanos;
 use narrows_model::trial::IntervalSample;
 use std::collections::BTreeMap;
 
-/// One slot of time: what all workers did in it, and the span they reported on.
-#[derive(Debug, Clone, Copy)]
+/// A slot counts when the workers cover this share of what they cover in the fullest one: the torn ends of a window do
+/// not.
+const COVERED_RATIO: f64 = 0.9;
+
+/// Most slots that one sample may overlap.
+const SLOTS_MAX: u64 = 100_000;
+
+/// One slot of time: what all workers did in it, and the time that their samples cover of it, summed.
+#[derive(Debug, Clone, Copy, Default)]
 struct Slot {
-    bytes: u64,
-    ops: u64,
-    start_ns: u64,
-    end_ns: u64,
+    bytes: f64,
+    ops: f64,
+    covered_ns: f64,
 }
 
 /// The slots of one trial.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Series {
     slots: BTreeMap<u64, Slot>,
+    interval_ns: u64,
 }
 
 /// A rate in one slot.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Rate {
     pub bytes_per_s: f64,
-    pub op_count: u64,
+    /// Operations in the slot; a part of one counts as such.
+    pub op_count: f64,
 }
 
 impl Series {
     /// Adds one worker's sample, in slots of `interval_ns`.
     pub(crate) fn add(&mut self, sample: &IntervalSample, interval_ns: u64) {
-        let middle = sample.start_ns.0 / 2 + sample.end_ns.0 / 2;
-        let key = middle / interval_ns.max(1);
-        let slot = self.slots.entry(key).or_insert(Slot { bytes: 0, ops: 0, start_ns: u64::MAX, end_ns: 0 });
-        slot.bytes = slot.bytes.saturating_add(sample.bytes.0);
-        slot.ops = slot.ops.saturating_add(sample.op_count);
-        slot.start_ns = slot.start_ns.min(sample.start_ns.0);
-        slot.end_ns = slot.end_ns.max(sample.end_ns.0);
+        let interval_ns = interval_ns.max(1);
+        self.interval_ns = interval_ns;
+        let (start, end) = (sample.start_ns.0, sample.end_ns.0.max(sample.start_ns.0 + 1));
+        if (end - start) / interval_ns > SLOTS_MAX {
+            return; // No worker of a run reports so seldom: a record that is no run's.
+        }
+        let length = (end - start) as f64;
+        for key in start / interval_ns..=(end - 1) / interval_ns {
+            let from = start.max(key * interval_ns);
+            let to = end.min((key + 1).saturating_mul(interval_ns));
+            let part = to.saturating_sub(from) as f64;
+            let slot = self.slots.entry(key).or_default();
+            slot.bytes += sample.bytes.as_f64() * part / length;
+            slot.ops += sample.op_count as f64 * part / length;
+            slot.covered_ns += part;
+        }
     }
 
-    /// The rates in order of time; slots that cover less than half of the longest one (the torn ends of a window)
-    /// are left out.
+    /// The rates in order of time; slots that the workers cover less than others (the torn ends of a window) are left
+    /// out.
     pub(crate) fn rates(&self) -> Vec<Rate> {
-        let covered = |slot: &Slot| slot.end_ns.saturating_sub(slot.start_ns);
-        let longest = self.slots.values().map(covered).max().unwrap_or(0);
+        let most = self.slots.values().map(|slot| slot.covered_ns).fold(0.0, f64::max);
+        let slot_s = Nanos(self.interval_ns).as_secs_f64();
         self.slots
             .values()
-            .filter(|slot| covered(slot) > 0 && covered(slot) >= longest / 2)
+            .filter(|slot| slot.covered_ns > 0.0 && slot.covered_ns >= most * COVERED_RATIO)
             .map(|slot| {
-                let seconds = narrows_model::Nanos(covered(slot)).as_secs_f64();
-                Rate { bytes_per_s: slot.bytes as f64 / seconds, op_count: slot.ops }
+                let seconds = slot_s * (slot.covered_ns / most);
+                Rate { bytes_per_s: slot.bytes / seconds, op_count: slot.ops }
             })
             .collect()
     }
@@ -59,7 +77,7 @@ impl Series {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use narrows_model::{Bytes, CellId, Histogram, Nanos};
+    use narrows_model::{Bytes, CellId, Histogram};
 
     fn sample(worker_index: u32, start_ns: u64, end_ns: u64, bytes: u64) -> IntervalSample {
         IntervalSample {
@@ -75,6 +93,24 @@ mod tests {
             error_count: 0,
             response: Histogram::new(),
         }
+    }
+
+    #[test]
+    fn sixteen_workers_of_slow_operations_give_an_even_rate() {
+        const OP_NS: u64 = 130_000_000;
+        let mut series = Series::default();
+        for worker in 0..16_u32 {
+            let first = u64::from(worker) * OP_NS / 16;
+            for op in 0..12 {
+                let start_ns = if op == 0 { 0 } else { first + op * OP_NS };
+                let bytes = 1_000_000 * (first + (op + 1) * OP_NS - start_ns) / OP_NS;
+                series.add(&sample(worker, start_ns, first + (op + 1) * OP_NS, bytes), 100_000_000);
+            }
+        }
+        let exact = 16.0 * 1e6 / 0.13;
+        let rates = series.rates();
+        assert!(rates.len() >= 14, "{}", rates.len());
+        assert!(rates.iter().all(|rate| (rate.bytes_per_s / exact - 1.0).abs() < 0.02), "{rates:?}");
     }
 
     #[test]

@@ -14,7 +14,7 @@ const BATCHES: usize = 10;
 /// Fewest slots for an interval by batch means: two a batch, five batches.
 const SLOTS_MIN: usize = 10;
 /// Fewest operations in a round of the steadiness test: below, the grain of whole operations alone can break it.
-const ROUND_OPS_MIN: u64 = 20;
+const ROUND_OPS_MIN: f64 = 20.0;
 
 /// Rates over all trials.
 #[derive(Debug, Clone, Default)]
@@ -80,7 +80,7 @@ pub(super) fn steady(series: &[Rate]) -> Option<bool> {
         return None;
     }
     let rounds = series.get(series.len() - length * WINDOW_ROUNDS..)?.chunks_exact(length);
-    if rounds.clone().any(|round| round.iter().map(|rate| rate.op_count).sum::<u64>() < ROUND_OPS_MIN) {
+    if rounds.clone().any(|round| round.iter().map(|rate| rate.op_count).sum::<f64>() < ROUND_OPS_MIN) {
         return None;
     }
     let mean = |round: &[Rate]| round.iter().map(|rate| rate.bytes_per_s).sum::<f64>() / length as f64;
