@@ -299,7 +299,10 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
     /// Leaves what is in flight behind; that nothing at all came in the whole window is a failure.
     fn give_up(&self, flight: &mut Flight, in_flight: usize) {
         let window_ns = self.window.measure_until_ns().saturating_sub(self.window.measure_from_ns());
-        let silent = flight.submitted_ns.iter().all(|submitted| flight.stamp > submitted + window_ns);
+        // A deep queue on a slow path holds requests for longer than the window while it answers others.
+        let answered = flight.span_ns.1 > 0;
+        let silent =
+            !answered && flight.submitted_ns.iter().all(|submitted| flight.stamp > submitted + window_ns);
         if !self.window.is_cancelled() && (self.ends_by_count() || silent) {
             let workload = &self.assignment.cell.workload;
             let message =

@@ -170,6 +170,17 @@ fn the_first_completion_in_the_window_counts_though_a_call_blocked_across_its_bo
 }
 
 #[test]
+fn a_deep_queue_that_is_answered_slowly_is_no_queue_without_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut slow = device(1, Vec::new());
+    slow.device.per_op_ns = Nanos(150_000_000);
+    // Each request waits for 2.4 s, more than the window and the drain; one ends every 150 ms nevertheless.
+    let (output, _) = run(&assignment(&slow, &folder, 16), &StopFlag::default());
+    assert!(output.errors.is_empty() && output.complete, "{:?}", output.errors);
+    assert!(output.op_count >= 6, "{}", output.op_count);
+}
+
+#[test]
 fn a_request_that_straddles_a_border_of_the_window_does_not_bend_the_rate() {
     for per_op_ns in [150_000_000, 170_000_000, 260_000_000] {
         let folder = tempfile::tempdir().unwrap();
