@@ -53,6 +53,12 @@ pub(crate) fn ceiling_cut_of_path(cut: Cut) -> bool {
     matches!(cut, Cut::NetworkStream | Cut::ServerMemory | Cut::ServerStorage | Cut::LocalDevice)
 }
 
+/// Whether a page cache stands between the path's requests and the device's of this cut.
+fn is_merged(cut: Cut, cell: &CellSummary) -> bool {
+    let through_cache = cell.requested.access == narrows_model::workload::Access::Buffered;
+    cut == Cut::LocalDevice && cell.cut == Cut::Path && through_cache
+}
+
 /// A cut's rate for a cell of the path.
 #[derive(Debug, Clone, Copy)]
 pub struct Ceiling<'a> {
@@ -63,6 +69,8 @@ pub struct Ceiling<'a> {
     /// Whether it ran with the same number of requests in flight; else it is the best that the cut reached at this
     /// operation and block.
     pub same_settings: bool,
+    /// Whether the rate is the best of the cut at any block and depth, because the path's requests are merged.
+    pub raised: bool,
 }
 
 /// A summary with the questions that rules ask.
@@ -120,10 +128,13 @@ impl<'a> View<'a> {
         self.server().is_some() && !self.loopback()
     }
 
-    /// The rate of `cut` for the path's `cell`: at the same settings, else the best at this operation and block.
+    /// The rate of `cut` for the path's `cell`: at the same settings, else the best at this operation and block; of a
+    /// device below a page cache the best at any block and depth, because read-ahead and write-back merge requests.
     #[must_use]
     pub fn ceiling(&self, cut: Cut, cell: &CellSummary) -> Option<Ceiling<'a>> {
-        self.index.ceiling(cut, cell)
+        let found = self.index.ceiling(cut, cell)?;
+        let best = self.best_of(cut, cell).filter(|best| *best > found.bytes_per_s && is_merged(cut, cell));
+        Some(best.map_or(found, |best| Ceiling { bytes_per_s: best, raised: true, ..found }))
     }
 
     /// The best rate that `cut` reached in the direction of `cell`, whatever the block.

@@ -20,7 +20,8 @@ pub(super) static RULE: Rule = Rule {
     definition: "The path moves nearly what the device alone moved past the page cache at the same operation and \
                  block, and the device's own counters carry the same bytes. A virtual disk is the device as this \
                  guest sees it.",
-    formula: "rate x share of the bytes that reached the device >= 0.9 x rate of the device alone (O_DIRECT); at one \
+    formula: "rate x share of the bytes that reached the device >= 0.9 x rate of the device alone (O_DIRECT; through a page cache at its best block \
+              and depth, as requests are merged); at one \
               request in flight: (block / best device rate) >= half of the time of one request",
     source: "Asymptotic bounds, Denning and Buzen (1978); /proc/diskstats, kernel documentation admin-guide/iostats",
     example: "1 MiB writes at 19.8 MiB/s where the device alone wrote 20.1 MiB/s (99 %), 29.7 MiB of 29.7 MiB on the device",
@@ -91,6 +92,35 @@ mod tests {
     #[test]
     fn a_local_device_is_named_first() {
         assert_eq!(named(&builtin("local-ssd"), "bulk"), [Segment::DeviceBandwidth]);
+    }
+
+    /// Small buffered requests that read-ahead merges, at `share` of the best that the device carried at any block.
+    fn merged(share: f64) -> narrows_model::Summary {
+        let mut summary = builtin("local-ssd");
+        summary.cells.retain(|cell| {
+            cell.cut != Cut::Path || (cell.block_bytes.0 == 4096 && cell.in_flight.configured == 16)
+        });
+        let best = |cell: &CellSummary| {
+            let of_device = |other: &&CellSummary| other.cut == Cut::LocalDevice && other.op == cell.op;
+            let rates = summary.cells.iter().filter(of_device).filter_map(|other| other.rate_bytes_per_s);
+            rates.map(|rate| rate.0).fold(0.0, f64::max)
+        };
+        let rates: Vec<f64> = summary.cells.iter().map(best).collect();
+        for (cell, best) in summary.cells.iter_mut().zip(rates).filter(|(cell, _)| cell.cut == Cut::Path) {
+            cell.requested.access = narrows_model::workload::Access::Buffered;
+            cell.rate_bytes_per_s = Some(narrows_model::BytesPerSec(best * share));
+        }
+        summary
+    }
+
+    #[test]
+    fn small_buffered_requests_are_held_against_what_the_device_can_stream() {
+        let full = crate::diagnose(&merged(0.95));
+        assert_eq!(full.limiting[0].segment, Segment::DeviceBandwidth);
+        assert!(full.limiting[0].evidence[0].text.contains("at its best"), "{:?}", full.limiting[0]);
+        let idle = crate::diagnose(&merged(0.5));
+        assert!(!idle.limiting.iter().any(|entry| entry.segment == Segment::DeviceBandwidth));
+        assert!(idle.exonerated.iter().any(|entry| entry.segment == Segment::DeviceBandwidth));
     }
 
     #[test]

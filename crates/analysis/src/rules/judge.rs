@@ -77,7 +77,11 @@ pub(super) fn carried_against(
     let Carried { segment, cell, rate } = carried;
     let load = ratio(rate, ceiling.bytes_per_s).filter(|load| *load <= BEYOND_RATIO)?;
     let stance = if load >= FULL_RATIO { Stance::Limits } else { Stance::Clears };
-    let settings = if ceiling.same_settings { "at the same settings" } else { "at the same block size" };
+    let settings = match (ceiling.raised, ceiling.same_settings) {
+        (true, _) => "at its best block and depth",
+        (false, true) => "at the same settings",
+        (false, false) => "at the same block size",
+    };
     let text = format!(
         "{} moves {}, {} of the {} that {} carried {settings}",
         cell.id,
@@ -275,8 +279,12 @@ mod tests {
     fn a_ceiling_far_below_the_path_judges_nothing() {
         let summary = builtin("ten-gigabit-nfs");
         let cell = summary.cells.iter().find(|cell| cell.id == "path/read/1MiB/qd16/c1").unwrap();
-        let ceiling =
-            Ceiling { cell, bytes_per_s: cell.rate_bytes_per_s.unwrap().0 / 2.0, same_settings: true };
+        let ceiling = Ceiling {
+            cell,
+            bytes_per_s: cell.rate_bytes_per_s.unwrap().0 / 2.0,
+            same_settings: true,
+            raised: false,
+        };
         let judged = against_ceiling(Segment::DeviceBandwidth, cell, ceiling, text::storage_rate, SHOWN);
         assert_eq!(judged, None);
     }

@@ -38,12 +38,17 @@ impl<'a> Index<'a> {
         let turned = place.turned();
         let places = [Some(place), Some(turned).filter(|_| !directed)];
         if let Some(found) = places.into_iter().flatten().find_map(|place| self.same.get(&(cut, place))) {
-            return Some(Ceiling { cell: found, bytes_per_s: rate(found), same_settings: true });
+            return Some(Ceiling {
+                cell: found,
+                bytes_per_s: rate(found),
+                same_settings: true,
+                raised: false,
+            });
         }
         let directions = [Some(place.reads), Some(!place.reads).filter(|_| !directed)];
         let mut best = directions.into_iter().flatten();
         let found = best.find_map(|reads| self.best.get(&(cut, cell.block_bytes, reads)))?;
-        Some(Ceiling { cell: found, bytes_per_s: rate(found), same_settings: false })
+        Some(Ceiling { cell: found, bytes_per_s: rate(found), same_settings: false, raised: false })
     }
 
     /// The best rate of `cut` in the direction of `cell`, whatever the block.
