@@ -117,6 +117,9 @@ pub(crate) struct ServeArguments {
     /// End when stdin ends
     #[arg(long, hide = true)]
     pub(crate) until_stdin_ends: bool,
+    /// Take the token from the first line of stdin
+    #[arg(long, hide = true, conflicts_with = "token_file")]
+    pub(crate) token_from_stdin: bool,
 }
 
 #[derive(Debug, Args)]

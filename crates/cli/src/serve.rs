@@ -18,12 +18,19 @@ pub(crate) fn run(arguments: &ServeArguments, console: &Console) -> Result<Exit,
     signals::heed(&stop, Interrupt::Now, |_| {})?;
     let mut options = ServeOptions::new(arguments.listen, Arc::new(MonotonicClock::new()));
     options.root.clone_from(&arguments.root);
-    options.token = token::read(arguments.token_file.as_deref())?;
+    options.token = if arguments.token_from_stdin {
+        Some(token::from_stdin()?)
+    } else {
+        token::read(arguments.token_file.as_deref())?
+    };
     options.quota_bytes = Some(arguments.max_bytes.0);
     options.memory_bytes_max = options.memory_bytes_max.min(arguments.max_bytes.0);
     options.connections_max = arguments.max_connections;
     options.seconds_max = Some(round_to_u64(arguments.max_seconds).max(1));
     let server = Server::bind(options).map_err(|error| refused(&error))?;
+    if let Some(notice) = server.notice() {
+        console.say(&notice.to_string());
+    }
     console.result(&format!("listening on {}\n", server.local_address()))?;
     if arguments.until_stdin_ends {
         let stop = stop.clone();

@@ -72,6 +72,8 @@ pub(crate) fn run(
         console.say(&narrows_report::text::inventory(place.inventory(), &style));
         console.say(&narrows_report::text::plan(&plan, &style));
     }
+    // An endpoint of the command's own has a token of its own.
+    let token = server.as_ref().and_then(CheckServer::token).map(<[u8]>::to_vec);
     let prepared = Prepared { server, place, plan, token, clock };
     let (dir, reason) = record_run(arguments, command, seed, prepared, stop, began_ns, console)?;
     conclude(arguments, &dir, reason, &style, console)
