@@ -63,6 +63,56 @@ pub(crate) fn plan(profile: &SimProfile, grid: Grid) -> Plan {
     }
 }
 
+/// The plan that the planner of `check` makes for a path to this machine, bounded for a test.
+#[cfg(test)]
+fn planned(profile: &SimProfile) -> Plan {
+    use narrows_model::capabilities::{Capabilities, Completion, Support};
+    use narrows_study::{CheckRequest, EngineFacts, plan_check};
+    let capabilities = |engine: &str, queue_depth_max: u32| Capabilities {
+        engine: engine.to_owned(),
+        ops: vec![Op::Read, Op::Write],
+        queue_depth_max,
+        direct: Support::Yes,
+        durable_writes: Support::Yes,
+        stores_data: true,
+        alignment_bytes: Bytes(512),
+        write_completion: Completion::InPageCache,
+        lockstep: false,
+    };
+    let target = if profile.network.is_some() { "tcp://storage:7300/disk" } else { "/data" };
+    let request = CheckRequest {
+        budget_s: 600.0,
+        free_bytes: Some(Bytes(100 << 30)),
+        memory_bytes: Some(Bytes(8 << 30)),
+        engines: EngineFacts {
+            path: Some(capabilities("psync", 1)),
+            server_memory: Some(capabilities("endpoint", 64)),
+            server_disk: Some(capabilities("endpoint", 64)),
+        },
+        ..CheckRequest::new(target.parse().expect("a target"))
+    };
+    let mut plan = plan_check(&request).expect("the request can be planned");
+    for cell in &mut plan.cells {
+        cell.stop.ops_max = Some(OPS_MAX);
+    }
+    plan
+}
+
+/// The analysis of a machine measured by the planner's plan. A raw stream's sender waits for no reply, which the
+/// simulator, whose operations all are requests, shows by several in flight.
+#[cfg(test)]
+pub(crate) fn checked(profile: &SimProfile) -> Summary {
+    let plan = planned(profile);
+    let mut driven = plan.clone();
+    for cell in driven.cells.iter_mut().filter(|cell| cell.cut == Cut::NetworkStream) {
+        cell.workload.queue_depth = DEPTHS[1];
+    }
+    let events = narrows_sim::simulate(profile, &driven).expect("the machine can be simulated");
+    let inventory = narrows_sim::inventory(profile);
+    let manifest = RunFacts::default();
+    narrows_analysis::analyse(&Input { manifest, plan: &plan, inventory: &inventory, events: &events })
+}
+
 /// The analysis of a machine measured by this plan.
 pub(crate) fn measured_by(profile: &SimProfile, plan: &Plan) -> Summary {
     let events = narrows_sim::simulate(profile, plan).expect("the machine can be simulated");

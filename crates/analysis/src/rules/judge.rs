@@ -99,7 +99,8 @@ pub(super) fn carried_against(
 /// of the segment's.
 /// As a lower bound it still clears.
 pub(super) fn convicting(verdict: Verdict, ceiling: Ceiling<'_>) -> Option<Verdict> {
-    let cpu_bound = ceiling.cell.cpu.values().any(|cpu| cpu.busy_ratio >= CPU_FULL_RATIO);
+    let full = |cpu: &RoleCpu| cpu.busy_ratio >= CPU_FULL_RATIO || throttled_full(cpu, ceiling.cell);
+    let cpu_bound = ceiling.cell.cpu.values().any(full);
     let held = cpu_bound || super::offered_load::is_held(ceiling.cell);
     (verdict.stance != Stance::Limits || !held).then_some(verdict)
 }
@@ -273,6 +274,24 @@ mod tests {
         let summary = builtin("wan-10ms");
         let cell = single(&summary);
         assert_eq!(time_share(Segment::Device, cell, 1.0, "part", SHOWN), None);
+    }
+
+    #[test]
+    fn a_cut_that_a_quota_held_back_blames_nothing_and_still_clears() {
+        let summary = builtin("ten-gigabit-nfs");
+        let mut cut = summary.cells.iter().find(|cell| cell.id == "path/read/1MiB/qd16/c1").unwrap().clone();
+        let elapsed_s = cut.elapsed_s.last_done;
+        let convicted = |cut: &CellSummary, stance: Stance| {
+            let ceiling = Ceiling { cell: cut, bytes_per_s: 1.0, same_settings: true, raised: false };
+            let verdict = Verdict::on(Segment::NetworkBandwidth, &cut.id, stance, Basis::Utilisation, 1.0);
+            convicting(verdict, ceiling).is_some()
+        };
+        let server = cut.cpu.get_mut(&Role::Server).unwrap();
+        // Periods of 100 ms in a window of 0.8 s: what is full reads as 0.88.
+        (server.busy_ratio, server.throttled_s) = (0.88, None);
+        assert!(convicted(&cut, Stance::Limits));
+        cut.cpu.get_mut(&Role::Server).unwrap().throttled_s = Some(elapsed_s * 0.3);
+        assert!(!convicted(&cut, Stance::Limits) && convicted(&cut, Stance::Clears));
     }
 
     #[test]

@@ -27,6 +27,9 @@ mod verdict;
 
 pub use verdict::{Basis, Stance, Tier, Verdict};
 
+#[cfg(test)]
+mod planned;
+
 use crate::view::View;
 use narrows_model::Segment;
 
