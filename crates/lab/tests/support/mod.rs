@@ -2,6 +2,9 @@
 
 #![allow(dead_code, reason = "each test binary uses its part of it")]
 
+pub(crate) mod check;
+pub(crate) mod ledger;
+
 use std::time::Duration;
 
 use narrows_lab::{Host, Lab, Process, labcat_bin};
