@@ -5,46 +5,37 @@
 
 use crate::channel::{Channel, linger, not_yet};
 use crate::connections::Live;
-use crate::folder::SessionFolder;
-use crate::objects::DiskObject;
 use crate::pool::{Job, Pool};
-use crate::quota::Reservation;
 use crate::server::Shared;
 use crate::session::{Member, Session};
-use crate::store::name_error;
-use crate::{data, threads};
+use crate::{data, opened, threads};
 use narrows_engines::Clock;
 use narrows_model::units::saturate_usize;
-use narrows_model::workload::{Access, Acknowledgement};
+use narrows_model::workload::Acknowledgement;
 use narrows_sys::buffer::AlignedBuffer;
-use narrows_sys::file::{self, Caching, Create, OpenMode, WriteDone, open_beneath};
 use narrows_wire::Error;
-use narrows_wire::open::{Granted, Open};
+use narrows_wire::open::Open;
 use narrows_wire::reply::{Header as ReplyHeader, encode_farewell};
 use narrows_wire::request::{Header, Kind, Piece, RequestDecoder};
-use std::fs::File;
 use std::io::{IoSliceMut, Read};
 use std::net::TcpStream;
-use std::path::Path;
 use std::sync::Arc;
 
 /// What one read takes beyond a write's payload.
 const ARRIVED_BYTES: usize = 256 << 10;
 
-/// Most workers of one connection: more threads than that only wait for each other.
-const WORKERS_MAX: u32 = 64;
-
 /// Serves the connection until its end.
 pub(crate) fn serve(channel: Channel, shared: &Shared, open: &Open, member: &Member) {
     let session = data::session(member);
-    let opened = prepare(shared, open, session);
+    let opened = opened::prepare(shared, open, session, ARRIVED_BYTES);
     let (opened, sender) = match opened.and_then(|opened| Ok((opened, channel.sender()?))) {
         Ok(both) => both,
         Err(error) => return drop(data::answer(channel, Err(error))),
     };
     let granted = &opened.granted;
-    let workers = granted.credits.requests.min(WORKERS_MAX);
-    let pool = Pool::new(&opened.files, sender, saturate_usize(open.block_bytes), buffer_count(granted));
+    let workers = opened::worker_count(granted);
+    let pool =
+        Pool::new(&opened.files, sender, saturate_usize(open.block_bytes), opened::buffer_count(granted));
     std::thread::scope(|scope| {
         let _closing = pool.closing();
         let started = (0..workers).try_for_each(|_| threads::spawn(scope, "disk", || pool.work()).map(drop));
@@ -67,73 +58,6 @@ pub(crate) fn serve(channel: Channel, shared: &Shared, open: &Open, member: &Mem
             pool.abandon();
         }
     });
-}
-
-/// What a connection holds as long as it lives. Files go before their charges.
-struct Opened {
-    granted: Granted,
-    files: Vec<File>,
-    _charges: Vec<Arc<DiskObject>>,
-    _memory: Reservation,
-}
-
-/// Buffers of a connection: all that may be in flight, and one a worker.
-fn buffer_count(granted: &Granted) -> usize {
-    let requests = granted.credits.requests;
-    data::index(requests) + data::index(requests.min(WORKERS_MAX))
-}
-
-/// Opens the files that are asked for, or leaves everything as it is.
-fn prepare(shared: &Shared, open: &Open, session: &Session) -> Result<Opened, Error> {
-    // What contradicts itself is refused before anything is made; the alignment is known once files are open.
-    let granted = data::grant_disk(open, 1)?;
-    let buffers = (buffer_count(&granted) as u64).saturating_mul(open.block_bytes);
-    let memory = buffers + data::conversation_bytes(open) + ARRIVED_BYTES as u64;
-    let memory = shared.sessions.reserve_memory(memory)?;
-    let mut stores = session.stores();
-    let reserved = stores.reserve_disk(open)?;
-    shared.check_free_space(reserved.bytes())?;
-    let folder = stores.folder(shared.root.as_ref())?;
-    let opened = open_all(&folder, open).and_then(|(files, alignment_bytes)| {
-        let granted = data::grant_disk(open, alignment_bytes)?;
-        Ok((granted, files))
-    });
-    match opened {
-        Ok((granted, files)) => {
-            let charges = stores.keep_disk(open, reserved);
-            Ok(Opened { granted, files, _charges: charges, _memory: memory })
-        }
-        Err(error) => {
-            stores.undo_disk(open, &folder);
-            Err(error)
-        }
-    }
-}
-
-/// The files, and the alignment that all of them need.
-fn open_all(folder: &SessionFolder, open: &Open) -> Result<(Vec<File>, u64), Error> {
-    let mut files = Vec::with_capacity(open.objects.len());
-    let mut alignment_bytes = 1;
-    for name in &open.objects {
-        let file = open_object(folder, name, open)?;
-        if open.access == Access::Direct {
-            let needed = file::direct_alignment(&file).map_err(|error| name_error(name, &error))?;
-            alignment_bytes = alignment_bytes.max(u64::from(needed.offset_bytes));
-        }
-        files.push(file);
-    }
-    Ok((files, alignment_bytes))
-}
-
-fn open_object(folder: &SessionFolder, name: &str, open: &Open) -> Result<File, Error> {
-    let late = open.acknowledgement == Acknowledgement::Late;
-    let mode = OpenMode {
-        access: file::Access::ReadWrite,
-        caching: if open.access == Access::Direct { Caching::Direct } else { Caching::Buffered },
-        write_done: if late { WriteDone::Durable } else { WriteDone::Accepted },
-        create: if open.create { Create::IfMissing } else { Create::Never },
-    };
-    open_beneath(&folder.folder, Path::new(name), mode, 0o600).map_err(|error| name_error(name, &error))
 }
 
 struct DiskReader<'a> {

@@ -17,6 +17,7 @@ mod facts;
 mod folder;
 mod memory;
 mod objects;
+mod opened;
 mod options;
 mod owner;
 mod pool;
@@ -29,6 +30,7 @@ mod store;
 mod stores;
 mod stream;
 mod threads;
+mod transfer;
 
 pub use error::{ServeError, ServeErrorKind};
 pub use options::ServeOptions;

@@ -5,14 +5,15 @@
 //! is remembered until it is in the file: what overlaps it waits, so that nobody reads around an acknowledged write.
 
 use crate::data::index;
+use crate::transfer::{read_all, status_of, write_all, write_both};
 use narrows_sys::buffer::AlignedBuffer;
-use narrows_sys::file::{fdatasync, pread, pwrite};
+use narrows_sys::file::fdatasync;
 use narrows_wire::open::Credits;
 use narrows_wire::reply::Header as ReplyHeader;
 use narrows_wire::request::{Header, Kind};
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, IoSlice, Write};
+use std::io::Write;
 use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -264,48 +265,6 @@ fn overlaps(early: &Header, late: &Header) -> bool {
         Kind::Sync | Kind::Remove => true,
         Kind::Read | Kind::Write => early.offset_bytes < end(late) && late.offset_bytes < end(early),
     }
-}
-
-fn status_of(errno: narrows_sys::Errno) -> u32 {
-    u32::try_from(errno.raw()).unwrap_or(u32::MAX)
-}
-
-/// Reads until `into` is full or the file ends.
-fn read_all(file: &File, into: &mut [u8], offset_bytes: u64) -> Result<usize, u32> {
-    let mut done = 0;
-    while done < into.len() {
-        let read = pread(file, &mut into[done..], offset_bytes + done as u64).map_err(status_of)?;
-        if read.done_bytes() == 0 {
-            break;
-        }
-        done += read.done_bytes();
-    }
-    Ok(done)
-}
-
-fn write_all(file: &File, from: &[u8], offset_bytes: u64) -> Result<usize, u32> {
-    const ENOSPC: u32 = 28;
-    let mut done = 0;
-    while done < from.len() {
-        let written = pwrite(file, &from[done..], offset_bytes + done as u64).map_err(status_of)?;
-        if written.done_bytes() == 0 {
-            return Err(ENOSPC);
-        }
-        done += written.done_bytes();
-    }
-    Ok(done)
-}
-
-fn write_both(socket: &mut TcpStream, header: &[u8], payload: &[u8]) -> io::Result<()> {
-    let mut done = 0;
-    while done < header.len() {
-        match socket.write_vectored(&[IoSlice::new(&header[done..]), IoSlice::new(payload)]) {
-            Ok(length) => done += length,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    socket.write_all(&payload[done - header.len()..])
 }
 
 #[cfg(test)]

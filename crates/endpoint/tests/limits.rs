@@ -155,6 +155,8 @@ fn a_connection_ends_with_its_time_and_is_told_why() {
         !told.is_empty()
     });
     assert!(told[0].contains("60 s, and they are over"), "{told:?}");
+    // A later connection is served: the look at all others is over.
+    server.control().end().unwrap();
     let ended = sink.close().unwrap_err();
     assert!(ended.to_string().contains("60 s, and they are over"), "{ended}");
     let mut gone = None;
