@@ -136,19 +136,17 @@ pub(crate) fn run_group(
             clock.wait_until(now.after(if started.is_ok() { COLLECT_SLICE_NS } else { 0 }));
         }
         collect(&streams, hooks);
-        let outputs: Vec<Option<WorkerOutput>> =
-            handles.into_iter().map(|handle| handle.join().unwrap_or(None)).collect();
+        let outputs = handles.into_iter().map(|handle| handle.join().unwrap_or(None)).collect();
         started?;
-        outputs.into_iter().collect::<Option<Vec<_>>>().map_or_else(
-            || {
-                Err(RunError::Client {
-                    client_index: assignment.client_index,
-                    problem: "a worker ended without a result".to_owned(),
-                })
-            },
-            |workers| Ok(ClientOutput { client_index: assignment.client_index, workers }),
-        )
+        client_output(assignment.client_index, outputs)
     })
+}
+
+fn client_output(client_index: u32, outputs: Vec<Option<WorkerOutput>>) -> Result<ClientOutput, RunError> {
+    match outputs.into_iter().collect() {
+        Some(workers) => Ok(ClientOutput { client_index, workers }),
+        None => Err(RunError::Client { client_index, problem: "a worker ended without a result".to_owned() }),
+    }
 }
 
 /// Starts a thread for each recorder; the error is why the rest could not be started.
@@ -261,5 +259,32 @@ fn collect(streams: &[IntervalStream], hooks: &mut dyn GroupHooks) {
             // The worker may have ended; then the box is not needed any more.
             drop(stream.empty.try_send(sample));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_opening_that_breaks_off_is_told_as_a_failure() {
+        let (told, openings) = channel();
+        let worker = std::thread::spawn(move || {
+            let _opening = Opening::new(told);
+            unreachable!("as an engine that breaks its contract would end");
+        });
+        assert!(worker.join().is_err());
+        let error = openings.recv().unwrap().unwrap_err();
+        assert!(error.to_string().contains("ended while it opened"), "{error}");
+    }
+
+    #[test]
+    fn a_gate_whose_owner_is_gone_lets_nobody_wait_and_one_that_was_set_stays_so() {
+        let (left, set) = (Gate::default(), Gate::default());
+        drop(left.attended());
+        let attended = set.attended();
+        set.set(true);
+        drop(attended);
+        assert_eq!((left.wait(), set.wait()), (false, true));
     }
 }
