@@ -5,13 +5,15 @@
 mod support;
 
 use narrows_endpoint::ServeOptions;
+use narrows_engines::EngineFactory;
+use narrows_engines::endpoint::EndpointFactory;
 use narrows_model::workload::{Access, Acknowledgement, SyncPolicy};
 use narrows_model::{Layer, Op, Target};
 use narrows_wire::open::Open;
 use narrows_wire::{Error, ErrorKind, Refusal};
 use std::path::Path;
 use support::raw::{Raw, opening};
-use support::{Running, eventually, names_in, options, server_cell};
+use support::{Running, eventually, names_in, options, server_cell, workload};
 
 const MIB: u64 = 1 << 20;
 
@@ -170,4 +172,19 @@ fn a_cells_blocks_come_out_of_the_same_memory() {
     assert_eq!(error.kind, narrows_engines::ErrorKind::NoSpace, "{error}");
     cell.workload.workers = 2;
     control.run_cell(&cell, 20_000_000, &mut |_| {}, &|| false).unwrap();
+}
+
+#[test]
+fn an_object_is_removed_where_there_is_no_room_for_its_blocks() {
+    let root = tempfile::tempdir().unwrap();
+    let server = small(root.path());
+    let control = server.control();
+    for layer in [Layer::Disk, Layer::Memory] {
+        drop(Raw::data(server.address, &opening(layer, &["data-0"], MIB, Some(control.session()))).unwrap());
+        let mut deep = server.spec(layer, workload(Op::Write, 16 * MIB, 2));
+        deep.session = Some(control.session().to_owned());
+        EndpointFactory.remove(&deep).unwrap();
+        let gone = Open { create: false, ..opening(layer, &["data-0"], 0, Some(control.session())) };
+        assert_eq!(refusal(Raw::data(server.address, &gone)).0, ErrorKind::Refused(Refusal::NotFound));
+    }
 }

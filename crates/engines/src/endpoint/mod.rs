@@ -115,8 +115,8 @@ impl EngineFactory for EndpointFactory {
         let clock = std::sync::Arc::new(crate::clock::MonotonicClock::new());
         for object in &spec.objects {
             let peer = Peer::new(host, port, clock.clone(), spec.answer_timeout_ns);
-            let one = OpenSpec { objects: vec![object.clone()], create: false, ..spec.clone() };
-            remove::remove_one(peer, &one, &open_request(&one, layer))?;
+            let one = OpenSpec { objects: vec![object.clone()], ..spec.clone() };
+            remove::remove_one(peer, &one, &remove::opening(open_request(&one, layer)))?;
         }
         Ok(())
     }

@@ -4,10 +4,28 @@ use super::ask;
 use super::connect::{Conversation, Peer};
 use crate::contract::OpenSpec;
 use crate::error::{EngineError, ErrorKind};
+use narrows_model::workload::{Access, Acknowledgement, SyncPolicy};
 use narrows_wire::open::Open;
 use narrows_wire::reply::{Piece, ReplyDecoder};
 use narrows_wire::request::{Header, Kind};
 use std::io::{self, Read, Write};
+
+/// Smallest block that is worth a name: a removal moves none, and a server holds memory for what may be in flight.
+const BLOCK_BYTES: u64 = 4096;
+
+/// The opening for a removal: of what lies there, in whatever way it was made, and with next to nothing in flight.
+pub(super) fn opening(open: Open) -> Open {
+    Open {
+        object_bytes: 0,
+        create: false,
+        access: Access::Buffered,
+        acknowledgement: Acknowledgement::Early,
+        sync: SyncPolicy::None,
+        block_bytes: BLOCK_BYTES,
+        depth: 1,
+        ..open
+    }
+}
 
 /// Removes the only object of `spec`; one that is not there counts as removed.
 pub(super) fn remove_one(peer: Peer, spec: &OpenSpec, open: &Open) -> Result<(), EngineError> {
