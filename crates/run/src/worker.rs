@@ -16,10 +16,13 @@ use narrows_model::{Bytes, Nanos, Op};
 use narrows_sys::process::{CpuScope, cpu_times};
 
 mod blocks;
+mod flight;
+mod stamp;
 #[cfg(test)]
 mod tests;
 
-use blocks::Blocks;
+use flight::{Flight, Marks};
+use stamp::stamp_block;
 
 /// Longest time that one reap waits: so soon is a stop request heeded.
 const REAP_SLICE_NS: u64 = 50_000_000;
@@ -27,9 +30,6 @@ const REAP_SLICE_NS: u64 = 50_000_000;
 const DRAIN_NS: u64 = 500_000_000;
 /// Failures of one worker after which it gives up: the target is broken, and hammering it helps nobody.
 const ERRORS_MAX: u64 = 1000;
-/// Bytes of a written block that share one stamp: smaller than any unit of deduplication in use.
-const STAMP_STRIDE_BYTES: usize = 4096;
-
 /// What one worker works with.
 pub(crate) struct Worker<'a, C: Clock + ?Sized> {
     pub(crate) assignment: &'a Assignment,
@@ -40,42 +40,6 @@ pub(crate) struct Worker<'a, C: Clock + ?Sized> {
     pub(crate) recorder: Recorder,
 }
 
-/// The changing state of a running worker.
-struct Flight {
-    submitted_ns: Vec<u64>,
-    free: Vec<u32>,
-    batch: Vec<Request>,
-    completions: Completions,
-    blocks: Blocks,
-    pace: Option<Pace>,
-    /// Operations that this worker may still start.
-    ops_left: u64,
-    stamp: u64,
-    measuring: bool,
-    exhausted: bool,
-    error_count: u64,
-    errors: Vec<ErrorCount>,
-    unanswered: bool,
-    at_measure_start: Option<Marks>,
-    at_measure_end: Option<Marks>,
-    /// The last completion before the window, 0 without one, and the last in it.
-    span_ns: (u64, u64),
-}
-
-impl Flight {
-    fn note_span(&mut self) {
-        let (before, within) = &mut self.span_ns;
-        *(if self.measuring { within } else { before }) = self.stamp;
-    }
-}
-
-/// Cumulative readings at one moment.
-#[derive(Default)]
-struct Marks {
-    cpu: ProcessCpu,
-    tcp: Option<TcpCounters>,
-}
-
 impl<C: Clock + ?Sized> Worker<'_, C> {
     /// Runs from now to the end of the window.
     pub(crate) fn run(mut self) -> WorkerOutput {
@@ -83,35 +47,15 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         let outcome = self.load(&mut flight).and_then(|()| self.sync_at_end(&mut flight));
         if let Err(error) = &outcome {
             self.window.cancel();
-            note_error(&mut flight, self.assignment.cell.workload.op, &error.errno(), &error.to_string());
+            flight.note_error(self.assignment.cell.workload.op, &error.errno(), &error.to_string());
         }
         self.output(flight, outcome.is_ok())
     }
 
     fn flight(&mut self) -> Flight {
-        let depth = self.engine.effective().queue_depth;
-        let workload = &self.assignment.cell.workload;
         let now_ns = self.clock.now().0;
         self.recorder.begin(now_ns, self.window.measure_from_ns() <= now_ns);
-        let workers = u64::from(workload.workers.max(1)) * u64::from(workload.clients.max(1));
-        Flight {
-            submitted_ns: vec![0; depth as usize],
-            free: (0..depth).rev().collect(),
-            batch: Vec::with_capacity(depth as usize),
-            completions: Completions::with_capacity(depth as usize),
-            blocks: Blocks::new(self.assignment, self.index),
-            pace: workload.max_bytes_per_s.map(|rate| Pace::new(rate as f64 / workers as f64, now_ns)),
-            ops_left: ops_bound(self.assignment),
-            stamp: now_ns,
-            measuring: false,
-            exhausted: false,
-            error_count: 0,
-            errors: Vec::new(),
-            unanswered: false,
-            at_measure_start: None,
-            at_measure_end: None,
-            span_ns: (0, 0),
-        }
+        Flight::new(self.assignment, self.index, self.engine.effective().queue_depth, now_ns)
     }
 
     /// The loop: fill the queue, commit, reap, until time or counts end it and nothing is in flight.
@@ -279,7 +223,7 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
     fn fail(&mut self, flight: &mut Flight, op: Op, errno: &str, message: &str) {
         flight.error_count += 1;
         self.recorder.failed();
-        note_error(flight, op, errno, &format!("{message} on {}", self.assignment.cell.target));
+        flight.note_error(op, errno, &format!("{message} on {}", self.assignment.cell.target));
     }
 
     /// Whether the trial ends by a count, so that its last completion ends the window.
@@ -307,7 +251,7 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
             let workload = &self.assignment.cell.workload;
             let message =
                 format!("{in_flight} x {} on {} had no answer", workload.op, self.assignment.cell.target);
-            note_error(flight, workload.op, "NO_ANSWER", &message);
+            flight.note_error(workload.op, "NO_ANSWER", &message);
             flight.unanswered = true;
         }
     }
@@ -361,7 +305,7 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         if let Err(error) = self.engine.close()
             && orderly
         {
-            note_error(&mut flight, self.assignment.cell.workload.op, &error.errno(), &error.to_string());
+            flight.note_error(self.assignment.cell.workload.op, &error.errno(), &error.to_string());
         }
         let start = flight.at_measure_start.take().unwrap_or_default();
         let totals = self.recorder.end(flight.stamp);
@@ -382,30 +326,6 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
             tcp_before: start.tcp,
             tcp_after: end.tcp,
             complete,
-        }
-    }
-}
-
-/// Operations that one worker may do: its share of the cell's bounds, at least one.
-fn ops_bound(assignment: &Assignment) -> u64 {
-    let (workload, stop) = (&assignment.cell.workload, &assignment.cell.stop);
-    let workers = u64::from(workload.workers.max(1)) * u64::from(workload.clients.max(1));
-    let by_bytes = stop.bytes_max.map(|bytes| bytes.0 / workload.block_bytes.0.max(1));
-    let bounds = [by_bytes, stop.ops_max].into_iter().flatten();
-    bounds.map(|ops| (ops / workers).max(1)).min().unwrap_or(u64::MAX)
-}
-
-fn note_error(flight: &mut Flight, op: Op, errno: &str, message: &str) {
-    let error = ErrorCount { op, errno: errno.to_owned(), first_message: message.to_owned(), count: 1 };
-    merge_errors(&mut flight.errors, &[error]);
-}
-
-/// Makes every part of a block differ from all others written, so that nothing can be stored once for many.
-fn stamp_block(block: &mut [u8], offset_bytes: u64, stamp: u64) {
-    for (index, part) in block.chunks_mut(STAMP_STRIDE_BYTES).enumerate() {
-        if let Some(head) = part.get_mut(..16) {
-            head[..8].copy_from_slice(&(offset_bytes + index as u64).to_le_bytes());
-            head[8..].copy_from_slice(&stamp.to_le_bytes());
         }
     }
 }

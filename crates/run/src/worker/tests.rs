@@ -1,5 +1,7 @@
 //! The worker on simulated machines in virtual time: what it counts is what the machine did.
 
+use super::blocks::Blocks;
+use super::stamp::STAMP_STRIDE_BYTES;
 use super::*;
 use crate::assignment::WindowTimes;
 use crate::recorder::{IntervalStream, SampleLabel, clear, recorder};

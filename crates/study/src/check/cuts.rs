@@ -75,7 +75,12 @@ impl Cutter<'_> {
                 };
                 let workload = Workload { cache, sync, ..self.on_path(point) };
                 let once = sync == SyncPolicy::AtEnd || cache == CacheState::Cold;
-                let stop = if once { self.bounded() } else { self.timed() };
+                let stop = match self.request.existing_file {
+                    _ if once => self.bounded(),
+                    // The first pass tells what was cached: a warm-up would hide it.
+                    Some(_) => Stop { warm_up_ns: Nanos(0), ..self.timed() },
+                    None => self.timed(),
+                };
                 self.cell(Cut::Path, self.request.target.clone(), workload, stop)
             }
             Route::Disk(endpoint) => {
@@ -126,6 +131,11 @@ impl Cutter<'_> {
         let workload = Workload { cache: CacheState::Warm, ..self.on_path(point) };
         let room = self.request.memory_bytes.is_none_or(|memory| self.file_bytes.0 <= memory.0 / 2);
         let cell = self.cell(Cut::PageCache, self.request.target.clone(), workload, self.timed());
+        if self.request.existing_file.is_some() {
+            let reason =
+                "a file that exists is read as it is found: filling its cache would change that".to_owned();
+            return Err(SkippedCell { cell: cell.id, reason });
+        }
         if self.in_memory() {
             let reason = "a file system in memory is its own cache: the path is this cut already".to_owned();
             return Err(SkippedCell { cell: cell.id, reason });

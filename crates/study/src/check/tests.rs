@@ -396,6 +396,17 @@ fn a_file_system_in_memory_has_no_cache_to_drop_and_no_device() {
 }
 
 #[test]
+fn a_file_that_exists_is_read_as_found_from_its_first_pass() {
+    let plan = plan(&CheckRequest { existing_file: Some(Bytes(1 << 30)), ..roomy("/srv/file") });
+    assert!(cut(&plan, Cut::PageCache).is_empty());
+    assert!(reason(&plan, "page-cache/read/4KiB/qd1/c1").contains("as it is found"));
+    for cell in cut(&plan, Cut::Path) {
+        assert_eq!((cell.workload.cache, cell.stop.warm_up_ns), (CacheState::AsFound, Nanos(0)));
+        assert!(cell.read_only);
+    }
+}
+
+#[test]
 fn direct_io_over_a_network_file_system_is_not_called_a_device() {
     for kind in [PathKind::Nfs, PathKind::OtherNetwork, PathKind::Fuse] {
         let plan = plan(&CheckRequest { path_kind: Some(kind), ..roomy("/mnt") });
