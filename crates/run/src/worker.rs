@@ -4,12 +4,10 @@
 //! submission's), no allocation, no lock, dispatch per batch. It measures; it judges nothing.
 
 use crate::assignment::{Assignment, WorkerOutput};
-use crate::pace::Pace;
 use crate::recorder::Recorder;
 use crate::window::Window;
 use narrows_engines::{Clock, Completions, Engine, EngineError, ProtocolCounters, Request, Slot, Tick};
-use narrows_model::counters::{ProcessCpu, TcpCounters};
-use narrows_model::fault::{ErrorCount, merge_errors};
+use narrows_model::counters::ProcessCpu;
 use narrows_model::units::saturate_u32;
 use narrows_model::workload::SyncPolicy;
 use narrows_model::{Bytes, Nanos, Op};
