@@ -150,6 +150,11 @@ impl Recorder {
 
     /// As `hand_over`, but waits for an empty box: the window's border must be exact.
     fn finish_interval(&mut self, now_ns: u64) {
+        let is_empty = self.current.op_count == 0 && self.current.error_count == 0;
+        if is_empty && self.current.start_ns.0 == now_ns {
+            // An interval ended at this very moment: what follows it has no length and nothing in it.
+            return;
+        }
         let measured = self.current.measured;
         self.close_current(now_ns);
         match self.empty.recv() {
@@ -204,6 +209,20 @@ mod tests {
             samples.iter().map(|s| (s.measured, s.op_count)).collect::<Vec<_>>(),
             [(false, 1), (true, 2)]
         );
+    }
+
+    #[test]
+    fn a_border_on_an_intervals_end_makes_no_empty_sample() {
+        let (mut recorder, stream) = recorder(&label(), 100);
+        recorder.begin(0, true);
+        recorder.completed(1, 1);
+        recorder.tick(100);
+        recorder.cut(100, false);
+        recorder.completed(1, 1);
+        let totals = recorder.end(150);
+        let samples: Vec<_> = stream.full.iter().map(|s| (s.measured, s.start_ns.0, s.end_ns.0)).collect();
+        assert_eq!(samples, [(true, 0, 100), (false, 100, 150)]);
+        assert_eq!(totals.op_count, 1);
     }
 
     #[test]
