@@ -215,7 +215,7 @@ fn samples_add_up_to_the_totals() {
 fn what_drains_after_the_window_is_in_no_measured_sample() {
     let folder = tempfile::tempdir().unwrap();
     let mut slow = device(4, Vec::new());
-    slow.device.per_op_ns = Nanos(300_000_000);
+    slow.device.per_op_ns = Nanos(400_000_000);
     let (output, samples) = run(&assignment(&slow, &folder, 4), &StopFlag::default());
     assert!(output.op_count > 0);
     for sample in samples.iter().filter(|sample| sample.measured) {
