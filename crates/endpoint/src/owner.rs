@@ -5,6 +5,7 @@
 
 use crate::folder::{MARKER, PREFIX};
 use narrows_sys::file::{OpenMode, open_beneath, pread};
+use narrows_sys::process::started_ticks;
 use rustix::fs::Dir;
 use std::fmt;
 use std::fs::{self, File};
@@ -112,18 +113,6 @@ fn owner_of(root: &File, name: &str) -> Option<Owner> {
     let mut bytes = [0; MARKER_BYTES_MAX];
     let length = pread(&marker, &mut bytes, 0).ok()?.done_bytes();
     Owner::parsed(std::str::from_utf8(&bytes[..length]).ok()?)
-}
-
-/// When a living process started, which tells it from a later one with the same number.
-///
-/// # Source
-/// proc(5), `/proc/PID/stat`: the state is the first field after the name in brackets, the start the twentieth.
-fn started_ticks(pid: u32) -> Option<u64> {
-    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let (_, after_name) = text.rsplit_once(')')?;
-    let mut fields = after_name.split_whitespace();
-    let is_dead = matches!(fields.next()?, "Z" | "X");
-    if is_dead { None } else { fields.nth(18)?.parse().ok() }
 }
 
 /// `text` as one word of a shell. A path of ours is absolute, so that it cannot be taken for an option.

@@ -19,8 +19,6 @@ pub struct RunOutput {
     pub done_count: u32,
     /// Cells that failed, with what happened.
     pub failed: Vec<SkippedCell>,
-    /// What could not be removed afterwards, for people.
-    pub left_behind: Vec<String>,
 }
 
 /// Share of the budget by which a run may go over before cells are dropped: a cell's preparation is not planned.
@@ -41,8 +39,7 @@ pub fn execute(
 ) -> Result<RunOutput, SinkError> {
     let start_ns = site.clock.now().0.saturating_sub(already_ns.0);
     let limit_ns = Nanos::from_secs_f64(plan.budget_ns.as_secs_f64() * (1.0 + OVERRUN_RATIO)).0;
-    let mut output =
-        RunOutput { reason: EndReason::Finished, done_count: 0, failed: Vec::new(), left_behind: Vec::new() };
+    let mut output = RunOutput { reason: EndReason::Finished, done_count: 0, failed: Vec::new() };
     for cell in &plan.cells {
         let spent_ns = site.clock.now().0.saturating_sub(start_ns);
         if site.stop.request() != StopRequest::None {

@@ -158,6 +158,23 @@ pub fn die_with_parent(command: &mut Command) {
     }
 }
 
+/// When the living process `pid` started, which tells it from a later one with the same number; `None` for one that
+/// has ended, is a zombie, or cannot be looked at.
+///
+/// # Units
+/// Clock ticks since boot; see [`clock_ticks_per_s`].
+///
+/// # Source
+/// proc(5), `/proc/PID/stat`: the state is the first field after the name in brackets, the start the twentieth.
+#[must_use]
+pub fn started_ticks(pid: u32) -> Option<u64> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, after_name) = text.rsplit_once(')')?;
+    let mut fields = after_name.split_whitespace();
+    let is_dead = matches!(fields.next()?, "Z" | "X");
+    if is_dead { None } else { fields.nth(18)?.parse().ok() }
+}
+
 /// How a child is asked to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {

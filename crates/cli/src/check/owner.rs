@@ -3,6 +3,7 @@
 //! Folders are only named to the user, never removed here: on shared storage the owner may run on another machine.
 
 use narrows_engines::psync::TestFolder;
+use narrows_sys::process::started_ticks;
 use std::fs;
 use std::path::Path;
 
@@ -14,7 +15,7 @@ const MACHINE: &str = " on ";
 /// The line of a marker that names this process.
 pub(super) fn line() -> String {
     let pid = std::process::id();
-    let started = start_ticks(pid).unwrap_or(0);
+    let started = started_ticks(pid).unwrap_or(0);
     format!("{PROCESS}{pid}{STARTED}{started}{MACHINE}{}", machine())
 }
 
@@ -34,7 +35,7 @@ fn sentence(path: &Path) -> String {
 /// Whether the process that `line` names ran on this machine and runs no more. What cannot be told is not gone.
 fn is_gone(line: &str) -> bool {
     let Some((pid, started, machine_name)) = parsed(line) else { return false };
-    machine_name == machine() && start_ticks(pid) != Some(started)
+    machine_name == machine() && started_ticks(pid) != Some(started)
 }
 
 fn parsed(line: &str) -> Option<(u32, u64, &str)> {
@@ -45,18 +46,6 @@ fn parsed(line: &str) -> Option<(u32, u64, &str)> {
 
 fn machine() -> String {
     fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned()
-}
-
-/// When a living process started, which tells it from a later one with the same number.
-///
-/// # Source
-/// proc(5), `/proc/PID/stat`: the state is the first field after the name in brackets, the start the twentieth.
-fn start_ticks(pid: u32) -> Option<u64> {
-    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let (_, after_name) = text.rsplit_once(')')?;
-    let mut fields = after_name.split_whitespace();
-    let is_dead = matches!(fields.next()?, "Z" | "X");
-    if is_dead { None } else { fields.nth(18)?.parse().ok() }
 }
 
 /// `text` as one word of a shell.
