@@ -60,6 +60,7 @@ pub(crate) fn plan(profile: &SimProfile, grid: Grid) -> Plan {
         },
         budget_ns: Nanos(3_600_000_000_000),
         interval_ns: Nanos(100_000_000),
+        study: None,
     }
 }
 
@@ -224,6 +225,9 @@ fn cell(cut: Cut, workload: Workload) -> Cell {
             ops_max: Some(OPS_MAX),
         },
         trials: 1,
+        repeat: narrows_model::Repeat::Fixed,
+        more_targets: Vec::new(),
+        factors: std::collections::BTreeMap::new(),
         read_only: false,
     }
 }

@@ -3,7 +3,7 @@
 use crate::contract::EngineFactory;
 use crate::error::{EngineError, ErrorKind};
 use crate::{endpoint, null, psync, sim};
-use narrows_model::Target;
+use narrows_model::{EngineId, Target};
 use std::fs::File;
 use std::sync::Arc;
 
@@ -26,6 +26,17 @@ pub struct EngineFacts {
 
 /// Every engine of this build.
 pub const ENGINES: &[&EngineFacts] = &[&null::INFO, &sim::INFO, &psync::INFO, &endpoint::INFO];
+
+/// Engines that serve a target, the default one first.
+#[must_use]
+pub fn engines_of(target: &Target) -> &'static [EngineId] {
+    match target {
+        Target::Null { .. } => &[EngineId::Null],
+        Target::Sim { .. } => &[EngineId::Sim],
+        Target::File { .. } => &[EngineId::Psync],
+        Target::Tcp { .. } => &[EngineId::Endpoint],
+    }
+}
 
 /// Finds the factory that serves a target.
 #[derive(Clone)]
@@ -66,11 +77,27 @@ impl EngineRegistry {
         }
     }
 
-    /// The factory that serves `target`.
+    /// The factory that serves `target`: of the asked `engine`, or of the target's default one.
     ///
     /// # Errors
-    /// When no engine of this registry does.
-    pub fn factory(&self, target: &Target) -> Result<Arc<dyn EngineFactory>, EngineError> {
+    /// When no engine of this registry does, or the asked one does not.
+    pub fn factory(
+        &self,
+        target: &Target,
+        engine: Option<EngineId>,
+    ) -> Result<Arc<dyn EngineFactory>, EngineError> {
+        let serving = engines_of(target);
+        match engine {
+            Some(asked) if !serving.contains(&asked) => {
+                let names: Vec<&str> = serving.iter().map(|engine| engine.name()).collect();
+                Err(EngineError::new(ErrorKind::Unsupported, "open", target.to_string())
+                    .detail(format!("the engine {asked} does not serve it; {} does", names.join(" or "))))
+            }
+            _ => self.default_factory(target),
+        }
+    }
+
+    fn default_factory(&self, target: &Target) -> Result<Arc<dyn EngineFactory>, EngineError> {
         match target {
             Target::Null { .. } => Ok(Arc::clone(&self.null) as Arc<dyn EngineFactory>),
             Target::Sim { .. } => Ok(Arc::clone(&self.sim) as Arc<dyn EngineFactory>),

@@ -46,7 +46,19 @@ fn cell(index: u32) -> Cell {
     let stop =
         Stop { warm_up_ns: Nanos(0), measure_ns: Nanos(3 * SECOND / 2), bytes_max: None, ops_max: None };
     let id = CellId(format!("cell/{index}"));
-    Cell { id, cut, site: Site::Client, target, workload, stop, trials: 1, read_only: false }
+    Cell {
+        id,
+        cut,
+        site: Site::Client,
+        target,
+        workload,
+        stop,
+        trials: 1,
+        repeat: narrows_model::Repeat::Fixed,
+        more_targets: Vec::new(),
+        factors: std::collections::BTreeMap::new(),
+        read_only: false,
+    }
 }
 
 fn plan() -> Plan {
@@ -73,6 +85,7 @@ fn plan() -> Plan {
         },
         budget_ns: Nanos(60_000 * SECOND),
         interval_ns: Nanos(SECOND / 2),
+        study: None,
     }
 }
 
@@ -138,6 +151,8 @@ fn trial(index: u32) -> Event {
         bytes: Bytes(count * 65_536),
         response: response(index, count),
         response_sum_ns: elapsed_ns.0,
+        by_kind: Vec::new(),
+        open_loop: None,
         effective: None,
         clients: vec![],
         errors: vec![],

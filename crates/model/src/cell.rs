@@ -1,11 +1,13 @@
 //! One point of a sweep: where the path is cut, what load is put on, when it stops.
 
+use crate::repeat::Repeat;
 use crate::segment::Segment;
 use crate::target::Target;
 use crate::units::{Bytes, Nanos};
 use crate::workload::Workload;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// The name of a cell, unique in its plan, such as `path/read/4KiB/qd1/c1`.
@@ -96,6 +98,25 @@ pub struct Stop {
     pub ops_max: Option<u64>,
 }
 
+/// The value of a factor at one point of a sweep.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum FactorValue {
+    /// A quantity, in the base unit of its factor: bytes, seconds, requests.
+    Number(f64),
+    /// A name.
+    Text(String),
+}
+
+impl fmt::Display for FactorValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FactorValue::Number(number) => write!(f, "{number}"),
+            FactorValue::Text(text) => f.write_str(text),
+        }
+    }
+}
+
 /// One point of a sweep.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cell {
@@ -111,8 +132,17 @@ pub struct Cell {
     pub workload: Workload,
     /// When a trial stops.
     pub stop: Stop,
-    /// Repetitions.
+    /// Repetitions; the most of them where [`Cell::repeat`] may end them earlier.
     pub trials: u32,
+    /// When the cell has been repeated often enough.
+    #[serde(default)]
+    pub repeat: Repeat,
+    /// More targets that are loaded together with `target`: client i goes to the one of index i modulo their number.
+    #[serde(default)]
+    pub more_targets: Vec<Target>,
+    /// Where the cell lies in a study's sweep: factors with their values here.
+    #[serde(default)]
+    pub factors: BTreeMap<String, FactorValue>,
     /// Whether the target existed before and must only be read.
     pub read_only: bool,
 }
@@ -132,10 +162,25 @@ impl Cell {
         ))
     }
 
-    /// Time that one run of all trials takes without preparation.
+    /// Time that one trial takes without preparation.
+    #[must_use]
+    pub fn trial_ns(&self) -> Nanos {
+        self.stop.warm_up_ns.saturating_add(self.stop.measure_ns)
+    }
+
+    /// Time that the trials take without preparation: all of them, or the fewest where their number is open.
     #[must_use]
     pub fn planned_ns(&self) -> Nanos {
-        let trial = self.stop.warm_up_ns.saturating_add(self.stop.measure_ns);
-        Nanos(trial.0.saturating_mul(u64::from(self.trials)))
+        Nanos(self.trial_ns().0.saturating_mul(u64::from(self.repeat.trials_min(self.trials))))
+    }
+
+    /// What client `client_index` goes to.
+    #[must_use]
+    pub fn target_of(&self, client_index: u32) -> &Target {
+        let count = self.more_targets.len() + 1;
+        match client_index as usize % count {
+            0 => &self.target,
+            index => &self.more_targets[index - 1],
+        }
     }
 }

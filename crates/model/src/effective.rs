@@ -2,7 +2,7 @@
 
 use crate::capabilities::Completion;
 use crate::units::Bytes;
-use crate::workload::{Access, Acknowledgement, SyncPolicy};
+use crate::workload::{Access, Acknowledgement, RingFacts, SyncPolicy};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +25,9 @@ pub struct Effective {
     pub alignment_bytes: Bytes,
     /// TCP facts of the worker's connection; `None` without one.
     pub connection: Option<ConnectionFacts>,
+    /// How the ring is set up; `None` without one.
+    #[serde(default)]
+    pub ring: Option<RingFacts>,
 }
 
 /// TCP facts of one connection, as granted.

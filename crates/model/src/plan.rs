@@ -66,6 +66,20 @@ pub struct Plan {
     pub budget_ns: Nanos,
     /// Time between samples.
     pub interval_ns: Nanos,
+    /// The study file that the plan comes from; `None` for a command that plans by itself.
+    #[serde(default)]
+    pub study: Option<StudySource>,
+}
+
+/// A study file as it was read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StudySource {
+    /// Its name, as it was given.
+    pub name: String,
+    /// Its title, where it has one.
+    pub title: Option<String>,
+    /// Its whole text.
+    pub text: String,
 }
 
 /// Schema of plans written by this version.

@@ -2,7 +2,7 @@
 //!
 //! Keys are always there, `null` when unmeasured. Generated from these types, never from printing.
 
-use crate::cell::{Cut, Site};
+use crate::cell::{Cut, FactorValue, Site};
 use crate::counters::Role;
 use crate::diagnosis::Diagnosis;
 use crate::effective::Effective;
@@ -273,7 +273,7 @@ pub struct CellSummary {
     /// Who talked to whom.
     pub topology: Topology,
     /// Factors of a sweep.
-    pub factors: BTreeMap<String, f64>,
+    pub factors: BTreeMap<String, FactorValue>,
     /// Operation.
     pub op: Op,
     /// Bytes a request moves.

@@ -6,6 +6,7 @@ use crate::effective::Effective;
 use crate::fault::ErrorCount;
 use crate::histogram::Histogram;
 use crate::units::{Bytes, Nanos};
+use crate::workload::Op;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -64,6 +65,34 @@ pub struct CounterPair {
     pub after: CounterSample,
 }
 
+/// What the requests of one kind did in the measured window, in a workload that mixes several.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OpTotals {
+    /// The operation.
+    pub op: Op,
+    /// Bytes a request of this kind moves.
+    pub block_bytes: Bytes,
+    /// Operations completed.
+    pub op_count: u64,
+    /// Bytes moved by them.
+    pub bytes: Bytes,
+    /// Their response times.
+    pub response: Histogram,
+}
+
+/// What an open loop did in the measured window.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OpenLoopTotals {
+    /// Requests whose scheduled start lies in the window.
+    pub scheduled_count: u64,
+    /// Of these, how many had not been started at its end: the backlog.
+    pub unstarted_count: u64,
+    /// Times from submission to completion; the trial's `response` counts from the scheduled start.
+    pub service: Histogram,
+    /// Sum of all service times: divided by the window it is the mean number in flight at the target.
+    pub service_sum_ns: u64,
+}
+
 /// What one repetition of a cell gave.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialOutput {
@@ -87,6 +116,12 @@ pub struct TrialOutput {
     pub response: Histogram,
     /// Sum of all response times: divided by the window it is the mean number in flight (Little's law).
     pub response_sum_ns: u64,
+    /// The window's requests by kind; empty where all are alike.
+    #[serde(default)]
+    pub by_kind: Vec<OpTotals>,
+    /// What an open loop adds; `None` in a closed one.
+    #[serde(default)]
+    pub open_loop: Option<OpenLoopTotals>,
     /// What was granted to the first worker; all workers of a cell are granted the same or the cell fails.
     pub effective: Option<Effective>,
     /// Clients, by index.

@@ -2,10 +2,21 @@
 //!
 //! Not here: when it starts and stops, which is the cell's.
 
-use crate::units::Bytes;
+use crate::engine_id::EngineId;
+use crate::units::{Bytes, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+
+mod arrivals;
+mod mix;
+mod order;
+mod ring;
+
+pub use arrivals::Arrivals;
+pub use mix::{BlockShare, OpShare};
+pub use order::Order;
+pub use ring::{RingFacts, RingWishes, Wish};
 
 /// One kind of request an engine can be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -70,17 +81,6 @@ impl fmt::Display for Op {
     }
 }
 
-/// The order in which blocks are visited.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Order {
-    /// One after the other; each worker has its own part of the file and starts again at its end.
-    #[default]
-    Sequential,
-    /// Each request at a block drawn uniformly, with replacement.
-    Random,
-}
-
 /// Whether the operating system's page cache stands between the requests and the file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -134,10 +134,19 @@ pub enum Acknowledgement {
 /// A load, complete enough to be repeated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Workload {
-    /// What each request does.
+    /// The engine that issues the requests; `None` is the one that serves the target by default.
+    #[serde(default)]
+    pub engine: Option<EngineId>,
+    /// What each request does; in a mix, what most of them do.
     pub op: Op,
-    /// Bytes a request moves.
+    /// Operations with their weights; empty when `op` is the only one.
+    #[serde(default)]
+    pub op_mix: Vec<OpShare>,
+    /// Bytes a request moves; in a mix, the most that one moves.
     pub block_bytes: Bytes,
+    /// Block sizes with their weights; empty when `block_bytes` is the only one.
+    #[serde(default)]
+    pub block_mix: Vec<BlockShare>,
     /// Bytes of the file (object) that the requests visit, per client.
     pub file_bytes: Bytes,
     /// The order in which blocks are visited.
@@ -156,8 +165,27 @@ pub struct Workload {
     pub workers: u32,
     /// Load-generating processes.
     pub clients: u32,
+    /// Requests that a worker submits together and completions that it waits for together; at most the queue depth.
+    #[serde(default = "one")]
+    pub batch: u32,
+    /// Time from a completion to the next request in its place, as a user thinks; closed loops alone.
+    #[serde(default)]
+    pub think_ns: Nanos,
+    /// What makes a request start.
+    #[serde(default)]
+    pub arrivals: Arrivals,
     /// A cap on the rate of all clients together; `None` is as fast as it goes.
     pub max_bytes_per_s: Option<u64>,
+    /// A cap on the operations a second of all clients together; `None` is as fast as it goes.
+    #[serde(default)]
+    pub max_ops_per_s: Option<f64>,
+    /// How a ring is set up; without meaning for engines that have none.
+    #[serde(default)]
+    pub ring: RingWishes,
+}
+
+fn one() -> u32 {
+    1
 }
 
 impl Workload {
@@ -166,13 +194,38 @@ impl Workload {
     pub fn in_flight_configured(&self) -> u64 {
         u64::from(self.clients) * u64::from(self.workers) * u64::from(self.queue_depth)
     }
+
+    /// Operations that requests do, with their weights: one when there is no mix.
+    #[must_use]
+    pub fn ops(&self) -> Vec<OpShare> {
+        if self.op_mix.is_empty() { vec![OpShare { op: self.op, weight: 1.0 }] } else { self.op_mix.clone() }
+    }
+
+    /// Block sizes that requests move, with their weights: one when there is no mix.
+    #[must_use]
+    pub fn blocks(&self) -> Vec<BlockShare> {
+        if self.block_mix.is_empty() {
+            vec![BlockShare { block_bytes: self.block_bytes, weight: 1.0 }]
+        } else {
+            self.block_mix.clone()
+        }
+    }
+
+    /// Whether requests differ in operation or size.
+    #[must_use]
+    pub fn is_mixed(&self) -> bool {
+        self.op_mix.len() > 1 || self.block_mix.len() > 1
+    }
 }
 
 impl Default for Workload {
     fn default() -> Self {
         Self {
+            engine: None,
             op: Op::Read,
+            op_mix: Vec::new(),
             block_bytes: Bytes(4096),
+            block_mix: Vec::new(),
             file_bytes: Bytes(64 << 20),
             order: Order::Sequential,
             access: Access::Buffered,
@@ -182,7 +235,12 @@ impl Default for Workload {
             queue_depth: 1,
             workers: 1,
             clients: 1,
+            batch: 1,
+            think_ns: Nanos(0),
+            arrivals: Arrivals::Closed,
             max_bytes_per_s: None,
+            max_ops_per_s: None,
+            ring: RingWishes::default(),
         }
     }
 }

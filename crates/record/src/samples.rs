@@ -29,6 +29,9 @@ pub(crate) fn cell(index: u32) -> Cell {
         workload: Workload::default(),
         stop: Stop { warm_up_ns: Nanos(1), measure_ns: Nanos(2), bytes_max: None, ops_max: Some(3) },
         trials: 1,
+        repeat: narrows_model::Repeat::Fixed,
+        more_targets: Vec::new(),
+        factors: std::collections::BTreeMap::new(),
         read_only: false,
     }
 }
@@ -52,6 +55,7 @@ pub(crate) fn plan(cells: u32) -> Plan {
         },
         budget_ns: Nanos(60),
         interval_ns: Nanos(100),
+        study: None,
     }
 }
 
@@ -127,6 +131,8 @@ pub(crate) fn trial(index: u32, ops: u32) -> Event {
         bytes: Bytes(4096),
         response: response(ops),
         response_sum_ns: 5,
+        by_kind: Vec::new(),
+        open_loop: None,
         effective: None,
         clients: vec![ClientTotals {
             client_index: 0,

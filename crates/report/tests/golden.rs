@@ -162,6 +162,9 @@ fn plan() -> Plan {
                 ops_max: None,
             },
             trials: 1,
+            repeat: narrows_model::Repeat::Fixed,
+            more_targets: Vec::new(),
+            factors: std::collections::BTreeMap::new(),
             read_only: false,
         }
     };
@@ -190,5 +193,6 @@ fn plan() -> Plan {
         },
         budget_ns: Nanos(60_000_000_000),
         interval_ns: Nanos(100_000_000),
+        study: None,
     }
 }

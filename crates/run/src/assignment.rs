@@ -34,11 +34,17 @@ pub struct Assignment {
 }
 
 impl Assignment {
+    /// What this client goes to.
+    #[must_use]
+    pub fn target(&self) -> &narrows_model::Target {
+        self.cell.target_of(self.client_index)
+    }
+
     /// What the workers' engines are opened for.
     #[must_use]
     pub fn open_spec(&self) -> OpenSpec {
         OpenSpec {
-            target: self.cell.target.clone(),
+            target: self.target().clone(),
             workload: self.cell.workload.clone(),
             objects: self.objects.clone(),
             object_bytes: self.object_bytes,

@@ -81,10 +81,13 @@ pub fn serve(
     });
     while let Ok(message) = inbox.recv() {
         let ToClient::Prepare(assignment) = message else { continue };
-        let result = registry.factory(&assignment.cell.target).map_err(RunError::from).and_then(|factory| {
-            let mut hooks = ToParent { inbox: &inbox, output: &mut output };
-            run_group(&assignment, factory.as_ref(), clock, &stop, &mut hooks)
-        });
+        let result = registry
+            .factory(assignment.target(), assignment.cell.workload.engine)
+            .map_err(RunError::from)
+            .and_then(|factory| {
+                let mut hooks = ToParent { inbox: &inbox, output: &mut output };
+                run_group(&assignment, factory.as_ref(), clock, &stop, &mut hooks)
+            });
         let answer = match result {
             Ok(done) => FromClient::Done(Box::new(done)),
             Err(error) => {

@@ -72,7 +72,7 @@ impl Coordinator for ThreadCoordinator {
             .detail("several clients are several processes, and this program cannot start them here")
             .into());
         };
-        let factory = context.registry.factory(&assignment.cell.target)?;
+        let factory = context.registry.factory(assignment.target(), assignment.cell.workload.engine)?;
         let output =
             run_group(assignment, factory.as_ref(), context.clock, context.stop, &mut InProcess { hooks })?;
         Ok(vec![output])

@@ -29,6 +29,8 @@ pub(crate) fn trial_output(
         bytes: Bytes(0),
         response: Histogram::new(),
         response_sum_ns: 0,
+        by_kind: Vec::new(),
+        open_loop: None,
         effective: workers().find_map(|worker| worker.effective.clone()),
         clients: clients.iter().map(|client| client_totals(client, times, hostname)).collect(),
         errors: Vec::new(),

@@ -27,7 +27,8 @@ pub(crate) fn run_trial(
     sink: &mut dyn Sink,
 ) -> Result<(), RunError> {
     announce(sink, cell, trial, Phase::Prepare, site.clock.as_ref())?;
-    let factory = site.registry.factory(&cell.target)?;
+    let engine = cell.workload.engine;
+    let factory = site.registry.factory(&cell.target, engine)?;
     let mut assignments =
         assignments(cell, trial, site, server.as_ref().map(|server| server.session()).as_deref());
     let (object_bytes, resident_ratio) = prepare(&assignments[0], site, &factory)?;

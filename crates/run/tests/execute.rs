@@ -54,6 +54,9 @@ fn cell(target: &str, workload: Workload, once: bool) -> Cell {
         workload,
         stop: Stop { warm_up_ns: Nanos(0), measure_ns, bytes_max, ops_max: None },
         trials: 1,
+        repeat: narrows_model::Repeat::Fixed,
+        more_targets: Vec::new(),
+        factors: std::collections::BTreeMap::new(),
         read_only: false,
     }
 }
@@ -77,6 +80,7 @@ fn plan(cells: Vec<Cell>) -> Plan {
         },
         budget_ns: Nanos::from_millis(60_000),
         interval_ns: Nanos::from_millis(10),
+        study: None,
     }
 }
 

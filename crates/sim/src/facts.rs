@@ -177,6 +177,7 @@ pub(crate) fn effective(profile: &SimProfile, cell: &Cell) -> Effective {
         write_completion: Completion::Simulated,
         alignment_bytes: Bytes(1),
         connection: (remote && profile.network.is_some()).then(|| connection(profile)),
+        ring: None,
     }
 }
 

@@ -84,6 +84,9 @@ fn cell(cut: Cut, op: Op, block_bytes: u64, queue_depth: u32) -> Cell {
             ops_max: None,
         },
         trials: 1,
+        repeat: narrows_model::Repeat::Fixed,
+        more_targets: Vec::new(),
+        factors: std::collections::BTreeMap::new(),
         read_only: false,
     }
 }
@@ -107,6 +110,7 @@ fn plan(cells: Vec<Cell>) -> Plan {
         },
         budget_ns: Nanos::from_millis(3_600_000),
         interval_ns: Nanos::from_millis(100),
+        study: None,
     }
 }
 

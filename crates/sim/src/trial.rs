@@ -225,6 +225,8 @@ impl Trial<'_> {
             bytes: Bytes(op_count * self.cell.workload.block_bytes.0),
             response: std::mem::take(&mut self.tally.response),
             response_sum_ns: self.tally.response_sum_ns,
+            by_kind: Vec::new(),
+            open_loop: None,
             effective: Some(effective(profile, self.cell)),
             clients: self.tally.clients(&hostname(profile, load_role(self.cell)), start_ns),
             errors: std::mem::take(&mut self.tally.errors),

@@ -330,6 +330,8 @@ fn ten_thousand_cells_are_summarised_with_their_latencies() {
             bytes: Bytes(50 * 4096),
             response: response.clone(),
             response_sum_ns: 50_000,
+            by_kind: Vec::new(),
+            open_loop: None,
             effective: None,
             clients: Vec::new(),
             errors: Vec::new(),

@@ -71,7 +71,7 @@ fn request(
 
 fn path_capabilities(place: &Place, target: &Target) -> Option<Capabilities> {
     let target = place.own_file().map_or_else(|| target.clone(), |path| Target::File { path });
-    let factory = EngineRegistry::for_user().factory(&target).ok()?;
+    let factory = EngineRegistry::for_user().factory(&target, None).ok()?;
     EngineFactory::capabilities(factory.as_ref(), &target).ok()
 }
 

@@ -130,7 +130,7 @@ impl CheckServer {
     /// What its layer can do; `None` where it does not offer it.
     pub(crate) fn capabilities(&self, layer: Layer) -> Option<Capabilities> {
         let target = Target::Tcp { host: self.host.clone(), port: self.port, layer };
-        let factory = EngineRegistry::for_user().factory(&target).ok()?;
+        let factory = EngineRegistry::for_user().factory(&target, None).ok()?;
         EngineFactory::capabilities(factory.as_ref(), &target).ok()
     }
 

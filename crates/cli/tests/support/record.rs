@@ -22,6 +22,9 @@ fn cell(index: u32) -> Cell {
         workload: Workload::default(),
         stop: Stop { warm_up_ns: Nanos(0), measure_ns: Nanos(SECOND), bytes_max: None, ops_max: None },
         trials: 1,
+        repeat: narrows_model::Repeat::Fixed,
+        more_targets: Vec::new(),
+        factors: std::collections::BTreeMap::new(),
         read_only: false,
     }
 }
@@ -45,6 +48,7 @@ fn plan(cells: u32) -> Plan {
         },
         budget_ns: Nanos(60 * SECOND),
         interval_ns: Nanos(SECOND / 10),
+        study: None,
     }
 }
 
@@ -104,6 +108,8 @@ fn trial(index: u32) -> Event {
         bytes: Bytes(4_096_000),
         response: response(),
         response_sum_ns: SECOND,
+        by_kind: Vec::new(),
+        open_loop: None,
         effective: None,
         clients: vec![],
         errors: vec![],

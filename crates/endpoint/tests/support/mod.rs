@@ -70,6 +70,9 @@ pub(crate) fn server_cell(target: Target) -> Cell {
             ops_max: Some(200),
         },
         trials: 2,
+        repeat: narrows_model::Repeat::Fixed,
+        more_targets: Vec::new(),
+        factors: std::collections::BTreeMap::new(),
         read_only: false,
     }
 }

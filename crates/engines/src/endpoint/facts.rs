@@ -29,6 +29,7 @@ pub(super) fn effective(
         write_completion: granted.write_completion,
         alignment_bytes: Bytes(granted.alignment_bytes),
         connection: Some(facts.map_err(|error| peer.io_error("open", error))?),
+        ring: None,
     })
 }
 

@@ -65,6 +65,7 @@ impl EngineFactory for NullFactory {
             write_completion: CompletionMeaning::Nothing,
             alignment_bytes: Bytes(1),
             connection: None,
+            ring: None,
         };
         Ok(Box::new(NullEngine {
             effective,

@@ -137,6 +137,7 @@ fn effective(spec: &OpenSpec, queue_depth: u32, alignment_bytes: Bytes) -> Effec
         write_completion,
         alignment_bytes,
         connection: None,
+        ring: None,
     }
 }
 

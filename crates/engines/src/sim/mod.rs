@@ -113,6 +113,7 @@ impl EngineFactory for SimFactory {
                 write_completion: CompletionMeaning::Simulated,
                 alignment_bytes: Bytes(1),
                 connection: None,
+                ring: None,
             },
             slots: SlotBuffers::new(depth, spec.workload.block_bytes.0, worker.seed)?,
             machine,

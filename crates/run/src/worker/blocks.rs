@@ -25,8 +25,10 @@ impl Blocks {
         let workers = u64::from(workload.workers.max(1));
         let share = (total / workers).max(1);
         let (first_block, block_count) = match workload.order {
-            Order::Sequential => (u64::from(worker_index) * share % total, share),
-            Order::Random => (0, total),
+            Order::Sequential | Order::Backward | Order::Stride { .. } => {
+                (u64::from(worker_index) * share % total, share)
+            }
+            Order::Random | Order::RandomWithReplacement | Order::Zipf { .. } => (0, total),
         };
         let stream = (u64::from(assignment.client_index) << 32) | u64::from(worker_index);
         Self {
@@ -44,13 +46,13 @@ impl Blocks {
     /// Where the next request goes.
     pub(super) fn next_offset_bytes(&mut self) -> u64 {
         let block = match self.order {
-            Order::Sequential => {
+            Order::Sequential | Order::Backward | Order::Stride { .. } => {
                 let block = self.next;
                 self.next = if block + 1 == self.block_count { 0 } else { block + 1 };
                 block
             }
             // The high half of a product draws below the count with a bias under count / 2^64.
-            Order::Random => {
+            Order::Random | Order::RandomWithReplacement | Order::Zipf { .. } => {
                 let product = u128::from(self.random.next_u64()) * u128::from(self.block_count);
                 u64::try_from(product >> 64).unwrap_or(0)
             }

@@ -50,6 +50,9 @@ fn assignment(profile: &SimProfile, folder: &tempfile::TempDir, queue_depth: u32
             workload,
             stop: Stop { warm_up_ns: Nanos(0), measure_ns: Nanos(0), bytes_max: None, ops_max: None },
             trials: 1,
+            repeat: narrows_model::Repeat::Fixed,
+            more_targets: Vec::new(),
+            factors: std::collections::BTreeMap::new(),
             read_only: true,
         },
         trial: 0,
@@ -114,7 +117,7 @@ fn run_as(
         seed: 1,
         clock: Arc::clone(&clock) as Arc<dyn Clock>,
     };
-    let factory = EngineRegistry::for_user().factory(&assignment.cell.target).unwrap();
+    let factory = EngineRegistry::for_user().factory(&assignment.cell.target, None).unwrap();
     let engine = wrap(factory.open(&assignment.open_spec(), &context).unwrap());
     let window = Window::new(stop.clone());
     window.open(WindowTimes { start_ns: 0, measure_from_ns: 500_000_000, measure_until_ns: 1_500_000_000 });
