@@ -13,6 +13,7 @@ pub mod diagnosis;
 pub mod effective;
 pub mod engine_id;
 pub mod event;
+pub mod factor;
 pub mod fault;
 pub mod histogram;
 pub mod inventory;

@@ -1,6 +1,7 @@
 //! A study expanded: ordered cells, the load they put on, what is left out and why.
 
 use crate::cell::{Cell, CellId};
+use crate::factor::Factor;
 use crate::segment::Segment;
 use crate::target::Target;
 use crate::units::{Bytes, Nanos};
@@ -72,7 +73,7 @@ pub struct Plan {
 }
 
 /// A study file as it was read.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StudySource {
     /// Its name, as it was given.
     pub name: String,
@@ -80,6 +81,9 @@ pub struct StudySource {
     pub title: Option<String>,
     /// Its whole text.
     pub text: String,
+    /// What it varies, in the order of the sweep: the last one changes from each point to the next.
+    #[serde(default)]
+    pub factors: Vec<Factor>,
 }
 
 /// Schema of plans written by this version.

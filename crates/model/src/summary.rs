@@ -6,6 +6,7 @@ use crate::cell::{Cut, FactorValue, Site};
 use crate::counters::Role;
 use crate::diagnosis::Diagnosis;
 use crate::effective::Effective;
+use crate::factor::Factor;
 use crate::fault::ErrorCount;
 use crate::inventory::Inventory;
 use crate::plan::{SkippedCell, Topology};
@@ -381,6 +382,17 @@ pub struct Scaling {
     pub interval: Option<Interval>,
 }
 
+/// The study that a run was made from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StudySummary {
+    /// Its file, as it was named.
+    pub name: String,
+    /// Its title; `None` where it has none.
+    pub title: Option<String>,
+    /// What it varies, in the order of the sweep: the last one changes from each point to the next.
+    pub factors: Vec<Factor>,
+}
+
 /// The summary of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
@@ -400,6 +412,9 @@ pub struct Summary {
     pub complete: bool,
     /// Seed of every random choice.
     pub seed: u64,
+    /// The study that was run; `None` for a command that plans by itself.
+    #[serde(default)]
+    pub study: Option<StudySummary>,
     /// Machines that took part.
     pub hosts: Vec<HostSummary>,
     /// Cells left out, and why.

@@ -11,6 +11,7 @@ mod flags;
 mod generator;
 mod rates;
 mod segments;
+mod study;
 
 pub(crate) use connection::{
     TCP_BUSY_S, TCP_RECEIVE_WINDOW_LIMITED_S, TCP_RETRANSMIT_COUNT, TCP_SEGMENT_COUNT,
@@ -88,6 +89,7 @@ impl<'a> Summarizer<'a> {
             topology: self.plan.topology,
             complete: self.collected.complete(),
             seed: self.plan.seed,
+            study: self.plan.study.as_ref().map(study::summary),
             hosts: machines.hosts(),
             skipped: std::mem::take(&mut self.collected.skipped),
             failed: self.collected.failed(),
