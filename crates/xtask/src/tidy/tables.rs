@@ -193,6 +193,11 @@ pub(crate) const EFFECT_EXCEPTIONS: &[EffectException] = &[
         reason: "a program of its own that prints what it moved",
     },
     EffectException {
+        file: "crates/sys/examples/bare_uring.rs",
+        effect: Effect::Console,
+        reason: "a program of its own that prints the rate that the engine is held against",
+    },
+    EffectException {
         file: "crates/lab/src/bin/delaywire/tap.rs",
         effect: Effect::Unsafe,
         reason: "one ioctl makes a TAP device; no product code needs it, so sys does not hold it",
