@@ -13,7 +13,9 @@
 
 pub mod autocorrelation;
 pub mod bounds;
+pub mod chi_square;
 pub mod error;
+pub mod goodness;
 pub mod hockney;
 pub mod interval;
 pub mod logistic;

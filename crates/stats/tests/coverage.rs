@@ -5,6 +5,7 @@
 #![cfg(test)]
 
 use narrows_stats::Level;
+use narrows_stats::goodness::{dispersion, exponential, kolmogorov_smirnov, uniform};
 use narrows_stats::interval::{Interval, batch_means, bootstrap_interval, student_interval};
 use narrows_stats::moments::mean;
 use narrows_stats::resample::{BootstrapPlan, Resampler};
@@ -96,4 +97,45 @@ fn the_bootstrap_covers_a_little_below_its_level() {
         bootstrap_interval(&normal.independent(40), mean, plan).unwrap()
     });
     assert!((0.91..=0.97).contains(&found), "{found}");
+}
+
+/// Fails unless as many trials are false alarms as the significance says, within four standard errors.
+#[track_caller]
+fn assert_alarms(significance: f64, trial_count: u32, mut is_alarm: impl FnMut() -> bool) {
+    let alarms = (0..trial_count).filter(|_| is_alarm()).count() as f64 / f64::from(trial_count);
+    let limit = 4.0 * (significance * (1.0 - significance) / f64::from(trial_count)).sqrt();
+    assert!((alarms - significance).abs() < limit, "false alarms {alarms}, stated {significance} ± {limit}");
+}
+
+#[test]
+fn values_of_the_law_are_refused_at_the_stated_rate() {
+    for (seed, count) in [(20, 20), (21, 300)] {
+        let mut normal = Normal::new(seed);
+        assert_alarms(0.05, 2000, || {
+            let waits: Vec<f64> = (0..count).map(|_| -3.0 * normal.uniform().ln()).collect();
+            kolmogorov_smirnov(&waits, exponential(3.0)).unwrap().is_refused(0.05)
+        });
+        assert_alarms(0.05, 2000, || {
+            let values: Vec<f64> = (0..count).map(|_| 2.0 + 5.0 * normal.uniform()).collect();
+            kolmogorov_smirnov(&values, uniform(2.0, 7.0)).unwrap().is_refused(0.05)
+        });
+    }
+}
+
+#[test]
+fn poisson_counts_are_refused_at_the_stated_rate() {
+    let mut normal = Normal::new(22);
+    assert_alarms(0.05, 2000, || {
+        let mut count_in_window = || {
+            let mut at = -normal.uniform().ln();
+            let mut count = 0.0;
+            while at < 20.0 {
+                count += 1.0;
+                at -= normal.uniform().ln();
+            }
+            count
+        };
+        let counts: Vec<f64> = (0..60).map(|_| count_in_window()).collect();
+        dispersion(&counts).unwrap().is_refused(0.05)
+    });
 }

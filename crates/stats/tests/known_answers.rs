@@ -3,6 +3,8 @@
 
 use narrows_stats::autocorrelation::{effective_count, lag1_autocorrelation};
 use narrows_stats::bounds::AsymptoticBounds;
+use narrows_stats::chi_square;
+use narrows_stats::goodness::{dispersion, exponential, kolmogorov_smirnov, uniform};
 use narrows_stats::hockney::{Transfer, fit_hockney};
 use narrows_stats::interval::{batch_means, bootstrap_interval, student_interval};
 use narrows_stats::logistic::{Example, fit_logistic};
@@ -274,5 +276,40 @@ fn brier_score_and_reliability_table_agree_with_numpy() {
         assert_eq!(Some(bin.count as u64), expected["count"].as_u64());
         close(bin.mean_predicted.unwrap(), number(expected, "mean_predicted"), 1e-12);
         close(bin.observed_share.unwrap(), number(expected, "observed_share"), 1e-12);
+    }
+}
+
+#[test]
+fn distances_of_distributions_agree_with_scipys_exact_test() {
+    for case in cases(&answers!("goodness")["kolmogorov_smirnov"]) {
+        let values = numbers(&case["values"]);
+        let found = match case["law"].as_str().unwrap() {
+            "exponential" => kolmogorov_smirnov(&values, exponential(2.5)).unwrap(),
+            _ => kolmogorov_smirnov(&values, uniform(3.0, 7.0)).unwrap(),
+        };
+        close(found.statistic, number(case, "statistic"), 1e-12);
+        // The stated accuracy of the limiting law, corrected for the number of values.
+        let allowed = match values.len() {
+            ..20 => 7.5e-3,
+            20..50 => 1e-3,
+            50..200 => 3e-4,
+            _ => 1e-4,
+        };
+        let expected = number(case, "p_value");
+        assert!((found.p_value - expected).abs() < allowed, "{} {expected} {}", found.p_value, values.len());
+    }
+}
+
+#[test]
+fn chi_square_tails_and_dispersions_agree_with_scipy() {
+    let answers = answers!("goodness");
+    for case in cases(&answers["chi_square_upper_tails"]) {
+        let found = chi_square::upper_tail(number(case, "statistic"), number(case, "degrees")).unwrap();
+        close(found, number(case, "expected"), 1e-9);
+    }
+    for case in cases(&answers["dispersion"]) {
+        let found = dispersion(&numbers(&case["counts"])).unwrap();
+        close(found.statistic, number(case, "statistic"), 1e-12);
+        close(found.p_value, number(case, "p_value"), 1e-8);
     }
 }

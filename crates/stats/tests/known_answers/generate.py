@@ -253,8 +253,32 @@ def reliability():
                   "observed_share": float(outcome[which == i].mean())} for i in range(10)]})
 
 
+def goodness():
+    """Its own generator: the data of the other files stay as they are."""
+    rng = np.random.default_rng(20261121)
+    tests = []
+    for n in (5, 8, 20, 50, 200, 2000):
+        for name, x, law in (("exponential", rng.exponential(2.5, n), stats.expon(scale=2.5)),
+                             ("exponential", rng.exponential(2.0, n), stats.expon(scale=2.5)),
+                             ("uniform", rng.uniform(3, 7, n), stats.uniform(3, 4)),
+                             ("uniform", 3 + 4 * rng.beta(1.1, 1, n), stats.uniform(3, 4))):
+            found = stats.kstest(x, law.cdf, mode="exact")
+            tests.append({"law": name, "values": x.tolist(), "statistic": float(found.statistic),
+                          "p_value": float(found.pvalue)})
+    tails = [{"statistic": float(x), "degrees": float(v), "expected": float(stats.chi2.sf(x, v))}
+             for v in (0.5, 1, 2, 3.3, 10, 99, 1000, 1e5) for x in (1e-3, 0.5, v / 2, v, v + 3 * (2 * v) ** 0.5, 2 * v + 30)]
+    counts = []
+    for n, sample in ((30, rng.poisson(20, 30)), (200, rng.poisson(7, 200)), (100, np.full(100, 12) + np.arange(100) % 2),
+                      (80, rng.negative_binomial(5, 0.2, 80))):
+        index = sample.var(ddof=1) / sample.mean()
+        above = stats.chi2.sf((n - 1) * index, n - 1)
+        counts.append({"counts": sample.tolist(), "statistic": float(index),
+                       "p_value": float(2 * min(above, stats.chi2.cdf((n - 1) * index, n - 1)))})
+    write("goodness", {"kolmogorov_smirnov": tests, "chi_square_upper_tails": tails, "dispersion": counts})
+
+
 if __name__ == "__main__":
     for make in (quantiles, moments, student_t, intervals, rank, mser, steady, autocorrelation, regression, hockney,
-                 mva, logistic, reliability):
+                 mva, logistic, reliability, goodness):
         make()
     write("versions", {"numpy": np.__version__, "scipy": scipy.__version__})
