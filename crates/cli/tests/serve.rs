@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "this is test code, outside of test functions too")]
 
 use narrows_engines::endpoint::EndpointFactory;
-use narrows_engines::{Engine, EngineFactory, MonotonicClock, OpenSpec, WorkerContext};
+use narrows_engines::{Engine, EngineFactory, MonotonicClock, OpenSpec, StopFlag, WorkerContext};
 use narrows_model::{Bytes, Op, Workload};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -51,7 +51,8 @@ fn open(address: &str, layer: &str, token: Option<&[u8]>) -> Result<Box<dyn Engi
         answer_timeout_ns: 20_000_000_000,
     };
     let clock = Arc::new(MonotonicClock::new());
-    let worker = WorkerContext { client_index: 0, worker_index: 0, seed: 1, clock };
+    let worker =
+        WorkerContext { client_index: 0, worker_index: 0, seed: 1, clock, stop: StopFlag::default() };
     EndpointFactory.open(&spec, &worker).map_err(|error| error.to_string())
 }
 

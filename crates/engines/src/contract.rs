@@ -7,6 +7,7 @@
 use crate::clock::{Clock, Tick};
 use crate::error::EngineError;
 use crate::request::{Completions, Request, Slot};
+use crate::stop::StopFlag;
 use narrows_model::capabilities::Capabilities;
 use narrows_model::counters::TcpCounters;
 use narrows_model::workload::CacheState;
@@ -46,6 +47,8 @@ pub struct WorkerContext {
     pub seed: u64,
     /// The clock that the worker is timed by.
     pub clock: Arc<dyn Clock>,
+    /// The wish to stop: an opening that waits for a peer gives up when all is to stop now.
+    pub stop: StopFlag,
 }
 
 impl std::fmt::Debug for WorkerContext {

@@ -22,6 +22,8 @@ pub enum ErrorKind {
     PeerGone,
     /// The peer does not speak this protocol or this version.
     Protocol,
+    /// A stop was asked for while it waited.
+    Stopped,
     /// The device or system failed.
     Io,
 }
@@ -162,6 +164,7 @@ fn kind_name(kind: ErrorKind) -> &'static str {
         ErrorKind::Token => "TOKEN",
         ErrorKind::PeerGone => "PEER_GONE",
         ErrorKind::Protocol => "PROTOCOL",
+        ErrorKind::Stopped => "STOPPED",
         ErrorKind::Io => "IO",
     }
 }

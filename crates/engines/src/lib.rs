@@ -15,6 +15,7 @@ pub mod registry;
 pub mod request;
 pub mod sim;
 mod slots;
+pub mod stop;
 
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
@@ -24,3 +25,4 @@ pub use contract::{Engine, EngineFactory, OpenSpec, ProtocolCounters, WorkerCont
 pub use error::{EngineError, ErrorKind};
 pub use registry::{ENGINES, EngineFacts, EngineRegistry};
 pub use request::{Completion, Completions, Request, Slot};
+pub use stop::{StopFlag, StopRequest};

@@ -1,6 +1,6 @@
 //! Why a run could not go on.
 
-use narrows_engines::EngineError;
+use narrows_engines::{EngineError, ErrorKind};
 use narrows_model::SinkError;
 
 /// What the caller does next about an error.
@@ -21,7 +21,7 @@ pub enum RunErrorKind {
 pub enum RunError {
     /// An engine could not do what was asked.
     #[error(transparent)]
-    Engine(#[from] EngineError),
+    Engine(EngineError),
     /// A client process failed.
     #[error("client process {client_index}: {problem}")]
     Client {
@@ -36,6 +36,13 @@ pub enum RunError {
     /// A stop was asked for.
     #[error("stopped on request")]
     Stopped,
+}
+
+impl From<EngineError> for RunError {
+    /// An engine that gave up because a stop was asked for has not failed.
+    fn from(error: EngineError) -> Self {
+        if error.kind == ErrorKind::Stopped { Self::Stopped } else { Self::Engine(error) }
+    }
 }
 
 impl RunError {

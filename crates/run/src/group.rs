@@ -101,6 +101,7 @@ struct Shared<'a> {
     clock: &'a Arc<dyn Clock>,
     window: &'a Window,
     gate: &'a Gate,
+    stop: &'a StopFlag,
 }
 
 /// Runs the workers of one client through one trial.
@@ -113,7 +114,7 @@ pub(crate) fn run_group(
 ) -> Result<ClientOutput, RunError> {
     let window = Window::new(stop.clone());
     let gate = Gate::default();
-    let shared = Shared { assignment, factory, clock, window: &window, gate: &gate };
+    let shared = Shared { assignment, factory, clock, window: &window, gate: &gate, stop };
     let worker_count = assignment.cell.workload.workers.max(1);
     let (recorders, streams) = recorders(assignment, worker_count);
     std::thread::scope(|scope| {
@@ -225,6 +226,7 @@ fn work(
         worker_index,
         seed: shared.assignment.seed.wrapping_add(u64::from(worker_index)),
         clock: Arc::clone(shared.clock),
+        stop: shared.stop.clone(),
     };
     let engine = match shared.factory.open(&shared.assignment.open_spec(), &context) {
         Ok(engine) => engine,

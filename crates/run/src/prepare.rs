@@ -156,8 +156,13 @@ fn fill(spec: &OpenSpec, needed: Bytes, workshop: &Workshop<'_>) -> Result<Bytes
     let mut spec = spec.clone();
     let depth_max = workshop.factory.capabilities(&spec.target)?.queue_depth_max;
     spec.workload.queue_depth = spec.workload.queue_depth.min(depth_max);
-    let context =
-        WorkerContext { client_index: 0, worker_index: 0, seed: 0, clock: Arc::clone(workshop.clock) };
+    let context = WorkerContext {
+        client_index: 0,
+        worker_index: 0,
+        seed: 0,
+        clock: Arc::clone(workshop.clock),
+        stop: workshop.stop.clone(),
+    };
     let began_ns = workshop.clock.now().0;
     let mut filling = Filling::new(workshop.factory.open(&spec, &context)?, &spec, began_ns);
     let deadline_ns = began_ns + PREPARE_NS_MAX;

@@ -214,6 +214,28 @@ fn a_stop_after_the_cell_keeps_the_cell_and_no_more() {
 }
 
 #[test]
+fn a_stop_now_does_not_wait_for_a_server_that_never_answers() {
+    // The kernel takes the connections of a server whose process is stopped; nobody ever reads from them.
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let target = format!("tcp://{}/sink", server.local_addr().unwrap());
+    let stop = StopFlag::default();
+    let mut site = site(&stop);
+    site.answer_timeout_ns = Nanos::from_millis(60_000);
+    let asking = std::thread::spawn(move || {
+        let (mut socket, _) = server.accept().unwrap();
+        std::io::Read::read_exact(&mut socket, &mut [0; 1]).unwrap();
+        stop.ask(StopRequest::Now);
+        (server, socket)
+    });
+    let cells = vec![cell(&target, Workload { op: Op::Send, workers: 2, ..Workload::default() }, false)];
+    let mut events = Vec::new();
+    let output = execute(&plan(cells), Nanos(0), &mut site, None, &mut events).unwrap();
+    drop(asking.join().unwrap());
+    assert_eq!((output.reason, output.done_count), (EndReason::Interrupted, 0), "{output:?}");
+    assert!(output.failed.is_empty(), "a stop is no failure of the cell: {output:?}");
+}
+
+#[test]
 fn a_full_device_is_an_error_that_says_so() {
     let full = Path::new("/dev/full");
     if !full.exists() {

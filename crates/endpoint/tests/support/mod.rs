@@ -153,7 +153,13 @@ pub(crate) fn workload(op: Op, block_bytes: u64, queue_depth: u32) -> Workload {
 }
 
 pub(crate) fn open(spec: &OpenSpec) -> Result<Box<dyn Engine>, EngineError> {
-    let worker = WorkerContext { client_index: 0, worker_index: 0, seed: 7, clock: clock() };
+    let worker = WorkerContext {
+        client_index: 0,
+        worker_index: 0,
+        seed: 7,
+        clock: clock(),
+        stop: StopFlag::default(),
+    };
     EndpointFactory.open(spec, &worker)
 }
 

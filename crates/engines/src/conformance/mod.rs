@@ -12,6 +12,7 @@
 use crate::clock::{MonotonicClock, Tick};
 use crate::contract::{Engine, EngineFactory, OpenSpec, ProtocolCounters, WorkerContext};
 use crate::request::{Completions, Request, Slot};
+use crate::stop::StopFlag;
 use narrows_model::{Bytes, Op, Workload};
 use std::sync::Arc;
 
@@ -44,7 +45,13 @@ pub fn spec(target: &str, op: Op, queue_depth: u32) -> OpenSpec {
 
 /// The first worker of the first client.
 pub fn worker() -> WorkerContext {
-    WorkerContext { client_index: 0, worker_index: 0, seed: 7, clock: Arc::new(MonotonicClock::new()) }
+    WorkerContext {
+        client_index: 0,
+        worker_index: 0,
+        seed: 7,
+        clock: Arc::new(MonotonicClock::new()),
+        stop: StopFlag::default(),
+    }
 }
 
 /// A request for block `block_index` in the slot of the same number as its tag.

@@ -1,22 +1,28 @@
 //! A connection to an endpoint up to the end of its hello, and the frames that follow.
 //!
-//! It blocks, within the peer's answer timeout; what carries load after the opening does not pass here.
+//! It blocks, within the peer's answer timeout and until a stop is asked for; what carries load after the opening does
+//! not pass here.
 
 use crate::clock::Clock;
 use crate::error::{EngineError, ErrorKind};
+use crate::stop::StopFlag;
 use narrows_wire::frame::{Decoder, Frame, PAYLOAD_BYTES_MAX};
 use narrows_wire::hello::{self, ClientHello, Nonce, Purpose};
 use narrows_wire::token::Key;
 use narrows_wire::{ErrorKind as WireKind, Refusal};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use socket2::{Domain, Protocol, Socket, Type};
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// A read takes at most this much at once.
 const READ_BYTES: usize = 64 << 10;
+/// How often a wish to stop is looked at while an answer is waited for.
+const STOP_CHECK_NS: u64 = 50_000_000;
 
 /// Whom to talk to, and how long to wait for it.
 #[derive(Clone)]
@@ -25,6 +31,7 @@ pub(super) struct Peer {
     port: u16,
     clock: Arc<dyn Clock>,
     timeout: Duration,
+    stop: StopFlag,
 }
 
 impl std::fmt::Debug for Peer {
@@ -36,7 +43,13 @@ impl std::fmt::Debug for Peer {
 impl Peer {
     pub(super) fn new(host: &str, port: u16, clock: Arc<dyn Clock>, timeout_ns: u64) -> Self {
         // A socket takes no timeout of zero, and one below a millisecond is answered by nobody.
-        Self { host: host.to_owned(), port, clock, timeout: Duration::from_nanos(timeout_ns.max(1_000_000)) }
+        let timeout = Duration::from_nanos(timeout_ns.max(1_000_000));
+        Self { host: host.to_owned(), port, clock, timeout, stop: StopFlag::default() }
+    }
+
+    /// The same, given up when `stop` asks to stop now.
+    pub(super) fn heeding(self, stop: StopFlag) -> Self {
+        Self { stop, ..self }
     }
 
     /// The address as people write it.
@@ -71,6 +84,11 @@ impl Peer {
             .hint("check whether the server still runs and whether the network drops packets")
     }
 
+    fn stopped(&self, operation: &'static str) -> EngineError {
+        EngineError::new(ErrorKind::Stopped, operation, self.name())
+            .detail("a stop was asked for before the server answered")
+    }
+
     /// The error that the peer closed the connection.
     pub(super) fn gone(&self, operation: &'static str) -> EngineError {
         EngineError::new(ErrorKind::PeerGone, operation, self.name())
@@ -99,13 +117,30 @@ impl Peer {
         events: PollFlags,
         span_ns: u64,
     ) -> Result<(), EngineError> {
-        let span = Timespec {
-            tv_sec: i64::try_from(span_ns / 1_000_000_000).unwrap_or(i64::MAX),
-            tv_nsec: i64::try_from(span_ns % 1_000_000_000).unwrap_or(0),
-        };
-        match poll(&mut [PollFd::new(socket, events)], Some(&span)) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
-            Err(errno) => Err(self.io_error("wait", errno.into())),
+        shows(socket, events, span_ns).map(drop).map_err(|error| self.io_error("wait", error))
+    }
+
+    /// Waits until `socket` shows one of `events`: within the timeout, and until a stop is asked for.
+    fn expect(
+        &self,
+        operation: &'static str,
+        socket: impl AsFd,
+        events: PollFlags,
+    ) -> Result<(), EngineError> {
+        let deadline = self.clock.now().after(self.timeout_ns());
+        loop {
+            if self.stop.is_now() {
+                return Err(self.stopped(operation));
+            }
+            let left_ns = deadline.since(self.clock.now());
+            if shows(&socket, events, left_ns.min(STOP_CHECK_NS))
+                .map_err(|error| self.io_error(operation, error))?
+            {
+                return Ok(());
+            }
+            if left_ns == 0 {
+                return Err(self.silent(operation));
+            }
         }
     }
 
@@ -117,16 +152,48 @@ impl Peer {
         })?;
         let mut last = None;
         for address in addresses {
-            match TcpStream::connect_timeout(&address, self.timeout) {
-                Ok(socket) => return Ok(socket),
-                Err(error) => last = Some(error),
+            match self.connect(address) {
+                Err(error) if error.kind != ErrorKind::Stopped => last = Some(error),
+                answer => return answer,
             }
         }
-        Err(match last {
-            Some(error) => self.io_error("connect", error),
-            None => EngineError::new(ErrorKind::NotFound, "connect", self.name())
-                .detail("the host has no address"),
-        })
+        Err(last.unwrap_or_else(|| {
+            EngineError::new(ErrorKind::NotFound, "connect", self.name()).detail("the host has no address")
+        }))
+    }
+
+    fn connect(&self, address: SocketAddr) -> Result<TcpStream, EngineError> {
+        let failed = |error| self.io_error("connect", error);
+        let socket =
+            Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP)).map_err(failed)?;
+        socket.set_nonblocking(true).map_err(failed)?;
+        match socket.connect(&address.into()) {
+            Err(error) if error.raw_os_error() == Some(IN_PROGRESS) => {
+                self.expect("connect", &socket, PollFlags::OUT)?;
+                if let Some(error) = socket.take_error().map_err(failed)? {
+                    return Err(failed(error));
+                }
+            }
+            answer => answer.map_err(failed)?,
+        }
+        socket.set_nonblocking(false).map_err(failed)?;
+        Ok(socket.into())
+    }
+}
+
+/// The connection is being made.
+const IN_PROGRESS: i32 = rustix::io::Errno::INPROGRESS.raw_os_error();
+
+/// Whether `socket` shows one of `events` within `span_ns`; not, when a signal comes before.
+fn shows(socket: impl AsFd, events: PollFlags, span_ns: u64) -> io::Result<bool> {
+    let span = Timespec {
+        tv_sec: i64::try_from(span_ns / 1_000_000_000).unwrap_or(i64::MAX),
+        tv_nsec: i64::try_from(span_ns % 1_000_000_000).unwrap_or(0),
+    };
+    match poll(&mut [PollFd::new(&socket, events)], Some(&span)) {
+        Ok(count) => Ok(count > 0),
+        Err(rustix::io::Errno::INTR) => Ok(false),
+        Err(errno) => Err(errno.into()),
     }
 }
 
@@ -254,6 +321,7 @@ impl Conversation {
 
     fn read(&mut self, operation: &'static str) -> Result<(), EngineError> {
         loop {
+            self.peer.expect(operation, &self.socket, PollFlags::IN)?;
             match self.socket.read(&mut self.arrived) {
                 Ok(0) => return Err(self.peer.gone(operation)),
                 Ok(length) => {

@@ -84,7 +84,8 @@ impl EngineFactory for EndpointFactory {
     fn open(&self, spec: &OpenSpec, worker: &WorkerContext) -> Result<Box<dyn Engine>, EngineError> {
         let (host, port, layer) = parts(&spec.target)?;
         checked_depth(spec, DEPTH_MAX)?;
-        let peer = Peer::new(host, port, std::sync::Arc::clone(&worker.clock), spec.answer_timeout_ns);
+        let peer = Peer::new(host, port, std::sync::Arc::clone(&worker.clock), spec.answer_timeout_ns)
+            .heeding(worker.stop.clone());
         let mut conversation = Conversation::open_data(peer, spec.token.as_deref())?;
         let granted = ask(&mut conversation, &open_request(spec, layer))?;
         if granted.credits.requests < spec.workload.queue_depth {

@@ -3,6 +3,7 @@
 use super::*;
 use crate::clock::{Clock, MonotonicClock, Tick};
 use crate::request::{Completions, Request, Slot};
+use crate::stop::{StopFlag, StopRequest};
 use narrows_model::workload::{Access, Acknowledgement, SyncPolicy};
 use narrows_model::{Workload, capabilities::Completion as Meaning};
 use narrows_wire::frame::Decoder;
@@ -65,8 +66,12 @@ fn spec(address: SocketAddr, layer: Layer, queue_depth: u32, answer_timeout_ns: 
 }
 
 fn open(spec: &OpenSpec) -> Result<Box<dyn Engine>, EngineError> {
+    open_heeding(spec, StopFlag::default())
+}
+
+fn open_heeding(spec: &OpenSpec, stop: StopFlag) -> Result<Box<dyn Engine>, EngineError> {
     let clock: Arc<dyn Clock> = Arc::new(MonotonicClock::new());
-    EndpointFactory.open(spec, &WorkerContext { client_index: 0, worker_index: 0, seed: 1, clock })
+    EndpointFactory.open(spec, &WorkerContext { client_index: 0, worker_index: 0, seed: 1, clock, stop })
 }
 
 fn ask_for(op: Op, slot: u32) -> Request {
@@ -100,6 +105,34 @@ fn a_peer_of_another_version_is_told_from_a_stranger() {
     let error = open(&spec(address, Layer::Memory, 1, LONG_NS)).err().unwrap();
     assert_eq!(error.kind, ErrorKind::Protocol);
     assert!(error.to_string().contains("version 9"), "{error}");
+    peer.join().unwrap();
+}
+
+#[test]
+fn a_peer_that_takes_the_connection_and_never_answers_is_left_when_a_stop_is_asked_for() {
+    // The kernel takes the connection; nobody ever reads from it, as when the server's process is stopped.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let all = spec(listener.local_addr().unwrap(), Layer::Memory, 1, LONG_NS);
+    let stop = StopFlag::default();
+    let heeded = stop.clone();
+    let waiting = std::thread::spawn(move || open_heeding(&all, heeded).err().unwrap());
+    let (mut socket, _) = listener.accept().unwrap();
+    socket.read_exact(&mut [0; 1]).unwrap();
+    stop.ask(StopRequest::Now);
+    let error = waiting.join().unwrap();
+    assert_eq!((error.kind, error.errno().as_str()), (ErrorKind::Stopped, "STOPPED"), "{error}");
+}
+
+#[test]
+fn a_stop_after_the_cell_lets_a_slow_peer_answer() {
+    let (address, peer) = peer(|mut socket| {
+        grant(&mut socket);
+        let _ = socket.read_to_end(&mut Vec::new());
+    });
+    let stop = StopFlag::default();
+    stop.ask(StopRequest::AfterCell);
+    let engine = open_heeding(&spec(address, Layer::Memory, 1, LONG_NS), stop).unwrap();
+    drop(engine);
     peer.join().unwrap();
 }
 

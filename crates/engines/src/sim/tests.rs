@@ -38,6 +38,7 @@ fn engine(profile: &SimProfile, queue_depth: u32) -> (Box<dyn Engine>, Arc<Virtu
         worker_index: 0,
         seed: 1,
         clock: Arc::clone(&clock) as Arc<dyn Clock>,
+        stop: crate::StopFlag::default(),
     };
     let mut spec = spec(&format!("sim:{}", path.display()), Op::Read, queue_depth);
     spec.workload.access = Access::Direct;

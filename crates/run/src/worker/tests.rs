@@ -1,6 +1,5 @@
 //! The worker on simulated machines in virtual time: what it counts is what the machine did.
 
-use super::blocks::Blocks;
 use super::stamp::STAMP_STRIDE_BYTES;
 use super::*;
 use crate::assignment::WindowTimes;
@@ -14,7 +13,7 @@ use std::io::Write as _;
 use std::sync::Arc;
 
 /// A machine whose device takes 1 ms an operation and serves `parallel` of them at once.
-fn device(parallel: u32, faults: Vec<Fault>) -> SimProfile {
+pub(super) fn device(parallel: u32, faults: Vec<Fault>) -> SimProfile {
     let free = StationLaw::default();
     SimProfile {
         name: "one millisecond".to_owned(),
@@ -34,7 +33,7 @@ fn device(parallel: u32, faults: Vec<Fault>) -> SimProfile {
     }
 }
 
-fn assignment(profile: &SimProfile, folder: &tempfile::TempDir, queue_depth: u32) -> Assignment {
+pub(super) fn assignment(profile: &SimProfile, folder: &tempfile::TempDir, queue_depth: u32) -> Assignment {
     let path = folder.path().join("profile.json");
     std::fs::File::create(&path)
         .unwrap()
@@ -116,6 +115,7 @@ fn run_as(
         worker_index: 0,
         seed: 1,
         clock: Arc::clone(&clock) as Arc<dyn Clock>,
+        stop: stop.clone(),
     };
     let factory = EngineRegistry::for_user().factory(&assignment.cell.target, None).unwrap();
     let engine = wrap(factory.open(&assignment.open_spec(), &context).unwrap());
@@ -287,26 +287,6 @@ fn a_path_that_hangs_does_not_hang_the_worker() {
         "{:?}",
         output.errors
     );
-}
-
-#[test]
-fn sequential_workers_share_the_object_and_random_ones_stay_inside() {
-    use narrows_model::workload::Order;
-    let folder = tempfile::tempdir().unwrap();
-    let mut shared = assignment(&device(1, Vec::new()), &folder, 1);
-    shared.cell.workload.workers = 4;
-    let offsets = |worker_index| {
-        let mut blocks = Blocks::new(&shared, worker_index);
-        (0..65).map(|_| blocks.next_offset_bytes() / 4096).collect::<Vec<_>>()
-    };
-    assert_eq!(offsets(0)[..3], [0, 1, 2]);
-    assert_eq!(offsets(1)[0], 64);
-    assert_eq!(offsets(3)[63..], [255, 192], "at the end of its part a worker starts again");
-    shared.cell.workload.order = Order::Random;
-    let mut random = Blocks::new(&shared, 0);
-    let visited: std::collections::BTreeSet<_> = (0..20_000).map(|_| random.next_offset_bytes()).collect();
-    assert_eq!(visited.len(), 256, "every block is visited");
-    assert!(visited.last().copied().unwrap() < 1 << 20);
 }
 
 #[test]

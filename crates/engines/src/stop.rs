@@ -1,4 +1,4 @@
-//! A request to stop that every loop of a run heeds.
+//! A request to stop that every loop of a run heeds, and every wait of an engine that opens.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
