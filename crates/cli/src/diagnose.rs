@@ -1,9 +1,9 @@
 //! `narrows diagnose`: the verdict of a record, from the record alone.
 
 use crate::args::DiagnoseArguments;
-use crate::check::verdict_of;
 use crate::console::Console;
 use crate::exit::{Exit, Failure};
+use crate::measurement::verdict_of;
 use narrows_analysis::{RunFacts, Summarizer, conclude};
 use narrows_model::Summary;
 use narrows_model::event::EndReason;

@@ -12,6 +12,7 @@ mod counters;
 mod diagnose;
 mod exit;
 mod explain;
+mod measurement;
 mod progress;
 mod serve;
 mod signals;

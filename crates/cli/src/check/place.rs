@@ -1,12 +1,10 @@
 //! What TARGET is: a folder to make test files in, a file that is only read, or an endpoint.
 
-use super::owner;
 use crate::args::CheckArguments;
 use crate::exit::Failure;
+use crate::measurement::{self, PathFound};
 use narrows_engines::psync::TestFolder;
 use narrows_model::{Bytes, Inventory, Layer, Target};
-use narrows_probe::Root;
-use narrows_probe::inventory::{ProcessFacts, inventory};
 use std::path::{Path, PathBuf};
 
 /// What TARGET turned out to be, with the inventory of this machine.
@@ -46,7 +44,7 @@ impl Place {
         clock_resolution_ns: u64,
     ) -> Result<Self, Failure> {
         let (kind, path) = match &arguments.target {
-            Target::File { path } => (examine(path, arguments, nonce)?, Some(path.as_path())),
+            Target::File { path } => (kind_of(path, arguments, nonce)?, Some(path.as_path())),
             Target::Tcp { layer: Layer::Sink | Layer::Source, .. } => {
                 return Err(Failure::bad_input(format!(
                     "{} is one cut of a path; check the path to /memory or /disk, which measures it too",
@@ -61,10 +59,7 @@ impl Place {
                 )));
             }
         };
-        let facts =
-            ProcessFacts { affinity_cpus: own_cpus(), clock_resolution_ns: Some(clock_resolution_ns) };
-        let inventory = inventory(&Root::system(), &facts, path)
-            .map_err(|error| Failure::could_not_run(format!("find out what the path is made of: {error}")))?;
+        let inventory = measurement::machine(path, clock_resolution_ns)?;
         Ok(Self { kind, inventory })
     }
 
@@ -89,7 +84,7 @@ impl Place {
     /// What checks that were killed left in TARGET, in sentences.
     pub(crate) fn leftovers(&self, arguments: &CheckArguments) -> Vec<String> {
         match (&self.kind, &arguments.target) {
-            (PlaceKind::Folder { .. }, Target::File { path }) => owner::leftovers(path),
+            (PlaceKind::Folder { .. }, Target::File { path }) => measurement::leftovers(path),
             _ => Vec::new(),
         }
     }
@@ -109,48 +104,16 @@ impl Place {
     }
 }
 
-fn own_cpus() -> Vec<u32> {
-    let cpus = narrows_sys::process::affinity().unwrap_or_default();
-    cpus.into_iter().filter_map(|cpu| u32::try_from(cpu).ok()).collect()
-}
-
-fn examine(path: &Path, arguments: &CheckArguments, nonce: u64) -> Result<PlaceKind, Failure> {
-    let metadata = std::fs::metadata(path).map_err(|error| not_found(path, &error))?;
-    if metadata.is_file() {
-        if arguments.server.is_some() {
-            return Err(Failure::bad_input(format!(
-                "{} is a file; --server needs a folder in which test files can be made",
-                path.display()
-            )));
-        }
-        if metadata.len() == 0 {
-            return Err(Failure::bad_input(format!("{} is empty: there is nothing to read", path.display())));
-        }
-        std::fs::File::open(path).map_err(|error| {
-            let hint = "give a file that this user may read";
-            Failure::could_not_run(format!("read {}: {error}; {hint}", path.display()))
-        })?;
-        return Ok(PlaceKind::File { length: Bytes(metadata.len()) });
-    }
-    if !metadata.is_dir() {
-        return Err(Failure::bad_input(format!(
-            "{} is neither a file nor a folder; raw devices are not read or written by this version",
+fn kind_of(path: &Path, arguments: &CheckArguments, nonce: u64) -> Result<PlaceKind, Failure> {
+    match measurement::examine(path)? {
+        PathFound::File { .. } if arguments.server.is_some() => Err(Failure::bad_input(format!(
+            "{} is a file; --server needs a folder in which test files can be made",
             path.display()
-        )));
+        ))),
+        PathFound::File { length } => Ok(PlaceKind::File { length }),
+        PathFound::Folder if arguments.output.plan && arguments.server.is_none() => {
+            Ok(PlaceKind::Folder { own: None })
+        }
+        PathFound::Folder => Ok(PlaceKind::Folder { own: Some(measurement::make(path, nonce)?) }),
     }
-    let own =
-        if arguments.plan && arguments.server.is_none() { None } else { Some(make_folder(path, nonce)?) };
-    Ok(PlaceKind::Folder { own })
-}
-
-fn not_found(path: &Path, error: &std::io::Error) -> Failure {
-    if error.kind() == std::io::ErrorKind::PermissionDenied {
-        let hint = "check the rights of this user on it and on the folders above it";
-        return Failure::could_not_run(format!("{}: {error}; {hint}", path.display()));
-    }
-    Failure::bad_input(format!("{}: {error}; give a folder or file that exists", path.display()))
-}
-
-fn make_folder(path: &Path, nonce: u64) -> Result<TestFolder, Failure> {
-    TestFolder::create(path, nonce, &owner::line()).map_err(|error| Failure::could_not_run(error.to_string()))
 }

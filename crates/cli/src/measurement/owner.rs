@@ -20,7 +20,7 @@ pub(super) fn line() -> String {
 }
 
 /// For each test folder in `parent` whose process is gone: a sentence that names it and the command to remove it.
-pub(super) fn leftovers(parent: &Path) -> Vec<String> {
+pub(crate) fn leftovers(parent: &Path) -> Vec<String> {
     let left = TestFolder::left_behind(parent).into_iter();
     left.filter(|(_, owner)| is_gone(owner)).map(|(path, _)| sentence(&path)).collect()
 }

@@ -1,0 +1,58 @@
+//! What may be typed after `narrows check`.
+
+use super::OutputArguments;
+use super::value::{parse_block, parse_target, positive_seconds};
+use clap::{Args, ValueEnum};
+use narrows_model::{Bytes, Target};
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArguments {
+    /// A folder, a file (only read), or an endpoint: PATH, tcp://HOST:PORT/disk, tcp://HOST:PORT/memory
+    #[arg(default_value = ".", value_parser = parse_target)]
+    pub(crate) target: Target,
+    /// Measure the server's side too: `self` starts an endpoint in TARGET, HOST:PORT asks one that serves TARGET
+    #[arg(long, value_name = "self|HOST:PORT")]
+    pub(crate) server: Option<String>,
+    /// File that holds the endpoint's token
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// Time for the whole command, in seconds
+    #[arg(long, default_value_t = 60.0, value_name = "N", value_parser = positive_seconds)]
+    pub(crate) seconds: f64,
+    /// Time that one cell is measured, in seconds
+    #[arg(long, value_name = "N", value_parser = positive_seconds)]
+    pub(crate) cell_seconds: Option<f64>,
+    /// Repetitions of every cell
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) trials: u32,
+    /// Seed of every random choice; a new one is drawn and recorded without it
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Block sizes instead of 4KiB,64KiB,1MiB
+    #[arg(long, value_name = "SIZE,..", value_delimiter = ',', value_parser = parse_block)]
+    pub(crate) block: Vec<Bytes>,
+    /// Requests in flight instead of 1,16
+    #[arg(long, value_name = "N,..", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) depth: Vec<u32>,
+    /// Operations instead of read,write
+    #[arg(long, value_name = "read|write,..", value_delimiter = ',', value_enum)]
+    pub(crate) op: Vec<CheckOp>,
+    /// Cap on the load, in bytes a second (10M is 10 MiB/s)
+    #[arg(long, value_name = "SIZE", value_parser = parse_block)]
+    pub(crate) max_rate: Option<Bytes>,
+    /// Measure the full grid, however long it takes within --seconds
+    #[arg(long)]
+    pub(crate) deep: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArguments,
+}
+
+/// An operation of check's grid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CheckOp {
+    /// Reads.
+    Read,
+    /// Writes.
+    Write,
+}

@@ -1,0 +1,119 @@
+//! What may be typed. What it means is decided by each command.
+
+mod check;
+
+mod serve;
+mod value;
+
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+
+pub(crate) use check::{CheckArguments, CheckOp};
+
+pub(crate) use serve::ServeArguments;
+
+/// narrows finds where a storage path narrows.
+#[derive(Debug, Parser)]
+#[command(name = "narrows", version, about, disable_help_subcommand = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Measure the path to TARGET segment by segment and say what limits it
+    Check(Box<CheckArguments>),
+
+    /// Serve an endpoint that a path can be measured to
+    Serve(ServeArguments),
+    /// Give the verdict of a record again, from the record alone
+    Diagnose(DiagnoseArguments),
+    /// Say what a rule or segment means, its formula and source
+    Explain(ExplainArguments),
+    /// Run as one client of a parent process
+    #[command(name = "__client", hide = true)]
+    Client,
+}
+
+/// What every command that measures lets be said about its words and its record.
+#[derive(Debug, Args)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
+pub(crate) struct OutputArguments {
+    /// Say what would be run, and stop
+    #[arg(long)]
+    pub(crate) plan: bool,
+    /// Print the JSON summary instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print every cell and every number
+    #[arg(long)]
+    pub(crate) detail: bool,
+    /// Folder for the record (must not exist)
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Say nothing while measuring
+    #[arg(long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DiagnoseArguments {
+    /// Folder of a record
+    pub(crate) record: PathBuf,
+    /// Print the JSON summary instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print every cell and every number
+    #[arg(long)]
+    pub(crate) detail: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArguments {
+    /// Code of a rule or id of a segment, such as network.bandwidth; without it all are listed
+    pub(crate) code: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+    use narrows_model::{Bytes, Target};
+
+    #[test]
+    fn the_definition_of_the_arguments_is_sound() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn check_without_words_checks_this_folder_for_a_minute() {
+        let Command::Check(check) = Arguments::parse_from(["narrows", "check"]).command else {
+            unreachable!()
+        };
+        assert_eq!(check.target, Target::File { path: ".".into() });
+        assert!((check.seconds - 60.0).abs() < f64::EPSILON);
+    }
+
+    #[test]
+    fn lists_are_split_at_commas() {
+        let words = ["narrows", "check", "--block", "4KiB,1M", "--depth", "1,8", "--op", "read"];
+        let Command::Check(check) = Arguments::parse_from(words).command else { unreachable!() };
+        assert_eq!(check.block, [Bytes(4096), Bytes(1 << 20)]);
+        assert_eq!((check.depth, check.op), (vec![1, 8], vec![CheckOp::Read]));
+    }
+
+    #[test]
+    fn what_is_no_time_size_or_depth_is_refused() {
+        for words in [
+            ["--seconds", "0"],
+            ["--seconds", "inf"],
+            ["--block", "0"],
+            ["--depth", "0"],
+            ["--max-rate", "x"],
+        ] {
+            let all = ["narrows", "check", words[0], words[1]];
+            assert!(Arguments::try_parse_from(all).is_err(), "{words:?}");
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! What may be typed after `narrows serve`.
+
+use super::value::{parse_block, positive_seconds};
+use clap::Args;
+use narrows_model::Bytes;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeArguments {
+    /// Address and port; any other than loopback needs --token-file. Port 0 takes a free one
+    #[arg(long, default_value = "127.0.0.1:7300", value_name = "ADDR:PORT")]
+    pub(crate) listen: SocketAddr,
+    /// Folder below which the disk store lies; without it only memory is served
+    #[arg(long, value_name = "DIR")]
+    pub(crate) root: Option<PathBuf>,
+    /// File that holds the token clients must prove
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// Most bytes that the stores of all clients hold together
+    #[arg(long, default_value = "4GiB", value_name = "SIZE", value_parser = parse_block)]
+    pub(crate) max_bytes: Bytes,
+    /// Most connections at once
+    #[arg(long, default_value_t = 256, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65536))]
+    pub(crate) max_connections: u32,
+    /// Longest time of one client's session, in seconds
+    #[arg(long, default_value_t = 3600.0, value_name = "N", value_parser = positive_seconds)]
+    pub(crate) max_seconds: f64,
+    /// End when stdin ends
+    #[arg(long, hide = true)]
+    pub(crate) until_stdin_ends: bool,
+    /// Take the token from the first line of stdin
+    #[arg(long, hide = true, conflicts_with = "token_file")]
+    pub(crate) token_from_stdin: bool,
+}

@@ -1,0 +1,128 @@
+//! Puts the load on: the plan's cells, then what they ask for, into the record.
+
+use super::{Further, Terms, Undertaking, Watch};
+use crate::counters::ClientCounters;
+use crate::diagnose::summary_of;
+use crate::exit::Failure;
+use crate::progress::Progress;
+use narrows_engines::EngineRegistry;
+use narrows_model::event::EndReason;
+use narrows_model::{Event, Nanos, Plan, Sink, SinkError};
+use narrows_record::{Record, Writer};
+use narrows_run::{CellSite, ProcessCoordinator, RunOutput, Server, ServerLink, clean_up, execute};
+use std::sync::Arc;
+
+/// A load about to be put on.
+pub(super) struct Load<'a> {
+    pub(super) undertaking: Undertaking<'a>,
+    pub(super) watch: &'a Watch,
+    pub(super) terms: Terms<'a>,
+}
+
+/// Keeps every event, then shows it.
+struct Recording<'a> {
+    writer: Writer,
+    progress: Progress<'a>,
+}
+
+impl Sink for Recording<'_> {
+    fn event(&mut self, event: &Event) -> Result<(), SinkError> {
+        self.writer.event(event)?;
+        self.progress.event(event);
+        Ok(())
+    }
+}
+
+impl Load<'_> {
+    /// Runs all cells; returns why the run ended, and the record to be finished.
+    pub(super) fn put_on(mut self, writer: Writer) -> Result<(EndReason, Writer), Failure> {
+        let plan = self.undertaking.plan;
+        let console = self.terms.console;
+        let mut site = self.site(plan)?;
+        let progress = Progress::new(console, plan, self.terms.output.quiet);
+        let mut recording = Recording { writer, progress };
+        let outcome = self.cells(plan, &mut site, &mut recording);
+        let left = clean_up(&mut site);
+        recording.progress.end();
+        for problem in left.iter().take(3) {
+            console.say(&format!("narrows: left behind: {problem}"));
+        }
+        let at_ns = self.watch.now();
+        let ended = outcome.and_then(|output| {
+            recording.event(&Event::RunFinished { at_ns, reason: output.reason }).map(|()| output.reason)
+        });
+        let reason = ended.unwrap_or_else(|error| {
+            // What was kept until then is worth its verdict.
+            console.say(&format!("narrows: {error}"));
+            EndReason::Failed
+        });
+        Ok((reason, recording.writer))
+    }
+
+    fn cells(
+        &mut self,
+        plan: &Plan,
+        site: &mut CellSite,
+        recording: &mut Recording<'_>,
+    ) -> Result<RunOutput, SinkError> {
+        recording.event(&Event::RunStarted { at_ns: self.watch.now() })?;
+        if let Some(client) = &self.undertaking.server {
+            recording.event(&Event::ServerConnected {
+                server: Box::new(client.facts().clone()),
+                inventory: Box::new(client.inventory().clone()),
+            })?;
+        }
+        let spent_ns = self.watch.spent();
+        let mut output = execute(plan, spent_ns, site, self.server(), recording)?;
+        if output.reason == EndReason::Finished
+            && let Some(further) = self.undertaking.further
+            && let Some(more) = self.extended(plan, further, recording)?
+        {
+            let spent_ns = self.watch.spent();
+            let later = execute(&more, spent_ns, site, self.server(), recording)?;
+            output.failed.extend(later.failed);
+            output.reason = later.reason;
+        }
+        Ok(output)
+    }
+
+    fn server(&mut self) -> Server<'_> {
+        let server = self.undertaking.server.as_mut();
+        server.map(|client| &mut **client as &mut (dyn ServerLink + 'static))
+    }
+
+    /// The cells that the results so far ask for, as far as the time lets them.
+    fn extended(
+        &self,
+        plan: &Plan,
+        further: Further,
+        recording: &mut Recording<'_>,
+    ) -> Result<Option<Plan>, SinkError> {
+        let Ok(record) = Record::open(recording.writer.dir()) else { return Ok(None) };
+        let Ok(summary) = summary_of(&record) else { return Ok(None) };
+        let more = further(plan, &summary, plan.budget_ns.saturating_sub(self.watch.spent()));
+        if more.cells.is_empty() && more.skipped.is_empty() {
+            return Ok(None);
+        }
+        recording.event(&Event::PlanExtended { cells: more.cells.clone(), skipped: more.skipped })?;
+        Ok(Some(Plan { cells: more.cells, skipped: Vec::new(), ..plan.clone() }))
+    }
+
+    fn site(&self, plan: &Plan) -> Result<CellSite, Failure> {
+        let program = std::env::current_exe()
+            .map_err(|error| Failure::could_not_run(format!("find this program: {error}")))?;
+        Ok(CellSite {
+            registry: EngineRegistry::for_user(),
+            clock: Arc::clone(&self.watch.clock),
+            stop: self.watch.stop.clone(),
+            coordinator: Box::new(ProcessCoordinator::new(program, vec!["__client".to_owned()])),
+            counters: Box::new(ClientCounters::new(self.undertaking.devices.clone())),
+            hostname: self.undertaking.inventory.host.hostname.clone(),
+            seed: plan.seed,
+            interval_ns: plan.interval_ns,
+            token: self.undertaking.token.clone(),
+            answer_timeout_ns: Nanos(narrows_run::site::ANSWER_TIMEOUT_NS),
+            prepared: narrows_run::Prepared::default(),
+        })
+    }
+}

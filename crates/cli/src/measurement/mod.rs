@@ -1,0 +1,107 @@
+//! A run of planned cells into a record, and the verdict of that record: what every command that measures shares.
+//!
+//! Not here: what is planned, and where, which are each command's own.
+
+mod folder;
+mod load;
+mod owner;
+mod random;
+mod verdict;
+mod watch;
+
+use crate::args::OutputArguments;
+use crate::console::Console;
+use crate::exit::Failure;
+use load::Load;
+use narrows_engines::endpoint::ControlClient;
+use narrows_model::event::EndReason;
+use narrows_model::{Inventory, Nanos, Plan, Summary};
+use narrows_record::{Manifest, Writer};
+use narrows_report::text::Style;
+use narrows_study::PlannedCells;
+use std::path::PathBuf;
+
+pub(crate) use folder::{PathFound, examine, leftovers, machine, make};
+pub(crate) use random::random_u64;
+pub(crate) use verdict::{conclude, verdict_of};
+pub(crate) use watch::Watch;
+
+/// More cells that a plan's own results ask for, within the time that is left.
+pub(crate) type Further = fn(&Plan, &Summary, Nanos) -> PlannedCells;
+
+/// How a command talks.
+#[derive(Clone, Copy)]
+pub(crate) struct Terms<'a> {
+    /// What was asked for.
+    pub(crate) output: &'a OutputArguments,
+    /// The command line.
+    pub(crate) command: &'a [String],
+    /// The terminal.
+    pub(crate) console: &'a Console,
+}
+
+impl Terms<'_> {
+    /// How text is laid out.
+    pub(crate) fn style(&self) -> Style {
+        Style {
+            width: self.console.width(),
+            colour: self.console.colour,
+            unicode: false,
+            detail: self.output.detail,
+        }
+    }
+
+    /// States the load before it is put on.
+    pub(crate) fn announce(&self, plan: &Plan, inventory: &Inventory) {
+        if self.output.quiet {
+            return;
+        }
+        let style = Style { detail: false, colour: false, ..self.style() };
+        self.console.say(&narrows_report::text::inventory(inventory, &style));
+        self.console.say(&narrows_report::text::plan(plan, &style));
+    }
+}
+
+/// What is run.
+pub(crate) struct Undertaking<'a> {
+    /// The cells.
+    pub(crate) plan: &'a Plan,
+    /// This machine and the path.
+    pub(crate) inventory: &'a Inventory,
+    /// Kernel names of the block devices under the path.
+    pub(crate) devices: Vec<String>,
+    /// The endpoint's control connection.
+    pub(crate) server: Option<&'a mut ControlClient>,
+    /// The endpoint's token.
+    pub(crate) token: Option<Vec<u8>>,
+    /// More cells once the plan's have run.
+    pub(crate) further: Option<Further>,
+}
+
+/// A run that is over, its record not yet finished.
+pub(crate) struct Ran {
+    writer: Writer,
+    reason: EndReason,
+}
+
+/// Runs `undertaking` into a new record.
+///
+/// # Errors
+/// When the record cannot be made or this program cannot be found; what happens later is in the record.
+pub(crate) fn run(undertaking: Undertaking<'_>, watch: &Watch, terms: Terms<'_>) -> Result<Ran, Failure> {
+    let started = narrows_sys::clock::wall_time();
+    let started_at = humantime::format_rfc3339_seconds(started).to_string();
+    let dir = terms.output.out.clone().unwrap_or_else(|| default_record(&started_at));
+    let id = format!("{:016x}", random_u64()?);
+    let plan = undertaking.plan;
+    let manifest =
+        Manifest::new(env!("CARGO_PKG_VERSION"), &started_at, terms.command.to_vec(), plan.seed, &id);
+    let writer = Writer::create(&dir, manifest, plan, undertaking.inventory)?;
+    let (reason, writer) = Load { undertaking, watch, terms }.put_on(writer)?;
+    Ok(Ran { writer, reason })
+}
+
+fn default_record(started_at: &str) -> PathBuf {
+    let stamp: String = started_at.chars().filter(char::is_ascii_alphanumeric).collect();
+    PathBuf::from(format!("narrows-record-{stamp}"))
+}

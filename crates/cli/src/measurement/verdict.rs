@@ -1,0 +1,49 @@
+//! The end of a run: its record finished, its verdict shown, its exit code.
+
+use super::{Ran, Terms};
+use crate::diagnose::{print_summary, summary_of};
+use crate::exit::{Exit, Failure};
+use narrows_model::Summary;
+use narrows_model::event::EndReason;
+use narrows_record::Record;
+
+/// Finishes the record of `ran` and shows its verdict, which is read from the record and nothing else.
+///
+/// # Errors
+/// When the record cannot be read again, stdout cannot be written, or nothing was measured.
+pub(crate) fn conclude(ran: Ran, terms: Terms<'_>) -> Result<Exit, Failure> {
+    let Ran { mut writer, mut reason } = ran;
+    let dir = writer.dir().to_path_buf();
+    let record = Record::open(&dir).map_err(|error| Failure::could_not_run(error.to_string()))?;
+    let summary = summary_of(&record)?;
+    if let Err(error) = writer.write_summary(&summary).and_then(|()| writer.finish(reason)) {
+        // The events are there, and all else follows from them.
+        terms.console.say(&format!("narrows: {error}"));
+        reason = EndReason::Failed;
+    }
+    print_summary(&summary, terms.output.json, &terms.style(), terms.console)?;
+    terms.console.say(&format!("record: {}", dir.display()));
+    if summary.cells.is_empty() {
+        return Err(Failure::could_not_run(nothing_measured(&summary)));
+    }
+    Ok(verdict_of(&summary, reason))
+}
+
+/// Whether the figures can be trusted as a whole.
+pub(crate) fn verdict_of(summary: &Summary, reason: EndReason) -> Exit {
+    let lost = summary.cells.iter().any(|cell| !cell.errors.is_empty());
+    let broken = matches!(reason, EndReason::Failed | EndReason::Interrupted);
+    if summary.generator.limited || lost || broken || !summary.complete {
+        Exit::Untrustworthy
+    } else {
+        Exit::Done
+    }
+}
+
+fn nothing_measured(summary: &Summary) -> String {
+    let reasons: Vec<&str> = summary.skipped.iter().map(|skip| skip.reason.as_str()).collect();
+    match reasons.first() {
+        Some(first) => format!("nothing could be measured: {first}"),
+        None => "nothing was measured before the stop".to_owned(),
+    }
+}

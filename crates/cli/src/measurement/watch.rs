@@ -1,0 +1,53 @@
+//! What a command keeps from its first moment: the clock, when it began, and the user's wish to stop.
+
+use crate::console::Console;
+use crate::exit::Failure;
+use crate::signals::{self, Interrupt};
+use narrows_engines::{Clock, MonotonicClock};
+use narrows_model::Nanos;
+use narrows_run::{StopFlag, StopRequest};
+use std::sync::Arc;
+
+/// The clock of a command and the wish to stop it.
+pub(crate) struct Watch {
+    /// The clock that everything is timed by.
+    pub(crate) clock: Arc<dyn Clock>,
+    /// The smallest step of that clock.
+    pub(crate) clock_resolution_ns: u64,
+    /// The user's wish to stop.
+    pub(crate) stop: StopFlag,
+    began_ns: u64,
+}
+
+impl Watch {
+    /// Starts the clock and heeds Ctrl-C from now on: before anything is made that an interrupt would leave behind.
+    ///
+    /// # Errors
+    /// When the system refuses a signal handler.
+    pub(crate) fn start(console: &Console) -> Result<Self, Failure> {
+        let monotonic = MonotonicClock::new();
+        let clock: Arc<dyn Clock> = Arc::new(monotonic);
+        let began_ns = clock.now().0;
+        let stop = StopFlag::default();
+        let told = console.clone();
+        signals::heed(&stop, Interrupt::AfterCell, move |request| told.say(stop_words(request)))?;
+        Ok(Self { clock, clock_resolution_ns: monotonic.resolution_ns(), stop, began_ns })
+    }
+
+    /// The time now, on the load's clock.
+    pub(crate) fn now(&self) -> Nanos {
+        Nanos(self.clock.now().0)
+    }
+
+    /// Time since the command began.
+    pub(crate) fn spent(&self) -> Nanos {
+        Nanos(self.clock.now().0.saturating_sub(self.began_ns))
+    }
+}
+
+fn stop_words(request: StopRequest) -> &'static str {
+    match request {
+        StopRequest::Now => "stopping now; what is whole is kept",
+        _ => "stopping after this cell; once more stops now",
+    }
+}
