@@ -9,6 +9,7 @@ pub mod clock;
 pub mod contract;
 pub mod endpoint;
 pub mod error;
+mod files;
 pub mod null;
 pub mod psync;
 pub mod registry;

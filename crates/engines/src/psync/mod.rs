@@ -7,23 +7,19 @@
 use crate::clock::Tick;
 use crate::contract::{Engine, EngineFactory, OpenSpec, ProtocolCounters, WorkerContext};
 use crate::error::EngineError;
+use crate::files::{self, Files, Opened};
 use crate::registry::EngineFacts;
 use crate::request::{Completion, Completions, Errno, Request, Slot};
 use crate::slots::{SlotBuffers, checked_depth};
-use narrows_model::capabilities::{Capabilities, Completion as CompletionMeaning, Support};
-use narrows_model::workload::{Access, CacheState, SyncPolicy};
-use narrows_model::{Bytes, Effective, Op, Target};
+use narrows_model::capabilities::Capabilities;
+use narrows_model::workload::{CacheState, SyncPolicy};
+use narrows_model::{Effective, Op, Target};
 use std::fs::File;
-use std::sync::Arc;
 
-mod cache;
-mod folder;
-mod place;
 #[cfg(test)]
 mod tests;
 
-pub use folder::{FolderError, TestFolder};
-use place::Place;
+pub use crate::files::{FolderError, TestFolder};
 
 /// What the engine is.
 pub const INFO: EngineFacts = EngineFacts {
@@ -41,55 +37,33 @@ const INVALID: i32 = rustix::io::Errno::INVAL.raw_os_error();
 /// Makes `psync` engines.
 #[derive(Debug, Clone, Default)]
 pub struct PsyncFactory {
-    confinement: Option<Arc<File>>,
+    files: Files,
 }
 
 impl PsyncFactory {
     /// Files anywhere the user may go.
     #[must_use]
     pub fn unconfined() -> Self {
-        Self { confinement: None }
+        Self { files: Files::unconfined() }
     }
 
     /// Files beneath the open `folder` alone; paths of targets are relative to it.
     #[must_use]
     pub fn confined(folder: File) -> Self {
-        Self { confinement: Some(Arc::new(folder)) }
-    }
-
-    fn place(&self, spec: &OpenSpec, object: &str) -> Result<Place, EngineError> {
-        Place::new(self.confinement.as_ref(), &spec.target, object)
+        Self { files: Files::confined(folder) }
     }
 }
 
 impl EngineFactory for PsyncFactory {
     fn capabilities(&self, target: &Target) -> Result<Capabilities, EngineError> {
-        let direct = Place::new(self.confinement.as_ref(), target, "")?.direct_support()?;
-        Ok(Capabilities {
-            engine: INFO.id.to_owned(),
-            ops: vec![Op::Read, Op::Write, Op::Sync],
-            queue_depth_max: 1,
-            alignment_bytes: direct.alignment_bytes,
-            direct: direct.support,
-            durable_writes: Support::Yes,
-            stores_data: true,
-            write_completion: CompletionMeaning::InPageCache,
-            lockstep: false,
-        })
+        self.files.capabilities(target, INFO.id, 1)
     }
 
     fn open(&self, spec: &OpenSpec, worker: &WorkerContext) -> Result<Box<dyn Engine>, EngineError> {
         let depth = checked_depth(spec, 1)?;
-        let mut files = Vec::with_capacity(spec.objects.len());
-        for object in &spec.objects {
-            files.push(self.place(spec, object)?.open(spec)?);
-        }
-        let alignment_bytes = match (spec.workload.access, files.first()) {
-            (Access::Direct, Some(file)) => cache::checked_alignment(file, spec)?,
-            _ => Bytes(1),
-        };
+        let Opened { files, alignment_bytes } = self.files.open(spec)?;
         Ok(Box::new(PsyncEngine {
-            effective: effective(spec, depth, alignment_bytes),
+            effective: files::effective(INFO.id, spec, depth, alignment_bytes),
             slots: SlotBuffers::new(depth, spec.workload.block_bytes.0, worker.seed)?,
             files,
             sync_every: match spec.workload.sync {
@@ -104,40 +78,11 @@ impl EngineFactory for PsyncFactory {
     }
 
     fn bring_cache_to(&self, spec: &OpenSpec, state: CacheState) -> Result<Option<f64>, EngineError> {
-        let mut shares = Vec::with_capacity(spec.objects.len());
-        for object in &spec.objects {
-            shares.push(cache::bring_to(&self.place(spec, object)?, state)?);
-        }
-        let known: Option<Vec<f64>> = shares.into_iter().collect();
-        Ok(known
-            .filter(|known| !known.is_empty())
-            .map(|known| known.iter().sum::<f64>() / known.len() as f64))
+        self.files.bring_cache_to(spec, state)
     }
 
     fn remove(&self, spec: &OpenSpec) -> Result<(), EngineError> {
-        for object in spec.objects.iter().filter(|object| !object.is_empty()) {
-            self.place(spec, object)?.remove()?;
-        }
-        Ok(())
-    }
-}
-
-fn effective(spec: &OpenSpec, queue_depth: u32, alignment_bytes: Bytes) -> Effective {
-    let write_completion = match (spec.workload.sync, spec.workload.access) {
-        (SyncPolicy::Dsync | SyncPolicy::Every(1), _) => CompletionMeaning::Durable,
-        (_, Access::Direct) => CompletionMeaning::OnDevice,
-        (_, Access::Buffered) => CompletionMeaning::InPageCache,
-    };
-    Effective {
-        engine: INFO.id.to_owned(),
-        access: Some(spec.workload.access),
-        queue_depth,
-        sync: spec.workload.sync,
-        acknowledgement: None,
-        write_completion,
-        alignment_bytes,
-        connection: None,
-        ring: None,
+        self.files.remove(spec)
     }
 }
 

@@ -18,7 +18,7 @@ const COLD_RESIDENT_RATIO_MAX: f64 = 0.02;
 
 /// Brings the file at `place` to `state` and tells the share of it that is cached then; `None` where the file
 /// system does not tell.
-pub(super) fn bring_to(place: &Place, state: CacheState) -> Result<Option<f64>, EngineError> {
+pub(crate) fn bring_to(place: &Place, state: CacheState) -> Result<Option<f64>, EngineError> {
     let opened = place.open_for_reading()?;
     match state {
         CacheState::AsFound => {}
@@ -64,7 +64,7 @@ fn resident_ratio(opened: &File) -> Option<f64> {
 }
 
 /// The alignment that direct access to `opened` needs, after a check that the block size heeds it.
-pub(super) fn checked_alignment(opened: &File, spec: &OpenSpec) -> Result<Bytes, EngineError> {
+pub(crate) fn checked_alignment(opened: &File, spec: &OpenSpec) -> Result<Bytes, EngineError> {
     let alignment = file::direct_alignment(opened)?;
     let block = spec.workload.block_bytes.0;
     let needed = u64::from(alignment.offset_bytes.max(1));

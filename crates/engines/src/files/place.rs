@@ -18,40 +18,41 @@ const PERMISSIONS: u32 = 0o600;
 
 /// Where one object lies.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(crate) struct Place {
     confinement: Option<Arc<File>>,
     path: PathBuf,
 }
 
 /// Whether a place takes direct access, and at what alignment.
 #[derive(Debug)]
-pub(super) struct DirectSupport {
-    pub(super) support: Support,
-    pub(super) alignment_bytes: Bytes,
+pub(crate) struct DirectSupport {
+    pub(crate) support: Support,
+    pub(crate) alignment_bytes: Bytes,
 }
 
 impl Place {
     /// The place of `object` of `target`; an empty object is the target itself.
-    pub(super) fn new(
+    pub(crate) fn new(
         confinement: Option<&Arc<File>>,
         target: &Target,
         object: &str,
     ) -> Result<Self, EngineError> {
         let Target::File { path } = target else {
             return Err(EngineError::new(ErrorKind::Unsupported, "open", target.to_string())
-                .detail("the engine psync serves files alone"));
+                .detail("this engine serves files alone"));
         };
         let path = if object.is_empty() { path.clone() } else { path.join(object) };
         Ok(Self { confinement: confinement.cloned(), path })
     }
 
     /// The object, opened as `spec` asks.
-    pub(super) fn open(&self, spec: &OpenSpec) -> Result<File, EngineError> {
+    pub(crate) fn open(&self, spec: &OpenSpec) -> Result<File, EngineError> {
         let workload = &spec.workload;
         let mode = OpenMode {
-            access: match (workload.op, spec.create) {
-                (Op::Read, false) => file::Access::Read,
-                _ => file::Access::ReadWrite,
+            access: if spec.create || workload.ops().iter().any(|share| share.op != Op::Read) {
+                file::Access::ReadWrite
+            } else {
+                file::Access::Read
             },
             caching: match workload.access {
                 Access::Buffered => Caching::Buffered,
@@ -67,7 +68,7 @@ impl Place {
     }
 
     /// The object for reading through the page cache.
-    pub(super) fn open_for_reading(&self) -> Result<File, EngineError> {
+    pub(crate) fn open_for_reading(&self) -> Result<File, EngineError> {
         self.open_with(OpenMode::default())
     }
 
@@ -80,7 +81,7 @@ impl Place {
     }
 
     /// Removes the object.
-    pub(super) fn remove(&self) -> Result<(), EngineError> {
+    pub(crate) fn remove(&self) -> Result<(), EngineError> {
         let failed = |source| EngineError::from_io("remove", self.path.display().to_string(), source);
         let Some(folder) = &self.confinement else {
             return std::fs::remove_file(&self.path).map_err(failed);
@@ -94,7 +95,7 @@ impl Place {
     }
 
     /// Whether this place, a file or a folder, takes direct access.
-    pub(super) fn direct_support(&self) -> Result<DirectSupport, EngineError> {
+    pub(crate) fn direct_support(&self) -> Result<DirectSupport, EngineError> {
         let opened = self.open_for_reading()?;
         Ok(match file::direct_alignment(&opened) {
             Ok(alignment) => DirectSupport {

@@ -1,0 +1,131 @@
+//! What all engines of files share: where an object lies, how it is opened, its caches, its removal, what is granted.
+//!
+//! Not here: how requests are issued, which is what tells those engines apart.
+
+use crate::contract::OpenSpec;
+use crate::error::EngineError;
+use narrows_model::capabilities::{Capabilities, Completion, Support};
+use narrows_model::workload::{Access, CacheState, SyncPolicy};
+use narrows_model::{Bytes, Effective, Op, Target};
+use std::fs::File;
+use std::sync::Arc;
+
+mod cache;
+mod folder;
+mod place;
+
+pub use folder::{FolderError, TestFolder};
+use place::Place;
+
+/// The files that an engine may go to.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Files {
+    confinement: Option<Arc<File>>,
+}
+
+/// The objects of one engine, open, in the order of its spec.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) files: Vec<File>,
+    /// What offsets and lengths are multiples of.
+    pub(crate) alignment_bytes: Bytes,
+}
+
+impl Files {
+    /// Files anywhere the user may go.
+    pub(crate) fn unconfined() -> Self {
+        Self { confinement: None }
+    }
+
+    /// Files beneath the open `folder` alone; paths of targets are relative to it.
+    pub(crate) fn confined(folder: File) -> Self {
+        Self { confinement: Some(Arc::new(folder)) }
+    }
+
+    fn place(&self, target: &Target, object: &str) -> Result<Place, EngineError> {
+        Place::new(self.confinement.as_ref(), target, object)
+    }
+
+    /// What an engine of this name can do with `target`, as far as it is the file system that decides.
+    pub(crate) fn capabilities(
+        &self,
+        target: &Target,
+        engine: &str,
+        queue_depth_max: u32,
+    ) -> Result<Capabilities, EngineError> {
+        let direct = self.place(target, "")?.direct_support()?;
+        Ok(Capabilities {
+            engine: engine.to_owned(),
+            ops: vec![Op::Read, Op::Write, Op::Sync],
+            queue_depth_max,
+            alignment_bytes: direct.alignment_bytes,
+            direct: direct.support,
+            durable_writes: Support::Yes,
+            stores_data: true,
+            write_completion: Completion::InPageCache,
+            lockstep: false,
+        })
+    }
+
+    /// The objects of `spec`, opened as it asks.
+    pub(crate) fn open(&self, spec: &OpenSpec) -> Result<Opened, EngineError> {
+        let mut files = Vec::with_capacity(spec.objects.len());
+        for object in &spec.objects {
+            files.push(self.place(&spec.target, object)?.open(spec)?);
+        }
+        let alignment_bytes = match (spec.workload.access, files.first()) {
+            (Access::Direct, Some(file)) => cache::checked_alignment(file, spec)?,
+            _ => Bytes(1),
+        };
+        Ok(Opened { files, alignment_bytes })
+    }
+
+    /// Brings the cached part of every object to `state`; the mean share that is cached then, where that can be seen.
+    pub(crate) fn bring_cache_to(
+        &self,
+        spec: &OpenSpec,
+        state: CacheState,
+    ) -> Result<Option<f64>, EngineError> {
+        let mut shares = Vec::with_capacity(spec.objects.len());
+        for object in &spec.objects {
+            shares.push(cache::bring_to(&self.place(&spec.target, object)?, state)?);
+        }
+        let known: Option<Vec<f64>> = shares.into_iter().collect();
+        Ok(known
+            .filter(|known| !known.is_empty())
+            .map(|known| known.iter().sum::<f64>() / known.len() as f64))
+    }
+
+    /// Removes the objects of `spec`; a target that is itself the object stays.
+    pub(crate) fn remove(&self, spec: &OpenSpec) -> Result<(), EngineError> {
+        for object in spec.objects.iter().filter(|object| !object.is_empty()) {
+            self.place(&spec.target, object)?.remove()?;
+        }
+        Ok(())
+    }
+}
+
+/// What was granted to an engine of files, whatever issues its requests.
+pub(crate) fn effective(
+    engine: &str,
+    spec: &OpenSpec,
+    queue_depth: u32,
+    alignment_bytes: Bytes,
+) -> Effective {
+    let write_completion = match (spec.workload.sync, spec.workload.access) {
+        (SyncPolicy::Dsync | SyncPolicy::Every(1), _) => Completion::Durable,
+        (_, Access::Direct) => Completion::OnDevice,
+        (_, Access::Buffered) => Completion::InPageCache,
+    };
+    Effective {
+        engine: engine.to_owned(),
+        access: Some(spec.workload.access),
+        queue_depth,
+        sync: spec.workload.sync,
+        acknowledgement: None,
+        write_completion,
+        alignment_bytes,
+        connection: None,
+        ring: None,
+    }
+}
