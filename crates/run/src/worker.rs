@@ -15,6 +15,7 @@ use narrows_sys::process::{CpuScope, cpu_times};
 
 mod blocks;
 mod flight;
+mod random;
 mod stamp;
 #[cfg(test)]
 mod tests;
@@ -142,7 +143,7 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
             }
             flight.ops_left -= 1;
             flight.free.pop();
-            let offset_bytes = flight.blocks.next_offset_bytes();
+            let offset_bytes = flight.blocks.next_offset_bytes(u64::from(length_bytes).max(1));
             let object = self.assignment.object_index();
             if workload.op.moves_towards_device() {
                 stamp_block(self.engine.buffer(Slot(tag)), offset_bytes, flight.stamp);

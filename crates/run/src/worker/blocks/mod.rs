@@ -1,0 +1,98 @@
+//! Where one worker's requests go in its object: the order of blocks, a file for each family.
+//!
+//! The object is seen as a grid of the workload's largest block. Walks and passes share the grid out among the
+//! workers of a client, drawn orders all range over the whole of it. A smaller block of a mix lies within the grid at
+//! a multiple of its own size. Hot path: no allocation, no lock; memory does not grow with the object.
+
+use crate::assignment::Assignment;
+use crate::worker::random::{Purpose, below, stream};
+use narrows_model::workload::Order;
+use permutation::Pass;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use walk::{Stride, Walk};
+use zipf::Zipf;
+
+mod permutation;
+#[cfg(test)]
+mod tests;
+mod walk;
+mod zipf;
+
+/// The block offsets of one worker, without end.
+#[derive(Debug)]
+pub(super) struct Blocks {
+    family: Family,
+    first_bytes: u64,
+    grid_bytes: u64,
+    random: Xoshiro256PlusPlus,
+}
+
+/// What decides the next block.
+#[derive(Debug)]
+enum Family {
+    Walk(Walk),
+    Stride(Stride),
+    Pass(Box<Pass>),
+    Uniform { block_count: u64 },
+    Zipf(Zipf),
+}
+
+/// The part of a grid that one worker visits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Part {
+    first_block: u64,
+    block_count: u64,
+}
+
+impl Part {
+    /// The part of worker `index` of `workers`: equal parts for all; what does not divide is left out, and with fewer
+    /// blocks than workers some share one.
+    fn of(total: u64, index: u64, workers: u64) -> Self {
+        let share = (total / workers).max(1);
+        Part { first_block: index * share % total, block_count: share }
+    }
+}
+
+impl Blocks {
+    /// The order of worker `worker_index`, drawn from the assignment's seed where it is random.
+    pub(super) fn new(assignment: &Assignment, worker_index: u32) -> Self {
+        let workload = &assignment.cell.workload;
+        let sizes = workload.blocks();
+        let grid_bytes = sizes.iter().map(|share| share.block_bytes.0).max().unwrap_or(1).max(1);
+        let total = (assignment.object_bytes.0 / grid_bytes).max(1);
+        let own = Part::of(total, u64::from(worker_index), u64::from(workload.workers.max(1)));
+        let whole = Part { first_block: 0, block_count: total };
+        let mut random = stream(assignment, worker_index, Purpose::Blocks);
+        let own_bytes = own.block_count * grid_bytes;
+        let mixed = sizes.len() > 1;
+        let (family, part) = match workload.order {
+            Order::Sequential => (Family::Walk(Walk::forward(own_bytes, mixed)), own),
+            Order::Backward => (Family::Walk(Walk::backward(own_bytes, mixed)), own),
+            Order::Stride { stride_bytes } => {
+                (Family::Stride(Stride::new(own.block_count, stride_bytes / grid_bytes)), own)
+            }
+            Order::Random => (Family::Pass(Box::new(Pass::new(own.block_count, &mut random))), own),
+            Order::RandomWithReplacement => (Family::Uniform { block_count: total }, whole),
+            Order::Zipf { theta } => (Family::Zipf(Zipf::new(total, theta)), whole),
+        };
+        Self { family, first_bytes: part.first_block * grid_bytes, grid_bytes, random }
+    }
+
+    /// Where the next request of `length_bytes` (at least 1, at most the grid's block) goes.
+    pub(super) fn next_offset_bytes(&mut self, length_bytes: u64) -> u64 {
+        let random = &mut self.random;
+        let block = match &mut self.family {
+            Family::Walk(walk) => return self.first_bytes + walk.next(length_bytes),
+            Family::Stride(stride) => stride.next(),
+            Family::Pass(pass) => pass.next(random),
+            Family::Uniform { block_count } => below(random, *block_count),
+            Family::Zipf(zipf) => zipf.next(random),
+        };
+        let within = if length_bytes < self.grid_bytes {
+            below(random, self.grid_bytes / length_bytes) * length_bytes
+        } else {
+            0
+        };
+        self.first_bytes + block * self.grid_bytes + within
+    }
+}

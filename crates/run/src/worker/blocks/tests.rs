@@ -1,0 +1,245 @@
+//! Each order against its law: what it visits, how often, and in which sequence.
+
+use super::*;
+use narrows_model::workload::BlockShare;
+use narrows_model::{Bytes, Cell, CellId, Cut, Nanos, Repeat, Site, Stop, Workload};
+use std::collections::BTreeSet;
+
+const BLOCK: u64 = 4096;
+
+fn assignment(order: Order, block_count: u64, workers: u32) -> Assignment {
+    let workload = Workload { order, workers, block_bytes: Bytes(BLOCK), ..Workload::default() };
+    Assignment {
+        cell: Cell {
+            id: CellId("cell".to_owned()),
+            cut: Cut::Path,
+            site: Site::Client,
+            target: "null:".parse().unwrap(),
+            workload,
+            stop: Stop { warm_up_ns: Nanos(0), measure_ns: Nanos(0), bytes_max: None, ops_max: None },
+            trials: 1,
+            repeat: Repeat::Fixed,
+            more_targets: Vec::new(),
+            factors: std::collections::BTreeMap::new(),
+            read_only: true,
+        },
+        trial: 0,
+        client_index: 0,
+        seed: 1,
+        objects: vec![String::new()],
+        object_bytes: Bytes(block_count * BLOCK),
+        interval_ns: Nanos(1),
+        token: None,
+        session: None,
+        answer_timeout_ns: Nanos(1),
+    }
+}
+
+fn visits(assignment: &Assignment, worker: u32, count: usize) -> Vec<u64> {
+    let mut blocks = Blocks::new(assignment, worker);
+    (0..count)
+        .map(|_| {
+            let offset_bytes = blocks.next_offset_bytes(BLOCK);
+            assert_eq!(offset_bytes % BLOCK, 0);
+            offset_bytes / BLOCK
+        })
+        .collect()
+}
+
+/// Sum of (seen - expected)^2 / expected; with `degrees` of freedom its mean is `degrees`, its variance twice that.
+fn chi_square(seen: &[u64], expected: &[f64]) -> f64 {
+    seen.iter().zip(expected).map(|(seen, expected)| (*seen as f64 - expected).powi(2) / expected).sum()
+}
+
+/// Whether a chi-square value is one that chance gives: within five standard deviations of its mean, on both sides.
+fn is_chance(value: f64, degrees: f64) -> bool {
+    (value - degrees).abs() < 5.0 * (2.0 * degrees).sqrt()
+}
+
+fn tally(values: impl IntoIterator<Item = u64>, bins: usize) -> Vec<u64> {
+    let mut counts = vec![0; bins];
+    for value in values {
+        counts[usize::try_from(value).unwrap()] += 1;
+    }
+    counts
+}
+
+#[test]
+fn sequential_workers_share_the_object_and_start_again_at_the_end_of_their_part() {
+    let shared = assignment(Order::Sequential, 256, 4);
+    assert_eq!(visits(&shared, 0, 3), [0, 1, 2]);
+    assert_eq!(visits(&shared, 1, 1), [64]);
+    assert_eq!(visits(&shared, 3, 65)[63..], [255, 192]);
+}
+
+#[test]
+fn backward_goes_from_the_end_of_a_part_to_its_start_and_again() {
+    let shared = assignment(Order::Backward, 8, 2);
+    assert_eq!(visits(&shared, 0, 6), [3, 2, 1, 0, 3, 2]);
+    assert_eq!(visits(&shared, 1, 5), [7, 6, 5, 4, 7]);
+}
+
+#[test]
+fn stride_visits_blocks_a_distance_apart_and_in_the_end_all_of_them() {
+    let stride = Order::Stride { stride_bytes: 3 * BLOCK };
+    assert_eq!(visits(&assignment(stride, 8, 1), 0, 9), [0, 3, 6, 1, 4, 7, 2, 5, 0]);
+    for (block_count, stride_blocks) in [(1, 1), (7, 2), (64, 8), (10, 16), (100, 7)] {
+        let stride = Order::Stride { stride_bytes: stride_blocks * BLOCK };
+        let seen = visits(&assignment(stride, block_count, 1), 0, usize::try_from(block_count).unwrap());
+        let all: BTreeSet<u64> = seen.into_iter().collect();
+        assert_eq!(all.len() as u64, block_count, "{block_count} blocks, {stride_blocks} apart");
+    }
+}
+
+#[test]
+fn random_visits_every_block_of_the_workers_part_once_a_pass() {
+    for block_count in [1, 2, 3, 5, 64, 100, 1000, 4097] {
+        for worker in 0..2_u32 {
+            let random = assignment(Order::Random, 2 * block_count, 2);
+            let count = usize::try_from(block_count).unwrap();
+            let first_block = u64::from(worker) * block_count;
+            let seen = visits(&random, worker, 3 * count);
+            for pass in seen.chunks(count) {
+                let all: BTreeSet<u64> = pass.iter().copied().collect();
+                assert!(all.into_iter().eq(first_block..first_block + block_count), "{block_count} blocks");
+            }
+        }
+    }
+}
+
+#[test]
+fn random_has_a_new_order_each_pass_and_the_same_one_for_the_same_seed() {
+    let random = assignment(Order::Random, 1000, 1);
+    let seen = visits(&random, 0, 2000);
+    assert_ne!(seen[..1000], seen[1000..]);
+    assert_eq!(seen, visits(&random, 0, 2000));
+    assert_ne!(
+        visits(&assignment(Order::Random, 2000, 2), 0, 9),
+        visits(&assignment(Order::Random, 2000, 2), 1, 9)
+    );
+}
+
+#[test]
+fn random_looks_random_to_a_device() {
+    for block_count in [1000, 4096, 30_000] {
+        let passes = 160_000 / block_count;
+        let seen = visits(
+            &assignment(Order::Random, block_count, 1),
+            0,
+            usize::try_from(passes * block_count).unwrap(),
+        );
+        // The distance from one block to the next, around the object, is uniform.
+        let distances =
+            seen.windows(2).map(|pair| (pair[1] + block_count - pair[0]) % block_count * 20 / block_count);
+        let counts = tally(distances, 20);
+        let total = (seen.len() - 1) as f64;
+        assert!(is_chance(chi_square(&counts, &[total / 20.0; 20]), 19.0), "{block_count}: {counts:?}");
+        // So is where the first tenth of each pass goes.
+        let tenth = usize::try_from(block_count / 10).unwrap();
+        let heads = seen
+            .chunks(usize::try_from(block_count).unwrap())
+            .flat_map(|pass| &pass[..tenth])
+            .map(|block| block * 20 / block_count);
+        let counts = tally(heads, 20);
+        let drawn = counts.iter().sum::<u64>() as f64;
+        // Drawn without replacement, so narrower than chi-square: the upper side alone is judged.
+        assert!(chi_square(&counts, &[drawn / 20.0; 20]) < 50.0, "{block_count}: {counts:?}");
+    }
+}
+
+#[test]
+fn random_with_replacement_is_uniform_over_the_whole_object_for_every_worker() {
+    for worker in 0..2 {
+        let seen = visits(&assignment(Order::RandomWithReplacement, 256, 2), worker, 256_000);
+        let counts = tally(seen, 256);
+        assert!(is_chance(chi_square(&counts, &[1000.0; 256]), 255.0));
+    }
+}
+
+#[test]
+fn zipf_ranks_are_as_frequent_as_the_law_says() {
+    for theta in [0.5, 0.99, 1.0, 1.2, 3.0] {
+        let (block_count, draws) = (1000_u64, 400_000_u32);
+        let law = Zipf::new(block_count, theta);
+        let mut random = stream(&assignment(Order::Sequential, 1, 1), 0, Purpose::Blocks);
+        let seen = tally((0..draws).map(|_| law.rank(&mut random) - 1), 1000);
+        let weights: Vec<f64> = (1..=block_count).map(|rank| (rank as f64).powf(-theta)).collect();
+        let all: f64 = weights.iter().sum();
+        let expected: Vec<f64> = weights.iter().map(|weight| weight / all * f64::from(draws)).collect();
+        // Ranks that are expected fewer than ten times are judged together.
+        let cut = expected.iter().position(|expected| *expected < 10.0).unwrap_or(1000);
+        let mut seen_bins = seen[..cut].to_vec();
+        let mut expected_bins = expected[..cut].to_vec();
+        if cut < 1000 {
+            seen_bins.push(seen[cut..].iter().sum());
+            expected_bins.push(expected[cut..].iter().sum());
+        }
+        let value = chi_square(&seen_bins, &expected_bins);
+        assert!(
+            is_chance(value, (seen_bins.len() - 1) as f64),
+            "theta {theta}: {value} of {}",
+            seen_bins.len() - 1
+        );
+    }
+}
+
+#[test]
+fn zipf_has_the_same_hot_blocks_for_all_workers_scattered_over_the_object() {
+    let zipf = |worker, seed| {
+        let mut assignment = assignment(Order::Zipf { theta: 1.0 }, 10_000, 2);
+        assignment.seed = seed;
+        let counts = tally(visits(&assignment, worker, 50_000), 10_000);
+        let mut blocks: Vec<usize> = (0..10_000).collect();
+        blocks.sort_by_key(|block| std::cmp::Reverse(counts[*block]));
+        blocks.truncate(3);
+        blocks
+    };
+    let hot = zipf(0, 1);
+    assert_eq!(hot, zipf(1, 1));
+    assert_eq!(hot, zipf(0, 2));
+    let far = hot.windows(2).all(|pair| pair[0].abs_diff(pair[1]) > 100);
+    assert!(far, "{hot:?}");
+}
+
+#[test]
+fn zipf_of_one_block_is_that_block() {
+    assert_eq!(visits(&assignment(Order::Zipf { theta: 1.0 }, 1, 1), 0, 3), [0, 0, 0]);
+}
+
+#[test]
+fn blocks_of_a_mix_lie_at_multiples_of_their_size_and_within_the_object() {
+    let orders = [
+        Order::Sequential,
+        Order::Backward,
+        Order::Random,
+        Order::RandomWithReplacement,
+        Order::Zipf { theta: 1.0 },
+        Order::Stride { stride_bytes: 128 << 10 },
+    ];
+    for order in orders {
+        let mut mixed = assignment(order, 1024 + 5, 3);
+        let share = |kib: u64| BlockShare { block_bytes: Bytes(kib << 10), weight: 1.0 };
+        mixed.cell.workload.block_mix = vec![share(4), share(64), share(16)];
+        mixed.cell.workload.block_bytes = Bytes(64 << 10);
+        for worker in 0..3 {
+            let mut blocks = Blocks::new(&mixed, worker);
+            for turn in 0..5000 {
+                let length_bytes = [4 << 10, 64 << 10, 16 << 10, 4 << 10][turn % 4];
+                let offset_bytes = blocks.next_offset_bytes(length_bytes);
+                assert_eq!(offset_bytes % length_bytes, 0, "{order}");
+                assert!(offset_bytes + length_bytes <= mixed.object_bytes.0, "{order}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_sequential_mix_leaves_no_gap_but_for_alignment() {
+    let mut mixed = assignment(Order::Sequential, 64, 1);
+    let share = |blocks: u64| BlockShare { block_bytes: Bytes(blocks * BLOCK), weight: 1.0 };
+    mixed.cell.workload.block_mix = vec![share(1), share(2)];
+    let mut blocks = Blocks::new(&mixed, 0);
+    let seen: Vec<u64> =
+        [1, 1, 2, 1, 2, 1].iter().map(|length| blocks.next_offset_bytes(length * BLOCK) / BLOCK).collect();
+    assert_eq!(seen, [0, 1, 2, 4, 6, 8]);
+}
