@@ -42,6 +42,9 @@ fn of_rule(code: &str) -> Option<Explanation> {
 
 fn of_segment(id: &str) -> Option<Explanation> {
     let segment = Segment::from_id(id)?;
+    if segment == Segment::Unknown {
+        return Some(of_no_segment());
+    }
     let rules: Vec<&str> =
         RULES.iter().filter(|rule| rule.segment == segment).map(|rule| rule.code).collect();
     let mut paragraphs = Vec::new();
@@ -55,6 +58,17 @@ fn of_segment(id: &str) -> Option<Explanation> {
     Some(Explanation { topic: segment.id(), title: segment.title(), paragraphs })
 }
 
+/// No segment: a verdict like any other, that no rule of its own gives.
+fn of_no_segment() -> Explanation {
+    let meaning = "No segment that was measured was at its limit, or what was measured of them does not agree: the limit is \
+                   a segment that was not measured, or one whose ceiling is higher than it seemed.";
+    let how_to = "Give the run more time (--seconds, --trials). Measure more of the path alone: `narrows check` with \
+                  --server self, or with `narrows serve` on the storage server. Relieve what the list of limits calls \
+                  nearest, and measure again.";
+    let paragraphs = vec![("meaning", meaning.to_owned()), ("how to measure", how_to.to_owned())];
+    Explanation { topic: Segment::Unknown.id(), title: Segment::Unknown.title(), paragraphs }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,6 +80,13 @@ mod tests {
             assert!(!explanation.title.is_empty(), "{topic}");
             assert!(explanation.paragraphs.iter().all(|(_, text)| !text.is_empty()), "{topic}");
         }
+    }
+
+    #[test]
+    fn an_unknown_limit_is_explained_by_what_it_is_and_not_by_a_rule_about_failures() {
+        let explanation = explain(Segment::Unknown.id()).unwrap();
+        let text: String = explanation.paragraphs.iter().map(|(_, text)| text.as_str()).collect();
+        assert!(text.contains("not measured") && !text.contains("fail"), "{text}");
     }
 
     #[test]
