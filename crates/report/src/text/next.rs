@@ -45,7 +45,12 @@ fn steps(summary: &Summary) -> Vec<Step> {
         let seconds = budget_s(summary).saturating_mul(2);
         steps.push(step("measure what is missing, with more time", repeated(summary, Some(seconds))));
     }
-    if summary.diagnosis.preface.is_some() || network_unseen(summary) {
+    if summary.diagnosis.preface.is_some() && serves_already(summary) {
+        steps.push(step(
+            "on another machine than the endpoint's, so that the network takes part",
+            elsewhere(&summary.target),
+        ));
+    } else if summary.diagnosis.preface.is_some() || network_unseen(summary) {
         steps.extend(split_by_server(&summary.target).into_iter().flatten());
     }
     if let Some(code) = summary.diagnosis.limiting.iter().find_map(|entry| entry.codes.first()) {
@@ -77,6 +82,22 @@ fn split_by_server(target: &Target) -> Option<[Step; 2]> {
         step("on the storage server, to tell network, server and device apart", serve),
         step("then here", check),
     ])
+}
+
+/// Whether an endpoint took part that the command did not start itself.
+fn serves_already(summary: &Summary) -> bool {
+    let served = summary.hosts.iter().any(|host| host.server.is_some());
+    served && option_of(&summary.command, "--server") != Some("self")
+}
+
+/// The check of what an endpoint serves, from a machine that is not the endpoint's.
+fn elsewhere(target: &Target) -> String {
+    match target {
+        Target::Tcp { port, layer, .. } => {
+            format!("narrows check tcp://HOST:{port}/{} --token-file FILE", layer.name())
+        }
+        _ => "narrows check MOUNT --server HOST:PORT --token-file FILE".to_owned(),
+    }
 }
 
 /// Whether the folder lies on another machine that took no part.
@@ -115,17 +136,21 @@ fn kept(told: &[String], without_seconds: bool) -> Vec<String> {
 
 /// The budget that the run had.
 fn budget_s(summary: &Summary) -> u64 {
-    let mut words = summary.command.iter();
+    let seconds = option_of(&summary.command, "--seconds").and_then(|value| value.parse().ok());
+    seconds.unwrap_or(BUDGET_DEFAULT_S)
+}
+
+/// The value of `option` in a command; of several the first.
+fn option_of<'a>(command: &'a [String], option: &str) -> Option<&'a str> {
+    let mut words = command.iter();
     while let Some(word) = words.next() {
-        let value = match value_of(word, "--seconds") {
-            Some("") => words.next().map(String::as_str),
-            other => other,
-        };
-        if let Some(seconds) = value.and_then(|value| value.parse().ok()) {
-            return seconds;
+        match value_of(word, option) {
+            Some("") => return words.next().map(String::as_str),
+            Some(value) => return Some(value),
+            None => {}
         }
     }
-    BUDGET_DEFAULT_S
+    None
 }
 
 /// The value of `option` in `word`, empty where it is the next word; `None` for another word.
@@ -153,6 +178,14 @@ mod tests {
             ["check", "a b", "--out", "r", "--seconds=3", "--out=r", "--seconds", "4"].map(str::to_owned);
         assert_eq!(kept(&told, true).join(" "), "check 'a b'");
         assert_eq!(kept(&told, false).join(" "), "check 'a b' --seconds=3 --seconds 4");
+    }
+
+    #[test]
+    fn an_option_is_found_in_both_of_its_forms() {
+        let told = ["check", "--server", "self", "--seconds=3"].map(str::to_owned);
+        assert_eq!(option_of(&told, "--server"), Some("self"));
+        assert_eq!(option_of(&told, "--seconds"), Some("3"));
+        assert_eq!(option_of(&told, "--out"), None);
     }
 
     #[test]
