@@ -28,10 +28,10 @@ const FIGURES: &[(&str, Align)] = &[
 /// The cells of the whole path, and with detail those of the segments alone; empty where none was measured.
 pub(crate) fn render(summary: &Summary, style: &Style) -> String {
     let mut cells: Vec<&CellSummary> = path_cells(summary).collect();
-    cells.sort_by_key(|cell| (cell.op, cell.block_bytes, cell.in_flight.configured));
+    cells.sort_by_key(|cell| (cell.op, cell.block_bytes, cell.in_flight.configured, cell.clients));
     let mut out = String::new();
     if !cells.is_empty() {
-        out.push_str(&style.heading("REQUESTS", "over the whole path; x16: sixteen in flight"));
+        out.push_str(&style.heading("REQUESTS", &remark(&cells)));
         out.push_str(&table(&cells, false, style));
     }
     let alone: Vec<&CellSummary> = summary.cells.iter().filter(|cell| cell.cut != Cut::Path).collect();
@@ -80,10 +80,21 @@ fn row(cell: &CellSummary, legend: &mut Legend, style: &Style) -> Vec<Field> {
     ]
 }
 
-/// Requests in flight as in the names of cells: `x16`, or `2x16` for two clients.
-fn in_flight(cell: &CellSummary, style: &Style) -> String {
-    let clients = if cell.clients > 1 { cell.clients.to_string() } else { String::new() };
-    format!("{clients}{}{}", style.times(), cell.queue_depth)
+/// What the column of requests in flight says, as far as it is not said by itself.
+fn remark(cells: &[&CellSummary]) -> String {
+    let has = |several: fn(&CellSummary) -> bool| cells.iter().any(|cell| several(cell));
+    let workers = if has(|cell| cell.requested.workers > 1) { "; w2: each of two workers" } else { "" };
+    let clients = if has(|cell| cell.clients > 1) { "; c2: each of two clients" } else { "" };
+    format!("over the whole path; x16: sixteen in flight{workers}{clients}")
+}
+
+/// Requests in flight with the letters of cells' names: `x16`, `w2 x16` in each of two workers, `c2 x16` for each of
+/// two clients.
+pub(crate) fn in_flight(cell: &CellSummary, style: &Style) -> String {
+    let load = &cell.requested;
+    let clients = if load.clients > 1 { format!("c{} ", load.clients) } else { String::new() };
+    let workers = if load.workers > 1 { format!("w{} ", load.workers) } else { String::new() };
+    format!("{clients}{workers}{}{}", style.times(), load.queue_depth)
 }
 
 /// Busy share of each role's CPUs: `12/87`.

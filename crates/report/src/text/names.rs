@@ -38,5 +38,8 @@ impl<'a> CellNames<'a> {
 fn name(cell: &CellSummary) -> String {
     let cut = if cell.cut == Cut::Path { String::new() } else { format!("{} ", cell.cut.name()) };
     let clients = if cell.clients > 1 { format!(" from {} clients", cell.clients) } else { String::new() };
-    format!("{cut}{} {} x{}{clients}", cell.op, cell.block_bytes, cell.queue_depth)
+    let load = &cell.requested;
+    let workers =
+        if load.workers > 1 { format!(" in each of {} workers", load.workers) } else { String::new() };
+    format!("{cut}{} {} x{}{workers}{clients}", cell.op, cell.block_bytes, load.queue_depth)
 }

@@ -35,7 +35,17 @@ pub(crate) fn render(summary: &Summary, style: &Style) -> String {
     }
     close_gap(&mut gap, &mut table, style);
     table_end(&mut table, summary);
-    style.heading("PATH", &machines(summary, style)) + &table.render(style)
+    let raised = listed(summary).iter().any(|segment| is_raised(segment, summary));
+    let note = if raised { RAISED_NOTE } else { "" };
+    style.heading("PATH", &machines(summary, style)) + &table.render(style) + &style.paint(Paint::Faint, note)
+}
+
+/// What `raised` means in the table.
+const RAISED_NOTE: &str =
+    "  raised: the path carried more than the segment alone, which was taken for its ceiling\n";
+
+fn is_raised(segment: &SegmentSummary, summary: &Summary) -> bool {
+    reading(segment, summary).used_ratio.is_some_and(|ratio| ratio > 1.0 + RAISED_RATIO)
 }
 
 /// The path's own best rate, and whether it was the storage's at all.
@@ -95,10 +105,19 @@ fn close_gap(gap: &mut Vec<&str>, table: &mut Table, style: &Style) {
 
 fn row(segment: &SegmentSummary, summary: &Summary, mark: Field, style: &Style) -> Vec<Field> {
     let reading = reading(segment, summary);
-    let used = reading.used_ratio.map(|ratio| format!("{} {:>5}", style.bar(ratio), percent(ratio)));
+    let used = reading.used_ratio.map(|ratio| format!("{} {:>5}", style.bar(ratio), filled(ratio)));
     let most = reading.most.unwrap_or_else(|| NO_FIGURE.to_owned());
     vec![segment.id.id().into(), most.into(), used.unwrap_or_default().into(), mark]
 }
+
+/// How full a segment was. A path that carried more than a segment alone raises that segment's ceiling to its own
+/// rate, so nothing is fuller than full; that it was raised is said.
+fn filled(ratio: f64) -> String {
+    if ratio > 1.0 + RAISED_RATIO { format!("{} raised", percent(1.0)) } else { percent(ratio.min(1.0)) }
+}
+
+/// Above this a path that carried more than a segment alone is not just noise.
+const RAISED_RATIO: f64 = 0.005;
 
 /// The word that says what was found of a segment.
 fn mark(segment: Segment, summary: &Summary) -> (String, Paint) {

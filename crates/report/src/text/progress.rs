@@ -70,10 +70,10 @@ fn position(place: Place) -> String {
 }
 
 fn load(cell: &Cell) -> String {
-    let Workload { op, block_bytes, clients, .. } = &cell.workload;
-    let per_client = u64::from(cell.workload.workers) * u64::from(cell.workload.queue_depth);
+    let Workload { op, block_bytes, queue_depth, workers, clients, .. } = &cell.workload;
+    let each = if *workers > 1 { format!(", {workers} workers") } else { String::new() };
     let several = if *clients > 1 { format!(", {clients} clients") } else { String::new() };
-    format!("{} {op} {block_bytes} x{per_client}{several}", cell.cut.name())
+    format!("{} {op} {block_bytes} x{queue_depth}{each}{several}", cell.cut.name())
 }
 
 fn left(place: Place) -> String {
