@@ -39,6 +39,8 @@ pub enum Cut {
     ServerStorage,
     /// The client's own device without its page cache.
     LocalDevice,
+    /// The whole path, its writes acknowledged when they have arrived at the server, not when they are durable.
+    EarlyPath,
     /// The whole path.
     Path,
 }
@@ -55,6 +57,7 @@ impl Cut {
             Cut::ServerMemory => "server-memory",
             Cut::ServerStorage => "server-storage",
             Cut::LocalDevice => "local-device",
+            Cut::EarlyPath => "early-path",
             Cut::Path => "path",
         }
     }
@@ -69,6 +72,7 @@ impl Cut {
             Cut::NetworkStream => Some(Segment::NetworkBandwidth),
             Cut::ServerMemory => Some(Segment::ServerProtocol),
             Cut::ServerStorage | Cut::LocalDevice => Some(Segment::DeviceBandwidth),
+            Cut::EarlyPath => Some(Segment::ServerCommit),
             Cut::Path => None,
         }
     }

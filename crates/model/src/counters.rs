@@ -39,6 +39,23 @@ pub struct CounterSample {
     pub tcp: Option<TcpCounters>,
     /// Memory of the machine; `None` where it could not be read.
     pub memory: Option<MemoryCounters>,
+    /// Worker threads of the role's own program that serve requests; `None` where it has none or does not tell.
+    #[serde(default)]
+    pub workers: Option<WorkerCounters>,
+}
+
+/// Worker threads that take requests from a queue, summed over all of them since the program started.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkerCounters {
+    /// Requests that can be served at once now.
+    pub worker_count: u32,
+    /// Requests taken from the queue.
+    pub served_count: u64,
+    /// Time in which workers served a request, summed over workers.
+    pub busy_ns: Nanos,
+    /// Time that requests waited for a worker, summed over requests: divided by the time that passed it is the mean
+    /// length of the queue.
+    pub queued_ns: Nanos,
 }
 
 /// CPU time of a whole machine since boot, by kind.

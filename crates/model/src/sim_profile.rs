@@ -18,11 +18,23 @@ pub struct StationLaw {
     pub parallel: u32,
     /// Relative spread of the service time (coefficient of variation of a gamma law); 0 is constant.
     pub variation: f64,
+    /// More time that a write takes when it must be durable; a device's alone.
+    pub flush_ns: Nanos,
+    /// Worker threads, each of which holds one request from its turn until the device is done with it; a server's alone,
+    /// `None` for as many as there are requests.
+    pub threads: Option<u32>,
 }
 
 impl Default for StationLaw {
     fn default() -> Self {
-        Self { per_op_ns: Nanos(0), bytes_per_s: None, parallel: 1, variation: 0.0 }
+        Self {
+            per_op_ns: Nanos(0),
+            bytes_per_s: None,
+            parallel: 1,
+            variation: 0.0,
+            flush_ns: Nanos(0),
+            threads: None,
+        }
     }
 }
 
@@ -36,6 +48,12 @@ pub struct NetworkLaw {
     pub bytes_per_s: BytesPerSec,
     /// Link speed as the interface declares it; `None` for a virtual link.
     pub link_bits_per_s: Option<u64>,
+    /// Bytes that one connection may have under way; `None` for more than the link ever holds.
+    #[serde(default)]
+    pub window_bytes: Option<Bytes>,
+    /// Share of the segments that is lost and sent again.
+    #[serde(default)]
+    pub loss_ratio: f64,
 }
 
 /// Where reads are served without reaching the device.

@@ -271,6 +271,9 @@ pub struct CellSummary {
     pub site: Site,
     /// What the requests went to.
     pub target: Target,
+    /// More targets that were loaded together with it.
+    #[serde(default)]
+    pub more_targets: Vec<Target>,
     /// Who talked to whom.
     pub topology: Topology,
     /// Factors of a sweep.

@@ -116,6 +116,7 @@ pub(crate) fn counters() -> CounterSample {
         nics: vec![],
         tcp: None,
         memory: None,
+        workers: None,
     }
 }
 

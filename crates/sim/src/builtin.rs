@@ -3,7 +3,7 @@
 //! A static registry. The numbers are round figures of common hardware, chosen so that one segment limits clearly.
 
 use narrows_model::sim_profile::{CacheLaw, NetworkLaw, SimProfile, StationLaw};
-use narrows_model::{Bytes, BytesPerSec, Nanos};
+use narrows_model::{Bytes, BytesPerSec, Nanos, OpsPerSec};
 
 /// A named machine.
 #[derive(Debug, Clone, Copy)]
@@ -56,6 +56,14 @@ machines! {
     "weak-generator", "a load generator that costs more than the path", Some("strong-client"), weak_generator;
     "shared-laptop", "client and server on one machine of two CPUs: these limit", Some("two-laptops"), shared_laptop;
     "two-laptops", "the same client and server on two machines: the wire limits large blocks", None, two_laptops;
+    "slow-commit", "a server whose device is slow to make writes durable: committing them limits", Some("quick-commit"), slow_commit;
+    "quick-commit", "the same server with a device whose writes are durable at once: its bandwidth limits", None, server;
+    "few-threads", "a server of two worker threads in front of a device that serves more: these limit", Some("many-threads"), few_threads;
+    "many-threads", "the same server with as many threads as requests: its device limits", None, many_threads;
+    "capped-iops", "a device that is held to 2000 operations a second: these limit small requests", Some("many-threads"), capped_iops;
+    "small-window", "a connection whose window holds back a fast wire 4 ms away", Some("wide-window"), small_window;
+    "wide-window", "the same wire with a window that fills it: the device limits", None, wide_window;
+    "lossy-wire", "a fast wire 4 ms away that loses packets: a connection cannot fill it", Some("wide-window"), lossy_wire;
     "local-ssd", "a local solid-state device", None, local_ssd;
     "local-disk", "a local magnetic disk", Some("local-ssd"), local_disk;
 }
@@ -66,6 +74,7 @@ fn law(per_op_ns: u64, mega_bytes_per_s: f64) -> StationLaw {
         bytes_per_s: Some(BytesPerSec(mega_bytes_per_s * 1e6)),
         parallel: 1,
         variation: 0.2,
+        ..StationLaw::default()
     }
 }
 
@@ -75,6 +84,8 @@ fn wire(mega_bits_per_s: u64, rtt_ns: u64) -> NetworkLaw {
         rtt_ns: Nanos(rtt_ns),
         bytes_per_s: BytesPerSec(mega_bits_per_s as f64 * 1e6 / 8.0 * 1448.0 / 1538.0),
         link_bits_per_s: Some(mega_bits_per_s * 1_000_000),
+        window_bytes: None,
+        loss_ratio: 0.0,
     }
 }
 
@@ -155,6 +166,8 @@ fn shared_laptop() -> SimProfile {
             rtt_ns: Nanos(25_000),
             bytes_per_s: BytesPerSec(8e9),
             link_bits_per_s: None,
+            window_bytes: None,
+            loss_ratio: 0.0,
         }),
         server_cpus: 2.0,
         server_cpu: law(25_000, 350.0),
@@ -167,6 +180,40 @@ fn shared_laptop() -> SimProfile {
 
 fn two_laptops() -> SimProfile {
     SimProfile { network: Some(wire(5_000, 100_000)), shared_machine: false, ..shared_laptop() }
+}
+
+fn slow_commit() -> SimProfile {
+    let device = StationLaw { flush_ns: Nanos(4_000_000), ..server().device };
+    SimProfile { device, ..server() }
+}
+
+/// A device of 2 ms that serves many requests at once.
+fn many_threads() -> SimProfile {
+    let device = StationLaw { parallel: 32, variation: 0.3, ..law(2_000_000, 1_000.0) };
+    SimProfile { device, ..server() }
+}
+
+fn few_threads() -> SimProfile {
+    let server_cpu = StationLaw { threads: Some(2), ..server().server_cpu };
+    SimProfile { server_cpu, ..many_threads() }
+}
+
+fn capped_iops() -> SimProfile {
+    SimProfile { device_ops_per_s: Some(OpsPerSec(2_000.0)), ..many_threads() }
+}
+
+fn wide_window() -> SimProfile {
+    SimProfile { network: Some(wire(10_000, 4_000_000)), ..server() }
+}
+
+fn small_window() -> SimProfile {
+    let network = NetworkLaw { window_bytes: Some(Bytes(256 << 10)), ..wire(10_000, 4_000_000) };
+    SimProfile { network: Some(network), ..server() }
+}
+
+fn lossy_wire() -> SimProfile {
+    let network = NetworkLaw { loss_ratio: 0.002, ..wire(10_000, 4_000_000) };
+    SimProfile { network: Some(network), ..server() }
 }
 
 fn local_ssd() -> SimProfile {

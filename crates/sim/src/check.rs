@@ -37,6 +37,14 @@ pub(crate) fn profile(profile: &SimProfile) -> Result<(), SimError> {
             return refuse(&format!("faults[{index}].every"), "0".to_owned(), "allowed is 1 or more");
         }
     }
+    if let Some(network) = &profile.network {
+        if !(0.0..1.0).contains(&network.loss_ratio) {
+            return refuse("network.loss_ratio", network.loss_ratio.to_string(), "allowed is 0 to below 1");
+        }
+        if network.window_bytes.is_some_and(|window| window.0 == 0) {
+            return refuse("network.window_bytes", "0".to_owned(), "allowed is 1 or more");
+        }
+    }
     rates(profile)
 }
 
@@ -53,6 +61,10 @@ fn rates(profile: &SimProfile) -> Result<(), SimError> {
     for (name, law) in laws {
         if !(1..=SERVERS_MAX).contains(&law.parallel) {
             return refuse(format!("{name}.parallel"), law.parallel.to_string(), "allowed is 1 to 4096");
+        }
+        if law.threads.is_some_and(|threads| !(1..=SERVERS_MAX).contains(&threads)) {
+            let found = law.threads.unwrap_or_default().to_string();
+            return refuse(format!("{name}.threads"), found, "allowed is 1 to 4096");
         }
         if !(0.0..=10.0).contains(&law.variation) {
             return refuse(format!("{name}.variation"), law.variation.to_string(), "allowed is 0 to 10");

@@ -166,8 +166,8 @@ fn path(folder: &str) -> PathFacts {
 
 /// What a worker of this cell is granted.
 pub(crate) fn effective(profile: &SimProfile, cell: &Cell) -> Effective {
-    let remote = matches!(cell.cut, Cut::NetworkStream | Cut::ServerMemory | Cut::Path);
-    let stored = matches!(cell.cut, Cut::ServerStorage | Cut::LocalDevice | Cut::Path);
+    let remote = matches!(cell.cut, Cut::NetworkStream | Cut::ServerMemory | Cut::EarlyPath | Cut::Path);
+    let stored = matches!(cell.cut, Cut::ServerStorage | Cut::LocalDevice | Cut::EarlyPath | Cut::Path);
     Effective {
         engine: "sim".to_owned(),
         access: stored.then_some(cell.workload.access),

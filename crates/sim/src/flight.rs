@@ -9,6 +9,8 @@ use crate::law::{Fate, Machine, departure};
 use crate::ledger::Ledger;
 use crate::route::{Call, CpuCharge, Place, Route};
 use crate::station::{Span, Station};
+use narrows_model::Workload;
+use narrows_model::units::{saturate_u32, saturate_usize};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -65,13 +67,16 @@ pub(crate) struct Flights {
     queue: BinaryHeap<Reverse<(u64, u64, usize)>>,
     sequence: u64,
     call: Call,
+    /// Requests that one connection keeps in flight: neighbouring slots.
+    queue_depth: usize,
     /// Turns of a capped load, and the time each takes; `None` without a cap.
     pace: Option<(Station, u64)>,
 }
 
 impl Flights {
-    /// Empty slots for requests like `call`, submitted `pace_ns` apart at the least.
-    pub(crate) fn new(slot_count: usize, call: Call, pace_ns: Option<u64>) -> Self {
+    /// Empty slots for the requests of `load`, each like `call`, submitted `pace_ns` apart at the least.
+    pub(crate) fn new(load: &Workload, call: Call, pace_ns: Option<u64>) -> Self {
+        let slot_count = saturate_usize(load.in_flight_configured());
         let empty = Flight {
             state: State::Empty,
             submitted_ns: 0,
@@ -86,6 +91,7 @@ impl Flights {
             queue: BinaryHeap::with_capacity(slot_count),
             sequence: 0,
             call,
+            queue_depth: load.queue_depth.max(1) as usize,
             pace: pace_ns.map(|pace_ns| (Station::new(1), pace_ns)),
         }
     }
@@ -149,7 +155,9 @@ impl Flights {
     }
 
     fn take_off(&mut self, world: &mut World, slot: usize) {
-        let (route, fate) = world.machine.admit(self.call);
+        let (route, fate) = world
+            .machine
+            .admit(Call { connection: saturate_u32((slot / self.queue_depth) as u64), ..self.call });
         let flight = &mut self.slots[slot];
         if fate == Fate::Never {
             flight.state = State::Hung;
@@ -184,6 +192,8 @@ impl Flights {
                 world.ledger.at_device.stay(now_ns, span.finish_ns);
                 flight.device_stay_ns += span.finish_ns - now_ns;
             }
+            Place::Connection => world.ledger.in_window.stay(now_ns, span.finish_ns),
+            Place::ServerThread => world.ledger.threads.book(now_ns, span.start_ns, span.finish_ns),
             Place::ClientCpu | Place::ServerCpu | Place::DeviceTurn => {}
         }
         flight.entered += 1;

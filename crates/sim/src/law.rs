@@ -44,8 +44,10 @@ pub struct Machine {
     stretch: Stretch,
     client_cpu: Station,
     server_cpu: Station,
+    connections: Vec<Station>,
     network_up: Station,
     network_down: Station,
+    server_threads: Station,
     device_turn: Station,
     device: Station,
     /// Requests so far that could meet a fault.
@@ -68,8 +70,10 @@ impl Machine {
             stretch: if shared { Stretch { client: 1.0, server: 1.0 } } else { Stretch { client, server } },
             client_cpu: Station::new(if shared { profile.machine_cpus } else { client_servers }),
             server_cpu: Station::new(server_servers),
+            connections: Vec::new(),
             network_up: Station::new(1),
             network_down: Station::new(1),
+            server_threads: Station::new(profile.server_cpu.threads.unwrap_or(1)),
             device_turn: Station::new(1),
             device: Station::new(profile.device.parallel),
             exposed_count: 0,
@@ -102,7 +106,15 @@ impl Machine {
     /// Linear in the servers of the stations visited and in the requests underway: 0.3 to 1.2 microseconds up to 16
     /// in flight, up to 5 at 256 (release build, every named machine).
     pub fn submit(&mut self, op: Op, bytes: u64, cut: Cut, now_ns: u64) -> Outcome {
-        let (route, fate) = self.admit(Call { op, bytes, cut, access: self.access, fails: false });
+        let (route, fate) = self.admit(Call {
+            op,
+            bytes,
+            cut,
+            access: self.access,
+            fails: false,
+            durable: false,
+            connection: 0,
+        });
         if fate == Fate::Never {
             return Outcome { due_ns: u64::MAX, fate };
         }
@@ -137,6 +149,14 @@ impl Machine {
         let station = match stage.place {
             Place::ServerCpu if !self.profile.shared_machine => &mut self.server_cpu,
             Place::ClientCpu | Place::ServerCpu => &mut self.client_cpu,
+            Place::Connection => {
+                let index = stage.unit as usize;
+                if self.connections.len() <= index {
+                    self.connections.resize_with(index + 1, || Station::new(1));
+                }
+                &mut self.connections[index]
+            }
+            Place::ServerThread => &mut self.server_threads,
             Place::NetworkUp => &mut self.network_up,
             Place::NetworkDown => &mut self.network_down,
             Place::DeviceTurn => &mut self.device_turn,
@@ -147,7 +167,7 @@ impl Machine {
 
     /// What the declared faults do to the next request: only cuts that reach the storage meet them.
     fn next_fate(&mut self, cut: Cut) -> (Fate, u64) {
-        if !matches!(cut, Cut::Path | Cut::LocalDevice | Cut::ServerStorage) {
+        if !matches!(cut, Cut::Path | Cut::EarlyPath | Cut::LocalDevice | Cut::ServerStorage) {
             return (Fate::Done, 0);
         }
         self.exposed_count += 1;
@@ -170,7 +190,8 @@ impl Machine {
 
 /// When a request leaves a stage: at the end of its service, or as soon as its turn has come.
 pub(crate) fn departure(stage: &Stage, span: Span) -> u64 {
-    let left_ns = if stage.place == Place::DeviceTurn { span.start_ns } else { span.finish_ns };
+    let turn = matches!(stage.place, Place::Connection | Place::ServerThread | Place::DeviceTurn);
+    let left_ns = if turn { span.start_ns } else { span.finish_ns };
     left_ns.saturating_add(stage.delay_ns)
 }
 

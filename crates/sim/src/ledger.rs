@@ -7,6 +7,7 @@ use crate::facts::{DISK, Packets, clock_offset_ns, host_cpus, packets};
 use crate::route::{CpuCharge, Moved, Stretch};
 use narrows_model::counters::{
     CgroupCpu, CounterSample, DiskCounters, HostCpu, MemoryCounters, NicCounters, ProcessCpu, TcpCounters,
+    WorkerCounters,
 };
 use narrows_model::sim_profile::SimProfile;
 use narrows_model::units::round_to_u64;
@@ -56,6 +57,24 @@ struct DeviceUse {
     count: u64,
     bytes: u64,
     stay_ns: u64,
+    flush_count: u64,
+}
+
+/// What worker threads did.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ThreadUse {
+    served_count: u64,
+    busy_ns: u64,
+    queued_ns: u64,
+}
+
+impl ThreadUse {
+    /// Books a request that arrived, was taken by a thread and left it.
+    pub(crate) fn book(&mut self, arrival_ns: u64, start_ns: u64, finish_ns: u64) {
+        self.served_count += 1;
+        self.busy_ns += finish_ns - start_ns;
+        self.queued_ns += start_ns - arrival_ns;
+    }
 }
 
 /// Everything booked so far.
@@ -67,6 +86,10 @@ pub(crate) struct Ledger {
     pub(crate) on_wire_up: Presence,
     /// Presence on the wire towards the client.
     pub(crate) on_wire_down: Presence,
+    /// Presence at what one connection may have under way.
+    pub(crate) in_window: Presence,
+    /// The server's worker threads.
+    pub(crate) threads: ThreadUse,
     /// Presence at the device.
     pub(crate) at_device: Presence,
     up: Traffic,
@@ -111,6 +134,7 @@ impl Ledger {
                 device.count += 1;
                 device.bytes += bytes;
                 device.stay_ns += device_stay_ns;
+                device.flush_count += u64::from(moved.flushed);
             }
         }
     }
@@ -129,11 +153,23 @@ impl Reader<'_> {
             host_cpu: Some(self.host_cpu(ledger, role, here_ns)),
             process_cpu: Some(process_cpu(ledger, role)),
             cgroup_cpu: self.cgroup_cpu(ledger, role, here_ns),
-            disks: if has_disk { vec![disk(ledger, at_ns)] } else { Vec::new() },
+            disks: if has_disk { vec![self.disk(ledger, at_ns)] } else { Vec::new() },
             nics: self.nics(ledger, role),
             tcp: (self.connection_count > 0).then(|| self.tcp(ledger, role, at_ns)),
             memory: Some(self.memory(role)),
+            workers: self.workers(ledger, role),
         }
+    }
+
+    fn workers(&self, ledger: &Ledger, role: Role) -> Option<WorkerCounters> {
+        let worker_count = self.profile.server_cpu.threads.filter(|_| role == Role::Server)?;
+        let ThreadUse { served_count, busy_ns, queued_ns } = ledger.threads;
+        Some(WorkerCounters {
+            worker_count,
+            served_count,
+            busy_ns: Nanos(busy_ns),
+            queued_ns: Nanos(queued_ns),
+        })
     }
 
     fn host_cpu(&self, ledger: &Ledger, role: Role, here_ns: u64) -> HostCpu {
@@ -199,7 +235,11 @@ impl Reader<'_> {
     fn tcp(&self, ledger: &Ledger, role: Role, at_ns: u64) -> TcpCounters {
         let (sent, received) = directions(ledger, role);
         let wire = if role == Role::Server { &ledger.on_wire_down } else { &ledger.on_wire_up };
-        let rtt_ns = self.profile.network.as_ref().map_or(Nanos(0), |network| network.rtt_ns);
+        let network = self.profile.network.as_ref();
+        let rtt_ns = network.map_or(Nanos(0), |network| network.rtt_ns);
+        let lost = network.map_or(0.0, |network| network.loss_ratio) * sent.packet_count as f64;
+        let held_ns = ledger.in_window.until(at_ns);
+        let windowed = network.is_some_and(|network| network.window_bytes.is_some());
         TcpCounters {
             at_ns: Nanos(at_ns),
             connection_count: self.connection_count,
@@ -207,13 +247,29 @@ impl Reader<'_> {
             received_bytes: Bytes(received.payload_bytes),
             segments_out_count: sent.packet_count,
             segments_in_count: received.packet_count,
-            retransmit_count: 0,
+            retransmit_count: round_to_u64(lost),
             rtt_min_ns: rtt_ns,
             rtt_ns,
             congestion_window_bytes: CONGESTION_WINDOW,
-            busy_ns: Nanos(wire.until(at_ns)),
-            receive_window_limited_ns: Nanos(0),
+            busy_ns: Nanos(wire.until(at_ns).max(held_ns)),
+            receive_window_limited_ns: Nanos(if windowed { held_ns } else { 0 }),
             send_buffer_limited_ns: Nanos(0),
+        }
+    }
+
+    fn disk(&self, ledger: &Ledger, at_ns: u64) -> DiskCounters {
+        DiskCounters {
+            name: DISK.to_owned(),
+            read_count: ledger.reads.count,
+            read_bytes: Bytes(ledger.reads.bytes),
+            read_ns: Nanos(ledger.reads.stay_ns),
+            write_count: ledger.writes.count,
+            write_bytes: Bytes(ledger.writes.bytes),
+            write_ns: Nanos(ledger.writes.stay_ns),
+            flush_count: ledger.writes.flush_count,
+            flush_ns: Nanos(ledger.writes.flush_count.saturating_mul(self.profile.device.flush_ns.0)),
+            busy_ns: Nanos(ledger.at_device.until(at_ns)),
+            queue_ns: Nanos(ledger.reads.stay_ns + ledger.writes.stay_ns),
         }
     }
 
@@ -244,20 +300,4 @@ fn process_cpu(ledger: &Ledger, role: Role) -> ProcessCpu {
 /// What a role has sent and what it has received.
 fn directions(ledger: &Ledger, role: Role) -> (Traffic, Traffic) {
     if role == Role::Server { (ledger.down, ledger.up) } else { (ledger.up, ledger.down) }
-}
-
-fn disk(ledger: &Ledger, at_ns: u64) -> DiskCounters {
-    DiskCounters {
-        name: DISK.to_owned(),
-        read_count: ledger.reads.count,
-        read_bytes: Bytes(ledger.reads.bytes),
-        read_ns: Nanos(ledger.reads.stay_ns),
-        write_count: ledger.writes.count,
-        write_bytes: Bytes(ledger.writes.bytes),
-        write_ns: Nanos(ledger.writes.stay_ns),
-        flush_count: 0,
-        flush_ns: Nanos(0),
-        busy_ns: Nanos(ledger.at_device.until(at_ns)),
-        queue_ns: Nanos(ledger.reads.stay_ns + ledger.writes.stay_ns),
-    }
 }

@@ -3,13 +3,13 @@
 //! Deliberately absent: waiting, which is the stations'.
 
 use crate::random::Randomness;
-use narrows_model::sim_profile::{SimProfile, StationLaw};
+use narrows_model::sim_profile::{NetworkLaw, SimProfile, StationLaw};
 use narrows_model::units::{NANOS_PER_SEC, round_to_u64};
 use narrows_model::workload::{Access, Op};
 use narrows_model::{Cut, Nanos};
 
 /// Most stations on one way.
-pub(crate) const STAGES_MAX: usize = 6;
+pub(crate) const STAGES_MAX: usize = 8;
 
 /// A station's place in a machine.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -17,10 +17,14 @@ pub(crate) enum Place {
     /// The client's CPUs; those of the whole machine when it is shared.
     #[default]
     ClientCpu,
+    /// What one connection may have under way.
+    Connection,
     /// The wire towards the server.
     NetworkUp,
     /// The server's CPUs.
     ServerCpu,
+    /// The server's worker threads.
+    ServerThread,
     /// The device's limit of operations.
     DeviceTurn,
     /// The device.
@@ -46,6 +50,8 @@ pub(crate) struct CpuCharge {
 pub(crate) struct Stage {
     /// Where.
     pub(crate) place: Place,
+    /// Which of several equal ones; 0 where there is one.
+    pub(crate) unit: u32,
     /// How long it occupies a server.
     pub(crate) service_ns: u64,
     /// Travel after it.
@@ -67,6 +73,8 @@ pub(crate) struct Moved {
     pub(crate) device_read_bytes: Option<u64>,
     /// Bytes written to the device; `None` where it was not asked.
     pub(crate) device_write_bytes: Option<u64>,
+    /// Whether the device had to make them durable.
+    pub(crate) flushed: bool,
 }
 
 /// The way of one request.
@@ -95,8 +103,12 @@ impl Route {
     }
 
     fn visit(&mut self, place: Place, service_ns: u64, cpu: CpuCharge) {
+        self.visit_unit((place, 0), service_ns, cpu);
+    }
+
+    fn visit_unit(&mut self, (place, unit): (Place, u32), service_ns: u64, cpu: CpuCharge) {
         if service_ns > 0 && self.stage_count < STAGES_MAX {
-            self.stages[self.stage_count] = Stage { place, service_ns, delay_ns: 0, cpu };
+            self.stages[self.stage_count] = Stage { place, unit, service_ns, delay_ns: 0, cpu };
             self.stage_count += 1;
         }
     }
@@ -111,6 +123,10 @@ pub(crate) struct Call {
     pub(crate) access: Access,
     /// Whether it fails in front of the device: it then moves no bytes.
     pub(crate) fails: bool,
+    /// Whether what it writes must be durable before it completes.
+    pub(crate) durable: bool,
+    /// The connection that carries it, from 0.
+    pub(crate) connection: u32,
 }
 
 /// How much longer a service takes than its CPU time, because a quota is no whole number of CPUs.
@@ -139,13 +155,14 @@ impl Surveyor<'_> {
                 self.client(&mut route, payload, &law);
             }
             Cut::PageCache => self.client_whole(&mut route, payload),
-            Cut::NetworkStream => self.stream(&mut route, call.op, payload),
+            Cut::NetworkStream => self.stream(&mut route, &Call { bytes: payload, ..call }),
             Cut::ServerMemory => self.served(&mut route, &Call { bytes: payload, ..call }, false),
             Cut::ServerStorage => self.server_storage(&mut route, &Call { bytes: payload, ..call }),
             Cut::LocalDevice => {
                 self.client_whole(&mut route, payload);
                 self.device(&mut route, &Call { bytes: payload, ..call });
             }
+            Cut::EarlyPath => self.path(&mut route, &Call { bytes: payload, durable: false, ..call }),
             Cut::Path => self.path(&mut route, &Call { bytes: payload, ..call }),
         }
         route
@@ -170,28 +187,33 @@ impl Surveyor<'_> {
         let half_ns = self.profile.network.as_ref().map_or(0, |network| network.rtt_ns.0 / 2);
         let other_half_ns = self.profile.network.as_ref().map_or(0, |network| network.rtt_ns.0 - half_ns);
         self.client_whole(route, call.bytes);
+        self.connection(route, call.connection, up_bytes);
         self.wire(route, Place::NetworkUp, up_bytes);
         route.delay(half_ns);
         let law = &self.profile.server_cpu;
         self.server(route, self.profile.server_cpu.per_op_ns.as_f64(), call.bytes, law.variation);
         if with_device && !(is_read(call.op) && self.randomness.happens(self.profile.cache.server_hit_ratio))
         {
-            self.device(route, call);
+            self.worked(route, call);
         }
+        self.connection(route, call.connection, down_bytes);
         self.wire(route, Place::NetworkDown, down_bytes);
         route.delay(other_half_ns);
         route.moved.exchange = self.profile.network.is_some();
     }
 
     /// A one-way stream: the round-trip time delays its start, not its blocks.
-    fn stream(&mut self, route: &mut Route, op: Op, bytes: u64) {
+    fn stream(&mut self, route: &mut Route, call: &Call) {
+        let Call { op, bytes, connection, .. } = *call;
         let variation = self.profile.server_cpu.variation;
         if op.moves_towards_device() {
             self.client_whole(route, bytes);
+            self.connection(route, connection, bytes);
             self.wire(route, Place::NetworkUp, bytes);
             self.server(route, 0.0, bytes, variation);
         } else {
             self.server(route, 0.0, bytes, variation);
+            self.connection(route, connection, bytes);
             self.wire(route, Place::NetworkDown, bytes);
             self.client_whole(route, bytes);
         }
@@ -238,7 +260,36 @@ impl Surveyor<'_> {
         }
     }
 
+    /// What one connection may have under way: a request takes its turn there, and leaves as soon as it has come.
+    fn connection(&mut self, route: &mut Route, connection: u32, bytes: u64) {
+        let Some(rate) = self.profile.network.as_ref().and_then(connection_bytes_per_s) else { return };
+        let turn_ns = round_to_u64(bytes_ns(Some(rate), bytes));
+        route.visit_unit((Place::Connection, connection), turn_ns, CpuCharge::default());
+    }
+
+    /// The device by way of a worker thread of the server, which is held until the device is done.
+    fn worked(&mut self, route: &mut Route, call: &Call) {
+        let service_ns = self.device_ns(call);
+        if self.profile.server_cpu.threads.is_some() && !call.fails {
+            route.visit(Place::ServerThread, service_ns, CpuCharge::default());
+        }
+        self.device_for(route, call, service_ns);
+    }
+
     fn device(&mut self, route: &mut Route, call: &Call) {
+        let service_ns = self.device_ns(call);
+        self.device_for(route, call, service_ns);
+    }
+
+    /// Time that the device takes for a request, its flush included.
+    fn device_ns(&mut self, call: &Call) -> u64 {
+        let law = &self.profile.device;
+        let flush_ns = if call.durable && call.op.moves_towards_device() { law.flush_ns } else { Nanos(0) };
+        let mean_ns = mean_ns(law, call.bytes) + flush_ns.as_f64();
+        round_to_u64(self.randomness.service_ns(mean_ns, law.variation))
+    }
+
+    fn device_for(&mut self, route: &mut Route, call: &Call, service_ns: u64) {
         if call.fails {
             return;
         }
@@ -246,10 +297,9 @@ impl Surveyor<'_> {
             let turn_ns = round_to_u64(NANOS_PER_SEC as f64 / rate.0);
             route.visit(Place::DeviceTurn, turn_ns, CpuCharge::default());
         }
-        let law = &self.profile.device;
-        let service_ns = round_to_u64(self.randomness.service_ns(mean_ns(law, call.bytes), law.variation));
         route.visit(Place::Device, service_ns, CpuCharge::default());
         if call.op.moves_towards_device() {
+            route.moved.flushed = call.durable && self.profile.device.flush_ns.0 > 0;
             route.moved.device_write_bytes = Some(call.bytes);
         } else {
             route.moved.device_read_bytes = Some(call.bytes);
@@ -267,4 +317,18 @@ fn mean_ns(law: &StationLaw, bytes: u64) -> f64 {
 
 fn bytes_ns(rate_bytes_per_s: Option<f64>, bytes: u64) -> f64 {
     rate_bytes_per_s.map_or(0.0, |rate| bytes as f64 / rate * NANOS_PER_SEC as f64)
+}
+
+/// The rate of one connection: its window a round trip, and what is left of it by loss; `None` where neither holds it.
+///
+/// # Source
+/// X <= W / RTT; Mathis et al., ACM Computer Communication Review 27 (1997): X = 1.22 x MSS / (RTT x sqrt(p)).
+pub(crate) fn connection_bytes_per_s(network: &NetworkLaw) -> Option<f64> {
+    const SEGMENT_BYTES: f64 = 1448.0;
+    const MATHIS: f64 = 1.22;
+    let round_trip_s = network.rtt_ns.as_secs_f64().max(1e-6);
+    let window = network.window_bytes.map(|window| window.as_f64() / round_trip_s);
+    let loss = (network.loss_ratio > 0.0)
+        .then(|| MATHIS * SEGMENT_BYTES / (round_trip_s * network.loss_ratio.sqrt()));
+    window.into_iter().chain(loss).reduce(f64::min)
 }

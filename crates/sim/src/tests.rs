@@ -2,6 +2,7 @@
 
 mod counters;
 mod engine;
+mod holds;
 mod run;
 mod theory;
 
@@ -20,7 +21,7 @@ use std::collections::BinaryHeap;
 
 const SEED: u64 = 11;
 
-const CUTS: [Cut; 8] = [
+const CUTS: [Cut; 9] = [
     Cut::Generator,
     Cut::MemoryCopy,
     Cut::PageCache,
@@ -28,11 +29,18 @@ const CUTS: [Cut; 8] = [
     Cut::ServerMemory,
     Cut::ServerStorage,
     Cut::LocalDevice,
+    Cut::EarlyPath,
     Cut::Path,
 ];
 
 fn law(per_op_ns: u64, variation: f64) -> StationLaw {
-    StationLaw { per_op_ns: Nanos(per_op_ns), bytes_per_s: None, parallel: 1, variation }
+    StationLaw {
+        per_op_ns: Nanos(per_op_ns),
+        bytes_per_s: None,
+        parallel: 1,
+        variation,
+        ..StationLaw::default()
+    }
 }
 
 /// A machine of round numbers whose stations all serve one at a time.
@@ -46,6 +54,8 @@ fn machine(variation: f64) -> SimProfile {
             rtt_ns: Nanos(100_000),
             bytes_per_s: BytesPerSec(100e6),
             link_bits_per_s: None,
+            window_bytes: None,
+            loss_ratio: 0.0,
         }),
         server_cpus: 1.0,
         server_cpu: law(50_000, variation),

@@ -10,7 +10,7 @@ use narrows_model::event::Phase;
 use narrows_model::sim_profile::SimProfile;
 use narrows_model::trial::{CounterPair, TrialOutput};
 use narrows_model::units::{NANOS_PER_SEC, round_to_u64, saturate_u32, saturate_usize};
-use narrows_model::workload::{Access, Op};
+use narrows_model::workload::{Access, Acknowledgement, Op, SyncPolicy};
 use narrows_model::{Bytes, Cell, Cut, Event, Nanos, Role};
 
 /// Where a trial stands.
@@ -66,12 +66,14 @@ pub(crate) fn run(
         cut: cell.cut,
         access: workload.access,
         fails: false,
+        durable: workload.sync == SyncPolicy::Dsync || workload.acknowledgement == Acknowledgement::Late,
+        connection: 0,
     };
     let pace_ns = workload
         .max_bytes_per_s
         .map(|rate| round_to_u64(call.bytes as f64 * NANOS_PER_SEC as f64 / rate.max(1) as f64));
     let mut trial = Trial {
-        flights: Flights::new(saturate_usize(workload.in_flight_configured()), call, pace_ns),
+        flights: Flights::new(workload, call, pace_ns),
         tally: Tally::new(cell, index, start_ns),
         stand: Stand::WarmUp,
         window: Window::default(),
@@ -239,7 +241,8 @@ impl Trial<'_> {
     fn counters(&self) -> Vec<CounterPair> {
         let profile = self.world.machine.profile();
         let workload = &self.cell.workload;
-        let remote = matches!(self.cell.cut, Cut::NetworkStream | Cut::ServerMemory | Cut::Path);
+        let remote =
+            matches!(self.cell.cut, Cut::NetworkStream | Cut::ServerMemory | Cut::EarlyPath | Cut::Path);
         let connections = u64::from(workload.clients) * u64::from(workload.workers);
         let reader = Reader {
             profile,
@@ -268,7 +271,7 @@ fn resident_ratio(profile: &SimProfile, cell: &Cell) -> Option<f64> {
         Cut::PageCache => Some(1.0),
         Cut::Path if buffered_read => Some(profile.cache.client_hit_ratio),
         Cut::ServerStorage if buffered_read => Some(profile.cache.server_hit_ratio),
-        Cut::Path | Cut::ServerStorage | Cut::LocalDevice => Some(0.0),
+        Cut::Path | Cut::EarlyPath | Cut::ServerStorage | Cut::LocalDevice => Some(0.0),
         Cut::Generator | Cut::MemoryCopy | Cut::NetworkStream | Cut::ServerMemory => None,
     }
 }

@@ -2,7 +2,9 @@
 //!
 //! Differences only; what they mean for a CPU or a path is decided in `summary`.
 
-use narrows_model::counters::{CgroupCpu, DiskCounters, HostCpu, NicCounters, ProcessCpu, TcpCounters};
+use narrows_model::counters::{
+    CgroupCpu, DiskCounters, HostCpu, NicCounters, ProcessCpu, TcpCounters, WorkerCounters,
+};
 use narrows_model::trial::CounterPair;
 use narrows_model::{Bytes, Nanos, Role};
 
@@ -33,6 +35,8 @@ pub(crate) struct DiskDelta {
     pub read_bytes: Bytes,
     pub write_bytes: Bytes,
     pub busy: Nanos,
+    pub flush_count: u64,
+    pub flush: Nanos,
 }
 
 /// What the load's connections carried in the interval.
@@ -57,6 +61,16 @@ pub(crate) struct NicDelta {
     pub send_bytes: Bytes,
 }
 
+/// What the worker threads of a server did in the interval.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct WorkerDelta {
+    /// Requests that could be served at once, the most that was read.
+    pub worker_count: u32,
+    pub served_count: u64,
+    pub busy: Nanos,
+    pub queued: Nanos,
+}
+
 /// What one role's counters say of a cell.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RoleDelta {
@@ -70,6 +84,7 @@ pub(crate) struct RoleDelta {
     pub disks: Vec<DiskDelta>,
     pub tcp: Option<TcpDelta>,
     pub nics: Option<NicDelta>,
+    pub workers: Option<WorkerDelta>,
 }
 
 impl RoleDelta {
@@ -89,6 +104,7 @@ impl RoleDelta {
             disks: after.disks.iter().filter_map(|after| disk(&before.disks, after)).collect(),
             tcp: after.tcp.as_ref().map(|after| tcp(before.tcp.as_ref(), after)),
             nics: nics(&before.nics, &after.nics),
+            workers: after.workers.map(|after| workers(before.workers.unwrap_or_default(), after)),
         }
     }
 
@@ -128,6 +144,12 @@ impl RoleDelta {
             receive_bytes: a.receive_bytes.saturating_add(b.receive_bytes),
             send_bytes: a.send_bytes.saturating_add(b.send_bytes),
         });
+        self.workers = sum(self.workers, more.workers, |a, b| WorkerDelta {
+            worker_count: a.worker_count.max(b.worker_count),
+            served_count: a.served_count.saturating_add(b.served_count),
+            busy: a.busy.saturating_add(b.busy),
+            queued: a.queued.saturating_add(b.queued),
+        });
         self.add_disks(&more.disks);
     }
 
@@ -138,6 +160,8 @@ impl RoleDelta {
                     known.read_bytes = known.read_bytes.saturating_add(disk.read_bytes);
                     known.write_bytes = known.write_bytes.saturating_add(disk.write_bytes);
                     known.busy = known.busy.saturating_add(disk.busy);
+                    known.flush_count = known.flush_count.saturating_add(disk.flush_count);
+                    known.flush = known.flush.saturating_add(disk.flush);
                 }
                 None => self.disks.push(disk.clone()),
             }
@@ -201,7 +225,18 @@ fn disk(before: &[DiskCounters], after: &DiskCounters) -> Option<DiskDelta> {
         read_bytes: after.read_bytes.saturating_sub(before.read_bytes),
         write_bytes: after.write_bytes.saturating_sub(before.write_bytes),
         busy: after.busy_ns.saturating_sub(before.busy_ns),
+        flush_count: after.flush_count.saturating_sub(before.flush_count),
+        flush: after.flush_ns.saturating_sub(before.flush_ns),
     })
+}
+
+fn workers(before: WorkerCounters, after: WorkerCounters) -> WorkerDelta {
+    WorkerDelta {
+        worker_count: before.worker_count.max(after.worker_count),
+        served_count: after.served_count.saturating_sub(before.served_count),
+        busy: after.busy_ns.saturating_sub(before.busy_ns),
+        queued: after.queued_ns.saturating_sub(before.queued_ns),
+    }
 }
 
 /// The sum over the interfaces that both readings have; `None` without one besides loopback.

@@ -5,7 +5,7 @@
 mod delta;
 mod series;
 
-pub(crate) use delta::{RoleDelta, TcpDelta};
+pub(crate) use delta::{DiskDelta, RoleDelta, TcpDelta};
 pub(crate) use series::{Rate, Series};
 
 use narrows_model::effective::Effective;

@@ -62,11 +62,14 @@ fn injected(draw: &mut Draw) -> SimProfile {
         bytes_per_s: Some(BytesPerSec(bytes_per_s)),
         parallel,
         variation,
+        ..StationLaw::default()
     };
     let network = NetworkLaw {
         rtt_ns: Nanos(narrows_model::units::round_to_u64(draw.between(2e4, 2e7))),
         bytes_per_s: BytesPerSec(draw.between(1e7, 3e9)),
         link_bits_per_s: None,
+        window_bytes: None,
+        loss_ratio: 0.0,
     };
     let parallel = draw.one_of(&[1, 2, 4, 8]);
     SimProfile {

@@ -1,7 +1,7 @@
 //! Bytes of one interval seen at three places: the application, the wire, the device.
 
 use super::Machines;
-use crate::collect::{CellData, RoleDelta};
+use crate::collect::{CellData, DiskDelta, RoleDelta};
 use narrows_model::counters::Role;
 use narrows_model::inventory::{PathFacts, PathKind};
 use narrows_model::summary::ByteTriangle;
@@ -86,6 +86,17 @@ struct DeviceTraffic {
 
 /// What the device under the path did, at the machine that owns it; `None` where the path lies on no counted device.
 fn device(data: &CellData, machines: &Machines<'_>) -> Option<DeviceTraffic> {
+    let (delta, disk) = disk(data, machines)?;
+    let bytes = if data.cell.workload.op.moves_towards_device() { disk.write_bytes } else { disk.read_bytes };
+    Some(DeviceTraffic { bytes, busy_ratio: ratio(disk.busy.as_f64(), window(delta, data).as_f64()) })
+}
+
+/// The counters of the device under the path, with those of the machine that owns it; `None` where the path lies on no
+/// counted device.
+pub(super) fn disk<'d>(
+    data: &'d CellData,
+    machines: &Machines<'_>,
+) -> Option<(&'d RoleDelta, &'d DiskDelta)> {
     if !reaches_device(data.cell.cut, &data.cell.target) {
         return None;
     }
@@ -94,15 +105,14 @@ fn device(data: &CellData, machines: &Machines<'_>) -> Option<DeviceTraffic> {
     let path = machines.inventory(role).and_then(|inventory| inventory.path.as_ref());
     let mut devices = path.iter().flat_map(|path| &path.devices);
     let disk = devices.find_map(|device| delta.disks.iter().find(|disk| disk.name == device.name))?;
-    let bytes = if data.cell.workload.op.moves_towards_device() { disk.write_bytes } else { disk.read_bytes };
-    Some(DeviceTraffic { bytes, busy_ratio: ratio(disk.busy.as_f64(), window(delta, data).as_f64()) })
+    Some((delta, disk))
 }
 
 /// Whether requests of this cut are meant to reach a device.
 fn reaches_device(cut: Cut, target: &Target) -> bool {
     match cut {
         Cut::PageCache | Cut::ServerStorage | Cut::LocalDevice => true,
-        Cut::Path => {
+        Cut::Path | Cut::EarlyPath => {
             !matches!(target, Target::Null { .. } | Target::Tcp { layer: narrows_model::Layer::Memory, .. })
         }
         Cut::Generator | Cut::MemoryCopy | Cut::NetworkStream | Cut::ServerMemory => false,
@@ -114,11 +124,15 @@ fn device_role(data: &CellData, machines: &Machines<'_>) -> Role {
     let remote_mount = machines.client.path.as_ref().is_some_and(is_remote);
     let served = data.cell.site == Site::Server
         || matches!(data.cell.target, Target::Tcp { .. })
-        || (data.cell.cut == Cut::Path && machines.server.is_some() && remote_mount)
+        || (is_path(data.cell.cut) && machines.server.is_some() && remote_mount)
         || (matches!(data.cell.target, Target::Sim { .. })
             && machines.server.is_some()
-            && data.cell.cut == Cut::Path);
+            && is_path(data.cell.cut));
     if served { Role::Server } else { Role::Client }
+}
+
+fn is_path(cut: Cut) -> bool {
+    matches!(cut, Cut::Path | Cut::EarlyPath)
 }
 
 fn is_remote(path: &PathFacts) -> bool {

@@ -1,6 +1,6 @@
 //! One cell's figures.
 
-use super::{Machines, bytes, connection, cpu, flags, rates};
+use super::{Machines, bytes, connection, cpu, flags, rates, service};
 use crate::collect::CellData;
 use narrows_model::summary::{CellSummary, ClientSummary, InFlight, Interval, LatencySummary};
 use narrows_model::trial::ClientTotals;
@@ -26,6 +26,7 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>) -> 
         cut: data.cell.cut,
         site: data.cell.site,
         target: data.cell.target.clone(),
+        more_targets: data.cell.more_targets.clone(),
         topology: plan.topology,
         factors: BTreeMap::new(),
         op: workload.op,
@@ -45,7 +46,7 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>) -> 
         in_flight: InFlight { configured: workload.in_flight_configured(), measured: rates.in_flight },
         latency_ns: latency(&data.response()),
         service_ns: None,
-        metrics: connection::metrics(data),
+        metrics: [connection::metrics(data), service::metrics(data, machines)].concat(),
         per_client: data.clients.iter().map(client).collect(),
         errors: data.errors.clone(),
         protocol: Vec::new(),

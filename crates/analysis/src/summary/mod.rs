@@ -11,6 +11,7 @@ mod flags;
 mod generator;
 mod rates;
 mod segments;
+mod service;
 mod study;
 
 pub(crate) use connection::{
@@ -21,6 +22,7 @@ pub(crate) use flags::{
     FEW_OPERATIONS, GENERATOR_LIMITED, IN_FLIGHT_BELOW, LITTLE_LAW_VIOLATED, ONE_GROUP, SHORT_RUN,
     WIRE_BY_INTERFACES,
 };
+pub(crate) use service::SERVER_WORKER_BUSY_RATIO;
 
 use crate::collect::Collected;
 use crate::input::{Input, RunFacts};

@@ -2,7 +2,7 @@
 //!
 //! A segment is measured by a cut or by a counter; which, is told in `source`.
 
-use super::Machines;
+use super::{Machines, SERVER_WORKER_BUSY_RATIO};
 use crate::rules::offered_load::is_held;
 use crate::view::{Place, reads};
 use narrows_model::counters::Role;
@@ -87,6 +87,7 @@ fn cut_of(segment: Segment, machines: &Machines<'_>) -> Option<Cut> {
         Segment::ClientMemory => Some(Cut::MemoryCopy),
         Segment::NetworkBandwidth => Some(Cut::NetworkStream),
         Segment::ServerProtocol => Some(Cut::ServerMemory),
+        Segment::ServerCommit => Some(Cut::EarlyPath),
         Segment::DeviceBandwidth | Segment::DeviceIops | Segment::DeviceLatency
             if machines.server.is_some() =>
         {
@@ -112,12 +113,19 @@ fn counter_of(segment: Segment, cells: &[CellSummary], machines: &Machines<'_>) 
         Segment::ClientCache | Segment::ServerCache if path().any(|c| c.cache_served_ratio.is_some()) => {
             "bytes at application, wire and device"
         }
+        Segment::ServerThreads if path().any(|cell| counted(cell, SERVER_WORKER_BUSY_RATIO)) => {
+            "busy and waiting time of the server's workers"
+        }
         Segment::WorkloadConcurrency if path().any(|cell| cell.in_flight.measured.is_some()) => {
             "Little's law"
         }
         _ => return None,
     };
     Some(text.to_owned())
+}
+
+fn counted(cell: &CellSummary, id: &str) -> bool {
+    cell.metrics.iter().any(|metric| metric.id == id)
 }
 
 fn point(cell: &CellSummary) -> Option<CurvePoint> {

@@ -260,6 +260,7 @@ fn a_group_without_a_quota_does_not_stand_for_its_role() {
         nics: Vec::new(),
         tcp: None,
         memory: None,
+        workers: None,
     };
     let summary = summary_of("local-ssd", |events| {
         for trial in trials(events) {

@@ -110,6 +110,7 @@ impl Reader {
                 .unwrap_or_default(),
             tcp: None,
             memory: self.memory_now(),
+            workers: None,
         }
     }
 

@@ -115,9 +115,16 @@ proptest! {
 fn every_ill_machine_differs_from_its_healthy_counterpart_in_the_rate() {
     for machine in BUILTIN {
         let Some(healthy) = machine.healthy else { continue };
-        // A round-trip time shows with one small request, all else with many large ones.
-        let (bytes, depth) = if machine.id == "wan-10ms" { (4096, 1) } else { (1 << 20, 16) };
-        let mut load = cell(Cut::Path, Op::Read, bytes, depth);
+        // A round-trip time shows with one small request, a limit of operations with many small ones, the cost of
+        // durability with durable writes, all else with many large ones.
+        let (op, bytes, depth) = match machine.id {
+            "wan-10ms" => (Op::Read, 4096, 1),
+            "capped-iops" => (Op::Read, 4096, 16),
+            "slow-commit" => (Op::Write, 1 << 20, 16),
+            _ => (Op::Read, 1 << 20, 16),
+        };
+        let mut load = cell(Cut::Path, op, bytes, depth);
+        load.workload.acknowledgement = narrows_model::workload::Acknowledgement::Late;
         load.workload.access = Access::Buffered;
         let ill = rate_per_s(&run(&machine.profile(), load.clone()));
         let well = rate_per_s(&run(&builtin(healthy).unwrap(), load));
