@@ -64,6 +64,11 @@ impl Completions {
         self.entries.push(completion);
     }
 
+    /// Adds completions in their order.
+    pub fn extend_from_slice(&mut self, completions: &[Completion]) {
+        self.entries.extend_from_slice(completions);
+    }
+
     /// The completions since the last [`Completions::clear`], oldest first.
     #[must_use]
     pub fn as_slice(&self) -> &[Completion] {

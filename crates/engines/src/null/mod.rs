@@ -12,7 +12,9 @@ use crate::slots::{SlotBuffers, checked_depth};
 use narrows_model::capabilities::{Capabilities, Completion as CompletionMeaning, Support};
 use narrows_model::workload::CacheState;
 use narrows_model::{Bytes, Effective, Op, Target};
+use ring::Ring;
 
+mod ring;
 #[cfg(test)]
 mod tests;
 
@@ -71,8 +73,7 @@ impl EngineFactory for NullFactory {
             effective,
             slots: SlotBuffers::new(depth, block_bytes, worker.seed)?,
             other_side,
-            queued: Vec::with_capacity(depth as usize),
-            committed_count: 0,
+            queued: Ring::with_capacity(depth as usize),
             request_count: 0,
         }))
     }
@@ -91,8 +92,7 @@ struct NullEngine {
     effective: Effective,
     slots: SlotBuffers,
     other_side: Option<SlotBuffers>,
-    queued: Vec<Completion>,
-    committed_count: usize,
+    queued: Ring,
     request_count: u64,
 }
 
@@ -119,10 +119,13 @@ impl Engine for NullEngine {
     }
 
     fn queue(&mut self, requests: &[Request]) -> Result<usize, EngineError> {
-        let room = (self.effective.queue_depth as usize).saturating_sub(self.queued.len());
-        let taken = &requests[..requests.len().min(room)];
+        let taken = &requests[..requests.len().min(self.queued.room())];
+        if self.other_side.is_some() {
+            for request in taken {
+                self.copy(request);
+            }
+        }
         for request in taken {
-            self.copy(request);
             self.queued.push(Completion { tag: request.tag, result: Ok(request.length_bytes) });
         }
         self.request_count += taken.len() as u64;
@@ -130,18 +133,18 @@ impl Engine for NullEngine {
     }
 
     fn commit(&mut self) -> Result<(), EngineError> {
-        self.committed_count = self.queued.len();
+        self.queued.commit();
         Ok(())
     }
 
-    /// No more than asked for: a real engine hands over about one completion at a time, and the generator must be
-    /// measured at that pace, not at one turn of its loop for a whole queue.
+    /// No more than asked for: a real engine hands over about as many completions as are waited for, and the
+    /// generator must be measured at that pace, not at one turn of its loop for a whole queue. A look without waiting
+    /// (`min` of zero) sees all that are done.
     fn reap(&mut self, min: u32, _until: Tick, out: &mut Completions) -> Result<(), EngineError> {
-        let count = self.committed_count.min(min as usize);
-        for completion in self.queued.drain(..count) {
-            out.push(completion);
+        let asked = if min == 0 { usize::MAX } else { min as usize };
+        for part in self.queued.take(asked) {
+            out.extend_from_slice(part);
         }
-        self.committed_count -= count;
         Ok(())
     }
 

@@ -25,3 +25,20 @@ fn without_copy_a_read_leaves_its_slot_alone() {
     engine.queue(&[request(Op::Read, 0, 0)]).unwrap();
     assert!(engine.buffer(Slot(0)).iter().all(|byte| *byte == 0));
 }
+
+#[test]
+fn it_hands_over_as_many_completions_as_are_waited_for_in_the_order_of_their_requests() {
+    let mut engine = NullFactory.open(&spec("null:", Op::Read, 32), &worker()).unwrap();
+    let requests: Vec<_> = (0..32).map(|tag| request(Op::Read, tag, 0)).collect();
+    assert_eq!(engine.queue(&requests).unwrap(), 32);
+    engine.commit().unwrap();
+    let mut out = Completions::with_capacity(32);
+    let mut seen = Vec::new();
+    for (min, expected) in [(16, 16), (1, 1), (0, 15), (1, 0)] {
+        out.clear();
+        engine.reap(min, Tick(0), &mut out).unwrap();
+        assert_eq!(out.len(), expected, "waiting for {min}");
+        seen.extend(out.as_slice().iter().map(|done| done.tag));
+    }
+    assert_eq!(seen, (0..32).collect::<Vec<u32>>());
+}
