@@ -2,6 +2,14 @@
 //!
 //! Keys are always there, `null` when unmeasured. Generated from these types, never from printing.
 
+mod law;
+mod load;
+mod quality;
+
+pub use law::{CurvePoint, Saturation, SaturationState, SegmentFit, Sweep, SweepPoint};
+pub use load::{InFlight, KindSummary, OpenLoopSummary};
+pub use quality::{Doubt, DoubtCode, MixedFigure, Mixture, Mode, RepeatOutcome, Steadiness, WarmUpCut};
+
 use crate::cell::{Cut, FactorValue, Site};
 use crate::counters::Role;
 use crate::diagnosis::Diagnosis;
@@ -55,32 +63,6 @@ pub struct GeneratorSummary {
     pub limited: bool,
 }
 
-/// One point of a segment's curve.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct CurvePoint {
-    /// Operation.
-    pub op: Op,
-    /// Bytes a request moves.
-    pub block_bytes: Bytes,
-    /// Requests in flight that were asked for, over workers and depth, of one client.
-    pub queue_depth: u64,
-    /// Clients.
-    pub clients: u32,
-    /// The rate.
-    pub value: BytesPerSec,
-    /// Its interval; `None` with too few samples.
-    pub interval: Option<Interval>,
-}
-
-/// Latency-bandwidth law T(b) = a + b/B of a segment.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SegmentFit {
-    /// Time at no bytes, in seconds.
-    pub a_s: f64,
-    /// Rate at unbounded size.
-    pub b_bytes_per_s: f64,
-}
-
 /// What is known of one segment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SegmentSummary {
@@ -102,6 +84,31 @@ pub struct SegmentSummary {
     pub curve: Vec<CurvePoint>,
     /// Its law at depth 1; `None` where it does not fit.
     pub fit: Option<SegmentFit>,
+    /// Whether the ceiling binds: doubling the block and doubling the requests in flight both add under 3 %. A ceiling
+    /// that does not bind is a lower bound. `None` where too little was measured to tell.
+    pub binds: Option<bool>,
+    /// Why it binds, does not, or cannot be told; `None` without a ceiling.
+    pub binds_because: Option<String>,
+}
+
+impl SegmentSummary {
+    /// A segment of which nothing is known.
+    #[must_use]
+    pub fn unmeasured(id: Segment) -> Self {
+        Self {
+            id,
+            measured: false,
+            ceiling_bytes_per_s: None,
+            ceiling_ops_per_s: None,
+            interval: None,
+            source: None,
+            utilisation_ratio: None,
+            curve: Vec::new(),
+            fit: None,
+            binds: None,
+            binds_because: None,
+        }
+    }
 }
 
 /// Elapsed time, to the first and the last worker's end.
@@ -122,15 +129,6 @@ pub struct TrialSummary {
     pub rate_bytes_per_s: BytesPerSec,
     /// Operations a second.
     pub ops_per_s: OpsPerSec,
-}
-
-/// Requests in flight.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-pub struct InFlight {
-    /// Asked for: clients x workers x depth.
-    pub configured: u64,
-    /// Found by Little's law: rate x mean response time.
-    pub measured: Option<f64>,
 }
 
 /// Quantiles of a latency.
@@ -300,18 +298,31 @@ pub struct CellSummary {
     pub ops_per_s: Option<OpsPerSec>,
     /// Interval of the rate in bytes; `None` with too few samples.
     pub interval: Option<Interval>,
-    /// Whether the rate held steady in the window (SNIA rule on the interval series); `None` with too few samples.
+    /// What was cut off before the interval was made; `None` with too few samples.
+    pub warm_up: Option<WarmUpCut>,
+    /// Whether the rate held steady (SNIA rule, on the trials where there are five, else on the interval series); `None`
+    /// with too few samples.
     pub steady: Option<bool>,
+    /// The figures by which that was decided; `None` with too few samples.
+    pub steadiness: Option<Steadiness>,
+    /// Figures that have more than one mode.
+    pub mixtures: Vec<Mixture>,
+    /// Whether the repetitions reached what they were made for.
+    pub repeat: RepeatOutcome,
     /// Repetitions.
     pub trials: Vec<TrialSummary>,
     /// Load asked for in an open loop; `None` in a closed one.
     pub offered_ops_per_s: Option<OpsPerSec>,
+    /// What an open loop adds; `None` in a closed one.
+    pub open_loop: Option<OpenLoopSummary>,
     /// Requests in flight.
     pub in_flight: InFlight,
-    /// Response time.
+    /// Response time: from the scheduled start in an open loop, from the submission in a closed one.
     pub latency_ns: LatencySummary,
-    /// Service time; `None` in a closed loop, where it is the response time.
+    /// Service time, from the submission; `None` in a closed loop, where it is the response time.
     pub service_ns: Option<LatencySummary>,
+    /// The same figures for each kind of request; empty where all are alike.
+    pub kinds: Vec<KindSummary>,
     /// What is not a rate of bytes: transactions, files a second, scores.
     pub metrics: Vec<Metric>,
     /// Clients, by index.
@@ -430,10 +441,14 @@ pub struct Summary {
     pub segments: Vec<SegmentSummary>,
     /// Cells in the order in which they ran.
     pub cells: Vec<CellSummary>,
+    /// The figures along each factor of a study; empty without one.
+    pub sweeps: Vec<Sweep>,
     /// Fit over clients; `None` until they are swept.
     pub scaling: Option<Scaling>,
     /// What the segments predict.
     pub prediction: Prediction,
+    /// Reasons not to rely on the run; empty where it can be.
+    pub doubts: Vec<Doubt>,
     /// The verdict.
     pub diagnosis: Diagnosis,
 }

@@ -3,10 +3,14 @@
 //! Bounded memory: one histogram is kept open at a time; those of earlier cells are kept in their stored form.
 
 mod delta;
+mod kinds;
 mod series;
+mod stored;
 
 pub(crate) use delta::{DiskDelta, RoleDelta, TcpDelta};
+pub(crate) use kinds::{KindData, OpenLoopData};
 pub(crate) use series::{Rate, Series};
+pub(crate) use stored::StoredHistogram;
 
 use narrows_model::effective::Effective;
 use narrows_model::event::EndReason;
@@ -51,9 +55,11 @@ pub(crate) struct CellData {
     pub file_bytes: Option<Bytes>,
     pub resident_ratio: Option<f64>,
     pub failure: Option<String>,
-    stored: Vec<String>,
+    pub kinds: Vec<KindData>,
+    pub open_loop: Option<OpenLoopData>,
+    /// The response times of all trials.
+    pub response: StoredHistogram,
     open: BTreeMap<u32, OpenTrial>,
-    response: Option<Histogram>,
 }
 
 impl CellData {
@@ -69,9 +75,10 @@ impl CellData {
             file_bytes: None,
             resident_ratio: None,
             failure: None,
-            stored: Vec::new(),
+            kinds: Vec::new(),
+            open_loop: None,
+            response: StoredHistogram::default(),
             open: BTreeMap::new(),
-            response: None,
         }
     }
 
@@ -85,13 +92,10 @@ impl CellData {
         !self.trials.is_empty()
     }
 
-    /// The response times of all trials.
-    pub(crate) fn response(&self) -> Histogram {
-        let mut all = self.response.clone().unwrap_or_default();
-        for stored in self.stored.iter().filter_map(|text| Histogram::decode(text).ok()) {
-            all.merge(&stored);
-        }
-        all
+    /// Whether trials that the cell's rule of repetition asks for are missing.
+    pub(crate) fn missing_trials(&self) -> bool {
+        let needed = self.cell.repeat.trials_min(self.cell.trials);
+        (self.trials.len() as u64) < u64::from(needed)
     }
 
     fn interval(&mut self, sample: &IntervalSample, interval_ns: u64) {
@@ -121,7 +125,11 @@ impl CellData {
             response_sum_ns: trial.response_sum_ns as f64,
         };
         self.trials.insert(trial.trial, totals);
-        self.response.get_or_insert_default().merge(&trial.response);
+        self.response.merge(&trial.response);
+        kinds::add_kinds(&mut self.kinds, &trial.by_kind);
+        if let Some(open_loop) = &trial.open_loop {
+            self.open_loop.get_or_insert_default().add(open_loop);
+        }
         merge_errors(&mut self.errors, &trial.errors);
         add_clients(&mut self.clients, &trial.clients);
         for pair in &trial.counters {
@@ -149,15 +157,15 @@ impl CellData {
                 response_sum_ns: open.response.mean_ns().unwrap_or(0.0) * open.response.count() as f64,
             };
             self.trials.insert(index, totals);
-            self.response.get_or_insert_default().merge(&open.response);
+            self.response.merge(&open.response);
         }
     }
 
-    /// Puts the open histogram into its stored form, a hundredth of its size.
+    /// Puts the open histograms into their stored form, a hundredth of their size.
     fn pack(&mut self) {
-        if let Some(response) = self.response.take().filter(|response| response.count() > 0) {
-            self.stored.push(response.encode());
-        }
+        self.response.pack();
+        self.kinds.iter_mut().for_each(|kind| kind.response.pack());
+        self.open_loop.iter_mut().for_each(|open_loop| open_loop.service.pack());
     }
 }
 
@@ -269,7 +277,7 @@ impl Collected {
     pub(crate) fn complete(&self) -> bool {
         let whole = |data: &CellData| {
             data.failure.is_none()
-                && data.trials.len() as u64 >= u64::from(data.cell.trials)
+                && !data.missing_trials()
                 && data.trials.values().all(|trial| trial.complete)
         };
         !self.left_out

@@ -1,11 +1,10 @@
 //! One cell's figures.
 
-use super::{Machines, bytes, connection, cpu, flags, rates, service};
+use super::{Machines, bytes, connection, cpu, flags, load, rates, repeat, service};
 use crate::collect::CellData;
-use narrows_model::summary::{CellSummary, ClientSummary, InFlight, Interval, LatencySummary};
+use narrows_model::summary::{CellSummary, ClientSummary, Interval};
 use narrows_model::trial::ClientTotals;
-use narrows_model::{BytesPerSec, Cut, Histogram, OpsPerSec, Plan};
-use std::collections::BTreeMap;
+use narrows_model::{BytesPerSec, Cut, OpsPerSec, Plan};
 
 /// The summary of one cell.
 pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>) -> CellSummary {
@@ -28,7 +27,7 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>) -> 
         target: data.cell.target.clone(),
         more_targets: data.cell.more_targets.clone(),
         topology: plan.topology,
-        factors: BTreeMap::new(),
+        factors: data.cell.factors.clone(),
         op: workload.op,
         block_bytes: workload.block_bytes,
         file_bytes: data.file_bytes.unwrap_or(workload.file_bytes),
@@ -40,12 +39,18 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>) -> 
         rate_bytes_per_s,
         ops_per_s,
         interval,
+        warm_up: None,
         steady: rates::steady(&series),
+        steadiness: None,
+        mixtures: Vec::new(),
+        repeat: repeat::outcome(data),
+        offered_ops_per_s: load::offered(data),
+        open_loop: load::open_loop(data, &rates),
+        in_flight: load::in_flight(data, &rates),
+        latency_ns: load::latency(&data.response.whole()),
+        service_ns: load::service(data),
+        kinds: load::kinds(data, &rates),
         trials: rates.trials,
-        offered_ops_per_s: None,
-        in_flight: InFlight { configured: workload.in_flight_configured(), measured: rates.in_flight },
-        latency_ns: latency(&data.response()),
-        service_ns: None,
         metrics: [connection::metrics(data), service::metrics(data, machines)].concat(),
         per_client: data.clients.iter().map(client).collect(),
         errors: data.errors.clone(),
@@ -104,16 +109,5 @@ fn client(totals: &ClientTotals) -> ClientSummary {
         elapsed_s: totals.elapsed_ns.as_secs_f64(),
         user_s: totals.user_ns.as_secs_f64(),
         system_s: totals.system_ns.as_secs_f64(),
-    }
-}
-
-fn latency(response: &Histogram) -> LatencySummary {
-    LatencySummary {
-        p50: response.quantile_ns(0.50),
-        p90: response.quantile_ns(0.90),
-        p99: response.quantile_ns(0.99),
-        p999: response.quantile_ns(0.999),
-        max: response.max_ns(),
-        mean: response.mean_ns(),
     }
 }

@@ -4,7 +4,7 @@ use super::Machines;
 use crate::collect::CellData;
 use crate::view::{Place, ceiling_cut_of_path};
 use narrows_model::summary::CellSummary;
-use narrows_model::{Cut, Nanos};
+use narrows_model::{Cut, Nanos, Repeat};
 use std::collections::HashMap;
 
 /// The window is under half a second or under fifty ticks of the clock.
@@ -31,6 +31,12 @@ pub(crate) const GENERATOR_LIMITED: &str = "generator_limited";
 pub(crate) const WIRE_BY_INTERFACES: &str = "wire_by_interfaces";
 /// Client and server are charged to one control group under a quota: what one uses the other lacks.
 pub(crate) const ONE_GROUP: &str = "one_control_group";
+/// The trials ended before the interval of their mean was as narrow as was asked for.
+pub(crate) const INTERVAL_NOT_REACHED: &str = "interval_not_reached";
+/// The trials ended before the last of them were steady, as was asked for.
+pub(crate) const STEADY_NOT_REACHED: &str = "steady_not_reached";
+/// An open loop asked for more than was completed: requests waited for their start, longer and longer.
+pub(crate) const BEHIND_SCHEDULE: &str = "behind_schedule";
 
 const SHORT_WINDOW: Nanos = Nanos(500_000_000);
 const TICKS_MIN: u64 = 50;
@@ -40,6 +46,9 @@ const STEAL_MAX: f64 = 0.01;
 const LITTLE_TOLERANCE: f64 = 1.10;
 /// Below this share of what was asked for in flight the load is not the one that was asked for.
 const IN_FLIGHT_MIN_RATIO: f64 = 0.9;
+/// Below this share of the offered load an open loop has fallen behind; Poisson's own spread stays above it from some
+/// thousand arrivals on, and without a backlog nothing is flagged.
+const ACHIEVED_MIN_RATIO: f64 = 0.95;
 /// A rate this much above a ceiling is not noise: steady cells repeat within 3 %.
 const CEILING_TOLERANCE: f64 = 1.03;
 
@@ -49,13 +58,11 @@ pub(super) fn of_cell(data: &CellData, cell: &CellSummary, machines: &Machines<'
     let shortest = data.trials.values().map(|trial| trial.last_done).min();
     let few_ticks = |window: Nanos| window.0 < resolution.saturating_mul(TICKS_MIN);
     let ops: u64 = data.trials.values().map(|trial| trial.op_count).sum();
-    let missing = (data.trials.len() as u64) < u64::from(data.cell.trials);
+    let missing = data.missing_trials();
     let whole = data.failure.is_none() && !missing && data.trials.values().all(|trial| trial.complete);
     let steal = super::cpu::steal_ratio(&data.deltas).is_some_and(|ratio| ratio > STEAL_MAX);
-    let little =
-        cell.in_flight.measured.is_some_and(|n| n > cell.in_flight.configured as f64 * LITTLE_TOLERANCE);
-    let below =
-        cell.in_flight.measured.is_some_and(|n| n < cell.in_flight.configured as f64 * IN_FLIGHT_MIN_RATIO);
+    let (little, below) = little(cell);
+    let rule = |rule: fn(Repeat) -> bool| rule(cell.repeat.rule) && cell.repeat.reached == Some(false);
     [
         (SHORT_RUN, shortest.is_some_and(|window| window < SHORT_WINDOW || few_ticks(window))),
         (FEW_OPERATIONS, ops < OPERATIONS_MIN),
@@ -66,11 +73,33 @@ pub(super) fn of_cell(data: &CellData, cell: &CellSummary, machines: &Machines<'
         (LITTLE_LAW_VIOLATED, little),
         (IN_FLIGHT_BELOW, below),
         (ONE_GROUP, machines.sharing.one_group),
+        (INTERVAL_NOT_REACHED, rule(|rule| matches!(rule, Repeat::UntilInterval { .. }))),
+        (STEADY_NOT_REACHED, rule(|rule| matches!(rule, Repeat::UntilSteady { .. }))),
+        (BEHIND_SCHEDULE, behind_schedule(cell)),
     ]
     .into_iter()
     .filter(|(_, raised)| *raised)
     .map(|(code, _)| code.to_owned())
     .collect()
+}
+
+/// Whether more, or fewer, requests were in flight than the load asked for.
+///
+/// What thinks is not in flight; an open loop promises no number, only a most.
+fn little(cell: &CellSummary) -> (bool, bool) {
+    let Some(measured) = cell.in_flight.measured else { return (false, false) };
+    let configured = cell.in_flight.configured as f64;
+    let asked_for = configured - cell.in_flight.thinking.unwrap_or(0.0);
+    let above = measured > configured * LITTLE_TOLERANCE;
+    let below = cell.offered_ops_per_s.is_none() && measured < asked_for * IN_FLIGHT_MIN_RATIO;
+    (above, below)
+}
+
+/// Whether an open loop's completions fell behind its schedule.
+fn behind_schedule(cell: &CellSummary) -> bool {
+    let achieved = cell.open_loop.and_then(|open_loop| open_loop.achieved_ratio);
+    achieved.is_some_and(|ratio| ratio < ACHIEVED_MIN_RATIO)
+        && cell.open_loop.is_some_and(|open_loop| open_loop.unstarted_count > 0)
 }
 
 /// Marks cells of the path that were faster than a cut of theirs at the same settings.

@@ -9,7 +9,9 @@ mod connection;
 mod cpu;
 mod flags;
 mod generator;
+mod load;
 mod rates;
+mod repeat;
 mod segments;
 mod service;
 mod study;
@@ -98,8 +100,10 @@ impl<'a> Summarizer<'a> {
             generator,
             segments,
             cells,
+            sweeps: Vec::new(),
             scaling: None,
             prediction: Prediction::default(),
+            doubts: Vec::new(),
             diagnosis: Diagnosis::default(),
         };
         summary.prediction = crate::predict::predict(&summary);

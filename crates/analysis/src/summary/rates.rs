@@ -64,12 +64,18 @@ pub(super) fn interval(trials: &[TrialSummary], series: &[Rate]) -> Option<Inter
     } else {
         None
     }?;
-    Some(Interval {
-        low: made.low.max(0.0),
+    let told = told(made);
+    Some(Interval { low: told.low.max(0.0), ..told })
+}
+
+/// An interval as summaries hold it.
+pub(super) fn told(made: narrows_stats::Interval) -> Interval {
+    Interval {
+        low: made.low,
         high: made.high,
         level: made.level.ratio(),
         method: made.method.name().to_owned(),
-    })
+    }
 }
 
 /// Whether the rate held steady over the window, cut into the rounds of the SNIA rule; `None` with too few samples

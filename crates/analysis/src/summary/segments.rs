@@ -2,6 +2,7 @@
 //!
 //! A segment is measured by a cut or by a counter; which, is told in `source`.
 
+use super::rates::told;
 use super::{Machines, SERVER_WORKER_BUSY_RATIO};
 use crate::rules::offered_load::is_held;
 use crate::view::{Place, reads};
@@ -30,7 +31,7 @@ fn summary(
 ) -> SegmentSummary {
     let network = matches!(segment.parent(), Some(Segment::Network)) || segment == Segment::Network;
     if network && loopback {
-        return unmeasured(segment);
+        return SegmentSummary::unmeasured(segment);
     }
     let cut = cut_of(segment, machines);
     let measured: Vec<&CellSummary> = cells.iter().filter(|cell| Some(cell.cut) == cut).collect();
@@ -52,6 +53,8 @@ fn summary(
         utilisation_ratio: utilisation(segment, &measured, cells),
         curve: measured.iter().copied().filter_map(point).collect(),
         fit: fit(&measured),
+        binds: None,
+        binds_because: None,
     }
 }
 
@@ -59,20 +62,6 @@ fn summary(
 fn source(cell: &CellSummary) -> String {
     let held = if is_held(cell) { ", held at the cap on the load" } else { "" };
     format!("cut {}{held}", cell.cut.name())
-}
-
-fn unmeasured(segment: Segment) -> SegmentSummary {
-    SegmentSummary {
-        id: segment,
-        measured: false,
-        ceiling_bytes_per_s: None,
-        ceiling_ops_per_s: None,
-        interval: None,
-        source: None,
-        utilisation_ratio: None,
-        curve: Vec::new(),
-        fit: None,
-    }
 }
 
 fn rate(cell: &CellSummary) -> f64 {
@@ -183,8 +172,21 @@ fn fit(measured: &[&CellSummary]) -> Option<SegmentFit> {
         .collect();
     let law = fit_hockney(&transfers, Level::P95).ok().filter(|_| transfers.len() >= 3)?;
     let holds = law.latency_s >= 0.0 && law.r_squared.is_none_or(|share| share >= 0.9);
-    (holds && law.rate_bytes_per_s.is_finite())
-        .then_some(SegmentFit { a_s: law.latency_s, b_bytes_per_s: law.rate_bytes_per_s })
+    let deviation = |transfer: &Transfer| {
+        let expected_s = law.elapsed_s(transfer.block_bytes);
+        ((transfer.elapsed_s - expected_s) / expected_s).abs()
+    };
+    (holds && law.rate_bytes_per_s.is_finite()).then(|| SegmentFit {
+        a_s: law.latency_s,
+        a_s_interval: law.latency_s_interval.map(told),
+        b_bytes_per_s: law.rate_bytes_per_s,
+        b_bytes_per_s_interval: law.rate_bytes_per_s_interval.map(told),
+        n_half_bytes: law.n_half_bytes(),
+        n_half_bytes_interval: None,
+        deviation_ratio_max: transfers.iter().map(deviation).fold(0.0, f64::max),
+        lack_of_fit_p_value: None,
+        point_count: transfers.len() as u64,
+    })
 }
 
 /// Whether the load's connections ran over loopback.

@@ -72,23 +72,9 @@ fn listed(summary: &Summary) -> Vec<SegmentSummary> {
             continue;
         }
         let place = segments.iter().position(|known| known.id > entry.segment).unwrap_or(segments.len());
-        segments.insert(place, unlisted(entry.segment));
+        segments.insert(place, SegmentSummary::unmeasured(entry.segment));
     }
     segments
-}
-
-fn unlisted(id: Segment) -> SegmentSummary {
-    SegmentSummary {
-        id,
-        measured: false,
-        ceiling_bytes_per_s: None,
-        ceiling_ops_per_s: None,
-        interval: None,
-        source: None,
-        utilisation_ratio: None,
-        curve: Vec::new(),
-        fit: None,
-    }
 }
 
 /// Segments that were not measured stand together in one line, in their place on the path.

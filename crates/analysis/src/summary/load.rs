@@ -1,0 +1,73 @@
+//! The load that a cell really put on: kinds of requests, open loops, requests in flight by Little's law.
+
+use super::rates::Rates;
+use crate::collect::CellData;
+use narrows_model::summary::{InFlight, KindSummary, LatencySummary, OpenLoopSummary};
+use narrows_model::units::ratio;
+use narrows_model::{BytesPerSec, Histogram, OpsPerSec};
+
+/// Quantiles of a latency.
+pub(super) fn latency(histogram: &Histogram) -> LatencySummary {
+    LatencySummary {
+        p50: histogram.quantile_ns(0.50),
+        p90: histogram.quantile_ns(0.90),
+        p99: histogram.quantile_ns(0.99),
+        p999: histogram.quantile_ns(0.999),
+        max: histogram.max_ns(),
+        mean: histogram.mean_ns(),
+    }
+}
+
+/// The figures of each kind of request, in the order of the workload; empty where all are alike.
+pub(super) fn kinds(data: &CellData, rates: &Rates) -> Vec<KindSummary> {
+    let over_window = |value: f64| ratio(value, rates.elapsed.last_done);
+    let kind = |kind: &crate::collect::KindData| KindSummary {
+        op: kind.op,
+        block_bytes: kind.block_bytes,
+        op_count: kind.op_count,
+        rate_bytes_per_s: over_window(kind.bytes.as_f64()).filter(|_| kind.op_count > 0).map(BytesPerSec),
+        ops_per_s: over_window(kind.op_count as f64).filter(|_| kind.op_count > 0).map(OpsPerSec),
+        latency_ns: latency(&kind.response.whole()),
+    };
+    data.kinds.iter().map(kind).collect()
+}
+
+/// The load that an open loop asks for; `None` in a closed one.
+pub(super) fn offered(data: &CellData) -> Option<OpsPerSec> {
+    data.cell.workload.arrivals.offered_ops_per_s().map(OpsPerSec)
+}
+
+/// What an open loop adds; `None` in a closed one.
+pub(super) fn open_loop(data: &CellData, rates: &Rates) -> Option<OpenLoopSummary> {
+    let totals = data.open_loop.as_ref()?;
+    let achieved = || ratio(rates.ops_per_s?, offered(data)?.0);
+    Some(OpenLoopSummary {
+        scheduled_count: totals.scheduled_count,
+        unstarted_count: totals.unstarted_count,
+        achieved_ratio: achieved(),
+    })
+}
+
+/// Service times; `None` in a closed loop.
+pub(super) fn service(data: &CellData) -> Option<LatencySummary> {
+    data.open_loop.as_ref().map(|totals| latency(&totals.service.whole()))
+}
+
+/// Requests in flight by Little's law, N = X · R, beside what was asked for.
+///
+/// # Source
+/// Little (1961), and the interactive response law N = X (R + Z) for think time Z (Denning and Buzen 1978). Requests of
+/// an open loop that wait for their start are not in flight at the target: their service time counts.
+pub(super) fn in_flight(data: &CellData, rates: &Rates) -> InFlight {
+    let by_service = || ratio(data.open_loop.as_ref()?.service_sum_ns / 1e9, rates.elapsed.last_done);
+    let think_s = data.cell.workload.think_ns.as_secs_f64();
+    InFlight {
+        configured: data.cell.workload.in_flight_configured(),
+        measured: if offered(data).is_some() {
+            by_service().filter(|_| rates.ops_per_s.is_some())
+        } else {
+            rates.in_flight
+        },
+        thinking: rates.ops_per_s.map(|rate| rate * think_s).filter(|_| think_s > 0.0),
+    }
+}
