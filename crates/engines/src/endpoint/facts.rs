@@ -12,14 +12,13 @@ use std::io;
 use std::net::TcpStream;
 use std::os::fd::AsFd;
 
-/// What was granted to a worker; the socket does not block from then on.
+/// What was granted to a worker.
 pub(super) fn effective(
     peer: &Peer,
     socket: &TcpStream,
     granted: &Granted,
     queue_depth: u32,
 ) -> Result<Effective, EngineError> {
-    let facts = socket.set_nonblocking(true).and_then(|()| connection_facts(socket));
     Ok(Effective {
         engine: INFO.id.to_owned(),
         access: granted.access,
@@ -28,7 +27,7 @@ pub(super) fn effective(
         acknowledgement: granted.acknowledgement,
         write_completion: granted.write_completion,
         alignment_bytes: Bytes(granted.alignment_bytes),
-        connection: Some(facts.map_err(|error| peer.io_error("open", error))?),
+        connection: Some(connection_facts(socket).map_err(|error| peer.io_error("open", error))?),
         ring: None,
     })
 }

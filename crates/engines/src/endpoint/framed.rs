@@ -1,13 +1,14 @@
 //! Requests pipelined to a server's store in memory or on disk.
 //!
-//! The socket does not block: what does not fit into its buffer waits here and leaves when there is room, while
-//! replies are read, so that neither side waits for the other. Hot path: no allocation once the queue has been full,
+//! Nothing that is sent is waited for: what does not fit into the socket's buffer waits here and leaves when there is
+//! room, while replies are read, so that neither side waits for the other. Hot path: no allocation once the queue has been full,
 //! one clock read per wait; payloads leave from the slots' own memory and large ones arrive straight in it.
 
 use super::blocks::{blocks, index};
 use super::connect::{Conversation, Peer};
 use super::facts::{effective, tcp_counters};
 use super::leaving::{Leaving, Part};
+use super::line::{LONG_NS, Line, Patience};
 use crate::clock::Tick;
 use crate::contract::{Engine, OpenSpec, ProtocolCounters, WorkerContext};
 use crate::error::{EngineError, ErrorKind};
@@ -19,8 +20,7 @@ use narrows_wire::open::Granted;
 use narrows_wire::reply::{Header as ReplyHeader, Piece, ReplyDecoder};
 use narrows_wire::request::{Header, Kind};
 use rustix::event::PollFlags;
-use std::io::{self, IoSliceMut, Read};
-use std::net::TcpStream;
+use std::io::{self, IoSliceMut};
 
 /// What one read takes beyond a reply's payload: the replies of many small requests.
 const ARRIVED_BYTES: usize = 256 << 10;
@@ -39,11 +39,12 @@ pub(super) fn open(
     let effective = effective(&peer, &socket, granted, depth)?;
     let mut arrived = vec![0; ARRIVED_BYTES.max(rest.len())].into_boxed_slice();
     arrived[..rest.len()].copy_from_slice(&rest);
+    let line = Line::new(socket).map_err(|error| peer.io_error("open", error))?;
     let idle = Request { tag: 0, op: Op::Sync, object: 0, offset_bytes: 0, length_bytes: 0, slot: Slot(0) };
     Ok(Box::new(FramedEngine {
         last_heard: peer.clock().now(),
         peer,
-        socket,
+        line,
         effective,
         blocks: blocks(depth, spec.workload.block_bytes, worker.seed)?,
         decoder: ReplyDecoder::new(depth),
@@ -61,7 +62,7 @@ pub(super) fn open(
 #[derive(Debug)]
 struct FramedEngine {
     peer: Peer,
-    socket: TcpStream,
+    line: Line,
     effective: Effective,
     blocks: Vec<AlignedBuffer>,
     decoder: ReplyDecoder,
@@ -84,14 +85,15 @@ impl FramedEngine {
         if self.cut_off.is_some() || self.committed == 0 {
             return;
         }
-        match self.leaving.send(&mut self.socket, &self.blocks, self.committed) {
+        match self.leaving.send(&self.line, &self.blocks, self.committed) {
             Ok(gone) => self.committed -= gone,
             Err(error) => self.cut_off = Some(error),
         }
     }
 
-    /// Reads what has arrived, until the socket has no more or gave less than was offered.
-    fn receive(&mut self, out: &mut Completions) -> Result<(), EngineError> {
+    /// Reads what has arrived, until the socket has no more or gave less than was offered; `patience` is that of the
+    /// first read.
+    fn receive(&mut self, mut patience: Patience, out: &mut Completions) -> Result<(), EngineError> {
         loop {
             let wanted = self.decoder.payload_wanted();
             let free = &mut self.arrived[self.arrived_bytes..];
@@ -100,10 +102,15 @@ impl FramedEngine {
                     let slot = self.asked[index(tag)].slot;
                     let place = &mut self.blocks[index(slot.0)][index(at)..index(at) + index(left)];
                     let offered = place.len() + free.len();
-                    (self.socket.read_vectored(&mut [IoSliceMut::new(place), IoSliceMut::new(free)]), offered)
+                    let parts = &mut [IoSliceMut::new(place), IoSliceMut::new(free)];
+                    (self.line.receive(parts, patience), offered)
                 }
-                _ => (self.socket.read(free), free.len()),
+                _ => {
+                    let offered = free.len();
+                    (self.line.receive(&mut [IoSliceMut::new(free)], patience), offered)
+                }
             };
+            patience = Patience::Never;
             let length = match read {
                 Ok(0) => return Err(self.cut()),
                 Ok(length) => length,
@@ -182,12 +189,18 @@ impl FramedEngine {
         }
     }
 
-    /// Waits until the socket can be read, can take more of what waits to leave, or `until`.
-    fn wait(&self, until: Tick, now: Tick) -> Result<(), EngineError> {
+    /// Waits until the socket can be read, can take more of what waits to leave, or `until`; or leaves the wait to
+    /// the read that follows, with the patience that is returned.
+    fn wait(&self, until: Tick) -> Result<Patience, EngineError> {
         let silent_at = self.last_heard.after(self.peer.timeout_ns());
+        let span_ns = until.min(silent_at).since(self.peer.clock().now());
         let sending = self.committed > 0 && self.cut_off.is_none();
+        if !sending && span_ns >= LONG_NS {
+            return Ok(Patience::Short);
+        }
         let events = if sending { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
-        self.peer.wait(&self.socket, events, until.min(silent_at).since(now))
+        self.peer.wait(self.line.socket(), events, span_ns)?;
+        Ok(Patience::Never)
     }
 
     fn kind_of(&self, request: &Request) -> Result<Kind, EngineError> {
@@ -247,12 +260,10 @@ impl Engine for FramedEngine {
         let enough = out.len().saturating_add(index(min));
         loop {
             self.flush();
-            if out.len() < enough && self.decoder.in_flight() > self.leaving.len() - self.committed {
-                let now = self.peer.clock().now();
-                self.wait(until, now)?;
-            }
+            let waits = out.len() < enough && self.decoder.in_flight() > self.leaving.len() - self.committed;
+            let patience = if waits { self.wait(until)? } else { Patience::Never };
             let before = out.len();
-            self.receive(out)?;
+            self.receive(patience, out)?;
             let outstanding = self.decoder.in_flight() > self.leaving.len() - self.committed;
             if out.len() >= enough || !outstanding {
                 return Ok(());
@@ -270,12 +281,12 @@ impl Engine for FramedEngine {
     fn counters(&mut self, out: &mut ProtocolCounters) {
         out.request_count = self.request_count;
         out.reply_count = self.reply_count;
-        out.tcp = tcp_counters(&self.socket);
+        out.tcp = tcp_counters(self.line.socket());
     }
 
     fn close(self: Box<Self>) -> Result<(), EngineError> {
         // Nothing is left to agree on: every reply was a reply to one request.
-        match self.socket.shutdown(std::net::Shutdown::Both) {
+        match self.line.socket().shutdown(std::net::Shutdown::Both) {
             Err(error) if error.kind() != io::ErrorKind::NotConnected && !CUT_OFF.contains(&error.kind()) => {
                 Err(self.peer.io_error("close", error))
             }

@@ -1,14 +1,14 @@
-//! Requests on their way into a socket that does not block.
+//! Requests on their way into a socket that is not waited for.
 //!
 //! Hot path: no allocation below the depth it was made for; headers and payloads leave in one vectored write.
 
 use super::blocks::index;
+use super::line::{Line, Patience};
 use crate::request::Slot;
 use narrows_sys::buffer::AlignedBuffer;
 use narrows_wire::request::HEADER_BYTES;
 use std::collections::VecDeque;
-use std::io::{self, IoSlice, Write};
-use std::net::TcpStream;
+use std::io::{self, IoSlice};
 
 /// Parts of one vectored write: a header and a payload for 64 requests, below the kernel's limit of 1024.
 const PARTS_MAX: usize = 128;
@@ -46,12 +46,7 @@ impl Leaving {
     }
 
     /// Sends what the socket takes at once of the first `count` requests, and tells how many have left wholly.
-    pub(super) fn send(
-        &mut self,
-        socket: &mut TcpStream,
-        blocks: &[AlignedBuffer],
-        count: usize,
-    ) -> io::Result<usize> {
+    pub(super) fn send(&mut self, line: &Line, blocks: &[AlignedBuffer], count: usize) -> io::Result<usize> {
         let mut gone = 0;
         while gone < count {
             let mut slices = [IoSlice::new(&[]); PARTS_MAX];
@@ -59,11 +54,14 @@ impl Leaving {
             for part in self.parts.iter().take((count - gone).min(PARTS_MAX / 2)) {
                 let skip = if used == 0 { self.done_bytes } else { 0 };
                 let payload = &blocks[index(part.slot.0)][..part.payload_bytes];
-                slices[used] = IoSlice::new(&part.header[skip.min(HEADER_BYTES)..]);
-                slices[used + 1] = IoSlice::new(&payload[skip.saturating_sub(HEADER_BYTES)..]);
-                used += 2;
+                let pieces =
+                    [&part.header[skip.min(HEADER_BYTES)..], &payload[skip.saturating_sub(HEADER_BYTES)..]];
+                for piece in pieces.into_iter().filter(|piece| !piece.is_empty()) {
+                    slices[used] = IoSlice::new(piece);
+                    used += 1;
+                }
             }
-            match socket.write_vectored(&slices[..used]) {
+            match line.send(&slices[..used], Patience::Never) {
                 Ok(sent) => gone += self.left(sent),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,

@@ -10,6 +10,7 @@ mod control;
 mod facts;
 mod framed;
 mod leaving;
+mod line;
 mod remove;
 mod stream;
 mod total;

@@ -1,11 +1,13 @@
 //! Raw streams into a server's sink and out of its source.
 //!
 //! A request is one block of the stream; requests complete in order. At the end both sides compare how many bytes
-//! passed. Hot path: no allocation, one clock read per wait; blocks leave from and arrive in the slots' own memory.
+//! passed. Hot path: no allocation, one clock read per wait; blocks leave from and arrive in the slots' own memory, and
+//! where one block is all there is to wait for, the call that moves it waits.
 
 use super::blocks::{blocks, index};
 use super::connect::{Conversation, Peer};
 use super::facts::{effective, tcp_counters};
+use super::line::{LONG_NS, Line, Patience};
 use super::total::{self, END_FRAME_BYTES_MAX};
 use crate::clock::Tick;
 use crate::contract::{Engine, OpenSpec, ProtocolCounters, WorkerContext};
@@ -18,13 +20,16 @@ use narrows_wire::frame::Decoder;
 use narrows_wire::open::{Granted, decode_total};
 use rustix::event::PollFlags;
 use std::collections::VecDeque;
-use std::io::{self, IoSlice, IoSliceMut, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::io::{self, IoSlice, IoSliceMut};
+use std::net::Shutdown;
 
-/// What one read takes beyond the first waiting block: many small blocks at once.
+/// What one read takes beyond the waiting blocks where these are small: many of them at once.
 const SPILL_BYTES: usize = 256 << 10;
 
-/// Blocks of one vectored write, below the kernel's limit of 1024.
+/// Blocks of this size are read alone: what spills over is copied once more.
+const UNSPILLED_BYTES: usize = 64 << 10;
+
+/// Blocks of one vectored call, below the kernel's limit of 1024.
 const PARTS_MAX: usize = 128;
 
 pub(super) fn open(
@@ -37,12 +42,13 @@ pub(super) fn open(
     let (peer, socket, rest) = conversation.into_parts();
     let depth = spec.workload.queue_depth;
     let effective = effective(&peer, &socket, granted, depth)?;
+    let line = Line::new(socket).map_err(|error| peer.io_error("open", error))?;
     let mut spill = vec![0; SPILL_BYTES.max(rest.len())].into_boxed_slice();
     spill[..rest.len()].copy_from_slice(&rest);
     Ok(Box::new(StreamEngine {
         last_moved: peer.clock().now(),
         peer,
-        socket,
+        line,
         sends: layer == Layer::Sink,
         effective,
         blocks: blocks(depth, spec.workload.block_bytes, worker.seed)?,
@@ -60,7 +66,7 @@ pub(super) fn open(
 #[derive(Debug)]
 struct StreamEngine {
     peer: Peer,
-    socket: TcpStream,
+    line: Line,
     sends: bool,
     effective: Effective,
     blocks: Vec<AlignedBuffer>,
@@ -79,11 +85,12 @@ struct StreamEngine {
 }
 
 impl StreamEngine {
-    /// Moves what can be moved at once; tells whether anything was.
-    fn advance(&mut self, out: &mut Completions) -> Result<bool, EngineError> {
+    /// Moves what can be moved at once, the first of it with `patience`; tells whether anything was.
+    fn advance(&mut self, mut patience: Patience, out: &mut Completions) -> Result<bool, EngineError> {
         let mut moved = false;
         while self.committed > 0 {
-            let step = if self.sends { self.send(out) } else { self.receive(out) };
+            let step = if self.sends { self.send(patience, out) } else { self.receive(patience, out) };
+            patience = Patience::Never;
             match step {
                 Ok(true) => moved = true,
                 Ok(false) => break,
@@ -97,7 +104,7 @@ impl StreamEngine {
         Ok(moved)
     }
 
-    fn send(&mut self, out: &mut Completions) -> io::Result<bool> {
+    fn send(&mut self, patience: Patience, out: &mut Completions) -> io::Result<bool> {
         let mut slices = [IoSlice::new(&[]); PARTS_MAX];
         let mut used = 0;
         for request in self.waiting.iter().take(self.committed.min(PARTS_MAX)) {
@@ -106,7 +113,7 @@ impl StreamEngine {
                 IoSlice::new(&self.blocks[index(request.slot.0)][skip..index(request.length_bytes)]);
             used += 1;
         }
-        let sent = match self.socket.write_vectored(&slices[..used]) {
+        let sent = match self.line.send(&slices[..used], patience) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
             other => other?,
         };
@@ -114,14 +121,16 @@ impl StreamEngine {
         Ok(true)
     }
 
-    fn receive(&mut self, out: &mut Completions) -> io::Result<bool> {
+    fn receive(&mut self, patience: Patience, out: &mut Completions) -> io::Result<bool> {
         if self.spilled.is_empty() {
             let Some(request) = self.waiting.front() else { return Ok(false) };
             let place =
                 &mut self.blocks[index(request.slot.0)][self.front_done_bytes..index(request.length_bytes)];
             let room = place.len();
-            let slices = &mut [IoSliceMut::new(place), IoSliceMut::new(&mut self.spill)];
-            let length = match self.socket.read_vectored(slices) {
+            let mut slices = [IoSliceMut::new(place), IoSliceMut::new(&mut self.spill)];
+            let spills = index(request.length_bytes) < UNSPILLED_BYTES;
+            let offered = if spills { &mut slices[..] } else { &mut slices[..1] };
+            let length = match self.line.receive(offered, patience) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 other => other?,
@@ -163,7 +172,8 @@ impl StreamEngine {
     fn ended(&mut self, error: io::Error) -> EngineError {
         if self.sends {
             let mut decoder = Decoder::new(END_FRAME_BYTES_MAX);
-            let length = self.socket.read(&mut self.spill).unwrap_or(0);
+            let spill = &mut [IoSliceMut::new(&mut self.spill)];
+            let length = self.line.receive(spill, Patience::Never).unwrap_or(0);
             decoder.push(&self.spill[..length]);
             if let Ok(Some(frame)) = decoder.next()
                 && let Err(told) = decode_total(frame)
@@ -177,10 +187,18 @@ impl StreamEngine {
         }
     }
 
-    fn wait(&self, until: Tick, now: Tick) -> Result<(), EngineError> {
+    /// Waits until something can be moved, or `until`; or leaves the wait to the call that follows, with the patience
+    /// that is returned.
+    fn wait(&self, until: Tick, now: Tick) -> Result<Patience, EngineError> {
         let silent_at = self.last_moved.after(self.peer.timeout_ns());
+        let span_ns = until.min(silent_at).since(now);
+        // Of several blocks the first is complete before the last has room: a call that waited would tell too late.
+        if self.committed == 1 && span_ns >= LONG_NS {
+            return Ok(Patience::Short);
+        }
         let events = if self.sends { PollFlags::OUT } else { PollFlags::IN };
-        self.peer.wait(&self.socket, events, until.min(silent_at).since(now))
+        self.peer.wait(self.line.socket(), events, span_ns)?;
+        Ok(Patience::Never)
     }
 }
 
@@ -226,8 +244,12 @@ impl Engine for StreamEngine {
 
     fn reap(&mut self, min: u32, until: Tick, out: &mut Completions) -> Result<(), EngineError> {
         let enough = out.len().saturating_add(index(min));
+        let mut patience = match (self.committed, min) {
+            (1, 1..) if self.spilled.is_empty() => self.wait(until, self.peer.clock().now())?,
+            _ => Patience::Never,
+        };
         loop {
-            let moved = self.advance(out)?;
+            let moved = self.advance(patience, out)?;
             if out.len() >= enough || self.committed == 0 {
                 return Ok(());
             }
@@ -238,24 +260,25 @@ impl Engine for StreamEngine {
             if !moved && now.since(self.last_moved) >= self.peer.timeout_ns() {
                 return Err(self.peer.silent(if self.sends { "send" } else { "receive" }));
             }
-            self.wait(until, now)?;
+            patience = self.wait(until, now)?;
         }
     }
 
     fn counters(&mut self, out: &mut ProtocolCounters) {
         out.request_count = self.request_count;
         out.reply_count = self.reply_count;
-        out.tcp = tcp_counters(&self.socket);
+        out.tcp = tcp_counters(self.line.socket());
     }
 
     fn close(mut self: Box<Self>) -> Result<(), EngineError> {
-        let ended = self.socket.set_nonblocking(false).and_then(|()| self.socket.shutdown(Shutdown::Write));
-        ended.map_err(|error| self.peer.io_error("close", error))?;
+        let ended = self.line.ending(self.peer.timeout());
+        let socket = ended.map_err(|error| self.peer.io_error("close", error))?;
+        socket.shutdown(Shutdown::Write).map_err(|error| self.peer.io_error("close", error))?;
         let total = if self.sends {
-            total::of_sink(&self.peer, &mut self.socket, &mut self.spill)?
+            total::of_sink(&self.peer, socket, &mut self.spill)?
         } else {
             let tail = self.spill[self.spilled.clone()].to_vec();
-            let (total, more_bytes) = total::of_source(&self.peer, &mut self.socket, &mut self.spill, tail)?;
+            let (total, more_bytes) = total::of_source(&self.peer, socket, &mut self.spill, tail)?;
             self.passed_bytes += more_bytes;
             total
         };
