@@ -26,6 +26,7 @@ pub(crate) fn run(arguments: &ServeArguments, console: &Console) -> Result<Exit,
     options.quota_bytes = Some(arguments.max_bytes.0);
     options.memory_bytes_max = options.memory_bytes_max.min(arguments.max_bytes.0);
     options.connections_max = arguments.max_connections;
+    options.disk_threads_max = arguments.disk_threads;
     options.seconds_max = Some(round_to_u64(arguments.max_seconds).max(1));
     let server = Server::bind(options).map_err(|error| refused(&error))?;
     if let Some(notice) = server.notice() {

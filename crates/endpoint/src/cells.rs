@@ -58,7 +58,7 @@ impl CellRun<'_> {
             clock: Arc::clone(&self.shared.options.clock),
             stop: self.stop.clone(),
             coordinator: Box::new(ThreadCoordinator),
-            counters: Box::new(Sampler::new(&inventory, self.session)),
+            counters: Box::new(Sampler::new(&inventory, self.session, &self.shared.workers)),
             hostname: inventory.host.hostname,
             seed: random::seed()?,
             interval_ns: Nanos(self.interval_ns.max(INTERVAL_NS_MIN)),

@@ -84,7 +84,9 @@ impl Control<'_> {
 
     fn counters(&mut self) -> Answer {
         let (shared, session) = (self.shared, &self.session);
-        let sampler = self.sampler.get_or_insert_with(|| Sampler::new(&read_inventory(shared), session));
+        let sampler = self
+            .sampler
+            .get_or_insert_with(|| Sampler::new(&read_inventory(shared), session, &shared.workers));
         Answer::Counters(Box::new(sampler.sample(shared.clock().now().0)))
     }
 

@@ -5,7 +5,7 @@
 
 use crate::channel::{Channel, linger, not_yet};
 use crate::connections::Live;
-use crate::pool::{Job, Pool};
+use crate::pool::{Job, Pool, Staff};
 use crate::server::Shared;
 use crate::session::{Member, Session};
 use crate::{data, opened, threads};
@@ -34,8 +34,9 @@ pub(crate) fn serve(channel: Channel, shared: &Shared, open: &Open, member: &Mem
     };
     let granted = &opened.granted;
     let workers = opened::worker_count(granted);
-    let pool =
-        Pool::new(&opened.files, sender, saturate_usize(open.block_bytes), opened::buffer_count(granted));
+    let staff = Staff { workers: &shared.workers, clock: shared.clock() };
+    let block_bytes = saturate_usize(open.block_bytes);
+    let pool = Pool::new(&opened.files, staff, sender, block_bytes, opened::buffer_count(granted));
     std::thread::scope(|scope| {
         let _closing = pool.closing();
         let started = (0..workers).try_for_each(|_| threads::spawn(scope, "disk", || pool.work()).map(drop));
@@ -168,11 +169,11 @@ impl DiskReader<'_> {
             (Kind::Read | Kind::Write, Err(status)) => self.reply(&header, status, 0),
             (Kind::Read, Ok(())) => {
                 let buffer = Some(self.buffer()?);
-                self.pool.push(Job { header, buffer, acknowledged: false });
+                self.pool.push(Job { header, buffer, acknowledged: false, queued_at_ns: 0 });
             }
             (Kind::Write, Ok(())) => self.reply(&header, 0, 0),
             (Kind::Sync, _) => match self.pool.take_early_status() {
-                0 => self.pool.push(Job { header, buffer: None, acknowledged: false }),
+                0 => self.pool.push(Job { header, buffer: None, acknowledged: false, queued_at_ns: 0 }),
                 status => self.reply(&header, status, 0),
             },
             (Kind::Remove, _) => self.remove(&header),
@@ -192,7 +193,7 @@ impl DiskReader<'_> {
             return;
         }
         let acknowledged = self.early;
-        self.pool.push(Job { header, buffer: Some(buffer), acknowledged });
+        self.pool.push(Job { header, buffer: Some(buffer), acknowledged, queued_at_ns: 0 });
         if acknowledged {
             self.reply(&header, 0, header.length_bytes);
         }

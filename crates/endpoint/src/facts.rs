@@ -2,6 +2,7 @@
 
 use crate::server::Shared;
 use crate::session::Session;
+use crate::workers::Workers;
 use narrows_model::inventory::Inventory;
 use narrows_model::server::ServerFacts;
 use narrows_model::{Bytes, CounterSample, Nanos, Role};
@@ -58,20 +59,25 @@ fn device_of(folder: &std::fs::File) -> Option<String> {
 pub(crate) struct Sampler {
     reader: Reader,
     session: Arc<Session>,
+    workers: Arc<Workers>,
 }
 
 impl Sampler {
     /// A sampler that counts the devices under the store, or all where they are not known.
-    pub(crate) fn new(inventory: &Inventory, session: &Arc<Session>) -> Self {
+    pub(crate) fn new(inventory: &Inventory, session: &Arc<Session>, workers: &Arc<Workers>) -> Self {
         let devices = inventory.path.iter().flat_map(|path| &path.devices).map(|device| device.name.clone());
         let scope = Scope { pids: vec![std::process::id()], devices: devices.collect() };
         let reader = Reader::new(&ProbeRoot::system(), Role::Server, &scope);
-        Self { reader, session: Arc::clone(session) }
+        Self { reader, session: Arc::clone(session), workers: Arc::clone(workers) }
     }
 
     /// All counters at `at_ns`.
     pub(crate) fn sample(&mut self, at_ns: u64) -> CounterSample {
-        CounterSample { tcp: self.session.tcp(), ..self.reader.read(at_ns) }
+        CounterSample {
+            tcp: self.session.tcp(),
+            workers: Some(self.workers.counters()),
+            ..self.reader.read(at_ns)
+        }
     }
 }
 

@@ -31,6 +31,7 @@ mod stores;
 mod stream;
 mod threads;
 mod transfer;
+mod workers;
 
 pub use error::{ServeError, ServeErrorKind};
 pub use options::ServeOptions;

@@ -29,6 +29,8 @@ pub struct ServeOptions {
     pub seconds_max: Option<u64>,
     /// Longest silence of a data connection, and of any connection before its hello is through.
     pub idle_seconds_max: u64,
+    /// Most requests of all disk stores that are worked on at once; `None` for all that clients have in flight.
+    pub disk_threads_max: Option<u32>,
     /// The clock that limits are measured by and that clients compare theirs with.
     pub clock: Arc<dyn Clock>,
 }
@@ -47,6 +49,7 @@ impl ServeOptions {
             connections_max: 256,
             seconds_max: None,
             idle_seconds_max: 300,
+            disk_threads_max: None,
             clock,
         }
     }
@@ -70,6 +73,9 @@ impl ServeOptions {
         if self.connections_max == 0 {
             return refuse("no connection is allowed", "allow at least one");
         }
+        if self.disk_threads_max == Some(0) {
+            return refuse("no thread may work on disk stores", "allow at least one");
+        }
         Ok(())
     }
 }
@@ -85,6 +91,7 @@ impl std::fmt::Debug for ServeOptions {
             .field("connections_max", &self.connections_max)
             .field("seconds_max", &self.seconds_max)
             .field("idle_seconds_max", &self.idle_seconds_max)
+            .field("disk_threads_max", &self.disk_threads_max)
             .finish_non_exhaustive()
     }
 }

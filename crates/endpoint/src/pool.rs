@@ -6,6 +6,8 @@
 
 use crate::data::index;
 use crate::transfer::{read_all, status_of, write_all, write_both};
+use crate::workers::Workers;
+use narrows_engines::Clock;
 use narrows_sys::buffer::AlignedBuffer;
 use narrows_sys::file::fdatasync;
 use narrows_wire::open::Credits;
@@ -26,12 +28,15 @@ pub(crate) struct Job {
     pub(crate) buffer: Option<AlignedBuffer>,
     /// Whether the client has its reply already.
     pub(crate) acknowledged: bool,
+    /// When it was queued; set as it is.
+    pub(crate) queued_at_ns: u64,
 }
 
 /// What the reader and the workers of one connection share.
 #[derive(Debug)]
 pub(crate) struct Pool<'a> {
     files: &'a [File],
+    staff: Staff<'a>,
     block_bytes: usize,
     buffer_count_max: usize,
     state: Mutex<State>,
@@ -42,6 +47,21 @@ pub(crate) struct Pool<'a> {
     sender: Mutex<TcpStream>,
     answered_requests: AtomicU32,
     answered_bytes: AtomicU64,
+}
+
+/// Who works in a pool.
+#[derive(Clone, Copy)]
+pub(crate) struct Staff<'a> {
+    /// The workers of the whole server.
+    pub(crate) workers: &'a Workers,
+    /// The clock that their time is measured by.
+    pub(crate) clock: &'a dyn Clock,
+}
+
+impl std::fmt::Debug for Staff<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Staff").field("workers", self.workers).finish_non_exhaustive()
+    }
 }
 
 /// Closes a pool when it goes, so that its workers never wait for what cannot come.
@@ -71,12 +91,14 @@ struct State {
 impl<'a> Pool<'a> {
     pub(crate) fn new(
         files: &'a [File],
+        staff: Staff<'a>,
         sender: TcpStream,
         block_bytes: usize,
         buffer_count_max: usize,
     ) -> Self {
         Self {
             files,
+            staff,
             block_bytes,
             buffer_count_max,
             state: Mutex::default(),
@@ -137,7 +159,9 @@ impl<'a> Pool<'a> {
         std::mem::take(&mut self.state().early_status)
     }
 
-    pub(crate) fn push(&self, job: Job) {
+    /// Queues a request for the workers, since now.
+    pub(crate) fn push(&self, mut job: Job) {
+        job.queued_at_ns = self.staff.clock.now().0;
         let mut state = self.state();
         if job.acknowledged {
             state.early.push(job.header);
@@ -187,6 +211,7 @@ impl<'a> Pool<'a> {
 
     /// The life of one worker.
     pub(crate) fn work(&self) {
+        let _employed = self.staff.workers.employ();
         while let Some(job) = self.next_job() {
             self.serve(job);
         }
@@ -199,7 +224,9 @@ impl<'a> Pool<'a> {
     }
 
     fn serve(&self, mut job: Job) {
-        let outcome = self.perform(&mut job);
+        // Only the disk counts as work: a reply that a slow network holds up is no lack of threads.
+        let Staff { workers, clock } = self.staff;
+        let outcome = workers.serve(clock, job.queued_at_ns, || self.perform(&mut job));
         if job.acknowledged {
             self.finish_early(&job.header, outcome.err());
         } else {

@@ -2,12 +2,19 @@
 
 use super::*;
 use std::net::TcpListener;
+use std::sync::LazyLock;
 
 const ENOSPC: u32 = 28;
 
 fn sender() -> TcpStream {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     TcpStream::connect(listener.local_addr().unwrap()).unwrap()
+}
+
+fn staff() -> Staff<'static> {
+    static CLOCK: LazyLock<narrows_engines::VirtualClock> = LazyLock::new(Default::default);
+    static WORKERS: LazyLock<Workers> = LazyLock::new(Workers::default);
+    Staff { workers: &WORKERS, clock: &*CLOCK }
 }
 
 fn header(kind: Kind, object: u32, offset_bytes: u64) -> Header {
@@ -21,12 +28,12 @@ fn full_device() -> [File; 1] {
 #[test]
 fn the_failure_of_an_acknowledged_write_is_told_once() {
     let files = full_device();
-    let pool = Pool::new(&files, sender(), 4096, 2);
+    let pool = Pool::new(&files, staff(), sender(), 4096, 2);
     let write = header(Kind::Write, 0, 0);
     std::thread::scope(|scope| {
         scope.spawn(|| pool.work());
         let buffer = pool.try_buffer().unwrap();
-        pool.push(Job { header: write, buffer, acknowledged: true });
+        pool.push(Job { header: write, buffer, acknowledged: true, queued_at_ns: 0 });
         pool.wait_for_early(&header(Kind::Sync, 0, 0));
         assert_eq!(pool.take_early_status(), ENOSPC);
         assert_eq!(pool.take_early_status(), 0);
@@ -37,8 +44,13 @@ fn the_failure_of_an_acknowledged_write_is_told_once() {
 #[test]
 fn only_what_overlaps_an_acknowledged_write_waits_for_it() {
     let files = full_device();
-    let pool = Pool::new(&files, sender(), 4096, 2);
-    pool.push(Job { header: header(Kind::Write, 0, 1000), buffer: None, acknowledged: true });
+    let pool = Pool::new(&files, staff(), sender(), 4096, 2);
+    pool.push(Job {
+        header: header(Kind::Write, 0, 1000),
+        buffer: None,
+        acknowledged: true,
+        queued_at_ns: 0,
+    });
     for (later, waits) in [
         (header(Kind::Read, 0, 901), true),
         (header(Kind::Read, 0, 900), false),
@@ -55,7 +67,7 @@ fn only_what_overlaps_an_acknowledged_write_waits_for_it() {
 #[test]
 fn no_more_buffers_are_made_than_were_allowed() {
     let files = full_device();
-    let pool = Pool::new(&files, sender(), 4096, 2);
+    let pool = Pool::new(&files, staff(), sender(), 4096, 2);
     let first = pool.try_buffer().unwrap().unwrap();
     let _second = pool.try_buffer().unwrap().unwrap();
     assert!(pool.try_buffer().unwrap().is_none());
@@ -68,12 +80,12 @@ fn what_is_queued_is_done_before_the_workers_leave() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x");
     let files = [File::options().read(true).write(true).create_new(true).open(&path).unwrap()];
-    let pool = Pool::new(&files, sender(), 4096, 8);
+    let pool = Pool::new(&files, staff(), sender(), 4096, 8);
     for index in 0..8 {
         let mut buffer = pool.try_buffer().unwrap().unwrap();
         buffer.fill(1);
         let header = header(Kind::Write, 0, index * 100);
-        pool.push(Job { header, buffer: Some(buffer), acknowledged: true });
+        pool.push(Job { header, buffer: Some(buffer), acknowledged: true, queued_at_ns: 0 });
     }
     pool.close();
     std::thread::scope(|scope| {
@@ -87,9 +99,9 @@ fn what_is_queued_is_done_before_the_workers_leave() {
 fn an_abandoned_pool_drops_what_is_queued_and_a_closed_one_does_it() {
     for (abandoned, status) in [(true, 0), (false, ENOSPC)] {
         let files = full_device();
-        let pool = Pool::new(&files, sender(), 4096, 2);
+        let pool = Pool::new(&files, staff(), sender(), 4096, 2);
         let buffer = pool.try_buffer().unwrap();
-        pool.push(Job { header: header(Kind::Write, 0, 0), buffer, acknowledged: true });
+        pool.push(Job { header: header(Kind::Write, 0, 0), buffer, acknowledged: true, queued_at_ns: 0 });
         if abandoned {
             pool.abandon();
         } else {

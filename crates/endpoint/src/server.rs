@@ -7,6 +7,7 @@ use crate::options::ServeOptions;
 use crate::owner::{self, ServeNotice};
 use crate::session::Sessions;
 use crate::store::Root;
+use crate::workers::Workers;
 use crate::{serve, threads};
 use narrows_engines::Clock;
 use narrows_run::{StopFlag, StopRequest};
@@ -29,6 +30,7 @@ pub(crate) struct Shared {
     pub(crate) root: Option<Root>,
     pub(crate) sessions: Sessions,
     pub(crate) connections: Connections,
+    pub(crate) workers: Arc<Workers>,
 }
 
 impl Shared {
@@ -89,6 +91,7 @@ impl Server {
             root,
             sessions: Sessions::new(options.memory_bytes_max, options.quota_bytes.unwrap_or(u64::MAX)),
             connections: Connections::new(limits),
+            workers: Arc::new(Workers::new(options.disk_threads_max)),
             options,
         };
         let notice = shared.root.as_ref().and_then(|root| owner::left_behind(&root.folder, &root.path));

@@ -103,3 +103,22 @@ fn a_server_runs_no_cell_outside_its_store() {
     }
     control.counters().unwrap();
 }
+
+#[test]
+fn counters_tell_the_limited_threads_of_the_disk_store_and_the_requests_that_they_served() {
+    let root = tempfile::tempdir().unwrap();
+    let root = Some(root.path().to_owned());
+    let server =
+        Running::start(narrows_endpoint::ServeOptions { root, disk_threads_max: Some(1), ..options() });
+    let mut control = server.control();
+    let before = control.counters().unwrap().workers.unwrap();
+    assert_eq!((before.worker_count, before.served_count), (0, 0));
+    let mut spec = server.spec(Layer::Disk, workload(Op::Write, 4096, 4));
+    spec.session = Some(control.session().to_owned());
+    let mut engine = open(&spec).unwrap();
+    pass(engine.as_mut(), Op::Write, 4096, 100);
+    let during = control.counters().unwrap().workers.unwrap();
+    assert_eq!(during.worker_count, 1, "four threads wait for one turn");
+    assert!(during.served_count >= 100 && during.busy_ns.0 > 0, "{during:?}");
+    engine.close().unwrap();
+}

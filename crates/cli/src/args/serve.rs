@@ -26,6 +26,9 @@ pub(crate) struct ServeArguments {
     /// Longest time of one client's session, in seconds
     #[arg(long, default_value_t = 3600.0, value_name = "N", value_parser = positive_seconds)]
     pub(crate) max_seconds: f64,
+    /// Most requests of all disk stores worked on at once; by default all that clients have in flight
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65536))]
+    pub(crate) disk_threads: Option<u32>,
     /// End when stdin ends
     #[arg(long, hide = true)]
     pub(crate) until_stdin_ends: bool,
