@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod check;
+mod cut;
 mod problem;
 mod refine;
 mod request;

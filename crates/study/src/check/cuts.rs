@@ -2,8 +2,8 @@
 
 use super::grid::Point;
 use super::route::{Endpoint, Route};
+use crate::cut;
 use crate::request::CheckRequest;
-use narrows_model::capabilities::Support;
 use narrows_model::inventory::PathKind;
 use narrows_model::plan::SkippedCell;
 use narrows_model::workload::{Access, Acknowledgement, CacheState, SyncPolicy};
@@ -12,11 +12,6 @@ use std::path::PathBuf;
 
 /// Long enough for connections, windows and caches to settle in the usual case; the analysis cuts what is left.
 const WARM_UP_NS: Nanos = Nanos(300_000_000);
-/// Memory alone settles at once and needs few samples: it is measured to show that it is far from the limit.
-const SHORT_WARM_UP_NS: Nanos = Nanos(100_000_000);
-const SHORT_MEASURE_NS: Nanos = Nanos(300_000_000);
-/// A server's memory store: large enough to be outside a CPU's caches.
-const SERVER_MEMORY_BYTES: u64 = 64 << 20;
 
 /// The cells of one point.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,6 +44,7 @@ impl Cutter<'_> {
                 planned.push(Ok(self.network(endpoint, point)));
                 planned.push(Ok(self.server_memory(endpoint, point)));
                 planned.push(self.server_storage(point));
+                planned.extend(self.early(&path).map(Ok));
             }
             Route::Memory(endpoint) => planned.push(Ok(self.network(endpoint, point))),
         }
@@ -100,22 +96,14 @@ impl Cutter<'_> {
         }
     }
 
-    /// The generator with the path's own settings: only then does it show the headroom of just this load.
     fn generator(&self, path: &Cell) -> Cell {
-        let workload = Workload {
-            access: Access::Buffered,
-            cache: CacheState::AsFound,
-            sync: SyncPolicy::None,
-            acknowledgement: Acknowledgement::Early,
-            max_bytes_per_s: None,
-            ..path.workload.clone()
-        };
+        let workload = Workload { max_bytes_per_s: None, ..cut::generator(&path.workload) };
         self.alone(Cut::Generator, false, workload)
     }
 
     fn local(&self, point: Point) -> Vec<Planned> {
-        let copy = Workload { queue_depth: 1, workers: 1, max_bytes_per_s: None, ..self.on_path(point) };
-        let mut cuts = vec![Ok(self.alone(Cut::MemoryCopy, true, Workload { op: Op::Read, ..copy }))];
+        let copy = Workload { max_bytes_per_s: None, ..cut::memory_copy(&self.on_path(point)) };
+        let mut cuts = vec![Ok(self.alone(Cut::MemoryCopy, true, copy))];
         if point.op == Op::Read {
             cuts.push(self.page_cache(point));
         }
@@ -128,63 +116,35 @@ impl Cutter<'_> {
     }
 
     fn page_cache(&self, point: Point) -> Planned {
-        let workload = Workload { cache: CacheState::Warm, ..self.on_path(point) };
-        let room = self.request.memory_bytes.is_none_or(|memory| self.file_bytes.0 <= memory.0 / 2);
+        let workload = cut::page_cache(&self.on_path(point));
         let cell = self.cell(Cut::PageCache, self.request.target.clone(), workload, self.timed());
-        if self.request.existing_file.is_some() {
-            let reason =
-                "a file that exists is read as it is found: filling its cache would change that".to_owned();
-            return Err(SkippedCell { cell: cell.id, reason });
-        }
-        if self.in_memory() {
-            let reason = "a file system in memory is its own cache: the path is this cut already".to_owned();
-            return Err(SkippedCell { cell: cell.id, reason });
-        }
-        if room {
-            return Ok(cell);
-        }
-        let memory = self.request.memory_bytes.unwrap_or_default();
-        let reason =
-            format!("a file of {} does not stay in the page cache of {memory} of memory", self.file_bytes);
-        Err(SkippedCell { cell: cell.id, reason })
-    }
-
-    fn local_device(&self, point: Point) -> Planned {
-        let sync = if point.op == Op::Write { SyncPolicy::AtEnd } else { SyncPolicy::None };
-        let workload = Workload { access: Access::Direct, sync, ..self.on_path(point) };
-        // The path's writes pay for a sync in their time, and so do the device's: a volatile cache would flatter it.
-        let stop = if point.op == Op::Write { self.bounded() } else { self.timed() };
-        let cell = self.cell(Cut::LocalDevice, self.request.target.clone(), workload, stop);
-        match self.own_device().and_then(|()| direct(self.route.capabilities(self.request), point)) {
+        let room = cut::CacheRoom {
+            file_bytes: self.file_bytes,
+            memory_bytes: self.request.memory_bytes,
+            kind: self.request.path_kind,
+            existing: self.request.existing_file.is_some(),
+        };
+        match room.check() {
             Ok(()) => Ok(cell),
             Err(reason) => Err(SkippedCell { cell: cell.id, reason }),
         }
     }
 
-    /// Whether direct I/O on the path ends at a device of this machine, and why not.
-    fn own_device(&self) -> Result<(), String> {
-        let why = match self.request.path_kind {
-            Some(PathKind::Memory) => "a file system in memory has no device",
-            Some(PathKind::Nfs | PathKind::OtherNetwork) => {
-                "direct I/O on a network file system passes the whole path, not a device of this machine; \
-                 its server's side is measured with --server HOST:PORT"
-            }
-            Some(PathKind::Fuse) => {
-                "direct I/O on FUSE passes its daemon, not a device of this machine; check a folder below the daemon"
-            }
-            Some(PathKind::LocalDevice | PathKind::Overlay | PathKind::Other) | None => return Ok(()),
-        };
-        Err(why.to_owned())
+    fn local_device(&self, point: Point) -> Planned {
+        let workload = cut::local_device(&self.on_path(point));
+        // The path's writes pay for a sync in their time, and so do the device's: a volatile cache would flatter it.
+        let stop = if point.op == Op::Write { self.bounded() } else { self.timed() };
+        let cell = self.cell(Cut::LocalDevice, self.request.target.clone(), workload, stop);
+        let capabilities = self.route.capabilities(self.request);
+        match cut::own_device(self.request.path_kind).and_then(|()| cut::direct(capabilities, point.block)) {
+            Ok(()) => Ok(cell),
+            Err(reason) => Err(SkippedCell { cell: cell.id, reason }),
+        }
     }
 
-    /// The raw stream in the direction of the point's data. Depth means nothing to it; the connection is one, as the
-    /// path's.
     fn network(&self, endpoint: &Endpoint, point: Point) -> Cell {
-        let (op, layer) = match point.op {
-            Op::Write => (Op::Send, Layer::Sink),
-            _ => (Op::Receive, Layer::Source),
-        };
-        let workload = Workload { op, queue_depth: 1, workers: 1, ..self.at_endpoint(point) };
+        let workload = cut::network_stream(&self.at_endpoint(point));
+        let layer = if workload.op == Op::Send { Layer::Sink } else { Layer::Source };
         self.cell(Cut::NetworkStream, endpoint.at(layer), workload, self.timed())
     }
 
@@ -193,17 +153,8 @@ impl Cutter<'_> {
         self.cell(Cut::ServerMemory, endpoint.at(Layer::Memory), workload, self.timed())
     }
 
-    /// The server's own storage, without network: a synchronous engine there, so a worker for each request in flight.
     fn server_storage(&self, point: Point) -> Planned {
-        // A late acknowledgement means a durable write; the cut must pay for the same.
-        let sync = if point.op == Op::Write { SyncPolicy::Dsync } else { SyncPolicy::None };
-        let workload = Workload {
-            access: Access::Direct,
-            sync,
-            queue_depth: 1,
-            workers: point.depth,
-            ..self.base(point)
-        };
+        let workload = cut::server_storage(&self.at_endpoint(point));
         let target = Target::File { path: PathBuf::from(".") };
         let mut cell = self.cell(Cut::ServerStorage, target, workload, self.timed());
         cell.site = Site::Server;
@@ -214,8 +165,16 @@ impl Cutter<'_> {
         }
     }
 
+    /// The same writes acknowledged before they are durable: what the commit costs. `None` where the path's own writes
+    /// do not wait for it either, or where their acknowledgement is not the endpoint's to give.
+    fn early(&self, path: &Cell) -> Option<Cell> {
+        let late = path.workload.acknowledgement == Acknowledgement::Late;
+        let workload = Workload { acknowledgement: Acknowledgement::Early, ..path.workload.clone() };
+        late.then(|| self.cell(Cut::EarlyPath, path.target.clone(), workload, self.timed()))
+    }
+
     fn server_direct(&self, point: Point) -> Result<(), String> {
-        direct(self.request.engines.server_disk.as_ref(), point)
+        cut::direct(self.request.engines.server_disk.as_ref(), point.block)
     }
 
     fn base(&self, point: Point) -> Workload {
@@ -241,14 +200,12 @@ impl Cutter<'_> {
     }
 
     fn at_endpoint_memory(&self, point: Point) -> Workload {
-        let store = self.file_bytes.0.min(SERVER_MEMORY_BYTES).max(super::extent::need(point));
-        Workload { file_bytes: Bytes(store / point.block.0 * point.block.0), ..self.at_endpoint(point) }
+        cut::server_memory(&self.at_endpoint(point), super::extent::need(point))
     }
 
     /// A cell of memory alone, which touches nothing that others use.
     fn alone(&self, cut: Cut, copy: bool, workload: Workload) -> Cell {
-        let measure_ns = SHORT_MEASURE_NS.min(Nanos::from_secs_f64(self.request.cell_seconds));
-        let stop = Stop { warm_up_ns: SHORT_WARM_UP_NS, measure_ns, bytes_max: None, ops_max: None };
+        let stop = cut::short_stop(Nanos::from_secs_f64(self.request.cell_seconds));
         let mut cell = self.cell(cut, Target::Null { copy }, workload, stop);
         cell.trials = 1;
         cell.read_only = false;
@@ -282,17 +239,4 @@ impl Cutter<'_> {
     fn bounded(&self) -> Stop {
         Stop { warm_up_ns: Nanos(0), bytes_max: Some(self.file_bytes), ..self.timed() }
     }
-}
-
-/// Whether the page cache can be bypassed for a point, and why not.
-fn direct(capabilities: Option<&narrows_model::Capabilities>, point: Point) -> Result<(), String> {
-    let Some(capabilities) = capabilities else { return Ok(()) };
-    if let Support::No { reason } = &capabilities.direct {
-        return Err(format!("direct I/O is not possible: {reason}"));
-    }
-    let alignment = capabilities.alignment_bytes;
-    if alignment.0 > 0 && !point.block.0.is_multiple_of(alignment.0) {
-        return Err(format!("direct I/O needs multiples of {alignment}, and {} is none", point.block));
-    }
-    Ok(())
 }

@@ -1,0 +1,179 @@
+//! The load of each cut of a path, made from the path's own: same block, same depth, same order, and nothing that the
+//! cut does not pass through. Shared by the planners of `check` and of studies.
+//!
+//! Not here: which cuts a path has.
+
+use narrows_model::capabilities::{Capabilities, Support};
+use narrows_model::cell::Stop;
+use narrows_model::inventory::PathKind;
+use narrows_model::workload::{Access, Acknowledgement, Arrivals, CacheState, RingWishes, SyncPolicy};
+use narrows_model::{Bytes, Nanos, Op, Workload};
+
+/// Memory alone settles at once and needs few samples: it is measured to show that it is far from the limit.
+const SHORT_WARM_UP_NS: Nanos = Nanos(100_000_000);
+const SHORT_MEASURE_NS: Nanos = Nanos(300_000_000);
+/// A server's memory store: large enough to be outside a CPU's caches.
+const SERVER_MEMORY_BYTES: u64 = 64 << 20;
+
+/// The path's load as fast as it goes, from memory to nowhere: only with the path's own settings does the generator
+/// show the headroom of just this load.
+pub(crate) fn generator(path: &Workload) -> Workload {
+    Workload {
+        engine: None,
+        access: Access::Buffered,
+        cache: CacheState::AsFound,
+        sync: SyncPolicy::None,
+        acknowledgement: Acknowledgement::Early,
+        ring: RingWishes::default(),
+        ..unpaced(path)
+    }
+}
+
+/// One worker that copies the path's blocks in memory.
+pub(crate) fn memory_copy(path: &Workload) -> Workload {
+    Workload { op: Op::Read, op_mix: Vec::new(), queue_depth: 1, workers: 1, batch: 1, ..generator(path) }
+}
+
+/// The path's load on a file that is wholly in the client's page cache.
+pub(crate) fn page_cache(path: &Workload) -> Workload {
+    let ring = RingWishes { completion_polling: false, ..path.ring };
+    Workload {
+        access: Access::Buffered,
+        cache: CacheState::Warm,
+        sync: SyncPolicy::None,
+        ring,
+        ..unpaced(path)
+    }
+}
+
+/// The path's load past the client's page cache; what is written is durable in the end, as the path's is.
+pub(crate) fn local_device(path: &Workload) -> Workload {
+    let sync = if writes(path) { SyncPolicy::AtEnd } else { SyncPolicy::None };
+    Workload { access: Access::Direct, cache: CacheState::AsFound, sync, ..unpaced(path) }
+}
+
+/// The raw stream in the direction of the path's data. Depth means nothing to it; each client has one connection, as
+/// on the path.
+pub(crate) fn network_stream(path: &Workload) -> Workload {
+    let op = if path.op.moves_towards_device() { Op::Send } else { Op::Receive };
+    Workload {
+        op,
+        op_mix: Vec::new(),
+        block_mix: Vec::new(),
+        queue_depth: 1,
+        workers: 1,
+        batch: 1,
+        access: Access::Buffered,
+        acknowledgement: Acknowledgement::Early,
+        sync: SyncPolicy::None,
+        ..unpaced(path)
+    }
+}
+
+/// The path's load on an endpoint's memory, in a store that holds `least_bytes` or more.
+pub(crate) fn server_memory(path: &Workload, least_bytes: u64) -> Workload {
+    let store = path.file_bytes.0.min(SERVER_MEMORY_BYTES).max(least_bytes);
+    Workload {
+        file_bytes: Bytes(store / path.block_bytes.0.max(1) * path.block_bytes.0),
+        access: Access::Buffered,
+        acknowledgement: Acknowledgement::Early,
+        sync: SyncPolicy::None,
+        ..unpaced(path)
+    }
+}
+
+/// The path's load on the server's own storage, without network: a synchronous engine there, so a worker for each
+/// request in flight. A late acknowledgement means a durable write; the cut must pay for the same.
+pub(crate) fn server_storage(path: &Workload) -> Workload {
+    Workload {
+        engine: None,
+        access: Access::Direct,
+        acknowledgement: Acknowledgement::Early,
+        sync: if writes(path) { SyncPolicy::Dsync } else { SyncPolicy::None },
+        queue_depth: 1,
+        batch: 1,
+        workers: path.workers.saturating_mul(path.queue_depth),
+        ..unpaced(path)
+    }
+}
+
+/// When a trial of memory alone stops, where the path's stops after `measure_ns`.
+pub(crate) fn short_stop(measure_ns: Nanos) -> Stop {
+    Stop {
+        warm_up_ns: SHORT_WARM_UP_NS,
+        measure_ns: SHORT_MEASURE_NS.min(measure_ns),
+        bytes_max: None,
+        ops_max: None,
+    }
+}
+
+/// Whether requests write.
+pub(crate) fn writes(load: &Workload) -> bool {
+    load.ops().iter().any(|share| share.op.moves_towards_device())
+}
+
+/// The load without what holds a user back but not a machine: think time and a schedule. A cap stays, for it protects
+/// what others use.
+fn unpaced(path: &Workload) -> Workload {
+    Workload { think_ns: Nanos(0), arrivals: Arrivals::Closed, ..path.clone() }
+}
+
+/// Whether the page cache can be bypassed for blocks of `block`, and why not.
+pub(crate) fn direct(capabilities: Option<&Capabilities>, block: Bytes) -> Result<(), String> {
+    let Some(capabilities) = capabilities else { return Ok(()) };
+    if let Support::No { reason } = &capabilities.direct {
+        return Err(format!("direct I/O is not possible: {reason}"));
+    }
+    let alignment = capabilities.alignment_bytes;
+    if alignment.0 > 0 && !block.0.is_multiple_of(alignment.0) {
+        return Err(format!("direct I/O needs multiples of {alignment}, and {block} is none"));
+    }
+    Ok(())
+}
+
+/// Whether direct I/O on a path of this kind ends at a device of this machine, and why not.
+pub(crate) fn own_device(kind: Option<PathKind>) -> Result<(), String> {
+    let why = match kind {
+        Some(PathKind::Memory) => "a file system in memory has no device",
+        Some(PathKind::Nfs | PathKind::OtherNetwork) => {
+            "direct I/O on a network file system passes the whole path, not a device of this machine; \
+             its server's side is measured with --server HOST:PORT"
+        }
+        Some(PathKind::Fuse) => {
+            "direct I/O on FUSE passes its daemon, not a device of this machine; check a folder below the daemon"
+        }
+        Some(PathKind::LocalDevice | PathKind::Overlay | PathKind::Other) | None => return Ok(()),
+    };
+    Err(why.to_owned())
+}
+
+/// What decides whether a file can be held in the client's page cache.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CacheRoom {
+    pub(crate) file_bytes: Bytes,
+    pub(crate) memory_bytes: Option<Bytes>,
+    pub(crate) kind: Option<PathKind>,
+    /// Whether the file existed before.
+    pub(crate) existing: bool,
+}
+
+impl CacheRoom {
+    /// Whether the cut of the page cache can be measured, and why not.
+    pub(crate) fn check(self) -> Result<(), String> {
+        if self.existing {
+            return Err(
+                "a file that exists is read as it is found: filling its cache would change that".to_owned()
+            );
+        }
+        if self.kind == Some(PathKind::Memory) {
+            return Err("a file system in memory is its own cache: the path is this cut already".to_owned());
+        }
+        match self.memory_bytes {
+            Some(memory) if self.file_bytes.0 > memory.0 / 2 => Err(format!(
+                "a file of {} does not stay in the page cache of {memory} of memory",
+                self.file_bytes
+            )),
+            _ => Ok(()),
+        }
+    }
+}
