@@ -6,7 +6,7 @@ use narrows_model::capabilities::{Capabilities, Completion, Support};
 use narrows_model::inventory::PathKind;
 use narrows_model::plan::Topology;
 use narrows_model::workload::{Access, Acknowledgement, CacheState, SyncPolicy};
-use narrows_model::{Bytes, Cell, CellId, Cut, Layer, Op, Segment, Site, Target};
+use narrows_model::{Bytes, Cell, CellId, Cut, Layer, Op, Segment, Site, Target, Workload};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -208,6 +208,26 @@ fn the_cuts_of_an_endpoints_disk_share_block_depth_and_connection() {
         assert_eq!(here.target, ".".parse::<Target>().unwrap());
         assert_eq!(here.workload.sync == SyncPolicy::Dsync, load.op == Op::Write);
     }
+}
+
+#[test]
+fn late_writes_have_the_same_writes_acknowledged_early_before_them() {
+    let plan = plan(&roomy("tcp://storage:7300/disk"));
+    let early = cut(&plan, Cut::EarlyPath);
+    let writes: Vec<_> =
+        cut(&plan, Cut::Path).into_iter().filter(|cell| cell.workload.op == Op::Write).collect();
+    assert_eq!(early.len(), writes.len());
+    for (early, late) in early.into_iter().zip(writes) {
+        assert_eq!(late.workload.acknowledgement, Acknowledgement::Late);
+        assert_eq!(early.target, late.target);
+        let acknowledgement = Acknowledgement::Late;
+        assert_eq!(Workload { acknowledgement, ..early.workload.clone() }, late.workload);
+    }
+}
+
+#[test]
+fn the_three_corners_of_an_endpoints_disk_fit_the_usual_budget() {
+    assert_eq!(cut(&plan(&request("tcp://h:1/disk")), Cut::Path).len(), 6);
 }
 
 #[test]
