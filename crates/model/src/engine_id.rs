@@ -42,6 +42,12 @@ impl EngineId {
         }
     }
 
+    /// Whether a worker has one request in flight at most, so that more of them take more workers.
+    #[must_use]
+    pub fn is_synchronous(self) -> bool {
+        matches!(self, EngineId::Psync | EngineId::Mmap)
+    }
+
     /// The engine of this name; `None` when there is none.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {

@@ -2,6 +2,7 @@
 //!
 //! Parsing and display only; whether a target can be reached is an engine's business.
 
+use crate::engine_id::EngineId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -70,6 +71,19 @@ pub enum Target {
         /// The profile: a path to a JSON file, or a built-in name.
         profile: String,
     },
+}
+
+impl Target {
+    /// Engines that serve a target of this form, the default one first; whether this machine lets them is not asked.
+    #[must_use]
+    pub fn engines(&self) -> &'static [EngineId] {
+        match self {
+            Target::Null { .. } => &[EngineId::Null],
+            Target::Sim { .. } => &[EngineId::Sim],
+            Target::File { .. } => &[EngineId::Psync, EngineId::Uring, EngineId::Mmap],
+            Target::Tcp { .. } => &[EngineId::Endpoint],
+        }
+    }
 }
 
 /// Why a text is not a target.
@@ -227,6 +241,18 @@ mod tests {
             "sim:disk",
         ] {
             assert_eq!(text.parse::<Target>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn every_engine_serves_a_target_and_every_target_has_a_default_one() {
+        let targets: Vec<Target> = ["/srv", "tcp://h:7300/disk", "null:", "sim:disk"]
+            .iter()
+            .map(|text| text.parse().unwrap())
+            .collect();
+        assert!(targets.iter().all(|target| !target.engines().is_empty()));
+        for engine in EngineId::ALL {
+            assert!(targets.iter().any(|target| target.engines().contains(&engine)), "{engine}");
         }
     }
 
