@@ -15,6 +15,7 @@ extern crate self as narrows_analysis;
 mod collect;
 mod confidence;
 mod diagnose;
+mod effects;
 mod explain;
 mod input;
 mod predict;
@@ -27,6 +28,7 @@ pub mod text;
 pub mod view;
 
 pub use diagnose::diagnose;
+pub use effects::{Effect, Gain, SATURATED_GAIN_RATIO, Saturation, effects};
 pub use explain::{Explanation, explain, topics};
 pub use input::{Input, RunFacts};
 pub use predict::predict;
