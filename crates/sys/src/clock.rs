@@ -120,7 +120,7 @@ pub fn wall_time() -> SystemTime {
 }
 
 #[inline]
-fn read_ns() -> u64 {
+pub(crate) fn read_ns() -> u64 {
     let stamp = clock_gettime(ClockId::Monotonic);
     // CLOCK_MONOTONIC is never negative, and 2^64 ns are 584 years of uptime.
     stamp.tv_sec.unsigned_abs() * NS_PER_S + stamp.tv_nsec.unsigned_abs()

@@ -3,6 +3,7 @@
 use narrows_sys::buffer::AlignedBuffer;
 use narrows_sys::clock::Monotonic;
 use narrows_sys::counting_alloc::{CountingAlloc, allocations_during};
+use narrows_sys::ring::{Ring, RingOp, RingRequest, RingSpec, RingWishes};
 use narrows_sys::{file, memory, process};
 
 #[global_allocator]
@@ -42,4 +43,36 @@ fn reading_clocks_moving_bytes_and_doing_io_allocate_nothing() {
     assert_eq!(done.0.unwrap().done_bytes(), 4096);
     assert_eq!(done.1.unwrap().done_bytes(), 4096);
     assert!(done.2.is_err());
+}
+
+#[test]
+fn a_ring_that_is_made_queues_waits_and_drains_without_allocating() {
+    let scratch = tempfile::tempfile_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let spec = RingSpec {
+        depth: 8,
+        block_bytes: 4096,
+        seed: 1,
+        files: vec![scratch],
+        wishes: RingWishes::default(),
+    };
+    let mut ring = Ring::new(spec).unwrap();
+    let mut moved_bytes = 0;
+    let (count, ()) = allocations_during(|| {
+        for slot in 0..8 {
+            ring.block(slot).fill(1);
+            let request = RingRequest {
+                op: RingOp::Write,
+                slot,
+                file: 0,
+                offset_bytes: u64::from(slot) * 4096,
+                length_bytes: 4096,
+                block_offset_bytes: 0,
+            };
+            ring.queue(&request).unwrap();
+        }
+        ring.submit().unwrap();
+        ring.wait(8, u64::MAX).unwrap();
+        ring.drain(|done| moved_bytes += done.result.unwrap());
+    });
+    assert_eq!((count, moved_bytes), (0, 8 * 4096));
 }

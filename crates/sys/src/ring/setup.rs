@@ -1,0 +1,303 @@
+//! Getting a ring: every feature is asked for and taken where it is granted; a kernel's version is never looked at.
+//!
+//! Registration of buffers and files is here too; what a ring does with them is not.
+
+use std::fs::File;
+use std::os::fd::AsRawFd;
+
+use io_uring::{EnterFlags, IoUring, Probe, opcode, types};
+
+use super::refusal::{buffers_advice, setup_refused};
+use super::{RingError, RingGrants, RingWishes, Wish};
+use crate::error::Errno;
+
+/// Time after which an idle submission thread sleeps; longer than any pause within a loaded loop.
+const SUBMISSION_THREAD_IDLE_MS: u32 = 1000;
+/// Largest region that the kernel registers as one buffer.
+const REGION_BYTES_MAX: usize = 1 << 30;
+
+/// When the kernel runs its part of a completion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TaskRun {
+    /// When completions are waited for.
+    Deferred,
+    /// Whenever the thread enters the kernel.
+    Cooperative,
+    /// At once, by an interrupt of the thread.
+    AtOnce,
+}
+
+/// Flags that a setup may carry and work without.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Courtesies {
+    single_issuer: bool,
+    task_run: TaskRun,
+    submit_all: bool,
+}
+
+const fn courtesies(single_issuer: bool, task_run: TaskRun, submit_all: bool) -> Courtesies {
+    Courtesies { single_issuer, task_run, submit_all }
+}
+
+const NONE: Courtesies = courtesies(false, TaskRun::AtOnce, false);
+
+/// What is tried, best first: each step leaves out what the next older kernels do not know.
+const LADDER: [Courtesies; 5] = [
+    courtesies(true, TaskRun::Deferred, true),
+    courtesies(true, TaskRun::Cooperative, true),
+    courtesies(false, TaskRun::Cooperative, true),
+    courtesies(false, TaskRun::AtOnce, true),
+    NONE,
+];
+
+/// The same for a ring with a submission thread, whose task work is never the caller's.
+const LADDER_SUBMISSION_POLLING: [Courtesies; 3] =
+    [courtesies(true, TaskRun::AtOnce, true), courtesies(false, TaskRun::AtOnce, true), NONE];
+
+/// Who looks for submissions and completions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Polling {
+    completion: bool,
+    submission: bool,
+}
+
+/// A ring of at least `entries`, with all that the machine grants and `wishes` ask for, before any registration.
+pub(super) fn build(entries: u32, wishes: RingWishes) -> Result<(IoUring, RingGrants), RingError> {
+    let polling = Polling { completion: wishes.completion_polling, submission: wishes.submission_polling };
+    let attempt = |polling: Polling| climb(polling, |step| setup(entries, polling, step));
+    let (ring, step) = match attempt(polling) {
+        Ok(built) => built,
+        Err(errno) => return Err(refused(errno, entries, polling, |polling| attempt(polling).map(drop))),
+    };
+    checked(&ring)?;
+    let grants = RingGrants {
+        single_issuer: step.single_issuer,
+        deferred_task_run: step.task_run == TaskRun::Deferred,
+        cooperative_task_run: step.task_run == TaskRun::Cooperative,
+        completion_polling: polling.completion,
+        submission_polling: polling.submission,
+        ..RingGrants::default()
+    };
+    Ok((ring, grants))
+}
+
+/// The first step of the ladder that `setup` does not call invalid.
+fn climb<T>(
+    polling: Polling,
+    mut setup: impl FnMut(Courtesies) -> Result<T, Errno>,
+) -> Result<(T, Courtesies), Errno> {
+    let ladder: &[Courtesies] = if polling.submission { &LADDER_SUBMISSION_POLLING } else { &LADDER };
+    let mut answer = Errno::from_raw(libc::EINVAL);
+    for step in ladder {
+        match setup(*step) {
+            Ok(built) => return Ok((built, *step)),
+            Err(errno) if errno.raw() == libc::EINVAL => answer = errno,
+            Err(errno) => return Err(errno),
+        }
+    }
+    Err(answer)
+}
+
+/// Whether polling was refused or any ring at all: a ring without polling tells.
+fn refused(
+    errno: Errno,
+    entries: u32,
+    polling: Polling,
+    mut attempt: impl FnMut(Polling) -> Result<(), Errno>,
+) -> RingError {
+    let refusal = |feature| RingError::Refused {
+        feature,
+        errno,
+        advice: "leave it off, or ask this machine's administrator for it".to_owned(),
+    };
+    if polling.submission && attempt(Polling { submission: false, ..polling }).is_ok() {
+        return refusal("polling for submissions (IORING_SETUP_SQPOLL)");
+    }
+    if polling.completion && attempt(Polling { completion: false, ..polling }).is_ok() {
+        return refusal("polling for completions (IORING_SETUP_IOPOLL)");
+    }
+    setup_refused(errno, entries)
+}
+
+fn setup(entries: u32, polling: Polling, step: Courtesies) -> Result<IoUring, Errno> {
+    let mut builder = IoUring::builder();
+    builder.dontfork();
+    if polling.completion {
+        builder.setup_iopoll();
+    }
+    if polling.submission {
+        builder.setup_sqpoll(SUBMISSION_THREAD_IDLE_MS);
+    }
+    if step.single_issuer {
+        builder.setup_single_issuer();
+    }
+    match step.task_run {
+        TaskRun::Deferred => _ = builder.setup_defer_taskrun(),
+        TaskRun::Cooperative => _ = builder.setup_coop_taskrun(),
+        TaskRun::AtOnce => {}
+    }
+    if step.submit_all {
+        builder.setup_submit_all();
+    }
+    builder.build(entries).map_err(Errno::from)
+}
+
+/// Refuses a ring that cannot do what every ring here must.
+fn checked(ring: &IoUring) -> Result<(), RingError> {
+    if !ring.params().is_feature_ext_arg() {
+        return Err(RingError::Lacking { what: "wait with a deadline (IORING_FEAT_EXT_ARG)" });
+    }
+    let probe = probe(ring)?;
+    let needed = [
+        (opcode::Read::CODE, "IORING_OP_READ"),
+        (opcode::Write::CODE, "IORING_OP_WRITE"),
+        (opcode::Fsync::CODE, "IORING_OP_FSYNC"),
+    ];
+    match needed.iter().find(|(code, _)| !probe.is_supported(*code)) {
+        Some((_, what)) => Err(RingError::Lacking { what }),
+        None => Ok(()),
+    }
+}
+
+/// Which operations the kernel has.
+pub(super) fn probe(ring: &IoUring) -> Result<Probe, RingError> {
+    let mut probe = Probe::new();
+    match ring.submitter().register_probe(&mut probe) {
+        Ok(()) => Ok(probe),
+        Err(_) => Err(RingError::Lacking { what: "probe of its operations (IORING_REGISTER_PROBE)" }),
+    }
+}
+
+/// Whether a wait may name its end on the clock, so that the clock need not be read before it.
+pub(super) fn grants_absolute_deadlines(ring: &IoUring) -> bool {
+    let instant = types::Timespec::new().nsec(1);
+    let arguments = types::SubmitArgs::new().timespec(&instant);
+    let flags = EnterFlags::GETEVENTS | EnterFlags::EXT_ARG | EnterFlags::ABS_TIMER;
+    // SAFETY: nothing is submitted or waited for, and the argument is the structure that EXT_ARG announces; it and
+    // the instant it points to outlive the call.
+    unsafe { ring.submitter().enter(0, 0, flags.bits(), Some(&arguments)) }.is_ok()
+}
+
+/// Registers `length_bytes` from `start` in regions of whole slots of `stride_bytes`; how many slots a region holds,
+/// or `None` where that is not wished for or not granted.
+///
+/// # Errors
+/// `Refused` where it is required and not granted.
+///
+/// # Safety
+/// The memory must be mapped, and not be unmapped before the ring is gone.
+pub(super) unsafe fn register_buffers(
+    ring: &IoUring,
+    start: *mut u8,
+    length_bytes: usize,
+    stride_bytes: usize,
+    wish: Wish,
+) -> Result<Option<u32>, RingError> {
+    let region_bytes = region_bytes(length_bytes, stride_bytes, REGION_BYTES_MAX);
+    let regions: Vec<libc::iovec> = (0..length_bytes)
+        .step_by(region_bytes)
+        .map(|from| libc::iovec {
+            iov_base: start.wrapping_add(from).cast(),
+            iov_len: region_bytes.min(length_bytes - from),
+        })
+        .collect();
+    let registered = granted(wish, || {
+        // SAFETY: the regions lie within the memory that the caller vouches for, up to the end of the ring.
+        unsafe { ring.submitter().register_buffers(&regions) }
+    });
+    match registered {
+        Ok(true) => Ok(u32::try_from(region_bytes / stride_bytes).ok()),
+        Ok(false) => Ok(None),
+        Err(errno) => Err(RingError::Refused {
+            feature: "registered buffers (IORING_REGISTER_BUFFERS)",
+            errno,
+            advice: buffers_advice(errno, length_bytes),
+        }),
+    }
+}
+
+/// The largest number of bytes up to `bytes_max` that holds whole slots, at least one; all of them where they fit.
+fn region_bytes(length_bytes: usize, stride_bytes: usize, bytes_max: usize) -> usize {
+    (bytes_max / stride_bytes).min(length_bytes / stride_bytes).max(1) * stride_bytes
+}
+
+/// Registers `files` in their order; whether that was wished for and granted.
+pub(super) fn register_files(ring: &IoUring, files: &[File], wish: Wish) -> Result<bool, RingError> {
+    let numbers: Vec<i32> = files.iter().map(AsRawFd::as_raw_fd).collect();
+    let wish = if numbers.is_empty() { Wish::Off } else { wish };
+    granted(wish, || ring.submitter().register_files(&numbers)).map_err(|errno| RingError::Refused {
+        feature: "registered files (IORING_REGISTER_FILES)",
+        errno,
+        advice: "raise RLIMIT_NOFILE (ulimit -n), or do not require registered files".to_owned(),
+    })
+}
+
+/// Whether `register` was wished for and succeeded; its failure matters only where it was required.
+fn granted(wish: Wish, register: impl FnOnce() -> std::io::Result<()>) -> Result<bool, Errno> {
+    if wish == Wish::Off {
+        return Ok(false);
+    }
+    match register() {
+        Ok(()) => Ok(true),
+        Err(error) if wish == Wish::Required => Err(Errno::from(error)),
+        Err(_) => Ok(false),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INTERRUPTS: Polling = Polling { completion: false, submission: false };
+
+    fn invalid() -> Errno {
+        Errno::from_raw(libc::EINVAL)
+    }
+
+    #[test]
+    fn an_older_kernel_gets_the_best_it_knows() {
+        let knows_no_deferral =
+            |step: Courtesies| if step.task_run == TaskRun::Deferred { Err(invalid()) } else { Ok(()) };
+        assert_eq!(climb(INTERRUPTS, knows_no_deferral).unwrap().1, LADDER[1]);
+        let knows_nothing = |step: Courtesies| if step == NONE { Ok(()) } else { Err(invalid()) };
+        assert_eq!(climb(INTERRUPTS, knows_nothing).unwrap().1, NONE);
+    }
+
+    #[test]
+    fn a_prohibition_is_not_tried_again() {
+        let mut count = 0;
+        let answer = climb(INTERRUPTS, |_| {
+            count += 1;
+            Err::<(), _>(Errno::from_raw(libc::EPERM))
+        });
+        assert_eq!((answer.unwrap_err().raw(), count), (libc::EPERM, 1));
+    }
+
+    #[test]
+    fn refused_polling_is_told_from_a_refused_ring() {
+        let both = Polling { completion: true, submission: true };
+        let no_thread = |polling: Polling| if polling.submission { Err(invalid()) } else { Ok(()) };
+        assert!(refused(invalid(), 8, both, no_thread).to_string().contains("SQPOLL"));
+        let only_completion = Polling { completion: true, submission: false };
+        let no_polling = |polling: Polling| if polling.completion { Err(invalid()) } else { Ok(()) };
+        assert!(refused(invalid(), 8, only_completion, no_polling).to_string().contains("IOPOLL"));
+        let nothing = |_| Err(Errno::from_raw(libc::EPERM));
+        assert!(refused(Errno::from_raw(libc::EPERM), 8, both, nothing).is_forbidden());
+    }
+
+    #[test]
+    fn a_region_holds_whole_slots_and_all_of_them_where_they_fit() {
+        assert_eq!(region_bytes(4 * 4096, 4096, 1 << 30), 4 * 4096);
+        assert_eq!(region_bytes(7 * 12288, 12288, 40_000), 3 * 12288);
+        assert_eq!(region_bytes(7 * 12288, 12288, 4096), 12288, "a slot larger than a region is tried alone");
+    }
+
+    #[test]
+    fn only_a_required_registration_may_fail_the_ring() {
+        let fails = || Err(std::io::Error::from_raw_os_error(libc::ENOMEM));
+        assert_eq!(granted(Wish::IfGranted, fails), Ok(false));
+        assert_eq!(granted(Wish::Off, fails), Ok(false));
+        assert_eq!(granted(Wish::Required, fails).unwrap_err().raw(), libc::ENOMEM);
+        assert_eq!(granted(Wish::Required, || Ok(())), Ok(true));
+    }
+}
