@@ -1,8 +1,9 @@
 //! Safe wrappers over every unsafe call and every bare system call that narrows makes.
 //!
 //! Each module holds one kind of call: clocks, buffers, files, processes, TCP counters. All of them are Linux only.
-//! The crate knows nothing of targets, engines or plans, starts no thread, keeps no state beyond what its values own,
-//! and never decides policy: a call that the kernel refuses is an [`Error`] or an [`Errno`], never a silent fall-back.
+//! The crate knows nothing of targets, engines or plans, starts no thread, keeps no state beyond what its values own
+//! (but for the handler that mapped files need), and never decides policy: a call that the kernel refuses is an
+//! [`Error`] or an [`Errno`], never a silent fall-back.
 #![deny(unsafe_op_in_unsafe_fn)]
 
 pub mod buffer;
@@ -14,6 +15,7 @@ pub mod denied_calls;
 pub mod entropy;
 mod error;
 pub mod file;
+pub mod mapping;
 pub mod memory;
 pub mod process;
 pub mod ring;

@@ -241,7 +241,7 @@ pub fn fadvise_dontneed(
 }
 
 /// How a descriptor is called in messages.
-fn descriptor(file: impl AsFd) -> String {
+pub(crate) fn descriptor(file: impl AsFd) -> String {
     let number = file.as_fd().as_raw_fd();
     std::fs::read_link(format!("/proc/self/fd/{number}"))
         .map_or_else(|_| format!("descriptor {number}"), |path| path.display().to_string())
