@@ -1,17 +1,22 @@
 //! What is asked becomes a plan: ordered cells, the load they put on, what is left out and why.
 //!
-//! [`plan_check`] plans `narrows check`; [`refine`] plans what is worth measuring once a suspect is known. Both are
-//! pure: the facts of the machine and of the engines are handed in. Deliberately absent: measurement, files, clocks,
+//! [`plan_check`] plans `narrows check`; [`refine`] plans what is worth measuring once a suspect is known; [`parse`]
+//! reads a study file and [`plan_study`] plans it. All are pure: texts, and the facts of the machine and of the engines,
+//! are handed in. Deliberately absent: measurement, files, clocks,
 //! and any guess about how fast something is.
 #![forbid(unsafe_code)]
 
 mod check;
 mod cut;
+mod expand;
+pub mod file;
 mod problem;
 mod refine;
 mod request;
 
 pub use check::plan_check;
+pub use expand::{EngineAnswer, StudyFacts, TargetFacts, plan_study};
+pub use file::{KEYS, Study, StudyProblem, StudyProblems, parse};
 pub use problem::Problem;
 pub use refine::{PlannedCells, Suspect, refine};
 pub use request::{CheckRequest, EngineFacts, Server, ServerKind};

@@ -16,8 +16,13 @@ const RESERVE_NS_MAX: u64 = 8_000_000_000;
 
 /// Time that a cell takes without preparation.
 pub(crate) fn estimate(cell: &Cell) -> Nanos {
-    let overhead = OVERHEAD_NS.saturating_mul(u64::from(cell.trials));
+    let overhead = OVERHEAD_NS.saturating_mul(u64::from(cell.repeat.trials_min(cell.trials)));
     cell.planned_ns().saturating_add(Nanos(overhead))
+}
+
+/// The part of a budget that is for cells.
+pub(crate) fn for_cells(whole: Nanos) -> Nanos {
+    whole.saturating_sub(Nanos((whole.0 / RESERVE_SHARE).min(RESERVE_NS_MAX)))
 }
 
 /// Time for cells.
@@ -30,8 +35,7 @@ pub(super) struct Budget {
 impl Budget {
     pub(super) fn of(request: &CheckRequest) -> Self {
         let whole = Nanos::from_secs_f64(request.budget_s);
-        let reserve = Nanos((whole.0 / RESERVE_SHARE).min(RESERVE_NS_MAX));
-        Self { whole, for_cells: whole.saturating_sub(reserve) }
+        Self { whole, for_cells: for_cells(whole) }
     }
 
     /// The cells that fit; the others are added to `skipped`.
@@ -109,7 +113,7 @@ fn total(points: &[PointCells]) -> Nanos {
 }
 
 /// The whole seconds of a budget whose part for cells is `needed` or more.
-fn seconds_for(needed: Nanos) -> u64 {
+pub(crate) fn seconds_for(needed: Nanos) -> u64 {
     const SECOND: u64 = narrows_model::units::NANOS_PER_SEC;
     let by_share = needed.0.saturating_mul(RESERVE_SHARE).div_ceil(RESERVE_SHARE - 1);
     let by_most = needed.0.saturating_add(RESERVE_NS_MAX);

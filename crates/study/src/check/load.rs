@@ -1,10 +1,11 @@
 //! The load that a plan puts on, as it is stated before it starts.
 
 use super::route::Route;
+use crate::cut;
 use crate::refine;
 use crate::request::{CheckRequest, ServerKind};
 use narrows_model::plan::LoadStatement;
-use narrows_model::{Bytes, Cell, Cut, Layer, Nanos, Op, Site, Target};
+use narrows_model::{Bytes, Cell, Cut, Layer, Nanos, Site, Target};
 
 /// The statement for `cells`, whose files have `file_bytes` each; what refinement may add is included.
 pub(super) fn statement(
@@ -36,7 +37,7 @@ fn in_flight(cell: &Cell) -> u64 {
 }
 
 /// Whether a cell keeps its data in files that narrows makes.
-fn makes_files(cell: &Cell) -> bool {
+pub(crate) fn makes_files(cell: &Cell) -> bool {
     !cell.read_only && matches!(cell.target, Target::File { .. } | Target::Tcp { layer: Layer::Disk, .. })
 }
 
@@ -50,8 +51,8 @@ fn files(cells: &[Cell], file_bytes: Bytes) -> Bytes {
 }
 
 /// Most bytes written to files, preparation apart; `None` when a cell is bounded by its time alone.
-fn written(cells: &[Cell]) -> Option<Bytes> {
-    cells.iter().filter(|cell| makes_files(cell) && cell.workload.op == Op::Write).try_fold(
+pub(crate) fn written(cells: &[Cell]) -> Option<Bytes> {
+    cells.iter().filter(|cell| makes_files(cell) && cut::writes(&cell.workload)).try_fold(
         Bytes(0),
         |sum, cell| {
             let window = cell.stop.warm_up_ns.saturating_add(cell.stop.measure_ns).as_secs_f64();

@@ -8,7 +8,9 @@ mod load;
 mod route;
 mod validate;
 
-pub(crate) use budget::estimate;
+pub(crate) use budget::{estimate, for_cells, seconds_for};
+pub(crate) use load::{makes_files, written};
+pub(crate) use route::segments_to;
 
 use crate::problem::Problem;
 use crate::request::CheckRequest;
@@ -22,7 +24,7 @@ use route::Route;
 /// Most points of the path without `deep`, refinement included.
 pub(crate) const PATH_CELLS_MAX: usize = 24;
 /// Time between samples: fifteen in a usual cell, which is enough for a batch-mean interval.
-const INTERVAL_NS: Nanos = Nanos(100_000_000);
+pub(crate) const INTERVAL_NS: Nanos = Nanos(100_000_000);
 
 /// The plan of a check.
 ///

@@ -124,31 +124,61 @@ impl Route {
 
     /// The path's segments, from the application to the device.
     pub(super) fn segments(&self, request: &CheckRequest) -> Vec<Segment> {
-        let through_mount = matches!(request.path_kind, Some(PathKind::Nfs | PathKind::OtherNetwork));
-        let in_memory = request.path_kind == Some(PathKind::Memory);
         let shares_machine =
             request.server.as_ref().is_some_and(|server| server.kind == ServerKind::SelfStarted);
-        let parts: &[&[Segment]] = match self {
-            Route::Local if through_mount => &[FILES, CONNECTION, SERVER, SERVER_FILES, DEVICE],
-            Route::Local if in_memory => &[FILES],
-            Route::Local => &[FILES, DEVICE],
-            Route::Mount(_) => &[FILES, CONNECTION, SERVER, SERVER_FILES, DEVICE],
-            Route::Disk(_) => &[CONNECTION, SERVER, SERVER_FILES, DEVICE],
-            Route::Memory(_) => &[CONNECTION, SERVER],
-        };
-        Segment::ALL
-            .iter()
-            .copied()
-            .filter(|segment| {
-                CLIENT.contains(segment)
-                    || (shares_machine && *segment == Segment::HostCpu)
-                    || (request.max_bytes_per_s.is_some() && *segment == Segment::OfferedLoad)
-                    || parts.iter().any(|part| part.contains(segment))
-            })
-            .collect()
+        let more = [
+            Some(Segment::HostCpu).filter(|_| shares_machine),
+            Some(Segment::OfferedLoad).filter(|_| request.max_bytes_per_s.is_some()),
+        ];
+        let more: Vec<Segment> = more.into_iter().flatten().collect();
+        in_order(self.parts(request.path_kind), &more)
+    }
+
+    fn parts(&self, kind: Option<PathKind>) -> &'static [&'static [Segment]] {
+        match self {
+            Route::Local => local_parts(kind),
+            Route::Mount(_) => THROUGH_MOUNT,
+            Route::Disk(_) => AT_DISK,
+            Route::Memory(_) => AT_MEMORY,
+        }
     }
 }
 
+fn local_parts(kind: Option<PathKind>) -> &'static [&'static [Segment]] {
+    match kind {
+        Some(PathKind::Nfs | PathKind::OtherNetwork) => THROUGH_MOUNT,
+        Some(PathKind::Memory) => &[FILES],
+        _ => &[FILES, DEVICE],
+    }
+}
+
+/// The segments of a path to any target, from the application to the device, with `more` that the load adds.
+pub(crate) fn segments_to(target: &Target, kind: Option<PathKind>, more: &[Segment]) -> Vec<Segment> {
+    let parts: &[&[Segment]] = match target {
+        Target::Null { .. } => &[],
+        Target::Tcp { layer: Layer::Sink | Layer::Source, .. } => &[CONNECTION],
+        Target::Tcp { layer: Layer::Memory, .. } => AT_MEMORY,
+        Target::Tcp { layer: Layer::Disk, .. } => AT_DISK,
+        Target::File { .. } | Target::Sim { .. } => local_parts(kind),
+    };
+    in_order(parts, more)
+}
+
+fn in_order(parts: &[&[Segment]], more: &[Segment]) -> Vec<Segment> {
+    Segment::ALL
+        .iter()
+        .copied()
+        .filter(|segment| {
+            CLIENT.contains(segment)
+                || more.contains(segment)
+                || parts.iter().any(|part| part.contains(segment))
+        })
+        .collect()
+}
+
+const AT_MEMORY: &[&[Segment]] = &[CONNECTION, SERVER];
+const AT_DISK: &[&[Segment]] = &[CONNECTION, SERVER, SERVER_FILES, DEVICE];
+const THROUGH_MOUNT: &[&[Segment]] = &[FILES, CONNECTION, SERVER, SERVER_FILES, DEVICE];
 const CLIENT: &[Segment] =
     &[Segment::Generator, Segment::WorkloadConcurrency, Segment::ClientCpu, Segment::ClientMemory];
 const FILES: &[Segment] = &[Segment::ClientCache, Segment::ClientFilesystem];

@@ -1,0 +1,159 @@
+//! The path cells of a study's points, and the points that this machine does not let be measured.
+
+use super::StudyFacts;
+use super::facts::TargetFacts;
+use crate::cut;
+use crate::file::{Complaint, Point, Study, StudyProblems};
+use narrows_model::capabilities::{Capabilities, Support};
+use narrows_model::plan::SkippedCell;
+use narrows_model::workload::{Access, SyncPolicy};
+use narrows_model::{Bytes, Cell, CellId, Cut, Layer, Site, Target};
+
+/// Test files never take more of the free space: a file system that is full hurts everybody on it.
+const FREE_SHARE_MAX: (u64, u64) = (9, 10);
+/// Factors that stand in the name of every cell.
+const NAMED: &[&str] = &["op", "block", "depth", "workers", "clients"];
+
+/// Cells in the order of the sweep, and the skips.
+pub(super) struct Planned {
+    pub(super) cells: Vec<Cell>,
+    pub(super) skipped: Vec<SkippedCell>,
+}
+
+/// The cells of a study's points.
+///
+/// # Errors
+/// When a file that exists would be written by every point of it.
+pub(super) fn cells(study: &Study, facts: &StudyFacts) -> Result<Planned, StudyProblems> {
+    written_files(study, facts)?;
+    let mut planned = Planned { cells: Vec::new(), skipped: Vec::new() };
+    for point in &study.points {
+        let cell = cell(point, facts);
+        match point.left_out.clone().or_else(|| refusal(point, &cell, facts)) {
+            None => planned.cells.push(cell),
+            Some(reason) => planned.skipped.push(SkippedCell { cell: cell.id, reason }),
+        }
+    }
+    Ok(planned)
+}
+
+/// Targets that exist are read, never written.
+fn written_files(study: &Study, facts: &StudyFacts) -> Result<(), StudyProblems> {
+    for target in facts.targets.iter().filter(|target| target.existing_file.is_some()) {
+        let mut points = study.points.iter().filter(|point| point.target == target.target).peekable();
+        if points.peek().is_none() || !points.all(|point| cut::writes(&point.workload)) {
+            continue;
+        }
+        let complaint = Complaint::new(
+            "workload.op",
+            format!("writes to {}, which exists", target.target),
+            "reading it: narrows never changes what it did not create",
+            "name its folder as the target: narrows writes a file of its own there",
+        );
+        return Err(super::problem(study, &study.places.op, complaint));
+    }
+    Ok(())
+}
+
+fn cell(point: &Point, facts: &StudyFacts) -> Cell {
+    let known = facts.of(&point.target);
+    let existing_file = known.and_then(|known| known.existing_file);
+    let mut workload = point.workload.clone();
+    if let (Some(length), false) = (existing_file, point.file_given) {
+        workload.file_bytes = length;
+    }
+    Cell {
+        id: id(point),
+        cut: Cut::Path,
+        site: Site::Client,
+        target: point.target.clone(),
+        workload,
+        stop: point.stop,
+        trials: point.trials,
+        repeat: point.repeat,
+        more_targets: point.more_targets.clone(),
+        factors: point.factors.clone(),
+        read_only: existing_file.is_some(),
+    }
+}
+
+/// The cell's name with every factor that does not stand in it anyway.
+fn id(point: &Point) -> CellId {
+    let mut parts = vec![Cell::name(Cut::Path, &point.workload).0];
+    let others = point.words.iter().filter(|(factor, _)| !NAMED.contains(factor));
+    parts.extend(others.map(|(factor, words)| format!("{factor}={words}")));
+    CellId(parts.join("/"))
+}
+
+/// Why a point cannot be measured here; `None` when it can.
+fn refusal(point: &Point, cell: &Cell, facts: &StudyFacts) -> Option<String> {
+    std::iter::once(&cell.target).chain(&cell.more_targets).find_map(|target| {
+        by_engine(cell, target, facts).or_else(|| by_place(point, cell, facts.of(target)?))
+    })
+}
+
+fn by_engine(cell: &Cell, target: &Target, facts: &StudyFacts) -> Option<String> {
+    let engine = cell.workload.engine;
+    match facts.answer(target, engine)? {
+        Err(reason) => {
+            let engine = engine.or_else(|| target.engines().first().copied());
+            let name = engine.map_or("", |engine| engine.name());
+            Some(format!("the engine {name} cannot be used with {target}: {reason}"))
+        }
+        Ok(capabilities) => by_capability(cell, capabilities),
+    }
+}
+
+fn by_capability(cell: &Cell, capabilities: &Capabilities) -> Option<String> {
+    let load = &cell.workload;
+    let engine = &capabilities.engine;
+    if let Some(share) = load.ops().iter().find(|share| !capabilities.ops.contains(&share.op)) {
+        return Some(format!("the engine {engine} cannot {} here", share.op));
+    }
+    if load.queue_depth > capabilities.queue_depth_max {
+        let most = capabilities.queue_depth_max;
+        return Some(format!(
+            "a worker of {engine} has {most} requests in flight at most, not {}",
+            load.queue_depth
+        ));
+    }
+    if let (SyncPolicy::Dsync, Support::No { reason }) = (load.sync, &capabilities.durable_writes) {
+        return Some(format!("writes cannot be made durable one by one: {reason}"));
+    }
+    if load.access == Access::Direct {
+        let refused = |block| cut::direct(Some(capabilities), block).err();
+        return load.blocks().iter().find_map(|share| refused(share.block_bytes));
+    }
+    None
+}
+
+fn by_place(point: &Point, cell: &Cell, known: &TargetFacts) -> Option<String> {
+    let load = &cell.workload;
+    let Some(length) = known.existing_file else { return no_room(cell, known) };
+    if cut::writes(load) {
+        return Some(format!("{} exists already and is only ever read", known.target));
+    }
+    if point.file_given && load.file_bytes > length {
+        return Some(format!("{} has {length}, less than the {} asked for", known.target, load.file_bytes));
+    }
+    let least = Bytes(load.block_bytes.0.saturating_mul(u64::from(load.workers)));
+    (length < least).then(|| format!("{} has {length}, less than a block for each worker", known.target))
+}
+
+fn no_room(cell: &Cell, known: &TargetFacts) -> Option<String> {
+    let stores =
+        matches!(known.target, Target::File { .. } | Target::Tcp { layer: Layer::Memory | Layer::Disk, .. });
+    let free = known.free_bytes.filter(|_| stores)?;
+    let (part, whole) = FREE_SHARE_MAX;
+    let limit = Bytes(free.0 / whole * part);
+    let needed = Bytes(cell.workload.file_bytes.0.saturating_mul(clients_at_each(cell)));
+    (needed > limit).then(|| {
+        format!("needs files of {needed} in {}, and nine tenths of the free space are {limit}", known.target)
+    })
+}
+
+/// Clients at each of the cell's targets.
+pub(super) fn clients_at_each(cell: &Cell) -> u64 {
+    let targets = cell.more_targets.len() as u64 + 1;
+    u64::from(cell.workload.clients).div_ceil(targets)
+}

@@ -1,0 +1,202 @@
+//! The cuts that a study's cells are compared with: each with the load of its path, once.
+//!
+//! Not here: the loads of cuts, which both planners share.
+
+use super::StudyFacts;
+use crate::cut;
+use crate::file::Study;
+use narrows_model::plan::SkippedCell;
+use narrows_model::{Bytes, Cell, CellId, Cut, Layer, Op, Repeat, Site, Stop, Target, Workload};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+/// A path cell with the cuts before it that no earlier one had.
+pub(super) struct Group {
+    pub(super) cuts: Vec<Cell>,
+    pub(super) path: Cell,
+}
+
+/// The cells with their cuts; cuts that cannot be measured are added to `skipped`.
+pub(super) fn groups(
+    study: &Study,
+    facts: &StudyFacts,
+    cells: Vec<Cell>,
+    skipped: &mut Vec<SkippedCell>,
+) -> Vec<Group> {
+    let mut cutter = Cutter {
+        study,
+        facts,
+        file_bytes: cells.iter().map(|cell| cell.workload.file_bytes).max().unwrap_or_default(),
+        known: Vec::new(),
+        ids: BTreeSet::new(),
+    };
+    cells.into_iter().map(|path| Group { cuts: cutter.cuts(&path, skipped), path }).collect()
+}
+
+/// A cut, and why it cannot be measured, if so.
+struct Made {
+    cell: Cell,
+    refusal: Option<String>,
+}
+
+impl Made {
+    fn checked(cell: Cell, check: Result<(), String>) -> Self {
+        Self { cell, refusal: check.err() }
+    }
+}
+
+struct Cutter<'a> {
+    study: &'a Study,
+    facts: &'a StudyFacts,
+    /// Of the largest file, so that a sweep of file sizes has one cut in memory.
+    file_bytes: Bytes,
+    known: Vec<Cell>,
+    ids: BTreeSet<CellId>,
+}
+
+impl Cutter<'_> {
+    /// The cuts of a path that are new.
+    fn cuts(&mut self, path: &Cell, skipped: &mut Vec<SkippedCell>) -> Vec<Cell> {
+        let mut new = Vec::new();
+        for which in &self.study.cuts {
+            // Several targets at once are compared with each of them alone.
+            let alone = matches!(which, Cut::Generator | Cut::MemoryCopy) || path.more_targets.is_empty();
+            let Some(made) = Some(()).filter(|()| alone).and_then(|()| self.cut(*which, path)) else {
+                continue;
+            };
+            let Made { mut cell, refusal } = made;
+            if self.known.iter().any(|known| same(known, &cell)) {
+                continue;
+            }
+            cell.id = self.free_id(&cell);
+            self.known.push(cell.clone());
+            match refusal {
+                None => new.push(cell),
+                Some(reason) => skipped.push(SkippedCell { cell: cell.id, reason }),
+            }
+        }
+        new
+    }
+
+    fn free_id(&mut self, cell: &Cell) -> CellId {
+        let name = Cell::name(cell.cut, &cell.workload);
+        let mut id = name.clone();
+        let mut number = 2;
+        while !self.ids.insert(id.clone()) {
+            id = CellId(format!("{name}/{number}"));
+            number += 1;
+        }
+        id
+    }
+
+    /// One cut; `None` where the path has none such.
+    fn cut(&self, which: Cut, path: &Cell) -> Option<Made> {
+        let load = &path.workload;
+        match (which, &path.target) {
+            (Cut::Generator, _) => Some(self.in_memory(path, false, cut::generator(load))),
+            (Cut::MemoryCopy, _) => Some(self.in_memory(path, true, cut::memory_copy(load))),
+            (Cut::PageCache, Target::File { .. }) => Some(self.page_cache(path)),
+            (Cut::LocalDevice, Target::File { .. }) => Some(self.local_device(path)),
+            (_, Target::Tcp { host, port, layer: Layer::Memory | Layer::Disk }) => {
+                let at = |layer| Target::Tcp { host: host.clone(), port: *port, layer };
+                self.at_endpoint(which, path, at)
+            }
+            _ => None,
+        }
+    }
+
+    /// A cell of memory alone, which touches nothing that others use and so needs no cap.
+    fn in_memory(&self, path: &Cell, copy: bool, load: Workload) -> Made {
+        let workload =
+            Workload { max_bytes_per_s: None, max_ops_per_s: None, file_bytes: self.file_bytes, ..load };
+        let which = if copy { Cut::MemoryCopy } else { Cut::Generator };
+        let stop = cut::short_stop(path.stop.measure_ns);
+        let cell = of_path(path, which, Target::Null { copy }, workload);
+        Made::checked(Cell { stop, trials: 1, repeat: Repeat::Fixed, read_only: false, ..cell }, Ok(()))
+    }
+
+    fn page_cache(&self, path: &Cell) -> Made {
+        let known = self.facts.of(&path.target);
+        let room = cut::CacheRoom {
+            file_bytes: path.workload.file_bytes,
+            memory_bytes: self.facts.memory_bytes,
+            kind: known.and_then(|known| known.path_kind),
+            existing: super::existing(self.facts, path),
+        };
+        let cell = of_path(path, Cut::PageCache, path.target.clone(), cut::page_cache(&path.workload));
+        let reads = if cut::writes(&path.workload) {
+            Err("a write is not served by the cache".to_owned())
+        } else {
+            Ok(())
+        };
+        Made::checked(cell, reads.and_then(|()| room.check()))
+    }
+
+    fn local_device(&self, path: &Cell) -> Made {
+        let kind = self.facts.of(&path.target).and_then(|known| known.path_kind);
+        let answer = self.facts.answer(&path.target, path.workload.engine);
+        let capabilities = answer.and_then(|answer| answer.as_ref().ok());
+        let cell = of_path(path, Cut::LocalDevice, path.target.clone(), cut::local_device(&path.workload));
+        let blocks = path.workload.blocks();
+        let direct = || blocks.iter().try_for_each(|share| cut::direct(capabilities, share.block_bytes));
+        Made::checked(cell, cut::own_device(kind).and_then(|()| direct()))
+    }
+
+    fn at_endpoint(&self, which: Cut, path: &Cell, at: impl Fn(Layer) -> Target) -> Option<Made> {
+        let load = &path.workload;
+        let (target, workload) = match which {
+            Cut::NetworkStream => {
+                let workload = cut::network_stream(load);
+                (at(if workload.op == Op::Send { Layer::Sink } else { Layer::Source }), workload)
+            }
+            Cut::ServerMemory => {
+                let least = load.block_bytes.0.saturating_mul(u64::from(load.workers));
+                (at(Layer::Memory), cut::server_memory(load, least))
+            }
+            Cut::ServerStorage => return self.server_storage(path, &at(Layer::Disk)),
+            _ => return None,
+        };
+        let check = match self.facts.answer(&target, None) {
+            Some(Err(reason)) => Err(reason.clone()),
+            _ => Ok(()),
+        };
+        Some(Made::checked(of_path(path, which, target, workload), check))
+    }
+
+    fn server_storage(&self, path: &Cell, disk: &Target) -> Option<Made> {
+        if path.target != *disk {
+            return None;
+        }
+        let capabilities = self.facts.answer(disk, None).and_then(|answer| answer.as_ref().ok());
+        let target = Target::File { path: PathBuf::from(".") };
+        let cell = of_path(path, Cut::ServerStorage, target, cut::server_storage(&path.workload));
+        let cell = Cell { site: Site::Server, ..cell };
+        let mut blocks = path.workload.blocks().into_iter();
+        let direct = blocks.try_for_each(|share| cut::direct(capabilities, share.block_bytes));
+        Some(Made::checked(cell, direct.map_err(|reason| format!("at the server, {reason}"))))
+    }
+}
+
+/// A cut with the path's windows and repetitions, bounded by its time alone.
+fn of_path(path: &Cell, which: Cut, target: Target, workload: Workload) -> Cell {
+    Cell {
+        id: CellId(String::new()),
+        cut: which,
+        target,
+        workload,
+        stop: Stop {
+            bytes_max: path.stop.bytes_max.filter(|_| cut::writes(&path.workload)),
+            ops_max: None,
+            ..path.stop
+        },
+        factors: BTreeMap::new(),
+        more_targets: Vec::new(),
+        ..path.clone()
+    }
+}
+
+/// Whether two cells are the same measurement.
+fn same(one: &Cell, other: &Cell) -> bool {
+    let unnamed = |cell: &Cell| Cell { id: CellId(String::new()), ..cell.clone() };
+    one.cut == other.cut && unnamed(one) == unnamed(other)
+}

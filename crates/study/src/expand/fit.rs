@@ -1,0 +1,60 @@
+//! What of a study fits its time: whole groups from the front of the order; the rest is listed.
+
+use super::cuts::Group;
+use crate::check;
+use crate::file::{Complaint, Study, StudyProblems};
+use narrows_model::plan::SkippedCell;
+use narrows_model::{Cell, Nanos};
+
+/// The cells that fit; the others are added to `skipped`.
+///
+/// # Errors
+/// When not even the first cell with its cuts fits.
+pub(super) fn fit(
+    study: &Study,
+    groups: Vec<Group>,
+    skipped: &mut Vec<SkippedCell>,
+) -> Result<Vec<Cell>, StudyProblems> {
+    let time = check::for_cells(Nanos::from_secs_f64(study.seconds));
+    let whole: Nanos = groups.iter().fold(Nanos(0), |sum, group| sum.saturating_add(cost(group)));
+    let reason = format!(
+        "past the budget of {} s; --seconds {} measures everything",
+        study.seconds,
+        check::seconds_for(whole)
+    );
+    let first = groups.first().map(cost);
+    let mut spent = Nanos(0);
+    let mut cells = Vec::new();
+    let mut full = false;
+    for group in groups {
+        let after = spent.saturating_add(cost(&group));
+        full |= after > time;
+        let members = group.cuts.into_iter().chain([group.path]);
+        if full {
+            skipped.extend(members.map(|cell| SkippedCell { cell: cell.id, reason: reason.clone() }));
+        } else {
+            spent = after;
+            cells.extend(members);
+        }
+    }
+    match first {
+        Some(first) if cells.is_empty() => Err(too_short(study, first)),
+        _ => Ok(cells),
+    }
+}
+
+fn cost(group: &Group) -> Nanos {
+    let cells = group.cuts.iter().chain([&group.path]);
+    cells.fold(Nanos(0), |sum, cell| sum.saturating_add(check::estimate(cell)))
+}
+
+fn too_short(study: &Study, first: Nanos) -> StudyProblems {
+    let least = check::seconds_for(first);
+    let complaint = Complaint::new(
+        "seconds",
+        format!("{} s, and the first cell with its cuts takes {:.2} s", study.seconds, first.as_secs_f64()),
+        format!("{least} s or more with these windows and trials"),
+        format!("write seconds = {least} or more, or lower stop.measure or stop.trials"),
+    );
+    super::problem(study, &study.places.seconds, complaint)
+}

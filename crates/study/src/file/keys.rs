@@ -1,0 +1,230 @@
+//! The keys of a study: one static list, which the validator walks and the reference is written from.
+//!
+//! Not here: reading values (`value`), what keys mean together (`combine`), and what a plan makes of them.
+
+use super::kind::{BLOCK, Kind, OPS};
+use narrows_model::units::NANOS_PER_SEC;
+
+/// One key.
+#[derive(Debug, Clone, Copy)]
+pub struct Key {
+    /// Its path in the file, such as `workload.block`.
+    pub path: &'static str,
+    /// What it takes.
+    pub kind: Kind,
+    /// What holds without it, in words.
+    pub default: &'static str,
+    /// What it means, in one line for people.
+    pub meaning: &'static str,
+    /// A value of it, as TOML.
+    pub example: &'static str,
+    /// Whether it may be swept, below `[sweep]` under its name without `workload.`.
+    pub swept: bool,
+}
+
+impl Key {
+    /// The key of this path; `None` when there is none.
+    #[must_use]
+    pub fn of(path: &str) -> Option<&'static Key> {
+        KEYS.iter().find(|key| key.path == path)
+    }
+
+    /// Its name below `[sweep]`, and as a factor.
+    #[must_use]
+    pub fn factor(&self) -> &'static str {
+        self.path.strip_prefix("workload.").unwrap_or(self.path)
+    }
+
+    /// Its name in its table.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.path.rsplit_once('.').map_or(self.path, |(_, name)| name)
+    }
+
+    /// The table in which it stands; empty at the top.
+    #[must_use]
+    pub fn table(&self) -> &'static str {
+        self.path.rsplit_once('.').map_or("", |(table, _)| table)
+    }
+}
+
+/// Tables of a study, in the order of the reference, with what they hold.
+pub const TABLES: &[(&str, &str)] = &[
+    ("", "What is loaded, in which order, for how long."),
+    ("workload", "The load of a cell. Every key may be swept."),
+    ("workload.ring", "How an `io_uring` is set up; for the engine `uring` alone."),
+    ("stop", "When a trial stops: at the first of its bounds."),
+    ("repeat", "When a cell has been repeated often enough."),
+    (
+        "sweep",
+        "Keys of the workload, and the target, with a list of values each: cells are made for every combination. \
+         Sizes and whole numbers also take a range: \"4KiB..1MiB x4\" is 4KiB, 16KiB, 64KiB, 256KiB, 1MiB.",
+    ),
+];
+
+pub(crate) const ENGINES: &[&str] = &["null", "sim", "psync", "uring", "mmap", "endpoint"];
+pub(crate) const ORDERS: &[&str] =
+    &["sequential", "backward", "random", "random_with_replacement", "zipf", "stride"];
+pub(crate) const CUTS: &[&str] = &[
+    "generator",
+    "memory_copy",
+    "page_cache",
+    "local_device",
+    "network_stream",
+    "server_memory",
+    "server_storage",
+];
+const WISHES: &[&str] = &["if_granted", "required", "off"];
+const ACCESSES: &[&str] = &["buffered", "direct"];
+const CACHES: &[&str] = &["as_found", "cold", "warm"];
+const ACKNOWLEDGEMENTS: &[&str] = &["early", "late"];
+const ARRIVALS: &[&str] = &["closed", "constant", "poisson"];
+const CELL_ORDERS: &[&str] = &["random", "as_written"];
+const UNTILS: &[&str] = &["fixed", "interval", "steady"];
+
+const HOUR_NS: u64 = 3_600 * NANOS_PER_SEC;
+/// A synchronous engine needs a thread for each request in flight.
+const WORKERS: Kind = Kind::Count { min: 1, max: 1024 };
+const DEPTH: Kind = Kind::Count { min: 1, max: 65_536 };
+const CLIENTS: Kind = Kind::Count { min: 1, max: 256 };
+const BLOCK_SIZE: Kind = Kind::Size { min: *BLOCK.start(), max: *BLOCK.end() };
+const FILE_SIZE: Kind = Kind::Size { min: 1, max: 1 << 50 };
+const TRIALS: Kind = Kind::Count { min: 1, max: 1000 };
+
+macro_rules! keys {
+    ($($path:literal, $kind:expr, $swept:literal, $default:literal, $example:literal, $meaning:literal;)*) => {
+        /// Every key of a study.
+        pub const KEYS: &[Key] = &[$(Key {
+            path: $path, kind: $kind, default: $default, meaning: $meaning, example: $example, swept: $swept,
+        }),*];
+    };
+}
+
+keys! {
+    "title", Kind::Text, false, "none", "\"does a deeper queue help?\"",
+        "What the study is to answer, in one line; shown above its results.";
+    "target", Kind::Target, true, "required", "\"null:\"",
+        "What is loaded. A list of targets is a factor: every cell is made for each of them.";
+    "seconds", Kind::Number { min: 1.0, max: 604_800.0, unit: "seconds" }, false, "60", "120",
+        "Time for the whole command; cells past it are left out in the planned order and listed.";
+    "seed", Kind::Count { min: 0, max: u64::MAX }, false, "drawn and recorded", "7",
+        "Seed of every random choice, the order of cells included.";
+    "cell_order", Kind::Choice(CELL_ORDERS), false, "\"random\"", "\"as_written\"",
+        "The order of cells: shuffled by the seed, so that a drift of the machine does not look like a factor's effect, or that of the sweep.";
+    "cuts", Kind::Choices(CUTS), false, "[\"generator\"]", "[\"generator\", \"memory_copy\"]",
+        "Cuts of the path that are measured beside it with the same load, each once, before the first cell that needs it.";
+    "together", Kind::Flag, false, "false", "true",
+        "Whether the targets are also loaded all at once, with the clients of a cell at each of them: only so a bus that they share is seen.";
+
+    "workload.op", Kind::Choice(OPS), true, "\"read\"", "\"write\"",
+        "What a request does. `send` is for the layer `sink` of an endpoint, `receive` for `source`.";
+    "workload.ops", Kind::OpShares, true, "`op` alone", "{ read = 70, write = 30 }",
+        "Operations of a mix with their weights, instead of `op`.";
+    "workload.block", BLOCK_SIZE, true, "\"4KiB\"", "\"64KiB\"",
+        "Bytes that a request moves.";
+    "workload.blocks", Kind::BlockShares, true, "`block` alone", "{ 4KiB = 60, 64KiB = 40 }",
+        "Block sizes of a mix with their weights, instead of `block`.";
+    "workload.file", FILE_SIZE, true, "\"64MiB\", or the whole of a file that exists", "\"1GiB\"",
+        "Bytes of each client's file (object) that requests visit.";
+    "workload.order", Kind::Choice(ORDERS), true, "\"sequential\"", "\"random_with_replacement\"",
+        "The order in which blocks are visited; `random` visits each once before any of them again.";
+    "workload.zipf_theta", Kind::Number { min: 0.01, max: 10.0, unit: "" }, true, "required by `order = \"zipf\"`", "0.99",
+        "The exponent of Zipf's law: the block of rank r is drawn with a probability of 1 / r^theta.";
+    "workload.stride", FILE_SIZE, true, "required by `order = \"stride\"`", "\"1MiB\"",
+        "Bytes from the start of one block to the start of the next; a multiple of the block size.";
+    "workload.access", Kind::Choice(ACCESSES), true, "\"buffered\"", "\"direct\"",
+        "Through the page cache, or past it (`O_DIRECT`).";
+    "workload.cache", Kind::Choice(CACHES), true, "\"as_found\"", "\"cold\"",
+        "What is done about caches before a trial: nothing, the file's pages are dropped, or the file is read once.";
+    "workload.sync", Kind::Sync, true, "\"none\"", "\"every 16\"",
+        "When written data must be durable: never, with every write (`O_DSYNC`), after every N writes, or at the end of a trial, inside its time.";
+    "workload.acknowledgement", Kind::Choice(ACKNOWLEDGEMENTS), true, "\"early\"", "\"late\"",
+        "When an endpoint acknowledges a write: as soon as it has the data, or when the data is durable.";
+    "workload.depth", DEPTH, true, "1", "16",
+        "Queue depth: requests that one worker keeps in flight.";
+    "workload.workers", WORKERS, true, "1", "4",
+        "Threads (connections) of one client.";
+    "workload.clients", CLIENTS, true, "1", "2",
+        "Processes that load the target.";
+    "workload.batch", DEPTH, true, "1", "1",
+        "Requests that a worker submits together, and completions that it waits for together; at most the queue depth.";
+    "workload.think", Kind::Duration { min_ns: 0, max_ns: HOUR_NS }, true, "\"0s\"", "\"5ms\"",
+        "Time from a completion to the next request in its place, as a user thinks.";
+    "workload.arrivals", Kind::Choice(ARRIVALS), true, "\"closed\"", "\"closed\"",
+        "What makes a request start: the end of an earlier one (a closed loop), or a schedule with constant or exponentially distributed times between starts (an open loop).";
+    "workload.offered", Kind::OpRate, true, "required by an open loop", "\"1000/s\"",
+        "Offered load: starts a second of all clients together.";
+    "workload.max_rate", Kind::ByteRate, true, "as fast as it goes", "\"10MiB/s\"",
+        "A cap on the bytes a second of all clients together.";
+    "workload.max_ops", Kind::OpRate, true, "as fast as it goes", "\"500/s\"",
+        "A cap on the operations a second of all clients together.";
+    "workload.engine", Kind::Choice(ENGINES), true, "the target's first: `psync` for files", "\"null\"",
+        "The engine that issues the requests.";
+    "workload.ring.registered_buffers", Kind::Choice(WISHES), true, "\"if_granted\"", "\"required\"",
+        "Buffers registered with the kernel.";
+    "workload.ring.registered_files", Kind::Choice(WISHES), true, "\"if_granted\"", "\"off\"",
+        "Files registered with the kernel.";
+    "workload.ring.completion_polling", Kind::Flag, true, "false", "true",
+        "Completions are polled for at the device (IOPOLL); direct access alone.";
+    "workload.ring.submission_polling", Kind::Flag, true, "false", "true",
+        "A kernel thread takes up submissions (SQPOLL); it uses a CPU of its own.";
+
+    "stop.warm_up", Kind::Duration { min_ns: 0, max_ns: HOUR_NS }, false, "\"300ms\"", "\"1s\"",
+        "Load before the measured window; its completions are not counted.";
+    "stop.measure", Kind::Duration { min_ns: 10_000_000, max_ns: 24 * HOUR_NS }, false, "\"1.5s\"", "\"500ms\"",
+        "Length of the measured window.";
+    "stop.bytes", FILE_SIZE, false, "no bound", "\"1GiB\"",
+        "Most bytes that all clients move in a trial, warm-up included.";
+    "stop.ops", Kind::Count { min: 1, max: 1 << 50 }, false, "no bound", "1000000",
+        "Most operations that all clients do in a trial, warm-up included.";
+    "stop.trials", TRIALS, false, "1; 20 with `until = \"interval\"`, 25 with `until = \"steady\"`", "30",
+        "Repetitions of a cell; the most of them where `[repeat]` may end them earlier.";
+
+    "repeat.until", Kind::Choice(UNTILS), false, "\"fixed\"", "\"interval\"",
+        "All trials are made; or until the interval of their mean rate is narrow; or until the last of them are steady by SNIA's rule.";
+    "repeat.half_width", Kind::Number { min: 0.001, max: 0.5, unit: "ratio of the mean" }, false, "0.05", "0.02",
+        "Half the interval's width over the mean, at which it is narrow enough.";
+    "repeat.level", Kind::Number { min: 0.5, max: 0.999, unit: "" }, false, "0.95", "0.99",
+        "Confidence level of the interval.";
+    "repeat.trials_min", Kind::Count { min: 3, max: 1000 }, false, "3", "5",
+        "Fewest trials before the interval may end them.";
+    "repeat.window", Kind::Count { min: 2, max: 1000 }, false, "5", "5",
+        "Trials that must be steady together.";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use narrows_model::EngineId;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_path_is_there_once_and_stands_in_a_table() {
+        let paths: BTreeSet<&str> = KEYS.iter().map(|key| key.path).collect();
+        assert_eq!(paths.len(), KEYS.len());
+        for key in KEYS {
+            assert!(TABLES.iter().any(|(table, _)| *table == key.table()), "{}", key.path);
+            assert!(!key.meaning.is_empty() && !key.default.is_empty(), "{}", key.path);
+            assert_eq!(Key::of(key.path).map(|found| found.path), Some(key.path));
+        }
+    }
+
+    #[test]
+    fn no_two_factors_share_a_name() {
+        let swept: Vec<&str> = KEYS.iter().filter(|key| key.swept).map(Key::factor).collect();
+        assert_eq!(swept.iter().collect::<BTreeSet<_>>().len(), swept.len());
+    }
+
+    #[test]
+    fn every_engine_of_the_model_can_be_named() {
+        assert_eq!(ENGINES, EngineId::ALL.map(EngineId::name));
+    }
+
+    #[test]
+    fn every_key_of_the_workload_and_the_target_may_be_swept() {
+        for key in KEYS {
+            let of_load = key.path.starts_with("workload.") || key.path == "target";
+            assert_eq!(key.swept, of_load, "{}", key.path);
+        }
+    }
+}

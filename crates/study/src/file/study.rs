@@ -1,0 +1,162 @@
+//! A study: what a file asks for, with nothing wrong in it that can be seen without the machine.
+
+use super::place::Span;
+use super::problems::Findings;
+use narrows_model::cell::{FactorValue, Stop};
+use narrows_model::factor::Factor;
+use narrows_model::plan::StudySource;
+use narrows_model::{Bytes, Cut, EngineId, Layer, Repeat, Target, Workload};
+use std::collections::BTreeMap;
+
+/// The order of cells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CellOrder {
+    /// Shuffled by the seed.
+    Random,
+    /// That of the sweep.
+    AsWritten,
+}
+
+/// A study.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Study {
+    pub(crate) source: StudySource,
+    pub(crate) seconds: f64,
+    pub(crate) seed: Option<u64>,
+    pub(crate) cell_order: CellOrder,
+    pub(crate) cuts: Vec<Cut>,
+    /// In the order of the sweep; at least one can be measured.
+    pub(crate) points: Vec<Point>,
+    pub(crate) places: Places,
+}
+
+/// One point of the sweep.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Point {
+    pub(crate) target: Target,
+    /// Loaded together with it.
+    pub(crate) more_targets: Vec<Target>,
+    pub(crate) workload: Workload,
+    /// Whether the file's size was given, or is the usual one.
+    pub(crate) file_given: bool,
+    pub(crate) stop: Stop,
+    pub(crate) repeat: Repeat,
+    pub(crate) trials: u32,
+    pub(crate) factors: BTreeMap<String, FactorValue>,
+    /// The factors in words, in the order of the sweep.
+    pub(crate) words: Vec<(&'static str, String)>,
+    /// Why it is left out; `None` when it can be measured.
+    pub(crate) left_out: Option<String>,
+}
+
+/// Where the planner points for what it finds.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Places {
+    pub(crate) seconds: Span,
+    pub(crate) op: Span,
+    pub(crate) target: Span,
+}
+
+impl Study {
+    /// Its title; `None` where it has none.
+    #[must_use]
+    pub fn title(&self) -> Option<&str> {
+        self.source.title.as_deref()
+    }
+
+    /// Time for the whole command, in seconds.
+    #[must_use]
+    pub fn seconds(&self) -> f64 {
+        self.seconds
+    }
+
+    /// Gives it another time for the whole command, in seconds: what a command line asks for comes before the file.
+    pub fn set_seconds(&mut self, seconds: f64) {
+        self.seconds = seconds;
+    }
+
+    /// Repeats every cell so often instead: what a command line asks for comes before the file.
+    pub fn set_trials(&mut self, trials: u32) {
+        for point in &mut self.points {
+            point.trials = trials.max(1);
+        }
+    }
+
+    /// Its seed; `None` where one is to be drawn.
+    #[must_use]
+    pub fn seed(&self) -> Option<u64> {
+        self.seed
+    }
+
+    /// What it varies, in the order of the sweep: the last one changes from each point to the next.
+    #[must_use]
+    pub fn factors(&self) -> &[Factor] {
+        &self.source.factors
+    }
+
+    /// Every target that it loads, each once, cuts of the path included.
+    #[must_use]
+    pub fn targets(&self) -> Vec<Target> {
+        let mut targets = Vec::new();
+        for (target, _) in self.wanted() {
+            if !targets.contains(&target) {
+                targets.push(target);
+            }
+        }
+        targets
+    }
+
+    /// What the planner has to know the capabilities of: targets with the engines that are asked for there (`None` is
+    /// the target's default one), cuts of the path included; each pair once.
+    #[must_use]
+    pub fn wanted(&self) -> Vec<(Target, Option<EngineId>)> {
+        let mut wanted = Vec::new();
+        let mut add = |target: &Target, engine: Option<EngineId>| {
+            let pair = (target.clone(), engine);
+            if !wanted.contains(&pair) {
+                wanted.push(pair);
+            }
+        };
+        for point in self.points.iter().filter(|point| point.left_out.is_none()) {
+            for target in std::iter::once(&point.target).chain(&point.more_targets) {
+                add(target, point.workload.engine);
+                for layer in self.cut_layers(target) {
+                    add(&layer, None);
+                }
+            }
+        }
+        wanted
+    }
+
+    /// The layers of an endpoint at which its path is cut.
+    fn cut_layers(&self, target: &Target) -> Vec<Target> {
+        let Target::Tcp { host, port, layer: Layer::Memory | Layer::Disk } = target else {
+            return Vec::new();
+        };
+        let at = |layer| Target::Tcp { host: host.clone(), port: *port, layer };
+        let layers = self.cuts.iter().flat_map(|cut| match cut {
+            Cut::NetworkStream => vec![at(Layer::Sink), at(Layer::Source)],
+            Cut::ServerMemory => vec![at(Layer::Memory)],
+            Cut::ServerStorage => vec![at(Layer::Disk)],
+            _ => Vec::new(),
+        });
+        layers.collect()
+    }
+
+    /// Points of the sweep that can be measured, before the machine has been asked.
+    #[must_use]
+    pub fn point_count(&self) -> usize {
+        self.points.iter().filter(|point| point.left_out.is_none()).count()
+    }
+
+    /// Largest file that a cell asks for.
+    #[must_use]
+    pub fn file_bytes_max(&self) -> Bytes {
+        self.points.iter().map(|point| point.workload.file_bytes).max().unwrap_or_default()
+    }
+
+    /// A collector of what the planner finds wrong with it.
+    pub(crate) fn findings(&self) -> Findings<'_> {
+        Findings::new(&self.source.name, &self.source.text)
+    }
+}

@@ -1,0 +1,335 @@
+//! One value of a study: read by what its key takes, or complained about with its place.
+//!
+//! Not here: which keys there are, and what they mean together.
+
+use super::hint;
+use super::keys::Key;
+use super::kind::{self, Kind};
+use super::place::Span;
+use super::problems::{Complaint, Findings};
+use super::quantity;
+use narrows_model::cell::FactorValue;
+use narrows_model::size::parse_size;
+use narrows_model::workload::{BlockShare, OpShare, SyncPolicy};
+use narrows_model::{Bytes, Nanos, Op, Target};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A value of a study.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Value {
+    Text(String),
+    Flag(bool),
+    Target(Target),
+    Name(&'static str),
+    Names(Vec<&'static str>),
+    Count(u64),
+    Number(f64),
+    Size(Bytes),
+    Duration(Nanos),
+    ByteRate(u64),
+    OpRate(f64),
+    OpShares(Vec<OpShare>),
+    BlockShares(Vec<BlockShare>),
+    Sync(SyncPolicy),
+}
+
+impl Value {
+    /// The value as a factor's.
+    pub(crate) fn factor(&self) -> FactorValue {
+        match self {
+            Value::Count(count) | Value::ByteRate(count) => FactorValue::Number(*count as f64),
+            Value::Size(bytes) => FactorValue::Number(bytes.as_f64()),
+            Value::Number(number) | Value::OpRate(number) => FactorValue::Number(*number),
+            Value::Duration(time) => FactorValue::Number(time.as_secs_f64()),
+            _ => FactorValue::Text(self.words()),
+        }
+    }
+
+    /// The value as it would be typed, without quotes.
+    pub(crate) fn words(&self) -> String {
+        match self {
+            Value::Text(text) => text.clone(),
+            Value::Flag(flag) => flag.to_string(),
+            Value::Target(target) => target.to_string(),
+            Value::Name(name) => (*name).to_owned(),
+            Value::Names(names) => names.join("+"),
+            Value::Count(count) => count.to_string(),
+            Value::Number(number) => number.to_string(),
+            Value::Size(bytes) => bytes.to_string(),
+            Value::Duration(time) => kind::time(time.0),
+            Value::ByteRate(rate) => format!("{}/s", Bytes(*rate)),
+            Value::OpRate(rate) => format!("{rate}/s"),
+            Value::OpShares(shares) => {
+                let parts: Vec<String> =
+                    shares.iter().map(|share| format!("{}:{}", share.op, share.weight)).collect();
+                parts.join("+")
+            }
+            Value::BlockShares(shares) => {
+                let parts: Vec<String> =
+                    shares.iter().map(|share| format!("{}:{}", share.block_bytes, share.weight)).collect();
+                parts.join("+")
+            }
+            Value::Sync(SyncPolicy::None) => "none".to_owned(),
+            Value::Sync(SyncPolicy::Dsync) => "dsync".to_owned(),
+            Value::Sync(SyncPolicy::AtEnd) => "at_end".to_owned(),
+            Value::Sync(SyncPolicy::Every(writes)) => format!("every {writes}"),
+        }
+    }
+}
+
+/// A value with its place.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Entry {
+    pub(crate) value: Value,
+    pub(crate) at: Span,
+}
+
+/// What a table of weights gives for one name.
+struct Share<T> {
+    of: T,
+    weight: f64,
+}
+
+/// Reads values of one key.
+pub(crate) struct Reader<'a, 'b> {
+    pub(crate) key: &'static Key,
+    /// The key as it stands in the file, such as `sweep.block`.
+    pub(crate) path: &'a str,
+    pub(crate) findings: &'a mut Findings<'b>,
+}
+
+impl Reader<'_, '_> {
+    /// The value, or a complaint.
+    pub(crate) fn read(&mut self, found: &Spanned<DeValue<'_>>) -> Option<Entry> {
+        let at = found.span();
+        let value = match (self.key.kind, found.get_ref()) {
+            (Kind::OpShares, DeValue::Table(table)) => self.op_shares(table, &at),
+            (Kind::BlockShares, DeValue::Table(table)) => self.block_shares(table, &at),
+            (Kind::Choices(names), DeValue::Array(array)) => {
+                let read: Vec<_> = array.iter().map(|one| self.one_name(names, one)).collect();
+                read.into_iter().collect::<Option<Vec<_>>>().map(Value::Names)
+            }
+            (Kind::Target, DeValue::String(text)) => self.target(text, &at),
+            (kind, value) => scalar(kind, value).or_else(|| {
+                self.wrong(value, &at);
+                None
+            }),
+        };
+        value.map(|value| Entry { value, at })
+    }
+
+    fn one_name(
+        &mut self,
+        names: &'static [&'static str],
+        found: &Spanned<DeValue<'_>>,
+    ) -> Option<&'static str> {
+        let name = found.get_ref().as_str().and_then(|text| names.iter().find(|name| **name == text));
+        if name.is_none() {
+            self.wrong(found.get_ref(), &found.span());
+        }
+        name.copied()
+    }
+
+    fn target(&mut self, text: &str, at: &Span) -> Option<Value> {
+        match text.parse::<Target>() {
+            Ok(target) => Some(Value::Target(target)),
+            Err(error) => {
+                let found = format!("{}, which {}", self.findings.excerpt(at), error.problem);
+                self.complain(at, found, error.hint);
+                None
+            }
+        }
+    }
+
+    fn op_shares(&mut self, table: &DeTable<'_>, at: &Span) -> Option<Value> {
+        let shares =
+            self.shares(table, at, |name| OPERATIONS.iter().find(|op| op.name() == name).copied())?;
+        Some(Value::OpShares(
+            shares.into_iter().map(|share| OpShare { op: share.of, weight: share.weight }).collect(),
+        ))
+    }
+
+    fn block_shares(&mut self, table: &DeTable<'_>, at: &Span) -> Option<Value> {
+        let size = |name: &str| parse_size(name).ok().filter(|bytes| kind::BLOCK.contains(&bytes.0));
+        let shares = self.shares(table, at, size)?;
+        let shares: Vec<BlockShare> = shares
+            .into_iter()
+            .map(|share| BlockShare { block_bytes: share.of, weight: share.weight })
+            .collect();
+        for (index, share) in shares.iter().enumerate() {
+            if shares[..index].iter().any(|earlier| earlier.block_bytes == share.block_bytes) {
+                let found = format!("{} twice", share.block_bytes);
+                self.complain(at, found, "name each size once, with the sum of its weights".to_owned());
+                return None;
+            }
+        }
+        Some(Value::BlockShares(shares))
+    }
+
+    /// The parts of a mix in the order of the file.
+    fn shares<T>(
+        &mut self,
+        table: &DeTable<'_>,
+        at: &Span,
+        part: impl Fn(&str) -> Option<T>,
+    ) -> Option<Vec<Share<T>>> {
+        if table.is_empty() || table.len() > kind::SHARES_MAX {
+            let found = format!("{} parts", table.len());
+            let hint = format!("name 1 to {} parts, such as {}", kind::SHARES_MAX, self.key.example);
+            self.complain(at, found, hint);
+            return None;
+        }
+        let mut parts: Vec<_> = table.iter().collect();
+        parts.sort_by_key(|(name, _)| name.span().start);
+        let mut shares = Vec::new();
+        for (name, weight) in &parts {
+            let of = part(name.get_ref());
+            if of.is_none() {
+                let found = format!("`{}`", self.findings.excerpt(&name.span()));
+                let hint =
+                    hint::name(name.get_ref(), self.key.kind.names()).unwrap_or_else(|| self.example());
+                self.complain(&name.span(), found, hint);
+            }
+            let number = number(weight.get_ref()).filter(|number| kind::WEIGHT.contains(number));
+            if number.is_none() {
+                let found = format!("the weight {}", self.findings.excerpt(&weight.span()));
+                let (least, most) = (kind::WEIGHT.start(), kind::WEIGHT.end());
+                self.complain(&weight.span(), found, format!("write a number from {least} to {most}"));
+            }
+            if let (Some(of), Some(weight)) = (of, number) {
+                shares.push(Share { of, weight });
+            }
+        }
+        (shares.len() == parts.len()).then_some(shares)
+    }
+
+    fn wrong(&mut self, value: &DeValue<'_>, at: &Span) {
+        let found = format!("{} ({})", self.findings.excerpt(at), type_words(value));
+        let hint = self.hint(value);
+        self.complain(at, found, hint);
+    }
+
+    fn hint(&self, value: &DeValue<'_>) -> String {
+        let kind = self.key.kind;
+        if let Some(near) = value.as_str().and_then(|text| hint::name(text, kind.names())) {
+            return near;
+        }
+        match (kind, value) {
+            (Kind::Duration { .. }, DeValue::Integer(_) | DeValue::Float(_)) => {
+                format!("a duration has its unit: {} or \"{}s\"", self.key.example, number_words(value))
+            }
+            (Kind::ByteRate, DeValue::Integer(_)) => {
+                format!("a rate has its unit: \"{}B/s\"", number_words(value))
+            }
+            (Kind::Count { .. } | Kind::Number { .. }, DeValue::String(text))
+                if text.parse::<f64>().is_ok() =>
+            {
+                format!("write {text} without quotes")
+            }
+            (Kind::Flag, DeValue::String(text)) if text == "true" || text == "false" => {
+                format!("write {text} without quotes")
+            }
+            (_, DeValue::Array(_)) if self.key.swept && !self.path.starts_with("sweep.") => {
+                format!("several values are a factor: write them as {} below [sweep]", self.key.factor())
+            }
+            _ => self.example(),
+        }
+    }
+
+    fn example(&self) -> String {
+        format!("write for example {} = {}", self.key.name(), self.key.example)
+    }
+
+    fn complain(&mut self, at: &Span, found: String, hint: String) {
+        let allowed = self.key.kind.allowed();
+        self.findings.add(at, Complaint::new(self.path, found, allowed, hint));
+    }
+}
+
+const OPERATIONS: [Op; 4] = [Op::Read, Op::Write, Op::Send, Op::Receive];
+
+/// The operation of this name; `None` when a study cannot ask for it.
+pub(crate) fn op(name: &str) -> Option<Op> {
+    OPERATIONS.into_iter().find(|op| op.name() == name)
+}
+
+/// A value that is neither a list nor a table; `None` when it is not what `kind` takes.
+fn scalar(kind: Kind, value: &DeValue<'_>) -> Option<Value> {
+    match (kind, value) {
+        (Kind::Text, DeValue::String(text)) => Some(Value::Text(text.to_string())),
+        (Kind::Flag, DeValue::Boolean(flag)) => Some(Value::Flag(*flag)),
+        (Kind::Choice(names), DeValue::String(text)) => {
+            names.iter().find(|name| **name == *text).map(|name| Value::Name(name))
+        }
+        (Kind::Count { min, max }, value) => {
+            integer(value).filter(|count| (min..=max).contains(count)).map(Value::Count)
+        }
+        (Kind::Number { min, max, .. }, value) => {
+            number(value).filter(|number| (min..=max).contains(number)).map(Value::Number)
+        }
+        (Kind::Size { min, max }, value) => {
+            size(value).filter(|bytes| (min..=max).contains(&bytes.0)).map(Value::Size)
+        }
+        (Kind::Duration { min_ns, max_ns }, DeValue::String(text)) => quantity::duration_ns(text)
+            .filter(|nanos| (min_ns..=max_ns).contains(nanos))
+            .map(|nanos| Value::Duration(Nanos(nanos))),
+        (Kind::ByteRate, DeValue::String(text)) => {
+            quantity::byte_rate(text).filter(|rate| kind::BYTE_RATE.contains(rate)).map(Value::ByteRate)
+        }
+        (Kind::OpRate, value) => {
+            let rate = value.as_str().map_or_else(|| number(value), quantity::op_rate);
+            rate.filter(|rate| kind::OP_RATE.contains(rate)).map(Value::OpRate)
+        }
+        (Kind::Sync, DeValue::String(text)) => sync(text).map(Value::Sync),
+        _ => None,
+    }
+}
+
+/// Bytes of a size's text or of a whole number.
+pub(crate) fn size(value: &DeValue<'_>) -> Option<Bytes> {
+    match value {
+        DeValue::String(text) => parse_size(text).ok(),
+        _ => integer(value).map(Bytes),
+    }
+}
+
+fn sync(text: &str) -> Option<SyncPolicy> {
+    match text {
+        "none" => Some(SyncPolicy::None),
+        "dsync" => Some(SyncPolicy::Dsync),
+        "at_end" => Some(SyncPolicy::AtEnd),
+        _ => {
+            let writes: u64 = text.strip_prefix("every ")?.trim().parse().ok()?;
+            let writes = Some(writes).filter(|writes| kind::SYNC_EVERY.contains(writes))?;
+            u32::try_from(writes).ok().map(SyncPolicy::Every)
+        }
+    }
+}
+
+pub(crate) fn integer(value: &DeValue<'_>) -> Option<u64> {
+    let integer = value.as_integer()?;
+    u64::from_str_radix(integer.as_str(), integer.radix()).ok()
+}
+
+fn number(value: &DeValue<'_>) -> Option<f64> {
+    let float = value.as_float().and_then(|float| float.as_str().parse::<f64>().ok());
+    float.or_else(|| integer(value).map(|integer| integer as f64)).filter(|number| number.is_finite())
+}
+
+fn number_words(value: &DeValue<'_>) -> String {
+    number(value).map_or_else(|| "1".to_owned(), |number| number.to_string())
+}
+
+/// The type of a value as people of TOML call it.
+pub(crate) fn type_words(value: &DeValue<'_>) -> &'static str {
+    match value {
+        DeValue::String(_) => "a text",
+        DeValue::Integer(_) => "a whole number",
+        DeValue::Float(_) => "a number",
+        DeValue::Boolean(_) => "true or false",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(_) => "a list",
+        DeValue::Table(_) => "a table",
+    }
+}
