@@ -14,11 +14,13 @@ use crate::error::{Errno, Result};
 
 mod layout;
 mod residency;
+mod space;
 
 pub use layout::{
     AlignmentSource, DirectAlignment, Extent, Layout, allocated_extents, direct_alignment, has_holes,
 };
 pub use residency::resident_bytes;
+pub use space::{grants_holes, punch_hole, reserve};
 
 /// What will be done with a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -195,6 +195,39 @@ fn a_fully_written_file_is_one_part_without_holes() {
 }
 
 #[test]
+fn a_hole_gives_its_room_back_and_reads_as_zeroes() {
+    use std::os::unix::fs::FileExt;
+    let folder = scratch();
+    assert_eq!(grants_holes(File::open(folder.path()).unwrap()), Some(true), "this file system keeps holes");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "the trial leaves nothing behind");
+    let (_, file) = filled(&folder, 1 << 20);
+    let before = file.metadata().unwrap().blocks();
+    punch_hole(&file, 1 << 18, 1 << 19).unwrap();
+    let after = file.metadata().unwrap();
+    assert_eq!((after.len(), before - after.blocks()), (1 << 20, (1 << 19) / 512));
+    let mut inside = [1; 512];
+    file.read_exact_at(&mut inside, 1 << 18).unwrap();
+    assert_eq!(inside, [0; 512]);
+    assert_eq!(punch_hole(&file, 0, 0), Err(Errno::from_raw(libc::EINVAL)));
+}
+
+#[test]
+fn reserved_room_is_taken_at_once_and_too_much_is_refused() {
+    let folder = scratch();
+    let file = open(&folder.path().join("reserved"), NEW, 0o600).unwrap();
+    reserve(&file, 1 << 20).unwrap();
+    let status = file.metadata().unwrap();
+    assert!(status.len() == 1 << 20 && status.blocks() >= (1 << 20) / 512, "{status:?}");
+    let refused = reserve(&file, 1 << 60).unwrap_err();
+    assert!(["ENOSPC", "EFBIG"].contains(&refused.name()), "{refused:?}");
+}
+
+#[test]
+fn whether_a_folder_grants_holes_is_unknown_where_nothing_may_be_made() {
+    assert_eq!(grants_holes(File::open("/proc").unwrap()), None);
+}
+
+#[test]
 fn an_alignment_that_was_assumed_says_so() {
     let unseen = layout::assumed_alignment(0, 0);
     assert_eq!(

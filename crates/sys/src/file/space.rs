@@ -1,0 +1,48 @@
+//! Room for a file: reserved before it is written, given back where it is not needed any more.
+
+use std::os::fd::AsFd;
+
+use rustix::fs::{FallocateFlags, Mode, OFlags, fallocate};
+
+use crate::error::Errno;
+
+/// Reserves room for the first `length_bytes` of `file`, which grows to that if it is shorter; what is new reads as
+/// zeroes. A signal does not break it off.
+///
+/// # Errors
+/// The kernel's number: `ENOSPC` or `EDQUOT` without room, and what was reserved until then may stay; `EOPNOTSUPP` where
+/// the file system cannot reserve.
+///
+/// # Source
+/// fallocate(2).
+pub fn reserve(file: impl AsFd, length_bytes: u64) -> std::result::Result<(), Errno> {
+    Ok(rustix::io::retry_on_intr(|| fallocate(&file, FallocateFlags::empty(), 0, length_bytes))?)
+}
+
+/// Gives back the room of `length_bytes` from `offset_bytes` on; the file keeps its length and reads as zeroes there.
+///
+/// # Errors
+/// The kernel's number: `EOPNOTSUPP` where the file system keeps no holes, `EINVAL` for a length of 0.
+///
+/// # Source
+/// fallocate(2), `FALLOC_FL_PUNCH_HOLE` with `FALLOC_FL_KEEP_SIZE`.
+pub fn punch_hole(file: impl AsFd, offset_bytes: u64, length_bytes: u64) -> std::result::Result<(), Errno> {
+    let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    Ok(rustix::io::retry_on_intr(|| fallocate(&file, flags, offset_bytes, length_bytes))?)
+}
+
+/// Whether files in the open `folder` can have holes punched; `None` where that cannot be tried.
+///
+/// It is tried on a file without a name, which nobody sees and which is gone afterwards.
+///
+/// # Source
+/// open(2), `O_TMPFILE`.
+pub fn grants_holes(folder: impl AsFd) -> Option<bool> {
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    let nameless = rustix::fs::openat(folder, ".", flags, Mode::RUSR | Mode::WUSR).ok()?;
+    match punch_hole(&nameless, 0, rustix::param::page_size() as u64) {
+        Ok(()) => Some(true),
+        Err(errno) if errno.raw() == libc::EOPNOTSUPP => Some(false),
+        Err(_) => None,
+    }
+}
