@@ -4,10 +4,8 @@
 //! compare. It does not correct clocks of different hosts against each other. Reading is a hot path: no allocation,
 //! no lock, no system call where the kernel offers the vDSO.
 
-use std::num::NonZeroU64;
 use std::time::SystemTime;
 
-use crate::error::{Errno, Result};
 use rustix::thread::clock_nanosleep_absolute;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
@@ -114,19 +112,6 @@ pub fn wait_ns(duration_ns: u64) -> Wake {
     wait_until(read_ns().saturating_add(duration_ns))
 }
 
-/// Asks the kernel to wake the calling thread on time: waits end up to 50 us late otherwise (timer slack), so that
-/// several wake-ups can share one interrupt. Threads started from now on inherit it.
-///
-/// # Errors
-/// Where the kernel knows no timer slack or a sandbox refuses the call; waits are then late as before.
-///
-/// # Source
-/// prctl(2), `PR_SET_TIMERSLACK`; 1 ns is the least that can be asked for.
-pub fn wake_on_time() -> Result<()> {
-    rustix::thread::set_current_timer_slack(Some(NonZeroU64::MIN))
-        .map_err(|errno| Errno::from(errno).during("set", "the thread's timer slack"))
-}
-
 /// The wall clock: for labels and file names, never for durations.
 #[must_use]
 #[expect(clippy::disallowed_methods, reason = "the one place where the wall clock is read")]
@@ -193,15 +178,6 @@ mod tests {
         let deadline_ns = clock.now_ns() + 2_000_000;
         while wait_until(deadline_ns) == Wake::Interrupted {}
         assert!(clock.now_ns() >= deadline_ns);
-    }
-
-    #[test]
-    fn a_thread_that_wakes_on_time_has_the_least_slack() {
-        let slack_ns = std::thread::spawn(|| {
-            wake_on_time().unwrap();
-            rustix::thread::current_timer_slack().unwrap()
-        });
-        assert_eq!(slack_ns.join().unwrap(), 1);
     }
 
     #[test]

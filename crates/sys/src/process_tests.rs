@@ -108,3 +108,12 @@ fn a_child_ends_with_the_thread_that_spawned_it() {
     .unwrap();
     assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGTERM));
 }
+
+#[test]
+fn a_thread_that_wakes_on_time_has_the_least_slack() {
+    let slack_ns = std::thread::spawn(|| {
+        wake_on_time().unwrap();
+        rustix::thread::current_timer_slack().unwrap()
+    });
+    assert_eq!(slack_ns.join().unwrap(), 1);
+}
