@@ -4,7 +4,7 @@ use narrows_engines::OpenSpec;
 use narrows_model::counters::{ProcessCpu, TcpCounters};
 use narrows_model::effective::Effective;
 use narrows_model::fault::ErrorCount;
-use narrows_model::trial::IntervalSample;
+use narrows_model::trial::{IntervalSample, OpTotals, OpenLoopTotals};
 use narrows_model::{Bytes, Cell, Histogram, Nanos};
 use serde::{Deserialize, Serialize};
 
@@ -94,6 +94,10 @@ pub struct WorkerOutput {
     pub response: Histogram,
     /// Their sum.
     pub response_sum_ns: u64,
+    /// The same by kind of request; empty where all are alike.
+    pub by_kind: Vec<OpTotals>,
+    /// What an open loop adds; `None` in a closed one.
+    pub open_loop: Option<OpenLoopTotals>,
     /// When the worker ended: the window's end, or its last completion when a count ended it.
     pub done_at_ns: u64,
     /// Its last completion before the window; 0 without one.

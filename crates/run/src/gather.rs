@@ -4,7 +4,7 @@ use crate::assignment::{ClientOutput, WindowTimes, WorkerOutput};
 use narrows_engines::endpoint::add_tcp_counters;
 use narrows_model::counters::{ProcessCpu, TcpCounters};
 use narrows_model::fault::merge_errors;
-use narrows_model::trial::ClientTotals;
+use narrows_model::trial::{ClientTotals, OpTotals, OpenLoopTotals};
 use narrows_model::{Bytes, Cell, Histogram, Nanos, TrialOutput};
 
 /// The trial of `cell` as its clients report it, without counters of machines.
@@ -43,9 +43,39 @@ pub(crate) fn trial_output(
         output.bytes = output.bytes.saturating_add(worker.bytes);
         output.response.merge(&worker.response);
         output.response_sum_ns = output.response_sum_ns.saturating_add(worker.response_sum_ns);
+        merge_kinds(&mut output.by_kind, &worker.by_kind);
+        if let Some(open) = &worker.open_loop {
+            merge_open_loop(&mut output.open_loop, open);
+        }
         merge_errors(&mut output.errors, &worker.errors);
     }
     output
+}
+
+/// Adds a worker's totals by kind; all workers of a cell have the same kinds.
+fn merge_kinds(into: &mut Vec<OpTotals>, from: &[OpTotals]) {
+    for totals in from {
+        let same = |known: &&mut OpTotals| (known.op, known.block_bytes) == (totals.op, totals.block_bytes);
+        match into.iter_mut().find(same) {
+            Some(known) => {
+                known.op_count += totals.op_count;
+                known.bytes = known.bytes.saturating_add(totals.bytes);
+                known.response.merge(&totals.response);
+            }
+            None => into.push(totals.clone()),
+        }
+    }
+}
+
+fn merge_open_loop(into: &mut Option<OpenLoopTotals>, from: &OpenLoopTotals) {
+    let Some(known) = into else {
+        *into = Some(from.clone());
+        return;
+    };
+    known.scheduled_count += from.scheduled_count;
+    known.unstarted_count += from.unstarted_count;
+    known.service.merge(&from.service);
+    known.service_sum_ns = known.service_sum_ns.saturating_add(from.service_sum_ns);
 }
 
 /// The time that the counted completions took: from the last one before the window to the last one in it.

@@ -2,10 +2,10 @@
 //!
 //! Hot path: two additions an operation.
 
-/// When the next operation may start under a cap in bytes per second.
+/// When the next operation may start under a cap in units (bytes or operations) per second.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pace {
-    ns_per_byte: f64,
+    ns_per_unit: f64,
     due_ns: f64,
 }
 
@@ -13,9 +13,9 @@ pub(crate) struct Pace {
 const CATCH_UP_NS: f64 = 10e6;
 
 impl Pace {
-    /// A pace of `bytes_per_s`, starting at `now_ns`.
-    pub(crate) fn new(bytes_per_s: f64, now_ns: u64) -> Self {
-        Self { ns_per_byte: 1e9 / bytes_per_s.max(1e-3), due_ns: now_ns as f64 }
+    /// A pace of `units_per_s`, starting at `now_ns`.
+    pub(crate) fn new(units_per_s: f64, now_ns: u64) -> Self {
+        Self { ns_per_unit: 1e9 / units_per_s.max(1e-3), due_ns: now_ns as f64 }
     }
 
     /// When the next operation may start; not after `now_ns` means at once.
@@ -23,9 +23,9 @@ impl Pace {
         narrows_model::units::round_to_u64(self.due_ns)
     }
 
-    /// Counts an operation of `bytes` started at `now_ns`.
-    pub(crate) fn started(&mut self, bytes: u64, now_ns: u64) {
-        self.due_ns = self.due_ns.max(now_ns as f64 - CATCH_UP_NS) + bytes as f64 * self.ns_per_byte;
+    /// Counts an operation of `units` started at `now_ns`.
+    pub(crate) fn started(&mut self, units: u64, now_ns: u64) {
+        self.due_ns = self.due_ns.max(now_ns as f64 - CATCH_UP_NS) + units as f64 * self.ns_per_unit;
     }
 }
 

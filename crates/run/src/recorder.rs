@@ -4,8 +4,8 @@
 //! goes through a bounded channel and comes back empty through another. When the collector is behind, the
 //! interval simply grows: no count is lost.
 
-use narrows_model::trial::IntervalSample;
-use narrows_model::{Bytes, CellId, Histogram, Nanos};
+use narrows_model::trial::{IntervalSample, OpTotals};
+use narrows_model::{Bytes, CellId, Histogram, Nanos, Op};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 /// Intervals in flight between a worker and the collector; two are in use when it keeps up.
@@ -39,11 +39,22 @@ pub(crate) struct Recorder {
     total_ops: u64,
     total_bytes: u64,
     total_response_ns: u64,
+    by_kind: Vec<OpTotals>,
+    service: Option<ServiceTimes>,
+}
+
+/// Times from submission to completion.
+#[derive(Debug, Default)]
+pub(crate) struct ServiceTimes {
+    pub(crate) times: Histogram,
+    pub(crate) sum_ns: u64,
 }
 
 /// Counts of the whole measured window.
 #[derive(Debug)]
 pub(crate) struct RecorderTotals {
+    pub(crate) by_kind: Vec<OpTotals>,
+    pub(crate) service: Option<ServiceTimes>,
     pub(crate) op_count: u64,
     pub(crate) bytes: u64,
     pub(crate) response: Histogram,
@@ -68,6 +79,8 @@ pub(crate) fn recorder(label: &SampleLabel, interval_ns: u64) -> (Recorder, Inte
         total_ops: 0,
         total_bytes: 0,
         total_response_ns: 0,
+        by_kind: Vec::new(),
+        service: None,
     };
     (recorder, IntervalStream { full: full_receiver, empty: empty_sender })
 }
@@ -96,14 +109,58 @@ impl Recorder {
         self.interval_end_ns = now_ns.saturating_add(self.interval_ns);
     }
 
-    /// Counts a completed operation.
-    pub(crate) fn completed(&mut self, bytes: u64, response_ns: u64) {
+    /// Counts by kind too; before anything is counted.
+    pub(crate) fn count_kinds(&mut self, kinds: &[(Op, Bytes)]) {
+        let blank = |(op, block_bytes): &(Op, Bytes)| OpTotals {
+            op: *op,
+            block_bytes: *block_bytes,
+            op_count: 0,
+            bytes: Bytes(0),
+            response: Histogram::new(),
+        };
+        self.by_kind = kinds.iter().map(blank).collect();
+    }
+
+    /// Counts service times too; before anything is counted.
+    pub(crate) fn count_service(&mut self) {
+        self.service = Some(ServiceTimes::default());
+    }
+
+    /// Whether [`Recorder::detail`] counts anything.
+    #[inline]
+    pub(crate) fn is_detailed(&self) -> bool {
+        self.service.is_some() || !self.by_kind.is_empty()
+    }
+
+    /// Counts `op_count` completed operations that moved `bytes` together and took `response_ns` each.
+    #[inline]
+    pub(crate) fn completed(&mut self, op_count: u64, bytes: u64, response_ns: u64) {
+        if op_count == 0 {
+            return;
+        }
         let current = &mut self.current;
-        current.op_count += 1;
+        current.op_count += op_count;
         current.bytes.0 += bytes;
-        current.response.record(response_ns);
+        current.response.record_n(response_ns, op_count);
         if current.measured {
-            self.total_response_ns = self.total_response_ns.saturating_add(response_ns);
+            self.total_response_ns =
+                self.total_response_ns.saturating_add(response_ns.saturating_mul(op_count));
+        }
+    }
+
+    /// Counts one completed operation under its kind, with its service time.
+    pub(crate) fn detail(&mut self, kind: u32, bytes: u64, response_ns: u64, service_ns: u64) {
+        if !self.current.measured {
+            return;
+        }
+        if let Some(totals) = self.by_kind.get_mut(kind as usize) {
+            totals.op_count += 1;
+            totals.bytes.0 += bytes;
+            totals.response.record(response_ns);
+        }
+        if let Some(service) = &mut self.service {
+            service.times.record(service_ns);
+            service.sum_ns = service.sum_ns.saturating_add(service_ns);
         }
     }
 
@@ -133,6 +190,8 @@ impl Recorder {
             bytes: self.total_bytes,
             response: self.total,
             response_sum_ns: self.total_response_ns,
+            by_kind: self.by_kind,
+            service: self.service,
         }
     }
 
@@ -198,10 +257,10 @@ mod tests {
     fn only_the_measured_window_is_in_the_totals() {
         let (mut recorder, stream) = recorder(&label(), 100);
         recorder.begin(0, false);
-        recorder.completed(10, 5);
+        recorder.completed(1, 10, 5);
         recorder.cut(50, true);
-        recorder.completed(20, 7);
-        recorder.completed(20, 7);
+        recorder.completed(1, 20, 7);
+        recorder.completed(1, 20, 7);
         let totals = recorder.end(90);
         assert_eq!((totals.op_count, totals.bytes, totals.response_sum_ns), (2, 40, 14));
         let samples: Vec<_> = stream.full.iter().collect();
@@ -215,10 +274,10 @@ mod tests {
     fn a_border_on_an_intervals_end_makes_no_empty_sample() {
         let (mut recorder, stream) = recorder(&label(), 100);
         recorder.begin(0, true);
-        recorder.completed(1, 1);
+        recorder.completed(1, 1, 1);
         recorder.tick(100);
         recorder.cut(100, false);
-        recorder.completed(1, 1);
+        recorder.completed(1, 1, 1);
         let totals = recorder.end(150);
         let samples: Vec<_> = stream.full.iter().map(|s| (s.measured, s.start_ns.0, s.end_ns.0)).collect();
         assert_eq!(samples, [(true, 0, 100), (false, 100, 150)]);
@@ -230,7 +289,7 @@ mod tests {
         let (mut recorder, stream) = recorder(&label(), 1);
         recorder.begin(0, true);
         for now in 1..=100 {
-            recorder.completed(1, 1);
+            recorder.completed(1, 1, 1);
             recorder.tick(now);
         }
         let mut taken = Vec::new();

@@ -111,7 +111,8 @@ fn prepare(
     let workshop = Workshop { factory: factory.as_ref(), clock: &site.clock, stop: &site.stop };
     let object_bytes = site.prepared.ensure(assignment, &workshop)?;
     let workload = &assignment.cell.workload;
-    let state = if workload.op == Op::Read { workload.cache } else { CacheState::AsFound };
+    let reads = workload.ops().iter().any(|share| share.op == Op::Read);
+    let state = if reads { workload.cache } else { CacheState::AsFound };
     let resident_ratio = factory.bring_cache_to(&assignment.open_spec(), state)?;
     Ok((object_bytes, resident_ratio))
 }

@@ -1,8 +1,9 @@
 //! The changing state of a running worker: what is in flight, what is free, what was noted.
 
 use super::blocks::Blocks;
+use super::kinds::Kinds;
+use super::starts::Starts;
 use crate::assignment::Assignment;
-use crate::pace::Pace;
 use narrows_engines::{Completions, Request};
 use narrows_model::Op;
 use narrows_model::counters::{ProcessCpu, TcpCounters};
@@ -10,61 +11,100 @@ use narrows_model::fault::{ErrorCount, merge_errors};
 
 /// The changing state of a running worker.
 pub(super) struct Flight {
-    pub(super) submitted_ns: Vec<u64>,
+    /// What is in each place of the queue, by tag.
+    pub(super) places: Vec<Place>,
     pub(super) free: Vec<u32>,
+    /// Made and not yet taken by the engine.
     pub(super) batch: Vec<Request>,
     pub(super) completions: Completions,
     pub(super) blocks: Blocks,
-    pub(super) pace: Option<Pace>,
-    /// Operations that this worker may still start.
-    pub(super) ops_left: u64,
+    pub(super) kinds: Kinds,
+    pub(super) starts: Starts,
+    /// Completions that are waited for together.
+    pub(super) together: usize,
+    /// The object that all requests go to.
+    pub(super) object: u32,
+    pub(super) left: Left,
     pub(super) stamp: u64,
     pub(super) measuring: bool,
     pub(super) exhausted: bool,
-    pub(super) error_count: u64,
-    pub(super) errors: Vec<ErrorCount>,
+    pub(super) faults: Faults,
     pub(super) unanswered: bool,
     pub(super) at_measure_start: Option<Marks>,
     pub(super) at_measure_end: Option<Marks>,
     /// The last completion before the window, 0 without one, and the last in it.
     pub(super) span_ns: (u64, u64),
+    pub(super) arrivals: Arrived,
+}
+
+/// One request of the queue.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Place {
+    /// Where its response time starts: at its scheduled start, at its submission in a closed loop.
+    pub(super) from_ns: u64,
+    pub(super) submitted_ns: u64,
+    pub(super) kind: u32,
+}
+
+/// Arrivals of an open loop whose scheduled start lies in the window.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Arrived {
+    pub(super) started_count: u64,
+    pub(super) unstarted_count: u64,
 }
 
 impl Flight {
-    /// The state of worker `index` at `now_ns`, before its first request.
-    pub(super) fn new(assignment: &Assignment, index: u32, depth: u32, now_ns: u64) -> Self {
-        let workload = &assignment.cell.workload;
-        let workers = u64::from(workload.workers.max(1)) * u64::from(workload.clients.max(1));
+    /// The state of worker `index` at `now_ns`, before its first request; load starts at `start_ns`.
+    pub(super) fn new(assignment: &Assignment, index: u32, depth: u32, start_ns: u64, now_ns: u64) -> Self {
+        let kinds = Kinds::new(assignment, index);
         Self {
-            submitted_ns: vec![0; depth as usize],
+            places: vec![Place::default(); depth as usize],
             free: (0..depth).rev().collect(),
             batch: Vec::with_capacity(depth as usize),
             completions: Completions::with_capacity(depth as usize),
             blocks: Blocks::new(assignment, index),
-            pace: workload.max_bytes_per_s.map(|rate| Pace::new(rate as f64 / workers as f64, now_ns)),
-            ops_left: ops_bound(assignment),
+            starts: Starts::new(assignment, index, depth, start_ns),
+            together: assignment.cell.workload.batch.clamp(1, depth.max(1)) as usize,
+            object: assignment.object_index(),
+            left: Left::new(assignment, kinds.are_several()),
+            kinds,
             stamp: now_ns,
             measuring: false,
             exhausted: false,
-            error_count: 0,
-            errors: Vec::new(),
+            faults: Faults::default(),
             unanswered: false,
             at_measure_start: None,
             at_measure_end: None,
             span_ns: (0, 0),
+            arrivals: Arrived::default(),
         }
     }
 
-    /// Counts one failure.
-    pub(super) fn note_error(&mut self, op: Op, errno: &str, message: &str) {
-        let error = ErrorCount { op, errno: errno.to_owned(), first_message: message.to_owned(), count: 1 };
-        merge_errors(&mut self.errors, &[error]);
+    /// Requests that the engine has taken and not completed.
+    pub(super) fn in_flight(&self) -> usize {
+        self.places.len() - self.free.len() - self.batch.len()
     }
 
     /// Notes that completions were counted at the present stamp.
     pub(super) fn note_span(&mut self) {
         let (before, within) = &mut self.span_ns;
         *(if self.measuring { within } else { before }) = self.stamp;
+    }
+}
+
+/// What went wrong.
+#[derive(Debug, Default)]
+pub(super) struct Faults {
+    /// Requests that failed.
+    pub(super) count: u64,
+    pub(super) errors: Vec<ErrorCount>,
+}
+
+impl Faults {
+    /// Notes one failure.
+    pub(super) fn note(&mut self, op: Op, errno: &str, message: &str) {
+        let error = ErrorCount { op, errno: errno.to_owned(), first_message: message.to_owned(), count: 1 };
+        merge_errors(&mut self.errors, &[error]);
     }
 }
 
@@ -75,11 +115,40 @@ pub(super) struct Marks {
     pub(super) tcp: Option<TcpCounters>,
 }
 
-/// Operations that one worker may do: its share of the cell's bounds, at least one.
-fn ops_bound(assignment: &Assignment) -> u64 {
-    let (workload, stop) = (&assignment.cell.workload, &assignment.cell.stop);
-    let workers = u64::from(workload.workers.max(1)) * u64::from(workload.clients.max(1));
-    let by_bytes = stop.bytes_max.map(|bytes| bytes.0 / workload.block_bytes.0.max(1));
-    let bounds = [by_bytes, stop.ops_max].into_iter().flatten();
-    bounds.map(|ops| (ops / workers).max(1)).min().unwrap_or(u64::MAX)
+/// What a worker may still start: its share of the cell's bounds, at least one request of each.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Left {
+    ops: u64,
+    /// Counted for requests of different sizes alone; bytes of equal ones are operations.
+    bytes: Option<u64>,
+}
+
+impl Left {
+    fn new(assignment: &Assignment, several: bool) -> Self {
+        let (workload, stop) = (&assignment.cell.workload, &assignment.cell.stop);
+        let workers = u64::from(workload.workers.max(1)) * u64::from(workload.clients.max(1));
+        let block_bytes = workload.block_bytes.0.max(1);
+        let share = |bound: u64, least: u64| (bound / workers).max(least);
+        let bytes = stop.bytes_max.map(|bytes| bytes.0);
+        let by_bytes = bytes.filter(|_| !several).map(|bytes| share(bytes / block_bytes, 1));
+        let by_ops = stop.ops_max.map(|ops| share(ops, 1));
+        Self {
+            ops: by_bytes.into_iter().chain(by_ops).min().unwrap_or(u64::MAX),
+            bytes: bytes.filter(|_| several).map(|bytes| share(bytes, block_bytes)),
+        }
+    }
+
+    /// Takes one request of `length_bytes`; false when nothing is left for it.
+    #[inline]
+    pub(super) fn take(&mut self, length_bytes: u32) -> bool {
+        if self.ops == 0 {
+            return false;
+        }
+        if let Some(bytes) = &mut self.bytes {
+            let Some(rest) = bytes.checked_sub(u64::from(length_bytes)) else { return false };
+            *bytes = rest;
+        }
+        self.ops -= 1;
+        true
+    }
 }

@@ -11,6 +11,10 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 pub(super) enum Purpose {
     /// Where requests go.
     Blocks,
+    /// What they do.
+    Kinds,
+    /// When they start.
+    Arrivals,
 }
 
 /// The stream of worker `worker_index` for one purpose.

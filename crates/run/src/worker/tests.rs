@@ -1,16 +1,22 @@
 //! The worker on simulated machines in virtual time: what it counts is what the machine did.
 
-use super::stamp::STAMP_STRIDE_BYTES;
+use super::stamp::{STAMP_STRIDE_BYTES, stamp_block};
 use super::*;
 use crate::assignment::WindowTimes;
 use crate::recorder::{IntervalStream, SampleLabel, clear, recorder};
 use crate::stop::{StopFlag, StopRequest};
-use narrows_engines::{EngineRegistry, VirtualClock, WorkerContext};
+use narrows_engines::{
+    Completions, EngineRegistry, ProtocolCounters, Request, Slot, Tick, VirtualClock, WorkerContext,
+};
 use narrows_model::sim_profile::{CacheLaw, Fault, SimProfile, StationLaw};
 use narrows_model::trial::IntervalSample;
-use narrows_model::{Cell, CellId, Cut, Site, Stop, Workload};
+use narrows_model::{Bytes, Cell, CellId, Cut, Nanos, Site, Stop, Workload};
 use std::io::Write as _;
 use std::sync::Arc;
+
+mod batches;
+mod mixes;
+mod open_loop;
 
 /// A machine whose device takes 1 ms an operation and serves `parallel` of them at once.
 pub(super) fn device(parallel: u32, faults: Vec<Fault>) -> SimProfile {
@@ -71,10 +77,24 @@ fn run(assignment: &Assignment, stop: &StopFlag) -> (WorkerOutput, Vec<IntervalS
     run_as(assignment, stop, |engine| engine)
 }
 
-/// An engine that does not return before something completed, as a system call does.
-struct Blocking(Box<dyn Engine>);
+/// What a wrapped engine does differently.
+trait Twist {
+    /// Sees the requests that are handed over.
+    fn queued(&mut self, _requests: &[Request]) {}
+    /// Changes how a reap waits.
+    fn reaping(&mut self, min: u32, until: Tick) -> (u32, Tick) {
+        (min, until)
+    }
+    /// Changes what became of a request.
+    fn done(&mut self, done: narrows_engines::Completion) -> narrows_engines::Completion {
+        done
+    }
+}
 
-impl Engine for Blocking {
+/// An engine with a twist.
+struct Twisted<T>(Box<dyn Engine>, T);
+
+impl<T: Twist> Engine for Twisted<T> {
     fn effective(&self) -> &narrows_model::Effective {
         self.0.effective()
     }
@@ -84,15 +104,21 @@ impl Engine for Blocking {
     }
 
     fn queue(&mut self, requests: &[Request]) -> Result<usize, EngineError> {
-        self.0.queue(requests)
+        let taken = self.0.queue(requests)?;
+        self.1.queued(&requests[..taken]);
+        Ok(taken)
     }
 
     fn commit(&mut self) -> Result<(), EngineError> {
         self.0.commit()
     }
 
-    fn reap(&mut self, min: u32, _until: Tick, out: &mut Completions) -> Result<(), EngineError> {
-        self.0.reap(min, Tick(u64::MAX), out)
+    fn reap(&mut self, min: u32, until: Tick, out: &mut Completions) -> Result<(), EngineError> {
+        let (min, until) = self.1.reaping(min, until);
+        let mut own = Completions::with_capacity(16);
+        self.0.reap(min, until, &mut own)?;
+        own.as_slice().iter().for_each(|done| out.push(self.1.done(*done)));
+        Ok(())
     }
 
     fn counters(&mut self, out: &mut ProtocolCounters) {
@@ -104,23 +130,43 @@ impl Engine for Blocking {
     }
 }
 
+/// Does not return before something completed, as a system call does.
+struct Blocking;
+
+impl Twist for Blocking {
+    fn reaping(&mut self, min: u32, _until: Tick) -> (u32, Tick) {
+        (min, Tick(u64::MAX))
+    }
+}
+
 fn run_as(
     assignment: &Assignment,
     stop: &StopFlag,
     wrap: impl Fn(Box<dyn Engine>) -> Box<dyn Engine>,
 ) -> (WorkerOutput, Vec<IntervalSample>) {
-    let clock = Arc::new(VirtualClock::default());
+    let times = WindowTimes { start_ns: 0, measure_from_ns: 500_000_000, measure_until_ns: 1_500_000_000 };
+    run_on(&Arc::new(VirtualClock::default()), times, assignment, stop, wrap)
+}
+
+/// Runs one worker on a clock of the test's choice.
+fn run_on<C: Clock + 'static>(
+    clock: &Arc<C>,
+    times: WindowTimes,
+    assignment: &Assignment,
+    stop: &StopFlag,
+    wrap: impl Fn(Box<dyn Engine>) -> Box<dyn Engine>,
+) -> (WorkerOutput, Vec<IntervalSample>) {
     let context = WorkerContext {
         client_index: 0,
         worker_index: 0,
         seed: 1,
-        clock: Arc::clone(&clock) as Arc<dyn Clock>,
+        clock: Arc::clone(clock) as Arc<dyn Clock>,
         stop: stop.clone(),
     };
     let factory = EngineRegistry::for_user().factory(&assignment.cell.target, None).unwrap();
     let engine = wrap(factory.open(&assignment.open_spec(), &context).unwrap());
     let window = Window::new(stop.clone());
-    window.open(WindowTimes { start_ns: 0, measure_from_ns: 500_000_000, measure_until_ns: 1_500_000_000 });
+    window.open(times);
     let label = SampleLabel { cell: CellId("cell".to_owned()), trial: 0, client_index: 0, worker_index: 0 };
     let (recorder, stream) = recorder(&label, assignment.interval_ns.0);
     let worker = Worker { assignment, index: 0, clock: clock.as_ref(), window: &window, engine, recorder };
@@ -166,8 +212,9 @@ fn the_first_completion_in_the_window_counts_though_a_call_blocked_across_its_bo
     let folder = tempfile::tempdir().unwrap();
     let mut slow = device(1, Vec::new());
     slow.device.per_op_ns = Nanos(160_000_000);
-    let (output, _) =
-        run_as(&assignment(&slow, &folder, 1), &StopFlag::default(), |engine| Box::new(Blocking(engine)));
+    let (output, _) = run_as(&assignment(&slow, &folder, 1), &StopFlag::default(), |engine| {
+        Box::new(Twisted(engine, Blocking))
+    });
     // One ends every 160 ms: the third at 480 ms, the fourth to the ninth in the window of 500 to 1500 ms.
     assert_eq!(output.op_count, 6);
     assert!(output.last_before_ns.abs_diff(480_000_000) < 1_000_000, "{}", output.last_before_ns);
@@ -303,7 +350,7 @@ fn a_recycled_sample_keeps_its_label() {
     let label = SampleLabel { cell: CellId("c".to_owned()), trial: 3, client_index: 1, worker_index: 2 };
     let (mut recorder, stream) = recorder(&label, 1);
     recorder.begin(0, true);
-    recorder.completed(1, 1);
+    recorder.completed(1, 1, 1);
     recorder.tick(2);
     let mut sample = stream.full.try_recv().unwrap();
     clear(&mut sample);

@@ -1,0 +1,116 @@
+//! How a worker ends: the final sync, what is left behind, its output.
+
+use super::flight::{Flight, Marks};
+use super::{DRAIN_NS, ERRORS_MAX, Worker};
+use crate::assignment::WorkerOutput;
+use narrows_engines::{Clock, EngineError, ProtocolCounters};
+use narrows_model::counters::ProcessCpu;
+use narrows_model::trial::OpenLoopTotals;
+use narrows_model::workload::SyncPolicy;
+use narrows_model::{Bytes, Nanos};
+use narrows_sys::process::{CpuScope, cpu_times};
+
+impl<C: Clock + ?Sized> Worker<'_, C> {
+    /// Whether what is still in flight after the window is not waited for any more: its completions count only
+    /// where a count ends the trial.
+    pub(super) fn patience_is_over(&self, flight: &Flight) -> bool {
+        let patience_ns = if self.ends_by_count() { self.assignment.answer_timeout_ns.0 } else { DRAIN_NS };
+        self.window.is_cancelled()
+            || flight.stamp > self.window.measure_until_ns().saturating_add(patience_ns)
+    }
+
+    /// Leaves what is in flight behind; that nothing at all came in the whole window is a failure.
+    pub(super) fn give_up(&self, flight: &mut Flight, in_flight: usize) {
+        let window_ns = self.window.measure_until_ns().saturating_sub(self.window.measure_from_ns());
+        // A deep queue on a slow path holds requests for longer than the window while it answers others.
+        let answered = flight.span_ns.1 > 0;
+        let silent =
+            !answered && flight.places.iter().all(|place| flight.stamp > place.submitted_ns + window_ns);
+        if !self.window.is_cancelled() && (self.ends_by_count() || silent) {
+            let op = self.assignment.cell.workload.op;
+            let message = format!("{in_flight} x {op} on {} had no answer", self.assignment.target());
+            flight.faults.note(op, "NO_ANSWER", &message);
+            flight.unanswered = true;
+        }
+    }
+
+    /// The final sync, inside the timed window.
+    pub(super) fn sync_at_end(&mut self, flight: &mut Flight) -> Result<(), EngineError> {
+        if self.assignment.cell.workload.sync != SyncPolicy::AtEnd || self.window.is_cancelled() {
+            return Ok(());
+        }
+        self.final_sync(flight)?;
+        self.judge_sync(&flight.completions, &mut flight.faults);
+        Ok(())
+    }
+
+    pub(super) fn marks(&mut self) -> Marks {
+        let mut protocol = ProtocolCounters::default();
+        self.engine.counters(&mut protocol);
+        // On a busy machine the border may be long past: the reading's own time counts.
+        if let Some(tcp) = &mut protocol.tcp {
+            tcp.at_ns = Nanos(self.clock.now().0);
+        }
+        let cpu = cpu_times(CpuScope::Thread);
+        Marks {
+            cpu: ProcessCpu { user_ns: Nanos(cpu.user_ns), system_ns: Nanos(cpu.system_ns) },
+            tcp: protocol.tcp,
+        }
+    }
+
+    /// Counts the requests of an open loop that were due before the window's end, or before a stop, and never started.
+    pub(super) fn count_backlog(&self, flight: &mut Flight) {
+        let end_ns = flight.stamp.min(self.window.measure_until_ns());
+        let from_ns = self.window.measure_from_ns();
+        if let Some(schedule) = &mut flight.starts.schedule {
+            schedule.pass_over(from_ns.min(end_ns));
+            flight.arrivals.unstarted_count = schedule.pass_over(end_ns);
+        }
+    }
+
+    pub(super) fn output(mut self, mut flight: Flight, orderly: bool) -> WorkerOutput {
+        if flight.at_measure_end.is_none() && !flight.exhausted {
+            self.count_backlog(&mut flight);
+        }
+        let end = flight.at_measure_end.take().unwrap_or_else(|| self.marks());
+        let until_ns = self.window.measure_until_ns();
+        let timed_out = flight.stamp >= until_ns && !self.ends_by_count();
+        let done_at_ns = if timed_out { until_ns } else { flight.stamp };
+        let complete =
+            orderly && !self.window.is_cancelled() && flight.faults.count < ERRORS_MAX && !flight.unanswered;
+        let effective = self.engine.effective().clone();
+        if let Err(error) = self.engine.close()
+            && orderly
+        {
+            flight.faults.note(self.assignment.cell.workload.op, &error.errno(), &error.to_string());
+        }
+        let start = flight.at_measure_start.take().unwrap_or_default();
+        let arrived = flight.arrivals;
+        let totals = self.recorder.end(flight.stamp);
+        WorkerOutput {
+            op_count: totals.op_count,
+            bytes: Bytes(totals.bytes),
+            response: totals.response,
+            response_sum_ns: totals.response_sum_ns,
+            by_kind: totals.by_kind,
+            open_loop: totals.service.map(|service| OpenLoopTotals {
+                scheduled_count: arrived.started_count + arrived.unstarted_count,
+                unstarted_count: arrived.unstarted_count,
+                service: service.times,
+                service_sum_ns: service.sum_ns,
+            }),
+            done_at_ns,
+            last_before_ns: flight.span_ns.0,
+            last_within_ns: flight.span_ns.1,
+            cpu: ProcessCpu {
+                user_ns: end.cpu.user_ns.saturating_sub(start.cpu.user_ns),
+                system_ns: end.cpu.system_ns.saturating_sub(start.cpu.system_ns),
+            },
+            effective: Some(effective),
+            errors: flight.faults.errors,
+            tcp_before: start.tcp,
+            tcp_after: end.tcp,
+            complete,
+        }
+    }
+}

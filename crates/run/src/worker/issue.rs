@@ -1,0 +1,114 @@
+//! How a worker starts requests: makes them for free places, hands them over, waits for their start.
+//!
+//! Hot path: no allocation, no lock; one clock read a commit, none at depth 1, where the last completion's stamp is
+//! the submission's.
+
+use super::flight::Flight;
+use super::stamp::stamp_block;
+use super::{REAP_SLICE_NS, Worker};
+use narrows_engines::{Clock, Engine, EngineError, ErrorKind, Request, Slot, Tick};
+use narrows_model::Op;
+
+impl<C: Clock + ?Sized> Worker<'_, C> {
+    /// Submits as much as there is room and leave for, with one commit; returns how much is in flight then.
+    pub(super) fn submit(&mut self, flight: &mut Flight) -> Result<usize, EngineError> {
+        self.fill_batch(flight);
+        if !flight.batch.is_empty() {
+            if flight.places.len() > 1 {
+                flight.stamp = self.clock.now().0;
+            }
+            let taken = self.engine.queue(&flight.batch)?;
+            let scheduled = flight.starts.are_scheduled();
+            for request in &flight.batch[..taken] {
+                let place = &mut flight.places[request.tag as usize];
+                place.submitted_ns = flight.stamp;
+                if !scheduled {
+                    place.from_ns = flight.stamp;
+                }
+            }
+            // What was not taken is offered again before anything new.
+            flight.batch.drain(..taken);
+            self.engine.commit()?;
+            if taken == 0 && flight.in_flight() == 0 {
+                let target = self.assignment.target().to_string();
+                return Err(EngineError::new(ErrorKind::Io, "queue", target)
+                    .detail("the engine takes no request though none is in flight"));
+            }
+        }
+        Ok(flight.in_flight())
+    }
+
+    /// Makes requests for the free places that may start now.
+    fn fill_batch(&mut self, flight: &mut Flight) {
+        while let Some(tag) = flight.free.last().copied() {
+            if flight.starts.are_gated() && flight.starts.next_ns() > flight.stamp {
+                break;
+            }
+            let kind_index = flight.kinds.draw();
+            let kind = *flight.kinds.of(kind_index);
+            if !flight.left.take(kind.length_bytes) {
+                flight.exhausted = true;
+                break;
+            }
+            flight.free.pop();
+            let place = &mut flight.places[tag as usize];
+            place.kind = kind_index;
+            if flight.starts.are_gated() {
+                place.from_ns = flight.starts.started(u64::from(kind.length_bytes), flight.stamp);
+                if self.window.measures(place.from_ns) {
+                    flight.arrivals.started_count += 1;
+                }
+            }
+            let offset_bytes = match kind.length_bytes {
+                0 => 0,
+                length_bytes => flight.blocks.next_offset_bytes(u64::from(length_bytes)),
+            };
+            if kind.op.moves_towards_device() {
+                stamp_part(self.engine.as_mut(), tag, kind.length_bytes, offset_bytes, flight.stamp);
+            }
+            flight.batch.push(Request {
+                tag,
+                op: kind.op,
+                object: flight.object,
+                offset_bytes,
+                length_bytes: kind.length_bytes,
+                slot: Slot(tag),
+            });
+        }
+    }
+
+    /// Waits until the next request may start, but no longer than a slice or to the window's next border.
+    pub(super) fn wait_for_start(&mut self, flight: &mut Flight) {
+        let until_ns =
+            flight.starts.next_ns().min(self.next_border_ns(flight)).min(flight.stamp + REAP_SLICE_NS);
+        let spin_ns = if flight.starts.are_scheduled() { self.clock.spin_ns() } else { 0 };
+        self.clock.wait_until(Tick(until_ns.saturating_sub(spin_ns)));
+        flight.stamp = self.clock.now().0;
+        // Bounded: the clock runs, and what is left is at most what it spins.
+        while spin_ns > 0 && flight.stamp < until_ns {
+            std::hint::spin_loop();
+            flight.stamp = self.clock.now().0;
+        }
+    }
+
+    /// One request by itself, outside of the load: the final sync.
+    pub(super) fn final_sync(&mut self, flight: &mut Flight) -> Result<(), EngineError> {
+        let object = flight.object;
+        let request =
+            Request { tag: 0, op: Op::Sync, object, offset_bytes: 0, length_bytes: 0, slot: Slot(0) };
+        self.engine.queue(&[request])?;
+        self.engine.commit()?;
+        flight.completions.clear();
+        while flight.completions.is_empty() && !self.window.is_cancelled() {
+            self.engine.reap(1, Tick(self.clock.now().0 + REAP_SLICE_NS), &mut flight.completions)?;
+        }
+        flight.stamp = self.clock.now().0;
+        Ok(())
+    }
+}
+
+fn stamp_part(engine: &mut dyn Engine, tag: u32, length_bytes: u32, offset_bytes: u64, stamp: u64) {
+    let buffer = engine.buffer(Slot(tag));
+    let length = buffer.len().min(length_bytes as usize);
+    stamp_block(&mut buffer[..length], offset_bytes, stamp);
+}

@@ -1,0 +1,125 @@
+//! What a worker makes of completions: judges each against its own request and counts it.
+//!
+//! Hot path: no allocation, no lock, one clock read a batch. Requests that were submitted together and completed
+//! together have one response time, which is recorded once for all of them.
+
+use super::flight::{Faults, Flight};
+use super::kinds::Kind;
+use super::{REAP_SLICE_NS, Worker};
+use narrows_engines::request::{Completion, Errno};
+use narrows_engines::{Clock, Completions, EngineError, Tick};
+use narrows_model::Op;
+
+/// Completions with the same response time, not yet recorded.
+#[derive(Default)]
+struct Run {
+    op_count: u64,
+    bytes: u64,
+    response_ns: u64,
+}
+
+impl<C: Clock + ?Sized> Worker<'_, C> {
+    /// Waits for completions and counts them.
+    pub(super) fn reap(&mut self, flight: &mut Flight, draining: bool) -> Result<(), EngineError> {
+        let (min, until_ns) = self.patience(flight, draining);
+        flight.completions.clear();
+        self.engine.reap(min, Tick(until_ns), &mut flight.completions)?;
+        flight.stamp = self.clock.now().0;
+        // An engine that blocks hands over the window's first completion after its start: it counts.
+        self.cross_into_window(flight);
+        if !flight.completions.is_empty() {
+            self.settle(flight);
+        }
+        self.recorder.tick(flight.stamp);
+        Ok(())
+    }
+
+    /// How many completions to wait for, and until when at the latest: a free place whose request is due before ends
+    /// the wait, as does the window's border.
+    fn patience(&self, flight: &Flight, draining: bool) -> (u32, u64) {
+        let in_flight = flight.in_flight();
+        let min = if draining { 1 } else { flight.together.min(in_flight) };
+        let min = u32::try_from(min).unwrap_or(u32::MAX);
+        let until_ns = (flight.stamp + REAP_SLICE_NS).min(self.next_border_ns(flight));
+        if !flight.starts.are_gated() || flight.free.is_empty() || draining {
+            return (min, until_ns);
+        }
+        let spin_ns = if flight.starts.are_scheduled() { self.clock.spin_ns() } else { 0 };
+        let start_ns = flight.starts.next_ns().saturating_sub(spin_ns);
+        // Close to the next start the engine is asked again and again, since it may return late from a wait.
+        if start_ns <= flight.stamp { (0, flight.stamp) } else { (min, until_ns.min(start_ns)) }
+    }
+
+    fn settle(&mut self, flight: &mut Flight) {
+        // A completion that arrives after the window belongs to no interval of it.
+        let counts = flight.stamp <= self.window.measure_until_ns() || self.ends_by_count();
+        if counts {
+            flight.note_span();
+        }
+        let Flight { completions, places, free, kinds, starts, faults, stamp, .. } = flight;
+        let mut run = Run::default();
+        for done in completions.as_slice() {
+            let place = places[done.tag as usize];
+            free.push(done.tag);
+            starts.completed(*stamp);
+            let kind = kinds.of(place.kind);
+            let Some(bytes) = self.judge(*done, kind, faults) else { continue };
+            if !counts {
+                continue;
+            }
+            let response_ns = stamp.saturating_sub(place.from_ns);
+            if response_ns != run.response_ns {
+                self.recorder.completed(run.op_count, run.bytes, run.response_ns);
+                run = Run { response_ns, ..Run::default() };
+            }
+            run.op_count += 1;
+            run.bytes += bytes;
+            if self.recorder.is_detailed() {
+                let service_ns = stamp.saturating_sub(place.submitted_ns);
+                self.recorder.detail(place.kind, bytes, response_ns, service_ns);
+            }
+        }
+        self.recorder.completed(run.op_count, run.bytes, run.response_ns);
+    }
+
+    /// Bytes that a request has moved; `None` when it failed or moved too few, which is noted.
+    #[inline]
+    fn judge(&mut self, done: Completion, kind: &Kind, faults: &mut Faults) -> Option<u64> {
+        match (done.result, kind.moved_bytes()) {
+            (Ok(moved), Some(whole)) if moved == whole => Some(u64::from(moved)),
+            (Ok(_), None) => Some(0),
+            (Ok(moved), _) => {
+                self.fail(
+                    faults,
+                    kind.op,
+                    "SHORT",
+                    &format!("{} moved {moved} of {} bytes", kind.op, kind.length_bytes),
+                );
+                None
+            }
+            (Err(errno), _) => {
+                self.fail_with(faults, kind.op, errno, &format!("{} failed", kind.op));
+                None
+            }
+        }
+    }
+
+    #[cold]
+    fn fail_with(&mut self, faults: &mut Faults, op: Op, errno: Errno, message: &str) {
+        self.fail(faults, op, &errno.name(), message);
+    }
+
+    #[cold]
+    fn fail(&mut self, faults: &mut Faults, op: Op, errno: &str, message: &str) {
+        faults.count += 1;
+        self.recorder.failed();
+        faults.note(op, errno, &format!("{message} on {}", self.assignment.target()));
+    }
+
+    /// Notes the outcome of the final sync.
+    pub(super) fn judge_sync(&mut self, completions: &Completions, faults: &mut Faults) {
+        if let Some(Err(errno)) = completions.as_slice().first().map(|done| done.result) {
+            self.fail_with(faults, Op::Sync, errno, "the final sync failed");
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Requests that wait for their start: schedules, think time, caps on operations.
+
+use super::*;
+use narrows_engines::MonotonicClock;
+use narrows_model::workload::Arrivals;
+use narrows_stats::goodness::{dispersion, exponential, kolmogorov_smirnov};
+use std::sync::Mutex;
+
+/// An assignment with the folder of its machine, which is read when the engine is opened.
+fn open(arrivals: Arrivals, depth: u32, faults: Vec<Fault>) -> (tempfile::TempDir, Assignment) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut assignment = assignment(&device(depth, faults), &folder, depth);
+    assignment.cell.workload.arrivals = arrivals;
+    (folder, assignment)
+}
+
+fn run_open(arrivals: Arrivals, depth: u32, faults: Vec<Fault>) -> WorkerOutput {
+    let (_folder, assignment) = open(arrivals, depth, faults);
+    run(&assignment, &StopFlag::default()).0
+}
+
+#[test]
+fn an_open_loop_below_saturation_does_what_is_scheduled() {
+    let output = run_open(Arrivals::Constant { ops_per_s: 200.0 }, 4, Vec::new());
+    let open = output.open_loop.unwrap();
+    assert_eq!((open.scheduled_count, open.unstarted_count), (200, 0));
+    assert!(output.op_count.abs_diff(200) <= 1, "{}", output.op_count);
+    for times in [&output.response, &open.service] {
+        let slowest_ns = times.quantile_ns(1.0).unwrap();
+        assert!(slowest_ns.abs_diff(1_000_000) < 20_000, "{slowest_ns}");
+    }
+}
+
+#[test]
+fn beyond_saturation_the_response_grows_and_the_service_does_not() {
+    // One millisecond and one place: a thousand a second of the two thousand that are asked for.
+    let output = run_open(Arrivals::Constant { ops_per_s: 2000.0 }, 1, Vec::new());
+    let open = output.open_loop.unwrap();
+    assert_eq!(open.scheduled_count, 1000 + open.unstarted_count.min(1000));
+    assert!(output.op_count.abs_diff(1000) <= 1, "{}", output.op_count);
+    // At the end, 1.5 s of load have left 1500 undone; those that were due in the window are its backlog.
+    assert!(open.unstarted_count.abs_diff(1500) <= 2, "{}", open.unstarted_count);
+    assert!(open.service.quantile_ns(1.0).unwrap() < 1_020_000);
+    let last_ns = output.response.quantile_ns(1.0).unwrap();
+    assert!(last_ns.abs_diff(750_000_000) < 10_000_000, "{last_ns}");
+}
+
+#[test]
+fn a_stall_hides_behind_one_sample_in_a_closed_loop_and_shows_its_whole_queue_in_an_open_one() {
+    let stall = || vec![Fault::Stall { every: 101, extra_ns: Nanos(400_000_000) }];
+    let slow_count = |output: &WorkerOutput| {
+        let fast = (0..1000)
+            .take_while(|share| output.response.quantile_ns(f64::from(*share) / 1000.0).unwrap() < 5_000_000);
+        output.op_count - fast.count() as u64 * output.op_count / 1000
+    };
+    let opened = run_open(Arrivals::Constant { ops_per_s: 100.0 }, 1, stall());
+    let (_folder, mut closed) = open(Arrivals::Closed, 1, stall());
+    closed.cell.workload.think_ns = Nanos(9_000_000);
+    let (closed, _) = run(&closed, &StopFlag::default());
+    assert!(slow_count(&closed) <= 2, "{}", slow_count(&closed));
+    assert!(slow_count(&opened) > 30, "{}", slow_count(&opened));
+    let service = opened.open_loop.unwrap().service;
+    assert!(service.quantile_ns(0.97).unwrap() < 2_000_000, "the device itself was slow once");
+    assert!(service.max_ns().unwrap() > 390_000_000);
+}
+
+#[test]
+fn users_who_think_ask_again_after_their_time() {
+    for (depth, users_per_s) in [(1, 100), (4, 400)] {
+        let (_folder, mut thinking) = open(Arrivals::Closed, depth, Vec::new());
+        thinking.cell.workload.think_ns = Nanos(9_000_000);
+        let (output, _) = run(&thinking, &StopFlag::default());
+        // One millisecond of service and nine of thought.
+        assert!(output.op_count.abs_diff(users_per_s) <= u64::from(depth), "{}", output.op_count);
+        assert!(output.response.quantile_ns(1.0).unwrap() < 1_020_000);
+    }
+}
+
+#[test]
+fn a_cap_on_operations_is_kept_beside_one_on_bytes() {
+    let (_folder, mut capped) = open(Arrivals::Closed, 4, Vec::new());
+    capped.cell.workload.max_ops_per_s = Some(300.0);
+    capped.cell.workload.max_bytes_per_s = Some(1 << 30);
+    let (output, _) = run(&capped, &StopFlag::default());
+    assert!(output.op_count.abs_diff(300) <= 4, "{}", output.op_count);
+    capped.cell.workload.max_bytes_per_s = Some(100 * 4096);
+    let (output, _) = run(&capped, &StopFlag::default());
+    assert!(output.op_count.abs_diff(100) <= 4, "{}", output.op_count);
+}
+
+/// Notes when each request was handed over.
+struct Stamped<C> {
+    clock: Arc<C>,
+    at_ns: Arc<Mutex<Vec<u64>>>,
+}
+
+impl<C> Clone for Stamped<C> {
+    fn clone(&self) -> Self {
+        Self { clock: Arc::clone(&self.clock), at_ns: Arc::clone(&self.at_ns) }
+    }
+}
+
+impl<C: Clock> Twist for Stamped<C> {
+    fn queued(&mut self, requests: &[Request]) {
+        let now_ns = self.clock.now().0;
+        self.at_ns.lock().unwrap().extend(requests.iter().map(|_| now_ns));
+    }
+}
+
+/// When requests without any service time are handed over in two seconds of load.
+fn submissions<C: Clock + 'static>(clock: C, arrivals: Arrivals, seed: u64) -> Vec<u64> {
+    let clock = Arc::new(clock);
+    let (_folder, mut assignment) = open(arrivals, 8, Vec::new());
+    assignment.cell.target = "null:".parse().unwrap();
+    assignment.seed = seed;
+    let stamped = Stamped { clock: Arc::clone(&clock), at_ns: Arc::default() };
+    let start_ns = clock.now().0 + 1_000_000;
+    let times = WindowTimes {
+        start_ns,
+        measure_from_ns: start_ns + 1_000_000,
+        measure_until_ns: start_ns + 2_000_000_000,
+    };
+    let (output, _) = run_on(&clock, times, &assignment, &StopFlag::default(), |engine| {
+        Box::new(Twisted(engine, stamped.clone()))
+    });
+    assert!(output.complete && output.errors.is_empty(), "{:?}", output.errors);
+    let at_ns = stamped.at_ns.lock().unwrap();
+    at_ns.iter().map(|at_ns| at_ns - start_ns).collect()
+}
+
+/// Whether arrivals pass as a Poisson process of `ops_per_s`: gaps by Kolmogorov-Smirnov, counts by their dispersion.
+fn is_poisson(at_ns: &[u64], ops_per_s: f64, significance: f64) -> bool {
+    let gaps: Vec<f64> = at_ns.windows(2).map(|pair| (pair[1] - pair[0]) as f64 / 1e9).collect();
+    let mut counts = [0.0; 100];
+    for at_ns in at_ns {
+        counts[usize::try_from(at_ns / 20_000_000).unwrap().min(99)] += 1.0;
+    }
+    let gaps = kolmogorov_smirnov(&gaps, exponential(1.0 / ops_per_s)).unwrap();
+    !gaps.is_refused(significance) && !dispersion(&counts).unwrap().is_refused(significance)
+}
+
+#[test]
+fn poisson_arrivals_are_handed_over_as_a_poisson_process_in_virtual_time() {
+    let passed = (0..40).filter(|seed| {
+        let at_ns = submissions(VirtualClock::default(), Arrivals::Poisson { ops_per_s: 500.0 }, *seed);
+        assert!(at_ns.len().abs_diff(1000) < 160, "five standard deviations: {}", at_ns.len());
+        is_poisson(&at_ns, 500.0, 0.05)
+    });
+    // Two tests at 5 % each: about nine of ten pass; with a wrong process none does.
+    assert!((29..=40).contains(&passed.count()));
+}
+
+#[test]
+fn poisson_arrivals_are_handed_over_as_a_poisson_process_on_the_machines_clock() {
+    // A machine that is busy with other things can hold a run up: three attempts, each with its own schedule.
+    let pass = (0..3).any(|seed| {
+        let at_ns = submissions(MonotonicClock::new(), Arrivals::Poisson { ops_per_s: 500.0 }, seed);
+        is_poisson(&at_ns, 500.0, 0.001)
+    });
+    assert!(pass);
+}
+
+#[test]
+fn constant_arrivals_are_no_poisson_process() {
+    let at_ns = submissions(VirtualClock::default(), Arrivals::Constant { ops_per_s: 500.0 }, 1);
+    assert!(!is_poisson(&at_ns, 500.0, 1e-6));
+}
+
+#[test]
+fn constant_arrivals_are_handed_over_on_time() {
+    let late_ns = |at_ns: &[u64]| {
+        let mut late: Vec<u64> =
+            (0..).zip(at_ns).map(|(index, at_ns): (u64, _)| at_ns.abs_diff(index * 2_000_000)).collect();
+        late.sort_unstable();
+        late
+    };
+    let virtually =
+        late_ns(&submissions(VirtualClock::default(), Arrivals::Constant { ops_per_s: 500.0 }, 1));
+    assert_eq!((virtually.len(), virtually.last()), (1000, Some(&0)));
+    let on_time = (0..3).any(|seed| {
+        let late =
+            late_ns(&submissions(MonotonicClock::new(), Arrivals::Constant { ops_per_s: 500.0 }, seed));
+        // A tenth of the period, for nine of ten: sleeping alone would be later.
+        late[late.len() * 9 / 10] < 200_000
+    });
+    assert!(on_time);
+}
