@@ -5,7 +5,7 @@ use super::problems::Findings;
 use narrows_model::cell::{FactorValue, Stop};
 use narrows_model::factor::Factor;
 use narrows_model::plan::StudySource;
-use narrows_model::{Bytes, Cut, EngineId, Layer, Repeat, Target, Workload};
+use narrows_model::{Bytes, Cut, EngineId, Layer, Nanos, Repeat, Target, Workload};
 use std::collections::BTreeMap;
 
 /// The order of cells.
@@ -79,6 +79,13 @@ impl Study {
     pub fn set_trials(&mut self, trials: u32) {
         for point in &mut self.points {
             point.trials = trials.max(1);
+        }
+    }
+
+    /// Measures every trial so long instead, in seconds: what a command line asks for comes before the file.
+    pub fn set_cell_seconds(&mut self, seconds: f64) {
+        for point in &mut self.points {
+            point.stop.measure_ns = Nanos::from_secs_f64(seconds);
         }
     }
 
