@@ -97,6 +97,12 @@ pub(crate) fn server_storage(path: &Workload) -> Workload {
     }
 }
 
+/// The path's writes acknowledged before they are durable: what the commit costs. `None` where they do not wait for it.
+pub(crate) fn early_path(path: &Workload) -> Option<Workload> {
+    let late = path.acknowledgement == Acknowledgement::Late && writes(path);
+    late.then(|| Workload { acknowledgement: Acknowledgement::Early, ..path.clone() })
+}
+
 /// When a trial of memory alone stops, where the path's stops after `measure_ns`.
 pub(crate) fn short_stop(measure_ns: Nanos) -> Stop {
     Stop {

@@ -168,9 +168,8 @@ impl Cutter<'_> {
     /// The same writes acknowledged before they are durable: what the commit costs. `None` where the path's own writes
     /// do not wait for it either, or where their acknowledgement is not the endpoint's to give.
     fn early(&self, path: &Cell) -> Option<Cell> {
-        let late = path.workload.acknowledgement == Acknowledgement::Late;
-        let workload = Workload { acknowledgement: Acknowledgement::Early, ..path.workload.clone() };
-        late.then(|| self.cell(Cut::EarlyPath, path.target.clone(), workload, self.timed()))
+        let workload = cut::early_path(&path.workload)?;
+        Some(self.cell(Cut::EarlyPath, path.target.clone(), workload, self.timed()))
     }
 
     fn server_direct(&self, point: Point) -> Result<(), String> {

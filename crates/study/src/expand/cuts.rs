@@ -4,7 +4,7 @@
 
 use super::StudyFacts;
 use crate::cut;
-use crate::file::Study;
+use crate::file::{Study, has_cut};
 use narrows_model::plan::SkippedCell;
 use narrows_model::{Bytes, Cell, CellId, Cut, Layer, Op, Repeat, Site, Stop, Target, Workload};
 use std::collections::{BTreeMap, BTreeSet};
@@ -97,7 +97,7 @@ impl Cutter<'_> {
             (Cut::MemoryCopy, _) => Some(self.in_memory(path, true, cut::memory_copy(load))),
             (Cut::PageCache, Target::File { .. }) => Some(self.page_cache(path)),
             (Cut::LocalDevice, Target::File { .. }) => Some(self.local_device(path)),
-            (_, Target::Tcp { host, port, layer: Layer::Memory | Layer::Disk }) => {
+            (_, Target::Tcp { host, port, .. }) if has_cut(which, &path.target) => {
                 let at = |layer| Target::Tcp { host: host.clone(), port: *port, layer };
                 self.at_endpoint(which, path, at)
             }
@@ -153,7 +153,8 @@ impl Cutter<'_> {
                 let least = load.block_bytes.0.saturating_mul(u64::from(load.workers));
                 (at(Layer::Memory), cut::server_memory(load, least))
             }
-            Cut::ServerStorage => return self.server_storage(path, &at(Layer::Disk)),
+            Cut::EarlyPath => (path.target.clone(), cut::early_path(load)?),
+            Cut::ServerStorage => return Some(self.server_storage(path, &at(Layer::Disk))),
             _ => return None,
         };
         let check = match self.facts.answer(&target, None) {
@@ -163,17 +164,14 @@ impl Cutter<'_> {
         Some(Made::checked(of_path(path, which, target, workload), check))
     }
 
-    fn server_storage(&self, path: &Cell, disk: &Target) -> Option<Made> {
-        if path.target != *disk {
-            return None;
-        }
+    fn server_storage(&self, path: &Cell, disk: &Target) -> Made {
         let capabilities = self.facts.answer(disk, None).and_then(|answer| answer.as_ref().ok());
         let target = Target::File { path: PathBuf::from(".") };
         let cell = of_path(path, Cut::ServerStorage, target, cut::server_storage(&path.workload));
         let cell = Cell { site: Site::Server, ..cell };
         let mut blocks = path.workload.blocks().into_iter();
         let direct = blocks.try_for_each(|share| cut::direct(capabilities, share.block_bytes));
-        Some(Made::checked(cell, direct.map_err(|reason| format!("at the server, {reason}"))))
+        Made::checked(cell, direct.map_err(|reason| format!("at the server, {reason}")))
     }
 }
 

@@ -73,6 +73,7 @@ pub(crate) const CUTS: &[&str] = &[
     "network_stream",
     "server_memory",
     "server_storage",
+    "early_path",
 ];
 const WISHES: &[&str] = &["if_granted", "required", "off"];
 const ACCESSES: &[&str] = &["buffered", "direct"];

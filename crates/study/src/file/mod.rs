@@ -14,10 +14,12 @@ mod point;
 mod problems;
 mod quantity;
 mod settings;
+mod shares;
 mod study;
 mod sweep;
 mod syntax;
 mod value;
+mod whole;
 
 pub use keys::{KEYS, Key, TABLES};
 pub use kind::Kind;
@@ -26,8 +28,8 @@ pub use study::{CellOrder, Study};
 
 pub(crate) use problems::{Complaint, Findings};
 pub(crate) use study::Point;
+pub(crate) use whole::has_cut;
 
-use narrows_model::Cut;
 use narrows_model::factor::{Factor, FactorUnit};
 use narrows_model::plan::StudySource;
 use point::View;
@@ -60,105 +62,14 @@ fn checked(text: &str, name: &str, findings: &mut Findings<'_>) -> Option<Study>
         return None;
     }
     let settings = syntax::settings(text, findings)?;
-    whole(&settings, findings);
-    let together = together(&settings, findings);
+    whole::whole(&settings, findings);
+    let together = whole::together(&settings, findings);
     // Points of settings that could not be read would be complained about for what they do not say.
     if !findings.is_empty() {
         return None;
     }
     let points = sweep::points(&settings, together, findings);
     findings.is_empty().then(|| study(&settings, points, text, name, together))
-}
-
-/// What holds for the study as a whole.
-fn whole(settings: &Settings, findings: &mut Findings<'_>) {
-    let is_given = |path: &str| {
-        settings.fixed.contains_key(path) || settings.factors.iter().any(|factor| factor.key.path == path)
-    };
-    if !is_given("target") && !findings.mention("target") {
-        let complaint = Complaint::new(
-            "target",
-            "no target",
-            "a target, or a list of them",
-            "write target = \"null:\", target = \"/folder\" or target = \"tcp://HOST:7300/disk\" in the first line",
-        );
-        findings.add(&(0..0), complaint);
-    }
-    twice(settings, findings);
-    for (one, other) in [("workload.op", "workload.ops"), ("workload.block", "workload.blocks")] {
-        either(settings, (one, other), findings);
-    }
-    repetition(settings, findings);
-}
-
-/// Keys that are fixed and swept.
-fn twice(settings: &Settings, findings: &mut Findings<'_>) {
-    for (index, factor) in settings.factors.iter().enumerate() {
-        let path = factor.key.path;
-        let earlier = settings.factors[..index].iter().any(|earlier| earlier.key.path == path);
-        if settings.fixed.contains_key(path) || earlier {
-            let found = format!("{} swept, and given outside of [sweep] too", factor.key.factor());
-            let complaint = Complaint::new(
-                format!("sweep.{}", factor.key.factor()),
-                found,
-                "each key once",
-                format!("leave {path} out, or the list"),
-            );
-            findings.add(&factor.at, complaint);
-        }
-    }
-}
-
-/// Two keys of which one at most may be given.
-fn either(settings: &Settings, (one, other): (&str, &str), findings: &mut Findings<'_>) {
-    let place = |path: &str| {
-        let swept =
-            settings.factors.iter().find(|factor| factor.key.path == path).map(|factor| factor.at.clone());
-        swept.or_else(|| settings.fixed.get(path).map(|entry| entry.at.clone()))
-    };
-    if let (Some(_), Some(at)) = (place(one), place(other)) {
-        let name = |path: &str| path.rsplit_once('.').map_or(path.to_owned(), |(_, name)| name.to_owned());
-        let found = format!("{} beside {}", name(other), name(one));
-        let allowed = format!("{} or {}", name(one), name(other));
-        let hint = format!("leave {} out: the mix says it all", name(one));
-        findings.add(&at, Complaint::new(other, found, allowed, hint));
-    }
-}
-
-/// Fewest trials above the most.
-fn repetition(settings: &Settings, findings: &mut Findings<'_>) {
-    let view = View::new(settings, &[]);
-    let most = u64::from(view.trials());
-    for path in ["repeat.trials_min", "repeat.window"] {
-        let least = view.count(path).filter(|least| *least > most);
-        if let Some(least) = least {
-            let complaint = Complaint::new(
-                path,
-                format!("{least} trials, and stop.trials is {most}"),
-                format!("a whole number up to {most}"),
-                format!("write trials = {least} or more in [stop]"),
-            );
-            findings.add(&view.at(&[path]), complaint);
-        }
-    }
-}
-
-/// Whether targets are loaded together too.
-fn together(settings: &Settings, findings: &mut Findings<'_>) -> bool {
-    let view = View::new(settings, &[]);
-    let asked = view.flag("together");
-    let several =
-        settings.factors.iter().any(|factor| factor.key.path == "target" && factor.values.len() > 1);
-    if asked && !several {
-        let complaint = Complaint::new(
-            "together",
-            "one target, together",
-            "together = true with several targets",
-            "write target = [\"/mnt/a\", \"/mnt/b\"], or leave together out",
-        );
-        findings.add(&view.at(&["together"]), complaint);
-    }
-    asked && several
 }
 
 fn study(settings: &Settings, points: Vec<Point>, text: &str, name: &str, together: bool) -> Study {
@@ -177,7 +88,7 @@ fn study(settings: &Settings, points: Vec<Point>, text: &str, name: &str, togeth
         } else {
             CellOrder::Random
         },
-        cuts: cuts(view),
+        cuts: whole::cuts(view),
         points,
         places: study::Places {
             seconds: view.at(&["seconds"]),
@@ -194,33 +105,6 @@ fn place_of(settings: &Settings, paths: &[&str]) -> place::Span {
         swept.or_else(|| settings.fixed.get(path).map(|entry| entry.at.clone()))
     });
     fixed.unwrap_or(0..0)
-}
-
-fn cuts(view: View<'_>) -> Vec<Cut> {
-    let Some(Value::Names(names)) = view.entry("cuts").map(|entry| &entry.value) else {
-        return vec![Cut::Generator];
-    };
-    let mut cuts: Vec<Cut> = Vec::new();
-    for cut in names.iter().filter_map(|name| cut(name)) {
-        if !cuts.contains(&cut) {
-            cuts.push(cut);
-        }
-    }
-    cuts
-}
-
-/// The cut of this name; records and cell ids write its words with other marks between them.
-fn cut(name: &str) -> Option<Cut> {
-    const CUTS: [Cut; 7] = [
-        Cut::Generator,
-        Cut::MemoryCopy,
-        Cut::PageCache,
-        Cut::LocalDevice,
-        Cut::NetworkStream,
-        Cut::ServerMemory,
-        Cut::ServerStorage,
-    ];
-    CUTS.into_iter().find(|cut| cut.name().replace('-', "_") == name)
 }
 
 fn factors(settings: &Settings, together: bool) -> Vec<Factor> {
@@ -244,3 +128,6 @@ fn unit(kind: Kind) -> FactorUnit {
         _ => FactorUnit::None,
     }
 }
+
+#[cfg(test)]
+mod tests;

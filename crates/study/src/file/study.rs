@@ -2,6 +2,7 @@
 
 use super::place::Span;
 use super::problems::Findings;
+use super::whole::has_cut;
 use narrows_model::cell::{FactorValue, Stop};
 use narrows_model::factor::Factor;
 use narrows_model::plan::StudySource;
@@ -141,7 +142,7 @@ impl Study {
             return Vec::new();
         };
         let at = |layer| Target::Tcp { host: host.clone(), port: *port, layer };
-        let layers = self.cuts.iter().flat_map(|cut| match cut {
+        let layers = self.cuts.iter().filter(|cut| has_cut(**cut, target)).flat_map(|cut| match cut {
             Cut::NetworkStream => vec![at(Layer::Sink), at(Layer::Source)],
             Cut::ServerMemory => vec![at(Layer::Memory)],
             Cut::ServerStorage => vec![at(Layer::Disk)],

@@ -13,7 +13,7 @@ use narrows_model::size::parse_size;
 use narrows_model::workload::{BlockShare, OpShare, SyncPolicy};
 use narrows_model::{Bytes, Nanos, Op, Target};
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::DeValue;
 
 /// A value of a study.
 #[derive(Debug, Clone, PartialEq)]
@@ -85,12 +85,6 @@ pub(crate) struct Entry {
     pub(crate) at: Span,
 }
 
-/// What a table of weights gives for one name.
-struct Share<T> {
-    of: T,
-    weight: f64,
-}
-
 /// Reads values of one key.
 pub(crate) struct Reader<'a, 'b> {
     pub(crate) key: &'static Key,
@@ -142,68 +136,6 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn op_shares(&mut self, table: &DeTable<'_>, at: &Span) -> Option<Value> {
-        let shares =
-            self.shares(table, at, |name| OPERATIONS.iter().find(|op| op.name() == name).copied())?;
-        Some(Value::OpShares(
-            shares.into_iter().map(|share| OpShare { op: share.of, weight: share.weight }).collect(),
-        ))
-    }
-
-    fn block_shares(&mut self, table: &DeTable<'_>, at: &Span) -> Option<Value> {
-        let size = |name: &str| parse_size(name).ok().filter(|bytes| kind::BLOCK.contains(&bytes.0));
-        let shares = self.shares(table, at, size)?;
-        let shares: Vec<BlockShare> = shares
-            .into_iter()
-            .map(|share| BlockShare { block_bytes: share.of, weight: share.weight })
-            .collect();
-        for (index, share) in shares.iter().enumerate() {
-            if shares[..index].iter().any(|earlier| earlier.block_bytes == share.block_bytes) {
-                let found = format!("{} twice", share.block_bytes);
-                self.complain(at, found, "name each size once, with the sum of its weights".to_owned());
-                return None;
-            }
-        }
-        Some(Value::BlockShares(shares))
-    }
-
-    /// The parts of a mix in the order of the file.
-    fn shares<T>(
-        &mut self,
-        table: &DeTable<'_>,
-        at: &Span,
-        part: impl Fn(&str) -> Option<T>,
-    ) -> Option<Vec<Share<T>>> {
-        if table.is_empty() || table.len() > kind::SHARES_MAX {
-            let found = format!("{} parts", table.len());
-            let hint = format!("name 1 to {} parts, such as {}", kind::SHARES_MAX, self.key.example);
-            self.complain(at, found, hint);
-            return None;
-        }
-        let mut parts: Vec<_> = table.iter().collect();
-        parts.sort_by_key(|(name, _)| name.span().start);
-        let mut shares = Vec::new();
-        for (name, weight) in &parts {
-            let of = part(name.get_ref());
-            if of.is_none() {
-                let found = format!("`{}`", self.findings.excerpt(&name.span()));
-                let hint =
-                    hint::name(name.get_ref(), self.key.kind.names()).unwrap_or_else(|| self.example());
-                self.complain(&name.span(), found, hint);
-            }
-            let number = number(weight.get_ref()).filter(|number| kind::WEIGHT.contains(number));
-            if number.is_none() {
-                let found = format!("the weight {}", self.findings.excerpt(&weight.span()));
-                let (least, most) = (kind::WEIGHT.start(), kind::WEIGHT.end());
-                self.complain(&weight.span(), found, format!("write a number from {least} to {most}"));
-            }
-            if let (Some(of), Some(weight)) = (of, number) {
-                shares.push(Share { of, weight });
-            }
-        }
-        (shares.len() == parts.len()).then_some(shares)
-    }
-
     fn wrong(&mut self, value: &DeValue<'_>, at: &Span) {
         let found = format!("{} ({})", self.findings.excerpt(at), type_words(value));
         let hint = self.hint(value);
@@ -237,17 +169,17 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn example(&self) -> String {
+    pub(super) fn example(&self) -> String {
         format!("write for example {} = {}", self.key.name(), self.key.example)
     }
 
-    fn complain(&mut self, at: &Span, found: String, hint: String) {
+    pub(super) fn complain(&mut self, at: &Span, found: String, hint: String) {
         let allowed = self.key.kind.allowed();
         self.findings.add(at, Complaint::new(self.path, found, allowed, hint));
     }
 }
 
-const OPERATIONS: [Op; 4] = [Op::Read, Op::Write, Op::Send, Op::Receive];
+pub(super) const OPERATIONS: [Op; 4] = [Op::Read, Op::Write, Op::Send, Op::Receive];
 
 /// The operation of this name; `None` when a study cannot ask for it.
 pub(crate) fn op(name: &str) -> Option<Op> {
@@ -312,7 +244,7 @@ pub(crate) fn integer(value: &DeValue<'_>) -> Option<u64> {
     u64::from_str_radix(integer.as_str(), integer.radix()).ok()
 }
 
-fn number(value: &DeValue<'_>) -> Option<f64> {
+pub(super) fn number(value: &DeValue<'_>) -> Option<f64> {
     let float = value.as_float().and_then(|float| float.as_str().parse::<f64>().ok());
     float.or_else(|| integer(value).map(|integer| integer as f64)).filter(|number| number.is_finite())
 }

@@ -1,0 +1,118 @@
+//! Blocks, files and the distances between them.
+
+use super::{Clash, Subject, words};
+use narrows_model::Bytes;
+use narrows_model::workload::Order;
+
+pub(super) fn block_over_file(subject: &Subject<'_>) -> Option<Clash> {
+    let (block, file) = (subject.load.block_bytes, subject.load.file_bytes);
+    // A file that exists has its own length, which the planner compares.
+    if block <= file {
+        return None;
+    }
+    let hint = format!("write file = \"{block}\" or more, or a smaller block");
+    let words = words(
+        format!("a block of {block}, larger than the file of {file}"),
+        format!("a block of {file} or less"),
+        hint,
+    );
+    Some(subject.clash("block_over_file", &[subject.block_key(), "workload.file"], words))
+}
+
+pub(super) fn worker_without_block(subject: &Subject<'_>) -> Option<Clash> {
+    let load = &subject.load;
+    let least = load.block_bytes.0.saturating_mul(u64::from(load.workers));
+    if least <= load.file_bytes.0 || load.block_bytes > load.file_bytes {
+        return None;
+    }
+    let words = words(
+        format!(
+            "{} workers with blocks of {} in a file of {}",
+            load.workers, load.block_bytes, load.file_bytes
+        ),
+        "a block or more of the file for each worker",
+        format!("write file = \"{}\" or more, or fewer workers", Bytes(least)),
+    );
+    Some(subject.clash("worker_without_block", &["workload.workers", "workload.file"], words))
+}
+
+pub(super) fn mix_of_blocks_once_each(subject: &Subject<'_>) -> Option<Clash> {
+    if subject.load.block_mix.len() < 2 || subject.load.order != Order::Random {
+        return None;
+    }
+    let words = words(
+        "several block sizes in order = \"random\", which visits each block once",
+        "one block size with \"random\"",
+        "write order = \"random_with_replacement\"",
+    );
+    Some(subject.clash("mix_of_blocks_once_each", &["workload.blocks", "workload.order"], words))
+}
+
+pub(super) fn stride_of_blocks(subject: &Subject<'_>) -> Option<Clash> {
+    let Order::Stride { stride_bytes } = subject.load.order else { return None };
+    let block =
+        subject.load.blocks().into_iter().find(|share| !stride_bytes.is_multiple_of(share.block_bytes.0))?;
+    let block = block.block_bytes;
+    let near = Bytes(stride_bytes.div_ceil(block.0).max(1).saturating_mul(block.0));
+    let words = words(
+        format!("a stride of {}, no multiple of the block of {block}", Bytes(stride_bytes)),
+        "a stride that is a multiple of the block",
+        format!("the next multiple is {near}"),
+    );
+    Some(subject.clash("stride_of_blocks", &["workload.stride"], words))
+}
+
+pub(super) fn stride_missing(subject: &Subject<'_>) -> Option<Clash> {
+    let asked = matches!(subject.load.order, Order::Stride { .. });
+    if !asked || subject.view.size("workload.stride").is_some() {
+        return None;
+    }
+    let near = Bytes(subject.load.block_bytes.0.saturating_mul(4));
+    let words = words(
+        "order = \"stride\" without a stride",
+        "stride beside it",
+        format!("write stride = \"{near}\""),
+    );
+    Some(subject.clash("stride_missing", &["workload.order"], words))
+}
+
+pub(super) fn stride_over_file(subject: &Subject<'_>) -> Option<Clash> {
+    let Order::Stride { stride_bytes } = subject.load.order else { return None };
+    let file = subject.load.file_bytes;
+    if stride_bytes < file.0 || stride_bytes == 0 {
+        return None;
+    }
+    let words = words(
+        format!("a stride of {} in a file of {file}", Bytes(stride_bytes)),
+        "a stride below the file's size",
+        "write a larger file or a smaller stride",
+    );
+    Some(subject.clash("stride_over_file", &["workload.stride"], words))
+}
+
+pub(super) fn bytes_below_block(subject: &Subject<'_>) -> Option<Clash> {
+    let bytes = subject.view.size("stop.bytes")?;
+    let block = subject.load.block_bytes;
+    if bytes >= block {
+        return None;
+    }
+    let words = words(
+        format!("a stop after {bytes}, less than one block of {block}"),
+        format!("{block} or more"),
+        "raise stop.bytes, or leave it out",
+    );
+    Some(subject.clash("bytes_below_block", &["stop.bytes"], words))
+}
+
+pub(super) fn zipf_without_theta(subject: &Subject<'_>) -> Option<Clash> {
+    let asked = matches!(subject.load.order, Order::Zipf { .. });
+    if !asked || subject.view.number("workload.zipf_theta").is_some() {
+        return None;
+    }
+    let words = words(
+        "order = \"zipf\" without its exponent",
+        "zipf_theta above 0 beside it",
+        "write zipf_theta = 0.99, which is usual for caches",
+    );
+    Some(subject.clash("zipf_without_theta", &["workload.order"], words))
+}
