@@ -10,6 +10,7 @@ pub mod contract;
 pub mod endpoint;
 pub mod error;
 mod files;
+pub mod mmap;
 pub mod null;
 pub mod psync;
 pub mod registry;
@@ -17,6 +18,7 @@ pub mod request;
 pub mod sim;
 mod slots;
 pub mod stop;
+pub mod uring;
 
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;

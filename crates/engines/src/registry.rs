@@ -2,8 +2,10 @@
 
 use crate::contract::EngineFactory;
 use crate::error::{EngineError, ErrorKind};
-use crate::{endpoint, null, psync, sim};
+use crate::files::Files;
+use crate::{endpoint, null, psync, sim, uring};
 use narrows_model::{EngineId, Target};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::sync::Arc;
 
@@ -25,7 +27,7 @@ pub struct EngineFacts {
 }
 
 /// Every engine of this build.
-pub const ENGINES: &[&EngineFacts] = &[&null::INFO, &sim::INFO, &psync::INFO, &endpoint::INFO];
+pub const ENGINES: &[&EngineFacts] = &[&null::INFO, &sim::INFO, &psync::INFO, &uring::INFO, &endpoint::INFO];
 
 /// Engines that serve a target, the default one first.
 #[must_use]
@@ -33,7 +35,7 @@ pub fn engines_of(target: &Target) -> &'static [EngineId] {
     match target {
         Target::Null { .. } => &[EngineId::Null],
         Target::Sim { .. } => &[EngineId::Sim],
-        Target::File { .. } => &[EngineId::Psync],
+        Target::File { .. } => &[EngineId::Psync, EngineId::Uring],
         Target::Tcp { .. } => &[EngineId::Endpoint],
     }
 }
@@ -41,15 +43,12 @@ pub fn engines_of(target: &Target) -> &'static [EngineId] {
 /// Finds the factory that serves a target.
 #[derive(Clone)]
 pub struct EngineRegistry {
-    null: Arc<null::NullFactory>,
-    sim: Arc<sim::SimFactory>,
-    psync: Option<Arc<psync::PsyncFactory>>,
-    endpoint: Option<Arc<endpoint::EndpointFactory>>,
+    factories: BTreeMap<EngineId, Arc<dyn EngineFactory>>,
 }
 
 impl std::fmt::Debug for EngineRegistry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("EngineRegistry").field("network", &self.endpoint.is_some()).finish_non_exhaustive()
+        f.debug_set().entries(self.factories.keys()).finish()
     }
 }
 
@@ -57,24 +56,33 @@ impl EngineRegistry {
     /// All engines, for the user herself.
     #[must_use]
     pub fn for_user() -> Self {
-        Self {
-            null: Arc::new(null::NullFactory),
-            sim: Arc::new(sim::SimFactory::default()),
-            psync: Some(Arc::new(psync::PsyncFactory::unconfined())),
-            endpoint: Some(Arc::new(endpoint::EndpointFactory)),
-        }
+        let mut registry = Self::of_no_files();
+        registry.add_files(&Files::unconfined());
+        registry.factories.insert(EngineId::Endpoint, Arc::new(endpoint::EndpointFactory));
+        registry
     }
 
     /// The engines that a server runs for a client: no network, and files only beneath the open `folder`, none
     /// without it.
     #[must_use]
     pub fn confined(folder: Option<File>) -> Self {
-        Self {
-            null: Arc::new(null::NullFactory),
-            sim: Arc::new(sim::SimFactory::default()),
-            psync: folder.map(|folder| Arc::new(psync::PsyncFactory::confined(folder))),
-            endpoint: None,
+        let mut registry = Self::of_no_files();
+        if let Some(folder) = folder {
+            registry.add_files(&Files::confined(folder));
         }
+        registry
+    }
+
+    fn of_no_files() -> Self {
+        let mut factories: BTreeMap<EngineId, Arc<dyn EngineFactory>> = BTreeMap::new();
+        factories.insert(EngineId::Null, Arc::new(null::NullFactory));
+        factories.insert(EngineId::Sim, Arc::new(sim::SimFactory::default()));
+        Self { factories }
+    }
+
+    fn add_files(&mut self, files: &Files) {
+        self.factories.insert(EngineId::Psync, Arc::new(psync::PsyncFactory::of(files.clone())));
+        self.factories.insert(EngineId::Uring, Arc::new(uring::UringFactory::of(files.clone())));
     }
 
     /// The factory that serves `target`: of the asked `engine`, or of the target's default one.
@@ -86,31 +94,72 @@ impl EngineRegistry {
         target: &Target,
         engine: Option<EngineId>,
     ) -> Result<Arc<dyn EngineFactory>, EngineError> {
+        let refused = |why: String| {
+            Err(EngineError::new(ErrorKind::Unsupported, "open", target.to_string()).detail(why))
+        };
         let serving = engines_of(target);
-        match engine {
-            Some(asked) if !serving.contains(&asked) => {
+        let engine = match (engine, serving.first()) {
+            (None, Some(default)) => *default,
+            (Some(asked), _) if serving.contains(&asked) => asked,
+            (asked, _) => {
+                let asked = asked.map_or("no engine", EngineId::name);
                 let names: Vec<&str> = serving.iter().map(|engine| engine.name()).collect();
-                Err(EngineError::new(ErrorKind::Unsupported, "open", target.to_string())
-                    .detail(format!("the engine {asked} does not serve it; {} does", names.join(" or "))))
+                return refused(format!("the engine {asked} does not serve it; {} does", names.join(" or ")));
             }
-            _ => self.default_factory(target),
+        };
+        match self.factories.get(&engine) {
+            Some(factory) => Ok(Arc::clone(factory)),
+            None => refused(absent(target).to_owned()),
+        }
+    }
+}
+
+/// Why a registry lacks the engines of `target`.
+fn absent(target: &Target) -> &'static str {
+    match target {
+        Target::File { .. } => "a server without a store has no files",
+        Target::Tcp { .. } => "a server does not connect to other servers on request",
+        Target::Null { .. } | Target::Sim { .. } => "this registry has no such engine",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn target(text: &str) -> Target {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn every_engine_that_serves_a_target_is_there_for_the_user() {
+        let registry = EngineRegistry::for_user();
+        for text in ["null:", "sim:disk", "/tmp", "tcp://h:7300/disk"] {
+            for engine in engines_of(&target(text)) {
+                assert!(registry.factory(&target(text), Some(*engine)).is_ok(), "{engine} of {text}");
+                assert!(ENGINES.iter().any(|facts| facts.id == engine.name()), "{engine}");
+            }
         }
     }
 
-    fn default_factory(&self, target: &Target) -> Result<Arc<dyn EngineFactory>, EngineError> {
-        match target {
-            Target::Null { .. } => Ok(Arc::clone(&self.null) as Arc<dyn EngineFactory>),
-            Target::Sim { .. } => Ok(Arc::clone(&self.sim) as Arc<dyn EngineFactory>),
-            Target::File { .. } => match &self.psync {
-                Some(factory) => Ok(Arc::clone(factory) as Arc<dyn EngineFactory>),
-                None => Err(EngineError::new(ErrorKind::Unsupported, "open", target.to_string())
-                    .detail("a server without a store has no files")),
-            },
-            Target::Tcp { .. } => match &self.endpoint {
-                Some(factory) => Ok(Arc::clone(factory) as Arc<dyn EngineFactory>),
-                None => Err(EngineError::new(ErrorKind::Unsupported, "open", target.to_string())
-                    .detail("a server does not connect to other servers on request")),
-            },
+    #[test]
+    fn an_engine_that_does_not_serve_the_target_is_refused_by_those_that_do() {
+        let error =
+            EngineRegistry::for_user().factory(&target("null:"), Some(EngineId::Uring)).err().unwrap();
+        assert!(error.to_string().contains("the engine uring does not serve it; null does"), "{error}");
+    }
+
+    #[test]
+    fn a_server_has_files_only_with_a_store_and_no_network() {
+        let bare = EngineRegistry::confined(None);
+        let error = bare.factory(&target("/tmp"), Some(EngineId::Uring)).err().unwrap();
+        assert!(error.to_string().contains("without a store"), "{error}");
+        assert!(bare.factory(&target("tcp://h:7300/disk"), None).is_err());
+        let folder = tempfile::tempdir().unwrap();
+        let stored = EngineRegistry::confined(Some(File::open(folder.path()).unwrap()));
+        for engine in engines_of(&target("file:x")) {
+            let factory = stored.factory(&target("file:x"), Some(*engine)).unwrap();
+            assert!(factory.capabilities(&target("/etc/passwd")).is_err(), "{engine} leaves its folder");
         }
     }
 }

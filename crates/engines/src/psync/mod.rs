@@ -52,6 +52,11 @@ impl PsyncFactory {
     pub fn confined(folder: File) -> Self {
         Self { files: Files::confined(folder) }
     }
+
+    /// The same for files that are chosen already.
+    pub(crate) fn of(files: Files) -> Self {
+        Self { files }
+    }
 }
 
 impl EngineFactory for PsyncFactory {

@@ -1,0 +1,166 @@
+//! What is in flight, slot by slot: how much of each transfer is done, and which sync is due after it.
+//!
+//! Pure: it never enters the kernel. Hot path: no allocation.
+
+use crate::request::{Completion, Errno};
+use narrows_sys::ring::{RingCompletion, RingOp, RingRequest};
+
+/// A request of the worker's, of which one step is in the ring.
+#[derive(Debug, Clone, Copy)]
+struct Flight {
+    tag: u32,
+    /// The request as it was first.
+    whole: RingRequest,
+    done_bytes: u32,
+    /// Its write is done, and the sync that completes it is in the ring.
+    syncing: bool,
+}
+
+/// Every slot's flight.
+#[derive(Debug)]
+pub(super) struct Flights {
+    slots: Vec<Flight>,
+    next_steps: Vec<RingRequest>,
+    sync_every: Option<u32>,
+    writes_since_sync: u32,
+}
+
+impl Flights {
+    /// For `depth` slots; after `sync_every` writes, the last one is synced.
+    pub(super) fn new(depth: u32, sync_every: Option<u32>) -> Self {
+        let whole = RingRequest {
+            op: RingOp::Read,
+            slot: 0,
+            file: 0,
+            offset_bytes: 0,
+            length_bytes: 0,
+            block_offset_bytes: 0,
+        };
+        let none = Flight { tag: 0, whole, done_bytes: 0, syncing: false };
+        Self {
+            slots: vec![none; depth as usize],
+            next_steps: Vec::with_capacity(depth as usize),
+            sync_every,
+            writes_since_sync: 0,
+        }
+    }
+
+    /// The ring has taken `first`, all of the worker's request `tag`.
+    #[inline]
+    pub(super) fn started(&mut self, tag: u32, first: RingRequest) {
+        if let Some(flight) = self.slots.get_mut(first.slot as usize) {
+            *flight = Flight { tag, whole: first, done_bytes: 0, syncing: false };
+        }
+    }
+
+    /// The worker's completion that an answer of the ring makes; `None` where another step follows.
+    #[inline]
+    pub(super) fn answered(&mut self, done: RingCompletion) -> Option<Completion> {
+        let flight = self.slots.get_mut(done.slot as usize)?;
+        let moved = match done.result {
+            Err(errno) => return Some(Completion { tag: flight.tag, result: Err(Errno(errno.raw())) }),
+            Ok(moved) => moved,
+        };
+        let completion = |result| Some(Completion { tag: flight.tag, result: Ok(result) });
+        match flight.whole.op {
+            RingOp::Fdatasync => return completion(0),
+            RingOp::PunchHole => return completion(flight.whole.length_bytes),
+            RingOp::Write if flight.syncing => return completion(flight.done_bytes),
+            RingOp::Read | RingOp::Write => {}
+        }
+        flight.done_bytes = flight.done_bytes.saturating_add(moved);
+        if moved > 0 && flight.done_bytes < flight.whole.length_bytes {
+            self.next_steps.push(rest(flight));
+            return None;
+        }
+        if flight.whole.op == RingOp::Write && sync_is_due(self.sync_every, &mut self.writes_since_sync) {
+            flight.syncing = true;
+            self.next_steps.push(RingRequest { op: RingOp::Fdatasync, ..flight.whole });
+            return None;
+        }
+        Some(Completion { tag: flight.tag, result: Ok(flight.done_bytes) })
+    }
+
+    /// Whether a step is to be put into the ring.
+    #[inline]
+    pub(super) fn has_next_step(&self) -> bool {
+        !self.next_steps.is_empty()
+    }
+
+    /// A step to be put into the ring, in the slot of the step before it.
+    pub(super) fn next_step(&mut self) -> Option<RingRequest> {
+        self.next_steps.pop()
+    }
+}
+
+fn rest(flight: &Flight) -> RingRequest {
+    RingRequest {
+        offset_bytes: flight.whole.offset_bytes + u64::from(flight.done_bytes),
+        length_bytes: flight.whole.length_bytes - flight.done_bytes,
+        block_offset_bytes: flight.done_bytes,
+        ..flight.whole
+    }
+}
+
+/// Counts one write, and tells whether it is the one to be synced.
+fn sync_is_due(every: Option<u32>, writes_since_sync: &mut u32) -> bool {
+    let Some(every) = every else { return false };
+    *writes_since_sync += 1;
+    let due = *writes_since_sync >= every;
+    if due {
+        *writes_since_sync = 0;
+    }
+    due
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(slot: u32) -> RingRequest {
+        RingRequest {
+            op: RingOp::Write,
+            slot,
+            file: 0,
+            offset_bytes: 8192,
+            length_bytes: 4096,
+            block_offset_bytes: 0,
+        }
+    }
+
+    fn answer(slot: u32, bytes: u32) -> RingCompletion {
+        RingCompletion { slot, result: Ok(bytes) }
+    }
+
+    #[test]
+    fn the_rest_of_a_short_transfer_follows_in_its_slot_until_nothing_more_comes() {
+        let mut flights = Flights::new(1, None);
+        flights.started(5, write(0));
+        assert_eq!(flights.answered(answer(0, 1000)), None);
+        let rest = flights.next_step().unwrap();
+        assert_eq!((rest.offset_bytes, rest.length_bytes, rest.block_offset_bytes), (9192, 3096, 1000));
+        assert_eq!(flights.answered(answer(0, 0)), Some(Completion { tag: 5, result: Ok(1000) }));
+        assert!(!flights.has_next_step());
+    }
+
+    #[test]
+    fn the_last_of_so_many_writes_completes_with_its_sync() {
+        let mut flights = Flights::new(2, Some(2));
+        flights.started(0, write(0));
+        flights.started(1, write(1));
+        assert_eq!(flights.answered(answer(1, 4096)), Some(Completion { tag: 1, result: Ok(4096) }));
+        assert_eq!(flights.answered(answer(0, 4096)), None);
+        let sync = flights.next_step().unwrap();
+        assert_eq!((sync.op, sync.slot), (RingOp::Fdatasync, 0));
+        assert_eq!(flights.answered(answer(0, 0)), Some(Completion { tag: 0, result: Ok(4096) }));
+    }
+
+    #[test]
+    fn a_failed_sync_fails_its_write() {
+        let mut flights = Flights::new(1, Some(1));
+        flights.started(3, write(0));
+        assert_eq!(flights.answered(answer(0, 4096)), None);
+        let failed = RingCompletion { slot: 0, result: Err(narrows_sys::Errno::from_raw(5)) };
+        assert_eq!(flights.answered(failed), Some(Completion { tag: 3, result: Err(Errno(5)) }));
+    }
+}
