@@ -10,7 +10,6 @@ pub mod contract;
 pub mod endpoint;
 pub mod error;
 mod files;
-pub mod mmap;
 pub mod null;
 pub mod psync;
 pub mod registry;
