@@ -3,7 +3,7 @@
 
 mod fixtures;
 
-use fixtures::{builders, cases};
+use fixtures::{builders, cases, studies};
 use narrows_model::plan::{LoadStatement, PLAN_SCHEMA, Plan, Topology};
 use narrows_model::{Bytes, Cell, Cut, Inventory, Nanos, Op, Segment, Summary, Target, Workload};
 use narrows_report::text::{self, Style, progress};
@@ -29,6 +29,33 @@ const CASES: &[Case] = &[
     ("generator_limited", cases::generator_limited),
     ("nothing_measured", cases::nothing_measured),
 ];
+
+const STUDIES: &[Case] = &[
+    ("study_depth_and_block", studies::depth_and_block),
+    ("study_open_loop", studies::open_loop),
+    ("study_interrupted", studies::interrupted),
+];
+
+#[test]
+fn studies_read_as_kept() {
+    for (name, case) in STUDIES {
+        compare(name, &text::results(&case(), &Style::default()));
+    }
+}
+
+#[test]
+fn the_rows_of_a_study_stand_in_the_order_of_the_sweep_whatever_ran_first() {
+    let mut summary = studies::depth_and_block();
+    let one = text::study(&summary, &Style::default());
+    summary.cells.sort_by_key(|cell| cell.queue_depth);
+    assert_eq!(text::study(&summary, &Style::default()), one);
+}
+
+#[test]
+fn a_run_without_a_study_shows_its_verdict() {
+    let summary = cases::network();
+    assert_eq!(text::results(&summary, &Style::default()), text::verdict(&summary, &Style::default()));
+}
 
 #[test]
 fn verdicts_read_as_kept() {
@@ -102,8 +129,8 @@ fn progress_tells_position_load_figures_and_time_left() {
 
 #[test]
 fn lines_stay_within_the_width_unless_a_command_is_longer() {
-    for (name, case) in CASES {
-        let rendered = text::verdict(&case(), &Style::default());
+    for (name, case) in CASES.iter().chain(STUDIES) {
+        let rendered = text::results(&case(), &Style::default());
         for line in rendered.lines().filter(|line| !line.contains('`') && !line.contains("narrows ")) {
             assert!(line.chars().count() <= 92, "{name}: {line}");
         }
@@ -112,14 +139,14 @@ fn lines_stay_within_the_width_unless_a_command_is_longer() {
 
 #[test]
 fn colour_only_adds_to_the_text() {
-    for (name, case) in CASES {
-        let coloured = text::verdict(&case(), &Style { colour: true, ..Style::default() });
+    for (name, case) in CASES.iter().chain(STUDIES) {
+        let coloured = text::results(&case(), &Style { colour: true, ..Style::default() });
         assert!(coloured.contains('\u{1b}'), "{name}");
         let plain = coloured.split('\u{1b}').map(|part| match part.strip_prefix('[') {
             Some(rest) => rest.split_once('m').map_or("", |(_, text)| text),
             None => part,
         });
-        assert_eq!(plain.collect::<String>(), text::verdict(&case(), &Style::default()), "{name}");
+        assert_eq!(plain.collect::<String>(), text::results(&case(), &Style::default()), "{name}");
     }
 }
 

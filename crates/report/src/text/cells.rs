@@ -34,12 +34,17 @@ pub(crate) fn render(summary: &Summary, style: &Style) -> String {
         out.push_str(&style.heading("REQUESTS", &remark(&cells)));
         out.push_str(&table(&cells, false, style));
     }
+    out + &alone(summary, style)
+}
+
+/// The cells of the segments alone; only with detail.
+pub(crate) fn alone(summary: &Summary, style: &Style) -> String {
     let alone: Vec<&CellSummary> = summary.cells.iter().filter(|cell| cell.cut != Cut::Path).collect();
-    if style.detail && !alone.is_empty() {
-        out.push_str(&style.heading("SEGMENTS ALONE", "the same requests, cut short of the whole path"));
-        out.push_str(&table(&alone, true, style));
+    if !style.detail || alone.is_empty() {
+        return String::new();
     }
-    out
+    style.heading("SEGMENTS ALONE", "the same requests, cut short of the whole path")
+        + &table(&alone, true, style)
 }
 
 fn table(cells: &[&CellSummary], with_cut: bool, style: &Style) -> String {

@@ -11,26 +11,28 @@ use narrows_model::{Limiting, Segment, Summary};
 
 /// The headline of `summary`.
 pub(crate) fn render(summary: &Summary, style: &Style) -> String {
-    let mut out = String::new();
-    for fault in faults::lines(summary) {
-        out.push_str(&painted(&fault, Indent::all(""), Paint::Warning, style));
-    }
-    if let Some(preface) = &summary.diagnosis.preface {
-        out.push_str(&painted(preface, Indent::all(""), Paint::Warning, style));
-    }
+    warnings(summary, style) + &regimes(summary, style)
+}
+
+/// What must be known before any figure, and an empty line after it; empty where there is nothing.
+pub(crate) fn warnings(summary: &Summary, style: &Style) -> String {
+    let lines = faults::lines(summary).into_iter().chain(summary.diagnosis.preface.clone());
+    let mut out: String = lines.map(|line| painted(&line, Indent::all(""), Paint::Warning, style)).collect();
     if !out.is_empty() {
         out.push('\n');
     }
+    out
+}
+
+/// The verdict of each regime in plain words.
+pub(crate) fn regimes(summary: &Summary, style: &Style) -> String {
     let view = View::of(summary);
     let groups = by_regime(&summary.diagnosis.limiting);
-    for entries in &groups {
-        out.push_str(&regime(entries, &view, style));
-    }
     if groups.is_empty() {
         let text = "No verdict: nothing of the path was measured.";
-        out.push_str(&painted(text, Indent::all(""), Paint::Limit, style));
+        return painted(text, Indent::all(""), Paint::Limit, style);
     }
-    out
+    groups.iter().map(|entries| regime(entries, &view, style)).collect()
 }
 
 /// The entries of each regime, in their order.
@@ -85,7 +87,7 @@ pub(crate) fn capitalised(text: &str) -> String {
 }
 
 /// A paragraph whose lines are painted one by one, so that breaking does not count colours as columns.
-fn painted(text: &str, indent: Indent<'_>, paint: Paint, style: &Style) -> String {
+pub(crate) fn painted(text: &str, indent: Indent<'_>, paint: Paint, style: &Style) -> String {
     paragraph(text, indent, style.width).lines().fold(String::new(), |mut out, line| {
         out.push_str(&style.paint(paint, line));
         out.push('\n');

@@ -43,14 +43,15 @@ enum Row {
 
 /// A table: rows of fields, with lines between them that take no part in the alignment.
 pub(crate) struct Table {
-    columns: Vec<(&'static str, Align)>,
+    columns: Vec<(String, Align)>,
     rows: Vec<Row>,
 }
 
 impl Table {
     /// A table without rows.
-    pub(crate) fn new(columns: &[(&'static str, Align)]) -> Self {
-        Self { columns: columns.to_vec(), rows: Vec::new() }
+    pub(crate) fn new(columns: &[(&str, Align)]) -> Self {
+        let columns = columns.iter().map(|(name, align)| ((*name).to_owned(), *align)).collect();
+        Self { columns, rows: Vec::new() }
     }
 
     /// Adds a row; fields past the last column are dropped.
@@ -67,7 +68,7 @@ impl Table {
     pub(crate) fn render(&self, style: &Style) -> String {
         let widths = self.widths();
         let header: Vec<Field> =
-            self.columns.iter().map(|(name, _)| Field::new(*name, Paint::Faint)).collect();
+            self.columns.iter().map(|(name, _)| Field::new(name.as_str(), Paint::Faint)).collect();
         let mut out = self.fields(&header, &widths, style);
         for row in &self.rows {
             match row {

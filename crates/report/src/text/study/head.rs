@@ -1,0 +1,68 @@
+//! The first lines of a study: what must be known before any figure, then what was done.
+
+use super::super::headline::painted;
+use super::super::reading::path_cells;
+use super::super::style::{Paint, Style};
+use super::super::units::{counted, counted_len};
+use super::super::wrap::Indent;
+use super::super::{faults, headline};
+use narrows_model::Summary;
+
+/// The first lines.
+pub(super) fn render(summary: &Summary, style: &Style) -> String {
+    let mut out = headline::warnings(summary, style);
+    let trusted = faults::lines(summary).is_empty();
+    let text = format!("{}: {}. {}", name(summary), done(summary), trust(summary, trusted));
+    out.push_str(&painted(text.trim_end(), Indent { first: "", rest: "  " }, Paint::Heading, style));
+    out
+}
+
+fn name(summary: &Summary) -> String {
+    let Some(study) = &summary.study else { return "Study".to_owned() };
+    match &study.title {
+        Some(title) => {
+            format!("{} ({})", headline::capitalised(title.trim_end_matches([':', '.'])), study.name)
+        }
+        None => format!("Study {}", study.name),
+    }
+}
+
+/// `12 of 14 cells over depth x block, 3 trials each`.
+fn done(summary: &Summary) -> String {
+    let measured = path_cells(summary).filter(|cell| cell.ops_per_s.is_some()).count();
+    let left_out = summary.skipped.len() + summary.failed.len();
+    let cells = if left_out > 0 {
+        format!("{measured} cells measured, {left_out} left out")
+    } else {
+        format!("{} measured", counted_len(measured, "cell"))
+    };
+    let factors = summary.study.iter().flat_map(|study| &study.factors);
+    let varied: Vec<&str> =
+        factors.filter(|factor| factor.values.len() > 1).map(|factor| factor.name.as_str()).collect();
+    let over = if varied.is_empty() { String::new() } else { format!(" over {}", varied.join(" x ")) };
+    format!("{cells}{over}{}", trials(summary))
+}
+
+fn trials(summary: &Summary) -> String {
+    let counts = || path_cells(summary).map(|cell| cell.trials.len() as u64);
+    match (counts().min(), counts().max()) {
+        (Some(least), Some(most)) if least != most => format!(", {least} to {most} trials each"),
+        (Some(count), _) if count > 1 => format!(", {} each", counted(count, "trial")),
+        _ => String::new(),
+    }
+}
+
+/// Whether the figures can be trusted.
+fn trust(summary: &Summary, trusted: bool) -> String {
+    let cell_count = path_cells(summary).count();
+    let marked = path_cells(summary).filter(|cell| !cell.flags.is_empty()).count();
+    match (trusted, marked) {
+        (_, _) if cell_count == 0 => "Nothing was measured.".to_owned(),
+        (false, _) => String::new(),
+        (true, 0) => "Nothing was found that spoils the figures.".to_owned(),
+        (true, marked) => format!(
+            "{marked} of {} to be read with care: the letters below the table say why.",
+            counted_len(cell_count, "cell")
+        ),
+    }
+}

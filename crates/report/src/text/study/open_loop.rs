@@ -1,0 +1,46 @@
+//! Open loops: what was offered and what was achieved, response time and service time side by side.
+
+use super::super::style::Style;
+use super::super::units::{NO_FIGURE, op_column};
+use super::super::wrap::{Indent, paragraph};
+use super::columns::{Column, render as tables};
+use super::rows::{names, wait};
+use super::sweep::Sweep;
+use narrows_analysis::text::percent;
+use narrows_model::OpsPerSec;
+use narrows_model::summary::CellSummary;
+
+/// The table of the open loops; empty where all loops are closed.
+pub(super) fn render(sweep: &Sweep<'_>, style: &Style) -> String {
+    let open = sweep.of_cells(|cell| cell.offered_ops_per_s.is_some());
+    if open.cells.is_empty() {
+        return String::new();
+    }
+    let of = |text: fn(&CellSummary) -> String| open.cells.iter().map(|cell| text(cell)).collect::<Vec<_>>();
+    let service = |quantile: fn(&narrows_model::summary::LatencySummary) -> Option<u64>| {
+        let text = |cell: &&CellSummary| wait(cell.service_ns.as_ref().and_then(quantile));
+        open.cells.iter().map(text).collect::<Vec<_>>()
+    };
+    let values = vec![
+        Column::right("offered", of(|cell| op_column(cell.offered_ops_per_s))),
+        Column::right("achieved", of(|cell| op_column(cell.ops_per_s))),
+        Column::right("", of(achieved_share)),
+        Column::right("response p50", of(|cell| wait(cell.latency_ns.p50))),
+        Column::right("p99", of(|cell| wait(cell.latency_ns.p99))),
+        Column::right("service p50", service(|quantiles| quantiles.p50)),
+        Column::right("p99", service(|quantiles| quantiles.p99)),
+    ];
+    let remark = "response time counts from the scheduled start, service time from the submission: between the two a \
+                  request waited for its turn";
+    let mut out = style.heading("OPEN LOOPS", "operations a second");
+    out.push_str(&tables(&names(&open, style), values, style));
+    out.push_str(&paragraph(remark, Indent { first: "  ", rest: "  " }, style.width));
+    out
+}
+
+fn achieved_share(cell: &CellSummary) -> String {
+    let share = |offered: OpsPerSec, achieved: OpsPerSec| narrows_model::units::ratio(achieved.0, offered.0);
+    let share =
+        cell.offered_ops_per_s.zip(cell.ops_per_s).and_then(|(offered, achieved)| share(offered, achieved));
+    share.map_or_else(|| NO_FIGURE.to_owned(), percent)
+}

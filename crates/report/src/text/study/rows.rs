@@ -1,0 +1,122 @@
+//! The table of a study's cells: a row for each, in the order of the sweep.
+
+use super::super::flags::Legend;
+use super::super::style::{Paint, Style};
+use super::super::units::{NO_FIGURE, op_column, storage_column};
+use super::super::wrap::{Indent, paragraph};
+use super::columns::{Column, render as tables};
+use super::sweep::Sweep;
+use narrows_analysis::text::{percent, seconds, span};
+use narrows_model::counters::Role;
+use narrows_model::summary::{CellSummary, Interval};
+use narrows_model::{Bytes, Nanos};
+
+/// Up to here operations are what is counted, above bytes: what SNIA reports as IOPS and as throughput.
+const SMALL_BYTES: Bytes = Bytes(16 << 10);
+
+/// The table; empty where no cell of the path was measured.
+pub(super) fn render(sweep: &Sweep<'_>, style: &Style) -> String {
+    if sweep.cells.is_empty() {
+        return String::new();
+    }
+    let mut legend = Legend::default();
+    let names = names(sweep, style);
+    let mut out = style.heading("CELLS", "in the order of the sweep, not of the run");
+    out.push_str(&tables(&names, figures(sweep, &mut legend, style), style));
+    for line in notes(sweep).into_iter().chain(legend.lines()) {
+        for line in paragraph(&line, Indent { first: "  ", rest: "     " }, style.width).lines() {
+            out.push_str(&style.paint(Paint::Faint, line));
+            out.push('\n');
+        }
+    }
+    out
+}
+
+/// The columns that name a row.
+pub(super) fn names(sweep: &Sweep<'_>, style: &Style) -> Vec<Column> {
+    let rows: Vec<Vec<String>> = sweep.cells.iter().map(|cell| sweep.name(cell, style)).collect();
+    let headings = sweep.headings().into_iter().enumerate();
+    headings
+        .map(|(index, (heading, is_number))| {
+            let fields = rows.iter().map(|row| row.get(index).cloned().unwrap_or_default()).collect();
+            if is_number { Column::right(&heading, fields) } else { Column::left(&heading, fields) }
+        })
+        .collect()
+}
+
+fn figures(sweep: &Sweep<'_>, legend: &mut Legend, style: &Style) -> Vec<Column> {
+    let of = |text: fn(&CellSummary) -> String| sweep.cells.iter().map(|cell| text(cell)).collect::<Vec<_>>();
+    let ops = Column::right("op/s", of(|cell| op_column(cell.ops_per_s)));
+    let bytes = Column::right("rate", of(|cell| storage_column(cell.rate_bytes_per_s)));
+    let small = sweep.cells.iter().all(|cell| cell.block_bytes <= SMALL_BYTES);
+    let mixed = sweep.cells.iter().any(|cell| cell.block_bytes <= SMALL_BYTES) && !small;
+    let mut columns = match (style.detail || mixed, small) {
+        (true, _) => vec![bytes, ops],
+        (false, true) => vec![ops],
+        (false, false) => vec![bytes],
+    };
+    columns.push(Column::right("+/-", of(half_width)));
+    columns.push(Column::right("p50", of(|cell| wait(cell.latency_ns.p50))));
+    columns.push(Column::right("p99", of(|cell| wait(cell.latency_ns.p99))));
+    columns.push(Column::right("p99.9", of(|cell| wait(cell.latency_ns.p999))));
+    columns.push(Column::right("in flight", of(in_flight)));
+    columns.push(Column::right("CPU/op", of(|cell| demand(cell, Role::Client))));
+    columns.push(Column::right("server CPU/op", of(|cell| demand(cell, Role::Server))));
+    let marks = sweep.cells.iter().map(|cell| marks(cell, legend)).collect();
+    columns.push(Column::left("notes", marks));
+    columns
+}
+
+/// Half the width of the rate's interval, as a share of its middle.
+fn half_width(cell: &CellSummary) -> String {
+    let share = |interval: &Interval| {
+        let middle = f64::midpoint(interval.low, interval.high);
+        narrows_model::units::ratio((interval.high - interval.low) / 2.0, middle)
+    };
+    cell.interval.as_ref().and_then(share).map_or_else(|| NO_FIGURE.to_owned(), percent)
+}
+
+/// A response time, or a dash.
+pub(super) fn wait(quantile: Option<u64>) -> String {
+    quantile.map_or_else(|| NO_FIGURE.to_owned(), |ns| span(Nanos(ns)))
+}
+
+/// Requests in flight by Little's law, of those asked for: `15.9/16`. An open loop asks for none.
+fn in_flight(cell: &CellSummary) -> String {
+    let Some(measured) = cell.in_flight.measured else { return NO_FIGURE.to_owned() };
+    let measured = if measured < 100.0 { format!("{measured:.1}") } else { format!("{measured:.0}") };
+    if cell.offered_ops_per_s.is_some() {
+        measured
+    } else {
+        format!("{measured}/{}", cell.in_flight.configured)
+    }
+}
+
+fn demand(cell: &CellSummary, role: Role) -> String {
+    let demand = cell.cpu.get(&role).and_then(|cpu| cpu.service_demand_s_per_op);
+    demand.map_or_else(String::new, seconds)
+}
+
+/// Letters of the flags, and the segment that limits where one is known.
+fn marks(cell: &CellSummary, legend: &mut Legend) -> String {
+    let letters = legend.letters(&cell.flags);
+    let flags = (!letters.is_empty()).then(|| format!("[{letters}]"));
+    let segment = cell.limiting.map(|segment| segment.id().to_owned());
+    [segment, flags].into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// What the columns mean beyond their headings.
+fn notes(sweep: &Sweep<'_>) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let Some(interval) = sweep.cells.iter().find_map(|cell| cell.interval.as_ref()) {
+        notes.push(format!(
+            "+/-: half of the {} interval of the rate ({})",
+            percent(interval.level),
+            interval.method
+        ));
+    }
+    if sweep.cells.iter().any(|cell| cell.in_flight.measured.is_some()) {
+        notes.push("in flight: found by Little's law, rate x response time, of those asked for".to_owned());
+    }
+    notes
+}

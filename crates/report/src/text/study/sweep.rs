@@ -1,0 +1,68 @@
+//! The cells of a study in the order of its sweep, whatever order they ran in, with the names of their rows.
+
+use super::super::cells::in_flight;
+use super::super::reading::path_cells;
+use super::super::style::Style;
+use super::value::words;
+use narrows_model::Summary;
+use narrows_model::factor::{Factor, FactorUnit};
+use narrows_model::summary::CellSummary;
+
+/// The cells of the path in the order of the sweep.
+pub(super) struct Sweep<'a> {
+    factors: Vec<&'a Factor>,
+    /// The cells.
+    pub(super) cells: Vec<&'a CellSummary>,
+}
+
+impl<'a> Sweep<'a> {
+    /// The sweep of `summary`.
+    pub(super) fn of(summary: &'a Summary) -> Self {
+        let all = summary.study.iter().flat_map(|study| &study.factors);
+        // A factor of one value tells rows apart from nothing; the plan and the record have it.
+        let factors: Vec<&Factor> = all.filter(|factor| factor.values.len() > 1).collect();
+        let mut cells: Vec<&CellSummary> = path_cells(summary).collect();
+        // Stable, so that cells of one point stay in the order in which they ran.
+        cells.sort_by_key(|cell| factors.iter().map(|factor| place(factor, cell)).collect::<Vec<_>>());
+        Self { factors, cells }
+    }
+
+    /// The same sweep with the cells alone that `keep` holds of.
+    pub(super) fn of_cells(&self, keep: impl Fn(&CellSummary) -> bool) -> Self {
+        let cells = self.cells.iter().copied().filter(|cell| keep(cell)).collect();
+        Self { factors: self.factors.clone(), cells }
+    }
+
+    /// The headings of the columns that name a row.
+    pub(super) fn headings(&self) -> Vec<(String, bool)> {
+        if self.factors.is_empty() {
+            return vec![("load".to_owned(), false)];
+        }
+        // Numbers stand to the right, names to the left.
+        let heading = |factor: &&Factor| (short(&factor.name), factor.unit != FactorUnit::None);
+        self.factors.iter().map(heading).collect()
+    }
+
+    /// The name of `cell`'s row, a text for each heading.
+    pub(super) fn name(&self, cell: &CellSummary, style: &Style) -> Vec<String> {
+        if self.factors.is_empty() {
+            return vec![format!("{} {} {}", cell.op, cell.block_bytes, in_flight(cell, style))];
+        }
+        let value = |factor: &&Factor| {
+            cell.factors.get(&factor.name).map_or_else(String::new, |value| words(value, factor.unit))
+        };
+        self.factors.iter().map(value).collect()
+    }
+}
+
+/// The place of `cell`'s value among those of `factor`; the last one for a cell without it.
+fn place(factor: &Factor, cell: &CellSummary) -> usize {
+    let value = cell.factors.get(&factor.name);
+    let found = value.and_then(|value| factor.values.iter().position(|known| known == value));
+    found.unwrap_or(factor.values.len())
+}
+
+/// The last part of a factor's key: `ring.submission_polling` heads a column that would be wider than its values.
+fn short(name: &str) -> String {
+    name.rsplit_once('.').map_or(name, |(_, last)| last).to_owned()
+}
