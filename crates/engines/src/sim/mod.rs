@@ -62,7 +62,10 @@ impl SimFactory {
 }
 
 /// The built-in machine of this name, or the profile in the JSON file at this path.
-fn read_profile(profile: &str) -> Result<SimProfile, EngineError> {
+///
+/// # Errors
+/// When there is neither, or the file is no profile.
+pub fn read_profile(profile: &str) -> Result<SimProfile, EngineError> {
     if let Some(builtin) = narrows_sim::builtin(profile) {
         return Ok(builtin);
     }
