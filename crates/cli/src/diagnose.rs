@@ -74,7 +74,7 @@ pub(crate) fn print_summary(
     let text = if json {
         narrows_report::json::summary(summary)
     } else {
-        narrows_report::text::verdict(summary, style)
+        narrows_report::text::results(summary, style)
     };
     console.result(&text)
 }

@@ -89,6 +89,20 @@ impl Failure {
         Failure::CouldNotRun(anyhow::Error::msg(message.into()))
     }
 
+    /// Nothing when `all` is empty; else one failure that says them all, bad input if any of them is.
+    ///
+    /// # Errors
+    /// That failure.
+    pub(crate) fn of_all(all: &[Failure]) -> Result<(), Failure> {
+        let messages: Vec<String> = all.iter().map(Failure::message).collect();
+        let message = messages.join("\nnarrows: ");
+        match all.iter().find(|failure| matches!(failure, Failure::BadInput(_))) {
+            _ if all.is_empty() => Ok(()),
+            Some(_) => Err(Failure::bad_input(message)),
+            None => Err(Failure::could_not_run(message)),
+        }
+    }
+
     /// The process's exit code.
     pub(crate) fn code(&self) -> u8 {
         match self {

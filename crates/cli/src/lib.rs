@@ -14,6 +14,7 @@ mod exit;
 mod explain;
 mod measurement;
 mod progress;
+mod run;
 mod serve;
 mod signals;
 mod token;
@@ -49,6 +50,7 @@ pub fn main_with(_setup: &Setup) -> ExitCode {
     let command: Vec<String> = raw.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let outcome = match arguments.command {
         Command::Check(check) => check::run(&check, &command, &console),
+        Command::Run(run) => run::run(&run, &command, &console),
         Command::Serve(serve) => serve::run(&serve, &console),
         Command::Diagnose(diagnose) => diagnose::run(&diagnose, &console),
         Command::Explain(explain) => explain::run(&explain, &console),

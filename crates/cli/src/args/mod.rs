@@ -1,7 +1,7 @@
 //! What may be typed. What it means is decided by each command.
 
 mod check;
-
+mod run;
 mod serve;
 mod value;
 
@@ -9,6 +9,7 @@ use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
 pub(crate) use check::{CheckArguments, CheckOp};
+pub(crate) use run::RunArguments;
 
 pub(crate) use serve::ServeArguments;
 
@@ -24,6 +25,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Measure the path to TARGET segment by segment and say what limits it
     Check(Box<CheckArguments>),
+    /// Run a study: the sweeps of a TOML file, cell by cell
+    Run(RunArguments),
 
     /// Serve an endpoint that a path can be measured to
     Serve(ServeArguments),

@@ -3,6 +3,7 @@
 use super::place::{Place, PlaceKind};
 use crate::args::CheckArguments;
 use crate::exit::Failure;
+use crate::measurement;
 use crate::token;
 use narrows_engines::endpoint::ControlClient;
 use narrows_engines::{Clock, EngineFactory, EngineRegistry};
@@ -16,8 +17,6 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
-/// Longest wait for the endpoint's answers before load is put on.
-const CONNECT_TIMEOUT_NS: u64 = 10_000_000_000;
 /// Start of the line in which `narrows serve` says where it listens.
 const LISTENING: &str = "listening on ";
 
@@ -60,7 +59,7 @@ impl CheckServer {
         token: Option<&[u8]>,
         clock: &Arc<dyn Clock>,
     ) -> Result<Self, Failure> {
-        let client = ControlClient::connect(host, port, token, Arc::clone(clock), CONNECT_TIMEOUT_NS)?;
+        let client = measurement::connect(host, port, token, Arc::clone(clock))?;
         let token = token.map(<[u8]>::to_vec);
         Ok(Self { client, kind, host: host.to_owned(), port, token, _process: None })
     }
@@ -120,11 +119,7 @@ impl CheckServer {
 
     /// Free space in its store.
     pub(crate) fn free_bytes(&self) -> Option<Bytes> {
-        let free = self.client.inventory().path.as_ref().and_then(|path| path.free_bytes);
-        match (free, self.client.facts().quota_bytes) {
-            (Some(free), Some(quota)) => Some(free.min(quota)),
-            (free, quota) => free.or(quota),
-        }
+        measurement::store_free_bytes(&self.client)
     }
 
     /// What its layer can do; `None` where it does not offer it.

@@ -2,6 +2,7 @@
 //!
 //! Not here: what is planned, and where, which are each command's own.
 
+mod endpoint;
 mod folder;
 mod load;
 mod owner;
@@ -21,6 +22,7 @@ use narrows_report::text::Style;
 use narrows_study::PlannedCells;
 use std::path::PathBuf;
 
+pub(crate) use endpoint::{connect, store_free_bytes};
 pub(crate) use folder::{PathFound, examine, leftovers, machine, make};
 pub(crate) use random::random_u64;
 pub(crate) use verdict::{conclude, verdict_of};

@@ -3,8 +3,9 @@
 use super::{Ran, Terms};
 use crate::diagnose::{print_summary, summary_of};
 use crate::exit::{Exit, Failure};
-use narrows_model::Summary;
 use narrows_model::event::EndReason;
+use narrows_model::summary::CellSummary;
+use narrows_model::{Cut, Summary};
 use narrows_record::Record;
 
 /// Finishes the record of `ran` and shows its verdict, which is read from the record and nothing else.
@@ -23,17 +24,23 @@ pub(crate) fn conclude(ran: Ran, terms: Terms<'_>) -> Result<Exit, Failure> {
     }
     print_summary(&summary, terms.output.json, &terms.style(), terms.console)?;
     terms.console.say(&format!("record: {}", dir.display()));
-    if summary.cells.is_empty() {
+    if is_empty(&summary) {
         return Err(Failure::could_not_run(nothing_measured(&summary)));
     }
     Ok(verdict_of(&summary, reason))
+}
+
+/// Whether nothing was measured: for a study, no cell of what it asked for has completed an operation.
+fn is_empty(summary: &Summary) -> bool {
+    let asked_for = |cell: &&CellSummary| summary.study.is_none() || cell.cut == Cut::Path;
+    !summary.cells.iter().filter(asked_for).any(|cell| summary.study.is_none() || cell.ops_per_s.is_some())
 }
 
 /// Whether the figures can be trusted as a whole.
 pub(crate) fn verdict_of(summary: &Summary, reason: EndReason) -> Exit {
     let lost = summary.cells.iter().any(|cell| !cell.errors.is_empty());
     let broken = matches!(reason, EndReason::Failed | EndReason::Interrupted);
-    if summary.generator.limited || lost || broken || !summary.complete {
+    if !summary.doubts.is_empty() || summary.generator.limited || lost || broken || !summary.complete {
         Exit::Untrustworthy
     } else {
         Exit::Done
@@ -41,8 +48,8 @@ pub(crate) fn verdict_of(summary: &Summary, reason: EndReason) -> Exit {
 }
 
 fn nothing_measured(summary: &Summary) -> String {
-    let reasons: Vec<&str> = summary.skipped.iter().map(|skip| skip.reason.as_str()).collect();
-    match reasons.first() {
+    let mut reasons = summary.failed.iter().chain(&summary.skipped).map(|skip| skip.reason.as_str());
+    match reasons.next() {
         Some(first) => format!("nothing could be measured: {first}"),
         None => "nothing was measured before the stop".to_owned(),
     }

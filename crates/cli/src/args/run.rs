@@ -1,0 +1,30 @@
+//! What may be typed after `narrows run`.
+
+use super::OutputArguments;
+use super::value::positive_seconds;
+use clap::Args;
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArguments {
+    /// The study, a TOML file; `-` reads it from stdin
+    #[arg(value_name = "STUDY.toml")]
+    pub(crate) study: PathBuf,
+    /// Time for the whole command instead of the study's, in seconds
+    #[arg(long, value_name = "N", value_parser = positive_seconds)]
+    pub(crate) seconds: Option<f64>,
+    /// Time that one trial is measured instead of the study's, in seconds
+    #[arg(long, value_name = "N", value_parser = positive_seconds)]
+    pub(crate) cell_seconds: Option<f64>,
+    /// Repetitions of every cell instead of the study's; the most of them where a study lets figures decide
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) trials: Option<u32>,
+    /// Seed of every random choice instead of the study's; without any a new one is drawn and recorded
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// File that holds the endpoint's token
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: OutputArguments,
+}

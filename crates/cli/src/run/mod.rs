@@ -1,0 +1,76 @@
+//! `narrows run`: from a study to its results, as a pipeline of values.
+
+mod facts;
+mod sites;
+mod text;
+
+use crate::args::RunArguments;
+use crate::console::Console;
+use crate::exit::{Exit, Failure};
+use crate::measurement::{self, Terms, Undertaking, Watch, random_u64};
+use crate::token;
+use narrows_model::Plan;
+use narrows_report::text::Style;
+use narrows_study::{Study, StudyProblems};
+use sites::Sites;
+
+/// Runs the command.
+pub(crate) fn run(arguments: &RunArguments, command: &[String], console: &Console) -> Result<Exit, Failure> {
+    let terms = Terms { output: &arguments.output, command, console };
+    let watch = Watch::start(console)?;
+    let study = study(arguments)?;
+    let seed = match arguments.seed.or(study.seed()) {
+        Some(seed) => seed,
+        None => random_u64()?,
+    };
+    let token = token::read(arguments.token_file.as_deref())?;
+    let mut sites = Sites::of(&study, token.as_deref(), &watch, arguments.output.plan)?;
+    for leftover in sites.leftovers() {
+        console.say(&leftover);
+    }
+    let mut plan = planned(&study, &sites, seed)?;
+    if arguments.output.plan {
+        let style = Style { detail: true, ..terms.style() };
+        console.result(&narrows_report::text::plan(&plan, &style))?;
+        return Ok(Exit::Done);
+    }
+    sites.lead_into_own_folders(&mut plan);
+    terms.announce(&plan, sites.inventory());
+    let undertaking = Undertaking {
+        plan: &plan,
+        inventory: &sites.inventory().clone(),
+        devices: sites.device_names(),
+        server: sites.server(),
+        token,
+        further: None,
+    };
+    let ran = measurement::run(undertaking, &watch, terms)?;
+    drop(sites);
+    measurement::conclude(ran, terms)
+}
+
+/// The study, with what the command line says instead of its file.
+fn study(arguments: &RunArguments) -> Result<Study, Failure> {
+    let found = text::read(&arguments.study)?;
+    let mut study = narrows_study::parse(&found.text, &found.name).map_err(|problems| refused(&problems))?;
+    if let Some(seconds) = arguments.seconds {
+        study.set_seconds(seconds);
+    }
+    if let Some(seconds) = arguments.cell_seconds {
+        study.set_cell_seconds(seconds);
+    }
+    if let Some(trials) = arguments.trials {
+        study.set_trials(trials);
+    }
+    Ok(study)
+}
+
+fn planned(study: &Study, sites: &Sites, seed: u64) -> Result<Plan, Failure> {
+    let facts = facts::facts(study, sites);
+    narrows_study::plan_study(study, &facts, seed).map_err(|problems| refused(&problems))
+}
+
+/// All that is wrong, each at its place.
+fn refused(problems: &StudyProblems) -> Failure {
+    Failure::bad_input(format!("this study cannot be run:\n\n{}", problems.render().trim_end()))
+}
