@@ -19,7 +19,7 @@ pub struct Assignment {
     pub client_index: u32,
     /// Seed of the trial.
     pub seed: u64,
-    /// Names of the objects, relative to the cell's target; this client visits the one of its index.
+    /// Names of the objects of this client's target, relative to it: one for each client that goes there.
     pub objects: Vec<String>,
     /// Bytes that each object really has.
     pub object_bytes: Bytes,
@@ -55,12 +55,17 @@ impl Assignment {
         }
     }
 
-    /// The object that this client visits.
+    /// The object that this client visits, among those of its target.
     #[must_use]
     pub fn object_index(&self) -> u32 {
         let count = u32::try_from(self.objects.len()).unwrap_or(u32::MAX).max(1);
-        self.client_index % count
+        self.client_index / target_count(&self.cell) % count
     }
+}
+
+/// How many targets a cell loads together, at least one.
+pub(crate) fn target_count(cell: &Cell) -> u32 {
+    u32::try_from(cell.more_targets.len()).unwrap_or(u32::MAX).saturating_add(1)
 }
 
 /// When the measured window lies, on the machine's monotonic clock that all its processes share.

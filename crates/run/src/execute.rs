@@ -2,6 +2,7 @@
 
 use crate::error::{RunError, RunErrorKind};
 use crate::link::{Server, ServerLink};
+use crate::repetition::{RateWatch, Repetition};
 use crate::site::CellSite;
 use crate::stop::StopRequest;
 use crate::trial::run_trial;
@@ -52,7 +53,8 @@ pub fn execute(
             output.reason = EndReason::BudgetSpent;
             continue;
         }
-        match run_cell(cell, site, server.as_deref_mut(), sink) {
+        let until_ns = start_ns.saturating_add(limit_ns);
+        match run_cell_within(cell, until_ns, site, server.as_deref_mut(), sink) {
             Ok(()) => output.done_count += 1,
             Err(RunError::Sink(error)) => return Err(error),
             Err(RunError::Stopped) => output.reason = EndReason::Interrupted,
@@ -92,15 +94,40 @@ pub fn run_cell(
     server: Server<'_>,
     sink: &mut dyn Sink,
 ) -> Result<(), RunError> {
+    run_cell_within(cell, u64::MAX, site, server, sink)
+}
+
+/// As [`run_cell`]; repetitions beyond the fewest are made only while they end before `until_ns` on the site's clock
+/// and nobody asks for a stop.
+///
+/// # Errors
+/// As [`run_cell`].
+pub fn run_cell_within(
+    cell: &Cell,
+    until_ns: u64,
+    site: &mut CellSite,
+    server: Server<'_>,
+    sink: &mut dyn Sink,
+) -> Result<(), RunError> {
+    let mut repetition = Repetition::new(cell);
+    let left_ns = |site: &CellSite| match site.stop.request() {
+        StopRequest::None => until_ns.saturating_sub(site.clock.now().0),
+        _ => 0,
+    };
     match (cell.site, server) {
-        (Site::Client, server) => {
-            let mut server = server;
-            for trial in 0..cell.trials.max(1) {
-                run_trial(cell, trial, site, server.as_deref_mut(), sink)?;
+        (Site::Client, mut server) => {
+            while let Some(trial) = repetition.next_trial(left_ns(site)) {
+                let mut watch = RateWatch { sink: &mut *sink, rate: None };
+                run_trial(cell, trial, site, server.as_deref_mut(), &mut watch)?;
+                repetition.made(watch.rate);
             }
             Ok(())
         }
-        (Site::Server, Some(server)) => run_at_server(cell, site, server, sink),
+        (Site::Server, Some(server)) => {
+            // The server decides by the same rule when they are enough; how many fit is known here.
+            let bounded = Cell { trials: repetition.trials_within(left_ns(site)), ..cell.clone() };
+            run_at_server(&bounded, site, server, sink)
+        }
         (Site::Server, None) => Err(EngineError::new(ErrorKind::Unsupported, "run", cell.id.to_string())
             .detail("the cell runs on a server and there is none")
             .into()),

@@ -16,14 +16,16 @@ pub mod link;
 mod pace;
 pub mod prepare;
 mod recorder;
+mod repetition;
 pub mod site;
 mod trial;
 mod window;
+mod workable;
 mod worker;
 
 pub use coordinator::{Coordinator, ProcessCoordinator, ThreadCoordinator};
 pub use error::{RunError, RunErrorKind};
-pub use execute::{RunOutput, clean_up, execute, run_cell};
+pub use execute::{RunOutput, clean_up, execute, run_cell, run_cell_within};
 pub use link::{CounterSource, NoCounters, Server, ServerLink};
 pub use narrows_engines::stop::{self, StopFlag, StopRequest};
 pub use prepare::Prepared;

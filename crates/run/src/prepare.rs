@@ -3,7 +3,7 @@
 //! An object is made once and reused by later cells of the same target. Objects of a target that existed before
 //! are never written. Not here: caches, which a trial brings to their state.
 
-use crate::assignment::Assignment;
+use crate::assignment::{Assignment, target_count};
 use crate::error::RunError;
 use crate::stop::StopFlag;
 use narrows_engines::{
@@ -50,12 +50,15 @@ fn object_name(client_index: u32) -> String {
     format!("data-{client_index}")
 }
 
-/// The objects of `cell`, one for each client; a target that is itself the object has the empty name.
-pub(crate) fn object_names(cell: &Cell) -> Vec<String> {
-    if cell.read_only || !needs_objects(&cell.target) {
+/// The objects of what client `client_index` goes to, one for each client that goes there; a target that is itself
+/// the object has the empty name.
+pub(crate) fn object_names(cell: &Cell, client_index: u32) -> Vec<String> {
+    if cell.read_only || !needs_objects(cell.target_of(client_index)) {
         return vec![String::new()];
     }
-    (0..cell.workload.clients.max(1)).map(object_name).collect()
+    let targets = target_count(cell);
+    let others = (client_index % targets..cell.workload.clients.max(1)).step_by(targets as usize);
+    others.map(object_name).collect()
 }
 
 fn needs_objects(target: &Target) -> bool {
@@ -76,13 +79,13 @@ impl Prepared {
         assignment: &Assignment,
         workshop: &Workshop<'_>,
     ) -> Result<Bytes, RunError> {
-        let cell = &assignment.cell;
-        if cell.read_only || !needs_objects(&cell.target) {
+        let (cell, target) = (&assignment.cell, assignment.target());
+        if cell.read_only || !needs_objects(target) {
             return Ok(cell.workload.file_bytes);
         }
         let mut smallest = cell.workload.file_bytes;
         for object in &assignment.objects {
-            let key = (cell.target.to_string(), object.clone());
+            let key = (target.to_string(), object.clone());
             let needed = least_bytes(&cell.workload);
             let made = self.objects.get(&key).map(|made| made.bytes);
             let bytes = match made {
@@ -138,15 +141,16 @@ fn filling_spec(assignment: &Assignment, object: &str) -> OpenSpec {
     spec.objects = vec![object.to_owned()];
     spec.create = true;
     spec.object_bytes = assignment.cell.workload.file_bytes;
+    // Whatever the load will be like, it is filled by the target's own engine as fast as it goes.
     spec.workload = Workload {
         op: Op::Write,
         block_bytes: Bytes(BLOCK_BYTES.min(assignment.cell.workload.file_bytes.0.max(1))),
+        file_bytes: spec.workload.file_bytes,
+        acknowledgement: spec.workload.acknowledgement,
         access: Access::Buffered,
         sync: SyncPolicy::None,
         queue_depth: QUEUE_DEPTH,
-        workers: 1,
-        clients: 1,
-        ..spec.workload
+        ..Workload::default()
     };
     spec
 }

@@ -1,6 +1,6 @@
 //! One repetition of a cell: prepare, start the clients, read counters around the window, report.
 
-use crate::assignment::{Assignment, ClientOutput, WindowTimes};
+use crate::assignment::{Assignment, ClientOutput, WindowTimes, target_count};
 use crate::coordinator::{LocalContext, TrialHooks};
 use crate::error::RunError;
 use crate::gather::{tcp_sums, trial_output};
@@ -8,7 +8,7 @@ use crate::link::{CounterSource, Server};
 use crate::prepare::{Workshop, object_names};
 use crate::site::CellSite;
 use crate::stop::StopFlag;
-use narrows_engines::{Clock, EngineFactory};
+use narrows_engines::Clock;
 use narrows_model::event::Phase;
 use narrows_model::trial::{CounterPair, IntervalSample};
 use narrows_model::workload::CacheState;
@@ -26,12 +26,11 @@ pub(crate) fn run_trial(
     server: Server<'_>,
     sink: &mut dyn Sink,
 ) -> Result<(), RunError> {
+    crate::workable::check(cell)?;
     announce(sink, cell, trial, Phase::Prepare, site.clock.as_ref())?;
-    let engine = cell.workload.engine;
-    let factory = site.registry.factory(&cell.target, engine)?;
     let mut assignments =
         assignments(cell, trial, site, server.as_ref().map(|server| server.session()).as_deref());
-    let (object_bytes, resident_ratio) = prepare(&assignments[0], site, &factory)?;
+    let (object_bytes, resident_ratio) = prepare(&assignments, site)?;
     for assignment in &mut assignments {
         assignment.object_bytes = object_bytes;
         bound_to_once(assignment);
@@ -80,7 +79,7 @@ fn assignments(cell: &Cell, trial: u32, site: &CellSite, session: Option<&str>) 
             trial,
             client_index,
             seed: site.seed.wrapping_add(u64::from(trial) << 16).wrapping_add(u64::from(client_index) << 8),
-            objects: object_names(cell),
+            objects: object_names(cell, client_index),
             object_bytes: cell.workload.file_bytes,
             interval_ns: site.interval_ns,
             token: site.token.clone(),
@@ -102,19 +101,27 @@ fn bound_to_once(assignment: &mut Assignment) {
     }
 }
 
-/// Makes the objects and brings caches to their state; returns the objects' size and the share that is cached.
-fn prepare(
-    assignment: &Assignment,
-    site: &mut CellSite,
-    factory: &Arc<dyn EngineFactory>,
-) -> Result<(Bytes, Option<f64>), RunError> {
-    let workshop = Workshop { factory: factory.as_ref(), clock: &site.clock, stop: &site.stop };
-    let object_bytes = site.prepared.ensure(assignment, &workshop)?;
-    let workload = &assignment.cell.workload;
-    let reads = workload.ops().iter().any(|share| share.op == Op::Read);
-    let state = if reads { workload.cache } else { CacheState::AsFound };
-    let resident_ratio = factory.bring_cache_to(&assignment.open_spec(), state)?;
-    Ok((object_bytes, resident_ratio))
+/// Makes the objects of all targets and brings caches to their state, through the targets' own engines; returns the
+/// smallest size of an object and the share that is cached.
+fn prepare(assignments: &[Assignment], site: &mut CellSite) -> Result<(Bytes, Option<f64>), RunError> {
+    let mut smallest: Option<Bytes> = None;
+    let mut shares = Vec::new();
+    // The first clients go to one target each.
+    let targets = assignments.first().map_or(1, |assignment| target_count(&assignment.cell));
+    for assignment in assignments.iter().take(targets as usize) {
+        let factory = site.registry.factory(assignment.target(), None)?;
+        let workshop = Workshop { factory: factory.as_ref(), clock: &site.clock, stop: &site.stop };
+        let object_bytes = site.prepared.ensure(assignment, &workshop)?;
+        smallest = Some(smallest.map_or(object_bytes, |smallest| smallest.min(object_bytes)));
+        let workload = &assignment.cell.workload;
+        let reads = workload.ops().iter().any(|share| share.op == Op::Read);
+        let state = if reads { workload.cache } else { CacheState::AsFound };
+        shares.push(factory.bring_cache_to(&assignment.open_spec(), state)?);
+    }
+    let known: Option<Vec<f64>> = shares.into_iter().collect();
+    let resident_ratio =
+        known.filter(|known| !known.is_empty()).map(|known| known.iter().sum::<f64>() / known.len() as f64);
+    Ok((smallest.unwrap_or_default(), resident_ratio))
 }
 
 /// The trial as its clients' coordinator sees it: sets the window, reads counters at its borders.

@@ -10,8 +10,11 @@ use narrows_model::event::{EndReason, Phase};
 use narrows_model::plan::{LoadStatement, PLAN_SCHEMA, Topology};
 use narrows_model::workload::{Access, CacheState, SyncPolicy};
 use narrows_model::{Bytes, Cell, Cut, Event, Nanos, Op, Plan, Segment, Site, Stop, TrialOutput, Workload};
+use narrows_run::assignment::{Assignment, ClientOutput};
+use narrows_run::coordinator::{LocalContext, TrialHooks};
 use narrows_run::{
-    CellSite, NoCounters, Prepared, StopFlag, StopRequest, ThreadCoordinator, clean_up, execute,
+    CellSite, Coordinator, NoCounters, Prepared, RunError, StopFlag, StopRequest, ThreadCoordinator,
+    clean_up, execute,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -250,4 +253,104 @@ fn a_full_device_is_an_error_that_says_so() {
     let trial = trials(&events)[0];
     assert!(trial.errors.iter().any(|error| error.errno == "ENOSPC"), "{:?}", trial.errors);
     assert_eq!((trial.op_count, trial.complete), (0, false));
+}
+
+#[test]
+fn a_cell_is_repeated_until_its_interval_is_narrow_or_the_time_ends() {
+    let stop = StopFlag::default();
+    let repeat = |half_width_ratio| narrows_model::Repeat::UntilInterval {
+        half_width_ratio,
+        level: 0.95,
+        trials_min: 3,
+    };
+    for (half_width_ratio, budget_ms, fewest, most) in
+        [(1e9, 60_000, 3, 3), (1e-9, 60_000, 5, 5), (1e-9, 95, 3, 3)]
+    {
+        let mut repeated = cell("null:", Workload::default(), false);
+        (repeated.trials, repeated.repeat) = (5, repeat(half_width_ratio));
+        let mut plan = plan(vec![repeated]);
+        plan.budget_ns = Nanos::from_millis(budget_ms);
+        let mut events = Vec::new();
+        execute(&plan, Nanos(0), &mut site(&stop), None, &mut events).unwrap();
+        let made = trials(&events).len();
+        assert!((fewest..=most).contains(&made), "{made} trials");
+        assert_eq!(trials(&events).last().unwrap().trial as usize, made - 1);
+    }
+}
+
+/// Several clients, one after the other in this process.
+struct InTurn;
+
+impl Coordinator for InTurn {
+    fn run(
+        &self,
+        assignments: &[Assignment],
+        context: &LocalContext<'_>,
+        hooks: &mut dyn TrialHooks,
+    ) -> Result<Vec<ClientOutput>, RunError> {
+        let mut outputs = Vec::new();
+        for assignment in assignments {
+            outputs.extend(ThreadCoordinator.run(std::slice::from_ref(assignment), context, hooks)?);
+        }
+        Ok(outputs)
+    }
+}
+
+#[test]
+fn clients_go_to_their_own_targets_and_nothing_is_left_in_any() {
+    let (one, other, stop) = (folder(), folder(), StopFlag::default());
+    let mut shared = cell(one.path().to_str().unwrap(), writing(MIB, 1), true);
+    shared.workload.clients = 3;
+    shared.stop.bytes_max = Some(Bytes(12 * MIB));
+    shared.more_targets = vec![other.path().to_str().unwrap().parse().unwrap()];
+    let (mut events, mut site) = (Vec::new(), site(&stop));
+    site.coordinator = Box::new(InTurn);
+    let output = execute(&plan(vec![shared]), Nanos(0), &mut site, None, &mut events).unwrap();
+    assert_eq!(output.done_count, 1, "{output:?}");
+    let names = |folder: &tempfile::TempDir| {
+        let files = std::fs::read_dir(folder.path()).unwrap();
+        let mut names: Vec<String> =
+            files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(
+        (names(&one), names(&other)),
+        (vec!["data-0".to_owned(), "data-2".to_owned()], vec!["data-1".to_owned()])
+    );
+    let trial = trials(&events)[0];
+    assert_eq!((trial.bytes.0, trial.clients.len()), (12 * MIB, 3));
+    assert!(clean_up(&mut site).is_empty());
+    assert!(names(&one).is_empty() && names(&other).is_empty());
+}
+
+#[test]
+fn a_mix_of_reads_and_writes_on_a_file_is_counted_by_kind() {
+    let (folder, stop) = (folder(), StopFlag::default());
+    let share = |op, weight| narrows_model::workload::OpShare { op, weight };
+    let mixed = Workload {
+        op_mix: vec![share(Op::Read, 7.0), share(Op::Write, 3.0), share(Op::Sync, 0.1)],
+        order: narrows_model::workload::Order::Random,
+        ..Workload::default()
+    };
+    let (mut events, mut site) = (Vec::new(), site(&stop));
+    let cells = vec![cell(folder.path().to_str().unwrap(), mixed, false)];
+    execute(&plan(cells), Nanos(0), &mut site, None, &mut events).unwrap();
+    let trial = trials(&events)[0];
+    assert!(trial.errors.is_empty() && trial.complete, "{:?}", trial.errors);
+    let kinds: Vec<Op> = trial.by_kind.iter().map(|kind| kind.op).collect();
+    assert_eq!(kinds, [Op::Read, Op::Write, Op::Sync]);
+    assert_eq!(trial.by_kind.iter().map(|kind| kind.op_count).sum::<u64>(), trial.op_count);
+    clean_up(&mut site);
+}
+
+#[test]
+fn a_workload_without_meaning_fails_its_cell_before_anything_is_made() {
+    let (folder, stop) = (folder(), StopFlag::default());
+    let order = narrows_model::workload::Order::Zipf { theta: f64::NAN };
+    let cells = vec![cell(folder.path().to_str().unwrap(), Workload { order, ..Workload::default() }, false)];
+    let mut events = Vec::new();
+    let output = execute(&plan(cells), Nanos(0), &mut site(&stop), None, &mut events).unwrap();
+    assert!(output.failed[0].reason.contains("Zipf"), "{output:?}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }

@@ -158,7 +158,7 @@ fn random_with_replacement_is_uniform_over_the_whole_object_for_every_worker() {
 
 #[test]
 fn zipf_ranks_are_as_frequent_as_the_law_says() {
-    for theta in [0.5, 0.99, 1.0, 1.2, 3.0] {
+    for theta in [0.01, 0.5, 0.99, 1.0, 1.2, 3.0, 10.0] {
         let (block_count, draws) = (1000_u64, 400_000_u32);
         let law = Zipf::new(block_count, theta);
         let mut random = stream(&assignment(Order::Sequential, 1, 1), 0, Purpose::Blocks);

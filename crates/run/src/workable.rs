@@ -1,0 +1,88 @@
+//! Whether a workload can be loaded at all: what its numbers must be for the worker to make requests of them.
+//!
+//! A study is checked where it is written; this is for cells that come from elsewhere, such as from a peer.
+
+use narrows_engines::{EngineError, ErrorKind};
+use narrows_model::workload::Order;
+use narrows_model::{Cell, Workload};
+
+/// Beyond this exponent all but one request in a thousand go to one block.
+const THETA_MAX: f64 = 10.0;
+
+/// Refuses a cell whose workload has no meaning, before anything is made for it.
+///
+/// # Errors
+/// Which value it is and what it may be.
+pub(crate) fn check(cell: &Cell) -> Result<(), EngineError> {
+    match problem(&cell.workload) {
+        None => Ok(()),
+        Some(problem) => {
+            Err(EngineError::new(ErrorKind::Unsupported, "load", cell.id.to_string()).detail(problem))
+        }
+    }
+}
+
+fn problem(workload: &Workload) -> Option<String> {
+    let positive = |value: f64| value.is_finite() && value > 0.0;
+    let weights = workload.op_mix.iter().map(|share| share.weight);
+    let mut weights = weights.chain(workload.block_mix.iter().map(|share| share.weight));
+    if let Some(weight) = weights.find(|weight| !positive(*weight)) {
+        return Some(format!("a share of a mix weighs {weight}; it must be above 0"));
+    }
+    let most = workload.block_bytes.0;
+    let mut blocks = workload.block_mix.iter().map(|share| share.block_bytes.0);
+    if let Some(block) = blocks.find(|block| !(1..=most).contains(block)) {
+        return Some(format!(
+            "a mix moves blocks of {block} bytes; it must be 1 to the largest block, {most}"
+        ));
+    }
+    if let Order::Zipf { theta } = workload.order
+        && !(positive(theta) && theta <= THETA_MAX)
+    {
+        return Some(format!(
+            "the exponent of Zipf's law is {theta}; it must be above 0 and at most {THETA_MAX}"
+        ));
+    }
+    let rates = [workload.arrivals.offered_ops_per_s(), workload.max_ops_per_s];
+    let rate = rates.into_iter().flatten().find(|rate| !positive(*rate))?;
+    Some(format!("{rate} operations a second were asked for; it must be above 0"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use narrows_model::workload::{Arrivals, BlockShare, OpShare};
+    use narrows_model::{Bytes, Op};
+
+    #[test]
+    fn the_default_and_each_sound_value_can_be_loaded() {
+        let sound = Workload {
+            op_mix: vec![OpShare { op: Op::Read, weight: 0.5 }],
+            block_mix: vec![BlockShare { block_bytes: Bytes(512), weight: 2.0 }],
+            order: Order::Zipf { theta: 0.99 },
+            arrivals: Arrivals::Poisson { ops_per_s: 0.1 },
+            max_ops_per_s: Some(1e9),
+            ..Workload::default()
+        };
+        assert_eq!((problem(&Workload::default()), problem(&sound)), (None, None));
+    }
+
+    #[test]
+    fn values_without_meaning_are_refused_and_named() {
+        let base = Workload::default;
+        let block = |bytes: u64| vec![BlockShare { block_bytes: Bytes(bytes), weight: 1.0 }];
+        let cases = [
+            (Workload { op_mix: vec![OpShare { op: Op::Read, weight: f64::NAN }], ..base() }, "NaN"),
+            (Workload { block_mix: block(0), ..base() }, "0 bytes"),
+            (Workload { block_mix: block(8192), ..base() }, "8192 bytes"),
+            (Workload { order: Order::Zipf { theta: -1.0 }, ..base() }, "-1"),
+            (Workload { order: Order::Zipf { theta: f64::INFINITY }, ..base() }, "inf"),
+            (Workload { arrivals: Arrivals::Constant { ops_per_s: 0.0 }, ..base() }, "0 operations"),
+            (Workload { max_ops_per_s: Some(-5.0), ..base() }, "-5 operations"),
+        ];
+        for (workload, found) in cases {
+            let problem = problem(&workload).unwrap();
+            assert!(problem.contains(found), "{problem}");
+        }
+    }
+}
