@@ -13,9 +13,13 @@ use std::sync::Arc;
 mod cache;
 mod folder;
 mod place;
+mod single;
+mod sync_count;
 
 pub use folder::{FolderError, TestFolder};
 use place::Place;
+pub(crate) use single::SingleFlight;
+pub(crate) use sync_count::SyncCount;
 
 /// The files that an engine may go to.
 #[derive(Debug, Clone, Default)]
@@ -53,10 +57,15 @@ impl Files {
         engine: &str,
         queue_depth_max: u32,
     ) -> Result<Capabilities, EngineError> {
-        let direct = self.place(target, "")?.direct_support()?;
+        let place = self.place(target, "")?;
+        let direct = place.direct_support()?;
+        let mut ops = vec![Op::Read, Op::Write, Op::Sync];
+        if place.may_grant_trim()? {
+            ops.push(Op::Trim);
+        }
         Ok(Capabilities {
             engine: engine.to_owned(),
-            ops: vec![Op::Read, Op::Write, Op::Sync],
+            ops,
             queue_depth_max,
             alignment_bytes: direct.alignment_bytes,
             direct: direct.support,

@@ -94,6 +94,14 @@ impl Place {
         rustix::fs::unlinkat(parent, name, AtFlags::empty()).map_err(|errno| failed(errno.into()))
     }
 
+    /// Whether a range can be discarded here, as far as that can be told without touching what others made: in a
+    /// folder by a trial on a nameless file of its own; a file is taken to grant it until it refuses (`EOPNOTSUPP`).
+    pub(crate) fn may_grant_trim(&self) -> Result<bool, EngineError> {
+        let opened = self.open_for_reading()?;
+        let is_folder = opened.metadata().is_ok_and(|status| status.is_dir());
+        Ok(!is_folder || file::grants_holes(&opened).unwrap_or(true))
+    }
+
     /// Whether this place, a file or a folder, takes direct access.
     pub(crate) fn direct_support(&self) -> Result<DirectSupport, EngineError> {
         let opened = self.open_for_reading()?;

@@ -1,18 +1,19 @@
 //! The engine `psync`: `pread` and `pwrite` on a file, one request in flight per worker.
 //!
 //! "Complete" means: in the page cache (buffered), on the device (`O_DIRECT`), or durable (`O_DSYNC`, and every
-//! so many writes with `fdatasync`). What the file system refuses is an error, never done in another way.
+//! so many writes with `fdatasync`); of a discarded range, that its room was given back. What the file system refuses
+//! is an error, never done in another way.
 //! Hot path: no allocation, no lock; the system call is the work.
 
 use crate::clock::Tick;
 use crate::contract::{Engine, EngineFactory, OpenSpec, ProtocolCounters, WorkerContext};
 use crate::error::EngineError;
-use crate::files::{self, Files, Opened};
+use crate::files::{self, Files, Opened, SingleFlight, SyncCount};
 use crate::registry::EngineFacts;
-use crate::request::{Completion, Completions, Errno, Request, Slot};
+use crate::request::{Completions, Errno, Request, Slot};
 use crate::slots::{SlotBuffers, checked_depth};
 use narrows_model::capabilities::Capabilities;
-use narrows_model::workload::{CacheState, SyncPolicy};
+use narrows_model::workload::CacheState;
 use narrows_model::{Effective, Op, Target};
 use std::fs::File;
 
@@ -26,8 +27,9 @@ pub const INFO: EngineFacts = EngineFacts {
     id: "psync",
     title: "pread and pwrite on a file, buffered or direct",
     targets: "PATH file:PATH",
-    completion: "in the page cache (buffered), on the device (O_DIRECT), durable (O_DSYNC, fdatasync)",
-    source: "pread(2), pwrite(2), open(2)",
+    completion: "in the page cache (buffered), on the device (O_DIRECT), durable (O_DSYNC, fdatasync); \
+                 trim: the file system has taken the range back",
+    source: "pread(2), pwrite(2), open(2), fdatasync(2), fallocate(2)",
     example: "/srv/data",
 };
 
@@ -71,14 +73,8 @@ impl EngineFactory for PsyncFactory {
             effective: files::effective(INFO.id, spec, depth, alignment_bytes),
             slots: SlotBuffers::new(depth, spec.workload.block_bytes.0, worker.seed)?,
             files,
-            sync_every: match spec.workload.sync {
-                SyncPolicy::Every(count) => Some(count.max(1)),
-                _ => None,
-            },
-            writes_since_sync: 0,
-            pending: None,
-            done: None,
-            request_count: 0,
+            sync_count: SyncCount::new(spec.workload.sync),
+            flight: SingleFlight::default(),
         }))
     }
 
@@ -96,11 +92,8 @@ struct PsyncEngine {
     effective: Effective,
     slots: SlotBuffers,
     files: Vec<File>,
-    sync_every: Option<u32>,
-    writes_since_sync: u32,
-    pending: Option<Request>,
-    done: Option<Completion>,
-    request_count: u64,
+    sync_count: SyncCount,
+    flight: SingleFlight,
 }
 
 impl PsyncEngine {
@@ -116,24 +109,19 @@ impl PsyncEngine {
                     let part = &self.slots.part(request.slot, request.length_bytes)[done as usize..];
                     narrows_sys::file::pwrite(file, part, request.offset_bytes + u64::from(done))
                 })?;
-                self.sync_when_due(request.object)?;
+                if self.sync_count.is_due_after_write() {
+                    narrows_sys::file::fdatasync(file).map_err(errno)?;
+                }
                 Ok(written)
             }
             Op::Sync => narrows_sys::file::fdatasync(file).map(|()| 0).map_err(errno),
+            Op::Trim => {
+                let length_bytes = u64::from(request.length_bytes);
+                narrows_sys::file::punch_hole(file, request.offset_bytes, length_bytes)
+                    .map(|()| 0)
+                    .map_err(errno)
+            }
             _ => Err(Errno(INVALID)),
-        }
-    }
-
-    fn sync_when_due(&mut self, object: u32) -> Result<(), Errno> {
-        let Some(every) = self.sync_every else { return Ok(()) };
-        self.writes_since_sync += 1;
-        if self.writes_since_sync < every {
-            return Ok(());
-        }
-        self.writes_since_sync = 0;
-        match self.files.get(object as usize) {
-            Some(file) => narrows_sys::file::fdatasync(file).map_err(errno),
-            None => Ok(()),
         }
     }
 }
@@ -167,34 +155,24 @@ impl Engine for PsyncEngine {
     }
 
     fn queue(&mut self, requests: &[Request]) -> Result<usize, EngineError> {
-        match (self.pending, self.done, requests.first()) {
-            (None, None, Some(first)) => {
-                self.pending = Some(*first);
-                Ok(1)
-            }
-            _ => Ok(0),
-        }
+        Ok(self.flight.queue(requests))
     }
 
     fn commit(&mut self) -> Result<(), EngineError> {
-        if let Some(request) = self.pending.take() {
-            self.request_count += 1;
+        if let Some(request) = self.flight.begin() {
             let result = self.perform(&request);
-            self.done = Some(Completion { tag: request.tag, result });
+            self.flight.end(&request, result);
         }
         Ok(())
     }
 
     fn reap(&mut self, _min: u32, _until: Tick, out: &mut Completions) -> Result<(), EngineError> {
-        if let Some(done) = self.done.take() {
-            out.push(done);
-        }
+        self.flight.reap(out);
         Ok(())
     }
 
     fn counters(&mut self, out: &mut ProtocolCounters) {
-        out.request_count = self.request_count;
-        out.reply_count = self.request_count;
+        self.flight.counters(out);
     }
 
     fn close(self: Box<Self>) -> Result<(), EngineError> {

@@ -49,6 +49,34 @@ fn reading_past_the_end_says_how_little_was_read() {
 }
 
 #[test]
+fn a_trimmed_range_gives_its_room_back_and_reads_as_zeroes() {
+    use std::os::unix::fs::MetadataExt;
+    let folder = folder();
+    let all = at(&folder, Op::Write);
+    assert!(PsyncFactory::unconfined().capabilities(&all.target).unwrap().ops.contains(&Op::Trim));
+    let mut engine = PsyncFactory::unconfined().open(&all, &worker()).unwrap();
+    for block in 0..4 {
+        complete(engine.as_mut(), &[request(Op::Write, 0, block)]);
+    }
+    complete(engine.as_mut(), &[Request { length_bytes: 0, ..request(Op::Sync, 0, 0) }]);
+    let blocks = || fs::metadata(folder.path().join("conformance")).unwrap().blocks();
+    let before = blocks();
+    assert_eq!(complete(engine.as_mut(), &[request(Op::Trim, 0, 1)]), [(0, Ok(0))]);
+    assert_eq!(before - blocks(), u64::from(BLOCK_BYTES) / 512);
+}
+
+#[test]
+fn what_cannot_be_trimmed_says_so_by_its_number() {
+    let mut device = spec("/dev/null", Op::Write, 1);
+    device.objects = vec![String::new()];
+    device.create = false;
+    let mut engine = PsyncFactory::unconfined().open(&device, &worker()).unwrap();
+    let done = complete(engine.as_mut(), &[request(Op::Trim, 0, 0)]);
+    let known = ["ENODEV", "EOPNOTSUPP"].map(|name| vec![(0, Err(name.to_owned()))]);
+    assert!(known.contains(&done), "{done:?}");
+}
+
+#[test]
 fn dropping_the_cache_leaves_nothing_resident_and_warming_all() {
     let folder = folder();
     let factory = PsyncFactory::unconfined();

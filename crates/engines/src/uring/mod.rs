@@ -73,8 +73,8 @@ impl EngineFactory for UringFactory {
     fn capabilities(&self, target: &Target) -> Result<Capabilities, EngineError> {
         let mut capabilities = self.files.capabilities(target, INFO.id, RING_DEPTH_MAX)?;
         let support = ring::support().map_err(|error| no_ring(target, &error))?;
-        if support.punch_hole {
-            capabilities.ops.push(Op::Trim);
+        if !support.punch_hole {
+            capabilities.ops.retain(|op| *op != Op::Trim);
         }
         Ok(capabilities)
     }

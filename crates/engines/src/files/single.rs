@@ -1,0 +1,52 @@
+//! The frame of engines with one request in flight: it is carried out in `commit`, and handed over in `reap`.
+//!
+//! Hot path: no allocation, no lock.
+
+use crate::contract::ProtocolCounters;
+use crate::request::{Completion, Completions, Errno, Request};
+
+/// A request on its way through an engine that does one at a time.
+#[derive(Debug, Default)]
+pub(crate) struct SingleFlight {
+    pending: Option<Request>,
+    done: Option<Completion>,
+    request_count: u64,
+}
+
+impl SingleFlight {
+    /// Takes the first of `requests` if nothing is in flight, and tells how many were taken.
+    pub(crate) fn queue(&mut self, requests: &[Request]) -> usize {
+        match (self.pending, self.done, requests.first()) {
+            (None, None, Some(first)) => {
+                self.pending = Some(*first);
+                1
+            }
+            _ => 0,
+        }
+    }
+
+    /// The request to carry out now.
+    pub(crate) fn begin(&mut self) -> Option<Request> {
+        let request = self.pending.take()?;
+        self.request_count += 1;
+        Some(request)
+    }
+
+    /// Keeps what became of `request`.
+    pub(crate) fn end(&mut self, request: &Request, result: Result<u32, Errno>) {
+        self.done = Some(Completion { tag: request.tag, result });
+    }
+
+    /// Hands over what is done: there is nothing that more could be waited for.
+    pub(crate) fn reap(&mut self, out: &mut Completions) {
+        if let Some(done) = self.done.take() {
+            out.push(done);
+        }
+    }
+
+    /// Counts every request as one call and its answer.
+    pub(crate) fn counters(&self, out: &mut ProtocolCounters) {
+        out.request_count = self.request_count;
+        out.reply_count = self.request_count;
+    }
+}
