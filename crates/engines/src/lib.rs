@@ -10,6 +10,7 @@ pub mod contract;
 pub mod endpoint;
 pub mod error;
 mod files;
+pub mod mmap;
 pub mod null;
 pub mod psync;
 pub mod registry;

@@ -3,7 +3,7 @@
 use crate::contract::EngineFactory;
 use crate::error::{EngineError, ErrorKind};
 use crate::files::Files;
-use crate::{endpoint, null, psync, sim, uring};
+use crate::{endpoint, mmap, null, psync, sim, uring};
 use narrows_model::{EngineId, Target};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -27,7 +27,8 @@ pub struct EngineFacts {
 }
 
 /// Every engine of this build.
-pub const ENGINES: &[&EngineFacts] = &[&null::INFO, &sim::INFO, &psync::INFO, &uring::INFO, &endpoint::INFO];
+pub const ENGINES: &[&EngineFacts] =
+    &[&null::INFO, &sim::INFO, &psync::INFO, &uring::INFO, &mmap::INFO, &endpoint::INFO];
 
 /// Engines that serve a target, the default one first.
 #[must_use]
@@ -35,7 +36,7 @@ pub fn engines_of(target: &Target) -> &'static [EngineId] {
     match target {
         Target::Null { .. } => &[EngineId::Null],
         Target::Sim { .. } => &[EngineId::Sim],
-        Target::File { .. } => &[EngineId::Psync, EngineId::Uring],
+        Target::File { .. } => &[EngineId::Psync, EngineId::Uring, EngineId::Mmap],
         Target::Tcp { .. } => &[EngineId::Endpoint],
     }
 }
@@ -83,6 +84,7 @@ impl EngineRegistry {
     fn add_files(&mut self, files: &Files) {
         self.factories.insert(EngineId::Psync, Arc::new(psync::PsyncFactory::of(files.clone())));
         self.factories.insert(EngineId::Uring, Arc::new(uring::UringFactory::of(files.clone())));
+        self.factories.insert(EngineId::Mmap, Arc::new(mmap::MmapFactory::of(files.clone())));
     }
 
     /// The factory that serves `target`: of the asked `engine`, or of the target's default one.

@@ -182,6 +182,17 @@ impl FileMapping {
         Ok(())
     }
 
+    /// Gives back the room of a range of the file; see [`crate::file::punch_hole`]. Its pages read as zeroes then.
+    ///
+    /// # Errors
+    /// As that function, and `EBADF` when it was mapped for reading.
+    pub fn punch_hole(&mut self, offset_bytes: u64, length_bytes: u64) -> std::result::Result<(), Errno> {
+        if !self.protection.contains(ProtFlags::WRITE) {
+            return Err(Errno::from_raw(libc::EBADF));
+        }
+        crate::file::punch_hole(&self.file, offset_bytes, length_bytes)
+    }
+
     /// Where `offset_bytes` lies, and how much of `length` is mapped from there; `None` past the end.
     fn part(&self, offset_bytes: u64, length: usize) -> Option<(NonNull<u8>, usize)> {
         let offset = usize::try_from(offset_bytes).ok().filter(|offset| *offset < self.length_bytes)?;

@@ -1,0 +1,216 @@
+//! The engine `mmap`: copies from and into a file that is mapped into memory, one request in flight per worker.
+//!
+//! "Complete" means: copied from the mapping, or into it (in the page cache), or durable (`msync` with `MS_SYNC`, after
+//! each write, every so many, or when asked). A page that cannot be had is an `EIO` of that request. The file grows when
+//! it is opened, with its room reserved, since a full device could not be told in the midst of a copy; a file system
+//! that cannot reserve leaves it a hole there, and want of room is then an `EIO` of the write.
+//! Hot path: no allocation, no lock, no system call but for syncs.
+
+use crate::clock::Tick;
+use crate::contract::{Engine, EngineFactory, OpenSpec, ProtocolCounters, WorkerContext};
+use crate::error::{EngineError, ErrorKind};
+use crate::files::{self, Files, SingleFlight, SyncCount};
+use crate::registry::EngineFacts;
+use crate::request::{Completions, Errno, Request, Slot};
+use crate::slots::{SlotBuffers, checked_depth};
+use narrows_model::capabilities::{Capabilities, Support};
+use narrows_model::units::saturate_u32;
+use narrows_model::workload::{Access, CacheState, Order, SyncPolicy};
+use narrows_model::{Bytes, Effective, Op, Target};
+use narrows_sys::file::reserve;
+use narrows_sys::mapping::{FileMapping, MappingAccess, VisitOrder};
+use std::fs::File;
+
+#[cfg(test)]
+mod tests;
+
+/// What the engine is.
+pub const INFO: EngineFacts = EngineFacts {
+    id: "mmap",
+    title: "copies from and into a mapped file",
+    targets: "PATH file:PATH",
+    completion: "read: the block was copied from the mapping; write: it is in the page cache, or durable (msync); \
+                 trim: the file system has taken the range back",
+    source: "mmap(2), madvise(2), msync(2), fallocate(2)",
+    example: "/srv/data",
+};
+
+/// A request that the engine was not opened for.
+const INVALID: i32 = rustix::io::Errno::INVAL.raw_os_error();
+/// The file system cannot reserve room.
+const NOT_OFFERED: i32 = rustix::io::Errno::OPNOTSUPP.raw_os_error();
+/// Why there is no direct access.
+const NO_DIRECT: &str = "a mapped file is reached through the page cache alone";
+
+/// Makes `mmap` engines.
+#[derive(Debug, Clone, Default)]
+pub struct MmapFactory {
+    files: Files,
+}
+
+impl MmapFactory {
+    /// Files anywhere the user may go.
+    #[must_use]
+    pub fn unconfined() -> Self {
+        Self { files: Files::unconfined() }
+    }
+
+    /// Files beneath the open `folder` alone; paths of targets are relative to it.
+    #[must_use]
+    pub fn confined(folder: File) -> Self {
+        Self { files: Files::confined(folder) }
+    }
+
+    /// The same for files that are chosen already.
+    pub(crate) fn of(files: Files) -> Self {
+        Self { files }
+    }
+}
+
+impl EngineFactory for MmapFactory {
+    fn capabilities(&self, target: &Target) -> Result<Capabilities, EngineError> {
+        Ok(Capabilities {
+            direct: Support::No { reason: NO_DIRECT.to_owned() },
+            alignment_bytes: Bytes(1),
+            ..self.files.capabilities(target, INFO.id, 1)?
+        })
+    }
+
+    fn open(&self, spec: &OpenSpec, worker: &WorkerContext) -> Result<Box<dyn Engine>, EngineError> {
+        let depth = checked_depth(spec, 1)?;
+        if spec.workload.access == Access::Direct {
+            return Err(EngineError::new(ErrorKind::Unsupported, "open", spec.target.to_string())
+                .detail(NO_DIRECT)
+                .hint("ask for buffered access, or for the engine psync or uring"));
+        }
+        let opened = self.files.open(spec)?;
+        let mappings = opened.files.into_iter().map(|file| map(file, spec)).collect::<Result<_, _>>()?;
+        Ok(Box::new(MmapEngine {
+            effective: files::effective(INFO.id, spec, depth, Bytes(1)),
+            slots: SlotBuffers::new(depth, spec.workload.block_bytes.0, worker.seed)?,
+            mappings,
+            sync_each: spec.workload.sync == SyncPolicy::Dsync,
+            sync_count: SyncCount::new(spec.workload.sync),
+            flight: SingleFlight::default(),
+        }))
+    }
+
+    fn bring_cache_to(&self, spec: &OpenSpec, state: CacheState) -> Result<Option<f64>, EngineError> {
+        self.files.bring_cache_to(spec, state)
+    }
+
+    fn remove(&self, spec: &OpenSpec) -> Result<(), EngineError> {
+        self.files.remove(spec)
+    }
+}
+
+/// `file` as a whole in memory, grown to the size of objects where they may be made.
+fn map(file: File, spec: &OpenSpec) -> Result<FileMapping, EngineError> {
+    let failed = |operation, source| EngineError::from_io(operation, spec.target.to_string(), source);
+    let mut length_bytes = file.metadata().map_err(|error| failed("examine", error))?.len();
+    if spec.create && length_bytes < spec.object_bytes.0 {
+        grow(&file, length_bytes, spec.object_bytes.0).map_err(|error| failed("reserve room in", error))?;
+        length_bytes = spec.object_bytes.0;
+    }
+    if length_bytes == 0 {
+        return Err(EngineError::new(ErrorKind::Unsupported, "map", spec.target.to_string())
+            .detail("an empty file cannot be mapped")
+            .hint("give a file with content, or ask for the engine psync"));
+    }
+    let reads_alone = !spec.create && spec.workload.ops().iter().all(|share| share.op == Op::Read);
+    let access = if reads_alone { MappingAccess::Read } else { MappingAccess::ReadWrite };
+    let mut mapping = FileMapping::new(file, length_bytes, access).map_err(|error| {
+        EngineError::from(error).hint("if this file system maps no files, ask for the engine psync")
+    })?;
+    let order = match spec.workload.order {
+        Order::Sequential => VisitOrder::Sequential,
+        _ => VisitOrder::Random,
+    };
+    mapping.advise(order).map_err(|errno| failed("advise on", errno.into()))?;
+    Ok(mapping)
+}
+
+/// Grows `file` from `from_bytes` to `to_bytes`, with its room where the file system can reserve it.
+fn grow(file: &File, from_bytes: u64, to_bytes: u64) -> std::io::Result<()> {
+    match reserve(file, to_bytes) {
+        Ok(()) => Ok(()),
+        Err(errno) if errno.raw() == NOT_OFFERED => file.set_len(to_bytes),
+        Err(errno) => {
+            // What could be reserved is of no use; that it cannot be given back is told by its own refusal.
+            drop(file.set_len(from_bytes));
+            Err(errno.into())
+        }
+    }
+}
+
+#[derive(Debug)]
+struct MmapEngine {
+    effective: Effective,
+    slots: SlotBuffers,
+    mappings: Vec<FileMapping>,
+    sync_each: bool,
+    sync_count: SyncCount,
+    flight: SingleFlight,
+}
+
+impl MmapEngine {
+    fn perform(&mut self, request: &Request) -> Result<u32, Errno> {
+        let Some(mapping) = self.mappings.get_mut(request.object as usize) else {
+            return Err(Errno(INVALID));
+        };
+        let (offset_bytes, length_bytes) = (request.offset_bytes, u64::from(request.length_bytes));
+        let moved = match request.op {
+            Op::Read => mapping.copy_out(offset_bytes, self.slots.part(request.slot, request.length_bytes)),
+            Op::Write => {
+                let block = self.slots.part(request.slot, request.length_bytes);
+                mapping.copy_in(offset_bytes, block).and_then(|moved| {
+                    if self.sync_each {
+                        mapping.sync(offset_bytes, length_bytes)?;
+                    } else if self.sync_count.is_due_after_write() {
+                        mapping.sync(0, 0)?;
+                    }
+                    Ok(moved)
+                })
+            }
+            Op::Sync => mapping.sync(offset_bytes, length_bytes).map(|()| 0),
+            Op::Trim => mapping.punch_hole(offset_bytes, length_bytes).map(|()| 0),
+            _ => return Err(Errno(INVALID)),
+        };
+        moved.map(|moved| saturate_u32(moved as u64)).map_err(|errno| Errno(errno.raw()))
+    }
+}
+
+impl Engine for MmapEngine {
+    fn effective(&self) -> &Effective {
+        &self.effective
+    }
+
+    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+        self.slots.slot(slot)
+    }
+
+    fn queue(&mut self, requests: &[Request]) -> Result<usize, EngineError> {
+        Ok(self.flight.queue(requests))
+    }
+
+    fn commit(&mut self) -> Result<(), EngineError> {
+        if let Some(request) = self.flight.begin() {
+            let result = self.perform(&request);
+            self.flight.end(&request, result);
+        }
+        Ok(())
+    }
+
+    fn reap(&mut self, _min: u32, _until: Tick, out: &mut Completions) -> Result<(), EngineError> {
+        self.flight.reap(out);
+        Ok(())
+    }
+
+    fn counters(&mut self, out: &mut ProtocolCounters) {
+        self.flight.counters(out);
+    }
+
+    fn close(self: Box<Self>) -> Result<(), EngineError> {
+        Ok(())
+    }
+}
