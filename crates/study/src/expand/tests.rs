@@ -1,19 +1,339 @@
 //! Every rule of the planner of studies as a fact.
 
 use super::*;
-use crate::file::parse;
-use narrows_model::Cut;
+use crate::file::{KEYS, parse};
+use narrows_model::capabilities::{Capabilities, Completion, Support};
+use narrows_model::workload::{Access, Acknowledgement, CacheState};
+use narrows_model::{Bytes, Cut, EngineId, Op, Site};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+const SEED: u64 = 7;
+
+fn capabilities(engine: EngineId) -> Capabilities {
+    Capabilities {
+        engine: engine.name().into(),
+        ops: vec![Op::Read, Op::Write, Op::Sync],
+        queue_depth_max: if engine.is_synchronous() { 1 } else { 1024 },
+        direct: Support::Yes,
+        durable_writes: Support::Yes,
+        stores_data: true,
+        alignment_bytes: Bytes(512),
+        write_completion: Completion::InPageCache,
+        lockstep: false,
+    }
+}
+
+/// A machine on which everything works, and what it says of every target of a study.
+fn facts(study: &Study) -> StudyFacts {
+    let mut facts = StudyFacts { targets: Vec::new(), memory_bytes: Some(Bytes(8 << 30)) };
+    for (target, engine) in study.wanted() {
+        let default = target.engines()[0];
+        let answer = EngineAnswer { engine, capabilities: Ok(capabilities(engine.unwrap_or(default))) };
+        match facts.targets.iter_mut().find(|known| known.target == target) {
+            Some(known) => known.engines.push(answer),
+            None => facts.targets.push(TargetFacts {
+                engines: vec![answer],
+                free_bytes: Some(Bytes(100 << 30)),
+                ..TargetFacts::unknown(target)
+            }),
+        }
+    }
+    facts
+}
+
+fn study(text: &str) -> Study {
+    parse(text, "study.toml").unwrap_or_else(|problems| panic!("{problems}"))
+}
 
 fn plan(text: &str) -> Plan {
-    let study = parse(text, "study.toml").unwrap();
-    plan_study(&study, &StudyFacts::default(), 7).unwrap()
+    let study = study(text);
+    plan_study(&study, &facts(&study), SEED).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+/// The plan on a machine that `change` made of one on which everything works.
+fn plan_where(text: &str, change: impl Fn(&mut TargetFacts)) -> Result<Plan, StudyProblems> {
+    let study = study(text);
+    let mut facts = facts(&study);
+    facts.targets.iter_mut().for_each(change);
+    plan_study(&study, &facts, SEED)
+}
+
+fn paths(plan: &Plan) -> Vec<&Cell> {
+    plan.cells.iter().filter(|cell| cell.cut == Cut::Path).collect()
+}
+
+fn count(plan: &Plan, cut: Cut) -> usize {
+    plan.cells.iter().filter(|cell| cell.cut == cut).count()
+}
+
+fn examples() -> Vec<(String, String)> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples/studies");
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let studies = files.filter(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    studies
+        .map(|path| {
+            (
+                path.file_name().unwrap().to_string_lossy().into_owned(),
+                std::fs::read_to_string(&path).unwrap(),
+            )
+        })
+        .collect()
 }
 
 #[test]
-fn every_combination_is_a_cell_and_one_generator_serves_alike_loads() {
+fn every_example_says_its_question_and_is_planned_whole_within_its_time() {
+    let examples = examples();
+    assert!(examples.len() > 20);
+    for (name, text) in examples {
+        assert!(
+            text.starts_with("# ") && text.lines().take(4).any(|line| line.contains(['?', '.'])),
+            "{name}"
+        );
+        let study = parse(&text, &name).unwrap_or_else(|problems| panic!("{problems}"));
+        let plan = plan_study(&study, &facts(&study), SEED).unwrap_or_else(|problems| panic!("{problems}"));
+        assert!(!paths(&plan).is_empty(), "{name}");
+        let late: Vec<_> = plan.skipped.iter().filter(|skip| skip.reason.contains("budget")).collect();
+        assert!(late.is_empty(), "{name}: {late:?}");
+    }
+}
+
+#[test]
+fn every_key_stands_in_an_example() {
+    // Completion polling needs a device whose driver was told to poll; few machines have one.
+    let rare = ["workload.ring.completion_polling"];
+    let texts: Vec<String> = examples().into_iter().map(|(_, text)| text).collect();
+    for key in KEYS.iter().filter(|key| !rare.contains(&key.path)) {
+        let line = format!("{} = ", key.name());
+        let stands = texts.iter().any(|text| text.lines().any(|one| one.starts_with(&line)));
+        assert!(stands, "{} is in no example", key.path);
+    }
+}
+
+#[test]
+fn every_combination_is_a_cell_with_its_factors() {
     let plan = plan(
         "target = \"null:\"\n[sweep]\nblock = [\"4KiB\", \"64KiB\"]\norder = [\"sequential\", \"random\"]\n",
     );
-    let count = |cut| plan.cells.iter().filter(|cell| cell.cut == cut).count();
-    assert_eq!((count(Cut::Path), count(Cut::Generator)), (4, 4));
+    let found: BTreeSet<String> = paths(&plan).iter().map(|cell| format!("{:?}", cell.factors)).collect();
+    assert_eq!(found.len(), 4);
+    assert!(paths(&plan).iter().all(|cell| cell.factors.len() == 2));
+    let ids: BTreeSet<_> = plan.cells.iter().map(|cell| &cell.id).collect();
+    assert_eq!(ids.len(), plan.cells.len());
+}
+
+#[test]
+fn one_seed_gives_one_order_and_as_written_is_that_of_the_sweep() {
+    let text = "target = \"null:\"\nseconds = 600\ncuts = []\n[sweep]\ndepth = \"1..1024 x2\"\n";
+    let depths = |plan: &Plan| paths(plan).iter().map(|cell| cell.workload.queue_depth).collect::<Vec<_>>();
+    let sorted: Vec<u32> = (0..11).map(|power| 1 << power).collect();
+    let random = depths(&plan(text));
+    assert_eq!(random, depths(&plan(text)));
+    assert_ne!(random, sorted);
+    let study = study(text);
+    assert_ne!(random, depths(&plan_study(&study, &facts(&study), SEED + 1).unwrap()));
+    assert_eq!(depths(&plan(&format!("cell_order = \"as_written\"\n{text}"))), sorted);
+}
+
+#[test]
+fn a_cut_stands_before_the_first_cell_that_needs_it_and_once() {
+    let plan = plan("target = \"null:\"\n[sweep]\ndepth = [1, 2]\nfile = [\"1MiB\", \"2MiB\", \"4MiB\"]\n");
+    assert_eq!((count(&plan, Cut::Generator), count(&plan, Cut::Path)), (2, 6));
+    for (index, cell) in plan.cells.iter().enumerate().filter(|(_, cell)| cell.cut == Cut::Path) {
+        let before = &plan.cells[..index];
+        let depth = cell.workload.queue_depth;
+        assert!(before.iter().any(|cut| cut.cut == Cut::Generator && cut.workload.queue_depth == depth));
+    }
+}
+
+#[test]
+fn the_generator_is_measured_with_the_load_of_the_path_and_nothing_that_holds_it_back() {
+    let plan = plan(
+        "target = \"null:\"\n[workload]\nops = { read = 1, write = 1 }\nblocks = { 4KiB = 1, 8KiB = 1 }\ndepth = 8\nbatch = 4\n\
+         workers = 2\norder = \"zipf\"\nzipf_theta = 0.9\narrivals = \"poisson\"\noffered = 100\n",
+    );
+    let generator = plan.cells.iter().find(|cell| cell.cut == Cut::Generator).unwrap();
+    let path = paths(&plan)[0];
+    assert_eq!(generator.workload.offered(), None);
+    for load in [&generator.workload, &path.workload] {
+        assert_eq!((load.queue_depth, load.batch, load.workers), (8, 4, 2));
+        assert_eq!((load.op_mix.len(), load.block_mix.len(), load.order.name()), (2, 2, "zipf"));
+    }
+}
+
+trait Offered {
+    fn offered(&self) -> Option<f64>;
+}
+
+impl Offered for narrows_model::Workload {
+    fn offered(&self) -> Option<f64> {
+        self.arrivals.offered_ops_per_s()
+    }
+}
+
+#[test]
+fn a_path_is_cut_at_its_page_cache_and_its_device() {
+    let text = "target = \"/data\"\ncuts = [\"generator\", \"memory_copy\", \"page_cache\", \"local_device\"]\n[workload]\ncache = \"cold\"\n";
+    let plan = plan(text);
+    let cut = |which| plan.cells.iter().find(|cell| cell.cut == which).unwrap();
+    assert_eq!(cut(Cut::PageCache).workload.cache, CacheState::Warm);
+    assert_eq!(cut(Cut::LocalDevice).workload.access, Access::Direct);
+    assert_eq!(count(&plan, Cut::MemoryCopy), 1);
+    let in_memory = plan_where(text, |known| known.path_kind = Some(PathKind::Memory)).unwrap();
+    let reasons: Vec<&str> = in_memory.skipped.iter().map(|skip| skip.reason.as_str()).collect();
+    assert!(reasons.iter().any(|reason| reason.contains("no device")), "{reasons:?}");
+}
+
+#[test]
+fn an_endpoint_is_cut_at_its_network_its_memory_its_storage_and_its_acknowledgement() {
+    let plan = plan(
+        "target = \"tcp://h:7300/disk\"\ncuts = [\"network_stream\", \"server_memory\", \"server_storage\", \"early_path\"]\n\
+         [workload]\nop = \"write\"\nacknowledgement = \"late\"\ndepth = 4\n",
+    );
+    let cut = |which| plan.cells.iter().find(|cell| cell.cut == which).unwrap();
+    assert_eq!(cut(Cut::NetworkStream).target.to_string(), "tcp://h:7300/sink");
+    assert_eq!(cut(Cut::NetworkStream).workload.op, Op::Send);
+    assert_eq!(cut(Cut::ServerMemory).target.to_string(), "tcp://h:7300/memory");
+    assert_eq!((cut(Cut::ServerStorage).site, cut(Cut::ServerStorage).workload.workers), (Site::Server, 4));
+    assert_eq!(cut(Cut::EarlyPath).workload.acknowledgement, Acknowledgement::Early);
+    assert_eq!(plan.topology, Topology::ClientServer);
+}
+
+#[test]
+fn an_engine_that_the_machine_forbids_is_a_skip_with_its_reason_and_no_other_engine() {
+    let text = "target = \"/data\"\n[workload]\nengine = \"uring\"\n";
+    let plan = plan_where(text, |known| {
+        for answer in &mut known.engines {
+            answer.capabilities = Err("io_uring_setup says EPERM".to_owned());
+        }
+    })
+    .unwrap();
+    assert!(plan.cells.is_empty());
+    assert_eq!(plan.skipped.len(), 1);
+    let reason = &plan.skipped[0].reason;
+    assert!(reason.contains("uring") && reason.contains("EPERM"), "{reason}");
+}
+
+#[test]
+fn what_one_engine_cannot_do_is_left_out_and_the_other_runs() {
+    let text =
+        "target = \"/data\"\n[workload]\naccess = \"direct\"\n[sweep]\nengine = [\"psync\", \"uring\"]\n";
+    let plan = plan_where(text, |known| {
+        for answer in &mut known.engines {
+            if let (Some(EngineId::Psync), Ok(capabilities)) = (answer.engine, &mut answer.capabilities) {
+                capabilities.direct = Support::No { reason: "tmpfs has none".into() };
+            }
+        }
+    })
+    .unwrap();
+    assert_eq!(
+        paths(&plan).iter().map(|cell| cell.workload.engine).collect::<Vec<_>>(),
+        [Some(EngineId::Uring)]
+    );
+    assert!(plan.skipped[0].reason.contains("tmpfs has none"));
+}
+
+#[test]
+fn blocks_must_keep_the_alignment_that_the_engine_has_for_direct_access() {
+    let text = "target = \"/data\"\n[workload]\naccess = \"direct\"\nblock = 512\n";
+    let plan = plan_where(text, |known| {
+        for answer in &mut known.engines {
+            if let Ok(capabilities) = &mut answer.capabilities {
+                capabilities.alignment_bytes = Bytes(4096);
+            }
+        }
+    })
+    .unwrap();
+    assert!(
+        plan.cells.is_empty() && plan.skipped[0].reason.contains("multiples of 4KiB"),
+        "{:?}",
+        plan.skipped
+    );
+}
+
+#[test]
+fn a_file_that_exists_is_read_in_its_own_length_and_never_written() {
+    let exists = |known: &mut TargetFacts| known.existing_file = Some(Bytes(3 << 20));
+    let read = plan_where("target = \"/data/file\"\n", exists).unwrap();
+    assert_eq!((paths(&read)[0].workload.file_bytes, paths(&read)[0].read_only), (Bytes(3 << 20), true));
+    assert!(read.load.touches.is_empty() && read.load.file_bytes_max == Bytes(0), "{:?}", read.load);
+    let text = "target = \"/data/file\"\n[workload]\nop = \"write\"\n";
+    let problems = plan_where(text, exists).unwrap_err();
+    assert_eq!((problems.list[0].line, problems.list[0].key.as_str()), (3, "workload.op"));
+    let some = plan_where("target = \"/data/file\"\n[sweep]\nop = [\"read\", \"write\"]\n", exists).unwrap();
+    assert_eq!(paths(&some).len(), 1);
+    assert!(some.skipped[0].reason.contains("only ever read"), "{:?}", some.skipped);
+    let longer = plan_where("target = \"/data/file\"\n[workload]\nfile = \"4MiB\"\n", exists).unwrap();
+    assert!(longer.cells.is_empty() && longer.skipped[0].reason.contains("has 3MiB"), "{:?}", longer.skipped);
+}
+
+#[test]
+fn files_that_fill_the_free_space_are_left_out() {
+    let text = "target = \"/data\"\n[workload]\nclients = 2\n[sweep]\nfile = [\"1MiB\", \"1GiB\"]\n";
+    let plan = plan_where(text, |known| known.free_bytes = Some(Bytes(1 << 30))).unwrap();
+    assert_eq!(paths(&plan).len(), 1);
+    assert!(plan.skipped[0].reason.contains("files of 2GiB"), "{:?}", plan.skipped);
+    assert_eq!(plan.load.file_bytes_max, Bytes(2 << 20));
+}
+
+#[test]
+fn what_is_past_the_time_is_dropped_from_the_end_of_the_order_and_listed() {
+    let text = "target = \"null:\"\nseconds = 12\n[sweep]\ndepth = \"1..1024 x2\"\n";
+    let plan = plan(text);
+    let (run, late) =
+        (paths(&plan).len(), plan.skipped.iter().filter(|skip| skip.reason.contains("--seconds")).count());
+    assert!(run > 0 && run < 11 && late >= 11 - run, "{run} {late}");
+    assert!(plan.load.planned_ns <= plan.budget_ns);
+}
+
+#[test]
+fn a_time_below_the_first_cell_is_a_problem_at_its_key() {
+    let text = "target = \"null:\"\nseconds = 1\n";
+    let study = study(text);
+    let problems = plan_study(&study, &facts(&study), SEED).unwrap_err();
+    assert_eq!((problems.list[0].line, problems.list[0].key.as_str()), (2, "seconds"));
+    assert!(problems.list[0].hint.contains("seconds = 3"), "{}", problems.list[0].hint);
+}
+
+#[test]
+fn open_repetition_is_planned_with_its_fewest_trials() {
+    let text = "target = \"null:\"\ncuts = []\n[stop]\nwarm_up = \"0s\"\nmeasure = \"1s\"\n[repeat]\nuntil = \"interval\"\n";
+    let plan = plan(text);
+    assert_eq!(plan.cells[0].trials, 20);
+    // Three windows of a second with 0.15 s around each.
+    assert_eq!(plan.load.planned_ns, Nanos(3_450_000_000));
+}
+
+#[test]
+fn the_load_is_stated_with_its_cap_its_places_and_what_is_written() {
+    let text = "target = [\"/a\", \"/b\"]\ntogether = true\n[workload]\nop = \"write\"\nfile = \"1MiB\"\nmax_rate = \"1MiB/s\"\n[stop]\nwarm_up = \"0s\"\nmeasure = \"1s\"\n";
+    let load = plan(text).load;
+    assert_eq!(load.max_bytes_per_s, Some(1 << 20));
+    assert_eq!(load.touches.len(), 2);
+    assert_eq!(load.file_bytes_max, Bytes(2 << 20));
+    assert_eq!(load.write_bytes_max, Some(Bytes(3 << 20)));
+    assert_eq!(load.in_flight_max, 2);
+}
+
+#[test]
+fn targets_together_have_the_bus_among_their_segments() {
+    let text = "target = [\"/a\", \"/b\"]\n";
+    assert!(!plan(text).segments.contains(&Segment::DeviceBus));
+    assert!(plan(&format!("{text}together = true\n")).segments.contains(&Segment::DeviceBus));
+}
+
+#[test]
+fn the_plan_keeps_the_study_and_its_seed() {
+    let text = "title = \"t\"\ntarget = \"null:\"\n[sweep]\ndepth = [1, 2]\n";
+    let plan = plan(text);
+    let source = plan.study.unwrap();
+    assert_eq!((source.text.as_str(), source.title.as_deref(), plan.seed), (text, Some("t"), SEED));
+    assert_eq!(source.factors.len(), 1);
+}
+
+#[test]
+fn without_facts_everything_is_planned() {
+    let study = study("target = \"/data\"\n[sweep]\nengine = [\"psync\", \"uring\", \"mmap\"]\n");
+    let plan = plan_study(&study, &StudyFacts::default(), SEED).unwrap();
+    assert_eq!(paths(&plan).len(), 3);
 }
