@@ -1,9 +1,10 @@
 //! The least that random reads through `io_uring` can cost: a loop over the crate `io-uring` and nothing else.
 //!
 //! `bare_uring FILE SECONDS DEPTH BATCH [CPU]` reads random 4 KiB blocks of FILE through the page cache with registered
-//! buffers and one registered file, and prints `{"ops_per_s":...,"ns_per_op":...}`. The clock is read once for each
-//! batch submitted and once for each batch of completions, and every latency is formed, as in a worker of narrows;
-//! histograms, samples and stop requests are what the loop leaves out. Blocks are drawn with replacement.
+//! buffers and one registered file, and prints `{"ops_per_s":...,"ns_per_op":...}`. It waits for BATCH completions, then
+//! refills all free places with one submission; the clock is read once for each submission and once for each batch of
+//! completions, and every latency is formed, as in a worker of narrows. Histograms, samples and stop requests are what
+//! the loop leaves out. Blocks are drawn with replacement.
 
 use std::error::Error;
 use std::fs::File;
@@ -68,7 +69,9 @@ fn arguments() -> Result<Arguments, Box<dyn Error>> {
 struct Loop {
     // Before the buffers, so that the ring is gone when they are freed.
     ring: IoUring,
-    buffers: AlignedBuffer,
+    // Kept mapped, and reached through `start` alone while the kernel writes into them.
+    _buffers: AlignedBuffer,
+    start: *mut u8,
     batch: usize,
     free: Vec<u16>,
     submitted_ns: Vec<u64>,
@@ -86,16 +89,15 @@ impl Loop {
             .setup_single_issuer()
             .setup_defer_taskrun()
             .build(arguments.depth.next_power_of_two())?;
-        let vectors: Vec<libc::iovec> = buffers
-            .chunks_mut(block_bytes)
-            .map(|block| libc::iovec { iov_base: block.as_mut_ptr().cast(), iov_len: block.len() })
-            .collect();
-        // SAFETY: the vectors cover disjoint parts of one live mapping that `Loop` keeps until the ring is dropped.
+        let start = buffers.as_mut_ptr();
+        let vectors = [libc::iovec { iov_base: start.cast(), iov_len: depth * block_bytes }];
+        // SAFETY: the vector covers one live mapping, which `Loop` keeps until the ring is dropped.
         unsafe { ring.submitter().register_buffers(&vectors) }?;
         ring.submitter().register_files(&[arguments.file.as_raw_fd()])?;
         Ok(Self {
             ring,
-            buffers,
+            _buffers: buffers,
+            start,
             batch: usize::try_from(arguments.batch)?,
             free: (0..u16::try_from(depth)?).collect(),
             submitted_ns: vec![0; depth],
@@ -111,9 +113,7 @@ impl Loop {
         let mut outcome = Outcome { op_count: 0, elapsed_ns: 0, latency_sum_ns: 0 };
         let mut now_ns = started_ns;
         while now_ns < until_ns {
-            while self.free.len() >= self.batch {
-                self.submit_batch()?;
-            }
+            self.refill()?;
             if self.ring.completion().len() < self.batch {
                 self.ring.submit_and_wait(self.batch)?;
             }
@@ -132,20 +132,19 @@ impl Loop {
         Ok(outcome)
     }
 
-    fn submit_batch(&mut self) -> Result<(), Box<dyn Error>> {
+    fn refill(&mut self) -> Result<(), Box<dyn Error>> {
         let stamp_ns = self.clock.now_ns();
         let block_bytes = usize::try_from(BLOCK_BYTES)?;
-        let taken = self.free.len() - self.batch;
         let mut queue = self.ring.submission();
-        for slot in self.free.drain(taken..) {
+        for slot in self.free.drain(..) {
             self.submitted_ns[usize::from(slot)] = stamp_ns;
-            let block = self.buffers[usize::from(slot) * block_bytes..].as_mut_ptr();
+            let block = self.start.wrapping_add(usize::from(slot) * block_bytes);
             // xorshift64 (Marsaglia 2003); the high half scales it to the count of blocks.
             self.random ^= self.random << 13;
             self.random ^= self.random >> 7;
             self.random ^= self.random << 17;
             let index = (u128::from(self.random) * u128::from(self.block_count)) >> 64;
-            let entry = opcode::ReadFixed::new(types::Fixed(0), block, BLOCK_BYTES, slot)
+            let entry = opcode::ReadFixed::new(types::Fixed(0), block, BLOCK_BYTES, 0)
                 .offset(u64::try_from(index)? * u64::from(BLOCK_BYTES))
                 .build()
                 .user_data(u64::from(slot));
