@@ -8,6 +8,7 @@ mod commands;
 mod markdown;
 mod measuring;
 mod outcome;
+mod studies;
 mod verdicts;
 
 use std::fs;
@@ -26,6 +27,7 @@ fn pages() -> Vec<Page> {
         Page { name: "engines.md", text: measuring::engines() },
         Page { name: "cuts.md", text: measuring::cuts() },
         Page { name: "segments.md", text: verdicts::segments() },
+        Page { name: "study.md", text: studies::keys() },
         Page { name: "rules.md", text: verdicts::rules() },
         Page { name: "exit-codes.md", text: outcome::exit_codes() },
         Page { name: "cli.md", text: commands::all() },

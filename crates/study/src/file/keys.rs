@@ -147,11 +147,11 @@ keys! {
         "Threads (connections) of one client.";
     "workload.clients", CLIENTS, true, "1", "2",
         "Processes that load the target.";
-    "workload.batch", DEPTH, true, "1", "1",
+    "workload.batch", DEPTH, true, "1", "8",
         "Requests that a worker submits together, and completions that it waits for together; at most the queue depth.";
     "workload.think", Kind::Duration { min_ns: 0, max_ns: HOUR_NS }, true, "\"0s\"", "\"5ms\"",
         "Time from a completion to the next request in its place, as a user thinks.";
-    "workload.arrivals", Kind::Choice(ARRIVALS), true, "\"closed\"", "\"closed\"",
+    "workload.arrivals", Kind::Choice(ARRIVALS), true, "\"closed\"", "\"poisson\"",
         "What makes a request start: the end of an earlier one (a closed loop), or a schedule with constant or exponentially distributed times between starts (an open loop).";
     "workload.offered", Kind::OpRate, true, "required by an open loop", "\"1000/s\"",
         "Offered load: starts a second of all clients together.";
@@ -159,7 +159,7 @@ keys! {
         "A cap on the bytes a second of all clients together.";
     "workload.max_ops", Kind::OpRate, true, "as fast as it goes", "\"500/s\"",
         "A cap on the operations a second of all clients together.";
-    "workload.engine", Kind::Choice(ENGINES), true, "the target's first: `psync` for files", "\"null\"",
+    "workload.engine", Kind::Choice(ENGINES), true, "the target's first: `psync` for files", "\"uring\"",
         "The engine that issues the requests.";
     "workload.ring.registered_buffers", Kind::Choice(WISHES), true, "\"if_granted\"", "\"required\"",
         "Buffers registered with the kernel.";

@@ -11,6 +11,8 @@ fn companions(path: &str) -> &'static [(&'static str, &'static str)] {
         ("workload.zipf_theta", &[("workload.order", "\"zipf\"")]),
         ("workload.stride", &[("workload.order", "\"stride\"")]),
         ("workload.offered", &[("workload.arrivals", "\"poisson\"")]),
+        ("workload.arrivals", &[("workload.offered", "\"1000/s\"")]),
+        ("workload.engine", &[("target", "\"/data\"")]),
         ("workload.sync", &[("workload.op", "\"write\"")]),
         ("workload.acknowledgement", &[("target", "\"tcp://h:7300/disk\"")]),
         ("workload.batch", &[("workload.depth", "16")]),
