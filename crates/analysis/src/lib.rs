@@ -28,7 +28,7 @@ pub mod text;
 pub mod view;
 
 pub use diagnose::diagnose;
-pub use effects::{Effect, Gain, SATURATED_GAIN_RATIO, Saturation, effects};
+pub use effects::{Effect, Gain, effects};
 pub use explain::{Explanation, explain, topics};
 pub use input::{Input, RunFacts};
 pub use predict::predict;

@@ -77,6 +77,7 @@ impl<'a> Progress<'a> {
             ops_per_s: OpsPerSec::over(trial.op_count, trial.last_done_ns).filter(|rate| rate.0 > 0.0),
             latency_p50_ns: trial.response.quantile_ns(0.5).map(Nanos),
             error_count: trial.errors.iter().map(|error| error.count).sum(),
+            trial: trial.trial,
         };
         self.line(&cell_done(self.place(), cell, &figures));
     }

@@ -33,6 +33,7 @@ const CASES: &[Case] = &[
 const STUDIES: &[Case] = &[
     ("study_depth_and_block", studies::depth_and_block),
     ("study_open_loop", studies::open_loop),
+    ("study_mix", studies::mix),
     ("study_interrupted", studies::interrupted),
 ];
 
@@ -108,6 +109,7 @@ fn progress_tells_position_load_figures_and_time_left() {
         rate_bytes_per_s: Some(narrows_model::BytesPerSec(11.2 * builders::MIB_PER_S)),
         latency_p50_ns: Some(Nanos(360_000)),
         error_count: 0,
+        trial: 0,
     };
     assert_eq!(
         progress::cell_done(place, &cell, &figures),
@@ -115,6 +117,7 @@ fn progress_tells_position_load_figures_and_time_left() {
     );
     let failed = progress::CellFigures {
         error_count: 3,
+        trial: 0,
         latency_p50_ns: None,
         rate_bytes_per_s: None,
         ops_per_s: None,
@@ -122,6 +125,11 @@ fn progress_tells_position_load_figures_and_time_left() {
     assert_eq!(
         progress::cell_done(place, &cell, &failed),
         "[ 7/31] path read 4KiB x1: -  p50 -  3 FAILED  (34 s left)"
+    );
+    let repeated = Cell { trials: 3, ..cell.clone() };
+    assert!(
+        progress::cell_done(place, &repeated, &progress::CellFigures { trial: 1, ..figures })
+            .starts_with("[ 7/31] path read 4KiB x1, trial 2 of 3: 11.2 MiB/s")
     );
     assert_eq!(progress::cell_begun(place, &cell), "[ 7/31] path read 4KiB x1 ...  (34 s left)");
     assert_eq!(progress::cell_failed(place, "path/read", "no space"), "[ 7/31] path/read FAILED: no space");

@@ -3,13 +3,25 @@
 use super::units::{counted, counted_len};
 use narrows_model::Summary;
 use narrows_model::fault::{ErrorCount, merge_errors};
+use narrows_model::summary::DoubtCode;
 
 /// One line each, without indent; empty for a run that is whole.
 pub(crate) fn lines(summary: &Summary) -> Vec<String> {
-    [data_lost(summary), failed(summary), incomplete(summary), generator(summary)]
-        .into_iter()
-        .flatten()
-        .collect()
+    let told = [data_lost(summary), failed(summary), incomplete(summary), generator(summary)];
+    told.into_iter().flatten().chain(doubts(summary)).collect()
+}
+
+/// Doubts that no other line tells.
+fn doubts(summary: &Summary) -> impl Iterator<Item = String> {
+    summary.doubts.iter().filter_map(|doubt| {
+        let head = match doubt.code {
+            DoubtCode::SteadyNotReached => "NOT STEADY",
+            DoubtCode::IntervalNotReached => "INTERVAL STILL WIDE",
+            DoubtCode::LittleLawViolated => "DO NOT USE",
+            DoubtCode::Incomplete | DoubtCode::OperationsFailed | DoubtCode::GeneratorLimited => return None,
+        };
+        Some(format!("{head}: {}", doubt.text))
+    })
 }
 
 fn data_lost(summary: &Summary) -> Option<String> {

@@ -12,6 +12,12 @@ const MEANINGS: &[(&str, &str)] = &[
         "ceiling_exceeded",
         "faster than a segment measured alone at the same settings: a cache, or a ceiling too low",
     ),
+    ("in_flight_below", "fewer requests in flight than asked for: not the load that was meant"),
+    ("interval_not_reached", "its trials ended before the interval was as narrow as asked for"),
+    ("steady_not_reached", "its trials ended before the rate was steady as asked for"),
+    ("behind_schedule", "an open loop offered more than was completed: requests waited longer and longer"),
+    ("wire_by_interfaces", "bytes on the wire are those of whole interfaces, other traffic included"),
+    ("one_control_group", "client and server share one quota of CPU: what one uses the other lacks"),
     ("little_law_violated", "more requests were in flight than asked for: do not use these figures"),
     ("generator_limited", "reached 80 % of what the load generator can do: shows narrows, not the path"),
 ];
@@ -38,7 +44,7 @@ impl Legend {
             self.flags.push(flag.to_owned());
             self.flags.len() - 1
         });
-        // There are nine flags; what lies past the alphabet could not be told apart anyway.
+        // There are fifteen flags; what lies past the alphabet could not be told apart anyway.
         ('a'..='z').nth(index).unwrap_or('?')
     }
 

@@ -37,10 +37,14 @@ fn steps(summary: &Summary) -> Vec<Step> {
     let mut steps = Vec::new();
     let failed = summary.cells.iter().any(|cell| !cell.errors.is_empty());
     let unknown = |entry: &Limiting| entry.segment == Segment::Unknown;
-    let nothing = summary.diagnosis.limiting.is_empty()
+    let is_study = summary.study.is_some();
+    let nothing = (!is_study && summary.diagnosis.limiting.is_empty())
         || (!summary.skipped.is_empty() && summary.diagnosis.limiting.first().is_some_and(unknown));
     if failed {
         steps.push(step("repair what failed (first lines), then measure again", repeated(summary, None)));
+    } else if is_study && !summary.complete {
+        let purpose = "measure what is missing (raise seconds in the study where time was short)";
+        steps.push(step(purpose, repeated(summary, None)));
     } else if nothing || !summary.complete {
         let seconds = budget_s(summary).saturating_mul(2);
         steps.push(step("measure what is missing, with more time", repeated(summary, Some(seconds))));
@@ -56,7 +60,7 @@ fn steps(summary: &Summary) -> Vec<Step> {
     if let Some(code) = summary.diagnosis.limiting.iter().find_map(|entry| entry.codes.first()) {
         steps.push(step("what the verdict rests on", format!("narrows explain {code}")));
     }
-    if steps.is_empty() {
+    if steps.is_empty() && !is_study {
         steps.push(step("what this means", format!("narrows explain {}", Segment::Unknown)));
     }
     steps

@@ -35,7 +35,7 @@ pub(crate) fn render(summary: &Summary, style: &Style) -> String {
     }
     close_gap(&mut gap, &mut table, style);
     table_end(&mut table, summary);
-    let raised = listed(summary).iter().any(|segment| is_raised(segment, summary));
+    let raised = listed(summary).iter().any(is_raised);
     let note = if raised { RAISED_NOTE } else { "" };
     style.heading("PATH", &machines(summary, style)) + &table.render(style) + &style.paint(Paint::Faint, note)
 }
@@ -44,8 +44,10 @@ pub(crate) fn render(summary: &Summary, style: &Style) -> String {
 const RAISED_NOTE: &str =
     "  raised: the path carried more than the segment alone, which was taken for its ceiling\n";
 
-fn is_raised(segment: &SegmentSummary, summary: &Summary) -> bool {
-    reading(segment, summary).used_ratio.is_some_and(|ratio| ratio > 1.0 + RAISED_RATIO)
+/// Whether the path carried more than the segment alone. That raises the segment's ceiling to the path's own rate, so
+/// nothing is fuller than full.
+fn is_raised(segment: &SegmentSummary) -> bool {
+    segment.utilisation_ratio.is_some_and(|ratio| ratio > 1.0 + RAISED_RATIO)
 }
 
 /// The path's own best rate, and whether it was the storage's at all.
@@ -91,15 +93,12 @@ fn close_gap(gap: &mut Vec<&str>, table: &mut Table, style: &Style) {
 
 fn row(segment: &SegmentSummary, summary: &Summary, mark: Field, style: &Style) -> Vec<Field> {
     let reading = reading(segment, summary);
-    let used = reading.used_ratio.map(|ratio| format!("{} {:>5}", style.bar(ratio), filled(ratio)));
+    let raised = if is_raised(segment) { " raised" } else { "" };
+    let used = reading
+        .used_ratio
+        .map(|ratio| format!("{} {:>5}{raised}", style.bar(ratio), percent(ratio.min(1.0))));
     let most = reading.most.unwrap_or_else(|| NO_FIGURE.to_owned());
     vec![segment.id.id().into(), most.into(), used.unwrap_or_default().into(), mark]
-}
-
-/// How full a segment was. A path that carried more than a segment alone raises that segment's ceiling to its own
-/// rate, so nothing is fuller than full; that it was raised is said.
-fn filled(ratio: f64) -> String {
-    if ratio > 1.0 + RAISED_RATIO { format!("{} raised", percent(1.0)) } else { percent(ratio.min(1.0)) }
 }
 
 /// Above this a path that carried more than a segment alone is not just noise.

@@ -41,25 +41,35 @@ fn statement(plan: &Plan) -> Vec<String> {
         Some(Bytes(0)) => "nothing written to them while measuring".to_owned(),
         Some(most) => format!("writes of at most {} in all", amount(most)),
     };
+    let cap = if plan.study.is_some() { "max_rate in the study" } else { "--max-rate" };
     let rate = load.max_bytes_per_s.map_or_else(
-        || "as fast as it goes (set a cap with --max-rate)".to_owned(),
+        || format!("as fast as it goes (set a cap with {cap})"),
         |rate| format!("at most {}", storage_rate(rate as f64)),
     );
-    let mut lines = vec![
-        format!(
-            "{}, {path} of them over the whole path: {} of load within a budget of {}{left_out}",
-            counted_len(plan.cells.len(), "cell"),
-            span(load.planned_ns),
-            span(plan.budget_ns)
-        ),
-        format!("files of at most {} at once, {written}", amount(load.file_bytes_max)),
-        format!("{} in flight at most, {rate}", counted(load.in_flight_max, "request")),
-    ];
+    let mut lines: Vec<String> = plan
+        .study
+        .iter()
+        .map(|study| {
+            let title = study.title.as_ref().map_or_else(String::new, |title| format!(": {title}"));
+            format!("study {}{title}", study.name)
+        })
+        .collect();
+    lines.push(format!(
+        "{}, {path} of them over the whole path: {} of load within a budget of {}{left_out}",
+        counted_len(plan.cells.len(), "cell"),
+        span(load.planned_ns),
+        span(plan.budget_ns)
+    ));
+    if load.file_bytes_max > Bytes(0) {
+        lines.push(format!("files of at most {} at once, {written}", amount(load.file_bytes_max)));
+    }
+    lines.push(format!("{} in flight at most, {rate}", counted(load.in_flight_max, "request")));
     lines.push(if load.touches.is_empty() {
         "touches no files".to_owned()
     } else {
         format!("touches only {}", load.touches.join(", "))
     });
+    lines.push(format!("seed {} of every random choice (--seed {0} repeats it)", plan.seed));
     lines
 }
 

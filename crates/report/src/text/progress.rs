@@ -4,7 +4,7 @@ use super::units::{NO_FIGURE, op_column, storage_column};
 use narrows_analysis::text::{network_rate, span};
 use narrows_model::units::NANOS_PER_SEC;
 use narrows_model::workload::Workload;
-use narrows_model::{BytesPerSec, Cell, Cut, Nanos, OpsPerSec};
+use narrows_model::{BytesPerSec, Cell, Cut, Nanos, OpsPerSec, Repeat};
 
 /// Where a run is: which cell of how many, and how long the rest takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,9 +28,12 @@ pub struct CellFigures {
     pub latency_p50_ns: Option<Nanos>,
     /// Requests that failed.
     pub error_count: u64,
+    /// The trial, from 0.
+    pub trial: u32,
 }
 
-/// `[ 7/31] path read 4KiB x1: 11.2 MiB/s  p50 360 us  (34 s left)`: a cell that ended.
+/// `[ 7/31] path read 4KiB x1: 11.2 MiB/s  p50 360 us  (34 s left)`: a trial of a cell that ended, with its number where
+/// there are several.
 #[must_use]
 pub fn cell_done(place: Place, cell: &Cell, figures: &CellFigures) -> String {
     let rate = match (cell.cut, figures.rate_bytes_per_s) {
@@ -43,7 +46,8 @@ pub fn cell_done(place: Place, cell: &Cell, figures: &CellFigures) -> String {
         0 => String::new(),
         count => format!("  {count} FAILED"),
     };
-    format!("{} {}: {rate}  p50 {wait}{errors}{}", position(place), load(cell), left(place))
+    let trial = trial(figures.trial, cell);
+    format!("{} {}{trial}: {rate}  p50 {wait}{errors}{}", position(place), load(cell), left(place))
 }
 
 /// `[ 7/31] path read 4KiB x1 ...  (36 s left)`: a cell that began.
@@ -73,7 +77,24 @@ fn load(cell: &Cell) -> String {
     let Workload { op, block_bytes, queue_depth, workers, clients, .. } = &cell.workload;
     let each = if *workers > 1 { format!(", {workers} workers") } else { String::new() };
     let several = if *clients > 1 { format!(", {clients} clients") } else { String::new() };
-    format!("{} {op} {block_bytes} x{queue_depth}{each}{several}", cell.cut.name())
+    let factors = others(cell);
+    format!("{} {op} {block_bytes} x{queue_depth}{each}{several}{factors}", cell.cut.name())
+}
+
+/// Factors of a study that the load's own words do not tell.
+fn others(cell: &Cell) -> String {
+    let told = ["op", "block", "depth", "workers", "clients"];
+    let others = cell.factors.iter().filter(|(name, _)| !told.contains(&name.as_str()));
+    others.fold(String::new(), |words, (name, value)| format!("{words} {name}={value}"))
+}
+
+/// Which trial of how many; without an end where the figures decide it.
+fn trial(trial: u32, cell: &Cell) -> String {
+    match (cell.trials, cell.repeat) {
+        (0 | 1, _) => String::new(),
+        (count, Repeat::Fixed) => format!(", trial {} of {count}", trial.saturating_add(1)),
+        (count, _) => format!(", trial {} of at most {count}", trial.saturating_add(1)),
+    }
 }
 
 fn left(place: Place) -> String {

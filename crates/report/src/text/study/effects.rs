@@ -1,19 +1,24 @@
-//! What each factor did, in sentences.
+//! What each factor did: best and worst value, where more stops to help, the law over block sizes.
 
-use super::super::evidence::painted_label;
+use super::super::evidence::{painted_label, some_of};
 use super::super::style::{Paint, Style};
 use super::super::units::{counted_len, factor as times};
 use super::super::wrap::{Indent, paragraph};
-use super::value::words;
-use narrows_analysis::text::percent;
-use narrows_analysis::{Effect, Gain, SATURATED_GAIN_RATIO, Saturation, effects};
-use narrows_model::Summary;
+use super::value::{held, words};
+use narrows_analysis::text::{amount, percent, seconds, storage_rate};
+use narrows_analysis::{Effect, Gain, effects};
 use narrows_model::cell::FactorValue;
-use narrows_model::factor::FactorUnit;
+use narrows_model::summary::{Interval, Saturation, SaturationState, SegmentFit, Sweep};
+use narrows_model::units::round_to_u64;
+use narrows_model::{Bytes, Summary};
 
 const INDENT: Indent<'_> = Indent { first: "  ", rest: "    " };
 /// A factor that changes the rate by less than this did nothing worth telling.
 const NOTHING_RATIO: f64 = 1.03;
+/// Sweeps whose law is told before the rest is only counted.
+const LAWS: usize = 2;
+/// Below this probability the points do not follow the law.
+const LACK_OF_FIT: f64 = 0.01;
 
 /// The section; empty where no factor was varied.
 pub(super) fn render(summary: &Summary, style: &Style) -> String {
@@ -23,30 +28,29 @@ pub(super) fn render(summary: &Summary, style: &Style) -> String {
     }
     let heading = style.heading("FACTORS", "what each did to the rate, all others being equal");
     effects.iter().fold(heading, |out, effect| {
-        let text = paragraph(&format!("{}: {}", effect.factor, sentences(effect)), INDENT, style.width);
-        out + &painted_label(&text, &effect.factor, Paint::Heading, style)
+        let sweeps: Vec<&Sweep> =
+            summary.sweeps.iter().filter(|sweep| sweep.factor == effect.factor).collect();
+        let text = format!("{}: {}", effect.factor, sentences(effect, &sweeps));
+        let text = paragraph(&text, INDENT, style.width);
+        out + &painted_label(&text, &effect.factor, Paint::Heading, style) + &laws(summary, &sweeps, style)
     })
 }
 
-fn sentences(effect: &Effect) -> String {
-    let saturation = effect.saturation.as_ref().and_then(|saturation| saturated(saturation, effect.unit));
-    [Some(best_and_worst(effect)), doubtful(effect), saturation]
-        .into_iter()
-        .flatten()
-        .collect::<Vec<_>>()
-        .join(" ")
+fn sentences(effect: &Effect, sweeps: &[&Sweep]) -> String {
+    let saturations: Vec<&Saturation> = sweeps.iter().filter_map(|sweep| sweep.saturation.as_ref()).collect();
+    let number = |number: f64| words(&FactorValue::Number(number), effect.unit);
+    let parts = [Some(best_and_worst(effect)), doubtful(effect), saturated(&saturations, number)];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
 fn best_and_worst(effect: &Effect) -> String {
     let (best, worst) = (words(&effect.best, effect.unit), words(&effect.worst, effect.unit));
-    let Gain { mean_ratio, low_ratio, high_ratio, line_count } = effect.gain;
+    let Gain { mean_ratio, low_ratio, high_ratio, sweep_count } = effect.gain;
     if high_ratio < NOTHING_RATIO {
-        return format!(
-            "made no difference: {best} and {worst} are within {} of each other.",
-            percent(high_ratio - 1.0)
-        );
+        let within = percent(high_ratio - 1.0);
+        return format!("made no difference: {best} and {worst} are within {within} of each other.");
     }
-    let range = if line_count > 1 && times(low_ratio) != times(high_ratio) {
+    let range = if sweep_count > 1 && times(low_ratio) != times(high_ratio) {
         format!(" ({} to {} by the other factors)", times(low_ratio), times(high_ratio))
     } else {
         String::new()
@@ -56,34 +60,85 @@ fn best_and_worst(effect: &Effect) -> String {
 
 /// What keeps the difference from being one.
 fn doubtful(effect: &Effect) -> Option<String> {
-    let line_count = effect.gain.line_count;
+    let sweep_count = effect.gain.sweep_count;
     if effect.gain.high_ratio < NOTHING_RATIO {
         return None;
     }
     match effect.apart_count? {
         0 => Some("Their intervals overlap: it may be chance.".to_owned()),
-        apart if apart < line_count => Some(format!(
-            "Their intervals lie apart in {apart} of {}.",
-            counted_len(line_count, "comparison")
-        )),
+        apart if apart < sweep_count => {
+            Some(format!("Their intervals lie apart in {apart} of {}.", counted_len(sweep_count, "sweep")))
+        }
         _ => None,
     }
 }
 
-fn saturated(saturation: &Saturation, unit: FactorUnit) -> Option<String> {
-    if saturation.line_count == 0 {
-        return None;
+/// Where more of a factor stops to help.
+fn saturated(sweeps: &[&Saturation], number: impl Fn(f64) -> String) -> Option<String> {
+    let reached: Vec<f64> = sweeps
+        .iter()
+        .filter(|sweep| sweep.state == SaturationState::Reached)
+        .filter_map(|sweep| sweep.knee_in_flight)
+        .collect();
+    let open = sweeps.iter().filter(|sweep| sweep.state == SaturationState::NotReached).count();
+    let (low, high) = (reached.iter().copied().reduce(f64::min), reached.iter().copied().reduce(f64::max));
+    match (low.zip(high), sweeps.len()) {
+        (_, 0) => None,
+        (None, all) if open == all => {
+            Some("Not saturated: the last doubling still added 3 % or more.".to_owned())
+        }
+        (None, _) => Some("Whether it is saturated the figures do not tell.".to_owned()),
+        (Some((low, high)), all) => {
+            let from = if low < high { format!("{} to {}", number(low), number(high)) } else { number(low) };
+            let part = if reached.len() < all {
+                format!(" in {} of {all} sweeps", reached.len())
+            } else {
+                String::new()
+            };
+            Some(format!("Saturated from {from} on{part}: doubling it adds under 3 %."))
+        }
     }
-    let share = percent(SATURATED_GAIN_RATIO);
-    let Some((low, high)) = saturation.from else {
-        return Some(format!("Not saturated: the last doubling still added {share} or more."));
+}
+
+/// The laws over block sizes that were fitted, each for the values of the other factors.
+fn laws(summary: &Summary, sweeps: &[&Sweep], style: &Style) -> String {
+    let fitted: Vec<(&Sweep, &SegmentFit)> =
+        sweeps.iter().filter_map(|sweep| Some((*sweep, sweep.fit.as_ref()?))).collect();
+    let (shown, more) = some_of(&fitted, LAWS, style);
+    let indent = Indent { first: "    ", rest: "      " };
+    let mut out: String = shown
+        .iter()
+        .map(|(sweep, fit)| {
+            let at = held(sweep, summary);
+            let at = if at.is_empty() { String::new() } else { format!("{at}: ") };
+            paragraph(&format!("{at}{}", law(fit)), indent, style.width)
+        })
+        .collect();
+    out.extend(more.map(|more| format!("    {more}\n")));
+    out
+}
+
+/// Hockney's law in words: a fixed time and a rate for the bytes.
+fn law(fit: &SegmentFit) -> String {
+    let between = |interval: &Option<Interval>, text: fn(f64) -> String| {
+        interval.as_ref().map_or_else(String::new, |interval| {
+            format!(" ({} to {})", text(interval.low), text(interval.high))
+        })
     };
-    let word = |number: f64| words(&FactorValue::Number(number), unit);
-    let from = if low < high { format!("{} to {}", word(low), word(high)) } else { word(low) };
-    let lines = if saturation.saturated_count < saturation.line_count {
-        format!(" in {} of {}", saturation.saturated_count, counted_len(saturation.line_count, "series"))
-    } else {
-        String::new()
+    let size = |bytes: f64| amount(Bytes(round_to_u64(bytes)));
+    let fixed = format!("{}{}", seconds(fit.a_s), between(&fit.a_s_interval, seconds));
+    let rate =
+        format!("{}{}", storage_rate(fit.b_bytes_per_s), between(&fit.b_bytes_per_s_interval, storage_rate));
+    let half =
+        fit.n_half_bytes.map_or_else(String::new, |bytes| format!(", half of that at {}", size(bytes)));
+    let holds = match fit.lack_of_fit_p_value {
+        Some(p_value) if p_value < LACK_OF_FIT => {
+            format!(
+                " The points do not follow it (off by up to {}): read it as a rough line.",
+                percent(fit.deviation_ratio_max)
+            )
+        }
+        _ => format!(" Points lie within {} of it.", percent(fit.deviation_ratio_max)),
     };
-    Some(format!("Saturated from {from} on{lines}: doubling it adds under {share}."))
+    format!("a request takes {fixed}, and its bytes move at {rate}{half}.{holds}")
 }

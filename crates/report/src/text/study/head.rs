@@ -27,20 +27,16 @@ fn name(summary: &Summary) -> String {
     }
 }
 
-/// `12 of 14 cells over depth x block, 3 trials each`.
+/// `12 cells measured over depth x block, 2 left out, 3 trials each`.
 fn done(summary: &Summary) -> String {
     let measured = path_cells(summary).filter(|cell| cell.ops_per_s.is_some()).count();
     let left_out = summary.skipped.len() + summary.failed.len();
-    let cells = if left_out > 0 {
-        format!("{measured} cells measured, {left_out} left out")
-    } else {
-        format!("{} measured", counted_len(measured, "cell"))
-    };
+    let left_out = if left_out > 0 { format!(", {left_out} left out") } else { String::new() };
     let factors = summary.study.iter().flat_map(|study| &study.factors);
     let varied: Vec<&str> =
         factors.filter(|factor| factor.values.len() > 1).map(|factor| factor.name.as_str()).collect();
     let over = if varied.is_empty() { String::new() } else { format!(" over {}", varied.join(" x ")) };
-    format!("{cells}{over}{}", trials(summary))
+    format!("{} measured{over}{left_out}{}", counted_len(measured, "cell"), trials(summary))
 }
 
 fn trials(summary: &Summary) -> String {

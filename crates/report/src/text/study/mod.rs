@@ -4,6 +4,7 @@
 mod columns;
 mod effects;
 mod head;
+mod kinds;
 mod open_loop;
 mod rows;
 mod sweep;
@@ -28,6 +29,7 @@ pub fn study(summary: &Summary, style: &Style) -> String {
     let mut parts = vec![
         head::render(summary, style),
         rows::render(&sweep, style),
+        kinds::render(&sweep, style),
         open_loop::render(&sweep, style),
         effects::render(summary, style),
     ];

@@ -4,7 +4,7 @@ use super::super::style::Style;
 use super::super::units::{NO_FIGURE, op_column};
 use super::super::wrap::{Indent, paragraph};
 use super::columns::{Column, render as tables};
-use super::rows::{names, wait};
+use super::rows::{Names, wait};
 use super::sweep::Sweep;
 use narrows_analysis::text::percent;
 use narrows_model::OpsPerSec;
@@ -33,9 +33,23 @@ pub(super) fn render(sweep: &Sweep<'_>, style: &Style) -> String {
     let remark = "response time counts from the scheduled start, service time from the submission: between the two a \
                   request waited for its turn";
     let mut out = style.heading("OPEN LOOPS", "operations a second");
-    out.push_str(&tables(&names(&open, style), values, style));
+    out.push_str(&tables(&Names::of(&open, &open.cells, style).columns, values, style));
+    if let Some(backlog) = backlog(&open) {
+        out.push_str(&paragraph(&backlog, Indent { first: "  ", rest: "  " }, style.width));
+    }
     out.push_str(&paragraph(remark, Indent { first: "  ", rest: "  " }, style.width));
     out
+}
+
+/// How many requests had not even been started when their window ended.
+fn backlog(open: &Sweep<'_>) -> Option<String> {
+    let behind = open.cells.iter().filter_map(|cell| cell.open_loop).filter(|open| open.unstarted_count > 0);
+    let (scheduled, unstarted) = behind.fold((0_u64, 0_u64), |(scheduled, unstarted), open| {
+        (scheduled.saturating_add(open.scheduled_count), unstarted.saturating_add(open.unstarted_count))
+    });
+    (unstarted > 0).then(|| {
+        format!("backlog: {unstarted} of {scheduled} requests were due and had not been started when their window ended")
+    })
 }
 
 fn achieved_share(cell: &CellSummary) -> String {

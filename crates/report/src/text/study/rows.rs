@@ -20,9 +20,9 @@ pub(super) fn render(sweep: &Sweep<'_>, style: &Style) -> String {
         return String::new();
     }
     let mut legend = Legend::default();
-    let names = names(sweep, style);
+    let names = Names::of(sweep, &sweep.cells, style);
     let mut out = style.heading("CELLS", "in the order of the sweep, not of the run");
-    out.push_str(&tables(&names, figures(sweep, &mut legend, style), style));
+    out.push_str(&tables(&names.columns, figures(sweep, &mut legend, style), style));
     for line in notes(sweep).into_iter().chain(legend.lines()) {
         for line in paragraph(&line, Indent { first: "  ", rest: "     " }, style.width).lines() {
             out.push_str(&style.paint(Paint::Faint, line));
@@ -32,16 +32,22 @@ pub(super) fn render(sweep: &Sweep<'_>, style: &Style) -> String {
     out
 }
 
-/// The columns that name a row.
-pub(super) fn names(sweep: &Sweep<'_>, style: &Style) -> Vec<Column> {
-    let rows: Vec<Vec<String>> = sweep.cells.iter().map(|cell| sweep.name(cell, style)).collect();
-    let headings = sweep.headings().into_iter().enumerate();
-    headings
-        .map(|(index, (heading, is_number))| {
+/// The columns that name rows.
+pub(super) struct Names {
+    pub(super) columns: Vec<Column>,
+}
+
+impl Names {
+    /// The names of `cells`, which may be told more than once.
+    pub(super) fn of(sweep: &Sweep<'_>, cells: &[&CellSummary], style: &Style) -> Self {
+        let rows: Vec<Vec<String>> = cells.iter().map(|cell| sweep.name(cell, style)).collect();
+        let headings = sweep.headings().into_iter().enumerate();
+        let columns = headings.map(|(index, (heading, is_number))| {
             let fields = rows.iter().map(|row| row.get(index).cloned().unwrap_or_default()).collect();
             if is_number { Column::right(&heading, fields) } else { Column::left(&heading, fields) }
-        })
-        .collect()
+        });
+        Self { columns: columns.collect() }
+    }
 }
 
 fn figures(sweep: &Sweep<'_>, legend: &mut Legend, style: &Style) -> Vec<Column> {
@@ -49,8 +55,7 @@ fn figures(sweep: &Sweep<'_>, legend: &mut Legend, style: &Style) -> Vec<Column>
     let ops = Column::right("op/s", of(|cell| op_column(cell.ops_per_s)));
     let bytes = Column::right("rate", of(|cell| storage_column(cell.rate_bytes_per_s)));
     let small = sweep.cells.iter().all(|cell| cell.block_bytes <= SMALL_BYTES);
-    let mixed = sweep.cells.iter().any(|cell| cell.block_bytes <= SMALL_BYTES) && !small;
-    let mut columns = match (style.detail || mixed, small) {
+    let mut columns = match (style.detail, small) {
         (true, _) => vec![bytes, ops],
         (false, true) => vec![ops],
         (false, false) => vec![bytes],
@@ -64,6 +69,9 @@ fn figures(sweep: &Sweep<'_>, legend: &mut Legend, style: &Style) -> Vec<Column>
     columns.push(Column::right("server CPU/op", of(|cell| demand(cell, Role::Server))));
     let marks = sweep.cells.iter().map(|cell| marks(cell, legend)).collect();
     columns.push(Column::left("notes", marks));
+    if style.detail {
+        columns.push(Column::left("limit", of(limit)));
+    }
     columns
 }
 
@@ -97,12 +105,15 @@ fn demand(cell: &CellSummary, role: Role) -> String {
     demand.map_or_else(String::new, seconds)
 }
 
-/// Letters of the flags, and the segment that limits where one is known.
+/// Letters of the flags.
 fn marks(cell: &CellSummary, legend: &mut Legend) -> String {
     let letters = legend.letters(&cell.flags);
-    let flags = (!letters.is_empty()).then(|| format!("[{letters}]"));
-    let segment = cell.limiting.map(|segment| segment.id().to_owned());
-    [segment, flags].into_iter().flatten().collect::<Vec<_>>().join(" ")
+    if letters.is_empty() { letters } else { format!("[{letters}]") }
+}
+
+/// What limits the cell; told in the table with detail, in the verdict without.
+fn limit(cell: &CellSummary) -> String {
+    cell.limiting.map_or_else(String::new, |segment| segment.id().to_owned())
 }
 
 /// What the columns mean beyond their headings.

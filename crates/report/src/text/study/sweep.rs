@@ -46,7 +46,7 @@ impl<'a> Sweep<'a> {
     /// The name of `cell`'s row, a text for each heading.
     pub(super) fn name(&self, cell: &CellSummary, style: &Style) -> Vec<String> {
         if self.factors.is_empty() {
-            return vec![format!("{} {} {}", cell.op, cell.block_bytes, in_flight(cell, style))];
+            return vec![format!("{} {}", load(cell), in_flight(cell, style))];
         }
         let value = |factor: &&Factor| {
             cell.factors.get(&factor.name).map_or_else(String::new, |value| words(value, factor.unit))
@@ -60,6 +60,14 @@ fn place(factor: &Factor, cell: &CellSummary) -> usize {
     let value = cell.factors.get(&factor.name);
     let found = value.and_then(|value| factor.values.iter().position(|known| known == value));
     found.unwrap_or(factor.values.len())
+}
+
+/// What the requests do and how large they are: `read 4KiB`, `read+write 4KiB`.
+fn load(cell: &CellSummary) -> String {
+    let ops: Vec<&str> = cell.requested.ops().iter().map(|share| share.op.name()).collect();
+    let blocks: Vec<String> =
+        cell.requested.blocks().iter().map(|share| share.block_bytes.to_string()).collect();
+    format!("{} {}", ops.join("+"), blocks.join("+"))
 }
 
 /// The last part of a factor's key: `ring.submission_polling` heads a column that would be wider than its values.

@@ -1,10 +1,12 @@
 //! The values of factors in words.
 
-use narrows_analysis::text::{op_rate, seconds, storage_rate};
-use narrows_model::Bytes;
+use super::super::units::op_column;
+use narrows_analysis::text::{seconds, storage_rate};
 use narrows_model::cell::FactorValue;
 use narrows_model::factor::FactorUnit;
+use narrows_model::summary::Sweep;
 use narrows_model::units::round_to_u64;
+use narrows_model::{Bytes, OpsPerSec, Summary};
 
 /// `value` with its unit: `64KiB`, `5.00 ms`, `16`, `random`.
 pub(super) fn words(value: &FactorValue, unit: FactorUnit) -> String {
@@ -13,11 +15,21 @@ pub(super) fn words(value: &FactorValue, unit: FactorUnit) -> String {
             FactorUnit::Bytes => Bytes(round_to_u64(*number)).to_string(),
             FactorUnit::Seconds => seconds(*number),
             FactorUnit::BytesPerSecond => storage_rate(*number),
-            FactorUnit::OpsPerSecond => op_rate(*number),
+            FactorUnit::OpsPerSecond => format!("{}/s", op_column(Some(OpsPerSec(*number)))),
             FactorUnit::Count | FactorUnit::None => number.to_string(),
         },
         FactorValue::Text(text) => text.clone(),
     }
+}
+
+/// The values at which the other factors of a sweep are held: `block 4KiB, op read`.
+pub(super) fn held(sweep: &Sweep, summary: &Summary) -> String {
+    let all = || summary.study.iter().flat_map(|study| &study.factors);
+    let unit =
+        |name: &str| all().find(|factor| factor.name == name).map_or(FactorUnit::None, |factor| factor.unit);
+    let varied = |name: &str| all().any(|factor| factor.name == name && factor.values.len() > 1);
+    let each = sweep.held.iter().filter(|(name, _)| varied(name));
+    each.map(|(name, value)| format!("{name} {}", words(value, unit(name)))).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
