@@ -332,6 +332,17 @@ fn the_plan_keeps_the_study_and_its_seed() {
 }
 
 #[test]
+fn what_a_command_line_asks_for_comes_before_the_file() {
+    let mut study = study("target = \"null:\"\nseconds = 10\n[stop]\nmeasure = \"5s\"\ntrials = 3\n");
+    study.set_seconds(100.0);
+    study.set_cell_seconds(2.0);
+    study.set_trials(7);
+    let plan = plan_study(&study, &facts(&study), SEED).unwrap();
+    assert_eq!(plan.budget_ns, Nanos(100_000_000_000));
+    assert_eq!((paths(&plan)[0].trials, paths(&plan)[0].stop.measure_ns), (7, Nanos(2_000_000_000)));
+}
+
+#[test]
 fn without_facts_everything_is_planned() {
     let study = study("target = \"/data\"\n[sweep]\nengine = [\"psync\", \"uring\", \"mmap\"]\n");
     let plan = plan_study(&study, &StudyFacts::default(), SEED).unwrap();
