@@ -30,7 +30,7 @@ pub struct Request {
 pub struct Completion {
     /// The request's tag.
     pub tag: u32,
-    /// What became of it.
+    /// The bytes that it moved, or discarded (a trim); 0 for a sync. Or why it failed.
     pub result: Result<u32, Errno>,
 }
 

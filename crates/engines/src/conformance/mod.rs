@@ -16,6 +16,9 @@ use crate::stop::StopFlag;
 use narrows_model::{Bytes, Op, Workload};
 use std::sync::Arc;
 
+mod batches;
+mod ranges;
+
 /// Block size of the suite.
 pub const BLOCK_BYTES: u32 = 4096;
 /// Blocks of the object that the suite works on.
@@ -96,6 +99,16 @@ pub fn run(factory: &dyn EngineFactory, spec: &OpenSpec) {
     every_request_completes_once(factory, spec);
     a_full_queue_takes_no_more(factory, spec);
     reaping_nothing_ends_at_the_deadline(factory, spec);
+    batches::a_batch_is_waited_for_together(factory, spec);
+    batches::waiting_for_too_many_ends(factory, spec);
+    batches::engines_share_an_object(factory, spec, &capabilities);
+    ranges::a_shorter_request_moves_just_its_bytes(factory, spec, &capabilities);
+    if [Op::Read, Op::Write].iter().all(|op| capabilities.ops.contains(op)) {
+        batches::operations_mix_in_one_batch(factory, spec, &capabilities);
+    }
+    if capabilities.ops.contains(&Op::Trim) {
+        ranges::a_trimmed_block_reads_as_zeroes(factory, spec);
+    }
     what_is_granted_is_said(factory, spec, capabilities.queue_depth_max);
     if capabilities.direct.is_yes() {
         direct_access_is_granted_or_refused(factory, spec, capabilities.alignment_bytes);

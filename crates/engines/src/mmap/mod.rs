@@ -14,7 +14,7 @@ use crate::registry::EngineFacts;
 use crate::request::{Completions, Errno, Request, Slot};
 use crate::slots::{SlotBuffers, checked_depth};
 use narrows_model::capabilities::{Capabilities, Support};
-use narrows_model::units::saturate_u32;
+use narrows_model::units::{saturate_u32, saturate_usize};
 use narrows_model::workload::{Access, CacheState, Order, SyncPolicy};
 use narrows_model::{Bytes, Effective, Op, Target};
 use narrows_sys::file::reserve;
@@ -173,7 +173,7 @@ impl MmapEngine {
                 })
             }
             Op::Sync => mapping.sync(offset_bytes, length_bytes).map(|()| 0),
-            Op::Trim => mapping.punch_hole(offset_bytes, length_bytes).map(|()| 0),
+            Op::Trim => mapping.punch_hole(offset_bytes, length_bytes).map(|()| saturate_usize(length_bytes)),
             _ => return Err(Errno(INVALID)),
         };
         moved.map(|moved| saturate_u32(moved as u64)).map_err(|errno| Errno(errno.raw()))

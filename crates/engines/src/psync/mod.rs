@@ -118,7 +118,7 @@ impl PsyncEngine {
             Op::Trim => {
                 let length_bytes = u64::from(request.length_bytes);
                 narrows_sys::file::punch_hole(file, request.offset_bytes, length_bytes)
-                    .map(|()| 0)
+                    .map(|()| request.length_bytes)
                     .map_err(errno)
             }
             _ => Err(Errno(INVALID)),
