@@ -5,7 +5,7 @@
 //! data is a `None` where the only failure is "there is no such number", and a [`StatsError`] where the caller
 //! may want to tell causes apart; nothing panics on data.
 //!
-//! Deliberately absent: tests of mixtures, the scalability law, histograms, and any presentation of numbers.
+//! Deliberately absent: the scalability law, histograms, and any presentation of numbers.
 //!
 //! Known answers come from SciPy and `NumPy` through `tests/known_answers/generate.py`; coverage of the intervals
 //! is held to its nominal level on seeded data in `tests/coverage.rs`.
@@ -14,11 +14,13 @@
 pub mod autocorrelation;
 pub mod bounds;
 pub mod chi_square;
+pub mod dip;
 pub mod error;
 pub mod goodness;
 pub mod hockney;
 pub mod interval;
 pub mod logistic;
+pub mod modes;
 pub mod moments;
 pub mod mser;
 pub mod mva;
@@ -26,7 +28,9 @@ pub mod quantile;
 pub mod rank;
 pub mod regression;
 pub mod reliability;
+pub mod repetition;
 pub mod resample;
+pub mod saturation;
 pub mod steady;
 pub mod student_t;
 

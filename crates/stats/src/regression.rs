@@ -29,6 +29,18 @@ pub struct Line {
     pub r_squared: Option<f64>,
     /// How many points were fitted.
     pub point_count: usize,
+    /// What the standard errors are made of.
+    pub(crate) precision: Precision,
+}
+
+/// Variances of the coefficients and their covariance for residuals of weighted variance 1, and the weighted sum of
+/// squared residuals that was found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Precision {
+    pub(crate) intercept: f64,
+    pub(crate) slope: f64,
+    pub(crate) covariance: f64,
+    pub(crate) residual: f64,
 }
 
 impl Line {
@@ -88,28 +100,39 @@ pub fn fit_line(points: &[Point]) -> Result<Line, StatsError> {
 /// As [`fit_line`] with weighted sums, s² = sum w r² / (n - 2). Checked against
 /// `numpy.polyfit(w=sqrt(weight), cov=True)` (`regression.json`).
 pub fn fit_weighted_line(points: &[Point], weight_of: impl Fn(&Point) -> f64) -> Result<Line, StatsError> {
-    require_finite(points.iter().map(|point| if point.x.is_finite() { point.y } else { point.x }), 2)?;
     let weights: Vec<f64> = points.iter().map(weight_of).collect();
+    fit_line_with_weights(points, &weights)
+}
+
+/// The line with the least weighted sum of squared residuals, each point with the weight of its index.
+pub(crate) fn fit_line_with_weights(points: &[Point], weights: &[f64]) -> Result<Line, StatsError> {
+    require_finite(points.iter().map(|point| if point.x.is_finite() { point.y } else { point.x }), 2)?;
     if let Some(value_index) = weights.iter().position(|&weight| !(weight > 0.0 && weight.is_finite())) {
         return Err(StatsError::OutOfRange { value_index, requirement: "a weight must be above 0" });
     }
-    let sums = Sums::of(points, &weights);
+    let sums = Sums::of(points, weights);
     if sums.sxx <= 0.0 {
         return Err(StatsError::Degenerate { reason: "all x are equal" });
     }
     let slope = sums.sxy / sums.sxx;
     let mean_x = sums.origin.x + sums.mean_x;
     let intercept = sums.origin.y + sums.mean_y - slope * mean_x;
-    let residual = sums.residual(points, &weights, slope);
+    let residual = sums.residual(points, weights, slope);
     let variance = (points.len() > 2).then(|| residual / (points.len() - 2) as f64);
-    let intercept_factor = 1.0 / sums.weight + mean_x * mean_x / sums.sxx;
+    let precision = Precision {
+        intercept: 1.0 / sums.weight + mean_x * mean_x / sums.sxx,
+        slope: 1.0 / sums.sxx,
+        covariance: -mean_x / sums.sxx,
+        residual,
+    };
     Ok(Line {
         intercept,
         slope,
-        intercept_standard_error: variance.map(|variance| (variance * intercept_factor).sqrt()),
-        slope_standard_error: variance.map(|variance| (variance / sums.sxx).sqrt()),
+        intercept_standard_error: variance.map(|variance| (variance * precision.intercept).sqrt()),
+        slope_standard_error: variance.map(|variance| (variance * precision.slope).sqrt()),
         r_squared: (sums.syy > 0.0).then(|| (1.0 - residual / sums.syy).clamp(0.0, 1.0)),
         point_count: points.len(),
+        precision,
     })
 }
 

@@ -1,6 +1,6 @@
-//! Indices drawn with replacement, from a seed, for everything that resamples.
+//! Indices drawn with replacement, and uniform and normal numbers, from a seed, for everything that resamples.
 //!
-//! It deliberately draws no seed and offers no other distribution than the uniform one over indices.
+//! It deliberately draws no seed and offers no other distribution.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -72,6 +72,21 @@ impl Resampler {
                 return usize::try_from(product >> 64).ok();
             }
         }
+    }
+
+    /// A number of the open interval from 0 to 1, uniform to 53 bits.
+    pub fn uniform(&mut self) -> f64 {
+        const STEPS: u64 = 1 << 52;
+        ((self.generator.next_u64() >> 12) as f64 + 0.5) / STEPS as f64
+    }
+
+    /// A standard normal number.
+    ///
+    /// # Source
+    /// Box and Muller, Annals of Mathematical Statistics 29 (1958).
+    pub fn normal(&mut self) -> f64 {
+        let radius = (-2.0 * self.uniform().ln()).sqrt();
+        radius * (std::f64::consts::TAU * self.uniform()).cos()
     }
 
     /// Replaces `resample` by as many values as `values` has, each drawn with replacement.

@@ -5,12 +5,18 @@
 #![cfg(test)]
 
 use narrows_stats::Level;
+use narrows_stats::autocorrelation::lag1_autocorrelation;
+use narrows_stats::dip::{DipPlan, dip_test};
 use narrows_stats::goodness::{dispersion, exponential, kolmogorov_smirnov, uniform};
-use narrows_stats::interval::{Interval, batch_means, bootstrap_interval, student_interval};
+use narrows_stats::hockney::{Hockney, Transfer, fit_hockney};
+use narrows_stats::interval::{
+    Interval, batch_means, block_bootstrap, bootstrap_interval, student_interval, uncorrelated_batch_means,
+};
 use narrows_stats::moments::mean;
 use narrows_stats::resample::{BootstrapPlan, Resampler};
+use narrows_stats::saturation::{LoadPoint, SaturationVerdict, saturation};
 
-/// Standard normal numbers by the Box-Muller transform, from the crate's seeded indices.
+/// Samples of known laws from the crate's seeded numbers.
 struct Normal {
     resampler: Resampler,
 }
@@ -20,15 +26,12 @@ impl Normal {
         Self { resampler: Resampler::new(seed) }
     }
 
-    /// Uniform over the open interval from 0 to 1.
     fn uniform(&mut self) -> f64 {
-        const STEPS: usize = 1 << 40;
-        (self.resampler.index_below(STEPS).unwrap() as f64 + 0.5) / STEPS as f64
+        self.resampler.uniform()
     }
 
     fn next(&mut self) -> f64 {
-        let radius = (-2.0 * self.uniform().ln()).sqrt();
-        radius * (std::f64::consts::TAU * self.uniform()).cos()
+        self.resampler.normal()
     }
 
     fn independent(&mut self, count: usize) -> Vec<f64> {
@@ -138,4 +141,136 @@ fn poisson_counts_are_refused_at_the_stated_rate() {
         let counts: Vec<f64> = (0..60).map(|_| count_in_window()).collect();
         dispersion(&counts).unwrap().is_refused(0.05)
     });
+}
+
+/// Few resamples: the level of the interval does not depend on them, only its repeatability.
+fn quick(seed: u64) -> BootstrapPlan {
+    BootstrapPlan { resample_count: 200, ..BootstrapPlan::with_seed(seed) }
+}
+
+#[test]
+fn batches_lengthened_until_they_are_uncorrelated_cover_and_refuse_what_is_too_short() {
+    let mut normal = Normal::new(30);
+    let means = |series: &[f64]| uncorrelated_batch_means(series, Level::P95).unwrap();
+    // A series whose ten batches seem correlated by chance gets no interval here: about one in a hundred.
+    let mut held = |count: usize, phi: f64| {
+        let found: Vec<Interval> = (0..1000)
+            .filter_map(|_| means(&normal.correlated(count, phi)))
+            .map(|means| means.interval)
+            .collect();
+        assert!(found.len() > 950, "{} of 1000 with {phi}", found.len());
+        found.iter().filter(|interval| interval.contains(10.0)).count() as f64 / found.len() as f64
+    };
+    let independent = held(200, 0.0);
+    assert!((0.93..=0.97).contains(&independent), "{independent}");
+    let correlated = held(1000, 0.8);
+    assert!(correlated > 0.92, "{correlated}");
+    let refused = (0..500).filter(|_| means(&normal.correlated(40, 0.9)).is_none()).count();
+    assert!(refused > 300, "{refused} of 500 short series refused");
+}
+
+#[test]
+fn resampled_blocks_cover_near_their_level_on_long_and_below_it_on_short_correlated_series() {
+    let mut normal = Normal::new(31);
+    let mut held = |count, phi| {
+        let mut seed = 0;
+        coverage(600, || {
+            seed += 1;
+            block_bootstrap(&normal.correlated(count, phi), quick(seed)).unwrap()
+        })
+    };
+    assert!((0.92..=0.98).contains(&held(100, 0.0)));
+    assert!(held(600, 0.5) > 0.90 && held(1000, 0.8) > 0.90);
+    let short = held(60, 0.8);
+    assert!((0.75..0.93).contains(&short), "stated for short series: {short}");
+}
+
+#[test]
+fn one_mode_is_taken_for_several_at_most_at_the_stated_rate() {
+    let mut normal = Normal::new(32);
+    let mut seed = 0;
+    let mut is_alarm = |values: &[f64], lag1_autocorrelation: f64| {
+        seed += 1;
+        let plan = DipPlan { resample_count: 199, seed, lag1_autocorrelation };
+        dip_test(values, plan).unwrap().p_value <= 0.05
+    };
+    // The null itself, independent: at the level.
+    assert_alarms(0.05, 400, || is_alarm(&(0..40).map(|_| normal.uniform()).collect::<Vec<_>>(), 0.0));
+    let alarms =
+        |count: u32, mut is_alarm: Box<dyn FnMut() -> bool + '_>| (0..count).filter(|_| is_alarm()).count();
+    let skewed = alarms(
+        200,
+        Box::new(|| is_alarm(&(0..100).map(|_| -normal.uniform().ln()).collect::<Vec<_>>(), 0.0)),
+    );
+    assert!(skewed <= 10, "{skewed} of 200 skewed samples");
+    let wandering = alarms(
+        300,
+        Box::new(|| {
+            let series = normal.correlated(60, 0.9);
+            is_alarm(&series, lag1_autocorrelation(&series).unwrap())
+        }),
+    );
+    assert!(wandering <= 15, "{wandering} of 300 wandering series");
+    // Two levels, held for long each: strongly correlated, and still found.
+    let two_levels = alarms(
+        50,
+        Box::new(|| {
+            let series: Vec<f64> =
+                (0..60).map(|i| if i / 15 % 2 == 0 { 100.0 } else { 60.0 } + normal.next()).collect();
+            is_alarm(&series, lag1_autocorrelation(&series).unwrap())
+        }),
+    );
+    assert_eq!(two_levels, 50);
+}
+
+#[test]
+fn latency_bandwidth_laws_cover_at_their_level_with_errors_known_or_not() {
+    let (latency_s, rate) = (1e-4, 1e9);
+    for (seed, known) in [(33, true), (34, false)] {
+        let mut normal = Normal::new(seed);
+        let mut law = || -> Hockney {
+            let mut transfer = |block_bytes: f64| {
+                let elapsed_s = (latency_s + block_bytes / rate) * (1.0 + 0.02 * normal.next());
+                Transfer { block_bytes, elapsed_s, relative_error: known.then_some(0.02) }
+            };
+            let transfers: Vec<Transfer> =
+                [512.0, 4096.0, 32768.0, 131_072.0, 524_288.0, 2_097_152.0].map(&mut transfer).to_vec();
+            fit_hockney(&transfers, Level::P95).unwrap()
+        };
+        let laws: Vec<Hockney> = (0..2000).map(|_| law()).collect();
+        let share =
+            |holds: &dyn Fn(&Hockney) -> bool| laws.iter().filter(|law| holds(law)).count() as f64 / 2000.0;
+        assert_near(share(&|law| law.latency_s_interval.unwrap().contains(latency_s)), Level::P95, 2000);
+        assert_near(share(&|law| law.rate_bytes_per_s_interval.unwrap().contains(rate)), Level::P95, 2000);
+        assert_near(
+            share(&|law| law.n_half_bytes_interval.unwrap().contains(latency_s * rate)),
+            Level::P95,
+            2000,
+        );
+        if known {
+            let refused = share(&|law| law.lack_of_fit_p_value.unwrap() < 0.05);
+            assert!((refused - 0.05).abs() < 0.02, "a law that holds is refused in {refused}");
+        }
+    }
+}
+
+#[test]
+fn a_curve_is_called_saturated_or_not_wrongly_at_most_at_the_stated_rate() {
+    let mut normal = Normal::new(35);
+    let mut verdicts = |rate: fn(f64) -> f64, wrong: SaturationVerdict| {
+        let trial = |seed: u64| {
+            let point = |concurrency: f64| LoadPoint {
+                concurrency,
+                rate: rate(concurrency) * (1.0 + 0.01 * normal.next()),
+                relative_error: Some(0.01),
+            };
+            let points: Vec<LoadPoint> = [1.0, 2.0, 4.0, 8.0, 16.0].map(point).to_vec();
+            saturation(&points, quick(seed)).unwrap().verdict == wrong
+        };
+        (0..400).map(trial).filter(|wrong| *wrong).count()
+    };
+    let growing = verdicts(|n| 1.0 + 0.06 * n.log2(), SaturationVerdict::Reached);
+    assert!(growing <= 20, "{growing} of 400 growing curves called saturated");
+    let flat = verdicts(|n| n.min(2.0), SaturationVerdict::NotReached);
+    assert!(flat <= 20, "{flat} of 400 saturated curves called growing");
 }

@@ -4,17 +4,20 @@
 use narrows_stats::autocorrelation::{effective_count, lag1_autocorrelation};
 use narrows_stats::bounds::AsymptoticBounds;
 use narrows_stats::chi_square;
+use narrows_stats::dip::{DipPlan, dip, dip_test};
 use narrows_stats::goodness::{dispersion, exponential, kolmogorov_smirnov, uniform};
 use narrows_stats::hockney::{Transfer, fit_hockney};
-use narrows_stats::interval::{batch_means, bootstrap_interval, student_interval};
+use narrows_stats::interval::{batch_means, bootstrap_interval, optimal_block_len, student_interval};
 use narrows_stats::logistic::{Example, fit_logistic};
+use narrows_stats::modes::critical_bandwidth;
 use narrows_stats::moments::{Moments, mean};
-use narrows_stats::mser::{WarmUpVerdict, mser5};
+use narrows_stats::mser::{BATCHES_MIN, WarmUpVerdict, mser5};
 use narrows_stats::mva::{Network, Station, StationKind};
 use narrows_stats::quantile::{median, quantile};
 use narrows_stats::rank::{First, first_rank_shares};
 use narrows_stats::regression::{Point, fit_line, fit_weighted_line};
 use narrows_stats::reliability::{Forecast, brier_score, reliability_table};
+use narrows_stats::repetition::{relative_half_width, runs_needed};
 use narrows_stats::resample::BootstrapPlan;
 use narrows_stats::steady::assess_window;
 use narrows_stats::{Level, student_t};
@@ -149,7 +152,13 @@ fn mser_cuts_agree_with_numpy() {
     for case in cases(&answers!("mser")) {
         let warm_up = mser5(&numbers(&case["series"])).unwrap();
         assert_eq!(Some(warm_up.dropped_count as u64), case["dropped_count"].as_u64());
-        assert_eq!(Some(warm_up.verdict == WarmUpVerdict::RunTooShort), case["too_short"].as_bool());
+        let too_short = case["too_short"].as_bool().unwrap();
+        let verdict = match (warm_up.batch_count >= BATCHES_MIN, too_short) {
+            (false, _) => WarmUpVerdict::TooFewBatches,
+            (true, true) => WarmUpVerdict::RunTooShort,
+            (true, false) => WarmUpVerdict::Settled,
+        };
+        assert_eq!(warm_up.verdict, verdict);
     }
 }
 
@@ -201,12 +210,16 @@ fn weighted_lines_agree_with_numpy() {
 fn latency_bandwidth_laws_agree_with_numpy() {
     for case in cases(&answers!("hockney")) {
         let sizes = numbers(&case["block_bytes"]).into_iter().zip(numbers(&case["elapsed_s"]));
-        let transfers: Vec<Transfer> =
-            sizes.map(|(block_bytes, elapsed_s)| Transfer { block_bytes, elapsed_s }).collect();
+        let transfers: Vec<Transfer> = sizes
+            .map(|(block_bytes, elapsed_s)| Transfer { block_bytes, elapsed_s, relative_error: None })
+            .collect();
         let law = fit_hockney(&transfers, Level::P95).unwrap();
         close(law.latency_s, number(case, "latency_s"), 1e-8);
         close(law.rate_bytes_per_s, number(case, "rate"), 1e-8);
         close(law.n_half_bytes().unwrap(), number(case, "n_half"), 1e-8);
+        let n_half = law.n_half_bytes_interval.unwrap();
+        close(n_half.low, number(case, "n_half_low").max(0.0), 1e-8);
+        close(n_half.high, number(case, "n_half_high"), 1e-8);
         let (latency, rate) = (law.latency_s_interval.unwrap(), law.rate_bytes_per_s_interval.unwrap());
         close(latency.low, number(case, "latency_low"), 1e-8);
         close(latency.high, number(case, "latency_high"), 1e-8);
@@ -311,5 +324,70 @@ fn chi_square_tails_and_dispersions_agree_with_scipy() {
         let found = dispersion(&numbers(&case["counts"])).unwrap();
         close(found.statistic, number(case, "statistic"), 1e-12);
         close(found.p_value, number(case, "p_value"), 1e-8);
+    }
+}
+
+#[test]
+fn laws_with_known_errors_agree_with_numpy() {
+    for case in cases(&answers!("hockney_errors")) {
+        let errors = numbers(&case["relative_error"]);
+        let sizes = numbers(&case["block_bytes"]).into_iter().zip(numbers(&case["elapsed_s"])).zip(errors);
+        let transfers: Vec<Transfer> = sizes
+            .map(|((block_bytes, elapsed_s), error)| Transfer {
+                block_bytes,
+                elapsed_s,
+                relative_error: Some(error),
+            })
+            .collect();
+        let law = fit_hockney(&transfers, Level::P95).unwrap();
+        close(law.latency_s, number(case, "latency_s"), 1e-8);
+        close(law.rate_bytes_per_s, number(case, "rate"), 1e-8);
+        close(law.lack_of_fit_p_value.unwrap(), number(case, "lack_of_fit"), 1e-6);
+        // The normal quantile is Student's with 1e8 degrees of freedom, stated to 1e-7.
+        let (latency, n_half) = (law.latency_s_interval.unwrap(), law.n_half_bytes_interval.unwrap());
+        close(latency.half_width(), number(case, "latency_half"), 1e-6);
+        close(n_half.high - law.n_half_bytes().unwrap(), number(case, "n_half_half"), 1e-6);
+    }
+}
+
+#[test]
+fn dips_agree_with_the_python_package() {
+    for case in cases(&answers!("mixture")["dips"]) {
+        let values = numbers(&case["values"]);
+        close(dip(&values).unwrap(), number(case, "dip"), 1e-9);
+        let plan = DipPlan { resample_count: 2000, seed: 8, lag1_autocorrelation: 0.0 };
+        let found = dip_test(&values, plan).unwrap();
+        let expected = number(case, "p_value");
+        // Four standard errors of a share of 2000 draws, and the package's own table.
+        let allowed = 4.0 * (expected * (1.0 - expected) / 2000.0).sqrt() + 0.005;
+        assert!((found.p_value - expected).abs() < allowed, "{} {expected} {}", found.p_value, values.len());
+    }
+}
+
+#[test]
+fn critical_bandwidths_agree_with_scipys_densities() {
+    for case in cases(&answers!("mixture")["critical_bandwidths"]) {
+        let values = numbers(&case["values"]);
+        for (index, expected) in numbers(&case["bandwidths"]).into_iter().enumerate() {
+            close(critical_bandwidth(&values, index + 1).unwrap(), expected, 0.02);
+        }
+    }
+}
+
+#[test]
+fn block_lengths_agree_with_numpy() {
+    for case in cases(&answers!("block_bootstrap")) {
+        close(optimal_block_len(&numbers(&case["series"])).unwrap(), number(case, "length"), 1e-9);
+    }
+}
+
+#[test]
+fn repetitions_agree_with_scipy() {
+    for case in cases(&answers!("repetition")) {
+        let runs = numbers(&case["runs"]);
+        let level = Level::new(number(case, "level")).unwrap();
+        close(relative_half_width(&runs, level).unwrap(), number(case, "half_width_ratio"), 1e-9);
+        let needed = runs_needed(&runs, number(case, "target"), level).unwrap();
+        assert_eq!(Some(needed as u64), case["needed"].as_u64());
     }
 }

@@ -6,6 +6,7 @@ use narrows_model::units::ratio;
 use narrows_model::{BytesPerSec, Nanos, OpsPerSec};
 use narrows_stats::interval::{Level, batch_means, student_interval};
 use narrows_stats::steady::{WINDOW_ROUNDS, assess_window};
+use narrows_stats::student_t;
 
 /// Fewest repetitions whose spread says more than the spread inside them.
 const TRIALS_MIN: usize = 3;
@@ -76,6 +77,16 @@ pub(super) fn told(made: narrows_stats::Interval) -> Interval {
         level: made.level.ratio(),
         method: made.method.name().to_owned(),
     }
+}
+
+/// The standard error that an interval stands for, over its middle, as if it were a normal one: too large for intervals of
+/// few trials, which are wider. `None` without an interval.
+pub(super) fn relative_error(interval: Option<&Interval>) -> Option<f64> {
+    const NORMAL_DEGREES: f64 = 1e8;
+    let interval = interval?;
+    let factor = student_t::quantile(f64::midpoint(1.0, interval.level), NORMAL_DEGREES).ok()?;
+    let half_width = (interval.high - interval.low) / 2.0;
+    ratio(half_width / factor, f64::midpoint(interval.low, interval.high))
 }
 
 /// Whether the rate held steady over the window, cut into the rounds of the SNIA rule; `None` with too few samples

@@ -2,7 +2,7 @@
 //!
 //! A segment is measured by a cut or by a counter; which, is told in `source`.
 
-use super::rates::told;
+use super::rates::{relative_error, told};
 use super::{Machines, SERVER_WORKER_BUSY_RATIO};
 use crate::rules::offered_load::is_held;
 use crate::view::{Place, reads};
@@ -167,24 +167,24 @@ fn fit(measured: &[&CellSummary]) -> Option<SegmentFit> {
         .filter(|cell| reads(cell.op) == read)
         .filter_map(|cell| {
             let elapsed_s = crate::view::time_per_op_s(cell)?;
-            Some(Transfer { block_bytes: cell.block_bytes.as_f64(), elapsed_s })
+            Some(Transfer {
+                block_bytes: cell.block_bytes.as_f64(),
+                elapsed_s,
+                relative_error: relative_error(cell.interval.as_ref()),
+            })
         })
         .collect();
     let law = fit_hockney(&transfers, Level::P95).ok().filter(|_| transfers.len() >= 3)?;
     let holds = law.latency_s >= 0.0 && law.r_squared.is_none_or(|share| share >= 0.9);
-    let deviation = |transfer: &Transfer| {
-        let expected_s = law.elapsed_s(transfer.block_bytes);
-        ((transfer.elapsed_s - expected_s) / expected_s).abs()
-    };
     (holds && law.rate_bytes_per_s.is_finite()).then(|| SegmentFit {
         a_s: law.latency_s,
         a_s_interval: law.latency_s_interval.map(told),
         b_bytes_per_s: law.rate_bytes_per_s,
         b_bytes_per_s_interval: law.rate_bytes_per_s_interval.map(told),
         n_half_bytes: law.n_half_bytes(),
-        n_half_bytes_interval: None,
-        deviation_ratio_max: transfers.iter().map(deviation).fold(0.0, f64::max),
-        lack_of_fit_p_value: None,
+        n_half_bytes_interval: law.n_half_bytes_interval.map(told),
+        deviation_ratio_max: law.deviation_ratio_max,
+        lack_of_fit_p_value: law.lack_of_fit_p_value,
         point_count: transfers.len() as u64,
     })
 }

@@ -3,10 +3,12 @@
 //! It deliberately makes no decision from an interval: whether it is narrow enough is the caller's question.
 
 mod batch;
+mod block;
 mod bootstrap;
 mod student;
 
-pub use batch::{BatchMeans, batch_means};
+pub use batch::{BatchMeans, batch_means, uncorrelated_batch_means};
+pub use block::{block_bootstrap, optimal_block_len};
 pub use bootstrap::bootstrap_interval;
 pub use student::student_interval;
 pub(crate) use student::{Spread, around};
@@ -60,6 +62,12 @@ pub enum IntervalMethod {
     BatchMeans,
     /// Percentiles of a statistic over resamples.
     PercentileBootstrap,
+    /// Distances of the mean over resamples made of blocks of one series.
+    BlockBootstrap,
+    /// Percentiles over values drawn from the law that was measured.
+    ParametricBootstrap,
+    /// The spread of a function of fitted coefficients, to first order.
+    Delta,
     /// Student's t on the coefficient of a least-squares line.
     LeastSquares,
 }
@@ -72,6 +80,9 @@ impl IntervalMethod {
             Self::StudentT => "student_t",
             Self::BatchMeans => "batch_means",
             Self::PercentileBootstrap => "percentile_bootstrap",
+            Self::BlockBootstrap => "block_bootstrap",
+            Self::ParametricBootstrap => "parametric_bootstrap",
+            Self::Delta => "delta",
             Self::LeastSquares => "least_squares",
         }
     }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the known answers that tests/known_answers.rs reads, from implementations independent of the crate.
 
-Needs NumPy and SciPy (`pip install numpy scipy`); `python3 generate.py` rewrites every JSON file beside it.
+Needs NumPy, SciPy and diptest (`pip install numpy scipy diptest`); `python3 generate.py` rewrites every JSON file beside it.
 All data come from fixed seeds. The versions used are recorded in versions.json.
 """
 
@@ -11,6 +11,7 @@ import pathlib
 from fractions import Fraction
 from math import factorial
 
+import diptest
 import numpy as np
 import scipy
 from scipy import optimize, stats
@@ -181,6 +182,10 @@ def hockney():
                       "latency_low": intercept - latency_half, "latency_high": intercept + latency_half,
                       "rate": unit / slope, "rate_low": unit / (slope + slope_half),
                       "rate_high": unit / (slope - slope_half), "n_half": intercept * unit / slope})
+        n_half = intercept / slope
+        half = factor * (covariance[1, 1] + n_half ** 2 * covariance[0, 0]
+                         - 2 * n_half * covariance[0, 1]) ** 0.5 / slope
+        cases[-1].update({"n_half_low": (n_half - half) * unit, "n_half_high": (n_half + half) * unit})
     write("hockney", cases)
 
 
@@ -277,8 +282,103 @@ def goodness():
     write("goodness", {"kolmogorov_smirnov": tests, "chi_square_upper_tails": tails, "dispersion": counts})
 
 
+def hockney_errors():
+    """Absolute weights: the errors of the points are known, `cov="unscaled"` takes them at their word."""
+    rng = np.random.default_rng(7)
+    cases = []
+    for latency, rate in ((2e-4, 1.2e8), (8e-6, 5e9), (1e-3, 4e7)):
+        b = np.array([512.0, 4096.0, 16384.0, 65536.0, 262144.0, 1048576.0])
+        error = rng.uniform(0.012, 0.06, b.size)
+        t = (latency + b / rate) * (1 + error * rng.normal(0, 1, b.size))
+        unit = 65536.0
+        w = 1 / (error * t)
+        (slope, intercept), covariance = np.polyfit(b / unit, t, 1, w=w, cov="unscaled")
+        chi2 = float(((w * (t - intercept - slope * b / unit)) ** 2).sum())
+        p = stats.chi2.sf(chi2, b.size - 2)
+        assert p >= 0.05, "pick data that fit: below, the residuals decide"
+        z, n_half = stats.norm.ppf(0.975), intercept / slope
+        n_half_half = z * (covariance[1, 1] + n_half ** 2 * covariance[0, 0]
+                           - 2 * n_half * covariance[0, 1]) ** 0.5 / slope
+        cases.append({"block_bytes": b.tolist(), "elapsed_s": t.tolist(), "relative_error": error.tolist(),
+                      "latency_s": intercept, "rate": unit / slope, "lack_of_fit": float(p),
+                      "latency_half": z * covariance[1, 1] ** 0.5, "n_half_half": n_half_half * unit})
+    write("hockney_errors", cases)
+
+
+def mixture():
+    rng = np.random.default_rng(11)
+    samples = [rng.uniform(0, 1, 20), rng.normal(0, 1, 50), rng.lognormal(0, 1, 200), rng.exponential(1, 500),
+               np.concatenate([rng.normal(0, 1, 60), rng.normal(4, 1, 40)]),
+               np.concatenate([rng.normal(0, 1, 100), rng.normal(3, 1, 100)]),
+               np.concatenate([rng.normal(0, 1, 100), rng.normal(2.5, 1, 60)]),
+               np.concatenate([rng.normal(0, 1, 190), rng.normal(9, 1, 10)]), rng.beta(0.5, 0.5, 40), rng.uniform(0, 1, 9)]
+    dips = []
+    for x in samples:
+        dip, p = diptest.diptest(x)
+        dips.append({"values": x.tolist(), "dip": float(dip), "p_value": float(p)})
+
+    def mode_count(x, h):
+        grid = np.linspace(x.min() - 0.1 * np.ptp(x), x.max() + 0.1 * np.ptp(x), 2000)
+        density = stats.gaussian_kde(x, bw_method=h / x.std(ddof=1))(grid)
+        rises = np.diff(density) > 0
+        return 1 + int(((~rises[:-1]) & rises[1:]).sum())
+
+    critical = []
+    for x in samples[4:8]:
+        found = []
+        for k in (1, 2, 3):
+            low, high = np.ptp(x) / 100, np.ptp(x)
+            if mode_count(x, low) <= k:
+                found.append(float(low))
+                continue
+            for _ in range(24):
+                middle = (low * high) ** 0.5
+                low, high = (low, middle) if mode_count(x, middle) <= k else (middle, high)
+            found.append(float(high))
+        critical.append({"values": x.tolist(), "bandwidths": found})
+    write("mixture", {"dips": dips, "critical_bandwidths": critical})
+
+
+def block_bootstrap():
+    """Politis and White (2004), corrected 2009, for the circular bootstrap; written from the paper."""
+    rng = np.random.default_rng(13)
+    cases = []
+    for n, phi in ((30, 0.3), (100, 0.0), (200, 0.5), (500, 0.8), (1000, 0.95)):
+        x = np.zeros(n)
+        for i, e in enumerate(rng.normal(0, 1, n)):
+            x[i] = phi * x[i - 1] + e if i else e
+        d = x - x.mean()
+        run = max(5, int(np.ceil(np.sqrt(np.log10(n)))))
+        most = min(int(np.ceil(np.sqrt(n))) + run, n - 2)
+        covariance = np.array([(d[:n - k] * d[k:]).sum() / n for k in range(most + 1)])
+        matters = np.abs(covariance[1:] / covariance[0]) > 2 * np.sqrt(np.log10(n) / n)
+        quiet = [m for m in range(len(matters) - run + 1) if not matters[m:m + run].any()]
+        m_hat = max(quiet[0] if quiet else int(np.flatnonzero(matters)[-1]) + 1, 1)
+        M = min(2 * m_hat, most)
+        lags = np.arange(-M, M + 1)
+        window = np.clip(2 * (1 - np.abs(lags) / M), 0, 1)
+        G = (window * np.abs(lags) * covariance[np.abs(lags)]).sum()
+        g0 = (window * covariance[np.abs(lags)]).sum()
+        length = (2 * G ** 2 / (4 / 3 * g0 ** 2)) ** (1 / 3) * n ** (1 / 3)
+        cases.append({"series": x.tolist(), "length": float(np.clip(length, 1, np.ceil(min(3 * n ** 0.5, n / 3))))})
+    write("block_bootstrap", cases)
+
+
+def repetition():
+    rng = np.random.default_rng(17)
+    cases = []
+    for n, spread, target, level in ((3, 2, 0.02, 0.95), (5, 10, 0.05, 0.99), (10, 1, 0.05, 0.95), (4, 30, 0.1, 0.9)):
+        x = rng.normal(100, spread, n)
+        half = lambda m: stats.t.ppf(0.5 + level / 2, m - 1) * x.std(ddof=1) / m ** 0.5 / x.mean()
+        needed = next(m for m in range(n, 100_000) if half(m) <= target)
+        cases.append({"runs": x.tolist(), "level": level, "target": target, "half_width_ratio": float(half(n)),
+                      "needed": needed})
+    write("repetition", cases)
+
+
 if __name__ == "__main__":
     for make in (quantiles, moments, student_t, intervals, rank, mser, steady, autocorrelation, regression, hockney,
-                 mva, logistic, reliability, goodness):
+                 mva, logistic, reliability, goodness,
+                 hockney_errors, mixture, block_bootstrap, repetition):
         make()
-    write("versions", {"numpy": np.__version__, "scipy": scipy.__version__})
+    write("versions", {"numpy": np.__version__, "scipy": scipy.__version__, "diptest": diptest.__version__})
