@@ -86,9 +86,16 @@ impl Ring {
     /// # Cost
     /// Every page of the blocks is filled and, where they are registered, pinned.
     pub fn new(spec: RingSpec) -> Result<Self, RingError> {
+        // Before the kernel is asked for entries that no memory could serve.
+        memory_of(spec.depth, spec.block_bytes)?;
+        let (ring, grants) = setup::build(spec.depth.next_power_of_two(), spec.wishes)?;
+        Self::over(ring, grants, spec)
+    }
+
+    /// A ring as `spec` asks for over one that is set up and registers nothing yet.
+    fn over(ring: IoUring, mut grants: RingGrants, spec: RingSpec) -> Result<Self, RingError> {
         let RingSpec { depth, block_bytes, seed, files, wishes } = spec;
         let (length_bytes, stride_bytes) = memory_of(depth, block_bytes)?;
-        let (ring, mut grants) = setup::build(depth.next_power_of_two(), wishes)?;
         let mut buffers = ManuallyDrop::new(AlignedBuffer::with_entropy(length_bytes, seed)?);
         let start = NonNull::from(&mut **buffers).cast::<u8>();
         // SAFETY: `start` begins the mapping of `buffers`, which this function frees nowhere (it is leaked on an

@@ -33,26 +33,30 @@ struct Courtesies {
     single_issuer: bool,
     task_run: TaskRun,
     submit_all: bool,
+    /// Entries are taken in the order of the queue, without a table of indices: 1 % of a cached read.
+    linear: bool,
 }
 
-const fn courtesies(single_issuer: bool, task_run: TaskRun, submit_all: bool) -> Courtesies {
-    Courtesies { single_issuer, task_run, submit_all }
-}
-
-const NONE: Courtesies = courtesies(false, TaskRun::AtOnce, false);
+const NONE: Courtesies =
+    Courtesies { single_issuer: false, task_run: TaskRun::AtOnce, submit_all: false, linear: false };
 
 /// What is tried, best first: each step leaves out what the next older kernels do not know.
-const LADDER: [Courtesies; 5] = [
-    courtesies(true, TaskRun::Deferred, true),
-    courtesies(true, TaskRun::Cooperative, true),
-    courtesies(false, TaskRun::Cooperative, true),
-    courtesies(false, TaskRun::AtOnce, true),
+const LADDER: [Courtesies; 6] = [
+    Courtesies { single_issuer: true, task_run: TaskRun::Deferred, submit_all: true, linear: true },
+    Courtesies { single_issuer: true, task_run: TaskRun::Deferred, submit_all: true, linear: false },
+    Courtesies { single_issuer: true, task_run: TaskRun::Cooperative, submit_all: true, linear: false },
+    Courtesies { task_run: TaskRun::Cooperative, submit_all: true, ..NONE },
+    Courtesies { submit_all: true, ..NONE },
     NONE,
 ];
 
 /// The same for a ring with a submission thread, whose task work is never the caller's.
-const LADDER_SUBMISSION_POLLING: [Courtesies; 3] =
-    [courtesies(true, TaskRun::AtOnce, true), courtesies(false, TaskRun::AtOnce, true), NONE];
+const LADDER_SUBMISSION_POLLING: [Courtesies; 4] = [
+    Courtesies { single_issuer: true, submit_all: true, linear: true, ..NONE },
+    Courtesies { single_issuer: true, submit_all: true, ..NONE },
+    Courtesies { submit_all: true, ..NONE },
+    NONE,
+];
 
 /// Who looks for submissions and completions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,15 +74,18 @@ pub(super) fn build(entries: u32, wishes: RingWishes) -> Result<(IoUring, RingGr
         Err(errno) => return Err(refused(errno, entries, polling, |polling| attempt(polling).map(drop))),
     };
     checked(&ring)?;
-    let grants = RingGrants {
+    Ok((ring, grants(polling, step)))
+}
+
+fn grants(polling: Polling, step: Courtesies) -> RingGrants {
+    RingGrants {
         single_issuer: step.single_issuer,
         deferred_task_run: step.task_run == TaskRun::Deferred,
         cooperative_task_run: step.task_run == TaskRun::Cooperative,
         completion_polling: polling.completion,
         submission_polling: polling.submission,
         ..RingGrants::default()
-    };
-    Ok((ring, grants))
+    }
 }
 
 /// The first step of the ladder that `setup` does not call invalid.
@@ -138,6 +145,9 @@ fn setup(entries: u32, polling: Polling, step: Courtesies) -> Result<IoUring, Er
     }
     if step.submit_all {
         builder.setup_submit_all();
+    }
+    if step.linear {
+        builder.setup_no_sqarray();
     }
     builder.build(entries).map_err(Errno::from)
 }
@@ -244,6 +254,14 @@ fn granted(wish: Wish, register: impl FnOnce() -> std::io::Result<()>) -> Result
     }
 }
 
+/// A ring of each step that this machine knows, best first, without polling.
+#[cfg(test)]
+pub(super) fn every_step(entries: u32) -> Vec<(IoUring, RingGrants)> {
+    let polling = Polling { completion: false, submission: false };
+    let built = |step: &Courtesies| Some((setup(entries, polling, *step).ok()?, grants(polling, *step)));
+    LADDER.iter().filter_map(built).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -258,7 +276,7 @@ mod tests {
     fn an_older_kernel_gets_the_best_it_knows() {
         let knows_no_deferral =
             |step: Courtesies| if step.task_run == TaskRun::Deferred { Err(invalid()) } else { Ok(()) };
-        assert_eq!(climb(INTERRUPTS, knows_no_deferral).unwrap().1, LADDER[1]);
+        assert_eq!(climb(INTERRUPTS, knows_no_deferral).unwrap().1, LADDER[2]);
         let knows_nothing = |step: Courtesies| if step == NONE { Ok(()) } else { Err(invalid()) };
         assert_eq!(climb(INTERRUPTS, knows_nothing).unwrap().1, NONE);
     }

@@ -75,6 +75,28 @@ fn what_is_written_is_read_however_blocks_and_files_are_known() {
 }
 
 #[test]
+fn a_ring_works_at_every_step_that_an_older_kernel_would_leave_it_at() {
+    let steps = setup::every_step(8);
+    assert!(!steps.is_empty());
+    for (kernel, grants) in steps {
+        let files = vec![tempfile::tempfile().unwrap()];
+        let wishes = RingWishes::default();
+        let spec = RingSpec { depth: 8, block_bytes: BLOCK_BYTES, seed: 1, files, wishes };
+        let mut ring = Ring::over(kernel, grants, spec).unwrap();
+        for turn in 0..40_u8 {
+            for slot in 0..8 {
+                ring.block(slot).fill(turn);
+                ring.queue(&request(RingOp::Write, slot, slot.into())).unwrap();
+            }
+            assert!(complete(&mut ring).iter().all(|(_, result)| *result == Ok(4096)), "{grants:?}");
+        }
+        ring.queue(&request(RingOp::Read, 0, 7)).unwrap();
+        complete(&mut ring);
+        assert!(ring.block(0).iter().all(|byte| *byte == 39), "{grants:?}");
+    }
+}
+
+#[test]
 fn a_sync_completes_and_a_punched_hole_reads_as_zeroes() {
     let (file, mut ring) = ring(2);
     file.write_all_at(&[7; 4 * BLOCK_BYTES], 0).unwrap();
