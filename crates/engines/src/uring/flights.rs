@@ -2,7 +2,9 @@
 //!
 //! Pure: it never enters the kernel. Hot path: no allocation.
 
+use crate::files::SyncCount;
 use crate::request::{Completion, Errno};
+use narrows_model::workload::SyncPolicy;
 use narrows_sys::ring::{RingCompletion, RingOp, RingRequest};
 
 /// A request of the worker's, of which one step is in the ring.
@@ -21,13 +23,12 @@ struct Flight {
 pub(super) struct Flights {
     slots: Vec<Flight>,
     next_steps: Vec<RingRequest>,
-    sync_every: Option<u32>,
-    writes_since_sync: u32,
+    sync_count: SyncCount,
 }
 
 impl Flights {
-    /// For `depth` slots; after `sync_every` writes, the last one is synced.
-    pub(super) fn new(depth: u32, sync_every: Option<u32>) -> Self {
+    /// For `depth` slots, with a sync after as many writes as `sync` says.
+    pub(super) fn new(depth: u32, sync: SyncPolicy) -> Self {
         let whole = RingRequest {
             op: RingOp::Read,
             slot: 0,
@@ -40,8 +41,7 @@ impl Flights {
         Self {
             slots: vec![none; depth as usize],
             next_steps: Vec::with_capacity(depth as usize),
-            sync_every,
-            writes_since_sync: 0,
+            sync_count: SyncCount::new(sync),
         }
     }
 
@@ -73,7 +73,7 @@ impl Flights {
             self.next_steps.push(rest(flight));
             return None;
         }
-        if flight.whole.op == RingOp::Write && sync_is_due(self.sync_every, &mut self.writes_since_sync) {
+        if flight.whole.op == RingOp::Write && self.sync_count.is_due_after_write() {
             flight.syncing = true;
             self.next_steps.push(RingRequest { op: RingOp::Fdatasync, ..flight.whole });
             return None;
@@ -102,17 +102,6 @@ fn rest(flight: &Flight) -> RingRequest {
     }
 }
 
-/// Counts one write, and tells whether it is the one to be synced.
-fn sync_is_due(every: Option<u32>, writes_since_sync: &mut u32) -> bool {
-    let Some(every) = every else { return false };
-    *writes_since_sync += 1;
-    let due = *writes_since_sync >= every;
-    if due {
-        *writes_since_sync = 0;
-    }
-    due
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,7 +123,7 @@ mod tests {
 
     #[test]
     fn the_rest_of_a_short_transfer_follows_in_its_slot_until_nothing_more_comes() {
-        let mut flights = Flights::new(1, None);
+        let mut flights = Flights::new(1, SyncPolicy::None);
         flights.started(5, write(0));
         assert_eq!(flights.answered(answer(0, 1000)), None);
         let rest = flights.next_step().unwrap();
@@ -145,7 +134,7 @@ mod tests {
 
     #[test]
     fn the_last_of_so_many_writes_completes_with_its_sync() {
-        let mut flights = Flights::new(2, Some(2));
+        let mut flights = Flights::new(2, SyncPolicy::Every(2));
         flights.started(0, write(0));
         flights.started(1, write(1));
         assert_eq!(flights.answered(answer(1, 4096)), Some(Completion { tag: 1, result: Ok(4096) }));
@@ -157,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_failed_sync_fails_its_write() {
-        let mut flights = Flights::new(1, Some(1));
+        let mut flights = Flights::new(1, SyncPolicy::Every(1));
         flights.started(3, write(0));
         assert_eq!(flights.answered(answer(0, 4096)), None);
         let failed = RingCompletion { slot: 0, result: Err(narrows_sys::Errno::from_raw(5)) };

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::conformance::{self, BLOCK_BYTES, complete, request, spec, worker};
+use crate::contract::ProtocolCounters;
 use narrows_sys::denied_calls::{DeniedCall, deny_in_this_thread};
 use std::fs;
 use std::os::unix::fs::FileExt as _;
