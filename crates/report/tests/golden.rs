@@ -4,6 +4,7 @@
 mod fixtures;
 
 use fixtures::{builders, cases, studies};
+use narrows_model::cell::FactorValue;
 use narrows_model::plan::{LoadStatement, PLAN_SCHEMA, Plan, Topology};
 use narrows_model::{Bytes, Cell, Cut, Inventory, Nanos, Op, Segment, Summary, Target, Workload};
 use narrows_report::text::{self, Style, progress};
@@ -50,6 +51,19 @@ fn the_rows_of_a_study_stand_in_the_order_of_the_sweep_whatever_ran_first() {
     let one = text::study(&summary, &Style::default());
     summary.cells.sort_by_key(|cell| cell.queue_depth);
     assert_eq!(text::study(&summary, &Style::default()), one);
+}
+
+#[test]
+fn a_study_of_several_engines_has_no_verdict_that_mixes_them() {
+    let mut summary = studies::interrupted();
+    let mut uring = summary.cells[0].clone();
+    uring.id = "path/engine=uring".to_owned();
+    uring.factors.insert("engine".to_owned(), FactorValue::Text("uring".to_owned()));
+    summary.cells.push(uring);
+    summary.diagnosis.limiting = cases::latency().diagnosis.limiting;
+    let rendered = text::study(&summary, &Style::default());
+    assert!(rendered.contains("None: cells that differ in engine are not one path"), "{rendered}");
+    assert!(!rendered.contains("Limited by") && !rendered.contains("LIMITING"), "{rendered}");
 }
 
 #[test]

@@ -19,11 +19,10 @@ pub(super) fn render(summary: &Summary, style: &Style) -> String {
 
 fn name(summary: &Summary) -> String {
     let Some(study) = &summary.study else { return "Study".to_owned() };
+    let file = study.name.rsplit_once('/').map_or(study.name.as_str(), |(_, file)| file);
     match &study.title {
-        Some(title) => {
-            format!("{} ({})", headline::capitalised(title.trim_end_matches([':', '.'])), study.name)
-        }
-        None => format!("Study {}", study.name),
+        Some(title) => format!("{} ({file})", headline::capitalised(title.trim_end_matches([':', '.']))),
+        None => format!("Study {file}"),
     }
 }
 

@@ -13,6 +13,7 @@ mod value;
 use super::evidence::Page;
 use super::names::CellNames;
 use super::reading::path_cells;
+use super::wrap::{Indent, paragraph};
 use super::{Style, cells, headline, lists, next, path, remarks};
 use narrows_model::{Cut, Segment, Summary};
 use sweep::Sweep;
@@ -33,17 +34,63 @@ pub fn study(summary: &Summary, style: &Style) -> String {
         open_loop::render(&sweep, style),
         effects::render(summary, style),
     ];
-    if says_something(summary) {
-        parts.push(style.heading("VERDICT", ""));
-        parts.push(headline::regimes(summary, style));
-        parts.push(path::render(summary, style));
-        parts.push(cells::alone(summary, style));
-        parts.push(lists::render(summary, page));
+    match verdict(summary) {
+        Verdict::Given => {
+            parts.push(style.heading("VERDICT", ""));
+            parts.push(headline::regimes(summary, style));
+            parts.push(path::render(summary, style));
+            parts.push(cells::alone(summary, style));
+            parts.push(lists::render(summary, page));
+            parts.push(remarks::render(summary, page));
+            parts.push(next::render(summary, style));
+        }
+        Verdict::NotOnePath(factor) => {
+            let text = format!(
+                "None: cells that differ in {factor} are not one path under one kind of load. A study of one \
+                 {factor}, or `narrows check`, has a verdict."
+            );
+            parts.push(style.heading("VERDICT", ""));
+            parts.push(paragraph(&text, Indent::all("  "), style.width));
+            parts.push(cells::alone(summary, style));
+            parts.push(rest(summary, page));
+        }
+        Verdict::NothingKnown => parts.push(rest(summary, page)),
     }
-    parts.push(remarks::render(summary, page));
-    parts.push(next::render(summary, style));
     parts.push(headline::origin(summary, style));
     parts.concat()
+}
+
+/// Whether the diagnosis of a study holds for it.
+enum Verdict<'a> {
+    /// It does.
+    Given,
+    /// Its cells differ in this factor, which makes several paths, or kinds of load that no regime tells apart.
+    NotOnePath(&'a str),
+    /// Nothing beside the load generator was measured, and no limit named.
+    NothingKnown,
+}
+
+/// Factors over which one path has one verdict: the grid of block size, concurrency and direction.
+const GRID: [&str; 7] = ["op", "block", "file", "depth", "workers", "clients", "batch"];
+
+fn verdict(summary: &Summary) -> Verdict<'_> {
+    let factors = summary.study.iter().flat_map(|study| &study.factors);
+    let mut others =
+        factors.filter(|factor| factor.values.len() > 1 && !GRID.contains(&factor.name.as_str()));
+    match others.next() {
+        _ if !says_something(summary) => Verdict::NothingKnown,
+        Some(factor) => Verdict::NotOnePath(&factor.name),
+        None => Verdict::Given,
+    }
+}
+
+/// What stands beside a verdict where there is none: findings about single cells, skips, what to do.
+fn rest(summary: &Summary, page: Page<'_>) -> String {
+    let mut summary = summary.clone();
+    summary.diagnosis.limiting.clear();
+    let about_verdict = |code: &str| matches!(code, "not-enough-evidence" | "too-little-concurrency");
+    summary.diagnosis.findings.retain(|finding| !about_verdict(&finding.code));
+    remarks::render(&summary, page) + &next::render(&summary, page.style)
 }
 
 /// Whether a limit was named, or a segment other than the load generator was measured by a cut of its own: else the
