@@ -137,7 +137,8 @@ fn one_seed_gives_one_order_and_as_written_is_that_of_the_sweep() {
 
 #[test]
 fn a_cut_stands_before_the_first_cell_that_needs_it_and_once() {
-    let plan = plan("target = \"null:\"\n[sweep]\ndepth = [1, 2]\nfile = [\"1MiB\", \"2MiB\", \"4MiB\"]\n");
+    let plan =
+        plan("target = \"null:copy\"\n[sweep]\ndepth = [1, 2]\nfile = [\"1MiB\", \"2MiB\", \"4MiB\"]\n");
     assert_eq!((count(&plan, Cut::Generator), count(&plan, Cut::Path)), (2, 6));
     for (index, cell) in plan.cells.iter().enumerate().filter(|(_, cell)| cell.cut == Cut::Path) {
         let before = &plan.cells[..index];
@@ -149,7 +150,7 @@ fn a_cut_stands_before_the_first_cell_that_needs_it_and_once() {
 #[test]
 fn the_generator_is_measured_with_the_load_of_the_path_and_nothing_that_holds_it_back() {
     let plan = plan(
-        "target = \"null:\"\n[workload]\nops = { read = 1, write = 1 }\nblocks = { 4KiB = 1, 8KiB = 1 }\ndepth = 8\nbatch = 4\n\
+        "target = \"null:copy\"\n[workload]\nops = { read = 1, write = 1 }\nblocks = { 4KiB = 1, 8KiB = 1 }\ndepth = 8\nbatch = 4\n\
          workers = 2\norder = \"zipf\"\nzipf_theta = 0.9\narrivals = \"poisson\"\noffered = 100\n",
     );
     let generator = plan.cells.iter().find(|cell| cell.cut == Cut::Generator).unwrap();
@@ -169,6 +170,14 @@ impl Offered for narrows_model::Workload {
     fn offered(&self) -> Option<f64> {
         self.arrivals.offered_ops_per_s()
     }
+}
+
+#[test]
+fn the_generator_is_not_held_against_itself() {
+    let plan = plan("target = [\"null:\", \"null:copy\"]\ncuts = [\"generator\", \"memory_copy\"]\n");
+    let cuts = |which| plan.cells.iter().filter(|cell| cell.cut == which).count();
+    assert_eq!((cuts(Cut::Generator), cuts(Cut::MemoryCopy), cuts(Cut::Path)), (1, 1, 2));
+    assert_eq!(count(&self::plan("target = \"null:\"\n"), Cut::Generator), 0);
 }
 
 #[test]
@@ -288,7 +297,7 @@ fn what_is_past_the_time_is_dropped_from_the_end_of_the_order_and_listed() {
 
 #[test]
 fn a_time_below_the_first_cell_is_a_problem_at_its_key() {
-    let text = "target = \"null:\"\nseconds = 1\n";
+    let text = "target = \"null:copy\"\nseconds = 1\n";
     let study = study(text);
     let problems = plan_study(&study, &facts(&study), SEED).unwrap_err();
     assert_eq!((problems.list[0].line, problems.list[0].key.as_str()), (2, "seconds"));

@@ -113,7 +113,7 @@ keys! {
     "cell_order", Kind::Choice(CELL_ORDERS), false, "\"random\"", "\"as_written\"",
         "The order of cells: shuffled by the seed, so that a drift of the machine does not look like a factor's effect, or that of the sweep.";
     "cuts", Kind::Choices(CUTS), false, "[\"generator\"]", "[\"generator\", \"memory_copy\"]",
-        "Cuts of the path that are measured beside it with the same load, each once, before the first cell that needs it.";
+        "Cuts of the path that are measured beside it with the same load, each once, before the first cell that needs it. The path to `null:` is the generator itself and is not held against it.";
     "together", Kind::Flag, false, "false", "true",
         "Whether the targets are also loaded all at once, with the clients of a cell at each of them: only so a bus that they share is seen.";
 
