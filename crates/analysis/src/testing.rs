@@ -103,7 +103,30 @@ fn planned(profile: &SimProfile) -> Plan {
 /// simulator, whose operations all are requests, shows by several in flight.
 #[cfg(test)]
 pub(crate) fn checked(profile: &SimProfile) -> Summary {
-    let plan = planned(profile);
+    driven(profile, &planned(profile))
+}
+
+/// The same, refined around the segment that each bulk load seemed to be limited by, as the command does.
+#[cfg(test)]
+pub(crate) fn refined(profile: &SimProfile) -> Summary {
+    use narrows_study::{Suspect, refine};
+    let mut plan = planned(profile);
+    let first = driven(profile, &plan);
+    let suspects: Vec<Suspect> = first
+        .cells
+        .iter()
+        .filter(|cell| cell.cut == Cut::Path && cell.block_bytes == Bytes(1 << 20) && cell.queue_depth > 1)
+        .map(|cell| Suspect {
+            segment: cell.limiting.unwrap_or(Segment::Unknown),
+            cell: narrows_model::CellId(cell.id.clone()),
+        })
+        .collect();
+    plan.cells.extend(refine(&plan, &suspects, Nanos(u64::MAX)).cells);
+    driven(profile, &plan)
+}
+
+#[cfg(test)]
+fn driven(profile: &SimProfile, plan: &Plan) -> Summary {
     let mut driven = plan.clone();
     for cell in driven.cells.iter_mut().filter(|cell| cell.cut == Cut::NetworkStream) {
         cell.workload.queue_depth = DEPTHS[1];
@@ -111,7 +134,28 @@ pub(crate) fn checked(profile: &SimProfile) -> Summary {
     let events = narrows_sim::simulate(profile, &driven).expect("the machine can be simulated");
     let inventory = narrows_sim::inventory(profile);
     let manifest = RunFacts::default();
-    narrows_analysis::analyse(&Input { manifest, plan: &plan, inventory: &inventory, events: &events })
+    narrows_analysis::analyse(&Input { manifest, plan, inventory: &inventory, events: &events })
+}
+
+/// The analysis of a machine with two devices, each loaded alone and then both together.
+#[cfg(test)]
+pub(crate) fn together(profile: &SimProfile) -> Summary {
+    let mut plan = planned(profile);
+    plan.segments.push(Segment::DeviceBus);
+    let bulk = |cell: &Cell| cell.cut == Cut::Path && cell.workload.block_bytes == Bytes(1 << 20);
+    let mut cells: Vec<Cell> = plan.cells.iter().filter(|cell| bulk(cell)).cloned().collect();
+    let second: Target = "/data2".parse().expect("a target");
+    for mut cell in std::mem::take(&mut cells) {
+        cell.stop.bytes_max = None;
+        let mut other = Cell { target: second.clone(), ..cell.clone() };
+        other.id.0.push_str("/second");
+        let mut both = Cell { more_targets: vec![second.clone()], ..cell.clone() };
+        both.workload.clients = 2;
+        both.id.0.push_str("/both");
+        cells.extend([other, both]);
+    }
+    plan.cells.extend(cells);
+    measured_by(profile, &plan)
 }
 
 /// The analysis of a machine measured by this plan.

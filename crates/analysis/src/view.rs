@@ -6,6 +6,7 @@ mod index;
 mod regime;
 mod sharing;
 
+pub(crate) use regime::is_small_block;
 pub use regime::{Regime, RegimeKind};
 pub use sharing::Sharing;
 

@@ -23,6 +23,9 @@ pub struct StationLaw {
     /// Worker threads, each of which holds one request from its turn until the device is done with it; a server's alone,
     /// `None` for as many as there are requests.
     pub threads: Option<u32>,
+    /// Rate of the bus that the devices of several targets share, each of which has one of its own; a device's alone,
+    /// `None` without such a bus.
+    pub bus_bytes_per_s: Option<BytesPerSec>,
 }
 
 impl Default for StationLaw {
@@ -34,6 +37,7 @@ impl Default for StationLaw {
             variation: 0.0,
             flush_ns: Nanos(0),
             threads: None,
+            bus_bytes_per_s: None,
         }
     }
 }

@@ -64,6 +64,8 @@ machines! {
     "small-window", "a connection whose window holds back a fast wire 4 ms away", Some("wide-window"), small_window;
     "wide-window", "the same wire with a window that fills it: the device limits", None, wide_window;
     "lossy-wire", "a fast wire 4 ms away that loses packets: a connection cannot fill it", Some("wide-window"), lossy_wire;
+    "shared-bus", "two local devices, a target each, on one bus: together they move less than the sum", Some("two-buses"), shared_bus;
+    "two-buses", "the same devices, each on a bus of its own: they add up", None, local_ssd;
     "local-ssd", "a local solid-state device", None, local_ssd;
     "local-disk", "a local magnetic disk", Some("local-ssd"), local_disk;
 }
@@ -218,6 +220,12 @@ fn lossy_wire() -> SimProfile {
 
 fn local_ssd() -> SimProfile {
     SimProfile { network: None, client_cpu: law(5_000, 4_000.0), ..server() }
+}
+
+/// A bus as fast as one and a half of the device.
+fn shared_bus() -> SimProfile {
+    let bus_bytes_per_s = Some(BytesPerSec(1.2e9));
+    SimProfile { device: StationLaw { bus_bytes_per_s, ..local_ssd().device }, ..local_ssd() }
 }
 
 fn local_disk() -> SimProfile {

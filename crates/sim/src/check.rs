@@ -73,6 +73,7 @@ fn rates(profile: &SimProfile) -> Result<(), SimError> {
     let byte_rates = laws.map(|(name, law)| (name, law.bytes_per_s.map(|rate| rate.0)));
     let others = [
         ("network", profile.network.as_ref().map(|network| network.bytes_per_s.0)),
+        ("device.bus", profile.device.bus_bytes_per_s.map(|rate| rate.0)),
         ("device_ops_per_s", profile.device_ops_per_s.map(|rate| rate.0)),
     ];
     for (name, rate) in byte_rates.into_iter().chain(others) {

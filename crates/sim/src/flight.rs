@@ -9,7 +9,7 @@ use crate::law::{Fate, Machine, departure};
 use crate::ledger::Ledger;
 use crate::route::{Call, CpuCharge, Place, Route};
 use crate::station::{Span, Station};
-use narrows_model::Workload;
+use narrows_model::Cell;
 use narrows_model::units::{saturate_u32, saturate_usize};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -69,13 +69,18 @@ pub(crate) struct Flights {
     call: Call,
     /// Requests that one connection keeps in flight: neighbouring slots.
     queue_depth: usize,
+    /// Requests that one client keeps in flight.
+    client_slots: usize,
+    /// Targets that the clients go to in turn.
+    target_count: usize,
     /// Turns of a capped load, and the time each takes; `None` without a cap.
     pace: Option<(Station, u64)>,
 }
 
 impl Flights {
-    /// Empty slots for the requests of `load`, each like `call`, submitted `pace_ns` apart at the least.
-    pub(crate) fn new(load: &Workload, call: Call, pace_ns: Option<u64>) -> Self {
+    /// Empty slots for the requests of `cell`, each like `call`, submitted `pace_ns` apart at the least.
+    pub(crate) fn new(cell: &Cell, call: Call, pace_ns: Option<u64>) -> Self {
+        let load = &cell.workload;
         let slot_count = saturate_usize(load.in_flight_configured());
         let empty = Flight {
             state: State::Empty,
@@ -92,6 +97,8 @@ impl Flights {
             sequence: 0,
             call,
             queue_depth: load.queue_depth.max(1) as usize,
+            client_slots: slot_count.div_ceil(load.clients.max(1) as usize).max(1),
+            target_count: cell.more_targets.len() + 1,
             pace: pace_ns.map(|pace_ns| (Station::new(1), pace_ns)),
         }
     }
@@ -155,9 +162,11 @@ impl Flights {
     }
 
     fn take_off(&mut self, world: &mut World, slot: usize) {
-        let (route, fate) = world
-            .machine
-            .admit(Call { connection: saturate_u32((slot / self.queue_depth) as u64), ..self.call });
+        let (route, fate) = world.machine.admit(Call {
+            connection: saturate_u32((slot / self.queue_depth) as u64),
+            target: saturate_u32((slot / self.client_slots % self.target_count) as u64),
+            ..self.call
+        });
         let flight = &mut self.slots[slot];
         if fate == Fate::Never {
             flight.state = State::Hung;
@@ -194,7 +203,7 @@ impl Flights {
             }
             Place::Connection => world.ledger.in_window.stay(now_ns, span.finish_ns),
             Place::ServerThread => world.ledger.threads.book(now_ns, span.start_ns, span.finish_ns),
-            Place::ClientCpu | Place::ServerCpu | Place::DeviceTurn => {}
+            Place::ClientCpu | Place::ServerCpu | Place::DeviceTurn | Place::DeviceBus => {}
         }
         flight.entered += 1;
         flight.span = span;

@@ -49,7 +49,8 @@ pub struct Machine {
     network_down: Station,
     server_threads: Station,
     device_turn: Station,
-    device: Station,
+    device_bus: Station,
+    devices: Vec<Station>,
     /// Requests so far that could meet a fault.
     exposed_count: u64,
 }
@@ -75,7 +76,8 @@ impl Machine {
             network_down: Station::new(1),
             server_threads: Station::new(profile.server_cpu.threads.unwrap_or(1)),
             device_turn: Station::new(1),
-            device: Station::new(profile.device.parallel),
+            device_bus: Station::new(1),
+            devices: Vec::new(),
             exposed_count: 0,
             profile,
         })
@@ -114,6 +116,7 @@ impl Machine {
             fails: false,
             durable: false,
             connection: 0,
+            target: 0,
         });
         if fate == Fate::Never {
             return Outcome { due_ns: u64::MAX, fate };
@@ -149,18 +152,13 @@ impl Machine {
         let station = match stage.place {
             Place::ServerCpu if !self.profile.shared_machine => &mut self.server_cpu,
             Place::ClientCpu | Place::ServerCpu => &mut self.client_cpu,
-            Place::Connection => {
-                let index = stage.unit as usize;
-                if self.connections.len() <= index {
-                    self.connections.resize_with(index + 1, || Station::new(1));
-                }
-                &mut self.connections[index]
-            }
+            Place::Connection => unit(&mut self.connections, stage.unit, 1),
             Place::ServerThread => &mut self.server_threads,
             Place::NetworkUp => &mut self.network_up,
             Place::NetworkDown => &mut self.network_down,
             Place::DeviceTurn => &mut self.device_turn,
-            Place::Device => &mut self.device,
+            Place::DeviceBus => &mut self.device_bus,
+            Place::Device => unit(&mut self.devices, stage.unit, self.profile.device.parallel),
         };
         station.serve(arrival_ns, stage.service_ns, horizon_ns)
     }
@@ -186,6 +184,15 @@ impl Machine {
         }
         (fate, extra_ns)
     }
+}
+
+/// One of several equal stations, made when it is first visited.
+fn unit(stations: &mut Vec<Station>, index: u32, server_count: u32) -> &mut Station {
+    let index = index as usize;
+    if stations.len() <= index {
+        stations.resize_with(index + 1, || Station::new(server_count));
+    }
+    &mut stations[index]
 }
 
 /// When a request leaves a stage: at the end of its service, or as soon as its turn has come.

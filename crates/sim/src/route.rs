@@ -9,7 +9,7 @@ use narrows_model::workload::{Access, Op};
 use narrows_model::{Cut, Nanos};
 
 /// Most stations on one way.
-pub(crate) const STAGES_MAX: usize = 8;
+pub(crate) const STAGES_MAX: usize = 9;
 
 /// A station's place in a machine.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -27,7 +27,9 @@ pub(crate) enum Place {
     ServerThread,
     /// The device's limit of operations.
     DeviceTurn,
-    /// The device.
+    /// The bus that the devices share.
+    DeviceBus,
+    /// The device, one a target.
     Device,
     /// The wire towards the client.
     NetworkDown,
@@ -127,6 +129,8 @@ pub(crate) struct Call {
     pub(crate) durable: bool,
     /// The connection that carries it, from 0.
     pub(crate) connection: u32,
+    /// The target that it goes to, from 0.
+    pub(crate) target: u32,
 }
 
 /// How much longer a service takes than its CPU time, because a quota is no whole number of CPUs.
@@ -297,7 +301,9 @@ impl Surveyor<'_> {
             let turn_ns = round_to_u64(NANOS_PER_SEC as f64 / rate.0);
             route.visit(Place::DeviceTurn, turn_ns, CpuCharge::default());
         }
-        route.visit(Place::Device, service_ns, CpuCharge::default());
+        let bus = self.profile.device.bus_bytes_per_s.map(|rate| rate.0);
+        route.visit(Place::DeviceBus, round_to_u64(bytes_ns(bus, call.bytes)), CpuCharge::default());
+        route.visit_unit((Place::Device, call.target), service_ns, CpuCharge::default());
         if call.op.moves_towards_device() {
             route.moved.flushed = call.durable && self.profile.device.flush_ns.0 > 0;
             route.moved.device_write_bytes = Some(call.bytes);

@@ -68,12 +68,13 @@ pub(crate) fn run(
         fails: false,
         durable: workload.sync == SyncPolicy::Dsync || workload.acknowledgement == Acknowledgement::Late,
         connection: 0,
+        target: 0,
     };
     let pace_ns = workload
         .max_bytes_per_s
         .map(|rate| round_to_u64(call.bytes as f64 * NANOS_PER_SEC as f64 / rate.max(1) as f64));
     let mut trial = Trial {
-        flights: Flights::new(workload, call, pace_ns),
+        flights: Flights::new(cell, call, pace_ns),
         tally: Tally::new(cell, index, start_ns),
         stand: Stand::WarmUp,
         window: Window::default(),

@@ -144,8 +144,9 @@ fn declared(profile: &SimProfile, block: f64) -> Vec<Declared> {
 fn truth(profile: &SimProfile, kind: RegimeKind) -> Vec<Segment> {
     const GAIN: f64 = 1.1;
     let (block, in_flight) = match kind {
-        RegimeKind::Bulk => (1_048_576.0, 16.0),
-        RegimeKind::SmallSync => (4_096.0, 1.0),
+        RegimeKind::Bulk | RegimeKind::Together => (1_048_576.0, 16.0),
+        RegimeKind::SmallParallel => (4_096.0, 16.0),
+        RegimeKind::Single => (4_096.0, 1.0),
     };
     let all = declared(profile, block);
     let total_s: f64 = all.iter().map(|part| part.time_s).sum();

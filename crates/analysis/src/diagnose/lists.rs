@@ -34,7 +34,7 @@ fn clearing(view: &View<'_>, segment: Segment, judged: &[Judged]) -> Option<Vec<
     let covered = |kind: RegimeKind| {
         view.regimes().iter().filter(|load| load.kind == kind).all(|load| of_load(&load.cell.id).is_some())
     };
-    let everywhere = covered(RegimeKind::Bulk) && covered(RegimeKind::SmallSync);
+    let everywhere = covered(RegimeKind::Bulk) && covered(RegimeKind::Single);
     let evidence: Vec<Evidence> = view
         .regimes()
         .iter()

@@ -4,10 +4,10 @@ use super::rank::{Named, Ranked};
 use crate::view::{RegimeKind, reads};
 use narrows_model::Limiting;
 
-/// The limiting list: bulk first, then small synchronous; directions that name the same segments become one entry.
+/// The limiting list: bulk first, then the other kinds; directions that name the same segments become one entry.
 pub(crate) fn limiting(ranked: &[Ranked<'_>]) -> Vec<Limiting> {
     let mut entries = Vec::new();
-    for kind in [RegimeKind::Bulk, RegimeKind::SmallSync] {
+    for kind in RegimeKind::ALL {
         let of_kind: Vec<&Ranked<'_>> = ranked.iter().filter(|ranked| ranked.regime.kind == kind).collect();
         match of_kind.as_slice() {
             [first, second] if agree(first, second) => entries.extend(joined(first, second)),

@@ -41,14 +41,17 @@ pub(crate) fn rank<'a>(view: &View<'_>, regime: Regime<'a>, judged: &[Judged]) -
     };
     let runner_up = runner_up(first, &limits, &rest);
     let confidence = confidence::confidence(view, &features(view, regime, first, runner_up));
-    let named = match second(first, &limits, &rest) {
-        _ if confidence < NAMED_CONFIDENCE => vec![widened(first, confidence)],
-        Some((other, relation)) => {
-            vec![named(first, confidence, relation), named(other, share(confidence, relation), relation)]
-        }
-        None => vec![with_parts(named(first, confidence, Relation::Sole), first, &rest)],
+    if confidence < NAMED_CONFIDENCE {
+        return Ranked { regime, named: vec![widened(first, confidence)] };
+    }
+    let others = others(first, &limits, &rest);
+    let Some((_, relation)) = others.first() else {
+        let sole = named(first, confidence, Relation::Sole);
+        return Ranked { regime, named: vec![with_parts(sole, first, &rest)] };
     };
-    Ranked { regime, named }
+    let mut all = vec![named(first, confidence, *relation)];
+    all.extend(others.iter().map(|(other, relation)| named(other, share(confidence, *relation), *relation)));
+    Ranked { regime, named: all }
 }
 
 /// The segment that ranks first in `regime` with the features of its confidence: what the confidence is fitted on.
@@ -93,25 +96,27 @@ fn runner_up<'j>(first: &Judged, limits: &[&'j Judged], rest: &[&'j Judged]) -> 
         .max_by(|a, b| a.verdict.load_ratio.total_cmp(&b.verdict.load_ratio))
 }
 
-/// The segment to name beside the first, where there is one.
+/// The segments to name beside the first, where there are any.
 ///
-/// A share of time at depth 1 limits together with the missing concurrency; two resources within a tenth of each
-/// other leave it open which, also where the second one alone would not count as full.
-fn second<'j>(first: &Judged, limits: &[&'j Judged], rest: &[&'j Judged]) -> Option<(&'j Judged, Relation)> {
-    let others = || limits.iter().copied().filter(|other| other.verdict.segment != first.verdict.segment);
-    if first.verdict.basis == Basis::TimeShare {
-        let joint = others().find(|other| other.verdict.segment == Segment::WorkloadConcurrency);
-        return joint.map(|other| (other, Relation::Joint));
-    }
+/// Two resources within a tenth of each other, or two shares of the time of one request, leave it open which, also where
+/// the second one alone would not count as full. A share of time limits together with the missing concurrency.
+fn others<'j>(first: &Judged, limits: &[&'j Judged], rest: &[&'j Judged]) -> Vec<(&'j Judged, Relation)> {
+    let others =
+        || limits.iter().chain(rest).copied().filter(|other| other.verdict.segment != first.verdict.segment);
     let near = |other: &&Judged| {
         other.verdict.tier == first.verdict.tier
             && other.verdict.basis == first.verdict.basis
             && other.verdict.basis != Basis::State
             && other.verdict.load_ratio >= first.verdict.load_ratio.min(1.0) * (1.0 - ONE_OF_RATIO)
     };
-    let others =
-        others().chain(rest.iter().copied().filter(|other| other.verdict.segment != first.verdict.segment));
-    others.filter(near).max_by(|a, b| order(a).total_cmp(&order(b))).map(|other| (other, Relation::OneOf))
+    let nearest = others().filter(near).max_by(|a, b| order(a).total_cmp(&order(b)));
+    let joint = |judged: &&Judged| {
+        first.verdict.basis == Basis::TimeShare
+            && judged.verdict.segment == Segment::WorkloadConcurrency
+            && judged.verdict.stance == Stance::Limits
+    };
+    let one_of = nearest.map(|other| (other, Relation::OneOf));
+    one_of.into_iter().chain(others().find(joint).map(|other| (other, Relation::Joint))).collect()
 }
 
 /// Confidence of the second entry: as sure as the first when both limit together, else what the first leaves.

@@ -56,9 +56,9 @@ fn two_resources_within_a_tenth_of_each_other_are_one_of() {
     let wire = |cell: &narrows_model::summary::CellSummary| cell.cut == narrows_model::Cut::NetworkStream;
     let rates: Vec<_> = summary.cells.iter().filter(|cell| wire(cell)).cloned().collect();
     for cell in summary.cells.iter_mut().filter(|cell| cell.cut == narrows_model::Cut::ServerStorage) {
-        let same = rates
-            .iter()
-            .find(|wire| wire.block_bytes == cell.block_bytes && wire.in_flight == cell.in_flight);
+        let same = rates.iter().find(|wire| {
+            wire.block_bytes == cell.block_bytes && wire.in_flight.configured == cell.in_flight.configured
+        });
         cell.rate_bytes_per_s = same.and_then(|wire| wire.rate_bytes_per_s);
         cell.ops_per_s = same.and_then(|wire| wire.ops_per_s);
     }
@@ -73,9 +73,9 @@ fn device_beside_wire(share: f64) -> narrows_model::Summary {
     let wire = |cell: &narrows_model::summary::CellSummary| cell.cut == narrows_model::Cut::NetworkStream;
     let rates: Vec<_> = summary.cells.iter().filter(|cell| wire(cell)).cloned().collect();
     for cell in summary.cells.iter_mut().filter(|cell| cell.cut == narrows_model::Cut::ServerStorage) {
-        let same = rates
-            .iter()
-            .find(|wire| wire.block_bytes == cell.block_bytes && wire.in_flight == cell.in_flight);
+        let same = rates.iter().find(|wire| {
+            wire.block_bytes == cell.block_bytes && wire.in_flight.configured == cell.in_flight.configured
+        });
         let rate = same.and_then(|wire| wire.rate_bytes_per_s).map_or(0.0, |rate| rate.0 / share);
         cell.rate_bytes_per_s = Some(narrows_model::BytesPerSec(rate));
         cell.ops_per_s = Some(narrows_model::OpsPerSec(rate / cell.block_bytes.as_f64()));

@@ -64,48 +64,25 @@ pub(crate) fn how_to_measure(segment: Segment) -> &'static str {
     of_rule.unwrap_or_else(|| without_rule(segment))
 }
 
+/// What would tell of a segment that no rule judges.
 fn without_rule(segment: Segment) -> &'static str {
     match segment {
-        Segment::ClientMemory => "compare the memory-copy cut with the path at the same block size",
         Segment::ClientFilesystem => {
             "compare the path with the raw device, on a machine where that may be read"
         }
-        Segment::ClientConnection => "repeat with one more connection and watch rwnd_limited in `ss -ti`",
-        Segment::NetworkLoss => "watch retrans in `ss -ti` while the path is loaded",
-        Segment::ServerThreads => "repeat with more server threads while the server's CPU is not full",
-        Segment::ServerProtocol => {
-            "give --server HOST:PORT of a `narrows serve` endpoint on the storage server"
-        }
-        Segment::ServerCommit => "compare early with late acknowledgement of the same writes",
         Segment::ServerMetadata => "load the path with operations on names instead of data",
         Segment::ServerFilesystem => "compare the server's file system with its device, run on the server",
         Segment::ServerContention => {
             "repeat with more clients and watch the CPU seconds of an operation grow"
         }
-        Segment::DeviceIops => "load the device alone with small blocks at depth, past the page cache",
-        Segment::DeviceLatency => {
-            "load the device alone with one small request at a time, past the page cache"
-        }
-        Segment::DeviceBus => "load each device alone, then all together",
         Segment::ProxyCpu | Segment::ProxyQueue | Segment::Proxy => {
             "measure the path to the forwarder and the path behind it, each alone"
         }
-        Segment::Network
-        | Segment::NetworkBandwidth
-        | Segment::NetworkLatency
-        | Segment::Server
-        | Segment::ServerCpu
-        | Segment::ServerCache => "run `narrows serve` on the storage server and give --server HOST:PORT",
-        Segment::Device | Segment::DeviceBandwidth => {
-            "give a folder on the device, or run the endpoint with --root on it"
+        Segment::Network | Segment::Server => {
+            "run `narrows serve` on the storage server and give --server HOST:PORT"
         }
-        Segment::Generator => "compare with the null engine at the same settings",
-        Segment::HostCpu => "run client and server on one machine without CPU sets of their own",
-        Segment::Client | Segment::ClientCpu | Segment::ClientCache => {
-            "read /proc and diskstats on the client while it runs"
-        }
-        Segment::OfferedLoad => "ask for a rate below what the path can carry",
-        Segment::WorkloadConcurrency => "repeat with more requests in flight",
-        Segment::Unknown => "measure more of the path: give --server HOST:PORT, more time, or more trials",
+        Segment::Device => "give a folder on the device, or run the endpoint with --root on it",
+        Segment::Client => "read /proc and diskstats on the client while it runs",
+        _ => "measure more of the path: give --server HOST:PORT, more time, or more trials",
     }
 }

@@ -2,8 +2,11 @@
 
 use super::judge;
 use super::network_bandwidth;
+use super::one_more::one_more_connection;
 use super::{Rule, Stance, Verdict};
-use crate::summary::{TCP_BUSY_S, TCP_RECEIVE_WINDOW_LIMITED_S, TCP_SEND_BUFFER_LIMITED_S};
+use crate::summary::{
+    SERVER_QUEUE_LENGTH, TCP_BUSY_S, TCP_RECEIVE_WINDOW_LIMITED_S, TCP_SEND_BUFFER_LIMITED_S,
+};
 use crate::text;
 use crate::view::View;
 use narrows_model::counters::Role;
@@ -22,9 +25,10 @@ pub(super) static RULE: Rule = Rule {
     title: "a connection's window or buffer is the limit",
     definition: "The path moves nearly what a raw stream over the same connections moved, and that stream was held back \
                  by the peer's receive window or the own send buffer for half of its busy time or more, below the \
-                 declared speed of the link. The wire may carry more; the connection does not.",
+                 declared speed of the link, with no requests waiting for the server's workers. The wire may carry \
+                 more; the connection does not. Where one more connection was measured, it must have helped.",
     formula: "rate >= 0.9 x raw stream, (receive-window-limited + send-buffer-limited) / busy >= 0.5 there, raw stream \
-              < 0.9 x declared link",
+              < 0.9 x declared link; with one more connection >= 1.1 x the rate, where measured",
     source: "X <= W / RTT; TCP_INFO's limited times, RFC 4898 section 4 and Linux tcp(7)",
     example: "94 MiB/s over a link of 10 Gbit/s, the stream held back by the receive window for 1.3 s of 1.5 s",
     how_to_measure: "repeat with one more connection and watch rwnd_limited in `ss -ti`",
@@ -32,20 +36,30 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn run(view: &View<'_>) -> Vec<Verdict> {
-    if !view.has_network() {
-        return Vec::new();
-    }
-    view.regimes().iter().filter_map(|regime| judge(view, regime.cell)).collect()
+    judge::over_network(view, judge)
 }
+
+/// Requests that wait for the server's workers on average from which the server's queue is not empty.
+const QUEUE_LENGTH: f64 = 1.0;
 
 fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
     let stream = view.ceiling(Cut::NetworkStream, cell)?.cell;
     let held = held_back(view, stream)?;
-    let wire = network_bandwidth::against_stream(view, cell)?;
+    let more = one_more_connection(view, cell);
+    let queued = judge::metric(cell, SERVER_QUEUE_LENGTH).is_some_and(|length| length >= QUEUE_LENGTH);
+    if more.is_some_and(|more| !more.helps()) || queued {
+        return None;
+    }
+    let wire = network_bandwidth::against_stream(view, cell).filter(|wire| wire.stance == Stance::Limits)?;
     let command = format!("ss -ti dst {}", judge::server_host(view));
-    (wire.stance == Stance::Limits).then(|| {
-        let verdict = Verdict { segment: RULE.segment, ..wire };
-        verdict.because(held, "limited times of the sender (TCP_INFO)", &command)
+    let verdict = Verdict { segment: RULE.segment, ..wire };
+    let verdict = verdict.because(held, "limited times of the sender (TCP_INFO)", &command);
+    Some(match more {
+        Some(more) => {
+            let gain = verdict.relief_gain_ratio.map_or(more.gain_ratio, |gain| gain.max(more.gain_ratio));
+            verdict.gains(Some(gain)).because(more.text(), "rate of the path", "")
+        }
+        None => verdict,
     })
 }
 

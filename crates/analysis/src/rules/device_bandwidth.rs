@@ -1,9 +1,10 @@
 //! The device's bandwidth is full.
 
+use super::device_iops::{self, Bound};
 use super::judge::{self, Carried, Shown};
 use super::{Rule, Stance, Verdict};
 use crate::text;
-use crate::view::View;
+use crate::view::{Ceiling, View, is_small_block};
 use narrows_model::counters::Role;
 use narrows_model::summary::CellSummary;
 use narrows_model::{Cut, Segment};
@@ -18,7 +19,9 @@ pub(super) static RULE: Rule = Rule {
     segment: Segment::DeviceBandwidth,
     title: "the device's bandwidth is full",
     definition: "The path moves nearly what the device alone moved past the page cache at the same operation and \
-                 block, and the device's own counters carry the same bytes. A virtual disk is the device as this \
+                 block, and the device's own counters carry the same bytes. Where operations are what it runs out of (see \
+                 device-iops-full) or the commit of writes (commit-bound), these are named instead; where one block of \
+                 64 KiB or less alone was measured, the whole device. A virtual disk is the device as this \
                  guest sees it.",
     formula: "rate x share of the bytes that reached the device >= 0.9 x rate of the device alone (O_DIRECT; through a page cache at its best block \
               and depth, as requests are merged); at one \
@@ -33,8 +36,13 @@ fn run(view: &View<'_>) -> Vec<Verdict> {
     view.regimes().iter().filter_map(|regime| judge(view, regime.cell)).collect()
 }
 
+/// The rate of the device alone, where its own counters agree that it was the device.
+pub(super) fn ceiling<'v>(view: &View<'v>, cell: &CellSummary) -> Option<Ceiling<'v>> {
+    view.device_ceiling(cell).filter(|found| judge::device_share(found.cell) >= AGREE_RATIO)
+}
+
 fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
-    let ceiling = view.device_ceiling(cell).filter(|found| judge::device_share(found.cell) >= AGREE_RATIO)?;
+    let ceiling = ceiling(view, cell)?;
     let command = command(view);
     let shown = Shown { counter: "bytes and busy time of the device (/proc/diskstats)", command: &command };
     let share = judge::device_share(cell);
@@ -46,12 +54,44 @@ fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
     } else {
         let rate = cell.rate_bytes_per_s?.0 * share;
         let carried = Carried { segment: RULE.segment, cell, rate };
-        let verdict = judge::carried_against(carried, ceiling, text::storage_rate, shown)?;
+        let verdict = judge::carried_against(carried, apart(view, ceiling)?, text::storage_rate, shown)?;
+        let verdict = told_apart(view, cell, ceiling, verdict)?;
         let gain = judge::relief(view, cell, &[Cut::NetworkStream, Cut::ServerMemory, Cut::MemoryCopy]);
         verdict.gains(gain).because(agreement(cell), shown.counter, shown.command)
     };
     // What a cache kept from the device does not clear it: it was not measured.
     (verdict.stance == Stance::Limits || share >= judge::DOMINANT_RATIO).then_some(verdict)
+}
+
+/// The ceiling of bytes: where operations are what the device runs out of, the best that it moved at any block.
+fn apart<'v>(view: &View<'v>, ceiling: Ceiling<'v>) -> Option<Ceiling<'v>> {
+    if ceiling.raised || device_iops::bound(view, ceiling.cell) != Some(Bound::Operations) {
+        return Some(ceiling);
+    }
+    let bytes_per_s = view.best_of(ceiling.cell.cut, ceiling.cell)?;
+    Some(Ceiling { bytes_per_s, raised: true, ..ceiling })
+}
+
+/// A verdict that blames the device, for what the evidence tells: not its bandwidth where the commit of writes or its
+/// operations hold the rate, and the whole device where one small block alone does not tell operations from bytes.
+fn told_apart(
+    view: &View<'_>,
+    cell: &CellSummary,
+    ceiling: Ceiling<'_>,
+    verdict: Verdict,
+) -> Option<Verdict> {
+    if verdict.stance != Stance::Limits {
+        return Some(verdict);
+    }
+    let bound = device_iops::bound(view, ceiling.cell);
+    match bound {
+        _ if super::server_commit::holds(view, cell) => None,
+        Some(Bound::Operations) if !ceiling.raised => None,
+        None if !ceiling.raised && is_small_block(cell) => {
+            Some(Verdict { segment: Segment::Device, ..verdict })
+        }
+        _ => Some(verdict),
+    }
 }
 
 fn agreement(cell: &CellSummary) -> String {

@@ -13,9 +13,9 @@ pub(super) static RULE: Rule = Rule {
     segment: Segment::DeviceLatency,
     title: "one request at a time waits for the device",
     definition: "With one request in flight, the time that the device alone takes for such a request, without the \
-                 time that its bytes need at its best rate and without CPU, is half of the time or more. Where no larger \
+                 time that its bytes need at its best rate, without CPU and without the commit of a write, is half of the time or more. Where no larger \
                  block or depth was faster the two times are one, and the whole device is named.",
-    formula: "T(device alone) - block / best device rate - CPU >= half of the time of one request, one in flight",
+    formula: "T(device alone) - block / best device rate - CPU - commit >= half of the time of one request, one in flight",
     source: "Hockney's law T = a + b / B; a is judged here, b / B by device-bandwidth-full",
     example: "4 KiB reads one at a time from a magnetic disk: 6.02 ms of 6.31 ms (95 %)",
     how_to_measure: "load the device alone with one small request at a time, past the page cache",
@@ -35,17 +35,18 @@ fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
     let alone_s = time_per_op_s(ceiling.cell)?;
     let ops = ceiling.cell.ops_per_s?.0 * ceiling.cell.elapsed_s.last_done;
     let cpu_s: f64 = ceiling.cell.cpu.values().map(judge::cpu_and_throttled_s).sum::<f64>() / ops;
+    let others_s = cpu_s + super::server_commit::part_s(view, cell).unwrap_or(0.0);
     let command = super::device_bandwidth::command(view);
     let shown = Shown { counter: "time of the device alone, one in flight", command: &command };
     let share = judge::device_share(cell);
     let Some(best) = streaming(view, ceiling.cell) else {
-        let part_s = (alone_s - cpu_s).max(0.0) * share;
+        let part_s = (alone_s - others_s).max(0.0) * share;
         let what = "the device's whole time for a request, latency and bytes not told apart,";
         let whole = judge::time_share(Segment::Device, cell, part_s, what, shown)?;
         return (whole.stance == Stance::Limits).then_some(whole);
     };
     let transfer_s = cell.block_bytes.as_f64() / best;
-    let part_s = (alone_s - transfer_s - cpu_s).max(0.0) * share;
+    let part_s = (alone_s - transfer_s - others_s).max(0.0) * share;
     judge::time_share(RULE.segment, cell, part_s, "the device's time for a request", shown)
 }
 

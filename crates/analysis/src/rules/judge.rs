@@ -6,6 +6,7 @@ use crate::summary::{IN_FLIGHT_BELOW, LITTLE_LAW_VIOLATED};
 use crate::text;
 use crate::view::{Ceiling, View, time_per_op_s};
 use narrows_model::counters::Role;
+use narrows_model::diagnosis::Severity;
 use narrows_model::summary::{CellSummary, CpuBasis, RoleCpu};
 use narrows_model::units::ratio;
 use narrows_model::{Cut, Segment};
@@ -18,6 +19,8 @@ pub(super) const CPU_FULL_RATIO: f64 = 0.95;
 /// Above this share of a ceiling, or of the time of one request, the cut did not do what the path does (a cache, a
 /// read-ahead or a buffer helps the path): it is no measure of the segment then.
 const BEYOND_RATIO: f64 = 1.25;
+/// A path this much above a ceiling has raised it: steady cells repeat within 3 %.
+const RAISED_RATIO: f64 = 1.03;
 /// From this share of the time of one request a segment dominates it.
 pub(super) const DOMINANT_RATIO: f64 = 0.5;
 
@@ -76,6 +79,10 @@ pub(super) fn carried_against(
 ) -> Option<Verdict> {
     let Carried { segment, cell, rate } = carried;
     let load = ratio(rate, ceiling.bytes_per_s).filter(|load| *load <= BEYOND_RATIO)?;
+    let error = joint_error(cell, ceiling.cell);
+    if load > raised_from(error) {
+        return None; // The cut did not reach what the segment carries, and the path shows no more than that.
+    }
     let stance = if load >= FULL_RATIO { Stance::Limits } else { Stance::Clears };
     let settings = match (ceiling.raised, ceiling.same_settings) {
         (true, _) => "at its best block and depth",
@@ -91,8 +98,37 @@ pub(super) fn carried_against(
         ceiling.cell.cut.name(),
     );
     let verdict = Verdict::on(segment, &cell.id, stance, Basis::Utilisation, load);
-    let verdict = verdict.within(joint_error(cell, ceiling.cell)).because(text, shown.counter, shown.command);
-    convicting(verdict, ceiling)
+    convicting(verdict.within(error).because(text, shown.counter, shown.command), ceiling)
+}
+
+/// From which share of a ceiling the path has raised it: above what noise explains, two standard errors.
+fn raised_from(error: Option<f64>) -> f64 {
+    (1.0 + 2.0 * error.unwrap_or(0.0)).clamp(RAISED_RATIO, BEYOND_RATIO)
+}
+
+/// The verdicts of a judgement that needs a network between client and storage, one a regime.
+pub(super) fn over_network(
+    view: &View<'_>,
+    judge: fn(&View<'_>, &CellSummary) -> Option<Verdict>,
+) -> Vec<Verdict> {
+    if !view.has_network() {
+        return Vec::new();
+    }
+    view.regimes().iter().filter_map(|regime| judge(view, regime.cell)).collect()
+}
+
+/// Notes on cells that have something in common, the first few with their numbers.
+pub(super) fn notes<'v>(
+    cells: impl Iterator<Item = &'v CellSummary>,
+    counter: &str,
+    told: impl Fn(&CellSummary) -> String,
+) -> Vec<Verdict> {
+    const TOLD_MAX: usize = 3;
+    let note = |(index, cell): (usize, &CellSummary)| {
+        let note = Verdict::note(Segment::Unknown, &cell.id, Severity::Warning);
+        if index < TOLD_MAX { note.because(told(cell), counter, "") } else { note }
+    };
+    cells.enumerate().map(note).collect()
 }
 
 /// The verdict, unless it blames a segment by a cut that a CPU or a cap on the load held back: such a cut's rate is none

@@ -3,24 +3,31 @@
 //! A rule looks at one segment and says for each regime whether it limits, is cleared, or cannot be judged. Which of
 //! several limiting segments is named, and how sure that is, is decided in `diagnose`.
 
+mod ceiling_exceeded;
 mod client_cache;
 mod client_connection;
 mod client_cpu;
 mod client_memory;
 mod device_bandwidth;
+mod device_bus;
+mod device_iops;
 mod device_latency;
 mod generator_limited;
 mod host_cpu;
 mod judge;
+mod mixture;
 mod network_bandwidth;
 mod network_latency;
 mod network_loss;
 mod not_enough_evidence;
 pub(crate) mod offered_load;
+mod one_more;
 mod operations_failed;
 mod server_cache;
+mod server_commit;
 mod server_cpu;
 mod server_protocol;
+mod server_threads;
 mod short_run;
 mod too_little_concurrency;
 mod verdict;
@@ -72,12 +79,18 @@ pub(super) static RULES: &[&Rule] = &[
     &client_cpu::RULE,
     &client_memory::RULE,
     &server_cpu::RULE,
+    &server_threads::RULE,
     &server_protocol::RULE,
+    &server_commit::RULE,
     &device_bandwidth::RULE,
+    &device_iops::RULE,
     &device_latency::RULE,
+    &device_bus::RULE,
     &too_little_concurrency::RULE,
     &operations_failed::RULE,
     &short_run::RULE,
+    &mixture::RULE,
+    &ceiling_exceeded::RULE,
     &not_enough_evidence::RULE,
 ];
 

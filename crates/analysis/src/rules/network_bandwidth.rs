@@ -1,6 +1,7 @@
 //! The network's bandwidth is full.
 
 use super::judge::{self, Shown};
+use super::one_more::one_more_connection;
 use super::{Rule, Stance, Verdict, client_connection};
 use crate::text;
 use crate::view::View;
@@ -14,9 +15,11 @@ pub(super) static RULE: Rule = Rule {
     segment: Segment::NetworkBandwidth,
     title: "the network's bandwidth is full",
     definition: "The path moves nearly the payload that a raw stream over the same connections moved, in the same \
-                 direction and block size. A stream that a window or a buffer held back blames the connection instead. \
-                 Not judged over loopback, which is memory.",
-    formula: "rate >= 0.9 x payload rate of the raw stream; at one request in flight: (block / stream rate) >= half \
+                 direction and block size. A stream that a window or a buffer held back blames the connection instead, \
+                 and where one more connection is faster the wire had bandwidth to spare. A path above what noise \
+                 explains has raised the ceiling and blames nothing. Not judged over loopback, which is memory.",
+    formula: "0.9 x payload rate of the raw stream <= rate <= 1.03 x (or two standard errors above it), one more \
+              connection < 1.1 x where measured; at one request in flight: (block / stream rate) >= half \
               of the time of one request",
     source: "Asymptotic bounds of Denning and Buzen, ACM Computing Surveys 10 (1978); Hockney's law for the time share",
     example: "1 MiB writes at 93.1 Mbit/s where the stream reached 94.1 Mbit/s: 99 %",
@@ -25,17 +28,21 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn run(view: &View<'_>) -> Vec<Verdict> {
-    if !view.has_network() {
-        return Vec::new();
-    }
-    view.regimes().iter().filter_map(|regime| judge(view, regime.cell)).collect()
+    judge::over_network(view, judge)
 }
 
-/// The verdict against the stream, unless it blames the wire by a stream that a window or a buffer held back.
+/// The verdict against the stream, unless it blames the wire by a stream that a window or a buffer held back, or the
+/// path is faster over one more connection.
 fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
     let verdict = against_stream(view, cell)?;
     let stream = view.ceiling(Cut::NetworkStream, cell)?.cell;
-    let held = verdict.stance == Stance::Limits && client_connection::held_back(view, stream).is_some();
+    let limits = verdict.stance == Stance::Limits;
+    let more = one_more_connection(view, cell);
+    if limits && more.is_some_and(|more| more.helps() && !judge::is_single(cell)) {
+        return None; // What one more connection adds, the wire had to spare.
+    }
+    let flat = more.is_some_and(|more| !more.helps());
+    let held = limits && !flat && client_connection::held_back(view, stream).is_some();
     (!held).then_some(verdict)
 }
 

@@ -26,10 +26,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn run(view: &View<'_>) -> Vec<Verdict> {
-    if !view.has_network() {
-        return Vec::new();
-    }
-    view.regimes().iter().filter_map(|regime| judge(view, regime.cell)).collect()
+    judge::over_network(view, judge)
 }
 
 fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {

@@ -16,9 +16,10 @@ pub(super) static RULE: Rule = Rule {
     slug: "offered_load",
     segment: Segment::OfferedLoad,
     title: "the load asked for is delivered",
-    definition: "The rate was capped, and the path carried what the cap let through. What the path can carry was not \
+    definition: "The rate was capped, or requests came at a rate of their own (open loop), and the path carried \
+                 nearly all that was asked for. What the path can carry was not \
                  measured: every other verdict on such a cell is void.",
-    formula: "rate >= 0.95 x cap on the rate",
+    formula: "rate >= 0.95 x cap on bytes or operations a second, or x the offered operations a second",
     source: "Open and closed loads: a delivered load is below capacity, Jain (1991), chapter 31",
     example: "1 MiB reads at 9.96 MiB/s under a cap of 10.0 MiB/s",
     how_to_measure: "ask for a rate below what the path can carry; leave --max-rate out to find what limits",
@@ -30,30 +31,41 @@ fn run(view: &View<'_>) -> Vec<Verdict> {
 }
 
 fn judge(cell: &CellSummary) -> Option<Verdict> {
-    let load = asked_share(cell)?;
+    let Asked { share: load, moved, wanted } = asked(cell)?;
     let delivered = load >= DELIVERED_RATIO;
     let stance = if delivered { Stance::Limits } else { Stance::Clears };
-    let cap = cell.requested.max_bytes_per_s? as f64;
-    let text = format!(
-        "{} moves {}, {} of the {} that it is let through",
-        cell.id,
-        text::storage_rate(cell.rate_bytes_per_s?.0),
-        text::percent(load),
-        text::storage_rate(cap),
-    );
+    let text = format!("{} moves {moved}, {} of the {wanted} asked for", cell.id, text::percent(load));
     let verdict = Verdict::on(RULE.segment, &cell.id, stance, Basis::State, load.min(1.0));
     let tier = if delivered { Tier::Voids } else { Tier::Resource };
     Some(verdict.in_tier(tier).because(text, "rate against the cap on it", ""))
 }
 
-/// Share of its cap that a cell moves; `None` without a cap.
-fn asked_share(cell: &CellSummary) -> Option<f64> {
-    ratio(cell.rate_bytes_per_s?.0, cell.requested.max_bytes_per_s? as f64)
+/// What was asked of a cell, and how much of it came.
+struct Asked {
+    share: f64,
+    moved: String,
+    wanted: String,
+}
+
+/// What was asked of a cell: the cap on its bytes, the cap on its operations or the rate of an open loop, whichever it
+/// came nearest to; `None` where it was to go as fast as it could.
+fn asked(cell: &CellSummary) -> Option<Asked> {
+    let (bytes, ops) = (cell.rate_bytes_per_s?.0, cell.ops_per_s?.0);
+    let load = &cell.requested;
+    let of_bytes = load.max_bytes_per_s.and_then(|cap| {
+        let wanted = text::storage_rate(cap as f64);
+        Some(Asked { share: ratio(bytes, cap as f64)?, moved: text::storage_rate(bytes), wanted })
+    });
+    let offered = cell.offered_ops_per_s.map(|rate| rate.0);
+    let of_ops = [offered, load.max_ops_per_s].into_iter().flatten().filter_map(|cap| {
+        Some(Asked { share: ratio(ops, cap)?, moved: text::op_rate(ops), wanted: text::op_rate(cap) })
+    });
+    of_bytes.into_iter().chain(of_ops).max_by(|a, b| a.share.total_cmp(&b.share))
 }
 
 /// Whether the cap on its rate held a cell back, so that its rate says nothing of what it ran against.
 pub(crate) fn is_held(cell: &CellSummary) -> bool {
-    asked_share(cell).is_some_and(|share| share >= DELIVERED_RATIO)
+    asked(cell).is_some_and(|asked| asked.share >= DELIVERED_RATIO)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The rules on the shapes that the planner of `check` really makes: cuts with settings of their own, workers instead of
 //! depth, loads bounded by bytes.
 
-use crate::testing::{checked, found, machine, named};
+use crate::testing::{checked, found, machine, named, refined};
 use narrows_model::{Cut, Segment};
 
 #[test]
@@ -43,4 +43,34 @@ fn every_cell_of_a_path_finds_the_cuts_of_its_settings() {
         }
         assert!(!found(&summary, "generator-limited"));
     }
+}
+
+#[test]
+fn a_window_that_holds_a_connection_back_is_told_from_the_wire_by_one_more_connection() {
+    let rule = |summary: &narrows_model::Summary| named(summary, "bulk")[0];
+    assert_eq!(rule(&checked(&machine("small-window"))), Segment::ClientConnection);
+    assert_eq!(rule(&refined(&machine("small-window"))), Segment::ClientConnection);
+    assert_eq!(rule(&refined(&machine("wide-window"))), Segment::DeviceBandwidth);
+}
+
+#[test]
+fn loss_is_told_at_once_and_blamed_when_one_more_connection_is_faster() {
+    let lossy = machine("lossy-wire");
+    assert!(found(&checked(&lossy), "packets-lost"));
+    let summary = refined(&lossy);
+    assert_eq!(named(&summary, "bulk")[0], Segment::NetworkLoss, "{:#?}", summary.diagnosis.limiting);
+    assert!(!found(&refined(&machine("wide-window")), "packets-lost"));
+}
+
+#[test]
+fn a_full_wire_that_loses_packets_gains_nothing_from_one_more_connection_and_stays_to_blame() {
+    let mut full = machine("gigabit-nfs");
+    full.network = full.network.map(|network| narrows_model::sim_profile::NetworkLaw {
+        // One connection alone would carry three times the wire's rate with such a loss.
+        loss_ratio: 0.0011,
+        ..network
+    });
+    let summary = refined(&full);
+    assert_eq!(named(&summary, "bulk")[0], Segment::NetworkBandwidth, "{:#?}", summary.diagnosis.limiting);
+    assert!(found(&summary, "packets-lost"), "it is told all the same");
 }

@@ -96,7 +96,10 @@ mod tests {
 
     #[test]
     fn a_server_with_cpus_to_spare_is_cleared() {
-        let summary = builtin("fast-server-cpu");
+        let mut summary = builtin("fast-server-cpu");
+        // Many small requests of one connection use most of one CPU: of these it stays open.
+        summary.cells.retain(|cell| cell.block_bytes.0 > 64 << 10 || cell.in_flight.configured == 1);
+        summary.diagnosis = crate::diagnose(&summary);
         assert!(!found(&summary, RULE.code) && cleared(&summary, Segment::ServerCpu));
     }
 }

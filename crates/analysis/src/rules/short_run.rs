@@ -1,10 +1,9 @@
 //! A measured window was too short for its figure.
 
-use super::{Rule, Verdict};
+use super::{Rule, Verdict, judge};
 use crate::summary::{FEW_OPERATIONS, SHORT_RUN};
 use crate::view::View;
 use narrows_model::Segment;
-use narrows_model::diagnosis::Severity;
 
 /// The rule.
 pub(super) static RULE: Rule = Rule {
@@ -21,19 +20,13 @@ pub(super) static RULE: Rule = Rule {
     run,
 };
 
-/// Cells told with their numbers; the others are only listed.
-const TOLD_MAX: usize = 3;
-
 fn run(view: &View<'_>) -> Vec<Verdict> {
     let short = |flag: &String| flag == SHORT_RUN || flag == FEW_OPERATIONS;
     let cells = view.summary.cells.iter().filter(|cell| cell.flags.iter().any(short));
-    let told = cells.enumerate().map(|(index, cell)| {
+    judge::notes(cells, "measured window", |cell| {
         let ops: f64 = cell.ops_per_s.map_or(0.0, |rate| rate.0 * cell.elapsed_s.last_done);
-        let text = format!("{}: {ops:.0} operations in {:.2} s", cell.id, cell.elapsed_s.last_done);
-        let note = Verdict::note(Segment::Unknown, &cell.id, Severity::Warning);
-        if index < TOLD_MAX { note.because(text, "measured window", "") } else { note }
-    });
-    told.collect()
+        format!("{}: {ops:.0} operations in {:.2} s", cell.id, cell.elapsed_s.last_done)
+    })
 }
 
 #[cfg(test)]

@@ -126,6 +126,10 @@ fn every_ill_machine_differs_from_its_healthy_counterpart_in_the_rate() {
         let mut load = cell(Cut::Path, op, bytes, depth);
         load.workload.acknowledgement = narrows_model::workload::Acknowledgement::Late;
         load.workload.access = Access::Buffered;
+        if machine.id == "shared-bus" {
+            load.workload.clients = 2;
+            load.more_targets = vec![load.target.clone()];
+        }
         let ill = rate_per_s(&run(&machine.profile(), load.clone()));
         let well = rate_per_s(&run(&builtin(healthy).unwrap(), load));
         // A cache hides the storage: it is the one illness that makes a path faster.

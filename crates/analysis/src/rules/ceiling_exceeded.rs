@@ -1,0 +1,85 @@
+//! The path was faster than a part of it alone.
+
+use super::{Rule, Verdict, judge};
+use crate::summary::CEILING_EXCEEDED;
+use crate::text;
+use crate::view::View;
+use narrows_model::summary::CellSummary;
+use narrows_model::{Cut, Segment};
+
+/// The rule.
+pub(super) static RULE: Rule = Rule {
+    code: "ceiling-exceeded",
+    slug: "ceiling_exceeded",
+    segment: Segment::Unknown,
+    title: "the path was faster than a part of it alone",
+    definition: "A path cannot be faster than a stage that all its bytes pass. Where it was, the cut did not reach what \
+                 the stage carries (a measured ceiling is a lower bound, which the path has now raised), or a cache or \
+                 a buffer kept bytes from the stage. Such a ceiling blames nothing.",
+    formula: "rate > 1.03 x rate of a cut at the same settings",
+    source: "Measured ceilings are lower bounds (asymptotic bounds, Denning and Buzen 1978)",
+    example: "1 MiB reads at 412 MiB/s where the server's storage alone moved 388 MiB/s",
+    how_to_measure: "repeat with more trials or a longer --cell-seconds; look at the bytes at wire and device for a cache",
+    run,
+};
+
+fn run(view: &View<'_>) -> Vec<Verdict> {
+    let exceeded = |cell: &&CellSummary| cell.flags.iter().any(|flag| flag == CEILING_EXCEEDED);
+    let cells = view.summary.cells.iter().filter(exceeded);
+    judge::notes(cells, "rates of the path and of its cuts", |cell| told(view, cell))
+}
+
+fn told(view: &View<'_>, cell: &CellSummary) -> String {
+    let cuts = [Cut::NetworkStream, Cut::ServerMemory, Cut::ServerStorage, Cut::LocalDevice];
+    let found =
+        cuts.into_iter().filter_map(|cut| view.ceiling(cut, cell)).filter(|found| found.same_settings);
+    let lowest = found.min_by(|a, b| a.bytes_per_s.total_cmp(&b.bytes_per_s));
+    let rate = text::storage_rate(cell.rate_bytes_per_s.unwrap_or_default().0);
+    match lowest {
+        Some(lowest) => format!(
+            "{} moves {rate}, {} alone {}",
+            cell.id,
+            lowest.cell.cut.name(),
+            text::storage_rate(lowest.cell.rate_bytes_per_s.unwrap_or_default().0)
+        ),
+        None => format!("{} moves {rate}, more than a cut of it", cell.id),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::builtin;
+    use narrows_model::{BytesPerSec, Summary};
+
+    /// A path with as many bytes a second as its raw stream, times `factor`.
+    fn at(factor: f64, flagged: bool) -> Summary {
+        let mut summary = builtin("gigabit-nfs");
+        for cell in summary.cells.iter_mut().filter(|cell| cell.cut == Cut::Path) {
+            cell.rate_bytes_per_s = cell.rate_bytes_per_s.map(|rate| BytesPerSec(rate.0 * factor));
+            cell.interval = None;
+            cell.flags.clear();
+            cell.flags.extend(flagged.then(|| CEILING_EXCEEDED.to_owned()));
+        }
+        summary
+    }
+
+    #[test]
+    fn a_path_above_a_cut_is_told_and_the_cut_blames_nothing() {
+        let diagnosis = crate::diagnose(&at(1.15, true));
+        assert!(diagnosis.findings.iter().any(|finding| finding.code == RULE.code));
+        let bulk = diagnosis.limiting.iter().filter(|entry| entry.regime.starts_with("bulk"));
+        assert!(
+            bulk.clone().all(|entry| entry.segment != Segment::NetworkBandwidth),
+            "{:?}",
+            diagnosis.limiting
+        );
+    }
+
+    #[test]
+    fn a_path_at_its_ceiling_is_not_told_and_blames_it() {
+        let diagnosis = crate::diagnose(&at(1.0, false));
+        assert!(!diagnosis.findings.iter().any(|finding| finding.code == RULE.code));
+        assert_eq!(diagnosis.limiting[0].segment, Segment::NetworkBandwidth);
+    }
+}

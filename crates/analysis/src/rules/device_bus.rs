@@ -1,0 +1,107 @@
+//! Several devices together move less than each alone: they share a bus.
+
+use super::judge;
+use super::{Basis, Rule, Stance, Verdict};
+use crate::text;
+use crate::view::{View, reads};
+use narrows_model::summary::CellSummary;
+use narrows_model::units::ratio;
+use narrows_model::{Cut, Segment, Target};
+
+/// The rule.
+pub(super) static RULE: Rule = Rule {
+    code: "device-bus-shared",
+    slug: "device_bus",
+    segment: Segment::DeviceBus,
+    title: "several devices together move less than each alone",
+    definition: "Targets on different devices were loaded each alone and then together with the same load on each. \
+                 Together they move clearly less than the sum, and neither a CPU nor the network is full: what they \
+                 share is the limit. Only judged where both were measured; whether the targets lie on different \
+                 devices is the study's to see to.",
+    formula: "rate together < 0.9 x sum of the rates alone, CPUs under 0.95, network under 0.9 of the raw stream",
+    source: "Asymptotic bounds: independent stations add up, a shared one does not (Denning and Buzen 1978)",
+    example: "two disks at 250 MiB/s each alone move 300 MiB/s together: 60 % of the sum",
+    how_to_measure: "load each device alone, then all together, with a study of several targets",
+    run,
+};
+
+fn run(view: &View<'_>) -> Vec<Verdict> {
+    view.regimes().iter().filter_map(|regime| judge(view, regime.cell)).collect()
+}
+
+fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
+    if cell.more_targets.is_empty() {
+        return None;
+    }
+    let targets = || std::iter::once(&cell.target).chain(&cell.more_targets);
+    let alone: Vec<f64> = targets().map(|target| alone(view, cell, target)).collect::<Option<_>>()?;
+    let sum: f64 = alone.iter().sum();
+    let rate = cell.rate_bytes_per_s?.0;
+    let load = ratio(rate, sum)?;
+    let shared = load < judge::FULL_RATIO;
+    if shared && (judge::is_cached(cell) || is_explained(view, cell)) {
+        return None;
+    }
+    let stance = if shared { Stance::Limits } else { Stance::Clears };
+    let text = format!(
+        "{}: {} targets move {} together, {} of the {} that they move each alone, summed",
+        cell.id,
+        alone.len(),
+        text::storage_rate(rate),
+        text::percent(load),
+        text::storage_rate(sum),
+    );
+    let verdict =
+        Verdict::on(RULE.segment, &cell.id, stance, Basis::Utilisation, if shared { 1.0 } else { 0.0 });
+    let gain = ratio(sum, rate).filter(|gain| *gain > 1.0);
+    Some(verdict.within(judge::error_ratio(cell)).gains(gain).because(
+        text,
+        "rates of each alone and together",
+        "iostat -x 1",
+    ))
+}
+
+/// The rate of one target alone under its share of the load.
+fn alone(view: &View<'_>, cell: &CellSummary, target: &Target) -> Option<f64> {
+    let count = u32::try_from(cell.more_targets.len()).ok()? + 1;
+    let same = |other: &&CellSummary| {
+        other.cut == cell.cut
+            && other.more_targets.is_empty()
+            && other.target == *target
+            && reads(other.op) == reads(cell.op)
+            && (other.block_bytes, other.queue_depth) == (cell.block_bytes, cell.queue_depth)
+            && other.clients.saturating_mul(count) == cell.clients
+    };
+    Some(view.summary.cells.iter().find(same)?.rate_bytes_per_s?.0)
+}
+
+/// Whether a CPU or the network is full while all targets are loaded.
+fn is_explained(view: &View<'_>, cell: &CellSummary) -> bool {
+    let cpu = cell.cpu.values().any(|cpu| cpu.busy_ratio >= judge::CPU_FULL_RATIO);
+    let rate = cell.rate_bytes_per_s.unwrap_or_default().0;
+    let wire = view.ceiling(Cut::NetworkStream, cell);
+    cpu || wire.is_some_and(|wire| rate >= wire.bytes_per_s * judge::FULL_RATIO)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{cleared, found, machine, named, together};
+
+    #[test]
+    fn two_devices_on_one_bus_are_told_by_what_they_move_together() {
+        let summary = together(&machine("shared-bus"));
+        assert_eq!(
+            named(&summary, "several targets together"),
+            [Segment::DeviceBus],
+            "{:#?}",
+            summary.diagnosis
+        );
+    }
+
+    #[test]
+    fn two_devices_that_add_up_clear_the_bus() {
+        let summary = together(&machine("two-buses"));
+        assert!(!found(&summary, RULE.code) && cleared(&summary, Segment::DeviceBus));
+    }
+}

@@ -1,0 +1,46 @@
+//! The same load over one more connection: whether a connection, and not what all of them share, holds the path back.
+
+use crate::view::{View, reads};
+use narrows_model::summary::CellSummary;
+use narrows_model::units::ratio;
+use narrows_model::{Cut, Target};
+
+/// From this gain of one more connection a single one held the path back: repeated cells differ by less.
+const HELPS_RATIO: f64 = 1.10;
+
+/// What the same load did over one more connection.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OneMore<'a> {
+    pub cell: &'a CellSummary,
+    /// Its rate over that with one connection less.
+    pub gain_ratio: f64,
+}
+
+impl OneMore<'_> {
+    /// Whether the path is faster with it.
+    pub(super) fn helps(self) -> bool {
+        self.gain_ratio >= HELPS_RATIO
+    }
+
+    /// The comparison in words.
+    pub(super) fn text(self) -> String {
+        format!("{}: one more connection gives {:.2} times the rate", self.cell.id, self.gain_ratio)
+    }
+}
+
+/// The same load over one more connection; `None` where that was not measured. A worker at an endpoint is a connection.
+pub(super) fn one_more_connection<'v>(view: &View<'v>, cell: &CellSummary) -> Option<OneMore<'v>> {
+    let load = &cell.requested;
+    let more = |other: &&CellSummary| {
+        let wanted = &other.requested;
+        other.cut == Cut::Path
+            && matches!(other.target, Target::Tcp { .. })
+            && reads(other.op) == reads(cell.op)
+            && (other.block_bytes, wanted.queue_depth, other.clients)
+                == (cell.block_bytes, load.queue_depth, cell.clients)
+            && wanted.workers == load.workers.saturating_add(1)
+    };
+    let found = view.summary.cells.iter().find(more)?;
+    let gain_ratio = ratio(found.rate_bytes_per_s?.0, cell.rate_bytes_per_s?.0)?;
+    Some(OneMore { cell: found, gain_ratio })
+}
