@@ -1,0 +1,105 @@
+//! Engines that are open queue, commit and reap without allocating.
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
+use narrows_engines::{
+    Clock, Completions, EngineRegistry, MonotonicClock, OpenSpec, ProtocolCounters, Request, Slot, StopFlag,
+    WorkerContext,
+};
+use narrows_model::workload::SyncPolicy;
+use narrows_model::{Bytes, EngineId, Op, Workload};
+use narrows_sys::counting_alloc::{CountingAlloc, allocations_during};
+use std::sync::Arc;
+
+#[global_allocator]
+static ALLOCATOR: CountingAlloc = CountingAlloc;
+
+const BLOCK_BYTES: u32 = 4096;
+/// Nothing here takes longer; a test that hangs ends by it.
+const PATIENCE_NS: u64 = 20_000_000_000;
+
+fn spec(target: &str, engine: EngineId, queue_depth: u32, sync: SyncPolicy) -> OpenSpec {
+    let workload = Workload {
+        engine: Some(engine),
+        op: Op::Write,
+        block_bytes: Bytes(BLOCK_BYTES.into()),
+        queue_depth,
+        sync,
+        ..Workload::default()
+    };
+    OpenSpec {
+        target: target.parse().unwrap(),
+        workload,
+        objects: vec!["hot".to_owned()],
+        object_bytes: Bytes(64 * u64::from(BLOCK_BYTES)),
+        create: true,
+        token: None,
+        session: None,
+        answer_timeout_ns: PATIENCE_NS,
+    }
+}
+
+/// Allocations of 50 turns of a full queue of `op` on `target`.
+fn allocations(target: &str, engine: EngineId, queue_depth: u32, op: Op, sync: SyncPolicy) -> u64 {
+    let clock = Arc::new(MonotonicClock::new());
+    let worker = WorkerContext {
+        client_index: 0,
+        worker_index: 0,
+        seed: 1,
+        clock: Arc::clone(&clock) as Arc<dyn Clock>,
+        stop: StopFlag::default(),
+    };
+    let spec = spec(target, engine, queue_depth, sync);
+    let factory = EngineRegistry::for_user().factory(&spec.target, Some(engine)).unwrap();
+    let mut engine = factory.open(&spec, &worker).unwrap();
+    let requests: Vec<Request> = (0..queue_depth)
+        .map(|tag| Request {
+            tag,
+            op,
+            object: 0,
+            offset_bytes: u64::from(tag * BLOCK_BYTES),
+            length_bytes: BLOCK_BYTES,
+            slot: Slot(tag),
+        })
+        .collect();
+    let mut out = Completions::with_capacity(queue_depth as usize);
+    let mut counters = ProtocolCounters::default();
+    let (count, ()) = allocations_during(|| {
+        for _ in 0..50 {
+            assert_eq!(engine.queue(&requests).unwrap(), requests.len());
+            engine.commit().unwrap();
+            out.clear();
+            let until = clock.now().after(PATIENCE_NS);
+            while out.len() < requests.len() {
+                engine.reap(1, until, &mut out).unwrap();
+                assert!(clock.now() < until, "the engine completes nothing");
+            }
+            assert!(out.as_slice().iter().all(|done| done.result.is_ok()));
+        }
+        engine.counters(&mut counters);
+    });
+    count
+}
+
+#[test]
+fn engines_of_files_allocate_nothing_once_open() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let target = folder.path().to_str().unwrap();
+    for (engine, depth) in
+        [(EngineId::Psync, 1), (EngineId::Mmap, 1), (EngineId::Uring, 1), (EngineId::Uring, 32)]
+    {
+        for sync in [SyncPolicy::None, SyncPolicy::Every(8)] {
+            for op in [Op::Write, Op::Read] {
+                assert_eq!(
+                    allocations(target, engine, depth, op, sync),
+                    0,
+                    "{engine} at {depth}, {op}, {sync:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn the_engine_null_allocates_nothing_once_open() {
+    assert_eq!(allocations("null:copy", EngineId::Null, 32, Op::Write, SyncPolicy::None), 0);
+}
