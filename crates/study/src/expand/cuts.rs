@@ -94,8 +94,8 @@ impl Cutter<'_> {
         let load = &path.workload;
         match (which, &path.target) {
             // That path is the generator already: held against itself it would show nothing.
-            (Cut::Generator, Target::Null { copy: false }) => None,
-            (Cut::MemoryCopy, Target::Null { copy: true }) => None,
+            (Cut::Generator, Target::Null { copy: false })
+            | (Cut::MemoryCopy, Target::Null { copy: true }) => None,
             (Cut::Generator, _) => Some(self.in_memory(path, false, cut::generator(load))),
             (Cut::MemoryCopy, _) => Some(self.in_memory(path, true, cut::memory_copy(load))),
             (Cut::PageCache, Target::File { .. }) => Some(self.page_cache(path)),
