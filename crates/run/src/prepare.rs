@@ -45,6 +45,15 @@ struct Made {
     spec: OpenSpec,
 }
 
+impl Made {
+    /// Whether a load finds what it asks for. An object that time did not suffice for is as large as it gets: asking
+    /// for more of it would spend the same time again.
+    fn serves(&self, workload: &Workload) -> bool {
+        let time_was_up = self.bytes.0.saturating_add(BLOCK_BYTES) <= self.spec.object_bytes.0;
+        self.bytes >= least_bytes(workload) && (self.bytes >= workload.file_bytes || time_was_up)
+    }
+}
+
 /// Name of a client's object.
 fn object_name(client_index: u32) -> String {
     format!("data-{client_index}")
@@ -87,9 +96,8 @@ impl Prepared {
         for object in &assignment.objects {
             let key = (target.to_string(), object.clone());
             let needed = least_bytes(&cell.workload);
-            let made = self.objects.get(&key).map(|made| made.bytes);
-            let bytes = match made {
-                Some(bytes) if bytes >= needed => bytes,
+            let bytes = match self.objects.get(&key) {
+                Some(made) if made.serves(&cell.workload) => made.bytes,
                 _ => {
                     let spec = filling_spec(assignment, object);
                     let bytes = fill(&spec, needed, workshop)?;

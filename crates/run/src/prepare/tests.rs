@@ -80,6 +80,19 @@ impl Engine for BufferedEngine {
     }
 }
 
+fn spec(workload: Workload, object_bytes: Bytes) -> OpenSpec {
+    OpenSpec {
+        target: Target::Null { copy: false },
+        workload,
+        objects: vec!["data-0".to_owned()],
+        object_bytes,
+        create: true,
+        token: None,
+        session: None,
+        answer_timeout_ns: 1_000_000_000,
+    }
+}
+
 /// Bytes made of an object of 1 GiB, and the nanoseconds it took.
 fn filled(device_bytes_per_s: u64, needed: u64) -> (u64, u64) {
     let clock = Arc::new(VirtualClock::default());
@@ -91,16 +104,7 @@ fn filled(device_bytes_per_s: u64, needed: u64) -> (u64, u64) {
         queue_depth: QUEUE_DEPTH,
         ..Workload::default()
     };
-    let spec = OpenSpec {
-        target: Target::Null { copy: false },
-        workload,
-        objects: vec!["data-0".to_owned()],
-        object_bytes: Bytes(1 << 30),
-        create: true,
-        token: None,
-        session: None,
-        answer_timeout_ns: 1_000_000_000,
-    };
+    let spec = spec(workload, Bytes(1 << 30));
     let (shared, stop) = (Arc::clone(&clock) as Arc<dyn Clock>, StopFlag::default());
     let workshop = Workshop { factory: &factory, clock: &shared, stop: &stop };
     let bytes = fill(&spec, Bytes(needed), &workshop).unwrap().0;
@@ -125,6 +129,29 @@ fn a_fast_device_gets_the_whole_object() {
     let (bytes, took_ns) = filled(1_000_000_000, 4 * MIB);
     assert_eq!(bytes, 1 << 30);
     assert!(took_ns < PREPARE_NS_MAX, "{took_ns} ns");
+}
+
+/// An object of `made_bytes`, where `asked_bytes` were asked for.
+fn made(made_bytes: u64, asked_bytes: u64) -> Made {
+    Made { bytes: Bytes(made_bytes), spec: spec(Workload::default(), Bytes(asked_bytes)) }
+}
+
+#[test]
+fn an_object_serves_smaller_files_and_is_made_anew_for_larger_ones() {
+    let file = |bytes| Workload { file_bytes: Bytes(bytes), ..Workload::default() };
+    assert!(made(16 * MIB, 16 * MIB).serves(&file(4 * MIB)));
+    assert!(made(16 * MIB, 16 * MIB).serves(&file(16 * MIB)));
+    assert!(!made(16 * MIB, 16 * MIB).serves(&file(64 * MIB)));
+    // Of an object with a part of a block at its end the whole blocks are made.
+    assert!(!made(16 * MIB, 16 * MIB + 4096).serves(&file(64 * MIB)));
+}
+
+#[test]
+fn an_object_that_time_did_not_suffice_for_is_not_tried_again() {
+    let file = |bytes| Workload { file_bytes: Bytes(bytes), ..Workload::default() };
+    assert!(made(16 * MIB, 64 * MIB).serves(&file(64 * MIB)));
+    let deep = Workload { block_bytes: Bytes(MIB), queue_depth: 32, ..file(64 * MIB) };
+    assert!(!made(16 * MIB, 64 * MIB).serves(&deep));
 }
 
 /// A store that has gone away.
