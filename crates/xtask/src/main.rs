@@ -7,6 +7,7 @@
 mod check;
 mod gen_docs;
 mod output;
+mod perf;
 mod tidy;
 mod workspace;
 
@@ -20,6 +21,8 @@ usage: cargo xtask COMMAND
   check               fmt --check, clippy, tidy, gen-docs --check and the documentation build, warnings denied
   tidy                crate edges, effects, lengths, names, dependency count and forbidden texts
   gen-docs [--check]  write docs/reference from the registries, or say which pages differ from them
+  perf [FIGURE...] [--rounds N] [--json FILE]
+                      measure the release build beside fio, iperf3 and bare loops; perf --list names the figures
 
 exit codes: 0 nothing found · 1 problems found · 2 bad command · 3 could not run
 ";
@@ -52,6 +55,7 @@ fn dispatch(arguments: &[String]) -> anyhow::Result<Outcome> {
         ["tidy"] => tidy::run(),
         ["gen-docs"] => gen_docs::run(Mode::Write),
         ["gen-docs", "--check"] => gen_docs::run(Mode::Compare),
+        ["perf", words @ ..] => perf::run(words),
         ["--help" | "-h" | "help"] => {
             output::line(USAGE);
             Ok(Outcome::Healthy)

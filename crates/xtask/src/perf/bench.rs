@@ -1,0 +1,106 @@
+//! What every figure measures with: programs, CPUs, a folder, and one way to run each of them once.
+
+use super::machine::Machine;
+use super::parse;
+use super::process::{Ended, Running};
+use super::study::Load;
+use super::tools::Tools;
+use anyhow::Context;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tempfile::TempDir;
+
+/// Length of one turn's measured window.
+pub(crate) const MEASURE_S: u64 = 2;
+/// What a turn's program may take besides its window.
+const TURN_S: u64 = 120;
+/// Codes of narrows with figures: done, and measured while something is doubtful, such as a null engine at its limit.
+const MEASURED: [i32; 2] = [0, 4];
+
+/// The bench.
+pub(crate) struct Bench {
+    pub(crate) machine: Machine,
+    pub(crate) tools: Tools,
+    pub(crate) rounds: usize,
+    folder: TempDir,
+}
+
+impl Bench {
+    /// A bench with a folder of its own below `parent`, which goes when it does.
+    ///
+    /// # Errors
+    /// A folder that cannot be made.
+    pub(crate) fn new(machine: Machine, tools: Tools, rounds: usize, parent: &Path) -> anyhow::Result<Self> {
+        let folder = tempfile::Builder::new().prefix("perf-").tempdir_in(parent);
+        let folder = folder.with_context(|| format!("no folder can be made in {}", parent.display()))?;
+        Ok(Self { machine, tools, rounds, folder })
+    }
+
+    /// A place in the run's own folder.
+    pub(crate) fn place(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Runs `command` to its end, on the CPU of the load.
+    ///
+    /// # Errors
+    /// It does not start or does not end.
+    pub(crate) fn turn(&self, name: &str, command: &mut Command) -> anyhow::Result<Ended> {
+        self.start(name, command, self.machine.load_cpu())?.finish(TURN_S, |_, _| {})
+    }
+
+    /// Starts `command` on the CPU of servers.
+    ///
+    /// # Errors
+    /// It does not start.
+    pub(crate) fn serve(&self, name: &str, command: &mut Command) -> anyhow::Result<Running> {
+        self.start(name, command, self.machine.server_cpu())
+    }
+
+    fn start(&self, name: &str, command: &mut Command, cpu: usize) -> anyhow::Result<Running> {
+        Running::start(self.folder.path(), name, command, &[cpu])
+    }
+
+    /// Starts `command` wherever the kernel puts it.
+    ///
+    /// # Errors
+    /// It does not start.
+    pub(crate) fn start_unbound(&self, name: &str, command: &mut Command) -> anyhow::Result<Running> {
+        Running::start(self.folder.path(), name, command, &self.machine.cpus)
+    }
+
+    /// Operations a second of narrows under `load`.
+    ///
+    /// # Errors
+    /// A study that cannot be run, or that measured nothing.
+    pub(crate) fn narrows_ops_per_s(&self, load: &Load) -> anyhow::Result<f64> {
+        let mut command = self.study_command("narrows", load)?;
+        let ended = self.turn("narrows", &mut command)?;
+        parse::study_ops_per_s(ended.printed(&MEASURED)?)
+    }
+
+    /// The command line of a study of one cell; its record is that of `name` and replaces an earlier one.
+    ///
+    /// # Errors
+    /// A study or a record that cannot be replaced.
+    pub(crate) fn study_command(&self, name: &str, load: &Load) -> anyhow::Result<Command> {
+        let (study, record) = (self.place(&format!("{name}.toml")), self.place(&format!("{name}.narrows")));
+        fs::write(&study, load.study(MEASURE_S))?;
+        if record.exists() {
+            fs::remove_dir_all(&record)?;
+        }
+        let mut command = self.tools.narrows();
+        command.arg("run").arg(study).args(["--json", "--quiet", "--out"]).arg(record);
+        Ok(command)
+    }
+
+    /// A number that a bare loop prints.
+    ///
+    /// # Errors
+    /// A loop that fails.
+    pub(crate) fn bare(&self, name: &str, words: &[&str], key: &str) -> anyhow::Result<f64> {
+        let ended = self.turn(name, self.tools.bare(name).args(words))?;
+        parse::bare(ended.printed(&[0])?, key)
+    }
+}

@@ -1,0 +1,107 @@
+//! One stream of 128 KiB blocks over loopback: an endpoint's sink and source beside iperf3 and a bare loop.
+
+use super::Figure;
+use crate::perf::bench::{Bench, MEASURE_S};
+use crate::perf::contest::{Contender, hold};
+use crate::perf::endpoint::{bare_pair, endpoint};
+use crate::perf::estimate::ratios;
+use crate::perf::finding::{Finding, Findings, Target};
+use crate::perf::parse;
+use crate::perf::study::Load;
+use anyhow::Context;
+use std::net::TcpListener;
+
+pub(super) const FIGURE: Figure = Figure {
+    name: "stream",
+    what: "one stream of 128 KiB blocks over loopback, both ways: beside iperf3 -l 128K and a bare read/write loop",
+    measure,
+};
+
+const BLOCK_BYTES: &str = "131072";
+
+/// One direction, as each program names it.
+struct Direction {
+    name: &'static str,
+    op: &'static str,
+    layer: &'static str,
+    bare: [&'static str; 2],
+    iperf3: &'static [&'static str],
+}
+
+const DIRECTIONS: [Direction; 2] = [
+    Direction { name: "to the server", op: "send", layer: "sink", bare: ["sink", "send"], iperf3: &[] },
+    Direction {
+        name: "from the server",
+        op: "receive",
+        layer: "source",
+        bare: ["source", "receive"],
+        iperf3: &["-R"],
+    },
+];
+
+fn measure(bench: &Bench) -> anyhow::Result<Findings> {
+    let mut all = Findings::default();
+    let (_server, address) = endpoint(bench)?;
+    if let Err(why) = bench.tools.iperf3.command() {
+        all.missing.push(why);
+    }
+    for direction in &DIRECTIONS {
+        let load = Load {
+            op: direction.op,
+            block: "128KiB",
+            order: "sequential",
+            ..Load::random_reads(format!("tcp://{address}/{}", direction.layer))
+        };
+        let mut contenders = vec![
+            Contender::new(
+                "narrows",
+                || Ok(bench.narrows_ops_per_s(&load)? * f64::from(128_u32 << 10) / 1e9),
+            ),
+            Contender::new("bare_stream", || Ok(bare(bench, direction)? / 1e9)),
+        ];
+        if all.missing.is_empty() {
+            contenders.push(Contender::new("iperf3", || Ok(iperf3(bench, direction)? / 1e9)));
+        }
+        let rates = hold(bench.rounds, &mut contenders)?;
+        drop(contenders);
+        all.findings.extend(findings(direction.name, &rates)?);
+    }
+    Ok(all)
+}
+
+fn findings(direction: &str, rates: &[Vec<f64>]) -> anyhow::Result<Vec<Finding>> {
+    let of = |what: &str, unit, values: Vec<f64>, target| {
+        Finding::of(format!("{what}, {direction}"), unit, values, target)
+    };
+    let mut findings = vec![
+        of("narrows", "GB/s", rates[0].clone(), Target::None)?,
+        of("bare loop", "GB/s", rates[1].clone(), Target::None)?,
+        of("rate over the bare loop's", "x", ratios(&rates[0], &rates[1]), Target::AtLeast(0.9))?,
+    ];
+    if let Some(iperf3) = rates.get(2) {
+        findings.push(of("iperf3", "GB/s", iperf3.clone(), Target::None)?);
+        findings.push(of("rate over iperf3's", "x", ratios(&rates[0], iperf3), Target::AtLeast(1.0))?);
+    }
+    Ok(findings)
+}
+
+fn bare(bench: &Bench, direction: &Direction) -> anyhow::Result<f64> {
+    let seconds = MEASURE_S.to_string();
+    let [serves, asks] = direction.bare;
+    bare_pair(bench, "bare_stream", &[serves, BLOCK_BYTES], asks, &[&seconds, BLOCK_BYTES], "bytes_per_s")
+}
+
+fn iperf3(bench: &Bench, direction: &Direction) -> anyhow::Result<f64> {
+    let command = || bench.tools.iperf3.command().map_err(anyhow::Error::msg);
+    // iperf3 takes no port that the kernel chooses, so one that is free now is asked for.
+    let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+    let port = free.context("no free port")?.port().to_string();
+    let serves = ["--server", "--one-off", "--forceflush", "--bind", "127.0.0.1", "--port", &port];
+    let mut server = bench.serve("iperf3-server", command()?.args(serves))?;
+    server.until(|text| text.contains("listening").then_some(()))?;
+    let seconds = MEASURE_S.to_string();
+    let asks = ["--client", "127.0.0.1", "--port", &port, "--json", "--length", "128K", "--time", &seconds];
+    let ended = bench.turn("iperf3", command()?.args(asks).args(direction.iperf3))?;
+    // It fails with code 1 and says why in its JSON.
+    parse::iperf3_bytes_per_s(ended.printed(&[0, 1])?)
+}

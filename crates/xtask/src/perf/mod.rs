@@ -1,0 +1,153 @@
+//! `cargo xtask perf`: the speed that narrows promises, measured beside its peers and beside bare loops.
+//!
+//! This file reads the words and leads through the run. The figures are in `figures`, one file a figure or family;
+//! statistics (`estimate`, `finding`), measuring (`contest`, `process`, `bench`) and telling (`report`) are apart.
+//! Nothing here decides what is fast enough: each figure carries its target.
+
+mod bench;
+mod contest;
+mod endpoint;
+mod estimate;
+mod figures;
+mod finding;
+mod fio;
+mod machine;
+mod memory;
+mod parse;
+mod process;
+mod report;
+mod study;
+mod tools;
+
+use crate::workspace::Workspace;
+use crate::{Outcome, output};
+use anyhow::Context;
+use bench::Bench;
+use figures::{FIGURES, Figure};
+use machine::{CpuReading, Machine};
+use report::Measured;
+use std::fs;
+use std::path::PathBuf;
+use tools::Tools;
+
+/// Rounds without `--rounds`: the fewest whose interval has more than 90 %.
+const ROUNDS: usize = 5;
+const ROUNDS_MAX: usize = 99;
+/// How long the machine is watched before the first figure.
+const WATCH_NS: u64 = 2_000_000_000;
+
+pub(crate) const USAGE: &str = "perf [FIGURE...] [--rounds N] [--json FILE], perf --list";
+
+/// What was asked for.
+#[derive(Debug, PartialEq, Eq)]
+struct Request {
+    names: Vec<String>,
+    rounds: usize,
+    json: Option<PathBuf>,
+    list: bool,
+}
+
+impl Request {
+    fn of(words: &[&str]) -> Result<Self, String> {
+        let mut request = Self { names: Vec::new(), rounds: ROUNDS, json: None, list: false };
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            let mut value = || words.next().ok_or_else(|| format!("{word} needs a value"));
+            match *word {
+                "--list" => request.list = true,
+                "--json" => request.json = Some(PathBuf::from(value()?)),
+                "--rounds" => {
+                    let given = value()?;
+                    let rounds = given.parse().ok().filter(|rounds| (1..=ROUNDS_MAX).contains(rounds));
+                    request.rounds =
+                        rounds.ok_or_else(|| format!("--rounds takes 1 to {ROUNDS_MAX}, not {given:?}"))?;
+                }
+                option if option.starts_with('-') => return Err(format!("no option {option:?}")),
+                name => request.names.push(name.to_owned()),
+            }
+        }
+        Ok(request)
+    }
+}
+
+/// Measures the figures that were asked for, and tells each as soon as it is there.
+///
+/// # Errors
+/// A build that fails, a machine that cannot be read, a file that cannot be written.
+pub(crate) fn run(words: &[&str]) -> anyhow::Result<Outcome> {
+    let asked = Request::of(words).and_then(|request| Ok((figures::named(&request.names)?, request)));
+    let (chosen, request) = match asked {
+        Ok(asked) => asked,
+        Err(why) => {
+            output::complaint(&format!("xtask perf: {why}\n\nusage: cargo xtask {USAGE}"));
+            return Ok(Outcome::BadCommand);
+        }
+    };
+    if request.list {
+        for figure in FIGURES {
+            output::line(&format!("{:<17} {}", figure.name, figure.what));
+        }
+        return Ok(Outcome::Healthy);
+    }
+    let workspace = Workspace::load()?;
+    let tools = Tools::build(&workspace)?;
+    let bench = Bench::new(Machine::here()?, tools, request.rounds, tools::target_folder(&workspace))?;
+    measure(&bench, &chosen, request.json.as_deref())
+}
+
+fn measure(
+    bench: &Bench,
+    chosen: &[&'static Figure],
+    json: Option<&std::path::Path>,
+) -> anyhow::Result<Outcome> {
+    let at_first = CpuReading::now()?;
+    let _ = narrows_sys::clock::wait_ns(WATCH_NS);
+    let before = CpuReading::now()?.since(&at_first);
+    let peers = [&bench.tools.fio, &bench.tools.iperf3];
+    output::line(&report::head(&bench.machine, &peers, before, &machine::load_averages()?));
+    let mut measured = Vec::with_capacity(chosen.len());
+    for figure in chosen {
+        let figure = measure_one(bench, figure)?;
+        output::line(&format!("\n{}", report::figure(&figure)));
+        measured.push(figure);
+    }
+    if let Some(path) = json {
+        let text =
+            serde_json::to_string_pretty(&report::document(&bench.machine, &peers, before, &measured))?;
+        fs::write(path, text + "\n").with_context(|| format!("{} cannot be written", path.display()))?;
+    }
+    let short = measured.iter().any(Measured::is_short);
+    Ok(if short { Outcome::ProblemsFound } else { Outcome::Healthy })
+}
+
+fn measure_one(bench: &Bench, figure: &Figure) -> anyhow::Result<Measured> {
+    let started = CpuReading::now()?;
+    let outcome = (figure.measure)(bench).map_err(|error| format!("{error:#}"));
+    let during = CpuReading::now()?.since(&started);
+    Ok(Measured { name: figure.name, outcome, during })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_names_and_options_in_any_order() {
+        let request = Request::of(&["null", "--rounds", "7", "uring", "--json", "f"]).expect("sound words");
+        let names = vec!["null".to_owned(), "uring".to_owned()];
+        assert_eq!(request, Request { names, rounds: 7, json: Some("f".into()), list: false });
+    }
+
+    #[test]
+    fn what_is_no_option_number_or_value_is_refused() {
+        for words in [&["--rounds", "0"][..], &["--rounds", "x"], &["--rounds"], &["--json"], &["--fast"]] {
+            assert!(Request::of(words).is_err(), "{words:?}");
+        }
+    }
+
+    #[test]
+    fn a_figure_that_there_is_not_is_a_bad_command() {
+        assert_eq!(run(&["no-such-figure"]).expect("nothing is built"), Outcome::BadCommand);
+        assert_eq!(run(&["--list"]).expect("nothing is built"), Outcome::Healthy);
+    }
+}

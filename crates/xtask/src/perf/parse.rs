@@ -1,0 +1,123 @@
+//! The rates in what the programs print: narrows' summary, fio's and iperf3's JSON, the bare loops' line.
+
+use anyhow::{Context, bail};
+use serde_json::Value;
+
+fn json(text: &str) -> anyhow::Result<Value> {
+    // fio may say something before its JSON.
+    let start = text.find('{').context("the output holds no JSON")?;
+    serde_json::from_str(&text[start..]).context("the output is not JSON")
+}
+
+fn number(value: &Value, pointer: &str) -> anyhow::Result<f64> {
+    let found =
+        value.pointer(pointer).and_then(Value::as_f64).with_context(|| format!("no number at {pointer}"))?;
+    if found > 0.0 { Ok(found) } else { bail!("{pointer} is {found}: nothing was measured") }
+}
+
+/// Operations a second of the only cell of a study.
+///
+/// # Errors
+/// Another number of cells, a cell with failures, or one that measured nothing.
+pub(crate) fn study_ops_per_s(text: &str) -> anyhow::Result<f64> {
+    let summary = json(text)?;
+    let cells = summary.pointer("/cells").and_then(Value::as_array).context("the summary has no cells")?;
+    let [cell] = cells.as_slice() else {
+        bail!("the summary has {} cells where one was planned", cells.len())
+    };
+    if let Some(error) = cell.pointer("/errors/0") {
+        bail!("operations failed: {error}");
+    }
+    number(cell, "/ops_per_s")
+}
+
+/// Reads a second of fio's only job.
+///
+/// # Errors
+/// JSON of another form, or a job that failed.
+pub(crate) fn fio_reads_per_s(text: &str) -> anyhow::Result<f64> {
+    let output = json(text)?;
+    if let Some(error) = output.pointer("/jobs/0/error").and_then(Value::as_i64).filter(|error| *error != 0) {
+        bail!("fio's job failed with error {error}");
+    }
+    number(&output, "/jobs/0/read/iops")
+}
+
+/// Bytes a second that iperf3's receiver counted.
+///
+/// # Errors
+/// JSON of another form, or iperf3's own error.
+pub(crate) fn iperf3_bytes_per_s(text: &str) -> anyhow::Result<f64> {
+    let output = json(text)?;
+    if let Some(error) = output.pointer("/error") {
+        bail!("iperf3 says: {error}");
+    }
+    Ok(number(&output, "/end/sum_received/bits_per_second")? / 8.0)
+}
+
+/// A number of the line that a bare loop prints.
+///
+/// # Errors
+/// A line of another form.
+pub(crate) fn bare(text: &str, key: &str) -> anyhow::Result<f64> {
+    number(&json(text)?, &format!("/{key}"))
+}
+
+/// Where a server says that it listens: the last word of its first line.
+pub(crate) fn address(text: &str) -> Option<&str> {
+    let (line, _) = text.split_once('\n')?;
+    line.split_whitespace().last()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_studys_rate_is_that_of_its_only_cell() {
+        let summary = r#"{"cells":[{"ops_per_s":1000.5,"errors":[]}]}"#;
+        assert_eq!(study_ops_per_s(summary).ok(), Some(1000.5));
+    }
+
+    #[test]
+    fn a_study_of_two_cells_of_failures_or_of_nothing_gives_no_rate() {
+        for (summary, why) in [
+            (r#"{"cells":[{},{}]}"#, "2 cells"),
+            (r#"{"cells":[{"ops_per_s":1.0,"errors":[{"errno":"EIO"}]}]}"#, "EIO"),
+            (r#"{"cells":[{"ops_per_s":null,"errors":[]}]}"#, "no number at /ops_per_s"),
+            ("", "no JSON"),
+        ] {
+            let error = study_ops_per_s(summary).expect_err(summary);
+            assert!(format!("{error:#}").contains(why), "{error:#}");
+        }
+    }
+
+    #[test]
+    fn fios_reads_are_found_behind_what_it_says_first() {
+        let output = "note: both iodepth >= 1 ...\n{\"jobs\":[{\"error\":0,\"read\":{\"iops\":2500.0}}]}";
+        assert_eq!(fio_reads_per_s(output).ok(), Some(2500.0));
+        let failed = r#"{"jobs":[{"error":5,"read":{"iops":2500.0}}]}"#;
+        assert!(fio_reads_per_s(failed).expect_err("a job that failed").to_string().contains("error 5"));
+    }
+
+    #[test]
+    fn iperf3s_bits_become_bytes_and_its_error_is_told() {
+        let output = r#"{"end":{"sum_received":{"bits_per_second":16e9}}}"#;
+        assert_eq!(iperf3_bytes_per_s(output).ok(), Some(2e9));
+        let error = iperf3_bytes_per_s(r#"{"error":"unable to connect"}"#).expect_err("no test");
+        assert!(error.to_string().contains("unable to connect"), "{error}");
+    }
+
+    #[test]
+    fn a_bare_loops_line_gives_its_numbers_by_name() {
+        assert_eq!(bare("{\"ops_per_s\":12.5}\n", "ops_per_s").ok(), Some(12.5));
+        assert!(bare("{\"ops_per_s\":0}\n", "ops_per_s").is_err());
+    }
+
+    #[test]
+    fn an_address_is_the_last_word_of_a_whole_first_line() {
+        assert_eq!(address("listening on 127.0.0.1:7300\n"), Some("127.0.0.1:7300"));
+        assert_eq!(address("127.0.0.1:7300\n"), Some("127.0.0.1:7300"));
+        assert_eq!(address("listening on 127.0"), None, "the line may go on");
+    }
+}
