@@ -6,7 +6,7 @@ use crate::recorder::{IntervalStream, Recorder, SampleLabel, clear, recorder};
 use crate::stop::StopFlag;
 use crate::window::Window;
 use crate::worker::Worker;
-use narrows_engines::{Clock, EngineError, EngineFactory, ErrorKind, Tick, WorkerContext};
+use narrows_engines::{Clock, Engine, EngineError, EngineFactory, ErrorKind, Tick, WorkerContext};
 use narrows_model::trial::IntervalSample;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -240,17 +240,24 @@ fn work(
         drop(engine.close());
         return None;
     }
-    let clock: &dyn Clock = shared.clock.as_ref();
-    let worker = Worker {
-        assignment: shared.assignment,
-        index: worker_index,
-        clock,
-        window: shared.window,
-        engine,
-        recorder,
-    };
+    // On the machine's own clock the loop is compiled for it; any other is called through its table.
+    Some(match shared.clock.machine() {
+        Some(clock) => run_worker(shared, worker_index, &clock, engine, recorder),
+        None => run_worker(shared, worker_index, shared.clock.as_ref(), engine, recorder),
+    })
+}
+
+fn run_worker<C: Clock + ?Sized>(
+    shared: &Shared<'_>,
+    index: u32,
+    clock: &C,
+    engine: Box<dyn Engine>,
+    recorder: Recorder,
+) -> WorkerOutput {
+    let worker =
+        Worker { assignment: shared.assignment, index, clock, window: shared.window, engine, recorder };
     clock.wait_until(Tick(shared.window.start_ns()));
-    Some(worker.run())
+    worker.run()
 }
 
 fn collect(streams: &[IntervalStream], hooks: &mut dyn GroupHooks) {

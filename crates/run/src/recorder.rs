@@ -169,6 +169,11 @@ impl Recorder {
         self.current.error_count += 1;
     }
 
+    /// When the present interval is over.
+    pub(crate) fn interval_end_ns(&self) -> u64 {
+        self.interval_end_ns
+    }
+
     /// Ends the interval if it is over; `now_ns` is the stamp of the completions counted last.
     pub(crate) fn tick(&mut self, now_ns: u64) {
         if now_ns >= self.interval_end_ns {

@@ -34,6 +34,9 @@ const DRAIN_NS: u64 = 500_000_000;
 /// Failures of one worker after which it gives up: the target is broken, and hammering it helps nobody.
 const ERRORS_MAX: u64 = 1000;
 
+/// Time between two looks at a stop request while requests complete: thousands of times what a look costs.
+const LOOK_NS: u64 = 1_000_000;
+
 /// What one worker works with.
 pub(crate) struct Worker<'a, C: Clock + ?Sized> {
     pub(crate) assignment: &'a Assignment,
@@ -77,26 +80,38 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
     /// The loop: fill the queue, commit, reap, until time or counts end it and nothing is in flight.
     fn load(&mut self, flight: &mut Flight) -> Result<(), EngineError> {
         loop {
-            self.cross_into_window(flight);
-            self.cross_out_of_window(flight);
-            let may_submit = !flight.exhausted
-                && flight.stamp < self.window.measure_until_ns()
-                && flight.faults.count < ERRORS_MAX
-                && !self.window.is_cancelled();
-            let in_flight = if may_submit { self.submit(flight)? } else { flight.in_flight() };
+            if flight.stamp >= flight.next_event_ns {
+                self.pass_events(flight);
+            }
+            let in_flight = if flight.ending { flight.in_flight() } else { self.submit(flight)? };
             if in_flight == 0 {
-                if !may_submit || flight.exhausted {
+                if flight.ending {
                     return Ok(());
                 }
                 self.wait_for_start(flight);
                 continue;
             }
-            if !may_submit && self.patience_is_over(flight) {
+            if flight.ending && self.patience_is_over(flight) {
                 self.give_up(flight, in_flight);
                 return Ok(());
             }
-            self.reap(flight, !may_submit || flight.exhausted)?;
+            self.reap(flight)?;
         }
+    }
+
+    /// Does what is due at the present stamp besides requests: crosses the window's borders, ends an interval, looks
+    /// whether the load ends. All of it has a time, so that the loop compares one.
+    #[cold]
+    fn pass_events(&mut self, flight: &mut Flight) {
+        self.cross_into_window(flight);
+        self.cross_out_of_window(flight);
+        self.recorder.tick(flight.stamp);
+        flight.ending = flight.exhausted
+            || flight.stamp >= self.window.measure_until_ns()
+            || flight.faults.count >= ERRORS_MAX
+            || self.window.is_cancelled();
+        let look_ns = flight.stamp.saturating_add(LOOK_NS);
+        flight.next_event_ns = self.next_border_ns(flight).min(self.recorder.interval_end_ns()).min(look_ns);
     }
 
     fn cross_into_window(&mut self, flight: &mut Flight) {

@@ -30,7 +30,7 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
             let op = self.assignment.cell.workload.op;
             let message = format!("{in_flight} x {op} on {} had no answer", self.assignment.target());
             flight.faults.note(op, "NO_ANSWER", &message);
-            flight.unanswered = true;
+            flight.faults.unanswered = true;
         }
     }
 
@@ -76,8 +76,10 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         let until_ns = self.window.measure_until_ns();
         let timed_out = flight.stamp >= until_ns && !self.ends_by_count();
         let done_at_ns = if timed_out { until_ns } else { flight.stamp };
-        let complete =
-            orderly && !self.window.is_cancelled() && flight.faults.count < ERRORS_MAX && !flight.unanswered;
+        let complete = orderly
+            && !self.window.is_cancelled()
+            && flight.faults.count < ERRORS_MAX
+            && !flight.faults.unanswered;
         let effective = self.engine.effective().clone();
         if let Err(error) = self.engine.close()
             && orderly

@@ -26,10 +26,14 @@ pub(super) struct Flight {
     pub(super) object: u32,
     pub(super) left: Left,
     pub(super) stamp: u64,
+    /// When something else than requests is due; at once at first.
+    pub(super) next_event_ns: u64,
     pub(super) measuring: bool,
+    /// Nothing is left to start.
     pub(super) exhausted: bool,
+    /// Nothing is started any more; what is in flight is drained.
+    pub(super) ending: bool,
     pub(super) faults: Faults,
-    pub(super) unanswered: bool,
     pub(super) at_measure_start: Option<Marks>,
     pub(super) at_measure_end: Option<Marks>,
     /// The last completion before the window, 0 without one, and the last in it.
@@ -69,10 +73,11 @@ impl Flight {
             left: Left::new(assignment, kinds.are_several()),
             kinds,
             stamp: now_ns,
+            next_event_ns: 0,
             measuring: false,
             exhausted: false,
+            ending: false,
             faults: Faults::default(),
-            unanswered: false,
             at_measure_start: None,
             at_measure_end: None,
             span_ns: (0, 0),
@@ -98,6 +103,8 @@ pub(super) struct Faults {
     /// Requests that failed.
     pub(super) count: u64,
     pub(super) errors: Vec<ErrorCount>,
+    /// Nothing at all came in the window.
+    pub(super) unanswered: bool,
 }
 
 impl Faults {

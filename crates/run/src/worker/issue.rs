@@ -27,7 +27,11 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
                 }
             }
             // What was not taken is offered again before anything new.
-            flight.batch.drain(..taken);
+            if taken == flight.batch.len() {
+                flight.batch.clear();
+            } else {
+                flight.batch.drain(..taken);
+            }
             self.engine.commit()?;
             if taken == 0 && flight.in_flight() == 0 {
                 let target = self.assignment.target().to_string();
@@ -47,7 +51,7 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
             let kind_index = flight.kinds.draw();
             let kind = *flight.kinds.of(kind_index);
             if !flight.left.take(kind.length_bytes) {
-                flight.exhausted = true;
+                (flight.exhausted, flight.ending) = (true, true);
                 break;
             }
             flight.free.pop();

@@ -5,7 +5,7 @@
 
 use super::flight::{Faults, Flight};
 use super::kinds::Kind;
-use super::{REAP_SLICE_NS, Worker};
+use super::{ERRORS_MAX, REAP_SLICE_NS, Worker};
 use narrows_engines::request::{Completion, Errno};
 use narrows_engines::{Clock, Completions, EngineError, Tick};
 use narrows_model::Op;
@@ -20,28 +20,29 @@ struct Run {
 
 impl<C: Clock + ?Sized> Worker<'_, C> {
     /// Waits for completions and counts them.
-    pub(super) fn reap(&mut self, flight: &mut Flight, draining: bool) -> Result<(), EngineError> {
-        let (min, until_ns) = self.patience(flight, draining);
+    pub(super) fn reap(&mut self, flight: &mut Flight) -> Result<(), EngineError> {
+        let (min, until_ns) = self.patience(flight);
         flight.completions.clear();
         self.engine.reap(min, Tick(until_ns), &mut flight.completions)?;
         flight.stamp = self.clock.now().0;
-        // An engine that blocks hands over the window's first completion after its start: it counts.
-        self.cross_into_window(flight);
+        if flight.stamp >= flight.next_event_ns {
+            // An engine that blocks hands over the window's first completion after its start: it counts.
+            self.cross_into_window(flight);
+        }
         if !flight.completions.is_empty() {
             self.settle(flight);
         }
-        self.recorder.tick(flight.stamp);
         Ok(())
     }
 
     /// How many completions to wait for, and until when at the latest: a free place whose request is due before ends
     /// the wait, as does the window's border.
-    fn patience(&self, flight: &Flight, draining: bool) -> (u32, u64) {
+    fn patience(&self, flight: &Flight) -> (u32, u64) {
         let in_flight = flight.in_flight();
-        let min = if draining { 1 } else { flight.together.min(in_flight) };
+        let min = if flight.ending { 1 } else { flight.together.min(in_flight) };
         let min = u32::try_from(min).unwrap_or(u32::MAX);
         let until_ns = (flight.stamp + REAP_SLICE_NS).min(self.next_border_ns(flight));
-        if !flight.starts.are_gated() || flight.free.is_empty() || draining {
+        if !flight.starts.are_gated() || flight.free.is_empty() || flight.ending {
             return (min, until_ns);
         }
         let spin_ns = if flight.starts.are_scheduled() { self.clock.spin_ns() } else { 0 };
@@ -80,6 +81,9 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
             }
         }
         self.recorder.completed(run.op_count, run.bytes, run.response_ns);
+        if faults.count >= ERRORS_MAX {
+            flight.next_event_ns = 0;
+        }
     }
 
     /// Bytes that a request has moved; `None` when it failed or moved too few, which is noted.

