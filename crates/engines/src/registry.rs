@@ -30,17 +30,6 @@ pub struct EngineFacts {
 pub const ENGINES: &[&EngineFacts] =
     &[&null::INFO, &sim::INFO, &psync::INFO, &uring::INFO, &mmap::INFO, &endpoint::INFO];
 
-/// Engines that serve a target, the default one first.
-#[must_use]
-pub fn engines_of(target: &Target) -> &'static [EngineId] {
-    match target {
-        Target::Null { .. } => &[EngineId::Null],
-        Target::Sim { .. } => &[EngineId::Sim],
-        Target::File { .. } => &[EngineId::Psync, EngineId::Uring, EngineId::Mmap],
-        Target::Tcp { .. } => &[EngineId::Endpoint],
-    }
-}
-
 /// Finds the factory that serves a target.
 #[derive(Clone)]
 pub struct EngineRegistry {
@@ -99,7 +88,7 @@ impl EngineRegistry {
         let refused = |why: String| {
             Err(EngineError::new(ErrorKind::Unsupported, "open", target.to_string()).detail(why))
         };
-        let serving = engines_of(target);
+        let serving = target.engines();
         let engine = match (engine, serving.first()) {
             (None, Some(default)) => *default,
             (Some(asked), _) if serving.contains(&asked) => asked,
@@ -137,7 +126,7 @@ mod tests {
     fn every_engine_that_serves_a_target_is_there_for_the_user() {
         let registry = EngineRegistry::for_user();
         for text in ["null:", "sim:disk", "/tmp", "tcp://h:7300/disk"] {
-            for engine in engines_of(&target(text)) {
+            for engine in target(text).engines() {
                 assert!(registry.factory(&target(text), Some(*engine)).is_ok(), "{engine} of {text}");
                 assert!(ENGINES.iter().any(|facts| facts.id == engine.name()), "{engine}");
             }
@@ -159,7 +148,7 @@ mod tests {
         assert!(bare.factory(&target("tcp://h:7300/disk"), None).is_err());
         let folder = tempfile::tempdir().unwrap();
         let stored = EngineRegistry::confined(Some(File::open(folder.path()).unwrap()));
-        for engine in engines_of(&target("file:x")) {
+        for engine in target("file:x").engines() {
             let factory = stored.factory(&target("file:x"), Some(*engine)).unwrap();
             assert!(factory.capabilities(&target("/etc/passwd")).is_err(), "{engine} leaves its folder");
         }
