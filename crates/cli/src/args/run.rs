@@ -1,7 +1,7 @@
 //! What may be typed after `narrows run`.
 
 use super::OutputArguments;
-use super::value::positive_seconds;
+use super::value::{positive_seconds, window_seconds};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "N", value_parser = positive_seconds)]
     pub(crate) seconds: Option<f64>,
     /// Time that one trial is measured instead of the study's, in seconds
-    #[arg(long, value_name = "N", value_parser = positive_seconds)]
+    #[arg(long, value_name = "N", value_parser = window_seconds)]
     pub(crate) cell_seconds: Option<f64>,
     /// Repetitions of every cell instead of the study's; the most of them where a study lets figures decide
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]

@@ -15,6 +15,14 @@ pub(super) fn parse_block(text: &str) -> Result<Bytes, String> {
     }
 }
 
+/// The length of a measured window, within the range that a study may give it.
+pub(super) fn window_seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if (0.01..=86_400.0).contains(&seconds) => Ok(seconds),
+        _ => Err(format!("`{text}` is not a time from 0.01 to 86400 seconds")),
+    }
+}
+
 pub(super) fn positive_seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if seconds.is_finite() && seconds > 0.0 && seconds <= 1e7 => Ok(seconds),

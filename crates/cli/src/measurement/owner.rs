@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 
 /// Words of a marker, in order: process, its start, its machine.
-const PROCESS: &str = "narrows check, process ";
+const PROCESS: &str = "narrows, process ";
 const STARTED: &str = " started at tick ";
 const MACHINE: &str = " on ";
 
@@ -27,7 +27,7 @@ pub(crate) fn leftovers(parent: &Path) -> Vec<String> {
 
 fn sentence(path: &Path) -> String {
     format!(
-        "narrows: a check that was killed left its test folder behind; remove it with: rm -r {}",
+        "narrows: a run that was killed left its test folder behind; remove it with: rm -r {}",
         quoted(&path.display().to_string())
     )
 }
