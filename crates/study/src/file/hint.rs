@@ -57,7 +57,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
 
 /// `did you mean ...?` for the nearest of `names`; `None` when none is near.
 pub(crate) fn name(found: &str, names: &[&str]) -> Option<String> {
-    nearest(found, names.iter().copied()).map(|near| format!("did you mean \"{near}\"?"))
+    nearest(&found.to_lowercase(), names.iter().copied()).map(|near| format!("did you mean \"{near}\"?"))
 }
 
 /// What to do about a key `found` in the table `table` that is not there.
@@ -109,7 +109,8 @@ pub(crate) fn names_in(table: &str) -> Vec<String> {
     keys.chain(tables).collect()
 }
 
-fn nearest<'n>(found: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+/// The nearest of `names`; `None` when none is near.
+pub(super) fn nearest<'n>(found: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     if found.chars().count() > CHARS_MAX {
         return None;
     }

@@ -16,6 +16,7 @@ mod quantity;
 mod settings;
 mod shares;
 mod study;
+mod suggest;
 mod sweep;
 mod syntax;
 mod value;

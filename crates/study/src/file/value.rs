@@ -2,12 +2,12 @@
 //!
 //! Not here: which keys there are, and what they mean together.
 
-use super::hint;
 use super::keys::Key;
 use super::kind::{self, Kind};
 use super::place::Span;
 use super::problems::{Complaint, Findings};
 use super::quantity;
+use super::suggest;
 use narrows_model::cell::FactorValue;
 use narrows_model::size::parse_size;
 use narrows_model::workload::{BlockShare, OpShare, SyncPolicy};
@@ -138,39 +138,12 @@ impl Reader<'_, '_> {
 
     fn wrong(&mut self, value: &DeValue<'_>, at: &Span) {
         let found = format!("{} ({})", self.findings.excerpt(at), type_words(value));
-        let hint = self.hint(value);
+        let hint = suggest::instead(self.key, self.path, value);
         self.complain(at, found, hint);
     }
 
-    fn hint(&self, value: &DeValue<'_>) -> String {
-        let kind = self.key.kind;
-        if let Some(near) = value.as_str().and_then(|text| hint::name(text, kind.names())) {
-            return near;
-        }
-        match (kind, value) {
-            (Kind::Duration { .. }, DeValue::Integer(_) | DeValue::Float(_)) => {
-                format!("a duration has its unit: {} or \"{}s\"", self.key.example, number_words(value))
-            }
-            (Kind::ByteRate, DeValue::Integer(_)) => {
-                format!("a rate has its unit: \"{}B/s\"", number_words(value))
-            }
-            (Kind::Count { .. } | Kind::Number { .. }, DeValue::String(text))
-                if text.parse::<f64>().is_ok() =>
-            {
-                format!("write {text} without quotes")
-            }
-            (Kind::Flag, DeValue::String(text)) if text == "true" || text == "false" => {
-                format!("write {text} without quotes")
-            }
-            (_, DeValue::Array(_)) if self.key.swept && !self.path.starts_with("sweep.") => {
-                format!("several values are a factor: write them as {} below [sweep]", self.key.factor())
-            }
-            _ => self.example(),
-        }
-    }
-
     pub(super) fn example(&self) -> String {
-        format!("write for example {} = {}", self.key.name(), self.key.example)
+        suggest::example(self.key)
     }
 
     pub(super) fn complain(&mut self, at: &Span, found: String, hint: String) {
@@ -187,7 +160,7 @@ pub(crate) fn op(name: &str) -> Option<Op> {
 }
 
 /// A value that is neither a list nor a table; `None` when it is not what `kind` takes.
-fn scalar(kind: Kind, value: &DeValue<'_>) -> Option<Value> {
+pub(super) fn scalar(kind: Kind, value: &DeValue<'_>) -> Option<Value> {
     match (kind, value) {
         (Kind::Text, DeValue::String(text)) => Some(Value::Text(text.to_string())),
         (Kind::Flag, DeValue::Boolean(flag)) => Some(Value::Flag(*flag)),
@@ -247,10 +220,6 @@ pub(crate) fn integer(value: &DeValue<'_>) -> Option<u64> {
 pub(super) fn number(value: &DeValue<'_>) -> Option<f64> {
     let float = value.as_float().and_then(|float| float.as_str().parse::<f64>().ok());
     float.or_else(|| integer(value).map(|integer| integer as f64)).filter(|number| number.is_finite())
-}
-
-fn number_words(value: &DeValue<'_>) -> String {
-    number(value).map_or_else(|| "1".to_owned(), |number| number.to_string())
 }
 
 /// The type of a value as people of TOML call it.
