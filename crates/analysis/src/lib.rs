@@ -3,7 +3,8 @@
 //! Everything here is pure: no files, no clock, no threads, no output, so that a recorded run can be analysed
 //! again elsewhere and gives the same verdict. The steps, each of which can be called alone:
 //! [`summarize`] (figures), [`predict`] (what the segments promise the path), [`diagnose`] (what limits),
-//! [`refinement`] (what is worth measuring next). [`analyse`] does the first three.
+//! [`refinement`] (what is worth measuring next), [`doubts`] (whether the run can be relied on). [`analyse`] does all but
+//! the refinement.
 //!
 //! Deliberately absent: measurement, rendering of whole reports (only single numbers, in [`text`]), and any
 //! judgement outside of [`rules`].
@@ -15,6 +16,7 @@ extern crate self as narrows_analysis;
 mod collect;
 mod confidence;
 mod diagnose;
+mod doubts;
 mod effects;
 mod explain;
 mod input;
@@ -28,6 +30,7 @@ pub mod text;
 pub mod view;
 
 pub use diagnose::diagnose;
+pub use doubts::doubts;
 pub use effects::{Effect, Gain, effects};
 pub use explain::{Explanation, explain, topics};
 pub use input::{Input, RunFacts};
@@ -46,7 +49,7 @@ pub fn analyse(input: &Input<'_>) -> Summary {
     conclude(summarize(input))
 }
 
-/// Adds the verdict to a summary that has none yet, as [`Summarizer::finish`] gives it.
+/// Adds the verdict, and the doubts, to a summary that has none yet, as [`Summarizer::finish`] gives it.
 #[must_use]
 pub fn conclude(mut summary: Summary) -> Summary {
     let (diagnosis, by_cell) = diagnose::diagnose_cells(&summary);
@@ -54,6 +57,7 @@ pub fn conclude(mut summary: Summary) -> Summary {
         mark(&mut summary, &cell, segment);
     }
     summary.diagnosis = diagnosis;
+    summary.doubts = doubts::doubts(&summary);
     summary
 }
 

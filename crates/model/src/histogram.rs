@@ -19,6 +19,17 @@ pub struct Histogram {
     inner: hdrhistogram::Histogram<u64>,
 }
 
+/// Latencies that are counted together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bucket {
+    /// The smallest of them.
+    pub low_ns: u64,
+    /// The largest of them.
+    pub high_ns: u64,
+    /// How many there are.
+    pub count: u64,
+}
+
 /// Why a stored histogram could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("stored histogram is damaged: {0}")]
@@ -81,6 +92,15 @@ impl Histogram {
     #[must_use]
     pub fn mean_ns(&self) -> Option<f64> {
         (self.count() > 0).then(|| self.inner.mean())
+    }
+
+    /// What was counted, bucket by bucket in rising order.
+    pub fn buckets(&self) -> impl Iterator<Item = Bucket> + '_ {
+        self.inner.iter_recorded().map(|recorded| Bucket {
+            low_ns: self.inner.lowest_equivalent(recorded.value_iterated_to()),
+            high_ns: self.inner.highest_equivalent(recorded.value_iterated_to()),
+            count: recorded.count_at_value(),
+        })
     }
 
     /// The histogram as HDR V2 in base64.
@@ -180,6 +200,18 @@ mod tests {
             prop_assert_eq!(back.count(), histogram.count());
             for quantile in [0.0, 0.5, 0.99, 1.0] {
                 prop_assert_eq!(back.quantile_ns(quantile), histogram.quantile_ns(quantile));
+            }
+        }
+
+        #[test]
+        fn buckets_hold_every_value_once_and_rise(values in prop::collection::vec(1_u64..LATENCY_NS_MAX, 0..200)) {
+            let mut histogram = Histogram::new();
+            for value in &values { histogram.record(*value); }
+            let buckets: Vec<Bucket> = histogram.buckets().collect();
+            prop_assert_eq!(buckets.iter().map(|bucket| bucket.count).sum::<u64>(), histogram.count());
+            prop_assert!(buckets.windows(2).all(|pair| pair[0].high_ns < pair[1].low_ns));
+            for value in values {
+                prop_assert!(buckets.iter().any(|bucket| (bucket.low_ns..=bucket.high_ns).contains(&value)));
             }
         }
 

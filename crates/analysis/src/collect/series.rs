@@ -2,6 +2,8 @@
 //!
 //! Workers report intervals of different lengths that end at different moments (an operation may be longer than the
 //! plan's interval): what a sample did is spread evenly over the slots of the plan's interval that it overlaps.
+//!
+//! Bounded memory: past [`SLOTS_KEPT_MAX`] slots, neighbours become one, as often as it takes.
 
 use narrows_model::Nanos;
 use narrows_model::trial::IntervalSample;
@@ -13,6 +15,9 @@ const COVERED_RATIO: f64 = 0.9;
 
 /// Most slots that one sample may overlap.
 const SLOTS_MAX: u64 = 100_000;
+
+/// Most slots of a trial: a hundred batches of MSER-5; from half of them on the statistics gain little by more.
+const SLOTS_KEPT_MAX: usize = 512;
 
 /// One slot of time: what all workers did in it, and the time that their samples cover of it, summed.
 #[derive(Debug, Clone, Copy, Default)]
@@ -40,7 +45,8 @@ pub(crate) struct Rate {
 impl Series {
     /// Adds one worker's sample, in slots of `interval_ns`.
     pub(crate) fn add(&mut self, sample: &IntervalSample, interval_ns: u64) {
-        let interval_ns = interval_ns.max(1);
+        // Once neighbours were made one, slots stay as long as they are.
+        let interval_ns = self.interval_ns.max(interval_ns).max(1);
         self.interval_ns = interval_ns;
         let (start, end) = (sample.start_ns.0, sample.end_ns.0.max(sample.start_ns.0 + 1));
         if (end - start) / interval_ns > SLOTS_MAX {
@@ -56,13 +62,34 @@ impl Series {
             slot.ops += sample.op_count as f64 * part / length;
             slot.covered_ns += part;
         }
+        while self.slots.len() > SLOTS_KEPT_MAX && self.interval_ns < u64::MAX {
+            self.coarsen();
+        }
+    }
+
+    /// Makes two neighbouring slots one.
+    fn coarsen(&mut self) {
+        let mut merged: BTreeMap<u64, Slot> = BTreeMap::new();
+        for (key, slot) in std::mem::take(&mut self.slots) {
+            let both = merged.entry(key / 2).or_default();
+            both.bytes += slot.bytes;
+            both.ops += slot.ops;
+            both.covered_ns += slot.covered_ns;
+        }
+        self.slots = merged;
+        self.interval_ns = self.interval_ns.saturating_mul(2);
+    }
+
+    /// Length of a slot in seconds.
+    pub(crate) fn slot_s(&self) -> f64 {
+        Nanos(self.interval_ns).as_secs_f64()
     }
 
     /// The rates in order of time; slots that the workers cover less than others (the torn ends of a window) are left
     /// out.
     pub(crate) fn rates(&self) -> Vec<Rate> {
         let most = self.slots.values().map(|slot| slot.covered_ns).fold(0.0, f64::max);
-        let slot_s = Nanos(self.interval_ns).as_secs_f64();
+        let slot_s = self.slot_s();
         self.slots
             .values()
             .filter(|slot| slot.covered_ns > 0.0 && slot.covered_ns >= most * COVERED_RATIO)
@@ -111,6 +138,28 @@ mod tests {
         let rates = series.rates();
         assert!(rates.len() >= 14, "{}", rates.len());
         assert!(rates.iter().all(|rate| (rate.bytes_per_s / exact - 1.0).abs() < 0.02), "{rates:?}");
+    }
+
+    #[test]
+    fn a_long_run_keeps_its_rate_in_a_bounded_number_of_slots() {
+        let mut series = Series::default();
+        for index in 0..100_000_u64 {
+            series.add(&sample(0, index * 1_000, (index + 1) * 1_000, 500 + index % 3), 1_000);
+            assert!(series.slots.len() <= SLOTS_KEPT_MAX);
+        }
+        let rates = series.rates();
+        assert!(rates.len() > SLOTS_KEPT_MAX / 4, "{}", rates.len());
+        assert!(rates.iter().all(|rate| (rate.bytes_per_s / 501e6 - 1.0).abs() < 0.01), "{rates:?}");
+    }
+
+    #[test]
+    fn samples_far_apart_in_time_take_no_more_slots() {
+        let mut series = Series::default();
+        for index in 0..2_000_u64 {
+            let start_ns = index * (u64::MAX / 2_001);
+            series.add(&sample(0, start_ns, start_ns + 10, 1), 1);
+        }
+        assert!(series.slots.len() <= SLOTS_KEPT_MAX);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! One cell's figures.
 
-use super::{Machines, bytes, connection, cpu, flags, load, rates, repeat, service};
+use super::{Machines, bytes, connection, cpu, flags, load, mixture, quality, rates, repeat, service};
 use crate::collect::CellData;
 use narrows_model::summary::{CellSummary, ClientSummary, Interval};
 use narrows_model::trial::ClientTotals;
@@ -10,10 +10,13 @@ use narrows_model::{BytesPerSec, Cut, OpsPerSec, Plan};
 pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>) -> CellSummary {
     let rates = rates::rates(data);
     let traffic = bytes::traffic(data, machines);
-    let series = data.series.values().next().map(crate::collect::Series::rates).unwrap_or_default();
+    let windows = quality::windows(data);
+    let response = data.response.whole();
     let workload = &data.cell.workload;
     let (rate_bytes_per_s, ops_per_s) = delivered(data, &rates, &traffic);
-    let interval = rates::interval(&rates.trials, &series)
+    let trial_rates: Vec<f64> = rates.trials.iter().map(|trial| trial.rate_bytes_per_s.0).collect();
+    let steadiness = quality::steadiness(data, &windows);
+    let interval = quality::interval(&trial_rates, &windows, plan.seed)
         .and_then(|interval| around(interval, rate_bytes_per_s, rates.bytes_per_s));
     let tcp: Vec<_> = data.deltas.iter().filter_map(|delta| delta.tcp).collect();
     let mut cell = CellSummary {
@@ -39,15 +42,15 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>) -> 
         rate_bytes_per_s,
         ops_per_s,
         interval,
-        warm_up: None,
-        steady: rates::steady(&series),
-        steadiness: None,
-        mixtures: Vec::new(),
+        warm_up: quality::warm_up(&windows),
+        steady: steadiness.as_ref().map(quality::is_steady),
+        steadiness,
+        mixtures: mixture::mixtures(data, &windows, &response, plan.seed),
         repeat: repeat::outcome(data),
         offered_ops_per_s: load::offered(data),
         open_loop: load::open_loop(data, &rates),
         in_flight: load::in_flight(data, &rates),
-        latency_ns: load::latency(&data.response.whole()),
+        latency_ns: load::latency(&response),
         service_ns: load::service(data),
         kinds: load::kinds(data, &rates),
         trials: rates.trials,

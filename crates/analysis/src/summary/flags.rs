@@ -37,10 +37,18 @@ pub(crate) const INTERVAL_NOT_REACHED: &str = "interval_not_reached";
 pub(crate) const STEADY_NOT_REACHED: &str = "steady_not_reached";
 /// An open loop asked for more than was completed: requests waited for their start, longer and longer.
 pub(crate) const BEHIND_SCHEDULE: &str = "behind_schedule";
+/// The rate did not settle in the first half of the window (MSER-5): it is that of a change.
+pub(crate) const WINDOW_TOO_SHORT: &str = "window_too_short";
+/// The window begins with a warm-up that moves its mean rate by more than 3 %.
+pub(crate) const WARM_UP_IN_WINDOW: &str = "warm_up_in_window";
+/// The rate or the response times have more than one mode: their mean describes none of them.
+pub(crate) const MIXTURE: &str = "mixture";
 
 const SHORT_WINDOW: Nanos = Nanos(500_000_000);
 const TICKS_MIN: u64 = 50;
 const OPERATIONS_MIN: u64 = 50;
+/// A warm-up that moves the mean by less is within what steady cells repeat to.
+const WARM_UP_MAX: f64 = 0.03;
 const STEAL_MAX: f64 = 0.01;
 /// Little's law may be exceeded by this much through requests still in flight at the window's ends.
 const LITTLE_TOLERANCE: f64 = 1.10;
@@ -76,6 +84,9 @@ pub(super) fn of_cell(data: &CellData, cell: &CellSummary, machines: &Machines<'
         (INTERVAL_NOT_REACHED, rule(|rule| matches!(rule, Repeat::UntilInterval { .. }))),
         (STEADY_NOT_REACHED, rule(|rule| matches!(rule, Repeat::UntilSteady { .. }))),
         (BEHIND_SCHEDULE, behind_schedule(cell)),
+        (WINDOW_TOO_SHORT, cell.warm_up.is_some_and(|cut| !cut.settled)),
+        (WARM_UP_IN_WINDOW, cell.warm_up.is_some_and(|cut| cut.rate_change_ratio.abs() > WARM_UP_MAX)),
+        (MIXTURE, !cell.mixtures.is_empty()),
     ]
     .into_iter()
     .filter(|(_, raised)| *raised)

@@ -1,21 +1,10 @@
-//! Rates of a cell with their interval, and whether they held steady.
+//! Rates of a cell over all of its trials, and intervals as summaries hold them.
 
-use crate::collect::{CellData, Rate};
+use crate::collect::CellData;
 use narrows_model::summary::{Elapsed, Interval, TrialSummary};
 use narrows_model::units::ratio;
 use narrows_model::{BytesPerSec, Nanos, OpsPerSec};
-use narrows_stats::interval::{Level, batch_means, student_interval};
-use narrows_stats::steady::{WINDOW_ROUNDS, assess_window};
 use narrows_stats::student_t;
-
-/// Fewest repetitions whose spread says more than the spread inside them.
-const TRIALS_MIN: usize = 3;
-/// Batches asked of an interval series: ten lose little against more (Schmeiser 1982).
-const BATCHES: usize = 10;
-/// Fewest slots for an interval by batch means: two a batch, five batches.
-const SLOTS_MIN: usize = 10;
-/// Fewest operations in a round of the steadiness test: below, the grain of whole operations alone can break it.
-const ROUND_OPS_MIN: f64 = 20.0;
 
 /// Rates over all trials.
 #[derive(Debug, Clone, Default)]
@@ -54,21 +43,6 @@ fn trial_rates(trial: &crate::collect::TrialTotals) -> Option<TrialSummary> {
     })
 }
 
-/// The interval of the rate in bytes at 95 %: over trials where there are enough, else over one trial's series.
-pub(super) fn interval(trials: &[TrialSummary], series: &[Rate]) -> Option<Interval> {
-    let made = if trials.len() >= TRIALS_MIN {
-        let rates: Vec<f64> = trials.iter().map(|trial| trial.rate_bytes_per_s.0).collect();
-        student_interval(&rates, Level::P95).ok()
-    } else if series.len() >= SLOTS_MIN {
-        let rates: Vec<f64> = series.iter().map(|rate| rate.bytes_per_s).collect();
-        batch_means(&rates, BATCHES.min(rates.len() / 2), Level::P95).ok().map(|means| means.interval)
-    } else {
-        None
-    }?;
-    let told = told(made);
-    Some(Interval { low: told.low.max(0.0), ..told })
-}
-
 /// An interval as summaries hold it.
 pub(super) fn told(made: narrows_stats::Interval) -> Interval {
     Interval {
@@ -87,20 +61,4 @@ pub(super) fn relative_error(interval: Option<&Interval>) -> Option<f64> {
     let factor = student_t::quantile(f64::midpoint(1.0, interval.level), NORMAL_DEGREES).ok()?;
     let half_width = (interval.high - interval.low) / 2.0;
     ratio(half_width / factor, f64::midpoint(interval.low, interval.high))
-}
-
-/// Whether the rate held steady over the window, cut into the rounds of the SNIA rule; `None` with too few samples
-/// or rounds of too few operations.
-pub(super) fn steady(series: &[Rate]) -> Option<bool> {
-    let length = series.len() / WINDOW_ROUNDS;
-    if length == 0 {
-        return None;
-    }
-    let rounds = series.get(series.len() - length * WINDOW_ROUNDS..)?.chunks_exact(length);
-    if rounds.clone().any(|round| round.iter().map(|rate| rate.op_count).sum::<f64>() < ROUND_OPS_MIN) {
-        return None;
-    }
-    let mean = |round: &[Rate]| round.iter().map(|rate| rate.bytes_per_s).sum::<f64>() / length as f64;
-    let means: Vec<f64> = rounds.map(mean).collect();
-    assess_window(&means).ok().map(|steadiness| steadiness.is_steady())
 }

@@ -1,0 +1,173 @@
+//! Whether a cell's rate over time, or its response times, have more than one mode.
+//!
+//! A finding takes three things: the dip test refuses a single mode, each mode holds a share worth naming, and the modes
+//! lie as far apart as a reader would care for.
+
+use super::quality::Window;
+use crate::collect::CellData;
+use narrows_model::Histogram;
+use narrows_model::summary::{MixedFigure, Mixture, Mode};
+use narrows_stats::autocorrelation::lag1_autocorrelation;
+use narrows_stats::dip::{DipPlan, dip, dip_test};
+use narrows_stats::modes::modes;
+use narrows_stats::resample::Resampler;
+
+/// Level of significance: a run has hundreds of cells, and a mixture is a strong word.
+const SIGNIFICANCE: f64 = 0.01;
+/// Draws of the null; the smallest p-value is a five hundredth.
+const RESAMPLES: usize = 499;
+/// Below this, dip times the root of the count is not significant at 0.05 for any count: no null need be drawn.
+const SCALED_DIP_MIN: f64 = 0.42;
+/// Fewest slots of a rate: below, two modes and noise look alike.
+const SLOTS_MIN: usize = 30;
+/// Fewest operations in a slot: the grain of whole operations makes modes of its own, a twentieth apart at most here.
+const SLOT_OPS_MIN: f64 = 20.0;
+/// Latencies drawn from the histogram: enough to see a mode of a tenth of them.
+const LATENCY_SAMPLE: usize = 400;
+/// Fewest operations from which latencies are drawn.
+const LATENCIES_MIN: u64 = 400;
+/// Latencies below a microsecond are mostly the clock's own grain.
+const MEDIAN_NS_MIN: u64 = 1_000;
+/// Smallest share of a mode.
+const SHARE_MIN: f64 = 0.05;
+/// Modes of a rate lie this factor apart or are one: the range that the SNIA rule still calls steady.
+const RATE_FACTOR_MIN: f64 = 1.2;
+/// Modes of a latency lie this factor apart or are one: a cache and what is behind it differ by more.
+const LATENCY_FACTOR_MIN: f64 = 2.0;
+
+/// The figures of the cell that have more than one mode.
+pub(super) fn mixtures(data: &CellData, windows: &[Window], response: &Histogram, seed: u64) -> Vec<Mixture> {
+    // Where kinds of requests are mixed on purpose their latencies differ: each kind has its own figures.
+    let latency = if data.cell.workload.is_mixed() { None } else { of_latency(response, seed) };
+    of_rate(windows, seed).into_iter().chain(latency).collect()
+}
+
+fn of_rate(windows: &[Window], seed: u64) -> Option<Mixture> {
+    let slots = || windows.iter().flat_map(Window::settled);
+    let rates: Vec<f64> = slots().map(|rate| rate.bytes_per_s).collect();
+    let op_count: f64 = slots().map(|rate| rate.op_count).sum();
+    if rates.len() < SLOTS_MIN || op_count < SLOT_OPS_MIN * rates.len() as f64 {
+        return None;
+    }
+    let p_value = significant(&rates, lag1_autocorrelation(&rates)?, seed)?;
+    let found = apart(&rates, RATE_FACTOR_MIN, |rate| rate)?;
+    Some(Mixture { figure: MixedFigure::RateBytesPerS, p_value, modes: found })
+}
+
+/// Tested on the logarithm, in which a latency's buckets are about equally wide.
+fn of_latency(response: &Histogram, seed: u64) -> Option<Mixture> {
+    if response.count() < LATENCIES_MIN || response.quantile_ns(0.5)? < MEDIAN_NS_MIN {
+        return None;
+    }
+    let logarithms = drawn(response, seed);
+    let p_value = significant(&logarithms, 0.0, seed)?;
+    let found = apart(&logarithms, LATENCY_FACTOR_MIN, f64::exp)?;
+    Some(Mixture { figure: MixedFigure::LatencyNs, p_value, modes: found })
+}
+
+/// The p-value of having a single mode, where it is significant.
+fn significant(values: &[f64], lag1_autocorrelation: f64, seed: u64) -> Option<f64> {
+    if dip(values).ok()? * (values.len() as f64).sqrt() < SCALED_DIP_MIN {
+        return None;
+    }
+    let plan = DipPlan { resample_count: RESAMPLES, seed, lag1_autocorrelation };
+    dip_test(values, plan).ok().map(|test| test.p_value).filter(|p_value| *p_value <= SIGNIFICANCE)
+}
+
+/// The modes that hold enough, where the outer ones are `factor_min` apart; `figure_of` gives the figure of a value.
+fn apart(values: &[f64], factor_min: f64, figure_of: impl Fn(f64) -> f64) -> Option<Vec<Mode>> {
+    let found: Vec<Mode> = modes(values)
+        .ok()?
+        .into_iter()
+        .filter(|mode| mode.share >= SHARE_MIN)
+        .map(|mode| Mode { centre: figure_of(mode.centre), share_ratio: mode.share })
+        .collect();
+    let (first, last) = (found.first()?, found.last()?);
+    (found.len() >= 2 && last.centre >= first.centre * factor_min).then_some(found)
+}
+
+/// Logarithms of latencies drawn from a histogram, spread evenly over their buckets.
+fn drawn(response: &Histogram, seed: u64) -> Vec<f64> {
+    let mut resampler = Resampler::new(seed);
+    let total = response.count() as f64;
+    let mut ranks: Vec<f64> = (0..LATENCY_SAMPLE).map(|_| resampler.uniform() * total).collect();
+    ranks.sort_unstable_by(f64::total_cmp);
+    let mut drawn = Vec::with_capacity(ranks.len());
+    let (mut next, mut through) = (0, 0.0);
+    for bucket in response.buckets() {
+        through += bucket.count as f64;
+        while ranks.get(next).is_some_and(|rank| *rank < through) {
+            let (low, high) = (bucket.low_ns as f64, bucket.high_ns as f64 + 1.0);
+            drawn.push((low + (high - low) * resampler.uniform()).ln());
+            next += 1;
+        }
+    }
+    drawn
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Latencies of a law drawn by its inverse.
+    fn histogram(count: u32, latency_ns: impl Fn(&mut Resampler) -> f64) -> Histogram {
+        let (mut resampler, mut histogram) = (Resampler::new(6), Histogram::new());
+        for _ in 0..count {
+            histogram.record(narrows_model::units::round_to_u64(latency_ns(&mut resampler)));
+        }
+        histogram
+    }
+
+    #[test]
+    fn hits_and_misses_of_a_cache_are_two_modes_where_they_lie() {
+        let response = histogram(20_000, |draw| {
+            let mean = if draw.uniform() < 0.7 { 20_000.0 } else { 400_000.0 };
+            mean * (0.2 * draw.normal()).exp()
+        });
+        let found = of_latency(&response, 1).unwrap();
+        assert_eq!(found.modes.len(), 2, "{found:?}");
+        let near = |mode: &Mode, centre: f64, share: f64| {
+            (mode.centre / centre - 1.0).abs() < 0.1 && (mode.share_ratio - share).abs() < 0.1
+        };
+        assert!(near(&found.modes[0], 20_000.0, 0.7) && near(&found.modes[1], 400_000.0, 0.3), "{found:?}");
+    }
+
+    #[test]
+    fn a_long_tail_a_constant_and_a_clocks_grain_are_one_mode() {
+        let tail = |draw: &mut Resampler| 50_000.0 * (0.8 * draw.normal()).exp();
+        assert_eq!(of_latency(&histogram(20_000, tail), 1), None);
+        assert_eq!(of_latency(&histogram(20_000, |_| 80_000.0), 1), None);
+        let grain = |draw: &mut Resampler| if draw.uniform() < 0.5 { 41.0 } else { 83.0 };
+        assert_eq!(of_latency(&histogram(20_000, grain), 1), None);
+    }
+
+    #[test]
+    fn identical_runs_of_one_mode_are_flagged_no_more_often_than_stated() {
+        let alarms = (0..300_u64).filter(|seed| {
+            let mut draw = Resampler::new(1_000 + seed);
+            let mut response = Histogram::new();
+            for _ in 0..5_000 {
+                response
+                    .record(narrows_model::units::round_to_u64(-200_000.0 * draw.uniform().ln() + 5_000.0));
+            }
+            of_latency(&response, *seed).is_some()
+        });
+        assert!(alarms.count() <= 3);
+    }
+
+    #[test]
+    fn the_screen_lets_every_significant_dip_through() {
+        // At 5 % and beyond the null's dips lie above the screen, for few and for many values.
+        for count in [30, 100, 400] {
+            let mut draw = Resampler::new(77);
+            let mut scaled: Vec<f64> = (0..400)
+                .map(|_| {
+                    let values: Vec<f64> = (0..count).map(|_| draw.uniform()).collect();
+                    dip(&values).unwrap() * f64::from(count).sqrt()
+                })
+                .collect();
+            scaled.sort_unstable_by(f64::total_cmp);
+            assert!(scaled[380] > SCALED_DIP_MIN, "{count}: {}", scaled[380]);
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! How far a cell's rate can be relied on: its warm-up, its steadiness, its interval.
+
+use super::rates::told;
+use super::repeat;
+use crate::collect::{CellData, Rate, Series};
+use narrows_model::Repeat;
+use narrows_model::summary::{Interval, Steadiness, WarmUpCut};
+use narrows_stats::interval::{
+    Level, batch_means, block_bootstrap, student_interval, uncorrelated_batch_means,
+};
+use narrows_stats::mser::{WarmUpVerdict, mser5};
+use narrows_stats::resample::BootstrapPlan;
+use narrows_stats::steady::{self, WINDOW_ROUNDS, assess_window};
+
+/// Fewest repetitions whose spread says more than the spread inside them.
+const TRIALS_MIN: usize = 3;
+/// Fewest slots for an interval over one window.
+const SLOTS_MIN: usize = 10;
+/// Fewest operations in a round of the steadiness test: below, the grain of whole operations alone can break it.
+const ROUND_OPS_MIN: f64 = 20.0;
+/// Resamples of an interval: 500 know its ends to about a twentieth of its width, in time for ten thousand cells.
+const RESAMPLES: usize = 500;
+
+/// The rates over time of one trial, and what of them is settled.
+#[derive(Debug, Clone)]
+pub(super) struct Window {
+    rates: Vec<Rate>,
+    slot_s: f64,
+    dropped_count: usize,
+    verdict: WarmUpVerdict,
+}
+
+impl Window {
+    fn of(series: &Series) -> Self {
+        let rates = series.rates();
+        let bytes: Vec<f64> = rates.iter().map(|rate| rate.bytes_per_s).collect();
+        let cut = mser5(&bytes).ok();
+        let settled = cut.as_ref().map_or(rates.len(), |cut| cut.settled(&bytes).len());
+        Self {
+            dropped_count: rates.len() - settled,
+            verdict: cut.map_or(WarmUpVerdict::TooFewBatches, |cut| cut.verdict),
+            slot_s: series.slot_s(),
+            rates,
+        }
+    }
+
+    /// The rates after the warm-up.
+    pub(super) fn settled(&self) -> &[Rate] {
+        self.rates.get(self.dropped_count..).unwrap_or(&[])
+    }
+}
+
+/// The windows of all trials of a cell, in their order.
+pub(super) fn windows(data: &CellData) -> Vec<Window> {
+    data.series.values().map(Window::of).collect()
+}
+
+/// What was cut off the windows; `None` where all are too short to tell.
+pub(super) fn warm_up(windows: &[Window]) -> Option<WarmUpCut> {
+    let told: Vec<&Window> =
+        windows.iter().filter(|window| window.verdict != WarmUpVerdict::TooFewBatches).collect();
+    let seconds = |count: fn(&Window) -> usize| -> f64 {
+        told.iter().map(|window| count(window) as f64 * window.slot_s).sum()
+    };
+    let all = mean(told.iter().flat_map(|window| &window.rates))?;
+    let kept = mean(told.iter().flat_map(|window| window.settled()))?;
+    Some(WarmUpCut {
+        dropped_s: seconds(|window| window.dropped_count),
+        kept_s: seconds(|window| window.settled().len()),
+        rate_change_ratio: narrows_model::units::ratio(kept - all, all)?,
+        settled: told.iter().all(|window| window.verdict == WarmUpVerdict::Settled),
+    })
+}
+
+fn mean<'r>(rates: impl Iterator<Item = &'r Rate>) -> Option<f64> {
+    let (count, sum) = rates.fold((0_u32, 0.0), |(count, sum), rate| (count + 1, sum + rate.bytes_per_s));
+    narrows_model::units::ratio(sum, f64::from(count))
+}
+
+/// How steady the rate was by the SNIA rule: over the last trials where there are as many as it asks for, else over the
+/// windows, of which the least steady counts; `None` with too few samples or rounds of too few operations.
+///
+/// # Source
+/// SNIA SSS-PTS 2.0.2, 2.1.24, both conditions; see [`assess_window`].
+pub(super) fn steadiness(data: &CellData, windows: &[Window]) -> Option<Steadiness> {
+    let rounds = match data.cell.repeat {
+        Repeat::UntilSteady { window_trials } => window_trials,
+        Repeat::Fixed | Repeat::UntilInterval { .. } => u32::try_from(WINDOW_ROUNDS).unwrap_or(u32::MAX),
+    };
+    if let Some(found) = repeat::last_rounds(&repeat::whole_rates(data), rounds) {
+        return Some(of_rounds(&found, u64::from(rounds), true));
+    }
+    let strain = |found: &steady::Steadiness| {
+        (found.range_ratio / steady::RANGE_LIMIT_RATIO).max(found.drift_ratio / steady::DRIFT_LIMIT_RATIO)
+    };
+    let found: Option<Vec<_>> = windows.iter().map(of_window).collect();
+    let worst = found?.into_iter().max_by(|a, b| strain(a).total_cmp(&strain(b)))?;
+    Some(of_rounds(&worst, WINDOW_ROUNDS as u64, false))
+}
+
+fn of_rounds(found: &steady::Steadiness, round_count: u64, of_trials: bool) -> Steadiness {
+    Steadiness { round_count, of_trials, range_ratio: found.range_ratio, drift_ratio: found.drift_ratio }
+}
+
+/// Whether both conditions of the rule hold.
+pub(super) fn is_steady(found: &Steadiness) -> bool {
+    steady::Steadiness { range_ratio: found.range_ratio, drift_ratio: found.drift_ratio }.is_steady()
+}
+
+/// The settled part of a window cut into the rounds of the rule.
+fn of_window(window: &Window) -> Option<steady::Steadiness> {
+    let series = window.settled();
+    let length = series.len() / WINDOW_ROUNDS;
+    if length == 0 {
+        return None;
+    }
+    let rounds = series.get(series.len() - length * WINDOW_ROUNDS..)?.chunks_exact(length);
+    if rounds.clone().any(|round| round.iter().map(|rate| rate.op_count).sum::<f64>() < ROUND_OPS_MIN) {
+        return None;
+    }
+    let mean = |round: &[Rate]| round.iter().map(|rate| rate.bytes_per_s).sum::<f64>() / length as f64;
+    assess_window(&rounds.map(mean).collect::<Vec<f64>>()).ok()
+}
+
+/// The interval of the rate in bytes at 95 %: over trials where there are enough, else over the settled parts of the
+/// windows, of two ways to make it the wider.
+pub(super) fn interval(trial_rates: &[f64], windows: &[Window], seed: u64) -> Option<Interval> {
+    let made = if trial_rates.len() >= TRIALS_MIN {
+        student_interval(trial_rates, Level::P95).ok()
+    } else {
+        let settled = windows.iter().flat_map(Window::settled);
+        over_series(&settled.map(|rate| rate.bytes_per_s).collect::<Vec<f64>>(), seed)
+    }?;
+    let told = told(made);
+    Some(Interval { low: told.low.max(0.0), ..told })
+}
+
+/// Batch means where a number of batches is uncorrelated, and resampled blocks: the wider, because both are too narrow
+/// for a series that is short against its correlation, and seldom both by the same chance.
+fn over_series(series: &[f64], seed: u64) -> Option<narrows_stats::Interval> {
+    if series.len() < SLOTS_MIN {
+        return None;
+    }
+    let batches = match uncorrelated_batch_means(series, Level::P95) {
+        Ok(found) => found,
+        // Too few for ten batches of two: as many batches of two as there are.
+        Err(_) => batch_means(series, series.len() / 2, Level::P95).ok(),
+    };
+    let plan = BootstrapPlan { resample_count: RESAMPLES, ..BootstrapPlan::with_seed(seed) };
+    let blocks = block_bootstrap(series, plan).ok();
+    let batches = batches.map(|means| means.interval);
+    [batches, blocks].into_iter().flatten().max_by(|a, b| a.half_width().total_cmp(&b.half_width()))
+}
