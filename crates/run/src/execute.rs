@@ -41,6 +41,9 @@ pub fn execute(
     let start_ns = site.clock.now().0.saturating_sub(already_ns.0);
     let limit_ns = Nanos::from_secs_f64(plan.budget_ns.as_secs_f64() * (1.0 + OVERRUN_RATIO)).0;
     let mut output = RunOutput { reason: EndReason::Finished, done_count: 0, failed: Vec::new() };
+    if let Some(server) = server.as_deref_mut() {
+        server.heed(&site.stop);
+    }
     for cell in &plan.cells {
         let spent_ns = site.clock.now().0.saturating_sub(start_ns);
         if site.stop.request() != StopRequest::None {

@@ -2,6 +2,7 @@
 //!
 //! Traits, so that a run can be driven without a machine's counters and without a network.
 
+use crate::stop::StopFlag;
 use narrows_engines::EngineError;
 use narrows_engines::endpoint::ControlClient;
 use narrows_model::{Cell, CounterSample, Event, Nanos};
@@ -30,6 +31,9 @@ pub trait ServerLink {
     /// Its session, in whose store the objects of all cells lie.
     fn session(&self) -> String;
 
+    /// Gives up waiting for the server from now on when `stop` asks to stop now.
+    fn heed(&mut self, stop: &StopFlag);
+
     /// Its counters now.
     ///
     /// # Errors
@@ -52,6 +56,10 @@ pub trait ServerLink {
 impl ServerLink for ControlClient {
     fn session(&self) -> String {
         ControlClient::session(self).to_owned()
+    }
+
+    fn heed(&mut self, stop: &StopFlag) {
+        ControlClient::heed(self, stop.clone());
     }
 
     fn counters(&mut self) -> Result<CounterSample, EngineError> {

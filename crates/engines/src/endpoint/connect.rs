@@ -88,7 +88,8 @@ impl Peer {
             .hint("check whether the server still runs and whether the network drops packets")
     }
 
-    fn stopped(&self, operation: &'static str) -> EngineError {
+    /// The error that all was to stop before an answer came.
+    pub(super) fn stopped(&self, operation: &'static str) -> EngineError {
         EngineError::new(ErrorKind::Stopped, operation, self.name())
             .detail("a stop was asked for before the server answered")
     }
@@ -262,6 +263,11 @@ impl Conversation {
                 return Ok(());
             }
         }
+    }
+
+    /// Gives up waiting from now on when `stop` asks to stop now.
+    pub(super) fn heed(&mut self, stop: StopFlag) {
+        self.peer.stop = stop;
     }
 
     /// Whom it talks to.

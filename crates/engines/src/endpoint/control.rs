@@ -3,6 +3,7 @@
 use super::connect::{Conversation, Peer};
 use crate::clock::Clock;
 use crate::error::{EngineError, ErrorKind};
+use crate::stop::StopFlag;
 use narrows_model::server::ServerFacts;
 use narrows_model::{Cell, CounterSample, Event, Inventory, Nanos};
 use narrows_wire::control::{Answer, Request};
@@ -15,6 +16,10 @@ const CLOCK_PROBES: u32 = 16;
 
 /// How often a wish to stop a cell at the server is looked at while it runs.
 const STOP_CHECK: Duration = Duration::from_millis(50);
+
+/// Longest wait for the end of a cell that was asked to stop: a server that lives needs as long as its devices' slow
+/// moments, and one that hangs is not waited for.
+const STOP_PATIENCE_NS: u64 = 2_000_000_000;
 
 /// A control connection: it holds the session in whose store data connections work.
 #[derive(Debug)]
@@ -55,6 +60,11 @@ impl ControlClient {
         facts.clock_offset_error_ns = Nanos(clocks.round_trip_ns.div_ceil(2));
         facts.round_trip_ns = Nanos(clocks.round_trip_ns);
         Ok(Self { conversation, facts, inventory: *inventory, session })
+    }
+
+    /// Gives up waiting for answers from now on when `stop` asks to stop now; the conversation is over then.
+    pub fn heed(&mut self, stop: StopFlag) {
+        self.conversation.heed(stop);
     }
 
     /// What the server told of itself, and how its clock relates to this one.
@@ -112,17 +122,22 @@ impl ControlClient {
     ) -> Result<(), EngineError> {
         let conversation = &mut self.conversation;
         send(conversation, &Request::RunCell { cell: Box::new(cell.clone()), interval_ns })?;
-        let mut stopping = false;
+        let mut stop_asked = None;
         let mut heard = conversation.peer().clock().now();
         // A cell may be silent for as long as one of its phases; the answer timeout counts on top.
         let silence_ns = cell.planned_ns().0.saturating_add(conversation.peer().timeout_ns());
         loop {
-            if !stopping && stop() {
+            if stop_asked.is_none() && stop() {
                 send(conversation, &Request::StopCell)?;
-                stopping = true;
+                stop_asked = Some(conversation.peer().clock().now());
             }
             let frame = conversation.receive_within("run a cell", STOP_CHECK)?;
             let now = conversation.peer().clock().now();
+            if stop_asked.is_some_and(|asked| now.since(asked) > STOP_PATIENCE_NS) {
+                // What still came would be taken for the answer to another question.
+                conversation.hang_up();
+                return Err(conversation.peer().stopped("run a cell"));
+            }
             let Some(frame) = frame else {
                 if now.since(heard) > silence_ns {
                     return Err(conversation.peer().silent("run a cell"));
@@ -145,6 +160,8 @@ impl ControlClient {
     /// # Errors
     /// When the server is gone; the session ends there too then.
     pub fn end(mut self) -> Result<(), EngineError> {
+        // This is what is done on a stop, too.
+        self.conversation.heed(StopFlag::default());
         match ask(&mut self.conversation, &Request::End)? {
             Answer::Ended => Ok(()),
             _ => Err(unexpected(&self.conversation)),
