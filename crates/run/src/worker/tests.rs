@@ -14,6 +14,7 @@ use narrows_model::{Bytes, Cell, CellId, Cut, Nanos, Site, Stop, Workload};
 use std::io::Write as _;
 use std::sync::Arc;
 
+mod allocations;
 mod batches;
 mod mixes;
 mod open_loop;
