@@ -18,6 +18,8 @@ pub(crate) struct Progress<'a> {
     cells: Vec<Cell>,
     number: usize,
     begun: Option<CellId>,
+    /// Trials of the cell that has begun which are done.
+    trials_done: u32,
 }
 
 impl<'a> Progress<'a> {
@@ -32,15 +34,19 @@ impl<'a> Progress<'a> {
         if live {
             bar.enable_steady_tick(DRAW_EVERY);
         }
-        Self { console, quiet, bar, cells: plan.cells.clone(), number: 0, begun: None }
+        Self { console, quiet, bar, cells: plan.cells.clone(), number: 0, begun: None, trials_done: 0 }
     }
 
     /// Shows one event.
     pub(crate) fn event(&mut self, event: &Event) {
         match event {
             Event::PhaseStarted { cell, phase: Phase::Prepare, .. } => self.begin(cell),
-            Event::TrialFinished(trial) => self.done(trial),
+            Event::TrialFinished(trial) => {
+                self.trials_done = trial.trial.saturating_add(1);
+                self.done(trial);
+            }
             Event::CellFailed { cell, message } => {
+                self.trials_done = u32::MAX;
                 let line = cell_failed(self.place(), &cell.0, message);
                 self.line(&line);
             }
@@ -64,6 +70,7 @@ impl<'a> Progress<'a> {
             return;
         }
         self.begun = Some(cell.clone());
+        self.trials_done = 0;
         self.number += 1;
         if let Some(known) = self.cells.iter().find(|known| known.id == *cell) {
             self.bar.set_message(cell_begun(self.place(), known));
@@ -83,11 +90,16 @@ impl<'a> Progress<'a> {
     }
 
     fn place(&self) -> Place {
-        let left = self.cells.iter().skip(self.number).map(|cell| cell.planned_ns().0).sum();
+        let later: u64 = self.cells.iter().skip(self.number).map(|cell| cell.planned_ns().0).sum();
+        let present = self.cells.iter().find(|cell| Some(&cell.id) == self.begun.as_ref());
+        let present = present.map_or(0, |cell| {
+            let done = cell.trial_ns().0.saturating_mul(u64::from(self.trials_done));
+            cell.planned_ns().0.saturating_sub(done)
+        });
         Place {
             number: self.number,
             count: self.cells.len().max(self.number),
-            remaining_ns: Some(Nanos(left)),
+            remaining_ns: Some(Nanos(later.saturating_add(present))),
         }
     }
 

@@ -98,7 +98,29 @@ fn trial(trial: u32, cell: &Cell) -> String {
 }
 
 fn left(place: Place) -> String {
-    // Whole seconds: the estimate is no better than that.
-    let seconds = |ns: Nanos| ns.0.div_ceil(NANOS_PER_SEC);
-    place.remaining_ns.map_or_else(String::new, |ns| format!("  ({} s left)", seconds(ns)))
+    place.remaining_ns.map_or_else(String::new, |ns| format!("  ({} left)", rounded(ns)))
+}
+
+/// Whole units: the estimate is no better than that.
+fn rounded(time: Nanos) -> String {
+    let seconds = time.0.div_ceil(NANOS_PER_SEC);
+    match seconds {
+        0..=180 => format!("{seconds} s"),
+        181..=10_800 => format!("{} min", seconds.div_ceil(60)),
+        _ => format!("{} h", seconds.div_ceil(3600)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_left_is_told_in_the_unit_that_fits_it() {
+        let told = |seconds: u64| rounded(Nanos(seconds * NANOS_PER_SEC - 1));
+        assert_eq!(
+            (told(34), told(600), told(36_000)),
+            ("34 s".to_owned(), "10 min".to_owned(), "10 h".to_owned())
+        );
+    }
 }
