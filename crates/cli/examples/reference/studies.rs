@@ -8,7 +8,8 @@ pub(crate) fn keys() -> String {
     let lists = "The keys of a study file, which `narrows run` takes: what each means, what it may be, and what holds \
                  without it. How to write one: [studies](../guide/studies.md); examples: `docs/examples/studies`.";
     let mut page = head("Study files", lists, "the registry `narrows_study::KEYS`");
-    page.push_str(&format!("\n{}", units()));
+    page.push('\n');
+    page.push_str(&units());
     for (name, holds) in TABLES {
         let title = if name.is_empty() { "Above all tables".to_owned() } else { format!("[{name}]") };
         let keys: Vec<&Key> = KEYS.iter().filter(|key| key.table() == *name).collect();
