@@ -27,7 +27,7 @@ pub(super) fn groups(
         study,
         facts,
         file_bytes: cells.iter().map(|cell| cell.workload.file_bytes).max().unwrap_or_default(),
-        known: Vec::new(),
+        known: BTreeSet::new(),
         ids: BTreeSet::new(),
     };
     cells.into_iter().map(|path| Group { cuts: cutter.cuts(&path, skipped), path }).collect()
@@ -50,7 +50,8 @@ struct Cutter<'a> {
     facts: &'a StudyFacts,
     /// Of the largest file, so that a sweep of file sizes has one cut in memory.
     file_bytes: Bytes,
-    known: Vec<Cell>,
+    /// Cuts in words, for a study may have thousands.
+    known: BTreeSet<String>,
     ids: BTreeSet<CellId>,
 }
 
@@ -65,11 +66,11 @@ impl Cutter<'_> {
                 continue;
             };
             let Made { mut cell, refusal } = made;
-            if self.known.iter().any(|known| same(known, &cell)) {
+            // Without its id, which it has only if it is new.
+            if !self.known.insert(format!("{cell:?}")) {
                 continue;
             }
             cell.id = self.free_id(&cell);
-            self.known.push(cell.clone());
             match refusal {
                 None => new.push(cell),
                 Some(reason) => skipped.push(SkippedCell { cell: cell.id, reason }),
@@ -194,10 +195,4 @@ fn of_path(path: &Cell, which: Cut, target: Target, workload: Workload) -> Cell 
         more_targets: Vec::new(),
         ..path.clone()
     }
-}
-
-/// Whether two cells are the same measurement.
-fn same(one: &Cell, other: &Cell) -> bool {
-    let unnamed = |cell: &Cell| Cell { id: CellId(String::new()), ..cell.clone() };
-    one.cut == other.cut && unnamed(one) == unnamed(other)
 }

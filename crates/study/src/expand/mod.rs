@@ -106,7 +106,7 @@ fn problem(study: &Study, at: &std::ops::Range<usize>, complaint: Complaint) -> 
     findings.add(at, complaint);
     match findings.into_result() {
         Err(problems) => problems,
-        Ok(()) => StudyProblems { name: study.source.name.clone(), list: Vec::new() },
+        Ok(()) => StudyProblems { name: study.source.name.clone(), list: Vec::new(), more_count: 0 },
     }
 }
 

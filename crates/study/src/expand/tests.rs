@@ -5,6 +5,7 @@ use crate::file::{KEYS, parse};
 use narrows_model::capabilities::{Capabilities, Completion, Support};
 use narrows_model::workload::{Access, Acknowledgement, CacheState};
 use narrows_model::{Bytes, Cut, EngineId, Op, Site};
+use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -352,8 +353,71 @@ fn what_a_command_line_asks_for_comes_before_the_file() {
 }
 
 #[test]
+fn the_largest_sweep_is_planned_with_an_id_for_each_cell() {
+    let plan = plan(
+        "target = \"null:copy\"\nseconds = 604800\n[sweep]\ndepth = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]\nworkers = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]\n\
+         clients = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]\nblock = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]\n",
+    );
+    assert_eq!((count(&plan, Cut::Path), count(&plan, Cut::Generator)), (10_000, 10_000));
+    assert_eq!(plan.cells.iter().map(|cell| &cell.id).collect::<BTreeSet<_>>().len(), 20_000);
+}
+
+#[test]
 fn without_facts_everything_is_planned() {
     let study = study("target = \"/data\"\n[sweep]\nengine = [\"psync\", \"uring\", \"mmap\"]\n");
     let plan = plan_study(&study, &StudyFacts::default(), SEED).unwrap();
     assert_eq!(paths(&plan).len(), 3);
+}
+
+/// One of some values of a key.
+fn line(key: &'static str, values: &'static [&'static str]) -> impl Strategy<Value = String> {
+    proptest::sample::select(values).prop_map(move |value| match value {
+        "" => String::new(),
+        _ => format!("{key} = {value}\n"),
+    })
+}
+
+proptest! {
+    #[test]
+    fn any_study_that_is_read_gives_a_plan_that_keeps_its_promises_or_problems(
+        target in line("target", &["\"null:\"", "\"/d\"", "[\"/d\", \"null:copy\"]", "\"tcp://h:1/disk\"", "[\"/a\", \"/b\"]"]),
+        seconds in line("seconds", &["", "1", "7", "604800"]),
+        together in line("together", &["", "true"]),
+        cuts in line("cuts", &["", "[]", "[\"generator\", \"memory_copy\", \"page_cache\", \"local_device\"]", "[\"network_stream\", \"server_memory\", \"server_storage\", \"early_path\"]"]),
+        load in proptest::collection::vec(prop_oneof![
+            line("op", &["\"write\""]), line("blocks", &["{ 1KiB = 1, 64MiB = 2 }"]), line("file", &["1", "\"1GiB\"", "\"1024TiB\""]),
+            line("access", &["\"direct\""]), line("clients", &["256"]), line("acknowledgement", &["\"late\""]),
+        ], 0..3),
+        sweep in proptest::collection::vec(prop_oneof![
+            line("block", &["[512, 4096]", "\"1B..64MiB x4\""]), line("depth", &["[1, 16]"]), line("engine", &["[\"psync\", \"uring\"]"]),
+            line("workers", &["[1, 1024]"]), line("sync", &["[\"dsync\", \"every 3\"]"]),
+        ], 0..3),
+        existing in any::<bool>(), free in any::<u64>(), forbidden in any::<bool>(), seed in any::<u64>(),
+    ) {
+        let text = format!("{target}{seconds}{together}{cuts}[workload]\n{}[sweep]\n{}", load.concat(), sweep.concat());
+        let Ok(study) = parse(&text, "s") else { return Ok(()) };
+        let mut facts = facts(&study);
+        for known in &mut facts.targets {
+            known.free_bytes = Some(Bytes(free));
+            known.existing_file = existing.then_some(Bytes(free % (1 << 30)));
+            if forbidden {
+                known.engines.iter_mut().for_each(|answer| answer.capabilities = Err("no".to_owned()));
+            }
+        }
+        match plan_study(&study, &facts, seed) {
+            Err(problems) => prop_assert!(!problems.list.is_empty()),
+            Ok(plan) => {
+                let ids: BTreeSet<_> = plan.cells.iter().map(|cell| &cell.id).chain(plan.skipped.iter().map(|skip| &skip.cell)).collect();
+                prop_assert_eq!(ids.len(), plan.cells.len() + plan.skipped.len());
+                let points = paths(&plan).len() + plan.skipped.iter().filter(|skip| skip.cell.0.starts_with("path/")).count();
+                prop_assert_eq!(points, study.points.len());
+                prop_assert!(plan.load.planned_ns <= plan.budget_ns);
+                prop_assert!(!forbidden || plan.cells.is_empty());
+                let writable = |cell: &Cell| {
+                    matches!(cell.target, Target::File { .. }) && cell.site == Site::Client && !cell.read_only
+                };
+                prop_assert!(!existing || !plan.cells.iter().any(writable));
+            }
+        }
+    }
 }

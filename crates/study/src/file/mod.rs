@@ -50,7 +50,7 @@ pub fn parse(text: &str, name: &str) -> Result<Study, StudyProblems> {
     let study = checked(text, name, &mut findings);
     match (findings.into_result(), study) {
         (Ok(()), Some(study)) => Ok(study),
-        (Ok(()), None) => Err(StudyProblems { name: name.to_owned(), list: Vec::new() }),
+        (Ok(()), None) => Err(StudyProblems { name: name.to_owned(), list: Vec::new(), more_count: 0 }),
         (Err(problems), _) => Err(problems),
     }
 }

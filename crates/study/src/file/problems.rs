@@ -43,9 +43,14 @@ impl fmt::Display for StudyProblem {
 pub struct StudyProblems {
     /// The file, as it was named.
     pub name: String,
-    /// What is wrong.
+    /// What is wrong; 500 at most.
     pub list: Vec<StudyProblem>,
+    /// How many more there are.
+    pub more_count: usize,
 }
+
+/// Most problems that are kept: a file with more of them is no study, and finding each one's line takes time.
+const PROBLEMS_MAX: usize = 500;
 
 impl StudyProblems {
     /// The problems for people: for each one its place, the line with a caret, what is allowed, what to do.
@@ -55,7 +60,10 @@ impl StudyProblems {
         for problem in &self.list {
             let _ = self.one(&mut text, problem);
         }
-        let count = self.list.len();
+        if self.more_count > 0 {
+            let _ = writeln!(text, "... and {} more", self.more_count);
+        }
+        let count = self.list.len() + self.more_count;
         let _ = writeln!(text, "{count} problem{} in {}", if count == 1 { "" } else { "s" }, self.file());
         text
     }
@@ -134,15 +142,20 @@ pub(crate) struct Findings<'a> {
     name: &'a str,
     text: &'a str,
     list: Vec<(Span, StudyProblem)>,
+    more_count: usize,
 }
 
 impl<'a> Findings<'a> {
     pub(crate) fn new(name: &'a str, text: &'a str) -> Self {
-        Self { name, text, list: Vec::new() }
+        Self { name, text, list: Vec::new(), more_count: 0 }
     }
 
     /// Adds a problem; the same one at the same place is said once.
     pub(crate) fn add(&mut self, span: &Span, complaint: Complaint) {
+        if self.is_full() {
+            self.more_count += 1;
+            return;
+        }
         let place = place::place(self.text, span);
         let problem = StudyProblem {
             line: place.line,
@@ -161,7 +174,13 @@ impl<'a> Findings<'a> {
 
     /// Takes over what others have found and `keep` holds of.
     pub(crate) fn take(&mut self, others: Findings<'_>, keep: impl Fn(&StudyProblem) -> bool) {
+        self.more_count += others.more_count;
         self.list.extend(others.list.into_iter().filter(|(_, problem)| keep(problem)));
+    }
+
+    /// Whether further problems are only counted.
+    pub(crate) fn is_full(&self) -> bool {
+        self.list.len() >= PROBLEMS_MAX
     }
 
     /// What stands at `span`, in one line.
@@ -189,6 +208,7 @@ impl<'a> Findings<'a> {
         Err(StudyProblems {
             name: self.name.to_owned(),
             list: list.into_iter().map(|(_, problem)| problem).collect(),
+            more_count: self.more_count,
         })
     }
 }

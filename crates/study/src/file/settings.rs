@@ -196,9 +196,13 @@ impl Walk<'_, '_> {
     fn unknown(&mut self, table: &str, name: Name<'_, '_>) {
         let path = joined(table, name.get_ref());
         let found = format!("the key `{}`", self.findings.excerpt(&name.span()));
-        let allowed = hint::names_in(table).join(", ");
-        self.findings
-            .add(&name.span(), Complaint::new(path, found, allowed, hint::key(table, name.get_ref())));
+        // The nearest name is not looked for where nobody will read it.
+        let (allowed, hint) = if self.findings.is_full() {
+            (String::new(), String::new())
+        } else {
+            (hint::names_in(table).join(", "), hint::key(table, name.get_ref()))
+        };
+        self.findings.add(&name.span(), Complaint::new(path, found, allowed, hint));
     }
 
     fn unswept(&mut self, inner: &str, name: Name<'_, '_>) {

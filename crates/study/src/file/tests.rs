@@ -456,6 +456,16 @@ fn a_file_that_is_no_study_is_refused_by_its_size() {
 }
 
 #[test]
+fn a_file_of_thousands_of_slips_is_told_by_its_first_ones() {
+    let lines: Vec<String> = (0..20_000).map(|index| format!("k{index} = 1\n")).collect();
+    let problems = parse(&lines.concat(), "s").unwrap_err();
+    assert_eq!((problems.list.len(), problems.list[0].line), (500, 1));
+    // The missing target is one of them.
+    assert_eq!(problems.list.len() + problems.more_count, 20_001);
+    assert!(problems.render().contains("... and 19501 more"));
+}
+
+#[test]
 fn a_steering_character_of_the_file_does_not_reach_the_terminal() {
     let text = "target = \"null:\"\n\"\\u001b[31mx\" = 1\n[workload]\nop = \"\\u001b[2J\"\n";
     let shown = parse(text, "s\u{1b}.toml").unwrap_err().render();
