@@ -12,6 +12,10 @@ pub const GAIN_LIMIT_RATIO: f64 = 0.03;
 /// Two points are a doubling apart when their ratio is at least this: steps such as 1, 3, 5 or 10, 19 must count too.
 const DOUBLING_MIN: f64 = 1.9;
 
+/// A last step of more than this many times hides where the growth was: on a curve that bends, the last doubling may add
+/// nothing although the step as a whole adds much.
+const LAST_STEP_MAX: f64 = 4.0;
+
 /// The rate at one concurrency.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LoadPoint {
@@ -30,7 +34,7 @@ pub enum SaturationVerdict {
     Reached,
     /// The last doubling still adds 3 % or more.
     NotReached,
-    /// The errors of the points allow both.
+    /// The errors of the points allow both, or the last step is of more than two doublings and adds.
     Undecided,
 }
 
@@ -74,10 +78,15 @@ pub fn saturation(points: &[LoadPoint], plan: BootstrapPlan) -> Result<Saturatio
     let curve = merged(points)?;
     let rates: Vec<f64> = curve.iter().map(|point| point.rate).collect();
     let no_doubling = StatsError::Degenerate { reason: "no concurrency is twice another" };
-    let last_gain_ratio = last_gain(&curve, &rates).ok_or(no_doubling)?;
+    let (from, to) = last_doubling(&curve, &rates).ok_or(no_doubling)?;
+    let last_gain_ratio = gain(from, to);
     let knee = knee(&curve, &rates);
     let measured = Saturation {
-        verdict: if knee.is_some() { SaturationVerdict::Reached } else { SaturationVerdict::NotReached },
+        verdict: match knee {
+            Some(_) => SaturationVerdict::Reached,
+            None if to.0 <= from.0 * LAST_STEP_MAX => SaturationVerdict::NotReached,
+            None => SaturationVerdict::Undecided,
+        },
         knee,
         knee_interval: None,
         last_gain_ratio,
@@ -131,11 +140,12 @@ fn knee(curve: &[LoadPoint], rates: &[f64]) -> Option<f64> {
     })
 }
 
-fn last_gain(curve: &[LoadPoint], rates: &[f64]) -> Option<f64> {
+/// The last point, and the one before it that is a doubling or more away.
+fn last_doubling(curve: &[LoadPoint], rates: &[f64]) -> Option<((f64, f64), (f64, f64))> {
     let to = (curve.last()?.concurrency, *rates.last()?);
     let mut pairs = curve.iter().zip(rates).map(|(point, &rate)| (point.concurrency, rate)).rev();
     let from = pairs.find(|from| to.0 >= from.0 * DOUBLING_MIN)?;
-    Some(gain(from, to))
+    Some((from, to))
 }
 
 /// The verdict on which draws of the rates agree, with the intervals over them.
@@ -151,13 +161,14 @@ fn with_errors(
         let mut draw = |(point, error): (&LoadPoint, &f64)| point.rate * (error * resampler.normal()).exp();
         let rates: Vec<f64> = curve.iter().zip(errors).map(&mut draw).collect();
         knees.extend(knee(curve, &rates));
-        gains.push(last_gain(curve, &rates)?);
+        let (from, to) = last_doubling(curve, &rates)?;
+        gains.push(gain(from, to));
     }
     let share = knees.len() as f64 / plan.resample_count as f64;
     let level = plan.level.ratio();
     let verdict = match measured.knee {
         Some(_) if share >= level => SaturationVerdict::Reached,
-        None if 1.0 - share >= level => SaturationVerdict::NotReached,
+        None if 1.0 - share >= level => measured.verdict,
         _ => SaturationVerdict::Undecided,
     };
     let between = |values: &mut Vec<f64>| {
@@ -224,6 +235,14 @@ mod tests {
     fn large_errors_leave_it_undecided() {
         let points = curve(&[1.0, 2.0, 4.0, 8.0], Some(0.05), |n| 1.0 + 0.03 * n.log2());
         assert_eq!(found(&points).verdict, SaturationVerdict::Undecided);
+    }
+
+    #[test]
+    fn one_wide_step_that_adds_tells_no_knee_and_one_that_adds_nothing_does() {
+        let bent = curve(&[1.0, 16.0], Some(0.001), |n| n.min(3.0));
+        assert_eq!(found(&bent).verdict, SaturationVerdict::Undecided);
+        let flat = curve(&[1.0, 16.0], Some(0.001), |_| 7.0);
+        assert_eq!((found(&flat).verdict, found(&flat).knee), (SaturationVerdict::Reached, Some(1.0)));
     }
 
     #[test]

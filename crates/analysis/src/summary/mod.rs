@@ -3,12 +3,14 @@
 //! What limits the path is decided in [`crate::diagnose`]; here numbers are only derived and marked with what
 //! must be known to read them.
 
+mod binding;
 mod bytes;
 mod cell;
 mod connection;
 mod cpu;
 mod flags;
 mod generator;
+mod laws;
 mod load;
 mod mixture;
 mod quality;
@@ -17,6 +19,7 @@ mod repeat;
 mod segments;
 mod service;
 mod study;
+mod sweeps;
 
 pub(crate) use connection::{
     TCP_BUSY_S, TCP_RECEIVE_WINDOW_LIMITED_S, TCP_RETRANSMIT_COUNT, TCP_SEGMENT_COUNT,
@@ -87,7 +90,8 @@ impl<'a> Summarizer<'a> {
         flags::mark_exceeded_ceilings(&mut cells);
         let generator = generator::summary(&mut cells);
         let on_path = path_segments(&self.plan.segments, machines.sharing);
-        let segments = segments::summaries(&on_path, &cells, &machines);
+        let segments = segments::summaries(&on_path, &cells, &machines, self.plan.seed);
+        let sweeps = sweeps::sweeps(&cells, self.plan);
         let mut summary = Summary {
             schema: SUMMARY_SCHEMA.to_owned(),
             narrows_version: self.facts.narrows_version,
@@ -104,7 +108,7 @@ impl<'a> Summarizer<'a> {
             generator,
             segments,
             cells,
-            sweeps: Vec::new(),
+            sweeps,
             scaling: None,
             prediction: Prediction::default(),
             doubts: Vec::new(),

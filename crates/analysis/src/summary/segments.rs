@@ -2,15 +2,14 @@
 //!
 //! A segment is measured by a cut or by a counter; which, is told in `source`.
 
-use super::rates::{relative_error, told};
+use super::binding::binding;
+use super::laws;
 use super::{Machines, SERVER_WORKER_BUSY_RATIO};
 use crate::rules::offered_load::is_held;
 use crate::view::{Place, reads};
 use narrows_model::counters::Role;
 use narrows_model::summary::{CellSummary, CurvePoint, SegmentFit, SegmentSummary};
 use narrows_model::{Cut, OpsPerSec, Segment};
-use narrows_stats::Level;
-use narrows_stats::hockney::{Transfer, fit_hockney};
 use std::collections::HashMap;
 
 /// The segments of the path, in its order.
@@ -18,26 +17,27 @@ pub(super) fn summaries(
     segments: &[Segment],
     cells: &[CellSummary],
     machines: &Machines<'_>,
+    seed: u64,
 ) -> Vec<SegmentSummary> {
     let loopback = loopback(cells);
-    segments.iter().map(|segment| summary(*segment, cells, machines, loopback)).collect()
+    let of = |segment: &Segment| {
+        let network = matches!(segment.parent(), Some(Segment::Network)) || *segment == Segment::Network;
+        if network && loopback {
+            return SegmentSummary::unmeasured(*segment);
+        }
+        summary(*segment, cells, machines, seed)
+    };
+    segments.iter().map(of).collect()
 }
 
-fn summary(
-    segment: Segment,
-    cells: &[CellSummary],
-    machines: &Machines<'_>,
-    loopback: bool,
-) -> SegmentSummary {
-    let network = matches!(segment.parent(), Some(Segment::Network)) || segment == Segment::Network;
-    if network && loopback {
-        return SegmentSummary::unmeasured(segment);
-    }
+fn summary(segment: Segment, cells: &[CellSummary], machines: &Machines<'_>, seed: u64) -> SegmentSummary {
     let cut = cut_of(segment, machines);
     let measured: Vec<&CellSummary> = cells.iter().filter(|cell| Some(cell.cut) == cut).collect();
     let best =
         measured.iter().filter(|c| c.rate_bytes_per_s.is_some()).max_by(|a, b| rate(a).total_cmp(&rate(b)));
     let counter = counter_of(segment, cells, machines);
+    let told = best.map(|best| binding(best, &measured, seed));
+    let (binds, binds_because) = told.map_or((None, None), |(binds, because)| (binds, Some(because)));
     SegmentSummary {
         id: segment,
         measured: best.is_some() || counter.is_some(),
@@ -53,8 +53,8 @@ fn summary(
         utilisation_ratio: utilisation(segment, &measured, cells),
         curve: measured.iter().copied().filter_map(point).collect(),
         fit: fit(&measured),
-        binds: None,
-        binds_because: None,
+        binds,
+        binds_because,
     }
 }
 
@@ -158,35 +158,11 @@ fn utilisation(segment: Segment, measured: &[&CellSummary], cells: &[CellSummary
     }
 }
 
-/// The latency-bandwidth law over the blocks at depth 1, for reads where there are any; `None` where it does not
-/// hold (fewer than three blocks, a negative time at no bytes, or less than 90 % of the variance).
+/// The latency-bandwidth law over the blocks at depth 1, for reads where there are any.
 fn fit(measured: &[&CellSummary]) -> Option<SegmentFit> {
-    let single = || measured.iter().filter(|cell| cell.in_flight.configured == 1);
+    let single = || measured.iter().copied().filter(|cell| cell.in_flight.configured == 1);
     let read = single().any(|cell| reads(cell.op));
-    let transfers: Vec<Transfer> = single()
-        .filter(|cell| reads(cell.op) == read)
-        .filter_map(|cell| {
-            let elapsed_s = crate::view::time_per_op_s(cell)?;
-            Some(Transfer {
-                block_bytes: cell.block_bytes.as_f64(),
-                elapsed_s,
-                relative_error: relative_error(cell.interval.as_ref()),
-            })
-        })
-        .collect();
-    let law = fit_hockney(&transfers, Level::P95).ok().filter(|_| transfers.len() >= 3)?;
-    let holds = law.latency_s >= 0.0 && law.r_squared.is_none_or(|share| share >= 0.9);
-    (holds && law.rate_bytes_per_s.is_finite()).then(|| SegmentFit {
-        a_s: law.latency_s,
-        a_s_interval: law.latency_s_interval.map(told),
-        b_bytes_per_s: law.rate_bytes_per_s,
-        b_bytes_per_s_interval: law.rate_bytes_per_s_interval.map(told),
-        n_half_bytes: law.n_half_bytes(),
-        n_half_bytes_interval: law.n_half_bytes_interval.map(told),
-        deviation_ratio_max: law.deviation_ratio_max,
-        lack_of_fit_p_value: law.lack_of_fit_p_value,
-        point_count: transfers.len() as u64,
-    })
+    laws::fit(&single().filter(|cell| reads(cell.op) == read).collect::<Vec<_>>())
 }
 
 /// Whether the load's connections ran over loopback.
