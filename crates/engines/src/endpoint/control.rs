@@ -1,6 +1,7 @@
 //! The client's end of a control connection: facts, clock, counters, cells that run at the server.
 
-use super::connect::{Conversation, Peer};
+use super::connect::Conversation;
+use super::peer::Peer;
 use crate::clock::Clock;
 use crate::error::{EngineError, ErrorKind};
 use crate::stop::StopFlag;

@@ -1,7 +1,7 @@
 //! What the kernel tells of a connection: what was granted, and its counters.
 
 use super::INFO;
-use super::connect::Peer;
+use super::peer::Peer;
 use crate::error::EngineError;
 use narrows_model::counters::TcpCounters;
 use narrows_model::effective::ConnectionFacts;

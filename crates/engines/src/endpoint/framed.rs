@@ -5,10 +5,11 @@
 //! one clock read per wait; payloads leave from the slots' own memory and large ones arrive straight in it.
 
 use super::blocks::{blocks, index};
-use super::connect::{Conversation, Peer};
+use super::connect::Conversation;
 use super::facts::{effective, tcp_counters};
 use super::leaving::{Leaving, Part};
 use super::line::{LONG_NS, Line, Patience};
+use super::peer::Peer;
 use crate::clock::Tick;
 use crate::contract::{Engine, OpenSpec, ProtocolCounters, WorkerContext};
 use crate::error::{EngineError, ErrorKind};

@@ -11,6 +11,7 @@ mod facts;
 mod framed;
 mod leaving;
 mod line;
+mod peer;
 mod remove;
 mod stream;
 mod total;
@@ -22,11 +23,12 @@ use crate::contract::{Engine, EngineFactory, OpenSpec, WorkerContext};
 use crate::error::{EngineError, ErrorKind};
 use crate::registry::EngineFacts;
 use crate::slots::checked_depth;
-use connect::{Conversation, Peer};
+use connect::Conversation;
 use narrows_model::capabilities::{Capabilities, Completion, Support};
 use narrows_model::workload::CacheState;
 use narrows_model::{Bytes, Layer, Op, Target};
 use narrows_wire::open::{DEPTH_MAX, Granted, Open};
+use peer::Peer;
 
 pub use control::ControlClient;
 pub use facts::{add_tcp_counters, tcp_counters};
@@ -85,8 +87,8 @@ impl EngineFactory for EndpointFactory {
     fn open(&self, spec: &OpenSpec, worker: &WorkerContext) -> Result<Box<dyn Engine>, EngineError> {
         let (host, port, layer) = parts(&spec.target)?;
         checked_depth(spec, DEPTH_MAX)?;
-        let peer = Peer::new(host, port, std::sync::Arc::clone(&worker.clock), spec.answer_timeout_ns)
-            .heeding(worker.stop.clone());
+        let mut peer = Peer::new(host, port, std::sync::Arc::clone(&worker.clock), spec.answer_timeout_ns);
+        peer.heed(worker.stop.clone());
         let mut conversation = Conversation::open_data(peer, spec.token.as_deref())?;
         let granted = ask(&mut conversation, &open_request(spec, layer))?;
         if granted.credits.requests < spec.workload.queue_depth {

@@ -1,7 +1,8 @@
 //! Removing an object from a session's store.
 
 use super::ask;
-use super::connect::{Conversation, Peer};
+use super::connect::Conversation;
+use super::peer::Peer;
 use crate::contract::OpenSpec;
 use crate::error::{EngineError, ErrorKind};
 use narrows_model::workload::{Access, Acknowledgement, SyncPolicy};

@@ -5,9 +5,10 @@
 //! where one block is all there is to wait for, the call that moves it waits.
 
 use super::blocks::{blocks, index};
-use super::connect::{Conversation, Peer};
+use super::connect::Conversation;
 use super::facts::{effective, tcp_counters};
 use super::line::{LONG_NS, Line, Patience};
+use super::peer::Peer;
 use super::total::{self, END_FRAME_BYTES_MAX};
 use crate::clock::Tick;
 use crate::contract::{Engine, OpenSpec, ProtocolCounters, WorkerContext};

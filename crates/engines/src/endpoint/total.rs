@@ -1,6 +1,6 @@
 //! The end of a raw stream, where the server tells how many bytes it counted.
 
-use super::connect::Peer;
+use super::peer::Peer;
 use crate::error::EngineError;
 use narrows_wire::frame::Decoder;
 use narrows_wire::open::{TOTAL_FRAME_BYTES, decode_total};

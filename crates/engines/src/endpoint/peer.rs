@@ -1,0 +1,210 @@
+//! Whom an endpoint's connection talks to: dialled and waited for within its answer timeout, until a stop is asked for.
+//!
+//! Here are also the errors that talking to a peer can end in. What is said is not its business.
+
+use crate::clock::Clock;
+use crate::error::{EngineError, ErrorKind};
+use crate::stop::StopFlag;
+use narrows_wire::{ErrorKind as WireKind, Refusal};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use socket2::{Domain, Protocol, Socket, Type};
+use std::io;
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How often a wish to stop is looked at while an answer is waited for.
+const STOP_CHECK_NS: u64 = 50_000_000;
+
+/// Whom to talk to, and how long to wait for it.
+#[derive(Clone)]
+pub(super) struct Peer {
+    host: String,
+    port: u16,
+    clock: Arc<dyn Clock>,
+    timeout: Duration,
+    stop: StopFlag,
+}
+
+impl std::fmt::Debug for Peer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Peer({})", self.name())
+    }
+}
+
+impl Peer {
+    pub(super) fn new(host: &str, port: u16, clock: Arc<dyn Clock>, timeout_ns: u64) -> Self {
+        // A socket takes no timeout of zero, and one below a millisecond is answered by nobody.
+        let timeout = Duration::from_nanos(timeout_ns.max(1_000_000));
+        Self { host: host.to_owned(), port, clock, timeout, stop: StopFlag::default() }
+    }
+
+    /// The address as people write it.
+    pub(super) fn name(&self) -> String {
+        if self.host.contains(':') {
+            format!("[{}]:{}", self.host, self.port)
+        } else {
+            format!("{}:{}", self.host, self.port)
+        }
+    }
+
+    pub(super) fn clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
+    }
+
+    /// Gives up waiting from now on when `stop` asks to stop now.
+    pub(super) fn heed(&mut self, stop: StopFlag) {
+        self.stop = stop;
+    }
+
+    pub(super) fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    pub(super) fn timeout_ns(&self) -> u64 {
+        u64::try_from(self.timeout.as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    /// The error that the system's `source` means in talking to this peer.
+    pub(super) fn io_error(&self, operation: &'static str, source: io::Error) -> EngineError {
+        if matches!(source.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) {
+            return self.silent(operation);
+        }
+        EngineError::from_io(operation, self.name(), source)
+    }
+
+    /// The error that nothing came within the timeout.
+    pub(super) fn silent(&self, operation: &'static str) -> EngineError {
+        EngineError::new(ErrorKind::PeerGone, operation, self.name())
+            .detail(format!("no answer within {} ms", self.timeout.as_millis()))
+            .hint("check whether the server still runs and whether the network drops packets")
+    }
+
+    /// The error that all was to stop before an answer came.
+    pub(super) fn stopped(&self, operation: &'static str) -> EngineError {
+        EngineError::new(ErrorKind::Stopped, operation, self.name())
+            .detail("a stop was asked for before the server answered")
+    }
+
+    /// The error that the peer closed the connection.
+    pub(super) fn gone(&self, operation: &'static str) -> EngineError {
+        EngineError::new(ErrorKind::PeerGone, operation, self.name())
+            .detail("the server closed the connection")
+            .hint("check whether the server still runs; its own messages may say why")
+    }
+
+    /// The error that a breach or a refusal by the peer means.
+    pub(super) fn wire_error(&self, operation: &'static str, error: &narrows_wire::Error) -> EngineError {
+        let (kind, hint) = match error.kind() {
+            WireKind::Protocol => {
+                (ErrorKind::Protocol, "check that the address is that of a `narrows serve`")
+            }
+            WireKind::Version => (ErrorKind::Protocol, ""),
+            WireKind::Token => (ErrorKind::Token, ""),
+            WireKind::TooLarge => (ErrorKind::Unsupported, ""),
+            WireKind::Refused(reason) => (refusal_kind(reason), ""),
+        };
+        EngineError::new(kind, operation, self.name()).detail(error.to_string()).hint(hint)
+    }
+
+    /// Waits until `socket` shows one of `events`, a signal comes, or `span_ns` has passed.
+    pub(super) fn wait(
+        &self,
+        socket: &TcpStream,
+        events: PollFlags,
+        span_ns: u64,
+    ) -> Result<(), EngineError> {
+        shows(socket, events, span_ns).map(drop).map_err(|error| self.io_error("wait", error))
+    }
+
+    /// Waits until `socket` shows one of `events`: within the timeout, and until a stop is asked for.
+    pub(super) fn expect(
+        &self,
+        operation: &'static str,
+        socket: impl AsFd,
+        events: PollFlags,
+    ) -> Result<(), EngineError> {
+        let deadline = self.clock.now().after(self.timeout_ns());
+        loop {
+            if self.stop.is_now() {
+                return Err(self.stopped(operation));
+            }
+            let left_ns = deadline.since(self.clock.now());
+            if shows(&socket, events, left_ns.min(STOP_CHECK_NS))
+                .map_err(|error| self.io_error(operation, error))?
+            {
+                return Ok(());
+            }
+            if left_ns == 0 {
+                return Err(self.silent(operation));
+            }
+        }
+    }
+
+    /// A new connection, at the first of its addresses that answers.
+    pub(super) fn dial(&self) -> Result<TcpStream, EngineError> {
+        let addresses = (self.host.as_str(), self.port).to_socket_addrs().map_err(|error| {
+            EngineError::new(ErrorKind::NotFound, "connect", self.name())
+                .detail(format!("the host's address was not found: {error}"))
+                .hint("check the host's name")
+        })?;
+        let mut last = None;
+        for address in addresses {
+            match self.connect(address) {
+                Err(error) if error.kind != ErrorKind::Stopped => last = Some(error),
+                answer => return answer,
+            }
+        }
+        Err(last.unwrap_or_else(|| {
+            EngineError::new(ErrorKind::NotFound, "connect", self.name()).detail("the host has no address")
+        }))
+    }
+
+    fn connect(&self, address: SocketAddr) -> Result<TcpStream, EngineError> {
+        let failed = |error| self.io_error("connect", error);
+        let socket =
+            Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP)).map_err(failed)?;
+        socket.set_nonblocking(true).map_err(failed)?;
+        match socket.connect(&address.into()) {
+            Err(error) if error.raw_os_error() == Some(IN_PROGRESS) => {
+                self.expect("connect", &socket, PollFlags::OUT)?;
+                if let Some(error) = socket.take_error().map_err(failed)? {
+                    return Err(failed(error));
+                }
+            }
+            answer => answer.map_err(failed)?,
+        }
+        socket.set_nonblocking(false).map_err(failed)?;
+        Ok(socket.into())
+    }
+}
+
+/// The connection is being made.
+const IN_PROGRESS: i32 = rustix::io::Errno::INPROGRESS.raw_os_error();
+
+/// Whether `socket` shows one of `events` within `span_ns`; not, when a signal comes before.
+fn shows(socket: impl AsFd, events: PollFlags, span_ns: u64) -> io::Result<bool> {
+    let span = Timespec {
+        tv_sec: i64::try_from(span_ns / 1_000_000_000).unwrap_or(i64::MAX),
+        tv_nsec: i64::try_from(span_ns % 1_000_000_000).unwrap_or(0),
+    };
+    match poll(&mut [PollFd::new(&socket, events)], Some(&span)) {
+        Ok(count) => Ok(count > 0),
+        Err(rustix::io::Errno::INTR) => Ok(false),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+fn refusal_kind(reason: Refusal) -> ErrorKind {
+    match reason {
+        Refusal::Unsupported => ErrorKind::Unsupported,
+        Refusal::NotFound => ErrorKind::NotFound,
+        Refusal::Permission => ErrorKind::Permission,
+        Refusal::NoSpace => ErrorKind::NoSpace,
+        Refusal::Busy => ErrorKind::Refused,
+        Refusal::Ended => ErrorKind::PeerGone,
+        Refusal::Protocol => ErrorKind::Protocol,
+        Refusal::Io => ErrorKind::Io,
+    }
+}
