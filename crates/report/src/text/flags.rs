@@ -16,6 +16,9 @@ const MEANINGS: &[(&str, &str)] = &[
     ("interval_not_reached", "its trials ended before the interval was as narrow as asked for"),
     ("steady_not_reached", "its trials ended before the rate was steady as asked for"),
     ("behind_schedule", "an open loop offered more than was completed: requests waited longer and longer"),
+    ("window_too_short", "the rate did not settle in the first half of the window: it is that of a change"),
+    ("warm_up_in_window", "the window begins with a warm-up that moves its mean rate by more than 3 %"),
+    ("mixture", "rate or response times have more than one mode: their mean describes none of them"),
     ("wire_by_interfaces", "bytes on the wire are those of whole interfaces, other traffic included"),
     ("one_control_group", "client and server share one quota of CPU: what one uses the other lacks"),
     ("little_law_violated", "more requests were in flight than asked for: do not use these figures"),
@@ -44,7 +47,7 @@ impl Legend {
             self.flags.push(flag.to_owned());
             self.flags.len() - 1
         });
-        // There are fifteen flags; what lies past the alphabet could not be told apart anyway.
+        // There are eighteen flags; what lies past the alphabet could not be told apart anyway.
         ('a'..='z').nth(index).unwrap_or('?')
     }
 

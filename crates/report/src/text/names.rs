@@ -1,5 +1,6 @@
 //! Cells in words: `read 1MiB x16` for the whole path, `generator read 4KiB x1` for a segment alone.
 
+use super::study::factor_words;
 use narrows_model::summary::CellSummary;
 use narrows_model::{Cut, Summary};
 use std::collections::BTreeMap;
@@ -13,7 +14,8 @@ pub(crate) struct CellNames<'a> {
 impl<'a> CellNames<'a> {
     /// The names of the cells of `summary`.
     pub(crate) fn of(summary: &'a Summary) -> Self {
-        Self { by_id: summary.cells.iter().map(|cell| (cell.id.as_str(), name(cell))).collect() }
+        let named = |cell: &'a CellSummary| (cell.id.as_str(), name(cell) + &others(cell, summary));
+        Self { by_id: summary.cells.iter().map(named).collect() }
     }
 
     /// The name of the cell with this id, or the id where there is no such cell.
@@ -33,6 +35,19 @@ impl<'a> CellNames<'a> {
             .collect();
         words.join(" ")
     }
+}
+
+/// Factors of a study that a cell's own words do not tell: ` (engine uring, file 16MiB)`.
+fn others(cell: &CellSummary, summary: &Summary) -> String {
+    const TOLD: [&str; 5] = ["op", "block", "depth", "workers", "clients"];
+    let factors = summary.study.iter().flat_map(|study| &study.factors);
+    let varied = factors.filter(|factor| factor.values.len() > 1 && !TOLD.contains(&factor.name.as_str()));
+    let words: Vec<String> = varied
+        .filter_map(|factor| {
+            Some(format!("{} {}", factor.name, factor_words(cell.factors.get(&factor.name)?, factor.unit)))
+        })
+        .collect();
+    if words.is_empty() { String::new() } else { format!(" ({})", words.join(", ")) }
 }
 
 fn name(cell: &CellSummary) -> String {

@@ -55,6 +55,12 @@ fn best_and_worst(effect: &Effect) -> String {
     } else {
         String::new()
     };
+    if mean_ratio < NOTHING_RATIO {
+        return format!(
+            "no difference on the whole: {best} gives {} times the rate of {worst}{range}.",
+            times(mean_ratio)
+        );
+    }
     format!("best {best}, worst {worst}: {} times the rate{range}.", times(mean_ratio))
 }
 

@@ -18,6 +18,8 @@ use super::{Style, cells, headline, lists, next, path, remarks};
 use narrows_model::{Cut, Segment, Summary};
 use sweep::Sweep;
 
+pub(crate) use value::words as factor_words;
+
 /// The results of the study in `summary`.
 ///
 /// # Shape

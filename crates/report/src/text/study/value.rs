@@ -9,7 +9,7 @@ use narrows_model::units::round_to_u64;
 use narrows_model::{Bytes, OpsPerSec, Summary};
 
 /// `value` with its unit: `64KiB`, `5.00 ms`, `16`, `random`.
-pub(super) fn words(value: &FactorValue, unit: FactorUnit) -> String {
+pub(crate) fn words(value: &FactorValue, unit: FactorUnit) -> String {
     match value {
         FactorValue::Number(number) => match unit {
             FactorUnit::Bytes => Bytes(round_to_u64(*number)).to_string(),
