@@ -128,7 +128,7 @@ pub struct WorkerOutput {
 pub enum ToClient {
     /// Open engines and answer [`FromClient::Ready`].
     Prepare(Box<Assignment>),
-    /// Start at the given times.
+    /// Start at the given times; while load runs, measure at these instead.
     Go(WindowTimes),
     /// Stop now and answer what is whole.
     Stop,
@@ -139,6 +139,8 @@ pub enum ToClient {
 pub enum FromClient {
     /// Engines are open.
     Ready,
+    /// The queues of all workers have turned over once.
+    Turned,
     /// A worker's interval ended.
     Interval(Box<IntervalSample>),
     /// The trial ended.

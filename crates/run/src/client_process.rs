@@ -120,7 +120,19 @@ impl<W: Write> GroupHooks for ToParent<'_, W> {
         drop(send(self.output, &FromClient::Interval(Box::new(sample.clone()))));
     }
 
+    fn turned(&mut self) {
+        drop(send(self.output, &FromClient::Turned));
+    }
+
     fn poll(&mut self) -> bool {
         false
+    }
+
+    fn moved(&mut self) -> Option<WindowTimes> {
+        // A stop is heeded by the reader; nothing else comes while load runs.
+        match self.inbox.try_recv() {
+            Ok(ToClient::Go(times)) => Some(times),
+            _ => None,
+        }
     }
 }

@@ -18,8 +18,14 @@ pub trait TrialHooks {
     fn ready(&mut self, child_pids: &[u32]) -> Option<WindowTimes>;
     /// A worker's interval ended.
     fn interval(&mut self, sample: &IntervalSample);
+    /// The queues of one more client's workers have all turned over once.
+    fn turned(&mut self) {}
     /// Called often while load runs; true cancels the trial.
     fn poll(&mut self) -> bool;
+    /// The window's times, when they have been put off since the last call.
+    fn moved(&mut self) -> Option<WindowTimes> {
+        None
+    }
 }
 
 /// What clients in this process run with.
@@ -93,7 +99,15 @@ impl GroupHooks for InProcess<'_> {
         self.hooks.interval(sample);
     }
 
+    fn turned(&mut self) {
+        self.hooks.turned();
+    }
+
     fn poll(&mut self) -> bool {
         self.hooks.poll()
+    }
+
+    fn moved(&mut self) -> Option<WindowTimes> {
+        self.hooks.moved()
     }
 }

@@ -21,8 +21,12 @@ pub(crate) trait GroupHooks {
     fn ready(&mut self) -> Option<WindowTimes>;
     /// A worker's interval ended.
     fn interval(&mut self, sample: &IntervalSample);
+    /// The queues of all workers have turned over once.
+    fn turned(&mut self);
     /// Called often while load runs; true cancels the trial.
     fn poll(&mut self) -> bool;
+    /// The window's times, when they have been put off since the last call.
+    fn moved(&mut self) -> Option<WindowTimes>;
 }
 
 /// The signal that lets opened workers go, or sends them home.
@@ -128,10 +132,18 @@ pub(crate) fn run_group(
                 Err(error.into())
             }
         };
+        let mut told_turn = false;
         while handles.iter().any(|handle| !handle.is_finished()) {
             collect(&streams, hooks);
+            if !told_turn && window.turned_count() >= worker_count {
+                told_turn = true;
+                hooks.turned();
+            }
             if hooks.poll() {
                 window.cancel();
+            }
+            if let Some(times) = hooks.moved() {
+                window.open(times);
             }
             let now = clock.now();
             clock.wait_until(now.after(if started.is_ok() { COLLECT_SLICE_NS } else { 0 }));

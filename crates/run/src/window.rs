@@ -4,7 +4,7 @@
 
 use crate::assignment::WindowTimes;
 use crate::stop::StopFlag;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// The measured window.
 #[derive(Debug)]
@@ -13,6 +13,7 @@ pub(crate) struct Window {
     measure_from_ns: AtomicU64,
     measure_until_ns: AtomicU64,
     cancelled: AtomicBool,
+    turned_count: AtomicU32,
     stop: StopFlag,
 }
 
@@ -24,11 +25,12 @@ impl Window {
             measure_from_ns: AtomicU64::new(u64::MAX),
             measure_until_ns: AtomicU64::new(u64::MAX),
             cancelled: AtomicBool::new(false),
+            turned_count: AtomicU32::new(0),
             stop,
         }
     }
 
-    /// Sets the times; before the workers are let go.
+    /// Sets the times: before the workers are let go, and when the window is put off before it has begun.
     pub(crate) fn open(&self, times: WindowTimes) {
         self.start_ns.store(times.start_ns, Ordering::Relaxed);
         self.measure_from_ns.store(times.measure_from_ns, Ordering::Relaxed);
@@ -53,6 +55,16 @@ impl Window {
     /// Whether `at_ns` lies in the measured window.
     pub(crate) fn measures(&self, at_ns: u64) -> bool {
         (self.measure_from_ns()..self.measure_until_ns()).contains(&at_ns)
+    }
+
+    /// Notes that a worker's queue has turned over once.
+    pub(crate) fn note_turn(&self) {
+        self.turned_count.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many workers' queues have turned over once.
+    pub(crate) fn turned_count(&self) -> u32 {
+        self.turned_count.load(Ordering::Relaxed)
     }
 
     /// Ends the trial for all workers.

@@ -62,7 +62,7 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
     fn flight(&mut self) -> Flight {
         let now_ns = self.clock.now().0;
         let depth = self.engine.effective().queue_depth;
-        let flight = Flight::new(self.assignment, self.index, depth, self.window.start_ns(), now_ns);
+        let mut flight = Flight::new(self.assignment, self.index, depth, self.window.start_ns(), now_ns);
         if flight.kinds.are_several() {
             self.recorder.count_kinds(&flight.kinds.labels());
         }
@@ -70,6 +70,9 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
             self.recorder.count_service();
         }
         if flight.starts.are_gated() {
+            // How long a turn takes is then a matter of the starts, not of the path.
+            flight.first_turn = 0;
+            self.window.note_turn();
             // Where the kernel refuses, requests start late, which response and service times show.
             drop(narrows_sys::process::wake_on_time());
         }

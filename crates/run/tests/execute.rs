@@ -8,6 +8,7 @@
 use narrows_engines::{EngineRegistry, MonotonicClock};
 use narrows_model::event::{EndReason, Phase};
 use narrows_model::plan::{LoadStatement, PLAN_SCHEMA, Topology};
+use narrows_model::sim_profile::{CacheLaw, SimProfile, StationLaw};
 use narrows_model::workload::{Access, CacheState, SyncPolicy};
 use narrows_model::{Bytes, Cell, Cut, Event, Nanos, Op, Plan, Segment, Site, Stop, TrialOutput, Workload};
 use narrows_run::assignment::{Assignment, ClientOutput};
@@ -353,4 +354,58 @@ fn a_workload_without_meaning_fails_its_cell_before_anything_is_made() {
     let output = execute(&plan(cells), Nanos(0), &mut site(&stop), None, &mut events).unwrap();
     assert!(output.failed[0].reason.contains("Zipf"), "{output:?}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+/// A machine whose device takes 20 ms an operation, one at a time.
+fn slow_machine() -> SimProfile {
+    let free = StationLaw::default();
+    SimProfile {
+        name: "twenty milliseconds".to_owned(),
+        client_cpus: 1.0,
+        generator: free.clone(),
+        client_cpu: free.clone(),
+        network: None,
+        server_cpus: 1.0,
+        server_cpu: free,
+        device: StationLaw { per_op_ns: Nanos::from_millis(20), parallel: 1, ..StationLaw::default() },
+        device_ops_per_s: None,
+        cache: CacheLaw::default(),
+        shared_machine: false,
+        machine_cpus: 1,
+        faults: Vec::new(),
+        file_bytes: Bytes(1 << 30),
+    }
+}
+
+/// From the announcement of the warm-up to that of the window, for a queue of this depth and 120 ms of warm-up.
+fn warm_up_ns(queue_depth: u32) -> u64 {
+    let (folder, stop) = (folder(), StopFlag::default());
+    let path = folder.path().join("profile.json");
+    std::fs::write(&path, serde_json::to_string(&slow_machine()).unwrap()).unwrap();
+    let mut warmed =
+        cell(&format!("sim:{}", path.display()), Workload { queue_depth, ..Workload::default() }, false);
+    warmed.stop.warm_up_ns = Nanos::from_millis(120);
+    let mut events = Vec::new();
+    execute(&plan(vec![warmed]), Nanos(0), &mut site(&stop), None, &mut events).unwrap();
+    let at_ns = |wanted| {
+        let at_ns = |event: &Event| match event {
+            Event::PhaseStarted { phase, at_ns, .. } if *phase == wanted => Some(at_ns.0),
+            _ => None,
+        };
+        events.iter().find_map(at_ns).unwrap()
+    };
+    at_ns(Phase::Measure) - at_ns(Phase::WarmUp)
+}
+
+#[test]
+fn the_window_waits_for_a_full_turn_of_the_queue() {
+    // Twenty requests of 20 ms one after the other.
+    assert!(warm_up_ns(20) >= 400_000_000);
+}
+
+#[test]
+fn the_window_does_not_wait_for_ever() {
+    // A turn of four seconds; the warm-up is at most five times as long as planned.
+    let warm_up_ns = warm_up_ns(200);
+    assert!((500_000_000..3_000_000_000).contains(&warm_up_ns), "{warm_up_ns}");
 }

@@ -147,12 +147,16 @@ impl Clients {
                     slices_after_cancel.get_or_insert(0);
                     self.tell_all(&ToClient::Stop);
                 }
+                Ok((_, FromClient::Turned)) => hooks.turned(),
                 Ok((_, FromClient::Ready)) | Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
             if slices_after_cancel.is_none() && hooks.poll() {
                 slices_after_cancel = Some(0);
                 self.tell_all(&ToClient::Stop);
+            }
+            if let Some(times) = hooks.moved() {
+                self.tell_all(&ToClient::Go(times));
             }
             if let Some(slices) = &mut slices_after_cancel {
                 *slices += 1;

@@ -26,6 +26,8 @@ pub(super) struct Flight {
     pub(super) object: u32,
     pub(super) left: Left,
     pub(super) stamp: u64,
+    /// Completions until the queue has turned over once.
+    pub(super) first_turn: usize,
     /// When something else than requests is due; at once at first.
     pub(super) next_event_ns: u64,
     pub(super) measuring: bool,
@@ -73,6 +75,7 @@ impl Flight {
             left: Left::new(assignment, kinds.are_several()),
             kinds,
             stamp: now_ns,
+            first_turn: depth as usize,
             next_event_ns: 0,
             measuring: false,
             exhausted: false,

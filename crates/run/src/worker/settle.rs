@@ -57,6 +57,12 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         if counts {
             flight.note_span();
         }
+        if flight.first_turn > 0 {
+            flight.first_turn = flight.first_turn.saturating_sub(flight.completions.len());
+            if flight.first_turn == 0 {
+                self.window.note_turn();
+            }
+        }
         let Flight { completions, places, free, kinds, starts, faults, stamp, .. } = flight;
         let mut run = Run::default();
         for done in completions.as_slice() {
