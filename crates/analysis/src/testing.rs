@@ -103,7 +103,14 @@ fn planned(profile: &SimProfile) -> Plan {
 /// simulator, whose operations all are requests, shows by several in flight.
 #[cfg(test)]
 pub(crate) fn checked(profile: &SimProfile) -> Summary {
-    driven(profile, &planned(profile))
+    static MEASURED: Mutex<BTreeMap<String, Summary>> = Mutex::new(BTreeMap::new());
+    let key = format!("{profile:?}");
+    if let Some(summary) = MEASURED.lock().expect("no test panics here").get(&key) {
+        return summary.clone();
+    }
+    let summary = driven(profile, &planned(profile));
+    MEASURED.lock().expect("no test panics here").insert(key, summary.clone());
+    summary
 }
 
 /// The same, refined around the segment that each bulk load seemed to be limited by, as the command does.
@@ -276,15 +283,16 @@ fn cell(cut: Cut, workload: Workload) -> Cell {
     }
 }
 
-/// The analysis of a machine that comes with the simulator, measured once for all tests.
+/// The analysis of a machine that comes with the simulator, measured as `check` measures it, once for all tests.
+#[cfg(test)]
 pub(crate) fn builtin(name: &str) -> Summary {
-    static MEASURED: Mutex<BTreeMap<String, Summary>> = Mutex::new(BTreeMap::new());
-    if let Some(summary) = MEASURED.lock().expect("no test panics here").get(name) {
-        return summary.clone();
-    }
-    let summary = measured(&machine(name), Grid::default());
-    MEASURED.lock().expect("no test panics here").insert(name.to_owned(), summary.clone());
-    summary
+    checked(&machine(name))
+}
+
+/// The same measured on the grid, where path and cuts have one shape: for figures, not for rules.
+#[cfg(test)]
+pub(crate) fn gridded(name: &str) -> Summary {
+    measured(&machine(name), Grid::default())
 }
 
 /// The profile of a machine that comes with the simulator.

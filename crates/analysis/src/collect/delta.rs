@@ -35,6 +35,8 @@ pub(crate) struct DiskDelta {
     pub read_bytes: Bytes,
     pub write_bytes: Bytes,
     pub busy: Nanos,
+    pub read_count: u64,
+    pub write_count: u64,
     pub flush_count: u64,
     pub flush: Nanos,
 }
@@ -160,6 +162,8 @@ impl RoleDelta {
                     known.read_bytes = known.read_bytes.saturating_add(disk.read_bytes);
                     known.write_bytes = known.write_bytes.saturating_add(disk.write_bytes);
                     known.busy = known.busy.saturating_add(disk.busy);
+                    known.read_count = known.read_count.saturating_add(disk.read_count);
+                    known.write_count = known.write_count.saturating_add(disk.write_count);
                     known.flush_count = known.flush_count.saturating_add(disk.flush_count);
                     known.flush = known.flush.saturating_add(disk.flush);
                 }
@@ -225,6 +229,8 @@ fn disk(before: &[DiskCounters], after: &DiskCounters) -> Option<DiskDelta> {
         read_bytes: after.read_bytes.saturating_sub(before.read_bytes),
         write_bytes: after.write_bytes.saturating_sub(before.write_bytes),
         busy: after.busy_ns.saturating_sub(before.busy_ns),
+        read_count: after.read_count.saturating_sub(before.read_count),
+        write_count: after.write_count.saturating_sub(before.write_count),
         flush_count: after.flush_count.saturating_sub(before.flush_count),
         flush: after.flush_ns.saturating_sub(before.flush_ns),
     })

@@ -1,6 +1,6 @@
 //! Predictions against declared machines.
 
-use crate::testing::builtin;
+use crate::testing::{builtin, gridded};
 
 #[test]
 fn times_that_add_explain_a_single_request_within_a_tenth() {
@@ -13,7 +13,7 @@ fn times_that_add_explain_a_single_request_within_a_tenth() {
 #[test]
 fn the_lowest_ceiling_explains_a_saturated_path_within_a_tenth() {
     for machine in ["ten-gigabit-nfs", "gigabit-nfs", "slow-server-cpu", "local-ssd"] {
-        let prediction = builtin(machine).prediction;
+        let prediction = gridded(machine).prediction;
         let saturated: Vec<_> = prediction.cells.iter().filter(|cell| cell.law == "minimum").collect();
         assert!(
             !saturated.is_empty() && saturated.iter().all(|cell| cell.residual_ratio.abs() < 0.1),

@@ -38,7 +38,7 @@ mod tests {
 
     /// A path at 0.97 of what one copy of each block reaches, no CPU counted, and a device that is faster still.
     fn bound_by_copies() -> Summary {
-        let mut summary = builtin("ten-gigabit-nfs");
+        let mut summary = builtin("local-ssd");
         for cell in &mut summary.cells {
             let rate = match cell.cut {
                 Cut::Path => 970e6,
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn memory_far_above_the_path_is_cleared() {
-        let summary = builtin("ten-gigabit-nfs");
+        let summary = builtin("local-ssd");
         assert!(!found(&summary, RULE.code) && cleared(&summary, Segment::ClientMemory));
     }
 }

@@ -2,6 +2,7 @@
 
 use super::judge::{self, Shown};
 use super::{Basis, Rule, Stance, Verdict};
+use crate::summary::DEVICE_OP_COUNT;
 use crate::text;
 use crate::view::{Ceiling, View, reads, time_per_op_s};
 use narrows_model::summary::CellSummary;
@@ -20,7 +21,7 @@ pub(super) static RULE: Rule = Rule {
     title: "the device's operations a second are full",
     definition: "With many requests in flight the path does nearly as many operations a second as the device alone at \
                  the same operation and block, and the device takes about as long for other block sizes: operations \
-                 are what it runs out of, not bytes. Where no other block was measured the two are not told apart.",
+                 are what it runs out of, not bytes. Through a page cache the device's own operations are compared. Where no other block was measured the two are not told apart.",
     formula: "rate >= 0.9 x rate of the device alone, and a >= 2/3 of T(b) = a + b / B there, from the smallest and the \
               largest block with as many requests in flight",
     source: "Hockney's law T = a + b / B; utilisation law, Denning and Buzen (1978)",
@@ -37,17 +38,42 @@ fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
     if judge::is_single(cell) || judge::is_cached(cell) {
         return None;
     }
-    // Where a cache merges the path's requests, its operations are not the device's.
-    let ceiling = super::device_bandwidth::ceiling(view, cell).filter(|found| !found.raised)?;
+    let ceiling = super::device_bandwidth::ceiling(view, cell)?;
     let command = super::device_bandwidth::command(view);
     let shown = Shown { counter: "operations of the device alone (/proc/diskstats)", command: &command };
-    if bound(view, ceiling.cell)? == Bound::Operations {
+    let bound = bound(view, ceiling.cell)?;
+    if ceiling.raised {
+        return merged(cell, ceiling, bound, shown);
+    }
+    if bound == Bound::Operations {
         let verdict = judge::against_ceiling(RULE.segment, cell, ceiling, text::storage_rate, shown)?;
         let gain = judge::relief(view, cell, &[Cut::NetworkStream, Cut::ServerMemory, Cut::MemoryCopy]);
         let verdict = verdict.gains(gain);
         return Some(verdict.because(blocks_text(view, ceiling.cell)?, shown.counter, shown.command));
     }
     cleared(view, cell, ceiling, shown)
+}
+
+/// Judges a path whose requests a cache may merge by the operations that the device itself counted.
+fn merged(cell: &CellSummary, ceiling: Ceiling<'_>, bound: Bound, shown: Shown<'_>) -> Option<Verdict> {
+    let ops = |cell: &CellSummary| ratio(judge::metric(cell, DEVICE_OP_COUNT)?, cell.elapsed_s.last_done);
+    let (rate, most) = (ops(cell)?, ops(ceiling.cell)?);
+    let load = ratio(rate, most).filter(|load| *load <= judge::BEYOND_RATIO)?;
+    let stance = match bound {
+        _ if load < judge::FULL_RATIO => Stance::Clears,
+        Bound::Operations => Stance::Limits,
+        Bound::Bytes => return None,
+    };
+    let text = format!(
+        "{}: the device did {}, {} of the {} that it does alone at the same settings",
+        cell.id,
+        text::op_rate(rate),
+        text::percent(load),
+        text::op_rate(most),
+    );
+    let verdict = Verdict::on(RULE.segment, &cell.id, stance, Basis::Utilisation, load);
+    let verdict = verdict.within(judge::joint_error(cell, ceiling.cell));
+    judge::convicting(verdict.because(text, shown.counter, shown.command), ceiling)
 }
 
 /// Cleared where the device alone does far more operations a second of another size.

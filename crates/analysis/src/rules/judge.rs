@@ -18,7 +18,7 @@ pub(super) const FULL_RATIO: f64 = 0.9;
 pub(super) const CPU_FULL_RATIO: f64 = 0.95;
 /// Above this share of a ceiling, or of the time of one request, the cut did not do what the path does (a cache, a
 /// read-ahead or a buffer helps the path): it is no measure of the segment then.
-const BEYOND_RATIO: f64 = 1.25;
+pub(super) const BEYOND_RATIO: f64 = 1.25;
 /// A path this much above a ceiling has raised it: steady cells repeat within 3 %.
 const RAISED_RATIO: f64 = 1.03;
 /// From this share of the time of one request a segment dominates it.

@@ -50,7 +50,9 @@ fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
     let (counter, command) =
         ("busy and waiting time of the endpoint's workers", "top -H -b -n1 (on the server)");
     if !seen.full() {
-        return Some(verdict(Stance::Clears).because(seen.text(cell), counter, command));
+        // As many threads as requests are busy all the time by nature: their load compares with no resource's.
+        let idle = Verdict { basis: Basis::State, ..verdict(Stance::Clears) };
+        return Some(idle.because(seen.text(cell), counter, command));
     }
     let cpu = View::cpu(cell, Role::Server).filter(|cpu| cpu.busy_ratio < CPU_RATIO)?;
     let alone = view.ceiling(Cut::ServerStorage, cell).filter(|found| found.same_settings)?;
@@ -145,6 +147,10 @@ mod tests {
     #[test]
     fn a_thread_for_each_request_is_never_blamed_and_idle_ones_are_cleared() {
         assert!(!found(&checked(&machine("many-threads")), RULE.code));
+        // A thread for each request is busy whenever there is one, and waits for the device, not the device for it.
+        let mut as_many = machine("capped-iops");
+        as_many.server_cpu.threads = Some(16);
+        assert_eq!(named(&checked(&as_many), "small parallel"), [Segment::DeviceIops]);
         let mut idle = machine("few-threads");
         idle.server_cpu.threads = Some(64);
         let summary = checked(&idle);

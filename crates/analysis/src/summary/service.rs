@@ -12,6 +12,8 @@ pub(crate) const SERVER_WORKER_COUNT: &str = "server_worker_count";
 pub(crate) const SERVER_WORKER_BUSY_RATIO: &str = "server_worker_busy_ratio";
 /// Requests that waited for a worker, on average.
 pub(crate) const SERVER_QUEUE_LENGTH: &str = "server_queue_length";
+/// Operations of the cell's direction that the device completed.
+pub(crate) const DEVICE_OP_COUNT: &str = "device_op_count";
 /// Flushes that the device completed.
 pub(crate) const DEVICE_FLUSH_COUNT: &str = "device_flush_count";
 /// Time of all flushes, summed.
@@ -20,7 +22,7 @@ pub(crate) const DEVICE_FLUSH_S: &str = "device_flush_s";
 /// The metrics of one cell; none where nothing was counted.
 pub(super) fn metrics(data: &CellData, machines: &Machines<'_>) -> Vec<Metric> {
     let mut metrics = workers(data);
-    metrics.extend(flushes(data, machines));
+    metrics.extend(device(data, machines));
     metrics
 }
 
@@ -42,17 +44,17 @@ fn workers(data: &CellData) -> Vec<Metric> {
     std::iter::once(metric(SERVER_WORKER_COUNT, count, "threads")).chain(shares).collect()
 }
 
-/// The device's flushes; none where it told of none.
-fn flushes(data: &CellData, machines: &Machines<'_>) -> Vec<Metric> {
-    let disk = bytes::disk(data, machines).map(|(_, disk)| disk).filter(|disk| disk.flush_count > 0);
-    disk.iter()
-        .flat_map(|disk| {
-            [
-                metric(DEVICE_FLUSH_COUNT, disk.flush_count as f64, "flushes"),
-                metric(DEVICE_FLUSH_S, disk.flush.as_secs_f64(), "s"),
-            ]
-        })
-        .collect()
+/// The device's operations and flushes; none where it told of none.
+fn device(data: &CellData, machines: &Machines<'_>) -> Vec<Metric> {
+    let Some((_, disk)) = bytes::disk(data, machines) else { return Vec::new() };
+    let writes = data.cell.workload.op.moves_towards_device();
+    let ops = if writes { disk.write_count } else { disk.read_count };
+    let mut metrics = vec![metric(DEVICE_OP_COUNT, ops as f64, "operations")];
+    if disk.flush_count > 0 {
+        metrics.push(metric(DEVICE_FLUSH_COUNT, disk.flush_count as f64, "flushes"));
+        metrics.push(metric(DEVICE_FLUSH_S, disk.flush.as_secs_f64(), "s"));
+    }
+    metrics
 }
 
 fn metric(id: &str, value: f64, unit: &str) -> Metric {

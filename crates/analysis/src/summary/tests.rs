@@ -1,7 +1,7 @@
 //! Figures of cells, from events made by hand or by a declared machine.
 
 use super::*;
-use crate::testing::{Grid, builtin, machine, plan};
+use crate::testing::{Grid, builtin, gridded, machine, plan};
 use narrows_model::counters::{CgroupCpu, CounterSample, ProcessCpu};
 use narrows_model::event::EndReason;
 use narrows_model::plan::SkippedCell;
@@ -158,7 +158,7 @@ fn a_disk_that_the_path_does_not_lie_on_is_not_its_device() {
     });
     let bulk = cell(&summary, BULK);
     assert_eq!((bulk.bytes.device, bulk.device_busy_ratio), (None, None));
-    assert!(cell(&builtin("local-ssd"), BULK).bytes.device.is_some());
+    assert!(cell(&gridded("local-ssd"), BULK).bytes.device.is_some());
 }
 
 #[test]
@@ -275,7 +275,7 @@ fn a_group_without_a_quota_does_not_stand_for_its_role() {
 
 #[test]
 fn trials_give_an_interval_by_student_and_a_series_by_batch_means() {
-    let one = builtin("local-ssd");
+    let one = gridded("local-ssd");
     let by_series = cell(&one, BULK).interval.as_ref().unwrap();
     assert_eq!(by_series.method, "batch_means");
     let many = summary_of("local-ssd", |events| {

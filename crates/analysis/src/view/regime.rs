@@ -77,9 +77,9 @@ pub(super) fn regimes(cells: &[CellSummary]) -> Vec<Regime<'_>> {
     };
     let small = |read: bool| {
         let many = direction(read).filter(|cell| cell.in_flight.configured > 1 && is_small_block(cell));
-        many.max_by_key(|cell| {
+        many.filter(|cell| compared(cell)).max_by_key(|cell| {
             let few_clients = std::cmp::Reverse(cell.clients);
-            (std::cmp::Reverse(cell.block_bytes), compared(cell), few_clients, cell.queue_depth)
+            (std::cmp::Reverse(cell.block_bytes), few_clients, cell.queue_depth)
         })
     };
     let several = |read: bool| {
