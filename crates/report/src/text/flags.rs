@@ -39,7 +39,9 @@ pub(crate) struct Legend {
 impl Legend {
     /// The letters of `flags`: `a`, `ab`.
     pub(crate) fn letters(&mut self, flags: &[String]) -> String {
-        flags.iter().map(|flag| self.letter(flag)).collect()
+        let mut letters: Vec<char> = flags.iter().map(|flag| self.letter(flag)).collect();
+        letters.sort_unstable();
+        letters.into_iter().collect()
     }
 
     fn letter(&mut self, flag: &str) -> char {
