@@ -22,14 +22,15 @@ const DONE: ExitCodeFacts = ExitCodeFacts {
     title: "done",
     definition: "The command did what was asked. For a verdict: every planned cell that the budget held was measured \
                  whole, and the load generator was not the limit.",
-    example: "`narrows check` with a verdict, `narrows explain`, `narrows serve` after Ctrl-C",
+    example: "`narrows check` with a verdict, `narrows run` with every cell, `narrows explain`, `narrows serve` after \
+              Ctrl-C",
 };
 
 const BAD_INPUT: ExitCodeFacts = ExitCodeFacts {
     code: 2,
     title: "bad input",
     definition: "What was typed or named must be corrected first. No load was put on.",
-    example: "an unknown scheme, a folder that does not exist, a wrong token, a record of a later version",
+    example: "an unknown scheme, a study with a key that is none, a folder that does not exist, a wrong token, a record of a later version",
 };
 
 const COULD_NOT_RUN: ExitCodeFacts = ExitCodeFacts {
@@ -43,8 +44,8 @@ const UNTRUSTWORTHY: ExitCodeFacts = ExitCodeFacts {
     code: 4,
     title: "measured, but not trustworthy",
     definition: "There is a verdict, and something that was measured cannot be relied on: the load generator was near its \
-                 own limit, operations failed, cells are missing or torn, the run was interrupted, or the record is \
-                 damaged.",
+                 own limit, operations failed, cells are missing or torn, the run was interrupted, the record is \
+                 damaged, or a steady state or an interval that a study asked for was not reached.",
     example: "Ctrl-C in the middle of a check, a server that went away, a path as fast as the null engine",
 };
 
