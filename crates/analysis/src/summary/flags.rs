@@ -58,7 +58,7 @@ const IN_FLIGHT_MIN_RATIO: f64 = 0.9;
 /// thousand arrivals on, and without a backlog nothing is flagged.
 const ACHIEVED_MIN_RATIO: f64 = 0.95;
 /// A rate this much above a ceiling is not noise: steady cells repeat within 3 %.
-const CEILING_TOLERANCE: f64 = 1.03;
+pub(super) const CEILING_TOLERANCE: f64 = 1.03;
 
 /// The flags that a cell's own data raise.
 pub(super) fn of_cell(data: &CellData, cell: &CellSummary, machines: &Machines<'_>) -> Vec<String> {

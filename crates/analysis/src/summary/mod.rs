@@ -179,4 +179,6 @@ fn path_segments(planned: &[Segment], sharing: Sharing) -> Vec<Segment> {
 }
 
 #[cfg(test)]
+mod cell_tests;
+#[cfg(test)]
 mod tests;

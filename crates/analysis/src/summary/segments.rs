@@ -3,14 +3,18 @@
 //! A segment is measured by a cut or by a counter; which, is told in `source`.
 
 use super::binding::binding;
+use super::flags::{CEILING_TOLERANCE, WIRE_BY_INTERFACES};
 use super::laws;
 use super::{Machines, SERVER_WORKER_BUSY_RATIO};
 use crate::rules::offered_load::is_held;
 use crate::view::{Place, reads};
 use narrows_model::counters::Role;
 use narrows_model::summary::{CellSummary, CurvePoint, SegmentFit, SegmentSummary};
-use narrows_model::{Cut, OpsPerSec, Segment};
+use narrows_model::{BytesPerSec, Cut, OpsPerSec, Segment};
 use std::collections::HashMap;
+
+/// Shortest window whose counters may raise a ceiling: they are read up to 20 ms beyond it, 2 % of a second.
+const RAISING_WINDOW_MIN_S: f64 = 1.0;
 
 /// The segments of the path, in its order.
 pub(super) fn summaries(
@@ -36,20 +40,23 @@ fn summary(segment: Segment, cells: &[CellSummary], machines: &Machines<'_>, see
     let best =
         measured.iter().filter(|c| c.rate_bytes_per_s.is_some()).max_by(|a, b| rate(a).total_cmp(&rate(b)));
     let counter = counter_of(segment, cells, machines);
+    let raised = best.and_then(|best| raised(segment, rate(best), cells));
     let told = best.map(|best| binding(best, &measured, seed));
     let (binds, binds_because) = told.map_or((None, None), |(binds, because)| (binds, Some(because)));
     SegmentSummary {
         id: segment,
         measured: best.is_some() || counter.is_some(),
-        ceiling_bytes_per_s: best.and_then(|cell| cell.rate_bytes_per_s),
+        ceiling_bytes_per_s: raised
+            .map(|(_, rate)| BytesPerSec(rate))
+            .or(best.and_then(|cell| cell.rate_bytes_per_s)),
         ceiling_ops_per_s: measured
             .iter()
             .filter_map(|c| c.ops_per_s)
             .map(|r| r.0)
             .reduce(f64::max)
             .map(OpsPerSec),
-        interval: best.and_then(|cell| cell.interval.clone()),
-        source: best.map(|cell| source(cell)).or(counter),
+        interval: best.filter(|_| raised.is_none()).and_then(|cell| cell.interval.clone()),
+        source: best.map(|cell| source(cell, raised.map(|(cell, _)| cell))).or(counter),
         utilisation_ratio: utilisation(segment, &measured, cells),
         curve: measured.iter().copied().filter_map(point).collect(),
         fit: fit(&measured),
@@ -58,10 +65,35 @@ fn summary(segment: Segment, cells: &[CellSummary], machines: &Machines<'_>, see
     }
 }
 
-/// The cut behind a ceiling, and whether a cap on the load kept it below what the segment carries.
-fn source(cell: &CellSummary) -> String {
+/// The cut behind a ceiling, whether a cap on the load kept it below what the segment carries, and the cell of the path
+/// that was seen to get more through.
+fn source(cell: &CellSummary, raised_by: Option<&CellSummary>) -> String {
     let held = if is_held(cell) { ", held at the cap on the load" } else { "" };
-    format!("cut {}{held}", cell.cut.name())
+    let raised =
+        raised_by.map(|path| format!(", raised to what {} got through it", path.id)).unwrap_or_default();
+    format!("cut {}{held}{raised}", cell.cut.name())
+}
+
+/// The cell of the path that got the most through a segment, with the rate there, where that is above the segment's own
+/// ceiling: a measured ceiling is a lower bound. Only bytes counted at the segment say so, since a cache before it may
+/// have served the application.
+fn raised(segment: Segment, ceiling: f64, cells: &[CellSummary]) -> Option<(&CellSummary, f64)> {
+    let carried = |cell: &CellSummary| {
+        let by_interfaces = cell.flags.iter().any(|flag| flag == WIRE_BY_INTERFACES);
+        let bytes = match segment {
+            Segment::NetworkBandwidth => cell.bytes.wire.filter(|_| !by_interfaces),
+            Segment::DeviceBandwidth => cell.bytes.device,
+            _ => None,
+        }?;
+        let elapsed_s = cell.elapsed_s.last_done;
+        narrows_model::units::ratio(bytes.as_f64(), elapsed_s).filter(|_| elapsed_s >= RAISING_WINDOW_MIN_S)
+    };
+    cells
+        .iter()
+        .filter(|cell| cell.cut == Cut::Path)
+        .filter_map(|cell| Some((cell, carried(cell)?)))
+        .filter(|(_, rate)| *rate > ceiling * CEILING_TOLERANCE)
+        .max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
 fn rate(cell: &CellSummary) -> f64 {

@@ -309,6 +309,40 @@ fn a_cell_whose_rate_halves_in_its_window_is_not_steady() {
 }
 
 #[test]
+fn a_device_that_got_more_through_than_its_cut_has_its_ceiling_raised() {
+    let device = |summary: &Summary| {
+        let found = summary.segments.iter().find(|segment| segment.id == Segment::DeviceBandwidth).unwrap();
+        (found.ceiling_bytes_per_s.unwrap().0, found.source.clone().unwrap())
+    };
+    let (plain, source) = device(&builtin("local-ssd"));
+    assert!(!source.contains("raised"), "{source}");
+    // The cuts of the device ran at half of its speed: its path, counted at the device, is no cache.
+    let summary = summary_of("local-ssd", |events| {
+        for trial in trials(events).filter(|trial| trial.cell.0.starts_with("local-device/")) {
+            trial.last_done_ns = Nanos(trial.last_done_ns.0 * 2);
+        }
+        for trial in trials(events).filter(|trial| trial.cell.0.starts_with("path/")) {
+            // The window of a simulated cell is shorter than what may raise a ceiling.
+            let factor = 1 + 2_000_000_000 / trial.last_done_ns.0.max(1);
+            trial.last_done_ns = Nanos(trial.last_done_ns.0 * factor);
+            trial.bytes = Bytes(trial.bytes.0 * factor);
+            for pair in &mut trial.counters {
+                for disk in &mut pair.after.disks {
+                    let before = pair.before.disks.iter().find(|known| known.name == disk.name).unwrap();
+                    disk.read_bytes =
+                        Bytes(before.read_bytes.0 + (disk.read_bytes.0 - before.read_bytes.0) * factor);
+                    disk.write_bytes =
+                        Bytes(before.write_bytes.0 + (disk.write_bytes.0 - before.write_bytes.0) * factor);
+                }
+            }
+        }
+    });
+    let (raised, source) = device(&summary);
+    assert!(source.contains("raised to what path/"), "{source}");
+    assert!((0.6..=1.1).contains(&(raised / plain)), "{raised} {plain}");
+}
+
+#[test]
 fn ten_thousand_cells_are_summarised_with_their_latencies() {
     let profile = machine("local-ssd");
     let mut plan = plan(&profile, Grid::default());

@@ -1,0 +1,230 @@
+//! One cell whose events are made by hand: loads, repetitions, warm-ups, mixtures.
+
+use super::*;
+use crate::testing::{Grid, machine, plan};
+use narrows_model::summary::{CellSummary, MixedFigure};
+use narrows_model::trial::{IntervalSample, OpTotals, OpenLoopTotals, TrialOutput};
+use narrows_model::workload::{Arrivals, OpShare};
+use narrows_model::{Bytes, Cell, Cut, Histogram, Nanos, Op, Repeat};
+use narrows_stats::resample::Resampler;
+
+const SECOND: u64 = 1_000_000_000;
+const BLOCK: u64 = 4096;
+
+fn a_cell() -> Cell {
+    let mut cells = plan(&machine("local-ssd"), Grid::default()).cells;
+    cells.retain(|cell| cell.cut == Cut::Path && cell.workload.queue_depth == 16);
+    let mut cell = cells.swap_remove(0);
+    cell.workload.block_bytes = Bytes(BLOCK);
+    cell.trials = 1;
+    cell
+}
+
+/// A trial of ten seconds with `op_count` operations of a millisecond each.
+fn trial(cell: &Cell, index: u32, op_count: u64) -> TrialOutput {
+    let mut response = Histogram::new();
+    response.record_n(1_000_000, op_count);
+    TrialOutput {
+        cell: cell.id.clone(),
+        trial: index,
+        complete: true,
+        start_ns: Nanos(0),
+        first_done_ns: Nanos(10 * SECOND),
+        last_done_ns: Nanos(10 * SECOND),
+        op_count,
+        bytes: Bytes(op_count * BLOCK),
+        response,
+        response_sum_ns: op_count * 1_000_000,
+        by_kind: Vec::new(),
+        open_loop: None,
+        effective: None,
+        clients: Vec::new(),
+        errors: Vec::new(),
+        counters: Vec::new(),
+        file_bytes: Bytes(1 << 20),
+        resident_ratio: None,
+    }
+}
+
+/// Samples of a tenth of a second with these numbers of operations.
+fn samples(cell: &Cell, op_counts: impl IntoIterator<Item = u64>) -> Vec<Event> {
+    let sample = |(index, op_count): (u64, u64)| {
+        Event::Interval(Box::new(IntervalSample {
+            cell: cell.id.clone(),
+            trial: 0,
+            measured: true,
+            client_index: 0,
+            worker_index: 0,
+            start_ns: Nanos(index * SECOND / 10),
+            end_ns: Nanos((index + 1) * SECOND / 10),
+            op_count,
+            bytes: Bytes(op_count * BLOCK),
+            error_count: 0,
+            response: Histogram::new(),
+        }))
+    };
+    (0..).zip(op_counts).map(sample).collect()
+}
+
+fn summary_of(cell: &Cell, trials: Vec<TrialOutput>, samples: Vec<Event>) -> CellSummary {
+    let profile = machine("local-ssd");
+    let mut plan = plan(&profile, Grid::default());
+    plan.cells = vec![cell.clone()];
+    let mut events = samples;
+    events.extend(trials.into_iter().map(|trial| Event::TrialFinished(Box::new(trial))));
+    let inventory = narrows_sim::inventory(&profile);
+    let manifest = RunFacts::default();
+    let summary = summarize(&Input { manifest, plan: &plan, inventory: &inventory, events: &events });
+    summary.cells.into_iter().next().unwrap()
+}
+
+fn flagged(cell: &CellSummary, flag: &str) -> bool {
+    cell.flags.iter().any(|known| known == flag)
+}
+
+/// Numbers of operations around a mean, a hundredth of it up or down.
+fn noisy(mean: f64, draw: &mut Resampler) -> u64 {
+    narrows_model::units::round_to_u64(mean * (1.0 + 0.01 * draw.normal()))
+}
+
+#[test]
+fn kinds_of_a_mix_have_figures_of_their_own_that_add_up() {
+    let mut cell = a_cell();
+    let share = |op: Op, weight: f64| OpShare { op, weight };
+    cell.workload.op_mix = vec![share(Op::Read, 3.0), share(Op::Write, 1.0)];
+    let kind = |op: Op, op_count: u64, latency_ns: u64| {
+        let mut response = Histogram::new();
+        response.record_n(latency_ns, op_count);
+        OpTotals { op, block_bytes: Bytes(BLOCK), op_count, bytes: Bytes(op_count * BLOCK), response }
+    };
+    let mixed = |index: u32| TrialOutput {
+        by_kind: vec![kind(Op::Read, 75_000, 500_000), kind(Op::Write, 25_000, 9_000_000)],
+        ..trial(&cell, index, 100_000)
+    };
+    let found = summary_of(&cell, vec![mixed(0), mixed(1)], Vec::new());
+    let ops: Vec<f64> = found.kinds.iter().map(|kind| kind.ops_per_s.unwrap().0).collect();
+    assert_eq!((ops, found.ops_per_s.unwrap().0), (vec![7_500.0, 2_500.0], 10_000.0));
+    assert_eq!(found.kinds[0].op_count, 150_000);
+    let medians: Vec<u64> = found.kinds.iter().map(|kind| kind.latency_ns.p50.unwrap()).collect();
+    assert!(medians[0] < 510_000 && medians[1] > 8_900_000, "{medians:?}");
+    assert!(found.mixtures.is_empty(), "what is mixed on purpose is no finding");
+}
+
+#[test]
+fn an_open_loop_tells_offer_backlog_and_service_beside_response() {
+    let mut cell = a_cell();
+    cell.workload.arrivals = Arrivals::Poisson { ops_per_s: 20_000.0 };
+    let mut service = Histogram::new();
+    service.record_n(100_000, 100_000);
+    let open_loop = OpenLoopTotals {
+        scheduled_count: 200_000,
+        unstarted_count: 99_000,
+        service,
+        service_sum_ns: 100_000 * 100_000,
+    };
+    let behind = TrialOutput { open_loop: Some(open_loop.clone()), ..trial(&cell, 0, 100_000) };
+    let found = summary_of(&cell, vec![behind], Vec::new());
+    assert_eq!(found.offered_ops_per_s, Some(narrows_model::OpsPerSec(20_000.0)));
+    let told = found.open_loop.unwrap();
+    assert_eq!(
+        (told.scheduled_count, told.unstarted_count, told.achieved_ratio),
+        (200_000, 99_000, Some(0.5))
+    );
+    assert!(flagged(&found, flags::BEHIND_SCHEDULE));
+    assert!(found.service_ns.unwrap().p50.unwrap() < found.latency_ns.p50.unwrap());
+    // 10 000 a second x 0.1 ms: one in flight; the millisecond of response is mostly waiting for the start.
+    assert!((found.in_flight.measured.unwrap() - 1.0).abs() < 1e-9);
+    assert!(!flagged(&found, flags::IN_FLIGHT_BELOW), "an open loop promises no number in flight");
+
+    cell.workload.arrivals = Arrivals::Constant { ops_per_s: 10_000.0 };
+    let kept = OpenLoopTotals { scheduled_count: 100_000, unstarted_count: 0, ..open_loop };
+    let kept = TrialOutput { open_loop: Some(kept), ..trial(&cell, 0, 100_000) };
+    assert!(!flagged(&summary_of(&cell, vec![kept], Vec::new()), flags::BEHIND_SCHEDULE));
+}
+
+#[test]
+fn what_thinks_is_not_missing_in_flight() {
+    let mut cell = a_cell();
+    // 16 places, 1 ms of response: with 1 ms of thought half of them are in flight, 8 000 a second.
+    let with = |cell: &Cell| summary_of(cell, vec![trial(cell, 0, 80_000)], Vec::new());
+    assert!(flagged(&with(&cell), flags::IN_FLIGHT_BELOW));
+    cell.workload.think_ns = Nanos(1_000_000);
+    let found = with(&cell);
+    assert!(!flagged(&found, flags::IN_FLIGHT_BELOW), "{:?}", found.in_flight);
+    let sum = found.in_flight.measured.unwrap() + found.in_flight.thinking.unwrap();
+    assert!((sum - 16.0).abs() < 1e-6, "N = X (R + Z): {sum}");
+}
+
+#[test]
+fn repetitions_that_miss_their_aim_are_flagged_and_those_that_reach_it_are_whole() {
+    let mut cell = a_cell();
+    cell.trials = 10;
+    let rule = |half_width_ratio: f64| Repeat::UntilInterval { half_width_ratio, level: 0.95, trials_min: 3 };
+    let trials = |cell: &Cell, counts: &[u64]| -> Vec<TrialOutput> {
+        (0..).zip(counts).map(|(index, count)| trial(cell, index, *count)).collect()
+    };
+    let close = [160_000, 160_500, 159_500, 160_200];
+    cell.repeat = rule(0.01);
+    let reached = summary_of(&cell, trials(&cell, &close), Vec::new());
+    assert_eq!((reached.repeat.reached, reached.repeat.trial_count), (Some(true), 4));
+    assert!(!flagged(&reached, flags::INTERVAL_NOT_REACHED) && !flagged(&reached, flags::INCOMPLETE));
+    cell.repeat = rule(0.001);
+    let missed = summary_of(&cell, trials(&cell, &close), Vec::new());
+    assert!(flagged(&missed, flags::INTERVAL_NOT_REACHED));
+    // SciPy: t(0.975, 3) * std / sqrt(4) / mean.
+    assert!((missed.repeat.half_width_ratio.unwrap() - 0.004_178_811).abs() < 1e-8, "{:?}", missed.repeat);
+
+    cell.repeat = Repeat::UntilSteady { window_trials: 5 };
+    let rising = [100_000, 110_000, 120_000, 130_000, 140_000, 150_000];
+    let drifting = summary_of(&cell, trials(&cell, &rising), Vec::new());
+    assert!(flagged(&drifting, flags::STEADY_NOT_REACHED) && drifting.steady == Some(false));
+    let level = [100_000, 150_000, 160_000, 161_000, 159_000, 160_500, 160_000];
+    let steady = summary_of(&cell, trials(&cell, &level), Vec::new());
+    assert_eq!((steady.repeat.reached, steady.steady), (Some(true), Some(true)));
+    assert!(steady.steadiness.is_some_and(|found| found.of_trials && found.round_count == 5));
+}
+
+#[test]
+fn a_warm_up_in_the_window_is_cut_off_the_interval_and_told() {
+    let cell = a_cell();
+    let mut draw = Resampler::new(5);
+    let counts: Vec<u64> =
+        (0..200).map(|index| noisy(if index < 30 { 800.0 } else { 1_600.0 }, &mut draw)).collect();
+    let found = summary_of(&cell, vec![trial(&cell, 0, counts.iter().sum())], samples(&cell, counts));
+    let cut = found.warm_up.unwrap();
+    // Never less than the warm-up; noise may put the least score later.
+    assert!((3.0..8.0).contains(&cut.dropped_s) && cut.settled, "{cut:?}");
+    assert!((cut.rate_change_ratio - 0.08).abs() < 0.02, "{cut:?}");
+    assert!(flagged(&found, flags::WARM_UP_IN_WINDOW) && !flagged(&found, flags::WINDOW_TOO_SHORT));
+    let settled = cut.kept_s + cut.dropped_s;
+    assert!((settled - 20.0).abs() < 0.11 && found.steady == Some(true));
+}
+
+#[test]
+fn a_window_that_only_rises_is_too_short_and_an_even_one_is_not() {
+    let cell = a_cell();
+    let mut draw = Resampler::new(6);
+    let rising: Vec<u64> = (0..150).map(|index| noisy(500.0 + 10.0 * f64::from(index), &mut draw)).collect();
+    let found = summary_of(&cell, vec![trial(&cell, 0, rising.iter().sum())], samples(&cell, rising));
+    assert!(flagged(&found, flags::WINDOW_TOO_SHORT) && found.steady == Some(false));
+    let even: Vec<u64> = (0..150).map(|_| noisy(1_600.0, &mut draw)).collect();
+    let found = summary_of(&cell, vec![trial(&cell, 0, even.iter().sum())], samples(&cell, even));
+    assert!(!flagged(&found, flags::WINDOW_TOO_SHORT) && !flagged(&found, flags::MIXTURE));
+    let (interval, rate) = (found.interval.unwrap(), 16_000.0 * 4096.0);
+    assert!((interval.low..=interval.high).contains(&rate), "{interval:?}");
+    assert!((interval.high - interval.low) / rate < 0.02, "{interval:?}");
+}
+
+#[test]
+fn a_rate_of_two_levels_is_a_mixture_with_both_of_them() {
+    let cell = a_cell();
+    let mut draw = Resampler::new(7);
+    let counts: Vec<u64> =
+        (0..100).map(|index| noisy(if index / 10 % 2 == 0 { 1_600.0 } else { 1_000.0 }, &mut draw)).collect();
+    let found = summary_of(&cell, vec![trial(&cell, 0, counts.iter().sum())], samples(&cell, counts));
+    assert!(flagged(&found, flags::MIXTURE));
+    let mixture = found.mixtures.iter().find(|m| m.figure == MixedFigure::RateBytesPerS).unwrap();
+    let centres: Vec<f64> = mixture.modes.iter().map(|mode| mode.centre / BLOCK as f64).collect();
+    assert!(centres.len() == 2 && (centres[0] / 10_000.0 - 1.0).abs() < 0.03, "{centres:?}");
+    assert!((centres[1] / 16_000.0 - 1.0).abs() < 0.03 && mixture.p_value <= 0.01, "{mixture:?}");
+}
