@@ -1,34 +1,31 @@
 //! How much memory a program has needed, its children included.
 
-use std::collections::BTreeMap;
 use std::fs;
 
-/// The peaks of the processes below one, seen while they run.
+/// The most that the processes below one have needed at once, seen while they run.
 ///
-/// A peak never falls, so looking now and then misses only what grows after the last look; the sum of peaks is at
-/// least the peak of the sum.
+/// A process's own peak never falls, so looking now and then misses only what grows after the last look. The peaks of
+/// all that live at one look are summed, which is at least what they needed together.
 #[derive(Debug, Default)]
 pub(crate) struct PeakMemory {
-    by_pid: BTreeMap<u32, u64>,
+    bytes: u64,
 }
 
 impl PeakMemory {
     /// Looks at process `pid` and all below it.
     pub(crate) fn look(&mut self, pid: u32) {
-        let mut waiting = vec![pid];
+        let (mut waiting, mut together_bytes) = (vec![pid], 0);
         while let Some(pid) = waiting.pop() {
             let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-            if let Some(bytes) = peak_bytes(&status) {
-                let peak = self.by_pid.entry(pid).or_default();
-                *peak = bytes.max(*peak);
-            }
+            together_bytes += peak_bytes(&status).unwrap_or(0);
             waiting.extend(children(pid));
         }
+        self.bytes = self.bytes.max(together_bytes);
     }
 
-    /// The sum of the peaks.
+    /// The most that was seen.
     pub(crate) fn bytes(&self) -> u64 {
-        self.by_pid.values().sum()
+        self.bytes
     }
 }
 
