@@ -56,8 +56,9 @@ fn written_files(study: &Study, facts: &StudyFacts) -> Result<(), StudyProblems>
 }
 
 fn cell(point: &Point, facts: &StudyFacts) -> Cell {
-    let known = facts.of(&point.target);
-    let existing_file = known.and_then(|known| known.existing_file);
+    // Of several files that are read together the shortest is read whole.
+    let lengths = std::iter::once(&point.target).chain(&point.more_targets);
+    let existing_file = lengths.filter_map(|target| facts.of(target)?.existing_file).min();
     let mut workload = point.workload.clone();
     if let (Some(length), false) = (existing_file, point.file_given) {
         workload.file_bytes = length;
@@ -87,6 +88,10 @@ fn id(point: &Point) -> CellId {
 
 /// Why a point cannot be measured here; `None` when it can.
 fn refusal(point: &Point, cell: &Cell, facts: &StudyFacts) -> Option<String> {
+    let exists = |target: &Target| facts.of(target).is_some_and(|facts| facts.existing_file.is_some());
+    if cell.more_targets.iter().any(|target| exists(target) != exists(&cell.target)) {
+        return Some("a file that exists and a place for test files are not loaded by one cell".to_owned());
+    }
     std::iter::once(&cell.target).chain(&cell.more_targets).find_map(|target| {
         by_engine(cell, target, facts).or_else(|| by_place(point, cell, facts.of(target)?))
     })

@@ -278,6 +278,26 @@ fn a_file_that_exists_is_read_in_its_own_length_and_never_written() {
 }
 
 #[test]
+fn files_together_are_read_in_the_length_of_the_shortest_and_never_beside_a_folder() {
+    let text = "target = [\"/a\", \"/b\"]\ntogether = true\ncell_order = \"as_written\"\n";
+    let long = |known: &mut TargetFacts, path: &str, length: u64| {
+        if known.target == (Target::File { path: path.into() }) {
+            known.existing_file = Some(Bytes(length));
+        }
+    };
+    let both = plan_where(text, |known| {
+        long(known, "/a", 3 << 20);
+        long(known, "/b", 1 << 20);
+    })
+    .unwrap();
+    let lengths: Vec<u64> = paths(&both).iter().map(|cell| cell.workload.file_bytes.0).collect();
+    assert_eq!(lengths, [3 << 20, 1 << 20, 1 << 20]);
+    let one = plan_where(text, |known| long(known, "/a", 3 << 20)).unwrap();
+    assert_eq!((paths(&one).len(), one.skipped.len()), (2, 1), "{:?}", one.skipped);
+    assert!(one.skipped[0].reason.contains("not loaded by one cell"), "{:?}", one.skipped);
+}
+
+#[test]
 fn files_that_fill_the_free_space_are_left_out() {
     let text = "target = \"/data\"\n[workload]\nclients = 2\n[sweep]\nfile = [\"1MiB\", \"1GiB\"]\n";
     let plan = plan_where(text, |known| known.free_bytes = Some(Bytes(1 << 30))).unwrap();
