@@ -102,8 +102,8 @@ fn left(place: Place) -> String {
 }
 
 /// Whole units: the estimate is no better than that.
-fn rounded(time: Nanos) -> String {
-    let seconds = time.0.div_ceil(NANOS_PER_SEC);
+fn rounded(remaining_ns: Nanos) -> String {
+    let seconds = remaining_ns.0.div_ceil(NANOS_PER_SEC);
     match seconds {
         0..=180 => format!("{seconds} s"),
         181..=10_800 => format!("{} min", seconds.div_ceil(60)),
