@@ -4,8 +4,8 @@
 //! mixtures by an information criterion, because rates and latencies are skewed, and a skewed single mode is taken for
 //! two Gaussians by any such criterion, while the dip is blind to shape as long as there is one mode.
 
-use crate::chi_square;
 use crate::error::{StatsError, require_finite};
+use crate::normal;
 use crate::resample::Resampler;
 
 /// Fewest values that can show two modes at all.
@@ -112,8 +112,7 @@ fn draw_null(
     let innovation = (1.0 - phi * phi).sqrt();
     let mut state = resampler.normal();
     for _ in 0..count {
-        let tail = chi_square::upper_tail(state * state, 1.0)? / 2.0;
-        null.push(if state < 0.0 { tail } else { 1.0 - tail });
+        null.push(1.0 - normal::upper_tail(state)?);
         state = phi * state + innovation * resampler.normal();
     }
     Ok(())

@@ -5,14 +5,13 @@
 use crate::chi_square;
 use crate::error::StatsError;
 use crate::interval::{Interval, IntervalMethod, Level, Spread, around};
+use crate::normal;
 use crate::regression::{Line, Point, fit_line_with_weights};
 
 /// No point is trusted more than to this share of its time: intervals know nothing of what is the same in all samples.
 const ERROR_MIN_RATIO: f64 = 0.01;
 /// Below this probability the points deviate more from the law than their own errors explain.
 pub const LACK_OF_FIT_LIMIT: f64 = 0.05;
-/// Degrees of freedom at which Student's law is the normal one.
-const NORMAL_DEGREES: f64 = 1e8;
 
 /// How long one request of a given size took.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -114,7 +113,8 @@ pub fn fit_hockney(transfers: &[Transfer], level: Level) -> Result<Hockney, Stat
 #[derive(Debug, Clone, Copy)]
 struct Scatter {
     variance: f64,
-    degrees_of_freedom: f64,
+    /// `None` where the variance is known.
+    degrees_of_freedom: Option<f64>,
     lack_of_fit_p_value: Option<f64>,
 }
 
@@ -123,8 +123,11 @@ impl Scatter {
     fn of(line: &Line, errors_known: bool) -> Option<Self> {
         let degrees_of_freedom = line.point_count.checked_sub(2).filter(|&degrees| degrees > 0)? as f64;
         let residual = line.precision.residual;
-        let by_residuals =
-            Self { variance: residual / degrees_of_freedom, degrees_of_freedom, lack_of_fit_p_value: None };
+        let by_residuals = Self {
+            variance: residual / degrees_of_freedom,
+            degrees_of_freedom: Some(degrees_of_freedom),
+            lack_of_fit_p_value: None,
+        };
         if !errors_known {
             return Some(by_residuals);
         }
@@ -133,13 +136,18 @@ impl Scatter {
         Some(if p_value < LACK_OF_FIT_LIMIT {
             Self { lack_of_fit_p_value, ..by_residuals }
         } else {
-            Self { variance: 1.0, degrees_of_freedom: NORMAL_DEGREES, lack_of_fit_p_value }
+            Self { variance: 1.0, degrees_of_freedom: None, lack_of_fit_p_value }
         })
     }
 
     fn interval(&self, estimate: f64, unit_variance: f64, level: Level) -> Option<Interval> {
         let standard_error = (self.variance * unit_variance.max(0.0)).sqrt();
-        let spread = Spread { standard_error, degrees_of_freedom: self.degrees_of_freedom };
+        let Some(degrees_of_freedom) = self.degrees_of_freedom else {
+            let half_width = -normal::quantile(level.upper_tail()).ok()? * standard_error;
+            let (low, high) = (estimate - half_width, estimate + half_width);
+            return Some(Interval { low, high, level, method: IntervalMethod::LeastSquares });
+        };
+        let spread = Spread { standard_error, degrees_of_freedom };
         around(estimate, spread, level, IntervalMethod::LeastSquares).ok()
     }
 }

@@ -24,6 +24,7 @@ pub mod modes;
 pub mod moments;
 pub mod mser;
 pub mod mva;
+pub mod normal;
 pub mod quantile;
 pub mod rank;
 pub mod regression;

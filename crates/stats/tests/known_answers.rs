@@ -20,7 +20,7 @@ use narrows_stats::reliability::{Forecast, brier_score, reliability_table};
 use narrows_stats::repetition::{relative_half_width, runs_needed};
 use narrows_stats::resample::BootstrapPlan;
 use narrows_stats::steady::assess_window;
-use narrows_stats::{Level, student_t};
+use narrows_stats::{Level, normal, student_t};
 use serde_json::Value;
 
 macro_rules! answers {
@@ -314,11 +314,16 @@ fn distances_of_distributions_agree_with_scipys_exact_test() {
 }
 
 #[test]
-fn chi_square_tails_and_dispersions_agree_with_scipy() {
+fn chi_square_and_normal_tails_and_dispersions_agree_with_scipy() {
     let answers = answers!("goodness");
     for case in cases(&answers["chi_square_upper_tails"]) {
         let found = chi_square::upper_tail(number(case, "statistic"), number(case, "degrees")).unwrap();
         close(found, number(case, "expected"), 1e-9);
+    }
+    for case in cases(&answers["normal"]) {
+        let quantile = number(case, "quantile");
+        close(normal::quantile(number(case, "probability")).unwrap(), quantile, 1e-9);
+        close(normal::upper_tail(quantile).unwrap(), number(case, "upper_tail"), 1e-9);
     }
     for case in cases(&answers["dispersion"]) {
         let found = dispersion(&numbers(&case["counts"])).unwrap();
@@ -343,7 +348,6 @@ fn laws_with_known_errors_agree_with_numpy() {
         close(law.latency_s, number(case, "latency_s"), 1e-8);
         close(law.rate_bytes_per_s, number(case, "rate"), 1e-8);
         close(law.lack_of_fit_p_value.unwrap(), number(case, "lack_of_fit"), 1e-6);
-        // The normal quantile is Student's with 1e8 degrees of freedom, stated to 1e-7.
         let (latency, n_half) = (law.latency_s_interval.unwrap(), law.n_half_bytes_interval.unwrap());
         close(latency.half_width(), number(case, "latency_half"), 1e-6);
         close(n_half.high - law.n_half_bytes().unwrap(), number(case, "n_half_half"), 1e-6);

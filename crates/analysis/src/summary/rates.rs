@@ -4,7 +4,7 @@ use crate::collect::CellData;
 use narrows_model::summary::{Elapsed, Interval, TrialSummary};
 use narrows_model::units::ratio;
 use narrows_model::{BytesPerSec, Nanos, OpsPerSec};
-use narrows_stats::student_t;
+use narrows_stats::normal;
 
 /// Rates over all trials.
 #[derive(Debug, Clone, Default)]
@@ -56,9 +56,8 @@ pub(super) fn told(made: narrows_stats::Interval) -> Interval {
 /// The standard error that an interval stands for, over its middle, as if it were a normal one: too large for intervals of
 /// few trials, which are wider. `None` without an interval.
 pub(super) fn relative_error(interval: Option<&Interval>) -> Option<f64> {
-    const NORMAL_DEGREES: f64 = 1e8;
     let interval = interval?;
-    let factor = student_t::quantile(f64::midpoint(1.0, interval.level), NORMAL_DEGREES).ok()?;
+    let factor = normal::quantile(f64::midpoint(1.0, interval.level)).ok()?;
     let half_width = (interval.high - interval.low) / 2.0;
     ratio(half_width / factor, f64::midpoint(interval.low, interval.high))
 }

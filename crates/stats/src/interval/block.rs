@@ -6,6 +6,7 @@ use super::{Interval, IntervalMethod, Level};
 use crate::error::{StatsError, require_finite};
 use crate::index::floor_index;
 use crate::moments::Moments;
+use crate::normal;
 use crate::quantile::quantile_of_sorted;
 use crate::resample::{BootstrapPlan, Resampler};
 use crate::student_t;
@@ -128,9 +129,8 @@ pub fn block_bootstrap(series: &[f64], plan: BootstrapPlan) -> Result<Interval, 
 
 /// What blocks of this length cannot show of the mean's spread.
 fn widening(n: f64, block_len: f64, level: Level) -> Result<f64, StatsError> {
-    const NORMAL_DEGREES: f64 = 1e8;
     let few = student_t::quantile(level.upper_tail(), (n / block_len - 1.0).max(1.0))?;
-    let many = student_t::quantile(level.upper_tail(), NORMAL_DEGREES)?;
+    let many = normal::quantile(level.upper_tail())?;
     Ok((n / (n - block_len).max(1.0)).sqrt() * few / many)
 }
 

@@ -279,7 +279,10 @@ def goodness():
         above = stats.chi2.sf((n - 1) * index, n - 1)
         counts.append({"counts": sample.tolist(), "statistic": float(index),
                        "p_value": float(2 * min(above, stats.chi2.cdf((n - 1) * index, n - 1)))})
-    write("goodness", {"kolmogorov_smirnov": tests, "chi_square_upper_tails": tails, "dispersion": counts})
+    write("goodness", {"kolmogorov_smirnov": tests, "chi_square_upper_tails": tails, "dispersion": counts,
+                       "normal": [{"probability": p, "quantile": float(stats.norm.ppf(p)),
+                                   "upper_tail": float(stats.norm.sf(stats.norm.ppf(p)))}
+                                  for p in (1e-9, 1e-4, 0.005, 0.025, 0.2, 0.6, 0.9, 0.975, 0.995, 0.9999)]})
 
 
 def hockney_errors():
