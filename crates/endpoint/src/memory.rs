@@ -1,9 +1,9 @@
 //! A data connection whose requests are served from memory, in the thread that reads them.
 //!
 //! All requests that one read brought are answered with one write: a deep queue costs as few system calls as a
-//! shallow one. Hot path: no allocation once the buffers have grown, one clock read per read.
+//! shallow one. Large payloads leave from the object itself, small ones by way of the replies that they wait with. Hot path: no allocation once the buffers have grown, one clock read per read.
 
-use crate::channel::{Channel, linger, not_yet};
+use crate::channel::{Channel, linger, not_yet, takes_more};
 use crate::connections::Live;
 use crate::data;
 use crate::objects::MemoryObject;
@@ -16,7 +16,8 @@ use narrows_wire::Error;
 use narrows_wire::open::{Credits, Granted, Open};
 use narrows_wire::reply::{HEADER_BYTES, Header as ReplyHeader, encode_farewell};
 use narrows_wire::request::{Header, Kind, Piece, RequestDecoder};
-use std::io::{Read, Write};
+use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
+use std::io::{IoSlice, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 
@@ -25,6 +26,9 @@ const ARRIVED_BYTES: usize = 512 << 10;
 
 /// Replies are sent once they are this long even if more requests wait.
 const REPLIES_BYTES: usize = 512 << 10;
+
+/// Payloads from this size on are sent from where they lie: a copy of fewer bytes costs less than a system call more.
+const IN_PLACE_BYTES: usize = 64 << 10;
 
 /// Serves the connection until its end.
 pub(crate) fn serve(channel: Channel, shared: &Shared, open: &Open, member: &Member) {
@@ -64,9 +68,9 @@ fn prepare(shared: &Shared, open: &Open, session: &Arc<Session>) -> Result<(Gran
     Ok((granted, Opened { objects, _memory: memory }))
 }
 
-/// Replies wait until they are long enough to be sent; the one that makes them so is the longest.
+/// Replies wait until they are long enough to be sent; the one that makes them so is the longest that waits.
 fn replies_bytes_max(open: &Open) -> usize {
-    REPLIES_BYTES + HEADER_BYTES + saturate_usize(open.block_bytes)
+    REPLIES_BYTES + HEADER_BYTES + saturate_usize(open.block_bytes).min(IN_PLACE_BYTES)
 }
 
 struct MemoryServer<'a> {
@@ -134,24 +138,31 @@ impl MemoryServer<'_> {
     /// gone.
     fn answer_all(&mut self, mut input: &[u8]) -> Result<Option<usize>, Error> {
         while let Some(piece) = self.decoder.next(&mut input)? {
-            match piece {
+            let taken = match piece {
                 Piece::Request(header) => self.begin(header),
-                Piece::Payload { bytes, at_bytes, last } => self.store(bytes, at_bytes, last),
-            }
-            if self.replies.filled >= REPLIES_BYTES && !self.flush() {
+                Piece::Payload { bytes, at_bytes, last } => {
+                    self.store(bytes, at_bytes, last);
+                    true
+                }
+            };
+            if !taken || (self.replies.filled >= REPLIES_BYTES && !self.flush()) {
                 return Ok(None);
             }
         }
         Ok(self.flush().then_some(input.len()))
     }
 
-    fn begin(&mut self, header: Header) {
+    /// Answers a request, or begins a write; whether the client took what was sent on the way.
+    fn begin(&mut self, header: Header) -> bool {
         let status =
             data::in_range(header.offset_bytes, header.length_bytes, self.object_bytes).err().unwrap_or(0);
         match header.kind {
             Kind::Write if header.length_bytes > 0 => self.writing = Some((header, status)),
             Kind::Read if status == 0 => {
                 self.reply(&header, 0, header.length_bytes);
+                if data::index(header.length_bytes) >= IN_PLACE_BYTES {
+                    return self.send_in_place(&header);
+                }
                 let place = self.replies.extend(data::index(header.length_bytes));
                 self.objects[data::index(header.object)].read(header.offset_bytes, place);
             }
@@ -163,6 +174,34 @@ impl MemoryServer<'_> {
                 self.reply(&header, 0, 0);
             }
         }
+        true
+    }
+
+    /// Sends all replies, and behind the last of them its payload from where it lies; whether the client took them.
+    fn send_in_place(&mut self, header: &Header) -> bool {
+        let object = &self.objects[data::index(header.object)];
+        let mut replies = &self.replies.bytes[..std::mem::take(&mut self.replies.filled)];
+        let (mut at_bytes, mut left) = (header.offset_bytes, data::index(header.length_bytes));
+        while left > 0 {
+            // Nobody may wait for this client, so what holds a part of the object does not wait.
+            let sent = object.show(at_bytes, left, |payload| {
+                let parts = [IoSlice::new(replies), IoSlice::new(payload)];
+                let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+                sendmsg(&self.socket, &parts, &mut SendAncillaryBuffer::default(), flags)
+            });
+            match sent {
+                Ok(sent) => {
+                    let of_replies = sent.min(replies.len());
+                    replies = &replies[of_replies..];
+                    at_bytes += (sent - of_replies) as u64;
+                    left -= sent - of_replies;
+                }
+                Err(rustix::io::Errno::INTR) => {}
+                Err(rustix::io::Errno::AGAIN) if takes_more(&self.socket) => {}
+                Err(_) => return false,
+            }
+        }
+        true
     }
 
     fn store(&mut self, bytes: &[u8], at_bytes: u32, last: bool) {

@@ -13,6 +13,9 @@ const OBJECT_BYTES: u64 = 1024;
 /// A file takes whole blocks of its file system, and one more for itself.
 const FILE_BLOCK_BYTES: u64 = 4096;
 
+/// What is shown of a stripe that was never written.
+static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
+
 type Stripe = RwLock<Option<Box<[u8]>>>;
 
 /// An object in memory. What was never written reads as zeros and takes no memory.
@@ -50,6 +53,17 @@ impl MemoryObject {
                 Some(bytes) => into[part.clone()].copy_from_slice(&bytes[within..within + part.len()]),
                 None => into[part].fill(0),
             }
+        }
+    }
+
+    /// Shows `look` the front of a range as it lies in memory, up to `length` bytes of it and at least one; the range
+    /// must lie in the object. Writers to that part wait meanwhile, so `look` must not.
+    pub(crate) fn show<R>(&self, offset_bytes: u64, length: usize, look: impl FnOnce(&[u8]) -> R) -> R {
+        let Some((stripe, within, part)) = parts(offset_bytes, length).next() else { return look(&[]) };
+        let held = self.stripes.get(stripe).map(|lock| lock.read().unwrap_or_else(PoisonError::into_inner));
+        match held.as_deref() {
+            Some(Some(bytes)) => look(&bytes[within..within + part.len()]),
+            _ => look(&ZEROS[..part.len().min(ZEROS.len())]),
         }
     }
 
@@ -127,6 +141,19 @@ mod tests {
         assert_eq!(read[..5], [0; 5]);
         assert_eq!(read[5..5 + written.len()], written);
         assert_eq!(read[5 + written.len()..], [0; 5]);
+    }
+
+    #[test]
+    fn a_range_is_shown_stripe_by_stripe_and_zeros_where_nothing_was_written() {
+        let object = object(3 * STRIPE_BYTES as u64);
+        object.write(STRIPE_BYTES as u64 - 2, &[1, 2, 3]);
+        let shown = |offset: usize, length| object.show(offset as u64, length, <[u8]>::to_vec);
+        assert_eq!(shown(STRIPE_BYTES - 2, 10), [1, 2]);
+        assert_eq!(shown(STRIPE_BYTES, 3), [3, 0, 0]);
+        let unwritten = shown(2 * STRIPE_BYTES, STRIPE_BYTES);
+        assert!(!unwritten.is_empty() && unwritten.iter().all(|byte| *byte == 0));
+        assert_eq!(shown(2 * STRIPE_BYTES, 7), [0; 7]);
+        assert!(shown(0, 0).is_empty());
     }
 
     #[test]

@@ -40,7 +40,9 @@ fn a_source_sends_what_was_asked_for_and_counts_agree_at_the_end() {
 #[test]
 fn memory_gives_back_what_was_written_at_any_depth() {
     let server = Running::start(options());
-    for (block, depth, count) in [(4096, 1, 100), (4096, 16, 2000), (1 << 20, 16, 8), (5000, 32, 1000)] {
+    for (block, depth, count) in
+        [(4096, 1, 100), (4096, 16, 2000), (1 << 20, 16, 8), (700_000, 4, 11), (5000, 32, 1000)]
+    {
         let control = server.control();
         let mut spec = server.spec(Layer::Memory, workload(Op::Write, u64::from(block), depth));
         spec.session = Some(control.session().to_owned());

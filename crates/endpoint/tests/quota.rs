@@ -145,13 +145,16 @@ fn what_a_connection_needs_in_flight_is_reserved_when_it_is_opened() {
     let root = tempfile::tempdir().unwrap();
     let server = small(root.path());
     let control = server.control();
-    for layer in [Layer::Disk, Layer::Memory] {
-        let deep =
-            Open { block_bytes: 16 * MIB, depth: 2, ..opening(layer, &["x"], MIB, Some(control.session())) };
-        let (kind, message) = refusal(Raw::data(server.address, &deep));
-        assert_eq!(kind, NO_SPACE);
-        assert!(message.contains("memory"), "{message}");
-    }
+    let deep = |layer| Open {
+        block_bytes: 16 * MIB,
+        depth: 2,
+        ..opening(layer, &["x"], MIB, Some(control.session()))
+    };
+    let (kind, message) = refusal(Raw::data(server.address, &deep(Layer::Disk)));
+    assert_eq!(kind, NO_SPACE);
+    assert!(message.contains("memory"), "{message}");
+    // Large blocks of a store in memory pass between the object and the socket, and nothing holds them meanwhile.
+    drop(Raw::data(server.address, &deep(Layer::Memory)).unwrap());
     let streams = || Raw::data(server.address, &opening(Layer::Sink, &[], 0, None));
     let held: Vec<_> = std::iter::from_fn(|| streams().ok()).take(100).collect();
     assert!((10..100).contains(&held.len()), "{} streams share 14 MiB", held.len());
