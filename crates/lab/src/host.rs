@@ -146,6 +146,18 @@ impl Host {
     /// # Cost
     /// Adds 0.1 to 0.2 ms of its own to the round trip and carries 1 to 2 Gbit/s on one CPU.
     pub fn delay(&self, one_way_us: u64) -> Result<()> {
+        self.delay_and_lose(one_way_us, 0)
+    }
+
+    /// As [`Host::delay`], by a wire that also loses one of `loss_every` packets of data in each direction; 0 loses none.
+    ///
+    /// # Errors
+    /// As [`Host::delay`]; [`Kind::Invalid`] for loss without delay, which the plain link cannot have.
+    pub fn delay_and_lose(&self, one_way_us: u64, loss_every: u64) -> Result<()> {
+        if one_way_us == 0 && loss_every > 0 {
+            let target = format!("one of {loss_every} packets");
+            return Err(Error::new(Kind::Invalid, "lose", target, "only a wire with a delay loses packets"));
+        }
         if one_way_us > DELAY_MAX_US {
             let allowed = format!("at most {DELAY_MAX_US} us");
             return Err(Error::new(Kind::Invalid, "delay by", format!("{one_way_us} us"), allowed));
@@ -156,10 +168,36 @@ impl Host {
         if one_way_us == 0 {
             link::make_veth(&self.plan)?;
         } else {
-            state.wire = Some(self.start_wire(one_way_us)?);
+            state.wire = Some(self.start_wire(one_way_us, loss_every)?);
             link::adopt_taps(&self.plan)?;
         }
         state.rate.as_deref().map_or(Ok(()), |rate| link::limit(&self.plan, rate))
+    }
+
+    /// Bounds what connections that are made in the host from now on buffer for receiving, and with it their window.
+    ///
+    /// # Units
+    /// Bytes; the kernel offers about half of them as window.
+    ///
+    /// # Errors
+    /// When the namespace's setting cannot be written.
+    pub fn limit_receive_buffers(&self, bytes: u64) -> Result<()> {
+        self.set_tcp("tcp_rmem", &format!("4096 {bytes} {bytes}"))
+    }
+
+    /// Gives connections that are made in the host from now on the congestion control of this name, such as `reno`, which
+    /// every kernel has and which halves its window at each loss.
+    ///
+    /// # Errors
+    /// When the kernel has none of this name.
+    pub fn use_congestion_control(&self, name: &str) -> Result<()> {
+        self.set_tcp("tcp_congestion_control", name)
+    }
+
+    fn set_tcp(&self, setting: &str, value: &str) -> Result<()> {
+        let place = format!("--net=/run/netns/{}", self.plan.netns);
+        let script = format!("echo '{value}' > /proc/sys/net/ipv4/{setting}");
+        tool::run("nsenter", &[&place, "--", "sh", "-c", &script]).map(drop)
     }
 
     /// The counters of the host's interface `eth0`, or of another such as `lo`.
@@ -191,9 +229,10 @@ impl Host {
         Ok(())
     }
 
-    fn start_wire(&self, one_way_us: u64) -> Result<Process> {
+    fn start_wire(&self, one_way_us: u64, loss_every: u64) -> Result<Process> {
         let mut command = Command::new(delaywire_bin()?);
-        command.args([&self.plan.outside, &self.plan.passing, &one_way_us.to_string()]);
+        command.args([&self.plan.outside, &self.plan.passing]);
+        command.args([one_way_us.to_string(), loss_every.to_string()]);
         let mut wire = Process::start(&format!("wire{}", self.index), &self.logs, command)?;
         wire.wait_for_line("ready", Duration::from_secs(5))?;
         Ok(wire)
@@ -231,6 +270,11 @@ mod tests {
         assert_eq!(host(0).unwrap_err().kind(), Kind::Invalid);
         assert_eq!(host(100).unwrap_err().kind(), Kind::Invalid);
         assert_eq!(host(99).unwrap().address(), Ipv4Addr::new(10, 77, 7, 109));
+    }
+
+    #[test]
+    fn loss_without_a_wire_is_refused_before_the_link_is_touched() {
+        assert_eq!(host(1).unwrap().delay_and_lose(0, 100).unwrap_err().kind(), Kind::Invalid);
     }
 
     #[test]

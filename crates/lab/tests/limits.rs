@@ -38,7 +38,12 @@ fn a_device_throttle_of_20_mib_a_second_holds_for_direct_io() {
     let cgroup = lab.cgroup("slow").unwrap();
     let limit = 20 * MIB;
     let path = lab.scratch().to_owned();
-    let both = BlkioThrottle { path, read_bytes_per_s: Some(limit), write_bytes_per_s: Some(limit) };
+    let both = BlkioThrottle {
+        path,
+        read_bytes_per_s: Some(limit),
+        write_bytes_per_s: Some(limit),
+        ..BlkioThrottle::default()
+    };
     cgroup.limit_io(&both).unwrap();
     let device = device_under(lab.scratch()).unwrap().name;
     let before = counters::diskstats(&device).unwrap();

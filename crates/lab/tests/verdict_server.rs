@@ -60,8 +60,13 @@ fn a_device_limited_to_20_mib_a_second_limits_the_bulk_traffic_of_a_disk_store()
     std::fs::create_dir(&root).unwrap();
     let slow = lab.cgroup("slow").unwrap();
     let limit = Some(LIMIT_BYTES_PER_S);
-    slow.limit_io(&BlkioThrottle { path: root.clone(), read_bytes_per_s: limit, write_bytes_per_s: limit })
-        .unwrap();
+    let throttle = BlkioThrottle {
+        path: root.clone(),
+        read_bytes_per_s: limit,
+        write_bytes_per_s: limit,
+        ..BlkioThrottle::default()
+    };
+    slow.limit_io(&throttle).unwrap();
     let served = serve(&lab, &server, Some(&root), |command| {
         pin_to_cpus(command, &[1]);
         slow.enter(command);

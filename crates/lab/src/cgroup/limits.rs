@@ -26,7 +26,7 @@ pub struct CpuQuota {
 }
 
 /// A limit of direct and synchronous I/O on the device under a path.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BlkioThrottle {
     /// Any path on the file system whose device is limited.
     pub path: PathBuf,
@@ -34,6 +34,10 @@ pub struct BlkioThrottle {
     pub read_bytes_per_s: Option<u64>,
     /// Limit of writing; `None` limits nothing.
     pub write_bytes_per_s: Option<u64>,
+    /// Limit of reads, whatever their size; `None` limits nothing.
+    pub read_ops_per_s: Option<u64>,
+    /// Limit of writes, whatever their size; `None` limits nothing.
+    pub write_ops_per_s: Option<u64>,
 }
 
 /// One file of the group, and what is written into it.
@@ -67,35 +71,35 @@ impl CpuQuota {
 
 impl BlkioThrottle {
     pub(super) fn settings(&self, version: Version, device: &BlockDevice) -> Result<Vec<Setting>> {
-        if [self.read_bytes_per_s, self.write_bytes_per_s].contains(&Some(0)) {
+        if self.limits().iter().any(|(_, _, limit)| *limit == Some(0)) {
             let target = self.path.display().to_string();
-            return Err(Error::new(
-                Kind::Invalid,
-                "throttle",
-                target,
-                "0 bytes a second would stop everything",
-            ));
+            return Err(Error::new(Kind::Invalid, "throttle", target, "0 a second would stop everything"));
         }
         let number = format!("{}:{}", device.major, device.minor);
         Ok(match version {
             // 0 is how v1 takes a limit away.
-            Version::V1 => vec![
-                (
-                    "blkio.throttle.read_bps_device",
-                    format!("{number} {}", self.read_bytes_per_s.unwrap_or(0)),
-                ),
-                (
-                    "blkio.throttle.write_bps_device",
-                    format!("{number} {}", self.write_bytes_per_s.unwrap_or(0)),
-                ),
-            ],
+            Version::V1 => self
+                .limits()
+                .into_iter()
+                .map(|(file, _, limit)| (file, format!("{number} {}", limit.unwrap_or(0))))
+                .collect(),
             Version::V2 => vec![("io.max", self.io_max(&number))],
         })
     }
 
+    /// Each limit with its file of v1 and its key of v2.
+    fn limits(&self) -> [(&'static str, &'static str, Option<u64>); 4] {
+        [
+            ("blkio.throttle.read_bps_device", "rbps", self.read_bytes_per_s),
+            ("blkio.throttle.write_bps_device", "wbps", self.write_bytes_per_s),
+            ("blkio.throttle.read_iops_device", "riops", self.read_ops_per_s),
+            ("blkio.throttle.write_iops_device", "wiops", self.write_ops_per_s),
+        ]
+    }
+
     fn io_max(&self, number: &str) -> String {
         let mut line = number.to_owned();
-        for (key, limit) in [("rbps", self.read_bytes_per_s), ("wbps", self.write_bytes_per_s)] {
+        for (_, key, limit) in self.limits() {
             // Writing to a string cannot fail.
             let _infallible = match limit {
                 Some(limit) => write!(line, " {key}={limit}"),
@@ -111,7 +115,12 @@ mod tests {
     use super::*;
 
     fn throttle(read_bytes_per_s: Option<u64>, write_bytes_per_s: Option<u64>) -> BlkioThrottle {
-        BlkioThrottle { path: PathBuf::from("/"), read_bytes_per_s, write_bytes_per_s }
+        BlkioThrottle {
+            path: PathBuf::from("/"),
+            read_bytes_per_s,
+            write_bytes_per_s,
+            ..BlkioThrottle::default()
+        }
     }
 
     fn disk() -> BlockDevice {
@@ -139,7 +148,16 @@ mod tests {
         assert_eq!(v1[0], ("blkio.throttle.read_bps_device", "254:0 20".to_owned()));
         assert_eq!(v1[1], ("blkio.throttle.write_bps_device", "254:0 0".to_owned()));
         let v2 = throttle(None, Some(30)).settings(Version::V2, &disk()).unwrap();
-        assert_eq!(v2, [("io.max", "254:0 rbps=max wbps=30".to_owned())]);
+        assert_eq!(v2, [("io.max", "254:0 rbps=max wbps=30 riops=max wiops=max".to_owned())]);
+    }
+
+    #[test]
+    fn operations_have_limits_of_their_own() {
+        let limit = BlkioThrottle { read_ops_per_s: Some(400), ..throttle(None, None) };
+        let v1 = limit.settings(Version::V1, &disk()).unwrap();
+        assert!(v1.contains(&("blkio.throttle.read_iops_device", "254:0 400".to_owned())), "{v1:?}");
+        let v2 = limit.settings(Version::V2, &disk()).unwrap();
+        assert_eq!(v2, [("io.max", "254:0 rbps=max wbps=max riops=400 wiops=max".to_owned())]);
     }
 
     #[test]

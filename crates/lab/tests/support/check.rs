@@ -139,6 +139,22 @@ impl Checked {
         }
     }
 
+    /// Fails unless `segment` comes first in every entry of `kind` that covers a direction, with a confidence above one
+    /// half; others may limit together with it.
+    #[track_caller]
+    pub(crate) fn assert_limiting_first(&self, kind: &str, segment: Segment) {
+        let mut known = Vec::new();
+        for entry in self.limiting(kind) {
+            if known.contains(&entry.regime.as_str()) {
+                continue; // The second of its regime.
+            }
+            known.push(&entry.regime);
+            assert_eq!(entry.segment, segment, "{}: {:#?}", entry.regime, entry);
+            assert!(entry.confidence > 0.5 && entry.confidence <= 1.0, "{}", entry.confidence);
+            assert!(!entry.evidence.is_empty(), "{} rests on nothing", entry.segment);
+        }
+    }
+
     /// Fails when one of `segments` is named as limiting anything.
     #[track_caller]
     pub(crate) fn assert_none_limit(&self, segments: &[Segment]) {

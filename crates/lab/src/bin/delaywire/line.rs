@@ -13,9 +13,16 @@ struct Frame {
     bytes: [u8; FRAME_BYTES_MAX],
 }
 
+/// A frame longer than this carries data; openings and acknowledgements are shorter and are never lost on purpose, so
+/// that a connection always comes about.
+const DATA_BYTES_MIN: usize = 1000;
+
 /// A bounded queue of frames under way.
 pub(crate) struct Line {
     delay_ns: u64,
+    /// Of so many frames of data one is lost; 0 loses none.
+    loss_every: u64,
+    data_count: u64,
     /// A ring: frames `head..tail` are under way, both counted from the start and taken modulo the bound.
     frames: Vec<Frame>,
     head: usize,
@@ -23,8 +30,8 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    pub(crate) fn new(delay_ns: u64) -> Self {
-        Self { delay_ns, frames: Vec::new(), head: 0, tail: 0 }
+    pub(crate) fn new(delay_ns: u64, loss_every: u64) -> Self {
+        Self { delay_ns, loss_every, data_count: 0, frames: Vec::new(), head: 0, tail: 0 }
     }
 
     /// Takes one frame that `read` writes into the space it is given; false when there was none.
@@ -41,9 +48,17 @@ impl Line {
         let frame = &mut self.frames[index];
         frame.length = read(&mut frame.bytes).min(FRAME_BYTES_MAX);
         frame.due_ns = now_ns.saturating_add(self.delay_ns);
-        let taken = frame.length > 0;
-        self.tail += usize::from(taken);
+        let (length, taken) = (frame.length, frame.length > 0);
+        let lost = self.is_lost(length);
+        self.tail += usize::from(taken && !lost);
         taken
+    }
+
+    /// Counts a frame and tells whether it is the one of so many that is lost.
+    fn is_lost(&mut self, length: usize) -> bool {
+        let data = self.loss_every > 0 && length >= DATA_BYTES_MIN;
+        self.data_count += u64::from(data);
+        data && self.data_count.is_multiple_of(self.loss_every)
     }
 
     /// Hands over the frames that are due, oldest first.
@@ -80,7 +95,7 @@ mod tests {
 
     #[test]
     fn a_frame_comes_out_whole_when_its_delay_is_over_and_not_before() {
-        let mut line = Line::new(100);
+        let mut line = Line::new(100, 0);
         assert!(put(&mut line, 5, b"frame"));
         assert_eq!(line.next_due_ns(), Some(105));
         assert!(got(&mut line, 104).is_empty());
@@ -90,7 +105,7 @@ mod tests {
 
     #[test]
     fn frames_keep_their_order_over_many_turns_of_the_ring() {
-        let mut line = Line::new(10);
+        let mut line = Line::new(10, 0);
         for turn in 0..40_000_u64 {
             assert!(put(&mut line, turn, &turn.to_le_bytes()));
             let expected = turn.checked_sub(10).map(|sent| sent.to_le_bytes().to_vec());
@@ -100,7 +115,7 @@ mod tests {
 
     #[test]
     fn a_full_queue_drops_the_newest() {
-        let mut line = Line::new(1);
+        let mut line = Line::new(1, 0);
         for number in 0..=FRAME_COUNT_MAX {
             assert!(put(&mut line, 0, &number.to_le_bytes()));
         }
@@ -110,8 +125,20 @@ mod tests {
     }
 
     #[test]
+    fn one_of_so_many_frames_of_data_is_lost_and_no_short_one() {
+        let mut line = Line::new(0, 3);
+        let long = [7; DATA_BYTES_MIN];
+        for _ in 0..9 {
+            assert!(put(&mut line, 0, &long) && put(&mut line, 0, b"short"));
+        }
+        let lengths: Vec<usize> = got(&mut line, 0).iter().map(Vec::len).collect();
+        assert_eq!(lengths.iter().filter(|length| **length == DATA_BYTES_MIN).count(), 6);
+        assert_eq!(lengths.len(), 15);
+    }
+
+    #[test]
     fn reading_nothing_queues_nothing() {
-        let mut line = Line::new(1);
+        let mut line = Line::new(1, 0);
         assert!(!line.accept(0, |_| 0));
         assert_eq!(line.next_due_ns(), None);
     }

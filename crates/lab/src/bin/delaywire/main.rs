@@ -1,9 +1,9 @@
 //! A wire between two TAP devices that delays every frame by a fixed time in each direction.
 //!
-//! `delaywire TAP_A TAP_B ONE_WAY_US` makes both devices, says `ready` and carries frames until SIGTERM or
+//! `delaywire TAP_A TAP_B ONE_WAY_US LOSS_EVERY` makes both devices, says `ready` and carries frames until SIGTERM or
 //! until a device is removed. One thread, one first-in-first-out queue a direction; frames that find a full
-//! queue are dropped, as on a real wire's switch. It sets no address, loses nothing at random and reorders
-//! nothing. For tests only.
+//! queue are dropped, as on a real wire's switch. Of `LOSS_EVERY` frames of data one is lost in each
+//! direction (0: none). It sets no address, loses nothing at random and reorders nothing. For tests only.
 //!
 //! Unsafe code is confined to the module `tap`.
 
@@ -41,9 +41,10 @@ fn main() -> ExitCode {
 
 fn run() -> Result<(), Failure> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [first, second, one_way_us] = arguments.as_slice() else {
-        return Err("usage: delaywire TAP_A TAP_B ONE_WAY_US".into());
+    let [first, second, one_way_us, loss_every] = arguments.as_slice() else {
+        return Err("usage: delaywire TAP_A TAP_B ONE_WAY_US LOSS_EVERY".into());
     };
+    let loss_every: u64 = loss_every.parse().map_err(|_| format!("'{loss_every}' is no number of frames"))?;
     let delay_us: u64 = one_way_us.parse().map_err(|_| format!("'{one_way_us}' is no number of us"))?;
     let delay_ns = delay_us.checked_mul(1000).ok_or("the delay is beyond all bounds")?;
     let open = |name: &str| tap::open(name).map_err(|errno| format!("make the TAP {name}: {errno}"));
@@ -52,12 +53,13 @@ fn run() -> Result<(), Failure> {
     let mut stdout = std::io::stdout();
     writeln!(stdout, "ready")?;
     stdout.flush()?;
-    carry(&a, &b, delay_ns).map_err(|errno| format!("wait for frames: {errno}").into())
+    carry([&a, &b], || Line::new(delay_ns, loss_every))
+        .map_err(|errno| format!("wait for frames: {errno}").into())
 }
 
 /// Carries frames both ways until a device goes away.
-fn carry(a: &OwnedFd, b: &OwnedFd, delay_ns: u64) -> Result<(), Errno> {
-    let (mut forth, mut back) = (Line::new(delay_ns), Line::new(delay_ns));
+fn carry([a, b]: [&OwnedFd; 2], line: impl Fn() -> Line) -> Result<(), Errno> {
+    let (mut forth, mut back) = (line(), line());
     loop {
         let now_ns = monotonic_ns();
         forth.deliver(now_ns, |frame| send(b, frame));

@@ -1,0 +1,63 @@
+//! What the client does is told from what the path carries: a load that is held at a cap, a client without CPU.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
+
+mod support;
+
+use narrows_lab::{CpuQuota, pin_to_cpus};
+use narrows_model::counters::Role;
+use narrows_model::{Op, Segment};
+use support::check::{assert_within, run_check, serve};
+use support::lab;
+
+#[test]
+fn a_load_held_at_a_cap_is_named_as_such_and_clears_nothing() {
+    const CAP_BYTES_PER_S: f64 = (20 << 20) as f64;
+    let Some(lab) = lab() else { return };
+    let (client, server) = (lab.host(1).unwrap(), lab.host(2).unwrap());
+    let served = serve(&lab, &server, None, |command| pin_to_cpus(command, &[1]));
+    let mut command = served.check_command(&client, "memory");
+    pin_to_cpus(&mut command, &[0]);
+    let words = "--op read --seconds 8 --cell-seconds 1 --block 64KiB --depth 4 --max-rate 20MiB";
+    let checked = run_check(&lab, "capped", command, words);
+    checked.assert_limiting_first("bulk", Segment::OfferedLoad);
+    assert_eq!(checked.summary.diagnosis.limiting.len(), 1, "nothing else is blamed");
+    assert_within(
+        checked.path_cell(Op::Read, 64 << 10, 4).rate_bytes_per_s.unwrap().0,
+        CAP_BYTES_PER_S,
+        0.05,
+    );
+    let cleared = &checked.summary.diagnosis.exonerated;
+    assert!(cleared.iter().all(|entry| entry.segment != Segment::NetworkBandwidth), "{cleared:?}");
+}
+
+#[test]
+fn a_client_with_a_quota_of_0_12_cpus_is_limited_by_its_cpu() {
+    const CLIENT_CPUS: f64 = 0.12;
+    let Some(lab) = lab() else { return };
+    let (client, server) = (lab.host(1).unwrap(), lab.host(2).unwrap());
+    let groups = [("client", CLIENT_CPUS), ("server", 1.0)].map(|(name, cpus)| {
+        let cgroup = lab.cgroup(name).unwrap();
+        cgroup.limit_cpu(CpuQuota { cpus }).unwrap();
+        cgroup
+    });
+    let [of_client, of_server] = &groups;
+    let served = serve(&lab, &server, None, |command| of_server.enter(command));
+    let mut command = served.check_command(&client, "memory");
+    of_client.enter(&mut command);
+    let words = "--seconds 14 --cell-seconds 0.8 --block 64KiB --depth 16";
+    let checked = run_check(&lab, "weak", command, words);
+    checked.assert_limiting_first("bulk", Segment::ClientCpu);
+    checked.assert_none_limit(&[
+        Segment::ServerCpu,
+        Segment::HostCpu,
+        Segment::NetworkBandwidth,
+        Segment::ServerProtocol,
+        Segment::Unknown,
+    ]);
+    for op in [Op::Read, Op::Write] {
+        let client = &checked.path_cell(op, 64 << 10, 16).cpu[&Role::Client];
+        assert_within(client.capacity_cpus, CLIENT_CPUS, 0.01);
+        assert!(client.throttled_s.unwrap() > 0.1, "{op}: its quota held it back");
+    }
+}
