@@ -1,36 +1,21 @@
 //! Cells that a client asks the server to run on itself, in the session's folder and within the server's limits.
 
+use crate::admission::{check, memory_bytes};
 use crate::channel::refused;
 use crate::facts::{Sampler, read_inventory};
 use crate::random;
 use crate::server::Shared;
 use crate::session::Session;
 use narrows_engines::EngineRegistry;
-use narrows_model::{Cell, Event, Nanos, Op, Sink, SinkError, Site, Target, Workload};
+use narrows_model::{Cell, Event, Nanos, Sink, SinkError, Site, Target};
 use narrows_run::site::ANSWER_TIMEOUT_NS;
 use narrows_run::{CellSite, Prepared, RunError, RunErrorKind, StopFlag, ThreadCoordinator};
 use narrows_wire::control::Answer;
-use narrows_wire::open::{BLOCK_BYTES_MAX, DEPTH_MAX};
 use narrows_wire::{Error, Refusal};
 use std::fs::File;
 use std::io::Write;
 use std::net::TcpStream;
 use std::sync::Arc;
-
-/// Most workers that a client may start on the server.
-const WORKERS_MAX: u32 = 256;
-
-/// Most memory that a cell may take.
-const MEMORY_BYTES_MAX: u64 = 1 << 30;
-
-/// Memory that a worker takes besides its blocks: histograms of the intervals in flight, and its stack.
-const WORKER_BYTES: u64 = 512 << 10;
-
-/// Most repetitions of a cell.
-const TRIALS_MAX: u32 = 1000;
-
-/// Longest time of a cell with its repetitions: a day.
-const CELL_NS_MAX: u64 = 86_400_000_000_000;
 
 /// Shortest interval of a series: a shorter one would measure its own reporting.
 const INTERVAL_NS_MIN: u64 = 10_000_000;
@@ -81,56 +66,6 @@ impl CellRun<'_> {
         stores.keep_cells(reserved);
         Ok(folder)
     }
-}
-
-/// Memory that a cell takes: the blocks in flight, and what each worker counts with.
-fn memory_bytes(workload: &Workload) -> u64 {
-    let blocks = workload.block_bytes.0.saturating_mul(u64::from(workload.queue_depth));
-    blocks.saturating_add(WORKER_BYTES).saturating_mul(u64::from(workload.workers))
-}
-
-/// Refuses what a server does not run, before anything is made for it.
-fn check(cell: &Cell) -> Result<(), Error> {
-    let refuse = |message: String| Err(refused(Refusal::Unsupported, message));
-    let workload = &cell.workload;
-    match &cell.target {
-        Target::File { path } if path.as_os_str() == "." && !cell.read_only => {}
-        Target::Null { .. } => {}
-        other => {
-            return refuse(format!("a server runs cells in its own store, `.`, or on null:, not on {other}"));
-        }
-    }
-    let one_client = workload.clients == 1;
-    let blocks = (1..=BLOCK_BYTES_MAX).contains(&workload.block_bytes.0)
-        && workload.block_bytes <= workload.file_bytes
-        && (1..=DEPTH_MAX).contains(&workload.queue_depth)
-        && (1..=WORKERS_MAX).contains(&workload.workers)
-        && memory_bytes(workload) <= MEMORY_BYTES_MAX;
-    if !one_client || !blocks {
-        return refuse(format!(
-            "a server runs one client of up to {WORKERS_MAX} workers with {MEMORY_BYTES_MAX} bytes of memory \
-             together and blocks no larger than their file; {} clients of {} workers of depth {} with blocks of {} \
-             bytes in {} were asked for",
-            workload.clients,
-            workload.workers,
-            workload.queue_depth,
-            workload.block_bytes.0,
-            workload.file_bytes.0
-        ));
-    }
-    let window_ns = cell.stop.warm_up_ns.0.checked_add(cell.stop.measure_ns.0);
-    let all_ns = window_ns.and_then(|window| window.checked_mul(u64::from(cell.trials)));
-    if !(1..=TRIALS_MAX).contains(&cell.trials) || all_ns.is_none_or(|all| all > CELL_NS_MAX) {
-        return refuse(format!(
-            "a server repeats a cell up to {TRIALS_MAX} times within a day; {} times {} ns were asked for",
-            cell.trials,
-            window_ns.unwrap_or(u64::MAX)
-        ));
-    }
-    if !matches!(workload.op, Op::Read | Op::Write) {
-        return refuse(format!("a server reads and writes its store; it does not {}", workload.op));
-    }
-    Ok(())
 }
 
 fn told(error: &RunError) -> Error {

@@ -6,6 +6,7 @@
 //! with it. Deliberately absent: encryption, and any way to name a file outside that folder.
 #![forbid(unsafe_code)]
 
+mod admission;
 mod cells;
 mod channel;
 mod connections;

@@ -5,8 +5,8 @@
 mod support;
 
 use narrows_engines::ErrorKind;
-use narrows_model::workload::Access;
-use narrows_model::{Bytes, Cell, Nanos, Op, Target};
+use narrows_model::workload::{Access, BlockShare, OpShare};
+use narrows_model::{Bytes, Cell, EngineId, Nanos, Op, Target};
 use support::{Running, names_in, options, server_cell};
 
 /// What is wrong with a cell, and what makes it so.
@@ -33,6 +33,12 @@ const REFUSED: &[Wrong] = &[
     ("time", |cell| cell.stop.measure_ns = Nanos(u64::MAX)),
     ("warm-up", |cell| cell.stop.warm_up_ns = Nanos(u64::MAX)),
     ("op", |cell| cell.workload.op = Op::Trim),
+    ("an op of a mix", |cell| cell.workload.op_mix = shares(&[Op::Read, Op::Trim])),
+    ("a block of a mix above the largest", |cell| {
+        cell.workload.block_mix = vec![BlockShare { block_bytes: Bytes(1 << 30), weight: 1.0 }];
+    }),
+    ("kinds", |cell| cell.workload.op_mix = shares(&[Op::Read; 65])),
+    ("another target", |cell| cell.more_targets = vec![Target::File { path: "/etc".into() }]),
 ];
 
 const REFUSED_ON_FILES: &[Wrong] = &[
@@ -41,7 +47,12 @@ const REFUSED_ON_FILES: &[Wrong] = &[
     ("an object", |cell| cell.target = Target::File { path: "data-0".into() }),
     ("a dear name", |cell| cell.target = Target::File { path: "././.".into() }),
     ("what is there", |cell| cell.read_only = true),
+    ("an engine", |cell| cell.workload.engine = Some(EngineId::Uring)),
 ];
+
+fn shares(ops: &[Op]) -> Vec<OpShare> {
+    ops.iter().map(|op| OpShare { op: *op, weight: 1.0 }).collect()
+}
 
 #[test]
 fn a_cell_beyond_the_servers_limits_is_refused_and_nothing_is_made() {
