@@ -93,7 +93,8 @@ impl Budget {
 
 /// Cells of a point that no earlier point has.
 fn unknown(point: &PointCells, known: &BTreeSet<CellId>) -> Vec<Cell> {
-    point.cuts.iter().chain([&point.path]).filter(|cell| !known.contains(&cell.id)).cloned().collect()
+    let cells = point.cuts.iter().chain([&point.path]).chain(&point.after);
+    cells.filter(|cell| !known.contains(&cell.id)).cloned().collect()
 }
 
 fn cost(cells: &[Cell]) -> Nanos {

@@ -20,6 +20,8 @@ pub(super) struct PointCells {
     /// Cuts that this path would have and that cannot be measured.
     pub(super) skipped: Vec<SkippedCell>,
     pub(super) path: Cell,
+    /// What is measured after the path, because the path is worth more where time runs out.
+    pub(super) after: Option<Cell>,
 }
 
 /// Makes cells.
@@ -44,11 +46,11 @@ impl Cutter<'_> {
                 planned.push(Ok(self.network(endpoint, point)));
                 planned.push(Ok(self.server_memory(endpoint, point)));
                 planned.push(self.server_storage(point));
-                planned.extend(self.early(&path).map(Ok));
             }
             Route::Memory(endpoint) => planned.push(Ok(self.network(endpoint, point))),
         }
-        let mut cells = PointCells { cuts: Vec::new(), skipped: Vec::new(), path };
+        let after = self.early(&path);
+        let mut cells = PointCells { cuts: Vec::new(), skipped: Vec::new(), path, after };
         for cut in planned {
             match cut {
                 Ok(cell) => cells.cuts.push(cell),

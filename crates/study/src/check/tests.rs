@@ -211,7 +211,7 @@ fn the_cuts_of_an_endpoints_disk_share_block_depth_and_connection() {
 }
 
 #[test]
-fn late_writes_have_the_same_writes_acknowledged_early_before_them() {
+fn late_writes_have_the_same_writes_acknowledged_early_after_them() {
     let plan = plan(&roomy("tcp://storage:7300/disk"));
     let early = cut(&plan, Cut::EarlyPath);
     let writes: Vec<_> =
@@ -220,6 +220,8 @@ fn late_writes_have_the_same_writes_acknowledged_early_before_them() {
     for (early, late) in early.into_iter().zip(writes) {
         assert_eq!(late.workload.acknowledgement, Acknowledgement::Late);
         assert_eq!(early.target, late.target);
+        let place = |cell: &Cell| plan.cells.iter().position(|known| known.id == cell.id);
+        assert_eq!(place(early), place(late).map(|place| place + 1), "the path is worth more");
         let acknowledgement = Acknowledgement::Late;
         assert_eq!(Workload { acknowledgement, ..early.workload.clone() }, late.workload);
     }
