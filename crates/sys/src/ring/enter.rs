@@ -54,20 +54,24 @@ impl Ring {
         if count_min == 0 {
             return if self.in_flight_count > self.ready_count() { self.look() } else { Ok(()) };
         }
-        while self.queued_count > 0 || self.ready_count() < count_min {
+        while self.is_short_of(count_min) {
             if self.grants.completion_polling && !self.grants.submission_polling {
                 // Polling knows no deadline, so that each look is a call of its own.
                 self.look()?;
-                if self.ready_count() < count_min && read_ns() >= until_ns {
-                    return Ok(());
-                }
-                continue;
+            } else {
+                self.sleep(count_min, until_ns)?;
             }
-            if self.sleep(count_min, until_ns)? {
+            // The kernel tells of a passed deadline only where nothing at all has completed.
+            if self.is_short_of(count_min) && read_ns() >= until_ns {
                 return Ok(());
             }
         }
         Ok(())
+    }
+
+    /// Whether there is still something to start, or fewer than `count_min` completions can be drained.
+    fn is_short_of(&mut self, count_min: u32) -> bool {
+        self.queued_count > 0 || self.ready_count() < count_min
     }
 
     /// Completions that can be drained.
@@ -81,8 +85,8 @@ impl Ring {
         self.enter(0, EnterFlags::GETEVENTS, None).map(drop)
     }
 
-    /// Waits in the kernel; whether the deadline has passed.
-    fn sleep(&mut self, count_min: u32, until_ns: u64) -> Result<bool, Errno> {
+    /// Waits in the kernel, at most to the deadline.
+    fn sleep(&mut self, count_min: u32, until_ns: u64) -> Result<(), Errno> {
         let mut flags = EnterFlags::GETEVENTS;
         let wait_ns = if self.absolute_deadlines {
             flags |= EnterFlags::ABS_TIMER;
@@ -90,10 +94,7 @@ impl Ring {
         } else {
             until_ns.saturating_sub(read_ns())
         };
-        match self.enter(count_min, flags, Some(wait_ns))? {
-            Entered::Took(_) => Ok(false),
-            Entered::CutShort => Ok(read_ns() >= until_ns),
-        }
+        self.enter(count_min, flags, Some(wait_ns)).map(drop)
     }
 
     /// One call of the kernel that takes what is queued and, where `flags` say so, waits for `count_min`.

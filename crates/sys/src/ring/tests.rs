@@ -182,6 +182,32 @@ fn a_wait_for_what_does_not_come_ends_at_its_deadline() {
 }
 
 #[test]
+fn a_wait_that_gets_some_of_what_it_waits_for_ends_at_its_deadline() {
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    let file = File::from(std::os::fd::OwnedFd::from(reader));
+    for absolute in [true, false] {
+        let mut ring = ring_on(&file, 2, RingWishes::default());
+        ring.absolute_deadlines &= absolute;
+        ring.queue(&request(RingOp::Read, 0, 0)).unwrap();
+        ring.queue(&request(RingOp::Read, 1, 0)).unwrap();
+        ring.submit().unwrap();
+        writer.write_all(&[1]).unwrap();
+        // Whoever ends the wait in place of the deadline does so later.
+        let (ended, end) = std::sync::mpsc::channel::<()>();
+        let mut late_writer = writer.try_clone().unwrap();
+        let watch = std::thread::spawn(move || {
+            let is_late = end.recv_timeout(std::time::Duration::from_secs(5)).is_err();
+            late_writer.write_all(&[2]).unwrap();
+            is_late
+        });
+        ring.wait(2, read_ns() + 2_000_000).unwrap();
+        let _ = ended.send(());
+        assert!(!watch.join().unwrap(), "the wait went on past its deadline");
+        assert_eq!(complete(&mut ring), [(0, Ok(1)), (1, Ok(1))]);
+    }
+}
+
+#[test]
 fn a_wait_with_nothing_in_flight_returns_at_once() {
     let (_, mut ring) = ring(2);
     ring.wait(2, u64::MAX).unwrap();
