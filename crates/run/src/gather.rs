@@ -82,17 +82,32 @@ fn merge_open_loop(into: &mut Option<OpenLoopTotals>, from: &OpenLoopTotals) {
 ///
 /// The window's own length counts a block that straddles a border as whole or not at all, which is a seventh of the
 /// rate when seven blocks fit; between two completions there are whole blocks only. A trial that a count ends has no
-/// such border, and neither has one without a completion before its window.
+/// such border, and neither has one without a completion before its window. Where nothing came for longer than blocks
+/// straddle, the target stood still: that time is the window's like all other.
 fn span_ns(times: WindowTimes, clients: &[ClientOutput]) -> (u64, u64) {
     let workers = || clients.iter().flat_map(|client| &client.workers);
     let last_before_ns = workers().map(|worker| worker.last_before_ns).max().unwrap_or_default();
     let last_within_ns = workers().map(|worker| worker.last_within_ns).max().unwrap_or_default();
     let timed = workers().all(|worker| worker.done_at_ns == times.measure_until_ns);
-    if timed && last_before_ns > 0 && last_within_ns > last_before_ns {
-        (last_before_ns, last_within_ns)
-    } else {
-        (times.measure_from_ns, u64::MAX)
+    if !timed || last_before_ns == 0 || last_within_ns <= last_before_ns {
+        return (times.measure_from_ns, u64::MAX);
     }
+    let silent_ns = times.measure_until_ns.saturating_sub(last_within_ns);
+    let straddled_ns = straddled_ns(clients, last_within_ns - last_before_ns);
+    let until_ns = if silent_ns as f64 > straddled_ns { times.measure_until_ns } else { last_within_ns };
+    (last_before_ns, until_ns)
+}
+
+/// The longest that a window's end waits for its next completion while requests come as they came for `span_ns`: twice
+/// the time that a request takes, or twice the time between two of them where they seldom are in flight.
+fn straddled_ns(clients: &[ClientOutput], span_ns: u64) -> f64 {
+    let workers = || clients.iter().flat_map(|client| &client.workers);
+    let op_count = workers().map(|worker| worker.op_count).sum::<u64>().max(1) as f64;
+    let time_ns = |worker: &WorkerOutput| match &worker.open_loop {
+        Some(open) => open.service_sum_ns as f64,
+        None => worker.response_sum_ns as f64,
+    };
+    2.0 * workers().map(time_ns).sum::<f64>().max(span_ns as f64) / op_count
 }
 
 fn client_totals(client: &ClientOutput, times: WindowTimes, hostname: &str) -> ClientTotals {

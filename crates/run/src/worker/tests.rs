@@ -252,6 +252,21 @@ fn a_request_that_straddles_a_border_of_the_window_does_not_bend_the_rate() {
 }
 
 #[test]
+fn a_target_that_stands_still_to_the_windows_end_is_slow_and_not_fast() {
+    for depth in [1, 8] {
+        let folder = tempfile::tempdir().unwrap();
+        let assignment = assignment(&device(1, vec![Fault::Hang { after: 700 }]), &folder, depth);
+        let (output, _) = run(&assignment, &StopFlag::default());
+        assert!(output.op_count.abs_diff(200) <= 2, "{}", output.op_count);
+        let times =
+            WindowTimes { start_ns: 0, measure_from_ns: 500_000_000, measure_until_ns: 1_500_000_000 };
+        let clients = [crate::assignment::ClientOutput { client_index: 0, workers: vec![output] }];
+        let trial = crate::gather::trial_output(&assignment.cell, 0, times, &clients, "host");
+        assert!(trial.last_done_ns.0.abs_diff(1_000_000_000) < 2_000_000, "{}", trial.last_done_ns.0);
+    }
+}
+
+#[test]
 fn samples_add_up_to_the_totals() {
     let folder = tempfile::tempdir().unwrap();
     let (output, samples) = run(&assignment(&device(1, Vec::new()), &folder, 1), &StopFlag::default());
