@@ -74,6 +74,13 @@ pub enum Target {
 }
 
 impl Target {
+    /// Whether there is a path to storage, real or simulated, of which it can be said what limits it. `null:` completes
+    /// requests at once: its figures are the load generator's own.
+    #[must_use]
+    pub fn is_storage(&self) -> bool {
+        !matches!(self, Target::Null { .. })
+    }
+
     /// Engines that serve a target of this form, the default one first; whether this machine lets them is not asked.
     #[must_use]
     pub fn engines(&self) -> &'static [EngineId] {

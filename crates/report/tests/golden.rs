@@ -67,6 +67,18 @@ fn a_study_of_several_engines_has_no_verdict_that_mixes_them() {
 }
 
 #[test]
+fn a_study_of_null_says_why_it_has_no_verdict() {
+    let mut summary = studies::interrupted();
+    for cell in &mut summary.cells {
+        cell.target = Target::Null { copy: false };
+    }
+    summary.diagnosis.limiting.clear();
+    let rendered = text::study(&summary, &Style::default());
+    assert!(rendered.contains("None: null: is no storage"), "{rendered}");
+    assert!(!rendered.contains("PATH"), "{rendered}");
+}
+
+#[test]
 fn a_run_without_a_study_shows_its_verdict() {
     let summary = cases::network();
     assert_eq!(text::results(&summary, &Style::default()), text::verdict(&summary, &Style::default()));

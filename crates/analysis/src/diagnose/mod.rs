@@ -14,7 +14,8 @@ use crate::rules::offered_load::is_held;
 use crate::rules::{NOT_ENOUGH_EVIDENCE, RULES, Rule, Stance, Verdict, rule};
 use crate::view::View;
 use narrows_model::diagnosis::Severity;
-use narrows_model::{Diagnosis, Finding, Segment, Summary};
+use narrows_model::summary::CellSummary;
+use narrows_model::{Cut, Diagnosis, Finding, Segment, Summary};
 
 /// The sentence that comes first when client and server share a machine (DESIGN, "Sharing a machine").
 pub(crate) const SHARED_MACHINE: &str =
@@ -67,11 +68,16 @@ pub(crate) fn judge(view: &View<'_>) -> Vec<Judged> {
     RULES.iter().copied().flat_map(judged).collect()
 }
 
-/// Whether a verdict says anything: where the load was held at its cap, only that and what must be known do.
+/// Whether a verdict says anything: where the load was held at its cap, only that and what must be known do; where it
+/// went to no storage, only what must be known does.
 fn applies(view: &View<'_>, judged: &Judged) -> bool {
     let Judged { rule, verdict } = judged;
-    let held = || view.summary.cells.iter().any(|cell| cell.id == verdict.cell && is_held(cell));
-    verdict.stance == Stance::Notes || rule.segment == Segment::OfferedLoad || !held()
+    let is_void = |cell: &CellSummary| {
+        let nowhere = cell.cut == Cut::Path && !cell.target.is_storage();
+        nowhere || (rule.segment != Segment::OfferedLoad && is_held(cell))
+    };
+    verdict.stance == Stance::Notes
+        || !view.summary.cells.iter().any(|cell| cell.id == verdict.cell && is_void(cell))
 }
 
 /// What the rules found, one finding a rule and kind of stance, the graver first.

@@ -36,6 +36,20 @@ fn every_statement_carries_numbers_a_counter_and_how_to_go_on() {
 }
 
 #[test]
+fn a_load_on_null_has_no_verdict_for_there_is_no_storage() {
+    let mut summary = builtin("local-ssd");
+    summary.cells.retain(|cell| cell.cut == narrows_model::Cut::Path);
+    for cell in &mut summary.cells {
+        cell.target = narrows_model::Target::Null { copy: false };
+    }
+    let diagnosis = diagnose(&summary);
+    assert!(diagnosis.limiting.is_empty() && diagnosis.exonerated.is_empty(), "{diagnosis:?}");
+    let blames =
+        |slug: &str| !matches!(slug, "short_run" | "mixture" | "operations_failed" | "ceiling_exceeded");
+    assert!(diagnosis.findings.iter().all(|found| !blames(&found.slug)), "{:?}", diagnosis.findings);
+}
+
+#[test]
 fn bulk_comes_before_small_requests() {
     let limiting = builtin("wan-10ms").diagnosis.limiting;
     let kinds: Vec<bool> = limiting.iter().map(|entry| entry.regime.starts_with("bulk")).collect();

@@ -2,8 +2,8 @@
 
 use super::{Rule, Verdict};
 use crate::view::{View, ceiling_cut_of_path};
-use narrows_model::Segment;
 use narrows_model::diagnosis::Severity;
+use narrows_model::{Cut, Segment};
 
 /// The rule. A regime in which nothing limits is told under the same code.
 pub(super) static RULE: Rule = Rule {
@@ -29,6 +29,10 @@ fn run(view: &View<'_>) -> Vec<Verdict> {
             "",
         )
     };
+    let mut path = view.summary.cells.iter().filter(|cell| cell.cut == Cut::Path).peekable();
+    if path.peek().is_some() && path.all(|cell| !cell.target.is_storage()) {
+        return Vec::new();
+    }
     if view.regimes().is_empty() {
         return vec![note("no cell of the whole path was measured")];
     }
@@ -43,7 +47,6 @@ fn run(view: &View<'_>) -> Vec<Verdict> {
 mod tests {
     use super::*;
     use crate::testing::{builtin, found};
-    use narrows_model::Cut;
 
     #[test]
     fn a_run_without_any_cut_says_so_and_stays_below_the_cap() {

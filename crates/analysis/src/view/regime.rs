@@ -58,9 +58,11 @@ impl Regime<'_> {
 }
 
 /// The regimes among the cells of the path, as far as they were measured. A run with one load alone has one regime a
-/// direction.
+/// direction, and one to `null:`, which is no storage, none.
 pub(super) fn regimes(cells: &[CellSummary]) -> Vec<Regime<'_>> {
-    let rated = |cell: &&CellSummary| cell.cut == Cut::Path && cell.rate_bytes_per_s.is_some();
+    let rated = |cell: &&CellSummary| {
+        cell.cut == Cut::Path && cell.rate_bytes_per_s.is_some() && cell.target.is_storage()
+    };
     let (together, path): (Vec<&CellSummary>, Vec<&CellSummary>) =
         cells.iter().filter(rated).partition(|cell| !cell.more_targets.is_empty());
     let direction = |read: bool| path.iter().copied().filter(move |cell| reads(cell.op) == read);

@@ -4,7 +4,7 @@ use super::units::{NO_FIGURE, op_column, storage_column};
 use narrows_analysis::text::{network_rate, span};
 use narrows_model::units::NANOS_PER_SEC;
 use narrows_model::workload::Workload;
-use narrows_model::{BytesPerSec, Cell, Cut, Nanos, OpsPerSec, Repeat};
+use narrows_model::{BytesPerSec, Cell, Cut, Nanos, OpsPerSec, Repeat, Target};
 
 /// Where a run is: which cell of how many, and how long the rest takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +38,9 @@ pub struct CellFigures {
 pub fn cell_done(place: Place, cell: &Cell, figures: &CellFigures) -> String {
     let rate = match (cell.cut, figures.rate_bytes_per_s) {
         (Cut::NetworkStream, Some(rate)) => network_rate(rate.0),
-        (Cut::Generator, Some(_)) => format!("{} op/s", op_column(figures.ops_per_s)),
+        (_, Some(_)) if cell.target == (Target::Null { copy: false }) => {
+            format!("{} op/s", op_column(figures.ops_per_s))
+        }
         (_, rate) => storage_column(rate),
     };
     let wait = figures.latency_p50_ns.map_or_else(|| NO_FIGURE.to_owned(), span);

@@ -48,13 +48,15 @@ pub fn study(summary: &Summary, style: &Style) -> String {
         }
         Verdict::NotOnePath(factor) => {
             let text = format!(
-                "None: cells that differ in {factor} are not one path under one kind of load. A study of one \
-                 {factor}, or `narrows check`, has a verdict."
+                "None: cells that differ in {factor} are not one path under one kind of load. A study with one \
+                 value of {factor}, or `narrows check`, has a verdict."
             );
-            parts.push(style.heading("VERDICT", ""));
-            parts.push(paragraph(&text, Indent::all("  "), style.width));
-            parts.push(cells::alone(summary, style));
-            parts.push(rest(summary, page));
+            parts.push(without_verdict(summary, page, &text));
+        }
+        Verdict::NoStorage => {
+            let text = "None: null: is no storage. It completes requests at once, so that the figures are the load \
+                        generator's own.";
+            parts.push(without_verdict(summary, page, text));
         }
         Verdict::NothingKnown => parts.push(rest(summary, page)),
     }
@@ -68,6 +70,8 @@ enum Verdict<'a> {
     Given,
     /// Its cells differ in this factor, which makes several paths, or kinds of load that no regime tells apart.
     NotOnePath(&'a str),
+    /// All of its load went to `null:`.
+    NoStorage,
     /// Nothing beside the load generator was measured, and no limit named.
     NothingKnown,
 }
@@ -79,11 +83,21 @@ fn verdict(summary: &Summary) -> Verdict<'_> {
     let factors = summary.study.iter().flat_map(|study| &study.factors);
     let mut others =
         factors.filter(|factor| factor.values.len() > 1 && !GRID.contains(&factor.name.as_str()));
+    let mut path = path_cells(summary).peekable();
+    let no_storage = path.peek().is_some() && path.all(|cell| !cell.target.is_storage());
     match others.next() {
+        _ if no_storage => Verdict::NoStorage,
         _ if !says_something(summary) => Verdict::NothingKnown,
         Some(factor) => Verdict::NotOnePath(&factor.name),
         None => Verdict::Given,
     }
+}
+
+/// Why there is no verdict, and what stands beside that.
+fn without_verdict(summary: &Summary, page: Page<'_>, why: &str) -> String {
+    let heading = page.style.heading("VERDICT", "");
+    let why = paragraph(why, Indent::all("  "), page.style.width);
+    heading + &why + &cells::alone(summary, page.style) + &rest(summary, page)
 }
 
 /// What stands beside a verdict where there is none: findings about single cells, skips, what to do.
