@@ -201,6 +201,17 @@ fn a_warm_up_in_the_window_is_cut_off_the_interval_and_told() {
 }
 
 #[test]
+fn a_target_that_stands_still_in_the_window_is_not_steady() {
+    let cell = a_cell();
+    let op_counts = || (0..40).map(|slot| if slot < 10 { 100 } else { 0 });
+    let summary = summary_of(&cell, vec![trial(&cell, 0, 1000)], samples(&cell, op_counts()));
+    assert_eq!(summary.steady, Some(false));
+    assert!(flagged(&summary, flags::UNSTEADY), "{:?}", summary.flags);
+    let few = samples(&cell, op_counts().map(|count| count / 20));
+    assert_eq!(summary_of(&cell, vec![trial(&cell, 0, 50)], few).steady, None, "the grain of 50 operations");
+}
+
+#[test]
 fn a_window_that_only_rises_is_too_short_and_an_even_one_is_not() {
     let cell = a_cell();
     let mut draw = Resampler::new(6);

@@ -16,7 +16,8 @@ use narrows_stats::steady::{self, WINDOW_ROUNDS, assess_window};
 const TRIALS_MIN: usize = 3;
 /// Fewest slots for an interval over one window.
 const SLOTS_MIN: usize = 10;
-/// Fewest operations in a round of the steadiness test: below, the grain of whole operations alone can break it.
+/// Fewest operations in a round of the steadiness test, on average: below, the grain of whole operations alone can break
+/// it. A round without any among busy ones is a target that stood still.
 const ROUND_OPS_MIN: f64 = 20.0;
 /// Resamples of an interval: 500 know its ends to about a twentieth of its width, in time for ten thousand cells.
 const RESAMPLES: usize = 500;
@@ -115,7 +116,8 @@ fn of_window(window: &Window) -> Option<steady::Steadiness> {
         return None;
     }
     let rounds = series.get(series.len() - length * WINDOW_ROUNDS..)?.chunks_exact(length);
-    if rounds.clone().any(|round| round.iter().map(|rate| rate.op_count).sum::<f64>() < ROUND_OPS_MIN) {
+    let op_count: f64 = rounds.clone().flatten().map(|rate| rate.op_count).sum();
+    if op_count < ROUND_OPS_MIN * WINDOW_ROUNDS as f64 {
         return None;
     }
     let mean = |round: &[Rate]| round.iter().map(|rate| rate.bytes_per_s).sum::<f64>() / length as f64;
