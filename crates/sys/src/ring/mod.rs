@@ -88,7 +88,11 @@ impl Ring {
     pub fn new(spec: RingSpec) -> Result<Self, RingError> {
         // Before the kernel is asked for entries that no memory could serve.
         memory_of(spec.depth, spec.block_bytes)?;
-        let (ring, grants) = setup::build(spec.depth.next_power_of_two(), spec.wishes)?;
+        // A thread that takes submissions up tells so once a batch, when requests of that batch may have completed and
+        // their slots be queued again: two entries for each slot hold both.
+        let entries_per_slot = if spec.wishes.submission_polling { 2 } else { 1 };
+        let entries = spec.depth.next_power_of_two() * entries_per_slot;
+        let (ring, grants) = setup::build(entries, spec.wishes)?;
         Self::over(ring, grants, spec)
     }
 
@@ -186,9 +190,6 @@ impl Ring {
         if *busy {
             return refused(libc::EBUSY);
         }
-        *busy = true;
-        self.in_flight_count += 1;
-        self.queued_count += 1;
         let place = request.slot as usize * self.stride_bytes + request.block_offset_bytes as usize;
         let place = self.start.as_ptr().wrapping_add(place);
         // A region but the last holds 1 GiB or one block, and there are at most as many as slots: the index fits.
@@ -199,8 +200,14 @@ impl Ring {
         // SAFETY: the part of the block lies in the mapping that outlives the kernel's use of it (see `drop`), and
         // nobody else touches it while the slot is busy; the file is open, or registered, as long as the ring is.
         let pushed = unsafe { self.kernel.submission().push(&entry) };
-        // There is an entry for each slot, and a slot has one request: the queue cannot be full.
-        debug_assert!(pushed.is_ok(), "a ring with an entry for each slot is full");
+        // There are entries enough for each slot, and a slot has one request: the queue cannot be full.
+        debug_assert!(pushed.is_ok(), "a ring with entries for each slot is full");
+        if pushed.is_err() {
+            return refused(libc::EBUSY);
+        }
+        *busy = true;
+        self.in_flight_count += 1;
+        self.queued_count += 1;
         Ok(())
     }
 

@@ -291,3 +291,30 @@ fn a_ring_without_slots_or_bytes_is_refused_with_the_limits() {
     };
     assert_eq!(Ring::new(spec).unwrap_err().errno().map(Errno::raw), Some(libc::ENOMEM));
 }
+
+#[test]
+fn a_submission_thread_that_tells_late_what_it_took_loses_no_request() {
+    const DEPTH: u32 = 16;
+    let file = tempfile::tempfile().unwrap();
+    file.write_all_at(&[1; DEPTH as usize * BLOCK_BYTES], 0).unwrap();
+    let wishes = RingWishes { submission_polling: true, ..RingWishes::default() };
+    let files = vec![file];
+    let Ok(mut ring) = Ring::new(RingSpec { depth: DEPTH, block_bytes: BLOCK_BYTES, seed: 1, files, wishes })
+    else {
+        return;
+    };
+    // The thread tells once a batch which entries it took, and their requests may complete before.
+    assert!(ring.kernel.params().sq_entries() >= 2 * DEPTH);
+    let until_ns = read_ns() + PATIENCE_NS;
+    let (mut done_count, mut free) = (0, (0..DEPTH).collect::<Vec<u32>>());
+    while done_count < 400_000 {
+        assert!(read_ns() < until_ns, "the ring completes nothing");
+        for slot in free.drain(..) {
+            ring.queue(&request(RingOp::Read, slot, slot.into())).unwrap();
+        }
+        ring.submit().unwrap();
+        ring.wait(1, until_ns).unwrap();
+        ring.drain(|done| free.push(done.slot));
+        done_count += free.len();
+    }
+}
