@@ -296,7 +296,7 @@ fn a_ring_without_slots_or_bytes_is_refused_with_the_limits() {
 fn a_submission_thread_that_tells_late_what_it_took_loses_no_request() {
     const DEPTH: u32 = 16;
     let file = tempfile::tempfile().unwrap();
-    file.write_all_at(&[1; DEPTH as usize * BLOCK_BYTES], 0).unwrap();
+    file.write_all_at(&vec![1; DEPTH as usize * BLOCK_BYTES], 0).unwrap();
     let wishes = RingWishes { submission_polling: true, ..RingWishes::default() };
     let files = vec![file];
     let Ok(mut ring) = Ring::new(RingSpec { depth: DEPTH, block_bytes: BLOCK_BYTES, seed: 1, files, wishes })
