@@ -6,6 +6,7 @@ mod fixtures;
 use fixtures::{builders, cases, studies};
 use narrows_model::cell::FactorValue;
 use narrows_model::plan::{LoadStatement, PLAN_SCHEMA, Plan, Topology};
+use narrows_model::workload::Arrivals;
 use narrows_model::{Bytes, Cell, Cut, Inventory, Nanos, Op, Segment, Summary, Target, Workload};
 use narrows_report::text::{self, Style, progress};
 
@@ -76,6 +77,19 @@ fn a_study_of_null_says_why_it_has_no_verdict() {
     let rendered = text::study(&summary, &Style::default());
     assert!(rendered.contains("None: null: is no storage"), "{rendered}");
     assert!(!rendered.contains("PATH"), "{rendered}");
+}
+
+#[test]
+fn a_plan_states_the_rate_of_its_open_loops_and_caps_on_operations() {
+    let mut capped = plan();
+    capped.load.max_bytes_per_s = None;
+    assert!(text::plan(&capped, &Style::default()).contains("as fast as it goes"));
+    capped.cells[0].workload.arrivals = Arrivals::Poisson { ops_per_s: 5_000.0 };
+    capped.cells.push(capped.cells[0].clone());
+    capped.cells.last_mut().unwrap().workload.max_ops_per_s = Some(900.0);
+    capped.cells.last_mut().unwrap().workload.arrivals = Arrivals::Closed;
+    let rendered = text::plan(&capped, &Style::default());
+    assert!(rendered.contains("at most 5.00 thousand op/s") && !rendered.contains("as fast"), "{rendered}");
 }
 
 #[test]

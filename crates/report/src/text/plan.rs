@@ -5,7 +5,7 @@ use super::style::{Paint, Style};
 use super::table::{Align, Table};
 use super::units::{counted, counted_len};
 use super::wrap::{Indent, paragraph};
-use narrows_analysis::text::{amount, span, storage_rate};
+use narrows_analysis::text::{amount, op_rate, span, storage_rate};
 use narrows_model::{Bytes, Cell, Cut, Plan, Site};
 
 /// The load of `plan` in a few lines, and with [`Style::detail`] every cell and every skip with its reason.
@@ -29,6 +29,21 @@ pub fn plan(plan: &Plan, style: &Style) -> String {
     out
 }
 
+/// The rate that no load on the path passes, of bytes or of operations.
+fn rate(plan: &Plan) -> String {
+    if let Some(rate) = plan.load.max_bytes_per_s {
+        return format!("at most {}", storage_rate(rate as f64));
+    }
+    let bound = |cell: &Cell| cell.workload.arrivals.offered_ops_per_s().or(cell.workload.max_ops_per_s);
+    let bounds: Option<Vec<f64>> =
+        plan.cells.iter().filter(|cell| cell.cut == Cut::Path).map(bound).collect();
+    let cap = if plan.study.is_some() { "max_rate in the study" } else { "--max-rate" };
+    match bounds.and_then(|bounds| bounds.into_iter().reduce(f64::max)) {
+        Some(most) => format!("at most {}", op_rate(most)),
+        None => format!("as fast as it goes (set a cap with {cap})"),
+    }
+}
+
 fn statement(plan: &Plan) -> Vec<String> {
     let load = &plan.load;
     let path = plan.cells.iter().filter(|cell| cell.cut == Cut::Path).count();
@@ -41,11 +56,7 @@ fn statement(plan: &Plan) -> Vec<String> {
         Some(Bytes(0)) => "nothing written to them while measuring".to_owned(),
         Some(most) => format!("writes of at most {} in all", amount(most)),
     };
-    let cap = if plan.study.is_some() { "max_rate in the study" } else { "--max-rate" };
-    let rate = load.max_bytes_per_s.map_or_else(
-        || format!("as fast as it goes (set a cap with {cap})"),
-        |rate| format!("at most {}", storage_rate(rate as f64)),
-    );
+    let rate = rate(plan);
     let mut lines: Vec<String> = plan
         .study
         .iter()
