@@ -5,7 +5,7 @@ use narrows_model::counters::{ProcessCpu, TcpCounters};
 use narrows_model::effective::Effective;
 use narrows_model::fault::ErrorCount;
 use narrows_model::trial::{IntervalSample, OpTotals, OpenLoopTotals};
-use narrows_model::{Bytes, Cell, Histogram, Nanos};
+use narrows_model::{Bytes, Cell, CellId, Histogram, Nanos};
 use serde::{Deserialize, Serialize};
 
 /// What one client does in one trial.
@@ -61,6 +61,21 @@ impl Assignment {
         let count = u32::try_from(self.objects.len()).unwrap_or(u32::MAX).max(1);
         self.client_index / target_count(&self.cell) % count
     }
+}
+
+/// The seed of one client in one trial of `cell`, in a run of `run_seed`.
+///
+/// Cells differ in it by their names as trials do by their number: a random order that a cell had before would find in
+/// the caches of device and server what it left there.
+///
+/// # Source
+/// Fowler, Noll and Vo, FNV-1a with 64 bits (RFC 9923), over the name.
+pub(crate) fn seed_of(run_seed: u64, cell: &CellId, trial: u32, client_index: u32) -> u64 {
+    let name = cell.0.bytes().fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)
+    });
+    let client = (u64::from(trial) << 16).wrapping_add(u64::from(client_index) << 8);
+    run_seed.wrapping_add(name).wrapping_add(client)
 }
 
 /// How many targets a cell loads together, at least one.
@@ -152,4 +167,25 @@ pub enum FromClient {
         /// The system's name of the error.
         errno: String,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_cell_trial_and_client_has_a_seed_of_its_own_that_a_run_repeats() {
+        let seed = |name: &str, trial, client| seed_of(7, &CellId(name.to_owned()), trial, client);
+        let mut seeds: Vec<u64> = ["path/read/4KiB/qd1/c1", "path/read/4KiB/qd2/c1", "path/read/8KiB/qd1/c1"]
+            .iter()
+            .flat_map(|name| (0..3).flat_map(move |trial| (0..3).map(move |client| (name, trial, client))))
+            .map(|(name, trial, client)| seed(name, trial, client))
+            .collect();
+        assert_eq!(seed("path/read/4KiB/qd1/c1", 0, 0), seeds[0]);
+        seeds.sort_unstable();
+        seeds.dedup();
+        assert_eq!(seeds.len(), 27);
+        // The check value of the authors for the name "a", FNV-1a of 64 bits.
+        assert_eq!(seed_of(0, &CellId("a".to_owned()), 0, 0), 0xAF63_DC4C_8601_EC8C);
+    }
 }

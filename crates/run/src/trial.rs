@@ -1,6 +1,6 @@
 //! One repetition of a cell: prepare, start the clients, read counters around the window, report.
 
-use crate::assignment::{Assignment, ClientOutput, WindowTimes, target_count};
+use crate::assignment::{Assignment, ClientOutput, WindowTimes, seed_of, target_count};
 use crate::coordinator::{LocalContext, TrialHooks};
 use crate::error::RunError;
 use crate::gather::{tcp_sums, trial_output};
@@ -90,7 +90,7 @@ fn assignments(cell: &Cell, trial: u32, site: &CellSite, session: Option<&str>) 
             cell: cell.clone(),
             trial,
             client_index,
-            seed: site.seed.wrapping_add(u64::from(trial) << 16).wrapping_add(u64::from(client_index) << 8),
+            seed: seed_of(site.seed, &cell.id, trial, client_index),
             objects: object_names(cell, client_index),
             object_bytes: cell.workload.file_bytes,
             interval_ns: site.interval_ns,
