@@ -5,7 +5,7 @@
 
 use narrows_model::event::Event;
 use narrows_model::units::saturate_usize;
-use narrows_model::{Cell, Repeat, Sink, SinkError, TrialOutput};
+use narrows_model::{BytesPerSec, Cell, Repeat, Sink, SinkError, TrialOutput};
 use narrows_stats::Level;
 use narrows_stats::interval::student_interval;
 use narrows_stats::steady::assess_window;
@@ -75,10 +75,11 @@ impl Repetition {
     }
 }
 
-/// Operations a second of a trial over the time that its clients took; `None` where nothing was done.
+/// Bytes a second of a whole trial over the time that its clients took, as the analysis judges it; `None` where nothing
+/// was done.
 fn rate(trial: &TrialOutput) -> Option<f64> {
-    let elapsed_s = trial.last_done_ns.as_secs_f64();
-    (trial.op_count > 0 && elapsed_s > 0.0).then(|| trial.op_count as f64 / elapsed_s)
+    let rate = BytesPerSec::over(trial.bytes, trial.last_done_ns)?;
+    (trial.op_count > 0 && trial.complete).then_some(rate.0)
 }
 
 /// Passes events on and keeps the rates of the trials among them.
@@ -99,12 +100,17 @@ impl Sink for RateWatch<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::assignment::WindowTimes;
     use narrows_model::{CellId, Cut, Nanos, Site, Stop, Workload};
 
     const SECOND: u64 = 1_000_000_000;
 
     fn repetition(repeat: Repeat, trials: u32) -> Repetition {
-        Repetition::new(&Cell {
+        Repetition::new(&a_cell(repeat, trials))
+    }
+
+    fn a_cell(repeat: Repeat, trials: u32) -> Cell {
+        Cell {
             id: CellId("cell".to_owned()),
             cut: Cut::Path,
             site: Site::Client,
@@ -116,7 +122,7 @@ mod tests {
             more_targets: Vec::new(),
             factors: std::collections::BTreeMap::new(),
             read_only: true,
-        })
+        }
     }
 
     /// How many trials are made of a cell whose trials have these rates.
@@ -170,6 +176,18 @@ mod tests {
         // As in SNIA's example the device slows down from fresh to steady.
         let rates = [400.0, 300.0, 200.0, 150.0, 120.0, 101.0, 100.0, 99.0, 100.0, 101.0, 100.0];
         assert_eq!(made(STEADY, 25, 100 * SECOND, &rates), 10);
+    }
+
+    #[test]
+    fn trials_are_judged_by_their_bytes_as_the_analysis_judges_them() {
+        let times = WindowTimes { start_ns: 0, measure_from_ns: 0, measure_until_ns: SECOND };
+        let cell = a_cell(NARROW, 20);
+        let mut trial = crate::gather::trial_output(&cell, 0, times, &[], "host");
+        trial.last_done_ns = Nanos(2 * SECOND);
+        (trial.op_count, trial.bytes) = (10, narrows_model::Bytes(5000));
+        assert_eq!(rate(&trial), Some(2500.0), "a mixture of sizes: 5 operations a second say nothing of it");
+        trial.complete = false;
+        assert_eq!(rate(&trial), None);
     }
 
     #[test]
