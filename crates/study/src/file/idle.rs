@@ -12,6 +12,8 @@ pub(crate) struct Need {
     pub(crate) path: &'static str,
     /// What it needs, in words.
     pub(crate) words: &'static str,
+    /// The keys that say whether it has that; none of them may be in doubt.
+    on: &'static [&'static str],
     met: fn(&Given<'_>) -> bool,
 }
 
@@ -26,50 +28,79 @@ pub(crate) const NEEDS: &[Need] = &[
     Need {
         path: "workload.zipf_theta",
         words: "order = \"zipf\"",
+        on: &["workload.order"],
         met: |given| matches!(given.load.order, Order::Zipf { .. }),
     },
     Need {
         path: "workload.stride",
         words: "order = \"stride\"",
+        on: &["workload.order"],
         met: |given| matches!(given.load.order, Order::Stride { .. }),
     },
     Need {
         path: "workload.offered",
         words: "arrivals = \"constant\" or \"poisson\"",
+        on: &["workload.arrivals"],
         met: |given| given.load.arrivals != Arrivals::Closed,
     },
-    Need { path: "workload.ring.registered_buffers", words: "engine = \"uring\"", met: has_ring },
-    Need { path: "workload.ring.registered_files", words: "engine = \"uring\"", met: has_ring },
-    Need { path: "workload.ring.completion_polling", words: "engine = \"uring\"", met: has_ring },
-    Need { path: "workload.ring.submission_polling", words: "engine = \"uring\"", met: has_ring },
+    Need {
+        path: "workload.ring.registered_buffers",
+        words: "engine = \"uring\"",
+        on: &["workload.engine", "target"],
+        met: has_ring,
+    },
+    Need {
+        path: "workload.ring.registered_files",
+        words: "engine = \"uring\"",
+        on: &["workload.engine", "target"],
+        met: has_ring,
+    },
+    Need {
+        path: "workload.ring.completion_polling",
+        words: "engine = \"uring\"",
+        on: &["workload.engine", "target"],
+        met: has_ring,
+    },
+    Need {
+        path: "workload.ring.submission_polling",
+        words: "engine = \"uring\"",
+        on: &["workload.engine", "target"],
+        met: has_ring,
+    },
     Need {
         path: "workload.sync",
         words: "an operation that writes",
+        on: &["workload.op", "workload.ops"],
         met: |given| writes(&given.load) || given.load.sync == SyncPolicy::None,
     },
     Need {
         path: "workload.acknowledgement",
         words: "an endpoint (tcp://) or a simulated one",
+        on: &["target"],
         met: |given| matches!(given.target, Target::Tcp { .. } | Target::Sim { .. }),
     },
     Need {
         path: "repeat.half_width",
         words: "until = \"interval\"",
+        on: &["repeat.until"],
         met: |given| given.view.name("repeat.until") == Some("interval"),
     },
     Need {
         path: "repeat.level",
         words: "until = \"interval\"",
+        on: &["repeat.until"],
         met: |given| given.view.name("repeat.until") == Some("interval"),
     },
     Need {
         path: "repeat.trials_min",
         words: "until = \"interval\"",
+        on: &["repeat.until"],
         met: |given| given.view.name("repeat.until") == Some("interval"),
     },
     Need {
         path: "repeat.window",
         words: "until = \"steady\"",
+        on: &["repeat.until"],
         met: |given| given.view.name("repeat.until") == Some("steady"),
     },
 ];
@@ -77,7 +108,8 @@ pub(crate) const NEEDS: &[Need] = &[
 /// The keys that are given and mean nothing at a point.
 pub(crate) fn idle<'n>(view: View<'_>, target: &Target) -> impl Iterator<Item = &'n Need> {
     let given = Given { view, load: view.workload(), target };
-    let is_given = move |need: &&Need| given.view.entry(need.path).is_some() && !(need.met)(&given);
+    let certain = |need: &Need| need.on.iter().all(|key| !view.is_in_doubt(key));
+    let is_given = |need: &&Need| view.entry(need.path).is_some() && certain(need) && !(need.met)(&given);
     NEEDS.iter().filter(is_given).collect::<Vec<_>>().into_iter()
 }
 

@@ -35,6 +35,7 @@ use narrows_model::factor::{Factor, FactorUnit};
 use narrows_model::plan::StudySource;
 use point::View;
 use settings::Settings;
+use std::collections::BTreeSet;
 use value::Value;
 
 /// A study has a few dozen lines; more is some other file.
@@ -62,15 +63,25 @@ fn checked(text: &str, name: &str, findings: &mut Findings<'_>) -> Option<Study>
         findings.add(&(0..0), Complaint::new("", found, allowed, "is this the right file?"));
         return None;
     }
-    let settings = syntax::settings(text, findings)?;
+    let mut settings = syntax::settings(text, findings)?;
     whole::whole(&settings, findings);
     let together = whole::together(&settings, findings);
-    // Points of settings that could not be read would be complained about for what they do not say.
-    if !findings.is_empty() {
+    if findings.has_syntax() || findings.is_full() {
         return None;
     }
+    settings.in_doubt = in_doubt(findings);
     let points = sweep::points(&settings, together, findings);
     findings.is_empty().then(|| study(&settings, points, text, name, together))
+}
+
+/// Keys of which something was said: what does not go together with them is not known before they are mended.
+fn in_doubt(findings: &Findings<'_>) -> BTreeSet<&'static str> {
+    let said = |key: &&Key| {
+        let swept = format!("sweep.{}", key.factor());
+        let of_table = !key.table().is_empty() && findings.mention(key.table());
+        of_table || [key.path, key.name(), &swept].into_iter().any(|name| findings.mention(name))
+    };
+    if findings.is_empty() { BTreeSet::new() } else { KEYS.iter().filter(said).map(|key| key.path).collect() }
 }
 
 fn study(settings: &Settings, points: Vec<Point>, text: &str, name: &str, together: bool) -> Study {

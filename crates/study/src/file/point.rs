@@ -35,6 +35,11 @@ impl<'a> View<'a> {
         }
     }
 
+    /// Whether a key was given, or meant, in a way that could not be read, so that what holds for it is not known.
+    pub(crate) fn is_in_doubt(&self, path: &str) -> bool {
+        self.settings.in_doubt.contains(path)
+    }
+
     /// Where to point for a problem of `paths`: at the first of them that is given, else at the workload's head.
     pub(crate) fn at(&self, paths: &[&str]) -> Span {
         let given = paths.iter().find_map(|path| self.entry(path));

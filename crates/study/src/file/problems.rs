@@ -194,6 +194,11 @@ impl<'a> Findings<'a> {
         self.list.iter().any(|(_, problem)| problem.key == name || problem.hint.contains(&quoted))
     }
 
+    /// Whether the text is no TOML, so that what was read of it may not be what was meant.
+    pub(crate) fn has_syntax(&self) -> bool {
+        self.list.iter().any(|(_, problem)| problem.key.is_empty())
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.list.is_empty()
     }

@@ -10,7 +10,7 @@ use super::problems::{Complaint, Findings};
 use super::quantity::{self, RangeText};
 use super::value::{self, Entry, Reader, Value};
 use narrows_model::Bytes;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -38,6 +38,8 @@ pub(crate) struct Settings {
     pub(crate) sweep_at: Option<Span>,
     /// The head of `[workload]`.
     pub(crate) workload_at: Option<Span>,
+    /// Keys that were given, or meant, in a way that cannot be read.
+    pub(crate) in_doubt: BTreeSet<&'static str>,
 }
 
 /// The settings of a document; what cannot be read is left out and complained about.

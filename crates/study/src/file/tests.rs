@@ -530,3 +530,27 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_does_not_go_together_is_told_beside_what_cannot_be_read() {
+    let text = "target = \"null:\"\nbogus = 1\n[workload]\ndepth = 4\nbatch = 16\nblock = \"128KiB\"\nfile = \"64KiB\"\n\
+                zipf_theta = 0.5\nthink = \"5\"\n[sweep]\norder = [\"stride\"]\n";
+    let keys: Vec<String> = problems(text).into_iter().map(|problem| problem.key).collect();
+    let all =
+        ["bogus", "workload.batch", "workload.block", "workload.zipf_theta", "workload.think", "sweep.order"];
+    assert_eq!(keys, all);
+}
+
+#[test]
+fn nothing_is_said_of_what_rests_on_a_key_that_cannot_be_read() {
+    for text in [
+        "target = \"null:\"\n[workload]\ndepth = \"many\"\nbatch = 16\n",
+        "target = \"null:\"\n[workload]\niodepth = 32\nbatch = 16\n",
+        "target = \"null:\"\n[workload]\nordr = \"zipf\"\nzipf_theta = 0.5\n",
+        "target = \"null:\"\n[workload]\nbatch = 16\n[sweep]\ndepth = [\"many\", 4]\n",
+        "target = \"/tmp\"\n[workload]\nengine = \"urring\"\ndepth = 16\n",
+    ] {
+        let found = problem(text);
+        assert!(!found.key.contains("batch") && !found.key.contains("theta"), "{found:?}");
+    }
+}

@@ -21,32 +21,42 @@ pub(crate) struct Clash {
     pub(crate) complaint: Complaint,
 }
 
-/// A rule: what does not go together, if anything.
-type Rule = fn(&Subject<'_>) -> Option<Clash>;
+/// A rule: what does not go together, if anything; and the keys that it looks at, of which none may be in doubt.
+type Rule = (fn(&Subject<'_>) -> Option<Clash>, &'static [&'static str]);
 
 const RULES: &[Rule] = &[
-    extent::block_over_file,
-    extent::worker_without_block,
-    access::unaligned_direct,
-    access::direct_in_memory,
-    concurrency::depth_of_synchronous,
-    concurrency::batch_over_depth,
-    concurrency::batch_of_synchronous,
-    concurrency::in_flight,
-    pace::think_in_open_loop,
-    pace::open_loop_without_offer,
-    pace::cap_in_open_loop,
-    extent::mix_of_blocks_once_each,
-    extent::stride_of_blocks,
-    extent::stride_missing,
-    extent::stride_over_file,
-    extent::zipf_without_theta,
-    access::polling_without_direct,
-    access::engine_of_target,
-    access::op_of_target,
-    extent::bytes_below_block,
-    pace::cap_below_block,
+    (extent::block_over_file, &[BLOCK, BLOCKS, FILE]),
+    (extent::worker_without_block, &[BLOCK, BLOCKS, FILE, "workload.workers"]),
+    (access::unaligned_direct, &[BLOCK, BLOCKS, ACCESS]),
+    (access::direct_in_memory, &[ACCESS, ENGINE, "target"]),
+    (concurrency::depth_of_synchronous, &[DEPTH, ENGINE, "target"]),
+    (concurrency::batch_over_depth, &["workload.batch", DEPTH]),
+    (concurrency::batch_of_synchronous, &["workload.batch", DEPTH, ENGINE, "target"]),
+    (concurrency::in_flight, &[BLOCK, BLOCKS, DEPTH, "workload.workers", "workload.clients"]),
+    (pace::think_in_open_loop, &["workload.think", ARRIVALS]),
+    (pace::open_loop_without_offer, &["workload.offered", ARRIVALS]),
+    (pace::cap_in_open_loop, &["workload.max_rate", "workload.max_ops", ARRIVALS]),
+    (extent::mix_of_blocks_once_each, &[BLOCKS, ORDER]),
+    (extent::stride_of_blocks, &[STRIDE, ORDER, BLOCK, BLOCKS]),
+    (extent::stride_missing, &[STRIDE, ORDER]),
+    (extent::stride_over_file, &[STRIDE, ORDER, FILE]),
+    (extent::zipf_without_theta, &["workload.zipf_theta", ORDER]),
+    (access::polling_without_direct, &["workload.ring.completion_polling", ENGINE, ACCESS, "target"]),
+    (access::engine_of_target, &[ENGINE, "target"]),
+    (access::op_of_target, &["workload.op", "workload.ops", "target"]),
+    (extent::bytes_below_block, &["stop.bytes", BLOCK, BLOCKS]),
+    (pace::cap_below_block, &["workload.max_rate", "stop.measure", BLOCK, BLOCKS]),
 ];
+
+const ACCESS: &str = "workload.access";
+const ARRIVALS: &str = "workload.arrivals";
+const BLOCK: &str = "workload.block";
+const BLOCKS: &str = "workload.blocks";
+const DEPTH: &str = "workload.depth";
+const ENGINE: &str = "workload.engine";
+const FILE: &str = "workload.file";
+const ORDER: &str = "workload.order";
+const STRIDE: &str = "workload.stride";
 
 /// What the rules look at.
 struct Subject<'a> {
@@ -55,10 +65,11 @@ struct Subject<'a> {
     target: &'a Target,
 }
 
-/// Everything that does not go together at a point.
+/// Everything that does not go together at a point, as far as the keys that it rests on could be read.
 pub(crate) fn clashes(view: View<'_>, target: &Target) -> Vec<Clash> {
     let subject = Subject { view, load: view.workload(), target };
-    RULES.iter().filter_map(|rule| rule(&subject)).collect()
+    let certain = |keys: &[&str]| keys.iter().all(|key| !view.is_in_doubt(key));
+    RULES.iter().filter(|(_, keys)| certain(keys)).filter_map(|(rule, _)| rule(&subject)).collect()
 }
 
 impl Subject<'_> {
