@@ -60,6 +60,21 @@ pub(crate) fn name(found: &str, names: &[&str]) -> Option<String> {
     nearest(&found.to_lowercase(), names.iter().copied()).map(|near| format!("did you mean \"{near}\"?"))
 }
 
+/// `did you mean ...?` for a target with a slip in its scheme or in the layer of its endpoint; `None` for any other.
+pub(crate) fn target(found: &str) -> Option<String> {
+    let (scheme, rest) = found.split_once(':')?;
+    let near = nearest(&scheme.to_lowercase(), ["file", "null", "sim", "tcp"].into_iter())?;
+    let of_scheme = format!("{near}:{rest}");
+    let of_layer = || {
+        let (server, layer) = of_scheme.rsplit_once('/')?;
+        let layers = ["sink", "source", "memory", "disk"].into_iter();
+        Some(format!("{server}/{}", nearest(&layer.to_lowercase(), layers)?))
+    };
+    let meant = [Some(of_scheme.clone()), of_layer()].into_iter().flatten();
+    let whole = meant.into_iter().find(|meant| meant.parse::<narrows_model::Target>().is_ok())?;
+    Some(format!("did you mean \"{whole}\"?"))
+}
+
 /// What to do about a key `found` in the table `table` that is not there.
 pub(crate) fn key(table: &str, found: &str) -> String {
     let place = |path: &str| {

@@ -554,3 +554,18 @@ fn nothing_is_said_of_what_rests_on_a_key_that_cannot_be_read() {
         assert!(!found.key.contains("batch") && !found.key.contains("theta"), "{found:?}");
     }
 }
+
+#[test]
+fn a_slip_in_a_target_is_put_right() {
+    for (wrong, meant) in [
+        ("nul:", "null:"),
+        ("SIM:local-ssd", "sim:local-ssd"),
+        ("tpc://h:7300/disk", "tcp://h:7300/disk"),
+        ("tcp://h:7300/dsik", "tcp://h:7300/disk"),
+    ] {
+        let found = problem(&format!("target = \"{wrong}\"\n"));
+        assert_eq!(found.hint, format!("did you mean \"{meant}\"?"));
+        assert!(found.found.starts_with(&format!("\"{wrong}\": `")), "{found:?}");
+    }
+    assert!(problem("target = \"ftp://x\"\n").hint.contains("file:PATH"));
+}

@@ -2,6 +2,7 @@
 //!
 //! Not here: which keys there are, and what they mean together.
 
+use super::hint;
 use super::keys::Key;
 use super::kind::{self, Kind};
 use super::place::Span;
@@ -129,8 +130,8 @@ impl Reader<'_, '_> {
         match text.parse::<Target>() {
             Ok(target) => Some(Value::Target(target)),
             Err(error) => {
-                let found = format!("{}, which {}", self.findings.excerpt(at), error.problem);
-                self.complain(at, found, error.hint);
+                let found = format!("{}: {}", self.findings.excerpt(at), error.problem);
+                self.complain(at, found, hint::target(text).unwrap_or(error.hint));
                 None
             }
         }
