@@ -5,6 +5,7 @@ mod fixtures;
 
 use fixtures::{builders, cases, studies};
 use narrows_model::cell::FactorValue;
+use narrows_model::counters::Role;
 use narrows_model::plan::{LoadStatement, PLAN_SCHEMA, Plan, Topology};
 use narrows_model::workload::Arrivals;
 use narrows_model::{Bytes, Cell, Cut, Inventory, Nanos, Op, Segment, Summary, Target, Workload};
@@ -90,6 +91,34 @@ fn a_plan_states_the_rate_of_its_open_loops_and_caps_on_operations() {
     capped.cells.last_mut().unwrap().workload.arrivals = Arrivals::Closed;
     let rendered = text::plan(&capped, &Style::default());
     assert!(rendered.contains("at most 5.00 thousand op/s") && !rendered.contains("as fast"), "{rendered}");
+}
+
+#[test]
+fn cpu_time_below_the_machines_clock_tick_is_no_figure() {
+    let mut summary = studies::depth_and_block();
+    let clients = summary.cells.iter_mut().filter_map(|cell| cell.cpu.get_mut(&Role::Client));
+    clients.for_each(|cpu| cpu.service_demand_s_per_op = Some(0.0));
+    let rendered = text::study(&summary, &Style::default());
+    assert!(rendered.contains("CPU/op") && !rendered.contains(" 0 ns"), "{rendered}");
+}
+
+#[test]
+fn a_finding_about_cells_with_long_names_keeps_to_the_width() {
+    let mut summary = studies::depth_and_block();
+    let mut found = cases::cached().diagnosis.findings;
+    for finding in &mut found {
+        finding.cells = vec![format!("path/{}", "ring.registered_buffers=off/".repeat(2)); 2];
+        finding.cells.push("path/other".to_owned());
+    }
+    assert!(!found.is_empty());
+    summary.diagnosis.findings = found;
+    let style = Style::default();
+    let rendered = text::study(&summary, &style);
+    let findings = rendered.split("FINDINGS").nth(1).unwrap();
+    assert!(
+        findings.contains("path/ring") && findings.lines().all(|line| line.chars().count() <= style.width),
+        "{findings}"
+    );
 }
 
 #[test]

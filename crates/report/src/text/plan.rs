@@ -47,6 +47,11 @@ fn rate(plan: &Plan) -> String {
 fn statement(plan: &Plan) -> Vec<String> {
     let load = &plan.load;
     let path = plan.cells.iter().filter(|cell| cell.cut == Cut::Path).count();
+    let whole = match plan.cells.len() {
+        1 if path == 1 => String::new(),
+        count if count == path => "all of them ".to_owned(),
+        _ => format!("{path} of them "),
+    };
     let left_out = match plan.skipped.len() {
         0 => String::new(),
         count => format!("; {} left out", counted_len(count, "cell")),
@@ -66,7 +71,7 @@ fn statement(plan: &Plan) -> Vec<String> {
         })
         .collect();
     lines.push(format!(
-        "{}, {path} of them over the whole path: {} of load within a budget of {}{left_out}",
+        "{}, {whole}over the whole path: {} of load within a budget of {}{left_out}",
         counted_len(plan.cells.len(), "cell"),
         span(load.planned_ns),
         span(plan.budget_ns)

@@ -3,7 +3,7 @@
 use super::evidence::{Page, render as evidence, some_of};
 use super::style::{Paint, Style};
 use super::units::{counted_len, factor, storage_column};
-use super::wrap::{Indent, paragraph};
+use super::wrap::{Indent, columns, paragraph};
 use narrows_analysis::text::percent;
 use narrows_model::diagnosis::Severity;
 use narrows_model::plan::SkippedCell;
@@ -51,8 +51,13 @@ fn finding(finding: &Finding, told: &[&str], page: Page<'_>) -> String {
     let cells: Vec<&str> = cells.iter().map(|id| page.names.name(id)).collect();
     let mut about = cells.join(", ");
     about.extend(more.map(|more| format!(", {more}")));
-    let about = if about.is_empty() { about } else { format!("  {about}") };
-    let mut out = format!("  {} {}{about}\n", style.paint(paint, word), finding.code);
+    let head_columns = columns(word) + columns(&finding.code) + 5;
+    let about = match about.as_str() {
+        "" => "\n".to_owned(),
+        short if head_columns + columns(short) <= style.width => format!("  {short}\n"),
+        long => format!("\n{}", paragraph(long, Indent::all("    "), style.width)),
+    };
+    let mut out = format!("  {} {}{about}", style.paint(paint, word), finding.code);
     // A rule that names the limit has its evidence in the list of limits.
     if !told.contains(&finding.code.as_str()) {
         let (shown, _) = some_of(&finding.evidence, 1, style);

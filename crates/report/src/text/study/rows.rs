@@ -102,7 +102,11 @@ fn in_flight(cell: &CellSummary) -> String {
 
 fn demand(cell: &CellSummary, role: Role) -> String {
     let demand = cell.cpu.get(&role).and_then(|cpu| cpu.service_demand_s_per_op);
-    demand.map_or_else(String::new, seconds)
+    // The kernel counts CPU time in ticks: none of them is less than one, and not nothing.
+    match demand {
+        Some(0.0) => NO_FIGURE.to_owned(),
+        demand => demand.map_or_else(String::new, seconds),
+    }
 }
 
 /// Letters of the flags.
