@@ -256,9 +256,13 @@ pub(super) fn server_host(view: &View<'_>) -> String {
     address.and_then(|text| text.rsplit_once(':')).map_or("SERVER", |(host, _)| host).to_owned()
 }
 
-/// Whether as many requests were in flight as were asked for, by Little's law; `None` where that is not known.
+/// Whether as many requests were in flight as were asked for, by Little's law; `None` where that is not known. A cap that
+/// held the rate keeps them out.
 pub(super) fn as_asked(cell: &CellSummary) -> Option<bool> {
     cell.in_flight.measured?;
+    if cell.offered_ops_per_s.is_none() && super::offered_load::is_held(cell) {
+        return Some(false);
+    }
     Some(!cell.flags.iter().any(|flag| flag == IN_FLIGHT_BELOW || flag == LITTLE_LAW_VIOLATED))
 }
 

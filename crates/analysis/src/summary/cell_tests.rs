@@ -156,6 +156,36 @@ fn what_thinks_is_not_missing_in_flight() {
 }
 
 #[test]
+fn few_in_flight_of_many_that_think_are_no_figure() {
+    let mut cell = a_cell();
+    // 16 places, 1 ms of response and 30 ms of thought: 5 161 turns in ten seconds, fewer for each start a little late.
+    cell.workload.think_ns = Nanos(30_000_000);
+    let with = |op_count| summary_of(&cell, vec![trial(&cell, 0, op_count)], Vec::new());
+    assert!(!flagged(&with(5_000), flags::IN_FLIGHT_BELOW), "{:?}", with(5_000).in_flight);
+    assert!(flagged(&with(4_000), flags::IN_FLIGHT_BELOW), "places that neither think nor are in flight");
+}
+
+#[test]
+fn a_cap_that_holds_the_rate_leaves_few_in_flight_as_was_meant() {
+    let mut cell = a_cell();
+    cell.workload.max_ops_per_s = Some(100.0);
+    let with = |op_count| summary_of(&cell, vec![trial(&cell, 0, op_count)], Vec::new());
+    assert!(!flagged(&with(1_000), flags::IN_FLIGHT_BELOW), "{:?}", with(1_000).in_flight);
+    assert!(flagged(&with(500), flags::IN_FLIGHT_BELOW), "neither the cap nor the depth was reached");
+}
+
+#[test]
+fn a_window_of_half_a_second_is_not_short_for_its_last_completion() {
+    let cell = a_cell();
+    let lasting = |last_done_ns| {
+        let whole = TrialOutput { last_done_ns: Nanos(last_done_ns), ..trial(&cell, 0, 1000) };
+        flagged(&summary_of(&cell, vec![whole], Vec::new()), flags::SHORT_RUN)
+    };
+    assert!(!lasting(499_900_000));
+    assert!(lasting(400_000_000));
+}
+
+#[test]
 fn repetitions_that_miss_their_aim_are_flagged_and_those_that_reach_it_are_whole() {
     let mut cell = a_cell();
     cell.trials = 10;

@@ -2,6 +2,7 @@
 
 use super::Machines;
 use crate::collect::CellData;
+use crate::rules::offered_load;
 use crate::view::{Place, ceiling_cut_of_path};
 use narrows_model::summary::CellSummary;
 use narrows_model::{Cut, Nanos, Repeat};
@@ -44,7 +45,8 @@ pub(crate) const WARM_UP_IN_WINDOW: &str = "warm_up_in_window";
 /// The rate or the response times have more than one mode: their mean describes none of them.
 pub(crate) const MIXTURE: &str = "mixture";
 
-const SHORT_WINDOW: Nanos = Nanos(500_000_000);
+/// Half a second, of which the time between the first completion and the last may miss a fiftieth.
+const SHORT_WINDOW: Nanos = Nanos(490_000_000);
 const TICKS_MIN: u64 = 50;
 const OPERATIONS_MIN: u64 = 50;
 /// A warm-up that moves the mean by less is within what steady cells repeat to.
@@ -96,13 +98,15 @@ pub(super) fn of_cell(data: &CellData, cell: &CellSummary, machines: &Machines<'
 
 /// Whether more, or fewer, requests were in flight than the load asked for.
 ///
-/// What thinks is not in flight; an open loop promises no number, only a most.
+/// What thinks is not in flight, but together they are what was asked for: of many that think the few in flight are a
+/// remainder, no figure. An open loop promises no number, only a most, as does a cap that held the rate.
 fn little(cell: &CellSummary) -> (bool, bool) {
     let Some(measured) = cell.in_flight.measured else { return (false, false) };
     let configured = cell.in_flight.configured as f64;
-    let asked_for = configured - cell.in_flight.thinking.unwrap_or(0.0);
+    let busy = measured + cell.in_flight.thinking.unwrap_or(0.0);
     let above = measured > configured * LITTLE_TOLERANCE;
-    let below = cell.offered_ops_per_s.is_none() && measured < asked_for * IN_FLIGHT_MIN_RATIO;
+    let is_paced = cell.offered_ops_per_s.is_some() || offered_load::is_held(cell);
+    let below = !is_paced && busy < configured * IN_FLIGHT_MIN_RATIO;
     (above, below)
 }
 
