@@ -117,11 +117,12 @@ fn a_study_comes_from_stdin_too() {
     assert!(String::from_utf8(output.stdout).unwrap().contains("study stdin"));
 }
 
+// A cap on the load: whether the generator is faster than a cached file on a busy machine is not what is proved.
 #[test]
 fn files_that_exist_are_read_and_never_changed() {
     let folder = strangers_folder();
     let before = Surroundings::of(folder.path());
-    let text = "target = [\"target\", \"target/data-0\"]\n[workload]\nfile = \"64KiB\"\n[stop]\nmeasure = \"50ms\"\n\
+    let text = "target = [\"target\", \"target/data-0\"]\n[workload]\nfile = \"64KiB\"\nmax_rate = \"4MiB/s\"\n[stop]\nmeasure = \"50ms\"\n\
                 [sweep]\nop = [\"read\", \"write\"]\n";
     let seen = study(folder.path(), text, &["--seconds", "60"]);
     assert_eq!(seen.code, Some(0), "{seen:?}");
@@ -149,7 +150,7 @@ fn without_rings(folder: &Path, text: &str) -> Seen {
 #[test]
 fn a_machine_that_forbids_rings_skips_their_cells_with_the_reason() {
     let folder = tempfile::tempdir().unwrap();
-    let text = "target = \".\"\n[workload]\nfile = \"1MiB\"\n[stop]\nmeasure = \"50ms\"\n\
+    let text = "target = \".\"\n[workload]\nfile = \"1MiB\"\nmax_rate = \"4MiB/s\"\n[stop]\nmeasure = \"50ms\"\n\
                 [sweep]\nengine = [\"psync\", \"uring\"]\n";
     let seen = without_rings(folder.path(), text);
     seen.assert_orderly();
