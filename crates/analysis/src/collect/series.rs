@@ -48,9 +48,10 @@ impl Series {
         // Once neighbours were made one, slots stay as long as they are.
         let interval_ns = self.interval_ns.max(interval_ns).max(1);
         self.interval_ns = interval_ns;
-        let (start, end) = (sample.start_ns.0, sample.end_ns.0.max(sample.start_ns.0 + 1));
-        if (end - start) / interval_ns > SLOTS_MAX {
-            return; // No worker of a run reports so seldom: a record that is no run's.
+        let start = sample.start_ns.0;
+        let end = sample.end_ns.0.max(start.saturating_add(1));
+        if start == end || (end - start) / interval_ns > SLOTS_MAX {
+            return; // No worker of a run reports so seldom, or at the end of time: a record that is no run's.
         }
         let length = (end - start) as f64;
         for key in start / interval_ns..=(end - 1) / interval_ns {
@@ -178,5 +179,14 @@ mod tests {
         series.add(&sample(0, 0, 1000, 100), 1000);
         series.add(&sample(0, 1000, 1100, 100), 1000);
         assert_eq!(series.rates().len(), 1);
+    }
+
+    #[test]
+    fn a_sample_at_the_end_of_time_is_no_runs() {
+        let mut series = Series::default();
+        series.add(&sample(0, u64::MAX, u64::MAX, 1000), 100);
+        series.add(&sample(0, u64::MAX - 1, u64::MAX, 1000), u64::MAX);
+        series.add(&sample(0, 5, 3, 1000), u64::MAX);
+        assert!(series.rates().iter().all(|rate| rate.bytes_per_s.is_finite()), "{series:?}");
     }
 }
