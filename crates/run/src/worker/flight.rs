@@ -63,14 +63,20 @@ impl Flight {
     /// The state of worker `index` at `now_ns`, before its first request; load starts at `start_ns`.
     pub(super) fn new(assignment: &Assignment, index: u32, depth: u32, start_ns: u64, now_ns: u64) -> Self {
         let kinds = Kinds::new(assignment, index);
+        let starts = Starts::new(assignment, index, depth, start_ns);
         Self {
             places: vec![Place::default(); depth as usize],
             free: (0..depth).rev().collect(),
             batch: Vec::with_capacity(depth as usize),
             completions: Completions::with_capacity(depth as usize),
             blocks: Blocks::new(assignment, index),
-            starts: Starts::new(assignment, index, depth, start_ns),
-            together: assignment.cell.workload.batch.clamp(1, depth.max(1)) as usize,
+            together: if starts.are_scheduled() {
+                // Nobody who comes by a schedule waits for the others' completions.
+                1
+            } else {
+                assignment.cell.workload.batch.clamp(1, depth.max(1)) as usize
+            },
+            starts,
             object: assignment.object_index(),
             left: Left::new(assignment, kinds.are_several()),
             kinds,

@@ -32,6 +32,16 @@ fn an_open_loop_below_saturation_does_what_is_scheduled() {
 }
 
 #[test]
+fn a_batch_delays_no_completion_of_an_open_loop() {
+    // One every 0.7 ms that takes 1 ms: the second comes while the first is in flight and is not waited for with it.
+    let (_folder, mut batched) = open(Arrivals::Constant { ops_per_s: 1e9 / 700_000.0 }, 8, Vec::new());
+    batched.cell.workload.batch = 8;
+    let (output, _) = run(&batched, &StopFlag::default());
+    let slowest_ns = output.open_loop.unwrap().service.quantile_ns(1.0).unwrap();
+    assert!(slowest_ns.abs_diff(1_000_000) < 20_000, "{slowest_ns}");
+}
+
+#[test]
 fn beyond_saturation_the_response_grows_and_the_service_does_not() {
     // One millisecond and one place: a thousand a second of the two thousand that are asked for.
     let output = run_open(Arrivals::Constant { ops_per_s: 2000.0 }, 1, Vec::new());
