@@ -170,7 +170,8 @@ keys! {
     "workload.ring.submission_polling", Kind::Flag, true, "false", "true",
         "A kernel thread takes up submissions (SQPOLL); it uses a CPU of its own.";
 
-    "stop.warm_up", Kind::Duration { min_ns: 0, max_ns: HOUR_NS }, false, "\"300ms\"", "\"1s\"",
+    "stop.warm_up", Kind::Duration { min_ns: 0, max_ns: HOUR_NS }, false,
+        "\"300ms\"; none with `bytes` or `ops`", "\"1s\"",
         "Load before the measured window; its completions are not counted.";
     "stop.measure", Kind::Duration { min_ns: 10_000_000, max_ns: 24 * HOUR_NS }, false, "\"1.5s\"", "\"500ms\"",
         "Length of the measured window.";

@@ -235,11 +235,15 @@ impl<'a> View<'a> {
 
     /// When a trial stops.
     pub(crate) fn stop(&self) -> Stop {
+        let (bytes_max, ops_max) = (self.size("stop.bytes"), self.count("stop.ops"));
+        // A warm-up would use up what a trial may move before anything is counted.
+        let is_bounded = bytes_max.is_some() || ops_max.is_some();
+        let warm_up_ns = if is_bounded { Nanos(0) } else { Nanos(300_000_000) };
         Stop {
-            warm_up_ns: self.duration("stop.warm_up").unwrap_or(Nanos(300_000_000)),
+            warm_up_ns: self.duration("stop.warm_up").unwrap_or(warm_up_ns),
             measure_ns: self.duration("stop.measure").unwrap_or(Nanos(1_500_000_000)),
-            bytes_max: self.size("stop.bytes"),
-            ops_max: self.count("stop.ops"),
+            bytes_max,
+            ops_max,
         }
     }
 

@@ -1,6 +1,7 @@
 //! What every key promises, walked by the registry, and what is wrong with combinations, one by one.
 
 use super::*;
+use narrows_model::Nanos;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -568,4 +569,16 @@ fn a_slip_in_a_target_is_put_right() {
         assert!(found.found.starts_with(&format!("\"{wrong}\": `")), "{found:?}");
     }
     assert!(problem("target = \"ftp://x\"\n").hint.contains("file:PATH"));
+}
+
+#[test]
+fn a_trial_with_a_bound_on_what_it_moves_has_no_warm_up_that_uses_it_up() {
+    let warm_up = |stop: &str| {
+        let text = format!("target = \"null:\"\n[stop]\n{stop}\n");
+        parse(&text, "study.toml").unwrap().points[0].stop.warm_up_ns
+    };
+    assert_eq!(warm_up("bytes = \"64MiB\""), Nanos(0));
+    assert_eq!(warm_up("ops = 1000"), Nanos(0));
+    assert_eq!(warm_up("ops = 1000\nwarm_up = \"1s\""), Nanos(1_000_000_000));
+    assert_eq!(warm_up("measure = \"1s\""), Nanos(300_000_000));
 }
