@@ -109,6 +109,17 @@ fn one_seed_gives_one_order_and_another_seed_another() {
 }
 
 #[test]
+fn runs_that_begin_in_one_second_have_a_record_each() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("study.toml"), "target = \"null:\"\n[stop]\nops = 10\n").unwrap();
+    // Four runs of a few milliseconds each: at least two of them begin in the same second.
+    let codes: Vec<_> = (0..4).map(|_| run(folder.path(), &["run", "study.toml", "--quiet"]).code).collect();
+    assert!(!codes.contains(&Some(2)), "{codes:?}");
+    let names = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    assert_eq!(names.filter(|name| name.to_string_lossy().starts_with("narrows-record-")).count(), 4);
+}
+
+#[test]
 fn a_study_comes_from_stdin_too() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = assert_cmd::Command::from_std(narrows(folder.path(), &["run", "-", "--plan"]));

@@ -103,7 +103,10 @@ pub(crate) fn run(undertaking: Undertaking<'_>, watch: &Watch, terms: Terms<'_>)
     Ok(Ran { writer, reason })
 }
 
+/// A folder named after the time that is not there yet: two runs may begin in one second.
 fn default_record(started_at: &str) -> PathBuf {
     let stamp: String = started_at.chars().filter(char::is_ascii_alphanumeric).collect();
-    PathBuf::from(format!("narrows-record-{stamp}"))
+    let first = PathBuf::from(format!("narrows-record-{stamp}"));
+    let more = (2..100).map(|number| PathBuf::from(format!("narrows-record-{stamp}-{number}")));
+    std::iter::once(first.clone()).chain(more).find(|dir| !dir.exists()).unwrap_or(first)
 }
