@@ -1,27 +1,32 @@
 //! The least that random reads with `pread` can cost: a loop over the system call and nothing else.
 //!
-//! `bare_pread FILE SECONDS [unstamped]` reads random 4 KiB blocks of FILE through the page cache and prints
-//! `{"ops_per_s":...,"ns_per_op":...}`. The clock is read once for each read and its latency is formed, as in a worker
-//! of narrows at depth 1; with `unstamped` it is read once for 1024 reads. Histograms, samples and stop requests are
-//! what the loop leaves out. Blocks are drawn with replacement, by a generator of three shifts.
+//! `bare_pread FILE SECONDS [unstamped|inlined]` reads random 4 KiB blocks of FILE through the page cache and prints
+//! `{"ops_per_s":...,"ns_per_op":...}`. Reads go through the C library's `pread`, as in any program. The clock is read
+//! once for each read and its latency is formed, as in a worker of narrows at depth 1; with `unstamped` it is read once
+//! for 1024 reads. With `inlined` the system call stands in the loop itself, so that no function returns after it,
+//! which is the least that is possible and what no program is built like (see `return_stack` in the library).
+//! Histograms, samples and stop requests are what the loop leaves out. Blocks are drawn with replacement, by a
+//! generator of three shifts.
 
 use std::error::Error;
 use std::fs::File;
 use std::io::Write as _;
+use std::os::unix::fs::FileExt;
 
 use narrows_sys::buffer::AlignedBuffer;
 use narrows_sys::clock::Monotonic;
 use narrows_sys::file::pread;
 
 const BLOCK_BYTES: usize = 4096;
-const USAGE: &str = "usage: bare_pread FILE SECONDS [unstamped]";
+const USAGE: &str = "usage: bare_pread FILE SECONDS [unstamped|inlined]";
 
 fn main() -> Result<(), Box<dyn Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let [name, seconds, stamps @ ..] = words.as_slice() else { return Err(USAGE.into()) };
-    let reads_per_stamp = match stamps {
-        [] => 1,
-        [word] if word == "unstamped" => 1024,
+    let (reads_per_stamp, inlined) = match stamps {
+        [] => (1, false),
+        [word] if word == "unstamped" => (1024, false),
+        [word] if word == "inlined" => (1, true),
         _ => return Err(USAGE.into()),
     };
     let seconds: u64 = seconds.parse()?;
@@ -42,8 +47,13 @@ fn main() -> Result<(), Box<dyn Error>> {
             state ^= state >> 7;
             state ^= state << 17;
             let index = u64::try_from((u128::from(state) * u128::from(block_count)) >> 64)?;
-            let read = pread(&file, &mut block, index * BLOCK_BYTES as u64);
-            if read.map_err(std::io::Error::from)?.done_bytes() < BLOCK_BYTES {
+            let offset_bytes = index * BLOCK_BYTES as u64;
+            let read_bytes = if inlined {
+                pread(&file, &mut block, offset_bytes).map_err(std::io::Error::from)?.done_bytes()
+            } else {
+                file.read_at(&mut block, offset_bytes)?
+            };
+            if read_bytes < BLOCK_BYTES {
                 return Err("a read was short".into());
             }
         }

@@ -18,6 +18,7 @@ pub mod file;
 pub mod mapping;
 pub mod memory;
 pub mod process;
+mod return_stack;
 pub mod ring;
 pub mod tcp_info;
 

@@ -11,6 +11,7 @@ use std::path::Path;
 use rustix::fs::{Advice, CWD, FileType, Mode, OFlags, ResolveFlags};
 
 use crate::error::{Errno, Result};
+use crate::return_stack;
 
 mod layout;
 mod residency;
@@ -206,8 +207,9 @@ impl Transfer {
 /// The kernel's number. `EINVAL` with direct I/O means that address, offset or length is not aligned.
 pub fn pread(file: impl AsFd, into: &mut [u8], offset_bytes: u64) -> std::result::Result<Transfer, Errno> {
     let asked_bytes = into.len();
-    let done_bytes = rustix::io::pread(file, into, offset_bytes)?;
-    Ok(Transfer { done_bytes, asked_bytes })
+    let answer = rustix::io::pread(file, into, offset_bytes);
+    return_stack::refill();
+    Ok(Transfer { done_bytes: answer?, asked_bytes })
 }
 
 /// Writes `from` at `offset_bytes`, in one call; the file's own position stays.
@@ -215,8 +217,9 @@ pub fn pread(file: impl AsFd, into: &mut [u8], offset_bytes: u64) -> std::result
 /// # Errors
 /// As [`pread`]; and `ENOSPC`, `EDQUOT` where there is no room for a single byte.
 pub fn pwrite(file: impl AsFd, from: &[u8], offset_bytes: u64) -> std::result::Result<Transfer, Errno> {
-    let done_bytes = rustix::io::pwrite(file, from, offset_bytes)?;
-    Ok(Transfer { done_bytes, asked_bytes: from.len() })
+    let answer = rustix::io::pwrite(file, from, offset_bytes);
+    return_stack::refill();
+    Ok(Transfer { done_bytes: answer?, asked_bytes: from.len() })
 }
 
 /// Waits until what was written to `file`, and what is needed to find it again, is durable.

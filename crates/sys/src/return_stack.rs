@@ -1,0 +1,85 @@
+//! Gives the processor's predictor of return addresses back to the program after a system call.
+//!
+//! A processor predicts where a function returns to from a small stack of the calls that it saw. With AMD's mitigation
+//! Safe RET every return inside the kernel leaves an entry of the kernel's behind, so that after a system call the
+//! returns of the program are guessed wrong until the stack has been filled by calls again. Seen on an EPYC: a read of
+//! 4 KiB from the processor's own cache took 600 ns through the engine `psync` and 475 ns with the stack filled again;
+//! with 4 entries instead of 32 nothing was gained. Machines without that mitigation do without.
+//!
+//! Nothing but the time of later returns depends on it: the program's own stack is as it was.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// What the kernel says of the mitigation whose returns leave entries behind.
+const MITIGATION: &str = "/sys/devices/system/cpu/vulnerabilities/spec_rstack_overflow";
+
+const UNKNOWN: u8 = 0;
+const UNNEEDED: u8 = 1;
+const NEEDED: u8 = 2;
+
+static STATE: AtomicU8 = AtomicU8::new(UNKNOWN);
+
+/// Fills the predictor with addresses of the program where a system call leaves others in it; to be called after a
+/// system call that a hot path makes, in the function that made it.
+#[inline]
+pub(crate) fn refill() {
+    match STATE.load(Ordering::Relaxed) {
+        NEEDED => fill(),
+        UNNEEDED => {}
+        _ => find_out(),
+    }
+}
+
+#[cold]
+fn find_out() {
+    let told = std::fs::read_to_string(MITIGATION).unwrap_or_default();
+    STATE.store(if leaves_entries(&told) { NEEDED } else { UNNEEDED }, Ordering::Relaxed);
+}
+
+/// Whether the kernel's returns leave entries behind, by what it says of its mitigation.
+fn leaves_entries(told: &str) -> bool {
+    cfg!(target_arch = "x86_64") && told.to_ascii_lowercase().contains("safe ret")
+}
+
+/// Makes 32 calls, as many as the predictor has entries, and takes their addresses off the stack again.
+#[inline(always)]
+#[allow(
+    clippy::inline_always,
+    reason = "a call of its own would return on the entries that it is to replace"
+)]
+fn fill() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: each call pushes the address of what follows it and jumps there; the last instruction takes the 32
+    // addresses of 8 bytes off the stack again, so that it is as before. Without `nostack` the compiler keeps nothing
+    // below the stack pointer, and 256 bytes lie well within the guard of any thread's stack. No register but the
+    // stack pointer and the flags changes. No thread of ours has a shadow stack, which would miss the returns:
+    // programs must be marked for one, and those of this project are not.
+    unsafe {
+        std::arch::asm!(".rept 32", "call 2f", "int3", "2:", ".endr", "add rsp, 256");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_programs_own_stack_is_as_it_was() {
+        let before = [3_u64, 5, 7, 11];
+        let held = std::hint::black_box(before);
+        for _ in 0..1000 {
+            fill();
+            refill();
+        }
+        assert_eq!(std::hint::black_box(held), before);
+    }
+
+    #[test]
+    fn only_returns_that_leave_entries_are_made_up_for() {
+        assert!(leaves_entries("Mitigation: Safe RET\n") || !cfg!(target_arch = "x86_64"));
+        assert!(leaves_entries("Vulnerable: Safe RET, no microcode\n") || !cfg!(target_arch = "x86_64"));
+        assert!(
+            !leaves_entries("Not affected\n") && !leaves_entries("Mitigation: IBPB\n") && !leaves_entries("")
+        );
+    }
+}
