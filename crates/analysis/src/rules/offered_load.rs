@@ -16,10 +16,11 @@ pub(super) static RULE: Rule = Rule {
     slug: "offered_load",
     segment: Segment::OfferedLoad,
     title: "the load asked for is delivered",
-    definition: "The rate was capped, or requests came at a rate of their own (open loop), and the path carried \
+    definition: "The rate was capped, requests came at a rate of their own (open loop) or after a think time, and the path carried \
                  nearly all that was asked for. What the path can carry was not \
                  measured: every other verdict on such a cell is void.",
-    formula: "rate >= 0.95 x cap on bytes or operations a second, or x the offered operations a second",
+    formula: "rate >= 0.95 x cap on bytes or operations a second, or x the offered operations a second, or x \
+              requests in flight / think time",
     source: "Open and closed loads: a delivered load is below capacity, Jain (1991), chapter 31",
     example: "1 MiB reads at 9.96 MiB/s under a cap of 10.0 MiB/s",
     how_to_measure: "ask for a rate below what the path can carry; leave --max-rate out to find what limits",
@@ -60,7 +61,15 @@ fn asked(cell: &CellSummary) -> Option<Asked> {
     let of_ops = [offered, load.max_ops_per_s].into_iter().flatten().filter_map(|cap| {
         Some(Asked { share: ratio(ops, cap)?, moved: text::op_rate(ops), wanted: text::op_rate(cap) })
     });
-    of_bytes.into_iter().chain(of_ops).max_by(|a, b| a.share.total_cmp(&b.share))
+    let of_think = think(cell, ops).filter(|asked| asked.share >= DELIVERED_RATIO);
+    of_bytes.into_iter().chain(of_ops).chain(of_think).max_by(|a, b| a.share.total_cmp(&b.share))
+}
+
+/// What think time lets be asked: N requests in turn start at most N / Z a second.
+fn think(cell: &CellSummary, ops_per_s: f64) -> Option<Asked> {
+    let most = ratio(cell.in_flight.configured as f64, cell.requested.think_ns.as_secs_f64())?;
+    let wanted = text::op_rate(most);
+    Some(Asked { share: ratio(ops_per_s, most)?, moved: text::op_rate(ops_per_s), wanted })
 }
 
 /// Whether the cap on its rate held a cell back, so that its rate says nothing of what it ran against.
@@ -96,6 +105,19 @@ mod tests {
             "{bulk:?}"
         );
         assert!(!cleared(&summary, Segment::NetworkBandwidth), "a capped load shows no spare bandwidth");
+    }
+
+    #[test]
+    fn a_load_that_thinks_nearly_all_of_the_time_is_delivered() {
+        let mut summary = crate::testing::builtin("local-ssd");
+        for cell in summary.cells.iter_mut().filter(|cell| cell.cut == Cut::Path) {
+            let each_s = cell.in_flight.configured as f64 / cell.ops_per_s.unwrap().0;
+            cell.requested.think_ns =
+                narrows_model::Nanos(narrows_model::units::round_to_u64(each_s * 0.97e9));
+        }
+        let limiting = crate::diagnose(&summary).limiting;
+        assert!(!limiting.is_empty());
+        assert!(limiting.iter().all(|entry| entry.segment == Segment::OfferedLoad), "{limiting:?}");
     }
 
     #[test]
