@@ -45,6 +45,10 @@ fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
     if ceiling.raised {
         return merged(cell, ceiling, bound, shown);
     }
+    if super::server_commit::holds(view, cell) {
+        // The device alone was loaded with durable writes: it is their flushes that it ran out of.
+        return None;
+    }
     if bound == Bound::Operations {
         let verdict = judge::against_ceiling(RULE.segment, cell, ceiling, text::storage_rate, shown)?;
         let gain = judge::relief(view, cell, &[Cut::NetworkStream, Cut::ServerMemory, Cut::MemoryCopy]);
