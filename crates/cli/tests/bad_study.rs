@@ -130,3 +130,9 @@ fn a_record_that_is_there_is_not_written_over() {
         &["precious.txt"],
     );
 }
+
+#[test]
+fn a_simulated_machine_that_is_not_there_is_told_with_the_nearest_name() {
+    refused("target = \"sim:ten-gigabit-nsf\"\n", &["ten-gigabit-nsf", "is sim:ten-gigabit-nfs meant?"]);
+    refused("target = [\"null:\", \"sim:qqqqqqqq\"]\n", &["sim:qqqqqqqq", "one of the built-in machines"]);
+}

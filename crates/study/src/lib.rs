@@ -16,7 +16,7 @@ mod request;
 
 pub use check::plan_check;
 pub use expand::{EngineAnswer, StudyFacts, TargetFacts, plan_study};
-pub use file::{KEYS, Study, StudyProblem, StudyProblems, parse};
+pub use file::{KEYS, Study, StudyProblem, StudyProblems, nearest, parse};
 pub use problem::Problem;
 pub use refine::{PlannedCells, Suspect, refine};
 pub use request::{CheckRequest, EngineFacts, Server, ServerKind};

@@ -57,6 +57,22 @@ fn capabilities(target: &Target, engine: Option<EngineId>, sites: &Sites) -> Res
     answer.map_err(|error| error.to_string())
 }
 
+/// What is wrong with the simulated machines of `study`, a line for each that is not there or cannot be read.
+pub(super) fn machine_problems(study: &Study) -> Vec<String> {
+    let profiles = study.targets().into_iter().filter_map(|target| match target {
+        Target::Sim { profile } => Some(profile),
+        _ => None,
+    });
+    profiles.filter_map(|profile| machine_problem(&profile)).collect()
+}
+
+fn machine_problem(profile: &str) -> Option<String> {
+    let error = narrows_engines::sim::read_profile(profile).err()?;
+    let built_in = narrows_engines::sim::builtin_names();
+    let meant = narrows_study::nearest(profile, built_in).map(|name| format!("; is sim:{name} meant?"));
+    Some(format!("target sim:{profile}: {error}{}", meant.unwrap_or_default()))
+}
+
 /// Whether a simulated machine has a network.
 fn networked(profile: &str) -> bool {
     narrows_engines::sim::read_profile(profile).is_ok_and(|profile| profile.network.is_some())

@@ -23,6 +23,10 @@ pub(crate) fn run(arguments: &RunArguments, command: &[String], console: &Consol
         Some(seed) => seed,
         None => random_u64()?,
     };
+    let machines = facts::machine_problems(&study);
+    if !machines.is_empty() {
+        return Err(Failure::bad_input(format!("this study cannot be run:\n  {}", machines.join("\n  "))));
+    }
     let token = token::read(arguments.token_file.as_deref())?;
     let mut sites = Sites::of(&study, token.as_deref(), &watch, arguments.output.plan)?;
     for leftover in sites.leftovers() {

@@ -61,6 +61,11 @@ impl SimFactory {
     }
 }
 
+/// Names of the built-in machines.
+pub fn builtin_names() -> impl Iterator<Item = &'static str> {
+    narrows_sim::BUILTIN.iter().map(|machine| machine.id)
+}
+
 /// The built-in machine of this name, or the profile in the JSON file at this path.
 ///
 /// # Errors
@@ -70,7 +75,7 @@ pub fn read_profile(profile: &str) -> Result<SimProfile, EngineError> {
         return Ok(builtin);
     }
     let text = std::fs::read_to_string(profile).map_err(|source| {
-        let names: Vec<&str> = narrows_sim::BUILTIN.iter().map(|machine| machine.id).collect();
+        let names: Vec<&str> = builtin_names().collect();
         EngineError::from_io("read", profile.to_owned(), source)
             .hint(format!("give a JSON file or one of the built-in machines: {}", names.join(", ")))
     })?;

@@ -125,7 +125,7 @@ pub(crate) fn names_in(table: &str) -> Vec<String> {
 }
 
 /// The nearest of `names`; `None` when none is near.
-pub(super) fn nearest<'n>(found: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+pub fn nearest<'n>(found: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     if found.chars().count() > CHARS_MAX {
         return None;
     }

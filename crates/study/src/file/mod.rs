@@ -22,6 +22,7 @@ mod syntax;
 mod value;
 mod whole;
 
+pub use hint::nearest;
 pub use keys::{KEYS, Key, TABLES};
 pub use kind::Kind;
 pub use problems::{StudyProblem, StudyProblems};
