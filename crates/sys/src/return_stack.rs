@@ -8,6 +8,8 @@
 //!
 //! Nothing but the time of later returns depends on it: the program's own stack is as it was.
 
+use std::fs::File;
+use std::io::Read;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// What the kernel says of the mitigation whose returns leave entries behind.
@@ -30,15 +32,18 @@ pub(crate) fn refill() {
     }
 }
 
+/// Asks the kernel, once; without memory of the heap, since a hot path may be what comes first.
 #[cold]
 fn find_out() {
-    let told = std::fs::read_to_string(MITIGATION).unwrap_or_default();
-    STATE.store(if leaves_entries(&told) { NEEDED } else { UNNEEDED }, Ordering::Relaxed);
+    let mut told = [0; 128];
+    let length = File::open(MITIGATION).and_then(|mut file| file.read(&mut told)).unwrap_or(0);
+    STATE.store(if leaves_entries(&told[..length]) { NEEDED } else { UNNEEDED }, Ordering::Relaxed);
 }
 
 /// Whether the kernel's returns leave entries behind, by what it says of its mitigation.
-fn leaves_entries(told: &str) -> bool {
-    cfg!(target_arch = "x86_64") && told.to_ascii_lowercase().contains("safe ret")
+fn leaves_entries(told: &[u8]) -> bool {
+    let name = b"Safe RET";
+    cfg!(target_arch = "x86_64") && told.windows(name.len()).any(|part| part.eq_ignore_ascii_case(name))
 }
 
 /// Makes 32 calls, as many as the predictor has entries, and takes their addresses off the stack again.
@@ -76,10 +81,12 @@ mod tests {
 
     #[test]
     fn only_returns_that_leave_entries_are_made_up_for() {
-        assert!(leaves_entries("Mitigation: Safe RET\n") || !cfg!(target_arch = "x86_64"));
-        assert!(leaves_entries("Vulnerable: Safe RET, no microcode\n") || !cfg!(target_arch = "x86_64"));
+        assert!(leaves_entries(b"Mitigation: Safe RET\n") || !cfg!(target_arch = "x86_64"));
+        assert!(leaves_entries(b"Vulnerable: Safe RET, no microcode\n") || !cfg!(target_arch = "x86_64"));
         assert!(
-            !leaves_entries("Not affected\n") && !leaves_entries("Mitigation: IBPB\n") && !leaves_entries("")
+            !leaves_entries(b"Not affected\n")
+                && !leaves_entries(b"Mitigation: IBPB\n")
+                && !leaves_entries(b"")
         );
     }
 }
