@@ -85,16 +85,53 @@ pub fn dip_test(values: &[f64], plan: DipPlan) -> Result<DipTest, StatsError> {
     }
     require_finite(values.iter().copied(), VALUES_MIN)?;
     let dip = dip(values)?;
-    let phi = plan.lag1_autocorrelation.clamp(0.0, AUTOCORRELATION_LIMIT);
-    let mut resampler = Resampler::new(plan.seed);
-    let mut null = Vec::with_capacity(values.len());
-    let mut reached_count = 0_usize;
-    for _ in 0..plan.resample_count {
-        draw_null(&mut resampler, phi, values.len(), &mut null)?;
-        null.sort_unstable_by(f64::total_cmp);
-        reached_count += usize::from(dip_of_sorted(&null) >= dip);
+    Ok(DipTest { dip, p_value: DipNull::draw(values.len(), plan)?.p_value(dip) })
+}
+
+/// The null distribution of the dip of so many values: drawn once where many samples of one size are tested.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DipNull {
+    value_count: usize,
+    dips: Vec<f64>,
+}
+
+impl DipNull {
+    /// The null for `value_count` values.
+    ///
+    /// # Errors
+    /// [`StatsError::BadArgument`] for an autocorrelation that is no number.
+    ///
+    /// # Cost
+    /// `resample_count` times the cost of [`dip`].
+    ///
+    /// # Source
+    /// As [`dip_test`].
+    pub fn draw(value_count: usize, plan: DipPlan) -> Result<Self, StatsError> {
+        let phi = plan.lag1_autocorrelation.clamp(0.0, AUTOCORRELATION_LIMIT);
+        let mut resampler = Resampler::new(plan.seed);
+        let mut values = Vec::with_capacity(value_count);
+        let mut dips = Vec::with_capacity(plan.resample_count);
+        for _ in 0..plan.resample_count {
+            draw_null(&mut resampler, phi, value_count, &mut values)?;
+            values.sort_unstable_by(f64::total_cmp);
+            dips.push(dip_of_sorted(&values));
+        }
+        dips.sort_unstable_by(f64::total_cmp);
+        Ok(Self { value_count, dips })
     }
-    Ok(DipTest { dip, p_value: (1 + reached_count) as f64 / (1 + plan.resample_count) as f64 })
+
+    /// How many values it is for.
+    #[must_use]
+    pub fn value_count(&self) -> usize {
+        self.value_count
+    }
+
+    /// The probability that the null reaches `dip`: (1 + how many do) / (1 + draws).
+    #[must_use]
+    pub fn p_value(&self, dip: f64) -> f64 {
+        let reached_count = self.dips.len() - self.dips.partition_point(|drawn| *drawn < dip);
+        (1 + reached_count) as f64 / (1 + self.dips.len()) as f64
+    }
 }
 
 /// A series of the null: uniform values, correlated with their neighbours by `phi`.
@@ -231,7 +268,7 @@ fn widest_gap(steps: &[Step], minorant: &[usize], majorant: &[usize]) -> Widest 
 
 #[cfg(test)]
 mod tests {
-    use super::{DipPlan, dip, dip_test};
+    use super::{DipNull, DipPlan, dip, dip_test};
     use crate::error::StatsError;
 
     const PLAN: DipPlan = DipPlan { resample_count: 200, seed: 1, lag1_autocorrelation: 0.0 };
@@ -247,6 +284,17 @@ mod tests {
         let values: Vec<f64> = (0..100).map(|i| if i < 50 { 1.0 } else { 9.0 }).collect();
         assert!((dip(&values).unwrap() - 0.25).abs() < 0.011);
         assert!(dip_test(&values, PLAN).unwrap().p_value < 0.005);
+    }
+
+    #[test]
+    fn a_null_drawn_once_gives_the_p_value_of_the_test() {
+        let values: Vec<f64> = (0..40).map(|index| f64::from(index % 7) + f64::from(index) * 0.01).collect();
+        let test = dip_test(&values, PLAN).unwrap();
+        let null = DipNull::draw(values.len(), PLAN).unwrap();
+        assert_eq!(null.value_count(), 40);
+        assert!((null.p_value(test.dip) - test.p_value).abs() < f64::EPSILON);
+        assert!((null.p_value(0.0) - 1.0).abs() < f64::EPSILON, "every dip reaches none");
+        assert!((null.p_value(1.0) - 1.0 / 201.0).abs() < f64::EPSILON, "no dip reaches one");
     }
 
     #[test]

@@ -8,14 +8,17 @@ use crate::collect::CellData;
 use narrows_model::Histogram;
 use narrows_model::summary::{MixedFigure, Mixture, Mode};
 use narrows_stats::autocorrelation::lag1_autocorrelation;
-use narrows_stats::dip::{DipPlan, dip, dip_test};
+use narrows_stats::dip::{DipNull, DipPlan, dip, dip_test};
 use narrows_stats::modes::modes;
 use narrows_stats::resample::Resampler;
+use std::sync::OnceLock;
 
 /// Level of significance: a run has hundreds of cells, and a mixture is a strong word.
 const SIGNIFICANCE: f64 = 0.01;
 /// Draws of the null; the smallest p-value is a five hundredth.
 const RESAMPLES: usize = 499;
+/// Seed of the null of latencies, the same in every run.
+const NULL_SEED: u64 = 1;
 /// Below this, dip times the root of the count is not significant at 0.05 for any count: no null need be drawn.
 const SCALED_DIP_MIN: f64 = 0.42;
 /// Fewest slots of a rate: below, two modes and noise look alike.
@@ -60,7 +63,7 @@ fn of_latency(response: &Histogram, seed: u64) -> Option<Mixture> {
         return None;
     }
     let logarithms = drawn(response, seed);
-    let p_value = significant(&logarithms, 0.0, seed)?;
+    let p_value = significant_among_latencies(&logarithms)?;
     let found = apart(&logarithms, LATENCY_FACTOR_MIN, f64::exp)?;
     Some(Mixture { figure: MixedFigure::LatencyNs, p_value, modes: found })
 }
@@ -72,6 +75,19 @@ fn significant(values: &[f64], lag1_autocorrelation: f64, seed: u64) -> Option<f
     }
     let plan = DipPlan { resample_count: RESAMPLES, seed, lag1_autocorrelation };
     dip_test(values, plan).ok().map(|test| test.p_value).filter(|p_value| *p_value <= SIGNIFICANCE)
+}
+
+/// The same for latencies, which are as many in every cell and independent: one null serves them all.
+fn significant_among_latencies(values: &[f64]) -> Option<f64> {
+    static NULL: OnceLock<Option<DipNull>> = OnceLock::new();
+    let found = dip(values).ok()?;
+    if found * (values.len() as f64).sqrt() < SCALED_DIP_MIN {
+        return None;
+    }
+    let plan = DipPlan { resample_count: RESAMPLES, seed: NULL_SEED, lag1_autocorrelation: 0.0 };
+    let null = NULL.get_or_init(|| DipNull::draw(LATENCY_SAMPLE, plan).ok()).as_ref();
+    let null = null.filter(|null| null.value_count() == values.len())?;
+    Some(null.p_value(found)).filter(|p_value| *p_value <= SIGNIFICANCE)
 }
 
 /// The modes that hold enough, where the outer ones are `factor_min` apart; `figure_of` gives the figure of a value.
@@ -101,6 +117,12 @@ fn drawn(response: &Histogram, seed: u64) -> Vec<f64> {
             drawn.push((low + (high - low) * resampler.uniform()).ln());
             next += 1;
         }
+    }
+    // A rank beyond the last bucket by rounding alone belongs to it.
+    while drawn.len() < LATENCY_SAMPLE
+        && let Some(last) = drawn.last().copied()
+    {
+        drawn.push(last);
     }
     drawn
 }
