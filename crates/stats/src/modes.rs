@@ -10,8 +10,8 @@ use crate::quantile::quantile_of_sorted;
 const MODES_MAX: usize = 5;
 /// Points at which the density is looked at; modes closer than a two hundredth of the range are one.
 const GRID: usize = 256;
-/// Halvings of the search for a bandwidth: to a thousandth of its logarithm's range.
-const SEARCH_STEPS: usize = 24;
+/// Halvings of the search for a bandwidth: from a factor of a hundred to one of 1.001.
+const SEARCH_STEPS: usize = 12;
 
 /// One mode: a part of the values between two valleys of their density.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -52,6 +52,30 @@ pub fn modes(values: &[f64]) -> Result<Vec<ModeOfValues>, StatsError> {
     let lasts = |pair: &[f64]| pair[0] / pair[1];
     let longest = bandwidths.windows(2).max_by(|a, b| lasts(a).total_cmp(&lasts(b)));
     let bandwidth = longest.map_or(grid.range, |pair| (pair[0] * pair[1]).sqrt());
+    Ok(parts(&sorted, &grid.valleys(bandwidth)))
+}
+
+/// The parts between the valleys of the density with the bandwidth of the rule of thumb, by rising centre; one part where
+/// it shows no valley. A fraction of the cost of [`modes`], and mostly more parts: noise makes small ones.
+///
+/// # Errors
+/// As [`modes`].
+///
+/// # Source
+/// Silverman, Density Estimation (1986), equation 3.31: h = 0.9 min(s, IQR / 1.34) n^(-1/5). Two modes d apart have s of
+/// about d / 2, so h lies far below the d / 2 at which they would merge.
+pub fn parts_at_first_sight(values: &[f64]) -> Result<Vec<ModeOfValues>, StatsError> {
+    require_finite(values.iter().copied(), 2)?;
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let Some(grid) = Grid::of(&sorted) else { return Ok(parts(&sorted, &[])) };
+    let count = sorted.len() as f64;
+    let mean = sorted.iter().sum::<f64>() / count;
+    let deviation = (sorted.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count).sqrt();
+    let quartile = |share| quantile_of_sorted(&sorted, share).unwrap_or(mean);
+    let spread = (quartile(0.75) - quartile(0.25)) / 1.34;
+    let narrower = if spread > 0.0 { deviation.min(spread) } else { deviation };
+    let bandwidth = (0.9 * narrower * count.powf(-0.2)).max(grid.step);
     Ok(parts(&sorted, &grid.valleys(bandwidth)))
 }
 
@@ -100,20 +124,18 @@ impl Grid {
 
     /// The density at every point of the grid, not normalised.
     fn density(&self, bandwidth: f64) -> Vec<f64> {
-        let kernel: Vec<f64> = (0..GRID)
-            .map(|distance| {
-                let scaled = distance as f64 * self.step / bandwidth;
+        let kernel: Vec<f64> = (0..2 * GRID)
+            .map(|index| {
+                let scaled = index.abs_diff(GRID) as f64 * self.step / bandwidth;
                 (-0.5 * scaled * scaled).exp()
             })
             .collect();
-        let at = |point: usize| -> f64 {
-            self.weights
-                .iter()
-                .enumerate()
-                .map(|(index, weight)| weight * kernel[index.abs_diff(point)])
-                .sum()
-        };
-        (0..GRID).map(at).collect()
+        let mut density = vec![0.0; GRID];
+        for (index, weight) in self.weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0) {
+            let around = &kernel[GRID - index..2 * GRID - index];
+            density.iter_mut().zip(around).for_each(|(sum, part)| *sum += weight * part);
+        }
+        density
     }
 
     /// Where the density is lowest between two of its modes.
@@ -159,7 +181,7 @@ fn parts(sorted: &[f64], valleys: &[f64]) -> Vec<ModeOfValues> {
 
 #[cfg(test)]
 mod tests {
-    use super::{critical_bandwidth, modes};
+    use super::{critical_bandwidth, modes, parts_at_first_sight};
     use crate::error::StatsError;
     use crate::resample::Resampler;
 
@@ -174,6 +196,18 @@ mod tests {
         assert!((found[0].share - 0.75).abs() < 0.01, "{found:?}");
         values.extend((0..200).map(|_| 300.0 + 4.0 * resampler.normal()));
         assert_eq!(modes(&values).unwrap().len(), 3);
+    }
+
+    #[test]
+    fn a_twentieth_far_away_is_a_part_at_first_sight_and_a_bell_is_one() {
+        let mut resampler = Resampler::new(7);
+        let bell: Vec<f64> = (0..400).map(|_| resampler.normal()).collect();
+        let mut two: Vec<f64> = bell.iter().take(380).copied().collect();
+        two.extend((0..20).map(|_| 12.0 + resampler.normal()));
+        let large = |values: &[f64]| {
+            parts_at_first_sight(values).unwrap().iter().filter(|part| part.share > 0.025).count()
+        };
+        assert_eq!((large(&two), large(&bell), large(&[3.0; 9])), (2, 1, 1));
     }
 
     #[test]

@@ -7,7 +7,12 @@ use narrows_model::trial::ClientTotals;
 use narrows_model::{BytesPerSec, Cut, OpsPerSec, Plan};
 
 /// The summary of one cell.
-pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>) -> CellSummary {
+pub(super) fn summary(
+    data: &CellData,
+    plan: &Plan,
+    machines: &Machines<'_>,
+    search: mixture::Search,
+) -> CellSummary {
     let rates = rates::rates(data);
     let traffic = bytes::traffic(data, machines);
     let windows = quality::windows(data);
@@ -45,7 +50,7 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>) -> 
         warm_up: quality::warm_up(&windows),
         steady: steadiness.as_ref().map(quality::is_steady),
         steadiness,
-        mixtures: mixture::mixtures(data, &windows, &response, plan.seed),
+        mixtures: mixture::mixtures(data, &windows, search.then(&response), plan.seed),
         repeat: repeat::outcome(data),
         offered_ops_per_s: load::offered(data),
         open_loop: load::open_loop(data, &rates),

@@ -9,7 +9,7 @@ use narrows_model::Histogram;
 use narrows_model::summary::{MixedFigure, Mixture, Mode};
 use narrows_stats::autocorrelation::lag1_autocorrelation;
 use narrows_stats::dip::{DipNull, DipPlan, dip, dip_test};
-use narrows_stats::modes::modes;
+use narrows_stats::modes::{ModeOfValues, modes, parts_at_first_sight};
 use narrows_stats::resample::Resampler;
 use std::sync::OnceLock;
 
@@ -38,10 +38,41 @@ const RATE_FACTOR_MIN: f64 = 1.2;
 /// Modes of a latency lie this factor apart or are one: a cache and what is behind it differ by more.
 const LATENCY_FACTOR_MIN: f64 = 2.0;
 
-/// The figures of the cell that have more than one mode.
-pub(super) fn mixtures(data: &CellData, windows: &[Window], response: &Histogram, seed: u64) -> Vec<Mixture> {
+/// Cells whose response times are searched for modes: a search takes up to half a millisecond, and a verdict on a long
+/// run must not take minutes.
+const CELLS_MAX: usize = 1000;
+
+/// Whether a cell's response times are searched for modes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Search {
+    /// They are.
+    Latencies,
+    /// They are not: enough cells were before it.
+    RatesAlone,
+}
+
+impl Search {
+    /// What is searched of the measured cell of this index, from 0.
+    pub(super) fn of_cell(index: usize) -> Self {
+        if index < CELLS_MAX { Search::Latencies } else { Search::RatesAlone }
+    }
+
+    /// The response times, where they are searched.
+    pub(super) fn then(self, response: &Histogram) -> Option<&Histogram> {
+        (self == Search::Latencies).then_some(response)
+    }
+}
+
+/// The figures of the cell that have more than one mode; `response` is `None` where it is not searched.
+pub(super) fn mixtures(
+    data: &CellData,
+    windows: &[Window],
+    response: Option<&Histogram>,
+    seed: u64,
+) -> Vec<Mixture> {
     // Where kinds of requests are mixed on purpose their latencies differ: each kind has its own figures.
-    let latency = if data.cell.workload.is_mixed() { None } else { of_latency(response, seed) };
+    let alike = response.filter(|_| !data.cell.workload.is_mixed());
+    let latency = alike.and_then(|response| of_latency(response, seed));
     of_rate(windows, seed).into_iter().chain(latency).collect()
 }
 
@@ -92,6 +123,11 @@ fn significant_among_latencies(values: &[f64]) -> Option<f64> {
 
 /// The modes that hold enough, where the outer ones are `factor_min` apart; `figure_of` gives the figure of a value.
 fn apart(values: &[f64], factor_min: f64, figure_of: impl Fn(f64) -> f64) -> Option<Vec<Mode>> {
+    // Where less smoothing shows no two parts of any size there are none with more, which takes long to find.
+    let sizeable = |part: &&ModeOfValues| part.share >= SHARE_MIN / 2.0;
+    if parts_at_first_sight(values).ok()?.iter().filter(sizeable).count() < 2 {
+        return None;
+    }
     let found: Vec<Mode> = modes(values)
         .ok()?
         .into_iter()
@@ -152,6 +188,13 @@ mod tests {
             (mode.centre / centre - 1.0).abs() < 0.1 && (mode.share_ratio - share).abs() < 0.1
         };
         assert!(near(&found.modes[0], 20_000.0, 0.7) && near(&found.modes[1], 400_000.0, 0.3), "{found:?}");
+    }
+
+    #[test]
+    fn latencies_of_a_thousand_cells_are_searched_and_of_no_more() {
+        let response = histogram(1, |_| 1.0);
+        assert_eq!(Search::of_cell(999).then(&response), Some(&response));
+        assert_eq!(Search::of_cell(1000).then(&response), None);
     }
 
     #[test]

@@ -86,7 +86,8 @@ impl<'a> Summarizer<'a> {
             .cells
             .iter()
             .filter(|data| data.measured())
-            .map(|data| cell::summary(data, self.plan, &machines))
+            .enumerate()
+            .map(|(index, data)| cell::summary(data, self.plan, &machines, mixture::Search::of_cell(index)))
             .collect();
         flags::mark_exceeded_ceilings(&mut cells);
         let generator = generator::summary(&mut cells);
