@@ -1,5 +1,6 @@
 //! One cell's figures.
 
+use super::mixture::Search;
 use super::{Machines, bytes, connection, cpu, flags, load, mixture, quality, rates, repeat, service};
 use crate::collect::CellData;
 use narrows_model::summary::{CellSummary, ClientSummary, Interval};
@@ -7,17 +8,11 @@ use narrows_model::trial::ClientTotals;
 use narrows_model::{BytesPerSec, Cut, OpsPerSec, Plan};
 
 /// The summary of one cell.
-pub(super) fn summary(
-    data: &CellData,
-    plan: &Plan,
-    machines: &Machines<'_>,
-    search: mixture::Search,
-) -> CellSummary {
+pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, search: Search) -> CellSummary {
     let rates = rates::rates(data);
     let traffic = bytes::traffic(data, machines);
     let windows = quality::windows(data);
-    let response = data.response.whole();
-    let workload = &data.cell.workload;
+    let (response, workload) = (data.response.whole(), &data.cell.workload);
     let (rate_bytes_per_s, ops_per_s) = delivered(data, &rates, &traffic);
     let trial_rates: Vec<f64> = rates.trials.iter().map(|trial| trial.rate_bytes_per_s.0).collect();
     let steadiness = quality::steadiness(data, &windows);
