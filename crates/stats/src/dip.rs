@@ -59,6 +59,18 @@ pub fn dip(values: &[f64]) -> Result<f64, StatsError> {
     Ok(dip_of_sorted(&sorted))
 }
 
+impl DipPlan {
+    fn check(&self) -> Result<(), StatsError> {
+        if self.resample_count < 100 {
+            return Err(StatsError::BadArgument { requirement: "at least 100 resamples are needed" });
+        }
+        if !(-1.0..=1.0).contains(&self.lag1_autocorrelation) {
+            return Err(StatsError::BadArgument { requirement: "an autocorrelation lies between -1 and 1" });
+        }
+        Ok(())
+    }
+}
+
 /// Tests values against having a single mode.
 ///
 /// # Shape
@@ -77,12 +89,7 @@ pub fn dip(values: &[f64]) -> Result<f64, StatsError> {
 /// p = (1 + how many reach the dip) / (1 + draws). A correlation below 0 counts as 0, one above 0.98 as 0.98. Checked
 /// against `diptest` (`mixture.json`); rate of false alarms, with and without autocorrelation, in `tests/coverage.rs`.
 pub fn dip_test(values: &[f64], plan: DipPlan) -> Result<DipTest, StatsError> {
-    if plan.resample_count < 100 {
-        return Err(StatsError::BadArgument { requirement: "at least 100 resamples are needed" });
-    }
-    if !(-1.0..=1.0).contains(&plan.lag1_autocorrelation) {
-        return Err(StatsError::BadArgument { requirement: "an autocorrelation lies between -1 and 1" });
-    }
+    plan.check()?;
     require_finite(values.iter().copied(), VALUES_MIN)?;
     let dip = dip(values)?;
     Ok(DipTest { dip, p_value: DipNull::draw(values.len(), plan)?.p_value(dip) })
@@ -99,7 +106,7 @@ impl DipNull {
     /// The null for `value_count` values.
     ///
     /// # Errors
-    /// [`StatsError::BadArgument`] for an autocorrelation that is no number.
+    /// [`StatsError::BadArgument`] as [`dip_test`].
     ///
     /// # Cost
     /// `resample_count` times the cost of [`dip`].
@@ -107,6 +114,7 @@ impl DipNull {
     /// # Source
     /// As [`dip_test`].
     pub fn draw(value_count: usize, plan: DipPlan) -> Result<Self, StatsError> {
+        plan.check()?;
         let phi = plan.lag1_autocorrelation.clamp(0.0, AUTOCORRELATION_LIMIT);
         let mut resampler = Resampler::new(plan.seed);
         let mut values = Vec::with_capacity(value_count);

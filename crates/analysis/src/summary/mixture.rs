@@ -8,7 +8,7 @@ use crate::collect::CellData;
 use narrows_model::Histogram;
 use narrows_model::summary::{MixedFigure, Mixture, Mode};
 use narrows_stats::autocorrelation::lag1_autocorrelation;
-use narrows_stats::dip::{DipNull, DipPlan, dip, dip_test};
+use narrows_stats::dip::{DipNull, DipPlan, dip};
 use narrows_stats::modes::{ModeOfValues, modes, parts_at_first_sight};
 use narrows_stats::resample::Resampler;
 use std::sync::OnceLock;
@@ -83,7 +83,8 @@ fn of_rate(windows: &[Window], seed: u64) -> Option<Mixture> {
     if rates.len() < SLOTS_MIN || op_count < SLOT_OPS_MIN * rates.len() as f64 {
         return None;
     }
-    let p_value = significant(&rates, lag1_autocorrelation(&rates)?, seed)?;
+    let correlation = lag1_autocorrelation(&rates)?;
+    let p_value = significant(&rates, |dip| Some(null(rates.len(), seed, correlation)?.p_value(dip)))?;
     let found = apart(&rates, RATE_FACTOR_MIN, |rate| rate)?;
     Some(Mixture { figure: MixedFigure::RateBytesPerS, p_value, modes: found })
 }
@@ -94,31 +95,29 @@ fn of_latency(response: &Histogram, seed: u64) -> Option<Mixture> {
         return None;
     }
     let logarithms = drawn(response, seed);
-    let p_value = significant_among_latencies(&logarithms)?;
+    let p_value = significant(&logarithms, |dip| Some(null_of_latencies(logarithms.len())?.p_value(dip)))?;
     let found = apart(&logarithms, LATENCY_FACTOR_MIN, f64::exp)?;
     Some(Mixture { figure: MixedFigure::LatencyNs, p_value, modes: found })
 }
 
-/// The p-value of having a single mode, where it is significant.
-fn significant(values: &[f64], lag1_autocorrelation: f64, seed: u64) -> Option<f64> {
-    if dip(values).ok()? * (values.len() as f64).sqrt() < SCALED_DIP_MIN {
-        return None;
-    }
-    let plan = DipPlan { resample_count: RESAMPLES, seed, lag1_autocorrelation };
-    dip_test(values, plan).ok().map(|test| test.p_value).filter(|p_value| *p_value <= SIGNIFICANCE)
-}
-
-/// The same for latencies, which are as many in every cell and independent: one null serves them all.
-fn significant_among_latencies(values: &[f64]) -> Option<f64> {
-    static NULL: OnceLock<Option<DipNull>> = OnceLock::new();
+/// The p-value of having a single mode, where it is significant; `p_value` gives that of a dip.
+fn significant(values: &[f64], p_value: impl FnOnce(f64) -> Option<f64>) -> Option<f64> {
     let found = dip(values).ok()?;
     if found * (values.len() as f64).sqrt() < SCALED_DIP_MIN {
         return None;
     }
-    let plan = DipPlan { resample_count: RESAMPLES, seed: NULL_SEED, lag1_autocorrelation: 0.0 };
-    let null = NULL.get_or_init(|| DipNull::draw(LATENCY_SAMPLE, plan).ok()).as_ref();
-    let null = null.filter(|null| null.value_count() == values.len())?;
-    Some(null.p_value(found)).filter(|p_value| *p_value <= SIGNIFICANCE)
+    p_value(found).filter(|p_value| *p_value <= SIGNIFICANCE)
+}
+
+fn null(value_count: usize, seed: u64, lag1_autocorrelation: f64) -> Option<DipNull> {
+    DipNull::draw(value_count, DipPlan { resample_count: RESAMPLES, seed, lag1_autocorrelation }).ok()
+}
+
+/// The null of latencies, which are as many in every cell and independent: one serves them all.
+fn null_of_latencies(value_count: usize) -> Option<&'static DipNull> {
+    static NULL: OnceLock<Option<DipNull>> = OnceLock::new();
+    let drawn = NULL.get_or_init(|| null(LATENCY_SAMPLE, NULL_SEED, 0.0)).as_ref();
+    drawn.filter(|null| null.value_count() == value_count)
 }
 
 /// The modes that hold enough, where the outer ones are `factor_min` apart; `figure_of` gives the figure of a value.
