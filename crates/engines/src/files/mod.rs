@@ -18,7 +18,7 @@ mod sync_count;
 
 pub use folder::{FolderError, TestFolder};
 use place::Place;
-pub(crate) use single::SingleFlight;
+pub(crate) use single::{Perform, SingleEngine, SingleFlight};
 pub(crate) use sync_count::SyncCount;
 
 /// The files that an engine may go to.

@@ -2,8 +2,62 @@
 //!
 //! Hot path: no allocation, no lock.
 
-use crate::contract::ProtocolCounters;
-use crate::request::{Completion, Completions, Errno, Request};
+use crate::clock::Tick;
+use crate::contract::{Engine, ProtocolCounters};
+use crate::error::EngineError;
+use crate::request::{Completion, Completions, Errno, Request, Slot};
+use crate::slots::SlotBuffers;
+use narrows_model::Effective;
+
+/// Carries out one request to its end.
+pub(crate) trait Perform {
+    /// How many bytes were moved or discarded by `request`, whose block is in `slots`.
+    fn perform(&mut self, request: &Request, slots: &mut SlotBuffers) -> Result<u32, Errno>;
+}
+
+/// An engine of `performer`, with one request in flight.
+#[derive(Debug)]
+pub(crate) struct SingleEngine<P> {
+    pub(crate) effective: Effective,
+    pub(crate) slots: SlotBuffers,
+    pub(crate) performer: P,
+    pub(crate) flight: SingleFlight,
+}
+
+impl<P: Perform> Engine for SingleEngine<P> {
+    fn effective(&self) -> &Effective {
+        &self.effective
+    }
+
+    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+        self.slots.slot(slot)
+    }
+
+    fn queue(&mut self, requests: &[Request]) -> Result<usize, EngineError> {
+        Ok(self.flight.queue(requests))
+    }
+
+    fn commit(&mut self) -> Result<(), EngineError> {
+        if let Some(request) = self.flight.begin() {
+            let result = self.performer.perform(&request, &mut self.slots);
+            self.flight.end(&request, result);
+        }
+        Ok(())
+    }
+
+    fn reap(&mut self, _min: u32, _until: Tick, out: &mut Completions) -> Result<(), EngineError> {
+        self.flight.reap(out);
+        Ok(())
+    }
+
+    fn counters(&mut self, out: &mut ProtocolCounters) {
+        self.flight.counters(out);
+    }
+
+    fn close(self: Box<Self>) -> Result<(), EngineError> {
+        Ok(())
+    }
+}
 
 /// A request on its way through an engine that does one at a time.
 #[derive(Debug, Default)]

@@ -6,17 +6,16 @@
 //! that cannot reserve leaves it a hole there, and want of room is then an `EIO` of the write.
 //! Hot path: no allocation, no lock, no system call but for syncs.
 
-use crate::clock::Tick;
-use crate::contract::{Engine, EngineFactory, OpenSpec, ProtocolCounters, WorkerContext};
+use crate::contract::{Engine, EngineFactory, OpenSpec, WorkerContext};
 use crate::error::{EngineError, ErrorKind};
-use crate::files::{self, Files, SingleFlight, SyncCount};
+use crate::files::{self, Files, Perform, SingleEngine, SingleFlight, SyncCount};
 use crate::registry::EngineFacts;
-use crate::request::{Completions, Errno, Request, Slot};
+use crate::request::{Errno, Request};
 use crate::slots::{SlotBuffers, checked_depth};
 use narrows_model::capabilities::{Capabilities, Support};
 use narrows_model::units::{saturate_u32, saturate_usize};
 use narrows_model::workload::{Access, CacheState, Order, SyncPolicy};
-use narrows_model::{Bytes, Effective, Op, Target};
+use narrows_model::{Bytes, Op, Target};
 use narrows_sys::file::reserve;
 use narrows_sys::mapping::{FileMapping, MappingAccess, VisitOrder};
 use std::fs::File;
@@ -85,12 +84,14 @@ impl EngineFactory for MmapFactory {
         }
         let opened = self.files.open(spec)?;
         let mappings = opened.files.into_iter().map(|file| map(file, spec)).collect::<Result<_, _>>()?;
-        Ok(Box::new(MmapEngine {
+        Ok(Box::new(SingleEngine {
             effective: files::effective(INFO.id, spec, depth, Bytes(1)),
             slots: SlotBuffers::new(depth, spec.workload.block_bytes.0, worker.seed)?,
-            mappings,
-            sync_each: spec.workload.sync == SyncPolicy::Dsync,
-            sync_count: SyncCount::new(spec.workload.sync),
+            performer: Mmap {
+                mappings,
+                sync_each: spec.workload.sync == SyncPolicy::Dsync,
+                sync_count: SyncCount::new(spec.workload.sync),
+            },
             flight: SingleFlight::default(),
         }))
     }
@@ -144,25 +145,22 @@ fn grow(file: &File, from_bytes: u64, to_bytes: u64) -> std::io::Result<()> {
 }
 
 #[derive(Debug)]
-struct MmapEngine {
-    effective: Effective,
-    slots: SlotBuffers,
+struct Mmap {
     mappings: Vec<FileMapping>,
     sync_each: bool,
     sync_count: SyncCount,
-    flight: SingleFlight,
 }
 
-impl MmapEngine {
-    fn perform(&mut self, request: &Request) -> Result<u32, Errno> {
+impl Perform for Mmap {
+    fn perform(&mut self, request: &Request, slots: &mut SlotBuffers) -> Result<u32, Errno> {
         let Some(mapping) = self.mappings.get_mut(request.object as usize) else {
             return Err(Errno(INVALID));
         };
         let (offset_bytes, length_bytes) = (request.offset_bytes, u64::from(request.length_bytes));
         let moved = match request.op {
-            Op::Read => mapping.copy_out(offset_bytes, self.slots.part(request.slot, request.length_bytes)),
+            Op::Read => mapping.copy_out(offset_bytes, slots.part(request.slot, request.length_bytes)),
             Op::Write => {
-                let block = self.slots.part(request.slot, request.length_bytes);
+                let block = slots.part(request.slot, request.length_bytes);
                 mapping.copy_in(offset_bytes, block).and_then(|moved| {
                     if self.sync_each {
                         mapping.sync(offset_bytes, length_bytes)?;
@@ -177,40 +175,5 @@ impl MmapEngine {
             _ => return Err(Errno(INVALID)),
         };
         moved.map(|moved| saturate_u32(moved as u64)).map_err(|errno| Errno(errno.raw()))
-    }
-}
-
-impl Engine for MmapEngine {
-    fn effective(&self) -> &Effective {
-        &self.effective
-    }
-
-    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
-        self.slots.slot(slot)
-    }
-
-    fn queue(&mut self, requests: &[Request]) -> Result<usize, EngineError> {
-        Ok(self.flight.queue(requests))
-    }
-
-    fn commit(&mut self) -> Result<(), EngineError> {
-        if let Some(request) = self.flight.begin() {
-            let result = self.perform(&request);
-            self.flight.end(&request, result);
-        }
-        Ok(())
-    }
-
-    fn reap(&mut self, _min: u32, _until: Tick, out: &mut Completions) -> Result<(), EngineError> {
-        self.flight.reap(out);
-        Ok(())
-    }
-
-    fn counters(&mut self, out: &mut ProtocolCounters) {
-        self.flight.counters(out);
-    }
-
-    fn close(self: Box<Self>) -> Result<(), EngineError> {
-        Ok(())
     }
 }

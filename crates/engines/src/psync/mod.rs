@@ -5,16 +5,15 @@
 //! is an error, never done in another way.
 //! Hot path: no allocation, no lock; the system call is the work.
 
-use crate::clock::Tick;
-use crate::contract::{Engine, EngineFactory, OpenSpec, ProtocolCounters, WorkerContext};
+use crate::contract::{Engine, EngineFactory, OpenSpec, WorkerContext};
 use crate::error::EngineError;
-use crate::files::{self, Files, Opened, SingleFlight, SyncCount};
+use crate::files::{self, Files, Opened, Perform, SingleEngine, SingleFlight, SyncCount};
 use crate::registry::EngineFacts;
-use crate::request::{Completions, Errno, Request, Slot};
+use crate::request::{Errno, Request};
 use crate::slots::{SlotBuffers, checked_depth};
 use narrows_model::capabilities::Capabilities;
 use narrows_model::workload::CacheState;
-use narrows_model::{Effective, Op, Target};
+use narrows_model::{Op, Target};
 use std::fs::File;
 
 #[cfg(test)]
@@ -69,11 +68,10 @@ impl EngineFactory for PsyncFactory {
     fn open(&self, spec: &OpenSpec, worker: &WorkerContext) -> Result<Box<dyn Engine>, EngineError> {
         let depth = checked_depth(spec, 1)?;
         let Opened { files, alignment_bytes } = self.files.open(spec)?;
-        Ok(Box::new(PsyncEngine {
+        Ok(Box::new(SingleEngine {
             effective: files::effective(INFO.id, spec, depth, alignment_bytes),
             slots: SlotBuffers::new(depth, spec.workload.block_bytes.0, worker.seed)?,
-            files,
-            sync_count: SyncCount::new(spec.workload.sync),
+            performer: Psync { files, sync_count: SyncCount::new(spec.workload.sync) },
             flight: SingleFlight::default(),
         }))
     }
@@ -88,25 +86,22 @@ impl EngineFactory for PsyncFactory {
 }
 
 #[derive(Debug)]
-struct PsyncEngine {
-    effective: Effective,
-    slots: SlotBuffers,
+struct Psync {
     files: Vec<File>,
     sync_count: SyncCount,
-    flight: SingleFlight,
 }
 
-impl PsyncEngine {
-    fn perform(&mut self, request: &Request) -> Result<u32, Errno> {
+impl Perform for Psync {
+    fn perform(&mut self, request: &Request, slots: &mut SlotBuffers) -> Result<u32, Errno> {
         let Some(file) = self.files.get(request.object as usize) else { return Err(Errno(INVALID)) };
         match request.op {
             Op::Read => transfer(request.length_bytes, |done| {
-                let part = &mut self.slots.part(request.slot, request.length_bytes)[done as usize..];
+                let part = &mut slots.part(request.slot, request.length_bytes)[done as usize..];
                 narrows_sys::file::pread(file, part, request.offset_bytes + u64::from(done))
             }),
             Op::Write => {
                 let written = transfer(request.length_bytes, |done| {
-                    let part = &self.slots.part(request.slot, request.length_bytes)[done as usize..];
+                    let part = &slots.part(request.slot, request.length_bytes)[done as usize..];
                     narrows_sys::file::pwrite(file, part, request.offset_bytes + u64::from(done))
                 })?;
                 if self.sync_count.is_due_after_write() {
@@ -143,39 +138,4 @@ fn transfer(
 
 fn errno(error: narrows_sys::Errno) -> Errno {
     Errno(error.raw())
-}
-
-impl Engine for PsyncEngine {
-    fn effective(&self) -> &Effective {
-        &self.effective
-    }
-
-    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
-        self.slots.slot(slot)
-    }
-
-    fn queue(&mut self, requests: &[Request]) -> Result<usize, EngineError> {
-        Ok(self.flight.queue(requests))
-    }
-
-    fn commit(&mut self) -> Result<(), EngineError> {
-        if let Some(request) = self.flight.begin() {
-            let result = self.perform(&request);
-            self.flight.end(&request, result);
-        }
-        Ok(())
-    }
-
-    fn reap(&mut self, _min: u32, _until: Tick, out: &mut Completions) -> Result<(), EngineError> {
-        self.flight.reap(out);
-        Ok(())
-    }
-
-    fn counters(&mut self, out: &mut ProtocolCounters) {
-        self.flight.counters(out);
-    }
-
-    fn close(self: Box<Self>) -> Result<(), EngineError> {
-        Ok(())
-    }
 }
