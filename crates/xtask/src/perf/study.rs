@@ -57,10 +57,15 @@ impl Load {
                 "\n[workload.ring]\nregistered_buffers = \"required\"\nregistered_files = \"required\"\n",
             );
         }
-        let _ = writeln!(text, "\n[stop]\nwarm_up = \"300ms\"\nmeasure = \"{measure_s}s\"");
-        if let Some(ops_max) = self.ops_max {
-            let _ = writeln!(text, "ops = {ops_max}");
+        text.push_str("\n[stop]\n");
+        match self.ops_max {
+            // The count is of the warm-up too: without one it is all measured.
+            Some(ops_max) => {
+                let _ = writeln!(text, "ops = {ops_max}");
+            }
+            None => text.push_str("warm_up = \"300ms\"\n"),
         }
+        let _ = writeln!(text, "measure = \"{measure_s}s\"");
         text
     }
 }
@@ -107,7 +112,7 @@ measure = "2s"
     fn a_count_ends_the_trial_before_its_time_does() {
         let load = Load { ops_max: Some(1_000_000_000), file: Some("1GiB"), ..Load::random_reads("null:") };
         let study = load.study(2);
-        assert!(study.contains("measure = \"3600s\"\nops = 1000000000\n"), "{study}");
+        assert!(study.contains("[stop]\nops = 1000000000\nmeasure = \"3600s\"\n"), "{study}");
         assert!(study.contains("file = \"1GiB\"\n"), "{study}");
     }
 }
