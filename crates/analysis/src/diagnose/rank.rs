@@ -158,7 +158,10 @@ fn widened(judged: &Judged, confidence: f64) -> Named {
 /// Nothing that was measured is at its limit: what the fullest resource is part of when it is nearly full, else
 /// unknown.
 fn unnamed(view: &View<'_>, regime: Regime<'_>, rest: &[&Judged]) -> Named {
-    let resources = || rest.iter().copied().filter(|judged| judged.verdict.tier == Tier::Resource);
+    // The load of a state compares with no resource's: threads that wait for the device are busy, and not full.
+    let measured =
+        |judged: &&Judged| judged.verdict.tier == Tier::Resource && judged.verdict.basis != Basis::State;
+    let resources = || rest.iter().copied().filter(measured);
     let fullest = resources().max_by(|a, b| a.verdict.load_ratio.total_cmp(&b.verdict.load_ratio));
     let parent = fullest
         .filter(|judged| judged.verdict.load_ratio >= NEARLY_FULL_RATIO)

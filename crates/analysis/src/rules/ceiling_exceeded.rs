@@ -15,7 +15,8 @@ pub(super) static RULE: Rule = Rule {
     title: "the path was faster than a part of it alone",
     definition: "A path cannot be faster than a stage that all its bytes pass. Where it was, the cut did not reach what \
                  the stage carries (a measured ceiling is a lower bound, which the path has now raised), or a cache or \
-                 a buffer kept bytes from the stage. Such a ceiling blames nothing.",
+                 a buffer kept bytes from the stage. Such a ceiling blames nothing, unless the two were so unsteady that \
+                 their spread explains the excess.",
     formula: "rate > 1.03 x rate of a cut at the same settings",
     source: "Measured ceilings are lower bounds (asymptotic bounds, Denning and Buzen 1978)",
     example: "1 MiB reads at 412 MiB/s where the server's storage alone moved 388 MiB/s",

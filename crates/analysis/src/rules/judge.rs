@@ -80,7 +80,7 @@ pub(super) fn carried_against(
     let Carried { segment, cell, rate } = carried;
     let load = ratio(rate, ceiling.bytes_per_s).filter(|load| *load <= BEYOND_RATIO)?;
     let error = joint_error(cell, ceiling.cell);
-    if load > raised_from(error) {
+    if load > raised_from(cell, ceiling.cell) {
         return None; // The cut did not reach what the segment carries, and the path shows no more than that.
     }
     let stance = if load >= FULL_RATIO { Stance::Limits } else { Stance::Clears };
@@ -101,9 +101,15 @@ pub(super) fn carried_against(
     convicting(verdict.within(error).because(text, shown.counter, shown.command), ceiling)
 }
 
-/// From which share of a ceiling the path has raised it: above what noise explains, two standard errors.
-fn raised_from(error: Option<f64>) -> f64 {
-    (1.0 + 2.0 * error.unwrap_or(0.0)).clamp(RAISED_RATIO, BEYOND_RATIO)
+/// From which share of a ceiling the path has raised it: above what noise explains, which is two standard errors, and
+/// half the range of each cell's rounds where it was too short for an interval.
+fn raised_from(cell: &CellSummary, cut: &CellSummary) -> f64 {
+    let half_range = |cell: &CellSummary| cell.steadiness.map_or(0.0, |seen| seen.range_ratio / 2.0);
+    let noise = match joint_error(cell, cut) {
+        Some(error) => 2.0 * error,
+        None => half_range(cell) + half_range(cut),
+    };
+    (1.0 + noise).clamp(RAISED_RATIO, BEYOND_RATIO)
 }
 
 /// The verdicts of a judgement that needs a network between client and storage, one a regime.
@@ -332,6 +338,24 @@ mod tests {
         assert!(convicted(&cut, Stance::Limits));
         cut.cpu.get_mut(&Role::Server).unwrap().throttled_s = Some(elapsed_s * 0.3);
         assert!(!convicted(&cut, Stance::Limits) && convicted(&cut, Stance::Clears));
+    }
+
+    #[test]
+    fn a_cut_that_spread_more_than_the_path_exceeds_it_still_blames() {
+        use narrows_model::summary::Steadiness;
+        let summary = builtin("ten-gigabit-nfs");
+        let mut cell = summary.cells.iter().find(|cell| cell.id == "path/read/1MiB/qd16/c1").unwrap().clone();
+        let mut cut = cell.clone();
+        let bytes_per_s = cell.rate_bytes_per_s.unwrap().0 / 1.10;
+        let mut judged = |range_ratio: f64| {
+            let rounds = Steadiness { round_count: 5, of_trials: false, range_ratio, drift_ratio: 0.0 };
+            (cell.interval, cut.interval, cut.steadiness) = (None, None, Some(rounds));
+            cell.steadiness = Some(Steadiness { range_ratio: 0.02, ..rounds });
+            let ceiling = Ceiling { cell: &cut, bytes_per_s, same_settings: true, raised: false };
+            against_ceiling(Segment::DeviceIops, &cell, ceiling, text::storage_rate, SHOWN)
+        };
+        assert_eq!(judged(0.21).unwrap().stance, Stance::Limits);
+        assert_eq!(judged(0.05), None);
     }
 
     #[test]
