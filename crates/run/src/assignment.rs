@@ -6,6 +6,7 @@ use narrows_model::effective::Effective;
 use narrows_model::fault::ErrorCount;
 use narrows_model::trial::{IntervalSample, OpTotals, OpenLoopTotals};
 use narrows_model::{Bytes, Cell, CellId, Histogram, Nanos};
+use narrows_sys::entropy::member_seed;
 use serde::{Deserialize, Serialize};
 
 /// What one client does in one trial.
@@ -67,15 +68,24 @@ impl Assignment {
 ///
 /// Cells differ in it by their names as trials do by their number: a random order that a cell had before would find in
 /// the caches of device and server what it left there.
+pub(crate) fn seed_of(run_seed: u64, cell: &CellId, trial: u32, client_index: u32) -> u64 {
+    let client = (u64::from(trial) << 32) | u64::from(client_index);
+    member_seed(run_seed.wrapping_add(hash(&cell.0)), client)
+}
+
+/// The seed of what worker `worker_index` keeps in its buffers, in a client of `client_seed`.
+pub(crate) fn worker_seed(client_seed: u64, worker_index: u32) -> u64 {
+    member_seed(client_seed, u64::from(worker_index))
+}
+
+/// A number for a name.
 ///
 /// # Source
-/// Fowler, Noll and Vo, FNV-1a with 64 bits (RFC 9923), over the name.
-pub(crate) fn seed_of(run_seed: u64, cell: &CellId, trial: u32, client_index: u32) -> u64 {
-    let name = cell.0.bytes().fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| {
+/// Fowler, Noll and Vo, FNV-1a with 64 bits (RFC 9923).
+fn hash(name: &str) -> u64 {
+    name.bytes().fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)
-    });
-    let client = (u64::from(trial) << 16).wrapping_add(u64::from(client_index) << 8);
-    run_seed.wrapping_add(name).wrapping_add(client)
+    })
 }
 
 /// How many targets a cell loads together, at least one.
@@ -186,6 +196,18 @@ mod tests {
         seeds.dedup();
         assert_eq!(seeds.len(), 27);
         // The check value of the authors for the name "a", FNV-1a of 64 bits.
-        assert_eq!(seed_of(0, &CellId("a".to_owned()), 0, 0), 0xAF63_DC4C_8601_EC8C);
+        assert_eq!(hash("a"), 0xAF63_DC4C_8601_EC8C);
+    }
+
+    #[test]
+    fn no_two_workers_of_a_cell_have_buffers_alike_however_many_they_are() {
+        let cell = CellId("path/write/4KiB/qd1/w1024/c300".to_owned());
+        let mut seeds = Vec::new();
+        for (trial, client) in [(0, 0), (0, 1), (0, 2), (0, 255), (0, 256), (1, 0), (1, 1), (2, 0)] {
+            let client_seed = seed_of(7, &cell, trial, client);
+            seeds.extend((0..1024).map(|worker| worker_seed(client_seed, worker)));
+        }
+        let distinct: std::collections::BTreeSet<u64> = seeds.iter().copied().collect();
+        assert_eq!(distinct.len(), seeds.len());
     }
 }

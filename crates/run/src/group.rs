@@ -1,6 +1,6 @@
 //! The workers of one client process in one trial: opened together, started together, collected together.
 
-use crate::assignment::{Assignment, ClientOutput, WindowTimes, WorkerOutput};
+use crate::assignment::{Assignment, ClientOutput, WindowTimes, WorkerOutput, worker_seed};
 use crate::error::RunError;
 use crate::recorder::{IntervalStream, Recorder, SampleLabel, clear, recorder};
 use crate::stop::StopFlag;
@@ -236,7 +236,7 @@ fn work(
     let context = WorkerContext {
         client_index: shared.assignment.client_index,
         worker_index,
-        seed: shared.assignment.seed.wrapping_add(u64::from(worker_index)),
+        seed: worker_seed(shared.assignment.seed, worker_index),
         clock: Arc::clone(shared.clock),
         stop: shared.stop.clone(),
     };

@@ -26,6 +26,20 @@ pub fn fill_entropy(bytes: &mut [u8], seed: u64) {
     tail.copy_from_slice(&last[..tail.len()]);
 }
 
+/// The seed of member `index` of the family of `seed`: no two members are alike, and members of different families are
+/// only by the chance of two random numbers of 64 bits.
+///
+/// Sums of seeds and indexes are not so: where families lie 256 apart, member 256 of one is member 0 of the next.
+///
+/// # Source
+/// Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014: output `index` of `SplitMix64`, which
+/// is a bijection of its state.
+#[must_use]
+pub fn member_seed(seed: u64, index: u64) -> u64 {
+    let mut state = seed.wrapping_add(index.wrapping_mul(SPLIT_MIX_STEP));
+    split_mix(&mut state)
+}
+
 #[inline]
 fn next_word(s: &mut [u64; 4]) -> u64 {
     let word = s[0].wrapping_add(s[3]).rotate_left(23).wrapping_add(s[0]);
@@ -39,8 +53,11 @@ fn next_word(s: &mut [u64; 4]) -> u64 {
     word
 }
 
+/// The odd number nearest to 2^64 over the golden ratio.
+const SPLIT_MIX_STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
 fn split_mix(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    *state = state.wrapping_add(SPLIT_MIX_STEP);
     let mut z = *state;
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -56,6 +73,12 @@ mod tests {
         // The check values in circulation for the authors' splitmix64.c with the seed 1234567.
         let mut state = 1_234_567;
         let words: Vec<u64> = (0..3).map(|_| split_mix(&mut state)).collect();
+        assert_eq!(words, [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]);
+    }
+
+    #[test]
+    fn members_of_a_family_are_the_published_sequence_at_their_index() {
+        let words: Vec<u64> = (0..3).map(|index| member_seed(1_234_567, index)).collect();
         assert_eq!(words, [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]);
     }
 
