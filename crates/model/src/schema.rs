@@ -4,6 +4,7 @@ use schemars::{JsonSchema, Schema, schema_for};
 
 use crate::event::Event;
 use crate::inventory::Inventory;
+use crate::observation::DiagnosisDocument;
 use crate::plan::Plan;
 use crate::sim_profile::SimProfile;
 use crate::summary::Summary;
@@ -21,6 +22,7 @@ pub struct PublishedSchema {
 #[must_use]
 pub fn published() -> Vec<PublishedSchema> {
     vec![
+        of::<DiagnosisDocument>("narrows.diagnosis.1"),
         of::<Event>("narrows.event.1"),
         of::<Inventory>("narrows.inventory.1"),
         of::<Plan>("narrows.plan.1"),
