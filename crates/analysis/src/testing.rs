@@ -61,6 +61,7 @@ pub(crate) fn plan(profile: &SimProfile, grid: Grid) -> Plan {
         budget_ns: Nanos(3_600_000_000_000),
         interval_ns: Nanos(100_000_000),
         study: None,
+        relay: None,
     }
 }
 

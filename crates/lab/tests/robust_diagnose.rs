@@ -86,6 +86,7 @@ fn plan() -> Plan {
         budget_ns: Nanos(60_000 * SECOND),
         interval_ns: Nanos(SECOND / 2),
         study: None,
+        relay: None,
     }
 }
 
@@ -159,6 +160,7 @@ fn trial(index: u32) -> Event {
         counters: vec![],
         file_bytes: Bytes(1 << 30),
         resident_ratio: Some(0.0),
+        verification: None,
     }))
 }
 

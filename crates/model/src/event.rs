@@ -4,6 +4,7 @@ use crate::cell::{Cell, CellId};
 use crate::counters::CounterSample;
 use crate::inventory::Inventory;
 use crate::plan::SkippedCell;
+use crate::relay::RelayTrial;
 use crate::server::ServerFacts;
 use crate::trial::{IntervalSample, TrialOutput};
 use crate::units::Nanos;
@@ -80,6 +81,8 @@ pub enum Event {
     Counters(Box<CounterSample>),
     /// A repetition ended.
     TrialFinished(Box<TrialOutput>),
+    /// A repetition of a point of the buffer experiment ended.
+    RelayTrialFinished(Box<RelayTrial>),
     /// A cell was left out.
     CellSkipped(SkippedCell),
     /// A cell could not be run or went on no further.

@@ -19,6 +19,7 @@ pub mod histogram;
 pub mod inventory;
 pub mod observation;
 pub mod plan;
+pub mod relay;
 pub mod repeat;
 pub mod schema;
 pub mod segment;

@@ -2,6 +2,7 @@
 
 use crate::cell::{Cell, CellId};
 use crate::factor::Factor;
+use crate::relay::RelayPlan;
 use crate::segment::Segment;
 use crate::target::Target;
 use crate::units::{Bytes, Nanos};
@@ -16,6 +17,8 @@ pub enum Topology {
     Local,
     /// A client and a server.
     ClientServer,
+    /// A client, a proxy and a server.
+    ClientProxyServer,
 }
 
 /// A cell that is not run, and why.
@@ -70,6 +73,9 @@ pub struct Plan {
     /// The study file that the plan comes from; `None` for a command that plans by itself.
     #[serde(default)]
     pub study: Option<StudySource>,
+    /// The buffer experiment, of `narrows relay` alone; its points stand there and not among the cells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relay: Option<RelayPlan>,
 }
 
 /// A study file as it was read.

@@ -5,10 +5,12 @@
 mod law;
 mod load;
 mod quality;
+mod relay;
 
 pub use law::{CurvePoint, Saturation, SaturationState, SegmentFit, Sweep, SweepPoint};
 pub use load::{InFlight, KindSummary, OpenLoopSummary};
 pub use quality::{Doubt, DoubtCode, MixedFigure, Mixture, Mode, RepeatOutcome, Steadiness, WarmUpCut};
+pub use relay::{RelayPointSummary, RelayRoleSummary, RelaySummary};
 
 use crate::cell::{Cut, FactorValue, Site};
 use crate::counters::Role;
@@ -22,6 +24,7 @@ use crate::segment::Segment;
 use crate::server::ServerFacts;
 use crate::target::Target;
 use crate::units::{Bytes, BytesPerSec, Nanos, OpsPerSec};
+use crate::verification::Verification;
 use crate::workload::{Op, Workload};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -329,6 +332,9 @@ pub struct CellSummary {
     pub per_client: Vec<ClientSummary>,
     /// Failures met.
     pub errors: Vec<ErrorCount>,
+    /// What the check of its data found, in all trials; `None` for a load that is not verified.
+    #[serde(default)]
+    pub verification: Option<Verification>,
     /// Procedures of the storage protocol; empty where none is counted.
     pub protocol: Vec<ProcedureCount>,
     /// Requests with their replies; `None` where not counted.
@@ -429,6 +435,9 @@ pub struct Summary {
     /// The study that was run; `None` for a command that plans by itself.
     #[serde(default)]
     pub study: Option<StudySummary>,
+    /// The buffer experiment, of `narrows relay` alone; it has no cells.
+    #[serde(default)]
+    pub relay: Option<RelaySummary>,
     /// Machines that took part.
     pub hosts: Vec<HostSummary>,
     /// Cells left out, and why.

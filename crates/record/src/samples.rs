@@ -56,6 +56,7 @@ pub(crate) fn plan(cells: u32) -> Plan {
         budget_ns: Nanos(60),
         interval_ns: Nanos(100),
         study: None,
+        relay: None,
     }
 }
 
@@ -148,6 +149,7 @@ pub(crate) fn trial(index: u32, ops: u32) -> Event {
         counters: vec![narrows_model::trial::CounterPair { before: counters(), after: counters() }],
         file_bytes: Bytes(1 << 20),
         resident_ratio: Some(0.5),
+        verification: None,
     }))
 }
 

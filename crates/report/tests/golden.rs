@@ -325,5 +325,6 @@ fn plan() -> Plan {
         budget_ns: Nanos(60_000_000_000),
         interval_ns: Nanos(100_000_000),
         study: None,
+        relay: None,
     }
 }

@@ -85,6 +85,7 @@ fn plan(cells: Vec<Cell>) -> Plan {
         budget_ns: Nanos::from_millis(60_000),
         interval_ns: Nanos::from_millis(10),
         study: None,
+        relay: None,
     }
 }
 

@@ -121,6 +121,7 @@ fn plan(cells: Vec<Cell>) -> Plan {
         budget_ns: Nanos::from_millis(3_600_000),
         interval_ns: Nanos::from_millis(100),
         study: None,
+        relay: None,
     }
 }
 

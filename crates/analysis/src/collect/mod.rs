@@ -18,6 +18,7 @@ use narrows_model::fault::{ErrorCount, merge_errors};
 use narrows_model::plan::SkippedCell;
 use narrows_model::server::ServerFacts;
 use narrows_model::trial::{ClientTotals, IntervalSample, TrialOutput};
+use narrows_model::verification::Verification;
 use narrows_model::{Bytes, Cell, CellId, Event, Histogram, Inventory, Nanos, Plan};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -50,6 +51,7 @@ pub(crate) struct CellData {
     pub series: BTreeMap<u32, Series>,
     pub clients: Vec<ClientTotals>,
     pub errors: Vec<ErrorCount>,
+    pub verification: Option<Verification>,
     pub deltas: Vec<RoleDelta>,
     pub effective: Option<Effective>,
     pub file_bytes: Option<Bytes>,
@@ -70,6 +72,7 @@ impl CellData {
             series: BTreeMap::new(),
             clients: Vec::new(),
             errors: Vec::new(),
+            verification: None,
             deltas: Vec::new(),
             effective: None,
             file_bytes: None,
@@ -131,6 +134,9 @@ impl CellData {
             self.open_loop.get_or_insert_default().add(open_loop);
         }
         merge_errors(&mut self.errors, &trial.errors);
+        if let Some(verification) = &trial.verification {
+            self.verification.get_or_insert_default().add(verification);
+        }
         add_clients(&mut self.clients, &trial.clients);
         for pair in &trial.counters {
             let delta = RoleDelta::of(pair);
@@ -243,7 +249,10 @@ impl Collected {
                 }
             }
             Event::RunFinished { reason, .. } => self.end = Some(*reason),
-            Event::RunStarted { .. } | Event::PhaseStarted { .. } | Event::Counters(_) => {}
+            Event::RelayTrialFinished(_)
+            | Event::RunStarted { .. }
+            | Event::PhaseStarted { .. }
+            | Event::Counters(_) => {}
         }
     }
 

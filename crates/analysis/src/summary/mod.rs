@@ -104,6 +104,7 @@ impl<'a> Summarizer<'a> {
             complete: self.collected.complete(),
             seed: self.plan.seed,
             study: self.plan.study.as_ref().map(study::summary),
+            relay: None,
             hosts: machines.hosts(),
             skipped: std::mem::take(&mut self.collected.skipped),
             failed: self.collected.failed(),

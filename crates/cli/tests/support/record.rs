@@ -49,6 +49,7 @@ fn plan(cells: u32) -> Plan {
         budget_ns: Nanos(60 * SECOND),
         interval_ns: Nanos(SECOND / 10),
         study: None,
+        relay: None,
     }
 }
 
@@ -116,6 +117,7 @@ fn trial(index: u32) -> Event {
         counters: vec![],
         file_bytes: Bytes(1 << 20),
         resident_ratio: None,
+        verification: None,
     }))
 }
 

@@ -55,6 +55,7 @@ pub fn plan_check(request: &CheckRequest) -> Result<Plan, Vec<Problem>> {
         budget_ns: Nanos::from_secs_f64(request.budget_s),
         interval_ns: INTERVAL_NS,
         study: None,
+        relay: None,
     })
 }
 

@@ -50,6 +50,7 @@ pub fn plan_study(study: &Study, facts: &StudyFacts, seed: u64) -> Result<Plan, 
         budget_ns: Nanos::from_secs_f64(study.seconds),
         interval_ns: check::INTERVAL_NS,
         study: Some(study.source.clone()),
+        relay: None,
     })
 }
 
