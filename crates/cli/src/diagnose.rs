@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &DiagnoseArguments, console: &Console) -> Result<Ex
     let style =
         Style { width: console.width(), colour: console.colour, unicode: false, detail: arguments.detail };
     print_summary(&summary, arguments.json, &style, console)?;
-    Ok(verdict_of(&summary, record.manifest().complete.unwrap_or(EndReason::Interrupted)))
+    verdict_of(&summary, record.manifest().complete.unwrap_or(EndReason::Interrupted))
 }
 
 /// The summary of what a record holds, verdict included.

@@ -37,7 +37,8 @@ const COULD_NOT_RUN: ExitCodeFacts = ExitCodeFacts {
     code: 3,
     title: "could not run",
     definition: "The input is fine and the machine, the peer or the file system refused, or nothing was measured.",
-    example: "no permission to write in the folder, a closed port, a listening address that is in use",
+    example: "no permission to write in the folder, a closed port, a listening address that is in use, a record of a run \
+              that was stopped before anything was measured",
 };
 
 const UNTRUSTWORTHY: ExitCodeFacts = ExitCodeFacts {

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 use support::{Seen, Surroundings, record, run};
 
-/// Files of lines, which are read as far as they are whole.
+/// Files of lines, which are read as far as they are whole: samples alone are figures too.
 const LINES: [&str; 2] = ["events.jsonl", "samples.jsonl"];
 const FILES: [&str; 5] = ["manifest.json", "plan.json", "inventory.json", "events.jsonl", "samples.jsonl"];
 
@@ -27,7 +27,9 @@ fn diagnose(folder: &Path) -> Seen {
     before.assert_same(folder);
     seen.assert_orderly();
     match seen.code {
-        Some(0 | 4) => assert!(serde_json::from_str::<serde_json::Value>(&seen.stdout).is_ok(), "{seen:?}"),
+        Some(0 | 3 | 4) => {
+            assert!(serde_json::from_str::<serde_json::Value>(&seen.stdout).is_ok(), "{seen:?}");
+        }
         Some(2) => assert!(seen.stdout.is_empty() && seen.stderr.contains("record"), "{seen:?}"),
         _ => panic!("neither read nor refused: {seen:?}"),
     }
@@ -39,6 +41,22 @@ fn a_whole_record_gives_its_verdict() {
     let folder = folder();
     let seen = diagnose(folder.path());
     assert_eq!((seen.code, seen.stderr.as_str()), (Some(0), ""), "{seen:?}");
+}
+
+#[test]
+fn a_record_in_which_nothing_was_measured_ends_like_the_run_that_left_it() {
+    let folder = folder();
+    let events = folder.path().join("record/events.jsonl");
+    let text = fs::read_to_string(&events).unwrap();
+    // The first line tells that the run began; its samples are of a cell that the plan does not have.
+    fs::write(&events, text.lines().next().unwrap().to_owned() + "\n").unwrap();
+    fs::write(folder.path().join("record/samples.jsonl"), "").unwrap();
+    let seen = diagnose(folder.path());
+    seen.assert_said(
+        3,
+        &["nothing could be measured: path/read/0: the run ended before this cell was reached"],
+    );
+    assert!(seen.stdout.contains("\"cells\": []"), "{seen:?}");
 }
 
 #[test]
@@ -85,7 +103,8 @@ fn a_file_cut_anywhere_is_read_as_far_as_it_is_whole_or_refused() {
             fs::write(&path, &whole[..whole.len() * part / 8]).unwrap();
             let seen = diagnose(folder.path());
             // Where whole lines are missing at the end, only the run's end is.
-            let told = seen.stderr.contains(file) || (seen.code == Some(4) && file == "events.jsonl");
+            let told =
+                seen.stderr.contains(file) || (matches!(seen.code, Some(3 | 4)) && file == "events.jsonl");
             let nothing_left = part == 0 && file == "samples.jsonl";
             assert!(told || nothing_left, "{file} cut to {part}/8: {seen:?}");
         }

@@ -61,7 +61,8 @@ impl Left {
         let seen = see(&mut narrows(lab, &["diagnose", record.to_str().unwrap()]));
         match seen.code {
             Some(2) if !record.exists() => self.no_record += 1,
-            Some(4) => self.broken_off += 1,
+            // 3: it was killed before anything was measured.
+            Some(3 | 4) => self.broken_off += 1,
             Some(0) => self.whole += 1,
             _ => panic!("{seen:#?}"),
         }

@@ -24,10 +24,7 @@ pub(crate) fn conclude(ran: Ran, terms: Terms<'_>) -> Result<Exit, Failure> {
     }
     print_summary(&summary, terms.output.json, &terms.style(), terms.console)?;
     terms.console.say(&format!("record: {}", dir.display()));
-    if is_empty(&summary) {
-        return Err(Failure::could_not_run(nothing_measured(&summary)));
-    }
-    Ok(verdict_of(&summary, reason))
+    verdict_of(&summary, reason)
 }
 
 /// Whether nothing was measured: for a study, no cell of what it asked for has completed an operation.
@@ -36,21 +33,23 @@ fn is_empty(summary: &Summary) -> bool {
     !summary.cells.iter().filter(asked_for).any(|cell| summary.study.is_none() || cell.ops_per_s.is_some())
 }
 
-/// Whether the figures can be trusted as a whole.
-pub(crate) fn verdict_of(summary: &Summary, reason: EndReason) -> Exit {
+/// Whether the figures can be trusted as a whole; the same for a run and for its record.
+///
+/// # Errors
+/// When nothing was measured.
+pub(crate) fn verdict_of(summary: &Summary, reason: EndReason) -> Result<Exit, Failure> {
+    if is_empty(summary) {
+        return Err(Failure::could_not_run(nothing_measured(summary)));
+    }
     let lost = summary.cells.iter().any(|cell| !cell.errors.is_empty());
     let broken = matches!(reason, EndReason::Failed | EndReason::Interrupted);
-    if !summary.doubts.is_empty() || summary.generator.limited || lost || broken || !summary.complete {
-        Exit::Untrustworthy
-    } else {
-        Exit::Done
-    }
+    let doubtful = !summary.doubts.is_empty() || summary.generator.limited || lost;
+    Ok(if doubtful || broken || !summary.complete { Exit::Untrustworthy } else { Exit::Done })
 }
 
 fn nothing_measured(summary: &Summary) -> String {
-    let mut reasons = summary.failed.iter().chain(&summary.skipped).map(|skip| skip.reason.as_str());
-    match reasons.next() {
-        Some(first) => format!("nothing could be measured: {first}"),
+    match summary.failed.iter().chain(&summary.skipped).next() {
+        Some(first) => format!("nothing could be measured: {}: {}", first.cell, first.reason),
         None => "nothing was measured before the stop".to_owned(),
     }
 }
