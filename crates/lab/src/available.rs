@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use crate::cgroup::Cgroup;
 use crate::error::Result;
-use crate::tool::{ip, tc};
+use crate::tool::{ip, run, tc};
 
 const PROGRAMS: [(&str, &str); 5] = [
     ("ip", "iproute2"),
@@ -16,6 +16,9 @@ const PROGRAMS: [(&str, &str); 5] = [
     ("taskset", "util-linux"),
     ("sh", "dash or bash"),
 ];
+
+const DISK_PROGRAMS: [(&str, &str); 3] =
+    [("losetup", "mount"), ("mount", "mount"), ("mkfs.ext4", "e2fsprogs")];
 
 /// Nothing, or in one sentence what this machine lacks for a [`crate::Lab`]; tried once a process.
 ///
@@ -26,15 +29,38 @@ pub fn available() -> std::result::Result<(), String> {
     ANSWER.get_or_init(look).clone()
 }
 
-fn look() -> std::result::Result<(), String> {
-    if !rustix::process::geteuid().is_root() {
-        return Err("not root: network namespaces and cgroups need it (run it with sudo)".to_owned());
-    }
-    for (program, package) in PROGRAMS {
+/// Nothing, or in one sentence what this machine lacks for [`crate::Lab::disks`]; tried once a process.
+///
+/// # Errors
+/// The reason, for people; that there can be no [`crate::Lab`] is one.
+pub fn disks_available() -> std::result::Result<(), String> {
+    static ANSWER: OnceLock<std::result::Result<(), String>> = OnceLock::new();
+    ANSWER.get_or_init(|| available().and_then(|()| look_for_disks())).clone()
+}
+
+fn look_for_disks() -> std::result::Result<(), String> {
+    check_programs(&DISK_PROGRAMS)?;
+    // Opened, not looked for: the file may be there without its driver.
+    let fuse = std::fs::File::options().read(true).write(true).open("/dev/fuse");
+    fuse.map_err(|error| format!("/dev/fuse cannot be opened: disks with a delay need FUSE ({error})"))?;
+    run("losetup", &["--find"]).map_err(|error| format!("there is no free loop device: {error}"))?;
+    Ok(())
+}
+
+fn check_programs(programs: &[(&str, &str)]) -> std::result::Result<(), String> {
+    for (program, package) in programs {
         if !is_on_path(program) {
             return Err(format!("the program {program} is missing (Debian package {package})"));
         }
     }
+    Ok(())
+}
+
+fn look() -> std::result::Result<(), String> {
+    if !rustix::process::geteuid().is_root() {
+        return Err("not root: network namespaces and cgroups need it (run it with sudo)".to_owned());
+    }
+    check_programs(&PROGRAMS)?;
     if !Path::new("/dev/net/tun").exists() {
         return Err("/dev/net/tun is missing: the delay wire needs TAP devices".to_owned());
     }

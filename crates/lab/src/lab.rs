@@ -1,4 +1,4 @@
-//! A lab: hosts on a bridge of their own, cgroups, a scratch folder, and their removal.
+//! A lab: hosts on a bridge of their own, cgroups, disks, a scratch folder, and their removal.
 //!
 //! It owns what it makes and removes exactly that, also when a test panics. What a killed process could not
 //! remove, the next lab on the same subnet does ([`crate::claim`]).
@@ -11,6 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::cgroup::Cgroup;
 use crate::claim::Claim;
+use crate::disks::{DiskPlan, Disks};
 use crate::ending;
 use crate::error::{Error, Kind, Result};
 use crate::host::Host;
@@ -18,7 +19,7 @@ use crate::link;
 use crate::locate::make_scratch;
 use crate::process::Process;
 
-/// Network hosts, cgroups and scratch space for one test, gone when it is dropped.
+/// Network hosts, cgroups, disks and scratch space for one test, gone when it is dropped.
 ///
 /// Declare it before the [`Process`]es that run in it, so that they end first; what is left in its namespaces
 /// and cgroups after that it ends itself.
@@ -34,6 +35,7 @@ pub struct Lab {
 struct Made {
     hosts: Vec<Host>,
     cgroups: Vec<Cgroup>,
+    disks: Vec<Disks>,
 }
 
 impl Lab {
@@ -89,10 +91,7 @@ impl Lab {
     /// # Errors
     /// [`Kind::Invalid`] for a name that is not one plain word, [`Kind::Refused`] without cgroup controllers.
     pub fn cgroup(&self, name: &str) -> Result<Cgroup> {
-        let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
-        if name.is_empty() || !name.chars().all(plain) {
-            return Err(Error::new(Kind::Invalid, "make cgroup", name, "letters, digits, - and _ only"));
-        }
+        check_name("make cgroup", name)?;
         let mut made = self.made();
         let full_name = format!("{}-{name}", self.claim.prefix());
         if let Some(cgroup) = made.cgroups.iter().find(|cgroup| cgroup.name() == full_name) {
@@ -101,6 +100,20 @@ impl Lab {
         let cgroup = Cgroup::make(&full_name)?;
         made.cgroups.push(cgroup.clone());
         Ok(cgroup)
+    }
+
+    /// New disks with the delays of `plan`, mounted below the scratch folder under this name.
+    ///
+    /// # Errors
+    /// [`Kind::Invalid`] for a name that is not one plain word or a plan without disks, [`Kind::Missing`] when the
+    /// binary `delaydisk` is not built, else what the machine refused; [`crate::disks_available`] tells beforehand.
+    pub fn disks(&self, name: &str, plan: &DiskPlan) -> Result<Disks> {
+        check_name("make disks", name)?;
+        let disks = Disks::new(self.scratch.join(name));
+        // Noted before they are made, so that half-made ones are removed too.
+        self.made().disks.push(disks.clone());
+        disks.make(name, &self.logs, plan)?;
+        Ok(disks)
     }
 
     /// Starts a command under guard, its output in the lab's folder.
@@ -128,6 +141,7 @@ impl Lab {
     fn remove_all(&self) -> Result<()> {
         let made = std::mem::take(&mut *self.made());
         let mut outcomes = vec![end_processes(&made)];
+        outcomes.extend(made.disks.iter().map(Disks::remove));
         outcomes.extend(made.hosts.iter().map(Host::remove_link));
         outcomes.push(link::remove(&self.claim.bridge()));
         outcomes.extend(made.hosts.iter().map(Host::remove_netns));
@@ -147,6 +161,15 @@ impl Drop for Lab {
         // Dropped in a panic perhaps: nothing may be raised here. `close` is there for those who ask.
         let _left = self.remove_all();
     }
+}
+
+/// Whether a name can be part of others: of folders, cgroups, files.
+fn check_name(operation: &'static str, name: &str) -> Result<()> {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
+    if name.is_empty() || !name.chars().all(plain) {
+        return Err(Error::new(Kind::Invalid, operation, name, "letters, digits, - and _ only"));
+    }
+    Ok(())
 }
 
 /// Ends by id what still runs inside the lab's own namespaces and cgroups: only its tests put it there.

@@ -1,10 +1,10 @@
 //! Real hosts, links and limits on one machine, for tests: network namespaces joined by a bridge, token-bucket
-//! rates, wires with a delay, CPU quotas, device throttles, guarded processes, and counters read independently
-//! of the product's own code.
+//! rates, wires and disks with a delay, CPU quotas, device throttles, guarded processes, and counters read
+//! independently of the product's own code.
 //!
 //! It needs root and a Linux kernel, and it is a development crate: nothing that ships depends on it. It
 //! deliberately knows nothing of what is tested with it, starts no storage server, and never touches a
-//! namespace, link, cgroup or process that it did not make. All hosts of a lab share this machine's CPUs, page
+//! namespace, link, cgroup, mount or process that it did not make. All hosts of a lab share this machine's CPUs, page
 //! cache and `/proc/stat`.
 //!
 //! The library forbids unsafe code. The binary `delaywire` of this package needs one unsafe call (`TUNSETIFF`)
@@ -33,19 +33,22 @@ mod claim;
 pub mod clock;
 pub mod counters;
 mod device;
+mod disks;
 mod ending;
 mod error;
 mod host;
 mod lab;
 mod link;
 mod locate;
+pub mod mounts;
 mod process;
 mod rate;
 mod tool;
 
-pub use available::available;
+pub use available::{available, disks_available};
 pub use cgroup::{BlkioThrottle, Cgroup, CpuQuota, pin_to_cpus};
 pub use device::{BlockDevice, device_under};
+pub use disks::{DiskPlan, Disks};
 pub use error::{Error, Kind, Result};
 pub use host::Host;
 pub use lab::Lab;

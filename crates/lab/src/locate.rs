@@ -40,6 +40,11 @@ pub(crate) fn delaywire_bin() -> Result<PathBuf> {
     own_binary("delaywire", "NARROWS_DELAYWIRE")
 }
 
+/// The disks with a delay.
+pub(crate) fn delaydisk_bin() -> Result<PathBuf> {
+    own_binary("delaydisk", "NARROWS_DELAYDISK")
+}
+
 /// A binary of this package: named by the environment, or beside the test (cargo puts tests in `deps`).
 fn own_binary(name: &str, variable: &str) -> Result<PathBuf> {
     let running =

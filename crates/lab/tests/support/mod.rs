@@ -13,10 +13,19 @@ use narrows_lab::{Host, Lab, Process, labcat_bin};
 pub(crate) const SOON: Duration = Duration::from_secs(30);
 
 /// A lab; or nothing, with the reason printed, where there can be none and nobody insists (`CI=true` does).
+pub(crate) fn lab() -> Option<Lab> {
+    lab_where(narrows_lab::available())
+}
+
+/// A lab that can have disks with a delay; or nothing, as [`lab`].
+pub(crate) fn lab_with_disks() -> Option<Lab> {
+    lab_where(narrows_lab::disks_available())
+}
+
 #[allow(clippy::print_stdout, reason = "the reason of a skipped test must be seen")]
 #[allow(clippy::disallowed_methods, reason = "whether a skip is a failure is the environment's to say")]
-pub(crate) fn lab() -> Option<Lab> {
-    match narrows_lab::available() {
+fn lab_where(available: Result<(), String>) -> Option<Lab> {
+    match available {
         Ok(()) => Some(Lab::new().unwrap()),
         Err(reason) => {
             assert!(std::env::var("CI").as_deref() != Ok("true"), "lab: not run: {reason}");

@@ -205,6 +205,11 @@ pub(crate) const EFFECT_EXCEPTIONS: &[EffectException] = &[
         reason: "a program of its own that tells the lab when its wire is ready",
     },
     EffectException {
+        file: "crates/lab/src/bin/delaydisk/main.rs",
+        effect: Effect::Console,
+        reason: "a program of its own that tells the lab when its disks are mounted",
+    },
+    EffectException {
         file: "crates/lab/src/bin/labcat.rs",
         effect: Effect::Console,
         reason: "a program of its own that prints what it moved",
