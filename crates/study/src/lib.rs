@@ -10,13 +10,15 @@ mod check;
 mod cut;
 mod expand;
 pub mod file;
+mod located;
 mod problem;
 mod refine;
 mod request;
 
 pub use check::plan_check;
 pub use expand::{EngineAnswer, StudyFacts, TargetFacts, plan_study};
-pub use file::{KEYS, Study, StudyProblem, StudyProblems, nearest, parse};
+pub use file::{KEYS, Study, StudyProblem, StudyProblems, parse};
+pub use located::{FileProblem, FileProblems, nearest};
 pub use problem::Problem;
 pub use refine::{PlannedCells, Suspect, refine};
 pub use request::{CheckRequest, EngineFacts, Server, ServerKind};

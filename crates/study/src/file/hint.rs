@@ -3,11 +3,7 @@
 //! Not here: whether a name is known.
 
 use super::keys::{KEYS, Key, TABLES};
-
-/// Names above this length are no slips of the finger, and comparing them would cost time.
-const CHARS_MAX: usize = 64;
-/// Of two names of this likeness one is meant for the other: a swapped, a missing or a wrong letter or two.
-const LIKENESS_MIN: f64 = 0.6;
+use crate::located::nearest;
 
 /// What other tools call our keys; see the glossary.
 const ELSEWHERE: &[(&str, &str)] = &[
@@ -54,11 +50,6 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("time", "seconds"),
     ("warmup", "stop.warm_up"),
 ];
-
-/// `did you mean ...?` for the nearest of `names`; `None` when none is near.
-pub(crate) fn name(found: &str, names: &[&str]) -> Option<String> {
-    nearest(&found.to_lowercase(), names.iter().copied()).map(|near| format!("did you mean \"{near}\"?"))
-}
 
 /// `did you mean ...?` for a target with a slip in its scheme or in the layer of its endpoint; `None` for any other.
 pub(crate) fn target(found: &str) -> Option<String> {
@@ -124,18 +115,6 @@ pub(crate) fn names_in(table: &str) -> Vec<String> {
     keys.chain(tables).collect()
 }
 
-/// The nearest of `names`; `None` when none is near.
-pub fn nearest<'n>(found: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    if found.chars().count() > CHARS_MAX {
-        return None;
-    }
-    let scored = names.map(|name| (strsim::normalized_damerau_levenshtein(found, name), name));
-    scored
-        .filter(|(likeness, _)| *likeness >= LIKENESS_MIN)
-        .max_by(|left, right| left.0.total_cmp(&right.0))
-        .map(|(_, name)| name)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -172,8 +151,5 @@ mod tests {
     #[test]
     fn what_is_like_nothing_gets_the_list() {
         assert!(key("stop", "zzzzzzzz").starts_with("allowed here: warm_up, measure"));
-        assert_eq!(name("zzzz", &["read", "write"]), None);
-        assert_eq!(name("raed", &["read", "write"]).as_deref(), Some("did you mean \"read\"?"));
-        assert_eq!(name(&"read".repeat(1000), &["read"]), None);
     }
 }

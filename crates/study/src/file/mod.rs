@@ -9,9 +9,7 @@ mod hint;
 mod idle;
 mod keys;
 mod kind;
-mod place;
 mod point;
-mod problems;
 mod quantity;
 mod settings;
 mod shares;
@@ -22,13 +20,12 @@ mod syntax;
 mod value;
 mod whole;
 
-pub use hint::nearest;
+pub use crate::located::{FileProblem as StudyProblem, FileProblems as StudyProblems};
 pub use keys::{KEYS, Key, TABLES};
 pub use kind::Kind;
-pub use problems::{StudyProblem, StudyProblems};
 pub use study::{CellOrder, Study};
 
-pub(crate) use problems::{Complaint, Findings};
+pub(crate) use crate::located::{Complaint, Findings};
 pub(crate) use study::Point;
 pub(crate) use whole::has_cut;
 
@@ -111,7 +108,7 @@ fn study(settings: &Settings, points: Vec<Point>, text: &str, name: &str, togeth
     }
 }
 
-fn place_of(settings: &Settings, paths: &[&str]) -> place::Span {
+fn place_of(settings: &Settings, paths: &[&str]) -> crate::located::Span {
     let fixed = paths.iter().find_map(|path| {
         let swept =
             settings.factors.iter().find(|factor| factor.key.path == *path).map(|factor| factor.at.clone());

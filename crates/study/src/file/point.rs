@@ -2,7 +2,7 @@
 //!
 //! Not here: whether the settings go together, which is `clash`'s.
 
-use super::place::Span;
+use crate::located::Span;
 use super::settings::Settings;
 use super::value::{self, Entry, Value};
 use narrows_model::cell::{FactorValue, Stop};

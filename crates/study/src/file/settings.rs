@@ -5,10 +5,10 @@
 use super::hint;
 use super::keys::{Key, TABLES};
 use super::kind::Kind;
-use super::place::Span;
-use super::problems::{Complaint, Findings};
 use super::quantity::{self, RangeText};
-use super::value::{self, Entry, Reader, Value};
+use super::value::{Entry, Reader, Value};
+use crate::located::Span;
+use crate::located::{Complaint, Findings, Name, in_file_order, joined, type_words};
 use narrows_model::Bytes;
 use std::collections::{BTreeMap, BTreeSet};
 use toml::Spanned;
@@ -55,8 +55,6 @@ struct Walk<'a, 'b> {
     findings: &'a mut Findings<'b>,
 }
 
-type Name<'t, 'i> = &'t Spanned<std::borrow::Cow<'i, str>>;
-
 impl Walk<'_, '_> {
     fn table(&mut self, table: &str, entries: &DeTable<'_>) {
         for (name, found) in in_file_order(entries) {
@@ -73,8 +71,7 @@ impl Walk<'_, '_> {
 
     fn inner(&mut self, path: &str, name: Name<'_, '_>, found: &Spanned<DeValue<'_>>) {
         let Some(entries) = found.get_ref().as_table() else {
-            let what =
-                format!("{} ({})", self.findings.excerpt(&found.span()), value::type_words(found.get_ref()));
+            let what = format!("{} ({})", self.findings.excerpt(&found.span()), type_words(found.get_ref()));
             let complaint =
                 Complaint::new(path, what, "a table", format!("write [{path}], and its keys below"));
             self.findings.add(&found.span(), complaint);
@@ -122,7 +119,7 @@ impl Walk<'_, '_> {
             DeValue::Array(array) => array,
             DeValue::String(text) if is_range(key.kind, text) => whole,
             other => {
-                let what = format!("{} ({})", self.findings.excerpt(&found.span()), value::type_words(other));
+                let what = format!("{} ({})", self.findings.excerpt(&found.span()), type_words(other));
                 let hint = format!("write [{}], or the key in [workload] for one value", key.example);
                 let complaint = Complaint::new(path, what, "a list of values", hint);
                 return self.findings.add(&found.span(), complaint);
@@ -247,14 +244,4 @@ fn range_values(kind: Kind, range: RangeText<'_>) -> Option<Vec<Value>> {
             _ => values.map(Value::Count).collect(),
         }
     })
-}
-
-fn joined(table: &str, name: &str) -> String {
-    if table.is_empty() { name.to_owned() } else { format!("{table}.{name}") }
-}
-
-fn in_file_order<'t, 'i>(table: &'t DeTable<'i>) -> Vec<(Name<'t, 'i>, &'t Spanned<DeValue<'i>>)> {
-    let mut entries: Vec<_> = table.iter().collect();
-    entries.sort_by_key(|(name, _)| name.span().start);
-    entries
 }

@@ -1,9 +1,8 @@
 //! The parts of a mix: a table of operations or sizes with their weights.
 
-use super::hint;
 use super::kind;
-use super::place::Span;
 use super::value::{self, Reader, Value};
+use crate::located::{Span, nearest_hint, number};
 use narrows_model::size::parse_size;
 use narrows_model::workload::{BlockShare, OpShare};
 use toml::de::DeTable;
@@ -61,10 +60,10 @@ impl Reader<'_, '_> {
             if of.is_none() {
                 let found = format!("`{}`", self.findings.excerpt(&name.span()));
                 let hint =
-                    hint::name(name.get_ref(), self.key.kind.names()).unwrap_or_else(|| self.example());
+                    nearest_hint(name.get_ref(), self.key.kind.names()).unwrap_or_else(|| self.example());
                 self.complain(&name.span(), found, hint);
             }
-            let number = value::number(weight.get_ref()).filter(|number| kind::WEIGHT.contains(number));
+            let number = number(weight.get_ref()).filter(|number| kind::WEIGHT.contains(number));
             if number.is_none() {
                 let found = format!("the weight {}", self.findings.excerpt(&weight.span()));
                 let (least, most) = (kind::WEIGHT.start(), kind::WEIGHT.end());

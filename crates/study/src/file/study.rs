@@ -1,8 +1,8 @@
 //! A study: what a file asks for, with nothing wrong in it that can be seen without the machine.
 
-use super::place::Span;
-use super::problems::Findings;
 use super::whole::has_cut;
+use crate::located::Findings;
+use crate::located::Span;
 use narrows_model::cell::{FactorValue, Stop};
 use narrows_model::factor::Factor;
 use narrows_model::plan::StudySource;

@@ -2,11 +2,11 @@
 //!
 //! Not here: what is taken, which is `value`'s.
 
-use super::hint;
 use super::keys::Key;
 use super::kind::{self, Kind};
 use super::quantity;
-use super::value::{integer, number, scalar, size};
+use super::value::{scalar, size};
+use crate::located::{integer, nearest, nearest_hint, number};
 use narrows_model::size::parse_size;
 use narrows_model::units::round_to_u64;
 use narrows_model::{Bytes, Nanos};
@@ -38,7 +38,7 @@ const WORDS: &[(&str, &str)] = &[
 pub(super) fn instead(key: &Key, path: &str, value: &DeValue<'_>) -> String {
     value
         .as_str()
-        .and_then(|text| hint::name(text, key.kind.names()))
+        .and_then(|text| nearest_hint(text, key.kind.names()))
         .or_else(|| out_of_range(key.kind, value))
         .or_else(|| value.as_str().and_then(|text| unit(key.kind, text)))
         .or_else(|| unitless(key, value))
@@ -122,7 +122,7 @@ fn meant(found: &str, units: &[&'static str]) -> Option<&'static str> {
     let lower = found.to_lowercase();
     let word = WORDS.iter().find(|(word, _)| *word == lower).map(|(_, unit)| *unit);
     let same = units.iter().find(|unit| unit.to_lowercase() == lower).copied();
-    same.or(word.filter(|word| units.contains(word))).or_else(|| hint::nearest(found, units.iter().copied()))
+    same.or(word.filter(|word| units.contains(word))).or_else(|| nearest(found, units.iter().copied()))
 }
 
 /// A number where a quantity with its unit belongs.

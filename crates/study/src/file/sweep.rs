@@ -6,9 +6,9 @@
 use super::clash::{self, Clash};
 use super::idle;
 use super::point::View;
-use super::problems::{Complaint, Findings};
 use super::settings::{Settings, Swept};
 use super::study::Point;
+use crate::located::{Complaint, Findings};
 use narrows_model::Target;
 use narrows_model::cell::FactorValue;
 use std::collections::{BTreeMap, BTreeSet};

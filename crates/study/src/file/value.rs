@@ -5,10 +5,10 @@
 use super::hint;
 use super::keys::Key;
 use super::kind::{self, Kind};
-use super::place::Span;
-use super::problems::{Complaint, Findings};
 use super::quantity;
 use super::suggest;
+use crate::located::Span;
+use crate::located::{Complaint, Findings, integer, number, type_words};
 use narrows_model::cell::FactorValue;
 use narrows_model::size::parse_size;
 use narrows_model::workload::{BlockShare, OpShare, SyncPolicy};
@@ -210,28 +210,5 @@ fn sync(text: &str) -> Option<SyncPolicy> {
             let writes = Some(writes).filter(|writes| kind::SYNC_EVERY.contains(writes))?;
             u32::try_from(writes).ok().map(SyncPolicy::Every)
         }
-    }
-}
-
-pub(crate) fn integer(value: &DeValue<'_>) -> Option<u64> {
-    let integer = value.as_integer()?;
-    u64::from_str_radix(integer.as_str(), integer.radix()).ok()
-}
-
-pub(super) fn number(value: &DeValue<'_>) -> Option<f64> {
-    let float = value.as_float().and_then(|float| float.as_str().parse::<f64>().ok());
-    float.or_else(|| integer(value).map(|integer| integer as f64)).filter(|number| number.is_finite())
-}
-
-/// The type of a value as people of TOML call it.
-pub(crate) fn type_words(value: &DeValue<'_>) -> &'static str {
-    match value {
-        DeValue::String(_) => "a text",
-        DeValue::Integer(_) => "a whole number",
-        DeValue::Float(_) => "a number",
-        DeValue::Boolean(_) => "true or false",
-        DeValue::Datetime(_) => "a date",
-        DeValue::Array(_) => "a list",
-        DeValue::Table(_) => "a table",
     }
 }

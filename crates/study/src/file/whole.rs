@@ -3,9 +3,9 @@
 //! Not here: what goes together at one point of the sweep, which is `clash`'s.
 
 use super::point::View;
-use super::problems::{Complaint, Findings};
 use super::settings::Settings;
 use super::value::Value;
+use crate::located::{Complaint, Findings};
 use narrows_model::{Cut, Layer, Repeat, Target};
 
 /// What holds for the study as a whole.

@@ -7,9 +7,9 @@ mod concurrency;
 mod extent;
 mod pace;
 
-use super::place::Span;
 use super::point::View;
-use super::problems::Complaint;
+use crate::located::Complaint;
+use crate::located::Span;
 use narrows_model::{EngineId, Target, Workload};
 
 /// Settings that do not go together.

@@ -1,4 +1,4 @@
-//! What is wrong with a study file: all of it at once, each with its place, what was found and what to do.
+//! What is wrong with a file that somebody wrote: all of it at once, each with its place, what was found and what to do.
 //!
 //! Not here: finding it.
 
@@ -6,9 +6,9 @@ use super::place::{self, Span};
 use std::fmt;
 use std::fmt::Write as _;
 
-/// One thing that is wrong with a study file.
+/// One thing that is wrong with a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StudyProblem {
+pub struct FileProblem {
     /// Line in the file, from 1.
     pub line: usize,
     /// Column in the line, in characters, from 1.
@@ -27,7 +27,7 @@ pub struct StudyProblem {
     pub hint: String,
 }
 
-impl fmt::Display for StudyProblem {
+impl fmt::Display for FileProblem {
     /// The problem in one line, without its file: `line:column: key: found ...; allowed: ...; hint`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}: ", self.line, self.column)?;
@@ -38,21 +38,21 @@ impl fmt::Display for StudyProblem {
     }
 }
 
-/// Everything that is wrong with a study file, in the order of the file; never empty.
+/// Everything that is wrong with a file, in the order of the file; never empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StudyProblems {
+pub struct FileProblems {
     /// The file, as it was named.
     pub name: String,
     /// What is wrong; 500 at most.
-    pub list: Vec<StudyProblem>,
+    pub list: Vec<FileProblem>,
     /// How many more there are.
     pub more_count: usize,
 }
 
-/// Most problems that are kept: a file with more of them is no study, and finding each one's line takes time.
+/// Most problems that are kept: a file with more of them is another file, and finding each one's line takes time.
 const PROBLEMS_MAX: usize = 500;
 
-impl StudyProblems {
+impl FileProblems {
     /// The problems for people: for each one its place, the line with a caret, what is allowed, what to do.
     #[must_use]
     pub fn render(&self) -> String {
@@ -72,7 +72,7 @@ impl StudyProblems {
         place::printable(&self.name)
     }
 
-    fn one(&self, out: &mut String, problem: &StudyProblem) -> fmt::Result {
+    fn one(&self, out: &mut String, problem: &FileProblem) -> fmt::Result {
         let (line, column) = (problem.line, problem.column);
         let key = if problem.key.is_empty() { String::new() } else { format!("{}: ", problem.key) };
         writeln!(out, "{}:{line}:{column}: {key}found {}", self.file(), problem.found)?;
@@ -86,13 +86,13 @@ impl StudyProblems {
     }
 }
 
-impl fmt::Display for StudyProblems {
+impl fmt::Display for FileProblems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.render())
     }
 }
 
-impl std::error::Error for StudyProblems {}
+impl std::error::Error for FileProblems {}
 
 struct ShownLine {
     text: String,
@@ -101,7 +101,7 @@ struct ShownLine {
 }
 
 /// The part of the line around the place; tabs stay tabs under the line too, so that the caret stays below its text.
-fn shown_line(problem: &StudyProblem) -> ShownLine {
+fn shown_line(problem: &FileProblem) -> ShownLine {
     const BEFORE_MAX: usize = 60;
     const CHARS_MAX: usize = 110;
     let start = (problem.column - 1).saturating_sub(BEFORE_MAX);
@@ -141,7 +141,7 @@ impl Complaint {
 pub(crate) struct Findings<'a> {
     name: &'a str,
     text: &'a str,
-    list: Vec<(Span, StudyProblem)>,
+    list: Vec<(Span, FileProblem)>,
     more_count: usize,
 }
 
@@ -157,7 +157,7 @@ impl<'a> Findings<'a> {
             return;
         }
         let place = place::place(self.text, span);
-        let problem = StudyProblem {
+        let problem = FileProblem {
             line: place.line,
             column: place.column,
             length: place.length,
@@ -173,7 +173,7 @@ impl<'a> Findings<'a> {
     }
 
     /// Takes over what others have found and `keep` holds of.
-    pub(crate) fn take(&mut self, others: Findings<'_>, keep: impl Fn(&StudyProblem) -> bool) {
+    pub(crate) fn take(&mut self, others: Findings<'_>, keep: impl Fn(&FileProblem) -> bool) {
         self.more_count += others.more_count;
         self.list.extend(others.list.into_iter().filter(|(_, problem)| keep(problem)));
     }
@@ -204,13 +204,13 @@ impl<'a> Findings<'a> {
     }
 
     /// The problems in the order of the file; `Ok` when there are none.
-    pub(crate) fn into_result(self) -> Result<(), StudyProblems> {
+    pub(crate) fn into_result(self) -> Result<(), FileProblems> {
         if self.list.is_empty() {
             return Ok(());
         }
         let mut list = self.list;
         list.sort_by_key(|(span, _)| span.start);
-        Err(StudyProblems {
+        Err(FileProblems {
             name: self.name.to_owned(),
             list: list.into_iter().map(|(_, problem)| problem).collect(),
             more_count: self.more_count,
