@@ -195,6 +195,7 @@ fn add_clients(known: &mut Vec<ClientTotals>, more: &[ClientTotals]) {
 pub(crate) struct Collected {
     pub cells: Vec<CellData>,
     pub skipped: Vec<SkippedCell>,
+    skipped_ids: HashSet<CellId>,
     pub left_out: bool,
     pub server: Option<(ServerFacts, Inventory)>,
     pub end: Option<EndReason>,
@@ -208,7 +209,8 @@ impl Collected {
     pub(crate) fn new(plan: &Plan) -> Self {
         let mut collected = Self {
             cells: Vec::new(),
-            skipped: plan.skipped.clone(),
+            skipped: Vec::new(),
+            skipped_ids: HashSet::new(),
             left_out: false,
             server: None,
             end: None,
@@ -217,6 +219,7 @@ impl Collected {
             interval_ns: plan.interval_ns.0,
         };
         collected.extend(&plan.cells);
+        collected.skip(&plan.skipped);
         collected
     }
 
@@ -228,7 +231,7 @@ impl Collected {
             }
             Event::PlanExtended { cells, skipped } => {
                 self.extend(cells);
-                self.skipped.extend(skipped.iter().cloned());
+                self.skip(skipped);
             }
             Event::Interval(sample) => {
                 let interval_ns = self.interval_ns;
@@ -242,7 +245,7 @@ impl Collected {
                 }
             }
             // Cells past the budget drop in the planned order, as the plan says; they are listed.
-            Event::CellSkipped(skip) => self.skipped.push(skip.clone()),
+            Event::CellSkipped(skip) => self.skip(std::slice::from_ref(skip)),
             Event::CellFailed { cell, message } => {
                 if let Some(cell) = self.cell(cell) {
                     cell.failure = Some(message.clone());
@@ -259,18 +262,26 @@ impl Collected {
     /// Ends the collection: trials that never ended become totals, cells never reached become skips.
     pub(crate) fn close(&mut self) {
         self.cells.iter_mut().for_each(CellData::close);
-        let known: HashSet<&CellId> = self.skipped.iter().map(|skip| &skip.cell).collect();
         let missed: Vec<SkippedCell> = self
             .cells
             .iter()
-            .filter(|data| !data.touched() && !known.contains(&data.cell.id))
+            .filter(|data| !data.touched() && !self.skipped_ids.contains(&data.cell.id))
             .map(|data| SkippedCell {
                 cell: data.cell.id.clone(),
                 reason: "the run ended before this cell was reached".to_owned(),
             })
             .collect();
         self.left_out |= !missed.is_empty();
-        self.skipped.extend(missed);
+        self.skip(&missed);
+    }
+
+    /// Keeps the skips that are not known yet: a record's plan holds its extensions too, which its events tell again.
+    fn skip(&mut self, skips: &[SkippedCell]) {
+        for skip in skips {
+            if self.skipped_ids.insert(skip.cell.clone()) {
+                self.skipped.push(skip.clone());
+            }
+        }
     }
 
     /// Cells that were begun and failed, and why.
@@ -311,3 +322,6 @@ impl Collected {
         self.cells.get_mut(index)
     }
 }
+
+#[cfg(test)]
+mod tests;
