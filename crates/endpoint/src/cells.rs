@@ -3,10 +3,10 @@
 use crate::admission::{check, memory_bytes};
 use crate::channel::refused;
 use crate::facts::{Sampler, read_inventory};
-use crate::random;
 use crate::server::Shared;
 use crate::session::Session;
 use narrows_engines::EngineRegistry;
+use narrows_engines::endpoint::CellTerms;
 use narrows_model::{Cell, Event, Nanos, Sink, SinkError, Site, Target};
 use narrows_run::site::ANSWER_TIMEOUT_NS;
 use narrows_run::{CellSite, Prepared, RunError, RunErrorKind, StopFlag, ThreadCoordinator};
@@ -18,14 +18,14 @@ use std::net::TcpStream;
 use std::sync::Arc;
 
 /// Shortest interval of a series: a shorter one would measure its own reporting.
-const INTERVAL_NS_MIN: u64 = 10_000_000;
+const INTERVAL_NS_MIN: Nanos = Nanos(10_000_000);
 
 /// What a cell that runs here needs.
 pub(crate) struct CellRun<'a> {
     pub(crate) shared: &'a Shared,
     pub(crate) session: &'a Arc<Session>,
     pub(crate) stop: &'a StopFlag,
-    pub(crate) interval_ns: u64,
+    pub(crate) terms: CellTerms,
 }
 
 impl CellRun<'_> {
@@ -45,8 +45,8 @@ impl CellRun<'_> {
             coordinator: Box::new(ThreadCoordinator),
             counters: Box::new(Sampler::new(&inventory, self.session, &self.shared.workers)),
             hostname: inventory.host.hostname,
-            seed: random::seed()?,
-            interval_ns: Nanos(self.interval_ns.max(INTERVAL_NS_MIN)),
+            seed: self.terms.seed,
+            interval_ns: self.terms.interval_ns.max(INTERVAL_NS_MIN),
             token: None,
             answer_timeout_ns: Nanos(ANSWER_TIMEOUT_NS),
             prepared: std::mem::take(prepared),

@@ -6,7 +6,8 @@ use crate::facts::{Sampler, read_inventory, server_facts};
 use crate::server::Shared;
 use crate::session::Session;
 use crate::{random, threads};
-use narrows_model::Cell;
+use narrows_engines::endpoint::CellTerms;
+use narrows_model::{Cell, Nanos};
 use narrows_run::{Prepared, StopFlag, StopRequest};
 use narrows_wire::control::{Answer, REQUEST_BYTES_MAX, Request};
 use narrows_wire::{Error, ErrorKind, Refusal};
@@ -63,7 +64,9 @@ impl Control<'_> {
                 Answer::Clock { sent_ns, server_ns: self.shared.clock().now().0 }
             }
             Request::Counters => self.counters(),
-            Request::RunCell { cell, interval_ns } => self.run_cell(&cell, interval_ns)?,
+            Request::RunCell { cell, interval_ns, seed } => {
+                self.run_cell(&cell, CellTerms { interval_ns: Nanos(interval_ns), seed })?
+            }
             // Nothing runs: there is nothing to stop, and this request has no answer.
             Request::StopCell => return Ok(()),
             Request::StoreCheck { name, nonce } => self.store_check(&name, &nonce),
@@ -101,13 +104,13 @@ impl Control<'_> {
     }
 
     /// Runs a cell while listening for the client's wish to stop it.
-    fn run_cell(&mut self, cell: &Cell, interval_ns: u64) -> Result<Answer, End> {
+    fn run_cell(&mut self, cell: &Cell, terms: CellTerms) -> Result<Answer, End> {
         let stop = StopFlag::default();
         let sender = match self.channel.sender() {
             Ok(sender) => sender,
             Err(error) => return Ok(failed(&error)),
         };
-        let run = CellRun { shared: self.shared, session: &self.session, stop: &stop, interval_ns };
+        let run = CellRun { shared: self.shared, session: &self.session, stop: &stop, terms };
         let (channel, prepared) = (&mut self.channel, &mut self.prepared);
         let (outcome, heard) = std::thread::scope(|scope| {
             let runner = match threads::spawn(scope, "cell", move || run.run(cell, prepared, &sender)) {

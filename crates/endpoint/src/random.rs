@@ -1,5 +1,4 @@
-//! Values of the system's random source: what others must not guess, and nothing that decides what is measured
-//! without being recorded.
+//! Values of the system's random source: what others must not guess, and nothing that decides what is measured.
 
 use crate::channel::refused;
 use narrows_wire::hello::Nonce;
@@ -19,11 +18,6 @@ pub(crate) fn session_id() -> Result<String, Error> {
         let _ = write!(text, "{byte:02x}");
         text
     }))
-}
-
-/// A seed for a cell that runs here.
-pub(crate) fn seed() -> Result<u64, Error> {
-    bytes().map(u64::from_le_bytes)
 }
 
 fn bytes<const N: usize>() -> Result<[u8; N], Error> {

@@ -5,9 +5,12 @@
 mod support;
 
 use narrows_engines::ErrorKind;
-use narrows_model::workload::{Access, BlockShare, OpShare};
-use narrows_model::{Bytes, Cell, EngineId, Nanos, Op, Target};
-use support::{Running, names_in, options, server_cell};
+use narrows_engines::endpoint::{CellTerms, ControlClient};
+use narrows_model::workload::{Access, BlockShare, OpShare, Order};
+use narrows_model::{Bytes, Cell, EngineId, Event, Nanos, Op, Target};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use support::{Running, TERMS, names_in, options, server_cell};
 
 /// What is wrong with a cell, and what makes it so.
 type Wrong = (&'static str, fn(&mut Cell));
@@ -68,7 +71,7 @@ fn a_cell_beyond_the_servers_limits_is_refused_and_nothing_is_made() {
     for ((what, change), target) in both.chain(REFUSED_ON_FILES.iter().map(|case| (case, &targets[0]))) {
         let mut cell = server_cell(target.clone());
         change(&mut cell);
-        let ran = control.run_cell(&cell, 20_000_000, &mut |_| {}, &|| false);
+        let ran = control.run_cell(&cell, TERMS, &mut |_| {}, &|| false);
         let error = ran.expect_err(what);
         assert!(matches!(error.kind, ErrorKind::Unsupported | ErrorKind::NoSpace), "{what}: {error}");
         assert!(!error.to_string().contains("failed inside"), "{what}: {error}");
@@ -84,10 +87,77 @@ fn a_cells_files_and_a_clients_objects_of_the_same_name_are_two() {
     let mut control = server.control();
     let mut cell = server_cell(Target::File { path: ".".into() });
     cell.workload.access = Access::Buffered;
-    control.run_cell(&cell, 20_000_000, &mut |_| {}, &|| false).unwrap();
+    control.run_cell(&cell, TERMS, &mut |_| {}, &|| false).unwrap();
     let folder = root.path().join(&names_in(root.path())[0]);
     assert!(!folder.join("data-0").exists());
     assert!(folder.join("cells/data-0").exists());
     control.end().unwrap();
     assert_eq!(names_in(root.path()), [""; 0]);
+}
+
+/// A cell at the server that ends by a count of random blocks.
+fn random_cell(op_count: u64) -> Cell {
+    let mut cell = server_cell(Target::File { path: ".".into() });
+    cell.workload.access = Access::Buffered;
+    cell.workload.block_bytes = Bytes(4096);
+    cell.workload.order = Order::RandomWithReplacement;
+    cell.stop.measure_ns = Nanos::from_millis(20_000);
+    cell.stop.ops_max = Some(op_count);
+    cell.trials = 1;
+    cell
+}
+
+/// The blocks that a cell wrote, in a session of its own at a server of its own. All it wrote was from one buffer,
+/// while no two blocks of the file that was made for it are alike.
+fn blocks_written(seed: u64) -> BTreeSet<usize> {
+    let root = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+    let server = Running::with_root(root.path());
+    let mut control = server.control();
+    control.run_cell(&random_cell(64), CellTerms { seed, ..TERMS }, &mut |_| {}, &|| false).unwrap();
+    let file = root.path().join(&names_in(root.path())[0]).join("cells/data-0");
+    written_in(&file)
+}
+
+fn written_in(file: &Path) -> BTreeSet<usize> {
+    let content = std::fs::read(file).unwrap();
+    let mut places: BTreeMap<&[u8], BTreeSet<usize>> = BTreeMap::new();
+    for (index, block) in content.chunks(4096).enumerate() {
+        // Each block starts with a stamp of its place and time.
+        places.entry(&block[16..]).or_default().insert(index);
+    }
+    places.into_values().max_by_key(BTreeSet::len).unwrap()
+}
+
+/// Reads and writes of a mix.
+fn kinds_drawn(control: &mut ControlClient, seed: u64) -> Vec<u64> {
+    let mut cell = random_cell(2000);
+    cell.workload.op_mix = shares(&[Op::Read, Op::Write]);
+    let mut counts = Vec::new();
+    let mut note = |event| {
+        if let Event::TrialFinished(trial) = event {
+            counts = trial.by_kind.iter().map(|kind| kind.op_count).collect();
+        }
+    };
+    control.run_cell(&cell, CellTerms { seed, ..TERMS }, &mut note, &|| false).unwrap();
+    counts
+}
+
+#[test]
+fn a_cell_at_the_server_goes_where_the_runs_seed_sends_it() {
+    let written = blocks_written(7);
+    assert!((40..=64).contains(&written.len()), "{written:?}");
+    assert_eq!(written, blocks_written(7));
+    assert_ne!(written, blocks_written(8));
+}
+
+#[test]
+fn a_cell_at_the_server_draws_what_the_runs_seed_lets_it() {
+    let root = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+    let server = Running::with_root(root.path());
+    let mut control = server.control();
+    let counts = kinds_drawn(&mut control, 7);
+    assert_eq!(counts.iter().sum::<u64>(), 2000);
+    assert_eq!(counts, kinds_drawn(&mut control, 7));
+    let others: Vec<Vec<u64>> = (8..12).map(|seed| kinds_drawn(&mut control, seed)).collect();
+    assert!(others.iter().any(|other| *other != counts), "{others:?}");
 }

@@ -5,7 +5,7 @@
 mod support;
 
 use narrows_model::{Event, Layer, Nanos, Op, Role, Stop, Target};
-use support::{Running, names_in, open, options, pass, server_cell, workload};
+use support::{Running, TERMS, names_in, open, options, pass, server_cell, workload};
 
 #[test]
 fn facts_name_the_machine_and_the_store() {
@@ -59,7 +59,7 @@ fn a_cell_runs_in_the_servers_own_store_and_its_events_arrive() {
     let mut control = server.control();
     let cell = server_cell(Target::File { path: ".".into() });
     let mut events = Vec::new();
-    control.run_cell(&cell, 20_000_000, &mut |event| events.push(event), &|| false).unwrap();
+    control.run_cell(&cell, TERMS, &mut |event| events.push(event), &|| false).unwrap();
     let outputs: Vec<_> = events
         .iter()
         .filter_map(|event| match event {
@@ -87,7 +87,7 @@ fn a_cell_stops_when_the_client_wishes_and_the_conversation_goes_on() {
         bytes_max: None,
         ops_max: None,
     };
-    let _ = control.run_cell(&cell, 20_000_000, &mut |_| {}, &|| true);
+    let _ = control.run_cell(&cell, TERMS, &mut |_| {}, &|| true);
     control.counters().unwrap();
 }
 
@@ -98,7 +98,7 @@ fn a_server_runs_no_cell_outside_its_store() {
     let mut control = server.control();
     for target in ["/etc", "../x", "sim:disk", "tcp://127.0.0.1:1/sink"] {
         let cell = server_cell(target.parse().unwrap());
-        let ran = control.run_cell(&cell, 20_000_000, &mut |_| {}, &|| false);
+        let ran = control.run_cell(&cell, TERMS, &mut |_| {}, &|| false);
         assert!(ran.is_err(), "{target}");
     }
     control.counters().unwrap();

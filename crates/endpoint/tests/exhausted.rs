@@ -12,7 +12,7 @@ use narrows_model::{Layer, Op, Target};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs::File;
 use std::os::fd::AsRawFd;
-use support::{Running, names_in, one, open, server_cell, workload};
+use support::{Running, TERMS, names_in, one, open, server_cell, workload};
 
 /// Bytes of a thread's stack, as the standard library reads them: untouched, they cost nothing but addresses.
 const STACK_BYTES: &str = "1073741824";
@@ -61,8 +61,7 @@ fn refusals() {
     // Descriptors: one for the second handle on the connection, none for the folder.
     let cell = server_cell(Target::File { path: ".".into() });
     let next = u64::try_from(File::open("/dev/null").unwrap().as_raw_fd()).unwrap();
-    let ran =
-        limited(Resource::Nofile, next + 1, || control.run_cell(&cell, 20_000_000, &mut |_| {}, &|| false));
+    let ran = limited(Resource::Nofile, next + 1, || control.run_cell(&cell, TERMS, &mut |_| {}, &|| false));
     let error = ran.unwrap_err();
     assert!(error.to_string().contains("cannot make"), "{error}");
     assert_eq!(names_in(root.path()), [""; 0], "the folder that could not be opened is gone again");
@@ -73,7 +72,7 @@ fn refusals() {
 
     let mut broad = server_cell(Target::Null { copy: false });
     broad.workload.workers = 48;
-    let ran = with_few_threads(|| control.run_cell(&broad, 20_000_000, &mut |_| {}, &|| false));
+    let ran = with_few_threads(|| control.run_cell(&broad, TERMS, &mut |_| {}, &|| false));
     let error = ran.unwrap_err().to_string();
     assert!(error.contains("thread"), "{error}");
 
@@ -81,6 +80,6 @@ fn refusals() {
     broad.workload.workers = 4;
     let mut engine = open(&deep).unwrap();
     assert_eq!(one(engine.as_mut(), Op::Write, 0, 4096), Ok(4096));
-    control.run_cell(&cell, 20_000_000, &mut |_| {}, &|| false).unwrap();
-    control.run_cell(&broad, 20_000_000, &mut |_| {}, &|| false).unwrap();
+    control.run_cell(&cell, TERMS, &mut |_| {}, &|| false).unwrap();
+    control.run_cell(&broad, TERMS, &mut |_| {}, &|| false).unwrap();
 }

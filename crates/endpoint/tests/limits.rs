@@ -208,7 +208,7 @@ fn another_version_is_told_both_versions() {
     socket.shutdown(Shutdown::Write).unwrap();
     socket.read_to_end(&mut answer).unwrap();
     let text = String::from_utf8_lossy(&answer);
-    assert!(text.contains("version 7") && text.contains("version 1"), "{text}");
+    assert!(text.contains("version 7") && text.contains("version 2"), "{text}");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use narrows_wire::open::Open;
 use narrows_wire::{Error, ErrorKind, Refusal};
 use std::path::Path;
 use support::raw::{Raw, opening};
-use support::{Running, eventually, names_in, options, server_cell, workload};
+use support::{Running, TERMS, eventually, names_in, options, server_cell, workload};
 
 const MIB: u64 = 1 << 20;
 
@@ -77,7 +77,7 @@ fn no_name_that_a_client_chooses_frees_the_room_of_cells() {
     let mut control = server.control();
     let mut cell = server_cell(Target::File { path: ".".into() });
     cell.workload.file_bytes.0 = 8 * MIB;
-    control.run_cell(&cell, 20_000_000, &mut |_| {}, &|| false).unwrap();
+    control.run_cell(&cell, TERMS, &mut |_| {}, &|| false).unwrap();
     for name in ["files of cells run on the server", "data-0"] {
         let named = opening(Layer::Disk, &[name], 4096, Some(control.session()));
         assert_eq!(Raw::data(server.address, &named).unwrap().remove(), 0);
@@ -171,10 +171,10 @@ fn a_cells_blocks_come_out_of_the_same_memory() {
     cell.workload.op = Op::Read;
     cell.workload.block_bytes.0 = MIB;
     cell.workload.workers = 32;
-    let error = control.run_cell(&cell, 20_000_000, &mut |_| {}, &|| false).unwrap_err();
+    let error = control.run_cell(&cell, TERMS, &mut |_| {}, &|| false).unwrap_err();
     assert_eq!(error.kind, narrows_engines::ErrorKind::NoSpace, "{error}");
     cell.workload.workers = 2;
-    control.run_cell(&cell, 20_000_000, &mut |_| {}, &|| false).unwrap();
+    control.run_cell(&cell, TERMS, &mut |_| {}, &|| false).unwrap();
 }
 
 #[test]

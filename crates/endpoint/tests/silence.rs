@@ -10,7 +10,7 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use support::{Running, control, options, server_cell};
+use support::{Running, TERMS, control, options, server_cell};
 
 /// Passes one connection on to `server`; of its answers none any more once `is_silent`.
 fn relay(server: SocketAddr, is_silent: &Arc<AtomicBool>) -> SocketAddr {
@@ -51,7 +51,7 @@ fn a_cell_that_is_to_stop_does_not_wait_for_a_server_that_fell_silent() {
         bytes_max: None,
         ops_max: None,
     };
-    let error = control.run_cell(&cell, 20_000_000, &mut |_| {}, &|| true).unwrap_err();
+    let error = control.run_cell(&cell, TERMS, &mut |_| {}, &|| true).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Stopped, "{error}");
     // The conversation is over, so that a late answer is taken for no other question's.
     is_silent.store(false, Ordering::SeqCst);

@@ -6,6 +6,7 @@ use crate::repetition::{RateWatch, Repetition};
 use crate::site::CellSite;
 use crate::stop::StopRequest;
 use crate::trial::run_trial;
+use narrows_engines::endpoint::CellTerms;
 use narrows_engines::{EngineError, ErrorKind};
 use narrows_model::event::{EndReason, Phase};
 use narrows_model::plan::SkippedCell;
@@ -149,7 +150,7 @@ fn run_at_server(
     let stop = site.stop.clone();
     let outcome = server.run_cell(
         cell,
-        site.interval_ns,
+        CellTerms { interval_ns: site.interval_ns, seed: site.seed },
         &mut |event| {
             if kept.is_ok() {
                 kept = sink.event(&event);
@@ -168,5 +169,76 @@ fn ends_the_run(error: &RunError) -> bool {
             matches!(engine.kind, ErrorKind::PeerGone | ErrorKind::Refused | ErrorKind::Token)
         }
         other => other.kind() == RunErrorKind::Sink,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::coordinator::ThreadCoordinator;
+    use crate::link::NoCounters;
+    use crate::prepare::Prepared;
+    use crate::stop::StopFlag;
+    use narrows_engines::{EngineRegistry, VirtualClock};
+    use narrows_model::{CellId, CounterSample, Cut, Stop, Workload};
+    use std::sync::Arc;
+
+    /// Notes with what it is asked to run cells.
+    struct Noting(Vec<CellTerms>);
+
+    impl ServerLink for Noting {
+        fn session(&self) -> String {
+            String::new()
+        }
+
+        fn heed(&mut self, _stop: &StopFlag) {}
+
+        fn counters(&mut self) -> Result<CounterSample, EngineError> {
+            Err(EngineError::new(ErrorKind::Unsupported, "ask", "a link of a test"))
+        }
+
+        fn run_cell(
+            &mut self,
+            _cell: &Cell,
+            terms: CellTerms,
+            _on_event: &mut dyn FnMut(Event),
+            _stop: &dyn Fn() -> bool,
+        ) -> Result<(), EngineError> {
+            self.0.push(terms);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_cell_at_the_server_is_run_with_the_runs_seed_and_interval() {
+        let mut site = CellSite {
+            registry: EngineRegistry::for_user(),
+            clock: Arc::new(VirtualClock::default()),
+            stop: StopFlag::default(),
+            coordinator: Box::new(ThreadCoordinator),
+            counters: Box::new(NoCounters),
+            hostname: String::new(),
+            seed: 7,
+            interval_ns: Nanos(10),
+            token: None,
+            answer_timeout_ns: Nanos(1),
+            prepared: Prepared::default(),
+        };
+        let cell = Cell {
+            id: CellId("server-storage/read/4KiB/qd1/c1".to_owned()),
+            cut: Cut::ServerStorage,
+            site: Site::Server,
+            target: "null:".parse().unwrap(),
+            workload: Workload::default(),
+            stop: Stop { warm_up_ns: Nanos(0), measure_ns: Nanos(1), bytes_max: None, ops_max: None },
+            trials: 1,
+            repeat: narrows_model::Repeat::Fixed,
+            more_targets: Vec::new(),
+            factors: std::collections::BTreeMap::new(),
+            read_only: false,
+        };
+        let mut link = Noting(Vec::new());
+        run_cell(&cell, &mut site, Some(&mut link), &mut Vec::new()).unwrap();
+        assert_eq!(link.0, [CellTerms { interval_ns: Nanos(10), seed: 7 }]);
     }
 }

@@ -4,7 +4,7 @@
 
 use crate::stop::StopFlag;
 use narrows_engines::EngineError;
-use narrows_engines::endpoint::ControlClient;
+use narrows_engines::endpoint::{CellTerms, ControlClient};
 use narrows_model::{Cell, CounterSample, Event, Nanos};
 
 /// Reads the counters of the role that a run's own processes play.
@@ -47,7 +47,7 @@ pub trait ServerLink {
     fn run_cell(
         &mut self,
         cell: &Cell,
-        interval_ns: Nanos,
+        terms: CellTerms,
         on_event: &mut dyn FnMut(Event),
         stop: &dyn Fn() -> bool,
     ) -> Result<(), EngineError>;
@@ -69,10 +69,10 @@ impl ServerLink for ControlClient {
     fn run_cell(
         &mut self,
         cell: &Cell,
-        interval_ns: Nanos,
+        terms: CellTerms,
         on_event: &mut dyn FnMut(Event),
         stop: &dyn Fn() -> bool,
     ) -> Result<(), EngineError> {
-        ControlClient::run_cell(self, cell, interval_ns.0, on_event, stop)
+        ControlClient::run_cell(self, cell, terms, on_event, stop)
     }
 }

@@ -35,6 +35,8 @@ pub enum Request {
         cell: Box<Cell>,
         /// Length of an interval of the series.
         interval_ns: u64,
+        /// The run's seed, of every random choice of the cell.
+        seed: u64,
     },
     /// Stop the running cell; without one this is without effect. It has no answer of its own.
     StopCell,

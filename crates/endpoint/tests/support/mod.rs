@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "this is test code, outside of test functions")]
 
 use narrows_endpoint::{ServeError, ServeOptions, Server};
-use narrows_engines::endpoint::{ControlClient, EndpointFactory};
+use narrows_engines::endpoint::{CellTerms, ControlClient, EndpointFactory};
 use narrows_engines::{
     Clock, Completions, Engine, EngineError, EngineFactory, MonotonicClock, OpenSpec, Request, Slot, Tick,
     WorkerContext,
@@ -21,6 +21,9 @@ pub(crate) mod raw;
 
 /// Long enough for a loaded machine; no test waits for it when all is well.
 pub(crate) const TIMEOUT_NS: u64 = 20_000_000_000;
+
+/// What cells at the server are run with.
+pub(crate) const TERMS: CellTerms = CellTerms { interval_ns: Nanos(20_000_000), seed: 1 };
 
 pub(crate) fn clock() -> Arc<dyn Clock> {
     Arc::new(MonotonicClock::new())

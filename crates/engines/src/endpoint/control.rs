@@ -22,6 +22,15 @@ const STOP_CHECK: Duration = Duration::from_millis(50);
 /// moments, and one that hangs is not waited for.
 const STOP_PATIENCE_NS: u64 = 2_000_000_000;
 
+/// What a run says of every cell that a server runs for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CellTerms {
+    /// Time between samples.
+    pub interval_ns: Nanos,
+    /// The run's seed: with it, the same cell has the same offsets, kinds and arrivals there.
+    pub seed: u64,
+}
+
 /// A control connection: it holds the session in whose store data connections work.
 #[derive(Debug)]
 pub struct ControlClient {
@@ -117,12 +126,14 @@ impl ControlClient {
     pub fn run_cell(
         &mut self,
         cell: &Cell,
-        interval_ns: u64,
+        terms: CellTerms,
         event: &mut dyn FnMut(Event),
         stop: &dyn Fn() -> bool,
     ) -> Result<(), EngineError> {
         let conversation = &mut self.conversation;
-        send(conversation, &Request::RunCell { cell: Box::new(cell.clone()), interval_ns })?;
+        let CellTerms { interval_ns, seed } = terms;
+        let request = Request::RunCell { cell: Box::new(cell.clone()), interval_ns: interval_ns.0, seed };
+        send(conversation, &request)?;
         let mut stop_asked = None;
         let mut heard = conversation.peer().clock().now();
         // A cell may be silent for as long as one of its phases; the answer timeout counts on top.

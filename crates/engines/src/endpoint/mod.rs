@@ -30,7 +30,7 @@ use narrows_model::{Bytes, Layer, Op, Target};
 use narrows_wire::open::{DEPTH_MAX, Granted, Open};
 use peer::Peer;
 
-pub use control::ControlClient;
+pub use control::{CellTerms, ControlClient};
 pub use facts::{add_tcp_counters, tcp_counters};
 
 /// What the engine is.
