@@ -218,17 +218,19 @@ impl CallSizes {
     /// Calls that moved bytes.
     #[must_use]
     pub fn call_count(&self) -> u64 {
-        self.by_bytes.values().sum()
+        self.by_bytes.values().fold(0, |sum, count| sum.saturating_add(*count))
     }
 
     /// Bytes that all calls moved.
     #[must_use]
     pub fn total(&self) -> Bytes {
-        Bytes(self.by_bytes.iter().map(|(bytes, count)| bytes.saturating_mul(*count)).sum())
+        let each = self.by_bytes.iter().map(|(bytes, count)| bytes.saturating_mul(*count));
+        Bytes(each.fold(0, u64::saturating_add))
     }
 }
 
-/// What TCP did for one role, over its sockets of the stream and from the stream's first byte on.
+/// What TCP did for one role in the direction of the stream, from its first byte on: what the socket that it writes to
+/// sent, and what the socket that it reads from received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct RelaySegments {
     /// Segments with data that were sent.
@@ -258,9 +260,9 @@ pub struct RelayRoleOutput {
     pub system_ns: Nanos,
     /// Of its TCP sockets; `None` on Unix sockets and where the kernel does not tell.
     pub segments: Option<RelaySegments>,
-    /// How the sockets were really set, the first one's: `SO_SNDBUF` and `SO_RCVBUF` as the kernel reports them.
+    /// `SO_SNDBUF` of the socket that it writes to, as the kernel reports it before the first byte; `None` for the server.
     pub granted_send_buffer: Option<Bytes>,
-    /// See there.
+    /// `SO_RCVBUF` of the socket that it reads from, likewise; `None` for the client.
     pub granted_receive_buffer: Option<Bytes>,
 }
 
@@ -307,6 +309,12 @@ mod tests {
             assert_eq!(buffers.server, small(Role::Server));
             assert_eq!(buffers.proxy, sweep.has_proxy().then(|| small(Role::Proxy)));
         }
+    }
+
+    #[test]
+    fn call_sizes_that_a_liar_reports_do_not_overflow() {
+        let lie = CallSizes { by_bytes: BTreeMap::from([(2, u64::MAX), (3, u64::MAX)]) };
+        assert_eq!((lie.call_count(), lie.total()), (u64::MAX, Bytes(u64::MAX)));
     }
 
     #[test]

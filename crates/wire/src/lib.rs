@@ -12,6 +12,7 @@ pub mod frame;
 pub mod hello;
 pub mod open;
 pub mod refuse;
+pub mod relay;
 pub mod reply;
 pub mod request;
 pub mod token;

@@ -1,0 +1,223 @@
+//! The conversation of a role of the buffer experiment, and the words that its streams begin and end with.
+//!
+//! A role is asked to *prepare*, answers *ready* (where it listens, and the ticket for it), and in the end *done* or
+//! *failed*: JSON in frames, over the pipes of a child process or a control connection. A stream begins with the
+//! ticket, by itself; the hop answers with [`Word::Ready`] once its own next hop has, so that nothing but the
+//! experiment's bytes is counted. It ends with the server's [`Word::Held`], which passes back along the path.
+//! What is measured is not known here; what a peer reports is held against what it was asked.
+
+mod check;
+
+use crate::control::{decode, encode};
+use crate::error::{Error, Result};
+use crate::frame::Frame;
+use narrows_model::counters::Role;
+use narrows_model::relay::{ForwardMode, RelayRoleOutput, RelaySockets};
+use narrows_model::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
+
+/// Kind of a frame to a role.
+pub const TO_ROLE: u8 = 11;
+/// Kind of a frame from a role.
+pub const FROM_ROLE: u8 = 12;
+
+/// Largest buffer of a role: what a peer may be made to hold.
+pub const BUFFER_BYTES_MAX: u64 = 64 << 20;
+/// Most bytes of one trial: a week at 1 GB/s.
+pub const TOTAL_BYTES_MAX: u64 = 1 << 49;
+/// Largest socket buffer that can be asked for: what the kernel's own number holds.
+pub const SOCKET_BUFFER_BYTES_MAX: u64 = 1 << 30;
+
+/// Bytes of a ticket.
+pub const TICKET_BYTES: usize = 16;
+/// Bytes of a word.
+pub const WORD_BYTES: usize = 9;
+
+/// What a stream must begin with: only who was told it has a place in the trial.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ticket(pub [u8; TICKET_BYTES]);
+
+impl std::fmt::Debug for Ticket {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Ticket(..)")
+    }
+}
+
+/// Where a role listens.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    /// A TCP port.
+    Tcp {
+        /// Name or address of the host.
+        host: String,
+        /// The port.
+        port: u16,
+    },
+    /// A Unix stream socket of the machine's abstract names.
+    Unix {
+        /// The name.
+        name: String,
+    },
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Place::Tcp { host, port } if host.contains(':') => write!(f, "[{host}]:{port}"),
+            Place::Tcp { host, port } => write!(f, "{host}:{port}"),
+            Place::Unix { name } => write!(f, "the Unix socket @{name}"),
+        }
+    }
+}
+
+/// Where a stream goes next, and what it must begin with there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hop {
+    /// Where.
+    pub place: Place,
+    /// What to begin with.
+    pub ticket: Ticket,
+}
+
+/// What a role does in one trial.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Prepare {
+    /// The part that it plays.
+    pub role: Role,
+    /// What it writes at once (client) or reads at once (proxy, server).
+    pub buffer: Bytes,
+    /// Bytes of the trial.
+    pub total: Bytes,
+    /// How its sockets are set.
+    pub sockets: RelaySockets,
+    /// How a proxy moves bytes; without meaning for others.
+    pub forward: ForwardMode,
+    /// Key of the content that is verified; `None` verifies nothing.
+    pub content_key: Option<u64>,
+    /// Where the stream goes next; `None` for the server.
+    pub next: Option<Hop>,
+    /// Longest time in which nothing moves.
+    pub silence_ns: Nanos,
+}
+
+/// What a role is told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToRole {
+    /// Take part in a trial.
+    Prepare(Box<Prepare>),
+    /// Give the trial up; the answer is `failed`, unless it was done.
+    Stop,
+}
+
+/// What a role did in one trial, and what it alone knows of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RoleDone {
+    /// Calls, times and segments.
+    pub output: RelayRoleOutput,
+    /// From the first write to the server's word; the client's alone.
+    pub trial_elapsed_ns: Option<Nanos>,
+    /// What was wrong with the content, for people; the server's alone.
+    pub content_fault: Option<String>,
+}
+
+/// What a role answers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FromRole {
+    /// It takes part.
+    Ready {
+        /// Where it listens; `None` for the client.
+        listens: Option<Hop>,
+    },
+    /// The trial is over.
+    Done(Box<RoleDone>),
+    /// It cannot take part, or gave up.
+    Failed {
+        /// What happened, where, what to do.
+        message: String,
+    },
+}
+
+impl ToRole {
+    /// The bytes to send.
+    ///
+    /// # Errors
+    /// `TooLarge` when the message is above the limit of a frame.
+    pub fn encode(&self) -> Result<Vec<u8>> {
+        encode(TO_ROLE, self)
+    }
+
+    /// The message in a frame, within the protocol's limits.
+    ///
+    /// # Errors
+    /// `Protocol` when there is none, `Refused` when it asks for what is beyond a limit.
+    pub fn decode(frame: Frame) -> Result<Self> {
+        let message: Self = decode(TO_ROLE, frame)?;
+        if let ToRole::Prepare(prepare) = &message {
+            prepare.check()?;
+        }
+        Ok(message)
+    }
+}
+
+impl FromRole {
+    /// The bytes to send.
+    ///
+    /// # Errors
+    /// `TooLarge` when the message is above the limit of a frame.
+    pub fn encode(&self) -> Result<Vec<u8>> {
+        encode(FROM_ROLE, self)
+    }
+
+    /// The message in a frame.
+    ///
+    /// # Errors
+    /// `Protocol` when there is none, or what the peer gave as the reason for its end.
+    pub fn decode(frame: Frame) -> Result<Self> {
+        decode(FROM_ROLE, frame)
+    }
+}
+
+/// What is said against the direction of a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Word {
+    /// The path behind this hop is there: the experiment's bytes may come.
+    Ready,
+    /// The server holds so many bytes of the stream.
+    Held(Bytes),
+}
+
+impl Word {
+    /// The bytes to send.
+    #[must_use]
+    pub fn encode(self) -> [u8; WORD_BYTES] {
+        let (kind, number) = match self {
+            Word::Ready => (b'R', 0),
+            Word::Held(Bytes(bytes)) => (b'H', bytes),
+        };
+        let mut out = [kind; WORD_BYTES];
+        out[1..].copy_from_slice(&number.to_le_bytes());
+        out
+    }
+
+    /// The word in these bytes.
+    ///
+    /// # Errors
+    /// `Protocol` when it is none.
+    pub fn decode(bytes: [u8; WORD_BYTES]) -> Result<Self> {
+        let [kind, number @ ..] = bytes;
+        match (kind, u64::from_le_bytes(number)) {
+            (b'R', 0) => Ok(Word::Ready),
+            (b'H', bytes) => Ok(Word::Held(Bytes(bytes))),
+            _ => Err(Error::protocol(
+                "what listens there does not speak as a hop of narrows' buffer experiment",
+            )),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "relay/tests.rs"]
+mod tests;

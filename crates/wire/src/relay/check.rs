@@ -1,0 +1,134 @@
+//! What a role may be asked, and whether what it reports agrees with what it was asked.
+
+use super::{BUFFER_BYTES_MAX, Hop, Place, Prepare, RoleDone, SOCKET_BUFFER_BYTES_MAX, TOTAL_BYTES_MAX};
+use crate::error::{Error, ErrorKind, Refusal, Result};
+use narrows_model::Bytes;
+use narrows_model::counters::Role;
+use narrows_model::relay::{CallSizes, RelayTransport};
+
+/// Longest name of a host or socket.
+const NAME_BYTES_MAX: usize = 255;
+
+/// Longest silence that may be asked for: ten minutes, beyond which nobody waits.
+const SILENCE_NS_MAX: u64 = 600_000_000_000;
+
+impl Prepare {
+    /// Whether it is within the protocol's limits and makes sense.
+    ///
+    /// # Errors
+    /// `Refused` that names what is not.
+    pub fn check(&self) -> Result<()> {
+        let refused = |message: String| Err(Error::new(ErrorKind::Refused(Refusal::Unsupported), message));
+        let (Bytes(buffer), Bytes(total)) = (self.buffer, self.total);
+        if buffer == 0 || buffer > BUFFER_BYTES_MAX {
+            return refused(format!(
+                "a buffer of {buffer} bytes was asked for; allowed are 1 to {BUFFER_BYTES_MAX}"
+            ));
+        }
+        if total == 0 || total > TOTAL_BYTES_MAX {
+            return refused(format!(
+                "a trial of {total} bytes was asked for; allowed are 1 to {TOTAL_BYTES_MAX}"
+            ));
+        }
+        if self.role == Role::Client && !total.is_multiple_of(buffer) {
+            return refused(format!("{total} bytes are no multiple of the client's buffer of {buffer}"));
+        }
+        let sockets = [self.sockets.send_buffer, self.sockets.receive_buffer];
+        if let Some(Bytes(asked)) =
+            sockets.into_iter().flatten().find(|size| !(1..=SOCKET_BUFFER_BYTES_MAX).contains(&size.0))
+        {
+            return refused(format!(
+                "a socket buffer of {asked} bytes was asked for; allowed are 1 to {SOCKET_BUFFER_BYTES_MAX}"
+            ));
+        }
+        if self.silence_ns.0 == 0 || self.silence_ns.0 > SILENCE_NS_MAX {
+            return refused(format!("a silence of {} ns was asked for", self.silence_ns.0));
+        }
+        match (&self.next, self.role) {
+            (None, Role::Server) => Ok(()),
+            (Some(hop), Role::Client | Role::Proxy) => hop.check(self.sockets.transport),
+            _ => refused("client and proxy have a next hop, and the server has none".to_owned()),
+        }
+    }
+}
+
+impl Hop {
+    /// Whether it is a place that streams of this transport can go to.
+    ///
+    /// # Errors
+    /// `Protocol` when it is not.
+    pub fn check(&self, transport: RelayTransport) -> Result<()> {
+        let (name, fits) = match &self.place {
+            Place::Tcp { host, port } => (host, transport == RelayTransport::Tcp && *port > 0),
+            Place::Unix { name } => (name, transport == RelayTransport::Unix),
+        };
+        if fits && is_name(name) {
+            return Ok(());
+        }
+        Err(Error::protocol("a role named a place to listen at that is none"))
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    (1..=NAME_BYTES_MAX).contains(&name.len()) && !name.contains(char::is_control)
+}
+
+impl RoleDone {
+    /// Whether the report agrees with itself and with what was asked for: a peer may lie, and what it says is printed.
+    ///
+    /// # Errors
+    /// `Protocol` that names the contradiction.
+    pub fn check(&self, asked: &Prepare) -> Result<()> {
+        let lied = |what: String| {
+            Err(Error::protocol(format!("the {} reports what cannot be: {what}", role_name(asked.role))))
+        };
+        let output = &self.output;
+        if output.role != asked.role {
+            return lied("it played another role than it was asked to".to_owned());
+        }
+        if !is_name(&output.host) {
+            return lied("the name of its host is none".to_owned());
+        }
+        for (what, calls) in [("reads", &output.reads), ("writes", &output.writes)] {
+            if let Some(problem) = calls_problem(calls, asked.buffer) {
+                return lied(format!("{what} {problem}"));
+            }
+        }
+        let (reads, writes) = (output.reads.total(), output.writes.total());
+        match asked.role {
+            Role::Client if reads > Bytes(0) => lied("reads of a client".to_owned()),
+            Role::Server if writes > Bytes(0) => lied("writes of a server".to_owned()),
+            Role::Proxy if reads != writes => {
+                lied(format!("{} bytes read and {} written", reads.0, writes.0))
+            }
+            Role::Client if self.trial_elapsed_ns.is_none_or(|elapsed| elapsed < output.elapsed_ns) => {
+                lied("it ended before its last write did".to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What is wrong with return values of calls with a buffer of `buffer`, bounded so that sums cannot overflow.
+fn calls_problem(calls: &CallSizes, buffer: Bytes) -> Option<String> {
+    let mut total: u64 = 0;
+    for (bytes, count) in &calls.by_bytes {
+        if *bytes == 0 || *bytes > buffer.0 {
+            return Some(format!("of {bytes} bytes with a buffer of {}", buffer.0));
+        }
+        let sum = bytes.checked_mul(*count).and_then(|all| total.checked_add(all));
+        match sum.filter(|sum| *sum <= 2 * TOTAL_BYTES_MAX) {
+            Some(sum) => total = sum,
+            None => return Some("of more bytes than there are".to_owned()),
+        }
+    }
+    None
+}
+
+fn role_name(role: Role) -> &'static str {
+    match role {
+        Role::Client => "client",
+        Role::Proxy => "proxy",
+        Role::Server => "server",
+    }
+}
