@@ -1,35 +1,60 @@
-//! Where the next cells are best spent: the segment, operation and block at which the verdict turns.
+//! Where the next cells are best spent: the cells of the path at which the verdict turns.
+//!
+//! Not here: which cells these are and what the time holds, which is the planner's.
 
-use crate::diagnose::diagnose_cells;
-use crate::view::View;
-use narrows_model::{Bytes, Op, Segment, Summary};
+use crate::diagnose::{judge, rank};
+use crate::view::{Regime, View};
+use narrows_model::{Segment, Summary, Target};
 
 /// What is worth measuring more closely: with more clients, one more connection, one more depth.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Suspect {
     /// The segment that the verdict names so far.
     pub segment: Segment,
-    /// The operation under which it does.
-    pub op: Op,
-    /// The block size.
-    pub block_bytes: Bytes,
-    /// Requests that one worker kept in flight there.
-    pub queue_depth: u32,
+    /// The cell of the path at which it does.
+    pub cell: String,
 }
 
-/// The suspect of the regime that matters most; `None` when nothing of the path was measured.
+/// The suspects: that of the regime that matters most, then those of every regime, itself included, that one more
+/// connection or one more depth would confirm or clear.
+///
+/// # Shape
+/// Each once; empty when nothing of the path was measured.
 #[must_use]
-pub fn refinement(summary: &Summary) -> Option<Suspect> {
-    let (_, by_cell) = diagnose_cells(summary);
+pub fn refinement(summary: &Summary) -> Vec<Suspect> {
     let view = View::of(summary);
-    let cell = view.regimes().first()?.cell;
-    let named = by_cell.iter().find(|(id, _)| *id == cell.id).map(|(_, segment)| *segment);
-    Some(Suspect {
-        segment: named.unwrap_or(Segment::Unknown),
-        op: cell.op,
-        block_bytes: cell.block_bytes,
-        queue_depth: cell.requested.queue_depth,
-    })
+    let judged = judge(&view);
+    let mut suspects: Vec<Suspect> = Vec::new();
+    for (index, regime) in view.regimes().iter().enumerate() {
+        let named = rank::rank(&view, *regime, &judged).named;
+        let segments = named.iter().enumerate().filter(|(place, named)| {
+            let matters_most = index == 0 && *place == 0;
+            matters_most || is_decided_by_one_more(regime, named.segment)
+        });
+        for (_, named) in segments {
+            let suspect = Suspect { segment: named.segment, cell: regime.cell.id.clone() };
+            if !suspects.contains(&suspect) {
+                suspects.push(suspect);
+            }
+        }
+    }
+    suspects
+}
+
+/// Whether the rules clear or confirm this segment by the same load over one more connection or at twice the depth.
+///
+/// A single request leaves the wire empty between two of them: more connections fill that, whatever limits the one. A
+/// mount's connections are not the load's own.
+fn is_decided_by_one_more(regime: &Regime<'_>, segment: Segment) -> bool {
+    let many = regime.cell.in_flight.configured > 1;
+    let own_connections = matches!(regime.cell.target, Target::Tcp { .. });
+    match segment {
+        Segment::ClientConnection | Segment::Network | Segment::NetworkBandwidth | Segment::NetworkLoss => {
+            many && own_connections
+        }
+        Segment::WorkloadConcurrency | Segment::Unknown => many,
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -37,17 +62,40 @@ mod tests {
     use super::*;
     use crate::testing::builtin;
 
+    fn cells(suspects: &[Suspect], segment: Segment) -> Vec<&str> {
+        suspects.iter().filter(|found| found.segment == segment).map(|found| found.cell.as_str()).collect()
+    }
+
     #[test]
-    fn the_suspect_is_what_limits_the_bulk_load() {
-        let suspect = refinement(&builtin("gigabit-nfs")).unwrap();
-        assert_eq!(suspect.segment, Segment::NetworkBandwidth);
-        assert_eq!((suspect.block_bytes, suspect.queue_depth), (Bytes(1 << 20), 16));
+    fn the_first_suspect_is_what_limits_the_bulk_load() {
+        let suspects = refinement(&builtin("slow-disk"));
+        assert_eq!(suspects[0].segment, Segment::DeviceBandwidth);
+        assert_eq!(suspects[0].cell, "path/read/1MiB/qd16/c1");
+    }
+
+    #[test]
+    fn a_wire_is_suspect_in_every_regime_that_one_more_connection_decides() {
+        for machine in ["small-window", "gigabit-nfs"] {
+            let suspects = refinement(&builtin(machine));
+            let segment = suspects[0].segment;
+            let bulk = ["path/read/1MiB/qd16/c1", "path/write/1MiB/qd16/c1"];
+            assert_eq!(cells(&suspects, segment)[..2], bulk, "{machine}: {suspects:?}");
+            let single = |suspect: &Suspect| suspect.cell.contains("/qd1/");
+            assert!(!suspects.iter().any(single), "{machine}: {suspects:?}");
+        }
+    }
+
+    #[test]
+    fn a_device_is_no_suspect_beyond_the_bulk_load() {
+        let suspects = refinement(&builtin("local-ssd"));
+        let device = |suspect: &Suspect| suspect.segment.parent() == Some(Segment::Device);
+        assert!(!suspects[1..].iter().any(device), "{suspects:?}");
     }
 
     #[test]
     fn without_a_path_there_is_no_suspect() {
         let mut summary = builtin("gigabit-nfs");
         summary.cells.clear();
-        assert_eq!(refinement(&summary), None);
+        assert_eq!(refinement(&summary), []);
     }
 }

@@ -114,20 +114,15 @@ pub(crate) fn checked(profile: &SimProfile) -> Summary {
     summary
 }
 
-/// The same, refined around the segment that each bulk load seemed to be limited by, as the command does.
+/// The same, refined as the command does it.
 #[cfg(test)]
 pub(crate) fn refined(profile: &SimProfile) -> Summary {
     use narrows_study::{Suspect, refine};
     let mut plan = planned(profile);
     let first = driven(profile, &plan);
-    let suspects: Vec<Suspect> = first
-        .cells
-        .iter()
-        .filter(|cell| cell.cut == Cut::Path && cell.block_bytes == Bytes(1 << 20) && cell.queue_depth > 1)
-        .map(|cell| Suspect {
-            segment: cell.limiting.unwrap_or(Segment::Unknown),
-            cell: narrows_model::CellId(cell.id.clone()),
-        })
+    let suspects: Vec<Suspect> = narrows_analysis::refinement(&first)
+        .into_iter()
+        .map(|suspect| Suspect { segment: suspect.segment, cell: narrows_model::CellId(suspect.cell) })
         .collect();
     plan.cells.extend(refine(&plan, &suspects, Nanos(u64::MAX)).cells);
     driven(profile, &plan)

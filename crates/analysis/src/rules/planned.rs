@@ -54,6 +54,17 @@ fn a_window_that_holds_a_connection_back_is_told_from_the_wire_by_one_more_conne
 }
 
 #[test]
+fn one_more_connection_is_measured_in_both_directions_and_told_in_both() {
+    let summary = refined(&machine("small-window"));
+    let told = |direction: &str| {
+        let bulk = summary.diagnosis.limiting.iter().filter(|entry| entry.regime.starts_with("bulk"));
+        let mut texts = bulk.flat_map(|entry| &entry.evidence).map(|evidence| &evidence.text);
+        texts.any(|text| text.contains(direction) && text.contains("one more connection gives"))
+    };
+    assert!(told("path/read/") && told("path/write/"), "{:#?}", summary.diagnosis.limiting);
+}
+
+#[test]
 fn loss_is_told_at_once_and_blamed_when_one_more_connection_is_faster() {
     let lossy = machine("lossy-wire");
     assert!(found(&checked(&lossy), "packets-lost"));

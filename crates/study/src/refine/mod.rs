@@ -1,4 +1,4 @@
-//! What is worth measuring around a suspect: more clients, one more connection, one more depth, at its own cell.
+//! What is worth measuring around suspects: more clients, one more connection, one more depth, at their own cells.
 
 use crate::check::{PATH_CELLS_MAX, estimate};
 use narrows_model::plan::SkippedCell;
@@ -22,15 +22,16 @@ pub struct PlannedCells {
     pub skipped: Vec<SkippedCell>,
 }
 
-/// The cells that tell more about `suspects`, in their order, as far as `remaining` time lets them.
+/// The cells that tell more about `suspects`, as far as `remaining` time lets them.
 ///
-/// For each: twice the depth, one more connection, two and four clients. What the segment's neighbours are told apart
-/// by comes first (a connection by one more of it, concurrency by depth, all else by clients). The test files of all
-/// clients together are no larger than the plan stated.
+/// There are four around a suspect's cell: twice the depth, one more connection, two and four clients. First comes for
+/// each suspect, in their order, the one by which its segment is told from its neighbours (a connection by one more of
+/// it, concurrency by depth, all else by clients), then the others of the first suspect. The test files of all clients
+/// together are no larger than the plan stated.
 ///
 /// # Shape
-/// Ids are new to the plan. A suspect whose cell is no cell of the path in the plan adds nothing. Cells past the time
-/// or past the most points of a path are skips with their reason.
+/// Ids are new to the plan, and each is there once. A suspect whose cell is no cell of the path in the plan adds
+/// nothing. Cells past the time or past the most points of a path are skips with their reason.
 #[must_use]
 pub fn refine(plan: &Plan, suspects: &[Suspect], remaining: Nanos) -> PlannedCells {
     let mut planned = PlannedCells::default();
@@ -38,22 +39,31 @@ pub fn refine(plan: &Plan, suspects: &[Suspect], remaining: Nanos) -> PlannedCel
     let path_count = plan.cells.iter().filter(|cell| cell.cut == Cut::Path).count();
     // A plan with more points than this was asked for the full map.
     let room = if path_count > PATH_CELLS_MAX { usize::MAX } else { PATH_CELLS_MAX - path_count };
-    for suspect in suspects {
-        let found = plan.cells.iter().find(|cell| cell.cut == Cut::Path && cell.id == suspect.cell);
-        for cell in found.map(|cell| ordered(cell, suspect.segment)).unwrap_or_default() {
-            if is_known(plan, &planned, &cell.id) {
-                continue;
-            }
-            let estimate = estimate(&cell);
-            if let Some(reason) = refusal(&cell, planned.cells.len() < room, estimate <= left) {
-                planned.skipped.push(SkippedCell { cell: cell.id, reason });
-            } else {
-                left = left.saturating_sub(estimate);
-                planned.cells.push(cell);
-            }
+    for cell in wanted(plan, suspects) {
+        if is_known(plan, &planned, &cell.id) {
+            continue;
+        }
+        let estimate = estimate(&cell);
+        if let Some(reason) = refusal(&cell, planned.cells.len() < room, estimate <= left) {
+            planned.skipped.push(SkippedCell { cell: cell.id, reason });
+        } else {
+            left = left.saturating_sub(estimate);
+            planned.cells.push(cell);
         }
     }
     planned
+}
+
+/// The cells in the order of their worth; one may be there twice.
+fn wanted(plan: &Plan, suspects: &[Suspect]) -> Vec<Cell> {
+    let around = |suspect: &Suspect| {
+        let found = plan.cells.iter().find(|cell| cell.cut == Cut::Path && cell.id == suspect.cell)?;
+        Some(ordered(found, suspect.segment))
+    };
+    let all: Vec<[Cell; 4]> = suspects.iter().filter_map(around).collect();
+    let most_telling = all.iter().map(|[first, ..]| first);
+    let others = all.first().into_iter().flat_map(|[_, others @ ..]| others);
+    most_telling.chain(others).cloned().collect()
 }
 
 fn is_known(plan: &Plan, planned: &PlannedCells, id: &CellId) -> bool {
@@ -77,17 +87,19 @@ fn refusal(cell: &Cell, has_room: bool, has_time: bool) -> Option<String> {
 }
 
 /// The candidates, those first that tell the segment from its neighbours.
-fn ordered(cell: &Cell, segment: Segment) -> Vec<Cell> {
+fn ordered(cell: &Cell, segment: Segment) -> [Cell; 4] {
     let [depth, connection, two, four] = candidates(cell);
     match segment {
         Segment::ClientConnection | Segment::Network | Segment::NetworkBandwidth | Segment::NetworkLoss => {
-            vec![connection, two, depth, four]
+            [connection, two, depth, four]
         }
+        // Where nothing is full, asking for more at once tells whether too little was asked for.
         Segment::WorkloadConcurrency
+        | Segment::Unknown
         | Segment::NetworkLatency
         | Segment::DeviceLatency
-        | Segment::DeviceIops => vec![depth, connection, two, four],
-        _ => vec![two, four, depth, connection],
+        | Segment::DeviceIops => [depth, connection, two, four],
+        _ => [two, four, depth, connection],
     }
 }
 

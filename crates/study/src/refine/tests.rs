@@ -63,6 +63,42 @@ fn clients_share_the_bytes_that_were_stated() {
 }
 
 #[test]
+fn one_more_connection_is_measured_for_each_suspect_before_all_else() {
+    let suspects = [
+        suspect(Segment::DeviceBandwidth, "path/read/1MiB/qd16/c1"),
+        suspect(Segment::NetworkBandwidth, "path/write/1MiB/qd16/c1"),
+        suspect(Segment::NetworkLoss, "path/read/4KiB/qd16/c1"),
+        // A second suspect at the cell of the first.
+        suspect(Segment::NetworkBandwidth, "path/read/1MiB/qd16/c1"),
+    ];
+    let planned = refine(&plan("tcp://h:1/disk"), &suspects, MINUTE);
+    let expected = [
+        "path/read/1MiB/qd16/c2",
+        "path/write/1MiB/qd16/w2/c1",
+        "path/read/4KiB/qd16/w2/c1",
+        "path/read/1MiB/qd16/w2/c1",
+        "path/read/1MiB/qd16/c4",
+        "path/read/1MiB/qd32/c1",
+    ];
+    assert_eq!((ids(&planned.cells), planned.skipped), (expected.to_vec(), Vec::new()));
+}
+
+#[test]
+fn what_several_suspects_ask_for_is_skipped_once() {
+    let suspects = [Segment::NetworkBandwidth, Segment::ClientConnection, Segment::Unknown]
+        .map(|segment| suspect(segment, "path/read/1MiB/qd16/c1"));
+    let planned = refine(&plan("tcp://h:1/disk"), &suspects, Nanos(0));
+    let skipped: Vec<&str> = planned.skipped.iter().map(|skip| skip.cell.0.as_str()).collect();
+    let expected = [
+        "path/read/1MiB/qd16/w2/c1",
+        "path/read/1MiB/qd32/c1",
+        "path/read/1MiB/qd16/c2",
+        "path/read/1MiB/qd16/c4",
+    ];
+    assert_eq!((skipped, planned.cells.len()), (expected.to_vec(), 0));
+}
+
+#[test]
 fn what_the_time_does_not_hold_is_listed() {
     let suspects = [suspect(Segment::ServerCpu, "path/read/1MiB/qd16/c1")];
     let planned = refine(&plan("tcp://h:1/disk"), &suspects, Nanos(4_000_000_000));
