@@ -1,7 +1,7 @@
 //! What is asked becomes a plan: ordered cells, the load they put on, what is left out and why.
 //!
 //! [`plan_check`] plans `narrows check`; [`refine`] plans what is worth measuring once a suspect is known; [`parse`]
-//! reads a study file and [`plan_study`] plans it. All are pure: texts, and the facts of the machine and of the engines,
+//! reads a study file and [`plan_study`] plans it; [`observations::parse`] reads numbers measured elsewhere. All are pure: texts, and the facts of the machine and of the engines,
 //! are handed in. Deliberately absent: measurement, files, clocks,
 //! and any guess about how fast something is.
 #![forbid(unsafe_code)]
@@ -11,6 +11,7 @@ mod cut;
 mod expand;
 pub mod file;
 mod located;
+pub mod observations;
 mod problem;
 mod refine;
 mod request;

@@ -10,7 +10,7 @@ mod idle;
 mod keys;
 mod kind;
 mod point;
-mod quantity;
+pub(crate) mod quantity;
 mod settings;
 mod shares;
 mod study;

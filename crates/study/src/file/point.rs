@@ -2,9 +2,9 @@
 //!
 //! Not here: whether the settings go together, which is `clash`'s.
 
-use crate::located::Span;
 use super::settings::Settings;
 use super::value::{self, Entry, Value};
+use crate::located::Span;
 use narrows_model::cell::{FactorValue, Stop};
 use narrows_model::units::saturate_u32;
 use narrows_model::workload::{

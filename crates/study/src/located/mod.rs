@@ -13,7 +13,7 @@ pub use nearest::nearest;
 pub use problems::{FileProblem, FileProblems};
 
 pub(crate) use nearest::nearest_hint;
-pub(crate) use place::Span;
+pub(crate) use place::{Span, printable};
 pub(crate) use problems::{Complaint, Findings};
 pub(crate) use syntax::document;
 pub(crate) use toml::{Name, in_file_order, integer, joined, number, type_words};
