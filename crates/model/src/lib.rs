@@ -31,6 +31,7 @@ pub mod summary;
 pub mod target;
 pub mod trial;
 pub mod units;
+pub mod verification;
 pub mod workload;
 
 pub use capabilities::Capabilities;

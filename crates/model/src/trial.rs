@@ -6,6 +6,7 @@ use crate::effective::Effective;
 use crate::fault::ErrorCount;
 use crate::histogram::Histogram;
 use crate::units::{Bytes, Nanos};
+use crate::verification::Verification;
 use crate::workload::Op;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -134,4 +135,7 @@ pub struct TrialOutput {
     pub file_bytes: Bytes,
     /// Share of the file in the page cache of the load's machine at the window's start; `None` where unknown.
     pub resident_ratio: Option<f64>,
+    /// What the check of its data found; `None` for a load that is not verified.
+    #[serde(default)]
+    pub verification: Option<Verification>,
 }

@@ -182,6 +182,9 @@ pub struct Workload {
     /// How a ring is set up; without meaning for engines that have none.
     #[serde(default)]
     pub ring: RingWishes,
+    /// Whether every block says what it is, and every read is checked against what was written.
+    #[serde(default)]
+    pub verify: bool,
 }
 
 fn one() -> u32 {
@@ -241,6 +244,7 @@ impl Default for Workload {
             max_bytes_per_s: None,
             max_ops_per_s: None,
             ring: RingWishes::default(),
+            verify: false,
         }
     }
 }

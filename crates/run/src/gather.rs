@@ -37,6 +37,7 @@ pub(crate) fn trial_output(
         counters: Vec::new(),
         file_bytes: cell.workload.file_bytes,
         resident_ratio: None,
+        verification: None,
     };
     for worker in workers() {
         output.op_count += worker.op_count;

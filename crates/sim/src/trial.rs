@@ -236,6 +236,7 @@ impl Trial<'_> {
             counters: self.counters(),
             file_bytes: self.cell.workload.file_bytes.min(profile.file_bytes),
             resident_ratio: resident_ratio(profile, self.cell),
+            verification: None,
         }
     }
 

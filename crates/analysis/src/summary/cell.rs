@@ -57,6 +57,7 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, sea
         metrics: [connection::metrics(data), service::metrics(data, machines)].concat(),
         per_client: data.clients.iter().map(client).collect(),
         errors: data.errors.clone(),
+        verification: data.verification.clone(),
         protocol: Vec::new(),
         round_trip_count: None,
         message_count: None,

@@ -373,6 +373,7 @@ fn ten_thousand_cells_are_summarised_with_their_latencies() {
             counters: Vec::new(),
             file_bytes: Bytes(1 << 20),
             resident_ratio: None,
+            verification: None,
         };
         summarizer.event(&Event::TrialFinished(Box::new(trial)));
     }
