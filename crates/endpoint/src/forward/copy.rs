@@ -1,0 +1,41 @@
+//! Bytes move through a buffer of this process: what a read brings is written out before the next read.
+//!
+//! Hot path: two system calls a buffer, and nothing else.
+
+use super::{Calls, ForwardError, again, nothing_taken};
+use narrows_model::Bytes;
+use narrows_run::StopFlag;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+use std::os::fd::BorrowedFd;
+
+/// See [`super::forward`].
+pub(super) fn forward(
+    from: BorrowedFd<'_>,
+    to: BorrowedFd<'_>,
+    buffer_bytes: usize,
+    calls: &mut impl Calls,
+    stop: &StopFlag,
+) -> Result<Bytes, ForwardError> {
+    let mut buffer = vec![0; buffer_bytes];
+    let mut total_bytes: u64 = 0;
+    loop {
+        let read = again(stop, ForwardError::Read, || {
+            recv(from, &mut buffer[..], RecvFlags::empty()).map(|(_, received)| received)
+        })?;
+        if read == 0 {
+            return Ok(Bytes(total_bytes));
+        }
+        calls.read(read);
+        let mut done = 0;
+        while done < read {
+            let written =
+                again(stop, ForwardError::Write, || send(to, &buffer[done..read], SendFlags::NOSIGNAL))?;
+            if written == 0 {
+                return Err(nothing_taken());
+            }
+            calls.written(written);
+            done += written;
+        }
+        total_bytes += read as u64;
+    }
+}
