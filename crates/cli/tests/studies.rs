@@ -191,6 +191,16 @@ fn a_study_that_this_machine_can_measure_nothing_of_could_not_run() {
     seen.assert_said(3, &["nothing could be measured", "io_uring_setup"]);
 }
 
+#[test]
+fn a_plan_without_a_cell_could_not_be_run_and_says_why_and_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("study.toml"), "target = \".\"\n[workload]\nfile = \"900TiB\"\n").unwrap();
+    let seen = run(folder.path(), &["run", "study.toml", "--plan"]);
+    seen.assert_said(3, &["nothing of this study can be measured here", "900TiB", "change the study"]);
+    assert!(seen.stdout.contains("no cell can be run; 1 cell left out"), "{}", seen.stdout);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing was made");
+}
+
 /// A study of two cells that last so many seconds each.
 fn long(folder: &Path, cell_seconds: &str) -> Running {
     let text = "target = \"target\"\ncuts = []\ncell_order = \"as_written\"\n[workload]\nfile = \"1MiB\"\n\

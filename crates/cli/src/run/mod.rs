@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &RunArguments, command: &[String], console: &Consol
     if arguments.output.plan {
         let style = Style { detail: true, ..terms.style() };
         console.result(&narrows_report::text::plan(&plan, &style))?;
-        return Ok(Exit::Done);
+        return holds_a_cell(&plan).map(|()| Exit::Done);
     }
     sites.lead_into_own_folders(&mut plan);
     terms.announce(&plan, sites.inventory());
@@ -51,6 +51,17 @@ pub(crate) fn run(arguments: &RunArguments, command: &[String], console: &Consol
     let ran = measurement::run(undertaking, &watch, terms)?;
     drop(sites);
     measurement::conclude(ran, terms)
+}
+
+/// Fails for a plan without a cell, as running it does.
+fn holds_a_cell(plan: &Plan) -> Result<(), Failure> {
+    match plan.skipped.first().filter(|_| plan.cells.is_empty()) {
+        None => Ok(()),
+        Some(skip) => Err(Failure::could_not_run(format!(
+            "nothing of this study can be measured here: {}: {}; change the study, or run it where that can be had",
+            skip.cell, skip.reason
+        ))),
+    }
 }
 
 /// The study, with what the command line says instead of its file.

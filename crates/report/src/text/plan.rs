@@ -20,8 +20,10 @@ pub fn plan(plan: &Plan, style: &Style) -> String {
     if !style.detail {
         return out;
     }
-    out.push_str(&style.heading("CELLS", "in the order in which they run"));
-    out.push_str(&cells(plan, style));
+    if !plan.cells.is_empty() {
+        out.push_str(&style.heading("CELLS", "in the order in which they run"));
+        out.push_str(&cells(plan, style));
+    }
     if !plan.skipped.is_empty() {
         out.push_str(&style.heading("SKIPPED", &counted_len(plan.skipped.len(), "cell")));
         out.push_str(&skipped(&plan.skipped, style));
@@ -44,18 +46,29 @@ fn rate(plan: &Plan) -> String {
     }
 }
 
-fn statement(plan: &Plan) -> Vec<String> {
-    let load = &plan.load;
+/// How many cells there are, for how long, and how many are left out.
+fn cell_count(plan: &Plan) -> String {
     let path = plan.cells.iter().filter(|cell| cell.cut == Cut::Path).count();
-    let whole = match plan.cells.len() {
-        1 if path == 1 => String::new(),
-        count if count == path => "all of them ".to_owned(),
-        _ => format!("{path} of them "),
-    };
     let left_out = match plan.skipped.len() {
         0 => String::new(),
         count => format!("; {} left out", counted_len(count, "cell")),
     };
+    let whole = match plan.cells.len() {
+        0 => return format!("no cell can be run{left_out}"),
+        1 if path == 1 => String::new(),
+        count if count == path => "all of them ".to_owned(),
+        _ => format!("{path} of them "),
+    };
+    format!(
+        "{}, {whole}over the whole path: {} of load within a budget of {}{left_out}",
+        counted_len(plan.cells.len(), "cell"),
+        span(plan.load.planned_ns),
+        span(plan.budget_ns)
+    )
+}
+
+fn statement(plan: &Plan) -> Vec<String> {
+    let load = &plan.load;
     let written = match load.write_bytes_max {
         None => "writes bounded by time alone".to_owned(),
         Some(Bytes(0)) => "nothing written to them while measuring".to_owned(),
@@ -70,12 +83,10 @@ fn statement(plan: &Plan) -> Vec<String> {
             format!("study {}{title}", study.name)
         })
         .collect();
-    lines.push(format!(
-        "{}, {whole}over the whole path: {} of load within a budget of {}{left_out}",
-        counted_len(plan.cells.len(), "cell"),
-        span(load.planned_ns),
-        span(plan.budget_ns)
-    ));
+    lines.push(cell_count(plan));
+    if plan.cells.is_empty() {
+        return lines;
+    }
     if load.file_bytes_max > Bytes(0) {
         lines.push(format!("files of at most {} at once, {written}", amount(load.file_bytes_max)));
     }
