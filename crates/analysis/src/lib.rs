@@ -22,6 +22,7 @@ mod explain;
 mod input;
 mod predict;
 mod refine;
+mod relay;
 pub mod rules;
 mod summary;
 #[cfg(test)]

@@ -12,10 +12,12 @@ pub(crate) use kinds::{KindData, OpenLoopData};
 pub(crate) use series::{Rate, Series};
 pub(crate) use stored::StoredHistogram;
 
+use crate::relay::RelayTrials;
 use narrows_model::effective::Effective;
 use narrows_model::event::EndReason;
 use narrows_model::fault::{ErrorCount, merge_errors};
 use narrows_model::plan::SkippedCell;
+use narrows_model::relay::RelayPlan;
 use narrows_model::server::ServerFacts;
 use narrows_model::trial::{ClientTotals, IntervalSample, TrialOutput};
 use narrows_model::verification::Verification;
@@ -199,6 +201,7 @@ pub(crate) struct Collected {
     pub left_out: bool,
     pub server: Option<(ServerFacts, Inventory)>,
     pub end: Option<EndReason>,
+    pub relay: RelayTrials,
     index: HashMap<CellId, usize>,
     open: Option<usize>,
     interval_ns: u64,
@@ -214,6 +217,7 @@ impl Collected {
             left_out: false,
             server: None,
             end: None,
+            relay: RelayTrials::default(),
             index: HashMap::new(),
             open: None,
             interval_ns: plan.interval_ns.0,
@@ -252,10 +256,8 @@ impl Collected {
                 }
             }
             Event::RunFinished { reason, .. } => self.end = Some(*reason),
-            Event::RelayTrialFinished(_)
-            | Event::RunStarted { .. }
-            | Event::PhaseStarted { .. }
-            | Event::Counters(_) => {}
+            Event::RelayTrialFinished(trial) => self.relay.add(trial),
+            Event::RunStarted { .. } | Event::PhaseStarted { .. } | Event::Counters(_) => {}
         }
     }
 
@@ -294,7 +296,7 @@ impl Collected {
     }
 
     /// Whether everything planned was measured, but for what the budget dropped.
-    pub(crate) fn complete(&self) -> bool {
+    pub(crate) fn complete(&self, relay: Option<&RelayPlan>) -> bool {
         let whole = |data: &CellData| {
             data.failure.is_none()
                 && !data.missing_trials()
@@ -303,6 +305,7 @@ impl Collected {
         !self.left_out
             && matches!(self.end, Some(EndReason::Finished | EndReason::BudgetSpent))
             && self.cells.iter().filter(|data| data.touched()).all(whole)
+            && relay.is_none_or(|plan| self.relay.complete(plan))
     }
 
     fn extend(&mut self, cells: &[Cell]) {

@@ -29,6 +29,7 @@ pub(crate) use flags::{
     CEILING_EXCEEDED, FEW_OPERATIONS, GENERATOR_LIMITED, IN_FLIGHT_BELOW, INCOMPLETE, INTERVAL_NOT_REACHED,
     LITTLE_LAW_VIOLATED, ONE_GROUP, SHORT_RUN, STEADY_NOT_REACHED, WIRE_BY_INTERFACES,
 };
+pub(crate) use rates::told;
 pub(crate) use service::{
     DEVICE_FLUSH_COUNT, DEVICE_FLUSH_S, DEVICE_OP_COUNT, SERVER_QUEUE_LENGTH, SERVER_WORKER_BUSY_RATIO,
     SERVER_WORKER_COUNT,
@@ -36,6 +37,7 @@ pub(crate) use service::{
 
 use crate::collect::Collected;
 use crate::input::{Input, RunFacts};
+use crate::relay;
 use crate::view::Sharing;
 use narrows_model::counters::Role;
 use narrows_model::server::ServerFacts;
@@ -101,10 +103,10 @@ impl<'a> Summarizer<'a> {
             command: self.facts.command,
             target: self.plan.target.clone(),
             topology: self.plan.topology,
-            complete: self.collected.complete(),
+            complete: self.collected.complete(self.plan.relay.as_ref()),
             seed: self.plan.seed,
             study: self.plan.study.as_ref().map(study::summary),
-            relay: None,
+            relay: self.plan.relay.as_ref().map(|plan| relay::summary(plan, &self.collected.relay)),
             hosts: machines.hosts(),
             skipped: std::mem::take(&mut self.collected.skipped),
             failed: self.collected.failed(),

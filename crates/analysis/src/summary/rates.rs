@@ -44,7 +44,7 @@ fn trial_rates(trial: &crate::collect::TrialTotals) -> Option<TrialSummary> {
 }
 
 /// An interval as summaries hold it.
-pub(super) fn told(made: narrows_stats::Interval) -> Interval {
+pub(crate) fn told(made: narrows_stats::Interval) -> Interval {
     Interval {
         low: made.low,
         high: made.high,

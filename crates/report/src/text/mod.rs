@@ -16,6 +16,7 @@ mod path;
 mod plan;
 pub mod progress;
 mod reading;
+mod relay;
 mod remarks;
 mod study;
 mod style;

@@ -1,0 +1,102 @@
+//! The figures of one point, over its whole trials.
+
+use super::whole;
+use crate::summary::told;
+use narrows_model::BytesPerSec;
+use narrows_model::counters::Role;
+use narrows_model::relay::{CallSizes, RelayCell, RelayPlan, RelayRoleOutput, RelaySegments, RelayTrial};
+use narrows_model::summary::{RelayPointSummary, RelayRoleSummary};
+use narrows_model::units::ratio;
+use narrows_stats::interval::{Level, student_interval};
+use narrows_stats::moments::mean;
+
+/// The figures of `cell` from all its trials.
+pub(super) fn point(plan: &RelayPlan, cell: &RelayCell, trials: &[RelayTrial]) -> RelayPointSummary {
+    let judged: Vec<(&RelayTrial, Option<String>)> =
+        trials.iter().map(|trial| (trial, whole::problem(trial, cell, plan))).collect();
+    let wholes: Vec<&RelayTrial> =
+        judged.iter().filter(|(_, problem)| problem.is_none()).map(|(trial, _)| *trial).collect();
+    let elapsed: Vec<f64> = wholes.iter().map(|trial| trial.elapsed_ns.as_secs_f64()).collect();
+    let rates: Vec<f64> = elapsed.iter().map(|elapsed_s| plan.total.as_f64() / elapsed_s).collect();
+    let roles: Vec<RelayRoleSummary> =
+        whole::roles(cell).iter().filter_map(|role| role_summary(*role, &wholes)).collect();
+    RelayPointSummary {
+        cell: cell.id.clone(),
+        sweep: cell.sweep,
+        shrunk: cell.shrunk,
+        buffers: cell.buffers,
+        trial_count: wholes.len() as u64,
+        problems: judged
+            .iter()
+            .filter_map(|(trial, problem)| told_problem(trial, problem.as_ref()))
+            .collect(),
+        elapsed_s: mean(&elapsed),
+        rate_mean: mean(&rates).map(BytesPerSec),
+        rate_of_totals: ratio(plan.total.as_f64() * wholes.len() as f64, elapsed.iter().sum())
+            .map(BytesPerSec),
+        interval: student_interval(&rates, Level::P95).ok().map(told),
+        coalescing_ratio: coalescing(&roles),
+        roles,
+    }
+}
+
+fn told_problem(trial: &RelayTrial, problem: Option<&String>) -> Option<String> {
+    problem.map(|problem| format!("trial {}: {problem}", trial.trial + 1))
+}
+
+/// The client's writes over the server's reads.
+fn coalescing(roles: &[RelayRoleSummary]) -> Option<f64> {
+    let of = |role: Role| roles.iter().find(|summary| summary.role == role);
+    ratio(of(Role::Client)?.write_count, of(Role::Server)?.read_count)
+}
+
+/// What `role` did; `None` without a whole trial.
+fn role_summary(role: Role, wholes: &[&RelayTrial]) -> Option<RelayRoleSummary> {
+    let outputs: Vec<(&RelayTrial, &RelayRoleOutput)> =
+        wholes.iter().filter_map(|trial| Some((*trial, trial.role(role)?))).collect();
+    let (_, first) = outputs.first()?;
+    let mean_of = |figure: fn(&RelayRoleOutput) -> f64| {
+        mean(&outputs.iter().map(|(_, output)| figure(output)).collect::<Vec<f64>>())
+    };
+    let busy: Vec<f64> = outputs.iter().filter_map(|(trial, output)| busy_ratio(trial, output)).collect();
+    Some(RelayRoleSummary {
+        role,
+        host: first.host.clone(),
+        elapsed_s: mean_of(|output| output.elapsed_ns.as_secs_f64())?,
+        user_s: mean_of(|output| output.user_ns.as_secs_f64())?,
+        system_s: mean_of(|output| output.system_ns.as_secs_f64())?,
+        busy_ratio: mean(&busy)?,
+        read_count: mean_of(|output| output.reads.call_count() as f64)?,
+        write_count: mean_of(|output| output.writes.call_count() as f64)?,
+        reads: together(outputs.iter().map(|(_, output)| &output.reads)),
+        writes: together(outputs.iter().map(|(_, output)| &output.writes)),
+        segments: segments(outputs.iter().map(|(_, output)| output.segments)),
+    })
+}
+
+/// CPU time over the trial's elapsed time: what the published tables compare.
+fn busy_ratio(trial: &RelayTrial, output: &RelayRoleOutput) -> Option<f64> {
+    let cpu_s = output.user_ns.as_secs_f64() + output.system_ns.as_secs_f64();
+    ratio(cpu_s, trial.elapsed_ns.as_secs_f64())
+}
+
+fn together<'t>(sizes: impl Iterator<Item = &'t CallSizes>) -> CallSizes {
+    let mut sum = CallSizes::default();
+    for (bytes, count) in sizes.flat_map(|sizes| &sizes.by_bytes) {
+        let known = sum.by_bytes.entry(*bytes).or_insert(0);
+        *known = known.saturating_add(*count);
+    }
+    sum
+}
+
+/// Segments of all trials; `None` where one of them does not know.
+fn segments(mut all: impl Iterator<Item = Option<RelaySegments>>) -> Option<RelaySegments> {
+    all.try_fold(RelaySegments::default(), |sum, one| {
+        let one = one?;
+        Some(RelaySegments {
+            data_out_count: sum.data_out_count.saturating_add(one.data_out_count),
+            data_in_count: sum.data_in_count.saturating_add(one.data_in_count),
+            retransmitted_count: sum.retransmitted_count.saturating_add(one.retransmitted_count),
+        })
+    })
+}

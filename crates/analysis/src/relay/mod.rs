@@ -1,0 +1,51 @@
+//! The buffer experiment in figures: which trials are whole, and what the roles did in these.
+//!
+//! Deliberately absent: the verdict, which is that of observations.
+
+mod figures;
+mod whole;
+
+#[cfg(test)]
+mod tests;
+
+use narrows_model::CellId;
+use narrows_model::relay::{RelayPlan, RelayTrial};
+use narrows_model::summary::RelaySummary;
+use std::collections::BTreeMap;
+
+/// The trials of a run, by point.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct RelayTrials {
+    by_cell: BTreeMap<CellId, Vec<RelayTrial>>,
+}
+
+impl RelayTrials {
+    /// Sorts in one trial.
+    pub(crate) fn add(&mut self, trial: &RelayTrial) {
+        self.by_cell.entry(trial.cell.clone()).or_default().push(trial.clone());
+    }
+
+    fn of(&self, cell: &CellId) -> &[RelayTrial] {
+        self.by_cell.get(cell).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether every trial of `plan` was made and is whole.
+    pub(crate) fn complete(&self, plan: &RelayPlan) -> bool {
+        plan.cells.iter().all(|cell| {
+            let trials = self.of(&cell.id);
+            trials.len() >= cell.trials as usize
+                && trials.iter().all(|trial| whole::problem(trial, cell, plan).is_none())
+        })
+    }
+}
+
+/// The figures of `plan`'s points.
+pub(crate) fn summary(plan: &RelayPlan, trials: &RelayTrials) -> RelaySummary {
+    RelaySummary {
+        total: plan.total,
+        sockets: plan.sockets,
+        forward: plan.forward,
+        verify: plan.verify,
+        points: plan.cells.iter().map(|cell| figures::point(plan, cell, trials.of(&cell.id))).collect(),
+    }
+}

@@ -1,0 +1,145 @@
+//! The published experiment's numbers, told as trials.
+
+use super::*;
+use narrows_model::counters::Role;
+use narrows_model::relay::{
+    CallSizes, ForwardMode, PUBLISHED_TOTAL, RelayCell, RelayRoleOutput, RelaySockets, RelaySweep,
+    RelayTransport,
+};
+use narrows_model::{Bytes, Nanos};
+
+fn plan(sweep: RelaySweep, shrunk: u64, trials: u32) -> RelayPlan {
+    let cell = RelayCell {
+        id: CellId(format!("relay/{}/{shrunk}", sweep.name())),
+        sweep,
+        shrunk: Bytes(shrunk),
+        buffers: sweep.buffers(Bytes(shrunk), Bytes(4096)),
+        trials,
+    };
+    RelayPlan {
+        total: PUBLISHED_TOTAL,
+        sockets: RelaySockets {
+            transport: RelayTransport::Tcp,
+            no_delay: false,
+            send_buffer: None,
+            receive_buffer: None,
+        },
+        forward: ForwardMode::Copy,
+        verify: false,
+        cells: vec![cell],
+    }
+}
+
+fn even(bytes: u64) -> CallSizes {
+    CallSizes { by_bytes: [(bytes, PUBLISHED_TOTAL.0 / bytes)].into() }
+}
+
+fn output(role: Role, reads: CallSizes, writes: CallSizes, cpu_s: f64) -> RelayRoleOutput {
+    RelayRoleOutput {
+        role,
+        host: "node".to_owned(),
+        reads,
+        writes,
+        elapsed_ns: Nanos(1),
+        user_ns: Nanos::from_secs_f64(cpu_s * 0.25),
+        system_ns: Nanos::from_secs_f64(cpu_s * 0.75),
+        segments: None,
+        granted_send_buffer: None,
+        granted_receive_buffer: None,
+    }
+}
+
+/// The client shrunk to 2048 bytes, two nodes, with the published reads of the server.
+fn shrunk_client(plan: &RelayPlan, trial: u32, elapsed_s: f64) -> RelayTrial {
+    let reads = CallSizes { by_bytes: [(2048, 8124), (4096, 8226)].into() };
+    RelayTrial {
+        cell: plan.cells[0].id.clone(),
+        trial,
+        elapsed_ns: Nanos::from_secs_f64(elapsed_s),
+        received: plan.total,
+        whole: true,
+        problem: None,
+        roles: vec![
+            output(Role::Client, CallSizes::default(), even(2048), elapsed_s * 0.5),
+            output(Role::Server, reads, CallSizes::default(), elapsed_s * 0.1),
+        ],
+    }
+}
+
+fn summarised(plan: &RelayPlan, all: &[RelayTrial]) -> (RelaySummary, bool) {
+    let mut trials = RelayTrials::default();
+    for trial in all {
+        trials.add(trial);
+    }
+    (summary(plan, &trials), trials.complete(plan))
+}
+
+#[test]
+fn rates_calls_and_coalescing_are_those_published() {
+    let plan = plan(RelaySweep::Client, 2048, 1);
+    let (figures, complete) = summarised(&plan, &[shrunk_client(&plan, 0, 2.296_014)]);
+    let point = &figures.points[0];
+    assert!(complete && point.problems.is_empty());
+    // 48 MiB in 2.296014 s; the published 21504.70 KiB/s is a mean over runs of which only the mean time is printed.
+    assert!((point.rate_mean.unwrap().0 / 1024.0 - 21_407.5).abs() < 0.1, "{point:?}");
+    assert!((point.coalescing_ratio.unwrap() - 24_576.0 / 16_350.0).abs() < 1e-12);
+    let server = point.roles.iter().find(|role| role.role == Role::Server).unwrap();
+    assert!((server.read_count - 16_350.0).abs() < f64::EPSILON && server.write_count == 0.0);
+    assert!((server.busy_ratio - 0.1).abs() < 1e-6);
+    assert_eq!(point.interval, None);
+}
+
+#[test]
+fn the_mean_of_rates_is_above_the_rate_of_totals_where_trials_differ() {
+    let plan = plan(RelaySweep::Client, 2048, 2);
+    let (figures, complete) =
+        summarised(&plan, &[shrunk_client(&plan, 0, 1.0), shrunk_client(&plan, 1, 3.0)]);
+    let point = &figures.points[0];
+    let (bytes, mean) = (plan.total.as_f64(), point.rate_mean.unwrap().0);
+    assert!(complete);
+    assert!((mean - bytes * (1.0 + 1.0 / 3.0) / 2.0).abs() < 1.0);
+    assert!((point.rate_of_totals.unwrap().0 - bytes * 2.0 / 4.0).abs() < 1.0);
+    assert!(point.interval.as_ref().is_some_and(|interval| interval.low < mean && mean < interval.high));
+}
+
+#[test]
+fn trials_that_cannot_be_are_no_results() {
+    let plan = plan(RelaySweep::Client, 2048, 1);
+    let good = || shrunk_client(&plan, 0, 2.0);
+    let mut lost = good();
+    lost.roles[1].reads.by_bytes.insert(2048, 8123);
+    let mut beyond = good();
+    beyond.roles[1].reads = even(8192);
+    let mut short = good();
+    short.received = Bytes(1);
+    let mut silent = good();
+    silent.roles.pop();
+    let mut broken = good();
+    (broken.whole, broken.problem) = (false, Some("the server was killed".to_owned()));
+    let cases = [
+        (lost, "the server counted reads of"),
+        (beyond, "tells of a read of 8KiB with a buffer of 4KiB"),
+        (short, "arrived"),
+        (silent, "the server did not say"),
+        (broken, "the server was killed"),
+    ];
+    for (trial, told) in cases {
+        let (figures, complete) = summarised(&plan, &[trial]);
+        let point = &figures.points[0];
+        assert!(!complete && point.trial_count == 0 && point.rate_mean.is_none(), "{told}");
+        assert!(point.problems[0].starts_with("trial 1: ") && point.problems[0].contains(told), "{point:?}");
+    }
+    assert!(!summarised(&plan, &[]).1);
+}
+
+#[test]
+fn a_proxy_belongs_to_three_nodes_and_its_reads_to_its_buffer() {
+    let plan = plan(RelaySweep::Proxy, 32, 1);
+    let mut trial = shrunk_client(&plan, 0, 2.0);
+    trial.roles[0].writes = even(4096);
+    assert!(!summarised(&plan, std::slice::from_ref(&trial)).1, "no proxy told of itself");
+    trial.roles.insert(1, output(Role::Proxy, even(32), even(32), 2.0));
+    let (figures, complete) = summarised(&plan, &[trial]);
+    assert!(complete);
+    assert!((figures.points[0].roles[1].busy_ratio - 1.0).abs() < 1e-6);
+}

@@ -1,0 +1,109 @@
+//! What narrows saw beyond the published columns: rates with their intervals, the CPU of every role, calls, segments
+//! and how writes were put together on the way.
+
+use super::super::Style;
+use super::super::style::Paint;
+use super::super::table::{Align, Field, Table};
+use super::super::wrap::{Indent, paragraph};
+use super::sweeps;
+use narrows_analysis::text::{percent, storage_rate};
+use narrows_model::Bytes;
+use narrows_model::counters::Role;
+use narrows_model::relay::RelaySweep;
+use narrows_model::summary::{Interval, RelayPointSummary, RelayRoleSummary, RelaySummary};
+
+/// Return values told one by one; the others are summed.
+const SIZES_TOLD_MAX: usize = 3;
+
+/// The table of all sweeps, and the sizes that reads returned.
+pub(super) fn tables(relay: &RelaySummary, style: &Style) -> String {
+    const COLUMNS: &str = "rate: mean of the trials' rates with its 95 % interval; CPU: share of the elapsed time, \
+                           client, proxy, server; segments: with data, sent by client and proxy; joined: the client's \
+                           writes over the server's reads";
+    let mut out = style.heading("BY ROLE", "");
+    out.push_str(&paragraph(COLUMNS, Indent { first: "  ", rest: "  " }, style.width));
+    let columns = [
+        ("sweep", Align::Left),
+        ("size", Align::Right),
+        ("rate", Align::Right),
+        ("interval", Align::Left),
+        ("CPU c/p/s", Align::Right),
+        ("writes", Align::Right),
+        ("segments", Align::Right),
+        ("joined", Align::Right),
+        ("reads of the server", Align::Left),
+    ];
+    let mut table = Table::new(&columns);
+    for (sweep, points) in sweeps(relay) {
+        for (index, point) in points.into_iter().enumerate() {
+            table.row(row(sweep, index == 0, point));
+        }
+    }
+    out.push_str(&table.render(style));
+    out
+}
+
+fn row(sweep: RelaySweep, first: bool, point: &RelayPointSummary) -> Vec<Field> {
+    let role = |role: Role| point.roles.iter().find(|summary| summary.role == role);
+    let client = role(Role::Client);
+    let name = if first { sweep.name() } else { "" };
+    let rate = point.rate_mean.map_or_else(|| "-".to_owned(), |rate| storage_rate(rate.0));
+    let joined = point.coalescing_ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}"));
+    vec![
+        Field::new(name, Paint::Plain),
+        point.shrunk.0.to_string().into(),
+        rate.into(),
+        spread(point.interval.as_ref(), point).into(),
+        busy(point).into(),
+        client.map_or_else(|| "-".to_owned(), |client| format!("{:.0}", client.write_count)).into(),
+        segments(point).into(),
+        joined.into(),
+        role(Role::Server).map_or_else(|| "-".to_owned(), sizes).into(),
+    ]
+}
+
+/// The interval as a distance from the mean.
+fn spread(interval: Option<&Interval>, point: &RelayPointSummary) -> String {
+    let half = interval.zip(point.rate_mean).and_then(|(interval, rate)| {
+        narrows_model::units::ratio((interval.high - interval.low) / 2.0, rate.0)
+    });
+    half.map_or_else(|| format!("of {}", point.trial_count), |half| format!("+-{}", percent(half)))
+}
+
+fn busy(point: &RelayPointSummary) -> String {
+    let of = |role: &RelayRoleSummary| format!("{:.0}", role.busy_ratio * 100.0);
+    let all: Vec<String> = point.roles.iter().map(of).collect();
+    if all.is_empty() { "-".to_owned() } else { format!("{} %", all.join("/")) }
+}
+
+/// Segments with data of one trial, by the roles that send.
+fn segments(point: &RelayPointSummary) -> String {
+    let senders = point.roles.iter().filter(|role| role.role != Role::Server);
+    let counts: Option<Vec<String>> = senders
+        .map(|role| {
+            let sent = role.segments?.data_out_count as f64;
+            Some(format!("{:.0}", narrows_model::units::ratio(sent, point.trial_count as f64)?))
+        })
+        .collect();
+    counts.filter(|counts| !counts.is_empty()).map_or_else(|| "-".to_owned(), |counts| counts.join("/"))
+}
+
+/// The commonest return values of a role's reads, with their share of the calls.
+fn sizes(role: &RelayRoleSummary) -> String {
+    let calls = role.reads.call_count();
+    let mut by_count: Vec<(u64, u64)> =
+        role.reads.by_bytes.iter().map(|(bytes, count)| (*bytes, *count)).collect();
+    by_count.sort_by_key(|(bytes, count)| (std::cmp::Reverse(*count), *bytes));
+    let share = |count: u64| narrows_model::units::ratio(count as f64, calls as f64).unwrap_or(0.0);
+    let mut told: Vec<String> = by_count
+        .iter()
+        .take(SIZES_TOLD_MAX)
+        .filter(|(_, count)| share(*count) >= 0.01)
+        .map(|(bytes, count)| format!("{} {}", Bytes(*bytes), percent(share(*count))))
+        .collect();
+    let others = by_count.len().saturating_sub(told.len());
+    if others > 0 {
+        told.push(format!("{others} more"));
+    }
+    format!("{:.0}: {}", role.read_count, told.join(", "))
+}

@@ -1,0 +1,170 @@
+//! The published tables, told as figures, come out as they were printed.
+
+use super::*;
+use narrows_model::counters::Role;
+use narrows_model::relay::{CallSizes, PUBLISHED_TOTAL, RelaySockets};
+use narrows_model::summary::RelayRoleSummary;
+use narrows_model::{Bytes, BytesPerSec, CellId};
+use std::collections::BTreeMap;
+
+const PUBLISHED: &str = include_str!("../../../tests/fixtures/relay_buffer_sweeps.csv");
+
+/// A row of the published tables: sweep, the three buffers, then the printed texts.
+struct Published<'t> {
+    sweep: RelaySweep,
+    buffers: [Option<u64>; 3],
+    elapsed: &'t str,
+    rate: &'t str,
+    proxy_user: &'t str,
+    proxy_system: &'t str,
+    proxy_calls: &'t str,
+    server_calls: &'t str,
+}
+
+fn published() -> Vec<Published<'static>> {
+    PUBLISHED.lines().skip(1).map(row).collect()
+}
+
+fn row(line: &'static str) -> Published<'static> {
+    let fields: Vec<&str> = line.split(',').collect();
+    let sweep = match (fields[0], fields[1]) {
+        ("two-node", "client") => RelaySweep::Client,
+        ("two-node", "server") => RelaySweep::Server,
+        ("two-node", "client+server") => RelaySweep::Both,
+        ("three-node", "client") => RelaySweep::Client3,
+        ("three-node", "server") => RelaySweep::Server3,
+        ("three-node", "client+proxy+server") => RelaySweep::All3,
+        (_, other) => RelaySweep::from_name(other).unwrap(),
+    };
+    Published {
+        sweep,
+        buffers: [2, 3, 4].map(|index| fields[index].parse().ok()),
+        elapsed: fields[5],
+        rate: fields[6],
+        proxy_user: fields[7],
+        proxy_system: fields[8],
+        proxy_calls: fields[9],
+        server_calls: fields[10],
+    }
+}
+
+fn role(role: Role, reads: &str, user: &str, system: &str) -> RelayRoleSummary {
+    let number = |text: &str| text.parse().unwrap_or(0.0);
+    RelayRoleSummary {
+        role,
+        host: "node".to_owned(),
+        elapsed_s: 1.0,
+        user_s: number(user),
+        system_s: number(system),
+        busy_ratio: 0.5,
+        read_count: number(reads),
+        write_count: 0.0,
+        reads: CallSizes { by_bytes: BTreeMap::from([(4096, 3), (100, 1)]) },
+        writes: CallSizes::default(),
+        segments: None,
+    }
+}
+
+fn point(row: &Published<'_>) -> RelayPointSummary {
+    let [client, proxy, server] = row.buffers.map(|size| size.map(Bytes));
+    let shrunk = [client, proxy, server].into_iter().flatten().min().unwrap();
+    let mut roles = vec![role(Role::Client, "0", "0", "0")];
+    roles.extend(proxy.map(|_| role(Role::Proxy, row.proxy_calls, row.proxy_user, row.proxy_system)));
+    roles.push(role(Role::Server, row.server_calls, "0", "0"));
+    RelayPointSummary {
+        cell: CellId(format!("relay/{}/{}", row.sweep.name(), shrunk.0)),
+        sweep: row.sweep,
+        shrunk,
+        buffers: row.sweep.buffers(shrunk, Bytes(4096)),
+        trial_count: 1,
+        problems: Vec::new(),
+        elapsed_s: row.elapsed.parse().ok(),
+        rate_mean: row.rate.parse().ok().map(|kib_per_s: f64| BytesPerSec(kib_per_s * 1024.0)),
+        rate_of_totals: None,
+        interval: None,
+        coalescing_ratio: None,
+        roles,
+    }
+}
+
+fn experiment() -> RelaySummary {
+    RelaySummary {
+        total: PUBLISHED_TOTAL,
+        sockets: RelaySockets {
+            transport: RelayTransport::Tcp,
+            no_delay: false,
+            send_buffer: None,
+            receive_buffer: None,
+        },
+        forward: ForwardMode::Copy,
+        verify: false,
+        points: published().iter().map(point).collect(),
+    }
+}
+
+#[test]
+fn every_published_row_is_printed_as_it_was() {
+    let relay = experiment();
+    assert_eq!((relay.points.len(), sweeps(&relay).len()), (90, 10));
+    for (sweep, points) in sweeps(&relay) {
+        let table = native::table(sweep, &points, &Style::default());
+        for row in published().iter().filter(|row| row.sweep == sweep) {
+            let buffers = row.buffers.iter().flatten().map(u64::to_string);
+            let mut wanted: Vec<String> = buffers.collect();
+            wanted.extend([row.elapsed.to_owned(), row.rate.to_owned()]);
+            if sweep.has_proxy() {
+                wanted.extend([row.proxy_user, row.proxy_system].map(str::to_owned));
+            }
+            let printed = |line: &&str| {
+                let fields: Vec<&str> = line.split_whitespace().collect();
+                fields.len() >= wanted.len() && fields[..wanted.len()] == wanted[..]
+            };
+            let line = table.lines().find(printed).unwrap_or_else(|| panic!("{wanted:?} in\n{table}"));
+            // The counts of the two smallest buffers are not published.
+            if !row.server_calls.is_empty() {
+                assert!(line.ends_with(row.server_calls), "{line}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_largest_buffers_stand_first_and_three_nodes_have_the_proxys_columns() {
+    let relay = experiment();
+    let (sweep, points) = sweeps(&relay).into_iter().find(|(sweep, _)| *sweep == RelaySweep::Proxy).unwrap();
+    let table = native::table(sweep, &points, &Style::default());
+    let header: Vec<&str> = table.lines().next().unwrap().split_whitespace().collect();
+    assert_eq!(
+        header,
+        ["Client", "Proxy", "Server", "Elapsed_Time", "Thruput", "User_Time", "Sys_Time", "#pIO", "#sIO"]
+    );
+    let first: Vec<&str> = table.lines().nth(1).unwrap().split_whitespace().collect();
+    assert_eq!(first[..3], ["4096", "4096", "4096"]);
+    assert!(table.lines().last().unwrap().trim_start().starts_with("4096"));
+}
+
+#[test]
+fn reads_are_told_by_their_commonest_sizes_and_lines_fit_the_screen() {
+    let text = own::tables(&experiment(), &Style::default());
+    assert!(text.contains("12288: 4KiB 75 %, 100B 25 %"), "{text}");
+    let longest = text.lines().map(|line| line.chars().count()).max().unwrap();
+    assert!(longest <= 120, "{longest}");
+}
+
+#[test]
+fn a_point_without_a_whole_trial_has_no_figures_and_says_why() {
+    let mut relay = experiment();
+    relay.points.truncate(1);
+    relay.points[0].problems = vec!["trial 1: the server was killed".to_owned()];
+    (relay.points[0].elapsed_s, relay.points[0].rate_mean) = (None, None);
+    relay.points[0].roles.clear();
+    let (sweep, points) = sweeps(&relay).remove(0);
+    let table = native::table(sweep, &points, &Style::default());
+    assert_eq!(
+        table.lines().nth(1).unwrap().split_whitespace().collect::<Vec<_>>(),
+        ["4096", "4096", "-", "-", "-"]
+    );
+    assert!(
+        problems(&relay, &Style::default()).contains("relay/client/4096: trial 1: the server was killed")
+    );
+}
