@@ -10,7 +10,6 @@ use narrows_model::summary::{RelayPointSummary, RelayRoleSummary};
 pub(super) fn explained(sweep: RelaySweep) -> &'static str {
     if sweep.has_proxy() {
         "seconds, KiB/s; User_Time, Sys_Time: the proxy's seconds; #pIO, #sIO: reads of proxy and server"
-            .to_owned()
     } else {
         "seconds, KiB/s; #sIO: reads of the server"
     }
