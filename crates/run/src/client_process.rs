@@ -8,7 +8,7 @@ use crate::group::{GroupHooks, run_group};
 use crate::stop::{StopFlag, StopRequest};
 use narrows_engines::{Clock, EngineRegistry};
 use narrows_model::trial::IntervalSample;
-use narrows_wire::frame::{self, Decoder};
+use narrows_wire::frame::{self, Decoder, Frame};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io::{Read, Write};
@@ -34,16 +34,30 @@ pub(crate) fn send(pipe: &mut dyn Write, message: &impl Serialize) -> std::io::R
 /// # Errors
 /// What broke, for people: a damaged frame, a message that cannot be read, a pipe that ended within a message.
 pub(crate) fn read_messages<M: DeserializeOwned>(
-    mut pipe: impl Read,
+    pipe: impl Read,
     mut take: impl FnMut(M) -> bool,
 ) -> Result<(), String> {
+    let mut unread = None;
+    read_frames(pipe, |frame| match serde_json::from_slice(&frame.payload) {
+        Ok(message) => take(message),
+        Err(error) => {
+            unread = Some(format!("a message between narrows' processes cannot be read: {error}"));
+            false
+        }
+    })?;
+    unread.map_or(Ok(()), Err)
+}
+
+/// Gives every frame of `pipe` to `take` until the pipe ends or `take` returns false.
+///
+/// # Errors
+/// What broke, for people: a damaged frame, a pipe that could not be read.
+pub fn read_frames(mut pipe: impl Read, mut take: impl FnMut(Frame) -> bool) -> Result<(), String> {
     let mut decoder = Decoder::new(frame::PAYLOAD_BYTES_MAX);
     let mut buffer = vec![0; READ_BYTES];
     loop {
         while let Some(frame) = decoder.next().map_err(|error| error.to_string())? {
-            let message = serde_json::from_slice(&frame.payload)
-                .map_err(|error| format!("a message between narrows' processes cannot be read: {error}"))?;
-            if !take(message) {
+            if !take(frame) {
                 return Ok(());
             }
         }

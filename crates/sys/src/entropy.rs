@@ -40,6 +40,32 @@ pub fn member_seed(seed: u64, index: u64) -> u64 {
     split_mix(&mut state)
 }
 
+/// The index of the member of the family of `seed` that is `member`: the inverse of [`member_seed`].
+///
+/// # Shape
+/// Every number is a member of every family; one that was not drawn from it has an index that means nothing.
+#[must_use]
+pub fn member_of(seed: u64, member: u64) -> u64 {
+    let mut z = member ^ (member >> 31) ^ (member >> 62);
+    z = z.wrapping_mul(inverse(SPLIT_MIX_FACTORS[1]));
+    z = z ^ (z >> 27) ^ (z >> 54);
+    z = z.wrapping_mul(inverse(SPLIT_MIX_FACTORS[0]));
+    z = z ^ (z >> 30) ^ (z >> 60);
+    z.wrapping_sub(seed).wrapping_mul(inverse(SPLIT_MIX_STEP)).wrapping_sub(1)
+}
+
+/// The number whose product with the odd `factor` is 1, modulo 2^64, by Newton's iteration: `factor` itself is right in
+/// the lowest 3 bits, and each of the five steps doubles those that are.
+const fn inverse(factor: u64) -> u64 {
+    let mut guess = factor;
+    let mut step = 0;
+    while step < 5 {
+        guess = guess.wrapping_mul(2_u64.wrapping_sub(factor.wrapping_mul(guess)));
+        step += 1;
+    }
+    guess
+}
+
 #[inline]
 fn next_word(s: &mut [u64; 4]) -> u64 {
     let word = s[0].wrapping_add(s[3]).rotate_left(23).wrapping_add(s[0]);
@@ -56,11 +82,14 @@ fn next_word(s: &mut [u64; 4]) -> u64 {
 /// The odd number nearest to 2^64 over the golden ratio.
 const SPLIT_MIX_STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
+/// The published multipliers, both odd.
+const SPLIT_MIX_FACTORS: [u64; 2] = [0xbf58_476d_1ce4_e5b9, 0x94d0_49bb_1331_11eb];
+
 fn split_mix(state: &mut u64) -> u64 {
     *state = state.wrapping_add(SPLIT_MIX_STEP);
     let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z = (z ^ (z >> 30)).wrapping_mul(SPLIT_MIX_FACTORS[0]);
+    z = (z ^ (z >> 27)).wrapping_mul(SPLIT_MIX_FACTORS[1]);
     z ^ (z >> 31)
 }
 
@@ -80,6 +109,13 @@ mod tests {
     fn members_of_a_family_are_the_published_sequence_at_their_index() {
         let words: Vec<u64> = (0..3).map(|index| member_seed(1_234_567, index)).collect();
         assert_eq!(words, [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]);
+    }
+
+    #[test]
+    fn a_members_index_is_found_from_the_member_alone() {
+        for (seed, index) in [(0, 0), (1_234_567, 2), (u64::MAX, u64::MAX), (7, 1 << 63), (9, 6_291_455)] {
+            assert_eq!(member_of(seed, member_seed(seed, index)), index);
+        }
     }
 
     #[test]
