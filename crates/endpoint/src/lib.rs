@@ -26,6 +26,7 @@ mod owner;
 mod pool;
 mod quota;
 mod random;
+pub mod relay;
 mod serve;
 mod server;
 mod session;

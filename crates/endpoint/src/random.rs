@@ -20,7 +20,8 @@ pub(crate) fn session_id() -> Result<String, Error> {
     }))
 }
 
-fn bytes<const N: usize>() -> Result<[u8; N], Error> {
+/// Bytes that nobody can guess.
+pub(crate) fn bytes<const N: usize>() -> Result<[u8; N], Error> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes)
         .map_err(|error| refused(Refusal::Io, format!("the server has no random numbers: {error}")))?;

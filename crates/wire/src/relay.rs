@@ -180,6 +180,10 @@ impl FromRole {
     }
 }
 
+/// Kinds of words: bytes that no text has.
+const READY: u8 = 0xf8;
+const HELD: u8 = 0xf9;
+
 /// What is said against the direction of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Word {
@@ -194,8 +198,8 @@ impl Word {
     #[must_use]
     pub fn encode(self) -> [u8; WORD_BYTES] {
         let (kind, number) = match self {
-            Word::Ready => (b'R', 0),
-            Word::Held(Bytes(bytes)) => (b'H', bytes),
+            Word::Ready => (READY, 0),
+            Word::Held(Bytes(bytes)) => (HELD, bytes),
         };
         let mut out = [kind; WORD_BYTES];
         out[1..].copy_from_slice(&number.to_le_bytes());
@@ -209,8 +213,8 @@ impl Word {
     pub fn decode(bytes: [u8; WORD_BYTES]) -> Result<Self> {
         let [kind, number @ ..] = bytes;
         match (kind, u64::from_le_bytes(number)) {
-            (b'R', 0) => Ok(Word::Ready),
-            (b'H', bytes) => Ok(Word::Held(Bytes(bytes))),
+            (READY, 0) => Ok(Word::Ready),
+            (HELD, bytes) => Ok(Word::Held(Bytes(bytes))),
             _ => Err(Error::protocol(
                 "what listens there does not speak as a hop of narrows' buffer experiment",
             )),

@@ -70,6 +70,7 @@ fn messages_arrive_as_they_were_sent() {
         assert_eq!(Word::decode(word.encode()).unwrap(), word);
     }
     assert!(Word::decode([0; WORD_BYTES]).is_err());
+    assert!(Word::decode(*b"HTTP/1.1 ").is_err());
 }
 
 #[test]

@@ -1,0 +1,89 @@
+//! What a role used between its first byte and its last: time, CPU time of its thread, segments of its sockets.
+
+use super::socket::Stream;
+use narrows_engines::Clock;
+use narrows_model::relay::RelaySegments;
+use narrows_model::{Bytes, Nanos};
+use narrows_sys::process::{CpuScope, CpuTimes, cpu_times};
+use narrows_sys::tcp_info::TcpInfo;
+
+/// A span that has begun.
+pub(super) struct Meter<'a> {
+    clock: &'a dyn Clock,
+    cpu: CpuTimes,
+    started_ns: u64,
+}
+
+/// A span that is over.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Span {
+    pub(super) elapsed: Nanos,
+    pub(super) user: Nanos,
+    pub(super) system: Nanos,
+}
+
+impl<'a> Meter<'a> {
+    pub(super) fn start(clock: &'a dyn Clock) -> Self {
+        let cpu = cpu_times(CpuScope::Thread);
+        Self { clock, cpu, started_ns: clock.now().0 }
+    }
+
+    /// Time since the start.
+    pub(super) fn elapsed(&self) -> Nanos {
+        Nanos(self.clock.now().0.saturating_sub(self.started_ns))
+    }
+
+    /// The span up to now.
+    pub(super) fn span(&self) -> Span {
+        let elapsed = self.elapsed();
+        let used = cpu_times(CpuScope::Thread).since(self.cpu);
+        Span { elapsed, user: Nanos(used.user_ns), system: Nanos(used.system_ns) }
+    }
+}
+
+/// Segments before the first byte, of the sockets that a role reads from and writes to.
+pub(super) struct Segments<'a> {
+    reads_from: Option<&'a Stream>,
+    writes_to: Option<&'a Stream>,
+    before: Option<RelaySegments>,
+}
+
+impl<'a> Segments<'a> {
+    pub(super) fn start(reads_from: Option<&'a Stream>, writes_to: Option<&'a Stream>) -> Self {
+        Self { reads_from, writes_to, before: counted(reads_from, writes_to) }
+    }
+
+    /// Segments since the start; `None` where the kernel does not tell.
+    pub(super) fn since(&self) -> Option<RelaySegments> {
+        let (before, now) = (self.before?, counted(self.reads_from, self.writes_to)?);
+        Some(RelaySegments {
+            data_out_count: now.data_out_count.saturating_sub(before.data_out_count),
+            data_in_count: now.data_in_count.saturating_sub(before.data_in_count),
+            retransmitted_count: now.retransmitted_count.saturating_sub(before.retransmitted_count),
+        })
+    }
+}
+
+fn counted(reads_from: Option<&Stream>, writes_to: Option<&Stream>) -> Option<RelaySegments> {
+    let read = |stream: &Stream| stream.is_tcp().then(|| TcpInfo::read(stream).ok()).flatten();
+    let mut sum = RelaySegments::default();
+    if let Some(stream) = reads_from {
+        sum.data_in_count = read(stream)?.data_segs_in?.into();
+    }
+    if let Some(stream) = writes_to {
+        let counters = read(stream)?;
+        sum.data_out_count = counters.data_segs_out?.into();
+        sum.retransmitted_count = counters.retrans_segs_total.into();
+    }
+    Some(sum)
+}
+
+/// The name of this host.
+pub(super) fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+/// What the kernel says of a socket's buffer.
+pub(super) fn granted(size: std::io::Result<usize>) -> Option<Bytes> {
+    size.ok().and_then(|bytes| u64::try_from(bytes).ok()).map(Bytes)
+}

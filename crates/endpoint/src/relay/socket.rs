@@ -1,0 +1,265 @@
+//! The sockets of a role: opened as asked, joined by a ticket, spoken over in words before and after the stream.
+
+use super::RoleError;
+use super::patience::{Patience, SLICE};
+use narrows_model::relay::{RelaySockets, RelayTransport};
+use narrows_wire::relay::{Hop, Place, TICKET_BYTES, Ticket, WORD_BYTES, Word};
+use rustix::event::PollFlags;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+use socket2::{Domain, SockAddr, Socket, Type};
+use std::net::{IpAddr, Shutdown, SocketAddr, ToSocketAddrs};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::{fmt::Write, io};
+
+/// Connections that may wait to be accepted: strangers are closed one by one.
+const BACKLOG: i32 = 16;
+
+/// Slices that a connection has to show its ticket.
+const TICKET_SLICES_MAX: u32 = 20;
+
+/// The connection is being made.
+const IN_PROGRESS: i32 = Errno::INPROGRESS.raw_os_error();
+
+/// One side of a hop, joined.
+pub(super) struct Stream {
+    socket: Socket,
+    transport: RelayTransport,
+}
+
+impl AsFd for Stream {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+impl Stream {
+    fn new(socket: Socket, sockets: &RelaySockets) -> io::Result<Self> {
+        socket.set_nonblocking(false)?;
+        socket.set_read_timeout(Some(SLICE))?;
+        socket.set_write_timeout(Some(SLICE))?;
+        if sockets.transport == RelayTransport::Tcp {
+            socket.set_tcp_nodelay(sockets.no_delay)?;
+        }
+        Ok(Self { socket, transport: sockets.transport })
+    }
+
+    pub(super) fn is_tcp(&self) -> bool {
+        self.transport == RelayTransport::Tcp
+    }
+
+    /// `SO_SNDBUF`, as the kernel reports it.
+    pub(super) fn send_buffer(&self) -> io::Result<usize> {
+        self.socket.send_buffer_size()
+    }
+
+    /// `SO_RCVBUF`, as the kernel reports it.
+    pub(super) fn receive_buffer(&self) -> io::Result<usize> {
+        self.socket.recv_buffer_size()
+    }
+
+    /// Ends the stream in its direction: the peer reads the end once it has read all.
+    pub(super) fn end(&self) -> Result<(), RoleError> {
+        self.socket
+            .shutdown(Shutdown::Write)
+            .map_err(|error| RoleError::failed(format!("end the stream: {error}")))
+    }
+
+    /// Says a word to the hop before.
+    pub(super) fn say(&self, word: Word, patience: &mut Patience<'_>) -> Result<(), RoleError> {
+        self.send_all(&word.encode(), "the hop before to take a word", patience)
+    }
+
+    /// The next word of the hop behind.
+    pub(super) fn hear(&self, what: &str, patience: &mut Patience<'_>) -> Result<Word, RoleError> {
+        let mut bytes = [0; WORD_BYTES];
+        self.receive_all(&mut bytes, what, patience)?;
+        Ok(Word::decode(bytes)?)
+    }
+
+    fn send_all(&self, bytes: &[u8], what: &str, patience: &mut Patience<'_>) -> Result<(), RoleError> {
+        let mut left = bytes;
+        while !left.is_empty() {
+            match send(self, left, SendFlags::NOSIGNAL) {
+                Ok(length) => left = &left[length..],
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => patience.waited(what, 0)?,
+                Err(errno) => return Err(RoleError::failed(format!("wait for {what}: {errno}"))),
+            }
+        }
+        Ok(())
+    }
+
+    fn receive_all(&self, into: &mut [u8], what: &str, patience: &mut Patience<'_>) -> Result<(), RoleError> {
+        let mut done = 0;
+        while done < into.len() {
+            match recv(self, &mut into[done..], RecvFlags::empty()) {
+                Ok((_, 0)) => {
+                    let message =
+                        format!("the connection was closed before {what} came; that side may say why");
+                    return Err(RoleError::failed(message));
+                }
+                Ok((_, length)) => done += length,
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => patience.waited(what, 0)?,
+                Err(errno) => return Err(RoleError::failed(format!("wait for {what}: {errno}"))),
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the connection begins with `ticket`, within a short time.
+    fn shows(&self, ticket: Ticket) -> bool {
+        let (mut bytes, mut done, mut slices) = ([0; TICKET_BYTES], 0, 0);
+        while done < TICKET_BYTES && slices < TICKET_SLICES_MAX {
+            match recv(self, &mut bytes[done..], RecvFlags::empty()) {
+                Ok((_, 0)) => return false,
+                Ok((_, length)) => done += length,
+                Err(Errno::INTR | Errno::AGAIN) => {}
+                Err(_) => return false,
+            }
+            // A stranger that sends byte by byte has no more time than one that sends nothing.
+            slices += 1;
+        }
+        done == TICKET_BYTES && bytes == ticket.0
+    }
+}
+
+/// A new socket, its buffers set before it listens or connects: the window is agreed then.
+fn socket(domain: Domain, sockets: &RelaySockets) -> io::Result<Socket> {
+    let socket = Socket::new(domain, Type::STREAM, None)?;
+    let asked = |size: narrows_model::Bytes| usize::try_from(size.0).map_err(io::Error::other);
+    if let Some(size) = sockets.send_buffer {
+        socket.set_send_buffer_size(asked(size)?)?;
+    }
+    if let Some(size) = sockets.receive_buffer {
+        socket.set_recv_buffer_size(asked(size)?)?;
+    }
+    Ok(socket)
+}
+
+/// A place at which a role waits for the hop before it.
+pub(super) struct Listener {
+    socket: Socket,
+    hop: Hop,
+    sockets: RelaySockets,
+}
+
+impl Listener {
+    /// Listens as asked; at `address` for TCP.
+    pub(super) fn open(sockets: &RelaySockets, address: IpAddr) -> Result<Self, RoleError> {
+        let ticket = random_ticket()?;
+        let opened = match sockets.transport {
+            RelayTransport::Tcp => listen_tcp(sockets, address),
+            RelayTransport::Unix => listen_unix(sockets),
+        };
+        let (socket, place) =
+            opened.map_err(|error| RoleError::failed(format!("listen for the hop before: {error}")))?;
+        Ok(Self { socket, hop: Hop { place, ticket }, sockets: *sockets })
+    }
+
+    /// Where it listens, and for which ticket.
+    pub(super) fn hop(&self) -> Hop {
+        self.hop.clone()
+    }
+
+    /// The hop before: the first connection that shows the ticket. Others are closed.
+    pub(super) fn admit(self, patience: &mut Patience<'_>) -> Result<Stream, RoleError> {
+        loop {
+            patience.until(&self.socket, PollFlags::IN, "the hop before")?;
+            // A connection that broke before it was accepted is none.
+            let Ok((socket, _)) = self.socket.accept() else { continue };
+            if let Ok(stream) = Stream::new(socket, &self.sockets)
+                && stream.shows(self.hop.ticket)
+            {
+                return Ok(stream);
+            }
+        }
+    }
+}
+
+fn listen_tcp(sockets: &RelaySockets, address: IpAddr) -> io::Result<(Socket, Place)> {
+    let address = SocketAddr::new(address, 0);
+    let socket = socket(Domain::for_address(address), sockets)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    socket.set_nonblocking(true)?;
+    let taken = socket.local_addr()?.as_socket().ok_or(io::ErrorKind::AddrNotAvailable)?;
+    Ok((socket, Place::Tcp { host: taken.ip().to_string(), port: taken.port() }))
+}
+
+/// An abstract name: it goes with its socket, so that a process that is killed leaves nothing behind.
+fn listen_unix(sockets: &RelaySockets) -> io::Result<(Socket, Place)> {
+    let random = random_ticket().map_err(io::Error::other)?;
+    let name = random.0.iter().fold("narrows-relay-".to_owned(), |mut name, byte| {
+        // Writing into a string cannot fail.
+        let _ = write!(name, "{byte:02x}");
+        name
+    });
+    let socket = socket(Domain::UNIX, sockets)?;
+    socket.bind(&abstract_name(&name)?)?;
+    socket.listen(BACKLOG)?;
+    socket.set_nonblocking(true)?;
+    Ok((socket, Place::Unix { name }))
+}
+
+fn abstract_name(name: &str) -> io::Result<SockAddr> {
+    SockAddr::unix(format!("\0{name}"))
+}
+
+fn random_ticket() -> Result<Ticket, RoleError> {
+    Ok(Ticket(crate::random::bytes()?))
+}
+
+/// Connects to `hop`, shows its ticket, and waits until the path behind it is there.
+pub(super) fn join(
+    hop: &Hop,
+    sockets: &RelaySockets,
+    patience: &mut Patience<'_>,
+) -> Result<Stream, RoleError> {
+    let place = hop.place.to_string();
+    let socket = connect(&hop.place, sockets, patience)?;
+    let stream = Stream::new(socket, sockets)
+        .map_err(|error| RoleError::failed(format!("connect to {place}: {error}")))?;
+    stream.send_all(&hop.ticket.0, "the next hop to take the ticket", patience)?;
+    match stream.hear(&format!("the word of {place} that the path is there"), patience)? {
+        Word::Ready => Ok(stream),
+        Word::Held(_) => {
+            Err(RoleError::failed(format!("{place} told of the end of a stream before it began")))
+        }
+    }
+}
+
+fn connect(place: &Place, sockets: &RelaySockets, patience: &mut Patience<'_>) -> Result<Socket, RoleError> {
+    let failed = |error: io::Error| {
+        RoleError::failed(format!(
+            "connect to {place}: {error}; check that it still runs and that a firewall lets its port through"
+        ))
+    };
+    let (host, port) = match place {
+        Place::Unix { name } => {
+            let socket = socket(Domain::UNIX, sockets).map_err(failed)?;
+            let address = abstract_name(name).map_err(failed)?;
+            socket.connect(&address).map_err(failed)?;
+            return Ok(socket);
+        }
+        Place::Tcp { host, port } => (host.as_str(), *port),
+    };
+    let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
+    for address in (host, port).to_socket_addrs().map_err(failed)? {
+        let socket = socket(Domain::for_address(address), sockets).map_err(failed)?;
+        socket.set_nonblocking(true).map_err(failed)?;
+        match socket.connect(&address.into()) {
+            Err(error) if error.raw_os_error() == Some(IN_PROGRESS) => {
+                patience.until(&socket, PollFlags::OUT, "the next hop to answer")?;
+                match socket.take_error().map_err(failed)? {
+                    None => return Ok(socket),
+                    Some(error) => last = error,
+                }
+            }
+            Ok(()) => return Ok(socket),
+            Err(error) => last = error,
+        }
+    }
+    Err(failed(last))
+}
