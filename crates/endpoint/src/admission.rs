@@ -28,12 +28,15 @@ const KINDS_MAX: usize = 64;
 /// Memory that a worker's counts of one kind take.
 const KIND_BYTES: u64 = 64 << 10;
 
-/// Memory that a cell takes: the blocks in flight, and what each worker counts with.
+/// Memory that a cell takes: the blocks in flight, what each worker counts with, what a check of its data knows.
 pub(crate) fn memory_bytes(workload: &Workload) -> u64 {
     let blocks = workload.block_bytes.0.saturating_mul(u64::from(workload.queue_depth));
     let kinds = (workload.ops().len() * workload.blocks().len()) as u64;
     let counts = WORKER_BYTES.saturating_add(kinds.saturating_mul(KIND_BYTES));
-    blocks.saturating_add(counts).saturating_mul(u64::from(workload.workers))
+    let all = blocks.saturating_add(counts).saturating_mul(u64::from(workload.workers));
+    // The generations of the units of 512 bytes, four bytes each.
+    let generations = if workload.verify { workload.file_bytes.0 / 128 } else { 0 };
+    all.saturating_add(generations)
 }
 
 /// Refuses what a server does not run, before anything is made for it.

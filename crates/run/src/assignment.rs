@@ -1,10 +1,12 @@
 //! What one client process is told to do in one trial, and what it answers: values that cross a pipe.
 
+use crate::verify::Content;
 use narrows_engines::OpenSpec;
 use narrows_model::counters::{ProcessCpu, TcpCounters};
 use narrows_model::effective::Effective;
 use narrows_model::fault::ErrorCount;
 use narrows_model::trial::{IntervalSample, OpTotals, OpenLoopTotals};
+use narrows_model::verification::Verification;
 use narrows_model::{Bytes, Cell, CellId, Histogram, Nanos};
 use narrows_sys::entropy::member_seed;
 use serde::{Deserialize, Serialize};
@@ -18,8 +20,10 @@ pub struct Assignment {
     pub trial: u32,
     /// This client, from 0.
     pub client_index: u32,
-    /// Seed of the trial.
+    /// Seed of the client in the trial.
     pub seed: u64,
+    /// Seed of the trial's data, the same for all clients.
+    pub data_seed: u64,
     /// Names of the objects of this client's target, relative to it: one for each client that goes there.
     pub objects: Vec<String>,
     /// Bytes that each object really has.
@@ -56,6 +60,17 @@ impl Assignment {
         }
     }
 
+    /// What client `client_index` writes where.
+    pub(crate) fn content_of(&self, client_index: u32) -> Content {
+        Content { seed: self.data_seed, object_index: client_index }
+    }
+
+    /// The client that the object of this index belongs to, among those of this client's target.
+    pub(crate) fn owner_of(&self, object_index: u32) -> u32 {
+        let targets = target_count(&self.cell);
+        (self.client_index % targets).saturating_add(object_index.saturating_mul(targets))
+    }
+
     /// The object that this client visits, among those of its target.
     #[must_use]
     pub fn object_index(&self) -> u32 {
@@ -71,6 +86,11 @@ impl Assignment {
 pub(crate) fn seed_of(run_seed: u64, cell: &CellId, trial: u32, client_index: u32) -> u64 {
     let client = (u64::from(trial) << 32) | u64::from(client_index);
     member_seed(run_seed.wrapping_add(hash(&cell.0)), client)
+}
+
+/// The seed of the data of one trial of `cell`, in a run of `run_seed`: that of a client that there is not.
+pub(crate) fn data_seed_of(run_seed: u64, cell: &CellId, trial: u32) -> u64 {
+    seed_of(run_seed, cell, trial, u32::MAX)
 }
 
 /// The seed of what worker `worker_index` keeps in its buffers, in a client of `client_seed`.
@@ -140,6 +160,8 @@ pub struct WorkerOutput {
     pub effective: Option<Effective>,
     /// Failures met.
     pub errors: Vec<ErrorCount>,
+    /// What the check of its data found; `None` for a load that is not verified.
+    pub verification: Option<Verification>,
     /// `TCP_INFO` at the window's start; `None` without connections.
     pub tcp_before: Option<TcpCounters>,
     /// `TCP_INFO` at its end; `None` without connections.

@@ -49,6 +49,9 @@ pub(crate) fn trial_output(
             merge_open_loop(&mut output.open_loop, open);
         }
         merge_errors(&mut output.errors, &worker.errors);
+        if let Some(verification) = &worker.verification {
+            output.verification.get_or_insert_default().add(verification);
+        }
     }
     output
 }

@@ -4,6 +4,7 @@ use crate::assignment::{Assignment, ClientOutput, WindowTimes, WorkerOutput, wor
 use crate::error::RunError;
 use crate::recorder::{IntervalStream, Recorder, SampleLabel, clear, recorder};
 use crate::stop::StopFlag;
+use crate::verify::Table;
 use crate::window::Window;
 use crate::worker::Worker;
 use narrows_engines::{Clock, Engine, EngineError, EngineFactory, ErrorKind, Tick, WorkerContext};
@@ -106,6 +107,7 @@ struct Shared<'a> {
     window: &'a Window,
     gate: &'a Gate,
     stop: &'a StopFlag,
+    table: Option<Arc<Table>>,
 }
 
 /// Runs the workers of one client through one trial.
@@ -118,8 +120,11 @@ pub(crate) fn run_group(
 ) -> Result<ClientOutput, RunError> {
     let window = Window::new(stop.clone());
     let gate = Gate::default();
-    let shared = Shared { assignment, factory, clock, window: &window, gate: &gate, stop };
-    let worker_count = assignment.cell.workload.workers.max(1);
+    let workload = &assignment.cell.workload;
+    let worker_count = workload.workers.max(1);
+    let table = || Arc::new(Table::new(assignment.object_bytes, workload.block_bytes, worker_count));
+    let table = workload.verify.then(table);
+    let shared = Shared { assignment, factory, clock, window: &window, gate: &gate, stop, table };
     let (recorders, streams) = recorders(assignment, worker_count);
     std::thread::scope(|scope| {
         let (opened, openings) = channel();
@@ -266,8 +271,15 @@ fn run_worker<C: Clock + ?Sized>(
     engine: Box<dyn Engine>,
     recorder: Recorder,
 ) -> WorkerOutput {
-    let worker =
-        Worker { assignment: shared.assignment, index, clock, window: shared.window, engine, recorder };
+    let worker = Worker {
+        assignment: shared.assignment,
+        index,
+        clock,
+        window: shared.window,
+        engine,
+        recorder,
+        table: shared.table.clone(),
+    };
     clock.wait_until(Tick(shared.window.start_ns()));
     worker.run()
 }

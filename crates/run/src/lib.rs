@@ -19,6 +19,7 @@ mod recorder;
 mod repetition;
 pub mod site;
 mod trial;
+mod verify;
 mod window;
 mod workable;
 mod worker;

@@ -6,6 +6,7 @@
 use crate::assignment::{Assignment, target_count};
 use crate::error::RunError;
 use crate::stop::StopFlag;
+use crate::verify::{Content, whole_units};
 use narrows_engines::{
     Clock, Completions, Engine, EngineError, EngineFactory, ErrorKind, OpenSpec, Request, Slot, Tick,
     WorkerContext,
@@ -70,7 +71,7 @@ pub(crate) fn object_names(cell: &Cell, client_index: u32) -> Vec<String> {
     others.map(object_name).collect()
 }
 
-fn needs_objects(target: &Target) -> bool {
+pub(crate) fn needs_objects(target: &Target) -> bool {
     matches!(target, Target::File { .. } | Target::Tcp { layer: Layer::Memory | Layer::Disk, .. })
 }
 
@@ -93,21 +94,27 @@ impl Prepared {
             return Ok(cell.workload.file_bytes);
         }
         let mut smallest = cell.workload.file_bytes;
-        for object in &assignment.objects {
+        let needed = least_bytes(&cell.workload);
+        for (object_index, object) in (0..).zip(&assignment.objects) {
             let key = (target.to_string(), object.clone());
-            let needed = least_bytes(&cell.workload);
-            let bytes = match self.objects.get(&key) {
-                Some(made) if made.serves(&cell.workload) => made.bytes,
+            let made = self.objects.get(&key);
+            let content =
+                cell.workload.verify.then(|| assignment.content_of(assignment.owner_of(object_index)));
+            let bytes = match made {
+                Some(made) if content.is_none() && made.serves(&cell.workload) => made.bytes,
                 _ => {
                     let spec = filling_spec(assignment, object);
-                    let bytes = fill(&spec, needed, workshop)?;
-                    self.objects.insert(key, Made { bytes, spec });
+                    let bytes = fill(&spec, content, needed, workshop)?;
+                    // Data is made anew for each trial that verifies it; what was there beyond it stays there.
+                    if made.is_none_or(|made| made.bytes <= bytes) {
+                        self.objects.insert(key, Made { bytes, spec });
+                    }
                     bytes
                 }
             };
             smallest = smallest.min(bytes);
         }
-        Ok(smallest)
+        Ok(if cell.workload.verify { whole_units(smallest) } else { smallest })
     }
 
     /// Removes all objects made, through the factories that made them; returns what could not be removed.
@@ -148,12 +155,14 @@ fn filling_spec(assignment: &Assignment, object: &str) -> OpenSpec {
     let mut spec = assignment.open_spec();
     spec.objects = vec![object.to_owned()];
     spec.create = true;
-    spec.object_bytes = assignment.cell.workload.file_bytes;
+    let whole_bytes = assignment.cell.workload.file_bytes;
+    let file_bytes = if assignment.cell.workload.verify { whole_units(whole_bytes) } else { whole_bytes };
+    spec.object_bytes = file_bytes;
     // Whatever the load will be like, it is filled by the target's own engine as fast as it goes.
     spec.workload = Workload {
         op: Op::Write,
-        block_bytes: Bytes(BLOCK_BYTES.min(assignment.cell.workload.file_bytes.0.max(1))),
-        file_bytes: spec.workload.file_bytes,
+        block_bytes: Bytes(BLOCK_BYTES.min(file_bytes.0.max(1))),
+        file_bytes,
         acknowledgement: spec.workload.acknowledgement,
         access: Access::Buffered,
         sync: SyncPolicy::None,
@@ -163,8 +172,14 @@ fn filling_spec(assignment: &Assignment, object: &str) -> OpenSpec {
     spec
 }
 
-/// Writes the object of `spec` from its start until it is whole, or large enough when time is up.
-fn fill(spec: &OpenSpec, needed: Bytes, workshop: &Workshop<'_>) -> Result<Bytes, RunError> {
+/// Writes the object of `spec` from its start until it is whole, or large enough when time is up: with generation 0 of
+/// `content` where it is to be verified.
+fn fill(
+    spec: &OpenSpec,
+    content: Option<Content>,
+    needed: Bytes,
+    workshop: &Workshop<'_>,
+) -> Result<Bytes, RunError> {
     let mut spec = spec.clone();
     let depth_max = workshop.factory.capabilities(&spec.target)?.queue_depth_max;
     spec.workload.queue_depth = spec.workload.queue_depth.min(depth_max);
@@ -176,7 +191,7 @@ fn fill(spec: &OpenSpec, needed: Bytes, workshop: &Workshop<'_>) -> Result<Bytes
         stop: workshop.stop.clone(),
     };
     let began_ns = workshop.clock.now().0;
-    let mut filling = Filling::new(workshop.factory.open(&spec, &context)?, &spec, began_ns);
+    let mut filling = Filling::new(workshop.factory.open(&spec, &context)?, &spec, content, began_ns);
     let deadline_ns = began_ns + PREPARE_NS_MAX;
     loop {
         let now_ns = workshop.clock.now().0;
@@ -205,6 +220,7 @@ fn fill(spec: &OpenSpec, needed: Bytes, workshop: &Workshop<'_>) -> Result<Bytes
 /// An object being filled.
 struct Filling {
     engine: Box<dyn Engine>,
+    content: Option<Content>,
     block_bytes: u64,
     end_bytes: u64,
     step_bytes: u64,
@@ -219,10 +235,11 @@ struct Filling {
 }
 
 impl Filling {
-    fn new(engine: Box<dyn Engine>, spec: &OpenSpec, began_ns: u64) -> Self {
+    fn new(engine: Box<dyn Engine>, spec: &OpenSpec, content: Option<Content>, began_ns: u64) -> Self {
         let depth = spec.workload.queue_depth;
         Self {
             engine,
+            content,
             block_bytes: spec.workload.block_bytes.0,
             end_bytes: spec.workload.file_bytes.0,
             step_bytes: STEP_BYTES,
@@ -257,10 +274,9 @@ impl Filling {
         while !self.is_whole() && self.submitted_bytes < self.step_end_bytes {
             let Some(tag) = self.free.last().copied() else { break };
             let block = self.engine.buffer(Slot(tag));
-            for (index, part) in block.chunks_mut(4096).enumerate() {
-                if let Some(head) = part.get_mut(..8) {
-                    head.copy_from_slice(&(self.submitted_bytes + index as u64).to_le_bytes());
-                }
+            match self.content {
+                Some(content) => content.fill(block, self.submitted_bytes, |_| 0),
+                None => number_parts(block, self.submitted_bytes),
             }
             let request = Request {
                 tag,
@@ -314,6 +330,15 @@ impl Filling {
                 Err(EngineError::from_io("sync", self.target.clone(), source).into())
             }
             _ => Ok(()),
+        }
+    }
+}
+
+/// Makes every part of a block differ from all others.
+fn number_parts(block: &mut [u8], offset_bytes: u64) {
+    for (index, part) in block.chunks_mut(4096).enumerate() {
+        if let Some(head) = part.get_mut(..8) {
+            head.copy_from_slice(&(offset_bytes + index as u64).to_le_bytes());
         }
     }
 }

@@ -1,6 +1,6 @@
 //! One repetition of a cell: prepare, start the clients, read counters around the window, report.
 
-use crate::assignment::{Assignment, ClientOutput, WindowTimes, seed_of, target_count};
+use crate::assignment::{Assignment, ClientOutput, WindowTimes, data_seed_of, seed_of, target_count};
 use crate::coordinator::{LocalContext, TrialHooks};
 use crate::error::RunError;
 use crate::gather::{tcp_sums, trial_output};
@@ -91,6 +91,7 @@ fn assignments(cell: &Cell, trial: u32, site: &CellSite, session: Option<&str>) 
             trial,
             client_index,
             seed: seed_of(site.seed, &cell.id, trial, client_index),
+            data_seed: data_seed_of(site.seed, &cell.id, trial),
             objects: object_names(cell, client_index),
             object_bytes: cell.workload.file_bytes,
             interval_ns: site.interval_ns,

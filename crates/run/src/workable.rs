@@ -14,7 +14,7 @@ const THETA_MAX: f64 = 10.0;
 /// # Errors
 /// Which value it is and what it may be.
 pub(crate) fn check(cell: &Cell) -> Result<(), EngineError> {
-    match problem(&cell.workload) {
+    match problem(&cell.workload).or_else(|| crate::verify::problem(cell)) {
         None => Ok(()),
         Some(problem) => {
             Err(EngineError::new(ErrorKind::Unsupported, "load", cell.id.to_string()).detail(problem))

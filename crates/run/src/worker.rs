@@ -10,9 +10,12 @@
 
 use crate::assignment::{Assignment, WorkerOutput};
 use crate::recorder::Recorder;
+use crate::verify::Table;
 use crate::window::Window;
 use flight::Flight;
 use narrows_engines::{Clock, Engine, EngineError};
+use std::sync::Arc;
+use verifier::Verifier;
 
 mod blocks;
 mod ending;
@@ -20,12 +23,14 @@ mod flight;
 mod issue;
 mod kinds;
 mod random;
+mod read_back;
 mod schedule;
 mod settle;
 mod stamp;
 mod starts;
 #[cfg(test)]
 mod tests;
+mod verifier;
 
 /// Longest time that one reap waits: so soon is a stop request heeded.
 const REAP_SLICE_NS: u64 = 50_000_000;
@@ -45,6 +50,8 @@ pub(crate) struct Worker<'a, C: Clock + ?Sized> {
     pub(crate) window: &'a Window,
     pub(crate) engine: Box<dyn Engine>,
     pub(crate) recorder: Recorder,
+    /// The generations of the object's units, where its data is verified.
+    pub(crate) table: Option<Arc<Table>>,
 }
 
 impl<C: Clock + ?Sized> Worker<'_, C> {
@@ -56,6 +63,9 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
             self.window.cancel();
             flight.faults.note(self.assignment.cell.workload.op, &error.errno(), &error.to_string());
         }
+        if flight.verifier.is_some() {
+            self.verify_the_rest(&mut flight, outcome.is_ok());
+        }
         self.output(flight, outcome.is_ok())
     }
 
@@ -63,6 +73,9 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         let now_ns = self.clock.now().0;
         let depth = self.engine.effective().queue_depth;
         let mut flight = Flight::new(self.assignment, self.index, depth, self.window.start_ns(), now_ns);
+        if let Some(table) = self.table.take() {
+            flight.verifier = Some(Box::new(Verifier::new(self.assignment, table, depth)));
+        }
         if flight.kinds.are_several() {
             self.recorder.count_kinds(&flight.kinds.labels());
         }

@@ -107,7 +107,7 @@ fn filled(device_bytes_per_s: u64, needed: u64) -> (u64, u64) {
     let spec = spec(workload, Bytes(1 << 30));
     let (shared, stop) = (Arc::clone(&clock) as Arc<dyn Clock>, StopFlag::default());
     let workshop = Workshop { factory: &factory, clock: &shared, stop: &stop };
-    let bytes = fill(&spec, Bytes(needed), &workshop).unwrap().0;
+    let bytes = fill(&spec, None, Bytes(needed), &workshop).unwrap().0;
     (bytes, clock.now().0)
 }
 

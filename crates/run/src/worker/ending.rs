@@ -110,6 +110,7 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
             },
             effective: Some(effective),
             errors: flight.faults.errors,
+            verification: flight.verifier.map(|verifier| verifier.found),
             tcp_before: start.tcp,
             tcp_after: end.tcp,
             complete,

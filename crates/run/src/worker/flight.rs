@@ -3,6 +3,7 @@
 use super::blocks::Blocks;
 use super::kinds::Kinds;
 use super::starts::Starts;
+use super::verifier::Verifier;
 use crate::assignment::Assignment;
 use narrows_engines::{Completions, Request};
 use narrows_model::Op;
@@ -20,6 +21,10 @@ pub(super) struct Flight {
     pub(super) blocks: Blocks,
     pub(super) kinds: Kinds,
     pub(super) starts: Starts,
+    /// What a load that is verified adds.
+    pub(super) verifier: Option<Box<Verifier>>,
+    /// A request that was made and waits for units that another one has.
+    pub(super) held: Option<Request>,
     /// Completions that are waited for together.
     pub(super) together: usize,
     /// The object that all requests go to.
@@ -77,6 +82,8 @@ impl Flight {
                 assignment.cell.workload.batch.clamp(1, depth.max(1)) as usize
             },
             starts,
+            verifier: None,
+            held: None,
             object: assignment.object_index(),
             left: Left::new(assignment, kinds.are_several()),
             kinds,
@@ -96,7 +103,7 @@ impl Flight {
 
     /// Requests that the engine has taken and not completed.
     pub(super) fn in_flight(&self) -> usize {
-        self.places.len() - self.free.len() - self.batch.len()
+        self.places.len() - self.free.len() - self.batch.len() - usize::from(self.held.is_some())
     }
 
     /// Notes that completions were counted at the present stamp.

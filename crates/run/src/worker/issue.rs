@@ -5,6 +5,7 @@
 
 use super::flight::Flight;
 use super::stamp::stamp_block;
+use super::verifier::HELD_WAIT_NS;
 use super::{REAP_SLICE_NS, Worker};
 use narrows_engines::{Clock, Engine, EngineError, ErrorKind, Request, Slot, Tick};
 use narrows_model::Op;
@@ -12,9 +13,13 @@ use narrows_model::Op;
 impl<C: Clock + ?Sized> Worker<'_, C> {
     /// Submits as much as there is room and leave for, with one commit; returns how much is in flight then.
     pub(super) fn submit(&mut self, flight: &mut Flight) -> Result<usize, EngineError> {
-        self.fill_batch(flight);
+        if flight.verifier.is_some() {
+            self.fill_verified(flight);
+        } else {
+            self.fill_batch(flight);
+        }
         if !flight.batch.is_empty() {
-            if flight.places.len() > 1 {
+            if flight.places.len() > 1 || flight.verifier.is_some() {
                 flight.stamp = self.clock.now().0;
             }
             let taken = self.engine.queue(&flight.batch)?;
@@ -42,6 +47,16 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         Ok(flight.in_flight())
     }
 
+    /// As [`Worker::fill_batch`], for requests of which each must have its units first; counts what that costs.
+    #[cold]
+    fn fill_verified(&mut self, flight: &mut Flight) {
+        let began_ns = self.clock.now().0;
+        if flight.admit_held(self.engine.as_mut()) {
+            self.fill_batch(flight);
+        }
+        flight.count_cost(began_ns, self.clock.now().0);
+    }
+
     /// Makes requests for the free places that may start now.
     fn fill_batch(&mut self, flight: &mut Flight) {
         while let Some(tag) = flight.free.last().copied() {
@@ -67,24 +82,32 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
                 0 => 0,
                 length_bytes => flight.blocks.next_offset_bytes(u64::from(length_bytes)),
             };
-            if kind.op.moves_towards_device() {
-                stamp_part(self.engine.as_mut(), tag, kind.length_bytes, offset_bytes, flight.stamp);
-            }
-            flight.batch.push(Request {
+            let request = Request {
                 tag,
                 op: kind.op,
                 object: flight.object,
                 offset_bytes,
                 length_bytes: kind.length_bytes,
                 slot: Slot(tag),
-            });
+            };
+            if flight.verifier.is_some() {
+                if !flight.admit(request, self.engine.as_mut()) {
+                    break;
+                }
+                continue;
+            }
+            if kind.op.moves_towards_device() {
+                stamp_part(self.engine.as_mut(), tag, kind.length_bytes, offset_bytes, flight.stamp);
+            }
+            flight.batch.push(request);
         }
     }
 
     /// Waits until the next request may start, but no longer than a slice or to the window's next border.
     pub(super) fn wait_for_start(&mut self, flight: &mut Flight) {
-        let until_ns =
-            flight.starts.next_ns().min(self.next_border_ns(flight)).min(flight.stamp + REAP_SLICE_NS);
+        let held_ns = if flight.held.is_some() { flight.stamp + HELD_WAIT_NS } else { 0 };
+        let until_ns = flight.starts.next_ns().max(held_ns);
+        let until_ns = until_ns.min(self.next_border_ns(flight)).min(flight.stamp + REAP_SLICE_NS);
         let spin_ns = if flight.starts.are_scheduled() { self.clock.spin_ns() } else { 0 };
         self.clock.wait_until(Tick(until_ns.saturating_sub(spin_ns)));
         flight.stamp = self.clock.now().0;

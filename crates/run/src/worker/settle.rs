@@ -9,6 +9,7 @@ use super::{ERRORS_MAX, REAP_SLICE_NS, Worker};
 use narrows_engines::request::{Completion, Errno};
 use narrows_engines::{Clock, Completions, EngineError, Tick};
 use narrows_model::Op;
+use narrows_model::verification::DATA_MISMATCH;
 
 /// Completions with the same response time, not yet recorded.
 #[derive(Default)]
@@ -63,14 +64,21 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
                 self.window.note_turn();
             }
         }
-        let Flight { completions, places, free, kinds, starts, faults, stamp, .. } = flight;
+        let Flight { completions, places, free, kinds, starts, faults, stamp, verifier, .. } = flight;
         let mut run = Run::default();
         for done in completions.as_slice() {
             let place = places[done.tag as usize];
             free.push(done.tag);
             starts.completed(*stamp);
             let kind = kinds.of(place.kind);
-            let Some(bytes) = self.judge(*done, kind, faults) else { continue };
+            let judged = self.judge(*done, kind, faults);
+            if let Some(verifier) = verifier
+                && let Some(mismatch) = verifier.completed(done.tag, judged.is_some(), self.engine.as_mut())
+            {
+                self.fail(faults, kind.op, DATA_MISMATCH, &mismatch);
+                continue;
+            }
+            let Some(bytes) = judged else { continue };
             if !counts {
                 continue;
             }
@@ -89,6 +97,9 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         self.recorder.completed(run.op_count, run.bytes, run.response_ns);
         if faults.count >= ERRORS_MAX {
             flight.next_event_ns = 0;
+        }
+        if flight.verifier.is_some() {
+            flight.count_cost(flight.stamp, self.clock.now().0);
         }
     }
 

@@ -18,6 +18,7 @@ mod allocations;
 mod batches;
 mod mixes;
 mod open_loop;
+mod verified;
 
 /// A machine whose device takes 1 ms an operation and serves `parallel` of them at once.
 pub(super) fn device(parallel: u32, faults: Vec<Fault>) -> SimProfile {
@@ -64,6 +65,7 @@ pub(super) fn assignment(profile: &SimProfile, folder: &tempfile::TempDir, queue
         trial: 0,
         client_index: 0,
         seed: 1,
+        data_seed: 2,
         objects: vec![String::new()],
         object_bytes: Bytes(1 << 20),
         interval_ns: Nanos(100_000_000),
@@ -80,6 +82,8 @@ fn run(assignment: &Assignment, stop: &StopFlag) -> (WorkerOutput, Vec<IntervalS
 
 /// What a wrapped engine does differently.
 trait Twist {
+    /// Sees the requests that are about to be handed over.
+    fn queueing(&mut self, _requests: &[Request]) {}
     /// Sees the requests that are handed over.
     fn queued(&mut self, _requests: &[Request]) {}
     /// Changes how a reap waits.
@@ -105,6 +109,7 @@ impl<T: Twist> Engine for Twisted<T> {
     }
 
     fn queue(&mut self, requests: &[Request]) -> Result<usize, EngineError> {
+        self.1.queueing(requests);
         let taken = self.0.queue(requests)?;
         self.1.queued(&requests[..taken]);
         Ok(taken)
@@ -164,13 +169,18 @@ fn run_on<C: Clock + 'static>(
         clock: Arc::clone(clock) as Arc<dyn Clock>,
         stop: stop.clone(),
     };
-    let factory = EngineRegistry::for_user().factory(&assignment.cell.target, None).unwrap();
+    let engine_id = assignment.cell.workload.engine;
+    let factory = EngineRegistry::for_user().factory(&assignment.cell.target, engine_id).unwrap();
     let engine = wrap(factory.open(&assignment.open_spec(), &context).unwrap());
     let window = Window::new(stop.clone());
     window.open(times);
     let label = SampleLabel { cell: CellId("cell".to_owned()), trial: 0, client_index: 0, worker_index: 0 };
     let (recorder, stream) = recorder(&label, assignment.interval_ns.0);
-    let worker = Worker { assignment, index: 0, clock: clock.as_ref(), window: &window, engine, recorder };
+    let workload = &assignment.cell.workload;
+    let table = || Arc::new(Table::new(assignment.object_bytes, workload.block_bytes, 1));
+    let table = workload.verify.then(table);
+    let worker =
+        Worker { assignment, index: 0, clock: clock.as_ref(), window: &window, engine, recorder, table };
     let IntervalStream { full, empty } = stream;
     let collector = std::thread::spawn(move || {
         full.iter()

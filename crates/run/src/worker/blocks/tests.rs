@@ -26,6 +26,7 @@ fn assignment(order: Order, block_count: u64, workers: u32) -> Assignment {
         trial: 0,
         client_index: 0,
         seed: 1,
+        data_seed: 2,
         objects: vec![String::new()],
         object_bytes: Bytes(block_count * BLOCK),
         interval_ns: Nanos(1),
