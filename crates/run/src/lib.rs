@@ -16,6 +16,7 @@ pub mod link;
 mod pace;
 pub mod prepare;
 mod recorder;
+pub mod relay;
 mod repetition;
 pub mod site;
 mod trial;

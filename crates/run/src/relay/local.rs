@@ -1,0 +1,106 @@
+//! A role as a process of its own on this machine: the running program with a hidden command, spoken to through its
+//! pipes.
+//!
+//! The process stays from trial to trial; after a failed one it is ended, and the next trial starts another.
+
+use super::link::RoleLink;
+use crate::client_process::read_frames;
+use narrows_sys::process::{Stop, die_with_parent, stop_child};
+use narrows_wire::relay::{FromRole, ToRole};
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// A role that a process of `program` plays.
+#[derive(Debug)]
+pub struct LocalRole {
+    program: PathBuf,
+    arguments: Vec<String>,
+    process: Option<Process>,
+}
+
+impl LocalRole {
+    /// A role that runs `program` with `arguments` (the hidden command) once it is told something.
+    #[must_use]
+    pub fn new(program: PathBuf, arguments: Vec<String>) -> Self {
+        Self { program, arguments, process: None }
+    }
+}
+
+#[derive(Debug)]
+struct Process {
+    child: Child,
+    stdin: ChildStdin,
+    inbox: Receiver<Result<FromRole, String>>,
+}
+
+impl Process {
+    fn start(program: &PathBuf, arguments: &[String]) -> Result<Self, String> {
+        let mut command = Command::new(program);
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+        // A Ctrl-C in the terminal is for the parent, which tells its roles to stop.
+        command.process_group(0);
+        die_with_parent(&mut command);
+        let mut child = command
+            .spawn()
+            .map_err(|error| format!("a role could not be started from {}: {error}", program.display()))?;
+        let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err("a role was started without pipes".to_owned());
+        };
+        let (sender, inbox) = channel();
+        std::thread::spawn(move || {
+            let ended = read_frames(stdout, |frame| {
+                let message = FromRole::decode(frame).map_err(|error| error.to_string());
+                sender.send(message).is_ok()
+            });
+            if let Err(problem) = ended {
+                drop(sender.send(Err(problem)));
+            }
+        });
+        Ok(Self { child, stdin, inbox })
+    }
+
+    /// How the process ended, for people.
+    fn end(&mut self) -> String {
+        match self.child.wait() {
+            Ok(status) => format!("its process ended ({status})"),
+            Err(error) => format!("its process ended: {error}"),
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // A role whose pipe closes ends by itself; one that still moves bytes is ended.
+        drop(stop_child(&mut self.child, Stop::Kill));
+        drop(self.child.wait());
+    }
+}
+
+impl RoleLink for LocalRole {
+    fn tell(&mut self, message: &ToRole) -> Result<(), String> {
+        let process = match &mut self.process {
+            Some(process) => process,
+            None => self.process.insert(Process::start(&self.program, &self.arguments)?),
+        };
+        let bytes = message.encode().map_err(|error| error.to_string())?;
+        let written = process.stdin.write_all(&bytes).and_then(|()| process.stdin.flush());
+        written.map_err(|error| format!("a role's process took no message: {error}"))
+    }
+
+    fn heard(&mut self, wait: Duration) -> Result<Option<FromRole>, String> {
+        let Some(process) = &mut self.process else { return Err("its process is not there".to_owned()) };
+        match process.inbox.recv_timeout(wait) {
+            Ok(message) => message.map(Some),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => Err(process.end()),
+        }
+    }
+
+    fn abandon(&mut self) {
+        self.process = None;
+    }
+}
