@@ -26,6 +26,15 @@ pub const PUBLISHED_SIZES: [Bytes; 9] = [
     Bytes(32),
 ];
 
+/// Largest buffer of a role: what a peer may be made to hold.
+pub const BUFFER_BYTES_MAX: Bytes = Bytes(64 << 20);
+
+/// Most bytes of one trial: a week at 1 GB/s.
+pub const TOTAL_BYTES_MAX: Bytes = Bytes(1 << 49);
+
+/// Largest socket buffer that can be asked for: what the kernel's own number holds twice.
+pub const SOCKET_BUFFER_BYTES_MAX: Bytes = Bytes((1 << 30) - 1);
+
 /// Whose buffers a sweep shrinks, and whether a proxy stands between client and server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum RelaySweep {

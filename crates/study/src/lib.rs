@@ -1,9 +1,9 @@
 //! What is asked becomes a plan: ordered cells, the load they put on, what is left out and why.
 //!
 //! [`plan_check`] plans `narrows check`; [`refine`] plans what is worth measuring once a suspect is known; [`parse`]
-//! reads a study file and [`plan_study`] plans it; [`observations::parse`] reads numbers measured elsewhere. All are pure: texts, and the facts of the machine and of the engines,
-//! are handed in. Deliberately absent: measurement, files, clocks,
-//! and any guess about how fast something is.
+//! reads a study file and [`plan_study`] plans it; [`plan_relay`] plans the buffer experiment; [`observations::parse`]
+//! reads numbers measured elsewhere. All are pure: texts, and the facts of the machine and of the engines, are handed
+//! in. Deliberately absent: measurement, files, clocks, and any guess about how fast something is.
 #![forbid(unsafe_code)]
 
 mod check;
@@ -14,6 +14,7 @@ mod located;
 pub mod observations;
 mod problem;
 mod refine;
+mod relay;
 mod request;
 
 pub use check::plan_check;
@@ -22,4 +23,5 @@ pub use file::{KEYS, Study, StudyProblem, StudyProblems, parse};
 pub use located::{FileProblem, FileProblems, nearest};
 pub use problem::Problem;
 pub use refine::{PlannedCells, Suspect, refine};
+pub use relay::{RelayRequest, plan_relay};
 pub use request::{CheckRequest, EngineFacts, Server, ServerKind};

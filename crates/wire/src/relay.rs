@@ -21,13 +21,6 @@ pub const TO_ROLE: u8 = 11;
 /// Kind of a frame from a role.
 pub const FROM_ROLE: u8 = 12;
 
-/// Largest buffer of a role: what a peer may be made to hold.
-pub const BUFFER_BYTES_MAX: u64 = 64 << 20;
-/// Most bytes of one trial: a week at 1 GB/s.
-pub const TOTAL_BYTES_MAX: u64 = 1 << 49;
-/// Largest socket buffer that can be asked for: what the kernel's own number holds.
-pub const SOCKET_BUFFER_BYTES_MAX: u64 = 1 << 30;
-
 /// Bytes of a ticket.
 pub const TICKET_BYTES: usize = 16;
 /// Bytes of a word.

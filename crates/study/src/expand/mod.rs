@@ -11,6 +11,8 @@ mod fit;
 mod load;
 mod shuffle;
 
+pub(crate) use shuffle::shuffle;
+
 pub use facts::{EngineAnswer, StudyFacts, TargetFacts};
 
 use crate::check;
@@ -34,7 +36,7 @@ pub fn plan_study(study: &Study, facts: &StudyFacts, seed: u64) -> Result<Plan, 
     let planned = cells::cells(study, facts)?;
     let Planned { mut cells, mut skipped } = planned;
     if study.cell_order == CellOrder::Random {
-        shuffle::shuffle(&mut cells, seed);
+        shuffle(&mut cells, seed);
     }
     let groups = cuts::groups(study, facts, cells, &mut skipped);
     let fitted = fit::fit(study, groups, &mut skipped)?;

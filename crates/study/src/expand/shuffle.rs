@@ -8,7 +8,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 /// # Source
 /// The shuffle of Fisher and Yates (1938) in Durstenfeld's form (1964), with xoshiro256++ and the high half of a
 /// product as draw, whose bias is under `items.len() / 2^64`.
-pub(super) fn shuffle<T>(items: &mut [T], seed: u64) {
+pub(crate) fn shuffle<T>(items: &mut [T], seed: u64) {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     for last in (1..items.len()).rev() {
         let product = u128::from(random.next_u64()) * (last as u128 + 1);

@@ -1,10 +1,12 @@
 //! What a role may be asked, and whether what it reports agrees with what it was asked.
 
-use super::{BUFFER_BYTES_MAX, Hop, Place, Prepare, RoleDone, SOCKET_BUFFER_BYTES_MAX, TOTAL_BYTES_MAX};
+use super::{Hop, Place, Prepare, RoleDone};
 use crate::error::{Error, ErrorKind, Refusal, Result};
 use narrows_model::Bytes;
 use narrows_model::counters::Role;
-use narrows_model::relay::{CallSizes, RelayTransport};
+use narrows_model::relay::{
+    BUFFER_BYTES_MAX, CallSizes, RelayTransport, SOCKET_BUFFER_BYTES_MAX, TOTAL_BYTES_MAX,
+};
 
 /// Longest name of a host or socket.
 const NAME_BYTES_MAX: usize = 255;
@@ -20,25 +22,25 @@ impl Prepare {
     pub fn check(&self) -> Result<()> {
         let refused = |message: String| Err(Error::new(ErrorKind::Refused(Refusal::Unsupported), message));
         let (Bytes(buffer), Bytes(total)) = (self.buffer, self.total);
-        if buffer == 0 || buffer > BUFFER_BYTES_MAX {
+        let (buffer_max, total_max, socket_max) =
+            (BUFFER_BYTES_MAX.0, TOTAL_BYTES_MAX.0, SOCKET_BUFFER_BYTES_MAX.0);
+        if buffer == 0 || buffer > buffer_max {
             return refused(format!(
-                "a buffer of {buffer} bytes was asked for; allowed are 1 to {BUFFER_BYTES_MAX}"
+                "a buffer of {buffer} bytes was asked for; allowed are 1 to {buffer_max}"
             ));
         }
-        if total == 0 || total > TOTAL_BYTES_MAX {
-            return refused(format!(
-                "a trial of {total} bytes was asked for; allowed are 1 to {TOTAL_BYTES_MAX}"
-            ));
+        if total == 0 || total > total_max {
+            return refused(format!("a trial of {total} bytes was asked for; allowed are 1 to {total_max}"));
         }
         if self.role == Role::Client && !total.is_multiple_of(buffer) {
             return refused(format!("{total} bytes are no multiple of the client's buffer of {buffer}"));
         }
         let sockets = [self.sockets.send_buffer, self.sockets.receive_buffer];
         if let Some(Bytes(asked)) =
-            sockets.into_iter().flatten().find(|size| !(1..=SOCKET_BUFFER_BYTES_MAX).contains(&size.0))
+            sockets.into_iter().flatten().find(|size| !(1..=socket_max).contains(&size.0))
         {
             return refused(format!(
-                "a socket buffer of {asked} bytes was asked for; allowed are 1 to {SOCKET_BUFFER_BYTES_MAX}"
+                "a socket buffer of {asked} bytes was asked for; allowed are 1 to {socket_max}"
             ));
         }
         if self.silence_ns.0 == 0 || self.silence_ns.0 > SILENCE_NS_MAX {
@@ -117,7 +119,7 @@ fn calls_problem(calls: &CallSizes, buffer: Bytes) -> Option<String> {
             return Some(format!("of {bytes} bytes with a buffer of {}", buffer.0));
         }
         let sum = bytes.checked_mul(*count).and_then(|all| total.checked_add(all));
-        match sum.filter(|sum| *sum <= 2 * TOTAL_BYTES_MAX) {
+        match sum.filter(|sum| *sum <= 2 * TOTAL_BYTES_MAX.0) {
             Some(sum) => total = sum,
             None => return Some("of more bytes than there are".to_owned()),
         }

@@ -4,7 +4,7 @@ use super::*;
 use crate::ErrorKind;
 use crate::error::Refusal;
 use crate::frame::{Decoder, PAYLOAD_BYTES_MAX};
-use narrows_model::relay::{CallSizes, RelayTransport};
+use narrows_model::relay::{BUFFER_BYTES_MAX, CallSizes, RelayTransport, TOTAL_BYTES_MAX};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -78,9 +78,9 @@ fn what_is_beyond_a_limit_is_refused_before_anything_is_made_of_it() {
     prepare(Role::Client).check().unwrap();
     let wrong: [fn(&mut Prepare); 9] = [
         |p| p.buffer = Bytes(0),
-        |p| p.buffer = Bytes(BUFFER_BYTES_MAX + 1),
+        |p| p.buffer = Bytes(BUFFER_BYTES_MAX.0 + 1),
         |p| p.total = Bytes(0),
-        |p| p.total = Bytes(TOTAL_BYTES_MAX + 64),
+        |p| p.total = Bytes(TOTAL_BYTES_MAX.0 + 64),
         |p| p.total = Bytes(6401),
         |p| p.sockets.send_buffer = Some(Bytes(u64::MAX)),
         |p| p.next = None,
@@ -108,7 +108,7 @@ fn a_report_that_contradicts_itself_is_found() {
         (done(Role::Client, &[(64, 1)], &[(64, 100)]), "reads of a client"),
         (done(Role::Client, &[], &[(65, 1)]), "65 bytes with a buffer of 64"),
         (done(Role::Client, &[], &[(64, u64::MAX)]), "more bytes than there are"),
-        (done(Role::Client, &[], &[(1, TOTAL_BYTES_MAX), (2, TOTAL_BYTES_MAX)]), "more bytes"),
+        (done(Role::Client, &[], &[(1, TOTAL_BYTES_MAX.0), (2, TOTAL_BYTES_MAX.0)]), "more bytes"),
     ] {
         let error = lie.check(&prepare(Role::Client)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Protocol);
