@@ -104,12 +104,17 @@ fn planned(profile: &SimProfile) -> Plan {
 /// simulator, whose operations all are requests, shows by several in flight.
 #[cfg(test)]
 pub(crate) fn checked(profile: &SimProfile) -> Summary {
+    once(format!("{profile:?}"), || driven(profile, &planned(profile)))
+}
+
+/// A summary that is made at the first call with its key.
+#[cfg(test)]
+fn once(key: String, measure: impl FnOnce() -> Summary) -> Summary {
     static MEASURED: Mutex<BTreeMap<String, Summary>> = Mutex::new(BTreeMap::new());
-    let key = format!("{profile:?}");
     if let Some(summary) = MEASURED.lock().expect("no test panics here").get(&key) {
         return summary.clone();
     }
-    let summary = driven(profile, &planned(profile));
+    let summary = measure();
     MEASURED.lock().expect("no test panics here").insert(key, summary.clone());
     summary
 }
@@ -118,14 +123,15 @@ pub(crate) fn checked(profile: &SimProfile) -> Summary {
 #[cfg(test)]
 pub(crate) fn refined(profile: &SimProfile) -> Summary {
     use narrows_study::{Suspect, refine};
-    let mut plan = planned(profile);
-    let first = driven(profile, &plan);
-    let suspects: Vec<Suspect> = narrows_analysis::refinement(&first)
-        .into_iter()
-        .map(|suspect| Suspect { segment: suspect.segment, cell: narrows_model::CellId(suspect.cell) })
-        .collect();
-    plan.cells.extend(refine(&plan, &suspects, Nanos(u64::MAX)).cells);
-    driven(profile, &plan)
+    once(format!("refined {profile:?}"), || {
+        let mut plan = planned(profile);
+        let suspects: Vec<Suspect> = narrows_analysis::refinement(&checked(profile))
+            .into_iter()
+            .map(|suspect| Suspect { segment: suspect.segment, cell: narrows_model::CellId(suspect.cell) })
+            .collect();
+        plan.cells.extend(refine(&plan, &suspects, Nanos(u64::MAX)).cells);
+        driven(profile, &plan)
+    })
 }
 
 #[cfg(test)]

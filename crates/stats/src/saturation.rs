@@ -10,7 +10,7 @@ use crate::resample::{BootstrapPlan, Resampler};
 /// What doubling must add to count as growth.
 pub const GAIN_LIMIT_RATIO: f64 = 0.03;
 /// Two points are a doubling apart when their ratio is at least this: steps such as 1, 3, 5 or 10, 19 must count too.
-const DOUBLING_MIN: f64 = 1.9;
+pub const DOUBLING_MIN: f64 = 1.9;
 
 /// A last step of more than this many times hides where the growth was: on a curve that bends, the last doubling may add
 /// nothing although the step as a whole adds much.

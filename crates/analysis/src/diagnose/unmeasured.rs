@@ -26,6 +26,10 @@ fn why(view: &View<'_>, segment: Segment) -> String {
     if is_held(view) {
         return "the load was held at its cap, so what this carries was never asked for".to_owned();
     }
+    if is_open(view, segment) {
+        return "whether more requests in flight would carry more was not measured, or the figures leave it open"
+            .to_owned();
+    }
     if view.segment(segment).is_some_and(|known| known.measured) {
         return "it was measured, but the evidence does not tell it apart from its neighbours".to_owned();
     }
@@ -39,7 +43,7 @@ fn how_to(view: &View<'_>, segment: Segment) -> String {
     if is_held(view) {
         return "repeat without --max-rate, or with a higher one".to_owned();
     }
-    if view.segment(segment).is_some_and(|known| known.measured) {
+    if view.segment(segment).is_some_and(|known| known.measured) && !is_open(view, segment) {
         return "relieve what limits first and repeat: until then its own limit stays hidden".to_owned();
     }
     how_to_measure(segment).to_owned()
@@ -48,6 +52,11 @@ fn how_to(view: &View<'_>, segment: Segment) -> String {
 /// Whether the cap on the load held any load back that a verdict is given for.
 fn is_held(view: &View<'_>) -> bool {
     view.regimes().iter().any(|regime| crate::rules::offered_load::is_held(regime.cell))
+}
+
+/// Whether nothing tells of the number in flight, although it was counted.
+fn is_open(view: &View<'_>, segment: Segment) -> bool {
+    segment == Segment::WorkloadConcurrency && !crate::rules::too_little_concurrency::is_judged(view)
 }
 
 fn is_network(segment: Segment) -> bool {

@@ -23,13 +23,14 @@ mod not_enough_evidence;
 pub(crate) mod offered_load;
 mod one_more;
 mod operations_failed;
+mod saturation;
 mod server_cache;
 mod server_commit;
 mod server_cpu;
 mod server_protocol;
 mod server_threads;
 mod short_run;
-mod too_little_concurrency;
+pub(crate) mod too_little_concurrency;
 mod verdict;
 
 pub use verdict::{Basis, Stance, Tier, Verdict};

@@ -1,12 +1,13 @@
 //! The application asks for too little at once, and nothing on the path is full.
 
 use super::judge;
+use super::saturation::{self, Line};
 use super::{Basis, Rule, Stance, Tier, Verdict};
 use crate::text;
-use crate::view::{View, reads};
+use crate::view::View;
+use narrows_model::Segment;
 use narrows_model::summary::CellSummary;
 use narrows_model::units::ratio;
-use narrows_model::{Cut, Segment};
 
 /// A gain from more requests in flight that is no noise.
 const GAIN_RATIO: f64 = 1.10;
@@ -18,16 +19,28 @@ pub(super) static RULE: Rule = Rule {
     segment: Segment::WorkloadConcurrency,
     title: "the application asks for too little at once",
     definition: "As many requests are in flight as were asked for, no segment is full, and the time of one request \
-                 is spent on one stage after the other. The same path carries more when more is asked for at once.",
-    formula: "in flight (rate x response time) = asked for within a tenth; one at a time, or 1.1 x the rate with more in flight",
+                 is spent on one stage after the other. The same path carries more when more is asked for at once. \
+                 Where the load was measured with more and more in flight (depth, else workers, else clients), the \
+                 knee of that line decides: too little is asked for below it, and where the last doubling still adds \
+                 3 %; from the knee on concurrency is cleared. Where the line leaves that open, nothing is said.",
+    formula: "in flight (rate x response time) = asked for within a tenth; limits: fewer than at the knee and 1.1 x the \
+              rate there, or a last doubling that adds 3 % or more; without a line of doublings: 1.1 x the rate with \
+              more in flight, or one at a time and nothing deeper measured; clears: at or above the knee",
     source: "Little, Operations Research 9 (1961); asymptotic bounds of Denning and Buzen (1978)",
-    example: "4 KiB reads one at a time: 97 op/s; 16 at a time: 1 540 op/s",
-    how_to_measure: "repeat with more requests in flight",
+    example: "4 KiB reads one at a time: 97 op/s; 16 at a time: 1 540 op/s; doubling the depth 16 -> 32 added 1.2 %, \
+              saturated from depth 16 on",
+    how_to_measure: "sweep the depth (a synchronous engine's workers) by doublings, in a study or with \
+                     `narrows check --deep`, until a doubling adds under 3 %",
     run,
 };
 
 fn run(view: &View<'_>) -> Vec<Verdict> {
     view.regimes().iter().filter_map(|regime| judge(view, regime.cell)).collect()
+}
+
+/// Whether any load of the run blames or clears the number in flight.
+pub(crate) fn is_judged(view: &View<'_>) -> bool {
+    view.regimes().iter().any(|regime| judge(view, regime.cell).is_some())
 }
 
 fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
@@ -36,18 +49,21 @@ fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
     if !judge::as_asked(cell)? {
         return None; // Not the load that was asked for: it neither blames nor clears what was asked.
     }
-    let deeper = deeper(view, cell);
-    let gain = deeper.and_then(|deeper| ratio(deeper.ops_per_s?.0, cell.ops_per_s?.0));
-    let helps = gain.map_or(judge::is_single(cell), |gain| gain >= GAIN_RATIO);
-    let stance = if helps { Stance::Limits } else { Stance::Clears };
-    let more = deeper.zip(gain).map(|(deeper, gain)| {
-        format!("; {} in flight give {gain:.2} times the rate", deeper.in_flight.configured)
+    let line = saturation::line(view, cell);
+    let more = line.as_ref().map_or_else(|| deepest(view, cell), Line::best);
+    let more = more.filter(|more| more.in_flight.configured > asked);
+    let gain = more.and_then(|more| ratio(more.ops_per_s?.0, cell.ops_per_s?.0));
+    let stance = stance(cell, line.as_ref(), gain)?;
+    let faster = more.zip(gain).map(|(more, gain)| {
+        format!("; {} in flight give {gain:.2} times the rate", more.in_flight.configured)
     });
+    let knee = line.filter(|line| line.is_saturated().is_some()).map(|line| format!("; {}", line.text()));
     let text = format!(
-        "{}: {measured:.2} requests in flight of {asked} asked for, at {}{}",
+        "{}: {measured:.2} requests in flight of {asked} asked for, at {}{}{}",
         cell.id,
         text::op_rate(cell.ops_per_s?.0),
-        more.unwrap_or_default(),
+        faster.unwrap_or_default(),
+        knee.unwrap_or_default(),
     );
     let verdict = Verdict::on(RULE.segment, &cell.id, stance, Basis::State, 1.0).in_tier(Tier::Fallback);
     Some(verdict.gains(gain.filter(|gain| *gain > 1.0)).because(
@@ -57,21 +73,64 @@ fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
     ))
 }
 
-/// The path's cell at the same operation and block with the most requests in flight above this one's.
-fn deeper<'v>(view: &View<'v>, cell: &CellSummary) -> Option<&'v CellSummary> {
-    view.summary
-        .cells
-        .iter()
-        .filter(|other| other.cut == Cut::Path && other.block_bytes == cell.block_bytes)
-        .filter(|other| reads(other.op) == reads(cell.op) && other.ops_per_s.is_some())
-        .filter(|other| other.in_flight.configured > cell.in_flight.configured)
-        .max_by_key(|other| other.in_flight.configured)
+/// Whether too little is asked for, with `gain` from more in flight: by the knee of the line, and without a line of
+/// doublings by the gain alone. `None` where that is left open.
+fn stance(cell: &CellSummary, line: Option<&Line<'_>>, gain: Option<f64>) -> Option<Stance> {
+    let helps = gain.is_some_and(|gain| gain >= GAIN_RATIO);
+    let limits = match line.map(Line::is_saturated) {
+        Some(Some(saturated)) => !saturated || helps,
+        Some(None) if helps => true,
+        None if gain.is_some() => helps,
+        None if judge::is_single(cell) => true,
+        Some(None) | None => return None,
+    };
+    Some(if limits { Stance::Limits } else { Stance::Clears })
+}
+
+/// The same load with the most in flight.
+fn deepest<'v>(view: &View<'v>, cell: &CellSummary) -> Option<&'v CellSummary> {
+    let measured = saturation::same_load(view, cell).into_iter().filter(|other| other.ops_per_s.is_some());
+    measured.max_by_key(|other| other.in_flight.configured)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{builtin, cleared, found, named};
+    use crate::testing::{
+        Grid, builtin, checked, cleared, found, machine, measured_by, named, plan, refined,
+    };
+    use narrows_model::cell::FactorValue;
+    use narrows_model::diagnosis::Evidence;
+    use narrows_model::{Cell, Cut, Op, Summary, Workload};
+
+    /// A study of 4 KiB reads at each of `values` of a setting, on this machine.
+    fn swept(name: &str, values: &[u32], setting: fn(&mut Workload, u32)) -> Summary {
+        let profile = machine(name);
+        let mut plan = plan(&profile, Grid::default());
+        let single = "path/read/4KiB/qd1/c1";
+        let template = plan.cells.iter().find(|cell| cell.id.0 == single).unwrap().clone();
+        let at = |value: &u32| {
+            let mut workload = Workload { op: Op::Read, ..template.workload.clone() };
+            setting(&mut workload, *value);
+            let factors = [("swept".to_owned(), FactorValue::Number(f64::from(*value)))].into();
+            Cell { id: Cell::name(Cut::Path, &workload), workload, factors, ..template.clone() }
+        };
+        plan.cells = values.iter().map(at).collect();
+        measured_by(&profile, &plan)
+    }
+
+    fn depth(load: &mut Workload, value: u32) {
+        load.queue_depth = value;
+    }
+
+    /// What is said of the number in flight, blamed or cleared.
+    fn told(summary: &Summary) -> Vec<&str> {
+        let blamed = summary.diagnosis.limiting.iter().map(|entry| (entry.segment, &entry.evidence));
+        let cleared = summary.diagnosis.exonerated.iter().map(|entry| (entry.segment, &entry.evidence));
+        let of_segment = |(segment, evidence)| (segment == RULE.segment).then_some(evidence);
+        let all = blamed.chain(cleared).filter_map(of_segment).flatten();
+        all.map(|evidence: &Evidence| evidence.text.as_str()).collect()
+    }
 
     #[test]
     fn one_request_at_a_time_on_an_idle_path_is_named() {
@@ -83,5 +142,62 @@ mod tests {
     fn a_disk_that_gains_nothing_from_more_requests_clears_it() {
         let summary = builtin("slow-disk");
         assert!(!found(&summary, RULE.code) && cleared(&summary, Segment::WorkloadConcurrency));
+    }
+
+    #[test]
+    fn below_the_knee_of_a_sweep_too_little_is_asked_for_and_from_it_on_enough() {
+        // The device serves four at once, and the client's part of a request keeps a fifth one useful.
+        let summary = swept("local-ssd", &[1, 2, 4, 8, 16, 32], depth);
+        let knee = summary.sweeps[0].saturation.as_ref().and_then(|law| law.knee_in_flight).unwrap();
+        assert_eq!(named(&summary, "small synchronous"), [Segment::WorkloadConcurrency]);
+        let single = told(&summary);
+        let gives = format!("; {knee:.0} in flight give ");
+        let saturated = format!("saturated from depth {knee:.0} on");
+        assert!(single.iter().any(|text| text.contains(&gives) && text.contains(&saturated)), "{single:?}");
+        assert!(!named(&summary, "bulk").contains(&Segment::WorkloadConcurrency));
+        let view = View::of(&summary);
+        let deep = view.regimes().iter().find(|regime| regime.cell.queue_depth == 32).unwrap();
+        let verdict = judge(&view, deep.cell).unwrap();
+        assert_eq!(verdict.stance, Stance::Clears);
+        let text = &verdict.evidence[0].text;
+        assert!(text.contains("doubling the depth 16 -> 32 ") && text.ends_with(&saturated), "{text}");
+    }
+
+    #[test]
+    fn a_last_doubling_that_still_adds_names_too_few_in_flight() {
+        let summary = swept("many-threads", &[1, 2, 4, 8], depth);
+        assert_eq!(named(&summary, "bulk"), [Segment::WorkloadConcurrency]);
+        let texts = told(&summary);
+        assert!(
+            texts.iter().any(|text| text.contains("doubling the depth 4 -> 8 still added ")),
+            "{texts:?}"
+        );
+        assert!(!texts.iter().any(|text| text.contains("saturated from")), "{texts:?}");
+    }
+
+    #[test]
+    fn workers_and_clients_have_knees_of_their_own() {
+        let workers = swept("local-ssd", &[1, 2, 4, 8, 16], |load, value| load.workers = value);
+        let clients = swept("local-ssd", &[1, 2, 4, 8, 16], |load, value| load.clients = value);
+        for (summary, words) in [(&workers, " workers on"), (&clients, " clients on")] {
+            assert!(told(summary).iter().any(|text| text.ends_with(words)), "{:?}", told(summary));
+        }
+    }
+
+    #[test]
+    fn where_nothing_deeper_was_measured_nothing_is_said_of_many_requests() {
+        let summary = swept("many-threads", &[8], depth);
+        assert!(!found(&summary, RULE.code) && !cleared(&summary, Segment::WorkloadConcurrency));
+        let open = summary.diagnosis.not_measured.iter().find(|entry| entry.segment == RULE.segment).unwrap();
+        assert!(open.why.contains("more requests in flight") && open.how_to == RULE.how_to_measure);
+    }
+
+    #[test]
+    fn the_depth_that_refines_a_check_decides() {
+        let first = checked(&machine("slow-disk"));
+        assert!(!told(&first).iter().any(|text| text.contains("16 -> 32")));
+        let summary = refined(&machine("slow-disk"));
+        assert!(told(&summary).iter().any(|text| text.contains("doubling the depth 16 -> 32 ")));
+        assert!(cleared(&summary, Segment::WorkloadConcurrency));
     }
 }

@@ -42,7 +42,7 @@ pub(super) fn fit(cells: &[&CellSummary]) -> Option<SegmentFit> {
 }
 
 /// Where the rate of these cells stops growing with `setting`; `None` where no two of them are a doubling apart.
-pub(super) fn saturation(
+pub(crate) fn saturation(
     cells: &[&CellSummary],
     setting: impl Fn(&CellSummary) -> f64,
     seed: u64,
@@ -71,12 +71,12 @@ pub(super) fn saturation(
 }
 
 /// The number in flight that a cell asks for.
-pub(super) fn in_flight(cell: &CellSummary) -> f64 {
+pub(crate) fn in_flight(cell: &CellSummary) -> f64 {
     cell.in_flight.configured as f64
 }
 
 /// Whether nothing but the number in flight bounds the load: no schedule, no cap, no think time.
-pub(super) fn is_unbounded(cell: &CellSummary) -> bool {
+pub(crate) fn is_unbounded(cell: &CellSummary) -> bool {
     let load = &cell.requested;
     cell.offered_ops_per_s.is_none()
         && load.max_bytes_per_s.is_none()

@@ -10,7 +10,7 @@ mod connection;
 mod cpu;
 mod flags;
 mod generator;
-mod laws;
+pub(crate) mod laws;
 mod load;
 mod mixture;
 mod quality;
