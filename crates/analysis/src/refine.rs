@@ -3,6 +3,7 @@
 //! Not here: which cells these are and what the time holds, which is the planner's.
 
 use crate::diagnose::{judge, rank};
+use crate::rules::saturation;
 use crate::view::{Regime, View};
 use narrows_model::{Segment, Summary, Target};
 
@@ -29,7 +30,7 @@ pub fn refinement(summary: &Summary) -> Vec<Suspect> {
         let named = rank::rank(&view, *regime, &judged).named;
         let segments = named.iter().enumerate().filter(|(place, named)| {
             let matters_most = index == 0 && *place == 0;
-            matters_most || is_decided_by_one_more(regime, named.segment)
+            matters_most || is_decided_by_one_more(&view, regime, named.segment)
         });
         for (_, named) in segments {
             let suspect = Suspect { segment: named.segment, cell: regime.cell.id.clone() };
@@ -41,18 +42,24 @@ pub fn refinement(summary: &Summary) -> Vec<Suspect> {
     suspects
 }
 
-/// Whether the rules clear or confirm this segment by the same load over one more connection or at twice the depth.
+/// Whether the rules clear or confirm this segment by the same load over one more connection or at twice the depth: what
+/// is full gains from neither, and a device's ceiling binds only where its load gains nothing from more in flight.
 ///
 /// A single request leaves the wire empty between two of them: more connections fill that, whatever limits the one. A
 /// mount's connections are not the load's own.
-fn is_decided_by_one_more(regime: &Regime<'_>, segment: Segment) -> bool {
+fn is_decided_by_one_more(view: &View<'_>, regime: &Regime<'_>, segment: Segment) -> bool {
     let many = regime.cell.in_flight.configured > 1;
     let own_connections = matches!(regime.cell.target, Target::Tcp { .. });
     match segment {
         Segment::ClientConnection | Segment::Network | Segment::NetworkBandwidth | Segment::NetworkLoss => {
             many && own_connections
         }
-        Segment::WorkloadConcurrency | Segment::Unknown => many,
+        Segment::WorkloadConcurrency
+        | Segment::ServerProtocol
+        | Segment::Device
+        | Segment::DeviceBandwidth
+        | Segment::DeviceIops
+        | Segment::Unknown => many && saturation::is_open(view, regime.cell),
         _ => false,
     }
 }
@@ -86,10 +93,17 @@ mod tests {
     }
 
     #[test]
-    fn a_device_is_no_suspect_beyond_the_bulk_load() {
+    fn a_device_is_suspect_wherever_many_requests_leave_open_whether_more_help() {
         let suspects = refinement(&builtin("local-ssd"));
-        let device = |suspect: &Suspect| suspect.segment.parent() == Some(Segment::Device);
-        assert!(!suspects[1..].iter().any(device), "{suspects:?}");
+        let device = |cell: &str| {
+            let found = suspects.iter().find(|suspect| suspect.cell == cell);
+            found.is_some_and(|suspect| suspect.segment.parent() == Some(Segment::Device))
+        };
+        for cell in ["path/read/4KiB/qd1/w16/c1", "path/write/4KiB/qd1/w16/c1", "path/write/1MiB/qd1/w16/c1"]
+        {
+            assert!(device(cell), "{cell}: {suspects:?}");
+        }
+        assert!(!suspects.iter().any(|suspect| suspect.cell.contains("/qd1/c1")), "{suspects:?}");
     }
 
     #[test]

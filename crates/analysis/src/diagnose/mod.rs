@@ -6,6 +6,7 @@
 mod lists;
 mod merge;
 pub(crate) mod rank;
+mod refuted;
 mod unmeasured;
 
 pub(crate) use unmeasured::how_to_measure;
@@ -63,7 +64,7 @@ pub(crate) fn judge(view: &View<'_>) -> Vec<Judged> {
         (rule.run)(view)
             .into_iter()
             .map(move |verdict| Judged { rule, verdict })
-            .filter(|judged| applies(view, judged))
+            .filter(|judged| applies(view, judged) && !refuted::is_refuted(view, judged))
     };
     RULES.iter().copied().flat_map(judged).collect()
 }

@@ -23,7 +23,7 @@ mod not_enough_evidence;
 pub(crate) mod offered_load;
 mod one_more;
 mod operations_failed;
-mod saturation;
+pub(crate) mod saturation;
 mod server_cache;
 mod server_commit;
 mod server_cpu;

@@ -6,8 +6,9 @@
 use crate::summary::laws;
 use crate::text;
 use crate::view::View;
+use narrows_model::Workload;
 use narrows_model::summary::{CellSummary, Saturation, SaturationState};
-use narrows_model::{Cut, Workload};
+use narrows_model::units::ratio;
 use narrows_stats::saturation::DOUBLING_MIN;
 
 /// A setting by which more is asked for at once.
@@ -110,12 +111,34 @@ impl<'v> Line<'v> {
     }
 }
 
-/// The line of the path's `cell` that decides whether more in flight helps, else one that leaves it open; `None` where
+/// The line of `cell` that decides whether more in flight helps, else one that leaves it open; `None` where
 /// no line doubles what is in flight, and for a load that something else than the number in flight bounds.
 pub(super) fn line<'v>(view: &View<'v>, cell: &CellSummary) -> Option<Line<'v>> {
     let mut lines: Vec<Line<'v>> = Knob::ALL.iter().filter_map(|knob| along(view, cell, *knob)).collect();
     let decided = lines.iter().position(|line| line.is_saturated().is_some());
     (!lines.is_empty()).then(|| lines.swap_remove(decided.unwrap_or(0)))
+}
+
+/// How many times the rate of `cell` more in flight gets: at the knee of its load, or, where it has the most in flight
+/// and the rate still grows, what the last doubling added. Of several lines the steepest; `None` where none decides.
+pub(crate) fn growth(view: &View<'_>, cell: &CellSummary) -> Option<f64> {
+    let of_line = |line: Line<'_>| {
+        line.is_saturated()?;
+        let best = line.best().filter(|best| laws::in_flight(best) > laws::in_flight(cell));
+        let last = 1.0 + line.law.last_doubling_gain_ratio;
+        match best {
+            Some(best) => ratio(best.rate_bytes_per_s?.0, cell.rate_bytes_per_s?.0),
+            None if line.is_saturated() == Some(false) => Some(last),
+            None => Some(1.0),
+        }
+    };
+    let lines = Knob::ALL.iter().filter_map(|knob| along(view, cell, *knob));
+    lines.filter_map(of_line).reduce(f64::max)
+}
+
+/// Whether the lines of `cell` leave it open whether more in flight helps.
+pub(crate) fn is_open(view: &View<'_>, cell: &CellSummary) -> bool {
+    line(view, cell).is_none_or(|line| line.is_saturated().is_none())
 }
 
 fn along<'v>(view: &View<'v>, cell: &CellSummary, knob: Knob) -> Option<Line<'v>> {
@@ -126,15 +149,16 @@ fn along<'v>(view: &View<'v>, cell: &CellSummary, knob: Knob) -> Option<Line<'v>
     Some(Line { knob, cells, law })
 }
 
-/// The path's cells of the same load with any number in flight, by whichever setting.
+/// The cells of the same cut and load with any number in flight, by whichever setting.
 pub(super) fn same_load<'v>(view: &View<'v>, cell: &CellSummary) -> Vec<&'v CellSummary> {
     alike(view, cell, &Knob::ALL)
 }
 
-/// The path's cells whose load differs from that of `cell` in these settings alone, itself included.
+/// The cells of the same cut whose load differs from that of `cell` in these settings alone, itself included.
 fn alike<'v>(view: &View<'v>, cell: &CellSummary, free: &[Knob]) -> Vec<&'v CellSummary> {
     let same = |other: &&CellSummary| {
-        let near = other.cut == Cut::Path && (other.op, other.block_bytes) == (cell.op, cell.block_bytes);
+        let settings = |cell: &CellSummary| (cell.cut, cell.op, cell.block_bytes);
+        let near = settings(other) == settings(cell);
         near && other.target == cell.target
             && other.more_targets == cell.more_targets
             && freed(other, cell, free) == cell.requested

@@ -26,7 +26,7 @@ pub struct PlannedCells {
 ///
 /// There are four around a suspect's cell: twice the depth, one more connection, two and four clients. First comes for
 /// each suspect, in their order, the one by which its segment is told from its neighbours (a connection by one more of
-/// it, concurrency by depth, all else by clients), then the others of the first suspect. The test files of all clients
+/// it, concurrency and a device by depth, all else by clients), then the others of the first suspect. The test files of all clients
 /// together are no larger than the plan stated.
 ///
 /// # Shape
@@ -93,12 +93,15 @@ fn ordered(cell: &Cell, segment: Segment) -> [Cell; 4] {
         Segment::ClientConnection | Segment::Network | Segment::NetworkBandwidth | Segment::NetworkLoss => {
             [connection, two, depth, four]
         }
-        // Where nothing is full, asking for more at once tells whether too little was asked for.
+        // More at once tells whether too little was asked for, and whether a ceiling binds.
         Segment::WorkloadConcurrency
         | Segment::Unknown
         | Segment::NetworkLatency
         | Segment::DeviceLatency
         | Segment::DeviceIops => [depth, connection, two, four],
+        Segment::Device | Segment::DeviceBandwidth | Segment::ServerProtocol => {
+            [depth, two, four, connection]
+        }
         _ => [two, four, depth, connection],
     }
 }

@@ -59,7 +59,7 @@ fn clients_share_the_bytes_that_were_stated() {
         assert!(all <= plan.load.file_bytes_max.0, "{}", cell.id);
         assert!(cell.workload.in_flight_configured() <= plan.load.in_flight_max, "{}", cell.id);
     }
-    assert_eq!(planned.cells[1].workload.clients, 4);
+    assert_eq!(planned.cells[2].workload.clients, 4);
 }
 
 #[test]
@@ -73,12 +73,12 @@ fn one_more_connection_is_measured_for_each_suspect_before_all_else() {
     ];
     let planned = refine(&plan("tcp://h:1/disk"), &suspects, MINUTE);
     let expected = [
-        "path/read/1MiB/qd16/c2",
+        "path/read/1MiB/qd32/c1",
         "path/write/1MiB/qd16/w2/c1",
         "path/read/4KiB/qd16/w2/c1",
         "path/read/1MiB/qd16/w2/c1",
+        "path/read/1MiB/qd16/c2",
         "path/read/1MiB/qd16/c4",
-        "path/read/1MiB/qd32/c1",
     ];
     assert_eq!((ids(&planned.cells), planned.skipped), (expected.to_vec(), Vec::new()));
 }

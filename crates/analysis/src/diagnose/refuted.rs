@@ -1,0 +1,79 @@
+//! Verdicts that deeper measurements refute: a part is not full where more in flight gets more through it.
+//!
+//! Not here: what limits then; that more in flight helps is the rule `too-little-concurrency`'s to say.
+
+use super::Judged;
+use crate::rules::saturation::growth;
+use crate::rules::{Basis, Stance};
+use crate::view::View;
+use narrows_model::summary::CellSummary;
+use narrows_model::{Cut, Segment};
+
+/// What counts as full is within a tenth of its ceiling: where more in flight adds as much, it was not.
+const GAIN_RATIO: f64 = 1.10;
+
+/// Whether a verdict blames a part that is shared by all requests, by the ceiling that a cut measured, although the path
+/// moves clearly more with more in flight, or the cut does.
+///
+/// A measured ceiling is a lower bound and binds only once more in flight adds nothing. CPUs are not judged by a cut, and
+/// more workers have more of them.
+pub(super) fn is_refuted(view: &View<'_>, judged: &Judged) -> bool {
+    let verdict = &judged.verdict;
+    if verdict.stance != Stance::Limits || verdict.basis != Basis::Utilisation {
+        return false;
+    }
+    let Some(cuts) = cuts(verdict.segment) else { return false };
+    let Some(cell) = view.summary.cells.iter().find(|cell| cell.id == verdict.cell) else { return false };
+    let grows = |cell: &CellSummary| growth(view, cell).is_some_and(|gain| gain >= GAIN_RATIO);
+    grows(cell) || measured_by(view, cell, cuts).is_some_and(grows)
+}
+
+/// The cuts that measure the ceiling of a shared part; `None` for what no cut's rate is the ceiling of. The raw stream
+/// has no number in flight that could grow.
+fn cuts(segment: Segment) -> Option<&'static [Cut]> {
+    match segment {
+        Segment::NetworkBandwidth | Segment::ClientMemory => Some(&[]),
+        Segment::ServerProtocol => Some(&[Cut::ServerMemory]),
+        Segment::Device | Segment::DeviceBandwidth | Segment::DeviceIops => {
+            Some(&[Cut::ServerStorage, Cut::LocalDevice])
+        }
+        _ => None,
+    }
+}
+
+/// The cut's cell that the path was held against, where it ran with as many in flight. Below a page cache the path is
+/// held against the cut's best.
+fn measured_by<'v>(view: &View<'v>, cell: &CellSummary, cuts: &[Cut]) -> Option<&'v CellSummary> {
+    let found = cuts.iter().find_map(|cut| view.ceiling(*cut, cell))?;
+    (found.same_settings && !found.raised).then_some(found.cell)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{checked, machine, named, refined};
+    use narrows_model::Segment;
+
+    #[test]
+    fn a_device_that_does_more_with_more_in_flight_is_not_full() {
+        // It serves 32 at once, and a check asks for 16.
+        let machine = machine("many-threads");
+        assert_eq!(named(&checked(&machine), "small parallel"), [Segment::DeviceIops]);
+        let refined = refined(&machine);
+        assert_eq!(named(&refined, "small parallel"), [Segment::WorkloadConcurrency]);
+        let entry =
+            refined.diagnosis.limiting.iter().find(|entry| entry.regime.starts_with("small parallel"));
+        let text = &entry.unwrap().evidence[0].text;
+        assert!(text.contains("32 in flight give ") && text.contains("16 -> 32 still added "), "{text}");
+    }
+
+    #[test]
+    fn a_device_that_does_no_more_with_more_in_flight_stays_full() {
+        for name in ["ten-gigabit-nfs", "local-ssd", "capped-iops"] {
+            let refined = refined(&machine(name));
+            assert_eq!(named(&refined, "small parallel"), [Segment::DeviceIops], "{name}");
+        }
+        for name in ["ten-gigabit-nfs", "local-ssd", "local-disk"] {
+            assert_eq!(named(&refined(&machine(name)), "bulk")[0], Segment::DeviceBandwidth, "{name}");
+        }
+    }
+}
