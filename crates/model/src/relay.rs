@@ -7,7 +7,8 @@ use crate::cell::CellId;
 use crate::counters::Role;
 use crate::units::{Bytes, Nanos};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
 /// The bytes that the published experiment moved: 48 MiB.
@@ -220,7 +221,17 @@ pub struct RelayPlan {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct CallSizes {
     /// Return value in bytes, above zero, and how many calls returned it.
+    #[serde(deserialize_with = "numbered")]
+    #[schemars(with = "BTreeMap<u64, u64>")]
     pub by_bytes: BTreeMap<u64, u64>,
+}
+
+/// Keys of an object are text, and within an event they have to be read as such.
+fn numbered<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<u64, u64>, D::Error> {
+    let by_text = BTreeMap::<String, u64>::deserialize(deserializer)?;
+    let number =
+        |text: &str| text.parse().map_err(|_| D::Error::custom(format!("`{text}` is no number of bytes")));
+    by_text.iter().map(|(text, count)| Ok((number(text)?, *count))).collect()
 }
 
 impl CallSizes {
@@ -318,6 +329,35 @@ mod tests {
             assert_eq!(buffers.server, small(Role::Server));
             assert_eq!(buffers.proxy, sweep.has_proxy().then(|| small(Role::Proxy)));
         }
+    }
+
+    #[test]
+    fn call_sizes_within_an_event_are_read_as_they_were_written() {
+        let trial = RelayTrial {
+            cell: CellId("relay/both/64B".into()),
+            trial: 0,
+            elapsed_ns: Nanos(1),
+            received: Bytes(128),
+            whole: true,
+            problem: None,
+            roles: vec![RelayRoleOutput {
+                role: Role::Server,
+                host: "h".into(),
+                reads: CallSizes { by_bytes: BTreeMap::from([(64, 2)]) },
+                writes: CallSizes::default(),
+                elapsed_ns: Nanos(1),
+                user_ns: Nanos(0),
+                system_ns: Nanos(1),
+                segments: None,
+                granted_send_buffer: None,
+                granted_receive_buffer: None,
+            }],
+        };
+        let event = crate::Event::RelayTrialFinished(Box::new(trial));
+        let text = serde_json::to_string(&event).unwrap();
+        assert_eq!(serde_json::from_str::<crate::Event>(&text).unwrap(), event);
+        let wrong = text.replace("\"64\"", "\"-1\"");
+        assert!(serde_json::from_str::<crate::Event>(&wrong).is_err());
     }
 
     #[test]
