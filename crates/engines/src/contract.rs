@@ -12,6 +12,8 @@ use narrows_model::capabilities::Capabilities;
 use narrows_model::counters::TcpCounters;
 use narrows_model::workload::CacheState;
 use narrows_model::{Bytes, Effective, Target, Workload};
+use rustix::event::PollFlags;
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
 /// What an engine is opened for.
@@ -29,8 +31,9 @@ pub struct OpenSpec {
     pub create: bool,
     /// A token for an endpoint that asks for one.
     pub token: Option<Vec<u8>>,
-    /// The endpoint's session in whose store the objects lie; `None` opens a store of its own that ends with the
-    /// engine. Without meaning for targets that are no endpoint.
+    /// The endpoint's session in whose store the objects lie, or those of several endpoints as
+    /// [`crate::endpoint::sessions`] writes them; `None` opens a store of its own that ends with the engine. Without
+    /// meaning for targets that are no endpoint.
     pub session: Option<String>,
     /// Longest wait for a peer's answer before the operation counts as failed.
     pub answer_timeout_ns: u64,
@@ -70,6 +73,15 @@ pub struct ProtocolCounters {
     pub reply_count: u64,
     /// `TCP_INFO` of the engine's connections; `None` without any.
     pub tcp: Option<TcpCounters>,
+}
+
+/// What shows that an engine can go on without waiting.
+#[derive(Debug, Clone, Copy)]
+pub struct Readiness<'a> {
+    /// What is polled.
+    pub descriptor: BorrowedFd<'a>,
+    /// The events of it that are waited for; an error or the end of it counts as one.
+    pub events: PollFlags,
 }
 
 /// Makes engines of one kind and prepares what they work on.
@@ -128,6 +140,15 @@ pub trait Engine {
     /// # Errors
     /// When the engine can complete nothing any more (the peer is gone).
     fn reap(&mut self, min: u32, until: Tick, out: &mut Completions) -> Result<(), EngineError>;
+
+    /// What shows that [`Engine::reap`] would find something, for who waits for several engines at once; `None` where
+    /// it need not wait at all, because all that was committed is done or done by looking.
+    ///
+    /// # Errors
+    /// When the engine cannot be waited for.
+    fn readiness(&mut self) -> Result<Option<Readiness<'_>>, EngineError> {
+        Ok(None)
+    }
 
     /// Cumulative counts of what the protocol did.
     fn counters(&mut self, out: &mut ProtocolCounters);

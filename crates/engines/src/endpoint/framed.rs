@@ -11,7 +11,7 @@ use super::leaving::{Leaving, Part};
 use super::line::{LONG_NS, Line, Patience};
 use super::peer::Peer;
 use crate::clock::Tick;
-use crate::contract::{Engine, OpenSpec, ProtocolCounters, WorkerContext};
+use crate::contract::{Engine, OpenSpec, ProtocolCounters, Readiness, WorkerContext};
 use crate::error::{EngineError, ErrorKind};
 use crate::request::{Completion, Completions, Errno, Request, Slot};
 use narrows_model::units::saturate_usize;
@@ -22,6 +22,7 @@ use narrows_wire::reply::{Header as ReplyHeader, Piece, ReplyDecoder};
 use narrows_wire::request::{Header, Kind};
 use rustix::event::PollFlags;
 use std::io::{self, IoSliceMut};
+use std::os::fd::AsFd;
 
 /// What one read takes beyond a reply's payload: the replies of many small requests.
 const ARRIVED_BYTES: usize = 256 << 10;
@@ -195,13 +196,18 @@ impl FramedEngine {
     fn wait(&self, until: Tick) -> Result<Patience, EngineError> {
         let silent_at = self.last_heard.after(self.peer.timeout_ns());
         let span_ns = until.min(silent_at).since(self.peer.clock().now());
-        let sending = self.committed > 0 && self.cut_off.is_none();
-        if !sending && span_ns >= LONG_NS {
+        let awaited = self.awaited();
+        if awaited == PollFlags::IN && span_ns >= LONG_NS {
             return Ok(Patience::Short);
         }
-        let events = if sending { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
-        self.peer.wait(self.line.socket(), events, span_ns)?;
+        self.peer.wait(self.line.socket(), awaited, span_ns)?;
         Ok(Patience::Never)
+    }
+
+    /// What the socket must show for this side to go on: replies, and room while something waits to leave.
+    fn awaited(&self) -> PollFlags {
+        let sending = self.committed > 0 && self.cut_off.is_none();
+        if sending { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN }
     }
 
     fn kind_of(&self, request: &Request) -> Result<Kind, EngineError> {
@@ -277,6 +283,10 @@ impl Engine for FramedEngine {
                 return Ok(());
             }
         }
+    }
+
+    fn readiness(&mut self) -> Result<Option<Readiness<'_>>, EngineError> {
+        Ok(Some(Readiness { descriptor: self.line.socket().as_fd(), events: self.awaited() }))
     }
 
     fn counters(&mut self, out: &mut ProtocolCounters) {

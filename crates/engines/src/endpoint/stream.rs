@@ -11,7 +11,7 @@ use super::line::{LONG_NS, Line, Patience};
 use super::peer::Peer;
 use super::total::{self, END_FRAME_BYTES_MAX};
 use crate::clock::Tick;
-use crate::contract::{Engine, OpenSpec, ProtocolCounters, WorkerContext};
+use crate::contract::{Engine, OpenSpec, ProtocolCounters, Readiness, WorkerContext};
 use crate::error::{EngineError, ErrorKind};
 use crate::request::{Completion, Completions, Request, Slot};
 use narrows_model::units::saturate_usize;
@@ -23,6 +23,7 @@ use rustix::event::PollFlags;
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::Shutdown;
+use std::os::fd::AsFd;
 
 /// What one read takes beyond the waiting blocks where these are small: many of them at once.
 const SPILL_BYTES: usize = 256 << 10;
@@ -197,9 +198,13 @@ impl StreamEngine {
         if self.committed == 1 && span_ns >= LONG_NS {
             return Ok(Patience::Short);
         }
-        let events = if self.sends { PollFlags::OUT } else { PollFlags::IN };
-        self.peer.wait(self.line.socket(), events, span_ns)?;
+        self.peer.wait(self.line.socket(), self.awaited(), span_ns)?;
         Ok(Patience::Never)
+    }
+
+    /// What the socket must show for the stream to go on.
+    fn awaited(&self) -> PollFlags {
+        if self.sends { PollFlags::OUT } else { PollFlags::IN }
     }
 }
 
@@ -263,6 +268,11 @@ impl Engine for StreamEngine {
             }
             patience = self.wait(until, now)?;
         }
+    }
+
+    fn readiness(&mut self) -> Result<Option<Readiness<'_>>, EngineError> {
+        let awaited = Readiness { descriptor: self.line.socket().as_fd(), events: self.awaited() };
+        Ok(self.spilled.is_empty().then_some(awaited))
     }
 
     fn counters(&mut self, out: &mut ProtocolCounters) {

@@ -5,12 +5,13 @@
 
 use super::flights::Flights;
 use crate::clock::Tick;
-use crate::contract::{Engine, ProtocolCounters};
+use crate::contract::{Engine, ProtocolCounters, Readiness};
 use crate::error::EngineError;
 use crate::request::{Completion, Completions, Errno, Request, Slot};
 use narrows_model::workload::SyncPolicy;
 use narrows_model::{Effective, Op};
 use narrows_sys::ring::{Ring, RingOp, RingRequest};
+use rustix::event::PollFlags;
 
 /// A request that the engine was not opened for.
 const INVALID: Errno = Errno(rustix::io::Errno::INVAL.raw_os_error());
@@ -146,6 +147,14 @@ impl Engine for UringEngine {
                 return Ok(());
             }
         }
+    }
+
+    fn readiness(&mut self) -> Result<Option<Readiness<'_>>, EngineError> {
+        if !self.refused.is_empty() {
+            return Ok(None);
+        }
+        let event = self.ring.event().map_err(|errno| ended("wait for", errno))?;
+        Ok(event.map(|descriptor| Readiness { descriptor, events: PollFlags::IN }))
     }
 
     fn counters(&mut self, out: &mut ProtocolCounters) {

@@ -52,7 +52,7 @@ impl Ring {
     pub fn wait(&mut self, count_min: u32, until_ns: u64) -> Result<(), Errno> {
         let count_min = count_min.min(self.in_flight_count);
         if count_min == 0 {
-            return if self.in_flight_count > self.ready_count() { self.look() } else { Ok(()) };
+            return self.look_for_all();
         }
         while self.is_short_of(count_min) {
             if self.grants.completion_polling && !self.grants.submission_polling {
@@ -75,13 +75,13 @@ impl Ring {
     }
 
     /// Completions that can be drained.
-    fn ready_count(&mut self) -> u32 {
+    pub(super) fn ready_count(&mut self) -> u32 {
         // A ring has a few thousand entries.
         u32::try_from(self.kernel.completion().len()).unwrap_or(u32::MAX)
     }
 
     /// Lets the kernel complete what it can, without waiting.
-    fn look(&mut self) -> Result<(), Errno> {
+    pub(super) fn look(&mut self) -> Result<(), Errno> {
         self.enter(0, EnterFlags::GETEVENTS, None).map(drop)
     }
 

@@ -10,7 +10,7 @@
 
 use std::fs::File;
 use std::mem::ManuallyDrop;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr::NonNull;
 
 use io_uring::squeue::Flags;
@@ -20,6 +20,7 @@ use crate::buffer::AlignedBuffer;
 use crate::error::{Errno, Error};
 
 mod enter;
+mod event;
 mod refusal;
 mod request;
 mod setup;
@@ -75,6 +76,8 @@ pub struct Ring {
     in_flight_count: u32,
     // Of those in flight, how many the kernel has not taken yet.
     queued_count: u32,
+    // Counts completions for who waits for more than this ring; `None` until somebody does.
+    event: Option<OwnedFd>,
 }
 
 impl Ring {
@@ -140,6 +143,7 @@ impl Ring {
             busy: vec![false; depth as usize],
             in_flight_count: 0,
             queued_count: 0,
+            event: None,
         })
     }
 
