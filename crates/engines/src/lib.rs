@@ -18,6 +18,7 @@ pub mod request;
 pub mod sim;
 mod slots;
 pub mod stop;
+pub mod stripe;
 pub mod uring;
 
 #[cfg(any(test, feature = "conformance"))]

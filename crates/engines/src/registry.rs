@@ -3,6 +3,7 @@
 use crate::contract::EngineFactory;
 use crate::error::{EngineError, ErrorKind};
 use crate::files::Files;
+use crate::stripe::{self, StripeFactory};
 use crate::{endpoint, mmap, null, psync, sim, uring};
 use narrows_model::{EngineId, Target};
 use std::collections::BTreeMap;
@@ -28,7 +29,7 @@ pub struct EngineFacts {
 
 /// Every engine of this build.
 pub const ENGINES: &[&EngineFacts] =
-    &[&null::INFO, &sim::INFO, &psync::INFO, &uring::INFO, &mmap::INFO, &endpoint::INFO];
+    &[&null::INFO, &sim::INFO, &psync::INFO, &uring::INFO, &mmap::INFO, &endpoint::INFO, &stripe::INFO];
 
 /// Finds the factory that serves a target.
 #[derive(Clone)]
@@ -99,6 +100,9 @@ impl EngineRegistry {
             }
         };
         match self.factories.get(&engine) {
+            Some(factory) if matches!(target, Target::Stripe(_)) => {
+                Ok(Arc::new(StripeFactory::of(Arc::clone(factory))))
+            }
             Some(factory) => Ok(Arc::clone(factory)),
             None => refused(absent(target).to_owned()),
         }
@@ -107,10 +111,10 @@ impl EngineRegistry {
 
 /// Why a registry lacks the engines of `target`.
 fn absent(target: &Target) -> &'static str {
-    match target {
+    match target.form() {
         Target::File { .. } => "a server without a store has no files",
         Target::Tcp { .. } => "a server does not connect to other servers on request",
-        Target::Null { .. } | Target::Sim { .. } => "this registry has no such engine",
+        Target::Null { .. } | Target::Sim { .. } | Target::Stripe(_) => "this registry has no such engine",
     }
 }
 

@@ -100,6 +100,26 @@ fn engines_of_files_allocate_nothing_once_open() {
 }
 
 #[test]
+fn stripes_allocate_nothing_once_open() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let members = ["a", "b"].map(|name| folder.path().join(name));
+    for member in &members {
+        std::fs::create_dir(member).unwrap();
+    }
+    let members = members.map(|member| member.display().to_string()).join(",");
+    let target = format!("stripe:{members}?unit=1KiB&peer_depth=3");
+    for op in [Op::Write, Op::Read] {
+        assert_eq!(allocations(&target, EngineId::Psync, 1, op, SyncPolicy::None), 0, "psync, {op}");
+        assert_eq!(allocations(&target, EngineId::Uring, 8, op, SyncPolicy::None), 0, "uring, {op}");
+        assert_eq!(
+            allocations("stripe:null:,null:", EngineId::Null, 8, op, SyncPolicy::None),
+            0,
+            "null, {op}"
+        );
+    }
+}
+
+#[test]
 fn the_engine_null_allocates_nothing_once_open() {
     assert_eq!(allocations("null:copy", EngineId::Null, 32, Op::Write, SyncPolicy::None), 0);
 }

@@ -9,6 +9,10 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+mod stripe;
+
+pub use stripe::Stripe;
+
 /// The layer of an endpoint at which a path is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -71,6 +75,8 @@ pub enum Target {
         /// The profile: a path to a JSON file, or a built-in name.
         profile: String,
     },
+    /// Several targets of one kind as one.
+    Stripe(Stripe),
 }
 
 impl Target {
@@ -78,10 +84,27 @@ impl Target {
     /// requests at once: its figures are the load generator's own.
     #[must_use]
     pub fn is_storage(&self) -> bool {
-        !matches!(self, Target::Null { .. })
+        self.members().iter().all(|member| !matches!(member, Target::Null { .. }))
     }
 
-    /// Engines that serve a target of this form, the default one first; whether this machine lets them is not asked.
+    /// What it is made of, as far as its form goes: a stripe's members are of one kind, so its first one; any other
+    /// target itself.
+    #[must_use]
+    pub fn form(&self) -> &Target {
+        self.members().first().unwrap_or(self)
+    }
+
+    /// The targets that it is made of: a stripe's members, of any other itself alone.
+    #[must_use]
+    pub fn members(&self) -> &[Target] {
+        match self {
+            Target::Stripe(stripe) => stripe.members(),
+            alone => std::slice::from_ref(alone),
+        }
+    }
+
+    /// Engines that serve a target of this form, the default one first; whether this machine lets them is not asked. A
+    /// stripe is served by those of its members.
     #[must_use]
     pub fn engines(&self) -> &'static [EngineId] {
         match self {
@@ -89,6 +112,7 @@ impl Target {
             Target::Sim { .. } => &[EngineId::Sim],
             Target::File { .. } => &[EngineId::Psync, EngineId::Uring, EngineId::Mmap],
             Target::Tcp { .. } => &[EngineId::Endpoint],
+            Target::Stripe(_) => self.form().engines(),
         }
     }
 }
@@ -105,8 +129,8 @@ pub struct TargetError {
     pub hint: String,
 }
 
-const FORMS: &str =
-    "allowed are PATH, file:PATH, tcp://HOST:PORT/sink|source|memory|disk, null:, null:copy and sim:PROFILE";
+const FORMS: &str = "allowed are PATH, file:PATH, tcp://HOST:PORT/sink|source|memory|disk, \
+                     stripe:MEMBER,MEMBER?unit=64KiB, null:, null:copy and sim:PROFILE";
 
 impl FromStr for Target {
     type Err = TargetError;
@@ -136,7 +160,10 @@ impl FromStr for Target {
             "tcp" => tcp(rest).map_err(|problem| {
                 error(&problem, "write tcp://HOST:PORT/LAYER, LAYER one of sink, source, memory, disk")
             }),
-            "nfs" | "iscsi" | "s3" | "block" | "stripe" | "mpiio" => Err(error(
+            "stripe" => {
+                stripe::parse(rest).map(Target::Stripe).map_err(|problem| error(&problem, stripe::FORM))
+            }
+            "nfs" | "iscsi" | "s3" | "block" | "mpiio" => Err(error(
                 &format!("`{scheme}:` is not spoken by this version"),
                 "mount it and give the path, or run `narrows serve` on the storage server and give tcp://HOST:PORT/disk",
             )),
@@ -198,6 +225,7 @@ impl fmt::Display for Target {
             Target::Null { copy: false } => f.write_str("null:"),
             Target::Null { copy: true } => f.write_str("null:copy"),
             Target::Sim { profile } => write!(f, "sim:{profile}"),
+            Target::Stripe(stripe) => stripe.fmt(f),
         }
     }
 }

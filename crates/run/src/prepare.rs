@@ -72,7 +72,7 @@ pub(crate) fn object_names(cell: &Cell, client_index: u32) -> Vec<String> {
 }
 
 pub(crate) fn needs_objects(target: &Target) -> bool {
-    matches!(target, Target::File { .. } | Target::Tcp { layer: Layer::Memory | Layer::Disk, .. })
+    matches!(target.form(), Target::File { .. } | Target::Tcp { layer: Layer::Memory | Layer::Disk, .. })
 }
 
 /// What preparing works with.

@@ -58,7 +58,7 @@ fn serial_s(view: &View<'_>, cell: &CellSummary) -> Option<f64> {
     if view.server().is_none() {
         return Some(cut(Cut::PageCache)? + cut(Cut::LocalDevice)?);
     }
-    if matches!(cell.target, Target::Tcp { layer: Layer::Memory, .. }) {
+    if matches!(cell.target.form(), Target::Tcp { layer: Layer::Memory, .. }) {
         let transfer = cell.block_bytes.as_f64() / view.ceiling(Cut::NetworkStream, cell)?.bytes_per_s;
         let demand = |role: Role| View::cpu(cell, role).and_then(|cpu| cpu.service_demand_s_per_op);
         let cpu = demand(Role::Client)? + demand(Role::Server)?;
@@ -69,7 +69,7 @@ fn serial_s(view: &View<'_>, cell: &CellSummary) -> Option<f64> {
 
 /// The lowest ceiling of the cuts that the path's requests pass through.
 fn minimum(view: &View<'_>, cell: &CellSummary) -> Option<f64> {
-    let memory_target = matches!(cell.target, Target::Tcp { layer: Layer::Memory, .. });
+    let memory_target = matches!(cell.target.form(), Target::Tcp { layer: Layer::Memory, .. });
     let cuts: &[Cut] = match (view.server().is_some(), memory_target) {
         (true, true) => &[Cut::MemoryCopy, Cut::NetworkStream],
         (true, false) => &[Cut::MemoryCopy, Cut::NetworkStream, Cut::ServerMemory, Cut::ServerStorage],

@@ -34,7 +34,7 @@ pub(super) fn one_more_connection<'v>(view: &View<'v>, cell: &CellSummary) -> Op
     let more = |other: &&CellSummary| {
         let wanted = &other.requested;
         other.cut == Cut::Path
-            && matches!(other.target, Target::Tcp { .. })
+            && matches!(other.target.form(), Target::Tcp { .. })
             && reads(other.op) == reads(cell.op)
             && (other.block_bytes, wanted.queue_depth, other.clients)
                 == (cell.block_bytes, load.queue_depth, cell.clients)

@@ -59,7 +59,7 @@ fn wire(data: &CellData, op: Op) -> Option<(Bytes, Option<BytesPerSec>)> {
 /// the one may be a container's that does not see them. `None` where client and server share a machine.
 fn interfaces(data: &CellData, machines: &Machines<'_>) -> Option<Bytes> {
     let mounted = data.cell.cut == Cut::Path
-        && matches!(data.cell.target, Target::File { .. })
+        && matches!(data.cell.target.form(), Target::File { .. })
         && machines.server.is_some()
         && !machines.sharing.one_machine
         && machines.client.path.as_ref().is_some_and(is_remote);
@@ -112,9 +112,10 @@ pub(super) fn disk<'d>(
 fn reaches_device(cut: Cut, target: &Target) -> bool {
     match cut {
         Cut::PageCache | Cut::ServerStorage | Cut::LocalDevice => true,
-        Cut::Path | Cut::EarlyPath => {
-            !matches!(target, Target::Null { .. } | Target::Tcp { layer: narrows_model::Layer::Memory, .. })
-        }
+        Cut::Path | Cut::EarlyPath => !matches!(
+            target.form(),
+            Target::Null { .. } | Target::Tcp { layer: narrows_model::Layer::Memory, .. }
+        ),
         Cut::Generator | Cut::MemoryCopy | Cut::NetworkStream | Cut::ServerMemory => false,
     }
 }
@@ -123,7 +124,7 @@ fn reaches_device(cut: Cut, target: &Target) -> bool {
 fn device_role(data: &CellData, machines: &Machines<'_>) -> Role {
     let remote_mount = machines.client.path.as_ref().is_some_and(is_remote);
     let served = data.cell.site == Site::Server
-        || matches!(data.cell.target, Target::Tcp { .. })
+        || matches!(data.cell.target.form(), Target::Tcp { .. })
         || (is_path(data.cell.cut) && machines.server.is_some() && remote_mount)
         || (matches!(data.cell.target, Target::Sim { .. })
             && machines.server.is_some()

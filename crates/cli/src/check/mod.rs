@@ -45,7 +45,7 @@ pub(crate) fn run(
         devices: prepared.place.device_names(),
         // An endpoint of the command's own has a token of its own.
         token: prepared.server.as_ref().and_then(CheckServer::token).map(<[u8]>::to_vec),
-        server: prepared.server.as_mut().map(CheckServer::client),
+        servers: prepared.server.as_mut().map(CheckServer::servers),
         further: Some(refined::refined),
     };
     let ran = measurement::run(undertaking, &watch, terms)?;

@@ -52,7 +52,7 @@ impl Place {
                 )));
             }
             Target::Tcp { host, port, .. } => (PlaceKind::Endpoint { host: host.clone(), port: *port }, None),
-            Target::Null { .. } | Target::Sim { .. } => {
+            Target::Null { .. } | Target::Sim { .. } | Target::Stripe(_) => {
                 return Err(Failure::bad_input(format!(
                     "{} is no storage path; give a folder, a file or tcp://HOST:PORT/disk",
                     arguments.target

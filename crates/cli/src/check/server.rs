@@ -3,9 +3,8 @@
 use super::place::{Place, PlaceKind};
 use crate::args::CheckArguments;
 use crate::exit::Failure;
-use crate::measurement;
+use crate::measurement::{self, Servers};
 use crate::token;
-use narrows_engines::endpoint::ControlClient;
 use narrows_engines::{Clock, EngineFactory, EngineRegistry};
 use narrows_model::capabilities::Capabilities;
 use narrows_model::{Bytes, Inventory, Layer, Target};
@@ -22,7 +21,7 @@ const LISTENING: &str = "listening on ";
 
 /// The endpoint of a check, connected.
 pub(crate) struct CheckServer {
-    client: ControlClient,
+    servers: Servers,
     kind: Option<ServerKind>,
     host: String,
     port: u16,
@@ -61,7 +60,8 @@ impl CheckServer {
     ) -> Result<Self, Failure> {
         let client = measurement::connect(host, port, token, Arc::clone(clock))?;
         let token = token.map(<[u8]>::to_vec);
-        Ok(Self { client, kind, host: host.to_owned(), port, token, _process: None })
+        let servers = Servers::one(client);
+        Ok(Self { servers, kind, host: host.to_owned(), port, token, _process: None })
     }
 
     /// Starts an endpoint on loopback, rooted in our own folder.
@@ -102,7 +102,7 @@ impl CheckServer {
         std::fs::write(&file, &nonce)
             .map_err(|error| Failure::could_not_run(format!("write {}: {error}", file.display())))?;
         for name in names_at_server(&file, place.inventory()) {
-            if self.client.stores_file(&name, &nonce)? {
+            if self.servers.first_mut().stores_file(&name, &nonce)? {
                 return Ok(());
             }
         }
@@ -119,7 +119,7 @@ impl CheckServer {
 
     /// Free space in its store.
     pub(crate) fn free_bytes(&self) -> Option<Bytes> {
-        measurement::store_free_bytes(&self.client)
+        measurement::store_free_bytes(self.servers.first())
     }
 
     /// What its layer can do; `None` where it does not offer it.
@@ -135,8 +135,8 @@ impl CheckServer {
     }
 
     /// The control connection.
-    pub(crate) fn client(&mut self) -> &mut ControlClient {
-        &mut self.client
+    pub(crate) fn servers(&mut self) -> &mut Servers {
+        &mut self.servers
     }
 }
 

@@ -66,7 +66,7 @@ impl Load<'_> {
         recording: &mut Recording<'_>,
     ) -> Result<RunOutput, SinkError> {
         recording.event(&Event::RunStarted { at_ns: self.watch.now() })?;
-        if let Some(client) = &self.undertaking.server {
+        for client in self.undertaking.servers.iter().flat_map(|servers| servers.iter()) {
             recording.event(&Event::ServerConnected {
                 server: Box::new(client.facts().clone()),
                 inventory: Box::new(client.inventory().clone()),
@@ -87,8 +87,8 @@ impl Load<'_> {
     }
 
     fn server(&mut self) -> Server<'_> {
-        let server = self.undertaking.server.as_mut();
-        server.map(|client| &mut **client as &mut (dyn ServerLink + 'static))
+        let servers = self.undertaking.servers.as_mut();
+        servers.map(|servers| &mut **servers as &mut (dyn ServerLink + 'static))
     }
 
     /// The cells that the results so far ask for, as far as the time lets them.

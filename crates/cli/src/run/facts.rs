@@ -4,7 +4,8 @@ use super::sites::Sites;
 use narrows_engines::{EngineFactory, EngineRegistry};
 use narrows_model::capabilities::Capabilities;
 use narrows_model::inventory::PathKind;
-use narrows_model::{EngineId, Target};
+use narrows_model::target::Stripe;
+use narrows_model::{Bytes, EngineId, Target};
 use narrows_study::{EngineAnswer, Study, StudyFacts, TargetFacts};
 
 /// The facts for the plan of `study`.
@@ -31,25 +32,43 @@ fn target_facts(target: &Target, wanted: &[(Target, Option<EngineId>)], sites: &
             facts.path_kind = found.map(|found| found.kind);
             facts.existing_file = site.and_then(super::sites::PathSite::file_length);
         }
-        Target::Tcp { .. } => facts.free_bytes = sites.endpoint_free_bytes(),
+        Target::Tcp { host, port, .. } => facts.free_bytes = sites.endpoint_free_bytes(host, *port),
         Target::Sim { profile } => facts.path_kind = networked(profile).then_some(PathKind::OtherNetwork),
         Target::Null { .. } => {}
+        Target::Stripe(stripe) => of_members(&mut facts, stripe, sites),
     }
     facts
 }
 
+/// What is known of a stripe from its members: each takes the same share, so that the smallest one bounds them all.
+fn of_members(facts: &mut TargetFacts, stripe: &Stripe, sites: &Sites) {
+    let members: Vec<TargetFacts> =
+        stripe.members().iter().map(|member| target_facts(member, &[], sites)).collect();
+    let count = u64::try_from(members.len()).unwrap_or(u64::MAX);
+    let unit = stripe.unit_bytes().0;
+    let least = |known: fn(&TargetFacts) -> Option<Bytes>| {
+        let all: Option<Vec<Bytes>> = members.iter().map(known).collect();
+        all.and_then(|all| all.into_iter().min())
+    };
+    facts.free_bytes = least(|member| member.free_bytes).map(|free| Bytes(free.0.saturating_mul(count)));
+    // Of files that exist whole units are read.
+    let rows = least(|member| member.existing_file).map(|length| length.0 / unit * unit);
+    facts.existing_file = rows.map(|bytes| Bytes(bytes.saturating_mul(count)));
+    facts.path_kind = members.first().and_then(|member| member.path_kind);
+}
+
 /// What `engine` can do with `target`, or why it cannot be used.
 fn capabilities(target: &Target, engine: Option<EngineId>, sites: &Sites) -> Result<Capabilities, String> {
-    let probed = match target {
-        Target::File { path } => sites.path(path).map(super::sites::PathSite::probed),
-        Target::Tcp { host, port, .. } if sites.is_endpoint(host, *port) == Some(false) => {
-            return Err(
-                "a run has one endpoint, the study's first; run a study of its own for this one".to_owned()
-            );
-        }
-        _ => None,
+    let elsewhere = |member: &Target| match member {
+        Target::Tcp { host, port, .. } => !sites.is_endpoint(host, *port),
+        _ => false,
     };
-    let probed = probed.unwrap_or_else(|| target.clone());
+    if target.members().iter().any(elsewhere) {
+        let reason = "a run has one endpoint, the study's first, or those of its first stripe; run a study of its own \
+                      for this one";
+        return Err(reason.to_owned());
+    }
+    let probed = sites.probed(target);
     let registry = EngineRegistry::for_user();
     let answer = registry
         .factory(&probed, engine)

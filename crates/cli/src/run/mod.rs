@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &RunArguments, command: &[String], console: &Consol
         plan: &plan,
         inventory: &sites.inventory().clone(),
         devices: sites.device_names(),
-        server: sites.server(),
+        servers: sites.servers(),
         token,
         further: None,
     };

@@ -1,8 +1,7 @@
 //! What the targets of a study are: folders in which it makes one of its own, files that it only reads, an endpoint.
 
 use crate::exit::Failure;
-use crate::measurement::{self, PathFound, Watch, random_u64};
-use narrows_engines::endpoint::ControlClient;
+use crate::measurement::{self, PathFound, Servers, Watch, random_u64};
 use narrows_engines::psync::TestFolder;
 use narrows_model::{Bytes, Inventory, Plan, Site, Target};
 use narrows_study::Study;
@@ -11,9 +10,11 @@ use std::sync::Arc;
 
 /// The targets of a study on this machine.
 ///
-/// Fields are dropped in order: the endpoint's session ends before our folders go.
+/// Fields are dropped in order: the endpoints' sessions end before our folders go.
 pub(super) struct Sites {
-    endpoint: Option<Endpoint>,
+    servers: Option<Servers>,
+    /// Host and port of each of them.
+    endpoints: Vec<(String, u16)>,
     paths: Vec<PathSite>,
     machine: Inventory,
 }
@@ -27,18 +28,12 @@ pub(super) struct PathSite {
     inventory: Inventory,
 }
 
-/// The endpoint of a study, connected.
-struct Endpoint {
-    host: String,
-    port: u16,
-    client: ControlClient,
-}
-
 impl Sites {
     /// Examines every target; makes our own folder in each folder unless only a plan is asked for.
     ///
     /// # Errors
-    /// Everything that is wrong with the paths, at once; an endpoint that cannot be reached.
+    /// Everything that is wrong with the paths, at once; an endpoint that cannot be reached; a stripe of files that exist
+    /// and of folders.
     pub(super) fn of(
         study: &Study,
         token: Option<&[u8]>,
@@ -46,21 +41,17 @@ impl Sites {
         plan_only: bool,
     ) -> Result<Self, Failure> {
         let targets = study.targets();
-        let mut found = Vec::new();
-        let mut wrong = Vec::new();
-        for target in &targets {
-            let Target::File { path } = target else { continue };
-            match measurement::examine(path) {
-                Ok(kind) => found.push((path.clone(), kind)),
-                Err(failure) => wrong.push(failure),
-            }
-        }
-        Failure::of_all(&wrong)?;
-        let endpoint = Endpoint::of(&targets, token, watch)?;
+        let found = examined(&targets)?;
+        let endpoints = endpoints(&targets);
+        let clients: Result<Vec<_>, Failure> = endpoints
+            .iter()
+            .map(|(host, port)| measurement::connect(host, *port, token, Arc::clone(&watch.clock)))
+            .collect();
+        let servers = Servers::of(clients?);
         let paths: Result<Vec<PathSite>, Failure> =
             found.into_iter().map(|(path, found)| PathSite::of(path, found, watch, plan_only)).collect();
         let machine = measurement::machine(None, watch.clock_resolution_ns)?;
-        Ok(Self { endpoint, paths: paths?, machine })
+        Ok(Self { servers, endpoints, paths: paths?, machine })
     }
 
     /// This machine, and the path to the first target that is one.
@@ -85,20 +76,19 @@ impl Sites {
         self.paths.iter().find(|site| site.path == path)
     }
 
-    /// Whether `host` and `port` are those of the endpoint of this study; `None` without one.
-    pub(super) fn is_endpoint(&self, host: &str, port: u16) -> Option<bool> {
-        self.endpoint.as_ref().map(|endpoint| endpoint.host == host && endpoint.port == port)
+    /// Whether `host` and `port` are those of an endpoint of this study.
+    pub(super) fn is_endpoint(&self, host: &str, port: u16) -> bool {
+        self.endpoints.iter().any(|known| known.0 == host && known.1 == port)
     }
 
-    /// Free space in the endpoint's store.
-    pub(super) fn endpoint_free_bytes(&self) -> Option<Bytes> {
-        let client = &self.endpoint.as_ref()?.client;
-        measurement::store_free_bytes(client)
+    /// Free space in the store of the endpoint at `host` and `port`.
+    pub(super) fn endpoint_free_bytes(&self, host: &str, port: u16) -> Option<Bytes> {
+        self.servers.as_ref()?.free_bytes(host, port)
     }
 
-    /// The control connection to the endpoint.
-    pub(super) fn server(&mut self) -> Option<&mut ControlClient> {
-        self.endpoint.as_mut().map(|endpoint| &mut endpoint.client)
+    /// The control connections to the endpoints.
+    pub(super) fn servers(&mut self) -> Option<&mut Servers> {
+        self.servers.as_mut()
     }
 
     /// What runs that were killed left in the folders, in sentences.
@@ -111,12 +101,29 @@ impl Sites {
     pub(super) fn lead_into_own_folders(&self, plan: &mut Plan) {
         for cell in plan.cells.iter_mut().filter(|cell| cell.site == Site::Client) {
             for target in std::iter::once(&mut cell.target).chain(&mut cell.more_targets) {
-                if let Target::File { path } = target
-                    && let Some(own) = self.path(path).and_then(|site| site.own.as_ref())
-                {
-                    *target = Target::File { path: own.path().to_path_buf() };
-                }
+                *target = self.led(target, |own| own.path().to_path_buf());
             }
+        }
+    }
+
+    /// What is asked for its abilities: file systems say of a file, not of a folder, whether it takes direct access.
+    pub(super) fn probed(&self, target: &Target) -> Target {
+        self.led(target, TestFolder::marker)
+    }
+
+    /// `target` with what `place` says of our own folder for each folder that it leads to.
+    fn led(&self, target: &Target, place: impl Fn(&TestFolder) -> PathBuf) -> Target {
+        let one = |target: &Target| match target {
+            Target::File { path } => {
+                let own = self.path(path).and_then(|site| site.own.as_ref());
+                own.map_or_else(|| target.clone(), |own| Target::File { path: place(own) })
+            }
+            other => other.clone(),
+        };
+        match target {
+            // Our own folders differ, so that a stripe over them is one too.
+            Target::Stripe(stripe) => stripe.over(one).map_or_else(|_| target.clone(), Target::Stripe),
+            alone => one(alone),
         }
     }
 }
@@ -130,12 +137,6 @@ impl PathSite {
             _ => None,
         };
         Ok(Self { path, found, own, inventory })
-    }
-
-    /// What is asked for its abilities: file systems say of a file, not of a folder, whether it takes direct access.
-    pub(super) fn probed(&self) -> Target {
-        let path = self.own.as_ref().map_or_else(|| self.path.clone(), TestFolder::marker);
-        Target::File { path }
     }
 
     /// Its length where it is a file.
@@ -152,16 +153,52 @@ impl PathSite {
     }
 }
 
-impl Endpoint {
-    /// The first endpoint among `targets`, connected; `None` without any. Cells at further ones are left out, because
-    /// a run has one session and one server whose counters stand beside its cells.
-    fn of(targets: &[Target], token: Option<&[u8]>, watch: &Watch) -> Result<Option<Self>, Failure> {
-        let first = targets.iter().find_map(|target| match target {
-            Target::Tcp { host, port, .. } => Some((host.clone(), *port)),
-            _ => None,
-        });
-        let Some((host, port)) = first else { return Ok(None) };
-        let client = measurement::connect(&host, port, token, Arc::clone(&watch.clock))?;
-        Ok(Some(Self { host, port, client }))
+/// What each path of `targets` is, each once.
+///
+/// # Errors
+/// Everything that is wrong with them, at once.
+fn examined(targets: &[Target]) -> Result<Vec<(PathBuf, PathFound)>, Failure> {
+    let mut found: Vec<(PathBuf, PathFound)> = Vec::new();
+    let mut wrong = Vec::new();
+    for target in targets {
+        let mut kinds = Vec::new();
+        for member in target.members() {
+            let Target::File { path } = member else { continue };
+            match measurement::examine(path) {
+                Ok(kind) => {
+                    kinds.push(kind == PathFound::Folder);
+                    if !found.iter().any(|(known, _)| known == path) {
+                        found.push((path.clone(), kind));
+                    }
+                }
+                Err(failure) => wrong.push(failure),
+            }
+        }
+        if kinds.contains(&true) && kinds.contains(&false) {
+            let problem = "files that exist, which are only read, and folders, in which files are made";
+            wrong.push(Failure::bad_input(format!("target {target}: it goes over {problem}; name one kind")));
+        }
     }
+    Failure::of_all(&wrong)?;
+    Ok(found)
+}
+
+/// The endpoints of the first of `targets` that has some. Cells at further ones are left out, because the counters of a
+/// run's servers stand beside its cells.
+fn endpoints(targets: &[Target]) -> Vec<(String, u16)> {
+    let of = |target: &Target| {
+        let mut found: Vec<(String, u16)> = Vec::new();
+        for member in target.members() {
+            if let Target::Tcp { host, port, .. } = member
+                && !found.iter().any(|known| known.0 == *host && known.1 == *port)
+            {
+                found.push((host.clone(), *port));
+            }
+        }
+        found
+    };
+    // A stripe comes with its members, which may be targets of their own before it.
+    let stripe = targets.iter().filter(|target| matches!(target, Target::Stripe(_))).map(of);
+    let mut sites = stripe.chain(targets.iter().map(of)).filter(|found| !found.is_empty());
+    sites.next().unwrap_or_default()
 }

@@ -142,7 +142,7 @@ pub(super) fn engines_share_an_object(
         }
     });
     // An endpoint's store without a session ends with its engine; files stay.
-    if stores_data && matches!(spec.target, Target::File { .. }) {
+    if stores_data && spec.target.members().iter().all(|target| matches!(target, Target::File { .. })) {
         let mut engine = factory.open(spec, &worker()).unwrap();
         assert!((0..BLOCK_COUNT).all(|block| holds(engine.as_mut(), block, pattern(block))));
         engine.close().unwrap();

@@ -13,6 +13,7 @@ mod leaving;
 mod line;
 mod peer;
 mod remove;
+mod session;
 mod stream;
 mod total;
 
@@ -32,6 +33,7 @@ use peer::Peer;
 
 pub use control::{CellTerms, ControlClient};
 pub use facts::{add_tcp_counters, tcp_counters};
+pub use session::sessions;
 
 /// What the engine is.
 pub const INFO: EngineFacts = EngineFacts {
@@ -90,7 +92,7 @@ impl EngineFactory for EndpointFactory {
         let mut peer = Peer::new(host, port, std::sync::Arc::clone(&worker.clock), spec.answer_timeout_ns);
         peer.heed(worker.stop.clone());
         let mut conversation = Conversation::open_data(peer, spec.token.as_deref())?;
-        let granted = ask(&mut conversation, &open_request(spec, layer))?;
+        let granted = ask(&mut conversation, &open_request(spec, layer)?)?;
         if granted.credits.requests < spec.workload.queue_depth {
             return Err(EngineError::new(ErrorKind::Unsupported, "open", spec.target.to_string())
                 .detail(format!(
@@ -120,7 +122,7 @@ impl EngineFactory for EndpointFactory {
         for object in &spec.objects {
             let peer = Peer::new(host, port, clock.clone(), spec.answer_timeout_ns);
             let one = OpenSpec { objects: vec![object.clone()], ..spec.clone() };
-            remove::remove_one(peer, &one, &remove::opening(open_request(&one, layer)))?;
+            remove::remove_one(peer, &one, &remove::opening(open_request(&one, layer)?))?;
         }
         Ok(())
     }
@@ -134,10 +136,12 @@ fn parts(target: &Target) -> Result<(&str, u16, Layer), EngineError> {
     }
 }
 
-fn open_request(spec: &OpenSpec, layer: Layer) -> Open {
+fn open_request(spec: &OpenSpec, layer: Layer) -> Result<Open, EngineError> {
     let workload = &spec.workload;
+    let (host, port, _) = parts(&spec.target)?;
+    let session = spec.session.as_deref().map(|all| session::session_at(all, host, port)).transpose()?;
     let named = |name: &String| if name.is_empty() { TARGET_OBJECT.to_owned() } else { name.clone() };
-    Open {
+    Ok(Open {
         layer,
         objects: spec.objects.iter().map(named).collect(),
         object_bytes: spec.object_bytes.0,
@@ -147,8 +151,8 @@ fn open_request(spec: &OpenSpec, layer: Layer) -> Open {
         sync: workload.sync,
         block_bytes: workload.block_bytes.0,
         depth: workload.queue_depth,
-        session: spec.session.clone(),
-    }
+        session,
+    })
 }
 
 fn ask(conversation: &mut Conversation, open: &Open) -> Result<Granted, EngineError> {

@@ -42,11 +42,7 @@ impl Peer {
 
     /// The address as people write it.
     pub(super) fn name(&self) -> String {
-        if self.host.contains(':') {
-            format!("[{}]:{}", self.host, self.port)
-        } else {
-            format!("{}:{}", self.host, self.port)
-        }
+        address(&self.host, self.port)
     }
 
     pub(super) fn clock(&self) -> &Arc<dyn Clock> {
@@ -178,6 +174,11 @@ impl Peer {
         socket.set_nonblocking(false).map_err(failed)?;
         Ok(socket.into())
     }
+}
+
+/// A host and its port as people write them.
+pub(super) fn address(host: &str, port: u16) -> String {
+    if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
 }
 
 /// The connection is being made.

@@ -79,7 +79,7 @@ fn split_by_server(target: &Target) -> Option<[Step; 2]> {
         Target::File { .. } => {
             format!("narrows check {} --server HOST:7300 --token-file FILE", quoted(&target.to_string()))
         }
-        Target::Null { .. } | Target::Sim { .. } => return None,
+        Target::Null { .. } | Target::Sim { .. } | Target::Stripe(_) => return None,
     };
     let serve = "narrows serve --listen 0.0.0.0:7300 --root DIR --token-file FILE".to_owned();
     Some([

@@ -38,7 +38,8 @@ fn in_flight(cell: &Cell) -> u64 {
 
 /// Whether a cell keeps its data in files that narrows makes.
 pub(crate) fn makes_files(cell: &Cell) -> bool {
-    !cell.read_only && matches!(cell.target, Target::File { .. } | Target::Tcp { layer: Layer::Disk, .. })
+    let form = cell.target.form();
+    !cell.read_only && matches!(form, Target::File { .. } | Target::Tcp { layer: Layer::Disk, .. })
 }
 
 /// The path's files are shared by its cells; the server's own load has another one.

@@ -62,7 +62,7 @@ impl Route {
                 "a server beside a path",
                 "leave --server out: the target names the endpoint already",
             )),
-            (Target::Null { .. } | Target::Sim { .. }, _) => Err(unchecked(request)),
+            (Target::Null { .. } | Target::Sim { .. } | Target::Stripe(_), _) => Err(unchecked(request)),
         }
     }
 
@@ -154,12 +154,12 @@ fn local_parts(kind: Option<PathKind>) -> &'static [&'static [Segment]] {
 
 /// The segments of a path to any target, from the application to the device, with `more` that the load adds.
 pub(crate) fn segments_to(target: &Target, kind: Option<PathKind>, more: &[Segment]) -> Vec<Segment> {
-    let parts: &[&[Segment]] = match target {
+    let parts: &[&[Segment]] = match target.form() {
         Target::Null { .. } => &[],
         Target::Tcp { layer: Layer::Sink | Layer::Source, .. } => &[CONNECTION],
         Target::Tcp { layer: Layer::Memory, .. } => AT_MEMORY,
         Target::Tcp { layer: Layer::Disk, .. } => AT_DISK,
-        Target::File { .. } | Target::Sim { .. } => local_parts(kind),
+        Target::File { .. } | Target::Sim { .. } | Target::Stripe(_) => local_parts(kind),
     };
     in_order(parts, more)
 }

@@ -146,8 +146,10 @@ fn by_place(point: &Point, cell: &Cell, known: &TargetFacts) -> Option<String> {
 }
 
 fn no_room(cell: &Cell, known: &TargetFacts) -> Option<String> {
-    let stores =
-        matches!(known.target, Target::File { .. } | Target::Tcp { layer: Layer::Memory | Layer::Disk, .. });
+    let stores = matches!(
+        known.target.form(),
+        Target::File { .. } | Target::Tcp { layer: Layer::Memory | Layer::Disk, .. }
+    );
     let free = known.free_bytes.filter(|_| stores)?;
     let (part, whole) = FREE_SHARE_MAX;
     let limit = Bytes(free.0 / whole * part);

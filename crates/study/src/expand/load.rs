@@ -44,14 +44,17 @@ fn cap(cells: &[Cell]) -> Option<u64> {
 fn touches(cells: &[Cell], facts: &StudyFacts) -> Vec<String> {
     let mut places: Vec<String> = Vec::new();
     for cell in cells {
-        for target in std::iter::once(&cell.target).chain(&cell.more_targets) {
+        let targets = std::iter::once(&cell.target).chain(&cell.more_targets);
+        for (target, member) in
+            targets.flat_map(|target| target.members().iter().map(move |member| (target, member)))
+        {
             let existing = facts.of(target).is_some_and(|facts| facts.existing_file.is_some());
-            let place = match target {
+            let place = match member {
                 Target::File { .. } if cell.site == Site::Server => "the endpoint's store".to_owned(),
                 Target::File { .. } if existing => continue,
-                Target::File { .. } => format!("a test folder of its own in {target}"),
-                Target::Tcp { layer: Layer::Disk, .. } => format!("the endpoint's store ({target})"),
-                Target::Tcp { layer: Layer::Memory, .. } => format!("the endpoint's memory ({target})"),
+                Target::File { .. } => format!("a test folder of its own in {member}"),
+                Target::Tcp { layer: Layer::Disk, .. } => format!("the endpoint's store ({member})"),
+                Target::Tcp { layer: Layer::Memory, .. } => format!("the endpoint's memory ({member})"),
                 _ => continue,
             };
             if !places.contains(&place) {

@@ -63,7 +63,7 @@ fn unique(skipped: Vec<SkippedCell>) -> Vec<SkippedCell> {
 }
 
 fn topology(study: &Study, facts: &StudyFacts) -> Topology {
-    let remote = |target: &Target| match target {
+    let remote = |target: &Target| match target.form() {
         Target::Tcp { .. } => true,
         Target::Sim { .. } => {
             facts.of(target).and_then(|facts| facts.path_kind) == Some(PathKind::OtherNetwork)

@@ -77,7 +77,7 @@ pub(crate) const NEEDS: &[Need] = &[
         path: "workload.acknowledgement",
         words: "an endpoint (tcp://) or a simulated one",
         on: &["target"],
-        met: |given| matches!(given.target, Target::Tcp { .. } | Target::Sim { .. }),
+        met: |given| matches!(given.target.form(), Target::Tcp { .. } | Target::Sim { .. }),
     },
     Need {
         path: "repeat.half_width",

@@ -112,6 +112,7 @@ fn cuts_of_targets(settings: &Settings, findings: &mut Findings<'_>) {
 
 /// Whether the path to a target can be cut so.
 pub(crate) fn has_cut(which: Cut, target: &Target) -> bool {
+    let target = target.form();
     match which {
         Cut::Generator | Cut::MemoryCopy => true,
         Cut::PageCache | Cut::LocalDevice => matches!(target, Target::File { .. }),

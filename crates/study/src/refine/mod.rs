@@ -120,7 +120,7 @@ pub(crate) fn candidates(cell: &Cell) -> [Cell; 4] {
 }
 
 fn is_synchronous(cell: &Cell) -> bool {
-    matches!(cell.target, Target::File { .. })
+    matches!(cell.target.form(), Target::File { .. })
 }
 
 /// So many clients. Each has a file of its own, so that they share the stated bytes; a file that exists is read by all.

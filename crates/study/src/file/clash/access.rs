@@ -63,11 +63,11 @@ pub(super) fn engine_of_target(subject: &Subject<'_>) -> Option<Clash> {
 }
 
 pub(super) fn op_of_target(subject: &Subject<'_>) -> Option<Clash> {
-    let allowed: &[Op] = match subject.target {
+    let allowed: &[Op] = match subject.target.form() {
         Target::Tcp { layer: Layer::Sink, .. } => &[Op::Send],
         Target::Tcp { layer: Layer::Source, .. } => &[Op::Receive],
         Target::Tcp { .. } | Target::File { .. } => &[Op::Read, Op::Write],
-        Target::Null { .. } | Target::Sim { .. } => return None,
+        Target::Null { .. } | Target::Sim { .. } | Target::Stripe(_) => return None,
     };
     let odd = subject.load.ops().into_iter().find(|share| !allowed.contains(&share.op))?.op;
     let names: Vec<String> = allowed.iter().map(|op| format!("\"{op}\"")).collect();

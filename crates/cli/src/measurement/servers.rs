@@ -1,0 +1,110 @@
+//! The endpoints of a run as one: a single one, or those of a stripe.
+//!
+//! Their counters are added up (`together`), so that what the load moved stands beside what all of them did.
+
+use super::together::{Machine, together};
+use narrows_engines::endpoint::{CellTerms, ControlClient, sessions};
+use narrows_engines::{EngineError, ErrorKind};
+use narrows_model::{Bytes, Cell, CounterSample, Event, Layer, Target};
+use narrows_run::{ServerLink, StopFlag};
+use std::path::PathBuf;
+
+/// The endpoints of a run, connected; at least one.
+pub(crate) struct Servers {
+    first: ControlClient,
+    others: Vec<ControlClient>,
+    /// The first one's session, or those of all.
+    session: String,
+}
+
+impl Servers {
+    /// The endpoints behind `clients`; `None` without any.
+    pub(crate) fn of(clients: Vec<ControlClient>) -> Option<Self> {
+        let session = sessions(&clients)?;
+        let mut clients = clients.into_iter();
+        Some(Self { first: clients.next()?, others: clients.collect(), session })
+    }
+
+    /// One endpoint alone.
+    pub(crate) fn one(client: ControlClient) -> Self {
+        let session = client.session().to_owned();
+        Self { first: client, others: Vec::new(), session }
+    }
+
+    /// The first of them.
+    pub(crate) fn first(&self) -> &ControlClient {
+        &self.first
+    }
+
+    /// The first of them, to be asked something.
+    pub(crate) fn first_mut(&mut self) -> &mut ControlClient {
+        &mut self.first
+    }
+
+    /// All of them, in their order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &ControlClient> {
+        std::iter::once(&self.first).chain(&self.others)
+    }
+
+    fn iter_mut(&mut self) -> impl Iterator<Item = &mut ControlClient> {
+        std::iter::once(&mut self.first).chain(&mut self.others)
+    }
+
+    /// Free space in the store of the endpoint at `host` and `port`; `None` where there is none such or it does not tell.
+    pub(crate) fn free_bytes(&self, host: &str, port: u16) -> Option<Bytes> {
+        let wanted = address(host, port);
+        super::store_free_bytes(self.iter().find(|client| client.facts().address == wanted)?)
+    }
+}
+
+/// A host and its port as the facts of an endpoint name it.
+fn address(host: &str, port: u16) -> String {
+    let full = Target::Tcp { host: host.to_owned(), port, layer: Layer::Disk }.to_string();
+    full.trim_start_matches("tcp://").trim_end_matches("/disk").to_owned()
+}
+
+fn machine(client: &ControlClient) -> Machine {
+    let path = client.inventory().path.as_ref();
+    let devices = path.into_iter().flat_map(|path| &path.devices).map(|device| device.name.clone()).collect();
+    Machine { boot_id: client.facts().boot_id.clone(), devices }
+}
+
+impl ServerLink for Servers {
+    fn session(&self) -> String {
+        self.session.clone()
+    }
+
+    fn heed(&mut self, stop: &StopFlag) {
+        self.iter_mut().for_each(|client| client.heed(stop.clone()));
+    }
+
+    fn counters(&mut self) -> Result<CounterSample, EngineError> {
+        let samples: Vec<CounterSample> =
+            self.iter_mut().map(ControlClient::counters).collect::<Result<_, _>>()?;
+        let machines: Vec<Machine> = self.iter().map(machine).collect();
+        together(&machines, samples).ok_or_else(|| {
+            EngineError::new(ErrorKind::Protocol, "read counters", self.first.facts().address.clone())
+        })
+    }
+
+    /// A cell at an endpoint's own storage names the endpoint where there are several.
+    fn run_cell(
+        &mut self,
+        cell: &Cell,
+        terms: CellTerms,
+        on_event: &mut dyn FnMut(Event),
+        stop: &dyn Fn() -> bool,
+    ) -> Result<(), EngineError> {
+        let Target::Tcp { host, port, .. } = &cell.target else {
+            return self.first.run_cell(cell, terms, on_event, stop);
+        };
+        let wanted = address(host, *port);
+        let found = self.iter_mut().find(|client| client.facts().address == wanted);
+        let client = found.ok_or_else(|| {
+            EngineError::new(ErrorKind::Unsupported, "run", wanted.clone())
+                .detail("the run is not connected to this endpoint")
+        })?;
+        let there = Cell { target: Target::File { path: PathBuf::from(".") }, ..cell.clone() };
+        client.run_cell(&there, terms, on_event, stop)
+    }
+}
