@@ -14,6 +14,7 @@ mod exit;
 mod explain;
 mod measurement;
 mod progress;
+mod relay;
 mod run;
 mod serve;
 mod signals;
@@ -51,10 +52,12 @@ pub fn main_with(_setup: &Setup) -> ExitCode {
     let outcome = match arguments.command {
         Command::Check(check) => check::run(&check, &command, &console),
         Command::Run(run) => run::run(&run, &command, &console),
+        Command::Relay(relay) => relay::run(&relay, &command, &console),
         Command::Serve(serve) => serve::run(&serve, &console),
         Command::Diagnose(diagnose) => diagnose::run(&diagnose, &console),
         Command::Explain(explain) => explain::run(&explain, &console),
         Command::Client => client::run(),
+        Command::RelayRole => relay::role(),
     };
     match outcome {
         Ok(code) => code.into(),

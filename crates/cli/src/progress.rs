@@ -3,8 +3,11 @@
 use crate::console::Console;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use narrows_model::event::Phase;
+use narrows_model::relay::{RelayCell, RelayTrial};
 use narrows_model::{BytesPerSec, Cell, CellId, Event, Nanos, OpsPerSec, Plan, TrialOutput};
-use narrows_report::text::progress::{CellFigures, Place, cell_begun, cell_done, cell_failed, cell_left_out};
+use narrows_report::text::progress::{
+    CellFigures, Place, cell_begun, cell_done, cell_failed, cell_left_out, relay_done,
+};
 use std::time::Duration;
 
 /// Time between two drawings of the live line.
@@ -16,6 +19,7 @@ pub(crate) struct Progress<'a> {
     quiet: bool,
     bar: ProgressBar,
     cells: Vec<Cell>,
+    points: Vec<RelayCell>,
     number: usize,
     begun: Option<CellId>,
     /// Trials of the cell that has begun which are done.
@@ -23,7 +27,7 @@ pub(crate) struct Progress<'a> {
 }
 
 impl<'a> Progress<'a> {
-    /// Progress over the cells of `plan`.
+    /// Progress over the cells or points of `plan`.
     pub(crate) fn new(console: &'a Console, plan: &Plan, quiet: bool) -> Self {
         let live = console.live && !quiet;
         let target = if live { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
@@ -34,7 +38,17 @@ impl<'a> Progress<'a> {
         if live {
             bar.enable_steady_tick(DRAW_EVERY);
         }
-        Self { console, quiet, bar, cells: plan.cells.clone(), number: 0, begun: None, trials_done: 0 }
+        let points = plan.relay.as_ref().map_or_else(Vec::new, |relay| relay.cells.clone());
+        Self {
+            console,
+            quiet,
+            bar,
+            cells: plan.cells.clone(),
+            points,
+            number: 0,
+            begun: None,
+            trials_done: 0,
+        }
     }
 
     /// Shows one event.
@@ -45,6 +59,7 @@ impl<'a> Progress<'a> {
                 self.trials_done = trial.trial.saturating_add(1);
                 self.done(trial);
             }
+            Event::RelayTrialFinished(trial) => self.relay_done(trial),
             Event::CellFailed { cell, message } => {
                 self.trials_done = u32::MAX;
                 let line = cell_failed(self.place(), &cell.0, message);
@@ -87,6 +102,18 @@ impl<'a> Progress<'a> {
             trial: trial.trial,
         };
         self.line(&cell_done(self.place(), cell, &figures));
+    }
+
+    fn relay_done(&mut self, trial: &RelayTrial) {
+        if self.begun.as_ref() != Some(&trial.cell) {
+            self.begun = Some(trial.cell.clone());
+            self.number += 1;
+        }
+        let trials = self.points.iter().find(|point| point.id == trial.cell).map_or(1, |point| point.trials);
+        let place = Place { number: self.number, count: self.points.len(), remaining_ns: None };
+        let line = relay_done(place, trial, trials);
+        self.bar.set_message(line.clone());
+        self.line(&line);
     }
 
     fn place(&self) -> Place {

@@ -1,6 +1,7 @@
 //! What may be typed. What it means is decided by each command.
 
 mod check;
+mod relay;
 mod run;
 mod serve;
 mod value;
@@ -9,6 +10,7 @@ use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
 pub(crate) use check::{CheckArguments, CheckOp};
+pub(crate) use relay::RelayArguments;
 pub(crate) use run::RunArguments;
 
 pub(crate) use serve::ServeArguments;
@@ -27,6 +29,8 @@ pub(crate) enum Command {
     Check(Box<CheckArguments>),
     /// Run a study: the sweeps of a TOML file, cell by cell
     Run(RunArguments),
+    /// The client / proxy / server buffer experiment: one stream, one buffer size a role, every call counted
+    Relay(Box<RelayArguments>),
 
     /// Serve an endpoint that a path can be measured to
     Serve(ServeArguments),
@@ -37,6 +41,9 @@ pub(crate) enum Command {
     /// Run as one client of a parent process
     #[command(name = "__client", hide = true)]
     Client,
+    /// Play a role of the buffer experiment for a parent process
+    #[command(name = "__relay", hide = true)]
+    RelayRole,
 }
 
 /// What every command that measures lets be said about its words and its record.

@@ -1,6 +1,7 @@
 //! Puts the load on: the plan's cells, then what they ask for, into the record.
 
 use super::{Further, Terms, Undertaking, Watch};
+use crate::console::Console;
 use crate::counters::ClientCounters;
 use crate::diagnose::summary_of;
 use crate::exit::Failure;
@@ -20,9 +21,30 @@ pub(super) struct Load<'a> {
 }
 
 /// Keeps every event, then shows it.
-struct Recording<'a> {
-    writer: Writer,
-    progress: Progress<'a>,
+pub(super) struct Recording<'a> {
+    pub(super) writer: Writer,
+    pub(super) progress: Progress<'a>,
+}
+
+impl Recording<'_> {
+    /// Tells the end of a run that came to `outcome`; why it ended, and the record to be finished.
+    pub(super) fn end(
+        mut self,
+        outcome: Result<RunOutput, SinkError>,
+        watch: &Watch,
+        console: &Console,
+    ) -> (EndReason, Writer) {
+        let at_ns = watch.now();
+        let ended = outcome.and_then(|output| {
+            self.event(&Event::RunFinished { at_ns, reason: output.reason }).map(|()| output.reason)
+        });
+        let reason = ended.unwrap_or_else(|error| {
+            // What was kept until then is worth its verdict.
+            console.say(&format!("narrows: {error}"));
+            EndReason::Failed
+        });
+        (reason, self.writer)
+    }
 }
 
 impl Sink for Recording<'_> {
@@ -47,16 +69,7 @@ impl Load<'_> {
         for problem in left.iter().take(3) {
             console.say(&format!("narrows: left behind: {problem}"));
         }
-        let at_ns = self.watch.now();
-        let ended = outcome.and_then(|output| {
-            recording.event(&Event::RunFinished { at_ns, reason: output.reason }).map(|()| output.reason)
-        });
-        let reason = ended.unwrap_or_else(|error| {
-            // What was kept until then is worth its verdict.
-            console.say(&format!("narrows: {error}"));
-            EndReason::Failed
-        });
-        Ok((reason, recording.writer))
+        Ok(recording.end(outcome, self.watch, console))
     }
 
     fn cells(

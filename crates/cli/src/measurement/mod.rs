@@ -7,8 +7,7 @@ mod folder;
 mod load;
 mod owner;
 mod random;
-mod servers;
-mod together;
+mod relay;
 mod verdict;
 mod watch;
 
@@ -16,6 +15,7 @@ use crate::args::OutputArguments;
 use crate::console::Console;
 use crate::exit::Failure;
 use load::Load;
+use narrows_engines::endpoint::ControlClient;
 use narrows_model::event::EndReason;
 use narrows_model::{Inventory, Nanos, Plan, Summary};
 use narrows_record::{Manifest, Writer};
@@ -26,7 +26,7 @@ use std::path::PathBuf;
 pub(crate) use endpoint::{connect, store_free_bytes};
 pub(crate) use folder::{PathFound, examine, leftovers, machine, make};
 pub(crate) use random::random_u64;
-pub(crate) use servers::Servers;
+pub(crate) use relay::{Experiment, run_relay};
 pub(crate) use verdict::{conclude, verdict_of};
 pub(crate) use watch::Watch;
 
@@ -74,9 +74,9 @@ pub(crate) struct Undertaking<'a> {
     pub(crate) inventory: &'a Inventory,
     /// Kernel names of the block devices under the path.
     pub(crate) devices: Vec<String>,
-    /// The control connections of the endpoints.
-    pub(crate) servers: Option<&'a mut Servers>,
-    /// The endpoints' token.
+    /// The endpoint's control connection.
+    pub(crate) server: Option<&'a mut ControlClient>,
+    /// The endpoint's token.
     pub(crate) token: Option<Vec<u8>>,
     /// More cells once the plan's have run.
     pub(crate) further: Option<Further>,
@@ -93,16 +93,20 @@ pub(crate) struct Ran {
 /// # Errors
 /// When the record cannot be made or this program cannot be found; what happens later is in the record.
 pub(crate) fn run(undertaking: Undertaking<'_>, watch: &Watch, terms: Terms<'_>) -> Result<Ran, Failure> {
+    let writer = record(undertaking.plan, undertaking.inventory, terms)?;
+    let (reason, writer) = Load { undertaking, watch, terms }.put_on(writer)?;
+    Ok(Ran { writer, reason })
+}
+
+/// A new record in which nothing has happened yet.
+fn record(plan: &Plan, inventory: &Inventory, terms: Terms<'_>) -> Result<Writer, Failure> {
     let started = narrows_sys::clock::wall_time();
     let started_at = humantime::format_rfc3339_seconds(started).to_string();
     let dir = terms.output.out.clone().unwrap_or_else(|| default_record(&started_at));
     let id = format!("{:016x}", random_u64()?);
-    let plan = undertaking.plan;
     let manifest =
         Manifest::new(env!("CARGO_PKG_VERSION"), &started_at, terms.command.to_vec(), plan.seed, &id);
-    let writer = Writer::create(&dir, manifest, plan, undertaking.inventory)?;
-    let (reason, writer) = Load { undertaking, watch, terms }.put_on(writer)?;
-    Ok(Ran { writer, reason })
+    Ok(Writer::create(&dir, manifest, plan, inventory)?)
 }
 
 /// A folder named after the time that is not there yet: two runs may begin in one second.

@@ -27,8 +27,12 @@ pub(crate) fn conclude(ran: Ran, terms: Terms<'_>) -> Result<Exit, Failure> {
     verdict_of(&summary, reason)
 }
 
-/// Whether nothing was measured: for a study, no cell of what it asked for has completed an operation.
+/// Whether nothing was measured: for a study, no cell of what it asked for has completed an operation; for the buffer
+/// experiment, no trial is whole.
 fn is_empty(summary: &Summary) -> bool {
+    if let Some(relay) = &summary.relay {
+        return relay.points.iter().all(|point| point.trial_count == 0);
+    }
     let asked_for = |cell: &&CellSummary| summary.study.is_none() || cell.cut == Cut::Path;
     !summary.cells.iter().filter(asked_for).any(|cell| summary.study.is_none() || cell.ops_per_s.is_some())
 }
@@ -48,6 +52,11 @@ pub(crate) fn verdict_of(summary: &Summary, reason: EndReason) -> Result<Exit, F
 }
 
 fn nothing_measured(summary: &Summary) -> String {
+    let mut points = summary.relay.iter().flat_map(|relay| &relay.points);
+    let first = points.find_map(|point| Some((&point.cell, point.problems.first()?)));
+    if let Some((cell, problem)) = first {
+        return format!("nothing could be measured: {cell}: {problem}");
+    }
     match summary.failed.iter().chain(&summary.skipped).next() {
         Some(first) => format!("nothing could be measured: {}: {}", first.cell, first.reason),
         None => "nothing was measured before the stop".to_owned(),

@@ -84,6 +84,6 @@ pub(super) fn host_name() -> String {
 }
 
 /// What the kernel says of a socket's buffer.
-pub(super) fn granted(size: std::io::Result<usize>) -> Option<Bytes> {
-    size.ok().and_then(|bytes| u64::try_from(bytes).ok()).map(Bytes)
+pub(super) fn granted(reported: std::io::Result<usize>) -> Option<Bytes> {
+    reported.ok().and_then(|bytes| u64::try_from(bytes).ok()).map(Bytes)
 }

@@ -17,6 +17,7 @@ mod plan;
 pub mod progress;
 mod reading;
 mod relay;
+mod relay_plan;
 mod remarks;
 mod study;
 mod style;

@@ -1,5 +1,6 @@
 //! The load that a plan puts on, stated before it starts.
 
+use super::relay_plan::relay_plan;
 use super::remarks::skipped;
 use super::style::{Paint, Style};
 use super::table::{Align, Table};
@@ -8,9 +9,12 @@ use super::wrap::{Indent, paragraph};
 use narrows_analysis::text::{amount, op_rate, span, storage_rate};
 use narrows_model::{Bytes, Cell, Cut, Plan, Site};
 
-/// The load of `plan` in a few lines, and with [`Style::detail`] every cell and every skip with its reason.
+/// The load of `plan` in a few lines, and with [`Style::detail`] every cell or point and every skip with its reason.
 #[must_use]
 pub fn plan(plan: &Plan, style: &Style) -> String {
+    if let Some(relay) = &plan.relay {
+        return relay_plan(plan, relay, style);
+    }
     let indent = Indent { first: "  ", rest: "    " };
     let mut out = style.paint(Paint::Heading, &format!("Load that this puts on {}", plan.target));
     out.push('\n');

@@ -2,6 +2,7 @@
 
 use super::units::{NO_FIGURE, op_column, storage_column};
 use narrows_analysis::text::{network_rate, span};
+use narrows_model::relay::RelayTrial;
 use narrows_model::units::NANOS_PER_SEC;
 use narrows_model::workload::Workload;
 use narrows_model::{BytesPerSec, Cell, Cut, Nanos, OpsPerSec, Repeat, Target};
@@ -50,6 +51,21 @@ pub fn cell_done(place: Place, cell: &Cell, figures: &CellFigures) -> String {
     };
     let trial = trial(figures.trial, cell);
     format!("{} {}{trial}: {rate}  p50 {wait}{errors}{}", position(place), load(cell), left(place))
+}
+
+/// `[ 7/90] relay/both/1KiB, trial 2 of 3: 312 MiB/s`: a trial of a point of the buffer experiment that ended.
+#[must_use]
+pub fn relay_done(place: Place, trial: &RelayTrial, trials: u32) -> String {
+    let rate = BytesPerSec::over(trial.received, trial.elapsed_ns).filter(|rate| rate.0 > 0.0);
+    let outcome = match &trial.problem {
+        Some(problem) => format!("NO RESULT: {problem}"),
+        None => storage_column(rate).trim().to_owned(),
+    };
+    let which = match trials {
+        0 | 1 => String::new(),
+        count => format!(", trial {} of {count}", trial.trial.saturating_add(1)),
+    };
+    format!("{} {}{which}: {outcome}", position(place), trial.cell)
 }
 
 /// `[ 7/31] path read 4KiB x1 ...  (36 s left)`: a cell that began.

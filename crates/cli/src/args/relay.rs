@@ -1,0 +1,154 @@
+//! What may be typed after `narrows relay`.
+
+use super::OutputArguments;
+use super::value::parse_block;
+use clap::{Args, ValueEnum};
+use narrows_model::Bytes;
+use narrows_model::relay::{ForwardMode, PUBLISHED_SIZES, RelaySweep, RelayTransport};
+
+/// The name of all sweeps together.
+const ALL: &str = "all";
+
+#[derive(Debug, Args)]
+pub(crate) struct RelayArguments {
+    /// Sweeps: client, server, both of two nodes; client-3, server-3, proxy, client+proxy, client+server, proxy+server,
+    /// all-3 of three; all of them with `all`
+    #[arg(long, default_value = ALL, value_name = "SWEEP,..", value_delimiter = ',', value_parser = parse_sweep)]
+    pub(crate) sweep: Vec<Sweeps>,
+    /// Bytes that each trial moves: a multiple of every size that the client writes at once
+    #[arg(long, default_value = "48MiB", value_name = "SIZE", value_parser = parse_block)]
+    pub(crate) bytes: Bytes,
+    /// Buffer sizes instead of 4096,2048,1024,512,256,128,64,48,32; the largest is that of roles that are not shrunk
+    #[arg(long, value_name = "SIZE,..", value_delimiter = ',', value_parser = parse_block)]
+    pub(crate) sizes: Vec<Bytes>,
+    /// Repetitions of every point
+    #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) trials: u32,
+    /// What joins the roles
+    #[arg(long, default_value = "tcp", value_name = "tcp|unix", value_enum)]
+    pub(crate) transport: Transport,
+    /// Set `TCP_NODELAY` on every sending socket; without it small writes may be held back, as published
+    #[arg(long)]
+    pub(crate) no_delay: bool,
+    /// `SO_SNDBUF` of every socket; without it the kernel decides
+    #[arg(long, value_name = "SIZE", value_parser = parse_block)]
+    pub(crate) send_buffer: Option<Bytes>,
+    /// `SO_RCVBUF` of every socket; without it the kernel decides
+    #[arg(long, value_name = "SIZE", value_parser = parse_block)]
+    pub(crate) receive_buffer: Option<Bytes>,
+    /// How the proxy moves bytes; by default it copies, as published
+    #[arg(long, value_name = "copy|splice|uring", value_enum)]
+    pub(crate) proxy_mode: Option<ProxyMode>,
+    /// Make content that depends on its position, and compare every byte at the server; costs CPU time at both ends
+    #[arg(long)]
+    pub(crate) verify: bool,
+    /// Seed of the order of points; a new one is drawn and recorded without it
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    #[command(flatten)]
+    pub(crate) output: OutputArguments,
+}
+
+/// One word of `--sweep`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sweeps {
+    All,
+    One(RelaySweep),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Transport {
+    Tcp,
+    Unix,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProxyMode {
+    Copy,
+    Splice,
+    Uring,
+}
+
+impl RelayArguments {
+    /// The sweeps that are named.
+    pub(crate) fn sweeps(&self) -> Vec<RelaySweep> {
+        let named = self.sweep.iter().flat_map(|word| match word {
+            Sweeps::All => RelaySweep::ALL.to_vec(),
+            Sweeps::One(sweep) => vec![*sweep],
+        });
+        named.collect()
+    }
+
+    /// The sizes that are named, or the published ones.
+    pub(crate) fn sizes(&self) -> Vec<Bytes> {
+        if self.sizes.is_empty() { PUBLISHED_SIZES.to_vec() } else { self.sizes.clone() }
+    }
+}
+
+impl From<Transport> for RelayTransport {
+    fn from(transport: Transport) -> Self {
+        match transport {
+            Transport::Tcp => Self::Tcp,
+            Transport::Unix => Self::Unix,
+        }
+    }
+}
+
+impl From<ProxyMode> for ForwardMode {
+    fn from(mode: ProxyMode) -> Self {
+        match mode {
+            ProxyMode::Copy => Self::Copy,
+            ProxyMode::Splice => Self::Splice,
+            ProxyMode::Uring => Self::Uring,
+        }
+    }
+}
+
+fn parse_sweep(text: &str) -> Result<Sweeps, String> {
+    if text == ALL {
+        return Ok(Sweeps::All);
+    }
+    let names = || RelaySweep::ALL.iter().map(|sweep| sweep.name()).chain([ALL]);
+    RelaySweep::from_name(text).map(Sweeps::One).ok_or_else(|| {
+        let meant = narrows_study::nearest(&text.to_lowercase(), names());
+        let meant = meant.map_or_else(String::new, |name| format!("; did you mean \"{name}\"?"));
+        format!("there is no such sweep; allowed are {}{meant}", names().collect::<Vec<_>>().join(", "))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Arguments, Command};
+    use super::*;
+    use clap::Parser;
+
+    fn parsed(words: &[&str]) -> Result<RelayArguments, String> {
+        let words = ["narrows", "relay"].iter().chain(words);
+        match Arguments::try_parse_from(words).map_err(|error| error.to_string())?.command {
+            Command::Relay(relay) => Ok(*relay),
+            _ => unreachable!("relay was asked for"),
+        }
+    }
+
+    #[test]
+    fn relay_without_words_is_the_published_experiment() {
+        let relay = parsed(&[]).unwrap();
+        assert_eq!(relay.sweeps(), RelaySweep::ALL);
+        assert_eq!((relay.sizes(), relay.bytes), (PUBLISHED_SIZES.to_vec(), Bytes(48 << 20)));
+    }
+
+    #[test]
+    fn every_sweep_can_be_named() {
+        for sweep in RelaySweep::ALL {
+            assert_eq!(parsed(&["--sweep", sweep.name()]).unwrap().sweeps(), [sweep]);
+        }
+        let named = parsed(&["--sweep", "proxy,client+proxy"]).unwrap().sweeps();
+        assert_eq!(named, [RelaySweep::Proxy, RelaySweep::ClientProxy]);
+    }
+
+    #[test]
+    fn a_sweep_that_there_is_not_is_refused_with_the_nearest_name() {
+        let said = parsed(&["--sweep", "clinet-3"]).unwrap_err();
+        assert!(said.contains("did you mean \"client-3\"?"), "{said}");
+    }
+}

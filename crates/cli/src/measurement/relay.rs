@@ -1,0 +1,53 @@
+//! Runs the buffer experiment into a record.
+
+use super::load::Recording;
+use super::{Ran, Terms, Watch, record};
+use crate::exit::Failure;
+use crate::progress::Progress;
+use narrows_model::{Event, Inventory, Plan, Sink, SinkError};
+use narrows_run::RunOutput;
+use narrows_run::relay::{RelaySite, execute_relay};
+
+/// What is run.
+pub(crate) struct Experiment<'a> {
+    /// The points.
+    pub(crate) plan: &'a Plan,
+    /// This machine.
+    pub(crate) inventory: &'a Inventory,
+    /// Where the roles are played.
+    pub(crate) site: RelaySite,
+}
+
+/// Runs `experiment` into a new record.
+///
+/// # Errors
+/// When the record cannot be made; what happens later is in the record.
+pub(crate) fn run_relay(
+    mut experiment: Experiment<'_>,
+    watch: &Watch,
+    terms: Terms<'_>,
+) -> Result<Ran, Failure> {
+    let writer = record(experiment.plan, experiment.inventory, terms)?;
+    let progress = Progress::new(terms.console, experiment.plan, terms.output.quiet);
+    let mut recording = Recording { writer, progress };
+    let outcome = points(&mut experiment, watch, &mut recording);
+    recording.progress.end();
+    // Processes of roles end before the record says that the run has.
+    drop(experiment);
+    let (reason, writer) = recording.end(outcome, watch, terms.console);
+    Ok(Ran { writer, reason })
+}
+
+fn points(
+    experiment: &mut Experiment<'_>,
+    watch: &Watch,
+    recording: &mut Recording<'_>,
+) -> Result<RunOutput, SinkError> {
+    recording.event(&Event::RunStarted { at_ns: watch.now() })?;
+    let relay = experiment
+        .plan
+        .relay
+        .as_ref()
+        .ok_or_else(|| SinkError { message: "the plan has no buffer experiment".to_owned(), source: None })?;
+    execute_relay(relay, &mut experiment.site, recording)
+}

@@ -1,0 +1,71 @@
+//! `narrows relay`: from what was typed to a verdict on the buffer experiment, as a pipeline of values.
+
+mod roles;
+
+use crate::args::RelayArguments;
+use crate::console::Console;
+use crate::exit::{Exit, Failure};
+use crate::measurement::{self, Experiment, Terms, Watch, random_u64};
+use narrows_engines::{Clock, MonotonicClock};
+use narrows_model::Plan;
+use narrows_model::relay::RelaySockets;
+use narrows_report::text::Style;
+use narrows_study::{RelayRequest, plan_relay};
+use std::sync::Arc;
+
+/// Runs the command.
+pub(crate) fn run(
+    arguments: &RelayArguments,
+    command: &[String],
+    console: &Console,
+) -> Result<Exit, Failure> {
+    let terms = Terms { output: &arguments.output, command, console };
+    let watch = Watch::start(console)?;
+    let plan = planned(arguments)?;
+    if arguments.output.plan {
+        let style = Style { detail: true, ..terms.style() };
+        console.result(&narrows_report::text::plan(&plan, &style))?;
+        return Ok(Exit::Done);
+    }
+    let inventory = measurement::machine(None, watch.clock_resolution_ns)?;
+    terms.announce(&plan, &inventory);
+    let experiment = Experiment { plan: &plan, inventory: &inventory, site: roles::site(&plan, &watch)? };
+    let ran = measurement::run_relay(experiment, &watch, terms)?;
+    measurement::conclude(ran, terms)
+}
+
+/// The hidden command of a role's process: everything is said through its pipes.
+pub(crate) fn role() -> Result<Exit, Failure> {
+    let clock: Arc<dyn Clock> = Arc::new(MonotonicClock::new());
+    narrows_endpoint::relay::serve_role(std::io::stdin(), std::io::stdout(), &clock)
+        .map_err(|error| Failure::could_not_run(format!("speak with the parent process: {error}")))?;
+    Ok(Exit::Done)
+}
+
+fn planned(arguments: &RelayArguments) -> Result<Plan, Failure> {
+    let seed = match arguments.seed {
+        Some(seed) => seed,
+        None => random_u64()?,
+    };
+    let request = RelayRequest {
+        sweeps: arguments.sweeps(),
+        sizes: arguments.sizes(),
+        total: arguments.bytes,
+        trials: arguments.trials,
+        sockets: RelaySockets {
+            transport: arguments.transport.into(),
+            no_delay: arguments.no_delay,
+            send_buffer: arguments.send_buffer,
+            receive_buffer: arguments.receive_buffer,
+        },
+        forward: arguments.proxy_mode.map(Into::into),
+        verify: arguments.verify,
+        server: None,
+        remote_proxy: false,
+        seed,
+    };
+    plan_relay(&request).map_err(|problems| {
+        let lines: Vec<_> = problems.iter().map(ToString::to_string).collect();
+        Failure::bad_input(format!("this experiment cannot be run:\n  {}", lines.join("\n  ")))
+    })
+}
