@@ -8,6 +8,8 @@ mod load;
 mod owner;
 mod random;
 mod relay;
+mod servers;
+mod together;
 mod verdict;
 mod watch;
 
@@ -15,7 +17,6 @@ use crate::args::OutputArguments;
 use crate::console::Console;
 use crate::exit::Failure;
 use load::Load;
-use narrows_engines::endpoint::ControlClient;
 use narrows_model::event::EndReason;
 use narrows_model::{Inventory, Nanos, Plan, Summary};
 use narrows_record::{Manifest, Writer};
@@ -27,6 +28,7 @@ pub(crate) use endpoint::{connect, store_free_bytes};
 pub(crate) use folder::{PathFound, examine, leftovers, machine, make};
 pub(crate) use random::random_u64;
 pub(crate) use relay::{Experiment, run_relay};
+pub(crate) use servers::Servers;
 pub(crate) use verdict::{conclude, verdict_of};
 pub(crate) use watch::Watch;
 
@@ -74,9 +76,9 @@ pub(crate) struct Undertaking<'a> {
     pub(crate) inventory: &'a Inventory,
     /// Kernel names of the block devices under the path.
     pub(crate) devices: Vec<String>,
-    /// The endpoint's control connection.
-    pub(crate) server: Option<&'a mut ControlClient>,
-    /// The endpoint's token.
+    /// The control connections of the endpoints.
+    pub(crate) servers: Option<&'a mut Servers>,
+    /// The endpoints' token.
     pub(crate) token: Option<Vec<u8>>,
     /// More cells once the plan's have run.
     pub(crate) further: Option<Further>,
