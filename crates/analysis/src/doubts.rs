@@ -3,10 +3,12 @@
 //! Judges the run, not the path: a slow disk is no doubt. Unsteady cells are only one where steadiness was asked for.
 
 use crate::summary::{
-    GENERATOR_LIMITED, INCOMPLETE, INTERVAL_NOT_REACHED, LITTLE_LAW_VIOLATED, STEADY_NOT_REACHED,
+    DATA_MISMATCH, GENERATOR_LIMITED, INCOMPLETE, INTERVAL_NOT_REACHED, LITTLE_LAW_VIOLATED,
+    STEADY_NOT_REACHED,
 };
-use narrows_model::Summary;
+use narrows_model::fault::ErrorCount;
 use narrows_model::summary::{CellSummary, Doubt, DoubtCode};
+use narrows_model::{Summary, verification};
 
 /// The reasons not to rely on the run, in the order of their weight; empty where it can be.
 ///
@@ -16,11 +18,17 @@ use narrows_model::summary::{CellSummary, Doubt, DoubtCode};
 pub fn doubts(summary: &Summary) -> Vec<Doubt> {
     let flagged = |flag: &str| cells(summary, |cell| cell.flags.iter().any(|known| known == flag));
     let limited = flagged(GENERATOR_LIMITED);
+    let failed = |error: &ErrorCount| error.errno != verification::DATA_MISMATCH;
     let found = [
+        of_cells(
+            DoubtCode::DataMismatch,
+            flagged(DATA_MISMATCH),
+            "what was read is not what was written in CELLS: see the mismatches of the cell, and do not trust the path with data",
+        ),
         incomplete(summary),
         of_cells(
             DoubtCode::OperationsFailed,
-            cells(summary, |cell| !cell.errors.is_empty()),
+            cells(summary, |cell| cell.errors.iter().any(failed)),
             "operations failed in CELLS: their rates and times are partly those of failures; see the errors of the cell",
         ),
         (summary.generator.limited || !limited.is_empty()).then(|| Doubt {

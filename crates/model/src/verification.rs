@@ -109,16 +109,29 @@ pub struct Mismatch {
     pub in_read_back: bool,
 }
 
-impl fmt::Display for Mismatch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let when = if self.in_read_back { " (read back after the load)" } else { "" };
+impl Mismatch {
+    /// Which bytes, and what is there: `data-0, byte 4242: altered bytes (1 bit)`.
+    #[must_use]
+    pub fn place(&self) -> String {
         let object = if self.object.is_empty() { "the target" } else { &self.object };
         let last = self.offset_bytes.saturating_add(self.length_bytes).saturating_sub(1);
-        write!(f, "{object}, bytes {} to {last}{when}: {}", self.offset_bytes, self.kind.meaning())?;
-        if let Some(bits) = self.wrong_bit_count {
-            write!(f, " ({bits} bit{})", if bits == 1 { "" } else { "s" })?;
-        }
-        write!(f, "; expected {}", self.expected)?;
+        let bytes = match self.length_bytes {
+            1 => format!("byte {last}"),
+            _ => format!("bytes {} to {last}", self.offset_bytes),
+        };
+        let when = if self.in_read_back { " (read back after the load)" } else { "" };
+        let bits = match self.wrong_bit_count {
+            None => String::new(),
+            Some(1) => " (1 bit)".to_owned(),
+            Some(count) => format!(" ({count} bits)"),
+        };
+        format!("{object}, {bytes}{when}: {}{bits}", self.kind.meaning())
+    }
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; expected {}", self.place(), self.expected)?;
         match &self.found {
             Some(found) => write!(f, "; found {found}, checksum of the bytes {:08x}", self.computed_checksum),
             None => write!(f, "; found no label, checksum of the bytes {:08x}", self.computed_checksum),
@@ -143,7 +156,7 @@ pub struct Verification {
     pub mismatch_count: u64,
     /// The first of them, [`MISMATCHES_KEPT`] at most.
     pub mismatches: Vec<Mismatch>,
-    /// Time that workers spent on making blocks and checking them while the load ran.
+    /// Time that workers spent in the measured window on making blocks and checking them.
     pub cost_ns: Nanos,
 }
 

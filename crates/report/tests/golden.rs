@@ -38,6 +38,7 @@ const STUDIES: &[Case] = &[
     ("study_open_loop", studies::open_loop),
     ("study_mix", studies::mix),
     ("study_interrupted", studies::interrupted),
+    ("study_wrong_data", studies::wrong_data),
 ];
 
 #[test]

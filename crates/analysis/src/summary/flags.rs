@@ -14,6 +14,10 @@ pub(crate) const SHORT_RUN: &str = "short_run";
 pub(crate) const FEW_OPERATIONS: &str = "few_operations";
 /// Operations failed.
 pub(crate) const ERRORS: &str = "errors";
+/// What was read is not what was written.
+pub(crate) const DATA_MISMATCH: &str = "data_mismatch";
+/// The load's data was made and checked by its workers, which costs what other loads do not pay.
+pub(crate) const VERIFIED: &str = "verified";
 /// A trial did not run to its planned end, or is missing.
 pub(crate) const INCOMPLETE: &str = "incomplete";
 /// A hypervisor took more than 1 % of the machine's time.
@@ -77,6 +81,8 @@ pub(super) fn of_cell(data: &CellData, cell: &CellSummary, machines: &Machines<'
         (SHORT_RUN, shortest.is_some_and(|window| window < SHORT_WINDOW || few_ticks(window))),
         (FEW_OPERATIONS, ops < OPERATIONS_MIN),
         (ERRORS, !cell.errors.is_empty()),
+        (DATA_MISMATCH, cell.verification.as_ref().is_some_and(|found| found.mismatch_count > 0)),
+        (VERIFIED, cell.verification.is_some()),
         (INCOMPLETE, !whole),
         (STEAL, steal),
         (UNSTEADY, cell.steady == Some(false)),

@@ -95,6 +95,8 @@ pub struct Doubt {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DoubtCode {
+    /// What was read is not what was written.
+    DataMismatch,
     /// Something planned is missing, or the run was cut off.
     Incomplete,
     /// Operations failed: what was measured is partly failure.

@@ -1,13 +1,16 @@
 //! What must be read before every figure: data lost, a run cut short, a load generator at its end.
 
 use super::units::{counted, counted_len};
-use narrows_model::Summary;
+use narrows_analysis::text::amount;
 use narrows_model::fault::{ErrorCount, merge_errors};
 use narrows_model::summary::DoubtCode;
+use narrows_model::verification::{DATA_MISMATCH, Mismatch};
+use narrows_model::{Bytes, Summary};
 
 /// One line each, without indent; empty for a run that is whole.
 pub(crate) fn lines(summary: &Summary) -> Vec<String> {
-    let told = [data_lost(summary), failed(summary), incomplete(summary), generator(summary)];
+    let told =
+        [data_wrong(summary), data_lost(summary), failed(summary), incomplete(summary), generator(summary)];
     told.into_iter().flatten().chain(doubts(summary)).collect()
 }
 
@@ -18,19 +21,41 @@ fn doubts(summary: &Summary) -> impl Iterator<Item = String> {
             DoubtCode::SteadyNotReached => "NOT STEADY",
             DoubtCode::IntervalNotReached => "INTERVAL STILL WIDE",
             DoubtCode::LittleLawViolated => "DO NOT USE",
-            DoubtCode::Incomplete | DoubtCode::OperationsFailed | DoubtCode::GeneratorLimited => return None,
+            DoubtCode::DataMismatch
+            | DoubtCode::Incomplete
+            | DoubtCode::OperationsFailed
+            | DoubtCode::GeneratorLimited => return None,
         };
         Some(format!("{head}: {}", doubt.text))
     })
 }
 
+/// Data that is not what was written: nothing is worse.
+fn data_wrong(summary: &Summary) -> Option<String> {
+    let cells = summary.cells.iter().filter_map(|cell| Some((cell, cell.verification.as_ref()?)));
+    let wrong: Vec<_> = cells.filter(|(_, found)| found.mismatch_count > 0).collect();
+    let (cell, found) = wrong.first()?;
+    let place = found.mismatches.first().map(Mismatch::place).unwrap_or_default();
+    let bytes = wrong.iter().fold(Bytes(0), |sum, (_, found)| sum.saturating_add(found.wrong_bytes));
+    let places = wrong.iter().map(|(_, found)| found.mismatch_count).fold(0, u64::saturating_add);
+    Some(format!(
+        "WRONG DATA: {} with {} in {}, not what was written. First: {}: {place}.",
+        counted(places, "place"),
+        amount(bytes),
+        counted_len(wrong.len(), "cell"),
+        cell.id
+    ))
+}
+
 fn data_lost(summary: &Summary) -> Option<String> {
+    let lost = |error: &&ErrorCount| error.errno != DATA_MISMATCH;
     let mut errors: Vec<ErrorCount> = Vec::new();
     for cell in &summary.cells {
-        merge_errors(&mut errors, &cell.errors);
+        let own: Vec<ErrorCount> = cell.errors.iter().filter(lost).cloned().collect();
+        merge_errors(&mut errors, &own);
     }
     let first = errors.first()?;
-    let cell_count = summary.cells.iter().filter(|cell| !cell.errors.is_empty()).count();
+    let cell_count = summary.cells.iter().filter(|cell| cell.errors.iter().any(|error| lost(&error))).count();
     let total = errors.iter().map(|error| error.count).fold(0, u64::saturating_add);
     let each: Vec<String> = errors
         .iter()

@@ -5,6 +5,8 @@ const MEANINGS: &[(&str, &str)] = &[
     ("short_run", "measured for under half a second or fifty clock ticks: a rough figure"),
     ("few_operations", "fewer than fifty requests completed: a rough figure, and p99 is no percentile"),
     ("errors", "requests failed; the figures count those that completed"),
+    ("data_mismatch", "what was read is not what was written: see VERIFIED DATA"),
+    ("verified", "blocks were made and checked by the workers: compare its rates with verified cells alone"),
     ("incomplete", "stopped before its planned end, or a repetition is missing"),
     ("steal", "the hypervisor took more than 1 % of the machine's CPU time"),
     ("unsteady", "the rate did not hold steady: repeat with more time a cell"),
@@ -49,7 +51,7 @@ impl Legend {
             self.flags.push(flag.to_owned());
             self.flags.len() - 1
         });
-        // There are eighteen flags; what lies past the alphabet could not be told apart anyway.
+        // There are twenty flags; what lies past the alphabet could not be told apart anyway.
         ('a'..='z').nth(index).unwrap_or('?')
     }
 

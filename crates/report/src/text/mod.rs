@@ -24,6 +24,7 @@ mod style;
 mod table;
 mod units;
 mod verdict;
+mod verified;
 mod wording;
 mod wrap;
 

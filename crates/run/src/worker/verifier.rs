@@ -199,9 +199,10 @@ impl Flight {
         }
     }
 
-    /// Counts the time that making or checking blocks took.
+    /// Counts the time that making or checking blocks took, if it lies in the measured window.
     pub(super) fn count_cost(&mut self, from_ns: u64, to_ns: u64) {
-        if let Some(verifier) = &mut self.verifier {
+        let measuring = self.measuring && self.at_measure_end.is_none();
+        if let Some(verifier) = self.verifier.as_mut().filter(|_| measuring) {
             let cost_ns = &mut verifier.found.cost_ns;
             *cost_ns = cost_ns.saturating_add(Nanos(to_ns.saturating_sub(from_ns)));
         }

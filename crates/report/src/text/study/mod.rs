@@ -14,7 +14,7 @@ use super::evidence::Page;
 use super::names::CellNames;
 use super::reading::path_cells;
 use super::wrap::{Indent, paragraph};
-use super::{Style, cells, headline, lists, next, path, remarks};
+use super::{Style, cells, headline, lists, next, path, remarks, verified};
 use narrows_model::{Cut, Segment, Summary};
 use sweep::Sweep;
 
@@ -35,6 +35,7 @@ pub fn study(summary: &Summary, style: &Style) -> String {
         kinds::render(&sweep, style),
         open_loop::render(&sweep, style),
         effects::render(summary, style),
+        verified::render(summary, &names, style),
     ];
     match verdict(summary) {
         Verdict::Given => {
