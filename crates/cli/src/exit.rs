@@ -45,8 +45,8 @@ const UNTRUSTWORTHY: ExitCodeFacts = ExitCodeFacts {
     code: 4,
     title: "measured, but not trustworthy",
     definition: "There is a verdict, and something that was measured cannot be relied on: the load generator was near its \
-                 own limit, operations failed, cells are missing or torn, the run was interrupted, the record is \
-                 damaged, or a steady state or an interval that a study asked for was not reached.",
+                 own limit, operations failed, what was read is not what was written, cells are missing or torn, the \
+                 run was interrupted, the record is damaged, or a steady state or an interval that a study asked for was not reached.",
     example: "Ctrl-C in the middle of a check, a server that went away, a path as fast as the null engine",
 };
 

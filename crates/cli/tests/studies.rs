@@ -13,7 +13,8 @@ use support::running::Running;
 use support::{Seen, Surroundings, narrows, run, strangers_folder};
 
 /// First words of lines that say that a run cannot be relied on.
-const FAULTS: [&str; 7] = [
+const FAULTS: [&str; 8] = [
+    "WRONG DATA",
     "DATA LOST",
     "FAILED",
     "INCOMPLETE",

@@ -100,7 +100,7 @@ pub(crate) fn server_storage(path: &Workload) -> Workload {
 /// The path's writes acknowledged before they are durable: what the commit costs. `None` where they do not wait for it.
 pub(crate) fn early_path(path: &Workload) -> Option<Workload> {
     let late = path.acknowledgement == Acknowledgement::Late && writes(path);
-    late.then(|| Workload { acknowledgement: Acknowledgement::Early, ..path.clone() })
+    late.then(|| Workload { acknowledgement: Acknowledgement::Early, verify: false, ..path.clone() })
 }
 
 /// When a trial of memory alone stops, where the path's stops after `measure_ns`.
@@ -118,10 +118,10 @@ pub(crate) fn writes(load: &Workload) -> bool {
     load.ops().iter().any(|share| share.op.moves_towards_device())
 }
 
-/// The load without what holds a user back but not a machine: think time and a schedule. A cap stays, for it protects
-/// what others use.
+/// The load without what holds a user back but not a machine: think time, a schedule, a check of the data, which would
+/// be the workers' own limit. A cap stays, for it protects what others use.
 fn unpaced(path: &Workload) -> Workload {
-    Workload { think_ns: Nanos(0), arrivals: Arrivals::Closed, ..path.clone() }
+    Workload { think_ns: Nanos(0), arrivals: Arrivals::Closed, verify: false, ..path.clone() }
 }
 
 /// Whether the page cache can be bypassed for blocks of `block`, and why not.

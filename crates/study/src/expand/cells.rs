@@ -40,8 +40,20 @@ pub(super) fn cells(study: &Study, facts: &StudyFacts) -> Result<Planned, StudyP
 /// Targets that exist are read, never written.
 fn written_files(study: &Study, facts: &StudyFacts) -> Result<(), StudyProblems> {
     for target in facts.targets.iter().filter(|target| target.existing_file.is_some()) {
-        let mut points = study.points.iter().filter(|point| point.target == target.target).peekable();
-        if points.peek().is_none() || !points.all(|point| cut::writes(&point.workload)) {
+        let points = || study.points.iter().filter(|point| point.target == target.target);
+        if points().next().is_none() {
+            continue;
+        }
+        if points().all(|point| point.workload.verify) {
+            let complaint = Complaint::new(
+                "workload.verify",
+                format!("verify = true at {}, which exists", target.target),
+                "a folder: only what narrows has written can be verified",
+                "name its folder as the target: narrows writes a file of its own there",
+            );
+            return Err(super::problem(study, &study.places.verify, complaint));
+        }
+        if !points().all(|point| cut::writes(&point.workload)) {
             continue;
         }
         let complaint = Complaint::new(
@@ -137,6 +149,12 @@ fn by_place(point: &Point, cell: &Cell, known: &TargetFacts) -> Option<String> {
     let Some(length) = known.existing_file else { return no_room(cell, known) };
     if cut::writes(load) {
         return Some(format!("{} exists already and is only ever read", known.target));
+    }
+    if load.verify {
+        let target = &known.target;
+        return Some(format!(
+            "{target} exists already: what it holds was not written by narrows to be verified"
+        ));
     }
     if point.file_given && load.file_bytes > length {
         return Some(format!("{} has {length}, less than the {} asked for", known.target, load.file_bytes));

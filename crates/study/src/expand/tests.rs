@@ -273,6 +273,11 @@ fn a_file_that_exists_is_read_in_its_own_length_and_never_written() {
     let some = plan_where("target = \"/data/file\"\n[sweep]\nop = [\"read\", \"write\"]\n", exists).unwrap();
     assert_eq!(paths(&some).len(), 1);
     assert!(some.skipped[0].reason.contains("only ever read"), "{:?}", some.skipped);
+    let verified = plan_where("target = \"/data/file\"\n[workload]\nverify = true\n", exists).unwrap_err();
+    assert_eq!((verified.list[0].line, verified.list[0].key.as_str()), (3, "workload.verify"));
+    let some = plan_where("target = \"/data/file\"\n[sweep]\nverify = [true, false]\n", exists).unwrap();
+    assert_eq!((paths(&some).len(), some.skipped.len()), (1, 1));
+    assert!(some.skipped[0].reason.contains("not written by narrows"), "{:?}", some.skipped);
     let longer = plan_where("target = \"/data/file\"\n[workload]\nfile = \"4MiB\"\n", exists).unwrap();
     assert!(longer.cells.is_empty() && longer.skipped[0].reason.contains("has 3MiB"), "{:?}", longer.skipped);
 }

@@ -161,6 +161,8 @@ keys! {
         "A cap on the operations a second of all clients together.";
     "workload.engine", Kind::Choice(ENGINES), true, "the target's first: `psync` for files", "\"uring\"",
         "The engine that issues the requests.";
+    "workload.verify", Kind::Flag, true, "false", "true",
+        "Every block says what it is (seed, object, offset, generation, checksum), every read is checked against what was written, and all of it is read back after a trial. Rates are lower than without.";
     "workload.ring.registered_buffers", Kind::Choice(WISHES), true, "\"if_granted\"", "\"required\"",
         "Buffers registered with the kernel.";
     "workload.ring.registered_files", Kind::Choice(WISHES), true, "\"if_granted\"", "\"off\"",

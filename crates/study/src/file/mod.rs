@@ -103,6 +103,7 @@ fn study(settings: &Settings, points: Vec<Point>, text: &str, name: &str, togeth
         places: study::Places {
             seconds: view.at(&["seconds"]),
             op: place_of(settings, &["workload.op", "workload.ops", "target"]),
+            verify: place_of(settings, &["workload.verify", "target"]),
             target: place_of(settings, &["target"]),
         },
     }

@@ -174,7 +174,7 @@ impl<'a> View<'a> {
             },
             max_ops_per_s: self.number("workload.max_ops"),
             ring: self.ring(),
-            verify: false,
+            verify: self.flag("workload.verify"),
         }
     }
 

@@ -55,6 +55,7 @@ pub(crate) struct Point {
 pub(crate) struct Places {
     pub(crate) seconds: Span,
     pub(crate) op: Span,
+    pub(crate) verify: Span,
     pub(crate) target: Span,
 }
 

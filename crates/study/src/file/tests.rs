@@ -17,6 +17,7 @@ fn companions(path: &str) -> &'static [(&'static str, &'static str)] {
         ("workload.sync", &[("workload.op", "\"write\"")]),
         ("workload.acknowledgement", &[("target", "\"tcp://h:7300/disk\"")]),
         ("workload.batch", &[("workload.depth", "16")]),
+        ("workload.verify", &[("target", "\"/data\"")]),
         ("workload.ring.registered_buffers", URING),
         ("workload.ring.registered_files", URING),
         ("workload.ring.submission_polling", URING),
@@ -328,6 +329,27 @@ const CLASHES: &[(&str, &str, &str)] = &[
         "workload.acknowledgement",
         "without an endpoint",
     ),
+    (
+        "target = \"null:\"\n[workload]\nverify = true\n",
+        "workload.verify",
+        "nothing that was written can be read",
+    ),
+    (
+        "target = \"tcp://h:1/source\"\n[workload]\nop = \"receive\"\nverify = true\n",
+        "workload.verify",
+        "at tcp://h:1/source",
+    ),
+    (
+        "target = \"/d\"\n[workload]\nverify = true\nblock = 1000\n",
+        "workload.block",
+        "verify = true with a block of 1000B",
+    ),
+    (
+        "target = \"/d\"\n[workload]\nverify = true\nblocks = { 4KiB = 1, 100 = 1 }\n",
+        "workload.blocks",
+        "verify = true with a block of 100B",
+    ),
+    ("target = \"/d\"\n[workload]\nverify = true\nfile = \"33GiB\"\n", "workload.file", "a file of 33GiB"),
     ("target = \"null:\"\n[stop]\nbytes = 100\n", "stop.bytes", "less than one block"),
     ("target = \"null:\"\n[workload]\nmax_rate = \"1KiB/s\"\n", "workload.max_rate", "a cap"),
     (

@@ -6,6 +6,7 @@ mod access;
 mod concurrency;
 mod extent;
 mod pace;
+mod verify;
 
 use super::point::View;
 use crate::located::Complaint;
@@ -45,6 +46,9 @@ const RULES: &[Rule] = &[
     (access::engine_of_target, &[ENGINE, "target"]),
     (access::op_of_target, &["workload.op", "workload.ops", "target"]),
     (extent::bytes_below_block, &["stop.bytes", BLOCK, BLOCKS]),
+    (verify::verify_without_data, &[VERIFY, "target"]),
+    (verify::verify_of_parts, &[VERIFY, BLOCK, BLOCKS]),
+    (verify::verify_over_limit, &[VERIFY, FILE]),
     (pace::cap_below_block, &["workload.max_rate", "stop.measure", BLOCK, BLOCKS]),
 ];
 
@@ -57,6 +61,7 @@ const ENGINE: &str = "workload.engine";
 const FILE: &str = "workload.file";
 const ORDER: &str = "workload.order";
 const STRIDE: &str = "workload.stride";
+const VERIFY: &str = "workload.verify";
 
 /// What the rules look at.
 struct Subject<'a> {
