@@ -8,7 +8,7 @@ use narrows_wire::token::Key;
 use narrows_wire::{Error, ErrorKind, Refusal, control, open, refuse};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::{IpAddr, Shutdown, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -71,7 +71,7 @@ impl Channel {
             if step.done {
                 let purpose = hello.purpose().ok_or(End::Gone)?;
                 let payload_bytes_max = match purpose {
-                    Purpose::Control => control::REQUEST_BYTES_MAX,
+                    Purpose::Control | Purpose::Proxy => control::REQUEST_BYTES_MAX,
                     Purpose::Data => open::REQUEST_BYTES_MAX,
                 };
                 let rest = std::mem::replace(&mut self.decoder, Decoder::new(payload_bytes_max)).into_rest();
@@ -106,6 +106,14 @@ impl Channel {
     /// Sends bytes, all of them.
     pub(crate) fn send(&mut self, bytes: &[u8]) -> Result<(), End> {
         self.socket.write_all(bytes).map_err(|_| End::Gone)
+    }
+
+    /// The address of this machine that the peer came to.
+    pub(crate) fn local_ip(&self) -> Result<IpAddr, Error> {
+        let address = self.socket.local_addr().map_err(|error| {
+            refused(Refusal::Io, format!("the server does not know where it was reached: {error}"))
+        })?;
+        Ok(address.ip())
     }
 
     /// A second handle on the socket, for a thread that only sends.

@@ -3,13 +3,17 @@
 use crate::cells::CellRun;
 use crate::channel::{Channel, End, READ_BYTES, refused};
 use crate::facts::{Sampler, read_inventory, server_facts};
+use crate::relay::Stage;
 use crate::server::Shared;
 use crate::session::Session;
 use crate::{random, threads};
 use narrows_engines::endpoint::CellTerms;
+use narrows_model::counters::Role;
 use narrows_model::{Cell, Nanos};
 use narrows_run::{Prepared, StopFlag, StopRequest};
 use narrows_wire::control::{Answer, REQUEST_BYTES_MAX, Request};
+use narrows_wire::frame::Frame;
+use narrows_wire::relay::{Prepare, TO_ROLE};
 use narrows_wire::{Error, ErrorKind, Refusal};
 use std::sync::Arc;
 use std::time::Duration;
@@ -50,7 +54,10 @@ impl Control<'_> {
     /// Answers until the client ends or goes, and tells which.
     fn answer_all(&mut self) -> End {
         loop {
-            let answered = self.channel.receive().and_then(|frame| self.answer(Request::decode(frame)?));
+            let answered = self.channel.receive().and_then(|frame| match frame.kind {
+                TO_ROLE => self.play(frame),
+                _ => self.answer(Request::decode(frame)?),
+            });
             if let Err(end) = answered {
                 return end;
             }
@@ -77,6 +84,19 @@ impl Control<'_> {
             }
         };
         self.channel.send(&answer.encode()?)
+    }
+
+    /// Plays the server of the buffer experiment, and nothing else of it.
+    fn play(&mut self, frame: Frame) -> Result<(), End> {
+        let may = |asked: &Prepare| match asked.role {
+            Role::Server => Ok(()),
+            _ => Err(refused(
+                Refusal::Unsupported,
+                "an endpoint plays the server of the buffer experiment alone",
+            )),
+        };
+        let stage = Stage { clock: self.shared.clock(), sessions: &self.shared.sessions, may: &may };
+        stage.answer(&mut self.channel, frame)
     }
 
     fn facts(&self) -> Answer {

@@ -26,6 +26,10 @@ pub(crate) fn serve(socket: TcpStream, place: &Place<'_>, shared: &Shared) {
             control::serve(channel, shared);
         }
         Ok(Purpose::Data) => data::serve(channel, shared),
+        Ok(Purpose::Proxy) => channel.part(&refused(
+            Refusal::Unsupported,
+            "this is a `narrows serve` and no `narrows proxy`; give its address with --server",
+        )),
         Err(End::Told(error)) => channel.part(&error),
         Err(End::Gone) => {}
     }

@@ -40,6 +40,8 @@ pub enum Purpose {
     Control,
     /// Blocks.
     Data,
+    /// A proxy itself, which forwards every other connection.
+    Proxy,
 }
 
 impl Purpose {
@@ -47,11 +49,12 @@ impl Purpose {
         match self {
             Purpose::Control => 1,
             Purpose::Data => 2,
+            Purpose::Proxy => 3,
         }
     }
 
     fn from_code(code: u8) -> Result<Self> {
-        [Purpose::Control, Purpose::Data]
+        [Purpose::Control, Purpose::Data, Purpose::Proxy]
             .into_iter()
             .find(|purpose| purpose.code() == code)
             .ok_or_else(|| Error::protocol(format!("the peer wants a connection of unknown purpose {code}")))

@@ -13,11 +13,13 @@ mod patience;
 mod pipes;
 mod proxy;
 mod server;
+mod session;
 mod socket;
 #[cfg(test)]
 mod tests;
 
 pub use pipes::serve_role;
+pub(crate) use session::Stage;
 
 use narrows_engines::Clock;
 use narrows_model::counters::Role;
@@ -76,4 +78,10 @@ pub(crate) fn play(
         Role::Proxy => proxy::play(asked, site, ready),
         Role::Server => server::play(asked, site, ready),
     }
+}
+
+/// Memory that a role takes at most: two buffers with `io_uring`, and the table of return values.
+pub(crate) fn memory_bytes(asked: &Prepare) -> u64 {
+    const TABLES: u64 = 256 << 10;
+    asked.buffer.0.saturating_mul(2).saturating_add(TABLES)
 }

@@ -38,6 +38,11 @@ impl Conversation {
         Self::open(peer, Purpose::Control, token)
     }
 
+    /// A connection to a proxy itself.
+    pub(super) fn open_proxy(peer: Peer, token: Option<&[u8]>) -> Result<Self, EngineError> {
+        Self::open(peer, Purpose::Proxy, token)
+    }
+
     fn open(peer: Peer, purpose: Purpose, token: Option<&[u8]>) -> Result<Self, EngineError> {
         let socket = peer.dial()?;
         let prepared = socket

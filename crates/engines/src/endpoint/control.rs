@@ -167,6 +167,11 @@ impl ControlClient {
         }
     }
 
+    /// The bare conversation, for another one than this client's; the session ends with it.
+    pub(super) fn into_conversation(self) -> Conversation {
+        self.conversation
+    }
+
     /// Ends the session; what it stored at the server is removed.
     ///
     /// # Errors

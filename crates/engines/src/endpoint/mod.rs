@@ -13,6 +13,7 @@ mod leaving;
 mod line;
 mod peer;
 mod remove;
+mod role;
 mod session;
 mod stream;
 mod total;
@@ -33,6 +34,7 @@ use peer::Peer;
 
 pub use control::{CellTerms, ControlClient};
 pub use facts::{add_tcp_counters, tcp_counters};
+pub use role::RoleClient;
 pub use session::sessions;
 
 /// What the engine is.

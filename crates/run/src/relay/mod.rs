@@ -8,10 +8,12 @@ mod asked;
 mod judge;
 mod link;
 mod local;
+mod remote;
 mod trial;
 
 pub use link::RoleLink;
 pub use local::LocalRole;
+pub use remote::RemoteRole;
 
 use crate::execute::RunOutput;
 use crate::stop::{StopFlag, StopRequest};

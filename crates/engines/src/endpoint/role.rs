@@ -1,0 +1,64 @@
+//! The asking side of a role of the buffer experiment that is played elsewhere.
+
+use super::connect::Conversation;
+use super::control::ControlClient;
+use super::peer::Peer;
+use crate::clock::Clock;
+use crate::error::EngineError;
+use narrows_wire::relay::{FromRole, ToRole};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A connection over which a role is told and heard.
+#[derive(Debug)]
+pub struct RoleClient {
+    conversation: Conversation,
+}
+
+impl RoleClient {
+    /// The role of the endpoint that `control` speaks to: its server.
+    #[must_use]
+    pub fn of_server(control: ControlClient) -> Self {
+        Self { conversation: control.into_conversation() }
+    }
+
+    /// The role of the proxy at `host` and `port`.
+    ///
+    /// # Errors
+    /// `Refused` when nothing listens there, `Token`, `Unsupported` when it is no proxy, `Protocol` when another
+    /// program or version answers, `PeerGone` when nothing comes within `timeout_ns`.
+    pub fn connect_proxy(
+        host: &str,
+        port: u16,
+        token: Option<&[u8]>,
+        clock: Arc<dyn Clock>,
+        timeout_ns: u64,
+    ) -> Result<Self, EngineError> {
+        let peer = Peer::new(host, port, clock, timeout_ns);
+        Ok(Self { conversation: Conversation::open_proxy(peer, token)? })
+    }
+
+    /// Tells the role something.
+    ///
+    /// # Errors
+    /// When it is gone.
+    pub fn tell(&mut self, message: &ToRole) -> Result<(), EngineError> {
+        let bytes = message.encode().map_err(|error| self.conversation.peer().wire_error("ask", &error))?;
+        self.conversation.send("ask", &bytes)
+    }
+
+    /// What the role says next; `None` when it says nothing within `wait`.
+    ///
+    /// # Errors
+    /// When it is gone, or speaks otherwise.
+    pub fn heard(&mut self, wait: Duration) -> Result<Option<FromRole>, EngineError> {
+        let Some(frame) = self.conversation.receive_within("wait for a role", wait)? else { return Ok(None) };
+        let message = FromRole::decode(frame);
+        message.map(Some).map_err(|error| self.conversation.peer().wire_error("wait for a role", &error))
+    }
+
+    /// Ends the connection: the role is given up there.
+    pub fn hang_up(&self) {
+        self.conversation.hang_up();
+    }
+}

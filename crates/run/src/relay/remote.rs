@@ -1,0 +1,75 @@
+//! A role that an endpoint or a proxy elsewhere plays, asked over its connection.
+
+use super::link::RoleLink;
+use narrows_engines::endpoint::RoleClient;
+use narrows_engines::{EngineError, ErrorKind};
+use narrows_wire::relay::{FromRole, Place, ToRole};
+use std::time::Duration;
+
+/// Looks for the end of a trial that was given up, and time between two.
+const STOP_LOOKS_MAX: u32 = 100;
+const STOP_LOOK: Duration = Duration::from_millis(20);
+
+/// A role that is played at a host.
+#[derive(Debug)]
+pub struct RemoteRole {
+    client: RoleClient,
+    host: String,
+    plays: bool,
+    lost: bool,
+}
+
+impl RemoteRole {
+    /// The role behind `client`, whose host others reach as `host`.
+    #[must_use]
+    pub fn new(client: RoleClient, host: impl Into<String>) -> Self {
+        Self { client, host: host.into(), plays: false, lost: false }
+    }
+
+    /// The error for people; a connection that failed is of no use any more.
+    fn failed(&mut self, error: &EngineError) -> String {
+        self.lost |= error.kind != ErrorKind::Stopped;
+        error.to_string()
+    }
+}
+
+impl RoleLink for RemoteRole {
+    fn tell(&mut self, message: &ToRole) -> Result<(), String> {
+        self.plays |= matches!(message, ToRole::Prepare(_));
+        let told = self.client.tell(message);
+        told.map_err(|error| self.failed(&error))
+    }
+
+    fn heard(&mut self, wait: Duration) -> Result<Option<FromRole>, String> {
+        let heard = self.client.heard(wait).map_err(|error| self.failed(&error))?;
+        if matches!(heard, Some(FromRole::Done(_) | FromRole::Failed { .. })) {
+            self.plays = false;
+        }
+        Ok(heard)
+    }
+
+    fn abandon(&mut self) {
+        if !self.plays || self.lost || self.tell(&ToRole::Stop).is_err() {
+            return;
+        }
+        for _ in 0..STOP_LOOKS_MAX {
+            // What it says of the trial that was given up is not wanted; what comes later would be taken for the next.
+            if self.heard(STOP_LOOK).is_err() || !self.plays {
+                return;
+            }
+        }
+        self.client.hang_up();
+        self.lost = true;
+    }
+
+    fn reached_at(&self, place: Place) -> Place {
+        match place {
+            Place::Tcp { port, .. } => Place::Tcp { host: self.host.clone(), port },
+            place @ Place::Unix { .. } => place,
+        }
+    }
+
+    fn is_lost(&self) -> bool {
+        self.lost
+    }
+}
