@@ -107,6 +107,8 @@ pub struct Ceiling {
     pub scope: Scope,
     /// How many of that scope there are; 1 or more.
     pub count: u64,
+    /// The operation that it holds for; `None` for all.
+    pub op: Option<ObservedOp>,
     /// What it rests on.
     pub basis: CeilingBasis,
     /// A remark of the file's author.

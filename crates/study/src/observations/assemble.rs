@@ -37,6 +37,7 @@ fn ceiling(row: &Row) -> Option<Ceiling> {
         capacity,
         scope: named(row, "scope", &Scope::ALL, Scope::name),
         count: count(row, "count").unwrap_or(1),
+        op: name(row, "op").map(|_| named(row, "op", &ObservedOp::ALL, ObservedOp::name)),
         basis: if name(row, "basis") == Some("declared") {
             CeilingBasis::Declared
         } else {

@@ -162,6 +162,8 @@ keys! {
         "Of what there is one with this value: a link of each `client`, a disk (`device`), one that all share (`shared`). With `client` and `connection` there are as many as an observation has of them.";
     Ceiling.count, CLIENTS, Else("1"), "12",
         "How many of that scope there are: together they carry count x value.";
+    Ceiling.op, Kind::Name(OPS), Else("all"), "\"read\"",
+        "The operation that it holds for, where reads and writes have ceilings of their own.";
     Ceiling.basis, Kind::Name(BASES), Else("\"measured\""), "\"declared\"",
         "`declared` by a data sheet or a link's speed: nothing passes it. `measured` by a test of the segment alone: a lower bound, which a faster path raises.";
     Ceiling.note, Kind::Text, Else("none"), "\"100BASE-T\"",
