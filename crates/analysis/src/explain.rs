@@ -1,6 +1,7 @@
 //! What a rule's code or a segment's id means, from the registries.
 
-use crate::rules::{RULES, rule};
+use crate::observations::{ObservationRule, observation_rules};
+use crate::rules::{RULES, Rule, rule};
 use narrows_model::Segment;
 
 /// A page of explanation.
@@ -17,18 +18,35 @@ pub struct Explanation {
 /// The explanation of a rule's code or a segment's id; `None` when there is neither.
 #[must_use]
 pub fn explain(code_or_segment: &str) -> Option<Explanation> {
-    of_rule(code_or_segment).or_else(|| of_segment(code_or_segment))
+    let explanation = of_rule(code_or_segment).or_else(|| of_segment(code_or_segment));
+    explanation.or_else(|| observed(code_or_segment).map(explanation_of))
 }
 
 /// Everything that can be explained: codes of rules, then ids of segments.
 #[must_use]
 pub fn topics() -> Vec<&'static str> {
     let codes = RULES.iter().map(|rule| rule.code);
-    codes.chain(Segment::ALL.iter().map(|segment| segment.id())).collect()
+    let of_observations =
+        observation_rules().iter().map(|rule| rule.code).filter(|code| rule(code).is_none());
+    codes.chain(of_observations).chain(Segment::ALL.iter().map(|segment| segment.id())).collect()
 }
 
+/// A rule on runs, with what its namesake on observation files adds.
 fn of_rule(code: &str) -> Option<Explanation> {
-    let rule = rule(code)?;
+    let mut explanation = explanation_of(rule(code)?);
+    if let Some(namesake) = observed(code) {
+        let text = format!("{} Test: {}.", namesake.definition, namesake.formula);
+        explanation.paragraphs.push(("in observation files", text));
+    }
+    Some(explanation)
+}
+
+/// The rule on observations with this code.
+fn observed(code: &str) -> Option<&'static ObservationRule> {
+    observation_rules().iter().copied().find(|rule| rule.code == code)
+}
+
+fn explanation_of<Test>(rule: &'static Rule<Test>) -> Explanation {
     let paragraphs = vec![
         ("segment", format!("{}: {}", rule.segment, rule.segment.title())),
         ("meaning", rule.definition.to_owned()),
@@ -37,7 +55,7 @@ fn of_rule(code: &str) -> Option<Explanation> {
         ("how to measure", rule.how_to_measure.to_owned()),
         ("source", rule.source.to_owned()),
     ];
-    Some(Explanation { topic: rule.code, title: rule.title, paragraphs })
+    Explanation { topic: rule.code, title: rule.title, paragraphs }
 }
 
 fn of_segment(id: &str) -> Option<Explanation> {

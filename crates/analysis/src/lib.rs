@@ -20,6 +20,7 @@ mod doubts;
 mod effects;
 mod explain;
 mod input;
+mod observations;
 mod predict;
 mod refine;
 mod relay;
@@ -35,6 +36,10 @@ pub use doubts::doubts;
 pub use effects::{Effect, Gain, effects};
 pub use explain::{Explanation, explain, topics};
 pub use input::{Input, RunFacts};
+pub use observations::{
+    ObservationRule, ObservationTable, ObservationTest, diagnose_observations, diagnosis_document,
+    known_factors, observation_rules, per_call,
+};
 pub use predict::predict;
 pub use refine::{Suspect, refinement};
 pub use summary::{Summarizer, summarize};

@@ -60,7 +60,7 @@ fn entry(named: &Named, regime: String) -> Limiting {
         segment: named.segment,
         confidence: named.confidence,
         relation: named.relation,
-        scope: None,
+        scope: named.scope.map(str::to_owned),
         regime,
         codes: named.codes.clone(),
         evidence: named.evidence.clone(),

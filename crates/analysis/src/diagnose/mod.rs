@@ -22,11 +22,19 @@ use narrows_model::{Cut, Diagnosis, Finding, Segment, Summary};
 pub(crate) const SHARED_MACHINE: &str =
     "Client and server share this machine: this shows software cost, not your network or server.";
 
-/// A rule's verdict with the rule.
+/// A rule's verdict with the rule's names.
 #[derive(Debug, Clone)]
 pub(crate) struct Judged {
-    pub rule: &'static Rule,
+    pub code: &'static str,
+    pub slug: &'static str,
     pub verdict: Verdict,
+}
+
+impl Judged {
+    /// What `rule` says.
+    pub(crate) fn by<Test>(rule: &'static Rule<Test>, verdict: Verdict) -> Self {
+        Self { code: rule.code, slug: rule.slug, verdict }
+    }
 }
 
 /// The verdict on a summary.
@@ -54,7 +62,7 @@ pub(crate) fn diagnose_cells(summary: &Summary) -> (Diagnosis, Vec<(String, Segm
         limiting,
         exonerated,
         not_measured,
-        findings: findings(&judged, &ranked),
+        findings: findings(&judged, ranked.iter().filter_map(unknown_regime).collect()),
     };
     (diagnosis, by_cell)
 }
@@ -63,38 +71,38 @@ pub(crate) fn judge(view: &View<'_>) -> Vec<Judged> {
     let judged = |rule: &'static Rule| {
         (rule.run)(view)
             .into_iter()
-            .map(move |verdict| Judged { rule, verdict })
-            .filter(|judged| applies(view, judged) && !refuted::is_refuted(view, judged))
+            .filter(|verdict| applies(view, rule.segment, verdict))
+            .map(move |verdict| Judged::by(rule, verdict))
+            .filter(|judged| !refuted::is_refuted(view, judged))
     };
     RULES.iter().copied().flat_map(judged).collect()
 }
 
 /// Whether a verdict says anything: where the load was held at its cap, only that and what must be known do; where it
 /// went to no storage, only what must be known does.
-fn applies(view: &View<'_>, judged: &Judged) -> bool {
-    let Judged { rule, verdict } = judged;
+fn applies(view: &View<'_>, judges: Segment, verdict: &Verdict) -> bool {
     let is_void = |cell: &CellSummary| {
         let nowhere = cell.cut == Cut::Path && !cell.target.is_storage();
-        nowhere || (rule.segment != Segment::OfferedLoad && is_held(cell))
+        nowhere || (judges != Segment::OfferedLoad && is_held(cell))
     };
     verdict.stance == Stance::Notes
         || !view.summary.cells.iter().any(|cell| cell.id == verdict.cell && is_void(cell))
 }
 
-/// What the rules found, one finding a rule and kind of stance, the graver first.
-fn findings(judged: &[Judged], ranked: &[rank::Ranked<'_>]) -> Vec<Finding> {
-    let mut found: Vec<Finding> = ranked.iter().filter_map(unknown_regime).collect();
-    for Judged { rule, verdict } in judged.iter().filter(|judged| judged.verdict.stance != Stance::Clears) {
-        let same =
-            found.iter_mut().find(|known| known.code == rule.code && known.severity == verdict.severity);
+/// `found`, and what the rules found, one finding a rule and kind of stance, the graver first.
+pub(crate) fn findings(judged: &[Judged], mut found: Vec<Finding>) -> Vec<Finding> {
+    for Judged { code, slug, verdict } in
+        judged.iter().filter(|judged| judged.verdict.stance != Stance::Clears)
+    {
+        let same = found.iter_mut().find(|known| known.code == *code && known.severity == verdict.severity);
         match same {
             Some(known) => {
                 known.cells.extend(Some(verdict.cell.clone()).filter(|cell| !cell.is_empty()));
                 known.evidence.extend(verdict.evidence.iter().cloned());
             }
             None => found.push(Finding {
-                code: rule.code.to_owned(),
-                slug: rule.slug.to_owned(),
+                code: (*code).to_owned(),
+                slug: (*slug).to_owned(),
                 severity: verdict.severity,
                 cells: Some(verdict.cell.clone()).filter(|cell| !cell.is_empty()).into_iter().collect(),
                 evidence: verdict.evidence.clone(),

@@ -24,6 +24,7 @@ pub(crate) struct Named {
     pub codes: Vec<String>,
     pub evidence: Vec<Evidence>,
     pub relief_gain_ratio: Option<f64>,
+    pub scope: Option<&'static str>,
 }
 
 /// A regime with the segments named for it, the likeliest first.
@@ -33,40 +34,61 @@ pub(crate) struct Ranked<'a> {
     pub named: Vec<Named>,
 }
 
+/// How the segments of one load are named.
+pub(crate) struct Naming<'n> {
+    /// How many alternatives there may be beside the first.
+    pub one_of_max: usize,
+    /// Whether the confidence of alternatives is that of all of them together.
+    pub of_set: bool,
+    /// The confidence in a verdict with its runner-up.
+    pub sure: &'n dyn Fn(&Judged, Option<&Judged>) -> f64,
+}
+
 /// Names what limits `regime`.
 pub(crate) fn rank<'a>(view: &View<'_>, regime: Regime<'a>, judged: &[Judged]) -> Ranked<'a> {
-    let (limits, rest) = candidates(regime, judged);
-    let Some(first) = limits.first().copied() else {
-        return Ranked { regime, named: vec![unnamed(view, regime, &rest)] };
+    let (limits, rest) = candidates(&regime.cell.id, judged);
+    let sure = |first: &Judged, runner_up: Option<&Judged>| {
+        confidence::confidence(view, &features(view, regime, first, runner_up))
     };
-    let runner_up = runner_up(first, &limits, &rest);
-    let confidence = confidence::confidence(view, &features(view, regime, first, runner_up));
+    let naming = Naming { one_of_max: 1, of_set: false, sure: &sure };
+    let named = name(&limits, &rest, &naming).unwrap_or_else(|| vec![unnamed(view, regime, &rest)]);
+    Ranked { regime, named }
+}
+
+/// The segments to name of one load's candidates, the weightiest first in both lists; `None` where none limits.
+pub(crate) fn name(limits: &[&Judged], rest: &[&Judged], naming: &Naming<'_>) -> Option<Vec<Named>> {
+    let first = limits.first().copied()?;
+    let confidence = (naming.sure)(first, runner_up(first, limits, rest));
     if confidence < NAMED_CONFIDENCE {
-        return Ranked { regime, named: vec![widened(first, confidence)] };
+        return Some(vec![widened(first, confidence)]);
     }
-    let others = others(first, &limits, &rest);
+    let others = others(first, limits, rest, naming.one_of_max);
     let Some((_, relation)) = others.first() else {
         let sole = named(first, confidence, Relation::Sole);
-        return Ranked { regime, named: vec![with_parts(sole, first, &rest)] };
+        return Some(vec![with_parts(sole, first, rest)]);
     };
-    let mut all = vec![named(first, confidence, *relation)];
-    all.extend(others.iter().map(|(other, relation)| named(other, share(confidence, *relation), *relation)));
-    Ranked { regime, named: all }
+    let one_of_count = others.iter().filter(|(_, relation)| *relation == Relation::OneOf).count();
+    let split = naming.of_set && one_of_count > 0;
+    let of_first = if split { confidence / (one_of_count + 1) as f64 } else { confidence };
+    let of_other = |relation| if split { of_first } else { share(confidence, relation) };
+    let mut all = vec![named(first, of_first, *relation)];
+    all.extend(others.iter().map(|(other, relation)| named(other, of_other(*relation), *relation)));
+    Some(all)
 }
 
 /// The segment that ranks first in `regime` with the features of its confidence: what the confidence is fitted on.
 #[cfg(test)]
 pub(crate) fn first(view: &View<'_>, regime: Regime<'_>, judged: &[Judged]) -> Option<(Segment, Features)> {
-    let (limits, rest) = candidates(regime, judged);
+    let (limits, rest) = candidates(&regime.cell.id, judged);
     let first = limits.first().copied()?;
     Some((first.verdict.segment, features(view, regime, first, runner_up(first, &limits, &rest))))
 }
 
-/// The verdicts on `regime` that limit and those that do not, the weightiest first.
-fn candidates<'j>(regime: Regime<'_>, judged: &'j [Judged]) -> (Vec<&'j Judged>, Vec<&'j Judged>) {
+/// The verdicts on `cell` that limit and those that do not, the weightiest first.
+pub(crate) fn candidates<'j>(cell: &str, judged: &'j [Judged]) -> (Vec<&'j Judged>, Vec<&'j Judged>) {
     let mut candidates: Vec<&Judged> = judged
         .iter()
-        .filter(|judged| judged.verdict.cell == regime.cell.id && judged.verdict.stance != Stance::Notes)
+        .filter(|judged| judged.verdict.cell == cell && judged.verdict.stance != Stance::Notes)
         .collect();
     candidates.sort_by(|a, b| order(a).total_cmp(&order(b)).reverse());
     candidates.into_iter().partition(|judged| judged.verdict.stance == Stance::Limits)
@@ -100,7 +122,12 @@ fn runner_up<'j>(first: &Judged, limits: &[&'j Judged], rest: &[&'j Judged]) -> 
 ///
 /// Two resources within a tenth of each other, or two shares of the time of one request, leave it open which, also where
 /// the second one alone would not count as full. A share of time limits together with the missing concurrency.
-fn others<'j>(first: &Judged, limits: &[&'j Judged], rest: &[&'j Judged]) -> Vec<(&'j Judged, Relation)> {
+fn others<'j>(
+    first: &Judged,
+    limits: &[&'j Judged],
+    rest: &[&'j Judged],
+    one_of_max: usize,
+) -> Vec<(&'j Judged, Relation)> {
     let others =
         || limits.iter().chain(rest).copied().filter(|other| other.verdict.segment != first.verdict.segment);
     let near = |other: &&Judged| {
@@ -109,14 +136,21 @@ fn others<'j>(first: &Judged, limits: &[&'j Judged], rest: &[&'j Judged]) -> Vec
             && other.verdict.basis != Basis::State
             && other.verdict.load_ratio >= first.verdict.load_ratio.min(1.0) * (1.0 - ONE_OF_RATIO)
     };
-    let nearest = others().filter(near).max_by(|a, b| order(a).total_cmp(&order(b)));
+    let mut nearest: Vec<&Judged> = others().filter(near).collect();
+    nearest.sort_by(|a, b| order(b).total_cmp(&order(a)));
+    let mut segments = Vec::new();
+    nearest.retain(|other| {
+        let news = !segments.contains(&other.verdict.segment);
+        segments.push(other.verdict.segment);
+        news
+    });
     let joint = |judged: &&Judged| {
         first.verdict.basis == Basis::TimeShare
             && judged.verdict.segment == Segment::WorkloadConcurrency
             && judged.verdict.stance == Stance::Limits
     };
-    let one_of = nearest.map(|other| (other, Relation::OneOf));
-    one_of.into_iter().chain(others().find(joint).map(|other| (other, Relation::Joint))).collect()
+    let one_of = nearest.into_iter().take(one_of_max).map(|other| (other, Relation::OneOf));
+    one_of.chain(others().find(joint).map(|other| (other, Relation::Joint))).collect()
 }
 
 /// Confidence of the second entry: as sure as the first when both limit together, else what the first leaves.
@@ -129,9 +163,10 @@ fn named(judged: &Judged, confidence: f64, relation: Relation) -> Named {
         segment: judged.verdict.segment,
         confidence,
         relation,
-        codes: vec![judged.rule.code.to_owned()],
+        codes: vec![judged.code.to_owned()],
         evidence: judged.verdict.evidence.clone(),
         relief_gain_ratio: judged.verdict.relief_gain_ratio,
+        scope: judged.verdict.scope,
     }
 }
 
@@ -175,6 +210,7 @@ fn unnamed(view: &View<'_>, regime: Regime<'_>, rest: &[&Judged]) -> Named {
             codes: vec![NOT_ENOUGH_EVIDENCE.to_owned()],
             evidence,
             relief_gain_ratio: None,
+            scope: None,
         };
     };
     let others: Vec<&Judged> =

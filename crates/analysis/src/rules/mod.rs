@@ -41,9 +41,12 @@ mod planned;
 use crate::view::View;
 use narrows_model::Segment;
 
-/// One rule.
+/// What judges a summary.
+pub type SummaryTest = fn(&View<'_>) -> Vec<Verdict>;
+
+/// One rule, with what it judges by: a summary unless told otherwise.
 #[derive(Debug)]
-pub struct Rule {
+pub struct Rule<Test = SummaryTest> {
     /// Code, for `narrows explain`.
     pub code: &'static str,
     /// A stable word for programs.
@@ -63,7 +66,7 @@ pub struct Rule {
     /// How the segment is measured where it was not.
     pub how_to_measure: &'static str,
     /// The test itself: pure.
-    pub run: fn(&View<'_>) -> Vec<Verdict>,
+    pub run: Test,
 }
 
 /// Every rule.

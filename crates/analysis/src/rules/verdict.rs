@@ -61,6 +61,10 @@ pub struct Verdict {
     pub evidence: Vec<Evidence>,
     /// How many times faster the path gets at most when the segment is relieved.
     pub relief_gain_ratio: Option<f64>,
+    /// How sure the verdict can be at most, for what its evidence leaves open; 1 where nothing does.
+    pub confidence_max: f64,
+    /// Which link, node or share; `None` where there is one alone.
+    pub scope: Option<&'static str>,
 }
 
 impl Verdict {
@@ -78,6 +82,8 @@ impl Verdict {
             load_error_ratio: None,
             evidence: Vec::new(),
             relief_gain_ratio: None,
+            confidence_max: 1.0,
+            scope: None,
         }
     }
 
@@ -91,6 +97,13 @@ impl Verdict {
     #[must_use]
     pub fn because(mut self, text: String, counter: &str, command: &str) -> Self {
         self.evidence.push(Evidence { text, counter: counter.to_owned(), command: command.to_owned() });
+        self
+    }
+
+    /// No surer than this.
+    #[must_use]
+    pub fn at_most(mut self, confidence_max: f64) -> Self {
+        self.confidence_max = self.confidence_max.min(confidence_max);
         self
     }
 

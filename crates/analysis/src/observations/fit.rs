@@ -1,0 +1,216 @@
+//! The cost of a call: elapsed time as a line over calls, one line for each set of roles whose buffers were varied.
+//!
+//! Not here: which role is blamed for it.
+
+use super::table::{self, Table, buffer_bytes};
+use narrows_model::counters::Role;
+use narrows_model::observation::{PerCall, PerCallBreak};
+use narrows_model::{Observation, Observations};
+use narrows_stats::Level;
+use narrows_stats::regression::{Line, Point, fit_line, fit_weighted_line};
+use std::collections::BTreeMap;
+
+/// Fewer points than this make no line that could be wrong.
+const POINTS_MIN: usize = 4;
+/// The calls vary by this much at least: below, other things than calls decide.
+const SPREAD_MIN: f64 = 4.0;
+/// From here on calls do not explain the time (DESIGN: a residual above 25 % is unexplained).
+pub(crate) const BREAK_RATIO: f64 = 1.25;
+/// A role that was full and falls by this much is full no more.
+const CPU_FALL: f64 = 0.1;
+/// The share of its CPU from which a role counts as full.
+pub(crate) const CPU_FULL: f64 = 0.95;
+/// Printed counts below this may well be equal by chance.
+const REPEATED_MIN: f64 = 1_000.0;
+
+/// One set of roles whose buffers were varied together, with the observations by rising calls.
+#[derive(Debug, Clone)]
+pub(crate) struct Sweep<'a> {
+    /// From the client to the server.
+    pub roles: Vec<Role>,
+    /// By rising calls; without those excluded.
+    pub points: Vec<SweepPoint<'a>>,
+    /// Observations whose printed counts repeat another's.
+    pub excluded: Vec<&'a Observation>,
+    /// The line, and what it does not explain.
+    pub cost: PerCall,
+}
+
+/// One observation of a sweep.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SweepPoint<'a> {
+    pub one: &'a Observation,
+    pub calls: f64,
+    pub elapsed_s: f64,
+}
+
+impl SweepPoint<'_> {
+    fn point(&self) -> Point {
+        Point { x: self.calls, y: self.elapsed_s }
+    }
+}
+
+impl Sweep<'_> {
+    /// The share of an observation's time that its calls take.
+    pub(crate) fn call_share(&self, point: &SweepPoint<'_>) -> f64 {
+        let promised = self.cost.fixed_s + self.cost.call_s * point.calls;
+        if self.is_broken(point.one) || promised <= 0.0 {
+            return 0.0;
+        }
+        (self.cost.call_s * point.calls / promised).clamp(0.0, 1.0)
+    }
+
+    /// Whether calls do not explain an observation.
+    pub(crate) fn is_broken(&self, one: &Observation) -> bool {
+        self.cost.breaks.iter().any(|found| found.observation == one.id)
+    }
+}
+
+/// The costs of calls in `observations`; empty where no sweep of buffers is among them.
+#[must_use]
+pub fn per_call(observations: &Observations) -> Vec<PerCall> {
+    sweeps(&Table::of(observations)).into_iter().map(|sweep| sweep.cost).collect()
+}
+
+/// Every sweep of buffers.
+pub(crate) fn sweeps<'a>(table: &Table<'a>) -> Vec<Sweep<'a>> {
+    groups(table).into_iter().filter_map(|group| sweep(&group)).collect()
+}
+
+/// Observations that differ in buffers alone.
+fn groups<'a>(table: &Table<'a>) -> Vec<Vec<&'a Observation>> {
+    let is_buffer = |name: &str| name.ends_with("_buffer_bytes");
+    table.groups(|one| one.elapsed_s.map(|_| table::setting_under(one, one.op, &is_buffer)))
+}
+
+fn sweep<'a>(group: &[&'a Observation]) -> Option<Sweep<'a>> {
+    let roles = varied(group);
+    if roles.is_empty() {
+        return None;
+    }
+    let excluded = repeated(group, &roles);
+    let mut points: Vec<SweepPoint<'a>> = group
+        .iter()
+        .filter(|one| !excluded.iter().any(|other| other.id == one.id))
+        .filter_map(|one| {
+            // The roles' buffers are equal, so each of them makes as many calls, or fewer where it waits for data.
+            let of_roles = roles.iter().filter_map(|role| table::calls(one, *role));
+            let calls = of_roles.reduce(f64::max)?;
+            Some(SweepPoint { one, calls, elapsed_s: one.elapsed_s? })
+        })
+        .collect();
+    points.sort_by(|a, b| a.calls.total_cmp(&b.calls));
+    let (least, most) = (points.first()?.calls, points.last()?.calls);
+    if points.len() < POINTS_MIN || most < least * SPREAD_MIN {
+        return None;
+    }
+    let broken = breaks(&points, &roles);
+    let explained: Vec<Point> = points
+        .iter()
+        .filter(|point| !broken.iter().any(|found| found.observation == point.one.id))
+        .map(SweepPoint::point)
+        .collect();
+    let line = fit_line(&explained).ok().filter(|line| line.slope > 0.0)?;
+    let cost = cost(&line, &roles, &points, &excluded, broken);
+    Some(Sweep { roles, points, excluded, cost })
+}
+
+fn cost(
+    line: &Line,
+    roles: &[Role],
+    points: &[SweepPoint<'_>],
+    excluded: &[&Observation],
+    breaks: Vec<PerCallBreak>,
+) -> PerCall {
+    let interval = line.slope_interval(Level::P95);
+    let is_broken = |one: &Observation| breaks.iter().any(|found| found.observation == one.id);
+    let rests_on =
+        points.iter().filter(|point| !is_broken(point.one)).map(|point| point.one.id.clone()).collect();
+    PerCall {
+        roles: roles.to_vec(),
+        fixed_s: line.intercept,
+        call_s: line.slope,
+        call_s_interval: interval.map(|interval| [interval.low, interval.high]),
+        observations: rests_on,
+        excluded: excluded.iter().map(|one| one.id.clone()).collect(),
+        breaks,
+    }
+}
+
+/// The roles whose buffers were varied, or without buffers, whose calls were.
+fn varied(group: &[&Observation]) -> Vec<Role> {
+    let spread = |of: &dyn Fn(&Observation) -> Option<f64>| {
+        let values: Vec<f64> = group.iter().filter_map(|one| of(one)).collect();
+        let (least, most) = (table::extreme(&values, f64::min)?, table::extreme(&values, f64::max)?);
+        narrows_model::units::ratio(most, least)
+    };
+    let roles = [Role::Client, Role::Proxy, Role::Server];
+    let has_buffers = group.iter().any(|one| roles.iter().any(|role| buffer_bytes(one, *role).is_some()));
+    if has_buffers {
+        let is_varied =
+            |role: &Role| spread(&|one| buffer_bytes(one, *role)).is_some_and(|spread| spread > 1.0);
+        return roles.into_iter().filter(is_varied).collect();
+    }
+    let of_calls = |role: Role| spread(&|one| table::counted_calls(one, role)).unwrap_or(1.0);
+    let widest = roles.into_iter().map(of_calls).fold(1.0, f64::max);
+    let is_widest = |role: &Role| widest >= SPREAD_MIN && of_calls(*role) >= widest * 0.9;
+    roles.into_iter().filter(is_widest).collect()
+}
+
+/// Observations with different buffers and times whose printed counts are the same in every role that follows those that
+/// were varied: at most one of the rows can be right.
+fn repeated<'a>(group: &[&'a Observation], roles: &[Role]) -> Vec<&'a Observation> {
+    let counts = |one: &Observation| {
+        let others =
+            [Role::Client, Role::Proxy, Role::Server].into_iter().filter(|role| !roles.contains(role));
+        let counts: Vec<(Role, f64)> =
+            others.filter_map(|role| Some((role, table::counted_calls(one, role)?))).collect();
+        // A count that the buffer alone decides is the same in each row.
+        let by_chance = counts.iter().all(|(role, count)| {
+            let full =
+                buffer_bytes(one, *role).zip(table::total_bytes(one)).map(|(buffer, bytes)| bytes / buffer);
+            *count < REPEATED_MIN || full.is_none_or(|full| (full - count).abs() < 1.0)
+        });
+        (!counts.is_empty() && !by_chance).then_some(counts)
+    };
+    let counted: Vec<Option<Vec<(Role, f64)>>> = group.iter().map(|one| counts(one)).collect();
+    let mut times: BTreeMap<String, usize> = BTreeMap::new();
+    for known in counted.iter().flatten() {
+        *times.entry(format!("{known:?}")).or_default() += 1;
+    }
+    let is_repeated =
+        |known: &Vec<(Role, f64)>| times.get(&format!("{known:?}")).is_some_and(|count| *count > 1);
+    let of_group = group.iter().copied().zip(counted);
+    of_group.filter(|(_, known)| known.as_ref().is_some_and(is_repeated)).map(|(one, _)| one).collect()
+}
+
+/// Observations that those with fewer calls do not explain, from the most calls downwards as long as there are any.
+fn breaks(points: &[SweepPoint<'_>], roles: &[Role]) -> Vec<PerCallBreak> {
+    let mut found = Vec::new();
+    for count in (POINTS_MIN..points.len()).rev() {
+        let (before, Some(point)) = (&points[..count], points.get(count)) else { break };
+        let known: Vec<Point> = before.iter().map(SweepPoint::point).collect();
+        // Noise is a share of the time, so the small times count as much as the large.
+        let line = fit_weighted_line(&known, |point| 1.0 / (point.y * point.y));
+        let promised = line.ok().map(|line| line.at(point.calls)).filter(|promised| *promised > 0.0);
+        let Some(promised) = promised else { break };
+        let elapsed_ratio = point.elapsed_s / promised;
+        let cpu_ratio = fallen(before, point, roles);
+        if elapsed_ratio < BREAK_RATIO && cpu_ratio.is_none() {
+            break;
+        }
+        found.push(PerCallBreak { observation: point.one.id.clone(), elapsed_ratio, cpu_ratio });
+    }
+    found.reverse();
+    found
+}
+
+/// The busy share of a role that was full with fewer calls and is not any more.
+fn fallen(before: &[SweepPoint<'_>], point: &SweepPoint<'_>, roles: &[Role]) -> Option<f64> {
+    let share = |one: &Observation, role: Role| table::cpu(one, role).map(|cpu| cpu.ratio);
+    roles.iter().find_map(|role| {
+        let last = before.iter().rev().find_map(|point| share(point.one, *role))?;
+        let now = share(point.one, *role)?;
+        (last >= CPU_FULL && now < CPU_FULL && now <= last - CPU_FALL).then_some(now)
+    })
+}

@@ -1,0 +1,78 @@
+//! From observations to a verdict: numbers measured elsewhere, or told so by a run, are judged by rules of their own and
+//! named, ranked and listed as those of a summary are.
+//!
+//! In the order of the steps: `table` has the figures of single observations, `rules` judge each, `regimes` names what limits
+//! each and joins those that agree, `lists` has what is cleared and what is not known. Pure. Deliberately absent:
+//! reading files, and rendering.
+
+mod confidence;
+mod fit;
+mod lists;
+mod regimes;
+mod rules;
+mod table;
+#[cfg(test)]
+mod testing;
+
+pub use fit::per_call;
+pub use rules::{ObservationRule, ObservationTest};
+pub use table::{Table as ObservationTable, known_factors};
+
+use crate::diagnose::{Judged, findings};
+use narrows_model::observation::{ANSWER_SCHEMA, DiagnosisDocument};
+use narrows_model::{Diagnosis, Observations};
+use rules::RULES;
+use table::Table;
+
+/// Every rule on observations.
+#[must_use]
+pub fn observation_rules() -> &'static [&'static ObservationRule] {
+    RULES
+}
+
+/// The verdict on `observations`.
+///
+/// # Shape
+/// A segment of the path stands in exactly one of the lists. `limiting` has an entry for each set of observations that are
+/// limited by the same; one with `unknown` for each operation of which nothing is known to limit.
+///
+/// # Cost
+/// Linear in the observations times the ceilings, with sorts.
+///
+/// # Source
+/// The method of `docs/concepts/methodology.md`; each rule names its own.
+#[must_use]
+pub fn diagnose_observations(observations: &Observations) -> Diagnosis {
+    let table = Table::of(observations);
+    let judged: Vec<Judged> = RULES
+        .iter()
+        .flat_map(|rule| (rule.run)(&table).into_iter().map(|verdict| Judged::by(rule, verdict)))
+        .collect();
+    let regimes = regimes::regimes(&table, &judged);
+    let exonerated = lists::exonerated(&table, &judged, &regimes.limiting);
+    let not_measured = lists::not_measured(&table, &regimes.limiting, &exonerated);
+    Diagnosis {
+        preface: None,
+        findings: findings(&judged, regimes.unknown),
+        limiting: regimes.limiting,
+        exonerated,
+        not_measured,
+    }
+}
+
+/// The verdict as the document that `--json` prints.
+#[must_use]
+pub fn diagnosis_document(observations: &Observations, narrows_version: &str) -> DiagnosisDocument {
+    DiagnosisDocument {
+        schema: ANSWER_SCHEMA.to_owned(),
+        narrows_version: narrows_version.to_owned(),
+        title: observations.title.clone(),
+        source: observations.source.clone(),
+        observation_count: observations.observations.len() as u64,
+        per_call: per_call(observations),
+        diagnosis: diagnose_observations(observations),
+    }
+}
+
+#[cfg(test)]
+mod tests;

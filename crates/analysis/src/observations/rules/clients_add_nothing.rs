@@ -1,0 +1,149 @@
+//! More clients carry no more: what they share limits, and not they.
+
+use super::super::table::{self, Bracket, CLIENTS, Table};
+use super::factor_effect::times;
+use super::{ObservationRule, ceiling_reached};
+use crate::rules::{Basis, Stance, Tier, Verdict};
+use narrows_model::{Observation, Segment};
+
+/// Less than this of a gain from more clients is none.
+const NO_GAIN: f64 = 1.05;
+/// Above this share of what as many clients would carry each alone, each is limited by itself.
+const OWN_RATIO: f64 = 0.8;
+/// Which of the shared stages it is, is left open; a baseline may differ in more than its clients.
+const CONFIDENCE_MAX: f64 = 0.7;
+/// Segments that each client has for itself.
+const OF_CLIENTS: [Segment; 4] =
+    [Segment::ClientCpu, Segment::ClientMemory, Segment::ClientConnection, Segment::ClientFilesystem];
+
+/// The rule.
+pub(super) static RULE: ObservationRule = ObservationRule {
+    code: "clients-add-nothing",
+    slug: "saturated",
+    segment: Segment::Server,
+    title: "more clients carry no more",
+    definition: "The aggregate of more clients is that of fewer: what each client has for itself is cleared, and one of \
+                 the stages that they share limits. A stage whose ceiling or busy time shows room is left out. Where the clients \
+                 did not run together the aggregate lies between all bytes over the longest time and the sum of rates, \
+                 and the upper bound decides. Said only where nothing more exact limits, and no surer than 0.7. Where the \
+                 aggregate grows with the clients, each of them is limited by itself.",
+    formula: "aggregate(N) / aggregate(n) < 1.05; by itself: aggregate(N) / aggregate(n) >= 0.8 x N / n",
+    source: "Gunther, Guerrilla Capacity Planning (2007); IOPerf at the RHIC Computing Facility (2002)",
+    example: "one client writes 8810 KB/s, 47 together 8824 KB/s",
+    how_to_measure: "repeat with more clients, and give the aggregate or every client's rate",
+    run,
+};
+
+fn run(table: &Table<'_>) -> Vec<Verdict> {
+    let mut verdicts = Vec::new();
+    for series in table.series(CLIENTS) {
+        for pair in series.windows(2) {
+            if let [few, many] = pair {
+                verdicts.extend(of_pair(table, few, many));
+            }
+        }
+    }
+    verdicts
+}
+
+fn of_pair(table: &Table<'_>, few: &Observation, many: &Observation) -> Vec<Verdict> {
+    let clients = |one: &Observation| one.clients.unwrap_or(1).max(1) as f64;
+    let more = clients(many) / clients(few);
+    let is_mixed = table.modes(few).is_some() || table.modes(many).is_some();
+    let Some(faster) = table::speed_up(few, many).filter(|_| more > 1.0 && !is_mixed) else {
+        return Vec::new();
+    };
+    let text = format!(
+        "{} clients carry {} times what {} {} ({}, {})",
+        clients(many),
+        times(faster),
+        clients(few),
+        if clients(few) > 1.0 { "do" } else { "does" },
+        few.id,
+        many.id
+    );
+    if faster.high < NO_GAIN + table::doubt_ratio(few) {
+        shared(table, many, &remarked(few, many, text))
+    } else if faster.low >= OWN_RATIO * more {
+        own(few, faster, &text)
+    } else {
+        Vec::new()
+    }
+}
+
+/// What else differs between the two.
+fn remarked(few: &Observation, many: &Observation, text: String) -> String {
+    let differs = few.file_bytes != many.file_bytes;
+    if differs { format!("{text}; the bytes of a client differ between them too") } else { text }
+}
+
+fn shared(table: &Table<'_>, many: &Observation, text: &str) -> Vec<Verdict> {
+    let clears = OF_CLIENTS.iter().map(|segment| (*segment, Stance::Clears));
+    let mut stages = vec![Segment::Server, Segment::Device];
+    if table.has_network() {
+        stages.push(Segment::Network);
+    }
+    if table.has_proxy() {
+        stages.push(Segment::Proxy);
+    }
+    let idle = |stage: Segment| {
+        let busy = |(segment, busy): (&Segment, &f64)| {
+            (*segment == stage || segment.parent() == Some(stage)) && *busy < 0.7
+        };
+        ceiling_reached::has_room(table, stage, many) || many.busy_ratio.iter().any(busy)
+    };
+    let limits = stages.into_iter().filter(|stage| !idle(*stage)).map(|stage| (stage, Stance::Limits));
+    let verdict = |(segment, stance)| {
+        let verdict = Verdict::on(
+            segment,
+            &many.id,
+            stance,
+            Basis::Utilisation,
+            if stance == Stance::Limits { 1.0 } else { 0.0 },
+        );
+        let tier = if stance == Stance::Limits { Tier::Fallback } else { Tier::Resource };
+        verdict.in_tier(tier).at_most(CONFIDENCE_MAX).because(
+            text.to_owned(),
+            "aggregates of different numbers of clients",
+            "",
+        )
+    };
+    clears.chain(limits).map(verdict).collect()
+}
+
+/// Each client limited by itself: more of them carry as much more.
+fn own(few: &Observation, faster: Bracket, text: &str) -> Vec<Verdict> {
+    let verdict = Verdict::on(Segment::Client, &few.id, Stance::Limits, Basis::Utilisation, 1.0);
+    let verdict = verdict.in_tier(Tier::Fallback).at_most(0.6).gains(Some(faster.high));
+    vec![verdict.because(text.to_owned(), "aggregates of different numbers of clients", "")]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::testing::{cleared, named, read};
+    use super::*;
+    use narrows_model::Relation;
+
+    const WIRE: &str =
+        "[[ceiling]]\nsegment = \"network.bandwidth\"\nbytes_per_s = 12.5e6\nbasis = \"declared\"\n";
+
+    fn two(one: &str, many: &str) -> narrows_model::Observations {
+        read(&format!(
+            "{WIRE}[[observation]]\nid = \"one\"\nop = \"write\"\nclients = 1\nbytes_per_s = {one}\n[[observation]]\nid = \"many\"\nop = \"write\"\nclients = 47\n{many}\n"
+        ))
+    }
+
+    #[test]
+    fn clients_that_add_nothing_are_cleared_and_server_or_device_limits() {
+        let all = two("8.81e6", "bytes_per_s_per_client_mean = 1.8775e5");
+        assert!(cleared(&all, Segment::ClientCpu) && cleared(&all, Segment::NetworkBandwidth));
+        assert_eq!(named(&all), [Segment::Server, Segment::Device]);
+        let limiting = crate::diagnose_observations(&all).limiting;
+        assert!(limiting.iter().all(|entry| entry.relation == Relation::OneOf && entry.confidence <= 0.7));
+    }
+
+    #[test]
+    fn clients_that_add_their_share_are_each_limited_by_themselves() {
+        assert_eq!(named(&two("0.1e6", "bytes_per_s = 4.4e6"))[0], Segment::Client);
+    }
+}

@@ -1,0 +1,86 @@
+//! Writes that arrive together: fewer reads than writes.
+
+use super::super::table::{self, Table};
+use super::{ObservationRule, per_call};
+use crate::rules::Verdict;
+use narrows_model::counters::Role;
+use narrows_model::diagnosis::Severity;
+use narrows_model::units::ratio;
+use narrows_model::{Observation, Segment};
+use std::collections::BTreeSet;
+
+/// Two writes to a read or more are coalesced; below lies chance.
+const COALESCED_RATIO: f64 = 2.0;
+
+/// The rule.
+pub(super) static RULE: ObservationRule = ObservationRule {
+    code: "writes-coalesced",
+    slug: "coalescing",
+    segment: Segment::ClientConnection,
+    title: "several writes arrive as one read",
+    definition: "The next role reads fewer times than the sender writes, though its buffer would not make it so: Nagle's \
+                 algorithm joined the writes, or the reader came late and found several. Only the count of TCP segments \
+                 tells the two apart, so it is taken where it is given. A secondary finding: it blames nothing.",
+    formula: "writes / reads >= 2; Nagle where writes / segments >= 2, late reads where segments / reads >= 2",
+    source: "RFC 896 (Nagle); client / proxy / server buffer experiment, Onion Routing archive",
+    example: "786432 writes of 64 bytes arrive as 24045 reads: 32.7 writes a read",
+    how_to_measure: "count the segments (tcp_segments, TCP_INFO), and repeat with TCP_NODELAY",
+    run,
+};
+
+fn run(table: &Table<'_>) -> Vec<Verdict> {
+    let sweeps = super::super::fit::sweeps(table);
+    let excluded: BTreeSet<&str> =
+        sweeps.iter().flat_map(|sweep| &sweep.excluded).map(|one| one.id.as_str()).collect();
+    table.observations().iter().filter(|one| !excluded.contains(one.id.as_str())).filter_map(judge).collect()
+}
+
+fn judge(one: &Observation) -> Option<Verdict> {
+    [Role::Proxy, Role::Server].into_iter().find_map(|reader| between(one, reader))
+}
+
+fn between(one: &Observation, reader: Role) -> Option<Verdict> {
+    let sender = table::upstream(one, reader)?;
+    let writes =
+        one.write_calls.get(&sender).map(|count| *count as f64).or_else(|| table::calls(one, sender))?;
+    let reads = table::counted_calls(one, reader)?;
+    let joined = ratio(writes, reads).filter(|joined| *joined >= COALESCED_RATIO)?;
+    let why = match one.tcp_segments.get(&sender).map(|count| *count as f64).filter(|count| *count > 0.0) {
+        None => "Nagle and late reads look alike without a count of TCP segments".to_owned(),
+        Some(segments) => {
+            let (by_sender, by_reader) = (writes / segments, segments / reads);
+            let who = if by_sender >= by_reader {
+                "the sender joined them (Nagle)"
+            } else {
+                "the reader came late"
+            };
+            format!("{by_sender:.1} writes a segment, {by_reader:.1} segments a read: {who}")
+        }
+    };
+    let text = format!(
+        "{}: {joined:.1} writes of the {} arrive as one read of the {}; {why}",
+        one.id,
+        per_call::name(sender),
+        per_call::name(reader)
+    );
+    Some(Verdict::note(RULE.segment, &one.id, Severity::Info).because(text, "calls of both roles", ""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::testing::{read, slugs, told};
+
+    fn of(reads: u32, segments: &str) -> narrows_model::Observations {
+        read(&format!(
+            "[[observation]]\nid = \"a\"\nop = \"send\"\ncalls = {{ client = 786432, server = {reads} }}\n{segments}"
+        ))
+    }
+
+    #[test]
+    fn fewer_reads_than_writes_are_told_with_what_segments_say() {
+        assert!(told(&of(24045, ""), "coalescing").contains("32.7 writes"));
+        assert!(told(&of(24045, "tcp_segments = { client = 35000 }\n"), "coalescing").contains("Nagle"));
+        assert!(told(&of(24045, "tcp_segments = { client = 780000 }\n"), "coalescing").contains("late"));
+        assert!(!slugs(&of(786_432, "")).contains(&"coalescing".to_owned()));
+    }
+}

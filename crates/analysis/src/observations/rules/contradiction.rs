@@ -1,0 +1,110 @@
+//! Figures of one observation that contradict each other.
+
+use super::super::table::{self, Table};
+use super::{ObservationRule, window_bound};
+use crate::rules::Verdict;
+use crate::text;
+use narrows_model::counters::Role;
+use narrows_model::diagnosis::Severity;
+use narrows_model::units::ratio;
+use narrows_model::{Observation, Segment};
+
+/// Real data contradict themselves by a tenth; beyond it one of the figures is something else.
+const TOLERANCE_RATIO: f64 = 0.1;
+
+/// The rule.
+pub(super) static RULE: ObservationRule = ObservationRule {
+    code: "figures-contradict",
+    slug: "contradiction",
+    segment: Segment::Unknown,
+    title: "figures contradict each other",
+    definition: "Two figures of one observation cannot both be what they seem, by more than a tenth: rate x response time \
+                 against the requests in flight (Little's law), more busy cores than CPUs, a sum of clients' rates against the \
+                 aggregate, more than the windows let through.",
+    formula: "X x R > 1.1 x in flight asked for; |X x R - in flight seen| > 0.1 x; cores > 1.1 x CPUs; |sum - aggregate| > 0.1 x; \
+              rate > 1.1 x window / RTT",
+    source: "Little's law; Gunther: if your data don't fit Little's law, change your data",
+    example: "1100 op/s at 56.6 ms are 62.3 requests in flight, and 20 were asked for",
+    how_to_measure: "nothing to do: every observation is tested",
+    run,
+};
+
+fn run(table: &Table<'_>) -> Vec<Verdict> {
+    table.observations().iter().flat_map(|one| told(table, one)).collect()
+}
+
+fn told(table: &Table<'_>, one: &Observation) -> Vec<Verdict> {
+    let found = [little(one), cores(one), clients(one), window(table, one)];
+    let note = |text: String| {
+        Verdict::note(RULE.segment, &one.id, Severity::Warning).because(
+            format!("{}: {text}", one.id),
+            "figures of the observation",
+            "",
+        )
+    };
+    found.into_iter().flatten().map(note).collect()
+}
+
+fn little(one: &Observation) -> Option<String> {
+    let product = one.ops_per_s?.0 * one.latency_s?;
+    let above = one.in_flight_configured.filter(|asked| product > asked * (1.0 + TOLERANCE_RATIO));
+    let apart = one.in_flight_measured.filter(|seen| differ(product, *seen));
+    let (word, count) = above.map(|asked| ("asked for", asked)).or(apart.map(|seen| ("seen", seen)))?;
+    Some(format!("rate x response time is {product:.1} requests in flight, and {count} were {word}"))
+}
+
+fn differ(a: f64, b: f64) -> bool {
+    (a - b).abs() > TOLERANCE_RATIO * a.max(b)
+}
+
+fn cores(one: &Observation) -> Option<String> {
+    [Role::Client, Role::Proxy, Role::Server].into_iter().find_map(|role| {
+        let (busy, cpus) = (table::cores(one, role)?, *one.cpus.get(&role)?);
+        (busy > cpus * (1.0 + TOLERANCE_RATIO))
+            .then(|| format!("{} busy of {}", text::cpus(busy), text::cpus(cpus)))
+    })
+}
+
+fn clients(one: &Observation) -> Option<String> {
+    let total = one.bytes_per_s?.0;
+    let sum: f64 = one.per_client_bytes_per_s.iter().sum();
+    let of_mean = || Some(one.bytes_per_s_per_client_mean?.0 * one.clients? as f64);
+    let sum = Some(sum).filter(|sum| *sum > 0.0).or_else(of_mean)?;
+    // An aggregate over the longest time is below the sum of rates.
+    let apart = ratio(total, sum).is_some_and(|share| share > 1.0 + TOLERANCE_RATIO);
+    apart.then(|| {
+        format!(
+            "the clients' rates come to {}, and {} is given",
+            text::storage_rate(sum),
+            text::storage_rate(total)
+        )
+    })
+}
+
+fn window(table: &Table<'_>, one: &Observation) -> Option<String> {
+    let (_, bound) = window_bound::load(table, one).filter(|(load, _)| *load > window_bound::BEYOND_RATIO)?;
+    let rate = table::bytes_per_s(one)?.low;
+    Some(format!(
+        "{} passed windows that let {} through",
+        text::network_rate(rate),
+        text::network_rate(bound)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::testing::{read, slugs};
+
+    #[test]
+    fn figures_that_cannot_both_be_are_told_and_a_tenth_is_not() {
+        let of = |rest: &str| {
+            slugs(&read(&format!("[[observation]]\nid = \"a\"\n{rest}\n")))
+                .contains(&"contradiction".to_owned())
+        };
+        assert!(of("ops_per_s = 1100\nlatency_s = 0.0566\nin_flight_configured = 20"));
+        assert!(!of("ops_per_s = 1000\nlatency_s = 0.0209\nin_flight_configured = 20"));
+        assert!(of("cpu_cores = { server = 5 }\ncpus = { server = 4 }"));
+        assert!(of("clients = 2\nbytes_per_s = 100\nbytes_per_s_per_client_mean = 20"));
+        assert!(of("bytes_per_s = 1e9\nwindow_bytes = 65536\nrtt_s = 0.02"));
+    }
+}

@@ -1,0 +1,102 @@
+//! Writes are acknowledged before they are on a device.
+
+use super::super::table::{self, Table};
+use super::{ObservationRule, cache_served, ceiling_reached};
+use crate::rules::Verdict;
+use crate::text;
+use narrows_model::counters::Role;
+use narrows_model::diagnosis::Severity;
+use narrows_model::observation::ObservedOp;
+use narrows_model::{Observation, Segment};
+use std::collections::BTreeMap;
+
+/// Writes this much faster than reads over the same path did not wait for the device that the reads waited for.
+const FASTER_RATIO: f64 = 1.1;
+
+/// The rule.
+pub(super) static RULE: ObservationRule = ObservationRule {
+    code: "early-acknowledgement",
+    slug: "early_ack",
+    segment: Segment::ServerCommit,
+    title: "writes are acknowledged before the device has them",
+    definition: "Writes were faster than the devices, or than reads over the same path with the same clients: they were \
+                 acknowledged when they arrived in a memory, which absorbs them until it is full. The rate is not that of \
+                 the storage; with more data than memory it will fall. Where the file says how much memory there is, that \
+                 is held against the bytes written.",
+    formula: "write rate > 1.03 x count x ceiling of the device, or > 1.1 x read rate of the same load",
+    source: "Jovian-2 (Univ. of Maryland, 1996): writes are acknowledged when the block arrives, reads wait for the disk",
+    example: "writes at 9.4 MB/s and reads at 4.9 MB/s with the same clients; 70 MB written, 256 MB of memory",
+    how_to_measure: "write more than the memory of client and server together, or with a sync inside the time",
+    run,
+};
+
+fn run(table: &Table<'_>) -> Vec<Verdict> {
+    let known = cache_served::writes(table);
+    let of_writes =
+        |found: &Verdict| found.segment == Segment::ServerCache && known.contains(found.cell.as_str());
+    let above = ceiling_reached::impossible(table).into_iter().filter(of_writes);
+    let reads = reads(table);
+    let writes = || table.observations().iter().filter(|one| one.op == ObservedOp::Write);
+    above
+        .chain(writes().filter_map(|one| faster_than_reads(&reads, one)))
+        .chain(writes().filter_map(in_memory))
+        .collect()
+}
+
+/// Reads by what was the same about them.
+fn reads<'a>(table: &Table<'a>) -> BTreeMap<String, &'a Observation> {
+    let reads = table.observations().iter().filter(|one| one.op == ObservedOp::Read);
+    reads.map(|one| (table::setting(one, ""), one)).collect()
+}
+
+fn faster_than_reads(reads: &BTreeMap<String, &Observation>, write: &Observation) -> Option<Verdict> {
+    let read = reads.get(&table::setting_under(write, ObservedOp::Read, &|_| false))?;
+    let faster = table::speed_up(read, write)?.low;
+    (faster > FASTER_RATIO + table::doubt_ratio(write)).then(|| {
+        let text = format!("{} is {faster:.2} times as fast as {}", write.id, read.id);
+        let note = Verdict::note(Segment::ServerCommit, &write.id, Severity::Warning);
+        note.because(text, "rates of write and read", "")
+    })
+}
+
+/// Fewer bytes than there is memory.
+fn in_memory(write: &Observation) -> Option<Verdict> {
+    let bytes = write.file_bytes.or(write.bytes.application)?;
+    let memory = [Role::Server, Role::Client].iter().find_map(|role| write.memory_bytes.get(role))?;
+    (bytes < *memory).then(|| {
+        let text = format!(
+            "{}: {} written by each client is less than the {} of memory, so it may never have reached a device",
+            write.id,
+            text::amount(bytes),
+            text::amount(*memory)
+        );
+        Verdict::note(Segment::ServerCommit, &write.id, Severity::Warning).because(text, "bytes written and memory", "")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::testing::{first, read, slugs};
+    use super::*;
+
+    fn of(write: &str, read_rate: &str) -> narrows_model::Observations {
+        read(&format!(
+            "[[observation]]\nid = \"w\"\nop = \"write\"\nclients = 2\nbytes_per_s = {write}\n[[observation]]\nid = \"r\"\nop = \"read\"\nclients = 2\nbytes_per_s = {read_rate}\n"
+        ))
+    }
+
+    #[test]
+    fn writes_faster_than_reads_are_told() {
+        assert!(slugs(&of("9.4e6", "4.9e6")).contains(&"early_ack".to_owned()));
+        assert!(!slugs(&of("4.8e6", "4.9e6")).contains(&"early_ack".to_owned()));
+    }
+
+    #[test]
+    fn writes_faster_than_the_disks_are_in_the_servers_memory() {
+        let all = read(
+            "[[ceiling]]\nsegment = \"device.bandwidth\"\nbytes_per_s = 5e6\n[[observation]]\nid = \"w\"\nop = \"write\"\nclients = 2\nbytes_per_s = 9e6\n",
+        );
+        assert_eq!(first(&all), Segment::ServerCache);
+        assert!(slugs(&all).contains(&"early_ack".to_owned()));
+    }
+}

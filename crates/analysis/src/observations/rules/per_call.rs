@@ -1,0 +1,256 @@
+//! The cost of calls: elapsed time grows with the number of system calls of a role.
+
+use super::super::fit::{CPU_FULL, Sweep, SweepPoint, sweeps};
+use super::super::table::{self, Table};
+use super::ObservationRule;
+use crate::rules::{Basis, Stance, Verdict};
+use crate::text;
+use narrows_model::counters::Role;
+use narrows_model::diagnosis::Severity;
+use narrows_model::units::ratio;
+use narrows_model::{Observation, Segment};
+use narrows_stats::quantile::median;
+
+/// From this share of the time calls limit, as in the rules of summaries.
+const DOMINANT_RATIO: f64 = 0.5;
+/// Reads that bring less than this of the buffer waited for their data.
+const SHORT_READ_RATIO: f64 = 0.9;
+/// Which of several roles with equal buffers pays is open.
+const OPEN_CONFIDENCE: f64 = 0.7;
+/// A line whose end is not explained is no proof for its beginning.
+const BROKEN_CONFIDENCE: f64 = 0.6;
+/// A role that is told by the reads behind it, not by its own CPU.
+const INFERRED_CONFIDENCE: f64 = 0.85;
+
+/// The rule.
+pub(super) static RULE: ObservationRule = ObservationRule {
+    code: "per-call-bound",
+    slug: "per_call",
+    segment: Segment::ClientCpu,
+    title: "the number of calls limits",
+    definition: "Over a sweep of buffer sizes the elapsed time is a line over the number of calls of the roles whose \
+                 buffers were varied: each call costs the same whatever it moves. Where calls make half of the time or \
+                 more, the role that makes them limits. Of several roles with the same buffers it is the one whose CPU is \
+                 full; else the sender, where the next role's reads come back short (it waits for data), or the \
+                 receiver, where the reads before it are full (data wait for it). Observations whose printed counts \
+                 repeat another's are left out.",
+    formula: "T = a + b x calls by least squares; limits where b x calls >= 0.5 x (a + b x calls)",
+    source: "Client / proxy / server buffer experiment, Onion Routing archive (Naval Research Laboratory)",
+    example: "48 MiB in writes of 4096 to 32 bytes: 1.59 s + 28.8 us a write",
+    how_to_measure: "vary one role's buffer and keep the others; count its calls, and take its CPU time",
+    run,
+};
+
+fn run(table: &Table<'_>) -> Vec<Verdict> {
+    let told = |sweep: &Sweep<'_>| {
+        let blamed = blamed(sweep);
+        let limits = sweep.points.iter().flat_map(|point| limits(sweep, point, &blamed)).collect::<Vec<_>>();
+        let note = limits.is_empty().then(|| note(sweep)).flatten();
+        limits.into_iter().chain(note).collect::<Vec<_>>()
+    };
+    sweeps(table).iter().flat_map(told).collect()
+}
+
+/// The roles that may pay for the calls, with the statement that leaves no other.
+struct Blamed {
+    roles: Vec<Role>,
+    why: Option<String>,
+    confidence_max: f64,
+}
+
+fn blamed(sweep: &Sweep<'_>) -> Blamed {
+    let broken = sweep.cost.breaks.iter().any(|found| found.cpu_ratio.is_none());
+    let held = |confidence: f64| if broken { BROKEN_CONFIDENCE.min(confidence) } else { confidence };
+    if let Some((role, why)) = full(sweep) {
+        return Blamed { roles: vec![role], why: Some(why), confidence_max: 1.0 };
+    }
+    let idle = |role: &Role| {
+        dominated(sweep).any(|point| table::cpu(point.one, *role).is_some_and(|cpu| cpu.ratio < 0.9))
+    };
+    let able: Vec<Role> = sweep.roles.iter().copied().filter(|role| !idle(role)).collect();
+    if let [only] = able.as_slice() {
+        let confidence_max = held(INFERRED_CONFIDENCE);
+        return Blamed { roles: vec![*only], why: waits(sweep, *only).map(|(_, why)| why), confidence_max };
+    }
+    if let Some((role, why)) =
+        able.iter().find_map(|role| waits(sweep, *role)).filter(|(role, _)| able.contains(role))
+    {
+        return Blamed { roles: vec![role], why: Some(why), confidence_max: held(INFERRED_CONFIDENCE) };
+    }
+    let roles = if able.is_empty() { sweep.roles.clone() } else { able };
+    Blamed { roles, why: None, confidence_max: held(OPEN_CONFIDENCE) }
+}
+
+/// Points at which calls make most of the time.
+fn dominated<'s, 'a>(sweep: &'s Sweep<'a>) -> impl Iterator<Item = &'s SweepPoint<'a>> + 's {
+    sweep.points.iter().filter(|point| sweep.call_share(point) >= DOMINANT_RATIO)
+}
+
+/// The role whose CPU is full at most observations in which calls dominate.
+fn full(sweep: &Sweep<'_>) -> Option<(Role, String)> {
+    sweep.roles.iter().find_map(|role| {
+        let shares: Vec<f64> =
+            dominated(sweep).filter_map(|point| Some(table::cpu(point.one, *role)?.ratio)).collect();
+        let median = median(&shares)?;
+        (median >= CPU_FULL).then(|| {
+            let text =
+                format!("the {}'s CPU is full there, {} in the median", name(*role), text::percent(median));
+            (*role, text)
+        })
+    })
+}
+
+/// What the reads behind a sender say: short ones waited for its data, full ones wait for the next role.
+fn waits(sweep: &Sweep<'_>, role: Role) -> Option<(Role, String)> {
+    let next = next(sweep, role)?;
+    let fills: Vec<f64> = dominated(sweep).filter_map(|point| fill(point.one, next)).collect();
+    let (least, most) = (table::extreme(&fills, f64::min)?, table::extreme(&fills, f64::max)?);
+    let buffers_varied = sweep.roles.contains(&next);
+    if most < SHORT_READ_RATIO && role == Role::Client {
+        let why = format!(
+            "the {} reads {} to {} of its buffer at a time: it waits for data",
+            name(next),
+            text::percent(least),
+            text::percent(most)
+        );
+        return Some((role, why));
+    }
+    let receiver = sweep.roles.iter().copied().find(|other| *other > role);
+    match receiver {
+        Some(receiver) if least >= SHORT_READ_RATIO && !buffers_varied => {
+            let why = format!("the {} reads full buffers: data wait for the {}", name(next), name(receiver));
+            Some((receiver, why))
+        }
+        _ => None,
+    }
+}
+
+/// The role that reads what `role` sends.
+fn next(sweep: &Sweep<'_>, role: Role) -> Option<Role> {
+    let has = |role: Role| sweep.points.iter().any(|point| table::counted_calls(point.one, role).is_some());
+    match role {
+        Role::Client if has(Role::Proxy) => Some(Role::Proxy),
+        Role::Client | Role::Proxy if has(Role::Server) => Some(Role::Server),
+        _ => None,
+    }
+}
+
+/// How full the reads of a role are.
+fn fill(one: &Observation, role: Role) -> Option<f64> {
+    let bytes = ratio(table::total_bytes(one)?, table::counted_calls(one, role)?)?;
+    ratio(bytes, table::buffer_bytes(one, role)?)
+}
+
+fn limits(sweep: &Sweep<'_>, point: &SweepPoint<'_>, blamed: &Blamed) -> Vec<Verdict> {
+    let share = sweep.call_share(point);
+    if share < DOMINANT_RATIO {
+        return Vec::new();
+    }
+    let law = law(sweep);
+    let of_role = |role: &Role| {
+        let own = format!(
+            "{}: {:.0} calls take {} of {}",
+            point.one.id,
+            point.calls,
+            text::percent(share),
+            text::seconds(point.elapsed_s)
+        );
+        let verdict = Verdict::on(segment(*role), &point.one.id, Stance::Limits, Basis::TimeShare, share);
+        let gain = (sweep.cost.fixed_s > 0.0).then(|| point.elapsed_s / sweep.cost.fixed_s);
+        let verdict = verdict.at_most(blamed.confidence_max).gains(gain).because(
+            law.clone(),
+            "elapsed time and calls",
+            "",
+        );
+        let verdict = match &blamed.why {
+            Some(why) => verdict.because(why.clone(), "calls and CPU of the other roles", ""),
+            None => verdict,
+        };
+        verdict.because(own, "elapsed time and calls", "")
+    };
+    blamed.roles.iter().map(of_role).collect()
+}
+
+/// The line itself, where calls dominate nowhere.
+fn note(sweep: &Sweep<'_>) -> Option<Verdict> {
+    let last = sweep.points.last()?;
+    let segment = segment(*sweep.roles.first()?);
+    let text = format!("{}; calls make less than half of any time", law(sweep));
+    Some(Verdict::note(segment, &last.one.id, Severity::Info).because(text, "elapsed time and calls", ""))
+}
+
+/// The line in words.
+fn law(sweep: &Sweep<'_>) -> String {
+    let names: Vec<&str> = sweep.roles.iter().map(|role| name(*role)).collect();
+    let cost = &sweep.cost;
+    let interval = cost
+        .call_s_interval
+        .map_or_else(String::new, |[low, high]| format!(" ({:.1} to {:.1} at 95 %)", low * 1e6, high * 1e6));
+    let calls = match sweep.roles.as_slice() {
+        [Role::Client] => "write of the client",
+        [Role::Proxy] => "read and write of the proxy",
+        [Role::Server] => "read of the server",
+        _ => "call",
+    };
+    let of = if sweep.roles.len() > 1 { format!(" of {} together", names.join(", ")) } else { String::new() };
+    format!(
+        "T = {:.2} s + {:.1} us{interval} for each {calls}{of}, over {} observations",
+        cost.fixed_s,
+        cost.call_s * 1e6,
+        cost.observations.len()
+    )
+}
+
+/// The segment of a role's calls.
+pub(super) fn segment(role: Role) -> Segment {
+    match role {
+        Role::Client => Segment::ClientCpu,
+        Role::Proxy => Segment::ProxyCpu,
+        Role::Server => Segment::ServerCpu,
+    }
+}
+
+/// A role in words.
+pub(super) fn name(role: Role) -> &'static str {
+    match role {
+        Role::Client => "client",
+        Role::Proxy => "proxy",
+        Role::Server => "server",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::testing::{cleared, first, read, slugs};
+    use super::*;
+    use std::fmt::Write as _;
+
+    /// A sweep of the client's buffer: `fixed_s` + `call_s` for each write.
+    fn sweep(fixed_s: f64, call_s: f64) -> narrows_model::Observations {
+        let mut rows = String::new();
+        for buffer in [4096_u32, 1024, 256, 128, 64] {
+            let calls = 50_331_648.0 / f64::from(buffer);
+            let elapsed_s = fixed_s + call_s * calls;
+            writeln!(
+                rows,
+                "[[observation]]\nid = \"b{buffer}\"\nop = \"send\"\nelapsed_s = {elapsed_s}\ncalls = {{ client = {calls} }}\nfactor = {{ client_buffer_bytes = {buffer} }}\ncpu_ratio = {{ server = 0.1 }}"
+            )
+            .unwrap();
+        }
+        read(&rows)
+    }
+
+    #[test]
+    fn time_that_grows_with_writes_is_the_clients_and_its_cost_is_found() {
+        let all = sweep(1.6, 28.8e-6);
+        assert_eq!(first(&all), Segment::ClientCpu);
+        assert!(slugs(&all).contains(&"per_call".to_owned()) && cleared(&all, Segment::ServerCpu));
+        let cost = &crate::per_call(&all)[0];
+        assert!((cost.call_s - 28.8e-6).abs() < 1e-9 && (cost.fixed_s - 1.6).abs() < 1e-6, "{cost:?}");
+    }
+
+    #[test]
+    fn calls_that_cost_next_to_nothing_limit_nothing() {
+        assert_eq!(first(&sweep(100.0, 1e-6)), Segment::Unknown);
+    }
+}

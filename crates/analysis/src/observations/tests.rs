@@ -1,0 +1,299 @@
+//! Whole files: the published relay experiment sweep by sweep, other published figures, and what holds of any verdict.
+
+use super::testing::{cleared, named, read, slugs, told};
+use super::*;
+use narrows_model::counters::Role;
+use narrows_model::observation::PerCall;
+use narrows_model::{Relation, Segment};
+use proptest::prelude::*;
+use std::fmt::Write as _;
+
+fn example(name: &str) -> Observations {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/observations/");
+    let text = std::fs::read_to_string(format!("{folder}{name}.toml")).unwrap();
+    narrows_study::observations::parse(&text, name).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+/// What a sweep must say: the segments in any of its entries, and microseconds a call, to a tenth.
+fn relay(name: &str, segments: &[Segment], call_us: Option<f64>) -> (Observations, PerCall) {
+    let all = example(&format!("relay-{name}"));
+    let diagnosis = diagnose_observations(&all);
+    let found: std::collections::BTreeSet<Segment> =
+        diagnosis.limiting.iter().map(|entry| entry.segment).collect();
+    assert_eq!(found, segments.iter().copied().collect(), "{name}: {:#?}", diagnosis.limiting);
+    assert!(slugs(&all).contains(&"per_call".to_owned()), "{name}");
+    let [cost] = per_call(&all).try_into().unwrap();
+    if let Some(call_us) = call_us {
+        assert!((cost.call_s * 1e6 - call_us).abs() < 0.1, "{name}: {cost:?}");
+    }
+    (all, cost)
+}
+
+fn broken(cost: &PerCall) -> Vec<&str> {
+    cost.breaks.iter().map(|found| found.observation.as_str()).collect()
+}
+
+#[test]
+fn relay_two_nodes_client_is_its_send_calls_at_28_8_us() {
+    let (all, cost) = relay("client", &[Segment::ClientCpu], Some(28.8));
+    assert!(broken(&cost).is_empty() && told(&all, "coalescing").contains("32.7 writes"));
+}
+
+#[test]
+fn relay_two_nodes_server_is_its_receive_calls_at_13_0_us() {
+    let (all, cost) = relay("server", &[Segment::ServerCpu], Some(13.0));
+    assert!(broken(&cost).is_empty() && !slugs(&all).contains(&"coalescing".to_owned()));
+}
+
+#[test]
+fn relay_two_nodes_both_is_one_of_them_and_breaks_at_32_bytes() {
+    let (all, cost) = relay("both", &[Segment::ClientCpu, Segment::ServerCpu], None);
+    assert!(broken(&cost).contains(&"32"), "{cost:?}");
+    assert!(told(&all, "regime_break").contains("not explained by call count"));
+    let limiting = diagnose_observations(&all).limiting;
+    assert!(limiting.iter().all(|entry| entry.relation == Relation::OneOf && entry.confidence <= 0.6));
+}
+
+#[test]
+fn relay_three_nodes_client_is_its_send_calls_while_the_proxy_falls_to_a_third() {
+    let (all, cost) = relay("client-3", &[Segment::ClientCpu], None);
+    assert!(cleared(&all, Segment::ProxyCpu));
+    assert_eq!(cost.excluded, ["256", "128"], "their printed counts are equal");
+    assert!(told(&all, "repeated_counts").contains("256 and 128"));
+    assert!(broken(&cost).is_empty());
+}
+
+#[test]
+fn relay_three_nodes_server_is_its_receive_calls_while_the_proxy_falls_to_a_twelfth() {
+    let (all, cost) = relay("server-3", &[Segment::ServerCpu], Some(13.2));
+    assert!(cleared(&all, Segment::ProxyCpu) && broken(&cost).is_empty());
+}
+
+#[test]
+fn relay_proxy_is_the_proxys_cpu_at_65_3_us() {
+    let (all, cost) = relay("proxy", &[Segment::ProxyCpu], Some(65.3));
+    assert!(!cleared(&all, Segment::ProxyCpu) && broken(&cost).is_empty());
+    assert!(diagnose_observations(&all).limiting[0].confidence > 0.6);
+}
+
+#[test]
+fn relay_client_and_proxy_is_the_proxys_cpu() {
+    relay("client-proxy", &[Segment::ProxyCpu], None);
+}
+
+#[test]
+fn relay_client_and_server_is_the_clients_send_calls() {
+    let (all, cost) = relay("client-server", &[Segment::ClientCpu], None);
+    assert!(cleared(&all, Segment::ProxyCpu) && broken(&cost).is_empty());
+}
+
+#[test]
+fn relay_proxy_and_server_is_the_proxys_cpu_and_breaks_at_32_bytes_where_it_falls_to_0_85() {
+    let (all, cost) = relay("proxy-server", &[Segment::ProxyCpu], None);
+    assert_eq!(broken(&cost), ["32"]);
+    assert!(cost.breaks[0].cpu_ratio.is_some_and(|cpu| (cpu - 0.85).abs() < 0.005), "{cost:?}");
+    assert!(told(&all, "regime_break").contains("85 %"));
+}
+
+#[test]
+fn relay_all_is_the_proxys_cpu() {
+    relay("all-3", &[Segment::ProxyCpu], None);
+}
+
+#[test]
+fn the_relay_files_hold_what_the_published_table_holds() {
+    let table = include_str!("../../../../docs/examples/observations/relay_buffer_sweeps.csv");
+    let names = [
+        "client",
+        "server",
+        "both",
+        "client-3",
+        "server-3",
+        "proxy",
+        "client-proxy",
+        "client-server",
+        "proxy-server",
+        "all-3",
+    ];
+    let mut rows = table.lines().skip(1);
+    for name in names {
+        for one in &example(&format!("relay-{name}")).observations {
+            let row: Vec<&str> = rows.next().unwrap().split(',').collect();
+            let count = |role| one.calls.get(&role).map_or(String::new(), ToString::to_string);
+            assert!(
+                (one.elapsed_s.unwrap() - row[5].parse::<f64>().unwrap()).abs() < 1e-9,
+                "{name} {}",
+                one.id
+            );
+            assert_eq!(
+                (count(Role::Proxy).as_str(), count(Role::Server).as_str()),
+                (row[9], row[10]),
+                "{name} {}",
+                one.id
+            );
+        }
+    }
+    assert_eq!(rows.next(), None);
+}
+
+#[test]
+fn jovian_2_clears_the_link_and_doubts_the_writes() {
+    let all = example("jovian2");
+    assert!(cleared(&all, Segment::NetworkBandwidth));
+    assert!(told(&all, "early_ack").contains("less than the 256 MiB of memory"));
+    assert_eq!(
+        named(&all),
+        [Segment::Unknown, Segment::Unknown],
+        "no rate between nodes is among the figures"
+    );
+}
+
+#[test]
+fn nfs_over_a_long_way_is_latency() {
+    let all = example("nfs-latency");
+    assert_eq!(named(&all), [Segment::NetworkLatency]);
+    assert!(slugs(&all).contains(&"latency_bound".to_owned()));
+}
+
+#[test]
+fn one_mount_is_bound_by_its_window() {
+    let all = example("nfs-window");
+    assert_eq!(named(&all), [Segment::ClientConnection]);
+    assert!(slugs(&all).contains(&"window_bound".to_owned()) && cleared(&all, Segment::NetworkBandwidth));
+}
+
+#[test]
+fn users_are_served_until_the_server_is_full() {
+    let all = example("offered-load");
+    assert_eq!(named(&all), [Segment::OfferedLoad, Segment::ServerCpu]);
+}
+
+/// 47 clients of an NFS server, as published (IOPerf at the RHIC Computing Facility, 2002).
+#[test]
+fn many_clients_writing_to_one_server_clear_the_clients_and_the_wire() {
+    let table = include_str!("../../tests/data/ioperf_47_clients.csv");
+    let rates = |column: usize| {
+        let rates: Vec<String> = table
+            .lines()
+            .skip(1)
+            .map(|line| (line.split(',').nth(column).unwrap().parse::<f64>().unwrap() * 1024.0).to_string())
+            .collect();
+        rates.join(", ")
+    };
+    let all = read(&format!(
+        "[[ceiling]]\nsegment = \"network.bandwidth\"\nbytes_per_s = 12e6\nbasis = \"declared\"\n\
+         [[observation]]\nid = \"one writes\"\nop = \"write\"\nclients = 1\nbytes_per_s = 9021440\nfile_bytes = 40960000\n\
+         [[observation]]\nid = \"47 write\"\nop = \"write\"\nclients = 47\nper_client_bytes_per_s = [{}]\nfile_bytes = 409600000\ncpu_ratio = {{ client = 0.0043 }}\n\
+         [[observation]]\nid = \"47 read\"\nop = \"read\"\nclients = 47\nper_client_bytes_per_s = [{}]\nfile_bytes = 409600000\n",
+        rates(1),
+        rates(2)
+    ));
+    let diagnosis = diagnose_observations(&all);
+    let writes: Vec<_> =
+        diagnosis.limiting.iter().filter(|entry| entry.regime.starts_with("write")).collect();
+    assert_eq!(
+        writes.iter().map(|entry| entry.segment).collect::<Vec<_>>(),
+        [Segment::Server, Segment::Device]
+    );
+    assert!(writes.iter().all(|entry| entry.relation == Relation::OneOf && entry.confidence <= 0.7));
+    let reads = diagnosis.limiting.iter().find(|entry| entry.regime.starts_with("read")).unwrap();
+    assert_eq!(reads.segment, Segment::ClientCache);
+    assert!(cleared(&all, Segment::ClientCpu) && cleared(&all, Segment::NetworkBandwidth));
+    assert!(
+        told(&all, "mixture").contains("47 clients")
+            && told(&all, "imbalance").contains("aggregate lies between")
+    );
+}
+
+#[test]
+fn nothing_known_is_unknown_and_says_so() {
+    let all = read("[[observation]]\nid = \"a\"\n");
+    assert_eq!(named(&all), [Segment::Unknown]);
+    assert!(slugs(&all).contains(&"not_enough_evidence".to_owned()));
+    let claims = read("[[claim]]\ntext = \"x\"\nleft = \"1\"\nright = 1\n");
+    assert!(named(&claims).is_empty());
+}
+
+#[test]
+fn every_rule_has_its_texts_and_a_code_of_its_own() {
+    for (index, rule) in RULES.iter().enumerate() {
+        assert!(!RULES[..index].iter().any(|other| other.code == rule.code), "{}", rule.code);
+        let texts = [
+            rule.slug,
+            rule.title,
+            rule.definition,
+            rule.formula,
+            rule.source,
+            rule.example,
+            rule.how_to_measure,
+        ];
+        assert!(texts.iter().all(|text| !text.is_empty()), "{}", rule.code);
+        if let Some(namesake) = crate::rules::rule(rule.code) {
+            assert_eq!(namesake.slug, rule.slug, "{}", rule.code);
+        }
+    }
+}
+
+#[test]
+fn every_slug_of_the_format_is_that_of_a_rule() {
+    let promised = "cache_served mixture claim_mismatch retrograde offered_load early_ack per_call latency_bound window_bound \
+                    short_run generator_limited imbalance";
+    for slug in promised.split_whitespace() {
+        assert!(RULES.iter().any(|rule| rule.slug == slug), "{slug}");
+    }
+}
+
+#[test]
+fn many_observations_are_judged_in_a_moment() {
+    let mut rows = String::from("[[ceiling]]\nsegment = \"network.bandwidth\"\nbytes_per_s = 1e9\n");
+    for index in 0..3000 {
+        writeln!(rows, "[[observation]]\nid = \"{index}\"\nop = \"write\"\nclients = {}\nbytes_per_s = {}\nfactor = {{ disks = {}, x = {index} }}", index % 7 + 1, index + 1, index % 5).unwrap();
+    }
+    assert!(!diagnose_observations(&read(&rows)).limiting.is_empty());
+}
+
+/// A file of some observations with figures of any size.
+fn any_file() -> impl Strategy<Value = String> {
+    let figure = prop_oneof![Just(0.0), 1e-9..1e-3_f64, 0.01..1.0_f64, 1.0..1e4_f64, 1e5..1e15_f64];
+    let row = (proptest::collection::vec(figure, 12), 0..4_usize, 1..5_u32);
+    proptest::collection::vec(row, 1..12).prop_map(|rows| {
+        let mut text = String::from(
+            "[[ceiling]]\nsegment = \"network.bandwidth\"\nbytes_per_s = 1e7\n[[ceiling]]\nsegment = \"device\"\nops_per_s = 100\nscope = \"device\"\ncount = 3\n\
+             [[ceiling]]\nsegment = \"generator\"\nops_per_s = 1e5\n[[ceiling]]\nsegment = \"network.latency\"\nlatency_s = 1e-3\n",
+        );
+        for (index, (figures, op, clients)) in rows.iter().enumerate() {
+            let at = |place: usize| figures[place];
+            let above = |place: usize| at(place).clamp(1e-6, 1e12);
+            let op = ["read", "write", "send", "metadata"][*op];
+            writeln!(
+                text,
+                "[[observation]]\nid = \"{index}\"\nop = \"{op}\"\nclients = {clients}\nbytes_per_s = {}\nops_per_s = {}\nlatency_s = {}\nelapsed_s = {}\n\
+                 round_trips = {}\nrtt_s = {}\nin_flight_configured = {}\nwindow_bytes = {}\ncpu_cores = {{ client = {}, server = {} }}\n\
+                 calls = {{ client = {}, server = {} }}\nfactor = {{ client_buffer_bytes = {}, disks = {} }}\noffered_ops_per_s = {}",
+                at(0), at(1), above(2), above(3), at(4).min(1e15).round(), above(5), at(6).min(1e8), above(7).min(1e15).ceil(), at(8).min(1e5), at(9).min(1e5),
+                at(10).min(1e15).round(), at(11).min(1e15).round(), above(7).ceil(), index % 3, at(1),
+            )
+            .unwrap();
+        }
+        text
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn any_figures_give_a_verdict_with_each_segment_in_one_list_at_most(text in any_file()) {
+        let diagnosis = diagnose_observations(&read(&text));
+        let limiting: std::collections::BTreeSet<Segment> = diagnosis.limiting.iter().map(|entry| entry.segment).collect();
+        for entry in &diagnosis.limiting {
+            prop_assert!((0.0..=0.9).contains(&entry.confidence), "{entry:?}");
+            prop_assert!(entry.relief_gain_ratio.is_none_or(f64::is_finite));
+        }
+        let others = diagnosis.exonerated.iter().map(|entry| entry.segment).chain(diagnosis.not_measured.iter().map(|entry| entry.segment));
+        let others: Vec<Segment> = others.collect();
+        for (index, segment) in others.iter().enumerate() {
+            prop_assert!(!limiting.contains(segment) && !others[..index].contains(segment), "{segment}");
+        }
+    }
+}
