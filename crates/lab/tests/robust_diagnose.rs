@@ -154,6 +154,7 @@ fn trial(index: u32) -> Event {
         response_sum_ns: elapsed_ns.0,
         by_kind: Vec::new(),
         open_loop: None,
+        in_flight_at_end: None,
         effective: None,
         clients: vec![],
         errors: vec![],

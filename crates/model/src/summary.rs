@@ -134,7 +134,7 @@ pub struct TrialSummary {
     pub ops_per_s: OpsPerSec,
 }
 
-/// Quantiles of a latency.
+/// Quantiles of a latency, of the operations that completed; see [`InFlight::at_end`] for those that did not.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct LatencySummary {
     /// Median.
@@ -145,7 +145,7 @@ pub struct LatencySummary {
     pub p99: Option<u64>,
     /// 99.9th percentile.
     pub p999: Option<u64>,
-    /// Largest.
+    /// Largest that was measured; the flag `stuck_requests` tells of a request that took longer.
     pub max: Option<u64>,
     /// Mean.
     pub mean: Option<f64>,

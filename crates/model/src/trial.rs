@@ -94,6 +94,28 @@ pub struct OpenLoopTotals {
     pub service_sum_ns: u64,
 }
 
+/// Requests that were in flight when a measured window ended: no histogram counts them.
+///
+/// A window ends at its time, with the last completion of a count, or with a stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct InFlightAtEnd {
+    /// How many.
+    pub count: u64,
+    /// How long the oldest of them had been in flight by then, from its submission; 0 without any.
+    pub longest_in_flight_ns: Nanos,
+    /// The same from its scheduled start, as response times of an open loop count; as above in a closed one.
+    pub longest_response_ns: Nanos,
+}
+
+impl InFlightAtEnd {
+    /// Adds what was in flight elsewhere, or at the end of another window.
+    pub fn add(&mut self, other: &Self) {
+        self.count = self.count.saturating_add(other.count);
+        self.longest_in_flight_ns = self.longest_in_flight_ns.max(other.longest_in_flight_ns);
+        self.longest_response_ns = self.longest_response_ns.max(other.longest_response_ns);
+    }
+}
+
 /// What one repetition of a cell gave.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialOutput {
@@ -123,6 +145,9 @@ pub struct TrialOutput {
     /// What an open loop adds; `None` in a closed one.
     #[serde(default)]
     pub open_loop: Option<OpenLoopTotals>,
+    /// What was in flight at the window's end, all workers together; `None` where that was not noted.
+    #[serde(default)]
+    pub in_flight_at_end: Option<InFlightAtEnd>,
     /// What was granted to the first worker; all workers of a cell are granted the same or the cell fails.
     pub effective: Option<Effective>,
     /// Clients, by index.

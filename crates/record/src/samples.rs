@@ -135,6 +135,7 @@ pub(crate) fn trial(index: u32, ops: u32) -> Event {
         response_sum_ns: 5,
         by_kind: Vec::new(),
         open_loop: None,
+        in_flight_at_end: None,
         effective: None,
         clients: vec![ClientTotals {
             client_index: 0,

@@ -5,7 +5,7 @@ use narrows_engines::OpenSpec;
 use narrows_model::counters::{ProcessCpu, TcpCounters};
 use narrows_model::effective::Effective;
 use narrows_model::fault::ErrorCount;
-use narrows_model::trial::{IntervalSample, OpTotals, OpenLoopTotals};
+use narrows_model::trial::{InFlightAtEnd, IntervalSample, OpTotals, OpenLoopTotals};
 use narrows_model::verification::Verification;
 use narrows_model::{Bytes, Cell, CellId, Histogram, Nanos};
 use narrows_sys::entropy::member_seed;
@@ -148,6 +148,8 @@ pub struct WorkerOutput {
     pub by_kind: Vec<OpTotals>,
     /// What an open loop adds; `None` in a closed one.
     pub open_loop: Option<OpenLoopTotals>,
+    /// What was in flight at the window's end.
+    pub in_flight_at_end: InFlightAtEnd,
     /// When the worker ended: the window's end, or its last completion when a count ended it.
     pub done_at_ns: u64,
     /// Its last completion before the window; 0 without one.

@@ -4,7 +4,7 @@ use crate::assignment::{ClientOutput, WindowTimes, WorkerOutput};
 use narrows_engines::endpoint::add_tcp_counters;
 use narrows_model::counters::{ProcessCpu, TcpCounters};
 use narrows_model::fault::merge_errors;
-use narrows_model::trial::{ClientTotals, OpTotals, OpenLoopTotals};
+use narrows_model::trial::{ClientTotals, InFlightAtEnd, OpTotals, OpenLoopTotals};
 use narrows_model::{Bytes, Cell, Histogram, Nanos, TrialOutput};
 
 /// The trial of `cell` as its clients report it, without counters of machines.
@@ -31,6 +31,7 @@ pub(crate) fn trial_output(
         response_sum_ns: 0,
         by_kind: Vec::new(),
         open_loop: None,
+        in_flight_at_end: Some(in_flight_at_end(clients)),
         effective: workers().find_map(|worker| worker.effective.clone()),
         clients: clients.iter().map(|client| client_totals(client, times, hostname)).collect(),
         errors: Vec::new(),
@@ -112,6 +113,12 @@ fn straddled_ns(clients: &[ClientOutput], span_ns: u64) -> f64 {
         None => worker.response_sum_ns as f64,
     };
     2.0 * workers().map(time_ns).sum::<f64>().max(span_ns as f64) / op_count
+}
+
+fn in_flight_at_end(clients: &[ClientOutput]) -> InFlightAtEnd {
+    let mut all = InFlightAtEnd::default();
+    clients.iter().flat_map(|client| &client.workers).for_each(|worker| all.add(&worker.in_flight_at_end));
+    all
 }
 
 fn client_totals(client: &ClientOutput, times: WindowTimes, hostname: &str) -> ClientTotals {

@@ -146,6 +146,7 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         if ended && flight.at_measure_end.is_none() && !self.ends_by_count() {
             flight.at_measure_end = Some(self.marks());
             self.count_backlog(flight);
+            flight.note_at_end(self.window.measure_until_ns());
             self.recorder.cut(flight.stamp, false);
         }
     }

@@ -9,8 +9,9 @@ use crate::law::{Fate, Machine, departure};
 use crate::ledger::Ledger;
 use crate::route::{Call, CpuCharge, Place, Route};
 use crate::station::{Span, Station};
-use narrows_model::Cell;
+use narrows_model::trial::InFlightAtEnd;
 use narrows_model::units::{saturate_u32, saturate_usize};
+use narrows_model::{Cell, Nanos};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -113,6 +114,17 @@ impl Flights {
         self.slots.iter().filter(|flight| flight.state == State::Hung).count() as u64
     }
 
+    /// What has been submitted before `at_ns` and has not completed.
+    pub(crate) fn in_flight_at(&self, at_ns: u64) -> InFlightAtEnd {
+        let away = |flight: &&Flight| matches!(flight.state, State::Underway | State::Hung);
+        let mut all = InFlightAtEnd::default();
+        for flight in self.slots.iter().filter(away).filter(|flight| flight.submitted_ns < at_ns) {
+            let age_ns = Nanos(at_ns - flight.submitted_ns);
+            all.add(&InFlightAtEnd { count: 1, longest_in_flight_ns: age_ns, longest_response_ns: age_ns });
+        }
+        all
+    }
+
     /// Gives a slot its next request, at once or at its turn.
     pub(crate) fn submit(&mut self, slot: usize, now_ns: u64) {
         let at_ns = match &mut self.pace {
@@ -169,7 +181,7 @@ impl Flights {
         });
         let flight = &mut self.slots[slot];
         if fate == Fate::Never {
-            flight.state = State::Hung;
+            (flight.state, flight.submitted_ns) = (State::Hung, world.now_ns);
             return;
         }
         let first_delay_ns = route.first_delay_ns;

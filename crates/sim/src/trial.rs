@@ -8,7 +8,7 @@ use crate::route::Call;
 use crate::tally::Tally;
 use narrows_model::event::Phase;
 use narrows_model::sim_profile::SimProfile;
-use narrows_model::trial::{CounterPair, TrialOutput};
+use narrows_model::trial::{CounterPair, InFlightAtEnd, TrialOutput};
 use narrows_model::units::{NANOS_PER_SEC, round_to_u64, saturate_u32, saturate_usize};
 use narrows_model::workload::{Access, Acknowledgement, Op, SyncPolicy};
 use narrows_model::{Bytes, Cell, Cut, Event, Nanos, Role};
@@ -32,6 +32,7 @@ struct Window {
     end_ns: u64,
     before: Ledger,
     after: Ledger,
+    in_flight_at_end: InFlightAtEnd,
 }
 
 struct Trial<'a> {
@@ -179,6 +180,7 @@ impl Trial<'_> {
         self.tally.end_interval(at_ns, self.events);
         self.phase(Phase::CoolDown, at_ns);
         self.window.end_ns = at_ns;
+        self.window.in_flight_at_end = self.flights.in_flight_at(at_ns);
         self.window.after = self.flights.ledger_at(&self.world.ledger, at_ns);
         self.tally.measuring = false;
         self.stand = Stand::Draining;
@@ -230,6 +232,7 @@ impl Trial<'_> {
             response_sum_ns: self.tally.response_sum_ns,
             by_kind: Vec::new(),
             open_loop: None,
+            in_flight_at_end: Some(self.window.in_flight_at_end),
             effective: Some(effective(profile, self.cell)),
             clients: self.tally.clients(&hostname(profile, load_role(self.cell)), start_ns),
             errors: std::mem::take(&mut self.tally.errors),

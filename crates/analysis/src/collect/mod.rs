@@ -19,7 +19,7 @@ use narrows_model::fault::{ErrorCount, merge_errors};
 use narrows_model::plan::SkippedCell;
 use narrows_model::relay::RelayPlan;
 use narrows_model::server::ServerFacts;
-use narrows_model::trial::{ClientTotals, IntervalSample, TrialOutput};
+use narrows_model::trial::{ClientTotals, InFlightAtEnd, IntervalSample, TrialOutput};
 use narrows_model::verification::Verification;
 use narrows_model::{Bytes, Cell, CellId, Event, Histogram, Inventory, Nanos, Plan};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -61,6 +61,7 @@ pub(crate) struct CellData {
     pub failure: Option<String>,
     pub kinds: Vec<KindData>,
     pub open_loop: Option<OpenLoopData>,
+    pub in_flight_at_end: Option<InFlightAtEnd>,
     /// The response times of all trials.
     pub response: StoredHistogram,
     open: BTreeMap<u32, OpenTrial>,
@@ -82,6 +83,7 @@ impl CellData {
             failure: None,
             kinds: Vec::new(),
             open_loop: None,
+            in_flight_at_end: None,
             response: StoredHistogram::default(),
             open: BTreeMap::new(),
         }
@@ -134,6 +136,9 @@ impl CellData {
         kinds::add_kinds(&mut self.kinds, &trial.by_kind);
         if let Some(open_loop) = &trial.open_loop {
             self.open_loop.get_or_insert_default().add(open_loop);
+        }
+        if let Some(at_end) = &trial.in_flight_at_end {
+            self.in_flight_at_end.get_or_insert_default().add(at_end);
         }
         merge_errors(&mut self.errors, &trial.errors);
         if let Some(verification) = &trial.verification {

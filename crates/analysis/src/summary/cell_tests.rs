@@ -37,6 +37,7 @@ fn trial(cell: &Cell, index: u32, op_count: u64) -> TrialOutput {
         response_sum_ns: op_count * 1_000_000,
         by_kind: Vec::new(),
         open_loop: None,
+        in_flight_at_end: None,
         effective: None,
         clients: Vec::new(),
         errors: Vec::new(),

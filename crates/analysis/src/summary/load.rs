@@ -68,6 +68,7 @@ pub(super) fn in_flight(data: &CellData, rates: &Rates) -> InFlight {
         } else {
             rates.in_flight
         },
+        at_end: data.in_flight_at_end,
         thinking: rates.ops_per_s.map(|rate| rate * think_s).filter(|_| think_s > 0.0),
     }
 }

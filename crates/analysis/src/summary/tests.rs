@@ -367,6 +367,7 @@ fn ten_thousand_cells_are_summarised_with_their_latencies() {
             response_sum_ns: 50_000,
             by_kind: Vec::new(),
             open_loop: None,
+            in_flight_at_end: None,
             effective: None,
             clients: Vec::new(),
             errors: Vec::new(),

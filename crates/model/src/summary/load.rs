@@ -1,6 +1,7 @@
 //! The load that a cell put on: in flight, open loops, kinds of requests.
 
-use super::LatencySummary;
+use super::{CellSummary, LatencySummary};
+use crate::trial::InFlightAtEnd;
 use crate::units::{Bytes, BytesPerSec, OpsPerSec};
 use crate::workload::Op;
 use schemars::JsonSchema;
@@ -16,6 +17,20 @@ pub struct InFlight {
     pub measured: Option<f64>,
     /// Requests that were thinking instead of in flight, rate x think time; `None` without think time.
     pub thinking: Option<f64>,
+    /// In flight when the measured windows ended: the count of all trials, the oldest of any. No latency counts them.
+    /// `None` where that was not noted.
+    #[serde(default)]
+    pub at_end: Option<InFlightAtEnd>,
+}
+
+impl CellSummary {
+    /// What the largest response time is at least, where a request had been in flight for longer when its window ended
+    /// than any that completed took; `None` where none had.
+    #[must_use]
+    pub fn response_ns_at_least(&self) -> Option<u64> {
+        let at_end = self.in_flight.at_end.filter(|at_end| at_end.count > 0)?;
+        Some(at_end.longest_response_ns.0).filter(|longest| *longest > self.latency_ns.max.unwrap_or(0))
+    }
 }
 
 /// What an open loop adds to a cell's figures.

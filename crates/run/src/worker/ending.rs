@@ -68,10 +68,20 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         }
     }
 
+    /// Notes what is in flight where no border of the window has: a count, a stop or a failure ended it.
+    fn note_at_end(&self, flight: &mut Flight) {
+        if flight.at_end.is_noted {
+            return;
+        }
+        let until_ns = if self.ends_by_count() { u64::MAX } else { self.window.measure_until_ns() };
+        flight.note_at_end(flight.stamp.min(until_ns));
+    }
+
     pub(super) fn output(mut self, mut flight: Flight, orderly: bool) -> WorkerOutput {
         if flight.at_measure_end.is_none() && !flight.exhausted {
             self.count_backlog(&mut flight);
         }
+        self.note_at_end(&mut flight);
         let end = flight.at_measure_end.take().unwrap_or_else(|| self.marks());
         let until_ns = self.window.measure_until_ns();
         let timed_out = flight.stamp >= until_ns && !self.ends_by_count();
@@ -95,6 +105,7 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
             response: totals.response,
             response_sum_ns: totals.response_sum_ns,
             by_kind: totals.by_kind,
+            in_flight_at_end: flight.at_end.found,
             open_loop: totals.service.map(|service| OpenLoopTotals {
                 scheduled_count: arrived.started_count + arrived.unstarted_count,
                 unstarted_count: arrived.unstarted_count,

@@ -6,9 +6,10 @@ use super::starts::Starts;
 use super::verifier::Verifier;
 use crate::assignment::Assignment;
 use narrows_engines::{Completions, Request};
-use narrows_model::Op;
 use narrows_model::counters::{ProcessCpu, TcpCounters};
 use narrows_model::fault::{ErrorCount, merge_errors};
+use narrows_model::trial::InFlightAtEnd;
+use narrows_model::{Nanos, Op};
 
 /// The changing state of a running worker.
 pub(super) struct Flight {
@@ -46,6 +47,7 @@ pub(super) struct Flight {
     /// The last completion before the window, 0 without one, and the last in it.
     pub(super) span_ns: (u64, u64),
     pub(super) arrivals: Arrived,
+    pub(super) at_end: AtEnd,
 }
 
 /// One request of the queue.
@@ -55,6 +57,28 @@ pub(super) struct Place {
     pub(super) from_ns: u64,
     pub(super) submitted_ns: u64,
     pub(super) kind: u32,
+}
+
+/// What the window's end finds in flight.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct AtEnd {
+    pub(super) found: InFlightAtEnd,
+    /// All of it was found.
+    pub(super) is_noted: bool,
+}
+
+impl AtEnd {
+    fn add(&mut self, place: Place, end_ns: u64) {
+        if place.submitted_ns > end_ns {
+            // What starts while the window's end goes by is not the window's.
+            return;
+        }
+        self.found.add(&InFlightAtEnd {
+            count: 1,
+            longest_in_flight_ns: Nanos(end_ns - place.submitted_ns),
+            longest_response_ns: Nanos(end_ns.saturating_sub(place.from_ns)),
+        });
+    }
 }
 
 /// Arrivals of an open loop whose scheduled start lies in the window.
@@ -98,12 +122,35 @@ impl Flight {
             at_measure_end: None,
             span_ns: (0, 0),
             arrivals: Arrived::default(),
+            at_end: AtEnd::default(),
         }
     }
 
     /// Requests that the engine has taken and not completed.
     pub(super) fn in_flight(&self) -> usize {
         self.places.len() - self.free.len() - self.batch.len() - usize::from(self.held.is_some())
+    }
+
+    /// Notes what is in flight when the window ends at `end_ns`, once.
+    #[cold]
+    pub(super) fn note_at_end(&mut self, end_ns: u64) {
+        let mut is_idle = vec![false; self.places.len()];
+        for tag in self.free.iter().copied().chain(self.batch.iter().map(|request| request.tag)) {
+            is_idle[tag as usize] = true;
+        }
+        for (place, _) in self.places.iter().zip(is_idle).filter(|(_, is_idle)| !is_idle) {
+            self.at_end.add(*place, end_ns);
+        }
+        self.at_end.is_noted = true;
+    }
+
+    /// Notes what completed together after the window's end at `end_ns`, before that end itself was noticed: a call
+    /// that blocks returns late.
+    #[cold]
+    pub(super) fn note_late(&mut self, end_ns: u64) {
+        for done in self.completions.as_slice() {
+            self.at_end.add(self.places[done.tag as usize], end_ns);
+        }
     }
 
     /// Notes that completions were counted at the present stamp.

@@ -57,6 +57,8 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         let counts = flight.stamp <= self.window.measure_until_ns() || self.ends_by_count();
         if counts {
             flight.note_span();
+        } else if !flight.at_end.is_noted {
+            flight.note_late(self.window.measure_until_ns());
         }
         if flight.first_turn > 0 {
             flight.first_turn = flight.first_turn.saturating_sub(flight.completions.len());

@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 mod allocations;
 mod batches;
+mod in_flight;
 mod mixes;
 mod open_loop;
 mod verified;
