@@ -87,6 +87,19 @@ impl Target {
         self.members().iter().all(|member| !matches!(member, Target::Null { .. }))
     }
 
+    /// The same endpoint, or all endpoints of a stripe, cut at `layer`; `None` for what is no endpoint.
+    #[must_use]
+    pub fn at_layer(&self, layer: Layer) -> Option<Target> {
+        match self {
+            Target::Tcp { host, port, .. } => Some(Target::Tcp { host: host.clone(), port: *port, layer }),
+            Target::Stripe(stripe) if matches!(self.form(), Target::Tcp { .. }) => {
+                let at = |member: &Target| member.at_layer(layer).unwrap_or_else(|| member.clone());
+                stripe.over(at).ok().map(Target::Stripe)
+            }
+            _ => None,
+        }
+    }
+
     /// What it is made of, as far as its form goes: a stripe's members are of one kind, so its first one; any other
     /// target itself.
     #[must_use]
@@ -277,6 +290,16 @@ mod tests {
         ] {
             assert_eq!(text.parse::<Target>().unwrap().to_string(), text);
         }
+    }
+
+    #[test]
+    fn an_endpoint_and_a_stripe_of_some_are_cut_at_another_layer() {
+        let at =
+            |text: &str| text.parse::<Target>().unwrap().at_layer(Layer::Sink).map(|cut| cut.to_string());
+        assert_eq!(at("tcp://h:1/disk").as_deref(), Some("tcp://h:1/sink"));
+        let stripe = at("stripe:tcp://a:1/disk,tcp://b:1/disk?unit=4KiB&peer_depth=2");
+        assert_eq!(stripe.as_deref(), Some("stripe:tcp://a:1/sink,tcp://b:1/sink?unit=4KiB&peer_depth=2"));
+        assert_eq!((at("/srv"), at("stripe:/a,/b")), (None, None));
     }
 
     #[test]

@@ -38,6 +38,9 @@ pub const INFO: EngineFacts = EngineFacts {
     example: "stripe:tcp://a:7300/disk,tcp://b:7300/disk?unit=64KiB",
 };
 
+/// What follows an object's name where a member holds a part of it.
+const PART: &str = "-part";
+
 /// Most members, as many as a stripe's text may have.
 const MEMBERS_MAX: usize = 64;
 
@@ -174,7 +177,10 @@ fn check_direct(spec: &OpenSpec, capabilities: &Capabilities) -> Result<(), Engi
 
 /// What one member is opened for: its part of each block and of each object.
 fn member_spec(spec: &OpenSpec, layout: Layout, index: usize, target: &Target) -> OpenSpec {
-    let mut one = OpenSpec { target: target.clone(), ..spec.clone() };
+    // A member that is also used alone has objects of its own; the empty name is the member itself.
+    let named = |name: &String| if name.is_empty() { String::new() } else { format!("{name}{PART}") };
+    let objects = spec.objects.iter().map(named).collect();
+    let mut one = OpenSpec { target: target.clone(), objects, ..spec.clone() };
     one.workload.block_bytes = Bytes(layout.share_bytes_max(spec.workload.block_bytes.0));
     one.workload.block_mix = Vec::new();
     one.workload.file_bytes = Bytes(layout.below(index, spec.workload.file_bytes.0).max(1));

@@ -32,7 +32,7 @@ impl Folders {
     }
 
     fn stored(&self, member: usize) -> Vec<u8> {
-        fs::read(self.paths[member].join("conformance")).unwrap()
+        fs::read(self.paths[member].join("conformance-part")).unwrap()
     }
 }
 
@@ -124,7 +124,7 @@ fn a_read_across_the_end_tells_what_comes_without_a_gap() {
     let mut engine = open(&folders.target("unit=1KiB"), EngineId::Psync, 1);
     complete(engine.as_mut(), &[request(Op::Write, 0, 0)]);
     // Member 0 has units 0 and 2, member 1 has 1 and 3; without its second one, unit 3 is missing.
-    let file = fs::OpenOptions::new().write(true).open(folders.paths[1].join("conformance")).unwrap();
+    let file = fs::OpenOptions::new().write(true).open(folders.paths[1].join("conformance-part")).unwrap();
     file.set_len(1024).unwrap();
     assert_eq!(complete(engine.as_mut(), &[request(Op::Read, 0, 0)]), [(0, Ok(3 * 1024))]);
     file.set_len(512).unwrap();

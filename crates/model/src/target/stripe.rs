@@ -67,6 +67,13 @@ impl Stripe {
         self.peer_depth
     }
 
+    /// What each member gets of `bytes` that go round all of them evenly: at least a unit, at most all.
+    #[must_use]
+    pub fn share_of(&self, bytes: Bytes) -> Bytes {
+        let rows = bytes.0 / self.unit_bytes.0.saturating_mul(self.members.len() as u64);
+        Bytes(rows.max(1).saturating_mul(self.unit_bytes.0).min(bytes.0))
+    }
+
     /// The same stripe over other members, one for each of these.
     ///
     /// # Errors
@@ -227,6 +234,14 @@ mod tests {
         let members = stripe("stripe:/a%2Cb,/c%3Fd,/e%25f,/g%252Ch");
         assert_eq!(members.members()[0], Target::File { path: "/a,b".into() });
         assert_eq!(members.members()[3], Target::File { path: "/g%2Ch".into() });
+    }
+
+    #[test]
+    fn a_members_share_is_whole_units_and_never_more_than_the_whole() {
+        let stripe = stripe("stripe:/a,/b,/c,/d?unit=64KiB");
+        for (whole_kib, share_kib) in [(4, 4), (64, 64), (256, 64), (300, 64), (1024, 256)] {
+            assert_eq!(stripe.share_of(Bytes(whole_kib << 10)), Bytes(share_kib << 10), "{whole_kib} KiB");
+        }
     }
 
     #[test]

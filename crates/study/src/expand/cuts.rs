@@ -2,7 +2,7 @@
 //!
 //! Not here: the loads of cuts, which both planners share.
 
-use super::StudyFacts;
+use super::{StudyFacts, striped};
 use crate::cut;
 use crate::file::{Study, has_cut};
 use narrows_model::plan::SkippedCell;
@@ -62,25 +62,23 @@ impl Cutter<'_> {
         for which in &self.study.cuts {
             // Several targets at once are compared with each of them alone.
             let alone = matches!(which, Cut::Generator | Cut::MemoryCopy) || path.more_targets.is_empty();
-            let Some(made) = Some(()).filter(|()| alone).and_then(|()| self.cut(*which, path)) else {
-                continue;
-            };
-            let Made { mut cell, refusal } = made;
-            // Without its id, which it has only if it is new.
-            if !self.known.insert(format!("{cell:?}")) {
-                continue;
-            }
-            cell.id = self.free_id(&cell);
-            match refusal {
-                None => new.push(cell),
-                Some(reason) => skipped.push(SkippedCell { cell: cell.id, reason }),
+            for Made { mut cell, refusal } in alone.then(|| self.all(*which, path)).into_iter().flatten() {
+                // Without its full id, which it has only if it is new.
+                if !self.known.insert(format!("{cell:?}")) {
+                    continue;
+                }
+                cell.id = self.free_id(&cell);
+                match refusal {
+                    None => new.push(cell),
+                    Some(reason) => skipped.push(SkippedCell { cell: cell.id, reason }),
+                }
             }
         }
         new
     }
 
     fn free_id(&mut self, cell: &Cell) -> CellId {
-        let name = Cell::name(cell.cut, &cell.workload);
+        let name = CellId(format!("{}{}", Cell::name(cell.cut, &cell.workload), cell.id));
         let mut id = name.clone();
         let mut number = 2;
         while !self.ids.insert(id.clone()) {
@@ -90,21 +88,33 @@ impl Cutter<'_> {
         id
     }
 
+    /// The cuts of this kind: of a stripe that of each member alone, then that of all together.
+    fn all(&self, which: Cut, path: &Cell) -> Vec<Made> {
+        let alone = striped::members(which, path).into_iter().zip(1..).filter_map(|(one, number)| {
+            let made = self.cut(which, &one)?;
+            // Of the endpoints of a stripe such a cell says which; a single one is asked for its own store.
+            let target = if which == Cut::ServerStorage { one.target } else { made.cell.target };
+            let id = CellId(format!("/member{number}"));
+            Some(Made { cell: Cell { id, target, ..made.cell }, ..made })
+        });
+        alone.chain(self.cut(which, path)).collect()
+    }
+
     /// One cut; `None` where the path has none such.
     fn cut(&self, which: Cut, path: &Cell) -> Option<Made> {
         let load = &path.workload;
         match (which, &path.target) {
             // That path is the generator already: held against itself it would show nothing.
             (Cut::Generator, Target::Null { copy: false })
-            | (Cut::MemoryCopy, Target::Null { copy: true }) => None,
-            (Cut::Generator, _) => Some(self.in_memory(path, false, cut::generator(load))),
-            (Cut::MemoryCopy, _) => Some(self.in_memory(path, true, cut::memory_copy(load))),
+            | (Cut::MemoryCopy, Target::Null { copy: true }) => return None,
+            (Cut::Generator, _) => return Some(self.in_memory(path, false, cut::generator(load))),
+            (Cut::MemoryCopy, _) => return Some(self.in_memory(path, true, cut::memory_copy(load))),
+            _ => {}
+        }
+        match (which, path.target.form()) {
             (Cut::PageCache, Target::File { .. }) => Some(self.page_cache(path)),
             (Cut::LocalDevice, Target::File { .. }) => Some(self.local_device(path)),
-            (_, Target::Tcp { host, port, .. }) if has_cut(which, &path.target) => {
-                let at = |layer| Target::Tcp { host: host.clone(), port: *port, layer };
-                self.at_endpoint(which, path, at)
-            }
+            (_, Target::Tcp { .. }) if has_cut(which, &path.target) => self.at_endpoint(which, path),
             _ => None,
         }
     }
@@ -146,19 +156,22 @@ impl Cutter<'_> {
         Made::checked(cell, cut::own_device(kind).and_then(|()| direct()))
     }
 
-    fn at_endpoint(&self, which: Cut, path: &Cell, at: impl Fn(Layer) -> Target) -> Option<Made> {
+    fn at_endpoint(&self, which: Cut, path: &Cell) -> Option<Made> {
+        let at = |layer| path.target.at_layer(layer);
         let load = &path.workload;
         let (target, workload) = match which {
             Cut::NetworkStream => {
                 let workload = cut::network_stream(load);
-                (at(if workload.op == Op::Send { Layer::Sink } else { Layer::Source }), workload)
+                (at(if workload.op == Op::Send { Layer::Sink } else { Layer::Source })?, workload)
             }
             Cut::ServerMemory => {
                 let least = load.block_bytes.0.saturating_mul(u64::from(load.workers));
-                (at(Layer::Memory), cut::server_memory(load, least))
+                (at(Layer::Memory)?, cut::server_memory(load, least))
             }
             Cut::EarlyPath => (path.target.clone(), cut::early_path(load)?),
-            Cut::ServerStorage => return Some(self.server_storage(path, &at(Layer::Disk))),
+            // Each of several endpoints alone.
+            Cut::ServerStorage if matches!(path.target, Target::Stripe(_)) => return None,
+            Cut::ServerStorage => return Some(self.server_storage(path, &at(Layer::Disk)?)),
             _ => return None,
         };
         let check = match self.facts.answer(&target, None) {

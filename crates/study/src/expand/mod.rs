@@ -10,6 +10,7 @@ mod facts;
 mod fit;
 mod load;
 mod shuffle;
+mod striped;
 
 pub(crate) use shuffle::shuffle;
 

@@ -209,6 +209,57 @@ fn an_endpoint_is_cut_at_its_network_its_memory_its_storage_and_its_acknowledgem
     assert_eq!(plan.topology, Topology::ClientServer);
 }
 
+const STRIPE: &str = "target = \"stripe:tcp://a:7300/disk,tcp://b:7300/disk?unit=64KiB\"\n";
+
+#[test]
+fn a_stripe_of_endpoints_is_cut_at_each_members_link_and_storage_and_at_all_links_together() {
+    let cuts = "cuts = [\"network_stream\", \"server_memory\", \"server_storage\"]\n";
+    let load = "[workload]\nblock = \"256KiB\"\ndepth = 4\nfile = \"64MiB\"\n";
+    let plan = plan(&format!("{STRIPE}{cuts}{load}"));
+    let found: Vec<_> = plan
+        .cells
+        .iter()
+        .map(|cell| (cell.id.0.as_str(), cell.target.to_string(), cell.workload.block_bytes.0 >> 10))
+        .collect();
+    let stripe = |layer: &str| format!("stripe:tcp://a:7300/{layer},tcp://b:7300/{layer}?unit=64KiB");
+    let expected = [
+        ("network-stream/receive/128KiB/qd1/c1/member1", "tcp://a:7300/source".to_owned(), 128),
+        ("network-stream/receive/128KiB/qd1/c1/member2", "tcp://b:7300/source".to_owned(), 128),
+        ("network-stream/receive/256KiB/qd1/c1", stripe("source"), 256),
+        ("server-memory/read/256KiB/qd4/c1", stripe("memory"), 256),
+        ("server-storage/read/128KiB/qd1/w4/c1/member1", "tcp://a:7300/disk".to_owned(), 128),
+        ("server-storage/read/128KiB/qd1/w4/c1/member2", "tcp://b:7300/disk".to_owned(), 128),
+        ("path/read/256KiB/qd4/c1", stripe("disk"), 256),
+    ];
+    assert_eq!(found, expected);
+    let storage = plan.cells.iter().filter(|cell| cell.cut == Cut::ServerStorage);
+    assert!(storage.clone().all(|cell| cell.site == Site::Server && cell.workload.file_bytes.0 == 32 << 20));
+    assert_eq!(plan.topology, Topology::ClientServer);
+    assert!(
+        plan.segments.contains(&Segment::NetworkBandwidth)
+            && plan.segments.contains(&Segment::DeviceBandwidth)
+    );
+    assert_eq!(plan.load.touches.len(), 4, "{:?}", plan.load.touches);
+}
+
+#[test]
+fn a_stripe_of_folders_is_cut_at_each_members_device_and_at_all_together() {
+    let text = "target = \"stripe:/a,/b?unit=64KiB\"\ncuts = [\"page_cache\", \"local_device\"]\n[workload]\nblock = \"128KiB\"\n";
+    let plan = plan(text);
+    let targets =
+        |cut| plan.cells.iter().filter(move |cell| cell.cut == cut).map(|cell| cell.target.to_string());
+    assert_eq!(targets(Cut::LocalDevice).collect::<Vec<_>>(), ["/a", "/b", "stripe:/a,/b?unit=64KiB"]);
+    assert_eq!(targets(Cut::PageCache).collect::<Vec<_>>(), ["stripe:/a,/b?unit=64KiB"]);
+    assert_eq!(plan.topology, Topology::Local);
+    assert_eq!(plan.load.touches, ["a test folder of its own in /a", "a test folder of its own in /b"]);
+}
+
+#[test]
+fn a_stripe_of_nothing_is_held_against_the_generator() {
+    let plan = plan("target = \"stripe:null:,null:\"\n");
+    assert_eq!(count(&plan, Cut::Generator), 1);
+}
+
 #[test]
 fn an_engine_that_the_machine_forbids_is_a_skip_with_its_reason_and_no_other_engine() {
     let text = "target = \"/data\"\n[workload]\nengine = \"uring\"\n";
@@ -405,7 +456,7 @@ fn line(key: &'static str, values: &'static [&'static str]) -> impl Strategy<Val
 proptest! {
     #[test]
     fn any_study_that_is_read_gives_a_plan_that_keeps_its_promises_or_problems(
-        target in line("target", &["\"null:\"", "\"/d\"", "[\"/d\", \"null:copy\"]", "\"tcp://h:1/disk\"", "[\"/a\", \"/b\"]"]),
+        target in line("target", &["\"null:\"", "\"/d\"", "[\"/d\", \"null:copy\"]", "\"tcp://h:1/disk\"", "[\"/a\", \"/b\"]", "\"stripe:/a,/b?unit=512\"", "\"stripe:tcp://h:1/disk,tcp://i:1/disk\"", "[\"stripe:tcp://h:1/memory,tcp://i:1/memory?peer_depth=2\", \"tcp://h:1/memory\"]"]),
         seconds in line("seconds", &["", "1", "7", "604800"]),
         together in line("together", &["", "true"]),
         cuts in line("cuts", &["", "[]", "[\"generator\", \"memory_copy\", \"page_cache\", \"local_device\"]", "[\"network_stream\", \"server_memory\", \"server_storage\", \"early_path\"]"]),

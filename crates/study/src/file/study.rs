@@ -139,17 +139,16 @@ impl Study {
 
     /// The layers of an endpoint at which its path is cut.
     fn cut_layers(&self, target: &Target) -> Vec<Target> {
-        let Target::Tcp { host, port, layer: Layer::Memory | Layer::Disk } = target else {
-            return Vec::new();
-        };
-        let at = |layer| Target::Tcp { host: host.clone(), port: *port, layer };
         let layers = self.cuts.iter().filter(|cut| has_cut(**cut, target)).flat_map(|cut| match cut {
-            Cut::NetworkStream => vec![at(Layer::Sink), at(Layer::Source)],
-            Cut::ServerMemory => vec![at(Layer::Memory)],
-            Cut::ServerStorage => vec![at(Layer::Disk)],
-            _ => Vec::new(),
+            Cut::NetworkStream => &[Layer::Sink, Layer::Source][..],
+            Cut::ServerMemory => &[Layer::Memory],
+            Cut::ServerStorage => &[Layer::Disk],
+            _ => &[],
         });
-        layers.collect()
+        // Of a stripe all members together, and each of them alone.
+        let alone = target.members().iter().filter(|member| *member != target);
+        let whole: Vec<&Target> = std::iter::once(target).chain(alone).collect();
+        layers.flat_map(|layer| whole.iter().filter_map(|target| target.at_layer(*layer))).collect()
     }
 
     /// Points of the sweep that can be measured, before the machine has been asked.
