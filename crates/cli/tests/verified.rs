@@ -31,8 +31,7 @@ fn verifications(folder: &Path) -> Vec<Value> {
 
 /// A server whose store lies in `folder`, and where it listens.
 fn serve(folder: &Path) -> (support::Guarded, String) {
-    let root = folder.join("store");
-    fs::create_dir(&root).unwrap();
+    let root = tempfile::tempdir_in(folder).unwrap().keep();
     let mut child: Child = std::process::Command::new(env!("CARGO_BIN_EXE_narrows"))
         .args(["serve", "--listen", "127.0.0.1:0", "--root", root.to_str().unwrap()])
         .stdout(std::process::Stdio::piped())
@@ -101,6 +100,35 @@ fn whole_data_passes_on_every_engine_and_at_both_layers_of_an_endpoint() {
             assert!(found["checked_bytes"].as_u64().unwrap() > 0, "{found}");
             assert!(found["read_back_bytes"].as_u64().unwrap() >= 2 << 20, "{found}");
         }
+        fs::remove_dir_all(folder.path().join("record")).unwrap();
+    }
+}
+
+#[test]
+fn whole_data_passes_over_stripes_of_folders_and_of_servers() {
+    let folder = tempfile::tempdir().unwrap();
+    let servers = [serve(folder.path()), serve(folder.path())];
+    for name in ["a", "b", "c"] {
+        fs::create_dir(folder.path().join(name)).unwrap();
+    }
+    let [one, other] = &servers;
+    let targets = [
+        ("stripe:a,b,c?unit=4KiB".to_owned(), "engine = \"uring\"\n"),
+        (format!("stripe:tcp://{}/memory,tcp://{}/memory?unit=4KiB", one.1, other.1), "clients = 2\n"),
+    ];
+    for (target, more) in targets {
+        // Blocks of three units and a half: every request meets several members.
+        let load = LOAD.replace("16KiB", "14KiB");
+        let text = format!(
+            "target = \"{target}\"\ncuts = []\n[workload]\n{load}{more}depth = 8\n[stop]\nops = 400\n"
+        );
+        let seen = study(folder.path(), &text);
+        seen.assert_said(0, &[]);
+        let found = &verifications(folder.path())[0];
+        for wrong in ["mismatch_count", "wrong_bytes", "unread_bytes", "undecided_bytes"] {
+            assert_eq!(found[wrong], 0, "{wrong}: {found}\n{text}");
+        }
+        assert!(found["checked_bytes"].as_u64().unwrap() > 0, "{found}");
         fs::remove_dir_all(folder.path().join("record")).unwrap();
     }
 }

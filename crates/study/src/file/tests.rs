@@ -340,6 +340,11 @@ const CLASHES: &[(&str, &str, &str)] = &[
         "at tcp://h:1/source",
     ),
     (
+        "target = \"stripe:tcp://h:1/sink,tcp://i:1/sink\"\n[workload]\nop = \"send\"\nverify = true\n",
+        "workload.verify",
+        "at stripe:tcp://h:1/sink",
+    ),
+    (
         "target = \"/d\"\n[workload]\nverify = true\nblock = 1000\n",
         "workload.block",
         "verify = true with a block of 1000B",

@@ -6,7 +6,7 @@ use narrows_model::{Bytes, Layer, Target};
 
 pub(super) fn verify_without_data(subject: &Subject<'_>) -> Option<Clash> {
     let keeps_none = matches!(
-        subject.target,
+        subject.target.form(),
         Target::Null { .. } | Target::Sim { .. } | Target::Tcp { layer: Layer::Sink | Layer::Source, .. }
     );
     if !subject.load.verify || !keeps_none {
