@@ -35,6 +35,7 @@ const CASES: &[Case] = &[
 
 const STUDIES: &[Case] = &[
     ("study_depth_and_block", studies::depth_and_block),
+    ("study_stuck", studies::stuck),
     ("study_open_loop", studies::open_loop),
     ("study_mix", studies::mix),
     ("study_interrupted", studies::interrupted),
@@ -46,6 +47,20 @@ fn studies_read_as_kept() {
     for (name, case) in STUDIES {
         compare(name, &text::results(&case(), &Style::default()));
     }
+}
+
+#[test]
+fn a_request_that_was_left_in_flight_bounds_the_largest_time_in_every_table() {
+    let detail = Style { detail: true, ..Style::default() };
+    let rendered = text::study(&studies::stuck(), &detail);
+    assert!(rendered.contains(" max ") && rendered.contains(">= 2.30 s"), "{rendered}");
+    let mut summary = cases::network();
+    let left = studies::stuck().cells[1].clone();
+    let cell = summary.cells.iter_mut().find(|cell| cell.cut == Cut::Path).unwrap();
+    (cell.flags, cell.in_flight.at_end) = (left.flags, left.in_flight.at_end);
+    let rendered = text::verdict(&summary, &Style::default());
+    let rendered = rendered.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(rendered.contains("max >= 2.30 s (") && rendered.contains("(stuck_requests)"), "{rendered}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::*;
 use crate::testing::{Grid, machine, plan};
 use narrows_model::summary::{CellSummary, MixedFigure};
-use narrows_model::trial::{IntervalSample, OpTotals, OpenLoopTotals, TrialOutput};
+use narrows_model::trial::{InFlightAtEnd, IntervalSample, OpTotals, OpenLoopTotals, TrialOutput};
 use narrows_model::workload::{Arrivals, OpShare};
 use narrows_model::{Bytes, Cell, Cut, Histogram, Nanos, Op, Repeat};
 use narrows_stats::resample::Resampler;
@@ -142,6 +142,70 @@ fn an_open_loop_tells_offer_backlog_and_service_beside_response() {
     let kept = OpenLoopTotals { scheduled_count: 100_000, unstarted_count: 0, ..open_loop };
     let kept = TrialOutput { open_loop: Some(kept), ..trial(&cell, 0, 100_000) };
     assert!(!flagged(&summary_of(&cell, vec![kept], Vec::new()), flags::BEHIND_SCHEDULE));
+}
+
+/// In flight at a window's end: how many, for how long, and since the scheduled start.
+fn at_end(count: u64, in_flight_ns: u64, response_ns: u64) -> InFlightAtEnd {
+    let (longest_in_flight_ns, longest_response_ns) = (Nanos(in_flight_ns), Nanos(response_ns));
+    InFlightAtEnd { count, longest_in_flight_ns, longest_response_ns }
+}
+
+#[test]
+fn a_request_in_flight_for_longer_than_any_that_completed_is_flagged_and_bounds_the_largest() {
+    let cell = a_cell();
+    let with = |in_flight_at_end| TrialOutput { in_flight_at_end, ..trial(&cell, 0, 100_000) };
+    let found = |trials| summary_of(&cell, trials, Vec::new());
+    let stuck = found(vec![with(Some(at_end(16, 2_300_000_000, 2_300_000_000)))]);
+    assert!(flagged(&stuck, flags::STUCK_REQUESTS));
+    assert_eq!(stuck.response_ns_at_least(), Some(2_300_000_000));
+    assert_eq!(stuck.in_flight.at_end, Some(at_end(16, 2_300_000_000, 2_300_000_000)));
+    assert!(stuck.latency_ns.max.unwrap() < 1_010_000, "what was measured stays what was measured");
+    // As old as what completed takes, nothing, or of a record that does not tell.
+    for young in [Some(at_end(16, 990_000, 990_000)), Some(at_end(0, 0, 0)), None] {
+        let healthy = found(vec![with(young)]);
+        assert!(!flagged(&healthy, flags::STUCK_REQUESTS), "{young:?}");
+        assert_eq!(healthy.response_ns_at_least(), None);
+    }
+    let later = TrialOutput { trial: 1, ..with(Some(at_end(2, 40_000_000, 40_000_000))) };
+    let both = found(vec![with(Some(at_end(1, 900_000, 900_000))), later]);
+    assert_eq!(both.in_flight.at_end, Some(at_end(3, 40_000_000, 40_000_000)));
+}
+
+#[test]
+fn a_queue_that_grows_in_front_of_an_open_loop_is_no_stuck_request() {
+    let mut cell = a_cell();
+    cell.workload.arrivals = Arrivals::Constant { ops_per_s: 20_000.0 };
+    let mut service = Histogram::new();
+    service.record_n(100_000, 100_000);
+    let open_loop =
+        OpenLoopTotals { scheduled_count: 200_000, unstarted_count: 99_000, service, service_sum_ns: 1 };
+    let with = |in_flight_ns, response_ns| {
+        let in_flight_at_end = Some(at_end(1, in_flight_ns, response_ns));
+        let open_loop = Some(open_loop.clone());
+        let trial = TrialOutput { open_loop, in_flight_at_end, ..trial(&cell, 0, 100_000) };
+        summary_of(&cell, vec![trial], Vec::new())
+    };
+    // The next in the queue waited a little longer than the last that completed; its own time is as short as theirs.
+    let growing = with(90_000, 1_100_000);
+    assert!(!flagged(&growing, flags::STUCK_REQUESTS));
+    assert_eq!(growing.response_ns_at_least(), Some(1_100_000));
+    assert!(flagged(&with(700_000_000, 701_000_000), flags::STUCK_REQUESTS));
+}
+
+#[test]
+fn a_window_in_which_nothing_completed_is_stuck_if_it_lasted_and_not_if_it_never_began() {
+    let cell = a_cell();
+    let with = |last_done_ns, left: InFlightAtEnd| {
+        let trial = TrialOutput {
+            last_done_ns: Nanos(last_done_ns),
+            complete: false,
+            in_flight_at_end: Some(left),
+            ..trial(&cell, 0, 0)
+        };
+        flagged(&summary_of(&cell, vec![trial], Vec::new()), flags::STUCK_REQUESTS)
+    };
+    assert!(with(SECOND, at_end(1, 1_300_000_000, 1_300_000_000)));
+    assert!(!with(0, at_end(1, 80_000, 80_000)), "stopped in its warm-up");
 }
 
 #[test]

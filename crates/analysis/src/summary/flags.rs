@@ -48,6 +48,8 @@ pub(crate) const WINDOW_TOO_SHORT: &str = "window_too_short";
 pub(crate) const WARM_UP_IN_WINDOW: &str = "warm_up_in_window";
 /// The rate or the response times have more than one mode: their mean describes none of them.
 pub(crate) const MIXTURE: &str = "mixture";
+/// A request had been in flight for longer when its window ended than any that completed: no latency shows it.
+pub(crate) const STUCK_REQUESTS: &str = "stuck_requests";
 
 /// Half a second, of which the time between the first completion and the last may miss a fiftieth.
 const SHORT_WINDOW: Nanos = Nanos(490_000_000);
@@ -95,6 +97,7 @@ pub(super) fn of_cell(data: &CellData, cell: &CellSummary, machines: &Machines<'
         (WINDOW_TOO_SHORT, cell.warm_up.is_some_and(|cut| !cut.settled)),
         (WARM_UP_IN_WINDOW, cell.warm_up.is_some_and(|cut| cut.rate_change_ratio.abs() > WARM_UP_MAX)),
         (MIXTURE, !cell.mixtures.is_empty()),
+        (STUCK_REQUESTS, stuck(cell, shortest.unwrap_or_default())),
     ]
     .into_iter()
     .filter(|(_, raised)| *raised)
@@ -114,6 +117,20 @@ fn little(cell: &CellSummary) -> (bool, bool) {
     let is_paced = cell.offered_ops_per_s.is_some() || offered_load::is_held(cell);
     let below = !is_paced && busy < configured * IN_FLIGHT_MIN_RATIO;
     (above, below)
+}
+
+/// Whether a request had been in flight for longer when its window ended than any that completed, or for all of the
+/// `shortest` window in which none did.
+///
+/// An open loop that falls behind has responses that last longer and longer: there the time from the submission is
+/// compared.
+fn stuck(cell: &CellSummary, shortest: Nanos) -> bool {
+    let Some(at_end) = cell.in_flight.at_end.filter(|at_end| at_end.count > 0) else { return false };
+    let longest = cell.service_ns.unwrap_or(cell.latency_ns).max;
+    match longest {
+        Some(longest) => at_end.longest_in_flight_ns.0 > longest,
+        None => shortest > Nanos(0) && at_end.longest_in_flight_ns >= shortest,
+    }
 }
 
 /// Whether an open loop's completions fell behind its schedule.

@@ -2,6 +2,7 @@
 
 use super::flags::Legend;
 use super::reading::path_cells;
+use super::stuck;
 use super::style::{Paint, Style};
 use super::table::{Align, Field, Table};
 use super::units::{NO_FIGURE, op_column, storage_column};
@@ -145,5 +146,6 @@ fn notes(cells: &[&CellSummary]) -> Vec<String> {
     if cells.iter().any(|cell| cell.cache_served_ratio.is_some_and(|share| share >= CACHE_NOTED_RATIO)) {
         notes.push("cache: share of the bytes that came from a cache, storage not measured".to_owned());
     }
+    notes.extend(stuck::note(cells));
     notes
 }

@@ -21,6 +21,10 @@ const MEANINGS: &[(&str, &str)] = &[
     ("window_too_short", "the rate did not settle in the first half of the window: it is that of a change"),
     ("warm_up_in_window", "the window begins with a warm-up that moves its mean rate by more than 3 %"),
     ("mixture", "rate or response times have more than one mode: their mean describes none of them"),
+    (
+        "stuck_requests",
+        "when a window ended a request had been in flight for longer than any that completed: max and p99.9 do not show it",
+    ),
     ("wire_by_interfaces", "bytes on the wire are those of whole interfaces, other traffic included"),
     ("one_control_group", "client and server share one quota of CPU: what one uses the other lacks"),
     ("little_law_violated", "more requests were in flight than asked for: do not use these figures"),
@@ -51,7 +55,7 @@ impl Legend {
             self.flags.push(flag.to_owned());
             self.flags.len() - 1
         });
-        // There are twenty flags; what lies past the alphabet could not be told apart anyway.
+        // There are some twenty flags; what lies past the alphabet could not be told apart anyway.
         ('a'..='z').nth(index).unwrap_or('?')
     }
 

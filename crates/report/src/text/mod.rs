@@ -19,6 +19,7 @@ mod reading;
 mod relay;
 mod relay_plan;
 mod remarks;
+mod stuck;
 mod study;
 mod style;
 mod table;

@@ -1,6 +1,7 @@
 //! The table of a study's cells: a row for each, in the order of the sweep.
 
 use super::super::flags::Legend;
+use super::super::stuck;
 use super::super::style::{Paint, Style};
 use super::super::units::{NO_FIGURE, op_column, storage_column};
 use super::super::wrap::{Indent, paragraph};
@@ -64,6 +65,9 @@ fn figures(sweep: &Sweep<'_>, legend: &mut Legend, style: &Style) -> Vec<Column>
     columns.push(Column::right("p50", of(|cell| wait(cell.latency_ns.p50))));
     columns.push(Column::right("p99", of(|cell| wait(cell.latency_ns.p99))));
     columns.push(Column::right("p99.9", of(|cell| wait(cell.latency_ns.p999))));
+    if style.detail {
+        columns.push(Column::right("max", of(stuck::largest)));
+    }
     columns.push(Column::right("in flight", of(in_flight)));
     columns.push(Column::right("CPU/op", of(|cell| demand(cell, Role::Client))));
     columns.push(Column::right("server CPU/op", of(|cell| demand(cell, Role::Server))));
@@ -133,5 +137,6 @@ fn notes(sweep: &Sweep<'_>) -> Vec<String> {
     if sweep.cells.iter().any(|cell| cell.in_flight.measured.is_some()) {
         notes.push("in flight: found by Little's law, rate x response time, of those asked for".to_owned());
     }
+    notes.extend(stuck::note(&sweep.cells));
     notes
 }

@@ -1,0 +1,45 @@
+//! Requests that were in flight for longer than any that completed took: the largest time that was measured is not the
+//! largest there was.
+
+use super::units::{NO_FIGURE, counted, counted_len};
+use narrows_analysis::text::span;
+use narrows_model::Nanos;
+use narrows_model::summary::CellSummary;
+
+/// The largest response time of a cell: as measured, or what it is at least.
+pub(crate) fn largest(cell: &CellSummary) -> String {
+    match (cell.response_ns_at_least(), cell.latency_ns.max) {
+        (Some(at_least), _) => format!(">= {}", span(Nanos(at_least))),
+        (None, Some(largest)) => span(Nanos(largest)),
+        (None, None) => NO_FIGURE.to_owned(),
+    }
+}
+
+/// A line on the cell of `cells` with the oldest such request; `None` where no cell is flagged for one.
+pub(crate) fn note(cells: &[&CellSummary]) -> Option<String> {
+    let stuck = |cell: &&&CellSummary| cell.flags.iter().any(|flag| flag == "stuck_requests");
+    let age = |cell: &&&CellSummary| cell.in_flight.at_end.map(|at_end| at_end.longest_in_flight_ns);
+    let worst = cells.iter().filter(stuck).max_by_key(age)?;
+    let at_end = worst.in_flight.at_end?;
+    let (most, measured) = match (worst.response_ns_at_least(), worst.service_ns) {
+        // It began late and stays below the largest response: the time from the submission alone is beyond.
+        (None, Some(service)) => {
+            (format!("the largest service time is >= {}", span(at_end.longest_in_flight_ns)), service.max)
+        }
+        _ => (format!("max {}", largest(worst)), worst.latency_ns.max),
+    };
+    let measured = measured.map_or_else(
+        || "none completed".to_owned(),
+        |largest| format!("{} of those that completed", span(Nanos(largest))),
+    );
+    let others = match cells.iter().filter(stuck).count() - 1 {
+        0 => String::new(),
+        count => format!("; likewise in {}", counted_len(count, "other cell")),
+    };
+    Some(format!(
+        "stuck: {} left in flight in {}, the oldest for {}: {most} ({measured}){others}",
+        counted(at_end.count, "request"),
+        worst.id,
+        span(at_end.longest_in_flight_ns),
+    ))
+}
