@@ -58,6 +58,11 @@ pub fn analyse(input: &Input<'_>) -> Summary {
 /// Adds the verdict, and the doubts, to a summary that has none yet, as [`Summarizer::finish`] gives it.
 #[must_use]
 pub fn conclude(mut summary: Summary) -> Summary {
+    if let Some(relay) = &summary.relay {
+        summary.diagnosis = relay::diagnose(relay);
+        summary.doubts = doubts::doubts(&summary);
+        return summary;
+    }
     let (diagnosis, by_cell) = diagnose::diagnose_cells(&summary);
     for (cell, segment) in by_cell {
         mark(&mut summary, &cell, segment);

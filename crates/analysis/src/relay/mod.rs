@@ -1,8 +1,10 @@
-//! The buffer experiment in figures: which trials are whole, and what the roles did in these.
+//! The buffer experiment in figures: which trials are whole, what the roles did in these, and what limits each sweep.
 //!
-//! Deliberately absent: the verdict, which is that of observations.
+//! Deliberately absent: rules; a sweep is told as observations and judged as these are.
 
 mod figures;
+mod observed;
+mod verdict;
 mod whole;
 
 #[cfg(test)]
@@ -12,6 +14,8 @@ use narrows_model::CellId;
 use narrows_model::relay::{RelayPlan, RelayTrial};
 use narrows_model::summary::RelaySummary;
 use std::collections::BTreeMap;
+
+pub(crate) use verdict::diagnose;
 
 /// The trials of a run, by point.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -143,3 +143,40 @@ fn a_proxy_belongs_to_three_nodes_and_its_reads_to_its_buffer() {
     assert!(complete);
     assert!((figures.points[0].roles[1].busy_ratio - 1.0).abs() < 1e-6);
 }
+
+/// A sweep of three nodes whose time is the proxy's calls, at the published 65.3 us each.
+fn proxy_sweep() -> (RelayPlan, Vec<RelayTrial>) {
+    let sizes = [4096, 1024, 256, 64];
+    let mut whole = plan(RelaySweep::Proxy, sizes[0], 1);
+    whole.cells = sizes.iter().flat_map(|size| plan(RelaySweep::Proxy, *size, 1).cells).collect();
+    let trials = whole.cells.iter().map(|cell| {
+        let size = cell.shrunk.0;
+        let elapsed_s = 0.5 + 65.3e-6 * (PUBLISHED_TOTAL.0 / size) as f64;
+        let mut trial = shrunk_client(&whole, 0, elapsed_s);
+        trial.cell = cell.id.clone();
+        trial.roles = vec![
+            output(Role::Client, CallSizes::default(), even(4096), elapsed_s * 0.1),
+            output(Role::Proxy, even(size), even(size), elapsed_s * 0.99),
+            output(Role::Server, even(size), CallSizes::default(), elapsed_s * 0.2),
+        ];
+        trial
+    });
+    let trials = trials.collect();
+    (whole, trials)
+}
+
+#[test]
+fn a_run_whose_proxy_is_busy_all_the_time_is_limited_by_it_as_the_published_one_is() {
+    let (plan, trials) = proxy_sweep();
+    let (mut figures, complete) = summarised(&plan, &trials);
+    assert!(complete);
+    let shared = diagnose(&figures);
+    assert!(shared.preface.is_some(), "all roles told of one host");
+    let first = &shared.limiting[0];
+    assert_eq!(first.segment, narrows_model::Segment::ProxyCpu, "{shared:?}");
+    assert!(first.confidence <= 0.6 && first.regime.starts_with("sweep proxy: "), "{first:?}");
+    for (index, role) in figures.points.iter_mut().flat_map(|point| &mut point.roles).enumerate() {
+        role.host = format!("host-{}", index % 3);
+    }
+    assert_eq!(diagnose(&figures).preface, None);
+}

@@ -1,0 +1,70 @@
+//! The figures of a sweep told as observations: what published tables of the same experiment hold.
+
+use narrows_model::cell::FactorValue;
+use narrows_model::counters::Role;
+use narrows_model::observation::ObservedOp;
+use narrows_model::relay::RelaySweep;
+use narrows_model::summary::{RelayPointSummary, RelayRoleSummary, RelaySummary};
+use narrows_model::{Bytes, Observation, Observations};
+use std::collections::BTreeMap;
+
+/// The points of `sweep` that have a figure.
+pub(super) fn observations(relay: &RelaySummary, sweep: RelaySweep) -> Observations {
+    let points = relay.points.iter().filter(|point| point.sweep == sweep);
+    Observations {
+        title: format!("narrows relay, sweep {}", sweep.name()),
+        observations: points.filter_map(|point| observation(point, relay.total)).collect(),
+        ..Observations::default()
+    }
+}
+
+/// One point; `None` without a whole trial.
+fn observation(point: &RelayPointSummary, total: Bytes) -> Option<Observation> {
+    let by_role = |figure: fn(&RelayRoleSummary) -> f64| -> BTreeMap<Role, f64> {
+        point.roles.iter().map(|role| (role.role, figure(role))).collect()
+    };
+    Some(Observation {
+        id: point.cell.0.clone(),
+        op: ObservedOp::Send,
+        clients: Some(1),
+        bytes_per_s: Some(point.rate_mean?),
+        elapsed_s: Some(point.elapsed_s?),
+        file_bytes: Some(total),
+        calls: counts(
+            point,
+            |role| if role.role == Role::Client { role.write_count } else { role.read_count },
+        ),
+        read_calls: counts(point, |role| role.read_count),
+        write_calls: counts(point, |role| role.write_count),
+        tcp_segments: segments(point),
+        cpu_ratio: by_role(|role| role.busy_ratio),
+        user_s: by_role(|role| role.user_s),
+        system_s: by_role(|role| role.system_s),
+        factors: factors(point),
+        ..Observation::default()
+    })
+}
+
+/// Calls of each role that moved bytes, rounded: a mean over trials; roles without any are left out.
+fn counts(point: &RelayPointSummary, figure: fn(&RelayRoleSummary) -> f64) -> BTreeMap<Role, u64> {
+    let whole = |count: f64| format!("{count:.0}").parse::<u64>().ok().filter(|count| *count > 0);
+    point.roles.iter().filter_map(|role| Some((role.role, whole(figure(role))?))).collect()
+}
+
+/// Segments with data that each role sent in one trial.
+fn segments(point: &RelayPointSummary) -> BTreeMap<Role, u64> {
+    let sent = |role: &RelayRoleSummary| role.segments.map(|segments| segments.data_out_count);
+    let of_one = |count: u64| count.checked_div(point.trial_count).filter(|count| *count > 0);
+    point.roles.iter().filter_map(|role| Some((role.role, of_one(sent(role)?)?))).collect()
+}
+
+/// The buffers, under the names by which observation files know them.
+fn factors(point: &RelayPointSummary) -> BTreeMap<String, FactorValue> {
+    let sizes = [
+        ("client_buffer_bytes", Some(point.buffers.client)),
+        ("proxy_buffer_bytes", point.buffers.proxy),
+        ("server_buffer_bytes", Some(point.buffers.server)),
+    ];
+    let number = |size: Bytes| FactorValue::Number(size.as_f64());
+    sizes.into_iter().filter_map(|(name, size)| Some((name.to_owned(), number(size?)))).collect()
+}

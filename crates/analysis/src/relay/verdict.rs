@@ -1,0 +1,88 @@
+//! The verdict on the experiment: each sweep judged as a published one is, and all put into one set of lists.
+
+use super::observed::observations;
+use crate::diagnose::SHARED_MACHINE;
+use crate::observations::diagnose_observations;
+use narrows_model::diagnosis::Evidence;
+use narrows_model::relay::RelaySweep;
+use narrows_model::summary::RelaySummary;
+use narrows_model::{Diagnosis, Segment};
+
+/// Most that a verdict is sure of where the roles share a machine (DESIGN, "Sharing a machine").
+const SHARED_CONFIDENCE_MAX: f64 = 0.6;
+
+/// What limits each sweep of `relay`.
+pub(crate) fn diagnose(relay: &RelaySummary) -> Diagnosis {
+    let shared = share_a_machine(relay);
+    let mut all = Diagnosis { preface: shared.then(|| SHARED_MACHINE.to_owned()), ..Diagnosis::default() };
+    for sweep in RelaySweep::ALL {
+        let observed = observations(relay, sweep);
+        if !observed.observations.is_empty() {
+            add(&mut all, sweep, diagnose_observations(&observed), shared);
+        }
+    }
+    settle(&mut all);
+    all
+}
+
+/// Whether all roles ran on one host.
+fn share_a_machine(relay: &RelaySummary) -> bool {
+    let mut hosts = relay.points.iter().flat_map(|point| &point.roles).map(|role| role.host.as_str());
+    hosts.next().is_some_and(|first| hosts.all(|host| host == first))
+}
+
+fn add(all: &mut Diagnosis, sweep: RelaySweep, mut one: Diagnosis, shared: bool) {
+    let name = sweep.name();
+    let mark = |evidence: &mut Vec<Evidence>| {
+        for evidence in evidence {
+            evidence.text = format!("sweep {name}: {}", evidence.text);
+        }
+    };
+    for entry in &mut one.limiting {
+        entry.regime = format!("sweep {name}: {}", entry.regime);
+        if shared {
+            entry.confidence = entry.confidence.min(SHARED_CONFIDENCE_MAX);
+        }
+    }
+    for entry in &mut one.exonerated {
+        mark(&mut entry.evidence);
+    }
+    for finding in &mut one.findings {
+        mark(&mut finding.evidence);
+    }
+    all.limiting.append(&mut one.limiting);
+    for entry in one.exonerated {
+        match all.exonerated.iter_mut().find(|known| known.segment == entry.segment) {
+            Some(known) => known.evidence.extend(entry.evidence),
+            None => all.exonerated.push(entry),
+        }
+    }
+    for finding in one.findings {
+        let same = |known: &&mut narrows_model::Finding| {
+            (&known.code, known.severity) == (&finding.code, finding.severity)
+        };
+        match all.findings.iter_mut().find(same) {
+            Some(known) => {
+                known.cells.extend(finding.cells);
+                known.evidence.extend(finding.evidence);
+            }
+            None => all.findings.push(finding),
+        }
+    }
+    for entry in one.not_measured {
+        if !all.not_measured.iter().any(|known| known.segment == entry.segment) {
+            all.not_measured.push(entry);
+        }
+    }
+}
+
+/// Leaves each segment in one list: what limits any sweep is not cleared, and what any sweep cleared was measured.
+fn settle(all: &mut Diagnosis) {
+    let Diagnosis { limiting, exonerated, not_measured, findings, .. } = all;
+    let limits = |segment: Segment| limiting.iter().any(|entry| entry.segment == segment);
+    exonerated.retain(|entry| !limits(entry.segment));
+    not_measured.retain(|entry| {
+        !limits(entry.segment) && !exonerated.iter().any(|known| known.segment == entry.segment)
+    });
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+}
