@@ -8,6 +8,7 @@
 mod copy;
 mod splice;
 mod table;
+mod uring;
 
 pub(crate) use table::CallTable;
 
@@ -17,9 +18,6 @@ use narrows_run::StopFlag;
 use rustix::io::Errno;
 use std::io;
 use std::os::fd::BorrowedFd;
-
-/// Largest buffer of a direction: beyond it nothing gets faster, and a few connections would fill a small machine.
-pub(crate) const BUFFER_BYTES_MAX: usize = 64 << 20;
 
 /// Hears of every call that moved bytes, with what it returned.
 pub(crate) trait Calls {
@@ -56,6 +54,17 @@ impl From<ForwardError> for io::Error {
     }
 }
 
+/// Whether this machine has what `mode` needs.
+///
+/// # Errors
+/// What it lacks or forbids, and what to do.
+pub(crate) fn check(mode: ForwardMode) -> Result<(), String> {
+    match mode {
+        ForwardMode::Copy | ForwardMode::Splice => Ok(()),
+        ForwardMode::Uring => narrows_sys::ring::support().map(drop).map_err(|error| error.to_string()),
+    }
+}
+
 /// Moves all that comes from `from` to `to`; how many bytes that was, once `from` has ended.
 ///
 /// Both sockets must be blocking. `stop` is looked at between calls, and in a call where the sockets have timeouts
@@ -74,7 +83,7 @@ pub(crate) fn forward(
     match mode {
         ForwardMode::Copy => copy::forward(from, to, buffer_bytes, calls, stop),
         ForwardMode::Splice => splice::forward(from, to, buffer_bytes, calls, stop),
-        ForwardMode::Uring => Err(ForwardError::Refused("io_uring is not built in yet".to_owned())),
+        ForwardMode::Uring => uring::forward(from, to, buffer_bytes, calls, stop),
     }
 }
 

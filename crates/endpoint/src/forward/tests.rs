@@ -6,7 +6,7 @@ use std::net::Shutdown;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 
-const MODES: [ForwardMode; 2] = [ForwardMode::Copy, ForwardMode::Splice];
+const MODES: [ForwardMode; 3] = [ForwardMode::Copy, ForwardMode::Splice, ForwardMode::Uring];
 
 /// A byte that tells of its place: the pattern does not repeat within any buffer.
 fn byte_at(place: usize) -> u8 {

@@ -27,6 +27,7 @@ mod setup;
 mod spec;
 #[cfg(test)]
 mod tests;
+mod wait;
 
 pub use refusal::RingError;
 use request::entry;

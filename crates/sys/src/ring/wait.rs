@@ -1,0 +1,18 @@
+//! Waiting for a span of time instead of until an instant, for callers that hold no clock.
+
+use super::Ring;
+use crate::clock::read_ns;
+use crate::error::Errno;
+
+impl Ring {
+    /// As [`Ring::wait`], for at most `wait_ns` from now.
+    ///
+    /// # Errors
+    /// The kernel's number when it completes nothing any more.
+    ///
+    /// # Cost
+    /// That of a wait, and a reading of the clock.
+    pub fn wait_for(&mut self, count_min: u32, wait_ns: u64) -> Result<(), Errno> {
+        self.wait(count_min, read_ns().saturating_add(wait_ns))
+    }
+}
