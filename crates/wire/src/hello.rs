@@ -19,7 +19,7 @@ pub const VERSION: u16 = 2;
 /// Largest payload of a frame until the hello is through.
 pub const PAYLOAD_BYTES_MAX: usize = 512;
 
-const HELLO: u8 = 1;
+pub(crate) const HELLO: u8 = 1;
 const CHALLENGE: u8 = 2;
 const CLIENT_PROOF: u8 = 3;
 const SERVER_PROOF: u8 = 4;
@@ -30,7 +30,7 @@ const TOKEN_HINT: &str = "give both sides the same token (--token-file)";
 ///
 /// # Shape
 /// 32 bytes from the system's random source; the caller draws them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Nonce(pub [u8; 32]);
 
 /// What a connection is for.
@@ -40,7 +40,7 @@ pub enum Purpose {
     Control,
     /// Blocks.
     Data,
-    /// A proxy itself, which forwards every other connection.
+    /// Facts, counters and roles of a proxy on the way. It answers the hello itself; every other passes through it.
     Proxy,
 }
 

@@ -8,6 +8,7 @@
 
 pub mod control;
 pub mod error;
+pub mod first_bytes;
 pub mod frame;
 pub mod hello;
 pub mod open;
