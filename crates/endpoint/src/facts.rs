@@ -10,17 +10,22 @@ use narrows_probe::Root as ProbeRoot;
 use narrows_probe::counters::{Reader, Scope};
 use narrows_probe::inventory::{ProcessFacts, host, inventory};
 use narrows_run::CounterSource;
+use std::path::Path;
 use std::sync::Arc;
 
 /// The machine and the path of the store, read now.
 pub(crate) fn read_inventory(shared: &Shared) -> Inventory {
+    machine_inventory(shared.root.as_ref().map(|root| root.path.as_path()))
+}
+
+/// The machine and `path` on it, read now.
+pub(crate) fn machine_inventory(path: Option<&Path>) -> Inventory {
     let affinity = narrows_sys::process::affinity().unwrap_or_default();
     let process = ProcessFacts {
         affinity_cpus: affinity.into_iter().filter_map(|cpu| u32::try_from(cpu).ok()).collect(),
         clock_resolution_ns: None,
     };
     let root = ProbeRoot::system();
-    let path = shared.root.as_ref().map(|root| root.path.as_path());
     inventory(&root, &process, path).unwrap_or_else(|error| {
         let (host, mut unknown) = host(&root, &process);
         unknown.push(format!("path of the store: {error}"));
@@ -33,15 +38,25 @@ pub(crate) fn read_inventory(shared: &Shared) -> Inventory {
 pub(crate) fn server_facts(shared: &Shared, inventory: &Inventory) -> ServerFacts {
     let store = shared.root.as_ref();
     ServerFacts {
+        store_device: store.and_then(|root| device_of(&root.folder)),
+        store_root: store.map(|root| root.path.display().to_string()),
+        quota_bytes: shared.options.quota_bytes.map(Bytes),
+        ..machine_facts(inventory)
+    }
+}
+
+/// What a program without a store tells of itself; see [`server_facts`].
+pub(crate) fn machine_facts(inventory: &Inventory) -> ServerFacts {
+    ServerFacts {
         address: String::new(),
         narrows_version: env!("CARGO_PKG_VERSION").to_owned(),
         boot_id: inventory.host.boot_id.clone().unwrap_or_default(),
         hostname: inventory.host.hostname.clone(),
         affinity_cpus: inventory.host.affinity_cpus.clone(),
         quota_cpus: inventory.host.quota_cpus,
-        store_device: store.and_then(|root| device_of(&root.folder)),
-        store_root: store.map(|root| root.path.display().to_string()),
-        quota_bytes: shared.options.quota_bytes.map(Bytes),
+        store_device: None,
+        store_root: None,
+        quota_bytes: None,
         clock_offset_ns: 0,
         clock_offset_error_ns: Nanos(0),
         round_trip_ns: Nanos(0),

@@ -1,4 +1,4 @@
-//! The server of `narrows serve`: a far end at which a path can be cut.
+//! The server of `narrows serve`, a far end at which a path can be cut, and the proxy of `narrows proxy`.
 //!
 //! Each connection has a thread, and a disk connection a bounded pool of them. Layers are the raw streams sink and
 //! source, a store in memory and a store on disk; a control connection tells facts and counters and runs cells here.
@@ -16,7 +16,6 @@ mod disk;
 mod error;
 mod facts;
 mod folder;
-#[allow(dead_code, unused_imports, reason = "the proxy comes next")]
 mod forward;
 mod memory;
 mod objects;
@@ -24,6 +23,7 @@ mod opened;
 mod options;
 mod owner;
 mod pool;
+mod proxy;
 mod quota;
 mod random;
 pub mod relay;
@@ -40,4 +40,5 @@ mod workers;
 pub use error::{ServeError, ServeErrorKind};
 pub use options::ServeOptions;
 pub use owner::ServeNotice;
+pub use proxy::{Proxy, ProxyOptions, ProxyTotals};
 pub use server::Server;

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
+pub(crate) mod proxied;
 pub(crate) mod raw;
 
 /// Long enough for a loaded machine; no test waits for it when all is well.

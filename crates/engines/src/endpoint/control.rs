@@ -57,7 +57,27 @@ impl ControlClient {
         timeout_ns: u64,
     ) -> Result<Self, EngineError> {
         let peer = Peer::new(host, port, clock, timeout_ns);
-        let mut conversation = Conversation::open_control(peer, token)?;
+        Self::begin(Conversation::open_control(peer, token)?)
+    }
+
+    /// As [`ControlClient::connect`], to a proxy itself and not to what is behind it: it has facts, a clock and
+    /// counters, and neither store nor cells.
+    ///
+    /// # Errors
+    /// See there; a server that is no proxy refuses.
+    pub fn connect_proxy(
+        host: &str,
+        port: u16,
+        token: Option<&[u8]>,
+        clock: Arc<dyn Clock>,
+        timeout_ns: u64,
+    ) -> Result<Self, EngineError> {
+        let peer = Peer::new(host, port, clock, timeout_ns);
+        Self::begin(Conversation::open_proxy(peer, token)?)
+    }
+
+    /// Learns the facts of who was connected to.
+    fn begin(mut conversation: Conversation) -> Result<Self, EngineError> {
         let answer = ask(&mut conversation, &Request::Facts)?;
         let Answer::Facts { facts, inventory, session } = answer else {
             return Err(unexpected(&conversation));

@@ -1,0 +1,141 @@
+//! What a proxy answers itself: who it is, its clock, its counters.
+
+use super::journal::Trouble;
+use super::pairs::Pairs;
+use super::run::Shared;
+use crate::channel::{Channel, End, refused};
+use crate::connections::Place;
+use crate::facts::{machine_facts, machine_inventory};
+use crate::random;
+use narrows_model::{CounterSample, Role};
+use narrows_probe::Root as ProbeRoot;
+use narrows_probe::counters::{Reader, Scope};
+use narrows_wire::control::{Answer, Request};
+use narrows_wire::hello::Purpose;
+use narrows_wire::{Error, Refusal};
+use std::io::Read;
+use std::net::{Shutdown, TcpStream};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Longest wait for a peer that was sent last words to close its side.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// Most bytes of a peer that are dropped after the last words to it.
+const DROPPED_BYTES_MAX: usize = 1 << 20;
+
+/// Answers a connection that asks the proxy itself, to its end.
+pub(super) fn serve(client: TcpStream, shared: &Shared) {
+    let clock = &shared.options.clock;
+    // A connection for which there are no descriptors is dropped.
+    let Ok(place) = shared.conversations.admit(&client, clock.now().0) else { return };
+    let Ok(mut channel) = Channel::new(client, Arc::clone(&place.live), Arc::clone(clock)) else { return };
+    match greet(&mut channel, &place, shared) {
+        Ok(()) => {
+            let mut control = Control { channel, shared, sampler: None };
+            if let End::Told(error) = control.answer_all() {
+                control.channel.part(&error);
+            }
+        }
+        Err(End::Told(error)) => {
+            shared
+                .journal
+                .tell(Trouble::Refused, &format!("refused to answer for the proxy itself: {error}"));
+            channel.part(&error);
+        }
+        Err(End::Gone) => {}
+    }
+}
+
+fn greet(channel: &mut Channel, place: &Place<'_>, shared: &Shared) -> Result<(), End> {
+    let is_open = shared.key.is_none() && !shared.local.ip().is_loopback();
+    let purpose = channel.greet(random::nonce()?, shared.key.clone())?;
+    if is_open {
+        return Err(End::Told(refused(
+            Refusal::Permission,
+            "this proxy was started with --open and answers nobody itself; start it with --token-file FILE",
+        )));
+    }
+    if purpose != Purpose::Proxy {
+        return Err(End::Told(Error::protocol("a hello changed its purpose")));
+    }
+    shared.conversations.establish(&place.live).map_err(|why| refused(Refusal::Busy, why))?;
+    channel.live.opened_to_wait();
+    Ok(())
+}
+
+/// Closes the sending side and drops what still comes, within bounds.
+pub(super) fn drain(client: &mut TcpStream) {
+    let prepared = client.shutdown(Shutdown::Write).and_then(|()| client.set_read_timeout(Some(LAST_WORDS)));
+    let mut dropped = [0; 4096];
+    let mut left = if prepared.is_ok() { DROPPED_BYTES_MAX } else { 0 };
+    while left > 0 {
+        match client.read(&mut dropped) {
+            Ok(length) if length > 0 => left = left.saturating_sub(length),
+            _ => return,
+        }
+    }
+}
+
+struct Control<'a> {
+    channel: Channel,
+    shared: &'a Shared,
+    sampler: Option<Sampler>,
+}
+
+impl Control<'_> {
+    /// Answers until the client ends or goes, and tells which.
+    fn answer_all(&mut self) -> End {
+        loop {
+            let answered = self.channel.receive().and_then(|frame| self.answer(&Request::decode(frame)?));
+            if let Err(end) = answered {
+                return end;
+            }
+        }
+    }
+
+    fn answer(&mut self, request: &Request) -> Result<(), End> {
+        let clock = &self.shared.options.clock;
+        let answer = match *request {
+            Request::Facts => facts()?,
+            Request::ClockProbe { sent_ns } => Answer::Clock { sent_ns, server_ns: clock.now().0 },
+            Request::Counters => {
+                let sampler = self.sampler.get_or_insert_with(Sampler::new);
+                Answer::Counters(Box::new(sampler.sample(&self.shared.pairs, clock.now().0)))
+            }
+            Request::End => {
+                self.channel.send(&Answer::Ended.encode()?)?;
+                return Err(End::Gone);
+            }
+            // Nothing runs: there is nothing to stop, and this request has no answer.
+            Request::StopCell => return Ok(()),
+            Request::RunCell { .. } | Request::StoreCheck { .. } => Answer::Failed {
+                reason: Refusal::Unsupported,
+                message: "a proxy stores nothing and runs no cells; ask the endpoint behind it".to_owned(),
+            },
+        };
+        self.channel.send(&answer.encode()?)
+    }
+}
+
+fn facts() -> Result<Answer, Error> {
+    let inventory = machine_inventory(None);
+    let facts = Box::new(machine_facts(&inventory));
+    Ok(Answer::Facts { facts, inventory: Box::new(inventory), session: random::session_id()? })
+}
+
+/// Reads the counters of the proxy's machine, process and connections.
+struct Sampler {
+    reader: Reader,
+}
+
+impl Sampler {
+    fn new() -> Self {
+        let scope = Scope { pids: vec![std::process::id()], devices: Vec::new() };
+        Self { reader: Reader::new(&ProbeRoot::system(), Role::Proxy, &scope) }
+    }
+
+    fn sample(&mut self, pairs: &Pairs, at_ns: u64) -> CounterSample {
+        CounterSample { tcp: pairs.tcp(), ..self.reader.read(at_ns) }
+    }
+}

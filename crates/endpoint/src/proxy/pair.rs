@@ -1,0 +1,164 @@
+//! The two sockets of a forwarded connection, and how the end of one side becomes the end of the other.
+//!
+//! An end of stream is passed on and the other direction goes on. A reset is passed on as a reset, before anything
+//! else is sent: what was cut off must never look like what was complete.
+
+use crate::forward::{Calls, ForwardError, forward};
+use narrows_engines::endpoint::{add_tcp_counters, tcp_counters};
+use narrows_model::counters::TcpCounters;
+use narrows_model::relay::ForwardMode;
+use narrows_run::StopFlag;
+use narrows_sys::tcp_info::{TcpInfo, TcpState};
+use std::net::{Shutdown, TcpStream};
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// One of the two directions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    /// From the client to the next hop.
+    There,
+    /// From the next hop to the client.
+    Back,
+}
+
+/// One side of a connection.
+#[derive(Debug)]
+struct Side {
+    socket: TcpStream,
+    /// Whether the end of what is sent to it was passed on.
+    ended: AtomicBool,
+}
+
+impl Side {
+    fn new(socket: TcpStream) -> Self {
+        Self { socket, ended: AtomicBool::new(false) }
+    }
+
+    /// Cuts the connection with a reset, whoever sends or receives on it.
+    fn reset(&self) {
+        // Dissolving the association is the one way to reset a socket that others hold. One that is gone is at rest.
+        let _ = rustix::net::connect_unspec(&self.socket);
+    }
+
+    /// Whether the end of what it sent was a reset, which the thread of the other direction was told of.
+    ///
+    /// After both sides have ended in order the state is the same, but then the end was passed on to it before.
+    fn ended_by_reset(&self) -> bool {
+        !self.ended.load(Ordering::Acquire)
+            && TcpInfo::read(&self.socket).is_ok_and(|info| info.state == TcpState::Closed)
+    }
+}
+
+/// What passed in one direction. Written by its thread alone, read by whoever asks.
+#[derive(Debug, Default)]
+pub(super) struct Passed {
+    pub(super) bytes: AtomicU64,
+    pub(super) call_count: AtomicU64,
+}
+
+impl Passed {
+    fn add(counter: &AtomicU64, more: u64) {
+        // One writer: a plain addition, and no locked one.
+        counter.store(counter.load(Ordering::Relaxed) + more, Ordering::Relaxed);
+    }
+}
+
+/// Counts the calls of a direction where others see it.
+struct Count<'a>(&'a Passed);
+
+impl Calls for Count<'_> {
+    fn read(&mut self, _bytes: usize) {
+        Passed::add(&self.0.call_count, 1);
+    }
+
+    fn written(&mut self, bytes: usize) {
+        Passed::add(&self.0.call_count, 1);
+        Passed::add(&self.0.bytes, bytes as u64);
+    }
+}
+
+/// A forwarded connection.
+#[derive(Debug)]
+pub(super) struct Pair {
+    client: Side,
+    server: Side,
+    pub(super) there: Passed,
+    pub(super) back: Passed,
+    /// Whether the proxy itself talks with the client from now on.
+    taken: AtomicBool,
+}
+
+impl Pair {
+    pub(super) fn new(client: TcpStream, server: TcpStream) -> Self {
+        Self {
+            client: Side::new(client),
+            server: Side::new(server),
+            there: Passed::default(),
+            back: Passed::default(),
+            taken: AtomicBool::new(false),
+        }
+    }
+
+    pub(super) fn client(&self) -> &TcpStream {
+        &self.client.socket
+    }
+
+    /// Moves bytes one way to their end, and passes the end on.
+    ///
+    /// # Errors
+    /// What the machine refuses; the connection is reset then.
+    pub(super) fn pass(
+        &self,
+        way: Way,
+        mode: ForwardMode,
+        buffer_bytes: usize,
+        stop: &StopFlag,
+    ) -> Result<(), String> {
+        let (from, to, passed) = match way {
+            Way::There => (&self.client, &self.server, &self.there),
+            Way::Back => (&self.server, &self.client, &self.back),
+        };
+        let (source, sink) = (from.socket.as_fd(), to.socket.as_fd());
+        let ended = forward(source, sink, mode, buffer_bytes, &mut Count(passed), stop);
+        if self.taken.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        match ended {
+            Ok(_) if !from.ended_by_reset() => {
+                to.ended.store(true, Ordering::Release);
+                // A side that is gone needs no end.
+                let _ = to.socket.shutdown(Shutdown::Write);
+            }
+            Ok(_) | Err(ForwardError::Read(_) | ForwardError::Stopped) => self.reset(),
+            // Who takes nothing more is gone: the other direction reads what it sent before, and finds its end.
+            Err(ForwardError::Write(_)) => {}
+            Err(ForwardError::Refused(why)) => {
+                self.reset();
+                return Err(why);
+            }
+        }
+        Ok(())
+    }
+
+    /// Resets both sides.
+    pub(super) fn reset(&self) {
+        self.client.reset();
+        self.server.reset();
+    }
+
+    /// Ends the way back for the proxy's own conversation with the client.
+    pub(super) fn take_client(&self) {
+        self.taken.store(true, Ordering::Release);
+        let _ = self.server.socket.shutdown(Shutdown::Both);
+    }
+
+    /// The counters of both sides' connections, summed.
+    pub(super) fn add_tcp_to(&self, sum: &mut TcpCounters) {
+        for side in [&self.client, &self.server] {
+            if let Some(counters) = tcp_counters(&side.socket) {
+                add_tcp_counters(sum, &counters);
+            }
+        }
+    }
+}
