@@ -14,6 +14,7 @@ mod exit;
 mod explain;
 mod measurement;
 mod progress;
+mod proxy;
 mod relay;
 mod run;
 mod serve;
@@ -54,6 +55,7 @@ pub fn main_with(_setup: &Setup) -> ExitCode {
         Command::Run(run) => run::run(&run, &command, &console),
         Command::Relay(relay) => relay::run(&relay, &command, &console),
         Command::Serve(serve) => serve::run(&serve, &console),
+        Command::Proxy(proxy) => proxy::run(&proxy, &console),
         Command::Diagnose(diagnose) => diagnose::run(&diagnose, &console),
         Command::Explain(explain) => explain::run(&explain, &console),
         Command::Client => client::run(),

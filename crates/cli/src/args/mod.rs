@@ -1,6 +1,7 @@
 //! What may be typed. What it means is decided by each command.
 
 mod check;
+mod proxy;
 mod relay;
 mod run;
 mod serve;
@@ -10,6 +11,7 @@ use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
 pub(crate) use check::{CheckArguments, CheckOp};
+pub(crate) use proxy::ProxyArguments;
 pub(crate) use relay::RelayArguments;
 pub(crate) use run::RunArguments;
 
@@ -34,6 +36,8 @@ pub(crate) enum Command {
 
     /// Serve an endpoint that a path can be measured to
     Serve(ServeArguments),
+    /// Forward connections from one address to another
+    Proxy(ProxyArguments),
     /// Give the verdict of a record again, from the record alone
     Diagnose(DiagnoseArguments),
     /// Say what a rule or segment means, its formula and source
