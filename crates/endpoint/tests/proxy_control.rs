@@ -97,7 +97,7 @@ fn a_proxy_stores_nothing_and_runs_nothing() {
 fn an_endpoint_that_is_asked_as_a_proxy_says_what_it_is() {
     let server = Running::start(options());
     let error = ask(server.address, None).unwrap_err();
-    assert!(error.to_string().contains("no proxy"), "{error}");
+    assert!(error.to_string().contains("no `narrows proxy`"), "{error}");
 }
 
 /// Two proxies that lead to each other.

@@ -1,20 +1,23 @@
-//! What a proxy answers itself: who it is, its clock, its counters.
+//! What a proxy answers itself: who it is, its clock, its counters, and its role in the buffer experiment.
 
 use super::journal::Trouble;
 use super::pairs::Pairs;
 use super::run::Shared;
 use crate::channel::{Channel, End, refused};
-use crate::connections::Place;
+use crate::connections;
 use crate::facts::{machine_facts, machine_inventory};
 use crate::random;
+use crate::relay::Stage;
 use narrows_model::{CounterSample, Role};
 use narrows_probe::Root as ProbeRoot;
 use narrows_probe::counters::{Reader, Scope};
 use narrows_wire::control::{Answer, Request};
+use narrows_wire::frame::Frame;
 use narrows_wire::hello::Purpose;
+use narrows_wire::relay::{Place, Prepare, TO_ROLE};
 use narrows_wire::{Error, Refusal};
 use std::io::Read;
-use std::net::{Shutdown, TcpStream};
+use std::net::{IpAddr, Shutdown, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -47,7 +50,7 @@ pub(super) fn serve(client: TcpStream, shared: &Shared) {
     }
 }
 
-fn greet(channel: &mut Channel, place: &Place<'_>, shared: &Shared) -> Result<(), End> {
+fn greet(channel: &mut Channel, place: &connections::Place<'_>, shared: &Shared) -> Result<(), End> {
     let is_open = shared.key.is_none() && !shared.local.ip().is_loopback();
     let purpose = channel.greet(random::nonce()?, shared.key.clone())?;
     if is_open {
@@ -87,11 +90,22 @@ impl Control<'_> {
     /// Answers until the client ends or goes, and tells which.
     fn answer_all(&mut self) -> End {
         loop {
-            let answered = self.channel.receive().and_then(|frame| self.answer(&Request::decode(frame)?));
+            let answered = self.channel.receive().and_then(|frame| match frame.kind {
+                TO_ROLE => self.play(frame),
+                _ => self.answer(&Request::decode(frame)?),
+            });
             if let Err(end) = answered {
                 return end;
             }
         }
+    }
+
+    /// Plays the proxy of the buffer experiment, to the host that this proxy forwards to and no other.
+    fn play(&mut self, frame: Frame) -> Result<(), End> {
+        let shared = self.shared;
+        let may = |asked: &Prepare| may_play(asked, shared);
+        let stage = Stage { clock: &*shared.options.clock, sessions: &shared.memory, may: &may };
+        stage.answer(&mut self.channel, frame)
     }
 
     fn answer(&mut self, request: &Request) -> Result<(), End> {
@@ -116,6 +130,29 @@ impl Control<'_> {
         };
         self.channel.send(&answer.encode()?)
     }
+}
+
+fn may_play(asked: &Prepare, shared: &Shared) -> Result<(), Error> {
+    if asked.role != Role::Proxy {
+        let message = "a proxy plays the proxy of the buffer experiment alone";
+        return Err(refused(Refusal::Unsupported, message));
+    }
+    let host = asked.next.as_ref().and_then(|hop| match &hop.place {
+        Place::Tcp { host, .. } => Some(host.as_str()),
+        Place::Unix { .. } => None,
+    });
+    // An address alone: a name could lead elsewhere at the next look-up.
+    let address = host.and_then(|host| host.parse::<IpAddr>().ok());
+    let known = |ip: IpAddr| shared.to.iter().any(|to| to.ip().to_canonical() == ip.to_canonical());
+    if address.is_some_and(known) {
+        return Ok(());
+    }
+    let message = format!(
+        "this proxy forwards to {} and takes no part in a path to {}; start it with --to an address of that host",
+        shared.options.to,
+        host.unwrap_or("nowhere")
+    );
+    Err(refused(Refusal::Unsupported, message))
 }
 
 fn facts() -> Result<Answer, Error> {

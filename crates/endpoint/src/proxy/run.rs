@@ -8,6 +8,7 @@ use super::options::ProxyOptions;
 use super::pairs::{Pairs, ProxyTotals};
 use crate::connections::{ConnectionLimits, Connections};
 use crate::error::{ServeError, ServeErrorKind};
+use crate::session::Sessions;
 use crate::{forward, threads};
 use narrows_model::units::saturate_usize;
 use narrows_run::{StopFlag, StopRequest};
@@ -32,6 +33,9 @@ const CONVERSATIONS_MAX: u32 = 16;
 /// Longest silence before a conversation's hello is through.
 const HELLO_SILENCE_S: u64 = 10;
 
+/// Most memory of the roles that are played here for others: two of the largest buffers with `io_uring`.
+const ROLE_BYTES_MAX: u64 = 256 << 20;
+
 /// Descriptors of one connection: two sockets, and two pipes or two rings with a socket held twice each.
 const DESCRIPTORS: u64 = 8;
 
@@ -47,6 +51,8 @@ pub(super) struct Shared {
     pub(super) to: Vec<SocketAddr>,
     pub(super) pairs: Pairs,
     pub(super) conversations: Connections,
+    /// Out of whose memory roles take their buffers.
+    pub(super) memory: Sessions,
     pub(super) journal: Journal,
     pub(super) stop: StopFlag,
     alive_count: AtomicU32,
@@ -96,6 +102,7 @@ impl Proxy {
             to,
             pairs: Pairs::default(),
             conversations: Connections::new(limits),
+            memory: Sessions::new(ROLE_BYTES_MAX, 0),
             journal: Journal::new(options.journal.clone(), options.clock.clone()),
             stop,
             alive_count: AtomicU32::new(0),
