@@ -5,6 +5,7 @@ use super::value::parse_block;
 use clap::{Args, ValueEnum};
 use narrows_model::Bytes;
 use narrows_model::relay::{ForwardMode, PUBLISHED_SIZES, RelaySweep, RelayTransport};
+use std::path::PathBuf;
 
 /// The name of all sweeps together.
 const ALL: &str = "all";
@@ -42,6 +43,15 @@ pub(crate) struct RelayArguments {
     /// Make content that depends on its position, and compare every byte at the server; costs CPU time at both ends
     #[arg(long)]
     pub(crate) verify: bool,
+    /// The `narrows serve` that plays the server; without it a process of this machine does
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) server: Option<String>,
+    /// The `narrows proxy` that plays the proxy; without it a process of this machine does
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) proxy: Option<String>,
+    /// File that holds the token of --server and --proxy
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
     /// Seed of the order of points; a new one is drawn and recorded without it
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,

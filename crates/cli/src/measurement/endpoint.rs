@@ -7,7 +7,7 @@ use narrows_model::Bytes;
 use std::sync::Arc;
 
 /// Longest wait for the endpoint's answers before load is put on.
-const CONNECT_TIMEOUT_NS: u64 = 10_000_000_000;
+pub(crate) const CONNECT_TIMEOUT_NS: u64 = 10_000_000_000;
 
 /// The control connection to the endpoint at `host` and `port`.
 ///

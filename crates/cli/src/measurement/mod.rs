@@ -24,10 +24,10 @@ use narrows_report::text::Style;
 use narrows_study::PlannedCells;
 use std::path::PathBuf;
 
-pub(crate) use endpoint::{connect, store_free_bytes};
+pub(crate) use endpoint::{CONNECT_TIMEOUT_NS, connect, store_free_bytes};
 pub(crate) use folder::{PathFound, examine, leftovers, machine, make};
 pub(crate) use random::random_u64;
-pub(crate) use relay::{Experiment, run_relay};
+pub(crate) use relay::{Experiment, connected, run_relay};
 pub(crate) use servers::Servers;
 pub(crate) use verdict::{conclude, verdict_of};
 pub(crate) use watch::Watch;

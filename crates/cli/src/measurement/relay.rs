@@ -4,6 +4,7 @@ use super::load::Recording;
 use super::{Ran, Terms, Watch, record};
 use crate::exit::Failure;
 use crate::progress::Progress;
+use narrows_engines::endpoint::ControlClient;
 use narrows_model::{Event, Inventory, Plan, Sink, SinkError};
 use narrows_run::RunOutput;
 use narrows_run::relay::{RelaySite, execute_relay};
@@ -16,6 +17,16 @@ pub(crate) struct Experiment<'a> {
     pub(crate) inventory: &'a Inventory,
     /// Where the roles are played.
     pub(crate) site: RelaySite,
+    /// The endpoint that plays the server, as it answered.
+    pub(crate) connected: Option<Event>,
+}
+
+/// The event that an endpoint answered.
+pub(crate) fn connected(client: &ControlClient) -> Event {
+    Event::ServerConnected {
+        server: Box::new(client.facts().clone()),
+        inventory: Box::new(client.inventory().clone()),
+    }
 }
 
 /// Runs `experiment` into a new record.
@@ -44,6 +55,9 @@ fn points(
     recording: &mut Recording<'_>,
 ) -> Result<RunOutput, SinkError> {
     recording.event(&Event::RunStarted { at_ns: watch.now() })?;
+    if let Some(event) = &experiment.connected {
+        recording.event(event)?;
+    }
     let relay = experiment
         .plan
         .relay

@@ -6,11 +6,13 @@ use crate::args::RelayArguments;
 use crate::console::Console;
 use crate::exit::{Exit, Failure};
 use crate::measurement::{self, Experiment, Terms, Watch, random_u64};
+use crate::token;
 use narrows_engines::{Clock, MonotonicClock};
 use narrows_model::Plan;
 use narrows_model::relay::RelaySockets;
 use narrows_report::text::Style;
 use narrows_study::{RelayRequest, plan_relay};
+use roles::Elsewhere;
 use std::sync::Arc;
 
 /// Runs the command.
@@ -21,15 +23,19 @@ pub(crate) fn run(
 ) -> Result<Exit, Failure> {
     let terms = Terms { output: &arguments.output, command, console };
     let watch = Watch::start(console)?;
-    let plan = planned(arguments)?;
+    let elsewhere = Elsewhere::of(arguments)?;
+    let plan = planned(arguments, &elsewhere)?;
     if arguments.output.plan {
         let style = Style { detail: true, ..terms.style() };
         console.result(&narrows_report::text::plan(&plan, &style))?;
         return Ok(Exit::Done);
     }
     let inventory = measurement::machine(None, watch.clock_resolution_ns)?;
+    let token = token::read(arguments.token_file.as_deref())?;
+    let roles = elsewhere.connect(&plan, token.as_deref(), &watch)?;
     terms.announce(&plan, &inventory);
-    let experiment = Experiment { plan: &plan, inventory: &inventory, site: roles::site(&plan, &watch)? };
+    let experiment =
+        Experiment { plan: &plan, inventory: &inventory, site: roles.site, connected: roles.connected };
     let ran = measurement::run_relay(experiment, &watch, terms)?;
     measurement::conclude(ran, terms)
 }
@@ -42,7 +48,7 @@ pub(crate) fn role() -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn planned(arguments: &RelayArguments) -> Result<Plan, Failure> {
+fn planned(arguments: &RelayArguments, elsewhere: &Elsewhere) -> Result<Plan, Failure> {
     let seed = match arguments.seed {
         Some(seed) => seed,
         None => random_u64()?,
@@ -60,8 +66,8 @@ fn planned(arguments: &RelayArguments) -> Result<Plan, Failure> {
         },
         forward: arguments.proxy_mode.map(Into::into),
         verify: arguments.verify,
-        server: None,
-        remote_proxy: false,
+        server: elsewhere.server.clone(),
+        remote_proxy: elsewhere.proxy.is_some(),
         seed,
     };
     plan_relay(&request).map_err(|problems| {

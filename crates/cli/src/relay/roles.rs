@@ -1,25 +1,101 @@
-//! Where the roles are played: in processes of this machine.
+//! Where the roles are played: in processes of this machine, or by an endpoint and a proxy elsewhere.
 
+use crate::args::RelayArguments;
 use crate::exit::Failure;
-use crate::measurement::Watch;
-use narrows_model::{Nanos, Plan};
-use narrows_run::relay::{LocalRole, RelaySite, RoleLink};
+use crate::measurement::{self, CONNECT_TIMEOUT_NS, Watch};
+use narrows_engines::endpoint::RoleClient;
+use narrows_model::{Event, Nanos, Plan};
+use narrows_run::relay::{LocalRole, RelaySite, RemoteRole, RoleLink};
+use std::net::ToSocketAddrs;
+use std::path::Path;
+use std::sync::Arc;
 
 /// The hidden command of a role's process.
 const ROLE_COMMAND: &str = "__relay";
 
-/// The roles; their processes start with the first trial.
-pub(super) fn site(plan: &Plan, watch: &Watch) -> Result<RelaySite, Failure> {
-    let program = std::env::current_exe()
-        .map_err(|error| Failure::could_not_run(format!("find this program: {error}")))?;
-    let local =
-        || -> Box<dyn RoleLink> { Box::new(LocalRole::new(program.clone(), vec![ROLE_COMMAND.to_owned()])) };
-    Ok(RelaySite {
-        stop: watch.stop.clone(),
-        seed: plan.seed,
-        silence_ns: Nanos(narrows_run::site::ANSWER_TIMEOUT_NS),
-        client: local(),
-        proxy: local(),
-        server: local(),
-    })
+/// The roles that are played elsewhere: host and port of each.
+pub(super) struct Elsewhere {
+    pub(super) server: Option<(String, u16)>,
+    pub(super) proxy: Option<(String, u16)>,
+}
+
+/// The roles, connected.
+pub(super) struct Roles {
+    /// Those of this machine start with the first trial.
+    pub(super) site: RelaySite,
+    /// The endpoint, as it answered.
+    pub(super) connected: Option<Event>,
+}
+
+impl Elsewhere {
+    /// What the command line names.
+    ///
+    /// # Errors
+    /// An address that is none, a proxy that cannot reach a server on this machine's loopback.
+    pub(super) fn of(arguments: &RelayArguments) -> Result<Self, Failure> {
+        let server = named("--server", arguments.server.as_deref())?;
+        let proxy = named("--proxy", arguments.proxy.as_deref())?;
+        match (&proxy, &server) {
+            (Some(proxy), None) if !is_loopback(proxy) => Err(Failure::bad_input(format!(
+                "--proxy {}:{} cannot reach a server on this machine's loopback; run `narrows serve` where the proxy \
+                 leads to and give it with --server",
+                proxy.0, proxy.1
+            ))),
+            _ => Ok(Self { server, proxy }),
+        }
+    }
+
+    /// Connects to all of them.
+    ///
+    /// # Errors
+    /// When one cannot be reached, is of another version, or wants another token.
+    pub(super) fn connect(&self, plan: &Plan, token: Option<&[u8]>, watch: &Watch) -> Result<Roles, Failure> {
+        let program = std::env::current_exe()
+            .map_err(|error| Failure::could_not_run(format!("find this program: {error}")))?;
+        let mut connected = None;
+        let server = match &self.server {
+            None => local(&program),
+            Some((host, port)) => {
+                let client = measurement::connect(host, *port, token, Arc::clone(&watch.clock))?;
+                connected = Some(measurement::connected(&client));
+                Box::new(RemoteRole::new(RoleClient::of_server(client), host))
+            }
+        };
+        let proxy = match &self.proxy {
+            None => local(&program),
+            Some((host, port)) => {
+                let clock = Arc::clone(&watch.clock);
+                let client = RoleClient::connect_proxy(host, *port, token, clock, CONNECT_TIMEOUT_NS)?;
+                Box::new(RemoteRole::new(client, host))
+            }
+        };
+        let site = RelaySite {
+            stop: watch.stop.clone(),
+            seed: plan.seed,
+            silence_ns: Nanos(narrows_run::site::ANSWER_TIMEOUT_NS),
+            client: local(&program),
+            proxy,
+            server,
+        };
+        Ok(Roles { site, connected })
+    }
+}
+
+/// A role in a process of this machine.
+fn local(program: &Path) -> Box<dyn RoleLink> {
+    Box::new(LocalRole::new(program.to_path_buf(), vec![ROLE_COMMAND.to_owned()]))
+}
+
+fn named(option: &str, address: Option<&str>) -> Result<Option<(String, u16)>, Failure> {
+    let Some(address) = address else { return Ok(None) };
+    narrows_model::target::host_port(address)
+        .map(Some)
+        .map_err(|problem| Failure::bad_input(format!("{option} {address} {problem}; write HOST:PORT")))
+}
+
+/// Whether `host` is this machine alone; what has no address is told when it is connected to.
+fn is_loopback((host, port): &(String, u16)) -> bool {
+    (host.as_str(), *port)
+        .to_socket_addrs()
+        .is_ok_and(|mut addresses| addresses.all(|address| address.ip().is_loopback()))
 }

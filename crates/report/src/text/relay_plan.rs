@@ -59,7 +59,7 @@ fn processes(plan: &Plan, relay: &RelayPlan) -> String {
         _ => "server".to_owned(),
     };
     let proxy = if has_proxy { ", proxy" } else { "" };
-    format!("roles in a process each: client{proxy} and {server}")
+    format!("roles in a process each, one thread that moves bytes in each: client{proxy} and {server}")
 }
 
 fn sockets(relay: &RelayPlan) -> String {
