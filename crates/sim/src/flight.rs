@@ -125,11 +125,11 @@ impl Flights {
         all
     }
 
-    /// Gives a slot its next request, at once or at its turn.
-    pub(crate) fn submit(&mut self, slot: usize, now_ns: u64) {
+    /// Gives a slot its next request, `from_ns` on at its turn.
+    pub(crate) fn submit(&mut self, slot: usize, from_ns: u64) {
         let at_ns = match &mut self.pace {
-            Some((station, pace_ns)) => station.serve(now_ns, *pace_ns, now_ns).start_ns,
-            None => now_ns,
+            Some((station, pace_ns)) => station.serve(from_ns, *pace_ns, from_ns).start_ns,
+            None => from_ns,
         };
         self.slots[slot].state = State::Pending;
         self.push(at_ns, slot);

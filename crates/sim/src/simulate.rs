@@ -17,7 +17,8 @@ const RUN_START_NS: u64 = 60_000_000_000;
 
 /// The events of a run of `plan` on the machine of `profile`, in order.
 ///
-/// Each trial is a closed loop of the workload's configured requests in flight. The measured window begins at the
+/// Each trial is a closed loop of the workload's configured requests, each of which thinks before its next one as long
+/// as the workload says. The measured window begins at the
 /// first completion after the warm-up and ends at its planned length, or earlier once 20 000 requests (or 20 for
 /// each in flight) have completed: rates are then known, and the window is shorter than planned. The plan's targets
 /// are not looked at; cells whose cut the machine does not have are skipped with a reason.

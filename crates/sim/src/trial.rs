@@ -101,7 +101,7 @@ impl Trial<'_> {
             self.open(self.start_ns);
         }
         for slot in 0..saturate_usize(self.cell.workload.in_flight_configured()) {
-            self.submit(slot);
+            self.submit(slot, Nanos(0));
         }
         // Bounded: the window closes at its time or count, and what is underway then is finite.
         while let Some(next_ns) = self.flights.next_ns() {
@@ -110,17 +110,18 @@ impl Trial<'_> {
                 self.completed_count += 1;
                 self.tally.count(&landing);
                 self.look(landing.at_ns);
-                self.submit(landing.slot);
+                self.submit(landing.slot, self.cell.workload.think_ns);
             }
         }
         self.run_out();
         self.finish()
     }
 
-    fn submit(&mut self, slot: usize) {
+    /// Gives a slot its next request, `think` from now, unless there are to be no more.
+    fn submit(&mut self, slot: usize, think: Nanos) {
         if self.stand != Stand::Draining && self.submitted_count < self.limits.allowed_count {
             self.submitted_count += 1;
-            self.flights.submit(slot, self.world.now_ns);
+            self.flights.submit(slot, self.world.now_ns.saturating_add(think.0));
         }
     }
 

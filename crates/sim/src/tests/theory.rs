@@ -61,6 +61,23 @@ fn a_saturated_path_carries_what_its_narrowest_station_carries() {
     assert!(near(rate_per_s(&output) * f64::from(1 << 20), 100e6, 0.02));
 }
 
+#[test]
+fn think_time_obeys_the_interactive_response_time_law() {
+    // X = N / (R + Z): one user alone waits the sum of the service times, many wait for the device of 80 us.
+    let think_s = 1e-3;
+    for (users, expected_per_s) in
+        [(1, 1.0 / (250e-6 + think_s)), (4, 4.0 / (250e-6 + think_s)), (64, 12_500.0)]
+    {
+        let mut thinking = cell(Cut::Path, Op::Read, 0, users);
+        thinking.workload.think_ns = Nanos(1_000_000);
+        let output = run(&machine(0.0), thinking);
+        let rate = rate_per_s(&output);
+        assert!(near(rate, expected_per_s, 0.02), "{users} users: {rate} for {expected_per_s}");
+        let response_s = output.response_sum_ns as f64 / output.op_count as f64 / 1e9;
+        assert!(near(rate * (response_s + think_s), f64::from(users), 0.05), "{users} users: {response_s} s");
+    }
+}
+
 /// Exact mean value analysis of single exponential servers and a delay.
 fn network(demands_s: &[f64], delay_s: f64) -> Network {
     let queue = |demand_s: &f64| Station { demand_s: *demand_s, kind: StationKind::Queue };
