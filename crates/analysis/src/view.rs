@@ -169,9 +169,14 @@ impl<'a> View<'a> {
     }
 }
 
-/// Time of one operation in seconds at this cell, from the rate: what the requester waits at depth 1.
+/// Time of one operation in seconds at this cell, from the rate: what the requester waits, thinking apart. `None` where
+/// nothing completed.
+///
+/// # Source
+/// Interactive response time law R = N / X - Z, Denning and Buzen (1978).
 #[must_use]
 pub fn time_per_op_s(cell: &CellSummary) -> Option<f64> {
     let ops = cell.ops_per_s.map(|rate| rate.0).filter(|rate| *rate > 0.0)?;
-    Some(cell.in_flight.configured.max(1) as f64 / ops)
+    let cycle_s = cell.in_flight.configured.max(1) as f64 / ops;
+    Some(cycle_s - cell.requested.think_ns.as_secs_f64()).filter(|waits_s| *waits_s > 0.0)
 }

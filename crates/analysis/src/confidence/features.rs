@@ -19,7 +19,7 @@ pub(crate) struct Features {
     pub coverage: f64,
     /// The unexplained part of the path; `None` where nothing could be composed.
     pub residual_ratio: Option<f64>,
-    /// Whether the verdict rests on a byte counter, which no composition could contradict.
+    /// Whether the verdict rests on a byte counter or on what was asked for, which no composition could contradict.
     pub conclusive: bool,
 }
 
@@ -38,7 +38,8 @@ impl Features {
             margin,
             coverage: coverage(view),
             residual_ratio,
-            conclusive: first.basis == Basis::State && first.tier == Tier::Voids,
+            conclusive: (first.basis == Basis::State && first.tier == Tier::Voids)
+                || first.tier == Tier::Offered,
         }
     }
 

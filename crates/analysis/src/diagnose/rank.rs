@@ -91,7 +91,18 @@ pub(crate) fn candidates<'j>(cell: &str, judged: &'j [Judged]) -> (Vec<&'j Judge
         .filter(|judged| judged.verdict.cell == cell && judged.verdict.stance != Stance::Notes)
         .collect();
     candidates.sort_by(|a, b| order(a).total_cmp(&order(b)).reverse());
-    candidates.into_iter().partition(|judged| judged.verdict.stance == Stance::Limits)
+    let (mut limits, rest): (Vec<_>, Vec<_>) =
+        candidates.into_iter().partition(|judged| judged.verdict.stance == Stance::Limits);
+    if limits.iter().any(|judged| judged.verdict.tier == Tier::Offered) {
+        // Users who mostly think wait for the smaller part of a cycle, and shares of time are shares of the waiting.
+        limits.sort_by_key(|judged| is_of_waiting(judged));
+    }
+    (limits, rest)
+}
+
+/// Whether a verdict rests on a share of the time that a request takes.
+fn is_of_waiting(judged: &Judged) -> bool {
+    judged.verdict.basis == Basis::TimeShare && judged.verdict.tier == Tier::Resource
 }
 
 /// Tier first, then load: a load above 1 is measurement error and counts as full.
@@ -99,6 +110,7 @@ fn order(judged: &Judged) -> f64 {
     let tier = match judged.verdict.tier {
         Tier::Fallback => -10.0,
         Tier::Served => 0.0,
+        Tier::Offered => 5.0,
         Tier::Resource => 10.0,
         Tier::Voids => 20.0,
     };
@@ -121,7 +133,8 @@ fn runner_up<'j>(first: &Judged, limits: &[&'j Judged], rest: &[&'j Judged]) -> 
 /// The segments to name beside the first, where there are any.
 ///
 /// Two resources within a tenth of each other, or two shares of the time of one request, leave it open which, also where
-/// the second one alone would not count as full. A share of time limits together with the missing concurrency.
+/// the second one alone would not count as full. A share of time limits together with the missing concurrency, and users
+/// who think together with what takes most of the waiting.
 fn others<'j>(
     first: &Judged,
     limits: &[&'j Judged],
@@ -145,9 +158,10 @@ fn others<'j>(
         news
     });
     let joint = |judged: &&Judged| {
+        let too_few = judged.verdict.segment == Segment::WorkloadConcurrency;
         first.verdict.basis == Basis::TimeShare
-            && judged.verdict.segment == Segment::WorkloadConcurrency
             && judged.verdict.stance == Stance::Limits
+            && (too_few || (first.verdict.tier == Tier::Offered && is_of_waiting(judged)))
     };
     let one_of = nearest.into_iter().take(one_of_max).map(|other| (other, Relation::OneOf));
     one_of.chain(others().find(joint).map(|other| (other, Relation::Joint))).collect()
@@ -170,10 +184,11 @@ fn named(judged: &Judged, confidence: f64, relation: Relation) -> Named {
     }
 }
 
-/// A missing concurrency with the largest parts of a request's time beside it: what the waiting consists of.
+/// A missing concurrency, or users who think, with the largest parts of a request's time beside it: what the waiting
+/// consists of.
 fn with_parts(mut named: Named, first: &Judged, rest: &[&Judged]) -> Named {
     const PARTS_MAX: usize = 3;
-    if first.verdict.tier == Tier::Fallback {
+    if matches!(first.verdict.tier, Tier::Fallback | Tier::Offered) {
         let mut parts: Vec<&Judged> =
             rest.iter().copied().filter(|judged| judged.verdict.basis == Basis::TimeShare).collect();
         parts.sort_by(|a, b| b.verdict.load_ratio.total_cmp(&a.verdict.load_ratio));

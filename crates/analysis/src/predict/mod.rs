@@ -15,7 +15,7 @@ const SATURATED_IN_FLIGHT: u64 = 4;
 /// The prediction for every cell of the path that can be composed, and for the fastest of them.
 ///
 /// # Source
-/// Serial: T = sum of T(i), store and forward (Hockney). Saturated: X <= min C(i) (Denning and Buzen 1978).
+/// Serial: T = sum of T(i), store and forward (Hockney), and the think time where users have one. Saturated: X <= min C(i) (Denning and Buzen 1978).
 #[must_use]
 pub fn predict(summary: &Summary) -> Prediction {
     let view = View::of(summary);
@@ -35,9 +35,13 @@ pub fn predict(summary: &Summary) -> Prediction {
 
 fn predict_cell(view: &View<'_>, cell: &CellSummary) -> Option<CellPrediction> {
     let measured = cell.rate_bytes_per_s?;
+    let think_s = cell.requested.think_ns.as_secs_f64();
+    // Users who think and ask for less than the slowest segment carries load it in between.
+    let asked_for = ratio(cell.in_flight.configured as f64 * cell.block_bytes.as_f64(), think_s);
+    let saturated = |most: f64| asked_for.is_none_or(|asked| asked > most).then_some(most);
     let (law, composed) = match cell.in_flight.configured {
-        1 => ("serial", ratio(cell.block_bytes.as_f64(), serial_s(view, cell)?)?),
-        depth if depth >= SATURATED_IN_FLIGHT => ("minimum", minimum(view, cell)?),
+        1 => ("serial", ratio(cell.block_bytes.as_f64(), serial_s(view, cell)? + think_s)?),
+        depth if depth >= SATURATED_IN_FLIGHT => ("minimum", saturated(minimum(view, cell)?)?),
         _ => return None,
     };
     Some(CellPrediction {

@@ -30,6 +30,7 @@ mod server_cpu;
 mod server_protocol;
 mod server_threads;
 mod short_run;
+mod think_time;
 pub(crate) mod too_little_concurrency;
 mod verdict;
 
@@ -72,6 +73,7 @@ pub struct Rule<Test = SummaryTest> {
 /// Every rule.
 pub(super) static RULES: &[&Rule] = &[
     &offered_load::RULE,
+    &think_time::RULE,
     &generator_limited::RULE,
     &client_cache::RULE,
     &server_cache::RULE,
@@ -100,6 +102,9 @@ pub(super) static RULES: &[&Rule] = &[
 
 /// The code under which a regime is told in which nothing limits.
 pub(crate) const NOT_ENOUGH_EVIDENCE: &str = not_enough_evidence::RULE.code;
+
+/// The code under which users who think are named: their load limits and is not simply delivered.
+pub const USERS_THINK: &str = think_time::RULE.code;
 
 /// The rule with this code; `None` when there is none.
 #[must_use]

@@ -46,6 +46,9 @@ pub(crate) fn is_judged(view: &View<'_>) -> bool {
 fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
     let measured = cell.in_flight.measured?;
     let asked = cell.in_flight.configured;
+    if super::think_time::dominates(cell) {
+        return None; // How many are in flight is the users' doing.
+    }
     if !judge::as_asked(cell)? {
         return None; // Not the load that was asked for: it neither blames nor clears what was asked.
     }

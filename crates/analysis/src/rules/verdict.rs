@@ -32,6 +32,8 @@ pub enum Tier {
     Fallback,
     /// Served before the load reached the device, but after it passed the network and the server.
     Served,
+    /// What the users ask for, said where no resource is full.
+    Offered,
     /// A resource of the path.
     Resource,
     /// Makes every resource verdict of its regime void, because the load never reached the resource.

@@ -1,7 +1,7 @@
 //! The first lines: what must be known before, then the verdict of each regime in plain words.
 
 use super::style::{Paint, Style};
-use super::wording::{self, serves_itself};
+use super::wording::{self, is_delivered, serves_itself};
 use super::wrap::{Indent, paragraph};
 use super::{faults, units};
 use narrows_analysis::text::{seconds, storage_rate};
@@ -53,7 +53,7 @@ fn regime(entries: &[&Limiting], view: &View<'_>, style: &Style) -> String {
     let load = capitalised(&first.regime);
     let load = if rates.is_empty() { format!("{load}:") } else { format!("{load}: {rates}.") };
     let paint = match first.segment {
-        Segment::OfferedLoad => Paint::Cleared,
+        _ if is_delivered(first) => Paint::Cleared,
         segment if serves_itself(segment) || segment == Segment::Unknown => Paint::Warning,
         _ => Paint::Limit,
     };

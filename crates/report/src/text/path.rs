@@ -4,7 +4,7 @@ use super::reading::{path_cells, reading};
 use super::style::{Paint, Style};
 use super::table::{Align, Field, Table};
 use super::units::{NO_FIGURE, storage_column};
-use super::wording::serves_itself;
+use super::wording::{is_delivered, serves_itself};
 use super::wrap::{Indent, paragraph};
 use narrows_analysis::text::percent;
 use narrows_model::counters::Role;
@@ -112,7 +112,7 @@ fn mark(segment: Segment, summary: &Summary) -> (String, Paint) {
         let loads: Vec<String> = named.iter().map(|entry| short_regime(&entry.regime)).collect();
         let word = match first.relation {
             _ if serves_itself(segment) => "SERVED HERE",
-            _ if segment == Segment::OfferedLoad => "delivered",
+            _ if is_delivered(first) => "delivered",
             Relation::OneOf => "LIMIT?",
             Relation::Sole | Relation::Joint => "LIMIT",
         };

@@ -13,7 +13,7 @@ pub(crate) fn sentences(entries: &[&Limiting]) -> String {
         return text;
     }
     let sure = (first.relation != Relation::OneOf).then(|| format!("{} sure.", percent(first.confidence)));
-    let gain = first.relief_gain_ratio.filter(|_| relievable(first.segment));
+    let gain = first.relief_gain_ratio.filter(|_| relievable(first));
     let gain = gain.map(|gain| gain_sentence(gain, entries.len()));
     [Some(text), sure, gain].into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
@@ -23,8 +23,14 @@ pub(crate) fn serves_itself(segment: Segment) -> bool {
     matches!(segment, Segment::ClientCache | Segment::ServerCache)
 }
 
-fn relievable(segment: Segment) -> bool {
-    !serves_itself(segment) && segment != Segment::OfferedLoad
+/// Whether nothing of the path limits, because it carries all that is asked for. Users who think ask for more in between.
+pub(crate) fn is_delivered(entry: &Limiting) -> bool {
+    let think = entry.codes.iter().any(|code| code == narrows_analysis::rules::USERS_THINK);
+    entry.segment == Segment::OfferedLoad && !think
+}
+
+fn relievable(entry: &Limiting) -> bool {
+    !serves_itself(entry.segment) && !is_delivered(entry)
 }
 
 fn limit(first: &Limiting, entries: &[&Limiting]) -> String {
@@ -45,7 +51,7 @@ fn limit(first: &Limiting, entries: &[&Limiting]) -> String {
 fn alone(entry: &Limiting) -> String {
     match entry.segment {
         Segment::Unknown => "What limits it is not known: the evidence names no segment.".to_owned(),
-        Segment::OfferedLoad => "Nothing limits it: the load that was asked for is delivered.".to_owned(),
+        _ if is_delivered(entry) => "Nothing limits it: the load that was asked for is delivered.".to_owned(),
         Segment::ClientCache => "Served by the client's cache, storage not measured.".to_owned(),
         Segment::ServerCache => "Served by the server's cache, storage not measured.".to_owned(),
         Segment::Generator => {
@@ -61,7 +67,8 @@ fn noun(entry: &Limiting) -> String {
         Segment::WorkloadConcurrency => "too few requests in flight",
         Segment::ClientCache => "the client's cache (storage not measured)",
         Segment::ServerCache => "the server's cache (storage not measured)",
-        Segment::OfferedLoad => "the load that was asked for",
+        _ if is_delivered(entry) => "the load that was asked for",
+        Segment::OfferedLoad => "the think time of its users",
         Segment::Unknown => "a segment that is not known",
         Segment::HostCpu => "the CPUs of the one machine that all roles share",
         segment => segment.title(),
@@ -110,6 +117,20 @@ mod tests {
     fn a_cache_is_never_called_a_limit_and_promises_no_gain() {
         let cache = entry(Segment::ClientCache, Relation::Sole);
         assert_eq!(sentences(&[&cache]), "Served by the client's cache, storage not measured. 60 % sure.");
+    }
+
+    #[test]
+    fn users_who_think_limit_and_a_load_that_is_delivered_is_none() {
+        let mut load = entry(Segment::OfferedLoad, Relation::Sole);
+        assert_eq!(
+            sentences(&[&load]),
+            "Nothing limits it: the load that was asked for is delivered. 60 % sure."
+        );
+        load.codes = vec![narrows_analysis::rules::USERS_THINK.to_owned()];
+        assert_eq!(
+            sentences(&[&load]),
+            "Limited by the think time of its users. 60 % sure. Without this limit it would run at most 4.1 times as fast."
+        );
     }
 
     #[test]
