@@ -104,6 +104,22 @@ fn an_endpoint_plays_the_server_with_and_without_a_proxy_before_it() {
 }
 
 #[test]
+fn a_proxy_elsewhere_plays_its_role_towards_the_host_that_it_was_started_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let served = Served::start(folder.path(), &[]);
+    let proxy = Served::of("proxy", folder.path(), &["--to", &served.address]);
+    let by_name = served.address.replace("127.0.0.1", "localhost");
+    for (number, more) in [&["--server", &by_name, "--verify"][..], &[]].into_iter().enumerate() {
+        let record = format!("record-{number}");
+        let words =
+            ["relay", "--proxy", &proxy.address, "--sweep", "proxy,all-3", "--json", "--out", &record];
+        let seen = run(folder.path(), &[&words[..], &SMALL[..6], more].concat());
+        assert_eq!(seen.code, Some(0), "{seen:?}");
+        summary(&seen).points.iter().for_each(|point| assert_counted(point, 2));
+    }
+}
+
+#[test]
 fn a_plan_names_every_point_and_starts_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let seen = run(folder.path(), &["relay", "--plan", "--seed", "7"]);

@@ -58,7 +58,7 @@ impl Elsewhere {
             Some((host, port)) => {
                 let client = measurement::connect(host, *port, token, Arc::clone(&watch.clock))?;
                 connected = Some(measurement::connected(&client));
-                Box::new(RemoteRole::new(RoleClient::of_server(client), host))
+                Box::new(RemoteRole::new(RoleClient::of_server(client)))
             }
         };
         let proxy = match &self.proxy {
@@ -66,7 +66,7 @@ impl Elsewhere {
             Some((host, port)) => {
                 let clock = Arc::clone(&watch.clock);
                 let client = RoleClient::connect_proxy(host, *port, token, clock, CONNECT_TIMEOUT_NS)?;
-                Box::new(RemoteRole::new(client, host))
+                Box::new(RemoteRole::new(client))
             }
         };
         let site = RelaySite {

@@ -109,7 +109,12 @@ pub(crate) struct Served {
 impl Served {
     /// Starts it in `folder`, on a free port.
     pub(crate) fn start(folder: &Path, words: &[&str]) -> Self {
-        let all = [&["serve", "--listen", "127.0.0.1:0"], words].concat();
+        Self::of("serve", folder, words)
+    }
+
+    /// Starts another `command` that says where it listens.
+    pub(crate) fn of(command: &str, folder: &Path, words: &[&str]) -> Self {
+        let all = [&[command, "--listen", "127.0.0.1:0"], words].concat();
         let mut command = narrows(folder, &all);
         command.stdout(Stdio::piped()).stderr(Stdio::inherit());
         let mut child = Guarded(command.spawn().unwrap());

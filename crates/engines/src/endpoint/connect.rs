@@ -12,7 +12,7 @@ use narrows_wire::token::Key;
 use rustix::event::PollFlags;
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
+use std::net::{IpAddr, TcpStream};
 use std::time::Duration;
 
 /// A read takes at most this much at once.
@@ -76,6 +76,11 @@ impl Conversation {
     /// Gives up waiting from now on when `stop` asks to stop now.
     pub(super) fn heed(&mut self, stop: StopFlag) {
         self.peer.heed(stop);
+    }
+
+    /// The address that was reached; `None` once the connection is gone.
+    pub(super) fn reached(&self) -> Option<IpAddr> {
+        self.socket.peer_addr().ok().map(|address| address.ip())
     }
 
     /// Whom it talks to.

@@ -6,6 +6,7 @@ use super::peer::Peer;
 use crate::clock::Clock;
 use crate::error::EngineError;
 use narrows_wire::relay::{FromRole, ToRole};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -36,6 +37,12 @@ impl RoleClient {
     ) -> Result<Self, EngineError> {
         let peer = Peer::new(host, port, clock, timeout_ns);
         Ok(Self { conversation: Conversation::open_proxy(peer, token)? })
+    }
+
+    /// The address at which it was reached; `None` once the connection is gone.
+    #[must_use]
+    pub fn reached(&self) -> Option<IpAddr> {
+        self.conversation.reached()
     }
 
     /// Tells the role something.

@@ -20,10 +20,12 @@ pub struct RemoteRole {
 }
 
 impl RemoteRole {
-    /// The role behind `client`, whose host others reach as `host`.
+    /// The role behind `client`, which others reach at the address at which it was reached itself: a name might lead
+    /// them elsewhere.
     #[must_use]
-    pub fn new(client: RoleClient, host: impl Into<String>) -> Self {
-        Self { client, host: host.into(), plays: false, lost: false }
+    pub fn new(client: RoleClient) -> Self {
+        let host = client.reached().map_or_else(String::new, |address| address.to_string());
+        Self { client, host, plays: false, lost: false }
     }
 
     /// The error for people; a connection that failed is of no use any more.
