@@ -5,10 +5,12 @@
 mod index;
 mod regime;
 mod sharing;
+mod striped;
 
 pub(crate) use regime::is_small_block;
 pub use regime::{Regime, RegimeKind};
 pub use sharing::Sharing;
+pub(crate) use striped::Alone;
 
 use crate::summary::ONE_GROUP;
 use narrows_model::counters::Role;
@@ -23,6 +25,8 @@ pub(crate) struct Place {
     block_bytes: Bytes,
     queue_depth: u64,
     clients: u32,
+    /// Targets that the requests go round; 0 in memory alone, which has nothing to do with their number.
+    member_count: usize,
 }
 
 impl Place {
@@ -33,11 +37,15 @@ impl Place {
             block_bytes: cell.block_bytes,
             queue_depth: cell.queue_depth,
             clients: cell.clients,
+            member_count: if in_memory(cell.cut) { 0 } else { cell.target.members().len() },
         }
     }
-}
 
-impl Place {
+    /// The same settings in memory alone.
+    pub(crate) fn in_memory(self) -> Self {
+        Self { member_count: 0, ..self }
+    }
+
     /// The same settings in the other direction.
     pub(crate) fn turned(self) -> Self {
         Self { reads: !self.reads, ..self }
@@ -47,6 +55,11 @@ impl Place {
 /// Whether the data moves from the device towards the application.
 pub(crate) fn reads(op: Op) -> bool {
     !op.moves_towards_device()
+}
+
+/// Whether a cut measures memory alone.
+fn in_memory(cut: Cut) -> bool {
+    matches!(cut, Cut::Generator | Cut::MemoryCopy)
 }
 
 /// Whether a cut carries requests through layers of the path, so that its rate bounds the path's.
@@ -133,9 +146,17 @@ impl<'a> View<'a> {
     /// device below a page cache the best at any block and depth, because read-ahead and write-back merge requests.
     #[must_use]
     pub fn ceiling(&self, cut: Cut, cell: &CellSummary) -> Option<Ceiling<'a>> {
-        let found = self.index.ceiling(cut, cell)?;
+        let found = self.index.ceiling(cut, cell).or_else(|| self.of_members(cut, cell))?;
         let best = self.best_of(cut, cell).filter(|best| *best > found.bytes_per_s && is_merged(cut, cell));
         Some(best.map_or(found, |best| Ceiling { bytes_per_s: best, raised: true, ..found }))
+    }
+
+    /// What the storage of a stripe's members carries together, from each of them alone; the slowest one's cell stands
+    /// for it.
+    fn of_members(&self, cut: Cut, cell: &CellSummary) -> Option<Ceiling<'a>> {
+        let alone = Alone::of(&self.summary.cells, cut, cell).filter(|_| cut == Cut::ServerStorage)?;
+        let bytes_per_s = alone.together_bytes_per_s();
+        Some(Ceiling { cell: alone.slowest(), bytes_per_s, same_settings: true, raised: false })
     }
 
     /// The best rate that `cut` reached in the direction of `cell`, whatever the block.

@@ -236,7 +236,8 @@ impl Collected {
     pub(crate) fn event(&mut self, event: &Event) {
         match event {
             Event::ServerConnected { server, inventory } => {
-                self.server = Some((server.as_ref().clone(), inventory.as_ref().clone()));
+                // Of several that a load goes round, the first one stands for all.
+                self.server.get_or_insert_with(|| (server.as_ref().clone(), inventory.as_ref().clone()));
             }
             Event::PlanExtended { cells, skipped } => {
                 self.extend(cells);

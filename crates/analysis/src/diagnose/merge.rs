@@ -21,8 +21,9 @@ pub(crate) fn limiting(ranked: &[Ranked<'_>]) -> Vec<Limiting> {
 fn agree(first: &Ranked<'_>, second: &Ranked<'_>) -> bool {
     let settings =
         |ranked: &Ranked<'_>| (ranked.regime.cell.block_bytes, ranked.regime.cell.in_flight.configured);
-    let names =
-        |ranked: &Ranked<'_>| ranked.named.iter().map(|n| (n.segment, n.relation)).collect::<Vec<_>>();
+    let names = |ranked: &Ranked<'_>| {
+        ranked.named.iter().map(|n| (n.segment, n.relation, n.scope)).collect::<Vec<_>>()
+    };
     settings(first) == settings(second) && names(first) == names(second)
 }
 

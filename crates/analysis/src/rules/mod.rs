@@ -19,6 +19,7 @@ mod mixture;
 mod network_bandwidth;
 mod network_latency;
 mod network_loss;
+mod network_scope;
 mod not_enough_evidence;
 pub(crate) mod offered_load;
 mod one_more;
@@ -30,6 +31,7 @@ mod server_cpu;
 mod server_protocol;
 mod server_threads;
 mod short_run;
+mod stripe_bus;
 mod think_time;
 pub(crate) mod too_little_concurrency;
 mod verdict;
@@ -92,6 +94,7 @@ pub(super) static RULES: &[&Rule] = &[
     &device_iops::RULE,
     &device_latency::RULE,
     &device_bus::RULE,
+    &stripe_bus::RULE,
     &too_little_concurrency::RULE,
     &operations_failed::RULE,
     &short_run::RULE,

@@ -2,7 +2,7 @@
 
 use super::judge::{self, Shown};
 use super::one_more::one_more_connection;
-use super::{Rule, Stance, Verdict, client_connection};
+use super::{Rule, Stance, Verdict, client_connection, network_scope};
 use crate::text;
 use crate::view::View;
 use narrows_model::summary::CellSummary;
@@ -43,7 +43,19 @@ fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
     }
     let flat = more.is_some_and(|more| !more.helps());
     let held = limits && !flat && client_connection::held_back(view, stream).is_some();
-    (!held).then_some(verdict)
+    (!held).then(|| scoped(view, cell, verdict))
+}
+
+/// The verdict with the part of the network that it blames, where the path goes round several servers.
+fn scoped(view: &View<'_>, cell: &CellSummary, verdict: Verdict) -> Verdict {
+    let part = Some(()).filter(|()| verdict.stance == Stance::Limits);
+    match part.and_then(|()| network_scope::scope(view, cell)) {
+        None => verdict,
+        Some(part) => {
+            let counter = "streams to each server alone and to all at once";
+            Verdict { scope: Some(part.name), ..verdict }.because(part.text, counter, "")
+        }
+    }
 }
 
 /// The path against the raw stream, whatever held that back.

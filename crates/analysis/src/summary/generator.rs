@@ -20,7 +20,7 @@ pub(super) fn summary(cells: &mut [CellSummary]) -> GeneratorSummary {
     let mut headroom: Option<f64> = None;
     let mut limited = false;
     for cell in cells.iter_mut().filter(|cell| cell.cut == Cut::Path) {
-        let place = Place::of(cell);
+        let place = Place::of(cell).in_memory();
         let Some(ceiling) = ceilings.get(&place).or(ceilings.get(&place.turned())).copied() else { continue };
         let Some(rate) = cell.ops_per_s.filter(|rate| rate.0 > 0.0) else { continue };
         let ratio = ceiling / rate.0;

@@ -7,7 +7,7 @@ use super::flags::{CEILING_TOLERANCE, WIRE_BY_INTERFACES};
 use super::laws;
 use super::{Machines, SERVER_WORKER_BUSY_RATIO};
 use crate::rules::offered_load::is_held;
-use crate::view::{Place, reads};
+use crate::view::{Alone, Place, reads};
 use narrows_model::counters::Role;
 use narrows_model::summary::{CellSummary, CurvePoint, SegmentFit, SegmentSummary};
 use narrows_model::{BytesPerSec, Cut, OpsPerSec, Segment};
@@ -40,23 +40,25 @@ fn summary(segment: Segment, cells: &[CellSummary], machines: &Machines<'_>, see
     let best =
         measured.iter().filter(|c| c.rate_bytes_per_s.is_some()).max_by(|a, b| rate(a).total_cmp(&rate(b)));
     let counter = counter_of(segment, cells, machines);
-    let raised = best.and_then(|best| raised(segment, rate(best), cells));
+    let members = cut.and_then(|cut| of_members(cut, cells));
+    let carried = members.as_ref().map(Alone::together_bytes_per_s).or(best.map(|best| rate(best)));
+    let raised = carried.and_then(|carried| raised(segment, carried, cells));
     let told = best.map(|best| binding(best, &measured, seed));
     let (binds, binds_because) = told.map_or((None, None), |(binds, because)| (binds, Some(because)));
     SegmentSummary {
         id: segment,
         measured: best.is_some() || counter.is_some(),
-        ceiling_bytes_per_s: raised
-            .map(|(_, rate)| BytesPerSec(rate))
-            .or(best.and_then(|cell| cell.rate_bytes_per_s)),
+        ceiling_bytes_per_s: raised.map(|(_, rate)| BytesPerSec(rate)).or(carried.map(BytesPerSec)),
         ceiling_ops_per_s: measured
             .iter()
             .filter_map(|c| c.ops_per_s)
             .map(|r| r.0)
             .reduce(f64::max)
             .map(OpsPerSec),
-        interval: best.filter(|_| raised.is_none()).and_then(|cell| cell.interval.clone()),
-        source: best.map(|cell| source(cell, raised.map(|(cell, _)| cell))).or(counter),
+        interval: best
+            .filter(|_| raised.is_none() && members.is_none())
+            .and_then(|cell| cell.interval.clone()),
+        source: best.map(|cell| source(cell, members.as_ref(), raised.map(|(cell, _)| cell))).or(counter),
         utilisation_ratio: utilisation(segment, &measured, cells),
         curve: measured.iter().copied().filter_map(point).collect(),
         fit: fit(&measured),
@@ -67,11 +69,23 @@ fn summary(segment: Segment, cells: &[CellSummary], machines: &Machines<'_>, see
 
 /// The cut behind a ceiling, whether a cap on the load kept it below what the segment carries, and the cell of the path
 /// that was seen to get more through.
-fn source(cell: &CellSummary, raised_by: Option<&CellSummary>) -> String {
+fn source(cell: &CellSummary, members: Option<&Alone<'_>>, raised_by: Option<&CellSummary>) -> String {
+    let each =
+        members.map(|members| format!(", {} times the slowest member's", members.len())).unwrap_or_default();
     let held = if is_held(cell) { ", held at the cap on the load" } else { "" };
     let raised =
         raised_by.map(|path| format!(", raised to what {} got through it", path.id)).unwrap_or_default();
-    format!("cut {}{held}{raised}", cell.cut.name())
+    format!("cut {}{each}{held}{raised}", cell.cut.name())
+}
+
+/// The members of a stripe where a cut was measured at each of them alone and not at all together.
+fn of_members(cut: Cut, cells: &[CellSummary]) -> Option<Alone<'_>> {
+    let together = |path: &CellSummary| {
+        cells.iter().any(|cell| cell.cut == cut && cell.target.members().len() == path.target.members().len())
+    };
+    let paths = cells.iter().filter(|cell| cell.cut == Cut::Path && !together(cell));
+    let alone = paths.filter_map(|path| Alone::of(cells, cut, path));
+    alone.max_by(|a, b| a.together_bytes_per_s().total_cmp(&b.together_bytes_per_s()))
 }
 
 /// The cell of the path that got the most through a segment, with the rate there, where that is above the segment's own
@@ -170,7 +184,8 @@ fn utilisation(segment: Segment, measured: &[&CellSummary], cells: &[CellSummary
         .filter_map(|cell| Some((Place::of(cell), cell.rate_bytes_per_s?.0)))
         .collect();
     let share = |path: &CellSummary| {
-        let ceiling = ceilings.get(&Place::of(path))?;
+        let place = Place::of(path);
+        let ceiling = ceilings.get(&place).or_else(|| ceilings.get(&place.in_memory()))?;
         narrows_model::units::ratio(path.rate_bytes_per_s?.0, *ceiling)
     };
     let path = cells.iter().filter(|cell| cell.cut == Cut::Path);

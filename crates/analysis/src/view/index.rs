@@ -1,6 +1,6 @@
 //! Cuts by their settings, so that a look-up costs the same in a run of ten cells and of ten thousand.
 
-use super::{Ceiling, Place, reads};
+use super::{Ceiling, Place, in_memory, reads};
 use narrows_model::summary::CellSummary;
 use narrows_model::{Bytes, Cut};
 use std::collections::HashMap;
@@ -9,8 +9,9 @@ use std::collections::HashMap;
 #[derive(Debug, Default)]
 pub(super) struct Index<'a> {
     same: HashMap<(Cut, Place), &'a CellSummary>,
-    best: HashMap<(Cut, Bytes, bool), &'a CellSummary>,
-    best_of_all: HashMap<(Cut, bool), f64>,
+    /// By cut, block, direction, and members of the target.
+    best: HashMap<(Cut, Bytes, bool, usize), &'a CellSummary>,
+    best_of_all: HashMap<(Cut, bool, usize), f64>,
 }
 
 impl<'a> Index<'a> {
@@ -20,11 +21,12 @@ impl<'a> Index<'a> {
         for cell in cells.iter().filter(|cell| cell.cut != Cut::Path && rate(cell) > 0.0) {
             let place = Place::of(cell);
             index.same.entry((cell.cut, place)).or_insert(cell);
-            let best = index.best.entry((cell.cut, cell.block_bytes, place.reads)).or_insert(cell);
+            let of_kind = (cell.cut, cell.block_bytes, place.reads, place.member_count);
+            let best = index.best.entry(of_kind).or_insert(cell);
             if rate(cell) > rate(best) {
                 *best = cell;
             }
-            let most = index.best_of_all.entry((cell.cut, place.reads)).or_insert(0.0);
+            let most = index.best_of_all.entry((cell.cut, place.reads, place.member_count)).or_insert(0.0);
             *most = most.max(rate(cell));
         }
         index
@@ -33,8 +35,8 @@ impl<'a> Index<'a> {
     /// The rate of `cut` for `cell`: at the same settings, else the best at this direction and block. The generator
     /// and a copy in memory do not care for the direction.
     pub(super) fn ceiling(&self, cut: Cut, cell: &CellSummary) -> Option<Ceiling<'a>> {
-        let place = Place::of(cell);
-        let directed = !matches!(cut, Cut::Generator | Cut::MemoryCopy);
+        let directed = !in_memory(cut);
+        let place = if directed { Place::of(cell) } else { Place::of(cell).in_memory() };
         let turned = place.turned();
         let places = [Some(place), Some(turned).filter(|_| !directed)];
         if let Some(found) = places.into_iter().flatten().find_map(|place| self.same.get(&(cut, place))) {
@@ -47,13 +49,15 @@ impl<'a> Index<'a> {
         }
         let directions = [Some(place.reads), Some(!place.reads).filter(|_| !directed)];
         let mut best = directions.into_iter().flatten();
-        let found = best.find_map(|reads| self.best.get(&(cut, cell.block_bytes, reads)))?;
+        let found =
+            best.find_map(|reads| self.best.get(&(cut, cell.block_bytes, reads, place.member_count)))?;
         Some(Ceiling { cell: found, bytes_per_s: rate(found), same_settings: false, raised: false })
     }
 
     /// The best rate of `cut` in the direction of `cell`, whatever the block.
     pub(super) fn best_of(&self, cut: Cut, cell: &CellSummary) -> Option<f64> {
-        self.best_of_all.get(&(cut, reads(cell.op))).copied()
+        let members = if in_memory(cut) { 0 } else { Place::of(cell).member_count };
+        self.best_of_all.get(&(cut, reads(cell.op), members)).copied()
     }
 }
 

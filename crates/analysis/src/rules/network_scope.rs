@@ -1,0 +1,119 @@
+//! Which part of the network is full where a path goes round several servers: the links of the servers, or what all of
+//! them share.
+//!
+//! Not here: whether the network is full at all, which is the rule's of its bandwidth.
+
+use super::judge;
+use crate::text;
+use crate::view::{Alone, View};
+use narrows_model::Cut;
+use narrows_model::summary::CellSummary;
+use narrows_model::units::ratio;
+
+/// What all servers share: the client's link, or a switch between.
+pub(super) const SHARED: &str = "shared";
+/// The link of each server, or of the slowest one.
+pub(super) const SERVER_LINK: &str = "server-link";
+/// From this ratio of the fastest link to the slowest one the slowest is told apart.
+const UNEQUAL_RATIO: f64 = 1.1;
+
+/// A part of the network, and why it is that one.
+pub(super) struct Scope {
+    pub(super) name: &'static str,
+    pub(super) text: String,
+}
+
+/// The part of the network that is full for `cell`; `None` where the path goes to one server, or the links were not all
+/// measured, each alone and all together.
+pub(super) fn scope(view: &View<'_>, cell: &CellSummary) -> Option<Scope> {
+    let alone = Alone::of(&view.summary.cells, Cut::NetworkStream, cell)?;
+    let together = view.best_of(Cut::NetworkStream, cell)?;
+    let share = ratio(together, alone.together_bytes_per_s())?;
+    let shared = share < judge::FULL_RATIO;
+    let carried = format!(
+        "{}: streams to all {} servers at once carry {}, {} of the {} that they carry one at a time",
+        cell.id,
+        alone.len(),
+        text::network_rate(together),
+        text::percent(share),
+        text::network_rate(alone.together_bytes_per_s()),
+    );
+    let which = match (shared, alone.spread_ratio() >= UNEQUAL_RATIO) {
+        (true, _) => "they share a link or a switch that is full".to_owned(),
+        (false, false) => "each server's own link is full".to_owned(),
+        (false, true) => format!("the link of {} is the slowest and all wait for it", alone.slowest().target),
+    };
+    Some(Scope { name: if shared { SHARED } else { SERVER_LINK }, text: format!("{carried}: {which}") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnose::diagnose;
+    use crate::testing::builtin;
+    use narrows_model::units::BytesPerSec;
+    use narrows_model::{Limiting, Segment, Summary, Target};
+
+    /// A machine behind a thin wire as a stripe of two servers, whose links carry these shares of the wire each alone.
+    fn striped(alone: [f64; 2]) -> Summary {
+        let mut summary = builtin("hundred-megabit");
+        let at = |text: &str| text.parse::<Target>().unwrap();
+        let mut members: Vec<CellSummary> = Vec::new();
+        for cell in &mut summary.cells {
+            match cell.cut {
+                Cut::Path => cell.target = at("stripe:tcp://a:1/disk,tcp://b:1/disk"),
+                Cut::NetworkStream => {
+                    for (host, share) in ["a", "b"].into_iter().zip(alone) {
+                        let rate = cell.rate_bytes_per_s.unwrap().0 * share;
+                        let id = format!("{}/{host}", cell.id);
+                        let target = at(&format!("tcp://{host}:1/sink"));
+                        let rate_bytes_per_s = Some(BytesPerSec(rate));
+                        members.push(CellSummary { id, target, rate_bytes_per_s, ..cell.clone() });
+                    }
+                    cell.target = at("stripe:tcp://a:1/sink,tcp://b:1/sink");
+                }
+                _ => {}
+            }
+        }
+        summary.cells.extend(members);
+        summary.diagnosis = diagnose(&summary);
+        summary
+    }
+
+    fn bulk(summary: &Summary) -> &Limiting {
+        summary.diagnosis.limiting.iter().find(|entry| entry.regime.starts_with("bulk")).unwrap()
+    }
+
+    #[test]
+    fn links_that_carry_as_much_one_at_a_time_as_all_at_once_share_what_is_full() {
+        let summary = striped([1.0, 1.0]);
+        let entry = bulk(&summary);
+        assert_eq!((entry.segment, entry.scope.as_deref()), (Segment::NetworkBandwidth, Some(SHARED)));
+        let told = entry.evidence.iter().any(|evidence| evidence.text.contains("50 % of the"));
+        assert!(told, "{:#?}", entry.evidence);
+    }
+
+    #[test]
+    fn links_that_add_up_are_full_each() {
+        let summary = striped([0.5, 0.5]);
+        assert_eq!(bulk(&summary).scope.as_deref(), Some(SERVER_LINK));
+    }
+
+    #[test]
+    fn the_slowest_link_is_named_where_all_wait_for_it() {
+        let summary = striped([0.5, 0.9]);
+        let entry = bulk(&summary);
+        assert_eq!(entry.scope.as_deref(), Some(SERVER_LINK));
+        assert!(
+            entry
+                .evidence
+                .iter()
+                .any(|evidence| evidence.text.contains("the link of tcp://a:1/sink is the slowest"))
+        );
+    }
+
+    #[test]
+    fn one_server_alone_has_no_scope() {
+        assert_eq!(bulk(&builtin("hundred-megabit")).scope, None);
+    }
+}
