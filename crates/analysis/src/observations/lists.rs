@@ -4,6 +4,7 @@ use super::table::Table;
 use crate::diagnose::{Judged, how_to_measure};
 use crate::rules::{Stance, Tier};
 use narrows_model::diagnosis::Evidence;
+use narrows_model::observation::ObservedOp;
 use narrows_model::{Exonerated, Limiting, NotMeasured, Segment};
 
 /// Statements shown for one cleared segment.
@@ -75,11 +76,14 @@ fn how_to(segment: Segment) -> String {
     of_rule.map_or_else(|| how_to_measure(segment), |rule| rule.how_to_measure).to_owned()
 }
 
-/// The segments of the path: all parts but those of a network, a proxy or a load generator that nothing in the file speaks of.
+/// The segments of the path: all parts but those of a network, a proxy or a load generator that nothing in the file speaks
+/// of, and but storage where bytes are only sent.
 fn segments(table: &Table<'_>) -> Vec<Segment> {
     let (network, proxy) = (table.has_network(), table.has_proxy());
+    let streams = table.observations().iter().all(|one| one.op == ObservedOp::Send);
     let is_part = |segment: Segment| segment.parent().is_some() || segment == Segment::WorkloadConcurrency;
     let of_path = |segment: &Segment| match segment.parent() {
+        _ if streams && is_storage(*segment) => false,
         Some(Segment::Network | Segment::Server) => network,
         Some(Segment::Proxy) => proxy,
         _ => true,
@@ -97,6 +101,20 @@ fn segments(table: &Table<'_>) -> Vec<Segment> {
         (is_part(*segment) && of_path(segment)) || (spoken_of(segment) && !has_parts(*segment))
     })
     .collect()
+}
+
+/// Whether a stream of bytes that nobody stores never passes a segment.
+fn is_storage(segment: Segment) -> bool {
+    segment.parent() == Some(Segment::Device)
+        || matches!(
+            segment,
+            Segment::ClientCache
+                | Segment::ClientFilesystem
+                | Segment::ServerCache
+                | Segment::ServerCommit
+                | Segment::ServerMetadata
+                | Segment::ServerFilesystem
+        )
 }
 
 fn has_parts(segment: Segment) -> bool {

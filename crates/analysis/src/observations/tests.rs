@@ -29,6 +29,15 @@ fn relay(name: &str, segments: &[Segment], call_us: Option<f64>) -> (Observation
     (all, cost)
 }
 
+/// What the first entry rests on.
+fn statements(all: &Observations) -> String {
+    diagnose_observations(all).limiting[0]
+        .evidence
+        .iter()
+        .map(|evidence| evidence.text.clone() + "\n")
+        .collect()
+}
+
 fn broken(cost: &PerCall) -> Vec<&str> {
     cost.breaks.iter().map(|found| found.observation.as_str()).collect()
 }
@@ -57,7 +66,7 @@ fn relay_two_nodes_both_is_one_of_them_and_breaks_at_32_bytes() {
 #[test]
 fn relay_three_nodes_client_is_its_send_calls_while_the_proxy_falls_to_a_third() {
     let (all, cost) = relay("client-3", &[Segment::ClientCpu], None);
-    assert!(cleared(&all, Segment::ProxyCpu));
+    assert!(cleared(&all, Segment::ProxyCpu) && statements(&all).contains("falls to 32 %"));
     assert_eq!(cost.excluded, ["256", "128"], "their printed counts are equal");
     assert!(told(&all, "repeated_counts").contains("256 and 128"));
     assert!(broken(&cost).is_empty());
@@ -67,6 +76,7 @@ fn relay_three_nodes_client_is_its_send_calls_while_the_proxy_falls_to_a_third()
 fn relay_three_nodes_server_is_its_receive_calls_while_the_proxy_falls_to_a_twelfth() {
     let (all, cost) = relay("server-3", &[Segment::ServerCpu], Some(13.2));
     assert!(cleared(&all, Segment::ProxyCpu) && broken(&cost).is_empty());
+    assert!(statements(&all).contains("falls to 8.4 %"), "{}", statements(&all));
 }
 
 #[test]

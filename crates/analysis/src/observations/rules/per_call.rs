@@ -20,7 +20,7 @@ const OPEN_CONFIDENCE: f64 = 0.7;
 /// A line whose end is not explained is no proof for its beginning.
 const BROKEN_CONFIDENCE: f64 = 0.6;
 /// A role that is told by the reads behind it, not by its own CPU.
-const INFERRED_CONFIDENCE: f64 = 0.85;
+const INFERRED_CONFIDENCE: f64 = 0.75;
 
 /// The rule.
 pub(super) static RULE: ObservationRule = ObservationRule {
@@ -107,12 +107,12 @@ fn waits(sweep: &Sweep<'_>, role: Role) -> Option<(Role, String)> {
     let (least, most) = (table::extreme(&fills, f64::min)?, table::extreme(&fills, f64::max)?);
     let buffers_varied = sweep.roles.contains(&next);
     if most < SHORT_READ_RATIO && role == Role::Client {
-        let why = format!(
-            "the {} reads {} to {} of its buffer at a time: it waits for data",
-            name(next),
-            text::percent(least),
+        let share = if most - least < 0.005 {
             text::percent(most)
-        );
+        } else {
+            format!("{} to {}", text::percent(least), text::percent(most))
+        };
+        let why = format!("the {} reads {share} of its buffer at a time: it waits for data", name(next));
         return Some((role, why));
     }
     let receiver = sweep.roles.iter().copied().find(|other| *other > role);
@@ -147,6 +147,7 @@ fn limits(sweep: &Sweep<'_>, point: &SweepPoint<'_>, blamed: &Blamed) -> Vec<Ver
         return Vec::new();
     }
     let law = law(sweep);
+    let idle = idle(sweep, &blamed.roles);
     let of_role = |role: &Role| {
         let own = format!(
             "{}: {:.0} calls take {} of {}",
@@ -166,9 +167,32 @@ fn limits(sweep: &Sweep<'_>, point: &SweepPoint<'_>, blamed: &Blamed) -> Vec<Ver
             Some(why) => verdict.because(why.clone(), "calls and CPU of the other roles", ""),
             None => verdict,
         };
+        let verdict = match &idle {
+            Some(idle) => verdict.because(idle.clone(), "CPU time of the role", ""),
+            None => verdict,
+        };
         verdict.because(own, "elapsed time and calls", "")
     };
     blamed.roles.iter().map(of_role).collect()
+}
+
+/// A role that is not blamed, and idles the more the more calls there are.
+fn idle(sweep: &Sweep<'_>, blamed: &[Role]) -> Option<String> {
+    let others = [Role::Proxy, Role::Client, Role::Server].into_iter().filter(|role| !blamed.contains(role));
+    others.into_iter().find_map(|role| {
+        let shares: Vec<f64> =
+            sweep.points.iter().filter_map(|point| Some(table::cpu(point.one, role)?.ratio)).collect();
+        let (first, last) = (shares.first()?, shares.last()?);
+        let most = table::extreme(&shares, f64::max)?;
+        let falls = *last < CPU_FULL && last < first && shares.len() > 1;
+        let text = format!(
+            "the {}'s CPU is {} at most and falls to {} with the most calls",
+            name(role),
+            text::percent(most),
+            text::percent(*last)
+        );
+        falls.then_some(text)
+    })
 }
 
 /// The line itself, where calls dominate nowhere.
