@@ -1,18 +1,32 @@
-//! A summary as JSON, for programs: generated from the types, never from text.
+//! A summary, or the verdict on observations, as JSON for programs: generated from the types, never from text.
 
 use narrows_model::Summary;
+use narrows_model::observation::DiagnosisDocument;
 
 /// The summary as indented JSON that ends in a newline; keys stand in the order of the types.
 ///
 /// # Panics
 /// Never: every map of a summary has keys that are text, and memory takes every write.
 #[must_use]
+pub fn summary(summary: &Summary) -> String {
+    indented(serde_json::to_string_pretty(summary))
+}
+
+/// The verdict on observations as indented JSON that ends in a newline; keys stand in the order of the types.
+///
+/// # Panics
+/// Never, as [`summary`].
+#[must_use]
+pub fn diagnosis(document: &DiagnosisDocument) -> String {
+    indented(serde_json::to_string_pretty(document))
+}
+
 #[allow(
     clippy::expect_used,
-    reason = "a summary's maps have text keys, the only thing that could fail in memory"
+    reason = "the documents' maps have text keys, the only thing that could fail in memory"
 )]
-pub fn summary(summary: &Summary) -> String {
-    let mut text = serde_json::to_string_pretty(summary).expect("a summary has maps with text keys alone");
+fn indented(document: serde_json::Result<String>) -> String {
+    let mut text = document.expect("a document has maps with text keys alone");
     text.push('\n');
     text
 }

@@ -27,12 +27,27 @@ pub(crate) fn warnings(summary: &Summary, style: &Style) -> String {
 /// The verdict of each regime in plain words.
 pub(crate) fn regimes(summary: &Summary, style: &Style) -> String {
     let view = View::of(summary);
-    let groups = by_regime(&summary.diagnosis.limiting);
+    let none = "No verdict: nothing of the path was measured.";
+    of_limits(&summary.diagnosis.limiting, none, &|regime| rates(regime, &view), style)
+}
+
+/// The verdict of each regime of `limiting` in plain words, with the rates that `rates` tells for its name; `none` where
+/// there is no regime.
+pub(crate) fn of_limits(
+    limiting: &[Limiting],
+    none: &str,
+    rates: &dyn Fn(&str) -> String,
+    style: &Style,
+) -> String {
+    let groups = by_regime(limiting);
     if groups.is_empty() {
-        let text = "No verdict: nothing of the path was measured.";
-        return painted(text, Indent::all(""), Paint::Limit, style);
+        return painted(none, Indent::all(""), Paint::Limit, style);
     }
-    groups.iter().map(|entries| regime(entries, &view, style)).collect()
+    let told = |entries: &Vec<&Limiting>| {
+        let rates = entries.first().map(|first| rates(&first.regime)).unwrap_or_default();
+        regime(entries, &rates, style)
+    };
+    groups.iter().map(told).collect()
 }
 
 /// The entries of each regime, in their order.
@@ -47,9 +62,8 @@ fn by_regime(limiting: &[Limiting]) -> Vec<Vec<&Limiting>> {
     groups
 }
 
-fn regime(entries: &[&Limiting], view: &View<'_>, style: &Style) -> String {
+fn regime(entries: &[&Limiting], rates: &str, style: &Style) -> String {
     let Some(first) = entries.first() else { return String::new() };
-    let rates = rates(&first.regime, view);
     let load = capitalised(&first.regime);
     let load = if rates.is_empty() { format!("{load}:") } else { format!("{load}: {rates}.") };
     let paint = match first.segment {

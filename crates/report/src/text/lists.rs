@@ -7,19 +7,30 @@ use super::wording::serves_itself;
 use super::wrap::{Indent, paragraph};
 use narrows_analysis::text::percent;
 use narrows_model::diagnosis::Evidence;
-use narrows_model::{Exonerated, Limiting, NotMeasured, Segment, Summary};
+use narrows_model::{Diagnosis, Exonerated, Limiting, NotMeasured, Segment, Summary};
 
-/// Statements shown for one segment; the other direction and the other loads say the same most of the time.
-const EVIDENCE: usize = 1;
+/// Statements shown for one segment of a run; the other direction and the other loads say the same most of the time.
+const EVIDENCE_OF_RUN: usize = 1;
+/// Statements shown for one segment of observations: a law, why the role, and a figure.
+const EVIDENCE_OF_OBSERVATIONS: usize = 3;
 const INDENT: Indent<'_> = Indent { first: "  ", rest: "    " };
 
-/// The three lists; each is left out when it is empty.
+/// The three lists of a run; each is left out when it is empty.
 pub(crate) fn render(summary: &Summary, page: Page<'_>) -> String {
-    let (diagnosis, style) = (&summary.diagnosis, page.style);
+    lists(&summary.diagnosis, Some(summary), page)
+}
+
+/// The three lists of a verdict without a run, as [`render`].
+pub(crate) fn of_observations(diagnosis: &Diagnosis, page: Page<'_>) -> String {
+    lists(diagnosis, None, page)
+}
+
+fn lists(diagnosis: &Diagnosis, summary: Option<&Summary>, page: Page<'_>) -> String {
+    let style = page.style;
     let mut out = String::new();
     if !diagnosis.limiting.is_empty() {
         out.push_str(&style.heading("LIMITING", "in brackets the counter and a command that shows it"));
-        out.extend(diagnosis.limiting.iter().map(|entry| limiting(entry, page)));
+        out.extend(diagnosis.limiting.iter().map(|entry| limiting(entry, summary.is_some(), page)));
     }
     if !diagnosis.exonerated.is_empty() {
         out.push_str(&style.heading("CLEARED", "measured, and not the limit"));
@@ -32,29 +43,30 @@ pub(crate) fn render(summary: &Summary, page: Page<'_>) -> String {
     out
 }
 
-fn limiting(entry: &Limiting, page: Page<'_>) -> String {
+fn limiting(entry: &Limiting, of_run: bool, page: Page<'_>) -> String {
     let style = page.style;
+    let most = if of_run { EVIDENCE_OF_RUN } else { EVIDENCE_OF_OBSERVATIONS };
     let id = entry.segment.id();
     let told = style.detail && !entry.codes.is_empty();
     let codes = if told { format!(", rule {}", entry.codes.join(" ")) } else { String::new() };
     let remark = match entry.segment {
         segment if serves_itself(segment) => ", served there, storage not measured",
-        Segment::Unknown => "; nearest to its limit",
+        Segment::Unknown if of_run => "; nearest to its limit",
         _ => "",
     };
     let head = paragraph(&format!("{id}: {}{remark}{codes}", entry.regime), INDENT, style.width);
     let mut out = painted_label(&head, id, Paint::Limit, style);
-    let (shown, more) = some_of(&entry.evidence, EVIDENCE, style);
+    let (shown, more) = some_of(&entry.evidence, most, style);
     out.extend(shown.iter().map(|one| evidence("", one, Indent::all("    "), page)));
-    out.extend(more.map(|more| format!("    {more}\n")).filter(|_| entry.evidence.len() > EVIDENCE + 1));
+    out.extend(more.map(|more| format!("    {more}\n")).filter(|_| entry.evidence.len() > most + 1));
     out
 }
 
-fn exonerated(entry: &Exonerated, summary: &Summary, page: Page<'_>) -> String {
+fn exonerated(entry: &Exonerated, summary: Option<&Summary>, page: Page<'_>) -> String {
     let style = page.style;
     let id = entry.segment.id();
-    let (shown, _) = some_of(&entry.evidence, EVIDENCE, style);
-    let short = if style.detail { None } else { short(entry, summary) };
+    let (shown, _) = some_of(&entry.evidence, EVIDENCE_OF_RUN, style);
+    let short = if style.detail { None } else { summary.and_then(|summary| short(entry, summary)) };
     let text: String = match &short {
         Some(short) => evidence(id, short, INDENT, page),
         None => shown.iter().map(|one| evidence(id, one, INDENT, page)).collect(),

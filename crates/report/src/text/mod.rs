@@ -12,6 +12,7 @@ mod inventory;
 mod lists;
 mod names;
 mod next;
+mod observations;
 mod path;
 mod plan;
 pub mod progress;
@@ -31,6 +32,7 @@ mod wrap;
 
 pub use explain::explanation;
 pub use inventory::inventory;
+pub use observations::observations;
 pub use plan::plan;
 pub use study::study;
 pub use style::Style;

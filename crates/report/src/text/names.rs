@@ -18,6 +18,11 @@ impl<'a> CellNames<'a> {
         Self { by_id: summary.cells.iter().map(named).collect() }
     }
 
+    /// No names: what is told is told by its id.
+    pub(crate) fn none() -> Self {
+        Self { by_id: BTreeMap::new() }
+    }
+
     /// The name of the cell with this id, or the id where there is no such cell.
     pub(crate) fn name<'b>(&'b self, id: &'b str) -> &'b str {
         self.by_id.get(id).map_or(id, String::as_str)

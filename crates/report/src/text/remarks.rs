@@ -7,7 +7,7 @@ use super::wrap::{Indent, columns, paragraph};
 use narrows_analysis::text::percent;
 use narrows_model::diagnosis::Severity;
 use narrows_model::plan::SkippedCell;
-use narrows_model::{Finding, Summary};
+use narrows_model::{Diagnosis, Finding, Summary};
 
 /// Statements and names shown of each before the rest is only counted.
 const SHOWN: usize = 2;
@@ -19,16 +19,7 @@ const UNEXPLAINED_RATIO: f64 = 0.25;
 /// Findings that the lists do not tell already, the prediction, the skipped cells.
 pub(crate) fn render(summary: &Summary, page: Page<'_>) -> String {
     let style = page.style;
-    let mut out = String::new();
-    let told: Vec<&str> =
-        summary.diagnosis.limiting.iter().flat_map(|entry| entry.codes.iter().map(String::as_str)).collect();
-    let news =
-        |finding: &&Finding| finding.severity > Severity::Info || !told.contains(&finding.code.as_str());
-    let findings: Vec<&Finding> = summary.diagnosis.findings.iter().filter(news).collect();
-    if !findings.is_empty() {
-        out.push_str(&style.heading("FINDINGS", ""));
-        out.extend(findings.iter().map(|one| finding(one, &told, page)));
-    }
+    let mut out = findings(&summary.diagnosis, page);
     if let Some(text) = prediction(summary) {
         out.push_str(&style.heading("PREDICTION", ""));
         out.push_str(&paragraph(&text, Indent::all("  "), style.width));
@@ -36,6 +27,22 @@ pub(crate) fn render(summary: &Summary, page: Page<'_>) -> String {
     if !summary.skipped.is_empty() {
         out.push_str(&style.heading("SKIPPED", &counted_len(summary.skipped.len(), "cell")));
         out.push_str(&skipped(&summary.skipped, style));
+    }
+    out
+}
+
+/// Findings that the lists do not tell already; empty where there are none.
+pub(crate) fn findings(diagnosis: &Diagnosis, page: Page<'_>) -> String {
+    let style = page.style;
+    let mut out = String::new();
+    let told: Vec<&str> =
+        diagnosis.limiting.iter().flat_map(|entry| entry.codes.iter().map(String::as_str)).collect();
+    let news =
+        |finding: &&Finding| finding.severity > Severity::Info || !told.contains(&finding.code.as_str());
+    let findings: Vec<&Finding> = diagnosis.findings.iter().filter(news).collect();
+    if !findings.is_empty() {
+        out.push_str(&style.heading("FINDINGS", ""));
+        out.extend(findings.iter().map(|one| finding(one, &told, page)));
     }
     out
 }
