@@ -1,14 +1,16 @@
-//! `narrows diagnose`: the verdict of a record, from the record alone.
+//! `narrows diagnose`: the verdict of a record, from the record alone, or of observations from their file.
 
 use crate::args::DiagnoseArguments;
 use crate::console::Console;
 use crate::exit::{Exit, Failure};
 use crate::measurement::verdict_of;
-use narrows_analysis::{RunFacts, Summarizer, conclude};
+use crate::written;
+use narrows_analysis::{RunFacts, Summarizer, conclude, diagnosis_document};
 use narrows_model::Summary;
 use narrows_model::event::EndReason;
 use narrows_record::{Damage, DamageKind, Record};
 use narrows_report::text::Style;
+use std::path::Path;
 
 /// Places of damage that are told one by one.
 const DAMAGE_SHOWN_MAX: usize = 5;
@@ -21,7 +23,10 @@ struct Reading {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &DiagnoseArguments, console: &Console) -> Result<Exit, Failure> {
-    let record = Record::open(&arguments.record)?;
+    if holds_observations(&arguments.subject) {
+        return observations(arguments, console);
+    }
+    let record = Record::open(&arguments.subject)?;
     let Reading { mut summary, damage } = read(&record)?;
     for damage in damage.iter().take(DAMAGE_SHOWN_MAX) {
         console.say(&format!("narrows: the record is damaged: {damage}"));
@@ -30,10 +35,46 @@ pub(crate) fn run(arguments: &DiagnoseArguments, console: &Console) -> Result<Ex
         console.say(&format!("narrows: and {} places more", damage.len() - DAMAGE_SHOWN_MAX));
     }
     summary.complete &= damage.is_empty();
-    let style =
-        Style { width: console.width(), colour: console.colour, unicode: false, detail: arguments.detail };
-    print_summary(&summary, arguments.json, &style, console)?;
+    print_summary(&summary, arguments.json, &style(arguments, console), console)?;
     verdict_of(&summary, record.manifest().complete.unwrap_or(EndReason::Interrupted))
+}
+
+/// Whether `path` is that of observations: stdin, a file, or the name of one. A record is a folder.
+fn holds_observations(path: &Path) -> bool {
+    let is_toml = path.extension().is_some_and(|ending| ending == "toml");
+    written::is_stdin(path) || path.is_file() || (is_toml && !path.is_dir())
+}
+
+/// Observations are judged and not measured: whatever they say, the command is done.
+fn observations(arguments: &DiagnoseArguments, console: &Console) -> Result<Exit, Failure> {
+    let found = written::read(&arguments.subject, written::OBSERVATIONS)?;
+    let observations = narrows_study::observations::parse(&found.text, &found.name).map_err(|problems| {
+        Failure::bad_input(format!(
+            "these observations cannot be read:\n\n{}{}",
+            problems.render(),
+            what_is_read(&arguments.subject)
+        ))
+    })?;
+    let document = diagnosis_document(&observations, env!("CARGO_PKG_VERSION"));
+    let text = if arguments.json {
+        narrows_report::json::diagnosis(&document)
+    } else {
+        narrows_report::text::observations(&document, &style(arguments, console))
+    };
+    console.result(&text)?;
+    Ok(Exit::Done)
+}
+
+/// What to name instead, where a file does not look like observations at all.
+fn what_is_read(path: &Path) -> &'static str {
+    if path.extension().is_some_and(|ending| ending == "toml") || written::is_stdin(path) {
+        return "every key of observations is in docs/reference/observations.md";
+    }
+    "a file is read as observations, in TOML; a record is a folder: name the folder that a run of narrows left"
+}
+
+fn style(arguments: &DiagnoseArguments, console: &Console) -> Style {
+    Style { width: console.width(), colour: console.colour, unicode: false, detail: arguments.detail }
 }
 
 /// The summary of what a record holds, verdict included.

@@ -20,6 +20,7 @@ mod run;
 mod serve;
 mod signals;
 mod token;
+mod written;
 
 use args::{Arguments, Command};
 use clap::{CommandFactory, Parser};

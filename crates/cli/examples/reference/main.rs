@@ -7,6 +7,7 @@
 mod commands;
 mod markdown;
 mod measuring;
+mod observed;
 mod outcome;
 mod studies;
 mod verdicts;
@@ -28,7 +29,8 @@ fn pages() -> Vec<Page> {
         Page { name: "cuts.md", text: measuring::cuts() },
         Page { name: "segments.md", text: verdicts::segments() },
         Page { name: "study.md", text: studies::keys() },
-        Page { name: "rules.md", text: verdicts::rules() },
+        Page { name: "observations.md", text: observed::keys() },
+        Page { name: "rules.md", text: verdicts::rules() + &observed::rules() },
         Page { name: "exit-codes.md", text: outcome::exit_codes() },
         Page { name: "cli.md", text: commands::all() },
     ]

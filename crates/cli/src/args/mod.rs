@@ -73,9 +73,10 @@ pub(crate) struct OutputArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct DiagnoseArguments {
-    /// Folder of a record
-    pub(crate) record: PathBuf,
-    /// Print the JSON summary instead of text
+    /// Folder of a record, or a TOML file of observations (numbers measured elsewhere); `-` reads such a file from stdin
+    #[arg(value_name = "RECORD|FILE.toml")]
+    pub(crate) subject: PathBuf,
+    /// Print JSON instead of text
     #[arg(long)]
     pub(crate) json: bool,
     /// Print every cell and every number

@@ -2,13 +2,12 @@
 
 mod facts;
 mod sites;
-mod text;
 
 use crate::args::RunArguments;
 use crate::console::Console;
 use crate::exit::{Exit, Failure};
 use crate::measurement::{self, Terms, Undertaking, Watch, random_u64};
-use crate::token;
+use crate::{token, written};
 use narrows_model::Plan;
 use narrows_report::text::Style;
 use narrows_study::{Study, StudyProblems};
@@ -66,7 +65,7 @@ fn holds_a_cell(plan: &Plan) -> Result<(), Failure> {
 
 /// The study, with what the command line says instead of its file.
 fn study(arguments: &RunArguments) -> Result<Study, Failure> {
-    let found = text::read(&arguments.study)?;
+    let found = written::read(&arguments.study, written::STUDY)?;
     let mut study = narrows_study::parse(&found.text, &found.name).map_err(|problems| refused(&problems))?;
     if let Some(seconds) = arguments.seconds {
         study.set_seconds(seconds);

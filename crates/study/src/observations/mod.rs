@@ -20,8 +20,8 @@ pub use kind::Kind;
 use crate::located::{Complaint, FileProblems, Findings, document};
 use narrows_model::Observations;
 
-/// The longest paper's tables are a few thousand lines; more is some other file.
-const TEXT_BYTES_MAX: usize = 4 << 20;
+/// Most bytes of a file: the longest paper's tables are a few thousand lines, and more is some other file.
+pub const TEXT_BYTES_MAX: usize = 4 << 20;
 
 /// The observations of `text`; `name` is what its file was called, for messages.
 ///

@@ -1,0 +1,97 @@
+//! Text that people write, a study or observations: from its file or from stdin, as much of it as there can be.
+
+use crate::exit::Failure;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// What stands for stdin.
+const STDIN: &str = "-";
+
+/// What is to be read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wanted {
+    /// What it is, as in "read the study".
+    pub(crate) what: &'static str,
+    /// What is larger is some other file, and is not read to its end.
+    pub(crate) bytes_max: u64,
+}
+
+/// A study has a few dozen lines.
+pub(crate) const STUDY: Wanted = Wanted { what: "study", bytes_max: 1 << 20 };
+/// Tables of published figures.
+pub(crate) const OBSERVATIONS: Wanted =
+    Wanted { what: "observations", bytes_max: narrows_study::observations::TEXT_BYTES_MAX as u64 };
+
+/// A text as it was found.
+#[derive(Debug)]
+pub(crate) struct Written {
+    /// What its file is called in messages and in the record.
+    pub(crate) name: String,
+    /// The text.
+    pub(crate) text: String,
+}
+
+/// Whether `path` stands for stdin.
+pub(crate) fn is_stdin(path: &Path) -> bool {
+    path == Path::new(STDIN)
+}
+
+/// The text at `path`; `-` is stdin.
+///
+/// # Errors
+/// When it cannot be read, is too large for what is wanted, or is no text.
+pub(crate) fn read(path: &Path, wanted: Wanted) -> Result<Written, Failure> {
+    let (from_stdin, Wanted { what, bytes_max }) = (is_stdin(path), wanted);
+    let name = if from_stdin { "stdin".to_owned() } else { path.display().to_string() };
+    let bytes = if from_stdin { bounded(io::stdin().lock(), bytes_max) } else { file(path, bytes_max) };
+    let bytes = bytes.map_err(|error| {
+        Failure::bad_input(format!("read the {what} {name}: {error}; give a TOML file, or - for stdin"))
+    })?;
+    if bytes.len() as u64 > bytes_max {
+        return Err(Failure::bad_input(format!(
+            "{name} is larger than {bytes_max} bytes, more than {what} can be; is this the right file?"
+        )));
+    }
+    let text = String::from_utf8(bytes).map_err(|error| Failure::bad_input(not_text(&name, &error)))?;
+    Ok(Written { name, text })
+}
+
+fn file(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
+    let file = std::fs::File::open(path)?;
+    if file.metadata()?.is_dir() {
+        return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder"));
+    }
+    bounded(file, bytes_max)
+}
+
+/// All of `source`, or one byte more than there may be.
+fn bounded(source: impl Read, bytes_max: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    source.take(bytes_max + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn not_text(name: &str, error: &std::string::FromUtf8Error) -> String {
+    let valid = error.utf8_error().valid_up_to();
+    let before = error.as_bytes().get(..valid).unwrap_or_default();
+    let line = before.split(|byte| *byte == b'\n').count();
+    format!(
+        "{name}:{line}: found bytes that are no UTF-8; allowed: a text in UTF-8, as TOML is; is this the right file?"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_endless_source_is_read_to_the_bound_and_no_further() {
+        assert_eq!(bounded(io::repeat(b'x'), 1000).unwrap().len(), 1001);
+    }
+
+    #[test]
+    fn what_is_no_text_is_told_with_its_line() {
+        let error = String::from_utf8(b"a = 1\nb = \xff".to_vec()).unwrap_err();
+        assert!(not_text("s.toml", &error).starts_with("s.toml:2: "));
+    }
+}
