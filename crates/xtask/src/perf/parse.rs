@@ -55,6 +55,20 @@ pub(crate) fn iperf3_bytes_per_s(text: &str) -> anyhow::Result<f64> {
     Ok(number(&output, "/end/sum_received/bits_per_second")? / 8.0)
 }
 
+/// Bytes a second of the only point of a buffer experiment.
+///
+/// # Errors
+/// Another number of points, or one without a whole trial.
+pub(crate) fn relay_bytes_per_s(text: &str) -> anyhow::Result<f64> {
+    let summary = json(text)?;
+    let points =
+        summary.pointer("/relay/points").and_then(Value::as_array).context("the summary has no points")?;
+    match points.as_slice() {
+        [point] => number(point, "/rate_mean"),
+        points => bail!("the summary has {} points where one was planned", points.len()),
+    }
+}
+
 /// A number of the line that a bare loop prints.
 ///
 /// # Errors
@@ -89,6 +103,15 @@ mod tests {
         ] {
             let error = study_ops_per_s(summary).expect_err(summary);
             assert!(format!("{error:#}").contains(why), "{error:#}");
+        }
+    }
+
+    #[test]
+    fn the_rate_of_a_buffer_experiment_is_that_of_its_only_point() {
+        let summary = r#"{"relay":{"points":[{"rate_mean":5e8}]}}"#;
+        assert_eq!(relay_bytes_per_s(summary).ok(), Some(5e8));
+        for summary in [r#"{"relay":{"points":[]}}"#, r#"{"relay":{"points":[{"rate_mean":null}]}}"#, "{}"] {
+            assert!(relay_bytes_per_s(summary).is_err(), "{summary}");
         }
     }
 

@@ -190,6 +190,11 @@ pub(crate) const EFFECT_EXCEPTIONS: &[EffectException] = &[
         reason: "a program of its own that prints its figures",
     },
     EffectException {
+        file: "crates/sys/examples/bare_relay.rs",
+        effect: Effect::Console,
+        reason: "a program of its own that prints where it listens and its figures",
+    },
+    EffectException {
         file: "crates/sys/examples/bare_stream.rs",
         effect: Effect::Console,
         reason: "a program of its own that prints where it listens and its figures",

@@ -4,6 +4,7 @@ mod check;
 mod files;
 mod memory;
 mod null;
+mod relay;
 mod request_response;
 mod stream;
 
@@ -25,6 +26,7 @@ pub(crate) const FIGURES: &[Figure] = &[
     files::PSYNC,
     stream::FIGURE,
     request_response::FIGURE,
+    relay::FIGURE,
     check::FIGURE,
     memory::FIGURE,
 ];

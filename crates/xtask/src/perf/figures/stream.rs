@@ -3,13 +3,10 @@
 use super::Figure;
 use crate::perf::bench::{Bench, MEASURE_S};
 use crate::perf::contest::{Contender, hold};
-use crate::perf::endpoint::{bare_pair, endpoint};
+use crate::perf::endpoint::{bare_pair, endpoint, iperf3};
 use crate::perf::estimate::ratios;
 use crate::perf::finding::{Finding, Findings, Target};
-use crate::perf::parse;
 use crate::perf::study::Load;
-use anyhow::Context;
-use std::net::TcpListener;
 
 pub(super) const FIGURE: Figure = Figure {
     name: "stream",
@@ -60,7 +57,9 @@ fn measure(bench: &Bench) -> anyhow::Result<Findings> {
             Contender::new("bare_stream", || Ok(bare(bench, direction)? / 1e9)),
         ];
         if all.missing.is_empty() {
-            contenders.push(Contender::new("iperf3", || Ok(iperf3(bench, direction)? / 1e9)));
+            contenders.push(Contender::new("iperf3", || {
+                Ok(iperf3(bench, "128K", MEASURE_S, direction.iperf3)? / 1e9)
+            }));
         }
         let rates = hold(bench.rounds, &mut contenders)?;
         drop(contenders);
@@ -89,19 +88,4 @@ fn bare(bench: &Bench, direction: &Direction) -> anyhow::Result<f64> {
     let seconds = MEASURE_S.to_string();
     let [serves, asks] = direction.bare;
     bare_pair(bench, "bare_stream", &[serves, BLOCK_BYTES], asks, &[&seconds, BLOCK_BYTES], "bytes_per_s")
-}
-
-fn iperf3(bench: &Bench, direction: &Direction) -> anyhow::Result<f64> {
-    let command = || bench.tools.iperf3.command().map_err(anyhow::Error::msg);
-    // iperf3 takes no port that the kernel chooses, so one that is free now is asked for.
-    let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-    let port = free.context("no free port")?.port().to_string();
-    let serves = ["--server", "--one-off", "--forceflush", "--bind", "127.0.0.1", "--port", &port];
-    let mut server = bench.serve("iperf3-server", command()?.args(serves))?;
-    server.until(|text| text.contains("listening").then_some(()))?;
-    let seconds = MEASURE_S.to_string();
-    let asks = ["--client", "127.0.0.1", "--port", &port, "--json", "--length", "128K", "--time", &seconds];
-    let ended = bench.turn("iperf3", command()?.args(asks).args(direction.iperf3))?;
-    // It fails with code 1 and says why in its JSON.
-    parse::iperf3_bytes_per_s(ended.printed(&[0, 1])?)
 }
