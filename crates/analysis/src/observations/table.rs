@@ -57,9 +57,10 @@ pub(crate) struct CpuShare {
 impl<'a> Table<'a> {
     /// The table of `all`.
     pub(crate) fn of(all: &'a Observations) -> Self {
-        let mixed =
-            all.observations.iter().filter_map(|one| Some((one.id.as_str(), mixture::modes_of(one)?)));
-        Self { all, has_network: has_network(all), has_proxy: has_proxy(all), mixed: mixed.collect() }
+        let mut modes = mixture::Modes::default();
+        let mixed = all.observations.iter().filter_map(|one| Some((one.id.as_str(), modes.of(one)?)));
+        let mixed = mixed.collect();
+        Self { all, has_network: has_network(all), has_proxy: has_proxy(all), mixed }
     }
 
     /// Whether the path crosses a network.

@@ -9,6 +9,8 @@ use narrows_model::{Observation, Segment};
 
 /// A delivered load comes within a twentieth of what was asked for.
 const DELIVERED_RATIO: f64 = 0.95;
+/// More than was asked for by this cannot have been asked for: one of the figures is another's.
+const BEYOND_RATIO: f64 = 1.1;
 
 /// The rule.
 pub(super) static RULE: ObservationRule = ObservationRule {
@@ -18,7 +20,7 @@ pub(super) static RULE: ObservationRule = ObservationRule {
     title: "the load asked for is delivered",
     definition: "Load came at a rate of its own (open loop), and nearly all of it was carried. What the path can carry \
                  was not measured: the observation clears nothing else and blames nothing.",
-    formula: "rate >= 0.95 x offered rate",
+    formula: "1.1 x offered rate >= rate >= 0.95 x offered rate",
     source: "Open and closed loads: a delivered load is below capacity, Jain (1991), chapter 31",
     example: "797 op/s of 800 op/s offered",
     how_to_measure: "ask for more than the path can carry",
@@ -38,7 +40,7 @@ fn judge(one: &Observation) -> Option<Verdict> {
         let (rate, asked) = (table::bytes_per_s(one)?.low, one.offered_bytes_per_s?.0);
         Some((ratio(rate, asked)?, text::storage_rate(rate), text::storage_rate(asked)))
     };
-    let (load, moved, wanted) = of_ops().or_else(of_bytes)?;
+    let (load, moved, wanted) = of_ops().or_else(of_bytes).filter(|(load, _, _)| *load <= BEYOND_RATIO)?;
     let delivered = load >= DELIVERED_RATIO - table::doubt_ratio(one);
     let stance = if delivered { Stance::Limits } else { Stance::Clears };
     let text = format!("{}: {moved}, {} of the {wanted} asked for", one.id, text::percent(load));
@@ -64,6 +66,13 @@ mod tests {
         );
         assert_eq!(first(&all), Segment::OfferedLoad);
         assert!(slugs(&all).contains(&"offered_load".to_owned()));
+    }
+
+    #[test]
+    fn a_rate_above_what_was_asked_for_is_no_delivered_load() {
+        let all =
+            read("[[observation]]\nid = \"a\"\nop = \"read\"\noffered_ops_per_s = 800\nops_per_s = 1100\n");
+        assert_eq!(first(&all), Segment::Unknown);
     }
 
     #[test]
