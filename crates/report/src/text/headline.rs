@@ -111,7 +111,10 @@ pub(crate) fn painted(text: &str, indent: Indent<'_>, paint: Paint, style: &Styl
 
 /// What the run measured, in one faint line at the end.
 pub(crate) fn origin(summary: &Summary, style: &Style) -> String {
-    let cells = units::counted_len(summary.cells.len(), "cell");
+    let cells = match &summary.relay {
+        Some(relay) => units::counted_len(relay.points.len(), "point"),
+        None => units::counted_len(summary.cells.len(), "cell"),
+    };
     let text = format!(
         "{cells} measured from {} by narrows {}, seed {}.",
         summary.started_at, summary.narrows_version, summary.seed
