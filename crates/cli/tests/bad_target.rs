@@ -25,7 +25,7 @@ fn a_scheme_nobody_knows_is_named_with_those_that_are() {
 
 #[test]
 fn targets_of_other_versions_come_with_what_to_do_instead() {
-    for target in ["nfs://h/e", "iscsi://h/i/0", "s3://b/p", "block:/dev/sda", "mpiio:x", "stripe:a"] {
+    for target in ["nfs://h/e", "iscsi://h/i/0", "s3://b/p", "block:/dev/sda", "mpiio:x"] {
         refused(&[target], 2, &[target, "is not spoken by this version", "narrows serve"]);
     }
 }
@@ -37,6 +37,16 @@ fn targets_without_a_storage_path_are_refused() {
     refused(&["tcp://127.0.0.1:1/sink"], 2, &["one cut", "/disk"]);
     refused(&["tcp://127.0.0.1:1/tape"], 2, &["`tape` is not a layer", "sink, source, memory, disk"]);
     refused(&[""], 2, &["is empty", "PATH"]);
+}
+
+#[test]
+fn a_stripe_is_refused_with_what_to_do_and_a_wrong_one_with_the_member_or_key_it_is_wrong_in() {
+    refused(&["stripe:a,b"], 2, &["goes round several targets", "narrows run", "check one member"]);
+    refused(&["stripe:a,b,a"], 2, &["`a` twice, as member 1 and 3", "stripe:MEMBER,MEMBER"]);
+    refused(&["stripe:a,tcp://h:1/disk"], 2, &["members of two kinds: 1 is `a` and 2 is `tcp://h:1/disk`"]);
+    refused(&["stripe:a,b?unit=1000"], 2, &["a unit of 1000B", "a multiple of 512 bytes"]);
+    refused(&["stripe:a,b?widht=1"], 2, &["the key `widht`", "unit and peer_depth"]);
+    refused(&["stripe:"], 2, &["names no member"]);
 }
 
 #[test]

@@ -52,7 +52,14 @@ impl Place {
                 )));
             }
             Target::Tcp { host, port, .. } => (PlaceKind::Endpoint { host: host.clone(), port: *port }, None),
-            Target::Null { .. } | Target::Sim { .. } | Target::Stripe(_) => {
+            Target::Stripe(_) => {
+                return Err(Failure::bad_input(format!(
+                    "{} goes round several targets, which a check does not; name it as the target of a study with \
+                     cuts = [\"network_stream\", \"server_storage\"] for `narrows run`, or check one member",
+                    arguments.target
+                )));
+            }
+            Target::Null { .. } | Target::Sim { .. } => {
                 return Err(Failure::bad_input(format!(
                     "{} is no storage path; give a folder, a file or tcp://HOST:PORT/disk",
                     arguments.target
