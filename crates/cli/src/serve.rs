@@ -9,11 +9,16 @@ use narrows_endpoint::{ServeOptions, Server};
 use narrows_engines::MonotonicClock;
 use narrows_model::units::round_to_u64;
 use narrows_run::{StopFlag, StopRequest};
+use narrows_sys::niceness::set_niceness;
 use std::io::Read;
 use std::sync::Arc;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &ServeArguments, console: &Console) -> Result<Exit, Failure> {
+    // Before any thread is started: all of them inherit it.
+    if let Some(nice) = arguments.priority.niceness() {
+        set_niceness(nice).map_err(|error| Failure::could_not_run(error.to_string()))?;
+    }
     let stop = StopFlag::default();
     signals::heed(&stop, Interrupt::Now, |_| {})?;
     let mut options = ServeOptions::new(arguments.listen, Arc::new(MonotonicClock::new()));

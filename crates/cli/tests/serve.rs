@@ -66,6 +66,35 @@ fn a_token_from_stdin_is_demanded_and_the_server_ends_with_stdin() {
     assert_eq!(end(server), "");
 }
 
+/// The nice values of all threads of a process, each once.
+fn nice_values(pid: u32) -> Vec<i32> {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    let nice = |task: std::io::Result<std::fs::DirEntry>| {
+        let stat = std::fs::read_to_string(task.unwrap().path().join("stat")).unwrap();
+        // The name in brackets may hold blanks; nice is the 17th field after it (proc(5)).
+        let after = stat.rsplit_once(") ").unwrap().1.to_owned();
+        after.split(' ').nth(16).unwrap().parse().unwrap()
+    };
+    let mut values: Vec<i32> = tasks.map(nice).collect();
+    values.sort_unstable();
+    values.dedup();
+    values
+}
+
+#[test]
+fn a_server_that_lets_clients_go_first_is_nice_with_all_its_threads() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let root = folder.path().to_str().unwrap();
+    let (server, address) = serve(&["--priority", "client", "--root", root], b"");
+    let engine = open(&address, "disk", None).unwrap();
+    assert_eq!(nice_values(server.id()), [10]);
+    engine.close().unwrap();
+    assert_eq!(end(server), "");
+    let (server, _) = serve(&["--priority", "equal"], b"");
+    assert_eq!(nice_values(server.id()), nice_values(std::process::id()));
+    assert_eq!(end(server), "");
+}
+
 fn names_in(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).unwrap();
     entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()

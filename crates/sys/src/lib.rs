@@ -17,6 +17,7 @@ mod error;
 pub mod file;
 pub mod mapping;
 pub mod memory;
+pub mod niceness;
 pub mod process;
 mod return_stack;
 pub mod ring;

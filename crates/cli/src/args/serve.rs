@@ -1,10 +1,32 @@
 //! What may be typed after `narrows serve`.
 
 use super::value::{parse_block, positive_seconds};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use narrows_model::Bytes;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+
+/// What comes first on a machine that serves and runs clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ServePriority {
+    /// The clients that run here: serving gets about a tenth of a CPU that they want too (nice value 10)
+    Client,
+    /// Whoever is ready: the scheduler decides
+    Equal,
+    /// What is served to others (nice value -10, which needs the right to it)
+    Server,
+}
+
+impl ServePriority {
+    /// The nice value that it asks for; `None` leaves that of the shell.
+    pub(crate) fn niceness(self) -> Option<i32> {
+        match self {
+            ServePriority::Client => Some(10),
+            ServePriority::Equal => None,
+            ServePriority::Server => Some(-10),
+        }
+    }
+}
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeArguments {
@@ -29,6 +51,9 @@ pub(crate) struct ServeArguments {
     /// Most requests of all disk stores worked on at once; by default all that clients have in flight
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65536))]
     pub(crate) disk_threads: Option<u32>,
+    /// What comes first on a machine that also runs clients: their work, or what is served to others
+    #[arg(long, default_value = "equal", value_name = "ROLE")]
+    pub(crate) priority: ServePriority,
     /// End when stdin ends
     #[arg(long, hide = true)]
     pub(crate) until_stdin_ends: bool,
