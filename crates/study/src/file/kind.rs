@@ -112,7 +112,7 @@ impl Kind {
         match self {
             Kind::Text => "a text in quotes".to_owned(),
             Kind::Flag => "true or false".to_owned(),
-            Kind::Target => "PATH, file:PATH, tcp://HOST:PORT/sink|source|memory|disk, null:, null:copy or sim:PROFILE, in quotes; several as a list"
+            Kind::Target => "PATH, file:PATH, tcp://HOST:PORT/sink|source|memory|disk, stripe:MEMBER,MEMBER?unit=64KiB, null:, null:copy or sim:PROFILE, in quotes; several as a list"
                 .to_owned(),
             Kind::Choice(names) => quoted(names),
             Kind::Choices(names) => format!("a list of {}", quoted(names)),
