@@ -52,6 +52,8 @@ pub(crate) fn plan(profile: &SimProfile, grid: Grid) -> Plan {
         skipped: Vec::new(),
         load: LoadStatement {
             planned_ns: Nanos(0),
+            prefill_bytes: Bytes(0),
+            prefill_ns_max: Nanos(0),
             file_bytes_max: Bytes(1 << 30),
             write_bytes_max: None,
             touches: Vec::new(),

@@ -77,6 +77,8 @@ fn plan() -> Plan {
         skipped: vec![],
         load: LoadStatement {
             planned_ns: Nanos(SECOND),
+            prefill_bytes: Bytes(0),
+            prefill_ns_max: Nanos(0),
             file_bytes_max: Bytes(1 << 30),
             write_bytes_max: None,
             touches: vec![],

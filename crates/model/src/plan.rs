@@ -35,6 +35,12 @@ pub struct SkippedCell {
 pub struct LoadStatement {
     /// Time that all cells take, preparation excluded.
     pub planned_ns: Nanos,
+    /// Bytes of files and objects that are written before cells visit them; fewer on a path that is too slow for them.
+    #[serde(default)]
+    pub prefill_bytes: Bytes,
+    /// Longest time that takes, on a path that has by then what each load needs at least.
+    #[serde(default)]
+    pub prefill_ns_max: Nanos,
     /// Most bytes of files that exist at once.
     pub file_bytes_max: Bytes,
     /// Most bytes written, where a bound is set; `None` is bounded by time and rate alone.
@@ -91,6 +97,10 @@ pub struct StudySource {
     #[serde(default)]
     pub factors: Vec<Factor>,
 }
+
+/// Longest time for which one file or object is written before it is visited, once it is large enough to be used at all.
+/// On a slow path it is smaller, and the record says how large.
+pub const PREFILL_NS_MAX: Nanos = Nanos(2_500_000_000);
 
 /// Schema of plans written by this version.
 pub const PLAN_SCHEMA: &str = "narrows.plan/1";

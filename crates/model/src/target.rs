@@ -87,6 +87,12 @@ impl Target {
         self.members().iter().all(|member| !matches!(member, Target::Null { .. }))
     }
 
+    /// Whether requests go to files or objects that must be written before they can be read.
+    #[must_use]
+    pub fn holds_objects(&self) -> bool {
+        matches!(self.form(), Target::File { .. } | Target::Tcp { layer: Layer::Memory | Layer::Disk, .. })
+    }
+
     /// The same endpoint, or all endpoints of a stripe, cut at `layer`; `None` for what is no endpoint.
     #[must_use]
     pub fn at_layer(&self, layer: Layer) -> Option<Target> {

@@ -47,6 +47,8 @@ pub(crate) fn plan(cells: u32) -> Plan {
         skipped: vec![],
         load: LoadStatement {
             planned_ns: Nanos(3),
+            prefill_bytes: Bytes(0),
+            prefill_ns_max: Nanos(0),
             file_bytes_max: Bytes(0),
             write_bytes_max: None,
             touches: vec![],

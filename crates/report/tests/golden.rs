@@ -97,6 +97,19 @@ fn a_study_of_null_says_why_it_has_no_verdict() {
 }
 
 #[test]
+fn a_plan_whose_preparation_may_pass_the_budget_says_so() {
+    let mut plan = plan();
+    let words =
+        |plan: &Plan| text::plan(plan, &Style::default()).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words(&plan).contains("prepares 256 MiB first, for at most 2.50 s"), "{}", words(&plan));
+    assert!(!words(&plan).contains("may pass the budget"));
+    plan.load.prefill_ns_max = Nanos(80_000_000_000);
+    assert!(words(&plan).contains("for at most 80.0 s") && words(&plan).contains("may pass the budget"));
+    plan.load.prefill_bytes = Bytes(0);
+    assert!(!words(&plan).contains("prepares"));
+}
+
+#[test]
 fn a_plan_states_the_rate_of_its_open_loops_and_caps_on_operations() {
     let mut capped = plan();
     capped.load.max_bytes_per_s = None;
@@ -332,6 +345,8 @@ fn plan() -> Plan {
         )],
         load: LoadStatement {
             planned_ns: Nanos(8_500_000_000),
+            prefill_bytes: Bytes(256 << 20),
+            prefill_ns_max: Nanos(2_500_000_000),
             file_bytes_max: Bytes(256 << 20),
             write_bytes_max: None,
             touches: vec!["/srv/data/.narrows (made and removed by narrows)".to_owned()],

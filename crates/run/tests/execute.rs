@@ -76,6 +76,8 @@ fn plan(cells: Vec<Cell>) -> Plan {
         skipped: Vec::new(),
         load: LoadStatement {
             planned_ns: Nanos(0),
+            prefill_bytes: Bytes(0),
+            prefill_ns_max: Nanos(0),
             file_bytes_max: Bytes(4 * MIB),
             write_bytes_max: None,
             touches: Vec::new(),

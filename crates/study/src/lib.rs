@@ -12,6 +12,7 @@ mod expand;
 pub mod file;
 mod located;
 pub mod observations;
+mod prefill;
 mod problem;
 mod refine;
 mod relay;

@@ -65,6 +65,8 @@ pub fn plan_relay(request: &RelayRequest) -> Result<Plan, Vec<Problem>> {
         skipped: Vec::new(),
         load: LoadStatement {
             planned_ns: Nanos(0),
+            prefill_bytes: Bytes(0),
+            prefill_ns_max: Nanos(0),
             file_bytes_max: Bytes(0),
             write_bytes_max: Some(Bytes(0)),
             touches: Vec::new(),

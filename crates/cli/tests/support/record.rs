@@ -40,6 +40,8 @@ fn plan(cells: u32) -> Plan {
         skipped: vec![],
         load: LoadStatement {
             planned_ns: Nanos(SECOND),
+            prefill_bytes: Bytes(0),
+            prefill_ns_max: Nanos(0),
             file_bytes_max: Bytes(1 << 20),
             write_bytes_max: None,
             touches: vec![],

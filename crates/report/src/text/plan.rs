@@ -71,6 +71,23 @@ fn cell_count(plan: &Plan) -> String {
     )
 }
 
+/// What is written before cells visit it, and whether the time for it may be missing; `None` where nothing is.
+fn prefill(plan: &Plan) -> Option<String> {
+    let load = &plan.load;
+    let most = span(load.prefill_ns_max);
+    let text = format!(
+        "prepares {} first, for at most {most}: a slow path gets smaller files",
+        amount(load.prefill_bytes)
+    );
+    let beyond = load.planned_ns.saturating_add(load.prefill_ns_max) > plan.budget_ns;
+    let beyond = if beyond {
+        "; with the load that may pass the budget, and the last cells are not run then"
+    } else {
+        ""
+    };
+    (load.prefill_bytes > Bytes(0)).then(|| text + beyond)
+}
+
 fn statement(plan: &Plan) -> Vec<String> {
     let load = &plan.load;
     let written = match load.write_bytes_max {
@@ -94,6 +111,7 @@ fn statement(plan: &Plan) -> Vec<String> {
     if load.file_bytes_max > Bytes(0) {
         lines.push(format!("files of at most {} at once, {written}", amount(load.file_bytes_max)));
     }
+    lines.extend(prefill(plan));
     lines.push(format!("{} in flight at most, {rate}", counted(load.in_flight_max, "request")));
     lines.push(if load.touches.is_empty() {
         "touches no files".to_owned()

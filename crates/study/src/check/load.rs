@@ -2,6 +2,7 @@
 
 use super::route::Route;
 use crate::cut;
+use crate::prefill::Prefill;
 use crate::refine;
 use crate::request::{CheckRequest, ServerKind};
 use narrows_model::plan::LoadStatement;
@@ -16,8 +17,11 @@ pub(super) fn statement(
 ) -> LoadStatement {
     let touches = touches(request, route, cells);
     let planned = cells.iter().fold(Nanos(0), |sum, cell| sum.saturating_add(super::estimate(cell)));
+    let prefill = Prefill::of(cells);
     LoadStatement {
         planned_ns: planned,
+        prefill_bytes: prefill.bytes,
+        prefill_ns_max: prefill.ns_max(),
         file_bytes_max: files(cells, file_bytes),
         write_bytes_max: written(cells),
         touches,

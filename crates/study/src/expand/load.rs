@@ -3,13 +3,17 @@
 use super::StudyFacts;
 use super::cells::clients_at_each;
 use crate::check;
+use crate::prefill::Prefill;
 use narrows_model::plan::LoadStatement;
 use narrows_model::{Bytes, Cell, Cut, Layer, Nanos, Site, Target};
 
 /// The statement for `cells`.
 pub(super) fn statement(cells: &[Cell], facts: &StudyFacts) -> LoadStatement {
+    let prefill = Prefill::of(cells);
     LoadStatement {
         planned_ns: cells.iter().fold(Nanos(0), |sum, cell| sum.saturating_add(check::estimate(cell))),
+        prefill_bytes: prefill.bytes,
+        prefill_ns_max: prefill.ns_max(),
         file_bytes_max: files(cells),
         write_bytes_max: check::written(cells),
         touches: touches(cells, facts),
