@@ -4,9 +4,10 @@
 
 mod support;
 
-use narrows_lab::{Host, Lab, pin_to_cpus};
+use narrows_lab::{Host, Lab};
 use narrows_model::{Cut, Op, Segment};
-use support::check::{Checked, run_check, serve};
+use support::apart::check_apart;
+use support::check::Checked;
 use support::lab;
 
 const ONE_WAY_US: u64 = 2000;
@@ -16,10 +17,8 @@ const ONE_WAY_US: u64 = 2000;
 fn check_writes(lab: &Lab, name: &str, impair: impl FnOnce(&Host, &Host)) -> Checked {
     let (client, server) = (lab.host(1).unwrap(), lab.host(2).unwrap());
     impair(&client, &server);
-    let served = serve(lab, &server, None, |command| pin_to_cpus(command, &[1]));
-    let mut command = served.check_command(&client, "memory");
-    pin_to_cpus(&mut command, &[0]);
-    run_check(lab, name, command, "--op write --seconds 14 --cell-seconds 1 --block 256KiB --depth 8")
+    let words = "--op write --seconds 14 --cell-seconds 1 --block 256KiB --depth 8";
+    check_apart(lab, name, None, |_| (), words)
 }
 
 /// The rate of the path with two connections over that with one.

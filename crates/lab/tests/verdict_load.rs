@@ -4,22 +4,18 @@
 
 mod support;
 
-use narrows_lab::{CpuQuota, pin_to_cpus};
 use narrows_model::counters::Role;
 use narrows_model::{Op, Segment};
-use support::check::{assert_within, run_check, serve};
+use support::apart::{Quotas, check_apart, check_with_quotas};
+use support::check::assert_within;
 use support::lab;
 
 #[test]
 fn a_load_held_at_a_cap_is_named_as_such_and_clears_nothing() {
     const CAP_BYTES_PER_S: f64 = (20 << 20) as f64;
     let Some(lab) = lab() else { return };
-    let (client, server) = (lab.host(1).unwrap(), lab.host(2).unwrap());
-    let served = serve(&lab, &server, None, |command| pin_to_cpus(command, &[1]));
-    let mut command = served.check_command(&client, "memory");
-    pin_to_cpus(&mut command, &[0]);
     let words = "--op read --seconds 8 --cell-seconds 1 --block 64KiB --depth 4 --max-rate 20MiB";
-    let checked = run_check(&lab, "capped", command, words);
+    let checked = check_apart(&lab, "capped", None, |_| (), words);
     checked.assert_limiting_first("bulk", Segment::OfferedLoad);
     assert_eq!(checked.summary.diagnosis.limiting.len(), 1, "nothing else is blamed");
     assert_within(
@@ -35,18 +31,9 @@ fn a_load_held_at_a_cap_is_named_as_such_and_clears_nothing() {
 fn a_client_with_a_quota_of_0_12_cpus_is_limited_by_its_cpu() {
     const CLIENT_CPUS: f64 = 0.12;
     let Some(lab) = lab() else { return };
-    let (client, server) = (lab.host(1).unwrap(), lab.host(2).unwrap());
-    let groups = [("client", CLIENT_CPUS), ("server", 1.0)].map(|(name, cpus)| {
-        let cgroup = lab.cgroup(name).unwrap();
-        cgroup.limit_cpu(CpuQuota { cpus }).unwrap();
-        cgroup
-    });
-    let [of_client, of_server] = &groups;
-    let served = serve(&lab, &server, None, |command| of_server.enter(command));
-    let mut command = served.check_command(&client, "memory");
-    of_client.enter(&mut command);
+    let quotas = Quotas { client_cpus: CLIENT_CPUS, server_cpus: 1.0 };
     let words = "--seconds 14 --cell-seconds 0.8 --block 64KiB --depth 16";
-    let checked = run_check(&lab, "weak", command, words);
+    let checked = check_with_quotas(&lab, "weak", quotas, words);
     checked.assert_limiting_first("bulk", Segment::ClientCpu);
     checked.assert_none_limit(&[
         Segment::ServerCpu,

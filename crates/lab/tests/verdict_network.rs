@@ -4,10 +4,11 @@
 
 mod support;
 
-use narrows_lab::{Lab, pin_to_cpus};
+use narrows_lab::Lab;
 use narrows_model::diagnosis::Relation;
 use narrows_model::{Op, Segment};
-use support::check::{Checked, assert_within, run_check, serve};
+use support::apart::check_apart;
+use support::check::{Checked, assert_within};
 use support::lab;
 
 /// Fewer points than by default, so that a check is short: the ones that bulk verdicts are given for.
@@ -15,15 +16,11 @@ const BULK: &str = "--seconds 20 --cell-seconds 0.6 --block 1MiB --depth 16";
 
 /// A check of `layer` in host 2 from host 1 over a link of 100 Mbit/s, each role on a CPU of its own.
 fn check_slow_link(lab: &Lab, layer: &str) -> Checked {
-    let (client, server) = (lab.host(1).unwrap(), lab.host(2).unwrap());
-    server.limit_rate("100mbit").unwrap();
+    lab.host(2).unwrap().limit_rate("100mbit").unwrap();
     let root = lab.scratch().join("served");
     std::fs::create_dir(&root).unwrap();
     let root = Some(root.as_path()).filter(|_| layer == "disk");
-    let served = serve(lab, &server, root, |command| pin_to_cpus(command, &[1]));
-    let mut command = served.check_command(&client, layer);
-    pin_to_cpus(&mut command, &[0]);
-    run_check(lab, layer, command, BULK)
+    check_apart(lab, layer, root, |_| (), BULK)
 }
 
 fn assert_link_is_the_limit(lab: &Lab, checked: &Checked) {
@@ -64,14 +61,10 @@ fn a_link_of_100_mbit_limits_the_bulk_traffic_of_a_disk_store() {
 
 /// A check of small requests, one at a time, over a wire with this delay in each direction (0: none).
 fn check_small_requests(lab: &Lab, one_way_us: u64) -> Checked {
-    let (client, server) = (lab.host(1).unwrap(), lab.host(2).unwrap());
     if one_way_us > 0 {
-        server.delay(one_way_us).unwrap();
+        lab.host(2).unwrap().delay(one_way_us).unwrap();
     }
-    let served = serve(lab, &server, None, |command| pin_to_cpus(command, &[1]));
-    let mut command = served.check_command(&client, "memory");
-    pin_to_cpus(&mut command, &[0]);
-    run_check(lab, "small", command, "--seconds 12 --cell-seconds 0.6 --block 4KiB --depth 1")
+    check_apart(lab, "small", None, |_| (), "--seconds 12 --cell-seconds 0.6 --block 4KiB --depth 1")
 }
 
 #[test]

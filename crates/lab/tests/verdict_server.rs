@@ -4,29 +4,21 @@
 
 mod support;
 
-use narrows_lab::{BlkioThrottle, CpuQuota, pin_to_cpus};
+use narrows_lab::BlkioThrottle;
 use narrows_model::counters::Role;
 use narrows_model::summary::CpuBasis;
 use narrows_model::{Cut, Op, Segment};
-use support::check::{assert_within, run_check, serve};
+use support::apart::{Quotas, check_throttled, check_with_quotas};
+use support::check::assert_within;
 use support::lab;
 
 #[test]
 fn a_server_with_a_quota_of_0_3_cpus_is_limited_by_its_cpu() {
     const SERVER_CPUS: f64 = 0.3;
     let Some(lab) = lab() else { return };
-    let (client, server) = (lab.host(1).unwrap(), lab.host(2).unwrap());
-    let groups = [("client", 1.0), ("server", SERVER_CPUS)].map(|(name, cpus)| {
-        let cgroup = lab.cgroup(name).unwrap();
-        cgroup.limit_cpu(CpuQuota { cpus }).unwrap();
-        cgroup
-    });
-    let [of_client, of_server] = &groups;
-    let served = serve(&lab, &server, None, |command| of_server.enter(command));
-    let mut command = served.check_command(&client, "memory");
-    of_client.enter(&mut command);
+    let quotas = Quotas { client_cpus: 1.0, server_cpus: SERVER_CPUS };
     let words = "--seconds 14 --cell-seconds 0.8 --block 64KiB --depth 16";
-    let checked = run_check(&lab, "quota", command, words);
+    let checked = check_with_quotas(&lab, "quota", quotas, words);
     checked.assert_limiting("bulk", Segment::ServerCpu);
     checked.assert_none_limit(&[
         Segment::ClientCpu,
@@ -48,33 +40,18 @@ fn a_server_with_a_quota_of_0_3_cpus_is_limited_by_its_cpu() {
         assert!(client.busy_ratio < 0.9, "{op}: the client has CPU left");
     }
     // The kernel's own account of the group, read here, agrees that it was held back.
-    assert!(of_server.throttled_ns().unwrap() > 1_000_000_000);
+    assert!(lab.cgroup("server").unwrap().throttled_ns().unwrap() > 1_000_000_000);
 }
 
 #[test]
 fn a_device_limited_to_20_mib_a_second_limits_the_bulk_traffic_of_a_disk_store() {
     const LIMIT_BYTES_PER_S: u64 = 20 << 20;
     let Some(lab) = lab() else { return };
-    let (client, server) = (lab.host(1).unwrap(), lab.host(2).unwrap());
-    let root = lab.scratch().join("served");
-    std::fs::create_dir(&root).unwrap();
-    let slow = lab.cgroup("slow").unwrap();
     let limit = Some(LIMIT_BYTES_PER_S);
-    let throttle = BlkioThrottle {
-        path: root.clone(),
-        read_bytes_per_s: limit,
-        write_bytes_per_s: limit,
-        ..BlkioThrottle::default()
-    };
-    slow.limit_io(&throttle).unwrap();
-    let served = serve(&lab, &server, Some(&root), |command| {
-        pin_to_cpus(command, &[1]);
-        slow.enter(command);
-    });
-    let mut command = served.check_command(&client, "disk");
-    pin_to_cpus(&mut command, &[0]);
+    let limits =
+        BlkioThrottle { read_bytes_per_s: limit, write_bytes_per_s: limit, ..BlkioThrottle::default() };
     let words = "--seconds 20 --cell-seconds 1 --block 256KiB --depth 8";
-    let checked = run_check(&lab, "throttled", command, words);
+    let checked = check_throttled(&lab, "throttled", &limits, words);
     checked.assert_limiting("bulk", Segment::DeviceBandwidth);
     checked.assert_none_limit(&[
         Segment::NetworkBandwidth,

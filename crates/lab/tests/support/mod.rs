@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test binary uses its part of it")]
 
+pub(crate) mod apart;
 pub(crate) mod check;
 pub(crate) mod ledger;
 
