@@ -2,29 +2,23 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
 
-mod robust;
 mod support;
 
-use narrows_lab::{BlkioThrottle, Lab, pin_to_cpus};
-use narrows_model::{Cut, Op, Segment};
-use robust::Mounted;
-use support::check::{Checked, assert_within, run_check, serve};
-use support::lab;
+use std::process::Command;
 
-/// Checks the disk store of a server on a file system whose device is a file: it keeps what is written in memory until
-/// it is told to flush, as a device with a volatile cache does, and is as slow then as the disk below.
-fn check_flushed(lab: &Lab, serve_words: &[&str], words: &str) -> Checked {
-    let (client, server) = (lab.host(1).unwrap(), lab.host(2).unwrap());
-    let store = Mounted::ext4(lab, "flushed", 512, "rw");
-    let served = serve(lab, &server, Some(store.path()), |command| {
+use narrows_lab::{BlkioThrottle, DiskPlan, Lab, pin_to_cpus};
+use narrows_model::{Cut, Op, Segment};
+use support::apart::check_apart;
+use support::check::{Checked, assert_within, run_check, serve};
+use support::{lab, lab_with_disks};
+
+/// Checks the disk store of a server on a disk with the delays of `plan`.
+fn check_disk(lab: &Lab, plan: &DiskPlan, serve_words: &[&str], words: &str) -> Checked {
+    let disks = lab.disks("delayed", plan).unwrap();
+    let with_words = |command: &mut Command| {
         command.args(serve_words);
-        pin_to_cpus(command, &[1]);
-    });
-    let mut command = served.check_command(&client, "disk");
-    pin_to_cpus(&mut command, &[0]);
-    let checked = run_check(lab, "flushed", command, words);
-    drop(served);
-    checked
+    };
+    check_apart(lab, "delayed", Some(&disks.path(0)), with_words, words)
 }
 
 /// A metric of a cell.
@@ -35,14 +29,17 @@ fn metric(cell: &narrows_model::summary::CellSummary, id: &str) -> f64 {
 }
 
 #[test]
-#[ignore = "names the parent or the concurrency since the last changes of windows and rules: to be mended"]
-fn writes_that_wait_for_the_flush_of_a_volatile_cache_are_limited_by_the_commit() {
-    let Some(lab) = lab() else { return };
-    let words = "--op write --seconds 12 --cell-seconds 0.8 --block 4KiB --depth 1";
-    let checked = check_flushed(&lab, &[], words);
+fn writes_that_wait_for_a_flush_of_3_ms_are_limited_by_the_commit() {
+    const FLUSH_US: u64 = 3000;
+    let Some(lab) = lab_with_disks() else { return };
+    let plan = DiskPlan { flush_us: FLUSH_US, ..DiskPlan::default() };
+    let words = "--op write --seconds 12 --cell-seconds 1.5 --block 4KiB --depth 1";
+    let checked = check_disk(&lab, &plan, &[], words);
     checked.assert_limiting_first("small synchronous", Segment::ServerCommit);
     checked.assert_none_limit(&[
+        Segment::Device,
         Segment::DeviceBandwidth,
+        Segment::DeviceIops,
         Segment::DeviceLatency,
         Segment::NetworkLatency,
         Segment::ServerThreads,
@@ -52,20 +49,24 @@ fn writes_that_wait_for_the_flush_of_a_volatile_cache_are_limited_by_the_commit(
     let early = checked.cells(Cut::EarlyPath).next().unwrap();
     let gain = early.ops_per_s.unwrap().0 / late.ops_per_s.unwrap().0;
     assert!(gain > 2.0, "an early acknowledgement gains {gain}");
-    // Each durable write is a flush or more: the file system and others on the device have some of their own.
+    // Each durable write is a flush or more: the file system has some of its own.
     let ops = late.ops_per_s.unwrap().0 * late.elapsed_s.last_done;
-    assert!(metric(late, "device_flush_count") > 0.9 * ops);
+    let flushes = metric(late, "device_flush_count");
+    assert!(flushes > 0.9 * ops, "{flushes} flushes for {ops} writes");
+    let flush_us = metric(late, "device_flush_s") / flushes * 1e6;
+    assert!(flush_us > 0.99 * FLUSH_US as f64, "a flush of {flush_us} us");
 }
 
 #[test]
-#[ignore = "names the parent or the concurrency since the last changes of windows and rules: to be mended"]
-fn one_thread_in_front_of_a_device_that_serves_more_at_once_is_named() {
-    let Some(lab) = lab() else { return };
-    // No time is left for more clients: a flush of the disk below, which is everybody's, takes now 1 ms and now 8 ms.
-    let words = "--op write --seconds 8 --cell-seconds 0.8 --block 4KiB --depth 16";
-    let checked = check_flushed(&lab, &["--disk-threads", "1"], words);
+fn one_thread_in_front_of_a_device_that_serves_16_reads_of_4_ms_at_once_is_named() {
+    let Some(lab) = lab_with_disks() else { return };
+    let plan = DiskPlan { read_us: 4000, at_once: 16, ..DiskPlan::default() };
+    // No time is left for more clients: whether they add to what one thread does is within the noise of short cells.
+    let words = "--op read --seconds 9 --cell-seconds 1.2 --block 4KiB --depth 16";
+    let checked = check_disk(&lab, &plan, &["--disk-threads", "1"], words);
     checked.assert_limiting_first("bulk", Segment::ServerThreads);
     checked.assert_none_limit(&[
+        Segment::Device,
         Segment::DeviceBandwidth,
         Segment::DeviceIops,
         Segment::ServerCpu,
@@ -73,11 +74,53 @@ fn one_thread_in_front_of_a_device_that_serves_more_at_once_is_named() {
         Segment::NetworkLatency,
         Segment::Unknown,
     ]);
-    let path = checked.path_cell(Op::Write, 4 << 10, 16);
+    let path = checked.path_cell(Op::Read, 4 << 10, 16);
     assert_within(metric(path, "server_worker_count"), 1.0, 0.0);
     assert_within(metric(path, "server_worker_busy_ratio"), 1.0, 0.1);
     // One is served, and the others of sixteen wait.
-    assert_within(metric(path, "server_queue_length"), 15.0, 0.3);
+    assert_within(metric(path, "server_queue_length"), 15.0, 0.1);
+    // One at a time is 4 ms each at least; the device alone serves sixteen in that time.
+    assert!(path.ops_per_s.unwrap().0 < 251.0);
+    let alone = checked.cells(Cut::ServerStorage).find(|cell| cell.queue_depth == 16).unwrap();
+    let gain = alone.ops_per_s.unwrap().0 / path.ops_per_s.unwrap().0;
+    assert!(gain > 8.0, "a thread for each request gains {gain}");
+}
+
+#[test]
+fn a_device_of_5_ms_a_read_limits_single_small_reads_by_its_latency() {
+    let Some(lab) = lab_with_disks() else { return };
+    let plan = DiskPlan { read_us: 5000, ..DiskPlan::default() };
+    let words = "--op read --seconds 14 --cell-seconds 0.8 --block 4KiB,64KiB --depth 1";
+    let checked = check_disk(&lab, &plan, &[], words);
+    checked.assert_limiting_first("small synchronous", Segment::DeviceLatency);
+    checked.assert_none_limit(&[
+        Segment::DeviceBandwidth,
+        Segment::DeviceIops,
+        Segment::ServerCommit,
+        Segment::ServerThreads,
+        Segment::NetworkLatency,
+        Segment::Unknown,
+    ]);
+    let ops_per_s = checked.path_cell(Op::Read, 4 << 10, 1).ops_per_s.unwrap().0;
+    assert!(ops_per_s < 201.0, "{ops_per_s} reads of 5 ms one after the other in a second");
+}
+
+#[test]
+fn reads_of_a_disk_without_delays_wait_for_neither_its_latency_nor_threads() {
+    let Some(lab) = lab_with_disks() else { return };
+    let words = "--op read --seconds 14 --cell-seconds 0.6 --block 4KiB --depth 1,16";
+    let checked = check_disk(&lab, &DiskPlan::default(), &[], words);
+    checked.assert_none_limit(&[Segment::DeviceLatency, Segment::ServerThreads, Segment::Device]);
+}
+
+#[test]
+fn durable_writes_over_a_wire_to_a_disk_without_delays_wait_for_the_wire_and_no_commit() {
+    let Some(lab) = lab_with_disks() else { return };
+    lab.host(2).unwrap().delay(1000).unwrap();
+    let words = "--op write --seconds 12 --cell-seconds 0.8 --block 4KiB --depth 1";
+    let checked = check_disk(&lab, &DiskPlan::default(), &[], words);
+    checked.assert_limiting_first("small synchronous", Segment::NetworkLatency);
+    checked.assert_none_limit(&[Segment::ServerCommit, Segment::Device, Segment::DeviceLatency]);
 }
 
 #[test]

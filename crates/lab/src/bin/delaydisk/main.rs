@@ -58,6 +58,8 @@ fn run() -> Result<(), Failure> {
     let session = Session::new(files, folder.join("slow"), &config)
         .map_err(|error| format!("mount the files: {error}"))?;
     clean_up_after_parent(folder)?;
+    // Ahead of those who wait for it: it needs little, and its delays are to be the lab's and not the scheduler's.
+    let _as_it_is = rustix::process::nice(-20);
     let mut stdout = std::io::stdout();
     writeln!(stdout, "ready")?;
     stdout.flush()?;
