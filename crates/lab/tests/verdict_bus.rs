@@ -1,0 +1,91 @@
+//! Two disks that share what carries their bytes move together less than each alone, and the bus is named.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
+
+mod support;
+
+use std::fs;
+use std::process::Command;
+
+use narrows_lab::{DiskPlan, Lab, narrows_bin};
+use narrows_model::{Cut, Segment};
+use support::check::{Checked, assert_within, run_check};
+use support::lab_with_disks;
+
+const MIB: f64 = (1 << 20) as f64;
+/// Each disk serves one read of 256 KiB at a time in 3125 us: 80 MiB/s.
+const PLAN: DiskPlan = DiskPlan {
+    count: 2,
+    mebibytes: 256,
+    read_us: 3125,
+    write_us: 0,
+    flush_us: 0,
+    at_once: 1,
+    shared_bytes_per_s: None,
+};
+const DISK_BYTES_PER_S: f64 = 80.0 * MIB;
+const BUS_BYTES_PER_S: u64 = 100 << 20;
+
+/// Runs a study that loads each of two disks alone, and then both.
+fn load_together(lab: &Lab, plan: &DiskPlan) -> Checked {
+    let disks = lab.disks("disks", plan).unwrap();
+    let study = lab.scratch().join("study.toml");
+    let [first, second] = [0, 1].map(|index| disks.path(index).display().to_string());
+    let text = format!(
+        r#"
+title = "do the disks add up?"
+target = ["{first}", "{second}"]
+together = true
+
+[workload]
+block = "256KiB"
+file = "32MiB"
+order = "random_with_replacement"
+access = "direct"
+workers = 4
+
+[stop]
+warm_up = "200ms"
+measure = "1s"
+"#
+    );
+    fs::write(&study, text).unwrap();
+    let mut command = Command::new(narrows_bin().unwrap());
+    command.arg("run").arg(&study);
+    run_check(lab, "together", command, "--seconds 15")
+}
+
+/// The rates of the disks alone and of both together.
+#[track_caller]
+fn rates(checked: &Checked) -> (Vec<f64>, f64) {
+    let (both, alone): (Vec<_>, Vec<_>) =
+        checked.cells(Cut::Path).partition(|cell| !cell.more_targets.is_empty());
+    let rate = |cell: &&narrows_model::summary::CellSummary| cell.rate_bytes_per_s.unwrap().0;
+    assert_eq!((alone.len(), both.len()), (2, 1));
+    (alone.iter().map(rate).collect(), rate(&both[0]))
+}
+
+#[test]
+#[ignore = "names the client's cache: of the disks of several targets only the first one's bytes are counted"]
+fn two_disks_behind_one_bus_are_limited_by_it_together_and_not_alone() {
+    let Some(lab) = lab_with_disks() else { return };
+    let checked = load_together(&lab, &DiskPlan { shared_bytes_per_s: Some(BUS_BYTES_PER_S), ..PLAN });
+    let (alone, together) = rates(&checked);
+    for rate in alone {
+        assert_within(rate, DISK_BYTES_PER_S, 0.1);
+    }
+    assert_within(together, BUS_BYTES_PER_S as f64, 0.1);
+    checked.assert_limiting_first("several targets together", Segment::DeviceBus);
+    checked.assert_none_limit(&[Segment::ClientCache, Segment::WorkloadConcurrency]);
+}
+
+#[test]
+fn two_disks_that_share_nothing_clear_the_bus() {
+    let Some(lab) = lab_with_disks() else { return };
+    let checked = load_together(&lab, &PLAN);
+    let (alone, together) = rates(&checked);
+    assert_within(together, alone.iter().sum(), 0.1);
+    checked.assert_none_limit(&[Segment::DeviceBus]);
+    let cleared = &checked.summary.diagnosis.exonerated;
+    assert!(cleared.iter().any(|entry| entry.segment == Segment::DeviceBus), "{cleared:?}");
+}
