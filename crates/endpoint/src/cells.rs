@@ -52,7 +52,9 @@ impl CellRun<'_> {
             prepared: std::mem::take(prepared),
         };
         let here = Cell { site: Site::Client, ..cell.clone() };
-        let ran = narrows_run::run_cell(&here, &mut site, None, &mut EventSender { socket: sender });
+        let until_ns = site.clock.now().0.saturating_add(self.terms.left_ns.0);
+        let mut events = EventSender { socket: sender };
+        let ran = narrows_run::run_cell_within(&here, until_ns, &mut site, None, &mut events);
         *prepared = site.prepared;
         ran.map_err(|error| told(&error))
     }

@@ -71,8 +71,9 @@ impl Control<'_> {
                 Answer::Clock { sent_ns, server_ns: self.shared.clock().now().0 }
             }
             Request::Counters => self.counters(),
-            Request::RunCell { cell, interval_ns, seed } => {
-                self.run_cell(&cell, CellTerms { interval_ns: Nanos(interval_ns), seed })?
+            Request::RunCell { cell, interval_ns, seed, left_ns } => {
+                let (interval_ns, left_ns) = (Nanos(interval_ns), Nanos(left_ns));
+                self.run_cell(&cell, CellTerms { interval_ns, seed, left_ns })?
             }
             // Nothing runs: there is nothing to stop, and this request has no answer.
             Request::StopCell => return Ok(()),

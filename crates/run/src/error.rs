@@ -1,7 +1,7 @@
 //! Why a run could not go on.
 
 use narrows_engines::{EngineError, ErrorKind};
-use narrows_model::SinkError;
+use narrows_model::{Nanos, SinkError};
 
 /// What the caller does next about an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +33,15 @@ pub enum RunError {
     /// Events could not be kept.
     #[error(transparent)]
     Sink(#[from] SinkError),
+    /// Preparation took the time that was left for the load.
+    #[error(
+        "preparing its files took {:.2} s, and its load does not fit the rest of the time; give more with --seconds",
+        .took_ns.as_secs_f64()
+    )]
+    PreparedTooLong {
+        /// How long it took.
+        took_ns: Nanos,
+    },
     /// A stop was asked for.
     #[error("stopped on request")]
     Stopped,
@@ -50,7 +59,7 @@ impl RunError {
     #[must_use]
     pub fn kind(&self) -> RunErrorKind {
         match self {
-            RunError::Engine(_) => RunErrorKind::Target,
+            RunError::Engine(_) | RunError::PreparedTooLong { .. } => RunErrorKind::Target,
             RunError::Client { .. } => RunErrorKind::Client,
             RunError::Sink(_) => RunErrorKind::Sink,
             RunError::Stopped => RunErrorKind::Stopped,

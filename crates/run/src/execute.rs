@@ -5,7 +5,7 @@ use crate::link::{Server, ServerLink};
 use crate::repetition::{RateWatch, Repetition};
 use crate::site::CellSite;
 use crate::stop::StopRequest;
-use crate::trial::run_trial;
+use crate::trial::{Turn, run_trial};
 use narrows_engines::endpoint::CellTerms;
 use narrows_engines::{EngineError, ErrorKind};
 use narrows_model::event::{EndReason, Phase};
@@ -23,7 +23,7 @@ pub struct RunOutput {
     pub failed: Vec<SkippedCell>,
 }
 
-/// Share of the budget by which a run may go over before cells are dropped: a cell's preparation is not planned.
+/// Share of the budget by which a run may go over before cells are dropped: opening and counting are planned roughly.
 const OVERRUN_RATIO: f64 = 0.05;
 
 /// Runs the cells of `plan` that start within the budget; `already_ns` of it were spent before.
@@ -52,7 +52,7 @@ pub fn execute(
             break;
         }
         if spent_ns + cell.planned_ns().0 > limit_ns {
-            let reason = "the time for the whole command is used up; give more with --seconds".to_owned();
+            let reason = no_time(site.prepared.took_ns());
             sink.event(&Event::CellSkipped(SkippedCell { cell: cell.id.clone(), reason }))?;
             output.reason = EndReason::BudgetSpent;
             continue;
@@ -62,6 +62,13 @@ pub fn execute(
             Ok(()) => output.done_count += 1,
             Err(RunError::Sink(error)) => return Err(error),
             Err(RunError::Stopped) => output.reason = EndReason::Interrupted,
+            Err(error @ RunError::PreparedTooLong { .. }) => {
+                sink.event(&Event::CellSkipped(SkippedCell {
+                    cell: cell.id.clone(),
+                    reason: error.to_string(),
+                }))?;
+                output.reason = EndReason::BudgetSpent;
+            }
             Err(error) => {
                 let message = error.to_string();
                 sink.event(&Event::CellFailed { cell: cell.id.clone(), message: message.clone() })?;
@@ -75,6 +82,19 @@ pub fn execute(
     }
     Ok(output)
 }
+
+/// Why a cell is left out when the time is over, of which preparation took a part.
+fn no_time(prepared: Nanos) -> String {
+    let share = if prepared.0 < PREPARATION_TOLD_NS {
+        String::new()
+    } else {
+        format!(", {:.1} s of it by preparation", prepared.as_secs_f64())
+    };
+    format!("the time for the whole command is used up{share}; give more with --seconds")
+}
+
+/// Preparation that took longer is told where time is missing.
+const PREPARATION_TOLD_NS: u64 = 1_000_000_000;
 
 /// Longest wait for a peer's answer while what cells made is removed after a wish to stop at once: a session's end
 /// removes it at the peer too.
@@ -122,15 +142,17 @@ pub fn run_cell_within(
         (Site::Client, mut server) => {
             while let Some(trial) = repetition.next_trial(left_ns(site)) {
                 let mut watch = RateWatch { sink: &mut *sink, rate: None };
-                run_trial(cell, trial, site, server.as_deref_mut(), &mut watch)?;
+                let turn = Turn { trial, start_by_ns: repetition.start_by_ns(until_ns) };
+                run_trial(cell, turn, site, server.as_deref_mut(), &mut watch)?;
                 repetition.made(watch.rate);
             }
             Ok(())
         }
         (Site::Server, Some(server)) => {
             // The server decides by the same rule when they are enough; how many fit is known here.
-            let bounded = Cell { trials: repetition.trials_within(left_ns(site)), ..cell.clone() };
-            run_at_server(&bounded, site, server, sink)
+            let left_ns = left_ns(site);
+            let bounded = Cell { trials: repetition.trials_within(left_ns), ..cell.clone() };
+            run_at_server(&bounded, Nanos(left_ns), site, server, sink)
         }
         (Site::Server, None) => Err(EngineError::new(ErrorKind::Unsupported, "run", cell.id.to_string())
             .detail("the cell runs on a server and there is none")
@@ -140,6 +162,7 @@ pub fn run_cell_within(
 
 fn run_at_server(
     cell: &Cell,
+    left_ns: Nanos,
     site: &CellSite,
     server: &mut dyn ServerLink,
     sink: &mut dyn Sink,
@@ -150,7 +173,7 @@ fn run_at_server(
     let stop = site.stop.clone();
     let outcome = server.run_cell(
         cell,
-        CellTerms { interval_ns: site.interval_ns, seed: site.seed },
+        CellTerms { interval_ns: site.interval_ns, seed: site.seed, left_ns },
         &mut |event| {
             if kept.is_ok() {
                 kept = sink.event(&event);
@@ -239,6 +262,6 @@ mod tests {
         };
         let mut link = Noting(Vec::new());
         run_cell(&cell, &mut site, Some(&mut link), &mut Vec::new()).unwrap();
-        assert_eq!(link.0, [CellTerms { interval_ns: Nanos(10), seed: 7 }]);
+        assert_eq!(link.0, [CellTerms { interval_ns: Nanos(10), seed: 7, left_ns: Nanos(u64::MAX) }]);
     }
 }

@@ -13,13 +13,12 @@ use narrows_engines::{
 };
 use narrows_model::units::saturate_u32;
 use narrows_model::workload::{Access, SyncPolicy};
-use narrows_model::{Bytes, Cell, Layer, Op, Target, Workload};
+use narrows_model::{Bytes, Cell, Nanos, Op, Target, Workload};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Preparation of one object takes no longer than this once the object is large enough to be used at all: on a
-/// slow path the object is smaller, and the record says how large.
-const PREPARE_NS_MAX: u64 = 2_500_000_000;
+/// Longest preparation of one object that is large enough to be used at all.
+const PREPARE_NS_MAX: u64 = narrows_model::plan::PREFILL_NS_MAX.0;
 /// Blocks of preparation: large enough for bulk speed on any path.
 const BLOCK_BYTES: u64 = 1 << 20;
 /// Requests in flight while preparing, where the engine can.
@@ -38,6 +37,29 @@ const REAP_SLICE_NS: u64 = 50_000_000;
 #[derive(Debug, Default)]
 pub struct Prepared {
     objects: BTreeMap<(String, String), Made>,
+    took_ns: u64,
+}
+
+/// How long the objects of one trial may take.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PrepareLimit {
+    began_ns: u64,
+    give_up_ns: u64,
+}
+
+impl PrepareLimit {
+    /// From `now_ns` until the load has to start. A load that is late already is not so because of its preparation,
+    /// and is put on.
+    pub(crate) fn starting(now_ns: u64, start_by_ns: u64) -> Self {
+        Self { began_ns: now_ns, give_up_ns: if now_ns > start_by_ns { u64::MAX } else { start_by_ns } }
+    }
+
+    fn check(self, now_ns: u64) -> Result<(), RunError> {
+        if now_ns <= self.give_up_ns {
+            return Ok(());
+        }
+        Err(RunError::PreparedTooLong { took_ns: Nanos(now_ns.saturating_sub(self.began_ns)) })
+    }
 }
 
 #[derive(Debug)]
@@ -63,7 +85,7 @@ fn object_name(client_index: u32) -> String {
 /// The objects of what client `client_index` goes to, one for each client that goes there; a target that is itself
 /// the object has the empty name.
 pub(crate) fn object_names(cell: &Cell, client_index: u32) -> Vec<String> {
-    if cell.read_only || !needs_objects(cell.target_of(client_index)) {
+    if cell.read_only || !cell.target_of(client_index).holds_objects() {
         return vec![String::new()];
     }
     let targets = target_count(cell);
@@ -71,18 +93,20 @@ pub(crate) fn object_names(cell: &Cell, client_index: u32) -> Vec<String> {
     others.map(object_name).collect()
 }
 
-pub(crate) fn needs_objects(target: &Target) -> bool {
-    matches!(target.form(), Target::File { .. } | Target::Tcp { layer: Layer::Memory | Layer::Disk, .. })
-}
-
 /// What preparing works with.
 pub(crate) struct Workshop<'a> {
     pub(crate) factory: &'a dyn EngineFactory,
     pub(crate) clock: &'a Arc<dyn Clock>,
     pub(crate) stop: &'a StopFlag,
+    pub(crate) limit: PrepareLimit,
 }
 
 impl Prepared {
+    /// Time that was spent on making objects.
+    pub(crate) fn took_ns(&self) -> Nanos {
+        Nanos(self.took_ns)
+    }
+
     /// Makes the objects of `assignment` that are missing, and tells the size that all of them have.
     pub(crate) fn ensure(
         &mut self,
@@ -90,7 +114,7 @@ impl Prepared {
         workshop: &Workshop<'_>,
     ) -> Result<Bytes, RunError> {
         let (cell, target) = (&assignment.cell, assignment.target());
-        if cell.read_only || !needs_objects(target) {
+        if cell.read_only || !target.holds_objects() {
             return Ok(cell.workload.file_bytes);
         }
         let mut smallest = cell.workload.file_bytes;
@@ -104,7 +128,10 @@ impl Prepared {
                 Some(made) if content.is_none() && made.serves(&cell.workload) => made.bytes,
                 _ => {
                     let spec = filling_spec(assignment, object);
-                    let bytes = fill(&spec, content, needed, workshop)?;
+                    let began_ns = workshop.clock.now().0;
+                    let filled = fill(&spec, content, needed, workshop);
+                    self.took_ns += workshop.clock.now().0.saturating_sub(began_ns);
+                    let bytes = filled?;
                     // Data is made anew for each trial that verifies it; what was there beyond it stays there.
                     if made.is_none_or(|made| made.bytes <= bytes) {
                         self.objects.insert(key, Made { bytes, spec });
@@ -199,6 +226,7 @@ fn fill(
         if workshop.stop.is_now() {
             return Err(RunError::Stopped);
         }
+        workshop.limit.check(now_ns)?;
         if !enough {
             filling.submit()?;
         }
@@ -212,6 +240,7 @@ fn fill(
         }
         filling.next_step(workshop.clock.now().0);
     }
+    workshop.limit.check(workshop.clock.now().0)?;
     let done = filling.done_bytes;
     filling.engine.close()?;
     Ok(Bytes(done))

@@ -44,6 +44,12 @@ impl Repetition {
         (must || may).then_some(self.made)
     }
 
+    /// When the load of the next trial has to start for it, and for what must follow it, to end before `until_ns`.
+    pub(crate) fn start_by_ns(&self, until_ns: u64) -> u64 {
+        let must = u64::from(self.trials_min.saturating_sub(self.made).max(1));
+        until_ns.saturating_sub(self.trial_ns.saturating_mul(must))
+    }
+
     /// The most trials that can be made in `left_ns`, at least the fewest: for cells that are repeated elsewhere.
     pub(crate) fn trials_within(&self, left_ns: u64) -> u32 {
         let fit = left_ns / self.trial_ns.max(1);

@@ -5,7 +5,7 @@ use crate::coordinator::{LocalContext, TrialHooks};
 use crate::error::RunError;
 use crate::gather::{tcp_sums, trial_output};
 use crate::link::{CounterSource, Server};
-use crate::prepare::{Workshop, object_names};
+use crate::prepare::{PrepareLimit, Workshop, object_names};
 use crate::site::CellSite;
 use crate::stop::StopFlag;
 use narrows_engines::Clock;
@@ -28,19 +28,29 @@ const DECIDE_NS: u64 = 100_000_000;
 /// So long before the window the slowest client has been told.
 const TOLD_NS: u64 = 40_000_000;
 
-/// Runs repetition `trial` of `cell` and reports it.
+/// One repetition.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Turn {
+    /// Its number, from 0.
+    pub(crate) trial: u32,
+    /// Where preparation lasts beyond this, on the site's clock, the load is not put on any more.
+    pub(crate) start_by_ns: u64,
+}
+
+/// Runs one repetition of `cell` and reports it.
 pub(crate) fn run_trial(
     cell: &Cell,
-    trial: u32,
+    turn: Turn,
     site: &mut CellSite,
     server: Server<'_>,
     sink: &mut dyn Sink,
 ) -> Result<(), RunError> {
+    let trial = turn.trial;
     crate::workable::check(cell)?;
     announce(sink, cell, trial, Phase::Prepare, site.clock.as_ref())?;
     let mut assignments =
         assignments(cell, trial, site, server.as_ref().map(|server| server.session()).as_deref());
-    let (object_bytes, resident_ratio) = prepare(&assignments, site)?;
+    let (object_bytes, resident_ratio) = prepare(&assignments, turn, site)?;
     for assignment in &mut assignments {
         assignment.object_bytes = object_bytes;
         bound_to_once(assignment);
@@ -116,14 +126,19 @@ fn bound_to_once(assignment: &mut Assignment) {
 
 /// Makes the objects of all targets and brings caches to their state, through the targets' own engines; returns the
 /// smallest size of an object and the share that is cached.
-fn prepare(assignments: &[Assignment], site: &mut CellSite) -> Result<(Bytes, Option<f64>), RunError> {
+fn prepare(
+    assignments: &[Assignment],
+    turn: Turn,
+    site: &mut CellSite,
+) -> Result<(Bytes, Option<f64>), RunError> {
+    let limit = PrepareLimit::starting(site.clock.now().0, turn.start_by_ns);
     let mut smallest: Option<Bytes> = None;
     let mut shares = Vec::new();
     // The first clients go to one target each.
     let targets = assignments.first().map_or(1, |assignment| target_count(&assignment.cell));
     for assignment in assignments.iter().take(targets as usize) {
         let factory = site.registry.factory(assignment.target(), None)?;
-        let workshop = Workshop { factory: factory.as_ref(), clock: &site.clock, stop: &site.stop };
+        let workshop = Workshop { factory: factory.as_ref(), clock: &site.clock, stop: &site.stop, limit };
         let object_bytes = site.prepared.ensure(assignment, &workshop)?;
         smallest = Some(smallest.map_or(object_bytes, |smallest| smallest.min(object_bytes)));
         let workload = &assignment.cell.workload;

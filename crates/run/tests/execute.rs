@@ -5,7 +5,7 @@
     reason = "helpers of tests, outside of test functions"
 )]
 
-use narrows_engines::{EngineRegistry, MonotonicClock};
+use narrows_engines::{Clock, EngineRegistry, MonotonicClock, Tick};
 use narrows_model::event::{EndReason, Phase};
 use narrows_model::plan::{LoadStatement, PLAN_SCHEMA, Topology};
 use narrows_model::sim_profile::{CacheLaw, SimProfile, StationLaw};
@@ -208,6 +208,39 @@ fn cells_past_the_budget_are_left_out_with_the_reason() {
     let output = execute(&short, Nanos(0), &mut site(&stop), None, &mut events).unwrap();
     assert_eq!((output.reason, output.done_count), (EndReason::BudgetSpent, 0));
     assert!(matches!(&events[..], [Event::CellSkipped(skip)] if skip.reason.contains("--seconds")));
+}
+
+/// A clock by which every look at it takes a millisecond.
+struct CountedLooks(std::sync::atomic::AtomicU64);
+
+impl Clock for CountedLooks {
+    fn now(&self) -> Tick {
+        Tick(self.0.fetch_add(1_000_000, std::sync::atomic::Ordering::Relaxed))
+    }
+
+    fn wait_until(&self, deadline: Tick) {
+        self.0.fetch_max(deadline.0, std::sync::atomic::Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_cell_whose_preparation_takes_the_time_of_its_load_is_left_out_and_that_is_told() {
+    let (folder, stop) = (folder(), StopFlag::default());
+    let mut late = cell(folder.path().to_str().unwrap(), Workload::default(), false);
+    late.workload.file_bytes = Bytes(64 * MIB);
+    // 30 ms of load, 20 ms for 64 blocks of preparation with a look at the clock each.
+    let plan = Plan { budget_ns: Nanos::from_millis(50), ..plan(vec![late]) };
+    let (mut events, mut site) = (Vec::new(), site(&stop));
+    site.clock = Arc::new(CountedLooks(std::sync::atomic::AtomicU64::default()));
+    let output = execute(&plan, Nanos(0), &mut site, None, &mut events).unwrap();
+    assert_eq!((output.reason, output.done_count), (EndReason::BudgetSpent, 0));
+    assert!(trials(&events).is_empty() && output.failed.is_empty());
+    let skips: Vec<_> = events
+        .iter()
+        .filter_map(|event| if let Event::CellSkipped(skip) = event { Some(&skip.reason) } else { None })
+        .collect();
+    let [reason] = skips[..] else { unreachable!("{skips:?}") };
+    assert!(reason.contains("preparing its files took 0.0") && reason.contains("--seconds"), "{reason}");
 }
 
 #[test]

@@ -37,6 +37,8 @@ pub enum Request {
         interval_ns: u64,
         /// The run's seed, of every random choice of the cell.
         seed: u64,
+        /// Time that is left for the cell; where preparation takes it, the load is not put on.
+        left_ns: u64,
     },
     /// Stop the running cell; without one this is without effect. It has no answer of its own.
     StopCell,

@@ -24,7 +24,8 @@ pub(crate) mod raw;
 pub(crate) const TIMEOUT_NS: u64 = 20_000_000_000;
 
 /// What cells at the server are run with.
-pub(crate) const TERMS: CellTerms = CellTerms { interval_ns: Nanos(20_000_000), seed: 1 };
+pub(crate) const TERMS: CellTerms =
+    CellTerms { interval_ns: Nanos(20_000_000), seed: 1, left_ns: Nanos(u64::MAX) };
 
 pub(crate) fn clock() -> Arc<dyn Clock> {
     Arc::new(MonotonicClock::new())

@@ -29,6 +29,8 @@ pub struct CellTerms {
     pub interval_ns: Nanos,
     /// The run's seed: with it, the same cell has the same offsets, kinds and arrivals there.
     pub seed: u64,
+    /// Time that is left; a cell whose preparation takes it is not loaded.
+    pub left_ns: Nanos,
 }
 
 /// A control connection: it holds the session in whose store data connections work.
@@ -151,8 +153,12 @@ impl ControlClient {
         stop: &dyn Fn() -> bool,
     ) -> Result<(), EngineError> {
         let conversation = &mut self.conversation;
-        let CellTerms { interval_ns, seed } = terms;
-        let request = Request::RunCell { cell: Box::new(cell.clone()), interval_ns: interval_ns.0, seed };
+        let request = Request::RunCell {
+            cell: Box::new(cell.clone()),
+            interval_ns: terms.interval_ns.0,
+            seed: terms.seed,
+            left_ns: terms.left_ns.0,
+        };
         send(conversation, &request)?;
         let mut stop_asked = None;
         let mut heard = conversation.peer().clock().now();

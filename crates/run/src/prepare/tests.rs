@@ -95,6 +95,12 @@ fn spec(workload: Workload, object_bytes: Bytes) -> OpenSpec {
 
 /// Bytes made of an object of 1 GiB, and the nanoseconds it took.
 fn filled(device_bytes_per_s: u64, needed: u64) -> (u64, u64) {
+    let (made, took_ns) = filled_by(u64::MAX, device_bytes_per_s, needed);
+    (made.unwrap().0, took_ns)
+}
+
+/// The same, for a load that has to start by `start_by_ns`.
+fn filled_by(start_by_ns: u64, device_bytes_per_s: u64, needed: u64) -> (Result<Bytes, RunError>, u64) {
     let clock = Arc::new(VirtualClock::default());
     let factory = Buffered { clock: Arc::clone(&clock), device_bytes_per_s };
     let workload = Workload {
@@ -106,9 +112,10 @@ fn filled(device_bytes_per_s: u64, needed: u64) -> (u64, u64) {
     };
     let spec = spec(workload, Bytes(1 << 30));
     let (shared, stop) = (Arc::clone(&clock) as Arc<dyn Clock>, StopFlag::default());
-    let workshop = Workshop { factory: &factory, clock: &shared, stop: &stop };
-    let bytes = fill(&spec, None, Bytes(needed), &workshop).unwrap().0;
-    (bytes, clock.now().0)
+    let limit = PrepareLimit::starting(0, start_by_ns);
+    let workshop = Workshop { factory: &factory, clock: &shared, stop: &stop, limit };
+    let made = fill(&spec, None, Bytes(needed), &workshop);
+    (made, clock.now().0)
 }
 
 #[test]
@@ -122,6 +129,24 @@ fn a_slow_device_behind_memory_ends_preparation_in_its_time() {
 fn what_a_cell_needs_is_made_however_slow_the_device() {
     let (bytes, _) = filled(1_000_000, 32 * MIB);
     assert!((32 * MIB..48 * MIB).contains(&bytes), "{bytes}");
+}
+
+#[test]
+fn preparation_ends_with_the_time_that_the_load_would_start_at() {
+    // 1 MB/s and 32 MiB: half a minute for what is needed, of which two seconds are left.
+    let (made, took_ns) = filled_by(2_000_000_000, 1_000_000, 32 * MIB);
+    let Err(RunError::PreparedTooLong { took_ns: told }) = made else { unreachable!("{made:?}") };
+    assert_eq!(told.0, took_ns);
+    // Steps of 8 MiB are not cut short.
+    assert!((2_000_000_000..12_000_000_000).contains(&took_ns), "{took_ns}");
+    assert!(filled_by(2_000_000_000, 1_000_000_000, 32 * MIB).0.is_ok());
+}
+
+#[test]
+fn a_load_that_is_late_before_its_preparation_is_put_on_nevertheless() {
+    assert!(PrepareLimit::starting(11, 10).check(1_000_000).is_ok());
+    assert!(PrepareLimit::starting(10, 10).check(10).is_ok());
+    assert!(PrepareLimit::starting(10, 10).check(11).is_err());
 }
 
 #[test]

@@ -14,7 +14,6 @@ pub(crate) use block::{Content, Unit};
 pub(crate) use judge::Wrong;
 pub(crate) use table::{Table, Written};
 
-use crate::prepare::needs_objects;
 use narrows_model::verification::{UNIT_BYTES, VERIFIED_FILE_BYTES_MAX};
 use narrows_model::{Bytes, Cell, Op};
 
@@ -25,7 +24,7 @@ pub(crate) fn problem(cell: &Cell) -> Option<String> {
         return None;
     }
     let targets = std::iter::once(&cell.target).chain(&cell.more_targets);
-    if let Some(target) = targets.into_iter().find(|target| !needs_objects(target)) {
+    if let Some(target) = targets.into_iter().find(|target| !target.holds_objects()) {
         return Some(format!("data was to be verified at {target}, which keeps none"));
     }
     if cell.read_only {

@@ -1,7 +1,7 @@
 //! Verified loads on real files: what is checked, and that each kind of damage done to the file is found and named.
 
 use super::*;
-use crate::prepare::{Prepared, Workshop};
+use crate::prepare::{PrepareLimit, Prepared, Workshop};
 use narrows_engines::MonotonicClock;
 use narrows_model::verification::{DATA_MISMATCH, Mismatch, MismatchKind, Verification};
 use narrows_model::workload::{Access, BlockShare, OpShare, Order};
@@ -31,7 +31,8 @@ fn prepared(folder: &Path, ops: u64, change: impl Fn(&mut Workload)) -> Assignme
     assert_eq!(crate::verify::problem(&assignment.cell), None);
     let factory = EngineRegistry::for_user().factory(assignment.target(), None).unwrap();
     let clock: Arc<dyn Clock> = Arc::new(MonotonicClock::new());
-    let workshop = Workshop { factory: factory.as_ref(), clock: &clock, stop: &StopFlag::default() };
+    let limit = PrepareLimit::starting(0, u64::MAX);
+    let workshop = Workshop { factory: factory.as_ref(), clock: &clock, stop: &StopFlag::default(), limit };
     assignment.object_bytes = Prepared::default().ensure(&assignment, &workshop).unwrap();
     assert_eq!(assignment.object_bytes.0, FILE_BYTES);
     assignment
