@@ -12,8 +12,10 @@ use crate::slots::{SlotBuffers, checked_depth};
 use narrows_model::capabilities::{Capabilities, Completion as CompletionMeaning, Support};
 use narrows_model::workload::CacheState;
 use narrows_model::{Bytes, Effective, Op, Target};
+use region::Region;
 use ring::Ring;
 
+mod region;
 mod ring;
 #[cfg(test)]
 mod tests;
@@ -23,7 +25,7 @@ pub const INFO: EngineFacts = EngineFacts {
     id: "null",
     title: "completes every request at once: measures the load generator",
     targets: "null: null:copy",
-    completion: "nothing was done (null:), or the block was copied once in memory (null:copy)",
+    completion: "nothing was done (null:), or the block was copied once between a buffer and memory (null:copy)",
     source: "fio's engine of the same name is the model",
     example: "null:",
 };
@@ -57,7 +59,7 @@ impl EngineFactory for NullFactory {
         };
         let depth = checked_depth(spec, QUEUE_DEPTH_MAX)?;
         let block_bytes = spec.workload.block_bytes.0;
-        let other_side = if copy { Some(SlotBuffers::new(1, block_bytes, worker.seed)?) } else { None };
+        let other_side = if copy { Some(Region::new(spec, worker)?) } else { None };
         let effective = Effective {
             engine: INFO.id.to_owned(),
             access: None,
@@ -91,20 +93,19 @@ impl EngineFactory for NullFactory {
 struct NullEngine {
     effective: Effective,
     slots: SlotBuffers,
-    other_side: Option<SlotBuffers>,
+    other_side: Option<Region>,
     queued: Ring,
     request_count: u64,
 }
 
 impl NullEngine {
     fn copy(&mut self, request: &Request) {
-        let Some(source) = &mut self.other_side else { return };
-        let other = source.part(Slot(0), request.length_bytes);
+        let Some(other) = &mut self.other_side else { return };
         let own = self.slots.part(request.slot, request.length_bytes);
         if request.op.moves_towards_device() {
-            narrows_sys::memory::black_box_copy(other, own);
+            narrows_sys::memory::black_box_copy(other.write(request.length_bytes), own);
         } else {
-            narrows_sys::memory::black_box_copy(own, other);
+            narrows_sys::memory::black_box_copy(own, other.read(request.length_bytes));
         }
     }
 }

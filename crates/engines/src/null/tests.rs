@@ -19,6 +19,21 @@ fn with_copy_a_read_fills_its_slot() {
 }
 
 #[test]
+fn copies_go_through_as_much_memory_as_the_object_has() {
+    let mut spec = spec("null:copy", Op::Read, 1);
+    spec.workload.file_bytes = Bytes(4 * spec.workload.block_bytes.0);
+    let mut engine = NullFactory.open(&spec, &worker()).unwrap();
+    let blocks = [(); 5].map(|()| {
+        assert_eq!(engine.queue(&[request(Op::Read, 0, 0)]).unwrap(), 1);
+        engine.commit().unwrap();
+        engine.reap(1, Tick(0), &mut Completions::with_capacity(1)).unwrap();
+        engine.buffer(Slot(0)).to_vec()
+    });
+    assert!((1..4).all(|index| blocks[index] != blocks[0]), "a file of four blocks is four blocks of memory");
+    assert_eq!(blocks[4], blocks[0]);
+}
+
+#[test]
 fn without_copy_a_read_leaves_its_slot_alone() {
     let mut engine = NullFactory.open(&spec("null:", Op::Read, 1), &worker()).unwrap();
     engine.buffer(Slot(0)).fill(0);
