@@ -85,7 +85,9 @@ fn planned(profile: &SimProfile) -> Plan {
     };
     let target = if profile.network.is_some() { "tcp://storage:7300/disk" } else { "/data" };
     let request = CheckRequest {
-        budget_s: 600.0,
+        // Virtual time: long enough for a magnetic disk's rate to settle within a few percent.
+        budget_s: 3_600.0,
+        cell_seconds: 6.0,
         free_bytes: Some(Bytes(100 << 30)),
         memory_bytes: Some(Bytes(8 << 30)),
         engines: EngineFacts {

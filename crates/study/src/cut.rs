@@ -29,9 +29,9 @@ pub(crate) fn generator(path: &Workload) -> Workload {
     }
 }
 
-/// One worker that copies the path's blocks in memory.
+/// The path's workers, each of which copies blocks in memory one after the other: a copy is done when it returns.
 pub(crate) fn memory_copy(path: &Workload) -> Workload {
-    Workload { op: Op::Read, op_mix: Vec::new(), queue_depth: 1, workers: 1, batch: 1, ..generator(path) }
+    Workload { op: Op::Read, op_mix: Vec::new(), queue_depth: 1, batch: 1, ..generator(path) }
 }
 
 /// The path's load on a file that is wholly in the client's page cache.

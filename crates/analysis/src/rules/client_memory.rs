@@ -1,9 +1,10 @@
 //! Memory copies on the client are the limit.
 
 use super::judge::{self, Shown};
-use super::{Rule, Verdict};
+use super::{Rule, Stance, Verdict};
 use crate::text;
-use crate::view::View;
+use crate::view::{Ceiling, View};
+use narrows_model::summary::CellSummary;
 use narrows_model::{Cut, Segment};
 
 /// The rule.
@@ -12,53 +13,95 @@ pub(super) static RULE: Rule = Rule {
     slug: "client_memory",
     segment: Segment::ClientMemory,
     title: "memory copies on the client are the limit",
-    definition: "The path moves nearly what the client moves when it only copies each block once in memory.",
-    formula: "rate >= 0.9 x rate of one copy a block with the same settings",
+    definition: "The path moves nearly what as many workers of the client move that only copy each block once, between a \
+                 buffer and memory beyond the caches. The CPUs that copy are full then too: copying is what fills them, \
+                 unless a quota holds them back. A path that copies from a cache, or more than once, is not judged.",
+    formula: "0.9 x rate of one copy a block with as many workers <= rate <= 1.03 x (or two standard errors above it)",
     source: "Roofline for I/O: the lowest roof at a block size limits; McCalpin's STREAM for the copy as a roof",
-    example: "cached reads of 1 MiB at 8.90 GiB/s where one copy reaches 9.40 GiB/s: 95 %",
-    how_to_measure: "compare the memory-copy cut with the path at the same block size",
+    example: "reads of 1 MiB from a file system in memory at 8.90 GiB/s where one copy reaches 9.40 GiB/s: 95 %",
+    how_to_measure: "`narrows check` measures the cut memory-copy; in a study, add \"memory_copy\" to `cuts`",
     run,
 };
 
 fn run(view: &View<'_>) -> Vec<Verdict> {
+    view.regimes().iter().filter_map(|regime| judge(view, regime.cell)).collect()
+}
+
+fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
+    let ceiling = view.ceiling(Cut::MemoryCopy, cell)?;
+    let copy = copying(ceiling.cell);
+    let ceiling = Ceiling { cell: &copy, ..ceiling };
     let shown =
         Shown { counter: "rate of one copy a block", command: "perf stat -e cycles,cache-misses -a sleep 1" };
-    let judged = view.regimes().iter().filter_map(|regime| {
-        let ceiling = view.ceiling(Cut::MemoryCopy, regime.cell)?;
-        judge::against_ceiling(RULE.segment, regime.cell, ceiling, text::storage_rate, shown)
-    });
-    judged.collect()
+    let verdict = judge::against_ceiling(RULE.segment, cell, ceiling, text::storage_rate, shown)?;
+    // Before the CPU, of which it tells what it is full of.
+    let limits = verdict.stance == Stance::Limits;
+    Some(if limits { Verdict { load_ratio: 1.0, ..verdict } } else { verdict })
+}
+
+/// The cut without the CPUs that it filled: a copy is work of a CPU, and its rate is nonetheless the memory's. Not so where
+/// a quota held the CPU back for a tenth of the time.
+fn copying(cut: &CellSummary) -> CellSummary {
+    const THROTTLED_RATIO: f64 = 0.10;
+    let most_s = cut.elapsed_s.last_done * THROTTLED_RATIO;
+    let mut copy = cut.clone();
+    copy.cpu.retain(|_, cpu| cpu.throttled_s.is_some_and(|held_s| held_s >= most_s));
+    copy
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{builtin, cleared, found};
-    use narrows_model::{BytesPerSec, Summary};
+    use crate::testing::{builtin, checked, cleared, found, machine, named};
+    use narrows_model::sim_profile::{SimProfile, StationLaw};
+    use narrows_model::{BytesPerSec, Nanos, Summary};
 
-    /// A path at 0.97 of what one copy of each block reaches, no CPU counted, and a device that is faster still.
-    fn bound_by_copies() -> Summary {
-        let mut summary = builtin("local-ssd");
-        for cell in &mut summary.cells {
-            let rate = match cell.cut {
-                Cut::Path => 970e6,
-                Cut::MemoryCopy => 1_000e6,
-                _ => 5_000e6,
-            };
-            cell.rate_bytes_per_s = Some(BytesPerSec(rate));
-            cell.cpu.clear();
-        }
-        summary
+    /// A machine whose storage is as fast as its memory is slow: one copy of each block is all that takes time.
+    fn bound_by_copies() -> SimProfile {
+        let law = |bytes_per_s: f64, parallel: u32| StationLaw {
+            per_op_ns: Nanos(100),
+            bytes_per_s: Some(BytesPerSec(bytes_per_s)),
+            parallel,
+            variation: 0.1,
+            ..StationLaw::default()
+        };
+        SimProfile { client_cpu: law(1e9, 1), device: law(1e12, 64), ..machine("local-ssd") }
+    }
+
+    fn client_cpu_is_full(summary: &Summary) -> bool {
+        let bulk = summary.cells.iter().find(|cell| cell.id == "path/read/1MiB/qd1/w16/c1").unwrap();
+        bulk.cpu.values().any(|cpu| cpu.busy_ratio >= judge::CPU_FULL_RATIO)
     }
 
     #[test]
-    fn a_path_as_slow_as_one_copy_is_named_first() {
-        assert_eq!(crate::diagnose(&bound_by_copies()).limiting[0].segment, Segment::ClientMemory);
+    fn a_path_as_slow_as_one_copy_is_named_before_the_cpu_that_copies() {
+        let summary = checked(&bound_by_copies());
+        assert!(client_cpu_is_full(&summary));
+        assert_eq!(named(&summary, "bulk")[0], Segment::ClientMemory, "{:#?}", summary.diagnosis.limiting);
     }
 
     #[test]
-    fn memory_far_above_the_path_is_cleared() {
-        let summary = builtin("local-ssd");
+    fn a_cpu_that_is_full_of_other_work_than_copies_is_not_put_down_to_memory() {
+        let busy = bound_by_copies();
+        let client_cpu = StationLaw { per_op_ns: Nanos(3_000_000), ..busy.client_cpu.clone() };
+        let summary = checked(&SimProfile { client_cpu, ..busy });
+        assert!(client_cpu_is_full(&summary));
+        assert_eq!(named(&summary, "bulk")[0], Segment::ClientCpu, "{:#?}", summary.diagnosis.limiting);
         assert!(!found(&summary, RULE.code) && cleared(&summary, Segment::ClientMemory));
+    }
+
+    #[test]
+    fn copies_that_a_quota_holds_back_leave_it_to_the_cpu() {
+        let summary = checked(&machine("weak-client"));
+        assert!(summary.cells.iter().any(|cell| cell.cut == Cut::MemoryCopy));
+        assert!(!found(&summary, RULE.code), "{:#?}", summary.diagnosis.findings);
+    }
+
+    #[test]
+    fn memory_far_above_the_path_is_cleared_on_this_machine_and_over_a_network() {
+        for name in ["local-ssd", "gigabit-nfs"] {
+            let summary = builtin(name);
+            assert!(!found(&summary, RULE.code) && cleared(&summary, Segment::ClientMemory), "{name}");
+        }
     }
 }

@@ -39,7 +39,7 @@ impl Cutter<'_> {
     /// The cells of `point`.
     pub(super) fn point(&self, point: Point) -> PointCells {
         let path = self.path(point);
-        let mut planned = vec![Ok(self.generator(&path))];
+        let mut planned = vec![Ok(self.generator(&path)), Ok(self.memory_copy(&path))];
         match self.route {
             Route::Local => planned.extend(self.local(point)),
             Route::Disk(endpoint) | Route::Mount(endpoint) => {
@@ -103,9 +103,15 @@ impl Cutter<'_> {
         self.alone(Cut::Generator, false, workload)
     }
 
+    /// The same for all points of a block and as many workers, however large a memory store each of them has.
+    fn memory_copy(&self, path: &Cell) -> Cell {
+        let copy = cut::memory_copy(&path.workload);
+        let workload = Workload { max_bytes_per_s: None, file_bytes: self.file_bytes, ..copy };
+        self.alone(Cut::MemoryCopy, true, workload)
+    }
+
     fn local(&self, point: Point) -> Vec<Planned> {
-        let copy = Workload { max_bytes_per_s: None, ..cut::memory_copy(&self.on_path(point)) };
-        let mut cuts = vec![Ok(self.alone(Cut::MemoryCopy, true, copy))];
+        let mut cuts = Vec::new();
         if point.op == Op::Read {
             cuts.push(self.page_cache(point));
         }

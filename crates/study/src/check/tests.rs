@@ -121,10 +121,24 @@ fn the_cuts_of_a_local_path_are_those_of_one_machine() {
     );
     assert!(cut(&plan, Cut::LocalDevice).iter().all(|cell| cell.workload.access == Access::Direct));
     assert_eq!(cut(&plan, Cut::LocalDevice).len(), 12);
-    assert_eq!(
-        ids(&cut(&plan, Cut::MemoryCopy)),
-        ["memory-copy/read/1MiB/qd1/c1", "memory-copy/read/4KiB/qd1/c1", "memory-copy/read/64KiB/qd1/c1"]
-    );
+    // As many workers as the path has, and the same in both directions.
+    let copies = [
+        "memory-copy/read/1MiB/qd1/w16/c1",
+        "memory-copy/read/4KiB/qd1/c1",
+        "memory-copy/read/4KiB/qd1/w16/c1",
+        "memory-copy/read/64KiB/qd1/w16/c1",
+        "memory-copy/read/64KiB/qd1/c1",
+        "memory-copy/read/1MiB/qd1/c1",
+    ];
+    assert_eq!(ids(&cut(&plan, Cut::MemoryCopy)), copies);
+}
+
+#[test]
+fn over_an_endpoint_a_copy_is_measured_once_a_block() {
+    let plan = plan(&roomy("tcp://storage:7300/disk"));
+    let copies =
+        ["memory-copy/read/1MiB/qd1/c1", "memory-copy/read/4KiB/qd1/c1", "memory-copy/read/64KiB/qd1/c1"];
+    assert_eq!(ids(&cut(&plan, Cut::MemoryCopy)), copies);
 }
 
 #[test]
@@ -269,7 +283,7 @@ fn a_queue_that_one_connection_does_not_hold_is_a_skip() {
 fn an_endpoints_memory_has_the_generator_and_the_network_before_it() {
     let plan = plan(&roomy("tcp://storage:7300/memory"));
     let kinds: BTreeSet<Cut> = plan.cells.iter().map(|cell| cell.cut).collect();
-    assert_eq!(kinds, BTreeSet::from([Cut::Generator, Cut::NetworkStream, Cut::Path]));
+    assert_eq!(kinds, BTreeSet::from([Cut::Generator, Cut::MemoryCopy, Cut::NetworkStream, Cut::Path]));
     assert_eq!(plan.load.file_bytes_max, Bytes(0));
     assert_eq!(plan.load.touches, ["the endpoint's memory"]);
     assert!(!plan.segments.contains(&Segment::DeviceBandwidth));
@@ -290,7 +304,14 @@ fn a_server_of_its_own_puts_the_endpoint_into_the_path() {
 fn a_mounted_path_is_measured_on_the_mount_with_the_servers_cuts() {
     let plan = plan(&CheckRequest { server: Some(beside(ServerKind::Remote)), ..roomy("/mnt/nfs") });
     let kinds: BTreeSet<Cut> = plan.cells.iter().map(|cell| cell.cut).collect();
-    let expected = [Cut::Generator, Cut::NetworkStream, Cut::ServerMemory, Cut::ServerStorage, Cut::Path];
+    let expected = [
+        Cut::Generator,
+        Cut::MemoryCopy,
+        Cut::NetworkStream,
+        Cut::ServerMemory,
+        Cut::ServerStorage,
+        Cut::Path,
+    ];
     assert_eq!(kinds, BTreeSet::from(expected));
     let path = cut(&plan, Cut::Path)[0];
     assert_eq!((&path.target, path.workload.workers), (&"/mnt/nfs".parse::<Target>().unwrap(), 16));
