@@ -24,8 +24,6 @@ pub(super) struct Flight {
     pub(super) starts: Starts,
     /// What a load that is verified adds.
     pub(super) verifier: Option<Box<Verifier>>,
-    /// A request that was made and waits for units that another one has.
-    pub(super) held: Option<Request>,
     /// Completions that are waited for together.
     pub(super) together: usize,
     /// The object that all requests go to.
@@ -107,7 +105,6 @@ impl Flight {
             },
             starts,
             verifier: None,
-            held: None,
             object: assignment.object_index(),
             left: Left::new(assignment, kinds.are_several()),
             kinds,
@@ -128,7 +125,7 @@ impl Flight {
 
     /// Requests that the engine has taken and not completed.
     pub(super) fn in_flight(&self) -> usize {
-        self.places.len() - self.free.len() - self.batch.len() - usize::from(self.held.is_some())
+        self.places.len() - self.free.len() - self.batch.len()
     }
 
     /// Notes what is in flight when the window ends at `end_ns`, once.

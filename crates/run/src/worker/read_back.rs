@@ -34,7 +34,6 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
                 self.count_backlog(flight);
             }
         }
-        flight.drop_held();
         let Some(verifier) = &mut flight.verifier else { return };
         if !verifier.table.ends_last() {
             return;

@@ -31,7 +31,12 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
             self.cross_into_window(flight);
         }
         if !flight.completions.is_empty() {
-            self.settle(flight);
+            if flight.verifier.is_some() {
+                self.settle::<true>(flight);
+                flight.count_cost(flight.stamp, self.clock.now().0);
+            } else {
+                self.settle::<false>(flight);
+            }
         }
         Ok(())
     }
@@ -52,7 +57,8 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         if start_ns <= flight.stamp { (0, flight.stamp) } else { (min, until_ns.min(start_ns)) }
     }
 
-    fn settle(&mut self, flight: &mut Flight) {
+    /// Counts the completions; two functions, so that a load that is not verified pays nothing for those that are.
+    fn settle<const VERIFIED: bool>(&mut self, flight: &mut Flight) {
         // A completion that arrives after the window belongs to no interval of it.
         let counts = flight.stamp <= self.window.measure_until_ns() || self.ends_by_count();
         if counts {
@@ -74,7 +80,8 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
             starts.completed(*stamp);
             let kind = kinds.of(place.kind);
             let judged = self.judge(*done, kind, faults);
-            if let Some(verifier) = verifier
+            if VERIFIED
+                && let Some(verifier) = verifier
                 && let Some(mismatch) = verifier.completed(done.tag, judged.is_some(), self.engine.as_mut())
             {
                 self.fail(faults, kind.op, DATA_MISMATCH, &mismatch);
@@ -99,9 +106,6 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         self.recorder.completed(run.op_count, run.bytes, run.response_ns);
         if faults.count >= ERRORS_MAX {
             flight.next_event_ns = 0;
-        }
-        if flight.verifier.is_some() {
-            flight.count_cost(flight.stamp, self.clock.now().0);
         }
     }
 

@@ -4,7 +4,7 @@
 //! their submission and checked after the stamp of their completion, so that neither is in a response time; it is in the
 //! worker's CPU time and rate. No allocation but for mismatches.
 
-use super::flight::Flight;
+use super::flight::{Flight, Place};
 use crate::assignment::Assignment;
 use crate::verify::{Content, Table, Unit, Written, Wrong};
 use narrows_engines::{Engine, Request, Slot};
@@ -27,6 +27,8 @@ pub(super) struct Verifier {
     object: String,
     /// The requests in flight, by tag.
     asked: Vec<Asked>,
+    /// A request that was made and waits for units that another one has, with what its place holds.
+    held: Option<(Request, Place)>,
     pub(super) found: Verification,
     pub(super) in_read_back: bool,
 }
@@ -50,6 +52,7 @@ impl Verifier {
             client_index: assignment.client_index,
             object: object.unwrap_or_default(),
             asked: vec![idle; depth as usize],
+            held: None,
             found: Verification::default(),
             in_read_back: false,
         }
@@ -121,9 +124,9 @@ impl Verifier {
     }
 
     #[cold]
-    fn keep(&mut self, places: Vec<Place>) -> Option<String> {
+    fn keep(&mut self, places: Vec<WrongBytes>) -> Option<String> {
         let mut first = None;
-        for Place { kind, bytes, wrong } in places {
+        for WrongBytes { kind, bytes, wrong } in places {
             let mismatch = Mismatch {
                 client_index: self.client_index,
                 object: self.object.clone(),
@@ -153,12 +156,12 @@ fn block(engine: &mut dyn Engine, slot: Slot, length_bytes: u32) -> &mut [u8] {
 /// Wrong bytes of one request, neighbours that are wrong in the same way together.
 #[derive(Default)]
 struct Places {
-    all: Vec<Place>,
+    all: Vec<WrongBytes>,
     unit_count: u64,
 }
 
 /// Neighbouring wrong bytes, with what is wrong with the first unit of them.
-struct Place {
+struct WrongBytes {
     kind: MismatchKind,
     bytes: Range<u64>,
     wrong: Wrong,
@@ -174,29 +177,38 @@ impl Places {
             Some(last) if last.kind == wrong.kind && last.bytes.end == bytes.start => {
                 last.bytes.end = bytes.end;
             }
-            _ => self.all.push(Place { kind: wrong.kind, bytes, wrong }),
+            _ => self.all.push(WrongBytes { kind: wrong.kind, bytes, wrong }),
         }
     }
 }
 
 impl Flight {
-    /// Takes a request that was made into the batch, or holds it until it can have its units; false while it is held.
+    /// Takes a request that was made into the batch; false where it is held until it can have its units, its place free.
     pub(super) fn admit(&mut self, request: Request, engine: &mut dyn Engine) -> bool {
         let Some(verifier) = &mut self.verifier else { return true };
         if verifier.admit(&request, engine) {
             self.batch.push(request);
             return true;
         }
-        self.held = Some(request);
+        verifier.held = Some((request, self.places[request.tag as usize]));
+        self.free.push(request.tag);
         false
     }
 
-    /// Offers the held request again; false while it is still held.
+    /// Offers the held request again, in any free place; false while it is still held.
     pub(super) fn admit_held(&mut self, engine: &mut dyn Engine) -> bool {
-        match self.held.take() {
-            None => true,
-            Some(request) => self.admit(request, engine),
-        }
+        let Some((request, place)) = self.verifier.as_mut().and_then(|verifier| verifier.held.take()) else {
+            return true;
+        };
+        // It left a place free, and nothing was started since.
+        let Some(tag) = self.free.pop() else { return true };
+        self.places[tag as usize] = place;
+        self.admit(Request { tag, slot: Slot(tag), ..request }, engine)
+    }
+
+    /// Whether a request waits for units that another one has.
+    pub(super) fn is_held(&self) -> bool {
+        self.verifier.as_ref().is_some_and(|verifier| verifier.held.is_some())
     }
 
     /// Counts the time that making or checking blocks took, if it lies in the measured window.
@@ -205,13 +217,6 @@ impl Flight {
         if let Some(verifier) = self.verifier.as_mut().filter(|_| measuring) {
             let cost_ns = &mut verifier.found.cost_ns;
             *cost_ns = cost_ns.saturating_add(Nanos(to_ns.saturating_sub(from_ns)));
-        }
-    }
-
-    /// Forgets a request that will not be started; it has hold of nothing.
-    pub(super) fn drop_held(&mut self) {
-        if let Some(request) = self.held.take() {
-            self.free.push(request.tag);
         }
     }
 }
