@@ -49,7 +49,7 @@ pub(crate) fn read(path: &Path, wanted: Wanted) -> Result<Written, Failure> {
     })?;
     if bytes.len() as u64 > bytes_max {
         return Err(Failure::bad_input(format!(
-            "{name} is larger than {bytes_max} bytes, more than {what} can be; is this the right file?"
+            "{name} has more than {bytes_max} bytes, the limit of {what} files; is this the right file?"
         )));
     }
     let text = String::from_utf8(bytes).map_err(|error| Failure::bad_input(not_text(&name, &error)))?;

@@ -67,7 +67,7 @@ pub(super) fn key(table: Table, found: &str) -> String {
     let near = nearest(&lower, KEYS.iter().map(|key| key.name));
     match exact.or_else(|| KEYS.iter().find(|key| Some(key.name) == near)) {
         Some(key) => place(key.table, key.name),
-        None => format!("allowed here: {}", here.join(", ")),
+        None => "leave it out: no key is called so, and none nearly".to_owned(),
     }
 }
 
@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(key(Table::Observation, "scope"), "did you mean `scope` in [[ceiling]]?");
         assert_eq!(key(Table::Top, "observations"), "did you mean `observation`?");
         assert_eq!(key(Table::Ceiling, "title"), "did you mean `title`, above all tables?");
-        assert!(key(Table::Claim, "zzzzzzz").starts_with("allowed here: text, left"));
+        assert!(key(Table::Claim, "zzzzzzz").starts_with("leave it out"));
         for (_, table, ours) in ELSEWHERE {
             assert!(Key::of(*table, ours).is_some(), "{ours}");
         }
