@@ -69,11 +69,12 @@ struct Made {
 }
 
 impl Made {
-    /// Whether a load finds what it asks for. An object that time did not suffice for is as large as it gets: asking
-    /// for more of it would spend the same time again.
+    /// Whether a load finds what it asks for. An object that was asked for in this size already is as large as it gets
+    /// (whole blocks of it are made), and so is one that time did not suffice for: asking again would write the same.
     fn serves(&self, workload: &Workload) -> bool {
-        let time_was_up = self.bytes.0.saturating_add(BLOCK_BYTES) <= self.spec.object_bytes.0;
-        self.bytes >= least_bytes(workload) && (self.bytes >= workload.file_bytes || time_was_up)
+        let asked_bytes = self.spec.object_bytes;
+        let time_was_up = self.bytes.0.saturating_add(BLOCK_BYTES) <= asked_bytes.0;
+        self.bytes >= least_bytes(workload) && (asked_bytes >= workload.file_bytes || time_was_up)
     }
 }
 

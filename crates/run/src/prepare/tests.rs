@@ -171,6 +171,86 @@ fn an_object_serves_smaller_files_and_is_made_anew_for_larger_ones() {
     assert!(!made(16 * MIB, 16 * MIB + 4096).serves(&file(64 * MIB)));
 }
 
+/// Null in the place of a file; knows how often it was opened.
+#[derive(Default)]
+struct Counting {
+    opened: std::sync::Mutex<u32>,
+}
+
+impl EngineFactory for Counting {
+    fn capabilities(&self, target: &Target) -> Result<Capabilities, EngineError> {
+        NullFactory.capabilities(target)
+    }
+
+    fn open(&self, spec: &OpenSpec, worker: &WorkerContext) -> Result<Box<dyn Engine>, EngineError> {
+        *self.opened.lock().unwrap() += 1;
+        let in_its_place = OpenSpec { target: Target::Null { copy: false }, ..spec.clone() };
+        NullFactory.open(&in_its_place, worker)
+    }
+
+    fn bring_cache_to(&self, spec: &OpenSpec, state: CacheState) -> Result<Option<f64>, EngineError> {
+        NullFactory.bring_cache_to(spec, state)
+    }
+
+    fn remove(&self, spec: &OpenSpec) -> Result<(), EngineError> {
+        NullFactory.remove(spec)
+    }
+}
+
+/// A load's part on a file of `file_bytes`.
+fn assignment(file_bytes: u64) -> Assignment {
+    let workload = Workload { file_bytes: Bytes(file_bytes), ..Workload::default() };
+    let cell = Cell {
+        id: narrows_model::CellId("cell".to_owned()),
+        cut: narrows_model::Cut::Path,
+        site: narrows_model::Site::Client,
+        target: "/folder".parse().unwrap(),
+        workload,
+        stop: narrows_model::Stop {
+            warm_up_ns: Nanos(0),
+            measure_ns: Nanos(1),
+            bytes_max: None,
+            ops_max: None,
+        },
+        trials: 1,
+        repeat: narrows_model::Repeat::Fixed,
+        more_targets: Vec::new(),
+        factors: BTreeMap::new(),
+        read_only: false,
+    };
+    Assignment {
+        cell,
+        trial: 0,
+        client_index: 0,
+        seed: 0,
+        data_seed: 0,
+        objects: vec![object_name(0)],
+        object_bytes: Bytes(file_bytes),
+        interval_ns: Nanos(1),
+        token: None,
+        session: None,
+        answer_timeout_ns: Nanos(1),
+    }
+}
+
+#[test]
+fn an_object_of_no_whole_number_of_blocks_is_written_once_for_all_loads_of_its_size() {
+    let factory = Counting::default();
+    let clock = Arc::new(VirtualClock::default()) as Arc<dyn Clock>;
+    let stop = StopFlag::default();
+    let limit = PrepareLimit::starting(0, u64::MAX);
+    let workshop = Workshop { factory: &factory, clock: &clock, stop: &stop, limit };
+    let mut prepared = Prepared::default();
+    for _load in 0..3 {
+        let made = prepared.ensure(&assignment(16 * MIB + 256 * 1024), &workshop).unwrap();
+        assert_eq!(made, Bytes(16 * MIB));
+    }
+    assert_eq!(*factory.opened.lock().unwrap(), 1);
+    // A larger one is made anew.
+    assert_eq!(prepared.ensure(&assignment(17 * MIB), &workshop).unwrap(), Bytes(17 * MIB));
+    assert_eq!(*factory.opened.lock().unwrap(), 2);
+}
+
 #[test]
 fn an_object_that_time_did_not_suffice_for_is_not_tried_again() {
     let file = |bytes| Workload { file_bytes: Bytes(bytes), ..Workload::default() };
