@@ -41,6 +41,7 @@ mod lab;
 mod link;
 mod locate;
 pub mod mounts;
+pub mod places;
 mod process;
 mod rate;
 mod tool;

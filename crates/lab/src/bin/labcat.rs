@@ -4,17 +4,21 @@
 //! * `labcat send HOST:PORT BYTES` sends so many bytes and waits until the receiver has closed.
 //! * `labcat echo ADDRESS` accepts one connection and returns every 64-byte message.
 //! * `labcat rtt HOST:PORT COUNT` prints each round trip in ns, one a line.
+//! * `labcat keep ADDRESS FILE` accepts one connection and writes what comes to FILE as it comes.
+//! * `labcat tell HOST:PORT BYTES` sends so many bytes that each tell of their place, and waits as `send` does.
 //!
 //! The listening sides print `listening ADDRESS` first. A receiver's time runs from its first bytes to the end
 //! of the stream. It is no benchmark: one connection, one thread.
 #![forbid(unsafe_code)]
 
 use std::error::Error;
+use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::ExitCode;
 
 use narrows_lab::clock::monotonic_ns;
+use narrows_lab::places::fill;
 
 /// Large enough that the calls do not limit a few Gbit/s.
 const CHUNK_BYTES: usize = 1 << 18;
@@ -28,10 +32,13 @@ fn main() -> ExitCode {
     let outcome = match words.as_slice() {
         ["receive", address] => accept(address).and_then(|stream| receive(&stream)),
         ["send", to, bytes] => bytes.parse().map_err(Into::into).and_then(|bytes| send(to, bytes)),
+        ["keep", address, file] => accept(address).and_then(|stream| keep(&stream, file)),
+        ["tell", to, bytes] => bytes.parse().map_err(Into::into).and_then(|bytes| tell(to, bytes)),
         ["echo", address] => accept(address).and_then(|stream| echo(&stream)),
         ["rtt", to, count] => count.parse().map_err(Into::into).and_then(|count| round_trips(to, count)),
         _ => {
-            Err("usage: labcat receive|echo ADDRESS, labcat send HOST:PORT BYTES, labcat rtt HOST:PORT COUNT"
+            Err("usage: labcat receive|echo ADDRESS, labcat keep ADDRESS FILE, labcat send|tell HOST:PORT BYTES, \
+                 labcat rtt HOST:PORT COUNT"
                 .into())
         }
     };
@@ -70,14 +77,30 @@ fn receive(mut stream: &TcpStream) -> Outcome {
     say(&format!("received {} in {elapsed_ns} ns", first_bytes + later_bytes))
 }
 
+fn keep(mut stream: &TcpStream, file: &str) -> Outcome {
+    let mut kept = File::create(file)?;
+    let bytes = std::io::copy(&mut stream, &mut kept)?;
+    say(&format!("kept {bytes} bytes to the end of the stream"))
+}
+
 fn send(to: &str, bytes: u64) -> Outcome {
+    stream_out(to, bytes, |chunk, _| chunk.fill(0x5a))
+}
+
+fn tell(to: &str, bytes: u64) -> Outcome {
+    stream_out(to, bytes, fill)
+}
+
+/// Sends so many bytes, each chunk made by `make` for its place, and waits until the receiver has closed.
+fn stream_out(to: &str, bytes: u64, make: impl Fn(&mut [u8], u64)) -> Outcome {
     let mut stream = TcpStream::connect(to)?;
-    let chunk = vec![0x5a; CHUNK_BYTES];
-    let mut left_bytes = bytes;
-    while left_bytes > 0 {
-        let length = usize::try_from(left_bytes).map_or(CHUNK_BYTES, |left| left.min(CHUNK_BYTES));
+    let mut chunk = vec![0; CHUNK_BYTES];
+    let mut place = 0;
+    while place < bytes {
+        let length = usize::try_from(bytes - place).map_or(CHUNK_BYTES, |left| left.min(CHUNK_BYTES));
+        make(&mut chunk[..length], place);
         stream.write_all(&chunk[..length])?;
-        left_bytes -= length as u64;
+        place += length as u64;
     }
     stream.shutdown(Shutdown::Write)?;
     match stream.read(&mut [0])? {
