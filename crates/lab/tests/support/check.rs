@@ -22,7 +22,7 @@ const TOKEN: &str = "a-token-for-the-lab-alone";
 /// A `narrows serve` that runs in a host.
 #[derive(Debug)]
 pub(crate) struct Served {
-    _process: Process,
+    process: Process,
     /// HOST:PORT.
     pub address: String,
     token: PathBuf,
@@ -39,6 +39,8 @@ pub(crate) struct Checked {
     pub record: PathBuf,
     /// The exit code.
     pub exit_code: i32,
+    /// What was said on standard error.
+    pub stderr: String,
 }
 
 /// Starts `narrows serve` in `host`; `place` puts the command where it shall run (cgroup, CPUs).
@@ -54,10 +56,21 @@ pub(crate) fn serve(lab: &Lab, host: &Host, root: Option<&Path>, place: impl FnO
     let mut process = lab.start("serve", command).unwrap();
     let line = process.wait_for_line("listening on ", SOON).unwrap();
     let address = line.strip_prefix("listening on ").unwrap().to_owned();
-    Served { _process: process, address, token }
+    Served { process, address, token }
 }
 
 impl Served {
+    /// The file that holds the token of this endpoint, which is that of all endpoints of a lab.
+    pub(crate) fn token(&self) -> &Path {
+        &self.token
+    }
+
+    /// Ends the endpoint as a crash would.
+    #[track_caller]
+    pub(crate) fn kill(&mut self) {
+        self.process.kill9().unwrap();
+    }
+
     /// The command that checks `layer` (`memory`, `disk`) of this endpoint from `host`.
     pub(crate) fn check_command(&self, host: &Host, layer: &str) -> Command {
         let mut command = host.command(narrows_bin().unwrap());
@@ -77,17 +90,48 @@ pub(crate) fn local_check_command(target: &Path) -> Command {
 /// Runs a check to its end, its record in the lab's scratch folder under `name`.
 #[track_caller]
 pub(crate) fn run_check(lab: &Lab, name: &str, mut command: Command, words: &str) -> Checked {
+    command.arg("--quiet");
+    start_check(lab, name, command, words).finish()
+}
+
+/// A check that runs.
+#[derive(Debug)]
+pub(crate) struct Running {
+    name: String,
+    process: Process,
+    record: PathBuf,
+}
+
+/// Starts a check that tells of its progress; otherwise as [`run_check`].
+#[track_caller]
+pub(crate) fn start_check(lab: &Lab, name: &str, mut command: Command, words: &str) -> Running {
     let record = lab.scratch().join(format!("record-{name}"));
-    command.args(words.split_whitespace()).args(["--json", "--quiet", "--seed", "7", "--out"]).arg(&record);
-    let mut process = lab.start(&format!("check-{name}"), command).unwrap();
-    let status = process.wait(CHECKED).unwrap();
-    let stderr = process.stderr().unwrap();
-    let json: Value = serde_json::from_str(&process.stdout().unwrap())
-        .unwrap_or_else(|error| panic!("{name}: no JSON ({error}), {status}: {stderr}"));
-    let summary: Summary = serde_json::from_value(json.clone()).unwrap();
-    let checked = Checked { json, summary, record, exit_code: status.code().unwrap_or(-1) };
-    checked.tell(name);
-    checked
+    command.args(words.split_whitespace()).args(["--json", "--seed", "7", "--out"]).arg(&record);
+    let process = lab.start(&format!("check-{name}"), command).unwrap();
+    Running { name: name.to_owned(), process, record }
+}
+
+impl Running {
+    /// Waits for a line of its progress that contains `pattern`.
+    #[track_caller]
+    pub(crate) fn wait_for_line(&mut self, pattern: &str) {
+        self.process.wait_for_line(pattern, SOON).unwrap();
+    }
+
+    /// What it left, once it has ended.
+    #[track_caller]
+    pub(crate) fn finish(mut self) -> Checked {
+        let name = &self.name;
+        let status = self.process.wait(CHECKED).unwrap();
+        let stderr = self.process.stderr().unwrap();
+        let json: Value = serde_json::from_str(&self.process.stdout().unwrap())
+            .unwrap_or_else(|error| panic!("{name}: no JSON ({error}), {status}: {stderr}"));
+        let summary: Summary = serde_json::from_value(json.clone()).unwrap();
+        let exit_code = status.code().unwrap_or(-1);
+        let checked = Checked { json, summary, record: self.record, exit_code, stderr };
+        checked.tell(name);
+        checked
+    }
 }
 
 impl Checked {
