@@ -64,6 +64,7 @@ pub(crate) fn plan(profile: &SimProfile, grid: Grid) -> Plan {
         interval_ns: Nanos(100_000_000),
         study: None,
         relay: None,
+        suite: None,
     }
 }
 

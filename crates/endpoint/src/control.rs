@@ -6,8 +6,9 @@ use crate::facts::{Sampler, read_inventory, server_facts};
 use crate::relay::Stage;
 use crate::server::Shared;
 use crate::session::Session;
-use crate::{random, threads};
+use crate::{page_cache, random, threads};
 use narrows_engines::endpoint::CellTerms;
+use narrows_engines::page_cache::Dummy;
 use narrows_model::counters::Role;
 use narrows_model::{Cell, Nanos};
 use narrows_run::{Prepared, StopFlag, StopRequest};
@@ -34,7 +35,8 @@ pub(crate) fn serve(channel: Channel, shared: &Shared) {
         Ok(opened) => opened,
         Err(error) => return channel.part(&error),
     };
-    let mut control = Control { channel, shared, session, sampler: None, prepared: Prepared::default() };
+    let mut control =
+        Control { channel, shared, session, sampler: None, prepared: Prepared::default(), dummy: None };
     let end = control.answer_all();
     control.session.end("the session has ended");
     if let End::Told(error) = end {
@@ -48,6 +50,8 @@ struct Control<'a> {
     session: Arc<Session>,
     sampler: Option<Sampler>,
     prepared: Prepared,
+    /// The file that is being read to displace what is cached.
+    dummy: Option<Dummy>,
 }
 
 impl Control<'_> {
@@ -78,6 +82,13 @@ impl Control<'_> {
             // Nothing runs: there is nothing to stop, and this request has no answer.
             Request::StopCell => return Ok(()),
             Request::StoreCheck { name, nonce } => self.store_check(&name, &nonce),
+            Request::Cache { objects, work } => {
+                let dummy = &mut self.dummy;
+                match page_cache::perform(self.shared, &self.session, &objects, work, dummy) {
+                    Ok(resident_ratio) => Answer::Cached { resident_ratio },
+                    Err(error) => failed(&error),
+                }
+            }
             Request::End => {
                 self.session.end("the session has ended");
                 self.channel.send(&Answer::Ended.encode()?)?;

@@ -22,6 +22,7 @@ mod objects;
 mod opened;
 mod options;
 mod owner;
+mod page_cache;
 mod pool;
 mod proxy;
 mod quota;

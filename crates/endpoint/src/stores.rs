@@ -125,6 +125,11 @@ impl Stores {
         kept
     }
 
+    /// Fails for a name that no object on disk of this session has.
+    pub(crate) fn check_disk_object(&self, name: &str) -> Result<(), Error> {
+        if self.disk.contains_key(name) { Ok(()) } else { Err(missing(name)) }
+    }
+
     /// Removes the files that an opening which failed has made.
     pub(crate) fn undo_disk(&self, open: &Open, folder: &SessionFolder) {
         for name in open.objects.iter().filter(|name| !self.disk.contains_key(*name)) {

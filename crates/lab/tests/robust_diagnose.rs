@@ -89,6 +89,7 @@ fn plan() -> Plan {
         interval_ns: Nanos(SECOND / 2),
         study: None,
         relay: None,
+        suite: None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! A study expanded: ordered cells, the load they put on, what is left out and why.
 
-use crate::cell::{Cell, CellId};
+use crate::cell::{Cell, CellId, FactorValue};
 use crate::factor::Factor;
 use crate::relay::RelayPlan;
 use crate::segment::Segment;
@@ -8,6 +8,7 @@ use crate::target::Target;
 use crate::units::{Bytes, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Who talks to whom.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -19,6 +20,10 @@ pub enum Topology {
     ClientServer,
     /// A client, a proxy and a server.
     ClientProxyServer,
+    /// Nodes that are clients alone and nodes that are servers alone, each client at all servers.
+    OneToMany,
+    /// Nodes that are client and server, each client at all servers.
+    ManyToMany,
 }
 
 /// A cell that is not run, and why.
@@ -82,7 +87,24 @@ pub struct Plan {
     /// The buffer experiment, of `narrows relay` alone; its points stand there and not among the cells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relay: Option<RelayPlan>,
+    /// The classic benchmark that planned the cells; `None` where none did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suite: Option<SuiteSource>,
 }
+
+/// The classic benchmark that a plan comes from. Its cells have the factors [`SUITE_TEST`] and [`SUITE_PHASE`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SuiteSource {
+    /// Its name, as on the command line.
+    pub name: String,
+    /// What it was asked for, by names of its own; sizes in bytes.
+    pub options: BTreeMap<String, FactorValue>,
+}
+
+/// The factor that names the test of a suite which a cell belongs to.
+pub const SUITE_TEST: &str = "test";
+/// The factor that names the phase of that test.
+pub const SUITE_PHASE: &str = "phase";
 
 /// A study file as it was read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

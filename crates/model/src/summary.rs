@@ -19,7 +19,7 @@ use crate::effective::Effective;
 use crate::factor::Factor;
 use crate::fault::ErrorCount;
 use crate::inventory::Inventory;
-use crate::plan::{SkippedCell, Topology};
+use crate::plan::{SkippedCell, SuiteSource, Topology};
 use crate::segment::Segment;
 use crate::server::ServerFacts;
 use crate::target::Target;
@@ -438,6 +438,9 @@ pub struct Summary {
     /// The buffer experiment, of `narrows relay` alone; it has no cells.
     #[serde(default)]
     pub relay: Option<RelaySummary>,
+    /// The classic benchmark that was run; `None` where none was.
+    #[serde(default)]
+    pub suite: Option<SuiteSource>,
     /// Machines that took part.
     pub hosts: Vec<HostSummary>,
     /// Cells left out, and why.

@@ -103,6 +103,23 @@ pub enum CacheState {
     Cold,
     /// The file is read once before, so that its pages are cached.
     Warm,
+    /// What was written is on the device, and a dummy file without blocks has been read since, whose pages take the
+    /// place of others; how much is cached still is told, and not held against anything.
+    Displaced {
+        /// Bytes of the dummy file; only more than the memory displaces all.
+        scan_bytes: Bytes,
+    },
+}
+
+/// How much of an object is written before cells visit it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Prefill {
+    /// As much as a short time lets: on a slow path objects are smaller.
+    #[default]
+    Timed,
+    /// All of it, however long that takes.
+    Whole,
 }
 
 /// When written data must be durable.
@@ -185,6 +202,9 @@ pub struct Workload {
     /// Whether every block says what it is, and every read is checked against what was written.
     #[serde(default)]
     pub verify: bool,
+    /// How much of an object is written before the load.
+    #[serde(default)]
+    pub prefill: Prefill,
 }
 
 fn one() -> u32 {
@@ -245,6 +265,7 @@ impl Default for Workload {
             max_ops_per_s: None,
             ring: RingWishes::default(),
             verify: false,
+            prefill: Prefill::Timed,
         }
     }
 }

@@ -59,6 +59,7 @@ pub(crate) fn plan(cells: u32) -> Plan {
         interval_ns: Nanos(100),
         study: None,
         relay: None,
+        suite: None,
     }
 }
 

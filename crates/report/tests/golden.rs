@@ -357,5 +357,6 @@ fn plan() -> Plan {
         interval_ns: Nanos(100_000_000),
         study: None,
         relay: None,
+        suite: None,
     }
 }

@@ -230,6 +230,14 @@ mod tests {
             self.0.push(terms);
             Ok(())
         }
+
+        fn bring_cache_to(
+            &mut self,
+            _stored: &[crate::link::StoredObjects],
+            _state: narrows_model::workload::CacheState,
+        ) -> Result<Option<f64>, EngineError> {
+            Ok(None)
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod assignment;
+mod caches;
 pub mod client_process;
 pub mod coordinator;
 pub mod error;
@@ -28,7 +29,7 @@ mod worker;
 pub use coordinator::{Coordinator, ProcessCoordinator, ThreadCoordinator};
 pub use error::{RunError, RunErrorKind};
 pub use execute::{RunOutput, clean_up, execute, run_cell, run_cell_within};
-pub use link::{CounterSource, NoCounters, Server, ServerLink};
+pub use link::{CounterSource, NoCounters, Server, ServerLink, StoredObjects};
 pub use narrows_engines::stop::{self, StopFlag, StopRequest};
 pub use prepare::Prepared;
 pub use site::CellSite;

@@ -5,7 +5,9 @@
 use crate::stop::StopFlag;
 use narrows_engines::EngineError;
 use narrows_engines::endpoint::{CellTerms, ControlClient};
+use narrows_model::workload::CacheState;
 use narrows_model::{Cell, CounterSample, Event, Nanos};
+use narrows_wire::control::CacheWork;
 
 /// Reads the counters of the role that a run's own processes play.
 pub trait CounterSource: Send {
@@ -51,6 +53,28 @@ pub trait ServerLink {
         on_event: &mut dyn FnMut(Event),
         stop: &dyn Fn() -> bool,
     ) -> Result<(), EngineError>;
+
+    /// Empties its page cache of `stored`: drops their pages, or displaces them by reading a dummy file. Returns the
+    /// mean share that is cached then; `None` where that cannot be told.
+    ///
+    /// # Errors
+    /// When the server does not answer, has no such objects, or could not do it.
+    fn bring_cache_to(
+        &mut self,
+        stored: &[StoredObjects],
+        state: CacheState,
+    ) -> Result<Option<f64>, EngineError>;
+}
+
+/// Objects in the disk store of one endpoint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredObjects {
+    /// The endpoint's host.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// Names in the run's session there.
+    pub names: Vec<String>,
 }
 
 impl ServerLink for ControlClient {
@@ -74,5 +98,23 @@ impl ServerLink for ControlClient {
         stop: &dyn Fn() -> bool,
     ) -> Result<(), EngineError> {
         ControlClient::run_cell(self, cell, terms, on_event, stop)
+    }
+
+    /// All of `stored` is this endpoint's.
+    fn bring_cache_to(
+        &mut self,
+        stored: &[StoredObjects],
+        state: CacheState,
+    ) -> Result<Option<f64>, EngineError> {
+        let names: Vec<String> = stored.iter().flat_map(|place| place.names.clone()).collect();
+        match state {
+            CacheState::Cold => self.cache(&names, CacheWork::Drop),
+            CacheState::Displaced { scan_bytes } => {
+                self.cache(&names, CacheWork::Sync)?;
+                self.displace_cache(scan_bytes.0)?;
+                self.cache(&names, CacheWork::Look)
+            }
+            CacheState::AsFound | CacheState::Warm => self.cache(&names, CacheWork::Look),
+        }
     }
 }

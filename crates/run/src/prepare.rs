@@ -12,7 +12,7 @@ use narrows_engines::{
     WorkerContext,
 };
 use narrows_model::units::saturate_u32;
-use narrows_model::workload::{Access, SyncPolicy};
+use narrows_model::workload::{Access, Prefill, SyncPolicy};
 use narrows_model::{Bytes, Cell, Nanos, Op, Target, Workload};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -73,6 +73,9 @@ impl Made {
     /// (whole blocks of it are made), and so is one that time did not suffice for: asking again would write the same.
     fn serves(&self, workload: &Workload) -> bool {
         let asked_bytes = self.spec.object_bytes;
+        if workload.prefill == Prefill::Whole {
+            return self.bytes >= workload.file_bytes;
+        }
         let time_was_up = self.bytes.0.saturating_add(BLOCK_BYTES) <= asked_bytes.0;
         self.bytes >= least_bytes(workload) && (asked_bytes >= workload.file_bytes || time_was_up)
     }
@@ -194,6 +197,7 @@ fn filling_spec(assignment: &Assignment, object: &str) -> OpenSpec {
         acknowledgement: spec.workload.acknowledgement,
         access: Access::Buffered,
         sync: SyncPolicy::None,
+        prefill: spec.workload.prefill,
         queue_depth: QUEUE_DEPTH,
         ..Workload::default()
     };
@@ -220,7 +224,10 @@ fn fill(
     };
     let began_ns = workshop.clock.now().0;
     let mut filling = Filling::new(workshop.factory.open(&spec, &context)?, &spec, content, began_ns);
-    let deadline_ns = began_ns + PREPARE_NS_MAX;
+    let deadline_ns = match spec.workload.prefill {
+        Prefill::Timed => began_ns + PREPARE_NS_MAX,
+        Prefill::Whole => u64::MAX,
+    };
     loop {
         let now_ns = workshop.clock.now().0;
         let enough = now_ns >= deadline_ns && filling.submitted_bytes >= needed.0;

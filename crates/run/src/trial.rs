@@ -1,6 +1,7 @@
 //! One repetition of a cell: prepare, start the clients, read counters around the window, report.
 
 use crate::assignment::{Assignment, ClientOutput, WindowTimes, data_seed_of, seed_of, target_count};
+use crate::caches;
 use crate::coordinator::{LocalContext, TrialHooks};
 use crate::error::RunError;
 use crate::gather::{tcp_sums, trial_output};
@@ -11,8 +12,7 @@ use crate::stop::StopFlag;
 use narrows_engines::Clock;
 use narrows_model::event::Phase;
 use narrows_model::trial::{CounterPair, IntervalSample};
-use narrows_model::workload::CacheState;
-use narrows_model::{Bytes, Cell, CounterSample, Event, Nanos, Op, Sink, SinkError};
+use narrows_model::{Bytes, Cell, CounterSample, Event, Nanos, Sink, SinkError};
 use std::sync::Arc;
 
 /// Time between "all are ready" and the start of load: the message to the slowest client takes less.
@@ -42,7 +42,7 @@ pub(crate) fn run_trial(
     cell: &Cell,
     turn: Turn,
     site: &mut CellSite,
-    server: Server<'_>,
+    mut server: Server<'_>,
     sink: &mut dyn Sink,
 ) -> Result<(), RunError> {
     let trial = turn.trial;
@@ -50,7 +50,7 @@ pub(crate) fn run_trial(
     announce(sink, cell, trial, Phase::Prepare, site.clock.as_ref())?;
     let mut assignments =
         assignments(cell, trial, site, server.as_ref().map(|server| server.session()).as_deref());
-    let (object_bytes, resident_ratio) = prepare(&assignments, turn, site)?;
+    let (object_bytes, resident_ratio) = prepare(&assignments, turn, site, &mut server)?;
     for assignment in &mut assignments {
         assignment.object_bytes = object_bytes;
         bound_to_once(assignment);
@@ -130,6 +130,7 @@ fn prepare(
     assignments: &[Assignment],
     turn: Turn,
     site: &mut CellSite,
+    server: &mut Server<'_>,
 ) -> Result<(Bytes, Option<f64>), RunError> {
     let limit = PrepareLimit::starting(site.clock.now().0, turn.start_by_ns);
     let mut smallest: Option<Bytes> = None;
@@ -141,10 +142,7 @@ fn prepare(
         let workshop = Workshop { factory: factory.as_ref(), clock: &site.clock, stop: &site.stop, limit };
         let object_bytes = site.prepared.ensure(assignment, &workshop)?;
         smallest = Some(smallest.map_or(object_bytes, |smallest| smallest.min(object_bytes)));
-        let workload = &assignment.cell.workload;
-        let reads = workload.ops().iter().any(|share| share.op == Op::Read);
-        let state = if reads { workload.cache } else { CacheState::AsFound };
-        shares.push(factory.bring_cache_to(&assignment.open_spec(), state)?);
+        shares.push(caches::bring(assignment, factory.as_ref(), server)?);
     }
     let known: Option<Vec<f64>> = shares.into_iter().collect();
     let resident_ratio =

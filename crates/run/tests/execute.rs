@@ -88,6 +88,7 @@ fn plan(cells: Vec<Cell>) -> Plan {
         interval_ns: Nanos::from_millis(10),
         study: None,
         relay: None,
+        suite: None,
     }
 }
 

@@ -124,6 +124,7 @@ fn plan(cells: Vec<Cell>) -> Plan {
         interval_ns: Nanos::from_millis(100),
         study: None,
         relay: None,
+        suite: None,
     }
 }
 

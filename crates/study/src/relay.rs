@@ -83,6 +83,7 @@ pub fn plan_relay(request: &RelayRequest) -> Result<Plan, Vec<Problem>> {
             verify: request.verify,
             cells,
         }),
+        suite: None,
     })
 }
 

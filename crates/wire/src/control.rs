@@ -49,9 +49,41 @@ pub enum Request {
         /// What it must hold, as text.
         nonce: String,
     },
+    /// Do something about what of objects in the disk store is in the server's page cache.
+    Cache {
+        /// Their names.
+        objects: Vec<String>,
+        /// What.
+        work: CacheWork,
+    },
     /// The session ends, and what it stored is removed.
     End,
 }
+
+/// What is done about the server's page cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CacheWork {
+    /// Nothing: only the share that is cached is told.
+    Look,
+    /// What was written to the objects is brought to the device.
+    Sync,
+    /// That, and their pages are dropped.
+    Drop,
+    /// A part of a dummy file is read, so that its pages take the place of others. The file takes no room; it is made
+    /// with its first part and goes with its last one.
+    Scan {
+        /// Bytes of the whole file.
+        file_bytes: u64,
+        /// Where the part begins.
+        from_bytes: u64,
+        /// Bytes of the part, at most [`SCAN_BYTES_MAX`].
+        length_bytes: u64,
+    },
+}
+
+/// Largest part of a dummy file that is read at once: the client waits for each, and may go on to none.
+pub const SCAN_BYTES_MAX: u64 = 256 << 20;
 
 /// What a server answers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -83,6 +115,11 @@ pub enum Answer {
     StoreCheck {
         /// It is.
         holds: bool,
+    },
+    /// What of the objects is cached now.
+    Cached {
+        /// Their mean share; `None` where that cannot be told.
+        resident_ratio: Option<f64>,
     },
     /// What was asked for was not done; the conversation goes on.
     Failed {

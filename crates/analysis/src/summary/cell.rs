@@ -3,6 +3,7 @@
 use super::mixture::Search;
 use super::{Machines, bytes, connection, cpu, flags, load, mixture, quality, rates, repeat, service};
 use crate::collect::CellData;
+use narrows_model::plan::{SUITE_PHASE, SUITE_TEST};
 use narrows_model::summary::{CellSummary, ClientSummary, Interval};
 use narrows_model::trial::ClientTotals;
 use narrows_model::{BytesPerSec, Cut, OpsPerSec, Plan};
@@ -21,9 +22,9 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, sea
     let tcp: Vec<_> = data.deltas.iter().filter_map(|delta| delta.tcp).collect();
     let mut cell = CellSummary {
         id: data.cell.id.0.clone(),
-        suite: None,
-        test: None,
-        phase: None,
+        suite: plan.suite.as_ref().map(|suite| suite.name.clone()),
+        test: of_suite(data, plan, SUITE_TEST),
+        phase: of_suite(data, plan, SUITE_PHASE),
         driver: None,
         cut: data.cell.cut,
         site: data.cell.site,
@@ -77,6 +78,11 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, sea
         cell.flags.push(flags::WIRE_BY_INTERFACES.to_owned());
     }
     cell
+}
+
+/// The factor of this name in a cell of a suite.
+fn of_suite(data: &CellData, plan: &Plan, factor: &str) -> Option<String> {
+    plan.suite.as_ref().and_then(|_| data.cell.factors.get(factor)).map(ToString::to_string)
 }
 
 /// What the cell delivered: the wire's payload for a raw stream, whose first bytes only fill socket buffers, else

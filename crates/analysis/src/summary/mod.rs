@@ -106,6 +106,7 @@ impl<'a> Summarizer<'a> {
             complete: self.collected.complete(self.plan.relay.as_ref()),
             seed: self.plan.seed,
             study: self.plan.study.as_ref().map(study::summary),
+            suite: self.plan.suite.clone(),
             relay: self.plan.relay.as_ref().map(|plan| relay::summary(plan, &self.collected.relay)),
             hosts: machines.hosts(),
             skipped: std::mem::take(&mut self.collected.skipped),

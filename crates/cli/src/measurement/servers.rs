@@ -6,7 +6,10 @@ use super::together::{Machine, together};
 use narrows_engines::endpoint::{CellTerms, ControlClient, sessions};
 use narrows_engines::{EngineError, ErrorKind};
 use narrows_model::{Bytes, Cell, CounterSample, Event, Layer, Target};
-use narrows_run::{ServerLink, StopFlag};
+use narrows_model::workload::CacheState;
+use narrows_run::{ServerLink, StopFlag, StoredObjects};
+use narrows_wire::control::CacheWork;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// The endpoints of a run, connected; at least one.
@@ -48,6 +51,15 @@ impl Servers {
 
     fn iter_mut(&mut self) -> impl Iterator<Item = &mut ControlClient> {
         std::iter::once(&mut self.first).chain(&mut self.others)
+    }
+
+    /// The endpoint at `host` and `port`.
+    fn at(&mut self, host: &str, port: u16) -> Result<&mut ControlClient, EngineError> {
+        let wanted = address(host, port);
+        self.iter_mut().find(|client| client.facts().address == wanted).ok_or_else(|| {
+            EngineError::new(ErrorKind::Unsupported, "ask", address(host, port))
+                .detail("the run is not connected to this endpoint")
+        })
     }
 
     /// Free space in the store of the endpoint at `host` and `port`; `None` where there is none such or it does not tell.
@@ -98,13 +110,37 @@ impl ServerLink for Servers {
         let Target::Tcp { host, port, .. } = &cell.target else {
             return self.first.run_cell(cell, terms, on_event, stop);
         };
-        let wanted = address(host, *port);
-        let found = self.iter_mut().find(|client| client.facts().address == wanted);
-        let client = found.ok_or_else(|| {
-            EngineError::new(ErrorKind::Unsupported, "run", wanted.clone())
-                .detail("the run is not connected to this endpoint")
-        })?;
+        let client = self.at(host, *port)?;
         let there = Cell { target: Target::File { path: PathBuf::from(".") }, ..cell.clone() };
         client.run_cell(&there, terms, on_event, stop)
+    }
+
+    /// What was written is brought to every device first; of the servers on one machine, which share its page cache,
+    /// one alone reads the dummy file.
+    fn bring_cache_to(
+        &mut self,
+        stored: &[StoredObjects],
+        state: CacheState,
+    ) -> Result<Option<f64>, EngineError> {
+        let work = if state == CacheState::Cold { CacheWork::Drop } else { CacheWork::Sync };
+        let mut shares = Vec::with_capacity(stored.len());
+        for place in stored {
+            shares.push(self.at(&place.host, place.port)?.cache(&place.names, work)?);
+        }
+        if let CacheState::Displaced { scan_bytes } = state {
+            let mut machines = BTreeSet::new();
+            shares.clear();
+            for place in stored {
+                let client = self.at(&place.host, place.port)?;
+                if machines.insert(client.facts().boot_id.clone()) {
+                    client.displace_cache(scan_bytes.0)?;
+                }
+            }
+            for place in stored {
+                shares.push(self.at(&place.host, place.port)?.cache(&place.names, CacheWork::Look)?);
+            }
+        }
+        let known: Option<Vec<f64>> = shares.into_iter().collect();
+        Ok(known.filter(|known| !known.is_empty()).map(|known| known.iter().sum::<f64>() / known.len() as f64))
     }
 }

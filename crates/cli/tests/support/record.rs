@@ -52,6 +52,7 @@ fn plan(cells: u32) -> Plan {
         interval_ns: Nanos(SECOND / 10),
         study: None,
         relay: None,
+        suite: None,
     }
 }
 

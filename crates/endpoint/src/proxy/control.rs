@@ -123,7 +123,7 @@ impl Control<'_> {
             }
             // Nothing runs: there is nothing to stop, and this request has no answer.
             Request::StopCell => return Ok(()),
-            Request::RunCell { .. } | Request::StoreCheck { .. } => Answer::Failed {
+            Request::RunCell { .. } | Request::StoreCheck { .. } | Request::Cache { .. } => Answer::Failed {
                 reason: Refusal::Unsupported,
                 message: "a proxy stores nothing and runs no cells; ask the endpoint behind it".to_owned(),
             },

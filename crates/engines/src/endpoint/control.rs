@@ -7,7 +7,7 @@ use crate::error::{EngineError, ErrorKind};
 use crate::stop::StopFlag;
 use narrows_model::server::ServerFacts;
 use narrows_model::{Cell, CounterSample, Event, Inventory, Nanos};
-use narrows_wire::control::{Answer, Request};
+use narrows_wire::control::{Answer, CacheWork, Request, SCAN_BYTES_MAX};
 use narrows_wire::{Error as WireError, ErrorKind as WireKind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -139,6 +139,32 @@ impl ControlClient {
             Answer::StoreCheck { holds } => Ok(holds),
             _ => Err(unexpected(&self.conversation)),
         }
+    }
+
+    /// What share of `objects` of the disk store is in the server's page cache once `work` is done; `None` where it
+    /// does not tell.
+    ///
+    /// # Errors
+    /// When the server is gone, has no such objects, or could not do it.
+    pub fn cache(&mut self, objects: &[String], work: CacheWork) -> Result<Option<f64>, EngineError> {
+        match ask(&mut self.conversation, &Request::Cache { objects: objects.to_vec(), work })? {
+            Answer::Cached { resident_ratio } => Ok(resident_ratio),
+            _ => Err(unexpected(&self.conversation)),
+        }
+    }
+
+    /// Has the server read a dummy file of `file_bytes`, part by part, so that its pages take the place of others.
+    ///
+    /// # Errors
+    /// As [`ControlClient::cache`].
+    pub fn displace_cache(&mut self, file_bytes: u64) -> Result<(), EngineError> {
+        let mut from_bytes = 0;
+        while from_bytes < file_bytes {
+            let length_bytes = SCAN_BYTES_MAX.min(file_bytes - from_bytes);
+            self.cache(&[], CacheWork::Scan { file_bytes, from_bytes, length_bytes })?;
+            from_bytes += length_bytes;
+        }
+        Ok(())
     }
 
     /// Runs a cell on the server, gives each of its events to `event`, and asks it to stop once `stop` is true.

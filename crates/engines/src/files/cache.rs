@@ -21,7 +21,8 @@ const COLD_RESIDENT_RATIO_MAX: f64 = 0.02;
 pub(crate) fn bring_to(place: &Place, state: CacheState) -> Result<Option<f64>, EngineError> {
     let opened = place.open_for_reading()?;
     match state {
-        CacheState::AsFound => {}
+        // A dummy file is read once for all objects, before each is looked at.
+        CacheState::AsFound | CacheState::Displaced { .. } => {}
         CacheState::Cold => drop_pages(&opened)
             .map_err(|source| EngineError::from_io("drop the cache of", place.to_string(), source))?,
         CacheState::Warm => {
@@ -39,7 +40,11 @@ pub(crate) fn bring_to(place: &Place, state: CacheState) -> Result<Option<f64>, 
     }
 }
 
-fn drop_pages(opened: &File) -> io::Result<()> {
+/// Drops the pages of `opened` from the page cache, once what was written to it is on its device.
+///
+/// # Errors
+/// When the device does not take it, or the kernel refuses.
+pub fn drop_pages(opened: &File) -> io::Result<()> {
     let failed = |errno: narrows_sys::Errno| io::Error::from_raw_os_error(errno.raw());
     file::fdatasync(opened).map_err(failed)?;
     file::fadvise_dontneed(opened, 0, 0).map_err(failed)
@@ -57,7 +62,9 @@ fn warm(opened: &File) -> io::Result<()> {
     }
 }
 
-fn resident_ratio(opened: &File) -> Option<f64> {
+/// The share of `opened` that is in the page cache; `None` where that cannot be told, and for an empty file.
+#[must_use]
+pub fn resident_ratio(opened: &File) -> Option<f64> {
     let length = opened.metadata().ok()?.len();
     let resident = file::resident_bytes(opened, 0, length).ok()?;
     narrows_model::units::ratio(resident as f64, length as f64)

@@ -11,11 +11,14 @@ use std::fs::File;
 use std::sync::Arc;
 
 mod cache;
+mod displace;
 mod folder;
 mod place;
 mod single;
 mod sync_count;
 
+pub use cache::{drop_pages, resident_ratio};
+pub use displace::{Dummy, sync};
 pub use folder::{FolderError, TestFolder};
 use place::Place;
 pub(crate) use single::{Perform, SingleEngine, SingleFlight};
@@ -95,6 +98,9 @@ impl Files {
         spec: &OpenSpec,
         state: CacheState,
     ) -> Result<Option<f64>, EngineError> {
+        if let CacheState::Displaced { scan_bytes } = state {
+            self.displace(spec, scan_bytes)?;
+        }
         let mut shares = Vec::with_capacity(spec.objects.len());
         for object in &spec.objects {
             shares.push(cache::bring_to(&self.place(&spec.target, object)?, state)?);
@@ -103,6 +109,20 @@ impl Files {
         Ok(known
             .filter(|known| !known.is_empty())
             .map(|known| known.iter().sum::<f64>() / known.len() as f64))
+    }
+
+    /// Brings what was written to the device, then reads a dummy file beside the objects.
+    fn displace(&self, spec: &OpenSpec, scan: Bytes) -> Result<(), EngineError> {
+        let failed = |what, place: &Place, source| EngineError::from_io(what, place.to_string(), source);
+        for object in &spec.objects {
+            let place = self.place(&spec.target, object)?;
+            sync(&place.open_for_reading()?).map_err(|source| failed("sync", &place, source))?;
+        }
+        let place = self.place(&spec.target, "")?;
+        let folder = place.open_folder()?;
+        let dummy = Dummy::make(&folder, scan);
+        let read = dummy.and_then(|dummy| dummy.read(Bytes(0), scan));
+        read.map_err(|source| failed("read a dummy file in", &place, source))
     }
 
     /// Removes the objects of `spec`; a target that is itself the object stays.

@@ -72,6 +72,17 @@ impl Place {
         self.open_with(OpenMode::default())
     }
 
+    /// The folder that this place is, or in which it lies.
+    pub(crate) fn open_folder(&self) -> Result<File, EngineError> {
+        let opened = self.open_for_reading()?;
+        if opened.metadata().is_ok_and(|status| status.is_dir()) {
+            return Ok(opened);
+        }
+        let parent = self.path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let path = parent.unwrap_or(Path::new(".")).to_path_buf();
+        Self { confinement: self.confinement.clone(), path }.open_for_reading()
+    }
+
     fn open_with(&self, mode: OpenMode) -> Result<File, EngineError> {
         let opened = match &self.confinement {
             None => file::open(&self.path, mode, PERMISSIONS),

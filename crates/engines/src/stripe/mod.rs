@@ -178,14 +178,19 @@ fn check_direct(spec: &OpenSpec, capabilities: &Capabilities) -> Result<(), Engi
 /// What one member is opened for: its part of each block and of each object.
 fn member_spec(spec: &OpenSpec, layout: Layout, index: usize, target: &Target) -> OpenSpec {
     // A member that is also used alone has objects of its own; the empty name is the member itself.
-    let named = |name: &String| if name.is_empty() { String::new() } else { format!("{name}{PART}") };
-    let objects = spec.objects.iter().map(named).collect();
+    let objects = spec.objects.iter().map(|name| part_name(name)).collect();
     let mut one = OpenSpec { target: target.clone(), objects, ..spec.clone() };
     one.workload.block_bytes = Bytes(layout.share_bytes_max(spec.workload.block_bytes.0));
     one.workload.block_mix = Vec::new();
     one.workload.file_bytes = Bytes(layout.below(index, spec.workload.file_bytes.0).max(1));
     one.object_bytes = Bytes(layout.below(index, spec.object_bytes.0).max(1));
     one
+}
+
+/// The name of an object's part on a member; the empty name is the member itself.
+#[must_use]
+pub fn part_name(object: &str) -> String {
+    if object.is_empty() { String::new() } else { format!("{object}{PART}") }
 }
 
 fn each_member<T>(

@@ -56,6 +56,7 @@ pub fn plan_check(request: &CheckRequest) -> Result<Plan, Vec<Problem>> {
         interval_ns: INTERVAL_NS,
         study: None,
         relay: None,
+        suite: None,
     })
 }
 

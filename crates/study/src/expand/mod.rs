@@ -54,6 +54,7 @@ pub fn plan_study(study: &Study, facts: &StudyFacts, seed: u64) -> Result<Plan, 
         interval_ns: check::INTERVAL_NS,
         study: Some(study.source.clone()),
         relay: None,
+        suite: None,
     })
 }
 

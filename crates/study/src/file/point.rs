@@ -175,6 +175,7 @@ impl<'a> View<'a> {
             max_ops_per_s: self.number("workload.max_ops"),
             ring: self.ring(),
             verify: self.flag("workload.verify"),
+            prefill: usual.prefill,
         }
     }
 

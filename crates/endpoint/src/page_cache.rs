@@ -1,0 +1,106 @@
+//! What a client asks to be done about the pages of its session's files in this machine's page cache.
+//!
+//! Only files of the session are touched, and a dummy of its own; the machine's cache as a whole is never dropped.
+
+use crate::channel::refused;
+use crate::server::Shared;
+use crate::session::Session;
+use crate::store::name_error;
+use narrows_engines::page_cache::{Dummy, drop_pages, resident_ratio, sync};
+use narrows_model::Bytes;
+use narrows_sys::file::{OpenMode, open_beneath};
+use narrows_wire::control::{CacheWork, SCAN_BYTES_MAX};
+use narrows_wire::open::OBJECT_BYTES_MAX;
+use narrows_wire::{Error, Refusal};
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+/// The share of `objects` that is cached once `work` is done; `dummy` keeps the file that is being read.
+pub(crate) fn perform(
+    shared: &Shared,
+    session: &Session,
+    objects: &[String],
+    work: CacheWork,
+    dummy: &mut Option<Dummy>,
+) -> Result<Option<f64>, Error> {
+    let files = open_all(shared, session, objects)?;
+    let done = match work {
+        CacheWork::Look => Ok(()),
+        CacheWork::Sync => files.iter().try_for_each(sync),
+        CacheWork::Drop => files.iter().try_for_each(drop_pages),
+        CacheWork::Scan { file_bytes, from_bytes, length_bytes } => {
+            let part = Part { file: file_bytes, from: from_bytes, length: length_bytes };
+            part.check()?;
+            let folder = session.stores().folder(shared.root.as_ref())?.cells()?;
+            part.read(&folder, dummy)
+        }
+    };
+    done.map_err(|error| refused(Refusal::Io, format!("the page cache at the server: {error}")))?;
+    let shares: Option<Vec<f64>> = files.iter().map(resident_ratio).collect();
+    let mean = |shares: Vec<f64>| shares.iter().sum::<f64>() / shares.len() as f64;
+    Ok(shares.filter(|shares| !shares.is_empty()).map(mean))
+}
+
+/// A part of a dummy file, in bytes.
+struct Part {
+    file: u64,
+    from: u64,
+    length: u64,
+}
+
+impl Part {
+    fn check(&self) -> Result<(), Error> {
+        let end = self.from.checked_add(self.length);
+        let fits = end.is_some_and(|end| end <= self.file && self.file <= OBJECT_BYTES_MAX);
+        if fits && self.length <= SCAN_BYTES_MAX {
+            return Ok(());
+        }
+        let message = format!(
+            "{} bytes of a dummy file of {} bytes from {} on; at most {SCAN_BYTES_MAX} within it are read at once",
+            self.length, self.file, self.from
+        );
+        Err(refused(Refusal::Unsupported, message))
+    }
+
+    fn read(&self, folder: &File, dummy: &mut Option<Dummy>) -> io::Result<()> {
+        let kept = dummy.take().filter(|known| self.from > 0 && known.length() == Bytes(self.file));
+        let known = match kept {
+            Some(known) => known,
+            None => Dummy::make(folder, Bytes(self.file))?,
+        };
+        known.read(Bytes(self.from), Bytes(self.length))?;
+        if self.from + self.length < self.file {
+            *dummy = Some(known);
+        }
+        Ok(())
+    }
+}
+
+/// The files of objects that the session has.
+fn open_all(shared: &Shared, session: &Session, objects: &[String]) -> Result<Vec<File>, Error> {
+    let mut stores = session.stores();
+    let opened = objects.iter().map(|name| {
+        stores.check_disk_object(name)?;
+        let folder = stores.folder(shared.root.as_ref())?;
+        open_beneath(&folder.folder, Path::new(name), OpenMode::default(), 0)
+            .map_err(|error| name_error(name, &error))
+    });
+    opened.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_lies_within_its_file_and_is_no_longer_than_the_most() {
+        let told = |file, from, length| Part { file, from, length }.check().is_ok();
+        assert!(told(SCAN_BYTES_MAX * 2, SCAN_BYTES_MAX, SCAN_BYTES_MAX));
+        assert!(told(0, 0, 0));
+        assert!(!told(SCAN_BYTES_MAX * 2, 0, SCAN_BYTES_MAX + 1));
+        assert!(!told(10, 5, 6));
+        assert!(!told(u64::MAX, u64::MAX, 1));
+        assert!(!told(OBJECT_BYTES_MAX + 1, 0, 1));
+    }
+}

@@ -1,0 +1,45 @@
+//! Caches brought to a cell's state before a trial: those of this machine by the target's own engines, those of
+//! endpoints by the endpoints.
+
+use crate::assignment::Assignment;
+use crate::link::{Server, StoredObjects};
+use narrows_engines::stripe::part_name;
+use narrows_engines::{EngineError, EngineFactory};
+use narrows_model::workload::CacheState;
+use narrows_model::{Layer, Op, Target};
+
+/// Brings the caches of one target's objects to the state that its cell reads them in; the share that is cached then,
+/// where it can be told.
+///
+/// Endpoints are asked only to empty their caches: what they hold warm is read there by the load itself.
+pub(crate) fn bring(
+    assignment: &Assignment,
+    factory: &dyn EngineFactory,
+    server: &mut Server<'_>,
+) -> Result<Option<f64>, EngineError> {
+    let workload = &assignment.cell.workload;
+    let reads = workload.ops().iter().any(|share| share.op == Op::Read);
+    let state = if reads { workload.cache } else { CacheState::AsFound };
+    let stored = stored(assignment);
+    let empties = matches!(state, CacheState::Cold | CacheState::Displaced { .. });
+    match server {
+        Some(server) if empties && !stored.is_empty() => server.bring_cache_to(&stored, state),
+        _ => factory.bring_cache_to(&assignment.open_spec(), state),
+    }
+}
+
+/// The files at endpoints that the assignment's objects are made of.
+fn stored(assignment: &Assignment) -> Vec<StoredObjects> {
+    let target = assignment.target();
+    let is_stripe = matches!(target, Target::Stripe(_));
+    let name = |object: &String| if is_stripe { part_name(object) } else { object.clone() };
+    let at = |member: &Target| match member {
+        Target::Tcp { host, port, layer: Layer::Disk } => Some(StoredObjects {
+            host: host.clone(),
+            port: *port,
+            names: assignment.objects.iter().map(name).collect(),
+        }),
+        _ => None,
+    };
+    target.members().iter().filter_map(at).collect()
+}
