@@ -33,7 +33,7 @@ fn writes_that_wait_for_a_flush_of_3_ms_are_limited_by_the_commit() {
     const FLUSH_US: u64 = 3000;
     let Some(lab) = lab_with_disks() else { return };
     let plan = DiskPlan { flush_us: FLUSH_US, ..DiskPlan::default() };
-    let words = "--op write --seconds 12 --cell-seconds 1.5 --block 4KiB --depth 1";
+    let words = "--op write --seconds 13 --cell-seconds 1.5 --block 4KiB --depth 1";
     let checked = check_disk(&lab, &plan, &[], words);
     checked.assert_limiting_first("small synchronous", Segment::ServerCommit);
     checked.assert_none_limit(&[
@@ -114,10 +114,12 @@ fn reads_of_a_disk_without_delays_wait_for_neither_its_latency_nor_threads() {
 }
 
 #[test]
-#[ignore = "failed in one run of two: to be looked at"]
 fn durable_writes_over_a_wire_to_a_disk_without_delays_wait_for_the_wire_and_no_commit() {
+    /// A write to a lab's disk, whose driver is a process, takes 0.7 ms on an idle machine and was seen to take 2.7 ms on a
+    /// busy one. A round trip of 8 ms is most of the time of a request in either case.
+    const WAY_US: u64 = 4000;
     let Some(lab) = lab_with_disks() else { return };
-    lab.host(2).unwrap().delay(1000).unwrap();
+    lab.host(2).unwrap().delay(WAY_US).unwrap();
     let words = "--op write --seconds 12 --cell-seconds 0.8 --block 4KiB --depth 1";
     let checked = check_disk(&lab, &DiskPlan::default(), &[], words);
     checked.assert_limiting_first("small synchronous", Segment::NetworkLatency);

@@ -70,7 +70,7 @@ pub(crate) fn narrows(lab: &Lab, words: &[&str]) -> Command {
 
 /// Words for a check that is over in about a second.
 pub(crate) const SHORT: [&str; 10] =
-    ["--seconds", "3", "--cell-seconds", "0.1", "--block", "4KiB", "--depth", "1", "--op", "read"];
+    ["--seconds", "4", "--cell-seconds", "0.1", "--block", "4KiB", "--depth", "1", "--op", "read"];
 
 /// What a finished command left on the terminal.
 #[derive(Debug)]
