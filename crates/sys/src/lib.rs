@@ -21,6 +21,7 @@ pub mod niceness;
 pub mod process;
 mod return_stack;
 pub mod ring;
+pub mod stdio;
 pub mod tcp_info;
 
 pub use error::{Errno, Error, ErrorKind, Result};

@@ -1,0 +1,252 @@
+//! A file behind the C library's buffered streams (`FILE *`), called as a C program calls them.
+//!
+//! Nothing is done here that the C library would not do: no second buffer, no shortened paths. What a call costs is what
+//! it costs a C program. Hot path: no allocation but the C library's own buffer at the first access.
+
+use std::ffi::{CStr, c_int, c_void};
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd, IntoRawFd};
+use std::ptr::NonNull;
+
+use crate::error::{Errno, Result};
+
+#[cfg(test)]
+mod tests;
+
+/// What a stream is opened for, as the mode of `fopen`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StreamMode {
+    /// `r`: reading alone.
+    Read,
+    /// `r+`: reading and writing a file that is there.
+    Update,
+}
+
+impl StreamMode {
+    fn word(self) -> &'static CStr {
+        match self {
+            Self::Read => c"r",
+            Self::Update => c"r+",
+        }
+    }
+}
+
+/// What the stream did last: between writing and reading, C asks for a seek.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Last {
+    Nothing,
+    Read,
+    Write,
+}
+
+/// An open stream. It is closed when dropped; [`Stream::close`] tells whether that worked.
+#[derive(Debug)]
+pub struct Stream {
+    handle: NonNull<libc::FILE>,
+    /// Where the stream stands, in bytes from the start of the file; `None` after a failure.
+    place_bytes: Option<u64>,
+    last: Last,
+    /// Kept alive for as long as the C library writes into it.
+    buffer: Option<Box<[u8]>>,
+}
+
+// SAFETY: a FILE is bound to no thread, is owned by this value alone, and every call on it takes `&mut self`.
+unsafe impl Send for Stream {}
+
+impl Stream {
+    /// A stream over `file`, which must be open for what `mode` asks.
+    ///
+    /// `buffer_bytes` is the size of the stream's buffer: `None` leaves it to the C library, 0 is none at all.
+    ///
+    /// # Errors
+    /// `Invalid` for a file that is not open as `mode` needs it, or that cannot tell its place; `Exhausted` without
+    /// memory.
+    ///
+    /// # Source
+    /// fdopen(3), setvbuf(3).
+    pub fn new(file: File, mode: StreamMode, buffer_bytes: Option<usize>) -> Result<Self> {
+        let target = crate::file::descriptor(&file);
+        let failed = |operation| Errno::last().during(operation, &target);
+        let descriptor = file.into_raw_fd();
+        // SAFETY: the descriptor is open and handed over; the mode is a C string.
+        let stream = unsafe { libc::fdopen(descriptor, mode.word().as_ptr()) };
+        let Some(stream) = NonNull::new(stream) else {
+            let error = failed("open a stream over");
+            // SAFETY: fdopen refused it, so that the descriptor is still nobody's but ours.
+            unsafe { libc::close(descriptor) };
+            return Err(error);
+        };
+        let mut buffer = buffer_bytes.map(|bytes| vec![0_u8; bytes].into_boxed_slice());
+        if let Some(buffer) = &mut buffer {
+            let (start, bytes) = (buffer.as_mut_ptr().cast(), buffer.len());
+            let kind = if bytes == 0 { libc::_IONBF } else { libc::_IOFBF };
+            // SAFETY: nothing was done with the stream yet, and the buffer lives as long as the stream.
+            if unsafe { libc::setvbuf(stream.as_ptr(), start, kind, bytes) } != 0 {
+                let error = failed("give a buffer to the stream over");
+                // SAFETY: the stream is open, and not used again.
+                unsafe { libc::fclose(stream.as_ptr()) };
+                return Err(error);
+            }
+        }
+        Ok(Self { handle: stream, place_bytes: None, last: Last::Nothing, buffer })
+    }
+
+    /// Writes all of `bytes` at `offset_bytes` with one `fwrite`; they may still be in the stream's buffer then.
+    ///
+    /// # Errors
+    /// What the file refused; how much of it arrived is not known then.
+    pub fn write_at(&mut self, bytes: &[u8], offset_bytes: u64) -> std::result::Result<usize, Errno> {
+        self.stand_at(offset_bytes, Last::Write)?;
+        // SAFETY: the stream is open, and so many bytes are readable at the pointer.
+        let written =
+            unsafe { libc::fwrite(bytes.as_ptr().cast::<c_void>(), 1, bytes.len(), self.handle.as_ptr()) };
+        if written < bytes.len() {
+            return Err(self.failure());
+        }
+        self.moved(written);
+        Ok(written)
+    }
+
+    /// Reads into `bytes` from `offset_bytes` with one `fread`; fewer than asked for at the end of the file.
+    ///
+    /// # Errors
+    /// What the file refused.
+    pub fn read_at(&mut self, bytes: &mut [u8], offset_bytes: u64) -> std::result::Result<usize, Errno> {
+        self.stand_at(offset_bytes, Last::Read)?;
+        // SAFETY: the stream is open, and so many bytes are writable at the pointer.
+        let read =
+            unsafe { libc::fread(bytes.as_mut_ptr().cast::<c_void>(), 1, bytes.len(), self.handle.as_ptr()) };
+        if read < bytes.len() {
+            self.end_of_file()?;
+        }
+        self.moved(read);
+        Ok(read)
+    }
+
+    /// Writes `bytes` at `offset_bytes` with one `putc` each, and calls `after_each` after each.
+    ///
+    /// # Errors
+    /// What the file refused, or `after_each` failed with.
+    pub fn put_chars_at(
+        &mut self,
+        bytes: &[u8],
+        offset_bytes: u64,
+        mut after_each: impl FnMut(&mut Self) -> std::result::Result<(), Errno>,
+    ) -> std::result::Result<usize, Errno> {
+        self.stand_at(offset_bytes, Last::Write)?;
+        for byte in bytes {
+            // SAFETY: the stream is open.
+            if unsafe { libc::fputc(c_int::from(*byte), self.handle.as_ptr()) } == libc::EOF {
+                return Err(self.failure());
+            }
+            after_each(self)?;
+        }
+        self.moved(bytes.len());
+        Ok(bytes.len())
+    }
+
+    /// Reads into `bytes` from `offset_bytes` with one `getc` each; fewer than asked for at the end of the file.
+    ///
+    /// # Errors
+    /// What the file refused.
+    pub fn get_chars_at(&mut self, bytes: &mut [u8], offset_bytes: u64) -> std::result::Result<usize, Errno> {
+        self.stand_at(offset_bytes, Last::Read)?;
+        let mut read = 0;
+        for byte in bytes {
+            // SAFETY: the stream is open.
+            let found = unsafe { libc::fgetc(self.handle.as_ptr()) };
+            let Ok(found) = u8::try_from(found) else {
+                self.end_of_file()?;
+                break;
+            };
+            *byte = found;
+            read += 1;
+        }
+        self.moved(read);
+        Ok(read)
+    }
+
+    /// Hands what is in the stream's buffer to the kernel.
+    ///
+    /// # Errors
+    /// What the file refused.
+    ///
+    /// # Source
+    /// fflush(3).
+    pub fn flush(&mut self) -> std::result::Result<(), Errno> {
+        // SAFETY: the stream is open.
+        if unsafe { libc::fflush(self.handle.as_ptr()) } == 0 { Ok(()) } else { Err(self.failure()) }
+    }
+
+    /// The file below the stream, for syncs; reading or writing through it goes behind the stream's back.
+    #[must_use]
+    pub fn descriptor(&self) -> BorrowedFd<'_> {
+        // SAFETY: the stream is open and owns its descriptor for as long as it lives.
+        unsafe { BorrowedFd::borrow_raw(libc::fileno(self.handle.as_ptr())) }
+    }
+
+    /// Closes the stream, which writes what is in its buffer.
+    ///
+    /// # Errors
+    /// What the file refused; the stream is closed even then.
+    pub fn close(self) -> std::result::Result<(), Errno> {
+        let mut this = std::mem::ManuallyDrop::new(self);
+        // SAFETY: the stream is open, and not used again: nothing drops it.
+        let code = unsafe { libc::fclose(this.handle.as_ptr()) };
+        let outcome = if code == 0 { Ok(()) } else { Err(Errno::last()) };
+        drop(this.buffer.take());
+        outcome
+    }
+
+    /// Seeks where the stream does not stand there already, or changes between reading and writing.
+    fn stand_at(&mut self, offset_bytes: u64, next: Last) -> std::result::Result<(), Errno> {
+        if self.place_bytes == Some(offset_bytes) && (self.last == next) {
+            return Ok(());
+        }
+        let offset = libc::off_t::try_from(offset_bytes).map_err(|_| Errno::from_raw(libc::EOVERFLOW))?;
+        // SAFETY: the stream is open.
+        if unsafe { libc::fseeko(self.handle.as_ptr(), offset, libc::SEEK_SET) } != 0 {
+            return Err(self.failure());
+        }
+        self.place_bytes = Some(offset_bytes);
+        self.last = next;
+        Ok(())
+    }
+
+    fn moved(&mut self, bytes: usize) {
+        self.place_bytes = self.place_bytes.map(|place| place + bytes as u64);
+    }
+
+    /// Whether a short read was the end of the file and no failure.
+    fn end_of_file(&mut self) -> std::result::Result<(), Errno> {
+        // SAFETY: the stream is open.
+        if unsafe { libc::ferror(self.handle.as_ptr()) } != 0 {
+            return Err(self.failure());
+        }
+        // SAFETY: as above. The next read looks again: the file may have grown.
+        unsafe { libc::clearerr(self.handle.as_ptr()) };
+        Ok(())
+    }
+
+    /// The failure of the last call; the stream is usable again, and stands nowhere.
+    fn failure(&mut self) -> Errno {
+        let errno = Errno::last();
+        self.place_bytes = None;
+        // SAFETY: the stream is open.
+        unsafe { libc::clearerr(self.handle.as_ptr()) };
+        errno
+    }
+}
+
+impl AsFd for Stream {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor()
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        // SAFETY: the stream is open, and not used again.
+        unsafe { libc::fclose(self.handle.as_ptr()) };
+    }
+}
