@@ -3,19 +3,17 @@
 //! Not here: what limits then; that more in flight helps is the rule `too-little-concurrency`'s to say.
 
 use super::Judged;
-use crate::rules::saturation::growth;
+use crate::rules::saturation::grows;
 use crate::rules::{Basis, Stance};
 use crate::view::View;
 use narrows_model::summary::CellSummary;
 use narrows_model::{Cut, Segment};
 
-/// What counts as full is within a tenth of its ceiling: where more in flight adds as much, it was not.
-const GAIN_RATIO: f64 = 1.10;
-
 /// Whether a verdict blames a part that is shared by all requests, by the ceiling that a cut measured, although the path
 /// moves clearly more with more in flight, or the cut does.
 ///
-/// A measured ceiling is a lower bound and binds only once more in flight adds nothing. CPUs are not judged by a cut, and
+/// A measured ceiling is a lower bound and binds only once more in flight adds nothing. What counts as full is within a
+/// tenth of its ceiling: where more in flight adds as much, and more than chance explains, it was not. CPUs are not judged by a cut, and
 /// more workers have more of them.
 pub(super) fn is_refuted(view: &View<'_>, judged: &Judged) -> bool {
     let verdict = &judged.verdict;
@@ -24,8 +22,7 @@ pub(super) fn is_refuted(view: &View<'_>, judged: &Judged) -> bool {
     }
     let Some(cuts) = cuts(verdict.segment) else { return false };
     let Some(cell) = view.summary.cells.iter().find(|cell| cell.id == verdict.cell) else { return false };
-    let grows = |cell: &CellSummary| growth(view, cell).is_some_and(|gain| gain >= GAIN_RATIO);
-    grows(cell) || measured_by(view, cell, cuts).is_some_and(grows)
+    grows(view, cell) || measured_by(view, cell, cuts).is_some_and(|cut| grows(view, cut))
 }
 
 /// The cuts that measure the ceiling of a shared part; `None` for what no cut's rate is the ceiling of. The raw stream
@@ -64,6 +61,24 @@ mod tests {
             refined.diagnosis.limiting.iter().find(|entry| entry.regime.starts_with("small parallel"));
         let text = &entry.unwrap().evidence[0].text;
         assert!(text.contains("32 in flight give ") && text.contains("16 -> 32 still added "), "{text}");
+    }
+
+    #[test]
+    fn a_gain_in_cells_of_a_few_turns_of_the_queue_refutes_nothing() {
+        let mut summary = refined(&machine("many-threads"));
+        let told = |summary: &narrows_model::Summary| named(summary, "small parallel");
+        let with_ops = |summary: &mut narrows_model::Summary, ops: f64| {
+            for cell in summary.cells.iter_mut().filter(|cell| cell.in_flight.configured > 1) {
+                (cell.interval, cell.steadiness) = (None, None);
+                cell.elapsed_s.last_done = ops / cell.ops_per_s.unwrap().0;
+            }
+            summary.diagnosis = crate::diagnose(summary);
+        };
+        with_ops(&mut summary, 3_000.0);
+        assert_eq!(told(&summary), [Segment::WorkloadConcurrency]);
+        // 16 and 32 in flight: what 27 operations tell of either is their turns.
+        with_ops(&mut summary, 27.0);
+        assert_eq!(told(&summary), [Segment::DeviceIops]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::judge;
 use super::network_bandwidth;
-use super::one_more::one_more_connection;
+use super::one_more::{OneMore, one_more_connection};
 use super::{Rule, Stance, Verdict};
 use crate::summary::{
     SERVER_QUEUE_LENGTH, TCP_BUSY_S, TCP_RECEIVE_WINDOW_LIMITED_S, TCP_SEND_BUFFER_LIMITED_S,
@@ -47,7 +47,7 @@ fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
     let held = held_back(view, stream)?;
     let more = one_more_connection(view, cell);
     let queued = judge::metric(cell, SERVER_QUEUE_LENGTH).is_some_and(|length| length >= QUEUE_LENGTH);
-    if more.is_some_and(|more| !more.helps()) || queued {
+    if more.is_some_and(OneMore::adds_nothing) || queued {
         return None;
     }
     let wire = network_bandwidth::against_stream(view, cell).filter(|wire| wire.stance == Stance::Limits)?;
@@ -56,7 +56,7 @@ fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
     let verdict = verdict.because(held, "limited times of the sender (TCP_INFO)", &command);
     Some(match more {
         Some(more) => {
-            let gain = verdict.relief_gain_ratio.map_or(more.gain_ratio, |gain| gain.max(more.gain_ratio));
+            let gain = verdict.relief_gain_ratio.map_or(more.gain.ratio, |gain| gain.max(more.gain.ratio));
             verdict.gains(Some(gain)).because(more.text(), "rate of the path", "")
         }
         None => verdict,

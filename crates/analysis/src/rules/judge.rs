@@ -2,6 +2,7 @@
 //! a CPU against its capacity.
 
 use super::{Basis, Stance, Verdict};
+use crate::summary::laws;
 use crate::summary::{IN_FLIGHT_BELOW, LITTLE_LAW_VIOLATED};
 use crate::text;
 use crate::view::{Ceiling, View, time_per_op_s};
@@ -102,14 +103,16 @@ pub(super) fn carried_against(
 }
 
 /// From which share of a ceiling the path has raised it: above what noise explains, which is two standard errors, and
-/// half the range of each cell's rounds where it was too short for an interval.
+/// half the range of each cell's rounds where it was too short for an interval; a turn of either queue it may be in any
+/// case.
 fn raised_from(cell: &CellSummary, cut: &CellSummary) -> f64 {
     let half_range = |cell: &CellSummary| cell.steadiness.map_or(0.0, |seen| seen.range_ratio / 2.0);
     let noise = match joint_error(cell, cut) {
         Some(error) => 2.0 * error,
         None => half_range(cell) + half_range(cut),
     };
-    (1.0 + noise).clamp(RAISED_RATIO, BEYOND_RATIO)
+    let of_turns = 2.0 * laws::turn_error(cell).hypot(laws::turn_error(cut));
+    (1.0 + noise.max(of_turns)).clamp(RAISED_RATIO, BEYOND_RATIO)
 }
 
 /// The verdicts of a judgement that needs a network between client and storage, one a regime.
@@ -338,6 +341,23 @@ mod tests {
         assert!(convicted(&cut, Stance::Limits));
         cut.cpu.get_mut(&Role::Server).unwrap().throttled_s = Some(elapsed_s * 0.3);
         assert!(!convicted(&cut, Stance::Limits) && convicted(&cut, Stance::Clears));
+    }
+
+    #[test]
+    fn a_path_that_exceeds_its_cut_by_less_than_a_turn_of_their_queues_still_blames() {
+        let summary = builtin("ten-gigabit-nfs");
+        let mut cell = summary.cells.iter().find(|cell| cell.id == "path/read/1MiB/qd16/c1").unwrap().clone();
+        (cell.interval, cell.steadiness, cell.in_flight.measured) = (None, None, Some(8.0));
+        cell.trials.truncate(1);
+        let bytes_per_s = cell.rate_bytes_per_s.unwrap().0 / 1.08;
+        let mut judged = |ops: f64| {
+            cell.elapsed_s.last_done = ops / cell.ops_per_s.unwrap().0;
+            let ceiling = Ceiling { cell: &cell, bytes_per_s, same_settings: true, raised: false };
+            against_ceiling(Segment::DeviceBandwidth, &cell, ceiling, text::storage_rate, SHOWN)
+        };
+        // Ten turns: sqrt(2) x 8 / 80 = 0.14; a thousand: 0.0014.
+        assert_eq!(judged(80.0).unwrap().stance, Stance::Limits);
+        assert_eq!(judged(8_000.0), None);
     }
 
     #[test]

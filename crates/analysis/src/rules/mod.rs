@@ -12,6 +12,7 @@ mod device_bandwidth;
 mod device_bus;
 mod device_iops;
 mod device_latency;
+pub(crate) mod gain;
 mod generator_limited;
 mod host_cpu;
 mod judge;

@@ -1,7 +1,7 @@
 //! The network's bandwidth is full.
 
 use super::judge::{self, Shown};
-use super::one_more::one_more_connection;
+use super::one_more::{OneMore, one_more_connection};
 use super::{Rule, Stance, Verdict, client_connection, network_scope};
 use crate::text;
 use crate::view::View;
@@ -41,7 +41,7 @@ fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
     if limits && more.is_some_and(|more| more.helps() && !judge::is_single(cell)) {
         return None; // What one more connection adds, the wire had to spare.
     }
-    let flat = more.is_some_and(|more| !more.helps());
+    let flat = more.is_some_and(OneMore::adds_nothing);
     let held = limits && !flat && client_connection::held_back(view, stream).is_some();
     (!held).then(|| scoped(view, cell, verdict))
 }

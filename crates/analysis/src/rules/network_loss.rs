@@ -59,7 +59,7 @@ fn convicted(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
     let windowed = client_connection::held_back(view, stream).is_some();
     (!windowed && !judge::is_single(cell)).then(|| {
         let verdict = Verdict { segment: RULE.segment, severity: Severity::Warning, ..wire };
-        verdict.gains(Some(more.gain_ratio)).because(more.text(), "rate of the path", "")
+        verdict.gains(Some(more.gain.ratio)).because(more.text(), "rate of the path", "")
     })
 }
 

@@ -1,30 +1,32 @@
 //! The same load over one more connection: whether a connection, and not what all of them share, holds the path back.
 
+use super::gain::Gain;
 use crate::view::{View, reads};
 use narrows_model::summary::CellSummary;
-use narrows_model::units::ratio;
 use narrows_model::{Cut, Target};
-
-/// From this gain of one more connection a single one held the path back: repeated cells differ by less.
-const HELPS_RATIO: f64 = 1.10;
 
 /// What the same load did over one more connection.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OneMore<'a> {
     pub cell: &'a CellSummary,
     /// Its rate over that with one connection less.
-    pub gain_ratio: f64,
+    pub gain: Gain,
 }
 
 impl OneMore<'_> {
-    /// Whether the path is faster with it.
+    /// Whether the path is faster with it, by more than chance explains.
     pub(super) fn helps(self) -> bool {
-        self.gain_ratio >= HELPS_RATIO
+        self.gain.is_real()
+    }
+
+    /// Whether the path is as fast without it.
+    pub(super) fn adds_nothing(self) -> bool {
+        self.gain.is_none()
     }
 
     /// The comparison in words.
     pub(super) fn text(self) -> String {
-        format!("{}: one more connection gives {:.2} times the rate", self.cell.id, self.gain_ratio)
+        format!("{}: one more connection gives {:.2} times the rate", self.cell.id, self.gain.ratio)
     }
 }
 
@@ -41,6 +43,5 @@ pub(super) fn one_more_connection<'v>(view: &View<'v>, cell: &CellSummary) -> Op
             && wanted.workers == load.workers.saturating_add(1)
     };
     let found = view.summary.cells.iter().find(more)?;
-    let gain_ratio = ratio(found.rate_bytes_per_s?.0, cell.rate_bytes_per_s?.0)?;
-    Some(OneMore { cell: found, gain_ratio })
+    Some(OneMore { cell: found, gain: Gain::between(cell, found)? })
 }

@@ -3,12 +3,12 @@
 //!
 //! Not here: what follows for a segment, which is the rules' to say.
 
+use super::gain::{GAIN_RATIO, Gain};
 use crate::summary::laws;
 use crate::text;
 use crate::view::View;
 use narrows_model::Workload;
 use narrows_model::summary::{CellSummary, Saturation, SaturationState};
-use narrows_model::units::ratio;
 use narrows_stats::saturation::DOUBLING_MIN;
 
 /// A setting by which more is asked for at once.
@@ -119,21 +119,19 @@ pub(super) fn line<'v>(view: &View<'v>, cell: &CellSummary) -> Option<Line<'v>> 
     (!lines.is_empty()).then(|| lines.swap_remove(decided.unwrap_or(0)))
 }
 
-/// How many times the rate of `cell` more in flight gets: at the knee of its load, or, where it has the most in flight
-/// and the rate still grows, what the last doubling added. Of several lines the steepest; `None` where none decides.
-pub(crate) fn growth(view: &View<'_>, cell: &CellSummary) -> Option<f64> {
-    let of_line = |line: Line<'_>| {
-        line.is_saturated()?;
+/// Whether more in flight than `cell` has gets clearly more: at the knee of its load, or, where it has the most in flight
+/// and the rate still grows, by what the last doubling added. Any line that decides may say so.
+pub(crate) fn grows(view: &View<'_>, cell: &CellSummary) -> bool {
+    let on_line = |line: Line<'_>| {
+        let saturated = line.is_saturated()?;
         let best = line.best().filter(|best| laws::in_flight(best) > laws::in_flight(cell));
-        let last = 1.0 + line.law.last_doubling_gain_ratio;
-        match best {
-            Some(best) => ratio(best.rate_bytes_per_s?.0, cell.rate_bytes_per_s?.0),
-            None if line.is_saturated() == Some(false) => Some(last),
-            None => Some(1.0),
-        }
+        Some(match best {
+            Some(best) => Gain::between(cell, best)?.is_real(),
+            // That it adds at all is sure: the law has weighed the errors.
+            None => !saturated && 1.0 + line.law.last_doubling_gain_ratio >= GAIN_RATIO,
+        })
     };
-    let lines = Knob::ALL.iter().filter_map(|knob| along(view, cell, *knob));
-    lines.filter_map(of_line).reduce(f64::max)
+    Knob::ALL.iter().filter_map(|knob| along(view, cell, *knob)).filter_map(on_line).any(|grows| grows)
 }
 
 /// Whether the lines of `cell` leave it open whether more in flight helps.

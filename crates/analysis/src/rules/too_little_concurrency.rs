@@ -1,5 +1,6 @@
 //! The application asks for too little at once, and nothing on the path is full.
 
+use super::gain::Gain;
 use super::judge;
 use super::saturation::{self, Line};
 use super::{Basis, Rule, Stance, Tier, Verdict};
@@ -7,10 +8,6 @@ use crate::text;
 use crate::view::View;
 use narrows_model::Segment;
 use narrows_model::summary::CellSummary;
-use narrows_model::units::ratio;
-
-/// A gain from more requests in flight that is no noise.
-const GAIN_RATIO: f64 = 1.10;
 
 /// The rule.
 pub(super) static RULE: Rule = Rule {
@@ -22,10 +19,13 @@ pub(super) static RULE: Rule = Rule {
                  is spent on one stage after the other. The same path carries more when more is asked for at once. \
                  Where the load was measured with more and more in flight (depth, else workers, else clients), the \
                  knee of that line decides: too little is asked for below it, and where the last doubling still adds \
-                 3 %; from the knee on concurrency is cleared. Where the line leaves that open, nothing is said.",
+                 3 %; from the knee on concurrency is cleared. Where the line leaves that open, nothing is said. A \
+                 gain that the errors of the two rates explain is none: that of their intervals, and at least one turn \
+                 of each queue (a cell of 27 operations with 16 in flight is off by up to 16 of 27).",
     formula: "in flight (rate x response time) = asked for within a tenth; limits: fewer than at the knee and 1.1 x the \
               rate there, or a last doubling that adds 3 % or more; without a line of doublings: 1.1 x the rate with \
-              more in flight, or one at a time and nothing deeper measured; clears: at or above the knee",
+              more in flight, or one at a time and nothing deeper measured; any such gain above two standard errors, \
+              of one rate at least in flight / (2 x operations); clears: at or above the knee",
     source: "Little, Operations Research 9 (1961); asymptotic bounds of Denning and Buzen (1978)",
     example: "4 KiB reads one at a time: 97 op/s; 16 at a time: 1 540 op/s; doubling the depth 16 -> 32 added 1.2 %, \
               saturated from depth 16 on",
@@ -55,10 +55,10 @@ fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
     let line = saturation::line(view, cell);
     let more = line.as_ref().map_or_else(|| deepest(view, cell), Line::best);
     let more = more.filter(|more| more.in_flight.configured > asked);
-    let gain = more.and_then(|more| ratio(more.ops_per_s?.0, cell.ops_per_s?.0));
+    let gain = more.and_then(|more| Gain::between(cell, more));
     let stance = stance(cell, line.as_ref(), gain)?;
     let faster = more.zip(gain).map(|(more, gain)| {
-        format!("; {} in flight give {gain:.2} times the rate", more.in_flight.configured)
+        format!("; {} in flight give {:.2} times the rate", more.in_flight.configured, gain.ratio)
     });
     let knee = line.filter(|line| line.is_saturated().is_some()).map(|line| format!("; {}", line.text()));
     let text = format!(
@@ -69,7 +69,7 @@ fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
         knee.unwrap_or_default(),
     );
     let verdict = Verdict::on(RULE.segment, &cell.id, stance, Basis::State, 1.0).in_tier(Tier::Fallback);
-    Some(verdict.gains(gain.filter(|gain| *gain > 1.0)).because(
+    Some(verdict.gains(gain.map(|gain| gain.ratio).filter(|gain| *gain > 1.0)).because(
         text,
         "Little's law: rate x response time",
         "",
@@ -77,13 +77,14 @@ fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
 }
 
 /// Whether too little is asked for, with `gain` from more in flight: by the knee of the line, and without a line of
-/// doublings by the gain alone. `None` where that is left open.
-fn stance(cell: &CellSummary, line: Option<&Line<'_>>, gain: Option<f64>) -> Option<Stance> {
-    let helps = gain.is_some_and(|gain| gain >= GAIN_RATIO);
+/// doublings by the gain alone. `None` where that is left open, as it is by a gain that chance explains.
+fn stance(cell: &CellSummary, line: Option<&Line<'_>>, gain: Option<Gain>) -> Option<Stance> {
+    let helps = gain.is_some_and(Gain::is_real);
     let limits = match line.map(Line::is_saturated) {
         Some(Some(saturated)) => !saturated || helps,
-        Some(None) if helps => true,
-        None if gain.is_some() => helps,
+        Some(None) | None if helps => true,
+        None if gain.is_some_and(Gain::is_none) => false,
+        None if gain.is_some() => return None,
         None if judge::is_single(cell) => true,
         Some(None) | None => return None,
     };

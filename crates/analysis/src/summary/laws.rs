@@ -8,6 +8,8 @@ use narrows_stats::hockney::{Transfer, fit_hockney};
 use narrows_stats::resample::BootstrapPlan;
 use narrows_stats::saturation::{self, LoadPoint, SaturationVerdict};
 
+pub(crate) use super::rates::{standard_error, turn_error};
+
 /// Fewest block sizes whose law says more than the points do.
 const FIT_POINTS_MIN: usize = 3;
 /// Share of the variance of the times below which the law is no description of them.
@@ -51,12 +53,14 @@ pub(crate) fn saturation(
         Some(LoadPoint {
             concurrency: setting(cell),
             rate: cell.rate_bytes_per_s?.0,
-            relative_error: relative_error(cell.interval.as_ref()),
+            relative_error: Some(standard_error(cell)),
         })
     };
     let points: Vec<LoadPoint> = cells.iter().filter_map(point).collect();
     let plan = BootstrapPlan { resample_count: RESAMPLES, ..BootstrapPlan::with_seed(seed) };
     let found = saturation::saturation(&points, plan).ok()?;
+    // Without all intervals the errors are the least that they can be: enough to doubt, not to tell an interval by.
+    let known = cells.iter().all(|cell| cell.interval.is_some());
     Some(Saturation {
         state: match found.verdict {
             SaturationVerdict::Reached => SaturationState::Reached,
@@ -64,9 +68,9 @@ pub(crate) fn saturation(
             SaturationVerdict::Undecided => SaturationState::Undecided,
         },
         knee_in_flight: found.knee,
-        knee_in_flight_interval: found.knee_interval.map(told),
+        knee_in_flight_interval: found.knee_interval.filter(|_| known).map(told),
         last_doubling_gain_ratio: found.last_gain_ratio,
-        last_doubling_gain_ratio_interval: found.last_gain_interval.map(told),
+        last_doubling_gain_ratio_interval: found.last_gain_interval.filter(|_| known).map(told),
     })
 }
 

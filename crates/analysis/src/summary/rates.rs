@@ -1,7 +1,7 @@
 //! Rates of a cell over all of its trials, and intervals as summaries hold them.
 
 use crate::collect::CellData;
-use narrows_model::summary::{Elapsed, Interval, TrialSummary};
+use narrows_model::summary::{CellSummary, Elapsed, Interval, TrialSummary};
 use narrows_model::units::ratio;
 use narrows_model::{BytesPerSec, Nanos, OpsPerSec};
 use narrows_stats::normal;
@@ -60,4 +60,24 @@ pub(super) fn relative_error(interval: Option<&Interval>) -> Option<f64> {
     let factor = normal::quantile(f64::midpoint(1.0, interval.level)).ok()?;
     let half_width = (interval.high - interval.low) / 2.0;
     ratio(half_width / factor, f64::midpoint(interval.low, interval.high))
+}
+
+/// Standard error of a cell's rate over the rate: that of its interval; where it was too short for one, half the range of
+/// its rounds as two of them; and never less than that of the turns of its queue.
+pub(crate) fn standard_error(cell: &CellSummary) -> f64 {
+    let of_rounds = || cell.steadiness.map_or(0.0, |seen| seen.range_ratio / 4.0);
+    relative_error(cell.interval.as_ref()).unwrap_or_else(of_rounds).max(turn_error(cell))
+}
+
+/// The part of [`standard_error`] that comes from counting whole turns of a queue.
+///
+/// What is in flight may complete together, turn after turn. A window of x turns then counts the whole number below or
+/// above x, as chance has it; the standard deviation of that is sqrt(f (1 - f)) of a turn, f the fraction of x, and half a
+/// turn at most. A turn is as many operations as are in flight: depth / (2 operations), of several windows sqrt(windows)
+/// times that. Without operations 0.
+pub(crate) fn turn_error(cell: &CellSummary) -> f64 {
+    let in_flight = cell.in_flight.measured.unwrap_or(cell.in_flight.configured as f64);
+    let ops = cell.ops_per_s.map_or(0.0, |rate| rate.0 * cell.elapsed_s.last_done);
+    let windows = cell.trials.len().max(1) as f64;
+    ratio(in_flight * windows.sqrt() / 2.0, ops).unwrap_or(0.0)
 }
