@@ -16,7 +16,8 @@ pub struct Problem {
 }
 
 impl Problem {
-    pub(crate) fn new(
+    /// One thing that is wrong: where, what was found, what is allowed, what to do.
+    pub fn new(
         key: &'static str,
         found: impl Into<String>,
         allowed: impl Into<String>,

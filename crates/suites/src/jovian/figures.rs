@@ -1,0 +1,96 @@
+//! The figures of a run by configuration: trimmed means of both directions, and how they scale.
+
+use super::label::{Label, labels};
+use crate::figure::{Trimmed, trimmed};
+use narrows_model::summary::CellSummary;
+use narrows_model::{Bytes, Cut, Op, Summary};
+
+/// One direction of one configuration.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Rate {
+    /// Bytes a second of all clients together.
+    pub(super) bytes_per_s: Trimmed,
+    /// `rate(n) / (n x local)`, n the servers; `None` without the local rate.
+    pub(super) scaling: Option<f64>,
+}
+
+/// One configuration.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Row {
+    pub(super) label: Label,
+    pub(super) request: Bytes,
+    pub(super) write: Option<Rate>,
+    pub(super) read: Option<Rate>,
+}
+
+impl Row {
+    /// The mean in one direction, in bytes a second.
+    pub(super) fn mean(&self, op: Op) -> Option<f64> {
+        self.rate(op).map(|rate| rate.bytes_per_s.mean)
+    }
+
+    pub(super) fn rate(&self, op: Op) -> Option<Rate> {
+        if op == Op::Write { self.write } else { self.read }
+    }
+}
+
+/// The rows of a run, in the order in which its configurations ran.
+pub(super) fn rows(summary: &Summary) -> Vec<Row> {
+    let mut rows: Vec<Row> = Vec::new();
+    for cell in summary.cells.iter().filter(|cell| cell.cut == Cut::Path) {
+        let Some(label) = label_of(cell) else { continue };
+        let rates: Vec<f64> = cell.trials.iter().map(|trial| trial.rate_bytes_per_s.0).collect();
+        let rate = trimmed(&rates).map(|bytes_per_s| Rate { bytes_per_s, scaling: None });
+        if !rows.iter().any(|row| row.label == label) {
+            rows.push(Row { label, request: cell.block_bytes, write: None, read: None });
+        }
+        let Some(row) = rows.iter_mut().find(|row| row.label == label) else { continue };
+        match cell.op {
+            Op::Write => row.write = rate,
+            _ => row.read = rate,
+        }
+    }
+    scale(&mut rows);
+    rows
+}
+
+/// The configuration that a cell is of.
+pub(super) fn label_of(cell: &CellSummary) -> Option<Label> {
+    let named = labels(&[cell.test.clone()?]).ok()?;
+    named.first().copied()
+}
+
+pub(super) fn scale(rows: &mut [Row]) {
+    for op in [Op::Write, Op::Read] {
+        let local = rows.iter().find(|row| row.label == Label::Local).and_then(|row| row.mean(op));
+        for row in rows.iter_mut().filter(|row| row.label != Label::Local) {
+            let rate = if op == Op::Write { &mut row.write } else { &mut row.read };
+            if let Some(rate) = rate {
+                rate.scaling = scaling(rate.bytes_per_s.mean, row.label.servers(), local);
+            }
+        }
+    }
+}
+
+/// `rate(n) / (n x local)`: 1 where n servers carry n times what the node carries by itself.
+///
+/// # Source
+/// The published definition; `None` without a local rate, or with one of 0.
+fn scaling(rate: f64, servers: u32, local: Option<f64>) -> Option<f64> {
+    let ideal = f64::from(servers) * local.filter(|local| *local > 0.0)?;
+    Some(rate / ideal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scaling_is_one_where_every_server_adds_what_a_node_carries_alone() {
+        let near = |found: Option<f64>, wanted: f64| assert!((found.unwrap() - wanted).abs() < 1e-12);
+        near(scaling(4.0 * 5.44e6, 4, Some(5.44e6)), 1.0);
+        near(scaling(2.0 * 5.44e6, 4, Some(5.44e6)), 0.5);
+        assert_eq!(scaling(1.0, 4, None), None);
+        assert_eq!(scaling(1.0, 4, Some(0.0)), None);
+    }
+}

@@ -1,0 +1,57 @@
+//! What a run was asked for, read back from its record.
+
+use narrows_analysis::text::amount;
+use narrows_model::Bytes;
+use narrows_model::cell::FactorValue;
+use narrows_model::plan::SuiteSource;
+use narrows_model::units::round_to_u64;
+
+/// What the native output and the reading need of it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Options {
+    pub(super) unit: Bytes,
+    pub(super) client_bytes: Bytes,
+    pub(super) trials: u64,
+    pub(super) late: bool,
+    pub(super) flush: String,
+    pub(super) flush_bytes: Option<Bytes>,
+    pub(super) memory: Option<Bytes>,
+    pub(super) has_cuts: bool,
+}
+
+impl Options {
+    /// Those of a run of this suite; `None` of another one.
+    pub(super) fn of(source: &SuiteSource) -> Option<Self> {
+        let number = |name: &str| match source.options.get(name) {
+            Some(FactorValue::Number(number)) => Some(round_to_u64(*number)),
+            _ => None,
+        };
+        let text = |name: &str| source.options.get(name).map(ToString::to_string);
+        (source.name == super::NAME).then_some(())?;
+        Some(Self {
+            unit: Bytes(number("unit_bytes")?),
+            client_bytes: Bytes(number("client_bytes")?),
+            trials: number("trials")?,
+            late: text("acknowledgement")? == "late",
+            flush: text("flush")?,
+            flush_bytes: number("flush_bytes").map(Bytes),
+            memory: number("memory_bytes").map(Bytes),
+            has_cuts: text("cuts")? == "measured",
+        })
+    }
+
+    /// The load in a line.
+    pub(super) fn load(&self) -> String {
+        let flush = match (self.flush.as_str(), self.flush_bytes) {
+            (_, Some(bytes)) => format!("a dummy file of {} read", amount(bytes)),
+            ("drop", _) => "the files' pages dropped".to_owned(),
+            _ => "nothing done about caches".to_owned(),
+        };
+        format!(
+            "{} a client, stripe unit {}, writes acknowledged {}, {flush} before reads",
+            amount(self.client_bytes),
+            amount(self.unit),
+            if self.late { "when they are on disk" } else { "when they arrive" },
+        )
+    }
+}

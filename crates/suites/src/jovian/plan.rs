@@ -1,0 +1,295 @@
+//! From a request to a plan: each configuration is a study of its own, and all of their cells are one plan.
+//!
+//! What a configuration asks for is written as the text of a study (`studies`), so that cuts, capabilities and room are
+//! planned by the same code as those of any study.
+
+use super::label::Label;
+use super::request::{Flush, Request};
+use super::studies::Studies;
+use narrows_model::cell::FactorValue;
+use narrows_model::plan::{
+    LoadStatement, PLAN_SCHEMA, SUITE_PHASE, SUITE_TEST, SkippedCell, SuiteSource, Topology,
+};
+use narrows_model::workload::{Acknowledgement, CacheState, Prefill};
+use narrows_model::{Bytes, Cell, CellId, Cut, Nanos, Op, Plan, Segment, Stop, Target};
+use narrows_study::{Problem, StudyFacts, plan_study};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Longest time of a trial: what has not moved its bytes by then is cut short, and told as what it moved until then.
+const TRIAL_NS_MAX: Nanos = Nanos(3_600_000_000_000);
+/// Load before a cut's window.
+const CUT_WARM_UP_NS: Nanos = Nanos(200_000_000);
+/// The whole run may take this long: it ends with its bytes, not with its time.
+const BUDGET_NS: Nanos = Nanos(30 * 24 * 3_600_000_000_000);
+
+/// The plan of `request`, whose studies are `studies`.
+///
+/// # Shape
+/// Configurations in their order; of each the cuts of its path, then all writes, then all reads.
+///
+/// # Errors
+/// What is wrong with it on these machines.
+pub fn plan(
+    request: &Request,
+    studies: &Studies,
+    facts: &StudyFacts,
+    seed: u64,
+) -> Result<Plan, Vec<Problem>> {
+    let mut merged = Merged::default();
+    for (label, study) in &studies.each {
+        let plan = plan_study(study, facts, seed).map_err(|problems| {
+            let hint = "see what the study of this label asks for with --plan of fewer labels";
+            vec![Problem::new("labels", format!("{label}: {}", problems.render()), "what fits here", hint)]
+        })?;
+        merged.add(request, *label, plan);
+    }
+    Ok(merged.into_plan(request, seed))
+}
+
+/// The plans of several studies as one.
+#[derive(Default)]
+struct Merged {
+    cells: Vec<Cell>,
+    skipped: Vec<SkippedCell>,
+    segments: Vec<Segment>,
+    touches: Vec<String>,
+    in_flight_max: u64,
+    target: Option<Target>,
+    /// Cuts that are there already.
+    cuts: BTreeSet<String>,
+}
+
+impl Merged {
+    fn add(&mut self, request: &Request, label: Label, plan: Plan) {
+        let named = |id: CellId| CellId(format!("{label}/{id}"));
+        for cell in plan.cells {
+            let cell = shaped(request, label, cell);
+            if cell.cut == Cut::Path || self.cuts.insert(key(&cell)) {
+                self.cells.push(Cell { id: named(cell.id), ..cell });
+            }
+        }
+        let skipped = plan.skipped.into_iter();
+        self.skipped.extend(skipped.map(|skip| SkippedCell { cell: named(skip.cell), ..skip }));
+        self.segments.extend(plan.segments);
+        for place in plan.load.touches {
+            if !self.touches.contains(&place) {
+                self.touches.push(place);
+            }
+        }
+        self.in_flight_max = self.in_flight_max.max(plan.load.in_flight_max);
+        self.target = Some(plan.target);
+    }
+
+    fn into_plan(self, request: &Request, seed: u64) -> Plan {
+        Plan {
+            schema: PLAN_SCHEMA.to_owned(),
+            seed,
+            target: self.target.unwrap_or(Target::Null { copy: false }),
+            topology: topology(&request.labels),
+            segments: Segment::ALL
+                .iter()
+                .copied()
+                .filter(|segment| self.segments.contains(segment))
+                .collect(),
+            load: LoadStatement {
+                planned_ns: self.cells.iter().fold(Nanos(0), |sum, cell| sum.saturating_add(cut_ns(cell))),
+                prefill_bytes: Bytes(0),
+                prefill_ns_max: Nanos(0),
+                file_bytes_max: files(request),
+                write_bytes_max: None,
+                touches: self.touches,
+                in_flight_max: self.in_flight_max,
+                max_bytes_per_s: None,
+            },
+            cells: self.cells,
+            skipped: self.skipped,
+            budget_ns: BUDGET_NS,
+            interval_ns: Nanos::from_millis(100),
+            study: None,
+            relay: None,
+            suite: Some(source(request)),
+        }
+    }
+}
+
+/// What a cut is, whoever asks for it: streams do not visit files.
+fn key(cell: &Cell) -> String {
+    let mut workload = cell.workload.clone();
+    if cell.cut == Cut::NetworkStream {
+        workload.file_bytes = Bytes(0);
+    }
+    format!("{:?} {:?} {:?} {workload:?}", cell.cut, cell.site, cell.target)
+}
+
+/// Time of a cell that ends with its time.
+fn cut_ns(cell: &Cell) -> Nanos {
+    if cell.cut == Cut::Path { Nanos(0) } else { cell.planned_ns() }
+}
+
+/// A study's cell as a cell of the suite: a path ends with its bytes, a cut with its time.
+fn shaped(request: &Request, label: Label, mut cell: Cell) -> Cell {
+    if cell.cut != Cut::Path {
+        let measure_ns = request.cut_ns.unwrap_or_default();
+        cell.stop = Stop { warm_up_ns: CUT_WARM_UP_NS, measure_ns, bytes_max: None, ops_max: None };
+        cell.trials = 1;
+        return cell;
+    }
+    let bytes = request.client_bytes().0.saturating_mul(u64::from(label.clients()));
+    cell.stop =
+        Stop { warm_up_ns: Nanos(0), measure_ns: TRIAL_NS_MAX, bytes_max: Some(Bytes(bytes)), ops_max: None };
+    cell.workload.prefill = Prefill::Whole;
+    if cell.workload.op == Op::Read {
+        cell.workload.cache = match request.flush {
+            Flush::Dummy(scan_bytes) => CacheState::Displaced { scan_bytes },
+            Flush::Drop => CacheState::Cold,
+            Flush::None => CacheState::AsFound,
+        };
+    }
+    cell.factors = BTreeMap::from([
+        (SUITE_TEST.to_owned(), FactorValue::Text(label.to_string())),
+        (SUITE_PHASE.to_owned(), FactorValue::Text(cell.workload.op.name().to_owned())),
+    ]);
+    cell
+}
+
+fn topology(labels: &[Label]) -> Topology {
+    let any = |is: fn(&Label) -> bool| labels.iter().any(is);
+    if any(|label| matches!(label, Label::ManyToMany { .. })) {
+        Topology::ManyToMany
+    } else if any(|label| matches!(label, Label::OneToMany { .. })) {
+        Topology::OneToMany
+    } else {
+        Topology::Local
+    }
+}
+
+/// Files of all configurations stay until the end, one for each client.
+fn files(request: &Request) -> Bytes {
+    let clients = request.labels.iter().map(|label| u64::from(label.clients()));
+    Bytes(
+        clients.fold(0_u64, |sum, count| sum.saturating_add(count.saturating_mul(request.client_bytes().0))),
+    )
+}
+
+fn source(request: &Request) -> SuiteSource {
+    let number = |value: u64| FactorValue::Number(value as f64);
+    let (flush, dummy) = match request.flush {
+        Flush::Dummy(bytes) => ("dummy", Some(bytes)),
+        Flush::Drop => ("drop", None),
+        Flush::None => ("none", None),
+    };
+    let late = request.acknowledgement == Acknowledgement::Late;
+    let text = |word: &str| FactorValue::Text(word.to_owned());
+    let mut options = BTreeMap::from([
+        ("unit_bytes".to_owned(), number(request.unit.0)),
+        ("client_bytes".to_owned(), number(request.client_bytes().0)),
+        ("trials".to_owned(), number(u64::from(request.trials))),
+        ("acknowledgement".to_owned(), text(if late { "late" } else { "early" })),
+        ("flush".to_owned(), text(flush)),
+        ("cuts".to_owned(), text(if request.cut_ns.is_some() { "measured" } else { "none" })),
+    ]);
+    options.extend(dummy.map(|bytes| ("flush_bytes".to_owned(), number(bytes.0))));
+    options.extend(request.memory.map(|bytes| ("memory_bytes".to_owned(), number(bytes.0))));
+    SuiteSource { name: super::NAME.to_owned(), options }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::request::tests::request;
+    use super::super::studies::quoted;
+    use super::*;
+
+    fn planned(request: &Request) -> Plan {
+        let studies = Studies::of(request).unwrap();
+        plan(request, &studies, &StudyFacts::default(), 1).unwrap()
+    }
+
+    fn paths(plan: &Plan) -> Vec<&Cell> {
+        plan.cells.iter().filter(|cell| cell.cut == Cut::Path).collect()
+    }
+
+    #[test]
+    fn each_label_writes_and_then_reads_the_same_bytes_of_each_client() {
+        let plan = planned(&request("local c1-s2 c3-s4 pp-2"));
+        let told: Vec<String> = paths(&plan)
+            .iter()
+            .map(|cell| {
+                let load = &cell.workload;
+                let all = cell.stop.bytes_max.unwrap().0 >> 20;
+                format!(
+                    "{} {} {} x {} {all}",
+                    cell.factors[SUITE_TEST], load.op, load.clients, load.block_bytes
+                )
+            })
+            .collect();
+        assert_eq!(
+            told,
+            [
+                "local write 1 x 64KiB 70",
+                "local read 1 x 64KiB 70",
+                "c1-s2 write 1 x 128KiB 70",
+                "c1-s2 read 1 x 128KiB 70",
+                "c3-s4 write 3 x 256KiB 210",
+                "c3-s4 read 3 x 256KiB 210",
+                "pp-2 write 2 x 128KiB 140",
+                "pp-2 read 2 x 128KiB 140",
+            ]
+        );
+        assert_eq!(plan.topology, Topology::ManyToMany);
+        assert!(paths(&plan).iter().all(|cell| cell.trials == 5 && cell.workload.prefill == Prefill::Whole));
+        let ids: BTreeSet<&CellId> = plan.cells.iter().map(|cell| &cell.id).collect();
+        assert_eq!(ids.len(), plan.cells.len());
+    }
+
+    #[test]
+    fn reads_follow_a_flush_and_late_acknowledgement_reaches_the_local_disk_too() {
+        let mut asked = request("local c1-s2");
+        asked.flush = Flush::Dummy(Bytes(300 << 20));
+        asked.acknowledgement = Acknowledgement::Late;
+        let plan = planned(&asked);
+        for cell in paths(&plan) {
+            let scanned = cell.workload.cache == CacheState::Displaced { scan_bytes: Bytes(300 << 20) };
+            assert_eq!(scanned, cell.workload.op == Op::Read, "{}", cell.id);
+            let durable = cell.workload.sync == narrows_model::workload::SyncPolicy::Dsync
+                || cell.workload.acknowledgement == Acknowledgement::Late;
+            assert!(durable, "{}", cell.id);
+        }
+    }
+
+    #[test]
+    fn a_stripe_has_the_unit_and_the_depth_at_each_peer_and_one_server_is_no_stripe() {
+        let mut asked = request("c1-s1 c1-s2");
+        asked.peer_depth = Some(2);
+        let plan = planned(&asked);
+        let targets: Vec<String> = paths(&plan).iter().map(|cell| cell.target.to_string()).collect();
+        assert_eq!(targets[0], "tcp://node1:7300/disk");
+        assert_eq!(targets[2], "stripe:tcp://node1:7300/disk,tcp://node2:7300/disk?unit=64KiB&peer_depth=2");
+    }
+
+    #[test]
+    fn cuts_that_labels_share_are_measured_once_and_without_them_there_is_none() {
+        let streams = |words: &str| {
+            let plan = planned(&request(words));
+            plan.cells.iter().filter(|cell| cell.cut == Cut::NetworkStream).count()
+        };
+        // Both directions: one server alone; that one and the second alone, and both together.
+        assert_eq!((streams("c1-s1"), streams("c1-s2"), streams("c1-s1 c1-s2")), (2, 6, 6));
+        let plan = planned(&Request { cut_ns: None, ..request("local c1-s2") });
+        assert_eq!(paths(&plan).len(), plan.cells.len());
+    }
+
+    #[test]
+    fn a_server_named_twice_is_refused() {
+        let endpoints = vec![("a".to_owned(), 1), ("a".to_owned(), 1)];
+        let problems = Studies::of(&Request { endpoints, ..request("c1-s2") }).unwrap_err();
+        assert!(problems[0].hint.contains("once"), "{problems:?}");
+    }
+
+    #[test]
+    fn a_path_with_any_letter_is_a_string_of_toml() {
+        assert_eq!(quoted("/a \"b\"\\\n"), "\"/a \\\"b\\\"\\\\\\U0000000A\"");
+        let disks = vec![Target::File { path: "/a \"b\"\\\n\u{7f}".into() }];
+        let plan = planned(&Request { disks: disks.clone(), ..request("local") });
+        assert_eq!(plan.cells[0].target, disks[0]);
+    }
+}

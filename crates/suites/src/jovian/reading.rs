@@ -1,0 +1,180 @@
+//! What stands out in the tables, in the words of the published evaluation. What limits a path is the diagnosis' to say:
+//! it has counters and cuts, and here are rates alone.
+
+use super::figures::{Row, rows};
+use super::label::Label;
+use super::options::Options;
+use crate::figure::mb_per_s;
+use narrows_analysis::text::amount;
+use narrows_model::{Op, Summary};
+
+/// From this ratio on, with more servers, a rate has risen; below it is flat. Trimmed means of a few trials differ by
+/// some percent by themselves.
+const RISEN_RATIO: f64 = 1.1;
+/// Below this share of another rate a rate is lower.
+const LOWER_RATIO: f64 = 0.9;
+
+/// The sentences on a run; none where `summary` is of another suite.
+pub(super) fn reading(summary: &Summary) -> Vec<String> {
+    let options = summary.suite.as_ref().and_then(Options::of);
+    options.map_or_else(Vec::new, |options| sentences(&rows(summary), &options))
+}
+
+/// The sentences on `rows`.
+pub(super) fn sentences(rows: &[Row], options: &Options) -> Vec<String> {
+    let both = |of: fn(&[Row], Op) -> Option<String>| [Op::Write, Op::Read].map(|op| of(rows, op));
+    let mut all: Vec<Option<String>> = vec![in_memory(options)];
+    all.extend(both(flat));
+    all.push(reads_below_writes(rows, options));
+    all.extend(both(falling));
+    all.push(unscaled(rows));
+    all.into_iter().flatten().collect()
+}
+
+fn in_memory(options: &Options) -> Option<String> {
+    let memory = options.memory.filter(|memory| options.client_bytes < *memory)?;
+    Some(format!(
+        "{} a client is less than the {} of memory of a node: writes may show memory, not disks",
+        amount(options.client_bytes),
+        amount(memory)
+    ))
+}
+
+/// The rows of one-to-many with as many clients as the first of them, from the fewest servers to the most.
+fn by_servers(rows: &[Row]) -> Vec<&Row> {
+    let clients_of = |row: &Row| match row.label {
+        Label::OneToMany { clients, .. } => Some(clients),
+        _ => None,
+    };
+    let first = rows.iter().find_map(clients_of);
+    let mut found: Vec<&Row> =
+        rows.iter().filter(|row| first.is_some() && clients_of(row) == first).collect();
+    found.sort_by_key(|row| row.label.servers());
+    found
+}
+
+/// Whether more servers add nothing any more.
+fn flat(rows: &[Row], op: Op) -> Option<String> {
+    let rows = by_servers(rows);
+    let [.., before, last] = rows.as_slice() else { return None };
+    let gain = last.mean(op)? / before.mean(op)?;
+    if gain >= RISEN_RATIO {
+        return None;
+    }
+    let rise = rows.first().filter(|first| first.label != before.label).and_then(|first| {
+        let rise = before.mean(op)? / first.mean(op)?;
+        (rise >= RISEN_RATIO).then(|| format!(", where {} carried {rise:.2} x {}", before.label, first.label))
+    });
+    let shape = if rise.is_some() { "rising, then flat" } else { "flat" };
+    Some(format!(
+        "{op}: {} carries {gain:.2} x {}{}: {shape} with more servers. What all of them share, such as the client's \
+         link, is full, and not the servers",
+        last.label,
+        before.label,
+        rise.unwrap_or_default(),
+    ))
+}
+
+fn reads_below_writes(rows: &[Row], options: &Options) -> Option<String> {
+    let lower = rows.iter().filter(|row| {
+        let both = row.mean(Op::Read).zip(row.mean(Op::Write));
+        both.is_some_and(|(read, write)| read < LOWER_RATIO * write)
+    });
+    let told: Vec<String> = lower
+        .filter_map(|row| {
+            let (read, write) = (row.mean(Op::Read)?, row.mean(Op::Write)?);
+            Some(format!("{} {} below {} MB/s", row.label, mb_per_s(read), mb_per_s(write)))
+        })
+        .collect();
+    if told.is_empty() {
+        return None;
+    }
+    let why = if options.late {
+        "writes waited for the disk as well, so that it is no early acknowledgement that sets them apart"
+    } else {
+        "the early acknowledgement hides the disk from writes, and reads wait for it"
+    };
+    Some(format!("reads are slower than writes ({}): {why}", told.join(", ")))
+}
+
+/// Whether each node gets less where there are more.
+fn falling(rows: &[Row], op: Op) -> Option<String> {
+    let mut nodes: Vec<(u32, f64)> = rows
+        .iter()
+        .filter(|row| matches!(row.label, Label::ManyToMany { .. }))
+        .filter_map(|row| Some((row.label.servers(), row.mean(op)? / f64::from(row.label.servers()))))
+        .collect();
+    nodes.sort_by_key(|(count, _)| *count);
+    let (&(few, most), &(many, least)) = (nodes.first()?, nodes.last()?);
+    (least < LOWER_RATIO * most).then(|| {
+        format!(
+            "{op}: {} MB/s a node with {few} nodes and {} with {many}: the interconnect that they share, or the queues \
+             at every server",
+            mb_per_s(most),
+            mb_per_s(least)
+        )
+    })
+}
+
+fn unscaled(rows: &[Row]) -> Option<String> {
+    let local = rows.iter().any(|row| row.label == Label::Local);
+    (!local && !rows.is_empty())
+        .then(|| "scaling needs the rate of a node by itself: name local beside the other labels".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{options, rows_of};
+    use super::*;
+
+    fn said(measured: &[(&str, f64, f64)]) -> String {
+        let rows = rows_of(measured);
+        sentences(&rows, &options()).join("\n")
+    }
+
+    #[test]
+    fn seventy_mebibytes_are_less_than_the_memory_of_a_published_node() {
+        assert!(said(&[("local", 1.0, 1.0)]).contains("70.0 MiB a client is less than the 256 MiB"));
+    }
+
+    #[test]
+    fn a_rate_that_rises_and_then_does_not_points_at_what_servers_share() {
+        let said = said(&[("c1-s4", 2.05e6, 2.05e6), ("c1-s1", 1e6, 1e6), ("c1-s2", 2e6, 2e6)]);
+        assert!(said.contains(
+            "write: c1-s4 carries 1.02 x c1-s2, where c1-s2 carried 2.00 x c1-s1: rising, then flat"
+        ));
+        assert!(said.contains("read: c1-s4"), "{said}");
+    }
+
+    #[test]
+    fn a_rate_that_keeps_rising_is_not_called_flat() {
+        assert!(!said(&[("c1-s1", 1e6, 1e6), ("c1-s2", 2e6, 2e6), ("c1-s4", 3e6, 3e6)]).contains("flat"));
+        assert!(!said(&[("c1-s1", 1e6, 1e6)]).contains("flat"));
+        // Configurations of other clients are not compared with it.
+        assert!(!said(&[("c1-s1", 1e6, 1e6), ("c2-s2", 1e6, 1e6)]).contains("flat"));
+    }
+
+    #[test]
+    fn reads_below_writes_tell_of_the_early_acknowledgement_unless_it_was_late() {
+        assert!(
+            said(&[("c1-s1", 2e6, 1e6)]).contains("(c1-s1 1.00 below 2.00 MB/s): the early acknowledgement")
+        );
+        assert!(!said(&[("c1-s1", 2e6, 1.9e6)]).contains("slower than writes"));
+        let rows = rows_of(&[("c1-s1", 2e6, 1e6)]);
+        let late = Options { late: true, ..options() };
+        assert!(sentences(&rows, &late).join("\n").contains("no early acknowledgement"));
+    }
+
+    #[test]
+    fn nodes_that_get_less_each_share_something() {
+        let said_of = said(&[("pp-2", 4e6, 4e6), ("pp-4", 4.4e6, 7.9e6)]);
+        assert!(said_of.contains("write: 2.00 MB/s a node with 2 nodes and 1.10 with 4"), "{said_of}");
+        assert!(!said_of.contains("read: "), "{said_of}");
+    }
+
+    #[test]
+    fn scaling_asks_for_local() {
+        assert!(said(&[("c1-s1", 1e6, 1e6)]).contains("name local"));
+        assert!(!said(&[("c1-s1", 1e6, 1e6), ("local", 1e6, 1e6)]).contains("name local"));
+    }
+}

@@ -1,0 +1,36 @@
+//! The classic benchmarks: from a suite's options to a plan, and from the summary of its run to its native output.
+//!
+//! Each suite is a module with the same two pure sides: `plan`, whose cells run as all others do, and `native`, which
+//! reads nothing but the summary, so that a record tells the same later. Deliberately absent: measuring, verdicts
+//! (those of `analysis` hold for a suite's cells too), and printing.
+#![forbid(unsafe_code)]
+
+pub mod figure;
+pub mod jovian;
+
+use narrows_model::Summary;
+
+/// What a suite is, and how it is told.
+#[derive(Debug, Clone, Copy)]
+pub struct Suite {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it measures, in a line.
+    pub title: &'static str,
+    /// Where it was published.
+    pub source: &'static str,
+    /// Its native output; `None` where the summary is of another suite.
+    pub native: fn(&Summary) -> Option<String>,
+    /// What stands out in its figures, a sentence each.
+    pub reading: fn(&Summary) -> Vec<String>,
+}
+
+/// Every suite.
+pub const SUITES: &[Suite] = &[jovian::SUITE];
+
+/// The suite that `summary` is of; `None` where it is of none.
+#[must_use]
+pub fn of(summary: &Summary) -> Option<&'static Suite> {
+    let named = summary.suite.as_ref()?;
+    SUITES.iter().find(|suite| suite.name == named.name)
+}
