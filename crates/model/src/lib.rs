@@ -17,6 +17,7 @@ pub mod factor;
 pub mod fault;
 pub mod histogram;
 pub mod inventory;
+pub mod located;
 pub mod observation;
 pub mod plan;
 pub mod relay;

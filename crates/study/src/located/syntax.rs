@@ -2,8 +2,7 @@
 //!
 //! Not here: what its keys mean, which is said by who reads them.
 
-use super::place::{self, Span};
-use super::problems::{Complaint, Findings};
+use super::{Complaint, Findings, Span, place, printable};
 use std::collections::BTreeSet;
 use toml::de::DeTable;
 
@@ -24,7 +23,7 @@ pub(crate) fn document<T>(
     let mut complaints = Vec::new();
     for error in errors.iter().take(ERRORS_MAX) {
         let span: Span = error.span().unwrap_or(0..0);
-        let place = place::place(text, &span);
+        let place = place(text, &span);
         // The first error of a line causes the others.
         if lines.insert(place.line) {
             complaints.push((span, complaint(error.message(), &place.text)));
@@ -41,7 +40,7 @@ pub(crate) fn document<T>(
 }
 
 fn complaint(message: &str, line: &str) -> Complaint {
-    let message = place::printable(message.lines().next().unwrap_or_default());
+    let message = printable(message.lines().next().unwrap_or_default());
     if message == "duplicate key" {
         return Complaint::new(
             "",
@@ -73,6 +72,6 @@ fn unquoted(line: &str) -> Option<(String, String)> {
     let (key, value) = line.split_once('=')?;
     let bare = value.split('#').next().unwrap_or_default().trim();
     let quotable = !bare.is_empty() && !bare.contains(['"', '\'', '[', ']', '{', '}', '=']);
-    let short = |text: &str| place::printable(text.trim()).chars().take(CHARS_MAX).collect::<String>();
+    let short = |text: &str| printable(text.trim()).chars().take(CHARS_MAX).collect::<String>();
     quotable.then(|| (short(key), short(bare)))
 }

@@ -118,15 +118,20 @@ fn shown_line(problem: &FileProblem) -> ShownLine {
 
 /// What to say about a place.
 #[derive(Debug, Clone)]
-pub(crate) struct Complaint {
-    pub(crate) key: String,
-    pub(crate) found: String,
-    pub(crate) allowed: String,
-    pub(crate) hint: String,
+pub struct Complaint {
+    /// Path of the key; empty where there is none.
+    pub key: String,
+    /// What was found.
+    pub found: String,
+    /// What is allowed.
+    pub allowed: String,
+    /// What to do.
+    pub hint: String,
 }
 
 impl Complaint {
-    pub(crate) fn new(
+    /// Something to say, of these words.
+    pub fn new(
         key: impl Into<String>,
         found: impl Into<String>,
         allowed: impl Into<String>,
@@ -138,7 +143,7 @@ impl Complaint {
 
 /// Collects what is wrong with one text.
 #[derive(Debug)]
-pub(crate) struct Findings<'a> {
+pub struct Findings<'a> {
     name: &'a str,
     text: &'a str,
     list: Vec<(Span, FileProblem)>,
@@ -146,12 +151,14 @@ pub(crate) struct Findings<'a> {
 }
 
 impl<'a> Findings<'a> {
-    pub(crate) fn new(name: &'a str, text: &'a str) -> Self {
+    /// Nothing wrong yet with `text`, which is called `name` in messages.
+    #[must_use]
+    pub fn new(name: &'a str, text: &'a str) -> Self {
         Self { name, text, list: Vec::new(), more_count: 0 }
     }
 
     /// Adds a problem; the same one at the same place is said once.
-    pub(crate) fn add(&mut self, span: &Span, complaint: Complaint) {
+    pub fn add(&mut self, span: &Span, complaint: Complaint) {
         if self.is_full() {
             self.more_count += 1;
             return;
@@ -173,38 +180,47 @@ impl<'a> Findings<'a> {
     }
 
     /// Takes over what others have found and `keep` holds of.
-    pub(crate) fn take(&mut self, others: Findings<'_>, keep: impl Fn(&FileProblem) -> bool) {
+    pub fn take(&mut self, others: Findings<'_>, keep: impl Fn(&FileProblem) -> bool) {
         self.more_count += others.more_count;
         self.list.extend(others.list.into_iter().filter(|(_, problem)| keep(problem)));
     }
 
     /// Whether further problems are only counted.
-    pub(crate) fn is_full(&self) -> bool {
+    #[must_use]
+    pub fn is_full(&self) -> bool {
         self.list.len() >= PROBLEMS_MAX
     }
 
     /// What stands at `span`, in one line.
-    pub(crate) fn excerpt(&self, span: &Span) -> String {
+    #[must_use]
+    pub fn excerpt(&self, span: &Span) -> String {
         place::excerpt(self.text, span)
     }
 
     /// Whether something was said of the key `name` already, be it that it was meant.
-    pub(crate) fn mention(&self, name: &str) -> bool {
+    #[must_use]
+    pub fn mention(&self, name: &str) -> bool {
         let quoted = format!("`{name}`");
         self.list.iter().any(|(_, problem)| problem.key == name || problem.hint.contains(&quoted))
     }
 
     /// Whether the text is no TOML, so that what was read of it may not be what was meant.
-    pub(crate) fn has_syntax(&self) -> bool {
+    #[must_use]
+    pub fn has_syntax(&self) -> bool {
         self.list.iter().any(|(_, problem)| problem.key.is_empty())
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether nothing was found.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
     /// The problems in the order of the file; `Ok` when there are none.
-    pub(crate) fn into_result(self) -> Result<(), FileProblems> {
+    ///
+    /// # Errors
+    /// The problems.
+    pub fn into_result(self) -> Result<(), FileProblems> {
         if self.list.is_empty() {
             return Ok(());
         }

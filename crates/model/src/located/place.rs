@@ -5,26 +5,27 @@
 use std::ops::Range;
 
 /// Bytes of a text, from and to.
-pub(crate) type Span = Range<usize>;
+pub type Span = Range<usize>;
 
 /// A place in a text, for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Place {
+pub struct Place {
     /// From 1.
-    pub(crate) line: usize,
+    pub line: usize,
     /// In characters, from 1.
-    pub(crate) column: usize,
+    pub column: usize,
     /// Characters that are meant; at least 1.
-    pub(crate) length: usize,
+    pub length: usize,
     /// The line, without its end.
-    pub(crate) text: String,
+    pub text: String,
 }
 
 /// The place of `span`; of its first line, where it has several.
 ///
 /// # Shape
 /// A span that lies outside the text, or cuts a character, is moved to the nearest border inside.
-pub(crate) fn place(text: &str, span: &Span) -> Place {
+#[must_use]
+pub fn place(text: &str, span: &Span) -> Place {
     let start = border(text, span.start);
     let end = border(text, span.end.max(span.start));
     let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
@@ -48,7 +49,8 @@ fn border(text: &str, index: usize) -> usize {
 }
 
 /// The text of `span` in one line, cut where it is long.
-pub(crate) fn excerpt(text: &str, span: &Span) -> String {
+#[must_use]
+pub fn excerpt(text: &str, span: &Span) -> String {
     const CHARS_MAX: usize = 60;
     let (start, end) = (border(text, span.start), border(text, span.end.max(span.start)));
     let whole = &text[start..end];
@@ -58,7 +60,8 @@ pub(crate) fn excerpt(text: &str, span: &Span) -> String {
 }
 
 /// `text` without characters that would steer a terminal: each is a replacement sign.
-pub(crate) fn printable(text: &str) -> String {
+#[must_use]
+pub fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() && c != '\t' { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 

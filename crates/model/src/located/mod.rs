@@ -1,0 +1,10 @@
+//! What is wrong with a text that somebody wrote or another tool printed: its place, what was found, what is allowed, a hint.
+//!
+//! Shared by the readers of study files, observation files and imports, which so look alike when they refuse something.
+//! Deliberately absent: finding what is wrong.
+
+mod place;
+mod problems;
+
+pub use place::{Place, Span, excerpt, place, printable};
+pub use problems::{Complaint, FileProblem, FileProblems, Findings};
