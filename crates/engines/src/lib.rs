@@ -21,6 +21,7 @@ pub mod registry;
 pub mod request;
 pub mod sim;
 mod slots;
+pub mod stdio;
 pub mod stop;
 pub mod stripe;
 pub mod uring;

@@ -4,7 +4,7 @@ use crate::contract::EngineFactory;
 use crate::error::{EngineError, ErrorKind};
 use crate::files::Files;
 use crate::stripe::{self, StripeFactory};
-use crate::{endpoint, mmap, null, psync, sim, uring};
+use crate::{endpoint, mmap, null, psync, sim, stdio, uring};
 use narrows_model::{EngineId, Target};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -28,8 +28,16 @@ pub struct EngineFacts {
 }
 
 /// Every engine of this build.
-pub const ENGINES: &[&EngineFacts] =
-    &[&null::INFO, &sim::INFO, &psync::INFO, &uring::INFO, &mmap::INFO, &endpoint::INFO, &stripe::INFO];
+pub const ENGINES: &[&EngineFacts] = &[
+    &null::INFO,
+    &sim::INFO,
+    &psync::INFO,
+    &uring::INFO,
+    &mmap::INFO,
+    &stdio::INFO,
+    &endpoint::INFO,
+    &stripe::INFO,
+];
 
 /// Finds the factory that serves a target.
 #[derive(Clone)]
@@ -75,6 +83,7 @@ impl EngineRegistry {
         self.factories.insert(EngineId::Psync, Arc::new(psync::PsyncFactory::of(files.clone())));
         self.factories.insert(EngineId::Uring, Arc::new(uring::UringFactory::of(files.clone())));
         self.factories.insert(EngineId::Mmap, Arc::new(mmap::MmapFactory::of(files.clone())));
+        self.factories.insert(EngineId::Stdio, Arc::new(stdio::StdioFactory::of(files.clone())));
     }
 
     /// The factory that serves `target`: of the asked `engine`, or of the target's default one.

@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize};
 pub enum Completion {
     /// Nothing was done at all.
     Nothing,
+    /// The C library's stream in this process holds the data.
+    InStreamBuffer,
     /// The local socket buffer has taken the data.
     InSocketBuffer,
     /// The server holds the data in memory.

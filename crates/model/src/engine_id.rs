@@ -20,14 +20,23 @@ pub enum EngineId {
     Uring,
     /// A file mapped into memory.
     Mmap,
+    /// The C library's buffered streams.
+    Stdio,
     /// A `narrows serve` endpoint.
     Endpoint,
 }
 
 impl EngineId {
     /// Every engine, in the order of the reference.
-    pub const ALL: [EngineId; 6] =
-        [EngineId::Null, EngineId::Sim, EngineId::Psync, EngineId::Uring, EngineId::Mmap, EngineId::Endpoint];
+    pub const ALL: [EngineId; 7] = [
+        EngineId::Null,
+        EngineId::Sim,
+        EngineId::Psync,
+        EngineId::Uring,
+        EngineId::Mmap,
+        EngineId::Stdio,
+        EngineId::Endpoint,
+    ];
 
     /// The name as in records.
     #[must_use]
@@ -38,6 +47,7 @@ impl EngineId {
             EngineId::Psync => "psync",
             EngineId::Uring => "uring",
             EngineId::Mmap => "mmap",
+            EngineId::Stdio => "stdio",
             EngineId::Endpoint => "endpoint",
         }
     }
@@ -45,7 +55,7 @@ impl EngineId {
     /// Whether a worker has one request in flight at most, so that more of them take more workers.
     #[must_use]
     pub fn is_synchronous(self) -> bool {
-        matches!(self, EngineId::Psync | EngineId::Mmap)
+        matches!(self, EngineId::Psync | EngineId::Mmap | EngineId::Stdio)
     }
 
     /// The engine of this name; `None` when there is none.

@@ -129,7 +129,7 @@ impl Target {
         match self {
             Target::Null { .. } => &[EngineId::Null],
             Target::Sim { .. } => &[EngineId::Sim],
-            Target::File { .. } => &[EngineId::Psync, EngineId::Uring, EngineId::Mmap],
+            Target::File { .. } => &[EngineId::Psync, EngineId::Uring, EngineId::Mmap, EngineId::Stdio],
             Target::Tcp { .. } => &[EngineId::Endpoint],
             Target::Stripe(_) => self.form().engines(),
         }

@@ -12,11 +12,13 @@ mod arrivals;
 mod mix;
 mod order;
 mod ring;
+mod stdio;
 
 pub use arrivals::Arrivals;
 pub use mix::{BlockShare, OpShare};
 pub use order::Order;
 pub use ring::{RingFacts, RingWishes, Wish};
+pub use stdio::{StdioCalls, StdioFlush, StdioWishes};
 
 /// One kind of request an engine can be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -42,8 +44,6 @@ pub enum Op {
     Send,
     /// Receive a block from a stream.
     Receive,
-    /// Many single-character calls in one request.
-    CharRun,
     /// A collective operation of several ranks.
     Collective,
 }
@@ -63,7 +63,6 @@ impl Op {
             Op::List => "list",
             Op::Send => "send",
             Op::Receive => "receive",
-            Op::CharRun => "char_run",
             Op::Collective => "collective",
         }
     }
@@ -199,6 +198,9 @@ pub struct Workload {
     /// How a ring is set up; without meaning for engines that have none.
     #[serde(default)]
     pub ring: RingWishes,
+    /// How the C library's streams are used; without meaning for engines that have none.
+    #[serde(default)]
+    pub stdio: StdioWishes,
     /// Whether every block says what it is, and every read is checked against what was written.
     #[serde(default)]
     pub verify: bool,
@@ -264,6 +266,7 @@ impl Default for Workload {
             max_bytes_per_s: None,
             max_ops_per_s: None,
             ring: RingWishes::default(),
+            stdio: StdioWishes::default(),
             verify: false,
             prefill: Prefill::Timed,
         }

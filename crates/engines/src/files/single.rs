@@ -13,6 +13,14 @@ use narrows_model::Effective;
 pub(crate) trait Perform {
     /// How many bytes were moved or discarded by `request`, whose block is in `slots`.
     fn perform(&mut self, request: &Request, slots: &mut SlotBuffers) -> Result<u32, Errno>;
+
+    /// Ends the work in order, with what is still kept back.
+    fn finish(self) -> Result<(), EngineError>
+    where
+        Self: Sized,
+    {
+        Ok(())
+    }
 }
 
 /// An engine of `performer`, with one request in flight.
@@ -55,7 +63,7 @@ impl<P: Perform> Engine for SingleEngine<P> {
     }
 
     fn close(self: Box<Self>) -> Result<(), EngineError> {
-        Ok(())
+        self.performer.finish()
     }
 }
 

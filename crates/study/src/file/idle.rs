@@ -68,6 +68,24 @@ pub(crate) const NEEDS: &[Need] = &[
         met: has_ring,
     },
     Need {
+        path: "workload.stdio.calls",
+        words: "engine = \"stdio\"",
+        on: &["workload.engine", "target"],
+        met: has_streams,
+    },
+    Need {
+        path: "workload.stdio.flush",
+        words: "engine = \"stdio\"",
+        on: &["workload.engine", "target"],
+        met: has_streams,
+    },
+    Need {
+        path: "workload.stdio.buffer",
+        words: "engine = \"stdio\"",
+        on: &["workload.engine", "target"],
+        met: has_streams,
+    },
+    Need {
         path: "workload.sync",
         words: "an operation that writes",
         on: &["workload.op", "workload.ops"],
@@ -111,6 +129,10 @@ pub(crate) fn idle<'n>(view: View<'_>, target: &Target) -> impl Iterator<Item = 
     let certain = |need: &Need| need.on.iter().all(|key| !view.is_in_doubt(key));
     let is_given = |need: &&Need| view.entry(need.path).is_some() && certain(need) && !(need.met)(&given);
     NEEDS.iter().filter(is_given).collect::<Vec<_>>().into_iter()
+}
+
+fn has_streams(given: &Given<'_>) -> bool {
+    given.load.engine == Some(EngineId::Stdio)
 }
 
 fn has_ring(given: &Given<'_>) -> bool {

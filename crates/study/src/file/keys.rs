@@ -53,6 +53,7 @@ pub const TABLES: &[(&str, &str)] = &[
     ("", "What is loaded, in which order, for how long."),
     ("workload", "The load of a cell. Every key may be swept."),
     ("workload.ring", "How an `io_uring` is set up; for the engine `uring` alone."),
+    ("workload.stdio", "How the C library's streams are used; for the engine `stdio` alone."),
     ("stop", "When a trial stops: at the first of its bounds."),
     ("repeat", "When a cell has been repeated often enough."),
     (
@@ -62,7 +63,7 @@ pub const TABLES: &[(&str, &str)] = &[
     ),
 ];
 
-pub(crate) const ENGINES: &[&str] = &["null", "sim", "psync", "uring", "mmap", "endpoint"];
+pub(crate) const ENGINES: &[&str] = &["null", "sim", "psync", "uring", "mmap", "stdio", "endpoint"];
 pub(crate) const ORDERS: &[&str] =
     &["sequential", "backward", "random", "random_with_replacement", "zipf", "stride"];
 pub(crate) const CUTS: &[&str] = &[
@@ -76,6 +77,8 @@ pub(crate) const CUTS: &[&str] = &[
     "early_path",
 ];
 const WISHES: &[&str] = &["if_granted", "required", "off"];
+const STDIO_CALLS: &[&str] = &["block", "character"];
+const STDIO_FLUSHES: &[&str] = &["none", "fflush", "fdatasync", "fsync"];
 const ACCESSES: &[&str] = &["buffered", "direct"];
 const CACHES: &[&str] = &["as_found", "cold", "warm"];
 const ACKNOWLEDGEMENTS: &[&str] = &["early", "late"];
@@ -171,6 +174,12 @@ keys! {
         "Completions are polled for at the device (IOPOLL); direct access alone.";
     "workload.ring.submission_polling", Kind::Flag, true, "false", "true",
         "A kernel thread takes up submissions (SQPOLL); it uses a CPU of its own.";
+    "workload.stdio.calls", Kind::Choice(STDIO_CALLS), true, "\"block\"", "\"character\"",
+        "What moves the bytes of a request: one fwrite or fread, or a putc or getc for every byte.";
+    "workload.stdio.flush", Kind::Choice(STDIO_FLUSHES), true, "\"none\"", "\"fflush\"",
+        "What follows each call that writes; after fdatasync and fsync an fflush has gone before.";
+    "workload.stdio.buffer", Kind::Size { min: 0, max: 64 << 20 }, true, "the C library's", "\"64KiB\"",
+        "Bytes of a stream's buffer; 0 is none.";
 
     "stop.warm_up", Kind::Duration { min_ns: 0, max_ns: HOUR_NS }, false,
         "\"300ms\"; none with `bytes` or `ops`", "\"1s\"",

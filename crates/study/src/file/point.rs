@@ -8,7 +8,8 @@ use crate::located::Span;
 use narrows_model::cell::{FactorValue, Stop};
 use narrows_model::units::saturate_u32;
 use narrows_model::workload::{
-    Access, Acknowledgement, Arrivals, BlockShare, CacheState, OpShare, Order, RingWishes, SyncPolicy, Wish,
+    Access, Acknowledgement, Arrivals, BlockShare, CacheState, OpShare, Order, RingWishes, StdioCalls,
+    StdioFlush, StdioWishes, SyncPolicy, Wish,
 };
 use narrows_model::{Bytes, EngineId, Nanos, Op, Repeat, Target, Workload};
 use std::collections::BTreeMap;
@@ -174,6 +175,7 @@ impl<'a> View<'a> {
             },
             max_ops_per_s: self.number("workload.max_ops"),
             ring: self.ring(),
+            stdio: self.stdio(),
             verify: self.flag("workload.verify"),
             prefill: usual.prefill,
         }
@@ -232,6 +234,22 @@ impl<'a> View<'a> {
             registered_files: wish("workload.ring.registered_files"),
             completion_polling: self.flag("workload.ring.completion_polling"),
             submission_polling: self.flag("workload.ring.submission_polling"),
+        }
+    }
+
+    fn stdio(&self) -> StdioWishes {
+        StdioWishes {
+            calls: match self.name("workload.stdio.calls") {
+                Some("character") => StdioCalls::Character,
+                _ => StdioCalls::Block,
+            },
+            flush: match self.name("workload.stdio.flush") {
+                Some("fflush") => StdioFlush::Fflush,
+                Some("fdatasync") => StdioFlush::Fdatasync,
+                Some("fsync") => StdioFlush::Fsync,
+                _ => StdioFlush::None,
+            },
+            buffer_bytes: self.size("workload.stdio.buffer"),
         }
     }
 

@@ -25,11 +25,15 @@ fn companions(path: &str) -> &'static [(&'static str, &'static str)] {
             "workload.ring.completion_polling",
             &[("target", "\"/data\""), ("workload.engine", "\"uring\""), ("workload.access", "\"direct\"")],
         ),
+        ("workload.stdio.calls", STDIO),
+        ("workload.stdio.flush", STDIO),
+        ("workload.stdio.buffer", STDIO),
         ("repeat.half_width", &[("repeat.until", "\"interval\"")]),
         ("repeat.level", &[("repeat.until", "\"interval\"")]),
         ("repeat.trials_min", &[("repeat.until", "\"interval\"")]),
         ("repeat.window", &[("repeat.until", "\"steady\"")]),
     ];
+    const STDIO: &[(&str, &str)] = &[("target", "\"/data\""), ("workload.engine", "\"stdio\"")];
     const URING: &[(&str, &str)] = &[("target", "\"/data\""), ("workload.engine", "\"uring\"")];
     OF.iter().find(|(known, _)| *known == path).map_or(&[], |(_, needed)| needed)
 }
@@ -254,6 +258,21 @@ const CLASHES: &[(&str, &str, &str)] = &[
     ),
     ("target = \"/d\"\n[workload]\nworkers = 32\nfile = \"64KiB\"\n", "workload.workers", "32 workers"),
     ("target = \"/d\"\n[workload]\nblock = 1000\naccess = \"direct\"\n", "workload.block", "direct access"),
+    (
+        "target = \"/d\"\n[workload]\nengine = \"stdio\"\naccess = \"direct\"\n",
+        "workload.access",
+        "the engine stdio, whose buffer",
+    ),
+    (
+        "target = \"/d\"\n[workload]\nengine = \"stdio\"\nverify = true\nworkers = 2\n",
+        "workload.workers",
+        "2 workers of the engine stdio",
+    ),
+    (
+        "target = \"/d\"\n[workload]\nstdio = { flush = \"fsync\" }\n",
+        "workload.stdio.flush",
+        "without engine",
+    ),
     (
         "target = \"/d\"\n[workload]\nengine = \"mmap\"\naccess = \"direct\"\n",
         "workload.access",

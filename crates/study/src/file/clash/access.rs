@@ -23,12 +23,17 @@ pub(super) fn unaligned_direct(subject: &Subject<'_>) -> Option<Clash> {
 }
 
 pub(super) fn direct_in_memory(subject: &Subject<'_>) -> Option<Clash> {
-    if subject.load.access != Access::Direct || subject.engine() != EngineId::Mmap {
+    let (engine, why) = match subject.engine() {
+        EngineId::Mmap => ("mmap", "which maps the page cache itself"),
+        EngineId::Stdio => ("stdio", "whose buffer is not aligned for it"),
+        _ => return None,
+    };
+    if subject.load.access != Access::Direct {
         return None;
     }
     let words = words(
-        "direct access with the engine mmap, which maps the page cache itself",
-        "access = \"buffered\" with mmap",
+        format!("direct access with the engine {engine}, {why}"),
+        format!("access = \"buffered\" with {engine}"),
         "leave access out, or use engine = \"psync\" or \"uring\"",
     );
     Some(subject.clash("direct_in_memory", &["workload.access", "workload.engine"], words))

@@ -47,6 +47,7 @@ const RULES: &[Rule] = &[
     (access::op_of_target, &["workload.op", "workload.ops", "target"]),
     (extent::bytes_below_block, &["stop.bytes", BLOCK, BLOCKS]),
     (verify::verify_without_data, &[VERIFY, "target"]),
+    (verify::verify_in_streams, &[VERIFY, ENGINE, "workload.workers", "target"]),
     (verify::verify_of_parts, &[VERIFY, BLOCK, BLOCKS]),
     (verify::verify_over_limit, &[VERIFY, FILE]),
     (pace::cap_below_block, &["workload.max_rate", "stop.measure", BLOCK, BLOCKS]),

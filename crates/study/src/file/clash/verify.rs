@@ -2,7 +2,7 @@
 
 use super::{Clash, Subject, VERIFY, words};
 use narrows_model::verification::{UNIT_BYTES, VERIFIED_FILE_BYTES_MAX};
-use narrows_model::{Bytes, Layer, Target};
+use narrows_model::{Bytes, EngineId, Layer, Target};
 
 pub(super) fn verify_without_data(subject: &Subject<'_>) -> Option<Clash> {
     let keeps_none = matches!(
@@ -18,6 +18,18 @@ pub(super) fn verify_without_data(subject: &Subject<'_>) -> Option<Clash> {
         "leave verify out, or name a target that keeps data",
     );
     Some(subject.clash("verify_without_data", &[VERIFY], words))
+}
+
+pub(super) fn verify_in_streams(subject: &Subject<'_>) -> Option<Clash> {
+    if !subject.load.verify || subject.engine() != EngineId::Stdio || subject.load.workers == 1 {
+        return None;
+    }
+    let words = words(
+        format!("verify = true with {} workers of the engine stdio", subject.load.workers),
+        "one worker: a stream reads from its own buffer what another worker has written anew since",
+        "leave workers out, or write clients instead, each of which has a file of its own",
+    );
+    Some(subject.clash("verify_in_streams", &["workload.workers", VERIFY, "workload.engine"], words))
 }
 
 pub(super) fn verify_of_parts(subject: &Subject<'_>) -> Option<Clash> {

@@ -1,0 +1,43 @@
+//! How the C library's buffered streams are used: by which calls, with which buffer, flushed when.
+
+use crate::units::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What moves the bytes of a request.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StdioCalls {
+    /// One `fwrite` or `fread` of the whole block.
+    #[default]
+    Block,
+    /// A `putc` or `getc` for every byte of it.
+    Character,
+}
+
+/// What follows each call that writes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StdioFlush {
+    /// Nothing: the C library writes when its buffer is full.
+    #[default]
+    None,
+    /// `fflush`: the bytes are in the page cache.
+    Fflush,
+    /// `fflush` and `fdatasync`: the bytes are durable.
+    Fdatasync,
+    /// `fflush` and `fsync`: the bytes and the file's times are durable.
+    Fsync,
+}
+
+/// How streams are wished to be used; without meaning for engines that have none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct StdioWishes {
+    /// What moves the bytes of a request.
+    pub calls: StdioCalls,
+    /// What follows each call that writes.
+    pub flush: StdioFlush,
+    /// Bytes of a stream's buffer, 0 for none; `None` is what the C library chooses.
+    pub buffer_bytes: Option<Bytes>,
+}
