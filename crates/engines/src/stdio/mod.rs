@@ -143,7 +143,7 @@ impl Perform for Stdio {
         let (block, offset_bytes) = (slots.part(request.slot, request.length_bytes), request.offset_bytes);
         let moved = match (request.op, self.wishes.calls) {
             (Op::Read, StdioCalls::Block) => stream.read_at(block, offset_bytes),
-            (Op::Read, StdioCalls::Character) => stream.get_chars_at(block, offset_bytes),
+            (Op::Read, StdioCalls::Character) => stream.read_chars_at(block, offset_bytes),
             (Op::Write, calls) => {
                 let flush = self.wishes.flush;
                 let written = match calls {
@@ -152,10 +152,10 @@ impl Perform for Stdio {
                         Ok(moved)
                     }),
                     StdioCalls::Character if flush == StdioFlush::None => {
-                        stream.put_chars_at(block, offset_bytes, |_| Ok(()))
+                        stream.write_chars_at(block, offset_bytes, |_| Ok(()))
                     }
                     StdioCalls::Character => {
-                        stream.put_chars_at(block, offset_bytes, |stream| flushed(stream, flush))
+                        stream.write_chars_at(block, offset_bytes, |stream| flushed(stream, flush))
                     }
                 };
                 written.and_then(|moved| {

@@ -127,7 +127,7 @@ impl Stream {
     ///
     /// # Errors
     /// What the file refused, or `after_each` failed with.
-    pub fn put_chars_at(
+    pub fn write_chars_at(
         &mut self,
         bytes: &[u8],
         offset_bytes: u64,
@@ -149,7 +149,11 @@ impl Stream {
     ///
     /// # Errors
     /// What the file refused.
-    pub fn get_chars_at(&mut self, bytes: &mut [u8], offset_bytes: u64) -> std::result::Result<usize, Errno> {
+    pub fn read_chars_at(
+        &mut self,
+        bytes: &mut [u8],
+        offset_bytes: u64,
+    ) -> std::result::Result<usize, Errno> {
         self.stand_at(offset_bytes, Last::Read)?;
         let mut read = 0;
         for byte in bytes {

@@ -1,3 +1,5 @@
+//! What is in the file when, and what is read back; not how fast.
+
 use super::{Stream, StreamMode};
 use crate::Errno;
 use std::fs::{self, File, OpenOptions};
@@ -20,11 +22,11 @@ fn what_is_written_stays_in_the_buffer_until_it_is_flushed() {
     assert_eq!(length_bytes(&path), 0);
     stream.flush().unwrap();
     assert_eq!(length_bytes(&path), 3);
-    assert_eq!(stream.put_chars_at(b"de", 3, |_| Ok(())), Ok(2));
+    assert_eq!(stream.write_chars_at(b"de", 3, |_| Ok(())), Ok(2));
     assert_eq!(length_bytes(&path), 3);
     let mut seen = Vec::new();
     stream
-        .put_chars_at(b"fg", 5, |stream| {
+        .write_chars_at(b"fg", 5, |stream| {
             stream.flush()?;
             seen.push(length_bytes(&path));
             Ok(())
@@ -41,12 +43,12 @@ fn a_stream_without_buffer_writes_at_once_and_one_of_64_bytes_after_64() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("f");
     let mut bare = Stream::new(updated(&path), StreamMode::Update, Some(0)).unwrap();
-    bare.put_chars_at(b"x", 0, |_| Ok(())).unwrap();
+    bare.write_chars_at(b"x", 0, |_| Ok(())).unwrap();
     assert_eq!(length_bytes(&path), 1);
     drop(bare);
     let mut small = Stream::new(updated(&path), StreamMode::Update, Some(64)).unwrap();
-    small.put_chars_at(&[b'y'; 64], 0, |_| Ok(())).unwrap();
-    small.put_chars_at(b"z", 64, |_| Ok(())).unwrap();
+    small.write_chars_at(&[b'y'; 64], 0, |_| Ok(())).unwrap();
+    small.write_chars_at(b"z", 64, |_| Ok(())).unwrap();
     assert_eq!(length_bytes(&path), 64);
 }
 
@@ -63,12 +65,12 @@ fn reading_gives_what_was_written_in_any_order_and_less_at_the_end() {
         assert_eq!(stream.read_at(&mut block, offset), Ok(300));
         assert_eq!(block[..], content[place..][..300], "fread at {offset}");
         block.fill(0);
-        assert_eq!(stream.get_chars_at(&mut block, offset + 1), Ok(300));
+        assert_eq!(stream.read_chars_at(&mut block, offset + 1), Ok(300));
         assert_eq!(block[..], content[place + 1..][..300], "getc at {}", offset + 1);
     }
     assert_eq!(stream.read_at(&mut block, 99_900), Ok(100));
-    assert_eq!(stream.get_chars_at(&mut block, 99_999), Ok(1));
-    assert_eq!(stream.get_chars_at(&mut block, 100_000), Ok(0));
+    assert_eq!(stream.read_chars_at(&mut block, 99_999), Ok(1));
+    assert_eq!(stream.read_chars_at(&mut block, 100_000), Ok(0));
     assert_eq!(stream.read_at(&mut block, 0), Ok(300), "the end is no failure to stay in");
 }
 
@@ -97,7 +99,7 @@ fn a_full_device_is_told_by_the_call_that_reaches_it() {
     assert_eq!(stream.flush(), Err(FULL));
     let mut bare = Stream::new(full(), StreamMode::Update, Some(0)).unwrap();
     assert_eq!(bare.write_at(b"abc", 0), Err(FULL));
-    assert_eq!(bare.put_chars_at(b"abc", 0, |_| Ok(())), Err(FULL));
+    assert_eq!(bare.write_chars_at(b"abc", 0, |_| Ok(())), Err(FULL));
 }
 
 #[test]
