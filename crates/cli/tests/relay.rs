@@ -188,6 +188,8 @@ fn a_server_that_is_killed_ends_the_run_with_what_was_whole() {
     served.kill9();
     let seen = running.end();
     seen.assert_said(4, &["NO RESULT", "record: record"]);
+    assert!(seen.stdout.starts_with("INCOMPLETE: "), "lost data comes first: {}", seen.stdout);
+    assert!(seen.stdout.contains("\nClient and server share this machine: "), "{}", seen.stdout);
     let again = run(folder.path(), &["diagnose", "record"]);
     assert_eq!((again.code, &again.stdout), (Some(4), &seen.stdout));
 }

@@ -22,6 +22,8 @@ const CPU_FALL: f64 = 0.1;
 pub(crate) const CPU_FULL: f64 = 0.95;
 /// Printed counts below this may well be equal by chance.
 const REPEATED_MIN: f64 = 1_000.0;
+/// So may counts this near to what full buffers make: the buffer all but decides them.
+const DECIDED_RATIO: f64 = 0.05;
 
 /// One set of roles whose buffers were varied together, with the observations by rising calls.
 #[derive(Debug, Clone)]
@@ -165,11 +167,12 @@ fn repeated<'a>(group: &[&'a Observation], roles: &[Role]) -> Vec<&'a Observatio
             [Role::Client, Role::Proxy, Role::Server].into_iter().filter(|role| !roles.contains(role));
         let counts: Vec<(Role, f64)> =
             others.filter_map(|role| Some((role, table::counted_calls(one, role)?))).collect();
-        // A count that the buffer alone decides is the same in each row.
+        // A count that the buffer alone decides is the same in each row, and nearly so where few reads came short.
         let by_chance = counts.iter().all(|(role, count)| {
             let full =
                 buffer_bytes(one, *role).zip(table::total_bytes(one)).map(|(buffer, bytes)| bytes / buffer);
-            *count < REPEATED_MIN || full.is_none_or(|full| (full - count).abs() < 1.0)
+            *count < REPEATED_MIN
+                || full.is_none_or(|full| (full - count).abs() < (full * DECIDED_RATIO).max(1.0))
         });
         (!counts.is_empty() && !by_chance).then_some(counts)
     };

@@ -8,12 +8,13 @@ use narrows_model::summary::{RelayPointSummary, RelayRoleSummary, RelaySummary};
 use narrows_model::{Bytes, Observation, Observations};
 use std::collections::BTreeMap;
 
-/// The points of `sweep` that have a figure.
+/// The points of `sweep` that have a figure, the largest buffers first, whatever their order in time was.
 pub(super) fn observations(relay: &RelaySummary, sweep: RelaySweep) -> Observations {
-    let points = relay.points.iter().filter(|point| point.sweep == sweep);
+    let mut points: Vec<_> = relay.points.iter().filter(|point| point.sweep == sweep).collect();
+    points.sort_by_key(|point| std::cmp::Reverse(point.shrunk));
     Observations {
         title: format!("narrows relay, sweep {}", sweep.name()),
-        observations: points.filter_map(|point| observation(point, relay.total)).collect(),
+        observations: points.into_iter().filter_map(|point| observation(point, relay.total)).collect(),
         ..Observations::default()
     }
 }

@@ -180,3 +180,15 @@ fn a_run_whose_proxy_is_busy_all_the_time_is_limited_by_it_as_the_published_one_
     }
     assert_eq!(diagnose(&figures).preface, None);
 }
+
+#[test]
+fn a_verdict_names_points_from_the_largest_buffers_down_whatever_ran_first() {
+    let (plan, trials) = proxy_sweep();
+    let (mut figures, _) = summarised(&plan, &trials);
+    let in_order = diagnose(&figures);
+    figures.points.reverse();
+    figures.points.swap(0, 2);
+    assert_eq!(diagnose(&figures), in_order);
+    let untold = &in_order.not_measured;
+    assert!(!untold.is_empty() && untold.iter().all(|entry| !entry.why.contains("file")), "{untold:?}");
+}

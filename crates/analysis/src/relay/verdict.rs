@@ -11,6 +11,9 @@ use narrows_model::{Diagnosis, Segment};
 /// Most that a verdict is sure of where the roles share a machine (DESIGN, "Sharing a machine").
 const SHARED_CONFIDENCE_MAX: f64 = 0.6;
 
+/// Why a segment is neither limiting nor cleared; an observation file would be asked for more figures.
+const UNTOLD: &str = "the experiment counts calls and CPU time, which do not tell of it";
+
 /// What limits each sweep of `relay`.
 pub(crate) fn diagnose(relay: &RelaySummary) -> Diagnosis {
     let shared = share_a_machine(relay);
@@ -69,7 +72,8 @@ fn add(all: &mut Diagnosis, sweep: RelaySweep, mut one: Diagnosis, shared: bool)
             None => all.findings.push(finding),
         }
     }
-    for entry in one.not_measured {
+    for mut entry in one.not_measured {
+        UNTOLD.clone_into(&mut entry.why);
         if !all.not_measured.iter().any(|known| known.segment == entry.segment) {
             all.not_measured.push(entry);
         }

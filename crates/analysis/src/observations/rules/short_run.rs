@@ -34,7 +34,12 @@ fn judge(one: &Observation) -> Option<Verdict> {
     let of_bytes =
         || ratio(one.file_bytes?.as_f64() * one.clients.unwrap_or(1) as f64, table::bytes_per_s(one)?.high);
     let elapsed_s = one.elapsed_s.or_else(of_bytes).filter(|elapsed| *elapsed < SECONDS_MIN)?;
-    let text = format!("{}: {}", one.id, text::seconds(elapsed_s));
+    let text = format!(
+        "{}: {}, below {}: start-up and the clock's ticks are part of it; move more data",
+        one.id,
+        text::seconds(elapsed_s),
+        text::seconds(SECONDS_MIN)
+    );
     Some(Verdict::note(RULE.segment, &one.id, Severity::Warning).because(text, "elapsed time", ""))
 }
 

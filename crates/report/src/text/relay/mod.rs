@@ -24,7 +24,8 @@ pub(super) fn relay(summary: &Summary, style: &Style) -> String {
     let Some(relay) = &summary.relay else { return String::new() };
     let names = CellNames::of(summary);
     let page = Page { names: &names, style };
-    let mut out = statement(relay, style);
+    let mut out = headline::warnings(summary, style);
+    out.push_str(&statement(relay, style));
     for (sweep, points) in sweeps(relay) {
         out.push_str(&style.heading(&heading(sweep), ""));
         out.push_str(&paragraph(native::explained(sweep), Indent { first: "  ", rest: "  " }, style.width));
