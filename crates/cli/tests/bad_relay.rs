@@ -57,11 +57,22 @@ fn options_that_contradict_each_other_are_told_at_once() {
 fn peers_that_are_not_there_or_no_roles_are_told() {
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     refused(3, &["--server", &closed], &[&closed, "Connection refused"]);
-    refused(3, &["--proxy", &closed], &[&closed, "Connection refused"]);
+    let seen =
+        refused(3, &["--proxy", &closed], &[&closed, "Connection refused", "`narrows proxy` runs there"]);
+    assert!(!seen.stderr.contains("narrows serve"), "{}", seen.stderr);
     let folder = strangers_folder();
     let served = Served::start(folder.path(), &[]);
-    let words = ["relay", "--proxy", &served.address, "--sweep", "proxy", "--out", "record"];
-    run(folder.path(), &words).assert_said(3, &["no `narrows proxy`", "nothing could be measured"]);
+    refused(
+        2,
+        &["--proxy", &served.address, "--sweep", "proxy"],
+        &[&served.address, "no `narrows proxy`", "--server"],
+    );
+    std::fs::write(folder.path().join("token"), "a-token-long-enough-to-be-one").unwrap();
+    for more in [&[][..], &["--token-file", "token"]] {
+        let proxy = Served::of("proxy", folder.path(), &[&["--to", &served.address], more].concat());
+        // Whether it answers this user or not, it would let the conversation pass and not the stream.
+        refused(2, &["--server", &proxy.address], &[&proxy.address, "is a `narrows proxy`", "--proxy"]);
+    }
 }
 
 #[test]

@@ -40,7 +40,7 @@ impl Conversation {
 
     /// A connection to a proxy itself.
     pub(super) fn open_proxy(peer: Peer, token: Option<&[u8]>) -> Result<Self, EngineError> {
-        Self::open(peer, Purpose::Proxy, token)
+        Self::open(peer.of_proxy(), Purpose::Proxy, token)
     }
 
     fn open(peer: Peer, purpose: Purpose, token: Option<&[u8]>) -> Result<Self, EngineError> {

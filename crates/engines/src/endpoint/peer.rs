@@ -17,6 +17,10 @@ use std::time::Duration;
 /// How often a wish to stop is looked at while an answer is waited for.
 const STOP_CHECK_NS: u64 = 50_000_000;
 
+/// The commands that answer: an endpoint's and a proxy's.
+const SERVE: &str = "narrows serve";
+const PROXY: &str = "narrows proxy";
+
 /// Whom to talk to, and how long to wait for it.
 #[derive(Clone)]
 pub(super) struct Peer {
@@ -25,6 +29,8 @@ pub(super) struct Peer {
     clock: Arc<dyn Clock>,
     timeout: Duration,
     stop: StopFlag,
+    /// Which command the peer should be.
+    command: &'static str,
 }
 
 impl std::fmt::Debug for Peer {
@@ -37,7 +43,12 @@ impl Peer {
     pub(super) fn new(host: &str, port: u16, clock: Arc<dyn Clock>, timeout_ns: u64) -> Self {
         // A socket takes no timeout of zero, and one below a millisecond is answered by nobody.
         let timeout = Duration::from_nanos(timeout_ns.max(1_000_000));
-        Self { host: host.to_owned(), port, clock, timeout, stop: StopFlag::default() }
+        Self { host: host.to_owned(), port, clock, timeout, stop: StopFlag::default(), command: SERVE }
+    }
+
+    /// The same peer, which should be a proxy.
+    pub(super) fn of_proxy(self) -> Self {
+        Self { command: PROXY, ..self }
     }
 
     /// The address as people write it.
@@ -67,7 +78,13 @@ impl Peer {
         if matches!(source.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) {
             return self.silent(operation);
         }
-        EngineError::from_io(operation, self.name(), source)
+        let error = EngineError::from_io(operation, self.name(), source);
+        match error.kind {
+            ErrorKind::Refused => {
+                error.hint(format!("check the address, and that `{}` runs there", self.command))
+            }
+            _ => error,
+        }
     }
 
     /// The error that nothing came within the timeout.
@@ -93,13 +110,14 @@ impl Peer {
     /// The error that a breach or a refusal by the peer means.
     pub(super) fn wire_error(&self, operation: &'static str, error: &narrows_wire::Error) -> EngineError {
         let (kind, hint) = match error.kind() {
-            WireKind::Protocol => {
-                (ErrorKind::Protocol, "check that the address is that of a `narrows serve`")
+            WireKind::Protocol | WireKind::Refused(Refusal::Protocol) => {
+                let hint = format!("check that the address is that of a `{}`", self.command);
+                (ErrorKind::Protocol, hint)
             }
-            WireKind::Version => (ErrorKind::Protocol, ""),
-            WireKind::Token => (ErrorKind::Token, ""),
-            WireKind::TooLarge => (ErrorKind::Unsupported, ""),
-            WireKind::Refused(reason) => (refusal_kind(reason), ""),
+            WireKind::Version => (ErrorKind::Protocol, String::new()),
+            WireKind::Token => (ErrorKind::Token, String::new()),
+            WireKind::TooLarge => (ErrorKind::Unsupported, String::new()),
+            WireKind::Refused(reason) => (refusal_kind(reason), String::new()),
         };
         EngineError::new(kind, operation, self.name()).detail(error.to_string()).hint(hint)
     }

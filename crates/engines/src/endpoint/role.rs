@@ -2,7 +2,6 @@
 
 use super::connect::Conversation;
 use super::control::ControlClient;
-use super::peer::Peer;
 use crate::clock::Clock;
 use crate::error::EngineError;
 use narrows_wire::relay::{FromRole, ToRole};
@@ -35,8 +34,9 @@ impl RoleClient {
         clock: Arc<dyn Clock>,
         timeout_ns: u64,
     ) -> Result<Self, EngineError> {
-        let peer = Peer::new(host, port, clock, timeout_ns);
-        Ok(Self { conversation: Conversation::open_proxy(peer, token)? })
+        // The facts are asked for as well: an endpoint lets the hello pass, and says then that it is no proxy.
+        let control = ControlClient::connect_proxy(host, port, token, clock, timeout_ns)?;
+        Ok(Self { conversation: control.into_conversation() })
     }
 
     /// The address at which it was reached; `None` once the connection is gone.
