@@ -114,14 +114,30 @@ impl Served {
 
     /// Starts another `command` that says where it listens.
     pub(crate) fn of(command: &str, folder: &Path, words: &[&str]) -> Self {
-        let all = [&[command, "--listen", "127.0.0.1:0"], words].concat();
+        Self::at("127.0.0.1:0", command, folder, words, Stdio::inherit())
+    }
+
+    /// Starts it at an address, with its stderr where it is wanted.
+    pub(crate) fn at(listen: &str, command: &str, folder: &Path, words: &[&str], stderr: Stdio) -> Self {
+        let all = [&[command, "--listen", listen], words].concat();
         let mut command = narrows(folder, &all);
-        command.stdout(Stdio::piped()).stderr(Stdio::inherit());
+        command.stdout(Stdio::piped()).stderr(stderr);
         let mut child = Guarded(command.spawn().unwrap());
         let mut line = String::new();
         BufReader::new(child.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let address = line.trim().strip_prefix("listening on ").unwrap().to_owned();
         Self { child, address }
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.0.id()
+    }
+
+    /// Sends a signal by its name, such as `STOP`.
+    pub(crate) fn signal(&self, name: &str) {
+        let sent =
+            Command::new("kill").args([&format!("-{name}"), &self.pid().to_string()]).status().unwrap();
+        assert!(sent.success(), "kill -{name}");
     }
 
     /// Kills it as a crash would.
