@@ -141,7 +141,7 @@ fn has_network(all: &Observations) -> bool {
     let is_network =
         |segment: Segment| segment == Segment::Network || segment.parent() == Some(Segment::Network);
     let crosses = |one: &Observation| {
-        let shared = one.clients.is_some_and(|clients| clients > 1);
+        let shared = one.clients.is_some_and(|clients| clients > 1) && !is_local(one);
         let roles = [Role::Server, Role::Proxy];
         one.rtt_s.is_some()
             || one.bytes.wire.is_some()
@@ -160,6 +160,15 @@ fn has_proxy(all: &Observations) -> bool {
     all.ceilings.iter().any(|ceiling| is_proxy(ceiling.segment))
         || all.factor_segments.values().any(|segment| is_proxy(*segment))
         || all.observations.iter().any(passes)
+}
+
+/// The factor that says whose path an observation took, and its value where that is one without a network.
+pub(crate) const PATH: &str = "path";
+const LOCAL: &str = "local";
+
+/// Whether an observation is said to have crossed no network: measured on the server itself.
+pub(crate) fn is_local(one: &Observation) -> bool {
+    matches!(one.factors.get(PATH), Some(FactorValue::Text(path)) if path == LOCAL)
 }
 
 /// The factor that stands for the number of clients, which has a key of its own.

@@ -50,8 +50,12 @@ fn all(table: &Table<'_>) -> Vec<Verdict> {
     judged.collect()
 }
 
-/// Whether a ceiling speaks of an observation: of its operation, and not of operations on names.
+/// Whether a ceiling speaks of an observation: of its operation, not of operations on names, and not of a network that was
+/// not crossed.
 fn applies(ceiling: &Ceiling, one: &Observation) -> bool {
+    if is_network(ceiling.segment) && table::is_local(one) {
+        return false;
+    }
     let of_op = ceiling.op.is_none_or(|op| op == one.op || one.op == ObservedOp::Mixed);
     of_op && one.op != ObservedOp::Metadata
 }
@@ -194,8 +198,11 @@ fn above_own_link(ceiling: &Ceiling, one: &Observation) -> Option<Verdict> {
 
 /// How a rate of a segment is told: networks in bits, storage in bytes.
 fn told_as(segment: Segment) -> fn(f64) -> String {
-    let is_network = segment == Segment::Network || segment.parent() == Some(Segment::Network);
-    if is_network { text::network_rate } else { text::storage_rate }
+    if is_network(segment) { text::network_rate } else { text::storage_rate }
+}
+
+fn is_network(segment: Segment) -> bool {
+    segment == Segment::Network || segment.parent() == Some(Segment::Network)
 }
 
 /// Which link, node or share a ceiling is that of.

@@ -24,6 +24,7 @@ mod per_call;
 mod repeated_counts;
 mod response_floor;
 mod retrograde;
+mod same_without_path;
 mod segment_busy;
 mod short_run;
 mod window_bound;
@@ -48,6 +49,7 @@ pub(crate) static RULES: &[&ObservationRule] = &[
     &cpu_full::PROXY,
     &cpu_full::SERVER,
     &segment_busy::RULE,
+    &same_without_path::RULE,
     &per_call::RULE,
     &call_count_broken::RULE,
     &coalescing::RULE,
