@@ -115,7 +115,27 @@ pub(crate) fn print_summary(
     let text = if json {
         narrows_report::json::summary(summary)
     } else {
-        narrows_report::text::results(summary, style)
+        native(summary).unwrap_or_default() + &reading(summary, style)
     };
     console.result(&text)
+}
+
+/// The native output of the suite that `summary` is of, with an empty line after it; `None` where it is of none.
+pub(crate) fn native(summary: &Summary) -> Option<String> {
+    let suite = narrows_suites::of(summary)?;
+    (suite.native)(summary).map(|text| text + "\n")
+}
+
+/// How narrows reads a summary: of a suite what stands out in its figures, then the results and the verdict.
+pub(crate) fn reading(summary: &Summary, style: &Style) -> String {
+    let suite = narrows_suites::of(summary);
+    let sentences = suite.map(|suite| (suite.reading)(summary)).unwrap_or_default();
+    let mut text = String::new();
+    for sentence in &sentences {
+        text.extend(["- ", sentence, "\n"]);
+    }
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text + &narrows_report::text::results(summary, style)
 }

@@ -19,6 +19,7 @@ mod relay;
 mod run;
 mod serve;
 mod signals;
+mod suite;
 mod token;
 mod written;
 
@@ -55,6 +56,7 @@ pub fn main_with(_setup: &Setup) -> ExitCode {
         Command::Check(check) => check::run(&check, &command, &console),
         Command::Run(run) => run::run(&run, &command, &console),
         Command::Relay(relay) => relay::run(&relay, &command, &console),
+        Command::Suite(suite) => suite::run(&suite, &command, &console),
         Command::Serve(serve) => serve::run(&serve, &console),
         Command::Proxy(proxy) => proxy::run(&proxy, &console),
         Command::Diagnose(diagnose) => diagnose::run(&diagnose, &console),

@@ -5,6 +5,7 @@ mod proxy;
 mod relay;
 mod run;
 mod serve;
+mod suite;
 mod value;
 
 use clap::{Args, Parser, Subcommand};
@@ -15,7 +16,10 @@ pub(crate) use proxy::ProxyArguments;
 pub(crate) use relay::RelayArguments;
 pub(crate) use run::RunArguments;
 
-pub(crate) use serve::ServeArguments;
+pub(crate) use serve::{ServeArguments, ServePriority};
+pub(crate) use suite::{
+    AcknowledgementWord, FlushWord, JovianArguments, LocalEngine, SuiteArguments, SuiteName,
+};
 
 /// narrows finds where a storage path narrows.
 #[derive(Debug, Parser)]
@@ -33,6 +37,8 @@ pub(crate) enum Command {
     Run(RunArguments),
     /// The client / proxy / server buffer experiment: one stream, one buffer size a role, every call counted
     Relay(Box<RelayArguments>),
+    /// A classic benchmark, with its native output on stdout and narrows' reading of it on stderr
+    Suite(SuiteArguments),
 
     /// Serve an endpoint that a path can be measured to
     Serve(ServeArguments),

@@ -47,6 +47,7 @@ pub(crate) fn run(
         token: prepared.server.as_ref().and_then(CheckServer::token).map(<[u8]>::to_vec),
         servers: prepared.server.as_mut().map(CheckServer::servers),
         further: Some(refined::refined),
+        launchers: Vec::new(),
     };
     let ran = measurement::run(undertaking, &watch, terms)?;
     drop(prepared);

@@ -3,21 +3,14 @@
 use super::place::{Place, PlaceKind};
 use crate::args::CheckArguments;
 use crate::exit::Failure;
-use crate::measurement::{self, Servers};
+use crate::measurement::{self, ServeProcess, Servers};
 use crate::token;
 use narrows_engines::{Clock, EngineFactory, EngineRegistry};
 use narrows_model::capabilities::Capabilities;
 use narrows_model::{Bytes, Inventory, Layer, Target};
 use narrows_study::{Server, ServerKind};
-use narrows_sys::process::{Stop, die_with_parent, stop_child};
-use std::io::{BufRead, BufReader, Write};
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-
-/// Start of the line in which `narrows serve` says where it listens.
-const LISTENING: &str = "listening on ";
 
 /// The endpoint of a check, connected.
 pub(crate) struct CheckServer {
@@ -71,7 +64,7 @@ impl CheckServer {
         };
         // Others on this machine reach the address too.
         let token = token::drawn()?;
-        let (process, port) = ServeProcess::start(root, &token)?;
+        let (process, port) = ServeProcess::start(root, &token, &[])?;
         let kind = Some(ServerKind::SelfStarted);
         let connected = Self::connect("127.0.0.1", port, kind, Some(&token), clock)?;
         Ok(Self { _process: Some(process), ..connected })
@@ -152,48 +145,4 @@ fn names_at_server(file: &Path, inventory: &Inventory) -> Vec<String> {
         below = below.components().skip(1).collect();
     }
     names
-}
-
-/// An endpoint that this command started; dropping it ends it.
-struct ServeProcess {
-    child: Child,
-}
-
-impl ServeProcess {
-    fn start(root: &Path, token: &[u8]) -> Result<(Self, u16), Failure> {
-        let failed =
-            |what: &str| Failure::could_not_run(format!("start an endpoint on this machine: {what}"));
-        let program = std::env::current_exe().map_err(|error| failed(&error.to_string()))?;
-        let mut command = Command::new(program);
-        let stdin = ["--token-from-stdin", "--until-stdin-ends"];
-        command.args(["serve", "--listen", "127.0.0.1:0"]).args(stdin).arg("--root").arg(root);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
-        // A Ctrl-C in the terminal is for this command alone, which ends the endpoint when it is done.
-        command.process_group(0);
-        die_with_parent(&mut command);
-        let mut child = command.spawn().map_err(|error| failed(&error.to_string()))?;
-        let stdout = child.stdout.take();
-        let mut process = Self { child };
-        let told = process.child.stdin.as_mut().map(|stdin| stdin.write_all(&[token, b"\n"].concat()));
-        if !matches!(told, Some(Ok(()))) {
-            return Err(failed("it did not take its token"));
-        }
-        let mut line = String::new();
-        let read = stdout.map(|stdout| BufReader::new(stdout).read_line(&mut line));
-        let port =
-            line.trim().strip_prefix(LISTENING).and_then(|address| address.rsplit_once(':')?.1.parse().ok());
-        match (read, port) {
-            (Some(Ok(_)), Some(port)) => Ok((process, port)),
-            _ => Err(failed("it did not say where it listens")),
-        }
-    }
-}
-
-impl Drop for ServeProcess {
-    fn drop(&mut self) {
-        drop(self.child.stdin.take());
-        drop(stop_child(&mut self.child, Stop::Terminate));
-        // It removes its store before it ends.
-        drop(self.child.wait());
-    }
 }

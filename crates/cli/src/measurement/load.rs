@@ -128,7 +128,10 @@ impl Load<'_> {
             registry: EngineRegistry::for_user(),
             clock: Arc::clone(&self.watch.clock),
             stop: self.watch.stop.clone(),
-            coordinator: Box::new(ProcessCoordinator::new(program, vec!["__client".to_owned()])),
+            coordinator: Box::new(
+                ProcessCoordinator::new(program, vec!["__client".to_owned()])
+                    .launched_by(self.undertaking.launchers.clone()),
+            ),
             counters: Box::new(ClientCounters::new(self.undertaking.devices.clone())),
             hostname: self.undertaking.inventory.host.hostname.clone(),
             seed: plan.seed,

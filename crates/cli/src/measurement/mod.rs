@@ -8,6 +8,7 @@ mod load;
 mod owner;
 mod random;
 mod relay;
+mod serve_process;
 mod servers;
 mod together;
 mod verdict;
@@ -28,6 +29,7 @@ pub(crate) use endpoint::{CONNECT_TIMEOUT_NS, connect, store_free_bytes};
 pub(crate) use folder::{PathFound, examine, leftovers, machine, make};
 pub(crate) use random::random_u64;
 pub(crate) use relay::{Experiment, connected, run_relay};
+pub(crate) use serve_process::ServeProcess;
 pub(crate) use servers::Servers;
 pub(crate) use verdict::{conclude, verdict_of};
 pub(crate) use watch::Watch;
@@ -82,6 +84,8 @@ pub(crate) struct Undertaking<'a> {
     pub(crate) token: Option<Vec<u8>>,
     /// More cells once the plan's have run.
     pub(crate) further: Option<Further>,
+    /// Words before the command of each client, in turn; none for clients that this program starts itself.
+    pub(crate) launchers: Vec<Vec<String>>,
 }
 
 /// A run that is over, its record not yet finished.

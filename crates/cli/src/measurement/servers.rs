@@ -5,8 +5,8 @@
 use super::together::{Machine, together};
 use narrows_engines::endpoint::{CellTerms, ControlClient, sessions};
 use narrows_engines::{EngineError, ErrorKind};
-use narrows_model::{Bytes, Cell, CounterSample, Event, Layer, Target};
 use narrows_model::workload::CacheState;
+use narrows_model::{Bytes, Cell, CounterSample, Event, Layer, Target};
 use narrows_run::{ServerLink, StopFlag, StoredObjects};
 use narrows_wire::control::CacheWork;
 use std::collections::BTreeSet;
@@ -141,6 +141,8 @@ impl ServerLink for Servers {
             }
         }
         let known: Option<Vec<f64>> = shares.into_iter().collect();
-        Ok(known.filter(|known| !known.is_empty()).map(|known| known.iter().sum::<f64>() / known.len() as f64))
+        Ok(known
+            .filter(|known| !known.is_empty())
+            .map(|known| known.iter().sum::<f64>() / known.len() as f64))
     }
 }

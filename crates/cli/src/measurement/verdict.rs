@@ -1,7 +1,7 @@
 //! The end of a run: its record finished, its verdict shown, its exit code.
 
 use super::{Ran, Terms};
-use crate::diagnose::{print_summary, summary_of};
+use crate::diagnose::{native, print_summary, reading, summary_of};
 use crate::exit::{Exit, Failure};
 use narrows_model::event::EndReason;
 use narrows_model::summary::CellSummary;
@@ -22,7 +22,14 @@ pub(crate) fn conclude(ran: Ran, terms: Terms<'_>) -> Result<Exit, Failure> {
         terms.console.say(&format!("narrows: {error}"));
         reason = EndReason::Failed;
     }
-    print_summary(&summary, terms.output.json, &terms.style(), terms.console)?;
+    match native(&summary).filter(|_| !terms.output.json) {
+        // Who reads a suite's output as that of its original finds nothing else there.
+        Some(text) => {
+            terms.console.result(&text)?;
+            terms.console.say(&reading(&summary, &terms.style()));
+        }
+        None => print_summary(&summary, terms.output.json, &terms.style(), terms.console)?,
+    }
     terms.console.say(&format!("record: {}", dir.display()));
     verdict_of(&summary, reason)
 }

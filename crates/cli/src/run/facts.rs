@@ -10,11 +10,18 @@ use narrows_study::{EngineAnswer, Study, StudyFacts, TargetFacts};
 
 /// The facts for the plan of `study`.
 pub(super) fn facts(study: &Study, sites: &Sites) -> StudyFacts {
+    facts_of(&study.targets(), &study.wanted(), sites)
+}
+
+/// The facts for a plan that loads `targets`, and asks for the engines of `wanted` there.
+pub(crate) fn facts_of(
+    targets: &[Target],
+    wanted: &[(Target, Option<EngineId>)],
+    sites: &Sites,
+) -> StudyFacts {
     let host = &sites.inventory().host;
-    let wanted = study.wanted();
-    let targets = study.targets();
     StudyFacts {
-        targets: targets.iter().map(|target| target_facts(target, &wanted, sites)).collect(),
+        targets: targets.iter().map(|target| target_facts(target, wanted, sites)).collect(),
         memory_bytes: host.memory_limit_bytes.or(host.memory_bytes),
     }
 }

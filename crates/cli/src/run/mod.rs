@@ -1,13 +1,14 @@
 //! `narrows run`: from a study to its results, as a pipeline of values.
 
 mod facts;
-mod sites;
+pub(crate) mod sites;
 
 use crate::args::RunArguments;
 use crate::console::Console;
 use crate::exit::{Exit, Failure};
 use crate::measurement::{self, Terms, Undertaking, Watch, random_u64};
 use crate::{token, written};
+pub(crate) use facts::facts_of;
 use narrows_model::Plan;
 use narrows_report::text::Style;
 use narrows_study::{Study, StudyProblems};
@@ -27,7 +28,7 @@ pub(crate) fn run(arguments: &RunArguments, command: &[String], console: &Consol
         return Err(Failure::bad_input(format!("this study cannot be run:\n  {}", machines.join("\n  "))));
     }
     let token = token::read(arguments.token_file.as_deref())?;
-    let mut sites = Sites::of(&study, token.as_deref(), &watch, arguments.output.plan)?;
+    let mut sites = Sites::of(&study.targets(), token.as_deref(), &watch, arguments.output.plan)?;
     for leftover in sites.leftovers() {
         console.say(&leftover);
     }
@@ -46,6 +47,7 @@ pub(crate) fn run(arguments: &RunArguments, command: &[String], console: &Consol
         servers: sites.servers(),
         token,
         further: None,
+        launchers: Vec::new(),
     };
     let ran = measurement::run(undertaking, &watch, terms)?;
     drop(sites);

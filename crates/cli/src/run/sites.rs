@@ -1,17 +1,17 @@
-//! What the targets of a study are: folders in which it makes one of its own, files that it only reads, an endpoint.
+//! What the targets of a study or a suite are: folders in which it makes one of its own, files that it only reads, an endpoint.
 
 use crate::exit::Failure;
 use crate::measurement::{self, PathFound, Servers, Watch, random_u64};
+use narrows_engines::endpoint::ControlClient;
 use narrows_engines::psync::TestFolder;
 use narrows_model::{Bytes, Inventory, Plan, Site, Target};
-use narrows_study::Study;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The targets of a study on this machine.
+/// The targets of a study or a suite on this machine.
 ///
 /// Fields are dropped in order: the endpoints' sessions end before our folders go.
-pub(super) struct Sites {
+pub(crate) struct Sites {
     servers: Option<Servers>,
     /// Host and port of each of them.
     endpoints: Vec<(String, u16)>,
@@ -20,7 +20,7 @@ pub(super) struct Sites {
 }
 
 /// A path among the targets.
-pub(super) struct PathSite {
+pub(crate) struct PathSite {
     path: PathBuf,
     found: PathFound,
     /// Our own folder in it; `None` in a file, and when only a plan is asked for.
@@ -34,15 +34,14 @@ impl Sites {
     /// # Errors
     /// Everything that is wrong with the paths, at once; an endpoint that cannot be reached; a stripe of files that exist
     /// and of folders.
-    pub(super) fn of(
-        study: &Study,
+    pub(crate) fn of(
+        targets: &[Target],
         token: Option<&[u8]>,
         watch: &Watch,
         plan_only: bool,
     ) -> Result<Self, Failure> {
-        let targets = study.targets();
-        let found = examined(&targets)?;
-        let endpoints = endpoints(&targets);
+        let found = examined(targets)?;
+        let endpoints = endpoints(targets);
         let clients: Result<Vec<_>, Failure> = endpoints
             .iter()
             .map(|(host, port)| measurement::connect(host, *port, token, Arc::clone(&watch.clock)))
@@ -55,12 +54,12 @@ impl Sites {
     }
 
     /// This machine, and the path to the first target that is one.
-    pub(super) fn inventory(&self) -> &Inventory {
+    pub(crate) fn inventory(&self) -> &Inventory {
         self.paths.first().map_or(&self.machine, |site| &site.inventory)
     }
 
     /// Kernel names of the block devices under all paths, each once.
-    pub(super) fn device_names(&self) -> Vec<String> {
+    pub(crate) fn device_names(&self) -> Vec<String> {
         let mut names = Vec::new();
         let paths = self.paths.iter().filter_map(|site| site.inventory.path.as_ref());
         for device in paths.flat_map(|path| &path.devices) {
@@ -72,33 +71,46 @@ impl Sites {
     }
 
     /// The site at `path`; `None` when it is no path of this study.
-    pub(super) fn path(&self, path: &Path) -> Option<&PathSite> {
+    pub(crate) fn path(&self, path: &Path) -> Option<&PathSite> {
         self.paths.iter().find(|site| site.path == path)
     }
 
     /// Whether `host` and `port` are those of an endpoint of this study.
-    pub(super) fn is_endpoint(&self, host: &str, port: u16) -> bool {
+    pub(crate) fn is_endpoint(&self, host: &str, port: u16) -> bool {
         self.endpoints.iter().any(|known| known.0 == host && known.1 == port)
     }
 
     /// Free space in the store of the endpoint at `host` and `port`.
-    pub(super) fn endpoint_free_bytes(&self, host: &str, port: u16) -> Option<Bytes> {
+    pub(crate) fn endpoint_free_bytes(&self, host: &str, port: u16) -> Option<Bytes> {
         self.servers.as_ref()?.free_bytes(host, port)
     }
 
     /// The control connections to the endpoints.
-    pub(super) fn servers(&mut self) -> Option<&mut Servers> {
+    pub(crate) fn servers(&mut self) -> Option<&mut Servers> {
         self.servers.as_mut()
     }
 
+    /// Memory of the largest machine among this one and the endpoints'.
+    pub(crate) fn memory_bytes_max(&self) -> Option<Bytes> {
+        let servers = self.servers.iter().flat_map(Servers::iter).map(ControlClient::inventory);
+        let hosts = servers.chain([&self.machine]).map(|inventory| &inventory.host);
+        hosts.filter_map(|host| host.memory_limit_bytes.or(host.memory_bytes)).max()
+    }
+
+    /// The endpoints that run on other machines, by their addresses.
+    pub(crate) fn elsewhere(&self) -> Vec<String> {
+        let facts = self.servers.iter().flat_map(Servers::iter).map(ControlClient::facts);
+        facts.filter(|facts| !facts.shares_machine).map(|facts| facts.address.clone()).collect()
+    }
+
     /// What runs that were killed left in the folders, in sentences.
-    pub(super) fn leftovers(&self) -> Vec<String> {
+    pub(crate) fn leftovers(&self) -> Vec<String> {
         let folders = self.paths.iter().filter(|site| site.found == PathFound::Folder);
         folders.flat_map(|site| measurement::leftovers(&site.path)).collect()
     }
 
     /// Sends the cells of `plan` into our own folders: nothing else in a folder is touched.
-    pub(super) fn lead_into_own_folders(&self, plan: &mut Plan) {
+    pub(crate) fn lead_into_own_folders(&self, plan: &mut Plan) {
         for cell in plan.cells.iter_mut().filter(|cell| cell.site == Site::Client) {
             for target in std::iter::once(&mut cell.target).chain(&mut cell.more_targets) {
                 *target = self.led(target, |own| own.path().to_path_buf());
@@ -107,7 +119,7 @@ impl Sites {
     }
 
     /// What is asked for its abilities: file systems say of a file, not of a folder, whether it takes direct access.
-    pub(super) fn probed(&self, target: &Target) -> Target {
+    pub(crate) fn probed(&self, target: &Target) -> Target {
         self.led(target, TestFolder::marker)
     }
 
@@ -140,7 +152,7 @@ impl PathSite {
     }
 
     /// Its length where it is a file.
-    pub(super) fn file_length(&self) -> Option<Bytes> {
+    pub(crate) fn file_length(&self) -> Option<Bytes> {
         match self.found {
             PathFound::File { length } => Some(length),
             PathFound::Folder => None,
@@ -148,7 +160,7 @@ impl PathSite {
     }
 
     /// What leads to it.
-    pub(super) fn inventory(&self) -> &Inventory {
+    pub(crate) fn inventory(&self) -> &Inventory {
         &self.inventory
     }
 }

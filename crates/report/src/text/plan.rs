@@ -43,6 +43,9 @@ fn rate(plan: &Plan) -> String {
     let bound = |cell: &Cell| cell.workload.arrivals.offered_ops_per_s().or(cell.workload.max_ops_per_s);
     let bounds: Option<Vec<f64>> =
         plan.cells.iter().filter(|cell| cell.cut == Cut::Path).map(bound).collect();
+    if plan.suite.is_some() && bounds.is_none() {
+        return "as fast as it goes".to_owned();
+    }
     let cap = if plan.study.is_some() { "max_rate in the study" } else { "--max-rate" };
     match bounds.and_then(|bounds| bounds.into_iter().reduce(f64::max)) {
         Some(most) => format!("at most {}", op_rate(most)),
@@ -63,6 +66,12 @@ fn cell_count(plan: &Plan) -> String {
         count if count == path => "all of them ".to_owned(),
         _ => format!("{path} of them "),
     };
+    if plan.suite.is_some() {
+        let cells = counted_len(plan.cells.len(), "cell");
+        return format!(
+            "{cells}, {whole}over the whole path, which last as long as their bytes take{left_out}"
+        );
+    }
     format!(
         "{}, {whole}over the whole path: {} of load within a budget of {}{left_out}",
         counted_len(plan.cells.len(), "cell"),
@@ -91,6 +100,9 @@ fn prefill(plan: &Plan) -> Option<String> {
 fn statement(plan: &Plan) -> Vec<String> {
     let load = &plan.load;
     let written = match load.write_bytes_max {
+        None if plan.suite.is_some() => {
+            "writes bounded by the bytes of each trial, of cuts by their time".to_owned()
+        }
         None => "writes bounded by time alone".to_owned(),
         Some(Bytes(0)) => "nothing written to them while measuring".to_owned(),
         Some(most) => format!("writes of at most {} in all", amount(most)),
@@ -135,15 +147,16 @@ fn cells(plan: &Plan, style: &Style) -> String {
             number.to_string().into(),
             cell.id.to_string().into(),
             amount(cell.workload.file_bytes).into(),
-            lasts(cell).into(),
+            lasts(plan, cell).into(),
             place(cell).into(),
         ]);
     }
     table.render(style)
 }
 
-fn lasts(cell: &Cell) -> String {
-    let all = span(cell.planned_ns());
+fn lasts(plan: &Plan, cell: &Cell) -> String {
+    let bytes = cell.stop.bytes_max.filter(|_| plan.suite.is_some());
+    let all = bytes.map_or_else(|| span(cell.planned_ns()), |bytes| format!("{} each", amount(bytes)));
     if cell.trials > 1 { format!("{all} in {}", counted(u64::from(cell.trials), "trial")) } else { all }
 }
 

@@ -1,6 +1,7 @@
 //! Clients as processes: each is the running program with a hidden command, spoken to through its pipes.
 //!
-//! A single client stays in this process: starting another would only add its cost.
+//! A single client stays in this process, unless it is to be started by another program: starting one would only add
+//! its cost.
 
 use super::{Coordinator, LocalContext, ThreadCoordinator, TrialHooks};
 use crate::assignment::{Assignment, ClientOutput, FromClient, ToClient};
@@ -25,13 +26,38 @@ const STOP_SLICES_MAX: u32 = 250;
 pub struct ProcessCoordinator {
     program: PathBuf,
     arguments: Vec<String>,
+    /// Words before the program, for each client in turn; empty for none.
+    launchers: Vec<Vec<String>>,
 }
 
 impl ProcessCoordinator {
     /// Clients that run `program` with `arguments` (the hidden client command).
     #[must_use]
     pub fn new(program: PathBuf, arguments: Vec<String>) -> Self {
-        Self { program, arguments }
+        Self { program, arguments, launchers: Vec::new() }
+    }
+
+    /// Client i started by the words of the i-th of `launchers`, such as `ip netns exec node1`, in turn where there are
+    /// fewer; all of them on this machine, whose clock they share.
+    #[must_use]
+    pub fn launched_by(self, launchers: Vec<Vec<String>>) -> Self {
+        let launchers = launchers.into_iter().filter(|words| !words.is_empty()).collect();
+        Self { launchers, ..self }
+    }
+
+    /// The command of client `index`, without its pipes.
+    fn command(&self, index: u32) -> Command {
+        let launcher = self.launchers.get(index as usize % self.launchers.len().max(1));
+        let mut command = match launcher.and_then(|words| words.split_first()) {
+            None => Command::new(&self.program),
+            Some((first, rest)) => {
+                let mut command = Command::new(first);
+                command.args(rest).arg(&self.program);
+                command
+            }
+        };
+        command.args(&self.arguments);
+        command
     }
 }
 
@@ -42,7 +68,7 @@ impl Coordinator for ProcessCoordinator {
         context: &LocalContext<'_>,
         hooks: &mut dyn TrialHooks,
     ) -> Result<Vec<ClientOutput>, RunError> {
-        if assignments.len() == 1 {
+        if assignments.len() == 1 && self.launchers.is_empty() {
             return ThreadCoordinator.run(assignments, context, hooks);
         }
         let (sender, inbox) = channel();
@@ -67,13 +93,14 @@ impl ProcessCoordinator {
         sender: &Sender<(usize, FromClient)>,
     ) -> Result<Client, RunError> {
         let failed = |problem: String| RunError::Client { client_index: assignment.client_index, problem };
-        let mut command = Command::new(&self.program);
-        command.args(&self.arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+        let mut command = self.command(assignment.client_index);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
         // A Ctrl-C in the terminal is for the parent, which tells its clients to stop.
         command.process_group(0);
         die_with_parent(&mut command);
         let mut child = command.spawn().map_err(|error| {
-            failed(format!("could not be started from {}: {error}", self.program.display()))
+            let program = command.get_program().to_string_lossy();
+            failed(format!("could not be started by {program}: {error}"))
         })?;
         let (Some(mut stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(failed("was started without pipes".to_owned()));

@@ -105,9 +105,10 @@ impl Request {
     fn unit_problem(&self) -> Option<Problem> {
         let unit = self.unit.0;
         let below = unit / SECTOR_BYTES * SECTOR_BYTES;
-        let near = if below == 0 { SECTOR_BYTES } else { below };
+        let above = below.saturating_add(SECTOR_BYTES);
         (unit == 0 || !unit.is_multiple_of(SECTOR_BYTES)).then(|| {
-            let hint = format!("the nearest is --unit {near}; published is 64KiB");
+            let near = nearest("--unit", below, above);
+            let hint = format!("{near}; published is 64KiB");
             Problem::new("unit", format!("{unit} bytes"), format!("multiples of {SECTOR_BYTES}"), hint)
         })
     }
@@ -134,11 +135,7 @@ impl Request {
         let below = bytes / step * step;
         (below != bytes).then(|| {
             let above = below.saturating_add(step);
-            let hint = if below == 0 {
-                format!("the nearest is --bytes {above}")
-            } else {
-                format!("the nearest are --bytes {below} and --bytes {above}")
-            };
+            let hint = nearest("--bytes", below, above);
             let allowed = format!("multiples of {step} bytes: whole requests of {}", self.named());
             Problem::new("bytes", format!("{bytes} bytes"), allowed, hint)
         })
@@ -177,6 +174,14 @@ impl Request {
             let hint = "give a size larger than the memory of a server, or --flush drop";
             Problem::new("flush-bytes", format!("{} bytes", bytes.0), allowed, hint)
         })
+    }
+}
+
+/// The nearest values that fit an option, of which the lower one may be none.
+fn nearest(option: &str, below: u64, above: u64) -> String {
+    match below {
+        0 => format!("the nearest is {option} {above}"),
+        _ => format!("the nearest are {option} {below} and {option} {above}"),
     }
 }
 
@@ -255,7 +260,7 @@ pub(super) mod tests {
     #[test]
     fn a_unit_is_a_multiple_of_512_and_requests_fit_a_connection() {
         let asked = Request { unit: Bytes(1000), ..request("local") };
-        assert!(told(&asked).contains("the nearest is --unit 512"));
+        assert!(told(&asked).contains("the nearest are --unit 512 and --unit 1024"));
         assert!(told(&Request { unit: Bytes(0), ..request("local") }).contains("--unit 512"));
         let asked = Request { unit: Bytes(32 << 20), ..request("c1-s4") };
         assert!(told(&asked).contains("--unit 16777216 is the most for c1-s4"), "{}", told(&asked));

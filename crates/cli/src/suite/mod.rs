@@ -1,0 +1,19 @@
+//! `narrows suite`: the classic benchmarks, each from its options to its native output.
+
+mod jovian;
+mod nodes;
+
+use crate::args::{SuiteArguments, SuiteName};
+use crate::console::Console;
+use crate::exit::{Exit, Failure};
+
+/// Runs the suite that is named.
+pub(crate) fn run(
+    arguments: &SuiteArguments,
+    command: &[String],
+    console: &Console,
+) -> Result<Exit, Failure> {
+    match &arguments.name {
+        SuiteName::Jovian(jovian) => jovian::run(jovian, command, console),
+    }
+}
