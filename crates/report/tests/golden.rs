@@ -72,6 +72,49 @@ fn the_rows_of_a_study_stand_in_the_order_of_the_sweep_whatever_ran_first() {
 }
 
 #[test]
+fn a_knee_is_told_in_the_factors_own_values_whatever_other_factors_put_in_flight() {
+    let mut summary = studies::depth_and_block();
+    let told = |summary: &Summary| {
+        let rendered = text::study(summary, &Style::default());
+        let words = rendered.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("Saturated from 4 to 16 on"), "{rendered}");
+    };
+    told(&summary);
+    for cell in &mut summary.cells {
+        cell.requested.workers = 32;
+        cell.in_flight.configured *= 32;
+    }
+    for found in summary.sweeps.iter_mut().filter_map(|sweep| sweep.saturation.as_mut()) {
+        found.knee_in_flight = found.knee_in_flight.map(|knee| knee * 32.0);
+    }
+    told(&summary);
+}
+
+#[test]
+fn a_study_whose_limit_is_not_known_says_so_and_why() {
+    let mut summary = studies::depth_and_block();
+    let words = |summary: &Summary| {
+        text::study(summary, &Style::default()).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let named_nothing = words(&summary);
+    assert!(named_nothing.contains("VERDICT What limits it is not known:"), "{named_nothing}");
+    let mut unknown = cases::latency().diagnosis.limiting.swap_remove(0);
+    unknown.segment = Segment::Unknown;
+    unknown.evidence.clear();
+    summary.diagnosis.limiting = vec![unknown];
+    let told = words(&summary);
+    assert!(told.contains("VERDICT ") && told.contains("not known: the evidence names no segment"), "{told}");
+    assert!(told.contains("No cut of the path was measured beside it"), "{told}");
+    for cell in &mut summary.cells {
+        cell.rate_bytes_per_s = None;
+        cell.cut = Cut::Generator;
+    }
+    summary.diagnosis.limiting.clear();
+    let nothing = words(&summary);
+    assert!(nothing.contains("VERDICT No verdict: nothing of the path was measured."), "{nothing}");
+}
+
+#[test]
 fn a_study_of_several_engines_has_no_verdict_that_mixes_them() {
     let mut summary = studies::interrupted();
     let mut uring = summary.cells[0].clone();

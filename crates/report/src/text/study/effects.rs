@@ -8,9 +8,10 @@ use super::value::{held, words};
 use narrows_analysis::text::{amount, percent, seconds, storage_rate};
 use narrows_analysis::{Effect, Gain, effects};
 use narrows_model::cell::FactorValue;
-use narrows_model::summary::{Interval, Saturation, SaturationState, SegmentFit, Sweep};
+use narrows_model::summary::{Interval, Saturation, SaturationState, SegmentFit, Sweep, SweepPoint};
 use narrows_model::units::round_to_u64;
 use narrows_model::{Bytes, Summary};
+use std::cmp::Ordering;
 
 const INDENT: Indent<'_> = Indent { first: "  ", rest: "    " };
 /// A factor that changes the rate by less than this did nothing worth telling.
@@ -30,16 +31,14 @@ pub(super) fn render(summary: &Summary, style: &Style) -> String {
     effects.iter().fold(heading, |out, effect| {
         let sweeps: Vec<&Sweep> =
             summary.sweeps.iter().filter(|sweep| sweep.factor == effect.factor).collect();
-        let text = format!("{}: {}", effect.factor, sentences(effect, &sweeps));
+        let text = format!("{}: {}", effect.factor, sentences(effect, &sweeps, summary));
         let text = paragraph(&text, INDENT, style.width);
         out + &painted_label(&text, &effect.factor, Paint::Heading, style) + &laws(summary, &sweeps, style)
     })
 }
 
-fn sentences(effect: &Effect, sweeps: &[&Sweep]) -> String {
-    let saturations: Vec<&Saturation> = sweeps.iter().filter_map(|sweep| sweep.saturation.as_ref()).collect();
-    let number = |number: f64| words(&FactorValue::Number(number), effect.unit);
-    let parts = [Some(best_and_worst(effect)), doubtful(effect), saturated(&saturations, number)];
+fn sentences(effect: &Effect, sweeps: &[&Sweep], summary: &Summary) -> String {
+    let parts = [Some(best_and_worst(effect)), doubtful(effect), saturated(effect, sweeps, summary)];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
@@ -80,22 +79,24 @@ fn doubtful(effect: &Effect) -> Option<String> {
 }
 
 /// Where more of a factor stops to help.
-fn saturated(sweeps: &[&Saturation], number: impl Fn(f64) -> String) -> Option<String> {
-    let reached: Vec<f64> = sweeps
-        .iter()
-        .filter(|sweep| sweep.state == SaturationState::Reached)
-        .filter_map(|sweep| sweep.knee_in_flight)
+fn saturated(effect: &Effect, sweeps: &[&Sweep], summary: &Summary) -> Option<String> {
+    let judged: Vec<(&Sweep, &Saturation)> =
+        sweeps.iter().filter_map(|sweep| Some((*sweep, sweep.saturation.as_ref()?))).collect();
+    let in_state = |state: SaturationState| judged.iter().filter(move |(_, found)| found.state == state);
+    let reached: Vec<&FactorValue> = in_state(SaturationState::Reached)
+        .filter_map(|(sweep, found)| knee(sweep, found.knee_in_flight?, summary))
         .collect();
-    let open = sweeps.iter().filter(|sweep| sweep.state == SaturationState::NotReached).count();
-    let (low, high) = (reached.iter().copied().reduce(f64::min), reached.iter().copied().reduce(f64::max));
-    match (low.zip(high), sweeps.len()) {
+    let open = in_state(SaturationState::NotReached).count();
+    let ends = reached.iter().min_by(by_number).zip(reached.iter().max_by(by_number));
+    match (ends, judged.len()) {
         (_, 0) => None,
         (None, all) if open == all => {
             Some("Not saturated: the last doubling still added 3 % or more.".to_owned())
         }
         (None, _) => Some("Whether it is saturated the figures do not tell.".to_owned()),
         (Some((low, high)), all) => {
-            let from = if low < high { format!("{} to {}", number(low), number(high)) } else { number(low) };
+            let told = |value: &FactorValue| words(value, effect.unit);
+            let from = if low == high { told(low) } else { format!("{} to {}", told(low), told(high)) };
             let part = if reached.len() < all {
                 format!(" in {} of {all} sweeps", reached.len())
             } else {
@@ -103,6 +104,23 @@ fn saturated(sweeps: &[&Saturation], number: impl Fn(f64) -> String) -> Option<S
             };
             Some(format!("Saturated from {from} on{part}: doubling it adds under 3 %."))
         }
+    }
+}
+
+/// The factor's own value at the knee of a sweep, whose law is over the number in flight: other factors are in that too.
+fn knee<'s>(sweep: &'s Sweep, knee_in_flight: f64, summary: &Summary) -> Option<&'s FactorValue> {
+    let in_flight = |point: &'s SweepPoint| {
+        let cell = summary.cells.iter().find(|cell| cell.id == point.cell)?;
+        Some((cell.in_flight.configured, &point.value))
+    };
+    let from_knee = sweep.points.iter().filter_map(in_flight).filter(|at| at.0 as f64 >= knee_in_flight);
+    from_knee.min_by_key(|at| at.0).map(|at| at.1)
+}
+
+fn by_number(a: &&&FactorValue, b: &&&FactorValue) -> Ordering {
+    match (a, b) {
+        (FactorValue::Number(a), FactorValue::Number(b)) => a.total_cmp(b),
+        _ => Ordering::Equal,
     }
 }
 

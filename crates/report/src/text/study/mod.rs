@@ -59,7 +59,11 @@ pub fn study(summary: &Summary, style: &Style) -> String {
                         generator's own.";
             parts.push(without_verdict(summary, page, text));
         }
-        Verdict::NothingKnown => parts.push(rest(summary, page)),
+        Verdict::NothingKnown => {
+            parts.push(style.heading("VERDICT", ""));
+            parts.push(unknown(summary, style));
+            parts.push(rest(summary, page));
+        }
     }
     parts.push(headline::origin(summary, style));
     parts.concat()
@@ -86,12 +90,28 @@ fn verdict(summary: &Summary) -> Verdict<'_> {
         factors.filter(|factor| factor.values.len() > 1 && !GRID.contains(&factor.name.as_str()));
     let mut path = path_cells(summary).peekable();
     let no_storage = path.peek().is_some() && path.all(|cell| !cell.target.is_storage());
+    let measured = path_cells(summary).next().is_some();
     match others.next() {
         _ if no_storage => Verdict::NoStorage,
+        Some(factor) if measured => Verdict::NotOnePath(&factor.name),
         _ if !says_something(summary) => Verdict::NothingKnown,
-        Some(factor) => Verdict::NotOnePath(&factor.name),
-        None => Verdict::Given,
+        _ => Verdict::Given,
     }
+}
+
+/// That what limits is not known, why, and what would tell.
+fn unknown(summary: &Summary, style: &Style) -> String {
+    let named = !summary.diagnosis.limiting.is_empty();
+    if path_cells(summary).next().is_none() {
+        return headline::regimes(summary, style);
+    }
+    let first = if named { "" } else { "What limits it is not known: the evidence names no segment. " };
+    let why = format!(
+        "{first}No cut of the path was measured beside it, and no counter shows a segment at its limit. A study \
+         with `cuts`, or `narrows check`, measures segments by themselves."
+    );
+    let regimes = if named { headline::regimes(summary, style) } else { String::new() };
+    regimes + &paragraph(&why, Indent::all("  "), style.width)
 }
 
 /// Why there is no verdict, and what stands beside that.
