@@ -3,7 +3,7 @@
 
 use super::{Basis, Stance, Verdict};
 use crate::summary::laws;
-use crate::summary::{IN_FLIGHT_BELOW, LITTLE_LAW_VIOLATED};
+use crate::summary::{IN_FLIGHT_BELOW, IN_FLIGHT_MIN_RATIO, LITTLE_LAW_VIOLATED};
 use crate::text;
 use crate::view::{Ceiling, View, time_per_op_s};
 use narrows_model::counters::Role;
@@ -266,10 +266,12 @@ pub(super) fn server_host(view: &View<'_>) -> String {
 }
 
 /// Whether as many requests were in flight as were asked for, by Little's law; `None` where that is not known. A cap that
-/// held the rate keeps them out.
+/// held the rate keeps them out, and so does the schedule of an open loop, whose depth is only the most.
 pub(super) fn as_asked(cell: &CellSummary) -> Option<bool> {
-    cell.in_flight.measured?;
-    if cell.offered_ops_per_s.is_none() && super::offered_load::is_held(cell) {
+    let measured = cell.in_flight.measured?;
+    let scheduled = cell.offered_ops_per_s.is_some();
+    let below = measured < cell.in_flight.configured as f64 * IN_FLIGHT_MIN_RATIO;
+    if (scheduled && below) || (!scheduled && super::offered_load::is_held(cell)) {
         return Some(false);
     }
     Some(!cell.flags.iter().any(|flag| flag == IN_FLIGHT_BELOW || flag == LITTLE_LAW_VIOLATED))
@@ -376,6 +378,21 @@ mod tests {
         };
         assert_eq!(judged(0.21).unwrap().stance, Stance::Limits);
         assert_eq!(judged(0.05), None);
+    }
+
+    #[test]
+    fn an_open_loop_is_at_its_depth_only_with_nine_tenths_of_it_in_flight() {
+        let summary = builtin("wan-10ms");
+        let mut cell = single(&summary).clone();
+        cell.offered_ops_per_s = cell.ops_per_s.map(|rate| narrows_model::OpsPerSec(rate.0 * 2.0));
+        let mut at = |measured| {
+            cell.in_flight.measured = measured;
+            as_asked(&cell)
+        };
+        assert_eq!(
+            [at(Some(0.14)), at(Some(0.89)), at(Some(0.91)), at(None)],
+            [Some(false), Some(false), Some(true), None]
+        );
     }
 
     #[test]

@@ -61,7 +61,7 @@ const STEAL_MAX: f64 = 0.01;
 /// Little's law may be exceeded by this much through requests still in flight at the window's ends.
 const LITTLE_TOLERANCE: f64 = 1.10;
 /// Below this share of what was asked for in flight the load is not the one that was asked for.
-const IN_FLIGHT_MIN_RATIO: f64 = 0.9;
+pub(crate) const IN_FLIGHT_MIN_RATIO: f64 = 0.9;
 /// Below this share of the offered load an open loop has fallen behind; Poisson's own spread stays above it from some
 /// thousand arrivals on, and without a backlog nothing is flagged.
 const ACHIEVED_MIN_RATIO: f64 = 0.95;
