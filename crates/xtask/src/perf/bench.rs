@@ -58,6 +58,14 @@ impl Bench {
         self.start(name, command, self.machine.server_cpu())
     }
 
+    /// Starts `command` on the CPU of the load, beside it.
+    ///
+    /// # Errors
+    /// It does not start.
+    pub(crate) fn beside(&self, name: &str, command: &mut Command) -> anyhow::Result<Running> {
+        self.start(name, command, self.machine.load_cpu())
+    }
+
     fn start(&self, name: &str, command: &mut Command, cpu: usize) -> anyhow::Result<Running> {
         Running::start(self.folder.path(), name, command, &[cpu])
     }

@@ -103,7 +103,8 @@ fn measure(
     let at_first = CpuReading::now()?;
     let _ = narrows_sys::clock::wait_ns(WATCH_NS);
     let before = CpuReading::now()?.since(&at_first);
-    let peers = [&bench.tools.fio, &bench.tools.iperf3];
+    let tools = &bench.tools;
+    let peers = [&tools.fio, &tools.iperf3, &tools.socat, &tools.haproxy];
     output::line(&report::head(&bench.machine, &peers, before, &machine::load_averages()?));
     let mut measured = Vec::with_capacity(chosen.len());
     for figure in chosen {

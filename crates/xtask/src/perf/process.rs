@@ -117,10 +117,22 @@ impl Running {
     /// # Errors
     /// A program that ends before, or says nothing of the kind within ten seconds.
     pub(crate) fn until<T>(&mut self, found: impl Fn(&str) -> Option<T>) -> anyhow::Result<T> {
+        self.ready(|running| found(&running.said()))
+    }
+
+    /// Waits until `is_so`, for a program that says nothing when it is ready.
+    ///
+    /// # Errors
+    /// A program that ends before, or is not ready within ten seconds.
+    pub(crate) fn wait_for(&mut self, is_so: impl Fn() -> bool) -> anyhow::Result<()> {
+        self.ready(|_| is_so().then_some(()))
+    }
+
+    fn ready<T>(&mut self, found: impl Fn(&Self) -> Option<T>) -> anyhow::Result<T> {
         let clock = Monotonic::new();
         let until_ns = clock.now_ns() + 10 * NS_PER_S;
         while clock.now_ns() < until_ns {
-            if let Some(value) = found(&self.said()) {
+            if let Some(value) = found(self) {
                 return Ok(value);
             }
             if self.child.try_wait()?.is_some() {

@@ -18,9 +18,18 @@ pub(crate) struct Peer {
 
 impl Peer {
     fn ask(name: &'static str) -> Self {
-        let answer = Command::new(name).arg("--version").output().ok();
+        Self::ask_by(name, "--version")
+    }
+
+    /// Asks by another word than most; the version is on the first line that speaks of one, or on the first at all.
+    fn ask_by(name: &'static str, word: &str) -> Self {
+        let answer = Command::new(name).arg(word).output().ok();
         let text = answer.map(|answer| String::from_utf8_lossy(&answer.stdout).into_owned());
-        Self { name, version: text.and_then(|text| text.lines().next().map(str::to_owned)) }
+        let line = |text: &String| {
+            let named = text.lines().find(|line| line.contains(" version "));
+            named.or_else(|| text.lines().next()).map(str::to_owned)
+        };
+        Self { name, version: text.as_ref().and_then(line) }
     }
 
     /// A command line of it, or in words that it is missing.
@@ -45,6 +54,8 @@ pub(crate) struct Tools {
     examples: PathBuf,
     pub(crate) fio: Peer,
     pub(crate) iperf3: Peer,
+    pub(crate) socat: Peer,
+    pub(crate) haproxy: Peer,
 }
 
 impl Tools {
@@ -67,6 +78,8 @@ impl Tools {
             examples: release.join("examples"),
             fio: Peer::ask("fio"),
             iperf3: Peer::ask("iperf3"),
+            socat: Peer::ask_by("socat", "-V"),
+            haproxy: Peer::ask_by("haproxy", "-v"),
         })
     }
 

@@ -4,6 +4,7 @@ mod check;
 mod files;
 mod memory;
 mod null;
+mod proxy;
 mod relay;
 mod request_response;
 mod stream;
@@ -27,6 +28,7 @@ pub(crate) const FIGURES: &[Figure] = &[
     stream::FIGURE,
     request_response::FIGURE,
     relay::FIGURE,
+    proxy::FIGURE,
     check::FIGURE,
     memory::FIGURE,
 ];

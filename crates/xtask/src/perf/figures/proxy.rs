@@ -1,0 +1,196 @@
+//! Bulk through one connection of a proxy: narrows' ways of moving bytes beside socat and `HAProxy`.
+//!
+//! The two ends cost as little as a kernel lets them (`bare_bulk`) and share a CPU; the proxy has the other, so that
+//! its own cost is the limit. CPU time is that of the proxy's process over the connection.
+
+use super::Figure;
+use crate::perf::bench::{Bench, MEASURE_S};
+use crate::perf::contest::{Contender, hold};
+use crate::perf::estimate::ratios;
+use crate::perf::finding::{Finding, Findings, Target};
+use crate::perf::parse;
+use crate::perf::process::Running;
+use anyhow::Context;
+use std::cell::RefCell;
+use std::fs;
+use std::net::TcpListener;
+use std::process::Command;
+
+pub(super) const FIGURE: Figure = Figure {
+    name: "proxy",
+    what: "bulk through one connection of a proxy with buffers of 128 KiB: beside socat -b131072 and HAProxy (tcp)",
+    measure,
+};
+
+const BUFFER_BYTES: &str = "131072";
+
+/// Longest time of a connection.
+const TURN_S: u64 = 60;
+
+/// Ticks of a process's CPU times in a second: what the kernel tells programs, whatever its own.
+const TICKS_PER_S: f64 = 100.0;
+
+/// A proxy from `front` to `back`, both ports of loopback.
+type Start<'a> = Box<dyn Fn(&str, &str) -> anyhow::Result<Command> + 'a>;
+
+/// A proxy, and the CPU seconds for a GB of each turn.
+struct Entrant<'a> {
+    name: &'static str,
+    start: Start<'a>,
+    cpu: RefCell<Vec<f64>>,
+}
+
+fn measure(bench: &Bench) -> anyhow::Result<Findings> {
+    let mut all = Findings::default();
+    let mut entrants: Vec<Entrant<'_>> =
+        ["splice", "copy", "uring"].into_iter().map(|mode| narrows(bench, mode)).collect();
+    let own_count = entrants.len();
+    for (peer, start) in [
+        (&bench.tools.socat, Box::new(|front: &str, back: &str| socat(bench, front, back)) as Start<'_>),
+        (&bench.tools.haproxy, Box::new(|front: &str, back: &str| haproxy(bench, front, back, ""))),
+        (
+            &bench.tools.haproxy,
+            Box::new(|front: &str, back: &str| haproxy(bench, front, back, "option splice-auto")),
+        ),
+    ] {
+        match peer.command() {
+            Ok(_) => {
+                let is_second = entrants.iter().any(|entrant| entrant.name == peer.name);
+                let name = if is_second { "haproxy with splice-auto" } else { peer.name };
+                entrants.push(Entrant { name, start, cpu: RefCell::default() });
+            }
+            Err(why) => all.missing.push(why),
+        }
+    }
+    all.missing.dedup();
+    let mut contenders: Vec<Contender<'_>> =
+        entrants.iter().map(|entrant| Contender::new(entrant.name, || turn(bench, entrant))).collect();
+    let rates = hold(bench.rounds, &mut contenders)?;
+    drop(contenders);
+    all.findings = findings(&entrants, own_count, &rates)?;
+    Ok(all)
+}
+
+fn findings(entrants: &[Entrant<'_>], own_count: usize, rates: &[Vec<f64>]) -> anyhow::Result<Vec<Finding>> {
+    let mut findings = Vec::new();
+    for (entrant, rates) in entrants.iter().zip(rates) {
+        let cpu = entrant.cpu.borrow().clone();
+        findings.push(Finding::of(entrant.name, "GB/s", rates.clone(), Target::None)?);
+        findings.push(Finding::of(format!("{}, CPU", entrant.name), "s/GB", cpu, Target::None)?);
+    }
+    let medians = findings.iter().step_by(2).take(own_count).map(|finding| finding.estimate.median);
+    let fastest = medians.enumerate().max_by(|a, b| a.1.total_cmp(&b.1)).map_or(0, |(index, _)| index);
+    for (entrant, peer) in entrants.iter().zip(rates).skip(own_count) {
+        let target = if entrant.name == "socat" { Target::AtLeast(2.0) } else { Target::AtLeast(1.0) };
+        let what = format!("rate over {}'s, {}", entrant.name, entrants[fastest].name);
+        findings.push(Finding::of(what, "x", ratios(&rates[fastest], peer), target)?);
+    }
+    Ok(findings)
+}
+
+/// One connection through a proxy that is started for it: GB a second.
+fn turn(bench: &Bench, entrant: &Entrant<'_>) -> anyhow::Result<f64> {
+    let mut drain = bench.beside("drain", bench.tools.bare("bare_bulk").arg("drain"))?;
+    let back = drain.until(|text| parse::address(text).map(str::to_owned))?;
+    let back = back.rsplit(':').next().unwrap_or_default().to_owned();
+    // Not every proxy takes a port that the kernel chooses, so one that is free now is asked for.
+    let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+    let front = free.context("no free port")?.port();
+    let mut proxy = bench.serve("proxy", &mut (entrant.start)(&front.to_string(), &back)?)?;
+    proxy.wait_for(|| listens(front))?;
+    let before_s = cpu_s(&proxy)?;
+    let address = format!("127.0.0.1:{front}");
+    let words = ["feed", &address, &MEASURE_S.to_string()];
+    let feed = bench.beside("feed", bench.tools.bare("bare_bulk").args(words))?;
+    // socat ends with its connection, so that its time is read again and again while the stream runs.
+    let mut last_s = before_s;
+    let ended = feed.finish(TURN_S, |_, _| last_s = cpu_s(&proxy).unwrap_or(last_s))?;
+    let (printed, used_s) = (ended.printed(&[0])?, last_s - before_s);
+    let gb = parse::bare(printed, "bytes")? / 1e9;
+    entrant.cpu.borrow_mut().push(used_s / gb);
+    Ok(parse::bare(printed, "bytes_per_s")? / 1e9)
+}
+
+fn narrows<'a>(bench: &'a Bench, mode: &'static str) -> Entrant<'a> {
+    let start = move |front: &str, back: &str| {
+        let (listen, to) = (format!("127.0.0.1:{front}"), format!("127.0.0.1:{back}"));
+        let mut command = bench.tools.narrows();
+        command.args(["proxy", "--listen", &listen, "--to", &to, "--mode", mode, "--buffer", BUFFER_BYTES]);
+        Ok(command)
+    };
+    Entrant { name: mode, start: Box::new(start), cpu: RefCell::default() }
+}
+
+fn socat(bench: &Bench, front: &str, back: &str) -> anyhow::Result<Command> {
+    let mut command = bench.tools.socat.command().map_err(anyhow::Error::msg)?;
+    command.args(["-b", BUFFER_BYTES]);
+    command.arg(format!("TCP-LISTEN:{front},bind=127.0.0.1,reuseaddr")).arg(format!("TCP:127.0.0.1:{back}"));
+    Ok(command)
+}
+
+fn haproxy(bench: &Bench, front: &str, back: &str, option: &str) -> anyhow::Result<Command> {
+    let file = bench.place("haproxy.cfg");
+    fs::write(
+        &file,
+        format!(
+            "defaults\n mode tcp\n timeout connect 5s\n timeout client 60s\n timeout server 60s\n {option}\n\
+             listen bulk\n bind 127.0.0.1:{front}\n server drain 127.0.0.1:{back}\n"
+        ),
+    )?;
+    let mut command = bench.tools.haproxy.command().map_err(anyhow::Error::msg)?;
+    command.args(["-q", "-db", "-f"]).arg(file);
+    Ok(command)
+}
+
+/// Whether somebody listens at a port of IPv4.
+fn listens(port: u16) -> bool {
+    fs::read_to_string("/proc/net/tcp").is_ok_and(|table| has_listener(&table, port))
+}
+
+/// Whether a table of sockets as in `/proc/net/tcp` has one that listens at `port`.
+fn has_listener(table: &str, port: u16) -> bool {
+    const LISTENING: &str = "0A";
+    let ends = format!(":{port:04X}");
+    table.lines().any(|line| {
+        let mut words = line.split_whitespace().skip(1);
+        words.next().is_some_and(|local| local.ends_with(&ends)) && words.nth(1) == Some(LISTENING)
+    })
+}
+
+/// CPU seconds that a program has used.
+fn cpu_s(running: &Running) -> anyhow::Result<f64> {
+    let text = fs::read_to_string(format!("/proc/{}/stat", running.pid()))?;
+    cpu_of(&text).with_context(|| format!("no CPU times in {text:?}"))
+}
+
+/// User and system time in seconds, from the text of `/proc/PID/stat`.
+fn cpu_of(text: &str) -> Option<f64> {
+    // The name in parentheses may hold anything; times are the 14th and 15th field.
+    let rest = text.rsplit_once(')')?.1;
+    let mut times = rest.split_whitespace().skip(11);
+    let user: f64 = times.next()?.parse().ok()?;
+    let system: f64 = times.next()?.parse().ok()?;
+    Some((user + system) / TICKS_PER_S)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpu_times_are_found_behind_any_name() {
+        let text = "7 (a) b) S 1 7 7 0 -1 4194304 100 0 0 0 250 50 0 0 20 0 1 0 1 1 1";
+        assert_eq!(cpu_of(text), Some(3.0));
+        assert_eq!(cpu_of("7 (a"), None);
+    }
+
+    #[test]
+    fn a_listener_is_known_by_port_and_state() {
+        let table = "  sl  local_address rem_address   st\n\
+                     0: 0100007F:1C85 00000000:0000 0A 0\n\
+                     1: 0100007F:1C86 0100007F:1C85 01 0\n";
+        assert!(has_listener(table, 7301));
+        assert!(!has_listener(table, 7302), "connected");
+        assert!(!has_listener(table, 0x1c00));
+    }
+}
