@@ -90,13 +90,14 @@ fn of_members(cut: Cut, cells: &[CellSummary]) -> Option<Alone<'_>> {
 
 /// The cell of the path that got the most through a segment, with the rate there, where that is above the segment's own
 /// ceiling: a measured ceiling is a lower bound. Only bytes counted at the segment say so, since a cache before it may
-/// have served the application.
+/// have served the application. What a device moved beyond the application's bytes is a journal's or somebody else's, and
+/// no rate of this load: cuts tell ceilings in the application's bytes too.
 fn raised(segment: Segment, ceiling: f64, cells: &[CellSummary]) -> Option<(&CellSummary, f64)> {
     let carried = |cell: &CellSummary| {
         let by_interfaces = cell.flags.iter().any(|flag| flag == WIRE_BY_INTERFACES);
         let bytes = match segment {
             Segment::NetworkBandwidth => cell.bytes.wire.filter(|_| !by_interfaces),
-            Segment::DeviceBandwidth => cell.bytes.device,
+            Segment::DeviceBandwidth => cell.bytes.device.map(|device| device.min(cell.bytes.application)),
             _ => None,
         }?;
         let elapsed_s = cell.elapsed_s.last_done;

@@ -343,6 +343,25 @@ fn a_device_that_got_more_through_than_its_cut_has_its_ceiling_raised() {
 }
 
 #[test]
+fn what_others_move_at_a_device_raises_no_ceiling() {
+    let summary = summary_of("local-ssd", |events| {
+        for trial in trials(events).filter(|trial| trial.cell.0.starts_with("path/")) {
+            let factor = 1 + 2_000_000_000 / trial.last_done_ns.0.max(1);
+            trial.last_done_ns = Nanos(trial.last_done_ns.0 * factor);
+            trial.bytes = Bytes(trial.bytes.0 * factor);
+            // A hundred times as much as the application moves.
+            for disk in trial.counters.iter_mut().flat_map(|pair| &mut pair.after.disks) {
+                disk.read_bytes = Bytes(disk.read_bytes.0 + trial.bytes.0 * 100);
+                disk.write_bytes = Bytes(disk.write_bytes.0 + trial.bytes.0 * 100);
+            }
+        }
+    });
+    let found = summary.segments.iter().find(|segment| segment.id == Segment::DeviceBandwidth).unwrap();
+    let source = found.source.as_deref().unwrap();
+    assert!(!source.contains("raised"), "{source}");
+}
+
+#[test]
 fn ten_thousand_cells_are_summarised_with_their_latencies() {
     let profile = machine("local-ssd");
     let mut plan = plan(&profile, Grid::default());
