@@ -4,7 +4,7 @@ use super::nodes::{Nodes, Serving};
 use crate::args::{AcknowledgementWord, FlushWord, JovianArguments, LocalEngine};
 use crate::console::Console;
 use crate::exit::{Exit, Failure};
-use crate::measurement::{self, Terms, Undertaking, Watch, random_u64};
+use crate::measurement::{self, PathFound, Terms, Undertaking, Watch, random_u64};
 use crate::run::{facts_of, sites::Sites};
 use crate::token;
 use narrows_model::workload::Acknowledgement;
@@ -26,6 +26,7 @@ pub(super) fn run(
     let watch = Watch::start(console)?;
     let mut request = request(arguments)?;
     let given = token::read(arguments.token_file.as_deref())?;
+    check_roots(arguments, &request)?;
     let nodes = own_nodes(arguments, &mut request)?;
     let token = nodes.as_ref().map(|nodes| nodes.token.clone()).or(given);
     let studies = Studies::of(&request).map_err(|problems| refused(&problems))?;
@@ -96,6 +97,20 @@ fn request(arguments: &JovianArguments) -> Result<Request, Failure> {
         cut_ns: (!arguments.no_verdict).then(|| Nanos::from_secs_f64(arguments.cell_seconds)),
         memory: None,
     })
+}
+
+/// Fails unless every root that is used is a folder: the suite writes files of its own.
+fn check_roots(arguments: &JovianArguments, request: &Request) -> Result<(), Failure> {
+    let used = request.endpoints.is_empty() || request.labels.contains(&Label::Local);
+    let wrong = arguments.root.iter().filter(|_| used).filter_map(|root| match measurement::examine(root) {
+        Ok(PathFound::Folder) => None,
+        Ok(PathFound::File { .. }) => Some(Failure::bad_input(format!(
+            "--root {} is a file; give the folder in which the suite makes files of its own",
+            root.display()
+        ))),
+        Err(failure) => Some(failure),
+    });
+    Failure::of_all(&wrong.collect::<Vec<_>>())
 }
 
 /// The endpoints elsewhere.

@@ -2,7 +2,7 @@
 
 use crate::args::ServePriority;
 use crate::exit::Failure;
-use crate::measurement::{self, PathFound, ServeProcess, random_u64};
+use crate::measurement::{self, ServeProcess, random_u64};
 use crate::token;
 use clap::ValueEnum;
 use narrows_engines::psync::TestFolder;
@@ -36,14 +36,8 @@ impl Nodes {
     /// Starts servers in folders of their own in `root`.
     ///
     /// # Errors
-    /// When `root` is no folder in which this user may write, or a server cannot be started.
+    /// When this user may not write in `root`, or a server cannot be started.
     pub(super) fn start(root: &Path, serving: &Serving) -> Result<Self, Failure> {
-        if let PathFound::File { .. } = measurement::examine(root)? {
-            return Err(Failure::bad_input(format!(
-                "--root {} is a file; give the folder in which servers keep theirs",
-                root.display()
-            )));
-        }
         let folder = measurement::make(root, random_u64()?)?;
         let token = token::drawn()?;
         let mut processes = Vec::new();

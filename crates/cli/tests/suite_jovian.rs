@@ -1,0 +1,165 @@
+//! `narrows suite jovian` on processes of this machine: its tables, its record, what it leaves; and mistakes in what is
+//! asked of it.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
+
+mod support;
+
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use support::running::Served;
+use support::{Seen, Surroundings, run, strangers_folder};
+
+/// Small, and without cuts: no test proves our own speed.
+const SMALL: &[&str] = &["--bytes", "768KiB", "--trials", "3", "--no-verdict", "--seed", "7", "--quiet"];
+
+fn suite(folder: &Path, words: &str, more: &[&str]) -> Seen {
+    let words: Vec<&str> = ["suite", "jovian"].into_iter().chain(words.split_whitespace()).collect();
+    run(folder, &[&words, more].concat())
+}
+
+fn summary(folder: &Path, record: &str) -> Value {
+    serde_json::from_str(&fs::read_to_string(folder.join(record).join("summary.json")).unwrap()).unwrap()
+}
+
+/// The fields of the row of `label` in each of the two tables.
+fn rows(stdout: &str, label: &str) -> Vec<Vec<String>> {
+    let rows = stdout.lines().map(|line| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
+    rows.filter(|fields| fields.first().is_some_and(|first| first == label)).collect()
+}
+
+#[test]
+fn all_modes_run_on_this_machine_leave_nothing_and_tell_the_same_from_the_record() {
+    let folder = strangers_folder();
+    fs::create_dir(folder.path().join("own")).unwrap();
+    let before = Surroundings::of(&folder.path().join("target"));
+    let words = "one-to-many c1-s1 c2-s2 many-to-many pp-2 --flush drop --root target --out own/record";
+    let seen = suite(folder.path(), words, SMALL);
+    assert_eq!(seen.code, Some(0), "{seen:?}");
+    before.assert_same(&folder.path().join("target"));
+    assert!(seen.stdout.contains("means of 3 trials without the least and the greatest"), "{}", seen.stdout);
+    for (label, request) in [("local", "64KiB"), ("c1-s1", "64KiB"), ("c2-s2", "128KiB"), ("pp-2", "128KiB")]
+    {
+        let rows = rows(&seen.stdout, label);
+        assert_eq!(rows.len(), 2, "{label}: {}", seen.stdout);
+        for row in rows {
+            assert_eq!(row[1], request);
+            assert!(row[2].parse::<f64>().unwrap() > 0.0);
+            assert_eq!(row[4] == "-", label == "local", "{row:?}");
+        }
+    }
+    assert!(seen.stderr.contains("768 KiB a client is less than"), "{}", seen.stderr);
+    let told = run(folder.path(), &["diagnose", "own/record"]);
+    assert!(told.stdout.starts_with(&seen.stdout), "{}", told.stdout);
+    assert!(told.stdout.contains("- 768 KiB a client is less than"));
+}
+
+#[test]
+fn each_client_moves_its_bytes_in_both_directions_and_reads_find_caches_emptied() {
+    let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+    let seen = suite(folder.path(), "c2-s2 --flush drop --out record --json", SMALL);
+    assert_eq!(seen.code, Some(0), "{seen:?}");
+    let summary = summary(folder.path(), "record");
+    assert_eq!(serde_json::from_str::<Value>(&seen.stdout).unwrap(), summary);
+    assert_eq!((&summary["topology"], &summary["suite"]["name"]), (&"one-to-many".into(), &"jovian".into()));
+    let cells: Vec<&Value> = summary["cells"].as_array().unwrap().iter().collect();
+    assert_eq!(cells.len(), 4, "local and c2-s2, each written and read");
+    for cell in cells {
+        let clients = cell["clients"].as_u64().unwrap();
+        assert_eq!(cell["suite"], "jovian");
+        assert_eq!(cell["phase"], cell["op"]);
+        assert_eq!(cell["test"], if clients == 2 { "c2-s2" } else { "local" });
+        assert_eq!(cell["trials"].as_array().unwrap().len(), 3);
+        assert_eq!(cell["bytes"]["application"], clients * 3 * 768 * 1024, "{}", cell["id"]);
+        assert!(cell["errors"].as_array().unwrap().is_empty());
+    }
+}
+
+#[test]
+fn a_dummy_file_is_read_before_reads_and_few_trials_are_told() {
+    let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+    let words =
+        "c1-s2 --flush-bytes 2MiB --ack late --peer-depth 2 --disk-threads 1 --priority client --out record";
+    let few = ["--bytes", "256KiB", "--trials", "2", "--no-verdict", "--quiet"];
+    let seen = suite(folder.path(), words, &few);
+    assert_eq!(seen.code, Some(0), "{seen:?}");
+    assert!(seen.stdout.contains("plain means of 2 of 2 trials"), "{}", seen.stdout);
+    assert!(
+        seen.stdout
+            .contains("acknowledged when they are on disk, a dummy file of 2.00 MiB read before reads")
+    );
+}
+
+#[test]
+fn servers_that_are_named_are_used_and_local_is_not_added() {
+    let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+    for node in ["a", "b"] {
+        fs::create_dir(folder.path().join(node)).unwrap();
+    }
+    let servers: Vec<Served> =
+        ["a", "b"].iter().map(|node| Served::start(folder.path(), &["--root", node])).collect();
+    let addresses = servers.iter().map(|server| server.address.clone()).collect::<Vec<_>>().join(",");
+    let words = format!("c1-s1 c1-s2 --servers {addresses} --flush drop --out record");
+    let seen = suite(folder.path(), &words, SMALL);
+    assert_eq!(seen.code, Some(0), "{seen:?}");
+    assert_eq!((rows(&seen.stdout, "c1-s2").len(), rows(&seen.stdout, "local").len()), (2, 0));
+    assert!(seen.stderr.contains("name local beside the other labels"), "{}", seen.stderr);
+    let launched =
+        format!("pp-2 --nodes {addresses} --client-command env --client-command env --flush none --out two");
+    let seen = suite(folder.path(), &launched, SMALL);
+    assert_eq!(seen.code, Some(0), "{seen:?}");
+    assert_eq!(rows(&seen.stdout, "pp-2").len(), 2);
+    drop(servers);
+    let seen = suite(folder.path(), &words.replace("record", "three"), SMALL);
+    seen.assert_said(3, &["Connection refused", "narrows serve"]).assert_no_result();
+}
+
+#[test]
+fn a_plan_is_told_and_nothing_is_measured() {
+    let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+    let seen = suite(folder.path(), "local c1-s2 --plan --flush drop", &["--bytes", "768KiB"]);
+    assert_eq!(seen.code, Some(0), "{seen:?}");
+    for word in ["last as long as their bytes take", "c1-s2/path/write/128KiB", "768 KiB each in 5 trials"] {
+        assert!(seen.stdout.contains(word), "{word}: {}", seen.stdout);
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn what_cannot_be_asked_for_is_refused_with_its_place_and_what_to_do() {
+    let folder = strangers_folder();
+    let before = Surroundings::of(folder.path());
+    let refusals: &[(&str, &[&str])] = &[
+        ("", &["<LABEL>"]),
+        ("c1s4", &["c1s4 (word 1): no such label", "is c1-s4 meant?"]),
+        ("local c0-s1 pp-0", &["c0-s1 (word 2)", "pp-0 (word 3)"]),
+        ("one-to-many", &["one-to-many (word 1) without a label"]),
+        ("one-to-many pp-2", &["put many-to-many before it"]),
+        ("local --unit 1000", &["--unit 512 and --unit 1024"]),
+        ("local --unit 0", &["--unit"]),
+        ("c1-s2 --bytes 100001", &["the nearest is --bytes 131072", "c1-s2"]),
+        ("c1-s64 --unit 2MiB", &["--unit 1048576 is the most for c1-s64"]),
+        ("local --root missing", &["missing", "give a folder"]),
+        ("c1-s1 --root missing", &["missing", "give a folder"]),
+        ("c1-s1 --root precious.txt", &["is a file"]),
+        ("local --root precious.txt", &["precious.txt"]),
+        ("local c1-s1 --root target,.", &["several folders for local alone"]),
+        ("c1-s2 --servers 127.0.0.1:1", &["c1-s2, which needs 2 servers, and 1 addresses"]),
+        ("c1-s1 --servers here", &["--servers here names no port"]),
+        ("c1-s2 --servers a:1,a:1", &["name each of them once"]),
+        ("pp-2 --servers a:1,b:2", &["name them with --nodes"]),
+        ("c1-s1 --servers a:1 --nodes b:2", &["cannot be used with"]),
+        ("local --flush drop --flush-bytes 1MiB", &["--flush-bytes goes with --flush dummy"]),
+        ("local --flush-bytes 0", &["--flush-bytes"]),
+        ("local --client-command env", &["--client-command goes with"]),
+        ("pp-2 --nodes a:1,b:2 --client-command env", &["there are 2 clients"]),
+        ("local --trials 0", &["--trials"]),
+        ("local --token-file missing", &["token file missing"]),
+    ];
+    for (words, said) in refusals {
+        let seen = suite(folder.path(), words, &[]);
+        seen.assert_said(2, said).assert_no_result();
+    }
+    before.assert_same(folder.path());
+}
