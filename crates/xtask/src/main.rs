@@ -8,6 +8,7 @@ mod check;
 mod gen_docs;
 mod output;
 mod perf;
+mod relay_study;
 mod tidy;
 mod workspace;
 
@@ -23,6 +24,8 @@ usage: cargo xtask COMMAND
   gen-docs [--check]  write docs/reference from the registries, or say which pages differ from them
   perf [FIGURE...] [--rounds N] [--json FILE]
                       measure the release build beside fio, iperf3 and bare loops; perf --list names the figures
+  relay-study RECORD  write the tables of docs/studies/relay-buffers.md from a record of `narrows relay --sweep all`
+  relay-study --check say whether the page's tables are those of the two CSV files that they are made of
 
 exit codes: 0 nothing found · 1 problems found · 2 bad command · 3 could not run
 ";
@@ -56,6 +59,8 @@ fn dispatch(arguments: &[String]) -> anyhow::Result<Outcome> {
         ["gen-docs"] => gen_docs::run(Mode::Write),
         ["gen-docs", "--check"] => gen_docs::run(Mode::Compare),
         ["perf", words @ ..] => perf::run(words),
+        ["relay-study", "--check"] => relay_study::run("--check"),
+        ["relay-study", record] if !record.starts_with('-') => relay_study::run(record),
         ["--help" | "-h" | "help"] => {
             output::line(USAGE);
             Ok(Outcome::Healthy)
