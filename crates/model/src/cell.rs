@@ -4,7 +4,7 @@ use crate::repeat::Repeat;
 use crate::segment::Segment;
 use crate::target::Target;
 use crate::units::{Bytes, Nanos};
-use crate::workload::Workload;
+use crate::workload::{SyncPolicy, Workload};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -96,9 +96,9 @@ pub struct Stop {
     pub warm_up_ns: Nanos,
     /// Length of the measured window.
     pub measure_ns: Nanos,
-    /// Most bytes that all clients move, warm-up included; `None` is bounded by time alone.
+    /// Most bytes that all clients move in the measured window; `None` is bounded by time alone.
     pub bytes_max: Option<Bytes>,
-    /// Most operations that all clients do, warm-up included; `None` is bounded by time alone.
+    /// Most operations that all clients do in the measured window; `None` is bounded by time alone.
     pub ops_max: Option<u64>,
 }
 
@@ -176,6 +176,13 @@ impl Cell {
     #[must_use]
     pub fn planned_ns(&self) -> Nanos {
         Nanos(self.trial_ns().0.saturating_mul(u64::from(self.repeat.trials_min(self.trials))))
+    }
+
+    /// Whether time alone ends a trial: no count does before, and no sync comes after its last request.
+    #[must_use]
+    pub fn ends_by_time(&self) -> bool {
+        let is_counted = self.stop.bytes_max.is_some() || self.stop.ops_max.is_some();
+        !is_counted && self.workload.sync != SyncPolicy::AtEnd
     }
 
     /// What client `client_index` goes to.

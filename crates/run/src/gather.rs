@@ -23,7 +23,7 @@ pub(crate) fn trial_output(
         trial,
         complete: workers().all(|worker| worker.complete),
         start_ns: Nanos(from_ns),
-        first_done_ns: workers().map(done).min().unwrap_or_default(),
+        first_done_ns: first_done(clients).map(done).min().unwrap_or_default(),
         last_done_ns: workers().map(done).max().unwrap_or_default(),
         op_count: 0,
         bytes: Bytes(0),
@@ -57,6 +57,15 @@ pub(crate) fn trial_output(
     output
 }
 
+/// The workers of which the first to end counts: a count that is smaller than the number of workers leaves some without
+/// anything to do.
+fn first_done(clients: &[ClientOutput]) -> impl Iterator<Item = &WorkerOutput> {
+    let workers = || clients.iter().flat_map(|client| &client.workers);
+    let worked = |worker: &WorkerOutput| worker.op_count > 0 || !worker.errors.is_empty();
+    let is_any = workers().any(worked);
+    workers().filter(move |worker| worked(worker) || !is_any)
+}
+
 /// Adds a worker's totals by kind; all workers of a cell have the same kinds.
 fn merge_kinds(into: &mut Vec<OpTotals>, from: &[OpTotals]) {
     for totals in from {
@@ -86,21 +95,25 @@ fn merge_open_loop(into: &mut Option<OpenLoopTotals>, from: &OpenLoopTotals) {
 /// The time that the counted completions took: from the last one before the window to the last one in it.
 ///
 /// The window's own length counts a block that straddles a border as whole or not at all, which is a seventh of the
-/// rate when seven blocks fit; between two completions there are whole blocks only. A trial that a count ends has no
-/// such border, and neither has one without a completion before its window. Where nothing came for longer than blocks
+/// rate when seven blocks fit; between two completions there are whole blocks only. A trial that a count or a sync ends
+/// has no such border. Without a warm-up nothing straddles the window's start, at which the load starts. A window after
+/// a warm-up in which nothing completed begins with a part of a block and ends with one. Where nothing came for longer than blocks
 /// straddle, the target stood still: that time is the window's like all other.
 fn span_ns(times: WindowTimes, clients: &[ClientOutput]) -> (u64, u64) {
     let workers = || clients.iter().flat_map(|client| &client.workers);
     let last_before_ns = workers().map(|worker| worker.last_before_ns).max().unwrap_or_default();
     let last_within_ns = workers().map(|worker| worker.last_within_ns).max().unwrap_or_default();
     let timed = workers().all(|worker| worker.done_at_ns == times.measure_until_ns);
-    if !timed || last_before_ns == 0 || last_within_ns <= last_before_ns {
+    let begins_with_load = last_before_ns == 0 && times.start_ns == times.measure_from_ns;
+    let from_ns = if begins_with_load { times.measure_from_ns } else { last_before_ns };
+    let is_whole = timed && (begins_with_load || last_before_ns > 0);
+    if !is_whole || last_within_ns <= from_ns {
         return (times.measure_from_ns, u64::MAX);
     }
     let silent_ns = times.measure_until_ns.saturating_sub(last_within_ns);
-    let straddled_ns = straddled_ns(clients, last_within_ns - last_before_ns);
+    let straddled_ns = straddled_ns(clients, last_within_ns - from_ns);
     let until_ns = if silent_ns as f64 > straddled_ns { times.measure_until_ns } else { last_within_ns };
-    (last_before_ns, until_ns)
+    (from_ns, until_ns)
 }
 
 /// The longest that a window's end waits for its next completion while requests come as they came for `span_ns`: twice

@@ -214,7 +214,7 @@ impl Observer<'_> {
         }
     }
 
-    /// Whether a count ends the trial, so that its end is known only when all clients are done.
+    /// Whether a count ends the trial: it has no border that could be put off.
     fn ends_by_count(&self) -> bool {
         self.cell.stop.bytes_max.is_some() || self.cell.stop.ops_max.is_some()
     }
@@ -275,7 +275,7 @@ impl TrialHooks for Observer<'_> {
                 self.announce(Phase::Measure);
                 self.before = Some(self.read_all());
             }
-            if self.after.is_none() && !self.ends_by_count() && now_ns >= times.measure_until_ns {
+            if self.after.is_none() && self.cell.ends_by_time() && now_ns >= times.measure_until_ns {
                 self.after = Some(self.read_all());
                 self.announce(Phase::CoolDown);
             }

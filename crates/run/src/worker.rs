@@ -143,7 +143,7 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
     /// not the window's.
     fn cross_out_of_window(&mut self, flight: &mut Flight) {
         let ended = flight.measuring && flight.stamp >= self.window.measure_until_ns();
-        if ended && flight.at_measure_end.is_none() && !self.ends_by_count() {
+        if ended && flight.at_measure_end.is_none() && self.ends_by_time() {
             flight.at_measure_end = Some(self.marks());
             self.count_backlog(flight);
             flight.note_at_end(self.window.measure_until_ns());
@@ -157,9 +157,8 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         borders.into_iter().find(|border| *border > flight.stamp).unwrap_or(u64::MAX)
     }
 
-    /// Whether the trial ends by a count, so that its last completion ends the window.
-    fn ends_by_count(&self) -> bool {
-        let stop = &self.assignment.cell.stop;
-        stop.bytes_max.is_some() || stop.ops_max.is_some()
+    /// Whether time alone ends the trial; else its last completion, or the final sync, ends the window.
+    fn ends_by_time(&self) -> bool {
+        self.assignment.cell.ends_by_time()
     }
 }

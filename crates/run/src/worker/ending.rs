@@ -12,9 +12,9 @@ use narrows_sys::process::{CpuScope, cpu_times};
 
 impl<C: Clock + ?Sized> Worker<'_, C> {
     /// Whether what is still in flight after the window is not waited for any more: its completions count only
-    /// where a count ends the trial.
+    /// where something else than time ends the trial.
     pub(super) fn patience_is_over(&self, flight: &Flight) -> bool {
-        let patience_ns = if self.ends_by_count() { self.assignment.answer_timeout_ns.0 } else { DRAIN_NS };
+        let patience_ns = if self.ends_by_time() { DRAIN_NS } else { self.assignment.answer_timeout_ns.0 };
         self.window.is_cancelled()
             || flight.stamp > self.window.measure_until_ns().saturating_add(patience_ns)
     }
@@ -26,7 +26,7 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         let answered = flight.span_ns.1 > 0;
         let silent =
             !answered && flight.places.iter().all(|place| flight.stamp > place.submitted_ns + window_ns);
-        if !self.window.is_cancelled() && (self.ends_by_count() || silent) {
+        if !self.window.is_cancelled() && (!self.ends_by_time() || silent) {
             let op = self.assignment.cell.workload.op;
             let message = format!("{in_flight} x {op} on {} had no answer", self.assignment.target());
             flight.faults.note(op, "NO_ANSWER", &message);
@@ -34,9 +34,10 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         }
     }
 
-    /// The final sync, inside the timed window.
+    /// The final sync, inside the trial's time; not where requests were left behind, whose places it would take.
     pub(super) fn sync_at_end(&mut self, flight: &mut Flight) -> Result<(), EngineError> {
-        if self.assignment.cell.workload.sync != SyncPolicy::AtEnd || self.window.is_cancelled() {
+        let is_asked = self.assignment.cell.workload.sync == SyncPolicy::AtEnd;
+        if !is_asked || self.window.is_cancelled() || flight.in_flight() > 0 {
             return Ok(());
         }
         self.final_sync(flight)?;
@@ -68,12 +69,12 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         }
     }
 
-    /// Notes what is in flight where no border of the window has: a count, a stop or a failure ended it.
+    /// Notes what is in flight where no border of the window has: a count, a sync, a stop or a failure ended it.
     fn note_at_end(&self, flight: &mut Flight) {
         if flight.at_end.is_noted {
             return;
         }
-        let until_ns = if self.ends_by_count() { u64::MAX } else { self.window.measure_until_ns() };
+        let until_ns = if self.ends_by_time() { self.window.measure_until_ns() } else { u64::MAX };
         flight.note_at_end(flight.stamp.min(until_ns));
     }
 
@@ -84,7 +85,7 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         self.note_at_end(&mut flight);
         let end = flight.at_measure_end.take().unwrap_or_else(|| self.marks());
         let until_ns = self.window.measure_until_ns();
-        let timed_out = flight.stamp >= until_ns && !self.ends_by_count();
+        let timed_out = flight.stamp >= until_ns && self.ends_by_time();
         let done_at_ns = if timed_out { until_ns } else { flight.stamp };
         let complete = orderly
             && !self.window.is_cancelled()

@@ -106,7 +106,7 @@ impl Flight {
             starts,
             verifier: None,
             object: assignment.object_index(),
-            left: Left::new(assignment, kinds.are_several()),
+            left: Left::new(assignment, index, kinds.are_several()),
             kinds,
             stamp: now_ns,
             first_turn: depth as usize,
@@ -150,6 +150,15 @@ impl Flight {
         }
     }
 
+    /// Gives back what the requests that completed before the window took of the bounds.
+    #[cold]
+    pub(super) fn give_back(&mut self) {
+        for done in self.completions.as_slice() {
+            let kind = self.places[done.tag as usize].kind;
+            self.left.give_back(self.kinds.of(kind).length_bytes);
+        }
+    }
+
     /// Notes that completions were counted at the present stamp.
     pub(super) fn note_span(&mut self) {
         let (before, within) = &mut self.span_ns;
@@ -182,7 +191,10 @@ pub(super) struct Marks {
     pub(super) tcp: Option<TcpCounters>,
 }
 
-/// What a worker may still start: its share of the cell's bounds, at least one request of each.
+/// What a worker may still start: its share of the cell's bounds.
+///
+/// The bounds are those of the measured window: what completes before it gives back what it took, so that a warm-up
+/// holds no more in flight than the window may do and uses nothing up.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Left {
     ops: u64,
@@ -191,17 +203,25 @@ pub(super) struct Left {
 }
 
 impl Left {
-    fn new(assignment: &Assignment, several: bool) -> Self {
+    /// The share of worker `index`. The shares add up to the bounds: the first clients, and of each the first workers,
+    /// have one request more where they do not divide, as they have of the blocks of an object; where there are more
+    /// workers than requests the last have none.
+    fn new(assignment: &Assignment, index: u32, several: bool) -> Self {
         let (workload, stop) = (&assignment.cell.workload, &assignment.cell.stop);
-        let workers = u64::from(workload.workers.max(1)) * u64::from(workload.clients.max(1));
+        let workers = u64::from(workload.workers.max(1));
+        let (client, worker) = (u64::from(assignment.client_index), u64::from(index));
+        let part = |bound: u64, of: u64, place: u64| bound / of + u64::from(place < bound % of);
+        let share = |bound| part(part(bound, u64::from(workload.clients.max(1)), client), workers, worker);
         let block_bytes = workload.block_bytes.0.max(1);
-        let share = |bound: u64, least: u64| (bound / workers).max(least);
         let bytes = stop.bytes_max.map(|bytes| bytes.0);
-        let by_bytes = bytes.filter(|_| !several).map(|bytes| share(bytes / block_bytes, 1));
-        let by_ops = stop.ops_max.map(|ops| share(ops, 1));
+        // A bound below one block is one request.
+        let by_bytes = bytes.filter(|_| !several).map(|bytes| share((bytes / block_bytes).max(1)));
+        let by_ops = stop.ops_max.map(share);
+        let rest = |bytes: u64| if client + worker == 0 { bytes % block_bytes } else { 0 };
+        let of_several = |bytes: u64| share(bytes / block_bytes) * block_bytes + rest(bytes);
         Self {
             ops: by_bytes.into_iter().chain(by_ops).min().unwrap_or(u64::MAX),
-            bytes: bytes.filter(|_| several).map(|bytes| share(bytes, block_bytes)),
+            bytes: bytes.filter(|_| several).map(|bytes| of_several(bytes.max(block_bytes))),
         }
     }
 
@@ -217,5 +237,13 @@ impl Left {
         }
         self.ops -= 1;
         true
+    }
+
+    /// Gives back what a request of `length_bytes` took.
+    fn give_back(&mut self, length_bytes: u32) {
+        self.ops = self.ops.saturating_add(1);
+        if let Some(bytes) = &mut self.bytes {
+            *bytes = bytes.saturating_add(u64::from(length_bytes));
+        }
     }
 }

@@ -67,7 +67,10 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
             let kind_index = flight.kinds.draw();
             let kind = *flight.kinds.of(kind_index);
             if !flight.left.take(kind.length_bytes) {
-                (flight.exhausted, flight.ending) = (true, true);
+                // Before the window what is in flight gives back what it took.
+                if flight.measuring || flight.free.len() == flight.places.len() {
+                    (flight.exhausted, flight.ending) = (true, true);
+                }
                 break;
             }
             flight.free.pop();

@@ -60,11 +60,14 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
     /// Counts the completions; two functions, so that a load that is not verified pays nothing for those that are.
     fn settle<const VERIFIED: bool>(&mut self, flight: &mut Flight) {
         // A completion that arrives after the window belongs to no interval of it.
-        let counts = flight.stamp <= self.window.measure_until_ns() || self.ends_by_count();
+        let counts = flight.stamp <= self.window.measure_until_ns() || !self.ends_by_time();
         if counts {
             flight.note_span();
         } else if !flight.at_end.is_noted {
             flight.note_late(self.window.measure_until_ns());
+        }
+        if !flight.measuring {
+            flight.give_back();
         }
         if flight.first_turn > 0 {
             flight.first_turn = flight.first_turn.saturating_sub(flight.completions.len());

@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 mod allocations;
 mod batches;
+mod final_sync;
 mod in_flight;
 mod mixes;
 mod open_loop;
@@ -263,6 +264,26 @@ fn a_request_that_straddles_a_border_of_the_window_does_not_bend_the_rate() {
 }
 
 #[test]
+fn without_a_warm_up_a_request_that_straddles_the_windows_end_does_not_bend_the_rate() {
+    for (depth, per_op_ns) in [(1, 170_000_000), (4, 47_000_000), (8, 95_000_000)] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut slow = device(depth, Vec::new());
+        slow.device.per_op_ns = Nanos(per_op_ns);
+        let assignment = assignment(&slow, &folder, depth);
+        let times = WindowTimes { start_ns: 0, measure_from_ns: 0, measure_until_ns: 200_000_000 };
+        let clock = Arc::new(VirtualClock::default());
+        let (output, _) = run_on(&clock, times, &assignment, &StopFlag::default(), |engine| engine);
+        let in_flight = output.response_sum_ns as f64;
+        let clients = [crate::assignment::ClientOutput { client_index: 0, workers: vec![output] }];
+        let trial = crate::gather::trial_output(&assignment.cell, 0, times, &clients, "host");
+        let ns_per_op = trial.last_done_ns.0 as f64 / trial.op_count as f64 * f64::from(depth);
+        assert!((ns_per_op / per_op_ns as f64 - 1.0).abs() < 0.01, "{ns_per_op} for {per_op_ns}");
+        let in_flight = in_flight / trial.last_done_ns.0 as f64;
+        assert!((in_flight / f64::from(depth) - 1.0).abs() < 0.01, "{in_flight} of {depth}");
+    }
+}
+
+#[test]
 fn a_target_that_stands_still_to_the_windows_end_is_slow_and_not_fast() {
     for depth in [1, 8] {
         let folder = tempfile::tempdir().unwrap();
@@ -307,8 +328,66 @@ fn a_count_ends_the_trial_at_its_last_completion() {
     let mut counted = assignment(&device(1, Vec::new()), &folder, 1);
     counted.cell.stop.ops_max = Some(700);
     let (output, _) = run(&counted, &StopFlag::default());
-    assert!(output.op_count.abs_diff(200) <= 1, "{}", output.op_count);
-    assert!(output.done_at_ns.abs_diff(700_000_000) <= 1_000_000, "{}", output.done_at_ns);
+    assert_eq!(output.op_count, 700);
+    // From the window's start at 500 ms on: the warm-up uses nothing up.
+    assert!(output.done_at_ns.abs_diff(1_200_000_000) <= 1_000_000, "{}", output.done_at_ns);
+}
+
+#[test]
+fn a_count_below_the_depth_is_kept_though_the_warm_up_is_long() {
+    for (depth, ops_max) in [(16, 10), (1, 1), (4, 5)] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut counted = assignment(&device(4, Vec::new()), &folder, depth);
+        counted.cell.stop.ops_max = Some(ops_max);
+        let (output, samples) = run(&counted, &StopFlag::default());
+        assert_eq!((output.op_count, output.complete), (ops_max, true));
+        let warm: u64 = samples.iter().filter(|sample| !sample.measured).map(|sample| sample.op_count).sum();
+        assert!(warm >= 490, "load for half a second before: {warm}");
+    }
+}
+
+#[test]
+fn the_shares_of_all_workers_add_up_to_the_bound() {
+    let folder = tempfile::tempdir().unwrap();
+    let shares = |ops_max: Option<u64>, bytes_max: Option<u64>, workers: u32, clients: u32| -> Vec<u64> {
+        let mut counted = assignment(&device(1, Vec::new()), &folder, 1);
+        counted.cell.workload.workers = workers;
+        counted.cell.workload.clients = clients;
+        counted.cell.stop.ops_max = ops_max;
+        counted.cell.stop.bytes_max = bytes_max.map(Bytes);
+        let of = |client_index: u32, index: u32| {
+            let assignment = Assignment { client_index, ..counted.clone() };
+            let mut flight = Flight::new(&assignment, index, 1, 0, 0);
+            (0..1000).take_while(|_| flight.left.take(4096)).count() as u64
+        };
+        (0..clients)
+            .flat_map(|client| (0..workers).map(move |worker| (client, worker)))
+            .map(|(c, w)| of(c, w))
+            .collect()
+    };
+    assert_eq!(shares(Some(2), None, 4, 1), [1, 1, 0, 0]);
+    assert_eq!(shares(Some(11), None, 2, 2), [3, 3, 3, 2]);
+    assert_eq!(shares(None, Some(5 * 4096 + 17), 3, 1), [2, 2, 1]);
+    assert_eq!(shares(None, Some(100), 2, 1), [1, 0]);
+}
+
+#[test]
+fn workers_without_anything_to_do_do_not_end_the_trial_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut counted = assignment(&device(1, Vec::new()), &folder, 1);
+    counted.cell.stop.ops_max = Some(100);
+    counted.cell.workload.clients = 2;
+    let (busy, _) = run(&counted, &StopFlag::default());
+    counted.cell.stop.ops_max = Some(1);
+    counted.client_index = 1;
+    let (idle, _) = run(&counted, &StopFlag::default());
+    assert_eq!((busy.op_count, idle.op_count, idle.complete), (50, 0, true));
+    let workers = vec![busy, idle];
+    let clients = [crate::assignment::ClientOutput { client_index: 0, workers }];
+    let times = WindowTimes { start_ns: 0, measure_from_ns: 500_000_000, measure_until_ns: 1_500_000_000 };
+    let trial = crate::gather::trial_output(&counted.cell, 0, times, &clients, "host");
+    assert_eq!(trial.first_done_ns, trial.last_done_ns);
+    assert!(trial.last_done_ns.0.abs_diff(50_000_000) <= 1_000_000, "{}", trial.last_done_ns.0);
 }
 
 #[test]

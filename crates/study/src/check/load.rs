@@ -65,7 +65,9 @@ pub(crate) fn written(cells: &[Cell]) -> Option<Bytes> {
                 .workload
                 .max_bytes_per_s
                 .map(|cap| Bytes(narrows_model::units::round_to_u64(Bytes(cap).as_f64() * window)));
-            let bound = match (cell.stop.bytes_max, by_rate) {
+            // A warm-up writes until its time is over.
+            let counted = cell.stop.bytes_max.filter(|_| cell.stop.warm_up_ns == Nanos(0));
+            let bound = match (counted, by_rate) {
                 (Some(bytes), Some(rate)) => bytes.min(rate),
                 (bytes, rate) => bytes.or(rate)?,
             };

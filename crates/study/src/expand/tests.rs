@@ -402,6 +402,16 @@ fn the_load_is_stated_with_its_cap_its_places_and_what_is_written() {
 }
 
 #[test]
+fn a_count_of_bytes_bounds_what_is_written_unless_a_warm_up_writes_before_it() {
+    let written = |warm_up: &str| {
+        let text = "target = \"/a\"\ncuts = []\n[workload]\nop = \"write\"\nfile = \"1MiB\"\n[stop]\nbytes = \"1MiB\"\n";
+        plan(&format!("{text}{warm_up}")).load.write_bytes_max
+    };
+    assert_eq!(written(""), Some(Bytes(1 << 20)));
+    assert_eq!(written("warm_up = \"1s\"\n"), None);
+}
+
+#[test]
 fn targets_together_have_the_bus_among_their_segments() {
     let text = "target = [\"/a\", \"/b\"]\n";
     assert!(!plan(text).segments.contains(&Segment::DeviceBus));

@@ -141,7 +141,7 @@ keys! {
     "workload.cache", Kind::Choice(CACHES), true, "\"as_found\"", "\"cold\"",
         "What is done about caches before a trial: nothing, the file's pages are dropped, or the file is read once.";
     "workload.sync", Kind::Sync, true, "\"none\"", "\"every 16\"",
-        "When written data must be durable: never, with every write (`O_DSYNC`), after every N writes, or at the end of a trial, inside its time.";
+        "When written data must be durable: never, with every write (`O_DSYNC`), after every N writes, or at the end of a trial, whose time lasts to the end of that sync; what the warm-up wrote is synced with it.";
     "workload.acknowledgement", Kind::Choice(ACKNOWLEDGEMENTS), true, "\"early\"", "\"late\"",
         "When an endpoint acknowledges a write: as soon as it has the data, or when the data is durable.";
     "workload.depth", DEPTH, true, "1", "16",
@@ -187,9 +187,9 @@ keys! {
     "stop.measure", Kind::Duration { min_ns: 10_000_000, max_ns: 24 * HOUR_NS }, false, "\"1.5s\"", "\"500ms\"",
         "Length of the measured window.";
     "stop.bytes", FILE_SIZE, false, "no bound", "\"1GiB\"",
-        "Most bytes that all clients move in a trial, warm-up included.";
+        "Most bytes that all clients move in a trial's measured window.";
     "stop.ops", Kind::Count { min: 1, max: 1 << 50 }, false, "no bound", "1000000",
-        "Most operations that all clients do in a trial, warm-up included.";
+        "Most operations that all clients do in a trial's measured window.";
     "stop.trials", TRIALS, false, "1; 20 with `until = \"interval\"`, 25 with `until = \"steady\"`", "30",
         "Repetitions of a cell; the most of them where `[repeat]` may end them earlier.";
 

@@ -256,7 +256,7 @@ impl<'a> View<'a> {
     /// When a trial stops.
     pub(crate) fn stop(&self) -> Stop {
         let (bytes_max, ops_max) = (self.size("stop.bytes"), self.count("stop.ops"));
-        // A warm-up would use up what a trial may move before anything is counted.
+        // Who counts wants the load from its beginning.
         let is_bounded = bytes_max.is_some() || ops_max.is_some();
         let warm_up_ns = if is_bounded { Nanos(0) } else { Nanos(300_000_000) };
         Stop {

@@ -45,11 +45,14 @@ struct Part {
 }
 
 impl Part {
-    /// The part of worker `index` of `workers`: equal parts for all; what does not divide is left out, and with fewer
-    /// blocks than workers some share one.
+    /// The part of worker `index` of `workers`: where blocks do not divide the first workers have one more, and with
+    /// fewer blocks than workers some share one.
     fn of(total: u64, index: u64, workers: u64) -> Self {
-        let share = (total / workers).max(1);
-        Part { first_block: index * share % total, block_count: share }
+        let (share, more) = (total / workers, total % workers);
+        if share == 0 {
+            return Part { first_block: index % total, block_count: 1 };
+        }
+        Part { first_block: index * share + index.min(more), block_count: share + u64::from(index < more) }
     }
 }
 

@@ -47,6 +47,18 @@ fn visits(assignment: &Assignment, worker: u32, count: usize) -> Vec<u64> {
         .collect()
 }
 
+#[test]
+fn the_parts_of_all_workers_are_the_object_once() {
+    for (total, workers) in [(64, 3), (5, 5), (7, 2), (1, 1), (100, 7)] {
+        let parts = (0..workers).map(|index| Part::of(total, index, workers));
+        let all: Vec<u64> =
+            parts.flat_map(|part| part.first_block..part.first_block + part.block_count).collect();
+        assert!(all.into_iter().eq(0..total), "{total} of {workers}");
+    }
+    let shared: Vec<u64> = (0..5).map(|index| Part::of(2, index, 5).first_block).collect();
+    assert_eq!(shared, [0, 1, 0, 1, 0]);
+}
+
 /// Sum of (seen - expected)^2 / expected; with `degrees` of freedom its mean is `degrees`, its variance twice that.
 fn chi_square(seen: &[u64], expected: &[f64]) -> f64 {
     seen.iter().zip(expected).map(|(seen, expected)| (*seen as f64 - expected).powi(2) / expected).sum()
