@@ -69,20 +69,15 @@ pub(super) fn regimes(cells: &[CellSummary]) -> Vec<Regime<'_>> {
     // Cells that refine a verdict have no cuts at their own settings to be compared with: they come second.
     let compared =
         |cell: &CellSummary| cells.iter().any(|cut| cut.cut != Cut::Path && same_settings(cut, cell));
-    let bulk = |read: bool| {
-        direction(read).max_by_key(|cell| {
-            (cell.block_bytes, compared(cell), std::cmp::Reverse(cell.clients), cell.queue_depth)
-        })
-    };
+    let bulk =
+        |read: bool| direction(read).max_by_key(|cell| (cell.block_bytes, compared(cell), parallel(cell)));
     let single = |read: bool| {
         direction(read).filter(|cell| cell.in_flight.configured == 1).min_by_key(|cell| cell.block_bytes)
     };
     let small = |read: bool| {
         let many = direction(read).filter(|cell| cell.in_flight.configured > 1 && is_small_block(cell));
-        many.filter(|cell| compared(cell)).max_by_key(|cell| {
-            let few_clients = std::cmp::Reverse(cell.clients);
-            (std::cmp::Reverse(cell.block_bytes), few_clients, cell.queue_depth)
-        })
+        let compared = many.filter(|cell| compared(cell));
+        compared.max_by_key(|cell| (std::cmp::Reverse(cell.block_bytes), parallel(cell)))
     };
     let several = |read: bool| {
         let all = together.iter().copied().filter(move |cell| reads(cell.op) == read);
@@ -106,6 +101,11 @@ pub(super) fn regimes(cells: &[CellSummary]) -> Vec<Regime<'_>> {
     found
 }
 
+/// The order of cells by what they have in flight; of as many those of fewer processes are the plainer.
+fn parallel(cell: &CellSummary) -> (u64, std::cmp::Reverse<u32>) {
+    (cell.in_flight.configured, std::cmp::Reverse(cell.clients))
+}
+
 fn same_settings(cut: &CellSummary, path: &CellSummary) -> bool {
     let settings =
         |cell: &CellSummary| (cell.block_bytes, cell.queue_depth, cell.requested.workers, cell.clients);
@@ -121,4 +121,37 @@ fn is_small(cell: &CellSummary) -> bool {
 pub(crate) fn is_small_block(cell: &CellSummary) -> bool {
     const SMALL_BYTES: u64 = 64 << 10;
     cell.block_bytes.0 <= SMALL_BYTES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::builtin;
+
+    #[test]
+    fn the_most_requests_in_flight_stand_for_bulk_and_small_parallel_by_however_many_clients() {
+        let given = builtin("local-ssd");
+        let template = given.cells.iter().find(|cell| cell.id == "path/read/4KiB/qd1/c1").unwrap();
+        let at = |cut: Cut, block_bytes: u64, clients: u32, depth: u64| {
+            let mut cell = template.clone();
+            cell.id = format!("{}/{block_bytes}/{clients}/{depth}", cut.name());
+            (cell.cut, cell.clients, cell.queue_depth) = (cut, clients, depth);
+            cell.block_bytes = narrows_model::Bytes(block_bytes);
+            cell.in_flight.configured = u64::from(clients) * depth;
+            cell
+        };
+        let of_cut = |cut| {
+            [4 << 10, 1 << 20].into_iter().flat_map(move |block| {
+                [(1, 8), (2, 16), (1, 16), (1, 4)].map(|(clients, depth)| (cut, block, clients, depth))
+            })
+        };
+        let all = of_cut(Cut::Path).chain(of_cut(Cut::LocalDevice));
+        let cells: Vec<CellSummary> =
+            all.map(|(cut, block, clients, depth)| at(cut, block, clients, depth)).collect();
+        let chosen: Vec<(RegimeKind, u32, u64)> = regimes(&cells)
+            .iter()
+            .map(|regime| (regime.kind, regime.cell.clients, regime.cell.in_flight.configured))
+            .collect();
+        assert_eq!(chosen, [(RegimeKind::Bulk, 2, 32), (RegimeKind::SmallParallel, 2, 32)]);
+    }
 }

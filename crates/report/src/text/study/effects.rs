@@ -87,7 +87,8 @@ fn saturated(effect: &Effect, sweeps: &[&Sweep], summary: &Summary) -> Option<St
         .filter_map(|(sweep, found)| knee(sweep, found.knee_in_flight?, summary))
         .collect();
     let open = in_state(SaturationState::NotReached).count();
-    let ends = reached.iter().min_by(by_number).zip(reached.iter().max_by(by_number));
+    let low = reached.iter().copied().min_by(|a, b| by_number(a, b));
+    let ends = low.zip(reached.iter().copied().max_by(|a, b| by_number(a, b)));
     match (ends, judged.len()) {
         (_, 0) => None,
         (None, all) if open == all => {
@@ -117,7 +118,7 @@ fn knee<'s>(sweep: &'s Sweep, knee_in_flight: f64, summary: &Summary) -> Option<
     from_knee.min_by_key(|at| at.0).map(|at| at.1)
 }
 
-fn by_number(a: &&&FactorValue, b: &&&FactorValue) -> Ordering {
+fn by_number(a: &FactorValue, b: &FactorValue) -> Ordering {
     match (a, b) {
         (FactorValue::Number(a), FactorValue::Number(b)) => a.total_cmp(b),
         _ => Ordering::Equal,
