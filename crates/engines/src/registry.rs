@@ -21,6 +21,8 @@ pub struct EngineFacts {
     pub targets: &'static str,
     /// What "complete" means.
     pub completion: &'static str,
+    /// What the kernel is told of the order of accesses, which decides how far it reads ahead.
+    pub advice: &'static str,
     /// What it rests on.
     pub source: &'static str,
     /// A target as it is typed.

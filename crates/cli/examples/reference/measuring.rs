@@ -14,6 +14,7 @@ pub(crate) fn engines() -> String {
             ("what it does", engine.title.to_owned()),
             ("targets", engine.targets.to_owned()),
             ("complete means", engine.completion.to_owned()),
+            ("advises the kernel", engine.advice.to_owned()),
             ("example", code(engine.example)),
             ("rests on", engine.source.to_owned()),
         ];

@@ -44,6 +44,7 @@ pub const INFO: EngineFacts = EngineFacts {
     targets: "tcp://HOST:PORT/sink|source|memory|disk",
     completion: "sink: the local socket buffer has taken the block; source: the block has arrived; \
                  memory: the server holds it in memory; disk: in server memory (early) or durable (late)",
+    advice: "none: the server's store reads as psync does",
     source: "narrows' own protocol, crate narrows-wire",
     example: "tcp://storage:7300/disk",
 };

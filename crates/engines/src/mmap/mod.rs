@@ -30,6 +30,9 @@ pub const INFO: EngineFacts = EngineFacts {
     targets: "PATH file:PATH",
     completion: "read: the block was copied from the mapping; write: it is in the page cache, or durable (msync); \
                  trim: the file system has taken the range back",
+    advice: "MADV_SEQUENTIAL for `sequential`, MADV_RANDOM (no reading ahead) for `random`, `random_with_replacement` \
+             and `zipf`, none for `backward` and `stride`; psync advises nothing, so that buffered reads of the two differ \
+             in it",
     source: "mmap(2), madvise(2), msync(2), fallocate(2)",
     example: "/srv/data",
 };
@@ -123,12 +126,17 @@ fn map(file: File, spec: &OpenSpec) -> Result<FileMapping, EngineError> {
     let mut mapping = FileMapping::new(file, length_bytes, access).map_err(|error| {
         EngineError::from(error).hint("if this file system maps no files, ask for the engine psync")
     })?;
-    let order = match spec.workload.order {
-        Order::Sequential => VisitOrder::Sequential,
-        _ => VisitOrder::Random,
-    };
-    mapping.advise(order).map_err(|errno| failed("advise on", errno.into()))?;
+    mapping.advise(visit_order(spec.workload.order)).map_err(|errno| failed("advise on", errno.into()))?;
     Ok(mapping)
+}
+
+/// What the kernel is told of the order: random alone forbids reading ahead, for backward and strides it may.
+fn visit_order(order: Order) -> VisitOrder {
+    match order {
+        Order::Sequential => VisitOrder::Sequential,
+        Order::Random | Order::RandomWithReplacement | Order::Zipf { .. } => VisitOrder::Random,
+        Order::Backward | Order::Stride { .. } => VisitOrder::Normal,
+    }
 }
 
 /// Grows `file` from `from_bytes` to `to_bytes`, with its room where the file system can reserve it.

@@ -146,3 +146,15 @@ fn confined_to_a_folder_no_path_leads_out_of_it() {
     drop(factory.open(&inside, &worker()).unwrap());
     assert!(folder.path().join("inside/made").is_file());
 }
+
+#[test]
+fn reading_ahead_is_forbidden_for_random_orders_alone() {
+    let told = |order| visit_order(order);
+    assert_eq!(told(Order::Sequential), VisitOrder::Sequential);
+    for random in [Order::Random, Order::RandomWithReplacement, Order::Zipf { theta: 0.9 }] {
+        assert_eq!(told(random), VisitOrder::Random);
+    }
+    for other in [Order::Backward, Order::Stride { stride_bytes: 1 << 20 }] {
+        assert_eq!(told(other), VisitOrder::Normal);
+    }
+}

@@ -26,6 +26,7 @@ pub const INFO: EngineFacts = EngineFacts {
     title: "completes every request at once: measures the load generator",
     targets: "null: null:copy",
     completion: "nothing was done (null:), or the block was copied once between a buffer and memory (null:copy)",
+    advice: "none: nothing is read",
     source: "fio's engine of the same name is the model",
     example: "null:",
 };

@@ -28,6 +28,7 @@ pub const INFO: EngineFacts = EngineFacts {
     targets: "PATH file:PATH",
     completion: "in the page cache (buffered), on the device (O_DIRECT), durable (O_DSYNC, fdatasync); \
                  trim: the file system has taken the range back",
+    advice: "none: the kernel reads ahead by what it sees, as for any program that calls pread",
     source: "pread(2), pwrite(2), open(2), fdatasync(2), fallocate(2)",
     example: "/srv/data",
 };

@@ -27,6 +27,7 @@ pub const INFO: EngineFacts = EngineFacts {
     title: "completes requests when a declared machine would",
     targets: "sim:PROFILE (a built-in machine or a JSON file)",
     completion: "the declared law says so; nothing is stored",
+    advice: "none: the declared machine reads nothing ahead",
     source: "crate narrows-sim",
     example: "sim:gigabit-nfs",
 };

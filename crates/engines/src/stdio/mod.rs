@@ -32,6 +32,7 @@ pub const INFO: EngineFacts = EngineFacts {
     targets: "PATH file:PATH",
     completion: "read: the bytes were copied from the stream; write: they are in the stream's buffer, or with `flush` \
                  in the page cache (fflush) or durable (fdatasync, fsync)",
+    advice: "none: the stream fills its buffer by read(2), and the kernel reads ahead by what it sees",
     source: "fwrite(3), fread(3), putc(3), getc(3), fseeko(3), fflush(3), setvbuf(3)",
     example: "/srv/data",
 };

@@ -34,6 +34,7 @@ pub const INFO: EngineFacts = EngineFacts {
     title: "blocks round several targets of one kind, by the members' own engine",
     targets: "stripe:MEMBER,MEMBER?unit=SIZE&peer_depth=N",
     completion: "as the members' engine, when every part of the request is complete there",
+    advice: "as the members' engine",
     source: "Patterson, Gibson and Katz, SIGMOD 1988 (level 0); poll(2)",
     example: "stripe:tcp://a:7300/disk,tcp://b:7300/disk?unit=64KiB",
 };

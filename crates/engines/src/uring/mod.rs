@@ -33,6 +33,7 @@ pub const INFO: EngineFacts = EngineFacts {
     title: "reads and writes of a file through io_uring, many in flight",
     targets: "PATH file:PATH",
     completion: "as psync; after every so many writes, with the fdatasync that follows the write in its slot",
+    advice: "none: the kernel reads ahead by what it sees, as for psync",
     source: "io_uring(7), io_uring_setup(2), io_uring_enter(2), io_uring_register(2)",
     example: "/srv/data",
 };

@@ -32,6 +32,8 @@ pub enum MappingAccess {
 pub enum VisitOrder {
     /// Nothing is read ahead.
     Random,
+    /// Some is read ahead, as the kernel sees fit.
+    Normal,
     /// Much is read ahead, and what was passed may be dropped early.
     Sequential,
 }
@@ -40,6 +42,7 @@ impl VisitOrder {
     fn advice(self) -> rustix::mm::Advice {
         match self {
             Self::Random => rustix::mm::Advice::Random,
+            Self::Normal => rustix::mm::Advice::Normal,
             Self::Sequential => rustix::mm::Advice::Sequential,
         }
     }

@@ -23,7 +23,7 @@ fn mapped(access: MappingAccess) -> (FileMapping, File, Vec<u8>) {
 #[test]
 fn what_is_read_is_the_file_and_stops_at_its_end() {
     let (mut mapping, _, content) = mapped(MappingAccess::Read);
-    for order in [VisitOrder::Random, VisitOrder::Sequential] {
+    for order in [VisitOrder::Random, VisitOrder::Normal, VisitOrder::Sequential] {
         mapping.advise(order).unwrap();
         let mut into = vec![0; 3 * PAGE];
         assert_eq!(mapping.copy_out(100, &mut into), Ok(into.len()));
