@@ -151,7 +151,7 @@ keys! {
     "workload.clients", CLIENTS, true, "1", "2",
         "Processes that load the target.";
     "workload.batch", DEPTH, true, "1", "8",
-        "Requests that a worker submits together, and completions that it waits for together; at most the queue depth.";
+        "Completions that a worker waits for together before it refills, at most the queue depth: 1 refills at each look, N leaves places free until N are. Every place that is free is submitted with the others, the whole depth at first, whatever this is (fio's `iodepth_batch_complete_min`, with `iodepth_batch = 0`).";
     "workload.think", Kind::Duration { min_ns: 0, max_ns: HOUR_NS }, true, "\"0s\"", "\"5ms\"",
         "Time from a completion to the next request in its place, as a user thinks.";
     "workload.arrivals", Kind::Choice(ARRIVALS), true, "\"closed\"", "\"poisson\"",
