@@ -1,4 +1,5 @@
-//! The folder that a run leaves: written while it runs, readable after a crash, versioned.
+//! On-disk formats: the folder that a run leaves, written while it runs, readable after a crash, versioned; and, in
+//! [`import`], results of other tools.
 //!
 //! ```text
 //! manifest.json   what ran, when, with which version and seed; how it ended
@@ -20,10 +21,12 @@ mod damage;
 mod decode;
 mod error;
 mod files;
+pub mod import;
 mod line;
 mod lines;
 mod locate;
 mod manifest;
+mod observations;
 mod reader;
 pub mod schemas;
 mod timeline;
@@ -33,6 +36,7 @@ pub use damage::{Damage, DamageKind};
 pub use error::{ErrorKind, RecordError};
 pub use line::Line;
 pub use manifest::{Manifest, RECORD_SCHEMA};
+pub use observations::observations_text;
 pub use reader::{Events, Record};
 pub use timeline::Timeline;
 pub use writer::Writer;

@@ -1,0 +1,127 @@
+//! What other tools printed, as observations: parsers from bytes to values, each with every problem located.
+//!
+//! [`import`] finds the format, `ioperf`, `iozone`, `bonnie` and `postmark` read it, `completion` adds what no native output
+//! tells and the caller knows. Deliberately absent: files (the bytes are handed in), and any verdict, which is `analysis`' on
+//! the observations.
+
+mod completion;
+mod decode;
+mod foreign;
+mod ioperf;
+mod source;
+
+pub use completion::{Completion, Local};
+
+use crate::observations::observations_text;
+use narrows_model::Observations;
+use narrows_model::located::{Complaint, FileProblems, Findings};
+
+/// Most bytes that are read: the longest runs print a few thousand lines, and more is some other file.
+pub const TEXT_BYTES_MAX: usize = 4 << 20;
+/// Most observations that an import makes, as many as an observation file may hold.
+const OBSERVATIONS_MAX: usize = 10_000;
+
+/// A tool whose native output can be imported.
+#[derive(Debug)]
+pub struct Importer {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// The tool, in one line.
+    pub title: &'static str,
+    /// Which of its outputs are read.
+    pub definition: &'static str,
+    /// What the format rests on.
+    pub source: &'static str,
+    /// A line of such an output.
+    pub example: &'static str,
+    /// Whether a text looks like such an output.
+    looks_like: fn(&str) -> bool,
+    /// Reads it.
+    read: fn(&str, &Completion, &mut Findings<'_>) -> Import,
+}
+
+/// Every importer, in the order in which a text is tried.
+pub static IMPORTERS: &[&Importer] = &[&ioperf::IMPORTER];
+        let comments: Vec<String> = std::iter::once(head)
+            .chain(self.remarks.iter().cloned())
+            .chain(self.missing.iter().cloned())
+            .collect();
+        observations_text(&self.observations, &comments)
+    }
+}
+
+/// The importer of this name.
+#[must_use]
+pub fn importer(name: &str) -> Option<&'static Importer> {
+    IMPORTERS.iter().copied().find(|importer| importer.name == name)
+}
+
+/// Reads the native output `bytes` of another tool; `name` is what its file was called, for messages. Without `importer`
+/// the format is found by its looks.
+///
+/// # Errors
+/// Everything that is wrong, located: what is no text, is empty, looks like another format, is cut short, or has numbers
+/// out of range.
+///
+/// # Cost
+/// Linear in the text; at most 4 MiB and 10,000 observations.
+pub fn import(
+    bytes: &[u8],
+    name: &str,
+    importer: Option<&'static Importer>,
+    completion: &Completion,
+) -> Result<Import, FileProblems> {
+    let decoded = decode::decode(bytes);
+    let text: &str = decoded.as_ref().map_or("", |decoded| &decoded.text);
+    let mut findings = Findings::new(name, text);
+    let mut made = match &decoded {
+        Err(complaint) => {
+            findings.add(&(0..0), complaint.clone());
+            Import::default()
+        }
+        Ok(_) => read(text, importer, completion, &mut findings),
+    };
+    findings.into_result()?;
+    made.remarks.extend(decoded.ok().and_then(|decoded| decoded.remark));
+    completion.apply(&mut made);
+    Ok(made)
+}
+
+fn read(
+    text: &str,
+    asked: Option<&'static Importer>,
+    completion: &Completion,
+    findings: &mut Findings<'_>,
+) -> Import {
+    let looks = IMPORTERS.iter().copied().find(|importer| (importer.looks_like)(text));
+    let importer = match (asked, looks) {
+        (Some(asked), _) if (asked.looks_like)(text) => asked,
+        (None, Some(looks)) => looks,
+        (asked, looks) => {
+            findings.add(&(0..0), foreign::complaint(text, asked, looks));
+            return Import::default();
+        }
+    };
+    let before = Import { format: importer.name, ..(importer.read)(text, completion, findings) };
+    let count = before.observations.observations.len();
+    if findings.is_empty() && count == 0 && before.observations.ceilings.is_empty() {
+        findings.add(&(0..0), nothing(importer));
+    }
+    if count > OBSERVATIONS_MAX {
+        let hint = "import a part of the file, such as the rows of one file size";
+        findings.add(
+            &(0..0),
+            Complaint::new("", format!("{count} figures"), format!("at most {OBSERVATIONS_MAX}"), hint),
+        );
+    }
+    before
+}
+
+fn nothing(importer: &Importer) -> Complaint {
+    Complaint::new(
+        "",
+        format!("no figures of {}", importer.title),
+        format!("its results, such as `{}`", importer.example),
+        "the run may have ended before its first result: give the file of a whole run",
+    )
+}
