@@ -15,6 +15,7 @@ mod cpu_full;
 mod early_acknowledgement;
 mod factor_effect;
 mod failed;
+mod file_size_fall;
 mod generator;
 mod imbalance;
 mod latency_bound;
@@ -27,6 +28,7 @@ mod retrograde;
 mod same_without_path;
 mod segment_busy;
 mod short_run;
+mod waits_for_device;
 mod window_bound;
 
 use super::table::Table;
@@ -44,6 +46,8 @@ pub(crate) static RULES: &[&ObservationRule] = &[
     &ceiling_reached::RULE,
     &cache_served::CLIENT,
     &cache_served::SERVER,
+    &file_size_fall::RULE,
+    &waits_for_device::RULE,
     &early_acknowledgement::RULE,
     &cpu_full::CLIENT,
     &cpu_full::PROXY,
