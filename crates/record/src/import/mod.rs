@@ -4,6 +4,7 @@
 //! tells and the caller knows. Deliberately absent: files (the bytes are handed in), and any verdict, which is `analysis`' on
 //! the observations.
 
+mod bonnie;
 mod completion;
 mod decode;
 mod foreign;
@@ -41,7 +42,7 @@ pub struct Importer {
 }
 
 /// Every importer, in the order in which a text is tried.
-pub static IMPORTERS: &[&Importer] = &[&ioperf::IMPORTER];
+pub static IMPORTERS: &[&Importer] = &[&bonnie::IMPORTER, &ioperf::IMPORTER];
         let comments: Vec<String> = std::iter::once(head)
             .chain(self.remarks.iter().cloned())
             .chain(self.missing.iter().cloned())

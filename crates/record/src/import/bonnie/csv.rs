@@ -1,0 +1,205 @@
+//! The CSV of bonnie++: fields by position, and which position they have in which version.
+//!
+//! The header that 2.00 prints with `-x` names 48 columns for 50 fields, so names are no help. Not here: their meaning.
+
+use super::run::{DATA_TESTS, Figure, Run};
+use crate::import::source::{Line, Word, fields, lines};
+use narrows_model::located::{Complaint, Findings};
+use narrows_model::size::parse_size;
+
+/// Where the fields of a version stand.
+struct Layout {
+    /// The version, for messages.
+    version: &'static str,
+    field_count: usize,
+    name: usize,
+    concurrency: Option<usize>,
+    size: usize,
+    chunk: Option<usize>,
+    seeks: Option<usize>,
+    /// The first test of data; the number of files follows the last.
+    data: usize,
+    /// The first test of names.
+    names: usize,
+    latencies: Option<usize>,
+}
+
+const V1_03: Layout = Layout {
+    version: "1.03",
+    field_count: 27,
+    name: 0,
+    concurrency: None,
+    size: 1,
+    chunk: None,
+    seeks: None,
+    data: 2,
+    names: 15,
+    latencies: None,
+};
+const V1_96: Layout = Layout {
+    version: "1.96",
+    field_count: 48,
+    name: 2,
+    concurrency: Some(3),
+    size: 5,
+    chunk: Some(6),
+    seeks: None,
+    data: 7,
+    names: 24,
+    latencies: Some(36),
+};
+const V1_98: Layout = Layout {
+    version: "1.98",
+    field_count: 50,
+    name: 2,
+    concurrency: Some(3),
+    size: 5,
+    chunk: Some(6),
+    seeks: Some(7),
+    data: 9,
+    names: 26,
+    latencies: Some(38),
+};
+/// 1.96 and 1.97 print a comma too few where no data are tested (`-s 0`).
+const WITHOUT_DATA: usize = V1_96.field_count - 1;
+/// More commas than this are in no line of text around the results.
+const COMMAS_MIN: usize = 10;
+/// Beyond any rate.
+const RATE_MAX: f64 = 1e12;
+/// A hundred CPUs are none of one process.
+const CPU_PERCENT_MAX: f64 = 1e4;
+
+/// Whether a line is a result; whole or not.
+pub(super) fn is_row(line: Line<'_>) -> bool {
+    let first = line.text.split(',').next().unwrap_or_default().trim();
+    let is_header = matches!(first, "name" | "format_version");
+    line.text.matches(',').count() >= COMMAS_MIN && !is_header && layout_by_looks(line.text)
+}
+
+/// Whether the fields from the second on look like those of a bonnie++ line: a version, or a size and figures.
+fn layout_by_looks(line: &str) -> bool {
+    let fields: Vec<&str> = line.split(',').map(str::trim).collect();
+    let versioned = fields.first().is_some_and(|first| is_format(first));
+    let size = fields.get(1).is_some_and(|size| size.is_empty() || size_of(size).is_some());
+    let figures = fields.iter().skip(2).all(|field| {
+        field.is_empty()
+            || field.starts_with('+')
+            || field.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '.')
+    });
+    versioned || (size && figures)
+}
+
+/// Whether a first field is the format of 1.9x and 2.00, and no name of a machine.
+fn is_format(first: &str) -> bool {
+    let digits = first.strip_prefix("1.9").or_else(|| first.strip_prefix("2.0"));
+    digits.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()) && rest.len() <= 3)
+}
+
+/// The runs of every line of results.
+pub(super) fn runs(text: &str, findings: &mut Findings<'_>) -> Vec<Run> {
+    lines(text).filter(|line| is_row(*line)).filter_map(|line| run(line, findings)).collect()
+}
+
+fn run(line: Line<'_>, findings: &mut Findings<'_>) -> Option<Run> {
+    let mut row = fields(line, |c| c == ',');
+    let versioned = row.first().is_some_and(|first| is_format(&first.text));
+    let (first, last) = (V1_96.size, V1_96.size + WITHOUT_DATA);
+    let blank = row.iter().take(last).skip(first).take(13).all(|field| field.text.is_empty());
+    if versioned && row.len() == WITHOUT_DATA && blank {
+        let empty = Word { text: "".into(), span: line.span() };
+        row.insert(V1_96.size, empty);
+    }
+    let layouts: &[&Layout] = if versioned { &[&V1_96, &V1_98] } else { &[&V1_03] };
+    let Some(layout) = layouts.iter().copied().find(|layout| layout.field_count == row.len()) else {
+        let counts: Vec<String> = [&V1_03, &V1_96, &V1_98]
+            .iter()
+            .map(|layout| format!("{} (version {})", layout.field_count, layout.version))
+            .collect();
+        let found = format!("a line of {} fields", row.len());
+        let hint = "the line is cut off or joined with another: give it whole, as bonnie++ printed it";
+        findings.add(&line.span(), Complaint::new("", found, counts.join(", "), hint));
+        return None;
+    };
+    Some(by(layout, &row, findings))
+}
+
+fn by(layout: &Layout, row: &[Word<'_>], findings: &mut Findings<'_>) -> Run {
+    let field = |index: usize| row.get(index).filter(|field| !field.text.is_empty());
+    let optional = |index: Option<usize>| index.and_then(field);
+    let mut run = Run {
+        name: field(layout.name).map_or_else(|| "bonnie++".to_owned(), |name| name.text.clone().into_owned()),
+        own_char_size: layout.latencies.is_some(),
+        ..Run::default()
+    };
+    if let Some(size) = field(layout.size) {
+        sizes(&mut run, size, findings);
+    }
+    if let Some(chunk) = optional(layout.chunk) {
+        run.chunk_bytes = size_of(&chunk.text);
+    }
+    run.concurrency = optional(layout.concurrency).and_then(Word::number);
+    run.seeks = optional(layout.seeks).and_then(Word::number);
+    run.seek_processes = optional(layout.seeks.map(|index| index + 1)).and_then(Word::number);
+    run.files = field(layout.data + 2 * DATA_TESTS).and_then(|files| leading(&files.text));
+    for (index, figure) in run.figures.iter_mut().enumerate() {
+        let at = if index < DATA_TESTS {
+            layout.data + 2 * index
+        } else {
+            layout.names + 2 * (index - DATA_TESTS)
+        };
+        *figure = self::figure(row.get(at), row.get(at + 1), findings);
+    }
+    for (index, latency) in run.latencies.iter_mut().enumerate() {
+        *latency =
+            optional(layout.latencies.map(|first| first + index)).map(|word| word.text.clone().into_owned());
+    }
+    run
+}
+
+/// The figure and the CPU share of a test.
+pub(super) fn figure(rate: Option<&Word<'_>>, cpu: Option<&Word<'_>>, findings: &mut Findings<'_>) -> Figure {
+    let Some(rate) = rate.filter(|rate| !rate.text.is_empty()) else { return Figure::NotRun };
+    if rate.text.starts_with("+++") {
+        return Figure::TooFast;
+    }
+    let known = cpu.filter(|cpu| !cpu.text.is_empty() && !cpu.text.starts_with('+'));
+    let rate = within(rate, RATE_MAX, findings);
+    let cpu = known.and_then(|cpu| within(cpu, CPU_PERCENT_MAX, findings));
+    rate.map_or(Figure::NotRun, |rate| Figure::Rate(rate, cpu))
+}
+
+fn within(word: &Word<'_>, most: f64, findings: &mut Findings<'_>) -> Option<f64> {
+    let value = word.number().filter(|value| (0.0..=most).contains(value));
+    if value.is_none() {
+        let allowed = format!("a number from 0 to {most}, `+++++`, or nothing");
+        let hint = "bonnie++ prints no such figure: look whether the line is whole";
+        findings.add(&word.span, Complaint::new("", format!("`{}`", word.text), allowed, hint));
+    }
+    value
+}
+
+/// `SIZE` or `SIZE:CHUNK`; a bare size is in MiB.
+pub(super) fn sizes(run: &mut Run, word: &Word<'_>, findings: &mut Findings<'_>) {
+    let mut parts = word.text.split(':');
+    run.file_bytes = parts.next().and_then(size_of);
+    run.chunk_bytes = parts.next().and_then(size_of);
+    if run.file_bytes.is_none() {
+        let hint = "the second field of 1.03, the sixth of later versions, is the size of the file";
+        let complaint =
+            Complaint::new("", format!("`{}`", word.text), "a size such as 10G, 300M or 512M:64k", hint);
+        findings.add(&word.span, complaint);
+    }
+}
+
+fn size_of(text: &str) -> Option<u64> {
+    let text = text.split(':').next().unwrap_or_default();
+    let bare = text.bytes().all(|byte| byte.is_ascii_digit());
+    let typed = if bare { format!("{text}M") } else { text.to_owned() };
+    parse_size(&typed).ok().map(|bytes| bytes.0).filter(|bytes| (1..=1 << 53).contains(bytes))
+}
+
+/// The number that a field such as `16:1000:10/4` starts with.
+pub(super) fn leading(text: &str) -> Option<f64> {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    text.get(..end)?.parse::<f64>().ok().filter(|count| (1.0..=1e9).contains(count))
+}

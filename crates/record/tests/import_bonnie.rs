@@ -1,0 +1,176 @@
+//! bonnie++ of several versions, imported and diagnosed: the published row, and lines that the packaged program printed.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
+
+use narrows_analysis::diagnose_observations;
+use narrows_model::located::FileProblems;
+use narrows_model::observation::{Capacity, ObservedOp, Quality};
+use narrows_model::{Bytes, Observation, Observations, Segment};
+use narrows_record::import::{Completion, Import, import, importer};
+
+const PUBLISHED: &str = include_str!("data/bonnie_pvfs2_bgl_2005.csv");
+const PRINTED: &str = include_str!("data/bonnie_2.00.csv");
+
+fn read(text: &str) -> Result<Import, FileProblems> {
+    import(text.as_bytes(), "out", importer("bonnie"), &Completion::default())
+}
+
+fn of(text: &str) -> Vec<Observation> {
+    read(text).unwrap_or_else(|problems| panic!("{problems}")).observations.observations
+}
+
+fn one<'o>(all: &'o [Observation], id: &str) -> &'o Observation {
+    all.iter()
+        .find(|one| one.id == id)
+        .unwrap_or_else(|| panic!("{id}: {:?}", all.iter().map(|one| &one.id).collect::<Vec<_>>()))
+}
+
+fn parsed(text: &str) -> Observations {
+    narrows_study::observations::parse(text, "written").unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+#[test]
+fn the_published_row_has_its_figures_by_position() {
+    let all = of(PUBLISHED);
+    assert_eq!(all.len(), 12);
+    let block = one(&all, "fs2 put_block");
+    assert_eq!(block.bytes_per_s.map(|rate| rate.0), Some(49354.0 * 1024.0));
+    assert_eq!(block.cpu_cores.values().copied().collect::<Vec<_>>(), [0.14]);
+    assert_eq!((block.op, block.file_bytes), (ObservedOp::Write, Some(Bytes(10 << 30))));
+    assert_eq!(one(&all, "fs2 seeks").ops_per_s.map(|rate| rate.0), Some(557.3));
+    assert_eq!(one(&all, "fs2 ran_delete").ops_per_s.map(|rate| rate.0), Some(9620.0));
+}
+
+#[test]
+fn too_fast_to_time_is_a_lower_bound_and_not_zero() {
+    let all = of(PUBLISHED);
+    for id in ["fs2 seq_stat", "fs2 seq_delete", "fs2 ran_stat"] {
+        let fast = one(&all, id);
+        assert_eq!(
+            (fast.quality, fast.ops_per_s.map(|rate| rate.0)),
+            (Quality::LowerBound, Some(16384.0 / 0.5)),
+            "{id}"
+        );
+        assert!(fast.note.as_deref().is_some_and(|note| note.contains("+++++")));
+    }
+    assert!(
+        read(PUBLISHED)
+            .unwrap()
+            .remarks
+            .join("\n")
+            .contains("too fast to time (+++++, under 0.5 s): seq_stat, seq_delete, ran_stat")
+    );
+}
+
+#[test]
+fn the_published_row_says_cpu_for_characters_and_names_and_the_device_for_blocks() {
+    // bonnie++ refuses a file of less than twice the memory.
+    let completion = Completion { client_memory: Some(Bytes(5 << 30)), ..Completion::default() };
+    let made = import(PUBLISHED.as_bytes(), "out", None, &completion).unwrap();
+    assert!(
+        made.remarks.join("\n").contains("rewrite is 84 % of 1/(1/read + 1/write)"),
+        "{:?}",
+        made.remarks
+    );
+    let diagnosis = diagnose_observations(&parsed(&made.to_text()));
+    let named = |id: &str| {
+        let entry = diagnosis.limiting.iter().find(|entry| entry.regime.contains(id));
+        entry.map(|entry| entry.segment)
+    };
+    assert_eq!(named("fs2 putc"), Some(Segment::ClientCpu), "{:#?}", diagnosis.limiting);
+    assert_eq!(named("fs2 seq_create"), Some(Segment::ClientCpu));
+    assert_eq!(named("fs2 put_block"), Some(Segment::Device));
+    assert_eq!(named("fs2 rewrite"), Some(Segment::Device));
+}
+
+#[test]
+fn one_nodes_disk_as_a_ceiling_judges_what_twelve_nodes_carried() {
+    let completion = Completion { device_count: Some(12), ..Completion::default() };
+    let made = import(PUBLISHED.as_bytes(), "out", None, &completion).unwrap();
+    assert!(made.observations.observations.is_empty());
+    let ceilings = &made.observations.ceilings;
+    let rates: Vec<f64> = ceilings
+        .iter()
+        .map(|one| if let Capacity::BytesPerS(rate) = one.capacity { rate.0 } else { 0.0 })
+        .collect();
+    assert_eq!(rates, [49354.0 * 1024.0, 63971.0 * 1024.0]);
+    // The published aggregates: 325 MB/s written, over 1.2 GB/s read; and that writes doubled with another forwarding daemon.
+    let rows = "\n[factor_segment]\nio_daemon = \"proxy.queue\"\n\
+                [[observation]]\nid = \"read\"\nop = \"read\"\nclients = 1024\nbytes_per_s = 1.2e9\nquality = \"lower-bound\"\n\
+                [[observation]]\nid = \"write\"\nop = \"write\"\nclients = 1024\nbytes_per_s = 325e6\nfactor = { io_daemon = \"new\" }\n\
+                [[observation]]\nid = \"write before\"\nop = \"write\"\nclients = 1024\nbytes_per_s = 162e6\nfactor = { io_daemon = \"old\" }\nquality = \"approximate\"\n";
+    let diagnosis = diagnose_observations(&parsed(&(made.to_text() + rows)));
+    let entry = |id: &str| diagnosis.limiting.iter().find(|entry| entry.regime.contains(id));
+    let read = entry("read").unwrap();
+    assert!(read.segment == Segment::ServerCache && read.confidence <= 0.7, "{read:?}");
+    let write = entry("write before").unwrap();
+    assert_eq!(write.segment, Segment::ProxyQueue, "{:#?}", diagnosis.limiting);
+    let cleared: Vec<String> = diagnosis
+        .exonerated
+        .iter()
+        .filter(|entry| entry.segment == Segment::Device)
+        .flat_map(|entry| entry.evidence.iter().map(|evidence| evidence.text.clone()))
+        .collect();
+    assert!(cleared.iter().any(|text| text.contains("54 %")), "{cleared:?}");
+}
+
+#[test]
+fn lines_of_2_00_are_read_with_their_seeks_chunks_and_blanks() {
+    let all = of(PRINTED);
+    assert!(
+        all.iter().all(|one| !one.id.starts_with("h2 putc") && !one.id.starts_with("h2 getc")),
+        "-f leaves characters out"
+    );
+    assert_eq!(one(&all, "bigger put_block").bytes_per_s.map(|rate| rate.0 / 1024.0), Some(276_645.0));
+    assert_eq!(one(&all, "bigger seq_create").ops_per_s.map(|rate| rate.0), Some(13368.0));
+    assert_eq!(one(&all, "bigger seeks").in_flight_configured, Some(5.0));
+    assert_eq!(one(&all, "bigger putc").file_bytes, None, "characters have a size of their own");
+    assert!(all.iter().any(|one| one.id.starts_with("h2 #2 ")), "-x 2 prints two runs");
+    let without_data: Vec<&Observation> = all.iter().filter(|one| one.id.starts_with("nodata")).collect();
+    assert!(!without_data.is_empty() && without_data.iter().all(|one| one.op == ObservedOp::Metadata));
+    assert!(all.iter().filter(|one| one.id.starts_with("nofiles")).all(|one| one.op != ObservedOp::Metadata));
+}
+
+#[test]
+fn whole_output_of_2_00_is_read_by_its_line_of_csv() {
+    let all = of(include_str!("data/bonnie_2.00.txt"));
+    assert_eq!(one(&all, "realhost putc").bytes_per_s.map(|rate| rate.0 / 1024.0), Some(962.0));
+    let tables: String = include_str!("data/bonnie_2.00.txt")
+        .lines()
+        .filter(|line| !line.contains(','))
+        .map(|line| line.to_owned() + "\n")
+        .collect();
+    let problems = read(&tables).unwrap_err();
+    assert!(problems.render().contains("import the line of CSV"), "{problems}");
+}
+
+#[test]
+fn lines_of_1_96_are_read_with_and_without_data() {
+    let all = of(include_str!("data/bonnie_1.96.csv"));
+    assert_eq!(one(&all, "lab3 put_block").bytes_per_s.map(|rate| rate.0 / 1024.0), Some(144_145.0));
+    assert_eq!(one(&all, "lab3 put_block").note.as_deref(), Some("longest operation 2371ms"));
+    assert_eq!(one(&all, "lab3 #2 seq_create").ops_per_s.map(|rate| rate.0), Some(1702.0));
+    assert_eq!(all.iter().filter(|one| one.id.starts_with("lab3 #2")).count(), 6);
+}
+
+#[test]
+fn the_text_of_1_03_says_what_its_csv_says() {
+    assert_eq!(of(include_str!("data/bonnie_1.03.txt")), of(PUBLISHED));
+}
+
+#[test]
+fn torn_lines_and_impossible_figures_are_refused_at_their_place() {
+    let row = PUBLISHED.lines().nth(1).unwrap();
+    let torn = row.rsplit_once(',').unwrap().0;
+    let problems = read(torn).unwrap_err();
+    assert!(
+        problems.render().contains("26 fields") && problems.render().contains("27 (version 1.03)"),
+        "{problems}"
+    );
+    let odd = row.replace("49354", "-49354").replace("63971", "9e99");
+    let problems = read(&odd).unwrap_err();
+    assert_eq!(problems.list.len(), 2, "{problems}");
+    assert_eq!(problems.list[0].column, row.find("49354").unwrap() + 1);
+    let table: String = include_str!("data/bonnie_1.03.txt").replace("63971   5 557.3   0", "");
+    assert!(read(&table).unwrap_err().render().contains("a row of 8 figures"));
+}
