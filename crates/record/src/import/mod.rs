@@ -9,6 +9,7 @@ mod completion;
 mod decode;
 mod foreign;
 mod ioperf;
+mod postmark;
 mod source;
 
 pub use completion::{Completion, Local};
@@ -42,7 +43,7 @@ pub struct Importer {
 }
 
 /// Every importer, in the order in which a text is tried.
-pub static IMPORTERS: &[&Importer] = &[&bonnie::IMPORTER, &ioperf::IMPORTER];
+pub static IMPORTERS: &[&Importer] = &[&postmark::IMPORTER, &bonnie::IMPORTER, &ioperf::IMPORTER];
         let comments: Vec<String> = std::iter::once(head)
             .chain(self.remarks.iter().cloned())
             .chain(self.missing.iter().cloned())

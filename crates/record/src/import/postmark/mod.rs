@@ -1,0 +1,116 @@
+//! PostMark: its report, verbose or terse, as version 1.5 and its successors print it.
+//!
+//! Deliberately absent: its command language, and running it.
+
+mod report;
+
+use super::{Completion, Import, Importer};
+use narrows_model::located::Findings;
+use narrows_model::observation::{Claim, ObservedOp, Quality};
+use narrows_model::units::{BytesPerSec, OpsPerSec, ratio};
+use narrows_model::{Observation, Observations};
+use report::Report;
+
+/// The clock of the report ticks once a second; with fewer ticks a rate is off by more than 2 %.
+const TICKS_MIN: f64 = 50.0;
+
+/// The importer.
+pub(super) static IMPORTER: Importer = Importer {
+    name: "postmark",
+    title: "PostMark",
+    definition: "The report, verbose or terse; several in one file are several runs. Counts and times become observations of \
+                 the transactions, of creating and deleting alone, and of the data moved; rates are computed again from \
+                 counts. Times are whole seconds: rates of fewer than 50 are approximate, and those of one second, which may \
+                 be none at all, are lower bounds.",
+    source: "PostMark 1.51 of Debian (postmark 1.53), what it prints",
+    example: "22 seconds of transactions (4545 per second)",
+    looks_like: report::looks_like,
+    read,
+};
+
+fn read(text: &str, _: &Completion, findings: &mut Findings<'_>) -> Import {
+    let reports = report::reports(text, findings);
+    let mut made = Import {
+        observations: Observations { title: "PostMark".to_owned(), ..Observations::default() },
+        ..Import::default()
+    };
+    let several = reports.len() > 1;
+    for (index, report) in reports.iter().enumerate() {
+        let run = if several { format!("run {} ", index + 1) } else { String::new() };
+        made.observations.observations.extend(observations(&run, report));
+        let (checked, claims) = checks(&run, report);
+        made.observations.claims.extend(claims);
+        made.remarks.extend(checked);
+        if report.transactions_s < TICKS_MIN {
+            made.remarks.push(format!(
+                "{run}transactions took {} s of a clock of whole seconds: their rate is {}.",
+                report.transactions_s,
+                if report.transactions_s > 1.0 { "approximate" } else { "a lower bound" }
+            ));
+        }
+    }
+    made
+}
+
+fn observations(run: &str, report: &Report) -> Vec<Observation> {
+    let mut all = vec![of_count(run, "transactions", report.transactions(), report.transactions_s)];
+    let alone = [
+        ("creation alone", report.created_alone, report.creation_s()),
+        ("deletion alone", report.deleted_alone, report.deletion_s()),
+    ];
+    all.extend(
+        alone.into_iter().filter_map(|(name, count, seconds)| Some(of_count(run, name, count?, seconds?))),
+    );
+    let mut data = timed(format!("{run}data"), ObservedOp::Mixed, report.total_s);
+    let (rate, _) = rate(report.bytes_read + report.bytes_written, report.total_s);
+    data.bytes_per_s = Some(BytesPerSec(rate));
+    data.note = Some(format!(
+        "{:.2} MiB read and {:.2} MiB written over the whole run",
+        report.bytes_read / 1_048_576.0,
+        report.bytes_written / 1_048_576.0
+    ));
+    all.push(data);
+    all.retain(|one| {
+        one.ops_per_s.is_some_and(|rate| rate.0 > 0.0) || one.bytes_per_s.is_some_and(|rate| rate.0 > 0.0)
+    });
+    all
+}
+
+fn of_count(run: &str, name: &str, count: f64, seconds: f64) -> Observation {
+    let mut one = timed(format!("{run}{name}"), ObservedOp::Metadata, seconds);
+    one.ops_per_s = Some(OpsPerSec(rate(count, seconds).0));
+    one
+}
+
+fn timed(id: String, op: ObservedOp, seconds: f64) -> Observation {
+    let quality = rate(1.0, seconds).1;
+    let elapsed_s = (quality != Quality::LowerBound && seconds > 0.0).then_some(seconds);
+    Observation { id, op, elapsed_s, quality, clients: Some(1), ..Observation::default() }
+}
+
+/// A rate, and how it is to be taken. One second is also printed for none: then it was less than two.
+fn rate(amount: f64, seconds: f64) -> (f64, Quality) {
+    if seconds <= 1.0 {
+        (amount / 2.0, Quality::LowerBound)
+    } else if seconds < TICKS_MIN {
+        (amount / seconds, Quality::Approximate)
+    } else {
+        (amount / seconds, Quality::Exact)
+    }
+}
+
+/// Printed rates and sums, computed again.
+fn checks(run: &str, report: &Report) -> (Option<String>, Vec<Claim>) {
+    let printed: Vec<Claim> = report.claims(run);
+    let count = printed.len();
+    let holds =
+        |claim: &Claim| (claim.left_value - claim.right).abs() <= claim.tolerance_ratio * claim.right.abs();
+    let broken: Vec<Claim> = printed.into_iter().filter(|claim| !holds(claim)).collect();
+    let told = format!("{run}{} of {count} printed sums and rates hold.", count - broken.len());
+    ((count > 0).then_some(told), broken)
+}
+
+/// How far a rate that was cut to a whole number may lie from its quotient.
+fn cut(right: f64) -> f64 {
+    ratio(1.0, right).unwrap_or(0.0).min(10.0)
+}
