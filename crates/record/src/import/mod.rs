@@ -9,6 +9,7 @@ mod completion;
 mod decode;
 mod foreign;
 mod ioperf;
+mod iozone;
 mod postmark;
 mod source;
 
@@ -43,7 +44,27 @@ pub struct Importer {
 }
 
 /// Every importer, in the order in which a text is tried.
-pub static IMPORTERS: &[&Importer] = &[&postmark::IMPORTER, &bonnie::IMPORTER, &ioperf::IMPORTER];
+pub static IMPORTERS: &[&Importer] =
+    &[&postmark::IMPORTER, &iozone::IMPORTER, &bonnie::IMPORTER, &ioperf::IMPORTER];
+
+/// What an import gives.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Import {
+    /// The importer that read it.
+    pub format: &'static str,
+    /// The figures.
+    pub observations: Observations,
+    /// What was checked, left out or found to be wrong, a sentence each.
+    pub remarks: Vec<String>,
+    /// What no native output tells, and was not given: how to write it.
+    pub missing: Vec<String>,
+}
+
+impl Import {
+    /// The observation file, `narrows.observations/1`, with the remarks and what is missing as comments above.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let head = format!("Imported from {} by narrows.", self.format);
         let comments: Vec<String> = std::iter::once(head)
             .chain(self.remarks.iter().cloned())
             .chain(self.missing.iter().cloned())

@@ -1,0 +1,163 @@
+//! IOzone: the table of records and files, the spreadsheet blocks of `-R`, and throughput mode.
+//!
+//! `matrix`, `sheet` and `throughput` read the three; `surface` names the ridges of the first two. Deliberately absent:
+//! running it, and the binary file of `-b`.
+
+mod matrix;
+mod sheet;
+mod surface;
+mod throughput;
+
+use super::{Completion, Import, Importer};
+use narrows_model::cell::FactorValue;
+use narrows_model::located::Findings;
+use narrows_model::observation::ObservedOp;
+use narrows_model::units::{BytesPerSec, OpsPerSec, ratio, round_to_u64};
+use narrows_model::{Bytes, Observation, Observations};
+
+/// Sizes and rates are in KiB.
+const KIB: f64 = 1024.0;
+
+/// The importer.
+pub(super) static IMPORTER: Importer = Importer {
+    name: "iozone",
+    title: "IOzone",
+    definition: "The table `kB reclen write rewrite ...` of any version, each figure assigned by the column under which it \
+                 ends, 0 being a skipped cell; the blocks of -R (\"Writer report\" and so on), where there is no table; and \
+                 throughput mode (-t): what the parent saw, with what the children saw beside it. Rates in kB/s, with -O \
+                 in operations a second, with -N in microseconds an operation.",
+    source: "IOzone 3 by William Norcott and Don Capps: its documentation, and results that were published",
+    example: "262144 64 115506 122981 229070 229314 133219 129767",
+    looks_like,
+    read,
+};
+
+/// What the figures are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unit {
+    KibPerS,
+    OpsPerS,
+    MicrosPerOp,
+}
+
+/// A test: its name as in the table, what it does, and which tests of the other direction it is compared with.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Test {
+    name: &'static str,
+    op: ObservedOp,
+    pattern: &'static str,
+}
+
+const fn test(name: &'static str, op: ObservedOp, pattern: &'static str) -> Test {
+    Test { name, op, pattern }
+}
+
+/// The tests, in the order of the table's columns.
+const TESTS: [Test; 21] = [
+    test("write", ObservedOp::Write, "first"),
+    test("rewrite", ObservedOp::Write, "again"),
+    test("read", ObservedOp::Read, "first"),
+    test("reread", ObservedOp::Read, "again"),
+    test("random-read", ObservedOp::Read, "random"),
+    test("random-write", ObservedOp::Write, "random"),
+    test("bkwd-read", ObservedOp::Read, "backward"),
+    test("record-rewrite", ObservedOp::Write, "one record"),
+    test("stride-read", ObservedOp::Read, "stride"),
+    test("fwrite", ObservedOp::Write, "stdio"),
+    test("frewrite", ObservedOp::Write, "stdio again"),
+    test("fread", ObservedOp::Read, "stdio"),
+    test("freread", ObservedOp::Read, "stdio again"),
+    test("pwrite", ObservedOp::Write, "positioned"),
+    test("re-pwrite", ObservedOp::Write, "positioned again"),
+    test("pread", ObservedOp::Read, "positioned"),
+    test("re-pread", ObservedOp::Read, "positioned again"),
+    test("pwritev", ObservedOp::Write, "vectors"),
+    test("re-pwritev", ObservedOp::Write, "vectors again"),
+    test("preadv", ObservedOp::Read, "vectors"),
+    test("re-preadv", ObservedOp::Read, "vectors again"),
+];
+
+/// One figure of the surface.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Point {
+    test: Test,
+    file_kib: f64,
+    record_kib: f64,
+    value: f64,
+}
+
+fn looks_like(text: &str) -> bool {
+    let table = text.lines().any(matrix::is_header);
+    table
+        || text.contains("Iozone: Performance Test of File I/O")
+        || text.contains("Children see throughput")
+        || text.lines().any(|line| sheet::report(line).is_some())
+}
+
+fn read(text: &str, _: &Completion, findings: &mut Findings<'_>) -> Import {
+    let unit = unit(text);
+    let mut points = matrix::points(text, findings);
+    if points.is_empty() && findings.is_empty() {
+        points = sheet::points(text, findings);
+    }
+    let mut made = Import {
+        observations: Observations { title: title(text), ..Observations::default() },
+        remarks: surface::ridges(&points, unit),
+        ..Import::default()
+    };
+    let mut seen = std::collections::BTreeMap::new();
+    for point in &points {
+        let mut one = observation(point, unit);
+        let count: &mut u32 = seen.entry(one.id.clone()).or_default();
+        *count += 1;
+        if *count > 1 {
+            one.id = format!("{} #{count}", one.id);
+        }
+        made.observations.observations.push(one);
+    }
+    let (threads, remarks) = throughput::observations(text, findings);
+    made.observations.observations.extend(threads);
+    made.remarks.extend(remarks);
+    made
+}
+
+fn unit(text: &str) -> Unit {
+    if text.contains("OPS Mode.") || text.contains("Output is in ops/sec") {
+        Unit::OpsPerS
+    } else if text.contains("Microseconds/op Mode") || text.contains("Output is in microseconds per") {
+        Unit::MicrosPerOp
+    } else {
+        Unit::KibPerS
+    }
+}
+
+/// The command, where the output has it: it says more than the tool's name.
+fn title(text: &str) -> String {
+    const CHARS_MAX: usize = 200;
+    let command = text.lines().find_map(|line| line.split_once("Command line used:"));
+    let command = command.map(|(_, command)| command.trim().chars().take(CHARS_MAX).collect::<String>());
+    command.filter(|command| !command.is_empty()).unwrap_or_else(|| "IOzone".to_owned())
+}
+
+fn observation(point: &Point, unit: Unit) -> Observation {
+    let Point { test, file_kib, record_kib, value } = *point;
+    let mut one = Observation {
+        id: format!("{} {file_kib}/{record_kib}", test.name),
+        op: test.op,
+        block_bytes: Some(Bytes(round_to_u64(record_kib * KIB))),
+        file_bytes: Some(Bytes(round_to_u64(file_kib * KIB))),
+        ..Observation::default()
+    };
+    let ops_per_s = match unit {
+        Unit::KibPerS => None,
+        Unit::OpsPerS => Some(value),
+        Unit::MicrosPerOp => ratio(1e6, value),
+    };
+    one.ops_per_s = ops_per_s.map(OpsPerSec);
+    let bytes_per_s = ops_per_s.map_or(value * KIB, |ops| ops * record_kib * KIB);
+    one.bytes_per_s = Some(BytesPerSec(bytes_per_s));
+    one.latency_s = (unit == Unit::MicrosPerOp).then_some(value * 1e-6);
+    one.factors.insert("file_kib".to_owned(), FactorValue::Number(file_kib));
+    one.factors.insert("pattern".to_owned(), FactorValue::Text(test.pattern.to_owned()));
+    one
+}

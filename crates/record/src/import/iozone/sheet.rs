@@ -1,0 +1,112 @@
+//! The blocks of `iozone -R`: the name of a report, a line of record sizes, a line for each file size.
+//!
+//! The binary spreadsheet of `-b`, saved as text, has the same blocks without quotes.
+
+use super::matrix::MOST;
+use super::{Point, TESTS, Test};
+use crate::import::source::{Line, Word, lines, words};
+use narrows_model::located::{Complaint, Findings};
+
+/// The reports, in the order of [`TESTS`].
+const REPORTS: [&str; 21] = [
+    "writer",
+    "re-writer",
+    "reader",
+    "re-reader",
+    "random read",
+    "random write",
+    "backward read",
+    "record rewrite",
+    "stride read",
+    "fwrite",
+    "re-fwrite",
+    "fread",
+    "re-fread",
+    "pwrite",
+    "re-pwrite",
+    "pread",
+    "re-pread",
+    "pwritev",
+    "re-pwritev",
+    "preadv",
+    "re-preadv",
+];
+
+/// The test whose report a line names.
+pub(super) fn report(line: &str) -> Option<Test> {
+    let name = line.trim().trim_matches('"').trim().to_ascii_lowercase();
+    let name = name.strip_suffix("report")?.trim_end();
+    let index = REPORTS.iter().position(|report| *report == name)?;
+    TESTS.get(index).copied()
+}
+
+/// Every figure of the reports in `text`.
+pub(super) fn points(text: &str, findings: &mut Findings<'_>) -> Vec<Point> {
+    let mut block: Option<(Test, Vec<f64>)> = None;
+    let mut all = Vec::new();
+    for line in lines(text) {
+        if let Some(test) = report(line.text) {
+            block = Some((test, Vec::new()));
+            continue;
+        }
+        let row = words(line, |c| c.is_whitespace() || matches!(c, '"' | ','));
+        let Some((test, records)) = &mut block else { continue };
+        if row.is_empty() {
+            // A blank line ends a block that has its record sizes.
+            if !records.is_empty() {
+                block = None;
+            }
+            continue;
+        }
+        if row.iter().any(|word| word.number().is_none()) {
+            block = None;
+            continue;
+        }
+        let values: Vec<f64> = row.iter().filter_map(|word| within(word, findings)).collect();
+        if records.is_empty() {
+            *records = values;
+        } else {
+            all.extend(of_row(line, *test, records, &values, findings));
+        }
+    }
+    all
+}
+
+fn within(word: &Word<'_>, findings: &mut Findings<'_>) -> Option<f64> {
+    let value = word.number().filter(|value| (0.0..=MOST).contains(value));
+    if value.is_none() {
+        let hint = "IOzone prints no such figure: look whether the row is whole";
+        let complaint =
+            Complaint::new("", format!("`{}`", word.text), format!("a number from 0 to {MOST}"), hint);
+        findings.add(&word.span, complaint);
+    }
+    value
+}
+
+fn of_row(
+    line: Line<'_>,
+    test: Test,
+    records: &[f64],
+    values: &[f64],
+    findings: &mut Findings<'_>,
+) -> Vec<Point> {
+    let Some((file_kib, rates)) = values.split_first().filter(|(file, _)| **file >= 1.0) else {
+        return Vec::new();
+    };
+    if rates.is_empty() || rates.len() > records.len() {
+        let found = format!("{} figures", rates.len());
+        let allowed = format!("1 to {}, as many as there are record sizes", records.len());
+        let hint = "the block is cut off, or its first line is missing: give all of it";
+        findings.add(&line.span(), Complaint::new("", found, allowed, hint));
+        return Vec::new();
+    }
+    let figures = records.iter().zip(rates).filter(|(record, rate)| **record > 0.0 && **rate > 0.0);
+    figures
+        .map(|(record_kib, value)| Point {
+            test,
+            file_kib: *file_kib,
+            record_kib: *record_kib,
+            value: *value,
+        })
+        .collect()
+}

@@ -1,0 +1,150 @@
+//! Throughput mode of IOzone (`-t N`): processes that start together, and stop when the first is done.
+//!
+//! The children's sum adds rates of processes that did not all run all of the time; the parent's is all bytes over all time.
+
+use super::{KIB, Unit};
+use crate::import::source::{Line, Word, lines, words};
+use narrows_model::located::{Complaint, Findings};
+use narrows_model::observation::ObservedOp;
+use narrows_model::units::{BytesPerSec, OpsPerSec, ratio, round_to_u64};
+use narrows_model::{Bytes, Observation};
+
+/// Children whose sum is above the parent's by this did not run together.
+const TOGETHER_RATIO: f64 = 1.2;
+/// The fastest child over the slowest, from which they were served unequally.
+const UNEQUAL_RATIO: f64 = 2.0;
+
+/// One test of several processes.
+#[derive(Debug, Clone, Default)]
+struct Group {
+    what: String,
+    processes: u64,
+    unit: Option<Unit>,
+    children: f64,
+    parent: Option<f64>,
+    least: Option<f64>,
+    most: Option<f64>,
+    file_kib: Option<f64>,
+    record_kib: Option<f64>,
+}
+
+/// The observations of throughput mode, and a sentence on each that is to be read with care.
+pub(super) fn observations(text: &str, findings: &mut Findings<'_>) -> (Vec<Observation>, Vec<String>) {
+    let groups = groups(text, findings);
+    let mut seen = std::collections::BTreeMap::new();
+    let (mut all, mut remarks) = (Vec::new(), Vec::new());
+    for group in &groups {
+        let mut one = observation(group);
+        let count: &mut u32 = seen.entry(one.id.clone()).or_default();
+        *count += 1;
+        if *count > 1 {
+            one.id = format!("{} #{count}", one.id);
+        }
+        remarks.extend(remark(group, &one.id));
+        all.push(one);
+    }
+    (all, remarks)
+}
+
+fn groups(text: &str, findings: &mut Findings<'_>) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    let (mut file_kib, mut record_kib) = (None, None);
+    for line in lines(text) {
+        if line.text.contains("Each process writes a") {
+            let sizes: Vec<f64> = words(line, char::is_whitespace).iter().filter_map(Word::number).collect();
+            (file_kib, record_kib) = (sizes.first().copied(), sizes.get(1).copied());
+        }
+        if line.text.trim_start().starts_with("Children see throughput") {
+            if let Some(group) = started(line, findings) {
+                groups.push(Group { file_kib, record_kib, ..group });
+            }
+        } else if let Some(group) = groups.last_mut() {
+            let place = match line.text.trim_start() {
+                rest if rest.starts_with("Parent sees throughput") => &mut group.parent,
+                rest if rest.starts_with("Min throughput per process") => &mut group.least,
+                rest if rest.starts_with("Max throughput per process") => &mut group.most,
+                _ => continue,
+            };
+            *place = value(line, findings);
+        }
+    }
+    groups
+}
+
+/// `Children see throughput for  4 initial writers  =  262144.00 kB/sec`.
+fn started(line: Line<'_>, findings: &mut Findings<'_>) -> Option<Group> {
+    let children = value(line, findings)?;
+    let (_, after) = line.text.split_once(" for ")?;
+    let (what, rate) = after.split_once('=')?;
+    let mut what = what.split_whitespace();
+    let processes = what.next()?.parse::<u64>().ok().filter(|count| (1..=1_000_000).contains(count))?;
+    let unit = if rate.contains("ops/sec") { Unit::OpsPerS } else { Unit::KibPerS };
+    let what = what.collect::<Vec<_>>().join(" ");
+    Some(Group { what, processes, unit: Some(unit), children, ..Group::default() })
+}
+
+fn value(line: Line<'_>, findings: &mut Findings<'_>) -> Option<f64> {
+    let row = words(line, |c| c.is_whitespace() || c == '=');
+    let equals = line.start + line.text.find('=').unwrap_or(line.text.len());
+    let word = row.iter().find(|word| word.span.start >= equals);
+    let value = word.and_then(Word::number).filter(|value| (0.0..=super::matrix::MOST).contains(value));
+    if value.is_none() {
+        let found = word.map_or_else(|| "no rate".to_owned(), |word| format!("`{}`", word.text));
+        let hint = "the line is cut off: give the output as IOzone printed it";
+        findings.add(&line.span(), Complaint::new("", found, "`... = RATE kB/sec`", hint));
+    }
+    value
+}
+
+fn observation(group: &Group) -> Observation {
+    let bytes = |kib: Option<f64>| kib.map(|kib| Bytes(round_to_u64(kib * KIB))).filter(|bytes| bytes.0 > 0);
+    let mut one = Observation {
+        id: format!("{} x {}", group.what, group.processes),
+        op: op(&group.what),
+        clients: Some(group.processes),
+        block_bytes: bytes(group.record_kib),
+        file_bytes: bytes(group.file_kib),
+        ..Observation::default()
+    };
+    one.factors.insert("pattern".to_owned(), narrows_model::cell::FactorValue::Text(group.what.clone()));
+    let rate = group.parent.unwrap_or(group.children);
+    match group.unit {
+        Some(Unit::OpsPerS) => {
+            one.ops_per_s = Some(OpsPerSec(rate));
+            one.bytes_per_s = group.record_kib.map(|record| BytesPerSec(rate * record * KIB));
+        }
+        _ => one.bytes_per_s = Some(BytesPerSec(rate * KIB)),
+    }
+    one.note =
+        group.parent.map(|_| format!("as the parent saw it; the children's sum is {}", group.children));
+    if group.parent.is_none() {
+        one.quality = narrows_model::observation::Quality::UpperBound;
+        one.note = Some("the children's sum of rates; the parent's is not printed".to_owned());
+    }
+    one
+}
+
+fn op(what: &str) -> ObservedOp {
+    if what.contains("mixed") {
+        ObservedOp::Mixed
+    } else if what.contains("writer") {
+        ObservedOp::Write
+    } else {
+        ObservedOp::Read
+    }
+}
+
+fn remark(group: &Group, id: &str) -> Option<String> {
+    let apart =
+        group.parent.and_then(|parent| ratio(group.children, parent)).filter(|apart| *apart > TOGETHER_RATIO);
+    let unequal = group.least.zip(group.most).and_then(|(least, most)| ratio(most, least));
+    let unequal = unequal.filter(|unequal| *unequal >= UNEQUAL_RATIO);
+    let mut parts = Vec::new();
+    parts.extend(apart.map(|apart| {
+        format!("the children's sum is {apart:.1} times what the parent saw: they did not run together, and the parent's is the figure")
+    }));
+    parts.extend(
+        unequal.map(|unequal| format!("the fastest process had {unequal:.1} times the rate of the slowest")),
+    );
+    (!parts.is_empty()).then(|| format!("{id}: {}.", parts.join("; ")))
+}

@@ -1,0 +1,147 @@
+//! IOzone in its three outputs, imported and diagnosed. The data are written from the documented format (data/README.md).
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
+
+use narrows_analysis::diagnose_observations;
+use narrows_model::located::FileProblems;
+use narrows_model::units::BytesPerSec;
+use narrows_model::{Bytes, Diagnosis, Observation, Segment};
+use narrows_record::import::{Completion, Import, import, importer};
+
+const AUTO: &str = include_str!("data/iozone_auto.txt");
+
+fn with(text: &str, completion: &Completion) -> Result<Import, FileProblems> {
+    import(text.as_bytes(), "out", importer("iozone"), completion)
+}
+
+fn read(text: &str) -> Import {
+    with(text, &Completion::default()).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+fn one<'m>(made: &'m Import, id: &str) -> &'m Observation {
+    made.observations.observations.iter().find(|one| one.id == id).unwrap_or_else(|| panic!("no {id}"))
+}
+
+fn verdict(made: &Import) -> Diagnosis {
+    let text = made.to_text();
+    let all =
+        narrows_study::observations::parse(&text, "written").unwrap_or_else(|problems| panic!("{problems}"));
+    diagnose_observations(&all)
+}
+
+#[test]
+fn every_figure_of_the_table_has_its_test_file_and_record() {
+    let made = read(AUTO);
+    assert_eq!(made.observations.observations.len(), 6 * 7 * 6);
+    let write = one(&made, "write 65536/64");
+    assert_eq!((write.block_bytes, write.file_bytes), (Some(Bytes(64 << 10)), Some(Bytes(64 << 20))));
+    assert!(made.observations.title.contains("iozone -a -n 64m"));
+}
+
+#[test]
+fn the_blocks_of_the_spreadsheet_say_the_same() {
+    let sheet = read(include_str!("data/iozone_sheet.txt"));
+    let table = read(AUTO);
+    assert_eq!(sheet.observations.observations.len(), table.observations.observations.len());
+    for found in &sheet.observations.observations {
+        assert_eq!(found, one(&table, &found.id));
+    }
+}
+
+#[test]
+fn figures_below_blank_columns_belong_to_the_heading_above_them() {
+    let text = "              KB  reclen   write rewrite    read    reread    read   write    read  rewrite     read   fwrite frewrite   fread  freread\n\
+                \x20         409600      64   31782   22524                    816017   10411                  3779260                                  \n";
+    let made = read(text);
+    let ids: Vec<&str> = made.observations.observations.iter().map(|one| one.id.as_str()).collect();
+    assert_eq!(
+        ids,
+        [
+            "write 409600/64",
+            "rewrite 409600/64",
+            "random-read 409600/64",
+            "random-write 409600/64",
+            "stride-read 409600/64"
+        ]
+    );
+    let squeezed = text.replace(
+        "31782   22524                    816017   10411                  3779260",
+        "31782 22524 816017 10411 3779260",
+    );
+    let problems = with(&squeezed, &Completion::default()).unwrap_err();
+    assert!(problems.render().contains("the spaces of the table must be kept"), "{problems}");
+}
+
+#[test]
+fn skipped_cells_are_no_rates() {
+    let text = "kB reclen write rewrite\n32768 4 0 0\n32768 64 5000 6000\n";
+    assert_eq!(read(text).observations.observations.len(), 2);
+}
+
+#[test]
+fn operations_and_microseconds_become_rates_of_bytes() {
+    let head = "kB reclen write rewrite\n4096 128 1000 1250\n";
+    let ops = read(&format!("OPS Mode. Output is in operations per second.\n{head}"));
+    assert_eq!(one(&ops, "write 4096/128").bytes_per_s, Some(BytesPerSec(1000.0 * 131_072.0)));
+    let micros = read(&format!("Microseconds/op Mode. Output is in microseconds per operation.\n{head}"));
+    assert_eq!(one(&micros, "rewrite 4096/128").ops_per_s.map(|rate| rate.0), Some(800.0));
+    assert_eq!(one(&micros, "write 4096/128").latency_s, Some(1000.0 * 1e-6));
+}
+
+#[test]
+fn both_ridges_of_the_surface_are_named() {
+    let remarks = read(AUTO).remarks.join("\n");
+    assert!(
+        remarks.contains("read: falls") && remarks.contains("between files of 524288 and 1048576 KiB"),
+        "{remarks}"
+    );
+    assert!(remarks.contains("read: records above 64 KiB add nothing (file of 2097152 KiB)"), "{remarks}");
+}
+
+#[test]
+fn a_fall_where_memory_ends_is_the_cache_running_out() {
+    let completion = Completion { client_memory: Some(Bytes(768 << 20)), ..Completion::default() };
+    let diagnosis = verdict(&with(AUTO, &completion).unwrap());
+    let cached = diagnosis.findings.iter().find(|finding| finding.code == "file-size-fall").unwrap();
+    assert!(cached.cells.iter().any(|cell| cell == "read 524288/64"), "{:?}", cached.cells);
+    assert!(!cached.cells.iter().any(|cell| cell.contains("1048576/")), "{:?}", cached.cells);
+    assert_eq!(diagnosis.limiting[0].segment, Segment::ClientCache);
+}
+
+#[test]
+fn points_above_the_wire_are_named_as_cache() {
+    let completion = Completion { network: Some(BytesPerSec(125e6)), ..Completion::default() };
+    let diagnosis = verdict(&with(AUTO, &completion).unwrap());
+    let cached = diagnosis.findings.iter().find(|finding| finding.code == "client-cache-served").unwrap();
+    assert!(cached.cells.iter().any(|cell| cell == "reread 65536/16384"));
+    assert!(!cached.cells.iter().any(|cell| cell.contains("2097152/")), "{:?}", cached.cells);
+}
+
+#[test]
+fn the_parent_of_several_processes_is_believed_before_the_childrens_sum() {
+    let made = read(include_str!("data/iozone_throughput.txt"));
+    let writers = one(&made, "initial writers x 4");
+    assert_eq!((writers.clients, writers.bytes_per_s), (Some(4), Some(BytesPerSec(61210.52 * 1024.0))));
+    let remarks = made.remarks.join("\n");
+    assert!(
+        remarks.contains("initial writers x 4: the children's sum is 1.6 times")
+            && remarks.contains("3.5 times the rate"),
+        "{remarks}"
+    );
+    assert!(!remarks.contains("readers x 4:"), "{remarks}");
+}
+
+#[test]
+fn rows_that_are_cut_off_or_impossible_are_refused() {
+    for (text, told) in [
+        ("kB reclen write rewrite\n4096 128 1000 1250\n4096\n", "a row of 0 figures"),
+        ("kB reclen write rewrite\n4096 128 1000 x\n", "found `x`"),
+        ("kB reclen write rewrite\n4096 128 1000 1e99\n", "`1e99`"),
+        ("kB reclen write rewrite\n4096 128 -3 1\n", "`-3`"),
+        ("\"Writer report\"\n \"4\" \"8\"\n\"64\" 1 2 3\n", "3 figures"),
+        ("Children see throughput for  4 readers \t=\n", "no rate"),
+    ] {
+        let problems = with(text, &Completion::default()).unwrap_err();
+        assert!(problems.render().contains(told), "{text}: {problems}");
+    }
+}
