@@ -12,6 +12,7 @@ mod counters;
 mod diagnose;
 mod exit;
 mod explain;
+mod import;
 mod measurement;
 mod progress;
 mod proxy;
@@ -60,6 +61,7 @@ pub fn main_with(_setup: &Setup) -> ExitCode {
         Command::Serve(serve) => serve::run(&serve, &console),
         Command::Proxy(proxy) => proxy::run(&proxy, &console),
         Command::Diagnose(diagnose) => diagnose::run(&diagnose, &console),
+        Command::Import(import) => import::run(&import, &console),
         Command::Explain(explain) => explain::run(&explain, &console),
         Command::Client => client::run(),
         Command::RelayRole => relay::role(),

@@ -1,4 +1,5 @@
-//! Text that people write, a study or observations: from its file or from stdin, as much of it as there can be.
+//! Text that people write or tools print, a study, observations, an import: from its file or from stdin, as much of it
+//! as there can be.
 
 use crate::exit::Failure;
 use std::io::{self, Read};
@@ -14,13 +15,25 @@ pub(crate) struct Wanted {
     pub(crate) what: &'static str,
     /// What is larger is some other file, and is not read to its end.
     pub(crate) bytes_max: u64,
+    /// What to give instead where it cannot be opened.
+    pub(crate) give: &'static str,
 }
 
 /// A study has a few dozen lines.
-pub(crate) const STUDY: Wanted = Wanted { what: "study", bytes_max: 1 << 20 };
+pub(crate) const STUDY: Wanted =
+    Wanted { what: "study", bytes_max: 1 << 20, give: "give a TOML file, or - for stdin" };
 /// Tables of published figures.
-pub(crate) const OBSERVATIONS: Wanted =
-    Wanted { what: "observations", bytes_max: narrows_study::observations::TEXT_BYTES_MAX as u64 };
+pub(crate) const OBSERVATIONS: Wanted = Wanted {
+    what: "observations",
+    bytes_max: narrows_study::observations::TEXT_BYTES_MAX as u64,
+    give: "give a TOML file, or - for stdin",
+};
+/// What another tool printed.
+pub(crate) const IMPORT: Wanted = Wanted {
+    what: "import",
+    bytes_max: narrows_record::import::TEXT_BYTES_MAX as u64,
+    give: "give the file that the tool's output was kept in, or - for stdin",
+};
 
 /// A text as it was found.
 #[derive(Debug)]
@@ -29,6 +42,15 @@ pub(crate) struct Written {
     pub(crate) name: String,
     /// The text.
     pub(crate) text: String,
+}
+
+/// Bytes as they were found.
+#[derive(Debug)]
+pub(crate) struct Found {
+    /// What their file is called in messages.
+    pub(crate) name: String,
+    /// The bytes.
+    pub(crate) bytes: Vec<u8>,
 }
 
 /// Whether `path` stands for stdin.
@@ -41,19 +63,27 @@ pub(crate) fn is_stdin(path: &Path) -> bool {
 /// # Errors
 /// When it cannot be read, is too large for what is wanted, or is no text.
 pub(crate) fn read(path: &Path, wanted: Wanted) -> Result<Written, Failure> {
-    let (from_stdin, Wanted { what, bytes_max }) = (is_stdin(path), wanted);
+    let Found { name, bytes } = read_bytes(path, wanted)?;
+    let text = String::from_utf8(bytes).map_err(|error| Failure::bad_input(not_text(&name, &error)))?;
+    Ok(Written { name, text })
+}
+
+/// The bytes at `path`; `-` is stdin.
+///
+/// # Errors
+/// When they cannot be read, or are more than wanted.
+pub(crate) fn read_bytes(path: &Path, wanted: Wanted) -> Result<Found, Failure> {
+    let (from_stdin, Wanted { what, bytes_max, give }) = (is_stdin(path), wanted);
     let name = if from_stdin { "stdin".to_owned() } else { path.display().to_string() };
     let bytes = if from_stdin { bounded(io::stdin().lock(), bytes_max) } else { file(path, bytes_max) };
-    let bytes = bytes.map_err(|error| {
-        Failure::bad_input(format!("read the {what} {name}: {error}; give a TOML file, or - for stdin"))
-    })?;
+    let bytes =
+        bytes.map_err(|error| Failure::bad_input(format!("read the {what} {name}: {error}; {give}")))?;
     if bytes.len() as u64 > bytes_max {
         return Err(Failure::bad_input(format!(
             "{name} has more than {bytes_max} bytes, the limit of {what} files; is this the right file?"
         )));
     }
-    let text = String::from_utf8(bytes).map_err(|error| Failure::bad_input(not_text(&name, &error)))?;
-    Ok(Written { name, text })
+    Ok(Found { name, bytes })
 }
 
 fn file(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {

@@ -1,6 +1,7 @@
 //! What may be typed. What it means is decided by each command.
 
 mod check;
+mod import;
 mod proxy;
 mod relay;
 mod run;
@@ -12,6 +13,7 @@ use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
 pub(crate) use check::{CheckArguments, CheckOp};
+pub(crate) use import::{ALL_SECTIONS, ImportArguments};
 pub(crate) use proxy::ProxyArguments;
 pub(crate) use relay::RelayArguments;
 pub(crate) use run::RunArguments;
@@ -46,6 +48,8 @@ pub(crate) enum Command {
     Proxy(ProxyArguments),
     /// Give the verdict of a record again, from the record alone
     Diagnose(DiagnoseArguments),
+    /// Turn the native output of another tool into observations that `diagnose` reads
+    Import(Box<ImportArguments>),
     /// Say what a rule or segment means, its formula and source
     Explain(ExplainArguments),
     /// Run as one client of a parent process
