@@ -27,7 +27,7 @@ pub enum CpuScope {
 /// Processor time used so far.
 ///
 /// # Units
-/// Nanoseconds; the kernel answers in whole microseconds, and on kernels without precise accounting
+/// Nanoseconds; the kernel answers in whole microseconds, of a running thread up to this moment, and on kernels without precise accounting
 /// (`CONFIG_VIRT_CPU_ACCOUNTING_GEN`, `..._NATIVE`) the split into user and system rests on samples at the tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CpuTimes {
@@ -57,12 +57,16 @@ impl CpuTimes {
 /// The processor time that `scope` has used so far.
 ///
 /// # Cost
-/// One system call, no allocation.
+/// Two system calls, no allocation.
 ///
 /// # Source
-/// getrusage(2).
+/// getrusage(2). By itself it answers for a thread as of its last tick or switch, up to 10 ms ago; reading the thread's CPU
+/// clock (`clock_gettime(2)`) before brings the kernel's account up to date.
 #[must_use]
 pub fn cpu_times(scope: CpuScope) -> CpuTimes {
+    if scope != CpuScope::Children {
+        let _ = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    }
     let who = match scope {
         CpuScope::Process => libc::RUSAGE_SELF,
         CpuScope::Thread => libc::RUSAGE_THREAD,

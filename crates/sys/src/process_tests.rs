@@ -37,6 +37,27 @@ fn work_of_another_thread_is_not_charged_to_this_one() {
 }
 
 #[test]
+fn the_time_of_a_running_thread_is_that_of_its_clock_and_not_of_its_last_tick() {
+    std::thread::spawn(|| {
+        let clock_ns = || {
+            let read = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+            u64::try_from(read.tv_sec * 1_000_000_000 + read.tv_nsec).unwrap()
+        };
+        let mut bytes = [0; 4096];
+        for step in 1..=100 {
+            while clock_ns() < step * 300_000 {
+                crate::entropy::fill_entropy(&mut bytes, step);
+            }
+            // Microseconds are cut off, and a host may be slow between the two readings; a tick is 1 ms at least.
+            let (early, told, late) = (clock_ns(), cpu_times(CpuScope::Thread).total_ns(), clock_ns());
+            assert!(told + 20_000 >= early && told <= late + 20_000, "{early} {told} {late}");
+        }
+    })
+    .join()
+    .unwrap();
+}
+
+#[test]
 fn a_childs_time_counts_once_it_was_waited_for() {
     let before = cpu_times(CpuScope::Children);
     let status = Command::new("sh").args(["-c", "i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done"]).status();
