@@ -130,10 +130,7 @@ impl<'a> View<'a> {
     /// Whether the connections of the load ran over loopback, where no network is measured.
     #[must_use]
     pub fn loopback(&self) -> bool {
-        let connections = |cell: &CellSummary| {
-            cell.effective.as_ref().and_then(|granted| granted.connection.as_ref()).map(|c| c.loopback)
-        };
-        self.summary.cells.iter().filter_map(connections).any(|loopback| loopback)
+        crate::summary::loopback(&self.summary.cells)
     }
 
     /// Whether there is a network between client and storage that the run could measure.

@@ -31,6 +31,7 @@ pub(crate) use flags::{
     WIRE_BY_INTERFACES,
 };
 pub(crate) use rates::told;
+pub(crate) use segments::loopback;
 pub(crate) use service::{
     DEVICE_FLUSH_COUNT, DEVICE_FLUSH_S, DEVICE_OP_COUNT, SERVER_QUEUE_LENGTH, SERVER_WORKER_BUSY_RATIO,
     SERVER_WORKER_COUNT,

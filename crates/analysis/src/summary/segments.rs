@@ -213,10 +213,15 @@ fn fit(measured: &[&CellSummary]) -> Option<SegmentFit> {
     laws::fit(&single().filter(|cell| reads(cell.op) == read).collect::<Vec<_>>())
 }
 
-/// Whether the load's connections ran over loopback.
-fn loopback(cells: &[CellSummary]) -> bool {
-    let connections = |cell: &CellSummary| {
+/// Whether the load's connections ran over loopback: those of the path where it has some, for a node that is client and
+/// server reaches itself so, alone, and the others over a network.
+pub(crate) fn loopback(cells: &[CellSummary]) -> bool {
+    let connection = |cell: &CellSummary| {
         cell.effective.as_ref().and_then(|granted| granted.connection.as_ref()).map(|c| c.loopback)
     };
-    cells.iter().filter_map(connections).any(|loopback| loopback)
+    let of_path = || cells.iter().filter(|cell| cell.cut == Cut::Path).filter_map(connection);
+    match of_path().next() {
+        Some(_) => of_path().any(|loopback| loopback),
+        None => cells.iter().filter_map(connection).any(|loopback| loopback),
+    }
 }
