@@ -6,7 +6,7 @@ use crate::channel::refused;
 use crate::server::Shared;
 use crate::session::Session;
 use crate::store::name_error;
-use narrows_engines::page_cache::{Dummy, drop_pages, resident_ratio, sync};
+use narrows_engines::page_cache::{COLD_RESIDENT_RATIO_MAX, Dummy, drop_pages, resident_ratio, sync};
 use narrows_model::Bytes;
 use narrows_sys::file::{OpenMode, open_beneath};
 use narrows_wire::control::{CacheWork, SCAN_BYTES_MAX};
@@ -38,6 +38,15 @@ pub(crate) fn perform(
     };
     done.map_err(|error| refused(Refusal::Io, format!("the page cache at the server: {error}")))?;
     let shares: Option<Vec<f64>> = files.iter().map(resident_ratio).collect();
+    let most = shares.iter().flatten().copied().fold(0.0, f64::max);
+    if work == CacheWork::Drop && most > COLD_RESIDENT_RATIO_MAX {
+        let message = format!(
+            "{:.0} % of a file is still in the server's page cache; serve a folder that is not in memory, or end what \
+             else holds its pages",
+            most * 100.0
+        );
+        return Err(refused(Refusal::Unsupported, message));
+    }
     let mean = |shares: Vec<f64>| shares.iter().sum::<f64>() / shares.len() as f64;
     Ok(shares.filter(|shares| !shares.is_empty()).map(mean))
 }

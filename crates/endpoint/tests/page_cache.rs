@@ -63,3 +63,13 @@ fn only_objects_of_the_session_are_touched() {
         assert_eq!(refused.kind, ErrorKind::NotFound, "{name}");
     }
 }
+
+#[test]
+fn pages_that_cannot_be_dropped_are_an_error() {
+    let root = tempfile::tempdir_in("/dev/shm").unwrap();
+    let server = Running::with_root(root.path());
+    let mut control = server.control();
+    let names = [write_one(&server, &control)];
+    let refused = control.cache(&names, CacheWork::Drop).unwrap_err();
+    assert!(refused.to_string().contains("is still in the server's page cache"), "{refused}");
+}

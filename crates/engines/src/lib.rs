@@ -14,7 +14,7 @@ pub mod mmap;
 pub mod null;
 pub mod page_cache {
     //! The page cache of files that are open: what a server does for those of its sessions.
-    pub use crate::files::{Dummy, drop_pages, resident_ratio, sync};
+    pub use crate::files::{COLD_RESIDENT_RATIO_MAX, Dummy, drop_pages, resident_ratio, sync};
 }
 pub mod psync;
 pub mod registry;

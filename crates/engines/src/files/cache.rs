@@ -14,7 +14,7 @@ use std::io;
 /// One reading step while a file is brought into the cache.
 const WARM_STEP_BYTES: usize = 1 << 20;
 /// Share of a file that may stay cached after a drop: the kernel keeps pages that are under its own hands.
-const COLD_RESIDENT_RATIO_MAX: f64 = 0.02;
+pub const COLD_RESIDENT_RATIO_MAX: f64 = 0.02;
 
 /// Brings the file at `place` to `state` and tells the share of it that is cached then; `None` where the file
 /// system does not tell.

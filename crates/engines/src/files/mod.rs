@@ -17,7 +17,7 @@ mod place;
 mod single;
 mod sync_count;
 
-pub use cache::{drop_pages, resident_ratio};
+pub use cache::{COLD_RESIDENT_RATIO_MAX, drop_pages, resident_ratio};
 pub use displace::{Dummy, sync};
 pub use folder::{FolderError, TestFolder};
 use place::Place;

@@ -19,6 +19,8 @@ use std::collections::{BTreeMap, BTreeSet};
 const TRIAL_NS_MAX: Nanos = Nanos(3_600_000_000_000);
 /// Load before a cut's window.
 const CUT_WARM_UP_NS: Nanos = Nanos(200_000_000);
+/// Most workers of a cell that a server runs.
+const SERVER_WORKERS_MAX: u32 = 256;
 /// The whole run may take this long: it ends with its bytes, not with its time.
 const BUDGET_NS: Nanos = Nanos(30 * 24 * 3_600_000_000_000);
 
@@ -62,7 +64,10 @@ struct Merged {
 impl Merged {
     fn add(&mut self, request: &Request, label: Label, plan: Plan) {
         let named = |id: CellId| CellId(format!("{label}/{id}"));
-        for cell in plan.cells {
+        // What a write leaves to be written back would load the devices beside a cut.
+        let (cuts, paths): (Vec<Cell>, Vec<Cell>) =
+            plan.cells.into_iter().partition(|cell| cell.cut != Cut::Path);
+        for cell in cuts.into_iter().chain(paths) {
             let cell = shaped(request, label, cell);
             if cell.cut == Cut::Path || self.cuts.insert(key(&cell)) {
                 self.cells.push(Cell { id: named(cell.id), ..cell });
@@ -132,6 +137,12 @@ fn shaped(request: &Request, label: Label, mut cell: Cell) -> Cell {
         let measure_ns = request.cut_ns.unwrap_or_default();
         cell.stop = Stop { warm_up_ns: CUT_WARM_UP_NS, measure_ns, bytes_max: None, ops_max: None };
         cell.trials = 1;
+        if cell.cut == Cut::ServerStorage {
+            // A server runs one client of its own: as many requests by its workers.
+            let workers = cell.workload.workers.saturating_mul(cell.workload.clients);
+            cell.workload.workers = workers.min(SERVER_WORKERS_MAX);
+            cell.workload.clients = 1;
+        }
         return cell;
     }
     let bytes = request.client_bytes().0.saturating_mul(u64::from(label.clients()));
@@ -264,6 +275,14 @@ mod tests {
         let targets: Vec<String> = paths(&plan).iter().map(|cell| cell.target.to_string()).collect();
         assert_eq!(targets[0], "tcp://node1:7300/disk");
         assert_eq!(targets[2], "stripe:tcp://node1:7300/disk,tcp://node2:7300/disk?unit=64KiB&peer_depth=2");
+    }
+
+    #[test]
+    fn a_server_is_asked_for_one_client_with_the_workers_of_all() {
+        let plan = planned(&request("c3-s2"));
+        let mut storage = plan.cells.iter().filter(|cell| cell.cut == Cut::ServerStorage);
+        assert!(storage.all(|cell| (cell.workload.clients, cell.workload.workers) == (1, 24)));
+        assert_eq!(plan.cells.iter().filter(|cell| cell.cut == Cut::ServerStorage).count(), 4);
     }
 
     #[test]
