@@ -29,6 +29,9 @@ pub struct CounterSample {
     pub host_cpu: Option<HostCpu>,
     /// CPU time of the role's processes; `None` where it could not be read.
     pub process_cpu: Option<ProcessCpu>,
+    /// The part of it that the kernel's threads for rings used; `None` where their threads could not be read.
+    #[serde(default)]
+    pub ring_cpu: Option<RingCpu>,
     /// CPU time and limits of the role's control group; `None` without one.
     pub cgroup_cpu: Option<CgroupCpu>,
     /// Block devices under the path, or all of them where the path's are not known.
@@ -86,6 +89,19 @@ pub struct ProcessCpu {
     pub user_ns: Nanos,
     /// Kernel mode.
     pub system_ns: Nanos,
+}
+
+/// CPU time of the threads that the kernel runs within processes for their rings (`io_uring`): part of [`ProcessCpu`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RingCpu {
+    /// Threads that poll for submissions (`iou-sqp`), those that ended included.
+    pub polling_thread_count: u32,
+    /// Their time: they spin while the ring is used, whatever the load is.
+    pub polling_ns: Nanos,
+    /// Threads that do what would block (`iou-wrk`), those that ended included.
+    pub worker_thread_count: u32,
+    /// Their time.
+    pub worker_ns: Nanos,
 }
 
 /// CPU time and limits of a control group.

@@ -240,6 +240,10 @@ pub struct RoleCpu {
     pub busy_ratio_p99: Option<f64>,
     /// CPU seconds an operation.
     pub service_demand_s_per_op: Option<f64>,
+    /// Seconds of the kernel's threads that poll for submissions (`io_uring`), which spin whatever the load is: in no other
+    /// figure here. `None` where there was none, or it could not be read.
+    #[serde(default)]
+    pub polling_s: Option<f64>,
 }
 
 /// Bytes seen at three places in one interval.

@@ -114,6 +114,7 @@ pub(crate) fn counters() -> CounterSample {
         role: Role::Client,
         at_ns: Nanos(5),
         host_cpu: None,
+        ring_cpu: None,
         process_cpu: None,
         cgroup_cpu: None,
         disks: vec![],

@@ -175,6 +175,19 @@ fn cpu_time_below_the_machines_clock_tick_is_no_figure() {
 }
 
 #[test]
+fn the_time_of_polling_threads_stands_beside_that_of_the_load_in_the_detail() {
+    let mut summary = studies::mix();
+    let detail = Style { detail: true, ..Style::default() };
+    assert!(!text::study(&summary, &detail).contains("polling/op"));
+    let cell = &mut summary.cells[0];
+    cell.cpu.values_mut().for_each(|cpu| cpu.polling_s = Some(1.0));
+    (cell.ops_per_s, cell.elapsed_s.last_done) = (Some(narrows_model::OpsPerSec(25_000.0)), 1.0);
+    let rendered = text::study(&summary, &detail);
+    assert!(rendered.contains("polling/op") && rendered.contains("40.0 us"), "{rendered}");
+    assert!(!text::study(&summary, &Style::default()).contains("polling/op"));
+}
+
+#[test]
 fn a_finding_about_cells_with_long_names_keeps_to_the_width() {
     let mut summary = studies::depth_and_block();
     let mut found = cases::cached().diagnosis.findings;

@@ -151,6 +151,7 @@ impl Reader<'_> {
             role,
             at_ns: Nanos(here_ns),
             host_cpu: Some(self.host_cpu(ledger, role, here_ns)),
+            ring_cpu: None,
             process_cpu: Some(process_cpu(ledger, role)),
             cgroup_cpu: self.cgroup_cpu(ledger, role, here_ns),
             disks: if has_disk { vec![self.disk(ledger, at_ns)] } else { Vec::new() },

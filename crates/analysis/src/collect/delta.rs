@@ -3,7 +3,7 @@
 //! Differences only; what they mean for a CPU or a path is decided in `summary`.
 
 use narrows_model::counters::{
-    CgroupCpu, DiskCounters, HostCpu, NicCounters, ProcessCpu, TcpCounters, WorkerCounters,
+    CgroupCpu, DiskCounters, HostCpu, NicCounters, ProcessCpu, RingCpu, TcpCounters, WorkerCounters,
 };
 use narrows_model::trial::CounterPair;
 use narrows_model::{Bytes, Nanos, Role};
@@ -80,6 +80,8 @@ pub(crate) struct RoleDelta {
     pub elapsed: Nanos,
     pub host: Option<HostDelta>,
     pub process: Option<ProcessCpu>,
+    /// The part of it that the kernel's threads for rings used.
+    pub ring: Option<RingCpu>,
     pub cgroup: Option<CgroupDelta>,
     /// The control group's path below its hierarchy.
     pub group_path: Option<String>,
@@ -101,6 +103,8 @@ impl RoleDelta {
                 user_ns: after.user_ns.saturating_sub(before.user_ns),
                 system_ns: after.system_ns.saturating_sub(before.system_ns),
             }),
+            // Rings that are opened after the first reading count from zero.
+            ring: after.ring_cpu.map(|after| ring(before.ring_cpu.unwrap_or_default(), after)),
             cgroup: before.cgroup_cpu.as_ref().zip(after.cgroup_cpu.as_ref()).map(|(b, a)| cgroup(b, a)),
             group_path: after.cgroup_cpu.as_ref().map(|group| group.path.clone()),
             disks: after.disks.iter().filter_map(|after| disk(&before.disks, after)).collect(),
@@ -124,6 +128,12 @@ impl RoleDelta {
         self.process = sum(self.process, more.process, |a, b| ProcessCpu {
             user_ns: a.user_ns.saturating_add(b.user_ns),
             system_ns: a.system_ns.saturating_add(b.system_ns),
+        });
+        self.ring = sum(self.ring, more.ring, |a, b| RingCpu {
+            polling_thread_count: a.polling_thread_count.max(b.polling_thread_count),
+            polling_ns: a.polling_ns.saturating_add(b.polling_ns),
+            worker_thread_count: a.worker_thread_count.max(b.worker_thread_count),
+            worker_ns: a.worker_ns.saturating_add(b.worker_ns),
         });
         self.cgroup = sum(self.cgroup, more.cgroup, |a, b| CgroupDelta {
             usage: a.usage.saturating_add(b.usage),
@@ -210,6 +220,14 @@ fn host(before: HostCpu, after: HostCpu) -> HostDelta {
         softirq: system[2],
         steal,
         total: user.saturating_add(system_total).saturating_add(steal).saturating_add(idle),
+    }
+}
+
+fn ring(before: RingCpu, after: RingCpu) -> RingCpu {
+    RingCpu {
+        polling_ns: after.polling_ns.saturating_sub(before.polling_ns),
+        worker_ns: after.worker_ns.saturating_sub(before.worker_ns),
+        ..after
     }
 }
 

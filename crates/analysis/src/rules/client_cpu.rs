@@ -13,7 +13,9 @@ pub(super) static RULE: Rule = Rule {
     segment: Segment::ClientCpu,
     title: "the client's CPU is full",
     definition: "The client uses what CPU it may use on system calls, copies and protocol, while the generator alone \
-                 could ask for more; a worker is one thread and can use one CPU. Not judged where client and server use the same CPUs: see host.cpu.",
+                 could ask for more; a worker is one thread and can use one CPU. The kernel's \
+                 threads that poll for submissions spin whatever the load is: their time and their CPU count on neither side, \
+                 and what its workers do for a ring counts against all CPUs. Not judged where client and server use the same CPUs: see host.cpu.",
     formula: "used / min(CPUs, affinity, quota, workers x clients) >= 0.95, or held back for a tenth of the time at 0.80 or more; at one request in flight: \
               CPU and throttled time >= half of the time of one request",
     source: "Utilisation law, Denning and Buzen, ACM Computing Surveys 10 (1978)",

@@ -186,7 +186,8 @@ pub(super) fn role_cpu(segment: Segment, cell: &CellSummary, role: Role, command
     if is_single(cell) && !full {
         let ops = cell.ops_per_s?.0 * cell.elapsed_s.last_done;
         let part_s = ratio(cpu_and_throttled_s(cpu), ops)?;
-        let what = format!("CPU of the {}", name(role));
+        let polling = if cpu.polling_s.is_some() { " without its polling threads" } else { "" };
+        let what = format!("CPU of the {}{polling}", name(role));
         return time_share(segment, cell, part_s, &what, Shown { counter, command });
     }
     let load = if full { cpu.busy_ratio.max(CPU_FULL_RATIO) } else { cpu.busy_ratio };
@@ -199,6 +200,7 @@ pub(super) fn role_cpu(segment: Segment, cell: &CellSummary, role: Role, command
         text::cpus(cpu.busy_ratio * cpu.capacity_cpus),
         text::cpus(cpu.capacity_cpus),
         text::percent(cpu.busy_ratio),
+        polling_text(cpu, cell),
         throttled_text(cpu),
         threads_text(cpu, cell, role, full),
     );
@@ -211,6 +213,12 @@ fn throttled_full(cpu: &RoleCpu, cell: &CellSummary) -> bool {
     const BUSY_RATIO: f64 = 0.80;
     cpu.busy_ratio >= BUSY_RATIO
         && cpu.throttled_s.is_some_and(|held| held >= cell.elapsed_s.last_done * THROTTLED_RATIO)
+}
+
+/// What its polling threads use besides.
+fn polling_text(cpu: &RoleCpu, cell: &CellSummary) -> String {
+    let used = cpu.polling_s.and_then(|polling_s| ratio(polling_s, cell.elapsed_s.last_done));
+    used.map_or_else(String::new, |cpus| format!(", and its polling threads {} more", text::cpus(cpus)))
 }
 
 fn throttled_text(cpu: &RoleCpu) -> String {

@@ -11,6 +11,9 @@ use narrows_model::summary::{CpuBasis, RoleCpu};
 use narrows_model::units::ratio;
 use std::collections::BTreeMap;
 
+/// Fewest CPUs that are left beside threads that poll.
+const CPUS_MIN: f64 = 0.01;
+
 /// CPU by role.
 pub(super) fn by_role(data: &CellData, machines: &Machines<'_>) -> BTreeMap<Role, RoleCpu> {
     let ops: u64 = data.trials.values().map(|trial| trial.op_count).sum();
@@ -19,32 +22,70 @@ pub(super) fn by_role(data: &CellData, machines: &Machines<'_>) -> BTreeMap<Role
 
 /// The fuller of two stations: what the role may use of its machine, and the threads that its load runs on, which cannot
 /// use more CPUs than they are.
+///
+/// A thread that polls for submissions spins whatever the load is: its time is no request's, and the CPU that it spins on
+/// is no other thread's. What the kernel's workers do for a ring is the load's, but not on its threads.
 fn role_cpu(data: &CellData, delta: &RoleDelta, ops: u64, machines: &Machines<'_>) -> Option<RoleCpu> {
+    let elapsed_s = delta.elapsed.as_secs_f64();
+    let ring = delta.ring.unwrap_or_default();
+    let (polling_s, kernel_s) = (ring.polling_ns.as_secs_f64(), ring.worker_ns.as_secs_f64());
     let allowed = capacity(delta, machines)?;
-    let whole = used(delta, machines).map(|used| (used, allowed));
-    let threads = threads(data, delta.role).filter(|threads| *threads < allowed);
-    let threaded = process(delta).zip(threads);
-    let share = |(used, cpus): &(Used, f64)| (used.user_s + used.system_s) / cpus;
-    let (used, capacity_cpus) =
-        whole.into_iter().chain(threaded).max_by(|a, b| share(a).total_cmp(&share(b)))?;
+    let left = allowed - ratio(polling_s, elapsed_s)?;
+    let whole = used(delta, machines).map(|used| {
+        let used = used.without(polling_s);
+        // Where polling takes all that there is, the load has what it uses.
+        let cpus = left.max((used.user_s + used.system_s) / elapsed_s).max(CPUS_MIN);
+        Station { used, cpus, aside_s: 0.0 }
+    });
+    let threads = threads(data, delta.role).filter(|threads| *threads < left);
+    let threaded = process(delta).zip(threads).map(|(used, cpus)| Station {
+        used: used.without(polling_s + kernel_s),
+        cpus,
+        aside_s: kernel_s,
+    });
+    let Station { used, cpus: capacity_cpus, aside_s } =
+        whole.into_iter().chain(threaded).max_by(|a, b| a.share().total_cmp(&b.share()))?;
     let busy_s = used.user_s + used.system_s;
     Some(RoleCpu {
         basis: used.basis,
         capacity_cpus,
         user_s: used.user_s,
-        system_s: used.system_s,
+        system_s: used.system_s + aside_s,
         softirq_s: delta.host.map(|host| host.softirq.as_secs_f64()),
         throttled_s: throttled(delta),
-        busy_ratio: ratio(busy_s, delta.elapsed.as_secs_f64() * capacity_cpus)?,
+        busy_ratio: ratio(busy_s, elapsed_s * capacity_cpus)?,
         busy_ratio_p99: None,
-        service_demand_s_per_op: ratio(busy_s, ops as f64),
+        service_demand_s_per_op: ratio(busy_s + aside_s, ops as f64),
+        polling_s: (polling_s > 0.0).then_some(polling_s),
     })
+}
+
+/// What runs on some CPUs.
+struct Station {
+    used: Used,
+    cpus: f64,
+    /// Seconds that the load costs elsewhere.
+    aside_s: f64,
+}
+
+impl Station {
+    fn share(&self) -> f64 {
+        (self.used.user_s + self.used.system_s) / self.cpus
+    }
 }
 
 struct Used {
     basis: CpuBasis,
     user_s: f64,
     system_s: f64,
+}
+
+impl Used {
+    /// The rest where the kernel's own threads used so much of it.
+    fn without(mut self, kernel_s: f64) -> Self {
+        self.system_s = (self.system_s - kernel_s).max(0.0);
+        self
+    }
 }
 
 fn process(delta: &RoleDelta) -> Option<Used> {

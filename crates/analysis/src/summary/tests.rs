@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::testing::{Grid, builtin, gridded, machine, plan};
-use narrows_model::counters::{CgroupCpu, CounterSample, ProcessCpu};
+use narrows_model::counters::{CgroupCpu, CounterSample, ProcessCpu, RingCpu};
 use narrows_model::event::EndReason;
 use narrows_model::plan::SkippedCell;
-use narrows_model::summary::{CellSummary, CpuBasis};
+use narrows_model::summary::{CellSummary, CpuBasis, RoleCpu};
 use narrows_model::trial::{CounterPair, IntervalSample, TrialOutput};
 use narrows_model::{Bytes, CellId, Cut, Histogram, Nanos};
 
@@ -241,16 +241,30 @@ fn a_shared_machine_has_its_cpus_among_the_segments_whoever_started_the_server()
     assert!(summary.segments.iter().any(|segment| segment.id == Segment::HostCpu && segment.measured));
 }
 
-#[test]
-fn a_group_without_a_quota_does_not_stand_for_its_role() {
-    let sample = |at_ns: u64, usage_ns: u64, process_ns: u64| CounterSample {
+/// What a client's processes and the kernel's threads in them used, in seconds.
+#[derive(Default)]
+struct Used {
+    group_s: u64,
+    process_s: f64,
+    polling_s: f64,
+    worker_s: f64,
+}
+
+fn client_sample(at_s: u64, used: &Used) -> CounterSample {
+    CounterSample {
         role: Role::Client,
-        at_ns: Nanos(at_ns),
+        at_ns: Nanos(at_s * 1_000_000_000),
         host_cpu: None,
-        process_cpu: Some(ProcessCpu { user_ns: Nanos(process_ns), system_ns: Nanos(0) }),
+        process_cpu: Some(ProcessCpu { user_ns: Nanos(0), system_ns: Nanos::from_secs_f64(used.process_s) }),
+        ring_cpu: Some(RingCpu {
+            polling_thread_count: 1,
+            polling_ns: Nanos::from_secs_f64(used.polling_s),
+            worker_thread_count: 4,
+            worker_ns: Nanos::from_secs_f64(used.worker_s),
+        }),
         cgroup_cpu: Some(CgroupCpu {
             path: "/".into(),
-            usage_ns: Nanos(usage_ns),
+            usage_ns: Nanos(used.group_s * 1_000_000_000),
             throttled_ns: Nanos(0),
             throttled_count: 0,
             period_count: 0,
@@ -261,16 +275,39 @@ fn a_group_without_a_quota_does_not_stand_for_its_role() {
         tcp: None,
         memory: None,
         workers: None,
-    };
+    }
+}
+
+/// CPU of the client in cells of one thread that used so much in a second.
+fn client_cpu(used: &Used) -> RoleCpu {
     let summary = summary_of("local-ssd", |events| {
         for trial in trials(events) {
-            let (before, after) = (sample(0, 0, 0), sample(1_000_000_000, 8_000_000_000, 500_000_000));
+            let (before, after) = (client_sample(0, &Used::default()), client_sample(1, used));
             trial.counters = vec![CounterPair { before, after }];
         }
     });
-    let client = &cell(&summary, BULK).cpu[&Role::Client];
+    cell(&summary, BULK).cpu[&Role::Client].clone()
+}
+
+#[test]
+fn a_group_without_a_quota_does_not_stand_for_its_role() {
+    let client = client_cpu(&Used { group_s: 8, process_s: 0.5, ..Used::default() });
     assert_eq!(client.basis, CpuBasis::Process);
-    assert!((client.user_s - 0.5).abs() < 1e-9);
+    assert!((client.system_s - 0.5).abs() < 1e-9);
+}
+
+#[test]
+fn a_thread_that_polls_for_submissions_costs_no_request_and_fills_no_worker() {
+    let client = client_cpu(&Used { process_s: 1.3, polling_s: 0.98, ..Used::default() });
+    assert!((client.system_s - 0.32).abs() < 1e-9 && client.polling_s == Some(0.98), "{client:?}");
+    assert!((client.capacity_cpus - 1.0).abs() < 1e-9 && (client.busy_ratio - 0.32).abs() < 1e-9);
+}
+
+#[test]
+fn what_the_kernels_workers_do_for_a_ring_is_the_loads_and_fills_no_thread_of_it() {
+    let client = client_cpu(&Used { process_s: 2.4, worker_s: 2.0, ..Used::default() });
+    assert!((client.system_s - 2.4).abs() < 1e-9 && client.polling_s.is_none(), "{client:?}");
+    assert!(client.busy_ratio < 0.95, "{client:?}");
 }
 
 #[test]

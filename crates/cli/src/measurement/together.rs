@@ -5,7 +5,7 @@
 
 use narrows_engines::endpoint::add_tcp_counters;
 use narrows_model::counters::{
-    CgroupCpu, DiskCounters, HostCpu, MemoryCounters, NicCounters, ProcessCpu, TcpCounters, WorkerCounters,
+    CgroupCpu, DiskCounters, HostCpu, MemoryCounters, NicCounters, ProcessCpu, RingCpu, TcpCounters, WorkerCounters,
 };
 use narrows_model::{Bytes, CounterSample, Nanos};
 
@@ -38,6 +38,7 @@ pub(super) fn together(machines: &[Machine], samples: Vec<CounterSample>) -> Opt
         at_ns: first.at_ns,
         host_cpu: sum(per_machine.iter().map(|sample| sample.host_cpu), add_host),
         process_cpu: sum(samples.iter().map(|sample| sample.process_cpu), add_process),
+        ring_cpu: sum(samples.iter().map(|sample| sample.ring_cpu), add_ring),
         cgroup_cpu: groups(&samples),
         disks: disks(machines, &own),
         nics: samples.iter().flat_map(|sample| &sample.nics).fold(Vec::new(), add_nic),
@@ -69,6 +70,15 @@ fn add_process(a: ProcessCpu, b: ProcessCpu) -> ProcessCpu {
     ProcessCpu {
         user_ns: a.user_ns.saturating_add(b.user_ns),
         system_ns: a.system_ns.saturating_add(b.system_ns),
+    }
+}
+
+fn add_ring(a: RingCpu, b: RingCpu) -> RingCpu {
+    RingCpu {
+        polling_thread_count: a.polling_thread_count.saturating_add(b.polling_thread_count),
+        polling_ns: a.polling_ns.saturating_add(b.polling_ns),
+        worker_thread_count: a.worker_thread_count.saturating_add(b.worker_thread_count),
+        worker_ns: a.worker_ns.saturating_add(b.worker_ns),
     }
 }
 
@@ -191,6 +201,7 @@ mod tests {
             role: Role::Server,
             at_ns: Nanos(7),
             host_cpu: Some(HostCpu { online_cpus: 2, user_ns: Nanos(user_ns), ..HostCpu::default() }),
+            ring_cpu: None,
             process_cpu: Some(ProcessCpu { user_ns: Nanos(user_ns), system_ns: Nanos(0) }),
             cgroup_cpu: None,
             disks,

@@ -4,12 +4,13 @@
 //! file and stays. It takes no differences (`analysis` does) and reads no clock. It follows nothing that moves
 //! while it lives: a process that changes its control group is counted in the one where it began.
 //!
-//! Sources: `/proc/stat`, `/proc/[pid]/stat`, `cpuacct.usage` and `cpu.stat`, `/proc/diskstats`, `/proc/net/dev`,
+//! Sources: `/proc/stat`, `/proc/[pid]/stat`, `/proc/[pid]/task/[tid]/comm` and `stat`, `cpuacct.usage` and `cpu.stat`, `/proc/diskstats`, `/proc/net/dev`,
 //! `/proc/meminfo`. Each lists its limits at its part below.
 
 mod disks;
 mod group;
 mod processes;
+mod ring_threads;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -23,6 +24,7 @@ use crate::unknown::Unknown;
 use disks::Disks;
 use group::GroupCounters;
 use processes::Processes;
+use ring_threads::RingThreads;
 use source::Source;
 
 /// What a [`Reader`] counts besides the whole machine.
@@ -50,6 +52,7 @@ pub struct Reader {
     nics: Option<Source>,
     disks: Option<Disks>,
     processes: Processes,
+    ring_threads: RingThreads,
     group: Option<GroupCounters>,
     buffer: Vec<u8>,
     unknown: Unknown,
@@ -76,6 +79,7 @@ impl Reader {
             nics,
             disks,
             processes,
+            ring_threads: RingThreads::new(root, &scope.pids),
             group: group.flatten(),
             buffer: Vec::new(),
             unknown,
@@ -100,6 +104,7 @@ impl Reader {
             at_ns: Nanos(at_ns),
             host_cpu: self.host_cpu(),
             process_cpu: self.processes.read(self.ticks, &mut self.buffer, &mut self.unknown),
+            ring_cpu: self.ring_threads.read(self.ticks, &mut self.unknown),
             cgroup_cpu: self.group.as_ref().and_then(|group| {
                 let outcome = group.read(&mut self.buffer);
                 self.unknown.note("control group", outcome)

@@ -48,6 +48,26 @@ fn process_cpu_counts_children_that_ended() {
 }
 
 #[test]
+fn threads_of_rings_are_told_apart_and_keep_their_time_when_they_end() {
+    let folder = tree(&[
+        ("proc/7/stat", &pid_line(7, 1, [3, 40, 0, 0])),
+        ("proc/7/task/7/comm", "narrows\n"),
+        ("proc/7/task/7/stat", &pid_line(7, 1, [3, 4, 0, 0])),
+        ("proc/7/task/8/comm", "iou-sqp-7\n"),
+        ("proc/7/task/8/stat", &pid_line(8, 1, [0, 30, 0, 0])),
+        ("proc/7/task/9/comm", "iou-wrk-7\n"),
+        ("proc/7/task/9/stat", &pid_line(9, 1, [1, 5, 0, 0])),
+    ]);
+    let scope = Scope { pids: vec![7], devices: vec![] };
+    let mut reader = Reader::new(&Root::at(folder.path()), Role::Client, &scope);
+    let ring = reader.read(0).ring_cpu.unwrap();
+    assert_eq!((ring.polling_thread_count, ring.polling_ns), (1, Nanos(300_000_000)));
+    assert_eq!((ring.worker_thread_count, ring.worker_ns), (1, Nanos(60_000_000)));
+    fs::remove_dir_all(folder.path().join("proc/7/task/8")).unwrap();
+    assert_eq!(reader.read(1).ring_cpu, Some(ring));
+}
+
+#[test]
 fn a_line_out_of_shape_is_reported_with_file_and_line_and_only_once() {
     let folder = tree(&[("proc/diskstats", "8 0 sda 1 2 3 4 5 6 7 8 0 9 10\n8 16 sdb one\n")]);
     let scope = Scope { pids: vec![], devices: vec!["sdb".to_owned()] };

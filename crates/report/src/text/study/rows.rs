@@ -10,6 +10,7 @@ use super::sweep::Sweep;
 use narrows_analysis::text::{percent, seconds, span};
 use narrows_model::counters::Role;
 use narrows_model::summary::{CellSummary, Interval};
+use narrows_model::units::ratio;
 use narrows_model::{Bytes, Nanos};
 
 /// Up to here operations are what is counted, above bytes: what SNIA reports as IOPS and as throughput.
@@ -70,6 +71,9 @@ fn figures(sweep: &Sweep<'_>, legend: &mut Legend, style: &Style) -> Vec<Column>
     }
     columns.push(Column::right("in flight", of(in_flight)));
     columns.push(Column::right("CPU/op", of(|cell| demand(cell, Role::Client))));
+    if style.detail {
+        columns.push(Column::right("polling/op", of(polling)));
+    }
     columns.push(Column::right("server CPU/op", of(|cell| demand(cell, Role::Server))));
     let marks = sweep.cells.iter().map(|cell| marks(cell, legend)).collect();
     columns.push(Column::left("notes", marks));
@@ -83,7 +87,7 @@ fn figures(sweep: &Sweep<'_>, legend: &mut Legend, style: &Style) -> Vec<Column>
 fn half_width(cell: &CellSummary) -> String {
     let share = |interval: &Interval| {
         let middle = f64::midpoint(interval.low, interval.high);
-        narrows_model::units::ratio((interval.high - interval.low) / 2.0, middle)
+        ratio((interval.high - interval.low) / 2.0, middle)
     };
     cell.interval.as_ref().and_then(share).map_or_else(|| NO_FIGURE.to_owned(), percent)
 }
@@ -111,6 +115,13 @@ fn demand(cell: &CellSummary, role: Role) -> String {
         Some(0.0) => NO_FIGURE.to_owned(),
         demand => demand.map_or_else(String::new, seconds),
     }
+}
+
+/// CPU time an operation of the client's threads that poll for submissions, which no other figure holds.
+fn polling(cell: &CellSummary) -> String {
+    let polling_s = cell.cpu.get(&Role::Client).and_then(|cpu| cpu.polling_s);
+    let ops = cell.ops_per_s.map_or(0.0, |rate| rate.0) * cell.elapsed_s.last_done;
+    polling_s.and_then(|polling_s| ratio(polling_s, ops)).map_or_else(String::new, seconds)
 }
 
 /// Letters of the flags.
