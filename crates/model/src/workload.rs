@@ -119,6 +119,9 @@ pub enum Prefill {
     Timed,
     /// All of it, however long that takes.
     Whole,
+    /// Nothing: a load that writes begins each trial with an empty object, and one that reads finds what an earlier one
+    /// wrote.
+    Nothing,
 }
 
 /// When written data must be durable.
@@ -181,6 +184,9 @@ pub struct Workload {
     pub workers: u32,
     /// Load-generating processes.
     pub clients: u32,
+    /// Whether a client that is alone is a process of its own too, as each of several is; else it is the command's.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub own_process: bool,
     /// Requests that a worker submits together and completions that it waits for together; at most the queue depth.
     #[serde(default = "one")]
     pub batch: u32,
@@ -211,6 +217,11 @@ pub struct Workload {
 
 fn one() -> u32 {
     1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 impl Workload {
@@ -260,6 +271,7 @@ impl Default for Workload {
             queue_depth: 1,
             workers: 1,
             clients: 1,
+            own_process: false,
             batch: 1,
             think_ns: Nanos(0),
             arrivals: Arrivals::Closed,

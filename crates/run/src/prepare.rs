@@ -73,7 +73,7 @@ impl Made {
     /// (whole blocks of it are made), and so is one that time did not suffice for: asking again would write the same.
     fn serves(&self, workload: &Workload) -> bool {
         let asked_bytes = self.spec.object_bytes;
-        if workload.prefill == Prefill::Whole {
+        if workload.prefill != Prefill::Timed {
             return self.bytes >= workload.file_bytes;
         }
         let time_was_up = self.bytes.0.saturating_add(BLOCK_BYTES) <= asked_bytes.0;
@@ -121,6 +121,9 @@ impl Prepared {
         if cell.read_only || !target.holds_objects() {
             return Ok(cell.workload.file_bytes);
         }
+        if cell.workload.prefill == Prefill::Nothing {
+            return self.leave_to_load(assignment, workshop);
+        }
         let mut smallest = cell.workload.file_bytes;
         let needed = least_bytes(&cell.workload);
         for (object_index, object) in (0..).zip(&assignment.objects) {
@@ -146,6 +149,31 @@ impl Prepared {
             smallest = smallest.min(bytes);
         }
         Ok(if cell.workload.verify { whole_units(smallest) } else { smallest })
+    }
+
+    /// Readies the objects of a load that writes them itself: empty where it writes, looked for where it reads.
+    fn leave_to_load(&mut self, assignment: &Assignment, workshop: &Workshop<'_>) -> Result<Bytes, RunError> {
+        let (workload, target) = (&assignment.cell.workload, assignment.target());
+        let writes = workload.ops().iter().any(|share| share.op == Op::Write);
+        for object in &assignment.objects {
+            let key = (target.to_string(), object.clone());
+            let mut spec = filling_spec(assignment, object);
+            match self.objects.get(&key) {
+                Some(made) if !writes && made.bytes >= workload.file_bytes => continue,
+                _ if !writes => {
+                    let missing = format!("{object} in {target}");
+                    return Err(EngineError::new(ErrorKind::NotFound, "read", missing)
+                        .detail("no load before has written it whole")
+                        .hint("run the load that writes it first")
+                        .into());
+                }
+                Some(made) => workshop.factory.remove(&made.spec)?,
+                None => {}
+            }
+            open(&mut spec, workshop)?.close()?;
+            self.objects.insert(key, Made { bytes: workload.file_bytes, spec });
+        }
+        Ok(workload.file_bytes)
     }
 
     /// Removes all objects made, through the factories that made them; returns what could not be removed.
@@ -204,15 +232,8 @@ fn filling_spec(assignment: &Assignment, object: &str) -> OpenSpec {
     spec
 }
 
-/// Writes the object of `spec` from its start until it is whole, or large enough when time is up: with generation 0 of
-/// `content` where it is to be verified.
-fn fill(
-    spec: &OpenSpec,
-    content: Option<Content>,
-    needed: Bytes,
-    workshop: &Workshop<'_>,
-) -> Result<Bytes, RunError> {
-    let mut spec = spec.clone();
+/// The object of `spec`, made where it is missing, with as many requests in flight as its engine takes.
+fn open(spec: &mut OpenSpec, workshop: &Workshop<'_>) -> Result<Box<dyn Engine>, EngineError> {
     let depth_max = workshop.factory.capabilities(&spec.target)?.queue_depth_max;
     spec.workload.queue_depth = spec.workload.queue_depth.min(depth_max);
     let context = WorkerContext {
@@ -222,11 +243,24 @@ fn fill(
         clock: Arc::clone(workshop.clock),
         stop: workshop.stop.clone(),
     };
+    workshop.factory.open(spec, &context)
+}
+
+/// Writes the object of `spec` from its start until it is whole, or large enough when time is up: with generation 0 of
+/// `content` where it is to be verified.
+fn fill(
+    spec: &OpenSpec,
+    content: Option<Content>,
+    needed: Bytes,
+    workshop: &Workshop<'_>,
+) -> Result<Bytes, RunError> {
+    let mut spec = spec.clone();
     let began_ns = workshop.clock.now().0;
-    let mut filling = Filling::new(workshop.factory.open(&spec, &context)?, &spec, content, began_ns);
+    let engine = open(&mut spec, workshop)?;
+    let mut filling = Filling::new(engine, &spec, content, began_ns);
     let deadline_ns = match spec.workload.prefill {
         Prefill::Timed => began_ns + PREPARE_NS_MAX,
-        Prefill::Whole => u64::MAX,
+        Prefill::Whole | Prefill::Nothing => u64::MAX,
     };
     loop {
         let now_ns = workshop.clock.now().0;

@@ -9,7 +9,7 @@ use narrows_engines::{Clock, EngineRegistry, MonotonicClock, Tick};
 use narrows_model::event::{EndReason, Phase};
 use narrows_model::plan::{LoadStatement, PLAN_SCHEMA, Topology};
 use narrows_model::sim_profile::{CacheLaw, SimProfile, StationLaw};
-use narrows_model::workload::{Access, CacheState, OpShare, Order, SyncPolicy};
+use narrows_model::workload::{Access, CacheState, OpShare, Order, Prefill, SyncPolicy};
 use narrows_model::{Bytes, Cell, Cut, Event, Nanos, Op, Plan, Segment, Site, Stop, TrialOutput, Workload};
 use narrows_run::assignment::{Assignment, ClientOutput};
 use narrows_run::coordinator::{LocalContext, TrialHooks};
@@ -121,6 +121,36 @@ fn a_cell_that_goes_once_over_its_file_moves_just_its_bytes() {
         assert!(clean_up(&mut site).is_empty());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is left behind");
     }
+}
+
+#[test]
+fn a_load_that_writes_its_file_itself_begins_with_an_empty_one_and_the_next_reads_it() {
+    let (folder, stop) = (folder(), StopFlag::default());
+    let target = folder.path().display().to_string();
+    let load = |op, mib: u64| {
+        let workload =
+            Workload { op, block_bytes: Bytes(MIB), prefill: Prefill::Nothing, ..Workload::default() };
+        let mut cell = cell(&target, workload, true);
+        cell.id.0 = format!("{op} {mib}");
+        cell.workload.file_bytes = Bytes(mib * MIB);
+        (cell.stop.bytes_max, cell.stop.ops_max) = (None, Some(mib));
+        cell
+    };
+    let length = || std::fs::metadata(folder.path().join("data-0")).unwrap().len();
+    let mut events = Vec::new();
+    let mut site = site(&stop);
+    // Nothing has written the file that the first one reads.
+    let cells = vec![load(Op::Read, 1), load(Op::Write, 4), load(Op::Read, 4), load(Op::Write, 2)];
+    execute(&plan(cells), Nanos(0), &mut site, None, &mut events).unwrap();
+    let failed = events.iter().find_map(|event| match event {
+        Event::CellFailed { message, .. } => Some(message.clone()),
+        _ => None,
+    });
+    assert!(failed.unwrap().contains("no load before has written it whole"));
+    assert_eq!(trials(&events).iter().map(|trial| trial.bytes.0 / MIB).collect::<Vec<_>>(), [4, 4, 2]);
+    assert_eq!(length(), 2 * MIB);
+    assert!(clean_up(&mut site).is_empty());
+    assert!(!folder.path().join("data-0").exists());
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! It follows what `run` does, cell by cell. Not here: how long it really takes, which is the path's.
 
 use narrows_model::plan::PREFILL_NS_MAX;
+use narrows_model::workload::Prefill as WorkloadPrefill;
 use narrows_model::{Bytes, Cell, Nanos, Site};
 use std::collections::BTreeMap;
 
@@ -21,7 +22,8 @@ impl Prefill {
     pub(crate) fn of(cells: &[Cell]) -> Self {
         let mut made: BTreeMap<(Site, String, u32), Bytes> = BTreeMap::new();
         let mut all = Self::default();
-        for cell in cells.iter().filter(|cell| !cell.read_only) {
+        let is_filled = |cell: &&Cell| !cell.read_only && cell.workload.prefill != WorkloadPrefill::Nothing;
+        for cell in cells.iter().filter(is_filled) {
             let file_bytes = cell.workload.file_bytes;
             let trials = u64::from(cell.repeat.trials_min(cell.trials).max(1));
             for client in 0..cell.workload.clients.max(1) {

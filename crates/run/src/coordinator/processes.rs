@@ -1,7 +1,7 @@
 //! Clients as processes: each is the running program with a hidden command, spoken to through its pipes.
 //!
-//! A single client stays in this process, unless it is to be started by another program: starting one would only add
-//! its cost.
+//! A single client stays in this process, unless it is to be started by another program or asked for as a process of its
+//! own: starting one would only add its cost.
 
 use super::{Coordinator, LocalContext, ThreadCoordinator, TrialHooks};
 use crate::assignment::{Assignment, ClientOutput, FromClient, ToClient};
@@ -68,7 +68,8 @@ impl Coordinator for ProcessCoordinator {
         context: &LocalContext<'_>,
         hooks: &mut dyn TrialHooks,
     ) -> Result<Vec<ClientOutput>, RunError> {
-        if assignments.len() == 1 && self.launchers.is_empty() {
+        let own = assignments.iter().any(|assignment| assignment.cell.workload.own_process);
+        if assignments.len() == 1 && self.launchers.is_empty() && !own {
             return ThreadCoordinator.run(assignments, context, hooks);
         }
         let (sender, inbox) = channel();

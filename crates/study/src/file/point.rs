@@ -166,6 +166,7 @@ impl<'a> View<'a> {
             queue_depth: self.count_u32("workload.depth"),
             workers: self.count_u32("workload.workers"),
             clients: self.count_u32("workload.clients"),
+            own_process: false,
             batch: self.count_u32("workload.batch"),
             think_ns: self.duration("workload.think").unwrap_or_default(),
             arrivals: self.arrivals(),
