@@ -12,18 +12,17 @@ pub(crate) fn all() -> String {
     let mut page = head("Commands", lists, "the arguments of the crate `narrows`");
     let mut root = narrows::command_line().term_width(WIDTH_COLUMNS);
     root.build();
-    page.push_str(&section("narrows", &mut root));
-    let names: Vec<String> = root
-        .get_subcommands()
-        .filter(|command| !command.is_hide_set())
-        .map(|command| command.get_name().to_owned())
-        .collect();
-    for name in names {
-        if let Some(command) = root.find_subcommand_mut(&name) {
-            page.push_str(&section(&format!("narrows {name}"), command));
-        }
-    }
+    add(&mut page, "narrows", &mut root);
     page
+}
+
+/// Adds a command, and then those below it.
+fn add(page: &mut String, title: &str, command: &mut clap::Command) {
+    page.push_str(&section(title, command));
+    for below in command.get_subcommands_mut().filter(|below| !below.is_hide_set()) {
+        let title = format!("{title} {}", below.get_name());
+        add(page, &title, below);
+    }
 }
 
 fn section(title: &str, command: &mut clap::Command) -> String {
