@@ -49,8 +49,11 @@ fn say(made: &Import, arguments: &ImportArguments, console: &Console) {
     for remark in made.remarks.iter().chain(&made.missing) {
         console.say(&format!("  {remark}"));
     }
-    let next = arguments.out.as_ref().map_or_else(|| "-".to_owned(), |path| path.display().to_string());
-    console.say(&format!("  the verdict: narrows diagnose {next}"));
+    let next = arguments.out.as_ref().map_or_else(
+        || "pipe this into `narrows diagnose -`".to_owned(),
+        |path| format!("narrows diagnose {}", path.display()),
+    );
+    console.say(&format!("  the verdict: {next}"));
 }
 
 fn keep(path: &Path, text: &str) -> Result<(), Failure> {

@@ -30,6 +30,7 @@ fn pages() -> Vec<Page> {
         Page { name: "segments.md", text: verdicts::segments() },
         Page { name: "study.md", text: studies::keys() },
         Page { name: "observations.md", text: observed::keys() },
+        Page { name: "imports.md", text: observed::imports() },
         Page { name: "rules.md", text: verdicts::rules() + &observed::rules() },
         Page { name: "exit-codes.md", text: outcome::exit_codes() },
         Page { name: "cli.md", text: commands::all() },

@@ -1,7 +1,8 @@
-//! What an observation file may hold, and the rules that judge it, from their registries.
+//! What an observation file may hold, what can be imported into one, and the rules that judge it, from their registries.
 
 use crate::markdown::{code, head, properties, section, table};
 use narrows_analysis::{known_factors, observation_rules};
+use narrows_record::import::IMPORTERS;
 use narrows_study::observations::{KEYS, Key, Need, TABLES, Table};
 
 /// The page of observation files.
@@ -43,9 +44,26 @@ fn factors() -> String {
     let rows = known_factors().into_iter().map(|(name, segment)| [code(name), code(segment.id())]);
     format!(
         "Names of factors with the id of the segment that each varies, such as `osds = \"server.threads\"`. These names are \
-         known without it; all others, such as `protocol` and `layout`, are compared and not blamed.\n\n{}",
+         known without it; all others, such as `protocol` and `layout`, are compared and not blamed. `path = \"local\"` says \
+         that an observation crossed no network: it was measured on the server itself.\n\n{}",
         table(["factor", "segment"], rows)
     )
+}
+
+/// The page of importers.
+pub(crate) fn imports() -> String {
+    let lists = "The tools whose native output `narrows import FORMAT FILE` turns into an observation file. How to use it: \
+                 [import](../guide/import.md).";
+    let mut page = head("Imports", lists, "the registry `narrows_record::import::IMPORTERS`");
+    for importer in IMPORTERS {
+        let entries = [
+            ("reads", importer.definition.to_owned()),
+            ("example", code(importer.example)),
+            ("source", importer.source.to_owned()),
+        ];
+        page.push_str(&section(&format!("{}: {}", importer.name, importer.title), &properties(&entries)));
+    }
+    page
 }
 
 /// The part of the page of rules that judges observations.

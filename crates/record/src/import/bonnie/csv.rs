@@ -14,7 +14,7 @@ struct Layout {
     field_count: usize,
     name: usize,
     concurrency: Option<usize>,
-    size: usize,
+    size_index: usize,
     chunk: Option<usize>,
     seeks: Option<usize>,
     /// The first test of data; the number of files follows the last.
@@ -29,7 +29,7 @@ const V1_03: Layout = Layout {
     field_count: 27,
     name: 0,
     concurrency: None,
-    size: 1,
+    size_index: 1,
     chunk: None,
     seeks: None,
     data: 2,
@@ -41,7 +41,7 @@ const V1_96: Layout = Layout {
     field_count: 48,
     name: 2,
     concurrency: Some(3),
-    size: 5,
+    size_index: 5,
     chunk: Some(6),
     seeks: None,
     data: 7,
@@ -53,7 +53,7 @@ const V1_98: Layout = Layout {
     field_count: 50,
     name: 2,
     concurrency: Some(3),
-    size: 5,
+    size_index: 5,
     chunk: Some(6),
     seeks: Some(7),
     data: 9,
@@ -103,11 +103,11 @@ pub(super) fn runs(text: &str, findings: &mut Findings<'_>) -> Vec<Run> {
 fn run(line: Line<'_>, findings: &mut Findings<'_>) -> Option<Run> {
     let mut row = fields(line, |c| c == ',');
     let versioned = row.first().is_some_and(|first| is_format(&first.text));
-    let (first, last) = (V1_96.size, V1_96.size + WITHOUT_DATA);
+    let (first, last) = (V1_96.size_index, V1_96.size_index + WITHOUT_DATA);
     let blank = row.iter().take(last).skip(first).take(13).all(|field| field.text.is_empty());
     if versioned && row.len() == WITHOUT_DATA && blank {
         let empty = Word { text: "".into(), span: line.span() };
-        row.insert(V1_96.size, empty);
+        row.insert(V1_96.size_index, empty);
     }
     let layouts: &[&Layout] = if versioned { &[&V1_96, &V1_98] } else { &[&V1_03] };
     let Some(layout) = layouts.iter().copied().find(|layout| layout.field_count == row.len()) else {
@@ -131,7 +131,7 @@ fn by(layout: &Layout, row: &[Word<'_>], findings: &mut Findings<'_>) -> Run {
         own_char_size: layout.latencies.is_some(),
         ..Run::default()
     };
-    if let Some(size) = field(layout.size) {
+    if let Some(size) = field(layout.size_index) {
         sizes(&mut run, size, findings);
     }
     if let Some(chunk) = optional(layout.chunk) {

@@ -108,7 +108,7 @@ fn row(cells: &[Word<'_>], findings: &mut Findings<'_>) -> Option<Row> {
     let tag: Vec<&str> = tag.iter().map(|word| word.text.as_ref()).collect();
     let tag = if tag.is_empty() { "run".to_owned() } else { tag.join(" ") };
     let figures = figures.iter().map(Some).collect::<Vec<_>>();
-    Some(checked(Head { section: None, tag, size, span }, &figures, findings))
+    Some(checked(Head { section: None, tag, file_kb: size, span }, &figures, findings))
 }
 
 fn torn(numbers: usize) -> Complaint {
@@ -124,7 +124,7 @@ fn torn(numbers: usize) -> Complaint {
 struct Head<'w, 't> {
     section: Option<String>,
     tag: String,
-    size: Option<&'w Word<'t>>,
+    file_kb: Option<&'w Word<'t>>,
     span: Span,
 }
 
@@ -134,7 +134,7 @@ fn checked(head: Head<'_, '_>, cells: &[Option<&Word<'_>>], findings: &mut Findi
         let most = if index % COLUMNS.len() == 2 { CPU_PERCENT_MAX } else { KB_MAX };
         *figure = cell.and_then(|cell| within(cell, most, findings));
     }
-    let file_kb = head.size.and_then(|size| within(size, KB_MAX, findings)).filter(|size| *size > 0.0);
+    let file_kb = head.file_kb.and_then(|size| within(size, KB_MAX, findings)).filter(|size| *size > 0.0);
     Row { section: head.section, kind: kind(&head.tag), tag: head.tag, file_kb, figures, span: head.span }
 }
 
@@ -192,7 +192,7 @@ fn named(text: &str, header: Line<'_>, findings: &mut Findings<'_>) -> Vec<Row> 
             let text = |name: &str| cell(name).map(|cell| cell.text.clone().into_owned());
             let tag = text("row").or_else(|| text("tag")).unwrap_or_else(|| "run".to_owned());
             let of_row: Vec<Option<&Word<'_>>> = figures.iter().map(|name| cell(name)).collect();
-            let head = Head { section: text("section"), tag, size: cell("file_kb"), span: line.span() };
+            let head = Head { section: text("section"), tag, file_kb: cell("file_kb"), span: line.span() };
             Some(checked(head, &of_row, findings))
         })
         .collect()

@@ -12,15 +12,19 @@ const NO_GAIN: f64 = 1.05;
 /// Fewer sizes than this show no ridge.
 const SIZES_MIN: usize = 3;
 
-/// A sentence on each ridge.
+/// A sentence on each ridge, with the tests that have it.
 pub(super) fn ridges(points: &[Point], unit: Unit) -> Vec<String> {
-    let mut remarks = Vec::new();
+    let mut remarks: Vec<(String, Vec<&str>)> = Vec::new();
     for test in TESTS {
         let of_test: Vec<&Point> = points.iter().filter(|point| point.test == test).collect();
-        remarks.extend(file_ridge(&of_test, unit).map(|told| format!("{}: {told}", test.name)));
-        remarks.extend(record_ridge(&of_test, unit).map(|told| format!("{}: {told}", test.name)));
+        for told in file_ridge(&of_test, unit).into_iter().chain(record_ridge(&of_test, unit)) {
+            match remarks.iter_mut().find(|(known, _)| *known == told) {
+                Some((_, tests)) => tests.push(test.name),
+                None => remarks.push((told, vec![test.name])),
+            }
+        }
     }
-    remarks
+    remarks.into_iter().map(|(told, tests)| format!("{}: {told}", tests.join(", "))).collect()
 }
 
 /// Larger is faster; a time an operation is turned round.
@@ -38,10 +42,10 @@ fn key(kib: f64) -> u64 {
 }
 
 /// Rates by size, the best where one is measured several times.
-fn by(points: &[&Point], size: fn(&Point) -> f64, unit: Unit) -> Vec<(f64, f64)> {
+fn by(points: &[&Point], of: fn(&Point) -> f64, unit: Unit) -> Vec<(f64, f64)> {
     let mut best: BTreeMap<u64, (f64, f64)> = BTreeMap::new();
     for point in points {
-        let entry = best.entry(key(size(point))).or_insert((size(point), 0.0));
+        let entry = best.entry(key(of(point))).or_insert((of(point), 0.0));
         entry.1 = entry.1.max(speed(point, unit));
     }
     best.into_values().collect()
@@ -60,9 +64,9 @@ fn file_ridge(points: &[&Point], unit: Unit) -> Option<String> {
         let most_after = after.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
         (most_after > 0.0 && rate >= FALL_RATIO * most_after).then_some((last, next, rate / most_after))
     });
-    let (last, next, fall) = falls.max_by(|a, b| a.2.total_cmp(&b.2))?;
+    let (last, next, _) = falls.max_by(|a, b| a.2.total_cmp(&b.2))?;
     Some(format!(
-        "falls {fall:.1} times between files of {last} and {next} KiB: a memory ran out there, and smaller files measured it, \
+        "falls to half or less between files of {last} and {next} KiB: a memory ran out there, and smaller files measured it, \
          not the device."
     ))
 }
