@@ -81,13 +81,20 @@ pub struct OpTotals {
     pub response: Histogram,
 }
 
-/// What an open loop did in the measured window.
+/// What an open loop did.
+///
+/// Times are accounted by arrival: of the requests whose scheduled start lies in the window, whenever they complete. So a
+/// stall at the window's end shows as one in its middle does. Counts and rates are of what completes in the window.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OpenLoopTotals {
     /// Requests whose scheduled start lies in the window.
     pub scheduled_count: u64,
-    /// Of these, how many had not been started at its end: the backlog.
+    /// Of these, how many had not been started at its end: the backlog, which is started after it.
     pub unstarted_count: u64,
+    /// What those that had not completed when the time for that was over had waited by then, from their scheduled start:
+    /// their response times are at least that. Neither the trial's `response` nor `service` has them.
+    #[serde(default)]
+    pub censored: Histogram,
     /// Times from submission to completion; the trial's `response` counts from the scheduled start.
     pub service: Histogram,
     /// Sum of all service times: divided by the window it is the mean number in flight at the target.
@@ -96,7 +103,8 @@ pub struct OpenLoopTotals {
 
 /// Requests that were in flight when a measured window ended: no histogram counts them.
 ///
-/// A window ends at its time, with the last completion of a count, or with a stop.
+/// A window ends at its time, with the last completion of a count, or with a stop. In an open loop they are those that
+/// were still in flight when the time for its backlog was over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct InFlightAtEnd {
     /// How many.
@@ -135,9 +143,11 @@ pub struct TrialOutput {
     pub op_count: u64,
     /// Bytes moved by them.
     pub bytes: Bytes,
-    /// Response times, counted from the scheduled start (the submission in a closed loop).
+    /// Response times, counted from the submission. In an open loop they count from the scheduled start, and are those
+    /// of the requests that were due in the window.
     pub response: Histogram,
-    /// Sum of all response times: divided by the window it is the mean number in flight (Little's law).
+    /// Sum of the response times of what completed in the window: divided by the window it is the mean number in flight
+    /// (Little's law).
     pub response_sum_ns: u64,
     /// The window's requests by kind; empty where all are alike.
     #[serde(default)]

@@ -89,6 +89,7 @@ fn merge_open_loop(into: &mut Option<OpenLoopTotals>, from: &OpenLoopTotals) {
     known.scheduled_count += from.scheduled_count;
     known.unstarted_count += from.unstarted_count;
     known.service.merge(&from.service);
+    known.censored.merge(&from.censored);
     known.service_sum_ns = known.service_sum_ns.saturating_add(from.service_sum_ns);
 }
 
@@ -96,7 +97,7 @@ fn merge_open_loop(into: &mut Option<OpenLoopTotals>, from: &OpenLoopTotals) {
 ///
 /// The window's own length counts a block that straddles a border as whole or not at all, which is a seventh of the
 /// rate when seven blocks fit; between two completions there are whole blocks only. A trial that a count or a sync ends
-/// has no such border. Without a warm-up nothing straddles the window's start, at which the load starts. A window after
+/// has no such border at its end. Without a warm-up nothing straddles the window's start, at which the load starts. A window after
 /// a warm-up in which nothing completed begins with a part of a block and ends with one. Where nothing came for longer than blocks
 /// straddle, the target stood still: that time is the window's like all other.
 fn span_ns(times: WindowTimes, clients: &[ClientOutput]) -> (u64, u64) {
@@ -104,6 +105,9 @@ fn span_ns(times: WindowTimes, clients: &[ClientOutput]) -> (u64, u64) {
     let last_before_ns = workers().map(|worker| worker.last_before_ns).max().unwrap_or_default();
     let last_within_ns = workers().map(|worker| worker.last_within_ns).max().unwrap_or_default();
     let timed = workers().all(|worker| worker.done_at_ns == times.measure_until_ns);
+    if !timed && last_before_ns > 0 && last_within_ns > last_before_ns {
+        return (last_before_ns, u64::MAX);
+    }
     let begins_with_load = last_before_ns == 0 && times.start_ns == times.measure_from_ns;
     let from_ns = if begins_with_load { times.measure_from_ns } else { last_before_ns };
     let is_whole = timed && (begins_with_load || last_before_ns > 0);

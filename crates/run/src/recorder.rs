@@ -40,21 +40,27 @@ pub(crate) struct Recorder {
     total_bytes: u64,
     total_response_ns: u64,
     by_kind: Vec<OpTotals>,
-    service: Option<ServiceTimes>,
+    arrivals: Option<ArrivalTimes>,
 }
 
-/// Times from submission to completion.
+/// Times of requests that are due in the window by a schedule.
 #[derive(Debug, Default)]
-pub(crate) struct ServiceTimes {
-    pub(crate) times: Histogram,
-    pub(crate) sum_ns: u64,
+pub(crate) struct ArrivalTimes {
+    /// From the scheduled start, of those that completed, whenever that was.
+    response: Histogram,
+    /// From the submission, of the same.
+    pub(crate) service: Histogram,
+    /// Sum of the service times of what completed in the window.
+    pub(crate) service_sum_ns: u64,
+    /// What those that did not complete had waited when they were given up.
+    pub(crate) censored: Histogram,
 }
 
 /// Counts of the whole measured window.
 #[derive(Debug)]
 pub(crate) struct RecorderTotals {
     pub(crate) by_kind: Vec<OpTotals>,
-    pub(crate) service: Option<ServiceTimes>,
+    pub(crate) arrivals: Option<ArrivalTimes>,
     pub(crate) op_count: u64,
     pub(crate) bytes: u64,
     pub(crate) response: Histogram,
@@ -80,7 +86,7 @@ pub(crate) fn recorder(label: &SampleLabel, interval_ns: u64) -> (Recorder, Inte
         total_bytes: 0,
         total_response_ns: 0,
         by_kind: Vec::new(),
-        service: None,
+        arrivals: None,
     };
     (recorder, IntervalStream { full: full_receiver, empty: empty_sender })
 }
@@ -121,15 +127,15 @@ impl Recorder {
         self.by_kind = kinds.iter().map(blank).collect();
     }
 
-    /// Counts service times too; before anything is counted.
-    pub(crate) fn count_service(&mut self) {
-        self.service = Some(ServiceTimes::default());
+    /// Accounts times by arrival; before anything is counted.
+    pub(crate) fn count_arrivals(&mut self) {
+        self.arrivals = Some(ArrivalTimes::default());
     }
 
     /// Whether [`Recorder::detail`] counts anything.
     #[inline]
     pub(crate) fn is_detailed(&self) -> bool {
-        self.service.is_some() || !self.by_kind.is_empty()
+        self.arrivals.is_some() || !self.by_kind.is_empty()
     }
 
     /// Counts `op_count` completed operations that moved `bytes` together and took `response_ns` each.
@@ -148,7 +154,7 @@ impl Recorder {
         }
     }
 
-    /// Counts one completed operation under its kind, with its service time.
+    /// Counts one operation that completed in the window under its kind, with its service time.
     pub(crate) fn detail(&mut self, kind: u32, bytes: u64, response_ns: u64, service_ns: u64) {
         if !self.current.measured {
             return;
@@ -156,11 +162,29 @@ impl Recorder {
         if let Some(totals) = self.by_kind.get_mut(kind as usize) {
             totals.op_count += 1;
             totals.bytes.0 += bytes;
+            if self.arrivals.is_none() {
+                totals.response.record(response_ns);
+            }
+        }
+        if let Some(arrivals) = &mut self.arrivals {
+            arrivals.service_sum_ns = arrivals.service_sum_ns.saturating_add(service_ns);
+        }
+    }
+
+    /// Counts the times of one completed operation that was due in the window.
+    pub(crate) fn arrived(&mut self, kind: u32, response_ns: u64, service_ns: u64) {
+        let Some(arrivals) = &mut self.arrivals else { return };
+        arrivals.response.record(response_ns);
+        arrivals.service.record(service_ns);
+        if let Some(totals) = self.by_kind.get_mut(kind as usize) {
             totals.response.record(response_ns);
         }
-        if let Some(service) = &mut self.service {
-            service.times.record(service_ns);
-            service.sum_ns = service.sum_ns.saturating_add(service_ns);
+    }
+
+    /// Counts `count` operations that were due in the window and are given up after about `waited_ns` each.
+    pub(crate) fn given_up(&mut self, waited_ns: u64, count: u64) {
+        if let Some(arrivals) = &mut self.arrivals {
+            arrivals.censored.record_n(waited_ns, count);
         }
     }
 
@@ -190,13 +214,14 @@ impl Recorder {
     /// Ends the last interval and returns the totals of the measured window.
     pub(crate) fn end(mut self, now_ns: u64) -> RecorderTotals {
         self.finish_interval(now_ns);
+        let by_arrival = self.arrivals.as_mut().map(|arrivals| std::mem::take(&mut arrivals.response));
         RecorderTotals {
             op_count: self.total_ops,
             bytes: self.total_bytes,
-            response: self.total,
+            response: by_arrival.unwrap_or(self.total),
             response_sum_ns: self.total_response_ns,
             by_kind: self.by_kind,
-            service: self.service,
+            arrivals: self.arrivals,
         }
     }
 

@@ -1,7 +1,7 @@
 //! One worker: keeps its queue full until the window ends, counts what completes, drains.
 //!
 //! A closed loop refills a place when its request has completed; an open loop starts requests by a schedule, as soon
-//! as a place is free. With a batch of several, the worker waits for that many completions (fewer when fewer are in
+//! as a place is free; those that were due in the window are started after its end too, for a bounded time. With a batch of several, the worker waits for that many completions (fewer when fewer are in
 //! flight), then refills all free places with one commit: fio's `iodepth_batch_complete_min` and `iodepth_batch` of
 //! the same number. What is still in flight at the end is drained as it comes.
 //!
@@ -58,7 +58,9 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
     /// Runs from now to the end of the window.
     pub(crate) fn run(mut self) -> WorkerOutput {
         let mut flight = self.flight();
-        let outcome = self.load(&mut flight).and_then(|()| self.sync_at_end(&mut flight));
+        let outcome = self.load(&mut flight);
+        self.give_up_backlog(&mut flight);
+        let outcome = outcome.and_then(|()| self.sync_at_end(&mut flight));
         if let Err(error) = &outcome {
             self.window.cancel();
             flight.faults.note(self.assignment.cell.workload.op, &error.errno(), &error.to_string());
@@ -80,7 +82,7 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
             self.recorder.count_kinds(&flight.kinds.labels());
         }
         if flight.starts.are_scheduled() {
-            self.recorder.count_service();
+            self.recorder.count_arrivals();
         }
         if flight.starts.are_gated() {
             // How long a turn takes is then a matter of the starts, not of the path.
@@ -122,8 +124,12 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         self.cross_into_window(flight);
         self.cross_out_of_window(flight);
         self.recorder.tick(flight.stamp);
+        let is_over = flight.stamp >= self.window.measure_until_ns();
+        if is_over && flight.end_seen_ns == 0 {
+            flight.end_seen_ns = flight.stamp;
+        }
         flight.ending = flight.exhausted
-            || flight.stamp >= self.window.measure_until_ns()
+            || (is_over && !self.has_backlog(flight))
             || flight.faults.count >= ERRORS_MAX
             || self.window.is_cancelled();
         let look_ns = flight.stamp.saturating_add(LOOK_NS);
@@ -139,14 +145,15 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         flight.at_measure_start = Some(self.marks());
     }
 
-    /// Reads the counters and ends the last measured interval when time ends the window: what drains afterwards is
-    /// not the window's.
+    /// Reads the counters and ends the last measured interval when time ends the window: what completes afterwards is
+    /// not in the window's rate.
     fn cross_out_of_window(&mut self, flight: &mut Flight) {
         let ended = flight.measuring && flight.stamp >= self.window.measure_until_ns();
         if ended && flight.at_measure_end.is_none() && self.ends_by_time() {
             flight.at_measure_end = Some(self.marks());
-            self.count_backlog(flight);
-            flight.note_at_end(self.window.measure_until_ns());
+            if !flight.starts.are_scheduled() {
+                flight.note_at_end(self.window.measure_until_ns());
+            }
             self.recorder.cut(flight.stamp, false);
         }
     }

@@ -44,15 +44,23 @@ pub(super) fn add_kinds(known: &mut Vec<KindData>, more: &[OpTotals]) {
 pub(crate) struct OpenLoopData {
     pub scheduled_count: u64,
     pub unstarted_count: u64,
+    pub censored: StoredHistogram,
     pub service: StoredHistogram,
     pub service_sum_ns: f64,
 }
 
 impl OpenLoopData {
+    /// Puts the open histograms into their stored form.
+    pub(super) fn pack(&mut self) {
+        self.service.pack();
+        self.censored.pack();
+    }
+
     /// Adds one trial.
     pub(super) fn add(&mut self, more: &OpenLoopTotals) {
         self.scheduled_count = self.scheduled_count.saturating_add(more.scheduled_count);
         self.unstarted_count = self.unstarted_count.saturating_add(more.unstarted_count);
+        self.censored.merge(&more.censored);
         self.service.merge(&more.service);
         self.service_sum_ns += more.service_sum_ns as f64;
     }

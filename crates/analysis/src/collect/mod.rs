@@ -178,7 +178,7 @@ impl CellData {
     fn pack(&mut self) {
         self.response.pack();
         self.kinds.iter_mut().for_each(|kind| kind.response.pack());
-        self.open_loop.iter_mut().for_each(|open_loop| open_loop.service.pack());
+        self.open_loop.iter_mut().for_each(OpenLoopData::pack);
     }
 }
 

@@ -51,7 +51,7 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, sea
         offered_ops_per_s: load::offered(data),
         open_loop: load::open_loop(data, &rates),
         in_flight: load::in_flight(data, &rates),
-        latency_ns: load::latency(&response),
+        latency_ns: load::response(data, &response),
         service_ns: load::service(data),
         kinds: load::kinds(data, &rates),
         trials: rates.trials,

@@ -121,6 +121,7 @@ fn an_open_loop_tells_offer_backlog_and_service_beside_response() {
     let open_loop = OpenLoopTotals {
         scheduled_count: 200_000,
         unstarted_count: 99_000,
+        censored: Histogram::new(),
         service,
         service_sum_ns: 100_000 * 100_000,
     };
@@ -132,16 +133,52 @@ fn an_open_loop_tells_offer_backlog_and_service_beside_response() {
         (told.scheduled_count, told.unstarted_count, told.achieved_ratio),
         (200_000, 99_000, Some(0.5))
     );
-    assert!(flagged(&found, flags::BEHIND_SCHEDULE));
+    assert!(flagged(&found, flags::BEHIND_SCHEDULE) && flagged(&found, flags::BACKLOG_AT_END));
     assert!(found.service_ns.unwrap().p50.unwrap() < found.latency_ns.p50.unwrap());
     // 10 000 a second x 0.1 ms: one in flight; the millisecond of response is mostly waiting for the start.
     assert!((found.in_flight.measured.unwrap() - 1.0).abs() < 1e-9);
     assert!(!flagged(&found, flags::IN_FLIGHT_BELOW), "an open loop promises no number in flight");
 
     cell.workload.arrivals = Arrivals::Constant { ops_per_s: 10_000.0 };
-    let kept = OpenLoopTotals { scheduled_count: 100_000, unstarted_count: 0, ..open_loop };
-    let kept = TrialOutput { open_loop: Some(kept), ..trial(&cell, 0, 100_000) };
-    assert!(!flagged(&summary_of(&cell, vec![kept], Vec::new()), flags::BEHIND_SCHEDULE));
+    for (unstarted_count, is_backlog) in [(0, false), (100, false), (101, true)] {
+        let kept = OpenLoopTotals { scheduled_count: 100_000, unstarted_count, ..open_loop.clone() };
+        let kept = TrialOutput { open_loop: Some(kept), ..trial(&cell, 0, 100_000) };
+        let kept = summary_of(&cell, vec![kept], Vec::new());
+        assert!(!flagged(&kept, flags::BEHIND_SCHEDULE));
+        assert_eq!(flagged(&kept, flags::BACKLOG_AT_END), is_backlog, "{unstarted_count} of 100 000");
+    }
+}
+
+#[test]
+fn waits_that_never_ended_bound_the_quantiles_that_they_reach_and_no_others() {
+    let mut cell = a_cell();
+    cell.workload.arrivals = Arrivals::Constant { ops_per_s: 10_000.0 };
+    let (mut response, mut censored) = (Histogram::new(), Histogram::new());
+    response.record_n(1_000_000, 9_850);
+    response.record_n(900_000_000, 50);
+    censored.record_n(500_000_000, 100);
+    let open_loop = OpenLoopTotals {
+        scheduled_count: 10_000,
+        unstarted_count: 100,
+        censored,
+        service: Histogram::new(),
+        service_sum_ns: 0,
+    };
+    let trial = TrialOutput { open_loop: Some(open_loop), response, ..trial(&cell, 0, 9_900) };
+    let found = summary_of(&cell, vec![trial], Vec::new());
+    let told = found.open_loop.unwrap();
+    assert_eq!(told.censored_count, 100);
+    // The 9900th of ten thousand is among the hundred, that one and all after it are at least what is known of them.
+    let near =
+        |found: Option<u64>, known: u64| found.is_some_and(|found| found.abs_diff(known) <= known / 100);
+    let latency = found.latency_ns;
+    assert!(
+        near(latency.p90, 1_000_000) && near(latency.p99, 500_000_000) && near(latency.p999, 900_000_000)
+    );
+    let bounds =
+        [latency.p50, latency.p90, latency.p99, latency.p999].map(|at| found.is_at_least(at.unwrap()));
+    assert_eq!(bounds, [false, false, true, true]);
+    assert!(near(found.response_ns_at_least(), 900_000_000), "one of the hundred may have taken longer");
 }
 
 /// In flight at a window's end: how many, for how long, and since the scheduled start.
@@ -177,8 +214,13 @@ fn a_queue_that_grows_in_front_of_an_open_loop_is_no_stuck_request() {
     cell.workload.arrivals = Arrivals::Constant { ops_per_s: 20_000.0 };
     let mut service = Histogram::new();
     service.record_n(100_000, 100_000);
-    let open_loop =
-        OpenLoopTotals { scheduled_count: 200_000, unstarted_count: 99_000, service, service_sum_ns: 1 };
+    let open_loop = OpenLoopTotals {
+        scheduled_count: 200_000,
+        unstarted_count: 99_000,
+        censored: Histogram::new(),
+        service,
+        service_sum_ns: 1,
+    };
     let with = |in_flight_ns, response_ns| {
         let in_flight_at_end = Some(at_end(1, in_flight_ns, response_ns));
         let open_loop = Some(open_loop.clone());

@@ -42,6 +42,8 @@ pub(crate) const INTERVAL_NOT_REACHED: &str = "interval_not_reached";
 pub(crate) const STEADY_NOT_REACHED: &str = "steady_not_reached";
 /// An open loop asked for more than was completed: requests waited for their start, longer and longer.
 pub(crate) const BEHIND_SCHEDULE: &str = "behind_schedule";
+/// More than a thousandth of an open loop's requests had not been started when their window ended.
+pub(crate) const BACKLOG_AT_END: &str = "backlog_at_end";
 /// The rate did not settle in the first half of the window (MSER-5): it is that of a change.
 pub(crate) const WINDOW_TOO_SHORT: &str = "window_too_short";
 /// The window begins with a warm-up that moves its mean rate by more than 3 %.
@@ -65,6 +67,8 @@ pub(crate) const IN_FLIGHT_MIN_RATIO: f64 = 0.9;
 /// Below this share of the offered load an open loop has fallen behind; Poisson's own spread stays above it from some
 /// thousand arrivals on, and without a backlog nothing is flagged.
 const ACHIEVED_MIN_RATIO: f64 = 0.95;
+/// Above this share of its requests, a backlog reaches p99.9.
+const BACKLOG_MAX_RATIO: f64 = 0.001;
 /// A rate this much above a ceiling is not noise: steady cells repeat within 3 %.
 pub(super) const CEILING_TOLERANCE: f64 = 1.03;
 
@@ -94,6 +98,7 @@ pub(super) fn of_cell(data: &CellData, cell: &CellSummary, machines: &Machines<'
         (INTERVAL_NOT_REACHED, rule(|rule| matches!(rule, Repeat::UntilInterval { .. }))),
         (STEADY_NOT_REACHED, rule(|rule| matches!(rule, Repeat::UntilSteady { .. }))),
         (BEHIND_SCHEDULE, behind_schedule(cell)),
+        (BACKLOG_AT_END, backlog_at_end(cell)),
         (WINDOW_TOO_SHORT, cell.warm_up.is_some_and(|cut| !cut.settled)),
         (WARM_UP_IN_WINDOW, cell.warm_up.is_some_and(|cut| cut.rate_change_ratio.abs() > WARM_UP_MAX)),
         (MIXTURE, !cell.mixtures.is_empty()),
@@ -138,6 +143,13 @@ fn behind_schedule(cell: &CellSummary) -> bool {
     let achieved = cell.open_loop.and_then(|open_loop| open_loop.achieved_ratio);
     achieved.is_some_and(|ratio| ratio < ACHIEVED_MIN_RATIO)
         && cell.open_loop.is_some_and(|open_loop| open_loop.unstarted_count > 0)
+}
+
+/// Whether the backlog at the windows' ends is large enough to bend a quantile that is told.
+fn backlog_at_end(cell: &CellSummary) -> bool {
+    cell.open_loop.is_some_and(|open_loop| {
+        open_loop.unstarted_count as f64 > open_loop.scheduled_count as f64 * BACKLOG_MAX_RATIO
+    })
 }
 
 /// Marks cells of the path that were faster than a cut of theirs at the same settings.

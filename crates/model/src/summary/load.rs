@@ -25,11 +25,21 @@ pub struct InFlight {
 
 impl CellSummary {
     /// What the largest response time is at least, where a request had been in flight for longer when its window ended
-    /// than any that completed took; `None` where none had.
+    /// than any that completed took, or an open loop's longest wait did not end; `None` where it is known.
     #[must_use]
     pub fn response_ns_at_least(&self) -> Option<u64> {
-        let at_end = self.in_flight.at_end.filter(|at_end| at_end.count > 0)?;
-        Some(at_end.longest_response_ns.0).filter(|longest| *longest > self.latency_ns.max.unwrap_or(0))
+        let longest = self.in_flight.at_end.filter(|at_end| at_end.count > 0);
+        let longest = longest.map(|at_end| at_end.longest_response_ns.0);
+        let beyond = longest.filter(|longest| *longest > self.latency_ns.max.unwrap_or(0));
+        beyond.or(self.latency_ns.max.filter(|largest| self.is_at_least(*largest)))
+    }
+
+    /// Whether a quantile of the response time is only known to be at least `response_ns`: waits of an open loop that
+    /// were never ended reach down to it.
+    #[must_use]
+    pub fn is_at_least(&self, response_ns: u64) -> bool {
+        let from_ns = self.open_loop.and_then(|open_loop| open_loop.censored_from_ns);
+        from_ns.is_some_and(|from_ns| response_ns >= from_ns)
     }
 }
 
@@ -40,6 +50,13 @@ pub struct OpenLoopSummary {
     pub scheduled_count: u64,
     /// Of these, how many had not been started at their window's end: the backlog.
     pub unstarted_count: u64,
+    /// Of these, how many had not completed when the time for that was over: response times count what they had waited.
+    #[serde(default)]
+    pub censored_count: u64,
+    /// The shortest of those waits, where there is one: quantiles of the response time from here on are at least what
+    /// they say.
+    #[serde(default)]
+    pub censored_from_ns: Option<u64>,
     /// Completed operations a second over the offered ones; well below 1 the offered load is more than the path carries.
     pub achieved_ratio: Option<f64>,
 }

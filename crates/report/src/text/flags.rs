@@ -18,6 +18,10 @@ const MEANINGS: &[(&str, &str)] = &[
     ("interval_not_reached", "its trials ended before the interval was as narrow as asked for"),
     ("steady_not_reached", "its trials ended before the rate was steady as asked for"),
     ("behind_schedule", "an open loop offered more than was completed: requests waited longer and longer"),
+    (
+        "backlog_at_end",
+        "more than a thousandth of an open loop's requests had not been started when their window ended",
+    ),
     ("window_too_short", "the rate did not settle in the first half of the window: it is that of a change"),
     ("warm_up_in_window", "the window begins with a warm-up that moves its mean rate by more than 3 %"),
     ("mixture", "rate or response times have more than one mode: their mean describes none of them"),

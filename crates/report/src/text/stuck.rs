@@ -15,18 +15,27 @@ pub(crate) fn largest(cell: &CellSummary) -> String {
     }
 }
 
+/// A quantile of a cell's response time: as measured, or what it is at least.
+pub(crate) fn response(cell: &CellSummary, quantile: Option<u64>) -> String {
+    match quantile {
+        Some(ns) if cell.is_at_least(ns) => format!(">= {}", span(Nanos(ns))),
+        Some(ns) => span(Nanos(ns)),
+        None => NO_FIGURE.to_owned(),
+    }
+}
+
 /// A line on the cell of `cells` with the oldest such request; `None` where no cell is flagged for one.
 pub(crate) fn note(cells: &[&CellSummary]) -> Option<String> {
     let stuck = |cell: &&&CellSummary| cell.flags.iter().any(|flag| flag == "stuck_requests");
     let age = |cell: &&&CellSummary| cell.in_flight.at_end.map(|at_end| at_end.longest_in_flight_ns);
     let worst = cells.iter().filter(stuck).max_by_key(age)?;
     let at_end = worst.in_flight.at_end?;
-    let (most, measured) = match (worst.response_ns_at_least(), worst.service_ns) {
-        // It began late and stays below the largest response: the time from the submission alone is beyond.
-        (None, Some(service)) => {
+    let (most, measured) = match worst.service_ns {
+        // Response times may have begun long before: the time from the submission is what is beyond all others.
+        Some(service) => {
             (format!("the largest service time is >= {}", span(at_end.longest_in_flight_ns)), service.max)
         }
-        _ => (format!("max {}", largest(worst)), worst.latency_ns.max),
+        None => (format!("max {}", largest(worst)), worst.latency_ns.max),
     };
     let measured = measured.map_or_else(
         || "none completed".to_owned(),

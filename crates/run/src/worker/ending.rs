@@ -15,8 +15,20 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
     /// where something else than time ends the trial.
     pub(super) fn patience_is_over(&self, flight: &Flight) -> bool {
         let patience_ns = if self.ends_by_time() { DRAIN_NS } else { self.assignment.answer_timeout_ns.0 };
-        self.window.is_cancelled()
-            || flight.stamp > self.window.measure_until_ns().saturating_add(patience_ns)
+        self.window.is_cancelled() || flight.stamp > self.end_ns(flight).saturating_add(patience_ns)
+    }
+
+    /// The window's end, or when it was noticed.
+    fn end_ns(&self, flight: &Flight) -> u64 {
+        self.window.measure_until_ns().max(flight.end_seen_ns)
+    }
+
+    /// Whether requests of an open loop that were due in the window are still to be started, and there is time for it:
+    /// their waits are as much the window's as those of the others.
+    pub(super) fn has_backlog(&self, flight: &Flight) -> bool {
+        let until_ns = self.window.measure_until_ns();
+        let is_due = flight.starts.schedule.as_ref().is_some_and(|schedule| schedule.due_ns() < until_ns);
+        is_due && flight.stamp <= self.end_ns(flight).saturating_add(DRAIN_NS)
     }
 
     /// Leaves what is in flight behind; that nothing at all came in the whole window is a failure.
@@ -59,13 +71,26 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         }
     }
 
-    /// Counts the requests of an open loop that were due before the window's end, or before a stop, and never started.
-    pub(super) fn count_backlog(&self, flight: &mut Flight) {
-        let end_ns = flight.stamp.min(self.window.measure_until_ns());
-        let from_ns = self.window.measure_from_ns();
-        if let Some(schedule) = &mut flight.starts.schedule {
-            schedule.pass_over(from_ns.min(end_ns));
-            flight.arrivals.unstarted_count = schedule.pass_over(end_ns);
+    /// Counts the requests of an open loop that were due before the window's end, or before a stop, and have not
+    /// completed: what they have waited by now is all that is known of their times.
+    pub(super) fn give_up_backlog(&mut self, flight: &mut Flight) {
+        let (from_ns, now_ns) = (self.window.measure_from_ns(), flight.stamp);
+        let end_ns = now_ns.min(self.window.measure_until_ns());
+        let Flight { places, free, starts, arrivals, exhausted, .. } = flight;
+        let Some(schedule) = &mut starts.schedule else { return };
+        let mut is_free = vec![false; places.len()];
+        for tag in free.iter() {
+            is_free[*tag as usize] = true;
+        }
+        for (place, _) in places.iter().zip(is_free).filter(|(_, is_free)| !is_free) {
+            if (from_ns..end_ns).contains(&place.from_ns) {
+                self.recorder.given_up(now_ns - place.from_ns, 1);
+            }
+        }
+        if !*exhausted {
+            schedule.pass_over(from_ns.min(end_ns), |_, _| ());
+            let given_up = |due_ns: u64, count| self.recorder.given_up(now_ns.saturating_sub(due_ns), count);
+            arrivals.given_up = schedule.pass_over(end_ns, given_up);
         }
     }
 
@@ -74,14 +99,12 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         if flight.at_end.is_noted {
             return;
         }
-        let until_ns = if self.ends_by_time() { self.window.measure_until_ns() } else { u64::MAX };
+        let is_bounded = self.ends_by_time() && !flight.starts.are_scheduled();
+        let until_ns = if is_bounded { self.window.measure_until_ns() } else { u64::MAX };
         flight.note_at_end(flight.stamp.min(until_ns));
     }
 
     pub(super) fn output(mut self, mut flight: Flight, orderly: bool) -> WorkerOutput {
-        if flight.at_measure_end.is_none() && !flight.exhausted {
-            self.count_backlog(&mut flight);
-        }
         self.note_at_end(&mut flight);
         let end = flight.at_measure_end.take().unwrap_or_else(|| self.marks());
         let until_ns = self.window.measure_until_ns();
@@ -107,11 +130,12 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
             response_sum_ns: totals.response_sum_ns,
             by_kind: totals.by_kind,
             in_flight_at_end: flight.at_end.found,
-            open_loop: totals.service.map(|service| OpenLoopTotals {
-                scheduled_count: arrived.started_count + arrived.unstarted_count,
-                unstarted_count: arrived.unstarted_count,
-                service: service.times,
-                service_sum_ns: service.sum_ns,
+            open_loop: totals.arrivals.map(|times| OpenLoopTotals {
+                scheduled_count: arrived.started + arrived.given_up,
+                unstarted_count: arrived.late + arrived.given_up,
+                censored: times.censored,
+                service: times.service,
+                service_sum_ns: times.service_sum_ns,
             }),
             done_at_ns,
             last_before_ns: flight.span_ns.0,

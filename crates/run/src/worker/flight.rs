@@ -42,6 +42,8 @@ pub(super) struct Flight {
     pub(super) faults: Faults,
     pub(super) at_measure_start: Option<Marks>,
     pub(super) at_measure_end: Option<Marks>,
+    /// When the window's end was noticed: a call that blocks returns late.
+    pub(super) end_seen_ns: u64,
     /// The last completion before the window, 0 without one, and the last in it.
     pub(super) span_ns: (u64, u64),
     pub(super) arrivals: Arrived,
@@ -79,11 +81,14 @@ impl AtEnd {
     }
 }
 
-/// Arrivals of an open loop whose scheduled start lies in the window.
+/// How many arrivals of an open loop there are whose scheduled start lies in the window.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Arrived {
-    pub(super) started_count: u64,
-    pub(super) unstarted_count: u64,
+    pub(super) started: u64,
+    /// Of these, those that were started after its end.
+    pub(super) late: u64,
+    /// Those that were never started.
+    pub(super) given_up: u64,
 }
 
 impl Flight {
@@ -117,6 +122,7 @@ impl Flight {
             faults: Faults::default(),
             at_measure_start: None,
             at_measure_end: None,
+            end_seen_ns: 0,
             span_ns: (0, 0),
             arrivals: Arrived::default(),
             at_end: AtEnd::default(),

@@ -61,8 +61,14 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
     /// nothing for those that are.
     fn fill_batch<const VERIFIED: bool>(&mut self, flight: &mut Flight) {
         while let Some(tag) = flight.free.last().copied() {
-            if flight.starts.are_gated() && flight.starts.next_ns() > flight.stamp {
-                break;
+            if flight.starts.are_gated() {
+                if flight.starts.next_ns() > flight.stamp {
+                    break;
+                }
+                if flight.end_seen_ns > 0 && !self.has_backlog(flight) {
+                    flight.ending = true;
+                    break;
+                }
             }
             let kind_index = flight.kinds.draw();
             let kind = *flight.kinds.of(kind_index);
@@ -79,7 +85,8 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
             if flight.starts.are_gated() {
                 place.from_ns = flight.starts.started(u64::from(kind.length_bytes), flight.stamp);
                 if self.window.measures(place.from_ns) {
-                    flight.arrivals.started_count += 1;
+                    flight.arrivals.started += 1;
+                    flight.arrivals.late += u64::from(flight.end_seen_ns > 0);
                 }
             }
             let offset_bytes = match kind.length_bytes {

@@ -30,9 +30,6 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         // Counters of the window end here, whatever follows.
         if flight.at_measure_end.is_none() {
             flight.at_measure_end = Some(self.marks());
-            if !flight.exhausted {
-                self.count_backlog(flight);
-            }
         }
         let Some(verifier) = &mut flight.verifier else { return };
         if !verifier.table.ends_last() {

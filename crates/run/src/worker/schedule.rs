@@ -11,6 +11,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 /// Arrivals of a backlog that are counted one by one; beyond them, their expected number stands for the drawn one,
 /// which differs from it by less than a thousandth.
 const BACKLOG_DRAWN_MAX: f64 = 2e7;
+/// The parts in which such a backlog is told, evenly spread as it is: as fine as a histogram's buckets.
+const BACKLOG_STEPS: u64 = 1000;
 
 /// The scheduled starts of one worker.
 ///
@@ -73,20 +75,29 @@ impl Schedule {
         self.due_ns = self.start_ns.saturating_add(round_to_u64(place_ns));
     }
 
-    /// How many requests are due before `until_ns` and have not been started; goes beyond them.
-    pub(super) fn pass_over(&mut self, until_ns: u64) -> u64 {
+    /// How many requests are due before `until_ns` and have not been started; goes beyond them and tells `passed` when
+    /// how many of them were due.
+    pub(super) fn pass_over(&mut self, until_ns: u64, mut passed: impl FnMut(u64, u64)) -> u64 {
         let period_ns = match &self.law {
             Law::Constant { period_ns, .. } => *period_ns,
             Law::Poisson { mean_ns, .. } => *mean_ns,
         };
         let expected = until_ns.saturating_sub(self.due_ns) as f64 / period_ns;
         if expected > BACKLOG_DRAWN_MAX {
+            let (from_ns, steps) = (self.due_ns, BACKLOG_STEPS);
+            let until = |step: u64| round_to_u64(expected * step as f64 / steps as f64);
+            for step in 0..steps {
+                // The last of the part has waited for the shortest time.
+                let at_ns = from_ns + (until_ns - from_ns) / steps * (step + 1);
+                passed(at_ns, until(step + 1) - until(step));
+            }
             self.due_ns = until_ns;
             return round_to_u64(expected);
         }
         let mut count = 0;
         while self.due_ns < until_ns {
             count += 1;
+            passed(self.due_ns, 1);
             self.advance();
         }
         count

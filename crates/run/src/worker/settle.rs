@@ -63,7 +63,7 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         let counts = flight.stamp <= self.window.measure_until_ns() || !self.ends_by_time();
         if counts {
             flight.note_span();
-        } else if !flight.at_end.is_noted {
+        } else if !flight.at_end.is_noted && !flight.starts.are_scheduled() {
             flight.note_late(self.window.measure_until_ns());
         }
         if !flight.measuring {
@@ -77,6 +77,7 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         }
         let Flight { completions, places, free, kinds, starts, faults, stamp, verifier, .. } = flight;
         let mut run = Run::default();
+        let scheduled = starts.are_scheduled();
         for done in completions.as_slice() {
             let place = places[done.tag as usize];
             free.push(done.tag);
@@ -91,10 +92,14 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
                 continue;
             }
             let Some(bytes) = judged else { continue };
+            let response_ns = stamp.saturating_sub(place.from_ns);
+            let service_ns = stamp.saturating_sub(place.submitted_ns);
+            if scheduled && self.window.measures(place.from_ns) {
+                self.recorder.arrived(place.kind, response_ns, service_ns);
+            }
             if !counts {
                 continue;
             }
-            let response_ns = stamp.saturating_sub(place.from_ns);
             if response_ns != run.response_ns {
                 self.recorder.completed(run.op_count, run.bytes, run.response_ns);
                 run = Run { response_ns, ..Run::default() };
@@ -102,7 +107,6 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
             run.op_count += 1;
             run.bytes += bytes;
             if self.recorder.is_detailed() {
-                let service_ns = stamp.saturating_sub(place.submitted_ns);
                 self.recorder.detail(place.kind, bytes, response_ns, service_ns);
             }
         }

@@ -1,5 +1,6 @@
 //! Open loops: what was offered and what was achieved, response time and service time side by side.
 
+use super::super::stuck;
 use super::super::style::Style;
 use super::super::units::{NO_FIGURE, op_column};
 use super::super::wrap::{Indent, paragraph};
@@ -25,8 +26,8 @@ pub(super) fn render(sweep: &Sweep<'_>, style: &Style) -> String {
         Column::right("offered", of(|cell| op_column(cell.offered_ops_per_s))),
         Column::right("achieved", of(|cell| op_column(cell.ops_per_s))),
         Column::right("", of(achieved_share)),
-        Column::right("response p50", of(|cell| wait(cell.latency_ns.p50))),
-        Column::right("p99", of(|cell| wait(cell.latency_ns.p99))),
+        Column::right("response p50", of(|cell| stuck::response(cell, cell.latency_ns.p50))),
+        Column::right("p99", of(|cell| stuck::response(cell, cell.latency_ns.p99))),
         Column::right("service p50", service(|quantiles| quantiles.p50)),
         Column::right("p99", service(|quantiles| quantiles.p99)),
     ];
@@ -41,15 +42,25 @@ pub(super) fn render(sweep: &Sweep<'_>, style: &Style) -> String {
     out
 }
 
-/// How many requests had not even been started when their window ended.
+/// How many requests had not even been started when their window ended, and how many never completed.
 fn backlog(open: &Sweep<'_>) -> Option<String> {
     let behind = open.cells.iter().filter_map(|cell| cell.open_loop).filter(|open| open.unstarted_count > 0);
     let (scheduled, unstarted) = behind.fold((0_u64, 0_u64), |(scheduled, unstarted), open| {
         (scheduled.saturating_add(open.scheduled_count), unstarted.saturating_add(open.unstarted_count))
     });
-    (unstarted > 0).then(|| {
-        format!("backlog: {unstarted} of {scheduled} requests were due and had not been started when their window ended")
-    })
+    let all = open.cells.iter().filter_map(|cell| cell.open_loop);
+    let censored = all.fold(0_u64, |sum, open| sum.saturating_add(open.censored_count));
+    let given_up = format!(
+        "{}{} given up in the end: times from the shortest of their waits on are at least (>=) what is told",
+        if unstarted > 0 { "; " } else { "" },
+        super::super::units::counted(censored, "request"),
+    );
+    let backlog = format!(
+        "backlog: {unstarted} of {scheduled} requests were due and had not been started when their window ended"
+    );
+    let parts = [(unstarted, backlog), (censored, given_up)];
+    let told: String = parts.into_iter().filter(|(count, _)| *count > 0).map(|(_, text)| text).collect();
+    (unstarted > 0 || censored > 0).then_some(told)
 }
 
 fn achieved_share(cell: &CellSummary) -> String {

@@ -63,9 +63,9 @@ fn figures(sweep: &Sweep<'_>, legend: &mut Legend, style: &Style) -> Vec<Column>
         (false, false) => vec![bytes],
     };
     columns.push(Column::right("+/-", of(half_width)));
-    columns.push(Column::right("p50", of(|cell| wait(cell.latency_ns.p50))));
-    columns.push(Column::right("p99", of(|cell| wait(cell.latency_ns.p99))));
-    columns.push(Column::right("p99.9", of(|cell| wait(cell.latency_ns.p999))));
+    columns.push(Column::right("p50", of(|cell| stuck::response(cell, cell.latency_ns.p50))));
+    columns.push(Column::right("p99", of(|cell| stuck::response(cell, cell.latency_ns.p99))));
+    columns.push(Column::right("p99.9", of(|cell| stuck::response(cell, cell.latency_ns.p999))));
     if style.detail {
         columns.push(Column::right("max", of(stuck::largest)));
     }

@@ -47,7 +47,7 @@ fn constant_arrivals_of_all_workers_and_clients_interleave_evenly() {
 #[test]
 fn constant_arrivals_do_not_drift() {
     let mut schedule = Schedule::new(&offered(Arrivals::Constant { ops_per_s: 3.0 }, 1, 1), 0, 0).unwrap();
-    assert_eq!(schedule.pass_over(3_000_000_000_000), 9000);
+    assert_eq!(schedule.pass_over(3_000_000_000_000, |_, _| ()), 9000);
     assert_eq!(schedule.due_ns(), 3_000_000_000_000);
 }
 
@@ -73,13 +73,20 @@ fn the_arrivals_of_several_workers_together_are_poisson_again() {
 #[test]
 fn a_backlog_is_what_is_due_before_the_end() {
     let mut schedule = Schedule::new(&offered(Arrivals::Constant { ops_per_s: 1000.0 }, 1, 1), 0, 0).unwrap();
-    assert_eq!((schedule.pass_over(10_000_000), schedule.pass_over(10_000_000)), (10, 0));
+    let mut due_ms = Vec::new();
+    let mut pass_over =
+        || schedule.pass_over(10_000_000, |due_ns, count| due_ms.push((due_ns / 1_000_000, count)));
+    assert_eq!((pass_over(), pass_over()), (10, 0));
+    assert!(due_ms.into_iter().eq((0..10).map(|due_ms| (due_ms, 1))));
     assert_eq!(schedule.due_ns(), 10_000_000);
 }
 
 #[test]
 fn an_absurd_backlog_is_reckoned_and_not_counted_one_by_one() {
     let mut schedule = Schedule::new(&offered(Arrivals::Poisson { ops_per_s: 1e12 }, 1, 1), 0, 0).unwrap();
-    let count = schedule.pass_over(3_600_000_000_000) as f64;
+    let mut told = (0, 0);
+    let count = schedule.pass_over(3_600_000_000_000, |due_ns, count| told = (due_ns, told.1 + count));
+    assert!(told.0.abs_diff(3_600_000_000_000) < 2000 && told.1 == count, "{told:?} of {count}");
+    let count = count as f64;
     assert!((count / 3.6e15 - 1.0).abs() < 1e-3, "{count}");
 }

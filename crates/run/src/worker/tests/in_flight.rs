@@ -62,7 +62,12 @@ fn an_open_loops_age_counts_from_the_submission_and_from_the_scheduled_start() {
     let mut open = hanging(&folder, 600, 1);
     open.cell.workload.arrivals = Arrivals::Constant { ops_per_s: 2000.0 };
     let (output, _) = run(&open, &StopFlag::default());
-    assert_at_end(output.in_flight_at_end, 1, 900, 1200);
+    // Those that are due in the window are waited for until 2 s, in slices of 50 ms.
+    assert_at_end(output.in_flight_at_end, 1, 1450, 1750);
+    let open = output.open_loop.unwrap();
+    assert_eq!((output.response.count(), open.censored.count()), (0, 2000), "due from 500 to 1500 ms");
+    let known_ns = |quantile: f64| open.censored.quantile_ns(quantile).unwrap();
+    assert!(known_ns(0.0).abs_diff(550 * MS) < 10 * MS && known_ns(1.0).abs_diff(1550 * MS) < 20 * MS);
 }
 
 #[test]

@@ -46,13 +46,61 @@ fn beyond_saturation_the_response_grows_and_the_service_does_not() {
     // One millisecond and one place: a thousand a second of the two thousand that are asked for.
     let output = run_open(Arrivals::Constant { ops_per_s: 2000.0 }, 1, Vec::new());
     let open = output.open_loop.unwrap();
-    assert_eq!(open.scheduled_count, 1000 + open.unstarted_count.min(1000));
     assert!(output.op_count.abs_diff(1000) <= 1, "{}", output.op_count);
-    // At the end, 1.5 s of load have left 1500 undone; those that were due in the window are its backlog.
+    // Two thousand are due in the window. At its end, 1.5 s of load have left 1500 of them undone, which are its backlog;
+    // the half second after it does 500 of those, and of the rest it is known how long they have waited.
+    assert_eq!(open.scheduled_count, 2000);
     assert!(open.unstarted_count.abs_diff(1500) <= 2, "{}", open.unstarted_count);
+    assert_eq!(output.response.count() + open.censored.count(), 2000);
+    assert!(open.censored.count().abs_diff(1000) <= 4, "{}", open.censored.count());
+    assert_eq!(open.service.count(), output.response.count());
     assert!(open.service.quantile_ns(1.0).unwrap() < 1_020_000);
-    let last_ns = output.response.quantile_ns(1.0).unwrap();
-    assert!(last_ns.abs_diff(750_000_000) < 10_000_000, "{last_ns}");
+    // The first was due at 500 ms and done at 1001 ms, the last due at 1 s and done at 2 s.
+    let time_ns = |quantile: f64| output.response.quantile_ns(quantile).unwrap();
+    assert!(time_ns(0.0).abs_diff(501_000_000) < 10_000_000, "{}", time_ns(0.0));
+    assert!(time_ns(1.0).abs_diff(1_000_000_000) < 10_000_000, "{}", time_ns(1.0));
+    let known_ns = |quantile: f64| open.censored.quantile_ns(quantile).unwrap();
+    assert!(known_ns(0.0).abs_diff(500_000_000) < 10_000_000, "{}", known_ns(0.0));
+    assert!(known_ns(1.0).abs_diff(1_000_000_000) < 10_000_000, "{}", known_ns(1.0));
+}
+
+#[test]
+fn a_stall_at_the_windows_end_tells_the_same_p99_as_one_in_its_middle() {
+    // One every 10 ms that takes 1 ms; request k is due at k x 10 ms, the window lasts from 500 to 1500 ms.
+    let stalled_at = |request: u64, blocks: bool| {
+        let stall = Fault::Stall { every: request, extra_ns: Nanos(400_000_000) };
+        let (_folder, assignment) = open(Arrivals::Constant { ops_per_s: 100.0 }, 1, vec![stall]);
+        let wrap =
+            |engine| if blocks { Box::new(Twisted(engine, Blocking)) as Box<dyn Engine> } else { engine };
+        run_as(&assignment, &StopFlag::default(), wrap).0
+    };
+    for (request, blocks) in [(81, false), (145, false), (148, false), (81, true), (145, true), (148, true)] {
+        let output = stalled_at(request, blocks);
+        let open = output.open_loop.unwrap();
+        assert_eq!((open.scheduled_count, output.response.count(), open.censored.count()), (100, 100, 0));
+        // The one that stalls takes 401 ms, and each after it 9 ms less: the next is the 99th of a hundred.
+        for (quantile, known_ns) in [(0.99, 392_000_000_u64), (1.0, 401_000_000)] {
+            let found_ns = output.response.quantile_ns(quantile).unwrap();
+            assert!(found_ns.abs_diff(known_ns) <= known_ns / 100, "{found_ns} at {quantile} with {request}");
+        }
+        // Work is counted when it is done.
+        let behind = if request == 81 { 0 } else { 151 - request };
+        assert!((output.op_count + behind).abs_diff(100) <= 1, "{} with {request}", output.op_count);
+        assert_eq!(open.unstarted_count, behind.saturating_sub(1));
+    }
+}
+
+#[test]
+fn a_stall_that_outlasts_the_drain_leaves_waits_of_which_the_least_is_known() {
+    let stall = Fault::Stall { every: 145, extra_ns: Nanos(5_000_000_000) };
+    let output = run_open(Arrivals::Constant { ops_per_s: 100.0 }, 1, vec![stall]);
+    let open = output.open_loop.unwrap();
+    assert_eq!((output.response.count(), open.censored.count(), open.scheduled_count), (94, 6, 100));
+    // Given up at 2.05 s, due from 1.44 to 1.49 s.
+    let known_ns = |quantile: f64| open.censored.quantile_ns(quantile).unwrap();
+    assert!(known_ns(0.0).abs_diff(560_000_000) < 60_000_000, "{}", known_ns(0.0));
+    assert!(known_ns(1.0).abs_diff(610_000_000) < 60_000_000, "{}", known_ns(1.0));
+    assert!(output.complete && output.errors.is_empty());
 }
 
 #[test]
