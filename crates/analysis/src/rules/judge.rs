@@ -194,7 +194,7 @@ pub(super) fn role_cpu(segment: Segment, cell: &CellSummary, role: Role, command
     let stance = if full { Stance::Limits } else { Stance::Clears };
     let verdict = Verdict::on(segment, &cell.id, stance, Basis::Utilisation, load);
     let text = format!(
-        "{}: the {} uses {} of {} ({}){}{}",
+        "{}: the {} uses {} of {} ({}){}{}{}",
         cell.id,
         name(role),
         text::cpus(cpu.busy_ratio * cpu.capacity_cpus),

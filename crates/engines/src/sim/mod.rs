@@ -1,8 +1,8 @@
 //! The engine `sim`: requests complete when a declared machine would have completed them.
 //!
 //! The machine is simulated ahead of time by `narrows-sim`; the engine waits until a request is due on the
-//! worker's clock, real or virtual. All workers of one process share one machine; separate client processes have
-//! one each. "Complete" means: the declared law says so. Nothing is stored.
+//! worker's clock, real or virtual. All workers of one process share one machine; separate client processes would have
+//! one each, so that a study leaves several clients out. "Complete" means: the declared law says so. Nothing is stored.
 
 use crate::clock::{Clock, Tick};
 use crate::contract::{Engine, EngineFactory, OpenSpec, ProtocolCounters, WorkerContext};

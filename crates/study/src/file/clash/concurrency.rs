@@ -1,7 +1,7 @@
 //! What can be in flight together.
 
 use super::{Clash, Subject, words};
-use narrows_model::Bytes;
+use narrows_model::{Bytes, Target};
 
 /// Most requests in flight of one cell: buffers and, in a simulation, the events of a trial grow with them.
 const IN_FLIGHT_MAX: u64 = 65_536;
@@ -47,6 +47,21 @@ pub(super) fn batch_of_synchronous(subject: &Subject<'_>) -> Option<Clash> {
         "leave batch out, or write engine = \"uring\" with a depth",
     );
     Some(subject.clash("batch_of_synchronous", &["workload.batch"], words))
+}
+
+/// A machine is simulated within a process, and what clients share of a path cannot be.
+pub(super) fn clients_of_simulated(subject: &Subject<'_>) -> Option<Clash> {
+    let clients = subject.load.clients;
+    if clients <= 1 || !matches!(subject.target.form(), Target::Sim { .. }) {
+        return None;
+    }
+    let target = subject.target;
+    let words = words(
+        format!("{clients} clients of {target}: each is a process, with a simulated machine of its own"),
+        format!("1 client of {target}, with as many workers as you like: they share the machine"),
+        format!("write workers = {clients} instead, or give a real target"),
+    );
+    Some(subject.clash("clients_of_simulated", &["workload.clients", "target"], words))
 }
 
 pub(super) fn in_flight(subject: &Subject<'_>) -> Option<Clash> {

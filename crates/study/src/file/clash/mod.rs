@@ -34,6 +34,7 @@ const RULES: &[Rule] = &[
     (concurrency::batch_over_depth, &["workload.batch", DEPTH]),
     (concurrency::batch_of_synchronous, &["workload.batch", DEPTH, ENGINE, "target"]),
     (concurrency::in_flight, &[BLOCK, BLOCKS, DEPTH, "workload.workers", "workload.clients"]),
+    (concurrency::clients_of_simulated, &["workload.clients", "target"]),
     (pace::think_in_open_loop, &["workload.think", ARRIVALS]),
     (pace::open_loop_without_offer, &["workload.offered", ARRIVALS]),
     (pace::cap_in_open_loop, &["workload.max_rate", "workload.max_ops", ARRIVALS]),
