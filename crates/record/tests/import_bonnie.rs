@@ -171,6 +171,9 @@ fn torn_lines_and_impossible_figures_are_refused_at_their_place() {
     let problems = read(&odd).unwrap_err();
     assert_eq!(problems.list.len(), 2, "{problems}");
     assert_eq!(problems.list[0].column, row.find("49354").unwrap() + 1);
+    let seeks =
+        PRINTED.lines().find(|line| line.contains("bigger")).unwrap().replace(",8192,5,", ",-8192,5,");
+    assert!(read(&seeks).unwrap_err().render().contains("found `-8192`"));
     let table: String = include_str!("data/bonnie_1.03.txt").replace("63971   5 557.3   0", "");
     assert!(read(&table).unwrap_err().render().contains("a row of 8 figures"));
 }

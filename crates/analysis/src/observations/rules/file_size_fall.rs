@@ -6,6 +6,7 @@ use crate::rules::{Basis, Stance, Tier, Verdict};
 use crate::text;
 use narrows_model::counters::Role;
 use narrows_model::diagnosis::Severity;
+use narrows_model::observation::ObservedOp;
 use narrows_model::{Bytes, Observation, Segment};
 
 /// A fall that no noise makes.
@@ -85,8 +86,13 @@ fn told(one: &Observation, fall: &Fall) -> Verdict {
     let at_server = of_client.is_some_and(|memory| fall.after < *memory);
     let cache = if at_server { Segment::ServerCache } else { Segment::ClientCache };
     let memory = of_client.map_or_else(String::new, |memory| format!(" (memory: {})", text::amount(*memory)));
+    let why = if one.op == ObservedOp::Write {
+        "below, a memory took the writes; above, writing back is what is left"
+    } else {
+        "below, a memory served the load"
+    };
     let text = format!(
-        "{}: from files of {} to {} the rate falls {:.1} times{memory}: below, a memory served the load",
+        "{}: from files of {} to {} the rate falls {:.1} times{memory}: {why}",
         one.id,
         text::amount(fall.before),
         text::amount(fall.after),

@@ -137,9 +137,10 @@ fn by(layout: &Layout, row: &[Word<'_>], findings: &mut Findings<'_>) -> Run {
     if let Some(chunk) = optional(layout.chunk) {
         run.chunk_bytes = size_of(&chunk.text);
     }
-    run.concurrency = optional(layout.concurrency).and_then(Word::number);
-    run.seeks = optional(layout.seeks).and_then(Word::number);
-    run.seek_processes = optional(layout.seeks.map(|index| index + 1)).and_then(Word::number);
+    let mut count = |index: Option<usize>| optional(index).and_then(|word| counted(word, findings));
+    run.concurrency = count(layout.concurrency);
+    run.seeks = count(layout.seeks);
+    run.seek_processes = count(layout.seeks.map(|index| index + 1));
     run.files = field(layout.data + 2 * DATA_TESTS).and_then(|files| leading(&files.text));
     for (index, figure) in run.figures.iter_mut().enumerate() {
         let at = if index < DATA_TESTS {
@@ -174,6 +175,19 @@ fn within(word: &Word<'_>, most: f64, findings: &mut Findings<'_>) -> Option<f64
         let allowed = format!("a number from 0 to {most}, `+++++`, or nothing");
         let hint = "bonnie++ prints no such figure: look whether the line is whole";
         findings.add(&word.span, Complaint::new("", format!("`{}`", word.text), allowed, hint));
+    }
+    value
+}
+
+/// A number of processes or of seeks.
+fn counted(word: &Word<'_>, findings: &mut Findings<'_>) -> Option<f64> {
+    const COUNT_MAX: f64 = 1e9;
+    let value = word.number().filter(|count| (1.0..=COUNT_MAX).contains(count));
+    if value.is_none() {
+        let hint = "these fields hold how many processes run, and how many seeks";
+        let complaint =
+            Complaint::new("", format!("`{}`", word.text), format!("a number from 1 to {COUNT_MAX}"), hint);
+        findings.add(&word.span, complaint);
     }
     value
 }

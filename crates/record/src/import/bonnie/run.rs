@@ -15,6 +15,8 @@ const KIB: f64 = 1024.0;
 const CHUNK_BYTES: u64 = 8192;
 /// Seeks and their processes where none are printed: the constants of 1.03.
 const SEEKS: (f64, f64) = (8192.0, 3.0);
+/// More requests at once than this an observation does not take.
+const IN_FLIGHT_MAX: f64 = 1e9;
 /// Files are counted by 1024.
 const FILES: f64 = 1024.0;
 
@@ -143,7 +145,7 @@ impl Run {
         let copies = self.concurrency.unwrap_or(1.0);
         let of_seeks = self.seek_processes.unwrap_or(SEEKS.1) * copies;
         let count = if index == DATA_TESTS - 1 { of_seeks } else { copies };
-        (count > 1.0).then_some(count)
+        (count > 1.0 && count <= IN_FLIGHT_MAX).then_some(count)
     }
 
     /// What a test does in all, in the unit of its rate.

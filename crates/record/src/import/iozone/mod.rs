@@ -17,6 +17,8 @@ use narrows_model::{Bytes, Observation, Observations};
 
 /// Sizes and rates are in KiB.
 const KIB: f64 = 1024.0;
+/// A faster rate an observation does not take: its row was damaged.
+const RATE_MAX: f64 = 1e18;
 
 /// The importer.
 pub(super) static IMPORTER: Importer = Importer {
@@ -153,9 +155,9 @@ fn observation(point: &Point, unit: Unit) -> Observation {
         Unit::OpsPerS => Some(value),
         Unit::MicrosPerOp => ratio(1e6, value),
     };
-    one.ops_per_s = ops_per_s.map(OpsPerSec);
+    one.ops_per_s = ops_per_s.filter(|rate| *rate <= RATE_MAX).map(OpsPerSec);
     let bytes_per_s = ops_per_s.map_or(value * KIB, |ops| ops * record_kib * KIB);
-    one.bytes_per_s = Some(BytesPerSec(bytes_per_s));
+    one.bytes_per_s = Some(bytes_per_s).filter(|rate| *rate <= RATE_MAX).map(BytesPerSec);
     one.latency_s = (unit == Unit::MicrosPerOp).then_some(value * 1e-6);
     one.factors.insert("file_kib".to_owned(), FactorValue::Number(file_kib));
     one.factors.insert("pattern".to_owned(), FactorValue::Text(test.pattern.to_owned()));

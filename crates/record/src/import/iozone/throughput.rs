@@ -2,7 +2,7 @@
 //!
 //! The children's sum adds rates of processes that did not all run all of the time; the parent's is all bytes over all time.
 
-use super::{KIB, Unit};
+use super::{KIB, RATE_MAX, Unit};
 use crate::import::source::{Line, Word, lines, words};
 use narrows_model::located::{Complaint, Findings};
 use narrows_model::observation::ObservedOp;
@@ -111,7 +111,11 @@ fn observation(group: &Group) -> Observation {
     match group.unit {
         Some(Unit::OpsPerS) => {
             one.ops_per_s = Some(OpsPerSec(rate));
-            one.bytes_per_s = group.record_kib.map(|record| BytesPerSec(rate * record * KIB));
+            one.bytes_per_s = group
+                .record_kib
+                .map(|record| rate * record * KIB)
+                .filter(|rate| *rate <= RATE_MAX)
+                .map(BytesPerSec);
         }
         _ => one.bytes_per_s = Some(BytesPerSec(rate * KIB)),
     }
