@@ -71,6 +71,18 @@ impl Assignment {
         (self.client_index % targets).saturating_add(object_index.saturating_mul(targets))
     }
 
+    /// Its place among the clients that share one object, and how many they are: clients of a file that existed share its
+    /// blocks as workers do; all others have objects of their own.
+    pub(crate) fn sharer(&self) -> (u64, u64) {
+        if !self.cell.read_only || self.objects.len() != 1 {
+            return (0, 1);
+        }
+        let targets = target_count(&self.cell);
+        let clients = self.cell.workload.clients.max(1);
+        let at_target = clients.saturating_sub(self.client_index % targets).div_ceil(targets).max(1);
+        (u64::from(self.client_index / targets), u64::from(at_target))
+    }
+
     /// The object that this client visits, among those of its target.
     #[must_use]
     pub fn object_index(&self) -> u32 {

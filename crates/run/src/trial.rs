@@ -12,6 +12,7 @@ use crate::stop::StopFlag;
 use narrows_engines::Clock;
 use narrows_model::event::Phase;
 use narrows_model::trial::{CounterPair, IntervalSample};
+use narrows_model::workload::CacheState;
 use narrows_model::{Bytes, Cell, CounterSample, Event, Nanos, Sink, SinkError};
 use std::sync::Arc;
 
@@ -113,13 +114,15 @@ fn assignments(cell: &Cell, trial: u32, site: &CellSite, session: Option<&str>) 
 }
 
 /// A cell that goes once over its object goes over what there is of it: on a slow device the object is as small as
-/// it must be for its preparation, and the cell ends in about as short a time.
+/// it must be for its preparation, and the cell ends in about as short a time. Of a file that existed, which clients share,
+/// this matters where it is to be cold: a second pass finds it in the cache.
 fn bound_to_once(assignment: &mut Assignment) {
-    let clients = u64::from(assignment.cell.workload.clients.max(1));
-    if let Some(planned) = assignment.cell.stop.bytes_max
-        && !assignment.cell.read_only
+    let cell = &assignment.cell;
+    let objects = if cell.read_only { target_count(cell) } else { cell.workload.clients.max(1) };
+    if let Some(planned) = cell.stop.bytes_max
+        && (!cell.read_only || cell.workload.cache == CacheState::Cold)
     {
-        let once = Bytes(assignment.object_bytes.0.saturating_mul(clients));
+        let once = Bytes(assignment.object_bytes.0.saturating_mul(u64::from(objects)));
         assignment.cell.stop.bytes_max = Some(planned.min(once));
     }
 }
@@ -280,7 +283,7 @@ impl TrialHooks for Observer<'_> {
                 self.announce(Phase::CoolDown);
             }
         }
-        if self.ends_by_count() && self.cell.workload.ring.submission_polling {
+        if self.cell.ends_by_count() && self.cell.workload.ring.submission_polling {
             // The thread ends with its worker, before the last reading: what it used by then is seen now.
             let _ = self.counters.read(Nanos(now_ns), &self.child_pids);
         }

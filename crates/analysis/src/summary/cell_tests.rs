@@ -112,6 +112,36 @@ fn kinds_of_a_mix_have_figures_of_their_own_that_add_up() {
     assert!(found.mixtures.is_empty(), "what is mixed on purpose is no finding");
 }
 
+/// Counters around a trial in which the machine's device read so much.
+fn read_by_device(bytes: u64) -> narrows_model::trial::CounterPair {
+    let profile = machine("local-ssd");
+    let events = narrows_sim::simulate(&profile, &plan(&profile, Grid::default())).unwrap();
+    let pairs = events.into_iter().filter_map(|event| match event {
+        Event::TrialFinished(trial) => trial.counters.into_iter().find(|pair| !pair.after.disks.is_empty()),
+        _ => None,
+    });
+    let mut pair = pairs.last().unwrap();
+    pair.before.disks[0].read_bytes = Bytes(0);
+    pair.after.disks[0].read_bytes = Bytes(bytes);
+    pair
+}
+
+#[test]
+fn a_cold_load_that_the_device_did_not_carry_is_flagged() {
+    use narrows_model::workload::CacheState;
+    let flagged = |cache: CacheState, share: f64| {
+        let mut cell = a_cell();
+        cell.workload.cache = cache;
+        let bytes = BLOCK as f64 * 100_000.0 * share;
+        let pair = read_by_device(narrows_model::units::round_to_u64(bytes));
+        let trial = TrialOutput { counters: vec![pair], ..trial(&cell, 0, 100_000) };
+        flagged(&summary_of(&cell, vec![trial], Vec::new()), flags::NOT_COLD)
+    };
+    assert!(flagged(CacheState::Cold, 0.5) && !flagged(CacheState::Cold, 0.95));
+    assert!(!flagged(CacheState::Cold, 1.5), "reading ahead adds to them");
+    assert!(!flagged(CacheState::AsFound, 0.5));
+}
+
 #[test]
 fn an_open_loop_tells_offer_backlog_and_service_beside_response() {
     let mut cell = a_cell();

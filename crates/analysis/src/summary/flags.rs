@@ -3,8 +3,10 @@
 use super::Machines;
 use crate::collect::CellData;
 use crate::rules::offered_load;
-use crate::view::{Place, ceiling_cut_of_path};
+use crate::view::{Place, ceiling_cut_of_path, reads};
 use narrows_model::summary::CellSummary;
+use narrows_model::units::ratio;
+use narrows_model::workload::CacheState;
 use narrows_model::{Cut, Nanos, Repeat};
 use std::collections::HashMap;
 
@@ -53,6 +55,9 @@ pub(crate) const MIXTURE: &str = "mixture";
 /// A request had been in flight for longer when its window ended than any that completed: no latency shows it.
 pub(crate) const STUCK_REQUESTS: &str = "stuck_requests";
 
+/// Of a cold load under nine tenths of the bytes came from the device: a cache served the rest.
+pub(crate) const NOT_COLD: &str = "not_cold";
+
 /// Half a second, of which the time between the first completion and the last may miss a fiftieth.
 const SHORT_WINDOW: Nanos = Nanos(490_000_000);
 const TICKS_MIN: u64 = 50;
@@ -64,6 +69,8 @@ const STEAL_MAX: f64 = 0.01;
 const LITTLE_TOLERANCE: f64 = 1.10;
 /// Below this share of what was asked for in flight the load is not the one that was asked for.
 pub(crate) const IN_FLIGHT_MIN_RATIO: f64 = 0.9;
+/// From this share of a cold load's bytes at the device the load was cold: reading ahead only adds to them.
+const COLD_MIN_RATIO: f64 = 0.9;
 /// Below this share of the offered load an open loop has fallen behind; Poisson's own spread stays above it from some
 /// thousand arrivals on, and without a backlog nothing is flagged.
 const ACHIEVED_MIN_RATIO: f64 = 0.95;
@@ -102,6 +109,7 @@ pub(super) fn of_cell(data: &CellData, cell: &CellSummary, machines: &Machines<'
         (WINDOW_TOO_SHORT, cell.warm_up.is_some_and(|cut| !cut.settled)),
         (WARM_UP_IN_WINDOW, cell.warm_up.is_some_and(|cut| cut.rate_change_ratio.abs() > WARM_UP_MAX)),
         (MIXTURE, !cell.mixtures.is_empty()),
+        (NOT_COLD, !is_cold(cell)),
         (STUCK_REQUESTS, stuck(cell, shortest.unwrap_or_default())),
     ]
     .into_iter()
@@ -136,6 +144,14 @@ fn stuck(cell: &CellSummary, shortest: Nanos) -> bool {
         Some(longest) => at_end.longest_in_flight_ns.0 > longest,
         None => shortest > Nanos(0) && at_end.longest_in_flight_ns >= shortest,
     }
+}
+
+/// Whether what was to be read cold came from the device, as far as its bytes are known.
+fn is_cold(cell: &CellSummary) -> bool {
+    let asked = cell.requested.cache == CacheState::Cold && reads(cell.op) && !cell.requested.is_mixed();
+    let carried = cell.bytes.device.filter(|_| asked);
+    let share = carried.and_then(|device| ratio(device.as_f64(), cell.bytes.application.as_f64()));
+    share.is_none_or(|share| share >= COLD_MIN_RATIO)
 }
 
 /// Whether an open loop's completions fell behind its schedule.

@@ -14,6 +14,10 @@ const MEANINGS: &[(&str, &str)] = &[
         "ceiling_exceeded",
         "faster than a segment measured alone at the same settings: a cache, or a ceiling too low",
     ),
+    (
+        "not_cold",
+        "to be read cold, and under nine tenths came from the device: a cache served the rest; bound the load to one pass",
+    ),
     ("in_flight_below", "fewer requests in flight than asked for: not the load that was meant"),
     ("interval_not_reached", "its trials ended before the interval was as narrow as asked for"),
     ("steady_not_reached", "its trials ended before the rate was steady as asked for"),

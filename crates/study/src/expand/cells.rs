@@ -6,8 +6,8 @@ use crate::cut;
 use crate::file::{Complaint, Point, Study, StudyProblems};
 use narrows_model::capabilities::{Capabilities, Support};
 use narrows_model::plan::SkippedCell;
-use narrows_model::workload::{Access, SyncPolicy};
-use narrows_model::{Bytes, Cell, CellId, Cut, Layer, Site, Target};
+use narrows_model::workload::{Access, CacheState, SyncPolicy};
+use narrows_model::{Bytes, Cell, CellId, Cut, Layer, Nanos, Site, Stop, Target};
 
 /// Test files never take more of the free space: a file system that is full hurts everybody on it.
 const FREE_SHARE_MAX: (u64, u64) = (9, 10);
@@ -75,18 +75,35 @@ fn cell(point: &Point, facts: &StudyFacts) -> Cell {
     if let (Some(length), false) = (existing_file, point.file_given) {
         workload.file_bytes = length;
     }
+    let mut stop = point.stop;
+    if let Some(length) = existing_file {
+        once_if_cold(&mut stop, point, length);
+    }
     Cell {
         id: id(point),
         cut: Cut::Path,
         site: Site::Client,
         target: point.target.clone(),
         workload,
-        stop: point.stop,
+        stop,
         trials: point.trials,
         repeat: point.repeat,
         more_targets: point.more_targets.clone(),
         factors: point.factors.clone(),
         read_only: existing_file.is_some(),
+    }
+}
+
+/// A second pass over a file finds it in the page cache: a cold load goes over it once, from the first request on.
+fn once_if_cold(stop: &mut Stop, point: &Point, length: Bytes) {
+    let load = &point.workload;
+    if load.cache != CacheState::Cold || load.access != Access::Buffered {
+        return;
+    }
+    let once = Bytes(length.0.saturating_mul(point.more_targets.len() as u64 + 1));
+    stop.bytes_max = Some(stop.bytes_max.map_or(once, |bound| bound.min(once)));
+    if !point.warm_up_given {
+        stop.warm_up_ns = Nanos(0);
     }
 }
 
@@ -159,7 +176,8 @@ fn by_place(point: &Point, cell: &Cell, known: &TargetFacts) -> Option<String> {
     if point.file_given && load.file_bytes > length {
         return Some(format!("{} has {length}, less than the {} asked for", known.target, load.file_bytes));
     }
-    let least = Bytes(load.block_bytes.0.saturating_mul(u64::from(load.workers)));
+    let workers = u64::from(load.workers).saturating_mul(clients_at_each(cell));
+    let least = Bytes(load.block_bytes.0.saturating_mul(workers));
     (length < least).then(|| format!("{} has {length}, less than a block for each worker", known.target))
 }
 

@@ -313,6 +313,25 @@ fn blocks_must_keep_the_alignment_that_the_engine_has_for_direct_access() {
 }
 
 #[test]
+fn a_file_that_exists_is_read_cold_in_one_pass_from_the_first_request_on() {
+    let stop = |more: &str| {
+        let text = format!("target = \"/data/file\"\n[workload]\nblock = \"64KiB\"\n{more}");
+        let exists = |known: &mut TargetFacts| known.existing_file = Some(Bytes(3 << 20));
+        let plan = plan_where(&text, exists).unwrap();
+        let stop = paths(&plan)[0].stop;
+        (stop.bytes_max.map(|bytes| bytes.0), stop.warm_up_ns)
+    };
+    let usual = Nanos(300_000_000);
+    assert_eq!(stop("cache = \"cold\"\n"), (Some(3 << 20), Nanos(0)));
+    assert_eq!(stop("cache = \"cold\"\nclients = 2\n"), (Some(3 << 20), Nanos(0)), "they share its blocks");
+    assert_eq!(stop("cache = \"cold\"\n[stop]\nbytes = \"1MiB\"\n"), (Some(1 << 20), Nanos(0)));
+    assert_eq!(stop("cache = \"cold\"\n[stop]\nbytes = \"1GiB\"\n"), (Some(3 << 20), Nanos(0)));
+    assert_eq!(stop("cache = \"cold\"\n[stop]\nwarm_up = \"1s\"\n"), (Some(3 << 20), Nanos(1_000_000_000)));
+    assert_eq!(stop("cache = \"cold\"\naccess = \"direct\"\n"), (None, usual), "no cache is in between");
+    assert_eq!(stop(""), (None, usual));
+}
+
+#[test]
 fn a_file_that_exists_is_read_in_its_own_length_and_never_written() {
     let exists = |known: &mut TargetFacts| known.existing_file = Some(Bytes(3 << 20));
     let read = plan_where("target = \"/data/file\"\n", exists).unwrap();
@@ -399,6 +418,16 @@ fn the_load_is_stated_with_its_cap_its_places_and_what_is_written() {
     assert_eq!(load.file_bytes_max, Bytes(2 << 20));
     assert_eq!(load.write_bytes_max, Some(Bytes(3 << 20)));
     assert_eq!(load.in_flight_max, 2);
+}
+
+#[test]
+fn cells_that_a_count_ends_are_planned_though_their_windows_together_are_longer_than_the_budget() {
+    let text = "target = \"null:\"\ncuts = []\nseconds = 60\n[stop]\nops = 1000\nmeasure = \"20s\"\n[sweep]\nblock = [\"4KiB\", \"8KiB\", \"16KiB\", \"32KiB\"]\n";
+    let counted = plan(text);
+    assert_eq!((counted.cells.len(), counted.skipped.len()), (4, 0));
+    assert_eq!(counted.load.planned_ns, Nanos(80_600_000_000), "at most");
+    let timed = plan(&text.replace("ops = 1000\n", ""));
+    assert_eq!((timed.cells.len(), timed.skipped.len()), (2, 2));
 }
 
 #[test]

@@ -139,7 +139,7 @@ keys! {
     "workload.access", Kind::Choice(ACCESSES), true, "\"buffered\"", "\"direct\"",
         "Through the page cache, or past it (`O_DIRECT`).";
     "workload.cache", Kind::Choice(CACHES), true, "\"as_found\"", "\"cold\"",
-        "What is done about caches before a trial: nothing, the file's pages are dropped, or the file is read once.";
+        "What is done about caches before a trial: nothing, the file's pages are dropped, or the file is read once. A cold load through the page cache goes over a file that exists once, without a warm-up unless one is given.";
     "workload.sync", Kind::Sync, true, "\"none\"", "\"every 16\"",
         "When written data must be durable: never, with every write (`O_DSYNC`), after every N writes, or at the end of a trial, whose time lasts to the end of that sync; what the warm-up wrote is synced with it.";
     "workload.acknowledgement", Kind::Choice(ACKNOWLEDGEMENTS), true, "\"early\"", "\"late\"",
@@ -149,7 +149,7 @@ keys! {
     "workload.workers", WORKERS, true, "1", "4",
         "Threads (connections) of one client.";
     "workload.clients", CLIENTS, true, "1", "2",
-        "Processes that load the target.";
+        "Processes that load the target: each has a file of its own, and of a file that exists they share the blocks as workers do.";
     "workload.batch", DEPTH, true, "1", "8",
         "Completions that a worker waits for together before it refills, at most the queue depth: 1 refills at each look, N leaves places free until N are. Every place that is free is submitted with the others, the whole depth at first, whatever this is (fio's `iodepth_batch_complete_min`, with `iodepth_batch = 0`).";
     "workload.think", Kind::Duration { min_ns: 0, max_ns: HOUR_NS }, true, "\"0s\"", "\"5ms\"",

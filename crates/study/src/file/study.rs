@@ -40,6 +40,8 @@ pub(crate) struct Point {
     pub(crate) workload: Workload,
     /// Whether the file's size was given, or is the usual one.
     pub(crate) file_given: bool,
+    /// Whether the warm-up was given, or is the usual one.
+    pub(crate) warm_up_given: bool,
     pub(crate) stop: Stop,
     pub(crate) repeat: Repeat,
     pub(crate) trials: u32,

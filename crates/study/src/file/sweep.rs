@@ -83,6 +83,7 @@ fn point(view: View<'_>, target: &Target, clash: Option<&Clash>) -> Point {
         more_targets: Vec::new(),
         workload: view.workload(),
         file_given: view.size("workload.file").is_some(),
+        warm_up_given: view.duration("stop.warm_up").is_some(),
         stop: view.stop(),
         repeat: view.repeat(),
         trials: view.trials(),

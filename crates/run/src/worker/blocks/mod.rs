@@ -1,7 +1,7 @@
 //! Where one worker's requests go in its object: the order of blocks, a file for each family.
 //!
 //! The object is seen as a grid of the workload's largest block. Walks and passes share the grid out among the
-//! workers of a client, drawn orders all range over the whole of it. A smaller block of a mix lies within the grid at
+//! workers of a client, and of all clients where these share the object; drawn orders all range over the whole of it. A smaller block of a mix lies within the grid at
 //! a multiple of its own size. Hot path: no allocation, no lock; memory does not grow with the object.
 
 use crate::assignment::Assignment;
@@ -63,7 +63,9 @@ impl Blocks {
         let sizes = workload.blocks();
         let grid_bytes = sizes.iter().map(|share| share.block_bytes.0).max().unwrap_or(1).max(1);
         let total = (assignment.object_bytes.0 / grid_bytes).max(1);
-        let own = Part::of(total, u64::from(worker_index), u64::from(workload.workers.max(1)));
+        let workers = u64::from(workload.workers.max(1));
+        let (sharer, sharers) = assignment.sharer();
+        let own = Part::of(total, sharer * workers + u64::from(worker_index), sharers * workers);
         let whole = Part { first_block: 0, block_count: total };
         let mut random = stream(assignment, worker_index, Purpose::Blocks);
         let own_bytes = own.block_count * grid_bytes;

@@ -48,6 +48,36 @@ fn visits(assignment: &Assignment, worker: u32, count: usize) -> Vec<u64> {
 }
 
 #[test]
+fn clients_that_share_a_file_visit_its_blocks_once_together() {
+    for order in [Order::Sequential, Order::Backward, Order::Random] {
+        let mut all = Vec::new();
+        for (client, worker) in [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (2, 1)] {
+            let mut shared = assignment(order, 12, 2);
+            (shared.cell.workload.clients, shared.client_index) = (3, client);
+            shared.seed = u64::from(client);
+            all.extend(visits(&shared, worker, 2));
+        }
+        all.sort_unstable();
+        assert!(all.into_iter().eq(0..12), "{order:?}");
+    }
+    let mut own = assignment(Order::Sequential, 12, 2);
+    (own.cell.workload.clients, own.client_index, own.cell.read_only) = (3, 1, false);
+    assert_eq!(visits(&own, 0, 1), [0], "an object of its own is visited from its start");
+}
+
+#[test]
+fn clients_of_two_files_share_each_with_those_of_the_same_file() {
+    let mut all = assignment(Order::Sequential, 12, 1);
+    all.cell.more_targets = vec!["null:copy".parse().unwrap()];
+    all.cell.workload.clients = 5;
+    let first = (0..5).map(|client| {
+        all.client_index = client;
+        (client % 2, visits(&all, 0, 1)[0])
+    });
+    assert_eq!(first.collect::<Vec<_>>(), [(0, 0), (1, 0), (0, 4), (1, 6), (0, 8)]);
+}
+
+#[test]
 fn the_parts_of_all_workers_are_the_object_once() {
     for (total, workers) in [(64, 3), (5, 5), (7, 2), (1, 1), (100, 7)] {
         let parts = (0..workers).map(|index| Part::of(total, index, workers));
