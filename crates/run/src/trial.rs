@@ -283,7 +283,7 @@ impl TrialHooks for Observer<'_> {
                 self.announce(Phase::CoolDown);
             }
         }
-        if self.cell.ends_by_count() && self.cell.workload.ring.submission_polling {
+        if self.ends_by_count() && self.cell.workload.ring.submission_polling {
             // The thread ends with its worker, before the last reading: what it used by then is seen now.
             let _ = self.counters.read(Nanos(now_ns), &self.child_pids);
         }

@@ -5,7 +5,8 @@
 
 use narrows_engines::endpoint::add_tcp_counters;
 use narrows_model::counters::{
-    CgroupCpu, DiskCounters, HostCpu, MemoryCounters, NicCounters, ProcessCpu, RingCpu, TcpCounters, WorkerCounters,
+    CgroupCpu, DiskCounters, HostCpu, MemoryCounters, NicCounters, ProcessCpu, RingCpu, TcpCounters,
+    WorkerCounters,
 };
 use narrows_model::{Bytes, CounterSample, Nanos};
 
