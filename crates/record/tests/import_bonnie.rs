@@ -177,3 +177,14 @@ fn torn_lines_and_impossible_figures_are_refused_at_their_place() {
     let table: String = include_str!("data/bonnie_1.03.txt").replace("63971   5 557.3   0", "");
     assert!(read(&table).unwrap_err().render().contains("a row of 8 figures"));
 }
+
+#[test]
+fn options_that_an_output_has_no_use_for_are_refused_and_not_passed_over() {
+    let completion = Completion { block: Some(Bytes(8192)), processes: Some(3), ..Completion::default() };
+    let problems = import(PUBLISHED.as_bytes(), "out", None, &completion).unwrap_err();
+    assert_eq!(
+        problems.list.iter().map(|one| one.key.as_str()).collect::<Vec<_>>(),
+        ["--block", "--processes"]
+    );
+    assert!(problems.list[0].allowed.contains("IOPerf"), "{problems}");
+}

@@ -197,6 +197,8 @@ fn a_section_that_is_none_is_refused_with_those_that_are() {
     let asked = Completion { sections: vec!["48-clients".to_owned()], ..Completion::default() };
     let problems = read(TABLE, &asked).unwrap_err();
     assert!(problems.render().contains("server-local, client-to-server, 47-clients"), "{problems}");
+    let local = Completion { local: Local::Sections(vec!["server".to_owned()]), ..Completion::default() };
+    assert!(read(TABLE, &local).unwrap_err().render().contains("--local=SECTION: found `server`"));
     let one = Completion { sections: vec!["47-clients".to_owned()], ..Completion::default() };
     assert_eq!(read(TABLE, &one).unwrap().observations.observations.len(), 5);
 }

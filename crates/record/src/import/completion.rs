@@ -14,6 +14,13 @@ pub(super) const PATH: &str = "path";
 /// Its value for a path without a network.
 pub(super) const LOCAL: &str = "local";
 
+/// Options that not every output has a use for, as they are typed.
+pub(super) const BLOCK: &str = "--block";
+pub(super) const PROCESSES: &str = "--processes";
+pub(super) const SECTION: &str = "--section";
+pub(super) const LOCAL_SECTIONS: &str = "--local=SECTION";
+pub(super) const AS_DEVICE: &str = "--as-device";
+
 /// Which results were measured on a path without a network.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Local {
@@ -54,6 +61,19 @@ pub struct Completion {
 }
 
 impl Completion {
+    /// The options that not every output has a use for, of those that are given.
+    pub(super) fn given(&self) -> Vec<&'static str> {
+        let by_section = matches!(self.local, Local::Sections(_));
+        let all = [
+            (BLOCK, self.block.is_some()),
+            (PROCESSES, self.processes.is_some()),
+            (SECTION, !self.sections.is_empty()),
+            (LOCAL_SECTIONS, by_section),
+            (AS_DEVICE, self.device_count.is_some()),
+        ];
+        all.into_iter().filter(|(_, given)| *given).map(|(option, _)| option).collect()
+    }
+
     /// Adds what is known to `made`, and says what is not.
     pub(super) fn apply(&self, made: &mut Import) {
         let all = &mut made.observations;

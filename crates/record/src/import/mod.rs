@@ -37,6 +37,8 @@ pub struct Importer {
     pub source: &'static str,
     /// A line of such an output.
     pub example: &'static str,
+    /// Options of which only some outputs have a use, and this one has.
+    pub takes: &'static [&'static str],
     /// Whether a text looks like such an output.
     looks_like: fn(&str) -> bool,
     /// Reads it.
@@ -125,6 +127,9 @@ fn read(
             return Import::default();
         }
     };
+    for option in completion.given().into_iter().filter(|option| !importer.takes.contains(option)) {
+        findings.add(&(0..0), idle(option, importer));
+    }
     let before = Import { format: importer.name, ..(importer.read)(text, completion, findings) };
     let count = before.observations.observations.len();
     if findings.is_empty() && count == 0 && before.observations.ceilings.is_empty() {
@@ -138,6 +143,17 @@ fn read(
         );
     }
     before
+}
+
+fn idle(option: &str, importer: &Importer) -> Complaint {
+    let takers: Vec<&str> =
+        IMPORTERS.iter().filter(|other| other.takes.contains(&option)).map(|other| other.title).collect();
+    Complaint::new(
+        option,
+        format!("an option that output of {} has no use for", importer.title),
+        format!("with output of {}", takers.join(", ")),
+        "leave it out",
+    )
 }
 
 fn nothing(importer: &Importer) -> Complaint {

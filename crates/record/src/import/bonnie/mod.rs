@@ -6,6 +6,7 @@ mod csv;
 mod run;
 mod text;
 
+use super::completion::AS_DEVICE;
 use super::source::lines;
 use super::{Completion, Import, Importer};
 use narrows_model::Observations;
@@ -23,6 +24,7 @@ pub(super) static IMPORTER: Importer = Importer {
                  `--as-device N` the block figures become ceilings of a device of which there are N.",
     source: "bonnie++ by Russell Coker: the programs of Debian, their manual page and bon_csv2txt",
     example: "fs2,10G,38476,95,49354,14,23415,5,35808,72,63971,5,557.3,0,16,3113,99,+++++,+++,...",
+    takes: &[AS_DEVICE],
     looks_like,
     read,
 };

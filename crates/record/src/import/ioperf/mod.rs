@@ -7,7 +7,7 @@ mod checks;
 mod html;
 mod rows;
 
-use super::completion::{LOCAL, PATH};
+use super::completion::{BLOCK, LOCAL, LOCAL_SECTIONS, PATH, PROCESSES, SECTION};
 use super::{Completion, Import, Importer, Local};
 use narrows_model::cell::FactorValue;
 use narrows_model::counters::Role;
@@ -38,13 +38,18 @@ pub(super) static IMPORTER: Importer = Importer {
                  NPV row is the mean of.",
     source: "IOPerf at the RHIC Computing Facility (STAR, 2002), its published tables",
     example: "rcas6001 400000 173.47 43478.26 0.40 254777.07 253164.56 100.64 ...",
+    takes: &[BLOCK, PROCESSES, SECTION, LOCAL_SECTIONS],
     looks_like: rows::looks_like,
     read,
 };
 
 fn read(text: &str, completion: &Completion, findings: &mut Findings<'_>) -> Import {
     let rows = rows::rows(text, findings);
-    let rows = rows::of_sections(rows, &completion.sections, findings);
+    if let Local::Sections(local) = &completion.local {
+        rows::known_sections(&rows, local, LOCAL_SECTIONS, findings);
+    }
+    rows::known_sections(&rows, &completion.sections, SECTION, findings);
+    let rows = rows::of_sections(rows, &completion.sections);
     let (claims, remarks) = checks::checks(&rows);
     let head = Observations { title: "IOPerf".to_owned(), claims, ..Observations::default() };
     let mut made = Import { observations: head, remarks, ..Import::default() };

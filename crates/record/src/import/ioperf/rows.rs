@@ -198,8 +198,8 @@ fn named(text: &str, header: Line<'_>, findings: &mut Findings<'_>) -> Vec<Row> 
         .collect()
 }
 
-/// The rows of the asked sections; all where none is asked.
-pub(super) fn of_sections(rows: Vec<Row>, asked: &[String], findings: &mut Findings<'_>) -> Vec<Row> {
+/// Complains of asked sections that the table does not have.
+pub(super) fn known_sections(rows: &[Row], asked: &[String], option: &str, findings: &mut Findings<'_>) {
     let mut known: Vec<&str> = rows.iter().filter_map(|row| row.section.as_deref()).collect();
     known.dedup();
     for section in asked.iter().filter(|section| !known.contains(&section.as_str())) {
@@ -208,10 +208,13 @@ pub(super) fn of_sections(rows: Vec<Row>, asked: &[String], findings: &mut Findi
         } else {
             known.join(", ")
         };
-        let complaint =
-            Complaint::new("--section", format!("`{section}`"), allowed, "name one that the file has");
+        let complaint = Complaint::new(option, format!("`{section}`"), allowed, "name one that the file has");
         findings.add(&rows.first().map_or(0..0, |row| row.span.clone()), complaint);
     }
+}
+
+/// The rows of the asked sections; all where none is asked.
+pub(super) fn of_sections(rows: Vec<Row>, asked: &[String]) -> Vec<Row> {
     let wanted =
         |row: &Row| asked.is_empty() || row.section.as_ref().is_some_and(|section| asked.contains(section));
     rows.into_iter().filter(wanted).collect()

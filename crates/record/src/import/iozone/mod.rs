@@ -30,6 +30,7 @@ pub(super) static IMPORTER: Importer = Importer {
                  in operations a second, with -N in microseconds an operation.",
     source: "IOzone 3 by William Norcott and Don Capps: its documentation, and results that were published",
     example: "262144 64 115506 122981 229070 229314 133219 129767",
+    takes: &[],
     looks_like,
     read,
 };

@@ -24,6 +24,7 @@ pub(super) static IMPORTER: Importer = Importer {
                  be none at all, are lower bounds.",
     source: "PostMark 1.51 of Debian (postmark 1.53), what it prints",
     example: "22 seconds of transactions (4545 per second)",
+    takes: &[],
     looks_like: report::looks_like,
     read,
 };
