@@ -20,7 +20,8 @@ pub(crate) struct Progress<'a> {
     bar: ProgressBar,
     cells: Vec<Cell>,
     points: Vec<RelayCell>,
-    number: usize,
+    /// The cells and points that have begun or were left out, in their order.
+    order: Vec<CellId>,
     begun: Option<CellId>,
     /// Trials of the cell that has begun which are done.
     trials_done: u32,
@@ -45,7 +46,7 @@ impl<'a> Progress<'a> {
             bar,
             cells: plan.cells.clone(),
             points,
-            number: 0,
+            order: Vec::new(),
             begun: None,
             trials_done: 0,
         }
@@ -66,7 +67,7 @@ impl<'a> Progress<'a> {
                 self.line(&line);
             }
             Event::CellSkipped(skip) => {
-                self.number += 1;
+                self.arrive(&skip.cell);
                 let line = cell_left_out(self.place(), &skip.cell.0, &skip.reason);
                 self.line(&line);
             }
@@ -84,9 +85,8 @@ impl<'a> Progress<'a> {
         if self.begun.as_ref() == Some(cell) {
             return;
         }
-        self.begun = Some(cell.clone());
+        self.arrive(cell);
         self.trials_done = 0;
-        self.number += 1;
         if let Some(known) = self.cells.iter().find(|known| known.id == *cell) {
             self.bar.set_message(cell_begun(self.place(), known));
         }
@@ -105,27 +105,38 @@ impl<'a> Progress<'a> {
     }
 
     fn relay_done(&mut self, trial: &RelayTrial) {
-        if self.begun.as_ref() != Some(&trial.cell) {
-            self.begun = Some(trial.cell.clone());
-            self.number += 1;
-        }
+        self.arrive(&trial.cell);
         let trials = self.points.iter().find(|point| point.id == trial.cell).map_or(1, |point| point.trials);
-        let place = Place { number: self.number, count: self.points.len(), remaining_ns: None };
+        let place = Place { number: self.number(), count: self.points.len(), remaining_ns: None };
         let line = relay_done(place, trial, trials);
         self.bar.set_message(line.clone());
         self.line(&line);
     }
 
+    /// Notes the cell or point that events are of now; one may come again after others.
+    fn arrive(&mut self, id: &CellId) {
+        if !self.order.contains(id) {
+            self.order.push(id.clone());
+        }
+        self.begun = Some(id.clone());
+    }
+
+    /// The place of what has begun, from 1.
+    fn number(&self) -> usize {
+        let place = self.order.iter().position(|id| Some(id) == self.begun.as_ref());
+        place.map_or(self.order.len(), |place| place + 1)
+    }
+
     fn place(&self) -> Place {
-        let later: u64 = self.cells.iter().skip(self.number).map(|cell| cell.planned_ns().0).sum();
+        let later: u64 = self.cells.iter().skip(self.order.len()).map(|cell| cell.planned_ns().0).sum();
         let present = self.cells.iter().find(|cell| Some(&cell.id) == self.begun.as_ref());
         let present = present.map_or(0, |cell| {
             let done = cell.trial_ns().0.saturating_mul(u64::from(self.trials_done));
             cell.planned_ns().0.saturating_sub(done)
         });
         Place {
-            number: self.number,
-            count: self.cells.len().max(self.number),
+            number: self.number(),
+            count: self.cells.len().max(self.order.len()),
             remaining_ns: Some(Nanos(later.saturating_add(present))),
         }
     }

@@ -102,6 +102,9 @@ pub struct Stop {
     pub ops_max: Option<u64>,
 }
 
+/// Opening, barriers and counter readings around one trial.
+const TRIAL_OVERHEAD_NS: u64 = 150_000_000;
+
 /// The value of a factor at one point of a sweep.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
@@ -178,11 +181,31 @@ impl Cell {
         Nanos(self.trial_ns().0.saturating_mul(u64::from(self.repeat.trials_min(self.trials))))
     }
 
+    /// [`Cell::planned_ns`] and what surrounds each of these trials: what a budget reckons with.
+    #[must_use]
+    pub fn estimated_ns(&self) -> Nanos {
+        let trials = u64::from(self.repeat.trials_min(self.trials));
+        self.planned_ns().saturating_add(Nanos(TRIAL_OVERHEAD_NS.saturating_mul(trials)))
+    }
+
+    /// The least of [`Cell::estimated_ns`]: a count may end a window as soon as it begins.
+    #[must_use]
+    pub fn least_ns(&self) -> Nanos {
+        let trials = u64::from(self.repeat.trials_min(self.trials));
+        let counted_ns = if self.ends_by_count() { self.stop.measure_ns.0 } else { 0 };
+        self.estimated_ns().saturating_sub(Nanos(counted_ns.saturating_mul(trials)))
+    }
+
+    /// Whether a count may end a trial long before its time.
+    #[must_use]
+    pub fn ends_by_count(&self) -> bool {
+        self.stop.bytes_max.is_some() || self.stop.ops_max.is_some()
+    }
+
     /// Whether time alone ends a trial: no count does before, and no sync comes after its last request.
     #[must_use]
     pub fn ends_by_time(&self) -> bool {
-        let is_counted = self.stop.bytes_max.is_some() || self.stop.ops_max.is_some();
-        !is_counted && self.workload.sync != SyncPolicy::AtEnd
+        !self.ends_by_count() && self.workload.sync != SyncPolicy::AtEnd
     }
 
     /// What client `client_index` goes to.

@@ -115,6 +115,22 @@ fn a_study_whose_limit_is_not_known_says_so_and_why() {
 }
 
 #[test]
+fn a_run_whose_cells_failed_is_incomplete_by_these_and_did_not_end_early() {
+    let mut summary = studies::interrupted();
+    let words = |summary: &Summary| {
+        text::verdict(summary, &Style::default()).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    summary.failed = std::mem::take(&mut summary.skipped);
+    summary.cells[0].flags = vec!["incomplete".to_owned()];
+    summary.cells[0].id = summary.failed[0].cell.0.clone();
+    let told = words(&summary);
+    assert!(told.contains("all that was planned (2 cells failed)."), "{told}");
+    summary.cells[0].id = "path/other".to_owned();
+    let told = words(&summary);
+    assert!(told.contains("all that was planned (2 cells failed, 1 cell cut short)."), "{told}");
+}
+
+#[test]
 fn a_study_of_several_engines_has_no_verdict_that_mixes_them() {
     let mut summary = studies::interrupted();
     let mut uring = summary.cells[0].clone();
@@ -150,6 +166,19 @@ fn a_plan_whose_preparation_may_pass_the_budget_says_so() {
     assert!(words(&plan).contains("for at most 80.0 s") && words(&plan).contains("may pass the budget"));
     plan.load.prefill_bytes = Bytes(0);
     assert!(!words(&plan).contains("prepares"));
+}
+
+#[test]
+fn a_plan_of_open_repetition_states_its_least_and_its_most() {
+    let mut open = plan();
+    for cell in &mut open.cells {
+        cell.trials = 30;
+        cell.repeat =
+            narrows_model::Repeat::UntilInterval { half_width_ratio: 0.05, level: 0.95, trials_min: 3 };
+    }
+    let rendered = text::plan(&open, &Style { detail: true, ..Style::default() });
+    assert!(rendered.contains("at least 8.50 s of load"), "{rendered}");
+    assert!(rendered.contains("5.10 s in 3 trials, at most 51.0 s in 30"), "{rendered}");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use crate::link::{Server, ServerLink};
 use crate::repetition::{RateWatch, Repetition};
 use crate::site::CellSite;
 use crate::stop::StopRequest;
+use crate::time_share::{TimeShare, may_go_on};
 use crate::trial::{Turn, run_trial};
 use narrows_engines::endpoint::CellTerms;
 use narrows_engines::{EngineError, ErrorKind};
@@ -41,46 +42,119 @@ pub fn execute(
 ) -> Result<RunOutput, SinkError> {
     let start_ns = site.clock.now().0.saturating_sub(already_ns.0);
     let limit_ns = Nanos::from_secs_f64(plan.budget_ns.as_secs_f64() * (1.0 + OVERRUN_RATIO)).0;
-    let mut output = RunOutput { reason: EndReason::Finished, done_count: 0, failed: Vec::new() };
+    let share = TimeShare { limit_at_ns: start_ns.saturating_add(limit_ns) };
     if let Some(server) = server.as_deref_mut() {
         server.heed(&site.stop);
     }
-    for cell in &plan.cells {
-        let spent_ns = site.clock.now().0.saturating_sub(start_ns);
-        if site.stop.request() != StopRequest::None {
-            output.reason = EndReason::Interrupted;
-            break;
+    let output = RunOutput { reason: EndReason::Finished, done_count: 0, failed: Vec::new() };
+    let mut run = Run { site, server, sink, output };
+    let mut open = Vec::new();
+    for (index, cell) in plan.cells.iter().enumerate() {
+        let now_ns = run.site.clock.now().0;
+        if run.site.stop.request() != StopRequest::None {
+            run.output.reason = EndReason::Interrupted;
+            return Ok(run.output);
         }
-        if spent_ns + cell.planned_ns().0 > limit_ns {
-            let reason = no_time(site.prepared.took_ns());
-            sink.event(&Event::CellSkipped(SkippedCell { cell: cell.id.clone(), reason }))?;
-            output.reason = EndReason::BudgetSpent;
+        if !share.fits(now_ns, cell) {
+            let reason = no_time(run.site.prepared.took_ns());
+            run.leave_out(cell, reason)?;
             continue;
         }
-        let until_ns = start_ns.saturating_add(limit_ns);
-        match run_cell_within(cell, until_ns, site, server.as_deref_mut(), sink) {
-            Ok(()) => output.done_count += 1,
-            Err(RunError::Sink(error)) => return Err(error),
-            Err(RunError::Stopped) => output.reason = EndReason::Interrupted,
-            Err(error @ RunError::PreparedTooLong { .. }) => {
-                sink.event(&Event::CellSkipped(SkippedCell {
-                    cell: cell.id.clone(),
-                    reason: error.to_string(),
-                }))?;
-                output.reason = EndReason::BudgetSpent;
+        let rest = plan.cells.get(index..).unwrap_or_default();
+        let time = CellTime { until_ns: share.until_ns(now_ns, rest), limit_ns: share.limit_at_ns };
+        let mut repetition = Repetition::new(cell);
+        let outcome = run.trials(cell, &mut repetition, time);
+        let is_done = outcome.is_ok();
+        run.output.done_count += u32::from(is_done);
+        if run.ends(cell, outcome)? {
+            return Ok(run.output);
+        }
+        if is_done && may_go_on(cell) {
+            open.push((cell, repetition));
+        }
+    }
+    run.go_on(open, share)?;
+    Ok(run.output)
+}
+
+/// What is left of a run's time for one cell, on the site's clock.
+#[derive(Debug, Clone, Copy)]
+struct CellTime {
+    /// Repetitions beyond the fewest end before it.
+    until_ns: u64,
+    /// Preparation may take what is left of the whole run's.
+    limit_ns: u64,
+}
+
+/// A run under way.
+struct Run<'a, 'b> {
+    site: &'a mut CellSite,
+    server: Server<'b>,
+    sink: &'a mut dyn Sink,
+    output: RunOutput,
+}
+
+impl Run<'_, '_> {
+    fn trials(&mut self, cell: &Cell, repetition: &mut Repetition, time: CellTime) -> Result<(), RunError> {
+        run_trials(cell, repetition, time, self.site, self.server.as_deref_mut(), self.sink)
+    }
+
+    /// Spends what the cells have left on those that would go on, a trial of each in turn.
+    ///
+    /// Bounded: each has its most trials.
+    fn go_on(&mut self, mut open: Vec<(&Cell, Repetition)>, share: TimeShare) -> Result<(), SinkError> {
+        while !open.is_empty() {
+            let mut still_open = Vec::new();
+            for (cell, mut repetition) in open {
+                let left_ns = share.limit_at_ns.saturating_sub(self.site.clock.now().0);
+                let is_asked = self.site.stop.request() == StopRequest::None;
+                if !is_asked || repetition.next_trial(left_ns).is_none() {
+                    continue;
+                }
+                // Until now: one more trial, and none after it.
+                repetition.allow_one_more();
+                let time = CellTime { until_ns: 0, limit_ns: share.limit_at_ns };
+                let outcome = self.trials(cell, &mut repetition, time);
+                let is_done = outcome.is_ok();
+                // It has been measured: that there is no time to prepare it once more leaves nothing out.
+                let is_over = matches!(outcome, Err(RunError::PreparedTooLong { .. }));
+                if !is_over && self.ends(cell, outcome)? {
+                    return Ok(());
+                }
+                if is_done {
+                    still_open.push((cell, repetition));
+                }
             }
+            open = still_open;
+        }
+        Ok(())
+    }
+
+    /// Tells how a cell ended; whether the run ends with it.
+    fn ends(&mut self, cell: &Cell, outcome: Result<(), RunError>) -> Result<bool, SinkError> {
+        match outcome {
+            Ok(()) => {}
+            Err(RunError::Sink(error)) => return Err(error),
+            Err(RunError::Stopped) => self.output.reason = EndReason::Interrupted,
+            Err(error @ RunError::PreparedTooLong { .. }) => self.leave_out(cell, error.to_string())?,
             Err(error) => {
                 let message = error.to_string();
-                sink.event(&Event::CellFailed { cell: cell.id.clone(), message: message.clone() })?;
-                output.failed.push(SkippedCell { cell: cell.id.clone(), reason: message });
+                let failed = Event::CellFailed { cell: cell.id.clone(), message: message.clone() };
+                self.sink.event(&failed)?;
+                self.output.failed.push(SkippedCell { cell: cell.id.clone(), reason: message });
                 if ends_the_run(&error) {
-                    output.reason = EndReason::Failed;
-                    break;
+                    self.output.reason = EndReason::Failed;
+                    return Ok(true);
                 }
             }
         }
+        Ok(false)
     }
-    Ok(output)
+
+    fn leave_out(&mut self, cell: &Cell, reason: String) -> Result<(), SinkError> {
+        self.output.reason = EndReason::BudgetSpent;
+        self.sink.event(&Event::CellSkipped(SkippedCell { cell: cell.id.clone(), reason }))
+    }
 }
 
 /// Why a cell is left out when the time is over, of which preparation took a part.
@@ -133,16 +207,28 @@ pub fn run_cell_within(
     server: Server<'_>,
     sink: &mut dyn Sink,
 ) -> Result<(), RunError> {
-    let mut repetition = Repetition::new(cell);
+    let time = CellTime { until_ns, limit_ns: until_ns };
+    run_trials(cell, &mut Repetition::new(cell), time, site, server, sink)
+}
+
+/// Runs those repetitions of one cell that `repetition` still asks for.
+fn run_trials(
+    cell: &Cell,
+    repetition: &mut Repetition,
+    time: CellTime,
+    site: &mut CellSite,
+    server: Server<'_>,
+    sink: &mut dyn Sink,
+) -> Result<(), RunError> {
     let left_ns = |site: &CellSite| match site.stop.request() {
-        StopRequest::None => until_ns.saturating_sub(site.clock.now().0),
+        StopRequest::None => time.until_ns.saturating_sub(site.clock.now().0),
         _ => 0,
     };
     match (cell.site, server) {
         (Site::Client, mut server) => {
             while let Some(trial) = repetition.next_trial(left_ns(site)) {
                 let mut watch = RateWatch { sink: &mut *sink, rate: None };
-                let turn = Turn { trial, start_by_ns: repetition.start_by_ns(until_ns) };
+                let turn = Turn { trial, start_by_ns: repetition.start_by_ns(time.limit_ns) };
                 run_trial(cell, turn, site, server.as_deref_mut(), &mut watch)?;
                 repetition.made(watch.rate);
             }

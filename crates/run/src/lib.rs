@@ -20,6 +20,7 @@ mod recorder;
 pub mod relay;
 mod repetition;
 pub mod site;
+mod time_share;
 mod trial;
 mod verify;
 mod window;

@@ -44,6 +44,11 @@ impl Repetition {
         (must || may).then_some(self.made)
     }
 
+    /// Makes the next trial one that must be made.
+    pub(crate) fn allow_one_more(&mut self) {
+        self.trials_min = self.trials_min.max(self.made.saturating_add(1));
+    }
+
     /// When the load of the next trial has to start for it, and for what must follow it, to end before `until_ns`.
     pub(crate) fn start_by_ns(&self, until_ns: u64) -> u64 {
         let must = u64::from(self.trials_min.saturating_sub(self.made).max(1));

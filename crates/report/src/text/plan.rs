@@ -7,7 +7,7 @@ use super::table::{Align, Table};
 use super::units::{counted, counted_len};
 use super::wrap::{Indent, paragraph};
 use narrows_analysis::text::{amount, op_rate, span, storage_rate};
-use narrows_model::{Bytes, Cell, Cut, Plan, Site};
+use narrows_model::{Bytes, Cell, Cut, Nanos, Plan, Repeat, Site};
 
 /// The load of `plan` in a few lines, and with [`Style::detail`] every cell or point and every skip with its reason.
 #[must_use]
@@ -73,11 +73,29 @@ fn cell_count(plan: &Plan) -> String {
         );
     }
     format!(
-        "{}, {whole}over the whole path: {} of load within a budget of {}{left_out}",
+        "{}, {whole}over the whole path: {}{} of load within a budget of {}{}{left_out}",
         counted_len(plan.cells.len(), "cell"),
+        bound(plan),
         span(plan.load.planned_ns),
-        span(plan.budget_ns)
+        span(plan.budget_ns),
+        if plan.study.is_some() && plan.load.planned_ns > plan.budget_ns {
+            "; cells for which no time is left are not run"
+        } else {
+            ""
+        },
     )
+}
+
+/// Whether the planned load is a most or a least: counts end cells of a study sooner, and open repetition later.
+fn bound(plan: &Plan) -> &'static str {
+    let is_counted = plan.study.is_some() && plan.cells.iter().any(Cell::ends_by_count);
+    let is_open = plan.cells.iter().any(|cell| cell.repeat != Repeat::Fixed);
+    match (is_counted, is_open) {
+        (false, false) => "",
+        (true, false) => "at most ",
+        (false, true) => "at least ",
+        (true, true) => "about ",
+    }
 }
 
 /// What is written before cells visit it, and whether the time for it may be missing; `None` where nothing is.
@@ -157,7 +175,18 @@ fn cells(plan: &Plan, style: &Style) -> String {
 fn lasts(plan: &Plan, cell: &Cell) -> String {
     let bytes = cell.stop.bytes_max.filter(|_| plan.suite.is_some());
     let all = bytes.map_or_else(|| span(cell.planned_ns()), |bytes| format!("{} each", amount(bytes)));
-    if cell.trials > 1 { format!("{all} in {}", counted(u64::from(cell.trials), "trial")) } else { all }
+    let least = cell.repeat.trials_min(cell.trials);
+    let in_trials = format!("{all} in {}", counted(u64::from(least), "trial"));
+    match cell.trials {
+        0 | 1 => all,
+        most if most > least => format!("{in_trials}, at most {} in {most}", span(most_ns(cell))),
+        _ => in_trials,
+    }
+}
+
+/// Time of the most trials.
+fn most_ns(cell: &Cell) -> Nanos {
+    Nanos(cell.trial_ns().0.saturating_mul(u64::from(cell.trials)))
 }
 
 fn place(cell: &Cell) -> String {

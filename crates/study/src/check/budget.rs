@@ -7,8 +7,6 @@ use narrows_model::plan::SkippedCell;
 use narrows_model::{Cell, CellId, Nanos};
 use std::collections::BTreeSet;
 
-/// Opening, barriers and counter readings around one trial.
-const OVERHEAD_NS: u64 = 150_000_000;
 /// Kept for preparation and refinement: one part in so many of the budget ...
 const RESERVE_SHARE: u64 = 10;
 /// ... and at most this much.
@@ -16,8 +14,7 @@ const RESERVE_NS_MAX: u64 = 8_000_000_000;
 
 /// Time that a cell takes without preparation.
 pub(crate) fn estimate(cell: &Cell) -> Nanos {
-    let overhead = OVERHEAD_NS.saturating_mul(u64::from(cell.repeat.trials_min(cell.trials)));
-    cell.planned_ns().saturating_add(Nanos(overhead))
+    cell.estimated_ns()
 }
 
 /// The part of a budget that is for cells.

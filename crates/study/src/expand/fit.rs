@@ -1,4 +1,7 @@
 //! What of a study fits its time: whole groups from the front of the order; the rest is listed.
+//!
+//! Nobody knows before how long a count takes: such cells are planned with the least of their time, and those for which
+//! there is none left in the run are left out then.
 
 use super::cuts::Group;
 use crate::check;
@@ -16,18 +19,18 @@ pub(super) fn fit(
     skipped: &mut Vec<SkippedCell>,
 ) -> Result<Vec<Cell>, StudyProblems> {
     let time = check::for_cells(Nanos::from_secs_f64(study.seconds));
-    let whole: Nanos = groups.iter().fold(Nanos(0), |sum, group| sum.saturating_add(cost(group)));
+    let whole = groups.iter().fold(Nanos(0), |sum, group| sum.saturating_add(cost(group, check::estimate)));
     let reason = format!(
         "past the budget of {} s; --seconds {} measures everything",
         study.seconds,
         check::seconds_for(whole)
     );
-    let first = groups.first().map(cost);
+    let first = groups.first().map(|group| cost(group, Cell::least_ns));
     let mut spent = Nanos(0);
     let mut cells = Vec::new();
     let mut full = false;
     for group in groups {
-        let after = spent.saturating_add(cost(&group));
+        let after = spent.saturating_add(cost(&group, Cell::least_ns));
         full |= after > time;
         let members = group.cuts.into_iter().chain([group.path]);
         if full {
@@ -43,9 +46,9 @@ pub(super) fn fit(
     }
 }
 
-fn cost(group: &Group) -> Nanos {
+fn cost(group: &Group, of: fn(&Cell) -> Nanos) -> Nanos {
     let cells = group.cuts.iter().chain([&group.path]);
-    cells.fold(Nanos(0), |sum, cell| sum.saturating_add(check::estimate(cell)))
+    cells.fold(Nanos(0), |sum, cell| sum.saturating_add(of(cell)))
 }
 
 fn too_short(study: &Study, first: Nanos) -> StudyProblems {
