@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod figure;
+pub mod ioperf;
 pub mod jovian;
 
 use narrows_model::Summary;
@@ -26,7 +27,7 @@ pub struct Suite {
 }
 
 /// Every suite.
-pub const SUITES: &[Suite] = &[jovian::SUITE];
+pub const SUITES: &[Suite] = &[ioperf::SUITE, jovian::SUITE];
 
 /// The suite that `summary` is of; `None` where it is of none.
 #[must_use]

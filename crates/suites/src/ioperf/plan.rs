@@ -1,0 +1,213 @@
+//! From a request and the plan of a check of the same folder to the plan of the suite: the check's cuts, then the tests.
+//!
+//! A check measures what lies under the tests: its cuts are planned by its own code, and its cells of the path give way
+//! to the tests.
+
+use super::request::{Request, RowKind};
+use super::{TESTS, Test};
+use narrows_model::cell::FactorValue;
+use narrows_model::plan::{LoadStatement, SUITE_PHASE, SUITE_TEST, SuiteSource};
+use narrows_model::workload::{Prefill, StdioFlush, StdioWishes};
+use narrows_model::{
+    Bytes, Cell, CellId, Cut, EngineId, Nanos, Op, Plan, Repeat, Site, Stop, Target, Workload,
+};
+use narrows_study::Problem;
+use std::collections::BTreeMap;
+
+/// Longest time of one pass of a test: what has not done its I/Os by then is cut short, and told as that.
+const PASS_NS_MAX: Nanos = Nanos(24 * 3_600_000_000_000);
+
+/// The plan of `request`, for files in `target`, beside the cuts of `check`.
+///
+/// # Shape
+/// The check's cuts, then the rows after each other, each with the five tests in the published order on the same files.
+///
+/// # Errors
+/// All that is wrong with the request.
+pub fn plan(request: &Request, target: &Target, check: Plan) -> Result<Plan, Vec<Problem>> {
+    let problems = request.problems();
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    let cuts = check.cells.into_iter().filter(|cell| request.has_cuts && cell.cut != Cut::Path);
+    let mut cells: Vec<Cell> = cuts.collect();
+    let cuts_ns = cells.iter().fold(Nanos(0), |sum, cell| sum.saturating_add(cell.planned_ns()));
+    let of_row = |row: &RowKind| TESTS.map(|test| cell(request, *row, &test, target));
+    cells.extend(request.rows.iter().flat_map(of_row));
+    let whole_ns = cells.iter().fold(Nanos(0), |sum, cell| sum.saturating_add(cell.planned_ns()));
+    let skipped = check
+        .skipped
+        .into_iter()
+        .filter(|skip| request.has_cuts && !skip.cell.0.starts_with(&format!("{}/", Cut::Path.name())));
+    Ok(Plan {
+        load: load(request, &check.load, cuts_ns),
+        cells,
+        skipped: skipped.collect(),
+        // The tests end with their I/Os, and the run with them.
+        budget_ns: whole_ns.saturating_add(PASS_NS_MAX),
+        suite: Some(source(request)),
+        ..check
+    })
+}
+
+fn load(request: &Request, check: &LoadStatement, cuts_ns: Nanos) -> LoadStatement {
+    let cuts = |bytes: Bytes| if request.has_cuts { bytes } else { Bytes(0) };
+    LoadStatement {
+        planned_ns: cuts_ns,
+        prefill_bytes: cuts(check.prefill_bytes),
+        prefill_ns_max: if request.has_cuts { check.prefill_ns_max } else { Nanos(0) },
+        file_bytes_max: cuts(check.file_bytes_max).max(request.all_bytes()),
+        write_bytes_max: if request.has_cuts { None } else { Some(written(request)) },
+        touches: check.touches.clone(),
+        in_flight_max: check.in_flight_max.max(u64::from(request.processes_max())),
+        max_bytes_per_s: None,
+    }
+}
+
+/// Bytes that the tests write.
+fn written(request: &Request) -> Bytes {
+    let writers = TESTS.iter().filter(|test| test.op == Op::Write).count() as u64;
+    let times = writers.saturating_mul(u64::from(request.passes));
+    let files = request.rows.iter().map(|row| u64::from(clients(request, *row))).sum::<u64>();
+    Bytes(request.file_bytes().0.saturating_mul(times).saturating_mul(files))
+}
+
+fn clients(request: &Request, row: RowKind) -> u32 {
+    if row == RowKind::Processes { request.processes } else { 1 }
+}
+
+/// One test of one row.
+fn cell(request: &Request, row: RowKind, test: &Test, target: &Target) -> Cell {
+    let clients = clients(request, row);
+    let flush = if test.op == Op::Write { request.flush.calls() } else { StdioFlush::None };
+    let workload = Workload {
+        engine: Some(EngineId::Stdio),
+        op: test.op,
+        block_bytes: test.block.unwrap_or(request.buffer_bytes()),
+        file_bytes: request.file_bytes(),
+        order: test.order,
+        clients,
+        own_process: row != RowKind::Run,
+        stdio: StdioWishes { calls: test.calls, flush, buffer_bytes: None },
+        prefill: Prefill::Nothing,
+        ..Workload::default()
+    };
+    let ops_max = request.count.saturating_mul(u64::from(clients));
+    let named = |name: &str| FactorValue::Text(name.to_owned());
+    Cell {
+        id: CellId(format!("{}/{}", row.name(), test.name)),
+        cut: Cut::Path,
+        site: Site::Client,
+        target: target.clone(),
+        workload,
+        stop: Stop { warm_up_ns: Nanos(0), measure_ns: PASS_NS_MAX, bytes_max: None, ops_max: Some(ops_max) },
+        trials: request.passes,
+        repeat: Repeat::Fixed,
+        more_targets: Vec::new(),
+        factors: BTreeMap::from([
+            (SUITE_TEST.to_owned(), named(row.name())),
+            (SUITE_PHASE.to_owned(), named(test.name)),
+        ]),
+        read_only: false,
+    }
+}
+
+fn source(request: &Request) -> SuiteSource {
+    let number = |value: u64| FactorValue::Number(value as f64);
+    let text = |word: &str| FactorValue::Text(word.to_owned());
+    let mut options = BTreeMap::from([
+        ("buffer_bytes".to_owned(), number(request.buffer_bytes().0)),
+        ("count".to_owned(), number(request.count)),
+        ("passes".to_owned(), number(u64::from(request.passes))),
+        ("processes".to_owned(), number(u64::from(request.processes))),
+        ("flush".to_owned(), text(request.flush.name())),
+        ("tag".to_owned(), text(&request.tag)),
+        ("output".to_owned(), text(if request.csv { "csv" } else { "table" })),
+        ("cuts".to_owned(), text(if request.has_cuts { "measured" } else { "none" })),
+    ]);
+    options.extend(request.memory.map(|bytes| ("memory_bytes".to_owned(), number(bytes.0))));
+    SuiteSource { name: super::NAME.to_owned(), options }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::options::Options;
+    use super::super::testing::request;
+    use super::*;
+    use narrows_model::workload::{Order, StdioCalls};
+    use narrows_study::{CheckRequest, plan_check};
+
+    fn folder() -> Target {
+        "/data".parse().unwrap()
+    }
+
+    fn planned(request: &Request) -> Plan {
+        let mut check = CheckRequest::new(folder());
+        (check.blocks, check.depths) = (Some(vec![request.buffer_bytes()]), Some(vec![1]));
+        plan(request, &folder(), plan_check(&check).unwrap()).unwrap()
+    }
+
+    fn tests_of(plan: &Plan) -> Vec<&Cell> {
+        plan.cells.iter().filter(|cell| cell.cut == Cut::Path).collect()
+    }
+
+    #[test]
+    fn each_row_has_the_five_tests_in_order_and_each_process_all_ios() {
+        let asked = Request { rows: RowKind::ALL.to_vec(), processes: 10, passes: 3, ..request() };
+        let plan = planned(&asked);
+        let ids: Vec<&str> = tests_of(&plan).iter().map(|cell| cell.id.0.as_str()).collect();
+        assert_eq!(ids[..5], ["run/fwrite", "run/fread", "run/putc", "run/getc", "run/seek"]);
+        assert_eq!((ids.len(), ids[5], ids[14]), (15, "1PV/fwrite", "NPV/seek"));
+        for cell in tests_of(&plan) {
+            let load = &cell.workload;
+            assert_eq!(cell.stop.ops_max, Some(5000 * u64::from(load.clients)), "{}", cell.id);
+            assert_eq!((cell.trials, load.prefill), (3, Prefill::Nothing));
+            assert_eq!(load.own_process, !cell.id.0.starts_with("run"));
+            assert_eq!(load.clients, if cell.id.0.starts_with("NPV") { 10 } else { 1 });
+        }
+    }
+
+    #[test]
+    fn writes_are_flushed_after_every_io_and_reads_are_not() {
+        let plan = planned(&request());
+        let wishes: Vec<_> = tests_of(&plan).iter().map(|cell| cell.workload.stdio).collect();
+        let calls: Vec<_> = wishes.iter().map(|wish| (wish.calls, wish.flush)).collect();
+        let (block, character) = (StdioCalls::Block, StdioCalls::Character);
+        let (flushed, none) = (StdioFlush::Fflush, StdioFlush::None);
+        assert_eq!(
+            calls,
+            [(block, flushed), (block, none), (character, flushed), (character, none), (block, none)]
+        );
+        let seek = tests_of(&plan)[4];
+        assert_eq!(
+            (seek.workload.block_bytes, seek.workload.order),
+            (Bytes(20), Order::RandomWithReplacement)
+        );
+    }
+
+    #[test]
+    fn the_cuts_of_a_check_stand_before_the_tests_or_are_left_out() {
+        let plan = planned(&request());
+        let first = plan.cells.iter().position(|cell| cell.cut == Cut::Path).unwrap();
+        assert!(first > 0 && plan.cells[first..].iter().all(|cell| cell.cut == Cut::Path));
+        let bare = planned(&Request { has_cuts: false, ..request() });
+        assert_eq!((bare.cells.len(), bare.load.planned_ns), (5, Nanos(0)));
+        // Two tests write a file of 40000 KB.
+        assert_eq!(bare.load.write_bytes_max, Some(Bytes(2 * 40_000 * 1024)));
+    }
+
+    #[test]
+    fn the_budget_holds_every_pass() {
+        let plan = planned(&Request { passes: 1000, rows: RowKind::ALL.to_vec(), ..request() });
+        let all = plan.cells.iter().map(|cell| cell.planned_ns().as_secs_f64()).sum::<f64>();
+        assert!(plan.budget_ns.as_secs_f64() > all);
+    }
+
+    #[test]
+    fn a_record_says_what_was_asked_for() {
+        let plan = planned(&Request { csv: true, memory: Some(Bytes(7)), ..request() });
+        let read = Options::of(plan.suite.as_ref().unwrap()).unwrap();
+        assert_eq!((read.file_kb(), read.ios(), read.csv, read.memory), (40_000, 5000, true, Some(Bytes(7))));
+        assert_eq!((read.tag.as_str(), read.flush.as_str()), ("ibmtest", "fflush"));
+    }
+}

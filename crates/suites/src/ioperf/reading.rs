@@ -1,0 +1,180 @@
+//! What stands out in the figures, and what the published table does not tell: how rates spread over processes.
+
+use super::figures::{Measured, Row, rows};
+use super::native::row_name;
+use super::options::Options;
+use super::request::RowKind;
+use super::spread::{Mixture, Spread};
+use super::{KB, SHORT_S, TESTS};
+use narrows_analysis::text::amount;
+use narrows_model::units::ratio;
+use narrows_model::{Bytes, Op, Summary};
+
+/// From this CPU share on the process is what limits a test: the published putc at 83 to 94 % is called so.
+const BUSY_PERCENT: f64 = 80.0;
+/// Below this ratio of the sum of several processes to one of them, more processes have added nothing.
+const ADDED_RATIO: f64 = 1.1;
+
+/// The sentences on a run; none where `summary` is of another suite.
+pub(super) fn reading(summary: &Summary) -> Vec<String> {
+    let options = summary.suite.as_ref().and_then(Options::of);
+    options.map_or_else(Vec::new, |options| sentences(&rows(summary, &options), &options))
+}
+
+/// The sentences on `rows`.
+pub(super) fn sentences(rows: &[Row], options: &Options) -> Vec<String> {
+    let mut all: Vec<String> = in_memory(options).into_iter().collect();
+    all.extend(short(rows, options));
+    all.extend(busy(rows, options));
+    let find = |kind| rows.iter().find(|row: &&Row| row.kind == kind);
+    if let Some(many) = find(RowKind::Processes) {
+        let one = find(RowKind::OneProcess).or_else(|| find(RowKind::Run));
+        for (index, test) in TESTS.iter().enumerate() {
+            let Some(measured) = &many.tests[index] else { continue };
+            all.extend(spread(test.name, measured));
+            let alone = one.and_then(|one| one.tests[index].as_ref());
+            all.extend(alone.and_then(|alone| added(test.name, measured, alone)));
+        }
+    }
+    all
+}
+
+fn in_memory(options: &Options) -> Option<String> {
+    let file = Bytes(options.file_kb().saturating_mul(1024));
+    let memory = options.memory.filter(|memory| file < *memory)?;
+    Some(format!(
+        "{} a file is less than the {} of memory: what is read was written just before, and may come from this machine's \
+         page cache",
+        amount(file),
+        amount(memory)
+    ))
+}
+
+fn short(rows: &[Row], options: &Options) -> Option<String> {
+    let shortest =
+        rows.iter().flat_map(|row| row.tests.iter().zip(TESTS).map(move |(test, of)| (row, test, of)));
+    let (row, test, seconds) = shortest
+        .filter_map(|(row, test, of)| Some((row, of, test.as_ref()?.shortest_s?)))
+        .min_by(|one, other| one.2.total_cmp(&other.2))?;
+    let times = (SHORT_S / seconds.max(1e-6)).ceil();
+    (seconds < SHORT_S).then(|| {
+        format!(
+            "{} of {} took {seconds:.3} s: for {SHORT_S} s of it give --count {:.0}",
+            test.name,
+            row_name(row.kind, options),
+            times * options.count as f64
+        )
+    })
+}
+
+/// Tests that the process's own CPU time limits.
+fn busy(rows: &[Row], options: &Options) -> Option<String> {
+    let first = rows.first()?;
+    let busy = |measured: &Measured| measured.figure().cpu_percent.filter(|cpu| *cpu >= BUSY_PERCENT);
+    let told = TESTS.iter().zip(&first.tests).filter_map(|(test, measured)| {
+        let cpu = measured.as_ref().and_then(busy)?;
+        Some(format!("{} {cpu:.0} %", test.name))
+    });
+    let told: Vec<String> = told.collect();
+    (!told.is_empty()).then(|| {
+        format!(
+            "{}: the process itself takes the time, not what lies below it ({})",
+            row_name(first.kind, options),
+            told.join(", ")
+        )
+    })
+}
+
+fn spread(test: &str, measured: &Measured) -> Option<String> {
+    let rates = measured.rates();
+    let spread = Spread::of(&rates)?;
+    let mixture = match &spread.mixture {
+        Mixture::Untold => "too few for a mixture test".to_owned(),
+        Mixture::One => "one mode".to_owned(),
+        Mixture::Several(found) => {
+            let each: Vec<String> = found
+                .iter()
+                .map(|mode| format!("{:.0} % at {:.2}", 100.0 * mode.share, mode.centre))
+                .collect();
+            format!("a mixture ({}), whose mean describes none", each.join(", "))
+        }
+    };
+    Some(format!(
+        "{test} of {} processes, KB/sec: sum {:.2}, median {:.2}, min {:.2}, max {:.2}, CoV {:.3}, Jain's index {:.3}, \
+         {mixture}",
+        rates.len(),
+        spread.sum,
+        spread.median,
+        spread.min,
+        spread.max,
+        spread.variation,
+        spread.fairness,
+    ))
+}
+
+/// What several processes carry together, beside one.
+fn added(test: &str, many: &Measured, one: &Measured) -> Option<String> {
+    let op = TESTS.iter().find(|known| known.name == test)?.op;
+    let cpu = many.figure().cpu_percent?;
+    let sum: f64 = many.rates().iter().sum();
+    let times = ratio(sum, one.figure().kb_per_s?)?;
+    (times < ADDED_RATIO && many.each.len() > 1 && cpu < BUSY_PERCENT).then(|| {
+        let verb = if op == Op::Write { "write" } else { "read" };
+        format!(
+            "{test}: {} processes {verb} {times:.2} x what one does, {:.1} MiB/s in all, at {cpu:.1} % of a CPU each: more of \
+             them add nothing, and what they share is full, not they",
+            many.each.len(),
+            sum / KB
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::figures::Figure;
+    use super::super::testing::{options, row};
+    use super::*;
+
+    fn figure(rate: f64, cpu_percent: f64) -> Figure {
+        Figure::of(40_000.0, 40_000.0 / rate, cpu_percent / 100.0 * 40_000.0 / rate)
+    }
+
+    fn said(rows: &[Row]) -> String {
+        sentences(rows, &options()).join("\n")
+    }
+
+    #[test]
+    fn a_file_below_the_memory_is_told() {
+        assert!(said(&[]).contains("39.1 MiB a file is less than the 256 MiB of memory"), "{}", said(&[]));
+        let large = Options { memory: Some(Bytes(1 << 20)), ..options() };
+        assert_eq!(sentences(&[], &large).join(""), "");
+    }
+
+    #[test]
+    fn the_shortest_test_is_told_with_the_count_that_it_needs() {
+        let mut rows = vec![row(RowKind::Run, &[figure(10_000.0, 10.0)])];
+        assert!(!said(&rows).contains("took"));
+        rows[0].tests[1].as_mut().unwrap().shortest_s = Some(0.09);
+        assert!(said(&rows).contains("fread of ibmtest took 0.090 s: for 0.5 s of it give --count 30000"));
+    }
+
+    #[test]
+    fn a_test_that_the_cpu_limits_is_told() {
+        let mut rows = vec![row(RowKind::Run, &[figure(9049.77, 12.0)])];
+        assert!(!said(&rows).contains("process itself"));
+        rows[0].tests[2].as_mut().unwrap().each = vec![figure(9049.77, 83.26)];
+        assert!(said(&rows).contains("not what lies below it (putc 83 %)"), "{}", said(&rows));
+    }
+
+    #[test]
+    fn processes_that_add_nothing_share_what_is_full() {
+        let one = row(RowKind::OneProcess, &[figure(8810.0, 12.0)]);
+        let many = row(RowKind::Processes, &[figure(880.0, 2.0); 10]);
+        let text = said(&[one.clone(), many]);
+        assert!(text.contains("fwrite of 10 processes, KB/sec: sum 8800.00, median 880.00"), "{text}");
+        assert!(text.contains("CoV 0.000, Jain's index 1.000"), "{text}");
+        assert!(text.contains("fwrite: 10 processes write 1.00 x what one does"), "{text}");
+        let scaling = row(RowKind::Processes, &[figure(8000.0, 12.0); 10]);
+        assert!(!said(&[one, scaling]).contains("what one does"));
+    }
+}

@@ -1,0 +1,275 @@
+//! What is asked of IOPerf, and all that can be wrong with it before anything is measured.
+
+use narrows_model::Bytes;
+use narrows_model::workload::StdioFlush;
+use narrows_study::Problem;
+
+/// Published size of an I/O of the block tests.
+pub const PUBLISHED_BUFFER_KB: u64 = 8;
+/// Published number of I/Os at a client.
+pub const PUBLISHED_COUNT: u64 = 5000;
+/// Largest buffer: one request of the engine.
+const BUFFER_KB_MAX: u64 = 1 << 20;
+/// Largest file of one process.
+const FILE_BYTES_MAX: u64 = 1 << 50;
+/// Most passes.
+const PASSES_MAX: u32 = 1000;
+/// Most processes of one machine.
+const PROCESSES_MAX: u32 = 256;
+/// Longest tag.
+const TAG_LETTERS_MAX: usize = 64;
+/// Most syncs of one `putc` test: one for every byte. At a millisecond each they take over a quarter of an hour.
+const SYNCS_MAX: u64 = 1 << 20;
+
+/// What follows every I/O that writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flush {
+    /// `fflush`: into the page cache.
+    Fflush,
+    /// `fflush` and `fdatasync`.
+    Fdatasync,
+    /// `fflush` and `fsync`.
+    Fsync,
+}
+
+impl Flush {
+    /// The name of the call.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fflush => "fflush",
+            Self::Fdatasync => "fdatasync",
+            Self::Fsync => "fsync",
+        }
+    }
+
+    pub(super) fn calls(self) -> StdioFlush {
+        match self {
+            Self::Fflush => StdioFlush::Fflush,
+            Self::Fdatasync => StdioFlush::Fdatasync,
+            Self::Fsync => StdioFlush::Fsync,
+        }
+    }
+}
+
+/// What a row of the table is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowKind {
+    /// One plain run.
+    Run,
+    /// One process below a driver.
+    OneProcess,
+    /// Several processes below it that start together.
+    Processes,
+}
+
+impl RowKind {
+    /// Every kind, in the order of the table.
+    pub const ALL: [Self; 3] = [Self::Run, Self::OneProcess, Self::Processes];
+
+    /// The name in records.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Run => "run",
+            Self::OneProcess => "1PV",
+            Self::Processes => "NPV",
+        }
+    }
+
+    /// The kind of this name.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+/// What is asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    /// Size of an I/O of the block tests, in KB of 1024 bytes.
+    pub buffer_kb: u64,
+    /// I/Os of a test.
+    pub count: u64,
+    /// Times that each test is done; its figures are of all of them.
+    pub passes: u32,
+    /// Processes of the row [`RowKind::Processes`].
+    pub processes: u32,
+    /// The rows, in the order of [`RowKind::ALL`].
+    pub rows: Vec<RowKind>,
+    /// What follows every I/O that writes.
+    pub flush: Flush,
+    /// Name of the rows.
+    pub tag: String,
+    /// Whether the native output is CSV.
+    pub csv: bool,
+    /// Whether cuts of the path are measured beside the tests.
+    pub has_cuts: bool,
+    /// Memory of this machine, where known.
+    pub memory: Option<Bytes>,
+    /// Free room for files, where known.
+    pub free: Option<Bytes>,
+}
+
+impl Request {
+    /// Bytes of an I/O of the block tests.
+    #[must_use]
+    pub fn buffer_bytes(&self) -> Bytes {
+        Bytes(self.buffer_kb.saturating_mul(1024))
+    }
+
+    /// Bytes of the file of each process: I/Os times buffer.
+    #[must_use]
+    pub fn file_bytes(&self) -> Bytes {
+        Bytes(self.buffer_bytes().0.saturating_mul(self.count))
+    }
+
+    /// The most processes of any row.
+    #[must_use]
+    pub fn processes_max(&self) -> u32 {
+        if self.rows.contains(&RowKind::Processes) { self.processes } else { 1 }
+    }
+
+    /// Bytes of all files at once.
+    #[must_use]
+    pub fn all_bytes(&self) -> Bytes {
+        Bytes(self.file_bytes().0.saturating_mul(u64::from(self.processes_max())))
+    }
+
+    /// All that is wrong with it; nothing where it can be planned.
+    #[must_use]
+    pub fn problems(&self) -> Vec<Problem> {
+        let mut all: Vec<Problem> = self.numbers();
+        all.extend(self.tag_problem());
+        if all.is_empty() {
+            all.extend(self.syncs_problem());
+            all.extend(self.room_problem());
+        }
+        all
+    }
+
+    fn numbers(&self) -> Vec<Problem> {
+        let within = |key, value: u64, most: u64, hint: &str| {
+            let allowed = format!("1 to {most}");
+            (value == 0 || value > most).then(|| Problem::new(key, value.to_string(), allowed, hint))
+        };
+        let counts = FILE_BYTES_MAX / self.buffer_bytes().0.max(1);
+        let published = format!("published are --count {PUBLISHED_COUNT} and --buffer {PUBLISHED_BUFFER_KB}");
+        let processes = format!(
+            "run this command on several machines for more than {PROCESSES_MAX}; one process has the row of one run"
+        );
+        let all = [
+            within("buffer", self.buffer_kb, BUFFER_KB_MAX, &published),
+            within("count", self.count, counts, &published),
+            within("passes", u64::from(self.passes), u64::from(PASSES_MAX), "--passes 3 is usual"),
+            within("processes", u64::from(self.processes), u64::from(PROCESSES_MAX), &processes),
+        ];
+        let all = all.into_iter().flatten();
+        let rows = self.rows.is_empty().then(|| {
+            Problem::new(
+                "rows",
+                "none",
+                "run, 1PV, NPV",
+                "leave --rows out for those that go with --processes",
+            )
+        });
+        all.chain(rows).collect()
+    }
+
+    /// The tag stands before figures in a table that is read by columns.
+    fn tag_problem(&self) -> Option<Problem> {
+        let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+        let begins = self.tag.starts_with(|letter: char| letter.is_ascii_alphabetic());
+        let is_row = ["1PV", "NPV"].iter().any(|row| self.tag.starts_with(row));
+        let sound = begins && !is_row && self.tag.chars().all(is_plain) && self.tag.len() <= TAG_LETTERS_MAX;
+        (!sound).then(|| {
+            let allowed =
+                format!("1 to {TAG_LETTERS_MAX} of letters, digits, -, _ and . that begin with a letter");
+            let hint = "give the host's name or another one with --tag; NPV begins rows of their own";
+            Problem::new("tag", format!("`{}`", self.tag.escape_default()), allowed, hint)
+        })
+    }
+
+    fn syncs_problem(&self) -> Option<Problem> {
+        let syncs = self.file_bytes().0;
+        (self.flush != Flush::Fflush && syncs > SYNCS_MAX).then(|| {
+            let found =
+                format!("{}, which is done {syncs} times: after every byte of putc", self.flush.name());
+            let allowed = format!("files up to {} KB with it", SYNCS_MAX / 1024);
+            let count = (SYNCS_MAX / self.buffer_bytes().0.max(1)).max(1);
+            Problem::new("flush", found, allowed, format!("give --count {count} or fewer, or --flush fflush"))
+        })
+    }
+
+    fn room_problem(&self) -> Option<Problem> {
+        let free = self.free.filter(|free| self.all_bytes() > *free)?;
+        let found = format!(
+            "{} files of {} KB, {} in all",
+            self.processes_max(),
+            self.file_bytes().0 / 1024,
+            self.all_bytes()
+        );
+        let fitting = free.0 / u64::from(self.processes_max().max(1)) / self.buffer_bytes().0.max(1);
+        let hint = if fitting > 0 {
+            format!("--count {fitting} is the most, or fewer processes; or free space")
+        } else {
+            "free space, or name another folder".to_owned()
+        };
+        Some(Problem::new("count", found, format!("the {free} that are free there"), hint))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::request;
+    use super::*;
+
+    fn told(change: impl Fn(&mut Request)) -> String {
+        let mut asked = request();
+        change(&mut asked);
+        asked.problems().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn the_file_is_the_number_of_ios_times_the_buffer() {
+        assert_eq!(request().file_bytes(), Bytes(40_000 * 1024));
+        assert_eq!(Request { count: 50_000, ..request() }.file_bytes(), Bytes(400_000 * 1024));
+        assert_eq!(told(|_| ()), "");
+    }
+
+    #[test]
+    fn nothing_and_too_much_are_refused_with_what_is_allowed() {
+        assert!(told(|asked| asked.count = 0).contains("count: found 0; allowed: 1 to"));
+        assert!(told(|asked| asked.buffer_kb = 0).contains("buffer: found 0; allowed: 1 to 1048576"));
+        assert!(told(|asked| asked.passes = 0).contains("passes: found 0"));
+        assert!(told(|asked| asked.processes = 257).contains("processes: found 257; allowed: 1 to 256"));
+        assert!(told(|asked| asked.count = u64::MAX).contains("count: found 18446744073709551615"));
+        assert!(told(|asked| asked.rows.clear()).contains("rows: found none"));
+    }
+
+    #[test]
+    fn files_that_do_not_fit_are_refused_with_the_count_that_does() {
+        let said = told(|asked| {
+            (asked.processes, asked.free) = (10, Some(Bytes(100 << 20)));
+            asked.rows = RowKind::ALL.to_vec();
+        });
+        // 100 MiB for ten files of 8 KB blocks: 1280 blocks each.
+        assert!(said.contains("10 files of 40000 KB") && said.contains("--count 1280 is the most"), "{said}");
+        assert!(told(|asked| asked.free = Some(Bytes(1000))).contains("name another folder"));
+        assert_eq!(told(|asked| asked.free = Some(Bytes(40_000 * 1024))), "");
+    }
+
+    #[test]
+    fn a_sync_after_each_of_many_characters_is_refused() {
+        let said = told(|asked| asked.flush = Flush::Fsync);
+        assert!(said.contains("40960000 times") && said.contains("--count 128 or fewer"), "{said}");
+        assert_eq!(told(|asked| (asked.flush, asked.count) = (Flush::Fdatasync, 128)), "");
+    }
+
+    #[test]
+    fn a_tag_is_a_word_that_no_reader_of_the_table_takes_for_something_else() {
+        for tag in ["", "two words", "a,b", "<all>", "1PV", "NPV_x", "12", "a|b", "né"] {
+            assert!(told(|asked| tag.clone_into(&mut asked.tag)).contains("tag: found"), "{tag}");
+        }
+        assert_eq!(told(|asked| "rcas6001.rcf.bnl.gov".clone_into(&mut asked.tag)), "");
+    }
+}
