@@ -78,6 +78,7 @@ fn planned(profile: &SimProfile) -> Plan {
         ops: vec![Op::Read, Op::Write],
         queue_depth_max,
         direct: Support::Yes,
+        completion_polling: Support::default(),
         durable_writes: Support::Yes,
         stores_data: true,
         alignment_bytes: Bytes(512),

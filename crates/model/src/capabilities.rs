@@ -40,6 +40,9 @@ pub struct Capabilities {
     pub direct: Support,
     /// Whether writes can be made durable one by one.
     pub durable_writes: Support,
+    /// Whether completions can be polled for at the device; `Yes` also where it could not be tried.
+    #[serde(default)]
+    pub completion_polling: Support,
     /// Whether a read returns what was written before.
     pub stores_data: bool,
     /// What offsets, lengths and buffers must be a multiple of for direct access.
@@ -51,10 +54,11 @@ pub struct Capabilities {
 }
 
 /// Whether something is supported, and if not, why.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "support", rename_all = "snake_case")]
 pub enum Support {
     /// It is.
+    #[default]
     Yes,
     /// It is not.
     No {
@@ -64,6 +68,12 @@ pub enum Support {
 }
 
 impl Support {
+    /// The answer of an engine that has no ring whose completions could be polled for.
+    #[must_use]
+    pub fn no_ring(engine: &str) -> Self {
+        Support::No { reason: format!("the engine {engine} has no ring") }
+    }
+
     /// Whether it is supported.
     #[must_use]
     pub fn is_yes(&self) -> bool {

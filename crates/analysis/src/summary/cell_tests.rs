@@ -116,11 +116,11 @@ fn kinds_of_a_mix_have_figures_of_their_own_that_add_up() {
 fn read_by_device(bytes: u64) -> narrows_model::trial::CounterPair {
     let profile = machine("local-ssd");
     let events = narrows_sim::simulate(&profile, &plan(&profile, Grid::default())).unwrap();
-    let pairs = events.into_iter().filter_map(|event| match event {
+    let mut pairs = events.into_iter().filter_map(|event| match event {
         Event::TrialFinished(trial) => trial.counters.into_iter().find(|pair| !pair.after.disks.is_empty()),
         _ => None,
     });
-    let mut pair = pairs.last().unwrap();
+    let mut pair = pairs.next().unwrap();
     pair.before.disks[0].read_bytes = Bytes(0);
     pair.after.disks[0].read_bytes = Bytes(bytes);
     pair

@@ -244,10 +244,10 @@ fn a_shared_machine_has_its_cpus_among_the_segments_whoever_started_the_server()
 /// What a client's processes and the kernel's threads in them used, in seconds.
 #[derive(Default)]
 struct Used {
-    group_s: u64,
-    process_s: f64,
-    polling_s: f64,
-    worker_s: f64,
+    group: f64,
+    process: f64,
+    polling: f64,
+    worker: f64,
 }
 
 fn client_sample(at_s: u64, used: &Used) -> CounterSample {
@@ -255,16 +255,16 @@ fn client_sample(at_s: u64, used: &Used) -> CounterSample {
         role: Role::Client,
         at_ns: Nanos(at_s * 1_000_000_000),
         host_cpu: None,
-        process_cpu: Some(ProcessCpu { user_ns: Nanos(0), system_ns: Nanos::from_secs_f64(used.process_s) }),
+        process_cpu: Some(ProcessCpu { user_ns: Nanos(0), system_ns: Nanos::from_secs_f64(used.process) }),
         ring_cpu: Some(RingCpu {
             polling_thread_count: 1,
-            polling_ns: Nanos::from_secs_f64(used.polling_s),
+            polling_ns: Nanos::from_secs_f64(used.polling),
             worker_thread_count: 4,
-            worker_ns: Nanos::from_secs_f64(used.worker_s),
+            worker_ns: Nanos::from_secs_f64(used.worker),
         }),
         cgroup_cpu: Some(CgroupCpu {
             path: "/".into(),
-            usage_ns: Nanos(used.group_s * 1_000_000_000),
+            usage_ns: Nanos::from_secs_f64(used.group),
             throttled_ns: Nanos(0),
             throttled_count: 0,
             period_count: 0,
@@ -291,21 +291,21 @@ fn client_cpu(used: &Used) -> RoleCpu {
 
 #[test]
 fn a_group_without_a_quota_does_not_stand_for_its_role() {
-    let client = client_cpu(&Used { group_s: 8, process_s: 0.5, ..Used::default() });
+    let client = client_cpu(&Used { group: 8.0, process: 0.5, ..Used::default() });
     assert_eq!(client.basis, CpuBasis::Process);
     assert!((client.system_s - 0.5).abs() < 1e-9);
 }
 
 #[test]
 fn a_thread_that_polls_for_submissions_costs_no_request_and_fills_no_worker() {
-    let client = client_cpu(&Used { process_s: 1.3, polling_s: 0.98, ..Used::default() });
+    let client = client_cpu(&Used { process: 1.3, polling: 0.98, ..Used::default() });
     assert!((client.system_s - 0.32).abs() < 1e-9 && client.polling_s == Some(0.98), "{client:?}");
     assert!((client.capacity_cpus - 1.0).abs() < 1e-9 && (client.busy_ratio - 0.32).abs() < 1e-9);
 }
 
 #[test]
 fn what_the_kernels_workers_do_for_a_ring_is_the_loads_and_fills_no_thread_of_it() {
-    let client = client_cpu(&Used { process_s: 2.4, worker_s: 2.0, ..Used::default() });
+    let client = client_cpu(&Used { process: 2.4, worker: 2.0, ..Used::default() });
     assert!((client.system_s - 2.4).abs() < 1e-9 && client.polling_s.is_none(), "{client:?}");
     assert!(client.busy_ratio < 0.95, "{client:?}");
 }

@@ -78,6 +78,7 @@ impl EngineFactory for EndpointFactory {
             queue_depth_max: DEPTH_MAX,
             direct,
             durable_writes,
+            completion_polling: Support::no_ring(INFO.id),
             stores_data: matches!(layer, Layer::Memory | Layer::Disk),
             alignment_bytes: Bytes(if layer == Layer::Disk { 4096 } else { 1 }),
             write_completion: match layer {

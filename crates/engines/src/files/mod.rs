@@ -20,7 +20,7 @@ mod sync_count;
 pub use cache::{COLD_RESIDENT_RATIO_MAX, drop_pages, resident_ratio};
 pub use displace::{Dummy, sync};
 pub use folder::{FolderError, TestFolder};
-use place::Place;
+pub(crate) use place::Place;
 pub(crate) use single::{Perform, SingleEngine, SingleFlight};
 pub(crate) use sync_count::SyncCount;
 
@@ -49,7 +49,8 @@ impl Files {
         Self { confinement: Some(Arc::new(folder)) }
     }
 
-    fn place(&self, target: &Target, object: &str) -> Result<Place, EngineError> {
+    /// Where `object` of `target` lies; an empty object is the target itself.
+    pub(crate) fn place(&self, target: &Target, object: &str) -> Result<Place, EngineError> {
         Place::new(self.confinement.as_ref(), target, object)
     }
 
@@ -73,6 +74,7 @@ impl Files {
             alignment_bytes: direct.alignment_bytes,
             direct: direct.support,
             durable_writes: Support::Yes,
+            completion_polling: Support::no_ring(engine),
             stores_data: true,
             write_completion: Completion::InPageCache,
             lockstep: false,

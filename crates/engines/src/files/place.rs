@@ -113,6 +113,17 @@ impl Place {
         Ok(!is_folder || file::grants_holes(&opened).unwrap_or(true))
     }
 
+    /// A file for trying direct access of `length_bytes` on, and whether it may be written: in a folder, and beside a file
+    /// that is shorter, one without a name. `None` where there can be none.
+    pub(crate) fn open_to_try(&self, length_bytes: u64) -> Result<Option<(File, bool)>, EngineError> {
+        let status = self.open_for_reading()?.metadata();
+        if status.is_ok_and(|status| status.is_file() && status.len() >= length_bytes) {
+            let mode = OpenMode { caching: Caching::Direct, ..OpenMode::default() };
+            return Ok(self.open_with(mode).ok().map(|file| (file, false)));
+        }
+        Ok(file::nameless(&self.open_folder()?, Caching::Direct).ok().map(|file| (file, true)))
+    }
+
     /// Whether this place, a file or a folder, takes direct access.
     pub(crate) fn direct_support(&self) -> Result<DirectSupport, EngineError> {
         let opened = self.open_for_reading()?;

@@ -46,6 +46,7 @@ impl EngineFactory for NullFactory {
             queue_depth_max: QUEUE_DEPTH_MAX,
             direct: Support::No { reason: "there is no page cache to bypass".to_owned() },
             durable_writes: Support::No { reason: "nothing is stored".to_owned() },
+            completion_polling: Support::no_ring(INFO.id),
             stores_data: false,
             alignment_bytes: Bytes(1),
             write_completion: CompletionMeaning::Nothing,

@@ -102,6 +102,7 @@ impl EngineFactory for SimFactory {
             queue_depth_max: QUEUE_DEPTH_MAX,
             direct: Support::Yes,
             durable_writes: Support::Yes,
+            completion_polling: Support::no_ring(INFO.id),
             stores_data: false,
             alignment_bytes: Bytes(1),
             write_completion: CompletionMeaning::Simulated,

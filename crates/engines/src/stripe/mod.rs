@@ -39,6 +39,8 @@ pub const INFO: EngineFacts = EngineFacts {
     example: "stripe:tcp://a:7300/disk,tcp://b:7300/disk?unit=64KiB",
 };
 
+/// Why rings of several members are not polled.
+const NOT_TOGETHER: &str = "completions that are polled for cannot be waited for together";
 /// What follows an object's name where a member holds a part of it.
 const PART: &str = "-part";
 
@@ -143,6 +145,7 @@ fn both(all: Capabilities, one: Capabilities) -> Capabilities {
         queue_depth_max: all.queue_depth_max.min(one.queue_depth_max),
         direct: supported(all.direct, one.direct),
         durable_writes: supported(all.durable_writes, one.durable_writes),
+        completion_polling: Support::No { reason: NOT_TOGETHER.to_owned() },
         stores_data: all.stores_data && one.stores_data,
         alignment_bytes: all.alignment_bytes.max(one.alignment_bytes),
         lockstep: all.lockstep || one.lockstep,
@@ -154,8 +157,7 @@ fn both(all: Capabilities, one: Capabilities) -> Capabilities {
 fn check_waiting(spec: &OpenSpec) -> Result<(), EngineError> {
     let several = spec.target.members().len() > 1;
     if several && spec.workload.ring.completion_polling {
-        return Err(refused(&spec.target, "completions that are polled for cannot be waited for together")
-            .hint("leave completion_polling off"));
+        return Err(refused(&spec.target, NOT_TOGETHER).hint("leave completion_polling off"));
     }
     Ok(())
 }

@@ -22,6 +22,7 @@ use std::fs::File;
 
 mod flights;
 mod issuer;
+mod polling;
 #[cfg(test)]
 mod tests;
 
@@ -71,6 +72,12 @@ impl EngineFactory for UringFactory {
     fn capabilities(&self, target: &Target) -> Result<Capabilities, EngineError> {
         let mut capabilities = self.files.capabilities(target, INFO.id, RING_DEPTH_MAX)?;
         let support = ring::support().map_err(|error| no_ring(target, &error))?;
+        if capabilities.direct.is_yes() {
+            let place = self.files.place(target, "")?;
+            capabilities.completion_polling = polling::support(&place, capabilities.alignment_bytes.0)?;
+        } else {
+            capabilities.completion_polling = capabilities.direct.clone();
+        }
         if !support.punch_hole {
             capabilities.ops.retain(|op| *op != Op::Trim);
         }
@@ -185,11 +192,7 @@ fn try_polling(engine: &mut UringEngine, spec: &OpenSpec, worker: &WorkerContext
     let mut done = Completions::with_capacity(1);
     engine.reap(1, worker.clock.now().after(spec.answer_timeout_ns), &mut done)?;
     if done.as_slice().first().is_some_and(|done| done.result == Err(NOT_SUPPORTED)) {
-        return Err(refused(
-            &spec.target,
-            "its file system or device does not let completions be polled for",
-        )
-        .hint("leave completion_polling off"));
+        return Err(refused(&spec.target, polling::NOT_POLLED).hint("leave completion_polling off"));
     }
     if done.is_empty() {
         return Err(refused(&spec.target, "a read that was polled for did not complete"));

@@ -181,16 +181,23 @@ fn polling_for_completions_works_or_is_refused_by_what_cannot_be_polled() {
     all.workload.access = Access::Direct;
     all.workload.ring.completion_polling = true;
     prepare(&all);
+    let object: Target = folder.path().join("conformance").to_str().unwrap().parse().unwrap();
+    let polls = UringFactory::unconfined().capabilities(&all.target).unwrap().completion_polling;
+    let of_object = UringFactory::unconfined().capabilities(&object).unwrap().completion_polling;
+    assert_eq!(polls.is_yes(), of_object.is_yes(), "a folder by a file of its own, a file by itself");
     match open(&all) {
         Ok(mut engine) => {
-            assert!(engine.effective().ring.unwrap().completion_polling);
+            assert!(polls.is_yes() && engine.effective().ring.unwrap().completion_polling);
             engine.buffer(Slot(0)).fill(9);
             assert_eq!(complete(engine.as_mut(), &[request(Op::Write, 0, 2)]), [(0, Ok(BLOCK_BYTES))]);
             let mut block = [0; 1];
             fs::File::open(folder.path().join("conformance")).unwrap().read_at(&mut block, 8192).unwrap();
             assert_eq!(block, [9]);
         }
-        Err(error) => assert!(error.to_string().contains("polled for"), "{error}"),
+        Err(error) => {
+            assert!(error.to_string().contains("polled for"), "{error}");
+            assert!(!polls.is_yes(), "what an engine is refused is told before there is one");
+        }
     }
 }
 

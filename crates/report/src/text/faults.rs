@@ -84,9 +84,13 @@ fn incomplete(summary: &Summary) -> Option<String> {
     if summary.complete {
         return None;
     }
-    let short =
-        summary.cells.iter().filter(|cell| cell.flags.iter().any(|flag| flag == "incomplete")).count();
+    let failed = |id: &str| summary.failed.iter().any(|cell| cell.cell.0 == id);
+    let cut_short = summary.cells.iter().filter(|cell| !failed(&cell.id));
+    let short = cut_short.filter(|cell| cell.flags.iter().any(|flag| flag == "incomplete")).count();
     let mut missing = Vec::new();
+    if !summary.failed.is_empty() {
+        missing.push(format!("{} failed", counted_len(summary.failed.len(), "cell")));
+    }
     if short > 0 {
         missing.push(format!("{} cut short", counted_len(short, "cell")));
     }

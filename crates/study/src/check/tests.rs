@@ -19,6 +19,7 @@ fn capabilities(engine: &str, direct: Support, queue_depth_max: u32) -> Capabili
         ops: vec![Op::Read, Op::Write],
         queue_depth_max,
         direct,
+        completion_polling: Support::default(),
         durable_writes: Support::Yes,
         stores_data: true,
         alignment_bytes: Bytes(512),

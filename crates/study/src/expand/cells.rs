@@ -7,7 +7,7 @@ use crate::file::{Complaint, Point, Study, StudyProblems};
 use narrows_model::capabilities::{Capabilities, Support};
 use narrows_model::plan::SkippedCell;
 use narrows_model::workload::{Access, CacheState, SyncPolicy};
-use narrows_model::{Bytes, Cell, CellId, Cut, Layer, Nanos, Site, Stop, Target};
+use narrows_model::{Bytes, Cell, CellId, Cut, EngineId, Layer, Nanos, Site, Stop, Target};
 
 /// Test files never take more of the free space: a file system that is full hurts everybody on it.
 const FREE_SHARE_MAX: (u64, u64) = (9, 10);
@@ -153,6 +153,10 @@ fn by_capability(cell: &Cell, capabilities: &Capabilities) -> Option<String> {
     }
     if let (SyncPolicy::Dsync, Support::No { reason }) = (load.sync, &capabilities.durable_writes) {
         return Some(format!("writes cannot be made durable one by one: {reason}"));
+    }
+    let polls = load.ring.completion_polling && load.engine == Some(EngineId::Uring);
+    if let (true, Support::No { reason }) = (polls, &capabilities.completion_polling) {
+        return Some(format!("completions cannot be polled for: {reason}"));
     }
     if load.access == Access::Direct {
         let refused = |block| cut::direct(Some(capabilities), block).err();

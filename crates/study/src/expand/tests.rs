@@ -17,6 +17,7 @@ fn capabilities(engine: EngineId) -> Capabilities {
         ops: vec![Op::Read, Op::Write, Op::Sync],
         queue_depth_max: if engine.is_synchronous() { 1 } else { 1024 },
         direct: Support::Yes,
+        completion_polling: Support::default(),
         durable_writes: Support::Yes,
         stores_data: true,
         alignment_bytes: Bytes(512),
@@ -313,6 +314,24 @@ fn blocks_must_keep_the_alignment_that_the_engine_has_for_direct_access() {
 }
 
 #[test]
+fn polling_that_a_place_does_not_have_is_left_out_with_its_reason() {
+    let text = "target = \"/data\"\n[workload]\nengine = \"uring\"\naccess = \"direct\"\n\
+                [sweep]\nring.completion_polling = [false, true]\n";
+    let plan = plan_where(text, |known| {
+        for answer in &mut known.engines {
+            if let Ok(capabilities) = &mut answer.capabilities {
+                capabilities.completion_polling = Support::No { reason: "its device has none".to_owned() };
+            }
+        }
+    })
+    .unwrap();
+    assert_eq!((paths(&plan).len(), plan.skipped.len()), (1, 1));
+    let skip = &plan.skipped[0];
+    assert!(skip.cell.0.ends_with("ring.completion_polling=true"), "{}", skip.cell);
+    assert_eq!(skip.reason, "completions cannot be polled for: its device has none");
+}
+
+#[test]
 fn a_file_that_exists_is_read_cold_in_one_pass_from_the_first_request_on() {
     let stop = |more: &str| {
         let text = format!("target = \"/data/file\"\n[workload]\nblock = \"64KiB\"\n{more}");
@@ -405,8 +424,8 @@ fn open_repetition_is_planned_with_its_fewest_trials() {
     let text = "target = \"null:\"\ncuts = []\n[stop]\nwarm_up = \"0s\"\nmeasure = \"1s\"\n[repeat]\nuntil = \"interval\"\n";
     let plan = plan(text);
     assert_eq!(plan.cells[0].trials, 20);
-    // Three windows of a second with 0.15 s around each.
-    assert_eq!(plan.load.planned_ns, Nanos(3_450_000_000));
+    // Five windows of a second with 0.15 s around each.
+    assert_eq!(plan.load.planned_ns, Nanos(5_750_000_000));
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub use layout::{
     AlignmentSource, DirectAlignment, Extent, Layout, allocated_extents, direct_alignment, has_holes,
 };
 pub use residency::resident_bytes;
-pub use space::{grants_holes, punch_hole, reserve};
+pub use space::{grants_holes, nameless, punch_hole, reserve};
 
 /// What will be done with a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,9 +1,11 @@
 //! Room for a file: reserved before it is written, given back where it is not needed any more.
 
+use std::fs::File;
 use std::os::fd::AsFd;
 
 use rustix::fs::{FallocateFlags, Mode, OFlags, fallocate};
 
+use super::Caching;
 use crate::error::Errno;
 
 /// Reserves room for the first `length_bytes` of `file`, which grows to that if it is shorter; what is new reads as
@@ -31,15 +33,24 @@ pub fn punch_hole(file: impl AsFd, offset_bytes: u64, length_bytes: u64) -> std:
     Ok(rustix::io::retry_on_intr(|| fallocate(&file, flags, offset_bytes, length_bytes))?)
 }
 
-/// Whether files in the open `folder` can have holes punched; `None` where that cannot be tried.
+/// A file without a name in the open `folder`, to write and to read: nobody sees it, and it is gone when it is closed.
 ///
-/// It is tried on a file without a name, which nobody sees and which is gone afterwards.
+/// # Errors
+/// The kernel's number: `EOPNOTSUPP` where the file system has no such files, `EINVAL` where it takes no direct access.
 ///
 /// # Source
 /// open(2), `O_TMPFILE`.
+pub fn nameless(folder: impl AsFd, caching: Caching) -> std::result::Result<File, Errno> {
+    let direct = if caching == Caching::Direct { OFlags::DIRECT } else { OFlags::empty() };
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC | direct;
+    Ok(File::from(rustix::fs::openat(folder, ".", flags, Mode::RUSR | Mode::WUSR)?))
+}
+
+/// Whether files in the open `folder` can have holes punched; `None` where that cannot be tried.
+///
+/// It is tried on a file without a name.
 pub fn grants_holes(folder: impl AsFd) -> Option<bool> {
-    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-    let nameless = rustix::fs::openat(folder, ".", flags, Mode::RUSR | Mode::WUSR).ok()?;
+    let nameless = nameless(folder, Caching::Buffered).ok()?;
     match punch_hole(&nameless, 0, rustix::param::page_size() as u64) {
         Ok(()) => Some(true),
         Err(errno) if errno.raw() == libc::EOPNOTSUPP => Some(false),

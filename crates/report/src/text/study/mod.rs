@@ -86,8 +86,13 @@ const GRID: [&str; 7] = ["op", "block", "file", "depth", "workers", "clients", "
 
 fn verdict(summary: &Summary) -> Verdict<'_> {
     let factors = summary.study.iter().flat_map(|study| &study.factors);
-    let mut others =
-        factors.filter(|factor| factor.values.len() > 1 && !GRID.contains(&factor.name.as_str()));
+    // Of a factor of which one value alone could be measured, the cells do not differ in it.
+    let differ = |name: &str| {
+        let mut values = path_cells(summary).filter_map(|cell| cell.factors.get(name));
+        let first = values.next();
+        values.any(|value| Some(value) != first)
+    };
+    let mut others = factors.filter(|factor| !GRID.contains(&factor.name.as_str()) && differ(&factor.name));
     let mut path = path_cells(summary).peekable();
     let no_storage = path.peek().is_some() && path.all(|cell| !cell.target.is_storage());
     let measured = path_cells(summary).next().is_some();
