@@ -429,6 +429,16 @@ fn open_repetition_is_planned_with_its_fewest_trials() {
 }
 
 #[test]
+fn the_fewest_trials_are_five_or_what_there_may_be_at_most() {
+    let fewest = |trials: &str| {
+        let text = format!("target = \"null:\"\n[stop]\n{trials}\n[repeat]\nuntil = \"interval\"\n");
+        let cell = paths(&plan(&text))[0].clone();
+        cell.repeat.trials_min(cell.trials)
+    };
+    assert_eq!([fewest(""), fewest("trials = 4"), fewest("trials = 9")], [5, 4, 5]);
+}
+
+#[test]
 fn the_load_is_stated_with_its_cap_its_places_and_what_is_written() {
     let text = "target = [\"/a\", \"/b\"]\ntogether = true\n[workload]\nop = \"write\"\nfile = \"1MiB\"\nmax_rate = \"1MiB/s\"\n[stop]\nwarm_up = \"0s\"\nmeasure = \"1s\"\n";
     let load = plan(text).load;

@@ -199,7 +199,7 @@ keys! {
         "Half the interval's width over the mean, at which it is narrow enough.";
     "repeat.level", Kind::Number { min: 0.5, max: 0.999, unit: "" }, false, "0.95", "0.99",
         "Confidence level of the interval.";
-    "repeat.trials_min", Kind::Count { min: 3, max: 1000 }, false, "3", "5",
+    "repeat.trials_min", Kind::Count { min: 3, max: 1000 }, false, "5; `trials` where that is less", "10",
         "Fewest trials before the interval may end them.";
     "repeat.window", Kind::Count { min: 2, max: 1000 }, false, "5", "5",
         "Trials that must be steady together.";

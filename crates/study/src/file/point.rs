@@ -274,7 +274,10 @@ impl<'a> View<'a> {
             Some("interval") => Repeat::UntilInterval {
                 half_width_ratio: self.number("repeat.half_width").unwrap_or(0.05),
                 level: self.number("repeat.level").unwrap_or(0.95),
-                trials_min: saturate_u32(self.count("repeat.trials_min").unwrap_or(3)),
+                trials_min: saturate_u32(self.count("repeat.trials_min").unwrap_or_else(|| {
+                    // Fewer look narrow by chance: what their intervals really hold is in the methodology.
+                    self.count("stop.trials").map_or(5, |most| most.clamp(3, 5))
+                })),
             },
             Some("steady") => {
                 Repeat::UntilSteady { window_trials: saturate_u32(self.count("repeat.window").unwrap_or(5)) }
