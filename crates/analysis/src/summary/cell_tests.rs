@@ -294,6 +294,15 @@ fn what_thinks_is_not_missing_in_flight() {
 }
 
 #[test]
+fn a_sync_at_the_end_is_time_in_which_no_requests_are_missing() {
+    let mut cell = a_cell();
+    let with = |cell: &Cell| summary_of(cell, vec![trial(cell, 0, 80_000)], Vec::new());
+    assert!(flagged(&with(&cell), flags::IN_FLIGHT_BELOW));
+    cell.workload.sync = narrows_model::workload::SyncPolicy::AtEnd;
+    assert!(!flagged(&with(&cell), flags::IN_FLIGHT_BELOW));
+}
+
+#[test]
 fn few_in_flight_of_many_that_think_are_no_figure() {
     let mut cell = a_cell();
     // 16 places, 1 ms of response and 30 ms of thought: 5 161 turns in ten seconds, fewer for each start a little late.

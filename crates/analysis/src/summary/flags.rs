@@ -7,6 +7,7 @@ use crate::view::{Place, ceiling_cut_of_path, reads};
 use narrows_model::summary::CellSummary;
 use narrows_model::units::ratio;
 use narrows_model::workload::CacheState;
+use narrows_model::workload::SyncPolicy;
 use narrows_model::{Cut, Nanos, Repeat};
 use std::collections::HashMap;
 
@@ -128,7 +129,9 @@ fn little(cell: &CellSummary) -> (bool, bool) {
     let busy = measured + cell.in_flight.thinking.unwrap_or(0.0);
     let above = measured > configured * LITTLE_TOLERANCE;
     let is_paced = cell.offered_ops_per_s.is_some() || offered_load::is_held(cell);
-    let below = !is_paced && busy < configured * IN_FLIGHT_MIN_RATIO;
+    // The sync at a trial's end is inside its time, and nothing else is in flight then.
+    let is_synced = cell.requested.sync == SyncPolicy::AtEnd;
+    let below = !is_paced && !is_synced && busy < configured * IN_FLIGHT_MIN_RATIO;
     (above, below)
 }
 
