@@ -20,6 +20,8 @@ pub(crate) struct Progress<'a> {
     bar: ProgressBar,
     cells: Vec<Cell>,
     points: Vec<RelayCell>,
+    /// Whether cells end with their time: the tests of a suite end with their count.
+    ends_by_time: bool,
     /// The cells and points that have begun or were left out, in their order.
     order: Vec<CellId>,
     begun: Option<CellId>,
@@ -46,6 +48,7 @@ impl<'a> Progress<'a> {
             bar,
             cells: plan.cells.clone(),
             points,
+            ends_by_time: plan.suite.is_none(),
             order: Vec::new(),
             begun: None,
             trials_done: 0,
@@ -137,7 +140,7 @@ impl<'a> Progress<'a> {
         Place {
             number: self.number(),
             count: self.cells.len().max(self.order.len()),
-            remaining_ns: Some(Nanos(later.saturating_add(present))),
+            remaining_ns: self.ends_by_time.then(|| Nanos(later.saturating_add(present))),
         }
     }
 

@@ -20,7 +20,8 @@ pub(crate) use run::RunArguments;
 
 pub(crate) use serve::{ServeArguments, ServePriority};
 pub(crate) use suite::{
-    AcknowledgementWord, FlushWord, JovianArguments, LocalEngine, SuiteArguments, SuiteName,
+    AcknowledgementWord, FlushCall, FlushWord, IoperfArguments, IoperfRow, JovianArguments, LocalEngine,
+    SuiteArguments, SuiteName,
 };
 
 /// narrows finds where a storage path narrows.

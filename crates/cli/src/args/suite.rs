@@ -1,9 +1,10 @@
 //! What may be typed after `narrows suite`.
 
-use super::value::{parse_block, window_seconds};
+use super::value::{parse_block, positive_seconds, window_seconds};
 use super::{OutputArguments, ServePriority};
 use clap::{Args, Subcommand, ValueEnum};
 use narrows_model::Bytes;
+use narrows_suites::ioperf::{PUBLISHED_BUFFER_KB, PUBLISHED_COUNT};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -14,8 +15,76 @@ pub(crate) struct SuiteArguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SuiteName {
+    /// IOPerf: fwrite, fread, putc, getc and random seeks through C's standard I/O, one process and several
+    Ioperf(Box<IoperfArguments>),
     /// Jovian-2: peer-to-peer parallel I/O, striped over the disks of all serving nodes
     Jovian(Box<JovianArguments>),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct IoperfArguments {
+    /// Folder in which the suite makes a folder of its own for its files
+    #[arg(default_value = ".", value_name = "DIR")]
+    pub(crate) dir: PathBuf,
+    /// Size of an I/O in KB of 1024 bytes: what one fwrite or fread moves
+    #[arg(long, default_value_t = PUBLISHED_BUFFER_KB, value_name = "KB")]
+    pub(crate) buffer: u64,
+    /// I/Os of each test; the file has as many times the buffer
+    #[arg(long, default_value_t = PUBLISHED_COUNT, value_name = "N")]
+    pub(crate) count: u64,
+    /// Times that each test is done; the table has the mean of them
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub(crate) passes: u32,
+    /// Processes that start together, each with a file of its own; from 2 on the rows 1PV and NPV are measured too
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub(crate) processes: u32,
+    /// Rows to measure: a plain run, one process below the driver, several; without it those that go with --processes
+    #[arg(long, value_name = "run,1PV,NPV", value_delimiter = ',', value_enum, ignore_case = true)]
+    pub(crate) rows: Vec<IoperfRow>,
+    /// What follows every I/O that writes, with putc every byte
+    #[arg(long, default_value = "fflush", value_name = "fflush|fdatasync|fsync", value_enum)]
+    pub(crate) flush: FlushCall,
+    /// Name of the rows; without it this host's
+    #[arg(long, value_name = "TAG")]
+    pub(crate) tag: Option<String>,
+    /// Print the table as CSV
+    #[arg(long)]
+    pub(crate) csv: bool,
+    /// Look at the server's side too: `self` starts an endpoint in DIR, HOST:PORT asks one that serves DIR
+    #[arg(long, value_name = "self|HOST:PORT")]
+    pub(crate) server: Option<String>,
+    /// File that holds the endpoint's token
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// Measure the table alone: no cuts of the path beside it, and so no verdict
+    #[arg(long)]
+    pub(crate) no_verdict: bool,
+    /// Time that each cut of the path is measured, in seconds
+    #[arg(long, default_value_t = 1.0, value_name = "N", value_parser = positive_seconds)]
+    pub(crate) cell_seconds: f64,
+    /// Seed of every random choice; a new one is drawn and recorded without it
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    #[command(flatten)]
+    pub(crate) output: OutputArguments,
+}
+
+/// A row of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum IoperfRow {
+    Run,
+    #[value(name = "1PV")]
+    One,
+    #[value(name = "NPV")]
+    Many,
+}
+
+/// What follows a write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FlushCall {
+    Fflush,
+    Fdatasync,
+    Fsync,
 }
 
 #[derive(Debug, Args)]

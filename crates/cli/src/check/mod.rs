@@ -13,15 +13,22 @@ use crate::token;
 use narrows_model::Plan;
 use narrows_report::text::Style;
 use place::Place;
-use server::CheckServer;
+pub(crate) use server::CheckServer;
 
 /// Everything that is known before load is put on.
 ///
 /// Fields are dropped in order: the endpoint removes its store before the folder that holds it goes.
-struct Prepared {
-    server: Option<CheckServer>,
-    place: Place,
-    plan: Plan,
+pub(crate) struct Prepared {
+    pub(crate) server: Option<CheckServer>,
+    pub(crate) place: Place,
+    pub(crate) plan: Plan,
+}
+
+impl Prepared {
+    /// The token of the endpoint; one of the command's own has a token of its own.
+    pub(crate) fn token(&self) -> Option<Vec<u8>> {
+        self.server.as_ref().and_then(CheckServer::token).map(<[u8]>::to_vec)
+    }
 }
 
 /// Runs the command.
@@ -43,8 +50,7 @@ pub(crate) fn run(
         plan: &prepared.plan,
         inventory: prepared.place.inventory(),
         devices: prepared.place.device_names(),
-        // An endpoint of the command's own has a token of its own.
-        token: prepared.server.as_ref().and_then(CheckServer::token).map(<[u8]>::to_vec),
+        token: prepared.token(),
         servers: prepared.server.as_mut().map(CheckServer::servers),
         further: Some(refined::refined),
         launchers: Vec::new(),
@@ -54,7 +60,15 @@ pub(crate) fn run(
     measurement::conclude(ran, terms)
 }
 
-fn prepare(arguments: &CheckArguments, watch: &Watch, console: &Console) -> Result<Prepared, Failure> {
+/// Looks at TARGET, connects to the endpoint and plans the check, whose cuts suites measure too.
+///
+/// # Errors
+/// When TARGET or the endpoint cannot be used, or the check cannot be planned.
+pub(crate) fn prepare(
+    arguments: &CheckArguments,
+    watch: &Watch,
+    console: &Console,
+) -> Result<Prepared, Failure> {
     let seed = match arguments.seed {
         Some(seed) => seed,
         None => random_u64()?,

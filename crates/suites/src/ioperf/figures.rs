@@ -42,6 +42,16 @@ impl Figure {
         }
     }
 
+    /// As it is printed: with two digits after the point, so that means are those of what can be read.
+    fn rounded(self) -> Self {
+        let round = |value: Option<f64>| value.map(|value| (value * 100.0).round() / 100.0);
+        Self {
+            kb_per_s: round(self.kb_per_s),
+            real_kb_per_s: round(self.real_kb_per_s),
+            cpu_percent: round(self.cpu_percent),
+        }
+    }
+
     /// The columns in their order.
     pub(super) fn columns(&self) -> [Option<f64>; 3] {
         [self.kb_per_s, self.real_kb_per_s, self.cpu_percent]
@@ -62,7 +72,8 @@ pub(super) struct Measured {
 impl Measured {
     /// The mean of its processes: of one, that one's.
     pub(super) fn figure(&self) -> Figure {
-        if self.each.is_empty() { Figure::default() } else { Figure::mean(&self.each) }
+        let each: Vec<Figure> = self.each.iter().map(|figure| figure.rounded()).collect();
+        if each.is_empty() { Figure::default() } else { Figure::mean(&each) }
     }
 
     /// Whether a pass was too short for its rate to be one.

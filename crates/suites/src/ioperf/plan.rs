@@ -7,7 +7,7 @@ use super::request::{Request, RowKind};
 use super::{TESTS, Test};
 use narrows_model::cell::FactorValue;
 use narrows_model::plan::{LoadStatement, SUITE_PHASE, SUITE_TEST, SuiteSource};
-use narrows_model::workload::{Prefill, StdioFlush, StdioWishes};
+use narrows_model::workload::{Prefill, StdioCalls, StdioFlush, StdioWishes};
 use narrows_model::{
     Bytes, Cell, CellId, Cut, EngineId, Nanos, Op, Plan, Repeat, Site, Stop, Target, Workload,
 };
@@ -32,6 +32,7 @@ pub fn plan(request: &Request, target: &Target, check: Plan) -> Result<Plan, Vec
     let cuts = check.cells.into_iter().filter(|cell| request.has_cuts && cell.cut != Cut::Path);
     let mut cells: Vec<Cell> = cuts.collect();
     let cuts_ns = cells.iter().fold(Nanos(0), |sum, cell| sum.saturating_add(cell.planned_ns()));
+    let cuts_in_flight = cells.iter().map(|cell| cell.workload.in_flight_configured()).max().unwrap_or(0);
     let of_row = |row: &RowKind| TESTS.map(|test| cell(request, *row, &test, target));
     cells.extend(request.rows.iter().flat_map(of_row));
     let whole_ns = cells.iter().fold(Nanos(0), |sum, cell| sum.saturating_add(cell.planned_ns()));
@@ -40,7 +41,7 @@ pub fn plan(request: &Request, target: &Target, check: Plan) -> Result<Plan, Vec
         .into_iter()
         .filter(|skip| request.has_cuts && !skip.cell.0.starts_with(&format!("{}/", Cut::Path.name())));
     Ok(Plan {
-        load: load(request, &check.load, cuts_ns),
+        load: load(request, &check.load, cuts_ns, cuts_in_flight),
         cells,
         skipped: skipped.collect(),
         // The tests end with their I/Os, and the run with them.
@@ -50,7 +51,7 @@ pub fn plan(request: &Request, target: &Target, check: Plan) -> Result<Plan, Vec
     })
 }
 
-fn load(request: &Request, check: &LoadStatement, cuts_ns: Nanos) -> LoadStatement {
+fn load(request: &Request, check: &LoadStatement, cuts_ns: Nanos, cuts_in_flight: u64) -> LoadStatement {
     let cuts = |bytes: Bytes| if request.has_cuts { bytes } else { Bytes(0) };
     LoadStatement {
         planned_ns: cuts_ns,
@@ -59,7 +60,7 @@ fn load(request: &Request, check: &LoadStatement, cuts_ns: Nanos) -> LoadStateme
         file_bytes_max: cuts(check.file_bytes_max).max(request.all_bytes()),
         write_bytes_max: if request.has_cuts { None } else { Some(written(request)) },
         touches: check.touches.clone(),
-        in_flight_max: check.in_flight_max.max(u64::from(request.processes_max())),
+        in_flight_max: cuts_in_flight.max(u64::from(request.processes_max())),
         max_bytes_per_s: None,
     }
 }
@@ -76,6 +77,13 @@ fn clients(request: &Request, row: RowKind) -> u32 {
     if row == RowKind::Processes { request.processes } else { 1 }
 }
 
+/// A stream's own buffer: with that of the C library one flushed `fwrite` would be several `write` of its size, so that
+/// block writes have one of the size of an I/O.
+fn stream_buffer(request: &Request, test: &Test) -> Option<Bytes> {
+    let writes_blocks = test.op == Op::Write && test.calls == StdioCalls::Block;
+    writes_blocks.then(|| request.buffer_bytes())
+}
+
 /// One test of one row.
 fn cell(request: &Request, row: RowKind, test: &Test, target: &Target) -> Cell {
     let clients = clients(request, row);
@@ -88,7 +96,7 @@ fn cell(request: &Request, row: RowKind, test: &Test, target: &Target) -> Cell {
         order: test.order,
         clients,
         own_process: row != RowKind::Run,
-        stdio: StdioWishes { calls: test.calls, flush, buffer_bytes: None },
+        stdio: StdioWishes { calls: test.calls, flush, buffer_bytes: stream_buffer(request, test) },
         prefill: Prefill::Nothing,
         ..Workload::default()
     };
@@ -134,7 +142,7 @@ mod tests {
     use super::super::options::Options;
     use super::super::testing::request;
     use super::*;
-    use narrows_model::workload::{Order, StdioCalls};
+    use narrows_model::workload::Order;
     use narrows_study::{CheckRequest, plan_check};
 
     fn folder() -> Target {
@@ -178,6 +186,8 @@ mod tests {
             calls,
             [(block, flushed), (block, none), (character, flushed), (character, none), (block, none)]
         );
+        let buffers: Vec<_> = wishes.iter().map(|wish| wish.buffer_bytes).collect();
+        assert_eq!(buffers, [Some(Bytes(8192)), None, None, None, None]);
         let seek = tests_of(&plan)[4];
         assert_eq!(
             (seek.workload.block_bytes, seek.workload.order),

@@ -6,7 +6,7 @@ use super::options::Options;
 use super::request::RowKind;
 use super::spread::{Mixture, Spread};
 use super::{KB, SHORT_S, TESTS};
-use narrows_analysis::text::amount;
+use narrows_analysis::text::{self, amount};
 use narrows_model::units::ratio;
 use narrows_model::{Bytes, Op, Summary};
 
@@ -59,9 +59,10 @@ fn short(rows: &[Row], options: &Options) -> Option<String> {
     let times = (SHORT_S / seconds.max(1e-6)).ceil();
     (seconds < SHORT_S).then(|| {
         format!(
-            "{} of {} took {seconds:.3} s: for {SHORT_S} s of it give --count {:.0}",
+            "{} of {} took {}: for {SHORT_S} s of it give --count {:.0}",
             test.name,
             row_name(row.kind, options),
+            text::seconds(seconds),
             times * options.count as f64
         )
     })
@@ -112,8 +113,11 @@ fn spread(test: &str, measured: &Measured) -> Option<String> {
     ))
 }
 
-/// What several processes carry together, beside one.
+/// What several processes carry together, beside one, where both took long enough to be compared.
 fn added(test: &str, many: &Measured, one: &Measured) -> Option<String> {
+    if many.is_short() || one.is_short() {
+        return None;
+    }
     let op = TESTS.iter().find(|known| known.name == test)?.op;
     let cpu = many.figure().cpu_percent?;
     let sum: f64 = many.rates().iter().sum();
@@ -155,7 +159,7 @@ mod tests {
         let mut rows = vec![row(RowKind::Run, &[figure(10_000.0, 10.0)])];
         assert!(!said(&rows).contains("took"));
         rows[0].tests[1].as_mut().unwrap().shortest_s = Some(0.09);
-        assert!(said(&rows).contains("fread of ibmtest took 0.090 s: for 0.5 s of it give --count 30000"));
+        assert!(said(&rows).contains("fread of ibmtest took 90.0 ms: for 0.5 s of it give --count 30000"));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What is asked of IOPerf, and all that can be wrong with it before anything is measured.
 
+use narrows_analysis::text::amount;
 use narrows_model::Bytes;
 use narrows_model::workload::StdioFlush;
 use narrows_study::Problem;
@@ -8,8 +9,8 @@ use narrows_study::Problem;
 pub const PUBLISHED_BUFFER_KB: u64 = 8;
 /// Published number of I/Os at a client.
 pub const PUBLISHED_COUNT: u64 = 5000;
-/// Largest buffer: one request of the engine.
-const BUFFER_KB_MAX: u64 = 1 << 20;
+/// Largest buffer: each process holds it twice, once as its block and once in its stream.
+const BUFFER_KB_MAX: u64 = 64 << 10;
 /// Largest file of one process.
 const FILE_BYTES_MAX: u64 = 1 << 50;
 /// Most passes.
@@ -154,9 +155,7 @@ impl Request {
         };
         let counts = FILE_BYTES_MAX / self.buffer_bytes().0.max(1);
         let published = format!("published are --count {PUBLISHED_COUNT} and --buffer {PUBLISHED_BUFFER_KB}");
-        let processes = format!(
-            "run this command on several machines for more than {PROCESSES_MAX}; one process has the row of one run"
-        );
+        let processes = format!("{PROCESSES_MAX} is the most on one machine, and 1 the plain run");
         let all = [
             within("buffer", self.buffer_kb, BUFFER_KB_MAX, &published),
             within("count", self.count, counts, &published),
@@ -203,10 +202,10 @@ impl Request {
     fn room_problem(&self) -> Option<Problem> {
         let free = self.free.filter(|free| self.all_bytes() > *free)?;
         let found = format!(
-            "{} files of {} KB, {} in all",
+            "{} a file, for {} at once {}",
+            amount(self.file_bytes()),
             self.processes_max(),
-            self.file_bytes().0 / 1024,
-            self.all_bytes()
+            amount(self.all_bytes())
         );
         let fitting = free.0 / u64::from(self.processes_max().max(1)) / self.buffer_bytes().0.max(1);
         let hint = if fitting > 0 {
@@ -214,7 +213,7 @@ impl Request {
         } else {
             "free space, or name another folder".to_owned()
         };
-        Some(Problem::new("count", found, format!("the {free} that are free there"), hint))
+        Some(Problem::new("count", found, format!("the {} that are free there", amount(free)), hint))
     }
 }
 
@@ -239,7 +238,7 @@ mod tests {
     #[test]
     fn nothing_and_too_much_are_refused_with_what_is_allowed() {
         assert!(told(|asked| asked.count = 0).contains("count: found 0; allowed: 1 to"));
-        assert!(told(|asked| asked.buffer_kb = 0).contains("buffer: found 0; allowed: 1 to 1048576"));
+        assert!(told(|asked| asked.buffer_kb = 0).contains("buffer: found 0; allowed: 1 to 65536"));
         assert!(told(|asked| asked.passes = 0).contains("passes: found 0"));
         assert!(told(|asked| asked.processes = 257).contains("processes: found 257; allowed: 1 to 256"));
         assert!(told(|asked| asked.count = u64::MAX).contains("count: found 18446744073709551615"));
@@ -253,7 +252,11 @@ mod tests {
             asked.rows = RowKind::ALL.to_vec();
         });
         // 100 MiB for ten files of 8 KB blocks: 1280 blocks each.
-        assert!(said.contains("10 files of 40000 KB") && said.contains("--count 1280 is the most"), "{said}");
+        assert!(
+            said.contains("39.1 MiB a file, for 10 at once 391 MiB; allowed: the 100 MiB")
+                && said.contains("--count 1280 is the most"),
+            "{said}"
+        );
         assert!(told(|asked| asked.free = Some(Bytes(1000))).contains("name another folder"));
         assert_eq!(told(|asked| asked.free = Some(Bytes(40_000 * 1024))), "");
     }
