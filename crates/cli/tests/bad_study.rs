@@ -81,11 +81,11 @@ fn what_is_no_toml_is_told_with_its_place() {
 #[test]
 fn what_is_no_text_or_no_study_is_not_read_on() {
     refused_bytes(b"target = \"null:\"\n\xff\xfe", 2, &["study.toml:2:", "UTF-8"]);
-    refused_bytes(&vec![b'#'; (1 << 20) + 1], 2, &["larger than", "is this the right file?"]);
+    refused_bytes(&vec![b'#'; (1 << 20) + 1], 2, &["has more than", "is this the right file?"]);
     let folder = strangers_folder();
     refused_in(folder.path(), &["run", "target"], 2, &["target", "it is a folder"]);
     refused_in(folder.path(), &["run", "absent.toml"], 2, &["absent.toml", "No such file"]);
-    refused_in(folder.path(), &["run", "/dev/zero"], 2, &["larger than"]);
+    refused_in(folder.path(), &["run", "/dev/zero"], 2, &["has more than"]);
     refused_in(folder.path(), &["run", "-"], 2, &["stdin", "no target"]);
 }
 
