@@ -294,6 +294,18 @@ fn what_thinks_is_not_missing_in_flight() {
 }
 
 #[test]
+fn what_was_in_flight_at_the_end_of_a_short_window_is_not_missing_in_it() {
+    let cell = a_cell();
+    // 14 of 16 places were in flight for all of ten seconds by what completed.
+    let with = |left| {
+        let trial = TrialOutput { in_flight_at_end: Some(left), ..trial(&cell, 0, 140_000) };
+        flagged(&summary_of(&cell, vec![trial], Vec::new()), flags::IN_FLIGHT_BELOW)
+    };
+    assert!(with(at_end(0, 0, 0)) && with(at_end(16, 100_000_000, 100_000_000)));
+    assert!(!with(at_end(2, 5_000_000_000, 5_000_000_000)), "one more for all of the time");
+}
+
+#[test]
 fn a_sync_at_the_end_is_time_in_which_no_requests_are_missing() {
     let mut cell = a_cell();
     let with = |cell: &Cell| summary_of(cell, vec![trial(cell, 0, 80_000)], Vec::new());

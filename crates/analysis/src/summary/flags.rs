@@ -126,13 +126,21 @@ pub(super) fn of_cell(data: &CellData, cell: &CellSummary, machines: &Machines<'
 fn little(cell: &CellSummary) -> (bool, bool) {
     let Some(measured) = cell.in_flight.measured else { return (false, false) };
     let configured = cell.in_flight.configured as f64;
-    let busy = measured + cell.in_flight.thinking.unwrap_or(0.0);
+    let busy = measured + cell.in_flight.thinking.unwrap_or(0.0) + unended(cell);
     let above = measured > configured * LITTLE_TOLERANCE;
     let is_paced = cell.offered_ops_per_s.is_some() || offered_load::is_held(cell);
     // The sync at a trial's end is inside its time, and nothing else is in flight then.
     let is_synced = cell.requested.sync == SyncPolicy::AtEnd;
     let below = !is_paced && !is_synced && busy < configured * IN_FLIGHT_MIN_RATIO;
     (above, below)
+}
+
+/// The most by which requests that were in flight at the windows' ends raise the mean number in flight: without a warm-up
+/// before it, a window has none at its start in exchange whose time counts though it began before.
+fn unended(cell: &CellSummary) -> f64 {
+    let at_end = cell.in_flight.at_end.unwrap_or_default();
+    let waited_s = at_end.count as f64 * at_end.longest_in_flight_ns.as_secs_f64();
+    narrows_model::units::ratio(waited_s, cell.elapsed_s.last_done).unwrap_or(0.0)
 }
 
 /// Whether a request had been in flight for longer when its window ended than any that completed, or for all of the
