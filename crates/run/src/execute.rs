@@ -61,9 +61,9 @@ pub fn execute(
             continue;
         }
         let rest = plan.cells.get(index..).unwrap_or_default();
-        let time = CellTime { until_ns: share.until_ns(now_ns, rest), limit_ns: share.limit_at_ns };
+        let leave = CellTime { until_ns: share.until_ns(now_ns, rest), limit_ns: share.limit_at_ns };
         let mut repetition = Repetition::new(cell);
-        let outcome = run.trials(cell, &mut repetition, time);
+        let outcome = run.trials(cell, &mut repetition, leave);
         let is_done = outcome.is_ok();
         run.output.done_count += u32::from(is_done);
         if run.ends(cell, outcome)? {
@@ -95,8 +95,8 @@ struct Run<'a, 'b> {
 }
 
 impl Run<'_, '_> {
-    fn trials(&mut self, cell: &Cell, repetition: &mut Repetition, time: CellTime) -> Result<(), RunError> {
-        run_trials(cell, repetition, time, self.site, self.server.as_deref_mut(), self.sink)
+    fn trials(&mut self, cell: &Cell, repetition: &mut Repetition, leave: CellTime) -> Result<(), RunError> {
+        run_trials(cell, repetition, leave, self.site, self.server.as_deref_mut(), self.sink)
     }
 
     /// Spends what the cells have left on those that would go on, a trial of each in turn.
@@ -113,8 +113,8 @@ impl Run<'_, '_> {
                 }
                 // Until now: one more trial, and none after it.
                 repetition.allow_one_more();
-                let time = CellTime { until_ns: 0, limit_ns: share.limit_at_ns };
-                let outcome = self.trials(cell, &mut repetition, time);
+                let leave = CellTime { until_ns: 0, limit_ns: share.limit_at_ns };
+                let outcome = self.trials(cell, &mut repetition, leave);
                 let is_done = outcome.is_ok();
                 // It has been measured: that there is no time to prepare it once more leaves nothing out.
                 let is_over = matches!(outcome, Err(RunError::PreparedTooLong { .. }));
@@ -207,28 +207,28 @@ pub fn run_cell_within(
     server: Server<'_>,
     sink: &mut dyn Sink,
 ) -> Result<(), RunError> {
-    let time = CellTime { until_ns, limit_ns: until_ns };
-    run_trials(cell, &mut Repetition::new(cell), time, site, server, sink)
+    let leave = CellTime { until_ns, limit_ns: until_ns };
+    run_trials(cell, &mut Repetition::new(cell), leave, site, server, sink)
 }
 
 /// Runs those repetitions of one cell that `repetition` still asks for.
 fn run_trials(
     cell: &Cell,
     repetition: &mut Repetition,
-    time: CellTime,
+    leave: CellTime,
     site: &mut CellSite,
     server: Server<'_>,
     sink: &mut dyn Sink,
 ) -> Result<(), RunError> {
     let left_ns = |site: &CellSite| match site.stop.request() {
-        StopRequest::None => time.until_ns.saturating_sub(site.clock.now().0),
+        StopRequest::None => leave.until_ns.saturating_sub(site.clock.now().0),
         _ => 0,
     };
     match (cell.site, server) {
         (Site::Client, mut server) => {
             while let Some(trial) = repetition.next_trial(left_ns(site)) {
                 let mut watch = RateWatch { sink: &mut *sink, rate: None };
-                let turn = Turn { trial, start_by_ns: repetition.start_by_ns(time.limit_ns) };
+                let turn = Turn { trial, start_by_ns: repetition.start_by_ns(leave.limit_ns) };
                 run_trial(cell, turn, site, server.as_deref_mut(), &mut watch)?;
                 repetition.made(watch.rate);
             }
