@@ -113,7 +113,11 @@ pub(crate) const CRATES: &[CrateRow] = &[
     },
     CrateRow { name: "analysis", may_depend_on: &["model", "stats", "sim"], effects: PURE },
     CrateRow { name: "report", may_depend_on: &["model", "analysis"], effects: PURE },
-    CrateRow { name: "suites", may_depend_on: &["model", "stats", "study", "analysis", "report"], effects: PURE },
+    CrateRow {
+        name: "suites",
+        may_depend_on: &["model", "stats", "study", "analysis", "report"],
+        effects: PURE,
+    },
     CrateRow {
         name: "cli",
         may_depend_on: PRODUCT,
