@@ -1,7 +1,7 @@
 //! `narrows proxy` with what cannot be, and its peers that are not what they should be: each is told with what to do,
 //! and ends with its code.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
 
 mod support;
 
@@ -200,7 +200,7 @@ fn a_client_of_another_version_or_that_lies_about_a_length_is_told_and_held_in_n
     let idle_bytes = resident_bytes(proxy.pid());
     let whole = hello(narrows_wire::hello::VERSION);
     for header in [[0xff, 0xff, 0xff, 0xff, 16], [0, 0, 0, 0x40, 16], [0xff, 0xff, 0xff, 0x7f, 32]] {
-        let words = last_words(&proxy.address, &[&whole, &header, &[0; 100_000]]);
+        let words = last_words(&proxy.address, &[&whole, &header, &vec![0; 100_000]]);
         assert!(words.contains("allowed"), "{words:?}");
     }
     let grown_bytes = resident_bytes(proxy.pid()).saturating_sub(idle_bytes);

@@ -80,7 +80,9 @@ fn every_block_is_whole_through_a_proxy_that_stands_still_again_and_again() {
         seen.assert_said(0, &[]);
         assert!(seen.stdout.contains("VERIFIED DATA"), "{mode}: {}", seen.stdout);
         let found = &summary(folder.path())["cells"][0]["verification"];
-        WRONG.iter().for_each(|wrong| assert_eq!(found[wrong], 0, "{mode}: {wrong}: {found}"));
+        for wrong in WRONG {
+            assert_eq!(found[wrong], 0, "{mode}: {wrong}: {found}");
+        }
         assert!(found["checked_bytes"].as_u64().unwrap() > 1 << 20, "{mode}: {found}");
         assert_eq!(found["read_back_bytes"], 4 << 20, "{mode}: {found}");
     }
