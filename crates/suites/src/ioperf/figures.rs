@@ -44,7 +44,7 @@ impl Figure {
 
     /// As it is printed: with two digits after the point, so that means are those of what can be read.
     fn rounded(self) -> Self {
-        let round = |value: Option<f64>| value.map(|value| (value * 100.0).round() / 100.0);
+        let round = |value: Option<f64>| value.map(|value| format!("{value:.2}").parse().unwrap_or(value));
         Self {
             kb_per_s: round(self.kb_per_s),
             real_kb_per_s: round(self.real_kb_per_s),

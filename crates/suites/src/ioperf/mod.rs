@@ -12,6 +12,8 @@ mod reading;
 mod request;
 mod spread;
 #[cfg(test)]
+mod summary_tests;
+#[cfg(test)]
 mod testing;
 
 pub use plan::plan;

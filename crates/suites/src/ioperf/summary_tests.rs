@@ -1,0 +1,98 @@
+//! From a plan and the trials of its cells to the native output: what a record with these times prints.
+
+use super::request::{Request, RowKind};
+use super::testing::{PUBLISHED, request};
+use super::{native, plan, reading};
+use narrows_analysis::{Input, RunFacts, analyse};
+use narrows_model::{Cut, Event, Histogram, Inventory, Plan, Summary, Target};
+use narrows_study::{CheckRequest, plan_check};
+use serde_json::json;
+
+/// Wall and CPU time of each published test of the client, in the ticks of 10 ms that it was measured in.
+const PUBLISHED_TICKS: [(u64, u64); 5] = [(454, 55), (9, 9), (442, 368), (303, 303), (6, 5)];
+const TICK_NS: u64 = 10_000_000;
+
+fn inventory() -> Inventory {
+    serde_json::from_value(json!({
+        "host": {
+            "hostname": "ibmtest", "boot_id": null, "kernel_release": null, "cpu_model": null, "online_cpus": 1,
+            "affinity_cpus": [0], "quota_cpus": null, "governor": null, "steal_ratio": null,
+            "virtual_machine": null, "memory_bytes": 256 << 20, "memory_available_bytes": null,
+            "memory_limit_bytes": null, "cgroup_version": null, "clock_resolution_ns": null, "nics": [],
+        },
+        "path": null,
+        "unknown": [],
+    }))
+    .unwrap()
+}
+
+/// The trials of `plan`, in which process i takes i + 1 times the published times.
+fn trials(plan: &Plan) -> Vec<Event> {
+    let cells = plan.cells.iter().filter(|cell| cell.cut == Cut::Path).enumerate();
+    let trials = cells.flat_map(|(index, cell)| {
+        let (wall, cpu) = PUBLISHED_TICKS[index % 5];
+        let processes = u64::from(cell.workload.clients);
+        let count = cell.stop.ops_max.unwrap() / processes;
+        let bytes = count * cell.workload.block_bytes.0;
+        (0..cell.trials).map(move |trial| {
+            let clients: Vec<_> = (0..processes)
+                .map(|client| {
+                    json!({
+                        "client_index": client, "host": "ibmtest", "op_count": count, "bytes": bytes,
+                        "elapsed_ns": (client + 1) * wall * TICK_NS, "user_ns": (client + 1) * cpu * TICK_NS,
+                        "system_ns": 0,
+                    })
+                })
+                .collect();
+            let trial = serde_json::from_value(json!({
+                "cell": cell.id, "trial": trial, "complete": true, "start_ns": 0,
+                "first_done_ns": wall * TICK_NS, "last_done_ns": processes * wall * TICK_NS,
+                "op_count": processes * count, "bytes": processes * bytes, "response": Histogram::new(),
+                "response_sum_ns": 0, "effective": null, "clients": clients, "errors": [], "counters": [],
+                "file_bytes": cell.workload.file_bytes, "resident_ratio": null,
+            }));
+            Event::TrialFinished(Box::new(trial.unwrap()))
+        })
+    });
+    trials.collect()
+}
+
+/// The summary of a run of `asked` with these times.
+fn summary(asked: &Request) -> Summary {
+    let folder: Target = "/data".parse().unwrap();
+    let check = plan_check(&CheckRequest::new(folder.clone())).unwrap();
+    let plan = plan(asked, &folder, check).unwrap();
+    let (inventory, events) = (inventory(), trials(&plan));
+    let input = Input { manifest: RunFacts::default(), plan: &plan, inventory: &inventory, events: &events };
+    analyse(&input)
+}
+
+#[test]
+fn the_published_times_print_the_published_row() {
+    let asked = Request { csv: true, ..request() };
+    let text = native::native(&summary(&asked)).unwrap();
+    let row = PUBLISHED.lines().find(|line| line.starts_with("client-to-server,ibmtest,")).unwrap();
+    assert_eq!(text.lines().nth(1), row.strip_prefix("client-to-server,"));
+    // Passes that take the same time have the figures of one of them.
+    let passes = native::native(&summary(&Request { passes: 3, ..asked })).unwrap();
+    assert_eq!(passes, text);
+}
+
+#[test]
+fn a_fixed_summary_prints_its_table_and_its_reading() {
+    let asked = Request { rows: RowKind::ALL.to_vec(), processes: 2, passes: 2, ..request() };
+    let summary = summary(&Request { memory: inventory().host.memory_bytes, ..asked });
+    let said = reading::reading(&summary).join("\n- ");
+    let text = format!("{}\n- {said}\n", native::native(&summary).unwrap());
+    insta::assert_snapshot!("summary", text);
+}
+
+#[test]
+fn a_summary_of_another_suite_prints_nothing() {
+    let mut summary = summary(&request());
+    if let Some(suite) = &mut summary.suite {
+        "jovian".clone_into(&mut suite.name);
+    }
+    assert_eq!(native::native(&summary), None);
+    assert!(reading::reading(&summary).is_empty());
+}
