@@ -16,8 +16,8 @@ use narrows_model::{
 use narrows_run::assignment::{Assignment, ClientOutput};
 use narrows_run::coordinator::{LocalContext, TrialHooks};
 use narrows_run::{
-    CellSite, Coordinator, NoCounters, Prepared, RunError, StopFlag, StopRequest, ThreadCoordinator,
-    clean_up, execute,
+    CellSite, Coordinator, NoCounters, Prepared, ProcessCoordinator, RunError, StopFlag, StopRequest,
+    ThreadCoordinator, clean_up, execute,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -153,6 +153,29 @@ fn a_load_that_writes_its_file_itself_begins_with_an_empty_one_and_the_next_read
     assert_eq!(length(), 2 * MIB);
     assert!(clean_up(&mut site).is_empty());
     assert!(!folder.path().join("data-0").exists());
+}
+
+#[test]
+fn a_client_that_is_alone_is_a_process_only_where_that_is_asked_for() {
+    let (folder, stop) = (folder(), StopFlag::default());
+    let run = |own_process| {
+        let workload = Workload { own_process, block_bytes: Bytes(MIB), ..Workload::default() };
+        let plan = plan(vec![cell(&folder.path().display().to_string(), workload, true)]);
+        // A program that is not there can be no client, and this process needs none.
+        let coordinator = Box::new(ProcessCoordinator::new("/no/such/program".into(), Vec::new()));
+        let mut site = CellSite { coordinator, ..site(&stop) };
+        let mut events = Vec::new();
+        execute(&plan, Nanos(0), &mut site, None, &mut events).unwrap();
+        clean_up(&mut site);
+        let failed = |event: &Event| match event {
+            Event::CellFailed { message, .. } => Some(message.clone()),
+            _ => None,
+        };
+        (trials(&events).len(), events.iter().find_map(failed).unwrap_or_default())
+    };
+    assert_eq!(run(false), (1, String::new()));
+    let (count, failed) = run(true);
+    assert!(count == 0 && failed.contains("could not be started by /no/such/program"), "{failed}");
 }
 
 #[test]
