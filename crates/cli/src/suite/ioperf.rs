@@ -1,5 +1,6 @@
 //! `narrows suite ioperf`: from what was typed to the table and the verdict, as a pipeline of values.
 
+use super::refused;
 use crate::args::{CheckArguments, FlushCall, IoperfArguments, IoperfRow, OutputArguments};
 use crate::check::{self, Prepared};
 use crate::console::Console;
@@ -7,7 +8,6 @@ use crate::exit::{Exit, Failure};
 use crate::measurement::{self, PathFound, Terms, Undertaking, Watch};
 use narrows_model::{Bytes, Plan, Target};
 use narrows_report::text::Style;
-use narrows_study::Problem;
 use narrows_suites::ioperf::{Flush, Request, RowKind, plan};
 
 /// Time that the plan of the check may take whose cuts are measured: all of them, on any path.
@@ -148,11 +148,6 @@ fn tag_of(hostname: &str) -> String {
     } else {
         format!("host-{}", hostname.replace(|letter| !plain(letter), "-")).chars().take(64).collect()
     }
-}
-
-fn refused(problems: &[Problem]) -> Failure {
-    let lines: Vec<_> = problems.iter().map(ToString::to_string).collect();
-    Failure::bad_input(format!("this suite cannot be run:\n  {}", lines.join("\n  ")))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! `narrows suite jovian`: from what was typed to the tables and the verdict, as a pipeline of values.
 
 use super::nodes::{Nodes, Serving};
+use super::refused;
 use crate::args::{AcknowledgementWord, FlushWord, JovianArguments, LocalEngine};
 use crate::console::Console;
 use crate::exit::{Exit, Failure};
@@ -10,7 +11,6 @@ use crate::token;
 use narrows_model::workload::Acknowledgement;
 use narrows_model::{Bytes, EngineId, Nanos, Plan, Target};
 use narrows_report::text::Style;
-use narrows_study::Problem;
 use narrows_suites::jovian::{Flush, Label, Request, Studies, labels, plan};
 
 /// Sizes of dummy files are whole steps of this.
@@ -222,9 +222,4 @@ fn planned(
     };
     let facts = facts_of(&studies.targets(), &studies.wanted(), sites);
     plan(request, studies, &facts, seed).map_err(|problems| refused(&problems))
-}
-
-fn refused(problems: &[Problem]) -> Failure {
-    let lines: Vec<_> = problems.iter().map(ToString::to_string).collect();
-    Failure::bad_input(format!("this suite cannot be run:\n  {}", lines.join("\n  ")))
 }

@@ -7,6 +7,7 @@ mod nodes;
 use crate::args::{SuiteArguments, SuiteName};
 use crate::console::Console;
 use crate::exit::{Exit, Failure};
+use narrows_study::Problem;
 
 /// Runs the suite that is named.
 pub(crate) fn run(
@@ -18,4 +19,10 @@ pub(crate) fn run(
         SuiteName::Ioperf(ioperf) => ioperf::run(ioperf, command, console),
         SuiteName::Jovian(jovian) => jovian::run(jovian, command, console),
     }
+}
+
+/// All that is wrong with what is asked of a suite.
+fn refused(problems: &[Problem]) -> Failure {
+    let lines: Vec<_> = problems.iter().map(ToString::to_string).collect();
+    Failure::bad_input(format!("this suite cannot be run:\n  {}", lines.join("\n  ")))
 }
