@@ -6,7 +6,7 @@ use super::table::{self, Table, buffer_bytes};
 use narrows_model::counters::Role;
 use narrows_model::observation::{PerCall, PerCallBreak};
 use narrows_model::{Observation, Observations};
-use narrows_stats::Level;
+use narrows_stats::interval::{Interval, Level};
 use narrows_stats::regression::{Line, Point, fit_line, fit_weighted_line};
 use std::collections::BTreeMap;
 
@@ -124,15 +124,16 @@ fn cost(
     excluded: &[&Observation],
     breaks: Vec<PerCallBreak>,
 ) -> PerCall {
-    let interval = line.slope_interval(Level::P95);
+    let told = |interval: Option<Interval>| interval.map(|interval| [interval.low, interval.high]);
     let is_broken = |one: &Observation| breaks.iter().any(|found| found.observation == one.id);
     let rests_on =
         points.iter().filter(|point| !is_broken(point.one)).map(|point| point.one.id.clone()).collect();
     PerCall {
         roles: roles.to_vec(),
         fixed_s: line.intercept,
+        fixed_s_interval: told(line.intercept_interval(Level::P95)),
         call_s: line.slope,
-        call_s_interval: interval.map(|interval| [interval.low, interval.high]),
+        call_s_interval: told(line.slope_interval(Level::P95)),
         observations: rests_on,
         excluded: excluded.iter().map(|one| one.id.clone()).collect(),
         breaks,

@@ -14,6 +14,13 @@ mod table;
 #[cfg(test)]
 mod testing;
 
+/// The factor that tells what joins the roles: [`UNIX_SOCKETS`], [`TCP_NO_DELAY`], or a name of the user's own.
+pub(crate) const TRANSPORT: &str = "transport";
+/// Unix sockets: what is written is not joined at the sender.
+pub(crate) const UNIX_SOCKETS: &str = "unix";
+/// TCP without Nagle's algorithm.
+pub(crate) const TCP_NO_DELAY: &str = "tcp_no_delay";
+
 pub use fit::per_call;
 pub use rules::{ObservationRule, ObservationTest};
 pub use table::{Table as ObservationTable, known_factors};

@@ -1,9 +1,10 @@
 //! The figures of a sweep told as observations: what published tables of the same experiment hold.
 
+use crate::observations::{TCP_NO_DELAY, TRANSPORT, UNIX_SOCKETS};
 use narrows_model::cell::FactorValue;
 use narrows_model::counters::Role;
 use narrows_model::observation::ObservedOp;
-use narrows_model::relay::RelaySweep;
+use narrows_model::relay::{RelaySockets, RelaySweep, RelayTransport};
 use narrows_model::summary::{RelayPointSummary, RelayRoleSummary, RelaySummary};
 use narrows_model::{Bytes, Observation, Observations};
 use std::collections::BTreeMap;
@@ -14,13 +15,13 @@ pub(super) fn observations(relay: &RelaySummary, sweep: RelaySweep) -> Observati
     points.sort_by_key(|point| std::cmp::Reverse(point.shrunk));
     Observations {
         title: format!("narrows relay, sweep {}", sweep.name()),
-        observations: points.into_iter().filter_map(|point| observation(point, relay.total)).collect(),
+        observations: points.into_iter().filter_map(|point| observation(point, relay)).collect(),
         ..Observations::default()
     }
 }
 
 /// One point; `None` without a whole trial.
-fn observation(point: &RelayPointSummary, total: Bytes) -> Option<Observation> {
+fn observation(point: &RelayPointSummary, relay: &RelaySummary) -> Option<Observation> {
     let by_role = |figure: fn(&RelayRoleSummary) -> f64| -> BTreeMap<Role, f64> {
         point.roles.iter().map(|role| (role.role, figure(role))).collect()
     };
@@ -30,7 +31,7 @@ fn observation(point: &RelayPointSummary, total: Bytes) -> Option<Observation> {
         clients: Some(1),
         bytes_per_s: Some(point.rate_mean?),
         elapsed_s: Some(point.elapsed_s?),
-        file_bytes: Some(total),
+        file_bytes: Some(relay.total),
         calls: counts(
             point,
             |role| if role.role == Role::Client { role.write_count } else { role.read_count },
@@ -38,10 +39,9 @@ fn observation(point: &RelayPointSummary, total: Bytes) -> Option<Observation> {
         read_calls: counts(point, |role| role.read_count),
         write_calls: counts(point, |role| role.write_count),
         tcp_segments: segments(point),
-        cpu_ratio: by_role(|role| role.busy_ratio),
         user_s: by_role(|role| role.user_s),
         system_s: by_role(|role| role.system_s),
-        factors: factors(point),
+        factors: factors(point, relay.sockets),
         ..Observation::default()
     })
 }
@@ -59,13 +59,19 @@ fn segments(point: &RelayPointSummary) -> BTreeMap<Role, u64> {
     point.roles.iter().filter_map(|role| Some((role.role, of_one(sent(role)?)?))).collect()
 }
 
-/// The buffers, under the names by which observation files know them.
-fn factors(point: &RelayPointSummary) -> BTreeMap<String, FactorValue> {
+/// The buffers, under the names by which observation files know them, and what joins the roles.
+fn factors(point: &RelayPointSummary, sockets: RelaySockets) -> BTreeMap<String, FactorValue> {
     let sizes = [
         ("client_buffer_bytes", Some(point.buffers.client)),
         ("proxy_buffer_bytes", point.buffers.proxy),
         ("server_buffer_bytes", Some(point.buffers.server)),
     ];
     let number = |size: Bytes| FactorValue::Number(size.as_f64());
-    sizes.into_iter().filter_map(|(name, size)| Some((name.to_owned(), number(size?)))).collect()
+    let buffers = sizes.into_iter().filter_map(|(name, size)| Some((name.to_owned(), number(size?))));
+    let joined_by = match (sockets.transport, sockets.no_delay) {
+        (RelayTransport::Unix, _) => UNIX_SOCKETS,
+        (RelayTransport::Tcp, true) => TCP_NO_DELAY,
+        (RelayTransport::Tcp, false) => "tcp",
+    };
+    buffers.chain([(TRANSPORT.to_owned(), FactorValue::Text(joined_by.to_owned()))]).collect()
 }

@@ -34,6 +34,9 @@ pub struct PerCall {
     pub roles: Vec<Role>,
     /// a: the time of no calls at all.
     pub fixed_s: f64,
+    /// The interval of a at 95 %; `None` for two observations.
+    #[serde(default)]
+    pub fixed_s_interval: Option<[f64; 2]>,
     /// b: the time that one call of each of the roles adds.
     pub call_s: f64,
     /// The interval of b at 95 %; `None` for two observations.

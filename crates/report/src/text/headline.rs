@@ -86,8 +86,10 @@ fn rates(name: &str, view: &View<'_>) -> String {
         .filter_map(|regime| {
             let cell = regime.cell;
             let rate = storage_rate(cell.rate_bytes_per_s?.0);
-            let wait = cell.latency_ns.p50.filter(|_| cell.in_flight.configured == 1);
-            let wait = wait.map(|ns| format!(" ({} each)", seconds(ns as f64 / NANOS_PER_SEC as f64)));
+            // The mean, which goes with the rate: where read-ahead serves most requests, half of them take far less.
+            let each = cell.latency_ns.mean.or(cell.latency_ns.p50.map(|ns| ns as f64));
+            let wait = each.filter(|_| cell.in_flight.configured == 1);
+            let wait = wait.map(|ns| format!(" ({} each)", seconds(ns / NANOS_PER_SEC as f64)));
             Some(format!("{} {rate}{}", cell.op, wait.unwrap_or_default()))
         })
         .collect();

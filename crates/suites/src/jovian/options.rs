@@ -6,6 +6,9 @@ use narrows_model::cell::FactorValue;
 use narrows_model::plan::SuiteSource;
 use narrows_model::units::round_to_u64;
 
+/// What the option `servers` says where all of them are on one machine.
+pub(super) const ONE_MACHINE: &str = "one_machine";
+
 /// What the native output and the reading need of it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Options {
@@ -17,6 +20,8 @@ pub(super) struct Options {
     pub(super) flush_bytes: Option<Bytes>,
     pub(super) memory: Option<Bytes>,
     pub(super) has_cuts: bool,
+    /// Whether all servers are on one machine, and share its CPUs and disks.
+    pub(super) one_machine: bool,
 }
 
 impl Options {
@@ -37,6 +42,7 @@ impl Options {
             flush_bytes: number("flush_bytes").map(Bytes),
             memory: number("memory_bytes").map(Bytes),
             has_cuts: text("cuts")? == "measured",
+            one_machine: text("servers").is_some_and(|servers| servers == ONE_MACHINE),
         })
     }
 

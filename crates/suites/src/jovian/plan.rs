@@ -4,6 +4,7 @@
 //! planned by the same code as those of any study.
 
 use super::label::Label;
+use super::options::ONE_MACHINE;
 use super::request::{Flush, Request};
 use super::studies::Studies;
 use narrows_model::cell::FactorValue;
@@ -199,6 +200,11 @@ fn source(request: &Request) -> SuiteSource {
         ("flush".to_owned(), text(flush)),
         ("cuts".to_owned(), text(if request.cut_ns.is_some() { "measured" } else { "none" })),
     ]);
+    let mut hosts = request.endpoints.iter().map(|(host, _)| host);
+    let first = hosts.next();
+    if first.is_some() && hosts.all(|host| Some(host) == first) {
+        options.insert("servers".to_owned(), text(ONE_MACHINE));
+    }
     options.extend(dummy.map(|bytes| ("flush_bytes".to_owned(), number(bytes.0))));
     options.extend(request.memory.map(|bytes| ("memory_bytes".to_owned(), number(bytes.0))));
     SuiteSource { name: super::NAME.to_owned(), options }

@@ -26,7 +26,7 @@ pub(super) fn reading(summary: &Summary) -> Vec<String> {
 pub(super) fn sentences(rows: &[Row], options: &Options) -> Vec<String> {
     let both = |of: fn(&[Row], Op) -> Option<String>| [Op::Write, Op::Read].map(|op| of(rows, op));
     let mut all: Vec<Option<String>> = vec![in_memory(options)];
-    all.extend(both(flat));
+    all.extend([Op::Write, Op::Read].map(|op| flat(rows, op, options)));
     all.push(reads_below_writes(rows, options));
     all.extend(both(falling));
     all.push(unscaled(rows));
@@ -56,7 +56,7 @@ fn by_servers(rows: &[Row]) -> Vec<&Row> {
 }
 
 /// Whether more servers add nothing any more.
-fn flat(rows: &[Row], op: Op) -> Option<String> {
+fn flat(rows: &[Row], op: Op, options: &Options) -> Option<String> {
     let rows = by_servers(rows);
     let [.., before, last] = rows.as_slice() else { return None };
     let gain = last.mean(op)? / before.mean(op)?;
@@ -67,10 +67,15 @@ fn flat(rows: &[Row], op: Op) -> Option<String> {
         let rise = before.mean(op)? / first.mean(op)?;
         (rise >= RISEN_RATIO).then(|| format!(", where {} carried {rise:.2} x {}", before.label, first.label))
     });
-    let shape = if rise.is_some() { "rising, then flat" } else { "flat" };
+    let after = if gain < LOWER_RATIO { "less" } else { "flat" };
+    let shape = if rise.is_some() { format!("rising, then {after}") } else { after.to_owned() };
+    let why = if options.one_machine {
+        "All servers are on one machine and share its CPUs and disks, so that this tells nothing of servers apart"
+    } else {
+        "What all of them share, such as the client's link, is full, and not the servers"
+    };
     Some(format!(
-        "{op}: {} carries {gain:.2} x {}{}: {shape} with more servers. What all of them share, such as the client's \
-         link, is full, and not the servers",
+        "{op}: {} carries {gain:.2} x {}{}: {shape} with more servers. {why}",
         last.label,
         before.label,
         rise.unwrap_or_default(),
@@ -146,6 +151,15 @@ mod tests {
             "write: c1-s4 carries 1.02 x c1-s2, where c1-s2 carried 2.00 x c1-s1: rising, then flat"
         ));
         assert!(said.contains("read: c1-s4"), "{said}");
+    }
+
+    #[test]
+    fn servers_of_one_machine_are_not_cleared_and_a_fall_is_called_less() {
+        let rows = rows_of(&[("c1-s1", 2e6, 1e6), ("c1-s2", 1e6, 1e6)]);
+        let one_machine = Options { one_machine: true, ..options() };
+        let said = sentences(&rows, &one_machine).join("\n");
+        assert!(said.contains("c1-s2 carries 0.50 x c1-s1: less with more servers. All servers are on one"));
+        assert!(!said.contains("is full"), "{said}");
     }
 
     #[test]

@@ -30,5 +30,6 @@ pub(super) fn options() -> Options {
         flush_bytes: Some(Bytes(300 << 20)),
         memory: Some(Bytes(256 << 20)),
         has_cuts: true,
+        one_machine: false,
     }
 }

@@ -1,8 +1,10 @@
 //! Writes that arrive together: fewer reads than writes.
 
 use super::super::table::{self, Table};
+use super::super::{TCP_NO_DELAY, TRANSPORT, UNIX_SOCKETS};
 use super::{ObservationRule, per_call};
 use crate::rules::Verdict;
+use narrows_model::cell::FactorValue;
 use narrows_model::counters::Role;
 use narrows_model::diagnosis::Severity;
 use narrows_model::units::ratio;
@@ -20,7 +22,8 @@ pub(super) static RULE: ObservationRule = ObservationRule {
     title: "several writes arrive as one read",
     definition: "The next role reads fewer times than the sender writes, though its buffer would not make it so: Nagle's \
                  algorithm joined the writes, or the reader came late and found several. Only the count of TCP segments \
-                 tells the two apart, so it is taken where it is given. A secondary finding: it blames nothing.",
+                 tells the two apart, so it is taken where it is given. The factor transport says what joins the roles: \
+                 with tcp_no_delay it was not Nagle, and unix sockets join nothing at the sender. A secondary finding: it blames nothing.",
     formula: "writes / reads >= 2; Nagle where writes / segments >= 2, late reads where segments / reads >= 2",
     source: "RFC 896 (Nagle); client / proxy / server buffer experiment, Onion Routing archive",
     example: "786432 writes of 64 bytes arrive as 24045 reads: 32.7 writes a read",
@@ -46,11 +49,18 @@ fn between(one: &Observation, reader: Role) -> Option<Verdict> {
     let reads = table::counted_calls(one, reader)?;
     let joined = ratio(writes, reads).filter(|joined| *joined >= COALESCED_RATIO)?;
     let why = match one.tcp_segments.get(&sender).map(|count| *count as f64).filter(|count| *count > 0.0) {
+        None if is(one, UNIX_SOCKETS) => {
+            "Unix sockets join nothing at the sender: the reader came late".to_owned()
+        }
         None => "Nagle and late reads look alike without a count of TCP segments".to_owned(),
         Some(segments) => {
             let (by_sender, by_reader) = (writes / segments, segments / reads);
             let who = if by_sender >= by_reader {
-                "the sender joined them (Nagle)"
+                if is(one, TCP_NO_DELAY) {
+                    "the sender's queue joined them (Nagle's algorithm was off)"
+                } else {
+                    "the sender joined them (Nagle's algorithm, or its queue)"
+                }
             } else {
                 "the reader came late"
             };
@@ -64,6 +74,11 @@ fn between(one: &Observation, reader: Role) -> Option<Verdict> {
         per_call::name(reader)
     );
     Some(Verdict::note(RULE.segment, &one.id, Severity::Info).because(text, "calls of both roles", ""))
+}
+
+/// Whether `one` says that this joins its roles.
+fn is(one: &Observation, transport: &str) -> bool {
+    matches!(one.factors.get(TRANSPORT), Some(FactorValue::Text(found)) if found == transport)
 }
 
 #[cfg(test)]
@@ -81,6 +96,10 @@ mod tests {
         assert!(told(&of(24045, ""), "coalescing").contains("32.7 writes"));
         assert!(told(&of(24045, "tcp_segments = { client = 35000 }\n"), "coalescing").contains("Nagle"));
         assert!(told(&of(24045, "tcp_segments = { client = 780000 }\n"), "coalescing").contains("late"));
+        let unix = told(&of(24045, "factor = { transport = \"unix\" }\n"), "coalescing");
+        assert!(unix.contains("the reader came late") && !unix.contains("Nagle"), "{unix}");
+        let no_delay = "tcp_segments = { client = 35000 }\nfactor = { transport = \"tcp_no_delay\" }\n";
+        assert!(told(&of(24045, no_delay), "coalescing").contains("algorithm was off"));
         assert!(!slugs(&of(786_432, "")).contains(&"coalescing".to_owned()));
     }
 }

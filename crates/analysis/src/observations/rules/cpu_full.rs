@@ -1,12 +1,13 @@
 //! The CPU of a role is full.
 
-use super::super::fit::CPU_FULL;
-use super::super::table::{self, Table};
+use super::super::fit::{CPU_FULL, sweeps};
+use super::super::table::{self, CpuShare, Table};
 use super::{ObservationRule, offered_load};
 use crate::rules::{Basis, Stance, Verdict};
 use crate::text;
 use narrows_model::Segment;
 use narrows_model::counters::Role;
+use std::collections::BTreeMap;
 
 /// Below this a CPU is cleared; between the two it is neither full nor idle.
 const FREE_RATIO: f64 = 0.9;
@@ -62,18 +63,38 @@ pub(super) static SERVER: ObservationRule = ObservationRule {
 };
 
 fn of_role(table: &Table<'_>, role: Role, segment: Segment) -> Vec<Verdict> {
+    let fullest = fullest_of_sweeps(table, role);
     let judged = table.observations().iter().filter_map(|one| {
         let cpu = table::cpu(one, role)?;
         let full = cpu.ratio >= CPU_FULL;
+        // A sweep is judged as one: a role that is all but full at one of its points is cleared at none.
+        let (told, cpu) = match fullest.get(one.id.as_str()) {
+            Some((id, most)) if !full => (*id, *most),
+            _ => (one.id.as_str(), cpu),
+        };
         if !full && (cpu.ratio >= FREE_RATIO || offered_load::is_held(one)) {
             return None;
         }
         let stance = if full { Stance::Limits } else { Stance::Clears };
-        let text = format!("{}: {} {} used", one.id, text::percent(cpu.ratio), cpu.of);
+        let text = format!("{told}: {} {} used", text::percent(cpu.ratio), cpu.of);
         let verdict = Verdict::on(segment, &one.id, stance, Basis::Utilisation, cpu.ratio.min(1.0));
         Some(verdict.because(text, "CPU time of the role", ""))
     });
     judged.collect()
+}
+
+/// For each observation of a sweep of buffers: the one of the same sweep at which the role's CPU is fullest.
+fn fullest_of_sweeps<'a>(table: &Table<'a>, role: Role) -> BTreeMap<&'a str, (&'a str, CpuShare)> {
+    let mut all = BTreeMap::new();
+    for sweep in sweeps(table) {
+        let shares = sweep
+            .points
+            .iter()
+            .filter_map(|point| Some((point.one.id.as_str(), table::cpu(point.one, role)?)));
+        let Some(fullest) = shares.max_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio)) else { continue };
+        all.extend(sweep.points.iter().map(|point| (point.one.id.as_str(), fullest)));
+    }
+    all
 }
 
 #[cfg(test)]
@@ -95,6 +116,27 @@ mod tests {
         ] {
             assert_eq!(first(&of(cpu)), segment, "{cpu}");
         }
+    }
+
+    #[test]
+    fn a_role_that_is_all_but_full_at_one_point_of_a_sweep_is_cleared_at_none() {
+        let swept = |most: f64| {
+            let rows = [(4096, 0.5), (1024, 0.81), (512, most), (256, 0.8), (64, 0.6)];
+            let rows: Vec<String> = rows
+                .iter()
+                .map(|(buffer, share)| {
+                    let calls = 50_331_648 / buffer;
+                    format!(
+                        "[[observation]]\nid = \"b{buffer}\"\nop = \"send\"\nelapsed_s = {}\ncalls = {{ client = {calls} }}\n\
+                         factor = {{ client_buffer_bytes = {buffer} }}\ncpu_ratio = {{ proxy = {share} }}\n",
+                        1.0 + f64::from(calls) * 1e-5,
+                    )
+                })
+                .collect();
+            read(&rows.concat())
+        };
+        assert!(cleared(&swept(0.85), Segment::ProxyCpu));
+        assert!(!cleared(&swept(0.94), Segment::ProxyCpu));
     }
 
     #[test]

@@ -157,7 +157,10 @@ fn limits(sweep: &Sweep<'_>, point: &SweepPoint<'_>, blamed: &Blamed) -> Vec<Ver
             text::seconds(point.elapsed_s)
         );
         let verdict = Verdict::on(segment(*role), &point.one.id, Stance::Limits, Basis::TimeShare, share);
-        let gain = (sweep.cost.fixed_s > 0.0).then(|| point.elapsed_s / sweep.cost.fixed_s);
+        // Without calls the time is at least the lower end of what the line leaves to a; where that is nothing, there is
+        // no bound.
+        let fixed_s = sweep.cost.fixed_s_interval.map_or(sweep.cost.fixed_s, |[low, _]| low);
+        let gain = (fixed_s > 0.0).then(|| point.elapsed_s / fixed_s);
         let verdict = verdict.at_most(blamed.confidence_max).gains(gain).because(
             law.clone(),
             "elapsed time and calls",
@@ -207,20 +210,20 @@ fn note(sweep: &Sweep<'_>) -> Option<Verdict> {
 fn law(sweep: &Sweep<'_>) -> String {
     let names: Vec<&str> = sweep.roles.iter().map(|role| name(*role)).collect();
     let cost = &sweep.cost;
-    let interval = cost
-        .call_s_interval
-        .map_or_else(String::new, |[low, high]| format!(" ({:.1} to {:.1} at 95 %)", low * 1e6, high * 1e6));
+    let interval = cost.call_s_interval.map_or_else(String::new, |[low, high]| {
+        format!(" ({} to {} at 95 %)", text::seconds(low.max(0.0)), text::seconds(high))
+    });
     let calls = match sweep.roles.as_slice() {
-        [Role::Client] => "write of the client",
-        [Role::Proxy] => "read and write of the proxy",
-        [Role::Server] => "read of the server",
-        _ => "call",
+        [Role::Client] => "each write of the client".to_owned(),
+        [Role::Proxy] => "each read and write of the proxy".to_owned(),
+        [Role::Server] => "each read of the server".to_owned(),
+        _ => format!("one call of each of {}", names.join(", ")),
     };
-    let of = if sweep.roles.len() > 1 { format!(" of {} together", names.join(", ")) } else { String::new() };
+    let (sign, fixed) = if cost.fixed_s < 0.0 { ("-", -cost.fixed_s) } else { ("", cost.fixed_s) };
     format!(
-        "T = {:.2} s + {:.1} us{interval} for each {calls}{of}, over {} observations",
-        cost.fixed_s,
-        cost.call_s * 1e6,
+        "T = {sign}{} + {}{interval} for {calls}, over {} observations",
+        text::seconds(fixed),
+        text::seconds(cost.call_s),
         cost.observations.len()
     )
 }
