@@ -16,6 +16,9 @@ use narrows_model::{Cut, Segment};
 
 /// From this share of its busy time held back by a window or a buffer a stream measured these, not the wire.
 const LIMITED_RATIO: f64 = 0.5;
+/// So it did from this share on where one more connection made the path faster: a wire that is not full and an idle
+/// server leave the connection, and the share says what of it holds back.
+const LIMITED_AND_HELPED_RATIO: f64 = 0.2;
 
 /// The rule.
 pub(super) static RULE: Rule = Rule {
@@ -26,9 +29,11 @@ pub(super) static RULE: Rule = Rule {
     definition: "The path moves nearly what a raw stream over the same connections moved, and that stream was held back \
                  by the peer's receive window or the own send buffer for half of its busy time or more, below the \
                  declared speed of the link, with no requests waiting for the server's workers. The wire may carry \
-                 more; the connection does not. Where one more connection was measured, it must have helped.",
-    formula: "rate >= 0.9 x raw stream, (receive-window-limited + send-buffer-limited) / busy >= 0.5 there, raw stream \
-              < 0.9 x declared link; with one more connection >= 1.1 x the rate, where measured",
+                 more; the connection does not. Where one more connection was measured, it must have helped, and then a \
+                 fifth of the busy time is enough.",
+    formula: "rate >= 0.9 x raw stream, (receive-window-limited + send-buffer-limited) / busy >= 0.5 there (0.2 where \
+              one more connection helped), raw stream < 0.9 x declared link; with one more connection >= 1.1 x the rate, \
+              where measured",
     source: "X <= W / RTT; TCP_INFO's limited times, RFC 4898 section 4 and Linux tcp(7)",
     example: "94 MiB/s over a link of 10 Gbit/s, the stream held back by the receive window for 1.3 s of 1.5 s",
     how_to_measure: "repeat with one more connection and watch rwnd_limited in `ss -ti`",
@@ -44,8 +49,9 @@ const QUEUE_LENGTH: f64 = 1.0;
 
 fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
     let stream = view.ceiling(Cut::NetworkStream, cell)?.cell;
-    let held = held_back(view, stream)?;
     let more = one_more_connection(view, cell);
+    let helped = more.is_some_and(OneMore::helps);
+    let held = held_from(view, stream, if helped { LIMITED_AND_HELPED_RATIO } else { LIMITED_RATIO })?;
     let queued = judge::metric(cell, SERVER_QUEUE_LENGTH).is_some_and(|length| length >= QUEUE_LENGTH);
     if more.is_some_and(OneMore::adds_nothing) || queued {
         return None;
@@ -65,10 +71,15 @@ fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
 
 /// What held a stream back other than the wire, in words; `None` where nothing did, or its link was full by declaration.
 pub(super) fn held_back(view: &View<'_>, stream: &CellSummary) -> Option<String> {
+    held_from(view, stream, LIMITED_RATIO)
+}
+
+/// The same from another share of the busy time on.
+fn held_from(view: &View<'_>, stream: &CellSummary, least: f64) -> Option<String> {
     let seconds = |id: &str| judge::metric(stream, id);
     let (window, buffer) = (seconds(TCP_RECEIVE_WINDOW_LIMITED_S)?, seconds(TCP_SEND_BUFFER_LIMITED_S)?);
     let busy = seconds(TCP_BUSY_S)?;
-    let limited = ratio(window + buffer, busy).is_some_and(|share| share >= LIMITED_RATIO);
+    let limited = ratio(window + buffer, busy).is_some_and(|share| share >= least);
     (limited && !link_full(view, stream)).then(|| {
         format!(
             "{}: of {} with data to send, the peer's receive window held it back for {} and the send buffer for {}",
@@ -124,6 +135,27 @@ mod tests {
             assert_eq!(first.segment, Segment::ClientConnection);
             assert!(first.evidence.iter().any(|evidence| evidence.text.contains("receive window")));
         }
+    }
+
+    #[test]
+    fn where_one_more_connection_helps_a_fifth_of_the_busy_time_names_it_too() {
+        let named = |held_s: f64, gain: f64| {
+            let mut summary = windowed(held_s, None);
+            let cell =
+                summary.cells.iter().find(|cell| cell.id == "path/write/1MiB/qd16/c1").unwrap().clone();
+            let mut more = CellSummary { id: "more".into(), ..cell.clone() };
+            more.requested.workers = 2;
+            more.in_flight.configured *= 2;
+            more.rate_bytes_per_s =
+                cell.rate_bytes_per_s.map(|rate| narrows_model::BytesPerSec(rate.0 * gain));
+            more.ops_per_s = cell.ops_per_s.map(|rate| narrows_model::OpsPerSec(rate.0 * gain));
+            summary.cells.push(more);
+            let found = crate::diagnose(&summary).limiting;
+            found.iter().any(|entry| {
+                entry.regime.starts_with("bulk write") && entry.segment == Segment::ClientConnection
+            })
+        };
+        assert!(named(0.45, 2.0) && !named(0.1, 2.0) && !named(0.45, 1.0));
     }
 
     #[test]

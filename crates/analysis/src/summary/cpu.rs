@@ -34,8 +34,9 @@ fn role_cpu(data: &CellData, delta: &RoleDelta, ops: u64, machines: &Machines<'_
     let whole = used(delta, machines).map(|used| {
         let used = used.without(polling_s);
         // Where polling takes all that there is, the load has what it uses.
-        let cpus = left.max((used.user_s + used.system_s) / elapsed_s).max(CPUS_MIN);
-        Station { used, cpus, aside_s: 0.0 }
+        let least =
+            if polling_s > 0.0 { ((used.user_s + used.system_s) / elapsed_s).max(CPUS_MIN) } else { 0.0 };
+        Station { cpus: left.max(least), used, aside_s: 0.0 }
     });
     let threads = threads(data, delta.role).filter(|threads| *threads < left);
     let threaded = process(delta).zip(threads).map(|(used, cpus)| Station {

@@ -183,6 +183,19 @@ fn a_quota_is_the_capacity_of_its_group() {
 }
 
 #[test]
+fn a_group_that_used_a_little_more_than_its_quota_had_no_more_than_that() {
+    let summary = summary_of("slow-server-cpu", |events| {
+        for pair in trials(events).flat_map(|trial| &mut trial.counters) {
+            for group in [&mut pair.before.cgroup_cpu, &mut pair.after.cgroup_cpu].into_iter().flatten() {
+                group.usage_ns.0 += group.usage_ns.0 / 10;
+            }
+        }
+    });
+    let server = &cell(&summary, BULK).cpu[&Role::Server];
+    assert!((server.capacity_cpus - 0.3).abs() < 1e-9 && server.busy_ratio > 1.05, "{server:?}");
+}
+
+#[test]
 fn roles_on_one_machine_are_charged_by_process() {
     let summary = builtin("shared-laptop");
     assert_eq!(cell(&summary, BULK).cpu[&Role::Client].basis, CpuBasis::Process);

@@ -2,7 +2,7 @@
 
 use super::nodes::{Nodes, Serving};
 use super::refused;
-use crate::args::{AcknowledgementWord, FlushWord, JovianArguments, LocalEngine};
+use crate::args::{AcknowledgementWord, FlushWord, JovianArguments, LocalEngine, ServePriority};
 use crate::console::Console;
 use crate::exit::{Exit, Failure};
 use crate::measurement::{self, PathFound, Terms, Undertaking, Watch, random_u64};
@@ -12,6 +12,7 @@ use narrows_model::workload::Acknowledgement;
 use narrows_model::{Bytes, EngineId, Nanos, Plan, Target};
 use narrows_report::text::Style;
 use narrows_suites::jovian::{Flush, Label, Request, Studies, labels, plan};
+use std::os::unix::fs::MetadataExt;
 
 /// Sizes of dummy files are whole steps of this.
 const FLUSH_STEP_BYTES: u64 = 1 << 20;
@@ -27,6 +28,7 @@ pub(super) fn run(
     let mut request = request(arguments)?;
     let given = token::read(arguments.token_file.as_deref())?;
     check_roots(arguments, &request)?;
+    check_serving(arguments)?;
     let nodes = own_nodes(arguments, &mut request)?;
     let token = nodes.as_ref().map(|nodes| nodes.token.clone()).or(given);
     let studies = Studies::of(&request).map_err(|problems| refused(&problems))?;
@@ -110,7 +112,33 @@ fn check_roots(arguments: &JovianArguments, request: &Request) -> Result<(), Fai
         ))),
         Err(failure) => Some(failure),
     });
-    Failure::of_all(&wrong.collect::<Vec<_>>())
+    Failure::of_all(&wrong.collect::<Vec<_>>())?;
+    let devices: Vec<u64> =
+        arguments.root.iter().filter_map(|root| Some(std::fs::metadata(root).ok()?.dev())).collect();
+    let same = devices.iter().enumerate().find(|(index, device)| devices[..*index].contains(device));
+    match same.and_then(|(index, _)| arguments.root.get(index)) {
+        Some(root) if request.labels == [Label::Local] => Err(Failure::bad_input(format!(
+            "--root {} lies on the same file system as a folder before it, and they would count as two disks; give \
+             folders on disks of their own, or one of them",
+            root.display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Fails where servers elsewhere are to be started in another way: they run already.
+fn check_serving(arguments: &JovianArguments) -> Result<(), Failure> {
+    let elsewhere = !arguments.servers.is_empty() || !arguments.nodes.is_empty();
+    let given = [
+        (arguments.disk_threads.is_some(), "--disk-threads"),
+        (arguments.priority != ServePriority::Equal, "--priority"),
+    ];
+    match given.iter().find(|(is_given, _)| elsewhere && *is_given) {
+        Some((_, option)) => Err(Failure::bad_input(format!(
+            "{option} is for servers that this command starts; give it to each `narrows serve` instead"
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// The endpoints elsewhere.
