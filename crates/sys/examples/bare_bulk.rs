@@ -12,8 +12,12 @@ use rustix::net::{RecvFlags, recv};
 use std::fs::File;
 use std::io::{self, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
 
 const USAGE: &str = "bare_bulk drain | feed ADDR:PORT SECONDS";
+
+/// The draining end sleeps until so much has come: waking for every piece would take the CPU from the feeding end.
+const WAKE_BYTES: i32 = 512 << 10;
 
 /// What one call moves at most.
 const BLOCK_BYTES: usize = 1 << 20;
@@ -36,10 +40,21 @@ fn drain() -> io::Result<()> {
     writeln!(stdout, "{}", listener.local_addr()?)?;
     stdout.flush()?;
     let (socket, _) = listener.accept()?;
+    wake_from(&socket, WAKE_BYTES)?;
     // Never written to: its pages are not even there.
     let mut nowhere = vec![0; BLOCK_BYTES];
     while recv(&socket, &mut nowhere[..], RecvFlags::TRUNC)?.1 > 0 {}
     Ok(())
+}
+
+/// Lets a reader of `socket` sleep until there are `bytes` or the end (`SO_RCVLOWAT`).
+fn wake_from(socket: &TcpStream, bytes: i32) -> io::Result<()> {
+    const LENGTH: libc::socklen_t = 4;
+    let value = std::ptr::from_ref(&bytes).cast();
+    // SAFETY: the option is an int, which lives through the call.
+    let code =
+        unsafe { libc::setsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_RCVLOWAT, value, LENGTH) };
+    if code == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 fn feed(socket: &TcpStream, seconds: u64) -> io::Result<()> {
