@@ -108,7 +108,9 @@ fn short_phases_are_flagged() {
     let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
     let seen = suite(folder.path(), ". --out record", SMALL);
     assert!(seen.stdout.contains("too short to be a rate, under 0.5 s: "), "{}", seen.stdout);
-    assert!(seen.stdout.contains("fread of here"), "{}", seen.stdout);
+    // Where putc is fast as well, none is long enough.
+    let told = ["fread of here", "every test of here"];
+    assert!(told.iter().any(|told| seen.stdout.contains(told)), "{}", seen.stdout);
     assert!(seen.stderr.contains("short_run"), "{}", seen.stderr);
 }
 
