@@ -5,7 +5,7 @@ use crate::factor::Factor;
 use crate::relay::RelayPlan;
 use crate::segment::Segment;
 use crate::target::Target;
-use crate::units::{Bytes, Nanos};
+use crate::units::{Bytes, Nanos, round_to_u64};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -99,6 +99,23 @@ pub struct SuiteSource {
     pub name: String,
     /// What it was asked for, by names of its own; sizes in bytes.
     pub options: BTreeMap<String, FactorValue>,
+}
+
+impl SuiteSource {
+    /// The option of this name as a whole number; `None` where it is missing or no number.
+    #[must_use]
+    pub fn number(&self, name: &str) -> Option<u64> {
+        match self.options.get(name) {
+            Some(FactorValue::Number(number)) => Some(round_to_u64(*number)),
+            _ => None,
+        }
+    }
+
+    /// The option of this name as text; `None` where it is missing.
+    #[must_use]
+    pub fn text(&self, name: &str) -> Option<String> {
+        self.options.get(name).map(ToString::to_string)
+    }
 }
 
 /// The factor that names the test of a suite which a cell belongs to.

@@ -109,7 +109,7 @@ impl Sink for RateWatch<'_> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::assignment::WindowTimes;
     use narrows_model::{CellId, Cut, Nanos, Site, Stop, Workload};
@@ -120,7 +120,8 @@ mod tests {
         Repetition::new(&a_cell(repeat, trials))
     }
 
-    fn a_cell(repeat: Repeat, trials: u32) -> Cell {
+    /// A cell of `null:` with a window of a second and no warm-up.
+    pub(crate) fn a_cell(repeat: Repeat, trials: u32) -> Cell {
         Cell {
             id: CellId("cell".to_owned()),
             cut: Cut::Path,

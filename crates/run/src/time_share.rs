@@ -37,26 +37,11 @@ pub(crate) fn may_go_on(cell: &Cell) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use narrows_model::{CellId, Cut, Nanos, Site, Stop, Workload};
+    use crate::repetition::tests::a_cell as cell;
+    use narrows_model::Site;
 
     const SECOND: u64 = 1_000_000_000;
     const NARROW: Repeat = Repeat::UntilInterval { half_width_ratio: 0.05, level: 0.95, trials_min: 3 };
-
-    fn cell(repeat: Repeat, trials: u32) -> Cell {
-        Cell {
-            id: CellId("cell".to_owned()),
-            cut: Cut::Path,
-            site: Site::Client,
-            target: "null:".parse().unwrap(),
-            workload: Workload::default(),
-            stop: Stop { warm_up_ns: Nanos(0), measure_ns: Nanos(SECOND), bytes_max: None, ops_max: None },
-            trials,
-            repeat,
-            more_targets: Vec::new(),
-            factors: std::collections::BTreeMap::new(),
-            read_only: true,
-        }
-    }
 
     #[test]
     fn open_cells_share_what_the_fewest_trials_of_all_leave() {

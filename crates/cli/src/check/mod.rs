@@ -11,7 +11,6 @@ use crate::exit::{Exit, Failure};
 use crate::measurement::{self, Terms, Undertaking, Watch, random_u64};
 use crate::token;
 use narrows_model::Plan;
-use narrows_report::text::Style;
 use place::Place;
 pub(crate) use server::CheckServer;
 
@@ -41,8 +40,7 @@ pub(crate) fn run(
     let watch = Watch::start(console)?;
     let mut prepared = prepare(arguments, &watch, console)?;
     if arguments.output.plan {
-        let style = Style { detail: true, ..terms.style() };
-        console.result(&narrows_report::text::plan(&prepared.plan, &style))?;
+        terms.print_plan(&prepared.plan)?;
         return Ok(Exit::Done);
     }
     terms.announce(&prepared.plan, prepared.place.inventory());

@@ -59,6 +59,15 @@ impl Terms<'_> {
         }
     }
 
+    /// Prints what would be run, with every cell, in place of running it.
+    ///
+    /// # Errors
+    /// When stdout cannot be written.
+    pub(crate) fn print_plan(&self, plan: &Plan) -> Result<(), Failure> {
+        let style = Style { detail: true, ..self.style() };
+        self.console.result(&narrows_report::text::plan(plan, &style))
+    }
+
     /// States the load before it is put on.
     pub(crate) fn announce(&self, plan: &Plan, inventory: &Inventory) {
         if self.output.quiet {

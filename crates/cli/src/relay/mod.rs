@@ -10,7 +10,6 @@ use crate::token;
 use narrows_engines::{Clock, MonotonicClock};
 use narrows_model::Plan;
 use narrows_model::relay::RelaySockets;
-use narrows_report::text::Style;
 use narrows_study::{RelayRequest, plan_relay};
 use roles::Elsewhere;
 use std::sync::Arc;
@@ -26,8 +25,7 @@ pub(crate) fn run(
     let elsewhere = Elsewhere::of(arguments)?;
     let plan = planned(arguments, &elsewhere)?;
     if arguments.output.plan {
-        let style = Style { detail: true, ..terms.style() };
-        console.result(&narrows_report::text::plan(&plan, &style))?;
+        terms.print_plan(&plan)?;
         return Ok(Exit::Done);
     }
     let inventory = measurement::machine(None, watch.clock_resolution_ns)?;

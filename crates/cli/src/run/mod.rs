@@ -6,11 +6,10 @@ pub(crate) mod sites;
 use crate::args::RunArguments;
 use crate::console::Console;
 use crate::exit::{Exit, Failure};
-use crate::measurement::{self, Terms, Undertaking, Watch, random_u64};
+use crate::measurement::{self, Terms, Watch, random_u64};
 use crate::{token, written};
 pub(crate) use facts::facts_of;
 use narrows_model::Plan;
-use narrows_report::text::Style;
 use narrows_study::{Study, StudyProblems};
 use sites::Sites;
 
@@ -28,29 +27,16 @@ pub(crate) fn run(arguments: &RunArguments, command: &[String], console: &Consol
         return Err(Failure::bad_input(format!("this study cannot be run:\n  {}", machines.join("\n  "))));
     }
     let token = token::read(arguments.token_file.as_deref())?;
-    let mut sites = Sites::of(&study.targets(), token.as_deref(), &watch, arguments.output.plan)?;
+    let sites = Sites::of(&study.targets(), token.as_deref(), &watch, arguments.output.plan)?;
     for leftover in sites.leftovers() {
         console.say(&leftover);
     }
-    let mut plan = planned(&study, &sites, seed)?;
+    let plan = planned(&study, &sites, seed)?;
     if arguments.output.plan {
-        let style = Style { detail: true, ..terms.style() };
-        console.result(&narrows_report::text::plan(&plan, &style))?;
+        terms.print_plan(&plan)?;
         return holds_a_cell(&plan).map(|()| Exit::Done);
     }
-    sites.lead_into_own_folders(&mut plan);
-    terms.announce(&plan, sites.inventory());
-    let undertaking = Undertaking {
-        plan: &plan,
-        inventory: &sites.inventory().clone(),
-        devices: sites.device_names(),
-        servers: sites.servers(),
-        token,
-        further: None,
-        launchers: Vec::new(),
-    };
-    let ran = measurement::run(undertaking, &watch, terms)?;
-    drop(sites);
+    let ran = sites.run(plan, token, Vec::new(), &watch, terms)?;
     measurement::conclude(ran, terms)
 }
 

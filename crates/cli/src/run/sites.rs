@@ -1,7 +1,7 @@
 //! What the targets of a study or a suite are: folders in which it makes one of its own, files that it only reads, an endpoint.
 
 use crate::exit::Failure;
-use crate::measurement::{self, PathFound, Servers, Watch, random_u64};
+use crate::measurement::{self, PathFound, Ran, Servers, Terms, Undertaking, Watch, random_u64};
 use narrows_engines::endpoint::ControlClient;
 use narrows_engines::psync::TestFolder;
 use narrows_model::{Bytes, Inventory, Plan, Site, Target};
@@ -29,6 +29,33 @@ pub(crate) struct PathSite {
 }
 
 impl Sites {
+    /// Runs `plan` on these targets, each folder led into our own in it, and gives them up.
+    ///
+    /// # Errors
+    /// As [`measurement::run`] does.
+    pub(crate) fn run(
+        mut self,
+        mut plan: Plan,
+        token: Option<Vec<u8>>,
+        launchers: Vec<Vec<String>>,
+        watch: &Watch,
+        terms: Terms<'_>,
+    ) -> Result<Ran, Failure> {
+        self.lead_into_own_folders(&mut plan);
+        let inventory = self.inventory().clone();
+        terms.announce(&plan, &inventory);
+        let undertaking = Undertaking {
+            plan: &plan,
+            inventory: &inventory,
+            devices: self.device_names(),
+            servers: self.servers(),
+            token,
+            further: None,
+            launchers,
+        };
+        measurement::run(undertaking, watch, terms)
+    }
+
     /// Examines every target; makes our own folder in each folder unless only a plan is asked for.
     ///
     /// # Errors
@@ -59,7 +86,7 @@ impl Sites {
     }
 
     /// Kernel names of the block devices under all paths, each once.
-    pub(crate) fn device_names(&self) -> Vec<String> {
+    fn device_names(&self) -> Vec<String> {
         let mut names = Vec::new();
         let paths = self.paths.iter().filter_map(|site| site.inventory.path.as_ref());
         for device in paths.flat_map(|path| &path.devices) {
@@ -86,7 +113,7 @@ impl Sites {
     }
 
     /// The control connections to the endpoints.
-    pub(crate) fn servers(&mut self) -> Option<&mut Servers> {
+    fn servers(&mut self) -> Option<&mut Servers> {
         self.servers.as_mut()
     }
 
@@ -110,7 +137,7 @@ impl Sites {
     }
 
     /// Sends the cells of `plan` into our own folders: nothing else in a folder is touched.
-    pub(crate) fn lead_into_own_folders(&self, plan: &mut Plan) {
+    fn lead_into_own_folders(&self, plan: &mut Plan) {
         for cell in plan.cells.iter_mut().filter(|cell| cell.site == Site::Client) {
             for target in std::iter::once(&mut cell.target).chain(&mut cell.more_targets) {
                 *target = self.led(target, |own| own.path().to_path_buf());

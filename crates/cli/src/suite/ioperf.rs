@@ -7,7 +7,6 @@ use crate::console::Console;
 use crate::exit::{Exit, Failure};
 use crate::measurement::{self, PathFound, Terms, Undertaking, Watch};
 use narrows_model::{Bytes, Plan, Target};
-use narrows_report::text::Style;
 use narrows_suites::ioperf::{Flush, Request, RowKind, plan};
 
 /// Time that the plan of the check may take whose cuts are measured: all of them, on any path.
@@ -27,8 +26,7 @@ pub(super) fn run(
     let mut prepared = check::prepare(&check_of(arguments), &watch, console)?;
     let plan = planned(arguments, &mut request, &prepared)?;
     if arguments.output.plan {
-        let style = Style { detail: true, ..terms.style() };
-        console.result(&narrows_report::text::plan(&plan, &style))?;
+        terms.print_plan(&plan)?;
         return Ok(Exit::Done);
     }
     terms.announce(&plan, prepared.place.inventory());

@@ -5,12 +5,11 @@ use super::refused;
 use crate::args::{AcknowledgementWord, FlushWord, JovianArguments, LocalEngine, ServePriority};
 use crate::console::Console;
 use crate::exit::{Exit, Failure};
-use crate::measurement::{self, PathFound, Terms, Undertaking, Watch, random_u64};
+use crate::measurement::{self, PathFound, Terms, Watch, random_u64};
 use crate::run::{facts_of, sites::Sites};
 use crate::token;
 use narrows_model::workload::Acknowledgement;
 use narrows_model::{Bytes, EngineId, Nanos, Plan, Target};
-use narrows_report::text::Style;
 use narrows_suites::jovian::{Flush, Label, Request, Studies, labels, plan};
 use std::os::unix::fs::MetadataExt;
 
@@ -33,32 +32,19 @@ pub(super) fn run(
     let token = nodes.as_ref().map(|nodes| nodes.token.clone()).or(given);
     let studies = Studies::of(&request).map_err(|problems| refused(&problems))?;
     let launchers = launchers(arguments, &request)?;
-    let mut sites = Sites::of(&studies.targets(), token.as_deref(), &watch, arguments.output.plan)?;
+    let sites = Sites::of(&studies.targets(), token.as_deref(), &watch, arguments.output.plan)?;
     check_clients(&request, &sites)?;
     for leftover in sites.leftovers() {
         console.say(&leftover);
     }
     request.memory = sites.memory_bytes_max();
     request.flush = flush(arguments, request.memory)?;
-    let mut plan = planned(arguments, &request, &studies, &sites)?;
+    let plan = planned(arguments, &request, &studies, &sites)?;
     if arguments.output.plan {
-        let style = Style { detail: true, ..terms.style() };
-        console.result(&narrows_report::text::plan(&plan, &style))?;
+        terms.print_plan(&plan)?;
         return Ok(Exit::Done);
     }
-    sites.lead_into_own_folders(&mut plan);
-    terms.announce(&plan, sites.inventory());
-    let undertaking = Undertaking {
-        plan: &plan,
-        inventory: &sites.inventory().clone(),
-        devices: sites.device_names(),
-        servers: sites.servers(),
-        token,
-        further: None,
-        launchers,
-    };
-    let ran = measurement::run(undertaking, &watch, terms)?;
-    drop(sites);
+    let ran = sites.run(plan, token, launchers, &watch, terms)?;
     drop(nodes);
     measurement::conclude(ran, terms)
 }

@@ -3,7 +3,7 @@
 //! Not here: how requests are issued, which is what tells those engines apart.
 
 use crate::contract::OpenSpec;
-use crate::error::EngineError;
+use crate::error::{EngineError, ErrorKind};
 use narrows_model::capabilities::{Capabilities, Completion, Support};
 use narrows_model::workload::{Access, CacheState, SyncPolicy};
 use narrows_model::{Bytes, Effective, Op, Target};
@@ -134,6 +134,16 @@ impl Files {
         }
         Ok(())
     }
+}
+
+/// Fails where direct access is asked of an engine that has none, for the reason `why`.
+pub(crate) fn refuse_direct(spec: &OpenSpec, why: &str) -> Result<(), EngineError> {
+    if spec.workload.access != Access::Direct {
+        return Ok(());
+    }
+    Err(EngineError::new(ErrorKind::Unsupported, "open", spec.target.to_string())
+        .detail(why)
+        .hint("ask for buffered access, or for the engine psync or uring"))
 }
 
 /// What was granted to an engine of files, whatever issues its requests.

@@ -14,7 +14,7 @@ use crate::request::{Errno, Request};
 use crate::slots::{SlotBuffers, checked_depth};
 use narrows_model::capabilities::{Capabilities, Support};
 use narrows_model::units::{saturate_u32, saturate_usize};
-use narrows_model::workload::{Access, CacheState, Order, SyncPolicy};
+use narrows_model::workload::{CacheState, Order, SyncPolicy};
 use narrows_model::{Bytes, Op, Target};
 use narrows_sys::file::reserve;
 use narrows_sys::mapping::{FileMapping, MappingAccess, VisitOrder};
@@ -80,11 +80,7 @@ impl EngineFactory for MmapFactory {
 
     fn open(&self, spec: &OpenSpec, worker: &WorkerContext) -> Result<Box<dyn Engine>, EngineError> {
         let depth = checked_depth(spec, 1)?;
-        if spec.workload.access == Access::Direct {
-            return Err(EngineError::new(ErrorKind::Unsupported, "open", spec.target.to_string())
-                .detail(NO_DIRECT)
-                .hint("ask for buffered access, or for the engine psync or uring"));
-        }
+        files::refuse_direct(spec, NO_DIRECT)?;
         let opened = self.files.open(spec)?;
         let mappings = opened.files.into_iter().map(|file| map(file, spec)).collect::<Result<_, _>>()?;
         Ok(Box::new(SingleEngine {

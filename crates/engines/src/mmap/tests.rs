@@ -3,6 +3,7 @@
 use super::*;
 use crate::conformance::{self, BLOCK_BYTES, complete, request, spec, worker};
 use crate::request::Slot;
+use narrows_model::workload::Access;
 use std::fs;
 
 /// A folder on the build's file system.

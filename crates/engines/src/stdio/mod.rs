@@ -8,14 +8,14 @@
 //! Hot path: no lock but the stream's own; the C library allocates its buffer at the first request.
 
 use crate::contract::{Engine, EngineFactory, OpenSpec, WorkerContext};
-use crate::error::{EngineError, ErrorKind};
+use crate::error::EngineError;
 use crate::files::{self, Files, Perform, SingleEngine, SingleFlight, SyncCount};
 use crate::registry::EngineFacts;
 use crate::request::{Errno, Request};
 use crate::slots::{SlotBuffers, checked_depth};
 use narrows_model::capabilities::{Capabilities, Completion, Support};
 use narrows_model::units::{saturate_u32, saturate_usize};
-use narrows_model::workload::{Access, CacheState, StdioCalls, StdioFlush, StdioWishes, SyncPolicy};
+use narrows_model::workload::{CacheState, StdioCalls, StdioFlush, StdioWishes, SyncPolicy};
 use narrows_model::{Bytes, Effective, Op, Target};
 use narrows_sys::stdio::{Stream, StreamMode};
 use rustix::fs::{OFlags, fcntl_getfl};
@@ -75,11 +75,7 @@ impl EngineFactory for StdioFactory {
 
     fn open(&self, spec: &OpenSpec, worker: &WorkerContext) -> Result<Box<dyn Engine>, EngineError> {
         let depth = checked_depth(spec, 1)?;
-        if spec.workload.access == Access::Direct {
-            return Err(EngineError::new(ErrorKind::Unsupported, "open", spec.target.to_string())
-                .detail(NO_DIRECT)
-                .hint("ask for buffered access, or for the engine psync or uring"));
-        }
+        files::refuse_direct(spec, NO_DIRECT)?;
         let wishes = spec.workload.stdio;
         let opened = self.files.open(spec)?;
         let streams = opened.files.into_iter().map(|file| stream(file, wishes)).collect::<Result<_, _>>()?;

@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::conformance::{self, BLOCK_BYTES, complete, request, spec, worker};
+use crate::error::ErrorKind;
 use crate::request::Slot;
+use narrows_model::workload::Access;
 use std::fs;
 
 /// A folder on the build's file system.

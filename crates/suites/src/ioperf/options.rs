@@ -1,9 +1,7 @@
 //! What a run was asked for, read back from its record.
 
 use narrows_model::Bytes;
-use narrows_model::cell::FactorValue;
 use narrows_model::plan::SuiteSource;
-use narrows_model::units::round_to_u64;
 
 /// What the native output and the reading need of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,11 +19,7 @@ pub(super) struct Options {
 impl Options {
     /// Those of a run of this suite; `None` of another one.
     pub(super) fn of(source: &SuiteSource) -> Option<Self> {
-        let number = |name: &str| match source.options.get(name) {
-            Some(FactorValue::Number(number)) => Some(round_to_u64(*number)),
-            _ => None,
-        };
-        let text = |name: &str| source.options.get(name).map(ToString::to_string);
+        let (number, text) = (|name: &str| source.number(name), |name: &str| source.text(name));
         (source.name == super::NAME).then_some(())?;
         Some(Self {
             buffer: Bytes(number("buffer_bytes")?),

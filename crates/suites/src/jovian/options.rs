@@ -2,9 +2,7 @@
 
 use narrows_analysis::text::amount;
 use narrows_model::Bytes;
-use narrows_model::cell::FactorValue;
 use narrows_model::plan::SuiteSource;
-use narrows_model::units::round_to_u64;
 
 /// What the option `servers` says where all of them are on one machine.
 pub(super) const ONE_MACHINE: &str = "one_machine";
@@ -27,11 +25,7 @@ pub(super) struct Options {
 impl Options {
     /// Those of a run of this suite; `None` of another one.
     pub(super) fn of(source: &SuiteSource) -> Option<Self> {
-        let number = |name: &str| match source.options.get(name) {
-            Some(FactorValue::Number(number)) => Some(round_to_u64(*number)),
-            _ => None,
-        };
-        let text = |name: &str| source.options.get(name).map(ToString::to_string);
+        let (number, text) = (|name: &str| source.number(name), |name: &str| source.text(name));
         (source.name == super::NAME).then_some(())?;
         Some(Self {
             unit: Bytes(number("unit_bytes")?),
