@@ -62,6 +62,23 @@ impl Line {
         self.coefficient_interval(self.slope, self.slope_standard_error?, level)
     }
 
+    /// The interval of one more observation at `x` whose error has the weight `weight`; `None` for two points, and for a
+    /// weight that is not finite and above 0.
+    ///
+    /// # Source
+    /// s² (1/w + variance of the line at x), with n - 2 degrees of freedom (Draper and Smith, Applied Regression
+    /// Analysis). Checked against the covariance of `numpy.polyfit` and `scipy.stats.t` (`prediction.json`).
+    #[must_use]
+    pub fn prediction_interval(&self, x: f64, weight: f64, level: Level) -> Option<Interval> {
+        let degrees_of_freedom = self.point_count.checked_sub(2).filter(|count| *count > 0)? as f64;
+        let Precision { intercept, slope, covariance, residual } = self.precision;
+        let of_line = intercept + 2.0 * x * covariance + x * x * slope;
+        let own = Some(1.0 / weight).filter(|own| *own > 0.0 && own.is_finite())?;
+        let standard_error = (residual / degrees_of_freedom * (own + of_line.max(0.0))).sqrt();
+        let spread = Spread { standard_error, degrees_of_freedom };
+        around(self.at(x), spread, level, IntervalMethod::LeastSquares).ok()
+    }
+
     fn coefficient_interval(&self, estimate: f64, standard_error: f64, level: Level) -> Option<Interval> {
         let degrees_of_freedom = self.point_count.checked_sub(2)? as f64;
         let spread = Spread { standard_error, degrees_of_freedom };
@@ -195,6 +212,18 @@ mod tests {
         let line = fit_line(&points(&[(1.0, 5.0), (3.0, 9.0)])).unwrap();
         assert_eq!((line.intercept, line.slope), (3.0, 2.0));
         assert_eq!((line.slope_standard_error, line.slope_interval(Level::P95)), (None, None));
+        assert_eq!(line.prediction_interval(2.0, 1.0, Level::P95), None);
+    }
+
+    #[test]
+    fn one_more_observation_is_promised_within_the_error_of_the_others_and_its_own() {
+        let line = fit_line(&points(&[(1.0, 5.0), (2.0, 7.5), (3.0, 9.0), (4.0, 11.0)])).unwrap();
+        let width =
+            |x: f64, weight: f64| line.prediction_interval(x, weight, Level::P95).unwrap().half_width();
+        assert!(width(10.0, 1.0) > width(2.5, 1.0) && width(2.5, 0.1) > width(2.5, 1.0));
+        assert_eq!(line.prediction_interval(2.5, 0.0, Level::P95), None);
+        let exact = fit_line(&points(&[(1.0, 1.0), (2.0, 2.0), (3.0, 3.0)])).unwrap();
+        assert!(exact.prediction_interval(4.0, 1.0, Level::P95).unwrap().contains(4.0));
     }
 
     #[test]

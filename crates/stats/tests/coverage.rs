@@ -10,7 +10,8 @@ use narrows_stats::dip::{DipPlan, dip_test};
 use narrows_stats::goodness::{dispersion, exponential, kolmogorov_smirnov, uniform};
 use narrows_stats::hockney::{Hockney, Transfer, fit_hockney};
 use narrows_stats::interval::{
-    Interval, batch_means, block_bootstrap, bootstrap_interval, student_interval, uncorrelated_batch_means,
+    Interval, Share, batch_means, block_bootstrap, bootstrap_interval, ratio_interval, student_interval,
+    uncorrelated_batch_means,
 };
 use narrows_stats::moments::mean;
 use narrows_stats::resample::{BootstrapPlan, Resampler};
@@ -70,6 +71,19 @@ fn student_intervals_cover_at_their_level_for_few_and_many_values() {
             let found = coverage(4000, || student_interval(&normal.independent(count), level).unwrap());
             assert_near(found, level, 4000);
         }
+    }
+}
+
+#[test]
+fn ratio_intervals_cover_at_their_level_for_few_runs_of_differing_length() {
+    for (seed, count) in [(41, 3), (42, 5), (43, 20)] {
+        let mut normal = Normal::new(seed);
+        // As many bytes in every run, in times whose mean is a tenth of them.
+        let mut shares = || -> Vec<Share> {
+            (0..count).map(|_| Share { over: 100.0, under: 10.0 + 0.3 * normal.next() }).collect()
+        };
+        let found = coverage(4000, || ratio_interval(&shares(), Level::P95).unwrap());
+        assert_near(found, Level::P95, 4000);
     }
 }
 

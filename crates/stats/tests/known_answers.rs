@@ -7,7 +7,9 @@ use narrows_stats::chi_square;
 use narrows_stats::dip::{DipPlan, dip, dip_test};
 use narrows_stats::goodness::{dispersion, exponential, kolmogorov_smirnov, uniform};
 use narrows_stats::hockney::{Transfer, fit_hockney};
-use narrows_stats::interval::{batch_means, bootstrap_interval, optimal_block_len, student_interval};
+use narrows_stats::interval::{
+    Share, batch_means, bootstrap_interval, optimal_block_len, ratio_interval, student_interval,
+};
 use narrows_stats::logistic::{Example, fit_logistic};
 use narrows_stats::modes::critical_bandwidth;
 use narrows_stats::moments::{Moments, mean};
@@ -101,6 +103,28 @@ fn student_intervals_agree_with_scipy() {
         let interval = student_interval(&numbers(&case["values"]), level).unwrap();
         close(interval.low, number(case, "low"), 1e-10);
         close(interval.high, number(case, "high"), 1e-10);
+    }
+}
+
+#[test]
+fn ratio_intervals_agree_with_numpy_and_scipy() {
+    for case in cases(&answers!("ratio")) {
+        let pairs = numbers(&case["over"]).into_iter().zip(numbers(&case["under"]));
+        let shares: Vec<Share> = pairs.map(|(over, under)| Share { over, under }).collect();
+        let found = ratio_interval(&shares, Level::new(number(case, "level")).unwrap()).unwrap();
+        close(found.low, number(case, "low"), 1e-9);
+        close(found.high, number(case, "high"), 1e-9);
+    }
+}
+
+#[test]
+fn prediction_intervals_agree_with_numpy_and_scipy() {
+    for case in cases(&answers!("prediction")) {
+        let line = fit_weighted_line(&points(case), |point| 1.0 / (point.y * point.y)).unwrap();
+        let level = Level::new(number(case, "level")).unwrap();
+        let found = line.prediction_interval(number(case, "at"), number(case, "weight"), level).unwrap();
+        close(found.low, number(case, "low"), 1e-7);
+        close(found.high, number(case, "high"), 1e-7);
     }
 }
 

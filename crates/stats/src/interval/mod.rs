@@ -5,11 +5,13 @@
 mod batch;
 mod block;
 mod bootstrap;
+mod ratio;
 mod student;
 
 pub use batch::{BatchMeans, batch_means, uncorrelated_batch_means};
 pub use block::{block_bootstrap, optimal_block_len};
 pub use bootstrap::bootstrap_interval;
+pub use ratio::{Share, ratio_interval};
 pub use student::student_interval;
 pub(crate) use student::{Spread, around};
 

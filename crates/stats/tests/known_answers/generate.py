@@ -379,9 +379,42 @@ def repetition():
     write("repetition", cases)
 
 
+def prediction():
+    """One more observation at x: the covariance of numpy.polyfit, unscaled, and the residual variance of the weights."""
+    rng = np.random.default_rng(29)
+    cases = []
+    for n, level in ((3, 0.95), (8, 0.99), (30, 0.95)):
+        x = rng.uniform(1, 1e6, n)
+        y = (2 + 3e-5 * x) * rng.normal(1, 0.1, n)
+        coefficients, unscaled = np.polyfit(x, y, 1, w=1 / y, cov="unscaled")
+        residual = (((y - np.polyval(coefficients, x)) / y) ** 2).sum() / (n - 2)
+        for at in (0.5, 3e5, 4e6):
+            promised = float(np.polyval(coefficients, at))
+            row = np.array([at, 1.0])
+            half = stats.t.ppf(0.5 + level / 2, n - 2) * (residual * (promised ** 2 + row @ unscaled @ row)) ** 0.5
+            cases.append({"x": x.tolist(), "y": y.tolist(), "level": level, "at": at, "weight": 1 / promised ** 2,
+                          "low": float(promised - half), "high": float(promised + half)})
+    write("prediction", cases)
+
+
+def ratio():
+    """The delta method as it stands: gradient of mean(y) / mean(x), covariance matrix of the means."""
+    rng = np.random.default_rng(31)
+    cases = []
+    for n, level, spread in ((2, 0.95, 0.3), (3, 0.95, 0.02), (5, 0.99, 0.5), (40, 0.9, 0.1)):
+        under = 2.3 * rng.lognormal(0, spread, n)
+        for over in (np.full(n, 50_331_648.0), 5e7 * rng.lognormal(0, spread, n)):
+            gradient = np.array([1 / under.mean(), -over.mean() / under.mean() ** 2])
+            error = (gradient @ np.cov(over, under) @ gradient / n) ** 0.5
+            low, high = stats.t.interval(level, n - 1, loc=over.sum() / under.sum(), scale=error)
+            cases.append({"over": over.tolist(), "under": under.tolist(), "level": level, "low": float(low),
+                          "high": float(high)})
+    write("ratio", cases)
+
+
 if __name__ == "__main__":
     for make in (quantiles, moments, student_t, intervals, rank, mser, steady, autocorrelation, regression, hockney,
                  mva, logistic, reliability, goodness,
-                 hockney_errors, mixture, block_bootstrap, repetition):
+                 hockney_errors, mixture, block_bootstrap, repetition, prediction, ratio):
         make()
     write("versions", {"numpy": np.__version__, "scipy": scipy.__version__, "diptest": diptest.__version__})
