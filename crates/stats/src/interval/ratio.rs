@@ -27,7 +27,7 @@ pub struct Share {
 /// # Source
 /// The ratio estimator (Cochran, Sampling Techniques, chapter 6): R = sum(y) / sum(x), and by the delta method
 /// se(R)² = sum((y - R x)²) / (n (n - 1)) / mean(x)²; t with n - 1 degrees of freedom. Assumes independent shares; biased
-/// by the order of 1/n. Checked against the gradient and the covariance matrix of NumPy and `scipy.stats.t`
+/// by the order of 1/n. Checked against the gradient and the covariance matrix of `NumPy` and `scipy.stats.t`
 /// (`ratio.json`), coverage in `tests/coverage.rs`.
 pub fn ratio_interval(shares: &[Share], level: Level) -> Result<Interval, StatsError> {
     let values = shares.iter().map(|share| if share.over.is_finite() { share.under } else { share.over });
