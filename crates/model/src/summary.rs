@@ -234,6 +234,9 @@ pub struct RoleCpu {
     pub softirq_s: Option<f64>,
     /// Seconds held back by the quota; `None` without one.
     pub throttled_s: Option<f64>,
+    /// Share of the quota's periods in which it ran out; `None` without one.
+    #[serde(default)]
+    pub throttled_period_ratio: Option<f64>,
     /// Busy share of the capacity over the cell.
     pub busy_ratio: f64,
     /// 99th percentile of the busy share over 2 s samples; `None` in cells too short for it.

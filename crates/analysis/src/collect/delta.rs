@@ -25,6 +25,7 @@ pub(crate) struct CgroupDelta {
     pub usage: Nanos,
     pub throttled: Nanos,
     pub throttled_count: u64,
+    pub period_count: u64,
     pub quota_cpus: Option<f64>,
 }
 
@@ -139,6 +140,7 @@ impl RoleDelta {
             usage: a.usage.saturating_add(b.usage),
             throttled: a.throttled.saturating_add(b.throttled),
             throttled_count: a.throttled_count.saturating_add(b.throttled_count),
+            period_count: a.period_count.saturating_add(b.period_count),
             quota_cpus: a.quota_cpus.or(b.quota_cpus),
         });
         self.tcp = sum(self.tcp, more.tcp, |a, b| TcpDelta {
@@ -236,6 +238,7 @@ fn cgroup(before: &CgroupCpu, after: &CgroupCpu) -> CgroupDelta {
         usage: after.usage_ns.saturating_sub(before.usage_ns),
         throttled: after.throttled_ns.saturating_sub(before.throttled_ns),
         throttled_count: after.throttled_count.saturating_sub(before.throttled_count),
+        period_count: after.period_count.saturating_sub(before.period_count),
         quota_cpus: after.quota_cpus,
     }
 }

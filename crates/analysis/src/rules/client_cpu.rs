@@ -16,7 +16,8 @@ pub(super) static RULE: Rule = Rule {
                  could ask for more; a worker is one thread and can use one CPU. The kernel's \
                  threads that poll for submissions spin whatever the load is: their time and their CPU count on neither side, \
                  and what its workers do for a ring counts against all CPUs. Not judged where client and server use the same CPUs: see host.cpu.",
-    formula: "used / min(CPUs, affinity, quota, workers x clients) >= 0.95, or held back for a tenth of the time at 0.80 or more; at one request in flight: \
+    formula: "used / min(CPUs, affinity, quota, workers x clients) >= 0.95, or held back for a tenth of the time at 0.80 or more, or the quota out in half \
+              of its periods or more; at one request in flight: \
               CPU and throttled time >= half of the time of one request",
     source: "Utilisation law, Denning and Buzen, ACM Computing Surveys 10 (1978)",
     example: "a client with a quota of 0.25 CPUs uses 0.25 CPUs at 41 MiB/s",

@@ -207,12 +207,15 @@ pub(super) fn role_cpu(segment: Segment, cell: &CellSummary, role: Role, command
     Some(verdict.within(error_ratio(cell)).because(text, counter, command))
 }
 
-/// Whether a quota held the role back for a tenth of the time while it used most of it.
+/// Whether a quota held the role back for a tenth of the time while it used most of it, or ran out in half of its periods:
+/// what was used beyond the quota before the window is paid in it, with little use and none to spare, and the time for
+/// which it is still held back at the window's end is not counted yet.
 fn throttled_full(cpu: &RoleCpu, cell: &CellSummary) -> bool {
     const THROTTLED_RATIO: f64 = 0.10;
     const BUSY_RATIO: f64 = 0.80;
-    cpu.busy_ratio >= BUSY_RATIO
-        && cpu.throttled_s.is_some_and(|held| held >= cell.elapsed_s.last_done * THROTTLED_RATIO)
+    let held = cpu.throttled_s.is_some_and(|held_s| held_s >= cell.elapsed_s.last_done * THROTTLED_RATIO);
+    let ran_out = cpu.throttled_period_ratio.is_some_and(|share| share >= DOMINANT_RATIO);
+    ran_out || (held && cpu.busy_ratio >= BUSY_RATIO)
 }
 
 /// What its polling threads use besides.
@@ -347,10 +350,16 @@ mod tests {
         };
         let server = cut.cpu.get_mut(&Role::Server).unwrap();
         // Periods of 100 ms in a window of 0.8 s: what is full reads as 0.88.
-        (server.busy_ratio, server.throttled_s) = (0.88, None);
+        (server.busy_ratio, server.throttled_s, server.throttled_period_ratio) = (0.88, None, Some(0.4));
         assert!(convicted(&cut, Stance::Limits));
         cut.cpu.get_mut(&Role::Server).unwrap().throttled_s = Some(elapsed_s * 0.3);
         assert!(!convicted(&cut, Stance::Limits) && convicted(&cut, Stance::Clears));
+        // In debt from before the window: little used, and the quota out from period to period.
+        let server = cut.cpu.get_mut(&Role::Server).unwrap();
+        (server.busy_ratio, server.throttled_s) = (0.10, Some(0.0));
+        assert!(convicted(&cut, Stance::Limits));
+        cut.cpu.get_mut(&Role::Server).unwrap().throttled_period_ratio = Some(0.5);
+        assert!(!convicted(&cut, Stance::Limits));
     }
 
     #[test]

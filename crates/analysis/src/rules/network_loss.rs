@@ -13,6 +13,11 @@ use narrows_model::{Cut, Segment};
 
 /// Below this share of segments sent again, loss costs a window-limited stream under a percent.
 const HARMLESS_RATIO: f64 = 0.001;
+/// The constant of the law of loss for a receiver that acknowledges each segment: the square root of 3/2.
+const MATHIS: f64 = 1.224_744_871_391_589;
+/// A connection held by loss moves what the law allows within this factor: losses come in bursts, acknowledgements are
+/// delayed, congestion controls differ.
+const LAW_FACTOR: f64 = 2.0;
 
 /// The rule.
 pub(super) static RULE: Rule = Rule {
@@ -21,10 +26,11 @@ pub(super) static RULE: Rule = Rule {
     segment: Segment::NetworkLoss,
     title: "packets were lost and sent again",
     definition: "A share of the segments on the load's connections was sent again. Loss shrinks the congestion window of \
-                 each connection. It limits where the path moves nearly what a raw stream moved, one more connection \
-                 is faster, and no window held the stream back; else it is only told.",
+                 each connection. It limits where the path moves nearly what a raw stream moved, or each connection \
+                 what the law of loss allows it, one more connection is faster, and no window held the stream back; \
+                 else it is only told.",
     formula: "segments sent again / segments sent, both of the data's sender; harmless under 0.1 %; limits: rate >= 0.9 x raw \
-              stream, one more connection >= 1.1 x the rate, window- and buffer-limited < half of the busy time",
+              stream, or 1/2 to 2 x (segment / round trip) x sqrt(1.5 / share) a connection; one more connection >= 1.1 x the rate, window- and buffer-limited < half of the busy time",
     source: "Mathis et al., ACM Computer Communication Review 27 (1997); RFC 6582",
     example: "12 segments of 86 100 sent again: 0.01 %",
     how_to_measure: "watch retrans in `ss -ti` while the path is loaded; measure the bulk load over one more connection",
@@ -43,7 +49,8 @@ fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
     let verdict = if harmless {
         Verdict::on(RULE.segment, &cell.id, Stance::Clears, Basis::State, share)
     } else {
-        convicted(view, cell).unwrap_or_else(|| Verdict::note(RULE.segment, &cell.id, Severity::Warning))
+        convicted(view, cell, share)
+            .unwrap_or_else(|| Verdict::note(RULE.segment, &cell.id, Severity::Warning))
     };
     let text =
         format!("{}: {count:.0} of {segments:.0} segments sent again ({})", cell.id, text::percent(share));
@@ -52,26 +59,74 @@ fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
 
 /// The verdict that loss holds the path back: each connection is held by its own congestion window, so that another one
 /// carries as much again, while a full wire has nothing to spare and a closed window shows in the sender's times.
-fn convicted(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
+///
+/// The raw stream met losses of its own, at other moments: where it was luckier the law tells what the path's allow.
+fn convicted(view: &View<'_>, cell: &CellSummary, share: f64) -> Option<Verdict> {
     let stream = view.ceiling(Cut::NetworkStream, cell)?.cell;
     let more = one_more_connection(view, cell).filter(|more| more.helps())?;
-    let wire = network_bandwidth::against_stream(view, cell).filter(|wire| wire.stance == Stance::Limits)?;
-    let windowed = client_connection::held_back(view, stream).is_some();
-    (!windowed && !judge::is_single(cell)).then(|| {
-        let verdict = Verdict { segment: RULE.segment, severity: Severity::Warning, ..wire };
-        verdict.gains(Some(more.gain.ratio)).because(more.text(), "rate of the path", "")
+    if judge::is_single(cell) || client_connection::held_back(view, stream).is_some() {
+        return None;
+    }
+    let wire = network_bandwidth::against_stream(view, cell).filter(|wire| wire.stance == Stance::Limits);
+    let verdict = wire.or_else(|| by_law(cell, share))?;
+    let verdict = Verdict { segment: RULE.segment, severity: Severity::Warning, ..verdict };
+    Some(verdict.gains(Some(more.gain.ratio)).because(more.text(), "rate of the path", ""))
+}
+
+/// The verdict that each connection moves what the law of loss allows it: `(segment / round trip) x sqrt(3/2 / share)`.
+///
+/// # Source
+/// Mathis et al., ACM Computer Communication Review 27 (1997), equation 3.
+fn by_law(cell: &CellSummary, share: f64) -> Option<Verdict> {
+    let round_trip_s = cell.rtt_min_ns.filter(|rtt| rtt.0 > 0)?.as_secs_f64();
+    let segment_bytes = ratio(cell.bytes.wire?.as_f64(), judge::metric(cell, TCP_SEGMENT_COUNT)?)?;
+    let connections = f64::from(cell.requested.workers) * f64::from(cell.clients);
+    let allowed = segment_bytes / round_trip_s * MATHIS / share.sqrt() * connections;
+    let load = ratio(cell.rate_bytes_per_s?.0, allowed)?;
+    let at_law = (1.0 / LAW_FACTOR..=LAW_FACTOR).contains(&load);
+    at_law.then(|| {
+        let verdict = Verdict::on(RULE.segment, &cell.id, Stance::Limits, Basis::Utilisation, load.min(1.0));
+        let text = format!(
+            "{}: {} where this share of losses and a round trip of {} allow {}",
+            cell.id,
+            text::network_rate(cell.rate_bytes_per_s.unwrap_or_default().0),
+            text::seconds(round_trip_s),
+            text::network_rate(allowed),
+        );
+        verdict.within(judge::error_ratio(cell)).because(text, "retransmits and round trip (TCP_INFO)", "")
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{builtin, cleared, found};
+    use crate::testing::{builtin, cleared, found, machine, named};
 
     #[test]
     fn no_segment_sent_again_clears_the_network_of_loss() {
         let summary = builtin("gigabit-nfs");
         assert!(!found(&summary, RULE.code) && cleared(&summary, Segment::NetworkLoss));
+    }
+
+    #[test]
+    fn a_path_at_the_law_of_loss_is_held_by_it_though_the_raw_stream_was_luckier() {
+        let mut summary = crate::testing::refined(&machine("lossy-wire"));
+        assert_eq!(named(&summary, "bulk")[0], Segment::NetworkLoss);
+        let streams = |factor: f64, summary: &mut narrows_model::Summary| {
+            for cell in summary.cells.iter_mut().filter(|cell| cell.cut == Cut::NetworkStream) {
+                cell.rate_bytes_per_s.as_mut().unwrap().0 *= factor;
+            }
+        };
+        streams(1.5, &mut summary);
+        let view = View::of(&summary);
+        let bulk = view.regimes()[0].cell;
+        let verdict = judge(&view, bulk).unwrap();
+        assert_eq!(verdict.stance, Stance::Limits);
+        let texts: Vec<&str> = verdict.evidence.iter().map(|evidence| evidence.text.as_str()).collect();
+        assert!(texts[0].contains("where this share of losses and a round trip of 4"), "{texts:?}");
+        let mut faster = bulk.clone();
+        faster.rate_bytes_per_s.as_mut().unwrap().0 *= 4.0;
+        assert_eq!(by_law(&faster, 0.002), None, "what carries four times the law is not held by it");
     }
 
     #[test]

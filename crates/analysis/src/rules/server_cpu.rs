@@ -17,7 +17,8 @@ pub(super) static RULE: Rule = Rule {
     definition: "The server uses what CPU it may use (the smallest of its CPUs, its affinity and its quota), or its \
                  quota holds it back. A low share of many CPUs does not clear it while one connection uses 0.9 of \
                  one. Not judged where client and server use the same CPUs: see host.cpu.",
-    formula: "used / capacity >= 0.95, or held back for a tenth of the time at 0.80 or more; at one request in flight: \
+    formula: "used / capacity >= 0.95, or held back for a tenth of the time at 0.80 or more, or the quota out in half \
+              of its periods or more; at one request in flight: \
               CPU and throttled time >= half of the time of one request",
     source: "Utilisation law, Denning and Buzen, ACM Computing Surveys 10 (1978); CFS bandwidth control, kernel \
              documentation scheduler/sched-bwc",

@@ -21,7 +21,8 @@ pub(super) static RULE: Rule = Rule {
                  knee of that line decides: too little is asked for below it, and where the last doubling still adds \
                  3 %; from the knee on concurrency is cleared. Where the line leaves that open, nothing is said. A \
                  gain that the errors of the two rates explain is none: that of their intervals, and at least one turn \
-                 of each queue (a cell of 27 operations with 16 in flight is off by up to 16 of 27).",
+                 of each queue (a cell of 27 operations with 16 in flight is off by up to 16 of 27). Nor is one that \
+                 more in flight cannot give: with k times as many the rate is k times as high at most.",
     formula: "in flight (rate x response time) = asked for within a tenth; limits: fewer than at the knee and 1.1 x the \
               rate there, or a last doubling that adds 3 % or more; without a line of doublings: 1.1 x the rate with \
               more in flight, or one at a time and nothing deeper measured; any such gain above two standard errors, \
@@ -56,6 +57,9 @@ fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
     let more = line.as_ref().map_or_else(|| deepest(view, cell), Line::best);
     let more = more.filter(|more| more.in_flight.configured > asked);
     let gain = more.and_then(|more| Gain::between(cell, more));
+    if more.zip(gain).is_some_and(|(more, gain)| is_beyond(asked, more, gain)) {
+        return None; // Something else held one of the two back.
+    }
     let stance = stance(cell, line.as_ref(), gain)?;
     let faster = more.zip(gain).map(|(more, gain)| {
         format!("; {} in flight give {:.2} times the rate", more.in_flight.configured, gain.ratio)
@@ -89,6 +93,13 @@ fn stance(cell: &CellSummary, line: Option<&Line<'_>>, gain: Option<Gain>) -> Op
         Some(None) | None => return None,
     };
     Some(if limits { Stance::Limits } else { Stance::Clears })
+}
+
+/// Whether more requests in flight gain more than their number explains: k times as many complete k times as fast at
+/// most. Then another thing than their number differed.
+fn is_beyond(asked: u64, more: &CellSummary, gain: Gain) -> bool {
+    let times = more.in_flight.configured as f64 / asked.max(1) as f64;
+    gain.ratio > times * judge::BEYOND_RATIO + gain.noise_ratio
 }
 
 /// The same load with the most in flight.
@@ -186,6 +197,23 @@ mod tests {
         for (summary, words) in [(&workers, " workers on"), (&clients, " clients on")] {
             assert!(told(summary).iter().any(|text| text.ends_with(words)), "{:?}", told(summary));
         }
+    }
+
+    #[test]
+    fn a_gain_that_more_in_flight_cannot_give_says_nothing_of_their_number() {
+        let mut summary = swept("many-threads", &[1, 2, 4, 8], depth);
+        let said = |summary: &Summary| {
+            let view = View::of(summary);
+            let cell = view.summary.cells.iter().find(|cell| cell.queue_depth == 4).unwrap();
+            judge(&view, cell).map(|verdict| verdict.stance)
+        };
+        assert_eq!(said(&summary), Some(Stance::Limits));
+        // Something held this one back besides: its rate is a tenth of what it was.
+        let held = summary.cells.iter_mut().find(|cell| cell.queue_depth == 4).unwrap();
+        held.rate_bytes_per_s.as_mut().unwrap().0 /= 10.0;
+        held.ops_per_s.as_mut().unwrap().0 /= 10.0;
+        held.interval = None;
+        assert_eq!(said(&summary), None);
     }
 
     #[test]

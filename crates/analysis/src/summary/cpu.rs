@@ -54,6 +54,7 @@ fn role_cpu(data: &CellData, delta: &RoleDelta, ops: u64, machines: &Machines<'_
         system_s: used.system_s + aside_s,
         softirq_s: delta.host.map(|host| host.softirq.as_secs_f64()),
         throttled_s: throttled(delta),
+        throttled_period_ratio: throttled_periods(delta),
         busy_ratio: ratio(busy_s, elapsed_s * capacity_cpus)?,
         busy_ratio_p99: None,
         service_demand_s_per_op: ratio(busy_s + aside_s, ops as f64),
@@ -128,6 +129,12 @@ fn split(basis: CpuBasis, total_s: f64, process: Option<&Used>) -> Used {
 /// Time held back by a quota; `None` without one.
 fn throttled(delta: &RoleDelta) -> Option<f64> {
     delta.cgroup.filter(|group| group.quota_cpus.is_some()).map(|group| group.throttled.as_secs_f64())
+}
+
+/// Share of the periods in which a quota ran out; `None` without one, or in less than a period.
+fn throttled_periods(delta: &RoleDelta) -> Option<f64> {
+    let group = delta.cgroup.filter(|group| group.quota_cpus.is_some())?;
+    ratio(group.throttled_count as f64, group.period_count as f64)
 }
 
 /// CPUs that the role may use: the smallest of those online, those in its affinity, and its quota.
