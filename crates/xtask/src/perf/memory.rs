@@ -4,8 +4,8 @@ use std::fs;
 
 /// The most that the processes below one have needed at once, seen while they run.
 ///
-/// A process's own peak never falls, so looking now and then misses only what grows after the last look. The peaks of
-/// all that live at one look are summed, which is at least what they needed together.
+/// The peak of each since the last look is read and begun anew; the sum of those of one look is at least what they
+/// needed together since. What grows after the last look is missed.
 #[derive(Debug, Default)]
 pub(crate) struct PeakMemory {
     bytes: u64,
@@ -18,6 +18,7 @@ impl PeakMemory {
         while let Some(pid) = waiting.pop() {
             let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
             together_bytes += peak_bytes(&status).unwrap_or(0);
+            begin_anew(pid);
             waiting.extend(children(pid));
         }
         self.bytes = self.bytes.max(together_bytes);
@@ -34,6 +35,12 @@ fn peak_bytes(status: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kib * 1024)
+}
+
+/// Makes the peak of a process what it has now; where that may not be, it stays the peak of all its life.
+fn begin_anew(pid: u32) {
+    const RESET_PEAK: &str = "5";
+    drop(fs::write(format!("/proc/{pid}/clear_refs"), RESET_PEAK));
 }
 
 /// The children of all threads of a process; none where it has ended.
@@ -63,5 +70,16 @@ mod tests {
         assert_eq!(peak.bytes(), 0);
         peak.look(std::process::id());
         assert!(peak.bytes() > 1 << 20);
+    }
+
+    #[test]
+    fn a_peak_that_is_begun_anew_is_what_there_is_now() {
+        const BLOCK_BYTES: usize = 64 << 20;
+        let now = || peak_bytes(&fs::read_to_string("/proc/self/status").unwrap()).unwrap();
+        let block = std::hint::black_box(vec![1_u8; BLOCK_BYTES]);
+        drop(block);
+        let before = now();
+        begin_anew(std::process::id());
+        assert!(now() + BLOCK_BYTES as u64 / 2 < before, "{} after {before}", now());
     }
 }
