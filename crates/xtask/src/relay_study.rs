@@ -11,7 +11,8 @@ use crate::workspace::{Workspace, cargo};
 const WRITE: &[&str] =
     &["run", "--quiet", "--locked", "--package", "narrows", "--example", "relay_study", "--"];
 
-/// Writes the page's tables from the record `subject`, or with `--check` compares them with their CSV files.
+/// Writes the page's tables from the record `subject`, with `--tables` from their CSV files, or with `--check` compares
+/// them with these.
 ///
 /// # Errors
 /// A generator that could not be built or started; a record that is not the whole experiment, a page that differs.
@@ -19,7 +20,7 @@ pub(crate) fn run(subject: &str) -> anyhow::Result<Outcome> {
     let mut command = cargo(&Workspace::load()?.root, WRITE);
     // A record's path is the caller's; the generator runs in the workspace's root.
     let subject = match subject {
-        "--check" => subject.into(),
+        "--check" | "--tables" => subject.into(),
         record => std::path::absolute(record).with_context(|| format!("{record} is no path"))?,
     };
     let status = command.arg(subject).status().context("could not start cargo run")?;

@@ -188,25 +188,63 @@ fn repeated<'a>(group: &[&'a Observation], roles: &[Role]) -> Vec<&'a Observatio
     of_group.filter(|(_, known)| known.as_ref().is_some_and(is_repeated)).map(|(one, _)| one).collect()
 }
 
-/// Observations that those with fewer calls do not explain, from the most calls downwards as long as there are any.
+/// Observations that the others do not explain, by rising calls: first any, wherever it lies in the sweep, then from the
+/// most calls downwards as long as those with fewer calls promise something else.
 fn breaks(points: &[SweepPoint<'_>], roles: &[Role]) -> Vec<PerCallBreak> {
+    let mut left = points.to_vec();
     let mut found = Vec::new();
-    for count in (POINTS_MIN..points.len()).rev() {
-        let (before, Some(point)) = (&points[..count], points.get(count)) else { break };
-        let known: Vec<Point> = before.iter().map(SweepPoint::point).collect();
-        // Noise is a share of the time, so the small times count as much as the large.
-        let line = fit_weighted_line(&known, |point| 1.0 / (point.y * point.y));
-        let promised = line.ok().map(|line| line.at(point.calls)).filter(|promised| *promised > 0.0);
-        let Some(promised) = promised else { break };
+    while let Some((index, elapsed_ratio)) = outlier(&left) {
+        let point = left.remove(index);
+        found.push((point.calls, broken(&point, elapsed_ratio, None)));
+    }
+    while let Some((point, before)) = left.split_last().filter(|(_, before)| before.len() >= POINTS_MIN) {
+        let Some(promised) = line_of(before).map(|line| line.at(point.calls)).filter(|time| *time > 0.0)
+        else {
+            break;
+        };
         let elapsed_ratio = point.elapsed_s / promised;
         let cpu_ratio = fallen(before, point, roles);
         if elapsed_ratio < BREAK_RATIO && cpu_ratio.is_none() {
             break;
         }
-        found.push(PerCallBreak { observation: point.one.id.clone(), elapsed_ratio, cpu_ratio });
+        found.push((point.calls, broken(point, elapsed_ratio, cpu_ratio)));
+        left.pop();
     }
-    found.reverse();
-    found
+    found.sort_by(|a, b| a.0.total_cmp(&b.0));
+    found.into_iter().map(|(_, told)| told).collect()
+}
+
+fn broken(point: &SweepPoint<'_>, elapsed_ratio: f64, cpu_ratio: Option<f64>) -> PerCallBreak {
+    PerCallBreak { observation: point.one.id.clone(), elapsed_ratio, cpu_ratio }
+}
+
+/// The line with the least relative error: noise is a share of the time, so the small times count as much as the large.
+fn line_of(points: &[SweepPoint<'_>]) -> Option<Line> {
+    let points: Vec<Point> = points.iter().map(SweepPoint::point).collect();
+    fit_weighted_line(&points, |point| 1.0 / (point.y * point.y)).ok()
+}
+
+/// The observation that the line through all others explains least, by its index, with its time over what that line
+/// promises; `None` where it explains each.
+///
+/// One is not explained where it lies a quarter off, by so much that the error of that line and the scatter of the others
+/// do not account for it.
+fn outlier(points: &[SweepPoint<'_>]) -> Option<(usize, f64)> {
+    if points.len() <= POINTS_MIN {
+        return None;
+    }
+    let judged = points.iter().enumerate().filter_map(|(index, point)| {
+        let others = [points.get(..index)?, points.get(index + 1..)?].concat();
+        let line = line_of(&others)?;
+        let promised = Some(line.at(point.calls)).filter(|promised| *promised > 0.0)?;
+        let within = line.prediction_interval(point.calls, 1.0 / (promised * promised), Level::P99)?;
+        let elapsed_ratio = point.elapsed_s / promised;
+        let is_off = elapsed_ratio >= BREAK_RATIO || elapsed_ratio <= 1.0 / BREAK_RATIO;
+        // How many half-widths it is off: the worst one goes first, for it may be what the others are judged against.
+        let off = (point.elapsed_s - promised).abs() / within.half_width();
+        (is_off && !within.contains(point.elapsed_s)).then_some((index, elapsed_ratio, off))
+    });
+    judged.max_by(|a, b| a.2.total_cmp(&b.2)).map(|(index, elapsed_ratio, _)| (index, elapsed_ratio))
 }
 
 /// The busy share of a role that was full with fewer calls and is not any more.

@@ -5,9 +5,9 @@ use crate::summary::told;
 use narrows_model::BytesPerSec;
 use narrows_model::counters::Role;
 use narrows_model::relay::{CallSizes, RelayCell, RelayPlan, RelayRoleOutput, RelaySegments, RelayTrial};
-use narrows_model::summary::{RelayPointSummary, RelayRoleSummary};
+use narrows_model::summary::{Interval, RelayPointSummary, RelayRoleSummary};
 use narrows_model::units::ratio;
-use narrows_stats::interval::{Level, student_interval};
+use narrows_stats::interval::{Level, Share, ratio_interval, student_interval};
 use narrows_stats::moments::mean;
 
 /// The figures of `cell` from all its trials.
@@ -34,10 +34,18 @@ pub(super) fn point(plan: &RelayPlan, cell: &RelayCell, trials: &[RelayTrial]) -
         rate_mean: mean(&rates).map(BytesPerSec),
         rate_of_totals: ratio(plan.total.as_f64() * wholes.len() as f64, elapsed.iter().sum())
             .map(BytesPerSec),
+        rate_of_totals_interval: totals_interval(plan, &elapsed),
         interval: student_interval(&rates, Level::P95).ok().map(told),
         coalescing_ratio: coalescing(&roles),
         roles,
     }
+}
+
+/// The interval of all bytes over all time: each trial moves as many.
+fn totals_interval(plan: &RelayPlan, elapsed: &[f64]) -> Option<Interval> {
+    let shares: Vec<Share> =
+        elapsed.iter().map(|elapsed_s| Share { over: plan.total.as_f64(), under: *elapsed_s }).collect();
+    ratio_interval(&shares, Level::P95).ok().map(told)
 }
 
 fn told_problem(trial: &RelayTrial, problem: Option<&String>) -> Option<String> {

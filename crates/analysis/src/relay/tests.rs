@@ -100,6 +100,11 @@ fn the_mean_of_rates_is_above_the_rate_of_totals_where_trials_differ() {
     assert!((mean - bytes * (1.0 + 1.0 / 3.0) / 2.0).abs() < 1.0);
     assert!((point.rate_of_totals.unwrap().0 - bytes * 2.0 / 4.0).abs() < 1.0);
     assert!(point.interval.as_ref().is_some_and(|interval| interval.low < mean && mean < interval.high));
+    // SciPy: t.interval(0.95, 1, loc=24, scale=12) in units of a trial's bytes over 48 s (known_answers/generate.py, ratio).
+    let totals = point.rate_of_totals_interval.as_ref().unwrap();
+    assert_eq!(totals.method, "delta");
+    let (low, high) = (totals.low / bytes * 48.0, totals.high / bytes * 48.0);
+    assert!((low + 128.474_456_841).abs() < 1e-6 && (high - 176.474_456_841).abs() < 1e-6, "{low} {high}");
 }
 
 #[test]
@@ -179,6 +184,18 @@ fn a_run_whose_proxy_is_busy_all_the_time_is_limited_by_it_as_the_published_one_
         role.host = format!("host-{}", index % 3);
     }
     assert_eq!(diagnose(&figures).preface, None);
+}
+
+#[test]
+fn a_verdict_on_verified_trials_says_that_the_check_costs_cpu_too() {
+    let (mut plan, trials) = proxy_sweep();
+    assert!(!diagnose(&summarised(&plan, &trials).0).preface.unwrap().contains("verified"));
+    plan.verify = true;
+    let preface = diagnose(&summarised(&plan, &trials).0).preface.unwrap();
+    assert!(
+        preface.contains("share this machine") && preface.contains("Every byte was verified"),
+        "{preface}"
+    );
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crate::diagnose::SHARED_MACHINE;
 use crate::observations::diagnose_observations;
 use narrows_model::diagnosis::Evidence;
 use narrows_model::relay::RelaySweep;
-use narrows_model::summary::RelaySummary;
+use narrows_model::summary::{RelayPointSummary, RelaySummary};
 use narrows_model::{Diagnosis, Segment};
 
 /// Most that a verdict is sure of where the roles share a machine (DESIGN, "Sharing a machine").
@@ -14,10 +14,14 @@ const SHARED_CONFIDENCE_MAX: f64 = 0.6;
 /// Why a segment is neither limiting nor cleared; an observation file would be asked for more figures.
 const UNTOLD: &str = "the experiment counts calls and CPU time, which do not tell of it";
 
+/// What verified trials add to the roles' work.
+const VERIFIED: &str = "Every byte was verified (--verify): making it at the client and comparing it at the server is part \
+                        of their CPU time and of the elapsed time here.";
+
 /// What limits each sweep of `relay`.
 pub(crate) fn diagnose(relay: &RelaySummary) -> Diagnosis {
     let shared = share_a_machine(relay);
-    let mut all = Diagnosis { preface: shared.then(|| SHARED_MACHINE.to_owned()), ..Diagnosis::default() };
+    let mut all = Diagnosis { preface: preface(relay, shared), ..Diagnosis::default() };
     for sweep in RelaySweep::ALL {
         let observed = observations(relay, sweep);
         if !observed.observations.is_empty() {
@@ -26,6 +30,14 @@ pub(crate) fn diagnose(relay: &RelaySummary) -> Diagnosis {
     }
     settle(&mut all);
     all
+}
+
+/// What must be known before any verdict of the experiment.
+fn preface(relay: &RelaySummary, shared: bool) -> Option<String> {
+    let measured = relay.points.iter().any(RelayPointSummary::is_measured);
+    let said = [shared.then_some(SHARED_MACHINE), (relay.verify && measured).then_some(VERIFIED)];
+    let said: Vec<&str> = said.into_iter().flatten().collect();
+    (!said.is_empty()).then(|| said.join(" "))
 }
 
 /// Whether all roles ran on one host.

@@ -28,9 +28,10 @@ fn main() -> io::Result<ExitCode> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let done = match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["--check"] => check(),
+        ["--tables"] => tables(),
         [record] if !record.starts_with('-') => write(Path::new(record)),
         _ => {
-            writeln!(io::stderr(), "usage: relay_study RECORD | --check")?;
+            writeln!(io::stderr(), "usage: relay_study RECORD | --tables | --check")?;
             return Ok(ExitCode::from(2));
         }
     };
@@ -56,11 +57,19 @@ fn write(record: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Writes the page's tables of the two files as they are: after a change of how figures are judged.
+fn tables() -> anyhow::Result<()> {
+    let page = page::with_tables(&read(PAGE)?, &read(PUBLISHED)?, &read(MEASURED)?)?;
+    fs::write(at(PAGE), page).with_context(|| format!("{PAGE} cannot be written"))?;
+    writeln!(io::stdout(), "relay-study: {PAGE} is written")?;
+    Ok(())
+}
+
 /// Whether the page's tables are those of the two files.
 fn check() -> anyhow::Result<()> {
     let page = read(PAGE)?;
     let expected = page::with_tables(&page, &read(PUBLISHED)?, &read(MEASURED)?)?;
-    ensure!(page == expected, "{PAGE} differs from its two CSV files; run `cargo xtask relay-study RECORD`");
+    ensure!(page == expected, "{PAGE} differs from its two CSV files; run `cargo xtask relay-study RECORD`, or with --tables");
     Ok(())
 }
 

@@ -54,7 +54,8 @@ pub struct PerCall {
 pub struct PerCallBreak {
     /// The observation.
     pub observation: String,
-    /// What it took over what the line through the observations with fewer calls promises.
+    /// What it took over what the line through the others promises: all others, or at the end of a sweep those with fewer
+    /// calls.
     pub elapsed_ratio: f64,
     /// Busy share of the role that was full with fewer calls; `None` where that did not fall.
     pub cpu_ratio: Option<f64>,

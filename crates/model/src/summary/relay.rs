@@ -44,12 +44,23 @@ pub struct RelayPointSummary {
     pub rate_mean: Option<BytesPerSec>,
     /// All bytes over all time.
     pub rate_of_totals: Option<BytesPerSec>,
+    /// Interval of the rate of totals; `None` below two trials.
+    #[serde(default)]
+    pub rate_of_totals_interval: Option<Interval>,
     /// Interval of the mean rate; `None` below two trials.
     pub interval: Option<Interval>,
     /// The client's writes over the server's reads: above 1 where reads found several writes together.
     pub coalescing_ratio: Option<f64>,
     /// The roles, client first.
     pub roles: Vec<RelayRoleSummary>,
+}
+
+impl RelayPointSummary {
+    /// Whether the point has figures.
+    #[must_use]
+    pub fn is_measured(&self) -> bool {
+        self.trial_count > 0
+    }
 }
 
 /// What one role did at one point: means over the trials.

@@ -3,7 +3,7 @@
 use super::style::{Paint, Style};
 use super::wording::{self, is_delivered, serves_itself};
 use super::wrap::{Indent, paragraph};
-use super::{faults, units};
+use super::{faults, relay, units};
 use narrows_analysis::text::{seconds, storage_rate};
 use narrows_analysis::view::{Regime, View};
 use narrows_model::units::NANOS_PER_SEC;
@@ -113,12 +113,12 @@ pub(crate) fn painted(text: &str, indent: Indent<'_>, paint: Paint, style: &Styl
 
 /// What the run measured, in one faint line at the end.
 pub(crate) fn origin(summary: &Summary, style: &Style) -> String {
-    let cells = match &summary.relay {
-        Some(relay) => units::counted_len(relay.points.len(), "point"),
-        None => units::counted_len(summary.cells.len(), "cell"),
+    let measured = match &summary.relay {
+        Some(relay) => relay::points_measured(relay),
+        None => format!("{} measured", units::counted_len(summary.cells.len(), "cell")),
     };
     let text = format!(
-        "{cells} measured from {} by narrows {}, seed {}.",
+        "{measured} from {} by narrows {}, seed {}.",
         summary.started_at, summary.narrows_version, summary.seed
     );
     format!("\n{}", painted(&text, Indent::all(""), Paint::Faint, style))

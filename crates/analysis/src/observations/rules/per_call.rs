@@ -13,6 +13,8 @@ use narrows_stats::quantile::median;
 
 /// From this share of the time calls limit, as in the rules of summaries.
 const DOMINANT_RATIO: f64 = 0.5;
+/// A role this much busier than any other is the busiest: beyond what shares differ by from trial to trial.
+const BUSIEST_RATIO: f64 = 1.25;
 /// Reads that bring less than this of the buffer waited for their data.
 const SHORT_READ_RATIO: f64 = 0.9;
 /// Which of several roles with equal buffers pays is open.
@@ -31,10 +33,12 @@ pub(super) static RULE: ObservationRule = ObservationRule {
     definition: "Over a sweep of buffer sizes the elapsed time is a line over the number of calls of the roles whose \
                  buffers were varied: each call costs the same whatever it moves. Where calls make half of the time or \
                  more, the role that makes them limits. Of several roles with the same buffers it is the one whose CPU is \
-                 full; else the sender, where the next role's reads come back short (it waits for data), or the \
+                 full, the fullest where several are; else, where roles take turns and none is busy all the time, the one \
+                 whose CPU makes half of the time or more and a quarter more than any other's; else the sender, where the next role's reads come back short (it waits for data), or the \
                  receiver, where the reads before it are full (data wait for it). Observations whose printed counts \
                  repeat another's are left out.",
-    formula: "T = a + b x calls by least squares; limits where b x calls >= 0.5 x (a + b x calls)",
+    formula: "T = a + b x calls by least squares; limits where b x calls >= 0.5 x (a + b x calls); busiest: median of \
+              (user + system) / T >= 0.5 and >= 1.25 x the next",
     source: "Client / proxy / server buffer experiment, Onion Routing archive (Naval Research Laboratory)",
     example: "48 MiB in writes of 4096 to 32 bytes: 1.59 s + 28.8 us a write",
     how_to_measure: "vary one role's buffer and keep the others; count its calls, and take its CPU time",
@@ -64,6 +68,9 @@ fn blamed(sweep: &Sweep<'_>) -> Blamed {
     if let Some((role, why)) = full(sweep) {
         return Blamed { roles: vec![role], why: Some(why), confidence_max: 1.0 };
     }
+    if let Some((role, why)) = busiest(sweep) {
+        return Blamed { roles: vec![role], why: Some(why), confidence_max: held(INFERRED_CONFIDENCE) };
+    }
     let idle = |role: &Role| {
         dominated(sweep).any(|point| table::cpu(point.one, *role).is_some_and(|cpu| cpu.ratio < 0.9))
     };
@@ -86,17 +93,41 @@ fn dominated<'s, 'a>(sweep: &'s Sweep<'a>) -> impl Iterator<Item = &'s SweepPoin
     sweep.points.iter().filter(|point| sweep.call_share(point) >= DOMINANT_RATIO)
 }
 
-/// The role whose CPU is full at most observations in which calls dominate.
-fn full(sweep: &Sweep<'_>) -> Option<(Role, String)> {
-    sweep.roles.iter().find_map(|role| {
+/// The roles whose buffers were varied with the median share of the time that their CPU makes where calls dominate, the
+/// fullest first; without those of which it is not known.
+fn shares(sweep: &Sweep<'_>) -> Vec<(Role, f64)> {
+    let of_role = |role: &Role| {
         let shares: Vec<f64> =
             dominated(sweep).filter_map(|point| Some(table::cpu(point.one, *role)?.ratio)).collect();
-        let median = median(&shares)?;
-        (median >= CPU_FULL).then(|| {
-            let text =
-                format!("the {}'s CPU is full there, {} in the median", name(*role), text::percent(median));
-            (*role, text)
-        })
+        Some((*role, median(&shares)?))
+    };
+    let mut shares: Vec<(Role, f64)> = sweep.roles.iter().filter_map(of_role).collect();
+    shares.sort_by(|a, b| b.1.total_cmp(&a.1));
+    shares
+}
+
+/// The role whose CPU is full at most observations in which calls dominate, the fullest of several.
+fn full(sweep: &Sweep<'_>) -> Option<(Role, String)> {
+    let (role, median) = shares(sweep).into_iter().next().filter(|(_, median)| *median >= CPU_FULL)?;
+    let text = format!("the {}'s CPU is full there, {} in the median", name(role), text::percent(median));
+    Some((role, text))
+}
+
+/// Of several roles that take turns, as on CPUs that they share, the one whose CPU makes most of the time, clearly more
+/// than any other's; `None` where the CPU of one of them is not known.
+fn busiest(sweep: &Sweep<'_>) -> Option<(Role, String)> {
+    let shares = shares(sweep);
+    let [(role, most), (next, less), ..] = *shares.as_slice() else { return None };
+    let clear = shares.len() == sweep.roles.len() && most >= DOMINANT_RATIO && most >= less * BUSIEST_RATIO;
+    clear.then(|| {
+        let text = format!(
+            "the roles take turns, and the {}'s CPU makes most of the time there, {} in the median, the {}'s {}",
+            name(role),
+            text::percent(most),
+            name(next),
+            text::percent(less)
+        );
+        (role, text)
     })
 }
 
@@ -250,6 +281,7 @@ pub(super) fn name(role: Role) -> &'static str {
 mod tests {
     use super::super::super::testing::{cleared, first, read, slugs};
     use super::*;
+    use narrows_model::Relation;
     use std::fmt::Write as _;
 
     /// A sweep of the client's buffer: `fixed_s` + `call_s` for each write.
@@ -274,6 +306,38 @@ mod tests {
         assert!(slugs(&all).contains(&"per_call".to_owned()) && cleared(&all, Segment::ServerCpu));
         let cost = &crate::per_call(&all)[0];
         assert!((cost.call_s - 28.8e-6).abs() < 1e-9 && (cost.fixed_s - 1.6).abs() < 1e-6, "{cost:?}");
+    }
+
+    /// A sweep of both buffers of two roles, whose CPUs make these shares of the time.
+    fn turns(proxy: f64, server: f64) -> Vec<(Segment, Relation)> {
+        let mut rows = String::new();
+        for buffer in [4096_u32, 1024, 256, 128, 64] {
+            let calls = 50_331_648.0 / f64::from(buffer);
+            let elapsed_s = 0.1 + 2e-6 * calls;
+            writeln!(
+                rows,
+                "[[observation]]\nid = \"b{buffer}\"\nop = \"send\"\nelapsed_s = {elapsed_s}\ncalls = {{ proxy = {calls}, server = {calls} }}\nfactor = {{ proxy_buffer_bytes = {buffer}, server_buffer_bytes = {buffer} }}\ncpu_ratio = {{ proxy = {proxy}, server = {server} }}"
+            )
+            .unwrap();
+        }
+        let limiting = crate::diagnose_observations(&read(&rows)).limiting;
+        limiting.iter().map(|entry| (entry.segment, entry.relation)).collect()
+    }
+
+    #[test]
+    fn of_roles_that_take_turns_the_busiest_is_named_and_equal_ones_stay_open() {
+        assert_eq!(turns(0.73, 0.25), [(Segment::ProxyCpu, Relation::Sole)]);
+        assert_eq!(turns(0.25, 0.73), [(Segment::ServerCpu, Relation::Sole)]);
+        let open = turns(0.5, 0.45);
+        assert!(open.len() == 2 && open.iter().all(|entry| entry.1 == Relation::OneOf), "{open:?}");
+        let idle = turns(0.4, 0.1);
+        assert_eq!(idle.len(), 2, "none makes half of the time: {idle:?}");
+    }
+
+    #[test]
+    fn of_two_full_roles_the_fullest_is_named() {
+        assert_eq!(turns(0.96, 1.0)[0].0, Segment::ServerCpu);
+        assert_eq!(turns(1.0, 0.96)[0].0, Segment::ProxyCpu);
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub(super) fn relay(summary: &Summary, style: &Style) -> String {
     let page = Page { names: &names, style };
     let mut out = headline::warnings(summary, style);
     out.push_str(&statement(relay, style));
-    for (sweep, points) in sweeps(relay) {
+    for (sweep, points) in measured_sweeps(relay) {
         out.push_str(&style.heading(&heading(sweep), ""));
         out.push_str(&paragraph(native::explained(sweep), Indent { first: "  ", rest: "  " }, style.width));
         out.push_str(&native::table(sweep, &points, style));
@@ -77,6 +77,23 @@ fn sweeps(relay: &RelaySummary) -> Vec<(RelaySweep, Vec<&RelayPointSummary>)> {
             (!points.is_empty()).then_some((sweep, points))
         })
         .collect()
+}
+
+/// Of these, the sweeps that have a figure.
+fn measured_sweeps(relay: &RelaySummary) -> Vec<(RelaySweep, Vec<&RelayPointSummary>)> {
+    let has_figure = |points: &[&RelayPointSummary]| points.iter().any(|point| point.is_measured());
+    sweeps(relay).into_iter().filter(|(_, points)| has_figure(points)).collect()
+}
+
+/// How many points were measured, for the last line: `7 of 9 points measured, 1 more in part`.
+pub(super) fn points_measured(relay: &RelaySummary) -> String {
+    let is_whole = |point: &&RelayPointSummary| point.is_measured() && point.problems.is_empty();
+    let whole = relay.points.iter().filter(is_whole).count();
+    let part = relay.points.iter().filter(|point| point.is_measured()).count() - whole;
+    let all = counted_len(relay.points.len(), "point");
+    let measured = if whole == relay.points.len() { all } else { format!("{whole} of {all}") };
+    let more = if part > 0 { format!(", {part} more in part,") } else { String::new() };
+    format!("{measured} measured{more}")
 }
 
 fn heading(sweep: RelaySweep) -> String {

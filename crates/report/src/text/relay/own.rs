@@ -5,12 +5,11 @@ use super::super::Style;
 use super::super::style::Paint;
 use super::super::table::{Align, Field, Table};
 use super::super::wrap::{Indent, paragraph};
-use super::sweeps;
+use super::measured_sweeps;
 use narrows_analysis::text::{percent, storage_rate};
-use narrows_model::Bytes;
 use narrows_model::counters::Role;
-use narrows_model::relay::RelaySweep;
 use narrows_model::summary::{Interval, RelayPointSummary, RelayRoleSummary, RelaySummary};
+use narrows_model::{Bytes, BytesPerSec};
 
 /// Return values told one by one; the others are summed.
 const SIZES_TOLD_MAX: usize = 3;
@@ -20,54 +19,68 @@ pub(super) fn tables(relay: &RelaySummary, style: &Style) -> String {
     const COLUMNS: &str = "rate: mean of the trials' rates with its 95 % interval; CPU: share of the elapsed time, \
                            client, proxy, server; segments: with data, sent by client and proxy; joined: the client's \
                            writes over the server's reads";
+    const TOTALS: &str = "; totals: all bytes over the time of all trials, with its interval";
+    let all = measured_sweeps(relay);
+    if all.is_empty() {
+        return String::new();
+    }
     let mut out = style.heading("BY ROLE", "");
-    out.push_str(&paragraph(COLUMNS, Indent { first: "  ", rest: "  " }, style.width));
-    let columns = [
+    let explained = format!("{COLUMNS}{}", if style.detail { TOTALS } else { "" });
+    out.push_str(&paragraph(&explained, Indent { first: "  ", rest: "  " }, style.width));
+    let mut columns = vec![
         ("sweep", Align::Left),
         ("size", Align::Right),
         ("rate", Align::Right),
         ("interval", Align::Left),
+    ];
+    if style.detail {
+        columns.extend([("totals", Align::Right), ("interval", Align::Left)]);
+    }
+    columns.extend([
         ("CPU c/p/s", Align::Right),
         ("writes", Align::Right),
         ("segments", Align::Right),
         ("joined", Align::Right),
         ("reads of the server", Align::Left),
-    ];
+    ]);
     let mut table = Table::new(&columns);
-    for (sweep, points) in sweeps(relay) {
+    for (sweep, points) in all {
         for (index, point) in points.into_iter().enumerate() {
-            table.row(row(sweep, index == 0, point));
+            let name = if index == 0 { sweep.name() } else { "" };
+            table.row(row(name, point, style.detail));
         }
     }
     out.push_str(&table.render(style));
     out
 }
 
-fn row(sweep: RelaySweep, first: bool, point: &RelayPointSummary) -> Vec<Field> {
+fn row(sweep: &'static str, point: &RelayPointSummary, detail: bool) -> Vec<Field> {
     let role = |role: Role| point.roles.iter().find(|summary| summary.role == role);
     let client = role(Role::Client);
-    let name = if first { sweep.name() } else { "" };
-    let rate = point.rate_mean.map_or_else(|| "-".to_owned(), |rate| storage_rate(rate.0));
     let joined = point.coalescing_ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}"));
-    vec![
-        Field::new(name, Paint::Plain),
-        point.shrunk.0.to_string().into(),
-        rate.into(),
-        spread(point.interval.as_ref(), point).into(),
+    let mut fields = vec![Field::new(sweep, Paint::Plain), point.shrunk.0.to_string().into()];
+    fields.extend(rate(point, point.rate_mean, point.interval.as_ref()));
+    if detail {
+        fields.extend(rate(point, point.rate_of_totals, point.rate_of_totals_interval.as_ref()));
+    }
+    fields.extend([
         busy(point).into(),
         client.map_or_else(|| "-".to_owned(), |client| format!("{:.0}", client.write_count)).into(),
         segments(point).into(),
         joined.into(),
         role(Role::Server).map_or_else(|| "-".to_owned(), sizes).into(),
-    ]
+    ]);
+    fields
 }
 
-/// The interval as a distance from the mean.
-fn spread(interval: Option<&Interval>, point: &RelayPointSummary) -> String {
-    let half = interval.zip(point.rate_mean).and_then(|(interval, rate)| {
+/// A rate, and half of its interval as a share of it.
+fn rate(point: &RelayPointSummary, rate: Option<BytesPerSec>, interval: Option<&Interval>) -> [Field; 2] {
+    let half = interval.zip(rate).and_then(|(interval, rate)| {
         narrows_model::units::ratio((interval.high - interval.low) / 2.0, rate.0)
     });
-    half.map_or_else(|| format!("of {}", point.trial_count), |half| format!("+-{}", percent(half)))
+    let spread =
+        half.map_or_else(|| format!("of {}", point.trial_count), |half| format!("+-{}", percent(half)));
+    [rate.map_or_else(|| "-".to_owned(), |rate| storage_rate(rate.0)).into(), spread.into()]
 }
 
 fn busy(point: &RelayPointSummary) -> String {

@@ -81,6 +81,7 @@ fn point(row: &Published<'_>) -> RelayPointSummary {
         elapsed_s: row.elapsed.parse().ok(),
         rate_mean: row.rate.parse().ok().map(|kib_per_s: f64| BytesPerSec(kib_per_s * 1024.0)),
         rate_of_totals: None,
+        rate_of_totals_interval: None,
         interval: None,
         coalescing_ratio: None,
         roles,
@@ -166,5 +167,46 @@ fn a_point_without_a_whole_trial_has_no_figures_and_says_why() {
     );
     assert!(
         problems(&relay, &Style::default()).contains("relay/client/4096: trial 1: the server was killed")
+    );
+}
+
+#[test]
+fn a_sweep_without_a_figure_has_no_table_and_its_points_are_not_counted() {
+    let mut relay = experiment();
+    let at = |sweep: RelaySweep| relay.points.iter().position(|point| point.sweep == sweep).unwrap();
+    let (proxy, first) = (at(RelaySweep::Proxy), at(RelaySweep::Client));
+    let killed = relay.points.iter_mut().skip(proxy).take(9);
+    for point in killed {
+        (point.trial_count, point.problems) = (0, vec!["trial 1: the proxy was killed".to_owned()]);
+    }
+    relay.points[first].problems = vec!["trial 2: the proxy was killed".to_owned()];
+    assert_eq!(points_measured(&relay), "80 of 90 points measured, 1 more in part,");
+    assert_eq!(measured_sweeps(&relay).len(), 9);
+    for point in &mut relay.points {
+        point.trial_count = 0;
+    }
+    assert_eq!(points_measured(&relay), "0 of 90 points measured");
+    assert!(own::tables(&relay, &Style::default()).is_empty());
+}
+
+#[test]
+fn in_detail_both_means_stand_with_their_intervals() {
+    let mut relay = experiment();
+    relay.points.truncate(1);
+    let told = |half: f64| narrows_model::summary::Interval {
+        low: 100e6 - half,
+        high: 100e6 + half,
+        level: 0.95,
+        method: "delta".to_owned(),
+    };
+    let point = &mut relay.points[0];
+    (point.rate_mean, point.interval) = (Some(BytesPerSec(100e6)), Some(told(5e6)));
+    (point.rate_of_totals, point.rate_of_totals_interval) = (Some(BytesPerSec(100e6)), Some(told(4e6)));
+    let short = own::tables(&relay, &Style::default());
+    assert!(short.contains("+-5.0 %") && !short.contains("+-4.0 %"), "{short}");
+    let long = own::tables(&relay, &Style { detail: true, ..Style::default() });
+    assert!(
+        long.contains("+-4.0 %") && long.contains("totals: all bytes over the time of all trials"),
+        "{long}"
     );
 }
