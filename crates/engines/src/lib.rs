@@ -12,6 +12,7 @@ pub mod error;
 mod files;
 pub mod mmap;
 pub mod null;
+pub mod objects;
 pub mod page_cache {
     //! The page cache of files that are open: what a server does for those of its sessions.
     pub use crate::files::{COLD_RESIDENT_RATIO_MAX, Dummy, drop_pages, resident_ratio, sync};

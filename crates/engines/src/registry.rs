@@ -4,7 +4,7 @@ use crate::contract::EngineFactory;
 use crate::error::{EngineError, ErrorKind};
 use crate::files::Files;
 use crate::stripe::{self, StripeFactory};
-use crate::{endpoint, mmap, null, psync, sim, stdio, uring};
+use crate::{endpoint, mmap, null, objects, psync, sim, stdio, uring};
 use narrows_model::{EngineId, Target};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -37,6 +37,7 @@ pub const ENGINES: &[&EngineFacts] = &[
     &uring::INFO,
     &mmap::INFO,
     &stdio::INFO,
+    &objects::INFO,
     &endpoint::INFO,
     &stripe::INFO,
 ];
@@ -86,6 +87,7 @@ impl EngineRegistry {
         self.factories.insert(EngineId::Uring, Arc::new(uring::UringFactory::of(files.clone())));
         self.factories.insert(EngineId::Mmap, Arc::new(mmap::MmapFactory::of(files.clone())));
         self.factories.insert(EngineId::Stdio, Arc::new(stdio::StdioFactory::of(files.clone())));
+        self.factories.insert(EngineId::Objects, Arc::new(objects::ObjectsFactory::of(files.clone())));
     }
 
     /// The factory that serves `target`: of the asked `engine`, or of the target's default one.

@@ -4,6 +4,9 @@
 
 use narrows_model::Op;
 
+/// In place of an object's number: the next object that the folder lists.
+pub const OBJECT_LISTED: u32 = u32::MAX;
+
 /// The number of one of an engine's buffers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Slot(pub u32);
@@ -15,11 +18,13 @@ pub struct Request {
     pub tag: u32,
     /// What to do.
     pub op: Op,
-    /// Index into the objects of the [`crate::OpenSpec`].
+    /// Index into the objects of the [`crate::OpenSpec`]; of a load of objects, the number of the object, or
+    /// [`OBJECT_LISTED`].
     pub object: u32,
     /// Where in the object.
     pub offset_bytes: u64,
-    /// How much; not above the block size the engine was opened for.
+    /// How much; not above the block size the engine was opened for, but for operations on whole objects, which move
+    /// it in blocks.
     pub length_bytes: u32,
     /// The buffer that holds or receives the data.
     pub slot: Slot,

@@ -199,7 +199,8 @@ impl Cell {
     /// Whether a count may end a trial long before its time.
     #[must_use]
     pub fn ends_by_count(&self) -> bool {
-        self.stop.bytes_max.is_some() || self.stop.ops_max.is_some()
+        // A load of objects ends when each was visited once, or all transactions are done.
+        self.stop.bytes_max.is_some() || self.stop.ops_max.is_some() || self.workload.objects.is_some()
     }
 
     /// Whether time alone ends a trial: no count does before, and no sync comes after its last request.

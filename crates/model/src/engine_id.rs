@@ -22,19 +22,22 @@ pub enum EngineId {
     Mmap,
     /// The C library's buffered streams.
     Stdio,
+    /// Whole files: made, read, looked at, deleted.
+    Objects,
     /// A `narrows serve` endpoint.
     Endpoint,
 }
 
 impl EngineId {
     /// Every engine, in the order of the reference.
-    pub const ALL: [EngineId; 7] = [
+    pub const ALL: [EngineId; 8] = [
         EngineId::Null,
         EngineId::Sim,
         EngineId::Psync,
         EngineId::Uring,
         EngineId::Mmap,
         EngineId::Stdio,
+        EngineId::Objects,
         EngineId::Endpoint,
     ];
 
@@ -48,6 +51,7 @@ impl EngineId {
             EngineId::Uring => "uring",
             EngineId::Mmap => "mmap",
             EngineId::Stdio => "stdio",
+            EngineId::Objects => "objects",
             EngineId::Endpoint => "endpoint",
         }
     }
@@ -55,7 +59,7 @@ impl EngineId {
     /// Whether a worker has one request in flight at most, so that more of them take more workers.
     #[must_use]
     pub fn is_synchronous(self) -> bool {
-        matches!(self, EngineId::Psync | EngineId::Mmap | EngineId::Stdio)
+        matches!(self, EngineId::Psync | EngineId::Mmap | EngineId::Stdio | EngineId::Objects)
     }
 
     /// The engine of this name; `None` when there is none.

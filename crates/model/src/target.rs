@@ -129,9 +129,15 @@ impl Target {
         match self {
             Target::Null { .. } => &[EngineId::Null],
             Target::Sim { .. } => &[EngineId::Sim],
-            Target::File { .. } => &[EngineId::Psync, EngineId::Uring, EngineId::Mmap, EngineId::Stdio],
+            Target::File { .. } => {
+                &[EngineId::Psync, EngineId::Uring, EngineId::Mmap, EngineId::Stdio, EngineId::Objects]
+            }
             Target::Tcp { .. } => &[EngineId::Endpoint],
-            Target::Stripe(_) => self.form().engines(),
+            // A whole object has no blocks that could go round.
+            Target::Stripe(_) => match self.form() {
+                Target::File { .. } => &[EngineId::Psync, EngineId::Uring, EngineId::Mmap, EngineId::Stdio],
+                form => form.engines(),
+            },
         }
     }
 }

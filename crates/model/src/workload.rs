@@ -10,12 +10,17 @@ use std::fmt;
 
 mod arrivals;
 mod mix;
+mod objects;
 mod order;
 mod ring;
 mod stdio;
 
 pub use arrivals::Arrivals;
 pub use mix::{BlockShare, OpShare};
+pub use objects::{
+    BIAS_MAX, NameForm, OBJECT_BYTES_MAX, OBJECT_COUNT_MAX, OBJECT_FOLDERS_MAX, ObjectCalls, ObjectSet,
+    ObjectSync, SYNCED_FOLDERS_MAX, Spread, TRANSACTION_COUNT_MAX, Transactions,
+};
 pub use order::Order;
 pub use ring::{RingFacts, RingWishes, Wish};
 pub use stdio::{StdioCalls, StdioFlush, StdioWishes};
@@ -34,10 +39,16 @@ pub enum Op {
     Trim,
     /// An operation on a name.
     Meta,
-    /// Store a whole object.
+    /// Store a whole object that was not there.
     Put,
     /// Fetch a whole object.
     Get,
+    /// Write at the end of an object.
+    Append,
+    /// Look at an object's attributes.
+    Stat,
+    /// Delete an object.
+    Delete,
     /// List names.
     List,
     /// Send a block into a stream.
@@ -60,6 +71,9 @@ impl Op {
             Op::Meta => "meta",
             Op::Put => "put",
             Op::Get => "get",
+            Op::Append => "append",
+            Op::Stat => "stat",
+            Op::Delete => "delete",
             Op::List => "list",
             Op::Send => "send",
             Op::Receive => "receive",
@@ -70,7 +84,13 @@ impl Op {
     /// Whether the data moves from the client towards the device.
     #[must_use]
     pub fn moves_towards_device(self) -> bool {
-        matches!(self, Op::Write | Op::Put | Op::Send)
+        matches!(self, Op::Write | Op::Put | Op::Append | Op::Send)
+    }
+
+    /// Whether it concerns a whole object by its name, not a range of one that is open.
+    #[must_use]
+    pub fn is_of_objects(self) -> bool {
+        matches!(self, Op::Put | Op::Get | Op::Append | Op::Stat | Op::Delete)
     }
 }
 
@@ -213,6 +233,9 @@ pub struct Workload {
     /// How much of an object is written before the load.
     #[serde(default)]
     pub prefill: Prefill,
+    /// The objects of a load whose operations are on whole objects; `None` for one that goes to ranges of a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub objects: Option<ObjectSet>,
 }
 
 fn one() -> u32 {
@@ -234,6 +257,9 @@ impl Workload {
     /// Operations that requests do, with their weights: one when there is no mix.
     #[must_use]
     pub fn ops(&self) -> Vec<OpShare> {
+        if let Some(transactions) = self.transactions() {
+            return transactions.shares();
+        }
         if self.op_mix.is_empty() { vec![OpShare { op: self.op, weight: 1.0 }] } else { self.op_mix.clone() }
     }
 
@@ -247,10 +273,16 @@ impl Workload {
         }
     }
 
+    /// Transactions on objects; `None` where there are none.
+    #[must_use]
+    pub fn transactions(&self) -> Option<&Transactions> {
+        self.objects.as_ref()?.transactions.as_ref()
+    }
+
     /// Whether requests differ in operation or size.
     #[must_use]
     pub fn is_mixed(&self) -> bool {
-        self.op_mix.len() > 1 || self.block_mix.len() > 1
+        self.transactions().is_some() || self.op_mix.len() > 1 || self.block_mix.len() > 1
     }
 }
 
@@ -281,6 +313,7 @@ impl Default for Workload {
             stdio: StdioWishes::default(),
             verify: false,
             prefill: Prefill::Timed,
+            objects: None,
         }
     }
 }

@@ -7,7 +7,8 @@ use narrows_model::effective::Effective;
 use narrows_model::fault::ErrorCount;
 use narrows_model::trial::{InFlightAtEnd, IntervalSample, OpTotals, OpenLoopTotals};
 use narrows_model::verification::Verification;
-use narrows_model::{Bytes, Cell, CellId, Histogram, Nanos};
+use narrows_model::workload::{ObjectSet, Order};
+use narrows_model::{Bytes, Cell, CellId, Histogram, Nanos, Op};
 use narrows_sys::entropy::member_seed;
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +37,41 @@ pub struct Assignment {
     pub session: Option<String>,
     /// Longest wait for an answer.
     pub answer_timeout_ns: Nanos,
+    /// What earlier trials have done to the client's objects, where the load is of objects.
+    #[serde(default)]
+    pub object_steps: Vec<ObjectStep>,
+}
+
+/// What a trial did to the whole objects of one client: with the seeds, enough to know which of them are there.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ObjectStep {
+    /// The objects, with the transactions of the trial.
+    pub set: ObjectSet,
+    /// What was done, where there were no transactions.
+    pub op: Op,
+    /// In which order.
+    pub order: Order,
+    /// Workers of the client.
+    pub workers: u32,
+    /// Seed of the client in the trial.
+    pub seed: u64,
+    /// Operations that each worker has done.
+    pub done: Vec<u64>,
+}
+
+impl ObjectStep {
+    /// What `assignment` is to do, of which nothing is done yet; the usual set where it is not about objects.
+    pub(crate) fn of(assignment: &Assignment) -> Self {
+        let workload = &assignment.cell.workload;
+        Self {
+            set: workload.objects.unwrap_or_default(),
+            op: workload.op,
+            order: workload.order,
+            workers: workload.workers.max(1),
+            seed: assignment.seed,
+            done: Vec::new(),
+        }
+    }
 }
 
 impl Assignment {

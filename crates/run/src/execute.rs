@@ -178,7 +178,8 @@ const CLEAN_UP_TIMEOUT_NS: u64 = 1_000_000_000;
 pub fn clean_up(site: &mut CellSite) -> Vec<String> {
     let registry = site.registry.clone();
     let patience_ns = if site.stop.is_now() { CLEAN_UP_TIMEOUT_NS } else { site.answer_timeout_ns.0 };
-    let errors = site.prepared.remove_all(patience_ns, |target| registry.factory(target, None));
+    let errors =
+        site.prepared.remove_all(patience_ns, |spec| registry.factory(&spec.target, spec.workload.engine));
     errors.iter().map(ToString::to_string).collect()
 }
 

@@ -17,6 +17,10 @@ use narrows_model::{Bytes, Cell, Nanos, Op, Target, Workload};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+mod objects;
+
+pub(crate) use objects::ObjectWorkshop;
+
 /// Longest preparation of one object that is large enough to be used at all.
 const PREPARE_NS_MAX: u64 = narrows_model::plan::PREFILL_NS_MAX.0;
 /// Blocks of preparation: large enough for bulk speed on any path.
@@ -37,6 +41,8 @@ const REAP_SLICE_NS: u64 = 50_000_000;
 #[derive(Debug, Default)]
 pub struct Prepared {
     objects: BTreeMap<(String, String), Made>,
+    /// Sets of whole objects, in the order in which they were first used.
+    sets: Vec<objects::MadeSet>,
     took_ns: u64,
 }
 
@@ -182,18 +188,19 @@ impl Prepared {
     pub(crate) fn remove_all(
         &mut self,
         patience_ns: u64,
-        factory_of: impl Fn(&Target) -> Result<Arc<dyn EngineFactory>, EngineError>,
+        factory_of: impl Fn(&OpenSpec) -> Result<Arc<dyn EngineFactory>, EngineError>,
     ) -> Vec<EngineError> {
         let mut errors = Vec::new();
         let mut silent: Vec<Target> = Vec::new();
-        for made in std::mem::take(&mut self.objects).into_values() {
-            let mut spec = made.spec;
+        let sets = std::mem::take(&mut self.sets).into_iter().flat_map(|made| made.specs);
+        let objects = std::mem::take(&mut self.objects).into_values().map(|made| made.spec);
+        for mut spec in objects.chain(sets) {
             if silent.contains(&spec.target) {
                 // It would cost the same wait again, and the session's end removes the object too.
                 continue;
             }
             spec.answer_timeout_ns = spec.answer_timeout_ns.min(patience_ns);
-            if let Err(error) = factory_of(&spec.target).and_then(|factory| factory.remove(&spec)) {
+            if let Err(error) = factory_of(&spec).and_then(|factory| factory.remove(&spec)) {
                 if matches!(error.kind, ErrorKind::PeerGone | ErrorKind::Refused) {
                     silent.push(spec.target);
                 }

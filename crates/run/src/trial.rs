@@ -6,7 +6,7 @@ use crate::coordinator::{LocalContext, TrialHooks};
 use crate::error::RunError;
 use crate::gather::{tcp_sums, trial_output};
 use crate::link::{CounterSource, Server};
-use crate::prepare::{PrepareLimit, Workshop, object_names};
+use crate::prepare::{ObjectWorkshop, PrepareLimit, Workshop, object_names};
 use crate::site::CellSite;
 use crate::stop::StopFlag;
 use narrows_engines::Clock;
@@ -51,7 +51,7 @@ pub(crate) fn run_trial(
     announce(sink, cell, trial, Phase::Prepare, site.clock.as_ref())?;
     let mut assignments =
         assignments(cell, trial, site, server.as_ref().map(|server| server.session()).as_deref());
-    let (object_bytes, resident_ratio) = prepare(&assignments, turn, site, &mut server)?;
+    let (object_bytes, resident_ratio) = prepare(&mut assignments, turn, site, &mut server)?;
     for assignment in &mut assignments {
         assignment.object_bytes = object_bytes;
         bound_to_once(assignment);
@@ -75,6 +75,7 @@ pub(crate) fn run_trial(
     let local = LocalContext { registry: &site.registry, clock: &site.clock, stop: &site.stop };
     let clients = site.coordinator.run(&assignments, &local, &mut hooks);
     let (times, pairs) = hooks.finish()?;
+    site.prepared.note_objects(&assignments, clients.as_deref().ok());
     let clients = clients?;
     let Some(times) = times else { return Err(RunError::Stopped) };
     let mut output = trial_output(cell, trial, times, &clients, &site.hostname);
@@ -109,6 +110,7 @@ fn assignments(cell: &Cell, trial: u32, site: &CellSite, session: Option<&str>) 
             token: site.token.clone(),
             session: session.map(str::to_owned),
             answer_timeout_ns: site.answer_timeout_ns,
+            object_steps: Vec::new(),
         })
         .collect()
 }
@@ -130,12 +132,18 @@ fn bound_to_once(assignment: &mut Assignment) {
 /// Makes the objects of all targets and brings caches to their state, through the targets' own engines; returns the
 /// smallest size of an object and the share that is cached.
 fn prepare(
-    assignments: &[Assignment],
+    assignments: &mut [Assignment],
     turn: Turn,
     site: &mut CellSite,
     server: &mut Server<'_>,
 ) -> Result<(Bytes, Option<f64>), RunError> {
     let limit = PrepareLimit::starting(site.clock.now().0, turn.start_by_ns);
+    let set = assignments.first().and_then(|assignment| assignment.cell.workload.objects);
+    if let Some(set) = set {
+        let CellSite { registry, clock, stop, prepared, .. } = site;
+        prepared.ready_objects(&set, assignments, &ObjectWorkshop { registry, clock, stop, limit })?;
+        return Ok((set.expected_bytes(), None));
+    }
     let mut smallest: Option<Bytes> = None;
     let mut shares = Vec::new();
     // The first clients go to one target each.
@@ -219,7 +227,7 @@ impl Observer<'_> {
 
     /// Whether a count ends the trial: it has no border that could be put off.
     fn ends_by_count(&self) -> bool {
-        self.cell.stop.bytes_max.is_some() || self.cell.stop.ops_max.is_some()
+        self.cell.ends_by_count()
     }
 
     fn finish(mut self) -> Result<(Option<WindowTimes>, Vec<CounterPair>), RunError> {

@@ -3,8 +3,8 @@
 //! A study is checked where it is written; this is for cells that come from elsewhere, such as from a peer.
 
 use narrows_engines::{EngineError, ErrorKind};
-use narrows_model::workload::Order;
-use narrows_model::{Cell, Workload};
+use narrows_model::workload::{Arrivals, CacheState, Order, SyncPolicy};
+use narrows_model::{Cell, Op, Workload};
 
 /// Beyond this exponent all but one request in a thousand go to one block.
 const THETA_MAX: f64 = 10.0;
@@ -14,7 +14,8 @@ const THETA_MAX: f64 = 10.0;
 /// # Errors
 /// Which value it is and what it may be.
 pub(crate) fn check(cell: &Cell) -> Result<(), EngineError> {
-    match problem(&cell.workload).or_else(|| crate::verify::problem(cell)) {
+    let problem = problem(&cell.workload).or_else(|| objects_problem(cell));
+    match problem.or_else(|| crate::verify::problem(cell)) {
         None => Ok(()),
         Some(problem) => {
             Err(EngineError::new(ErrorKind::Unsupported, "load", cell.id.to_string()).detail(problem))
@@ -48,11 +49,49 @@ fn problem(workload: &Workload) -> Option<String> {
     Some(format!("{rate} operations a second were asked for; it must be above 0"))
 }
 
+/// Why a load of whole objects, or one that is not, cannot be loaded so.
+fn objects_problem(cell: &Cell) -> Option<String> {
+    let workload = &cell.workload;
+    let is_of_objects = workload.op.is_of_objects();
+    let Some(set) = &workload.objects else {
+        let odd = is_of_objects || workload.order == Order::Listing;
+        return odd.then(|| format!("{} in the order {} takes whole objects", workload.op, workload.order));
+    };
+    let transacts = set.transactions.is_some();
+    let is_closed = matches!(workload.arrivals, Arrivals::Closed) && workload.think_ns.0 == 0;
+    let is_capped = workload.max_bytes_per_s.is_some() || workload.max_ops_per_s.is_some();
+    let is_plain = workload.op_mix.is_empty() && workload.block_mix.is_empty() && workload.block_bytes.0 > 0;
+    let order_serves = match workload.order {
+        Order::Sequential => true,
+        Order::Random => !transacts,
+        Order::Listing => !transacts && workload.workers <= 1 && matches!(workload.op, Op::Stat | Op::Delete),
+        _ => false,
+    };
+    let rules = [
+        (is_of_objects || transacts, "an operation on whole objects (put, get, append, stat, delete)"),
+        (is_plain, "one operation, moved in blocks of one size"),
+        (order_serves, "the order sequential or random, or of one worker that stats or deletes listing"),
+        (workload.queue_depth == 1 && workload.batch <= 1, "a depth of 1"),
+        (is_closed && !is_capped, "requests as fast as they go"),
+        (workload.sync == SyncPolicy::None, "no sync but that of the objects"),
+        (workload.cache == CacheState::AsFound, "caches as they are found"),
+        (!workload.verify, "no verification"),
+        (cell.stop.warm_up_ns.0 == 0 && cell.stop.bytes_max.is_none(), "no warm-up, and no bound in bytes"),
+        (!cell.read_only, "a folder that may be written in"),
+        (set.count >= u64::from(workload.workers), "an object or more for each worker"),
+    ];
+    let broken = rules
+        .iter()
+        .find(|(holds, _)| !holds)
+        .map(|(_, words)| format!("a load of whole objects takes {words}"));
+    set.problem().or(broken)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use narrows_model::workload::{Arrivals, BlockShare, OpShare};
-    use narrows_model::{Bytes, Op};
+    use narrows_model::Bytes;
+    use narrows_model::workload::{BlockShare, OpShare};
 
     #[test]
     fn the_default_and_each_sound_value_can_be_loaded() {

@@ -22,6 +22,7 @@ mod ending;
 mod flight;
 mod issue;
 mod kinds;
+mod objects;
 mod random;
 mod read_back;
 mod schedule;
@@ -31,6 +32,8 @@ mod starts;
 #[cfg(test)]
 mod tests;
 mod verifier;
+
+pub(crate) use objects::object_bytes;
 
 /// Longest time that one reap waits: so soon is a stop request heeded.
 const REAP_SLICE_NS: u64 = 50_000_000;

@@ -14,6 +14,8 @@ pub enum DeniedCall {
     RingBuffers,
     /// `io_uring_register` of files.
     RingFiles,
+    /// `write`, as on a file system without room.
+    Write,
 }
 
 impl DeniedCall {
@@ -24,6 +26,7 @@ impl DeniedCall {
             // IORING_REGISTER_BUFFERS and IORING_REGISTER_FILES.
             Self::RingBuffers => (libc::SYS_io_uring_register, Some(0)),
             Self::RingFiles => (libc::SYS_io_uring_register, Some(2)),
+            Self::Write => (libc::SYS_write, None),
         }
     }
 }

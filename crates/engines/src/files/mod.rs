@@ -54,6 +54,18 @@ impl Files {
         Place::new(self.confinement.as_ref(), target, object)
     }
 
+    /// The folder that `target` is, open.
+    pub(crate) fn folder(&self, target: &Target) -> Result<File, EngineError> {
+        let place = self.place(target, "")?;
+        let opened = place.open_for_reading()?;
+        if opened.metadata().is_ok_and(|status| status.is_dir()) {
+            return Ok(opened);
+        }
+        Err(EngineError::new(ErrorKind::Unsupported, "open", place.to_string())
+            .detail("it is a file, and whole files are made in a folder")
+            .hint("give a folder"))
+    }
+
     /// What an engine of this name can do with `target`, as far as it is the file system that decides.
     pub(crate) fn capabilities(
         &self,

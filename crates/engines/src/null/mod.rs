@@ -34,6 +34,20 @@ pub const INFO: EngineFacts = EngineFacts {
 /// Depth beyond which a queue says nothing more about the generator.
 const QUEUE_DEPTH_MAX: u32 = 4096;
 
+/// Operations that complete at once; those on whole objects for what their generation costs.
+const OPS: [Op; 10] = [
+    Op::Read,
+    Op::Write,
+    Op::Sync,
+    Op::Send,
+    Op::Receive,
+    Op::Put,
+    Op::Get,
+    Op::Append,
+    Op::Stat,
+    Op::Delete,
+];
+
 /// Makes `null` engines.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NullFactory;
@@ -42,7 +56,7 @@ impl EngineFactory for NullFactory {
     fn capabilities(&self, _target: &Target) -> Result<Capabilities, EngineError> {
         Ok(Capabilities {
             engine: INFO.id.to_owned(),
-            ops: vec![Op::Read, Op::Write, Op::Sync, Op::Send, Op::Receive],
+            ops: OPS.to_vec(),
             queue_depth_max: QUEUE_DEPTH_MAX,
             direct: Support::No { reason: "there is no page cache to bypass".to_owned() },
             durable_writes: Support::No { reason: "nothing is stored".to_owned() },

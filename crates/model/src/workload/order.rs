@@ -28,6 +28,8 @@ pub enum Order {
         /// Distance from the start of one block to the start of the next; a multiple of the block size.
         stride_bytes: u64,
     },
+    /// Objects as their folder lists them; for stats and deletes of objects alone.
+    Listing,
 }
 
 impl Order {
@@ -41,6 +43,7 @@ impl Order {
             Order::RandomWithReplacement => "random_with_replacement",
             Order::Zipf { .. } => "zipf",
             Order::Stride { .. } => "stride",
+            Order::Listing => "listing",
         }
     }
 }

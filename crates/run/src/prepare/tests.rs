@@ -230,6 +230,7 @@ fn assignment(file_bytes: u64) -> Assignment {
         token: None,
         session: None,
         answer_timeout_ns: Nanos(1),
+        object_steps: Vec::new(),
     }
 }
 

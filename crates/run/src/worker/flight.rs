@@ -2,6 +2,7 @@
 
 use super::blocks::Blocks;
 use super::kinds::Kinds;
+use super::objects::Objects;
 use super::starts::Starts;
 use super::verifier::Verifier;
 use crate::assignment::Assignment;
@@ -24,6 +25,8 @@ pub(super) struct Flight {
     pub(super) starts: Starts,
     /// What a load that is verified adds.
     pub(super) verifier: Option<Box<Verifier>>,
+    /// What a load of whole objects adds.
+    pub(super) objects: Option<Box<Objects>>,
     /// Completions that are waited for together.
     pub(super) together: usize,
     /// The object that all requests go to.
@@ -110,6 +113,7 @@ impl Flight {
             },
             starts,
             verifier: None,
+            objects: Objects::new(assignment, index).map(Box::new),
             object: assignment.object_index(),
             left: Left::new(assignment, index, kinds.are_several()),
             kinds,

@@ -7,7 +7,7 @@ use super::flight::Flight;
 use super::stamp::stamp_block;
 use super::verifier::HELD_WAIT_NS;
 use super::{REAP_SLICE_NS, Worker};
-use narrows_engines::{Clock, Engine, EngineError, ErrorKind, Request, Slot, Tick};
+use narrows_engines::{Clock, EngineError, ErrorKind, Request, Slot, Tick};
 use narrows_model::Op;
 
 impl<C: Clock + ?Sized> Worker<'_, C> {
@@ -15,6 +15,8 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
     pub(super) fn submit(&mut self, flight: &mut Flight) -> Result<usize, EngineError> {
         if flight.verifier.is_some() {
             self.fill_verified(flight);
+        } else if flight.objects.is_some() {
+            self.fill_objects(flight);
         } else {
             self.fill_batch::<false>(flight);
         }
@@ -108,10 +110,18 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
                 continue;
             }
             if kind.op.moves_towards_device() {
-                stamp_part(self.engine.as_mut(), tag, kind.length_bytes, offset_bytes, flight.stamp);
+                self.stamp(&request, flight.stamp);
             }
             flight.batch.push(request);
         }
+    }
+
+    /// Makes the block that `request` writes differ from all others.
+    #[inline]
+    pub(super) fn stamp(&mut self, request: &Request, stamp: u64) {
+        let buffer = self.engine.buffer(request.slot);
+        let length = buffer.len().min(request.length_bytes as usize);
+        stamp_block(&mut buffer[..length], request.offset_bytes, stamp);
     }
 
     /// Waits until the next request may start, but no longer than a slice or to the window's next border.
@@ -143,10 +153,4 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         flight.stamp = self.clock.now().0;
         Ok(())
     }
-}
-
-fn stamp_part(engine: &mut dyn Engine, tag: u32, length_bytes: u32, offset_bytes: u64, stamp: u64) {
-    let buffer = engine.buffer(Slot(tag));
-    let length = buffer.len().min(length_bytes as usize);
-    stamp_block(&mut buffer[..length], offset_bytes, stamp);
 }

@@ -32,6 +32,7 @@ impl Kind {
 #[derive(Debug)]
 pub(super) struct Kinds {
     kinds: Vec<Kind>,
+    /// `None` where nothing is drawn: one kind alone, or requests about whole objects, which say themselves what they do.
     draws: Option<Draws>,
 }
 
@@ -39,7 +40,8 @@ impl Kinds {
     /// The kinds of the assignment's workload, drawn from its seed.
     pub(super) fn new(assignment: &Assignment, worker_index: u32) -> Self {
         let kinds = kinds_of(assignment);
-        let draws = (kinds.len() > 1).then(|| Draws {
+        let are_drawn = kinds.len() > 1 && assignment.cell.workload.objects.is_none();
+        let draws = are_drawn.then(|| Draws {
             table: alias_table(&kinds),
             random: stream(assignment, worker_index, Purpose::Kinds),
         });
@@ -48,7 +50,7 @@ impl Kinds {
 
     /// Whether requests differ.
     pub(super) fn are_several(&self) -> bool {
-        self.draws.is_some()
+        self.kinds.len() > 1
     }
 
     /// All of them, with their operations and block sizes.
@@ -78,7 +80,7 @@ fn kinds_of(assignment: &Assignment) -> Vec<Kind> {
     let (ops, blocks) = (workload.ops(), workload.blocks());
     let mut kinds = Vec::with_capacity(ops.len() * blocks.len());
     for op in &ops {
-        if op.op == Op::Sync {
+        if matches!(op.op, Op::Sync | Op::Stat | Op::Delete) {
             kinds.push(Kind { op: op.op, length_bytes: 0, weight: op.weight });
             continue;
         }

@@ -15,14 +15,26 @@ pub(super) enum Purpose {
     Kinds,
     /// When they start.
     Arrivals,
+    /// Which whole objects they are about.
+    Objects,
 }
 
 /// The stream of worker `worker_index` for one purpose.
 pub(super) fn stream(assignment: &Assignment, worker_index: u32, purpose: Purpose) -> Xoshiro256PlusPlus {
-    let worker = (u64::from(assignment.client_index) << 32) | u64::from(worker_index);
+    stream_of(assignment.seed, assignment.client_index, worker_index, purpose)
+}
+
+/// The stream of a worker of a client for one purpose, from a seed.
+pub(super) fn stream_of(
+    seed: u64,
+    client_index: u32,
+    worker_index: u32,
+    purpose: Purpose,
+) -> Xoshiro256PlusPlus {
+    let worker = (u64::from(client_index) << 32) | u64::from(worker_index);
     let own =
         worker.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ (purpose as u64).wrapping_mul(0xD1B5_4A32_D192_ED03);
-    Xoshiro256PlusPlus::seed_from_u64(assignment.seed ^ own)
+    Xoshiro256PlusPlus::seed_from_u64(seed ^ own)
 }
 
 /// A number from 0 to below 1, with all 53 bits of its digits drawn.

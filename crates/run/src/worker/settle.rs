@@ -4,7 +4,6 @@
 //! together have one response time, which is recorded once for all of them.
 
 use super::flight::{Faults, Flight};
-use super::kinds::Kind;
 use super::{ERRORS_MAX, REAP_SLICE_NS, Worker};
 use narrows_engines::request::{Completion, Errno};
 use narrows_engines::{Clock, Completions, EngineError, Tick};
@@ -75,7 +74,8 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
                 self.window.note_turn();
             }
         }
-        let Flight { completions, places, free, kinds, starts, faults, stamp, verifier, .. } = flight;
+        let Flight { completions, places, free, kinds, starts, faults, stamp, verifier, objects, .. } =
+            flight;
         let mut run = Run::default();
         let scheduled = starts.are_scheduled();
         for done in completions.as_slice() {
@@ -83,7 +83,12 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
             free.push(done.tag);
             starts.completed(*stamp);
             let kind = kinds.of(place.kind);
-            let judged = self.judge(*done, kind, faults);
+            let whole =
+                objects.as_ref().map_or_else(|| kind.moved_bytes(), |objects| objects.expected_bytes());
+            let judged = self.judge(*done, kind.op, whole, faults);
+            if let (Some(objects), None) = (objects.as_mut(), judged) {
+                objects.failed();
+            }
             if VERIFIED
                 && let Some(verifier) = verifier
                 && let Some(mismatch) = verifier.completed(done.tag, judged.is_some(), self.engine.as_mut())
@@ -116,23 +121,19 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         }
     }
 
-    /// Bytes that a request has moved; `None` when it failed or moved too few, which is noted.
+    /// Bytes that a request has moved, of the `whole` where that is known; `None` when it failed or moved too few, which is
+    /// noted.
     #[inline]
-    fn judge(&mut self, done: Completion, kind: &Kind, faults: &mut Faults) -> Option<u64> {
-        match (done.result, kind.moved_bytes()) {
+    fn judge(&mut self, done: Completion, op: Op, whole: Option<u32>, faults: &mut Faults) -> Option<u64> {
+        match (done.result, whole) {
             (Ok(moved), Some(whole)) if moved == whole => Some(u64::from(moved)),
-            (Ok(_), None) => Some(0),
-            (Ok(moved), _) => {
-                self.fail(
-                    faults,
-                    kind.op,
-                    "SHORT",
-                    &format!("{} moved {moved} of {} bytes", kind.op, kind.length_bytes),
-                );
+            (Ok(moved), None) => Some(if op == Op::Stat { u64::from(moved) } else { 0 }),
+            (Ok(moved), Some(whole)) => {
+                self.fail(faults, op, "SHORT", &format!("{op} moved {moved} of {whole} bytes"));
                 None
             }
             (Err(errno), _) => {
-                self.fail_with(faults, kind.op, errno, &format!("{} failed", kind.op));
+                self.fail_with(faults, op, errno, &format!("{op} failed"));
                 None
             }
         }

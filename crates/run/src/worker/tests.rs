@@ -74,6 +74,7 @@ pub(super) fn assignment(profile: &SimProfile, folder: &tempfile::TempDir, queue
         token: None,
         session: None,
         answer_timeout_ns: Nanos(1_000_000_000),
+        object_steps: Vec::new(),
     }
 }
 

@@ -63,7 +63,8 @@ pub const TABLES: &[(&str, &str)] = &[
     ),
 ];
 
-pub(crate) const ENGINES: &[&str] = &["null", "sim", "psync", "uring", "mmap", "stdio", "endpoint"];
+pub(crate) const ENGINES: &[&str] =
+    &["null", "sim", "psync", "uring", "mmap", "stdio", "objects", "endpoint"];
 pub(crate) const ORDERS: &[&str] =
     &["sequential", "backward", "random", "random_with_replacement", "zipf", "stride"];
 pub(crate) const CUTS: &[&str] = &[

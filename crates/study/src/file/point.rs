@@ -179,6 +179,7 @@ impl<'a> View<'a> {
             stdio: self.stdio(),
             verify: self.flag("workload.verify"),
             prefill: usual.prefill,
+            objects: None,
         }
     }
 

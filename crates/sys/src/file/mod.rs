@@ -14,12 +14,14 @@ use crate::error::{Errno, Result};
 use crate::return_stack;
 
 mod layout;
+mod listing;
 mod residency;
 mod space;
 
 pub use layout::{
     AlignmentSource, DirectAlignment, Extent, Layout, allocated_extents, direct_alignment, has_holes,
 };
+pub use listing::Listing;
 pub use residency::resident_bytes;
 pub use space::{grants_holes, nameless, punch_hole, reserve};
 
@@ -243,6 +245,19 @@ pub fn fadvise_dontneed(
 ) -> std::result::Result<(), Errno> {
     let length = std::num::NonZeroU64::new(length_bytes);
     Ok(rustix::fs::fadvise(file, offset_bytes, length, Advice::DontNeed)?)
+}
+
+/// Closes `file` and tells what its file system refuses only then, as network file systems do.
+///
+/// # Errors
+/// The kernel's number; the file is closed even then.
+///
+/// # Source
+/// close(2).
+pub fn close(file: std::os::fd::OwnedFd) -> std::result::Result<(), Errno> {
+    use std::os::fd::IntoRawFd;
+    // SAFETY: the descriptor was owned by the value that was just given up, so that nobody else closes or uses it.
+    if unsafe { libc::close(file.into_raw_fd()) } == 0 { Ok(()) } else { Err(Errno::last()) }
 }
 
 /// How a descriptor is called in messages.

@@ -12,6 +12,9 @@ use crate::error::{Errno, Result};
 
 #[cfg(test)]
 mod tests;
+mod whole;
+
+pub use whole::{Sync, read_whole, write_whole};
 
 /// What a stream is opened for, as the mode of `fopen`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

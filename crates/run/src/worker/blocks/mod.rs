@@ -8,6 +8,7 @@ use crate::assignment::Assignment;
 use crate::worker::random::{Purpose, below, stream};
 use narrows_model::workload::Order;
 use permutation::Pass;
+pub(super) use permutation::Permutation;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use walk::{Stride, Walk};
 use zipf::Zipf;
@@ -39,15 +40,15 @@ enum Family {
 
 /// The part of a grid that one worker visits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Part {
-    first_block: u64,
-    block_count: u64,
+pub(super) struct Part {
+    pub(super) first_block: u64,
+    pub(super) block_count: u64,
 }
 
 impl Part {
     /// The part of worker `index` of `workers`: where blocks do not divide the first workers have one more, and with
     /// fewer blocks than workers some share one.
-    fn of(total: u64, index: u64, workers: u64) -> Self {
+    pub(super) fn of(total: u64, index: u64, workers: u64) -> Self {
         let (share, more) = (total / workers, total % workers);
         if share == 0 {
             return Part { first_block: index % total, block_count: 1 };
@@ -71,7 +72,8 @@ impl Blocks {
         let own_bytes = own.block_count * grid_bytes;
         let mixed = sizes.len() > 1;
         let (family, part) = match workload.order {
-            Order::Sequential => (Family::Walk(Walk::forward(own_bytes, mixed)), own),
+            // Nothing lists blocks: a load of them in that order is refused before it starts.
+            Order::Sequential | Order::Listing => (Family::Walk(Walk::forward(own_bytes, mixed)), own),
             Order::Backward => (Family::Walk(Walk::backward(own_bytes, mixed)), own),
             Order::Stride { stride_bytes } => {
                 (Family::Stride(Stride::new(own.block_count, stride_bytes / grid_bytes)), own)

@@ -68,7 +68,7 @@ impl Pass {
 /// Black and Rogaway, Ciphers with Arbitrary Finite Domains (2002), for the cycle walking. The rounds are those of
 /// integer hash functions, not of a cipher: the order has to look random to a device, not to an enemy.
 #[derive(Debug)]
-pub(super) struct Permutation {
+pub(in crate::worker) struct Permutation {
     count: u64,
     mask: u64,
     shift: u32,
@@ -78,7 +78,7 @@ pub(super) struct Permutation {
 
 impl Permutation {
     /// A permutation of the numbers below `count` (at least 1), its keys drawn from `random`.
-    pub(super) fn new(count: u64, random: &mut impl Rng) -> Self {
+    pub(in crate::worker) fn new(count: u64, random: &mut impl Rng) -> Self {
         // No object has 2^62 blocks; the range must leave room for its own end.
         let count = count.clamp(1, 1 << 62);
         let bits = u64::BITS - (count - 1).leading_zeros();
@@ -93,7 +93,7 @@ impl Permutation {
     }
 
     /// What stands at `index`, which is below the count.
-    pub(super) fn at(&self, index: u64) -> u64 {
+    pub(in crate::worker) fn at(&self, index: u64) -> u64 {
         let mut value = self.turn(index);
         while value >= self.count {
             value = self.turn(value);

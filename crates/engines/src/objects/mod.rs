@@ -1,0 +1,144 @@
+//! The engine `objects`: whole files in a folder made, read, appended to, looked at and deleted by their names, one request
+//! in flight per worker.
+//!
+//! "Complete" means that all calls of the operation have returned: its data is in the page cache, or durable with `fsync`.
+//! What exists already is not overwritten; a put that fails leaves nothing behind.
+//! Hot path: no allocation, no lock; names are made in a buffer that is reused. The C library allocates its `FILE` where
+//! streams are asked for.
+
+use crate::contract::{Engine, EngineFactory, OpenSpec, WorkerContext};
+use crate::error::{EngineError, ErrorKind};
+use crate::files::{self, Files, SingleEngine, SingleFlight};
+use crate::registry::EngineFacts;
+use crate::slots::{SlotBuffers, checked_depth};
+use names::Names;
+use narrows_model::capabilities::{Capabilities, Completion, Support};
+use narrows_model::units::saturate_usize;
+use narrows_model::workload::{CacheState, ObjectCalls, ObjectSet, ObjectSync};
+use narrows_model::{Bytes, Effective, Op, Target};
+use perform::{Objects, Walk};
+use rustix::fs::fstat;
+use std::os::fd::OwnedFd;
+
+mod folders;
+mod names;
+mod perform;
+#[cfg(test)]
+mod tests;
+
+/// What the engine is.
+pub const INFO: EngineFacts = EngineFacts {
+    id: "objects",
+    title: "whole files by name: made, read, appended to, looked at, deleted",
+    targets: "PATH file:PATH, a folder",
+    completion: "all calls of the operation have returned; data is in the page cache, or durable where it is synced (fsync)",
+    advice: "none: each file is opened and closed by every operation",
+    source: "openat(2), write(2), read(2), close(2), fstatat(2), unlinkat(2), getdents64(2), fsync(2), fdopen(3)",
+    example: "/srv/data",
+};
+
+/// Operations that it can be asked for.
+const OPS: [Op; 5] = [Op::Put, Op::Get, Op::Append, Op::Stat, Op::Delete];
+/// Why there is no direct access.
+const NO_DIRECT: &str = "whole files are moved through the page cache";
+
+/// Makes `objects` engines.
+#[derive(Debug, Clone, Default)]
+pub struct ObjectsFactory {
+    files: Files,
+}
+
+impl ObjectsFactory {
+    /// Folders anywhere the user may go.
+    #[must_use]
+    pub fn unconfined() -> Self {
+        Self { files: Files::unconfined() }
+    }
+
+    /// The same for files that are chosen already.
+    pub(crate) fn of(files: Files) -> Self {
+        Self { files }
+    }
+}
+
+impl EngineFactory for ObjectsFactory {
+    fn capabilities(&self, target: &Target) -> Result<Capabilities, EngineError> {
+        drop(self.files.folder(target)?);
+        Ok(Capabilities {
+            engine: INFO.id.to_owned(),
+            ops: OPS.to_vec(),
+            queue_depth_max: 1,
+            direct: Support::No { reason: NO_DIRECT.to_owned() },
+            durable_writes: Support::No { reason: "objects are synced as a whole (objects.sync)".to_owned() },
+            completion_polling: Support::no_ring(INFO.id),
+            stores_data: true,
+            alignment_bytes: Bytes(1),
+            write_completion: Completion::InPageCache,
+            lockstep: false,
+        })
+    }
+
+    fn open(&self, spec: &OpenSpec, worker: &WorkerContext) -> Result<Box<dyn Engine>, EngineError> {
+        let depth = checked_depth(spec, 1)?;
+        files::refuse_direct(spec, NO_DIRECT)?;
+        let set = checked_set(spec)?;
+        let base = folders::opened(&self.files, spec, set.folders)?;
+        let write_completion =
+            if set.sync == ObjectSync::None { Completion::InPageCache } else { Completion::Durable };
+        Ok(Box::new(SingleEngine {
+            effective: Effective { write_completion, ..files::effective(INFO.id, spec, depth, Bytes(1)) },
+            slots: SlotBuffers::new(depth, spec.workload.block_bytes.0.max(1), worker.seed)?,
+            performer: Objects {
+                names: Names::new(&set),
+                folders: synced_folders(spec, &set, &base)?,
+                walk: Walk::default(),
+                stream_buffer: stream_buffer(spec, &set, &base),
+                base,
+                set,
+            },
+            flight: SingleFlight::default(),
+        }))
+    }
+
+    fn bring_cache_to(&self, _spec: &OpenSpec, _state: CacheState) -> Result<Option<f64>, EngineError> {
+        // What is cached of names and attributes cannot be told, nor dropped for some files alone.
+        Ok(None)
+    }
+
+    fn remove(&self, spec: &OpenSpec) -> Result<(), EngineError> {
+        folders::remove(&self.files, spec)
+    }
+}
+
+/// The objects that `spec` is about, which must be such as can be loaded.
+fn checked_set(spec: &OpenSpec) -> Result<ObjectSet, EngineError> {
+    let refused =
+        |why: String| EngineError::new(ErrorKind::Unsupported, "open", spec.target.to_string()).detail(why);
+    let set = spec.workload.objects.ok_or_else(|| {
+        refused("the engine objects serves operations on whole objects alone".to_owned())
+            .hint("ask for put, get, append, stat or delete, or for the engine psync")
+    })?;
+    match set.problem() {
+        None => Ok(set),
+        Some(problem) => Err(refused(problem)),
+    }
+}
+
+/// The set's folders, open, where they are synced.
+fn synced_folders(spec: &OpenSpec, set: &ObjectSet, base: &OwnedFd) -> Result<Vec<OwnedFd>, EngineError> {
+    let count = if set.sync == ObjectSync::DataAndFolder { set.folders } else { 0 };
+    let opened = (0..count).map(|folder| folders::inner(base, folder)).collect::<Result<_, _>>();
+    opened.map_err(|errno| {
+        EngineError::from_io("open a folder of objects in", spec.target.to_string(), errno.into())
+    })
+}
+
+/// The buffer of streams: of the size that the C library would give them, the block of the file system, or as asked.
+fn stream_buffer(spec: &OpenSpec, set: &ObjectSet, base: &OwnedFd) -> Vec<u8> {
+    if set.calls != ObjectCalls::Streams {
+        return Vec::new();
+    }
+    let usual = || fstat(base).map_or(0, |status| u64::try_from(status.st_blksize).unwrap_or(0));
+    let bytes = spec.workload.stdio.buffer_bytes.map_or_else(usual, |bytes| bytes.0);
+    vec![0; saturate_usize(bytes)]
+}

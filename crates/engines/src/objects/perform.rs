@@ -1,0 +1,234 @@
+//! Carries out operations on whole files: each is the calls that a program would make, and no others.
+//!
+//! Put: `openat`, a `write` for each block, `close`. Get: `openat`, a `read` for each block, `close`. Append: as put, at the
+//! end. Stat: `fstatat`. Delete: `unlinkat`. Syncs and reads after a stat where they are asked for.
+//! Hot path: no allocation, no lock; but for the C library's `FILE` where streams are asked for.
+
+use super::folders;
+use super::names::Names;
+use crate::files::Perform;
+use crate::request::{Errno, OBJECT_LISTED, Request};
+use crate::slots::SlotBuffers;
+use narrows_model::Op;
+use narrows_model::units::{saturate_u32, saturate_usize};
+use narrows_model::workload::{ObjectCalls, ObjectSet, ObjectSync};
+use narrows_sys::file::Listing;
+use narrows_sys::stdio;
+use rustix::fs::{AtFlags, Mode, OFlags, fsync, openat, statat, unlinkat};
+use rustix::io::{Errno as Call, read, retry_on_intr, write};
+use std::ffi::CStr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+/// Files that narrows makes are for their user alone.
+const PERMISSIONS: Mode = Mode::RUSR.union(Mode::WUSR);
+
+/// The objects of one worker's client.
+#[derive(Debug)]
+pub(super) struct Objects {
+    pub(super) set: ObjectSet,
+    pub(super) names: Names,
+    /// The set's folder.
+    pub(super) base: OwnedFd,
+    /// Its folders, where they are synced; else they are not kept open.
+    pub(super) folders: Vec<OwnedFd>,
+    pub(super) walk: Walk,
+    /// What streams keep back, one after the other; empty without streams.
+    pub(super) stream_buffer: Vec<u8>,
+}
+
+/// Goes over a set's folders as their file system lists them.
+#[derive(Debug, Default)]
+pub(super) struct Walk {
+    listing: Listing,
+    /// The folder that is listed; `None` before the first.
+    folder: Option<OwnedFd>,
+    next_folder: u32,
+}
+
+impl Walk {
+    /// Does `act` with the folder of the next name and the name; `ENOENT` when all have come.
+    fn with_next<T>(
+        &mut self,
+        folder_count: u32,
+        base: &OwnedFd,
+        act: impl FnOnce(BorrowedFd<'_>, &CStr) -> Result<T, Call>,
+    ) -> Result<T, Call> {
+        // Bounded: each turn begins another folder of the set.
+        loop {
+            let Some(folder) = &self.folder else {
+                self.folder = Some(self.begin_next(folder_count, base)?);
+                continue;
+            };
+            match self.listing.next_name(folder) {
+                Ok(Some(name)) => return act(folder.as_fd(), name),
+                Ok(None) => self.folder = None,
+                Err(errno) => return Err(Call::from_raw_os_error(errno.raw())),
+            }
+        }
+    }
+
+    fn begin_next(&mut self, folder_count: u32, base: &OwnedFd) -> Result<OwnedFd, Call> {
+        if self.next_folder >= folder_count.max(1) {
+            return Err(Call::NOENT);
+        }
+        let index = self.next_folder;
+        self.next_folder += 1;
+        self.listing.restart();
+        match folder_count {
+            // A descriptor of its own, which starts at the first name.
+            0 => openat(base, c".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()),
+            _ => folders::inner(base, index),
+        }
+    }
+}
+
+impl Objects {
+    fn put(&mut self, request: &Request, block: &[u8]) -> Result<u32, Call> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let file = openat(&self.base, self.names.path_of(request.object), flags, PERMISSIONS)?;
+        let stored = self.store(file, request, block, true);
+        if stored.is_err() {
+            // An object is there as a whole or not at all.
+            let _ = unlinkat(&self.base, self.names.path_of(request.object), AtFlags::empty());
+        }
+        stored
+    }
+
+    fn append(&mut self, request: &Request, block: &[u8]) -> Result<u32, Call> {
+        let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CLOEXEC;
+        let file = openat(&self.base, self.names.path_of(request.object), flags, Mode::empty())?;
+        self.store(file, request, block, false)
+    }
+
+    /// Writes what `request` asks for to its open file and closes it; its folder is synced where it was `made`.
+    fn store(&mut self, file: OwnedFd, request: &Request, block: &[u8], made: bool) -> Result<u32, Call> {
+        let mut stream_buffer = std::mem::take(&mut self.stream_buffer);
+        let folder = if made { self.synced_folder(request.object) } else { None };
+        let sync = |file: BorrowedFd<'_>| {
+            fsync(file)?;
+            folder.map_or(Ok(()), fsync)
+        };
+        let synced = self.set.sync != ObjectSync::None;
+        let length_bytes = request.length_bytes;
+        let stored = if self.set.calls == ObjectCalls::System || length_bytes == 0 {
+            write_blocks(file, block, length_bytes, synced.then_some(sync))
+        } else {
+            let mut sync = |file: BorrowedFd<'_>| sync(file).map_err(narrows_sys::Errno::from);
+            let sync: Option<stdio::Sync<'_>> = if synced { Some(&mut sync) } else { None };
+            stdio::write_whole(file, &mut stream_buffer, block, u64::from(length_bytes), sync)
+                .map(saturate_u32)
+                .map_err(from_sys)
+        };
+        self.stream_buffer = stream_buffer;
+        stored
+    }
+
+    fn get(&mut self, request: &Request, block: &mut [u8]) -> Result<u32, Call> {
+        let path = self.names.path_of(request.object);
+        let file = openat(&self.base, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+        load(self.set.calls, &mut self.stream_buffer, file, request.length_bytes, block)
+    }
+
+    fn stat(&mut self, request: &Request, block: &mut [u8]) -> Result<u32, Call> {
+        let Self { set, names, base, walk, stream_buffer, .. } = self;
+        let mut look = |folder: BorrowedFd<'_>, name: &CStr| {
+            let status = statat(folder, name, AtFlags::empty())?;
+            let length_bytes = saturate_u32(u64::try_from(status.st_size).unwrap_or(0));
+            if !set.stat_reads || length_bytes == 0 {
+                return Ok(0);
+            }
+            let file = openat(folder, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+            load(set.calls, stream_buffer, file, length_bytes, block)
+        };
+        match request.object {
+            OBJECT_LISTED => walk.with_next(set.folders, base, look),
+            number => look(base.as_fd(), names.path_of(number)),
+        }
+    }
+
+    fn delete(&mut self, request: &Request) -> Result<u32, Call> {
+        let syncs = self.set.sync == ObjectSync::DataAndFolder;
+        if request.object == OBJECT_LISTED {
+            return self.walk.with_next(self.set.folders, &self.base, |folder, name| {
+                unlinkat(folder, name, AtFlags::empty())?;
+                if syncs { fsync(folder).map(|()| 0) } else { Ok(0) }
+            });
+        }
+        unlinkat(&self.base, self.names.path_of(request.object), AtFlags::empty())?;
+        self.synced_folder(request.object).map_or(Ok(()), fsync).map(|()| 0)
+    }
+
+    /// The folder to sync after an object was made or deleted; `None` where none is.
+    fn synced_folder(&self, number: u32) -> Option<&OwnedFd> {
+        if self.set.sync != ObjectSync::DataAndFolder {
+            return None;
+        }
+        let index = self.names.folder_of(number).map_or(0, |folder| folder as usize);
+        Some(self.folders.get(index).unwrap_or(&self.base))
+    }
+}
+
+/// Writes `length_bytes` to `file`, a block after the other, syncs it as asked and closes it.
+fn write_blocks(
+    file: OwnedFd,
+    block: &[u8],
+    length_bytes: u32,
+    sync: Option<impl Fn(BorrowedFd<'_>) -> Result<(), Call>>,
+) -> Result<u32, Call> {
+    let mut left = length_bytes;
+    while left > 0 {
+        let part = saturate_usize(u64::from(left)).min(block.len());
+        left -= saturate_u32(retry_on_intr(|| write(&file, &block[..part]))? as u64);
+    }
+    if let Some(sync) = sync {
+        sync(file.as_fd())?;
+    }
+    close(file).map(|()| length_bytes)
+}
+
+/// Reads `length_bytes` of `file`, or what there is of it, and closes it.
+fn load(
+    calls: ObjectCalls,
+    stream_buffer: &mut [u8],
+    file: OwnedFd,
+    length_bytes: u32,
+    block: &mut [u8],
+) -> Result<u32, Call> {
+    if calls == ObjectCalls::Streams && length_bytes > 0 {
+        let loaded = stdio::read_whole(file, stream_buffer, block, u64::from(length_bytes));
+        return loaded.map(saturate_u32).map_err(from_sys);
+    }
+    let mut left = length_bytes;
+    while left > 0 {
+        let part = saturate_usize(u64::from(left)).min(block.len());
+        match retry_on_intr(|| read(&file, &mut block[..part]))? {
+            0 => break,
+            moved => left -= saturate_u32(moved as u64),
+        }
+    }
+    close(file).map(|()| length_bytes - left)
+}
+
+/// Closes `file` and tells what a remote file system has kept back until then.
+fn close(file: OwnedFd) -> Result<(), Call> {
+    narrows_sys::file::close(file).map_err(from_sys)
+}
+
+fn from_sys(errno: narrows_sys::Errno) -> Call {
+    Call::from_raw_os_error(errno.raw())
+}
+
+impl Perform for Objects {
+    fn perform(&mut self, request: &Request, slots: &mut SlotBuffers) -> Result<u32, Errno> {
+        let block = slots.slot(request.slot);
+        let done = match request.op {
+            Op::Put => self.put(request, block),
+            Op::Get => self.get(request, block),
+            Op::Append => self.append(request, block),
+            Op::Stat => self.stat(request, block),
+            Op::Delete => self.delete(request),
+            _ => Err(Call::INVAL),
+        };
+        done.map_err(|errno| Errno(errno.raw_os_error()))
+    }
+}

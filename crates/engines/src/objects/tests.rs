@@ -1,0 +1,225 @@
+//! What only `objects` promises: operations on whole files, seen from outside of the engine.
+
+use super::*;
+use crate::clock::Tick;
+use crate::conformance::worker;
+use crate::request::{Completions, OBJECT_LISTED, Request, Slot};
+use narrows_model::Workload;
+use narrows_model::workload::{Access, NameForm};
+use narrows_sys::denied_calls::{DeniedCall, deny_in_this_thread};
+use rustix::io::Errno as Call;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+const BLOCK_BYTES: u64 = 512;
+
+fn spec(folder: &Path, set: ObjectSet) -> OpenSpec {
+    let workload = Workload { objects: Some(set), block_bytes: Bytes(BLOCK_BYTES), ..Workload::default() };
+    OpenSpec {
+        workload,
+        objects: vec!["set".to_owned()],
+        ..crate::conformance::spec(folder.to_str().unwrap(), Op::Put, 1)
+    }
+}
+
+fn open(spec: &OpenSpec) -> Box<dyn Engine> {
+    ObjectsFactory::unconfined().open(spec, &worker()).unwrap()
+}
+
+fn ask(engine: &mut dyn Engine, op: Op, object: u32, length_bytes: u32) -> Result<u32, String> {
+    let request = Request { tag: 0, op, object, offset_bytes: 0, length_bytes, slot: Slot(0) };
+    assert_eq!(engine.queue(&[request]).unwrap(), 1);
+    engine.commit().unwrap();
+    let mut done = Completions::with_capacity(1);
+    engine.reap(1, Tick(u64::MAX), &mut done).unwrap();
+    done.as_slice()[0].result.map_err(crate::request::Errno::name)
+}
+
+/// Files below `folder` with their lengths, by their paths relative to it.
+fn files(folder: &Path) -> BTreeMap<String, u64> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let name = entry.file_name().into_string().unwrap();
+        match entry.metadata().unwrap() {
+            status if status.is_dir() => {
+                found.extend(
+                    files(&entry.path()).into_iter().map(|(path, bytes)| (format!("{name}/{path}"), bytes)),
+                );
+            }
+            status => drop(found.insert(name, status.len())),
+        }
+    }
+    found
+}
+
+#[test]
+fn an_object_is_made_appended_to_read_looked_at_and_deleted() {
+    for calls in [ObjectCalls::System, ObjectCalls::Streams] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut engine =
+            open(&spec(folder.path(), ObjectSet { calls, folders: 2, count: 4, ..ObjectSet::default() }));
+        let engine = engine.as_mut();
+        let set = folder.path().join("set");
+        assert_eq!(ask(engine, Op::Put, 3, 1300), Ok(1300));
+        assert_eq!(ask(engine, Op::Put, 0, 0), Ok(0));
+        assert_eq!(files(&set), BTreeMap::from([("00000/0".to_owned(), 0), ("00001/3".to_owned(), 1300)]));
+        assert_eq!(ask(engine, Op::Append, 3, 700), Ok(700));
+        assert_eq!(ask(engine, Op::Get, 3, 2000), Ok(2000));
+        assert_eq!(ask(engine, Op::Get, 3, 2001), Ok(2000), "what is there of it");
+        assert_eq!((ask(engine, Op::Stat, 3, 0), ask(engine, Op::Get, 0, 0)), (Ok(0), Ok(0)));
+        assert_eq!(ask(engine, Op::Delete, 3, 0), Ok(0));
+        assert_eq!(files(&set), BTreeMap::from([("00000/0".to_owned(), 0)]));
+    }
+}
+
+#[test]
+fn what_is_stored_is_the_block_again_and_again() {
+    for calls in [ObjectCalls::System, ObjectCalls::Streams] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut engine = open(&spec(folder.path(), ObjectSet { calls, ..ObjectSet::default() }));
+        let block: Vec<u8> = (0..=255).chain(0..=255).collect();
+        engine.buffer(Slot(0)).copy_from_slice(&block);
+        assert_eq!(ask(engine.as_mut(), Op::Put, 0, 1100), Ok(1100));
+        let expected: Vec<u8> = block.iter().copied().cycle().take(1100).collect();
+        assert_eq!(fs::read(folder.path().join("set/0")).unwrap(), expected);
+        engine.buffer(Slot(0)).fill(0);
+        ask(engine.as_mut(), Op::Get, 0, 1100).unwrap();
+        assert_eq!(
+            engine.buffer(Slot(0))[..76],
+            expected[1024..],
+            "the last block is what is left in the buffer"
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_done_is_a_completion_with_the_errors_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut engine = open(&spec(folder.path(), ObjectSet::default()));
+    let engine = engine.as_mut();
+    let failed = |name: &str| Err(name.to_owned());
+    for op in [Op::Get, Op::Append, Op::Stat, Op::Delete] {
+        assert_eq!(ask(engine, op, 5, 10), failed("ENOENT"), "{op}");
+    }
+    ask(engine, Op::Put, 5, 10).unwrap();
+    assert_eq!(ask(engine, Op::Put, 5, 10), failed("EEXIST"));
+    assert_eq!(fs::metadata(folder.path().join("set/5")).unwrap().len(), 10, "what was there stays");
+    assert_eq!(ask(engine, Op::Read, 5, 10), failed("EINVAL"));
+    assert_eq!(ask(engine, Op::Delete, OBJECT_LISTED, 0), Ok(0));
+    assert_eq!(ask(engine, Op::Stat, OBJECT_LISTED, 0), failed("ENOENT"), "the listing is at its end");
+}
+
+#[test]
+fn a_put_that_finds_no_room_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    for calls in [ObjectCalls::System, ObjectCalls::Streams] {
+        let spec = spec(folder.path(), ObjectSet { calls, ..ObjectSet::default() });
+        // The refusal lasts as long as its thread.
+        let full = std::thread::spawn(move || {
+            let errno = narrows_sys::Errno::from_raw(Call::NOSPC.raw_os_error());
+            deny_in_this_thread(DeniedCall::Write, errno).unwrap();
+            let mut engine = open(&spec);
+            [ask(engine.as_mut(), Op::Put, 1, 9000), ask(engine.as_mut(), Op::Put, 2, 0)]
+        });
+        assert_eq!(full.join().unwrap(), [Err("ENOSPC".to_owned()), Ok(0)]);
+        assert_eq!(files(&folder.path().join("set")), BTreeMap::from([("2".to_owned(), 0)]));
+        fs::remove_file(folder.path().join("set/2")).unwrap();
+    }
+}
+
+#[test]
+fn the_listing_goes_over_every_object_of_all_folders_once() {
+    for (folders, names) in
+        [(0, NameForm::Number), (3, NameForm::LettersNumber), (1, NameForm::NumberLetters)]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let set = ObjectSet { folders, names, count: 1500, stat_reads: true, ..ObjectSet::default() };
+        let spec = spec(folder.path(), set);
+        let mut engine = open(&spec);
+        for number in 0..1500 {
+            assert_eq!(ask(engine.as_mut(), Op::Put, number, 3), Ok(3));
+        }
+        // A stat reads what it looks at, and so tells that it has found a file.
+        let read: u32 = (0..1500).map(|_| ask(engine.as_mut(), Op::Stat, OBJECT_LISTED, 0).unwrap()).sum();
+        assert_eq!(read, 4500);
+        let mut engine = open(&spec);
+        for _ in 0..1500 {
+            assert_eq!(ask(engine.as_mut(), Op::Delete, OBJECT_LISTED, 0), Ok(0));
+        }
+        assert_eq!(files(&folder.path().join("set")), BTreeMap::new());
+    }
+}
+
+#[test]
+fn a_set_is_removed_with_its_folders_and_nothing_else_is() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("precious"), "x").unwrap();
+    let factory = ObjectsFactory::unconfined();
+    for folders in [0, 3] {
+        let spec = spec(folder.path(), ObjectSet { folders, count: 600, ..ObjectSet::default() });
+        let mut engine = open(&spec);
+        for number in 0..600 {
+            assert_eq!(ask(engine.as_mut(), Op::Put, number, 0), Ok(0));
+        }
+        factory.remove(&spec).unwrap();
+        factory.remove(&spec).unwrap();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+    // A link in its place is not followed.
+    let elsewhere = tempfile::tempdir().unwrap();
+    fs::write(elsewhere.path().join("theirs"), "x").unwrap();
+    std::os::unix::fs::symlink(elsewhere.path(), folder.path().join("set")).unwrap();
+    assert!(factory.remove(&spec(folder.path(), ObjectSet::default())).is_err());
+    assert!(elsewhere.path().join("theirs").exists());
+}
+
+#[test]
+fn what_the_engine_cannot_do_is_refused_at_the_opening() {
+    let folder = tempfile::tempdir().unwrap();
+    let usual = || spec(folder.path(), ObjectSet::default());
+    let said =
+        |spec: OpenSpec| ObjectsFactory::unconfined().open(&spec, &worker()).err().unwrap().to_string();
+    let with = |change: &dyn Fn(&mut OpenSpec)| {
+        let mut spec = usual();
+        change(&mut spec);
+        said(spec)
+    };
+    for (message, words) in [
+        (with(&|spec| spec.workload.queue_depth = 2), "queue depth 2"),
+        (with(&|spec| spec.workload.access = Access::Direct), "through the page cache"),
+        (with(&|spec| spec.workload.objects = None), "whole objects alone"),
+        (
+            with(&|spec| spec.workload.objects = Some(ObjectSet { count: 0, ..ObjectSet::default() })),
+            "0 objects",
+        ),
+        (with(&|spec| spec.objects = vec![String::new()]), "a name of its own"),
+        (with(&|spec| spec.objects = vec!["../x".to_owned()]), "a name of its own"),
+        (with(&|spec| spec.objects.clear()), "in one folder"),
+    ] {
+        assert!(message.contains(words), "{words}: {message}");
+    }
+    let file = folder.path().join("file");
+    fs::write(&file, "x").unwrap();
+    let target: Target = file.to_str().unwrap().parse().unwrap();
+    let error = ObjectsFactory::unconfined().capabilities(&target).err().unwrap().to_string();
+    assert!(error.contains("give a folder"), "{error}");
+}
+
+#[test]
+fn synced_objects_are_said_to_be_durable() {
+    let folder = tempfile::tempdir().unwrap();
+    for sync in [ObjectSync::None, ObjectSync::Data, ObjectSync::DataAndFolder] {
+        let mut engine =
+            open(&spec(folder.path(), ObjectSet { sync, folders: 2, count: 2, ..ObjectSet::default() }));
+        let durable = engine.effective().write_completion == Completion::Durable;
+        assert_eq!(durable, sync != ObjectSync::None);
+        for op in [Op::Put, Op::Append, Op::Delete] {
+            assert_eq!(
+                ask(engine.as_mut(), op, 1, if op == Op::Delete { 0 } else { 9 }).is_ok(),
+                true,
+                "{op}"
+            );
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! Whole files (objects) as a load: how many, how large, how they are named and spread, and in which transactions they
+//! are read, appended to, made and deleted.
+//!
+//! Not here: which operation a cell does and in which order, which are the workload's.
+
+use super::{Op, OpShare};
+use crate::units::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Most objects of one client: what is there is known by 8 bytes an object, and twice as many may be there in
+/// transactions.
+pub const OBJECT_COUNT_MAX: u64 = 1 << 22;
+/// Most bytes of one object: a request moves all of it.
+pub const OBJECT_BYTES_MAX: Bytes = Bytes(1 << 30);
+/// Most folders that a client's objects are spread over.
+pub const OBJECT_FOLDERS_MAX: u32 = 1 << 16;
+/// The same where folders are synced: each is then kept open, as its own file descriptor.
+pub const SYNCED_FOLDERS_MAX: u32 = 256;
+/// Most transactions of one client in one trial.
+pub const TRANSACTION_COUNT_MAX: u64 = 1_000_000_000;
+/// A bias is this many tenths of all draws at most.
+pub const BIAS_MAX: u8 = 10;
+
+/// How the names of objects are made of their numbers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum NameForm {
+    /// The number in decimal digits.
+    #[default]
+    Number,
+    /// Ten hexadecimal digits and up to twelve letters: the order of names is that of creation.
+    NumberLetters,
+    /// Up to twelve letters and ten hexadecimal digits: the order of names has nothing to do with that of creation.
+    LettersNumber,
+}
+
+/// How objects are spread over folders.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Spread {
+    /// Equally many consecutive numbers in each folder, one folder after the other; those that transactions make go on
+    /// in the last one.
+    #[default]
+    InOrder,
+    /// Each object in a folder that is drawn for it.
+    Scattered,
+}
+
+/// Through which calls the bytes of objects go.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ObjectCalls {
+    /// `write(2)` and `read(2)`, a block each.
+    #[default]
+    System,
+    /// The C library's streams: `fwrite` and `fread`, a block each.
+    Streams,
+}
+
+/// What is made durable before an operation on an object is complete.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ObjectSync {
+    /// Nothing.
+    #[default]
+    None,
+    /// What was stored or appended: `fsync` of the file.
+    Data,
+    /// The same, and `fsync` of the folder in which an object was made or deleted.
+    DataAndFolder,
+}
+
+/// Transactions as PostMark draws them: a read or an append to a random object, then the making of a new object or the
+/// deletion of a random one.
+///
+/// # Source
+/// Katcher, PostMark: A New File System Benchmark, TR3022 (1997); biases as those of version 1.5.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Transactions {
+    /// Transactions of each client. They end before where all objects have been deleted.
+    pub count: u64,
+    /// Tenths of the first halves that read; the others append. `None` leaves the first half out.
+    pub read_bias: Option<u8>,
+    /// Tenths of the second halves that make an object; the others delete one. `None` leaves the second half out.
+    pub create_bias: Option<u8>,
+}
+
+impl Transactions {
+    /// The operations with their expected weights, in the order of the halves; those that are never drawn are left out.
+    #[must_use]
+    pub fn shares(&self) -> Vec<OpShare> {
+        let half = |bias: Option<u8>, first: Op, second: Op| {
+            let share = move |op, tenths: u8| OpShare { op, weight: f64::from(tenths) };
+            bias.into_iter()
+                .flat_map(move |bias| [share(first, bias), share(second, BIAS_MAX.saturating_sub(bias))])
+        };
+        let first = half(self.read_bias, Op::Get, Op::Append);
+        first.chain(half(self.create_bias, Op::Put, Op::Delete)).filter(|share| share.weight > 0.0).collect()
+    }
+}
+
+/// The objects that a load makes, visits or removes. Cells of one run that name the same set work on the same objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ObjectSet {
+    /// Objects of each client.
+    pub count: u64,
+    /// Bytes of the smallest; sizes are drawn uniformly.
+    pub min_bytes: Bytes,
+    /// Bytes of the largest; appends make none larger.
+    pub max_bytes: Bytes,
+    /// Folders that they are spread over; 0 is the set's own alone.
+    pub folders: u32,
+    /// How they are spread over the folders.
+    pub spread: Spread,
+    /// How their names are made.
+    pub names: NameForm,
+    /// Seed of sizes, names and transactions.
+    pub seed: u64,
+    /// Through which calls bytes go.
+    pub calls: ObjectCalls,
+    /// What is made durable with each operation.
+    pub sync: ObjectSync,
+    /// Whether a stat of an object that has bytes also reads it, as bonnie++ does.
+    pub stat_reads: bool,
+    /// Transactions instead of the workload's one operation.
+    pub transactions: Option<Transactions>,
+}
+
+impl Default for ObjectSet {
+    fn default() -> Self {
+        Self {
+            count: 1000,
+            min_bytes: Bytes(0),
+            max_bytes: Bytes(0),
+            folders: 0,
+            spread: Spread::InOrder,
+            names: NameForm::Number,
+            seed: 0,
+            calls: ObjectCalls::System,
+            sync: ObjectSync::None,
+            stat_reads: false,
+            transactions: None,
+        }
+    }
+}
+
+impl ObjectSet {
+    /// What decides which objects there are: the same for all cells that work on them.
+    #[must_use]
+    pub fn identity(&self) -> Self {
+        Self {
+            calls: ObjectCalls::default(),
+            sync: ObjectSync::default(),
+            stat_reads: false,
+            transactions: None,
+            ..*self
+        }
+    }
+
+    /// Bytes of the objects of one client, as expected; 0 for empty ones.
+    #[must_use]
+    pub fn expected_bytes(&self) -> Bytes {
+        let twice_mean = self.min_bytes.0.saturating_add(self.max_bytes.0);
+        Bytes(self.count.saturating_mul(twice_mean) / 2)
+    }
+
+    /// What is wrong with it, as a phrase; `None` where it can be loaded.
+    #[must_use]
+    pub fn problem(&self) -> Option<String> {
+        let Self { count, min_bytes, max_bytes, folders, .. } = *self;
+        if !(1..=OBJECT_COUNT_MAX).contains(&count) {
+            return Some(format!("{count} objects of each client; 1 to {OBJECT_COUNT_MAX} are possible"));
+        }
+        if min_bytes > max_bytes {
+            return Some(format!("objects of at least {min_bytes} and at most {max_bytes}"));
+        }
+        if max_bytes > OBJECT_BYTES_MAX {
+            return Some(format!("objects of {max_bytes}; at most {OBJECT_BYTES_MAX} are possible"));
+        }
+        let most =
+            if self.sync == ObjectSync::DataAndFolder { SYNCED_FOLDERS_MAX } else { OBJECT_FOLDERS_MAX };
+        if folders > most {
+            return Some(format!("{folders} folders; at most {most} are possible with this sync"));
+        }
+        self.transactions.and_then(|transactions| transactions.problem())
+    }
+}
+
+impl Transactions {
+    fn problem(&self) -> Option<String> {
+        if !(1..=TRANSACTION_COUNT_MAX).contains(&self.count) {
+            return Some(format!("{} transactions; 1 to {TRANSACTION_COUNT_MAX} are possible", self.count));
+        }
+        let biases = [self.read_bias, self.create_bias];
+        if let Some(bias) = biases.into_iter().flatten().find(|bias| *bias > BIAS_MAX) {
+            return Some(format!("a bias of {bias}; 0 to {BIAS_MAX} tenths are possible"));
+        }
+        (biases == [None, None]).then(|| "transactions without either half, which do nothing".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn transactions(read_bias: Option<u8>, create_bias: Option<u8>) -> Transactions {
+        Transactions { count: 1, read_bias, create_bias }
+    }
+
+    #[test]
+    fn shares_are_those_of_the_biases_and_what_is_never_drawn_is_left_out() {
+        let shares = |transactions: Transactions| {
+            transactions.shares().iter().map(|share| (share.op, share.weight)).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            shares(transactions(Some(7), Some(10))),
+            [(Op::Get, 7.0), (Op::Append, 3.0), (Op::Put, 10.0)]
+        );
+        assert_eq!(shares(transactions(None, Some(0))), [(Op::Delete, 10.0)]);
+    }
+
+    #[test]
+    fn what_cannot_be_loaded_is_named_and_the_default_can() {
+        let base = ObjectSet::default;
+        assert_eq!(base().problem(), None);
+        let with = |transactions| ObjectSet { transactions: Some(transactions), ..base() };
+        let cases = [
+            (ObjectSet { count: 0, ..base() }, "0 objects"),
+            (ObjectSet { count: OBJECT_COUNT_MAX + 1, ..base() }, "4194305 objects"),
+            (ObjectSet { min_bytes: Bytes(2), max_bytes: Bytes(1), ..base() }, "at least 2"),
+            (ObjectSet { max_bytes: Bytes(OBJECT_BYTES_MAX.0 + 1), ..base() }, "1 GiB are possible"),
+            (ObjectSet { folders: 257, sync: ObjectSync::DataAndFolder, ..base() }, "257 folders"),
+            (with(transactions(None, None)), "without either half"),
+            (with(transactions(Some(11), None)), "a bias of 11"),
+            (with(Transactions { count: 0, ..transactions(Some(5), None) }), "0 transactions"),
+        ];
+        for (set, words) in cases {
+            let problem = set.problem().unwrap_or_default();
+            assert!(problem.contains(words), "{words}: {problem}");
+        }
+    }
+
+    #[test]
+    fn cells_that_use_a_set_in_other_ways_work_on_the_same_objects() {
+        let made = ObjectSet { count: 7, ..ObjectSet::default() };
+        let used = ObjectSet {
+            sync: ObjectSync::Data,
+            transactions: Some(transactions(Some(5), Some(5))),
+            stat_reads: true,
+            calls: ObjectCalls::Streams,
+            ..made
+        };
+        assert_eq!(made.identity(), used.identity());
+        assert_ne!(made.identity(), ObjectSet { seed: 1, ..made }.identity());
+    }
+}

@@ -1,0 +1,320 @@
+//! Sets of whole objects: folders made and emptied, what trials have done to them, objects made untimed where a load would
+//! find none.
+//!
+//! What is there is never looked for, which would bring it into caches: it is known from what was done, by seeds and
+//! counts. Where an operation failed it is not known any more, and only a load that makes all anew goes on.
+
+use super::{PrepareLimit, Prepared, REAP_SLICE_NS};
+use crate::assignment::{Assignment, ClientOutput, ObjectStep, WorkerOutput};
+use crate::error::RunError;
+use crate::stop::StopFlag;
+use crate::worker::object_bytes;
+use narrows_engines::{
+    Clock, Completions, EngineError, EngineFactory, EngineRegistry, ErrorKind, OpenSpec, Request, Slot, Tick,
+    WorkerContext,
+};
+use narrows_model::units::saturate_u32;
+use narrows_model::workload::{ObjectCalls, ObjectSet, ObjectSync, Order, Prefill};
+use narrows_model::{Bytes, Cell, CellId, Op, Target, Workload};
+use std::sync::Arc;
+
+/// Objects that are made between two looks at the time and at a stop.
+const LOOK_EVERY: u64 = 256;
+/// Bytes of one write of preparation.
+const BLOCK_BYTES: u64 = 1 << 20;
+
+/// What tells one set of objects from others.
+#[derive(Debug, Clone, PartialEq)]
+struct Identity {
+    set: ObjectSet,
+    targets: Vec<Target>,
+    clients: u32,
+    workers: u32,
+}
+
+impl Identity {
+    fn of(cell: &Cell, set: &ObjectSet) -> Self {
+        Self {
+            set: set.identity(),
+            targets: std::iter::once(&cell.target).chain(&cell.more_targets).cloned().collect(),
+            clients: cell.workload.clients.max(1),
+            workers: cell.workload.workers.max(1),
+        }
+    }
+}
+
+/// A set that cells of this run have worked on.
+#[derive(Debug)]
+pub(super) struct MadeSet {
+    identity: Identity,
+    /// What its folders are opened and removed by, for each client.
+    pub(super) specs: Vec<OpenSpec>,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    /// What was done to each client's objects since they were made anew, and how many there are of all.
+    Known { steps: Vec<Vec<ObjectStep>>, live_count: u64 },
+    /// Operations of this cell failed.
+    Unknown { cell: CellId },
+}
+
+impl State {
+    fn empty(clients: u32) -> Self {
+        State::Known { steps: vec![Vec::new(); clients as usize], live_count: 0 }
+    }
+}
+
+/// What preparing objects works with.
+pub(crate) struct ObjectWorkshop<'a> {
+    pub(crate) registry: &'a EngineRegistry,
+    pub(crate) clock: &'a Arc<dyn Clock>,
+    pub(crate) stop: &'a StopFlag,
+    pub(crate) limit: PrepareLimit,
+}
+
+impl Prepared {
+    /// Readies the objects of a cell's `set` for its clients, and tells these which folders are theirs and what is there.
+    pub(crate) fn ready_objects(
+        &mut self,
+        set: &ObjectSet,
+        assignments: &mut [Assignment],
+        workshop: &ObjectWorkshop<'_>,
+    ) -> Result<(), RunError> {
+        let Some(cell) = assignments.first().map(|first| first.cell.clone()) else { return Ok(()) };
+        let makes = cell.workload.op == Op::Put && set.transactions.is_none();
+        for assignment in assignments.iter() {
+            serves(workshop, assignment)?;
+        }
+        if !cell.target.holds_objects() {
+            for assignment in assignments {
+                assignment.object_steps = if makes { Vec::new() } else { vec![whole(set, &cell.workload)] };
+            }
+            return Ok(());
+        }
+        let index = self.set_index(Identity::of(&cell, set));
+        for assignment in assignments.iter_mut() {
+            assignment.objects = vec![format!("objects-{index}-{}", assignment.client_index)];
+        }
+        let made = &mut self.sets[index];
+        let began_ns = workshop.clock.now().0;
+        let readied = if makes {
+            made.begin_anew(assignments, workshop)
+        } else {
+            made.find_or_fill(&cell, assignments, workshop)
+        };
+        self.took_ns += workshop.clock.now().0.saturating_sub(began_ns);
+        readied?;
+        if let State::Known { steps, .. } = &self.sets[index].state {
+            for (assignment, steps) in assignments.iter_mut().zip(steps) {
+                assignment.object_steps.clone_from(steps);
+            }
+        }
+        Ok(())
+    }
+
+    fn set_index(&mut self, identity: Identity) -> usize {
+        if let Some(index) = self.sets.iter().position(|made| made.identity == identity) {
+            return index;
+        }
+        let state = State::empty(identity.clients);
+        self.sets.push(MadeSet { identity, specs: Vec::new(), state });
+        self.sets.len() - 1
+    }
+
+    /// Remembers what a trial has done to the objects of its clients; `None` where it has failed.
+    pub(crate) fn note_objects(&mut self, assignments: &[Assignment], clients: Option<&[ClientOutput]>) {
+        let Some(first) = assignments.first() else { return };
+        let Some(set) = &first.cell.workload.objects else { return };
+        let identity = Identity::of(&first.cell, set);
+        if let Some(made) = self.sets.iter_mut().find(|made| made.identity == identity) {
+            made.note(assignments, clients);
+        }
+    }
+}
+
+impl MadeSet {
+    /// Empty folders, whatever was there.
+    fn begin_anew(
+        &mut self,
+        assignments: &[Assignment],
+        workshop: &ObjectWorkshop<'_>,
+    ) -> Result<(), RunError> {
+        for spec in &self.specs {
+            factory(workshop, spec)?.remove(spec)?;
+        }
+        self.state = State::empty(self.identity.clients);
+        self.specs = assignments.iter().map(Assignment::open_spec).collect();
+        for spec in &self.specs {
+            factory(workshop, spec)?.open(spec, &context(workshop))?.close()?;
+        }
+        Ok(())
+    }
+
+    /// What earlier cells have left, or all objects where they have left none and may be made untimed.
+    fn find_or_fill(
+        &mut self,
+        cell: &Cell,
+        assignments: &[Assignment],
+        workshop: &ObjectWorkshop<'_>,
+    ) -> Result<(), RunError> {
+        let missing = |what: String| {
+            let target = format!("the objects of {} in {}", cell.id, cell.target);
+            EngineError::new(ErrorKind::NotFound, "find", target).detail(what)
+        };
+        match &self.state {
+            State::Known { live_count: 1.., .. } => return Ok(()),
+            State::Unknown { cell } => {
+                return Err(missing(format!(
+                    "operations of {cell} failed, so that it is not known which are there"
+                ))
+                .hint("make them anew with put")
+                .into());
+            }
+            State::Known { .. } => {}
+        }
+        if cell.workload.prefill == Prefill::Nothing {
+            return Err(missing("no load before has made any, or all are deleted".to_owned())
+                .hint("run the load that makes them (put) first")
+                .into());
+        }
+        self.begin_anew(assignments, workshop)?;
+        for (assignment, spec) in assignments.iter().zip(&self.specs) {
+            fill(assignment.client_index, &self.identity.set, spec, workshop)?;
+        }
+        let step = whole(&self.identity.set, &cell.workload);
+        let clients = u64::from(self.identity.clients);
+        self.state = State::Known {
+            steps: vec![vec![step]; self.identity.clients as usize],
+            live_count: self.identity.set.count.saturating_mul(clients),
+        };
+        Ok(())
+    }
+
+    fn note(&mut self, assignments: &[Assignment], clients: Option<&[ClientOutput]>) {
+        let State::Known { steps, live_count } = &mut self.state else { return };
+        let Some(first) = assignments.first() else { return };
+        let workers = || clients.unwrap_or_default().iter().flat_map(|client| &client.workers);
+        let is_whole =
+            clients.is_some() && workers().all(|worker| worker.complete && worker.errors.is_empty());
+        let (made, deleted) = changes(&first.cell.workload, workers());
+        let left = live_count.saturating_add(made).saturating_sub(deleted);
+        // Which of them a folder has listed first is not known here.
+        let is_known = first.cell.workload.order != Order::Listing || deleted == 0 || left == 0;
+        if !is_whole || !is_known {
+            self.state = State::Unknown { cell: first.cell.id.clone() };
+            return;
+        }
+        *live_count = left;
+        let reads = first.cell.workload.ops().iter().all(|share| matches!(share.op, Op::Stat | Op::Get));
+        for ((assignment, client), steps) in assignments.iter().zip(clients.unwrap_or_default()).zip(steps) {
+            if left == 0 {
+                steps.clear();
+            } else if !reads {
+                let done = client.workers.iter().map(|worker| worker.op_count).collect();
+                steps.push(ObjectStep { done, ..ObjectStep::of(assignment) });
+            }
+        }
+    }
+}
+
+/// Objects made and objects deleted.
+fn changes<'a>(workload: &Workload, workers: impl Iterator<Item = &'a WorkerOutput>) -> (u64, u64) {
+    let (mut made, mut deleted) = (0, 0);
+    let mut add = |op: Op, count: u64| match op {
+        Op::Put => made += count,
+        Op::Delete => deleted += count,
+        _ => {}
+    };
+    for worker in workers {
+        if worker.by_kind.is_empty() {
+            let op = workload.ops().first().map_or(workload.op, |share| share.op);
+            add(op, worker.op_count);
+        }
+        worker.by_kind.iter().for_each(|kind| add(kind.op, kind.op_count));
+    }
+    (made, deleted)
+}
+
+/// The step that makes a whole set.
+fn whole(set: &ObjectSet, workload: &Workload) -> ObjectStep {
+    let workers = workload.workers.max(1);
+    ObjectStep {
+        set: set.identity(),
+        op: Op::Put,
+        order: Order::Sequential,
+        workers,
+        seed: 0,
+        done: vec![u64::MAX; workers as usize],
+    }
+}
+
+/// Fails where the engine of an assignment cannot do what its load is about.
+fn serves(workshop: &ObjectWorkshop<'_>, assignment: &Assignment) -> Result<(), RunError> {
+    let workload = &assignment.cell.workload;
+    let factory = workshop.registry.factory(assignment.target(), workload.engine)?;
+    let capabilities = factory.capabilities(assignment.target())?;
+    match workload.ops().iter().find(|share| !capabilities.ops.contains(&share.op)) {
+        None => Ok(()),
+        Some(share) => {
+            let what = format!("the engine {} cannot {} there", capabilities.engine, share.op);
+            Err(EngineError::new(ErrorKind::Unsupported, "load", assignment.target().to_string())
+                .detail(what)
+                .hint("use a folder and the engine objects")
+                .into())
+        }
+    }
+}
+
+fn factory(workshop: &ObjectWorkshop<'_>, spec: &OpenSpec) -> Result<Arc<dyn EngineFactory>, EngineError> {
+    workshop.registry.factory(&spec.target, spec.workload.engine)
+}
+
+fn context(workshop: &ObjectWorkshop<'_>) -> WorkerContext {
+    WorkerContext {
+        client_index: 0,
+        worker_index: 0,
+        seed: 0,
+        clock: Arc::clone(workshop.clock),
+        stop: workshop.stop.clone(),
+    }
+}
+
+/// Makes all objects of one client's set, in the order of their numbers.
+fn fill(
+    client_index: u32,
+    set: &ObjectSet,
+    spec: &OpenSpec,
+    workshop: &ObjectWorkshop<'_>,
+) -> Result<(), RunError> {
+    let mut spec = spec.clone();
+    // However the load itself will move them, they are made as fast as it goes.
+    spec.workload.objects = Some(ObjectSet { calls: ObjectCalls::System, sync: ObjectSync::None, ..*set });
+    spec.workload.block_bytes = Bytes(set.max_bytes.0.clamp(1, BLOCK_BYTES));
+    let mut engine = factory(workshop, &spec)?.open(&spec, &context(workshop))?;
+    let mut done = Completions::with_capacity(1);
+    for number in 0..set.count {
+        if number % LOOK_EVERY == 0 {
+            if workshop.stop.is_now() {
+                return Err(RunError::Stopped);
+            }
+            workshop.limit.check(workshop.clock.now().0)?;
+        }
+        let number = saturate_u32(number);
+        let length_bytes = object_bytes(set, client_index, number);
+        let request =
+            Request { tag: 0, op: Op::Put, object: number, offset_bytes: 0, length_bytes, slot: Slot(0) };
+        engine.queue(&[request])?;
+        engine.commit()?;
+        done.clear();
+        while done.is_empty() {
+            engine.reap(1, Tick(workshop.clock.now().0 + REAP_SLICE_NS), &mut done)?;
+        }
+        if let Some(Err(errno)) = done.as_slice().first().map(|done| done.result) {
+            let source = std::io::Error::from_raw_os_error(errno.0);
+            return Err(EngineError::from_io("prepare objects in", spec.target.to_string(), source).into());
+        }
+    }
+    Ok(engine.close()?)
+}

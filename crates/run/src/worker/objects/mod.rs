@@ -1,0 +1,141 @@
+//! Which object each request of a load of objects is about: those to make, those that are there, those of transactions.
+//!
+//! What is there at the start is known from what earlier trials of the run have done, which is gone through again without
+//! a request: all of it follows from seeds. Hot path: no allocation but while transactions add to what was ever there at
+//! once, for which there is room from the start.
+
+use super::blocks::Part;
+use super::random::{Purpose, stream_of};
+use crate::assignment::{Assignment, ObjectStep};
+use law::Law;
+use narrows_engines::request::OBJECT_LISTED;
+use narrows_engines::{Clock, Request, Slot};
+use narrows_model::Op;
+use pool::Pool;
+
+pub(crate) use pool::object_bytes;
+
+mod law;
+mod pool;
+#[cfg(test)]
+mod tests;
+mod transactions;
+
+/// A request about one object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Draw {
+    pub(super) op: Op,
+    /// The object's number, or [`OBJECT_LISTED`].
+    pub(super) number: u32,
+    pub(super) length_bytes: u32,
+}
+
+impl Draw {
+    fn listed(op: Op) -> Self {
+        Self { op, number: OBJECT_LISTED, length_bytes: 0 }
+    }
+}
+
+/// The objects of one worker, and what it does to them.
+#[derive(Debug)]
+pub(super) struct Objects {
+    pool: Pool,
+    law: Law,
+    /// What kinds of requests there are, in the order in which they are counted.
+    ops: Vec<Op>,
+    /// The request that is in flight, or was last.
+    last: Option<Draw>,
+}
+
+impl Objects {
+    /// Those of worker `worker_index`; `None` where the load is not of objects.
+    pub(super) fn new(assignment: &Assignment, worker_index: u32) -> Option<Self> {
+        let set = assignment.cell.workload.objects?;
+        let workers = assignment.cell.workload.workers.max(1);
+        let part = part_of(set.count, worker_index, workers);
+        let mut pool = Pool::new(&set, assignment.client_index, part, (worker_index, workers));
+        for step in &assignment.object_steps {
+            let mut law = Law::new(step, assignment.client_index, worker_index, &pool);
+            for _ in 0..step.done.get(worker_index as usize).copied().unwrap_or(0) {
+                if law.next(&mut pool).is_none() {
+                    break;
+                }
+            }
+            law.settle(&mut pool);
+        }
+        let own = ObjectStep::of(assignment);
+        let ops = assignment.cell.workload.ops().iter().map(|share| share.op).collect();
+        Some(Self {
+            law: Law::new(&own, assignment.client_index, worker_index, &pool),
+            pool,
+            ops,
+            last: None,
+        })
+    }
+
+    /// The next request; `None` when each object was visited or all transactions are done.
+    fn next(&mut self) -> Option<Draw> {
+        self.last = self.law.next(&mut self.pool);
+        self.last
+    }
+
+    /// The place of an operation among the kinds.
+    fn kind_of(&self, op: Op) -> u32 {
+        (0..).zip(&self.ops).find(|(_, known)| **known == op).map_or(0, |(index, _)| index)
+    }
+
+    /// Bytes that the last request moves when all goes well; `None` where that is not known.
+    pub(super) fn expected_bytes(&self) -> Option<u32> {
+        self.last.filter(|last| last.op != Op::Stat).map(|last| last.length_bytes)
+    }
+
+    /// Takes back what the last request has not done.
+    #[cold]
+    pub(super) fn failed(&mut self) {
+        if let Some(last) = self.last.take() {
+            self.pool.undo(last);
+        }
+    }
+}
+
+impl<C: Clock + ?Sized> super::Worker<'_, C> {
+    /// Makes the next request of a load of objects, of which one is in flight.
+    pub(super) fn fill_objects(&mut self, flight: &mut super::flight::Flight) {
+        let Some(tag) = flight.free.last().copied() else { return };
+        let drawn = flight.objects.as_mut().filter(|_| flight.left.take(0)).and_then(|objects| {
+            let draw = objects.next()?;
+            Some((draw, objects.kind_of(draw.op)))
+        });
+        let Some((draw, kind)) = drawn else {
+            (flight.exhausted, flight.ending) = (true, true);
+            return;
+        };
+        flight.free.pop();
+        flight.places[tag as usize].kind = kind;
+        let Draw { op, number, length_bytes } = draw;
+        let request = Request { tag, op, object: number, offset_bytes: 0, length_bytes, slot: Slot(tag) };
+        if op.moves_towards_device() {
+            // The stamp tells objects apart, and their numbers even those that are made together.
+            self.stamp(&Request { offset_bytes: u64::from(number), ..request }, flight.stamp);
+        }
+        flight.batch.push(request);
+    }
+}
+
+/// The part of worker `worker_index` of `workers`; nothing where there are fewer objects than workers before it.
+fn part_of(count: u64, worker_index: u32, workers: u32) -> Part {
+    let (index, workers) = (u64::from(worker_index), u64::from(workers.max(1)));
+    if index >= count {
+        return Part { first_block: count, block_count: 0 };
+    }
+    Part::of(count, index, workers)
+}
+
+/// The choices of one worker in transactions: from the set's own seed, so that a seed repeats them in any cell.
+fn transaction_stream(
+    step: &ObjectStep,
+    client_index: u32,
+    worker_index: u32,
+) -> rand_xoshiro::Xoshiro256PlusPlus {
+    stream_of(step.set.seed, client_index, worker_index, Purpose::Objects)
+}
