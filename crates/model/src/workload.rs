@@ -196,6 +196,10 @@ pub struct Workload {
     pub cache: CacheState,
     /// When written data must be durable.
     pub sync: SyncPolicy,
+    /// After every so many reads the block that was read last is changed and written back to its place, as a request of
+    /// its own that no bound of the window counts; 1 rewrites every block. Reads at a depth of 1 alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_back_every: Option<u32>,
     /// When an endpoint acknowledges a write.
     pub acknowledgement: Acknowledgement,
     /// Requests that one worker keeps in flight.
@@ -254,13 +258,18 @@ impl Workload {
         u64::from(self.clients) * u64::from(self.workers) * u64::from(self.queue_depth)
     }
 
-    /// Operations that requests do, with their weights: one when there is no mix.
+    /// Operations that requests do, with their weights: one when there is no mix, and what is written back.
     #[must_use]
     pub fn ops(&self) -> Vec<OpShare> {
         if let Some(transactions) = self.transactions() {
             return transactions.shares();
         }
-        if self.op_mix.is_empty() { vec![OpShare { op: self.op, weight: 1.0 }] } else { self.op_mix.clone() }
+        if !self.op_mix.is_empty() {
+            return self.op_mix.clone();
+        }
+        let written_back = self.write_back_every.filter(|_| self.op != Op::Write);
+        let own = OpShare { op: self.op, weight: f64::from(written_back.unwrap_or(1).max(1)) };
+        std::iter::once(own).chain(written_back.map(|_| OpShare { op: Op::Write, weight: 1.0 })).collect()
     }
 
     /// Block sizes that requests move, with their weights: one when there is no mix.
@@ -282,7 +291,10 @@ impl Workload {
     /// Whether requests differ in operation or size.
     #[must_use]
     pub fn is_mixed(&self) -> bool {
-        self.transactions().is_some() || self.op_mix.len() > 1 || self.block_mix.len() > 1
+        self.transactions().is_some()
+            || self.op_mix.len() > 1
+            || self.block_mix.len() > 1
+            || self.write_back_every.is_some()
     }
 }
 
@@ -308,6 +320,7 @@ impl Default for Workload {
             think_ns: Nanos(0),
             arrivals: Arrivals::Closed,
             max_bytes_per_s: None,
+            write_back_every: None,
             max_ops_per_s: None,
             ring: RingWishes::default(),
             stdio: StdioWishes::default(),

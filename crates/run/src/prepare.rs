@@ -160,7 +160,10 @@ impl Prepared {
     /// Readies the objects of a load that writes them itself: empty where it writes, looked for where it reads.
     fn leave_to_load(&mut self, assignment: &Assignment, workshop: &Workshop<'_>) -> Result<Bytes, RunError> {
         let (workload, target) = (&assignment.cell.workload, assignment.target());
-        let writes = workload.ops().iter().any(|share| share.op == Op::Write);
+        // What writes back reads first.
+        let writes = workload.prefill == Prefill::Nothing
+            && workload.write_back_every.is_none()
+            && workload.ops().iter().any(|share| share.op == Op::Write);
         for object in &assignment.objects {
             let key = (target.to_string(), object.clone());
             let mut spec = filling_spec(assignment, object);

@@ -44,9 +44,26 @@ fn problem(workload: &Workload) -> Option<String> {
             "the exponent of Zipf's law is {theta}; it must be above 0 and at most {THETA_MAX}"
         ));
     }
+    if let Some(problem) = workload.write_back_every.and_then(|every| write_back_problem(workload, every)) {
+        return Some(problem);
+    }
     let rates = [workload.arrivals.offered_ops_per_s(), workload.max_ops_per_s];
     let rate = rates.into_iter().flatten().find(|rate| !positive(*rate))?;
     Some(format!("{rate} operations a second were asked for; it must be above 0"))
+}
+
+/// Why blocks cannot be written back after every `every` reads of this load.
+fn write_back_problem(workload: &Workload, every: u32) -> Option<String> {
+    let is_closed = matches!(workload.arrivals, Arrivals::Closed) && workload.think_ns.0 == 0;
+    let is_capped = workload.max_bytes_per_s.is_some() || workload.max_ops_per_s.is_some();
+    let reads_alone = workload.op == Op::Read && workload.op_mix.is_empty() && workload.block_mix.is_empty();
+    let sound = every > 0 && reads_alone && workload.queue_depth == 1 && is_closed && !is_capped;
+    (!sound || workload.verify).then(|| {
+        format!(
+            "a block was to be written back after every {every} reads; that takes reads of one block size at a depth of 1, \
+             as fast as they go and not verified"
+        )
+    })
 }
 
 /// Why a load of whole objects, or one that is not, cannot be loaded so.
@@ -76,6 +93,7 @@ fn objects_problem(cell: &Cell) -> Option<String> {
         (workload.sync == SyncPolicy::None, "no sync but that of the objects"),
         (workload.cache == CacheState::AsFound, "caches as they are found"),
         (!workload.verify, "no verification"),
+        (workload.write_back_every.is_none(), "nothing that is written back"),
         (cell.stop.warm_up_ns.0 == 0 && cell.stop.bytes_max.is_none(), "no warm-up, and no bound in bytes"),
         (!cell.read_only, "a folder that may be written in"),
         (set.count >= u64::from(workload.workers), "an object or more for each worker"),
@@ -90,8 +108,8 @@ fn objects_problem(cell: &Cell) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use narrows_model::Bytes;
     use narrows_model::workload::{BlockShare, OpShare};
+    use narrows_model::{Bytes, Nanos};
 
     #[test]
     fn the_default_and_each_sound_value_can_be_loaded() {
@@ -122,6 +140,30 @@ mod tests {
         for (workload, found) in cases {
             let problem = problem(&workload).unwrap();
             assert!(problem.contains(found), "{problem}");
+        }
+    }
+
+    #[test]
+    fn blocks_are_written_back_in_a_plain_loop_of_reads_alone() {
+        let sound = Workload { write_back_every: Some(10), ..Workload::default() };
+        assert_eq!(problem(&sound), None);
+        let cases = [
+            Workload { write_back_every: Some(0), ..sound.clone() },
+            Workload { op: Op::Write, ..sound.clone() },
+            Workload { op_mix: vec![OpShare { op: Op::Read, weight: 1.0 }], ..sound.clone() },
+            Workload {
+                block_mix: vec![BlockShare { block_bytes: Bytes(512), weight: 1.0 }],
+                ..sound.clone()
+            },
+            Workload { queue_depth: 2, ..sound.clone() },
+            Workload { think_ns: Nanos(1), ..sound.clone() },
+            Workload { arrivals: Arrivals::Constant { ops_per_s: 1.0 }, ..sound.clone() },
+            Workload { max_bytes_per_s: Some(1), ..sound.clone() },
+            Workload { max_ops_per_s: Some(1.0), ..sound.clone() },
+            Workload { verify: true, ..sound.clone() },
+        ];
+        for workload in cases {
+            assert!(problem(&workload).unwrap().contains("written back"), "{workload:?}");
         }
     }
 }

@@ -32,6 +32,7 @@ mod starts;
 #[cfg(test)]
 mod tests;
 mod verifier;
+mod write_back;
 
 pub(crate) use objects::object_bytes;
 

@@ -59,6 +59,7 @@ pub(crate) fn network_stream(path: &Workload) -> Workload {
     Workload {
         op,
         op_mix: Vec::new(),
+        write_back_every: None,
         block_mix: Vec::new(),
         queue_depth: 1,
         workers: 1,

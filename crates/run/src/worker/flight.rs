@@ -5,6 +5,7 @@ use super::kinds::Kinds;
 use super::objects::Objects;
 use super::starts::Starts;
 use super::verifier::Verifier;
+use super::write_back::{self, WriteBack};
 use crate::assignment::Assignment;
 use narrows_engines::{Completions, Request};
 use narrows_model::counters::{ProcessCpu, TcpCounters};
@@ -25,6 +26,8 @@ pub(super) struct Flight {
     pub(super) starts: Starts,
     /// What a load that is verified adds.
     pub(super) verifier: Option<Box<Verifier>>,
+    /// What a load that writes blocks back adds.
+    pub(super) write_back: Option<WriteBack>,
     /// What a load of whole objects adds.
     pub(super) objects: Option<Box<Objects>>,
     /// Completions that are waited for together.
@@ -113,6 +116,7 @@ impl Flight {
             },
             starts,
             verifier: None,
+            write_back: WriteBack::new(assignment),
             objects: Objects::new(assignment, index).map(Box::new),
             object: assignment.object_index(),
             left: Left::new(assignment, index, kinds.are_several()),
@@ -165,7 +169,9 @@ impl Flight {
     pub(super) fn give_back(&mut self) {
         for done in self.completions.as_slice() {
             let kind = self.places[done.tag as usize].kind;
-            self.left.give_back(self.kinds.of(kind).length_bytes);
+            if !write_back::is_uncounted(self.write_back.as_ref(), kind) {
+                self.left.give_back(self.kinds.of(kind).length_bytes);
+            }
         }
     }
 

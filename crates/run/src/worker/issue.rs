@@ -15,6 +15,8 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
     pub(super) fn submit(&mut self, flight: &mut Flight) -> Result<usize, EngineError> {
         if flight.verifier.is_some() {
             self.fill_verified(flight);
+        } else if flight.write_back.is_some() {
+            self.fill_writing_back(flight);
         } else if flight.objects.is_some() {
             self.fill_objects(flight);
         } else {
@@ -61,7 +63,7 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
 
     /// Makes requests for the free places that may start now; two functions, so that a load that is not verified pays
     /// nothing for those that are.
-    fn fill_batch<const VERIFIED: bool>(&mut self, flight: &mut Flight) {
+    pub(super) fn fill_batch<const VERIFIED: bool>(&mut self, flight: &mut Flight) {
         while let Some(tag) = flight.free.last().copied() {
             if flight.starts.are_gated() {
                 if flight.starts.next_ns() > flight.stamp {

@@ -32,7 +32,8 @@ impl Kind {
 #[derive(Debug)]
 pub(super) struct Kinds {
     kinds: Vec<Kind>,
-    /// `None` where nothing is drawn: one kind alone, or requests about whole objects, which say themselves what they do.
+    /// `None` where the next request is of the first kind: what is written back is not drawn, nor is what is done to whole
+    /// objects.
     draws: Option<Draws>,
 }
 
@@ -40,7 +41,8 @@ impl Kinds {
     /// The kinds of the assignment's workload, drawn from its seed.
     pub(super) fn new(assignment: &Assignment, worker_index: u32) -> Self {
         let kinds = kinds_of(assignment);
-        let are_drawn = kinds.len() > 1 && assignment.cell.workload.objects.is_none();
+        let workload = &assignment.cell.workload;
+        let are_drawn = kinds.len() > 1 && workload.write_back_every.is_none() && workload.objects.is_none();
         let draws = are_drawn.then(|| Draws {
             table: alias_table(&kinds),
             random: stream(assignment, worker_index, Purpose::Kinds),

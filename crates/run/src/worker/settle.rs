@@ -30,6 +30,9 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
             self.cross_into_window(flight);
         }
         if !flight.completions.is_empty() {
+            if let Some(write_back) = &mut flight.write_back {
+                write_back.note(flight.completions.as_slice(), &flight.places);
+            }
             if flight.verifier.is_some() {
                 self.settle::<true>(flight);
                 flight.count_cost(flight.stamp, self.clock.now().0);

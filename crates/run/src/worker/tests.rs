@@ -21,6 +21,7 @@ mod in_flight;
 mod mixes;
 mod open_loop;
 mod verified;
+mod write_back;
 
 /// A machine whose device takes 1 ms an operation and serves `parallel` of them at once.
 pub(super) fn device(parallel: u32, faults: Vec<Fault>) -> SimProfile {

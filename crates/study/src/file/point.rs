@@ -149,6 +149,7 @@ impl<'a> View<'a> {
             block_mix: blocks,
             file_bytes: self.size("workload.file").unwrap_or(usual.file_bytes),
             order: self.order(),
+            write_back_every: self.count("workload.write_back_every").map(saturate_u32),
             access: match self.name("workload.access") {
                 Some("direct") => Access::Direct,
                 _ => Access::Buffered,

@@ -377,6 +377,31 @@ const CLASHES: &[(&str, &str, &str)] = &[
     ("target = \"null:\"\n[stop]\nbytes = 100\n", "stop.bytes", "less than one block"),
     ("target = \"null:\"\n[workload]\nmax_rate = \"1KiB/s\"\n", "workload.max_rate", "a cap"),
     (
+    (
+        "target = \"/d\"\n[workload]\nop = \"write\"\nwrite_back_every = 10\n",
+        "workload.op",
+        "write_back_every = 10 with the operation write",
+    ),
+    (
+        "target = \"/d\"\n[workload]\nblocks = { 4KiB = 1, 8KiB = 1 }\nwrite_back_every = 1\n",
+        "workload.blocks",
+        "write_back_every = 1 with blocks of several sizes",
+    ),
+    (
+        "target = \"null:\"\n[workload]\ndepth = 8\nwrite_back_every = 1\n",
+        "workload.depth",
+        "write_back_every = 1 at a depth of 8",
+    ),
+    (
+        "target = \"/d\"\n[workload]\nmax_ops = \"5/s\"\nwrite_back_every = 1\n",
+        "workload.max_ops",
+        "in a load that waits between requests",
+    ),
+    (
+        "target = \"/d\"\n[workload]\nverify = true\nwrite_back_every = 1\n",
+        "workload.verify",
+        "verify = true with write_back_every = 1",
+    ),
         "target = \"null:\"\n[workload]\nop = \"read\"\nops = { read = 1, write = 1 }\n",
         "workload.ops",
         "beside op",

@@ -7,6 +7,7 @@ mod concurrency;
 mod extent;
 mod pace;
 mod verify;
+mod write_back;
 
 use super::point::View;
 use crate::located::Complaint;
@@ -51,6 +52,10 @@ const RULES: &[Rule] = &[
     (verify::verify_in_streams, &[VERIFY, ENGINE, "workload.workers", "target"]),
     (verify::verify_of_parts, &[VERIFY, BLOCK, BLOCKS]),
     (verify::verify_over_limit, &[VERIFY, FILE]),
+    (write_back::of_reads_alone, &[WRITE_BACK, "workload.op", "workload.ops", BLOCKS]),
+    (write_back::one_at_a_time, &[WRITE_BACK, DEPTH]),
+    (write_back::unpaced, &[WRITE_BACK, ARRIVALS, "workload.think", "workload.max_rate", "workload.max_ops"]),
+    (write_back::not_verified, &[WRITE_BACK, VERIFY]),
     (pace::cap_below_block, &["workload.max_rate", "stop.measure", BLOCK, BLOCKS]),
 ];
 
@@ -64,6 +69,7 @@ const FILE: &str = "workload.file";
 const ORDER: &str = "workload.order";
 const STRIDE: &str = "workload.stride";
 const VERIFY: &str = "workload.verify";
+const WRITE_BACK: &str = "workload.write_back_every";
 
 /// What the rules look at.
 struct Subject<'a> {

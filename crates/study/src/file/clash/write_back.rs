@@ -1,0 +1,64 @@
+//! What a load that writes blocks back to where it has read them can be.
+
+use super::{Clash, Subject, VERIFY, WRITE_BACK, words};
+use narrows_model::Op;
+use narrows_model::workload::Arrivals;
+
+pub(super) fn of_reads_alone(subject: &Subject<'_>) -> Option<Clash> {
+    let load = &subject.load;
+    let every = load.write_back_every?;
+    let found = if load.op_mix.len() > 1 || load.op != Op::Read {
+        let ops: Vec<&str> = load.ops().iter().map(|share| share.op.name()).collect();
+        format!("write_back_every = {every} with the operation {}", ops.join(" and "))
+    } else if load.block_mix.len() > 1 {
+        format!("write_back_every = {every} with blocks of several sizes")
+    } else {
+        return None;
+    };
+    let hint = "write op = \"read\" and one block; what is written back comes by itself";
+    let words = words(found, "reads of one block size, of which blocks are written back", hint);
+    let keys = &["workload.ops", "workload.op", "workload.blocks", WRITE_BACK];
+    Some(subject.clash("write_back_of_reads_alone", keys, words))
+}
+
+pub(super) fn one_at_a_time(subject: &Subject<'_>) -> Option<Clash> {
+    let (every, depth) = (subject.load.write_back_every?, subject.load.queue_depth);
+    if depth <= 1 {
+        return None;
+    }
+    let words = words(
+        format!("write_back_every = {every} at a depth of {depth}"),
+        "a depth of 1: a block is written back before the next one is read",
+        format!("write workers = {depth} instead"),
+    );
+    Some(subject.clash("write_back_one_at_a_time", &["workload.depth", WRITE_BACK], words))
+}
+
+pub(super) fn unpaced(subject: &Subject<'_>) -> Option<Clash> {
+    let load = &subject.load;
+    let every = load.write_back_every?;
+    let paced = load.think_ns.0 > 0
+        || load.arrivals != Arrivals::Closed
+        || load.max_bytes_per_s.is_some()
+        || load.max_ops_per_s.is_some();
+    if !paced {
+        return None;
+    }
+    let words = words(
+        format!("write_back_every = {every} in a load that waits between requests"),
+        "a closed loop without think, max_rate and max_ops",
+        "leave these out, or write ops = { read = .., write = .. } instead",
+    );
+    let keys = &["workload.think", "workload.arrivals", "workload.max_rate", "workload.max_ops", WRITE_BACK];
+    Some(subject.clash("write_back_unpaced", keys, words))
+}
+
+pub(super) fn not_verified(subject: &Subject<'_>) -> Option<Clash> {
+    let every = subject.load.write_back_every.filter(|_| subject.load.verify)?;
+    let words = words(
+        format!("verify = true with write_back_every = {every}"),
+        "data that is verified, or blocks that are written back",
+        "leave verify out, or write ops = { read = .., write = .. } instead",
+    );
+    Some(subject.clash("write_back_not_verified", &[VERIFY, WRITE_BACK], words))
+}
