@@ -252,7 +252,7 @@ pub struct RoleCpu {
 /// Bytes seen at three places in one interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ByteTriangle {
-    /// Moved by the application.
+    /// Moved by the application, in the direction of the cell's operation.
     pub application: Bytes,
     /// Carried by the wire as payload; `None` where unknown.
     pub wire: Option<Bytes>,

@@ -22,7 +22,7 @@ pub(super) struct Traffic {
 /// The byte triangle and what follows from it.
 pub(super) fn traffic(data: &CellData, machines: &Machines<'_>) -> Traffic {
     let op = data.cell.workload.op;
-    let application = Bytes(data.trials.values().map(|trial| trial.bytes.0).sum());
+    let application = application(data);
     let connections = wire(data, op);
     let interfaces = if connections.is_none() { interfaces(data, machines) } else { None };
     let wire = connections.map(|(bytes, _)| bytes).or(interfaces);
@@ -35,6 +35,17 @@ pub(super) fn traffic(data: &CellData, machines: &Machines<'_>) -> Traffic {
         wire_bytes_per_s: connections.and_then(|(_, rate)| rate),
         wire_by_interfaces: interfaces.is_some(),
     }
+}
+
+/// What the application moved in the direction in which the wire and the device are looked at: of requests that read and
+/// others that write, those that go as the cell's operation does.
+fn application(data: &CellData) -> Bytes {
+    let outwards = data.cell.workload.op.moves_towards_device();
+    let goes_along = |op: Op| op.moves_towards_device() == outwards;
+    if data.kinds.iter().all(|kind| goes_along(kind.op)) {
+        return Bytes(data.trials.values().map(|trial| trial.bytes.0).sum());
+    }
+    Bytes(data.kinds.iter().filter(|kind| goes_along(kind.op)).map(|kind| kind.bytes.0).sum())
 }
 
 /// Payload that the load's connections carried in the direction of the data, and its rate over the time between
