@@ -4,7 +4,7 @@
 
 mod support;
 
-use narrows_lab::{DiskPlan, Host, Lab, narrows_bin, pin_to_cpus};
+use narrows_lab::{DiskPlan, Host, Lab, narrows_bin, on_a_calm_machine, pin_to_cpus};
 use narrows_model::{Cut, Op, Segment};
 use std::fs;
 use std::process::Command;
@@ -71,34 +71,36 @@ fn show(text: &str) {
 
 #[test]
 fn one_client_rises_with_servers_until_its_own_link_is_full_and_that_is_named() {
-    let Some(lab) = lab() else { return };
-    let nodes = nodes(&lab, 4);
-    let client = lab.host(5).unwrap();
-    client.limit_rate(CLIENT_LINK).unwrap();
-    let mut command = client.command(narrows_bin().unwrap());
-    suite(
-        &mut command,
-        "one-to-many c1-s1 c1-s2 c1-s4 --bytes 8MiB --flush drop --trials 3 --cell-seconds 0.3",
-    );
-    command.args(["--servers", &addresses(&nodes), "--token-file"]).arg(nodes[0].1.token());
-    pin_to_cpus(&mut command, &[0]);
-    let checked = run_check(&lab, "client-link", command, "");
-    let text = told(&lab, &checked);
-    show(&text);
-    let node = client.payload_bytes_per_s(NODE_BITS_PER_S);
-    let all = client.payload_bytes_per_s(CLIENT_BITS_PER_S);
-    for op in [Op::Write, Op::Read] {
-        assert_within(rate(&checked, "c1-s1", op), node, 0.1);
-        assert_within(rate(&checked, "c1-s2", op), all, 0.15);
-        assert_within(rate(&checked, "c1-s4", op), all, 0.15);
-        let sentence = format!("{op}: c1-s4 carries ");
-        let flat = text.lines().find(|line| line.contains(&sentence)).unwrap_or_else(|| panic!("{text}"));
-        assert!(flat.contains("rising, then flat"), "{flat}");
-    }
-    checked.assert_limiting_first("bulk", Segment::NetworkBandwidth);
-    for entry in checked.limiting("bulk") {
-        assert_eq!(entry.scope.as_deref(), Some("shared"), "{:#?}", entry.evidence);
-    }
+    on_a_calm_machine(|| {
+        let Some(lab) = lab() else { return };
+        let nodes = nodes(&lab, 4);
+        let client = lab.host(5).unwrap();
+        client.limit_rate(CLIENT_LINK).unwrap();
+        let mut command = client.command(narrows_bin().unwrap());
+        suite(
+            &mut command,
+            "one-to-many c1-s1 c1-s2 c1-s4 --bytes 8MiB --flush drop --trials 3 --cell-seconds 0.3",
+        );
+        command.args(["--servers", &addresses(&nodes), "--token-file"]).arg(nodes[0].1.token());
+        pin_to_cpus(&mut command, &[0]);
+        let checked = run_check(&lab, "client-link", command, "");
+        let text = told(&lab, &checked);
+        show(&text);
+        let node = client.payload_bytes_per_s(NODE_BITS_PER_S);
+        let all = client.payload_bytes_per_s(CLIENT_BITS_PER_S);
+        for op in [Op::Write, Op::Read] {
+            assert_within(rate(&checked, "c1-s1", op), node, 0.1);
+            assert_within(rate(&checked, "c1-s2", op), all, 0.15);
+            assert_within(rate(&checked, "c1-s4", op), all, 0.15);
+            let sentence = format!("{op}: c1-s4 carries ");
+            let flat = text.lines().find(|line| line.contains(&sentence)).unwrap_or_else(|| panic!("{text}"));
+            assert!(flat.contains("rising, then flat"), "{flat}");
+        }
+        checked.assert_limiting_first("bulk", Segment::NetworkBandwidth);
+        for entry in checked.limiting("bulk") {
+            assert_eq!(entry.scope.as_deref(), Some("shared"), "{:#?}", entry.evidence);
+        }
+    });
 }
 
 /// A disk that takes and gives 64 KiB in 3.2 ms: 19.5 MiB/s, one request at a time.
@@ -126,86 +128,92 @@ fn on_a_slow_disk(lab: &Lab, name: &str, words: &str) -> Checked {
 
 #[test]
 fn an_early_acknowledgement_hides_the_disk_from_writes_and_a_late_one_does_not() {
-    let Some(lab) = lab_with_disks() else { return };
-    let early = on_a_slow_disk(&lab, "early", "--ack early");
-    let text = told(&lab, &early);
-    show(&text);
-    assert!(text.contains("an early acknowledgement hides the disk from writes"), "{text}");
-    let of_writes = early.limiting("bulk write");
-    assert!(of_writes.iter().all(|entry| entry.segment == Segment::ServerCache), "{of_writes:#?}");
-    let (write, read) = (rate(&early, "c1-s1", Op::Write), rate(&early, "c1-s1", Op::Read));
-    assert!(write > 2.0 * read, "{write} of writes, {read} of reads");
-    let late = on_a_slow_disk(&lab, "late", "--ack late");
-    let text = told(&lab, &late);
-    show(&text);
-    let held = rate(&late, "c1-s1", Op::Write);
-    assert!(held < 20.5 * MIB, "{held} of writes at a disk of 19.5 MiB/s");
-    assert!(!text.contains("hides the disk"), "{text}");
+    on_a_calm_machine(|| {
+        let Some(lab) = lab_with_disks() else { return };
+        let early = on_a_slow_disk(&lab, "early", "--ack early");
+        let text = told(&lab, &early);
+        show(&text);
+        assert!(text.contains("an early acknowledgement hides the disk from writes"), "{text}");
+        let of_writes = early.limiting("bulk write");
+        assert!(of_writes.iter().all(|entry| entry.segment == Segment::ServerCache), "{of_writes:#?}");
+        let (write, read) = (rate(&early, "c1-s1", Op::Write), rate(&early, "c1-s1", Op::Read));
+        assert!(write > 2.0 * read, "{write} of writes, {read} of reads");
+        let late = on_a_slow_disk(&lab, "late", "--ack late");
+        let text = told(&lab, &late);
+        show(&text);
+        let held = rate(&late, "c1-s1", Op::Write);
+        assert!(held < 20.5 * MIB, "{held} of writes at a disk of 19.5 MiB/s");
+        assert!(!text.contains("hides the disk"), "{text}");
+    });
 }
 
 #[test]
 fn nodes_that_are_both_get_less_each_with_more_of_them() {
-    let Some(lab) = lab() else { return };
-    let nodes = nodes(&lab, 4);
-    let mut command = Command::new(narrows_bin().unwrap());
-    suite(&mut command, "many-to-many pp-2 pp-4 --bytes 8MiB --flush drop --trials 3 --cell-seconds 0.3");
-    command.args(["--nodes", &addresses(&nodes), "--token-file"]).arg(nodes[0].1.token());
-    for (host, _) in &nodes {
-        command.arg("--client-command").arg(format!("nsenter --net=/run/netns/{} --", host.netns()));
-    }
-    let checked = run_check(&lab, "many-to-many", command, "");
-    let text = told(&lab, &checked);
-    show(&text);
-    for entry in checked.limiting("bulk read") {
-        let network = [Segment::Network, Segment::NetworkBandwidth].contains(&entry.segment);
-        assert!(network, "{:#?}", checked.summary.diagnosis.limiting);
-    }
-    // Of what each node moves 1/N stays on it, and its link carries the rest: 200 Mbit/s x N / (N - 1).
-    let link = nodes[0].0.payload_bytes_per_s(NODE_BITS_PER_S);
-    for op in [Op::Write, Op::Read] {
-        for (label, count) in [("pp-2", 2.0), ("pp-4", 4.0)] {
-            let bound = link * count / (count - 1.0);
-            let each = rate(&checked, label, op) / count;
-            assert!(each <= 1.05 * bound, "{label} {op}: {each} over a link that lets {bound} through");
-            assert!(each >= 0.6 * bound, "{label} {op}: {each} of {bound}");
+    on_a_calm_machine(|| {
+        let Some(lab) = lab() else { return };
+        let nodes = nodes(&lab, 4);
+        let mut command = Command::new(narrows_bin().unwrap());
+        suite(&mut command, "many-to-many pp-2 pp-4 --bytes 8MiB --flush drop --trials 3 --cell-seconds 0.3");
+        command.args(["--nodes", &addresses(&nodes), "--token-file"]).arg(nodes[0].1.token());
+        for (host, _) in &nodes {
+            command.arg("--client-command").arg(format!("nsenter --net=/run/netns/{} --", host.netns()));
         }
-        assert!(
-            text.lines()
-                .any(|line| line.contains(&format!("{op}: ")) && line.contains("a node with 2 nodes"))
-        );
-    }
+        let checked = run_check(&lab, "many-to-many", command, "");
+        let text = told(&lab, &checked);
+        show(&text);
+        for entry in checked.limiting("bulk read") {
+            let network = [Segment::Network, Segment::NetworkBandwidth].contains(&entry.segment);
+            assert!(network, "{:#?}", checked.summary.diagnosis.limiting);
+        }
+        // Of what each node moves 1/N stays on it, and its link carries the rest: 200 Mbit/s x N / (N - 1).
+        let link = nodes[0].0.payload_bytes_per_s(NODE_BITS_PER_S);
+        for op in [Op::Write, Op::Read] {
+            for (label, count) in [("pp-2", 2.0), ("pp-4", 4.0)] {
+                let bound = link * count / (count - 1.0);
+                let each = rate(&checked, label, op) / count;
+                assert!(each <= 1.05 * bound, "{label} {op}: {each} over a link that lets {bound} through");
+                assert!(each >= 0.6 * bound, "{label} {op}: {each} of {bound}");
+            }
+            assert!(
+                text.lines()
+                    .any(|line| line.contains(&format!("{op}: ")) && line.contains("a node with 2 nodes"))
+            );
+        }
+    });
 }
 
 #[test]
 fn two_disks_of_a_node_on_one_bus_do_not_add_up() {
-    let Some(lab) = lab_with_disks() else { return };
-    let plan = DiskPlan {
-        count: 2,
-        read_us: 800,
-        write_us: 800,
-        flush_us: 0,
-        shared_bytes_per_s: Some(50 << 20),
-        ..SLOW_DISK
-    };
-    let disks = lab.disks("bus", &plan).unwrap();
-    let mut command = Command::new(narrows_bin().unwrap());
-    suite(&mut command, "local --bytes 16MiB --flush drop --trials 3 --cell-seconds 0.5 --engine uring");
-    command.arg("--root").arg(format!("{},{}", disks.path(0).display(), disks.path(1).display()));
-    let checked = run_check(&lab, "bus", command, "");
-    show(&told(&lab, &checked));
-    let bus = 50.0 * MIB;
-    let of_devices = |members: usize| {
-        let reads = checked.cells(Cut::LocalDevice).filter(|cell| cell.op == Op::Read);
-        let found = reads.filter(|cell| cell.target.members().len() == members);
-        found.map(|cell| cell.rate_bytes_per_s.unwrap().0).collect::<Vec<_>>()
-    };
-    assert_eq!((of_devices(1).len(), of_devices(2).len()), (2, 1), "each alone, and both together");
-    for rate in of_devices(1).into_iter().chain(of_devices(2)) {
-        assert!(rate <= 1.05 * bus, "{rate} over a bus of {bus}");
-    }
-    assert_within(rate(&checked, "local", Op::Read), bus, 0.1);
-    for entry in checked.limiting("bulk read") {
-        let may = [Segment::DeviceBus, Segment::Unknown].contains(&entry.segment);
-        assert!(may, "{} is blamed: {:#?}", entry.segment, entry.evidence);
-    }
+    on_a_calm_machine(|| {
+        let Some(lab) = lab_with_disks() else { return };
+        let plan = DiskPlan {
+            count: 2,
+            read_us: 800,
+            write_us: 800,
+            flush_us: 0,
+            shared_bytes_per_s: Some(50 << 20),
+            ..SLOW_DISK
+        };
+        let disks = lab.disks("bus", &plan).unwrap();
+        let mut command = Command::new(narrows_bin().unwrap());
+        suite(&mut command, "local --bytes 16MiB --flush drop --trials 3 --cell-seconds 0.5 --engine uring");
+        command.arg("--root").arg(format!("{},{}", disks.path(0).display(), disks.path(1).display()));
+        let checked = run_check(&lab, "bus", command, "");
+        show(&told(&lab, &checked));
+        let bus = 50.0 * MIB;
+        let of_devices = |members: usize| {
+            let reads = checked.cells(Cut::LocalDevice).filter(|cell| cell.op == Op::Read);
+            let found = reads.filter(|cell| cell.target.members().len() == members);
+            found.map(|cell| cell.rate_bytes_per_s.unwrap().0).collect::<Vec<_>>()
+        };
+        assert_eq!((of_devices(1).len(), of_devices(2).len()), (2, 1), "each alone, and both together");
+        for rate in of_devices(1).into_iter().chain(of_devices(2)) {
+            assert!(rate <= 1.05 * bus, "{rate} over a bus of {bus}");
+        }
+        assert_within(rate(&checked, "local", Op::Read), bus, 0.1);
+        for entry in checked.limiting("bulk read") {
+            let may = [Segment::DeviceBus, Segment::Unknown].contains(&entry.segment);
+            assert!(may, "{} is blamed: {:#?}", entry.segment, entry.evidence);
+        }
+    });
 }

@@ -7,7 +7,7 @@ mod support;
 use std::fs;
 use std::process::Command;
 
-use narrows_lab::{DiskPlan, Lab, narrows_bin};
+use narrows_lab::{DiskPlan, Lab, narrows_bin, on_a_calm_machine};
 use narrows_model::{Cut, Segment};
 use support::check::{Checked, assert_within, run_check};
 use support::lab_with_disks;
@@ -68,24 +68,28 @@ fn rates(checked: &Checked) -> (Vec<f64>, f64) {
 #[test]
 #[ignore = "names the client's cache: of the disks of several targets only the first one's bytes are counted"]
 fn two_disks_behind_one_bus_are_limited_by_it_together_and_not_alone() {
-    let Some(lab) = lab_with_disks() else { return };
-    let checked = load_together(&lab, &DiskPlan { shared_bytes_per_s: Some(BUS_BYTES_PER_S), ..PLAN });
-    let (alone, together) = rates(&checked);
-    for rate in alone {
-        assert_within(rate, DISK_BYTES_PER_S, 0.1);
-    }
-    assert_within(together, BUS_BYTES_PER_S as f64, 0.1);
-    checked.assert_limiting_first("several targets together", Segment::DeviceBus);
-    checked.assert_none_limit(&[Segment::ClientCache, Segment::WorkloadConcurrency]);
+    on_a_calm_machine(|| {
+        let Some(lab) = lab_with_disks() else { return };
+        let checked = load_together(&lab, &DiskPlan { shared_bytes_per_s: Some(BUS_BYTES_PER_S), ..PLAN });
+        let (alone, together) = rates(&checked);
+        for rate in alone {
+            assert_within(rate, DISK_BYTES_PER_S, 0.1);
+        }
+        assert_within(together, BUS_BYTES_PER_S as f64, 0.1);
+        checked.assert_limiting_first("several targets together", Segment::DeviceBus);
+        checked.assert_none_limit(&[Segment::ClientCache, Segment::WorkloadConcurrency]);
+    });
 }
 
 #[test]
 fn two_disks_that_share_nothing_clear_the_bus() {
-    let Some(lab) = lab_with_disks() else { return };
-    let checked = load_together(&lab, &PLAN);
-    let (alone, together) = rates(&checked);
-    assert_within(together, alone.iter().sum(), 0.1);
-    checked.assert_none_limit(&[Segment::DeviceBus]);
-    let cleared = &checked.summary.diagnosis.exonerated;
-    assert!(cleared.iter().any(|entry| entry.segment == Segment::DeviceBus), "{cleared:?}");
+    on_a_calm_machine(|| {
+        let Some(lab) = lab_with_disks() else { return };
+        let checked = load_together(&lab, &PLAN);
+        let (alone, together) = rates(&checked);
+        assert_within(together, alone.iter().sum(), 0.1);
+        checked.assert_none_limit(&[Segment::DeviceBus]);
+        let cleared = &checked.summary.diagnosis.exonerated;
+        assert!(cleared.iter().any(|entry| entry.segment == Segment::DeviceBus), "{cleared:?}");
+    });
 }

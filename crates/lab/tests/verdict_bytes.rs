@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use narrows_lab::{Host, Lab, counters, device_under, narrows_bin, pin_to_cpus};
+use narrows_lab::{Host, Lab, counters, device_under, narrows_bin, on_a_calm_machine, pin_to_cpus};
 use narrows_model::Cut;
 use support::check::{local_check_command, run_check, serve};
 use support::lab;
@@ -86,25 +86,29 @@ fn assert_covers(seen: u64, counted: u64, uncounted_max: u64, what: &str) {
 
 #[test]
 fn writes_that_are_counted_are_the_writes_that_strace_sees() {
-    let Some((accounts, _, written)) = traced_check("write") else { return };
-    let files = || accounts.iter().filter(|account| is_on_files(account.cut));
-    let prepared = prepared_bytes(files());
-    let counted = prepared + files().map(|account| account.sampled_bytes).sum::<u64>();
-    assert!(files().all(|account| account.block_bytes == BLOCK_BYTES));
-    assert_covers(written, counted, uncounted_bytes_max(files()), "pwrite64");
+    on_a_calm_machine(|| {
+        let Some((accounts, _, written)) = traced_check("write") else { return };
+        let files = || accounts.iter().filter(|account| is_on_files(account.cut));
+        let prepared = prepared_bytes(files());
+        let counted = prepared + files().map(|account| account.sampled_bytes).sum::<u64>();
+        assert!(files().all(|account| account.block_bytes == BLOCK_BYTES));
+        assert_covers(written, counted, uncounted_bytes_max(files()), "pwrite64");
+    });
 }
 
 #[test]
 fn reads_that_are_counted_are_the_reads_that_strace_sees() {
-    let Some((accounts, read, written)) = traced_check("read") else { return };
-    let files = || accounts.iter().filter(|account| is_on_files(account.cut));
-    let prepared = prepared_bytes(files());
-    // A cell of the page cache reads its file through once before it begins.
-    let warmed: u64 =
-        files().filter(|account| account.cut == Cut::PageCache).map(|account| account.file_bytes).sum();
-    let counted = warmed + files().map(|account| account.sampled_bytes).sum::<u64>();
-    assert_covers(read, counted, uncounted_bytes_max(files()), "pread64");
-    assert_eq!(written, prepared, "only the preparation writes");
+    on_a_calm_machine(|| {
+        let Some((accounts, read, written)) = traced_check("read") else { return };
+        let files = || accounts.iter().filter(|account| is_on_files(account.cut));
+        let prepared = prepared_bytes(files());
+        // A cell of the page cache reads its file through once before it begins.
+        let warmed: u64 =
+            files().filter(|account| account.cut == Cut::PageCache).map(|account| account.file_bytes).sum();
+        let counted = warmed + files().map(|account| account.sampled_bytes).sum::<u64>();
+        assert_covers(read, counted, uncounted_bytes_max(files()), "pread64");
+        assert_eq!(written, prepared, "only the preparation writes");
+    });
 }
 
 /// Bytes that the device under the lab read during one check of cold and direct reads, and those it counted.
@@ -134,44 +138,48 @@ fn read_from_device(lab: &Lab, name: &str) -> (u64, u64) {
 
 #[test]
 fn direct_reads_that_are_counted_are_the_reads_of_the_device() {
-    /// The device is the whole machine's: what others read in one run they do not read in each.
-    const RUNS: [&str; 3] = ["direct1", "direct2", "direct3"];
-    let Some(lab) = lab() else { return };
-    let mut seen = Vec::new();
-    let agrees = RUNS.iter().any(|name| {
-        let (read, counted) = read_from_device(&lab, name);
-        seen.push((read, counted));
-        // Read-ahead of a path that stops in mid-file.
-        read <= counted + counted / 50 + 16 * MIB
+    on_a_calm_machine(|| {
+        /// The device is the whole machine's: what others read in one run they do not read in each.
+        const RUNS: [&str; 3] = ["direct1", "direct2", "direct3"];
+        let Some(lab) = lab() else { return };
+        let mut seen = Vec::new();
+        let agrees = RUNS.iter().any(|name| {
+            let (read, counted) = read_from_device(&lab, name);
+            seen.push((read, counted));
+            // Read-ahead of a path that stops in mid-file.
+            read <= counted + counted / 50 + 16 * MIB
+        });
+        assert!(agrees, "read by the device, counted: {seen:?}");
     });
-    assert!(agrees, "read by the device, counted: {seen:?}");
 }
 
 #[test]
 fn bytes_to_an_endpoint_are_those_of_the_interface_within_its_headers() {
-    let Some(lab) = lab() else { return };
-    let (client, server) = (lab.host(1).unwrap(), lab.host(2).unwrap());
-    server.limit_rate("1gbit").unwrap();
-    let served = serve(&lab, &server, None, |command| pin_to_cpus(command, &[1]));
-    let mut command = served.check_command(&client, "memory");
-    pin_to_cpus(&mut command, &[0]);
-    let before = server.net_dev(Host::INTERFACE).unwrap();
-    let words = "--op write --seconds 14 --cell-seconds 0.6 --block 64KiB --depth 4";
-    let checked = run_check(&lab, "wire", command, words);
-    let received = server.net_dev(Host::INTERFACE).unwrap().received_bytes - before.received_bytes;
-    let accounts = accounts(&checked.record);
-    assert_consistent(&accounts);
-    let on_wire = || accounts.iter().filter(|a| matches!(a.cut, Cut::Path | Cut::NetworkStream));
-    let prepared = prepared_bytes(on_wire().filter(|account| account.cut == Cut::Path));
-    let payload = prepared + on_wire().map(|account| account.sampled_bytes).sum::<u64>();
-    // 66 bytes of headers for 1448 at most; packets that the machine does not cut have fewer. Requests have
-    // heads of their own and the command a conversation: under a hundredth.
-    let headers_max = payload * 66 / 1448 + payload / 100;
-    assert_covers(received, payload, headers_max + uncounted_bytes_max(on_wire()), "eth0");
-    for cell in checked.cells(Cut::Path) {
-        let (application, wire) = (cell.bytes.application.as_f64(), cell.bytes.wire.unwrap().as_f64());
-        let in_flight = (cell.queue_depth * cell.block_bytes.0) as f64;
-        let off = (wire - application).abs();
-        assert!(off <= application * 0.01 + 2.0 * in_flight, "{}: {wire} for {application}", cell.id);
-    }
+    on_a_calm_machine(|| {
+        let Some(lab) = lab() else { return };
+        let (client, server) = (lab.host(1).unwrap(), lab.host(2).unwrap());
+        server.limit_rate("1gbit").unwrap();
+        let served = serve(&lab, &server, None, |command| pin_to_cpus(command, &[1]));
+        let mut command = served.check_command(&client, "memory");
+        pin_to_cpus(&mut command, &[0]);
+        let before = server.net_dev(Host::INTERFACE).unwrap();
+        let words = "--op write --seconds 14 --cell-seconds 0.6 --block 64KiB --depth 4";
+        let checked = run_check(&lab, "wire", command, words);
+        let received = server.net_dev(Host::INTERFACE).unwrap().received_bytes - before.received_bytes;
+        let accounts = accounts(&checked.record);
+        assert_consistent(&accounts);
+        let on_wire = || accounts.iter().filter(|a| matches!(a.cut, Cut::Path | Cut::NetworkStream));
+        let prepared = prepared_bytes(on_wire().filter(|account| account.cut == Cut::Path));
+        let payload = prepared + on_wire().map(|account| account.sampled_bytes).sum::<u64>();
+        // 66 bytes of headers for 1448 at most; packets that the machine does not cut have fewer. Requests have
+        // heads of their own and the command a conversation: under a hundredth.
+        let headers_max = payload * 66 / 1448 + payload / 100;
+        assert_covers(received, payload, headers_max + uncounted_bytes_max(on_wire()), "eth0");
+        for cell in checked.cells(Cut::Path) {
+            let (application, wire) = (cell.bytes.application.as_f64(), cell.bytes.wire.unwrap().as_f64());
+            let in_flight = (cell.queue_depth * cell.block_bytes.0) as f64;
+            let off = (wire - application).abs();
+            assert!(off <= application * 0.01 + 2.0 * in_flight, "{}: {wire} for {application}", cell.id);
+        }
+    });
 }

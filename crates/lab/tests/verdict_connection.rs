@@ -4,7 +4,7 @@
 
 mod support;
 
-use narrows_lab::{Host, Lab};
+use narrows_lab::{Host, Lab, on_a_calm_machine};
 use narrows_model::{Cut, Op, Segment};
 use support::apart::check_apart;
 use support::check::Checked;
@@ -36,46 +36,56 @@ fn gain_of_one_more(checked: &Checked) -> f64 {
 
 #[test]
 fn a_small_window_over_a_long_way_limits_the_connection_and_not_the_wire() {
-    const BUFFER_BYTES: u64 = 64 << 10;
-    let Some(lab) = lab() else { return };
-    let checked = check_writes(&lab, "window", |_, server| {
-        server.delay(ONE_WAY_US).unwrap();
-        server.limit_receive_buffers(BUFFER_BYTES).unwrap();
+    on_a_calm_machine(|| {
+        const BUFFER_BYTES: u64 = 64 << 10;
+        let Some(lab) = lab() else { return };
+        let checked = check_writes(&lab, "window", |_, server| {
+            server.delay(ONE_WAY_US).unwrap();
+            server.limit_receive_buffers(BUFFER_BYTES).unwrap();
+        });
+        checked.assert_limiting_first("bulk", Segment::ClientConnection);
+        checked.assert_none_limit(&[
+            Segment::NetworkBandwidth,
+            Segment::NetworkLoss,
+            Segment::ServerCpu,
+            Segment::ClientCpu,
+            Segment::Unknown,
+        ]);
+        let round_trip_s = 2.0 * ONE_WAY_US as f64 / 1e6;
+        let rate = checked.path_cell(Op::Write, 256 << 10, 8).rate_bytes_per_s.unwrap().0;
+        assert!(rate < BUFFER_BYTES as f64 / round_trip_s, "{rate}: no more than a buffer a round trip");
+        assert!(gain_of_one_more(&checked) > 1.5);
     });
-    checked.assert_limiting_first("bulk", Segment::ClientConnection);
-    checked.assert_none_limit(&[
-        Segment::NetworkBandwidth,
-        Segment::NetworkLoss,
-        Segment::ServerCpu,
-        Segment::ClientCpu,
-        Segment::Unknown,
-    ]);
-    let round_trip_s = 2.0 * ONE_WAY_US as f64 / 1e6;
-    let rate = checked.path_cell(Op::Write, 256 << 10, 8).rate_bytes_per_s.unwrap().0;
-    assert!(rate < BUFFER_BYTES as f64 / round_trip_s, "{rate}: no more than a buffer a round trip");
-    assert!(gain_of_one_more(&checked) > 1.5);
 }
 
 #[test]
 fn a_wire_that_loses_packets_limits_by_loss_and_not_by_its_bandwidth() {
-    const LOSS_EVERY: u64 = 300;
-    let Some(lab) = lab() else { return };
-    let checked = check_writes(&lab, "loss", |client, server| {
-        server.delay_and_lose(ONE_WAY_US, LOSS_EVERY).unwrap();
-        for host in [client, server] {
-            host.use_congestion_control("reno").unwrap();
-        }
+    on_a_calm_machine(|| {
+        const LOSS_EVERY: u64 = 300;
+        let Some(lab) = lab() else { return };
+        let checked = check_writes(&lab, "loss", |client, server| {
+            server.delay_and_lose(ONE_WAY_US, LOSS_EVERY).unwrap();
+            for host in [client, server] {
+                host.use_congestion_control("reno").unwrap();
+            }
+        });
+        checked.assert_limiting_first("bulk", Segment::NetworkLoss);
+        checked.assert_none_limit(&[Segment::NetworkBandwidth, Segment::ClientConnection, Segment::Unknown]);
+        let path = checked.path_cell(Op::Write, 256 << 10, 8);
+        assert!(path.retransmit_count.unwrap() > 0);
+        assert!(gain_of_one_more(&checked) > 1.2);
     });
-    checked.assert_limiting_first("bulk", Segment::NetworkLoss);
-    checked.assert_none_limit(&[Segment::NetworkBandwidth, Segment::ClientConnection, Segment::Unknown]);
-    let path = checked.path_cell(Op::Write, 256 << 10, 8);
-    assert!(path.retransmit_count.unwrap() > 0);
-    assert!(gain_of_one_more(&checked) > 1.2);
 }
 
 #[test]
 fn a_link_without_delay_or_loss_blames_neither_a_window_nor_loss() {
-    let Some(lab) = lab() else { return };
-    let checked = check_writes(&lab, "clean", |_, _| {});
-    checked.assert_none_limit(&[Segment::NetworkLoss, Segment::ClientConnection, Segment::NetworkLatency]);
+    on_a_calm_machine(|| {
+        let Some(lab) = lab() else { return };
+        let checked = check_writes(&lab, "clean", |_, _| {});
+        checked.assert_none_limit(&[
+            Segment::NetworkLoss,
+            Segment::ClientConnection,
+            Segment::NetworkLatency,
+        ]);
+    });
 }

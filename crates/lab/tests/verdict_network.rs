@@ -4,7 +4,7 @@
 
 mod support;
 
-use narrows_lab::Lab;
+use narrows_lab::{Lab, on_a_calm_machine};
 use narrows_model::diagnosis::Relation;
 use narrows_model::{Op, Segment};
 use support::apart::check_apart;
@@ -46,17 +46,24 @@ fn assert_link_is_the_limit(lab: &Lab, checked: &Checked) {
 
 #[test]
 fn a_link_of_100_mbit_limits_the_bulk_traffic_of_a_memory_store() {
-    let Some(lab) = lab() else { return };
-    assert_link_is_the_limit(&lab, &check_slow_link(&lab, "memory"));
+    on_a_calm_machine(|| {
+        let Some(lab) = lab() else { return };
+        assert_link_is_the_limit(&lab, &check_slow_link(&lab, "memory"));
+    });
 }
 
 #[test]
 fn a_link_of_100_mbit_limits_the_bulk_traffic_of_a_disk_store() {
-    let Some(lab) = lab() else { return };
-    let checked = check_slow_link(&lab, "disk");
-    assert_link_is_the_limit(&lab, &checked);
-    let payload = lab.host(2).unwrap().payload_bytes_per_s(100_000_000);
-    assert!(checked.ceiling(Segment::DeviceBandwidth) > 2.0 * payload, "the disk was measured past the wire");
+    on_a_calm_machine(|| {
+        let Some(lab) = lab() else { return };
+        let checked = check_slow_link(&lab, "disk");
+        assert_link_is_the_limit(&lab, &checked);
+        let payload = lab.host(2).unwrap().payload_bytes_per_s(100_000_000);
+        assert!(
+            checked.ceiling(Segment::DeviceBandwidth) > 2.0 * payload,
+            "the disk was measured past the wire"
+        );
+    });
 }
 
 /// A check of small requests, one at a time, over a wire with this delay in each direction (0: none).
@@ -69,32 +76,36 @@ fn check_small_requests(lab: &Lab, one_way_us: u64) -> Checked {
 
 #[test]
 fn a_delayed_wire_limits_small_requests_together_with_asking_one_at_a_time() {
-    const ONE_WAY_US: u64 = 2000;
-    let Some(lab) = lab() else { return };
-    let checked = check_small_requests(&lab, ONE_WAY_US);
-    let entries = checked.limiting("small synchronous");
-    let named: Vec<_> = entries.iter().map(|entry| (entry.segment, entry.relation)).collect();
-    let expected =
-        [(Segment::NetworkLatency, Relation::Joint), (Segment::WorkloadConcurrency, Relation::Joint)];
-    assert_eq!(named, expected);
-    assert!(entries.iter().all(|entry| entry.confidence > 0.5));
-    let blamed: Vec<_> = checked.summary.diagnosis.limiting.iter().map(|entry| entry.segment).collect();
-    assert_eq!(blamed, [Segment::NetworkLatency, Segment::WorkloadConcurrency]);
-    for op in [Op::Read, Op::Write] {
-        let cell = checked.path_cell(op, 4 << 10, 1);
-        let round_trip_ns = cell.rtt_min_ns.unwrap().0 as f64;
-        // The wire's own cost and the stack's are 0.5 ms at most.
-        let added_ns = 2.0 * ONE_WAY_US as f64 * 1e3;
-        assert!((added_ns..added_ns + 0.5e6).contains(&round_trip_ns), "{op}: {round_trip_ns} ns");
-        assert!(cell.latency_ns.p50.unwrap() as f64 >= added_ns, "{op}: faster than the wire");
-    }
+    on_a_calm_machine(|| {
+        const ONE_WAY_US: u64 = 2000;
+        let Some(lab) = lab() else { return };
+        let checked = check_small_requests(&lab, ONE_WAY_US);
+        let entries = checked.limiting("small synchronous");
+        let named: Vec<_> = entries.iter().map(|entry| (entry.segment, entry.relation)).collect();
+        let expected =
+            [(Segment::NetworkLatency, Relation::Joint), (Segment::WorkloadConcurrency, Relation::Joint)];
+        assert_eq!(named, expected);
+        assert!(entries.iter().all(|entry| entry.confidence > 0.5));
+        let blamed: Vec<_> = checked.summary.diagnosis.limiting.iter().map(|entry| entry.segment).collect();
+        assert_eq!(blamed, [Segment::NetworkLatency, Segment::WorkloadConcurrency]);
+        for op in [Op::Read, Op::Write] {
+            let cell = checked.path_cell(op, 4 << 10, 1);
+            let round_trip_ns = cell.rtt_min_ns.unwrap().0 as f64;
+            // The wire's own cost and the stack's are 0.5 ms at most.
+            let added_ns = 2.0 * ONE_WAY_US as f64 * 1e3;
+            assert!((added_ns..added_ns + 0.5e6).contains(&round_trip_ns), "{op}: {round_trip_ns} ns");
+            assert!(cell.latency_ns.p50.unwrap() as f64 >= added_ns, "{op}: faster than the wire");
+        }
+    });
 }
 
 #[test]
 fn small_requests_over_a_wire_without_delay_do_not_wait_for_round_trips() {
-    let Some(lab) = lab() else { return };
-    let checked = check_small_requests(&lab, 0);
-    checked.assert_none_limit(&[Segment::NetworkLatency, Segment::NetworkBandwidth, Segment::Network]);
-    let cleared = &checked.summary.diagnosis.exonerated;
-    assert!(cleared.iter().any(|entry| entry.segment == Segment::NetworkLatency), "it is cleared");
+    on_a_calm_machine(|| {
+        let Some(lab) = lab() else { return };
+        let checked = check_small_requests(&lab, 0);
+        checked.assert_none_limit(&[Segment::NetworkLatency, Segment::NetworkBandwidth, Segment::Network]);
+        let cleared = &checked.summary.diagnosis.exonerated;
+        assert!(cleared.iter().any(|entry| entry.segment == Segment::NetworkLatency), "it is cleared");
+    });
 }

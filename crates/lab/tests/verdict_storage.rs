@@ -6,7 +6,7 @@ mod support;
 
 use std::process::Command;
 
-use narrows_lab::{BlkioThrottle, DiskPlan, Lab, pin_to_cpus};
+use narrows_lab::{BlkioThrottle, DiskPlan, Lab, on_a_calm_machine, pin_to_cpus};
 use narrows_model::{Cut, Op, Segment};
 use support::apart::check_apart;
 use support::check::{Checked, assert_within, run_check, serve};
@@ -30,137 +30,149 @@ fn metric(cell: &narrows_model::summary::CellSummary, id: &str) -> f64 {
 
 #[test]
 fn writes_that_wait_for_a_flush_of_3_ms_are_limited_by_the_commit() {
-    const FLUSH_US: u64 = 3000;
-    let Some(lab) = lab_with_disks() else { return };
-    let plan = DiskPlan { flush_us: FLUSH_US, ..DiskPlan::default() };
-    let words = "--op write --seconds 13 --cell-seconds 1.5 --block 4KiB --depth 1";
-    let checked = check_disk(&lab, &plan, &[], words);
-    checked.assert_limiting_first("small synchronous", Segment::ServerCommit);
-    checked.assert_none_limit(&[
-        Segment::Device,
-        Segment::DeviceBandwidth,
-        Segment::DeviceIops,
-        Segment::DeviceLatency,
-        Segment::NetworkLatency,
-        Segment::ServerThreads,
-        Segment::Unknown,
-    ]);
-    let late = checked.path_cell(Op::Write, 4 << 10, 1);
-    let early = checked.cells(Cut::EarlyPath).next().unwrap();
-    let gain = early.ops_per_s.unwrap().0 / late.ops_per_s.unwrap().0;
-    assert!(gain > 2.0, "an early acknowledgement gains {gain}");
-    // Each durable write is a flush or more: the file system has some of its own.
-    let ops = late.ops_per_s.unwrap().0 * late.elapsed_s.last_done;
-    let flushes = metric(late, "device_flush_count");
-    assert!(flushes > 0.9 * ops, "{flushes} flushes for {ops} writes");
-    let flush_us = metric(late, "device_flush_s") / flushes * 1e6;
-    assert!(flush_us > 0.99 * FLUSH_US as f64, "a flush of {flush_us} us");
+    on_a_calm_machine(|| {
+        const FLUSH_US: u64 = 3000;
+        let Some(lab) = lab_with_disks() else { return };
+        let plan = DiskPlan { flush_us: FLUSH_US, ..DiskPlan::default() };
+        let words = "--op write --seconds 13 --cell-seconds 1.5 --block 4KiB --depth 1";
+        let checked = check_disk(&lab, &plan, &[], words);
+        checked.assert_limiting_first("small synchronous", Segment::ServerCommit);
+        checked.assert_none_limit(&[
+            Segment::Device,
+            Segment::DeviceBandwidth,
+            Segment::DeviceIops,
+            Segment::DeviceLatency,
+            Segment::NetworkLatency,
+            Segment::ServerThreads,
+            Segment::Unknown,
+        ]);
+        let late = checked.path_cell(Op::Write, 4 << 10, 1);
+        let early = checked.cells(Cut::EarlyPath).next().unwrap();
+        let gain = early.ops_per_s.unwrap().0 / late.ops_per_s.unwrap().0;
+        assert!(gain > 2.0, "an early acknowledgement gains {gain}");
+        // Each durable write is a flush or more: the file system has some of its own.
+        let ops = late.ops_per_s.unwrap().0 * late.elapsed_s.last_done;
+        let flushes = metric(late, "device_flush_count");
+        assert!(flushes > 0.9 * ops, "{flushes} flushes for {ops} writes");
+        let flush_us = metric(late, "device_flush_s") / flushes * 1e6;
+        assert!(flush_us > 0.99 * FLUSH_US as f64, "a flush of {flush_us} us");
+    });
 }
 
 #[test]
 fn one_thread_in_front_of_a_device_that_serves_16_reads_of_4_ms_at_once_is_named() {
-    let Some(lab) = lab_with_disks() else { return };
-    let plan = DiskPlan { read_us: 4000, at_once: 16, ..DiskPlan::default() };
-    // No time is left for more clients: whether they add to what one thread does is within the noise of short cells.
-    let words = "--op read --seconds 9 --cell-seconds 1.2 --block 4KiB --depth 16";
-    let checked = check_disk(&lab, &plan, &["--disk-threads", "1"], words);
-    checked.assert_limiting_first("bulk", Segment::ServerThreads);
-    checked.assert_none_limit(&[
-        Segment::Device,
-        Segment::DeviceBandwidth,
-        Segment::DeviceIops,
-        Segment::ServerCpu,
-        Segment::NetworkBandwidth,
-        Segment::NetworkLatency,
-        Segment::Unknown,
-    ]);
-    let path = checked.path_cell(Op::Read, 4 << 10, 16);
-    assert_within(metric(path, "server_worker_count"), 1.0, 0.0);
-    assert_within(metric(path, "server_worker_busy_ratio"), 1.0, 0.1);
-    // One is served, and the others of sixteen wait.
-    assert_within(metric(path, "server_queue_length"), 15.0, 0.1);
-    // One at a time is 4 ms each at least; the device alone serves sixteen in that time.
-    assert!(path.ops_per_s.unwrap().0 < 251.0);
-    let alone = checked.cells(Cut::ServerStorage).find(|cell| cell.queue_depth == 16).unwrap();
-    let gain = alone.ops_per_s.unwrap().0 / path.ops_per_s.unwrap().0;
-    assert!(gain > 8.0, "a thread for each request gains {gain}");
+    on_a_calm_machine(|| {
+        let Some(lab) = lab_with_disks() else { return };
+        let plan = DiskPlan { read_us: 4000, at_once: 16, ..DiskPlan::default() };
+        // No time is left for more clients: whether they add to what one thread does is within the noise of short cells.
+        let words = "--op read --seconds 9 --cell-seconds 1.2 --block 4KiB --depth 16";
+        let checked = check_disk(&lab, &plan, &["--disk-threads", "1"], words);
+        checked.assert_limiting_first("bulk", Segment::ServerThreads);
+        checked.assert_none_limit(&[
+            Segment::Device,
+            Segment::DeviceBandwidth,
+            Segment::DeviceIops,
+            Segment::ServerCpu,
+            Segment::NetworkBandwidth,
+            Segment::NetworkLatency,
+            Segment::Unknown,
+        ]);
+        let path = checked.path_cell(Op::Read, 4 << 10, 16);
+        assert_within(metric(path, "server_worker_count"), 1.0, 0.0);
+        assert_within(metric(path, "server_worker_busy_ratio"), 1.0, 0.1);
+        // One is served, and the others of sixteen wait.
+        assert_within(metric(path, "server_queue_length"), 15.0, 0.1);
+        // One at a time is 4 ms each at least; the device alone serves sixteen in that time.
+        assert!(path.ops_per_s.unwrap().0 < 251.0);
+        let alone = checked.cells(Cut::ServerStorage).find(|cell| cell.queue_depth == 16).unwrap();
+        let gain = alone.ops_per_s.unwrap().0 / path.ops_per_s.unwrap().0;
+        assert!(gain > 8.0, "a thread for each request gains {gain}");
+    });
 }
 
 #[test]
 fn a_device_of_5_ms_a_read_limits_single_small_reads_by_its_latency() {
-    let Some(lab) = lab_with_disks() else { return };
-    let plan = DiskPlan { read_us: 5000, ..DiskPlan::default() };
-    let words = "--op read --seconds 14 --cell-seconds 0.8 --block 4KiB,64KiB --depth 1";
-    let checked = check_disk(&lab, &plan, &[], words);
-    checked.assert_limiting_first("small synchronous", Segment::DeviceLatency);
-    checked.assert_none_limit(&[
-        Segment::DeviceBandwidth,
-        Segment::DeviceIops,
-        Segment::ServerCommit,
-        Segment::ServerThreads,
-        Segment::NetworkLatency,
-        Segment::Unknown,
-    ]);
-    let ops_per_s = checked.path_cell(Op::Read, 4 << 10, 1).ops_per_s.unwrap().0;
-    assert!(ops_per_s < 201.0, "{ops_per_s} reads of 5 ms one after the other in a second");
+    on_a_calm_machine(|| {
+        let Some(lab) = lab_with_disks() else { return };
+        let plan = DiskPlan { read_us: 5000, ..DiskPlan::default() };
+        let words = "--op read --seconds 14 --cell-seconds 0.8 --block 4KiB,64KiB --depth 1";
+        let checked = check_disk(&lab, &plan, &[], words);
+        checked.assert_limiting_first("small synchronous", Segment::DeviceLatency);
+        checked.assert_none_limit(&[
+            Segment::DeviceBandwidth,
+            Segment::DeviceIops,
+            Segment::ServerCommit,
+            Segment::ServerThreads,
+            Segment::NetworkLatency,
+            Segment::Unknown,
+        ]);
+        let ops_per_s = checked.path_cell(Op::Read, 4 << 10, 1).ops_per_s.unwrap().0;
+        assert!(ops_per_s < 201.0, "{ops_per_s} reads of 5 ms one after the other in a second");
+    });
 }
 
 #[test]
 fn reads_of_a_disk_without_delays_wait_for_neither_its_latency_nor_threads() {
-    let Some(lab) = lab_with_disks() else { return };
-    let words = "--op read --seconds 14 --cell-seconds 0.6 --block 4KiB --depth 1,16";
-    let checked = check_disk(&lab, &DiskPlan::default(), &[], words);
-    checked.assert_none_limit(&[Segment::DeviceLatency, Segment::ServerThreads, Segment::Device]);
+    on_a_calm_machine(|| {
+        let Some(lab) = lab_with_disks() else { return };
+        let words = "--op read --seconds 14 --cell-seconds 0.6 --block 4KiB --depth 1,16";
+        let checked = check_disk(&lab, &DiskPlan::default(), &[], words);
+        checked.assert_none_limit(&[Segment::DeviceLatency, Segment::ServerThreads, Segment::Device]);
+    });
 }
 
 #[test]
 fn durable_writes_over_a_wire_to_a_disk_without_delays_wait_for_the_wire_and_no_commit() {
-    /// A write to a lab's disk, whose driver is a process, takes 0.7 ms on an idle machine and was seen to take 2.7 ms on a
-    /// busy one. A round trip of 8 ms is most of the time of a request in either case.
-    const WAY_US: u64 = 4000;
-    let Some(lab) = lab_with_disks() else { return };
-    lab.host(2).unwrap().delay(WAY_US).unwrap();
-    let words = "--op write --seconds 12 --cell-seconds 0.8 --block 4KiB --depth 1";
-    let checked = check_disk(&lab, &DiskPlan::default(), &[], words);
-    checked.assert_limiting_first("small synchronous", Segment::NetworkLatency);
-    checked.assert_none_limit(&[Segment::ServerCommit, Segment::Device, Segment::DeviceLatency]);
+    on_a_calm_machine(|| {
+        /// A write to a lab's disk, whose driver is a process, takes 0.7 ms on an idle machine and was seen to take 2.7 ms on a
+        /// busy one. A round trip of 8 ms is most of the time of a request in either case.
+        const WAY_US: u64 = 4000;
+        let Some(lab) = lab_with_disks() else { return };
+        lab.host(2).unwrap().delay(WAY_US).unwrap();
+        let words = "--op write --seconds 12 --cell-seconds 0.8 --block 4KiB --depth 1";
+        let checked = check_disk(&lab, &DiskPlan::default(), &[], words);
+        checked.assert_limiting_first("small synchronous", Segment::NetworkLatency);
+        checked.assert_none_limit(&[Segment::ServerCommit, Segment::Device, Segment::DeviceLatency]);
+    });
 }
 
 #[test]
 fn a_device_limited_to_400_operations_a_second_is_limited_by_these_at_any_block() {
-    const LIMIT_OPS_PER_S: u64 = 400;
-    let Some(lab) = lab() else { return };
-    let (client, server) = (lab.host(1).unwrap(), lab.host(2).unwrap());
-    let root = lab.scratch().join("served");
-    std::fs::create_dir(&root).unwrap();
-    let slow = lab.cgroup("slow").unwrap();
-    let throttle = BlkioThrottle {
-        path: root.clone(),
-        read_ops_per_s: Some(LIMIT_OPS_PER_S),
-        ..BlkioThrottle::default()
-    };
-    slow.limit_io(&throttle).unwrap();
-    let served = serve(&lab, &server, Some(&root), |command| {
-        pin_to_cpus(command, &[1]);
-        slow.enter(command);
+    on_a_calm_machine(|| {
+        const LIMIT_OPS_PER_S: u64 = 400;
+        let Some(lab) = lab() else { return };
+        let (client, server) = (lab.host(1).unwrap(), lab.host(2).unwrap());
+        let root = lab.scratch().join("served");
+        std::fs::create_dir(&root).unwrap();
+        let slow = lab.cgroup("slow").unwrap();
+        let throttle = BlkioThrottle {
+            path: root.clone(),
+            read_ops_per_s: Some(LIMIT_OPS_PER_S),
+            ..BlkioThrottle::default()
+        };
+        slow.limit_io(&throttle).unwrap();
+        let served = serve(&lab, &server, Some(&root), |command| {
+            pin_to_cpus(command, &[1]);
+            slow.enter(command);
+        });
+        let mut command = served.check_command(&client, "disk");
+        pin_to_cpus(&mut command, &[0]);
+        let words = "--op read --seconds 16 --cell-seconds 0.8 --block 4KiB,64KiB --depth 8";
+        let checked = run_check(&lab, "operations", command, words);
+        for kind in ["bulk", "small parallel"] {
+            checked.assert_limiting_first(kind, Segment::DeviceIops);
+        }
+        checked.assert_none_limit(&[
+            Segment::Device,
+            Segment::DeviceBandwidth,
+            Segment::NetworkBandwidth,
+            Segment::ServerCpu,
+            Segment::ServerThreads,
+            Segment::Unknown,
+        ]);
+        for block in [4 << 10, 64 << 10] {
+            let rate = checked.path_cell(Op::Read, block, 8).ops_per_s.unwrap().0;
+            assert_within(rate, LIMIT_OPS_PER_S as f64, 0.15);
+        }
     });
-    let mut command = served.check_command(&client, "disk");
-    pin_to_cpus(&mut command, &[0]);
-    let words = "--op read --seconds 16 --cell-seconds 0.8 --block 4KiB,64KiB --depth 8";
-    let checked = run_check(&lab, "operations", command, words);
-    for kind in ["bulk", "small parallel"] {
-        checked.assert_limiting_first(kind, Segment::DeviceIops);
-    }
-    checked.assert_none_limit(&[
-        Segment::Device,
-        Segment::DeviceBandwidth,
-        Segment::NetworkBandwidth,
-        Segment::ServerCpu,
-        Segment::ServerThreads,
-        Segment::Unknown,
-    ]);
-    for block in [4 << 10, 64 << 10] {
-        let rate = checked.path_cell(Op::Read, block, 8).ops_per_s.unwrap().0;
-        assert_within(rate, LIMIT_OPS_PER_S as f64, 0.15);
-    }
 }

@@ -8,7 +8,7 @@
 
 mod support;
 
-use narrows_lab::{Host, Lab, narrows_bin, pin_to_cpus};
+use narrows_lab::{Host, Lab, narrows_bin, on_a_calm_machine, pin_to_cpus};
 use narrows_model::{Cut, Op, Segment};
 use std::fs;
 use std::process::Command;
@@ -116,37 +116,43 @@ fn assert_scope(checked: &Checked, scope: &str, directions: usize) {
 
 #[test]
 fn four_links_of_200_mbit_carry_0_95_of_what_800_mbit_let_through_and_are_full_each() {
-    let Some(lab) = lab() else { return };
-    let path = Path::new(lab, "memory");
-    let checked = path.run("own-links", "\"network_stream\"", BOTH_WAYS);
-    assert_carries(&checked, &path.client, ALL_BITS_PER_S, &[Op::Read, Op::Write]);
-    assert_scope(&checked, "server-link", 2);
+    on_a_calm_machine(|| {
+        let Some(lab) = lab() else { return };
+        let path = Path::new(lab, "memory");
+        let checked = path.run("own-links", "\"network_stream\"", BOTH_WAYS);
+        assert_carries(&checked, &path.client, ALL_BITS_PER_S, &[Op::Read, Op::Write]);
+        assert_scope(&checked, "server-link", 2);
+    });
 }
 
 #[test]
 fn four_links_behind_a_shared_one_of_400_mbit_never_carry_more_and_the_shared_one_is_named() {
-    let Some(lab) = lab() else { return };
-    let path = Path::new(lab, "memory");
-    path.client.limit_rate(SHARED_LINK).unwrap();
-    let checked = path.run("shared-link", "\"network_stream\"", BOTH_WAYS);
-    assert_carries(&checked, &path.client, SHARED_BITS_PER_S, &[Op::Read, Op::Write]);
-    assert_scope(&checked, "shared", 2);
+    on_a_calm_machine(|| {
+        let Some(lab) = lab() else { return };
+        let path = Path::new(lab, "memory");
+        path.client.limit_rate(SHARED_LINK).unwrap();
+        let checked = path.run("shared-link", "\"network_stream\"", BOTH_WAYS);
+        assert_carries(&checked, &path.client, SHARED_BITS_PER_S, &[Op::Read, Op::Write]);
+        assert_scope(&checked, "shared", 2);
+    });
 }
 
 #[test]
 fn disks_that_are_faster_than_their_four_links_are_not_blamed_for_them() {
-    const READS: &str = "block = \"256KiB\"\n[stop]\nwarm_up = \"200ms\"\nmeasure = \"600ms\"\n";
-    let Some(lab) = lab() else { return };
-    let path = Path::new(lab, "disk");
-    let checked = path.run("disks", "\"network_stream\", \"server_storage\"", READS);
-    assert_carries(&checked, &path.client, ALL_BITS_PER_S, &[Op::Read]);
-    assert_scope(&checked, "server-link", 1);
-    checked.assert_none_limit(&[Segment::DeviceBandwidth, Segment::DeviceIops, Segment::DeviceLatency]);
-    let payload = path.client.payload_bytes_per_s(ALL_BITS_PER_S);
-    assert!(
-        checked.ceiling(Segment::DeviceBandwidth) > 2.0 * payload,
-        "the disks were measured past the links"
-    );
+    on_a_calm_machine(|| {
+        const READS: &str = "block = \"256KiB\"\n[stop]\nwarm_up = \"200ms\"\nmeasure = \"600ms\"\n";
+        let Some(lab) = lab() else { return };
+        let path = Path::new(lab, "disk");
+        let checked = path.run("disks", "\"network_stream\", \"server_storage\"", READS);
+        assert_carries(&checked, &path.client, ALL_BITS_PER_S, &[Op::Read]);
+        assert_scope(&checked, "server-link", 1);
+        checked.assert_none_limit(&[Segment::DeviceBandwidth, Segment::DeviceIops, Segment::DeviceLatency]);
+        let payload = path.client.payload_bytes_per_s(ALL_BITS_PER_S);
+        assert!(
+            checked.ceiling(Segment::DeviceBandwidth) > 2.0 * payload,
+            "the disks were measured past the links"
+        );
+    });
 }
 
 /// Waits until `host` has sent `bytes` more than now; fails when it does not.
@@ -162,34 +168,36 @@ fn wait_for_sent(host: &Host, bytes: u64) {
 #[test]
 #[allow(clippy::print_stdout, reason = "what is said of it is what the test is run for")]
 fn a_stripe_whose_member_is_killed_under_load_ends_and_names_it_and_is_no_whole_result() {
-    const LONG: &str =
-        "[sweep]\nblock = [\"128KiB\", \"256KiB\"]\n[stop]\nwarm_up = \"0s\"\nmeasure = \"1s\"\n";
-    let Some(lab) = lab() else { return };
-    let mut path = Path::new(lab, "memory");
-    let mut running = path.start("killed", LONG);
-    running.wait_for_line("[1/2]");
-    // More than anything but the load of the other cell makes it send.
-    wait_for_sent(&path.lab.host(3).unwrap(), 4 << 20);
-    let gone = &mut path.served[2];
-    gone.kill();
-    let address = gone.address.clone();
-    let checked = running.finish();
-    assert_eq!(checked.exit_code, 4, "{}", checked.stderr);
-    assert!(!checked.summary.complete);
-    let (broken, whole): (Vec<_>, Vec<_>) =
-        checked.cells(Cut::Path).partition(|cell| !cell.errors.is_empty());
-    assert_eq!((broken.len(), whole.len()), (1, 1), "{}", checked.stderr);
-    let error = &broken[0].errors[0];
-    assert!(error.first_message.contains(&address), "{error:?}");
-    // Nothing rests on what was broken off.
-    let told = checked.limiting("bulk");
-    let evidence = told.iter().flat_map(|entry| &entry.evidence);
-    assert!(evidence.clone().count() > 0, "what was measured before is still judged");
-    assert!(evidence.clone().all(|evidence| !evidence.text.contains(&broken[0].id)), "{told:#?}");
-    let mut again = Command::new(narrows_bin().unwrap());
-    let text =
-        String::from_utf8(again.arg("diagnose").arg(&checked.record).output().unwrap().stdout).unwrap();
-    let first = text.lines().take_while(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
-    println!("{first}");
-    assert!(first.contains("DATA LOST") && first.contains(&address), "{text}");
+    on_a_calm_machine(|| {
+        const LONG: &str =
+            "[sweep]\nblock = [\"128KiB\", \"256KiB\"]\n[stop]\nwarm_up = \"0s\"\nmeasure = \"1s\"\n";
+        let Some(lab) = lab() else { return };
+        let mut path = Path::new(lab, "memory");
+        let mut running = path.start("killed", LONG);
+        running.wait_for_line("[1/2]");
+        // More than anything but the load of the other cell makes it send.
+        wait_for_sent(&path.lab.host(3).unwrap(), 4 << 20);
+        let gone = &mut path.served[2];
+        gone.kill();
+        let address = gone.address.clone();
+        let checked = running.finish();
+        assert_eq!(checked.exit_code, 4, "{}", checked.stderr);
+        assert!(!checked.summary.complete);
+        let (broken, whole): (Vec<_>, Vec<_>) =
+            checked.cells(Cut::Path).partition(|cell| !cell.errors.is_empty());
+        assert_eq!((broken.len(), whole.len()), (1, 1), "{}", checked.stderr);
+        let error = &broken[0].errors[0];
+        assert!(error.first_message.contains(&address), "{error:?}");
+        // Nothing rests on what was broken off.
+        let told = checked.limiting("bulk");
+        let evidence = told.iter().flat_map(|entry| &entry.evidence);
+        assert!(evidence.clone().count() > 0, "what was measured before is still judged");
+        assert!(evidence.clone().all(|evidence| !evidence.text.contains(&broken[0].id)), "{told:#?}");
+        let mut again = Command::new(narrows_bin().unwrap());
+        let text =
+            String::from_utf8(again.arg("diagnose").arg(&checked.record).output().unwrap().stdout).unwrap();
+        let first = text.lines().take_while(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
+        println!("{first}");
+        assert!(first.contains("DATA LOST") && first.contains(&address), "{text}");
+    });
 }
