@@ -95,3 +95,27 @@ fn a_run_without_its_report_or_with_half_of_it_is_refused() {
     let odd = LONG.replace("22 seconds of transactions", "-22 seconds of transactions");
     assert!(read(&odd).unwrap_err().list[0].found.contains("-22"));
 }
+
+#[test]
+fn times_of_a_finer_clock_are_taken_as_they_are() {
+    let finer = "Time:\n\t0.250000 seconds total\n\t0.200000 seconds of transactions (2500 per second)\n\n\
+                 Files:\n\t462 created (1848 per second)\n\t\tCreation alone: 200 files (5000 per second)\n\
+                 \t\tMixed with transactions: 262 files (1310 per second)\n\t257 read (1285 per second)\n\
+                 \t243 appended (1215 per second)\n\t462 deleted (1848 per second)\n\
+                 \t\tDeletion alone: 224 files (22400 per second)\n\
+                 \t\tMixed with transactions: 238 files (1190 per second)\n\n\
+                 Data:\n\t1.49 megabytes read (5.96 megabytes per second)\n\
+                 \t2.85 megabytes written (11.40 megabytes per second)\n";
+    let made = read(finer).unwrap_or_else(|problems| panic!("{problems}"));
+    let transactions = one(&made, "transactions");
+    assert_eq!((transactions.elapsed_s, transactions.quality), (Some(0.2), Quality::Exact));
+    assert!((transactions.ops_per_s.unwrap().0 - 2500.0).abs() < 1e-9);
+    assert_eq!(one(&made, "deletion alone").elapsed_s, Some(0.01));
+    assert_eq!(made.remarks, ["4 of 4 printed sums and rates hold."]);
+    let terse = "Performing transactions..........Done\nDeleting files...Done\n0.250000 0.200000 2500.00 1848.00 5000.00 1310.00 1285.00 1215.00 1848.00 22400.00 1190.00 6249513.98 \
+                 11953766.40\n";
+    let made = read(terse).unwrap_or_else(|problems| panic!("{problems}"));
+    let alone = one(&made, "creation alone");
+    assert!((alone.elapsed_s.unwrap() - 0.04).abs() < 1e-9, "{alone:?}");
+    assert!((one(&made, "transactions").ops_per_s.unwrap().0 - 2500.0).abs() < 1e-9);
+}

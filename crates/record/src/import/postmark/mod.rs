@@ -21,7 +21,7 @@ pub(super) static IMPORTER: Importer = Importer {
     definition: "The report, verbose or terse; several in one file are several runs. Counts and times become observations of \
                  the transactions, of creating and deleting alone, and of the data moved; rates are computed again from \
                  counts. Times are whole seconds: rates of fewer than 50 are approximate, and those of one second, which may \
-                 be none at all, are lower bounds.",
+                 be none at all, are lower bounds. Reports of `narrows suite postmark` have finer times, which hold.",
     source: "PostMark 1.51 of Debian (postmark 1.53), what it prints",
     example: "22 seconds of transactions (4545 per second)",
     takes: &[],
@@ -42,7 +42,7 @@ fn read(text: &str, _: &Completion, findings: &mut Findings<'_>) -> Import {
         let (checked, claims) = checks(&run, report);
         made.observations.claims.extend(claims);
         made.remarks.extend(checked);
-        if report.transactions_s < TICKS_MIN {
+        if report.transactions_s < TICKS_MIN && !report.has_fractions {
             made.remarks.push(format!(
                 "{run}transactions took {} s of a clock of whole seconds: their rate is {}.",
                 report.transactions_s,
@@ -54,16 +54,20 @@ fn read(text: &str, _: &Completion, findings: &mut Findings<'_>) -> Import {
 }
 
 fn observations(run: &str, report: &Report) -> Vec<Observation> {
-    let mut all = vec![of_count(run, "transactions", report.transactions(), report.transactions_s)];
+    let clock = if report.has_fractions { Clock::Fine } else { Clock::WholeSeconds };
+    let of_count = |name: &str, count: f64, seconds: f64| {
+        let mut one = timed(format!("{run}{name}"), ObservedOp::Metadata, seconds, clock);
+        one.ops_per_s = Some(OpsPerSec(clock.rate(count, seconds).0));
+        one
+    };
+    let mut all = vec![of_count("transactions", report.transactions(), report.transactions_s)];
     let alone = [
         ("creation alone", report.created_alone, report.creation_s()),
         ("deletion alone", report.deleted_alone, report.deletion_s()),
     ];
-    all.extend(
-        alone.into_iter().filter_map(|(name, count, seconds)| Some(of_count(run, name, count?, seconds?))),
-    );
-    let mut data = timed(format!("{run}data"), ObservedOp::Mixed, report.total_s);
-    let (rate, _) = rate(report.bytes_read + report.bytes_written, report.total_s);
+    all.extend(alone.into_iter().filter_map(|(name, count, seconds)| Some(of_count(name, count?, seconds?))));
+    let mut data = timed(format!("{run}data"), ObservedOp::Mixed, report.total_s, clock);
+    let (rate, _) = clock.rate(report.bytes_read + report.bytes_written, report.total_s);
     data.bytes_per_s = Some(BytesPerSec(rate));
     data.note = Some(format!(
         "{:.2} MiB read and {:.2} MiB written over the whole run",
@@ -77,26 +81,28 @@ fn observations(run: &str, report: &Report) -> Vec<Observation> {
     all
 }
 
-fn of_count(run: &str, name: &str, count: f64, seconds: f64) -> Observation {
-    let mut one = timed(format!("{run}{name}"), ObservedOp::Metadata, seconds);
-    one.ops_per_s = Some(OpsPerSec(rate(count, seconds).0));
-    one
-}
-
-fn timed(id: String, op: ObservedOp, seconds: f64) -> Observation {
-    let quality = rate(1.0, seconds).1;
+fn timed(id: String, op: ObservedOp, seconds: f64, clock: Clock) -> Observation {
+    let quality = clock.rate(1.0, seconds).1;
     let elapsed_s = (quality != Quality::LowerBound && seconds > 0.0).then_some(seconds);
     Observation { id, op, elapsed_s, quality, clients: Some(1), ..Observation::default() }
 }
 
-/// A rate, and how it is to be taken. One second is also printed for none: then it was less than two.
-fn rate(amount: f64, seconds: f64) -> (f64, Quality) {
-    if seconds <= 1.0 {
-        (amount / 2.0, Quality::LowerBound)
-    } else if seconds < TICKS_MIN {
-        (amount / seconds, Quality::Approximate)
-    } else {
-        (amount / seconds, Quality::Exact)
+/// By what a report was timed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Clock {
+    WholeSeconds,
+    Fine,
+}
+
+impl Clock {
+    /// A rate, and how it is to be taken. One whole second is also printed for none: then it was less than two.
+    fn rate(self, amount: f64, seconds: f64) -> (f64, Quality) {
+        match self {
+            Self::Fine => (ratio(amount, seconds).unwrap_or(0.0), Quality::Exact),
+            Self::WholeSeconds if seconds <= 1.0 => (amount / 2.0, Quality::LowerBound),
+            Self::WholeSeconds if seconds < TICKS_MIN => (amount / seconds, Quality::Approximate),
+            Self::WholeSeconds => (amount / seconds, Quality::Exact),
+        }
     }
 }
 

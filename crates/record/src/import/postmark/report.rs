@@ -31,6 +31,8 @@ pub(super) struct Report {
     pub bytes_written: f64,
     /// A terse report gives rates, of which the counts are made.
     is_terse: bool,
+    /// Its clock has more than whole seconds, as that of `narrows suite postmark`.
+    pub has_fractions: bool,
 }
 
 impl Report {
@@ -40,11 +42,16 @@ impl Report {
     }
 
     pub(super) fn creation_s(&self) -> Option<f64> {
-        seconds(self.created_alone, self.created_alone_per_s)
+        self.seconds(self.created_alone, self.created_alone_per_s)
     }
 
     pub(super) fn deletion_s(&self) -> Option<f64> {
-        seconds(self.deleted_alone, self.deleted_alone_per_s)
+        self.seconds(self.deleted_alone, self.deleted_alone_per_s)
+    }
+
+    /// Seconds that a phase took, whole ones of a clock that has no others: its count over its printed rate.
+    fn seconds(&self, count: Option<f64>, per_s: Option<f64>) -> Option<f64> {
+        ratio(count?, per_s?).map(|seconds| if self.has_fractions { seconds } else { seconds.round() })
     }
 
     /// Printed sums and rates, with what they are computed from.
@@ -80,14 +87,11 @@ impl Report {
     }
 }
 
-/// Whole seconds that a phase took: its count over its printed rate.
-fn seconds(count: Option<f64>, per_s: Option<f64>) -> Option<f64> {
-    ratio(count?, per_s?).map(f64::round)
-}
-
 /// Whether `text` has such a report, or the run of one.
 pub(super) fn looks_like(text: &str) -> bool {
-    text.contains("PostMark v") || text.contains("seconds of transactions")
+    ["PostMark v", "seconds of transactions", "Performing transactions"]
+        .iter()
+        .any(|mark| text.contains(mark))
 }
 
 /// Every report of `text`.
@@ -156,6 +160,7 @@ impl Reading {
         let report = &mut self.report;
         if has("seconds total") {
             report.total_s = count;
+            report.has_fractions = row.first().is_some_and(has_fraction);
             self.saw(0);
         } else if has("seconds of transactions") {
             (report.transactions_s, report.transactions_per_s) = (count, per_s);
@@ -183,6 +188,10 @@ impl Reading {
             }
         }
     }
+}
+
+fn has_fraction(seconds: &Word<'_>) -> bool {
+    seconds.text.contains('.')
 }
 
 fn close(reading: Option<Reading>, all: &mut Vec<Report>, findings: &mut Findings<'_>) {
@@ -245,5 +254,6 @@ fn terse(line: Line<'_>, findings: &mut Findings<'_>) -> Option<Report> {
         bytes_read: read * total_s,
         bytes_written: written * total_s,
         is_terse: true,
+        has_fractions: row.first().is_some_and(has_fraction),
     })
 }
