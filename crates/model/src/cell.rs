@@ -203,10 +203,11 @@ impl Cell {
         self.stop.bytes_max.is_some() || self.stop.ops_max.is_some() || self.workload.objects.is_some()
     }
 
-    /// Whether time alone ends a trial: no count does before, and no sync comes after its last request.
+    /// Whether time alone ends a trial: no count does before, and no sync or timed closing comes after its last request.
     #[must_use]
     pub fn ends_by_time(&self) -> bool {
-        !self.ends_by_count() && self.workload.sync != SyncPolicy::AtEnd
+        let has_tail = self.workload.sync == SyncPolicy::AtEnd || self.workload.edges.times_close;
+        !self.ends_by_count() && !has_tail
     }
 
     /// What client `client_index` goes to.

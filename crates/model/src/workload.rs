@@ -9,19 +9,23 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 mod arrivals;
+mod edges;
 mod mix;
 mod objects;
 mod order;
+mod psync;
 mod ring;
 mod stdio;
 
 pub use arrivals::Arrivals;
+pub use edges::Edges;
 pub use mix::{BlockShare, OpShare};
 pub use objects::{
     BIAS_MAX, NameForm, OBJECT_BYTES_MAX, OBJECT_COUNT_MAX, OBJECT_FOLDERS_MAX, ObjectCalls, ObjectSet,
     ObjectSync, SYNCED_FOLDERS_MAX, Spread, TRANSACTION_COUNT_MAX, Transactions,
 };
 pub use order::Order;
+pub use psync::{PsyncWishes, VECTORS_MAX};
 pub use ring::{RingFacts, RingWishes, Wish};
 pub use stdio::{StdioCalls, StdioFlush, StdioWishes};
 
@@ -142,6 +146,8 @@ pub enum Prefill {
     /// Nothing: a load that writes begins each trial with an empty object, and one that reads finds what an earlier one
     /// wrote.
     Nothing,
+    /// Nothing, and nothing is emptied: a load goes over what an earlier one wrote, whether it reads or writes.
+    Kept,
 }
 
 /// When written data must be durable.
@@ -231,6 +237,12 @@ pub struct Workload {
     /// How the C library's streams are used; without meaning for engines that have none.
     #[serde(default)]
     pub stdio: StdioWishes,
+    /// How requests of the engine `psync` are handed over; without meaning for others.
+    #[serde(default)]
+    pub psync: PsyncWishes,
+    /// What is done where a trial begins and ends.
+    #[serde(default, skip_serializing_if = "Edges::are_plain")]
+    pub edges: Edges,
     /// Whether every block says what it is, and every read is checked against what was written.
     #[serde(default)]
     pub verify: bool,
@@ -324,6 +336,8 @@ impl Default for Workload {
             max_ops_per_s: None,
             ring: RingWishes::default(),
             stdio: StdioWishes::default(),
+            psync: PsyncWishes::default(),
+            edges: Edges::default(),
             verify: false,
             prefill: Prefill::Timed,
             objects: None,

@@ -8,13 +8,19 @@ use crate::verify::Table;
 use crate::window::Window;
 use crate::worker::Worker;
 use narrows_engines::{Clock, Engine, EngineError, EngineFactory, ErrorKind, Tick, WorkerContext};
+use narrows_model::Bytes;
 use narrows_model::trial::IntervalSample;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use narrows_model::units::saturate_usize;
+use std::convert::Infallible;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
+use std::time::Duration;
 
 /// Pause between two looks at the workers' samples.
 const COLLECT_SLICE_NS: u64 = 20_000_000;
+/// The same where the first client to be done ends the trial for all: so late do the others hear of it.
+const STONE_WALL_SLICE_NS: u64 = 1_000_000;
 
 /// What the owner of a group does while it runs.
 pub(crate) trait GroupHooks {
@@ -110,6 +116,9 @@ struct Shared<'a> {
     table: Option<Arc<Table>>,
 }
 
+/// Held by every worker for as long as it lives; nothing is ever sent.
+type Alive = Sender<Infallible>;
+
 /// Runs the workers of one client through one trial.
 pub(crate) fn run_group(
     assignment: &Assignment,
@@ -129,7 +138,8 @@ pub(crate) fn run_group(
     std::thread::scope(|scope| {
         let (opened, openings) = channel();
         let _attended = gate.attended();
-        let (handles, refused) = start_workers(scope, &shared, recorders, &opened);
+        let (alive, ends) = channel();
+        let (handles, refused) = start_workers(scope, &shared, recorders, &opened, alive);
         let started = match refused {
             None => start(&openings, worker_count, &window, &gate, hooks),
             Some(error) => {
@@ -150,8 +160,10 @@ pub(crate) fn run_group(
             if let Some(times) = hooks.moved() {
                 window.open(times);
             }
-            let now = clock.now();
-            clock.wait_until(now.after(if started.is_ok() { COLLECT_SLICE_NS } else { 0 }));
+            let slice_ns = if workload.edges.stone_wall { STONE_WALL_SLICE_NS } else { COLLECT_SLICE_NS };
+            if wait(clock, &ends, if started.is_ok() { slice_ns } else { 0 }) {
+                break;
+            }
         }
         collect(&streams, hooks);
         let outputs = handles.into_iter().map(|handle| handle.join().unwrap_or(None)).collect();
@@ -167,17 +179,32 @@ fn client_output(client_index: u32, outputs: Vec<Option<WorkerOutput>>) -> Resul
     }
 }
 
+/// Waits for `slice_ns` at most; whether all workers have ended by then, which the machine's clock need not be waited for.
+fn wait(clock: &Arc<dyn Clock>, ends: &Receiver<Infallible>, slice_ns: u64) -> bool {
+    if clock.machine().is_some() && slice_ns > 0 {
+        return ends.recv_timeout(Duration::from_nanos(slice_ns)) == Err(RecvTimeoutError::Disconnected);
+    }
+    clock.wait_until(clock.now().after(slice_ns));
+    false
+}
+
 /// Starts a thread for each recorder; the error is why the rest could not be started.
 fn start_workers<'scope>(
     scope: &'scope Scope<'scope, '_>,
     shared: &'scope Shared<'_>,
     recorders: Vec<Recorder>,
     opened: &Sender<Result<(), EngineError>>,
+    alive: Alive,
 ) -> (Vec<ScopedJoinHandle<'scope, Option<WorkerOutput>>>, Option<EngineError>) {
     let mut handles = Vec::with_capacity(recorders.len());
     for (worker_index, recorder) in (0..).zip(recorders) {
         let opening = Opening::new(opened.clone());
-        let life = move || work(shared, worker_index, recorder, opening);
+        let own = alive.clone();
+        let life = move || {
+            let output = work(shared, worker_index, recorder, opening);
+            drop(own);
+            output
+        };
         match Builder::new().name("worker".to_owned()).spawn_scoped(scope, life) {
             Ok(handle) => handles.push(handle),
             Err(source) => {
@@ -252,6 +279,9 @@ fn work(
             return None;
         }
     };
+    if let Some(bytes) = shared.assignment.cell.workload.edges.purge_bytes {
+        purge(bytes);
+    }
     opening.ended(Ok(()));
     if !shared.gate.wait() {
         drop(engine.close());
@@ -280,8 +310,26 @@ fn run_worker<C: Clock + ?Sized>(
         recorder,
         table: shared.table.clone(),
     };
-    clock.wait_until(Tick(shared.window.start_ns()));
+    wait_for_start(clock, shared.window.start_ns());
     worker.run()
+}
+
+/// Waits on time: who wakes late has less of the window than is reckoned with, which is much of a short one.
+fn wait_for_start<C: Clock + ?Sized>(clock: &C, start_ns: u64) {
+    let spin_ns = clock.spin_ns();
+    clock.wait_until(Tick(start_ns.saturating_sub(spin_ns)));
+    // Bounded: the clock runs, and what is left is at most what it spins.
+    while spin_ns > 0 && clock.now().0 < start_ns {
+        std::hint::spin_loop();
+    }
+}
+
+/// Writes `bytes` of memory, in whose place the processor's caches then hold nothing else, as far as they are that large.
+fn purge(bytes: Bytes) {
+    let mut memory = vec![0_u8; saturate_usize(bytes.0)];
+    // Zeros would be handed out by the kernel without being written.
+    memory.fill(1);
+    std::hint::black_box(&memory);
 }
 
 fn collect(streams: &[IntervalStream], hooks: &mut dyn GroupHooks) {

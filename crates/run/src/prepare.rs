@@ -72,6 +72,8 @@ impl PrepareLimit {
 struct Made {
     bytes: Bytes,
     spec: OpenSpec,
+    /// It stays when the run is over.
+    is_kept: bool,
 }
 
 impl Made {
@@ -127,7 +129,7 @@ impl Prepared {
         if cell.read_only || !target.holds_objects() {
             return Ok(cell.workload.file_bytes);
         }
-        if cell.workload.prefill == Prefill::Nothing {
+        if matches!(cell.workload.prefill, Prefill::Nothing | Prefill::Kept) {
             return self.leave_to_load(assignment, workshop);
         }
         let mut smallest = cell.workload.file_bytes;
@@ -147,7 +149,8 @@ impl Prepared {
                     let bytes = filled?;
                     // Data is made anew for each trial that verifies it; what was there beyond it stays there.
                     if made.is_none_or(|made| made.bytes <= bytes) {
-                        self.objects.insert(key, Made { bytes, spec });
+                        self.objects
+                            .insert(key, Made { bytes, spec, is_kept: cell.workload.edges.keeps_files });
                     }
                     bytes
                 }
@@ -157,7 +160,8 @@ impl Prepared {
         Ok(if cell.workload.verify { whole_units(smallest) } else { smallest })
     }
 
-    /// Readies the objects of a load that writes them itself: empty where it writes, looked for where it reads.
+    /// Readies the objects of a load that writes them itself: empty where it writes, looked for where it reads or goes over
+    /// what is there.
     fn leave_to_load(&mut self, assignment: &Assignment, workshop: &Workshop<'_>) -> Result<Bytes, RunError> {
         let (workload, target) = (&assignment.cell.workload, assignment.target());
         // What writes back reads first.
@@ -180,7 +184,8 @@ impl Prepared {
                 None => {}
             }
             open(&mut spec, workshop)?.close()?;
-            self.objects.insert(key, Made { bytes: workload.file_bytes, spec });
+            let is_kept = workload.edges.keeps_files;
+            self.objects.insert(key, Made { bytes: workload.file_bytes, spec, is_kept });
         }
         Ok(workload.file_bytes)
     }
@@ -196,7 +201,8 @@ impl Prepared {
         let mut errors = Vec::new();
         let mut silent: Vec<Target> = Vec::new();
         let sets = std::mem::take(&mut self.sets).into_iter().flat_map(|made| made.specs);
-        let objects = std::mem::take(&mut self.objects).into_values().map(|made| made.spec);
+        let objects = std::mem::take(&mut self.objects).into_values().filter(|made| !made.is_kept);
+        let objects = objects.map(|made| made.spec);
         for mut spec in objects.chain(sets) {
             if silent.contains(&spec.target) {
                 // It would cost the same wait again, and the session's end removes the object too.
@@ -270,7 +276,7 @@ fn fill(
     let mut filling = Filling::new(engine, &spec, content, began_ns);
     let deadline_ns = match spec.workload.prefill {
         Prefill::Timed => began_ns + PREPARE_NS_MAX,
-        Prefill::Whole | Prefill::Nothing => u64::MAX,
+        Prefill::Whole | Prefill::Nothing | Prefill::Kept => u64::MAX,
     };
     loop {
         let now_ns = workshop.clock.now().0;

@@ -156,6 +156,40 @@ fn a_load_that_writes_its_file_itself_begins_with_an_empty_one_and_the_next_read
 }
 
 #[test]
+fn a_load_that_keeps_its_file_goes_over_what_is_there_and_may_leave_it() {
+    let (folder, stop) = (folder(), StopFlag::default());
+    let target = folder.path().display().to_string();
+    let load = |op, prefill, order| {
+        let mut workload = Workload { op, block_bytes: Bytes(MIB), prefill, order, ..Workload::default() };
+        workload.edges.keeps_files = true;
+        let mut cell = cell(&target, workload, true);
+        cell.id.0 = format!("{op} {prefill:?} {order}");
+        cell
+    };
+    let length = || std::fs::metadata(folder.path().join("data-0")).unwrap().len();
+    let mut events = Vec::new();
+    let mut site = site(&stop);
+    // Four times the first block: the others stay.
+    let cells = vec![
+        load(Op::Write, Prefill::Nothing, Order::Sequential),
+        load(Op::Write, Prefill::Kept, Order::OneBlock),
+        load(Op::Read, Prefill::Kept, Order::Backward),
+    ];
+    execute(&plan(cells), Nanos(0), &mut site, None, &mut events).unwrap();
+    assert_eq!(trials(&events).iter().map(|trial| trial.bytes.0 / MIB).collect::<Vec<_>>(), [4, 4, 4]);
+    assert_eq!(length(), 4 * MIB);
+    assert!(clean_up(&mut site).is_empty());
+    assert_eq!(length(), 4 * MIB, "it is kept when the run is over");
+    let mut alone = Vec::new();
+    let cells = vec![load(Op::Write, Prefill::Kept, Order::Sequential)];
+    execute(&plan(cells), Nanos(0), &mut self::site(&stop), None, &mut alone).unwrap();
+    assert!(
+        alone.iter().any(|event| matches!(event, Event::CellFailed { .. })),
+        "nothing was written before"
+    );
+}
+
+#[test]
 fn a_client_that_is_alone_is_a_process_only_where_that_is_asked_for() {
     let (folder, stop) = (folder(), StopFlag::default());
     let run = |own_process| {

@@ -17,12 +17,17 @@ pub(crate) struct Prefill {
     object_count: u64,
 }
 
+/// Whether a cell's own load, or an earlier one, writes what it visits.
+fn leaves_it(cell: &Cell) -> bool {
+    matches!(cell.workload.prefill, WorkloadPrefill::Nothing | WorkloadPrefill::Kept)
+}
+
 impl Prefill {
     /// What `cells` have written, in their order.
     pub(crate) fn of(cells: &[Cell]) -> Self {
         let mut made: BTreeMap<(Site, String, u32), Bytes> = BTreeMap::new();
         let mut all = Self::default();
-        let is_filled = |cell: &&Cell| !cell.read_only && cell.workload.prefill != WorkloadPrefill::Nothing;
+        let is_filled = |cell: &&Cell| !cell.read_only && !leaves_it(cell);
         for cell in cells.iter().filter(is_filled) {
             let file_bytes = cell.workload.file_bytes;
             let trials = u64::from(cell.repeat.trials_min(cell.trials).max(1));

@@ -25,6 +25,7 @@ pub struct FolderError {
 #[derive(Debug)]
 pub struct TestFolder {
     path: PathBuf,
+    is_kept: bool,
 }
 
 impl TestFolder {
@@ -37,7 +38,7 @@ impl TestFolder {
         let path = parent.join(format!("{PREFIX}{nonce:016x}"));
         fs::create_dir(&path).map_err(failed)?;
         // From here on dropping the value removes the folder, also when the marker cannot be written.
-        let folder = Self { path };
+        let folder = Self { path, is_kept: false };
         match fs::write(folder.marker(), format!("{owner}\n")) {
             Ok(()) => Ok(folder),
             Err(source) => {
@@ -47,6 +48,11 @@ impl TestFolder {
                 Err(failed(source))
             }
         }
+    }
+
+    /// Leaves it with what is in it when this value is dropped; it stays marked.
+    pub fn keep(&mut self) {
+        self.is_kept = true;
     }
 
     /// Where it is.
@@ -78,7 +84,7 @@ impl TestFolder {
 
 impl Drop for TestFolder {
     fn drop(&mut self) {
-        if self.marker().is_file() {
+        if !self.is_kept && self.marker().is_file() {
             // What cannot be removed stays marked, and `left_behind` finds it.
             drop(fs::remove_dir_all(&self.path));
         }

@@ -131,7 +131,7 @@ fn visit_order(order: Order) -> VisitOrder {
     match order {
         Order::Sequential => VisitOrder::Sequential,
         Order::Random | Order::RandomWithReplacement | Order::Zipf { .. } => VisitOrder::Random,
-        Order::Backward | Order::Stride { .. } | Order::Listing => VisitOrder::Normal,
+        Order::Backward | Order::Stride { .. } | Order::OneBlock | Order::Listing => VisitOrder::Normal,
     }
 }
 

@@ -1,5 +1,6 @@
 //! The engine `psync`: `pread` and `pwrite` on a file, one request in flight per worker.
 //!
+//! With vectors a request's block is moved by `preadv` or `pwritev`, from and to several buffers of one call.
 //! "Complete" means: in the page cache (buffered), on the device (`O_DIRECT`), or durable (`O_DSYNC`, and every
 //! so many writes with `fdatasync`); of a discarded range, that its room was given back. What the file system refuses
 //! is an error, never done in another way.
@@ -12,8 +13,10 @@ use crate::registry::EngineFacts;
 use crate::request::{Errno, Request};
 use crate::slots::{SlotBuffers, checked_depth};
 use narrows_model::capabilities::Capabilities;
+use narrows_model::units::saturate_usize;
 use narrows_model::workload::CacheState;
 use narrows_model::{Op, Target};
+use narrows_sys::file::Transfer;
 use std::fs::File;
 
 #[cfg(test)]
@@ -29,7 +32,7 @@ pub const INFO: EngineFacts = EngineFacts {
     completion: "in the page cache (buffered), on the device (O_DIRECT), durable (O_DSYNC, fdatasync); \
                  trim: the file system has taken the range back",
     advice: "none: the kernel reads ahead by what it sees, as for any program that calls pread",
-    source: "pread(2), pwrite(2), open(2), fdatasync(2), fallocate(2)",
+    source: "pread(2), pwrite(2), preadv(2), pwritev(2), open(2), fdatasync(2), fallocate(2)",
     example: "/srv/data",
 };
 
@@ -72,7 +75,11 @@ impl EngineFactory for PsyncFactory {
         Ok(Box::new(SingleEngine {
             effective: files::effective(INFO.id, spec, depth, alignment_bytes),
             slots: SlotBuffers::new(depth, spec.workload.block_bytes.0, worker.seed)?,
-            performer: Psync { files, sync_count: SyncCount::new(spec.workload.sync) },
+            performer: Psync {
+                files,
+                sync_count: SyncCount::new(spec.workload.sync),
+                vectors: spec.workload.psync.vectors.map(|count| saturate_usize(u64::from(count))),
+            },
             flight: SingleFlight::default(),
         }))
     }
@@ -90,6 +97,24 @@ impl EngineFactory for PsyncFactory {
 struct Psync {
     files: Vec<File>,
     sync_count: SyncCount,
+    /// Buffers of a call; `None` for plain calls.
+    vectors: Option<usize>,
+}
+
+impl Psync {
+    fn read(&self, file: &File, part: &mut [u8], offset_bytes: u64) -> Result<Transfer, narrows_sys::Errno> {
+        match self.vectors {
+            None => narrows_sys::file::pread(file, part, offset_bytes),
+            Some(count) => narrows_sys::file::preadv(file, part, count, offset_bytes),
+        }
+    }
+
+    fn write(&self, file: &File, part: &[u8], offset_bytes: u64) -> Result<Transfer, narrows_sys::Errno> {
+        match self.vectors {
+            None => narrows_sys::file::pwrite(file, part, offset_bytes),
+            Some(count) => narrows_sys::file::pwritev(file, part, count, offset_bytes),
+        }
+    }
 }
 
 impl Perform for Psync {
@@ -98,12 +123,12 @@ impl Perform for Psync {
         match request.op {
             Op::Read => transfer(request.length_bytes, |done| {
                 let part = &mut slots.part(request.slot, request.length_bytes)[done as usize..];
-                narrows_sys::file::pread(file, part, request.offset_bytes + u64::from(done))
+                self.read(file, part, request.offset_bytes + u64::from(done))
             }),
             Op::Write => {
                 let written = transfer(request.length_bytes, |done| {
                     let part = &slots.part(request.slot, request.length_bytes)[done as usize..];
-                    narrows_sys::file::pwrite(file, part, request.offset_bytes + u64::from(done))
+                    self.write(file, part, request.offset_bytes + u64::from(done))
                 })?;
                 if self.sync_count.is_due_after_write() {
                     narrows_sys::file::fdatasync(file).map_err(errno)?;
@@ -125,7 +150,7 @@ impl Perform for Psync {
 /// Repeats `step` (which is told how much is done) until all is moved or nothing more comes.
 fn transfer(
     length_bytes: u32,
-    mut step: impl FnMut(u32) -> Result<narrows_sys::file::Transfer, narrows_sys::Errno>,
+    mut step: impl FnMut(u32) -> Result<Transfer, narrows_sys::Errno>,
 ) -> Result<u32, Errno> {
     let mut done = 0;
     while done < length_bytes {

@@ -154,3 +154,13 @@ fn a_test_folder_removes_itself_and_only_with_its_marker() {
 }
 
 const MARKER_NAME: &str = "made-by-narrows";
+
+#[test]
+fn it_conforms_with_blocks_in_several_buffers() {
+    let folder = folder();
+    for (op, vectors) in [(Op::Write, 16), (Op::Read, 3)] {
+        let mut spec = at(&folder, op);
+        spec.workload.psync.vectors = Some(vectors);
+        conformance::run(&PsyncFactory::unconfined(), &spec);
+    }
+}

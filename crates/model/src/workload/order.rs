@@ -28,6 +28,8 @@ pub enum Order {
         /// Distance from the start of one block to the start of the next; a multiple of the block size.
         stride_bytes: u64,
     },
+    /// The first block of the worker's part again and again.
+    OneBlock,
     /// Objects as their folder lists them; for stats and deletes of objects alone.
     Listing,
 }
@@ -44,6 +46,7 @@ impl Order {
             Order::Zipf { .. } => "zipf",
             Order::Stride { .. } => "stride",
             Order::Listing => "listing",
+            Order::OneBlock => "one_block",
         }
     }
 }

@@ -4,7 +4,7 @@
 //! own: starting one would only add its cost.
 
 use super::{Coordinator, LocalContext, ThreadCoordinator, TrialHooks};
-use crate::assignment::{Assignment, ClientOutput, FromClient, ToClient};
+use crate::assignment::{Assignment, ClientOutput, FromClient, ToClient, WindowTimes};
 use crate::client_process::{read_messages, send};
 use crate::error::RunError;
 use narrows_sys::process::{Stop, die_with_parent, stop_child};
@@ -73,7 +73,7 @@ impl Coordinator for ProcessCoordinator {
             return ThreadCoordinator.run(assignments, context, hooks);
         }
         let (sender, inbox) = channel();
-        let mut clients = Clients { children: Vec::with_capacity(assignments.len()), inbox };
+        let mut clients = Clients { children: Vec::with_capacity(assignments.len()), inbox, wall: None };
         for assignment in assignments {
             let child = self.start(assignment, &sender)?;
             clients.children.push(child);
@@ -83,6 +83,8 @@ impl Coordinator for ProcessCoordinator {
         let pids: Vec<u32> = clients.children.iter().map(|client| client.child.id()).collect();
         let Some(times) = hooks.ready(&pids) else { return Err(RunError::Stopped) };
         clients.tell_all(&ToClient::Go(times));
+        let has_wall = assignments.iter().any(|assignment| assignment.cell.workload.edges.stone_wall);
+        clients.wall = has_wall.then_some(times);
         clients.collect(hooks)
     }
 }
@@ -130,6 +132,8 @@ struct Client {
 struct Clients {
     children: Vec<Client>,
     inbox: Receiver<(usize, FromClient)>,
+    /// The window's times while the first client to be done is to end it for all.
+    wall: Option<WindowTimes>,
 }
 
 impl Clients {
@@ -137,6 +141,14 @@ impl Clients {
         for client in &mut self.children {
             // A client that is gone shows in the inbox.
             drop(send(&mut client.stdin, message));
+        }
+    }
+
+    /// Ends the trial for all where the client of `output` is the first to be done and that ends it.
+    fn meet_wall(&mut self, output: &ClientOutput) {
+        let done_ns = output.workers.iter().map(|worker| worker.done_at_ns).max().unwrap_or_default();
+        if let Some(times) = self.wall.take() {
+            self.tell_all(&ToClient::Go(WindowTimes { measure_until_ns: done_ns, ..times }));
         }
     }
 
@@ -166,6 +178,7 @@ impl Clients {
             match self.inbox.recv_timeout(POLL_SLICE) {
                 Ok((_, FromClient::Interval(sample))) => hooks.interval(&sample),
                 Ok((index, FromClient::Done(output))) => {
+                    self.meet_wall(&output);
                     if let Some(place) = outputs.get_mut(index) {
                         *place = Some(*output);
                     }

@@ -158,7 +158,7 @@ fn a_fast_device_gets_the_whole_object() {
 
 /// An object of `made_bytes`, where `asked_bytes` were asked for.
 fn made(made_bytes: u64, asked_bytes: u64) -> Made {
-    Made { bytes: Bytes(made_bytes), spec: spec(Workload::default(), Bytes(asked_bytes)) }
+    Made { bytes: Bytes(made_bytes), spec: spec(Workload::default(), Bytes(asked_bytes)), is_kept: false }
 }
 
 #[test]
@@ -299,7 +299,7 @@ fn a_store_that_is_silent_is_waited_for_once_and_no_longer_than_asked() {
     };
     let mut prepared = Prepared::default();
     for object in ["data-0", "data-1", "data-2"] {
-        let made = Made { bytes: Bytes(MIB), spec: spec(object) };
+        let made = Made { bytes: Bytes(MIB), spec: spec(object), is_kept: false };
         prepared.objects.insert((target.to_string(), object.to_owned()), made);
     }
     let gone = Arc::new(Gone { asked: std::sync::Mutex::default() });

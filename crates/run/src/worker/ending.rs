@@ -64,11 +64,7 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         if let Some(tcp) = &mut protocol.tcp {
             tcp.at_ns = Nanos(self.clock.now().0);
         }
-        let cpu = cpu_times(CpuScope::Thread);
-        Marks {
-            cpu: ProcessCpu { user_ns: Nanos(cpu.user_ns), system_ns: Nanos(cpu.system_ns) },
-            tcp: protocol.tcp,
-        }
+        Marks { cpu: own_cpu(), tcp: protocol.tcp }
     }
 
     /// Counts the requests of an open loop that were due before the window's end, or before a stop, and have not
@@ -106,10 +102,9 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
 
     pub(super) fn output(mut self, mut flight: Flight, orderly: bool) -> WorkerOutput {
         self.note_at_end(&mut flight);
-        let end = flight.at_measure_end.take().unwrap_or_else(|| self.marks());
+        let mut end = flight.at_measure_end.take().unwrap_or_else(|| self.marks());
         let until_ns = self.window.measure_until_ns();
-        let timed_out = flight.stamp >= until_ns && self.ends_by_time();
-        let done_at_ns = if timed_out { until_ns } else { flight.stamp };
+        let ends_by_time = self.ends_by_time();
         let complete = orderly
             && !self.window.is_cancelled()
             && flight.faults.count < ERRORS_MAX
@@ -120,6 +115,12 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         {
             flight.faults.note(self.assignment.cell.workload.op, &error.errno(), &error.to_string());
         }
+        if self.assignment.cell.workload.edges.times_close && !ends_by_time {
+            flight.stamp = self.clock.now().0;
+            end.cpu = own_cpu();
+        }
+        let timed_out = flight.stamp >= until_ns && ends_by_time;
+        let done_at_ns = if timed_out { until_ns } else { flight.stamp };
         let start = flight.at_measure_start.take().unwrap_or_default();
         let arrived = flight.arrivals;
         let totals = self.recorder.end(flight.stamp);
@@ -152,4 +153,10 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
             complete,
         }
     }
+}
+
+/// CPU time of the calling thread so far.
+fn own_cpu() -> ProcessCpu {
+    let cpu = cpu_times(CpuScope::Thread);
+    ProcessCpu { user_ns: Nanos(cpu.user_ns), system_ns: Nanos(cpu.system_ns) }
 }

@@ -336,6 +336,18 @@ fn a_count_ends_the_trial_at_its_last_completion() {
 }
 
 #[test]
+fn a_trial_whose_closing_is_timed_is_not_ended_by_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut counted = assignment(&device(1, Vec::new()), &folder, 1);
+    (counted.cell.stop.warm_up_ns, counted.cell.stop.ops_max) = (Nanos(0), Some(10));
+    assert!(!counted.cell.ends_by_time());
+    counted.cell.stop.ops_max = None;
+    assert!(counted.cell.ends_by_time());
+    counted.cell.workload.edges.times_close = true;
+    assert!(!counted.cell.ends_by_time(), "its end is that of its closing");
+}
+
+#[test]
 fn a_count_below_the_depth_is_kept_though_the_warm_up_is_long() {
     for (depth, ops_max) in [(16, 10), (1, 1), (4, 5)] {
         let folder = tempfile::tempdir().unwrap();

@@ -68,6 +68,18 @@ pub(crate) const NEEDS: &[Need] = &[
         met: has_ring,
     },
     Need {
+        path: "workload.psync.vectors",
+        words: "engine = \"psync\"",
+        on: &["workload.engine", "target"],
+        met: is_psync,
+    },
+    Need {
+        path: "stop.stone_wall",
+        words: "bytes or ops, whose share a client may have done",
+        on: &["stop.bytes", "stop.ops"],
+        met: |given| given.view.entry("stop.bytes").or(given.view.entry("stop.ops")).is_some(),
+    },
+    Need {
         path: "workload.stdio.calls",
         words: "engine = \"stdio\"",
         on: &["workload.engine", "target"],
@@ -133,6 +145,11 @@ pub(crate) fn idle<'n>(view: View<'_>, target: &Target) -> impl Iterator<Item = 
 
 fn has_streams(given: &Given<'_>) -> bool {
     given.load.engine == Some(EngineId::Stdio)
+}
+
+fn is_psync(given: &Given<'_>) -> bool {
+    let default = given.target.engines().first().copied();
+    given.load.engine.or(default) == Some(EngineId::Psync)
 }
 
 fn has_ring(given: &Given<'_>) -> bool {

@@ -4,6 +4,7 @@
 
 use super::kind::{BLOCK, Kind, OPS};
 use narrows_model::units::NANOS_PER_SEC;
+use narrows_model::workload::VECTORS_MAX;
 
 /// One key.
 #[derive(Debug, Clone, Copy)]
@@ -53,6 +54,7 @@ pub const TABLES: &[(&str, &str)] = &[
     ("", "What is loaded, in which order, for how long."),
     ("workload", "The load of a cell. Every key may be swept."),
     ("workload.ring", "How an `io_uring` is set up; for the engine `uring` alone."),
+    ("workload.psync", "How requests are handed to the kernel; for the engine `psync` alone."),
     ("workload.stdio", "How the C library's streams are used; for the engine `stdio` alone."),
     ("stop", "When a trial stops: at the first of its bounds."),
     ("repeat", "When a cell has been repeated often enough."),
@@ -66,7 +68,7 @@ pub const TABLES: &[(&str, &str)] = &[
 pub(crate) const ENGINES: &[&str] =
     &["null", "sim", "psync", "uring", "mmap", "stdio", "objects", "endpoint"];
 pub(crate) const ORDERS: &[&str] =
-    &["sequential", "backward", "random", "random_with_replacement", "zipf", "stride"];
+    &["sequential", "backward", "random", "random_with_replacement", "zipf", "stride", "one_block"];
 pub(crate) const CUTS: &[&str] = &[
     "generator",
     "memory_copy",
@@ -132,7 +134,7 @@ keys! {
     "workload.file", FILE_SIZE, true, "\"64MiB\", or the whole of a file that exists", "\"1GiB\"",
         "Bytes of each client's file (object) that requests visit.";
     "workload.order", Kind::Choice(ORDERS), true, "\"sequential\"", "\"random_with_replacement\"",
-        "The order in which blocks are visited; `random` visits each once before any of them again.";
+        "The order in which blocks are visited; `random` visits each once before any of them again, and `one_block` stays at the first one.";
     "workload.zipf_theta", Kind::Number { min: 0.01, max: 10.0, unit: "" }, true, "required by `order = \"zipf\"`", "0.99",
         "The exponent of Zipf's law: the block of rank r is drawn with a probability of 1 / r^theta.";
     "workload.stride", FILE_SIZE, true, "required by `order = \"stride\"`", "\"1MiB\"",
@@ -177,6 +179,8 @@ keys! {
         "Completions are polled for at the device (IOPOLL); direct access alone.";
     "workload.ring.submission_polling", Kind::Flag, true, "false", "true",
         "A kernel thread takes up submissions (SQPOLL); it uses a CPU of its own.";
+    "workload.psync.vectors", Kind::Count { min: 1, max: VECTORS_MAX as u64 }, true, "pread and pwrite", "4",
+        "Buffers of equal size that one preadv or pwritev moves for a request.";
     "workload.stdio.calls", Kind::Choice(STDIO_CALLS), true, "\"block\"", "\"character\"",
         "What moves the bytes of a request: one fwrite or fread, or a putc or getc for every byte.";
     "workload.stdio.flush", Kind::Choice(STDIO_FLUSHES), true, "\"none\"", "\"fflush\"",
@@ -193,6 +197,8 @@ keys! {
         "Most bytes that all clients move in a trial's measured window.";
     "stop.ops", Kind::Count { min: 1, max: 1 << 50 }, false, "no bound", "1000000",
         "Most operations that all clients do in a trial's measured window.";
+    "stop.stone_wall", Kind::Flag, false, "false", "true",
+        "Whether the first client that has done its share of `bytes` or `ops` ends the trial for all; the others stop with the request that they are at.";
     "stop.trials", TRIALS, false, "1; 20 with `until = \"interval\"`, 25 with `until = \"steady\"`", "30",
         "Repetitions of a cell; the most of them where `[repeat]` may end them earlier.";
 

@@ -8,8 +8,8 @@ use crate::located::Span;
 use narrows_model::cell::{FactorValue, Stop};
 use narrows_model::units::saturate_u32;
 use narrows_model::workload::{
-    Access, Acknowledgement, Arrivals, BlockShare, CacheState, OpShare, Order, RingWishes, StdioCalls,
-    StdioFlush, StdioWishes, SyncPolicy, Wish,
+    Access, Acknowledgement, Arrivals, BlockShare, CacheState, Edges, OpShare, Order, PsyncWishes,
+    RingWishes, StdioCalls, StdioFlush, StdioWishes, SyncPolicy, Wish,
 };
 use narrows_model::{Bytes, EngineId, Nanos, Op, Repeat, Target, Workload};
 use std::collections::BTreeMap;
@@ -178,6 +178,8 @@ impl<'a> View<'a> {
             max_ops_per_s: self.number("workload.max_ops"),
             ring: self.ring(),
             stdio: self.stdio(),
+            psync: PsyncWishes { vectors: self.count("workload.psync.vectors").map(saturate_u32) },
+            edges: Edges { stone_wall: self.flag("stop.stone_wall"), ..Edges::default() },
             verify: self.flag("workload.verify"),
             prefill: usual.prefill,
             objects: None,
@@ -207,6 +209,7 @@ impl<'a> View<'a> {
             Some("stride") => {
                 Order::Stride { stride_bytes: self.size("workload.stride").unwrap_or_default().0 }
             }
+            Some("one_block") => Order::OneBlock,
             _ => Order::Sequential,
         }
     }

@@ -17,6 +17,7 @@ mod layout;
 mod listing;
 mod residency;
 mod space;
+mod vectors;
 
 pub use layout::{
     AlignmentSource, DirectAlignment, Extent, Layout, allocated_extents, direct_alignment, has_holes,
@@ -24,6 +25,7 @@ pub use layout::{
 pub use listing::Listing;
 pub use residency::resident_bytes;
 pub use space::{grants_holes, nameless, punch_hole, reserve};
+pub use vectors::{VECTORS_MAX, preadv, pwritev};
 
 /// What will be done with a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

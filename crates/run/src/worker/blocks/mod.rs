@@ -81,6 +81,7 @@ impl Blocks {
             Order::Random => (Family::Pass(Box::new(Pass::new(own.block_count, &mut random))), own),
             Order::RandomWithReplacement => (Family::Uniform { block_count: total }, whole),
             Order::Zipf { theta } => (Family::Zipf(Zipf::new(total, theta)), whole),
+            Order::OneBlock => (Family::Walk(Walk::forward(grid_bytes, mixed)), own),
         };
         Self { family, first_bytes: part.first_block * grid_bytes, grid_bytes, random }
     }

@@ -287,3 +287,9 @@ fn a_sequential_mix_leaves_no_gap_but_for_alignment() {
         [1, 1, 2, 1, 2, 1].iter().map(|length| blocks.next_offset_bytes(length * BLOCK) / BLOCK).collect();
     assert_eq!(seen, [0, 1, 2, 4, 6, 8]);
 }
+
+#[test]
+fn one_block_is_visited_again_and_again_by_each_worker_its_own() {
+    let stays = assignment(Order::OneBlock, 10, 2);
+    assert_eq!((visits(&stays, 0, 4), visits(&stays, 1, 3)), (vec![0; 4], vec![5; 3]));
+}
