@@ -5,6 +5,7 @@
 //! (those of `analysis` hold for a suite's cells too), and printing.
 #![forbid(unsafe_code)]
 
+pub mod bonnie;
 pub mod figure;
 pub mod ioperf;
 pub mod jovian;
@@ -27,7 +28,7 @@ pub struct Suite {
 }
 
 /// Every suite.
-pub const SUITES: &[Suite] = &[ioperf::SUITE, jovian::SUITE];
+pub const SUITES: &[Suite] = &[bonnie::SUITE, ioperf::SUITE, jovian::SUITE];
 
 /// The suite that `summary` is of; `None` where it is of none.
 #[must_use]

@@ -1,0 +1,143 @@
+//! The lines of CSV: 27 fields of version 1.03, 50 of version 2.00, which the packaged `bon_csv2txt` and `bon_csv2html` read.
+
+use super::figures::{Measured, Row};
+use super::native::{latency, whole_or_tenths};
+use super::options::Options;
+use super::request::Edition;
+use super::{DATA_PHASES, Does, PHASES};
+use narrows_model::Summary;
+
+/// The format that 2.00 calls itself by, and that its tools ask for.
+const FORMAT: &str = "1.98";
+/// The seed of 2.00 is a number of 32 bits.
+const SEED_MASK: u64 = 0xFFFF_FFFF;
+
+/// A line for each row.
+pub(super) fn lines(rows: &[Row], options: &Options, summary: &Summary) -> String {
+    let line = |row: &Row| match options.edition {
+        Edition::V1_03 => v1_03(row, options),
+        Edition::V2_00 => v2_00(row, options, summary.seed),
+    };
+    rows.iter().map(|row| line(row).join(",") + "\n").collect()
+}
+
+/// Rate and CPU share of the phases from `first` on, half of all: empty where they were not run, `+` where they were too
+/// short.
+fn figures(row: &Row, first: usize) -> impl Iterator<Item = String> {
+    let pair = move |(index, measured): (usize, &Option<Measured>)| {
+        let Some(measured) = measured else { return [String::new(), String::new()] };
+        let is_seeks = PHASES.get(index).is_some_and(|phase| phase.does == Does::Seeks);
+        let rate = measured.rate().map(|rate| whole_or_tenths(rate, is_seeks));
+        let cpu = measured.cpu_percent().map(|cpu| whole_or_tenths(cpu, false));
+        [rate.unwrap_or_else(|| "+++++".to_owned()), cpu.unwrap_or_else(|| "+++".to_owned())]
+    };
+    row.phases.iter().enumerate().skip(first).take(DATA_PHASES).flat_map(pair)
+}
+
+/// The size as both versions print it: empty without a file.
+fn size(options: &Options) -> String {
+    if options.file.0 == 0 { String::new() } else { options.size() }
+}
+
+/// A number that is left out where it is none.
+fn or_empty(value: u64) -> String {
+    if value == 0 { String::new() } else { value.to_string() }
+}
+
+/// Machine, size, six pairs, files, six pairs.
+fn v1_03(row: &Row, options: &Options) -> Vec<String> {
+    let chunk = options.chunk();
+    let size = if chunk.is_empty() { size(options) } else { format!("{}:{chunk}", size(options)) };
+    let mut fields = vec![options.name.clone(), size];
+    fields.extend(figures(row, 0));
+    fields.push(files(options));
+    fields.extend(figures(row, DATA_PHASES));
+    fields
+}
+
+/// How many files of which sizes in how many directories, as one field: `16:1000:10/4`.
+pub(super) fn files(options: &Options) -> String {
+    if options.thousands == 0 {
+        return String::new();
+    }
+    let mut text = options.thousands.to_string();
+    if options.max > 0 {
+        text += &format!(":{}:{}", options.max, options.min);
+    }
+    if options.folders > 0 {
+        text += &format!("/{}", options.folders);
+    }
+    text
+}
+
+/// Format, version, machine, concurrency, seed, what was asked for, six pairs, what was asked for of files, six pairs, and
+/// twelve latencies.
+fn v2_00(row: &Row, options: &Options, seed: u64) -> Vec<String> {
+    let of_data = |value: String| if options.file.0 == 0 { String::new() } else { value };
+    let of_files = |value: u64| if options.thousands == 0 { String::new() } else { or_empty(value) };
+    let mut fields = vec![
+        FORMAT.to_owned(),
+        options.edition.name().to_owned(),
+        options.name.clone(),
+        "1".to_owned(),
+        (seed & SEED_MASK).to_string(),
+        size(options),
+        of_data(options.chunk()),
+        of_data(options.seeks.to_string()),
+        of_data(options.seekers.to_string()),
+    ];
+    fields.extend(figures(row, 0));
+    let chunk = if options.max > 0 && options.file_chunk != 8192 { options.file_chunk } else { 0 };
+    fields.extend([options.thousands, options.max, options.min, options.folders, chunk].map(of_files));
+    fields.extend(figures(row, DATA_PHASES));
+    let longest =
+        |measured: &Option<Measured>| measured.and_then(|measured| measured.latency_ns).map(latency);
+    fields.extend(row.phases.iter().map(|measured| longest(measured).unwrap_or_default()));
+    fields
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{options, published, row};
+    use super::*;
+
+    /// The published line of CSV.
+    const PUBLISHED: &str = include_str!("../../../record/tests/data/bonnie_pvfs2_bgl_2005.csv");
+
+    #[test]
+    fn the_published_figures_make_the_published_line() {
+        let line = v1_03(&published(), &options(Edition::V1_03)).join(",");
+        assert_eq!(PUBLISHED.lines().nth(1), Some(line.as_str()));
+    }
+
+    #[test]
+    fn the_newer_line_has_the_fields_of_its_header_and_what_was_not_run_is_empty() {
+        let mut row = row(4.0);
+        row.phases[0] = None;
+        let options = Options { max: 200, min: 100, folders: 3, ..options(Edition::V2_00) };
+        let fields = v2_00(&row, &options, 7 << 32 | 3);
+        assert_eq!(fields.len(), 50);
+        assert_eq!(fields[..9], ["1.98", "2.00", "fs2", "1", "3", "10G", "", "8192", "5"]);
+        assert_eq!((fields[9].as_str(), fields[10].as_str(), fields[38].as_str()), ("", "", ""));
+        assert_eq!(fields[21..26], ["16", "200", "100", "3", ""]);
+        assert_eq!(fields[39], "9639us");
+    }
+
+    #[test]
+    fn without_a_file_or_without_files_their_fields_are_empty() {
+        let mut row = row(4.0);
+        row.phases[..6].fill(None);
+        let none = Options { file: narrows_model::Bytes(0), ..options(Edition::V2_00) };
+        let fields = v2_00(&row, &none, 1);
+        assert!(fields[5..21].iter().all(String::is_empty) && fields[21] == "16", "{fields:?}");
+        let none = Options { thousands: 0, ..options(Edition::V1_03) };
+        let fields = v1_03(&row, &none);
+        assert_eq!((fields.len(), fields[14].as_str()), (27, ""));
+    }
+
+    #[test]
+    fn files_with_sizes_and_directories_are_one_field_of_the_older_line() {
+        let some = Options { max: 1000, min: 10, folders: 4, ..options(Edition::V1_03) };
+        assert_eq!(files(&some), "16:1000:10/4");
+    }
+}

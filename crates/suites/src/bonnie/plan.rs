@@ -1,0 +1,375 @@
+//! From a request and the plan of a check of the same folder to the plan of the suite: the check's cuts, then the phases.
+//!
+//! A check measures what lies under the phases: its cuts are planned by its own code, and its cells of the path give way
+//! to the phases.
+
+use super::request::{Edition, Request};
+use super::{Does, NameOrder, PHASES, Phase};
+use narrows_model::cell::FactorValue;
+use narrows_model::plan::{LoadStatement, SUITE_PHASE, SUITE_TEST, SuiteSource};
+use narrows_model::workload::{
+    Access, NameForm, ObjectSet, ObjectSync, Order, Prefill, StdioCalls, StdioWishes, SyncPolicy,
+};
+use narrows_model::{
+    Bytes, Cell, CellId, Cut, EngineId, Nanos, Op, Plan, Repeat, Site, Stop, Target, Workload,
+};
+use narrows_study::Problem;
+use std::collections::BTreeMap;
+
+/// Longest time of a phase: what is not done by then is cut short, and told as that.
+const PHASE_NS_MAX: Nanos = Nanos(24 * 3_600_000_000_000);
+
+/// The plan of `request`, for files in `target`, beside the cuts of `check`, whose seed is that of names and sizes too.
+///
+/// # Shape
+/// The check's cuts, then each run's phases in their order, those that are left out excepted.
+///
+/// # Errors
+/// All that is wrong with the request.
+pub fn plan(request: &Request, target: &Target, check: Plan) -> Result<Plan, Vec<Problem>> {
+    let problems = request.problems();
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    let cuts = check.cells.into_iter().filter(|cell| request.has_cuts && cell.cut != Cut::Path);
+    let mut cells: Vec<Cell> = cuts.collect();
+    let cuts_ns = cells.iter().fold(Nanos(0), |sum, cell| sum.saturating_add(cell.planned_ns()));
+    let in_flight = cells.iter().map(|cell| cell.workload.in_flight_configured()).max().unwrap_or(0);
+    let asked = PHASES.iter().filter(|phase| is_asked(request, phase));
+    let of_run = |run: u32| {
+        asked
+            .clone()
+            .map(move |phase| cell(request, run, phase, workload(request, phase, check.seed), target))
+    };
+    let phases: Vec<Cell> = (1..=request.runs).flat_map(of_run).collect();
+    let load = load(request, &check.load, cuts_ns, in_flight, &phases);
+    cells.extend(phases);
+    let whole_ns = cells.iter().fold(Nanos(0), |sum, cell| sum.saturating_add(cell.planned_ns()));
+    let path = format!("{}/", Cut::Path.name());
+    let skipped =
+        check.skipped.into_iter().filter(|skip| request.has_cuts && !skip.cell.0.starts_with(&path));
+    Ok(Plan {
+        load,
+        cells,
+        skipped: skipped.collect(),
+        // The phases end with their counts, and the run with them.
+        budget_ns: whole_ns.saturating_add(PHASE_NS_MAX),
+        suite: Some(source(request)),
+        ..check
+    })
+}
+
+/// Whether a phase is run.
+fn is_asked(request: &Request, phase: &Phase) -> bool {
+    match phase.does {
+        Does::Characters(_) => request.char_bytes().0 > 0,
+        Does::Files(..) => request.files.thousands > 0,
+        _ => request.file_bytes().0 > 0,
+    }
+}
+
+fn load(
+    request: &Request,
+    check: &LoadStatement,
+    cuts_ns: Nanos,
+    cuts_in_flight: u64,
+    phases: &[Cell],
+) -> LoadStatement {
+    let cuts = |bytes: Bytes| if request.has_cuts { bytes } else { Bytes(0) };
+    let in_flight = phases.iter().map(|cell| cell.workload.in_flight_configured()).max().unwrap_or(0);
+    let written = phases.iter().fold(0_u64, |sum, cell| sum.saturating_add(written(cell)));
+    LoadStatement {
+        planned_ns: cuts_ns,
+        prefill_bytes: cuts(check.prefill_bytes),
+        prefill_ns_max: if request.has_cuts { check.prefill_ns_max } else { Nanos(0) },
+        file_bytes_max: cuts(check.file_bytes_max).max(request.all_bytes()),
+        write_bytes_max: if request.has_cuts { None } else { Some(Bytes(written)) },
+        touches: check.touches.clone(),
+        in_flight_max: cuts_in_flight.max(in_flight),
+        max_bytes_per_s: None,
+    }
+}
+
+/// Bytes that a phase writes, of many files as expected.
+fn written(cell: &Cell) -> u64 {
+    let load = &cell.workload;
+    let visited = cell.stop.ops_max.unwrap_or(0).saturating_mul(load.block_bytes.0);
+    match (load.objects, load.op) {
+        (Some(objects), Op::Put) => objects.expected_bytes().0.saturating_mul(u64::from(load.clients)),
+        (None, Op::Write) => visited,
+        (None, Op::Read) => load.write_back_every.map_or(0, |every| visited / u64::from(every.max(1))),
+        _ => 0,
+    }
+}
+
+/// The load of one phase.
+fn workload(request: &Request, phase: &Phase, seed: u64) -> Workload {
+    let load = match phase.does {
+        Does::Characters(op) => characters(request, op),
+        Does::Blocks(op) => Workload { op, ..blocks(request) },
+        Does::Rewrite => blocks(request),
+        Does::Seeks => {
+            Workload { order: Order::RandomWithReplacement, workers: request.seekers(), ..blocks(request) }
+        }
+        Does::Files(op, order) => many_files(request, op, order, seed),
+    };
+    let write_back_every = phase.does.write_back_every();
+    let writes = load.op == Op::Write || write_back_every.is_some();
+    let sync = match (writes, request.syncs_each) {
+        (false, _) => SyncPolicy::None,
+        (true, true) => SyncPolicy::Every(1),
+        // Both versions end such a phase with a sync, inside its time.
+        (true, false) => SyncPolicy::AtEnd,
+    };
+    Workload {
+        write_back_every,
+        sync,
+        clients: request.processes,
+        own_process: request.processes > 1,
+        prefill: Prefill::Nothing,
+        ..load
+    }
+}
+
+fn blocks(request: &Request) -> Workload {
+    Workload {
+        engine: Some(EngineId::Psync),
+        block_bytes: request.chunk,
+        file_bytes: request.file_bytes(),
+        access: if request.direct { Access::Direct } else { Access::Buffered },
+        ..Workload::default()
+    }
+}
+
+/// Characters: a call of the C library for each in the older version, a system call in the newer.
+fn characters(request: &Request, op: Op) -> Workload {
+    let load = Workload { op, file_bytes: request.char_bytes(), access: Access::Buffered, ..blocks(request) };
+    match request.edition {
+        Edition::V1_03 => Workload {
+            engine: Some(EngineId::Stdio),
+            stdio: StdioWishes { calls: StdioCalls::Character, ..StdioWishes::default() },
+            ..load
+        },
+        Edition::V2_00 => Workload { block_bytes: Bytes(1), ..load },
+    }
+}
+
+fn many_files(request: &Request, op: Op, order: NameOrder, seed: u64) -> Workload {
+    let files = request.files;
+    let objects = ObjectSet {
+        count: files.count(),
+        min_bytes: files.min,
+        max_bytes: files.max,
+        folders: narrows_model::units::saturate_u32(files.folders),
+        names: match order {
+            NameOrder::Sequential => NameForm::NumberLetters,
+            NameOrder::Random => NameForm::LettersNumber,
+        },
+        seed,
+        sync: if request.syncs_each { ObjectSync::DataAndFolder } else { ObjectSync::None },
+        stat_reads: files.max.0 > 0,
+        ..ObjectSet::default()
+    };
+    let order = match (op, order) {
+        (Op::Put, _) => Order::Sequential,
+        (_, NameOrder::Sequential) => Order::Listing,
+        (_, NameOrder::Random) => Order::Random,
+    };
+    Workload {
+        engine: Some(EngineId::Objects),
+        op,
+        order,
+        block_bytes: files.chunk,
+        file_bytes: objects.expected_bytes().max(Bytes(1)),
+        objects: Some(objects),
+        ..Workload::default()
+    }
+}
+
+/// Requests that end a phase of all processes, those that write back not counted; `None` where each file is visited once.
+fn ops_max(request: &Request, phase: &Phase, load: &Workload) -> Option<u64> {
+    let of_one = match phase.does {
+        Does::Files(..) => return None,
+        Does::Seeks => request.seeks,
+        _ => load.file_bytes.0 / load.block_bytes.0.max(1),
+    };
+    Some(of_one.saturating_mul(u64::from(request.processes)))
+}
+
+fn cell(request: &Request, run: u32, phase: &Phase, workload: Workload, target: &Target) -> Cell {
+    let named = |name: &str| FactorValue::Text(name.to_owned());
+    let ops_max = ops_max(request, phase, &workload);
+    Cell {
+        id: CellId(format!("run{run}/{}", phase.name)),
+        cut: Cut::Path,
+        site: Site::Client,
+        target: target.clone(),
+        workload,
+        stop: Stop { warm_up_ns: Nanos(0), measure_ns: PHASE_NS_MAX, bytes_max: None, ops_max },
+        trials: 1,
+        repeat: Repeat::Fixed,
+        more_targets: Vec::new(),
+        factors: BTreeMap::from([
+            (SUITE_TEST.to_owned(), named(&format!("run{run}"))),
+            (SUITE_PHASE.to_owned(), named(phase.name)),
+        ]),
+        read_only: false,
+    }
+}
+
+fn source(request: &Request) -> SuiteSource {
+    let number = |value: u64| FactorValue::Number(value as f64);
+    let text = |word: &str| FactorValue::Text(word.to_owned());
+    let either = |is: bool, yes: &str, no: &str| text(if is { yes } else { no });
+    let files = &request.files;
+    let mut options = BTreeMap::from([
+        ("edition".to_owned(), text(request.edition.name())),
+        ("file_bytes".to_owned(), number(request.file_bytes().0)),
+        ("chunk_bytes".to_owned(), number(request.chunk.0)),
+        ("char_bytes".to_owned(), number(request.char_bytes().0)),
+        ("seeks".to_owned(), number(request.seeks)),
+        ("seekers".to_owned(), number(u64::from(request.seekers()))),
+        ("file_thousands".to_owned(), number(files.thousands)),
+        ("file_bytes_max".to_owned(), number(files.max.0)),
+        ("file_bytes_min".to_owned(), number(files.min.0)),
+        ("folders".to_owned(), number(files.folders)),
+        ("file_chunk_bytes".to_owned(), number(files.chunk.0)),
+        ("runs".to_owned(), number(u64::from(request.runs))),
+        ("processes".to_owned(), number(u64::from(request.processes))),
+        ("name".to_owned(), text(&request.name)),
+        ("output".to_owned(), either(request.csv_alone, "csv", "text")),
+        ("access".to_owned(), either(request.direct, "direct", "buffered")),
+        ("sync".to_owned(), either(request.syncs_each, "each write", "end of phase")),
+        ("cuts".to_owned(), either(request.has_cuts, "measured", "none")),
+    ]);
+    options.extend(request.memory.map(|bytes| ("memory_bytes".to_owned(), number(bytes.0))));
+    SuiteSource { name: super::NAME.to_owned(), options }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::options::Options;
+    use super::super::testing::{planned, request};
+    use super::*;
+
+    fn phases_of(plan: &Plan) -> Vec<&Cell> {
+        plan.cells.iter().filter(|cell| cell.cut == Cut::Path).collect()
+    }
+
+    fn names_of(asked: &Request) -> Vec<String> {
+        phases_of(&planned(asked)).iter().map(|cell| cell.id.0.clone()).collect()
+    }
+
+    #[test]
+    fn every_run_has_the_phases_in_their_order() {
+        let names = names_of(&Request { runs: 2, ..request() });
+        let expected: Vec<String> = ["run1", "run2"]
+            .iter()
+            .flat_map(|run| PHASES.map(|phase| format!("{run}/{}", phase.name)))
+            .collect();
+        assert_eq!(names, expected);
+    }
+
+    #[test]
+    fn phases_that_are_not_asked_for_are_left_out() {
+        let none = Request { char_mib: None, ..request() };
+        assert_eq!(names_of(&none)[..3], ["run1/put_block", "run1/rewrite", "run1/get_block"]);
+        let mut asked = request();
+        asked.files.thousands = 0;
+        assert_eq!(names_of(&asked).len(), 6);
+        assert_eq!(names_of(&Request { file_mib: Some(0), ..request() })[0], "run1/seq_create");
+    }
+
+    #[test]
+    fn data_are_written_and_synced_in_the_phase_rewritten_one_by_one_and_sought_at_random() {
+        let plan = planned(&Request { processes: 2, ..request() });
+        let cells = phases_of(&plan);
+        let [putc, put, rewrite, getc, get, seeks] = [0, 1, 2, 3, 4, 5].map(|index| cells[index]);
+        let (at_end, none) = (SyncPolicy::AtEnd, SyncPolicy::None);
+        assert_eq!(
+            cells[..6].iter().map(|cell| cell.workload.sync).collect::<Vec<_>>(),
+            [at_end, at_end, at_end, none, none, at_end]
+        );
+        assert_eq!((putc.workload.op, getc.workload.op), (Op::Write, Op::Read));
+        assert_eq!(putc.stop.ops_max, Some(2 * (20 << 20)));
+        assert_eq!((put.stop.ops_max, put.workload.write_back_every), (Some(2 * 65_536), None));
+        assert_eq!((rewrite.workload.op, rewrite.workload.write_back_every), (Op::Read, Some(1)));
+        assert_eq!(get.workload.order, Order::Sequential);
+        assert_eq!((seeks.workload.workers, seeks.stop.ops_max), (5, Some(2 * 8192)));
+        assert_eq!(seeks.workload.write_back_every, Some(10));
+        assert!(cells.iter().all(|cell| cell.workload.clients == 2 && cell.workload.own_process));
+    }
+
+    #[test]
+    fn characters_are_calls_of_the_c_library_in_the_older_edition_and_system_calls_in_the_newer() {
+        let engines = |edition| {
+            let plan = planned(&Request { edition, ..request() });
+            [0, 3].map(|index| {
+                let load = phases_of(&plan)[index].workload.clone();
+                (load.engine.unwrap(), load.stdio.calls, load.block_bytes, load.file_bytes)
+            })
+        };
+        let whole = Bytes(512 << 20);
+        assert_eq!(
+            engines(Edition::V1_03),
+            [(EngineId::Stdio, StdioCalls::Character, Bytes(8192), whole); 2]
+        );
+        let part = Bytes(20 << 20);
+        assert_eq!(engines(Edition::V2_00), [(EngineId::Psync, StdioCalls::Block, Bytes(1), part); 2]);
+    }
+
+    #[test]
+    fn every_write_is_synced_and_blocks_go_past_the_page_cache_where_that_is_asked() {
+        let plan = planned(&Request { syncs_each: true, direct: true, ..request() });
+        let cells = phases_of(&plan);
+        let access: Vec<Access> = cells[..6].iter().map(|cell| cell.workload.access).collect();
+        let (direct, buffered) = (Access::Direct, Access::Buffered);
+        assert_eq!(access, [buffered, direct, direct, buffered, direct, direct]);
+        assert_eq!(cells[1].workload.sync, SyncPolicy::Every(1));
+        assert_eq!(cells[6].workload.objects.unwrap().sync, ObjectSync::DataAndFolder);
+    }
+
+    #[test]
+    fn many_files_are_two_sets_of_names_each_made_seen_and_deleted() {
+        let mut asked = request();
+        (asked.files.max, asked.files.folders) = (Bytes(100), 3);
+        let plan = planned(&asked);
+        let cells = &phases_of(&plan)[6..];
+        let loads: Vec<_> = cells.iter().map(|cell| (cell.workload.op, cell.workload.order)).collect();
+        let (made, listed, random) = (Order::Sequential, Order::Listing, Order::Random);
+        assert_eq!(loads[..3], [(Op::Put, made), (Op::Stat, listed), (Op::Delete, listed)]);
+        assert_eq!(loads[3..], [(Op::Put, made), (Op::Stat, random), (Op::Delete, random)]);
+        let sets: Vec<ObjectSet> =
+            cells.iter().map(|cell| cell.workload.objects.unwrap().identity()).collect();
+        assert!(sets[..3].iter().all(|set| *set == sets[0]) && sets[3..].iter().all(|set| *set == sets[3]));
+        assert_ne!(sets[0], sets[3]);
+        assert_eq!((sets[0].count, sets[0].folders), (16 * 1024, 3));
+        assert!(cells.iter().all(|cell| cell.workload.objects.unwrap().stat_reads));
+        let empty = planned(&request());
+        assert!(phases_of(&empty)[6..].iter().all(|cell| !cell.workload.objects.unwrap().stat_reads));
+    }
+
+    #[test]
+    fn the_load_is_stated() {
+        let mut asked = Request { has_cuts: false, char_mib: None, ..request() };
+        asked.files.max = Bytes(1000);
+        let plan = planned(&asked);
+        // Written, rewritten, every tenth of 8192 seeks, and two sets of files of 500 bytes in the mean.
+        let file: u64 = 512 << 20;
+        let expected = 2 * file + 8192 * 8192 / 10 + 2 * 16 * 1024 * 500;
+        assert_eq!(plan.load.write_bytes_max, Some(Bytes(expected)));
+        assert_eq!((plan.load.file_bytes_max, plan.load.in_flight_max), (Bytes(file), 5));
+        assert!(planned(&request()).cells.iter().any(|cell| cell.cut != Cut::Path));
+    }
+
+    #[test]
+    fn a_record_says_what_was_asked_for() {
+        let plan = planned(&Request { csv_alone: true, direct: true, ..request() });
+        let read = Options::of(plan.suite.as_ref().unwrap()).unwrap();
+        assert_eq!((read.edition, read.file, read.seekers), (Edition::V2_00, Bytes(512 << 20), 5));
+        assert_eq!((read.size().as_str(), read.chunk().as_str(), read.csv_alone), ("512M", "", true));
+        assert!(read.is_direct && read.memory == Some(Bytes(256 << 20)));
+        let large = Options { file: Bytes(10 << 30), chunk: Bytes(64 << 10), ..read };
+        assert_eq!((large.size().as_str(), large.chunk().as_str()), ("10G", "64k"));
+    }
+}

@@ -1,0 +1,186 @@
+//! The tables of text of both versions, 80 columns wide; the older one is what `narrows import bonnie` reads without CSV.
+
+use super::csv::files;
+use super::figures::{Measured, Row};
+use super::native::{latency, whole_or_tenths};
+use super::options::Options;
+use super::request::Edition;
+use super::{DATA_PHASES, Does, PHASES, SHORT_S};
+use std::fmt::Write;
+
+/// Columns before the figures.
+const HEAD: usize = 19;
+const DATA_HEADS: [&str; 2] = [
+    "------Sequential Output------ --Sequential Input- --Random-",
+    "-Per Chr- --Block-- -Rewrite- -Per Chr- --Block-- --Seeks--",
+];
+const FILE_HEADS: [&str; 2] = [
+    "------Sequential Create------ --------Random Create--------",
+    "-Create-- --Read--- -Delete-- -Create-- --Read--- -Delete--",
+];
+
+/// The tables of each row, and what must be known to read them.
+pub(super) fn tables(rows: &[Row], options: &Options) -> String {
+    let mut out = String::new();
+    for row in rows {
+        out += &title(row, options);
+        if options.file.0 > 0 {
+            data(&mut out, row, options);
+        }
+        if options.thousands > 0 {
+            names(&mut out, row, options);
+        }
+        out += &remarks(row);
+    }
+    out
+}
+
+/// Which run and process a table is of, where there are several.
+fn title(row: &Row, options: &Options) -> String {
+    let mut parts = Vec::new();
+    if options.runs > 1 {
+        parts.push(format!("run {} of {}", row.run, options.runs));
+    }
+    if options.processes > 1 {
+        parts.push(format!("process {} of {}", row.process, options.processes));
+    }
+    if parts.is_empty() { String::new() } else { format!("[{}]\n", parts.join(", ")) }
+}
+
+fn version(out: &mut String, options: &Options, head: &str) {
+    // Writing into a string cannot fail.
+    let _ = writeln!(out, "{:<HEAD$} {head}", format!("Version  {}", options.edition.name()));
+}
+
+fn data(out: &mut String, row: &Row, options: &Options) {
+    version(out, options, DATA_HEADS[0]);
+    let _ = writeln!(out, "{:HEAD$} {}", "", DATA_HEADS[1]);
+    let (title, unit) = match options.edition {
+        Edition::V1_03 => (format!("{:<15}{:>4}", "Machine", "Size"), "K/sec"),
+        Edition::V2_00 => ("Name:Size etc".to_owned(), " /sec"),
+    };
+    let columns = [unit, unit, unit, unit, unit, " /sec"].map(|unit| format!(" {unit} %CP"));
+    let _ = writeln!(out, "{title:<HEAD$}{}", columns.concat());
+    let chunk = options.chunk();
+    let size = if chunk.is_empty() { options.size() } else { format!("{}:{chunk}", options.size()) };
+    let room = HEAD.saturating_sub(size.len() + 1);
+    let name: String = options.name.chars().take(room).collect();
+    let _ = writeln!(out, "{name:<room$} {size}{}", figures(row, 0, options));
+    latencies(out, row, 0, options);
+}
+
+fn names(out: &mut String, row: &Row, options: &Options) {
+    match options.edition {
+        Edition::V1_03 => {
+            let _ = writeln!(out, "{:HEAD$} {}", "", FILE_HEADS[0]);
+        }
+        Edition::V2_00 => version(out, options, FILE_HEADS[0]),
+    }
+    let name = if options.edition == Edition::V2_00 { options.name.as_str() } else { "" };
+    let name: String = name.chars().take(HEAD).collect();
+    let _ = writeln!(out, "{name:<HEAD$} {}", FILE_HEADS[1]);
+    let title = if options.max > 0 { "files:max:min" } else { "files" };
+    let _ = writeln!(out, "{title:>HEAD$}{}", "  /sec %CP".repeat(DATA_PHASES));
+    let _ = writeln!(out, "{:>HEAD$}{}", files(options), figures(row, DATA_PHASES, options));
+    latencies(out, row, DATA_PHASES, options);
+}
+
+/// Rate and CPU share of six phases: blank where they were not run, `+` where they were too short.
+fn figures(row: &Row, first: usize, options: &Options) -> String {
+    let mut out = String::new();
+    for (phase, measured) in PHASES.iter().zip(&row.phases).skip(first).take(DATA_PHASES) {
+        let (rate, cpu) = measured.as_ref().map_or_else(Default::default, |measured| {
+            let rate = measured.rate().map(|rate| told(rate, phase.does, options.edition));
+            let cpu = measured.cpu_percent().map(|cpu| whole_or_tenths(cpu, false));
+            (rate.unwrap_or_else(|| "+++++".to_owned()), cpu.unwrap_or_else(|| "+++".to_owned()))
+        });
+        let _ = write!(out, " {rate:>5} {cpu:>3}");
+    }
+    out.truncate(out.trim_end().len());
+    out
+}
+
+/// A rate: of data in KiB, in the newer version with the unit that fits into five columns.
+fn told(rate: f64, does: Does, edition: Edition) -> String {
+    const STEP: f64 = 1024.0;
+    if edition == Edition::V1_03 || !does.moves_data() {
+        return whole_or_tenths(rate, does == Does::Seeks);
+    }
+    if rate < 10_000.0 {
+        return format!("{:.0}k", rate.trunc());
+    }
+    let (value, unit) = if rate < 1000.0 * STEP { (rate / STEP, 'm') } else { (rate / STEP / STEP, 'g') };
+    if value < 99.95 { format!("{value:.1}{unit}") } else { format!("{value:.0}{unit}") }
+}
+
+/// The longest operation of six phases, in the newer version.
+fn latencies(out: &mut String, row: &Row, first: usize, options: &Options) {
+    if options.edition == Edition::V1_03 {
+        return;
+    }
+    let mut line = format!("{:<17}", "Latency");
+    for measured in row.phases.iter().skip(first).take(DATA_PHASES) {
+        let longest = measured.and_then(|measured| measured.latency_ns).map(latency);
+        let _ = write!(line, "{:>10}", longest.unwrap_or_default());
+    }
+    let _ = writeln!(out, "{}", line.trim_end());
+}
+
+/// What the figures do not say.
+fn remarks(row: &Row) -> String {
+    let named = |is: fn(&Measured) -> bool| -> Vec<&str> {
+        let all = PHASES.iter().zip(&row.phases);
+        all.filter(|(_, measured)| measured.as_ref().is_some_and(is)).map(|(phase, _)| phase.name).collect()
+    };
+    let mut out = String::new();
+    let short = named(Measured::is_short);
+    if !short.is_empty() {
+        let _ = writeln!(out, "+++++ is too short to be a rate, under {SHORT_S} s: {}", short.join(", "));
+    }
+    let torn = named(|measured| measured.cut_short);
+    if !torn.is_empty() {
+        let _ = writeln!(out, "cut short, not all of it done: {}", torn.join(", "));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{options, published, row};
+    use super::*;
+
+    /// The published figures as 1.03 lays them out.
+    const PUBLISHED: &str = include_str!("../../../record/tests/data/bonnie_1.03.txt");
+
+    #[test]
+    fn the_published_figures_make_the_table_of_the_older_version() {
+        let text = tables(&[published()], &options(Edition::V1_03));
+        let without_remarks: Vec<&str> = text.lines().filter(|line| !line.starts_with("+++++")).collect();
+        assert_eq!(without_remarks, PUBLISHED.lines().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn the_newer_table_has_units_and_latencies() {
+        insta::assert_snapshot!("text-2.00", tables(&[row(4.0)], &options(Edition::V2_00)));
+    }
+
+    #[test]
+    fn several_runs_and_processes_are_told_apart_and_what_was_not_run_is_blank() {
+        let mut first = row(4.0);
+        first.phases[0] = None;
+        first.phases[3] = None;
+        first.phases[7].as_mut().unwrap().elapsed_s = 0.1;
+        first.phases[8].as_mut().unwrap().cut_short = true;
+        let second = Row { run: 2, process: 2, ..row(4.0) };
+        let options =
+            Options { runs: 2, processes: 2, max: 1000, min: 10, folders: 4, ..options(Edition::V1_03) };
+        insta::assert_snapshot!("text-1.03", tables(&[first, second], &options));
+    }
+
+    #[test]
+    fn a_rate_has_the_unit_that_fits_into_five_columns() {
+        let told = |rate| told(rate, Does::Rewrite, Edition::V2_00);
+        let all = [0.9, 962.7, 9_999.9, 10_000.0, 57_012.0, 276_645.0, 1_402_739.0, 3e8].map(told);
+        assert_eq!(all, ["0k", "962k", "9999k", "9.8m", "55.7m", "270m", "1.3g", "286g"]);
+    }
+}
