@@ -132,7 +132,12 @@ pub(crate) fn reading(summary: &Summary, style: &Style) -> String {
     let sentences = suite.map(|suite| (suite.reading)(summary)).unwrap_or_default();
     let mut text = String::new();
     for sentence in &sentences {
-        text.extend(["- ", sentence, "\n"]);
+        // A table stands as it is.
+        if sentence.ends_with('\n') {
+            text.extend([sentence, "\n"]);
+        } else {
+            text.extend(["- ", sentence, "\n"]);
+        }
     }
     if !text.is_empty() {
         text.push('\n');

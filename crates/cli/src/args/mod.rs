@@ -1,5 +1,6 @@
 //! What may be typed. What it means is decided by each command.
 
+mod bonnie;
 mod check;
 mod import;
 mod proxy;
@@ -12,6 +13,7 @@ mod value;
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
+pub(crate) use bonnie::{BonnieArguments, BonnieEdition};
 pub(crate) use check::{CheckArguments, CheckOp};
 pub(crate) use import::{ALL_SECTIONS, ImportArguments};
 pub(crate) use proxy::ProxyArguments;

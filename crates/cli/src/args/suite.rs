@@ -1,7 +1,7 @@
 //! What may be typed after `narrows suite`.
 
 use super::value::{parse_block, positive_seconds, window_seconds};
-use super::{OutputArguments, ServePriority};
+use super::{BonnieArguments, OutputArguments, ServePriority};
 use clap::{Args, Subcommand, ValueEnum};
 use narrows_model::Bytes;
 use narrows_suites::ioperf::{PUBLISHED_BUFFER_KB, PUBLISHED_COUNT};
@@ -15,6 +15,8 @@ pub(crate) struct SuiteArguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SuiteName {
+    /// bonnie++: a file by characters and blocks, rewritten, random seeks; then many files made, seen and deleted
+    Bonnie(Box<BonnieArguments>),
     /// IOPerf: fwrite, fread, putc, getc and random seeks through C's standard I/O, one process and several
     Ioperf(Box<IoperfArguments>),
     /// Jovian-2: peer-to-peer parallel I/O, striped over the disks of all serving nodes

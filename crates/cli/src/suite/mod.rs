@@ -1,5 +1,6 @@
 //! `narrows suite`: the classic benchmarks, each from its options to its native output.
 
+mod bonnie;
 mod ioperf;
 mod jovian;
 mod nodes;
@@ -16,6 +17,7 @@ pub(crate) fn run(
     console: &Console,
 ) -> Result<Exit, Failure> {
     match &arguments.name {
+        SuiteName::Bonnie(bonnie) => bonnie::run(bonnie, command, console),
         SuiteName::Ioperf(ioperf) => ioperf::run(ioperf, command, console),
         SuiteName::Jovian(jovian) => jovian::run(jovian, command, console),
     }

@@ -1,0 +1,93 @@
+//! What may be typed after `narrows suite bonnie`: the letters of bonnie++, and long options of narrows.
+
+use super::OutputArguments;
+use super::value::positive_seconds;
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
+pub(crate) struct BonnieArguments {
+    /// Folder in which the suite makes a folder of its own for its files
+    #[arg(short = 'd', default_value = ".", value_name = "DIR")]
+    pub(crate) dir: PathBuf,
+    /// Size of the file in MiB (with g in GiB), bytes of a block (8192), seeks (8192) and processes that seek; without it
+    /// twice the memory, and 0 leaves the phases of data out
+    #[arg(short = 's', value_name = "MiB[:CHUNK[:SEEKS[:SEEKERS]]]", allow_hyphen_values = true)]
+    pub(crate) file_size: Option<String>,
+    /// Files to make in multiples of 1024, most and least bytes of each, directories that they lie in, bytes of a call; 0
+    /// leaves their phases out
+    #[arg(
+        short = 'n',
+        default_value = "16",
+        value_name = "N[:MAX[:MIN[:DIRS[:CHUNK]]]]",
+        allow_hyphen_values = true
+    )]
+    pub(crate) files: String,
+    /// Memory that the file's size is held against, in MiB; 0 lets any size pass
+    #[arg(short = 'r', value_name = "MiB")]
+    pub(crate) ram: Option<u64>,
+    /// Times that all phases are run, each with a line of CSV
+    #[arg(short = 'x', default_value_t = 1, value_name = "N")]
+    pub(crate) runs: u32,
+    /// The machine's name in the output; without it this host's
+    #[arg(short = 'm', value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Leave the phases of characters out; with MiB how much they move (20), in edition 2.00
+    #[arg(short = 'f', value_name = "MiB", num_args = 0..=1, default_missing_value = "")]
+    pub(crate) fast: Option<String>,
+    /// No write buffering: every write is made durable before the next, and each file that is made or deleted
+    #[arg(short = 'b')]
+    pub(crate) unbuffered: bool,
+    /// Past the page cache (`O_DIRECT`) in the phases of blocks
+    #[arg(short = 'D')]
+    pub(crate) direct: bool,
+    /// CSV alone on stdout; the tables go to stderr
+    #[arg(short = 'q')]
+    pub(crate) csv_alone: bool,
+    /// Processes on this machine that begin each phase together, each with a file of its own and a line of CSV
+    #[arg(short = 'p', value_name = "N", allow_hyphen_values = true)]
+    pub(crate) processes: Option<i64>,
+    /// Begin each phase together, which the processes of -p always do
+    #[arg(short = 'y', value_name = "s", num_args = 0..=1, default_missing_value = "s")]
+    pub(crate) together: Option<String>,
+    /// User to run as: the one that runs narrows, no other
+    #[arg(short = 'u', value_name = "USER[:GROUP]")]
+    pub(crate) user: Option<String>,
+    /// Seed of every random choice; a new one is drawn and recorded without it
+    #[arg(short = 'z', long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    #[arg(short = 'g', hide = true, value_name = "GROUP")]
+    pub(crate) group: Option<String>,
+    #[arg(short = 'c', hide = true, value_name = "N")]
+    pub(crate) concurrency: Option<String>,
+    #[arg(short = 'Z', hide = true, value_name = "FILE")]
+    pub(crate) random_file: Option<String>,
+    /// Which bonnie++: 1.03 with putc and getc over the whole file, 3 processes that seek and 27 fields of CSV; or 2.00 with
+    /// a write and a read for each character, 5 that seek, 50 fields and latencies
+    #[arg(long, default_value = "2.00", value_name = "1.03|2.00", value_enum)]
+    pub(crate) edition: BonnieEdition,
+    /// Look at the server's side too: `self` starts an endpoint in DIR, HOST:PORT asks one that serves DIR
+    #[arg(long, value_name = "self|HOST:PORT")]
+    pub(crate) server: Option<String>,
+    /// File that holds the endpoint's token
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// Measure the phases alone: no cuts of the path beside them, and so no verdict
+    #[arg(long)]
+    pub(crate) no_verdict: bool,
+    /// Time that each cut of the path is measured, in seconds
+    #[arg(long, default_value_t = 1.0, value_name = "N", value_parser = positive_seconds)]
+    pub(crate) cell_seconds: f64,
+    #[command(flatten)]
+    pub(crate) output: OutputArguments,
+}
+
+/// A version whose behaviour and output are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BonnieEdition {
+    #[value(name = "1.03")]
+    Old,
+    #[value(name = "2.00")]
+    New,
+}
