@@ -19,6 +19,8 @@ pub(super) struct Rate {
 pub(super) struct Row {
     pub(super) label: Label,
     pub(super) request: Bytes,
+    /// Requests that a client has in flight.
+    pub(super) queue_depth: u64,
     pub(super) write: Option<Rate>,
     pub(super) read: Option<Rate>,
 }
@@ -42,7 +44,8 @@ pub(super) fn rows(summary: &Summary) -> Vec<Row> {
         let rates: Vec<f64> = cell.trials.iter().map(|trial| trial.rate_bytes_per_s.0).collect();
         let rate = trimmed(&rates).map(|bytes_per_s| Rate { bytes_per_s, scaling: None });
         if !rows.iter().any(|row| row.label == label) {
-            rows.push(Row { label, request: cell.block_bytes, write: None, read: None });
+            let (request, queue_depth) = (cell.block_bytes, cell.queue_depth);
+            rows.push(Row { label, request, queue_depth, write: None, read: None });
         }
         let Some(row) = rows.iter_mut().find(|row| row.label == label) else { continue };
         match cell.op {

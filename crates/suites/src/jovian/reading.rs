@@ -30,6 +30,7 @@ pub(super) fn sentences(rows: &[Row], options: &Options) -> Vec<String> {
     all.push(reads_below_writes(rows, options));
     all.extend(both(falling));
     all.push(unscaled(rows));
+    all.push(scaled_by_another_load(rows));
     all.into_iter().flatten().collect()
 }
 
@@ -129,6 +130,16 @@ fn unscaled(rows: &[Row]) -> Option<String> {
         .then(|| "scaling needs the rate of a node by itself: name local beside the other labels".to_owned())
 }
 
+/// That local, by which scaling divides, had fewer requests in flight than the others.
+fn scaled_by_another_load(rows: &[Row]) -> Option<String> {
+    let local = rows.iter().find(|row| row.label == Label::Local)?.queue_depth;
+    let most = rows.iter().map(|row| row.queue_depth).max().filter(|most| *most > local)?;
+    Some(format!(
+        "local had {local} in flight at a time and the others up to {most} a client: scaling compares these two \
+         loads; --engine uring gives local as many"
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::testing::{options, rows_of};
@@ -186,6 +197,16 @@ mod tests {
         let said_of = said(&[("pp-2", 4e6, 4e6), ("pp-4", 4.4e6, 7.9e6)]);
         assert!(said_of.contains("write: 2.00 MB/s a node with 2 nodes and 1.10 with 4"), "{said_of}");
         assert!(!said_of.contains("read: "), "{said_of}");
+    }
+
+    #[test]
+    fn a_local_rate_of_fewer_requests_in_flight_is_told_beside_the_scaling() {
+        let mut rows = rows_of(&[("local", 1e6, 1e6), ("c1-s2", 2e6, 2e6)]);
+        assert!(!sentences(&rows, &options()).join("\n").contains("in flight"));
+        rows[0].queue_depth = 1;
+        let said = sentences(&rows, &options()).join("\n");
+        assert!(said.contains("local had 1 in flight at a time and the others up to 8 a client"), "{said}");
+        assert!(!sentences(&rows[..1], &options()).join("\n").contains("in flight"));
     }
 
     #[test]

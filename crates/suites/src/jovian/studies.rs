@@ -65,7 +65,12 @@ fn target(request: &Request, label: Label) -> Result<Target, Vec<Problem>> {
             .endpoints
             .iter()
             .take(other.servers() as usize)
-            .map(|(host, port)| Target::Tcp { host: host.clone(), port: *port, layer: Layer::Disk })
+            .map(|(host, port)| Target::Tcp {
+                host: host.clone(),
+                port: *port,
+                layer: Layer::Disk,
+                via: None,
+            })
             .collect(),
     };
     match <[Target; 1]>::try_from(members) {

@@ -12,7 +12,7 @@ pub(super) fn rows_of(measured: &[(&str, f64, f64)]) -> Vec<Row> {
     let row = |&(label, write, read): &(&str, f64, f64)| {
         let label = labels(&[label.to_owned()]).unwrap()[0];
         let request = Bytes(u64::from(label.servers()) * (64 << 10));
-        Row { label, request, write: rate(write), read: rate(read) }
+        Row { label, request, queue_depth: 8, write: rate(write), read: rate(read) }
     };
     let mut rows: Vec<Row> = measured.iter().map(row).collect();
     scale(&mut rows);
