@@ -5,7 +5,7 @@
 
 use narrows_model::plan::PREFILL_NS_MAX;
 use narrows_model::workload::Prefill as WorkloadPrefill;
-use narrows_model::{Bytes, Cell, Nanos, Site};
+use narrows_model::{Bytes, Cell, Nanos, Op, Site};
 use std::collections::BTreeMap;
 
 /// What is written before cells visit it.
@@ -19,7 +19,8 @@ pub(crate) struct Prefill {
 
 /// Whether a cell's own load, or an earlier one, writes what it visits.
 fn leaves_it(cell: &Cell) -> bool {
-    matches!(cell.workload.prefill, WorkloadPrefill::Nothing | WorkloadPrefill::Kept)
+    let makes = cell.workload.op == Op::Put && cell.workload.transactions().is_none();
+    makes || matches!(cell.workload.prefill, WorkloadPrefill::Nothing | WorkloadPrefill::Kept)
 }
 
 impl Prefill {

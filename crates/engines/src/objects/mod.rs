@@ -83,15 +83,19 @@ impl EngineFactory for ObjectsFactory {
         files::refuse_direct(spec, NO_DIRECT)?;
         let set = checked_set(spec)?;
         let base = folders::opened(&self.files, spec, set.folders)?;
+        let write_block = spec.workload.block_bytes.0.max(1);
+        let read_block = set.read_block_bytes.map_or(write_block, |bytes| bytes.0.max(1));
         let write_completion =
             if set.sync == ObjectSync::None { Completion::InPageCache } else { Completion::Durable };
         Ok(Box::new(SingleEngine {
             effective: Effective { write_completion, ..files::effective(INFO.id, spec, depth, Bytes(1)) },
-            slots: SlotBuffers::new(depth, spec.workload.block_bytes.0.max(1), worker.seed)?,
+            slots: SlotBuffers::new(depth, write_block.max(read_block), worker.seed)?,
             performer: Objects {
                 names: Names::new(&set),
                 folders: synced_folders(spec, &set, &base)?,
                 walk: Walk::default(),
+                write_block: saturate_usize(write_block),
+                read_block: saturate_usize(read_block),
                 stream_buffer: stream_buffer(spec, &set, &base),
                 base,
                 set,

@@ -32,6 +32,10 @@ pub(super) struct Objects {
     /// Its folders, where they are synced; else they are not kept open.
     pub(super) folders: Vec<OwnedFd>,
     pub(super) walk: Walk,
+    /// Bytes of each call that writes.
+    pub(super) write_block: usize,
+    /// Bytes of each call that reads.
+    pub(super) read_block: usize,
     /// What streams keep back, one after the other; empty without streams.
     pub(super) stream_buffer: Vec<u8>,
 }
@@ -221,11 +225,13 @@ fn from_sys(errno: narrows_sys::Errno) -> Call {
 impl Perform for Objects {
     fn perform(&mut self, request: &Request, slots: &mut SlotBuffers) -> Result<u32, Errno> {
         let block = slots.slot(request.slot);
+        // Both fit: the slot was made for the larger one.
+        let (written, read) = (self.write_block.min(block.len()), self.read_block.min(block.len()));
         let done = match request.op {
-            Op::Put => self.put(request, block),
-            Op::Get => self.get(request, block),
-            Op::Append => self.append(request, block),
-            Op::Stat => self.stat(request, block),
+            Op::Put => self.put(request, &block[..written]),
+            Op::Get => self.get(request, &mut block[..read]),
+            Op::Append => self.append(request, &block[..written]),
+            Op::Stat => self.stat(request, &mut block[..read]),
             Op::Delete => self.delete(request),
             _ => Err(Call::INVAL),
         };

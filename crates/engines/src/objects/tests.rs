@@ -53,6 +53,29 @@ fn files(folder: &Path) -> BTreeMap<String, u64> {
     found
 }
 
+/// Whole objects come back, whichever calls are larger: the counts of calls are looked at in the lab.
+#[test]
+fn objects_are_whole_where_reads_move_other_blocks_than_writes() {
+    for (calls, read_block) in
+        [(ObjectCalls::System, 100), (ObjectCalls::System, 4000), (ObjectCalls::Streams, 700)]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let set =
+            ObjectSet { calls, read_block_bytes: Some(Bytes(read_block)), count: 4, ..ObjectSet::default() };
+        let mut engine = open(&spec(folder.path(), set));
+        let engine = engine.as_mut();
+        assert_eq!(ask(engine, Op::Put, 1, 1300), Ok(1300));
+        assert_eq!(ask(engine, Op::Append, 1, 10), Ok(10));
+        assert_eq!(ask(engine, Op::Get, 1, 1310), Ok(1310));
+        let stored = fs::read(folder.path().join("set/1")).unwrap();
+        assert_eq!(
+            (stored.len(), &stored[..276]),
+            (1310, &stored[1024..1300]),
+            "a block of 512 again and again"
+        );
+    }
+}
+
 #[test]
 fn an_object_is_made_appended_to_read_looked_at_and_deleted() {
     for calls in [ObjectCalls::System, ObjectCalls::Streams] {

@@ -120,6 +120,9 @@ pub struct ObjectSet {
     pub seed: u64,
     /// Through which calls bytes go.
     pub calls: ObjectCalls,
+    /// Bytes of each call that reads; `None` for as many as of one that writes, the workload's block.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_block_bytes: Option<Bytes>,
     /// What is made durable with each operation.
     pub sync: ObjectSync,
     /// Whether a stat of an object that has bytes also reads it, as bonnie++ does.
@@ -139,6 +142,7 @@ impl Default for ObjectSet {
             names: NameForm::Number,
             seed: 0,
             calls: ObjectCalls::System,
+            read_block_bytes: None,
             sync: ObjectSync::None,
             stat_reads: false,
             transactions: None,
@@ -152,6 +156,7 @@ impl ObjectSet {
     pub fn identity(&self) -> Self {
         Self {
             calls: ObjectCalls::default(),
+            read_block_bytes: None,
             sync: ObjectSync::default(),
             stat_reads: false,
             transactions: None,
@@ -250,6 +255,7 @@ mod tests {
             transactions: Some(transactions(Some(5), Some(5))),
             stat_reads: true,
             calls: ObjectCalls::Streams,
+            read_block_bytes: Some(Bytes(1)),
             ..made
         };
         assert_eq!(made.identity(), used.identity());

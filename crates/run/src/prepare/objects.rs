@@ -174,7 +174,7 @@ impl MadeSet {
             }
             State::Known { .. } => {}
         }
-        if cell.workload.prefill == Prefill::Nothing {
+        if matches!(cell.workload.prefill, Prefill::Nothing | Prefill::Kept) {
             return Err(missing("no load before has made any, or all are deleted".to_owned())
                 .hint("run the load that makes them (put) first")
                 .into());

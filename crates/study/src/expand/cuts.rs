@@ -6,7 +6,7 @@ use super::{StudyFacts, striped};
 use crate::cut;
 use crate::file::{Study, has_cut};
 use narrows_model::plan::SkippedCell;
-use narrows_model::{Bytes, Cell, CellId, Cut, Layer, Op, Repeat, Site, Stop, Target, Workload};
+use narrows_model::{Bytes, Cell, CellId, Cut, Layer, Nanos, Op, Repeat, Site, Stop, Target, Workload};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -103,6 +103,10 @@ impl Cutter<'_> {
     /// One cut; `None` where the path has none such.
     fn cut(&self, which: Cut, path: &Cell) -> Option<Made> {
         let load = &path.workload;
+        if load.objects.is_some() && which != Cut::Generator {
+            // What opens and closes files has no counterpart in the copies and streams of other cuts.
+            return None;
+        }
         match (which, &path.target) {
             // That path is the generator already: held against itself it would show nothing.
             (Cut::Generator, Target::Null { copy: false })
@@ -124,7 +128,9 @@ impl Cutter<'_> {
         let workload =
             Workload { max_bytes_per_s: None, max_ops_per_s: None, file_bytes: self.file_bytes, ..load };
         let which = if copy { Cut::MemoryCopy } else { Cut::Generator };
-        let stop = cut::short_stop(path.stop.measure_ns);
+        let short = cut::short_stop(path.stop.measure_ns);
+        let warm_up_ns = if load.objects.is_some() { Nanos(0) } else { short.warm_up_ns };
+        let stop = Stop { warm_up_ns, ..short };
         let cell = of_path(path, which, Target::Null { copy }, workload);
         Made::checked(Cell { stop, trials: 1, repeat: Repeat::Fixed, read_only: false, ..cell }, Ok(()))
     }

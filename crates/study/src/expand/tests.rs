@@ -14,7 +14,7 @@ const SEED: u64 = 7;
 fn capabilities(engine: EngineId) -> Capabilities {
     Capabilities {
         engine: engine.name().into(),
-        ops: vec![Op::Read, Op::Write, Op::Sync],
+        ops: vec![Op::Read, Op::Write, Op::Sync, Op::Put, Op::Get, Op::Append, Op::Stat, Op::Delete],
         queue_depth_max: if engine.is_synchronous() { 1 } else { 1024 },
         direct: Support::Yes,
         completion_polling: Support::default(),

@@ -109,6 +109,30 @@ pub(crate) const NEEDS: &[Need] = &[
         on: &["target"],
         met: |given| matches!(given.target.form(), Target::Tcp { .. } | Target::Sim { .. }),
     },
+    blocks_alone("workload.blocks"),
+    blocks_alone("workload.file"),
+    blocks_alone("workload.access"),
+    blocks_alone("workload.cache"),
+    blocks_alone("workload.think"),
+    blocks_alone("workload.arrivals"),
+    blocks_alone("workload.max_rate"),
+    blocks_alone("workload.max_ops"),
+    blocks_alone("workload.write_back_every"),
+    blocks_alone("workload.verify"),
+    objects_alone("workload.objects.count"),
+    objects_alone("workload.objects.min"),
+    objects_alone("workload.objects.max"),
+    objects_alone("workload.objects.folders"),
+    objects_alone("workload.objects.spread"),
+    objects_alone("workload.objects.names"),
+    objects_alone("workload.objects.seed"),
+    objects_alone("workload.objects.calls"),
+    objects_alone("workload.objects.read_block"),
+    objects_alone("workload.objects.sync"),
+    objects_alone("workload.objects.stat_reads"),
+    transactions_alone("workload.transactions.halves"),
+    transactions_alone("workload.transactions.read_bias"),
+    transactions_alone("workload.transactions.create_bias"),
     Need {
         path: "repeat.half_width",
         words: "until = \"interval\"",
@@ -141,6 +165,39 @@ pub(crate) fn idle<'n>(view: View<'_>, target: &Target) -> impl Iterator<Item = 
     let certain = |need: &Need| need.on.iter().all(|key| !view.is_in_doubt(key));
     let is_given = |need: &&Need| view.entry(need.path).is_some() && certain(need) && !(need.met)(&given);
     NEEDS.iter().filter(is_given).collect::<Vec<_>>().into_iter()
+}
+
+/// The keys that decide whether a load is about whole objects.
+const OF_OBJECTS: &[&str] = &["workload.op", "workload.ops", "workload.transactions.count"];
+
+/// A key that has a meaning for blocks of files alone.
+const fn blocks_alone(path: &'static str) -> Need {
+    Need {
+        path,
+        words: "an operation on blocks (read, write, send, receive)",
+        on: OF_OBJECTS,
+        met: |given| given.load.objects.is_none(),
+    }
+}
+
+/// A key that has a meaning for whole objects alone.
+const fn objects_alone(path: &'static str) -> Need {
+    Need {
+        path,
+        words: "an operation on whole objects (put, get, append, stat, delete), or transactions",
+        on: OF_OBJECTS,
+        met: |given| given.load.objects.is_some(),
+    }
+}
+
+/// A key that has a meaning for transactions alone.
+const fn transactions_alone(path: &'static str) -> Need {
+    Need {
+        path,
+        words: "a count in [workload.transactions]",
+        on: &["workload.transactions.count"],
+        met: |given| given.load.transactions().is_some(),
+    }
 }
 
 fn has_streams(given: &Given<'_>) -> bool {

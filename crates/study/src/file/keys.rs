@@ -4,7 +4,9 @@
 
 use super::kind::{BLOCK, Kind, OPS};
 use narrows_model::units::NANOS_PER_SEC;
-use narrows_model::workload::VECTORS_MAX;
+use narrows_model::workload::{
+    BIAS_MAX, OBJECT_BYTES_MAX, OBJECT_COUNT_MAX, OBJECT_FOLDERS_MAX, TRANSACTION_COUNT_MAX, VECTORS_MAX,
+};
 
 /// One key.
 #[derive(Debug, Clone, Copy)]
@@ -56,6 +58,14 @@ pub const TABLES: &[(&str, &str)] = &[
     ("workload.ring", "How an `io_uring` is set up; for the engine `uring` alone."),
     ("workload.psync", "How requests are handed to the kernel; for the engine `psync` alone."),
     ("workload.stdio", "How the C library's streams are used; for the engine `stdio` alone."),
+    (
+        "workload.objects",
+        "The whole files of a load that makes, reads, looks at or deletes them (`op = \"put\"`, `get`, `append`, `stat`, `delete`), or transacts on them. Cells of the same objects find what earlier ones have left; where that is none, they are made untimed before. A trial ends when each was visited once.",
+    ),
+    (
+        "workload.transactions",
+        "Transactions on whole objects as PostMark draws them, instead of `op`: a read or an append of a random object, then the making of a new one or the deletion of a random one.",
+    ),
     ("stop", "When a trial stops: at the first of its bounds."),
     ("repeat", "When a cell has been repeated often enough."),
     (
@@ -67,8 +77,16 @@ pub const TABLES: &[(&str, &str)] = &[
 
 pub(crate) const ENGINES: &[&str] =
     &["null", "sim", "psync", "uring", "mmap", "stdio", "objects", "endpoint"];
-pub(crate) const ORDERS: &[&str] =
-    &["sequential", "backward", "random", "random_with_replacement", "zipf", "stride", "one_block"];
+pub(crate) const ORDERS: &[&str] = &[
+    "sequential",
+    "backward",
+    "random",
+    "random_with_replacement",
+    "zipf",
+    "stride",
+    "one_block",
+    "listing",
+];
 pub(crate) const CUTS: &[&str] = &[
     "generator",
     "memory_copy",
@@ -80,6 +98,12 @@ pub(crate) const CUTS: &[&str] = &[
     "early_path",
 ];
 const WISHES: &[&str] = &["if_granted", "required", "off"];
+const SPREADS: &[&str] = &["in_order", "scattered"];
+const NAME_FORMS: &[&str] = &["number", "number_letters", "letters_number"];
+const OBJECT_CALLS: &[&str] = &["system", "streams"];
+const OBJECT_SYNCS: &[&str] = &["none", "data", "data_and_folder"];
+const HALVES: &[&str] = &["both", "read_append", "create_delete"];
+const OBJECT_SIZE: Kind = Kind::Size { min: 0, max: OBJECT_BYTES_MAX.0 };
 const STDIO_CALLS: &[&str] = &["block", "character"];
 const STDIO_FLUSHES: &[&str] = &["none", "fflush", "fdatasync", "fsync"];
 const ACCESSES: &[&str] = &["buffered", "direct"];
@@ -124,7 +148,7 @@ keys! {
         "Whether the targets are also loaded all at once, with the clients of a cell at each of them: only so a bus that they share is seen.";
 
     "workload.op", Kind::Choice(OPS), true, "\"read\"", "\"write\"",
-        "What a request does. `send` is for the layer `sink` of an endpoint, `receive` for `source`.";
+        "What a request does. `send` is for the layer `sink` of an endpoint, `receive` for `source`; `put`, `get`, `append`, `stat` and `delete` are of whole files (objects) in a folder.";
     "workload.ops", Kind::OpShares, true, "`op` alone", "{ read = 70, write = 30 }",
         "Operations of a mix with their weights, instead of `op`.";
     "workload.block", BLOCK_SIZE, true, "\"4KiB\"", "\"64KiB\"",
@@ -134,7 +158,7 @@ keys! {
     "workload.file", FILE_SIZE, true, "\"64MiB\", or the whole of a file that exists", "\"1GiB\"",
         "Bytes of each client's file (object) that requests visit.";
     "workload.order", Kind::Choice(ORDERS), true, "\"sequential\"", "\"random_with_replacement\"",
-        "The order in which blocks are visited; `random` visits each once before any of them again, and `one_block` stays at the first one.";
+        "The order in which blocks are visited; `random` visits each once before any of them again, `one_block` stays at the first one, and `listing` takes objects as their folder lists them.";
     "workload.zipf_theta", Kind::Number { min: 0.01, max: 10.0, unit: "" }, true, "required by `order = \"zipf\"`", "0.99",
         "The exponent of Zipf's law: the block of rank r is drawn with a probability of 1 / r^theta.";
     "workload.stride", FILE_SIZE, true, "required by `order = \"stride\"`", "\"1MiB\"",
@@ -187,6 +211,37 @@ keys! {
         "What follows each call that writes; after fdatasync and fsync an fflush has gone before.";
     "workload.stdio.buffer", Kind::Size { min: 0, max: 64 << 20 }, true, "the C library's", "\"64KiB\"",
         "Bytes of a stream's buffer; 0 is none.";
+
+    "workload.objects.count", Kind::Count { min: 1, max: OBJECT_COUNT_MAX }, true, "1000", "16384",
+        "Objects of each client.";
+    "workload.objects.min", OBJECT_SIZE, true, "\"0\"", "\"500\"",
+        "Bytes of the smallest; sizes are drawn uniformly.";
+    "workload.objects.max", OBJECT_SIZE, true, "`min`", "\"10000\"",
+        "Bytes of the largest; appends make none larger.";
+    "workload.objects.folders", Kind::Count { min: 0, max: OBJECT_FOLDERS_MAX as u64 }, true, "0: one folder holds all", "10",
+        "Folders that a client's objects are spread over.";
+    "workload.objects.spread", Kind::Choice(SPREADS), true, "\"in_order\"", "\"scattered\"",
+        "Consecutive objects in one folder after the other, or each in a folder that is drawn for it.";
+    "workload.objects.names", Kind::Choice(NAME_FORMS), true, "\"number\"", "\"letters_number\"",
+        "How names are made: the number in decimal digits, hexadecimal digits with random letters after them, or with letters before them, whose order has nothing to do with that of creation (bonnie++'s).";
+    "workload.objects.seed", Kind::Count { min: 0, max: u64::MAX }, true, "0", "42",
+        "Seed of sizes, names and transactions.";
+    "workload.objects.calls", Kind::Choice(OBJECT_CALLS), true, "\"system\"", "\"streams\"",
+        "What moves their bytes, a block a call: write(2) and read(2), or fwrite and fread of the C library.";
+    "workload.objects.read_block", BLOCK_SIZE, true, "`block`", "\"512\"",
+        "Bytes of each call that reads, where it is not that of those that write.";
+    "workload.objects.sync", Kind::Choice(OBJECT_SYNCS), true, "\"none\"", "\"data_and_folder\"",
+        "What each operation makes durable before it is complete: nothing, what it wrote (fsync), or also the folder in which it made or deleted an object.";
+    "workload.objects.stat_reads", Kind::Flag, true, "false", "true",
+        "Whether a stat of an object that has bytes also reads it, as bonnie++ does.";
+    "workload.transactions.count", Kind::Count { min: 1, max: TRANSACTION_COUNT_MAX }, true, "no transactions", "500",
+        "Transactions of each client in a trial. They end before where all objects have been deleted.";
+    "workload.transactions.halves", Kind::Choice(HALVES), true, "\"both\"", "\"read_append\"",
+        "Which halves of a transaction there are.";
+    "workload.transactions.read_bias", Kind::Count { min: 0, max: BIAS_MAX as u64 }, true, "5", "7",
+        "Tenths of the first halves that read an object; the others append to one, unless it is as large as any may be.";
+    "workload.transactions.create_bias", Kind::Count { min: 0, max: BIAS_MAX as u64 }, true, "5", "3",
+        "Tenths of the second halves that make an object, unless twice as many are there as at first; the others delete one.";
 
     "stop.warm_up", Kind::Duration { min_ns: 0, max_ns: HOUR_NS }, false,
         "\"300ms\"; none with `bytes` or `ops`", "\"1s\"",

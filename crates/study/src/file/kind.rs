@@ -60,7 +60,10 @@ pub enum Kind {
 }
 
 /// Operations that a study can ask for.
-pub(crate) const OPS: &[&str] = &["read", "write", "send", "receive"];
+pub(crate) const OPS: &[&str] =
+    &["read", "write", "send", "receive", "put", "get", "append", "stat", "delete"];
+/// Operations that a study can mix.
+pub(crate) const MIXED_OPS: &[&str] = &["read", "write", "send", "receive"];
 /// Rates lie above nothing and below what any machine does.
 pub(crate) const OP_RATE: std::ops::RangeInclusive<f64> = 0.001..=1e9;
 /// Least and most bytes a second of a cap.
@@ -135,7 +138,7 @@ impl Kind {
                 OP_RATE.start(),
                 OP_RATE.end()
             ),
-            Kind::OpShares => format!("a table of operations with weights above 0, such as {{ read = 70, write = 30 }}; operations are {}", OPS.join(", ")),
+            Kind::OpShares => format!("a table of operations with weights above 0, such as {{ read = 70, write = 30 }}; operations are {}", MIXED_OPS.join(", ")),
             Kind::BlockShares => {
                 "a table of sizes with weights above 0, such as { 4KiB = 60, 64KiB = 40 }".to_owned()
             }
@@ -148,7 +151,7 @@ impl Kind {
         match self {
             Kind::Choice(names) | Kind::Choices(names) => names,
             Kind::Sync => &["none", "dsync", "at_end", "every"],
-            Kind::OpShares => OPS,
+            Kind::OpShares => MIXED_OPS,
             _ => &[],
         }
     }

@@ -9,6 +9,7 @@ mod hint;
 mod idle;
 mod keys;
 mod kind;
+mod objects;
 mod point;
 pub(crate) mod quantity;
 mod settings;

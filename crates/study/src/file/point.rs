@@ -126,19 +126,26 @@ impl<'a> View<'a> {
             .collect()
     }
 
-    /// The engine that is asked for; `None` is the target's default.
+    /// The engine that is asked for, or that whole objects need; `None` is the target's default.
     pub(crate) fn engine(&self) -> Option<EngineId> {
-        self.name("workload.engine").and_then(EngineId::from_name)
+        let asked = self.name("workload.engine").and_then(EngineId::from_name);
+        let is_folder = || matches!(self.target(), Some(Target::File { .. }));
+        asked.or_else(|| (self.objects().is_some() && is_folder()).then_some(EngineId::Objects))
     }
 
     /// The load of the point.
     pub(crate) fn workload(&self) -> Workload {
         let ops = self.op_shares();
+        let objects = self.objects();
         let blocks = self.block_shares();
         let usual = Workload::default();
         Workload {
             engine: self.engine(),
-            op: main_op(&ops).or_else(|| self.name("workload.op").and_then(value::op)).unwrap_or(Op::Read),
+            op: match objects.and_then(|set| set.transactions) {
+                Some(transactions) => main_op(&transactions.shares()),
+                None => main_op(&ops).or_else(|| self.name("workload.op").and_then(value::op)),
+            }
+            .unwrap_or(Op::Read),
             op_mix: ops,
             block_bytes: blocks
                 .iter()
@@ -147,7 +154,10 @@ impl<'a> View<'a> {
                 .or_else(|| self.size("workload.block"))
                 .unwrap_or(usual.block_bytes),
             block_mix: blocks,
-            file_bytes: self.size("workload.file").unwrap_or(usual.file_bytes),
+            file_bytes: match &objects {
+                Some(set) => set.expected_bytes(),
+                None => self.size("workload.file").unwrap_or(usual.file_bytes),
+            },
             order: self.order(),
             write_back_every: self.count("workload.write_back_every").map(saturate_u32),
             access: match self.name("workload.access") {
@@ -182,7 +192,7 @@ impl<'a> View<'a> {
             edges: Edges { stone_wall: self.flag("stop.stone_wall"), ..Edges::default() },
             verify: self.flag("workload.verify"),
             prefill: usual.prefill,
-            objects: None,
+            objects,
         }
     }
 
@@ -210,6 +220,7 @@ impl<'a> View<'a> {
                 Order::Stride { stride_bytes: self.size("workload.stride").unwrap_or_default().0 }
             }
             Some("one_block") => Order::OneBlock,
+            Some("listing") => Order::Listing,
             _ => Order::Sequential,
         }
     }
@@ -263,7 +274,7 @@ impl<'a> View<'a> {
     pub(crate) fn stop(&self) -> Stop {
         let (bytes_max, ops_max) = (self.size("stop.bytes"), self.count("stop.ops"));
         // Who counts wants the load from its beginning.
-        let is_bounded = bytes_max.is_some() || ops_max.is_some();
+        let is_bounded = bytes_max.is_some() || ops_max.is_some() || self.objects().is_some();
         let warm_up_ns = if is_bounded { Nanos(0) } else { Nanos(300_000_000) };
         Stop {
             warm_up_ns: self.duration("stop.warm_up").unwrap_or(warm_up_ns),

@@ -30,11 +30,27 @@ fn companions(path: &str) -> &'static [(&'static str, &'static str)] {
         ("workload.stdio.calls", STDIO),
         ("workload.stdio.flush", STDIO),
         ("workload.stdio.buffer", STDIO),
+        ("workload.objects.count", OBJECTS),
+        ("workload.objects.min", &[("workload.op", "\"put\""), ("workload.objects.max", "\"1GiB\"")]),
+        ("workload.objects.max", OBJECTS),
+        ("workload.objects.folders", OBJECTS),
+        ("workload.objects.spread", OBJECTS),
+        ("workload.objects.names", OBJECTS),
+        ("workload.objects.seed", OBJECTS),
+        ("workload.objects.calls", OBJECTS),
+        ("workload.objects.read_block", OBJECTS),
+        ("workload.objects.sync", OBJECTS),
+        ("workload.objects.stat_reads", OBJECTS),
+        ("workload.transactions.halves", TRANSACTIONS),
+        ("workload.transactions.read_bias", TRANSACTIONS),
+        ("workload.transactions.create_bias", TRANSACTIONS),
         ("repeat.half_width", &[("repeat.until", "\"interval\"")]),
         ("repeat.level", &[("repeat.until", "\"interval\"")]),
         ("repeat.trials_min", &[("repeat.until", "\"interval\"")]),
         ("repeat.window", &[("repeat.until", "\"steady\"")]),
     ];
+    const OBJECTS: &[(&str, &str)] = &[("workload.op", "\"put\"")];
+    const TRANSACTIONS: &[(&str, &str)] = &[("workload.transactions.count", "10")];
     const STDIO: &[(&str, &str)] = &[("target", "\"/data\""), ("workload.engine", "\"stdio\"")];
     const URING: &[(&str, &str)] = &[("target", "\"/data\""), ("workload.engine", "\"uring\"")];
     OF.iter().find(|(known, _)| *known == path).map_or(&[], |(_, needed)| needed)
@@ -377,8 +393,6 @@ const CLASHES: &[(&str, &str, &str)] = &[
     ),
     ("target = \"/d\"\n[workload]\nverify = true\nfile = \"33GiB\"\n", "workload.file", "a file of 33GiB"),
     ("target = \"null:\"\n[stop]\nbytes = 100\n", "stop.bytes", "less than one block"),
-    ("target = \"null:\"\n[workload]\nmax_rate = \"1KiB/s\"\n", "workload.max_rate", "a cap"),
-    (
     (
         "target = \"/d\"\n[workload]\nop = \"write\"\nwrite_back_every = 10\n",
         "workload.op",
@@ -404,6 +418,78 @@ const CLASHES: &[(&str, &str, &str)] = &[
         "workload.verify",
         "verify = true with write_back_every = 1",
     ),
+    (
+        "target = \"/d\"\n[workload]\norder = \"listing\"\n",
+        "workload.order",
+        "order = \"listing\" with op = \"read\"",
+    ),
+    (
+        "target = \"/d\"\n[workload]\nop = \"get\"\norder = \"listing\"\n",
+        "workload.order",
+        "order = \"listing\" with op = \"get\"",
+    ),
+    (
+        "target = \"/d\"\n[workload]\nop = \"put\"\norder = \"backward\"\n",
+        "workload.order",
+        "order = \"backward\" with op = \"put\"",
+    ),
+    (
+        "target = \"/d\"\n[workload]\norder = \"random\"\n[workload.transactions]\ncount = 5\n",
+        "workload.order",
+        "order = \"random\" with op",
+    ),
+    (
+        "target = \"/d\"\n[workload]\nop = \"stat\"\norder = \"listing\"\nworkers = 2\n",
+        "workload.order",
+        "with 2 workers",
+    ),
+    (
+        "target = \"/d\"\n[workload]\nop = \"put\"\nworkers = 4\n[workload.objects]\ncount = 3\n",
+        "workload.objects.count",
+        "3 objects for 4 workers",
+    ),
+    (
+        "target = \"/d\"\n[workload]\nop = \"put\"\n[workload.objects]\nmin = 5\nmax = 4\n",
+        "workload.objects.max",
+        "at least 5B and at most 4B",
+    ),
+    (
+        "target = \"/d\"\n[workload]\nop = \"put\"\n[workload.objects]\nfolders = 257\nsync = \"data_and_folder\"\n",
+        "workload.objects.folders",
+        "257 folders that are synced",
+    ),
+    (
+        "target = \"/d\"\n[workload]\nop = \"put\"\ndepth = 2\n",
+        "workload.depth",
+        "a depth of 2 with the synchronous",
+    ),
+    ("target = \"null:\"\n[workload]\nop = \"put\"\ndepth = 2\n", "workload.depth", "with whole objects"),
+    ("target = \"/d\"\n[workload]\nop = \"put\"\n[stop]\nwarm_up = \"1s\"\n", "stop.warm_up", "a warm-up"),
+    (
+        "target = \"/d\"\n[workload]\nop = \"put\"\n[stop]\nbytes = \"1MiB\"\n",
+        "stop.bytes",
+        "a bound in bytes",
+    ),
+    (
+        "target = \"tcp://h:7300/disk\"\n[workload]\nop = \"put\"\n",
+        "workload.op",
+        "the operation put at tcp://h:7300/disk",
+    ),
+    (
+        "target = \"/d\"\n[workload]\nop = \"put\"\n[workload.transactions]\ncount = 5\n",
+        "workload.transactions.count",
+        "count beside op",
+    ),
+    ("target = \"/d\"\n[workload]\nops = { put = 1 }\n", "workload.ops", "put"),
+    ("target = \"/d\"\n[workload.objects]\ncount = 5\n", "workload.objects.count", "count"),
+    ("target = \"/d\"\n[workload]\nop = \"stat\"\ncache = \"cold\"\n", "workload.cache", "cache"),
+    (
+        "target = \"/d\"\n[workload]\nop = \"put\"\n[workload.transactions]\nread_bias = 5\n",
+        "workload.transactions.read_bias",
+        "read_bias",
+    ),
+    ("target = \"null:\"\n[workload]\nmax_rate = \"1KiB/s\"\n", "workload.max_rate", "a cap"),
+    (
         "target = \"null:\"\n[workload]\nop = \"read\"\nops = { read = 1, write = 1 }\n",
         "workload.ops",
         "beside op",

@@ -153,11 +153,14 @@ impl Reader<'_, '_> {
     }
 }
 
+/// Operations that may be mixed.
 pub(super) const OPERATIONS: [Op; 4] = [Op::Read, Op::Write, Op::Send, Op::Receive];
+/// Operations on whole objects, of which a load has one, or transactions.
+pub(super) const OBJECT_OPERATIONS: [Op; 5] = [Op::Put, Op::Get, Op::Append, Op::Stat, Op::Delete];
 
 /// The operation of this name; `None` when a study cannot ask for it.
 pub(crate) fn op(name: &str) -> Option<Op> {
-    OPERATIONS.into_iter().find(|op| op.name() == name)
+    OPERATIONS.into_iter().chain(OBJECT_OPERATIONS).find(|op| op.name() == name)
 }
 
 /// A value that is neither a list nor a table; `None` when it is not what `kind` takes.

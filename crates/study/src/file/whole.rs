@@ -23,7 +23,12 @@ pub(super) fn whole(settings: &Settings, findings: &mut Findings<'_>) {
         findings.add(&(0..0), complaint);
     }
     twice(settings, findings);
-    for (one, other) in [("workload.op", "workload.ops"), ("workload.block", "workload.blocks")] {
+    for (one, other) in [
+        ("workload.op", "workload.ops"),
+        ("workload.block", "workload.blocks"),
+        ("workload.op", "workload.transactions.count"),
+        ("workload.ops", "workload.transactions.count"),
+    ] {
         either(settings, (one, other), findings);
     }
     repetition(settings, findings);

@@ -1,6 +1,7 @@
 //! What engines and targets can be asked for.
 
 use super::{Clash, Subject, words};
+use crate::file::value::OBJECT_OPERATIONS;
 use narrows_model::workload::Access;
 use narrows_model::{Bytes, EngineId, Layer, Op, Target};
 
@@ -26,6 +27,7 @@ pub(super) fn direct_in_memory(subject: &Subject<'_>) -> Option<Clash> {
     let (engine, why) = match subject.engine() {
         EngineId::Mmap => ("mmap", "which maps the page cache itself"),
         EngineId::Stdio => ("stdio", "whose buffer is not aligned for it"),
+        EngineId::Objects => ("objects", "which moves whole files through the page cache"),
         _ => return None,
     };
     if subject.load.access != Access::Direct {
@@ -71,7 +73,9 @@ pub(super) fn op_of_target(subject: &Subject<'_>) -> Option<Clash> {
     let allowed: &[Op] = match subject.target.form() {
         Target::Tcp { layer: Layer::Sink, .. } => &[Op::Send],
         Target::Tcp { layer: Layer::Source, .. } => &[Op::Receive],
-        Target::Tcp { .. } | Target::File { .. } => &[Op::Read, Op::Write],
+        Target::Tcp { .. } => &[Op::Read, Op::Write],
+        Target::File { .. } if subject.load.objects.is_some() => &OBJECT_OPERATIONS,
+        Target::File { .. } => &[Op::Read, Op::Write],
         Target::Null { .. } | Target::Sim { .. } | Target::Stripe(_) => return None,
     };
     let odd = subject.load.ops().into_iter().find(|share| !allowed.contains(&share.op))?.op;

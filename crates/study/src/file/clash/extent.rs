@@ -6,8 +6,8 @@ use narrows_model::workload::Order;
 
 pub(super) fn block_over_file(subject: &Subject<'_>) -> Option<Clash> {
     let (block, file) = (subject.load.block_bytes, subject.load.file_bytes);
-    // A file that exists has its own length, which the planner compares.
-    if block <= file {
+    // A file that exists has its own length, which the planner compares; an object may be smaller than a call's block.
+    if block <= file || subject.load.objects.is_some() {
         return None;
     }
     let hint = format!("write file = \"{block}\" or more, or a smaller block");
@@ -22,7 +22,7 @@ pub(super) fn block_over_file(subject: &Subject<'_>) -> Option<Clash> {
 pub(super) fn worker_without_block(subject: &Subject<'_>) -> Option<Clash> {
     let load = &subject.load;
     let least = load.block_bytes.0.saturating_mul(u64::from(load.workers));
-    if least <= load.file_bytes.0 || load.block_bytes > load.file_bytes {
+    if least <= load.file_bytes.0 || load.block_bytes > load.file_bytes || load.objects.is_some() {
         return None;
     }
     let words = words(

@@ -5,6 +5,7 @@
 mod access;
 mod concurrency;
 mod extent;
+mod objects;
 mod pace;
 mod verify;
 mod write_back;
@@ -48,6 +49,13 @@ const RULES: &[Rule] = &[
     (access::engine_of_target, &[ENGINE, "target"]),
     (access::op_of_target, &["workload.op", "workload.ops", "target"]),
     (extent::bytes_below_block, &["stop.bytes", BLOCK, BLOCKS]),
+    (objects::order_of_objects, &[ORDER, "workload.op", "workload.ops", TRANSACTIONS]),
+    (objects::listing_of_workers, &[ORDER, "workload.workers", "workload.op", TRANSACTIONS]),
+    (objects::worker_without_object, &["workload.objects.count", "workload.workers"]),
+    (objects::sizes_of_objects, &["workload.objects.min", "workload.objects.max"]),
+    (objects::synced_folders, &["workload.objects.folders", "workload.objects.sync"]),
+    (objects::depth_of_objects, &[DEPTH, "workload.batch", ENGINE, "target"]),
+    (objects::window_of_objects, &["stop.warm_up", "stop.bytes"]),
     (verify::verify_without_data, &[VERIFY, "target"]),
     (verify::verify_in_streams, &[VERIFY, ENGINE, "workload.workers", "target"]),
     (verify::verify_of_parts, &[VERIFY, BLOCK, BLOCKS]),
@@ -68,6 +76,7 @@ const ENGINE: &str = "workload.engine";
 const FILE: &str = "workload.file";
 const ORDER: &str = "workload.order";
 const STRIDE: &str = "workload.stride";
+const TRANSACTIONS: &str = "workload.transactions.count";
 const VERIFY: &str = "workload.verify";
 const WRITE_BACK: &str = "workload.write_back_every";
 
