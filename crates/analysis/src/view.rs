@@ -3,6 +3,7 @@
 //! Look-ups only; every judgement is a rule's.
 
 mod index;
+mod proxy;
 mod regime;
 mod sharing;
 mod striped;

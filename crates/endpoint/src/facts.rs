@@ -60,6 +60,7 @@ pub(crate) fn machine_facts(inventory: &Inventory) -> ServerFacts {
         clock_offset_ns: 0,
         clock_offset_error_ns: Nanos(0),
         round_trip_ns: Nanos(0),
+        forwards_to: Vec::new(),
         shares_machine: false,
     }
 }

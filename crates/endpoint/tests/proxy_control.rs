@@ -7,7 +7,7 @@ mod support;
 use narrows_endpoint::{Proxy, ProxyOptions, ServeErrorKind};
 use narrows_engines::ErrorKind;
 use narrows_engines::endpoint::ControlClient;
-use narrows_model::{Bytes, Role};
+use narrows_model::{Bytes, Role, Via};
 use narrows_run::StopFlag;
 use narrows_wire::hello::Purpose;
 use std::io::{Read, Write};
@@ -50,6 +50,21 @@ fn a_proxy_whose_next_hop_is_gone_still_answers_for_itself() {
     assert_eq!(ask(proxy.address, None).unwrap().counters().unwrap().role, Role::Proxy);
     let error = through(proxy.address).unwrap_err();
     assert!(error.to_string().contains("cannot connect to"), "{error}");
+}
+
+#[test]
+fn a_proxy_tells_where_it_leads_to_and_what_is_asked_through_it_is_answered_as_the_endpoint() {
+    let server = Running::start(options());
+    let proxy = Proxied::start(server.address, |_| {});
+    let told = &ask(proxy.address, None).unwrap().facts().forwards_to.clone();
+    assert_eq!(told, &[server.address.to_string(), server.address.to_string()]);
+    let via = Via { host: proxy.address.ip().to_string(), port: proxy.address.port() };
+    let (host, port) = (server.address.ip().to_string(), server.address.port());
+    let behind = ControlClient::connect_via((&host, port), Some(&via), None, clock(), TIMEOUT_NS).unwrap();
+    assert_eq!(behind.facts().address, server.address.to_string(), "its own, not the proxy's");
+    assert!(behind.facts().forwards_to.is_empty());
+    drop(behind);
+    assert!(proxy.end().there_bytes > 0, "it passed the proxy");
 }
 
 #[test]

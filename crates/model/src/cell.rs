@@ -33,6 +33,8 @@ pub enum Cut {
     PageCache,
     /// The network alone: a raw stream into a sink or out of a source.
     NetworkStream,
+    /// The same raw stream past a proxy that is on the path.
+    DirectStream,
     /// Client, network and the endpoint serving from memory.
     ServerMemory,
     /// The server's own file system and device, without network, run on the server.
@@ -54,6 +56,7 @@ impl Cut {
             Cut::MemoryCopy => "memory-copy",
             Cut::PageCache => "page-cache",
             Cut::NetworkStream => "network-stream",
+            Cut::DirectStream => "direct-stream",
             Cut::ServerMemory => "server-memory",
             Cut::ServerStorage => "server-storage",
             Cut::LocalDevice => "local-device",
@@ -69,7 +72,7 @@ impl Cut {
             Cut::Generator => Some(Segment::Generator),
             Cut::MemoryCopy => Some(Segment::ClientMemory),
             Cut::PageCache => Some(Segment::ClientCache),
-            Cut::NetworkStream => Some(Segment::NetworkBandwidth),
+            Cut::NetworkStream | Cut::DirectStream => Some(Segment::NetworkBandwidth),
             Cut::ServerMemory => Some(Segment::ServerProtocol),
             Cut::ServerStorage | Cut::LocalDevice => Some(Segment::DeviceBandwidth),
             Cut::EarlyPath => Some(Segment::ServerCommit),

@@ -57,6 +57,13 @@ pub enum Event {
         /// Its inventory, path facts of its store included.
         inventory: Box<Inventory>,
     },
+    /// A proxy on the way answered.
+    ProxyConnected {
+        /// What it told of itself.
+        proxy: Box<ServerFacts>,
+        /// Its inventory.
+        inventory: Box<Inventory>,
+    },
     /// Cells were added to the plan.
     PlanExtended {
         /// The new cells.

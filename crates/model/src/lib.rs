@@ -50,7 +50,7 @@ pub use repeat::Repeat;
 pub use segment::Segment;
 pub use sink::{Sink, SinkError};
 pub use summary::Summary;
-pub use target::{Layer, Target};
+pub use target::{Layer, Target, Via};
 pub use trial::TrialOutput;
 pub use units::{Bytes, BytesPerSec, Nanos, OpsPerSec, Ratio};
 pub use workload::{Op, Workload};

@@ -31,6 +31,9 @@ pub struct ServerFacts {
     pub clock_offset_error_ns: Nanos,
     /// Smallest round-trip time of the hello's clock exchanges, software included.
     pub round_trip_ns: Nanos,
+    /// Of a proxy: where it forwards to, as it was told, then the addresses that this has; empty for an endpoint.
+    #[serde(default)]
+    pub forwards_to: Vec<String>,
     /// Whether the client's machine and the server's are one.
     pub shares_machine: bool,
 }

@@ -10,8 +10,10 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 mod stripe;
+mod via;
 
 pub use stripe::Stripe;
+pub use via::Via;
 
 /// The layer of an endpoint at which a path is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -64,6 +66,8 @@ pub enum Target {
         port: u16,
         /// Where the path is cut.
         layer: Layer,
+        /// The proxy on the way; `None` where it is reached directly.
+        via: Option<Via>,
     },
     /// No target at all: every request completes at once.
     Null {
@@ -97,12 +101,34 @@ impl Target {
     #[must_use]
     pub fn at_layer(&self, layer: Layer) -> Option<Target> {
         match self {
-            Target::Tcp { host, port, .. } => Some(Target::Tcp { host: host.clone(), port: *port, layer }),
+            Target::Tcp { host, port, via, .. } => {
+                Some(Target::Tcp { host: host.clone(), port: *port, layer, via: via.clone() })
+            }
             Target::Stripe(stripe) if matches!(self.form(), Target::Tcp { .. }) => {
                 let at = |member: &Target| member.at_layer(layer).unwrap_or_else(|| member.clone());
                 stripe.over(at).ok().map(Target::Stripe)
             }
             _ => None,
+        }
+    }
+
+    /// The proxy that the endpoint is reached through; `None` where there is none.
+    #[must_use]
+    pub fn via(&self) -> Option<&Via> {
+        match self {
+            Target::Tcp { via, .. } => via.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// The same endpoint, reached without its proxy; any other target itself.
+    #[must_use]
+    pub fn past_the_proxy(&self) -> Target {
+        match self {
+            Target::Tcp { host, port, layer, via: _ } => {
+                Target::Tcp { host: host.clone(), port: *port, layer: *layer, via: None }
+            }
+            other => other.clone(),
         }
     }
 
@@ -182,9 +208,7 @@ impl FromStr for Target {
             },
             "sim" if !rest.is_empty() => Ok(Target::Sim { profile: rest.to_owned() }),
             "sim" => Err(error("names no profile", "write sim:PROFILE")),
-            "tcp" => tcp(rest).map_err(|problem| {
-                error(&problem, "write tcp://HOST:PORT/LAYER, LAYER one of sink, source, memory, disk")
-            }),
+            "tcp" => tcp(rest).map_err(|problem| error(&problem, via::FORM)),
             "stripe" => {
                 stripe::parse(rest).map(Target::Stripe).map_err(|problem| error(&problem, stripe::FORM))
             }
@@ -212,8 +236,11 @@ fn tcp(rest: &str) -> Result<Target, String> {
     let rest = rest.strip_prefix("//").ok_or("misses `//` after `tcp:`")?;
     let (authority, layer) = rest.split_once('/').ok_or("names no layer")?;
     let (host, port) = host_port(authority)?;
+    let (layer, options) =
+        layer.split_once('?').map_or((layer, None), |(layer, options)| (layer, Some(options)));
     let layer = Layer::from_name(layer).ok_or_else(|| format!("`{layer}` is not a layer"))?;
-    Ok(Target::Tcp { host, port, layer })
+    let via = options.map(|options| Via::parse(options, &host, port)).transpose()?;
+    Ok(Target::Tcp { host, port, layer, via })
 }
 
 /// The host and port of `HOST:PORT` or `[V6]:PORT`.
@@ -243,10 +270,10 @@ impl fmt::Display for Target {
                 let text = path.to_string_lossy();
                 if scheme_of(&text).is_some() { write!(f, "file:{text}") } else { f.write_str(&text) }
             }
-            Target::Tcp { host, port, layer } if host.contains(':') => {
-                write!(f, "tcp://[{host}]:{port}/{}", layer.name())
+            Target::Tcp { host, port, layer, via } => {
+                write!(f, "tcp://{}/{}", via::address(host, *port), layer.name())?;
+                via.iter().try_for_each(|via| write!(f, "?via={via}"))
             }
-            Target::Tcp { host, port, layer } => write!(f, "tcp://{host}:{port}/{}", layer.name()),
             Target::Null { copy: false } => f.write_str("null:"),
             Target::Null { copy: true } => f.write_str("null:copy"),
             Target::Sim { profile } => write!(f, "sim:{profile}"),

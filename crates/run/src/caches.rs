@@ -34,7 +34,7 @@ fn stored(assignment: &Assignment) -> Vec<StoredObjects> {
     let is_stripe = matches!(target, Target::Stripe(_));
     let name = |object: &String| if is_stripe { part_name(object) } else { object.clone() };
     let at = |member: &Target| match member {
-        Target::Tcp { host, port, layer: Layer::Disk } => Some(StoredObjects {
+        Target::Tcp { host, port, layer: Layer::Disk, .. } => Some(StoredObjects {
             host: host.clone(),
             port: *port,
             names: assignment.objects.iter().map(name).collect(),

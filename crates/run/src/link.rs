@@ -42,6 +42,12 @@ pub trait ServerLink {
     /// When the server does not answer.
     fn counters(&mut self) -> Result<CounterSample, EngineError>;
 
+    /// The counters now of the proxy on the way to it; `None` where there is none, or it does not answer: the load itself
+    /// shows that.
+    fn proxy_counters(&mut self) -> Option<CounterSample> {
+        None
+    }
+
     /// Runs `cell` on the server; what happens there goes to `on_event`.
     ///
     /// # Errors

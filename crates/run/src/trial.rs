@@ -189,8 +189,9 @@ impl Observer<'_> {
         // A server that does not answer shows in the load itself; its counters are then missing, not invented.
         // Nor is it waited for once all is to stop now: the trial is cut short, and the server may be what hangs.
         let asked = self.server.as_mut().filter(|_| !self.stop.is_now());
-        let server = asked.and_then(|server| server.counters().ok());
-        let samples: Vec<CounterSample> = own.into_iter().chain(server).collect();
+        let (server, proxy) =
+            asked.map_or((None, None), |server| (server.counters().ok(), server.proxy_counters()));
+        let samples: Vec<CounterSample> = own.into_iter().chain(server).chain(proxy).collect();
         for sample in &samples {
             let event = Event::Counters(Box::new(sample.clone()));
             self.keep(&event);

@@ -71,6 +71,7 @@ pub(crate) fn server_facts(profile: &SimProfile) -> ServerFacts {
         clock_offset_ns: clock_offset_ns(profile),
         clock_offset_error_ns: Nanos(round_trip_ns.0 / 2),
         round_trip_ns,
+        forwards_to: Vec::new(),
         shares_machine: profile.shared_machine,
     }
 }
@@ -166,7 +167,10 @@ fn path(folder: &str) -> PathFacts {
 
 /// What a worker of this cell is granted.
 pub(crate) fn effective(profile: &SimProfile, cell: &Cell) -> Effective {
-    let remote = matches!(cell.cut, Cut::NetworkStream | Cut::ServerMemory | Cut::EarlyPath | Cut::Path);
+    let remote = matches!(
+        cell.cut,
+        Cut::NetworkStream | Cut::DirectStream | Cut::ServerMemory | Cut::EarlyPath | Cut::Path
+    );
     let stored = matches!(cell.cut, Cut::ServerStorage | Cut::LocalDevice | Cut::EarlyPath | Cut::Path);
     Effective {
         engine: "sim".to_owned(),

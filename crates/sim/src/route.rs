@@ -159,7 +159,10 @@ impl Surveyor<'_> {
                 self.client(&mut route, payload, &law);
             }
             Cut::PageCache => self.client_whole(&mut route, payload),
-            Cut::NetworkStream => self.stream(&mut route, &Call { bytes: payload, ..call }),
+            // A simulated machine has no proxy.
+            Cut::NetworkStream | Cut::DirectStream => {
+                self.stream(&mut route, &Call { bytes: payload, ..call });
+            }
             Cut::ServerMemory => self.served(&mut route, &Call { bytes: payload, ..call }, false),
             Cut::ServerStorage => self.server_storage(&mut route, &Call { bytes: payload, ..call }),
             Cut::LocalDevice => {

@@ -75,9 +75,10 @@ fn trials(world: &mut World, cell: &Cell, interval_ns: Nanos, events: &mut Vec<E
 /// Why this machine does not have the cell's cut; `None` when it does.
 fn missing(profile: &SimProfile, cell: &Cell) -> Option<String> {
     let why = match (cell.cut, profile.network.is_some()) {
-        (Cut::NetworkStream | Cut::ServerMemory | Cut::ServerStorage | Cut::EarlyPath, false) => {
-            "the simulated machine has no network and no server"
-        }
+        (
+            Cut::NetworkStream | Cut::DirectStream | Cut::ServerMemory | Cut::ServerStorage | Cut::EarlyPath,
+            false,
+        ) => "the simulated machine has no network and no server",
         (Cut::LocalDevice, true) => {
             "the simulated device is the server's; the cut server-storage measures it"
         }

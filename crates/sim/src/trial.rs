@@ -247,8 +247,10 @@ impl Trial<'_> {
     fn counters(&self) -> Vec<CounterPair> {
         let profile = self.world.machine.profile();
         let workload = &self.cell.workload;
-        let remote =
-            matches!(self.cell.cut, Cut::NetworkStream | Cut::ServerMemory | Cut::EarlyPath | Cut::Path);
+        let remote = matches!(
+            self.cell.cut,
+            Cut::NetworkStream | Cut::DirectStream | Cut::ServerMemory | Cut::EarlyPath | Cut::Path
+        );
         let connections = u64::from(workload.clients) * u64::from(workload.workers);
         let reader = Reader {
             profile,
@@ -278,6 +280,6 @@ fn resident_ratio(profile: &SimProfile, cell: &Cell) -> Option<f64> {
         Cut::Path if buffered_read => Some(profile.cache.client_hit_ratio),
         Cut::ServerStorage if buffered_read => Some(profile.cache.server_hit_ratio),
         Cut::Path | Cut::EarlyPath | Cut::ServerStorage | Cut::LocalDevice => Some(0.0),
-        Cut::Generator | Cut::MemoryCopy | Cut::NetworkStream | Cut::ServerMemory => None,
+        Cut::Generator | Cut::MemoryCopy | Cut::NetworkStream | Cut::DirectStream | Cut::ServerMemory => None,
     }
 }

@@ -52,7 +52,7 @@ pub fn plan_relay(request: &RelayRequest) -> Result<Plan, Vec<Problem>> {
     shuffle(&mut cells, request.seed);
     let has_proxy = request.sweeps.iter().any(|sweep| sweep.has_proxy());
     let target = match &request.server {
-        Some((host, port)) => Target::Tcp { host: host.clone(), port: *port, layer: Layer::Sink },
+        Some((host, port)) => Target::Tcp { host: host.clone(), port: *port, layer: Layer::Sink, via: None },
         None => Target::Null { copy: false },
     };
     Ok(Plan {

@@ -72,6 +72,8 @@ pub struct CheckRequest {
     pub memory_bytes: Option<Bytes>,
     /// What the engines can do.
     pub engines: EngineFacts,
+    /// Whether the endpoint behind a proxy is reached without it too, or why not; without meaning for other targets.
+    pub past_the_proxy: Result<(), String>,
 }
 
 impl CheckRequest {
@@ -95,6 +97,7 @@ impl CheckRequest {
             free_bytes: None,
             memory_bytes: None,
             engines: EngineFacts::default(),
+            past_the_proxy: Err("whether the endpoint is reached without it was not tried".to_owned()),
         }
     }
 }

@@ -205,6 +205,7 @@ pub(crate) struct Collected {
     skipped_ids: HashSet<CellId>,
     pub left_out: bool,
     pub server: Option<(ServerFacts, Inventory)>,
+    pub proxy: Option<(ServerFacts, Inventory)>,
     pub end: Option<EndReason>,
     pub relay: RelayTrials,
     index: HashMap<CellId, usize>,
@@ -221,6 +222,7 @@ impl Collected {
             skipped_ids: HashSet::new(),
             left_out: false,
             server: None,
+            proxy: None,
             end: None,
             relay: RelayTrials::default(),
             index: HashMap::new(),
@@ -238,6 +240,9 @@ impl Collected {
             Event::ServerConnected { server, inventory } => {
                 // Of several that a load goes round, the first one stands for all.
                 self.server.get_or_insert_with(|| (server.as_ref().clone(), inventory.as_ref().clone()));
+            }
+            Event::ProxyConnected { proxy, inventory } => {
+                self.proxy.get_or_insert_with(|| (proxy.as_ref().clone(), inventory.as_ref().clone()));
             }
             Event::PlanExtended { cells, skipped } => {
                 self.extend(cells);

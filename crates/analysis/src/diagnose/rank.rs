@@ -48,7 +48,8 @@ pub(crate) struct Naming<'n> {
 pub(crate) fn rank<'a>(view: &View<'_>, regime: Regime<'a>, judged: &[Judged]) -> Ranked<'a> {
     let (limits, rest) = candidates(&regime.cell.id, judged);
     let sure = |first: &Judged, runner_up: Option<&Judged>| {
-        confidence::confidence(view, &features(view, regime, first, runner_up))
+        let sure = confidence::confidence(view, &features(view, regime, first, runner_up));
+        sure.min(first.verdict.confidence_max)
     };
     let naming = Naming { one_of_max: 1, of_set: false, sure: &sure };
     let named = name(&limits, &rest, &naming).unwrap_or_else(|| vec![unnamed(view, regime, &rest)]);

@@ -9,10 +9,10 @@ use crate::summary::{
 };
 use crate::text;
 use crate::view::View;
+use narrows_model::Segment;
 use narrows_model::counters::Role;
 use narrows_model::summary::CellSummary;
 use narrows_model::units::ratio;
-use narrows_model::{Cut, Segment};
 
 /// From this share of its busy time held back by a window or a buffer a stream measured these, not the wire.
 const LIMITED_RATIO: f64 = 0.5;
@@ -48,7 +48,7 @@ fn run(view: &View<'_>) -> Vec<Verdict> {
 const QUEUE_LENGTH: f64 = 1.0;
 
 fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
-    let stream = view.ceiling(Cut::NetworkStream, cell)?.cell;
+    let stream = view.ceiling(network_bandwidth::stream_cut(view, cell), cell)?.cell;
     let more = one_more_connection(view, cell);
     let helped = more.is_some_and(OneMore::helps);
     let held = held_from(view, stream, if helped { LIMITED_AND_HELPED_RATIO } else { LIMITED_RATIO })?;

@@ -17,7 +17,7 @@ pub(super) static RULE: Rule = Rule {
     title: "the CPUs that client and server share are full",
     definition: "Client and server run on one machine (same boot id) without CPUs of their own, so their CPU is one \
                  station: what one uses the other lacks. The verdict shows software cost, not a network or a server.",
-    formula: "X <= min(CPUs, CPU sets, shared quota) / (D client + D server + D softirq); full from 0.9 of it; at one request in flight: the sum of \
+    formula: "X <= min(CPUs, CPU sets, shared quota) / (D client + D proxy + D server + D softirq); full from 0.9 of it; at one request in flight: the sum of \
               the demands >= half of the time of one request",
     source: "Forced flow and utilisation laws, Denning and Buzen, ACM Computing Surveys 10 (1978)",
     example: "1 MiB reads over loopback: client 0.98 CPUs, server 0.87 CPUs, softirq 0.05 CPUs of 2.00 CPUs (95 %)",
@@ -35,14 +35,16 @@ fn run(view: &View<'_>) -> Vec<Verdict> {
 /// CPUs busy for each part of the work.
 struct Busy {
     client: f64,
+    /// Of a proxy on the same machine; 0 where there is none.
+    proxy: f64,
     server: f64,
     softirq: f64,
 }
 
 fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
-    let busy = busy(cell)?;
+    let busy = busy(view, cell)?;
     let capacity = view.sharing.capacity_cpus;
-    let sum = busy.client + busy.server + busy.softirq;
+    let sum = busy.client + busy.proxy + busy.server + busy.softirq;
     let load = ratio(sum, capacity)?.min(1.0);
     let shown = Shown {
         counter: "CPU time of the processes, soft interrupts of the machine",
@@ -55,9 +57,10 @@ fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
     }
     let stance = if load >= judge::FULL_RATIO { Stance::Limits } else { Stance::Clears };
     let text = format!(
-        "{}: client {}, server {}, soft interrupts {} of {} ({})",
+        "{}: client {},{} server {}, soft interrupts {} of {} ({})",
         cell.id,
         text::cpus(busy.client),
+        if busy.proxy > 0.0 { format!(" proxy {},", text::cpus(busy.proxy)) } else { String::new() },
         text::cpus(busy.server),
         text::cpus(busy.softirq),
         text::cpus(capacity),
@@ -67,12 +70,14 @@ fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
     Some(verdict.within(judge::error_ratio(cell)).because(text, shown.counter, shown.command))
 }
 
-fn busy(cell: &CellSummary) -> Option<Busy> {
+fn busy(view: &View<'_>, cell: &CellSummary) -> Option<Busy> {
     let (client, server) = (View::cpu(cell, Role::Client)?, View::cpu(cell, Role::Server)?);
     let cpus = |cpu: &narrows_model::summary::RoleCpu| cpu.busy_ratio * cpu.capacity_cpus;
     let softirq = client.softirq_s.or(server.softirq_s).unwrap_or(0.0);
+    let proxy = View::cpu(cell, Role::Proxy).filter(|_| view.proxy_shares_machine());
     Some(Busy {
         client: cpus(client),
+        proxy: proxy.map_or(0.0, cpus),
         server: cpus(server),
         softirq: ratio(softirq, cell.elapsed_s.last_done).unwrap_or(0.0),
     })

@@ -1,7 +1,7 @@
 //! Judgements that several rules make in the same way: a rate against a ceiling, a part of the time of one request,
 //! a CPU against its capacity.
 
-use super::{Basis, Stance, Verdict};
+use super::{Basis, Stance, Tier, Verdict};
 use crate::summary::laws;
 use crate::summary::{IN_FLIGHT_BELOW, IN_FLIGHT_MIN_RATIO, LITTLE_LAW_VIOLATED};
 use crate::text;
@@ -144,7 +144,7 @@ pub(super) fn notes<'v>(
 /// of the segment's.
 /// As a lower bound it still clears.
 pub(super) fn convicting(verdict: Verdict, ceiling: Ceiling<'_>) -> Option<Verdict> {
-    let full = |cpu: &RoleCpu| cpu.busy_ratio >= CPU_FULL_RATIO || throttled_full(cpu, ceiling.cell);
+    let full = |cpu: &RoleCpu| is_cpu_full(cpu, ceiling.cell);
     let cpu_bound = ceiling.cell.cpu.values().any(full);
     let held = cpu_bound || super::offered_load::is_held(ceiling.cell);
     (verdict.stance != Stance::Limits || !held).then_some(verdict)
@@ -181,7 +181,7 @@ pub(super) fn cpu_and_throttled_s(cpu: &RoleCpu) -> f64 {
 /// Judges one role's CPU: its share of the capacity, and at depth 1 its share of the time of one request.
 pub(super) fn role_cpu(segment: Segment, cell: &CellSummary, role: Role, command: &str) -> Option<Verdict> {
     let cpu = View::cpu(cell, role)?;
-    let full = cpu.busy_ratio >= CPU_FULL_RATIO || throttled_full(cpu, cell);
+    let full = is_cpu_full(cpu, cell);
     let counter = counter(cpu);
     if is_single(cell) && !full {
         let ops = cell.ops_per_s?.0 * cell.elapsed_s.last_done;
@@ -205,6 +205,45 @@ pub(super) fn role_cpu(segment: Segment, cell: &CellSummary, role: Role, command
         threads_text(cpu, cell, role, full),
     );
     Some(verdict.within(error_ratio(cell)).because(text, counter, command))
+}
+
+/// Whether a role's CPU is full, by what it uses or by its quota.
+pub(super) fn is_cpu_full(cpu: &RoleCpu, cell: &CellSummary) -> bool {
+    cpu.busy_ratio >= CPU_FULL_RATIO || throttled_full(cpu, cell)
+}
+
+/// Whether what a role uses for one connection may be one full thread, however many CPUs are idle.
+pub(super) fn fills_a_thread(cpu: &RoleCpu, cell: &CellSummary) -> bool {
+    /// From this many CPUs used on.
+    const THREAD_FULL_CPUS: f64 = 0.9;
+    let one_connection = cell.requested.workers == 1 && cell.clients == 1;
+    one_connection && cpu.busy_ratio * cpu.capacity_cpus >= THREAD_FULL_CPUS
+}
+
+/// What remains undecided where a low share of many CPUs may be one full thread: then `whole`, the role's machine, is
+/// named, but only when nothing else limits.
+pub(super) fn one_thread(
+    whole: Segment,
+    cell: &CellSummary,
+    role: Role,
+    verdict: &Verdict,
+    command: &str,
+) -> Option<Verdict> {
+    let cpu = View::cpu(cell, role)?;
+    let used = cpu.busy_ratio * cpu.capacity_cpus;
+    let cleared = verdict.stance == Stance::Clears && verdict.basis == Basis::Utilisation;
+    (cleared && fills_a_thread(cpu, cell)).then(|| {
+        let text = format!(
+            "{}: the {} uses {} of {} for one connection: whether the one thread behind it is full is undecided",
+            cell.id,
+            name(role),
+            text::cpus(used),
+            text::cpus(cpu.capacity_cpus),
+        );
+        let undecided = Verdict::on(whole, &cell.id, Stance::Limits, Basis::Utilisation, used.min(1.0));
+        let counter = format!("CPU time of the {}", name(role));
+        undecided.in_tier(Tier::Fallback).because(text, &counter, command)
+    })
 }
 
 /// Whether a quota held the role back for a tenth of the time while it used most of it, or ran out in half of its periods:

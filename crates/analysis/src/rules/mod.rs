@@ -25,6 +25,8 @@ mod not_enough_evidence;
 pub(crate) mod offered_load;
 mod one_more;
 mod operations_failed;
+mod proxy_cpu;
+mod proxy_queue;
 pub(crate) mod saturation;
 mod server_cache;
 mod server_commit;
@@ -87,6 +89,8 @@ pub(super) static RULES: &[&Rule] = &[
     &host_cpu::RULE,
     &client_cpu::RULE,
     &client_memory::RULE,
+    &proxy_cpu::RULE,
+    &proxy_queue::RULE,
     &server_cpu::RULE,
     &server_threads::RULE,
     &server_protocol::RULE,

@@ -35,7 +35,7 @@ fn run(view: &View<'_>) -> Vec<Verdict> {
 /// path is faster over one more connection.
 fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
     let verdict = against_stream(view, cell)?;
-    let stream = view.ceiling(Cut::NetworkStream, cell)?.cell;
+    let stream = view.ceiling(stream_cut(view, cell), cell)?.cell;
     let limits = verdict.stance == Stance::Limits;
     let more = one_more_connection(view, cell);
     if limits && more.is_some_and(|more| more.helps() && !judge::is_single(cell)) {
@@ -58,9 +58,22 @@ fn scoped(view: &View<'_>, cell: &CellSummary, verdict: Verdict) -> Verdict {
     }
 }
 
+/// The raw stream that tells what the network carries: past a proxy on the path where the endpoint is reached so, for the
+/// one through it carries no more than the proxy does.
+pub(super) fn stream_cut(view: &View<'_>, cell: &CellSummary) -> Cut {
+    match view.ceiling(Cut::DirectStream, cell) {
+        Some(_) => Cut::DirectStream,
+        None => Cut::NetworkStream,
+    }
+}
+
+/// How sure a verdict on the network is at most where its stream passed a proxy that may hold back too.
+const THROUGH_PROXY_CONFIDENCE: f64 = 0.6;
+
 /// The path against the raw stream, whatever held that back.
 pub(super) fn against_stream(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
-    let ceiling = view.ceiling(Cut::NetworkStream, cell)?;
+    let cut = stream_cut(view, cell);
+    let ceiling = view.ceiling(cut, cell)?;
     let command = format!("ss -ti dst {}; ip -s link", judge::server_host(view));
     let shown = Shown { counter: "payload acknowledged or received (TCP_INFO)", command: &command };
     if judge::is_single(cell) {
@@ -70,12 +83,20 @@ pub(super) fn against_stream(view: &View<'_>, cell: &CellSummary) -> Option<Verd
         return judge::convicting(verdict, ceiling);
     }
     let verdict = judge::against_ceiling(RULE.segment, cell, ceiling, text::network_rate, shown)?;
+    let undecided =
+        verdict.stance == Stance::Limits && cut == Cut::NetworkStream && view.has(Segment::ProxyQueue);
+    let verdict = if undecided {
+        let text = "the stream passed the proxy, and without it none was measured: which of the two held it back is open";
+        verdict.at_most(THROUGH_PROXY_CONFIDENCE).because(text.to_owned(), shown.counter, "")
+    } else {
+        verdict
+    };
     Some(verdict.gains(judge::relief(view, cell, &[Cut::ServerStorage, Cut::MemoryCopy])))
 }
 
 /// The best that the wire carried in this direction at any block: what the block's bytes alone cost.
 fn fastest_stream(view: &View<'_>, cell: &CellSummary) -> Option<f64> {
-    view.best_of(Cut::NetworkStream, cell)
+    view.best_of(stream_cut(view, cell), cell)
 }
 
 #[cfg(test)]

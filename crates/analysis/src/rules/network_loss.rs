@@ -6,10 +6,10 @@ use super::{Basis, Rule, Stance, Verdict, client_connection, network_bandwidth};
 use crate::summary::{TCP_RETRANSMIT_COUNT, TCP_SEGMENT_COUNT};
 use crate::text;
 use crate::view::View;
+use narrows_model::Segment;
 use narrows_model::diagnosis::Severity;
 use narrows_model::summary::CellSummary;
 use narrows_model::units::ratio;
-use narrows_model::{Cut, Segment};
 
 /// Below this share of segments sent again, loss costs a window-limited stream under a percent.
 const HARMLESS_RATIO: f64 = 0.001;
@@ -62,7 +62,7 @@ fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
 ///
 /// The raw stream met losses of its own, at other moments: where it was luckier the law tells what the path's allow.
 fn convicted(view: &View<'_>, cell: &CellSummary, share: f64) -> Option<Verdict> {
-    let stream = view.ceiling(Cut::NetworkStream, cell)?.cell;
+    let stream = view.ceiling(network_bandwidth::stream_cut(view, cell), cell)?.cell;
     let more = one_more_connection(view, cell).filter(|more| more.helps())?;
     if judge::is_single(cell) || client_connection::held_back(view, stream).is_some() {
         return None;
@@ -101,6 +101,7 @@ fn by_law(cell: &CellSummary, share: f64) -> Option<Verdict> {
 mod tests {
     use super::*;
     use crate::testing::{builtin, cleared, found, machine, named};
+    use narrows_model::Cut;
 
     #[test]
     fn no_segment_sent_again_clears_the_network_of_loss() {

@@ -1,11 +1,9 @@
 //! The server's CPU is full.
 
 use super::judge;
-use super::{Basis, Rule, Stance, Tier, Verdict};
-use crate::text;
+use super::{Rule, Verdict};
 use crate::view::View;
 use narrows_model::counters::Role;
-use narrows_model::summary::CellSummary;
 use narrows_model::{Cut, Segment};
 
 /// The rule.
@@ -35,34 +33,14 @@ fn run(view: &View<'_>) -> Vec<Verdict> {
     let judged = view.regimes().iter().filter_map(|regime| {
         let verdict = judge::role_cpu(RULE.segment, regime.cell, Role::Server, command)?;
         let gain = judge::relief(view, regime.cell, &[Cut::NetworkStream]);
-        if let Some(undecided) = one_thread(regime.cell, &verdict, command) {
+        if let Some(undecided) =
+            judge::one_thread(Segment::Server, regime.cell, Role::Server, &verdict, command)
+        {
             return Some(undecided);
         }
         Some(if judge::is_single(regime.cell) { verdict } else { verdict.gains(gain_without_cpu(gain)) })
     });
     judged.collect()
-}
-
-/// From this many CPUs used for one connection the thread behind it may be full, however many CPUs are idle.
-const THREAD_FULL_CPUS: f64 = 0.9;
-
-/// What remains undecided where a low share of many CPUs may be one full thread: then the server as a whole is named, but
-/// only when nothing else limits.
-fn one_thread(cell: &CellSummary, verdict: &Verdict, command: &str) -> Option<Verdict> {
-    let cpu = View::cpu(cell, Role::Server)?;
-    let used = cpu.busy_ratio * cpu.capacity_cpus;
-    let one_connection = cell.requested.workers == 1 && cell.clients == 1;
-    let cleared = verdict.stance == Stance::Clears && verdict.basis == Basis::Utilisation;
-    (one_connection && cleared && used >= THREAD_FULL_CPUS).then(|| {
-        let text = format!(
-            "{}: the server uses {} of {} for one connection: whether the one thread behind it is full is undecided",
-            cell.id,
-            text::cpus(used),
-            text::cpus(cpu.capacity_cpus),
-        );
-        let undecided = Verdict::on(Segment::Server, &cell.id, Stance::Limits, Basis::Utilisation, used.min(1.0));
-        undecided.in_tier(Tier::Fallback).because(text, "CPU time of the server", command)
-    })
 }
 
 /// A gain that is no more than what the full CPU itself leaves says nothing.

@@ -127,7 +127,9 @@ fn reaches_device(cut: Cut, target: &Target) -> bool {
             target.form(),
             Target::Null { .. } | Target::Tcp { layer: narrows_model::Layer::Memory, .. }
         ),
-        Cut::Generator | Cut::MemoryCopy | Cut::NetworkStream | Cut::ServerMemory => false,
+        Cut::Generator | Cut::MemoryCopy | Cut::NetworkStream | Cut::DirectStream | Cut::ServerMemory => {
+            false
+        }
     }
 }
 

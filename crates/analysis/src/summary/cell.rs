@@ -94,7 +94,8 @@ fn delivered(
 ) -> (Option<BytesPerSec>, Option<OpsPerSec>) {
     let ops = rates.ops_per_s.map(OpsPerSec);
     let bytes = rates.bytes_per_s.map(BytesPerSec);
-    match traffic.wire_bytes_per_s.filter(|_| data.cell.cut == Cut::NetworkStream) {
+    match traffic.wire_bytes_per_s.filter(|_| matches!(data.cell.cut, Cut::NetworkStream | Cut::DirectStream))
+    {
         Some(wire) => {
             let block = data.cell.workload.block_bytes.as_f64();
             (Some(wire), narrows_model::units::ratio(wire.0, block).map(OpsPerSec).or(ops))

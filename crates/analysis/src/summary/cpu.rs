@@ -109,9 +109,9 @@ fn used(delta: &RoleDelta, machines: &Machines<'_>) -> Option<Used> {
     let process = process(delta);
     let group = delta
         .cgroup
-        .filter(|group| group.quota_cpus.is_some() && !machines.sharing.one_group)
+        .filter(|group| group.quota_cpus.is_some() && !machines.shares_group(delta.role))
         .map(|group| split(CpuBasis::Cgroup, group.usage.as_secs_f64(), process.as_ref()));
-    let alone = machines.server.is_some() && !machines.sharing.one_machine;
+    let alone = machines.alone(delta.role);
     let host = delta.host.filter(|_| alone || process.is_none()).map(|host| Used {
         basis: CpuBasis::Host,
         user_s: host.user.as_secs_f64(),

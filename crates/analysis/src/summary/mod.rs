@@ -132,14 +132,46 @@ impl<'a> Summarizer<'a> {
 pub(crate) struct Machines<'a> {
     pub client: &'a Inventory,
     pub server: Option<(&'a ServerFacts, &'a Inventory)>,
+    pub proxy: Option<(&'a ServerFacts, &'a Inventory)>,
     pub sharing: Sharing,
+    /// Roles that are charged to one control group with the proxy, under a quota.
+    pub with_proxy: Vec<Role>,
 }
 
 impl<'a> Machines<'a> {
     fn of(client: &'a Inventory, collected: &'a Collected) -> Self {
         let server = collected.server.as_ref().map(|(facts, inventory)| (facts, inventory));
-        let sharing = Sharing::of(client, server.map(|(facts, _)| facts), one_group(collected));
-        Self { client, server, sharing }
+        let sharing = Sharing::of(
+            client,
+            server.map(|(facts, _)| facts),
+            one_group(collected, Role::Client, Role::Server),
+        );
+        let proxy = collected.proxy.as_ref().map(|(facts, inventory)| (facts, inventory));
+        let with_proxy = [Role::Client, Role::Server]
+            .into_iter()
+            .filter(|role| one_group(collected, *role, Role::Proxy))
+            .collect();
+        Self { client, server, proxy, sharing, with_proxy }
+    }
+
+    /// Whether `role` is the only one on its machine.
+    pub(crate) fn alone(&self, role: Role) -> bool {
+        let boot_id = |inventory: &Inventory| inventory.host.boot_id.clone().filter(|id| !id.is_empty());
+        let own = self.inventory(role).and_then(boot_id);
+        let shares = |other: Role| {
+            let with_proxy = role == Role::Proxy || other == Role::Proxy;
+            let same = self.inventory(other).and_then(boot_id).is_some_and(|id| Some(id) == own);
+            other != role && if with_proxy { same } else { self.sharing.one_machine }
+        };
+        let roles = [Role::Client, Role::Proxy, Role::Server];
+        self.server.is_some() && !roles.into_iter().any(shares)
+    }
+
+    /// Whether a quota that `role` is charged under is another role's too.
+    pub(crate) fn shares_group(&self, role: Role) -> bool {
+        let with_proxy =
+            self.with_proxy.contains(&role) || (role == Role::Proxy && !self.with_proxy.is_empty());
+        with_proxy || (role != Role::Proxy && self.sharing.one_group)
     }
 
     /// The inventory of the machine on which `role` runs.
@@ -147,7 +179,7 @@ impl<'a> Machines<'a> {
         match role {
             Role::Client => Some(self.client),
             Role::Server => self.server.map(|(_, inventory)| inventory),
-            Role::Proxy => None,
+            Role::Proxy => self.proxy.map(|(_, inventory)| inventory),
         }
     }
 
@@ -158,20 +190,24 @@ impl<'a> Machines<'a> {
             inventory: inventory.clone(),
             server: Some(facts.clone()),
         });
-        std::iter::once(client).chain(server).collect()
+        let proxy = self.proxy.map(|(_, inventory)| HostSummary {
+            roles: vec![Role::Proxy],
+            inventory: inventory.clone(),
+            server: None,
+        });
+        std::iter::once(client).chain(proxy).chain(server).collect()
     }
 }
 
-/// Whether client and server are charged to one control group under a quota. Groups of other names, and groups whose
+/// Whether two roles are charged to one control group under a quota. Groups of other names, and groups whose
 /// quotas differ (two containers may both see themselves at the root), are apart.
-fn one_group(collected: &Collected) -> bool {
+fn one_group(collected: &Collected, one: Role, other: Role) -> bool {
     collected.cells.iter().any(|data| {
         let group = |role: Role| {
             let delta = data.deltas.iter().find(|delta| delta.role == role)?;
             Some((delta.group_path.as_deref()?, delta.cgroup?.quota_cpus?))
         };
-        let (client, server) = (group(Role::Client), group(Role::Server));
-        client.zip(server).is_some_and(|(ours, theirs)| {
+        group(one).zip(group(other)).is_some_and(|(ours, theirs)| {
             ours.0 == theirs.0 && (ours.1 - theirs.1).abs() <= f64::EPSILON * ours.1
         })
     })

@@ -35,7 +35,7 @@ pub(super) fn summaries(
 }
 
 fn summary(segment: Segment, cells: &[CellSummary], machines: &Machines<'_>, seed: u64) -> SegmentSummary {
-    let cut = cut_of(segment, machines);
+    let cut = cut_of(segment, cells, machines);
     let measured: Vec<&CellSummary> = cells.iter().filter(|cell| Some(cell.cut) == cut).collect();
     let best =
         measured.iter().filter(|c| c.rate_bytes_per_s.is_some()).max_by(|a, b| rate(a).total_cmp(&rate(b)));
@@ -117,11 +117,15 @@ fn rate(cell: &CellSummary) -> f64 {
 
 /// The cut that isolates a segment. A device's bandwidth, operations and latency are three readings of one cut,
 /// whichever side the device is on.
-fn cut_of(segment: Segment, machines: &Machines<'_>) -> Option<Cut> {
+fn cut_of(segment: Segment, cells: &[CellSummary], machines: &Machines<'_>) -> Option<Cut> {
+    // The stream past a proxy tells what the network carries, and the one through it what the proxy does.
+    let is_direct = cells.iter().any(|cell| cell.cut == Cut::DirectStream && cell.rate_bytes_per_s.is_some());
     match segment {
         Segment::Generator => Some(Cut::Generator),
         Segment::ClientMemory => Some(Cut::MemoryCopy),
+        Segment::NetworkBandwidth if is_direct => Some(Cut::DirectStream),
         Segment::NetworkBandwidth => Some(Cut::NetworkStream),
+        Segment::ProxyQueue if is_direct => Some(Cut::NetworkStream),
         Segment::ServerProtocol => Some(Cut::ServerMemory),
         Segment::ServerCommit => Some(Cut::EarlyPath),
         Segment::DeviceBandwidth | Segment::DeviceIops | Segment::DeviceLatency
@@ -140,6 +144,7 @@ fn counter_of(segment: Segment, cells: &[CellSummary], machines: &Machines<'_>) 
     let has_cpu = |role: Role| path().any(|cell| cell.cpu.contains_key(&role));
     let text = match segment {
         Segment::ClientCpu if has_cpu(Role::Client) => "CPU time of the client",
+        Segment::ProxyCpu if has_cpu(Role::Proxy) => "CPU time of the proxy",
         Segment::ServerCpu if has_cpu(Role::Server) => "CPU time of the server",
         Segment::HostCpu if machines.sharing.one_machine && has_cpu(Role::Server) => "CPU time of both roles",
         Segment::NetworkLatency if path().any(|cell| cell.rtt_min_ns.is_some()) => {

@@ -69,7 +69,10 @@ fn tables() -> anyhow::Result<()> {
 fn check() -> anyhow::Result<()> {
     let page = read(PAGE)?;
     let expected = page::with_tables(&page, &read(PUBLISHED)?, &read(MEASURED)?)?;
-    ensure!(page == expected, "{PAGE} differs from its two CSV files; run `cargo xtask relay-study RECORD`, or with --tables");
+    ensure!(
+        page == expected,
+        "{PAGE} differs from its two CSV files; run `cargo xtask relay-study RECORD`, or with --tables"
+    );
     Ok(())
 }
 

@@ -78,6 +78,6 @@ pub(crate) fn prepare(
         console.say(&leftover);
     }
     let server = CheckServer::of(arguments, &place, token.as_deref(), &watch.clock)?;
-    let plan = request::plan(arguments, &place, server.as_ref(), seed)?;
+    let plan = request::plan(arguments, &place, server.as_ref(), seed, &watch.clock)?;
     Ok(Prepared { server, place, plan })
 }

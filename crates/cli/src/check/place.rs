@@ -4,7 +4,7 @@ use crate::args::CheckArguments;
 use crate::exit::Failure;
 use crate::measurement::{self, PathFound};
 use narrows_engines::psync::TestFolder;
-use narrows_model::{Bytes, Inventory, Layer, Target};
+use narrows_model::{Bytes, Inventory, Layer, Target, Via};
 use std::path::{Path, PathBuf};
 
 /// What TARGET turned out to be, with the inventory of this machine.
@@ -33,6 +33,8 @@ pub(crate) enum PlaceKind {
         host: String,
         /// Its TCP port.
         port: u16,
+        /// The proxy on the way to it.
+        via: Option<Via>,
     },
 }
 
@@ -51,7 +53,9 @@ impl Place {
                     arguments.target
                 )));
             }
-            Target::Tcp { host, port, .. } => (PlaceKind::Endpoint { host: host.clone(), port: *port }, None),
+            Target::Tcp { host, port, via, .. } => {
+                (PlaceKind::Endpoint { host: host.clone(), port: *port, via: via.clone() }, None)
+            }
             Target::Stripe(_) => {
                 return Err(Failure::bad_input(format!(
                     "{} goes round several targets, which a check does not; name it as the target of a study with \

@@ -4,10 +4,11 @@ use super::place::{Place, PlaceKind};
 use super::server::CheckServer;
 use crate::args::{CheckArguments, CheckOp};
 use crate::exit::Failure;
-use narrows_engines::{EngineFactory, EngineRegistry};
+use narrows_engines::{Clock, EngineFactory, EngineRegistry};
 use narrows_model::capabilities::Capabilities;
 use narrows_model::{Bytes, Op, Plan, Target};
 use narrows_study::{CheckRequest, EngineFacts, Problem, plan_check};
+use std::sync::Arc;
 
 /// The plan of what was asked for.
 ///
@@ -18,8 +19,12 @@ pub(crate) fn plan(
     place: &Place,
     server: Option<&CheckServer>,
     seed: u64,
+    clock: &Arc<dyn Clock>,
 ) -> Result<Plan, Failure> {
-    let request = request(arguments, place, server, seed);
+    let mut request = request(arguments, place, server, seed);
+    if let Some(server) = server.filter(|_| arguments.target.via().is_some()) {
+        request.past_the_proxy = server.past_the_proxy(&arguments.target, clock);
+    }
     let mut plan = plan_check(&request).map_err(|problems| refuse(&problems))?;
     if let (Some(own), Target::File { path }) = (place.own_folder(), &arguments.target) {
         for cell in plan.cells.iter_mut().filter(|cell| cell.site == narrows_model::Site::Client) {

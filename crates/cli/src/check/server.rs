@@ -7,7 +7,7 @@ use crate::measurement::{self, ServeProcess, Servers};
 use crate::token;
 use narrows_engines::{Clock, EngineFactory, EngineRegistry};
 use narrows_model::capabilities::Capabilities;
-use narrows_model::{Bytes, Inventory, Layer, Target};
+use narrows_model::{Bytes, Inventory, Layer, Target, Via};
 use narrows_study::{Server, ServerKind};
 use std::path::Path;
 use std::sync::Arc;
@@ -35,8 +35,8 @@ impl CheckServer {
             (PlaceKind::Endpoint { .. }, Some(_)) => Err(Failure::bad_input(
                 "--server goes with a folder; the server of tcp://HOST:PORT is HOST:PORT itself".to_owned(),
             )),
-            (PlaceKind::Endpoint { host, port }, None) => {
-                Self::connect(host, *port, None, token, clock).map(Some)
+            (PlaceKind::Endpoint { host, port, via }, None) => {
+                Self::connect((host, *port), via.as_ref(), None, token, clock).map(Some)
             }
             (_, None) => Ok(None),
             (_, Some("self")) => Self::start(place, clock).map(Some),
@@ -45,15 +45,15 @@ impl CheckServer {
     }
 
     fn connect(
-        host: &str,
-        port: u16,
+        (host, port): (&str, u16),
+        via: Option<&Via>,
         kind: Option<ServerKind>,
         token: Option<&[u8]>,
         clock: &Arc<dyn Clock>,
     ) -> Result<Self, Failure> {
-        let client = measurement::connect(host, port, token, Arc::clone(clock))?;
+        let (client, proxy) = measurement::connect_through(host, port, via, token, clock)?;
         let token = token.map(<[u8]>::to_vec);
-        let servers = Servers::one(client);
+        let servers = Servers::one(client).behind(proxy);
         Ok(Self { servers, kind, host: host.to_owned(), port, token, _process: None })
     }
 
@@ -66,7 +66,7 @@ impl CheckServer {
         let token = token::drawn()?;
         let (process, port) = ServeProcess::start(root, &token, &[])?;
         let kind = Some(ServerKind::SelfStarted);
-        let connected = Self::connect("127.0.0.1", port, kind, Some(&token), clock)?;
+        let connected = Self::connect(("127.0.0.1", port), None, kind, Some(&token), clock)?;
         Ok(Self { _process: Some(process), ..connected })
     }
 
@@ -80,7 +80,7 @@ impl CheckServer {
         let (host, port) = narrows_model::target::host_port(address).map_err(|problem| {
             Failure::bad_input(format!("--server {address} {problem}; write self or HOST:PORT"))
         })?;
-        let mut server = Self::connect(&host, port, Some(ServerKind::Remote), token, clock)?;
+        let mut server = Self::connect((&host, port), None, Some(ServerKind::Remote), token, clock)?;
         server.prove_mount(place, address)?;
         Ok(server)
     }
@@ -117,9 +117,14 @@ impl CheckServer {
 
     /// What its layer can do; `None` where it does not offer it.
     pub(crate) fn capabilities(&self, layer: Layer) -> Option<Capabilities> {
-        let target = Target::Tcp { host: self.host.clone(), port: self.port, layer };
+        let target = Target::Tcp { host: self.host.clone(), port: self.port, layer, via: None };
         let factory = EngineRegistry::for_user().factory(&target, None).ok()?;
         EngineFactory::capabilities(factory.as_ref(), &target).ok()
+    }
+
+    /// Whether TARGET's endpoint is reached without the proxy before it too, or why not.
+    pub(crate) fn past_the_proxy(&self, target: &Target, clock: &Arc<dyn Clock>) -> Result<(), String> {
+        measurement::past_the_proxy(self.servers.first(), target, self.token(), clock)
     }
 
     /// The token that its connections prove.

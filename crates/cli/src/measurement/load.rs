@@ -85,6 +85,12 @@ impl Load<'_> {
                 inventory: Box::new(client.inventory().clone()),
             })?;
         }
+        if let Some(proxy) = self.undertaking.servers.as_ref().and_then(|servers| servers.proxy()) {
+            recording.event(&Event::ProxyConnected {
+                proxy: Box::new(proxy.facts().clone()),
+                inventory: Box::new(proxy.inventory().clone()),
+            })?;
+        }
         let spent_ns = self.watch.spent();
         let mut output = execute(plan, spent_ns, site, self.server(), recording)?;
         if output.reason == EndReason::Finished

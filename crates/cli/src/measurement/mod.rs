@@ -10,6 +10,7 @@ mod random;
 mod relay;
 mod serve_process;
 mod servers;
+mod through;
 mod together;
 mod verdict;
 mod watch;
@@ -31,6 +32,7 @@ pub(crate) use random::random_u64;
 pub(crate) use relay::{Experiment, connected, run_relay};
 pub(crate) use serve_process::ServeProcess;
 pub(crate) use servers::Servers;
+pub(crate) use through::{connect_through, past_the_proxy};
 pub(crate) use verdict::{conclude, verdict_of};
 pub(crate) use watch::Watch;
 

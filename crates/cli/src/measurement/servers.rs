@@ -18,6 +18,8 @@ pub(crate) struct Servers {
     others: Vec<ControlClient>,
     /// The first one's session, or those of all.
     session: String,
+    /// The proxy on the way to a single one.
+    proxy: Option<ControlClient>,
 }
 
 impl Servers {
@@ -25,13 +27,23 @@ impl Servers {
     pub(crate) fn of(clients: Vec<ControlClient>) -> Option<Self> {
         let session = sessions(&clients)?;
         let mut clients = clients.into_iter();
-        Some(Self { first: clients.next()?, others: clients.collect(), session })
+        Some(Self { first: clients.next()?, others: clients.collect(), session, proxy: None })
     }
 
     /// One endpoint alone.
     pub(crate) fn one(client: ControlClient) -> Self {
         let session = client.session().to_owned();
-        Self { first: client, others: Vec::new(), session }
+        Self { first: client, others: Vec::new(), session, proxy: None }
+    }
+
+    /// The same, with the proxy on the way to the first.
+    pub(crate) fn behind(self, proxy: Option<ControlClient>) -> Self {
+        Self { proxy, ..self }
+    }
+
+    /// The proxy on the way.
+    pub(crate) fn proxy(&self) -> Option<&ControlClient> {
+        self.proxy.as_ref()
     }
 
     /// The first of them.
@@ -71,7 +83,7 @@ impl Servers {
 
 /// A host and its port as the facts of an endpoint name it.
 fn address(host: &str, port: u16) -> String {
-    let full = Target::Tcp { host: host.to_owned(), port, layer: Layer::Disk }.to_string();
+    let full = Target::Tcp { host: host.to_owned(), port, layer: Layer::Disk, via: None }.to_string();
     full.trim_start_matches("tcp://").trim_end_matches("/disk").to_owned()
 }
 
@@ -88,6 +100,11 @@ impl ServerLink for Servers {
 
     fn heed(&mut self, stop: &StopFlag) {
         self.iter_mut().for_each(|client| client.heed(stop.clone()));
+        self.proxy.iter_mut().for_each(|proxy| proxy.heed(stop.clone()));
+    }
+
+    fn proxy_counters(&mut self) -> Option<CounterSample> {
+        self.proxy.as_mut()?.counters().ok()
     }
 
     fn counters(&mut self) -> Result<CounterSample, EngineError> {

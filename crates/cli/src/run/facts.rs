@@ -67,7 +67,7 @@ fn of_members(facts: &mut TargetFacts, stripe: &Stripe, sites: &Sites) {
 /// What `engine` can do with `target`, or why it cannot be used.
 fn capabilities(target: &Target, engine: Option<EngineId>, sites: &Sites) -> Result<Capabilities, String> {
     let elsewhere = |member: &Target| match member {
-        Target::Tcp { host, port, .. } => !sites.is_endpoint(host, *port),
+        Target::Tcp { host, port, via, .. } => !sites.is_endpoint(host, *port, via.as_ref()),
         _ => false,
     };
     if target.members().iter().any(elsewhere) {

@@ -4,17 +4,16 @@ use crate::exit::Failure;
 use crate::measurement::{self, PathFound, Ran, Servers, Terms, Undertaking, Watch, random_u64};
 use narrows_engines::endpoint::ControlClient;
 use narrows_engines::psync::TestFolder;
-use narrows_model::{Bytes, Inventory, Plan, Site, Target};
+use narrows_model::{Bytes, Inventory, Plan, Site, Target, Via};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// The targets of a study or a suite on this machine.
 ///
 /// Fields are dropped in order: the endpoints' sessions end before our folders go.
 pub(crate) struct Sites {
     servers: Option<Servers>,
-    /// Host and port of each of them.
-    endpoints: Vec<(String, u16)>,
+    /// Host and port of each of them, and the proxy on the way.
+    endpoints: Vec<(String, u16, Option<Via>)>,
     paths: Vec<PathSite>,
     machine: Inventory,
 }
@@ -69,11 +68,15 @@ impl Sites {
     ) -> Result<Self, Failure> {
         let found = examined(targets)?;
         let endpoints = endpoints(targets);
-        let clients: Result<Vec<_>, Failure> = endpoints
-            .iter()
-            .map(|(host, port)| measurement::connect(host, *port, token, Arc::clone(&watch.clock)))
-            .collect();
-        let servers = Servers::of(clients?);
+        let mut clients = Vec::with_capacity(endpoints.len());
+        let mut proxy = None;
+        for (host, port, via) in &endpoints {
+            let (client, through) =
+                measurement::connect_through(host, *port, via.as_ref(), token, &watch.clock)?;
+            clients.push(client);
+            proxy = proxy.or(through);
+        }
+        let servers = Servers::of(clients).map(|servers| servers.behind(proxy));
         let paths: Result<Vec<PathSite>, Failure> =
             found.into_iter().map(|(path, found)| PathSite::of(path, found, watch, plan_only)).collect();
         let machine = measurement::machine(None, watch.clock_resolution_ns)?;
@@ -102,9 +105,13 @@ impl Sites {
         self.paths.iter().find(|site| site.path == path)
     }
 
-    /// Whether `host` and `port` are those of an endpoint of this study.
-    pub(crate) fn is_endpoint(&self, host: &str, port: u16) -> bool {
-        self.endpoints.iter().any(|known| known.0 == host && known.1 == port)
+    /// Whether `host` and `port` are those of an endpoint of this study, reached through `via`: the counters of one
+    /// proxy stand beside all cells.
+    pub(crate) fn is_endpoint(&self, host: &str, port: u16, via: Option<&Via>) -> bool {
+        let same = |known: &(String, u16, Option<Via>)| {
+            known.0 == host && known.1 == port && known.2.as_ref() == via
+        };
+        self.endpoints.iter().any(same)
     }
 
     /// Free space in the store of the endpoint at `host` and `port`.
@@ -224,14 +231,14 @@ fn examined(targets: &[Target]) -> Result<Vec<(PathBuf, PathFound)>, Failure> {
 
 /// The endpoints of the first of `targets` that has some. Cells at further ones are left out, because the counters of a
 /// run's servers stand beside its cells.
-fn endpoints(targets: &[Target]) -> Vec<(String, u16)> {
+fn endpoints(targets: &[Target]) -> Vec<(String, u16, Option<Via>)> {
     let of = |target: &Target| {
-        let mut found: Vec<(String, u16)> = Vec::new();
+        let mut found: Vec<(String, u16, Option<Via>)> = Vec::new();
         for member in target.members() {
-            if let Target::Tcp { host, port, .. } = member
+            if let Target::Tcp { host, port, via, .. } = member
                 && !found.iter().any(|known| known.0 == *host && known.1 == *port)
             {
-                found.push((host.clone(), *port));
+                found.push((host.clone(), *port, via.clone()));
             }
         }
         found

@@ -8,6 +8,7 @@ use crate::connections;
 use crate::facts::{machine_facts, machine_inventory};
 use crate::random;
 use crate::relay::Stage;
+use narrows_model::server::ServerFacts;
 use narrows_model::{CounterSample, Role};
 use narrows_probe::Root as ProbeRoot;
 use narrows_probe::counters::{Reader, Scope};
@@ -111,7 +112,7 @@ impl Control<'_> {
     fn answer(&mut self, request: &Request) -> Result<(), End> {
         let clock = &self.shared.options.clock;
         let answer = match *request {
-            Request::Facts => facts()?,
+            Request::Facts => facts(self.shared)?,
             Request::ClockProbe { sent_ns } => Answer::Clock { sent_ns, server_ns: clock.now().0 },
             Request::Counters => {
                 let sampler = self.sampler.get_or_insert_with(Sampler::new);
@@ -155,9 +156,11 @@ fn may_play(asked: &Prepare, shared: &Shared) -> Result<(), Error> {
     Err(refused(Refusal::Unsupported, message))
 }
 
-fn facts() -> Result<Answer, Error> {
+fn facts(shared: &Shared) -> Result<Answer, Error> {
     let inventory = machine_inventory(None);
-    let facts = Box::new(machine_facts(&inventory));
+    let addresses = shared.to.iter().map(ToString::to_string);
+    let forwards_to = std::iter::once(shared.options.to.clone()).chain(addresses).collect();
+    let facts = Box::new(ServerFacts { forwards_to, ..machine_facts(&inventory) });
     Ok(Answer::Facts { facts, inventory: Box::new(inventory), session: random::session_id()? })
 }
 

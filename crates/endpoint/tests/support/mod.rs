@@ -136,7 +136,7 @@ pub(crate) fn control(address: SocketAddr, token: Option<&[u8]>) -> Result<Contr
 
 pub(crate) fn spec(address: SocketAddr, layer: Layer, workload: Workload) -> OpenSpec {
     OpenSpec {
-        target: Target::Tcp { host: address.ip().to_string(), port: address.port(), layer },
+        target: Target::Tcp { host: address.ip().to_string(), port: address.port(), layer, via: None },
         objects: vec!["data-0".to_owned()],
         object_bytes: workload.file_bytes,
         workload,

@@ -6,7 +6,7 @@ use crate::clock::Clock;
 use crate::error::{EngineError, ErrorKind};
 use crate::stop::StopFlag;
 use narrows_model::server::ServerFacts;
-use narrows_model::{Cell, CounterSample, Event, Inventory, Nanos};
+use narrows_model::{Cell, CounterSample, Event, Inventory, Nanos, Via};
 use narrows_wire::control::{Answer, CacheWork, Request, SCAN_BYTES_MAX};
 use narrows_wire::{Error as WireError, ErrorKind as WireKind};
 use std::sync::Arc;
@@ -58,7 +58,21 @@ impl ControlClient {
         clock: Arc<dyn Clock>,
         timeout_ns: u64,
     ) -> Result<Self, EngineError> {
-        let peer = Peer::new(host, port, clock, timeout_ns);
+        Self::connect_via((host, port), None, token, clock, timeout_ns)
+    }
+
+    /// As [`ControlClient::connect`], through a proxy.
+    ///
+    /// # Errors
+    /// See there; what the proxy cannot pass on it resets.
+    pub fn connect_via(
+        (host, port): (&str, u16),
+        via: Option<&Via>,
+        token: Option<&[u8]>,
+        clock: Arc<dyn Clock>,
+        timeout_ns: u64,
+    ) -> Result<Self, EngineError> {
+        let peer = Peer::new(host, port, clock, timeout_ns).through(via);
         Self::begin(Conversation::open_control(peer, token)?)
     }
 
@@ -85,7 +99,7 @@ impl ControlClient {
             return Err(unexpected(&conversation));
         };
         let mut facts = *facts;
-        facts.address = conversation.peer().name();
+        facts.address = conversation.peer().address();
         facts.shares_machine = own_boot_id().is_some_and(|own| own == facts.boot_id);
         let clocks = probe_clock(&mut conversation)?;
         facts.clock_offset_ns = clocks.offset_ns;

@@ -41,7 +41,7 @@ pub use session::sessions;
 pub const INFO: EngineFacts = EngineFacts {
     id: "endpoint",
     title: "asks a `narrows serve` endpoint over TCP, cut at its sink, source, memory or disk",
-    targets: "tcp://HOST:PORT/sink|source|memory|disk",
+    targets: "tcp://HOST:PORT/sink|source|memory|disk, each with ?via=PROXYHOST:PORT through a `narrows proxy`",
     completion: "sink: the local socket buffer has taken the block; source: the block has arrived; \
                  memory: the server holds it in memory; disk: in server memory (early) or durable (late)",
     advice: "none: the server's store reads as psync does",
@@ -93,7 +93,8 @@ impl EngineFactory for EndpointFactory {
     fn open(&self, spec: &OpenSpec, worker: &WorkerContext) -> Result<Box<dyn Engine>, EngineError> {
         let (host, port, layer) = parts(&spec.target)?;
         checked_depth(spec, DEPTH_MAX)?;
-        let mut peer = Peer::new(host, port, std::sync::Arc::clone(&worker.clock), spec.answer_timeout_ns);
+        let mut peer = Peer::new(host, port, std::sync::Arc::clone(&worker.clock), spec.answer_timeout_ns)
+            .through(spec.target.via());
         peer.heed(worker.stop.clone());
         let mut conversation = Conversation::open_data(peer, spec.token.as_deref())?;
         let granted = ask(&mut conversation, &open_request(spec, layer)?)?;
@@ -124,7 +125,8 @@ impl EngineFactory for EndpointFactory {
         }
         let clock = std::sync::Arc::new(crate::clock::MonotonicClock::new());
         for object in &spec.objects {
-            let peer = Peer::new(host, port, clock.clone(), spec.answer_timeout_ns);
+            let peer =
+                Peer::new(host, port, clock.clone(), spec.answer_timeout_ns).through(spec.target.via());
             let one = OpenSpec { objects: vec![object.clone()], ..spec.clone() };
             remove::remove_one(peer, &one, &remove::opening(open_request(&one, layer)?))?;
         }
@@ -134,7 +136,7 @@ impl EngineFactory for EndpointFactory {
 
 fn parts(target: &Target) -> Result<(&str, u16, Layer), EngineError> {
     match target {
-        Target::Tcp { host, port, layer } => Ok((host, *port, *layer)),
+        Target::Tcp { host, port, layer, .. } => Ok((host, *port, *layer)),
         other => Err(EngineError::new(ErrorKind::Unsupported, "open", other.to_string())
             .detail("the engine endpoint serves tcp: alone")),
     }

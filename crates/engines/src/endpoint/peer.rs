@@ -5,6 +5,7 @@
 use crate::clock::Clock;
 use crate::error::{EngineError, ErrorKind};
 use crate::stop::StopFlag;
+use narrows_model::Via;
 use narrows_wire::{ErrorKind as WireKind, Refusal};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use socket2::{Domain, Protocol, Socket, Type};
@@ -31,6 +32,8 @@ pub(super) struct Peer {
     stop: StopFlag,
     /// Which command the peer should be.
     command: &'static str,
+    /// The proxy that is dialled instead.
+    via: Option<Via>,
 }
 
 impl std::fmt::Debug for Peer {
@@ -43,7 +46,15 @@ impl Peer {
     pub(super) fn new(host: &str, port: u16, clock: Arc<dyn Clock>, timeout_ns: u64) -> Self {
         // A socket takes no timeout of zero, and one below a millisecond is answered by nobody.
         let timeout = Duration::from_nanos(timeout_ns.max(1_000_000));
-        Self { host: host.to_owned(), port, clock, timeout, stop: StopFlag::default(), command: SERVE }
+        Self {
+            host: host.to_owned(),
+            port,
+            clock,
+            timeout,
+            stop: StopFlag::default(),
+            command: SERVE,
+            via: None,
+        }
     }
 
     /// The same peer, which should be a proxy.
@@ -51,9 +62,35 @@ impl Peer {
         Self { command: PROXY, ..self }
     }
 
-    /// The address as people write it.
-    pub(super) fn name(&self) -> String {
+    /// The same peer, reached through a proxy where one is given.
+    pub(super) fn through(self, via: Option<&Via>) -> Self {
+        Self { via: via.cloned(), ..self }
+    }
+
+    /// The peer's own address as people write it.
+    pub(super) fn address(&self) -> String {
         address(&self.host, self.port)
+    }
+
+    /// The peer as people name it: its address, and the proxy before it.
+    pub(super) fn name(&self) -> String {
+        let via = self.via.as_ref().map_or_else(String::new, |via| format!(" via {via}"));
+        format!("{}{via}", self.address())
+    }
+
+    /// What is dialled.
+    fn dialled(&self) -> (&str, u16) {
+        self.via.as_ref().map_or((&self.host, self.port), |via| (&via.host, via.port))
+    }
+
+    /// What to look at where nobody takes the connection, or it is cut.
+    fn unreached(&self) -> String {
+        match &self.via {
+            None => format!("check the address, and that `{}` runs there", self.command),
+            Some(via) => {
+                format!("check that `{PROXY}` runs at {via}, and `{}` at {}", self.command, self.address())
+            }
+        }
     }
 
     pub(super) fn clock(&self) -> &Arc<dyn Clock> {
@@ -80,9 +117,9 @@ impl Peer {
         }
         let error = EngineError::from_io(operation, self.name(), source);
         match error.kind {
-            ErrorKind::Refused => {
-                error.hint(format!("check the address, and that `{}` runs there", self.command))
-            }
+            ErrorKind::Refused => error.hint(self.unreached()),
+            // A proxy resets what it cannot pass on.
+            ErrorKind::PeerGone if self.via.is_some() => error.hint(self.unreached()),
             _ => error,
         }
     }
@@ -158,7 +195,7 @@ impl Peer {
 
     /// A new connection, at the first of its addresses that answers.
     pub(super) fn dial(&self) -> Result<TcpStream, EngineError> {
-        let addresses = (self.host.as_str(), self.port).to_socket_addrs().map_err(|error| {
+        let addresses = self.dialled().to_socket_addrs().map_err(|error| {
             EngineError::new(ErrorKind::NotFound, "connect", self.name())
                 .detail(format!("the host's address was not found: {error}"))
                 .hint("check the host's name")

@@ -54,7 +54,7 @@ fn grant(socket: &mut TcpStream) {
 
 fn spec(address: SocketAddr, layer: Layer, queue_depth: u32, answer_timeout_ns: u64) -> OpenSpec {
     OpenSpec {
-        target: Target::Tcp { host: address.ip().to_string(), port: address.port(), layer },
+        target: Target::Tcp { host: address.ip().to_string(), port: address.port(), layer, via: None },
         workload: Workload { queue_depth, block_bytes: Bytes(u64::from(BLOCK)), ..Workload::default() },
         objects: vec![String::new()],
         object_bytes: Bytes(1 << 20),

@@ -93,6 +93,9 @@ fn check_members(members: &[Target]) -> Result<(), String> {
         let refused = |what: &str| Err(format!("has the member {number} `{member}`, {what}"));
         match member {
             Target::Stripe(_) => return refused("a stripe within a stripe"),
+            Target::Tcp { via: Some(_), .. } => {
+                return refused("behind a proxy, which leads to one endpoint alone");
+            }
             Target::Sim { .. } => return refused("a simulated machine, which is a whole path already"),
             _ => {}
         }
@@ -252,6 +255,7 @@ mod tests {
             ("stripe:/a,,/b", "an empty member 2"),
             ("stripe:/a,stripe:/b", "the member 2 `stripe:/b?unit=64KiB`, a stripe within a stripe"),
             ("stripe:/a,sim:disk", "a simulated machine"),
+            ("stripe:tcp://a:1/disk%3Fvia=p:2,tcp://b:1/disk", "behind a proxy"),
             ("stripe:/a,tcp://b:1/disk", "members of two kinds"),
             ("stripe:tcp://a:1/disk,tcp://b:1/memory", "members of two kinds"),
             ("stripe:tcp://a:1/disk,tcp://b/disk", "the member 2 `tcp://b/disk`: names no port"),

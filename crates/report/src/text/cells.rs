@@ -70,7 +70,7 @@ fn table(cells: &[&CellSummary], with_cut: bool, style: &Style) -> String {
 fn row(cell: &CellSummary, legend: &mut Legend, style: &Style) -> Vec<Field> {
     let wait = |quantile: Option<u64>| quantile.map_or_else(|| NO_FIGURE.to_owned(), |ns| span(Nanos(ns)));
     let rate = match (cell.cut, cell.rate_bytes_per_s) {
-        (Cut::NetworkStream, Some(rate)) => network_rate(rate.0),
+        (Cut::NetworkStream | Cut::DirectStream, Some(rate)) => network_rate(rate.0),
         (_, rate) => storage_column(rate),
     };
     vec![

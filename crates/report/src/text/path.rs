@@ -145,5 +145,9 @@ fn machines(summary: &Summary, style: &Style) -> String {
         (target @ Target::File { .. }, _) => format!(", {target}"),
         _ => String::new(),
     };
-    format!("{client} {} {} ({}){root}", style.arrow(), server.hostname, server.address)
+    let arrow = style.arrow();
+    let proxy = summary.target.via().map_or_else(String::new, |via| {
+        format!(" {} ({via}) {arrow}", name(Role::Proxy).unwrap_or("proxy"))
+    });
+    format!("{client} {arrow}{proxy} {} ({}){root}", server.hostname, server.address)
 }

@@ -38,7 +38,7 @@ pub struct CellFigures {
 #[must_use]
 pub fn cell_done(place: Place, cell: &Cell, figures: &CellFigures) -> String {
     let rate = match (cell.cut, figures.rate_bytes_per_s) {
-        (Cut::NetworkStream, Some(rate)) => network_rate(rate.0),
+        (Cut::NetworkStream | Cut::DirectStream, Some(rate)) => network_rate(rate.0),
         (_, Some(_)) if cell.target == (Target::Null { copy: false }) => {
             format!("{} op/s", op_column(figures.ops_per_s))
         }

@@ -44,10 +44,14 @@ impl Cutter<'_> {
             Route::Local => planned.extend(self.local(point)),
             Route::Disk(endpoint) | Route::Mount(endpoint) => {
                 planned.push(Ok(self.network(endpoint, point)));
+                planned.extend(self.past_the_proxy(endpoint, point));
                 planned.push(Ok(self.server_memory(endpoint, point)));
                 planned.push(self.server_storage(point));
             }
-            Route::Memory(endpoint) => planned.push(Ok(self.network(endpoint, point))),
+            Route::Memory(endpoint) => {
+                planned.push(Ok(self.network(endpoint, point)));
+                planned.extend(self.past_the_proxy(endpoint, point));
+            }
         }
         let after = self.early(&path);
         let mut cells = PointCells { cuts: Vec::new(), skipped: Vec::new(), path, after };
@@ -154,6 +158,21 @@ impl Cutter<'_> {
         let workload = cut::network_stream(&self.at_endpoint(point));
         let layer = if workload.op == Op::Send { Layer::Sink } else { Layer::Source };
         self.cell(Cut::NetworkStream, endpoint.at(layer), workload, self.timed())
+    }
+
+    /// The raw stream without the proxy, which tells what the proxy carries from what the network does; `None` where no
+    /// proxy is on the way.
+    fn past_the_proxy(&self, endpoint: &Endpoint, point: Point) -> Option<Planned> {
+        if !endpoint.has_proxy() {
+            return None;
+        }
+        let through = self.network(endpoint, point);
+        let target = through.target.past_the_proxy();
+        let cell = self.cell(Cut::DirectStream, target, through.workload, through.stop);
+        Some(match &self.request.past_the_proxy {
+            Ok(()) => Ok(cell),
+            Err(reason) => Err(SkippedCell { cell: cell.id, reason: reason.clone() }),
+        })
     }
 
     fn server_memory(&self, endpoint: &Endpoint, point: Point) -> Cell {

@@ -6,23 +6,29 @@ use crate::request::{CheckRequest, Server, ServerKind};
 use narrows_model::capabilities::Capabilities;
 use narrows_model::inventory::PathKind;
 use narrows_model::plan::Topology;
-use narrows_model::{Layer, Op, Segment, Target};
+use narrows_model::{Layer, Op, Segment, Target, Via};
 
 /// An endpoint's address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Endpoint {
     host: String,
     port: u16,
+    via: Option<Via>,
 }
 
 impl Endpoint {
     /// The endpoint, cut at `layer`.
     pub(super) fn at(&self, layer: Layer) -> Target {
-        Target::Tcp { host: self.host.clone(), port: self.port, layer }
+        Target::Tcp { host: self.host.clone(), port: self.port, layer, via: self.via.clone() }
+    }
+
+    /// Whether a proxy is on the way to it.
+    pub(super) fn has_proxy(&self) -> bool {
+        self.via.is_some()
     }
 
     fn of(server: &Server) -> Self {
-        Self { host: server.host.clone(), port: server.port }
+        Self { host: server.host.clone(), port: server.port, via: None }
     }
 }
 
@@ -48,8 +54,8 @@ impl Route {
         match (&request.target, &request.server) {
             (Target::File { .. }, None) => Ok(Route::Local),
             (Target::File { .. }, Some(server)) => Self::beside(request, server),
-            (Target::Tcp { host, port, layer }, None) => {
-                let endpoint = Endpoint { host: host.clone(), port: *port };
+            (Target::Tcp { host, port, layer, via }, None) => {
+                let endpoint = Endpoint { host: host.clone(), port: *port, via: via.clone() };
                 match layer {
                     Layer::Disk => Ok(Route::Disk(endpoint)),
                     Layer::Memory => Ok(Route::Memory(endpoint)),
@@ -83,7 +89,16 @@ impl Route {
     pub(super) fn topology(&self) -> Topology {
         match self {
             Route::Local => Topology::Local,
+            _ if self.has_proxy() => Topology::ClientProxyServer,
             _ => Topology::ClientServer,
+        }
+    }
+
+    /// Whether a proxy is on the path.
+    pub(super) fn has_proxy(&self) -> bool {
+        match self {
+            Route::Local => false,
+            Route::Disk(endpoint) | Route::Memory(endpoint) | Route::Mount(endpoint) => endpoint.has_proxy(),
         }
     }
 
@@ -130,7 +145,8 @@ impl Route {
             Some(Segment::HostCpu).filter(|_| shares_machine),
             Some(Segment::OfferedLoad).filter(|_| request.max_bytes_per_s.is_some()),
         ];
-        let more: Vec<Segment> = more.into_iter().flatten().collect();
+        let proxy: &[Segment] = if self.has_proxy() { PROXY } else { &[] };
+        let more: Vec<Segment> = more.into_iter().flatten().chain(proxy.iter().copied()).collect();
         in_order(self.parts(request.path_kind), &more)
     }
 
@@ -161,7 +177,8 @@ pub(crate) fn segments_to(target: &Target, kind: Option<PathKind>, more: &[Segme
         Target::Tcp { layer: Layer::Disk, .. } => AT_DISK,
         Target::File { .. } | Target::Sim { .. } | Target::Stripe(_) => local_parts(kind),
     };
-    in_order(parts, more)
+    let proxy: &[Segment] = if target.via().is_some() { PROXY } else { &[] };
+    in_order(parts, &[more, proxy].concat())
 }
 
 fn in_order(parts: &[&[Segment]], more: &[Segment]) -> Vec<Segment> {
@@ -184,6 +201,7 @@ const CLIENT: &[Segment] =
 const FILES: &[Segment] = &[Segment::ClientCache, Segment::ClientFilesystem];
 const CONNECTION: &[Segment] =
     &[Segment::ClientConnection, Segment::NetworkBandwidth, Segment::NetworkLatency, Segment::NetworkLoss];
+const PROXY: &[Segment] = &[Segment::ProxyCpu, Segment::ProxyQueue];
 const SERVER: &[Segment] =
     &[Segment::ServerCpu, Segment::ServerThreads, Segment::ServerProtocol, Segment::ServerContention];
 const SERVER_FILES: &[Segment] = &[Segment::ServerCache, Segment::ServerCommit, Segment::ServerFilesystem];

@@ -205,7 +205,7 @@ fn the_cuts_of_an_endpoints_disk_share_block_depth_and_connection() {
     assert_eq!(plan.topology, Topology::ClientServer);
     for path in cut(&plan, Cut::Path) {
         let (load, endpoint) =
-            (&path.workload, |layer| Target::Tcp { host: "storage".into(), port: 7300, layer });
+            (&path.workload, |layer| Target::Tcp { host: "storage".into(), port: 7300, layer, via: None });
         assert_eq!((load.workers, load.access), (1, Access::Direct));
         assert_eq!(path.target, endpoint(Layer::Disk));
         let late = load.acknowledgement == Acknowledgement::Late;
@@ -254,9 +254,34 @@ fn the_network_is_one_stream_an_operation_and_block() {
     assert_eq!(streams.len(), 6);
     for cell in streams {
         let layer = if cell.workload.op == Op::Send { Layer::Sink } else { Layer::Source };
-        assert_eq!(cell.target, Target::Tcp { host: "storage".into(), port: 7300, layer });
+        assert_eq!(cell.target, Target::Tcp { host: "storage".into(), port: 7300, layer, via: None });
         assert!(matches!(cell.workload.op, Op::Send | Op::Receive));
     }
+}
+
+#[test]
+fn a_path_through_a_proxy_has_its_segments_and_a_stream_past_it_for_each_through_it() {
+    let mut request = roomy("tcp://storage:7300/disk?via=proxy:7301");
+    request.past_the_proxy = Ok(());
+    let reached = plan(&request);
+    assert_eq!(reached.topology, Topology::ClientProxyServer);
+    assert!(reached.segments.contains(&Segment::ProxyCpu) && reached.segments.contains(&Segment::ProxyQueue));
+    let (through, past) = (cut(&reached, Cut::NetworkStream), cut(&reached, Cut::DirectStream));
+    assert_eq!((through.len(), past.len()), (6, 6));
+    for (through, past) in through.iter().zip(&past) {
+        assert_eq!((&through.workload, through.stop), (&past.workload, past.stop));
+        assert_eq!(past.target, through.target.past_the_proxy());
+    }
+    let through_it =
+        |cell: &&Cell| matches!(cell.target, Target::Tcp { .. }) && cell.cut != Cut::DirectStream;
+    assert!(reached.cells.iter().filter(through_it).all(|cell| cell.target.via().is_some()));
+    request.past_the_proxy = Err("the endpoint is not reached without the proxy".to_owned());
+    let unreached = plan(&request);
+    assert!(cut(&unreached, Cut::DirectStream).is_empty());
+    let id = past[0].id.0.clone();
+    assert!(reason(&unreached, &id).contains("not reached without the proxy"));
+    let without = plan(&roomy("tcp://storage:7300/disk"));
+    assert!(cut(&without, Cut::DirectStream).is_empty() && !without.segments.contains(&Segment::ProxyCpu));
 }
 
 #[test]
@@ -295,7 +320,7 @@ fn a_server_of_its_own_puts_the_endpoint_into_the_path() {
     let plan = plan(&CheckRequest { server: Some(beside(ServerKind::SelfStarted)), ..roomy("/srv") });
     assert_eq!(plan.target, "/srv".parse::<Target>().unwrap());
     assert!(cut(&plan, Cut::Path).iter().all(|cell| {
-        cell.target == Target::Tcp { host: "storage".into(), port: 7300, layer: Layer::Disk }
+        cell.target == Target::Tcp { host: "storage".into(), port: 7300, layer: Layer::Disk, via: None }
     }));
     assert_eq!(cut(&plan, Cut::ServerStorage).len(), 12);
     assert!(plan.segments.contains(&Segment::HostCpu));

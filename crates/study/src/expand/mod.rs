@@ -72,7 +72,9 @@ fn topology(study: &Study, facts: &StudyFacts) -> Topology {
         }
         _ => false,
     };
-    if study.points.iter().any(|point| remote(&point.target)) {
+    if study.points.iter().any(|point| point.target.via().is_some()) {
+        Topology::ClientProxyServer
+    } else if study.points.iter().any(|point| remote(&point.target)) {
         Topology::ClientServer
     } else {
         Topology::Local

@@ -125,7 +125,7 @@ pub(crate) fn has_cut(which: Cut, target: &Target) -> bool {
         Cut::ServerMemory | Cut::ServerStorage | Cut::EarlyPath => {
             matches!(target, Target::Tcp { layer: Layer::Disk, .. })
         }
-        Cut::Path => false,
+        Cut::Path | Cut::DirectStream => false,
     }
 }
 
