@@ -9,6 +9,7 @@ pub mod bonnie;
 pub mod figure;
 pub mod ioperf;
 pub mod jovian;
+pub mod postmark;
 
 use narrows_model::Summary;
 
@@ -28,7 +29,7 @@ pub struct Suite {
 }
 
 /// Every suite.
-pub const SUITES: &[Suite] = &[bonnie::SUITE, ioperf::SUITE, jovian::SUITE];
+pub const SUITES: &[Suite] = &[bonnie::SUITE, ioperf::SUITE, jovian::SUITE, postmark::SUITE];
 
 /// The suite that `summary` is of; `None` where it is of none.
 #[must_use]

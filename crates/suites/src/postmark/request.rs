@@ -1,0 +1,88 @@
+//! What is asked of one run of PostMark on one machine, and all that can be wrong with it before anything is measured.
+
+use super::settings::Settings;
+use narrows_analysis::text::amount;
+use narrows_model::Bytes;
+use narrows_study::Problem;
+
+/// What is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// PostMark's settings.
+    pub settings: Settings,
+    /// Whether cuts of the path are measured beside the phases.
+    pub has_cuts: bool,
+    /// Memory of this machine, where known.
+    pub memory: Option<Bytes>,
+    /// Free room for files, where known.
+    pub free: Option<Bytes>,
+}
+
+impl Request {
+    /// All that is wrong with it; nothing where it can be planned.
+    #[must_use]
+    pub fn problems(&self) -> Vec<Problem> {
+        let set = self.settings.objects(true);
+        let clash = self.settings.problem();
+        let clash = clash.map(|said| Problem::new("run", said.found, said.allowed, said.hint));
+        let beyond = set.problem().map(|found| {
+            Problem::new("run", found, "what a load of objects can be", "set the figures lower")
+        });
+        clash.or(beyond).into_iter().chain(self.room_problem()).collect()
+    }
+
+    /// Most bytes of files at once.
+    pub(super) fn file_bytes_max(&self) -> Bytes {
+        Bytes(self.settings.files_max().saturating_mul(self.settings.size_high))
+    }
+
+    /// Most bytes that are written, were all of the largest size.
+    pub(super) fn write_bytes_max(&self) -> Bytes {
+        let files = self.settings.number.saturating_add(self.settings.transactions.saturating_mul(2));
+        Bytes(files.saturating_mul(self.settings.size_high))
+    }
+
+    /// Files of the mean size have to fit at the start.
+    fn room_problem(&self) -> Option<Problem> {
+        let needed = self.settings.objects(false).expected_bytes();
+        let free = self.free.filter(|free| needed > *free)?;
+        let mean = (needed.0 / self.settings.number.max(1)).max(1);
+        let found = format!(
+            "{} files of {} on average, {}",
+            self.settings.number,
+            amount(Bytes(mean)),
+            amount(needed)
+        );
+        let hint = match free.0 / mean {
+            0 => "free space, or name another location".to_owned(),
+            fitting => format!("{fitting} are the most, with nothing left for appends; or free space"),
+        };
+        Some(Problem::new("number", found, format!("the {} that are free there", amount(free)), hint))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::request;
+    use super::*;
+
+    #[test]
+    fn files_that_do_not_fit_are_refused_with_the_number_that_does() {
+        assert_eq!(request().problems(), []);
+        let asked = Request { free: Some(Bytes(1 << 20)), ..request() };
+        let said = asked.problems().iter().map(ToString::to_string).collect::<String>();
+        // 500 files of 5250 bytes are 2.5 MiB; 199 of them are 1 MiB.
+        assert!(
+            said.contains("500 files of 5.13 KiB on average, 2.50 MiB") && said.contains("; 199 are"),
+            "{said}"
+        );
+        let none = Request { free: Some(Bytes(100)), ..request() };
+        assert!(none.problems()[0].hint.contains("another location"));
+    }
+
+    #[test]
+    fn what_is_made_and_written_has_a_bound() {
+        let asked = request();
+        assert_eq!((asked.file_bytes_max(), asked.write_bytes_max()), (Bytes(10_000_000), Bytes(15_000_000)));
+    }
+}

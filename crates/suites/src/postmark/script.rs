@@ -1,0 +1,331 @@
+//! Scripts of the command language: from their lines to what is done in turn, with every problem in its place.
+//!
+//! A script is read whole before anything is done, so that a mistake in its last line does not end it after an hour.
+
+use super::command::{Asked, COMMANDS, Command, Deed, help};
+use super::settings::Settings;
+use super::show::show;
+use narrows_model::located::{Complaint, FileProblems, Findings, printable};
+use narrows_study::nearest;
+
+/// Scripts that load each other, one within the other.
+const LOADS_MAX: usize = 16;
+/// Most that a script and what it loads ask for.
+const STEPS_MAX: usize = 100_000;
+
+/// Something that a script asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// To print a text.
+    Say(String),
+    /// To run.
+    Run(Box<Run>),
+}
+
+/// A run that a script asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    /// How.
+    pub settings: Settings,
+    /// The file that the report goes to the end of; `None` for stdout.
+    pub to: Option<String>,
+    /// Where it stands, such as `script:3`.
+    pub at: String,
+}
+
+impl Run {
+    /// A run with `settings`, whose report goes to the end of the file `to`, and which was asked for at `at`.
+    ///
+    /// # Errors
+    /// What keeps these settings from being run.
+    pub fn new(settings: Settings, to: Option<String>, at: &str) -> Result<Self, Complaint> {
+        match settings.problem() {
+            Some(complaint) => Err(complaint),
+            None => Ok(Self { settings, to, at: at.to_owned() }),
+        }
+    }
+
+    /// The folder in which it makes one of its own; `None` for the current one.
+    #[must_use]
+    pub fn location(&self) -> Option<&str> {
+        self.settings.locations.first().map(|location| location.path.as_str())
+    }
+}
+
+/// What reads the text of a script by its name, or says why it cannot.
+pub type Load<'a> = &'a mut dyn FnMut(&str) -> Result<String, String>;
+
+/// A script's state: what is set, and what was asked for.
+#[derive(Debug, Clone)]
+pub struct Session {
+    /// What is set.
+    pub settings: Settings,
+    /// The folder in which commands are given.
+    here: String,
+    is_over: bool,
+}
+
+impl Session {
+    /// A session that begins with `settings`, in the folder `here`.
+    #[must_use]
+    pub fn new(settings: Settings, here: String) -> Self {
+        Self { settings, here, is_over: false }
+    }
+
+    /// Whether `quit` was met.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// What the script `text`, which is called `name`, asks for; the settings are those at its end.
+    ///
+    /// # Errors
+    /// All that is wrong with it and with the scripts that it loads, a list for each.
+    pub fn read(&mut self, name: &str, text: &str, load: Load<'_>) -> Result<Vec<Step>, Vec<FileProblems>> {
+        let mut reading = Reading { steps: Vec::new(), problems: Vec::new(), load };
+        self.script(name, text, &mut reading, 0);
+        if reading.problems.is_empty() { Ok(reading.steps) } else { Err(reading.problems) }
+    }
+
+    fn script(&mut self, name: &str, text: &str, reading: &mut Reading<'_>, depth: usize) {
+        let mut findings = Findings::new(name, text);
+        let mut start = 0;
+        for (index, line) in text.split('\n').enumerate() {
+            if self.is_over || findings.is_full() {
+                break;
+            }
+            let at = At { name, number: index + 1, start, depth };
+            self.line(line, &at, reading, &mut findings);
+            start += line.len() + 1;
+        }
+        reading.problems.extend(findings.into_result().err());
+    }
+
+    fn line(&mut self, line: &str, at: &At<'_>, reading: &mut Reading<'_>, findings: &mut Findings<'_>) {
+        let text = line.trim();
+        if text.is_empty() || text.starts_with('#') {
+            return;
+        }
+        let begin = at.start + (line.len() - line.trim_start().len());
+        let span = begin..begin + text.len();
+        if let Err(complaint) = self.command(text, at, reading) {
+            findings.add(&span, complaint);
+        } else if reading.steps.len() > STEPS_MAX {
+            findings.add(&span, too_much());
+            self.is_over = true;
+        }
+    }
+
+    fn command(&mut self, text: &str, at: &At<'_>, reading: &mut Reading<'_>) -> Result<(), Complaint> {
+        let (command, rest) = command_of(text).ok_or_else(|| unknown(text))?;
+        let words: Vec<&str> = rest.split_whitespace().collect();
+        let asked = Asked { name: command.name, rest, words: &words };
+        match command.deed {
+            Deed::Set(set) => set(&asked, &mut self.settings)?,
+            Deed::Load => self.load(&asked, at, reading)?,
+            Deed::Run => {
+                let to = (!rest.is_empty()).then(|| rest.to_owned());
+                let at = format!("{}:{}", printable(at.name), at.number);
+                let run = Run::new(self.settings.clone(), to, &at)?;
+                reading.steps.push(Step::Run(Box::new(run)));
+            }
+            Deed::Help => reading.steps.push(Step::Say(help(rest))),
+            Deed::Show => {
+                alone(&asked)?;
+                reading.steps.push(Step::Say(show(&self.settings, &self.here)));
+            }
+            Deed::Quit => {
+                alone(&asked)?;
+                self.is_over = true;
+            }
+        }
+        Ok(())
+    }
+
+    fn load(&mut self, asked: &Asked<'_>, at: &At<'_>, reading: &mut Reading<'_>) -> Result<(), Complaint> {
+        let allowed = "the name of a file with such commands";
+        if asked.rest.is_empty() {
+            return Err(asked.complaint(allowed, "name the file"));
+        }
+        if at.depth >= LOADS_MAX {
+            let hint = "scripts that load each other have no end: take one of the loads out";
+            return Err(asked.complaint(format!("{LOADS_MAX} scripts within each other"), hint));
+        }
+        let text = (reading.load)(asked.rest).map_err(|problem| asked.complaint(allowed, problem))?;
+        self.script(asked.rest, &text, reading, at.depth + 1);
+        Ok(())
+    }
+}
+
+/// Changes `settings` as the command `name` with the words `rest` does; problems are told of `option`, which stands for it.
+///
+/// # Errors
+/// What is wrong with the words.
+pub fn set(settings: &mut Settings, name: &str, option: &str, rest: &str) -> Result<(), Complaint> {
+    let words: Vec<&str> = rest.split_whitespace().collect();
+    let asked = Asked { name: option, rest: rest.trim(), words: &words };
+    match COMMANDS.iter().find(|command| command.name == name).map(|command| command.deed) {
+        Some(Deed::Set(set)) => set(&asked, settings),
+        _ => Err(unknown(name)),
+    }
+}
+
+/// A line's place.
+struct At<'a> {
+    name: &'a str,
+    number: usize,
+    /// Bytes before it.
+    start: usize,
+    /// Scripts that it was loaded through.
+    depth: usize,
+}
+
+/// What a script and those that it loads have come to.
+struct Reading<'a> {
+    steps: Vec<Step>,
+    problems: Vec<FileProblems>,
+    load: Load<'a>,
+}
+
+/// The command that `text` begins with, and the rest; words may stand apart by more than one blank.
+fn command_of(text: &str) -> Option<(&'static Command, &str)> {
+    COMMANDS.iter().find_map(|command| Some((command, after(text, command.name)?)))
+}
+
+fn after<'t>(text: &'t str, name: &str) -> Option<&'t str> {
+    let mut rest = text;
+    for word in name.split(' ') {
+        rest = rest.trim_start().strip_prefix(word)?;
+        if !rest.is_empty() && !rest.starts_with(char::is_whitespace) {
+            return None;
+        }
+    }
+    Some(rest.trim())
+}
+
+fn alone(asked: &Asked<'_>) -> Result<(), Complaint> {
+    let hint = "leave out what stands behind it";
+    if asked.rest.is_empty() { Ok(()) } else { Err(asked.complaint(format!("{} alone", asked.name), hint)) }
+}
+
+fn unknown(text: &str) -> Complaint {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    // `set bias read` is the longest.
+    let near = (1..=words.len().min(3)).rev().find_map(|count| {
+        let begin = words.get(..count)?.join(" ");
+        nearest(&begin.to_lowercase(), COMMANDS.iter().map(|command| command.name))
+    });
+    let hint = near.map_or_else(|| "`help` lists them".to_owned(), |name| format!("did you mean `{name}`?"));
+    let shown: String = printable(text).chars().take(60).collect();
+    Complaint::new("", format!("`{shown}`"), "a command of PostMark, in small letters", hint)
+}
+
+fn too_much() -> Complaint {
+    Complaint::new("", "one more", format!("{STEPS_MAX} runs, shows and helps"), "make several scripts of it")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    /// What `files` ask for, beginning with `script`.
+    fn read(files: &[(&str, &str)]) -> Result<Vec<Step>, String> {
+        let files: BTreeMap<&str, &str> = files.iter().copied().collect();
+        let mut load =
+            |name: &str| files.get(name).map(|text| (*text).to_owned()).ok_or("give a file".to_owned());
+        let told = |problems: Vec<FileProblems>| -> String {
+            let each = problems.iter().flat_map(|file| file.list.iter().map(move |one| (file, one)));
+            each.map(|(file, one)| format!("{}:{one}\n", file.name)).collect()
+        };
+        Session::new(Settings::default(), "/here".to_owned())
+            .read("script", files["script"], &mut load)
+            .map_err(told)
+    }
+
+    fn runs(steps: &[Step]) -> Vec<&Run> {
+        let run = |step| match step {
+            &Step::Run(ref run) => Some(&**run),
+            &Step::Say(_) => None,
+        };
+        steps.iter().filter_map(run).collect()
+    }
+
+    #[test]
+    fn a_script_is_done_line_by_line_until_it_quits() {
+        let text = "# a comment\n\nset number 20\n  set   transactions  30\r\nshow\nrun\nset bias read -1\nrun out.txt\n\
+                    quit\nnonsense\nrun\n";
+        let steps = read(&[("script", text)]).unwrap();
+        let Step::Say(shown) = &steps[0] else { panic!("{steps:?}") };
+        assert!(shown.contains("number of files is 20\nTransactions: 30\n"), "{shown}");
+        let runs = runs(&steps);
+        assert_eq!((runs.len(), steps.len()), (2, 3));
+        assert_eq!((runs[0].settings.number, &runs[0].to, runs[0].at.as_str()), (20, &None, "script:6"));
+        assert_eq!((runs[1].settings.bias_read, runs[1].to.as_deref()), (None, Some("out.txt")));
+        assert_eq!(runs[1].settings.transactions, 30);
+    }
+
+    #[test]
+    fn every_problem_is_told_with_its_line_before_anything_is_done() {
+        let said = read(&[("script", "set number 0\nrun\nset numbr 5\nFOO\nset size 9 1\n quit now\n")])
+            .unwrap_err();
+        let lines: Vec<&str> = said.lines().collect();
+        assert_eq!(lines.len(), 5, "{said}");
+        assert!(
+            lines[0].starts_with("script:1:1: set number: found `0`; allowed: one whole number"),
+            "{said}"
+        );
+        assert!(
+            lines[1].starts_with("script:3:1: ") && lines[1].contains("did you mean `set number`?"),
+            "{said}"
+        );
+        assert!(lines[2].contains("found `FOO`") && lines[2].contains("`help` lists them"), "{said}");
+        assert!(lines[3].starts_with("script:5:1: set size: found `9 1`"), "{said}");
+        assert!(lines[4].starts_with("script:6:2: quit: found `now`"), "{said}");
+    }
+
+    #[test]
+    fn a_loaded_script_goes_on_with_the_same_settings() {
+        let files =
+            [("script", "set seed 7\nload more\nrun\n"), ("more", "set number 9\nset transactions 10\n")];
+        let steps = read(&files).unwrap();
+        assert_eq!((runs(&steps)[0].settings.seed, runs(&steps)[0].settings.number), (7, 9));
+        let quits = read(&[("script", "load more\nrun\n"), ("more", "quit\n")]).unwrap();
+        assert_eq!(quits, []);
+    }
+
+    #[test]
+    fn problems_of_loaded_scripts_are_told_in_their_own_places() {
+        let said =
+            read(&[("script", "load more\nload none\nload\n"), ("more", "\nset seed x\n")]).unwrap_err();
+        assert!(said.contains("more:2:1: set seed: found `x`"), "{said}");
+        assert!(said.contains("script:2:1: load: found `none`; allowed: the name of a file"), "{said}");
+        assert!(said.contains("script:3:1: load: found nothing"), "{said}");
+    }
+
+    #[test]
+    fn scripts_that_load_each_other_come_to_an_end() {
+        let said = read(&[("script", "load script\n")]).unwrap_err();
+        assert!(said.contains("16 scripts within each other"), "{said}");
+        let text = "show\n".repeat(STEPS_MAX + 9);
+        assert!(read(&[("script", &text)]).unwrap_err().contains("make several scripts of it"));
+    }
+
+    #[test]
+    fn a_command_is_its_words_and_no_beginning_of_them() {
+        for text in ["runx", "set numbers 5", "quitx", "sets size 5", "show me", "s"] {
+            assert!(read(&[("script", text)]).is_err(), "{text}");
+        }
+        assert!(read(&[("script", "set\tnumber\t5")]).is_ok());
+        assert!(read(&[("script", "\u{1b}[31m\0")]).unwrap_err().contains('\u{fffd}'));
+    }
+
+    #[test]
+    fn an_option_is_told_under_its_own_name() {
+        let mut settings = Settings::default();
+        set(&mut settings, "set size", "--size", "5 9").unwrap();
+        assert_eq!((settings.size_low, settings.size_high), (5, 9));
+        assert_eq!(set(&mut settings, "set number", "--number", "x").unwrap_err().key, "--number");
+    }
+}

@@ -1,0 +1,200 @@
+//! What PostMark can be told, with the defaults of version 1.5 and the bounds of each figure.
+//!
+//! Not here: the words of the command language, and the plan of a run.
+
+use narrows_model::Bytes;
+use narrows_model::located::Complaint;
+use narrows_model::workload::{NameForm, ObjectCalls, ObjectSet, Spread, Transactions};
+
+/// Lowest size of a file.
+pub const PUBLISHED_SIZE_LOW: u64 = 500;
+/// Highest size of a file.
+pub const PUBLISHED_SIZE_HIGH: u64 = 10_000;
+/// Files at the start.
+pub const PUBLISHED_NUMBER: u64 = 500;
+/// Transactions of a run.
+pub const PUBLISHED_TRANSACTIONS: u64 = 500;
+/// Seed of the random numbers.
+pub const PUBLISHED_SEED: u64 = 42;
+/// Size of a block, read or written.
+pub const PUBLISHED_BLOCK: u64 = 512;
+/// The chance in ten of the first of two kinds.
+pub const PUBLISHED_BIAS: u8 = 5;
+/// The greatest seed: the original's, which keeps figures in 32 bits.
+pub(super) const SEED_MAX: u64 = i32::MAX as u64;
+/// Largest block: each is held in memory.
+pub(super) const BLOCK_MAX: u64 = 64 << 20;
+
+/// How the report is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Report {
+    /// With its words.
+    Verbose,
+    /// Thirteen figures in a line.
+    Terse,
+}
+
+impl Report {
+    /// The word for it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Verbose => "verbose",
+            Self::Terse => "terse",
+        }
+    }
+
+    /// The one of this name.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        [Self::Verbose, Self::Terse].into_iter().find(|report| report.name() == name)
+    }
+}
+
+/// A folder in which files are made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Location {
+    /// As it was written.
+    pub path: String,
+    /// Its share of the files among others.
+    pub weight: u64,
+}
+
+/// All that can be set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// The least bytes of a new file.
+    pub size_low: u64,
+    /// The most bytes of a file, appended ones included.
+    pub size_high: u64,
+    /// Files at the start of a run.
+    pub number: u64,
+    /// Transactions of a run.
+    pub transactions: u64,
+    /// Seed of the random numbers.
+    pub seed: u64,
+    /// Where files are made; nothing for the folder that the command is run in.
+    pub locations: Vec<Location>,
+    /// Subdirectories that files are spread over; 0 for none.
+    pub subdirectories: u64,
+    /// Bytes of a block that is read.
+    pub read_bytes: u64,
+    /// Bytes of a block that is written.
+    pub write_bytes: u64,
+    /// Whether blocks go through a buffer of the C library's size.
+    pub is_buffered: bool,
+    /// The chance in ten of reading a file, in place of appending to it; `None` for neither.
+    pub bias_read: Option<u8>,
+    /// The chance in ten of creating a file, in place of deleting one; `None` for neither.
+    pub bias_create: Option<u8>,
+    /// How the report is printed.
+    pub report: Report,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            size_low: PUBLISHED_SIZE_LOW,
+            size_high: PUBLISHED_SIZE_HIGH,
+            number: PUBLISHED_NUMBER,
+            transactions: PUBLISHED_TRANSACTIONS,
+            seed: PUBLISHED_SEED,
+            locations: Vec::new(),
+            subdirectories: 0,
+            read_bytes: PUBLISHED_BLOCK,
+            write_bytes: PUBLISHED_BLOCK,
+            is_buffered: true,
+            bias_read: Some(PUBLISHED_BIAS),
+            bias_create: Some(PUBLISHED_BIAS),
+            report: Report::Verbose,
+        }
+    }
+}
+
+impl Settings {
+    /// What keeps them from being run, though each is allowed by itself.
+    pub(super) fn problem(&self) -> Option<Complaint> {
+        if self.locations.len() > 1 {
+            let found = format!("{} locations", self.locations.len());
+            let hint =
+                "name the folder that is measured with `set location DIR`, and give each of the others a run";
+            return Some(Complaint::new("run", found, "one location", hint));
+        }
+        if self.bias_read.is_none() && self.bias_create.is_none() {
+            let hint = "set one of them from 0 to 10: such transactions do nothing";
+            return Some(Complaint::new("run", "both biases at -1", "one of them at -1", hint));
+        }
+        None
+    }
+
+    /// The files as a load's objects; with `transactions`, or for what comes before and after them.
+    pub(super) fn objects(&self, has_transactions: bool) -> ObjectSet {
+        let Self { number, size_low, size_high, subdirectories, seed, .. } = *self;
+        let transactions = Transactions {
+            count: self.transactions,
+            read_bias: self.bias_read,
+            create_bias: self.bias_create,
+        };
+        ObjectSet {
+            count: number,
+            min_bytes: Bytes(size_low),
+            max_bytes: Bytes(size_high),
+            folders: u32::try_from(subdirectories).unwrap_or(u32::MAX),
+            spread: Spread::Scattered,
+            names: NameForm::Number,
+            seed,
+            calls: if self.is_buffered { ObjectCalls::Streams } else { ObjectCalls::System },
+            read_block_bytes: Some(Bytes(self.read_bytes)),
+            transactions: has_transactions.then_some(transactions),
+            ..ObjectSet::default()
+        }
+    }
+
+    /// Most files at once: transactions keep a table of twice as many as there are at the start.
+    pub(super) fn files_max(&self) -> u64 {
+        let grows = self.bias_create.is_some_and(|bias| bias > 0);
+        if grows {
+            self.number.saturating_mul(2).min(self.number.saturating_add(self.transactions))
+        } else {
+            self.number
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_that_do_not_go_together_are_refused() {
+        assert!(Settings::default().problem().is_none());
+        let idle = Settings { bias_read: None, bias_create: None, ..Settings::default() };
+        assert!(idle.problem().unwrap().hint.contains("do nothing"));
+        let place = |path: &str| Location { path: path.to_owned(), weight: 1 };
+        let wide = Settings { locations: vec![place("a"), place("b")], ..Settings::default() };
+        assert_eq!(wide.problem().unwrap().found, "2 locations");
+    }
+
+    #[test]
+    fn files_are_the_objects_of_a_load_that_can_be_loaded() {
+        let settings =
+            Settings { is_buffered: false, subdirectories: 3, bias_read: None, ..Settings::default() };
+        let set = settings.objects(true);
+        assert_eq!((set.count, set.folders, set.seed), (500, 3, 42));
+        assert_eq!(
+            (set.min_bytes, set.max_bytes, set.calls),
+            (Bytes(500), Bytes(10_000), ObjectCalls::System)
+        );
+        assert_eq!((set.problem(), set.read_block_bytes), (None, Some(Bytes(512))));
+        assert_eq!(set.transactions.map(|law| (law.count, law.read_bias)), Some((500, None)));
+        assert_eq!(settings.objects(false).identity(), set.identity());
+    }
+
+    #[test]
+    fn there_are_twice_the_files_at_most_and_no_more_than_are_made() {
+        let of = |number, transactions, bias_create| {
+            Settings { number, transactions, bias_create, ..Settings::default() }.files_max()
+        };
+        assert_eq!((of(500, 10_000, Some(5)), of(500, 100, Some(5))), (1000, 600));
+        assert_eq!((of(500, 10_000, Some(0)), of(500, 10_000, None)), (500, 500));
+    }
+}
