@@ -10,6 +10,7 @@ use crate::perf::estimate::ratios;
 use crate::perf::finding::{Finding, Findings, Target};
 use crate::perf::parse;
 use crate::perf::process::Running;
+use crate::perf::tools::Peer;
 use anyhow::Context;
 use std::cell::RefCell;
 use std::fs;
@@ -18,11 +19,13 @@ use std::process::Command;
 
 pub(super) const FIGURE: Figure = Figure {
     name: "proxy",
-    what: "bulk through one connection of a proxy with buffers of 128 KiB: beside socat -b131072 and HAProxy (tcp)",
+    what: "bulk through one connection of a proxy: beside socat with buffers of 8 KiB (its own choice) and 128 KiB, and \
+           HAProxy (tcp)",
     measure,
 };
 
-const BUFFER_BYTES: &str = "131072";
+/// The buffers at which narrows and socat are compared; `HAProxy` has one of its own, and is held against the largest.
+const BUFFERS: [&str; 2] = ["8192", "131072"];
 
 /// Longest time of a connection.
 const TURN_S: u64 = 60;
@@ -36,53 +39,65 @@ type Start<'a> = Box<dyn Fn(&str, &str) -> anyhow::Result<Command> + 'a>;
 /// A proxy, and the CPU seconds for a GB of each turn.
 struct Entrant<'a> {
     name: &'static str,
+    /// Bytes of the buffer, as the program takes it.
+    buffer: &'static str,
     start: Start<'a>,
     cpu: RefCell<Vec<f64>>,
 }
 
 fn measure(bench: &Bench) -> anyhow::Result<Findings> {
     let mut all = Findings::default();
-    let mut entrants: Vec<Entrant<'_>> =
-        ["splice", "copy", "uring"].into_iter().map(|mode| narrows(bench, mode)).collect();
-    let own_count = entrants.len();
-    for (peer, start) in [
-        (&bench.tools.socat, Box::new(|front: &str, back: &str| socat(bench, front, back)) as Start<'_>),
-        (&bench.tools.haproxy, Box::new(|front: &str, back: &str| haproxy(bench, front, back, ""))),
-        (
-            &bench.tools.haproxy,
-            Box::new(|front: &str, back: &str| haproxy(bench, front, back, "option splice-auto")),
-        ),
-    ] {
-        match peer.command() {
-            Ok(_) => {
-                let is_second = entrants.iter().any(|entrant| entrant.name == peer.name);
-                let name = if is_second { "haproxy with splice-auto" } else { peer.name };
-                entrants.push(Entrant { name, start, cpu: RefCell::default() });
+    for buffer in BUFFERS {
+        let (own, peers) =
+            (["splice", "copy", "uring"].map(|mode| narrows(bench, mode, buffer)), peers(bench, buffer));
+        let own_count = own.len();
+        let mut entrants = Vec::from(own);
+        for peer in peers {
+            match peer {
+                Ok(entrant) => entrants.push(entrant),
+                Err(why) => all.missing.push(why),
             }
-            Err(why) => all.missing.push(why),
         }
+        let mut contenders: Vec<Contender<'_>> =
+            entrants.iter().map(|entrant| Contender::new(entrant.name, || turn(bench, entrant))).collect();
+        let rates = hold(bench.rounds, &mut contenders)?;
+        drop(contenders);
+        all.findings.extend(findings(&entrants, own_count, &rates)?);
     }
     all.missing.dedup();
-    let mut contenders: Vec<Contender<'_>> =
-        entrants.iter().map(|entrant| Contender::new(entrant.name, || turn(bench, entrant))).collect();
-    let rates = hold(bench.rounds, &mut contenders)?;
-    drop(contenders);
-    all.findings = findings(&entrants, own_count, &rates)?;
     Ok(all)
+}
+
+/// The others at `buffer`, or why one is not there.
+fn peers<'a>(bench: &'a Bench, buffer: &'static str) -> Vec<Result<Entrant<'a>, String>> {
+    let there = |peer: &Peer, name, start: Start<'a>| {
+        peer.command().map(|_| Entrant { name, buffer, start, cpu: RefCell::default() })
+    };
+    let (of_socat, of_haproxy) = (&bench.tools.socat, &bench.tools.haproxy);
+    let mut peers =
+        vec![there(of_socat, "socat", Box::new(move |front, back| socat(bench, buffer, front, back)))];
+    if BUFFERS.last() == Some(&buffer) {
+        for (name, option) in [("haproxy", ""), ("haproxy with splice-auto", "option splice-auto")] {
+            let start = move |front: &str, back: &str| haproxy(bench, front, back, option);
+            peers.push(there(of_haproxy, name, Box::new(start)));
+        }
+    }
+    peers
 }
 
 fn findings(entrants: &[Entrant<'_>], own_count: usize, rates: &[Vec<f64>]) -> anyhow::Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for (entrant, rates) in entrants.iter().zip(rates) {
         let cpu = entrant.cpu.borrow().clone();
-        findings.push(Finding::of(entrant.name, "GB/s", rates.clone(), Target::None)?);
-        findings.push(Finding::of(format!("{}, CPU", entrant.name), "s/GB", cpu, Target::None)?);
+        let name = format!("{}, buffers of {}", entrant.name, entrant.buffer);
+        findings.push(Finding::of(name.clone(), "GB/s", rates.clone(), Target::None)?);
+        findings.push(Finding::of(format!("{name}, CPU"), "s/GB", cpu, Target::None)?);
     }
     let medians = findings.iter().step_by(2).take(own_count).map(|finding| finding.estimate.median);
     let fastest = medians.enumerate().max_by(|a, b| a.1.total_cmp(&b.1)).map_or(0, |(index, _)| index);
     for (entrant, peer) in entrants.iter().zip(rates).skip(own_count) {
         let target = if entrant.name == "socat" { Target::AtLeast(2.0) } else { Target::AtLeast(1.0) };
-        let what = format!("rate over {}'s, {}", entrant.name, entrants[fastest].name);
+        let what = format!("rate over {}'s, {}, {}", entrant.name, entrants[fastest].name, entrant.buffer);
         findings.push(Finding::of(what, "x", ratios(&rates[fastest], peer), target)?);
     }
     Ok(findings)
@@ -111,19 +126,19 @@ fn turn(bench: &Bench, entrant: &Entrant<'_>) -> anyhow::Result<f64> {
     Ok(parse::bare(printed, "bytes_per_s")? / 1e9)
 }
 
-fn narrows<'a>(bench: &'a Bench, mode: &'static str) -> Entrant<'a> {
+fn narrows<'a>(bench: &'a Bench, mode: &'static str, buffer: &'static str) -> Entrant<'a> {
     let start = move |front: &str, back: &str| {
         let (listen, to) = (format!("127.0.0.1:{front}"), format!("127.0.0.1:{back}"));
         let mut command = bench.tools.narrows();
-        command.args(["proxy", "--listen", &listen, "--to", &to, "--mode", mode, "--buffer", BUFFER_BYTES]);
+        command.args(["proxy", "--listen", &listen, "--to", &to, "--mode", mode, "--buffer", buffer]);
         Ok(command)
     };
-    Entrant { name: mode, start: Box::new(start), cpu: RefCell::default() }
+    Entrant { name: mode, buffer, start: Box::new(start), cpu: RefCell::default() }
 }
 
-fn socat(bench: &Bench, front: &str, back: &str) -> anyhow::Result<Command> {
+fn socat(bench: &Bench, buffer: &str, front: &str, back: &str) -> anyhow::Result<Command> {
     let mut command = bench.tools.socat.command().map_err(anyhow::Error::msg)?;
-    command.args(["-b", BUFFER_BYTES]);
+    command.args(["-b", buffer]);
     command.arg(format!("TCP-LISTEN:{front},bind=127.0.0.1,reuseaddr")).arg(format!("TCP:127.0.0.1:{back}"));
     Ok(command)
 }
