@@ -1,0 +1,86 @@
+//! A proxy between client and server whose CPU is held back is named as such, with the limit's own number; one without a
+//! quota, before a server that is held back, is not.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
+
+mod support;
+
+use narrows_lab::{CpuQuota, Lab, narrows_bin};
+use narrows_model::counters::Role;
+use narrows_model::summary::CpuBasis;
+use narrows_model::{Cut, Op, Segment};
+use support::check::{Checked, assert_within, run_check, serve};
+use support::{SOON, lab};
+
+/// How many CPUs each role may use the time of; `None` is without a quota.
+struct Quotas {
+    client_cpus: f64,
+    proxy_cpus: Option<f64>,
+    server_cpus: f64,
+}
+
+/// Checks a memory store in host 2 from host 1 through `narrows proxy` in host 3.
+#[track_caller]
+fn check_through(lab: &Lab, name: &str, quotas: &Quotas) -> Checked {
+    let limited = |name: &str, cpus: f64| {
+        let cgroup = lab.cgroup(name).unwrap();
+        cgroup.limit_cpu(CpuQuota { cpus }).unwrap();
+        cgroup
+    };
+    let (of_client, of_server) =
+        (limited("client", quotas.client_cpus), limited("server", quotas.server_cpus));
+    let (client, server, between) = (lab.host(1).unwrap(), lab.host(2).unwrap(), lab.host(3).unwrap());
+    let served = serve(lab, &server, None, |command| of_server.enter(command));
+    let mut command = between.command(narrows_bin().unwrap());
+    command.args(["proxy", "--listen", &format!("{}:0", between.address()), "--to", &served.address]);
+    command.arg("--token-file").arg(served.token());
+    if let Some(cpus) = quotas.proxy_cpus {
+        limited("proxy", cpus).enter(&mut command);
+    }
+    let mut proxy = lab.start("proxy", command).unwrap();
+    let line = proxy.wait_for_line("listening on ", SOON).unwrap();
+    let via = line.strip_prefix("listening on ").unwrap().to_owned();
+    let mut command = client.command(narrows_bin().unwrap());
+    command.arg("check").arg(format!("tcp://{}/memory?via={via}", served.address));
+    command.arg("--token-file").arg(served.token());
+    of_client.enter(&mut command);
+    run_check(lab, name, command, "--seconds 18 --cell-seconds 0.8 --block 64KiB --depth 16")
+}
+
+#[test]
+fn a_proxy_with_a_quota_of_0_1_cpus_is_limited_by_its_cpu_and_the_network_is_known_past_it() {
+    const PROXY_CPUS: f64 = 0.1;
+    let Some(lab) = lab() else { return };
+    let quotas = Quotas { client_cpus: 0.9, proxy_cpus: Some(PROXY_CPUS), server_cpus: 0.9 };
+    let checked = check_through(&lab, "proxy-quota", &quotas);
+    checked.assert_limiting("bulk", Segment::ProxyCpu);
+    checked.assert_none_limit(&[
+        Segment::ProxyQueue,
+        Segment::ServerCpu,
+        Segment::NetworkBandwidth,
+        Segment::ClientConnection,
+        Segment::ServerProtocol,
+        Segment::Generator,
+    ]);
+    for op in [Op::Read, Op::Write] {
+        let proxy = &checked.path_cell(op, 64 << 10, 16).cpu[&Role::Proxy];
+        assert_eq!(proxy.basis, CpuBasis::Cgroup);
+        assert_within(proxy.capacity_cpus, PROXY_CPUS, 0.01);
+        assert!(proxy.throttled_s.unwrap() > 0.1, "{op}: its quota held it back");
+    }
+    // The stream past the proxy tells the network's own ceiling, far above what came through.
+    let through = checked.cells(Cut::NetworkStream).next().unwrap().rate_bytes_per_s.unwrap().0;
+    assert!(checked.ceiling(Segment::NetworkBandwidth) > 2.0 * through, "{through} through the proxy");
+    assert!(lab.cgroup("proxy").unwrap().throttled_ns().unwrap() > 1_000_000_000);
+}
+
+#[test]
+fn a_proxy_without_a_quota_before_a_server_with_one_is_not_blamed() {
+    let Some(lab) = lab() else { return };
+    let quotas = Quotas { client_cpus: 0.8, proxy_cpus: None, server_cpus: 0.1 };
+    let checked = check_through(&lab, "proxy-free", &quotas);
+    checked.assert_limiting("bulk", Segment::ServerCpu);
+    checked.assert_none_limit(&[Segment::ProxyCpu, Segment::ProxyQueue, Segment::Proxy]);
+    let proxy = &checked.path_cell(Op::Read, 64 << 10, 16).cpu[&Role::Proxy];
+    assert!(proxy.busy_ratio < 0.9 && proxy.throttled_s.is_none(), "{proxy:?}");
+}
