@@ -84,9 +84,7 @@ fn without_rule(segment: Segment) -> &'static str {
         Segment::ServerContention => {
             "repeat with more clients and watch the CPU seconds of an operation grow"
         }
-        Segment::ProxyCpu | Segment::ProxyQueue | Segment::Proxy => {
-            "measure the path to the forwarder and the path behind it, each alone"
-        }
+        Segment::Proxy => "measure the path to the forwarder and the path behind it, each alone",
         Segment::Network | Segment::Server => {
             "run `narrows serve` on the storage server and give --server HOST:PORT"
         }
