@@ -54,6 +54,11 @@ impl Files {
         Place::new(self.confinement.as_ref(), target, object)
     }
 
+    /// The folder that `target` is, or in which it lies, open.
+    pub(crate) fn folder_around(&self, target: &Target) -> Result<File, EngineError> {
+        self.place(target, "")?.open_folder()
+    }
+
     /// The folder that `target` is, open.
     pub(crate) fn folder(&self, target: &Target) -> Result<File, EngineError> {
         let place = self.place(target, "")?;

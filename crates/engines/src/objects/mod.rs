@@ -63,7 +63,8 @@ impl ObjectsFactory {
 
 impl EngineFactory for ObjectsFactory {
     fn capabilities(&self, target: &Target) -> Result<Capabilities, EngineError> {
-        drop(self.files.folder(target)?);
+        // A file may stand for the folder that it lies in; to be opened, a target must be a folder.
+        drop(self.files.folder_around(target)?);
         Ok(Capabilities {
             engine: INFO.id.to_owned(),
             ops: OPS.to_vec(),

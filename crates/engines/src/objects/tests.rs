@@ -224,9 +224,8 @@ fn what_the_engine_cannot_do_is_refused_at_the_opening() {
     }
     let file = folder.path().join("file");
     fs::write(&file, "x").unwrap();
-    let target: Target = file.to_str().unwrap().parse().unwrap();
-    let error = ObjectsFactory::unconfined().capabilities(&target).err().unwrap().to_string();
-    assert!(error.contains("give a folder"), "{error}");
+    let message = with(&|spec| spec.target = file.to_str().unwrap().parse().unwrap());
+    assert!(message.contains("give a folder"), "{message}");
 }
 
 #[test]

@@ -171,6 +171,9 @@ fn by_place(point: &Point, cell: &Cell, known: &TargetFacts) -> Option<String> {
     if cut::writes(load) {
         return Some(format!("{} exists already and is only ever read", known.target));
     }
+    if load.objects.is_some() {
+        return Some(format!("{} is a file, and whole files are looked for in a folder", known.target));
+    }
     if load.verify {
         let target = &known.target;
         return Some(format!(

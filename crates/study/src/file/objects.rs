@@ -3,6 +3,7 @@
 //! Not here: whether they go with the rest of the load, which is `clash`'s.
 
 use super::point::View;
+use narrows_model::Op;
 use narrows_model::units::saturate_u32;
 use narrows_model::workload::{BIAS_MAX, NameForm, ObjectCalls, ObjectSet, ObjectSync, Spread, Transactions};
 
@@ -14,7 +15,7 @@ impl View<'_> {
     pub(crate) fn objects(&self) -> Option<ObjectSet> {
         let transactions = self.transactions();
         let is_of_objects =
-            self.name("workload.op").and_then(super::value::op).is_some_and(|op| op.is_of_objects());
+            self.name("workload.op").and_then(super::value::op).is_some_and(Op::is_of_objects);
         if !is_of_objects && transactions.is_none() {
             return None;
         }

@@ -1,9 +1,10 @@
 //! The loop allocates nothing, however many operations it does.
 
 use super::*;
+use crate::assignment::ObjectStep;
 use narrows_engines::MonotonicClock;
 use narrows_model::Op;
-use narrows_model::workload::{Arrivals, BlockShare, OpShare, Order};
+use narrows_model::workload::{Arrivals, BlockShare, ObjectSet, OpShare, Order, Transactions};
 use narrows_sys::counting_alloc::{CountingAlloc, allocations_during};
 
 #[global_allocator]
@@ -21,6 +22,12 @@ fn allocations(ops: u64, change: impl Fn(&mut Workload)) -> u64 {
     counted.cell.stop.ops_max = Some(ops);
     counted.interval_ns = Nanos(1_000_000);
     change(&mut counted.cell.workload);
+    if let Some(set) = counted.cell.workload.objects.filter(|set| set.transactions.is_some()) {
+        // As if all of them had been made.
+        let made =
+            ObjectStep { op: Op::Put, done: vec![u64::MAX], set: set.identity(), ..ObjectStep::of(&counted) };
+        counted.object_steps.push(made);
+    }
     let clock = Arc::new(MonotonicClock::new());
     let start_ns = clock.now().0;
     let times = WindowTimes { start_ns, measure_from_ns: start_ns, measure_until_ns: u64::MAX };
@@ -65,4 +72,16 @@ fn schedules_caps_and_thought_allocate_nothing() {
     assert_flat(|workload| {
         (workload.think_ns, workload.max_ops_per_s) = (Nanos(100), Some(1e8));
     });
+}
+
+#[test]
+fn whole_objects_and_transactions_allocate_nothing() {
+    let of_objects = |workload: &mut Workload, op, set| {
+        (workload.op, workload.objects, workload.queue_depth, workload.batch) = (op, Some(set), 1, 1);
+    };
+    let set = ObjectSet { count: 400_000, max_bytes: Bytes(1000), ..ObjectSet::default() };
+    assert_flat(|workload| of_objects(workload, Op::Put, set));
+    let transactions = Transactions { count: 1_000_000, read_bias: Some(5), create_bias: Some(5) };
+    let set = ObjectSet { transactions: Some(transactions), ..set };
+    assert_flat(|workload| of_objects(workload, Op::Get, set));
 }

@@ -73,9 +73,8 @@ pub(super) fn op_of_target(subject: &Subject<'_>) -> Option<Clash> {
     let allowed: &[Op] = match subject.target.form() {
         Target::Tcp { layer: Layer::Sink, .. } => &[Op::Send],
         Target::Tcp { layer: Layer::Source, .. } => &[Op::Receive],
-        Target::Tcp { .. } => &[Op::Read, Op::Write],
         Target::File { .. } if subject.load.objects.is_some() => &OBJECT_OPERATIONS,
-        Target::File { .. } => &[Op::Read, Op::Write],
+        Target::Tcp { .. } | Target::File { .. } => &[Op::Read, Op::Write],
         Target::Null { .. } | Target::Sim { .. } | Target::Stripe(_) => return None,
     };
     let odd = subject.load.ops().into_iter().find(|share| !allowed.contains(&share.op))?.op;
