@@ -139,7 +139,8 @@ pub(crate) fn run_group(
         let (opened, openings) = channel();
         let _attended = gate.attended();
         let (alive, ends) = channel();
-        let (handles, refused) = start_workers(scope, &shared, recorders, &opened, alive);
+        let (handles, refused) = start_workers(scope, &shared, recorders, &opened, &alive);
+        drop(alive);
         let started = match refused {
             None => start(&openings, worker_count, &window, &gate, hooks),
             Some(error) => {
@@ -194,7 +195,7 @@ fn start_workers<'scope>(
     shared: &'scope Shared<'_>,
     recorders: Vec<Recorder>,
     opened: &Sender<Result<(), EngineError>>,
-    alive: Alive,
+    alive: &Alive,
 ) -> (Vec<ScopedJoinHandle<'scope, Option<WorkerOutput>>>, Option<EngineError>) {
     let mut handles = Vec::with_capacity(recorders.len());
     for (worker_index, recorder) in (0..).zip(recorders) {

@@ -65,6 +65,7 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         let outcome = self.load(&mut flight);
         self.give_up_backlog(&mut flight);
         let outcome = outcome.and_then(|()| self.sync_at_end(&mut flight));
+        let outcome = outcome.and_then(|()| self.complete_file(&mut flight));
         if let Err(error) = &outcome {
             self.window.cancel();
             flight.faults.note(self.assignment.cell.workload.op, &error.errno(), &error.to_string());

@@ -3,11 +3,12 @@
 use super::flight::{Flight, Marks};
 use super::{DRAIN_NS, ERRORS_MAX, Worker};
 use crate::assignment::WorkerOutput;
-use narrows_engines::{Clock, EngineError, ProtocolCounters};
+use narrows_engines::{Clock, EngineError, ProtocolCounters, Request, Slot};
 use narrows_model::counters::ProcessCpu;
 use narrows_model::trial::OpenLoopTotals;
-use narrows_model::workload::SyncPolicy;
-use narrows_model::{Bytes, Nanos};
+use narrows_model::units::saturate_u32;
+use narrows_model::workload::{Prefill, SyncPolicy};
+use narrows_model::{Bytes, Nanos, Op};
 use narrows_sys::process::{CpuScope, cpu_times};
 
 impl<C: Clock + ?Sized> Worker<'_, C> {
@@ -54,6 +55,32 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         }
         self.final_sync(flight)?;
         self.judge_sync(&flight.completions, &mut flight.faults);
+        Ok(())
+    }
+
+    /// Writes what the stone wall left of a file that the load makes, outside of its time: later loads find it whole.
+    pub(super) fn complete_file(&mut self, flight: &mut Flight) -> Result<(), EngineError> {
+        let workload = &self.assignment.cell.workload;
+        let makes = workload.op == Op::Write && workload.prefill == Prefill::Nothing;
+        if !(workload.edges.stone_wall && makes) || flight.in_flight() > 0 {
+            return Ok(());
+        }
+        let (length_bytes, stamp) = (saturate_u32(workload.block_bytes.0), flight.stamp);
+        if flight.at_measure_end.is_none() {
+            flight.at_measure_end = Some(self.marks());
+        }
+        while !self.window.is_cancelled() && flight.left.take(length_bytes) {
+            let offset_bytes = flight.blocks.next_offset_bytes(u64::from(length_bytes));
+            let object = flight.object;
+            let request =
+                Request { tag: 0, op: Op::Write, object, offset_bytes, length_bytes, slot: Slot(0) };
+            self.alone(request, flight)?;
+            if let Some(Err(errno)) = flight.completions.as_slice().first().map(|done| done.result) {
+                flight.faults.note(Op::Write, &errno.name(), "the rest of the file behind the stone wall");
+                break;
+            }
+        }
+        flight.stamp = stamp;
         Ok(())
     }
 
@@ -110,14 +137,17 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
             && flight.faults.count < ERRORS_MAX
             && !flight.faults.unanswered;
         let effective = self.engine.effective().clone();
+        let (closing_ns, closing_cpu) = (self.clock.now().0, own_cpu());
         if let Err(error) = self.engine.close()
             && orderly
         {
             flight.faults.note(self.assignment.cell.workload.op, &error.errno(), &error.to_string());
         }
         if self.assignment.cell.workload.edges.times_close && !ends_by_time {
-            flight.stamp = self.clock.now().0;
-            end.cpu = own_cpu();
+            flight.stamp += self.clock.now().0.saturating_sub(closing_ns);
+            let (before, after) = (closing_cpu, own_cpu());
+            end.cpu.user_ns.0 += after.user_ns.0.saturating_sub(before.user_ns.0);
+            end.cpu.system_ns.0 += after.system_ns.0.saturating_sub(before.system_ns.0);
         }
         let timed_out = flight.stamp >= until_ns && ends_by_time;
         let done_at_ns = if timed_out { until_ns } else { flight.stamp };

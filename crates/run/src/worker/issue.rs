@@ -141,11 +141,16 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         }
     }
 
-    /// One request by itself, outside of the load: the final sync.
+    /// The final sync.
     pub(super) fn final_sync(&mut self, flight: &mut Flight) -> Result<(), EngineError> {
         let object = flight.object;
         let request =
             Request { tag: 0, op: Op::Sync, object, offset_bytes: 0, length_bytes: 0, slot: Slot(0) };
+        self.alone(request, flight)
+    }
+
+    /// One request by itself, outside of the load; its completion is left where all are.
+    pub(super) fn alone(&mut self, request: Request, flight: &mut Flight) -> Result<(), EngineError> {
         self.engine.queue(&[request])?;
         self.engine.commit()?;
         flight.completions.clear();
