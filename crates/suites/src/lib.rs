@@ -8,6 +8,7 @@
 pub mod bonnie;
 pub mod figure;
 pub mod ioperf;
+pub mod iozone;
 pub mod jovian;
 pub mod postmark;
 
@@ -29,7 +30,7 @@ pub struct Suite {
 }
 
 /// Every suite.
-pub const SUITES: &[Suite] = &[bonnie::SUITE, ioperf::SUITE, jovian::SUITE, postmark::SUITE];
+pub const SUITES: &[Suite] = &[bonnie::SUITE, ioperf::SUITE, iozone::SUITE, jovian::SUITE, postmark::SUITE];
 
 /// The suite that `summary` is of; `None` where it is of none.
 #[must_use]

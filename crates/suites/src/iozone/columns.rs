@@ -1,0 +1,195 @@
+//! The tests by their numbers, and the columns that each of them fills.
+
+use narrows_model::Op;
+
+/// Numbers of tests end with this one.
+pub(super) const NUMBER_MAX: u64 = 12;
+/// The test of reads and writes mixed, of several processes alone.
+pub(super) const MIXED: u64 = 8;
+/// Tests of the table where none is named.
+pub(super) const USUAL: [u64; 8] = [0, 1, 2, 3, 4, 5, 6, 7];
+
+/// How a column's requests reach the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Calls {
+    /// `pread` and `pwrite`.
+    Plain,
+    /// `fread` and `fwrite`.
+    Stdio,
+    /// `preadv` and `pwritev`.
+    Vectors,
+}
+
+/// The way over the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Visit {
+    Forward,
+    Backward,
+    Random,
+    Stride,
+    /// The first record again and again.
+    OneRecord,
+}
+
+/// One column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Column {
+    /// The number of its test.
+    pub(super) number: u64,
+    /// Its name in CSV, and the phase's.
+    pub(super) name: &'static str,
+    /// The two lines of its heading.
+    pub(super) heading: [&'static str; 2],
+    /// Where its heading ends, in characters of the line.
+    pub(super) heading_end: usize,
+    /// Its name in the spreadsheet.
+    pub(super) report: &'static str,
+    /// What its processes are, in throughput mode.
+    pub(super) processes: &'static str,
+    pub(super) op: Op,
+    pub(super) visit: Visit,
+    pub(super) calls: Calls,
+    /// It makes the file anew.
+    pub(super) makes_file: bool,
+    /// It does once more what the column before it did.
+    pub(super) is_retest: bool,
+}
+
+const fn column(
+    number: u64,
+    name: &'static str,
+    heading: ([&'static str; 2], usize),
+    report: &'static str,
+    processes: &'static str,
+) -> Column {
+    Column {
+        number,
+        name,
+        heading: heading.0,
+        heading_end: heading.1,
+        report,
+        processes,
+        op: Op::Read,
+        visit: Visit::Forward,
+        calls: Calls::Plain,
+        makes_file: false,
+        is_retest: false,
+    }
+}
+
+impl Column {
+    const fn writes(self) -> Self {
+        Self { op: Op::Write, ..self }
+    }
+
+    const fn makes(self) -> Self {
+        Self { op: Op::Write, makes_file: true, ..self }
+    }
+
+    const fn again(self) -> Self {
+        Self { is_retest: true, ..self }
+    }
+
+    const fn by(self, calls: Calls) -> Self {
+        Self { calls, ..self }
+    }
+
+    const fn over(self, visit: Visit) -> Self {
+        Self { visit, ..self }
+    }
+
+    /// Whether its requests read and write.
+    pub(super) fn is_mixed(&self) -> bool {
+        self.number == MIXED
+    }
+
+    /// The column of this name.
+    pub(super) fn named(name: &str) -> Option<&'static Column> {
+        COLUMNS.iter().find(|column| column.name == name)
+    }
+}
+
+/// Every column, in the order of the table, which is that in which they are measured.
+pub(super) const COLUMNS: [Column; 22] = [
+    column(0, "write", (["", "write"], 33), "Writer", "initial writers").makes(),
+    column(0, "rewrite", (["", "rewrite"], 42), "Re-writer", "rewriters").writes().again(),
+    column(1, "read", (["", "read"], 50), "Reader", "readers"),
+    column(1, "reread", (["", "reread"], 60), "Re-Reader", "re-readers").again(),
+    column(2, "random-read", (["random", "read"], 68), "Random read", "random readers").over(Visit::Random),
+    column(2, "random-write", (["random", "write"], 78), "Random write", "random writers")
+        .writes()
+        .over(Visit::Random),
+    column(3, "bkwd-read", (["bkwd", "read"], 87), "Backward read", "reverse readers").over(Visit::Backward),
+    column(4, "record-rewrite", (["record", "rewrite"], 97), "Record rewrite", "record rewriters")
+        .writes()
+        .over(Visit::OneRecord),
+    column(5, "stride-read", (["stride", "read"], 107), "Stride read", "stride readers").over(Visit::Stride),
+    column(6, "fwrite", (["", "fwrite"], 116), "Fwrite", "fwriters").makes().by(Calls::Stdio),
+    column(6, "frewrite", (["", "frewrite"], 125), "Re-Fwrite", "re-fwriters")
+        .writes()
+        .again()
+        .by(Calls::Stdio),
+    column(7, "fread", (["", "fread"], 134), "Fread", "freaders").by(Calls::Stdio),
+    column(7, "freread", (["", "freread"], 143), "Re-Fread", "re-freaders").again().by(Calls::Stdio),
+    column(9, "pwrite", (["", "pwrite"], 152), "Pwrite", "pwrite writers").makes(),
+    column(9, "re-pwrite", (["", "repwrite"], 161), "Re-Pwrite", "re-pwrite writers").writes().again(),
+    column(10, "pread", (["", "pread"], 170), "Pread", "pread readers"),
+    column(10, "re-pread", (["", "repread"], 179), "Re-Pread", "re-pread readers").again(),
+    column(11, "pwritev", (["", "pwritev"], 188), "Pwritev", "pwritev writers").makes().by(Calls::Vectors),
+    column(11, "re-pwritev", (["", "repwritv"], 197), "Re-Pwritev", "re-pwritev writers")
+        .writes()
+        .again()
+        .by(Calls::Vectors),
+    column(12, "preadv", (["", "preadv"], 206), "Preadv", "preadv readers").by(Calls::Vectors),
+    column(12, "re-preadv", (["", "repreadv"], 215), "Re-Preadv", "re-preadv readers")
+        .again()
+        .by(Calls::Vectors),
+    column(MIXED, "mixed", (["", "mixed"], 224), "Mixed", "mixed workload").over(Visit::Random),
+];
+
+/// Columns of the tests 0 to 7, which stand in every table.
+pub(super) const USUAL_COLUMNS: usize = 13;
+
+/// Whether any column of test `number` makes the file that the others need.
+pub(super) fn makes_file(number: u64) -> bool {
+    COLUMNS.iter().any(|column| column.number == number && column.makes_file)
+}
+
+/// The columns of `tests` in their order, without what is done once more where `retests` are left out.
+pub(super) fn of_tests(tests: &[u64], retests: bool) -> Vec<&'static Column> {
+    // The mixed test stands behind all others in no table, and is measured in the place of its number.
+    let mut found: Vec<&Column> = COLUMNS
+        .iter()
+        .filter(|column| tests.contains(&column.number) && (retests || !column.is_retest))
+        .collect();
+    found.sort_by_key(|column| column.number);
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_has_a_column_and_every_retest_one_before_it() {
+        for number in 0..=NUMBER_MAX {
+            assert!(COLUMNS.iter().any(|column| column.number == number), "{number}");
+        }
+        for pair in COLUMNS.windows(2).filter(|pair| pair[1].is_retest) {
+            assert_eq!(
+                (pair[0].number, pair[0].op, pair[0].calls),
+                (pair[1].number, pair[1].op, pair[1].calls)
+            );
+        }
+        assert!(COLUMNS[..USUAL_COLUMNS].iter().all(|column| column.number < MIXED));
+    }
+
+    #[test]
+    fn tests_run_by_their_numbers_and_without_retests_once() {
+        let names = |tests: &[u64], retests| -> Vec<&str> {
+            of_tests(tests, retests).iter().map(|column| column.name).collect()
+        };
+        assert_eq!(names(&[8, 0, 9], true), ["write", "rewrite", "mixed", "pwrite", "re-pwrite"]);
+        assert_eq!(names(&[1, 0], false), ["write", "read"]);
+    }
+}

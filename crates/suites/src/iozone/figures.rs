@@ -1,0 +1,148 @@
+//! The figures of a run: one for each column, file and record, of several processes one for each of them.
+
+use super::columns::Column;
+use super::request::Unit;
+use narrows_model::summary::{CellSummary, ClientSummary};
+use narrows_model::units::ratio;
+use narrows_model::{Bytes, Cut, Summary};
+
+/// kB are 1024 bytes throughout.
+const KB: f64 = 1024.0;
+
+/// What one process did.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Child {
+    pub(super) bytes: f64,
+    pub(super) ops: f64,
+    pub(super) elapsed_s: f64,
+    pub(super) cpu_s: f64,
+}
+
+impl Child {
+    fn of(client: &ClientSummary) -> Self {
+        Self {
+            bytes: client.bytes.as_f64(),
+            ops: client.ops as f64,
+            elapsed_s: client.elapsed_s,
+            cpu_s: client.user_s + client.system_s,
+        }
+    }
+
+    /// Its rate, or its time an operation; `None` without time or operations.
+    pub(super) fn value(&self, unit: Unit) -> Option<f64> {
+        match unit {
+            Unit::KbPerS => ratio(self.bytes / KB, self.elapsed_s),
+            Unit::OpsPerS => ratio(self.ops, self.elapsed_s),
+            Unit::MicrosPerOp => ratio(self.elapsed_s * 1e6, self.ops),
+        }
+    }
+
+    /// What it moved, in the unit of a rate without its second.
+    pub(super) fn amount(&self, unit: Unit) -> f64 {
+        if unit == Unit::KbPerS { self.bytes / KB } else { self.ops }
+    }
+}
+
+/// One measured cell.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Point {
+    pub(super) column: &'static Column,
+    pub(super) file_kb: u64,
+    pub(super) record_kb: u64,
+    /// At least one.
+    pub(super) children: Vec<Child>,
+    /// Some process did less than its records, and no stone wall ended it.
+    pub(super) cut_short: bool,
+}
+
+impl Point {
+    /// The figure of one process.
+    pub(super) fn value(&self, unit: Unit) -> Option<f64> {
+        self.children.first().and_then(|child| child.value(unit))
+    }
+
+    /// Bytes a second of all processes together.
+    pub(super) fn bytes_per_s(&self) -> Option<f64> {
+        ratio(self.children.iter().map(|child| child.bytes).sum(), self.wall_s())
+    }
+
+    /// From the start that all have to the end of the last.
+    pub(super) fn wall_s(&self) -> f64 {
+        self.children.iter().map(|child| child.elapsed_s).fold(0.0, f64::max)
+    }
+
+    /// CPU time of all processes over the wall time.
+    pub(super) fn cpu_percent(&self) -> Option<f64> {
+        let cpu: f64 = self.children.iter().map(|child| child.cpu_s).sum();
+        ratio(100.0 * cpu, self.wall_s())
+    }
+}
+
+/// Every cell of the suite that was measured, in the order of the run.
+pub(super) fn points(summary: &Summary) -> Vec<Point> {
+    let of_suite = |cell: &&CellSummary| cell.cut == Cut::Path && cell.test.is_some();
+    summary.cells.iter().filter(of_suite).filter_map(point).collect()
+}
+
+fn point(cell: &CellSummary) -> Option<Point> {
+    let column = Column::named(cell.phase.as_deref()?)?;
+    let children: Vec<Child> = cell.per_client.iter().map(Child::of).collect();
+    let asked = &cell.requested;
+    let records = asked.file_bytes.0 / asked.block_bytes.0.max(1);
+    let is_cut = |client: &ClientSummary| client.ops < records && !asked.edges.stone_wall;
+    let in_kb = |bytes: Bytes| bytes.0 / 1024;
+    (!children.is_empty() && cell.ops_per_s.is_some()).then(|| Point {
+        column,
+        file_kb: in_kb(asked.file_bytes),
+        record_kb: in_kb(asked.block_bytes),
+        cut_short: cell.per_client.iter().any(is_cut),
+        children,
+    })
+}
+
+/// The point of a column at these sizes.
+pub(super) fn at<'p>(
+    points: &'p [Point],
+    column: &Column,
+    file_kb: u64,
+    record_kb: u64,
+) -> Option<&'p Point> {
+    points
+        .iter()
+        .find(|point| point.column == column && point.file_kb == file_kb && point.record_kb == record_kb)
+}
+
+/// File sizes and record sizes that were measured, in kB, each from the smallest on.
+pub(super) fn sizes(points: &[Point]) -> (Vec<u64>, Vec<u64>) {
+    let sorted = |of: fn(&Point) -> u64| {
+        let mut all: Vec<u64> = points.iter().map(of).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    };
+    (sorted(|point| point.file_kb), sorted(|point| point.record_kb))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::point_of;
+    use super::*;
+
+    #[test]
+    fn a_figure_is_what_was_moved_over_the_time_that_it_took() {
+        let child = Child { bytes: 65_536.0, ops: 16.0, elapsed_s: 0.5, cpu_s: 0.25 };
+        assert_eq!(child.value(Unit::KbPerS), Some(128.0));
+        assert_eq!(child.value(Unit::OpsPerS), Some(32.0));
+        assert_eq!(child.value(Unit::MicrosPerOp), Some(31_250.0));
+        assert_eq!(Child { elapsed_s: 0.0, ..child }.value(Unit::KbPerS), None);
+        assert_eq!(Child { ops: 0.0, ..child }.value(Unit::MicrosPerOp), None);
+    }
+
+    #[test]
+    fn processes_together_moved_all_of_it_until_the_last_ended() {
+        let mut point = point_of("write", 64, 4, 100.0);
+        point.children =
+            [1.0, 2.0].map(|elapsed_s| Child { bytes: 1024.0, ops: 1.0, elapsed_s, cpu_s: 0.5 }).to_vec();
+        assert_eq!((point.bytes_per_s(), point.cpu_percent()), (Some(1024.0), Some(50.0)));
+    }
+}

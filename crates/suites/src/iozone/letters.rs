@@ -1,0 +1,266 @@
+//! What is typed in IOzone's letters: taken apart as the original does, `-Rac`, `-i0`, `-s 4m` and `-+n` alike.
+//!
+//! Not here: what the letters mean together, which is the request's.
+
+use narrows_study::Problem;
+
+/// Letters that stand alone, with what they mean.
+pub(super) const FLAGS: &[(&str, &str)] = &[
+    ("-a", "auto mode: files of 64 kB to 512 MB, records of 4 kB to 16 MB, each twice the one before"),
+    ("-z", "with -a: small records of large files too"),
+    ("-e", "the sync of what was written counts as time"),
+    ("-c", "closing the file counts as time"),
+    ("-o", "every write is synchronous"),
+    ("-I", "past the page cache (O_DIRECT)"),
+    ("-R", "the blocks of the spreadsheet behind the table"),
+    ("-O", "operations a second"),
+    ("-N", "microseconds an operation"),
+    ("-p", "purge the processor's caches before each test"),
+    ("-U", "remounting, which narrows refuses"),
+    ("-w", "keep the files"),
+    ("-+n", "no retests"),
+    ("-+u", "CPU shares behind the table"),
+];
+
+/// Letters with a value, with its name and what it means.
+pub(super) const VALUES: &[(&str, &str, &str)] = &[
+    ("-i", "N", "a test, 0 to 12; again for more"),
+    ("-s", "SIZE", "file size in kB, or with k, m, g; again for more"),
+    ("-r", "SIZE", "record size in kB, or with k, m, g; again for more"),
+    ("-n", "SIZE", "with -a: the smallest file"),
+    ("-g", "SIZE", "with -a: the largest file"),
+    ("-y", "SIZE", "with -a: the smallest record"),
+    ("-q", "SIZE", "with -a: the largest record"),
+    ("-t", "N", "throughput mode: so many processes"),
+    ("-l", "N", "throughput mode: from so many processes on"),
+    ("-u", "N", "throughput mode: up to so many processes"),
+    ("-j", "N", "records from the start of one to the next in the stride test, 17 without it"),
+    ("-b", "FILE", "the spreadsheet as CSV in FILE"),
+    ("-S", "KB", "with -p: size of the processor's cache"),
+    ("-V", "N", "verify all data; N is not used"),
+];
+
+/// The letter with many values.
+pub(super) const NAMES: (&str, &str, &str) =
+    ("-F", "NAME..", "throughput mode: where each process has its file; all words up to the next letter");
+
+/// Letters of the original that are refused, with what to do.
+const REFUSED: &[(&str, &str)] = &[
+    ("-A", "give -a -z"),
+    ("-B", "files mapped into memory are the engine mmap of `narrows run`"),
+    ("-C", "bytes of each process stand in the record: `--json`"),
+    ("-d", "processes start together"),
+    ("-D", "files mapped into memory are the engine mmap of `narrows run`"),
+    ("-f", "give the folder as DIR, or one for each process with -F"),
+    ("-G", "files mapped into memory are the engine mmap of `narrows run`"),
+    ("-H", "asynchronous requests are the engine uring of `narrows run`"),
+    ("-J", "time between requests is `think` of a study for `narrows run`"),
+    ("-k", "asynchronous requests are the engine uring of `narrows run`"),
+    ("-K", "orders are those of a study for `narrows run`"),
+    ("-L", "nothing here depends on the line of the cache"),
+    ("-m", "the vectors of tests 11 and 12 are several buffers"),
+    ("-M", "the machine stands in the record"),
+    ("-P", "CPUs are chosen by `taskset`"),
+    ("-Q", "latencies stand in the record: `--detail`"),
+    ("-T", "threads are processes here: give -t"),
+    ("-v", "`narrows --version` tells it"),
+    ("-W", "files are each process's own: there is nothing to lock"),
+    ("-x", "without the stone wall, processes would run alone at the end"),
+    ("-X", "requests of a file are a study's for `narrows run`"),
+    ("-Y", "requests of a file are a study's for `narrows run`"),
+    ("-Z", "files mapped into memory are the engine mmap of `narrows run`"),
+];
+
+/// One letter with its values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Letter {
+    pub(super) name: String,
+    pub(super) values: Vec<String>,
+}
+
+/// The words of `words` that are IOzone's letters with their values, and all others, each in their order.
+///
+/// Long options are others, and so are all words behind `--`; what follows a long option and begins with no dash is its
+/// value or a folder, and another too.
+#[must_use]
+pub fn apart(words: &[String]) -> (Vec<String>, Vec<String>) {
+    let (mut letters, mut others) = (Vec::new(), Vec::new());
+    let mut rest = words.iter().peekable();
+    while let Some(word) = rest.next() {
+        let is_letter = word.len() > 1 && word.starts_with('-') && !word.starts_with("--") && word != "-h";
+        if word == "--" {
+            others.push(word.clone());
+            others.extend(rest.cloned());
+            break;
+        }
+        if !is_letter {
+            others.push(word.clone());
+            continue;
+        }
+        letters.push(word.clone());
+        match last_of(word) {
+            Last::One => letters.extend(rest.next_if(|word| !word.starts_with("--")).cloned()),
+            Last::Many => {
+                while let Some(name) = rest.next_if(|word| !word.starts_with('-')) {
+                    letters.push(name.clone());
+                }
+            }
+            Last::Complete => {}
+        }
+    }
+    (letters, others)
+}
+
+/// What the last letter of a word still needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Last {
+    Complete,
+    One,
+    Many,
+}
+
+fn takes(name: &str) -> Last {
+    if name == NAMES.0 {
+        Last::Many
+    } else if VALUES.iter().any(|(letter, _, _)| *letter == name) {
+        Last::One
+    } else {
+        Last::Complete
+    }
+}
+
+fn last_of(word: &str) -> Last {
+    if word.starts_with("-+") {
+        return Last::Complete;
+    }
+    let mut letters = word.chars().skip(1);
+    while let Some(letter) = letters.next() {
+        match takes(&format!("-{letter}")) {
+            Last::Complete => {}
+            // What follows in the same word is the value.
+            needs if letters.next().is_none() => return needs,
+            _ => return Last::Complete,
+        }
+    }
+    Last::Complete
+}
+
+/// The letters of `words`, of which [`apart`] has left letters and values alone.
+///
+/// # Errors
+/// Each letter that is unknown or refused, with what to do instead, and each whose value is missing.
+pub(super) fn read(words: &[String]) -> Result<Vec<Letter>, Vec<Problem>> {
+    let mut found: Vec<Letter> = Vec::new();
+    let mut problems = Vec::new();
+    let mut rest = words.iter().peekable();
+    while let Some(word) = rest.next() {
+        let Some(body) = word.strip_prefix('-') else {
+            problems.push(unknown(word));
+            continue;
+        };
+        if body.starts_with('+') {
+            if FLAGS.iter().any(|(name, _)| name == word) {
+                found.push(Letter { name: word.clone(), values: Vec::new() });
+            } else {
+                problems.push(unknown(word));
+            }
+            continue;
+        }
+        for (place, letter) in body.char_indices() {
+            let name = format!("-{letter}");
+            let attached = body[place..].strip_prefix(letter).filter(|rest| !rest.is_empty());
+            match takes(&name) {
+                Last::Complete if FLAGS.iter().any(|(flag, _)| *flag == name) => {
+                    found.push(Letter { name, values: Vec::new() });
+                    continue;
+                }
+                Last::Complete => problems.push(unknown(&name)),
+                needs => {
+                    let mut values: Vec<String> = attached.map(str::to_owned).into_iter().collect();
+                    if values.is_empty() || needs == Last::Many {
+                        let is_value = |word: &&String| !word.starts_with('-') || needs == Last::One;
+                        while let Some(value) = rest.next_if(|word| is_value(word)) {
+                            values.push(value.clone());
+                            if needs == Last::One {
+                                break;
+                            }
+                        }
+                    }
+                    if values.is_empty() {
+                        problems.push(valueless(&name));
+                    }
+                    found.push(Letter { name, values });
+                }
+            }
+            // A value, or what no letter is known by, ends the word.
+            break;
+        }
+    }
+    if problems.is_empty() { Ok(found) } else { Err(problems) }
+}
+
+fn unknown(word: &str) -> Problem {
+    let hint = REFUSED
+        .iter()
+        .find(|(letter, _)| *letter == word)
+        .map_or("see narrows suite iozone --help for the letters that are", |(_, hint)| hint);
+    Problem::new(
+        "letters",
+        format!("`{}`", word.escape_default()),
+        "the letters that narrows has of IOzone's",
+        hint,
+    )
+}
+
+fn valueless(name: &str) -> Problem {
+    let value = VALUES.iter().chain([&NAMES]).find(|(letter, _, _)| *letter == name);
+    let (what, meaning) = value.map_or(("a value", ""), |(_, what, meaning)| (*what, *meaning));
+    Problem::new("letters", format!("{name} without a value"), format!("{name} {what}"), meaning)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<String> {
+        line.split_whitespace().map(str::to_owned).collect()
+    }
+
+    fn told(line: &str) -> String {
+        match read(&words(line)) {
+            Ok(letters) => {
+                let each =
+                    letters.iter().map(|letter| format!("{}={}", letter.name, letter.values.join("+")));
+                each.collect::<Vec<_>>().join(" ")
+            }
+            Err(problems) => problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"),
+        }
+    }
+
+    #[test]
+    fn letters_stand_alone_or_together_with_values_beside_or_behind_them() {
+        assert_eq!(told("-Rac -i0 -i 1 -s4m -+n"), "-R= -a= -c= -i=0 -i=1 -s=4m -+n=");
+        assert_eq!(told("-aes 64"), "-a= -e= -s=64");
+        assert_eq!(told("-t 2 -F /a/x /b/y -w"), "-t=2 -F=/a/x+/b/y -w=");
+    }
+
+    #[test]
+    fn long_options_and_the_folder_are_left_over() {
+        let line = words("-a -g 4M /mnt --out r -F x y --quiet -i0 --plan");
+        let (letters, others) = apart(&line);
+        assert_eq!(letters, words("-a -g 4M -F x y -i0"));
+        assert_eq!(others, words("/mnt --out r --quiet --plan"));
+        assert_eq!(apart(&words("-a -g --plan")).1, words("--plan"));
+        assert_eq!(apart(&words("-h -a -- -x")), (words("-a"), words("-h -- -x")));
+    }
+
+    #[test]
+    fn what_is_unknown_refused_or_without_its_value_is_told() {
+        let said = told("-a -k 4");
+        assert!(said.contains("`-k`") && said.contains("engine uring"), "{said}");
+        assert!(told("-+x").contains("`-+x`") && told("-é").contains("letters: found"));
+        assert!(told("-a -g").contains("-g without a value; allowed: -g SIZE; with -a: the largest file"));
+        assert!(told("-F -a").contains("-F without a value"));
+        assert!(told("-ax").contains("stone wall"));
+    }
+}

@@ -1,0 +1,162 @@
+//! The native output: what the original prints, from its heading to its last line; `narrows import iozone` reads it.
+
+use super::columns::{COLUMNS, Column, USUAL_COLUMNS};
+use super::figures::{Point, at, points, sizes};
+use super::options::Options;
+use super::request::Unit;
+use super::{sheet, throughput};
+use narrows_model::Summary;
+use std::fmt::Write;
+
+/// Width of the file size, and of each record size and figure behind it.
+const SIZE_WIDTH: (usize, usize) = (16, 8);
+/// Width of a figure.
+const FIGURE_WIDTH: usize = 9;
+/// The heading's file and record size.
+const SIZES_HEADING: &str = "              kB  reclen";
+
+/// The output of a run; `None` where `summary` is of another suite.
+pub(super) fn native(summary: &Summary) -> Option<String> {
+    let options = Options::of(summary.suite.as_ref()?)?;
+    let points = points(summary);
+    let mut out = heading(&options, &summary.command);
+    if options.throughput {
+        out += &throughput::text(&points, &options);
+    } else {
+        out += &table(&points, &options);
+    }
+    out += "\niozone test complete.\n";
+    if options.sheet && !options.throughput {
+        out += "Excel output is below:\n";
+        out += &sheet::blocks(&points, &options);
+    }
+    if options.cpu && !options.throughput {
+        out += &sheet::cpu_blocks(&points, &options);
+    }
+    Some(out)
+}
+
+/// The unit, as the original says it.
+pub(super) fn unit_line(unit: Unit) -> &'static str {
+    match unit {
+        Unit::KbPerS => "Output is in kBytes/sec",
+        Unit::OpsPerS => "Output is in ops/sec",
+        Unit::MicrosPerOp => "Output is in microseconds per operation",
+    }
+}
+
+fn heading(options: &Options, command: &[String]) -> String {
+    let mut out = "\tIozone: Performance Test of File I/O, by narrows\n\n".to_owned();
+    if options.auto {
+        out += "\tAuto Mode\n";
+    }
+    for line in &options.settings {
+        out.extend(["\t", line, "\n"]);
+    }
+    match options.unit {
+        Unit::KbPerS => {}
+        Unit::OpsPerS => out += "\tOPS Mode. Output is in operations per second.\n",
+        Unit::MicrosPerOp => out += "\tMicroseconds/op Mode. Output is in microseconds per operation.\n",
+    }
+    // Writing into a string cannot fail.
+    let _ = writeln!(out, "\tCommand line used: {}", one_line(command));
+    let _ = writeln!(out, "\t{}", unit_line(options.unit));
+    out += "\tTime Resolution = 0.000001 seconds.\n";
+    if options.columns().iter().any(|column| column.number == STRIDE_TEST) {
+        let _ = writeln!(out, "\tFile stride size set to {} * record size.", options.stride);
+    }
+    out
+}
+
+/// The test whose records lie apart.
+const STRIDE_TEST: u64 = 5;
+
+/// The words of a command in a line.
+fn one_line(command: &[String]) -> String {
+    command.join(" ").chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
+}
+
+/// Columns that stand in the table: those of tests 0 to 7 always, all up to the last of those that were asked for.
+fn shown(options: &Options) -> &'static [Column] {
+    let asked = options.columns();
+    let last = COLUMNS.iter().rposition(|column| !column.is_mixed() && asked.contains(&column));
+    &COLUMNS[..last.map_or(USUAL_COLUMNS, |last| (last + 1).max(USUAL_COLUMNS))]
+}
+
+/// The table.
+pub(super) fn table(points: &[Point], options: &Options) -> String {
+    let columns = shown(options);
+    let mut out = heading_line("", columns, 0) + &heading_line(SIZES_HEADING, columns, 1);
+    let (files, records) = sizes(points);
+    for file_kb in files {
+        let measured =
+            |record: &&u64| points.iter().any(|one| one.file_kb == file_kb && one.record_kb == **record);
+        for record_kb in records.iter().filter(measured) {
+            let _ = write!(out, "{file_kb:>0$}{record_kb:>1$}", SIZE_WIDTH.0, SIZE_WIDTH.1);
+            for column in columns {
+                // As the original: of a test that was not run the place is empty, of one that was left out it is nothing.
+                let figure = if options.tests.contains(&column.number) {
+                    let point = at(points, column, file_kb, *record_kb);
+                    told(point.and_then(|point| point.value(options.unit)), options.unit)
+                } else {
+                    String::new()
+                };
+                let _ = write!(out, "{figure:>FIGURE_WIDTH$}");
+            }
+            out.truncate(out.trim_end_matches(' ').len());
+            out.push('\n');
+        }
+    }
+    out
+}
+
+/// A line of the heading, each word ending where its column's heading does.
+fn heading_line(start: &str, columns: &[Column], line: usize) -> String {
+    let mut out = start.to_owned();
+    for column in columns.iter().filter(|column| !column.heading[line].is_empty()) {
+        let width = column.heading_end.saturating_sub(out.len());
+        let _ = write!(out, "{:>width$}", column.heading[line]);
+    }
+    out + "\n"
+}
+
+/// A figure as it is printed: whole numbers, and times with their hundredths, of which a cached record takes few. What is
+/// not known is 0, as everywhere in this format.
+pub(super) fn told(value: Option<f64>, unit: Unit) -> String {
+    match (value, unit) {
+        (None, _) => "0".to_owned(),
+        (Some(value), Unit::MicrosPerOp) => format!("{value:.2}"),
+        (Some(value), _) => format!("{:.0}", value.floor()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{options, surface};
+    use super::*;
+
+    #[test]
+    fn the_table_stands_in_the_originals_columns() {
+        let (points, options) = (surface(), options("-a -i 0 -i 1 -i 2"));
+        insta::assert_snapshot!("table", table(&points, &options));
+    }
+
+    #[test]
+    fn every_test_has_its_column_and_what_is_left_out_is_nothing() {
+        let points = surface();
+        let options = options("-s 4m -i 0 -i 1 -i 9 -i 10 -i 11 -i 12 -+n");
+        insta::assert_snapshot!("all_tests", table(&points, &options));
+    }
+
+    #[test]
+    fn figures_are_whole_numbers_and_times_have_hundredths() {
+        assert_eq!(told(Some(893_657.99), Unit::KbPerS), "893657");
+        assert_eq!(told(Some(0.849), Unit::MicrosPerOp), "0.85");
+        assert_eq!(told(None, Unit::OpsPerS), "0");
+    }
+
+    #[test]
+    fn a_command_is_one_line() {
+        assert_eq!(one_line(&["narrows".to_owned(), "a\nb".to_owned()]), "narrows a b");
+    }
+}

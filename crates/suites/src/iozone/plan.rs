@@ -1,0 +1,297 @@
+//! From a request and the plan of a check of the same folder to the plan of the suite: the check's cuts, then the tests.
+
+use super::columns::{Calls, Column, Visit};
+use super::options::source;
+use super::request::{Pair, Request, kb};
+use narrows_model::cell::FactorValue;
+use narrows_model::plan::{LoadStatement, SUITE_PHASE, SUITE_TEST, SkippedCell};
+use narrows_model::workload::{Access, Edges, OpShare, Order, Prefill, PsyncWishes, SyncPolicy, VECTORS_MAX};
+use narrows_model::{
+    Bytes, Cell, CellId, Cut, EngineId, Nanos, Op, Plan, Repeat, Site, Stop, Target, Workload,
+};
+use narrows_study::Problem;
+use std::collections::BTreeMap;
+
+/// Longest time of a test: what has not done its records by then is cut short, and told as that.
+const TEST_NS_MAX: Nanos = Nanos(24 * 3_600_000_000_000);
+/// The processor's cache where neither the machine nor the user tells: as the original's.
+const CPU_CACHE: Bytes = Bytes(1 << 20);
+
+/// The plan of `request`, for files in the first of `targets`, and of several processes each in its own, beside the cuts
+/// of `check`.
+///
+/// # Shape
+/// The check's cuts; then for each number of processes, file size and record size the columns in their order.
+///
+/// # Errors
+/// All that is wrong with the request.
+pub fn plan(request: &Request, targets: &[Target], check: Plan) -> Result<Plan, Vec<Problem>> {
+    let problems = request.problems();
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    let first = targets.first().unwrap_or(&check.target).clone();
+    let cuts = check.cells.into_iter().filter(|cell| request.has_cuts && cell.cut != Cut::Path);
+    let mut cells: Vec<Cell> = cuts.collect();
+    let cuts_ns = cells.iter().fold(Nanos(0), |sum, cell| sum.saturating_add(cell.planned_ns()));
+    let cuts_in_flight = cells.iter().map(|cell| cell.workload.in_flight_configured()).max().unwrap_or(0);
+    let tests = tests(request, &first, targets.get(1..).unwrap_or_default());
+    let written = written(&tests);
+    cells.extend(tests);
+    let whole_ns = cells.iter().fold(Nanos(0), |sum, cell| sum.saturating_add(cell.planned_ns()));
+    let is_kept =
+        |skip: &SkippedCell| request.has_cuts && !skip.cell.0.starts_with(&format!("{}/", Cut::Path.name()));
+    let others = targets.get(1..).unwrap_or_default().iter().map(ToString::to_string);
+    let load = LoadStatement {
+        planned_ns: cuts_ns,
+        prefill_bytes: if request.has_cuts { check.load.prefill_bytes } else { Bytes(0) },
+        prefill_ns_max: if request.has_cuts { check.load.prefill_ns_max } else { Nanos(0) },
+        file_bytes_max: if request.has_cuts { check.load.file_bytes_max } else { Bytes(0) }
+            .max(request.all_bytes()),
+        write_bytes_max: (!request.has_cuts).then_some(written),
+        touches: check.load.touches.iter().cloned().chain(others).collect(),
+        in_flight_max: cuts_in_flight.max(request.processes().into_iter().max().unwrap_or(1)),
+        max_bytes_per_s: None,
+    };
+    Ok(Plan {
+        load,
+        cells,
+        skipped: check.skipped.into_iter().filter(is_kept).collect(),
+        // The tests end with their records, and the run with them.
+        budget_ns: whole_ns.saturating_add(TEST_NS_MAX),
+        suite: Some(source(request)),
+        ..check
+    })
+}
+
+fn tests(request: &Request, target: &Target, more: &[Target]) -> Vec<Cell> {
+    let (columns, pairs) = (request.columns(), request.pairs());
+    let mut all = Vec::new();
+    for processes in request.processes() {
+        for pair in &pairs {
+            for column in &columns {
+                let mut cell = cell(request, column, *pair, processes, target);
+                let others = usize::try_from(processes.saturating_sub(1)).unwrap_or(usize::MAX);
+                cell.more_targets = more.iter().take(others).cloned().collect();
+                all.push(cell);
+            }
+        }
+    }
+    all
+}
+
+/// Bytes that the tests write; half of what a mixed one moves.
+fn written(tests: &[Cell]) -> Bytes {
+    let of = |cell: &Cell| {
+        let bytes = cell.stop.bytes_max.unwrap_or_default().0;
+        match (cell.workload.op, cell.workload.op_mix.is_empty()) {
+            (_, false) => bytes / 2,
+            (Op::Write, true) => bytes,
+            _ => 0,
+        }
+    };
+    Bytes(tests.iter().fold(0, |sum: u64, cell| sum.saturating_add(of(cell))))
+}
+
+/// One column at one pair of sizes.
+fn cell(request: &Request, column: &Column, pair: Pair, processes: u64, target: &Target) -> Cell {
+    let records = pair.file_kb / pair.record_kb.max(1);
+    let bytes = kb(pair.record_kb).0.saturating_mul(records).saturating_mul(processes);
+    let test = if request.is_throughput() {
+        format!("t{processes}/{}/{}", pair.file_kb, pair.record_kb)
+    } else {
+        format!("{}/{}", pair.file_kb, pair.record_kb)
+    };
+    let text = |word: &str| FactorValue::Text(word.to_owned());
+    Cell {
+        id: CellId(format!("{test}/{}", column.name)),
+        cut: Cut::Path,
+        site: Site::Client,
+        target: target.clone(),
+        workload: workload(request, column, pair, processes),
+        stop: Stop {
+            warm_up_ns: Nanos(0),
+            measure_ns: TEST_NS_MAX,
+            bytes_max: Some(Bytes(bytes)),
+            ops_max: None,
+        },
+        trials: 1,
+        repeat: Repeat::Fixed,
+        more_targets: Vec::new(),
+        factors: BTreeMap::from([
+            (SUITE_TEST.to_owned(), text(&test)),
+            (SUITE_PHASE.to_owned(), text(column.name)),
+        ]),
+        read_only: false,
+    }
+}
+
+fn workload(request: &Request, column: &Column, pair: Pair, processes: u64) -> Workload {
+    let asked = request.asked();
+    let writes = column.op == Op::Write || column.is_mixed();
+    let half = |op| OpShare { op, weight: 1.0 };
+    Workload {
+        engine: Some(if column.calls == Calls::Stdio { EngineId::Stdio } else { EngineId::Psync }),
+        op: column.op,
+        op_mix: if column.is_mixed() { vec![half(Op::Read), half(Op::Write)] } else { Vec::new() },
+        block_bytes: kb(pair.record_kb),
+        file_bytes: kb(pair.file_kb),
+        order: order(request, column, pair),
+        access: if asked.direct { Access::Direct } else { Access::Buffered },
+        sync: match (writes, asked.synchronous, asked.times_sync) {
+            (true, true, _) => SyncPolicy::Dsync,
+            (true, false, true) => SyncPolicy::AtEnd,
+            _ => SyncPolicy::None,
+        },
+        clients: u32::try_from(processes).unwrap_or(u32::MAX),
+        own_process: request.is_throughput(),
+        psync: PsyncWishes { vectors: (column.calls == Calls::Vectors).then_some(VECTORS_MAX) },
+        edges: Edges {
+            purge_bytes: asked
+                .purge
+                .then(|| asked.cache_kb.map(kb).or(request.cpu_cache).unwrap_or(CPU_CACHE)),
+            times_close: asked.times_close,
+            stone_wall: processes > 1,
+            keeps_files: asked.keeps,
+        },
+        verify: asked.verify,
+        prefill: match (column.makes_file, asked.verify && processes > 1) {
+            (true, false) => Prefill::Nothing,
+            // What the stone wall left unwritten must be there to be verified.
+            (true, true) => Prefill::Whole,
+            // Data is checked against what the cell's own seed makes.
+            (false, _) if asked.verify => Prefill::Whole,
+            (false, _) => Prefill::Kept,
+        },
+        ..Workload::default()
+    }
+}
+
+fn order(request: &Request, column: &Column, pair: Pair) -> Order {
+    match column.visit {
+        Visit::Forward => Order::Sequential,
+        Visit::Backward => Order::Backward,
+        Visit::Random => Order::Random,
+        Visit::OneRecord => Order::OneBlock,
+        Visit::Stride => {
+            Order::Stride { stride_bytes: kb(pair.record_kb).0.saturating_mul(request.stride()) }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::options::Options;
+    use super::super::testing::{check, folder, words};
+    use super::*;
+
+    fn planned(line: &str) -> Plan {
+        let mut request = Request::of(&words(line)).unwrap();
+        request.has_cuts = false;
+        plan(&request, &[folder()], check()).unwrap()
+    }
+
+    fn of<'a>(plan: &'a Plan, id: &str) -> &'a Workload {
+        &plan.cells.iter().find(|cell| cell.id.0 == id).unwrap().workload
+    }
+
+    #[test]
+    fn each_pair_of_sizes_has_the_tests_in_their_order_and_each_goes_once_over_the_file() {
+        let plan = planned("-a -g 128");
+        assert_eq!(plan.cells.len(), (5 + 6) * 13);
+        let first: Vec<&str> = plan.cells[..13].iter().map(|cell| cell.id.0.as_str()).collect();
+        assert_eq!((first[0], first[8], first[12]), ("64/4/write", "64/4/stride-read", "64/4/freread"));
+        for cell in &plan.cells {
+            assert_eq!(
+                (cell.stop.bytes_max, cell.trials),
+                (Some(cell.workload.file_bytes), 1),
+                "{}",
+                cell.id
+            );
+        }
+        // Of a file that the record does not divide, whole records.
+        assert_eq!(planned("-s 100 -r 64").cells[0].stop.bytes_max, Some(Bytes(64 << 10)));
+    }
+
+    #[test]
+    fn every_test_visits_the_file_by_its_own_calls_and_way() {
+        let plan = planned("-i 0 -i 2 -i 3 -i 4 -i 5 -i 6 -i 11 -i 12 -s 1m -r 64");
+        let order = |column: &str| of(&plan, &format!("1024/64/{column}")).order;
+        assert_eq!((order("random-read"), order("bkwd-read")), (Order::Random, Order::Backward));
+        assert_eq!((order("record-rewrite"), order("write")), (Order::OneBlock, Order::Sequential));
+        assert_eq!(order("stride-read"), Order::Stride { stride_bytes: 17 * 65_536 });
+        let made: Vec<&str> = plan
+            .cells
+            .iter()
+            .filter(|cell| cell.workload.prefill == Prefill::Nothing)
+            .map(|cell| cell.id.0.as_str())
+            .collect();
+        assert_eq!(made, ["1024/64/write", "1024/64/fwrite", "1024/64/pwritev"]);
+        assert_eq!(of(&plan, "1024/64/fwrite").engine, Some(EngineId::Stdio));
+        assert_eq!(of(&plan, "1024/64/preadv").psync.vectors, Some(16));
+        assert_eq!(of(&plan, "1024/64/write").psync.vectors, None);
+    }
+
+    #[test]
+    fn letters_change_the_load() {
+        let wishes = |line: &str, id: &str| of(&planned(line), id).clone();
+        assert_eq!(wishes("-e", "512/4/write").sync, SyncPolicy::AtEnd);
+        assert_eq!(wishes("-e", "512/4/read").sync, SyncPolicy::None);
+        assert_eq!(wishes("-o -e", "512/4/rewrite").sync, SyncPolicy::Dsync);
+        assert_eq!(wishes("-I", "512/4/read").access, Access::Direct);
+        assert!(wishes("-c", "512/4/fwrite").edges.times_close);
+        assert_eq!(wishes("-p -S 2m", "512/4/read").edges.purge_bytes, Some(Bytes(2 << 20)));
+        assert_eq!(wishes("-p", "512/4/read").edges.purge_bytes, Some(CPU_CACHE));
+        let checked = wishes("-V 1", "512/4/record-rewrite");
+        assert_eq!((checked.verify, checked.prefill), (true, Prefill::Whole));
+        assert_eq!(
+            wishes("-j 5 -i 0 -i 5", "512/4/stride-read").order,
+            Order::Stride { stride_bytes: 5 * 4096 }
+        );
+    }
+
+    #[test]
+    fn processes_have_files_of_their_own_and_end_at_the_stone_wall() {
+        let mut request = Request::of(&words("-l 1 -u 3 -i 0 -i 8 -s 64 -r 4 -F /a/x /b/x /c/x")).unwrap();
+        request.has_cuts = false;
+        let targets: Vec<Target> = ["/a/n", "/b/n", "/c/n"].map(|path| path.parse().unwrap()).to_vec();
+        let plan = plan(&request, &targets, check()).unwrap();
+        let of = |id: &str| plan.cells.iter().find(|cell| cell.id.0 == id).unwrap();
+        let three = of("t3/64/4/mixed");
+        assert_eq!((three.workload.clients, three.more_targets.len()), (3, 2));
+        assert_eq!((three.stop.bytes_max, three.workload.edges.stone_wall), (Some(Bytes(3 * 65_536)), true));
+        assert_eq!(three.workload.op_mix.len(), 2);
+        let one = of("t1/64/4/write");
+        assert_eq!(
+            (one.more_targets.len(), one.workload.own_process, one.workload.edges.stone_wall),
+            (0, true, false)
+        );
+        assert_eq!(plan.load.touches.iter().filter(|place| place.ends_with("/n")).count(), 2);
+        // Two writes and half of a mixed test, of 1, 2 and 3 processes.
+        assert_eq!(plan.load.write_bytes_max, Some(Bytes((1 + 2 + 3) * 65_536 * 5 / 2)));
+    }
+
+    #[test]
+    fn a_record_says_what_was_asked_for() {
+        let plan = planned("-a -g 128 -R -+n -O -e");
+        let read = Options::of(plan.suite.as_ref().unwrap()).unwrap();
+        assert_eq!(
+            (read.files_kb, read.records_kb.len(), read.sheet, read.retests),
+            (vec![64, 128], 13, true, false)
+        );
+        assert_eq!(read.settings, ["Include fsync in write timing", "No retest option selected"]);
+        assert_eq!(
+            (read.unit, read.auto, read.throughput),
+            (super::super::request::Unit::OpsPerS, true, false)
+        );
+    }
+
+    #[test]
+    fn cuts_of_a_check_stand_before_the_tests_where_they_are_asked_for() {
+        let request = Request::of(&words("")).unwrap();
+        let plan = plan(&request, &[folder()], check()).unwrap();
+        let first = plan.cells.iter().position(|cell| cell.cut == Cut::Path).unwrap();
+        assert!(first > 0 && plan.cells[first..].len() == 13);
+        assert!(plan.budget_ns.as_secs_f64() > 13.0 * 86_400.0);
+    }
+}

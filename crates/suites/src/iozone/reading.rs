@@ -1,0 +1,303 @@
+//! What stands out in the figures: where the surface breaks, what only a cache can have served, and how processes shared.
+
+use super::columns::Column;
+use super::figures::{Point, points};
+use super::options::Options;
+use super::request::Unit;
+use super::surface::{Marks, Surface, beyond_split, fall, flat, heat, short_kb, short_rate};
+use super::throughput::Together;
+use narrows_analysis::text::{amount, seconds};
+use narrows_model::units::ratio;
+use narrows_model::{Bytes, Op, Summary};
+use std::collections::BTreeMap;
+
+/// Maps are drawn of so many columns; all are in the picture.
+const MAPS_MAX: usize = 2;
+/// Fewer sizes than this make no map.
+const MAP_SIZES_MIN: usize = 2;
+/// A file of less than this part of the memory does not fill its page cache, nor what of it may be dirty.
+const MEMORY_SHARE: u64 = 16;
+/// Files that fall to less than this share of the best are called so.
+const NOTHING_RATIO: f64 = 0.05;
+/// Records beyond the mount's requests that add less than this add nothing.
+const SPLIT_GAIN: f64 = 1.1;
+/// Tests of several processes that are shorter are not judged.
+const SHORT_S: f64 = 0.5;
+/// Children whose sum is above what their parent saw by this did not run together.
+const TOGETHER_RATIO: f64 = 1.2;
+/// The fastest process over the slowest, from which they were served unequally.
+const UNEQUAL_RATIO: f64 = 2.0;
+
+/// The sentences on a run; none where `summary` is of another suite.
+pub(super) fn reading(summary: &Summary) -> Vec<String> {
+    let Some(options) = summary.suite.as_ref().and_then(Options::of) else { return Vec::new() };
+    sentences(&points(summary), &options, &Marks::of(summary))
+}
+
+/// The sentences on `points`.
+pub(super) fn sentences(points: &[Point], options: &Options, marks: &Marks) -> Vec<String> {
+    let mut all: Vec<String> = in_memory(points, marks).into_iter().collect();
+    all.extend(above(points, marks));
+    if options.throughput {
+        all.extend(short(points));
+        all.extend(points.iter().filter(|point| !is_short(point)).filter_map(|point| shared(point, options)));
+    } else {
+        let columns = options.columns();
+        let surfaces: Vec<Surface> = columns.into_iter().filter_map(|one| Surface::of(points, one)).collect();
+        all.extend(ridges(&surfaces, marks));
+        all.extend(maps(&surfaces, marks));
+    }
+    all.extend(cut_short(points));
+    all
+}
+
+fn bytes(kb: u64) -> Bytes {
+    Bytes(kb.saturating_mul(1024))
+}
+
+fn in_memory(points: &[Point], marks: &Marks) -> Option<String> {
+    let memory = marks.memory_kb?;
+    let all = |point: &Point| point.file_kb.saturating_mul(point.children.len() as u64);
+    let most = points.iter().map(all).max()?;
+    (most < memory).then(|| {
+        format!(
+            "{} of files at most is less than the {} of memory: these figures are this machine's page cache as far as it \
+             could hold them, not the device's or the server's; for theirs give files above it, -I, or -e for writes",
+            amount(bytes(most)),
+            amount(bytes(memory))
+        )
+    })
+}
+
+/// Figures that no wire or device can have carried.
+fn above(points: &[Point], marks: &Marks) -> Option<String> {
+    let ceiling = marks.ceiling?;
+    let rate = |point: &Point| point.bytes_per_s().map(|rate| rate / 1024.0);
+    let is_above = |point: &&Point| rate(point).and_then(|rate| marks.is_cache(rate)) == Some(true);
+    let found: Vec<&Point> = points.iter().filter(is_above).collect();
+    let first = found.first()?;
+    Some(format!(
+        "{} of {} figures lie above {} of {}: a cache served them, such as {} of {} in records of {}",
+        found.len(),
+        points.len(),
+        short_rate(ceiling.kb_per_s),
+        ceiling.whose,
+        first.column.name,
+        short_kb(first.file_kb),
+        short_kb(first.record_kb)
+    ))
+}
+
+/// A sentence for each ridge, with all the columns that have it.
+fn ridges(surfaces: &[Surface], marks: &Marks) -> Vec<String> {
+    let mut told: BTreeMap<(u8, String), Vec<&str>> = BTreeMap::new();
+    for surface in surfaces {
+        for (rank, sentence) in [fallen(surface, marks), vanished(surface, marks), split(surface, marks)]
+            .into_iter()
+            .enumerate()
+            .filter_map(|(rank, sentence)| Some((u8::try_from(rank).ok()?, sentence?)))
+        {
+            told.entry((rank, sentence)).or_default().push(surface.column.name);
+        }
+    }
+    told.into_iter().map(|((_, sentence), columns)| format!("{}: {sentence}", columns.join(", "))).collect()
+}
+
+/// Where larger files fall off: the page cache, unless that is far larger.
+fn fallen(surface: &Surface, marks: &Marks) -> Option<String> {
+    let (last, next) = fall(surface)?.between_kb;
+    let is_small = marks.memory_kb.is_some_and(|memory| next.saturating_mul(MEMORY_SHARE) < memory);
+    let what = if is_small {
+        "a cache ran out there that is far smaller than the memory: the processor's, or what may be dirty"
+    } else {
+        "the page cache ran out there, not the device, and smaller files measured the cache"
+    };
+    let (last, next) = (short_kb(last), short_kb(next));
+    Some(format!("falls to half or less between files of {last} and {next}: {what}"))
+}
+
+/// Large files that are written at next to nothing over a network.
+fn vanished(surface: &Surface, marks: &Marks) -> Option<String> {
+    let found = fall(surface)?;
+    let (_, best) = surface.span();
+    let (_, after) = found.rates;
+    let is_remote = marks.write_kb.is_some();
+    (surface.column.op == Op::Write && is_remote && after < NOTHING_RATIO * best).then(|| {
+        format!(
+            "files of {} and more are written at {}, next to nothing beside {}: write-back that is exhausted is suspected, \
+             not confirmed; look at the client's dirty limits and the server's commits",
+            short_kb(found.between_kb.1),
+            short_rate(after),
+            short_rate(best)
+        )
+    })
+}
+
+/// Records beyond what the mount asks for at once; of a path without such a size, records that add nothing.
+fn split(surface: &Surface, marks: &Marks) -> Option<String> {
+    if let Some((size, name)) = marks.split_kb(surface.column) {
+        let gain = beyond_split(surface, marks)?;
+        return Some(if gain < SPLIT_GAIN {
+            format!(
+                "records above {} ({name}) are split into requests of it and add nothing: they measure the client alone",
+                short_kb(size)
+            )
+        } else {
+            format!(
+                "records above {} ({name}) are split into requests of it; that they are faster is the client's own saving, not \
+                 the server's or the wire's",
+                short_kb(size)
+            )
+        });
+    }
+    let (record, file) = flat(surface)?;
+    Some(format!("records above {} add nothing in files of {}", short_kb(record), short_kb(file)))
+}
+
+/// The maps of the first columns, below a sentence each.
+fn maps(surfaces: &[Surface], marks: &Marks) -> Vec<String> {
+    let is_map =
+        |surface: &&Surface| surface.files.len() >= MAP_SIZES_MIN && surface.records.len() >= MAP_SIZES_MIN;
+    let first =
+        |name: &str| surfaces.iter().filter(is_map).find(|one| Some(one.column) == Column::named(name));
+    let named: Vec<&Surface> = ["write", "read"].into_iter().filter_map(first).collect();
+    let others = surfaces.iter().filter(is_map).filter(|one| !named.contains(one));
+    let chosen = named.iter().copied().chain(others).take(MAPS_MAX);
+    chosen
+        .map(|surface| {
+            let title = format!("{} by record and file size:", surface.column.name);
+            format!("{title}\n{}\n", heat(surface, marks, "  "))
+        })
+        .collect()
+}
+
+fn is_short(point: &Point) -> bool {
+    point.children.len() > 1 && point.wall_s() < SHORT_S
+}
+
+/// Tests of several processes in which the time that they take to start and to stop is much of all.
+fn short(points: &[Point]) -> Option<String> {
+    let found = points.iter().filter(|point| is_short(point));
+    let shortest = found.clone().min_by(|one, other| one.wall_s().total_cmp(&other.wall_s()))?;
+    let times = (SHORT_S / shortest.wall_s().max(1e-6)).ceil();
+    Some(format!(
+        "{} of {} tests of several processes took under {SHORT_S} s, {} the least with {}: too short for their shares to be \
+         judged; for {SHORT_S} s of it give files {times:.0} times as large",
+        found.count(),
+        points.len(),
+        shortest.column.name,
+        seconds(shortest.wall_s())
+    ))
+}
+
+/// What processes saw that did not share alike.
+fn shared(point: &Point, options: &Options) -> Option<String> {
+    let unit = if options.unit == Unit::MicrosPerOp { Unit::KbPerS } else { options.unit };
+    let together = Together::of(point, unit).filter(|together| together.processes > 1)?;
+    let apart = ratio(together.children, together.parent).filter(|apart| *apart > TOGETHER_RATIO);
+    let unequal = ratio(together.most, together.least).filter(|unequal| *unequal >= UNEQUAL_RATIO);
+    let mut parts = Vec::new();
+    parts.extend(apart.map(|apart| {
+        format!("the children's sum is {apart:.1} times what the parent saw: they did not run together, and the parent's is the figure")
+    }));
+    parts.extend(
+        unequal.map(|unequal| format!("the fastest process had {unequal:.1} times the rate of the slowest")),
+    );
+    (!parts.is_empty())
+        .then(|| format!("{} {}: {}", together.processes, point.column.processes, parts.join("; ")))
+}
+
+fn cut_short(points: &[Point]) -> Option<String> {
+    let found: Vec<&Point> = points.iter().filter(|point| point.cut_short).collect();
+    let first = found.first()?;
+    Some(format!(
+        "{} of {} measurements were cut short, not all records done, the first of them {} of {} in records of {}",
+        found.len(),
+        points.len(),
+        first.column.name,
+        short_kb(first.file_kb),
+        short_kb(first.record_kb)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::figures::Child;
+    use super::super::surface::Ceiling;
+    use super::super::testing::{options, point_of, surface};
+    use super::*;
+
+    fn nfs() -> Marks {
+        Marks {
+            read_kb: Some(64),
+            write_kb: Some(64),
+            memory_kb: Some(24_576),
+            ceiling: Some(Ceiling { kb_per_s: 122_070.0, whose: "the wire, as measured" }),
+        }
+    }
+
+    #[test]
+    fn a_surface_is_told_by_its_ridges_and_its_maps() {
+        let said = sentences(&surface(), &options("-a -i 0 -i 1"), &nfs());
+        insta::assert_snapshot!("reading", said.join("\n- "));
+    }
+
+    #[test]
+    fn files_below_the_memory_are_told_as_cache() {
+        let points = [point_of("write", 64, 4, 1000.0)];
+        let said =
+            sentences(&points, &options(""), &Marks { memory_kb: Some(65), ..Marks::default() }).join("\n");
+        assert!(said.contains("64.0 KiB of files at most is less than the 65.0 KiB of memory"), "{said}");
+        assert!(
+            sentences(&points, &options(""), &Marks { memory_kb: Some(64), ..Marks::default() }).is_empty()
+        );
+    }
+
+    #[test]
+    fn writes_that_come_to_next_to_nothing_are_suspected_of_exhausted_write_back() {
+        let points = [(1024, 90_000.0), (2048, 89_000.0), (4096, 900.0)]
+            .map(|(file, rate)| point_of("write", file, 64, rate));
+        let options = options("-s 1m -s 2m -s 4m -r 64 -i 0");
+        let said = sentences(&points, &options, &nfs()).join("\n");
+        assert!(said.contains("suspected, not confirmed") && said.contains("files of 4M and more"), "{said}");
+        assert!(!sentences(&points, &options, &Marks::default()).join("\n").contains("suspected"));
+    }
+
+    #[test]
+    fn processes_that_did_not_run_together_are_told() {
+        let child = |elapsed_s| Child { bytes: 65_536.0, ops: 16.0, elapsed_s, cpu_s: 0.1 };
+        let point =
+            |times: [f64; 2]| Point { children: times.map(child).to_vec(), ..point_of("write", 64, 4, 1.0) };
+        let options = options("-t 2 -i 0 -s 64 -r 4");
+        let said = sentences(&[point([1.0, 4.0])], &options, &Marks::default()).join("\n");
+        assert!(said.starts_with("2 initial writers: the children's sum is 2.5 times"), "{said}");
+        assert!(said.contains("the fastest process had 4.0 times"), "{said}");
+        assert!(sentences(&[point([1.0, 1.1])], &options, &Marks::default()).is_empty());
+        let said = sentences(&[point([0.01, 0.1])], &options, &Marks::default());
+        assert!(said.len() == 1 && said[0].contains("give files 5 times as large"), "{said:?}");
+    }
+
+    #[test]
+    fn a_fall_far_below_the_memory_is_not_called_the_page_caches() {
+        let points =
+            [(1024, 9e6), (2048, 9e6), (4096, 4e6)].map(|(file, rate)| point_of("read", file, 64, rate));
+        let options = options("-s 1m -s 2m -s 4m -r 64 -i 0 -i 1");
+        let said = |memory_kb| {
+            sentences(&points, &options, &Marks { memory_kb: Some(memory_kb), ..Marks::default() }).join("\n")
+        };
+        assert!(
+            said(1 << 20).contains("read: falls to half or less between files of 2M and 4M: a cache ran out")
+        );
+        assert!(said(4096).contains("the page cache ran out there, not the device"));
+    }
+
+    #[test]
+    fn what_was_cut_short_is_told() {
+        let points = [Point { cut_short: true, ..point_of("read", 64, 4, 1.0) }];
+        let said = sentences(&points, &options("-s 64 -i 0 -i 1"), &Marks::default()).join("\n");
+        assert!(
+            said.contains("1 of 1 measurements were cut short") && said.contains("read of 64k"),
+            "{said}"
+        );
+    }
+}

@@ -1,0 +1,100 @@
+//! From a plan and the trials of its cells to the native output: what a record with these times prints.
+
+use super::testing::{check, folder, words};
+use super::{Request, native, plan, reading, sheet_csv, surface_csv, surface_svg};
+use narrows_analysis::{Input, RunFacts, analyse};
+use narrows_model::{Cut, Event, Histogram, Inventory, Plan, Summary};
+use serde_json::json;
+
+fn inventory() -> Inventory {
+    serde_json::from_value(json!({
+        "host": {
+            "hostname": "client", "boot_id": null, "kernel_release": null, "cpu_model": null, "online_cpus": 1,
+            "affinity_cpus": [0], "quota_cpus": null, "governor": null, "steal_ratio": null,
+            "virtual_machine": null, "memory_bytes": 16 << 20, "memory_available_bytes": null,
+            "memory_limit_bytes": null, "cgroup_version": null, "clock_resolution_ns": null, "nics": [],
+        },
+        "path": null,
+        "unknown": [],
+    }))
+    .unwrap()
+}
+
+/// The trials of `plan`, in which a kB takes a microsecond, each client one more.
+fn trials(plan: &Plan) -> Vec<Event> {
+    let cells = plan.cells.iter().filter(|cell| cell.cut == Cut::Path);
+    let trial = |cell: &narrows_model::Cell| {
+        let clients = u64::from(cell.workload.clients);
+        let bytes = cell.stop.bytes_max.unwrap().0 / clients;
+        let count = bytes / cell.workload.block_bytes.0;
+        let took = |client: u64| (client + 1) * bytes / 1024 * 1000;
+        let each: Vec<_> = (0..clients)
+            .map(|client| {
+                json!({
+                    "client_index": client, "host": "client", "op_count": count, "bytes": bytes,
+                    "elapsed_ns": took(client), "user_ns": took(0) / 4, "system_ns": 0,
+                })
+            })
+            .collect();
+        let trial = serde_json::from_value(json!({
+            "cell": cell.id, "trial": 0, "complete": true, "start_ns": 0, "first_done_ns": took(0),
+            "last_done_ns": took(clients - 1), "op_count": clients * count, "bytes": clients * bytes,
+            "response": Histogram::new(), "response_sum_ns": 0, "effective": null, "clients": each, "errors": [],
+            "counters": [], "file_bytes": cell.workload.file_bytes, "resident_ratio": null,
+        }));
+        Event::TrialFinished(Box::new(trial.unwrap()))
+    };
+    cells.map(trial).collect()
+}
+
+fn summary(line: &str) -> Summary {
+    let mut request = Request::of(&words(line)).unwrap();
+    request.has_cuts = false;
+    let plan = plan(&request, &[folder()], check()).unwrap();
+    let (inventory, events) = (inventory(), trials(&plan));
+    let command = words(&format!("narrows suite iozone {line}"));
+    let input = Input {
+        manifest: RunFacts { command, ..RunFacts::default() },
+        plan: &plan,
+        inventory: &inventory,
+        events: &events,
+    };
+    analyse(&input)
+}
+
+#[test]
+fn a_fixed_summary_of_auto_mode_prints_its_table_and_sheet() {
+    let text = native::native(&summary("-a -n 4m -g 8m -y 1m -q 4m -R -i 0 -i 1")).unwrap();
+    insta::assert_snapshot!("summary_auto", text);
+    // A kB takes a microsecond.
+    assert!(text.contains("4096    1024  1000000  1000000"), "{text}");
+}
+
+#[test]
+fn a_fixed_summary_of_throughput_mode_prints_its_groups_and_its_reading() {
+    let summary = summary("-l 1 -u 2 -i 0 -s 1m -r 64 -O");
+    let said = reading::reading(&summary).join("\n- ");
+    insta::assert_snapshot!(
+        "summary_throughput",
+        format!("{}\n- {said}\n", native::native(&summary).unwrap())
+    );
+}
+
+#[test]
+fn a_surface_is_printed_as_csv_and_drawn() {
+    let summary = summary("-a -n 4m -g 8m -y 1m -q 2m -i 0");
+    assert_eq!(surface_csv(&summary).unwrap().lines().count(), 1 + 2 * 2 * 2);
+    assert!(surface_svg(&summary).unwrap().contains(">rewrite</text>"));
+    assert!(sheet_csv(&summary).unwrap().contains("\n4096,1000000,1000000\n"));
+    assert_eq!(surface_svg(&self::summary("-t 2 -i 0")), None);
+}
+
+#[test]
+fn a_summary_of_another_suite_prints_nothing() {
+    let mut summary = summary("-i 0");
+    if let Some(suite) = &mut summary.suite {
+        "ioperf".clone_into(&mut suite.name);
+    }
+    assert_eq!((native::native(&summary), sheet_csv(&summary)), (None, None));
+    assert!(reading::reading(&summary).is_empty() && surface_csv(&summary).is_none());
+}

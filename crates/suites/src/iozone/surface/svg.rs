@@ -1,0 +1,284 @@
+//! The surface as a picture: a panel for each column of the table, coloured by the logarithm of the rate.
+//!
+//! All panels share one scale, so that their colours can be compared. Letters are the reader's sans-serif font.
+
+use super::super::figures::points;
+use super::super::options::Options;
+use super::{Ceiling, Marks, Surface, short_kb, short_rate};
+use narrows_model::Summary;
+use std::fmt::Write;
+
+/// Width and height of a place, in pixels.
+const PLACE: (f64, f64) = (48.0, 22.0);
+/// Room left of a panel for file sizes, above it for its title, below it for record sizes.
+const ROOM: (f64, f64, f64) = (74.0, 46.0, 46.0);
+/// Between panels.
+const GAP: f64 = 28.0;
+/// Panels beside each other.
+const BESIDE: usize = 2;
+/// Above all panels: the title and the legend.
+const TOP: f64 = 118.0;
+/// Steps of the legend.
+const LEGEND_STEPS: u32 = 60;
+
+/// Colours from the least to the greatest rate: dark blue to yellow, whose lightness rises all the way, so that it is read
+/// in grey and by those who do not tell red from green.
+///
+/// # Source
+/// Five points of the colour map viridis (van der Walt and Smith, 2015, in the public domain).
+const COLOURS: [[f64; 3]; 5] =
+    [[68.0, 1.0, 84.0], [59.0, 82.0, 139.0], [33.0, 145.0, 140.0], [94.0, 201.0, 98.0], [253.0, 231.0, 37.0]];
+
+/// The picture of a run; `None` where `summary` is of another suite, or of throughput mode, which has no surface.
+#[must_use]
+pub fn svg(summary: &Summary) -> Option<String> {
+    let options = Options::of(summary.suite.as_ref()?)?;
+    if options.throughput {
+        return None;
+    }
+    let points = points(summary);
+    let surfaces: Vec<Surface> =
+        options.columns().into_iter().filter_map(|column| Surface::of(&points, column)).collect();
+    Some(picture(&surfaces, &Marks::of(summary), &summary.target.to_string()))
+}
+
+/// The picture of `surfaces`, which all have the same sizes.
+pub(super) fn picture(surfaces: &[Surface], marks: &Marks, target: &str) -> String {
+    let span = surfaces
+        .iter()
+        .map(Surface::span)
+        .fold((f64::INFINITY, 0.0_f64), |all, one| (all.0.min(one.0), all.1.max(one.1)));
+    let (records, files) = surfaces.first().map_or((0, 0), |one| (one.records.len(), one.files.len()));
+    let panel_width = ROOM.0 + records as f64 * PLACE.0 + GAP;
+    let panel_height = ROOM.1 + files as f64 * PLACE.1 + ROOM.2 + GAP;
+    let beside = BESIDE.min(surfaces.len().max(1));
+    let width = (beside as f64 * panel_width + GAP).max(640.0);
+    let height = TOP + surfaces.len().div_ceil(beside) as f64 * panel_height;
+    // Writing into a string cannot fail.
+    let mut out = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" \
+         height=\"{height:.0}\" font-family=\"sans-serif\" font-size=\"11\">\n\
+         <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n"
+    );
+    out += &text(
+        (GAP, 26.0),
+        "font-size=\"16\" font-weight=\"bold\"",
+        &format!("IOzone on {target}: rate by record and file size"),
+    );
+    out += &legend(span, marks);
+    for (index, surface) in surfaces.iter().enumerate() {
+        let x = GAP + (index % beside) as f64 * panel_width;
+        let y = TOP + (index / beside) as f64 * panel_height;
+        let _ = writeln!(out, "<g transform=\"translate({x:.1} {y:.1})\">");
+        out += &panel(surface, marks, span);
+        out += "</g>\n";
+    }
+    out + "</svg>\n"
+}
+
+fn text(at: (f64, f64), style: &str, words: &str) -> String {
+    format!("<text x=\"{:.1}\" y=\"{:.1}\" {style}>{}</text>\n", at.0, at.1, escaped(words))
+}
+
+fn escaped(words: &str) -> String {
+    let plain: String = words.chars().filter(|letter| !letter.is_control()).collect();
+    plain.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// The place of a rate between the least and the greatest, 0 to 1, by its logarithm.
+fn place(rate: f64, span: (f64, f64)) -> f64 {
+    if span.1 > span.0 && span.0 > 0.0 {
+        ((rate / span.0).ln() / (span.1 / span.0).ln()).clamp(0.0, 1.0)
+    } else {
+        1.0
+    }
+}
+
+/// The colour at a place, and that of letters on it.
+fn colours(place: f64) -> (String, &'static str) {
+    let scaled = place * (COLOURS.len() - 1) as f64;
+    let index = (1..COLOURS.len() - 1).filter(|index| scaled >= *index as f64).count();
+    let part = scaled - index as f64;
+    let mixed =
+        [0, 1, 2].map(|one| COLOURS[index][one] + part * (COLOURS[index + 1][one] - COLOURS[index][one]));
+    // Letters are seen by the lightness of what they stand on (ITU-R BT.601).
+    let lightness = 0.299 * mixed[0] + 0.587 * mixed[1] + 0.114 * mixed[2];
+    let [red, green, blue] = mixed;
+    (format!("rgb({red:.0},{green:.0},{blue:.0})"), if lightness > 140.0 { "#000000" } else { "#ffffff" })
+}
+
+/// The scale of colours with its ends and middle, and what the signs mean.
+fn legend(span: (f64, f64), marks: &Marks) -> String {
+    let (x, y, width) = (GAP, 42.0, 360.0);
+    let step = width / f64::from(LEGEND_STEPS);
+    let mut out = String::new();
+    for index in 0..LEGEND_STEPS {
+        let (colour, _) = colours((f64::from(index) + 0.5) / f64::from(LEGEND_STEPS));
+        let left = x + f64::from(index) * step;
+        let _ = writeln!(
+            out,
+            "<rect x=\"{left:.1}\" y=\"{y}\" width=\"{:.1}\" height=\"12\" fill=\"{colour}\"/>",
+            step + 0.2
+        );
+    }
+    if span.1 > 0.0 {
+        for (place, anchor) in [(0.0, "start"), (0.5, "middle"), (1.0, "end")] {
+            let rate = span.0 * (span.1 / span.0).powf(place);
+            out +=
+                &text((x + place * width, y + 26.0), &format!("text-anchor=\"{anchor}\""), &short_rate(rate));
+        }
+    }
+    out += &text((x + width + 14.0, y + 10.0), "", "k, M, G: kB/s, MB/s, GB/s of 1024, by the logarithm");
+    let mut signs = Vec::new();
+    if let Some(Ceiling { kb_per_s, whose }) = marks.ceiling {
+        signs.push(format!("red frame: above {} of {whose}, so a cache", short_rate(kb_per_s)));
+    }
+    if marks.read_kb.or(marks.write_kb).is_some() {
+        signs.push("dashed line upright: rsize, wsize of the mount".to_owned());
+    }
+    if let Some(memory) = marks.memory_kb {
+        signs.push(format!("dashed line level: memory of {memory} kB"));
+    }
+    out + &text((x, y + 48.0), "", &signs.join("; "))
+}
+
+/// One column: its title, places, axes and ridges.
+fn panel(surface: &Surface, marks: &Marks, span: (f64, f64)) -> String {
+    let (left, top) = (ROOM.0, ROOM.1);
+    let (columns, rows) = (surface.records.len() as f64, surface.files.len() as f64);
+    let (right, bottom) = (left + columns * PLACE.0, top + rows * PLACE.1);
+    let mut out = text((left, 16.0), "font-size=\"13\" font-weight=\"bold\"", surface.column.name);
+    for (row, (file, rates)) in surface.files.iter().zip(&surface.rates).enumerate() {
+        let y = top + row as f64 * PLACE.1;
+        out += &text((left - 6.0, y + 15.0), "text-anchor=\"end\"", &short_kb(*file));
+        for (column, rate) in rates.iter().enumerate() {
+            out += &square((left + column as f64 * PLACE.0, y), *rate, marks, span);
+        }
+    }
+    for (column, record) in surface.records.iter().enumerate() {
+        let x = left + (column as f64 + 0.5) * PLACE.0;
+        out += &text((x, bottom + 15.0), "text-anchor=\"middle\"", &short_kb(*record));
+    }
+    out += &text(
+        (left.midpoint(right), bottom + 32.0),
+        "text-anchor=\"middle\" fill=\"#444444\"",
+        "record size, bytes of 1024: k, M, G",
+    );
+    let middle = top.midpoint(bottom);
+    let turned = format!("text-anchor=\"middle\" fill=\"#444444\" transform=\"rotate(-90 14 {middle:.1})\"");
+    out += &text((14.0, middle), &turned, "file size");
+    if let Some((split, name)) = marks.split_kb(surface.column) {
+        let smaller = surface.records.iter().filter(|record| **record <= split).count();
+        if (1..surface.records.len()).contains(&smaller) {
+            let x = left + smaller as f64 * PLACE.0;
+            out += &ridge(
+                (x, top - 4.0),
+                (x, bottom),
+                (x, top - 8.0),
+                "middle",
+                &format!("{name} {}", short_kb(split)),
+            );
+        }
+    }
+    if let Some(memory) = marks.memory_kb {
+        let smaller = surface.files.iter().filter(|file| **file <= memory).count();
+        if (1..surface.files.len()).contains(&smaller) {
+            let y = top + smaller as f64 * PLACE.1;
+            out += &ridge((left, y), (right + 4.0, y), (right, top - 8.0), "end", "memory");
+        }
+    }
+    out
+}
+
+fn square(at: (f64, f64), rate: Option<f64>, marks: &Marks, span: (f64, f64)) -> String {
+    let (width, height) = (PLACE.0 - 1.0, PLACE.1 - 1.0);
+    let Some(rate) = rate else {
+        return format!(
+            "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" fill=\"#eeeeee\"/>\n",
+            at.0, at.1
+        );
+    };
+    let (colour, letters) = colours(place(rate, span));
+    let frame = match marks.is_cache(rate) {
+        Some(true) => " stroke=\"#d62728\" stroke-width=\"1.5\"",
+        _ => "",
+    };
+    let inset = if frame.is_empty() { 0.0 } else { 1.0 };
+    format!(
+        "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"{colour}\"{frame}/>\n{}",
+        at.0 + inset,
+        at.1 + inset,
+        width - 2.0 * inset,
+        height - 2.0 * inset,
+        text(
+            (at.0 + width / 2.0, at.1 + 15.0),
+            &format!("text-anchor=\"middle\" fill=\"{letters}\""),
+            &short_rate(rate)
+        )
+    )
+}
+
+fn ridge(from: (f64, f64), to: (f64, f64), label: (f64, f64), anchor: &str, words: &str) -> String {
+    format!(
+        "<line x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\" stroke=\"#000000\" stroke-width=\"2\" \
+         stroke-dasharray=\"6 3\"/>\n{}",
+        from.0,
+        from.1,
+        to.0,
+        to.1,
+        text(label, &format!("text-anchor=\"{anchor}\""), words)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::columns::Column;
+    use super::super::super::testing::surface;
+    use super::*;
+
+    fn marks() -> Marks {
+        Marks {
+            read_kb: Some(64),
+            write_kb: Some(64),
+            memory_kb: Some(24_576),
+            ceiling: Some(Ceiling { kb_per_s: 122_070.0, whose: "the wire, as measured" }),
+        }
+    }
+
+    fn drawn(columns: &[&str], target: &str) -> String {
+        let points = surface();
+        let surfaces: Vec<Surface> =
+            columns.iter().map(|name| Surface::of(&points, Column::named(name).unwrap()).unwrap()).collect();
+        picture(&surfaces, &marks(), target)
+    }
+
+    #[test]
+    fn a_picture_has_axes_units_a_legend_values_and_ridges() {
+        let text = drawn(&["write", "read"], "/mnt/nfs");
+        insta::assert_snapshot!("picture", text);
+        // Ten to a file up to 16 MB less one record beyond it, and one place for each that was left out.
+        assert_eq!(text.matches("stroke=\"#d62728\"").count(), 2 * 12);
+        assert_eq!(text.matches("#eeeeee").count(), 2 * 2);
+    }
+
+    #[test]
+    fn every_element_is_closed_and_names_cannot_break_it() {
+        let text = drawn(&["write"], "/a<b>&\"c\u{7}");
+        assert!(text.contains("/a&lt;b&gt;&amp;&quot;c"), "{text}");
+        for element in ["svg", "g", "text"] {
+            let (opened, closed) = (format!("<{element} "), format!("</{element}>"));
+            assert_eq!(text.matches(&opened).count(), text.matches(&closed).count(), "{element}");
+        }
+        assert!(picture(&[], &Marks::default(), "/x").ends_with("</svg>\n"));
+    }
+
+    #[test]
+    fn letters_are_light_on_dark_and_dark_on_light() {
+        assert_eq!(colours(0.0), ("rgb(68,1,84)".to_owned(), "#ffffff"));
+        assert_eq!(colours(1.0), ("rgb(253,231,37)".to_owned(), "#000000"));
+        assert_eq!(
+            (place(1.0, (1.0, 100.0)), place(10.0, (1.0, 100.0)), place(3.0, (3.0, 3.0))),
+            (0.0, 0.5, 1.0)
+        );
+    }
+}

@@ -1,0 +1,200 @@
+//! Throughput mode: what processes that start together and end at the first one's end saw, and what their parent did.
+
+use super::columns::Column;
+use super::figures::{Child, Point};
+use super::native::unit_line;
+use super::options::Options;
+use super::request::Unit;
+use narrows_model::units::ratio;
+use std::fmt::Write;
+
+/// The figures of one test of several processes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Together {
+    pub(super) processes: usize,
+    /// The sum of each process's own rate.
+    pub(super) children: f64,
+    /// All that they moved over the time until the last ended.
+    pub(super) parent: f64,
+    pub(super) least: f64,
+    pub(super) most: f64,
+    pub(super) average: f64,
+    /// The least that a process moved.
+    pub(super) least_moved: f64,
+    pub(super) wall_s: f64,
+    pub(super) cpu_s: f64,
+}
+
+impl Together {
+    /// The figures of `point`; `None` where a process has no rate.
+    pub(super) fn of(point: &Point, unit: Unit) -> Option<Self> {
+        let children = &point.children;
+        let rates: Vec<f64> = children.iter().map(|child| child.value(unit)).collect::<Option<_>>()?;
+        let sum: f64 = rates.iter().sum();
+        let moved = |child: &Child| child.amount(unit);
+        Some(Self {
+            processes: children.len(),
+            children: sum,
+            parent: ratio(children.iter().map(moved).sum(), point.wall_s())?,
+            least: rates.iter().copied().fold(f64::INFINITY, f64::min),
+            most: rates.iter().copied().fold(0.0, f64::max),
+            average: ratio(sum, rates.len() as f64)?,
+            least_moved: children.iter().map(moved).fold(f64::INFINITY, f64::min),
+            wall_s: point.wall_s(),
+            cpu_s: children.iter().map(|child| child.cpu_s).sum(),
+        })
+    }
+}
+
+fn unit_word(unit: Unit) -> (&'static str, &'static str) {
+    if unit == Unit::KbPerS { ("kB/sec", "kB") } else { ("ops/sec", "ops") }
+}
+
+/// All groups, for each number of processes a heading; then the report where it is asked for.
+pub(super) fn text(points: &[Point], options: &Options) -> String {
+    let mut out = String::new();
+    let mut known = None;
+    for point in points {
+        let group = (point.children.len(), point.file_kb, point.record_kb);
+        if known != Some(group) {
+            known = Some(group);
+            let (processes, file_kb, record_kb) = group;
+            let plural = if processes == 1 { "process" } else { "processes" };
+            // Writing into a string cannot fail.
+            let _ = writeln!(out, "\tThroughput test with {processes} {plural}");
+            let _ =
+                writeln!(out, "\tEach process writes a {file_kb} kByte file in {record_kb} kByte records\n");
+        }
+        if let Some(together) = Together::of(point, options.unit) {
+            out += &group_text(point, &together, options);
+        }
+    }
+    if options.sheet {
+        out += &report(points, options);
+    }
+    out
+}
+
+fn group_text(point: &Point, together: &Together, options: &Options) -> String {
+    let (rate, amount) = unit_word(options.unit);
+    let what = format!("{:>2} {}", together.processes, point.column.processes);
+    // Labels, tabs and trailing spaces are the original's.
+    let lines = [
+        (format!("Children see throughput for {what} \t"), together.children, rate, ""),
+        (format!("Parent sees throughput for {what} \t"), together.parent, rate, ""),
+        ("Min throughput per process \t\t\t".to_owned(), together.least, rate, " "),
+        ("Max throughput per process \t\t\t".to_owned(), together.most, rate, " "),
+        ("Avg throughput per process \t\t\t".to_owned(), together.average, rate, ""),
+        ("Min xfer \t\t\t\t\t".to_owned(), together.least_moved, amount, ""),
+    ];
+    let mut out = String::new();
+    for (label, value, unit, end) in lines {
+        let _ = writeln!(out, "\t{label}= {value:>10.2} {unit}{end}");
+    }
+    if options.cpu {
+        let percent = point.cpu_percent().unwrap_or(0.0);
+        let _ = writeln!(
+            out,
+            "\tCPU Utilization: Wall time {:>8.3}    CPU time {:>8.3}    CPU utilization {percent:>6.2} %",
+            together.wall_s, together.cpu_s
+        );
+    }
+    out + "\n"
+}
+
+/// The report of the original: a line for each test, a figure for each number of processes.
+fn report(points: &[Point], options: &Options) -> String {
+    let record_kb = points.first().map_or(0, |point| point.record_kb);
+    let mut out = "\n\"Throughput report Y-axis is type of test X-axis is number of processes\"\n".to_owned();
+    let _ = writeln!(out, "\"Record size = {record_kb} kBytes \"");
+    let _ = writeln!(out, "\"{}\"\n", unit_line(options.unit));
+    for column in options.columns() {
+        let of_column = points.iter().filter(|point| point.column == column);
+        let values = of_column.filter_map(|point| Some(Together::of(point, options.unit)?.children));
+        let values: Vec<String> = values.map(|value| format!("{value:>11.2}")).collect();
+        if !values.is_empty() {
+            let _ = writeln!(out, "\"{:>15} \"  {}\n", title(column), values.join("  "));
+        }
+    }
+    out
+}
+
+/// A test's name in the report.
+fn title(column: &Column) -> String {
+    match column.name {
+        "write" => "Initial write".to_owned(),
+        "bkwd-read" => "Reverse Read".to_owned(),
+        "mixed" => "Mixed workload".to_owned(),
+        "reread" => "Re-read".to_owned(),
+        other => {
+            let first = other.chars().next().map(|letter| letter.to_ascii_uppercase());
+            let rest = other.chars().skip(1).map(|letter| if letter == '-' { ' ' } else { letter });
+            first.into_iter().chain(rest).collect()
+        }
+    }
+}
+
+/// A line for each test and number of processes.
+pub(super) fn csv(points: &[Point], options: &Options) -> String {
+    let (rate, amount) = match options.unit {
+        Unit::KbPerS => ("kb_per_s", "kb"),
+        _ => ("ops_per_s", "ops"),
+    };
+    let mut out = format!(
+        "processes,file_kb,record_kb,test,children_{rate},parent_{rate},min_{rate},max_{rate},avg_{rate},min_{amount}\n"
+    );
+    for point in points {
+        let Some(one) = Together::of(point, options.unit) else { continue };
+        let _ = write!(out, "{},{},{},{}", one.processes, point.file_kb, point.record_kb, point.column.name);
+        for value in [one.children, one.parent, one.least, one.most, one.average, one.least_moved] {
+            let _ = write!(out, ",{value:.2}");
+        }
+        out.push('\n');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{options, point_of};
+    use super::*;
+
+    /// Four writers as in a published-form example: the first ends after 8 s, and the others with it.
+    fn processes() -> Vec<Point> {
+        let child =
+            |bytes: f64, elapsed_s| Child { bytes: bytes * 1024.0, ops: bytes / 64.0, elapsed_s, cpu_s: 0.5 };
+        let children =
+            vec![child(1_048_576.0, 8.0), child(524_288.0, 8.1), child(262_144.0, 8.0), child(65_536.0, 8.2)];
+        let writers = Point { children, ..point_of("write", 1 << 20, 64, 1.0) };
+        let mixed =
+            Point { column: super::super::columns::Column::named("mixed").unwrap(), ..writers.clone() };
+        vec![writers, mixed]
+    }
+
+    #[test]
+    fn children_see_the_sum_of_their_rates_and_the_parent_all_over_the_longest_time() {
+        let found = Together::of(&processes()[0], Unit::KbPerS).unwrap();
+        // By hand: 1048576/8, 524288/8.1, 262144/8 and 65536/8.2 kB/s.
+        let rates = [131_072.0, 64_726.913_58, 32_768.0, 7_992.195_12];
+        assert!((found.children - rates.iter().sum::<f64>()).abs() < 1e-3, "{found:?}");
+        assert!((found.parent - 1_900_544.0 / 8.2).abs() < 1e-6, "{found:?}");
+        assert!((found.least - rates[3]).abs() < 1e-3 && (found.most - rates[0]).abs() < 1e-9);
+        assert_eq!((found.processes, found.least_moved), (4, 65_536.0));
+    }
+
+    #[test]
+    fn each_test_has_the_originals_lines_and_the_report_behind_them() {
+        insta::assert_snapshot!(
+            "throughput",
+            text(&processes(), &options("-t 4 -i 0 -i 8 -s 1g -r 64 -R -+u"))
+        );
+    }
+
+    #[test]
+    fn csv_has_a_line_for_each_test() {
+        insta::assert_snapshot!(
+            "throughput_csv",
+            csv(&processes(), &options("-t 4 -i 0 -i 8 -s 1g -r 64 -O"))
+        );
+    }
+}
