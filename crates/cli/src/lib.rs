@@ -48,7 +48,7 @@ pub fn command_line() -> clap::Command {
 pub fn main_with(_setup: &Setup) -> ExitCode {
     let raw: Vec<OsString> = std::env::args_os().collect();
     let console = Console::of_process();
-    let arguments = match Arguments::try_parse_from(&raw) {
+    let arguments = match Arguments::try_parse_from(args::spelled_out(raw.clone())) {
         Ok(arguments) => arguments,
         Err(error) => return console.usage(&error),
     };

@@ -3,6 +3,7 @@
 mod bonnie;
 mod check;
 mod import;
+mod iozone;
 mod proxy;
 mod relay;
 mod run;
@@ -16,6 +17,7 @@ use std::path::PathBuf;
 pub(crate) use bonnie::{BonnieArguments, BonnieEdition};
 pub(crate) use check::{CheckArguments, CheckOp};
 pub(crate) use import::{ALL_SECTIONS, ImportArguments};
+pub(crate) use iozone::{IozoneArguments, spelled_out};
 pub(crate) use proxy::ProxyArguments;
 pub(crate) use relay::RelayArguments;
 pub(crate) use run::RunArguments;

@@ -1,7 +1,7 @@
 //! What may be typed after `narrows suite`.
 
 use super::value::{parse_block, positive_seconds, window_seconds};
-use super::{BonnieArguments, OutputArguments, ServePriority};
+use super::{BonnieArguments, IozoneArguments, OutputArguments, ServePriority};
 use clap::{Args, Subcommand, ValueEnum};
 use narrows_model::Bytes;
 use narrows_suites::ioperf::{PUBLISHED_BUFFER_KB, PUBLISHED_COUNT};
@@ -19,6 +19,10 @@ pub(crate) enum SuiteName {
     Bonnie(Box<BonnieArguments>),
     /// IOPerf: fwrite, fread, putc, getc and random seeks through C's standard I/O, one process and several
     Ioperf(Box<IoperfArguments>),
+    /// IOzone: one file over record and file sizes, or several processes; its letters (-a, -i 0, -g 4m, -t 4) and long
+    /// options together
+    #[command(after_help = format!("IOzone's letters:\n{}", narrows_suites::iozone::letters_help()))]
+    Iozone(Box<IozoneArguments>),
     /// Jovian-2: peer-to-peer parallel I/O, striped over the disks of all serving nodes
     Jovian(Box<JovianArguments>),
 }

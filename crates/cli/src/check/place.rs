@@ -92,6 +92,17 @@ impl Place {
         }
     }
 
+    /// Lets our own folder stay when the command ends, with what is in it; where it is, if there is one.
+    pub(crate) fn keep(&mut self) -> Option<&Path> {
+        match &mut self.kind {
+            PlaceKind::Folder { own: Some(own) } => {
+                own.keep();
+                Some(own.path())
+            }
+            _ => None,
+        }
+    }
+
     /// What checks that were killed left in TARGET, in sentences.
     pub(crate) fn leftovers(&self, arguments: &CheckArguments) -> Vec<String> {
         match (&self.kind, &arguments.target) {

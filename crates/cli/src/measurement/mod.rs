@@ -33,7 +33,7 @@ pub(crate) use relay::{Experiment, connected, run_relay};
 pub(crate) use serve_process::ServeProcess;
 pub(crate) use servers::Servers;
 pub(crate) use through::{connect_through, past_the_proxy};
-pub(crate) use verdict::{conclude, verdict_of};
+pub(crate) use verdict::{conclude, conclude_by, verdict_of};
 pub(crate) use watch::Watch;
 
 /// More cells that a plan's own results ask for, within the time that is left.

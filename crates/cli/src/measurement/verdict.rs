@@ -13,6 +13,18 @@ use narrows_record::Record;
 /// # Errors
 /// When the record cannot be read again, stdout cannot be written, or nothing was measured.
 pub(crate) fn conclude(ran: Ran, terms: Terms<'_>) -> Result<Exit, Failure> {
+    conclude_by(ran, terms, &mut |_, text| terms.console.result(text))
+}
+
+/// The same, of a suite whose native output `tell` takes to where it belongs.
+///
+/// # Errors
+/// When the record cannot be read again, the output cannot be written, or nothing was measured.
+pub(crate) fn conclude_by(
+    ran: Ran,
+    terms: Terms<'_>,
+    tell: &mut dyn FnMut(&Summary, &str) -> Result<(), Failure>,
+) -> Result<Exit, Failure> {
     let Ran { mut writer, mut reason } = ran;
     let dir = writer.dir().to_path_buf();
     let record = Record::open(&dir).map_err(|error| Failure::could_not_run(error.to_string()))?;
@@ -25,7 +37,7 @@ pub(crate) fn conclude(ran: Ran, terms: Terms<'_>) -> Result<Exit, Failure> {
     match native(&summary).filter(|_| !terms.output.json) {
         // Who reads a suite's output as that of its original finds nothing else there.
         Some(text) => {
-            terms.console.result(&text)?;
+            tell(&summary, &text)?;
             terms.console.say(&reading(&summary, &terms.style()));
         }
         None => print_summary(&summary, terms.output.json, &terms.style(), terms.console)?,

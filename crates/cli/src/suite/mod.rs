@@ -2,6 +2,7 @@
 
 mod bonnie;
 mod ioperf;
+mod iozone;
 mod jovian;
 mod nodes;
 
@@ -19,6 +20,7 @@ pub(crate) fn run(
     match &arguments.name {
         SuiteName::Bonnie(bonnie) => bonnie::run(bonnie, command, console),
         SuiteName::Ioperf(ioperf) => ioperf::run(ioperf, command, console),
+        SuiteName::Iozone(iozone) => iozone::run(iozone, command, console),
         SuiteName::Jovian(jovian) => jovian::run(jovian, command, console),
     }
 }

@@ -1,0 +1,256 @@
+//! `narrows suite iozone`: from what was typed to the table, its files and the verdict, as a pipeline of values.
+
+use super::refused;
+use crate::args::{CheckArguments, IozoneArguments, OutputArguments};
+use crate::check::{self, Prepared};
+use crate::console::Console;
+use crate::exit::{Exit, Failure};
+use crate::measurement::{self, PathFound, Terms, Undertaking, Watch, random_u64};
+use narrows_engines::psync::TestFolder;
+use narrows_engines::{EngineFactory, EngineRegistry};
+use narrows_model::capabilities::Support;
+use narrows_model::{Bytes, Plan, Summary, Target};
+use narrows_suites::iozone::{Request, plan, sheet_csv, surface_csv, surface_svg};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Time that the plan of the check may take whose cuts are measured: all of them, on any path.
+const CUTS_SECONDS: f64 = 3600.0;
+/// Largest block of the cuts: a larger record is moved in such parts by every layer below.
+const CUT_BLOCK_MAX: Bytes = Bytes(1 << 20);
+/// Where the machine tells of the caches of its first processor.
+const CPU_CACHES: &str = "/sys/devices/system/cpu/cpu0/cache";
+
+/// Runs the suite.
+pub(super) fn run(
+    arguments: &IozoneArguments,
+    command: &[String],
+    console: &Console,
+) -> Result<Exit, Failure> {
+    let terms = Terms { output: &arguments.output, command, console };
+    let mut request = Request::of(&arguments.letters).map_err(|problems| refused(&problems))?;
+    request.has_cuts = !arguments.no_verdict;
+    let files = Files::of(arguments, &request)?;
+    check_folder(&arguments.dir)?;
+    let watch = Watch::start(console)?;
+    let mut prepared = check::prepare(&check_of(arguments, &request), &watch, console)?;
+    let mut folders = Folders::of(arguments, &request, &prepared)?;
+    let plan = planned(&mut request, &prepared, &folders)?;
+    if arguments.output.plan {
+        terms.print_plan(&plan)?;
+        return Ok(Exit::Done);
+    }
+    terms.announce(&plan, prepared.place.inventory());
+    let undertaking = Undertaking {
+        plan: &plan,
+        inventory: prepared.place.inventory(),
+        devices: prepared.place.device_names(),
+        token: prepared.token(),
+        servers: prepared.server.as_mut().map(check::CheckServer::servers),
+        further: None,
+        launchers: Vec::new(),
+    };
+    let ran = measurement::run(undertaking, &watch, terms)?;
+    if request.keeps_files() {
+        for kept in prepared.place.keep().into_iter().chain(folders.keep()) {
+            console.say(&format!("kept: {}", kept.display()));
+        }
+    }
+    drop(prepared);
+    measurement::conclude_by(ran, terms, &mut |summary, text| {
+        console.result(text)?;
+        files.write(summary)
+    })
+}
+
+/// What is written beside the output, by its option.
+struct Files {
+    wanted: Vec<(&'static str, PathBuf, fn(&Summary) -> Option<String>)>,
+}
+
+impl Files {
+    /// The files that are asked for.
+    ///
+    /// Fails where one is there already, or nothing could be written: that must not show after hours of measuring.
+    fn of(arguments: &IozoneArguments, request: &Request) -> Result<Self, Failure> {
+        let all: [(_, Option<PathBuf>, fn(&Summary) -> Option<String>); 3] = [
+            ("-b", request.sheet_file().map(PathBuf::from), sheet_csv),
+            ("--surface-csv", arguments.surface_csv.clone(), surface_csv),
+            ("--surface-svg", arguments.surface_svg.clone(), surface_svg),
+        ];
+        let wanted: Vec<_> =
+            all.into_iter().filter_map(|(option, path, text)| Some((option, path?, text))).collect();
+        for (option, path, _) in &wanted {
+            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+            let problem = if std::fs::symlink_metadata(path).is_ok() {
+                "is there already; name a file that is not, or remove it"
+            } else if !parent.unwrap_or(Path::new(".")).is_dir() {
+                "lies in no folder; make it first"
+            } else {
+                continue;
+            };
+            return Err(Failure::bad_input(format!("{option} {}: {problem}", path.display())));
+        }
+        Ok(Self { wanted })
+    }
+
+    fn write(&self, summary: &Summary) -> Result<(), Failure> {
+        for (option, path, text) in &self.wanted {
+            let text = text(summary).ok_or_else(|| {
+                Failure::bad_input(format!(
+                    "{option}: a run of several processes has no surface; see --surface-csv"
+                ))
+            })?;
+            let made = std::fs::File::create_new(path).and_then(|mut file| file.write_all(text.as_bytes()));
+            made.map_err(|error| {
+                Failure::could_not_run(format!(
+                    "{option} {}: {error}; the record has all of it",
+                    path.display()
+                ))
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// Where the files of processes lie: in our own folder, or for each name of `-F` in one of our own beside it.
+struct Folders {
+    targets: Vec<Target>,
+    made: Vec<TestFolder>,
+}
+
+impl Folders {
+    fn of(arguments: &IozoneArguments, request: &Request, prepared: &Prepared) -> Result<Self, Failure> {
+        if request.names().is_empty() {
+            let path = prepared.place.own_folder().unwrap_or(&arguments.dir).to_path_buf();
+            return Ok(Self { targets: vec![Target::File { path }], made: Vec::new() });
+        }
+        let mut all = Self { targets: Vec::new(), made: Vec::new() };
+        for name in request.names() {
+            let parent = parent_of(name)?;
+            let path = if arguments.output.plan {
+                parent
+            } else {
+                let made = measurement::make(&parent, random_u64()?)?;
+                let path = made.path().to_path_buf();
+                all.made.push(made);
+                path
+            };
+            all.targets.push(Target::File { path });
+        }
+        Ok(all)
+    }
+
+    fn keep(&mut self) -> impl Iterator<Item = &Path> {
+        self.made.iter_mut().for_each(TestFolder::keep);
+        self.made.iter().map(TestFolder::path)
+    }
+}
+
+/// The folder of a name of `-F`: the name itself where it is one, else the one that it lies in.
+fn parent_of(name: &str) -> Result<PathBuf, Failure> {
+    let path = Path::new(name);
+    if path.is_dir() {
+        return Ok(path.to_path_buf());
+    }
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if parent.is_dir() {
+        return Ok(parent.to_path_buf());
+    }
+    let hint = "the process's file is made in the folder of its name; give one that exists";
+    Err(Failure::bad_input(format!("-F {name}: {} is no folder; {hint}", parent.display())))
+}
+
+fn check_folder(dir: &Path) -> Result<(), Failure> {
+    match measurement::examine(dir)? {
+        PathFound::Folder => Ok(()),
+        PathFound::File { .. } => Err(Failure::bad_input(format!(
+            "{} is a file; give the folder in which the suite makes files of its own",
+            dir.display()
+        ))),
+    }
+}
+
+/// The check of the same folder, whose cuts lie under the tests.
+fn check_of(arguments: &IozoneArguments, request: &Request) -> CheckArguments {
+    CheckArguments {
+        target: Target::File { path: arguments.dir.clone() },
+        server: arguments.server.clone(),
+        token_file: arguments.token_file.clone(),
+        seconds: CUTS_SECONDS,
+        cell_seconds: Some(arguments.cell_seconds),
+        trials: 1,
+        seed: arguments.seed,
+        block: vec![request.record_bytes_max().min(CUT_BLOCK_MAX)],
+        depth: vec![1],
+        op: Vec::new(),
+        max_rate: None,
+        deep: false,
+        output: OutputArguments {
+            plan: arguments.output.plan,
+            json: arguments.output.json,
+            detail: arguments.output.detail,
+            out: arguments.output.out.clone(),
+            quiet: arguments.output.quiet,
+        },
+    }
+}
+
+fn planned(request: &mut Request, prepared: &Prepared, folders: &Folders) -> Result<Plan, Failure> {
+    let inventory = prepared.place.inventory();
+    request.free =
+        inventory.path.as_ref().and_then(|path| path.free_bytes).filter(|_| folders.made.is_empty());
+    request.cpu_cache = cpu_cache(Path::new(CPU_CACHES));
+    request.direct =
+        folders.targets.first().filter(|_| request.is_direct()).map(|target| direct(target, prepared));
+    plan(request, &folders.targets, prepared.plan.clone()).map_err(|problems| refused(&problems))
+}
+
+/// What direct access must be a multiple of at `target`, or why there is none: file systems say so of a file.
+fn direct(target: &Target, prepared: &Prepared) -> Result<Bytes, String> {
+    let probed = prepared.place.own_file().map_or_else(|| target.clone(), |path| Target::File { path });
+    let factory = EngineRegistry::for_user().factory(&probed, None).map_err(|error| error.to_string())?;
+    let capabilities =
+        EngineFactory::capabilities(factory.as_ref(), &probed).map_err(|error| error.to_string())?;
+    match capabilities.direct {
+        Support::Yes => Ok(capabilities.alignment_bytes),
+        Support::No { reason } => Err(reason),
+    }
+}
+
+/// The largest of the caches below `folder`, of which each tells its size as `32768K`.
+fn cpu_cache(folder: &Path) -> Option<Bytes> {
+    let entries = std::fs::read_dir(folder).ok()?;
+    let sizes = entries.filter_map(|entry| {
+        let text = std::fs::read_to_string(entry.ok()?.path().join("size")).ok()?;
+        narrows_model::size::parse_size(&text.trim().replace('K', "KiB").replace('M', "MiB")).ok()
+    });
+    sizes.max()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_cache_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, size) in [("index0", "32K\n"), ("index3", "16M\n"), ("index2", "512K\n"), ("power", "x")] {
+            std::fs::create_dir(folder.path().join(name)).unwrap();
+            std::fs::write(folder.path().join(name).join("size"), size).unwrap();
+        }
+        assert_eq!(cpu_cache(folder.path()), Some(Bytes(16 << 20)));
+        assert_eq!(cpu_cache(&folder.path().join("none")), None);
+    }
+
+    #[test]
+    fn a_name_stands_for_the_folder_that_it_lies_in() {
+        let folder = tempfile::tempdir().unwrap();
+        let inside = folder.path().join("file");
+        assert_eq!(parent_of(inside.to_str().unwrap()).unwrap(), folder.path());
+        assert_eq!(parent_of(folder.path().to_str().unwrap()).unwrap(), folder.path());
+        assert_eq!(parent_of("plain").unwrap(), Path::new("."));
+        let missing = inside.join("deeper/file");
+        assert!(parent_of(missing.to_str().unwrap()).unwrap_err().message().contains("is no folder"));
+    }
+}
