@@ -7,7 +7,7 @@ use super::table::{Align, Table};
 use super::units::{counted, counted_len};
 use super::wrap::{Indent, paragraph};
 use narrows_analysis::text::{amount, op_rate, span, storage_rate};
-use narrows_model::{Bytes, Cell, Cut, Nanos, Plan, Repeat, Site};
+use narrows_model::{Bytes, Cell, Cut, Nanos, Plan, Repeat, Site, Target};
 
 /// The load of `plan` in a few lines, and with [`Style::detail`] every cell or point and every skip with its reason.
 #[must_use]
@@ -189,11 +189,17 @@ fn most_ns(cell: &Cell) -> Nanos {
     Nanos(cell.trial_ns().0.saturating_mul(u64::from(cell.trials)))
 }
 
+/// What the store itself is called in a path that is relative to it.
+const OWN_STORE: &str = ".";
+
 fn place(cell: &Cell) -> String {
     let machine = match cell.site {
         Site::Client => "client",
         Site::Server => "server",
     };
     let access = if cell.read_only { ", read only" } else { "" };
-    format!("{machine}: {}{access}", cell.target)
+    let store =
+        cell.site == Site::Server && matches!(&cell.target, Target::File { path } if path == OWN_STORE);
+    let target = if store { "its store".to_owned() } else { cell.target.to_string() };
+    format!("{machine}: {target}{access}")
 }

@@ -45,6 +45,8 @@ fn cap(cells: &[Cell]) -> Option<u64> {
     paths.try_fold(first, |most, cell| Some(most.max(cell.workload.max_bytes_per_s?)))
 }
 
+const STORE: &str = "the endpoint's store";
+
 fn touches(cells: &[Cell], facts: &StudyFacts) -> Vec<String> {
     let mut places: Vec<String> = Vec::new();
     for cell in cells {
@@ -54,10 +56,10 @@ fn touches(cells: &[Cell], facts: &StudyFacts) -> Vec<String> {
         {
             let existing = facts.of(target).is_some_and(|facts| facts.existing_file.is_some());
             let place = match member {
-                Target::File { .. } if cell.site == Site::Server => "the endpoint's store".to_owned(),
+                Target::File { .. } if cell.site == Site::Server => STORE.to_owned(),
                 Target::File { .. } if existing => continue,
                 Target::File { .. } => format!("a test folder of its own in {member}"),
-                Target::Tcp { layer: Layer::Disk, .. } => format!("the endpoint's store ({member})"),
+                Target::Tcp { layer: Layer::Disk, .. } => format!("{STORE} ({member})"),
                 Target::Tcp { layer: Layer::Memory, .. } => format!("the endpoint's memory ({member})"),
                 _ => continue,
             };
@@ -66,5 +68,8 @@ fn touches(cells: &[Cell], facts: &StudyFacts) -> Vec<String> {
             }
         }
     }
+    // What a server does in its own store is done where the path's requests go.
+    let is_named = places.iter().any(|place| place.starts_with(&format!("{STORE} (")));
+    places.retain(|place| !(is_named && place == STORE));
     places
 }

@@ -208,6 +208,10 @@ fn an_endpoint_is_cut_at_its_network_its_memory_its_storage_and_its_acknowledgem
     assert_eq!((cut(Cut::ServerStorage).site, cut(Cut::ServerStorage).workload.workers), (Site::Server, 4));
     assert_eq!(cut(Cut::EarlyPath).workload.acknowledgement, Acknowledgement::Early);
     assert_eq!(plan.topology, Topology::ClientServer);
+    let store = ["the endpoint's memory (tcp://h:7300/memory)", "the endpoint's store (tcp://h:7300/disk)"];
+    let mut touched = plan.load.touches.clone();
+    touched.sort();
+    assert_eq!(touched, store, "the store once, by whomever it is touched");
 }
 
 const STRIPE: &str = "target = \"stripe:tcp://a:7300/disk,tcp://b:7300/disk?unit=64KiB\"\n";
