@@ -60,14 +60,9 @@ pub(super) fn files(options: &Options) -> String {
     if options.thousands == 0 {
         return String::new();
     }
-    let mut text = options.thousands.to_string();
-    if options.max > 0 {
-        text += &format!(":{}:{}", options.max, options.min);
-    }
-    if options.folders > 0 {
-        text += &format!("/{}", options.folders);
-    }
-    text
+    let bytes = if options.max > 0 { format!(":{}:{}", options.max, options.min) } else { String::new() };
+    let folders = if options.folders > 0 { format!("/{}", options.folders) } else { String::new() };
+    format!("{}{bytes}{folders}", options.thousands)
 }
 
 /// Format, version, machine, concurrency, seed, what was asked for, six pairs, what was asked for of files, six pairs, and

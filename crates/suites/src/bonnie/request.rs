@@ -89,6 +89,7 @@ impl Files {
 
 /// What is asked for.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a letter of bonnie++ of its own")]
 pub struct Request {
     /// Which bonnie++.
     pub edition: Edition,

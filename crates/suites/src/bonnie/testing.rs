@@ -78,15 +78,15 @@ const PUBLISHED: [Option<(f64, f64)>; PHASES.len()] = [
 
 /// A row with the published figures, each a bit above: figures are cut.
 pub(super) fn published() -> Row {
-    row_of(PUBLISHED, 4.0)
+    row_of(&PUBLISHED, 4.0)
 }
 
 /// A row whose phases all took `elapsed_s`, with the published figures where there are any.
 pub(super) fn row(elapsed_s: f64) -> Row {
-    row_of(PUBLISHED.map(|figure| figure.or(Some((50_000.0, 50.0)))), elapsed_s)
+    row_of(&PUBLISHED.map(|figure| figure.or(Some((50_000.0, 50.0)))), elapsed_s)
 }
 
-fn row_of(figures: [Option<(f64, f64)>; PHASES.len()], elapsed_s: f64) -> Row {
+fn row_of(figures: &[Option<(f64, f64)>; PHASES.len()], elapsed_s: f64) -> Row {
     let measured = |figure: Option<(f64, f64)>| {
         let (rate, cpu) = figure.unwrap_or((1e5, 50.0));
         let elapsed_s = if figure.is_some() { elapsed_s } else { 0.2 };
