@@ -56,6 +56,11 @@ impl Console {
         drop(writeln!(io::stderr().lock(), "{line}"));
     }
 
+    /// Writes `text` to stderr without ending the line, so that an answer is typed behind it.
+    pub(crate) fn prompt(&self, text: &str) {
+        drop(write!(io::stderr().lock(), "{text}"));
+    }
+
     /// Says why a command failed and returns its exit code.
     pub(crate) fn fail(&self, failure: &Failure) -> ExitCode {
         self.say(&format!("narrows: {}", failure.message()));

@@ -34,6 +34,12 @@ pub(crate) const IMPORT: Wanted = Wanted {
     bytes_max: narrows_record::import::TEXT_BYTES_MAX as u64,
     give: "give the file that the tool's output was kept in, or - for stdin",
 };
+/// Commands of a suite.
+pub(crate) const SCRIPT: Wanted = Wanted {
+    what: "script",
+    bytes_max: 1 << 20,
+    give: "give a file with a command in each line, or - for stdin",
+};
 
 /// A text as it was found.
 #[derive(Debug)]
@@ -105,9 +111,7 @@ fn not_text(name: &str, error: &std::string::FromUtf8Error) -> String {
     let valid = error.utf8_error().valid_up_to();
     let before = error.as_bytes().get(..valid).unwrap_or_default();
     let line = before.split(|byte| *byte == b'\n').count();
-    format!(
-        "{name}:{line}: found bytes that are no UTF-8; allowed: a text in UTF-8, as TOML is; is this the right file?"
-    )
+    format!("{name}:{line}: found bytes that are no UTF-8; allowed: a text in UTF-8; is this the right file?")
 }
 
 #[cfg(test)]

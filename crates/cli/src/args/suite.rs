@@ -1,7 +1,7 @@
 //! What may be typed after `narrows suite`.
 
 use super::value::{parse_block, positive_seconds, window_seconds};
-use super::{BonnieArguments, IozoneArguments, OutputArguments, ServePriority};
+use super::{BonnieArguments, IozoneArguments, OutputArguments, PostmarkArguments, ServePriority};
 use clap::{Args, Subcommand, ValueEnum};
 use narrows_model::Bytes;
 use narrows_suites::ioperf::{PUBLISHED_BUFFER_KB, PUBLISHED_COUNT};
@@ -25,6 +25,9 @@ pub(crate) enum SuiteName {
     Iozone(Box<IozoneArguments>),
     /// Jovian-2: peer-to-peer parallel I/O, striped over the disks of all serving nodes
     Jovian(Box<JovianArguments>),
+    /// PostMark: creation of many small files, transactions that read, append, create and delete, their deletion; its
+    /// command language from a script or stdin, or as options
+    Postmark(Box<PostmarkArguments>),
 }
 
 #[derive(Debug, Args)]

@@ -34,6 +34,16 @@ impl Watch {
         Ok(Self { clock, clock_resolution_ns: monotonic.resolution_ns(), stop, began_ns })
     }
 
+    /// The same clock and the same wish, for one more run of the command, which begins now.
+    pub(crate) fn again(&self) -> Self {
+        Self {
+            clock: Arc::clone(&self.clock),
+            stop: self.stop.clone(),
+            began_ns: self.clock.now().0,
+            ..*self
+        }
+    }
+
     /// The time now, on the load's clock.
     pub(crate) fn now(&self) -> Nanos {
         Nanos(self.clock.now().0)

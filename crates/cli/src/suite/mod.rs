@@ -5,6 +5,7 @@ mod ioperf;
 mod iozone;
 mod jovian;
 mod nodes;
+mod postmark;
 
 use crate::args::{SuiteArguments, SuiteName};
 use crate::console::Console;
@@ -22,6 +23,7 @@ pub(crate) fn run(
         SuiteName::Ioperf(ioperf) => ioperf::run(ioperf, command, console),
         SuiteName::Iozone(iozone) => iozone::run(iozone, command, console),
         SuiteName::Jovian(jovian) => jovian::run(jovian, command, console),
+        SuiteName::Postmark(postmark) => postmark::run(postmark, command, console),
     }
 }
 

@@ -34,10 +34,7 @@ pub(super) fn cell_of(summary: &Summary, phase: Phase) -> Option<&CellSummary> {
 /// What the run of `summary` did.
 pub(super) fn outcome(summary: &Summary, options: &Options) -> Outcome {
     let [create, work, delete] = Phase::ALL.map(|phase| cell_of(summary, phase));
-    let kind = |op: Op| {
-        let found = work.and_then(|cell| cell.kinds.iter().find(|kind| kind.op == op));
-        found.map_or((0, 0), |kind| (kind.op_count, bytes_of(kind)))
-    };
+    let kind = |op: Op| work.map_or((0, 0), |cell| of_kind(cell, op));
     let ((created_mixed, put_bytes), (read, bytes_read)) = (kind(Op::Put), kind(Op::Get));
     let ((appended, append_bytes), (deleted_mixed, _)) = (kind(Op::Append), kind(Op::Delete));
     let (created_alone, created_bytes) = create.map_or((0, 0), done);
@@ -79,6 +76,15 @@ fn end(tally: &Tally, options: &Options, has_transactions: bool) -> End {
 fn done(cell: &CellSummary) -> (u64, u64) {
     let clients = cell.per_client.iter();
     clients.fold((0, 0), |(ops, bytes), client| (ops + client.ops, bytes + client.bytes.0))
+}
+
+/// Operations and bytes of one kind of the transactions; where they have one kind alone, the cell has no others.
+fn of_kind(cell: &CellSummary, op: Op) -> (u64, u64) {
+    if let Some(kind) = cell.kinds.iter().find(|kind| kind.op == op) {
+        return (kind.op_count, bytes_of(kind));
+    }
+    let is_only = cell.kinds.is_empty() && cell.requested.ops().iter().all(|share| share.op == op);
+    if is_only { done(cell) } else { (0, 0) }
 }
 
 /// Bytes of a kind: its two rates are over the same time, and their quotient is bytes an operation.

@@ -87,7 +87,9 @@ fn latencies(phase: Phase, cell: &CellSummary) -> Option<String> {
     let mut each: Vec<String> =
         cell.kinds.iter().filter_map(|kind| told(kind_words(kind.op), &kind.latency_ns)).collect();
     if each.is_empty() {
-        each.extend(told("a file", &cell.latency_ns));
+        let ops = cell.requested.ops();
+        let only = ops.first().filter(|_| phase == Phase::Transactions).map(|share| kind_words(share.op));
+        each.extend(told(only.unwrap_or("a file"), &cell.latency_ns));
     }
     (!each.is_empty()).then(|| format!("{}: {}", phase_words(phase), each.join("; ")))
 }

@@ -237,7 +237,7 @@ mod tests {
             |name: &str| files.get(name).map(|text| (*text).to_owned()).ok_or("give a file".to_owned());
         let told = |problems: Vec<FileProblems>| -> String {
             let each = problems.iter().flat_map(|file| file.list.iter().map(move |one| (file, one)));
-            each.map(|(file, one)| format!("{}:{one}\n", file.name)).collect()
+            each.map(|(file, one)| format!("{}:{one}", file.name)).collect::<Vec<_>>().join("\n")
         };
         Session::new(Settings::default(), "/here".to_owned())
             .read("script", files["script"], &mut load)
@@ -245,11 +245,13 @@ mod tests {
     }
 
     fn runs(steps: &[Step]) -> Vec<&Run> {
-        let run = |step| match step {
-            &Step::Run(ref run) => Some(&**run),
-            &Step::Say(_) => None,
-        };
-        steps.iter().filter_map(run).collect()
+        let mut runs = Vec::new();
+        for step in steps {
+            if let Step::Run(run) = step {
+                runs.push(&**run);
+            }
+        }
+        runs
     }
 
     #[test]
