@@ -65,15 +65,18 @@ pub(super) fn run(
 
 /// What is written beside the output, by its option.
 struct Files {
-    wanted: Vec<(&'static str, PathBuf, fn(&Summary) -> Option<String>)>,
+    wanted: Vec<(&'static str, PathBuf, TextOf)>,
 }
+
+/// What a file holds of a summary.
+type TextOf = fn(&Summary) -> Option<String>;
 
 impl Files {
     /// The files that are asked for.
     ///
     /// Fails where one is there already, or nothing could be written: that must not show after hours of measuring.
     fn of(arguments: &IozoneArguments, request: &Request) -> Result<Self, Failure> {
-        let all: [(_, Option<PathBuf>, fn(&Summary) -> Option<String>); 3] = [
+        let all: [(_, Option<PathBuf>, TextOf); 3] = [
             ("-b", request.sheet_file().map(PathBuf::from), sheet_csv),
             ("--surface-csv", arguments.surface_csv.clone(), surface_csv),
             ("--surface-svg", arguments.surface_svg.clone(), surface_svg),
