@@ -104,7 +104,7 @@ fn measure(
     let _ = narrows_sys::clock::wait_ns(WATCH_NS);
     let before = CpuReading::now()?.since(&at_first);
     let tools = &bench.tools;
-    let peers = [&tools.fio, &tools.iperf3, &tools.socat, &tools.haproxy];
+    let peers = [&tools.fio, &tools.iperf3, &tools.socat, &tools.haproxy, &tools.postmark];
     output::line(&report::head(&bench.machine, &peers, before, &machine::load_averages()?));
     let mut measured = Vec::with_capacity(chosen.len());
     for figure in chosen {

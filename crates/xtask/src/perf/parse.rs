@@ -69,6 +69,35 @@ pub(crate) fn relay_bytes_per_s(text: &str) -> anyhow::Result<f64> {
     }
 }
 
+/// Rates in the verbose report of PostMark: files created alone, transactions, files deleted alone, a second.
+///
+/// # Errors
+/// A report that lacks one of them.
+pub(crate) fn postmark_rates(text: &str) -> anyhow::Result<[f64; 3]> {
+    let rate = |words: &str| {
+        let (_, behind) = postmark_line(text, words)?.split_once('(').context("a line without a rate")?;
+        behind
+            .split_whitespace()
+            .next()
+            .and_then(|word| word.parse().ok())
+            .context("a rate that is no number")
+    };
+    Ok([rate("Creation alone:")?, rate("seconds of transactions")?, rate("Deletion alone:")?])
+}
+
+/// Files that PostMark deleted after its transactions.
+///
+/// # Errors
+/// A report without that figure.
+pub(crate) fn postmark_deleted_alone(text: &str) -> anyhow::Result<f64> {
+    let mut words = postmark_line(text, "Deletion alone:")?.split_whitespace();
+    words.find_map(|word| word.parse().ok()).context("a count that is no number")
+}
+
+fn postmark_line<'t>(text: &'t str, words: &str) -> anyhow::Result<&'t str> {
+    text.lines().find(|line| line.contains(words)).with_context(|| format!("the report has no `{words}`"))
+}
+
 /// A number of the line that a bare loop prints.
 ///
 /// # Errors
@@ -86,6 +115,15 @@ pub(crate) fn address(text: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_postmark_report_gives_the_rate_of_each_phase() {
+        let report = "Time:\n\t7 seconds total\n\t5 seconds of transactions (10000 per second)\n\
+                      \t\tCreation alone: 5000 files (2500 per second)\n\t\tDeletion alone: 4850 files (4800 per second)\n";
+        assert_eq!(postmark_rates(report).ok(), Some([2500.0, 10_000.0, 4800.0]));
+        assert_eq!(postmark_deleted_alone(report).ok(), Some(4850.0));
+        assert!(postmark_rates("Creating files...Done\nPerforming transactions..out of files!\n").is_err());
+    }
 
     #[test]
     fn a_studys_rate_is_that_of_its_only_cell() {

@@ -56,6 +56,7 @@ pub(crate) struct Tools {
     pub(crate) iperf3: Peer,
     pub(crate) socat: Peer,
     pub(crate) haproxy: Peer,
+    pub(crate) postmark: Peer,
 }
 
 impl Tools {
@@ -80,6 +81,7 @@ impl Tools {
             iperf3: Peer::ask("iperf3"),
             socat: Peer::ask_by("socat", "-V"),
             haproxy: Peer::ask_by("haproxy", "-v"),
+            postmark: Peer::ask("postmark"),
         })
     }
 

@@ -4,6 +4,7 @@ mod check;
 mod files;
 mod memory;
 mod null;
+mod postmark;
 mod proxy;
 mod relay;
 mod request_response;
@@ -29,9 +30,15 @@ pub(crate) const FIGURES: &[Figure] = &[
     request_response::FIGURE,
     relay::FIGURE,
     proxy::FIGURE,
+    postmark::FIGURE,
     check::FIGURE,
     memory::FIGURE,
 ];
+
+/// Whether `name` asks for a figure: by its name, or by the family before a hyphen, such as `classics`.
+fn is_asked(figure: &Figure, name: &str) -> bool {
+    figure.name.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+}
 
 /// The figures of these names, in the order of the registry; all of them for no name.
 ///
@@ -39,13 +46,13 @@ pub(crate) const FIGURES: &[Figure] = &[
 /// The first name that none has.
 pub(crate) fn named(names: &[String]) -> Result<Vec<&'static Figure>, String> {
     if let Some(unknown) =
-        names.iter().find(|name| !FIGURES.iter().any(|figure| figure.name == name.as_str()))
+        names.iter().find(|name| !FIGURES.iter().any(|figure| is_asked(figure, name)))
     {
         let known: Vec<&str> = FIGURES.iter().map(|figure| figure.name).collect();
         return Err(format!("no figure {unknown:?}; there are {}", known.join(", ")));
     }
     let chosen =
-        FIGURES.iter().filter(|figure| names.is_empty() || names.iter().any(|name| name == figure.name));
+        FIGURES.iter().filter(|figure| names.is_empty() || names.iter().any(|name| is_asked(figure, name)));
     Ok(chosen.collect())
 }
 
@@ -58,6 +65,13 @@ mod tests {
         let chosen = named(&["psync".to_owned(), "null".to_owned()]).expect("both are known");
         assert_eq!(chosen.iter().map(|figure| figure.name).collect::<Vec<_>>(), ["null", "psync"]);
         assert_eq!(named(&[]).expect("all").len(), FIGURES.len());
+    }
+
+    #[test]
+    fn a_familys_name_asks_for_all_of_its_figures() {
+        let chosen = named(&["classics".to_owned()]).expect("a family");
+        assert!(chosen.iter().all(|figure| figure.name.starts_with("classics-")) && !chosen.is_empty());
+        assert!(named(&["class".to_owned()]).is_err());
     }
 
     #[test]
