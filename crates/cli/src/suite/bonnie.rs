@@ -126,7 +126,7 @@ fn letters(arguments: &BonnieArguments) -> Vec<Problem> {
         None => {}
         Some("s") if arguments.processes.is_some() => {}
         Some("s") => {
-            wrong("-y", "no -p", "-y with -p N", "-p N starts N processes, which begin each phase together")
+            wrong("-y", "no -p", "-y with -p N", "-p N starts N processes, which begin each phase together");
         }
         Some(other) => wrong("-y", other, "s", "no prompt is waited for: -p N starts N processes by itself"),
     }
