@@ -40,7 +40,7 @@ fn figure(report: &str, words: &str) -> f64 {
 
 /// Counts of the report, which follow from the seed alone.
 fn counts(report: &str) -> Vec<String> {
-    let files = report.lines().filter(|line| line.contains("(") && !line.contains("seconds"));
+    let files = report.lines().filter(|line| line.contains('(') && !line.contains("seconds"));
     files.map(|line| line.split('(').next().unwrap().trim().to_owned()).collect()
 }
 

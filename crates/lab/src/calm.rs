@@ -1,38 +1,13 @@
-//! Proofs that need CPUs of their own: a failed one is repeated where others took the machine's CPUs meanwhile.
+//! How much of this machine's CPUs others used: a hypervisor's other guests, and processes that are not the caller's.
 //!
-//! Whether they did is read from the kernel, not from what narrows says: the time that a hypervisor took, and that of
-//! processes which are not the proof's own.
+//! Read from the kernel's own accounts, for proofs that need CPUs of their own.
 
 use std::collections::HashMap;
 use std::fs;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-
-/// How often a proof is tried at most.
-const ATTEMPTS: u32 = 3;
-/// From this share of all CPUs on the machine was not the proof's own: its cells last a second, and what is taken comes
-/// in pieces of a tenth of one.
-const DISTURBED_RATIO: f64 = 0.02;
-
-/// Runs a proof, and again where it failed while others used the machine; the last failure is the proof's.
-///
-/// # Panics
-/// As the proof does.
-#[allow(clippy::print_stdout, reason = "that a proof was repeated must be seen, and why")]
-pub fn on_a_calm_machine(proof: impl Fn()) {
-    for attempt in 1..=ATTEMPTS {
-        let before = Machine::now();
-        let Err(failure) = catch_unwind(AssertUnwindSafe(&proof)) else { return };
-        let taken = before.taken_ratio(&Machine::now());
-        println!("failed while others took {:.1} % of the machine's CPUs", taken * 100.0);
-        if taken < DISTURBED_RATIO || attempt == ATTEMPTS {
-            resume_unwind(failure);
-        }
-    }
-}
 
 /// What the machine's CPUs have done so far, in ticks.
 #[derive(Debug, Default)]
-struct Machine {
+pub struct Machine {
     total: u64,
     stolen: u64,
     /// CPU time of all processes but those of this one's line, of children that ended and were waited for too: what a
@@ -41,8 +16,9 @@ struct Machine {
 }
 
 impl Machine {
-    /// Nothing where the kernel does not tell: then nothing is repeated.
-    fn now() -> Self {
+    /// The machine as it is; nothing where the kernel does not tell.
+    #[must_use]
+    pub fn now() -> Self {
         let (total, stolen) =
             fs::read_to_string("/proc/stat").ok().and_then(|stat| cpus(&stat)).unwrap_or_default();
         let all = processes();
@@ -52,7 +28,8 @@ impl Machine {
     }
 
     /// Share of all CPU time until `later` that went to a hypervisor's other guests and to other processes.
-    fn taken_ratio(&self, later: &Self) -> f64 {
+    #[must_use]
+    pub fn taken_ratio(&self, later: &Self) -> f64 {
         let total = later.total.saturating_sub(self.total);
         let taken = later.stolen.saturating_sub(self.stolen) + later.others.saturating_sub(self.others);
         if total == 0 { 0.0 } else { taken as f64 / total as f64 }
@@ -103,7 +80,6 @@ fn is_of_line(pid: u32, own: u32, all: &HashMap<u32, Process>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::cell::Cell;
 
     #[test]
     fn a_process_is_read_with_a_name_of_any_form() {
@@ -134,19 +110,5 @@ mod tests {
         let all = HashMap::from([line(1, 0), line(5, 1), line(6, 5), line(7, 6), line(8, 1)]);
         let own = |pid| is_of_line(pid, 6, &all);
         assert_eq!([own(1), own(5), own(6), own(7), own(8)], [true, true, true, true, false]);
-    }
-
-    #[test]
-    fn a_proof_that_holds_is_run_once_and_one_that_fails_fails() {
-        let runs = Cell::new(0);
-        on_a_calm_machine(|| runs.set(runs.get() + 1));
-        assert_eq!(runs.get(), 1);
-        let failing = catch_unwind(AssertUnwindSafe(|| {
-            on_a_calm_machine(|| {
-                runs.set(runs.get() + 1);
-                assert!(runs.get() < 2, "never holds again");
-            });
-        }));
-        assert!(failing.is_err() && runs.get() <= 1 + ATTEMPTS);
     }
 }

@@ -48,7 +48,7 @@ mod rate;
 mod tool;
 
 pub use available::{available, disks_available};
-pub use calm::on_a_calm_machine;
+pub use calm::Machine;
 pub use cgroup::{BlkioThrottle, Cgroup, CpuQuota, pin_to_cpus};
 pub use device::{BlockDevice, device_under};
 pub use disks::{DiskPlan, Disks};

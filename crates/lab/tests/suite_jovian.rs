@@ -4,12 +4,12 @@
 
 mod support;
 
-use narrows_lab::{DiskPlan, Host, Lab, narrows_bin, on_a_calm_machine, pin_to_cpus};
+use narrows_lab::{DiskPlan, Host, Lab, narrows_bin, pin_to_cpus};
 use narrows_model::{Cut, Op, Segment};
 use std::fs;
 use std::process::Command;
 use support::check::{Checked, Served, assert_within, run_check, serve};
-use support::{lab, lab_with_disks};
+use support::{lab, lab_with_disks, on_a_calm_machine};
 
 const MIB: f64 = (1 << 20) as f64;
 /// What each node's link is limited to.

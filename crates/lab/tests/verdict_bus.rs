@@ -7,10 +7,10 @@ mod support;
 use std::fs;
 use std::process::Command;
 
-use narrows_lab::{DiskPlan, Lab, narrows_bin, on_a_calm_machine};
+use narrows_lab::{DiskPlan, Lab, narrows_bin};
 use narrows_model::{Cut, Segment};
 use support::check::{Checked, assert_within, run_check};
-use support::lab_with_disks;
+use support::{lab_with_disks, on_a_calm_machine};
 
 const MIB: f64 = (1 << 20) as f64;
 /// Each disk serves one read of 256 KiB at a time in 3125 us: 80 MiB/s.

@@ -9,11 +9,11 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use narrows_lab::{Host, Lab, counters, device_under, narrows_bin, on_a_calm_machine, pin_to_cpus};
+use narrows_lab::{Host, Lab, counters, device_under, narrows_bin, pin_to_cpus};
 use narrows_model::Cut;
 use support::check::{local_check_command, run_check, serve};
-use support::lab;
 use support::ledger::{Account, accounts, prepared_bytes};
+use support::{lab, on_a_calm_machine};
 
 const BLOCK_BYTES: u64 = 64 << 10;
 const MIB: u64 = 1 << 20;

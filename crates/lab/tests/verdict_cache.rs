@@ -7,10 +7,10 @@ mod support;
 use std::fs;
 use std::path::PathBuf;
 
-use narrows_lab::{Lab, counters, device_under, on_a_calm_machine};
+use narrows_lab::{Lab, counters, device_under};
 use narrows_model::{Cut, Segment};
 use support::check::{Checked, local_check_command, run_check};
-use support::lab;
+use support::{lab, on_a_calm_machine};
 
 const FILE_BYTES: usize = 256 << 20;
 const WORDS: &str = "--op read --seconds 14 --cell-seconds 0.6 --block 1MiB --depth 1";

@@ -4,11 +4,11 @@
 
 mod support;
 
-use narrows_lab::{Host, Lab, on_a_calm_machine};
+use narrows_lab::{Host, Lab};
 use narrows_model::{Cut, Op, Segment};
 use support::apart::check_apart;
 use support::check::Checked;
-use support::lab;
+use support::{lab, on_a_calm_machine};
 
 const ONE_WAY_US: u64 = 2000;
 

@@ -4,12 +4,11 @@
 
 mod support;
 
-use narrows_lab::on_a_calm_machine;
 use narrows_model::counters::Role;
 use narrows_model::{Op, Segment};
 use support::apart::{Quotas, check_apart, check_with_quotas};
 use support::check::assert_within;
-use support::lab;
+use support::{lab, on_a_calm_machine};
 
 #[test]
 fn a_load_held_at_a_cap_is_named_as_such_and_clears_nothing() {

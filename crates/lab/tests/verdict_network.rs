@@ -4,12 +4,12 @@
 
 mod support;
 
-use narrows_lab::{Lab, on_a_calm_machine};
+use narrows_lab::Lab;
 use narrows_model::diagnosis::Relation;
 use narrows_model::{Op, Segment};
 use support::apart::check_apart;
 use support::check::{Checked, assert_within};
-use support::lab;
+use support::{lab, on_a_calm_machine};
 
 /// Fewer points than by default, so that a check is short: the ones that bulk verdicts are given for.
 const BULK: &str = "--seconds 20 --cell-seconds 0.6 --block 1MiB --depth 16";

@@ -9,19 +9,13 @@ use narrows_lab::{CpuQuota, Lab, narrows_bin};
 use narrows_model::counters::Role;
 use narrows_model::summary::CpuBasis;
 use narrows_model::{Cut, Op, Segment};
+use support::apart::Quotas;
 use support::check::{Checked, assert_within, run_check, serve};
-use support::{SOON, lab};
-
-/// How many CPUs each role may use the time of; `None` is without a quota.
-struct Quotas {
-    client_cpus: f64,
-    proxy_cpus: Option<f64>,
-    server_cpus: f64,
-}
+use support::{SOON, lab, on_a_calm_machine};
 
 /// Checks a memory store in host 2 from host 1 through `narrows proxy` in host 3.
 #[track_caller]
-fn check_through(lab: &Lab, name: &str, quotas: &Quotas) -> Checked {
+fn check_through(lab: &Lab, name: &str, quotas: Quotas, proxy_cpus: Option<f64>) -> Checked {
     let limited = |name: &str, cpus: f64| {
         let cgroup = lab.cgroup(name).unwrap();
         cgroup.limit_cpu(CpuQuota { cpus }).unwrap();
@@ -34,7 +28,7 @@ fn check_through(lab: &Lab, name: &str, quotas: &Quotas) -> Checked {
     let mut command = between.command(narrows_bin().unwrap());
     command.args(["proxy", "--listen", &format!("{}:0", between.address()), "--to", &served.address]);
     command.arg("--token-file").arg(served.token());
-    if let Some(cpus) = quotas.proxy_cpus {
+    if let Some(cpus) = proxy_cpus {
         limited("proxy", cpus).enter(&mut command);
     }
     let mut proxy = lab.start("proxy", command).unwrap();
@@ -49,38 +43,42 @@ fn check_through(lab: &Lab, name: &str, quotas: &Quotas) -> Checked {
 
 #[test]
 fn a_proxy_with_a_quota_of_0_1_cpus_is_limited_by_its_cpu_and_the_network_is_known_past_it() {
-    const PROXY_CPUS: f64 = 0.1;
-    let Some(lab) = lab() else { return };
-    let quotas = Quotas { client_cpus: 0.9, proxy_cpus: Some(PROXY_CPUS), server_cpus: 0.9 };
-    let checked = check_through(&lab, "proxy-quota", &quotas);
-    checked.assert_limiting("bulk", Segment::ProxyCpu);
-    checked.assert_none_limit(&[
-        Segment::ProxyQueue,
-        Segment::ServerCpu,
-        Segment::NetworkBandwidth,
-        Segment::ClientConnection,
-        Segment::ServerProtocol,
-        Segment::Generator,
-    ]);
-    for op in [Op::Read, Op::Write] {
-        let proxy = &checked.path_cell(op, 64 << 10, 16).cpu[&Role::Proxy];
-        assert_eq!(proxy.basis, CpuBasis::Cgroup);
-        assert_within(proxy.capacity_cpus, PROXY_CPUS, 0.01);
-        assert!(proxy.throttled_s.unwrap() > 0.1, "{op}: its quota held it back");
-    }
-    // The stream past the proxy tells the network's own ceiling, far above what came through.
-    let through = checked.cells(Cut::NetworkStream).next().unwrap().rate_bytes_per_s.unwrap().0;
-    assert!(checked.ceiling(Segment::NetworkBandwidth) > 2.0 * through, "{through} through the proxy");
-    assert!(lab.cgroup("proxy").unwrap().throttled_ns().unwrap() > 1_000_000_000);
+    on_a_calm_machine(|| {
+        const PROXY_CPUS: f64 = 0.1;
+        let Some(lab) = lab() else { return };
+        let quotas = Quotas { client_cpus: 0.9, server_cpus: 0.9 };
+        let checked = check_through(&lab, "proxy-quota", quotas, Some(PROXY_CPUS));
+        checked.assert_limiting("bulk", Segment::ProxyCpu);
+        checked.assert_none_limit(&[
+            Segment::ProxyQueue,
+            Segment::ServerCpu,
+            Segment::NetworkBandwidth,
+            Segment::ClientConnection,
+            Segment::ServerProtocol,
+            Segment::Generator,
+        ]);
+        for op in [Op::Read, Op::Write] {
+            let proxy = &checked.path_cell(op, 64 << 10, 16).cpu[&Role::Proxy];
+            assert_eq!(proxy.basis, CpuBasis::Cgroup);
+            assert_within(proxy.capacity_cpus, PROXY_CPUS, 0.01);
+            assert!(proxy.throttled_s.unwrap() > 0.1, "{op}: its quota held it back");
+        }
+        // The stream past the proxy tells the network's own ceiling, far above what came through.
+        let through = checked.cells(Cut::NetworkStream).next().unwrap().rate_bytes_per_s.unwrap().0;
+        assert!(checked.ceiling(Segment::NetworkBandwidth) > 2.0 * through, "{through} through the proxy");
+        assert!(lab.cgroup("proxy").unwrap().throttled_ns().unwrap() > 1_000_000_000);
+    });
 }
 
 #[test]
 fn a_proxy_without_a_quota_before_a_server_with_one_is_not_blamed() {
-    let Some(lab) = lab() else { return };
-    let quotas = Quotas { client_cpus: 0.8, proxy_cpus: None, server_cpus: 0.1 };
-    let checked = check_through(&lab, "proxy-free", &quotas);
-    checked.assert_limiting("bulk", Segment::ServerCpu);
-    checked.assert_none_limit(&[Segment::ProxyCpu, Segment::ProxyQueue, Segment::Proxy]);
-    let proxy = &checked.path_cell(Op::Read, 64 << 10, 16).cpu[&Role::Proxy];
-    assert!(proxy.busy_ratio < 0.9 && proxy.throttled_s.is_none(), "{proxy:?}");
+    on_a_calm_machine(|| {
+        let Some(lab) = lab() else { return };
+        let quotas = Quotas { client_cpus: 0.8, server_cpus: 0.1 };
+        let checked = check_through(&lab, "proxy-free", quotas, None);
+        checked.assert_limiting("bulk", Segment::ServerCpu);
+        checked.assert_none_limit(&[Segment::ProxyCpu, Segment::ProxyQueue, Segment::Proxy]);
+        let proxy = &checked.path_cell(Op::Read, 64 << 10, 16).cpu[&Role::Proxy];
+        assert!(proxy.busy_ratio < 0.9 && proxy.throttled_s.is_none(), "{proxy:?}");
+    });
 }

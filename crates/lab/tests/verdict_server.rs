@@ -4,13 +4,13 @@
 
 mod support;
 
-use narrows_lab::{BlkioThrottle, on_a_calm_machine};
+use narrows_lab::BlkioThrottle;
 use narrows_model::counters::Role;
 use narrows_model::summary::CpuBasis;
 use narrows_model::{Cut, Op, Segment};
 use support::apart::{Quotas, check_throttled, check_with_quotas};
 use support::check::assert_within;
-use support::lab;
+use support::{lab, on_a_calm_machine};
 
 #[test]
 fn a_server_with_a_quota_of_0_3_cpus_is_limited_by_its_cpu() {

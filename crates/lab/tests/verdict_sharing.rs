@@ -4,10 +4,9 @@
 
 mod support;
 
-use narrows_lab::on_a_calm_machine;
 use narrows_model::Segment;
 use support::check::{Checked, assert_within, local_check_command, run_check, serve};
-use support::lab;
+use support::{lab, on_a_calm_machine};
 
 /// The sentence that comes first, as the design has it.
 const PREFACE: &str =

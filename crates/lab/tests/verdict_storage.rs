@@ -6,11 +6,11 @@ mod support;
 
 use std::process::Command;
 
-use narrows_lab::{BlkioThrottle, DiskPlan, Lab, on_a_calm_machine, pin_to_cpus};
+use narrows_lab::{BlkioThrottle, DiskPlan, Lab, pin_to_cpus};
 use narrows_model::{Cut, Op, Segment};
 use support::apart::check_apart;
 use support::check::{Checked, assert_within, run_check, serve};
-use support::{lab, lab_with_disks};
+use support::{lab, lab_with_disks, on_a_calm_machine};
 
 /// Checks the disk store of a server on a disk with the delays of `plan`.
 fn check_disk(lab: &Lab, plan: &DiskPlan, serve_words: &[&str], words: &str) -> Checked {

@@ -8,12 +8,12 @@
 
 mod support;
 
-use narrows_lab::{Host, Lab, narrows_bin, on_a_calm_machine, pin_to_cpus};
+use narrows_lab::{Host, Lab, narrows_bin, pin_to_cpus};
 use narrows_model::{Cut, Op, Segment};
 use std::fs;
 use std::process::Command;
 use support::check::{Checked, Running, Served, run_check, serve, start_check};
-use support::lab;
+use support::{lab, on_a_calm_machine};
 
 const SERVERS: u8 = 4;
 /// What each server's link is limited to; the four add up to 800 Mbit/s.

@@ -196,16 +196,16 @@ pub struct Workload {
     pub file_bytes: Bytes,
     /// The order in which blocks are visited.
     pub order: Order,
+    /// After every so many reads the block that was read last is changed and written back to its place, as a request of
+    /// its own that no bound of the window counts; 1 rewrites every block. Reads at a depth of 1 alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_back_every: Option<u32>,
     /// Whether the page cache is used.
     pub access: Access,
     /// What is done about caches before the trial.
     pub cache: CacheState,
     /// When written data must be durable.
     pub sync: SyncPolicy,
-    /// After every so many reads the block that was read last is changed and written back to its place, as a request of
-    /// its own that no bound of the window counts; 1 rewrites every block. Reads at a depth of 1 alone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub write_back_every: Option<u32>,
     /// When an endpoint acknowledges a write.
     pub acknowledgement: Acknowledgement,
     /// Requests that one worker keeps in flight.
@@ -320,6 +320,7 @@ impl Default for Workload {
             block_mix: Vec::new(),
             file_bytes: Bytes(64 << 20),
             order: Order::Sequential,
+            write_back_every: None,
             access: Access::Buffered,
             cache: CacheState::AsFound,
             sync: SyncPolicy::None,
@@ -332,7 +333,6 @@ impl Default for Workload {
             think_ns: Nanos(0),
             arrivals: Arrivals::Closed,
             max_bytes_per_s: None,
-            write_back_every: None,
             max_ops_per_s: None,
             ring: RingWishes::default(),
             stdio: StdioWishes::default(),

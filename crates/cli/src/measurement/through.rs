@@ -26,7 +26,7 @@ pub(crate) fn connect_through(
     let Some(via) = via else { return Ok((connect(host, port, token, Arc::clone(clock))?, None)) };
     let proxy =
         ControlClient::connect_proxy(&via.host, via.port, token, Arc::clone(clock), CONNECT_TIMEOUT_NS)
-            .map_err(|error| no_proxy(via, error))?;
+            .map_err(|error| no_proxy(via, &error))?;
     leads_to(&proxy.facts().forwards_to, via, host, port)?;
     let server =
         ControlClient::connect_via((host, port), Some(via), token, Arc::clone(clock), CONNECT_TIMEOUT_NS)?;
@@ -57,7 +57,7 @@ pub(crate) fn past_the_proxy(
 }
 
 /// Why there is no proxy to ask, with what to do.
-fn no_proxy(via: &Via, error: EngineError) -> Failure {
+fn no_proxy(via: &Via, error: &EngineError) -> Failure {
     let text = format!(
         "no `narrows proxy` answers at {via}: {error}; a path can lead through `narrows proxy --listen {via} --to HOST:PORT` \
          alone, whose counters stand beside the load"
@@ -110,7 +110,7 @@ mod tests {
     fn leads(forwards_to: &[&str], host: &str, port: u16) -> Result<(), String> {
         let via = Via { host: "relay".to_owned(), port: 7301 };
         let all: Vec<String> = forwards_to.iter().map(|text| (*text).to_owned()).collect();
-        leads_to(&all, &via, host, port).map_err(|failure| failure.to_string())
+        leads_to(&all, &via, host, port).map_err(|failure| failure.message())
     }
 
     #[test]

@@ -237,11 +237,7 @@ fn synced_objects_are_said_to_be_durable() {
         let durable = engine.effective().write_completion == Completion::Durable;
         assert_eq!(durable, sync != ObjectSync::None);
         for op in [Op::Put, Op::Append, Op::Delete] {
-            assert_eq!(
-                ask(engine.as_mut(), op, 1, if op == Op::Delete { 0 } else { 9 }).is_ok(),
-                true,
-                "{op}"
-            );
+            assert!(ask(engine.as_mut(), op, 1, if op == Op::Delete { 0 } else { 9 }).is_ok(), "{op}");
         }
     }
 }

@@ -146,8 +146,9 @@ fn machines(summary: &Summary, style: &Style) -> String {
         _ => String::new(),
     };
     let arrow = style.arrow();
-    let proxy = summary.target.via().map_or_else(String::new, |via| {
-        format!(" {} ({via}) {arrow}", name(Role::Proxy).unwrap_or("proxy"))
-    });
+    let proxy = summary
+        .target
+        .via()
+        .map_or_else(String::new, |via| format!(" {} ({via}) {arrow}", name(Role::Proxy).unwrap_or("proxy")));
     format!("{client} {arrow}{proxy} {} ({}){root}", server.hostname, server.address)
 }

@@ -163,10 +163,10 @@ keys! {
         "The exponent of Zipf's law: the block of rank r is drawn with a probability of 1 / r^theta.";
     "workload.stride", FILE_SIZE, true, "required by `order = \"stride\"`", "\"1MiB\"",
         "Bytes from the start of one block to the start of the next; a multiple of the block size.";
-    "workload.access", Kind::Choice(ACCESSES), true, "\"buffered\"", "\"direct\"",
-        "Through the page cache, or past it (`O_DIRECT`).";
     "workload.write_back_every", Kind::Count { min: 1, max: 1 << 20 }, true, "nothing is written back", "10",
         "After every so many reads the block that was read last is changed and written back to its place: a request of its own, which `stop` does not count. 1 rewrites every block. For `op = \"read\"` with one request in flight a worker.";
+    "workload.access", Kind::Choice(ACCESSES), true, "\"buffered\"", "\"direct\"",
+        "Through the page cache, or past it (`O_DIRECT`).";
     "workload.cache", Kind::Choice(CACHES), true, "\"as_found\"", "\"cold\"",
         "What is done about caches before a trial: nothing, the file's pages are dropped, or the file is read once. A cold load through the page cache goes over a file that exists once, without a warm-up unless one is given.";
     "workload.sync", Kind::Sync, true, "\"none\"", "\"every 16\"",

@@ -45,9 +45,7 @@ fn is_asked(figure: &Figure, name: &str) -> bool {
 /// # Errors
 /// The first name that none has.
 pub(crate) fn named(names: &[String]) -> Result<Vec<&'static Figure>, String> {
-    if let Some(unknown) =
-        names.iter().find(|name| !FIGURES.iter().any(|figure| is_asked(figure, name)))
-    {
+    if let Some(unknown) = names.iter().find(|name| !FIGURES.iter().any(|figure| is_asked(figure, name))) {
         let known: Vec<&str> = FIGURES.iter().map(|figure| figure.name).collect();
         return Err(format!("no figure {unknown:?}; there are {}", known.join(", ")));
     }
