@@ -1,6 +1,6 @@
 //! Studies of whole objects in a folder: several clients, what a summary tells, what is left behind, what is refused.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
 
 mod support;
 

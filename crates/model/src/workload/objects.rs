@@ -235,7 +235,7 @@ mod tests {
             (ObjectSet { count: 0, ..base() }, "0 objects"),
             (ObjectSet { count: OBJECT_COUNT_MAX + 1, ..base() }, "4194305 objects"),
             (ObjectSet { min_bytes: Bytes(2), max_bytes: Bytes(1), ..base() }, "at least 2"),
-            (ObjectSet { max_bytes: Bytes(OBJECT_BYTES_MAX.0 + 1), ..base() }, "1 GiB are possible"),
+            (ObjectSet { max_bytes: Bytes(OBJECT_BYTES_MAX.0 + 1), ..base() }, "at most 1GiB are possible"),
             (ObjectSet { folders: 257, sync: ObjectSync::DataAndFolder, ..base() }, "257 folders"),
             (with(transactions(None, None)), "without either half"),
             (with(transactions(Some(11), None)), "a bias of 11"),
