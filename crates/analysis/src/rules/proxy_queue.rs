@@ -18,7 +18,7 @@ pub(super) static RULE: Rule = Rule {
     definition: "A raw stream through the proxy carries clearly less than one past it at the same settings, the path moves \
                  nearly what the first one did, and the proxy's CPU is not what is full: its buffers, its queue or its link \
                  hold back. Where the streams are alike the proxy is cleared. Nothing is said without a stream past it, at \
-                 one request in flight, and where the proxy's CPU is not known.",
+                 one request in flight, and where the proxy's CPU is not known or others use it too.",
     formula: "stream through / stream past it <= 0.8 and rate >= 0.9 x stream through; cleared from 0.9 on; proxy's CPU under \
               0.95 of its capacity and not held back by a quota, one connection under 0.9 of one CPU",
     source: "Asymptotic bounds of Denning and Buzen, ACM Computing Surveys 10 (1978)",
@@ -40,6 +40,9 @@ fn run(view: &View<'_>) -> Vec<Verdict> {
 fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
     if judge::is_single(cell) {
         return None; // A stream keeps the proxy full: it says nothing of how long one request waits there.
+    }
+    if !view.proxy_is_alone(cell) {
+        return None; // It waits for CPUs that others use, and that is theirs.
     }
     let (through, past) = (view.ceiling(Cut::NetworkStream, cell)?, view.ceiling(Cut::DirectStream, cell)?);
     let share = ratio(through.bytes_per_s, past.bytes_per_s)?;
@@ -177,6 +180,18 @@ pub(super) mod tests {
         assert!(texts.iter().any(|text| text.contains("the proxy's CPU is at 3.0 %")), "{texts:?}");
         assert!(first.evidence[0].command.contains("ss -tmi dst proxy"));
         assert!(cleared(&summary, Segment::ProxyCpu) && !found(&summary, "network-bandwidth-full"));
+    }
+
+    #[test]
+    fn on_cpus_that_others_use_too_nothing_is_said_of_its_queue() {
+        for past in [1.02, 10.0] {
+            let shared = Proxied { past, busy: 0.03, shares_client: true, ..Proxied::slow() };
+            let summary = proxied(shared);
+            assert!(!found(&summary, RULE.code) && !cleared(&summary, Segment::ProxyQueue), "{past}");
+        }
+        // One quota of its own is not enough: the client's turns still hold it back.
+        let summary = proxied(Proxied { busy: 0.03, quota: true, shares_client: true, ..Proxied::slow() });
+        assert!(!found(&summary, RULE.code));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::View;
 use narrows_model::Inventory;
 use narrows_model::counters::Role;
+use narrows_model::summary::{CellSummary, CpuBasis};
 
 impl View<'_> {
     fn inventory(&self, role: Role) -> Option<&Inventory> {
@@ -35,5 +36,13 @@ impl View<'_> {
         let quotas: Option<f64> = all.sum();
         let fits = quotas.is_some_and(|sum| sum <= f64::from(proxy.host.online_cpus));
         beside.iter().all(disjoint) || fits
+    }
+
+    /// Whether what a cell's proxy lacks is its own: its CPUs are apart, or it, the client and the server are each charged by
+    /// a quota of their own. On CPUs that others use too, their turns hold it back as well.
+    pub(crate) fn proxy_is_alone(&self, cell: &CellSummary) -> bool {
+        let by_quota = |role: &Role| cell.cpu.get(role).is_some_and(|cpu| cpu.basis == CpuBasis::Cgroup);
+        let each = [Role::Client, Role::Proxy, Role::Server].iter().all(by_quota);
+        self.proxy_apart() || (each && !self.sharing.one_group)
     }
 }
