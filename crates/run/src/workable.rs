@@ -90,7 +90,10 @@ fn objects_problem(cell: &Cell) -> Option<String> {
         (order_serves, "the order sequential or random, or of one worker that stats or deletes listing"),
         (workload.queue_depth == 1 && workload.batch <= 1, "a depth of 1"),
         (is_closed && !is_capped, "requests as fast as they go"),
-        (workload.sync == SyncPolicy::None, "no sync but that of the objects"),
+        (
+            matches!(workload.sync, SyncPolicy::None | SyncPolicy::AtEnd),
+            "no sync but that of the objects, or one of their file system at the end",
+        ),
         (workload.cache == CacheState::AsFound, "caches as they are found"),
         (!workload.verify, "no verification"),
         (workload.write_back_every.is_none(), "nothing that is written back"),

@@ -31,14 +31,14 @@ pub const INFO: EngineFacts = EngineFacts {
     id: "objects",
     title: "whole files by name: made, read, appended to, looked at, deleted",
     targets: "PATH file:PATH, a folder",
-    completion: "all calls of the operation have returned; data is in the page cache, or durable where it is synced (fsync)",
+    completion: "all calls of the operation have returned; data is in the page cache, or durable where it is synced (fsync, or syncfs at the end)",
     advice: "none: each file is opened and closed by every operation",
-    source: "openat(2), write(2), read(2), close(2), fstatat(2), unlinkat(2), getdents64(2), fsync(2), fdopen(3)",
+    source: "openat(2), write(2), read(2), close(2), fstatat(2), unlinkat(2), getdents64(2), fsync(2), syncfs(2), fdopen(3)",
     example: "/srv/data",
 };
 
 /// Operations that it can be asked for.
-const OPS: [Op; 5] = [Op::Put, Op::Get, Op::Append, Op::Stat, Op::Delete];
+const OPS: [Op; 6] = [Op::Put, Op::Get, Op::Append, Op::Stat, Op::Delete, Op::Sync];
 /// Why there is no direct access.
 const NO_DIRECT: &str = "whole files are moved through the page cache";
 

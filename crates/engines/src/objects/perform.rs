@@ -14,7 +14,7 @@ use narrows_model::units::{saturate_u32, saturate_usize};
 use narrows_model::workload::{ObjectCalls, ObjectSet, ObjectSync};
 use narrows_sys::file::Listing;
 use narrows_sys::stdio;
-use rustix::fs::{AtFlags, Mode, OFlags, fsync, openat, statat, unlinkat};
+use rustix::fs::{AtFlags, Mode, OFlags, fsync, openat, statat, syncfs, unlinkat};
 use rustix::io::{Errno as Call, read, retry_on_intr, write};
 use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -233,6 +233,8 @@ impl Perform for Objects {
             Op::Append => self.append(request, &block[..written]),
             Op::Stat => self.stat(request, &mut block[..read]),
             Op::Delete => self.delete(request),
+            // Names have no file of their own to be synced by.
+            Op::Sync => syncfs(&self.base).map(|()| 0),
             _ => Err(Call::INVAL),
         };
         done.map_err(|errno| Errno(errno.raw_os_error()))

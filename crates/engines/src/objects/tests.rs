@@ -92,6 +92,7 @@ fn an_object_is_made_appended_to_read_looked_at_and_deleted() {
         assert_eq!(ask(engine, Op::Get, 3, 2001), Ok(2000), "what is there of it");
         assert_eq!((ask(engine, Op::Stat, 3, 0), ask(engine, Op::Get, 0, 0)), (Ok(0), Ok(0)));
         assert_eq!(ask(engine, Op::Delete, 3, 0), Ok(0));
+        assert_eq!(ask(engine, Op::Sync, 0, 0), Ok(0), "of the whole file system");
         assert_eq!(files(&set), BTreeMap::from([("00000/0".to_owned(), 0)]));
     }
 }
