@@ -147,20 +147,37 @@ fn an_early_acknowledgement_hides_the_disk_from_writes_and_a_late_one_does_not()
     });
 }
 
+/// pp-2 and pp-4 of `nodes`, in this order, with the text of the diagnosis.
+fn many_to_many(lab: &Lab, nodes: &[(Host, Served)]) -> (Checked, String) {
+    let mut command = Command::new(narrows_bin().unwrap());
+    suite(&mut command, "many-to-many pp-2 pp-4 --bytes 8MiB --flush drop --trials 3 --cell-seconds 0.3");
+    command.args(["--nodes", &addresses(nodes), "--token-file"]).arg(nodes[0].1.token());
+    for (host, _) in nodes {
+        command.arg("--client-command").arg(format!("nsenter --net=/run/netns/{} --", host.netns()));
+    }
+    let checked = run_check(lab, "many-to-many", command, "");
+    let text = told(lab, &checked);
+    show(&text);
+    (checked, text)
+}
+
+/// Fails unless each node of pp-N carries nearly `bounds` of N, in bytes a second.
+#[track_caller]
+fn assert_each_node(checked: &Checked, op: Op, bounds: [(f64, f64); 2]) {
+    for (count, bound) in bounds {
+        let label = format!("pp-{count}");
+        let each = rate(checked, &label, op) / count;
+        assert!(each <= 1.05 * bound, "{label} {op}: {each} over a link that lets {bound} through");
+        assert!(each >= 0.6 * bound, "{label} {op}: {each} of {bound}");
+    }
+}
+
 #[test]
-fn nodes_that_are_both_get_less_each_with_more_of_them() {
+fn nodes_behind_links_of_their_own_fill_them_and_are_told_to_share_nothing() {
     on_a_calm_machine(|| {
         let Some(lab) = lab() else { return };
         let nodes = nodes(&lab, 4);
-        let mut command = Command::new(narrows_bin().unwrap());
-        suite(&mut command, "many-to-many pp-2 pp-4 --bytes 8MiB --flush drop --trials 3 --cell-seconds 0.3");
-        command.args(["--nodes", &addresses(&nodes), "--token-file"]).arg(nodes[0].1.token());
-        for (host, _) in &nodes {
-            command.arg("--client-command").arg(format!("nsenter --net=/run/netns/{} --", host.netns()));
-        }
-        let checked = run_check(&lab, "many-to-many", command, "");
-        let text = told(&lab, &checked);
-        show(&text);
+        let (checked, text) = many_to_many(&lab, &nodes);
         for entry in checked.limiting("bulk read") {
             let network = [Segment::Network, Segment::NetworkBandwidth].contains(&entry.segment);
             assert!(network, "{:#?}", checked.summary.diagnosis.limiting);
@@ -168,16 +185,40 @@ fn nodes_that_are_both_get_less_each_with_more_of_them() {
         // Of what each node moves 1/N stays on it, and its link carries the rest: 200 Mbit/s x N / (N - 1).
         let link = nodes[0].0.payload_bytes_per_s(NODE_BITS_PER_S);
         for op in [Op::Write, Op::Read] {
-            for (label, count) in [("pp-2", 2.0), ("pp-4", 4.0)] {
-                let bound = link * count / (count - 1.0);
-                let each = rate(&checked, label, op) / count;
-                assert!(each <= 1.05 * bound, "{label} {op}: {each} over a link that lets {bound} through");
-                assert!(each >= 0.6 * bound, "{label} {op}: {each} of {bound}");
-            }
-            assert!(
-                text.lines()
-                    .any(|line| line.contains(&format!("{op}: ")) && line.contains("a node with 2 nodes"))
-            );
+            assert_each_node(&checked, op, [(2.0, link * 2.0), (4.0, link * 4.0 / 3.0)]);
+        }
+        assert!(!text.contains("to the others with"), "{text}");
+    });
+}
+
+/// The link between two hosts with two nodes each. On a CPU of their own servers would be the limit of none of this.
+const SHARED_LINK: &str = "100mbit";
+const SHARED_BITS_PER_S: u64 = 100_000_000;
+
+#[test]
+fn nodes_that_share_a_link_send_less_each_with_more_of_them_and_that_is_told() {
+    on_a_calm_machine(|| {
+        let Some(lab) = lab() else { return };
+        let hosts = [1, 2].map(|index| lab.host(index).unwrap());
+        hosts[0].limit_rate(SHARED_LINK).unwrap();
+        // The first of each host, then the second: pp-2 is one node on either side of the link, pp-4 two.
+        let start = |index: usize| {
+            let host = hosts[index % 2].clone();
+            let root = lab.scratch().join(format!("node{index}"));
+            fs::create_dir(&root).unwrap();
+            let served = serve(&lab, &host, Some(&root), |command| pin_to_cpus(command, &[1]));
+            (host, served)
+        };
+        let nodes: Vec<(Host, Served)> = (0..4).map(start).collect();
+        let (checked, text) = many_to_many(&lab, &nodes);
+        // Half of what each node moves goes to the other host: 2 x 100 Mbit/s for one node there, 100 for each of two.
+        let link = hosts[0].payload_bytes_per_s(SHARED_BITS_PER_S);
+        for op in [Op::Write, Op::Read] {
+            assert_each_node(&checked, op, [(2.0, link * 2.0), (4.0, link)]);
+            let sentence = format!("{op}: each node sends ");
+            let falling = text.lines().find(|line| line.contains(&sentence));
+            let falling = falling.unwrap_or_else(|| panic!("{text}"));
+            assert!(falling.contains("with 4: they share something, such as the interconnect"), "{falling}");
         }
     });
 }

@@ -24,11 +24,10 @@ pub(super) fn reading(summary: &Summary) -> Vec<String> {
 
 /// The sentences on `rows`.
 pub(super) fn sentences(rows: &[Row], options: &Options) -> Vec<String> {
-    let both = |of: fn(&[Row], Op) -> Option<String>| [Op::Write, Op::Read].map(|op| of(rows, op));
     let mut all: Vec<Option<String>> = vec![in_memory(options)];
     all.extend([Op::Write, Op::Read].map(|op| flat(rows, op, options)));
     all.push(reads_below_writes(rows, options));
-    all.extend(both(falling));
+    all.extend([Op::Write, Op::Read].map(|op| falling(rows, op, options)));
     all.push(unscaled(rows));
     all.push(scaled_by_another_load(rows));
     all.into_iter().flatten().collect()
@@ -105,19 +104,25 @@ fn reads_below_writes(rows: &[Row], options: &Options) -> Option<String> {
     Some(format!("reads are slower than writes ({}): {why}", told.join(", ")))
 }
 
-/// Whether each node gets less where there are more.
-fn falling(rows: &[Row], op: Op) -> Option<String> {
-    let mut nodes: Vec<(u32, f64)> = rows
-        .iter()
-        .filter(|row| matches!(row.label, Label::ManyToMany { .. }))
-        .filter_map(|row| Some((row.label.servers(), row.mean(op)? / f64::from(row.label.servers()))))
-        .collect();
+/// Whether the network takes less of each node where there are more. Of what each of N nodes moves 1/N stays on it, so
+/// that behind links of their own fewer nodes move more each and send as much: (N - 1)/N of it is what is compared.
+fn falling(rows: &[Row], op: Op, options: &Options) -> Option<String> {
+    let crossing = |row: &Row| {
+        let count = f64::from(row.label.servers());
+        Some((row.label.servers(), row.mean(op)? / count * (count - 1.0) / count))
+    };
+    let nodes = rows.iter().filter(|row| matches!(row.label, Label::ManyToMany { .. }));
+    let mut nodes: Vec<(u32, f64)> = nodes.filter_map(crossing).filter(|(_, rate)| *rate > 0.0).collect();
     nodes.sort_by_key(|(count, _)| *count);
     let (&(few, most), &(many, least)) = (nodes.first()?, nodes.last()?);
+    let why = if options.one_machine {
+        "all nodes are on one machine and share its CPUs and disks, so that this tells nothing of a network"
+    } else {
+        "they share something, such as the interconnect, or requests queue at every server"
+    };
     (least < LOWER_RATIO * most).then(|| {
         format!(
-            "{op}: {} MB/s a node with {few} nodes and {} with {many}: the interconnect that they share, or the queues \
-             at every server",
+            "{op}: each node sends {} MB/s to the others with {few} nodes and {} with {many}: {why}",
             mb_per_s(most),
             mb_per_s(least)
         )
@@ -193,10 +198,30 @@ mod tests {
     }
 
     #[test]
-    fn nodes_that_get_less_each_share_something() {
-        let said_of = said(&[("pp-2", 4e6, 4e6), ("pp-4", 4.4e6, 7.9e6)]);
-        assert!(said_of.contains("write: 2.00 MB/s a node with 2 nodes and 1.10 with 4"), "{said_of}");
+    fn nodes_that_send_less_each_share_something() {
+        let said_of = said(&[("pp-2", 4e6, 4e6), ("pp-4", 3e6, 5.34e6)]);
+        assert!(
+            said_of.contains("write: each node sends 1.00 MB/s to the others with 2 nodes and 0.56 with 4"),
+            "{said_of}"
+        );
         assert!(!said_of.contains("read: "), "{said_of}");
+    }
+
+    #[test]
+    fn nodes_behind_full_links_of_their_own_share_nothing_though_each_moves_less() {
+        // Links of 1 MB/s: N / (N - 1) of it for each of N nodes.
+        let said_of =
+            said(&[("pp-2", 4e6, 4e6), ("pp-4", 16e6 / 3.0, 16e6 / 3.0), ("pp-8", 64e6 / 7.0, 64e6 / 7.0)]);
+        assert!(!said_of.contains("to the others"), "{said_of}");
+        // A node alone sends nothing.
+        assert!(!said(&[("pp-1", 9e6, 9e6), ("pp-2", 4e6, 4e6)]).contains("to the others"));
+    }
+
+    #[test]
+    fn nodes_of_one_machine_tell_nothing_of_a_network() {
+        let one_machine = Options { one_machine: true, ..options() };
+        let said = sentences(&rows_of(&[("pp-2", 4e6, 4e6), ("pp-4", 3e6, 3e6)]), &one_machine).join("\n");
+        assert!(said.contains("share its CPUs and disks, so that this tells nothing of a network"), "{said}");
     }
 
     #[test]
