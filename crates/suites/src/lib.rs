@@ -5,12 +5,16 @@
 //! (those of `analysis` hold for a suite's cells too), and printing.
 #![forbid(unsafe_code)]
 
+mod beside;
 pub mod bonnie;
 pub mod figure;
 pub mod ioperf;
 pub mod iozone;
 pub mod jovian;
+pub mod machine_name;
 pub mod postmark;
+#[cfg(test)]
+mod testing;
 
 use narrows_model::Summary;
 

@@ -10,6 +10,7 @@ mod figures;
 mod native;
 mod options;
 mod plan;
+mod problems;
 mod reading;
 mod request;
 #[cfg(test)]

@@ -1,23 +1,16 @@
 //! From a request and the plan of a check of the same folder to the plan of the suite: the check's cuts, then the phases.
-//!
-//! A check measures what lies under the phases: its cuts are planned by its own code, and its cells of the path give way
-//! to the phases.
 
 use super::request::{Edition, Request};
 use super::{Does, NameOrder, PHASES, Phase};
+use crate::beside::{Cuts, OwnLoad, Place, beside, suite_cell};
 use narrows_model::cell::FactorValue;
-use narrows_model::plan::{LoadStatement, SUITE_PHASE, SUITE_TEST, SuiteSource};
+use narrows_model::plan::SuiteSource;
 use narrows_model::workload::{
     Access, NameForm, ObjectSet, ObjectSync, Order, Prefill, StdioCalls, StdioWishes, SyncPolicy,
 };
-use narrows_model::{
-    Bytes, Cell, CellId, Cut, EngineId, Nanos, Op, Plan, Repeat, Site, Stop, Target, Workload,
-};
+use narrows_model::{Bytes, Cell, EngineId, Op, Plan, Stop, Target, Workload};
 use narrows_study::Problem;
 use std::collections::BTreeMap;
-
-/// Longest time of a phase: what is not done by then is cut short, and told as that.
-const PHASE_NS_MAX: Nanos = Nanos(24 * 3_600_000_000_000);
 
 /// The plan of `request`, for files in `target`, beside the cuts of `check`, whose seed is that of names and sizes too.
 ///
@@ -31,32 +24,21 @@ pub fn plan(request: &Request, target: &Target, check: Plan) -> Result<Plan, Vec
     if !problems.is_empty() {
         return Err(problems);
     }
-    let cuts = check.cells.into_iter().filter(|cell| request.has_cuts && cell.cut != Cut::Path);
-    let mut cells: Vec<Cell> = cuts.collect();
-    let cuts_ns = cells.iter().fold(Nanos(0), |sum, cell| sum.saturating_add(cell.planned_ns()));
-    let in_flight = cells.iter().map(|cell| cell.workload.in_flight_configured()).max().unwrap_or(0);
     let asked = PHASES.iter().filter(|phase| is_asked(request, phase));
     let of_run = |run: u32| {
         asked
             .clone()
             .map(move |phase| cell(request, run, phase, workload(request, phase, check.seed), target))
     };
-    let phases: Vec<Cell> = (1..=request.runs).flat_map(of_run).collect();
-    let load = load(request, &check.load, cuts_ns, in_flight, &phases);
-    cells.extend(phases);
-    let whole_ns = cells.iter().fold(Nanos(0), |sum, cell| sum.saturating_add(cell.planned_ns()));
-    let path = format!("{}/", Cut::Path.name());
-    let skipped =
-        check.skipped.into_iter().filter(|skip| request.has_cuts && !skip.cell.0.starts_with(&path));
-    Ok(Plan {
-        load,
+    let cells: Vec<Cell> = (1..=request.runs).flat_map(of_run).collect();
+    let own = OwnLoad {
+        file_bytes_max: request.all_bytes(),
+        write_bytes_max: Bytes(cells.iter().fold(0, |sum: u64, cell| sum.saturating_add(written(cell)))),
+        touches: Vec::new(),
+        source: source(request),
         cells,
-        skipped: skipped.collect(),
-        // The phases end with their counts, and the run with them.
-        budget_ns: whole_ns.saturating_add(PHASE_NS_MAX),
-        suite: Some(source(request)),
-        ..check
-    })
+    };
+    Ok(beside(check, Cuts::of(request.has_cuts), own))
 }
 
 /// Whether a phase is run.
@@ -65,28 +47,6 @@ fn is_asked(request: &Request, phase: &Phase) -> bool {
         Does::Characters(_) => request.char_bytes().0 > 0,
         Does::Files(..) => request.files.thousands > 0,
         _ => request.file_bytes().0 > 0,
-    }
-}
-
-fn load(
-    request: &Request,
-    check: &LoadStatement,
-    cuts_ns: Nanos,
-    cuts_in_flight: u64,
-    phases: &[Cell],
-) -> LoadStatement {
-    let cuts = |bytes: Bytes| if request.has_cuts { bytes } else { Bytes(0) };
-    let in_flight = phases.iter().map(|cell| cell.workload.in_flight_configured()).max().unwrap_or(0);
-    let written = phases.iter().fold(0_u64, |sum, cell| sum.saturating_add(written(cell)));
-    LoadStatement {
-        planned_ns: cuts_ns,
-        prefill_bytes: cuts(check.prefill_bytes),
-        prefill_ns_max: if request.has_cuts { check.prefill_ns_max } else { Nanos(0) },
-        file_bytes_max: cuts(check.file_bytes_max).max(request.all_bytes()),
-        write_bytes_max: if request.has_cuts { None } else { Some(Bytes(written)) },
-        touches: check.touches.clone(),
-        in_flight_max: cuts_in_flight.max(in_flight),
-        max_bytes_per_s: None,
     }
 }
 
@@ -197,24 +157,11 @@ fn ops_max(request: &Request, phase: &Phase, load: &Workload) -> Option<u64> {
 }
 
 fn cell(request: &Request, run: u32, phase: &Phase, workload: Workload, target: &Target) -> Cell {
-    let named = |name: &str| FactorValue::Text(name.to_owned());
     let ops_max = ops_max(request, phase, &workload);
-    Cell {
-        id: CellId(format!("run{run}/{}", phase.name)),
-        cut: Cut::Path,
-        site: Site::Client,
-        target: target.clone(),
-        workload,
-        stop: Stop { warm_up_ns: Nanos(0), measure_ns: PHASE_NS_MAX, bytes_max: None, ops_max },
-        trials: 1,
-        repeat: Repeat::Fixed,
-        more_targets: Vec::new(),
-        factors: BTreeMap::from([
-            (SUITE_TEST.to_owned(), named(&format!("run{run}"))),
-            (SUITE_PHASE.to_owned(), named(phase.name)),
-        ]),
-        read_only: false,
-    }
+    let test = format!("run{run}");
+    let place = Place { test: &test, phase: phase.name };
+    let cell = suite_cell(format!("{test}/{}", phase.name), &place, target, workload);
+    Cell { stop: Stop { ops_max, ..cell.stop }, ..cell }
 }
 
 fn source(request: &Request) -> SuiteSource {
@@ -240,7 +187,7 @@ fn source(request: &Request) -> SuiteSource {
         ("output".to_owned(), either(request.csv_alone, "csv", "text")),
         ("access".to_owned(), either(request.direct, "direct", "buffered")),
         ("sync".to_owned(), either(request.syncs_each, "each write", "end of phase")),
-        ("cuts".to_owned(), either(request.has_cuts, "measured", "none")),
+        ("cuts".to_owned(), text(Cuts::of(request.has_cuts).name())),
     ]);
     options.extend(request.memory.map(|bytes| ("memory_bytes".to_owned(), number(bytes.0))));
     SuiteSource { name: super::NAME.to_owned(), options }
@@ -251,6 +198,7 @@ mod tests {
     use super::super::options::Options;
     use super::super::testing::{planned, request};
     use super::*;
+    use narrows_model::Cut;
 
     fn phases_of(plan: &Plan) -> Vec<&Cell> {
         plan.cells.iter().filter(|cell| cell.cut == Cut::Path).collect()

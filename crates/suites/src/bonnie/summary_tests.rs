@@ -4,24 +4,14 @@ use super::request::{Edition, Request};
 use super::testing::{planned, request};
 use super::{Does, PHASES, native, reading};
 use narrows_analysis::{Input, RunFacts, analyse};
-use narrows_model::{Cell, Cut, Event, Histogram, Inventory, Plan, Summary};
+use narrows_model::{Bytes, Cell, Cut, Event, Histogram, Inventory, Plan, Summary};
 use serde_json::json;
 
 /// Milliseconds that the phases take.
 const WALL_MS: [u64; PHASES.len()] = [21_000, 2500, 5000, 14_000, 1500, 800, 5000, 100, 900, 5000, 120, 1800];
 
 fn inventory() -> Inventory {
-    serde_json::from_value(json!({
-        "host": {
-            "hostname": "fs2", "boot_id": null, "kernel_release": null, "cpu_model": null, "online_cpus": 1,
-            "affinity_cpus": [0], "quota_cpus": null, "governor": null, "steal_ratio": null,
-            "virtual_machine": null, "memory_bytes": 256 << 20, "memory_available_bytes": null,
-            "memory_limit_bytes": null, "cgroup_version": null, "clock_resolution_ns": null, "nics": [],
-        },
-        "path": null,
-        "unknown": [],
-    }))
-    .unwrap()
+    crate::testing::inventory("fs2", Bytes(256 << 20))
 }
 
 /// The trial of `cell`, in which process i takes i + 1 times as long; half of it on the processor.

@@ -1,21 +1,14 @@
 //! From a request and the plan of a check of the same folder to the plan of the suite: the check's cuts, then the tests.
-//!
-//! A check measures what lies under the tests: its cuts are planned by its own code, and its cells of the path give way
-//! to the tests.
 
 use super::request::{Request, RowKind};
 use super::{TESTS, Test};
+use crate::beside::{Cuts, OwnLoad, Place, beside, suite_cell};
 use narrows_model::cell::FactorValue;
-use narrows_model::plan::{LoadStatement, SUITE_PHASE, SUITE_TEST, SuiteSource};
+use narrows_model::plan::SuiteSource;
 use narrows_model::workload::{Prefill, StdioCalls, StdioFlush, StdioWishes};
-use narrows_model::{
-    Bytes, Cell, CellId, Cut, EngineId, Nanos, Op, Plan, Repeat, Site, Stop, Target, Workload,
-};
+use narrows_model::{Bytes, Cell, EngineId, Op, Plan, Stop, Target, Workload};
 use narrows_study::Problem;
 use std::collections::BTreeMap;
-
-/// Longest time of one pass of a test: what has not done its I/Os by then is cut short, and told as that.
-const PASS_NS_MAX: Nanos = Nanos(24 * 3_600_000_000_000);
 
 /// The plan of `request`, for files in `target`, beside the cuts of `check`.
 ///
@@ -29,40 +22,15 @@ pub fn plan(request: &Request, target: &Target, check: Plan) -> Result<Plan, Vec
     if !problems.is_empty() {
         return Err(problems);
     }
-    let cuts = check.cells.into_iter().filter(|cell| request.has_cuts && cell.cut != Cut::Path);
-    let mut cells: Vec<Cell> = cuts.collect();
-    let cuts_ns = cells.iter().fold(Nanos(0), |sum, cell| sum.saturating_add(cell.planned_ns()));
-    let cuts_in_flight = cells.iter().map(|cell| cell.workload.in_flight_configured()).max().unwrap_or(0);
     let of_row = |row: &RowKind| TESTS.map(|test| cell(request, *row, &test, target));
-    cells.extend(request.rows.iter().flat_map(of_row));
-    let whole_ns = cells.iter().fold(Nanos(0), |sum, cell| sum.saturating_add(cell.planned_ns()));
-    let skipped = check
-        .skipped
-        .into_iter()
-        .filter(|skip| request.has_cuts && !skip.cell.0.starts_with(&format!("{}/", Cut::Path.name())));
-    Ok(Plan {
-        load: load(request, &check.load, cuts_ns, cuts_in_flight),
-        cells,
-        skipped: skipped.collect(),
-        // The tests end with their I/Os, and the run with them.
-        budget_ns: whole_ns.saturating_add(PASS_NS_MAX),
-        suite: Some(source(request)),
-        ..check
-    })
-}
-
-fn load(request: &Request, check: &LoadStatement, cuts_ns: Nanos, cuts_in_flight: u64) -> LoadStatement {
-    let cuts = |bytes: Bytes| if request.has_cuts { bytes } else { Bytes(0) };
-    LoadStatement {
-        planned_ns: cuts_ns,
-        prefill_bytes: cuts(check.prefill_bytes),
-        prefill_ns_max: if request.has_cuts { check.prefill_ns_max } else { Nanos(0) },
-        file_bytes_max: cuts(check.file_bytes_max).max(request.all_bytes()),
-        write_bytes_max: if request.has_cuts { None } else { Some(written(request)) },
-        touches: check.touches.clone(),
-        in_flight_max: cuts_in_flight.max(u64::from(request.processes_max())),
-        max_bytes_per_s: None,
-    }
+    let own = OwnLoad {
+        cells: request.rows.iter().flat_map(of_row).collect(),
+        file_bytes_max: request.all_bytes(),
+        write_bytes_max: written(request),
+        touches: Vec::new(),
+        source: source(request),
+    };
+    Ok(beside(check, Cuts::of(request.has_cuts), own))
 }
 
 /// Bytes that the tests write.
@@ -101,23 +69,9 @@ fn cell(request: &Request, row: RowKind, test: &Test, target: &Target) -> Cell {
         ..Workload::default()
     };
     let ops_max = request.count.saturating_mul(u64::from(clients));
-    let named = |name: &str| FactorValue::Text(name.to_owned());
-    Cell {
-        id: CellId(format!("{}/{}", row.name(), test.name)),
-        cut: Cut::Path,
-        site: Site::Client,
-        target: target.clone(),
-        workload,
-        stop: Stop { warm_up_ns: Nanos(0), measure_ns: PASS_NS_MAX, bytes_max: None, ops_max: Some(ops_max) },
-        trials: request.passes,
-        repeat: Repeat::Fixed,
-        more_targets: Vec::new(),
-        factors: BTreeMap::from([
-            (SUITE_TEST.to_owned(), named(row.name())),
-            (SUITE_PHASE.to_owned(), named(test.name)),
-        ]),
-        read_only: false,
-    }
+    let place = Place { test: row.name(), phase: test.name };
+    let cell = suite_cell(format!("{}/{}", row.name(), test.name), &place, target, workload);
+    Cell { trials: request.passes, stop: Stop { ops_max: Some(ops_max), ..cell.stop }, ..cell }
 }
 
 fn source(request: &Request) -> SuiteSource {
@@ -131,7 +85,7 @@ fn source(request: &Request) -> SuiteSource {
         ("flush".to_owned(), text(request.flush.name())),
         ("tag".to_owned(), text(&request.tag)),
         ("output".to_owned(), text(if request.csv { "csv" } else { "table" })),
-        ("cuts".to_owned(), text(if request.has_cuts { "measured" } else { "none" })),
+        ("cuts".to_owned(), text(Cuts::of(request.has_cuts).name())),
     ]);
     options.extend(request.memory.map(|bytes| ("memory_bytes".to_owned(), number(bytes.0))));
     SuiteSource { name: super::NAME.to_owned(), options }
@@ -143,6 +97,7 @@ mod tests {
     use super::super::testing::request;
     use super::*;
     use narrows_model::workload::Order;
+    use narrows_model::{Cut, Nanos};
     use narrows_study::{CheckRequest, plan_check};
 
     fn folder() -> Target {

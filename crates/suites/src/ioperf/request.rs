@@ -1,5 +1,6 @@
 //! What is asked of IOPerf, and all that can be wrong with it before anything is measured.
 
+use crate::machine_name;
 use narrows_analysis::text::amount;
 use narrows_model::Bytes;
 use narrows_model::workload::StdioFlush;
@@ -17,8 +18,6 @@ const FILE_BYTES_MAX: u64 = 1 << 50;
 const PASSES_MAX: u32 = 1000;
 /// Most processes of one machine.
 const PROCESSES_MAX: u32 = 256;
-/// Longest tag.
-const TAG_LETTERS_MAX: usize = 64;
 /// Most syncs of one `putc` test: one for every byte. At a millisecond each they take over a quarter of an hour.
 const SYNCS_MAX: u64 = 1 << 20;
 
@@ -176,16 +175,11 @@ impl Request {
 
     /// The tag stands before figures in a table that is read by columns.
     fn tag_problem(&self) -> Option<Problem> {
-        let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
-        let begins = self.tag.starts_with(|letter: char| letter.is_ascii_alphabetic());
-        let is_row = ["1PV", "NPV"].iter().any(|row| self.tag.starts_with(row));
-        let sound = begins && !is_row && self.tag.chars().all(is_plain) && self.tag.len() <= TAG_LETTERS_MAX;
-        (!sound).then(|| {
-            let allowed =
-                format!("1 to {TAG_LETTERS_MAX} of letters, digits, -, _ and . that begin with a letter");
-            let hint = "give the host's name or another one with --tag; NPV begins rows of their own";
-            Problem::new("tag", format!("`{}`", self.tag.escape_default()), allowed, hint)
-        })
+        let hint = "give the host's name or another one with --tag; NPV begins rows of their own";
+        if self.tag.starts_with(RowKind::Processes.name()) {
+            return Some(machine_name::refused("tag", &self.tag, hint));
+        }
+        machine_name::problem("tag", &self.tag, hint)
     }
 
     fn syncs_problem(&self) -> Option<Problem> {

@@ -4,7 +4,7 @@ use super::request::{Request, RowKind};
 use super::testing::{PUBLISHED, request};
 use super::{native, plan, reading};
 use narrows_analysis::{Input, RunFacts, analyse};
-use narrows_model::{Cut, Event, Histogram, Inventory, Plan, Summary, Target};
+use narrows_model::{Bytes, Cut, Event, Histogram, Inventory, Plan, Summary, Target};
 use narrows_study::{CheckRequest, plan_check};
 use serde_json::json;
 
@@ -13,17 +13,7 @@ const PUBLISHED_TICKS: [(u64, u64); 5] = [(454, 55), (9, 9), (442, 368), (303, 3
 const TICK_NS: u64 = 10_000_000;
 
 fn inventory() -> Inventory {
-    serde_json::from_value(json!({
-        "host": {
-            "hostname": "ibmtest", "boot_id": null, "kernel_release": null, "cpu_model": null, "online_cpus": 1,
-            "affinity_cpus": [0], "quota_cpus": null, "governor": null, "steal_ratio": null,
-            "virtual_machine": null, "memory_bytes": 256 << 20, "memory_available_bytes": null,
-            "memory_limit_bytes": null, "cgroup_version": null, "clock_resolution_ns": null, "nics": [],
-        },
-        "path": null,
-        "unknown": [],
-    }))
-    .unwrap()
+    crate::testing::inventory("ibmtest", Bytes(256 << 20))
 }
 
 /// The trials of `plan`, in which process i takes i + 1 times the published times.

@@ -11,6 +11,7 @@ mod letters;
 mod native;
 mod options;
 mod plan;
+mod problems;
 mod reading;
 mod request;
 mod sheet;

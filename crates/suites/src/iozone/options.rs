@@ -2,6 +2,7 @@
 
 use super::columns::{self, Column};
 use super::request::{Request, Unit};
+use crate::beside::Cuts;
 use narrows_model::cell::FactorValue;
 use narrows_model::plan::SuiteSource;
 use std::collections::BTreeMap;
@@ -91,7 +92,7 @@ pub(super) fn source(request: &Request) -> SuiteSource {
         ("cpu".to_owned(), flag(asked.cpu)),
         ("stride".to_owned(), FactorValue::Number(request.stride() as f64)),
         ("settings".to_owned(), text(&settings(request).join(BETWEEN))),
-        ("cuts".to_owned(), text(if request.has_cuts { "measured" } else { "none" })),
+        ("cuts".to_owned(), text(Cuts::of(request.has_cuts).name())),
     ]);
     SuiteSource { name: super::NAME.to_owned(), options }
 }

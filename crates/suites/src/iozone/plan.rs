@@ -3,17 +3,11 @@
 use super::columns::{Calls, Column, Visit};
 use super::options::source;
 use super::request::{Pair, Request, kb};
-use narrows_model::cell::FactorValue;
-use narrows_model::plan::{LoadStatement, SUITE_PHASE, SUITE_TEST, SkippedCell};
+use crate::beside::{Cuts, OwnLoad, Place, beside, suite_cell};
 use narrows_model::workload::{Access, Edges, OpShare, Order, Prefill, PsyncWishes, SyncPolicy, VECTORS_MAX};
-use narrows_model::{
-    Bytes, Cell, CellId, Cut, EngineId, Nanos, Op, Plan, Repeat, Site, Stop, Target, Workload,
-};
+use narrows_model::{Bytes, Cell, EngineId, Op, Plan, Stop, Target, Workload};
 use narrows_study::Problem;
-use std::collections::BTreeMap;
 
-/// Longest time of a test: what has not done its records by then is cut short, and told as that.
-const TEST_NS_MAX: Nanos = Nanos(24 * 3_600_000_000_000);
 /// The processor's cache where neither the machine nor the user tells: as the original's.
 const CPU_CACHE: Bytes = Bytes(1 << 20);
 
@@ -31,37 +25,16 @@ pub fn plan(request: &Request, targets: &[Target], check: Plan) -> Result<Plan, 
         return Err(problems);
     }
     let first = targets.first().unwrap_or(&check.target).clone();
-    let cuts = check.cells.into_iter().filter(|cell| request.has_cuts && cell.cut != Cut::Path);
-    let mut cells: Vec<Cell> = cuts.collect();
-    let cuts_ns = cells.iter().fold(Nanos(0), |sum, cell| sum.saturating_add(cell.planned_ns()));
-    let cuts_in_flight = cells.iter().map(|cell| cell.workload.in_flight_configured()).max().unwrap_or(0);
-    let tests = tests(request, &first, targets.get(1..).unwrap_or_default());
-    let written = written(&tests);
-    cells.extend(tests);
-    let whole_ns = cells.iter().fold(Nanos(0), |sum, cell| sum.saturating_add(cell.planned_ns()));
-    let is_kept =
-        |skip: &SkippedCell| request.has_cuts && !skip.cell.0.starts_with(&format!("{}/", Cut::Path.name()));
-    let others = targets.get(1..).unwrap_or_default().iter().map(ToString::to_string);
-    let load = LoadStatement {
-        planned_ns: cuts_ns,
-        prefill_bytes: if request.has_cuts { check.load.prefill_bytes } else { Bytes(0) },
-        prefill_ns_max: if request.has_cuts { check.load.prefill_ns_max } else { Nanos(0) },
-        file_bytes_max: if request.has_cuts { check.load.file_bytes_max } else { Bytes(0) }
-            .max(request.all_bytes()),
-        write_bytes_max: (!request.has_cuts).then_some(written),
-        touches: check.load.touches.iter().cloned().chain(others).collect(),
-        in_flight_max: cuts_in_flight.max(request.processes().into_iter().max().unwrap_or(1)),
-        max_bytes_per_s: None,
-    };
-    Ok(Plan {
-        load,
+    let more = targets.get(1..).unwrap_or_default();
+    let cells = tests(request, &first, more);
+    let own = OwnLoad {
+        file_bytes_max: request.all_bytes(),
+        write_bytes_max: written(&cells),
+        touches: more.iter().map(ToString::to_string).collect(),
+        source: source(request),
         cells,
-        skipped: check.skipped.into_iter().filter(is_kept).collect(),
-        // The tests end with their records, and the run with them.
-        budget_ns: whole_ns.saturating_add(TEST_NS_MAX),
-        suite: Some(source(request)),
-        ..check
-    })
+    };
+    Ok(beside(check, Cuts::of(request.has_cuts), own))
 }
 
 fn tests(request: &Request, target: &Target, more: &[Target]) -> Vec<Cell> {
@@ -102,28 +75,10 @@ fn cell(request: &Request, column: &Column, pair: Pair, processes: u64, target: 
     } else {
         format!("{}/{}", pair.file_kb, pair.record_kb)
     };
-    let text = |word: &str| FactorValue::Text(word.to_owned());
-    Cell {
-        id: CellId(format!("{test}/{}", column.name)),
-        cut: Cut::Path,
-        site: Site::Client,
-        target: target.clone(),
-        workload: workload(request, column, pair, processes),
-        stop: Stop {
-            warm_up_ns: Nanos(0),
-            measure_ns: TEST_NS_MAX,
-            bytes_max: Some(Bytes(bytes)),
-            ops_max: None,
-        },
-        trials: 1,
-        repeat: Repeat::Fixed,
-        more_targets: Vec::new(),
-        factors: BTreeMap::from([
-            (SUITE_TEST.to_owned(), text(&test)),
-            (SUITE_PHASE.to_owned(), text(column.name)),
-        ]),
-        read_only: false,
-    }
+    let place = Place { test: &test, phase: column.name };
+    let workload = workload(request, column, pair, processes);
+    let cell = suite_cell(format!("{test}/{}", column.name), &place, target, workload);
+    Cell { stop: Stop { bytes_max: Some(Bytes(bytes)), ..cell.stop }, ..cell }
 }
 
 fn workload(request: &Request, column: &Column, pair: Pair, processes: u64) -> Workload {
@@ -184,6 +139,7 @@ mod tests {
     use super::super::options::Options;
     use super::super::testing::{check, folder, words};
     use super::*;
+    use narrows_model::Cut;
 
     fn planned(line: &str) -> Plan {
         let mut request = Request::of(&words(line)).unwrap();

@@ -3,21 +3,11 @@
 use super::testing::{check, folder, words};
 use super::{Request, native, plan, reading, sheet_csv, surface_csv, surface_svg};
 use narrows_analysis::{Input, RunFacts, analyse};
-use narrows_model::{Cut, Event, Histogram, Inventory, Plan, Summary};
+use narrows_model::{Bytes, Cut, Event, Histogram, Inventory, Plan, Summary};
 use serde_json::json;
 
 fn inventory() -> Inventory {
-    serde_json::from_value(json!({
-        "host": {
-            "hostname": "client", "boot_id": null, "kernel_release": null, "cpu_model": null, "online_cpus": 1,
-            "affinity_cpus": [0], "quota_cpus": null, "governor": null, "steal_ratio": null,
-            "virtual_machine": null, "memory_bytes": 16 << 20, "memory_available_bytes": null,
-            "memory_limit_bytes": null, "cgroup_version": null, "clock_resolution_ns": null, "nics": [],
-        },
-        "path": null,
-        "unknown": [],
-    }))
-    .unwrap()
+    crate::testing::inventory("client", Bytes(16 << 20))
 }
 
 /// The trials of `plan`, in which a kB takes a microsecond, each client one more.

@@ -1,8 +1,9 @@
 //! The figures of a run: how often each kind of operation was done, on how many bytes, in how much time, and how it ended.
 
 use super::options::Options;
-use super::plan::{PHASE_NS_MAX, Phase};
+use super::plan::Phase;
 use super::report::Tally;
+use crate::beside::CELL_NS_MAX;
 use narrows_model::summary::{CellSummary, KindSummary};
 use narrows_model::units::round_to_u64;
 use narrows_model::{Cut, Op, Summary};
@@ -58,7 +59,7 @@ pub(super) fn outcome(summary: &Summary, options: &Options) -> Outcome {
 }
 
 fn end(tally: &Tally, options: &Options, has_transactions: bool) -> End {
-    let longest_s = PHASE_NS_MAX.as_secs_f64();
+    let longest_s = CELL_NS_MAX.as_secs_f64();
     if tally.created_alone < options.number {
         return End::Broken(Phase::Create);
     }

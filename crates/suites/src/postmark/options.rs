@@ -2,6 +2,7 @@
 
 use super::request::Request;
 use super::settings::{Report, Settings};
+use crate::beside::Cuts;
 use narrows_model::Bytes;
 use narrows_model::cell::FactorValue;
 use narrows_model::plan::SuiteSource;
@@ -56,7 +57,7 @@ pub(super) fn source(request: &Request) -> SuiteSource {
         ("bias_create".to_owned(), bias(settings.bias_create)),
         ("report".to_owned(), text(settings.report.name())),
         ("set_bytes".to_owned(), figure(settings.objects(false).expected_bytes().0)),
-        ("cuts".to_owned(), text(if request.has_cuts { "measured" } else { "none" })),
+        ("cuts".to_owned(), text(Cuts::of(request.has_cuts).name())),
     ]);
     options.extend(request.memory.map(|bytes| ("memory_bytes".to_owned(), figure(bytes.0))));
     SuiteSource { name: super::NAME.to_owned(), options }

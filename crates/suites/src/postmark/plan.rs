@@ -2,17 +2,10 @@
 
 use super::options;
 use super::request::Request;
-use narrows_model::cell::FactorValue;
-use narrows_model::plan::{LoadStatement, SUITE_PHASE, SUITE_TEST};
+use crate::beside::{Cuts, OwnLoad, Place, beside, suite_cell};
 use narrows_model::workload::{Order, Prefill};
-use narrows_model::{
-    Bytes, Cell, CellId, Cut, EngineId, Nanos, Op, Plan, Repeat, Site, Stop, Target, Workload,
-};
+use narrows_model::{Bytes, Cell, EngineId, Op, Plan, Target, Workload};
 use narrows_study::Problem;
-use std::collections::BTreeMap;
-
-/// Longest time of a phase: what has not come to its end by then is cut short, and told as that.
-pub(super) const PHASE_NS_MAX: Nanos = Nanos(24 * 3_600_000_000_000);
 
 /// A phase of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,39 +50,14 @@ pub fn plan(request: &Request, target: &Target, check: Plan) -> Result<Plan, Vec
     if !problems.is_empty() {
         return Err(problems);
     }
-    let cuts = check.cells.into_iter().filter(|cell| request.has_cuts && cell.cut != Cut::Path);
-    let mut cells: Vec<Cell> = cuts.collect();
-    let cuts_ns = cells.iter().fold(Nanos(0), |sum, cell| sum.saturating_add(cell.planned_ns()));
-    let cuts_in_flight = cells.iter().map(|cell| cell.workload.in_flight_configured()).max().unwrap_or(0);
-    cells.extend(Phase::ALL.map(|phase| cell(request, phase, target)));
-    let whole_ns = cells.iter().fold(Nanos(0), |sum, cell| sum.saturating_add(cell.planned_ns()));
-    let skipped = check
-        .skipped
-        .into_iter()
-        .filter(|skip| request.has_cuts && !skip.cell.0.starts_with(&format!("{}/", Cut::Path.name())));
-    Ok(Plan {
-        load: load(request, &check.load, cuts_ns, cuts_in_flight),
-        cells,
-        skipped: skipped.collect(),
-        // The phases end with their last file, and the run with them.
-        budget_ns: whole_ns.saturating_add(PHASE_NS_MAX),
-        suite: Some(options::source(request)),
-        ..check
-    })
-}
-
-fn load(request: &Request, check: &LoadStatement, cuts_ns: Nanos, cuts_in_flight: u64) -> LoadStatement {
-    let cuts = |bytes: Bytes| if request.has_cuts { bytes } else { Bytes(0) };
-    LoadStatement {
-        planned_ns: cuts_ns,
-        prefill_bytes: cuts(check.prefill_bytes),
-        prefill_ns_max: if request.has_cuts { check.prefill_ns_max } else { Nanos(0) },
-        file_bytes_max: cuts(check.file_bytes_max).max(request.file_bytes_max()),
-        write_bytes_max: if request.has_cuts { None } else { Some(request.write_bytes_max()) },
-        touches: check.touches.clone(),
-        in_flight_max: cuts_in_flight.max(1),
-        max_bytes_per_s: None,
-    }
+    let own = OwnLoad {
+        cells: Phase::ALL.map(|phase| cell(request, phase, target)).to_vec(),
+        file_bytes_max: request.file_bytes_max(),
+        write_bytes_max: request.write_bytes_max(),
+        touches: Vec::new(),
+        source: options::source(request),
+    };
+    Ok(beside(check, Cuts::of(request.has_cuts), own))
 }
 
 fn cell(request: &Request, phase: Phase, target: &Target) -> Cell {
@@ -105,29 +73,15 @@ fn cell(request: &Request, phase: Phase, target: &Target) -> Cell {
         objects: Some(set),
         ..Workload::default()
     };
-    let named = |name: &str| FactorValue::Text(name.to_owned());
-    Cell {
-        id: CellId(phase.name().to_owned()),
-        cut: Cut::Path,
-        site: Site::Client,
-        target: target.clone(),
-        workload,
-        stop: Stop { warm_up_ns: Nanos(0), measure_ns: PHASE_NS_MAX, bytes_max: None, ops_max: None },
-        trials: 1,
-        repeat: Repeat::Fixed,
-        more_targets: Vec::new(),
-        factors: BTreeMap::from([
-            (SUITE_TEST.to_owned(), named(super::NAME)),
-            (SUITE_PHASE.to_owned(), named(phase.name())),
-        ]),
-        read_only: false,
-    }
+    let place = Place { test: super::NAME, phase: phase.name() };
+    suite_cell(phase.name().to_owned(), &place, target, workload)
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::testing::{planned, request};
     use super::*;
+    use narrows_model::{Cut, Nanos};
 
     #[test]
     fn the_phases_go_on_with_the_same_files() {

@@ -20,17 +20,7 @@ struct Done<'a> {
 }
 
 fn inventory() -> Inventory {
-    serde_json::from_value(json!({
-        "host": {
-            "hostname": "here", "boot_id": null, "kernel_release": null, "cpu_model": null, "online_cpus": 1,
-            "affinity_cpus": [0], "quota_cpus": null, "governor": null, "steal_ratio": null,
-            "virtual_machine": null, "memory_bytes": 256 << 20, "memory_available_bytes": null,
-            "memory_limit_bytes": null, "cgroup_version": null, "clock_resolution_ns": null, "nics": [],
-        },
-        "path": null,
-        "unknown": [],
-    }))
-    .unwrap()
+    crate::testing::inventory("here", Bytes(256 << 20))
 }
 
 fn response(count: u64, each_ns: u64) -> Histogram {

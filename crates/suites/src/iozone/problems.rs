@@ -1,0 +1,286 @@
+//! All that can be wrong with what is asked of IOzone, before anything is measured, each with what to do about it.
+
+use super::columns::{self, MIXED};
+use super::request::{AUTO_FILES_KB, AUTO_RECORDS_KB, Request, kb};
+use narrows_analysis::text::amount;
+use narrows_model::verification::VERIFIED_FILE_BYTES_MAX;
+use narrows_study::Problem;
+
+/// Cells of one run: at a millisecond and its bytes each, hours.
+const CELLS_MAX: usize = 20_000;
+
+impl Request {
+    /// All that is wrong with it; nothing where it can be planned.
+    #[must_use]
+    pub fn problems(&self) -> Vec<Problem> {
+        let mut all = self.modes();
+        all.extend(self.of_tests());
+        all.extend(self.of_sizes());
+        if all.is_empty() {
+            all.extend(self.extent());
+            all.extend(self.of_direct());
+        }
+        all
+    }
+
+    /// Letters that do not go together.
+    fn modes(&self) -> Vec<Problem> {
+        let asked = self.asked();
+        let several = self.is_throughput();
+        let limits = [asked.processes_least, asked.processes_most].iter().flatten().count();
+        let range = "-l 1 -u 4 runs 1, 2, 3 and 4 processes";
+        let all = [
+            (asked.auto && several).then(|| {
+                let hint = "give sizes with -s and -r instead of -a";
+                Problem::new("-a", "auto mode of several processes", "-a, or -t, or -l and -u", hint)
+            }),
+            (asked.processes.is_some() && limits > 0)
+                .then(|| Problem::new("-t", "-t beside -l or -u", "-t, or -l and -u", range)),
+            (limits == 1).then(|| Problem::new("-l", "one of -l and -u", "both of them", range)),
+            (asked.ops && asked.micros)
+                .then(|| Problem::new("-N", "-N beside -O", "one of them", "leave one of them out")),
+            (asked.micros && several).then(|| {
+                let hint = "latencies of several processes stand in the record: --detail";
+                Problem::new("-N", "-N in throughput mode", "kB/s, or -O", hint)
+            }),
+            asked.remount.then(|| {
+                let hint = "narrows mounts nothing: for cold reads use `narrows check` or a study with cache = \"cold\", \
+                            which drops the pages of narrows' own files";
+                Problem::new("-U", "remounting", "what narrows does without changing the machine", hint)
+            }),
+            (asked.cache_kb.is_some() && !asked.purge).then(|| {
+                Problem::new("-S", "a cache's size without -p", "-S with -p", "add -p, or leave -S out")
+            }),
+        ];
+        all.into_iter().flatten().chain(self.of_names()).chain(self.of_bounds()).collect()
+    }
+
+    fn of_names(&self) -> Option<Problem> {
+        let names = self.asked().names.len() as u64;
+        let most = self.processes().into_iter().max().unwrap_or(1);
+        if names == 0 || (self.is_throughput() && names == most) {
+            return None;
+        }
+        Some(if self.is_throughput() {
+            let found = format!("{names} names for {most} processes");
+            Problem::new("-F", found, "as many names as processes", "give one for each process")
+        } else {
+            let hint = "add -t N, or give one folder as DIR";
+            Problem::new("-F", "names without throughput mode", "-F with -t, or -l and -u", hint)
+        })
+    }
+
+    /// Bounds of auto mode without it.
+    fn of_bounds(&self) -> Vec<Problem> {
+        let asked = self.asked();
+        let bounds = [
+            ("-n", asked.file_kb_min.is_some()),
+            ("-g", asked.file_kb_max.is_some()),
+            ("-y", asked.record_kb_min.is_some()),
+            ("-q", asked.record_kb_max.is_some()),
+            ("-z", asked.all_records),
+        ];
+        let given = bounds.into_iter().filter(|(_, is_given)| *is_given && !asked.auto);
+        let hint = "add -a, or give sizes with -s and -r";
+        given
+            .map(|(key, _)| Problem::new(key, "a bound of auto mode without it", "it with -a", hint))
+            .collect()
+    }
+
+    /// Tests that lack what they need.
+    fn of_tests(&self) -> Vec<Problem> {
+        let (tests, asked) = (self.tests(), self.asked());
+        let mut all = Vec::new();
+        let first = tests.first().copied().unwrap_or(0);
+        if !columns::makes_file(first) {
+            let found = format!("test {first} first, which needs a file");
+            let hint = "add -i 0, which writes it: narrows keeps no files of earlier runs, not even with -w";
+            all.push(Problem::new("-i", found, "0, 6, 9 or 11 before it", hint));
+        }
+        if tests.contains(&MIXED) && !self.is_throughput() {
+            let hint = "add -t 2, or leave -i 8 out";
+            all.push(Problem::new("-i", "test 8 of one process", "it in throughput mode", hint));
+        }
+        if asked.stride.is_some() && !tests.contains(&5) {
+            all.push(Problem::new(
+                "-j",
+                "a stride without test 5",
+                "-j with -i 5",
+                "add -i 5, or leave -j out",
+            ));
+        }
+        let streams = asked.tests.iter().find(|test| [6, 7].contains(*test));
+        if let (Some(test), true) = (streams, asked.direct) {
+            let found = format!("-I with test {test}, whose streams' buffers are not aligned for it");
+            all.push(Problem::new(
+                "-I",
+                found,
+                "tests that use no streams",
+                format!("leave -i {test} out, or -I"),
+            ));
+        }
+        all
+    }
+
+    fn of_sizes(&self) -> Vec<Problem> {
+        let asked = self.asked();
+        let reversed = |key, least: Option<u64>, most: Option<u64>, usual: (u64, u64)| {
+            let (least, most) = (least.unwrap_or(usual.0), most.unwrap_or(usual.1));
+            (asked.auto && least > most).then(|| {
+                let found = format!("a least size of {least} kB and a most of {most} kB");
+                Problem::new(
+                    key,
+                    found,
+                    "a least size up to the most",
+                    "give the smaller one first: -n and -g for files, -y and -q for records",
+                )
+            })
+        };
+        let mut all: Vec<Problem> = [
+            reversed("-n", asked.file_kb_min, asked.file_kb_max, AUTO_FILES_KB),
+            reversed("-y", asked.record_kb_min, asked.record_kb_max, AUTO_RECORDS_KB),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        let pairs = self.pairs();
+        let (files, records) = (self.files_kb(), self.records_kb());
+        let file_max = files.iter().copied().max().unwrap_or(0);
+        let explicit = !asked.auto || !asked.records_kb.is_empty();
+        for record in records.iter().filter(|record| explicit && **record > file_max) {
+            let found = format!("a record of {record} kB in a file of {file_max} kB");
+            let hint = format!("give -s {record}k or more, or a smaller -r");
+            all.push(Problem::new("-r", found, "records up to the file", hint));
+        }
+        for file in files.iter().filter(|file| !pairs.iter().any(|pair| pair.file_kb == **file)) {
+            if all.is_empty() {
+                let least = records.iter().copied().min().unwrap_or(0);
+                let found = format!("a file of {file} kB, smaller than every record");
+                let hint = format!("give files from {least} kB on, or a smaller record");
+                all.push(Problem::new("-s", found, "files of a record at least", hint));
+            }
+        }
+        all
+    }
+
+    fn extent(&self) -> Vec<Problem> {
+        let mut all = Vec::new();
+        let cells =
+            self.pairs().len().saturating_mul(self.columns().len()).saturating_mul(self.processes().len());
+        if cells > CELLS_MAX {
+            let hint = "give fewer sizes, with -n, -g, -y and -q, or fewer tests with -i";
+            all.push(Problem::new("-a", format!("{cells} measurements"), format!("up to {CELLS_MAX}"), hint));
+        }
+        let file = kb(self.files_kb().into_iter().max().unwrap_or(0));
+        if self.asked().verify && file > VERIFIED_FILE_BYTES_MAX {
+            let allowed = format!("files up to {}", amount(VERIFIED_FILE_BYTES_MAX));
+            let found = format!("-V of files of {}", amount(file));
+            all.push(Problem::new("-V", found, allowed, "give smaller files, or leave -V out"));
+        }
+        if let Some(free) = self.free.filter(|free| self.all_bytes() > *free) {
+            let processes = self.processes().into_iter().max().unwrap_or(1);
+            let found =
+                format!("{} a file, for {processes} at once {}", amount(file), amount(self.all_bytes()));
+            let fitting = free.0 / processes.max(1) / 1024;
+            let hint = format!("give files up to {fitting} kB with -s or -g, or free space");
+            all.push(Problem::new("-s", found, format!("the {} that are free there", amount(free)), hint));
+        }
+        all
+    }
+
+    fn of_direct(&self) -> Option<Problem> {
+        if !self.asked().direct {
+            return None;
+        }
+        match self.direct.as_ref()? {
+            Err(reason) => {
+                let hint = "leave -I out, or name a folder on a file system that grants it";
+                Some(Problem::new(
+                    "-I",
+                    format!("no direct access: {reason}"),
+                    "it where the file system grants it",
+                    hint,
+                ))
+            }
+            Ok(alignment) => {
+                let is_odd = |record: &u64| !kb(*record).0.is_multiple_of(alignment.0.max(1));
+                let record = self.records_kb().into_iter().find(is_odd)?;
+                let allowed = format!("multiples of {alignment} with -I");
+                let hint = format!("give -r {}", alignment.0.div_ceil(1024));
+                Some(Problem::new("-r", format!("a record of {record} kB"), allowed, hint))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::words;
+    use super::*;
+    use narrows_model::Bytes;
+
+    fn told(line: &str) -> String {
+        let problems = Request::of(&words(line)).err().unwrap_or_default();
+        problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    }
+
+    fn sound(line: &str) -> Request {
+        assert_eq!(told(line), "", "{line}");
+        Request::of(&words(line)).unwrap()
+    }
+
+    #[test]
+    fn what_does_not_go_together_is_refused_with_what_to_do() {
+        for (line, found) in [
+            (
+                "-s 4 -r 64",
+                "-r: found a record of 64 kB in a file of 4 kB; allowed: records up to the file; give -s 64k",
+            ),
+            ("-a -t 2", "-a: found auto mode of several processes"),
+            ("-t 2 -l 1 -u 3", "-t: found -t beside -l or -u"),
+            ("-l 2", "-l: found one of -l and -u"),
+            ("-O -N", "-N: found -N beside -O"),
+            ("-N -t 2", "-N: found -N in throughput mode"),
+            ("-U", "-U: found remounting"),
+            ("-F x", "-F: found names without throughput mode"),
+            ("-t 2 -F x", "-F: found 1 names for 2 processes"),
+            ("-S 64", "-S: found a cache's size without -p"),
+            ("-g 4m", "-g: found a bound of auto mode without it"),
+            ("-z", "-z: found a bound of auto mode"),
+            ("-a -n 8m -g 4m", "-n: found a least size of 8192 kB and a most of 4096 kB"),
+            ("-a -q 2", "-y: found a least size of 4 kB and a most of 2 kB"),
+            (
+                "-i 1",
+                "-i: found test 1 first, which needs a file; allowed: 0, 6, 9 or 11 before it; add -i 0",
+            ),
+            ("-i 0 -i 8", "-i: found test 8 of one process"),
+            ("-i 0 -j 3", "-j: found a stride without test 5"),
+            ("-I -i 0 -i 6", "-I: found -I with test 6"),
+            ("-a -n 1k -g 2k", "-s: found a file of 1 kB, smaller than every record"),
+            (
+                "-l 1 -u 256 -i 0 -i 1 -i 2 -i 3 -i 4 -s 1 -s 2 -s 4 -s 8 -s 16 -s 32 -s 64 -r 1 -r 2",
+                "-a: found 26624",
+            ),
+        ] {
+            assert!(told(line).starts_with(found), "{line}: {}", told(line));
+        }
+    }
+
+    #[test]
+    fn what_the_machine_does_not_have_is_refused() {
+        let with = |line: &str, change: fn(&mut Request)| {
+            let mut request = sound(line);
+            change(&mut request);
+            request.problems().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+        };
+        let said = with("-t 4 -s 1g", |request| request.free = Some(Bytes(1 << 30)));
+        assert!(
+            said.contains("1.00 GiB a file, for 4 at once 4.00 GiB") && said.contains("up to 262144 kB"),
+            "{said}"
+        );
+        let said = with("-I", |request| request.direct = Some(Err("tmpfs has none".to_owned())));
+        assert!(said.contains("-I: found no direct access: tmpfs has none"), "{said}");
+        let said = with("-I -r 1", |request| request.direct = Some(Ok(Bytes(4096))));
+        assert!(said.contains("-r: found a record of 1 kB") && said.contains("give -r 4"), "{said}");
+    }
+}
