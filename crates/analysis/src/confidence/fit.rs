@@ -146,7 +146,7 @@ fn truth(profile: &SimProfile, kind: RegimeKind) -> Vec<Segment> {
     let (block, in_flight) = match kind {
         RegimeKind::Bulk | RegimeKind::Together => (1_048_576.0, 16.0),
         RegimeKind::SmallParallel => (4_096.0, 16.0),
-        RegimeKind::Single => (4_096.0, 1.0),
+        RegimeKind::Single | RegimeKind::Files => (4_096.0, 1.0),
     };
     let all = declared(profile, block);
     let total_s: f64 = all.iter().map(|part| part.time_s).sum();

@@ -10,7 +10,9 @@ pub(crate) fn limiting(ranked: &[Ranked<'_>]) -> Vec<Limiting> {
     for kind in RegimeKind::ALL {
         let of_kind: Vec<&Ranked<'_>> = ranked.iter().filter(|ranked| ranked.regime.kind == kind).collect();
         match of_kind.as_slice() {
-            [first, second] if agree(first, second) => entries.extend(joined(first, second)),
+            [first, second] if kind != RegimeKind::Files && agree(first, second) => {
+                entries.extend(joined(first, second))
+            }
             each => entries.extend(each.iter().flat_map(|ranked| single(ranked))),
         }
     }

@@ -1,9 +1,9 @@
 //! The loads for which a verdict is given: bulk, one request at a time, many small requests, several targets together;
-//! each by direction.
+//! each by direction; and operations on whole files, each by itself.
 
 use super::reads;
-use narrows_model::Cut;
 use narrows_model::summary::CellSummary;
+use narrows_model::{Cut, Op};
 
 /// A kind of load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,12 +16,19 @@ pub enum RegimeKind {
     SmallParallel,
     /// Several targets at once: the largest block with the most requests in flight.
     Together,
+    /// One operation on whole files, or transactions of several.
+    Files,
 }
 
 impl RegimeKind {
     /// Every kind, the one that matters most first.
-    pub(crate) const ALL: [RegimeKind; 4] =
-        [RegimeKind::Bulk, RegimeKind::Single, RegimeKind::SmallParallel, RegimeKind::Together];
+    pub(crate) const ALL: [RegimeKind; 5] = [
+        RegimeKind::Bulk,
+        RegimeKind::Single,
+        RegimeKind::SmallParallel,
+        RegimeKind::Together,
+        RegimeKind::Files,
+    ];
 }
 
 /// A load for which a verdict is given, with the cell that stands for it.
@@ -49,6 +56,7 @@ impl Regime<'_> {
             RegimeKind::Single => "synchronous",
             RegimeKind::SmallParallel => "small parallel",
             RegimeKind::Together => "several targets together,",
+            RegimeKind::Files => return of_files(self.cell),
         };
         format!(
             "{kind} {directions} ({}, {} in flight)",
@@ -57,14 +65,37 @@ impl Regime<'_> {
     }
 }
 
+/// What is done to whole files, in words: `making files (16 at a time)`.
+fn of_files(cell: &CellSummary) -> String {
+    let does = match cell.op {
+        _ if transacts(cell) => "transactions on files",
+        Op::Put => "making files",
+        Op::Get => "reading files",
+        Op::Append => "appending to files",
+        Op::Stat => "looking at files",
+        Op::Delete => "deleting files",
+        _ => "operations on files",
+    };
+    match cell.in_flight.configured {
+        0 | 1 => format!("{does} (one at a time)"),
+        many => format!("{does} ({many} at a time)"),
+    }
+}
+
+fn transacts(cell: &CellSummary) -> bool {
+    cell.requested.objects.is_some_and(|set| set.transactions.is_some())
+}
+
 /// The regimes among the cells of the path, as far as they were measured. A run with one load alone has one regime a
 /// direction, and one to `null:`, which is no storage, none.
 pub(super) fn regimes(cells: &[CellSummary]) -> Vec<Regime<'_>> {
     let rated = |cell: &&CellSummary| {
         cell.cut == Cut::Path && cell.rate_bytes_per_s.is_some() && cell.target.is_storage()
     };
+    let (files, blocks): (Vec<&CellSummary>, Vec<&CellSummary>) =
+        cells.iter().filter(rated).partition(|cell| cell.requested.objects.is_some());
     let (together, path): (Vec<&CellSummary>, Vec<&CellSummary>) =
-        cells.iter().filter(rated).partition(|cell| !cell.more_targets.is_empty());
+        blocks.into_iter().partition(|cell| !cell.more_targets.is_empty());
     let direction = |read: bool| path.iter().copied().filter(move |cell| reads(cell.op) == read);
     // Cells that refine a verdict have no cuts at their own settings to be compared with: they come second.
     let compared =
@@ -98,7 +129,27 @@ pub(super) fn regimes(cells: &[CellSummary]) -> Vec<Regime<'_>> {
             found.push(Regime { kind, cell });
         }
     }
+    found.extend(each_once(&files).map(|cell| Regime { kind: RegimeKind::Files, cell }));
     found
+}
+
+/// The first cell of each operation on files with the most at a time.
+fn each_once<'a>(files: &[&'a CellSummary]) -> impl Iterator<Item = &'a CellSummary> {
+    let does = |cell: &CellSummary| (cell.op, transacts(cell));
+    let stands = move |index: usize, cell: &CellSummary| {
+        !files.iter().enumerate().any(|(place, other)| {
+            let (most, own) = (other.in_flight.configured, cell.in_flight.configured);
+            does(other) == does(cell) && (most > own || (most == own && place < index))
+        })
+    };
+    let found: Vec<&CellSummary> = files
+        .iter()
+        .copied()
+        .enumerate()
+        .filter(|(index, cell)| stands(*index, cell))
+        .map(|(_, cell)| cell)
+        .collect();
+    found.into_iter()
 }
 
 /// The order of cells by what they have in flight; of as many those of fewer processes are the plainer.
@@ -127,6 +178,37 @@ pub(crate) fn is_small_block(cell: &CellSummary) -> bool {
 mod tests {
     use super::*;
     use crate::testing::builtin;
+    use narrows_model::workload::{ObjectSet, Transactions};
+
+    #[test]
+    fn each_operation_on_files_is_a_load_of_its_own_and_none_of_blocks() {
+        let given = builtin("local-ssd");
+        let template = given.cells.iter().find(|cell| cell.id == "path/read/4KiB/qd1/c1").unwrap();
+        let at = |op: Op, transactions: Option<Transactions>, workers: u32| {
+            let mut cell = template.clone();
+            (cell.id, cell.op) = (format!("{op}/{workers}/{}", transactions.is_some()), op);
+            cell.requested.objects = Some(ObjectSet { transactions, ..ObjectSet::default() });
+            cell.in_flight.configured = u64::from(workers);
+            cell
+        };
+        let transactions = Transactions { count: 5, read_bias: Some(5), create_bias: Some(5) };
+        let cells = [
+            at(Op::Put, None, 1),
+            at(Op::Put, None, 4),
+            at(Op::Put, None, 4),
+            at(Op::Get, Some(transactions), 1),
+            at(Op::Delete, None, 1),
+        ];
+        let names: Vec<String> = regimes(&cells).iter().map(Regime::name).collect();
+        assert_eq!(
+            names,
+            [
+                "making files (4 at a time)",
+                "transactions on files (one at a time)",
+                "deleting files (one at a time)"
+            ]
+        );
+    }
 
     #[test]
     fn the_most_requests_in_flight_stand_for_bulk_and_small_parallel_by_however_many_clients() {

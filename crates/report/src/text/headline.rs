@@ -4,8 +4,8 @@ use super::style::{Paint, Style};
 use super::wording::{self, is_delivered, serves_itself};
 use super::wrap::{Indent, paragraph};
 use super::{faults, relay, units};
-use narrows_analysis::text::{seconds, storage_rate};
-use narrows_analysis::view::{Regime, View};
+use narrows_analysis::text::{op_rate, seconds, storage_rate};
+use narrows_analysis::view::{Regime, RegimeKind, View};
 use narrows_model::units::NANOS_PER_SEC;
 use narrows_model::{Limiting, Segment, Summary};
 
@@ -85,15 +85,27 @@ fn rates(name: &str, view: &View<'_>) -> String {
         .filter(stands)
         .filter_map(|regime| {
             let cell = regime.cell;
-            let rate = storage_rate(cell.rate_bytes_per_s?.0);
+            let rate = rate_of(regime)?;
             // The mean, which goes with the rate: where read-ahead serves most requests, half of them take far less.
             let each = cell.latency_ns.mean.or(cell.latency_ns.p50.map(|ns| ns as f64));
             let wait = each.filter(|_| cell.in_flight.configured == 1);
             let wait = wait.map(|ns| format!(" ({} each)", seconds(ns / NANOS_PER_SEC as f64)));
-            Some(format!("{} {rate}{}", cell.op, wait.unwrap_or_default()))
+            let op = if regime.kind == RegimeKind::Files { String::new() } else { format!("{} ", cell.op) };
+            Some(format!("{op}{rate}{}", wait.unwrap_or_default()))
         })
         .collect();
     each.join(", ")
+}
+
+/// The rate of what the load does: bytes of blocks, operations on files.
+fn rate_of(regime: &Regime<'_>) -> Option<String> {
+    let cell = regime.cell;
+    if regime.kind != RegimeKind::Files {
+        return Some(storage_rate(cell.rate_bytes_per_s?.0));
+    }
+    let bytes = cell.rate_bytes_per_s.map(|rate| rate.0).filter(|rate| *rate > 0.0);
+    let moved = bytes.map(|rate| format!(", {}", storage_rate(rate)));
+    Some(format!("{}{}", op_rate(cell.ops_per_s?.0), moved.unwrap_or_default()))
 }
 
 /// `text` with a capital first letter.
