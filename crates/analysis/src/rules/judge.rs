@@ -10,6 +10,7 @@ use narrows_model::counters::Role;
 use narrows_model::diagnosis::Severity;
 use narrows_model::summary::{CellSummary, CpuBasis, RoleCpu};
 use narrows_model::units::ratio;
+use narrows_model::workload::SyncPolicy;
 use narrows_model::{Cut, Segment};
 
 /// From this share of a measured ceiling a segment counts as full: cuts repeat within a few percent, and a stage that
@@ -316,12 +317,14 @@ pub(super) fn server_host(view: &View<'_>) -> String {
 }
 
 /// Whether as many requests were in flight as were asked for, by Little's law; `None` where that is not known. A cap that
-/// held the rate keeps them out, and so does the schedule of an open loop, whose depth is only the most.
+/// held the rate keeps them out, and so does the schedule of an open loop, whose depth is only the most; nothing else is in
+/// flight during the sync at a trial's end.
 pub(super) fn as_asked(cell: &CellSummary) -> Option<bool> {
     let measured = cell.in_flight.measured?;
     let scheduled = cell.offered_ops_per_s.is_some();
+    let synced = cell.requested.sync == SyncPolicy::AtEnd;
     let below = measured < cell.in_flight.configured as f64 * IN_FLIGHT_MIN_RATIO;
-    if (scheduled && below) || (!scheduled && super::offered_load::is_held(cell)) {
+    if ((scheduled || synced) && below) || (!scheduled && super::offered_load::is_held(cell)) {
         return Some(false);
     }
     Some(!cell.flags.iter().any(|flag| flag == IN_FLIGHT_BELOW || flag == LITTLE_LAW_VIOLATED))
@@ -449,6 +452,18 @@ mod tests {
             [at(Some(0.14)), at(Some(0.89)), at(Some(0.91)), at(None)],
             [Some(false), Some(false), Some(true), None]
         );
+    }
+
+    #[test]
+    fn a_trial_that_mostly_syncs_at_its_end_is_not_at_its_depth() {
+        let summary = builtin("wan-10ms");
+        let mut cell = single(&summary).clone();
+        cell.requested.sync = SyncPolicy::AtEnd;
+        let mut at = |measured| {
+            cell.in_flight.measured = Some(measured);
+            as_asked(&cell)
+        };
+        assert_eq!([at(0.18), at(0.95)], [Some(false), Some(true)]);
     }
 
     #[test]
