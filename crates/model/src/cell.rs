@@ -41,6 +41,8 @@ pub enum Cut {
     ServerStorage,
     /// The client's own device without its page cache.
     LocalDevice,
+    /// The whole path past a proxy that is on it: the same load on the same endpoint.
+    DirectPath,
     /// The whole path, its writes acknowledged when they have arrived at the server, not when they are durable.
     EarlyPath,
     /// The whole path.
@@ -60,6 +62,7 @@ impl Cut {
             Cut::ServerMemory => "server-memory",
             Cut::ServerStorage => "server-storage",
             Cut::LocalDevice => "local-device",
+            Cut::DirectPath => "direct-path",
             Cut::EarlyPath => "early-path",
             Cut::Path => "path",
         }
@@ -75,6 +78,7 @@ impl Cut {
             Cut::NetworkStream | Cut::DirectStream => Some(Segment::NetworkBandwidth),
             Cut::ServerMemory => Some(Segment::ServerProtocol),
             Cut::ServerStorage | Cut::LocalDevice => Some(Segment::DeviceBandwidth),
+            Cut::DirectPath => Some(Segment::ProxyQueue),
             Cut::EarlyPath => Some(Segment::ServerCommit),
             Cut::Path => None,
         }

@@ -135,7 +135,7 @@ impl Prepared {
         let mut smallest = cell.workload.file_bytes;
         let needed = least_bytes(&cell.workload);
         for (object_index, object) in (0..).zip(&assignment.objects) {
-            let key = (target.to_string(), object.clone());
+            let key = key_of(target, object);
             let made = self.objects.get(&key);
             let content =
                 cell.workload.verify.then(|| assignment.content_of(assignment.owner_of(object_index)));
@@ -169,7 +169,7 @@ impl Prepared {
             && workload.write_back_every.is_none()
             && workload.ops().iter().any(|share| share.op == Op::Write);
         for object in &assignment.objects {
-            let key = (target.to_string(), object.clone());
+            let key = key_of(target, object);
             let mut spec = filling_spec(assignment, object);
             match self.objects.get(&key) {
                 Some(made) if !writes && made.bytes >= workload.file_bytes => continue,
@@ -218,6 +218,11 @@ impl Prepared {
         }
         errors
     }
+}
+
+/// What an object is known by. A proxy leads to the same object.
+fn key_of(target: &Target, object: &str) -> (String, String) {
+    (target.past_the_proxy().to_string(), object.to_owned())
 }
 
 fn least_bytes(workload: &Workload) -> Bytes {

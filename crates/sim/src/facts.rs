@@ -169,9 +169,17 @@ fn path(folder: &str) -> PathFacts {
 pub(crate) fn effective(profile: &SimProfile, cell: &Cell) -> Effective {
     let remote = matches!(
         cell.cut,
-        Cut::NetworkStream | Cut::DirectStream | Cut::ServerMemory | Cut::EarlyPath | Cut::Path
+        Cut::NetworkStream
+            | Cut::DirectStream
+            | Cut::ServerMemory
+            | Cut::DirectPath
+            | Cut::EarlyPath
+            | Cut::Path
     );
-    let stored = matches!(cell.cut, Cut::ServerStorage | Cut::LocalDevice | Cut::EarlyPath | Cut::Path);
+    let stored = matches!(
+        cell.cut,
+        Cut::ServerStorage | Cut::LocalDevice | Cut::DirectPath | Cut::EarlyPath | Cut::Path
+    );
     Effective {
         engine: "sim".to_owned(),
         access: stored.then_some(cell.workload.access),

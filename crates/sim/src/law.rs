@@ -165,7 +165,10 @@ impl Machine {
 
     /// What the declared faults do to the next request: only cuts that reach the storage meet them.
     fn next_fate(&mut self, cut: Cut) -> (Fate, u64) {
-        if !matches!(cut, Cut::Path | Cut::EarlyPath | Cut::LocalDevice | Cut::ServerStorage) {
+        if !matches!(
+            cut,
+            Cut::Path | Cut::DirectPath | Cut::EarlyPath | Cut::LocalDevice | Cut::ServerStorage
+        ) {
             return (Fate::Done, 0);
         }
         self.exposed_count += 1;

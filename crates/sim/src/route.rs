@@ -170,7 +170,7 @@ impl Surveyor<'_> {
                 self.device(&mut route, &Call { bytes: payload, ..call });
             }
             Cut::EarlyPath => self.path(&mut route, &Call { bytes: payload, durable: false, ..call }),
-            Cut::Path => self.path(&mut route, &Call { bytes: payload, ..call }),
+            Cut::DirectPath | Cut::Path => self.path(&mut route, &Call { bytes: payload, ..call }),
         }
         route
     }

@@ -76,7 +76,12 @@ fn trials(world: &mut World, cell: &Cell, interval_ns: Nanos, events: &mut Vec<E
 fn missing(profile: &SimProfile, cell: &Cell) -> Option<String> {
     let why = match (cell.cut, profile.network.is_some()) {
         (
-            Cut::NetworkStream | Cut::DirectStream | Cut::ServerMemory | Cut::ServerStorage | Cut::EarlyPath,
+            Cut::NetworkStream
+            | Cut::DirectStream
+            | Cut::ServerMemory
+            | Cut::ServerStorage
+            | Cut::DirectPath
+            | Cut::EarlyPath,
             false,
         ) => "the simulated machine has no network and no server",
         (Cut::LocalDevice, true) => {

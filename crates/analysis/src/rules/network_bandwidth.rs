@@ -2,7 +2,7 @@
 
 use super::judge::{self, Shown};
 use super::one_more::{OneMore, one_more_connection};
-use super::{Rule, Stance, Verdict, client_connection, network_scope};
+use super::{Rule, Stance, Verdict, client_connection, network_scope, proxy_queue};
 use crate::text;
 use crate::view::View;
 use narrows_model::summary::CellSummary;
@@ -17,7 +17,9 @@ pub(super) static RULE: Rule = Rule {
     definition: "The path moves nearly the payload that a raw stream over the same connections moved, in the same \
                  direction and block size. A stream that a window or a buffer held back blames the connection instead, \
                  and where one more connection is faster the wire had bandwidth to spare. A path above what noise \
-                 explains has raised the ceiling and blames nothing. Not judged over loopback, which is memory.",
+                 explains has raised the ceiling and blames nothing. Behind a proxy the stream through it clears, and the one past \
+                 it blames; what the first alone blames is at most 60 % sure, at one request in flight too. Not judged over \
+                 loopback, which is memory.",
     formula: "0.9 x payload rate of the raw stream <= rate <= 1.03 x (or two standard errors above it), one more \
               connection < 1.1 x where measured; at one request in flight: (block / stream rate) >= half \
               of the time of one request",
@@ -34,7 +36,10 @@ fn run(view: &View<'_>) -> Vec<Verdict> {
 /// The verdict against the stream, unless it blames the wire by a stream that a window or a buffer held back, or the
 /// path is faster over one more connection.
 fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
-    let verdict = against_stream(view, cell)?;
+    let verdict = match view.summary.target.via() {
+        Some(_) => beside_proxy(view, cell)?,
+        None => against_stream(view, cell)?,
+    };
     let stream = view.ceiling(stream_cut(view, cell), cell)?.cell;
     let limits = verdict.stance == Stance::Limits;
     let more = one_more_connection(view, cell);
@@ -44,6 +49,38 @@ fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
     let flat = more.is_some_and(OneMore::adds_nothing);
     let held = limits && !flat && client_connection::held_back(view, stream).is_some();
     (!held).then(|| scoped(view, cell, verdict))
+}
+
+/// The verdict where a proxy stands between. The stream through it passed the path's own legs and may be the proxy's; the
+/// one past it is the network's and may be another route. So the first alone clears, and what it alone blames is open.
+fn beside_proxy(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
+    let through = against(view, cell, Cut::NetworkStream);
+    if through.as_ref().is_some_and(|through| through.stance == Stance::Clears) {
+        return through;
+    }
+    let limits = |verdict: &Verdict| verdict.stance == Stance::Limits;
+    let past = against(view, cell, Cut::DirectStream);
+    if past.as_ref().is_some_and(limits) {
+        return past;
+    }
+    // As fast past the proxy, where the stream carries more: what both have in common holds back.
+    let elsewhere = past.is_some() && proxy_queue::is_cleared(view, cell);
+    let verdict = open_between(through.filter(limits).filter(|_| !elsewhere)?);
+    let load_ratio = verdict.load_ratio.min(BELOW_PROXY_RATIO);
+    Some(Verdict { load_ratio, ..verdict })
+}
+
+/// A verdict on the network by a stream that passed the proxy.
+fn open_between(verdict: Verdict) -> Verdict {
+    let text = "this stream passed the proxy: which of the two held it back, the proxy or a leg of the network, is open";
+    let counter = "payload acknowledged or received (TCP_INFO)";
+    verdict.at_most(THROUGH_PROXY_CONFIDENCE).because(text.to_owned(), counter, "")
+}
+
+/// What the raw stream through the proxy carried, where the path moves nearly as much.
+pub(super) fn carried_through(view: &View<'_>, cell: &CellSummary) -> Option<f64> {
+    let carried = view.ceiling(Cut::NetworkStream, cell)?.bytes_per_s;
+    (cell.rate_bytes_per_s?.0 >= carried * judge::FULL_RATIO && !judge::is_single(cell)).then_some(carried)
 }
 
 /// The verdict with the part of the network that it blames, where the path goes round several servers.
@@ -69,34 +106,33 @@ pub(super) fn stream_cut(view: &View<'_>, cell: &CellSummary) -> Cut {
 
 /// How sure a verdict on the network is at most where its stream passed a proxy that may hold back too.
 const THROUGH_PROXY_CONFIDENCE: f64 = 0.6;
+/// How full a network counts at most where a proxy that was seen to hold back is the other candidate.
+const BELOW_PROXY_RATIO: f64 = 0.99;
 
 /// The path against the raw stream, whatever held that back.
 pub(super) fn against_stream(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
     let cut = stream_cut(view, cell);
+    let verdict = against(view, cell, cut)?;
+    let passed = cut == Cut::NetworkStream && view.summary.target.via().is_some();
+    Some(if passed && verdict.stance == Stance::Limits { open_between(verdict) } else { verdict })
+}
+
+/// The path against one of the raw streams.
+fn against(view: &View<'_>, cell: &CellSummary, cut: Cut) -> Option<Verdict> {
     let ceiling = view.ceiling(cut, cell)?;
     let command = format!("ss -ti dst {}; ip -s link", judge::server_host(view));
     let shown = Shown { counter: "payload acknowledged or received (TCP_INFO)", command: &command };
     if judge::is_single(cell) {
-        let best = fastest_stream(view, cell).unwrap_or(ceiling.bytes_per_s);
-        let part_s = cell.block_bytes.as_f64() / best;
+        // The best that the wire carried in this direction at any block: what the block's bytes alone cost, on each leg.
+        let best = view.best_of(cut, cell).unwrap_or(ceiling.bytes_per_s);
+        let passes_proxy = cut == Cut::NetworkStream && view.summary.target.via().is_some();
+        let legs = if passes_proxy { 2.0 } else { 1.0 };
+        let part_s = legs * cell.block_bytes.as_f64() / best;
         let verdict = judge::time_share(RULE.segment, cell, part_s, "moving the block over the wire", shown)?;
         return judge::convicting(verdict, ceiling);
     }
     let verdict = judge::against_ceiling(RULE.segment, cell, ceiling, text::network_rate, shown)?;
-    let undecided =
-        verdict.stance == Stance::Limits && cut == Cut::NetworkStream && view.has(Segment::ProxyQueue);
-    let verdict = if undecided {
-        let text = "the stream passed the proxy, and without it none was measured: which of the two held it back is open";
-        verdict.at_most(THROUGH_PROXY_CONFIDENCE).because(text.to_owned(), shown.counter, "")
-    } else {
-        verdict
-    };
     Some(verdict.gains(judge::relief(view, cell, &[Cut::ServerStorage, Cut::MemoryCopy])))
-}
-
-/// The best that the wire carried in this direction at any block: what the block's bytes alone cost.
-fn fastest_stream(view: &View<'_>, cell: &CellSummary) -> Option<f64> {
-    view.best_of(stream_cut(view, cell), cell)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The server daemon's own path is the limit: neither its CPU nor the network is full.
 
 use super::judge::{self, Shown};
-use super::{Rule, Stance, Verdict};
+use super::{Rule, Stance, Verdict, proxy_queue};
 use crate::text;
 use crate::view::View;
 use narrows_model::counters::Role;
@@ -15,7 +15,8 @@ pub(super) static RULE: Rule = Rule {
     segment: Segment::ServerProtocol,
     title: "the server daemon's own path is the limit",
     definition: "The path moves nearly what the same requests move when the server keeps the data in memory, and that \
-                 is clearly less than the raw stream over the same connections, with CPU left on both sides.",
+                 is clearly less than the raw stream over the same connections, with CPU left on both sides. Behind a proxy, which \
+                 these requests pass too, only where the path's own load is as slow past it (`direct-path`).",
     formula: "rate >= 0.9 x rate from the server's memory, that being < 0.9 x the raw stream, CPUs under 0.95",
     source: "Substitution: one segment is replaced by a faster one and the rate compared (asymptotic bounds, 1978)",
     example: "1 MiB reads at 310 MiB/s from disk and 322 MiB/s from the server's memory, on a wire that carries 1.10 GiB/s",
@@ -41,7 +42,9 @@ fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
         wire.map_or(!view.has_network(), |wire| memory.bytes_per_s < wire.bytes_per_s * judge::FULL_RATIO);
     let full =
         |role: Role| View::cpu(memory.cell, role).is_some_and(|cpu| cpu.busy_ratio >= judge::FULL_RATIO);
-    let explained = !below_wire || full(Role::Client) || full(Role::Server);
+    // The server's memory was reached through the proxy: what holds these requests back may be the proxy's.
+    let behind = view.summary.target.via().is_some() && !proxy_queue::is_cleared(view, cell);
+    let explained = !below_wire || behind || [Role::Client, Role::Proxy, Role::Server].into_iter().any(full);
     // What the wire or a CPU explains is theirs; the daemon's own path then cannot be told apart from them.
     (verdict.stance == Stance::Clears || !explained).then_some(verdict)
 }
@@ -71,5 +74,26 @@ mod tests {
     #[test]
     fn a_daemon_faster_than_the_device_is_not() {
         assert!(!found(&builtin("slow-disk"), RULE.code));
+    }
+
+    #[test]
+    fn behind_a_proxy_a_daemon_is_named_only_where_the_load_past_it_is_as_slow() {
+        let behind = |past: Option<f64>| {
+            let mut summary = held_back();
+            summary.target = "tcp://storage:7300/disk?via=proxy:7301".parse().unwrap();
+            let paths = summary.cells.iter().filter(|cell| cell.cut == Cut::Path).cloned();
+            let direct: Vec<CellSummary> = paths
+                .filter_map(|mut cell| {
+                    cell.cut = Cut::DirectPath;
+                    cell.rate_bytes_per_s.as_mut()?.0 *= past?;
+                    cell.ops_per_s.as_mut()?.0 *= past?;
+                    Some(cell)
+                })
+                .collect();
+            summary.cells.extend(direct);
+            summary.diagnosis = crate::diagnose(&summary);
+            found(&summary, RULE.code)
+        };
+        assert_eq!([behind(None), behind(Some(3.0)), behind(Some(1.0))], [false, false, true]);
     }
 }

@@ -123,7 +123,7 @@ pub(super) fn disk<'d>(
 fn reaches_device(cut: Cut, target: &Target) -> bool {
     match cut {
         Cut::PageCache | Cut::ServerStorage | Cut::LocalDevice => true,
-        Cut::Path | Cut::EarlyPath => !matches!(
+        Cut::Path | Cut::DirectPath | Cut::EarlyPath => !matches!(
             target.form(),
             Target::Null { .. } | Target::Tcp { layer: narrows_model::Layer::Memory, .. }
         ),
@@ -146,7 +146,7 @@ fn device_role(data: &CellData, machines: &Machines<'_>) -> Role {
 }
 
 fn is_path(cut: Cut) -> bool {
-    matches!(cut, Cut::Path | Cut::EarlyPath)
+    matches!(cut, Cut::Path | Cut::DirectPath | Cut::EarlyPath)
 }
 
 fn is_remote(path: &PathFacts) -> bool {

@@ -21,7 +21,7 @@ pub(super) struct PointCells {
     pub(super) skipped: Vec<SkippedCell>,
     pub(super) path: Cell,
     /// What is measured after the path, because the path is worth more where time runs out.
-    pub(super) after: Option<Cell>,
+    pub(super) after: Vec<Cell>,
 }
 
 /// Makes cells.
@@ -30,6 +30,8 @@ pub(super) struct Cutter<'a> {
     pub(super) request: &'a CheckRequest,
     pub(super) route: &'a Route,
     pub(super) file_bytes: Bytes,
+    /// The blocks and depths at which the path is measured past its proxy too: bulk, and the smallest requests.
+    pub(super) corners: [Option<(Bytes, u32)>; 2],
 }
 
 /// A cut, or why there is none.
@@ -53,8 +55,15 @@ impl Cutter<'_> {
                 planned.extend(self.past_the_proxy(endpoint, point));
             }
         }
-        let after = self.early(&path);
-        let mut cells = PointCells { cuts: Vec::new(), skipped: Vec::new(), path, after };
+        let early = self.early(&path);
+        let direct = self.direct_path(&path, point);
+        let mut cells = PointCells { cuts: Vec::new(), skipped: Vec::new(), path, after: Vec::new() };
+        match direct {
+            Some(Ok(cell)) => cells.after.push(cell),
+            Some(Err(skip)) => cells.skipped.push(skip),
+            None => {}
+        }
+        cells.after.extend(early);
         for cut in planned {
             match cut {
                 Ok(cell) => cells.cuts.push(cell),
@@ -169,6 +178,18 @@ impl Cutter<'_> {
         let through = self.network(endpoint, point);
         let target = through.target.past_the_proxy();
         let cell = self.cell(Cut::DirectStream, target, through.workload, through.stop);
+        Some(match &self.request.past_the_proxy {
+            Ok(()) => Ok(cell),
+            Err(reason) => Err(SkippedCell { cell: cell.id, reason: reason.clone() }),
+        })
+    }
+
+    /// The path's own load without the proxy: what the proxy costs, by substitution. `None` where no proxy is on the way, or
+    /// at a point that shows neither bulk nor the smallest requests.
+    fn direct_path(&self, path: &Cell, point: Point) -> Option<Planned> {
+        path.target.via().filter(|_| self.corners.contains(&Some((point.block, point.depth))))?;
+        let target = path.target.past_the_proxy();
+        let cell = self.cell(Cut::DirectPath, target, path.workload.clone(), path.stop);
         Some(match &self.request.past_the_proxy {
             Ok(()) => Ok(cell),
             Err(reason) => Err(SkippedCell { cell: cell.id, reason: reason.clone() }),

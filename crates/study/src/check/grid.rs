@@ -28,7 +28,8 @@ pub(super) fn points(request: &CheckRequest) -> Vec<Point> {
     for block in &blocks {
         shapes.extend(depths(request).into_iter().map(|depth| (*block, depth)));
     }
-    let corners = [shapes.last().copied(), shapes.first().copied(), shallow_to_deep(&shapes)];
+    let [bulk, smallest] = corners(request);
+    let corners = [bulk, smallest, shallow_to_deep(&shapes)];
     let largest = blocks.last().copied();
     shapes.sort_by_key(|shape| {
         let corner = corners.iter().position(|corner| *corner == Some(*shape));
@@ -41,6 +42,13 @@ pub(super) fn points(request: &CheckRequest) -> Vec<Point> {
         .iter()
         .flat_map(|(block, depth)| ops.iter().map(|op| Point { op: *op, block: *block, depth: *depth }))
         .collect()
+}
+
+/// The largest block at the deepest queue, and the smallest at the shallowest: bandwidth and latency.
+pub(super) fn corners(request: &CheckRequest) -> [Option<(Bytes, u32)>; 2] {
+    let (blocks, depths) = (blocks(request), depths(request));
+    let corner = |block: Option<&Bytes>, depth: Option<&u32>| block.copied().zip(depth.copied());
+    [corner(blocks.last(), depths.last()), corner(blocks.first(), depths.first())]
 }
 
 /// Bandwidth, latency and operations each have a corner; this is the third: the smallest block, the deepest queue.

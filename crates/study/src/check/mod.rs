@@ -64,7 +64,7 @@ pub fn plan_check(request: &CheckRequest) -> Result<Plan, Vec<Problem>> {
 fn points(request: &CheckRequest, route: &Route, skipped: &mut Vec<SkippedCell>) -> Vec<PointCells> {
     let all = grid::points(request);
     let extent = extent::Extent::of(request, &all);
-    let cutter = Cutter { request, route, file_bytes: extent.file_bytes };
+    let cutter = Cutter { request, route, file_bytes: extent.file_bytes, corners: grid::corners(request) };
     let mut kept = Vec::new();
     for point in all {
         let cells = cutter.point(point);

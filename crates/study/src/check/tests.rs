@@ -272,12 +272,24 @@ fn a_path_through_a_proxy_has_its_segments_and_a_stream_past_it_for_each_through
         assert_eq!((&through.workload, through.stop), (&past.workload, past.stop));
         assert_eq!(past.target, through.target.past_the_proxy());
     }
-    let through_it =
-        |cell: &&Cell| matches!(cell.target, Target::Tcp { .. }) && cell.cut != Cut::DirectStream;
+    let direct: Vec<&str> = cut(&reached, Cut::DirectPath).iter().map(|cell| cell.id.0.as_str()).collect();
+    let corners = ["read/1MiB/qd16/c1", "write/1MiB/qd16/c1", "read/4KiB/qd1/c1", "write/4KiB/qd1/c1"];
+    assert_eq!(direct, corners.map(|corner| format!("direct-path/{corner}")));
+    for direct in cut(&reached, Cut::DirectPath) {
+        let id = direct.id.0.replace("direct-", "");
+        let path = reached.cells.iter().find(|cell| cell.id.0 == id).unwrap();
+        assert_eq!((&direct.workload, direct.stop), (&path.workload, path.stop));
+        assert_eq!(direct.target, path.target.past_the_proxy());
+    }
+    let through_it = |cell: &&Cell| {
+        let past = matches!(cell.cut, Cut::DirectStream | Cut::DirectPath);
+        matches!(cell.target, Target::Tcp { .. }) && !past
+    };
     assert!(reached.cells.iter().filter(through_it).all(|cell| cell.target.via().is_some()));
     request.past_the_proxy = Err("the endpoint is not reached without the proxy".to_owned());
     let unreached = plan(&request);
-    assert!(cut(&unreached, Cut::DirectStream).is_empty());
+    assert!(cut(&unreached, Cut::DirectStream).is_empty() && cut(&unreached, Cut::DirectPath).is_empty());
+    assert!(reason(&unreached, "direct-path/read/1MiB/qd16/c1").contains("not reached without the proxy"));
     let id = past[0].id.0.clone();
     assert!(reason(&unreached, &id).contains("not reached without the proxy"));
     let without = plan(&roomy("tcp://storage:7300/disk"));
@@ -570,7 +582,7 @@ fn cuts_are_there(plan: &Plan, request: &CheckRequest, index: usize) -> Result<(
     let path = &plan.cells[index];
     let depth = path.workload.workers * path.workload.queue_depth;
     let point = Point { op: path.workload.op, block: path.workload.block_bytes, depth };
-    let cells = Cutter { request, route: &route, file_bytes }.point(point);
+    let cells = Cutter { request, route: &route, file_bytes, corners: [None; 2] }.point(point);
     prop_assert_eq!(&cells.path, path);
     prop_assert!(cells.cuts.iter().any(|cell| cell.cut == Cut::Generator));
     for wanted in cells.cuts {

@@ -125,7 +125,7 @@ pub(crate) fn has_cut(which: Cut, target: &Target) -> bool {
         Cut::ServerMemory | Cut::ServerStorage | Cut::EarlyPath => {
             matches!(target, Target::Tcp { layer: Layer::Disk, .. })
         }
-        Cut::Path | Cut::DirectStream => false,
+        Cut::Path | Cut::DirectStream | Cut::DirectPath => false,
     }
 }
 
