@@ -17,7 +17,7 @@ use narrows_stats::mser::{BATCHES_MIN, WarmUpVerdict, mser5};
 use narrows_stats::mva::{Network, Station, StationKind};
 use narrows_stats::quantile::{median, quantile};
 use narrows_stats::rank::{First, first_rank_shares};
-use narrows_stats::regression::{Point, fit_line, fit_weighted_line};
+use narrows_stats::regression::{Point, fit_line, fit_line_of_unequal_errors, fit_weighted_line};
 use narrows_stats::reliability::{Forecast, brier_score, reliability_table};
 use narrows_stats::repetition::{relative_half_width, runs_needed};
 use narrows_stats::resample::BootstrapPlan;
@@ -227,6 +227,20 @@ fn weighted_lines_agree_with_numpy() {
         close(line.slope, number(case, "slope"), 1e-9);
         close(line.intercept_standard_error.unwrap(), number(case, "intercept_se"), 1e-9);
         close(line.slope_standard_error.unwrap(), number(case, "slope_se"), 1e-9);
+    }
+}
+
+#[test]
+fn lines_of_unequal_errors_agree_with_matrices_of_numpy() {
+    for case in cases(&answers!("unequal_errors")) {
+        let line = fit_line_of_unequal_errors(&points(case), |point| 1.0 / (point.y * point.y)).unwrap();
+        close(line.intercept, number(case, "intercept"), 1e-8);
+        close(line.slope, number(case, "slope"), 1e-9);
+        close(line.intercept_standard_error.unwrap(), number(case, "intercept_se"), 1e-8);
+        close(line.slope_standard_error.unwrap(), number(case, "slope_se"), 1e-8);
+        let interval = line.slope_interval(Level::P95).unwrap();
+        close(interval.low, number(case, "slope_low"), 1e-8);
+        close(interval.high, number(case, "slope_high"), 1e-8);
     }
 }
 

@@ -412,9 +412,32 @@ def ratio():
     write("ratio", cases)
 
 
+def unequal_errors():
+    """Plain least squares under errors of unequal variance, by matrices: H D H' with H = (X'X)^-1 X' and D of 1 / weights."""
+    rng = np.random.default_rng(37)
+    cases = []
+    for n, noise in ((3, 0.1), (9, 0.1), (9, 0.3), (40, 0.02)):
+        x = 48 * 2 ** 20 / np.geomspace(4096, 32, n)
+        y = (1.6 + 2.9e-5 * x) * rng.lognormal(0, noise, n)
+        # Scaled to about 1, so that NumPy's matrices are well conditioned.
+        unit = 1e5
+        design = np.column_stack((x / unit, np.ones(n)))
+        hat = np.linalg.inv(design.T @ design) @ design.T
+        slope, intercept = hat @ y
+        weighted = np.polyfit(x / unit, y, 1, w=1 / y)
+        residual = (((y - np.polyval(weighted, x / unit)) / y) ** 2).sum() / (n - 2)
+        covariance = residual * hat @ np.diag(y ** 2) @ hat.T
+        half = stats.t.ppf(0.975, n - 2) * covariance[0, 0] ** 0.5
+        cases.append({"x": x.tolist(), "y": y.tolist(), "intercept": float(intercept), "slope": float(slope / unit),
+                      "intercept_se": float(covariance[1, 1] ** 0.5), "slope_se": float(covariance[0, 0] ** 0.5 / unit),
+                      "slope_low": float((slope - half) / unit), "slope_high": float((slope + half) / unit)})
+    write("unequal_errors", cases)
+
+
 if __name__ == "__main__":
     for make in (quantiles, moments, student_t, intervals, rank, mser, steady, autocorrelation, regression, hockney,
                  mva, logistic, reliability, goodness,
-                 hockney_errors, mixture, block_bootstrap, repetition, prediction, ratio):
+                 hockney_errors, mixture, block_bootstrap, repetition, prediction, ratio,
+                 unequal_errors):
         make()
     write("versions", {"numpy": np.__version__, "scipy": scipy.__version__, "diptest": diptest.__version__})
