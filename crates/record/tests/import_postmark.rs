@@ -56,6 +56,22 @@ fn a_terse_report_has_the_same_counts() {
 }
 
 #[test]
+fn transactions_that_create_and_delete_nothing_are_counted_by_their_rate() {
+    let made =
+        read(include_str!("data/postmark_no_files.txt")).unwrap_or_else(|problems| panic!("{problems}"));
+    for id in ["run 1 transactions", "run 2 transactions"] {
+        // 20000 in one second of a clock of whole seconds: less than two.
+        let transactions = one(&made, id);
+        assert_eq!(
+            (transactions.ops_per_s.map(|rate| rate.0), transactions.quality),
+            (Some(10_000.0), Quality::LowerBound),
+            "{id}"
+        );
+    }
+    assert!(made.observations.claims.is_empty(), "{:?}", made.observations.claims);
+}
+
+#[test]
 fn sums_that_do_not_hold_are_claims_that_the_diagnosis_tells() {
     let slip = LONG.replace("54925 created", "54935 created");
     let made = read(&slip).unwrap();

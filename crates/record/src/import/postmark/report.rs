@@ -36,8 +36,18 @@ pub(super) struct Report {
 }
 
 impl Report {
-    /// Transactions: each creates or deletes one file.
+    /// Transactions: each creates or deletes one file, unless the bias of creating is -1. Then their printed rate, which
+    /// is cut to a whole number, tells how many there were: reading and appending pass some transactions over.
     pub(super) fn transactions(&self) -> f64 {
+        let counted = self.mixed();
+        if counted > 0.0 {
+            return counted;
+        }
+        self.transactions_per_s.unwrap_or(0.0) * self.transactions_s
+    }
+
+    /// Transactions that created or deleted a file.
+    fn mixed(&self) -> f64 {
         self.created_mixed.unwrap_or(0.0) + self.deleted_mixed.unwrap_or(0.0)
     }
 
@@ -69,7 +79,7 @@ impl Report {
                 tolerance_ratio: 0.0,
             })
         };
-        let rate = self.transactions_per_s.and_then(|printed| {
+        let rate = self.transactions_per_s.filter(|_| self.mixed() > 0.0).and_then(|printed| {
             Some(Claim {
                 text: format!("{run}{printed} transactions per second"),
                 left: format!("{} / {}", self.transactions(), self.transactions_s),
@@ -104,10 +114,11 @@ pub(super) fn reports(text: &str, findings: &mut Findings<'_>) -> Vec<Report> {
         if trimmed == "Time:" {
             close(reading.take(), &mut all, findings);
             reading = Some(Reading::at(line));
+        } else if let Some(report) = terse(line, findings) {
+            close(reading.take(), &mut all, findings);
+            all.push(report);
         } else if let Some(open) = &mut reading {
             open.line(line, findings);
-        } else if let Some(report) = terse(line, findings) {
-            all.push(report);
         }
         if trimmed.contains("Performing transactions") {
             started = Some(line);
