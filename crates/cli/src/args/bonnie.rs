@@ -1,7 +1,6 @@
 //! What may be typed after `narrows suite bonnie`: the letters of bonnie++, and long options of narrows.
 
-use super::OutputArguments;
-use super::value::positive_seconds;
+use super::{OutputArguments, SuiteCutArguments};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -67,18 +66,8 @@ pub(crate) struct BonnieArguments {
     /// a write and a read for each character, 5 that seek, 50 fields and latencies
     #[arg(long, default_value = "2.00", value_name = "1.03|2.00", value_enum)]
     pub(crate) edition: BonnieEdition,
-    /// Look at the server's side too: `self` starts an endpoint in DIR, HOST:PORT asks one that serves DIR
-    #[arg(long, value_name = "self|HOST:PORT")]
-    pub(crate) server: Option<String>,
-    /// File that holds the endpoint's token
-    #[arg(long, value_name = "FILE")]
-    pub(crate) token_file: Option<PathBuf>,
-    /// Measure the phases alone: no cuts of the path beside them, and so no verdict
-    #[arg(long)]
-    pub(crate) no_verdict: bool,
-    /// Time that each cut of the path is measured, in seconds
-    #[arg(long, default_value_t = 1.0, value_name = "N", value_parser = positive_seconds)]
-    pub(crate) cell_seconds: f64,
+    #[command(flatten)]
+    pub(crate) cuts: SuiteCutArguments,
     #[command(flatten)]
     pub(crate) output: OutputArguments,
 }

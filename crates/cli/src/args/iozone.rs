@@ -1,7 +1,6 @@
 //! What may be typed after `narrows suite iozone`: long options here; IOzone's own letters are the suite's to read.
 
-use super::OutputArguments;
-use super::value::positive_seconds;
+use super::{OutputArguments, SuiteCutArguments};
 use clap::Args;
 use narrows_suites::iozone::{NAME, apart};
 use std::ffi::OsString;
@@ -24,18 +23,8 @@ pub(crate) struct IozoneArguments {
     /// Draw the surfaces of record and file sizes as an SVG picture (must not exist)
     #[arg(long, value_name = "FILE")]
     pub(crate) surface_svg: Option<PathBuf>,
-    /// Look at the server's side too: `self` starts an endpoint in DIR, HOST:PORT asks one that serves DIR
-    #[arg(long, value_name = "self|HOST:PORT")]
-    pub(crate) server: Option<String>,
-    /// File that holds the endpoint's token
-    #[arg(long, value_name = "FILE")]
-    pub(crate) token_file: Option<PathBuf>,
-    /// Measure the tests alone: no cuts of the path beside them, and so no verdict
-    #[arg(long)]
-    pub(crate) no_verdict: bool,
-    /// Time that each cut of the path is measured, in seconds
-    #[arg(long, default_value_t = 0.25, value_name = "N", value_parser = positive_seconds)]
-    pub(crate) cell_seconds: f64,
+    #[command(flatten)]
+    pub(crate) cuts: SuiteCutArguments,
     /// Seed of every random choice; a new one is drawn and recorded without it
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,

@@ -27,7 +27,7 @@ pub(crate) use run::RunArguments;
 pub(crate) use serve::{ServeArguments, ServePriority};
 pub(crate) use suite::{
     AcknowledgementWord, FlushCall, FlushWord, IoperfArguments, IoperfRow, JovianArguments, LocalEngine,
-    SuiteArguments, SuiteName,
+    SuiteArguments, SuiteCutArguments, SuiteName,
 };
 
 /// narrows finds where a storage path narrows.
@@ -68,7 +68,7 @@ pub(crate) enum Command {
 }
 
 /// What every command that measures lets be said about its words and its record.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 pub(crate) struct OutputArguments {
     /// Say what would be run, and stop

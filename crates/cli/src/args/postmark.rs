@@ -1,7 +1,6 @@
 //! What may be typed after `narrows suite postmark`.
 
-use super::OutputArguments;
-use super::value::positive_seconds;
+use super::{OutputArguments, SuiteCutArguments};
 use clap::Args;
 use narrows_suites::postmark::{
     PUBLISHED_BIAS, PUBLISHED_BLOCK, PUBLISHED_NUMBER, PUBLISHED_SEED, PUBLISHED_SIZE_HIGH,
@@ -17,18 +16,8 @@ pub(crate) struct PostmarkArguments {
     pub(crate) script: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) settings: SettingArguments,
-    /// Look at the server's side too: `self` starts an endpoint in the location, HOST:PORT asks one that serves it
-    #[arg(long, value_name = "self|HOST:PORT")]
-    pub(crate) server: Option<String>,
-    /// File that holds the endpoint's token
-    #[arg(long, value_name = "FILE")]
-    pub(crate) token_file: Option<PathBuf>,
-    /// Measure the report alone: no cuts of the path beside it, and so no verdict
-    #[arg(long)]
-    pub(crate) no_verdict: bool,
-    /// Time that each cut of the path is measured, in seconds
-    #[arg(long, default_value_t = 1.0, value_name = "N", value_parser = positive_seconds)]
-    pub(crate) cell_seconds: f64,
+    #[command(flatten)]
+    pub(crate) cuts: SuiteCutArguments,
     #[command(flatten)]
     pub(crate) output: OutputArguments,
 }

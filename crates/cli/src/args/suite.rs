@@ -59,23 +59,30 @@ pub(crate) struct IoperfArguments {
     /// Print the table as CSV
     #[arg(long)]
     pub(crate) csv: bool,
-    /// Look at the server's side too: `self` starts an endpoint in DIR, HOST:PORT asks one that serves DIR
-    #[arg(long, value_name = "self|HOST:PORT")]
-    pub(crate) server: Option<String>,
-    /// File that holds the endpoint's token
-    #[arg(long, value_name = "FILE")]
-    pub(crate) token_file: Option<PathBuf>,
-    /// Measure the table alone: no cuts of the path beside it, and so no verdict
-    #[arg(long)]
-    pub(crate) no_verdict: bool,
-    /// Time that each cut of the path is measured, in seconds
-    #[arg(long, default_value_t = 1.0, value_name = "N", value_parser = positive_seconds)]
-    pub(crate) cell_seconds: f64,
+    #[command(flatten)]
+    pub(crate) cuts: SuiteCutArguments,
     /// Seed of every random choice; a new one is drawn and recorded without it
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
     #[command(flatten)]
     pub(crate) output: OutputArguments,
+}
+
+/// How the path below a suite's tests is looked at.
+#[derive(Debug, Args)]
+pub(crate) struct SuiteCutArguments {
+    /// Look at the server's side too: `self` starts an endpoint in the folder, HOST:PORT asks one that serves it
+    #[arg(long, value_name = "self|HOST:PORT")]
+    pub(crate) server: Option<String>,
+    /// File that holds the endpoint's token
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// Measure what the suite prints alone: no cuts of the path beside it, and so no verdict
+    #[arg(long)]
+    pub(crate) no_verdict: bool,
+    /// Time that each cut of the path is measured, in seconds; 1 without it, with iozone 0.25
+    #[arg(long, value_name = "N", value_parser = positive_seconds)]
+    pub(crate) cell_seconds: Option<f64>,
 }
 
 /// A row of the table.

@@ -1,22 +1,22 @@
 //! `narrows suite bonnie`: from what was typed to the tables and the verdict, as a pipeline of values.
 
+use super::on_folder::{self, OnFolder, Room};
 use super::refused;
-use crate::args::{BonnieArguments, BonnieEdition, CheckArguments, OutputArguments};
-use crate::check::{self, Prepared};
+use crate::args::{BonnieArguments, BonnieEdition};
+use crate::check::Prepared;
 use crate::console::Console;
 use crate::exit::{Exit, Failure};
-use crate::measurement::{self, PathFound, Terms, Undertaking, Watch};
+use crate::measurement::{self, Terms, Watch};
 use narrows_model::{Bytes, Plan, Target};
 use narrows_study::Problem;
 use narrows_suites::bonnie::{self, CHAR_MIB, Edition, Request, SizeWord, plan};
+use narrows_suites::machine_name;
 
-/// Time that the plan of the check may take whose cuts are measured: all of them, on any path.
-const CUTS_SECONDS: f64 = 3600.0;
+/// Time of each cut, in seconds.
+const CUT_SECONDS: f64 = 1.0;
 /// Bytes of a block, and seeks, where none are given.
 const CHUNK: Bytes = Bytes(8192);
 const SEEKS: u64 = 8192;
-/// The name of a machine that has none that can stand in the output.
-const NAMELESS: &str = "host";
 
 /// Runs the suite.
 pub(super) fn run(
@@ -27,24 +27,16 @@ pub(super) fn run(
     let terms = Terms { output: &arguments.output, command, console };
     let watch = Watch::start(console)?;
     let mut request = request(arguments).map_err(|problems| refused(&problems))?;
-    check_folder(arguments)?;
-    let mut prepared = check::prepare(&check_of(arguments, &request), &watch, console)?;
-    let plan = planned(arguments, &mut request, &prepared)?;
-    if arguments.output.plan {
-        terms.print_plan(&plan)?;
-        return Ok(Exit::Done);
-    }
-    terms.announce(&plan, prepared.place.inventory());
-    let undertaking = Undertaking {
-        plan: &plan,
-        inventory: prepared.place.inventory(),
-        devices: prepared.place.device_names(),
-        token: prepared.token(),
-        servers: prepared.server.as_mut().map(check::CheckServer::servers),
-        further: None,
-        launchers: Vec::new(),
+    let folder = OnFolder {
+        dir: &arguments.dir,
+        cuts: &arguments.cuts,
+        cell_seconds: CUT_SECONDS,
+        seed: arguments.seed,
+        block: request.chunk,
     };
-    let ran = measurement::run(undertaking, &watch, terms)?;
+    let mut prepared = folder.prepare(&arguments.output, &watch, console)?;
+    let plan = planned(arguments, &mut request, &folder, &prepared)?;
+    let Some(ran) = on_folder::run(&plan, &mut prepared, &watch, terms)? else { return Ok(Exit::Done) };
     drop(prepared);
     measurement::conclude(ran, terms)
 }
@@ -76,10 +68,10 @@ fn request(arguments: &BonnieArguments) -> Result<Request, Vec<Problem>> {
         runs: arguments.runs,
         processes: arguments.processes.map_or(1, |count| u32::try_from(count).unwrap_or(u32::MAX)),
         // The machine's name is known with its inventory.
-        name: arguments.name.clone().unwrap_or_else(|| NAMELESS.to_owned()),
+        name: arguments.name.clone().unwrap_or_else(|| machine_name::NAMELESS.to_owned()),
         csv_alone: arguments.csv_alone,
         ram_mib: arguments.ram,
-        has_cuts: !arguments.no_verdict,
+        has_cuts: !arguments.cuts.no_verdict,
         memory: None,
         free: None,
     };
@@ -166,73 +158,24 @@ fn is_current(user: &str) -> bool {
         && group.is_none_or(|group| named("/etc/group", group, own("Gid:")))
 }
 
-fn check_folder(arguments: &BonnieArguments) -> Result<(), Failure> {
-    match measurement::examine(&arguments.dir)? {
-        PathFound::Folder => Ok(()),
-        PathFound::File { .. } => Err(Failure::bad_input(format!(
-            "{} is a file; give the folder in which the suite makes files of its own",
-            arguments.dir.display()
-        ))),
-    }
-}
-
-/// The check of the same folder, whose cuts lie under the phases.
-fn check_of(arguments: &BonnieArguments, request: &Request) -> CheckArguments {
-    CheckArguments {
-        target: Target::File { path: arguments.dir.clone() },
-        server: arguments.server.clone(),
-        token_file: arguments.token_file.clone(),
-        seconds: CUTS_SECONDS,
-        cell_seconds: Some(arguments.cell_seconds),
-        trials: 1,
-        seed: arguments.seed,
-        block: vec![request.chunk],
-        depth: vec![1],
-        op: Vec::new(),
-        max_rate: None,
-        deep: false,
-        output: OutputArguments {
-            plan: arguments.output.plan,
-            json: arguments.output.json,
-            detail: arguments.output.detail,
-            out: arguments.output.out.clone(),
-            quiet: arguments.output.quiet,
-        },
-    }
-}
-
-fn planned(arguments: &BonnieArguments, request: &mut Request, prepared: &Prepared) -> Result<Plan, Failure> {
-    let inventory = prepared.place.inventory();
-    let host = &inventory.host;
+fn planned(
+    arguments: &BonnieArguments,
+    request: &mut Request,
+    folder: &OnFolder<'_>,
+    prepared: &Prepared,
+) -> Result<Plan, Failure> {
     if arguments.name.is_none() {
-        request.name = name_of(&host.hostname);
+        request.name = machine_name::of_host(&prepared.place.inventory().host.hostname);
     }
-    request.memory = host.memory_limit_bytes.or(host.memory_bytes);
-    request.free = inventory.path.as_ref().and_then(|path| path.free_bytes);
-    let path = prepared.place.own_folder().unwrap_or(&arguments.dir).to_path_buf();
-    plan(request, &Target::File { path }, prepared.plan.clone()).map_err(|problems| refused(&problems))
-}
-
-/// A host's name as it stands between commas; one that cannot begins with a word.
-fn name_of(hostname: &str) -> String {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
-    let begins = hostname.starts_with(|letter: char| letter.is_ascii_alphabetic());
-    if begins && hostname.len() <= 64 && hostname.chars().all(plain) {
-        return hostname.to_owned();
-    }
-    format!("{NAMELESS}-{}", hostname.replace(|letter| !plain(letter), "-")).chars().take(64).collect()
+    let Room { memory, free } = Room::of(prepared);
+    (request.memory, request.free) = (memory, free);
+    let target = Target::File { path: folder.own(prepared) };
+    plan(request, &target, prepared.plan.clone()).map_err(|problems| refused(&problems))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_host_whose_name_is_none_gets_one() {
-        assert_eq!(name_of("fs2.example"), "fs2.example");
-        assert_eq!((name_of("12ab"), name_of("a b")), ("host-12ab".to_owned(), "host-a-b".to_owned()));
-        assert_eq!(name_of(&"x".repeat(100)).len(), 64);
-    }
 
     #[test]
     fn the_current_user_is_known_by_name_and_number() {

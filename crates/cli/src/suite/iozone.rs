@@ -1,11 +1,12 @@
 //! `narrows suite iozone`: from what was typed to the table, its files and the verdict, as a pipeline of values.
 
+use super::on_folder::{self, OnFolder, Room};
 use super::refused;
-use crate::args::{CheckArguments, IozoneArguments, OutputArguments};
-use crate::check::{self, Prepared};
+use crate::args::IozoneArguments;
+use crate::check::Prepared;
 use crate::console::Console;
 use crate::exit::{Exit, Failure};
-use crate::measurement::{self, PathFound, Terms, Undertaking, Watch, random_u64};
+use crate::measurement::{self, Terms, Watch, random_u64};
 use narrows_engines::psync::TestFolder;
 use narrows_engines::{EngineFactory, EngineRegistry};
 use narrows_model::capabilities::Support;
@@ -14,8 +15,8 @@ use narrows_suites::iozone::{Request, plan, sheet_csv, surface_csv, surface_svg}
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Time that the plan of the check may take whose cuts are measured: all of them, on any path.
-const CUTS_SECONDS: f64 = 3600.0;
+/// Time of each cut, in seconds: short, as the tests beside it are.
+const CUT_SECONDS: f64 = 0.25;
 /// Largest block of the cuts: a larger record is moved in such parts by every layer below.
 const CUT_BLOCK_MAX: Bytes = Bytes(1 << 20);
 /// Where the machine tells of the caches of its first processor.
@@ -29,28 +30,21 @@ pub(super) fn run(
 ) -> Result<Exit, Failure> {
     let terms = Terms { output: &arguments.output, command, console };
     let mut request = Request::of(&arguments.letters).map_err(|problems| refused(&problems))?;
-    request.has_cuts = !arguments.no_verdict;
+    request.has_cuts = !arguments.cuts.no_verdict;
     let files = Files::of(arguments, &request)?;
-    check_folder(&arguments.dir)?;
+    on_folder::check_folder(&arguments.dir)?;
     let watch = Watch::start(console)?;
-    let mut prepared = check::prepare(&check_of(arguments, &request), &watch, console)?;
-    let mut folders = Folders::of(arguments, &request, &prepared)?;
-    let plan = planned(&mut request, &prepared, &folders)?;
-    if arguments.output.plan {
-        terms.print_plan(&plan)?;
-        return Ok(Exit::Done);
-    }
-    terms.announce(&plan, prepared.place.inventory());
-    let undertaking = Undertaking {
-        plan: &plan,
-        inventory: prepared.place.inventory(),
-        devices: prepared.place.device_names(),
-        token: prepared.token(),
-        servers: prepared.server.as_mut().map(check::CheckServer::servers),
-        further: None,
-        launchers: Vec::new(),
+    let folder = OnFolder {
+        dir: &arguments.dir,
+        cuts: &arguments.cuts,
+        cell_seconds: CUT_SECONDS,
+        seed: arguments.seed,
+        block: request.record_bytes_max().min(CUT_BLOCK_MAX),
     };
-    let ran = measurement::run(undertaking, &watch, terms)?;
+    let mut prepared = folder.prepare(&arguments.output, &watch, console)?;
+    let mut folders = Folders::of(arguments, &request, folder.own(&prepared))?;
+    let plan = planned(&mut request, &prepared, &folders)?;
+    let Some(ran) = on_folder::run(&plan, &mut prepared, &watch, terms)? else { return Ok(Exit::Done) };
     if request.keeps_files() {
         for kept in prepared.place.keep().into_iter().chain(folders.keep()) {
             console.say(&format!("kept: {}", kept.display()));
@@ -123,10 +117,9 @@ struct Folders {
 }
 
 impl Folders {
-    fn of(arguments: &IozoneArguments, request: &Request, prepared: &Prepared) -> Result<Self, Failure> {
+    fn of(arguments: &IozoneArguments, request: &Request, own: PathBuf) -> Result<Self, Failure> {
         if request.names().is_empty() {
-            let path = prepared.place.own_folder().unwrap_or(&arguments.dir).to_path_buf();
-            return Ok(Self { targets: vec![Target::File { path }], made: Vec::new() });
+            return Ok(Self { targets: vec![Target::File { path: own }], made: Vec::new() });
         }
         let mut all = Self { targets: Vec::new(), made: Vec::new() };
         for name in request.names() {
@@ -164,45 +157,8 @@ fn parent_of(name: &str) -> Result<PathBuf, Failure> {
     Err(Failure::bad_input(format!("-F {name}: {} is no folder; {hint}", parent.display())))
 }
 
-fn check_folder(dir: &Path) -> Result<(), Failure> {
-    match measurement::examine(dir)? {
-        PathFound::Folder => Ok(()),
-        PathFound::File { .. } => Err(Failure::bad_input(format!(
-            "{} is a file; give the folder in which the suite makes files of its own",
-            dir.display()
-        ))),
-    }
-}
-
-/// The check of the same folder, whose cuts lie under the tests.
-fn check_of(arguments: &IozoneArguments, request: &Request) -> CheckArguments {
-    CheckArguments {
-        target: Target::File { path: arguments.dir.clone() },
-        server: arguments.server.clone(),
-        token_file: arguments.token_file.clone(),
-        seconds: CUTS_SECONDS,
-        cell_seconds: Some(arguments.cell_seconds),
-        trials: 1,
-        seed: arguments.seed,
-        block: vec![request.record_bytes_max().min(CUT_BLOCK_MAX)],
-        depth: vec![1],
-        op: Vec::new(),
-        max_rate: None,
-        deep: false,
-        output: OutputArguments {
-            plan: arguments.output.plan,
-            json: arguments.output.json,
-            detail: arguments.output.detail,
-            out: arguments.output.out.clone(),
-            quiet: arguments.output.quiet,
-        },
-    }
-}
-
 fn planned(request: &mut Request, prepared: &Prepared, folders: &Folders) -> Result<Plan, Failure> {
-    let inventory = prepared.place.inventory();
-    request.free =
-        inventory.path.as_ref().and_then(|path| path.free_bytes).filter(|_| folders.made.is_empty());
+    request.free = Room::of(prepared).free.filter(|_| folders.made.is_empty());
     request.cpu_cache = cpu_cache(Path::new(CPU_CACHES));
     request.direct =
         folders.targets.first().filter(|_| request.is_direct()).map(|target| direct(target, prepared));

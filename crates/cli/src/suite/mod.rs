@@ -5,6 +5,7 @@ mod ioperf;
 mod iozone;
 mod jovian;
 mod nodes;
+mod on_folder;
 mod postmark;
 
 use crate::args::{SuiteArguments, SuiteName};

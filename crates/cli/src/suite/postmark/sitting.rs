@@ -1,10 +1,11 @@
 //! The runs of one command: each planned, run and told by itself, with a record of its own.
 
-use crate::args::{CheckArguments, OutputArguments, PostmarkArguments};
-use crate::check::{self, Prepared};
+use crate::args::{OutputArguments, PostmarkArguments};
+use crate::check::Prepared;
 use crate::console::Console;
 use crate::exit::{Exit, Failure};
-use crate::measurement::{self, PathFound, Terms, Undertaking, Watch};
+use crate::measurement::{self, Terms, Watch};
+use crate::suite::on_folder::{self, OnFolder, Room};
 use crate::suite::refused;
 use narrows_model::{Bytes, Plan, Summary, Target};
 use narrows_run::StopRequest;
@@ -13,8 +14,8 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Time that the plan of the check may take whose cuts are measured: all of them, on any path.
-const CUTS_SECONDS: f64 = 3600.0;
+/// Time of each cut, in seconds.
+const CUT_SECONDS: f64 = 1.0;
 /// Blocks of cuts are whole pages, which direct access needs too.
 const CUT_BLOCK_STEP: u64 = 4096;
 
@@ -75,29 +76,16 @@ impl<'a> Sitting<'a> {
 
     fn one(&mut self, run: &Run) -> Result<Exit, Failure> {
         self.run_count += 1;
-        let folder = PathBuf::from(run.location().unwrap_or("."));
-        check_folder(&folder, &run.at)?;
+        let location = PathBuf::from(run.location().unwrap_or("."));
+        check_location(&location, &run.at)?;
         let output = self.output();
         let terms = Terms { output: &output, command: self.command, console: self.console };
         let watch = self.watch.again();
         let mut report_file = self.report_file(run)?;
-        let mut prepared = check::prepare(&self.check_of(run, &folder), &watch, self.console)?;
+        let folder = self.folder(run, &location);
+        let mut prepared = folder.prepare(&output, &watch, self.console)?;
         let plan = self.planned(run, &folder, &prepared)?;
-        if output.plan {
-            terms.print_plan(&plan)?;
-            return Ok(Exit::Done);
-        }
-        terms.announce(&plan, prepared.place.inventory());
-        let undertaking = Undertaking {
-            plan: &plan,
-            inventory: prepared.place.inventory(),
-            devices: prepared.place.device_names(),
-            token: prepared.token(),
-            servers: prepared.server.as_mut().map(check::CheckServer::servers),
-            further: None,
-            launchers: Vec::new(),
-        };
-        let ran = measurement::run(undertaking, &watch, terms)?;
+        let Some(ran) = on_folder::run(&plan, &mut prepared, &watch, terms)? else { return Ok(Exit::Done) };
         drop(prepared);
         measurement::conclude_by(ran, terms, &mut |summary, text| match &mut report_file {
             Some((path, file)) => self.split(summary, path, file),
@@ -138,58 +126,39 @@ impl<'a> Sitting<'a> {
                 PathBuf::from(name)
             }
         };
-        OutputArguments {
-            plan: asked.plan,
-            json: asked.json,
-            detail: asked.detail,
-            out: asked.out.as_ref().map(numbered),
-            quiet: asked.quiet,
-        }
+        OutputArguments { out: asked.out.as_ref().map(numbered), ..asked.clone() }
     }
 
-    /// The check of the same folder, whose cuts lie under the transactions.
-    fn check_of(&self, run: &Run, folder: &Path) -> CheckArguments {
+    /// The run's folder; blocks of the cuts hold those of the transactions.
+    fn folder<'b>(&'b self, run: &Run, location: &'b Path) -> OnFolder<'b> {
         let settings = &run.settings;
         let block = settings.read_bytes.max(settings.write_bytes).next_multiple_of(CUT_BLOCK_STEP);
-        CheckArguments {
-            target: Target::File { path: folder.to_path_buf() },
-            server: self.arguments.server.clone(),
-            token_file: self.arguments.token_file.clone(),
-            seconds: CUTS_SECONDS,
-            cell_seconds: Some(self.arguments.cell_seconds),
-            trials: 1,
+        OnFolder {
+            dir: location,
+            cuts: &self.arguments.cuts,
+            cell_seconds: CUT_SECONDS,
             seed: Some(settings.seed),
-            block: vec![Bytes(block)],
-            depth: vec![1],
-            op: Vec::new(),
-            max_rate: None,
-            deep: false,
-            output: self.output(),
+            block: Bytes(block),
         }
     }
 
-    fn planned(&self, run: &Run, folder: &Path, prepared: &Prepared) -> Result<Plan, Failure> {
-        let inventory = prepared.place.inventory();
-        let host = &inventory.host;
+    fn planned(&self, run: &Run, folder: &OnFolder<'_>, prepared: &Prepared) -> Result<Plan, Failure> {
+        let Room { memory, free } = Room::of(prepared);
         let request = Request {
             settings: run.settings.clone(),
-            has_cuts: !self.arguments.no_verdict,
-            memory: host.memory_limit_bytes.or(host.memory_bytes),
-            free: inventory.path.as_ref().and_then(|path| path.free_bytes),
+            has_cuts: !self.arguments.cuts.no_verdict,
+            memory,
+            free,
         };
-        let path = prepared.place.own_folder().unwrap_or(folder).to_path_buf();
-        plan(&request, &Target::File { path }, prepared.plan.clone()).map_err(|problems| refused(&problems))
+        let target = Target::File { path: folder.own(prepared) };
+        plan(&request, &target, prepared.plan.clone()).map_err(|problems| refused(&problems))
     }
 }
 
-fn check_folder(folder: &Path, at: &str) -> Result<(), Failure> {
-    match measurement::examine(folder) {
-        Ok(PathFound::Folder) => Ok(()),
-        Ok(PathFound::File { .. }) => Err(Failure::bad_input(format!(
-            "{at}: the location {} is a file; give the folder in which the run makes files of its own",
-            folder.display()
-        ))),
-        Err(Failure::BadInput(error)) => Err(Failure::bad_input(format!("{at}: the location {error}"))),
-        Err(failure) => Err(failure),
-    }
+/// Fails where the location of the run that `at` asks for is no folder.
+fn check_location(location: &Path, at: &str) -> Result<(), Failure> {
+    on_folder::check_folder(location).map_err(|failure| match failure {
+        Failure::BadInput(error) => Failure::bad_input(format!("{at}: the location {error}")),
+        failure => failure,
+    })
 }
