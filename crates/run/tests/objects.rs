@@ -188,6 +188,19 @@ fn transactions_leave_what_they_made_and_did_not_delete_and_a_delete_finds_just_
 }
 
 #[test]
+fn deleting_what_transactions_have_left_none_of_deletes_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let deletes = Transactions { count: 1000, read_bias: None, create_bias: Some(0) };
+    let of = |op: Op, transactions| cell(text(&folder), op, ObjectSet { transactions, ..set() });
+    let cells = vec![of(Op::Put, None), of(Op::Get, Some(deletes)), of(Op::Delete, None), of(Op::Stat, None)];
+    let (trials, failed) = run(cells);
+    assert_eq!(trials.iter().map(|trial| trial.op_count).collect::<Vec<_>>(), [200, 200, 0]);
+    assert!(trials.iter().all(|trial| trial.errors.is_empty()));
+    // What reads finds none, and says so.
+    assert!(failed.len() == 1 && failed[0].contains("all are deleted"), "{failed:?}");
+}
+
+#[test]
 fn every_trial_of_a_put_begins_empty_and_other_sets_stay() {
     let folder = tempfile::tempdir().unwrap();
     let other = ObjectSet { names: NameForm::NumberLetters, count: 50, ..set() };
