@@ -239,6 +239,9 @@ pub struct Observation {
     pub file_bytes: Option<Bytes>,
     /// Time until the last client was done.
     pub elapsed_s: Option<f64>,
+    /// Half of the 95 % interval of `elapsed_s` over it, from the spread of its trials.
+    #[serde(default)]
+    pub elapsed_half_width_ratio: Option<f64>,
     /// Time until the first client was done.
     pub elapsed_first_s: Option<f64>,
     /// System calls that moved data, by role: those that the role's buffer decides.

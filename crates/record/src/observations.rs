@@ -130,6 +130,7 @@ fn load(out: &mut String, one: &Observation) {
     optional(out, "block_bytes", whole(one.block_bytes));
     optional(out, "file_bytes", whole(one.file_bytes));
     optional(out, "elapsed_s", one.elapsed_s);
+    optional(out, "elapsed_half_width_ratio", one.elapsed_half_width_ratio);
     optional(out, "elapsed_first_s", one.elapsed_first_s);
 }
 

@@ -25,6 +25,8 @@ usage: cargo xtask COMMAND
   perf [FIGURE...] [--rounds N] [--json FILE]
                       measure the release build beside fio, iperf3 and bare loops; perf --list names the figures
   relay-study RECORD  write the tables of docs/studies/relay-buffers.md from a record of `narrows relay --sweep all`
+  relay-study --tables
+                      write its tables anew from the two CSV files that they are made of
   relay-study --check say whether the page's tables are those of the two CSV files that they are made of
 
 exit codes: 0 nothing found · 1 problems found · 2 bad command · 3 could not run
@@ -60,6 +62,7 @@ fn dispatch(arguments: &[String]) -> anyhow::Result<Outcome> {
         ["gen-docs", "--check"] => gen_docs::run(Mode::Compare),
         ["perf", words @ ..] => perf::run(words),
         ["relay-study", "--check"] => relay_study::run("--check"),
+        ["relay-study", "--tables"] => relay_study::run("--tables"),
         ["relay-study", record] if !record.starts_with('-') => relay_study::run(record),
         ["--help" | "-h" | "help"] => {
             output::line(USAGE);

@@ -1,23 +1,20 @@
 //! The cost of a call: elapsed time as a line over calls, one line for each set of roles whose buffers were varied.
 //!
-//! Not here: which role is blamed for it.
+//! Not here: which observations are left out of a line (`breaks`), and which role is blamed for it.
 
+use super::breaks::breaks;
 use super::table::{self, Table, buffer_bytes};
 use narrows_model::counters::Role;
 use narrows_model::observation::{PerCall, PerCallBreak};
 use narrows_model::{Observation, Observations};
 use narrows_stats::interval::{Interval, Level};
-use narrows_stats::regression::{Line, Point, fit_line, fit_weighted_line};
+use narrows_stats::regression::{Line, Point, fit_line_of_unequal_errors};
 use std::collections::BTreeMap;
 
 /// Fewer points than this make no line that could be wrong.
-const POINTS_MIN: usize = 4;
+pub(super) const POINTS_MIN: usize = 4;
 /// The calls vary by this much at least: below, other things than calls decide.
 const SPREAD_MIN: f64 = 4.0;
-/// From here on calls do not explain the time (DESIGN: a residual above 25 % is unexplained).
-pub(crate) const BREAK_RATIO: f64 = 1.25;
-/// A role that was full and falls by this much is full no more.
-const CPU_FALL: f64 = 0.1;
 /// The share of its CPU from which a role counts as full.
 pub(crate) const CPU_FULL: f64 = 0.95;
 /// Printed counts below this may well be equal by chance.
@@ -47,9 +44,14 @@ pub(crate) struct SweepPoint<'a> {
 }
 
 impl SweepPoint<'_> {
-    fn point(&self) -> Point {
+    pub(super) fn point(&self) -> Point {
         Point { x: self.calls, y: self.elapsed_s }
     }
+}
+
+/// How much a time counts: noise is a share of it, so its variance grows with its square.
+pub(super) fn weight(point: &Point) -> f64 {
+    1.0 / (point.y * point.y)
 }
 
 impl Sweep<'_> {
@@ -112,7 +114,7 @@ fn sweep<'a>(group: &[&'a Observation]) -> Option<Sweep<'a>> {
         .filter(|point| !broken.iter().any(|found| found.observation == point.one.id))
         .map(SweepPoint::point)
         .collect();
-    let line = fit_line(&explained).ok().filter(|line| line.slope > 0.0)?;
+    let line = fit_line_of_unequal_errors(&explained, weight).ok().filter(|line| line.slope > 0.0)?;
     let cost = cost(&line, &roles, &points, &excluded, broken);
     Some(Sweep { roles, points, excluded, cost })
 }
@@ -186,73 +188,4 @@ fn repeated<'a>(group: &[&'a Observation], roles: &[Role]) -> Vec<&'a Observatio
         |known: &Vec<(Role, f64)>| times.get(&format!("{known:?}")).is_some_and(|count| *count > 1);
     let of_group = group.iter().copied().zip(counted);
     of_group.filter(|(_, known)| known.as_ref().is_some_and(is_repeated)).map(|(one, _)| one).collect()
-}
-
-/// Observations that the others do not explain, by rising calls: first any, wherever it lies in the sweep, then from the
-/// most calls downwards as long as those with fewer calls promise something else.
-fn breaks(points: &[SweepPoint<'_>], roles: &[Role]) -> Vec<PerCallBreak> {
-    let mut left = points.to_vec();
-    let mut found = Vec::new();
-    while let Some((index, elapsed_ratio)) = outlier(&left) {
-        let point = left.remove(index);
-        found.push((point.calls, broken(&point, elapsed_ratio, None)));
-    }
-    while let Some((point, before)) = left.split_last().filter(|(_, before)| before.len() >= POINTS_MIN) {
-        let Some(promised) = line_of(before).map(|line| line.at(point.calls)).filter(|time| *time > 0.0)
-        else {
-            break;
-        };
-        let elapsed_ratio = point.elapsed_s / promised;
-        let cpu_ratio = fallen(before, point, roles);
-        if elapsed_ratio < BREAK_RATIO && cpu_ratio.is_none() {
-            break;
-        }
-        found.push((point.calls, broken(point, elapsed_ratio, cpu_ratio)));
-        left.pop();
-    }
-    found.sort_by(|a, b| a.0.total_cmp(&b.0));
-    found.into_iter().map(|(_, told)| told).collect()
-}
-
-fn broken(point: &SweepPoint<'_>, elapsed_ratio: f64, cpu_ratio: Option<f64>) -> PerCallBreak {
-    PerCallBreak { observation: point.one.id.clone(), elapsed_ratio, cpu_ratio }
-}
-
-/// The line with the least relative error: noise is a share of the time, so the small times count as much as the large.
-fn line_of(points: &[SweepPoint<'_>]) -> Option<Line> {
-    let points: Vec<Point> = points.iter().map(SweepPoint::point).collect();
-    fit_weighted_line(&points, |point| 1.0 / (point.y * point.y)).ok()
-}
-
-/// The observation that the line through all others explains least, by its index, with its time over what that line
-/// promises; `None` where it explains each.
-///
-/// One is not explained where it lies a quarter off, by so much that the error of that line and the scatter of the others
-/// do not account for it.
-fn outlier(points: &[SweepPoint<'_>]) -> Option<(usize, f64)> {
-    if points.len() <= POINTS_MIN {
-        return None;
-    }
-    let judged = points.iter().enumerate().filter_map(|(index, point)| {
-        let others = [points.get(..index)?, points.get(index + 1..)?].concat();
-        let line = line_of(&others)?;
-        let promised = Some(line.at(point.calls)).filter(|promised| *promised > 0.0)?;
-        let within = line.prediction_interval(point.calls, 1.0 / (promised * promised), Level::P99)?;
-        let elapsed_ratio = point.elapsed_s / promised;
-        let is_off = elapsed_ratio >= BREAK_RATIO || elapsed_ratio <= 1.0 / BREAK_RATIO;
-        // How many half-widths it is off: the worst one goes first, for it may be what the others are judged against.
-        let off = (point.elapsed_s - promised).abs() / within.half_width();
-        (is_off && !within.contains(point.elapsed_s)).then_some((index, elapsed_ratio, off))
-    });
-    judged.max_by(|a, b| a.2.total_cmp(&b.2)).map(|(index, elapsed_ratio, _)| (index, elapsed_ratio))
-}
-
-/// The busy share of a role that was full with fewer calls and is not any more.
-fn fallen(before: &[SweepPoint<'_>], point: &SweepPoint<'_>, roles: &[Role]) -> Option<f64> {
-    let share = |one: &Observation, role: Role| table::cpu(one, role).map(|cpu| cpu.ratio);
-    roles.iter().find_map(|role| {
-        let last = before.iter().rev().find_map(|point| share(point.one, *role))?;
-        let now = share(point.one, *role)?;
-        (last >= CPU_FULL && now < CPU_FULL && now <= last - CPU_FALL).then_some(now)
-    })
 }

@@ -5,6 +5,7 @@
 //! each and joins those that agree, `lists` has what is cleared and what is not known. Pure. Deliberately absent:
 //! reading files, and rendering.
 
+mod breaks;
 mod confidence;
 mod fit;
 mod lists;

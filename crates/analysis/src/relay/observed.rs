@@ -31,6 +31,7 @@ fn observation(point: &RelayPointSummary, relay: &RelaySummary) -> Option<Observ
         clients: Some(1),
         bytes_per_s: Some(point.rate_mean?),
         elapsed_s: Some(point.elapsed_s?),
+        elapsed_half_width_ratio: half_width_ratio(point),
         file_bytes: Some(relay.total),
         calls: counts(
             point,
@@ -44,6 +45,12 @@ fn observation(point: &RelayPointSummary, relay: &RelaySummary) -> Option<Observ
         factors: factors(point, relay.sockets),
         ..Observation::default()
     })
+}
+
+/// Half of the interval of the mean rate over it: to first order that of the time, of which the rate is the inverse.
+fn half_width_ratio(point: &RelayPointSummary) -> Option<f64> {
+    let (interval, mean) = point.interval.as_ref().zip(point.rate_mean)?;
+    narrows_model::units::ratio((interval.high - interval.low) / 2.0, mean.0)
 }
 
 /// Calls of each role that moved bytes, rounded: a mean over trials; roles without any are left out.

@@ -31,6 +31,7 @@ fn observation(row: &Row) -> Observation {
         op: ObservedOp::Send,
         clients: Some(1),
         elapsed_s: Some(row.elapsed_s),
+        elapsed_half_width_ratio: row.own.as_ref().and_then(|own| own.half_width_ratio),
         file_bytes: Some(PUBLISHED_TOTAL),
         calls: by_role(counts),
         factors: names.into_iter().zip(row.buffers).filter_map(factor).collect(),

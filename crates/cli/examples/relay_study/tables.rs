@@ -24,8 +24,9 @@ fn per_call(published: &[Row], measured: &[Row]) -> String {
         let (then, now) = (fits::of(published, sweep), fits::of(measured, sweep));
         let a = |fit: &Option<PerCall>, scale: f64| told(fit.as_ref().map(|fit| fit.fixed_s * scale), 2);
         let b = |fit: &Option<PerCall>, digits: usize| match fit {
-            Some(PerCall { call_s, call_s_interval: Some([low, high]), .. }) => {
-                format!("{:.digits$} ({:.digits$} to {:.digits$})", call_s * 1e6, low * 1e6, high * 1e6)
+            Some(fit @ PerCall { call_s, call_s_interval: Some([low, high]), .. }) => {
+                let interval = format!("{:.digits$} to {:.digits$}", low * 1e6, high * 1e6);
+                format!("{:.digits$} ({interval}){}", call_s * 1e6, left_out(fit))
             }
             fit => told(fit.as_ref().map(|fit| fit.call_s * 1e6), digits),
         };
@@ -33,6 +34,13 @@ fn per_call(published: &[Row], measured: &[Row]) -> String {
         vec![sweep.name().to_owned(), a(&then, 1.0), b(&then, 1), a(&now, 1e3), b(&now, 2), told(faster, 0)]
     });
     table(&head, &lines)
+}
+
+/// The mark of a line from which points were removed: how many of how many.
+fn left_out(fit: &PerCall) -> String {
+    let removed = fit.breaks.len() + fit.excluded.len();
+    let all = fit.observations.len() + removed;
+    if removed == 0 { String::new() } else { format!(", without {removed} of {all}") }
 }
 
 /// Points that the count of calls does not explain.

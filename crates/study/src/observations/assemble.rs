@@ -84,6 +84,7 @@ fn observation(row: &Row) -> Observation {
         block_bytes: bytes_of("block_bytes"),
         file_bytes: bytes_of("file_bytes"),
         elapsed_s: number(row, "elapsed_s"),
+        elapsed_half_width_ratio: number(row, "elapsed_half_width_ratio"),
         elapsed_first_s: number(row, "elapsed_first_s"),
         calls: counts_by_role(row, "calls"),
         read_calls: counts_by_role(row, "read_calls"),

@@ -120,6 +120,8 @@ const SECONDS: Kind = Kind::Number { min: 1e-12, max: 1e12, unit: "seconds" };
 const CPU_SECONDS: Kind = Kind::Number { min: 0.0, max: 1e12, unit: "seconds" };
 /// Measured shares pass the whole by a few percent; beyond a tenth the figure is something else.
 const RATIO: Kind = Kind::Number { min: 0.0, max: 1.1, unit: "ratio, 0 to 1; a tenth more is taken as 1" };
+/// May pass 1 by far: that of two trials that differ twofold is four times their mean.
+const HALF_WIDTH: Kind = Kind::Number { min: 0.0, max: 1e3, unit: "ratio" };
 const CORES: Kind = Kind::Number { min: 0.0, max: 1e6, unit: "cores" };
 const CPUS: Kind = Kind::Number { min: 0.001, max: 1e6, unit: "CPUs" };
 const IN_FLIGHT: Kind = Kind::Number { min: 0.0, max: 1e9, unit: "requests" };
@@ -203,6 +205,8 @@ keys! {
         "Bytes that each client moves.";
     Observation.elapsed_s, SECONDS, NONE, "1.626",
         "Time until the last client was done.";
+    Observation.elapsed_half_width_ratio, HALF_WIDTH, NONE, "0.05",
+        "Half of the 95 % interval of `elapsed_s` over it, from the spread of its trials.";
     Observation.elapsed_first_s, SECONDS, NONE, "1.1",
         "Time until the first client was done.";
     Observation.calls, Kind::Each(ROLES, &CALLS), NONE, "{ client = 12288, proxy = 12288, server = 12288 }",

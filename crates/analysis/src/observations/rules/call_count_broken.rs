@@ -15,13 +15,15 @@ pub(super) static RULE: ObservationRule = ObservationRule {
     slug: "regime_break",
     segment: Segment::Unknown,
     title: "not explained by call count",
-    definition: "An observation lies a quarter off the line through all others, beyond what its error and their scatter \
-                 account for; or one with the most calls took a quarter longer than the line through those with fewer \
-                 promises; or the role whose CPU was full with fewer calls is not full any more. Something else limits \
+    definition: "An observation lies a quarter off the line through all others, beyond what the error of that line, their \
+                 scatter and its own trials account for; or one with the most calls took a quarter longer than the line \
+                 through those with fewer promises, and as far beyond; or the role whose CPU was full with fewer calls is not full any more. Something else limits \
                  there (small segments, acknowledgements, wake-ups, a disturbance), and its cost must not be read as that \
-                 of calls. Such observations are left out of the line.",
-    formula: "T / promise >= 1.25 or <= 0.8 and T outside of the 99 % interval of one more observation, the worst first; \
-              with the most calls T >= 1.25 x promise of those with fewer, or CPU of the full role below 0.95 and a tenth \
+                 of calls. Such observations are left out of the line, a third of a sweep at most: fewer points are no \
+                 law that the others break.",
+    formula: "T / promise >= 1.25 or <= 0.8 and abs(T - promise) > sqrt(h^2 + g^2), the worst first: h the half-width of one \
+              more observation at 1 - 0.01 / points, g that of T's own trials at 95 %; with the most calls T >= 1.25 x \
+              promise of those with fewer, as far off, or CPU of the full role below 0.95 and a tenth \
               lower; each promise by the line of least relative error",
     source: "DESIGN of narrows: a residual above 25 % is unexplained; the published experiment at buffers of 32 bytes",
     example: "32-byte buffers at both ends: 128 s where calls promise 58 s",

@@ -15,6 +15,9 @@ use narrows_stats::quantile::median;
 const DOMINANT_RATIO: f64 = 0.5;
 /// A role this much busier than any other is the busiest: beyond what shares differ by from trial to trial.
 const BUSIEST_RATIO: f64 = 1.25;
+/// Roles whose busy shares add up to this are never busy together and never all idle: they take turns, as one chain does
+/// of which each waits for the others. Shares are good to a tenth.
+const TURNS_RATIO: std::ops::RangeInclusive<f64> = 0.9..=1.1;
 /// Reads that bring less than this of the buffer waited for their data.
 const SHORT_READ_RATIO: f64 = 0.9;
 /// Which of several roles with equal buffers pays is open.
@@ -33,12 +36,13 @@ pub(super) static RULE: ObservationRule = ObservationRule {
     definition: "Over a sweep of buffer sizes the elapsed time is a line over the number of calls of the roles whose \
                  buffers were varied: each call costs the same whatever it moves. Where calls make half of the time or \
                  more, the role that makes them limits. Of several roles with the same buffers it is the one whose CPU is \
-                 full, the fullest where several are; else, where roles take turns and none is busy all the time, the one \
-                 whose CPU makes half of the time or more and a quarter more than any other's; else the sender, where the next role's reads come back short (it waits for data), or the \
+                 full, the fullest where several are; else, where the busy shares of all roles add up to the time \
+                 (they take turns), the one whose CPU makes half of the time or more and a quarter more than any \
+                 other's; else the sender, where the next role's reads come back short (it waits for data), or the \
                  receiver, where the reads before it are full (data wait for it). Observations whose printed counts \
                  repeat another's are left out.",
     formula: "T = a + b x calls by least squares; limits where b x calls >= 0.5 x (a + b x calls); busiest: median of \
-              (user + system) / T >= 0.5 and >= 1.25 x the next",
+              (user + system) / T >= 0.5 and >= 1.25 x the next, and the sum of all roles' 0.9 to 1.1",
     source: "Client / proxy / server buffer experiment, Onion Routing archive (Naval Research Laboratory)",
     example: "48 MiB in writes of 4096 to 32 bytes: 1.59 s + 28.8 us a write",
     how_to_measure: "vary one role's buffer and keep the others; count its calls, and take its CPU time",
@@ -113,15 +117,17 @@ fn full(sweep: &Sweep<'_>) -> Option<(Role, String)> {
     Some((role, text))
 }
 
-/// Of several roles that take turns, as on CPUs that they share, the one whose CPU makes most of the time, clearly more
-/// than any other's; `None` where the CPU of one of them is not known.
+/// Of several roles that take turns the one whose CPU makes most of the time, clearly more than any other's; `None` where
+/// the CPU of one of them is not known, and where they are busy together or idle together: then what they wait for is open.
 fn busiest(sweep: &Sweep<'_>) -> Option<(Role, String)> {
     let shares = shares(sweep);
     let [(role, most), (next, less), ..] = *shares.as_slice() else { return None };
     let clear = shares.len() == sweep.roles.len() && most >= DOMINANT_RATIO && most >= less * BUSIEST_RATIO;
-    clear.then(|| {
+    let sum = sum_of_shares(sweep).filter(|sum| clear && TURNS_RATIO.contains(sum))?;
+    Some({
         let text = format!(
-            "the roles take turns, and the {}'s CPU makes most of the time there, {} in the median, the {}'s {}",
+            "the roles take turns, for their busy shares add up to {}, and the {}'s CPU makes most of the time there, {} in the median, the {}'s {}",
+            text::percent(sum),
             name(role),
             text::percent(most),
             name(next),
@@ -129,6 +135,16 @@ fn busiest(sweep: &Sweep<'_>) -> Option<(Role, String)> {
         );
         (role, text)
     })
+}
+
+/// The median of what the busy shares of all roles add up to where calls dominate, those whose buffers were not varied
+/// included; `None` where nobody's is known.
+fn sum_of_shares(sweep: &Sweep<'_>) -> Option<f64> {
+    let roles = [Role::Client, Role::Proxy, Role::Server];
+    let of_point = |point: &SweepPoint<'_>| -> f64 {
+        roles.iter().filter_map(|role| Some(table::cpu(point.one, *role)?.ratio)).sum()
+    };
+    median(&dominated(sweep).map(of_point).collect::<Vec<f64>>())
 }
 
 /// What the reads behind a sender say: short ones waited for its data, full ones wait for the next role.
@@ -250,9 +266,13 @@ fn law(sweep: &Sweep<'_>) -> String {
         [Role::Server] => "each read of the server".to_owned(),
         _ => format!("one call of each of {}", names.join(", ")),
     };
+    let left_out = match cost.breaks.len() {
+        0 => String::new(),
+        count => format!(", without {count} that calls do not explain"),
+    };
     let (sign, fixed) = if cost.fixed_s < 0.0 { ("-", -cost.fixed_s) } else { ("", cost.fixed_s) };
     format!(
-        "T = {sign}{} + {}{interval} for {calls}, over {} observations",
+        "T = {sign}{} + {}{interval} for {calls}, over {} observations{left_out}",
         text::seconds(fixed),
         text::seconds(cost.call_s),
         cost.observations.len()
@@ -332,6 +352,14 @@ mod tests {
         assert!(open.len() == 2 && open.iter().all(|entry| entry.1 == Relation::OneOf), "{open:?}");
         let idle = turns(0.4, 0.1);
         assert_eq!(idle.len(), 2, "none makes half of the time: {idle:?}");
+    }
+
+    #[test]
+    fn roles_that_are_busy_together_or_idle_together_do_not_take_turns() {
+        for (proxy, server) in [(0.85, 0.45), (0.6, 0.1)] {
+            let open = turns(proxy, server);
+            assert!(open.len() == 2 && open.iter().all(|entry| entry.1 == Relation::OneOf), "{open:?}");
+        }
     }
 
     #[test]

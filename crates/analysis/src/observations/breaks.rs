@@ -1,0 +1,199 @@
+//! Which observations of a sweep the count of calls does not explain.
+//!
+//! Not here: the line through the others, which is told as the cost of a call.
+
+use super::fit::{CPU_FULL, POINTS_MIN, SweepPoint, weight};
+use super::table;
+use narrows_model::Observation;
+use narrows_model::counters::Role;
+use narrows_model::observation::PerCallBreak;
+use narrows_stats::interval::Level;
+use narrows_stats::regression::{Line, Point, fit_weighted_line};
+
+/// From here on calls do not explain the time (DESIGN: a residual above 25 % is unexplained).
+const BREAK_RATIO: f64 = 1.25;
+/// A role that was full and falls by this much is full no more.
+const CPU_FALL: f64 = 0.1;
+/// How many sweeps without any break each look at all of their points may call broken: divided by the points, since
+/// each of them has its chance (Bonferroni).
+const FALSE_ALARMS: f64 = 0.01;
+/// At most one of this many points may be left out: a line through fewer of them is no law that the others break.
+const POINTS_OF_ONE_BREAK: usize = 3;
+
+/// A point against what others promise for it.
+#[derive(Debug, Clone, Copy)]
+struct Judged {
+    /// The time over the promise.
+    elapsed_ratio: f64,
+    /// How many half-widths of the joint interval lie between the two.
+    off: f64,
+}
+
+/// Observations that the others do not explain, by rising calls: first any, wherever it lies in the sweep, the worst one
+/// first; then from the most calls downwards as long as those with fewer calls promise something else.
+pub(super) fn breaks(points: &[SweepPoint<'_>], roles: &[Role]) -> Vec<PerCallBreak> {
+    let count_max = points.len() / POINTS_OF_ONE_BREAK;
+    let Ok(level) = Level::new(1.0 - FALSE_ALARMS / points.len().max(1) as f64) else { return Vec::new() };
+    let mut left = points.to_vec();
+    let mut found = Vec::new();
+    while let Some((index, judged)) = outlier(&left, level).filter(|_| found.len() < count_max) {
+        let point = left.remove(index);
+        found.push((point.calls, broken(&point, judged, None)));
+    }
+    while let Some((point, before)) =
+        left.split_last().filter(|(_, before)| before.len() >= POINTS_MIN && found.len() < count_max)
+    {
+        let Some(judged) = judged(point, before, level) else { break };
+        let cpu_ratio = fallen(before, point, roles);
+        if (judged.elapsed_ratio < BREAK_RATIO || judged.off <= 1.0) && cpu_ratio.is_none() {
+            break;
+        }
+        found.push((point.calls, broken(point, judged, cpu_ratio)));
+        left.pop();
+    }
+    found.sort_by(|a, b| a.0.total_cmp(&b.0));
+    found.into_iter().map(|(_, told)| told).collect()
+}
+
+fn broken(point: &SweepPoint<'_>, judged: Judged, cpu_ratio: Option<f64>) -> PerCallBreak {
+    PerCallBreak { observation: point.one.id.clone(), elapsed_ratio: judged.elapsed_ratio, cpu_ratio }
+}
+
+/// The line with the least relative error: noise is a share of the time, so the small times count as much as the large.
+fn line_of(points: &[SweepPoint<'_>]) -> Option<Line> {
+    let points: Vec<Point> = points.iter().map(SweepPoint::point).collect();
+    fit_weighted_line(&points, weight).ok()
+}
+
+/// `point` against the line through `others`; `None` where that line promises no time.
+///
+/// The joint interval is that of one more observation, from the error of the line and the scatter of the others, widened
+/// by what the trials of the point itself leave open.
+fn judged(point: &SweepPoint<'_>, others: &[SweepPoint<'_>], level: Level) -> Option<Judged> {
+    let line = line_of(others)?;
+    let promised = Some(line.at(point.calls)).filter(|promised| *promised > 0.0)?;
+    let within = line.prediction_interval(point.calls, 1.0 / (promised * promised), level)?.half_width();
+    let own = point.one.elapsed_half_width_ratio.unwrap_or_default() * point.elapsed_s;
+    let off = (point.elapsed_s - promised).abs() / within.hypot(own);
+    Some(Judged { elapsed_ratio: point.elapsed_s / promised, off })
+}
+
+/// The observation that the line through all others explains least, by its index; `None` where it explains each.
+///
+/// One is not explained where it lies a quarter off and outside of the joint interval. The worst one goes first, for it
+/// may be what the others are judged against.
+fn outlier(points: &[SweepPoint<'_>], level: Level) -> Option<(usize, Judged)> {
+    if points.len() <= POINTS_MIN {
+        return None;
+    }
+    let each = points.iter().enumerate().filter_map(|(index, point)| {
+        let others = [points.get(..index)?, points.get(index + 1..)?].concat();
+        Some((index, judged(point, &others, level)?))
+    });
+    let is_off = |judged: &Judged| {
+        let quarter = judged.elapsed_ratio >= BREAK_RATIO || judged.elapsed_ratio <= 1.0 / BREAK_RATIO;
+        quarter && judged.off > 1.0
+    };
+    each.filter(|(_, judged)| is_off(judged)).max_by(|a, b| a.1.off.total_cmp(&b.1.off))
+}
+
+/// The busy share of a role that was full with fewer calls and is not any more.
+fn fallen(before: &[SweepPoint<'_>], point: &SweepPoint<'_>, roles: &[Role]) -> Option<f64> {
+    let share = |one: &Observation, role: Role| table::cpu(one, role).map(|cpu| cpu.ratio);
+    roles.iter().find_map(|role| {
+        let last = before.iter().rev().find_map(|point| share(point.one, *role))?;
+        let now = share(point.one, *role)?;
+        (last >= CPU_FULL && now < CPU_FULL && now <= last - CPU_FALL).then_some(now)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fit::per_call;
+    use narrows_model::cell::FactorValue;
+    use narrows_model::counters::Role;
+    use narrows_model::observation::PerCall;
+    use narrows_model::relay::PUBLISHED_SIZES;
+    use narrows_model::{Observation, Observations};
+    use narrows_stats::resample::Resampler;
+
+    /// Enough for a share of 5 % to be known to 0.3 %.
+    const MANY: u32 = 4000;
+    const SOME: u32 = 300;
+    const CALL_S: f64 = 28.8e-6;
+
+    /// A sweep of the published sizes whose times have relative noise, and `factor` at its point `index`.
+    fn sweep(random: &mut Resampler, noise: f64, disturbed: Option<(usize, f64)>) -> Observations {
+        let mut observation = |(index, size): (usize, &narrows_model::Bytes)| {
+            let calls = 50_331_648 / size.0;
+            let factor = disturbed.filter(|(at, _)| *at == index).map_or(1.0, |(_, factor)| factor);
+            let elapsed_s =
+                (1.6 + CALL_S * calls as f64) * factor * (1.0 + noise * random.normal()).max(0.05);
+            Observation {
+                id: size.0.to_string(),
+                elapsed_s: Some(elapsed_s),
+                calls: [(Role::Client, calls)].into(),
+                factors: [("client_buffer_bytes".to_owned(), FactorValue::Number(size.as_f64()))].into(),
+                ..Observation::default()
+            }
+        };
+        let observations = PUBLISHED_SIZES.iter().enumerate().map(&mut observation).collect();
+        Observations { observations, ..Observations::default() }
+    }
+
+    fn lines(count: u32, noise: f64, disturbed: Option<(usize, f64)>) -> Vec<PerCall> {
+        let mut random = Resampler::new(17);
+        (0..count).filter_map(|_| per_call(&sweep(&mut random, noise, disturbed)).pop()).collect()
+    }
+
+    /// The share of sweeps of which `is` holds.
+    fn share(lines: &[PerCall], is: impl Fn(&PerCall) -> bool) -> f64 {
+        lines.iter().filter(|line| is(line)).count() as f64 / lines.len() as f64
+    }
+
+    #[test]
+    fn noise_alone_is_called_a_break_in_few_sweeps() {
+        for (noise, share_max) in [(0.02, 0.001), (0.1, 0.05), (0.15, 0.05)] {
+            let alarms = share(&lines(MANY, noise, None), |line| !line.breaks.is_empty());
+            assert!(alarms <= share_max, "{alarms} of the sweeps at {noise}");
+        }
+    }
+
+    #[test]
+    fn a_point_that_takes_twice_the_time_is_found_through_noise() {
+        for index in [0, 4, 8] {
+            let id = PUBLISHED_SIZES[index].0.to_string();
+            let lines = lines(SOME, 0.05, Some((index, 2.0)));
+            let found = share(&lines, |line| line.breaks.iter().any(|found| found.observation == id));
+            assert!(found >= 0.9, "{id}: {found} of the sweeps");
+        }
+    }
+
+    #[test]
+    fn what_a_points_own_trials_leave_open_is_no_break() {
+        let mut random = Resampler::new(17);
+        let mut all = sweep(&mut random, 0.02, Some((4, 2.0)));
+        assert_eq!(per_call(&all)[0].breaks.len(), 1);
+        all.observations[4].elapsed_half_width_ratio = Some(0.1);
+        assert_eq!(per_call(&all)[0].breaks.len(), 1);
+        all.observations[4].elapsed_half_width_ratio = Some(0.6);
+        assert!(per_call(&all)[0].breaks.is_empty());
+    }
+
+    #[test]
+    fn a_third_of_the_points_is_left_out_at_most() {
+        for noise in [0.02, 0.5, 1.0] {
+            assert!(lines(SOME, noise, Some((8, 9.0))).iter().all(|line| line.breaks.len() <= 3));
+        }
+    }
+
+    #[test]
+    fn the_interval_of_a_calls_cost_covers_it_as_often_as_it_says() {
+        for noise in [0.02, 0.1, 0.15] {
+            let covered = share(&lines(MANY, noise, None), |line| {
+                line.call_s_interval.is_some_and(|[low, high]| (low..=high).contains(&CALL_S))
+            });
+            assert!((0.93..=0.98).contains(&covered), "{covered} of the sweeps at {noise}");
+        }
+    }
+}
