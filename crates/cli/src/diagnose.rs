@@ -115,15 +115,15 @@ pub(crate) fn print_summary(
     let text = if json {
         narrows_report::json::summary(summary)
     } else {
-        native(summary).unwrap_or_default() + &reading(summary, style)
+        native(summary).map_or_else(String::new, |text| text + "\n") + &reading(summary, style)
     };
     console.result(&text)
 }
 
-/// The native output of the suite that `summary` is of, with an empty line after it; `None` where it is of none.
+/// The native output of the suite that `summary` is of, as programs read it; `None` where it is of none.
 pub(crate) fn native(summary: &Summary) -> Option<String> {
     let suite = narrows_suites::of(summary)?;
-    (suite.native)(summary).map(|text| text + "\n")
+    (suite.native)(summary)
 }
 
 /// How narrows reads a summary: of a suite what stands out in its figures, then the results and the verdict.
