@@ -12,12 +12,22 @@ use std::fmt::Write;
 const PLACE: (f64, f64) = (48.0, 22.0);
 /// Room left of a panel for file sizes, above it for its title, below it for record sizes.
 const ROOM: (f64, f64, f64) = (74.0, 46.0, 46.0);
-/// Between panels.
-const GAP: f64 = 28.0;
+/// Between panels, and beside them: what a level ridge is called stands there.
+const GAP: f64 = 64.0;
 /// Panels beside each other.
 const BESIDE: usize = 2;
-/// Above all panels: the title and the legend.
-const TOP: f64 = 118.0;
+/// Left and right of the title and of the legend.
+const MARGIN: f64 = 28.0;
+/// Above the signs of the legend: the title, the target and the scale.
+const ABOVE_SIGNS: f64 = 118.0;
+/// From one sign of the legend to the next.
+const SIGN_HEIGHT: f64 = 18.0;
+/// Narrowest picture, in which every sign of the legend has room.
+const WIDTH_MIN: f64 = 680.0;
+/// Mean width of a letter of 12 pixels; wider ones are made up for by narrow ones.
+const LETTER_WIDTH: f64 = 7.2;
+/// How axes and remarks are written.
+const LABEL: &str = "fill=\"#444444\"";
 /// Steps of the legend.
 const LEGEND_STEPS: u32 = 60;
 
@@ -52,28 +62,41 @@ pub(super) fn picture(surfaces: &[Surface], marks: &Marks, target: &str) -> Stri
     let panel_width = ROOM.0 + records as f64 * PLACE.0 + GAP;
     let panel_height = ROOM.1 + files as f64 * PLACE.1 + ROOM.2 + GAP;
     let beside = BESIDE.min(surfaces.len().max(1));
-    let width = (beside as f64 * panel_width + GAP).max(640.0);
-    let height = TOP + surfaces.len().div_ceil(beside) as f64 * panel_height;
+    let width = (beside as f64 * panel_width + MARGIN).max(WIDTH_MIN);
+    let signs = signs(surfaces, marks);
+    let top = ABOVE_SIGNS + signs.len() as f64 * SIGN_HEIGHT + 8.0;
+    let height = top + surfaces.len().div_ceil(beside) as f64 * panel_height;
     // Writing into a string cannot fail.
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" \
          height=\"{height:.0}\" font-family=\"sans-serif\" font-size=\"11\">\n\
          <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n"
     );
-    out += &text(
-        (GAP, 26.0),
-        "font-size=\"16\" font-weight=\"bold\"",
-        &format!("IOzone on {target}: rate by record and file size"),
-    );
-    out += &legend(span, marks);
+    let bold = "font-size=\"16\" font-weight=\"bold\"";
+    out += &text((MARGIN, 26.0), bold, "IOzone: rate by record and file size");
+    out += &text((MARGIN, 44.0), "font-size=\"12\"", &fitting(target, (width - 2.0 * MARGIN) / LETTER_WIDTH));
+    out += &scale(span);
+    for (index, sign) in signs.iter().enumerate() {
+        out += &sign_line(sign, ABOVE_SIGNS + index as f64 * SIGN_HEIGHT);
+    }
     for (index, surface) in surfaces.iter().enumerate() {
-        let x = GAP + (index % beside) as f64 * panel_width;
-        let y = TOP + (index / beside) as f64 * panel_height;
+        let x = MARGIN + (index % beside) as f64 * panel_width;
+        let y = top + (index / beside) as f64 * panel_height;
         let _ = writeln!(out, "<g transform=\"translate({x:.1} {y:.1})\">");
         out += &panel(surface, marks, span);
         out += "</g>\n";
     }
     out + "</svg>\n"
+}
+
+/// The end of `words` that has room in so many letters: of a path the last folders tell most.
+fn fitting(words: &str, letters: f64) -> String {
+    let (count, room) = (words.chars().count(), narrows_model::units::round_to_u64(letters.floor()));
+    let room = usize::try_from(room).unwrap_or(usize::MAX).max(4);
+    if count <= room {
+        return words.to_owned();
+    }
+    format!("...{}", words.chars().skip(count - room + 3).collect::<String>())
 }
 
 fn text(at: (f64, f64), style: &str, words: &str) -> String {
@@ -107,9 +130,9 @@ fn colours(place: f64) -> (String, &'static str) {
     (format!("rgb({red:.0},{green:.0},{blue:.0})"), if lightness > 140.0 { "#000000" } else { "#ffffff" })
 }
 
-/// The scale of colours with its ends and middle, and what the signs mean.
-fn legend(span: (f64, f64), marks: &Marks) -> String {
-    let (x, y, width) = (GAP, 42.0, 360.0);
+/// The scale of colours with its ends and middle.
+fn scale(span: (f64, f64)) -> String {
+    let (x, y, width) = (MARGIN, 56.0, 360.0);
     let step = width / f64::from(LEGEND_STEPS);
     let mut out = String::new();
     for index in 0..LEGEND_STEPS {
@@ -124,22 +147,74 @@ fn legend(span: (f64, f64), marks: &Marks) -> String {
     if span.1 > 0.0 {
         for (place, anchor) in [(0.0, "start"), (0.5, "middle"), (1.0, "end")] {
             let rate = span.0 * (span.1 / span.0).powf(place);
-            out +=
-                &text((x + place * width, y + 26.0), &format!("text-anchor=\"{anchor}\""), &short_rate(rate));
+            let words = format!("{}/s", short_rate(rate));
+            out += &text((x + place * width, y + 26.0), &format!("text-anchor=\"{anchor}\""), &words);
         }
     }
-    out += &text((x + width + 14.0, y + 10.0), "", "k, M, G: kB/s, MB/s, GB/s of 1024, by the logarithm");
-    let mut signs = Vec::new();
-    if let Some(Ceiling { kb_per_s, whose }) = marks.ceiling {
-        signs.push(format!("red frame: above {} of {whose}, so a cache", short_rate(kb_per_s)));
+    let units = "k, M, G are KiB, MiB, GiB, in the squares a second; colours by the logarithm";
+    out + &text((x, y + 44.0), LABEL, units)
+}
+
+/// What a sign looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Look {
+    Framed,
+    Grey,
+    Upright,
+    Level,
+}
+
+/// The signs that the panels have, each with what it means.
+fn signs(surfaces: &[Surface], marks: &Marks) -> Vec<(Look, String)> {
+    let mut all = Vec::new();
+    let cached = |one: &Surface| one.each().any(|(_, _, rate)| marks.is_cache(rate) == Some(true));
+    if let Some(Ceiling { kb_per_s, whose }) = marks.ceiling.filter(|_| surfaces.iter().any(cached)) {
+        let above = short_rate(kb_per_s);
+        all.push((Look::Framed, format!("above {above}/s of {whose}: a cache served it")));
     }
-    if marks.read_kb.or(marks.write_kb).is_some() {
-        signs.push("dashed line upright: rsize, wsize of the mount".to_owned());
+    if surfaces.iter().any(|one| one.rates.iter().flatten().any(Option::is_none)) {
+        all.push((Look::Grey, "not measured".to_owned()));
     }
-    if let Some(memory) = marks.memory_kb {
-        signs.push(format!("dashed line level: memory of {memory} kB"));
+    if surfaces.iter().any(|one| split_column(one, marks).is_some()) {
+        let words = "rsize or wsize of the mount: records right of it are split into requests of that size";
+        all.push((Look::Upright, words.to_owned()));
     }
-    out + &text((x, y + 48.0), "", &signs.join("; "))
+    if let Some(memory) =
+        marks.memory_kb.filter(|_| surfaces.iter().any(|one| memory_row(one, marks).is_some()))
+    {
+        let words =
+            format!("memory of this machine, {}: files below the line are larger", short_rate(memory as f64));
+        all.push((Look::Level, words));
+    }
+    all
+}
+
+fn sign_line((look, words): &(Look, String), y: f64) -> String {
+    let (x, middle) = (MARGIN, y + 6.0);
+    let rect = |style: &str| {
+        format!("<rect x=\"{:.1}\" y=\"{:.1}\" width=\"20.0\" height=\"10.0\" {style}/>\n", x + 1.0, y + 1.0)
+    };
+    let drawn = match look {
+        Look::Framed => rect("fill=\"#ffffff\" stroke=\"#d62728\" stroke-width=\"2\""),
+        Look::Grey => rect("fill=\"#eeeeee\""),
+        Look::Upright => dashed((x + 11.0, y - 2.0), (x + 11.0, y + 14.0)),
+        Look::Level => dashed((x, middle), (x + 22.0, middle)),
+    };
+    drawn + &text((x + 30.0, y + 10.0), "", words)
+}
+
+/// Records up to the mount's request size, where the panel has smaller and larger ones; and what the size is called.
+fn split_column(surface: &Surface, marks: &Marks) -> Option<(usize, String)> {
+    let (split, name) = marks.split_kb(surface.column)?;
+    let smaller = surface.records.iter().filter(|record| **record <= split).count();
+    (1..surface.records.len()).contains(&smaller).then(|| (smaller, format!("{name} {}", short_kb(split))))
+}
+
+/// Files up to this machine's memory, where the panel has smaller and larger ones.
+fn memory_row(surface: &Surface, marks: &Marks) -> Option<usize> {
+    let memory = marks.memory_kb?;
+    let smaller = surface.files.iter().filter(|file| **file <= memory).count();
+    (1..surface.files.len()).contains(&smaller).then_some(smaller)
 }
 
 /// One column: its title, places, axes and ridges.
@@ -161,31 +236,21 @@ fn panel(surface: &Surface, marks: &Marks, span: (f64, f64)) -> String {
     }
     out += &text(
         (left.midpoint(right), bottom + 32.0),
-        "text-anchor=\"middle\" fill=\"#444444\"",
-        "record size, bytes of 1024: k, M, G",
+        &format!("text-anchor=\"middle\" {LABEL}"),
+        "record size",
     );
     let middle = top.midpoint(bottom);
-    let turned = format!("text-anchor=\"middle\" fill=\"#444444\" transform=\"rotate(-90 14 {middle:.1})\"");
+    let turned = format!("text-anchor=\"middle\" {LABEL} transform=\"rotate(-90 14 {middle:.1})\"");
     out += &text((14.0, middle), &turned, "file size");
-    if let Some((split, name)) = marks.split_kb(surface.column) {
-        let smaller = surface.records.iter().filter(|record| **record <= split).count();
-        if (1..surface.records.len()).contains(&smaller) {
-            let x = left + smaller as f64 * PLACE.0;
-            out += &ridge(
-                (x, top - 4.0),
-                (x, bottom),
-                (x, top - 8.0),
-                "middle",
-                &format!("{name} {}", short_kb(split)),
-            );
-        }
+    if let Some((smaller, words)) = split_column(surface, marks) {
+        let x = left + smaller as f64 * PLACE.0 - 0.5;
+        out += &dashed((x, top - 4.0), (x, bottom));
+        out += &text((x, top - 8.0), "text-anchor=\"middle\"", &words);
     }
-    if let Some(memory) = marks.memory_kb {
-        let smaller = surface.files.iter().filter(|file| **file <= memory).count();
-        if (1..surface.files.len()).contains(&smaller) {
-            let y = top + smaller as f64 * PLACE.1;
-            out += &ridge((left, y), (right + 4.0, y), (right, top - 8.0), "end", "memory");
-        }
+    if let Some(smaller) = memory_row(surface, marks) {
+        let y = top + smaller as f64 * PLACE.1 - 0.5;
+        out += &dashed((left, y), (right + 6.0, y));
+        out += &text((right + 9.0, y + 4.0), "", "memory");
     }
     out
 }
@@ -218,16 +283,16 @@ fn square(at: (f64, f64), rate: Option<f64>, marks: &Marks, span: (f64, f64)) ->
     )
 }
 
-fn ridge(from: (f64, f64), to: (f64, f64), label: (f64, f64), anchor: &str, words: &str) -> String {
-    format!(
-        "<line x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\" stroke=\"#000000\" stroke-width=\"2\" \
-         stroke-dasharray=\"6 3\"/>\n{}",
-        from.0,
-        from.1,
-        to.0,
-        to.1,
-        text(label, &format!("text-anchor=\"{anchor}\""), words)
-    )
+/// A dashed line, seen on light and on dark.
+fn dashed(from: (f64, f64), to: (f64, f64)) -> String {
+    let line = |style: &str| {
+        format!(
+            "<line x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\" {style}/>\n",
+            from.0, from.1, to.0, to.1
+        )
+    };
+    line("stroke=\"#ffffff\" stroke-width=\"4\"")
+        + &line("stroke=\"#000000\" stroke-width=\"2\" stroke-dasharray=\"6 3\"")
 }
 
 #[cfg(test)]
@@ -257,8 +322,9 @@ mod tests {
         let text = drawn(&["write", "read"], "/mnt/nfs");
         insta::assert_snapshot!("picture", text);
         // Ten to a file up to 16 MB less one record beyond it, and one place for each that was left out.
-        assert_eq!(text.matches("stroke=\"#d62728\"").count(), 2 * 12);
-        assert_eq!(text.matches("#eeeeee").count(), 2 * 2);
+        // And one of each in the legend.
+        assert_eq!(text.matches("stroke=\"#d62728\"").count(), 2 * 12 + 1);
+        assert_eq!(text.matches("#eeeeee").count(), 2 * 2 + 1);
     }
 
     #[test]
@@ -270,6 +336,31 @@ mod tests {
             assert_eq!(text.matches(&opened).count(), text.matches(&closed).count(), "{element}");
         }
         assert!(picture(&[], &Marks::default(), "/x").ends_with("</svg>\n"));
+    }
+
+    #[test]
+    fn nothing_that_is_written_runs_out_of_the_picture() {
+        let target = format!("/{}", "folder/".repeat(60));
+        let text = drawn(&["write"], &target);
+        let attribute = |line: &str, name: &str| -> f64 {
+            let rest = line.split(&format!(" {name}=\"")).nth(1).unwrap();
+            rest.split('"').next().unwrap().parse().unwrap()
+        };
+        let width = attribute(&text, "width");
+        assert!(text.contains("...") && text.contains("/folder/<"), "{text}");
+        for line in text.lines().filter(|line| line.starts_with("<text ") && !line.contains("text-anchor")) {
+            let words = line.split('>').nth(1).unwrap().split('<').next().unwrap();
+            let end = attribute(line, "x") + words.chars().count() as f64 * LETTER_WIDTH;
+            assert!(end < width, "{end} of {width}: {line}");
+        }
+    }
+
+    #[test]
+    fn only_signs_that_are_drawn_are_explained() {
+        let read = Surface::of(&surface(), Column::named("read").unwrap()).unwrap();
+        assert_eq!(signs(&[read.clone()], &marks()).len(), 4);
+        let none = Marks { memory_kb: Some(1 << 30), ..Marks::default() };
+        assert_eq!(signs(&[read], &none), [(Look::Grey, "not measured".to_owned())]);
     }
 
     #[test]
