@@ -15,8 +15,8 @@ pub(super) static RULE: Rule = Rule {
     segment: Segment::NetworkLatency,
     title: "requests wait for round trips of the network",
     definition: "Each request needs a round trip, and with as many requests in flight as were asked for the round \
-                 trips take half of the time or more. More requests at once would fill the waiting. Not judged over \
-                 loopback.",
+                 trips take half of the time or more. More requests at once would fill the waiting. Behind a proxy \
+                 the round trips of both legs add up. Not judged over loopback.",
     formula: "round trips x smallest round-trip time >= half of the time of one request (in flight / operation rate)",
     source: "Little, Operations Research 9 (1961): in flight = rate x time; X <= Q x b / RTT",
     example: "4 KiB reads one at a time over 10 ms: 10.0 ms of 10.3 ms (97 %)",

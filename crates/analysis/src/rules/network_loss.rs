@@ -28,7 +28,7 @@ pub(super) static RULE: Rule = Rule {
     definition: "A share of the segments on the load's connections was sent again. Loss shrinks the congestion window of \
                  each connection. It limits where the path moves nearly what a raw stream moved, or each connection \
                  what the law of loss allows it, one more connection is faster, and no window held the stream back; \
-                 else it is only told.",
+                 else it is only told. Behind a proxy the worse leg counts, without the law, and only none at all is harmless.",
     formula: "segments sent again / segments sent, both of the data's sender; harmless under 0.1 %; limits: rate >= 0.9 x raw \
               stream, or 1/2 to 2 x (segment / round trip) x sqrt(1.5 / share) a connection; one more connection >= 1.1 x the rate, window- and buffer-limited < half of the busy time",
     source: "Mathis et al., ACM Computer Communication Review 27 (1997); RFC 6582",
@@ -46,6 +46,9 @@ fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
     let segments = judge::metric(cell, TCP_SEGMENT_COUNT)?;
     let share = ratio(count, segments)?;
     let harmless = share < HARMLESS_RATIO;
+    if harmless && share > 0.0 && view.summary.target.via().is_some() {
+        return None; // The proxy's segments are those of both of its sides: the share of the data's is not told.
+    }
     let verdict = if harmless {
         Verdict::on(RULE.segment, &cell.id, Stance::Clears, Basis::State, share)
     } else {
@@ -68,7 +71,9 @@ fn convicted(view: &View<'_>, cell: &CellSummary, share: f64) -> Option<Verdict>
         return None;
     }
     let wire = network_bandwidth::against_stream(view, cell).filter(|wire| wire.stance == Stance::Limits);
-    let verdict = wire.or_else(|| by_law(cell, share))?;
+    // The law is of one connection, and each leg to a proxy has its own.
+    let lawful = || by_law(cell, share).filter(|_| view.summary.target.via().is_none());
+    let verdict = wire.or_else(lawful)?;
     let verdict = Verdict { segment: RULE.segment, severity: Severity::Warning, ..verdict };
     Some(verdict.gains(Some(more.gain.ratio)).because(more.text(), "rate of the path", ""))
 }

@@ -66,7 +66,7 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, sea
         io_size_histogram: None,
         cpu: cpu::by_role(data, machines),
         bytes: traffic.triangle,
-        rtt_min_ns: tcp.iter().map(|tcp| tcp.rtt_min).filter(|rtt| rtt.0 > 0).min(),
+        rtt_min_ns: connection::round_trip(data),
         retransmit_count: (!tcp.is_empty()).then(|| tcp.iter().map(|tcp| tcp.retransmit_count).sum()),
         device_busy_ratio: traffic.device_busy_ratio,
         cache_served_ratio: traffic.cache_served_ratio,

@@ -3,8 +3,9 @@
 //! The receiving end sends requests or acknowledgements alone; its times and segments say nothing of the data.
 
 use crate::collect::{CellData, TcpDelta};
-use narrows_model::Role;
 use narrows_model::summary::Metric;
+use narrows_model::units::ratio;
+use narrows_model::{Nanos, Role};
 
 /// Seconds with data to send.
 pub(crate) const TCP_BUSY_S: &str = "tcp_busy_s";
@@ -17,25 +18,125 @@ pub(crate) const TCP_SEGMENT_COUNT: &str = "tcp_segment_count";
 /// Segments that the sender of the data sent again.
 pub(crate) const TCP_RETRANSMIT_COUNT: &str = "tcp_retransmit_count";
 
-/// The metrics of the sender's connections; none where its end was not read.
+/// The metrics of the sender's connections; none where its end was not read. Behind a proxy, which sends the data again, the
+/// segments are those of the leg that lost the larger share, and none where the proxy's were not read.
 pub(super) fn metrics(data: &CellData) -> Vec<Metric> {
     let sender = if data.cell.workload.op.moves_towards_device() { Role::Client } else { Role::Server };
-    let tcp = data.deltas.iter().find(|delta| delta.role == sender).and_then(|delta| delta.tcp);
-    tcp.iter().flat_map(of_sender).collect()
+    let Some(tcp) = of_role(data, sender) else { return Vec::new() };
+    let lost = |tcp: &TcpDelta| ratio(tcp.retransmit_count as f64, tcp.segments_out_count as f64);
+    let leg = match data.cell.target.via() {
+        None => Some(tcp),
+        Some(_) => {
+            of_role(data, Role::Proxy).map(|proxy| if lost(&proxy) > lost(&tcp) { proxy } else { tcp })
+        }
+    };
+    [&of_times(&tcp)[..], &leg.as_ref().map(of_segments).unwrap_or_default()].concat()
 }
 
-fn of_sender(tcp: &TcpDelta) -> [Metric; 5] {
-    let metric = |id: &str, value: f64, unit: &str| Metric {
-        id: id.to_owned(),
-        value,
-        unit: unit.to_owned(),
-        interval: None,
+/// The smallest round trip from the client to the server. A proxy ends each connection, so that its two ends see a leg each:
+/// both together are the way; `None` where one was not read.
+pub(super) fn round_trip(data: &CellData) -> Option<Nanos> {
+    let seen = |role: Option<Role>| {
+        let own = data.deltas.iter().filter(|delta| role.is_none_or(|role| delta.role == role));
+        own.filter_map(|delta| delta.tcp).map(|tcp| tcp.rtt_min).filter(|rtt| rtt.0 > 0).min()
     };
+    match data.cell.target.via() {
+        None => seen(None),
+        Some(_) => Some(seen(Some(Role::Client))?.saturating_add(seen(Some(Role::Server))?)),
+    }
+}
+
+fn of_role(data: &CellData, role: Role) -> Option<TcpDelta> {
+    data.deltas.iter().find(|delta| delta.role == role).and_then(|delta| delta.tcp)
+}
+
+fn metric(id: &str, value: f64, unit: &str) -> Metric {
+    Metric { id: id.to_owned(), value, unit: unit.to_owned(), interval: None }
+}
+
+fn of_times(tcp: &TcpDelta) -> [Metric; 3] {
     [
         metric(TCP_BUSY_S, tcp.busy.as_secs_f64(), "s"),
         metric(TCP_RECEIVE_WINDOW_LIMITED_S, tcp.receive_window_limited.as_secs_f64(), "s"),
         metric(TCP_SEND_BUFFER_LIMITED_S, tcp.send_buffer_limited.as_secs_f64(), "s"),
+    ]
+}
+
+fn of_segments(tcp: &TcpDelta) -> Vec<Metric> {
+    vec![
         metric(TCP_SEGMENT_COUNT, tcp.segments_out_count as f64, "segments"),
         metric(TCP_RETRANSMIT_COUNT, tcp.retransmit_count as f64, "segments"),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Grid, cleared, machine, plan};
+    use crate::{Input, RunFacts};
+    use narrows_model::counters::TcpCounters;
+    use narrows_model::{Event, Segment, Summary};
+
+    const MILLISECOND: u64 = 1_000_000;
+
+    /// A simulated machine behind a proxy whose legs have round trips of one and of three milliseconds, its proxy's sockets as
+    /// `of_proxy` makes them; without them for `None`.
+    fn behind_proxy(of_proxy: Option<fn(&mut TcpCounters)>) -> Summary {
+        let profile = machine("gigabit-nfs");
+        let mut plan = plan(&profile, Grid::default());
+        let mut events = narrows_sim::simulate(&profile, &plan).unwrap();
+        plan.target = "tcp://storage:7300/disk?via=proxy:7301".parse().unwrap();
+        plan.segments.extend([Segment::ProxyCpu, Segment::ProxyQueue]);
+        for cell in plan.cells.iter_mut().filter(|cell| cell.cut == narrows_model::Cut::Path) {
+            cell.target = plan.target.clone();
+        }
+        for event in &mut events {
+            let Event::TrialFinished(trial) = event else { continue };
+            for pair in &mut trial.counters {
+                let leg_ms = if pair.after.role == Role::Client { 1 } else { 3 };
+                for tcp in [&mut pair.before.tcp, &mut pair.after.tcp].into_iter().flatten() {
+                    tcp.rtt_min_ns = Nanos(leg_ms * MILLISECOND);
+                }
+            }
+            let server = trial.counters.iter().find(|pair| pair.after.role == Role::Server).cloned();
+            if let Some(mut pair) = server {
+                (pair.before.role, pair.after.role) = (Role::Proxy, Role::Proxy);
+                match (of_proxy, &mut pair.after.tcp) {
+                    (Some(change), Some(tcp)) => {
+                        tcp.rtt_min_ns = Nanos(MILLISECOND);
+                        tcp.segments_out_count += 100_000;
+                        change(tcp);
+                    }
+                    _ => (pair.before.tcp, pair.after.tcp) = (None, None),
+                }
+                trial.counters.push(pair);
+            }
+        }
+        let inventory = narrows_sim::inventory(&profile);
+        let manifest = RunFacts::default();
+        crate::analyse(&Input { manifest, plan: &plan, inventory: &inventory, events: &events })
+    }
+
+    fn path(summary: &Summary) -> impl Iterator<Item = &narrows_model::summary::CellSummary> {
+        summary.cells.iter().filter(|cell| cell.target.via().is_some())
+    }
+
+    #[test]
+    fn the_round_trip_through_a_proxy_is_that_of_both_legs() {
+        let summary = behind_proxy(Some(|_| {}));
+        assert!(path(&summary).count() > 4);
+        assert!(path(&summary).all(|cell| cell.rtt_min_ns == Some(Nanos(4 * MILLISECOND))));
+    }
+
+    #[test]
+    fn loss_on_the_proxys_side_is_told_and_only_none_at_all_clears_the_network() {
+        let lossless = behind_proxy(Some(|_| {}));
+        assert!(cleared(&lossless, Segment::NetworkLoss));
+        let few = behind_proxy(Some(|tcp| tcp.retransmit_count += 10));
+        assert!(!cleared(&few, Segment::NetworkLoss) && !crate::testing::found(&few, "packets-lost"));
+        let many = behind_proxy(Some(|tcp| tcp.retransmit_count += 5_000));
+        assert!(crate::testing::found(&many, "packets-lost"));
+        let unread = behind_proxy(None);
+        assert!(!cleared(&unread, Segment::NetworkLoss));
+    }
 }
