@@ -16,7 +16,7 @@ pub(super) static RULE: Rule = Rule {
     segment: Segment::HostCpu,
     title: "the CPUs that client and server share are full",
     definition: "Client and server run on one machine (same boot id) without CPUs of their own, so their CPU is one \
-                 station: what one uses the other lacks. The verdict shows software cost, not a network or a server.",
+                 station: what one uses the other lacks; a proxy there without CPUs of its own belongs to it. The verdict shows software cost, not a network or a server.",
     formula: "X <= min(CPUs, CPU sets, shared quota) / (D client + D proxy + D server + D softirq); full from 0.9 of it; at one request in flight: the sum of \
               the demands >= half of the time of one request",
     source: "Forced flow and utilisation laws, Denning and Buzen, ACM Computing Surveys 10 (1978)",
@@ -43,7 +43,7 @@ struct Busy {
 
 fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
     let busy = busy(view, cell)?;
-    let capacity = view.sharing.capacity_cpus;
+    let capacity = view.station_cpus();
     let sum = busy.client + busy.proxy + busy.server + busy.softirq;
     let load = ratio(sum, capacity)?.min(1.0);
     let shown = Shown {
@@ -74,7 +74,7 @@ fn busy(view: &View<'_>, cell: &CellSummary) -> Option<Busy> {
     let (client, server) = (View::cpu(cell, Role::Client)?, View::cpu(cell, Role::Server)?);
     let cpus = |cpu: &narrows_model::summary::RoleCpu| cpu.busy_ratio * cpu.capacity_cpus;
     let softirq = client.softirq_s.or(server.softirq_s).unwrap_or(0.0);
-    let proxy = View::cpu(cell, Role::Proxy).filter(|_| view.proxy_shares_machine());
+    let proxy = View::cpu(cell, Role::Proxy).filter(|_| view.proxy_is_in_station());
     Some(Busy {
         client: cpus(client),
         proxy: proxy.map_or(0.0, cpus),

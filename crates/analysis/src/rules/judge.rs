@@ -303,9 +303,20 @@ fn name(role: Role) -> &'static str {
 /// How many times faster the path gets at most when one segment is relieved: to the lowest of the ceilings of
 /// `others` and of what the CPUs allow.
 pub(super) fn relief(view: &View<'_>, cell: &CellSummary, others: &[Cut]) -> Option<f64> {
+    relief_of(view, cell, others, None)
+}
+
+/// The same where the CPU of `relieved` is what is relieved: it bounds nothing then.
+pub(super) fn relief_of(
+    view: &View<'_>,
+    cell: &CellSummary,
+    others: &[Cut],
+    relieved: Option<Role>,
+) -> Option<f64> {
     let rate = cell.rate_bytes_per_s?.0;
     let ceilings = others.iter().filter_map(|cut| view.ceiling(*cut, cell)).map(|found| found.bytes_per_s);
-    let cpus = cell.cpu.values().filter(|cpu| cpu.busy_ratio > 0.0).map(|cpu| rate / cpu.busy_ratio.min(1.0));
+    let other = cell.cpu.iter().filter(|(role, cpu)| Some(**role) != relieved && cpu.busy_ratio > 0.0);
+    let cpus = other.map(|(_, cpu)| rate / cpu.busy_ratio.min(1.0));
     let next = ceilings.chain(cpus).reduce(f64::min)?;
     ratio(next, rate).filter(|gain| *gain > 1.0)
 }

@@ -43,8 +43,8 @@ fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
     if let Some(undecided) = judge::one_thread(Segment::Proxy, cell, Role::Proxy, &verdict, COMMAND) {
         return Some(undecided);
     }
-    // Without the proxy the path gets what the stream past it carries, at most.
-    let gain = judge::relief(view, cell, &[Cut::DirectStream]).filter(|gain| *gain > 1.05);
+    // Without the proxy the path gets what it and the stream get past it, at most.
+    let gain = judge::relief_of(view, cell, &[Cut::DirectStream, Cut::DirectPath], Some(Role::Proxy));
     Some(if judge::is_single(cell) { verdict } else { verdict.gains(gain) })
 }
 
@@ -64,6 +64,10 @@ mod tests {
         let evidence = &first.evidence[0];
         assert!(evidence.text.contains("the proxy uses 0.30 CPUs of 0.30 CPUs"), "{evidence:?}");
         assert!(evidence.counter.contains("cgroup CPU usage") && evidence.command.contains("cpu.stat"));
+        assert!(
+            first.relief_gain_ratio.is_some_and(|gain| gain > 1.5),
+            "its own quota bounds no gain: {first:?}"
+        );
         assert!(!found(&summary, "proxy-holds-back") && !found(&summary, "network-bandwidth-full"));
     }
 

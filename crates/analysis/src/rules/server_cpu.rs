@@ -32,20 +32,15 @@ fn run(view: &View<'_>) -> Vec<Verdict> {
     let command = "cat /sys/fs/cgroup/cpu.stat /sys/fs/cgroup/cpu/*/cpu.stat; top -b -n1 (on the server)";
     let judged = view.regimes().iter().filter_map(|regime| {
         let verdict = judge::role_cpu(RULE.segment, regime.cell, Role::Server, command)?;
-        let gain = judge::relief(view, regime.cell, &[Cut::NetworkStream]);
+        let gain = judge::relief_of(view, regime.cell, &[Cut::NetworkStream], Some(Role::Server));
         if let Some(undecided) =
             judge::one_thread(Segment::Server, regime.cell, Role::Server, &verdict, command)
         {
             return Some(undecided);
         }
-        Some(if judge::is_single(regime.cell) { verdict } else { verdict.gains(gain_without_cpu(gain)) })
+        Some(if judge::is_single(regime.cell) { verdict } else { verdict.gains(gain) })
     });
     judged.collect()
-}
-
-/// A gain that is no more than what the full CPU itself leaves says nothing.
-fn gain_without_cpu(gain: Option<f64>) -> Option<f64> {
-    gain.filter(|gain| *gain > 1.05)
 }
 
 #[cfg(test)]

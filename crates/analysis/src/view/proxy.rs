@@ -38,6 +38,27 @@ impl View<'_> {
         beside.iter().all(disjoint) || fits
     }
 
+    /// Whether the proxy takes its CPU from the station that client and server share.
+    pub(crate) fn proxy_is_in_station(&self) -> bool {
+        self.proxy_shares_machine() && !self.proxy_apart()
+    }
+
+    /// CPUs of the station that client and server share: with a proxy in it, those that any of the three may use.
+    pub(crate) fn station_cpus(&self) -> f64 {
+        let shared = self.sharing.capacity_cpus;
+        let server = self.server().map(|server| server.affinity_cpus.as_slice());
+        let ends = [self.inventory(Role::Client), self.inventory(Role::Proxy)];
+        let sets = ends.into_iter().map(|found| found.map(|found| found.host.affinity_cpus.as_slice()));
+        let all: Option<Vec<&[u32]>> = sets.chain([server]).collect();
+        let Some(sets) = all.filter(|_| self.proxy_is_in_station() && !self.sharing.one_group) else {
+            return shared;
+        };
+        let union: std::collections::BTreeSet<u32> = sets.iter().copied().flatten().copied().collect();
+        let known = sets.iter().all(|set| !set.is_empty());
+        let online = f64::from(self.sharing.online_cpus);
+        if known { online.min(union.len() as f64) } else { online }
+    }
+
     /// Whether what a cell's proxy lacks is its own: its CPUs are apart, or it, the client and the server are each charged by
     /// a quota of their own. On CPUs that others use too, their turns hold it back as well.
     pub(crate) fn proxy_is_alone(&self, cell: &CellSummary) -> bool {
