@@ -161,12 +161,13 @@ fn a_run_out_of_files_has_no_report_and_says_what_to_set() {
     let folder = tempfile::tempdir().unwrap();
     let words = "--number 20 --transactions 100 --bias-create 0 --out record --no-verdict --quiet";
     let seen = suite(folder.path(), words);
-    assert!(
-        seen.stdout.contains("Performing transactions..out of files!\nDeleting files...Done\n"),
-        "{seen:?}"
-    );
+    // Deleting what is left is deleting none, and no failure.
+    assert_eq!(seen.code, Some(0), "{seen:?}");
+    assert!(seen.stdout.contains("Performing transactions..out of files!\nFor this workload"), "{seen:?}");
+    assert!(seen.stdout.ends_with("Deleting files...Done\n"), "{seen:?}");
     assert!(!seen.stdout.contains("Time:"), "{}", seen.stdout);
     assert!(seen.stderr.contains("out of files after 20 of 100 transactions"), "{}", seen.stderr);
+    assert!(seen.stderr.contains("nothing was left to delete"), "{}", seen.stderr);
 }
 
 #[test]

@@ -270,6 +270,12 @@ impl Workload {
         u64::from(self.clients) * u64::from(self.workers) * u64::from(self.queue_depth)
     }
 
+    /// What the load does in a word: its operation, or `transactions` where they say what is done.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        if self.transactions().is_some() { "transactions" } else { self.op.name() }
+    }
+
     /// Operations that requests do, with their weights: one when there is no mix, and what is written back.
     #[must_use]
     pub fn ops(&self) -> Vec<OpShare> {

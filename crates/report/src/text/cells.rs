@@ -74,7 +74,7 @@ fn row(cell: &CellSummary, legend: &mut Legend, style: &Style) -> Vec<Field> {
         (_, rate) => storage_column(rate),
     };
     vec![
-        cell.op.name().into(),
+        cell.requested.name().into(),
         cell.block_bytes.to_string().into(),
         in_flight(cell, style).into(),
         rate.into(),

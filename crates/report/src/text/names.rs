@@ -61,5 +61,5 @@ fn name(cell: &CellSummary) -> String {
     let load = &cell.requested;
     let workers =
         if load.workers > 1 { format!(" in each of {} workers", load.workers) } else { String::new() };
-    format!("{cut}{} {} x{}{workers}{clients}", cell.op, cell.block_bytes, load.queue_depth)
+    format!("{cut}{} {} x{}{workers}{clients}", load.name(), cell.block_bytes, load.queue_depth)
 }

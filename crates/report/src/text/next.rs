@@ -8,6 +8,9 @@ use narrows_model::{Limiting, Segment, Summary, Target};
 const STEPS_MAX: usize = 3;
 /// Budget of `check` when none is given, in seconds.
 const BUDGET_DEFAULT_S: u64 = 60;
+/// The option of suites for the time of each cut, and the longest of their defaults in seconds.
+const CUT_SECONDS: &str = "--cell-seconds";
+const CUT_SECONDS_DEFAULT: f64 = 1.0;
 
 /// The section with the next steps; empty when there is none.
 pub(crate) fn render(summary: &Summary, style: &Style) -> String {
@@ -46,8 +49,7 @@ fn steps(summary: &Summary) -> Vec<Step> {
         let purpose = "measure what is missing (raise seconds in the study where time was short)";
         steps.push(step(purpose, repeated(summary, None)));
     } else if nothing || !summary.complete {
-        let seconds = budget_s(summary).saturating_mul(2);
-        steps.push(step("measure what is missing, with more time", repeated(summary, Some(seconds))));
+        steps.push(missing(summary));
     }
     if summary.diagnosis.preface.is_some() && serves_already(summary) {
         steps.push(step(
@@ -66,6 +68,33 @@ fn steps(summary: &Summary) -> Vec<Step> {
     steps
 }
 
+/// The run again with twice the time: of the whole command, or of each cut where it is a suite's, whose tests end with
+/// their counts.
+fn missing(summary: &Summary) -> Step {
+    let Some(suite) = &summary.suite else {
+        let option = More { name: "--seconds", value: (budget_s(summary).saturating_mul(2)).to_string() };
+        return step("measure what is missing, with more time", repeated(summary, Some(&option)));
+    };
+    if suite.text("cuts").is_some_and(|cuts| cuts == "none") {
+        let words = again(summary, None).into_iter().filter(|word| word != "--no-verdict");
+        let purpose = "measure cuts of the path too: without them there is no verdict";
+        return step(purpose, words.collect::<Vec<_>>().join(" "));
+    }
+    if !summary.complete {
+        return step("measure what is missing", repeated(summary, None));
+    }
+    let told = option_of(&summary.command, CUT_SECONDS).and_then(|value| value.parse::<f64>().ok());
+    let more = 2.0 * told.unwrap_or(CUT_SECONDS_DEFAULT);
+    let option = More { name: CUT_SECONDS, value: more.to_string() };
+    step("measure what is missing, with more time for each cut", repeated(summary, Some(&option)))
+}
+
+/// An option that gives more of what was short.
+struct More {
+    name: &'static str,
+    value: String,
+}
+
 fn step(purpose: &str, command: String) -> Step {
     Step { purpose: purpose.to_owned(), command }
 }
@@ -74,7 +103,8 @@ fn step(purpose: &str, command: String) -> Step {
 fn split_by_server(target: &Target) -> Option<[Step; 2]> {
     let check = match target {
         Target::Tcp { layer, .. } => {
-            format!("narrows check tcp://HOST:7300/{} --token-file FILE", layer.name())
+            let target = quoted(&format!("tcp://HOST:7300/{}{}", layer.name(), via(target)));
+            format!("narrows check {target} --token-file FILE")
         }
         Target::File { .. } => {
             format!("narrows check {} --server HOST:7300 --token-file FILE", quoted(&target.to_string()))
@@ -98,10 +128,16 @@ fn serves_already(summary: &Summary) -> bool {
 fn elsewhere(target: &Target) -> String {
     match target {
         Target::Tcp { port, layer, .. } => {
-            format!("narrows check tcp://HOST:{port}/{} --token-file FILE", layer.name())
+            let target = quoted(&format!("tcp://HOST:{port}/{}{}", layer.name(), via(target)));
+            format!("narrows check {target} --token-file FILE")
         }
         _ => "narrows check MOUNT --server HOST:PORT --token-file FILE".to_owned(),
     }
+}
+
+/// The part of a target that names its proxy; its address on this machine may be no other's.
+fn via(target: &Target) -> String {
+    target.via().map_or_else(String::new, |via| format!("?via=PROXYHOST:{}", via.port))
 }
 
 /// Whether the folder lies on another machine that took no part.
@@ -111,24 +147,28 @@ fn network_unseen(summary: &Summary) -> bool {
     !served && matches!(kind, Some(PathKind::Nfs | PathKind::OtherNetwork))
 }
 
-/// The command of the run again, with a budget of its own where `seconds` says so, and without the folder of the
-/// record: that is taken now.
-fn repeated(summary: &Summary, seconds: Option<u64>) -> String {
-    let mut words = vec!["narrows".to_owned()];
-    match summary.command.get(1..) {
-        Some(told) if !told.is_empty() => words.extend(kept(told, seconds.is_some())),
-        _ => words.extend(["check".to_owned(), quoted(&summary.target.to_string())]),
-    }
-    words.extend(seconds.map(|seconds| format!("--seconds {seconds}")));
-    words.join(" ")
+/// The command of the run again, with an option of its own where `more` says so, and without the folder of the record:
+/// that is taken now.
+fn repeated(summary: &Summary, more: Option<&More>) -> String {
+    again(summary, more).join(" ")
 }
 
-/// The words of a command that are said again.
-fn kept(told: &[String], without_seconds: bool) -> Vec<String> {
+fn again(summary: &Summary, more: Option<&More>) -> Vec<String> {
+    let mut words = vec!["narrows".to_owned()];
+    match summary.command.get(1..) {
+        Some(told) if !told.is_empty() => words.extend(kept(told, more.map(|more| more.name))),
+        _ => words.extend(["check".to_owned(), quoted(&summary.target.to_string())]),
+    }
+    words.extend(more.map(|More { name, value }| format!("{name} {value}")));
+    words
+}
+
+/// The words of a command that are said again, without those of the option `replaced`.
+fn kept(told: &[String], replaced: Option<&str>) -> Vec<String> {
     let mut words = Vec::new();
     let mut told = told.iter();
     while let Some(word) = told.next() {
-        let dropped = value_of(word, "--seconds").filter(|_| without_seconds);
+        let dropped = replaced.and_then(|option| value_of(word, option));
         match dropped.or_else(|| value_of(word, "--out")) {
             Some("") => drop(told.next()),
             Some(_) => {}
@@ -180,8 +220,8 @@ mod tests {
     fn a_command_said_again_leaves_out_the_record_that_is_there_and_the_time_that_was_too_short() {
         let told =
             ["check", "a b", "--out", "r", "--seconds=3", "--out=r", "--seconds", "4"].map(str::to_owned);
-        assert_eq!(kept(&told, true).join(" "), "check 'a b'");
-        assert_eq!(kept(&told, false).join(" "), "check 'a b' --seconds=3 --seconds 4");
+        assert_eq!(kept(&told, Some("--seconds")).join(" "), "check 'a b'");
+        assert_eq!(kept(&told, None).join(" "), "check 'a b' --seconds=3 --seconds 4");
     }
 
     #[test]
@@ -190,6 +230,16 @@ mod tests {
         assert_eq!(option_of(&told, "--server"), Some("self"));
         assert_eq!(option_of(&told, "--seconds"), Some("3"));
         assert_eq!(option_of(&told, "--out"), None);
+    }
+
+    #[test]
+    fn a_path_through_a_proxy_is_said_again_with_its_proxy() {
+        let target: Target = "tcp://127.0.0.1:7300/memory?via=127.0.0.1:7301".parse().unwrap();
+        let expected = "narrows check 'tcp://HOST:7300/memory?via=PROXYHOST:7301' --token-file FILE";
+        assert_eq!(elsewhere(&target), expected);
+        assert_eq!(split_by_server(&target).unwrap()[1].command, expected);
+        let without: Target = "tcp://127.0.0.1:7300/memory".parse().unwrap();
+        assert_eq!(elsewhere(&without), "narrows check tcp://HOST:7300/memory --token-file FILE");
     }
 
     #[test]

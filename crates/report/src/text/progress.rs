@@ -92,7 +92,8 @@ fn position(place: Place) -> String {
 }
 
 fn load(cell: &Cell) -> String {
-    let Workload { op, block_bytes, queue_depth, workers, clients, .. } = &cell.workload;
+    let Workload { block_bytes, queue_depth, workers, clients, .. } = &cell.workload;
+    let op = cell.workload.name();
     let each = if *workers > 1 { format!(", {workers} workers") } else { String::new() };
     let several = if *clients > 1 { format!(", {clients} clients") } else { String::new() };
     let factors = others(cell);

@@ -6,6 +6,9 @@ use super::plan::Phase;
 use super::report::report;
 use narrows_model::Summary;
 
+/// What the original says where the last file is deleted before the last transaction.
+const OUT_OF_FILES: &str = "out of files!\nFor this workload, either increase the number of files or\ndecrease the number of transactions.";
+
 /// The native output in its two parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Printed {
@@ -43,7 +46,7 @@ fn phases(outcome: &Outcome, options: &Options) -> String {
     if !broken(Phase::Create) {
         let halves = tally.created_mixed + tally.deleted_mixed;
         let (done, ending) = match end {
-            End::OutOfFiles => (halves, "out of files!"),
+            End::OutOfFiles => (halves, OUT_OF_FILES),
             End::Broken(Phase::Transactions) => (halves, "stopped"),
             _ => (options.transactions, "Done"),
         };
@@ -99,7 +102,8 @@ mod tests {
         assert!(told(End::Broken(Phase::Delete), 100, true).ends_with("..Done\nDeleting files...stopped\n"));
         let out = told(End::OutOfFiles, 100, false);
         assert!(
-            out.ends_with("Performing transactions......out of files!\nDeleting files...Done\n"),
+            out.ends_with("Performing transactions......out of files!\nFor this workload, either increase the number of files or\n\
+                 decrease the number of transactions.\nDeleting files...Done\n"),
             "{out}"
         );
     }

@@ -32,7 +32,8 @@ fn ended(outcome: &Outcome, options: &Options) -> Option<String> {
     match outcome.end {
         End::Whole => None,
         End::OutOfFiles => Some(format!(
-            "out of files after {} of {} transactions, as the original ends too: set the number of files higher, that of \
+            "out of files after {} of {} transactions, so that nothing was left to delete behind them and there is no report, as \
+             with the original: set the number of files higher, that of \
              transactions lower, or the bias of creating above that of deleting",
             tally.created_mixed + tally.deleted_mixed,
             options.transactions
