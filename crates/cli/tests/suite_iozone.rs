@@ -148,6 +148,7 @@ fn mistakes_are_told_with_what_to_do_and_make_nothing() {
         ("-s 64 --surface-svg none/s.svg", "lies in no folder"),
         ("-t 1 -F none/x", "none is no folder"),
         ("there.csv", "there.csv is a file; give the folder"),
+        ("-t 2 -s 64 --surface-svg s.svg", "--surface-svg: several processes (-t, -l, -u) have no surface"),
     ] {
         let seen = suite(folder.path(), line);
         assert_eq!((seen.code, seen.stderr.contains(found)), (Some(2), true), "{line}: {seen:?}");

@@ -70,6 +70,12 @@ impl Files {
     ///
     /// Fails where one is there already, or nothing could be written: that must not show after hours of measuring.
     fn of(arguments: &IozoneArguments, request: &Request) -> Result<Self, Failure> {
+        if request.is_throughput() && arguments.surface_svg.is_some() {
+            return Err(Failure::bad_input(
+                "--surface-svg: several processes (-t, -l, -u) have no surface of sizes to draw; leave them out, or give \
+                 --surface-csv, which lists their figures",
+            ));
+        }
         let all: [(_, Option<PathBuf>, TextOf); 3] = [
             ("-b", request.sheet_file().map(PathBuf::from), sheet_csv),
             ("--surface-csv", arguments.surface_csv.clone(), surface_csv),
@@ -94,8 +100,9 @@ impl Files {
     fn write(&self, summary: &Summary) -> Result<(), Failure> {
         for (option, path, text) in &self.wanted {
             let text = text(summary).ok_or_else(|| {
-                Failure::bad_input(format!(
-                    "{option}: a run of several processes has no surface; see --surface-csv"
+                Failure::could_not_run(format!(
+                    "{option} {}: the record holds nothing to write there",
+                    path.display()
                 ))
             })?;
             let made = std::fs::File::create_new(path).and_then(|mut file| file.write_all(text.as_bytes()));

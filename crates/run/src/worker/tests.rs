@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 mod allocations;
 mod batches;
+mod closing;
 mod final_sync;
 mod in_flight;
 mod mixes;
@@ -90,6 +91,8 @@ trait Twist {
     fn queueing(&mut self, _requests: &[Request]) {}
     /// Sees the requests that are handed over.
     fn queued(&mut self, _requests: &[Request]) {}
+    /// Sees that the engine is about to be closed.
+    fn closing(&mut self) {}
     /// Changes how a reap waits.
     fn reaping(&mut self, min: u32, until: Tick) -> (u32, Tick) {
         (min, until)
@@ -135,7 +138,8 @@ impl<T: Twist> Engine for Twisted<T> {
         self.0.counters(out);
     }
 
-    fn close(self: Box<Self>) -> Result<(), EngineError> {
+    fn close(mut self: Box<Self>) -> Result<(), EngineError> {
+        self.1.closing();
         self.0.close()
     }
 }

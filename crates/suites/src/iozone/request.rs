@@ -93,8 +93,9 @@ impl Request {
         &self.asked
     }
 
-    /// Whether it is throughput mode.
-    pub(super) fn is_throughput(&self) -> bool {
+    /// Whether it is throughput mode, which has no surface of sizes.
+    #[must_use]
+    pub fn is_throughput(&self) -> bool {
         self.asked.processes.or(self.asked.processes_least).or(self.asked.processes_most).is_some()
     }
 
