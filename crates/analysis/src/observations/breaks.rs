@@ -29,30 +29,45 @@ struct Judged {
     off: f64,
 }
 
-/// Observations that the others do not explain, by rising calls: first any, wherever it lies in the sweep, the worst one
-/// first; then from the most calls downwards as long as those with fewer calls promise something else.
+/// Observations that the others do not explain, by rising calls: those with the most calls as one, then any, wherever it
+/// lies in the sweep, the worst one first, and once more those with the most calls.
 pub(super) fn breaks(points: &[SweepPoint<'_>], roles: &[Role]) -> Vec<PerCallBreak> {
     let count_max = points.len() / POINTS_OF_ONE_BREAK;
     let Ok(level) = Level::new(1.0 - FALSE_ALARMS / points.len().max(1) as f64) else { return Vec::new() };
     let mut left = points.to_vec();
-    let mut found = Vec::new();
+    let mut found = end(&mut left, roles, level, count_max);
     while let Some((index, judged)) = outlier(&left, level).filter(|_| found.len() < count_max) {
         let point = left.remove(index);
         found.push((point.calls, broken(&point, judged, None)));
     }
-    while let Some((point, before)) =
-        left.split_last().filter(|(_, before)| before.len() >= POINTS_MIN && found.len() < count_max)
-    {
-        let Some(judged) = judged(point, before, level) else { break };
-        let cpu_ratio = fallen(before, point, roles);
-        if (judged.elapsed_ratio < BREAK_RATIO || judged.off <= 1.0) && cpu_ratio.is_none() {
-            break;
-        }
-        found.push((point.calls, broken(point, judged, cpu_ratio)));
-        left.pop();
-    }
+    found.extend(end(&mut left, roles, level, count_max.saturating_sub(found.len())));
     found.sort_by(|a, b| a.0.total_cmp(&b.0));
     found.into_iter().map(|(_, told)| told).collect()
+}
+
+/// The most points at the end of a sweep, up to `count_max`, of which those with fewer calls explain none; taken out of
+/// `left`. They are judged together, since each alone hides in a line that the others of them bend.
+fn end(
+    left: &mut Vec<SweepPoint<'_>>,
+    roles: &[Role],
+    level: Level,
+    count_max: usize,
+) -> Vec<(f64, PerCallBreak)> {
+    for count in (1..=count_max).rev() {
+        let Some(at) = left.len().checked_sub(count).filter(|at| *at >= POINTS_MIN) else { continue };
+        let (before, after) = left.split_at(at);
+        let each = after.iter().map(|point| {
+            let judged = judged(point, before, level)?;
+            let cpu_ratio = if count == 1 { fallen(before, point, roles) } else { None };
+            let is_off = judged.elapsed_ratio >= BREAK_RATIO && judged.off > 1.0;
+            (is_off || cpu_ratio.is_some()).then(|| (point.calls, broken(point, judged, cpu_ratio)))
+        });
+        if let Some(found) = each.collect::<Option<Vec<_>>>() {
+            left.truncate(at);
+            return found;
+        }
+    }
+    Vec::new()
 }
 
 fn broken(point: &SweepPoint<'_>, judged: Judged, cpu_ratio: Option<f64>) -> PerCallBreak {

@@ -16,8 +16,8 @@ pub(super) static RULE: ObservationRule = ObservationRule {
     segment: Segment::Unknown,
     title: "not explained by call count",
     definition: "An observation lies a quarter off the line through all others, beyond what the error of that line, their \
-                 scatter and its own trials account for; or one with the most calls took a quarter longer than the line \
-                 through those with fewer promises, and as far beyond; or the role whose CPU was full with fewer calls is not full any more. Something else limits \
+                 scatter and its own trials account for; or those with the most calls all took a quarter longer than the \
+                 line through those with fewer promises, and as far beyond; or the role whose CPU was full with fewer calls is not full any more. Something else limits \
                  there (small segments, acknowledgements, wake-ups, a disturbance), and its cost must not be read as that \
                  of calls. Such observations are left out of the line, a third of a sweep at most: fewer points are no \
                  law that the others break.",
