@@ -8,7 +8,9 @@ use serde_json::Value;
 use std::fs;
 use std::net::TcpListener;
 use std::path::Path;
-use support::running::Served;
+use std::process::Stdio;
+use std::time::Duration;
+use support::running::{Running, Served};
 use support::{Surroundings, run, strangers_folder};
 
 /// An endpoint and a proxy before it, by their addresses.
@@ -40,6 +42,13 @@ fn a_check_through_a_proxy_tells_its_cpu_and_what_the_stream_past_it_carries() {
         assert!(cell["cpu"]["proxy"]["busy_ratio"].as_f64().unwrap() > 0.0, "{cell}");
     }
     assert_eq!(of_cut("direct_stream").len(), of_cut("network_stream").len());
+    assert_eq!(of_cut("direct_path").len(), 2, "reading and writing");
+    for cell in of_cut("direct_path") {
+        assert!(
+            cell["rate_bytes_per_s"].as_f64().unwrap() > 0.0 && cell["errors"] == Value::Array(vec![]),
+            "{cell}"
+        );
+    }
     assert!(of_cut("direct_stream").iter().all(|cell| cell["rate_bytes_per_s"].as_f64().unwrap() > 0.0));
     let hosts = told["hosts"].as_array().unwrap();
     assert!(hosts.iter().any(|host| host["roles"][0] == "proxy"));
@@ -84,4 +93,69 @@ fn what_answers_at_the_proxys_address_must_be_a_proxy_that_leads_to_the_endpoint
     seen.assert_said(2, &["the proxy `nowhere`, which names no port", "?via=PROXYHOST:PORT"])
         .assert_no_result();
     before.assert_same(folder.path());
+}
+
+/// A check of the endpoint's disk or memory through the proxy that has begun to measure the path.
+fn begun(folder: &Path, layer: &str, server: &Served, proxy: &Served) -> Running {
+    let target = format!("tcp://{}/{layer}?via={}", server.address, proxy.address);
+    let words =
+        ["check", &target, "--seconds", "10", "--cell-seconds", "0.6", "--block", "64KiB", "--depth", "8"];
+    let mut running = Running::start(folder, &[&words[..], &["--out", "record"]].concat());
+    running.wait_for("server-memory");
+    running
+}
+
+#[test]
+fn a_proxy_that_dies_during_a_check_is_named_and_what_was_measured_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let (server, mut proxy) = path(folder.path());
+    let running = begun(folder.path(), "disk", &server, &proxy);
+    proxy.kill9();
+    running.end().assert_said(4, &["proxy", &proxy.address, "still run"]);
+    assert!(!summary(folder.path())["cells"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn a_proxy_that_stalls_is_named_and_not_waited_for_longer_than_the_budget() {
+    let folder = tempfile::tempdir().unwrap();
+    let (server, proxy) = path(folder.path());
+    let mut running = begun(folder.path(), "disk", &server, &proxy);
+    proxy.signal("STOP");
+    // No silence is longer than the budget of 10 s, and what a busy machine adds.
+    running.wait_until_all_are_gone(Duration::from_secs(18));
+    let seen = running.end();
+    proxy.signal("CONT");
+    seen.assert_said(4, &["no answer within", &format!("the proxy at {}", proxy.address)]);
+}
+
+#[test]
+fn a_path_leads_through_one_proxy_alone() {
+    let folder = strangers_folder();
+    let (server, inner) = path(folder.path());
+    let outer = Served::of("proxy", folder.path(), &["--to", &inner.address]);
+    let check = |endpoint: &str| {
+        run(folder.path(), &["check", &format!("tcp://{endpoint}/memory?via={}", outer.address)])
+    };
+    let told = format!("another proxy answers at {}", inner.address);
+    check(&inner.address).assert_said(2, &[&told, &outer.address]).assert_no_result();
+    check(&server.address).assert_said(2, &["forwards to", &inner.address, "not to"]).assert_no_result();
+}
+
+#[test]
+fn a_path_over_ipv6_leads_through_a_proxy_too() {
+    if TcpListener::bind("[::1]:0").is_err() {
+        return; // This machine has no such loopback.
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let server = Served::at("[::1]:0", "serve", folder.path(), &[], Stdio::inherit());
+    let to = ["--to", &server.address];
+    let proxy = Served::at("[::1]:0", "proxy", folder.path(), &to, Stdio::inherit());
+    let target = format!("tcp://{}/memory?via={}", server.address, proxy.address);
+    let words =
+        ["check", &target, "--seconds", "8", "--cell-seconds", "0.2", "--block", "64KiB", "--depth", "8"];
+    let seen = run(folder.path(), &[&words[..], &["--out", "record"]].concat());
+    assert!(matches!(seen.code, Some(0 | 4)), "{}", seen.stderr);
+    let told = summary(folder.path());
+    assert_eq!(told["target"], target.as_str());
+    assert!(told["cells"].as_array().unwrap().iter().any(|cell| cell["cut"] == "direct_path"));
 }

@@ -170,14 +170,21 @@ fn no_time(prepared: Nanos) -> String {
 /// Preparation that took longer is told where time is missing.
 const PREPARATION_TOLD_NS: u64 = 1_000_000_000;
 
-/// Longest wait for a peer's answer while what cells made is removed after a wish to stop at once: a session's end
-/// removes it at the peer too.
+/// Wait for a peer's answer while what cells made is removed, where there is no time for more: a session's end removes it
+/// at the peer too.
 const CLEAN_UP_TIMEOUT_NS: u64 = 1_000_000_000;
 
 /// Removes what the site's cells made and tells what could not be removed.
 pub fn clean_up(site: &mut CellSite) -> Vec<String> {
+    clean_up_within(site, Nanos(u64::MAX))
+}
+
+/// As [`clean_up`]. A peer is waited for no longer than `rest`, and a second in any case; after a wish to stop at once, no
+/// longer than that.
+pub fn clean_up_within(site: &mut CellSite, rest: Nanos) -> Vec<String> {
     let registry = site.registry.clone();
-    let patience_ns = if site.stop.is_now() { CLEAN_UP_TIMEOUT_NS } else { site.answer_timeout_ns.0 };
+    let rest_ns = if site.stop.is_now() { 0 } else { rest.0 };
+    let patience_ns = site.answer_timeout_ns.0.min(rest_ns.max(CLEAN_UP_TIMEOUT_NS));
     let errors =
         site.prepared.remove_all(patience_ns, |spec| registry.factory(&spec.target, spec.workload.engine));
     errors.iter().map(ToString::to_string).collect()

@@ -29,7 +29,7 @@ mod worker;
 
 pub use coordinator::{Coordinator, ProcessCoordinator, ThreadCoordinator};
 pub use error::{RunError, RunErrorKind};
-pub use execute::{RunOutput, clean_up, execute, run_cell, run_cell_within};
+pub use execute::{RunOutput, clean_up, clean_up_within, execute, run_cell, run_cell_within};
 pub use link::{CounterSource, NoCounters, Server, ServerLink, StoredObjects};
 pub use narrows_engines::stop::{self, StopFlag, StopRequest};
 pub use prepare::Prepared;

@@ -13,7 +13,7 @@ use narrows_engines::{
 };
 use narrows_model::units::saturate_u32;
 use narrows_model::workload::{Access, Prefill, SyncPolicy};
-use narrows_model::{Bytes, Cell, Nanos, Op, Target, Workload};
+use narrows_model::{Bytes, Cell, Layer, Nanos, Op, Target, Workload};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -204,14 +204,15 @@ impl Prepared {
         let objects = std::mem::take(&mut self.objects).into_values().filter(|made| !made.is_kept);
         let objects = objects.map(|made| made.spec);
         for mut spec in objects.chain(sets) {
-            if silent.contains(&spec.target) {
+            let endpoint = spec.target.at_layer(Layer::Disk).unwrap_or_else(|| spec.target.clone());
+            if silent.contains(&endpoint) {
                 // It would cost the same wait again, and the session's end removes the object too.
                 continue;
             }
             spec.answer_timeout_ns = spec.answer_timeout_ns.min(patience_ns);
             if let Err(error) = factory_of(&spec).and_then(|factory| factory.remove(&spec)) {
                 if matches!(error.kind, ErrorKind::PeerGone | ErrorKind::Refused) {
-                    silent.push(spec.target);
+                    silent.push(endpoint);
                 }
                 errors.push(error);
             }

@@ -10,7 +10,7 @@ use narrows_engines::EngineRegistry;
 use narrows_model::event::EndReason;
 use narrows_model::{Event, Nanos, Plan, Sink, SinkError};
 use narrows_record::{Record, Writer};
-use narrows_run::{CellSite, ProcessCoordinator, RunOutput, Server, ServerLink, clean_up, execute};
+use narrows_run::{CellSite, ProcessCoordinator, RunOutput, Server, ServerLink, clean_up_within, execute};
 use std::sync::Arc;
 
 /// A load about to be put on.
@@ -64,7 +64,9 @@ impl Load<'_> {
         let progress = Progress::new(console, plan, self.terms.output.quiet);
         let mut recording = Recording { writer, progress };
         let outcome = self.cells(plan, &mut site, &mut recording);
-        let left = clean_up(&mut site);
+        // Whoever fell silent is not waited for once more.
+        let is_over = outcome.as_ref().map_or(true, |output| output.reason == EndReason::Failed);
+        let left = clean_up_within(&mut site, if is_over { Nanos(0) } else { Nanos(u64::MAX) });
         recording.progress.end();
         for problem in left.iter().take(3) {
             console.say(&format!("narrows: left behind: {problem}"));
@@ -143,8 +145,15 @@ impl Load<'_> {
             seed: plan.seed,
             interval_ns: plan.interval_ns,
             token: self.undertaking.token.clone(),
-            answer_timeout_ns: Nanos(narrows_run::site::ANSWER_TIMEOUT_NS),
+            answer_timeout_ns: answer_timeout(plan.budget_ns),
             prepared: narrows_run::Prepared::default(),
         })
     }
+}
+
+/// Longest wait for a peer's answer in a run of this `budget`: no longer than all of it, unless that is short.
+fn answer_timeout(budget: Nanos) -> Nanos {
+    const LEAST_NS: u64 = 5_000_000_000;
+    let whole = if budget.0 == 0 { u64::MAX } else { budget.0.max(LEAST_NS) };
+    Nanos(narrows_run::site::ANSWER_TIMEOUT_NS.min(whole))
 }

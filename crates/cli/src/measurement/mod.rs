@@ -32,7 +32,7 @@ pub(crate) use random::random_u64;
 pub(crate) use relay::{Experiment, connected, run_relay};
 pub(crate) use serve_process::ServeProcess;
 pub(crate) use servers::Servers;
-pub(crate) use through::{connect_through, past_the_proxy};
+pub(crate) use through::{connect_through, is_proxy, past_the_proxy};
 pub(crate) use verdict::{conclude, conclude_by, verdict_of};
 pub(crate) use watch::Watch;
 

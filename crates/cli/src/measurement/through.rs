@@ -28,9 +28,24 @@ pub(crate) fn connect_through(
         ControlClient::connect_proxy(&via.host, via.port, token, Arc::clone(clock), CONNECT_TIMEOUT_NS)
             .map_err(|error| no_proxy(via, &error))?;
     leads_to(&proxy.facts().forwards_to, via, host, port)?;
+    if is_proxy(host, port, token, Arc::clone(clock)) {
+        return Err(Failure::bad_input(format!(
+            "another proxy answers at {host}:{port}, behind the one at {via}: a path leads through one alone, whose counters \
+             stand beside the load; name the endpoint itself, and one proxy with --to it"
+        )));
+    }
     let server =
         ControlClient::connect_via((host, port), Some(via), token, Arc::clone(clock), CONNECT_TIMEOUT_NS)?;
     Ok((server, Some(proxy)))
+}
+
+/// Whether a proxy answers for itself at `host` and `port`. An endpoint alone says that it is none; a proxy may want a token
+/// of its own, or answer nobody.
+pub(crate) fn is_proxy(host: &str, port: u16, token: Option<&[u8]>, clock: Arc<dyn Clock>) -> bool {
+    match ControlClient::connect_proxy(host, port, token, clock, PAST_TIMEOUT_NS) {
+        Ok(_) => true,
+        Err(error) => matches!(error.kind, ErrorKind::Permission | ErrorKind::Token),
+    }
 }
 
 /// Whether the endpoint that `server` speaks to through a proxy is reached without it too, or why not.

@@ -3,16 +3,12 @@
 use crate::args::RelayArguments;
 use crate::exit::Failure;
 use crate::measurement::{self, CONNECT_TIMEOUT_NS, Watch};
-use narrows_engines::endpoint::{ControlClient, RoleClient};
-use narrows_engines::{Clock, ErrorKind};
+use narrows_engines::endpoint::RoleClient;
 use narrows_model::{Event, Nanos, Plan};
 use narrows_run::relay::{LocalRole, RelaySite, RemoteRole, RoleLink};
 use std::net::ToSocketAddrs;
 use std::path::Path;
 use std::sync::Arc;
-
-/// Longest wait for a proxy to say that it is one, where the endpoint behind it has answered before.
-const PROXY_TIMEOUT_NS: u64 = 2_000_000_000;
 
 /// The hidden command of a role's process.
 const ROLE_COMMAND: &str = "__relay";
@@ -61,7 +57,7 @@ impl Elsewhere {
             None => local(&program),
             Some((host, port)) => {
                 let client = measurement::connect(host, *port, token, Arc::clone(&watch.clock))?;
-                if is_proxy(host, *port, token, Arc::clone(&watch.clock)) {
+                if measurement::is_proxy(host, *port, token, Arc::clone(&watch.clock)) {
                     return Err(past_the_proxy(host, *port));
                 }
                 connected = Some(measurement::connected(&client));
@@ -85,15 +81,6 @@ impl Elsewhere {
             server,
         };
         Ok(Roles { site, connected })
-    }
-}
-
-/// Whether a proxy answers for itself at `host` and `port`, where an endpoint has answered and taken the token. The
-/// endpoint alone would say that it is none; a proxy may want a token of its own, or answer nobody.
-fn is_proxy(host: &str, port: u16, token: Option<&[u8]>, clock: Arc<dyn Clock>) -> bool {
-    match ControlClient::connect_proxy(host, port, token, clock, PROXY_TIMEOUT_NS) {
-        Ok(_) => true,
-        Err(error) => matches!(error.kind, ErrorKind::Permission | ErrorKind::Token),
     }
 }
 

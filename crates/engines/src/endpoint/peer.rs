@@ -93,6 +93,17 @@ impl Peer {
         }
     }
 
+    /// What should still run, as a clause.
+    fn runs(&self) -> String {
+        match &self.via {
+            None if self.command == PROXY => format!("the proxy at {} still runs", self.address()),
+            None => "the server still runs".to_owned(),
+            Some(via) => {
+                format!("the proxy at {via} still runs, and the server at {} behind it", self.address())
+            }
+        }
+    }
+
     pub(super) fn clock(&self) -> &Arc<dyn Clock> {
         &self.clock
     }
@@ -128,7 +139,7 @@ impl Peer {
     pub(super) fn silent(&self, operation: &'static str) -> EngineError {
         EngineError::new(ErrorKind::PeerGone, operation, self.name())
             .detail(format!("no answer within {} ms", self.timeout.as_millis()))
-            .hint("check whether the server still runs and whether the network drops packets")
+            .hint(format!("check whether {} and whether the network drops packets", self.runs()))
     }
 
     /// The error that all was to stop before an answer came.
@@ -140,8 +151,12 @@ impl Peer {
     /// The error that the peer closed the connection.
     pub(super) fn gone(&self, operation: &'static str) -> EngineError {
         EngineError::new(ErrorKind::PeerGone, operation, self.name())
-            .detail("the server closed the connection")
-            .hint("check whether the server still runs; its own messages may say why")
+            .detail(match &self.via {
+                None if self.command == PROXY => "the proxy closed the connection".to_owned(),
+                None => "the server closed the connection".to_owned(),
+                Some(via) => format!("the connection through the proxy at {via} was closed"),
+            })
+            .hint(format!("check whether {}; its own messages may say why", self.runs()))
     }
 
     /// The error that a breach or a refusal by the peer means.
