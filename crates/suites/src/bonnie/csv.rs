@@ -12,13 +12,24 @@ const FORMAT: &str = "1.98";
 /// The seed of 2.00 is a number of 32 bits.
 const SEED_MASK: u64 = 0xFFFF_FFFF;
 
-/// A line for each row.
+/// The names of the fields of 2.00, which stand over the lines of several runs.
+const NAMES: &str = "format_version,bonnie_version,name,concurrency,seed,file_size,io_chunk_size,seek_count,\
+                     seek_proc_count,putc,putc_cpu,put_block,put_block_cpu,rewrite,rewrite_cpu,getc,getc_cpu,get_block,\
+                     get_block_cpu,seeks,seeks_cpu,num_files,max_size,min_size,num_dirs,file_chunk_size,seq_create,\
+                     seq_create_cpu,seq_stat,seq_stat_cpu,seq_del,seq_del_cpu,ran_create,ran_create_cpu,ran_stat,\
+                     ran_stat_cpu,ran_del,ran_del_cpu,putc_latency,put_block_latency,rewrite_latency,getc_latency,\
+                     get_block_latency,seeks_latency,seq_create_latency,seq_stat_latency,seq_del_latency,\
+                     ran_create_latency,ran_stat_latency,ran_del_latency\n";
+
+/// A line for each row; of several runs in 2.00 below the names of the fields, as there.
 pub(super) fn lines(rows: &[Row], options: &Options, summary: &Summary) -> String {
     let line = |row: &Row| match options.edition {
         Edition::V1_03 => v1_03(row, options),
         Edition::V2_00 => v2_00(row, options, summary.seed),
     };
-    rows.iter().map(|row| line(row).join(",") + "\n").collect()
+    let is_headed = options.edition == Edition::V2_00 && options.runs > 1;
+    let head = if is_headed { NAMES } else { "" };
+    rows.iter().fold(head.to_owned(), |lines, row| lines + &line(row).join(",") + "\n")
 }
 
 /// Rate and CPU share of the phases from `first` on, half of all: empty where they were not run, `+` where they were too

@@ -76,7 +76,7 @@ fn workload(request: &Request, phase: &Phase, seed: u64) -> Workload {
     let write_back_every = phase.does.write_back_every();
     let writes = load.op == Op::Write || write_back_every.is_some();
     let sync = match (writes, request.syncs_each) {
-        (false, _) => SyncPolicy::None,
+        (false, _) => load.sync,
         (true, true) => SyncPolicy::Every(1),
         // Both versions end such a phase with a sync, inside its time.
         (true, false) => SyncPolicy::AtEnd,
@@ -135,10 +135,13 @@ fn many_files(request: &Request, op: Op, order: NameOrder, seed: u64) -> Workloa
         (_, NameOrder::Sequential) => Order::Listing,
         (_, NameOrder::Random) => Order::Random,
     };
+    // bonnie++ ends the creation and the deletion of files with a sync, inside their time: here of their file system.
+    let sync = if op == Op::Stat { SyncPolicy::None } else { SyncPolicy::AtEnd };
     Workload {
         engine: Some(EngineId::Objects),
         op,
         order,
+        sync,
         block_bytes: files.chunk,
         file_bytes: objects.expected_bytes().max(Bytes(1)),
         objects: Some(objects),
@@ -287,6 +290,8 @@ mod tests {
         let (made, listed, random) = (Order::Sequential, Order::Listing, Order::Random);
         assert_eq!(loads[..3], [(Op::Put, made), (Op::Stat, listed), (Op::Delete, listed)]);
         assert_eq!(loads[3..], [(Op::Put, made), (Op::Stat, random), (Op::Delete, random)]);
+        let syncs: Vec<_> = cells[..3].iter().map(|cell| cell.workload.sync).collect();
+        assert_eq!(syncs, [SyncPolicy::AtEnd, SyncPolicy::None, SyncPolicy::AtEnd]);
         let sets: Vec<ObjectSet> =
             cells.iter().map(|cell| cell.workload.objects.unwrap().identity()).collect();
         assert!(sets[..3].iter().all(|set| *set == sets[0]) && sets[3..].iter().all(|set| *set == sets[3]));

@@ -7,6 +7,8 @@ use super::estimate::Estimate;
 pub(crate) enum Target {
     AtLeast(f64),
     AtMost(f64),
+    /// From 1 away by this much at most.
+    NearOne(f64),
     /// It is told for information.
     None,
 }
@@ -64,6 +66,7 @@ impl Finding {
         let met = match self.target {
             Target::AtLeast(least) => self.estimate.median >= least,
             Target::AtMost(most) => self.estimate.median <= most,
+            Target::NearOne(most) => (self.estimate.median - 1.0).abs() <= most,
             Target::None => return Verdict::Told,
         };
         if met { Verdict::Pass } else { Verdict::Short }
@@ -71,8 +74,15 @@ impl Finding {
 
     /// Whether the interval lies on both sides of the target, so that another run may say otherwise.
     pub(crate) fn is_close(&self) -> bool {
-        let (Target::AtLeast(bound) | Target::AtMost(bound)) = self.target else { return false };
-        self.estimate.interval.is_some_and(|interval| interval.low < bound && bound < interval.high)
+        let bounds = match self.target {
+            Target::AtLeast(bound) | Target::AtMost(bound) => vec![bound],
+            Target::NearOne(most) => vec![1.0 - most, 1.0 + most],
+            Target::None => Vec::new(),
+        };
+        let within = |bound: &f64| {
+            self.estimate.interval.is_some_and(|interval| interval.low < *bound && *bound < interval.high)
+        };
+        bounds.iter().any(within)
     }
 }
 
@@ -98,6 +108,8 @@ mod tests {
         assert_eq!(finding(&[1.0, 3.0, 9.0], Target::AtLeast(3.1)).verdict(), Verdict::Short);
         assert_eq!(finding(&[1.0, 3.0, 9.0], Target::AtMost(3.0)).verdict(), Verdict::Pass);
         assert_eq!(finding(&[1.0, 3.0, 9.0], Target::AtMost(2.9)).verdict(), Verdict::Short);
+        assert_eq!(finding(&[0.9, 1.1, 1.2], Target::NearOne(0.11)).verdict(), Verdict::Pass);
+        assert_eq!(finding(&[0.9, 1.2, 1.2], Target::NearOne(0.1)).verdict(), Verdict::Short);
         assert_eq!(finding(&[1.0], Target::None).verdict(), Verdict::Told);
     }
 

@@ -75,6 +75,7 @@ fn line(finding: &Finding) -> String {
     let target = match finding.target {
         Target::AtLeast(least) => format!(">= {least}"),
         Target::AtMost(most) => format!("<= {most}"),
+        Target::NearOne(most) => format!("1 +- {most}"),
         Target::None => String::new(),
     };
     let close = if finding.is_close() { " (the target lies in the interval)" } else { "" };
@@ -145,6 +146,7 @@ fn finding_json(finding: &Finding) -> Value {
     let target = match finding.target {
         Target::AtLeast(least) => json!({"at_least": least}),
         Target::AtMost(most) => json!({"at_most": most}),
+        Target::NearOne(most) => json!({"from_one_at_most": most}),
         Target::None => Value::Null,
     };
     json!({

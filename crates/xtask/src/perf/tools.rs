@@ -57,6 +57,7 @@ pub(crate) struct Tools {
     pub(crate) socat: Peer,
     pub(crate) haproxy: Peer,
     pub(crate) postmark: Peer,
+    pub(crate) bonnie: Peer,
 }
 
 impl Tools {
@@ -82,6 +83,7 @@ impl Tools {
             socat: Peer::ask_by("socat", "-V"),
             haproxy: Peer::ask_by("haproxy", "-v"),
             postmark: Peer::ask("postmark"),
+            bonnie: Peer::ask("bonnie++"),
         })
     }
 

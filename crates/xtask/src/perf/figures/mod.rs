@@ -1,5 +1,6 @@
 //! The registry of figures: one static list; each figure or family of figures has a file.
 
+mod bonnie;
 mod check;
 mod files;
 mod memory;
@@ -30,6 +31,7 @@ pub(crate) const FIGURES: &[Figure] = &[
     request_response::FIGURE,
     relay::FIGURE,
     proxy::FIGURE,
+    bonnie::FIGURE,
     postmark::FIGURE,
     check::FIGURE,
     memory::FIGURE,

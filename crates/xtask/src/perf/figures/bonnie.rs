@@ -1,0 +1,200 @@
+//! bonnie++ beside the one that the distribution has, in the same folder in turn: each figure of its CSV.
+//!
+//! Many files are made in a file system in memory: on a disk the inodes that the last turn deleted are passed over one by
+//! one when new ones are made (ext4 keeps from using them for a minute or more), which is no cost of the program's.
+
+use super::Figure;
+use crate::perf::bench::Bench;
+use crate::perf::contest::{Contender, hold};
+use crate::perf::estimate::ratios;
+use crate::perf::finding::{Finding, Findings, Target};
+use anyhow::Context;
+use std::cell::RefCell;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+pub(super) const FIGURE: Figure = Figure {
+    name: "classics-bonnie",
+    what: "narrows suite bonnie beside Debian's bonnie++ in one folder: characters, blocks and many files",
+    measure,
+};
+
+/// Longest time of one run.
+const RUN_S: u64 = 600;
+/// A file system in memory that every Linux machine has.
+const IN_MEMORY: &str = "/dev/shm";
+
+/// A run of both programs: the same words, and the fields of the CSV that are compared.
+struct Trial {
+    name: &'static str,
+    words: &'static [&'static str],
+    in_memory: bool,
+    fields: &'static [Field],
+}
+
+/// A field of edition 2.00's CSV.
+struct Field {
+    index: usize,
+    name: &'static str,
+    unit: &'static str,
+    target: Target,
+}
+
+const fn field(index: usize, name: &'static str, unit: &'static str, target: Target) -> Field {
+    Field { index, name, unit, target }
+}
+
+/// Block figures are to be those of the original; characters and files no slower.
+const SAME: Target = Target::NearOne(0.10);
+const NO_SLOWER: Target = Target::AtLeast(1.0);
+
+const TRIALS: [Trial; 3] = [
+    Trial {
+        name: "page cache",
+        words: &["-s", "512", "-r", "256", "-n", "0"],
+        in_memory: false,
+        fields: &[
+            field(9, "putc", "KiB/s", NO_SLOWER),
+            field(11, "block write", "KiB/s", SAME),
+            field(13, "rewrite", "KiB/s", SAME),
+            field(15, "getc", "KiB/s", NO_SLOWER),
+            field(17, "block read", "KiB/s", SAME),
+            field(19, "seeks", "/s", Target::None),
+        ],
+    },
+    Trial {
+        // The original opens the file past the page cache for the block write alone.
+        name: "direct",
+        words: &["-s", "128", "-r", "64", "-n", "0", "-D", "-f"],
+        in_memory: false,
+        fields: &[
+            field(11, "block write", "KiB/s", SAME),
+            field(13, "rewrite (theirs cached)", "KiB/s", Target::None),
+            field(17, "block read (theirs cached)", "KiB/s", Target::None),
+        ],
+    },
+    Trial {
+        name: "files in memory",
+        words: &["-s", "0", "-n", "320"],
+        in_memory: true,
+        fields: &[
+            field(26, "sequential create", "/s", NO_SLOWER),
+            field(28, "sequential stat", "/s", NO_SLOWER),
+            field(30, "sequential delete", "/s", NO_SLOWER),
+            field(32, "random create", "/s", NO_SLOWER),
+            field(34, "random stat", "/s", NO_SLOWER),
+            field(36, "random delete", "/s", NO_SLOWER),
+        ],
+    },
+];
+
+fn measure(bench: &Bench) -> anyhow::Result<Findings> {
+    if let Err(why) = bench.tools.bonnie.command() {
+        return Ok(Findings { findings: Vec::new(), missing: vec![why] });
+    }
+    let mut all = Findings::default();
+    for trial in &TRIALS {
+        match place(bench, trial)? {
+            Ok(place) => of_trial(bench, trial, place.path(), &mut all)?,
+            Err(why) => all.missing.push(why),
+        }
+    }
+    Ok(all)
+}
+
+/// The folder that both programs work in, which goes when it is dropped; or why there is none.
+fn place(bench: &Bench, trial: &Trial) -> anyhow::Result<Result<tempfile::TempDir, String>> {
+    let within = if trial.in_memory { PathBuf::from(IN_MEMORY) } else { bench.place("") };
+    if trial.in_memory && !within.is_dir() {
+        return Ok(Err(format!("{}: there is no {IN_MEMORY}", trial.name)));
+    }
+    Ok(Ok(tempfile::tempdir_in(within)?))
+}
+
+/// The values of one program: a row a round, a column a field; `None` where the program printed plus signs.
+type Rows = RefCell<Vec<Vec<Option<f64>>>>;
+
+fn of_trial(bench: &Bench, trial: &Trial, place: &Path, all: &mut Findings) -> anyhow::Result<()> {
+    let (ours, theirs) = (Rows::default(), Rows::default());
+    let turn = |kept: &Rows, csv: String| {
+        kept.borrow_mut().push(values(&csv, trial.fields)?);
+        Ok(1.0)
+    };
+    hold(
+        bench.rounds,
+        &mut [
+            Contender::new("narrows", || turn(&ours, narrows(bench, trial, place)?)),
+            Contender::new("bonnie++", || turn(&theirs, original(bench, trial, place)?)),
+        ],
+    )?;
+    let (ours, theirs) = (ours.into_inner(), theirs.into_inner());
+    for (column, field) in trial.fields.iter().enumerate() {
+        let column =
+            |rows: &[Vec<Option<f64>>]| rows.iter().map(|row| row[column]).collect::<Option<Vec<f64>>>();
+        let name = format!("{}, {}", trial.name, field.name);
+        let Some((own, other)) = column(&ours).zip(column(&theirs)) else {
+            all.missing.push(format!("{name}: too short to be a rate in one of the rounds"));
+            continue;
+        };
+        let both = ratios(&own, &other);
+        all.findings.push(Finding::of(format!("narrows, {name}"), field.unit, own, Target::None)?);
+        all.findings.push(Finding::of(format!("bonnie++, {name}"), field.unit, other, Target::None)?);
+        all.findings.push(Finding::of(format!("rate over bonnie++'s, {name}"), "x", both, field.target)?);
+    }
+    Ok(())
+}
+
+fn narrows(bench: &Bench, trial: &Trial, place: &Path) -> anyhow::Result<String> {
+    let record = bench.place("bonnie.narrows");
+    if record.exists() {
+        fs::remove_dir_all(&record)?;
+    }
+    let mut command = bench.tools.narrows();
+    command
+        .args(["suite", "bonnie", "-q", "--quiet", "--no-verdict", "--out"])
+        .arg(record)
+        .arg("-d")
+        .arg(place);
+    let running = bench.beside("bonnie-narrows", command.args(trial.words))?;
+    Ok(running.finish(RUN_S, |_, _| {})?.printed(&[0, 4])?.to_owned())
+}
+
+fn original(bench: &Bench, trial: &Trial, place: &Path) -> anyhow::Result<String> {
+    let mut command = bench.tools.bonnie.command().map_err(anyhow::Error::msg)?;
+    // It refuses to run as root unless it is told that this is meant.
+    command.args(["-q", "-u", "root", "-d"]).arg(place).args(trial.words);
+    let running = bench.beside("bonnie-original", &mut command)?;
+    Ok(running.finish(RUN_S, |_, _| {})?.printed(&[0])?.to_owned())
+}
+
+/// The figures of the last line of CSV.
+fn values(csv: &str, fields: &[Field]) -> anyhow::Result<Vec<Option<f64>>> {
+    let line = csv.lines().rfind(|line| line.starts_with("1.9")).context("no line of CSV")?;
+    let all: Vec<&str> = line.split(',').collect();
+    let value = |field: &Field| {
+        let text = all.get(field.index).with_context(|| format!("no field {} in {line:?}", field.index))?;
+        if text.starts_with('+') {
+            return Ok(None);
+        }
+        text.parse().map(Some).with_context(|| format!("{} is {text:?}", field.name))
+    };
+    fields.iter().map(value).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_found_in_their_fields_and_plus_signs_are_none() {
+        let data =
+            "1.98,2.00a,vm,1,1,512M,,8192,5,11,97,200,40,300,30,14,98,400,20,5000.5,60,,,,,,,,,,,,,,,,,1ms";
+        let found = values(&format!("\n{data}\n"), TRIALS[0].fields).unwrap();
+        assert_eq!(found, [11.0, 200.0, 300.0, 14.0, 400.0, 5000.5].map(Some));
+        let files =
+            "1.98,2.00,vm,1,1,,,,,,,,,,,,,,,,,2,,,,,1201,93,+++++,+++,30,9,1227,84,5,1,6,2,,,,,,,6127us";
+        let found = values(files, TRIALS[2].fields).unwrap();
+        assert_eq!(found, [Some(1201.0), None, Some(30.0), Some(1227.0), Some(5.0), Some(6.0)]);
+        assert!(values("", TRIALS[0].fields).is_err() && values("1.98,2.00", TRIALS[0].fields).is_err());
+    }
+}
