@@ -136,7 +136,7 @@ pub fn fit_weighted_line(points: &[Point], weight_of: impl Fn(&Point) -> f64) ->
 /// # Source
 /// The slope is the sum of c y with c = (x - mean(x)) / Sxx, so its variance is s² times the sum of c² / weight; the
 /// intercept likewise with 1/n - c mean(x). s² = sum of w r² / (n - 2) of the line of least weighted squares (Draper and
-/// Smith, Applied Regression Analysis, generalised least squares). Checked against matrices of NumPy and
+/// Smith, Applied Regression Analysis, generalised least squares). Checked against matrices of `NumPy` and
 /// `scipy.stats.t` (`unequal_errors.json`).
 pub fn fit_line_of_unequal_errors(
     points: &[Point],
