@@ -11,7 +11,7 @@ pub(crate) fn limiting(ranked: &[Ranked<'_>]) -> Vec<Limiting> {
         let of_kind: Vec<&Ranked<'_>> = ranked.iter().filter(|ranked| ranked.regime.kind == kind).collect();
         match of_kind.as_slice() {
             [first, second] if kind != RegimeKind::Files && agree(first, second) => {
-                entries.extend(joined(first, second))
+                entries.extend(joined(first, second));
             }
             each => entries.extend(each.iter().flat_map(|ranked| single(ranked))),
         }

@@ -41,7 +41,7 @@ pub(crate) struct IoperfArguments {
     /// I/Os of each test; the file has as many times the buffer
     #[arg(long, default_value_t = PUBLISHED_COUNT, value_name = "N")]
     pub(crate) count: u64,
-    /// Times that each test is done; the table has the mean of them
+    /// Times that each test is done; the table has all of them together: bytes over time
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub(crate) passes: u32,
     /// Processes that start together, each with a file of its own; from 2 on the rows 1PV and NPV are measured too

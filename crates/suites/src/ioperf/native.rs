@@ -96,7 +96,7 @@ fn told(value: Option<f64>) -> String {
 fn heading(options: &Options) -> String {
     let Options { count, passes, flush, .. } = options;
     let kb = options.buffer.0 / 1024;
-    let passes = if *passes == 1 { "one pass".to_owned() } else { format!("mean of {passes} passes") };
+    let passes = if *passes == 1 { "one pass".to_owned() } else { format!("{passes} passes together") };
     format!("IOPerf: {count} I/Os of {kb} KB, {passes}, {flush} after every write\n")
 }
 

@@ -4,7 +4,9 @@ use super::columns::{Calls, Column, Visit};
 use super::options::source;
 use super::request::{Pair, Request, kb};
 use crate::beside::{Cuts, OwnLoad, Place, beside, suite_cell};
-use narrows_model::workload::{Access, Edges, OpShare, Order, Prefill, PsyncWishes, SyncPolicy, VECTORS_MAX};
+use narrows_model::workload::{
+    Access, Edges, OpShare, Order, Prefill, PsyncWishes, StdioWishes, SyncPolicy, VECTORS_MAX,
+};
 use narrows_model::{Bytes, Cell, EngineId, Op, Plan, Stop, Target, Workload};
 use narrows_study::Problem;
 
@@ -100,6 +102,11 @@ fn workload(request: &Request, column: &Column, pair: Pair, processes: u64) -> W
         },
         clients: u32::try_from(processes).unwrap_or(u32::MAX),
         own_process: request.is_throughput(),
+        // With the C library's own buffer a large record would be several calls, and small ones one together.
+        stdio: StdioWishes {
+            buffer_bytes: (column.calls == Calls::Stdio).then(|| kb(pair.record_kb)),
+            ..StdioWishes::default()
+        },
         psync: PsyncWishes { vectors: (column.calls == Calls::Vectors).then_some(VECTORS_MAX) },
         edges: Edges {
             purge_bytes: asked
