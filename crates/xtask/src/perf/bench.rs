@@ -18,6 +18,9 @@ const TURN_S: u64 = 120;
 /// Codes of narrows with figures: done, and measured while something is doubtful, such as a null engine at its limit.
 const MEASURED: [i32; 2] = [0, 4];
 
+/// A file system in memory that every Linux machine has.
+const IN_MEMORY: &str = "/dev/shm";
+
 /// The bench.
 pub(crate) struct Bench {
     pub(crate) machine: Machine,
@@ -40,6 +43,17 @@ impl Bench {
     /// A place in the run's own folder.
     pub(crate) fn place(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
+    }
+
+    /// A folder in a file system in memory, which goes when it is dropped; or in words why there is none.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub(crate) fn place_in_memory() -> anyhow::Result<Result<TempDir, String>> {
+        if !Path::new(IN_MEMORY).is_dir() {
+            return Ok(Err(format!("there is no {IN_MEMORY}, so nothing is compared in memory")));
+        }
+        Ok(Ok(tempfile::tempdir_in(IN_MEMORY)?))
     }
 
     /// Runs `command` to its end, on the CPU of the load.

@@ -11,7 +11,7 @@ use crate::perf::finding::{Finding, Findings, Target};
 use anyhow::Context;
 use std::cell::RefCell;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 pub(super) const FIGURE: Figure = Figure {
     name: "classics-bonnie",
@@ -21,8 +21,6 @@ pub(super) const FIGURE: Figure = Figure {
 
 /// Longest time of one run.
 const RUN_S: u64 = 600;
-/// A file system in memory that every Linux machine has.
-const IN_MEMORY: &str = "/dev/shm";
 
 /// A run of both programs: the same words, and the fields of the CSV that are compared.
 struct Trial {
@@ -104,11 +102,7 @@ fn measure(bench: &Bench) -> anyhow::Result<Findings> {
 
 /// The folder that both programs work in, which goes when it is dropped; or why there is none.
 fn place(bench: &Bench, trial: &Trial) -> anyhow::Result<Result<tempfile::TempDir, String>> {
-    let within = if trial.in_memory { PathBuf::from(IN_MEMORY) } else { bench.place("") };
-    if trial.in_memory && !within.is_dir() {
-        return Ok(Err(format!("{}: there is no {IN_MEMORY}", trial.name)));
-    }
-    Ok(Ok(tempfile::tempdir_in(within)?))
+    if trial.in_memory { Bench::place_in_memory() } else { Ok(Ok(tempfile::tempdir_in(bench.place(""))?)) }
 }
 
 /// The values of one program: a row a round, a column a field; `None` where the program printed plus signs.
