@@ -2,7 +2,8 @@
 //! then named; and it ends with its first member that is gone.
 //!
 //! Rates are compared with what the limits let through: the token bucket of a link counts 1514 bytes for each full
-//! segment, of which 1448 are data (`narrows_lab::Host::payload_bytes_per_s`), so 765.1 of 800 Mbit/s.
+//! segment, of which 1448 are data (`narrows_lab::Host::payload_bytes_per_s`), so 765.1 of 800 Mbit/s. What is
+//! demanded is 0.95 of these 765.1, which is 0.91 of the 800 that the links are limited to.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
 
