@@ -25,6 +25,7 @@ mod predict;
 mod refine;
 mod relay;
 pub mod rules;
+pub mod spread;
 mod summary;
 #[cfg(test)]
 mod testing;

@@ -1,7 +1,9 @@
 //! One cell's figures.
 
 use super::mixture::Search;
-use super::{Machines, bytes, connection, cpu, flags, load, mixture, quality, rates, repeat, service};
+use super::{
+    Machines, bytes, clients, connection, cpu, flags, load, mixture, quality, rates, repeat, service,
+};
 use crate::collect::CellData;
 use narrows_model::plan::{SUITE_PHASE, SUITE_TEST};
 use narrows_model::summary::{CellSummary, ClientSummary, Interval};
@@ -55,7 +57,8 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, sea
         service_ns: load::service(data),
         kinds: load::kinds(data, &rates),
         trials: rates.trials,
-        metrics: [connection::metrics(data), service::metrics(data, machines)].concat(),
+        metrics: [connection::metrics(data), service::metrics(data, machines), clients::metrics(data)]
+            .concat(),
         per_client: data.clients.iter().map(client).collect(),
         errors: data.errors.clone(),
         verification: data.verification.clone(),

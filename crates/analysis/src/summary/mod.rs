@@ -6,6 +6,7 @@
 mod binding;
 mod bytes;
 mod cell;
+mod clients;
 mod connection;
 mod cpu;
 mod flags;

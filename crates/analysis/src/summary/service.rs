@@ -57,6 +57,6 @@ fn device(data: &CellData, machines: &Machines<'_>) -> Vec<Metric> {
     metrics
 }
 
-fn metric(id: &str, value: f64, unit: &str) -> Metric {
+pub(super) fn metric(id: &str, value: f64, unit: &str) -> Metric {
     Metric { id: id.to_owned(), value, unit: unit.to_owned(), interval: None }
 }

@@ -10,7 +10,6 @@ mod options;
 mod plan;
 mod reading;
 mod request;
-mod spread;
 #[cfg(test)]
 mod summary_tests;
 #[cfg(test)]

@@ -4,8 +4,8 @@ use super::figures::{Measured, Row, rows};
 use super::native::row_name;
 use super::options::Options;
 use super::request::RowKind;
-use super::spread::{Mixture, Spread};
 use super::{KB, SHORT_S, TESTS};
+use narrows_analysis::spread::{Mixture, Spread};
 use narrows_analysis::text::{self, amount};
 use narrows_model::units::ratio;
 use narrows_model::{Bytes, Op, Summary};
@@ -136,7 +136,7 @@ fn added(test: &str, many: &Measured, one: &Measured) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::super::figures::Figure;
-    use super::super::testing::{options, row};
+    use super::super::testing::{options, published, row};
     use super::*;
 
     fn figure(rate: f64, cpu_percent: f64) -> Figure {
@@ -180,5 +180,27 @@ mod tests {
         assert!(text.contains("fwrite: 10 processes write 1.00 x what one does"), "{text}");
         let scaling = row(RowKind::Processes, &[figure(8000.0, 12.0); 10]);
         assert!(!said(&[one, scaling]).contains("what one does"));
+    }
+
+    /// Rates of the 47 published hosts in one test.
+    fn hosts(test: usize) -> Vec<f64> {
+        let hosts = published().into_iter().filter(|row| row.row.starts_with("rcas6"));
+        hosts.map(|host| host.figures[test].kb_per_s.unwrap()).collect()
+    }
+
+    #[test]
+    fn the_47_published_writers_are_told_with_their_sum() {
+        let spread = Spread::of(&hosts(0)).unwrap();
+        // CLASSICS: sum of rates 8824 KB/s, mean 187.75.
+        assert!((spread.sum - 8824.0).abs() < 1.0, "{spread:?}");
+        assert!(spread.fairness > 0.9 && spread.min < spread.median && spread.median < spread.max);
+    }
+
+    #[test]
+    fn the_47_published_readers_are_a_mixture_of_cached_and_remote_ones() {
+        let Mixture::Several(found) = Spread::of(&hosts(1)).unwrap().mixture else { panic!("one mode") };
+        // 14 of 47 were truly remote, at 247 to 778 KB/s, and 31 at the speed of their memory.
+        assert!(found[0].centre < 1000.0 && found.last().unwrap().centre > 200_000.0, "{found:?}");
+        assert!((0.25..0.4).contains(&found[0].share), "{found:?}");
     }
 }

@@ -78,6 +78,31 @@ fn a_fixed_summary_prints_its_table_and_its_reading() {
 }
 
 #[test]
+fn how_processes_spread_stands_in_the_summary_as_metrics() {
+    let asked = Request { rows: vec![RowKind::OneProcess, RowKind::Processes], processes: 2, ..request() };
+    let summary = summary(&asked);
+    let metric = |id: &str, name: &str| {
+        let cell = summary.cells.iter().find(|cell| cell.id == id).unwrap();
+        cell.metrics.iter().find(|metric| metric.id == name).map(|metric| metric.value)
+    };
+    // The second process takes twice the time of the first: rates r and r / 2.
+    let rate = 40_000.0 * 1024.0 / 4.54;
+    let near = |name: &str, value: f64| {
+        let found = metric("NPV/fwrite", name).unwrap();
+        assert!((found - value).abs() < 1e-9 * value, "{name}: {found}, {value}");
+    };
+    near("client_rate_bytes_per_s_sum", 1.5 * rate);
+    near("client_rate_bytes_per_s_median", 0.75 * rate);
+    near("client_rate_bytes_per_s_min", 0.5 * rate);
+    near("client_rate_bytes_per_s_max", rate);
+    // Jain: (3/2)^2 / (2 x 5/4). The sample's deviation is r / (2 sqrt 2), over 3/4 r.
+    near("client_rate_fairness_ratio", 0.9);
+    near("client_rate_variation_ratio", 2.0_f64.sqrt() / 3.0);
+    assert_eq!(metric("NPV/fwrite", "client_rate_mode_count"), None, "two are too few");
+    assert_eq!(metric("1PV/fwrite", "client_rate_bytes_per_s_sum"), None, "one process has no spread");
+}
+
+#[test]
 fn a_summary_of_another_suite_prints_nothing() {
     let mut summary = summary(&request());
     if let Some(suite) = &mut summary.suite {

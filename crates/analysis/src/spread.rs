@@ -1,4 +1,4 @@
-//! What several processes make of a test together: sum, spread, fairness, and whether there are several kinds of them.
+//! What several clients make of a load together: sum, spread, fairness, and whether there are several kinds of them.
 
 use narrows_model::units::ratio;
 use narrows_stats::dip::{self, DipPlan, dip_test};
@@ -9,23 +9,31 @@ use narrows_stats::quantile::median;
 /// Below this probability a single mode is not believed.
 const LEVEL: f64 = 0.05;
 
-/// Rates of processes that ran together.
+/// Rates of clients that ran together.
+///
+/// # Units
+/// Those of the rates.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Spread {
-    pub(super) sum: f64,
-    pub(super) median: f64,
-    pub(super) min: f64,
-    pub(super) max: f64,
+pub struct Spread {
+    /// What they carry together.
+    pub sum: f64,
+    /// The median of them.
+    pub median: f64,
+    /// The least of them.
+    pub min: f64,
+    /// The greatest of them.
+    pub max: f64,
     /// Standard deviation over mean.
-    pub(super) variation: f64,
+    pub variation: f64,
     /// Jain's index: 1 for equal shares, 1/n for one process that has it all.
-    pub(super) fairness: f64,
-    pub(super) mixture: Mixture,
+    pub fairness: f64,
+    /// Whether there are several kinds of them.
+    pub mixture: Mixture,
 }
 
 /// What the mixture test says.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Mixture {
+pub enum Mixture {
     /// Too few values to tell.
     Untold,
     /// One mode will do.
@@ -39,7 +47,8 @@ impl Spread {
     ///
     /// # Source
     /// Jain, Chiu and Hawe (1984) for the index, Hartigan and Hartigan (1985) for the mixture test.
-    pub(super) fn of(rates: &[f64]) -> Option<Self> {
+    #[must_use]
+    pub fn of(rates: &[f64]) -> Option<Self> {
         let sum: f64 = rates.iter().sum();
         let squares: f64 = rates.iter().map(|rate| rate * rate).sum();
         Some(Self {
@@ -68,30 +77,7 @@ fn mixture(rates: &[f64]) -> Mixture {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::published;
     use super::*;
-
-    /// Rates of the 47 published hosts in one test.
-    fn hosts(test: usize) -> Vec<f64> {
-        let hosts = published().into_iter().filter(|row| row.row.starts_with("rcas6"));
-        hosts.map(|host| host.figures[test].kb_per_s.unwrap()).collect()
-    }
-
-    #[test]
-    fn the_47_published_writers_are_told_with_their_sum() {
-        let spread = Spread::of(&hosts(0)).unwrap();
-        // CLASSICS: sum of rates 8824 KB/s, mean 187.75.
-        assert!((spread.sum - 8824.0).abs() < 1.0, "{spread:?}");
-        assert!(spread.fairness > 0.9 && spread.min < spread.median && spread.median < spread.max);
-    }
-
-    #[test]
-    fn the_47_published_readers_are_a_mixture_of_cached_and_remote_ones() {
-        let Mixture::Several(found) = Spread::of(&hosts(1)).unwrap().mixture else { panic!("one mode") };
-        // 14 of 47 were truly remote, at 247 to 778 KB/s, and 31 at the speed of their memory.
-        assert!(found[0].centre < 1000.0 && found.last().unwrap().centre > 200_000.0, "{found:?}");
-        assert!((0.25..0.4).contains(&found[0].share), "{found:?}");
-    }
 
     #[test]
     fn equal_shares_are_fair_and_one_that_has_all_is_not() {
