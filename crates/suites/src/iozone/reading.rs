@@ -23,6 +23,8 @@ const NOTHING_RATIO: f64 = 0.05;
 const SPLIT_GAIN: f64 = 1.1;
 /// Tests of several processes that are shorter are not judged.
 const SHORT_S: f64 = 0.5;
+/// Tests of one process that are shorter are not judged: an interrupt decides them.
+const BRIEF_S: f64 = 0.001;
 /// Children whose sum is above what their parent saw by this did not run together.
 const TOGETHER_RATIO: f64 = 1.2;
 /// The fastest process over the slowest, from which they were served unequally.
@@ -43,12 +45,34 @@ pub(super) fn sentences(points: &[Point], options: &Options, marks: &Marks) -> V
         all.extend(points.iter().filter(|point| !is_short(point)).filter_map(|point| shared(point, options)));
     } else {
         let columns = options.columns();
-        let surfaces: Vec<Surface> = columns.into_iter().filter_map(|one| Surface::of(points, one)).collect();
-        all.extend(ridges(&surfaces, marks));
-        all.extend(maps(&surfaces, marks));
+        let surfaces = |points: &[Point]| -> Vec<Surface> {
+            columns.iter().filter_map(|one| Surface::of(points, one)).collect()
+        };
+        let judged: Vec<Point> = points.iter().filter(|point| !is_brief(point)).cloned().collect();
+        all.extend(brief(points));
+        all.extend(ridges(&surfaces(&judged), marks));
+        all.extend(maps(&surfaces(points), marks));
     }
     all.extend(cut_short(points));
     all
+}
+
+/// Whether one wait for a CPU decides the figure.
+fn is_brief(point: &Point) -> bool {
+    point.wall_s() < BRIEF_S
+}
+
+/// Figures that no ridge is read from.
+fn brief(points: &[Point]) -> Option<String> {
+    let count = points.iter().filter(|point| is_brief(point)).count();
+    (count > 0).then(|| {
+        format!(
+            "{count} of {} tests took under {}: one wait for a CPU decides such a figure, and nothing below is read from it; \
+             larger files take longer (-n, -s)",
+            points.len(),
+            seconds(BRIEF_S)
+        )
+    })
 }
 
 fn bytes(kb: u64) -> Bytes {
@@ -280,7 +304,7 @@ mod tests {
     #[test]
     fn a_fall_far_below_the_memory_is_not_called_the_page_caches() {
         let points =
-            [(1024, 9e6), (2048, 9e6), (4096, 4e6)].map(|(file, rate)| point_of("read", file, 64, rate));
+            [(1024, 9e5), (2048, 9e5), (4096, 4e5)].map(|(file, rate)| point_of("read", file, 64, rate));
         let options = options("-s 1m -s 2m -s 4m -r 64 -i 0 -i 1");
         let said = |memory_kb| {
             sentences(&points, &options, &Marks { memory_kb: Some(memory_kb), ..Marks::default() }).join("\n")
@@ -289,6 +313,15 @@ mod tests {
             said(1 << 20).contains("read: falls to half or less between files of 2M and 4M: a cache ran out")
         );
         assert!(said(4096).contains("the page cache ran out there, not the device"));
+    }
+
+    #[test]
+    fn a_ridge_is_not_read_from_tests_of_microseconds() {
+        let options = options("-s 64 -s 128 -s 256 -r 4 -i 0 -i 1");
+        let points = [(64, 4e6), (128, 5e3), (256, 2e6)].map(|(file, rate)| point_of("read", file, 4, rate));
+        let said = sentences(&points, &options, &Marks::default()).join("\n");
+        assert!(said.contains("2 of 3 tests took under 1.00 ms: one wait for a CPU decides"), "{said}");
+        assert!(!said.contains("falls to half") && !said.contains("add nothing"), "{said}");
     }
 
     #[test]
