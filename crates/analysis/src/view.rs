@@ -2,12 +2,14 @@
 //!
 //! Look-ups only; every judgement is a rule's.
 
+mod devices;
 mod index;
 mod proxy;
 mod regime;
 mod sharing;
 mod striped;
 
+pub(crate) use devices::path_to;
 pub(crate) use regime::is_small_block;
 pub use regime::{Regime, RegimeKind};
 pub use sharing::Sharing;

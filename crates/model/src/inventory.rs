@@ -13,6 +13,9 @@ pub struct Inventory {
     pub host: HostFacts,
     /// The path to the target's folder; `None` where the target is no folder.
     pub path: Option<PathFacts>,
+    /// The paths to the folders of further targets, where the load has several.
+    #[serde(default)]
+    pub more_paths: Vec<PathFacts>,
     /// What could not be read, and why, for people.
     pub unknown: Vec<String>,
 }

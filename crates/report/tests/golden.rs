@@ -266,6 +266,7 @@ fn inventories_read_as_kept() {
     let on = |nfs| Inventory {
         host: builders::host("alpha"),
         path: Some(builders::path_facts(nfs)),
+        more_paths: Vec::new(),
         unknown: vec!["/sys/block/sda/queue/wbt_lat_usec: no permission".to_owned()],
     };
     compare("inventory_local", &text::inventory(&on(false), &Style::default()));

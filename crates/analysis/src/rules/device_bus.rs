@@ -4,6 +4,7 @@ use super::judge;
 use super::{Basis, Rule, Stance, Verdict};
 use crate::text;
 use crate::view::{View, reads};
+use narrows_model::diagnosis::Severity;
 use narrows_model::summary::CellSummary;
 use narrows_model::units::ratio;
 use narrows_model::{Cut, Segment, Target};
@@ -16,8 +17,8 @@ pub(super) static RULE: Rule = Rule {
     title: "several devices together move less than each alone",
     definition: "Targets on different devices were loaded each alone and then together with the same load on each. \
                  Together they move clearly less than the sum, and neither a CPU nor the network is full: what they \
-                 share is the limit. Only judged where both were measured; whether the targets lie on different \
-                 devices is the study's to see to.",
+                 share is the limit. Only judged where both were measured and no two of the targets lie on one \
+                 device.",
     formula: "rate together < 0.9 x sum of the rates alone, CPUs under 0.95, network under 0.9 of the raw stream",
     source: "Asymptotic bounds: independent stations add up, a shared one does not (Denning and Buzen 1978)",
     example: "two disks at 250 MiB/s each alone move 300 MiB/s together: 60 % of the sum",
@@ -42,6 +43,9 @@ fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
     if shared && (judge::is_cached(cell) || is_explained(view, cell)) {
         return None;
     }
+    if let Some(device) = view.common_device(cell) {
+        return Some(one_device(cell, &device));
+    }
     let stance = if shared { Stance::Limits } else { Stance::Clears };
     let text = format!(
         "{}: {} targets move {} together, {} of the {} that they move each alone, summed",
@@ -59,6 +63,15 @@ fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
         "rates of each alone and together",
         "iostat -x 1",
     ))
+}
+
+/// The note on a cell of which several targets are one device: what they move together tells nothing of a bus.
+pub(super) fn one_device(cell: &CellSummary, device: &str) -> Verdict {
+    let text = format!(
+        "{}: several of its targets lie on the same device ({device}), so what they move together tells nothing of a bus",
+        cell.id
+    );
+    Verdict::note(RULE.segment, &cell.id, Severity::Info).because(text, "inventory", "lsblk")
 }
 
 /// The rate of one target alone under its share of the load.
@@ -87,6 +100,8 @@ fn is_explained(view: &View<'_>, cell: &CellSummary) -> bool {
 mod tests {
     use super::*;
     use crate::testing::{cleared, found, machine, named, together};
+    use narrows_model::counters::Role;
+    use narrows_model::inventory::PathFacts;
 
     #[test]
     fn two_devices_on_one_bus_are_told_by_what_they_move_together() {
@@ -97,6 +112,51 @@ mod tests {
             "{:#?}",
             summary.diagnosis
         );
+    }
+
+    /// `summary` with its targets as folders whose devices have these names.
+    fn on_devices(summary: &narrows_model::Summary, names: [&str; 2]) -> narrows_model::Summary {
+        let mut summary = summary.clone();
+        let folder = |index: usize| Target::File { path: format!("/mnt/{index}/own").into() };
+        let client = summary.hosts.iter_mut().find(|host| host.roles.contains(&Role::Client)).unwrap();
+        let mut device = client.inventory.path.iter().flat_map(|path| &path.devices).next().cloned();
+        let known = client.inventory.path.clone().unwrap();
+        client.inventory.more_paths = names
+            .iter()
+            .enumerate()
+            .map(|(index, name)| {
+                let devices = device.iter_mut().map(|device| {
+                    (*name).clone_into(&mut device.name);
+                    device.clone()
+                });
+                let mut facts =
+                    PathFacts { path: format!("/mnt/{index}"), devices: devices.collect(), ..known.clone() };
+                facts.mount.device = format!("7:{index}");
+                facts
+            })
+            .collect();
+        let both = summary.cells.iter().find(|cell| !cell.more_targets.is_empty()).unwrap().clone();
+        let all = [both.target.clone(), both.more_targets[0].clone()];
+        for cell in &mut summary.cells {
+            for target in std::iter::once(&mut cell.target).chain(&mut cell.more_targets) {
+                if let Some(index) = all.iter().position(|known| known == target) {
+                    *target = folder(index);
+                }
+            }
+        }
+        summary.diagnosis = crate::diagnose::diagnose(&summary);
+        summary
+    }
+
+    #[test]
+    fn two_folders_on_one_device_are_no_two_devices() {
+        let summary = together(&machine("shared-bus"));
+        assert!(found(&on_devices(&summary, ["sda", "sdb"]), RULE.code));
+        let one = on_devices(&summary, ["sda", "sda"]);
+        assert!(!named(&one, "several targets together").contains(&Segment::DeviceBus));
+        assert!(!cleared(&one, Segment::DeviceBus));
+        let told = one.diagnosis.findings.iter().find(|finding| finding.code == RULE.code).unwrap();
+        assert!(told.evidence[0].text.contains("same device (sda)"), "{told:?}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The devices of a stripe together move less than each alone: they share a bus.
 
+use super::device_bus::one_device;
 use super::judge;
 use super::{Basis, Rule, Stance, Verdict};
 use crate::text;
@@ -16,8 +17,8 @@ pub(super) static RULE: Rule = Rule {
     title: "the devices of a stripe together move less than each alone",
     definition: "The members of a stripe of folders were loaded past the page cache, each alone and all together. \
                  Together they move clearly less than as many times the slowest one, and the path moves nearly that: \
-                 what the devices share is the limit. Only judged where both were measured; whether the members lie on \
-                 different devices is the study's to see to.",
+                 what the devices share is the limit. Only judged where both were measured and no two of the members lie \
+                 on one device.",
     formula: "rate of the devices together < 0.9 x members x rate of the slowest alone, and rate of the path at the \
               devices >= 0.9 x rate of the devices together",
     source: "Asymptotic bounds: independent stations add up, a shared one does not (Denning and Buzen 1978)",
@@ -40,6 +41,9 @@ fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
     let at_devices = cell.rate_bytes_per_s?.0 * judge::device_share(cell);
     if shared && (judge::is_cached(cell) || at_devices < together.bytes_per_s * judge::FULL_RATIO) {
         return None; // The path never came as far as what the devices share.
+    }
+    if let Some(device) = view.common_device(cell) {
+        return Some(one_device(cell, &device));
     }
     let text = format!(
         "{}: the devices of {} members move {} together, {} of the {} that they move one at a time",

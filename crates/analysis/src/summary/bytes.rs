@@ -2,11 +2,12 @@
 
 use super::Machines;
 use crate::collect::{CellData, DiskDelta, RoleDelta};
+use crate::view::path_to;
 use narrows_model::counters::Role;
 use narrows_model::inventory::{PathFacts, PathKind};
 use narrows_model::summary::ByteTriangle;
 use narrows_model::units::{BytesPerSec, ratio};
-use narrows_model::{Bytes, Cut, Op, Site, Target};
+use narrows_model::{Bytes, Cut, Nanos, Op, Site, Target};
 
 /// What the byte counters around a cell say.
 #[derive(Debug, Clone, Copy, Default)]
@@ -102,21 +103,41 @@ fn device(data: &CellData, machines: &Machines<'_>) -> Option<DeviceTraffic> {
     Some(DeviceTraffic { bytes, busy_ratio: ratio(disk.busy.as_f64(), window(delta, data).as_f64()) })
 }
 
-/// The counters of the device under the path, with those of the machine that owns it; `None` where the path lies on no
-/// counted device.
-pub(super) fn disk<'d>(
-    data: &'d CellData,
-    machines: &Machines<'_>,
-) -> Option<(&'d RoleDelta, &'d DiskDelta)> {
+/// The counters of the devices under the cell's targets, each device once, with those of the machine that owns them; `None`
+/// where one of the targets lies on no counted device. Bytes, operations and flushes are sums; busy is the fullest.
+pub(super) fn disk<'d>(data: &'d CellData, machines: &Machines<'_>) -> Option<(&'d RoleDelta, DiskDelta)> {
     if !reaches_device(data.cell.cut, &data.cell.target) {
         return None;
     }
     let role = device_role(data, machines);
     let delta = data.deltas.iter().find(|delta| delta.role == role)?;
-    let path = machines.inventory(role).and_then(|inventory| inventory.path.as_ref());
-    let mut devices = path.iter().flat_map(|path| &path.devices);
-    let disk = devices.find_map(|device| delta.disks.iter().find(|disk| disk.name == device.name))?;
-    Some((delta, disk))
+    let inventory = machines.inventory(role)?;
+    let targets = std::iter::once(&data.cell.target).chain(&data.cell.more_targets);
+    let mut disks: Vec<&DiskDelta> = Vec::new();
+    for target in targets.flat_map(Target::members) {
+        // The one path that is known stands for what is no folder of this machine, such as an endpoint's store.
+        let only = inventory.path.as_ref().filter(|_| inventory.more_paths.is_empty());
+        let path = path_to(inventory, target).or(only)?;
+        let mut devices = path.devices.iter();
+        let disk = devices.find_map(|device| delta.disks.iter().find(|disk| disk.name == device.name))?;
+        if disks.iter().all(|known| known.name != disk.name) {
+            disks.push(disk);
+        }
+    }
+    Some((delta, disks.into_iter().cloned().reduce(summed)?))
+}
+
+fn summed(first: DiskDelta, second: DiskDelta) -> DiskDelta {
+    DiskDelta {
+        name: format!("{}, {}", first.name, second.name),
+        read_bytes: Bytes(first.read_bytes.0.saturating_add(second.read_bytes.0)),
+        write_bytes: Bytes(first.write_bytes.0.saturating_add(second.write_bytes.0)),
+        busy: first.busy.max(second.busy),
+        read_count: first.read_count.saturating_add(second.read_count),
+        write_count: first.write_count.saturating_add(second.write_count),
+        flush_count: first.flush_count.saturating_add(second.flush_count),
+        flush: Nanos(first.flush.0.saturating_add(second.flush.0)),
+    }
 }
 
 /// Whether requests of this cut are meant to reach a device.

@@ -41,7 +41,7 @@ impl Sites {
         terms: Terms<'_>,
     ) -> Result<Ran, Failure> {
         self.lead_into_own_folders(&mut plan);
-        let inventory = self.inventory().clone();
+        let inventory = self.whole_inventory();
         terms.announce(&plan, &inventory);
         let undertaking = Undertaking {
             plan: &plan,
@@ -86,6 +86,12 @@ impl Sites {
     /// This machine, and the path to the first target that is one.
     pub(crate) fn inventory(&self) -> &Inventory {
         self.paths.first().map_or(&self.machine, |site| &site.inventory)
+    }
+
+    /// [`Sites::inventory`] with the paths to all further targets.
+    fn whole_inventory(&self) -> Inventory {
+        let more_paths = self.paths.iter().skip(1).filter_map(|site| site.inventory.path.clone()).collect();
+        Inventory { more_paths, ..self.inventory().clone() }
     }
 
     /// Kernel names of the block devices under all paths, each once.
