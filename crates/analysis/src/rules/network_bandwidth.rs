@@ -36,10 +36,8 @@ fn run(view: &View<'_>) -> Vec<Verdict> {
 /// The verdict against the stream, unless it blames the wire by a stream that a window or a buffer held back, or the
 /// path is faster over one more connection.
 fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
-    let verdict = match view.summary.target.via() {
-        Some(_) => beside_proxy(view, cell)?,
-        None => against_stream(view, cell)?,
-    };
+    let verdict =
+        if view.passes_proxy(cell) { beside_proxy(view, cell)? } else { against_stream(view, cell)? };
     let stream = view.ceiling(stream_cut(view, cell), cell)?.cell;
     let limits = verdict.stance == Stance::Limits;
     let more = one_more_connection(view, cell);
@@ -113,7 +111,7 @@ const BELOW_PROXY_RATIO: f64 = 0.99;
 pub(super) fn against_stream(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
     let cut = stream_cut(view, cell);
     let verdict = against(view, cell, cut)?;
-    let passed = cut == Cut::NetworkStream && view.summary.target.via().is_some();
+    let passed = cut == Cut::NetworkStream && view.passes_proxy(cell);
     Some(if passed && verdict.stance == Stance::Limits { open_between(verdict) } else { verdict })
 }
 
@@ -125,7 +123,7 @@ fn against(view: &View<'_>, cell: &CellSummary, cut: Cut) -> Option<Verdict> {
     if judge::is_single(cell) {
         // The best that the wire carried in this direction at any block: what the block's bytes alone cost, on each leg.
         let best = view.best_of(cut, cell).unwrap_or(ceiling.bytes_per_s);
-        let passes_proxy = cut == Cut::NetworkStream && view.summary.target.via().is_some();
+        let passes_proxy = cut == Cut::NetworkStream && view.passes_proxy(cell);
         let legs = if passes_proxy { 2.0 } else { 1.0 };
         let part_s = legs * cell.block_bytes.as_f64() / best;
         let verdict = judge::time_share(RULE.segment, cell, part_s, "moving the block over the wire", shown)?;

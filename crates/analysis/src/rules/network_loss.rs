@@ -46,7 +46,7 @@ fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
     let segments = judge::metric(cell, TCP_SEGMENT_COUNT)?;
     let share = ratio(count, segments)?;
     let harmless = share < HARMLESS_RATIO;
-    if harmless && share > 0.0 && view.summary.target.via().is_some() {
+    if harmless && share > 0.0 && view.passes_proxy(cell) {
         return None; // The proxy's segments are those of both of its sides: the share of the data's is not told.
     }
     let verdict = if harmless {
@@ -72,7 +72,7 @@ fn convicted(view: &View<'_>, cell: &CellSummary, share: f64) -> Option<Verdict>
     }
     let wire = network_bandwidth::against_stream(view, cell).filter(|wire| wire.stance == Stance::Limits);
     // The law is of one connection, and each leg to a proxy has its own.
-    let lawful = || by_law(cell, share).filter(|_| view.summary.target.via().is_none());
+    let lawful = || by_law(cell, share).filter(|_| !view.passes_proxy(cell));
     let verdict = wire.or_else(lawful)?;
     let verdict = Verdict { segment: RULE.segment, severity: Severity::Warning, ..verdict };
     Some(verdict.gains(Some(more.gain.ratio)).because(more.text(), "rate of the path", ""))

@@ -227,6 +227,9 @@ pub(super) mod tests {
                 ..template.clone()
             };
             cell.cpu.insert(Role::Proxy, cpu);
+            if cell.cut == Cut::Path {
+                cell.target = summary.target.clone();
+            }
         }
         let streams: Vec<_> =
             summary.cells.iter().filter(|cell| cell.cut == Cut::NetworkStream).cloned().collect();
@@ -240,7 +243,7 @@ pub(super) mod tests {
         }
         let paths: Vec<_> = summary.cells.iter().filter(|cell| is_corner(cell)).cloned().collect();
         for mut cell in paths {
-            cell.cut = Cut::DirectPath;
+            (cell.cut, cell.target) = (Cut::DirectPath, cell.target.past_the_proxy());
             cell.id = format!("direct-{}", cell.id);
             cell.cpu.remove(&Role::Proxy);
             let faster = if cell.in_flight.configured > 1 { proxied.past } else { 1.02 };

@@ -43,7 +43,7 @@ fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
     let full =
         |role: Role| View::cpu(memory.cell, role).is_some_and(|cpu| cpu.busy_ratio >= judge::FULL_RATIO);
     // The server's memory was reached through the proxy: what holds these requests back may be the proxy's.
-    let behind = view.summary.target.via().is_some() && !proxy_queue::is_cleared(view, cell);
+    let behind = view.passes_proxy(cell) && !proxy_queue::is_cleared(view, cell);
     let explained = !below_wire || behind || [Role::Client, Role::Proxy, Role::Server].into_iter().any(full);
     // What the wire or a CPU explains is theirs; the daemon's own path then cannot be told apart from them.
     (verdict.stance == Stance::Clears || !explained).then_some(verdict)
@@ -81,6 +81,9 @@ mod tests {
         let behind = |past: Option<f64>| {
             let mut summary = held_back();
             summary.target = "tcp://storage:7300/disk?via=proxy:7301".parse().unwrap();
+            for cell in summary.cells.iter_mut().filter(|cell| cell.cut == Cut::Path) {
+                cell.target = summary.target.clone();
+            }
             let paths = summary.cells.iter().filter(|cell| cell.cut == Cut::Path).cloned();
             let direct: Vec<CellSummary> = paths
                 .filter_map(|mut cell| {

@@ -1,13 +1,21 @@
 //! Whether the proxy on a path shares a machine, and CPUs, with the roles at its ends.
 
 use super::View;
-use narrows_model::Inventory;
 use narrows_model::counters::Role;
 use narrows_model::summary::{CellSummary, CpuBasis};
+use narrows_model::{Inventory, Target};
 
 impl View<'_> {
     fn inventory(&self, role: Role) -> Option<&Inventory> {
         self.summary.hosts.iter().find(|host| host.roles.contains(&role)).map(|host| &host.inventory)
+    }
+
+    /// Whether a cell's requests pass a proxy: of a sweep over targets, some may and others not.
+    pub(crate) fn passes_proxy(&self, cell: &CellSummary) -> bool {
+        match &cell.target {
+            Target::Tcp { via, .. } => via.is_some(),
+            _ => self.summary.target.via().is_some(),
+        }
     }
 
     /// Roles on the machine of the proxy, by their inventories.
