@@ -13,9 +13,20 @@ use support::apart::Quotas;
 use support::check::{Checked, assert_within, run_check, serve};
 use support::{SOON, lab, on_a_calm_machine};
 
+/// How the proxy in host 3 is held.
+#[derive(Debug, Clone, Copy, Default)]
+struct Held {
+    /// CPUs of a quota; none without.
+    cpus: Option<f64>,
+    /// Bytes of its sockets' buffers.
+    buffer: Option<&'static str>,
+}
+
+const ALL_WITH_QUOTAS: &str = "--seconds 18 --cell-seconds 0.8 --block 64KiB --depth 16";
+
 /// Checks a memory store in host 2 from host 1 through `narrows proxy` in host 3.
 #[track_caller]
-fn check_through(lab: &Lab, name: &str, quotas: Quotas, proxy_cpus: Option<f64>) -> Checked {
+fn check_through(lab: &Lab, name: &str, quotas: Quotas, held: Held) -> Checked {
     let limited = |name: &str, cpus: f64| {
         let cgroup = lab.cgroup(name).unwrap();
         cgroup.limit_cpu(CpuQuota { cpus }).unwrap();
@@ -28,7 +39,10 @@ fn check_through(lab: &Lab, name: &str, quotas: Quotas, proxy_cpus: Option<f64>)
     let mut command = between.command(narrows_bin().unwrap());
     command.args(["proxy", "--listen", &format!("{}:0", between.address()), "--to", &served.address]);
     command.arg("--token-file").arg(served.token());
-    if let Some(cpus) = proxy_cpus {
+    if let Some(bytes) = held.buffer {
+        command.args(["--send-buffer", bytes, "--receive-buffer", bytes]);
+    }
+    if let Some(cpus) = held.cpus {
         limited("proxy", cpus).enter(&mut command);
     }
     let mut proxy = lab.start("proxy", command).unwrap();
@@ -38,7 +52,13 @@ fn check_through(lab: &Lab, name: &str, quotas: Quotas, proxy_cpus: Option<f64>)
     command.arg("check").arg(format!("tcp://{}/memory?via={via}", served.address));
     command.arg("--token-file").arg(served.token());
     of_client.enter(&mut command);
-    run_check(lab, name, command, "--seconds 18 --cell-seconds 0.8 --block 64KiB --depth 16")
+    run_check(lab, name, command, ALL_WITH_QUOTAS)
+}
+
+/// Segments that limit the bulk load.
+#[track_caller]
+fn bulk(checked: &Checked) -> Vec<Segment> {
+    checked.limiting("bulk").iter().map(|entry| entry.segment).collect()
 }
 
 #[test]
@@ -47,7 +67,8 @@ fn a_proxy_with_a_quota_of_0_1_cpus_is_limited_by_its_cpu_and_the_network_is_kno
         const PROXY_CPUS: f64 = 0.1;
         let Some(lab) = lab() else { return };
         let quotas = Quotas { client_cpus: 0.9, server_cpus: 0.9 };
-        let checked = check_through(&lab, "proxy-quota", quotas, Some(PROXY_CPUS));
+        let checked =
+            check_through(&lab, "proxy-quota", quotas, Held { cpus: Some(PROXY_CPUS), ..Held::default() });
         checked.assert_limiting("bulk", Segment::ProxyCpu);
         checked.assert_none_limit(&[
             Segment::ProxyQueue,
@@ -75,10 +96,55 @@ fn a_proxy_without_a_quota_before_a_server_with_one_is_not_blamed() {
     on_a_calm_machine(|| {
         let Some(lab) = lab() else { return };
         let quotas = Quotas { client_cpus: 0.8, server_cpus: 0.1 };
-        let checked = check_through(&lab, "proxy-free", quotas, None);
+        let checked = check_through(&lab, "proxy-free", quotas, Held::default());
         checked.assert_limiting("bulk", Segment::ServerCpu);
         checked.assert_none_limit(&[Segment::ProxyCpu, Segment::ProxyQueue, Segment::Proxy]);
         let proxy = &checked.path_cell(Op::Read, 64 << 10, 16).cpu[&Role::Proxy];
         assert!(proxy.busy_ratio < 0.9 && proxy.throttled_s.is_none(), "{proxy:?}");
+    });
+}
+
+#[test]
+fn a_healthy_proxy_with_0_9_cpus_before_a_server_with_0_1_is_cleared() {
+    on_a_calm_machine(|| {
+        let Some(lab) = lab() else { return };
+        let quotas = Quotas { client_cpus: 0.9, server_cpus: 0.1 };
+        let checked =
+            check_through(&lab, "proxy-healthy", quotas, Held { cpus: Some(0.9), ..Held::default() });
+        checked.assert_limiting("bulk", Segment::ServerCpu);
+        checked.assert_none_limit(&[Segment::ProxyCpu]);
+        let cleared = &checked.summary.diagnosis.exonerated;
+        assert!(cleared.iter().any(|entry| entry.segment == Segment::ProxyCpu), "{cleared:#?}");
+        assert!(!bulk(&checked).contains(&Segment::ProxyQueue));
+    });
+}
+
+#[test]
+fn a_proxy_with_socket_buffers_of_8_kib_holds_back_though_its_cpu_is_idle() {
+    on_a_calm_machine(|| {
+        let Some(lab) = lab() else { return };
+        let quotas = Quotas { client_cpus: 0.9, server_cpus: 0.9 };
+        // With sixteen requests in flight a way of 0.2 ms is nothing, unless 8 KiB are all that fits on it.
+        lab.host(3).unwrap().delay(200).unwrap();
+        let held = Held { cpus: Some(0.9), buffer: Some("8KiB") };
+        let checked = check_through(&lab, "proxy-buffers", quotas, held);
+        assert!(bulk(&checked).contains(&Segment::ProxyQueue), "{:?}", bulk(&checked));
+        checked.assert_none_limit(&[Segment::ProxyCpu, Segment::ServerProtocol]);
+        assert!(checked.limiting("bulk").iter().all(|entry| entry.confidence <= 0.6));
+    });
+}
+
+#[test]
+fn a_link_of_100_mbit_at_the_proxys_host_is_not_the_proxys_alone() {
+    on_a_calm_machine(|| {
+        let Some(lab) = lab() else { return };
+        let quotas = Quotas { client_cpus: 0.9, server_cpus: 0.9 };
+        lab.host(3).unwrap().limit_rate("100mbit").unwrap();
+        let checked = check_through(&lab, "proxy-leg", quotas, Held { cpus: Some(0.9), ..Held::default() });
+        let named = bulk(&checked);
+        assert!(named.contains(&Segment::NetworkBandwidth), "{named:?}");
+        assert!(checked.limiting("bulk").iter().all(|entry| entry.confidence <= 0.6));
+        let cleared = &checked.summary.diagnosis.exonerated;
+        assert!(!cleared.iter().any(|entry| entry.segment == Segment::NetworkBandwidth), "{cleared:#?}");
     });
 }
