@@ -6,7 +6,7 @@ use super::{
 };
 use crate::collect::CellData;
 use narrows_model::plan::{SUITE_PHASE, SUITE_TEST};
-use narrows_model::summary::{CellSummary, ClientSummary, Interval};
+use narrows_model::summary::{CellSummary, ClientSummary, Interval, Metric};
 use narrows_model::trial::ClientTotals;
 use narrows_model::{BytesPerSec, Cut, OpsPerSec, Plan};
 
@@ -57,8 +57,7 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, sea
         service_ns: load::service(data),
         kinds: load::kinds(data, &rates),
         trials: rates.trials,
-        metrics: [connection::metrics(data), service::metrics(data, machines), clients::metrics(data)]
-            .concat(),
+        metrics: metrics(data, machines),
         per_client: data.clients.iter().map(client).collect(),
         errors: data.errors.clone(),
         verification: data.verification.clone(),
@@ -81,6 +80,11 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, sea
         cell.flags.push(flags::WIRE_BY_INTERFACES.to_owned());
     }
     cell
+}
+
+/// What connections, the server's workers, the device and several clients tell of the cell.
+fn metrics(data: &CellData, machines: &Machines<'_>) -> Vec<Metric> {
+    [connection::metrics(data), service::metrics(data, machines), clients::metrics(data)].concat()
 }
 
 /// The factor of this name in a cell of a suite.
