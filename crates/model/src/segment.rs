@@ -60,7 +60,7 @@ segments! {
     NetworkLoss, "network.loss", Some(Segment::Network), "packets lost on the network";
     Proxy, "proxy", None, "the proxy";
     ProxyCpu, "proxy.cpu", Some(Segment::Proxy), "the proxy's CPU";
-    ProxyQueue, "proxy.queue", Some(Segment::Proxy), "a forwarder that holds back without being busy";
+    ProxyQueue, "proxy.queue", Some(Segment::Proxy), "the proxy, though its CPU is idle";
     Server, "server", None, "the server machine";
     ServerCpu, "server.cpu", Some(Segment::Server), "the server's CPU";
     ServerThreads, "server.threads", Some(Segment::Server), "the server's worker threads";
