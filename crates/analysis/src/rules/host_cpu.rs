@@ -111,4 +111,25 @@ mod tests {
         let summary = builtin("two-laptops");
         assert!(!found(&summary, RULE.code) && summary.diagnosis.preface.is_none());
     }
+
+    #[test]
+    fn a_proxy_of_the_same_cpus_widens_the_station_and_one_apart_is_left_out() {
+        let station = |affinity: &[u32]| {
+            let mut summary = builtin("shared-laptop");
+            let mut inventory = summary.hosts[0].inventory.clone();
+            inventory.host.affinity_cpus = affinity.to_vec();
+            for host in &mut summary.hosts {
+                (host.inventory.host.affinity_cpus, host.inventory.host.online_cpus) = (vec![0, 1], 4);
+                if let Some(server) = &mut host.server {
+                    server.affinity_cpus = vec![0, 1];
+                }
+            }
+            let roles = vec![Role::Proxy];
+            summary.hosts.push(narrows_model::summary::HostSummary { roles, inventory, server: None });
+            let view = View::of(&summary);
+            (view.proxy_is_in_station(), view.station_cpus())
+        };
+        assert_eq!(station(&[1, 2]), (true, 3.0));
+        assert_eq!(station(&[2, 3]), (false, 2.0));
+    }
 }

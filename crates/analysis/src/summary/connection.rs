@@ -101,13 +101,12 @@ mod tests {
             let server = trial.counters.iter().find(|pair| pair.after.role == Role::Server).cloned();
             if let Some(mut pair) = server {
                 (pair.before.role, pair.after.role) = (Role::Proxy, Role::Proxy);
-                match (of_proxy, &mut pair.after.tcp) {
-                    (Some(change), Some(tcp)) => {
-                        tcp.rtt_min_ns = Nanos(MILLISECOND);
-                        tcp.segments_out_count += 100_000;
-                        change(tcp);
-                    }
-                    _ => (pair.before.tcp, pair.after.tcp) = (None, None),
+                if let (Some(change), Some(tcp)) = (of_proxy, &mut pair.after.tcp) {
+                    tcp.rtt_min_ns = Nanos(MILLISECOND);
+                    tcp.segments_out_count += 100_000;
+                    change(tcp);
+                } else {
+                    (pair.before.tcp, pair.after.tcp) = (None, None);
                 }
                 trial.counters.push(pair);
             }
