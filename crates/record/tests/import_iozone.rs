@@ -98,6 +98,17 @@ fn both_ridges_of_the_surface_are_named() {
 }
 
 #[test]
+fn records_of_small_files_say_nothing_of_a_mount() {
+    let table = |file_kib: u32| {
+        let rows = [(4, 2000), (8, 9000), (16, 9000), (32, 9000)];
+        let rows = rows.map(|(record, rate)| format!("{file_kib} {record} {rate} {rate}\n")).concat();
+        read(&format!("kB reclen write rewrite\n{rows}")).remarks.join("\n")
+    };
+    assert!(!table(256).contains("records above"), "{}", table(256));
+    assert!(table(8192).contains("records above 8 KiB add nothing (file of 8192 KiB)"), "{}", table(8192));
+}
+
+#[test]
 fn a_fall_where_memory_ends_is_the_cache_running_out() {
     let completion = Completion { client_memory: Some(Bytes(768 << 20)), ..Completion::default() };
     let diagnosis = verdict(&with(AUTO, &completion).unwrap());

@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 const FALL_RATIO: f64 = 2.0;
 /// Less than this of a gain from larger records is none.
 const NO_GAIN: f64 = 1.05;
+/// KiB of a file from which on its records may be a mount's. A smaller one stays in a cache, whose records are memory's.
+const MOUNT_FILE_KIB_MIN: f64 = 4096.0;
 /// Fewer sizes than this show no ridge.
 const SIZES_MIN: usize = 3;
 
@@ -83,7 +85,7 @@ fn record_ridge(points: &[&Point], unit: Unit) -> Option<String> {
     let best = rates.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
     let (least, _) = rates.iter().find(|(_, rate)| rate * NO_GAIN >= best)?;
     let (most, _) = rates.last()?;
-    (least < most).then(|| {
+    (least < most && largest >= MOUNT_FILE_KIB_MIN).then(|| {
         format!(
             "records above {least} KiB add nothing (file of {largest} KiB): where a mount's rsize or wsize is that, larger \
              records are split and measure the client alone."
