@@ -131,6 +131,9 @@ fn read(
         findings.add(&(0..0), idle(option, importer));
     }
     let before = Import { format: importer.name, ..(importer.read)(text, completion, findings) };
+    if let Some(line) = source::torn(text).filter(|_| findings.is_empty()) {
+        findings.add(&line.span(), torn());
+    }
     let count = before.observations.observations.len();
     if findings.is_empty() && count == 0 && before.observations.ceilings.is_empty() {
         findings.add(&(0..0), nothing(importer));
@@ -153,6 +156,15 @@ fn idle(option: &str, importer: &Importer) -> Complaint {
         format!("an option that output of {} has no use for", importer.title),
         format!("with output of {}", takers.join(", ")),
         "leave it out",
+    )
+}
+
+fn torn() -> Complaint {
+    Complaint::new(
+        "",
+        "a last line of figures that does not end",
+        "lines that end, as the tool printed them: of a figure that is cut off the rest looks whole",
+        "give the output of a whole run; if the line is whole, end it with a line break",
     )
 }
 

@@ -46,6 +46,14 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
     })
 }
 
+/// The last line, where it may have been cut within a figure: without its end, it has digits and nothing closes them.
+pub(super) fn torn(text: &str) -> Option<Line<'_>> {
+    const CLOSING: [char; 3] = [')', '"', '>'];
+    let last = lines(text).last().filter(|_| !text.ends_with('\n'))?;
+    let has_figure = last.text.contains(|c: char| c.is_ascii_digit() || c == '+');
+    (has_figure && !last.text.trim_end().ends_with(CLOSING)).then_some(last)
+}
+
 /// The words of a line, parted by what `parts`.
 pub(super) fn words(line: Line<'_>, parts: impl Fn(char) -> bool) -> Vec<Word<'_>> {
     fields(line, parts).into_iter().filter(|word| !word.text.is_empty()).collect()
@@ -84,6 +92,14 @@ mod tests {
             lines(text).flat_map(|line| words(line, |c| c.is_ascii_whitespace() || c == '|')).collect();
         let shown: Vec<&str> = all.iter().map(|word| &text[word.span.clone()]).collect();
         assert_eq!(shown, ["a", "b", "12.5", "x"]);
+    }
+
+    #[test]
+    fn a_last_line_may_be_torn_where_its_figures_are_not_closed() {
+        let seen =
+            ["a,12", "a,12,", "a\n1 2", "a,12\n", "a\n1 MB (2 MB per second)", "pm>", "1\npm>", "1\nend."]
+                .map(|text| torn(text).is_some());
+        assert_eq!(seen, [true, true, true, false, false, false, false, false]);
     }
 
     #[test]

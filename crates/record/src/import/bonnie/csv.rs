@@ -72,8 +72,15 @@ const CPU_PERCENT_MAX: f64 = 1e4;
 /// Whether a line is a result; whole or not.
 pub(super) fn is_row(line: Line<'_>) -> bool {
     let first = line.text.split(',').next().unwrap_or_default().trim();
-    let is_header = matches!(first, "name" | "format_version");
-    line.text.matches(',').count() >= COMMAS_MIN && !is_header && layout_by_looks(line.text)
+    let is_format_row = is_format(first) && line.text.contains(',');
+    let is_header = is_header(line) || first == "name";
+    let is_long = line.text.matches(',').count() >= COMMAS_MIN;
+    is_format_row || (is_long && !is_header && layout_by_looks(line.text))
+}
+
+/// Whether a line is the header that 2.00 prints with `-x`; whole or not.
+pub(super) fn is_header(line: Line<'_>) -> bool {
+    line.text.trim_start().starts_with("format_version,")
 }
 
 /// Whether the fields from the second on look like those of a bonnie++ line: a version, or a size and figures.
@@ -97,7 +104,15 @@ fn is_format(first: &str) -> bool {
 
 /// The runs of every line of results.
 pub(super) fn runs(text: &str, findings: &mut Findings<'_>) -> Vec<Run> {
-    lines(text).filter(|line| is_row(*line)).filter_map(|line| run(line, findings)).collect()
+    let mut rows = lines(text).filter(|line| is_row(*line)).peekable();
+    if let Some(header) = lines(text).find(|line| is_header(*line)).filter(|_| rows.peek().is_none()) {
+        let hint = "the file is cut off after its header: give the output of a whole run";
+        findings.add(
+            &header.span(),
+            Complaint::new("", "a header without rows", "a line of CSV for each run below it", hint),
+        );
+    }
+    rows.filter_map(|line| run(line, findings)).collect()
 }
 
 fn run(line: Line<'_>, findings: &mut Findings<'_>) -> Option<Run> {

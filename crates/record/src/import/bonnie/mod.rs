@@ -32,7 +32,7 @@ pub(super) static IMPORTER: Importer = Importer {
 fn looks_like(text: &str) -> bool {
     text.contains("------Sequential Output------")
         || text.contains("------Sequential Create------")
-        || lines(text).any(csv::is_row)
+        || lines(text).any(|line| csv::is_row(line) || csv::is_header(line))
 }
 
 fn read(text: &str, completion: &Completion, findings: &mut Findings<'_>) -> Import {

@@ -23,24 +23,32 @@ enum Part {
 pub(super) fn runs(text: &str, findings: &mut Findings<'_>) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     let mut part = Part::None;
+    let mut begun: Option<Line<'_>> = None;
     for line in lines(text) {
         if line.text.contains("------Sequential Output------") {
-            part = Part::Data;
+            (part, begun) = (Part::Data, Some(line));
             later_version(line, findings);
         } else if line.text.contains("------Sequential Create------") {
-            part = Part::Names;
+            (part, begun) = (Part::Names, Some(line));
             later_version(line, findings);
+        } else if line.text.trim_start().starts_with("---") {
+            // A heading that is cut off is one too.
+            begun = Some(line);
         }
         let row = words(line, char::is_whitespace);
         let numbers = row.iter().rev().take_while(|word| is_figure(word)).count();
         if numbers < 2 * PAIR {
             continue;
         }
+        begun = None;
         match part {
             Part::Data => runs.extend(data(line, &row, numbers, findings)),
             Part::Names => names(runs.last_mut(), line, &row, numbers, findings),
             Part::None => {}
         }
+    }
+    if let Some(heading) = begun {
+        findings.add(&heading.span(), torn(0, DATA_TESTS * PAIR));
     }
     runs
 }

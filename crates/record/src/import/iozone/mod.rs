@@ -8,9 +8,10 @@ mod sheet;
 mod surface;
 mod throughput;
 
+use super::source::{Line, lines};
 use super::{Completion, Import, Importer};
 use narrows_model::cell::FactorValue;
-use narrows_model::located::Findings;
+use narrows_model::located::{Complaint, Findings};
 use narrows_model::observation::ObservedOp;
 use narrows_model::units::{BytesPerSec, OpsPerSec, ratio, round_to_u64};
 use narrows_model::{Bytes, Observation, Observations};
@@ -19,6 +20,11 @@ use narrows_model::{Bytes, Observation, Observations};
 const KIB: f64 = 1024.0;
 /// A faster rate an observation does not take: its row was damaged.
 const RATE_MAX: f64 = 1e18;
+
+/// What a whole output starts with, and the blocks of `-R`; and what each of them ends with.
+const STARTS: [&str; 2] = [BANNER, "Excel output is below:"];
+const BANNER: &str = "Iozone: Performance Test of File I/O";
+const END: &str = "iozone test complete";
 
 /// The importer.
 pub(super) static IMPORTER: Importer = Importer {
@@ -92,12 +98,16 @@ struct Point {
 fn looks_like(text: &str) -> bool {
     let table = text.lines().any(matrix::is_header);
     table
-        || text.contains("Iozone: Performance Test of File I/O")
+        || text.contains(BANNER)
         || text.contains("Children see throughput")
         || text.lines().any(|line| sheet::report(line).is_some())
 }
 
 fn read(text: &str, _: &Completion, findings: &mut Findings<'_>) -> Import {
+    if let Some(line) = stopped(text) {
+        findings.add(&line.span(), unfinished());
+        return Import::default();
+    }
     let unit = unit(text);
     let mut points = matrix::points(text, findings);
     if points.is_empty() && findings.is_empty() {
@@ -122,6 +132,22 @@ fn read(text: &str, _: &Completion, findings: &mut Findings<'_>) -> Import {
     made.observations.observations.extend(threads);
     made.remarks.extend(remarks);
     made
+}
+
+/// The line that a whole output starts with, where the one is missing that ends it.
+fn stopped(text: &str) -> Option<Line<'_>> {
+    let starts = |line: &Line<'_>| STARTS.iter().any(|start| line.text.contains(start));
+    lines(text).find(starts).filter(|_| !text.contains(END))
+}
+
+fn unfinished() -> Complaint {
+    Complaint::new(
+        "",
+        "a run that does not end",
+        format!("output with its last line, `{END}`"),
+        "the run was stopped or its output cut off: give all of it, or the rows that are whole without the lines above \
+         their headings",
+    )
 }
 
 fn unit(text: &str) -> Unit {

@@ -44,9 +44,11 @@ pub(super) fn report(line: &str) -> Option<Test> {
 pub(super) fn points(text: &str, findings: &mut Findings<'_>) -> Vec<Point> {
     let mut block: Option<(Test, Vec<f64>)> = None;
     let mut all = Vec::new();
+    let mut rows: Vec<(Line<'_>, usize)> = Vec::new();
     for line in lines(text) {
         if let Some(test) = report(line.text) {
             block = Some((test, Vec::new()));
+            rows.push((line, 0));
             continue;
         }
         let row = words(line, |c| c.is_whitespace() || matches!(c, '"' | ','));
@@ -67,9 +69,25 @@ pub(super) fn points(text: &str, findings: &mut Findings<'_>) -> Vec<Point> {
             *records = values;
         } else {
             all.extend(of_row(line, *test, records, &values, findings));
+            if let Some((_, count)) = rows.last_mut() {
+                *count += 1;
+            }
         }
     }
+    short(&rows, findings);
     all
+}
+
+/// Complains of a last block with fewer files than the one before: every report is of the same files.
+fn short(rows: &[(Line<'_>, usize)], findings: &mut Findings<'_>) {
+    let Some(((name, count), before)) = rows.split_last() else { return };
+    let most = before.last().map_or(1, |(_, count)| *count);
+    if *count < most {
+        let found = format!("a report of {count} files");
+        let allowed = format!("a row for each of {most}, as in the report above it");
+        let hint = "the last block is cut off: give all of it, or leave it out";
+        findings.add(&name.span(), Complaint::new("", found, allowed, hint));
+    }
 }
 
 fn within(word: &Word<'_>, findings: &mut Findings<'_>) -> Option<f64> {

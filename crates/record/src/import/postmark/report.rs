@@ -104,6 +104,14 @@ pub(super) fn looks_like(text: &str) -> bool {
         .any(|mark| text.contains(mark))
 }
 
+/// Whether a line is one that a run prints before its report, whole or cut off.
+fn starts(line: &str) -> bool {
+    const FIRST: &str = "Creating files...";
+    let printed = line.trim_start_matches("pm>");
+    let is_first = printed.starts_with(FIRST) || (!printed.is_empty() && FIRST.starts_with(printed));
+    is_first || line.contains("Performing transactions")
+}
+
 /// Every report of `text`.
 pub(super) fn reports(text: &str, findings: &mut Findings<'_>) -> Vec<Report> {
     let mut all: Vec<Report> = Vec::new();
@@ -113,19 +121,20 @@ pub(super) fn reports(text: &str, findings: &mut Findings<'_>) -> Vec<Report> {
         let trimmed = line.text.trim();
         if trimmed == "Time:" {
             close(reading.take(), &mut all, findings);
-            reading = Some(Reading::at(line));
+            (reading, started) = (Some(Reading::at(line)), None);
         } else if let Some(report) = terse(line, findings) {
             close(reading.take(), &mut all, findings);
             all.push(report);
+            started = None;
         } else if let Some(open) = &mut reading {
             open.line(line, findings);
         }
-        if trimmed.contains("Performing transactions") {
+        if starts(trimmed) {
             started = Some(line);
         }
     }
     close(reading, &mut all, findings);
-    if let Some(line) = started.filter(|_| all.is_empty() && findings.is_empty()) {
+    if let Some(line) = started.filter(|_| findings.is_empty()) {
         let hint = "the run was stopped or its output cut off: give the output of a whole run";
         findings.add(
             &line.span(),
