@@ -30,7 +30,7 @@ fn a_check_through_a_proxy_tells_its_cpu_and_what_the_stream_past_it_carries() {
     let (server, proxy) = path(folder.path());
     let target = format!("tcp://{}/memory?via={}", server.address, proxy.address);
     let words =
-        ["check", &target, "--seconds", "12", "--cell-seconds", "0.3", "--block", "64KiB", "--depth", "8"];
+        ["check", &target, "--seconds", "16", "--cell-seconds", "0.6", "--block", "64KiB", "--depth", "8"];
     let seen = run(folder.path(), &[&words[..], &["--out", "record", "--detail"]].concat());
     assert!(matches!(seen.code, Some(0 | 4)), "{}", seen.stderr);
     assert!(seen.stdout.contains(&format!("({})", proxy.address)), "the path names it: {}", seen.stdout);
@@ -61,7 +61,7 @@ fn a_study_through_a_proxy_has_its_counters_beside_every_cell() {
     let folder = tempfile::tempdir().unwrap();
     let (server, proxy) = path(folder.path());
     let text = format!(
-        "target = \"tcp://{}/memory?via={}\"\ncuts = [\"network_stream\"]\n[workload]\nfile = \"4MiB\"\n[stop]\nmeasure = \"0.3s\"\n",
+        "target = \"tcp://{}/memory?via={}\"\ncuts = [\"network_stream\"]\n[workload]\nfile = \"4MiB\"\n[stop]\nmeasure = \"0.6s\"\n",
         server.address, proxy.address
     );
     fs::write(folder.path().join("study.toml"), text).unwrap();
