@@ -15,7 +15,7 @@ pub(super) static RULE: Rule = Rule {
     definition: "The client uses what CPU it may use on system calls, copies and protocol, while the generator alone \
                  could ask for more; a worker is one thread and can use one CPU. The kernel's \
                  threads that poll for submissions spin whatever the load is: their time and their CPU count on neither side, \
-                 and what its workers do for a ring counts against all CPUs. Not judged where client and server use the same CPUs: see host.cpu.",
+                 and what its workers do for a ring counts against all CPUs. A CPU that is full while a cache serves is neither named nor cleared. Not judged where client and server use the same CPUs: see host.cpu.",
     formula: "used / min(CPUs, affinity, quota, workers x clients) >= 0.95, or held back for a tenth of the time at 0.80 or more, or the quota out in half \
               of its periods or more; at one request in flight: \
               CPU and throttled time >= half of the time of one request",
@@ -30,13 +30,19 @@ fn run(view: &View<'_>) -> Vec<Verdict> {
         return Vec::new();
     }
     let command = "cat /sys/fs/cgroup/cpu.stat /sys/fs/cgroup/cpu/*/cpu.stat; top -b -n1";
-    let judged = view.regimes().iter().filter_map(|regime| {
-        let verdict = judge::role_cpu(RULE.segment, regime.cell, Role::Client, command)?;
-        // A cache at memory speed fills the CPU by nature: then the cache is what served, not the CPU what held back.
-        let served = judge::is_cached(regime.cell) && verdict.stance == Stance::Limits;
-        Some(if served { Verdict { stance: Stance::Clears, ..verdict } } else { verdict })
-    });
-    judged.collect()
+    let judged: Vec<(bool, Verdict)> = view
+        .regimes()
+        .iter()
+        .filter_map(|regime| {
+            let verdict = judge::role_cpu(RULE.segment, regime.cell, Role::Client, command)?;
+            Some((judge::is_cached(regime.cell) && verdict.stance == Stance::Limits, verdict))
+        })
+        .collect();
+    // A cache at memory speed fills the CPU by nature: the cache is named then, and whether the CPU held it back is open.
+    // No other load clears it.
+    let is_open = judged.iter().any(|(served, _)| *served);
+    let decided = judged.into_iter().filter(|(served, _)| !served).map(|(_, verdict)| verdict);
+    decided.filter(|verdict| !is_open || verdict.stance == Stance::Limits).collect()
 }
 
 #[cfg(test)]
@@ -80,5 +86,29 @@ mod tests {
     fn a_client_with_cpus_to_spare_is_cleared() {
         let summary = builtin("strong-client");
         assert!(!found(&summary, RULE.code) && cleared(&summary, Segment::ClientCpu));
+    }
+
+    /// A machine whose client is full at depth 16 alone, with what reached the wire of its bytes.
+    fn full_in_bulk(wire_ratio: f64) -> narrows_model::Summary {
+        let mut summary = builtin("strong-client");
+        for cell in summary.cells.iter_mut().filter(|cell| cell.cut == narrows_model::Cut::Path) {
+            let wire = narrows_model::units::round_to_u64(cell.bytes.application.as_f64() * wire_ratio);
+            (cell.bytes.wire, cell.bytes.device) = (Some(narrows_model::Bytes(wire)), None);
+            let single = judge::is_single(cell);
+            if let Some(cpu) = cell.cpu.get_mut(&Role::Client).filter(|_| !single) {
+                cpu.busy_ratio = 0.99;
+            }
+        }
+        summary
+    }
+
+    #[test]
+    fn a_cpu_that_is_full_while_a_cache_serves_is_neither_named_nor_cleared_by_any_load() {
+        let stances = |summary: &narrows_model::Summary| -> Vec<Stance> {
+            run(&View::of(summary)).iter().map(|verdict| verdict.stance).collect()
+        };
+        assert_eq!(stances(&full_in_bulk(0.01)), []);
+        let missed = stances(&full_in_bulk(1.0));
+        assert!(missed.contains(&Stance::Limits) && missed.contains(&Stance::Clears), "{missed:?}");
     }
 }
