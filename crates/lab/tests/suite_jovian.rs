@@ -229,19 +229,19 @@ fn two_disks_of_a_node_on_one_bus_do_not_add_up() {
         let Some(lab) = lab_with_disks() else { return };
         let plan = DiskPlan {
             count: 2,
-            read_us: 800,
-            write_us: 800,
+            read_us: 3200,
+            write_us: 3200,
             flush_us: 0,
-            shared_bytes_per_s: Some(50 << 20),
+            shared_bytes_per_s: Some(25 << 20),
             ..SLOW_DISK
         };
         let disks = lab.disks("bus", &plan).unwrap();
         let mut command = Command::new(narrows_bin().unwrap());
-        suite(&mut command, "local --bytes 16MiB --flush drop --trials 3 --cell-seconds 0.5 --engine uring");
+        suite(&mut command, "local --bytes 32MiB --flush drop --trials 3 --cell-seconds 0.5 --engine uring");
         command.arg("--root").arg(format!("{},{}", disks.path(0).display(), disks.path(1).display()));
         let checked = run_check(&lab, "bus", command, "");
         show(&told(&lab, &checked));
-        let bus = 50.0 * MIB;
+        let bus = 25.0 * MIB;
         let of_devices = |members: usize| {
             let reads = checked.cells(Cut::LocalDevice).filter(|cell| cell.op == Op::Read);
             let found = reads.filter(|cell| cell.target.members().len() == members);
@@ -252,9 +252,10 @@ fn two_disks_of_a_node_on_one_bus_do_not_add_up() {
             assert!(rate <= 1.05 * bus, "{rate} over a bus of {bus}");
         }
         assert_within(rate(&checked, "local", Op::Read), bus, 0.1);
-        for entry in checked.limiting("bulk read") {
-            let may = [Segment::DeviceBus, Segment::Unknown].contains(&entry.segment);
-            assert!(may, "{} is blamed: {:#?}", entry.segment, entry.evidence);
-        }
+        // The bus of both disks together carries what the cut of both does, so their bandwidth may stand beside it.
+        let named: Vec<Segment> = checked.limiting("bulk read").iter().map(|entry| entry.segment).collect();
+        assert!(named.contains(&Segment::DeviceBus), "{named:?}");
+        let may = [Segment::DeviceBus, Segment::DeviceBandwidth];
+        assert!(named.iter().all(|segment| may.contains(segment)), "{named:?}");
     });
 }
