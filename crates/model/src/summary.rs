@@ -215,6 +215,8 @@ pub enum CpuBasis {
     Host,
     /// The role's processes.
     Process,
+    /// The load's own threads, each by its clock: in windows of few of the ticks that count the others.
+    Thread,
     /// The role's control group.
     Cgroup,
 }

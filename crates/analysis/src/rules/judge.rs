@@ -274,7 +274,7 @@ fn throttled_text(cpu: &RoleCpu) -> String {
 /// That the threads of the load are full, where these and not the machine's CPUs bound what the role can use.
 fn threads_text(cpu: &RoleCpu, cell: &CellSummary, role: Role, full: bool) -> String {
     let threads = u64::from(cell.requested.workers) * u64::from(cell.clients);
-    let bound = role == Role::Client && cpu.basis == CpuBasis::Process;
+    let bound = role == Role::Client && matches!(cpu.basis, CpuBasis::Process | CpuBasis::Thread);
     if !full || !bound || (cpu.capacity_cpus - threads as f64).abs() > f64::EPSILON {
         String::new()
     } else if threads == 1 {
@@ -288,6 +288,7 @@ fn counter(cpu: &RoleCpu) -> &'static str {
     match cpu.basis {
         CpuBasis::Cgroup => "cgroup CPU usage and throttled time",
         CpuBasis::Process => "CPU time of the processes (/proc/PID/stat)",
+        CpuBasis::Thread => "CPU time of the load's threads (getrusage)",
         CpuBasis::Host => "CPU time of the machine (/proc/stat)",
     }
 }

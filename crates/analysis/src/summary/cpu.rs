@@ -1,18 +1,28 @@
 //! CPU that each role used in a cell, against what it may use.
 //!
 //! Roles on one machine are charged by control group or process; the machine as a whole only when it plays one
-//! role. A control group counts only under a quota: without one it may hold processes of others.
+//! role. A control group counts only under a quota: without one it may hold processes of others. In a window of few clock
+//! ticks only the load's own threads are known, by their clocks.
 
 use super::Machines;
 use crate::collect::{CellData, RoleDelta};
-use narrows_model::Site;
 use narrows_model::counters::Role;
 use narrows_model::summary::{CpuBasis, RoleCpu};
+use narrows_model::trial::ClientTotals;
 use narrows_model::units::ratio;
+use narrows_model::{Nanos, Site};
 use std::collections::BTreeMap;
 
 /// Fewest CPUs that are left beside threads that poll.
 const CPUS_MIN: f64 = 0.01;
+/// Nanoseconds of the ticks in which Linux tells the CPU time of processes and machines (`USER_HZ`, 100 a second).
+const TICK_NS: u64 = 10_000_000;
+/// Shorter windows than this many ticks are not judged by them: each reading may be one off, 2 % of these.
+const TICKS_MIN: u64 = 50;
+/// A period of a quota, and ten times what a group's own count may lag behind.
+const PERIOD_NS: u64 = 100_000_000;
+/// More than this of the window no thread can have used: the two were not measured together.
+const THREADS_MOST_RATIO: f64 = 1.25;
 
 /// CPU by role.
 pub(super) fn by_role(data: &CellData, machines: &Machines<'_>) -> BTreeMap<Role, RoleCpu> {
@@ -26,40 +36,100 @@ pub(super) fn by_role(data: &CellData, machines: &Machines<'_>) -> BTreeMap<Role
 /// A thread that polls for submissions spins whatever the load is: its time is no request's, and the CPU that it spins on
 /// is no other thread's. What the kernel's workers do for a ring is the load's, but not on its threads.
 fn role_cpu(data: &CellData, delta: &RoleDelta, ops: u64, machines: &Machines<'_>) -> Option<RoleCpu> {
-    let elapsed_s = delta.elapsed.as_secs_f64();
+    let window = window(data, delta);
+    if in_ticks(delta) && window.0 < TICKS_MIN * TICK_NS {
+        return short(data, delta, ops, machines, window);
+    }
     let ring = delta.ring.unwrap_or_default();
     let (polling_s, kernel_s) = (ring.polling_ns.as_secs_f64(), ring.worker_ns.as_secs_f64());
-    let allowed = capacity(delta, machines)?;
-    let left = allowed - ratio(polling_s, elapsed_s)?;
+    let elapsed_s = delta.elapsed.as_secs_f64();
+    let left = capacity(delta, machines)? - ratio(polling_s, elapsed_s)?;
     let whole = used(delta, machines).map(|used| {
         let used = used.without(polling_s);
         // Where polling takes all that there is, the load has what it uses.
         let least =
             if polling_s > 0.0 { ((used.user_s + used.system_s) / elapsed_s).max(CPUS_MIN) } else { 0.0 };
-        Station { cpus: left.max(least), used, aside_s: 0.0 }
+        Station { cpus: left.max(least), used, aside_s: 0.0, elapsed_s }
     });
     let threads = threads(data, delta.role).filter(|threads| *threads < left);
     let threaded = process(delta).zip(threads).map(|(used, cpus)| Station {
         used: used.without(polling_s + kernel_s),
         cpus,
         aside_s: kernel_s,
+        elapsed_s,
     });
-    let Station { used, cpus: capacity_cpus, aside_s } =
-        whole.into_iter().chain(threaded).max_by(|a, b| a.share().total_cmp(&b.share()))?;
+    let fuller = whole.into_iter().chain(threaded).max_by(|a, b| a.share().total_cmp(&b.share()))?;
+    let softirq_s = delta.host.map(|host| host.softirq.as_secs_f64());
+    told(&fuller, delta, ops, &Aside { softirq_s, polling_s: (polling_s > 0.0).then_some(polling_s) })
+}
+
+/// What is told beside a station.
+struct Aside {
+    softirq_s: Option<f64>,
+    polling_s: Option<f64>,
+}
+
+fn told(fuller: &Station, delta: &RoleDelta, ops: u64, aside: &Aside) -> Option<RoleCpu> {
+    let Station { used, cpus, aside_s, elapsed_s } = fuller;
     let busy_s = used.user_s + used.system_s;
     Some(RoleCpu {
         basis: used.basis,
-        capacity_cpus,
+        capacity_cpus: *cpus,
         user_s: used.user_s,
         system_s: used.system_s + aside_s,
-        softirq_s: delta.host.map(|host| host.softirq.as_secs_f64()),
+        softirq_s: aside.softirq_s,
         throttled_s: throttled(delta),
         throttled_period_ratio: throttled_periods(delta),
-        busy_ratio: ratio(busy_s, elapsed_s * capacity_cpus)?,
+        busy_ratio: ratio(busy_s, elapsed_s * cpus)?,
         busy_ratio_p99: None,
         service_demand_s_per_op: ratio(busy_s + aside_s, ops as f64),
-        polling_s: (polling_s > 0.0).then_some(polling_s),
+        polling_s: aside.polling_s,
     })
+}
+
+/// The measured time of a cell, or what lies between the readings of its counters where that is less.
+fn window(data: &CellData, delta: &RoleDelta) -> Nanos {
+    let measured = data.trials.values().fold(Nanos(0), |sum, trial| sum.saturating_add(trial.last_done));
+    measured.min(delta.elapsed)
+}
+
+/// Whether a role's CPU time was counted in ticks.
+fn in_ticks(delta: &RoleDelta) -> bool {
+    let process = delta.process.map(|process| [process.user_ns, process.system_ns]);
+    let host = delta.host.map(|host| [host.user, host.system]);
+    [process, host].into_iter().flatten().flatten().all(|used| used.0 % TICK_NS == 0)
+}
+
+/// CPU of a role in a window of few ticks: by its quota's group, which counts without them, and at the client by the
+/// clocks of the load's threads. Neither tells what the kernel's threads did for a ring.
+fn short(
+    data: &CellData,
+    delta: &RoleDelta,
+    ops: u64,
+    machines: &Machines<'_>,
+    window: Nanos,
+) -> Option<RoleCpu> {
+    let allowed = capacity(delta, machines)?;
+    let group = used(delta, machines)
+        .filter(|used| used.basis == CpuBasis::Cgroup && window.0 >= PERIOD_NS)
+        .map(|used| Station { used, cpus: allowed, aside_s: 0.0, elapsed_s: delta.elapsed.as_secs_f64() });
+    let alone = delta.ring.is_none_or(|ring| ring.polling_thread_count + ring.worker_thread_count == 0);
+    let threads = threads(data, delta.role).filter(|_| alone);
+    let threaded = threads.and_then(|threads| by_threads(data, threads.min(allowed), window));
+    let fuller = group.into_iter().chain(threaded).max_by(|a, b| a.share().total_cmp(&b.share()))?;
+    told(&fuller, delta, ops, &Aside { softirq_s: None, polling_s: None })
+}
+
+/// What the load's threads used by their own clocks; `None` where it was not told, or not in this window.
+fn by_threads(data: &CellData, cpus: f64, window: Nanos) -> Option<Station> {
+    let sum = |of: fn(&ClientTotals) -> Nanos| data.clients.iter().map(|one| of(one).as_secs_f64()).sum();
+    let (user_s, system_s): (f64, f64) = (sum(|one| one.user_ns), sum(|one| one.system_ns));
+    let (busy_s, most_s) = (user_s + system_s, window.as_secs_f64() * cpus);
+    let share = ratio(busy_s, most_s).filter(|share| *share > 0.0 && *share <= THREADS_MOST_RATIO)?;
+    // The clocks are read a little before and after the window: no thread used more than all of it.
+    let within = 1.0 / share.max(1.0);
+    let used = Used { basis: CpuBasis::Thread, user_s: user_s * within, system_s: system_s * within };
+    Some(Station { used, cpus, aside_s: 0.0, elapsed_s: window.as_secs_f64() })
 }
 
 /// What runs on some CPUs.
@@ -68,11 +138,13 @@ struct Station {
     cpus: f64,
     /// Seconds that the load costs elsewhere.
     aside_s: f64,
+    /// Seconds in which it was used.
+    elapsed_s: f64,
 }
 
 impl Station {
     fn share(&self) -> f64 {
-        (self.used.user_s + self.used.system_s) / self.cpus
+        (self.used.user_s + self.used.system_s) / (self.cpus * self.elapsed_s)
     }
 }
 
@@ -168,3 +240,7 @@ pub(super) fn steal_ratio(deltas: &[RoleDelta]) -> Option<f64> {
         .filter_map(|host| ratio(host.steal.as_f64(), host.total.as_f64()))
         .reduce(f64::max)
 }
+
+#[cfg(test)]
+#[path = "cpu_tests.rs"]
+mod tests;
