@@ -52,9 +52,10 @@ fn table(cells: &[&CellSummary], with_cut: bool, style: &Style) -> String {
     let cut_column: &[(&str, Align)] = if with_cut { &[("", Align::Left)] } else { &[] };
     let mut table = Table::new(&[cut_column, LOAD, FIGURES].concat());
     let mut legend = Legend::default();
+    let roles = roles(cells);
     for cell in cells {
         let mut fields: Vec<Field> = if with_cut { vec![cell.cut.name().into()] } else { Vec::new() };
-        fields.extend(row(cell, &mut legend, style));
+        fields.extend(row(cell, &roles, &mut legend, style));
         table.row(fields);
     }
     let mut out = table.render(style);
@@ -67,7 +68,7 @@ fn table(cells: &[&CellSummary], with_cut: bool, style: &Style) -> String {
     out
 }
 
-fn row(cell: &CellSummary, legend: &mut Legend, style: &Style) -> Vec<Field> {
+fn row(cell: &CellSummary, roles: &[Role], legend: &mut Legend, style: &Style) -> Vec<Field> {
     let wait = |quantile: Option<u64>| quantile.map_or_else(|| NO_FIGURE.to_owned(), |ns| span(Nanos(ns)));
     let rate = match (cell.cut, cell.rate_bytes_per_s) {
         (Cut::NetworkStream | Cut::DirectStream, Some(rate)) => network_rate(rate.0),
@@ -81,7 +82,7 @@ fn row(cell: &CellSummary, legend: &mut Legend, style: &Style) -> Vec<Field> {
         op_column(cell.ops_per_s).into(),
         wait(cell.latency_ns.p50).into(),
         wait(cell.latency_ns.p99).into(),
-        cpu(cell).into(),
+        cpu(cell, roles).into(),
         limit(cell, legend),
     ]
 }
@@ -103,15 +104,22 @@ pub(crate) fn in_flight(cell: &CellSummary, style: &Style) -> String {
     format!("{clients}{workers}{}{}", style.times(), load.queue_depth)
 }
 
-/// Busy share of each role's CPUs: `12/87`.
-fn cpu(cell: &CellSummary) -> String {
-    let roles = [Role::Client, Role::Proxy, Role::Server];
-    let shares: Vec<String> = roles
-        .iter()
-        .filter_map(|role| cell.cpu.get(role))
-        .map(|cpu| format!("{:.0}", cpu.busy_ratio * 100.0))
-        .collect();
-    if shares.is_empty() { NO_FIGURE.to_owned() } else { shares.join("/") }
+/// The roles whose CPU is known in any of these cells.
+fn roles(cells: &[&CellSummary]) -> Vec<Role> {
+    let has = |role: &Role| cells.iter().any(|cell| cell.cpu.contains_key(role));
+    [Role::Client, Role::Proxy, Role::Server].into_iter().filter(has).collect()
+}
+
+/// Busy share of each role's CPUs: `12/87`, `12/-` where a cell was too short to know the second.
+fn cpu(cell: &CellSummary, roles: &[Role]) -> String {
+    if cell.cpu.is_empty() {
+        return NO_FIGURE.to_owned();
+    }
+    let share = |role: &Role| match cell.cpu.get(role) {
+        Some(cpu) => format!("{:.0}", cpu.busy_ratio * 100.0),
+        None => NO_FIGURE.to_owned(),
+    };
+    roles.iter().map(share).collect::<Vec<_>>().join("/")
 }
 
 fn limit(cell: &CellSummary, legend: &mut Legend) -> Field {
@@ -133,12 +141,12 @@ fn limit(cell: &CellSummary, legend: &mut Legend) -> Field {
 
 /// What the columns of these cells mean beyond their headings.
 fn notes(cells: &[&CellSummary]) -> Vec<String> {
-    let has = |role: Role| cells.iter().any(|cell| cell.cpu.contains_key(&role));
-    let roles: Vec<&str> = [(Role::Client, "client"), (Role::Proxy, "proxy"), (Role::Server, "server")]
-        .into_iter()
-        .filter(|(role, _)| has(*role))
-        .map(|(_, name)| name)
-        .collect();
+    let name = |role: Role| match role {
+        Role::Client => "client",
+        Role::Proxy => "proxy",
+        Role::Server => "server",
+    };
+    let roles: Vec<&str> = roles(cells).into_iter().map(name).collect();
     let mut notes = Vec::new();
     if !roles.is_empty() {
         notes.push(format!("CPU %: {}, of the CPUs that each may use", roles.join("/")));
