@@ -195,6 +195,15 @@ fn a_plan_states_the_rate_of_its_open_loops_and_caps_on_operations() {
 }
 
 #[test]
+fn a_cell_that_was_too_short_for_the_cpu_of_a_role_has_a_dash_for_it() {
+    let mut summary = cases::server_cpu();
+    let cell = summary.cells.iter_mut().find(|cell| cell.cut == narrows_model::Cut::Path).unwrap();
+    assert!(cell.cpu.remove(&Role::Server).is_some() && cell.cpu.contains_key(&Role::Client));
+    let rendered = text::verdict(&summary, &Style::default());
+    assert!(rendered.contains("12/- "), "{rendered}");
+}
+
+#[test]
 fn cpu_time_below_the_machines_clock_tick_is_no_figure() {
     let mut summary = studies::depth_and_block();
     let clients = summary.cells.iter_mut().filter_map(|cell| cell.cpu.get_mut(&Role::Client));
