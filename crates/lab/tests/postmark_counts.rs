@@ -42,7 +42,7 @@ fn add(line: &str, calls: &mut Calls) {
         "openat" if is_file(path) && rest.contains("O_CREAT") => calls.created += 1,
         "openat" if is_file(path) && rest.contains("O_APPEND") => calls.appended += 1,
         "openat" if is_file(path) && rest.contains("O_RDONLY") && !rest.contains("O_DIRECTORY") => {
-            calls.read += 1
+            calls.read += 1;
         }
         "unlinkat" if is_file(path) && !rest.contains("AT_REMOVEDIR") => calls.deleted += 1,
         "read" if of_open_file => {

@@ -124,10 +124,11 @@ pub(super) fn disk<'d>(data: &'d CellData, machines: &Machines<'_>) -> Option<(&
             disks.push(disk);
         }
     }
-    Some((delta, disks.into_iter().cloned().reduce(summed)?))
+    let (first, others) = disks.split_first()?;
+    Some((delta, others.iter().fold((*first).clone(), |sum, disk| summed(&sum, disk))))
 }
 
-fn summed(first: DiskDelta, second: DiskDelta) -> DiskDelta {
+fn summed(first: &DiskDelta, second: &DiskDelta) -> DiskDelta {
     DiskDelta {
         name: format!("{}, {}", first.name, second.name),
         read_bytes: Bytes(first.read_bytes.0.saturating_add(second.read_bytes.0)),

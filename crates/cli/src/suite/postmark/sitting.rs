@@ -159,6 +159,6 @@ impl<'a> Sitting<'a> {
 fn check_location(location: &Path, at: &str) -> Result<(), Failure> {
     on_folder::check_folder(location).map_err(|failure| match failure {
         Failure::BadInput(error) => Failure::bad_input(format!("{at}: the location {error}")),
-        failure => failure,
+        failure @ Failure::CouldNotRun(_) => failure,
     })
 }

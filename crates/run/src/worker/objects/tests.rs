@@ -104,7 +104,7 @@ fn replay(draws: &[Draw], live: &mut BTreeMap<u32, u32>, max_bytes: u32) -> BTre
         *counts.entry(draw.op).or_insert(0) += 1;
         match draw.op {
             Op::Put => {
-                assert_eq!(live.insert(draw.number, draw.length_bytes), None, "{draw:?} is there already")
+                assert_eq!(live.insert(draw.number, draw.length_bytes), None, "{draw:?} is there already");
             }
             Op::Delete => assert!(live.remove(&draw.number).is_some(), "{draw:?} is not there"),
             Op::Get => assert_eq!(live.get(&draw.number), Some(&draw.length_bytes), "{draw:?}"),

@@ -358,7 +358,7 @@ mod tests {
     #[test]
     fn only_signs_that_are_drawn_are_explained() {
         let read = Surface::of(&surface(), Column::named("read").unwrap()).unwrap();
-        assert_eq!(signs(&[read.clone()], &marks()).len(), 4);
+        assert_eq!(signs(std::slice::from_ref(&read), &marks()).len(), 4);
         let none = Marks { memory_kb: Some(1 << 30), ..Marks::default() };
         assert_eq!(signs(&[read], &none), [(Look::Grey, "not measured".to_owned())]);
     }
