@@ -4,7 +4,7 @@
 
 mod support;
 
-use support::{lab, round_trips_ns, transfer_bytes_per_s};
+use support::{lab, on_a_calm_machine, round_trips_ns, transfer_bytes_per_s};
 
 /// Four seconds at 100 Mbit/s: the bucket's first 256 KiB are then half a per cent.
 const BYTES: u64 = 48_000_000;
@@ -17,52 +17,63 @@ fn assert_within(measured: f64, expected: f64, tolerance_ratio: f64) {
 
 #[test]
 fn a_link_of_100_mbit_carries_its_payload_rate_both_ways() {
-    let Some(lab) = lab() else { return };
-    let (server, client) = (lab.host(1).unwrap(), lab.host(2).unwrap());
-    let rate = server.limit_rate("100mbit").unwrap();
-    let expected = server.payload_bytes_per_s(rate);
-    assert_within(transfer_bytes_per_s(&lab, &client, &server, BYTES), expected, 0.05);
-    assert_within(transfer_bytes_per_s(&lab, &server, &client, BYTES), expected, 0.05);
+    on_a_calm_machine(|| {
+        let Some(lab) = lab() else { return };
+        let (server, client) = (lab.host(1).unwrap(), lab.host(2).unwrap());
+        let rate = server.limit_rate("100mbit").unwrap();
+        let expected = server.payload_bytes_per_s(rate);
+        assert_within(transfer_bytes_per_s(&lab, &client, &server, BYTES), expected, 0.05);
+        assert_within(transfer_bytes_per_s(&lab, &server, &client, BYTES), expected, 0.05);
+    });
 }
 
 #[test]
 fn an_unlimited_link_is_much_faster_than_a_limited_one() {
-    let Some(lab) = lab() else { return };
-    let (server, client) = (lab.host(1).unwrap(), lab.host(2).unwrap());
-    server.limit_rate("100mbit").unwrap();
-    server.unlimit_rate().unwrap();
-    let limit = server.payload_bytes_per_s(100_000_000);
-    assert!(transfer_bytes_per_s(&lab, &client, &server, BYTES) > 3.0 * limit);
+    on_a_calm_machine(|| {
+        let Some(lab) = lab() else { return };
+        let (server, client) = (lab.host(1).unwrap(), lab.host(2).unwrap());
+        server.limit_rate("100mbit").unwrap();
+        server.unlimit_rate().unwrap();
+        let limit = server.payload_bytes_per_s(100_000_000);
+        assert!(transfer_bytes_per_s(&lab, &client, &server, BYTES) > 3.0 * limit);
+    });
 }
 
 #[test]
 fn a_delay_wire_adds_twice_its_delay_to_the_round_trip() {
-    let Some(lab) = lab() else { return };
-    let (server, client) = (lab.host(1).unwrap(), lab.host(2).unwrap());
-    for one_way_us in [200, 1000, 5000] {
-        server.delay(one_way_us).unwrap();
-        let trips = round_trips_ns(&lab, &client, &server, 200);
-        let added_ns = 2 * one_way_us * 1000;
-        assert!(trips[0] >= added_ns, "no round trip is shorter than the delay: {} ns", trips[0]);
-        // The median, as a busy machine delays some: 0.5 ms is the wire's own cost and the stack's.
-        let median_ns = trips[trips.len() / 2];
-        assert!(median_ns <= added_ns + 500_000, "{median_ns} ns with 2 x {one_way_us} us");
-    }
+    on_a_calm_machine(|| {
+        let Some(lab) = lab() else { return };
+        let (server, client) = (lab.host(1).unwrap(), lab.host(2).unwrap());
+        for one_way_us in [200, 1000, 5000] {
+            server.delay(one_way_us).unwrap();
+            let trips = round_trips_ns(&lab, &client, &server, 200);
+            let added_ns = 2 * one_way_us * 1000;
+            assert!(trips[0] >= added_ns, "no round trip is shorter than the delay: {} ns", trips[0]);
+            // The median, as a busy machine delays some: 0.5 ms is the wire's own cost and the stack's.
+            let median_ns = trips[trips.len() / 2];
+            assert!(
+                median_ns <= added_ns + added_ns / 20 + 500_000,
+                "{median_ns} ns with 2 x {one_way_us} us"
+            );
+        }
+    });
 }
 
 #[test]
 fn a_swapped_wire_keeps_the_rate_limit_and_the_neighbours_addresses() {
-    let Some(lab) = lab() else { return };
-    let (server, client) = (lab.host(1).unwrap(), lab.host(2).unwrap());
-    let rate = server.limit_rate("100mbit").unwrap();
-    transfer_bytes_per_s(&lab, &client, &server, 1000);
-    server.delay(500).unwrap();
-    let expected = server.payload_bytes_per_s(rate);
-    assert_within(transfer_bytes_per_s(&lab, &client, &server, BYTES), expected, 0.05);
-    server.delay(0).unwrap();
-    assert_within(transfer_bytes_per_s(&lab, &client, &server, BYTES), expected, 0.05);
-    let nearest_ns = round_trips_ns(&lab, &client, &server, 50)[0];
-    assert!(nearest_ns < 500_000, "the delay is gone: {nearest_ns} ns");
+    on_a_calm_machine(|| {
+        let Some(lab) = lab() else { return };
+        let (server, client) = (lab.host(1).unwrap(), lab.host(2).unwrap());
+        let rate = server.limit_rate("100mbit").unwrap();
+        transfer_bytes_per_s(&lab, &client, &server, 1000);
+        server.delay(500).unwrap();
+        let expected = server.payload_bytes_per_s(rate);
+        assert_within(transfer_bytes_per_s(&lab, &client, &server, BYTES), expected, 0.05);
+        server.delay(0).unwrap();
+        assert_within(transfer_bytes_per_s(&lab, &client, &server, BYTES), expected, 0.05);
+        let nearest_ns = round_trips_ns(&lab, &client, &server, 50)[0];
+        assert!(nearest_ns < 500_000, "the delay is gone: {nearest_ns} ns");
+    });
 }
 
 #[test]

@@ -11,8 +11,11 @@ use narrows_model::{Op, Summary};
 /// From this ratio on, with more servers, a rate has risen; below it is flat. Trimmed means of a few trials differ by
 /// some percent by themselves.
 const RISEN_RATIO: f64 = 1.1;
-/// Below this share of the fewest nodes' rate each, more nodes get less.
+/// Below this share of the rate with fewer servers, more of them carry less.
 const LOWER_RATIO: f64 = 0.9;
+/// Below this share of what each of the fewest nodes sends, each of more sends less: those with links of their own differ
+/// by an eighth, since several clients keep each link less even.
+const FALLEN_RATIO: f64 = 0.8;
 /// Below this share of writes reads are slower by more than the two directions of one network differ.
 const HIDDEN_RATIO: f64 = 0.8;
 
@@ -120,7 +123,7 @@ fn falling(rows: &[Row], op: Op, options: &Options) -> Option<String> {
     } else {
         "they share something, such as the interconnect, or requests queue at every server"
     };
-    (least < LOWER_RATIO * most).then(|| {
+    (least < FALLEN_RATIO * most).then(|| {
         format!(
             "{op}: each node sends {} MB/s to the others with {few} nodes and {} with {many}: {why}",
             mb_per_s(most),
