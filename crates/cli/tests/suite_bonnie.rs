@@ -104,7 +104,7 @@ fn the_output_of_both_editions_is_what_the_importer_reads() {
         let seen = suite(folder.path(), &format!("{words} --out {name}.d"), &small);
         assert_eq!(seen.code, Some(0), "{seen:?}");
         let text = if name == "text" {
-            seen.stdout.lines().filter(|line| !line.contains(',')).collect::<Vec<_>>().join("\n")
+            seen.stdout.lines().filter(|line| !line.contains(',')).collect::<Vec<_>>().join("\n") + "\n"
         } else {
             seen.stdout.clone()
         };
