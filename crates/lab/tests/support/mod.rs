@@ -55,6 +55,20 @@ pub(crate) fn on_a_calm_machine(proof: impl Fn()) {
         if taken < DISTURBED_RATIO || attempt == ATTEMPTS {
             resume_unwind(failure);
         }
+        wait_for_calm();
+    }
+}
+
+/// Waits until others leave the machine's CPUs alone for a second, a minute and a half at most.
+#[allow(clippy::disallowed_methods, reason = "a second of the machine is what is looked at")]
+fn wait_for_calm() {
+    const SECONDS_MAX: u32 = 90;
+    for _ in 0..SECONDS_MAX {
+        let before = Machine::now();
+        std::thread::sleep(Duration::from_secs(1));
+        if before.taken_ratio(&Machine::now()) < DISTURBED_RATIO {
+            return;
+        }
     }
 }
 
