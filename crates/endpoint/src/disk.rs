@@ -34,7 +34,7 @@ pub(crate) fn serve(channel: Channel, shared: &Shared, open: &Open, member: &Mem
     };
     let granted = &opened.granted;
     let workers = opened::worker_count(granted);
-    let staff = Staff { workers: &shared.workers, clock: shared.clock() };
+    let staff = Staff { workers: &shared.workers, clock: shared.clock(), unwritten: &session.unwritten };
     let block_bytes = saturate_usize(open.block_bytes);
     let pool = Pool::new(&opened.files, staff, sender, block_bytes, opened::buffer_count(granted));
     std::thread::scope(|scope| {

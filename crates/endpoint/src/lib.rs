@@ -36,6 +36,7 @@ mod stores;
 mod stream;
 mod threads;
 mod transfer;
+mod unwritten;
 mod workers;
 
 pub use error::{ServeError, ServeErrorKind};

@@ -15,6 +15,10 @@ use narrows_wire::{Error, Refusal};
 use std::fs::File;
 use std::io;
 use std::path::Path;
+use std::time::Duration;
+
+/// Longest wait for writes that were acknowledged before they were in their files.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The share of `objects` that is cached once `work` is done; `dummy` keeps the file that is being read.
 pub(crate) fn perform(
@@ -24,6 +28,13 @@ pub(crate) fn perform(
     work: CacheWork,
     dummy: &mut Option<Dummy>,
 ) -> Result<Option<f64>, Error> {
+    if !session.unwritten.wait(PATIENCE) {
+        let message = format!(
+            "writes that were acknowledged are still not in their files after {} s; the disk is slower than its queue",
+            PATIENCE.as_secs()
+        );
+        return Err(refused(Refusal::Io, message));
+    }
     let files = open_all(shared, session, objects)?;
     let done = match work {
         CacheWork::Look => Ok(()),

@@ -6,6 +6,7 @@
 
 use crate::data::index;
 use crate::transfer::{read_all, status_of, write_all, write_both};
+use crate::unwritten::Unwritten;
 use crate::workers::Workers;
 use narrows_engines::Clock;
 use narrows_sys::buffer::AlignedBuffer;
@@ -56,6 +57,8 @@ pub(crate) struct Staff<'a> {
     pub(crate) workers: &'a Workers,
     /// The clock that their time is measured by.
     pub(crate) clock: &'a dyn Clock,
+    /// What the session has acknowledged and they have still to write.
+    pub(crate) unwritten: &'a Unwritten,
 }
 
 impl std::fmt::Debug for Staff<'_> {
@@ -73,6 +76,13 @@ pub(crate) struct Closing<'a> {
 impl Drop for Closing<'_> {
     fn drop(&mut self) {
         self.pool.close();
+    }
+}
+
+impl Drop for Pool<'_> {
+    /// What was dropped is waited for no longer.
+    fn drop(&mut self) {
+        self.staff.unwritten.done(self.state().early.len());
     }
 }
 
@@ -165,6 +175,7 @@ impl<'a> Pool<'a> {
         let mut state = self.state();
         if job.acknowledged {
             state.early.push(job.header);
+            self.staff.unwritten.add();
         }
         state.jobs.push_back(job);
         drop(state);
@@ -225,7 +236,7 @@ impl<'a> Pool<'a> {
 
     fn serve(&self, mut job: Job) {
         // Only the disk counts as work: a reply that a slow network holds up is no lack of threads.
-        let Staff { workers, clock } = self.staff;
+        let Staff { workers, clock, .. } = self.staff;
         let outcome = workers.serve(clock, job.queued_at_ns, || self.perform(&mut job));
         if job.acknowledged {
             self.finish_early(&job.header, outcome.err());
@@ -253,6 +264,7 @@ impl<'a> Pool<'a> {
         let mut state = self.state();
         if let Some(at) = state.early.iter().position(|early| early == header) {
             state.early.swap_remove(at);
+            self.staff.unwritten.done(1);
         }
         if let (Some(status), 0) = (failure, state.early_status) {
             state.early_status = status;

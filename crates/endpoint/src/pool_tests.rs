@@ -14,7 +14,8 @@ fn sender() -> TcpStream {
 fn staff() -> Staff<'static> {
     static CLOCK: LazyLock<narrows_engines::VirtualClock> = LazyLock::new(Default::default);
     static WORKERS: LazyLock<Workers> = LazyLock::new(Workers::default);
-    Staff { workers: &WORKERS, clock: &*CLOCK }
+    static UNWRITTEN: LazyLock<Unwritten> = LazyLock::new(Default::default);
+    Staff { workers: &WORKERS, clock: &*CLOCK, unwritten: &UNWRITTEN }
 }
 
 fn header(kind: Kind, object: u32, offset_bytes: u64) -> Header {

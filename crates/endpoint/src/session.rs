@@ -4,6 +4,7 @@ use crate::channel::refused;
 use crate::connections::Live;
 use crate::quota::{Quota, Reservation};
 use crate::stores::{Quotas, Stores};
+use crate::unwritten::Unwritten;
 use narrows_engines::endpoint::add_tcp_counters;
 use narrows_model::counters::TcpCounters;
 use narrows_wire::{Error, Refusal};
@@ -18,6 +19,8 @@ const LEAVE: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) id: String,
+    /// What its connections have acknowledged and not yet written.
+    pub(crate) unwritten: Unwritten,
     stores: Mutex<Stores>,
     ledger: Mutex<Ledger>,
     left: Condvar,
@@ -120,6 +123,7 @@ impl Sessions {
     pub(crate) fn open(&self, id: String) -> Arc<Session> {
         let session = Arc::new(Session {
             id: id.clone(),
+            unwritten: Unwritten::default(),
             stores: Mutex::new(Stores::new(&id, &self.quotas)),
             ledger: Mutex::default(),
             left: Condvar::new(),

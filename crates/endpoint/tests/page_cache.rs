@@ -7,7 +7,6 @@ use narrows_engines::ErrorKind;
 use narrows_engines::conformance::{self, BLOCK_BYTES};
 use narrows_engines::endpoint::ControlClient;
 use narrows_model::Op;
-use narrows_model::workload::Acknowledgement;
 use narrows_wire::control::{CacheWork, SCAN_BYTES_MAX};
 use support::Running;
 
@@ -23,8 +22,6 @@ fn served() -> (tempfile::TempDir, Running, ControlClient) {
 fn write_one(server: &Running, control: &ControlClient) -> String {
     let mut spec = conformance::spec(&format!("tcp://{}/disk", server.address), Op::Write, 1);
     spec.session = Some(control.session().to_owned());
-    // An early acknowledgement comes before the file has the block.
-    spec.workload.acknowledgement = Acknowledgement::Late;
     let mut engine = support::open(&spec).unwrap();
     support::pass(engine.as_mut(), Op::Write, BLOCK_BYTES, 1);
     engine.close().unwrap();
