@@ -66,8 +66,8 @@ const OPERATIONS_MIN: u64 = 50;
 /// A warm-up that moves the mean by less is within what steady cells repeat to.
 const WARM_UP_MAX: f64 = 0.03;
 const STEAL_MAX: f64 = 0.01;
-/// Little's law may be exceeded by this much through requests still in flight at the window's ends.
-const LITTLE_TOLERANCE: f64 = 1.10;
+/// Little's law may be exceeded by this much through rounding of times alone.
+const LITTLE_TOLERANCE: f64 = 1.02;
 /// Below this share of what was asked for in flight the load is not the one that was asked for.
 pub(crate) const IN_FLIGHT_MIN_RATIO: f64 = 0.9;
 /// From this share of a cold load's bytes at the device the load was cold: reading ahead only adds to them.
@@ -127,12 +127,20 @@ fn little(cell: &CellSummary) -> (bool, bool) {
     let Some(measured) = cell.in_flight.measured else { return (false, false) };
     let configured = cell.in_flight.configured as f64;
     let busy = measured + cell.in_flight.thinking.unwrap_or(0.0) + unended(cell);
-    let above = measured > configured * LITTLE_TOLERANCE;
+    let above = measured > configured * (LITTLE_TOLERANCE + begun_before(cell));
     let is_paced = cell.offered_ops_per_s.is_some() || offered_load::is_held(cell);
     // The sync at a trial's end is inside its time, and nothing else is in flight then.
     let is_synced = cell.requested.sync == SyncPolicy::AtEnd;
     let below = !is_paced && !is_synced && busy < configured * IN_FLIGHT_MIN_RATIO;
     (above, below)
+}
+
+/// The most, as a share of what was asked for, by which requests that were in flight when a window began raise the mean
+/// number in flight: each slot has one in a trial, whose time counts whole, and it is no longer than the longest.
+fn begun_before(cell: &CellSummary) -> f64 {
+    let longest =
+        cell.service_ns.unwrap_or(cell.latency_ns).max.map_or(0.0, |longest| Nanos(longest).as_secs_f64());
+    ratio(longest * cell.trials.len() as f64, cell.elapsed_s.last_done).unwrap_or(0.0)
 }
 
 /// The most by which requests that were in flight at the windows' ends raise the mean number in flight: without a warm-up

@@ -93,6 +93,24 @@ fn more_in_flight_than_asked_for_is_flagged() {
 }
 
 #[test]
+fn one_long_request_a_slot_that_began_before_its_window_breaks_no_law() {
+    let summary = |longest_ns: u64| {
+        summary_of("gigabit-nfs", |events| {
+            for trial in trials(events) {
+                trial.response_sum_ns = trial.last_done_ns.0 * 20;
+                trial.response.record(longest_ns);
+            }
+        })
+    };
+    let flagged =
+        |summary: &Summary| cell(summary, BULK).flags.iter().any(|flag| flag == flags::LITTLE_LAW_VIOLATED);
+    // 20 of 16 in flight: a quarter of the window of each slot was before it, if one request took that long.
+    let window_ns = cell(&summary(1), BULK).trials[0].elapsed_s * 1e9;
+    assert!(flagged(&summary((window_ns * 0.2) as u64)));
+    assert!(!flagged(&summary((window_ns * 0.3) as u64)));
+}
+
+#[test]
 fn fewer_in_flight_than_asked_for_is_flagged_and_judges_no_concurrency() {
     let summary = summary_of("wan-10ms", |events| {
         for trial in trials(events) {
