@@ -3,7 +3,7 @@
 
 mod fixtures;
 
-use fixtures::{builders, cases, studies};
+use fixtures::{builders, cases, studies, suites};
 use narrows_model::cell::FactorValue;
 use narrows_model::counters::Role;
 use narrows_model::plan::{LoadStatement, PLAN_SCHEMA, Plan, Topology};
@@ -31,6 +31,8 @@ const CASES: &[Case] = &[
     ("incomplete", cases::incomplete),
     ("generator_limited", cases::generator_limited),
     ("nothing_measured", cases::nothing_measured),
+    ("suite_files", suites::files),
+    ("suite_records", suites::records),
 ];
 
 const STUDIES: &[Case] = &[

@@ -1,6 +1,8 @@
-//! The table of measured cells: load, rate, response time, CPU, what limits, what must be known.
+//! The table of measured cells: load, rate, response time, CPU, what limits, what must be known. A suite's rows begin with
+//! the test, since many tests put the same load on.
 
 use super::flags::Legend;
+use super::names::{Tests, block, moves_no_bytes};
 use super::reading::path_cells;
 use super::stuck;
 use super::style::{Paint, Style};
@@ -16,7 +18,7 @@ use narrows_model::{Cut, Nanos, Summary};
 /// A share below this is what every file system reads of its own accord.
 const CACHE_NOTED_RATIO: f64 = 0.05;
 
-const LOAD: &[(&str, Align)] = &[("", Align::Left), ("block", Align::Right), ("", Align::Right)];
+const LOAD: &[(&str, Align)] = &[("block", Align::Right), ("", Align::Right)];
 const FIGURES: &[(&str, Align)] = &[
     ("rate", Align::Right),
     ("op/s", Align::Right),
@@ -29,11 +31,15 @@ const FIGURES: &[(&str, Align)] = &[
 /// The cells of the whole path, and with detail those of the segments alone; empty where none was measured.
 pub(crate) fn render(summary: &Summary, style: &Style) -> String {
     let mut cells: Vec<&CellSummary> = path_cells(summary).collect();
-    cells.sort_by_key(|cell| (cell.op, cell.block_bytes, cell.in_flight.configured, cell.clients));
+    let tests = Tests::of(summary);
+    // The tests of a suite stand as they ran, which is the order of its own output.
+    if tests.are_none() {
+        cells.sort_by_key(|cell| (cell.op, cell.block_bytes, cell.in_flight.configured, cell.clients));
+    }
     let mut out = String::new();
     if !cells.is_empty() {
         out.push_str(&style.heading("REQUESTS", &remark(&cells)));
-        out.push_str(&table(&cells, false, style));
+        out.push_str(&table(&cells, &Lead::of(tests), style));
     }
     out + &alone(summary, style)
 }
@@ -45,16 +51,67 @@ pub(crate) fn alone(summary: &Summary, style: &Style) -> String {
         return String::new();
     }
     style.heading("SEGMENTS ALONE", "the same requests, cut short of the whole path")
-        + &table(&alone, true, style)
+        + &table(&alone, &Lead::Cut, style)
 }
 
-fn table(cells: &[&CellSummary], with_cut: bool, style: &Style) -> String {
-    let cut_column: &[(&str, Align)] = if with_cut { &[("", Align::Left)] } else { &[] };
-    let mut table = Table::new(&[cut_column, LOAD, FIGURES].concat());
+/// What a row begins with.
+enum Lead {
+    /// Where the path is cut, and the operation.
+    Cut,
+    /// The operation.
+    Op,
+    /// The phase of a suite's test, which says what is done, below a line with the test where there are several.
+    Test(Tests),
+}
+
+impl Lead {
+    fn of(tests: Tests) -> Self {
+        if tests.are_none() { Self::Op } else { Self::Test(tests) }
+    }
+
+    fn columns(&self) -> &'static [(&'static str, Align)] {
+        match self {
+            Self::Cut => &[("", Align::Left), ("", Align::Left)],
+            Self::Op => &[("", Align::Left)],
+            Self::Test(_) => &[("test", Align::Left)],
+        }
+    }
+
+    fn fields(&self, cell: &CellSummary) -> Vec<Field> {
+        let op = || Field::from(cell.requested.name());
+        match self {
+            Self::Cut => vec![cell.cut.name().into(), op()],
+            Self::Op => vec![op()],
+            Self::Test(tests) => {
+                let below = if tests.group(cell).is_some() { "  " } else { "" };
+                let phase = cell.phase.as_deref().or(cell.test.as_deref()).unwrap_or_default();
+                vec![format!("{below}{phase}").into()]
+            }
+        }
+    }
+
+    /// The line above `cell` where its test begins; it has the size of the file, which no column has.
+    fn line(&self, cell: &CellSummary, before: Option<&CellSummary>) -> Option<String> {
+        let Self::Test(tests) = self else { return None };
+        let group = tests.group(cell)?;
+        let begins = before.and_then(|before| tests.group(before)) != Some(group);
+        let has_file = cell.requested.objects.is_none();
+        let file = if has_file { format!(", file {}", cell.file_bytes) } else { String::new() };
+        begins.then(|| format!("  {group}{file}\n"))
+    }
+}
+
+fn table(cells: &[&CellSummary], lead: &Lead, style: &Style) -> String {
+    let mut table = Table::new(&[lead.columns(), LOAD, FIGURES].concat());
     let mut legend = Legend::default();
     let roles = roles(cells);
+    let mut before = None;
     for cell in cells {
-        let mut fields: Vec<Field> = if with_cut { vec![cell.cut.name().into()] } else { Vec::new() };
+        if let Some(line) = lead.line(cell, before) {
+            table.line(style.paint(Paint::Faint, &line));
+        }
+        before = Some(*cell);
+        let mut fields = lead.fields(cell);
         fields.extend(row(cell, &roles, &mut legend, style));
         table.row(fields);
     }
@@ -72,11 +129,11 @@ fn row(cell: &CellSummary, roles: &[Role], legend: &mut Legend, style: &Style) -
     let wait = |quantile: Option<u64>| quantile.map_or_else(|| NO_FIGURE.to_owned(), |ns| span(Nanos(ns)));
     let rate = match (cell.cut, cell.rate_bytes_per_s) {
         (Cut::NetworkStream | Cut::DirectStream, Some(rate)) => network_rate(rate.0),
+        _ if moves_no_bytes(&cell.requested) => NO_FIGURE.to_owned(),
         (_, rate) => storage_column(rate),
     };
     vec![
-        cell.requested.name().into(),
-        cell.block_bytes.to_string().into(),
+        block(&cell.requested).unwrap_or_else(|| NO_FIGURE.to_owned()).into(),
         in_flight(cell, style).into(),
         rate.into(),
         op_column(cell.ops_per_s).into(),
@@ -92,7 +149,8 @@ fn remark(cells: &[&CellSummary]) -> String {
     let has = |several: fn(&CellSummary) -> bool| cells.iter().any(|cell| several(cell));
     let workers = if has(|cell| cell.requested.workers > 1) { "; w2: each of two workers" } else { "" };
     let clients = if has(|cell| cell.clients > 1) { "; c2: each of two clients" } else { "" };
-    format!("over the whole path; x16: sixteen in flight{workers}{clients}")
+    let depth = if has(|cell| cell.requested.queue_depth > 1) { "; x16: sixteen in flight" } else { "" };
+    format!("over the whole path{depth}{workers}{clients}")
 }
 
 /// Requests in flight with the letters of cells' names: `x16`, `w2 x16` in each of two workers, `c2 x16` for each of

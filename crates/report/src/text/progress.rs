@@ -1,7 +1,10 @@
 //! Progress as plain lines, one a cell; when to show them is the caller's business.
 
+use super::names::{block, moves_no_bytes};
 use super::units::{NO_FIGURE, op_column, storage_column};
 use narrows_analysis::text::{network_rate, span};
+use narrows_model::cell::FactorValue;
+use narrows_model::plan::{SUITE_PHASE, SUITE_TEST};
 use narrows_model::relay::RelayTrial;
 use narrows_model::units::NANOS_PER_SEC;
 use narrows_model::workload::Workload;
@@ -40,6 +43,10 @@ pub fn cell_done(place: Place, cell: &Cell, figures: &CellFigures) -> String {
     let rate = match (cell.cut, figures.rate_bytes_per_s) {
         (Cut::NetworkStream | Cut::DirectStream, Some(rate)) => network_rate(rate.0),
         (_, Some(_)) if cell.target == (Target::Null { copy: false }) => {
+            format!("{} op/s", op_column(figures.ops_per_s))
+        }
+        // Operations on files that move no data.
+        (_, Some(_)) if moves_no_bytes(&cell.workload) => {
             format!("{} op/s", op_column(figures.ops_per_s))
         }
         (_, rate) => storage_column(rate),
@@ -92,17 +99,28 @@ fn position(place: Place) -> String {
 }
 
 fn load(cell: &Cell) -> String {
-    let Workload { block_bytes, queue_depth, workers, clients, .. } = &cell.workload;
+    let Workload { queue_depth, workers, clients, .. } = &cell.workload;
     let op = cell.workload.name();
     let each = if *workers > 1 { format!(", {workers} workers") } else { String::new() };
     let several = if *clients > 1 { format!(", {clients} clients") } else { String::new() };
     let factors = others(cell);
-    format!("{} {op} {block_bytes} x{queue_depth}{each}{several}{factors}", cell.cut.name())
+    let start = test(cell).unwrap_or_else(|| cell.cut.name().to_owned());
+    let block = block(&cell.workload).map_or_else(String::new, |block| format!("{block} "));
+    format!("{start} {op} {block}x{queue_depth}{each}{several}{factors}")
+}
+
+/// The test of a suite with its phase: `run1 putc,`.
+fn test(cell: &Cell) -> Option<String> {
+    let text = |name: &str| match cell.factors.get(name)? {
+        FactorValue::Text(text) => Some(text.as_str()),
+        FactorValue::Number(_) => None,
+    };
+    Some(format!("{} {},", text(SUITE_TEST)?, text(SUITE_PHASE)?))
 }
 
 /// Factors of a study that the load's own words do not tell.
 fn others(cell: &Cell) -> String {
-    let told = ["op", "block", "depth", "workers", "clients"];
+    let told = ["op", "block", "depth", "workers", "clients", SUITE_TEST, SUITE_PHASE];
     let others = cell.factors.iter().filter(|(name, _)| !told.contains(&name.as_str()));
     others.fold(String::new(), |words, (name, value)| format!("{words} {name}={value}"))
 }
@@ -133,6 +151,39 @@ fn rounded(remaining_ns: Nanos) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use narrows_model::Op;
+    use narrows_model::cell::{CellId, Site, Stop};
+    use narrows_model::workload::ObjectSet;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn a_test_of_a_suite_is_told_by_its_name_and_one_that_moves_no_data_by_its_operations() {
+        let named = |name: &str| FactorValue::Text(name.to_owned());
+        let place = Place { number: 3, count: 5, remaining_ns: None };
+        let workload = Workload { op: Op::Stat, objects: Some(ObjectSet::default()), ..Workload::default() };
+        let factors = [(SUITE_TEST, "run1"), (SUITE_PHASE, "seq_stat")];
+        let cell = Cell {
+            id: CellId("run1/seq_stat".to_owned()),
+            cut: Cut::Path,
+            site: Site::Client,
+            target: Target::File { path: "/data".into() },
+            workload,
+            stop: Stop { warm_up_ns: Nanos(0), measure_ns: Nanos(1), bytes_max: None, ops_max: None },
+            trials: 1,
+            repeat: Repeat::Fixed,
+            more_targets: Vec::new(),
+            factors: BTreeMap::from(factors.map(|(factor, name)| (factor.to_owned(), named(name)))),
+            read_only: false,
+        };
+        let figures = CellFigures {
+            rate_bytes_per_s: Some(BytesPerSec(0.0)),
+            ops_per_s: Some(OpsPerSec(457_000.0)),
+            latency_p50_ns: Some(Nanos(1530)),
+            error_count: 0,
+            trial: 0,
+        };
+        assert_eq!(cell_done(place, &cell, &figures), "[3/5] run1 seq_stat, stat x1: 457k op/s  p50 1.53 us");
+    }
 
     #[test]
     fn time_left_is_told_in_the_unit_that_fits_it() {
