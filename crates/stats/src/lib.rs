@@ -23,6 +23,7 @@ pub mod logistic;
 pub mod modes;
 pub mod moments;
 pub mod mser;
+pub mod multiplicity;
 pub mod mva;
 pub mod normal;
 pub mod quantile;

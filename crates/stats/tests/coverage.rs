@@ -10,10 +10,12 @@ use narrows_stats::dip::{DipPlan, dip_test};
 use narrows_stats::goodness::{dispersion, exponential, kolmogorov_smirnov, uniform};
 use narrows_stats::hockney::{Hockney, Transfer, fit_hockney};
 use narrows_stats::interval::{
-    Interval, Share, batch_means, block_bootstrap, bootstrap_interval, ratio_interval, student_interval,
-    uncorrelated_batch_means,
+    Estimate, Interval, LogRatio, Share, batch_means, block_bootstrap, bootstrap_interval, ratio_interval,
+    sectioned, student_interval, uncorrelated_batch_means,
 };
-use narrows_stats::moments::mean;
+use narrows_stats::moments::{Moments, mean};
+use narrows_stats::multiplicity::holm;
+use narrows_stats::quantile::quantile;
 use narrows_stats::resample::{BootstrapPlan, Resampler};
 use narrows_stats::saturation::{LoadPoint, SaturationVerdict, saturation};
 
@@ -343,4 +345,64 @@ fn a_curve_is_called_saturated_or_not_wrongly_at_most_at_the_stated_rate() {
     assert!(growing <= 20, "{growing} of 400 growing curves called saturated");
     let flat = verdicts(|n| n.min(2.0), SaturationVerdict::NotReached);
     assert!(flat <= 20, "{flat} of 400 saturated curves called growing");
+}
+
+/// Ten in the mean of `count` runs that spread by 3 %.
+fn runs(normal: &mut Normal, count: usize) -> Estimate {
+    let runs: Vec<f64> = (0..count).map(|_| 10.0 + 0.3 * normal.next()).collect();
+    let moments = Moments::of(&runs).unwrap();
+    let n = moments.count() as f64;
+    Estimate {
+        value: moments.mean(),
+        relative_error: (moments.sample_variance().unwrap() / n).sqrt() / moments.mean(),
+        degrees_of_freedom: n - 1.0,
+    }
+}
+
+#[test]
+fn ratios_of_few_runs_each_cover_at_their_level() {
+    for (seed, over, under) in [(61, 3, 3), (62, 3, 10), (63, 20, 20)] {
+        let mut normal = Normal::new(seed);
+        let held = (0..4000).filter(|_| {
+            let ratio = LogRatio::of(runs(&mut normal, over), runs(&mut normal, under)).unwrap();
+            ratio.interval(Level::P95).unwrap().contains(1.0)
+        });
+        let found = held.count() as f64 / 4000.0;
+        // Welch's approximation is a little wide for three runs each, a little narrow for three against ten.
+        assert!((0.93..=0.98).contains(&found), "{over}/{under}: {found}");
+    }
+}
+
+#[test]
+fn ratios_of_sectioned_quantiles_cover_near_their_level() {
+    // The wait of an exponential law in ten parts, as many values as a 99th percentile is told for.
+    let waits = |normal: &mut Normal, q: f64| {
+        let values: Vec<f64> = (0..10_000).map(|_| -normal.uniform().ln()).collect();
+        let parts: Vec<f64> = values.chunks_exact(1000).filter_map(|part| quantile(part, q)).collect();
+        sectioned(quantile(&values, q).unwrap(), &parts).unwrap()
+    };
+    for (seed, q) in [(71, 0.5), (72, 0.99)] {
+        let mut normal = Normal::new(seed);
+        let held = (0..200).filter(|_| {
+            let ratio = LogRatio::of(waits(&mut normal, q), waits(&mut normal, q)).unwrap();
+            ratio.interval(Level::P95).unwrap().contains(1.0)
+        });
+        let found = held.count() as f64 / 200.0;
+        assert!((0.889..=1.0).contains(&found), "{q}: {found}");
+    }
+}
+
+#[test]
+fn twenty_comparisons_of_the_same_with_the_same_alarm_together_at_most_at_the_level_of_one() {
+    let mut normal = Normal::new(81);
+    let (mut adjusted_alarms, mut single_alarms) = (0_u32, 0_u32);
+    for _ in 0..1000 {
+        let p: Vec<f64> = (0..20)
+            .map(|_| LogRatio::of(runs(&mut normal, 5), runs(&mut normal, 5)).unwrap().p_beyond(0.0).unwrap())
+            .collect();
+        adjusted_alarms += u32::from(holm(&p).iter().any(|p| *p < 0.05));
+        single_alarms += u32::from(p.iter().any(|p| *p < 0.05));
+    }
+    assert!(adjusted_alarms < 78, "{adjusted_alarms} of 1000, nominal at most 50 + 4 standard errors");
+    assert!(single_alarms > 500, "without the adjustment some two thirds: {single_alarms}");
 }

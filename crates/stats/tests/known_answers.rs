@@ -8,12 +8,14 @@ use narrows_stats::dip::{DipPlan, dip, dip_test};
 use narrows_stats::goodness::{dispersion, exponential, kolmogorov_smirnov, uniform};
 use narrows_stats::hockney::{Transfer, fit_hockney};
 use narrows_stats::interval::{
-    Share, batch_means, bootstrap_interval, optimal_block_len, ratio_interval, student_interval,
+    Estimate, LogRatio, Share, batch_means, bootstrap_interval, optimal_block_len, ratio_interval, sectioned,
+    student_interval,
 };
 use narrows_stats::logistic::{Example, fit_logistic};
 use narrows_stats::modes::critical_bandwidth;
 use narrows_stats::moments::{Moments, mean};
 use narrows_stats::mser::{BATCHES_MIN, WarmUpVerdict, mser5};
+use narrows_stats::multiplicity::holm;
 use narrows_stats::mva::{Network, Station, StationKind};
 use narrows_stats::quantile::{median, quantile};
 use narrows_stats::rank::{First, first_rank_shares};
@@ -114,6 +116,50 @@ fn ratio_intervals_agree_with_numpy_and_scipy() {
         let found = ratio_interval(&shares, Level::new(number(case, "level")).unwrap()).unwrap();
         close(found.low, number(case, "low"), 1e-9);
         close(found.high, number(case, "high"), 1e-9);
+    }
+}
+
+/// The geometric mean of a sample, and the spread of its logarithm.
+fn geometric(sample: &[f64]) -> Estimate {
+    let logarithms: Vec<f64> = sample.iter().map(|value| value.ln()).collect();
+    let moments = Moments::of(&logarithms).unwrap();
+    let n = moments.count() as f64;
+    Estimate {
+        value: moments.mean().exp(),
+        relative_error: (moments.sample_variance().unwrap() / n).sqrt(),
+        degrees_of_freedom: n - 1.0,
+    }
+}
+
+#[test]
+fn ratios_of_two_samples_agree_with_welchs_test_in_scipy() {
+    for case in cases(&answers!("log_ratio")["ratios"]) {
+        let (over, under) = (geometric(&numbers(&case["over"])), geometric(&numbers(&case["under"])));
+        let found = LogRatio::of(over, under).unwrap();
+        let interval = found.interval(Level::P95).unwrap();
+        close(found.ratio(), number(case, "ratio"), 1e-9);
+        close(interval.low, number(case, "low"), 1e-9);
+        close(interval.high, number(case, "high"), 1e-9);
+        close(found.p_beyond(number(case, "margin")).unwrap(), number(case, "p"), 1e-7);
+    }
+}
+
+#[test]
+fn sectioned_quantiles_agree_with_numpy() {
+    for case in cases(&answers!("log_ratio")["sections"]) {
+        let found = sectioned(number(case, "whole"), &numbers(&case["parts"])).unwrap();
+        close(found.relative_error, number(case, "relative_error"), 1e-9);
+        close(found.degrees_of_freedom, number(case, "degrees_of_freedom"), 0.0);
+    }
+}
+
+#[test]
+fn probabilities_are_adjusted_as_holm_defines_it() {
+    for case in cases(&answers!("log_ratio")["families"]) {
+        let adjusted = numbers(&case["adjusted"]);
+        for (found, expected) in holm(&numbers(&case["p"])).into_iter().zip(adjusted) {
+            close(found, expected, 1e-12);
+        }
     }
 }
 

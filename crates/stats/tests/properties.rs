@@ -3,10 +3,11 @@
 
 use narrows_stats::autocorrelation::{effective_count, lag1_autocorrelation};
 use narrows_stats::bounds::AsymptoticBounds;
-use narrows_stats::interval::{batch_means, bootstrap_interval, student_interval};
+use narrows_stats::interval::{Estimate, LogRatio, batch_means, bootstrap_interval, student_interval};
 use narrows_stats::logistic::{Example, fit_logistic};
 use narrows_stats::moments::{Moments, mean};
 use narrows_stats::mser::{BATCH_LEN, mser5};
+use narrows_stats::multiplicity::holm;
 use narrows_stats::mva::{Network, Station, StationKind};
 use narrows_stats::quantile::{median, quantile};
 use narrows_stats::rank::{First, first_rank_shares};
@@ -30,11 +31,52 @@ fn stations() -> impl Strategy<Value = Vec<Station>> {
     vec((1e-6..1.0_f64, kind).prop_map(|(demand_s, kind)| Station { demand_s, kind }), 1..7)
 }
 
+fn estimate() -> impl Strategy<Value = Estimate> {
+    (1e-6..1e9_f64, 0.0..0.5_f64, 1.0..40.0_f64).prop_map(|(value, relative_error, degrees_of_freedom)| {
+        Estimate { value, relative_error, degrees_of_freedom }
+    })
+}
+
 fn quick(seed: u64) -> BootstrapPlan {
     BootstrapPlan { resample_count: 200, ..BootstrapPlan::with_seed(seed) }
 }
 
 proptest! {
+    #[test]
+    fn one_over_a_ratio_is_the_ratio_the_other_way_round(
+        over in estimate(), under in estimate(), margin in 0.0..0.5_f64,
+    ) {
+        let (there, back) = (LogRatio::of(over, under).unwrap(), LogRatio::of(under, over).unwrap());
+        let (one, other) = (there.interval(Level::P95).unwrap(), back.interval(Level::P95).unwrap());
+        prop_assert!((one.low * other.high - 1.0).abs() < 1e-9 && (one.high * other.low - 1.0).abs() < 1e-9);
+        prop_assert!((there.p_beyond(margin).unwrap() - back.p_beyond(margin).unwrap()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_ratio_is_beyond_a_margin_exactly_where_its_interval_is(
+        over in estimate(), under in estimate(), margin in 0.0..0.5_f64,
+    ) {
+        let found = LogRatio::of(over, under).unwrap();
+        let interval = found.interval(Level::P95).unwrap();
+        let p = found.p_beyond(margin).unwrap();
+        let apart = interval.low > 1.0 + margin || interval.high < 1.0 / (1.0 + margin);
+        prop_assume!((p - 0.05).abs() > 1e-9);
+        prop_assert_eq!(p < 0.05, apart, "{} {:?}", p, interval);
+    }
+
+    #[test]
+    fn adjusted_probabilities_lie_between_the_given_ones_and_bonferronis_and_keep_their_order(
+        p in vec(0.0..=1.0_f64, 1..40),
+    ) {
+        let adjusted = holm(&p);
+        for (index, (found, given)) in adjusted.iter().zip(&p).enumerate() {
+            prop_assert!(*found >= *given && *found <= (given * p.len() as f64).min(1.0) + 1e-12);
+            for (other, theirs) in adjusted.iter().zip(&p).skip(index) {
+                prop_assert!((given < theirs) <= (found <= other) && (theirs < given) <= (other <= found));
+            }
+        }
+    }
+
     #[test]
     fn quantiles_rise_with_probability_and_stay_within_the_values(
         values in values(1..60), one in 0.0..=1.0_f64, other in 0.0..=1.0_f64,

@@ -5,13 +5,17 @@
 mod batch;
 mod block;
 mod bootstrap;
+mod log_ratio;
 mod ratio;
+mod sections;
 mod student;
 
 pub use batch::{BatchMeans, batch_means, uncorrelated_batch_means};
 pub use block::{block_bootstrap, optimal_block_len};
 pub use bootstrap::bootstrap_interval;
+pub use log_ratio::{Estimate, LogRatio};
 pub use ratio::{Share, ratio_interval};
+pub use sections::sectioned;
 pub use student::student_interval;
 pub(crate) use student::{Spread, around};
 
@@ -72,6 +76,8 @@ pub enum IntervalMethod {
     Delta,
     /// Student's t on the coefficient of a least-squares line.
     LeastSquares,
+    /// Student's t on the logarithm of a ratio, with the degrees of freedom of Welch.
+    WelchLogRatio,
 }
 
 impl IntervalMethod {
@@ -86,6 +92,7 @@ impl IntervalMethod {
             Self::ParametricBootstrap => "parametric_bootstrap",
             Self::Delta => "delta",
             Self::LeastSquares => "least_squares",
+            Self::WelchLogRatio => "welch_log_ratio",
         }
     }
 }

@@ -33,7 +33,7 @@ pub fn student_interval(values: &[f64], level: Level) -> Result<Interval, StatsE
 }
 
 /// The uncertainty of an estimate whose error follows Student's law.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Spread {
     pub(crate) standard_error: f64,
     pub(crate) degrees_of_freedom: f64,

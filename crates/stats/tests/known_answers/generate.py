@@ -434,10 +434,47 @@ def unequal_errors():
     write("unequal_errors", cases)
 
 
+def log_ratio():
+    """Welch's t test on logarithms, sectioned quantiles, and Holm's adjustment by its definition."""
+    rng = np.random.default_rng(41)
+    ratios, sections, families = [], [], []
+    for n, m, spread in ((3, 3, 0.02), (3, 12, 0.2), (10, 4, 0.05), (30, 30, 0.01), (2, 9, 0.3)):
+        for shift in (0.0, 0.04, 0.5):
+            under = rng.lognormal(3, spread, n)
+            over = rng.lognormal(3 + shift, spread / 2, m)
+            test = stats.ttest_ind(np.log(over), np.log(under), equal_var=False)
+            interval = test.confidence_interval(0.95)
+            margin = 0.03
+            gap = np.log(over).mean() - np.log(under).mean()
+            edge = np.copysign(np.log1p(margin), gap)
+            beyond = 1.0
+            if abs(gap) > abs(edge):
+                beyond = stats.ttest_ind(np.log(over) - edge, np.log(under), equal_var=False).pvalue
+            ratios.append({"over": over.tolist(), "under": under.tolist(), "ratio": float(np.exp(gap)), "margin": margin,
+                           "low": float(np.exp(interval.low)), "high": float(np.exp(interval.high)),
+                           "p": float(beyond)})
+    for k, size, q in ((10, 200, 0.5), (5, 1000, 0.99), (30, 40, 0.9)):
+        series = rng.lognormal(0, 1, k * size)
+        parts = np.quantile(series.reshape(k, size), q, axis=1)
+        whole = np.quantile(series, q)
+        error = np.sqrt(((parts - whole) ** 2).sum() / (k * (k - 1))) / whole
+        sections.append({"whole": float(whole), "parts": parts.tolist(), "relative_error": float(error),
+                         "degrees_of_freedom": k - 1})
+    for m in (1, 2, 7, 40):
+        p = rng.uniform(0, 1, m) ** 3
+        p[: m // 3] = p[0]
+        order = np.argsort(p, kind="stable")
+        adjusted = np.empty(m)
+        for i in range(m):
+            adjusted[order[i]] = min(1.0, max((m - j) * p[order[j]] for j in range(i + 1)))
+        families.append({"p": p.tolist(), "adjusted": adjusted.tolist()})
+    write("log_ratio", {"ratios": ratios, "sections": sections, "families": families})
+
+
 if __name__ == "__main__":
     for make in (quantiles, moments, student_t, intervals, rank, mser, steady, autocorrelation, regression, hockney,
                  mva, logistic, reliability, goodness,
                  hockney_errors, mixture, block_bootstrap, repetition, prediction, ratio,
-                 unequal_errors):
+                 unequal_errors, log_ratio):
         make()
     write("versions", {"numpy": np.__version__, "scipy": scipy.__version__, "diptest": diptest.__version__})
