@@ -25,6 +25,7 @@ mod token;
 mod written;
 
 use args::{Arguments, Command};
+use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 use console::Console;
 use std::ffi::OsString;
@@ -50,6 +51,7 @@ pub fn main_with(_setup: &Setup) -> ExitCode {
     let console = Console::of_process();
     let arguments = match Arguments::try_parse_from(args::spelled_out(raw.clone())) {
         Ok(arguments) => arguments,
+        Err(error) if error.kind() == ErrorKind::InvalidUtf8 => return console.fail(&not_text(&raw)),
         Err(error) => return console.usage(&error),
     };
     let command: Vec<String> = raw.iter().map(|word| word.to_string_lossy().into_owned()).collect();
@@ -70,4 +72,15 @@ pub fn main_with(_setup: &Setup) -> ExitCode {
         Ok(code) => code.into(),
         Err(failure) => console.fail(&failure),
     }
+}
+
+/// Which of the words `raw` are no text, where one of them had to be.
+fn not_text(raw: &[OsString]) -> Failure {
+    let words = raw.iter().filter(|word| word.to_str().is_none());
+    let words: Vec<String> = words.map(|word| format!("`{}`", word.to_string_lossy())).collect();
+    Failure::bad_input(format!(
+        "found {}, which is no UTF-8; allowed: UTF-8 in every word of an option but paths of files; reach a folder \
+         of such a name through a link that has a plain one (ln -s)",
+        words.join(", ")
+    ))
 }

@@ -247,3 +247,17 @@ fn a_mistake_anywhere_in_a_script_is_told_with_its_line_and_nothing_is_done() {
     told(folder.path(), "--out record", "run none/out.txt\n").assert_said(2, &["stdin:1: run none/out.txt"]);
     before.assert_same(folder.path());
 }
+
+#[test]
+fn a_word_that_is_no_utf8_is_refused_with_what_to_do() {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = narrows(folder.path(), &["suite", "postmark", "--location"]);
+    let output = command.arg(std::ffi::OsStr::from_bytes(b"a\xff")).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("found `a\u{fffd}`, which is no UTF-8; allowed:") && said.contains("ln -s"),
+        "{said}"
+    );
+}

@@ -33,6 +33,9 @@ pub(super) fn native(summary: &Summary) -> Option<String> {
     printed(summary).map(|printed| printed.phases + &printed.report)
 }
 
+/// Behind the dots of a phase that broke off: a line of its own, which no phase of the original has.
+const BROKE_OFF: &str = "\nincomplete: the run ended in this phase, and has no report";
+
 /// The lines of the phases; of a run that broke off the last one says so.
 fn phases(outcome: &Outcome, options: &Options) -> String {
     let Outcome { tally, end } = outcome;
@@ -41,13 +44,13 @@ fn phases(outcome: &Outcome, options: &Options) -> String {
     if options.has_subdirectories {
         lines.push("Creating subdirectories...Done".to_owned());
     }
-    let ending = |phase: Phase| if broken(phase) { "stopped" } else { "Done" };
+    let ending = |phase: Phase| if broken(phase) { BROKE_OFF } else { "Done" };
     lines.push(format!("Creating files...{}", ending(Phase::Create)));
     if !broken(Phase::Create) {
         let halves = tally.created_mixed + tally.deleted_mixed;
         let (done, ending) = match end {
             End::OutOfFiles => (halves, OUT_OF_FILES),
-            End::Broken(Phase::Transactions) => (halves, "stopped"),
+            End::Broken(Phase::Transactions) => (halves, BROKE_OFF),
             _ => (options.transactions, "Done"),
         };
         let step = (options.transactions / 10).max(1);
@@ -96,10 +99,13 @@ mod tests {
     fn a_run_that_is_not_whole_ends_where_it_broke_off() {
         assert_eq!(
             told(End::Broken(Phase::Create), 100, true),
-            "Creating subdirectories...Done\nCreating files...stopped\n"
+            format!("Creating subdirectories...Done\nCreating files...{BROKE_OFF}\n")
         );
-        assert!(told(End::Broken(Phase::Transactions), 100, false).ends_with("transactions......stopped\n"));
-        assert!(told(End::Broken(Phase::Delete), 100, true).ends_with("..Done\nDeleting files...stopped\n"));
+        let ended = |end: &str, phase: Phase| {
+            told(End::Broken(phase), 100, phase == Phase::Delete).ends_with(&format!("{end}{BROKE_OFF}\n"))
+        };
+        assert!(ended("Done\nPerforming transactions......", Phase::Transactions));
+        assert!(ended("Done\nDeleting files...", Phase::Delete));
         let out = told(End::OutOfFiles, 100, false);
         assert!(
             out.ends_with("Performing transactions......out of files!\nFor this workload, either increase the number of files or\n\

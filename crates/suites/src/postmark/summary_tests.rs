@@ -127,7 +127,10 @@ fn a_run_that_was_stopped_has_no_report() {
     let stopped = summary(&asked(Report::Verbose), &[create, work]);
     let printed = printed(&stopped).unwrap();
     assert!(
-        printed.report.is_empty() && printed.phases.ends_with("Deleting files...stopped\n"),
+        printed.report.is_empty()
+            && printed
+                .phases
+                .ends_with("Deleting files...\nincomplete: the run ended in this phase, and has no report\n"),
         "{printed:?}"
     );
     assert!(reading::reading(&stopped)[0].starts_with("deletion alone was not done to its end"));
