@@ -2,9 +2,11 @@
 
 use crate::console::Console;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use narrows_analysis::text::percent;
 use narrows_model::event::Phase;
 use narrows_model::relay::{RelayCell, RelayTrial};
-use narrows_model::{BytesPerSec, Cell, CellId, Event, Nanos, OpsPerSec, Plan, TrialOutput};
+use narrows_model::trial::IntervalSample;
+use narrows_model::{Bytes, BytesPerSec, Cell, CellId, Event, Nanos, OpsPerSec, Plan, TrialOutput};
 use narrows_report::text::progress::{
     CellFigures, Place, cell_begun, cell_done, cell_failed, cell_left_out, relay_done,
 };
@@ -27,6 +29,34 @@ pub(crate) struct Progress<'a> {
     begun: Option<CellId>,
     /// Trials of the cell that has begun which are done.
     trials_done: u32,
+    /// What intervals told of its trial that runs.
+    moved: Moved,
+}
+
+/// What a trial has done so far.
+#[derive(Debug, Clone, Copy, Default)]
+struct Moved {
+    trial: u32,
+    op_count: u64,
+    bytes: Bytes,
+}
+
+impl Moved {
+    fn add(&mut self, sample: &IntervalSample) {
+        if self.trial != sample.trial {
+            *self = Self { trial: sample.trial, ..Self::default() };
+        }
+        self.op_count = self.op_count.saturating_add(sample.op_count);
+        self.bytes = Bytes(self.bytes.0.saturating_add(sample.bytes.0));
+    }
+
+    /// The share that is done of a trial of `cell`, from 0 to 1; `None` where time alone ends it.
+    fn share(self, cell: &Cell) -> Option<f64> {
+        let of = |done: u64, most: u64| (done as f64 / most.max(1) as f64).min(1.0);
+        let ops = cell.stop.ops_max.map(|most| of(self.op_count, most));
+        let bytes = cell.stop.bytes_max.map(|most| of(self.bytes.0, most.0));
+        ops.into_iter().chain(bytes).reduce(f64::max)
+    }
 }
 
 impl<'a> Progress<'a> {
@@ -52,6 +82,7 @@ impl<'a> Progress<'a> {
             order: Vec::new(),
             begun: None,
             trials_done: 0,
+            moved: Moved::default(),
         }
     }
 
@@ -59,6 +90,7 @@ impl<'a> Progress<'a> {
     pub(crate) fn event(&mut self, event: &Event) {
         match event {
             Event::PhaseStarted { cell, phase: Phase::Prepare, .. } => self.begin(cell),
+            Event::Interval(sample) if sample.measured => self.moved(sample),
             Event::TrialFinished(trial) => {
                 self.trials_done = trial.trial.saturating_add(1);
                 self.done(trial);
@@ -90,8 +122,21 @@ impl<'a> Progress<'a> {
         }
         self.arrive(cell);
         self.trials_done = 0;
+        self.moved = Moved::default();
         if let Some(known) = self.cells.iter().find(|known| known.id == *cell) {
             self.bar.set_message(cell_begun(self.place(), known));
+        }
+    }
+
+    /// Shows how far a cell is whose end is a count: nobody can tell when that comes.
+    fn moved(&mut self, sample: &IntervalSample) {
+        if self.ends_by_time || self.begun.as_ref() != Some(&sample.cell) {
+            return;
+        }
+        self.moved.add(sample);
+        let Some(known) = self.cells.iter().find(|known| known.id == sample.cell) else { return };
+        if let Some(share) = self.moved.share(known) {
+            self.bar.set_message(format!("{} {}", cell_begun(self.place(), known), percent(share)));
         }
     }
 
