@@ -10,12 +10,12 @@ pub(crate) struct BonnieArguments {
     /// Folder in which the suite makes a folder of its own for its files
     #[arg(short = 'd', default_value = ".", value_name = "DIR")]
     pub(crate) dir: PathBuf,
-    /// Size of the file in MiB (with g in GiB), bytes of a block (8192), seeks (8192) and processes that seek; without it
-    /// twice the memory, and 0 leaves the phases of data out
+    /// Size of the file in MiB (with g in GiB), bytes of a block (8192), seeks (8192) and processes that seek (5; edition
+    /// 1.03: 3); without it twice the memory; 0 leaves the phases of data out
     #[arg(short = 's', value_name = "MiB[:CHUNK[:SEEKS[:SEEKERS]]]", allow_hyphen_values = true)]
     pub(crate) file_size: Option<String>,
-    /// Files to make in multiples of 1024, most and least bytes of each, directories that they lie in, bytes of a call; 0
-    /// leaves their phases out
+    /// Files to make in multiples of 1024, most (0) and least (0) bytes of each, directories that they lie in (0: one),
+    /// bytes of a call (8192); 0 leaves the phases of files out
     #[arg(
         short = 'n',
         default_value = "16",
@@ -23,7 +23,7 @@ pub(crate) struct BonnieArguments {
         allow_hyphen_values = true
     )]
     pub(crate) files: String,
-    /// Memory that the file's size is held against, in MiB; 0 lets any size pass
+    /// Memory whose double the file must have at least, in MiB; without it this machine's; 0 lets any size pass
     #[arg(short = 'r', value_name = "MiB")]
     pub(crate) ram: Option<u64>,
     /// Times that all phases are run, each with a line of CSV
@@ -32,28 +32,29 @@ pub(crate) struct BonnieArguments {
     /// The machine's name in the output; without it this host's
     #[arg(short = 'm', value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// Leave the phases of characters out; with MiB how much they move (20), in edition 2.00
+    /// Leave the phases of characters out; with a number they move so many MiB (edition 2.00 alone); without it 20 MiB
+    /// (edition 1.03: the whole file)
     #[arg(short = 'f', value_name = "MiB", num_args = 0..=1, default_missing_value = "")]
     pub(crate) fast: Option<String>,
-    /// No write buffering: every write is made durable before the next, and each file that is made or deleted
+    /// No write buffering: every write, and every file made or deleted, is made durable before the next
     #[arg(short = 'b')]
     pub(crate) unbuffered: bool,
-    /// Past the page cache (`O_DIRECT`) in the phases of blocks
+    /// Read and write blocks past the page cache (`O_DIRECT`)
     #[arg(short = 'D')]
     pub(crate) direct: bool,
     /// CSV alone on stdout; the tables go to stderr
     #[arg(short = 'q')]
     pub(crate) csv_alone: bool,
-    /// Processes on this machine that begin each phase together, each with a file of its own and a line of CSV
+    /// Processes on this machine that begin each phase together, each with a file of its own and a line of CSV; without it 1
     #[arg(short = 'p', value_name = "N", allow_hyphen_values = true)]
     pub(crate) processes: Option<i64>,
     /// Begin each phase together, which the processes of -p always do
     #[arg(short = 'y', value_name = "s", num_args = 0..=1, default_missing_value = "s")]
     pub(crate) together: Option<String>,
-    /// User to run as: the one that runs narrows, no other
+    /// User to run as, which must be the one that runs narrows
     #[arg(short = 'u', value_name = "USER[:GROUP]")]
     pub(crate) user: Option<String>,
-    /// Seed of every random choice; a new one is drawn and recorded without it
+    /// Seed of every random choice; without it a new one is drawn and recorded
     #[arg(short = 'z', long, value_name = "N")]
     pub(crate) seed: Option<u64>,
     #[arg(short = 'g', hide = true, value_name = "GROUP")]

@@ -26,7 +26,7 @@ pub(crate) struct CheckArguments {
     /// Repetitions of every cell
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) trials: u32,
-    /// Seed of every random choice; a new one is drawn and recorded without it
+    /// Seed of every random choice; without it a new one is drawn and recorded
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
     /// Block sizes instead of 4KiB,64KiB,1MiB

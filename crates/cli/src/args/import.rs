@@ -12,14 +12,14 @@ pub(crate) const ALL_SECTIONS: &str = "*";
 
 /// The formats by name, and `auto`.
 fn formats() -> PossibleValuesParser {
-    let auto = PossibleValue::new("auto").help("the format that the file looks like");
+    let auto = PossibleValue::new("auto").help("The format that the file looks like");
     let all = IMPORTERS.iter().map(|importer| PossibleValue::new(importer.name).help(importer.title));
     PossibleValuesParser::new(std::iter::once(auto).chain(all))
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ImportArguments {
-    /// The tool that printed the file; `auto` finds it by the file's looks
+    /// The tool that printed the file
     #[arg(value_name = "FORMAT", value_parser = formats())]
     pub(crate) format: String,
     /// What the tool printed; `-` reads it from stdin
@@ -28,19 +28,19 @@ pub(crate) struct ImportArguments {
     /// File for the observations (must not exist); without it they go to stdout
     #[arg(long, value_name = "FILE.toml")]
     pub(crate) out: Option<PathBuf>,
-    /// Memory of a client, or of the one machine of a local path
+    /// Memory of each client, or of the one machine of a local path; without it unknown
     #[arg(long, value_name = "SIZE", value_parser = parse_block)]
     pub(crate) memory: Option<Bytes>,
-    /// Memory of the server
+    /// Memory of the server; without it unknown
     #[arg(long, value_name = "SIZE", value_parser = parse_block)]
     pub(crate) server_memory: Option<Bytes>,
-    /// What the network carries, such as 100Mbit/s, 12MB/s or 12.5e6: a declared ceiling
+    /// What the network carries, as a declared ceiling: 100Mbit/s, 12MB/s or 12.5e6 (bytes a second); without it unknown
     #[arg(long, value_name = "RATE", value_parser = parse_rate)]
     pub(crate) network: Option<BytesPerSec>,
     /// Measured without a network: all of it, or with `=SECTION,..` the rows of these sections
     #[arg(long, value_name = "SECTION,..", num_args = 0..=1, require_equals = true, value_delimiter = ',', default_missing_value = ALL_SECTIONS)]
     pub(crate) local: Option<Vec<String>>,
-    /// Sections of a table to read, where it has a column of that name
+    /// Sections of the table to read, where it has a column `section`; without it all
     #[arg(long, value_name = "NAME,..", value_delimiter = ',')]
     pub(crate) section: Vec<String>,
     /// Buffer of an I/O, where the file does not tell it (`IOPerf`)
@@ -55,10 +55,10 @@ pub(crate) struct ImportArguments {
     /// Arithmetic that the source prints, such as "9*1024/47 = 215": computed again by `diagnose`
     #[arg(long, value_name = "LEFT = RIGHT", value_parser = parse_claim)]
     pub(crate) claim: Vec<(String, f64)>,
-    /// Title of the observations
+    /// Title of the observations; without it the tool's name
     #[arg(long, value_name = "TEXT")]
     pub(crate) title: Option<String>,
-    /// Where the numbers come from
+    /// Where the numbers come from, in words; without it what the output tells
     #[arg(long, value_name = "TEXT")]
     pub(crate) source: Option<String>,
 }

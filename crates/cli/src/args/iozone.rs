@@ -17,15 +17,15 @@ pub(crate) struct IozoneArguments {
     /// Words of IOzone's letters
     #[arg(long = "letter", hide = true)]
     pub(crate) letters: Vec<String>,
-    /// Write every figure as CSV, a line for each test, file and record, with what it lies beyond (must not exist)
+    /// File for every figure as CSV, a line for each test, file and record size (must not exist)
     #[arg(long, value_name = "FILE")]
     pub(crate) surface_csv: Option<PathBuf>,
-    /// Draw the surfaces of record and file sizes as an SVG picture (must not exist)
+    /// File for an SVG picture of the surfaces of record and file sizes (must not exist)
     #[arg(long, value_name = "FILE")]
     pub(crate) surface_svg: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) cuts: SuiteCutArguments,
-    /// Seed of every random choice; a new one is drawn and recorded without it
+    /// Seed of every random choice; without it a new one is drawn and recorded
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
     #[command(flatten)]

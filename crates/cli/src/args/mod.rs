@@ -30,6 +30,9 @@ pub(crate) use suite::{
     SuiteArguments, SuiteCutArguments, SuiteName,
 };
 
+/// What a SIZE may be, below the help of commands that take one.
+pub(crate) const SIZES: &str = "SIZE: bytes as a whole number, or with a unit: 64KiB (also 64K or 64k), 48MiB, 1GiB; kB, MB and GB are of 1000";
+
 /// narrows finds where a storage path narrows.
 #[derive(Debug, Parser)]
 #[command(name = "narrows", version, about, disable_help_subcommand = true)]
@@ -41,21 +44,26 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Measure the path to TARGET segment by segment and say what limits it
+    #[command(after_help = SIZES)]
     Check(Box<CheckArguments>),
     /// Run a study: the sweeps of a TOML file, cell by cell
     Run(RunArguments),
     /// The client / proxy / server buffer experiment: one stream, one buffer size a role, every call counted
+    #[command(after_help = SIZES)]
     Relay(Box<RelayArguments>),
     /// A classic benchmark, with its native output on stdout and narrows' reading of it on stderr
     Suite(SuiteArguments),
 
     /// Serve an endpoint that a path can be measured to
+    #[command(after_help = SIZES)]
     Serve(ServeArguments),
     /// Forward connections from one address to another
+    #[command(after_help = SIZES)]
     Proxy(ProxyArguments),
     /// Give the verdict of a record again, from the record alone
     Diagnose(DiagnoseArguments),
     /// Turn the native output of another tool into observations that `diagnose` reads
+    #[command(after_help = SIZES)]
     Import(Box<ImportArguments>),
     /// Say what a rule or segment means, its formula and source
     Explain(ExplainArguments),
@@ -71,7 +79,7 @@ pub(crate) enum Command {
 #[derive(Debug, Clone, Args)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 pub(crate) struct OutputArguments {
-    /// Say what would be run, and stop
+    /// Say what would be run, and run nothing
     #[arg(long)]
     pub(crate) plan: bool,
     /// Print the JSON summary instead of text
@@ -80,10 +88,10 @@ pub(crate) struct OutputArguments {
     /// Print every cell and every number
     #[arg(long)]
     pub(crate) detail: bool,
-    /// Folder for the record (must not exist)
+    /// Folder for the record (must not exist); without it narrows-record-TIME in the current one
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Say nothing while measuring
+    /// Say nothing before the results: neither the load nor progress
     #[arg(long)]
     pub(crate) quiet: bool,
 }

@@ -10,8 +10,8 @@ use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub(crate) struct PostmarkArguments {
-    /// File of PostMark's commands, - for stdin; without it and without any of the options before --server, commands come
-    /// from stdin, and with one of them a run begins at once
+    /// File of PostMark's commands; `-` reads them from stdin, as does a command line without any of the options from --size
+    /// to --report; with one of these and no file a run begins at once
     #[arg(value_name = "SCRIPT")]
     pub(crate) script: Option<PathBuf>,
     #[command(flatten)]
@@ -25,32 +25,32 @@ pub(crate) struct PostmarkArguments {
 /// PostMark's own settings, each as its command takes them: what is allowed stands there and not here.
 #[derive(Debug, Args)]
 pub(crate) struct SettingArguments {
-    #[arg(long = "size", value_name = "LOW[,HIGH]", help = of_default("Bytes of new files: LOW, or from LOW to HIGH", &format!("{PUBLISHED_SIZE_LOW},{PUBLISHED_SIZE_HIGH}")))]
+    #[arg(long = "size", value_name = "LOW[,HIGH]", help = of_default("Size of new files in bytes: LOW, or from LOW to HIGH", &format!("{PUBLISHED_SIZE_LOW},{PUBLISHED_SIZE_HIGH}")))]
     size_bytes: Option<String>,
     #[arg(long, value_name = "N", allow_negative_numbers = true, help = of_default("Files at the start of a run", PUBLISHED_NUMBER))]
     number: Option<String>,
     #[arg(long, value_name = "N", allow_negative_numbers = true, help = of_default("Transactions of a run", PUBLISHED_TRANSACTIONS))]
     transactions: Option<String>,
-    #[arg(long, value_name = "N", allow_negative_numbers = true, help = of_default("Where the random numbers begin", PUBLISHED_SEED))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, help = of_default("Seed of every random choice", PUBLISHED_SEED))]
     seed: Option<String>,
-    /// Folder in which a run makes a folder of its own for its files; without it the current one
+    /// Folder in which the suite makes a folder of its own for its files [default: .]
     #[arg(long, value_name = "DIR")]
     location: Option<String>,
-    /// Subdirectories that files are spread over; without it none
+    /// Subdirectories that files are spread over; 0 is none [default: 0]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     subdirectories: Option<String>,
-    #[arg(long, value_name = "BYTES", allow_negative_numbers = true, help = of_default("Bytes of a block that is read", PUBLISHED_BLOCK))]
+    #[arg(long, value_name = "BYTES", allow_negative_numbers = true, help = of_default("Bytes that one read asks for", PUBLISHED_BLOCK))]
     read: Option<String>,
-    #[arg(long, value_name = "BYTES", allow_negative_numbers = true, help = of_default("Bytes of a block that is written", PUBLISHED_BLOCK))]
+    #[arg(long, value_name = "BYTES", allow_negative_numbers = true, help = of_default("Bytes that one write has", PUBLISHED_BLOCK))]
     write: Option<String>,
-    /// Whether blocks go through a buffer, as C's streams do; without it they do
+    /// Whether blocks go through a buffer, as C's streams do [default: true]
     #[arg(long, value_name = "true|false")]
     buffering: Option<String>,
     #[arg(long, value_name = "N", allow_negative_numbers = true, help = of_default("Chance in ten to read a file, else append to it; -1 for neither", PUBLISHED_BIAS))]
     bias_read: Option<String>,
     #[arg(long, value_name = "N", allow_negative_numbers = true, help = of_default("Chance in ten to create a file, else delete one; -1 for neither", PUBLISHED_BIAS))]
     bias_create: Option<String>,
-    /// Form of the report; without it verbose
+    /// Form of the report [default: verbose]
     #[arg(long, value_name = "verbose|terse")]
     report: Option<String>,
 }

@@ -9,32 +9,32 @@ use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub(crate) struct ProxyArguments {
-    /// Address and port; any other than loopback needs --token-file or --open. Port 0 takes a free one
+    /// Address and port to listen at; any other than loopback needs --token-file or --open. Port 0 takes a free one
     #[arg(long, default_value = "127.0.0.1:7301", value_name = "ADDR:PORT")]
     pub(crate) listen: SocketAddr,
-    /// Where every connection goes; a name is looked up once, at the start
+    /// Where every connection is forwarded to; a name is looked up once, at the start
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) to: String,
     /// How bytes are moved
     #[arg(long, value_enum, default_value = "splice", value_name = "MODE")]
     pub(crate) mode: ProxyMode,
-    /// What one read asks for, up to 64MiB; a connection has two such buffers (io_uring: four)
+    /// Bytes that one read asks for, up to 64MiB; a connection has two such buffers (io_uring: four)
     #[arg(long, default_value = "128KiB", value_name = "SIZE", value_parser = parse_block)]
     pub(crate) buffer: Bytes,
     /// Send small pieces at once (`TCP_NODELAY`); with `=false` the kernel gathers them
     #[arg(long, default_value_t = true, default_missing_value = "true", num_args = 0..=1, require_equals = true,
           action = ArgAction::Set, value_name = "true|false")]
     pub(crate) no_delay: bool,
-    /// Send buffer of every socket (`SO_SNDBUF`); by default the kernel's own, which grows
+    /// Send buffer of every socket (`SO_SNDBUF`); without it the kernel's own, which grows
     #[arg(long, value_name = "SIZE", value_parser = parse_block)]
     pub(crate) send_buffer: Option<Bytes>,
-    /// Receive buffer of every socket (`SO_RCVBUF`); by default the kernel's own, which grows
+    /// Receive buffer of every socket (`SO_RCVBUF`); without it the kernel's own, which grows
     #[arg(long, value_name = "SIZE", value_parser = parse_block)]
     pub(crate) receive_buffer: Option<Bytes>,
     /// Most connections at once; further ones are reset
     #[arg(long, default_value_t = 256, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65536))]
     pub(crate) max_connections: u32,
-    /// Reset a connection that no byte has passed for N seconds; by default none is
+    /// Time after which a connection that no byte passes is reset, in seconds; without it none is
     #[arg(long, value_name = "N", value_parser = positive_seconds)]
     pub(crate) idle_seconds: Option<f64>,
     /// File that holds the token of those who may ask the proxy itself; it guards no connection that passes

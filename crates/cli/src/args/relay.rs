@@ -12,32 +12,33 @@ const ALL: &str = "all";
 
 #[derive(Debug, Args)]
 pub(crate) struct RelayArguments {
-    /// Sweeps: client, server, both of two nodes; client-3, server-3, proxy, client+proxy, client+server, proxy+server,
-    /// all-3 of three; all of them with `all`
+    /// Whose buffer is shrunk while the others stay at the largest size: client, server or both of two nodes; client-3,
+    /// server-3, proxy, client+proxy, client+server, proxy+server or all-3 with a proxy between; `all` is every one of these
     #[arg(long, default_value = ALL, value_name = "SWEEP,..", value_delimiter = ',', value_parser = parse_sweep)]
     pub(crate) sweep: Vec<Sweeps>,
     /// Bytes that each trial moves: a multiple of every size that the client writes at once
     #[arg(long, default_value = "48MiB", value_name = "SIZE", value_parser = parse_block)]
     pub(crate) bytes: Bytes,
-    /// Buffer sizes instead of 4096,2048,1024,512,256,128,64,48,32; the largest is that of roles that are not shrunk
+    /// Buffer sizes to try; the largest is that of roles that are not shrunk; without it
+    /// 4096,2048,1024,512,256,128,64,48,32 bytes
     #[arg(long, value_name = "SIZE,..", value_delimiter = ',', value_parser = parse_block)]
     pub(crate) sizes: Vec<Bytes>,
-    /// Repetitions of every point
+    /// Repetitions of every buffer size of a sweep
     #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) trials: u32,
-    /// What joins the roles
+    /// Sockets that join the roles
     #[arg(long, default_value = "tcp", value_name = "tcp|unix", value_enum)]
     pub(crate) transport: Transport,
-    /// Set `TCP_NODELAY` on every sending socket; without it small writes may be held back, as published
+    /// Send small pieces at once (`TCP_NODELAY`); without it the kernel gathers them, as published
     #[arg(long)]
     pub(crate) no_delay: bool,
-    /// `SO_SNDBUF` of every socket; without it the kernel decides
+    /// Send buffer of every socket (`SO_SNDBUF`); without it the kernel's own, which grows
     #[arg(long, value_name = "SIZE", value_parser = parse_block)]
     pub(crate) send_buffer: Option<Bytes>,
-    /// `SO_RCVBUF` of every socket; without it the kernel decides
+    /// Receive buffer of every socket (`SO_RCVBUF`); without it the kernel's own, which grows
     #[arg(long, value_name = "SIZE", value_parser = parse_block)]
     pub(crate) receive_buffer: Option<Bytes>,
-    /// How the proxy moves bytes; by default it copies, as published
+    /// How the proxy moves bytes: through a buffer, a pipe in the kernel, or io_uring; without it copy, as published
     #[arg(long, value_name = "copy|splice|uring", value_enum)]
     pub(crate) proxy_mode: Option<ProxyMode>,
     /// Make content that depends on its position, and compare every byte at the server; costs CPU time at both ends
@@ -52,7 +53,7 @@ pub(crate) struct RelayArguments {
     /// File that holds the token of --server and --proxy
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
-    /// Seed of the order of points; a new one is drawn and recorded without it
+    /// Seed of the order of points; without it a new one is drawn and recorded
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
     #[command(flatten)]

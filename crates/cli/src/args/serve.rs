@@ -30,25 +30,25 @@ impl ServePriority {
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeArguments {
-    /// Address and port; any other than loopback needs --token-file. Port 0 takes a free one
+    /// Address and port to listen at; any other than loopback needs --token-file. Port 0 takes a free one
     #[arg(long, default_value = "127.0.0.1:7300", value_name = "ADDR:PORT")]
     pub(crate) listen: SocketAddr,
     /// Folder below which the disk store lies; without it only memory is served
     #[arg(long, value_name = "DIR")]
     pub(crate) root: Option<PathBuf>,
-    /// File that holds the token clients must prove
+    /// File that holds the token that clients must prove to have
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
-    /// Most bytes that the stores of all clients hold together
+    /// Most bytes that the stores of all clients hold together, in memory and below --root
     #[arg(long, default_value = "4GiB", value_name = "SIZE", value_parser = parse_block)]
     pub(crate) max_bytes: Bytes,
-    /// Most connections at once
+    /// Most connections at once; further ones are refused
     #[arg(long, default_value_t = 256, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65536))]
     pub(crate) max_connections: u32,
     /// Longest time of one client's session, in seconds
     #[arg(long, default_value_t = 3600.0, value_name = "N", value_parser = positive_seconds)]
     pub(crate) max_seconds: f64,
-    /// Most requests of all disk stores worked on at once; by default all that clients have in flight
+    /// Most requests of all disk stores worked on at once; without it all that clients have in flight
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65536))]
     pub(crate) disk_threads: Option<u32>,
     /// What comes first on a machine that also runs clients: their work, or what is served to others

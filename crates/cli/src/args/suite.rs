@@ -1,7 +1,7 @@
 //! What may be typed after `narrows suite`.
 
 use super::value::{parse_block, positive_seconds, window_seconds};
-use super::{BonnieArguments, IozoneArguments, OutputArguments, PostmarkArguments, ServePriority};
+use super::{BonnieArguments, IozoneArguments, OutputArguments, PostmarkArguments, SIZES, ServePriority};
 use clap::{Args, Subcommand, ValueEnum};
 use narrows_model::Bytes;
 use narrows_suites::ioperf::{PUBLISHED_BUFFER_KB, PUBLISHED_COUNT};
@@ -24,6 +24,7 @@ pub(crate) enum SuiteName {
     #[command(after_help = format!("IOzone's letters:\n{}", narrows_suites::iozone::letters_help()))]
     Iozone(Box<IozoneArguments>),
     /// Jovian-2: peer-to-peer parallel I/O, striped over the disks of all serving nodes
+    #[command(after_help = SIZES)]
     Jovian(Box<JovianArguments>),
     /// PostMark: creation of many small files, transactions that read, append, create and delete, their deletion; its
     /// command language from a script or stdin, or as options
@@ -38,30 +39,31 @@ pub(crate) struct IoperfArguments {
     /// Size of an I/O in KB of 1024 bytes: what one fwrite or fread moves
     #[arg(long, default_value_t = PUBLISHED_BUFFER_KB, value_name = "KB")]
     pub(crate) buffer: u64,
-    /// I/Os of each test; the file has as many times the buffer
+    /// I/Os of each test and process; the file of each has as many times the buffer
     #[arg(long, default_value_t = PUBLISHED_COUNT, value_name = "N")]
     pub(crate) count: u64,
-    /// Times that each test is done; the table has all of them together: bytes over time
+    /// Times that each test is done; its figures are all bytes over all the time
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub(crate) passes: u32,
-    /// Processes that start together, each with a file of its own; from 2 on the rows 1PV and NPV are measured too
+    /// Processes of the row NPV, which start each test together, each with a file of its own
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub(crate) processes: u32,
-    /// Rows to measure: a plain run, one process below the driver, several; without it those that go with --processes
+    /// Rows to measure: a plain run, one process below the driver, --processes of them; without it run, and all three from
+    /// 2 processes on
     #[arg(long, value_name = "run,1PV,NPV", value_delimiter = ',', value_enum, ignore_case = true)]
     pub(crate) rows: Vec<IoperfRow>,
-    /// What follows every I/O that writes, with putc every byte
+    /// Call that follows every I/O that writes, and every byte of putc
     #[arg(long, default_value = "fflush", value_name = "fflush|fdatasync|fsync", value_enum)]
     pub(crate) flush: FlushCall,
-    /// Name of the rows; without it this host's
+    /// Name of the rows in the table; without it this host's
     #[arg(long, value_name = "TAG")]
     pub(crate) tag: Option<String>,
-    /// Print the table as CSV
+    /// Print the table as CSV, with the same figures
     #[arg(long)]
     pub(crate) csv: bool,
     #[command(flatten)]
     pub(crate) cuts: SuiteCutArguments,
-    /// Seed of every random choice; a new one is drawn and recorded without it
+    /// Seed of every random choice; without it a new one is drawn and recorded
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
     #[command(flatten)]
@@ -74,13 +76,13 @@ pub(crate) struct SuiteCutArguments {
     /// Look at the server's side too: `self` starts an endpoint in the folder, HOST:PORT asks one that serves it
     #[arg(long, value_name = "self|HOST:PORT")]
     pub(crate) server: Option<String>,
-    /// File that holds the endpoint's token
+    /// File that holds the token of --server HOST:PORT
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
-    /// Measure what the suite prints alone: no cuts of the path beside it, and so no verdict
+    /// Measure what the suite prints alone: no cuts of the path (its layers one by one), and so nothing to judge it by
     #[arg(long)]
     pub(crate) no_verdict: bool,
-    /// Time that each cut of the path is measured, in seconds; 1 without it, with iozone 0.25
+    /// Time that each cut of the path is measured, in seconds; without it 1 (iozone: 0.25)
     #[arg(long, value_name = "N", value_parser = positive_seconds)]
     pub(crate) cell_seconds: Option<f64>,
 }
@@ -125,13 +127,13 @@ pub(crate) struct JovianArguments {
     /// Stripe unit: bytes of a request at each server; a multiple of 512
     #[arg(long, default_value = "64KiB", value_name = "SIZE", value_parser = parse_block)]
     pub(crate) unit: Bytes,
-    /// Bytes that each client writes and reads, whole requests; without it 70MiB, rounded up to them
+    /// Bytes that each client writes and reads, in whole requests; without it 70MiB, rounded up to whole ones
     #[arg(long, value_name = "SIZE", value_parser = parse_block)]
     pub(crate) bytes: Option<Bytes>,
-    /// Requests that a client has in flight
+    /// Requests that each client has in flight
     #[arg(long, default_value_t = 8, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub(crate) depth: u32,
-    /// Most of them at one server; without it as many
+    /// Most of a client's requests in flight at one server; without it --depth
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub(crate) peer_depth: Option<u32>,
     /// When a write is acknowledged: as soon as it arrives, or when it is on disk
@@ -143,19 +145,19 @@ pub(crate) struct JovianArguments {
     /// Bytes of the dummy file, which takes no room; without it an eighth more than the largest node's memory
     #[arg(long, value_name = "SIZE", value_parser = parse_block)]
     pub(crate) flush_bytes: Option<Bytes>,
-    /// Repetitions; the least and the greatest of 3 and more are left out of the means
+    /// Repetitions of each test; from 3 on the least and the greatest are left out of the means
     #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) trials: u32,
-    /// The engine of local; psync has one request in flight
+    /// Engine of the configuration local; psync has one request in flight
     #[arg(long, default_value = "psync", value_name = "psync|uring|mmap", value_enum)]
     pub(crate) engine: LocalEngine,
-    /// Most requests that a server which this command starts has at its disk at once
+    /// Most requests that each server started here works on at once; without it all that clients have in flight
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65536))]
     pub(crate) disk_threads: Option<u32>,
-    /// What comes first on nodes that this command starts and that are both: their clients, or what they serve
+    /// What comes first on nodes started here that are client and server: their clients' work, or what they serve
     #[arg(long, default_value = "equal", value_name = "ROLE")]
     pub(crate) priority: ServePriority,
-    /// Measure the tables alone: no cuts of the path beside them, and so no verdict
+    /// Measure what the suite prints alone: no cuts of the path (its layers one by one), and so nothing to judge it by
     #[arg(long)]
     pub(crate) no_verdict: bool,
     /// Time that each cut of the path is measured, in seconds
@@ -164,7 +166,7 @@ pub(crate) struct JovianArguments {
     /// File that holds the token of --servers or --nodes
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
-    /// Seed of every random choice; a new one is drawn and recorded without it
+    /// Seed of every random choice; without it a new one is drawn and recorded
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
     #[command(flatten)]
