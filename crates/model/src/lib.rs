@@ -8,6 +8,7 @@
 
 pub mod capabilities;
 pub mod cell;
+pub mod comparison;
 pub mod counters;
 pub mod diagnosis;
 pub mod effective;
@@ -37,6 +38,7 @@ pub mod workload;
 
 pub use capabilities::Capabilities;
 pub use cell::{Cell, CellId, Cut, Site, Stop};
+pub use comparison::Comparison;
 pub use counters::{CounterSample, Role};
 pub use diagnosis::{Diagnosis, Exonerated, Finding, Limiting, NotMeasured, Relation};
 pub use effective::Effective;

@@ -2,6 +2,7 @@
 
 use schemars::{JsonSchema, Schema, schema_for};
 
+use crate::comparison::Comparison;
 use crate::event::Event;
 use crate::inventory::Inventory;
 use crate::observation::DiagnosisDocument;
@@ -22,6 +23,7 @@ pub struct PublishedSchema {
 #[must_use]
 pub fn published() -> Vec<PublishedSchema> {
     vec![
+        of::<Comparison>("narrows.comparison.1"),
         of::<DiagnosisDocument>("narrows.diagnosis.1"),
         of::<Event>("narrows.event.1"),
         of::<Inventory>("narrows.inventory.1"),
