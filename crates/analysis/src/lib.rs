@@ -14,6 +14,7 @@
 extern crate self as narrows_analysis;
 
 mod collect;
+mod compare;
 mod confidence;
 mod diagnose;
 mod doubts;
@@ -32,6 +33,7 @@ mod testing;
 pub mod text;
 pub mod view;
 
+pub use compare::{MARGIN_RATIO, MeasuredRun, RunReader, Side, compare};
 pub use diagnose::diagnose;
 pub use doubts::doubts;
 pub use effects::{Effect, Gain, effects};

@@ -19,6 +19,7 @@ mod rates;
 mod repeat;
 mod segments;
 mod service;
+mod spread;
 mod study;
 mod sweeps;
 
@@ -31,12 +32,15 @@ pub(crate) use flags::{
     INCOMPLETE, INTERVAL_NOT_REACHED, LITTLE_LAW_VIOLATED, ONE_GROUP, SHORT_RUN, STEADY_NOT_REACHED,
     WIRE_BY_INTERFACES,
 };
+pub(crate) use quality::TRIALS_MIN;
 pub(crate) use rates::told;
 pub(crate) use segments::loopback;
 pub(crate) use service::{
     DEVICE_FLUSH_COUNT, DEVICE_FLUSH_S, DEVICE_OP_COUNT, SERVER_QUEUE_LENGTH, SERVER_WORKER_BUSY_RATIO,
     SERVER_WORKER_COUNT,
 };
+
+pub(crate) use spread::RateSpread;
 
 use crate::collect::Collected;
 use crate::input::{Input, RunFacts};

@@ -6,14 +6,14 @@ use crate::collect::{CellData, Rate, Series};
 use narrows_model::Repeat;
 use narrows_model::summary::{Interval, Steadiness, WarmUpCut};
 use narrows_stats::interval::{
-    Level, batch_means, block_bootstrap, student_interval, uncorrelated_batch_means,
+    Level, batch_means, block_bootstrap, optimal_block_len, student_interval, uncorrelated_batch_means,
 };
 use narrows_stats::mser::{WarmUpVerdict, mser5};
 use narrows_stats::resample::BootstrapPlan;
 use narrows_stats::steady::{self, WINDOW_ROUNDS, assess_window};
 
 /// Fewest repetitions whose spread says more than the spread inside them.
-const TRIALS_MIN: usize = 3;
+pub(crate) const TRIALS_MIN: usize = 3;
 /// Fewest slots for an interval over one window.
 const SLOTS_MIN: usize = 10;
 /// Fewest operations in a round of the steadiness test, on average: below, the grain of whole operations alone can break
@@ -130,16 +130,28 @@ pub(super) fn interval(trial_rates: &[f64], windows: &[Window], seed: u64) -> Op
     let made = if trial_rates.len() >= TRIALS_MIN {
         student_interval(trial_rates, Level::P95).ok()
     } else {
-        let settled = windows.iter().flat_map(Window::settled);
-        over_series(&settled.map(|rate| rate.bytes_per_s).collect::<Vec<f64>>(), seed)
+        over_windows(windows, |rate| rate.bytes_per_s, seed).map(|made| made.interval)
     }?;
     let told = told(made);
     Some(Interval { low: told.low.max(0.0), ..told })
 }
 
+/// An interval of a mean, and the degrees of freedom by which it is as wide as it is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Made {
+    pub(super) interval: narrows_stats::Interval,
+    pub(super) degrees_of_freedom: f64,
+}
+
+/// The interval of the mean of `figure` over the settled parts of the windows.
+pub(super) fn over_windows(windows: &[Window], figure: fn(&Rate) -> f64, seed: u64) -> Option<Made> {
+    let settled = windows.iter().flat_map(Window::settled);
+    over_series(&settled.map(figure).collect::<Vec<f64>>(), seed)
+}
+
 /// Batch means where a number of batches is uncorrelated, and resampled blocks: the wider, because both are too narrow
 /// for a series that is short against its correlation, and seldom both by the same chance.
-fn over_series(series: &[f64], seed: u64) -> Option<narrows_stats::Interval> {
+fn over_series(series: &[f64], seed: u64) -> Option<Made> {
     if series.len() < SLOTS_MIN {
         return None;
     }
@@ -148,8 +160,13 @@ fn over_series(series: &[f64], seed: u64) -> Option<narrows_stats::Interval> {
         // Too few for ten batches of two: as many batches of two as there are.
         Err(_) => batch_means(series, series.len() / 2, Level::P95).ok(),
     };
+    let batches = batches
+        .map(|means| Made { interval: means.interval, degrees_of_freedom: means.batch_count as f64 - 1.0 });
     let plan = BootstrapPlan { resample_count: RESAMPLES, ..BootstrapPlan::with_seed(seed) };
-    let blocks = block_bootstrap(series, plan).ok();
-    let batches = batches.map(|means| means.interval);
-    [batches, blocks].into_iter().flatten().max_by(|a, b| a.half_width().total_cmp(&b.half_width()))
+    let blocks = block_bootstrap(series, plan).ok().map(|interval| {
+        let block_len = optimal_block_len(series).map_or(1.0, f64::ceil);
+        Made { interval, degrees_of_freedom: (series.len() as f64 / block_len - 1.0).max(1.0) }
+    });
+    let half_width = |made: &Made| made.interval.half_width();
+    [batches, blocks].into_iter().flatten().max_by(|a, b| half_width(a).total_cmp(&half_width(b)))
 }
