@@ -179,6 +179,9 @@ pub struct TcpCounters {
     pub acked_bytes: Bytes,
     /// Payload bytes received.
     pub received_bytes: Bytes,
+    /// Of both, those of connections with both ends on one host, which no network carried.
+    #[serde(default)]
+    pub loopback_bytes: Bytes,
     /// Segments sent.
     pub segments_out_count: u64,
     /// Segments received.
@@ -191,7 +194,7 @@ pub struct TcpCounters {
     pub rtt_ns: Nanos,
     /// Mean congestion window.
     pub congestion_window_bytes: Bytes,
-    /// Time with data to send.
+    /// Time with data to send, as the two below of connections that leave their host.
     pub busy_ns: Nanos,
     /// Time held back by the peer's receive window.
     pub receive_window_limited_ns: Nanos,

@@ -246,6 +246,7 @@ impl Reader<'_> {
             connection_count: self.connection_count,
             acked_bytes: Bytes(sent.payload_bytes),
             received_bytes: Bytes(received.payload_bytes),
+            loopback_bytes: Bytes(0),
             segments_out_count: sent.packet_count,
             segments_in_count: received.packet_count,
             retransmit_count: round_to_u64(lost),

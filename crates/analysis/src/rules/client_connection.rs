@@ -6,6 +6,7 @@ use super::one_more::{OneMore, one_more_connection};
 use super::{Rule, Stance, Verdict};
 use crate::summary::{
     SERVER_QUEUE_LENGTH, TCP_BUSY_S, TCP_RECEIVE_WINDOW_LIMITED_S, TCP_SEND_BUFFER_LIMITED_S,
+    network_bytes_per_s,
 };
 use crate::text;
 use crate::view::View;
@@ -102,7 +103,7 @@ fn link_full(view: &View<'_>, stream: &CellSummary) -> bool {
         .flat_map(|host| &host.inventory.host.nics)
         .filter(|nic| !nic.is_virtual && nic.operstate == "up");
     let declared = links.filter_map(|nic| nic.link_bits_per_s).min();
-    let rate = stream.rate_bytes_per_s.unwrap_or_default().0;
+    let rate = network_bytes_per_s(stream);
     declared.is_some_and(|bits| rate >= bits as f64 / 8.0 * judge::FULL_RATIO)
 }
 

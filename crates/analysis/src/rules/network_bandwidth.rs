@@ -1,8 +1,9 @@
 //! The network's bandwidth is full.
 
-use super::judge::{self, Shown};
+use super::judge::{self, Carried, Shown};
 use super::one_more::{OneMore, one_more_connection};
 use super::{Rule, Stance, Verdict, client_connection, network_scope, proxy_queue};
+use crate::summary::{network_bytes_per_s, network_share};
 use crate::text;
 use crate::view::View;
 use narrows_model::summary::CellSummary;
@@ -129,14 +130,30 @@ fn against(view: &View<'_>, cell: &CellSummary, cut: Cut) -> Option<Verdict> {
         let verdict = judge::time_share(RULE.segment, cell, part_s, "moving the block over the wire", shown)?;
         return judge::convicting(verdict, ceiling);
     }
-    let verdict = judge::against_ceiling(RULE.segment, cell, ceiling, text::network_rate, shown)?;
+    cell.rate_bytes_per_s?;
+    let carried = Carried { segment: RULE.segment, cell, rate: network_bytes_per_s(cell) };
+    let verdict = judge::carried_against(carried, ceiling, text::network_rate, shown)?;
+    let stayed = 1.0 - network_share(cell);
+    let verdict = if stayed == 0.0 {
+        verdict
+    } else {
+        verdict.because(of_loopback(stayed), "payload of connections within a host", "")
+    };
     Some(verdict.gains(judge::relief(view, cell, &[Cut::ServerStorage, Cut::MemoryCopy])))
+}
+
+fn of_loopback(stayed: f64) -> String {
+    let share = text::percent(stayed);
+    format!(
+        "{share} of what the path moves stays on one host, where a client is beside a server; only the rest is counted"
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::{builtin, cleared, found, machine, named};
+    use narrows_model::summary::Metric;
 
     #[test]
     fn a_thin_wire_is_named_first() {
@@ -152,6 +169,28 @@ mod tests {
         let declared = machine("hundred-megabit").network.unwrap().bytes_per_s.0;
         let measured = wire.ceiling_bytes_per_s.unwrap().0;
         assert!((measured / declared - 1.0).abs() < 0.05, "{measured} of {declared}");
+    }
+
+    #[test]
+    fn what_stays_on_a_host_is_neither_the_wires_ceiling_nor_counted_against_it() {
+        let mut summary = builtin("hundred-megabit");
+        let whole = summary.segments.iter().find(|segment| segment.id == Segment::NetworkBandwidth);
+        let whole = whole.unwrap().ceiling_bytes_per_s.unwrap().0;
+        let stayed =
+            Metric { id: "tcp_loopback_ratio".into(), value: 0.25, unit: String::new(), interval: None };
+        let over_wire = |cell: &&mut CellSummary| matches!(cell.cut, Cut::Path | Cut::NetworkStream);
+        for cell in summary.cells.iter_mut().filter(over_wire) {
+            cell.metrics.push(stayed.clone());
+        }
+        let view = View::of(&summary);
+        let cell = view.regimes()[0].cell;
+        let verdict = judge(&view, cell).unwrap();
+        assert_eq!((verdict.segment, verdict.stance), (Segment::NetworkBandwidth, Stance::Limits));
+        assert!(
+            verdict.evidence.iter().any(|evidence| evidence.text.starts_with("25 % of what the path moves"))
+        );
+        let carried = view.ceiling(Cut::NetworkStream, cell).unwrap().bytes_per_s;
+        assert!((carried / whole - 0.75).abs() < 0.02, "{carried} of {whole}");
     }
 
     #[test]

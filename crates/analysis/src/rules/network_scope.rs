@@ -51,6 +51,7 @@ mod tests {
     use super::*;
     use crate::diagnose::diagnose;
     use crate::testing::builtin;
+    use narrows_model::summary::Metric;
     use narrows_model::units::BytesPerSec;
     use narrows_model::{Limiting, Segment, Summary, Target};
 
@@ -96,6 +97,21 @@ mod tests {
     #[test]
     fn links_that_add_up_are_full_each() {
         let summary = striped([0.5, 0.5]);
+        assert_eq!(bulk(&summary).scope.as_deref(), Some(SERVER_LINK));
+    }
+
+    #[test]
+    fn a_client_beside_the_server_adds_nothing_to_what_its_link_carries() {
+        let mut summary = striped([0.5, 0.5]);
+        let alone =
+            |cell: &&mut CellSummary| cell.cut == Cut::NetworkStream && cell.target.members().len() == 1;
+        let stayed =
+            Metric { id: "tcp_loopback_ratio".into(), value: 0.9, unit: String::new(), interval: None };
+        for cell in summary.cells.iter_mut().filter(alone) {
+            cell.rate_bytes_per_s = cell.rate_bytes_per_s.map(|rate| BytesPerSec(rate.0 * 10.0));
+            cell.metrics.push(stayed.clone());
+        }
+        summary.diagnosis = diagnose(&summary);
         assert_eq!(bulk(&summary).scope.as_deref(), Some(SERVER_LINK));
     }
 

@@ -3,9 +3,9 @@
 //! The receiving end sends requests or acknowledgements alone; its times and segments say nothing of the data.
 
 use crate::collect::{CellData, TcpDelta};
-use narrows_model::summary::Metric;
+use narrows_model::summary::{CellSummary, Metric};
 use narrows_model::units::ratio;
-use narrows_model::{Nanos, Role};
+use narrows_model::{Cut, Nanos, Role};
 
 /// Seconds with data to send.
 pub(crate) const TCP_BUSY_S: &str = "tcp_busy_s";
@@ -13,6 +13,10 @@ pub(crate) const TCP_BUSY_S: &str = "tcp_busy_s";
 pub(crate) const TCP_RECEIVE_WINDOW_LIMITED_S: &str = "tcp_receive_window_limited_s";
 /// Seconds held back by the own send buffer.
 pub(crate) const TCP_SEND_BUFFER_LIMITED_S: &str = "tcp_send_buffer_limited_s";
+/// Share of the bytes of the load's connections that stayed on one host; none where all passed a network.
+const TCP_LOOPBACK_RATIO: &str = "tcp_loopback_ratio";
+/// From this share on a cell is one of loopback alone.
+const LOOPBACK_ALONE_RATIO: f64 = 0.99;
 /// Segments that the sender of the data sent.
 pub(crate) const TCP_SEGMENT_COUNT: &str = "tcp_segment_count";
 /// Segments that the sender of the data sent again.
@@ -30,7 +34,28 @@ pub(super) fn metrics(data: &CellData) -> Vec<Metric> {
             of_role(data, Role::Proxy).map(|proxy| if lost(&proxy) > lost(&tcp) { proxy } else { tcp })
         }
     };
-    [&of_times(&tcp)[..], &leg.as_ref().map(of_segments).unwrap_or_default()].concat()
+    [&of_times(&tcp)[..], &leg.as_ref().map(of_segments).unwrap_or_default(), &of_loopback(&tcp)].concat()
+}
+
+/// Share of a cell's bytes that passed a network: below 1 where a client is beside one of several servers, and 1 where it
+/// is beside all of them, whose rate is loopback's.
+pub(crate) fn network_share(cell: &CellSummary) -> f64 {
+    let stayed =
+        cell.metrics.iter().find(|metric| metric.id == TCP_LOOPBACK_RATIO).map(|metric| metric.value);
+    stayed.filter(|share| *share < LOOPBACK_ALONE_RATIO).map_or(1.0, |share| 1.0 - share)
+}
+
+/// Rate that a cell's cut carried, in bytes a second: of a stream what passed the network.
+pub(crate) fn carried_bytes_per_s(cell: &CellSummary) -> f64 {
+    match cell.cut {
+        Cut::NetworkStream | Cut::DirectStream => network_bytes_per_s(cell),
+        _ => cell.rate_bytes_per_s.unwrap_or_default().0,
+    }
+}
+
+/// Rate of what a cell moved over a network, in bytes a second; 0 where nothing completed.
+pub(crate) fn network_bytes_per_s(cell: &CellSummary) -> f64 {
+    cell.rate_bytes_per_s.unwrap_or_default().0 * network_share(cell)
 }
 
 /// The smallest round trip from the client to the server. A proxy ends each connection, so that its two ends see a leg each:
@@ -60,6 +85,12 @@ fn of_times(tcp: &TcpDelta) -> [Metric; 3] {
         metric(TCP_RECEIVE_WINDOW_LIMITED_S, tcp.receive_window_limited.as_secs_f64(), "s"),
         metric(TCP_SEND_BUFFER_LIMITED_S, tcp.send_buffer_limited.as_secs_f64(), "s"),
     ]
+}
+
+fn of_loopback(tcp: &TcpDelta) -> Vec<Metric> {
+    let all = tcp.acked_bytes.saturating_add(tcp.received_bytes);
+    let share = ratio(tcp.loopback_bytes.as_f64(), all.as_f64()).filter(|share| *share > 0.0);
+    share.map(|share| metric(TCP_LOOPBACK_RATIO, share, "")).into_iter().collect()
 }
 
 fn of_segments(tcp: &TcpDelta) -> Vec<Metric> {

@@ -25,7 +25,7 @@ mod sweeps;
 
 pub(crate) use connection::{
     TCP_BUSY_S, TCP_RECEIVE_WINDOW_LIMITED_S, TCP_RETRANSMIT_COUNT, TCP_SEGMENT_COUNT,
-    TCP_SEND_BUFFER_LIMITED_S,
+    TCP_SEND_BUFFER_LIMITED_S, carried_bytes_per_s, network_bytes_per_s, network_share,
 };
 pub(crate) use flags::{
     CEILING_EXCEEDED, DATA_MISMATCH, FEW_OPERATIONS, GENERATOR_LIMITED, IN_FLIGHT_BELOW, IN_FLIGHT_MIN_RATIO,

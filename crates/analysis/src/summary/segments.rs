@@ -3,6 +3,7 @@
 //! A segment is measured by a cut or by a counter; which, is told in `source`.
 
 use super::binding::binding;
+use super::connection::{carried_bytes_per_s as rate, network_share};
 use super::flags::{CEILING_TOLERANCE, WIRE_BY_INTERFACES};
 use super::laws;
 use super::{Machines, SERVER_WORKER_BUSY_RATIO};
@@ -56,7 +57,7 @@ fn summary(segment: Segment, cells: &[CellSummary], machines: &Machines<'_>, see
             .reduce(f64::max)
             .map(OpsPerSec),
         interval: best
-            .filter(|_| raised.is_none() && members.is_none())
+            .filter(|cell| raised.is_none() && members.is_none() && network_share(cell) == 1.0)
             .and_then(|cell| cell.interval.clone()),
         source: best.map(|cell| source(cell, members.as_ref(), raised.map(|(cell, _)| cell))).or(counter),
         utilisation_ratio: utilisation(segment, &measured, cells),
@@ -109,10 +110,6 @@ fn raised(segment: Segment, ceiling: f64, cells: &[CellSummary]) -> Option<(&Cel
         .filter_map(|cell| Some((cell, carried(cell)?)))
         .filter(|(_, rate)| *rate > ceiling * CEILING_TOLERANCE)
         .max_by(|a, b| a.1.total_cmp(&b.1))
-}
-
-fn rate(cell: &CellSummary) -> f64 {
-    cell.rate_bytes_per_s.unwrap_or_default().0
 }
 
 /// The cut that isolates a segment. A device's bandwidth, operations and latency are three readings of one cut,

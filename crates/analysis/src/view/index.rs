@@ -1,6 +1,7 @@
 //! Cuts by their settings, so that a look-up costs the same in a run of ten cells and of ten thousand.
 
 use super::{Ceiling, Place, in_memory, reads};
+use crate::summary::carried_bytes_per_s as rate;
 use narrows_model::summary::CellSummary;
 use narrows_model::{Bytes, Cut};
 use std::collections::HashMap;
@@ -59,8 +60,4 @@ impl<'a> Index<'a> {
         let members = if in_memory(cut) { 0 } else { Place::of(cell).member_count };
         self.best_of_all.get(&(cut, reads(cell.op), members)).copied()
     }
-}
-
-fn rate(cell: &CellSummary) -> f64 {
-    cell.rate_bytes_per_s.unwrap_or_default().0
 }

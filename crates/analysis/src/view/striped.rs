@@ -3,6 +3,7 @@
 //! A stripe goes as fast as its slowest member lets it: of n members it can move n times what that one moves.
 
 use super::reads;
+use crate::summary::carried_bytes_per_s as rate;
 use narrows_model::summary::CellSummary;
 use narrows_model::{Cut, Layer, Target};
 
@@ -59,8 +60,4 @@ impl<'a> Alone<'a> {
 fn is_at(target: &Target, member: &Target) -> bool {
     let endpoint = |target: &Target| target.at_layer(Layer::Disk);
     target == member || endpoint(member).is_some_and(|place| endpoint(target) == Some(place))
-}
-
-fn rate(cell: &CellSummary) -> f64 {
-    cell.rate_bytes_per_s.unwrap_or_default().0
 }

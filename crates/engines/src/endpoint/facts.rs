@@ -8,8 +8,9 @@ use narrows_model::effective::ConnectionFacts;
 use narrows_model::{Bytes, Effective, Nanos};
 use narrows_sys::tcp_info::TcpInfo;
 use narrows_wire::open::Granted;
+use rustix::net::SocketAddrAny;
 use std::io;
-use std::net::TcpStream;
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::os::fd::AsFd;
 
 /// What was granted to a worker.
@@ -39,7 +40,7 @@ fn connection_facts(socket: &TcpStream) -> io::Result<ConnectionFacts> {
     Ok(ConnectionFacts {
         local: local.to_string(),
         remote: remote.to_string(),
-        loopback: remote.ip().is_loopback() || local.ip() == remote.ip(),
+        loopback: is_one_host(local.ip(), remote.ip()),
         nodelay: socket.nodelay()?,
         send_buffer_bytes: Bytes(length(options.send_buffer_size()?)),
         receive_buffer_bytes: Bytes(length(options.recv_buffer_size()?)),
@@ -54,14 +55,18 @@ fn connection_facts(socket: &TcpStream) -> io::Result<ConnectionFacts> {
 /// One system call of about a microsecond.
 #[must_use]
 pub fn tcp_counters(socket: impl AsFd) -> Option<TcpCounters> {
-    let now = TcpInfo::read(socket).ok()?;
+    let now = TcpInfo::read(&socket).ok()?;
     let micros = |value: u64| Nanos(value.saturating_mul(1000));
+    let (acked, received) = (now.bytes_acked.unwrap_or(0), now.bytes_received.unwrap_or(0));
+    let loopback = stays_on_host(&socket);
+    let times = |value: Option<u64>| micros(value.filter(|_| !loopback).unwrap_or(0));
     Some(TcpCounters {
         // Whoever reads knows the time.
         at_ns: Nanos(0),
         connection_count: 1,
-        acked_bytes: Bytes(now.bytes_acked.unwrap_or(0)),
-        received_bytes: Bytes(now.bytes_received.unwrap_or(0)),
+        acked_bytes: Bytes(acked),
+        received_bytes: Bytes(received),
+        loopback_bytes: Bytes(if loopback { acked.saturating_add(received) } else { 0 }),
         segments_out_count: u64::from(now.segs_out.unwrap_or(0)),
         segments_in_count: u64::from(now.segs_in.unwrap_or(0)),
         retransmit_count: u64::from(now.retrans_segs_total),
@@ -69,10 +74,24 @@ pub fn tcp_counters(socket: impl AsFd) -> Option<TcpCounters> {
         rtt_min_ns: micros(now.min_rtt_us.filter(|rtt| *rtt != u32::MAX).map_or(0, u64::from)),
         rtt_ns: micros(u64::from(now.rtt_us)),
         congestion_window_bytes: Bytes(u64::from(now.snd_cwnd_segs) * u64::from(now.snd_mss_bytes)),
-        busy_ns: micros(now.busy_time_us.unwrap_or(0)),
-        receive_window_limited_ns: micros(now.rwnd_limited_us.unwrap_or(0)),
-        send_buffer_limited_ns: micros(now.sndbuf_limited_us.unwrap_or(0)),
+        busy_ns: times(now.busy_time_us),
+        receive_window_limited_ns: times(now.rwnd_limited_us),
+        send_buffer_limited_ns: times(now.sndbuf_limited_us),
     })
+}
+
+/// Whether both ends of a connection are on one host, so that no network carries it; not where the kernel does not tell.
+fn stays_on_host(socket: impl AsFd) -> bool {
+    let address = |known: Option<SocketAddrAny>| known.and_then(|any| SocketAddr::try_from(any).ok());
+    let local = address(rustix::net::getsockname(&socket).ok());
+    let remote = address(rustix::net::getpeername(&socket).ok().flatten());
+    let ends = local.zip(remote).map(|(local, remote)| (local.ip(), remote.ip()));
+    ends.is_some_and(|(local, remote)| is_one_host(local, remote))
+}
+
+/// Whether two addresses of a connection's ends are those of one host.
+fn is_one_host(local: IpAddr, remote: IpAddr) -> bool {
+    remote.is_loopback() || local == remote
 }
 
 /// Adds the counters of further connections to a sum; means are weighted by the connections behind them.
@@ -92,6 +111,7 @@ pub fn add_tcp_counters(sum: &mut TcpCounters, more: &TcpCounters) {
     sum.connection_count = sum.connection_count.saturating_add(more.connection_count);
     sum.acked_bytes = sum.acked_bytes.saturating_add(more.acked_bytes);
     sum.received_bytes = sum.received_bytes.saturating_add(more.received_bytes);
+    sum.loopback_bytes = sum.loopback_bytes.saturating_add(more.loopback_bytes);
     sum.segments_out_count = sum.segments_out_count.saturating_add(more.segments_out_count);
     sum.segments_in_count = sum.segments_in_count.saturating_add(more.segments_in_count);
     sum.retransmit_count = sum.retransmit_count.saturating_add(more.retransmit_count);
@@ -103,4 +123,37 @@ pub fn add_tcp_counters(sum: &mut TcpCounters, more: &TcpCounters) {
 
 fn length(value: usize) -> u64 {
     u64::try_from(value).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+
+    #[test]
+    fn what_a_connection_within_a_host_carries_is_counted_as_such_and_no_time_of_a_network() {
+        const BYTES: usize = 100_000;
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut sender = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut receiver, _) = listener.accept().unwrap();
+        let sent = std::thread::spawn(move || {
+            sender.write_all(&[1; BYTES]).unwrap();
+            sender
+        });
+        receiver.read_exact(&mut [0; BYTES]).unwrap();
+        let counters = tcp_counters(&receiver).unwrap();
+        assert_eq!((counters.received_bytes, counters.loopback_bytes), (Bytes(100_000), Bytes(100_000)));
+        let counters = tcp_counters(sent.join().unwrap()).unwrap();
+        assert_eq!(counters.loopback_bytes, counters.acked_bytes);
+        assert_eq!((counters.busy_ns, counters.receive_window_limited_ns), (Nanos(0), Nanos(0)));
+    }
+
+    #[test]
+    fn ends_are_on_one_host_where_their_addresses_are_equal_or_the_loopbacks() {
+        let address = |text: &str| text.parse::<IpAddr>().unwrap();
+        assert!(is_one_host(address("10.0.0.1"), address("10.0.0.1")));
+        assert!(is_one_host(address("::1"), address("::1")));
+        assert!(!is_one_host(address("10.0.0.1"), address("10.0.0.2")));
+    }
 }
