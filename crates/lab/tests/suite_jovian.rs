@@ -15,9 +15,9 @@ const MIB: f64 = (1 << 20) as f64;
 /// What each node's link is limited to.
 const NODE_LINK: &str = "200mbit";
 const NODE_BITS_PER_S: u64 = 200_000_000;
-/// The client's link.
-const CLIENT_LINK: &str = "400mbit";
-const CLIENT_BITS_PER_S: u64 = 400_000_000;
+/// The client's link: one server does not fill it, and two could more than fill it.
+const CLIENT_LINK: &str = "300mbit";
+const CLIENT_BITS_PER_S: u64 = 300_000_000;
 
 /// Nodes that serve behind links of their own, all on one CPU.
 fn nodes(lab: &Lab, count: u8) -> Vec<(Host, Served)> {
@@ -79,7 +79,7 @@ fn one_client_rises_with_servers_until_its_own_link_is_full_and_that_is_named() 
         let mut command = client.command(narrows_bin().unwrap());
         suite(
             &mut command,
-            "one-to-many c1-s1 c1-s2 c1-s4 --bytes 8MiB --flush drop --trials 3 --cell-seconds 0.3",
+            "one-to-many c1-s1 c1-s2 c1-s4 --bytes 24MiB --flush drop --trials 3 --cell-seconds 0.3",
         );
         command.args(["--servers", &addresses(&nodes), "--token-file"]).arg(nodes[0].1.token());
         pin_to_cpus(&mut command, &[0]);
@@ -147,10 +147,11 @@ fn an_early_acknowledgement_hides_the_disk_from_writes_and_a_late_one_does_not()
     });
 }
 
-/// pp-2 and pp-4 of `nodes`, in this order, with the text of the diagnosis.
-fn many_to_many(lab: &Lab, nodes: &[(Host, Served)]) -> (Checked, String) {
+/// These configurations of `nodes`, with the text of the diagnosis.
+fn many_to_many(lab: &Lab, labels: &str, nodes: &[(Host, Served)]) -> (Checked, String) {
     let mut command = Command::new(narrows_bin().unwrap());
-    suite(&mut command, "many-to-many pp-2 pp-4 --bytes 8MiB --flush drop --trials 3 --cell-seconds 0.3");
+    let words = format!("many-to-many {labels} --bytes 15MiB --flush drop --trials 3 --cell-seconds 0.3");
+    suite(&mut command, &words);
     command.args(["--nodes", &addresses(nodes), "--token-file"]).arg(nodes[0].1.token());
     for (host, _) in nodes {
         command.arg("--client-command").arg(format!("nsenter --net=/run/netns/{} --", host.netns()));
@@ -177,10 +178,11 @@ fn nodes_behind_links_of_their_own_fill_them_and_are_told_to_share_nothing() {
     on_a_calm_machine(|| {
         let Some(lab) = lab() else { return };
         let nodes = nodes(&lab, 4);
-        let (checked, text) = many_to_many(&lab, &nodes);
+        let (checked, text) = many_to_many(&lab, "pp-2 pp-4", &nodes);
         for entry in checked.limiting("bulk read") {
             let network = [Segment::Network, Segment::NetworkBandwidth].contains(&entry.segment);
             assert!(network, "{:#?}", checked.summary.diagnosis.limiting);
+            assert_ne!(entry.scope.as_deref(), Some("shared"), "{:#?}", entry.evidence);
         }
         // Of what each node moves 1/N stays on it, and its link carries the rest: 200 Mbit/s x N / (N - 1).
         let link = nodes[0].0.payload_bytes_per_s(NODE_BITS_PER_S);
@@ -201,7 +203,7 @@ fn nodes_that_share_a_link_send_less_each_with_more_of_them_and_that_is_told() {
         let Some(lab) = lab() else { return };
         let hosts = [1, 2].map(|index| lab.host(index).unwrap());
         hosts[0].limit_rate(SHARED_LINK).unwrap();
-        // The first of each host, then the second: pp-2 is one node on either side of the link, pp-4 two.
+        // In turn on either side of the link: pp-2 is one node on each, pp-6 three.
         let start = |index: usize| {
             let host = hosts[index % 2].clone();
             let root = lab.scratch().join(format!("node{index}"));
@@ -209,16 +211,22 @@ fn nodes_that_share_a_link_send_less_each_with_more_of_them_and_that_is_told() {
             let served = serve(&lab, &host, Some(&root), |command| pin_to_cpus(command, &[1]));
             (host, served)
         };
-        let nodes: Vec<(Host, Served)> = (0..4).map(start).collect();
-        let (checked, text) = many_to_many(&lab, &nodes);
-        // Half of what each node moves goes to the other host: 2 x 100 Mbit/s for one node there, 100 for each of two.
+        let nodes: Vec<(Host, Served)> = (0..6).map(start).collect();
+        let (checked, text) = many_to_many(&lab, "pp-2 pp-6", &nodes);
+        // Half of what each node moves goes to the other host: 2 x 100 Mbit/s for one node there, 2/3 of 100 for each of
+        // three. Of it a half or 5/6 goes to other nodes: 100 Mbit/s with two of them and 56 with six.
         let link = hosts[0].payload_bytes_per_s(SHARED_BITS_PER_S);
         for op in [Op::Write, Op::Read] {
-            assert_each_node(&checked, op, [(2.0, link * 2.0), (4.0, link)]);
+            assert_each_node(&checked, op, [(2.0, link * 2.0), (6.0, link * 2.0 / 3.0)]);
             let sentence = format!("{op}: each node sends ");
             let falling = text.lines().find(|line| line.contains(&sentence));
             let falling = falling.unwrap_or_else(|| panic!("{text}"));
-            assert!(falling.contains("with 4: they share something, such as the interconnect"), "{falling}");
+            assert!(falling.contains("with 6: they share something, such as the interconnect"), "{falling}");
+        }
+        // Two of three servers of a client are beside it or on its host: what goes there passes no link, and the rest fills it.
+        for entry in checked.limiting("bulk read") {
+            let network = [Segment::Network, Segment::NetworkBandwidth].contains(&entry.segment);
+            assert!(network, "{:#?}", checked.summary.diagnosis.limiting);
         }
     });
 }

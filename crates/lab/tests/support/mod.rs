@@ -38,7 +38,7 @@ fn lab_where(available: Result<(), String>) -> Option<Lab> {
 }
 
 /// How often a proof is tried at most.
-const ATTEMPTS: u32 = 3;
+const ATTEMPTS: u32 = 5;
 /// From this share of all CPUs on the machine was not the proof's own: its cells last a second, and what is taken comes
 /// in pieces of a tenth of one.
 const DISTURBED_RATIO: f64 = 0.02;
