@@ -134,7 +134,7 @@ fn against(view: &View<'_>, cell: &CellSummary, cut: Cut) -> Option<Verdict> {
     let carried = Carried { segment: RULE.segment, cell, rate: network_bytes_per_s(cell) };
     let verdict = judge::carried_against(carried, ceiling, text::network_rate, shown)?;
     let stayed = 1.0 - network_share(cell);
-    let verdict = if stayed == 0.0 {
+    let verdict = if stayed <= 0.0 {
         verdict
     } else {
         verdict.because(of_loopback(stayed), "payload of connections within a host", "")

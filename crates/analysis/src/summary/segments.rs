@@ -57,7 +57,7 @@ fn summary(segment: Segment, cells: &[CellSummary], machines: &Machines<'_>, see
             .reduce(f64::max)
             .map(OpsPerSec),
         interval: best
-            .filter(|cell| raised.is_none() && members.is_none() && network_share(cell) == 1.0)
+            .filter(|cell| raised.is_none() && members.is_none() && network_share(cell) >= 1.0)
             .and_then(|cell| cell.interval.clone()),
         source: best.map(|cell| source(cell, members.as_ref(), raised.map(|(cell, _)| cell))).or(counter),
         utilisation_ratio: utilisation(segment, &measured, cells),

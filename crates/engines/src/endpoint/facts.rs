@@ -138,10 +138,10 @@ mod tests {
         let mut sender = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (mut receiver, _) = listener.accept().unwrap();
         let sent = std::thread::spawn(move || {
-            sender.write_all(&[1; BYTES]).unwrap();
+            sender.write_all(&vec![1; BYTES]).unwrap();
             sender
         });
-        receiver.read_exact(&mut [0; BYTES]).unwrap();
+        receiver.read_exact(&mut vec![0; BYTES]).unwrap();
         let counters = tcp_counters(&receiver).unwrap();
         assert_eq!((counters.received_bytes, counters.loopback_bytes), (Bytes(100_000), Bytes(100_000)));
         let counters = tcp_counters(sent.join().unwrap()).unwrap();
