@@ -15,27 +15,36 @@ use support::lab;
 /// The calls of one thread on a test's file: their name, what they returned, and at which offset where they have one.
 type Calls = Vec<(String, u64, Option<u64>)>;
 
-/// The calls on `data-0` in one thread's `strace -ff -y` file, in their order.
-fn calls_on_the_file(trace: &Path) -> Calls {
+/// What a run asked of its files.
+struct Traced {
+    /// The calls of each thread that moves data, thread by thread in the order of the cells.
+    threads: Vec<Calls>,
+    /// Every call, as it began: which thread that moves data it is of, or `None` for another, and its name.
+    all: Vec<(Option<usize>, String)>,
+}
+
+/// The calls on files of tests in one thread's `strace -ff -y -ttt` file, in their order, each with its time.
+fn calls_on_files(trace: &Path) -> (Vec<String>, Calls) {
     let text = fs::read_to_string(trace).unwrap();
     let call = |line: &str| {
-        let (call, returned) = line.rsplit_once(" = ")?;
+        let (at, call) = line.split_once(' ')?;
+        let (call, returned) = call.rsplit_once(" = ")?;
         let (name, arguments) = call.split_once('(')?;
         let offset =
             arguments.trim_end().strip_suffix(')')?.rsplit_once(", ").and_then(|(_, last)| last.parse().ok());
-        Some((name.to_owned(), returned.trim().parse().ok()?, offset))
+        Some((at.to_owned(), (name.to_owned(), returned.trim().parse().ok()?, offset)))
     };
-    text.lines().filter(|line| line.contains("/data-0>")).filter_map(call).collect()
+    text.lines().filter(|line| line.contains("/data-")).filter_map(call).unzip()
 }
 
-/// The calls of each thread that did something with the file, thread by thread in the order of the cells.
-fn traced(letters: &str) -> Option<Vec<Calls>> {
+/// What the suite with these letters asks of its files.
+fn traced(letters: &str) -> Option<Traced> {
     let lab = lab()?;
     let scratch = lab.scratch();
     let folder = scratch.join("target");
     fs::create_dir(&folder).unwrap();
     let mut command = Command::new("strace");
-    command.args(["-ff", "-y", "-s", "0", "--seccomp-bpf", "-e", "signal=none"]);
+    command.args(["-ff", "-y", "-ttt", "-s", "0", "--seccomp-bpf", "-e", "signal=none"]);
     command.args(["-e", "trace=write,pwrite64,pwritev,pwritev2,pread64,preadv,preadv2,read,fdatasync,fsync"]);
     command.arg("-o").arg(scratch.join("trace")).arg(narrows_bin().unwrap());
     command.args(["suite", "iozone"]).args(letters.split_whitespace()).arg(&folder);
@@ -48,8 +57,18 @@ fn traced(letters: &str) -> Option<Vec<Calls>> {
     let mut traces: Vec<_> = entries.filter(is_trace).collect();
     // Threads are named by their number, which rises from cell to cell.
     traces.sort_by_key(|path| path.extension().unwrap().to_string_lossy().parse::<u64>().unwrap());
-    let threads = traces.iter().map(|path| calls_on_the_file(path));
-    Some(threads.filter(|calls| !calls.is_empty()).collect())
+    let (mut threads, mut all) = (Vec::new(), Vec::new());
+    for (times, calls) in
+        traces.iter().map(|path| calls_on_files(path)).filter(|(_, calls)| !calls.is_empty())
+    {
+        let moves = calls.iter().any(|(name, _, _)| !name.ends_with("sync"));
+        let thread = moves.then_some(threads.len());
+        all.extend(times.into_iter().zip(&calls).map(|(at, (name, _, _))| (at, thread, name.clone())));
+        threads.extend(moves.then_some(calls));
+    }
+    // Times of one width: seconds since 1970 and microseconds.
+    all.sort();
+    Some(Traced { threads, all: all.into_iter().map(|(_, thread, name)| (thread, name)).collect() })
 }
 
 /// The offsets of one thread's calls, which must all be of this name and return a record of 4 KB.
@@ -64,7 +83,9 @@ const SIZES: &str = "-s 128 -r 4";
 
 #[test]
 fn every_test_goes_once_over_its_file_in_its_own_order() {
-    let Some(threads) = traced(&format!("{SIZES} -i 0 -i 1 -i 2 -i 3 -i 4 -i 5")) else { return };
+    let Some(Traced { threads, .. }) = traced(&format!("{SIZES} -i 0 -i 1 -i 2 -i 3 -i 4 -i 5")) else {
+        return;
+    };
     assert_eq!(threads.len(), 9, "{threads:?}");
     let forward: Vec<u64> = (0..32).collect();
     for (index, name) in [(0, "pwrite64"), (1, "pwrite64"), (2, "pread64"), (3, "pread64")] {
@@ -85,7 +106,7 @@ fn every_test_goes_once_over_its_file_in_its_own_order() {
 
 #[test]
 fn vectors_are_one_call_a_record_and_streams_those_of_the_c_library() {
-    let Some(threads) = traced(&format!("{SIZES} -i 6 -i 7 -i 11 -i 12 -+n")) else { return };
+    let Some(Traced { threads, .. }) = traced(&format!("{SIZES} -i 6 -i 7 -i 11 -i 12 -+n")) else { return };
     assert_eq!(threads.len(), 4, "{threads:?}");
     let total = |calls: &Calls, name: &str| -> u64 {
         calls.iter().filter(|(call, _, _)| call == name).map(|(_, returned, _)| returned).sum()
@@ -100,7 +121,7 @@ fn vectors_are_one_call_a_record_and_streams_those_of_the_c_library() {
 
 #[test]
 fn a_sync_in_the_timing_is_one_behind_each_test_that_writes() {
-    let Some(threads) = traced(&format!("{SIZES} -e -i 0 -i 1")) else { return };
+    let Some(Traced { threads, .. }) = traced(&format!("{SIZES} -e -i 0 -i 1")) else { return };
     let syncs = |calls: &Calls| calls.iter().filter(|(name, _, _)| name == "fdatasync").count();
     let found: Vec<usize> = threads.iter().map(syncs).collect();
     assert_eq!(found, [1, 1, 0, 0], "{threads:?}");
@@ -109,4 +130,28 @@ fn a_sync_in_the_timing_is_one_behind_each_test_that_writes() {
         *names.entry(name).or_default() += 1;
     }
     assert_eq!(names, BTreeMap::from([("fdatasync", 2), ("pread64", 64), ("pwrite64", 64)]));
+}
+
+#[test]
+fn what_a_test_wrote_is_synced_once_behind_it_and_before_the_next() {
+    let Some(Traced { threads, all }) = traced(&format!("{SIZES} -i 0 -i 1 -i 2 -i 6 -+n")) else { return };
+    assert_eq!(threads.len(), 5, "{threads:?}");
+    // The threads that move data, which the tests' times are of, sync nothing themselves.
+    assert!(threads.iter().flatten().all(|(name, _, _)| !name.ends_with("sync")), "{threads:?}");
+    let mut steps: Vec<Option<usize>> = all.iter().map(|(thread, _)| *thread).collect();
+    let syncs = steps.iter().filter(|step| step.is_none()).count();
+    steps.dedup();
+    // Write, read, random read, random write, fwrite.
+    let wanted = [Some(0), None, Some(1), Some(2), Some(3), None, Some(4), None];
+    assert_eq!((steps.as_slice(), syncs), (wanted.as_slice(), 3), "{all:?}");
+}
+
+#[test]
+fn processes_are_synced_too_and_a_file_whose_closing_is_timed_is_not() {
+    let Some(Traced { all, .. }) = traced(&format!("{SIZES} -i 0 -+n -t 2")) else { return };
+    let syncs =
+        |all: &[(Option<usize>, String)]| all.iter().filter(|(_, name)| name.ends_with("sync")).count();
+    assert_eq!((syncs(&all), all.last().unwrap().0), (2, None), "{all:?}");
+    let Some(Traced { all, .. }) = traced(&format!("{SIZES} -i 0 -c")) else { return };
+    assert_eq!(syncs(&all), 0, "{all:?}");
 }

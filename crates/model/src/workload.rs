@@ -163,6 +163,9 @@ pub enum SyncPolicy {
     Every(u32),
     /// One `fdatasync` at the end, inside the timed window.
     AtEnd,
+    /// One `fdatasync` of each object when the trial is over, outside of its time and of its counters: the next one does not
+    /// run beside the writing.
+    AfterEnd,
 }
 
 /// When an endpoint acknowledges a write.

@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 mod objects;
+mod sync;
 
 pub(crate) use objects::ObjectWorkshop;
 

@@ -11,6 +11,7 @@ use crate::site::CellSite;
 use crate::stop::StopFlag;
 use narrows_engines::Clock;
 use narrows_model::event::Phase;
+use narrows_model::fault::{ErrorCount, merge_errors};
 use narrows_model::trial::{CounterPair, IntervalSample};
 use narrows_model::workload::CacheState;
 use narrows_model::{Bytes, Cell, CounterSample, Event, Nanos, Sink, SinkError};
@@ -84,6 +85,7 @@ pub(crate) fn run_trial(
     output.file_bytes = object_bytes;
     output.resident_ratio = resident_ratio;
     output.counters = with_tcp(pairs, &clients);
+    merge_errors(&mut output.errors, &sync_after(&assignments, site)?);
     sink.event(&Event::TrialFinished(Box::new(output)))?;
     Ok(())
 }
@@ -161,6 +163,20 @@ fn prepare(
     let resident_ratio =
         known.filter(|known| !known.is_empty()).map(|known| known.iter().sum::<f64>() / known.len() as f64);
     Ok((smallest.unwrap_or_default(), resident_ratio))
+}
+
+/// Syncs what the trial wrote where its load asks for that; what failed.
+fn sync_after(assignments: &[Assignment], site: &CellSite) -> Result<Vec<ErrorCount>, RunError> {
+    let mut failed = Vec::new();
+    // The first clients go to one target each, and know all objects there.
+    let targets = assignments.first().map_or(1, |assignment| target_count(&assignment.cell));
+    for assignment in assignments.iter().take(targets as usize) {
+        let factory = site.registry.factory(assignment.target(), None)?;
+        let limit = PrepareLimit::starting(site.clock.now().0, u64::MAX);
+        let workshop = Workshop { factory: factory.as_ref(), clock: &site.clock, stop: &site.stop, limit };
+        failed.extend(site.prepared.sync_after(assignment, &workshop)?);
+    }
+    Ok(failed)
 }
 
 /// The trial as its clients' coordinator sees it: sets the window, reads counters at its borders.

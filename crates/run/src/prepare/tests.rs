@@ -5,19 +5,23 @@ use narrows_engines::null::NullFactory;
 use narrows_engines::{ProtocolCounters, VirtualClock};
 use narrows_model::workload::CacheState;
 use narrows_model::{Capabilities, Effective};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 const MIB: u64 = 1 << 20;
 
-/// Null, with a device behind its memory.
+/// Null, with a device behind its memory; a device of no speed is gone.
+#[derive(Default)]
 struct Buffered {
     clock: Arc<VirtualClock>,
     device_bytes_per_s: u64,
+    sync_count: Arc<AtomicU32>,
 }
 
 struct BufferedEngine {
     null: Box<dyn Engine>,
     clock: Arc<VirtualClock>,
     device_bytes_per_s: u64,
+    sync_count: Arc<AtomicU32>,
     dirty_bytes: u64,
 }
 
@@ -29,7 +33,8 @@ impl EngineFactory for Buffered {
     fn open(&self, spec: &OpenSpec, worker: &WorkerContext) -> Result<Box<dyn Engine>, EngineError> {
         let null = NullFactory.open(spec, worker)?;
         let (clock, device_bytes_per_s) = (Arc::clone(&self.clock), self.device_bytes_per_s);
-        Ok(Box::new(BufferedEngine { null, clock, device_bytes_per_s, dirty_bytes: 0 }))
+        let sync_count = Arc::clone(&self.sync_count);
+        Ok(Box::new(BufferedEngine { null, clock, device_bytes_per_s, sync_count, dirty_bytes: 0 }))
     }
 
     fn bring_cache_to(&self, spec: &OpenSpec, state: CacheState) -> Result<Option<f64>, EngineError> {
@@ -53,7 +58,11 @@ impl Engine for BufferedEngine {
     fn queue(&mut self, requests: &[Request]) -> Result<usize, EngineError> {
         for request in requests {
             self.dirty_bytes += u64::from(request.length_bytes);
+            if request.op == Op::Sync && self.device_bytes_per_s == 0 {
+                return Err(EngineError::new(ErrorKind::Io, "sync", "a device that is gone".to_owned()));
+            }
             if request.op == Op::Sync {
+                self.sync_count.fetch_add(1, Ordering::Relaxed);
                 let drained_ns = self.dirty_bytes * 1000 / (self.device_bytes_per_s / 1_000_000);
                 self.clock.wait_until(self.clock.now().after(drained_ns));
                 self.dirty_bytes = 0;
@@ -102,7 +111,7 @@ fn filled(device_bytes_per_s: u64, needed: u64) -> (u64, u64) {
 /// The same, for a load that has to start by `start_by_ns`.
 fn filled_by(start_by_ns: u64, device_bytes_per_s: u64, needed: u64) -> (Result<Bytes, RunError>, u64) {
     let clock = Arc::new(VirtualClock::default());
-    let factory = Buffered { clock: Arc::clone(&clock), device_bytes_per_s };
+    let factory = Buffered { clock: Arc::clone(&clock), device_bytes_per_s, ..Buffered::default() };
     let workload = Workload {
         op: Op::Write,
         block_bytes: Bytes(MIB),
@@ -307,4 +316,43 @@ fn a_store_that_is_silent_is_waited_for_once_and_no_longer_than_asked() {
     assert_eq!(errors.len(), 1);
     assert_eq!(*gone.asked.lock().unwrap(), [("data-0".to_owned(), 1_000)]);
     assert!(prepared.objects.is_empty());
+}
+
+/// What a sync behind a trial says of its one object, on a device of this speed.
+fn synced_after(workload: Workload, device_bytes_per_s: u64) -> (u32, Vec<narrows_model::fault::ErrorCount>) {
+    let mut assignment = assignment(MIB);
+    assignment.cell.workload = Workload { file_bytes: Bytes(MIB), ..workload };
+    let clock = Arc::new(VirtualClock::default());
+    let factory = Buffered { clock: Arc::clone(&clock), device_bytes_per_s, ..Buffered::default() };
+    let (clock, stop): (Arc<dyn Clock>, _) = (clock, StopFlag::default());
+    let limit = PrepareLimit::starting(0, u64::MAX);
+    let workshop = Workshop { factory: &factory, clock: &clock, stop: &stop, limit };
+    let mut spec = filling_spec(&assignment, "data-0");
+    spec.target = Target::Null { copy: false };
+    let mut prepared = Prepared::default();
+    let key = key_of(assignment.target(), "data-0");
+    prepared.objects.insert(key, Made { bytes: Bytes(MIB), spec, is_kept: false });
+    let failed = prepared.sync_after(&assignment, &workshop).unwrap();
+    (factory.sync_count.load(Ordering::Relaxed), failed)
+}
+
+#[test]
+fn a_trial_that_wrote_is_synced_where_that_is_asked_for_and_one_that_did_not_is_not() {
+    let load = |op, sync| Workload { op, sync, ..Workload::default() };
+    let count = |op, sync| synced_after(load(op, sync), 1_000_000_000);
+    assert_eq!(count(Op::Write, SyncPolicy::AfterEnd), (1, Vec::new()));
+    assert_eq!(count(Op::Write, SyncPolicy::AtEnd).0, 0);
+    assert_eq!(count(Op::Read, SyncPolicy::AfterEnd).0, 0);
+    let half = |op| narrows_model::workload::OpShare { op, weight: 1.0 };
+    let mixed =
+        Workload { op_mix: vec![half(Op::Read), half(Op::Write)], ..load(Op::Read, SyncPolicy::AfterEnd) };
+    assert_eq!(synced_after(mixed, 1_000_000_000).0, 1);
+}
+
+#[test]
+fn a_sync_behind_a_trial_that_fails_is_told_as_lost_data() {
+    let load = Workload { op: Op::Write, sync: SyncPolicy::AfterEnd, ..Workload::default() };
+    let (_, failed) = synced_after(load, 0);
+    assert_eq!((failed.len(), failed[0].op, failed[0].count), (1, Op::Sync, 1));
+    assert!(failed[0].first_message.contains("a device that is gone"), "{failed:?}");
 }

@@ -170,7 +170,7 @@ keys! {
     "workload.cache", Kind::Choice(CACHES), true, "\"as_found\"", "\"cold\"",
         "What is done about caches before a trial: nothing, the file's pages are dropped, or the file is read once. A cold load through the page cache goes over a file that exists once, without a warm-up unless one is given.";
     "workload.sync", Kind::Sync, true, "\"none\"", "\"every 16\"",
-        "When written data must be durable: never, with every write (`O_DSYNC`), after every N writes, or at the end of a trial, whose time lasts to the end of that sync; what the warm-up wrote is synced with it.";
+        "When written data must be durable: never, with every write (`O_DSYNC`), after every N writes, at the end of a trial, whose time lasts to the end of that sync (what the warm-up wrote is synced with it), or after the end, outside of its time, so that the next trial does not run beside the writing.";
     "workload.acknowledgement", Kind::Choice(ACKNOWLEDGEMENTS), true, "\"early\"", "\"late\"",
         "When an endpoint acknowledges a write: as soon as it has the data, or when the data is durable.";
     "workload.depth", DEPTH, true, "1", "16",

@@ -142,7 +142,7 @@ impl Kind {
             Kind::BlockShares => {
                 "a table of sizes with weights above 0, such as { 4KiB = 60, 64KiB = 40 }".to_owned()
             }
-            Kind::Sync => format!("\"none\", \"dsync\", \"at_end\" or \"every N\", N writes from {} to {}", SYNC_EVERY.start(), SYNC_EVERY.end()),
+            Kind::Sync => format!("\"none\", \"dsync\", \"at_end\", \"after_end\" or \"every N\", N writes from {} to {}", SYNC_EVERY.start(), SYNC_EVERY.end()),
         }
     }
 
@@ -150,7 +150,7 @@ impl Kind {
     pub(crate) fn names(self) -> &'static [&'static str] {
         match self {
             Kind::Choice(names) | Kind::Choices(names) => names,
-            Kind::Sync => &["none", "dsync", "at_end", "every"],
+            Kind::Sync => &["none", "dsync", "at_end", "after_end", "every"],
             Kind::OpShares => MIXED_OPS,
             _ => &[],
         }

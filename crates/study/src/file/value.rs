@@ -74,6 +74,7 @@ impl Value {
             Value::Sync(SyncPolicy::None) => "none".to_owned(),
             Value::Sync(SyncPolicy::Dsync) => "dsync".to_owned(),
             Value::Sync(SyncPolicy::AtEnd) => "at_end".to_owned(),
+            Value::Sync(SyncPolicy::AfterEnd) => "after_end".to_owned(),
             Value::Sync(SyncPolicy::Every(writes)) => format!("every {writes}"),
         }
     }
@@ -208,6 +209,7 @@ fn sync(text: &str) -> Option<SyncPolicy> {
         "none" => Some(SyncPolicy::None),
         "dsync" => Some(SyncPolicy::Dsync),
         "at_end" => Some(SyncPolicy::AtEnd),
+        "after_end" => Some(SyncPolicy::AfterEnd),
         _ => {
             let writes: u64 = text.strip_prefix("every ")?.trim().parse().ok()?;
             let writes = Some(writes).filter(|writes| kind::SYNC_EVERY.contains(writes))?;

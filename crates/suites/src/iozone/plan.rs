@@ -98,6 +98,8 @@ fn workload(request: &Request, column: &Column, pair: Pair, processes: u64) -> W
         sync: match (writes, asked.synchronous, asked.times_sync) {
             (true, true, _) => SyncPolicy::Dsync,
             (true, false, true) => SyncPolicy::AtEnd,
+            // As the original, which has closed the file where that is timed.
+            (true, false, false) if !asked.times_close => SyncPolicy::AfterEnd,
             _ => SyncPolicy::None,
         },
         clients: u32::try_from(processes).unwrap_or(u32::MAX),
@@ -203,6 +205,12 @@ mod tests {
         assert_eq!(wishes("-o -e", "512/4/rewrite").sync, SyncPolicy::Dsync);
         assert_eq!(wishes("-I", "512/4/read").access, Access::Direct);
         assert!(wishes("-c", "512/4/fwrite").edges.times_close);
+        // What a test wrote is synced behind it, unless nothing is left to sync.
+        let synced =
+            |line: &str, column: &str| wishes(line, &format!("512/4/{column}")).sync == SyncPolicy::AfterEnd;
+        assert!(["write", "rewrite", "random-write", "fwrite"].iter().all(|column| synced("", column)));
+        assert!(synced("-I", "write") && !synced("", "read") && !synced("", "fread"));
+        assert!(["-e", "-o", "-c"].iter().all(|line| !synced(line, "write")));
         assert_eq!(wishes("-p -S 2m", "512/4/read").edges.purge_bytes, Some(Bytes(2 << 20)));
         assert_eq!(wishes("-p", "512/4/read").edges.purge_bytes, Some(CPU_CACHE));
         let checked = wishes("-V 1", "512/4/record-rewrite");
