@@ -105,9 +105,9 @@ fn one_long_request_a_slot_that_began_before_its_window_breaks_no_law() {
     let flagged =
         |summary: &Summary| cell(summary, BULK).flags.iter().any(|flag| flag == flags::LITTLE_LAW_VIOLATED);
     // 20 of 16 in flight: a quarter of the window of each slot was before it, if one request took that long.
-    let window_ns = cell(&summary(1), BULK).trials[0].elapsed_s * 1e9;
-    assert!(flagged(&summary((window_ns * 0.2) as u64)));
-    assert!(!flagged(&summary((window_ns * 0.3) as u64)));
+    let window_ns = narrows_model::units::round_to_u64(cell(&summary(1), BULK).trials[0].elapsed_s * 1e9);
+    assert!(flagged(&summary(window_ns / 5)));
+    assert!(!flagged(&summary(window_ns * 3 / 10)));
 }
 
 #[test]
