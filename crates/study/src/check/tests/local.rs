@@ -1,0 +1,164 @@
+//! Paths within one machine: their points, cuts and what is left out of them.
+
+use super::*;
+
+#[test]
+fn points_come_in_the_order_of_their_value_reading_first() {
+    let plan = plan(&roomy("tcp://storage:7300/disk"));
+    let points: Vec<_> = cut(&plan, Cut::Path)
+        .iter()
+        .map(|cell| (cell.workload.op, cell.workload.block_bytes.0, cell.workload.queue_depth))
+        .collect();
+    let shapes = [(MIB, 16), (4 * KIB, 1), (4 * KIB, 16), (64 * KIB, 16), (64 * KIB, 1), (MIB, 1)];
+    let expected: Vec<_> = shapes
+        .iter()
+        .flat_map(|(block, depth)| [Op::Read, Op::Write].map(|op| (op, *block, *depth)))
+        .collect();
+    assert_eq!(points, expected);
+}
+
+#[test]
+fn a_synchronous_engine_has_a_worker_for_each_request_in_flight() {
+    let plan = plan(&roomy("/srv"));
+    assert_eq!(cut(&plan, Cut::Path)[0].id.0, "path/read/1MiB/qd1/w16/c1");
+    assert_eq!(cut(&plan, Cut::Generator)[0].id.0, "generator/read/1MiB/qd1/w16/c1");
+    assert!(cut(&plan, Cut::Path).iter().all(|cell| cell.workload.queue_depth == 1));
+}
+
+#[test]
+fn a_local_path_is_buffered_cold_when_read_and_synced_when_written() {
+    let plan = plan(&roomy("/srv"));
+    for cell in cut(&plan, Cut::Path) {
+        assert_eq!((cell.workload.access, cell.site), (Access::Buffered, Site::Client));
+        assert_eq!(cell.target, "/srv".parse::<Target>().unwrap());
+        if cell.workload.op == Op::Read {
+            assert_eq!((cell.workload.cache, cell.workload.sync), (CacheState::Cold, SyncPolicy::None));
+        } else {
+            assert_eq!(cell.workload.sync, SyncPolicy::AtEnd);
+        }
+        // Once over, and a warm-up would use up the bytes before the window opens.
+        assert_eq!((cell.stop.bytes_max, cell.stop.warm_up_ns), (Some(Bytes(1024 * MIB)), Nanos(0)));
+    }
+}
+
+#[test]
+fn the_cuts_of_a_local_path_are_those_of_one_machine() {
+    let plan = plan(&roomy("/srv"));
+    let kinds: BTreeSet<Cut> = plan.cells.iter().map(|cell| cell.cut).collect();
+    let expected = [Cut::Generator, Cut::MemoryCopy, Cut::PageCache, Cut::LocalDevice, Cut::Path];
+    assert_eq!(kinds, BTreeSet::from(expected));
+    assert_eq!(plan.topology, Topology::Local);
+    assert!(
+        cut(&plan, Cut::PageCache)
+            .iter()
+            .all(|cell| { cell.workload.op == Op::Read && cell.workload.cache == CacheState::Warm })
+    );
+    assert!(cut(&plan, Cut::LocalDevice).iter().all(|cell| cell.workload.access == Access::Direct));
+    assert_eq!(cut(&plan, Cut::LocalDevice).len(), 12);
+    // As many workers as the path has, and the same in both directions.
+    let copies = [
+        "memory-copy/read/1MiB/qd1/w16/c1",
+        "memory-copy/read/4KiB/qd1/c1",
+        "memory-copy/read/4KiB/qd1/w16/c1",
+        "memory-copy/read/64KiB/qd1/w16/c1",
+        "memory-copy/read/64KiB/qd1/c1",
+        "memory-copy/read/1MiB/qd1/c1",
+    ];
+    assert_eq!(ids(&cut(&plan, Cut::MemoryCopy)), copies);
+}
+
+#[test]
+fn without_direct_access_the_device_is_a_skip_with_its_reason() {
+    let mut request = roomy("/srv");
+    let no = Support::No { reason: "tmpfs keeps everything in memory".into() };
+    request.engines.path = Some(capabilities("psync", no, 1));
+    let plan = plan(&request);
+    assert!(cut(&plan, Cut::LocalDevice).is_empty());
+    assert_eq!(cut(&plan, Cut::Path).len(), 12);
+    let reason = reason(&plan, "local-device/read/4KiB/qd1/c1");
+    assert_eq!(reason, "direct I/O is not possible: tmpfs keeps everything in memory");
+}
+
+#[test]
+fn a_block_that_direct_access_refuses_is_a_skip_with_its_reason() {
+    let request = CheckRequest { blocks: Some(vec![Bytes(1000)]), ..roomy("/srv") };
+    let plan = plan(&request);
+    assert_eq!(
+        reason(&plan, "local-device/read/1000B/qd1/c1"),
+        "direct I/O needs multiples of 512B, and 1000B is none"
+    );
+}
+
+#[test]
+fn a_file_that_does_not_fit_memory_has_no_page_cache_cut() {
+    let plan = plan(&CheckRequest { memory_bytes: Some(Bytes(300 * MIB)), ..roomy("/srv") });
+    assert!(cut(&plan, Cut::PageCache).is_empty());
+    assert!(
+        reason(&plan, "page-cache/read/4KiB/qd1/c1")
+            .contains("1GiB does not stay in the page cache of 300MiB")
+    );
+}
+
+#[test]
+fn an_existing_file_is_only_ever_read() {
+    let plan = plan(&CheckRequest { existing_file: Some(Bytes(10 * 1024 * MIB)), ..roomy("/srv/data.img") });
+    let on_file: Vec<_> =
+        plan.cells.iter().filter(|cell| matches!(cell.target, Target::File { .. })).collect();
+    assert!(!on_file.is_empty());
+    for cell in on_file {
+        assert!(cell.read_only && cell.workload.op == Op::Read, "{}", cell.id);
+    }
+    assert!(cut(&plan, Cut::Path).iter().all(|cell| cell.workload.cache == CacheState::AsFound));
+    assert!(reason(&plan, "path/write/4KiB/qd1/c1").contains("only ever read"));
+    assert_eq!((plan.load.file_bytes_max, plan.load.write_bytes_max), (Bytes(0), Some(Bytes(0))));
+    assert!(plan.load.touches.is_empty());
+}
+
+#[test]
+fn points_that_an_existing_file_is_too_small_for_are_skips() {
+    let plan = plan(&CheckRequest { existing_file: Some(Bytes(10 * MIB)), ..roomy("/srv/data.img") });
+    assert_eq!(
+        ids(&cut(&plan, Cut::Path)),
+        ["path/read/4KiB/qd1/c1", "path/read/4KiB/qd1/w16/c1", "path/read/64KiB/qd1/c1"]
+    );
+    assert!(reason(&plan, "path/read/1MiB/qd1/c1").contains("needs 16MiB"));
+}
+
+#[test]
+fn segments_go_from_the_application_to_the_device() {
+    use Segment::*;
+    let plan = |kind| plan(&CheckRequest { path_kind: Some(kind), ..roomy("/srv") }).segments;
+    let client = [Generator, WorkloadConcurrency, ClientCpu, ClientMemory, ClientCache, ClientFilesystem];
+    assert_eq!(plan(PathKind::Memory), client);
+    assert_eq!(plan(PathKind::LocalDevice)[6..], [DeviceBandwidth, DeviceIops, DeviceLatency]);
+    let nfs = plan(PathKind::Nfs);
+    assert!(nfs.contains(&NetworkLatency) && nfs.contains(&ServerCommit) && nfs.contains(&DeviceBandwidth));
+}
+
+#[test]
+fn a_file_system_in_memory_has_no_cache_to_drop_and_no_device() {
+    let plan = plan(&CheckRequest { path_kind: Some(PathKind::Memory), ..roomy("/dev/shm") });
+    assert!(cut(&plan, Cut::Path).iter().all(|cell| cell.workload.cache == CacheState::AsFound));
+    assert!(cut(&plan, Cut::LocalDevice).is_empty() && cut(&plan, Cut::PageCache).is_empty());
+    assert!(reason(&plan, "local-device/read/4KiB/qd1/c1").contains("in memory has no device"));
+}
+
+#[test]
+fn a_file_that_exists_is_read_as_found_from_its_first_pass() {
+    let plan = plan(&CheckRequest { existing_file: Some(Bytes(1 << 30)), ..roomy("/srv/file") });
+    assert!(cut(&plan, Cut::PageCache).is_empty());
+    assert!(reason(&plan, "page-cache/read/4KiB/qd1/c1").contains("as it is found"));
+    for cell in cut(&plan, Cut::Path) {
+        assert_eq!((cell.workload.cache, cell.stop.warm_up_ns), (CacheState::AsFound, Nanos(0)));
+        assert!(cell.read_only);
+    }
+}
+
+#[test]
+fn direct_io_over_a_network_file_system_is_not_called_a_device() {
+    for kind in [PathKind::Nfs, PathKind::OtherNetwork, PathKind::Fuse] {
+        let plan = plan(&CheckRequest { path_kind: Some(kind), ..roomy("/mnt") });
+        assert!(cut(&plan, Cut::LocalDevice).is_empty());
+        assert!(reason(&plan, "local-device/read/4KiB/qd1/c1").contains("not a device of this machine"));
+    }
+}
