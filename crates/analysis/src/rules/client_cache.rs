@@ -3,12 +3,13 @@
 use super::judge;
 use super::{Basis, Rule, Stance, Tier, Verdict};
 use crate::text;
-use crate::view::{View, reads};
+use crate::view::{View, path_to, reads};
 use narrows_model::counters::Role;
 use narrows_model::diagnosis::Severity;
+use narrows_model::inventory::PathKind;
 use narrows_model::summary::CellSummary;
 use narrows_model::units::ratio;
-use narrows_model::{Bytes, Segment};
+use narrows_model::{Bytes, Segment, Target};
 
 /// A rate this much above a declared link cannot have crossed it: clocks and rounding stay below.
 const ABOVE_LINK_RATIO: f64 = 1.03;
@@ -37,13 +38,23 @@ fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
     if let Some(verdict) = above_link(view, cell) {
         return Some(verdict);
     }
-    let (below, place, command) = if view.server().is_some() {
+    let (below, place, command) = if view.server().is_some() && !lies_here(view, cell) {
         let (place, command) = wire(view, cell);
         (cell.bytes.wire?, place, command)
     } else {
         (cell.bytes.device?, "at the device", super::device_bandwidth::command(view))
     };
     served(RULE.segment, cell, below, place, &command)
+}
+
+/// Whether the cell's files lie on devices of the machine that loads them: a server that was asked for serves the same
+/// folder, and nothing of the load goes to it over a wire.
+fn lies_here(view: &View<'_>, cell: &CellSummary) -> bool {
+    let client = view.summary.hosts.iter().find(|host| host.roles.contains(&Role::Client));
+    let Some(inventory) = client.map(|client| &client.inventory) else { return false };
+    let targets = std::iter::once(&cell.target).chain(&cell.more_targets).flat_map(Target::members);
+    let mut kinds = targets.map(|target| path_to(inventory, target).map(|path| path.kind));
+    cell.bytes.wire.is_none() && kinds.all(|kind| kind == Some(PathKind::LocalDevice))
 }
 
 /// Where the wire's bytes were counted, and a command that shows them.
@@ -116,7 +127,8 @@ fn above_link(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Grid, cleared, found, machine, measured, named};
+    use crate::testing::{Grid, cleared, found, machine, measured, mounted, named};
+    use narrows_model::Summary;
     use narrows_model::sim_profile::{CacheLaw, SimProfile};
     use narrows_model::workload::Access;
 
@@ -135,6 +147,27 @@ mod tests {
         let summary = measured(&profile, Grid { access: Access::Buffered, ..Grid::default() });
         assert_eq!(named(&summary, "bulk read")[0], Segment::ClientCache);
         assert_eq!(named(&summary, "bulk write")[0], Segment::DeviceBandwidth);
+    }
+
+    #[test]
+    fn a_folder_of_this_machines_own_disk_is_judged_by_the_disk_though_a_server_serves_it_too() {
+        let mut summary = mounted("cached-client");
+        let told = |summary: &Summary| {
+            let diagnosis = crate::diagnose(summary);
+            diagnosis.findings.iter().any(|finding| finding.code == RULE.code)
+        };
+        for cell in summary.cells.iter_mut().filter(|cell| cell.cut == narrows_model::Cut::Path) {
+            (cell.bytes.wire, cell.bytes.device) = (None, Some(Bytes(0)));
+        }
+        assert!(!told(&summary), "a mount whose wire nobody saw");
+        let client = summary.hosts.iter_mut().find(|host| host.roles.contains(&Role::Client)).unwrap();
+        client.inventory.path.as_mut().unwrap().path = "/mnt".to_owned();
+        client.inventory.path.as_mut().unwrap().kind = PathKind::LocalDevice;
+        assert!(told(&summary));
+        for cell in &mut summary.cells {
+            cell.bytes.device = Some(cell.bytes.application);
+        }
+        assert!(!told(&summary), "all of it was at the device");
     }
 
     #[test]
