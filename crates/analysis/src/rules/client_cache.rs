@@ -53,7 +53,12 @@ fn lies_here(view: &View<'_>, cell: &CellSummary) -> bool {
     let client = view.summary.hosts.iter().find(|host| host.roles.contains(&Role::Client));
     let Some(inventory) = client.map(|client| &client.inventory) else { return false };
     let targets = std::iter::once(&cell.target).chain(&cell.more_targets).flat_map(Target::members);
-    let mut kinds = targets.map(|target| path_to(inventory, target).map(|path| path.kind));
+    // The one path that is known is that of a folder given from where the command ran, whose target is no whole path.
+    let only = inventory.path.as_ref().filter(|_| inventory.more_paths.is_empty());
+    let mut kinds = targets.map(|target| {
+        let Target::File { .. } = target else { return None };
+        path_to(inventory, target).or(only).map(|path| path.kind)
+    });
     cell.bytes.wire.is_none() && kinds.all(|kind| kind == Some(PathKind::LocalDevice))
 }
 
@@ -164,6 +169,10 @@ mod tests {
         client.inventory.path.as_mut().unwrap().path = "/mnt".to_owned();
         client.inventory.path.as_mut().unwrap().kind = PathKind::LocalDevice;
         assert!(told(&summary));
+        for cell in &mut summary.cells {
+            cell.target = Target::File { path: "from/here".into() };
+        }
+        assert!(told(&summary), "a path from where the command ran");
         for cell in &mut summary.cells {
             cell.bytes.device = Some(cell.bytes.application);
         }
