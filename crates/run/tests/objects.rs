@@ -1,34 +1,20 @@
 //! Cells of whole objects, as suites have them: what one makes the next finds, and what cannot be is told.
 #![allow(clippy::unwrap_used, reason = "helpers of tests, outside of test functions")]
 
-use narrows_engines::{EngineRegistry, MonotonicClock};
-use narrows_model::plan::{LoadStatement, PLAN_SCHEMA, Topology};
+mod support;
+
 use narrows_model::workload::{
     NameForm, ObjectCalls, ObjectSet, ObjectSync, Order, Prefill, Spread, Transactions,
 };
-use narrows_model::{
-    Bytes, Cell, CellId, Cut, EngineId, Event, Nanos, Op, Plan, Segment, Site, Stop, TrialOutput, Workload,
-};
-use narrows_run::{CellSite, NoCounters, Prepared, StopFlag, ThreadCoordinator, clean_up, execute};
+use narrows_model::{Bytes, Cell, CellId, EngineId, Event, Nanos, Op, Stop, TrialOutput, Workload};
+use narrows_run::{CellSite, StopFlag, clean_up, execute};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
+use support::plan;
 
 fn site() -> CellSite {
-    CellSite {
-        registry: EngineRegistry::for_user(),
-        clock: Arc::new(MonotonicClock::new()),
-        stop: StopFlag::default(),
-        coordinator: Box::new(ThreadCoordinator),
-        counters: Box::new(NoCounters),
-        hostname: "here".to_owned(),
-        seed: 7,
-        interval_ns: Nanos::from_millis(10),
-        token: None,
-        answer_timeout_ns: Nanos::from_millis(5000),
-        prepared: Prepared::default(),
-    }
+    support::site(&StopFlag::default())
 }
 
 fn set() -> ObjectSet {
@@ -46,51 +32,9 @@ fn cell(target: &str, op: Op, set: ObjectSet) -> Cell {
         prefill: Prefill::Nothing,
         ..Workload::default()
     };
-    Cell {
-        id: CellId(format!("{op}")),
-        cut: Cut::Path,
-        site: Site::Client,
-        target: target.parse().unwrap(),
-        workload,
-        stop: Stop {
-            warm_up_ns: Nanos(0),
-            measure_ns: Nanos::from_millis(60_000),
-            bytes_max: None,
-            ops_max: None,
-        },
-        trials: 1,
-        repeat: narrows_model::Repeat::Fixed,
-        more_targets: Vec::new(),
-        factors: BTreeMap::new(),
-        read_only: false,
-    }
-}
-
-fn plan(cells: Vec<Cell>) -> Plan {
-    Plan {
-        schema: PLAN_SCHEMA.to_owned(),
-        seed: 7,
-        target: "null:".parse().unwrap(),
-        topology: Topology::Local,
-        segments: vec![Segment::Generator],
-        cells,
-        skipped: Vec::new(),
-        load: LoadStatement {
-            planned_ns: Nanos(0),
-            prefill_bytes: Bytes(0),
-            prefill_ns_max: Nanos(0),
-            file_bytes_max: Bytes(0),
-            write_bytes_max: None,
-            touches: Vec::new(),
-            in_flight_max: 1,
-            max_bytes_per_s: None,
-        },
-        budget_ns: Nanos::from_millis(600_000),
-        interval_ns: Nanos::from_millis(10),
-        study: None,
-        relay: None,
-        suite: None,
-    }
+    let stop =
+        Stop { warm_up_ns: Nanos(0), measure_ns: Nanos::from_millis(60_000), bytes_max: None, ops_max: None };
+    support::cell(CellId(format!("{op}")), target, workload, stop)
 }
 
 /// Files below `folder`, by their paths, with their lengths.
