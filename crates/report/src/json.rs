@@ -1,7 +1,7 @@
-//! A summary, or the verdict on observations, as JSON for programs: generated from the types, never from text.
+//! A summary, a comparison, or the verdict on observations, as JSON for programs: generated from the types, never from text.
 
-use narrows_model::Summary;
 use narrows_model::observation::DiagnosisDocument;
+use narrows_model::{Comparison, Summary};
 
 /// The summary as indented JSON that ends in a newline; keys stand in the order of the types.
 ///
@@ -19,6 +19,15 @@ pub fn summary(summary: &Summary) -> String {
 #[must_use]
 pub fn diagnosis(document: &DiagnosisDocument) -> String {
     indented(serde_json::to_string_pretty(document))
+}
+
+/// A comparison as indented JSON that ends in a newline; keys stand in the order of the types.
+///
+/// # Panics
+/// Never, as [`summary`].
+#[must_use]
+pub fn comparison(found: &Comparison) -> String {
+    indented(serde_json::to_string_pretty(found))
 }
 
 #[allow(

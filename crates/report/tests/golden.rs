@@ -3,7 +3,7 @@
 
 mod fixtures;
 
-use fixtures::{builders, cases, studies, suites};
+use fixtures::{builders, cases, comparisons, studies, suites};
 use narrows_model::cell::FactorValue;
 use narrows_model::counters::Role;
 use narrows_model::plan::{LoadStatement, PLAN_SCHEMA, Plan, Topology};
@@ -43,6 +43,22 @@ const STUDIES: &[Case] = &[
     ("study_interrupted", studies::interrupted),
     ("study_wrong_data", studies::wrong_data),
 ];
+
+#[test]
+fn comparisons_read_as_kept() {
+    let cases = [
+        ("compare_worse", comparisons::worse()),
+        ("compare_same", comparisons::same()),
+        ("compare_mixed", comparisons::mixed()),
+        ("compare_undecided", comparisons::undecided()),
+    ];
+    for (name, (found, a, b)) in cases {
+        compare(name, &text::comparison(&found, &a, &b, &Style::default()));
+    }
+    let (found, a, b) = comparisons::worse();
+    let detail = Style { detail: true, ..Style::default() };
+    compare("compare_worse_detail", &text::comparison(&found, &a, &b, &detail));
+}
 
 #[test]
 fn studies_read_as_kept() {

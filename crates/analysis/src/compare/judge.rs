@@ -115,8 +115,8 @@ pub(super) fn remarks(cells: &[ComparedCell], pairs: &[(&Item<'_>, &Item<'_>)]) 
         without.clone().flat_map(|cell| deciding(cell)).find_map(|figure| figure.no_interval_because.clone());
     if let (count, Some(why)) = (without.count(), why) {
         remarks.push(format!(
-            "{count} of {} loads cannot be decided, whatever their ratio is ({why}): longer cells, or three repetitions \
-             and more, can.",
+            "{count} of {} loads cannot be decided, whatever their ratio is ({why}): more time or work in a cell, or three \
+             repetitions and more (--trials 3, in a study `trials`), can.",
             loads.len()
         ));
     }

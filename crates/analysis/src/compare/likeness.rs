@@ -7,7 +7,7 @@ use narrows_model::comparison::Difference;
 use narrows_model::counters::Role;
 use narrows_model::inventory::{DeviceFacts, Inventory, NicFacts, PathFacts};
 use narrows_model::summary::HostSummary;
-use narrows_model::{Bytes, Summary};
+use narrows_model::{Bytes, Summary, Target};
 
 /// A named fact; `None` where it is not known or there is no such thing.
 type Fact = (String, Option<String>);
@@ -63,11 +63,20 @@ fn unlike(a: &[Fact], b: &[Fact]) -> Vec<Difference> {
         .collect()
 }
 
+/// Where the path leads: a folder as it is found from everywhere, else as it was named.
+pub(super) fn target(summary: &Summary) -> String {
+    let path = host(summary, Role::Client).and_then(|host| host.inventory.path.as_ref());
+    match (&summary.target, path) {
+        (Target::File { .. }, Some(path)) => path.path.clone(),
+        (target, _) => target.to_string(),
+    }
+}
+
 fn of_run(summary: &Summary) -> Vec<Fact> {
     let fact = |what: &str, value: String| (what.to_owned(), Some(value));
     vec![
         fact("narrows", summary.narrows_version.clone()),
-        fact("target", summary.target.to_string()),
+        fact("target", target(summary)),
         fact("topology", word(&summary.topology)),
         (
             "suite".to_owned(),

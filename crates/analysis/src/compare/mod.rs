@@ -112,7 +112,7 @@ fn compared_run(side: Side<'_>) -> ComparedRun {
         narrows_version: summary.narrows_version.clone(),
         started_at: summary.started_at.clone(),
         command: summary.command.clone(),
-        target: summary.target.to_string(),
+        target: likeness::target(summary),
         seed: summary.seed,
         complete: summary.complete,
         generator_limited: summary.generator.limited,

@@ -3,6 +3,7 @@
 //! Every function returns whole lines, each ended by a newline, except [`progress`], whose lines have none.
 
 mod cells;
+mod comparison;
 mod evidence;
 mod explain;
 mod faults;
@@ -30,6 +31,7 @@ mod verified;
 mod wording;
 mod wrap;
 
+pub use comparison::comparison;
 pub use explain::explanation;
 pub use inventory::inventory;
 pub use observations::observations;

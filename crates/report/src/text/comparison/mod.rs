@@ -1,0 +1,137 @@
+//! Two runs side by side: what `narrows compare A B` shows.
+//!
+//! Not here: ratios, intervals and verdicts, which are `analysis`'; here they are only said.
+
+mod doubt;
+mod figures;
+mod head;
+
+use super::Style;
+use super::names::CellNames;
+use super::style::Paint;
+use super::wrap::{Indent, paragraph};
+use narrows_model::comparison::{ComparedCell, RegimeLimit, UnpairedCell};
+use narrows_model::{Comparison, Summary};
+use std::fmt::Write as _;
+
+/// Cells without a counterpart that are named one by one without detail.
+const UNPAIRED_SHOWN: usize = 6;
+
+/// What is needed to say a comparison.
+struct Page<'p> {
+    found: &'p Comparison,
+    names_a: CellNames<'p>,
+    names_b: CellNames<'p>,
+    style: &'p Style,
+}
+
+impl Page<'_> {
+    /// The cell in words.
+    fn name<'c>(&'c self, cell: &'c ComparedCell) -> &'c str {
+        self.names_a.name(&cell.cell_a)
+    }
+
+    /// The cell in few words, for a column: workers are `w16`.
+    fn short_name(&self, cell: &ComparedCell) -> String {
+        self.name(cell).replace(" in each of ", " w").replace(" workers", "")
+    }
+}
+
+/// The margin in percent, without digits that say nothing: `3 %`, `0.5 %`.
+fn margin(page: &Page<'_>) -> String {
+    let percent = (page.found.margin_ratio * 1e6).round() / 1e4;
+    format!("{percent} %")
+}
+
+/// The comparison of the runs with the summaries `a` and `b`: the verdict first, then what is not alike, the loads, what
+/// else changed, what has no counterpart, and what limits each.
+///
+/// # Shape
+/// A row for each pair; the rest is about forty lines unless [`Style::detail`] is set.
+#[must_use]
+pub fn comparison(found: &Comparison, a: &Summary, b: &Summary, style: &Style) -> String {
+    let page = Page { found, names_a: CellNames::of(a), names_b: CellNames::of(b), style };
+    let parts = [
+        head::render(&page),
+        doubt::render(&page),
+        figures::render(&page),
+        unpaired(&page),
+        limits(&page),
+        remarks(&page),
+    ];
+    parts.concat()
+}
+
+/// Cells that one run alone has.
+fn unpaired(page: &Page<'_>) -> String {
+    let mut out = String::new();
+    let (names_a, names_b) = (&page.names_a, &page.names_b);
+    let lists =
+        [("A", &page.found.only_in_a, names_a, names_b), ("B", &page.found.only_in_b, names_b, names_a)];
+    for (run, cells, names, others) in lists {
+        if cells.is_empty() {
+            continue;
+        }
+        out.push_str(&page.style.heading(&format!("ONLY IN {run}"), "not compared"));
+        out.push_str(&unpaired_of(cells, [names, others], page.style));
+    }
+    out
+}
+
+/// `names` are those of the run, then those of the other one, which the reasons name.
+fn unpaired_of(cells: &[UnpairedCell], names: [&CellNames<'_>; 2], style: &Style) -> String {
+    let shown = if style.detail { cells.len() } else { UNPAIRED_SHOWN };
+    let told = |cell: &UnpairedCell| {
+        paragraph(
+            &format!("{}: {}", names[0].name(&cell.cell), names[1].told(&cell.reason)),
+            HANGING,
+            style.width,
+        )
+    };
+    let mut out: String = cells.iter().take(shown).map(told).collect::<Vec<_>>().concat();
+    if cells.len() > shown {
+        // Writing to a string cannot fail.
+        let _ = writeln!(out, "  and {} more: --detail lists them", cells.len() - shown);
+    }
+    out
+}
+
+const HANGING: Indent<'static> = Indent { first: "  ", rest: "    " };
+
+/// What limits each kind of load, before and after.
+fn limits(page: &Page<'_>) -> String {
+    let limits = &page.found.limits;
+    if limits.a.is_empty() && limits.b.is_empty() {
+        return String::new();
+    }
+    let remark = if limits.same { "the same in both" } else { "not the same in both" };
+    let mut out = page.style.heading("LIMITED BY", remark);
+    if limits.same {
+        out.push_str(&limits.a.iter().map(|limit| line("", limit, page.style)).collect::<Vec<_>>().concat());
+        return out;
+    }
+    for (run, regimes) in [("A  ", &limits.a), ("B  ", &limits.b)] {
+        if regimes.is_empty() {
+            let _ = writeln!(out, "  {run}no verdict");
+        }
+        out.push_str(&regimes.iter().map(|limit| line(run, limit, page.style)).collect::<Vec<_>>().concat());
+    }
+    out
+}
+
+fn line(run: &str, limit: &RegimeLimit, style: &Style) -> String {
+    let segments: Vec<&str> = limit.segments.iter().map(|segment| segment.id()).collect();
+    paragraph(&format!("{run}{}: {}", limit.regime, segments.join(", ")), HANGING, style.width)
+}
+
+/// What must be known before a ratio is believed.
+fn remarks(page: &Page<'_>) -> String {
+    if page.found.remarks.is_empty() {
+        return String::new();
+    }
+    let told = page.found.remarks.iter().map(|remark| {
+        let text = paragraph(remark, HANGING, page.style.width);
+        text.lines().map(|line| page.style.paint(Paint::Warning, line) + "\n").collect::<Vec<_>>().concat()
+    });
+    page.style.heading("BEFORE YOU CONCLUDE", "") + &told.collect::<Vec<_>>().concat()
+}
