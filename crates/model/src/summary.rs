@@ -23,7 +23,7 @@ use crate::plan::{SkippedCell, SuiteSource, Topology};
 use crate::segment::Segment;
 use crate::server::ServerFacts;
 use crate::target::Target;
-use crate::units::{Bytes, BytesPerSec, Nanos, OpsPerSec};
+use crate::units::{Bytes, BytesPerSec, Nanos, OpsPerSec, ratio};
 use crate::verification::Verification;
 use crate::workload::{Op, Workload};
 use schemars::JsonSchema;
@@ -44,6 +44,17 @@ pub struct Interval {
     pub level: f64,
     /// How it was made.
     pub method: String,
+}
+
+impl Interval {
+    /// Half of the width over `figure`, which it is the interval of; `None` where that is 0.
+    ///
+    /// A lower end that is held at 0 shows less than half of it: then the upper end alone counts.
+    #[must_use]
+    pub fn half_width_ratio(&self, figure: f64) -> Option<f64> {
+        let half_width = if self.low > 0.0 { (self.high - self.low) / 2.0 } else { self.high - figure };
+        ratio(half_width, figure)
+    }
 }
 
 /// A machine that took part.

@@ -22,6 +22,7 @@ use narrows_model::server::ServerFacts;
 use narrows_model::trial::{ClientTotals, InFlightAtEnd, IntervalSample, TrialOutput};
 use narrows_model::verification::Verification;
 use narrows_model::{Bytes, Cell, CellId, Event, Histogram, Inventory, Nanos, Plan};
+use narrows_stats::interval::Share;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Totals of one repetition.
@@ -33,6 +34,13 @@ pub(crate) struct TrialTotals {
     pub op_count: u64,
     pub bytes: Bytes,
     pub response_sum_ns: f64,
+}
+
+impl TrialTotals {
+    /// What it adds to all bytes and to all time.
+    pub(crate) fn share(&self) -> Share {
+        Share { over: self.bytes.as_f64(), under: self.last_done.as_secs_f64() }
+    }
 }
 
 /// A trial of which only interval samples are known so far.

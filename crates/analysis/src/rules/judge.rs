@@ -35,8 +35,7 @@ pub(super) fn is_single(cell: &CellSummary) -> bool {
 ///
 /// A 95 % interval is taken as two standard errors to each side, a little wide for few samples.
 pub(super) fn error_ratio(cell: &CellSummary) -> Option<f64> {
-    let interval = cell.interval.as_ref()?;
-    ratio((interval.high - interval.low) / 4.0, cell.rate_bytes_per_s?.0)
+    Some(cell.interval.as_ref()?.half_width_ratio(cell.rate_bytes_per_s?.0)? / 2.0)
 }
 
 /// Error of a ratio of two rates.

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::collect::CellData;
 use narrows_model::plan::{SUITE_PHASE, SUITE_TEST};
-use narrows_model::summary::{CellSummary, ClientSummary, Interval, Metric};
+use narrows_model::summary::{CellSummary, ClientSummary, Metric};
 use narrows_model::trial::ClientTotals;
 use narrows_model::{BytesPerSec, Cut, OpsPerSec, Plan};
 
@@ -17,10 +17,8 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, sea
     let windows = quality::windows(data);
     let (response, workload) = (data.response.whole(), &data.cell.workload);
     let (rate_bytes_per_s, ops_per_s) = delivered(data, &rates, &traffic);
-    let trial_rates: Vec<f64> = rates.trials.iter().map(|trial| trial.rate_bytes_per_s.0).collect();
     let steadiness = quality::steadiness(data, &windows);
-    let interval = quality::interval(&trial_rates, &windows, plan.seed)
-        .and_then(|interval| around(interval, rate_bytes_per_s, rates.bytes_per_s));
+    let interval = rate_bytes_per_s.and_then(|rate| quality::interval(data, rate.0, &windows, plan.seed));
     let tcp: Vec<_> = data.deltas.iter().filter_map(|delta| delta.tcp).collect();
     let mut cell = CellSummary {
         id: data.cell.id.0.clone(),
@@ -109,13 +107,6 @@ fn delivered(
         }
         None => (bytes, ops),
     }
-}
-
-/// The interval of the application's rate, as wide in proportion around what was delivered; `None` where the two cannot
-/// be compared.
-fn around(interval: Interval, delivered: Option<BytesPerSec>, application: Option<f64>) -> Option<Interval> {
-    let factor = narrows_model::units::ratio(delivered?.0, application?)?;
-    Some(Interval { low: interval.low * factor, high: interval.high * factor, ..interval })
 }
 
 fn client(totals: &ClientTotals) -> ClientSummary {

@@ -24,7 +24,7 @@ pub(super) fn fit(cells: &[&CellSummary]) -> Option<SegmentFit> {
         Some(Transfer {
             block_bytes: cell.block_bytes.as_f64(),
             elapsed_s: time_per_op_s(cell)?,
-            relative_error: relative_error(cell.interval.as_ref()),
+            relative_error: relative_error(cell),
         })
     };
     let transfers: Vec<Transfer> = cells.iter().filter_map(transfer).collect();

@@ -2,11 +2,12 @@
 
 use super::rates::told;
 use super::repeat;
-use crate::collect::{CellData, Rate, Series};
+use crate::collect::{CellData, Rate, Series, TrialTotals};
 use narrows_model::Repeat;
 use narrows_model::summary::{Interval, Steadiness, WarmUpCut};
 use narrows_stats::interval::{
-    Level, batch_means, block_bootstrap, optimal_block_len, student_interval, uncorrelated_batch_means,
+    IntervalMethod, Level, Share, batch_means, block_bootstrap, optimal_block_len, ratio_interval,
+    uncorrelated_batch_means,
 };
 use narrows_stats::mser::{WarmUpVerdict, mser5};
 use narrows_stats::resample::BootstrapPlan;
@@ -124,16 +125,24 @@ fn of_window(window: &Window) -> Option<steady::Steadiness> {
     assess_window(&rounds.map(mean).collect::<Vec<f64>>()).ok()
 }
 
-/// The interval of the rate in bytes at 95 %: over trials where there are enough, else over the settled parts of the
+/// The interval at 95 % around `rate`, the cell's rate in bytes: over trials where there are enough, else over the whole
 /// windows, of two ways to make it the wider.
-pub(super) fn interval(trial_rates: &[f64], windows: &[Window], seed: u64) -> Option<Interval> {
-    let made = if trial_rates.len() >= TRIALS_MIN {
-        student_interval(trial_rates, Level::P95).ok()
+///
+/// It is of the data that the rate is of, and lies around it: slots show how much a rate varies, not what it is, since the
+/// torn ends of a window are none.
+pub(super) fn interval(data: &CellData, rate: f64, windows: &[Window], seed: u64) -> Option<Interval> {
+    let made = if data.trials.len() >= TRIALS_MIN {
+        let shares = data.trials.values().map(TrialTotals::share).filter(|share| share.under > 0.0);
+        let shares: Vec<Share> = shares.collect();
+        // Trials as long as one another give the mean of their rates, and Student's own interval of it.
+        ratio_interval(&shares, Level::P95)
+            .ok()
+            .map(|made| narrows_stats::Interval { method: IntervalMethod::StudentT, ..made })
     } else {
         over_windows(windows, |rate| rate.bytes_per_s, seed).map(|made| made.interval)
     }?;
-    let told = told(made);
-    Some(Interval { low: told.low.max(0.0), ..told })
+    let half_width = made.relative_half_width()? * rate;
+    Some(Interval { low: (rate - half_width).max(0.0), high: rate + half_width, ..told(made) })
 }
 
 /// An interval of a mean, and the degrees of freedom by which it is as wide as it is.
@@ -143,10 +152,10 @@ pub(super) struct Made {
     pub(super) degrees_of_freedom: f64,
 }
 
-/// The interval of the mean of `figure` over the settled parts of the windows.
+/// The interval of the mean of `figure` over the whole windows.
 pub(super) fn over_windows(windows: &[Window], figure: fn(&Rate) -> f64, seed: u64) -> Option<Made> {
-    let settled = windows.iter().flat_map(Window::settled);
-    over_series(&settled.map(figure).collect::<Vec<f64>>(), seed)
+    let all = windows.iter().flat_map(|window| &window.rates);
+    over_series(&all.map(figure).collect::<Vec<f64>>(), seed)
 }
 
 /// Batch means where a number of batches is uncorrelated, and resampled blocks: the wider, because both are too narrow

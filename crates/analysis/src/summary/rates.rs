@@ -53,20 +53,19 @@ pub(crate) fn told(made: narrows_stats::Interval) -> Interval {
     }
 }
 
-/// The standard error that an interval stands for, over its middle, as if it were a normal one: too large for intervals of
-/// few trials, which are wider. `None` without an interval.
-pub(super) fn relative_error(interval: Option<&Interval>) -> Option<f64> {
-    let interval = interval?;
+/// The standard error that the interval of a cell's rate stands for, over the rate, as if it were a normal one: too large
+/// for intervals of few trials, which are wider. `None` without an interval.
+pub(super) fn relative_error(cell: &CellSummary) -> Option<f64> {
+    let interval = cell.interval.as_ref()?;
     let factor = normal::quantile(f64::midpoint(1.0, interval.level)).ok()?;
-    let half_width = (interval.high - interval.low) / 2.0;
-    ratio(half_width / factor, f64::midpoint(interval.low, interval.high))
+    Some(interval.half_width_ratio(cell.rate_bytes_per_s?.0)? / factor)
 }
 
 /// Standard error of a cell's rate over the rate: that of its interval; where it was too short for one, half the range of
 /// its rounds as two of them; and never less than that of the turns of its queue.
 pub(crate) fn standard_error(cell: &CellSummary) -> f64 {
     let of_rounds = || cell.steadiness.map_or(0.0, |seen| seen.range_ratio / 4.0);
-    relative_error(cell.interval.as_ref()).unwrap_or_else(of_rounds).max(turn_error(cell))
+    relative_error(cell).unwrap_or_else(of_rounds).max(turn_error(cell))
 }
 
 /// The part of [`standard_error`] that comes from counting whole turns of a queue.

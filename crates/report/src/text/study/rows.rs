@@ -9,7 +9,7 @@ use super::columns::{Column, render as tables};
 use super::sweep::Sweep;
 use narrows_analysis::text::{percent, seconds, span};
 use narrows_model::counters::Role;
-use narrows_model::summary::{CellSummary, Interval};
+use narrows_model::summary::CellSummary;
 use narrows_model::units::ratio;
 use narrows_model::{Bytes, Nanos};
 
@@ -83,13 +83,10 @@ fn figures(sweep: &Sweep<'_>, legend: &mut Legend, style: &Style) -> Vec<Column>
     columns
 }
 
-/// Half the width of the rate's interval, as a share of its middle.
+/// Half the width of the rate's interval, as a share of the rate.
 fn half_width(cell: &CellSummary) -> String {
-    let share = |interval: &Interval| {
-        let middle = f64::midpoint(interval.low, interval.high);
-        ratio((interval.high - interval.low) / 2.0, middle)
-    };
-    cell.interval.as_ref().and_then(share).map_or_else(|| NO_FIGURE.to_owned(), percent)
+    let share = || cell.interval.as_ref()?.half_width_ratio(cell.rate_bytes_per_s?.0);
+    share().map_or_else(|| NO_FIGURE.to_owned(), percent)
 }
 
 /// A response time, or a dash.
