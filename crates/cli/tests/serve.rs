@@ -46,6 +46,7 @@ fn open(address: &str, layer: &str, token: Option<&[u8]>) -> Result<Box<dyn Engi
         object_bytes: workload.file_bytes,
         workload,
         create: true,
+        laid_down: false,
         token: token.map(<[u8]>::to_vec),
         session: None,
         answer_timeout_ns: 20_000_000_000,

@@ -29,6 +29,9 @@ pub struct OpenSpec {
     pub object_bytes: Bytes,
     /// Whether objects are made when missing. Without it a missing object is an error.
     pub create: bool,
+    /// Whether the data of all objects lie in them already: one that is shorter now has lost some, which is an error and
+    /// nothing to make anew.
+    pub laid_down: bool,
     /// A token for an endpoint that asks for one.
     pub token: Option<Vec<u8>>,
     /// The endpoint's session in whose store the objects lie, or those of several endpoints as

@@ -32,6 +32,7 @@ fn spec(target: &str, engine: EngineId, queue_depth: u32, sync: SyncPolicy) -> O
         objects: vec!["hot".to_owned()],
         object_bytes: Bytes(64 * u64::from(BLOCK_BYTES)),
         create: true,
+        laid_down: false,
         token: None,
         session: None,
         answer_timeout_ns: PATIENCE_NS,

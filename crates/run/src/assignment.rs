@@ -7,8 +7,8 @@ use narrows_model::effective::Effective;
 use narrows_model::fault::ErrorCount;
 use narrows_model::trial::{InFlightAtEnd, IntervalSample, OpTotals, OpenLoopTotals};
 use narrows_model::verification::Verification;
-use narrows_model::workload::{ObjectSet, Order};
-use narrows_model::{Bytes, Cell, CellId, Histogram, Nanos, Op};
+use narrows_model::workload::{ObjectSet, Order, Prefill};
+use narrows_model::{Bytes, Cell, CellId, Histogram, Nanos, Op, Workload};
 use narrows_sys::entropy::member_seed;
 use serde::{Deserialize, Serialize};
 
@@ -90,6 +90,7 @@ impl Assignment {
             objects: self.objects.clone(),
             object_bytes: self.object_bytes,
             create: !self.cell.read_only,
+            laid_down: !writes_from_nothing(&self.cell.workload),
             token: self.token.clone(),
             session: self.session.clone(),
             answer_timeout_ns: self.answer_timeout_ns.0,
@@ -154,6 +155,13 @@ fn hash(name: &str) -> u64 {
     name.bytes().fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)
     })
+}
+
+/// Whether a load begins with empty objects and writes them itself; what writes back reads first.
+pub(crate) fn writes_from_nothing(workload: &Workload) -> bool {
+    workload.prefill == Prefill::Nothing
+        && workload.write_back_every.is_none()
+        && workload.ops().iter().any(|share| share.op == Op::Write)
 }
 
 /// How many targets a cell loads together, at least one.
@@ -238,6 +246,8 @@ pub enum FromClient {
     Ready,
     /// The queues of all workers have turned over once.
     Turned,
+    /// The client lives, whatever its load waits for: said often while load runs.
+    Alive,
     /// A worker's interval ended.
     Interval(Box<IntervalSample>),
     /// The trial ended.

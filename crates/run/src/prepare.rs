@@ -3,7 +3,7 @@
 //! An object is made once and reused by later cells of the same target. Objects of a target that existed before
 //! are never written. Not here: caches, which a trial brings to their state.
 
-use crate::assignment::{Assignment, target_count};
+use crate::assignment::{Assignment, target_count, writes_from_nothing};
 use crate::error::RunError;
 use crate::stop::StopFlag;
 use crate::verify::{Content, whole_units};
@@ -165,10 +165,7 @@ impl Prepared {
     /// what is there.
     fn leave_to_load(&mut self, assignment: &Assignment, workshop: &Workshop<'_>) -> Result<Bytes, RunError> {
         let (workload, target) = (&assignment.cell.workload, assignment.target());
-        // What writes back reads first.
-        let writes = workload.prefill == Prefill::Nothing
-            && workload.write_back_every.is_none()
-            && workload.ops().iter().any(|share| share.op == Op::Write);
+        let writes = writes_from_nothing(workload);
         for object in &assignment.objects {
             let key = key_of(target, object);
             let mut spec = filling_spec(assignment, object);
@@ -237,6 +234,7 @@ fn filling_spec(assignment: &Assignment, object: &str) -> OpenSpec {
     let mut spec = assignment.open_spec();
     spec.objects = vec![object.to_owned()];
     spec.create = true;
+    spec.laid_down = false;
     let whole_bytes = assignment.cell.workload.file_bytes;
     let file_bytes = if assignment.cell.workload.verify { whole_units(whole_bytes) } else { whole_bytes };
     spec.object_bytes = file_bytes;

@@ -141,6 +141,7 @@ pub(crate) fn spec(address: SocketAddr, layer: Layer, workload: Workload) -> Ope
         object_bytes: workload.file_bytes,
         workload,
         create: true,
+        laid_down: false,
         token: None,
         session: None,
         answer_timeout_ns: TIMEOUT_NS,

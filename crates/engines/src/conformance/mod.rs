@@ -13,11 +13,12 @@ use crate::clock::{MonotonicClock, Tick};
 use crate::contract::{Engine, EngineFactory, OpenSpec, ProtocolCounters, WorkerContext};
 use crate::request::{Completions, Request, Slot};
 use crate::stop::StopFlag;
-use narrows_model::{Bytes, Op, Workload};
+use narrows_model::{Bytes, Op, Target, Workload};
 use std::sync::Arc;
 
 mod batches;
 mod ranges;
+mod shrunk;
 
 /// Block size of the suite.
 pub const BLOCK_BYTES: u32 = 4096;
@@ -40,6 +41,7 @@ pub fn spec(target: &str, op: Op, queue_depth: u32) -> OpenSpec {
         objects: vec!["conformance".to_owned()],
         object_bytes: Bytes(u64::from(BLOCK_BYTES) * BLOCK_COUNT),
         create: true,
+        laid_down: false,
         token: None,
         session: None,
         answer_timeout_ns: PATIENCE_NS,
@@ -112,6 +114,9 @@ pub fn run(factory: &dyn EngineFactory, spec: &OpenSpec) {
     what_is_granted_is_said(factory, spec, capabilities.queue_depth_max);
     if capabilities.direct.is_yes() {
         direct_access_is_granted_or_refused(factory, spec, capabilities.alignment_bytes);
+    }
+    if let (Target::File { path }, true) = (&spec.target, spec.create) {
+        shrunk::a_file_that_shrank_is_an_error_and_stays_as_it_is(factory, spec, path);
     }
     if spec.create {
         factory.remove(spec).unwrap();

@@ -59,6 +59,7 @@ fn spec(address: SocketAddr, layer: Layer, queue_depth: u32, answer_timeout_ns: 
         objects: vec![String::new()],
         object_bytes: Bytes(1 << 20),
         create: true,
+        laid_down: false,
         token: None,
         session: None,
         answer_timeout_ns,

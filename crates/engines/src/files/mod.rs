@@ -102,7 +102,10 @@ impl Files {
     pub(crate) fn open(&self, spec: &OpenSpec) -> Result<Opened, EngineError> {
         let mut files = Vec::with_capacity(spec.objects.len());
         for object in &spec.objects {
-            files.push(self.place(&spec.target, object)?.open(spec)?);
+            let place = self.place(&spec.target, object)?;
+            let file = place.open(spec)?;
+            refuse_shrunk(&place, &file, spec)?;
+            files.push(file);
         }
         let alignment_bytes = match (spec.workload.access, files.first()) {
             (Access::Direct, Some(file)) => cache::checked_alignment(file, spec)?,
@@ -151,6 +154,24 @@ impl Files {
         }
         Ok(())
     }
+}
+
+/// Fails where a file whose data were laid down ends before the last whole block that the load visits: what it would find
+/// there are holes, or nothing.
+fn refuse_shrunk(place: &Place, file: &File, spec: &OpenSpec) -> Result<(), EngineError> {
+    let status =
+        file.metadata().map_err(|source| EngineError::from_io("examine", place.to_string(), source))?;
+    let visited_bytes = spec.object_bytes.0 - spec.object_bytes.0 % spec.workload.block_bytes.0.max(1);
+    if !spec.laid_down || !status.is_file() || status.len() >= visited_bytes {
+        return Ok(());
+    }
+    Err(EngineError::new(ErrorKind::Io, "open", place.to_string())
+        .detail(format!(
+            "it has {} and had {}: it was made shorter meanwhile",
+            Bytes(status.len()),
+            spec.object_bytes
+        ))
+        .hint("run again, and let nobody else change the files of a run"))
 }
 
 /// Fails where direct access is asked of an engine that has none, for the reason `why`.

@@ -1,9 +1,10 @@
 //! The engine `mmap`: copies from and into a file that is mapped into memory, one request in flight per worker.
 //!
 //! "Complete" means: copied from the mapping, or into it (in the page cache), or durable (`msync` with `MS_SYNC`, after
-//! each write, every so many, or when asked). A page that cannot be had is an `EIO` of that request. The file grows when
-//! it is opened, with its room reserved, since a full device could not be told in the midst of a copy; a file system
-//! that cannot reserve leaves it a hole there, and want of room is then an `EIO` of the write.
+//! each write, every so many, or when asked). A page that cannot be had is an `EIO` of that request. A new file
+//! grows when it is opened, with its room reserved, since a full device could not be told in the midst of a copy; a file
+//! system that cannot reserve leaves it a hole there, and want of room is then an `EIO` of the write. One whose data were
+//! laid down never grows.
 //! Hot path: no allocation, no lock, no system call but for syncs.
 
 use crate::contract::{Engine, EngineFactory, OpenSpec, WorkerContext};
@@ -104,11 +105,11 @@ impl EngineFactory for MmapFactory {
     }
 }
 
-/// `file` as a whole in memory, grown to the size of objects where they may be made.
+/// `file` as a whole in memory, grown to the size of objects where they may be made and no data lie in them yet.
 fn map(file: File, spec: &OpenSpec) -> Result<FileMapping, EngineError> {
     let failed = |operation, source| EngineError::from_io(operation, spec.target.to_string(), source);
     let mut length_bytes = file.metadata().map_err(|error| failed("examine", error))?.len();
-    if spec.create && length_bytes < spec.object_bytes.0 {
+    if spec.create && !spec.laid_down && length_bytes < spec.object_bytes.0 {
         grow(&file, length_bytes, spec.object_bytes.0).map_err(|error| failed("reserve room in", error))?;
         length_bytes = spec.object_bytes.0;
     }
