@@ -10,6 +10,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use support::suites::{Mistakes, with_verdict};
 use support::{Seen, Surroundings, run, strangers_folder};
 
 /// Small, and without cuts: no test proves our own speed.
@@ -158,27 +159,14 @@ fn the_packages_own_readers_take_the_csv() {
 
 #[test]
 fn a_verdict_stands_beside_the_tables_and_the_server_is_looked_at() {
-    let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
-    let words = "-f -n 0 -s 2 -r 0 --cell-seconds 0.1 --server self --out record --quiet";
-    let seen = suite(folder.path(), words, &[]);
-    assert!(matches!(seen.code, Some(0 | 4)), "{seen:?}");
+    let seen = with_verdict("bonnie", "-f -n 0 -s 2 -r 0");
     assert_eq!(rows(&seen.stdout).len(), 1, "{}", seen.stdout);
-    for word in ["PATH ", "server.cpu", "LIMITING"] {
-        assert!(seen.stderr.contains(word), "{word}: {}", seen.stderr);
-    }
-    let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(left, ["record"]);
 }
 
 #[test]
 fn mistakes_are_refused_before_anything_is_made_and_say_what_to_do() {
-    let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
-    fs::write(folder.path().join("file"), "x").unwrap();
-    let before = Surroundings::of(folder.path());
-    let refused = |words: &str, said: &[&str]| {
-        suite(folder.path(), words, &["--out", "record"]).assert_said(2, said).assert_no_result();
-        before.assert_same(folder.path());
-    };
+    let mistakes = Mistakes::of("bonnie");
+    let refused = |words, said: &[&str]| mistakes.refused(words, said);
     refused("-s 1", &["-s: found a file of 1 MiB where the memory is", "or -r 0"]);
     refused("-s x", &["-s: found `x`; allowed: MiB[:chunk[:seeks[:seekers]]]"]);
     refused("-s -1", &["-s: found `-1`"]);

@@ -7,6 +7,7 @@ mod support;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
+use support::suites::{Mistakes, with_verdict};
 use support::{Seen, Surroundings, run, strangers_folder};
 
 /// Small, and without cuts: no test proves our own speed.
@@ -116,27 +117,14 @@ fn short_phases_are_flagged() {
 
 #[test]
 fn a_verdict_stands_beside_the_table_and_the_server_is_looked_at() {
-    let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
-    let words = "suite ioperf . --count 40 --tag here --cell-seconds 0.1 --server self --out record --quiet";
-    let seen = run(folder.path(), &words.split_whitespace().collect::<Vec<_>>());
-    assert!(matches!(seen.code, Some(0 | 4)), "{seen:?}");
+    let seen = with_verdict("ioperf", ". --count 40 --tag here");
     assert_eq!(rows(&seen.stdout).len(), 1, "{}", seen.stdout);
-    for word in ["PATH ", "server.cpu", "LIMITING"] {
-        assert!(seen.stderr.contains(word), "{word}: {}", seen.stderr);
-    }
-    let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(left, ["record"]);
 }
 
 #[test]
 fn mistakes_are_refused_before_anything_is_made_and_say_what_to_do() {
-    let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
-    fs::write(folder.path().join("file"), "x").unwrap();
-    let before = Surroundings::of(folder.path());
-    let refused = |words: &str, said: &[&str]| {
-        suite(folder.path(), words, &["--out", "record"]).assert_said(2, said).assert_no_result();
-        before.assert_same(folder.path());
-    };
+    let mistakes = Mistakes::of("ioperf");
+    let refused = |words, said: &[&str]| mistakes.refused(words, said);
     refused(". --count 0", &["count: found 0", "published are --count 5000"]);
     refused(". --buffer 0", &["buffer: found 0; allowed: 1 to 65536"]);
     refused(". --passes 0", &["passes: found 0; allowed: 1 to 1000"]);

@@ -8,6 +8,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
+use support::suites::{Mistakes, with_verdict};
 use support::{Seen, Surroundings, narrows, run, strangers_folder};
 
 /// Small, and without cuts: no test proves our own speed.
@@ -191,27 +192,14 @@ fn the_report_is_what_the_importer_reads() {
 
 #[test]
 fn a_verdict_stands_beside_the_report_and_the_server_is_looked_at() {
-    let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
-    let words = "--number 60 --transactions 200 --quiet --cell-seconds 0.1 --server self --out record";
-    let seen = suite(folder.path(), words);
-    assert!(matches!(seen.code, Some(0 | 4)), "{seen:?}");
+    let seen = with_verdict("postmark", "--number 60 --transactions 200");
     assert!(seen.stdout.contains("seconds of transactions"), "{}", seen.stdout);
-    for word in ["PATH ", "server.cpu", "LIMITING"] {
-        assert!(seen.stderr.contains(word), "{word}: {}", seen.stderr);
-    }
-    let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(left, ["record"]);
 }
 
 #[test]
 fn mistakes_in_options_are_refused_before_anything_is_made() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("file"), "x").unwrap();
-    let before = Surroundings::of(folder.path());
-    let refused = |words: &str, said: &[&str]| {
-        suite(folder.path(), &format!("{words} --out record")).assert_said(2, said).assert_no_result();
-        before.assert_same(folder.path());
-    };
+    let mistakes = Mistakes::of("postmark");
+    let refused = |words, said: &[&str]| mistakes.refused(words, said);
     refused("--size 500,100", &["--size: found `500 100`", "the lower one comes first: 100 500"]);
     refused(
         "--number -3 --bias-read 11",
