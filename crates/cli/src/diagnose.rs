@@ -6,8 +6,8 @@ use crate::exit::{Exit, Failure};
 use crate::measurement::verdict_of;
 use crate::written;
 use narrows_analysis::{RunFacts, Summarizer, conclude, diagnosis_document};
-use narrows_model::Summary;
 use narrows_model::event::EndReason;
+use narrows_model::{Event, Summary};
 use narrows_record::{Damage, DamageKind, Record};
 use narrows_report::text::Style;
 use std::path::Path;
@@ -28,15 +28,20 @@ pub(crate) fn run(arguments: &DiagnoseArguments, console: &Console) -> Result<Ex
     }
     let record = Record::open(&arguments.subject)?;
     let Reading { mut summary, damage } = read(&record)?;
+    say_damage("the record", &damage, console);
+    summary.complete &= damage.is_empty();
+    print_summary(&summary, arguments.json, &style(arguments, console), console)?;
+    verdict_of(&summary, record.manifest().complete.unwrap_or(EndReason::Interrupted))
+}
+
+/// Says the places where `what` is damaged.
+pub(crate) fn say_damage(what: &str, damage: &[Damage], console: &Console) {
     for damage in damage.iter().take(DAMAGE_SHOWN_MAX) {
-        console.say(&format!("narrows: the record is damaged: {damage}"));
+        console.say(&format!("narrows: {what} is damaged: {damage}"));
     }
     if damage.len() > DAMAGE_SHOWN_MAX {
         console.say(&format!("narrows: and {} places more", damage.len() - DAMAGE_SHOWN_MAX));
     }
-    summary.complete &= damage.is_empty();
-    print_summary(&summary, arguments.json, &style(arguments, console), console)?;
-    verdict_of(&summary, record.manifest().complete.unwrap_or(EndReason::Interrupted))
 }
 
 /// Whether `path` is that of observations: stdin, a file, or the name of one. A record is a folder.
@@ -86,20 +91,32 @@ pub(crate) fn summary_of(record: &Record) -> Result<Summary, Failure> {
 }
 
 fn read(record: &Record) -> Result<Reading, Failure> {
+    let mut summarizer = Summarizer::new(facts_of(record), record.plan(), record.inventory());
+    let damage = take_events(record, &mut |event| summarizer.event(event))?;
+    Ok(Reading { summary: conclude(summarizer.finish()), damage })
+}
+
+/// The facts of a record's run.
+pub(crate) fn facts_of(record: &Record) -> RunFacts {
     let manifest = record.manifest();
-    let facts = RunFacts {
+    RunFacts {
         narrows_version: manifest.narrows_version.clone(),
         started_at: manifest.started_at.clone(),
         command: manifest.command.clone(),
-    };
-    let mut summarizer = Summarizer::new(facts, record.plan(), record.inventory());
+    }
+}
+
+/// Hands every event of a record to `take`, in order, and returns where the record is damaged.
+///
+/// # Errors
+/// When the record cannot be read.
+pub(crate) fn take_events(record: &Record, take: &mut dyn FnMut(&Event)) -> Result<Vec<Damage>, Failure> {
     let mut timeline = record.timeline()?;
     for event in &mut timeline {
-        summarizer.event(&event?);
+        take(&event?);
     }
     let missing = record.damage().iter().filter(|damage| damage.kind == DamageKind::FileMissing);
-    let damage = missing.cloned().chain(timeline.damage()).collect();
-    Ok(Reading { summary: conclude(summarizer.finish()), damage })
+    Ok(missing.cloned().chain(timeline.damage()).collect())
 }
 
 /// Prints a summary as text or JSON.

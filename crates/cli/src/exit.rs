@@ -26,6 +26,14 @@ const DONE: ExitCodeFacts = ExitCodeFacts {
               Ctrl-C",
 };
 
+const CROSSED: ExitCodeFacts = ExitCodeFacts {
+    code: 1,
+    title: "done, and a threshold that was asked for was crossed",
+    definition: "The command did what was asked, what it judged can be relied on, and it is beyond what an option sets. \
+                 Without such an option this code is never given.",
+    example: "`narrows compare A B --fail-if-worse` where a load of B is worse than that of A by more than the margin",
+};
+
 const BAD_INPUT: ExitCodeFacts = ExitCodeFacts {
     code: 2,
     title: "bad input",
@@ -50,14 +58,16 @@ const UNTRUSTWORTHY: ExitCodeFacts = ExitCodeFacts {
     example: "Ctrl-C in the middle of a check, a server that went away, a path as fast as the null engine",
 };
 
-/// Every exit code of the process. Code 1 is not given by this version.
-pub static EXIT_CODES: &[ExitCodeFacts] = &[DONE, BAD_INPUT, COULD_NOT_RUN, UNTRUSTWORTHY];
+/// Every exit code of the process.
+pub static EXIT_CODES: &[ExitCodeFacts] = &[DONE, CROSSED, BAD_INPUT, COULD_NOT_RUN, UNTRUSTWORTHY];
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// Done.
     Done,
+    /// Done, and a threshold that was asked for was crossed.
+    Crossed,
     /// Measured, but not trustworthy.
     Untrustworthy,
 }
@@ -66,6 +76,7 @@ impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         match exit {
             Exit::Done => ExitCode::from(DONE.code),
+            Exit::Crossed => ExitCode::from(CROSSED.code),
             Exit::Untrustworthy => ExitCode::from(UNTRUSTWORTHY.code),
         }
     }
@@ -150,7 +161,9 @@ mod tests {
     #[test]
     fn every_way_to_end_is_in_the_list_once() {
         let failures = [Failure::bad_input("x"), Failure::could_not_run("x")];
-        let ways = [DONE.code, UNTRUSTWORTHY.code].into_iter().chain(failures.iter().map(Failure::code));
+        let ways = [DONE.code, CROSSED.code, UNTRUSTWORTHY.code]
+            .into_iter()
+            .chain(failures.iter().map(Failure::code));
         for code in ways {
             assert_eq!(EXIT_CODES.iter().filter(|exit| exit.code == code).count(), 1, "{code}");
         }

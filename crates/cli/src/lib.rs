@@ -7,6 +7,7 @@
 mod args;
 mod check;
 mod client;
+mod compare;
 mod console;
 mod counters;
 mod diagnose;
@@ -63,6 +64,7 @@ pub fn main_with(_setup: &Setup) -> ExitCode {
         Command::Serve(serve) => serve::run(&serve, &console),
         Command::Proxy(proxy) => proxy::run(&proxy, &console),
         Command::Diagnose(diagnose) => diagnose::run(&diagnose, &console),
+        Command::Compare(compare) => compare::run(&compare, &console),
         Command::Import(import) => import::run(&import, &console),
         Command::Explain(explain) => explain::run(&explain, &console),
         Command::Client => client::run(),

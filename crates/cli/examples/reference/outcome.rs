@@ -11,6 +11,5 @@ pub(crate) fn exit_codes() -> String {
     });
     page.push('\n');
     page.push_str(&table(["code", "says", "when", "for example"], rows));
-    page.push_str("\nCode 1 is kept for a threshold that was asked for and crossed; no command of this version gives it.\n");
     page
 }

@@ -2,6 +2,7 @@
 
 mod bonnie;
 mod check;
+mod compare;
 mod import;
 mod iozone;
 mod postmark;
@@ -17,6 +18,7 @@ use std::path::PathBuf;
 
 pub(crate) use bonnie::{BonnieArguments, BonnieEdition};
 pub(crate) use check::{CheckArguments, CheckOp};
+pub(crate) use compare::{COMPARE_EXITS, CompareArguments};
 pub(crate) use import::{ALL_SECTIONS, ImportArguments};
 pub(crate) use iozone::{IozoneArguments, spelled_out};
 pub(crate) use postmark::PostmarkArguments;
@@ -62,6 +64,9 @@ pub(crate) enum Command {
     Proxy(ProxyArguments),
     /// Give the verdict of a record again, from the record alone
     Diagnose(DiagnoseArguments),
+    /// Compare run B with run A, from their records: better, worse or undecided, load by load
+    #[command(after_help = COMPARE_EXITS)]
+    Compare(CompareArguments),
     /// Turn the native output of another tool into observations that `diagnose` reads
     #[command(after_help = SIZES)]
     Import(Box<ImportArguments>),

@@ -30,6 +30,14 @@ pub(super) fn positive_seconds(text: &str) -> Result<f64, String> {
     }
 }
 
+/// A margin as a ratio: `3%` is 0.03.
+pub(super) fn parse_margin(text: &str) -> Result<f64, String> {
+    let error = || format!("`{text}` is not a margin from 0% to 100%; write 3% or 0.5%");
+    let percent = text.trim().strip_suffix('%').ok_or_else(error)?;
+    let ratio = percent.trim().parse::<f64>().map_err(|_| error())? / 100.0;
+    if (0.0..=1.0).contains(&ratio) { Ok(ratio) } else { Err(error()) }
+}
+
 /// A rate: bytes a second, or with a unit of bytes or bits.
 pub(super) fn parse_rate(text: &str) -> Result<BytesPerSec, String> {
     const UNITS: [(&str, f64); 16] = [

@@ -77,7 +77,7 @@ fn typed(settings: Settings, sitting: &mut Sitting<'_>) -> Result<Exit, Failure>
         match session.read("stdin", &line, &mut load) {
             Err(problems) => sitting.say(&short(&problems)),
             Ok(steps) => match sitting.steps(&steps) {
-                Ok(Exit::Done) => {}
+                Ok(Exit::Done | Exit::Crossed) => {}
                 Ok(Exit::Untrustworthy) => exit = Exit::Untrustworthy,
                 Err(failure) => sitting.say(&format!("narrows: {}", failure.message())),
             },

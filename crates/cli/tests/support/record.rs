@@ -138,3 +138,24 @@ pub(crate) fn write(dir: &Path) {
     writer.event(&end).unwrap();
     writer.finish(EndReason::Finished).unwrap();
 }
+
+/// Writes a whole record of the run `record_id` to `dir`: the cells of [`write`], of which trial t completes `ops[t]`
+/// operations in its second.
+pub(crate) fn write_repeated(dir: &Path, record_id: &str, ops: &[u64]) {
+    let manifest = Manifest::new("0.1.0", "2026-01-02T03:04:05Z", vec!["narrows".into()], 7, record_id);
+    let mut plan = plan(3);
+    plan.cells.iter_mut().for_each(|cell| cell.trials = u32::try_from(ops.len()).unwrap());
+    let mut writer = Writer::create(dir, manifest, &plan, &inventory()).unwrap();
+    writer.event(&Event::RunStarted { at_ns: Nanos(0) }).unwrap();
+    for index in 0..3 {
+        for (number, op_count) in ops.iter().enumerate() {
+            let Event::TrialFinished(mut output) = trial(index) else { unreachable!() };
+            output.trial = u32::try_from(number).unwrap();
+            (output.op_count, output.bytes) = (*op_count, Bytes(op_count * 4096));
+            writer.event(&Event::TrialFinished(output)).unwrap();
+        }
+    }
+    let end = Event::RunFinished { at_ns: Nanos(9 * SECOND), reason: EndReason::Finished };
+    writer.event(&end).unwrap();
+    writer.finish(EndReason::Finished).unwrap();
+}

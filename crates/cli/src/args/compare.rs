@@ -1,0 +1,47 @@
+//! Words of `narrows compare`.
+
+use super::value::parse_margin;
+use clap::Args;
+use std::path::PathBuf;
+
+/// What the exit codes say, below the help.
+pub(crate) const COMPARE_EXITS: &str = "Exit code 0 whatever the verdict is; 1 with --fail-if-worse where a load is worse; 4 where a run cannot be relied \
+     on, as `narrows diagnose` says of it.";
+
+#[derive(Debug, Args)]
+pub(crate) struct CompareArguments {
+    /// Folder of the record that is compared with: the run before
+    #[arg(value_name = "A")]
+    pub(crate) a: PathBuf,
+    /// Folder of the record that is judged: the run after
+    #[arg(value_name = "B")]
+    pub(crate) b: PathBuf,
+    /// Differences up to this share do not matter: better or worse is what differs by more for certain, and a load whose
+    /// whole interval lies between 1/(1 + share) and 1 + share is the same within it
+    #[arg(long, value_name = "SHARE%", value_parser = parse_margin, default_value = "3%")]
+    pub(crate) margin: f64,
+    /// End with exit code 1 if any load of the path is worse, for scripts
+    #[arg(long)]
+    pub(crate) fail_if_worse: bool,
+    /// Print JSON (narrows.comparison/1) instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print every figure and every cell without a counterpart
+    #[arg(long)]
+    pub(crate) detail: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse_margin;
+
+    #[test]
+    fn a_margin_is_written_in_percent_and_nothing_else() {
+        for (text, ratio) in [("3%", 0.03), ("0.5 %", 0.005), ("0%", 0.0), ("100%", 1.0)] {
+            assert!((parse_margin(text).unwrap() - ratio).abs() < 1e-12, "{text}");
+        }
+        for text in ["3", "0.03", "-1%", "101%", "x%", "%", "", "nan%", "inf%"] {
+            assert!(parse_margin(text).is_err(), "{text}");
+        }
+    }
+}
