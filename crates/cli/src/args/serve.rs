@@ -39,13 +39,13 @@ pub(crate) struct ServeArguments {
     /// File that holds the token that clients must prove to have
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
-    /// Most bytes that the stores of all clients hold together, in memory and below --root
+    /// Most bytes that the disk stores of all clients hold together; their memory stores hold as many, and 1GiB at most
     #[arg(long, default_value = "4GiB", value_name = "SIZE", value_parser = parse_block)]
     pub(crate) max_bytes: Bytes,
-    /// Most connections at once; further ones are refused
+    /// Most connections at once; further ones wait until one ends
     #[arg(long, default_value_t = 256, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65536))]
     pub(crate) max_connections: u32,
-    /// Longest time of one client's session, in seconds
+    /// Longest life of a connection, and so of a client's session, in seconds
     #[arg(long, default_value_t = 3600.0, value_name = "N", value_parser = positive_seconds)]
     pub(crate) max_seconds: f64,
     /// Most requests of all disk stores worked on at once; without it all that clients have in flight
