@@ -7,7 +7,7 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 pub(crate) struct BonnieArguments {
-    /// Folder in which the suite makes a folder of its own for its files
+    /// Folder of any mounted file system, in which the suite makes a folder of its own for its files
     #[arg(short = 'd', default_value = ".", value_name = "DIR")]
     pub(crate) dir: PathBuf,
     /// Size of the file in MiB (with g in GiB), bytes of a block (8192), seeks (8192) and processes that seek (5; edition

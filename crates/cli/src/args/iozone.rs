@@ -11,7 +11,7 @@ const LETTER: &str = "--letter=";
 
 #[derive(Debug, Args)]
 pub(crate) struct IozoneArguments {
-    /// Folder in which the suite makes a folder of its own for its files
+    /// Folder of any mounted file system, in which the suite makes a folder of its own for its files
     #[arg(default_value = ".", value_name = "DIR")]
     pub(crate) dir: PathBuf,
     /// Words of IOzone's letters

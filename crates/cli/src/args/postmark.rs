@@ -33,7 +33,7 @@ pub(crate) struct SettingArguments {
     transactions: Option<String>,
     #[arg(long, value_name = "N", allow_negative_numbers = true, help = of_default("Seed of every random choice", PUBLISHED_SEED))]
     seed: Option<String>,
-    /// Folder in which the suite makes a folder of its own for its files [default: .]
+    /// Folder of any mounted file system, in which the suite makes a folder of its own for its files [default: .]
     #[arg(long, value_name = "DIR")]
     location: Option<String>,
     /// Subdirectories that files are spread over; 0 is none [default: 0]

@@ -33,7 +33,7 @@ pub(crate) enum SuiteName {
 
 #[derive(Debug, Args)]
 pub(crate) struct IoperfArguments {
-    /// Folder in which the suite makes a folder of its own for its files
+    /// Folder of any mounted file system, in which the suite makes a folder of its own for its files
     #[arg(default_value = ".", value_name = "DIR")]
     pub(crate) dir: PathBuf,
     /// Size of an I/O in KB of 1024 bytes: what one fwrite or fread moves

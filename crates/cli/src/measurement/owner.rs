@@ -22,12 +22,13 @@ pub(super) fn line() -> String {
 /// For each test folder in `parent` whose process is gone: a sentence that names it and the command to remove it.
 pub(crate) fn leftovers(parent: &Path) -> Vec<String> {
     let left = TestFolder::left_behind(parent).into_iter();
-    left.filter(|(_, owner)| is_gone(owner)).map(|(path, _)| sentence(&path)).collect()
+    left.filter(|(_, owner)| is_gone(owner)).map(|(path, owner)| sentence(&path, &owner)).collect()
 }
 
-fn sentence(path: &Path) -> String {
+fn sentence(path: &Path, owner: &str) -> String {
+    let process = parsed(owner).map_or_else(String::new, |(pid, _, _)| format!(" (process {pid})"));
     format!(
-        "narrows: a run that was killed left its test folder behind; remove it with: rm -r {}",
+        "narrows: a run that was killed{process} left its test folder behind; remove it with: rm -r {}",
         quoted(&path.display().to_string())
     )
 }

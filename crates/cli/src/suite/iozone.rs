@@ -12,6 +12,7 @@ use narrows_engines::{EngineFactory, EngineRegistry};
 use narrows_model::capabilities::Support;
 use narrows_model::{Bytes, Plan, Summary, Target};
 use narrows_suites::iozone::{Request, plan, sheet_csv, surface_csv, surface_svg};
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -42,7 +43,7 @@ pub(super) fn run(
         block: request.record_bytes_max().min(CUT_BLOCK_MAX),
     };
     let mut prepared = folder.prepare(&arguments.output, &watch, console)?;
-    let mut folders = Folders::of(arguments, &request, folder.own(&prepared))?;
+    let mut folders = Folders::of(arguments, &request, folder.own(&prepared), console)?;
     let plan = planned(&mut request, &prepared, &folders)?;
     let Some(ran) = on_folder::run(&plan, &mut prepared, &watch, terms)? else { return Ok(Exit::Done) };
     if request.keeps_files() {
@@ -124,13 +125,24 @@ struct Folders {
 }
 
 impl Folders {
-    fn of(arguments: &IozoneArguments, request: &Request, own: PathBuf) -> Result<Self, Failure> {
+    fn of(
+        arguments: &IozoneArguments,
+        request: &Request,
+        own: PathBuf,
+        console: &Console,
+    ) -> Result<Self, Failure> {
         if request.names().is_empty() {
             return Ok(Self { targets: vec![Target::File { path: own }], made: Vec::new() });
         }
         let mut all = Self { targets: Vec::new(), made: Vec::new() };
-        for name in request.names() {
-            let parent = parent_of(name)?;
+        let parents: Vec<PathBuf> =
+            request.names().iter().map(|name| parent_of(name)).collect::<Result<_, _>>()?;
+        // What lies in DIR has been named with its check.
+        let others: BTreeSet<&PathBuf> = parents.iter().filter(|parent| **parent != arguments.dir).collect();
+        for leftover in others.into_iter().flat_map(|parent| measurement::leftovers(parent)) {
+            console.say(&leftover);
+        }
+        for parent in parents {
             let path = if arguments.output.plan {
                 parent
             } else {

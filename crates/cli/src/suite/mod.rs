@@ -4,6 +4,7 @@ mod bonnie;
 mod ioperf;
 mod iozone;
 mod jovian;
+mod no_folder;
 mod nodes;
 mod on_folder;
 mod postmark;

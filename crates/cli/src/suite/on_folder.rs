@@ -3,6 +3,7 @@
 //!
 //! Not here: what is asked of a suite, and what becomes of its output, which are each suite's own.
 
+use super::no_folder;
 use crate::args::{CheckArguments, OutputArguments, SuiteCutArguments};
 use crate::check::{self, CheckServer, Prepared};
 use crate::console::Console;
@@ -66,6 +67,11 @@ impl OnFolder<'_> {
 
 /// Fails where `dir` is no folder.
 pub(super) fn check_folder(dir: &Path) -> Result<(), Failure> {
+    if !dir.exists()
+        && let Some(problem) = no_folder::refusal(dir)
+    {
+        return Err(Failure::bad_input(problem));
+    }
     match measurement::examine(dir)? {
         PathFound::Folder => Ok(()),
         PathFound::File { .. } => Err(Failure::bad_input(format!(

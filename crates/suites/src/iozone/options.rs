@@ -30,6 +30,11 @@ pub(super) struct Options {
 const BETWEEN: &str = "; ";
 
 impl Options {
+    /// Whether files were opened past the page cache.
+    pub(super) fn is_direct(&self) -> bool {
+        self.settings.iter().any(|line| line == DIRECT)
+    }
+
     /// Those of a run of this suite; `None` of another one.
     pub(super) fn of(source: &SuiteSource) -> Option<Self> {
         (source.name == super::NAME).then_some(())?;
@@ -97,6 +102,9 @@ pub(super) fn source(request: &Request) -> SuiteSource {
     SuiteSource { name: super::NAME.to_owned(), options }
 }
 
+/// The line of direct access.
+const DIRECT: &str = "O_DIRECT feature enabled";
+
 /// Settings that change what the figures are, in the original's words where it has any.
 fn settings(request: &Request) -> Vec<String> {
     let asked = request.asked();
@@ -104,7 +112,7 @@ fn settings(request: &Request) -> Vec<String> {
         (asked.times_sync, "Include fsync in write timing"),
         (asked.times_close, "Include close in timing"),
         (asked.synchronous, "O_DSYNC feature enabled"),
-        (asked.direct, "O_DIRECT feature enabled"),
+        (asked.direct, DIRECT),
         (asked.purge, "Purge Mode On"),
         (asked.no_retests, "No retest option selected"),
         (asked.all_records, "Cross over of record size disabled."),

@@ -38,8 +38,9 @@ pub(super) fn reading(summary: &Summary) -> Vec<String> {
 
 /// The sentences on `points`.
 pub(super) fn sentences(points: &[Point], options: &Options, marks: &Marks) -> Vec<String> {
-    let mut all: Vec<String> = in_memory(points, marks).into_iter().collect();
-    all.extend(above(points, marks));
+    let is_direct = options.is_direct();
+    let mut all: Vec<String> = in_memory(points, marks).filter(|_| !is_direct).into_iter().collect();
+    all.extend(above(points, marks, is_direct));
     if options.throughput {
         all.extend(short(points));
         all.extend(points.iter().filter(|point| !is_short(point)).filter_map(|point| shared(point, options)));
@@ -94,14 +95,19 @@ fn in_memory(points: &[Point], marks: &Marks) -> Option<String> {
 }
 
 /// Figures that no wire or device can have carried.
-fn above(points: &[Point], marks: &Marks) -> Option<String> {
+fn above(points: &[Point], marks: &Marks, is_direct: bool) -> Option<String> {
     let ceiling = marks.ceiling?;
     let rate = |point: &Point| point.bytes_per_s().map(|rate| rate / 1024.0);
     let is_above = |point: &&Point| rate(point).and_then(|rate| marks.is_cache(rate)) == Some(true);
     let found: Vec<&Point> = points.iter().filter(is_above).collect();
     let first = found.first()?;
+    let what = if is_direct {
+        "a cache beyond this machine's page cache served them, or what was measured of it alone is too little"
+    } else {
+        "a cache served them"
+    };
     Some(format!(
-        "{} of {} figures lie above {} of {}: a cache served them, such as {} of {} in records of {}",
+        "{} of {} figures lie above {} of {}: {what}, such as {} of {} in records of {}",
         found.len(),
         points.len(),
         short_rate(ceiling.kb_per_s),
@@ -275,6 +281,14 @@ mod tests {
         assert!(
             sentences(&points, &options(""), &Marks { memory_kb: Some(64), ..Marks::default() }).is_empty()
         );
+    }
+
+    #[test]
+    fn direct_access_passes_the_page_cache_and_is_not_told_to() {
+        let points = [point_of("write", 64, 4, 900_000.0)];
+        let said = sentences(&points, &options("-I"), &Marks { memory_kb: Some(65), ..nfs() }).join("\n");
+        assert!(!said.contains("page cache as far") && !said.contains("-I"), "{said}");
+        assert!(said.contains("a cache beyond this machine's page cache served them"), "{said}");
     }
 
     #[test]
