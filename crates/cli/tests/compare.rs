@@ -1,6 +1,6 @@
 //! `narrows compare`: two records side by side, and what cannot be compared.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
 
 mod support;
 

@@ -98,11 +98,13 @@ pub(super) fn remarks(cells: &[ComparedCell], pairs: &[(&Item<'_>, &Item<'_>)]) 
     if pairs.is_empty() {
         return Vec::new();
     }
-    let repeated =
-        pairs.iter().filter(|(a, b)| a.trial_count.min(b.trial_count) >= TRIALS_MIN as u64).count();
+    let is_load = |(a, b): &&(&Item<'_>, &Item<'_>)| a.is_of_path() && b.is_of_path();
+    let has_loads = pairs.iter().any(|pair| is_load(&pair));
+    let on_path = || pairs.iter().filter(|pair| is_load(pair) || !has_loads);
+    let repeated = on_path().filter(|(a, b)| a.trial_count.min(b.trial_count) >= TRIALS_MIN as u64).count();
     let shown = match repeated {
         0 => "one window of each cell varies",
-        count if count == pairs.len() => "the repetitions inside each run vary",
+        count if count == on_path().count() => "the repetitions inside each run vary",
         _ => "the repetitions inside each run vary, or one window where there are fewer than three",
     };
     let mut remarks = vec![format!(

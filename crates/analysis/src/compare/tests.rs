@@ -216,6 +216,28 @@ fn a_run_that_was_cut_off_is_compared_and_told() {
     assert!(!found.cells.is_empty() && !found.only_in_a.is_empty());
 }
 
+#[test]
+fn the_remarks_say_what_the_intervals_are_made_of_and_what_has_none() {
+    let profile = machine("local-ssd");
+    let repeated = |trials: u32, ops: u64| {
+        let mut plan = short_plan(&profile, 1);
+        for cell in &mut plan.cells {
+            (cell.trials, cell.stop.ops_max) = (trials, Some(ops));
+        }
+        run_of(&profile, &plan)
+    };
+    let told = |a: &MeasuredRun, b: &MeasuredRun| compared(a, b).remarks.join(" ");
+    let (one, three) = (repeated(1, 2_000), repeated(3, 500));
+    assert!(told(&three, &three.clone()).contains("repetitions inside each run vary. "));
+    assert!(told(&one, &three).contains("one window of each cell varies. "));
+    let short = repeated(1, 20);
+    let remarks = told(&one, &short);
+    assert!(
+        remarks.contains("8 of 8 loads cannot be decided") && remarks.contains("(in B: too short"),
+        "{remarks}"
+    );
+}
+
 /// The comparison the other way round, as it must come out.
 fn assert_reversed(there: &Comparison, back: &Comparison) {
     assert_eq!(back.verdict, there.verdict.reversed());

@@ -27,8 +27,8 @@ impl Summarizer<'_> {
         (self.finish(), spreads)
     }
 
-    /// The spread of every cell that shows one, by the cell's name: over trials where there are enough, else over the
-    /// settled parts of the windows.
+    /// The spread of every cell that shows one, by the cell's name: over trials where there are enough, else over
+    /// the windows.
     fn rate_spreads(&self) -> BTreeMap<String, RateSpread> {
         let seed = self.plan.seed;
         let measured = self.collected.cells.iter().filter(|data| data.measured());
