@@ -17,6 +17,8 @@ use std::sync::mpsc::{Receiver, channel};
 
 /// The one kind of frame on these pipes.
 const MESSAGE: u8 = 1;
+/// Time between two words that the client lives.
+const ALIVE_NS: u64 = 500_000_000;
 /// Bytes read from a pipe at once.
 const READ_BYTES: usize = 64 << 10;
 
@@ -99,7 +101,7 @@ pub fn serve(
             .factory(assignment.target(), assignment.cell.workload.engine)
             .map_err(RunError::from)
             .and_then(|factory| {
-                let mut hooks = ToParent { inbox: &inbox, output: &mut output };
+                let mut hooks = ToParent { inbox: &inbox, output: &mut output, clock, said_at_ns: 0 };
                 run_group(&assignment, factory.as_ref(), clock, &stop, &mut hooks)
             });
         let answer = match result {
@@ -118,6 +120,9 @@ pub fn serve(
 struct ToParent<'a, W: Write> {
     inbox: &'a Receiver<ToClient>,
     output: &'a mut W,
+    clock: &'a Arc<dyn Clock>,
+    /// When it last said that it lives.
+    said_at_ns: u64,
 }
 
 impl<W: Write> GroupHooks for ToParent<'_, W> {
@@ -139,6 +144,11 @@ impl<W: Write> GroupHooks for ToParent<'_, W> {
     }
 
     fn poll(&mut self) -> bool {
+        let now_ns = self.clock.now().0;
+        if now_ns.saturating_sub(self.said_at_ns) >= ALIVE_NS {
+            self.said_at_ns = now_ns;
+            drop(send(self.output, &FromClient::Alive));
+        }
         false
     }
 

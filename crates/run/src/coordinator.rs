@@ -26,6 +26,11 @@ pub trait TrialHooks {
     fn moved(&mut self) -> Option<WindowTimes> {
         None
     }
+    /// Whether the trial and the run have had their time, and patience is at its end too: clients in processes of their
+    /// own are then ended, whatever they wait for.
+    fn is_overdue(&self) -> bool {
+        false
+    }
 }
 
 /// What clients in this process run with.

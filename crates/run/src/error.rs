@@ -23,11 +23,13 @@ pub enum RunError {
     #[error(transparent)]
     Engine(EngineError),
     /// A client process failed.
-    #[error("client process {client_index}: {problem}")]
+    #[error("client process {} of {client_count} {problem}", .client_index.saturating_add(1))]
     Client {
         /// The process, from 0.
         client_index: u32,
-        /// What happened and what to do.
+        /// How many there are.
+        client_count: u32,
+        /// What it did or did not do, as the end of a sentence, and what to do.
         problem: String,
     },
     /// Events could not be kept.

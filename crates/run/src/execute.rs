@@ -236,7 +236,8 @@ fn run_trials(
         (Site::Client, mut server) => {
             while let Some(trial) = repetition.next_trial(left_ns(site)) {
                 let mut watch = RateWatch { sink: &mut *sink, rate: None };
-                let turn = Turn { trial, start_by_ns: repetition.start_by_ns(leave.limit_ns) };
+                let start_by_ns = repetition.start_by_ns(leave.limit_ns);
+                let turn = Turn { trial, start_by_ns, limit_ns: leave.limit_ns };
                 run_trial(cell, turn, site, server.as_deref_mut(), &mut watch)?;
                 repetition.made(watch.rate);
             }

@@ -169,14 +169,22 @@ pub(crate) fn run_group(
         collect(&streams, hooks);
         let outputs = handles.into_iter().map(|handle| handle.join().unwrap_or(None)).collect();
         started?;
-        client_output(assignment.client_index, outputs)
+        client_output(assignment, outputs)
     })
 }
 
-fn client_output(client_index: u32, outputs: Vec<Option<WorkerOutput>>) -> Result<ClientOutput, RunError> {
+fn client_output(
+    assignment: &Assignment,
+    outputs: Vec<Option<WorkerOutput>>,
+) -> Result<ClientOutput, RunError> {
+    let client_index = assignment.client_index;
     match outputs.into_iter().collect() {
         Some(workers) => Ok(ClientOutput { client_index, workers }),
-        None => Err(RunError::Client { client_index, problem: "a worker ended without a result".to_owned() }),
+        None => Err(RunError::Client {
+            client_index,
+            client_count: assignment.cell.workload.clients.max(1),
+            problem: "failed: a worker ended without a result".to_owned(),
+        }),
     }
 }
 

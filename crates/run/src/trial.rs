@@ -29,6 +29,8 @@ const PUT_OFF_NS: u64 = 100_000_000;
 const WARM_UPS_MAX: u64 = 5;
 /// So long before the window it is decided whether to put it off: the looks at the trial are 20 ms apart.
 const DECIDE_NS: u64 = 100_000_000;
+/// After the run's time and the window's, clients may take so long for what they have in flight and for the last sync.
+const PATIENCE_NS: u64 = 30_000_000_000;
 /// So long before the window the slowest client has been told.
 const TOLD_NS: u64 = 40_000_000;
 
@@ -39,6 +41,8 @@ pub(crate) struct Turn {
     pub(crate) trial: u32,
     /// Where preparation lasts beyond this, on the site's clock, the load is not put on any more.
     pub(crate) start_by_ns: u64,
+    /// When the time of the whole run is over.
+    pub(crate) limit_ns: u64,
 }
 
 /// Runs one repetition of `cell` and reports it.
@@ -62,6 +66,7 @@ pub(crate) fn run_trial(
     let mut hooks = Observer {
         cell,
         trial,
+        limit_ns: turn.limit_ns,
         clock: Arc::clone(&site.clock),
         stop: site.stop.clone(),
         counters: site.counters.as_mut(),
@@ -183,6 +188,7 @@ fn sync_after(assignments: &[Assignment], site: &CellSite) -> Result<Vec<ErrorCo
 struct Observer<'a> {
     cell: &'a Cell,
     trial: u32,
+    limit_ns: u64,
     clock: Arc<dyn Clock>,
     stop: StopFlag,
     counters: &'a mut dyn CounterSource,
@@ -325,6 +331,11 @@ impl TrialHooks for Observer<'_> {
     fn moved(&mut self) -> Option<WindowTimes> {
         let moved = std::mem::take(&mut self.moved);
         self.times.filter(|_| moved)
+    }
+
+    fn is_overdue(&self) -> bool {
+        let planned_ns = self.times.map_or(0, |times| times.measure_until_ns);
+        self.clock.now().0 > self.limit_ns.max(planned_ns).saturating_add(PATIENCE_NS)
     }
 }
 

@@ -1,0 +1,305 @@
+//! The client processes of one trial while it runs: what they say, which of them are lost, how all of them end.
+//!
+//! A client is lost when its process has ended, its pipe has closed, or nothing was heard of it for too long: a client
+//! that lives says so twice a second, whatever its load waits for. How clients are started is not decided here.
+
+use super::super::TrialHooks;
+use crate::assignment::{ClientOutput, FromClient, ToClient, WindowTimes};
+use crate::client_process::send;
+use crate::error::RunError;
+use narrows_engines::Clock;
+use narrows_sys::process::{Stop, stop_child};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ChildStdin, ExitStatus};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::time::Duration;
+
+const SECOND_NS: u64 = 1_000_000_000;
+/// Pause between two looks at the trial while no client says anything.
+const POLL_SLICE: Duration = Duration::from_millis(20);
+/// A look counts for no more than this: while this process itself was stopped, its clients could not be heard.
+const LOOK_NS_MAX: u64 = 100_000_000;
+/// Longest time that a client may need to open its target.
+const READY_NS_MAX: u64 = 60 * SECOND_NS;
+/// Longest time without a word from a client that runs its load.
+const QUIET_NS_MAX: u64 = 10 * SECOND_NS;
+/// Longest time between the end of a client's pipe and that of its process.
+const GONE_NS_MAX: u64 = SECOND_NS / 2;
+/// Longest time that clients may need to end after they were told to, where what they bring is wanted.
+const STOP_NS_MAX: u64 = 5 * SECOND_NS;
+/// The same once one of them has failed: nothing of the trial is kept.
+const FAILED_STOP_NS_MAX: u64 = SECOND_NS / 2;
+/// Looks for the end of processes that were killed; one that hangs in the kernel is left there.
+const REAP_LOOKS_MAX: u32 = 50;
+
+/// What came through a client's pipe.
+#[derive(Debug)]
+pub(super) enum Heard {
+    /// A message.
+    Said(FromClient),
+    /// Its end: nothing more comes.
+    Closed(End),
+}
+
+/// How the words of a client ended: with the pipe, or with what broke.
+pub(super) type End = Result<(), String>;
+
+/// One client's process.
+#[derive(Debug)]
+pub(super) struct Client {
+    child: Child,
+    stdin: ChildStdin,
+    /// Time without a word.
+    quiet_ns: u64,
+    ready: bool,
+    closed: Option<End>,
+    /// Nothing more is expected of it: it is done, has failed, or is lost.
+    settled: bool,
+}
+
+impl Client {
+    /// A client that has been given its assignment.
+    pub(super) fn new(child: Child, stdin: ChildStdin) -> Self {
+        Self { child, stdin, quiet_ns: 0, ready: false, closed: None, settled: false }
+    }
+
+    /// How it was lost; `None` while it is there, or cannot be known not to be.
+    fn loss(&mut self) -> Option<String> {
+        let Some(problem) = &self.closed else { return None };
+        match (self.child.try_wait(), problem) {
+            (Ok(Some(status)), _) => Some(ended(status)),
+            (_, Err(problem)) => Some(format!("cannot be understood: {problem}")),
+            _ if self.quiet_ns > GONE_NS_MAX => Some("closed its pipe before it was done".to_owned()),
+            _ => None,
+        }
+    }
+}
+
+/// All clients of a trial; dropping them ends every process.
+pub(super) struct Clients {
+    children: Vec<Client>,
+    inbox: Receiver<(usize, Heard)>,
+    /// Keeps the inbox open, so that waiting for it lasts its time.
+    _open: Sender<(usize, Heard)>,
+    clock: Arc<dyn Clock>,
+    looked_at_ns: u64,
+    /// Time since the look before, as far as it counts.
+    step_ns: u64,
+    /// The window's times while the first client to be done is to end it for all.
+    pub(super) wall: Option<WindowTimes>,
+}
+
+impl Clients {
+    /// No clients yet, of whom will be heard through `inbox`.
+    pub(super) fn new(
+        inbox: Receiver<(usize, Heard)>,
+        open: Sender<(usize, Heard)>,
+        clock: &Arc<dyn Clock>,
+    ) -> Self {
+        Self {
+            children: Vec::new(),
+            inbox,
+            _open: open,
+            clock: Arc::clone(clock),
+            looked_at_ns: clock.now().0,
+            step_ns: 0,
+            wall: None,
+        }
+    }
+
+    pub(super) fn add(&mut self, client: Client) {
+        self.children.push(client);
+    }
+
+    pub(super) fn pids(&self) -> Vec<u32> {
+        self.children.iter().map(|client| client.child.id()).collect()
+    }
+
+    pub(super) fn tell_all(&mut self, message: &ToClient) {
+        for client in &mut self.children {
+            // A client that is gone shows in the inbox.
+            drop(send(&mut client.stdin, message));
+        }
+    }
+
+    /// Waits until all clients have opened their targets.
+    ///
+    /// # Errors
+    /// When one cannot, is lost or takes too long, or a stop is asked for.
+    pub(super) fn wait_until_ready(&mut self, hooks: &mut dyn TrialHooks) -> Result<(), RunError> {
+        let mut left_ns = READY_NS_MAX;
+        while let Some(waited_for) = self.children.iter().position(|client| !client.ready) {
+            match self.hear() {
+                Some((index, FromClient::Ready)) => self.children[index].ready = true,
+                Some((_, FromClient::Alive)) => {}
+                Some((index, FromClient::Failed { message, .. })) => {
+                    return Err(self.failure(index, &message));
+                }
+                Some((index, _)) => return Err(self.error(index, "spoke before it was ready".to_owned())),
+                None if hooks.poll() => return Err(RunError::Stopped),
+                None => {}
+            }
+            if let Some(error) = self.first_lost() {
+                return Err(error);
+            }
+            left_ns = left_ns.saturating_sub(self.step_ns);
+            if left_ns == 0 || hooks.is_overdue() {
+                let waited_s = (READY_NS_MAX - left_ns) / SECOND_NS;
+                let problem = format!("has not opened its target within {waited_s} s");
+                return Err(self.error(waited_for, problem));
+            }
+        }
+        Ok(())
+    }
+
+    /// Hears all clients to their end.
+    ///
+    /// # Errors
+    /// When one has failed, is lost, does not answer, or does not end when it must.
+    pub(super) fn collect(&mut self, hooks: &mut dyn TrialHooks) -> Result<Vec<ClientOutput>, RunError> {
+        let mut outputs: Vec<Option<ClientOutput>> = vec![None; self.children.len()];
+        let mut first_error = None;
+        let mut stop_left_ns = None;
+        self.forget_quiet();
+        while let Some(waited_for) = self.children.iter().position(|client| !client.settled) {
+            match self.hear() {
+                Some((_, FromClient::Interval(sample))) => hooks.interval(&sample),
+                Some((index, FromClient::Done(output))) => {
+                    self.meet_wall(&output);
+                    self.children[index].settled = true;
+                    outputs[index] = Some(*output);
+                }
+                Some((index, FromClient::Failed { message, .. })) => {
+                    self.children[index].settled = true;
+                    first_error.get_or_insert(self.failure(index, &message));
+                }
+                Some((_, FromClient::Turned)) => hooks.turned(),
+                Some((_, FromClient::Ready | FromClient::Alive)) | None => {}
+            }
+            if let Some(error) = self.first_lost().or_else(|| self.first_quiet()) {
+                first_error.get_or_insert(error);
+            }
+            if hooks.is_overdue() {
+                let problem =
+                    "has not ended although the time for the whole command is over; what it loads may hang";
+                first_error.get_or_insert(self.error(waited_for, problem.to_owned()));
+            }
+            if stop_left_ns.is_none() && (first_error.is_some() || hooks.poll()) {
+                stop_left_ns = Some(STOP_NS_MAX);
+                self.tell_all(&ToClient::Stop);
+            }
+            if let Some(times) = hooks.moved() {
+                self.tell_all(&ToClient::Go(times));
+            }
+            if let Some(left_ns) = &mut stop_left_ns {
+                let most_ns = if first_error.is_some() { FAILED_STOP_NS_MAX } else { STOP_NS_MAX };
+                *left_ns = left_ns.saturating_sub(self.step_ns).min(most_ns);
+                if *left_ns == 0 {
+                    let problem =
+                        format!("did not end within {} s of being told to stop", STOP_NS_MAX / SECOND_NS);
+                    first_error.get_or_insert(self.error(waited_for, problem));
+                    break;
+                }
+            }
+        }
+        match first_error {
+            Some(error) => Err(error),
+            None => Ok(outputs.into_iter().flatten().collect()),
+        }
+    }
+
+    /// The next message; nothing where none came within a slice.
+    fn hear(&mut self) -> Option<(usize, FromClient)> {
+        let heard = self.inbox.recv_timeout(POLL_SLICE);
+        let now_ns = self.clock.now().0;
+        self.step_ns = now_ns.saturating_sub(self.looked_at_ns).min(LOOK_NS_MAX);
+        self.looked_at_ns = now_ns;
+        for client in &mut self.children {
+            client.quiet_ns = client.quiet_ns.saturating_add(self.step_ns);
+        }
+        let (index, heard) = heard.ok()?;
+        let client = self.children.get_mut(index)?;
+        client.quiet_ns = 0;
+        match heard {
+            Heard::Said(message) => Some((index, message)),
+            Heard::Closed(problem) => {
+                client.closed = Some(problem);
+                None
+            }
+        }
+    }
+
+    /// What was not said before the start does not count: a client then waits for the others.
+    fn forget_quiet(&mut self) {
+        self.looked_at_ns = self.clock.now().0;
+        self.children.iter_mut().for_each(|client| client.quiet_ns = 0);
+    }
+
+    /// Ends the trial for all where the client of `output` is the first to be done and that ends it.
+    fn meet_wall(&mut self, output: &ClientOutput) {
+        let done_ns = output.workers.iter().map(|worker| worker.done_at_ns).max().unwrap_or_default();
+        if let Some(times) = self.wall.take() {
+            self.tell_all(&ToClient::Go(WindowTimes { measure_until_ns: done_ns, ..times }));
+        }
+    }
+
+    /// The first client that is lost and was not before.
+    fn first_lost(&mut self) -> Option<RunError> {
+        self.settle_first(Client::loss)
+    }
+
+    /// The first client of which nothing was heard for too long.
+    fn first_quiet(&mut self) -> Option<RunError> {
+        let problem =
+            || format!("does not answer: nothing was heard of it for {} s", QUIET_NS_MAX / SECOND_NS);
+        self.settle_first(|client| (client.quiet_ns > QUIET_NS_MAX).then(problem))
+    }
+
+    fn settle_first(&mut self, problem: impl Fn(&mut Client) -> Option<String>) -> Option<RunError> {
+        let mut waited_for = self.children.iter_mut().enumerate().filter(|(_, client)| !client.settled);
+        let (index, problem) = waited_for.find_map(|(index, client)| {
+            let problem = problem(client)?;
+            client.settled = true;
+            Some((index, problem))
+        })?;
+        Some(self.error(index, problem))
+    }
+
+    fn failure(&self, index: usize, message: &str) -> RunError {
+        self.error(index, format!("failed: {message}"))
+    }
+
+    fn error(&self, index: usize, problem: String) -> RunError {
+        let bounded = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        RunError::Client { client_index: bounded(index), client_count: bounded(self.children.len()), problem }
+    }
+}
+
+impl Drop for Clients {
+    fn drop(&mut self) {
+        for client in &mut self.children {
+            // A client whose pipe closes ends by itself; it is not waited for.
+            drop(stop_child(&mut client.child, Stop::Kill));
+        }
+        let mut looks = 0;
+        while looks < REAP_LOOKS_MAX
+            && self.children.iter_mut().any(|client| matches!(client.child.try_wait(), Ok(None)))
+        {
+            // Messages of before the end are few: the queue ends with the pipes.
+            looks += u32::from(matches!(self.inbox.recv_timeout(POLL_SLICE), Err(RecvTimeoutError::Timeout)));
+        }
+    }
+}
+
+/// How a process ended before it was done, and what to do.
+fn ended(status: ExitStatus) -> String {
+    match (status.signal(), status.code()) {
+        (Some(9), _) => "ended (killed by signal 9); if nobody killed it, the kernel did for want of memory: see dmesg, and \
+                         ask for fewer clients, workers or smaller blocks"
+            .to_owned(),
+        (Some(signal), _) => format!("ended (killed by signal {signal}); see dmesg and its words above"),
+        (None, Some(code)) => format!("ended (exit code {code}) before it was done; see its words above"),
+        (None, None) => "ended before it was done".to_owned(),
+    }
+}
