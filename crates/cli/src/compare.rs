@@ -20,7 +20,7 @@ pub(crate) fn run(arguments: &CompareArguments, console: &Console) -> Result<Exi
     let [a, b] = open([&arguments.a, &arguments.b])?;
     if a.manifest().record_id == b.manifest().record_id {
         return Err(Failure::bad_input(format!(
-            "{} and {} are records of the same run: it is as it is; name the records of two runs",
+            "{} and {} are records of the same run, which is neither better nor worse than itself; name the records of two runs",
             arguments.a.display(),
             arguments.b.display()
         )));
