@@ -43,18 +43,42 @@ pub fn doubts(summary: &Summary) -> Vec<Doubt> {
             flagged(LITTLE_LAW_VIOLATED),
             "more requests were in flight than were asked for in CELLS: the load generator's own count is wrong",
         ),
-        of_cells(
-            DoubtCode::SteadyNotReached,
-            flagged(STEADY_NOT_REACHED),
-            "no steady state was reached in CELLS: the figures are those of a change; allow more trials or longer ones",
+        not_reached(
+            summary,
+            (DoubtCode::SteadyNotReached, STEADY_NOT_REACHED),
+            "no steady state was reached in CELLS: the figures are those of a change",
+            "or longer ones with stop.measure",
         ),
-        of_cells(
-            DoubtCode::IntervalNotReached,
-            flagged(INTERVAL_NOT_REACHED),
-            "the interval of the mean is still wider than asked for in CELLS: allow more trials, or find out what varies",
+        not_reached(
+            summary,
+            (DoubtCode::IntervalNotReached, INTERVAL_NOT_REACHED),
+            "the interval of the mean is still wider than asked for in CELLS",
+            "or find out what varies",
         ),
     ];
     found.into_iter().flatten().collect()
+}
+
+/// A doubt about cells whose repetitions ended before what they were made for, and what to raise: what ended them.
+fn not_reached(summary: &Summary, (code, flag): (DoubtCode, &str), what: &str, or: &str) -> Option<Doubt> {
+    let flagged = || summary.cells.iter().filter(|cell| cell.flags.iter().any(|known| known == flag));
+    let outcome = |cell: &CellSummary| (cell.repeat.trial_count, cell.repeat.trials_max);
+    // Of a run that was cut off the trials that are missing are no matter of its time.
+    let by_time = |cell: &&CellSummary| summary.complete && outcome(cell).0 < outcome(cell).1;
+    let (short, whole) = (flagged().filter(by_time).count(), flagged().filter(|cell| !by_time(cell)).count());
+    let time = "the time ended the trials before their most: give `seconds` more";
+    let most = "all trials that are allowed were made: allow more with stop.trials";
+    let advice = match (short, whole) {
+        (_, 0) => format!("{time}, {or}"),
+        (0, _) if summary.complete => format!("{most}, {or}"),
+        (0, _) => format!("allow more trials, {or}"),
+        (short, whole) => format!("in {short} of them {time}; in {whole} {most}, {or}"),
+    };
+    of_cells(
+        code,
+        cells(summary, |cell| cell.flags.iter().any(|known| known == flag)),
+        &format!("{what}: {advice}"),
+    )
 }
 
 fn incomplete(summary: &Summary) -> Option<Doubt> {
@@ -122,5 +146,27 @@ mod tests {
         let found = doubts(&summary);
         assert_eq!(found[2].cells, [summary.cells[3].id.clone()]);
         assert!(found[2].text.contains(&summary.cells[3].id) && found[3].text.contains("2 cells"));
+    }
+
+    #[test]
+    fn what_ended_the_trials_is_what_is_to_be_raised() {
+        let told = |trial_counts: &[u64]| {
+            let mut summary = builtin("local-ssd");
+            for (cell, trial_count) in summary.cells.iter_mut().zip(trial_counts) {
+                cell.flags.push(INTERVAL_NOT_REACHED.to_owned());
+                (cell.repeat.trial_count, cell.repeat.trials_max) = (*trial_count, 20);
+            }
+            doubts(&summary).remove(0).text
+        };
+        let by_time = told(&[7]);
+        assert!(by_time.contains("the time ended") && by_time.contains("`seconds`"), "{by_time}");
+        assert!(!by_time.contains("stop.trials"));
+        let by_trials = told(&[20]);
+        assert!(by_trials.contains("stop.trials") && !by_trials.contains("`seconds`"), "{by_trials}");
+        let by_both = told(&[7, 20, 20]);
+        assert!(
+            by_both.contains("in 1 of them the time") && by_both.contains("in 2 all trials"),
+            "{by_both}"
+        );
     }
 }

@@ -332,7 +332,7 @@ pub struct CellSummary {
     pub mixtures: Vec<Mixture>,
     /// Whether the repetitions reached what they were made for.
     pub repeat: RepeatOutcome,
-    /// Repetitions.
+    /// The repetitions that the figures are of; see [`RepeatOutcome::trials_before`] for those before a steady window.
     pub trials: Vec<TrialSummary>,
     /// Load asked for in an open loop; `None` in a closed one.
     pub offered_ops_per_s: Option<OpsPerSec>,

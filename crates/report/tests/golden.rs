@@ -90,6 +90,26 @@ fn the_rows_of_a_study_stand_in_the_order_of_the_sweep_whatever_ran_first() {
 }
 
 #[test]
+fn rounds_before_a_steady_state_are_told_beside_those_of_its_window() {
+    let mut summary = studies::depth_and_block();
+    assert!(!text::study(&summary, &Style::default()).contains("rounds"));
+    let round = narrows_model::summary::TrialSummary {
+        elapsed_s: 1.0,
+        rate_bytes_per_s: narrows_model::BytesPerSec(1e6),
+        ops_per_s: narrows_model::OpsPerSec(1e3),
+    };
+    for (cell, reached) in summary.cells.iter_mut().zip([true, false]) {
+        cell.repeat.rule = narrows_model::Repeat::UntilSteady { window_trials: 5 };
+        cell.repeat.reached = Some(reached);
+        cell.repeat.trials_before = vec![round.clone(); if reached { 14 } else { 0 }];
+        cell.trials = vec![round.clone(); if reached { 5 } else { 25 }];
+    }
+    let rendered = text::study(&summary, &Style::default());
+    assert!(rendered.contains("14 + 5") && rendered.contains("  25  "), "{rendered}");
+    assert!(rendered.contains("rounds: those before the steady state + those of its window"), "{rendered}");
+}
+
+#[test]
 fn a_knee_is_told_in_the_factors_own_values_whatever_other_factors_put_in_flight() {
     let mut summary = studies::depth_and_block();
     let told = |summary: &Summary| {

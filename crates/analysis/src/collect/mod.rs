@@ -4,6 +4,7 @@
 
 mod delta;
 mod kinds;
+mod rounds;
 mod series;
 mod stored;
 
@@ -23,6 +24,7 @@ use narrows_model::trial::{ClientTotals, InFlightAtEnd, IntervalSample, TrialOut
 use narrows_model::verification::Verification;
 use narrows_model::{Bytes, Cell, CellId, Event, Histogram, Inventory, Nanos, Plan};
 use narrows_stats::interval::Share;
+use rounds::Rounds;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Totals of one repetition.
@@ -57,7 +59,10 @@ struct OpenTrial {
 #[derive(Debug, Clone)]
 pub(crate) struct CellData {
     pub cell: Cell,
+    /// The trials that the figures are of.
     pub trials: BTreeMap<u32, TrialTotals>,
+    /// The rounds before a steady window, which no figure but the errors holds.
+    pub before: BTreeMap<u32, TrialTotals>,
     pub series: BTreeMap<u32, Series>,
     pub clients: Vec<ClientTotals>,
     pub errors: Vec<ErrorCount>,
@@ -70,9 +75,10 @@ pub(crate) struct CellData {
     pub kinds: Vec<KindData>,
     pub open_loop: Option<OpenLoopData>,
     pub in_flight_at_end: Option<InFlightAtEnd>,
-    /// The response times of all trials.
+    /// The response times of these trials.
     pub response: StoredHistogram,
     open: BTreeMap<u32, OpenTrial>,
+    rounds: Rounds,
 }
 
 impl CellData {
@@ -80,6 +86,7 @@ impl CellData {
         Self {
             cell,
             trials: BTreeMap::new(),
+            before: BTreeMap::new(),
             series: BTreeMap::new(),
             clients: Vec::new(),
             errors: Vec::new(),
@@ -94,6 +101,7 @@ impl CellData {
             in_flight_at_end: None,
             response: StoredHistogram::default(),
             open: BTreeMap::new(),
+            rounds: Rounds::default(),
         }
     }
 
@@ -163,9 +171,11 @@ impl CellData {
         self.effective = self.effective.take().or_else(|| trial.effective.clone());
         self.file_bytes = self.file_bytes.max(Some(trial.file_bytes));
         self.resident_ratio = self.resident_ratio.or(trial.resident_ratio);
+        self.note_round(trial);
     }
 
-    /// Turns trials that never ended into totals, as far as their samples go.
+    /// Turns trials that never ended into totals, as far as their samples go, and keeps the steady window of rounds that
+    /// reached one.
     fn close(&mut self) {
         for (index, open) in std::mem::take(&mut self.open) {
             let elapsed = Nanos(open.end_ns.saturating_sub(open.start_ns.unwrap_or(open.end_ns)));
@@ -180,10 +190,12 @@ impl CellData {
             self.trials.insert(index, totals);
             self.response.merge(&open.response);
         }
+        self.keep_steady_window();
     }
 
     /// Puts the open histograms into their stored form, a hundredth of their size.
     fn pack(&mut self) {
+        self.end_rounds();
         self.response.pack();
         self.kinds.iter_mut().for_each(|kind| kind.response.pack());
         self.open_loop.iter_mut().for_each(OpenLoopData::pack);
@@ -319,7 +331,7 @@ impl Collected {
         let whole = |data: &CellData| {
             data.failure.is_none()
                 && !data.missing_trials()
-                && data.trials.values().all(|trial| trial.complete)
+                && data.trials.values().chain(data.before.values()).all(|trial| trial.complete)
         };
         !self.left_out
             && matches!(self.end, Some(EndReason::Finished | EndReason::BudgetSpent))

@@ -432,3 +432,5 @@ fn a_rate_of_two_levels_is_a_mixture_with_both_of_them() {
 
 /// Rates and their intervals.
 mod means;
+/// Rounds until a steady state.
+mod rounds;

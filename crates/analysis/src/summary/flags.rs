@@ -87,7 +87,9 @@ pub(super) fn of_cell(data: &CellData, cell: &CellSummary, machines: &Machines<'
     let few_ticks = |window: Nanos| window.0 < resolution.saturating_mul(TICKS_MIN);
     let ops: u64 = data.trials.values().map(|trial| trial.op_count).sum();
     let missing = data.missing_trials();
-    let whole = data.failure.is_none() && !missing && data.trials.values().all(|trial| trial.complete);
+    let whole = data.failure.is_none()
+        && !missing
+        && data.trials.values().chain(data.before.values()).all(|trial| trial.complete);
     let steal = super::cpu::steal_ratio(&data.deltas).is_some_and(|ratio| ratio > STEAL_MAX);
     let (little, below) = little(cell);
     let rule = |rule: fn(Repeat) -> bool| rule(cell.repeat.rule) && cell.repeat.reached == Some(false);

@@ -35,7 +35,7 @@ pub(super) fn rates(data: &CellData) -> Rates {
     }
 }
 
-fn trial_rates(trial: &crate::collect::TrialTotals) -> Option<TrialSummary> {
+pub(super) fn trial_rates(trial: &crate::collect::TrialTotals) -> Option<TrialSummary> {
     Some(TrialSummary {
         elapsed_s: trial.last_done.as_secs_f64(),
         rate_bytes_per_s: BytesPerSec::over(trial.bytes, trial.last_done)?,

@@ -1,15 +1,15 @@
 //! Whether the repetitions of a cell reached what they were made for: judged again from the trials, as the run did.
 
+use super::rates::trial_rates;
 use crate::collect::{CellData, TrialTotals};
+use narrows_model::Repeat;
 use narrows_model::summary::RepeatOutcome;
-use narrows_model::{BytesPerSec, Repeat};
 use narrows_stats::interval::{Level, student_interval};
 use narrows_stats::steady::{Steadiness, assess_window};
 
 /// Rates of the whole trials, in their order.
 pub(super) fn whole_rates(data: &CellData) -> Vec<f64> {
-    let rate = |trial: &TrialTotals| BytesPerSec::over(trial.bytes, trial.last_done).map(|rate| rate.0);
-    data.trials.values().filter(|trial| trial.complete).filter_map(rate).collect()
+    data.trials.values().filter_map(TrialTotals::whole_rate).collect()
 }
 
 /// What the repetitions reached.
@@ -34,9 +34,10 @@ pub(super) fn outcome(data: &CellData) -> RepeatOutcome {
     };
     RepeatOutcome {
         rule,
-        trial_count: rates.len() as u64,
+        trial_count: (rates.len() + data.before.values().filter_map(TrialTotals::whole_rate).count()) as u64,
         trials_max: u64::from(data.cell.trials),
         half_width_ratio,
+        trials_before: data.before.values().filter_map(trial_rates).collect(),
         reached,
     }
 }

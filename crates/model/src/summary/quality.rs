@@ -1,13 +1,14 @@
 //! How far figures can be relied on: what was cut off, whether they held steady, what doubt is left.
 
+use super::TrialSummary;
 use crate::repeat::Repeat;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The start of a measured window that is left out of the interval of the rate, by MSER-5 on its interval series.
+/// The start of a measured window that is left out of the steady flag, by MSER-5 on its interval series.
 ///
-/// The rate itself is that of the whole window: its first part belongs to what the application would see, and rates of
-/// cells must add up to their bytes.
+/// The rate and its interval are those of the whole window: its first part belongs to what the application would see, and
+/// rates of cells must add up to their bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WarmUpCut {
     /// Seconds that were cut off, summed over the trials.
@@ -43,8 +44,12 @@ pub struct RepeatOutcome {
     /// The most that were allowed.
     pub trials_max: u64,
     /// Half of the width of the interval of the mean rate over that mean, at the rule's level (95 % where it has none);
-    /// `None` below two trials.
+    /// `None` below two trials. Of the steady window where one was asked for and reached.
     pub half_width_ratio: Option<f64>,
+    /// The rounds before a steady window that was asked for and reached, in their order; the cell's figures are those of
+    /// the rounds of the window alone. Empty in all other cells.
+    #[serde(default)]
+    pub trials_before: Vec<TrialSummary>,
     /// Whether the rule was met; `None` where the number of trials is fixed.
     pub reached: Option<bool>,
 }

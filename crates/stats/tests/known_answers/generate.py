@@ -471,10 +471,32 @@ def log_ratio():
     write("log_ratio", {"ratios": ratios, "sections": sections, "families": families})
 
 
+def steady_window():
+    """Rounds of a device that slows down or speeds up until SNIA's rule holds: its window's mean and Student interval."""
+    rng = np.random.default_rng(20251122)
+    cases = []
+    for first, last, pace, noise in ((44e6, 63e6, 0.12, 0.02), (46e6, 39.8e6, 0.5, 0.05), (400e6, 100e6, 0.6, 0.01),
+                                     (90e6, 91e6, 1.0, 0.02)):
+        rounds = []
+        while True:
+            level = last + (first - last) * np.exp(-pace * len(rounds))
+            # Whole operations of 4 KiB in ten seconds, as a record has them.
+            rounds.append(int(level * (1 + rng.normal(0, noise)) * 10 / 4096))
+            if len(rounds) < 5:
+                continue
+            y = np.array(rounds[-5:]) * 4096 / 10
+            line = stats.linregress(np.arange(5), y)
+            if np.ptp(y) <= 0.20 * y.mean() and abs(line.slope) * 4 <= 0.10 * y.mean():
+                break
+        low, high = stats.t.interval(0.95, 4, loc=y.mean(), scale=stats.sem(y))
+        cases.append({"op_counts": rounds, "rate_bytes_per_s": float(y.mean()), "low": float(low), "high": float(high)})
+    write("steady_window", cases)
+
+
 if __name__ == "__main__":
     for make in (quantiles, moments, student_t, intervals, rank, mser, steady, autocorrelation, regression, hockney,
                  mva, logistic, reliability, goodness,
                  hockney_errors, mixture, block_bootstrap, repetition, prediction, ratio,
-                 unequal_errors, log_ratio):
+                 unequal_errors, log_ratio, steady_window):
         make()
     write("versions", {"numpy": np.__version__, "scipy": scipy.__version__, "diptest": diptest.__version__})

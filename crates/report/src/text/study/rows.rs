@@ -11,7 +11,7 @@ use narrows_analysis::text::{percent, seconds, span};
 use narrows_model::counters::Role;
 use narrows_model::summary::CellSummary;
 use narrows_model::units::ratio;
-use narrows_model::{Bytes, Nanos};
+use narrows_model::{Bytes, Nanos, Repeat};
 
 /// Up to here operations are what is counted, above bytes: what SNIA reports as IOPS and as throughput.
 const SMALL_BYTES: Bytes = Bytes(16 << 10);
@@ -63,6 +63,9 @@ fn figures(sweep: &Sweep<'_>, legend: &mut Legend, style: &Style) -> Vec<Column>
         (false, false) => vec![bytes],
     };
     columns.push(Column::right("+/-", of(half_width)));
+    if sweep.cells.iter().any(|cell| is_until_steady(cell)) {
+        columns.push(Column::right("rounds", of(rounds)));
+    }
     columns.push(Column::right("p50", of(|cell| stuck::response(cell, cell.latency_ns.p50))));
     columns.push(Column::right("p99", of(|cell| stuck::response(cell, cell.latency_ns.p99))));
     columns.push(Column::right("p99.9", of(|cell| stuck::response(cell, cell.latency_ns.p999))));
@@ -87,6 +90,16 @@ fn figures(sweep: &Sweep<'_>, legend: &mut Legend, style: &Style) -> Vec<Column>
 fn half_width(cell: &CellSummary) -> String {
     let share = || cell.interval.as_ref()?.half_width_ratio(cell.rate_bytes_per_s?.0);
     share().map_or_else(|| NO_FIGURE.to_owned(), percent)
+}
+
+fn is_until_steady(cell: &CellSummary) -> bool {
+    matches!(cell.repeat.rule, Repeat::UntilSteady { .. })
+}
+
+/// The rounds that the figures are of, after those before the steady window: `14 + 5`; all of them without one.
+fn rounds(cell: &CellSummary) -> String {
+    let (before, own) = (cell.repeat.trials_before.len(), cell.trials.len());
+    if cell.repeat.reached == Some(true) { format!("{before} + {own}") } else { own.to_string() }
 }
 
 /// A response time, or a dash.
@@ -141,6 +154,10 @@ fn notes(sweep: &Sweep<'_>) -> Vec<String> {
             percent(interval.level),
             interval.method
         ));
+    }
+    if sweep.cells.iter().any(|cell| is_until_steady(cell) && cell.repeat.reached == Some(true)) {
+        let meaning = "rounds: those before the steady state + those of its window, which the figures are of";
+        notes.push(meaning.to_owned());
     }
     if sweep.cells.iter().any(|cell| cell.in_flight.measured.is_some()) {
         notes.push("in flight: found by Little's law, rate x response time, of those asked for".to_owned());
