@@ -149,11 +149,16 @@ fn files_that_exist_are_read_and_never_changed() {
 
 /// Runs a study on a machine that refuses to set up an `io_uring`, as that of a container does.
 fn without_rings(folder: &Path, text: &str) -> Seen {
+    without((DeniedCall::RingSetup, 1), folder, text, &["--seconds", "60"])
+}
+
+/// Runs a study on a machine that answers a call so.
+fn without(denied: (DeniedCall, i32), folder: &Path, text: &str, words: &[&str]) -> Seen {
     std::thread::scope(|scope| {
         let forbidden = scope.spawn(|| {
             // The filter stays with this thread and what it starts.
-            deny_in_this_thread(DeniedCall::RingSetup, Errno::from_raw(1)).unwrap();
-            study(folder, text, &["--seconds", "60"])
+            deny_in_this_thread(denied.0, Errno::from_raw(denied.1)).unwrap();
+            study(folder, text, words)
         });
         forbidden.join().unwrap()
     })
@@ -181,6 +186,30 @@ fn a_machine_that_forbids_rings_skips_their_cells_with_the_reason() {
         .map(|cell| cell["effective"]["engine"].as_str().unwrap())
         .collect();
     assert_eq!(engines, ["psync"], "nothing was measured by another engine than asked for");
+}
+
+#[test]
+fn rings_that_are_forbidden_in_part_are_left_out_of_the_plan_and_say_by_what() {
+    let text = "target = \".\"\n[workload]\nfile = \"1MiB\"\n[sweep]\nengine = [\"psync\", \"uring\"]\n";
+    let required = text.replace("[sweep]", "[workload.ring]\nregistered_buffers = \"required\"\n[sweep]");
+    for (denied, text, words) in [
+        ((DeniedCall::RingEnter, 1), text, ["io_uring_enter answers EPERM", "seccomp"]),
+        ((DeniedCall::RingRegister, 1), text, ["io_uring_register answers EPERM", "seccomp"]),
+        ((DeniedCall::RingSetup, 12), text, ["ENOMEM", "RLIMIT_MEMLOCK"]),
+        ((DeniedCall::RingBuffers, 12), &required, ["registered buffers", "ulimit -l"]),
+        ((DeniedCall::RingBuffers, 1), &required, ["registered buffers", "seccomp"]),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let required =
+            if text.contains("required") { text.replace("\"psync\", ", "") } else { text.to_owned() };
+        let seen = without(denied, folder.path(), &required, &["--plan"]);
+        let said = seen.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains("SKIPPED 1 cell"), "{denied:?}: {seen:?}");
+        for word in words {
+            assert!(said.contains(word), "{denied:?}: `{word}`: {said}");
+        }
+        assert!(!said.contains("newer kernel") && !said.contains("read-only"), "{said}");
+    }
 }
 
 #[test]

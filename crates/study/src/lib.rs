@@ -19,7 +19,7 @@ mod relay;
 mod request;
 
 pub use check::plan_check;
-pub use expand::{EngineAnswer, StudyFacts, TargetFacts, plan_study};
+pub use expand::{EngineAnswer, RingsWanted, StudyFacts, TargetFacts, plan_study};
 pub use file::{KEYS, Study, StudyProblem, StudyProblems, parse};
 pub use located::{FileProblem, FileProblems, nearest};
 pub use problem::Problem;

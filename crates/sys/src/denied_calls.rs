@@ -10,6 +10,10 @@ use crate::error::Errno;
 pub enum DeniedCall {
     /// `io_uring_setup`: no ring at all.
     RingSetup,
+    /// `io_uring_enter`: rings that cannot be used.
+    RingEnter,
+    /// `io_uring_register` of anything.
+    RingRegister,
     /// `io_uring_register` of buffers.
     RingBuffers,
     /// `io_uring_register` of files.
@@ -23,6 +27,8 @@ impl DeniedCall {
     fn number(self) -> (libc::c_long, Option<u32>) {
         match self {
             Self::RingSetup => (libc::SYS_io_uring_setup, None),
+            Self::RingEnter => (libc::SYS_io_uring_enter, None),
+            Self::RingRegister => (libc::SYS_io_uring_register, None),
             // IORING_REGISTER_BUFFERS and IORING_REGISTER_FILES.
             Self::RingBuffers => (libc::SYS_io_uring_register, Some(0)),
             Self::RingFiles => (libc::SYS_io_uring_register, Some(2)),

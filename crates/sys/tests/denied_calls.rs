@@ -34,6 +34,47 @@ fn a_forbidden_ring_says_who_forbids_it_and_what_to_do() {
 }
 
 #[test]
+fn a_call_that_rings_need_and_that_is_refused_is_named_with_who_refuses_it() {
+    let calls = [(DeniedCall::RingEnter, "io_uring_enter"), (DeniedCall::RingRegister, "io_uring_register")];
+    for (call, name) in calls {
+        for errno in [libc::EPERM, libc::EACCES, libc::ENOSYS] {
+            let error = without(call, errno, || ring(RingWishes::default()).unwrap_err());
+            let support = without(call, errno, || ring::support().unwrap_err());
+            for error in [error, support] {
+                let words = error.to_string();
+                assert!(error.is_forbidden() && words.contains(&format!("{name} answers")), "{words}");
+                assert!(words.contains("seccomp") && !words.contains("newer kernel"), "{words}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_trial_says_what_a_load_would_be_refused() {
+    let wanted = |wishes| ring::RingsWanted { depth: 64, block_bytes: 4096, count: 2, wishes };
+    let required = RingWishes {
+        registered_buffers: Wish::Required,
+        registered_files: Wish::Required,
+        ..RingWishes::default()
+    };
+    let refused = |call, errno, wishes| {
+        without(call, errno, move || ring::try_rings(wanted(wishes)).unwrap_err()).to_string()
+    };
+    let words = refused(DeniedCall::RingSetup, libc::ENOMEM, RingWishes::default());
+    assert!(words.contains("2 io_urings") && words.contains("RLIMIT_MEMLOCK"), "{words}");
+    let words = refused(DeniedCall::RingBuffers, libc::ENOMEM, required);
+    assert!(words.contains("registered buffers") && words.contains("ulimit -l "), "{words}");
+    for call in [DeniedCall::RingBuffers, DeniedCall::RingFiles] {
+        let words = refused(call, libc::EPERM, required);
+        assert!(words.contains("registered") && words.contains("seccomp"), "{words}");
+    }
+    for call in [DeniedCall::RingBuffers, DeniedCall::RingFiles] {
+        let granted = without(call, libc::EPERM, move || ring::try_rings(wanted(RingWishes::default())));
+        assert!(granted.is_ok(), "what is not required may be refused: {granted:?}");
+    }
+}
+
+#[test]
 fn another_thread_is_not_refused() {
     without(DeniedCall::RingSetup, libc::EPERM, || ());
     assert!(ring::support().is_ok());

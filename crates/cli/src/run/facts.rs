@@ -6,11 +6,13 @@ use narrows_model::capabilities::Capabilities;
 use narrows_model::inventory::PathKind;
 use narrows_model::target::Stripe;
 use narrows_model::{Bytes, EngineId, Target};
-use narrows_study::{EngineAnswer, Study, StudyFacts, TargetFacts};
+use narrows_study::{EngineAnswer, RingsWanted, Study, StudyFacts, TargetFacts};
 
 /// The facts for the plan of `study`.
 pub(super) fn facts(study: &Study, sites: &Sites) -> StudyFacts {
-    facts_of(&study.targets(), &study.wanted(), sites)
+    let mut facts = facts_of(&study.targets(), &study.wanted(), sites);
+    facts.refused_rings = study.rings().into_iter().filter_map(refused_rings).collect();
+    facts
 }
 
 /// The facts for a plan that loads `targets`, and asks for the engines of `wanted` there.
@@ -23,7 +25,15 @@ pub(crate) fn facts_of(
     StudyFacts {
         targets: targets.iter().map(|target| target_facts(target, wanted, sites)).collect(),
         memory_bytes: host.memory_limit_bytes.or(host.memory_bytes),
+        refused_rings: Vec::new(),
     }
+}
+
+/// `wanted` with the reason why this machine does not grant it; `None` where it does.
+fn refused_rings(wanted: RingsWanted) -> Option<(RingsWanted, String)> {
+    let RingsWanted { queue_depth, block_bytes, count, wishes } = wanted;
+    let tried = narrows_engines::uring::try_rings(queue_depth, block_bytes, count, wishes);
+    tried.err().map(|error| (wanted, error.to_string()))
 }
 
 fn target_facts(target: &Target, wanted: &[(Target, Option<EngineId>)], sites: &Sites) -> TargetFacts {

@@ -15,9 +15,10 @@ use crate::registry::EngineFacts;
 use crate::request::{Completions, Errno, Request, Slot};
 use crate::slots::checked_depth;
 use narrows_model::capabilities::Capabilities;
+use narrows_model::units::saturate_usize;
 use narrows_model::workload::{Access, CacheState, RingFacts, RingWishes, SyncPolicy, Wish};
-use narrows_model::{Effective, Op, Target};
-use narrows_sys::ring::{self, RING_DEPTH_MAX, Ring, RingError, RingGrants, RingSpec};
+use narrows_model::{Bytes, Effective, Op, Target};
+use narrows_sys::ring::{self, RING_DEPTH_MAX, Ring, RingError, RingGrants, RingSpec, RingsWanted};
 use std::fs::File;
 
 mod flights;
@@ -90,7 +91,7 @@ impl EngineFactory for UringFactory {
         let Opened { files, alignment_bytes } = self.files.open(spec)?;
         let ring = Ring::new(RingSpec {
             depth,
-            block_bytes: narrows_model::units::saturate_usize(spec.workload.block_bytes.0),
+            block_bytes: saturate_usize(spec.workload.block_bytes.0),
             seed: worker.seed,
             files,
             wishes: wishes(spec.workload.ring),
@@ -114,6 +115,27 @@ impl EngineFactory for UringFactory {
     fn remove(&self, spec: &OpenSpec) -> Result<(), EngineError> {
         self.files.remove(spec)
     }
+}
+
+/// Why the engines of a load cannot be had all at once: `count` of them with `queue_depth` requests of `block_bytes` at most.
+///
+/// # Errors
+/// What the machine refuses, and what to do about it.
+///
+/// # Cost
+/// As many rings as the load has, within [`ring::try_rings`]'s bounds.
+pub fn try_rings(
+    queue_depth: u32,
+    block_bytes: Bytes,
+    count: u32,
+    asked: RingWishes,
+) -> Result<(), RingError> {
+    ring::try_rings(RingsWanted {
+        depth: queue_depth,
+        block_bytes: saturate_usize(block_bytes.0),
+        count,
+        wishes: wishes(asked),
+    })
 }
 
 fn refused(target: &Target, detail: impl Into<String>) -> EngineError {

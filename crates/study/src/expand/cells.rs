@@ -134,7 +134,10 @@ fn by_engine(cell: &Cell, target: &Target, facts: &StudyFacts) -> Option<String>
             let name = engine.map_or("", |engine| engine.name());
             Some(format!("the engine {name} cannot be used with {target}: {reason}"))
         }
-        Ok(capabilities) => by_capability(cell, capabilities),
+        Ok(capabilities) => by_capability(cell, capabilities).or_else(|| {
+            let reason = facts.refused_rings(&cell.workload, target)?;
+            Some(format!("the engine {} cannot be had for this load: {reason}", capabilities.engine))
+        }),
     }
 }
 

@@ -2,7 +2,9 @@
 
 use narrows_model::capabilities::Capabilities;
 use narrows_model::inventory::PathKind;
-use narrows_model::{Bytes, EngineId, Target};
+use narrows_model::units::saturate_u32;
+use narrows_model::workload::RingWishes;
+use narrows_model::{Bytes, EngineId, Target, Workload};
 
 /// What the planner has to know of the machine. What is not known is planned for as if there were no obstacle.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -11,6 +13,35 @@ pub struct StudyFacts {
     pub targets: Vec<TargetFacts>,
     /// Memory of this machine that a page cache can use.
     pub memory_bytes: Option<Bytes>,
+    /// Which rings of [`crate::Study::rings`] cannot be had, and why, in a phrase for people.
+    pub refused_rings: Vec<(RingsWanted, String)>,
+}
+
+/// Rings that a cell of the engine `uring` needs at once.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RingsWanted {
+    /// Requests in flight in each.
+    pub queue_depth: u32,
+    /// Largest block.
+    pub block_bytes: Bytes,
+    /// Rings of all its clients together.
+    pub count: u32,
+    /// How they are wished to be.
+    pub wishes: RingWishes,
+}
+
+impl RingsWanted {
+    /// What `workload` needs on its way to `target`; `None` where that is no ring.
+    #[must_use]
+    pub fn of(workload: &Workload, target: &Target) -> Option<Self> {
+        let members = saturate_u32(target.members().len() as u64);
+        (workload.engine == Some(EngineId::Uring)).then(|| Self {
+            queue_depth: workload.queue_depth,
+            block_bytes: workload.blocks().iter().map(|share| share.block_bytes).max().unwrap_or_default(),
+            count: workload.workers.saturating_mul(workload.clients).saturating_mul(members),
+            wishes: workload.ring,
+        })
+    }
 }
 
 /// What is known of one target.
@@ -50,6 +81,13 @@ impl StudyFacts {
     #[must_use]
     pub fn of(&self, target: &Target) -> Option<&TargetFacts> {
         self.targets.iter().find(|facts| facts.target == *target)
+    }
+
+    /// Why the rings of `workload` cannot be had; `None` where they can, or nothing is known.
+    #[must_use]
+    pub fn refused_rings(&self, workload: &Workload, target: &Target) -> Option<&str> {
+        let wanted = RingsWanted::of(workload, target)?;
+        self.refused_rings.iter().find(|(known, _)| *known == wanted).map(|(_, reason)| reason.as_str())
     }
 
     /// What `engine` can do with `target`, or why it cannot be used; `None` when nothing is known.

@@ -14,7 +14,7 @@ mod striped;
 
 pub(crate) use shuffle::shuffle;
 
-pub use facts::{EngineAnswer, StudyFacts, TargetFacts};
+pub use facts::{EngineAnswer, RingsWanted, StudyFacts, TargetFacts};
 
 use crate::check;
 use crate::file::{CellOrder, Complaint, Study, StudyProblems};

@@ -1,6 +1,7 @@
 //! A study: what a file asks for, with nothing wrong in it that can be seen without the machine.
 
 use super::whole::has_cut;
+use crate::expand::RingsWanted;
 use crate::located::Findings;
 use crate::located::Span;
 use narrows_model::cell::{FactorValue, Stop};
@@ -137,6 +138,17 @@ impl Study {
             }
         }
         wanted
+    }
+
+    /// The rings that its cells need, each kind once.
+    #[must_use]
+    pub fn rings(&self) -> Vec<RingsWanted> {
+        let mut rings = Vec::new();
+        for point in self.points.iter().filter(|point| point.left_out.is_none()) {
+            let wanted = RingsWanted::of(&point.workload, &point.target);
+            rings.extend(wanted.filter(|wanted| !rings.contains(wanted)));
+        }
+        rings
     }
 
     /// The layers of an endpoint at which its path is cut.

@@ -27,12 +27,14 @@ mod setup;
 mod spec;
 #[cfg(test)]
 mod tests;
+mod trial;
 mod wait;
 
 pub use refusal::RingError;
 use request::entry;
 pub use request::{RingCompletion, RingOp, RingRequest};
 pub use spec::{RingGrants, RingSpec, RingWishes, Wish};
+pub use trial::{RingsWanted, try_rings};
 
 /// Most slots of a ring; the kernel's own limit is eight times as high.
 pub const RING_DEPTH_MAX: u32 = 4096;
@@ -55,6 +57,14 @@ pub struct RingSupport {
 pub fn support() -> Result<RingSupport, RingError> {
     let (ring, _) = setup::build(1, RingWishes::default())?;
     Ok(RingSupport { punch_hole: setup::probe(&ring)?.is_supported(opcode::Fallocate::CODE) })
+}
+
+/// Entries of a ring of so many slots.
+fn entries_of(depth: u32, wishes: RingWishes) -> u32 {
+    // A thread that takes submissions up tells so once a batch, when requests of that batch may have completed and
+    // their slots be queued again: two entries for each slot hold both.
+    let entries_per_slot = if wishes.submission_polling { 2 } else { 1 };
+    depth.next_power_of_two() * entries_per_slot
 }
 
 /// A ring with its files and its blocks. Dropping it cancels what is in flight and waits for it; memory that the
@@ -92,10 +102,7 @@ impl Ring {
     pub fn new(spec: RingSpec) -> Result<Self, RingError> {
         // Before the kernel is asked for entries that no memory could serve.
         memory_of(spec.depth, spec.block_bytes)?;
-        // A thread that takes submissions up tells so once a batch, when requests of that batch may have completed and
-        // their slots be queued again: two entries for each slot hold both.
-        let entries_per_slot = if spec.wishes.submission_polling { 2 } else { 1 };
-        let entries = spec.depth.next_power_of_two() * entries_per_slot;
+        let entries = entries_of(spec.depth, spec.wishes);
         let (ring, grants) = setup::build(entries, spec.wishes)?;
         Self::over(ring, grants, spec)
     }

@@ -7,12 +7,19 @@ use std::os::fd::AsRawFd;
 
 use io_uring::{EnterFlags, IoUring, Probe, opcode, types};
 
-use super::refusal::{buffers_advice, setup_refused};
+use super::refusal::{buffers_advice, is_prohibition, registration_advice, setup_refused, use_refused};
 use super::{RingError, RingGrants, RingWishes, Wish};
+use crate::clock::{read_ns, wait_ns};
 use crate::error::Errno;
 
 /// Time after which an idle submission thread sleeps; longer than any pause within a loaded loop.
 const SUBMISSION_THREAD_IDLE_MS: u32 = 1000;
+/// Longest wait for a request that does nothing.
+const PATIENCE_S: u64 = 2;
+/// Longest wait for memory of rings that are gone.
+const GIVEN_BACK_NS: u64 = 300_000_000;
+/// Time between two looks for it.
+const LOOK_AGAIN_NS: u64 = 5_000_000;
 /// Largest region that the kernel registers as one buffer.
 const REGION_BYTES_MAX: usize = 1 << 30;
 
@@ -69,12 +76,25 @@ struct Polling {
 pub(super) fn build(entries: u32, wishes: RingWishes) -> Result<(IoUring, RingGrants), RingError> {
     let polling = Polling { completion: wishes.completion_polling, submission: wishes.submission_polling };
     let attempt = |polling: Polling| climb(polling, |step| setup(entries, polling, step));
-    let (ring, step) = match attempt(polling) {
+    let (mut ring, step) = match patiently(|| attempt(polling)) {
         Ok(built) => built,
         Err(errno) => return Err(refused(errno, entries, polling, |polling| attempt(polling).map(drop))),
     };
     checked(&ring)?;
+    one_round(&mut ring)?;
     Ok((ring, grants(polling, step)))
+}
+
+/// What `attempt` gives, tried again for a while where memory lacks: the kernel gives that of a ring that is gone back when it
+/// comes to it, and counts it until then.
+fn patiently<T>(mut attempt: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
+    let until_ns = read_ns().saturating_add(GIVEN_BACK_NS);
+    loop {
+        match attempt() {
+            Err(errno) if errno.raw() == libc::ENOMEM && read_ns() < until_ns => _ = wait_ns(LOOK_AGAIN_NS),
+            answer => return answer,
+        }
+    }
 }
 
 fn grants(polling: Polling, step: Courtesies) -> RingGrants {
@@ -174,7 +194,31 @@ pub(super) fn probe(ring: &IoUring) -> Result<Probe, RingError> {
     let mut probe = Probe::new();
     match ring.submitter().register_probe(&mut probe) {
         Ok(()) => Ok(probe),
-        Err(_) => Err(RingError::Lacking { what: "probe of its operations (IORING_REGISTER_PROBE)" }),
+        Err(error) => Err(match Errno::from(error) {
+            errno if is_prohibition(errno) => use_refused("io_uring_register", errno),
+            _ => RingError::Lacking { what: "probe of its operations (IORING_REGISTER_PROBE)" },
+        }),
+    }
+}
+
+/// Submits a request that does nothing and takes its completion: a sandbox may let rings be set up and not be used.
+fn one_round(ring: &mut IoUring) -> Result<(), RingError> {
+    let nothing = opcode::Nop::new().build().user_data(u64::MAX);
+    // SAFETY: the request refers to no memory; nothing else is queued, so that there is room.
+    let pushed = unsafe { ring.submission().push(&nothing) };
+    debug_assert!(pushed.is_ok(), "a new ring is full");
+    let patience = types::Timespec::new().sec(PATIENCE_S);
+    let arguments = types::SubmitArgs::new().timespec(&patience);
+    while let Err(error) = ring.submitter().submit_with_args(1, &arguments) {
+        let errno = Errno::from(error);
+        // A signal came; the wait is repeated, and the request is not.
+        if errno.raw() != libc::EINTR {
+            return Err(use_refused("io_uring_enter", errno));
+        }
+    }
+    match ring.completion().count() {
+        0 => Err(use_refused("io_uring_enter", Errno::from_raw(libc::ETIME))),
+        _ => Ok(()),
     }
 }
 
@@ -221,7 +265,7 @@ pub(super) unsafe fn register_buffers(
         Err(errno) => Err(RingError::Refused {
             feature: "registered buffers (IORING_REGISTER_BUFFERS)",
             errno,
-            advice: buffers_advice(errno, length_bytes),
+            advice: buffers_advice(errno, length_bytes as u64),
         }),
     }
 }
@@ -238,7 +282,11 @@ pub(super) fn register_files(ring: &IoUring, files: &[File], wish: Wish) -> Resu
     granted(wish, || ring.submitter().register_files(&numbers)).map_err(|errno| RingError::Refused {
         feature: "registered files (IORING_REGISTER_FILES)",
         errno,
-        advice: "raise RLIMIT_NOFILE (ulimit -n), or do not require registered files".to_owned(),
+        advice: registration_advice(
+            errno,
+            "files",
+            "raise RLIMIT_NOFILE (ulimit -n), or do not require registered files".to_owned(),
+        ),
     })
 }
 
@@ -279,6 +327,16 @@ mod tests {
         assert_eq!(climb(INTERRUPTS, knows_no_deferral).unwrap().1, LADDER[2]);
         let knows_nothing = |step: Courtesies| if step == NONE { Ok(()) } else { Err(invalid()) };
         assert_eq!(climb(INTERRUPTS, knows_nothing).unwrap().1, NONE);
+    }
+
+    #[test]
+    fn memory_that_is_given_back_meanwhile_is_waited_for() {
+        let mut count = 0;
+        let answer = patiently(|| {
+            count += 1;
+            if count < 3 { Err(Errno::from_raw(libc::ENOMEM)) } else { Ok(count) }
+        });
+        assert_eq!(answer, Ok(3));
     }
 
     #[test]

@@ -147,3 +147,17 @@ fn without_facts_everything_is_planned() {
     let plan = plan_study(&study, &StudyFacts::default(), SEED).unwrap();
     assert_eq!(paths(&plan).len(), 3);
 }
+
+#[test]
+fn rings_that_cannot_be_had_are_left_out_with_the_reason_and_smaller_ones_run() {
+    let text = "target = \"/data\"\n[workload]\nengine = \"uring\"\nworkers = 2\n[sweep]\ndepth = [1, 512]\n";
+    let study = parse(text, "s").unwrap();
+    let wanted = study.rings();
+    assert_eq!(wanted.iter().map(|one| (one.queue_depth, one.count)).collect::<Vec<_>>(), [(1, 2), (512, 2)]);
+    let mut facts = facts(&study);
+    facts.refused_rings = vec![(wanted[1], "RLIMIT_MEMLOCK is 64 KiB".to_owned())];
+    let plan = plan_study(&study, &facts, SEED).unwrap();
+    assert_eq!(paths(&plan).iter().map(|cell| cell.workload.queue_depth).collect::<Vec<_>>(), [1]);
+    let reason = &plan.skipped[0].reason;
+    assert!(reason.contains("uring") && reason.contains("RLIMIT_MEMLOCK"), "{reason}");
+}

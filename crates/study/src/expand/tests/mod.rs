@@ -33,7 +33,8 @@ fn capabilities(engine: EngineId) -> Capabilities {
 
 /// A machine on which everything works, and what it says of every target of a study.
 fn facts(study: &Study) -> StudyFacts {
-    let mut facts = StudyFacts { targets: Vec::new(), memory_bytes: Some(Bytes(8 << 30)) };
+    let mut facts =
+        StudyFacts { targets: Vec::new(), memory_bytes: Some(Bytes(8 << 30)), ..StudyFacts::default() };
     for (target, engine) in study.wanted() {
         let default = target.engines()[0];
         let answer = EngineAnswer { engine, capabilities: Ok(capabilities(engine.unwrap_or(default))) };
