@@ -44,6 +44,11 @@ pub enum DamageKind {
         /// How many.
         count: u64,
     },
+    /// Lines that were there when the run ended are missing at the end of the file.
+    EndMissing {
+        /// How many.
+        count: u64,
+    },
     /// The sequence number is wrong, the data right. The line is kept.
     SequenceNumber {
         /// Number found.
@@ -75,6 +80,9 @@ impl fmt::Display for Damage {
             DamageKind::NotALine { problem } => write!(f, ": no line of a record ({problem}); dropped"),
             DamageKind::TooLong => f.write_str(": longer than any line of a record; dropped"),
             DamageKind::LinesMissing { count } => write!(f, ": {count} lines are missing before this one"),
+            DamageKind::EndMissing { count } => {
+                write!(f, ": {count} lines are missing from here on, at the end of the file")
+            }
             DamageKind::SequenceNumber { found, expected } => {
                 write!(f, ": has number {found} where {expected} belongs; its data is whole and kept")
             }

@@ -26,6 +26,18 @@ pub struct Manifest {
     pub record_id: String,
     /// Why the run ended; `null` while it runs and after a crash.
     pub complete: Option<EndReason>,
+    /// Lines that the files had when the run ended; `null` while it runs, after a crash; old records lack it.
+    #[serde(default)]
+    pub lines: Option<LineCounts>,
+}
+
+/// Lines in the files of a record whose run has ended: fewer are damage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LineCounts {
+    /// In `events.jsonl`.
+    pub events: u64,
+    /// In `samples.jsonl`.
+    pub samples: u64,
 }
 
 impl Manifest {
@@ -46,6 +58,7 @@ impl Manifest {
             seed,
             record_id: record_id.to_owned(),
             complete: None,
+            lines: None,
         }
     }
 }

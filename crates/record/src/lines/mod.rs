@@ -21,12 +21,20 @@ pub(crate) struct Lines<R> {
     buffer: Vec<u8>,
     line: u64,
     sequence: Sequence,
+    /// Lines that the file had when its run ended, until its end is reached.
+    count: Option<u64>,
     damage: Vec<Damage>,
 }
 
 impl<R: BufRead> Lines<R> {
     pub(crate) fn new(reader: R, file: &'static str) -> Self {
-        Self { reader, file, buffer: Vec::new(), line: 0, sequence: Sequence::default(), damage: Vec::new() }
+        let (buffer, sequence) = (Vec::new(), Sequence::default());
+        Self { reader, file, buffer, line: 0, sequence, count: None, damage: Vec::new() }
+    }
+
+    /// The same lines, which are known to be `count`: fewer of them are damage.
+    pub(crate) fn of_count(self, count: Option<u64>) -> Self {
+        Self { count, ..self }
     }
 
     /// The next whole line's header; its data is then in [`Lines::data`]. `None` at the end.
@@ -36,6 +44,11 @@ impl<R: BufRead> Lines<R> {
             let read = self.reader.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut self.buffer)?;
             if read == 0 {
                 self.damage.extend(self.sequence.end().map(|(line, kind)| self.damaged(line, kind)));
+                let missing = self.count.take().map_or(0, |count| self.sequence.missing_of(count));
+                if missing > 0 {
+                    let damage = self.damaged(self.line + 1, DamageKind::EndMissing { count: missing });
+                    self.damage.push(damage);
+                }
                 return Ok(None);
             }
             self.line += 1;
@@ -93,6 +106,7 @@ impl<R: BufRead> Lines<R> {
         let dropped_bytes = u64::try_from(self.buffer.len()).unwrap_or(u64::MAX);
         if dropped_bytes < LINE_BYTES_MAX {
             self.note(DamageKind::TornEnd { dropped_bytes });
+            self.sequence.lost();
             return Ok(());
         }
         self.sequence.lost();

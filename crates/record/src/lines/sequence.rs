@@ -52,6 +52,11 @@ impl Sequence {
         self.jump.take().map(missing)
     }
 
+    /// Lines that are missing at the end of a file that had `count`.
+    pub(super) fn missing_of(&self, count: u64) -> u64 {
+        count.saturating_sub(self.expected).saturating_sub(self.lost_count)
+    }
+
     /// Decides about a jump, now that the number after it is known.
     fn settle(&mut self, seq: u64) -> Found {
         let jump = self.jump.take()?;

@@ -44,7 +44,7 @@ impl Record {
         let manifest: Manifest = versioned(dir, MANIFEST, RECORD_SCHEMA)?;
         let mut plan: Plan = versioned(dir, PLAN, PLAN_SCHEMA)?;
         let inventory = parse_whole(dir, INVENTORY, &read_text(dir, INVENTORY)?)?;
-        let mut lines = open_lines(dir, EVENTS)?;
+        let mut lines = open_lines(dir, EVENTS, manifest.lines.map(|lines| lines.events))?;
         let mut event_count = 0;
         while let Some(header) = advance(&mut lines, dir, EVENTS)? {
             event_count += 1;
@@ -98,7 +98,7 @@ impl Record {
     /// # Errors
     /// When the file cannot be opened; each event is an error when it is not what the schema says.
     pub fn events(&self) -> Result<Events, RecordError> {
-        Events::open(&self.dir, EVENTS)
+        Events::open(&self.dir, EVENTS, self.manifest.lines.map(|lines| lines.events))
     }
 
     /// Interval samples and counter readings, in order.
@@ -106,7 +106,7 @@ impl Record {
     /// # Errors
     /// As for [`Record::events`].
     pub fn samples(&self) -> Result<Events, RecordError> {
-        Events::open(&self.dir, SAMPLES)
+        Events::open(&self.dir, SAMPLES, self.manifest.lines.map(|lines| lines.samples))
     }
 
     /// Events and samples in the order in which they were written: what the run told, once more.
@@ -125,7 +125,7 @@ impl Record {
     /// # Cost
     /// Reads `samples.jsonl` once and decodes nothing.
     pub fn check_samples(&self) -> Result<Vec<Damage>, RecordError> {
-        let mut lines = open_lines(&self.dir, SAMPLES)?;
+        let mut lines = open_lines(&self.dir, SAMPLES, self.manifest.lines.map(|lines| lines.samples))?;
         while advance(&mut lines, &self.dir, SAMPLES)?.is_some() {}
         Ok(lines.damage().to_vec())
     }
@@ -151,8 +151,8 @@ pub struct Events {
 }
 
 impl Events {
-    fn open(dir: &Path, file: &'static str) -> Result<Self, RecordError> {
-        Ok(Self { dir: dir.to_owned(), file, lines: open_lines(dir, file)? })
+    fn open(dir: &Path, file: &'static str, count: Option<u64>) -> Result<Self, RecordError> {
+        Ok(Self { dir: dir.to_owned(), file, lines: open_lines(dir, file, count)? })
     }
 
     /// What is missing among the lines read so far.
@@ -188,15 +188,18 @@ trait ReadLines: io::BufRead + std::fmt::Debug + Send {}
 
 impl<T: io::BufRead + std::fmt::Debug + Send> ReadLines for T {}
 
-/// A missing file reads as an empty one; that it is missing is among the damage.
-fn open_lines(dir: &Path, file: &'static str) -> Result<Lines<Source>, RecordError> {
+/// The lines of `file`, which had `count` when the run ended, where that is known. A missing file reads as an empty one;
+/// that it is missing is among the damage.
+fn open_lines(dir: &Path, file: &'static str, count: Option<u64>) -> Result<Lines<Source>, RecordError> {
     let path = dir.join(file);
-    let source: Source = match File::open(&path) {
-        Ok(opened) => Box::new(BufReader::with_capacity(256 << 10, opened)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Box::new(io::empty()),
-        Err(error) => return Err(RecordError::io("read", &path, error)),
-    };
-    Ok(Lines::new(source, file))
+    match File::open(&path) {
+        Ok(opened) => {
+            let source: Source = Box::new(BufReader::with_capacity(256 << 10, opened));
+            Ok(Lines::new(source, file).of_count(count))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Lines::new(Box::new(io::empty()), file)),
+        Err(error) => Err(RecordError::io("read", &path, error)),
+    }
 }
 
 fn advance(lines: &mut Lines<Source>, dir: &Path, file: &str) -> Result<Option<Header>, RecordError> {

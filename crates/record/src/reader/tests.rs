@@ -18,6 +18,63 @@ fn recorded(events: &[Event]) -> (TempDir, PathBuf) {
     (folder, dir)
 }
 
+/// A record whose run has ended.
+fn finished() -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path().join("record");
+    let mut writer =
+        Writer::create(&dir, samples::manifest(), &samples::plan(2), &samples::inventory()).unwrap();
+    for event in samples::one_of_each() {
+        writer.event(&event).unwrap();
+    }
+    writer.finish(narrows_model::event::EndReason::Finished).unwrap();
+    (folder, dir)
+}
+
+/// Keeps the first `count` lines of `file`.
+fn keep_lines(dir: &Path, file: &str, count: usize) {
+    let text = fs::read_to_string(dir.join(file)).unwrap();
+    fs::write(dir.join(file), text.split_inclusive('\n').take(count).collect::<String>()).unwrap();
+}
+
+fn timeline_damage(dir: &Path) -> Vec<Damage> {
+    let mut timeline = Record::open(dir).unwrap().timeline().unwrap();
+    assert!(timeline.by_ref().all(|event| event.is_ok()));
+    timeline.damage()
+}
+
+#[test]
+fn a_file_of_an_ended_run_that_was_emptied_or_cut_at_a_line_end_is_damaged() {
+    for file in ["events.jsonl", "samples.jsonl"] {
+        let (_folder, dir) = finished();
+        assert_eq!(timeline_damage(&dir), [], "it is whole");
+        let lines = fs::read_to_string(dir.join(file)).unwrap().lines().count();
+        for kept in [lines - 1, 0] {
+            keep_lines(&dir, file, kept);
+            let damage = timeline_damage(&dir);
+            let missing = u64::try_from(lines - kept).unwrap();
+            assert_eq!(damage.len(), 1, "{damage:?}");
+            assert_eq!((damage[0].file, damage[0].line), (file, u64::try_from(kept).unwrap() + 1));
+            assert_eq!(damage[0].kind, DamageKind::EndMissing { count: missing });
+        }
+    }
+}
+
+#[test]
+fn a_torn_end_is_told_once_and_a_record_without_counts_is_read_as_before() {
+    let (_folder, dir) = finished();
+    let text = fs::read(dir.join("samples.jsonl")).unwrap();
+    fs::write(dir.join("samples.jsonl"), &text[..text.len() - 3]).unwrap();
+    let damage = timeline_damage(&dir);
+    assert!(matches!(damage[..], [Damage { kind: DamageKind::TornEnd { .. }, .. }]), "{damage:?}");
+    keep_lines(&dir, "samples.jsonl", 0);
+    let text = fs::read_to_string(dir.join("manifest.json")).unwrap();
+    let mut old: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert!(old.as_object_mut().unwrap().remove("lines").is_some());
+    fs::write(dir.join("manifest.json"), old.to_string()).unwrap();
+    assert_eq!(timeline_damage(&dir), []);
+}
+
 fn edit(dir: &Path, file: &str, from: &str, to: &str) {
     let text = fs::read_to_string(dir.join(file)).unwrap();
     assert!(text.contains(from), "{file} has no {from}");

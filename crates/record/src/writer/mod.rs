@@ -9,7 +9,7 @@ mod place;
 use crate::error::RecordError;
 use crate::files::{EVENTS, INVENTORY, MANIFEST, PLAN, SAMPLES, SUMMARY, write_whole};
 use crate::line;
-use crate::manifest::Manifest;
+use crate::manifest::{LineCounts, Manifest};
 use append::AppendFile;
 use narrows_model::event::EndReason;
 use narrows_model::{Event, Inventory, Plan, Sink, SinkError, Summary};
@@ -72,12 +72,13 @@ impl Writer {
         write_whole(&self.dir, SUMMARY, summary)
     }
 
-    /// Notes in the manifest that the run ended, and why.
+    /// Notes in the manifest that the run ended, and why, and how many lines its files have.
     ///
     /// # Errors
     /// When the manifest cannot be written; the record then reads as one that was broken off.
     pub fn finish(&mut self, reason: EndReason) -> Result<(), RecordError> {
         self.manifest.complete = Some(reason);
+        self.manifest.lines = Some(LineCounts { events: self.events.count(), samples: self.samples.count() });
         write_whole(&self.dir, MANIFEST, &self.manifest)
     }
 
