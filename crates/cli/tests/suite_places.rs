@@ -87,8 +87,8 @@ fn what_a_killed_suite_left_is_named_by_the_next_suite_of_any_kind_and_stays() {
     for name in ["one", "two"] {
         fs::create_dir(folder.path().join(name)).unwrap();
     }
-    // Two processes, each in a folder of its own beside the suite's: more than is written before it is killed.
-    let line = "suite iozone one -t 2 -i 0 -s 4g -r 4 -o -F one/a two/b --no-verdict --out record";
+    // Two processes, each in a folder of its own beside the suite's: little first, then more than is written before the kill.
+    let line = "suite iozone one -t 2 -i 0 -s 64 -s 4g -r 4 -o -F one/a two/b --no-verdict --out record";
     let mut running = Running::start(folder.path(), &line.split_whitespace().collect::<Vec<_>>());
     running.wait_for("[1/");
     let pid = running.pid();

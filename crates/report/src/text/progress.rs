@@ -46,7 +46,7 @@ pub fn cell_done(place: Place, cell: &Cell, figures: &CellFigures) -> String {
             format!("{} op/s", op_column(figures.ops_per_s))
         }
         // Operations on files that move no data.
-        (_, Some(_)) if moves_no_bytes(&cell.workload) => {
+        _ if moves_no_bytes(&cell.workload) => {
             format!("{} op/s", op_column(figures.ops_per_s))
         }
         (_, rate) => storage_column(rate),
@@ -176,7 +176,7 @@ mod tests {
             read_only: false,
         };
         let figures = CellFigures {
-            rate_bytes_per_s: Some(BytesPerSec(0.0)),
+            rate_bytes_per_s: None,
             ops_per_s: Some(OpsPerSec(457_000.0)),
             latency_p50_ns: Some(Nanos(1530)),
             error_count: 0,
