@@ -113,7 +113,7 @@ impl<'a> View<'a> {
         Self {
             summary,
             sharing,
-            regimes: regime::regimes(&summary.cells),
+            regimes: regime::regimes(&summary.cells, &summary.failed),
             index: index::Index::of(&summary.cells),
         }
     }

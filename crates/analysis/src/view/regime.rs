@@ -2,6 +2,7 @@
 //! each by direction; and operations on whole files, each by itself.
 
 use super::reads;
+use narrows_model::plan::SkippedCell;
 use narrows_model::summary::CellSummary;
 use narrows_model::{Cut, Op};
 
@@ -87,10 +88,15 @@ fn transacts(cell: &CellSummary) -> bool {
 }
 
 /// The regimes among the cells of the path, as far as they were measured. A run with one load alone has one regime a
-/// direction, and one to `null:`, which is no storage, none.
-pub(super) fn regimes(cells: &[CellSummary]) -> Vec<Regime<'_>> {
+/// direction, and one to `null:`, which is no storage, none. A cell that failed stands for no load: its figures are of a
+/// part of it.
+pub(super) fn regimes<'a>(cells: &'a [CellSummary], failed: &[SkippedCell]) -> Vec<Regime<'a>> {
+    let has_failed = |cell: &CellSummary| failed.iter().any(|failure| failure.cell.0 == cell.id);
     let rated = |cell: &&CellSummary| {
-        cell.cut == Cut::Path && cell.rate_bytes_per_s.is_some() && cell.target.is_storage()
+        cell.cut == Cut::Path
+            && cell.rate_bytes_per_s.is_some()
+            && cell.target.is_storage()
+            && !has_failed(cell)
     };
     let (files, blocks): (Vec<&CellSummary>, Vec<&CellSummary>) =
         cells.iter().filter(rated).partition(|cell| cell.requested.objects.is_some());
@@ -199,7 +205,7 @@ mod tests {
             at(Op::Get, Some(transactions), 1),
             at(Op::Delete, None, 1),
         ];
-        let names: Vec<String> = regimes(&cells).iter().map(Regime::name).collect();
+        let names: Vec<String> = regimes(&cells, &[]).iter().map(Regime::name).collect();
         assert_eq!(
             names,
             [
@@ -230,10 +236,23 @@ mod tests {
         let all = of_cut(Cut::Path).chain(of_cut(Cut::LocalDevice));
         let cells: Vec<CellSummary> =
             all.map(|(cut, block, clients, depth)| at(cut, block, clients, depth)).collect();
-        let chosen: Vec<(RegimeKind, u32, u64)> = regimes(&cells)
+        let chosen: Vec<(RegimeKind, u32, u64)> = regimes(&cells, &[])
             .iter()
             .map(|regime| (regime.kind, regime.cell.clients, regime.cell.in_flight.configured))
             .collect();
         assert_eq!(chosen, [(RegimeKind::Bulk, 2, 32), (RegimeKind::SmallParallel, 2, 32)]);
+    }
+
+    #[test]
+    fn a_cell_that_failed_stands_for_no_load_whatever_figures_it_has() {
+        let given = builtin("local-ssd");
+        let failed =
+            |id: &str| SkippedCell { cell: narrows_model::CellId(id.to_owned()), reason: String::new() };
+        let all = regimes(&given.cells, &[]);
+        let first = all.first().unwrap().cell.id.clone();
+        let left = regimes(&given.cells, &[failed(&first)]);
+        assert!(left.iter().all(|regime| regime.cell.id != first));
+        let every: Vec<SkippedCell> = given.cells.iter().map(|cell| failed(&cell.id)).collect();
+        assert!(regimes(&given.cells, &every).is_empty());
     }
 }

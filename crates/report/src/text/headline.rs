@@ -6,6 +6,7 @@ use super::wrap::{Indent, paragraph};
 use super::{faults, relay, units};
 use narrows_analysis::text::{op_rate, seconds, storage_rate};
 use narrows_analysis::view::{Regime, RegimeKind, View};
+use narrows_model::summary::CellSummary;
 use narrows_model::units::NANOS_PER_SEC;
 use narrows_model::{Limiting, Segment, Summary};
 
@@ -108,6 +109,12 @@ fn rate_of(regime: &Regime<'_>) -> Option<String> {
     Some(format!("{}{}", op_rate(cell.ops_per_s?.0), moved.unwrap_or_default()))
 }
 
+/// How many of `cells` were measured to their end: of one that failed there may be figures of a part.
+pub(crate) fn measured<'a>(cells: impl Iterator<Item = &'a CellSummary>, summary: &Summary) -> usize {
+    let has_failed = |cell: &CellSummary| summary.failed.iter().any(|failure| failure.cell.0 == cell.id);
+    cells.filter(|cell| !has_failed(cell)).count()
+}
+
 /// `text` with a capital first letter.
 pub(crate) fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
@@ -127,7 +134,10 @@ pub(crate) fn painted(text: &str, indent: Indent<'_>, paint: Paint, style: &Styl
 pub(crate) fn origin(summary: &Summary, style: &Style) -> String {
     let measured = match &summary.relay {
         Some(relay) => relay::points_measured(relay),
-        None => format!("{} measured", units::counted_len(summary.cells.len(), "cell")),
+        None => {
+            let count = measured(summary.cells.iter(), summary);
+            format!("{} measured", units::counted_len(count, "cell"))
+        }
     };
     let text = format!(
         "{measured} from {} by narrows {}, seed {}.",

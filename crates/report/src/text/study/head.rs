@@ -1,6 +1,6 @@
 //! The first lines of a study: what must be known before any figure, then what was done.
 
-use super::super::headline::painted;
+use super::super::headline::{measured, painted};
 use super::super::reading::path_cells;
 use super::super::style::{Paint, Style};
 use super::super::units::{counted, counted_len};
@@ -28,7 +28,7 @@ fn name(summary: &Summary) -> String {
 
 /// `12 cells measured over depth x block, 2 left out, 3 trials each`.
 fn done(summary: &Summary) -> String {
-    let measured = path_cells(summary).filter(|cell| cell.ops_per_s.is_some()).count();
+    let measured = measured(path_cells(summary).filter(|cell| cell.ops_per_s.is_some()), summary);
     let left_out = summary.skipped.len() + summary.failed.len();
     let left_out = if left_out > 0 { format!(", {left_out} left out") } else { String::new() };
     let factors = summary.study.iter().flat_map(|study| &study.factors);
