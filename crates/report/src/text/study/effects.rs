@@ -8,7 +8,9 @@ use super::value::{held, words};
 use narrows_analysis::text::{amount, percent, seconds, storage_rate};
 use narrows_analysis::{Effect, Gain, effects};
 use narrows_model::cell::FactorValue;
-use narrows_model::summary::{Interval, Saturation, SaturationState, SegmentFit, Sweep, SweepPoint};
+use narrows_model::summary::{
+    CellSummary, Interval, Saturation, SaturationState, SegmentFit, Sweep, SweepPoint,
+};
 use narrows_model::units::round_to_u64;
 use narrows_model::{Bytes, Summary};
 use std::cmp::Ordering;
@@ -140,7 +142,35 @@ fn laws(summary: &Summary, sweeps: &[&Sweep], style: &Style) -> String {
         })
         .collect();
     out.extend(more.map(|more| format!("    {more}\n")));
+    let unfitted =
+        sweeps.iter().filter(|sweep| sweep.fit.is_none() && is_over_blocks(sweep, summary)).count();
+    if unfitted > 0 {
+        let of = if fitted.is_empty() { String::new() } else { format!(" in {unfitted} more") };
+        let none =
+            format!("no law of a fixed time and a rate for the bytes fits the points over block sizes{of}");
+        out.push_str(&paragraph(&none, indent, style.width));
+    }
     out
+}
+
+/// Whether a law over block sizes could have been fitted: three sizes or more, one request in flight, nothing that paces it.
+fn is_over_blocks(sweep: &Sweep, summary: &Summary) -> bool {
+    let cells =
+        sweep.points.iter().filter_map(|point| summary.cells.iter().find(|cell| cell.id == point.cell));
+    let cells: Vec<_> = cells.filter(|cell| cell.ops_per_s.is_some()).collect();
+    let mut blocks: Vec<Bytes> = cells.iter().map(|cell| cell.block_bytes).collect();
+    blocks.sort_unstable();
+    blocks.dedup();
+    blocks.len() >= 3 && blocks.len() == cells.len() && cells.iter().all(|cell| is_serial(cell))
+}
+
+fn is_serial(cell: &CellSummary) -> bool {
+    let load = &cell.requested;
+    let is_paced = cell.offered_ops_per_s.is_some()
+        || load.max_bytes_per_s.is_some()
+        || load.max_ops_per_s.is_some()
+        || load.think_ns.0 > 0;
+    cell.in_flight.configured == 1 && !load.is_mixed() && !is_paced
 }
 
 /// Hockney's law in words: a fixed time and a rate for the bytes.
