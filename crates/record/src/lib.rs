@@ -35,7 +35,7 @@ mod writer;
 pub use damage::{Damage, DamageKind};
 pub use error::{ErrorKind, RecordError};
 pub use line::Line;
-pub use manifest::{Manifest, RECORD_SCHEMA};
+pub use manifest::{LineCounts, Manifest, RECORD_SCHEMA};
 pub use observations::observations_text;
 pub use reader::{Events, Record};
 pub use timeline::Timeline;

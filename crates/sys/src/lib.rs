@@ -6,6 +6,7 @@
 //! [`Error`] or an [`Errno`], never a silent fall-back.
 #![deny(unsafe_op_in_unsafe_fn)]
 
+pub mod access;
 pub mod buffer;
 pub mod clock;
 #[cfg(feature = "counting-alloc")]

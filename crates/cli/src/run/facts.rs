@@ -2,7 +2,7 @@
 
 use super::sites::Sites;
 use narrows_engines::{EngineFactory, EngineRegistry};
-use narrows_model::capabilities::Capabilities;
+use narrows_model::capabilities::{Capabilities, Support};
 use narrows_model::inventory::PathKind;
 use narrows_model::target::Stripe;
 use narrows_model::{Bytes, EngineId, Target};
@@ -85,12 +85,21 @@ fn capabilities(target: &Target, engine: Option<EngineId>, sites: &Sites) -> Res
                       for this one";
         return Err(reason.to_owned());
     }
+    if let Some(refusal) = sites.refusal(target) {
+        return Err(refusal);
+    }
     let probed = sites.probed(target);
     let registry = EngineRegistry::for_user();
     let answer = registry
         .factory(&probed, engine)
         .and_then(|factory| EngineFactory::capabilities(factory.as_ref(), &probed));
-    answer.map_err(|error| error.to_string())
+    let mut found = answer.map_err(|error| sites.in_words_of_user(&error.to_string()))?;
+    for support in [&mut found.direct, &mut found.durable_writes, &mut found.completion_polling] {
+        if let Support::No { reason } = support {
+            *reason = sites.in_words_of_user(reason);
+        }
+    }
+    Ok(found)
 }
 
 /// What is wrong with the simulated machines of `study`, a line for each that is not there or cannot be read.

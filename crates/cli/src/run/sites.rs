@@ -24,6 +24,8 @@ pub(crate) struct PathSite {
     found: PathFound,
     /// Our own folder in it; `None` in a file, and when only a plan is asked for.
     own: Option<TestFolder>,
+    /// Why nothing can be made in the folder.
+    refusal: Option<String>,
     inventory: Inventory,
 }
 
@@ -158,6 +160,24 @@ impl Sites {
         }
     }
 
+    /// Why `target` cannot be loaded, where files are to be made in a folder that takes none.
+    pub(crate) fn refusal(&self, target: &Target) -> Option<String> {
+        target.members().iter().find_map(|member| match member {
+            Target::File { path } => self.path(path)?.refusal.clone(),
+            _ => None,
+        })
+    }
+
+    /// `text` with the user's folders in the place of our own in them.
+    pub(crate) fn in_words_of_user(&self, text: &str) -> String {
+        let owned = self.paths.iter().filter_map(|site| Some((site, site.own.as_ref()?)));
+        owned.fold(text.to_owned(), |text, (site, own)| {
+            let known = site.path.display().to_string();
+            let marker = own.marker().display().to_string();
+            text.replace(&marker, &known).replace(&own.path().display().to_string(), &known)
+        })
+    }
+
     /// What is asked for its abilities: file systems say of a file, not of a folder, whether it takes direct access.
     pub(crate) fn probed(&self, target: &Target) -> Target {
         self.led(target, TestFolder::marker)
@@ -184,11 +204,16 @@ impl PathSite {
     fn of(path: PathBuf, found: PathFound, watch: &Watch, plan_only: bool) -> Result<Self, Failure> {
         let inventory = measurement::machine(Some(&path), watch.clock_resolution_ns)?;
         // Not the seed: a run with a seed can be repeated beside what a killed one left.
-        let own = match found {
-            PathFound::Folder if !plan_only => Some(measurement::make(&path, random_u64()?)?),
-            _ => None,
+        let made = match found {
+            PathFound::File { .. } => Ok(None),
+            PathFound::Folder if plan_only => takes_files(&path).map(|()| None),
+            PathFound::Folder => measurement::make(&path, random_u64()?).map(Some),
         };
-        Ok(Self { path, found, own, inventory })
+        let (own, refusal) = match made {
+            Ok(own) => (own, None),
+            Err(failure) => (None, Some(failure.message())),
+        };
+        Ok(Self { path, found, own, refusal, inventory })
     }
 
     /// Its length where it is a file.
@@ -203,6 +228,14 @@ impl PathSite {
     pub(crate) fn inventory(&self) -> &Inventory {
         &self.inventory
     }
+}
+
+/// Looks whether a folder of our own can be made in `path`, and leaves nothing there.
+fn takes_files(path: &Path) -> Result<(), Failure> {
+    narrows_sys::access::may_make_files_in(path).map_err(|error| {
+        let hint = "give a folder in which this user may write";
+        Failure::could_not_run(format!("{error}; {hint}"))
+    })
 }
 
 /// What each path of `targets` is, each once.

@@ -201,8 +201,22 @@ fn no_room(cell: &Cell, known: &TargetFacts) -> Option<String> {
     let limit = Bytes(free.0 / whole * part);
     let needed = Bytes(cell.workload.file_bytes.0.saturating_mul(clients_at_each(cell)));
     (needed > limit).then(|| {
-        format!("needs files of {needed} in {}, and nine tenths of the free space are {limit}", known.target)
+        format!(
+            "needs files of {needed} in {}, and nine tenths of the free space are {}",
+            known.target,
+            readable(limit)
+        )
     })
+}
+
+/// A size that is no round number, as people read it.
+fn readable(bytes: Bytes) -> String {
+    const MIB: f64 = 1024.0 * 1024.0;
+    match bytes.0 as f64 / MIB {
+        mib if mib >= 1024.0 => format!("{:.1} GiB", mib / 1024.0),
+        mib if mib >= 1.0 => format!("{mib:.1} MiB"),
+        _ => bytes.to_string(),
+    }
 }
 
 /// Clients at each of the cell's targets.

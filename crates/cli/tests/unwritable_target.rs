@@ -1,0 +1,45 @@
+//! A study of several folders of which one takes no files: its cells are left out with the reason, the others measured.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+use support::{Seen, Surroundings, run};
+
+/// Reads in two folders; `/proc` takes no files from anybody.
+const BOTH: &str = r#"
+target = ["data", "/proc"]
+cuts = []
+[workload]
+file = "1MiB"
+[stop]
+warm_up = "0s"
+measure = "50ms"
+"#;
+
+fn study(folder: &Path, text: &str, words: &[&str]) -> Seen {
+    fs::write(folder.join("study.toml"), text).unwrap();
+    run(folder, &[&["run", "study.toml", "--seed", "7", "--trials", "1"], words].concat())
+}
+
+#[test]
+fn the_cells_of_a_folder_that_takes_no_files_are_left_out_and_the_others_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("data")).unwrap();
+    let before = Surroundings::of(&folder.path().join("data"));
+    let seen = study(folder.path(), BOTH, &["--out", "record"]);
+    seen.assert_said(0, &[]);
+    let told = seen.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("test folder in /proc") && told.contains("this user may write"), "{told}");
+    assert!(seen.stdout.contains("1 cell measured") && seen.stdout.contains("1 left out"), "{}", seen.stdout);
+    before.assert_same(&folder.path().join("data"));
+}
+
+#[test]
+fn where_no_folder_takes_files_nothing_could_be_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let seen = study(folder.path(), &BOTH.replace("\"data\", ", ""), &["--out", "record"]);
+    seen.assert_said(3, &["give a folder in which this user may write"]);
+}
