@@ -104,6 +104,11 @@ pub(crate) fn early_path(path: &Workload) -> Option<Workload> {
     late.then(|| Workload { acknowledgement: Acknowledgement::Early, verify: false, ..path.clone() })
 }
 
+/// Length of a measured window that nothing else is said of.
+pub(crate) const MEASURE_NS: Nanos = Nanos(1_500_000_000);
+/// Length of a window that a count ends: what of the budget is for it, which the plan knows.
+pub(crate) const OPEN_MEASURE_NS: Nanos = Nanos(u64::MAX);
+
 /// When a trial of memory alone stops, where the path's stops after `measure_ns`.
 pub(crate) fn short_stop(measure_ns: Nanos) -> Stop {
     Stop {

@@ -1,7 +1,7 @@
 //! Codes of what must be known to read a cell's figures.
 
 use super::Machines;
-use crate::collect::CellData;
+use crate::collect::{CellData, TrialTotals};
 use crate::rules::offered_load;
 use crate::view::{Place, ceiling_cut_of_path, reads};
 use narrows_model::summary::CellSummary;
@@ -43,6 +43,8 @@ pub(crate) const ONE_GROUP: &str = "one_control_group";
 pub(crate) const INTERVAL_NOT_REACHED: &str = "interval_not_reached";
 /// The trials ended before the last of them were steady, as was asked for.
 pub(crate) const STEADY_NOT_REACHED: &str = "steady_not_reached";
+/// Time ended a trial before the operations or bytes that it was to do.
+pub(crate) const COUNT_NOT_REACHED: &str = "count_not_reached";
 /// An open loop asked for more than was completed: requests waited for their start, longer and longer.
 pub(crate) const BEHIND_SCHEDULE: &str = "behind_schedule";
 /// More than a thousandth of an open loop's requests had not been started when their window ended.
@@ -107,6 +109,7 @@ pub(super) fn of_cell(data: &CellData, cell: &CellSummary, machines: &Machines<'
         (ONE_GROUP, machines.sharing.one_group),
         (INTERVAL_NOT_REACHED, rule(|rule| matches!(rule, Repeat::UntilInterval { .. }))),
         (STEADY_NOT_REACHED, rule(|rule| matches!(rule, Repeat::UntilSteady { .. }))),
+        (COUNT_NOT_REACHED, data.trials.values().any(|trial| ended_before_count(data, trial))),
         (BEHIND_SCHEDULE, behind_schedule(cell)),
         (BACKLOG_AT_END, backlog_at_end(cell)),
         (WINDOW_TOO_SHORT, cell.warm_up.is_some_and(|cut| !cut.settled)),
@@ -119,6 +122,18 @@ pub(super) fn of_cell(data: &CellData, cell: &CellSummary, machines: &Machines<'
     .filter(|(_, raised)| *raised)
     .map(|(code, _)| code.to_owned())
     .collect()
+}
+
+/// Whether a trial ran for its whole time and did less than the count that was to end it.
+fn ended_before_count(data: &CellData, trial: &TrialTotals) -> bool {
+    let stop = &data.cell.stop;
+    let block = data.cell.workload.blocks().iter().map(|share| share.block_bytes.0).max().unwrap_or(0);
+    let ops = stop.ops_max.is_some_and(|most| trial.op_count < most);
+    let bytes = stop.bytes_max.is_some_and(|most| trial.bytes.0.saturating_add(block) <= most.0);
+    // The first of two counts ends the trial.
+    let is_short =
+        if stop.ops_max.is_some() && stop.bytes_max.is_some() { ops && bytes } else { ops || bytes };
+    is_short && trial.complete && trial.last_done >= stop.measure_ns
 }
 
 /// Whether more, or fewer, requests were in flight than the load asked for.

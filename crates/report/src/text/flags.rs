@@ -21,6 +21,10 @@ const MEANINGS: &[(&str, &str)] = &[
     ("in_flight_below", "fewer requests in flight than asked for: not the load that was meant"),
     ("interval_not_reached", "its trials ended before the interval was as narrow as asked for"),
     ("steady_not_reached", "its trials ended before the rate was steady as asked for"),
+    (
+        "count_not_reached",
+        "its time ended a trial before its count of operations or bytes: more with stop.measure or seconds",
+    ),
     ("behind_schedule", "an open loop offered more than was completed: requests waited longer and longer"),
     (
         "backlog_at_end",
@@ -42,6 +46,12 @@ const MEANINGS: &[(&str, &str)] = &[
 /// The meaning of a flag; `None` for one that this version does not know.
 pub(crate) fn meaning(flag: &str) -> Option<&'static str> {
     MEANINGS.iter().find(|(code, _)| *code == flag).map(|(_, meaning)| *meaning)
+}
+
+/// Every flag of a cell with its meaning.
+#[must_use]
+pub fn flags() -> &'static [(&'static str, &'static str)] {
+    MEANINGS
 }
 
 /// Letters for the flags of a table, in the order in which they are met.

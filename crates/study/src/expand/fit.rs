@@ -5,6 +5,7 @@
 
 use super::cuts::Group;
 use crate::check;
+use crate::cut::{MEASURE_NS, OPEN_MEASURE_NS};
 use crate::file::{Complaint, Study, StudyProblems};
 use narrows_model::plan::SkippedCell;
 use narrows_model::{Cell, Nanos};
@@ -15,10 +16,11 @@ use narrows_model::{Cell, Nanos};
 /// When not even the first cell with its cuts fits.
 pub(super) fn fit(
     study: &Study,
-    groups: Vec<Group>,
+    mut groups: Vec<Group>,
     skipped: &mut Vec<SkippedCell>,
 ) -> Result<Vec<Cell>, StudyProblems> {
     let time = check::for_cells(Nanos::from_secs_f64(study.seconds));
+    bound_counts(&mut groups, time);
     let whole = groups.iter().fold(Nanos(0), |sum, group| sum.saturating_add(cost(group, check::estimate)));
     let reason = format!(
         "past the budget of {} s; --seconds {} measures everything",
@@ -43,6 +45,30 @@ pub(super) fn fit(
     match first {
         Some(first) if cells.is_empty() => Err(too_short(study, first)),
         _ => Ok(cells),
+    }
+}
+
+/// Gives the windows that only a count ends the time that all other cells leave, in equal parts: none of it is lost to a
+/// bound that nobody asked for, and a count that takes for ever leaves the others theirs.
+fn bound_counts(groups: &mut [Group], time: Nanos) {
+    let is_open = |cell: &Cell| cell.stop.measure_ns == OPEN_MEASURE_NS;
+    let all = || groups.iter().flat_map(|group| group.cuts.iter().chain([&group.path]));
+    let trials_of = |cell: &Cell| u64::from(cell.repeat.trials_min(cell.trials));
+    let trials =
+        all().filter(|cell| is_open(cell)).fold(0, |sum: u64, cell| sum.saturating_add(trials_of(cell)));
+    let around = |cell: &Cell| {
+        let mut cell = cell.clone();
+        if is_open(&cell) {
+            cell.stop.measure_ns = Nanos(0);
+        }
+        check::estimate(&cell)
+    };
+    let spent = all().fold(Nanos(0), |sum, cell| sum.saturating_add(around(cell)));
+    let share = Nanos(time.saturating_sub(spent).0 / trials.max(1)).max(MEASURE_NS);
+    for group in groups {
+        for cell in group.cuts.iter_mut().chain([&mut group.path]).filter(|cell| is_open(cell)) {
+            cell.stop.measure_ns = share;
+        }
     }
 }
 

@@ -148,7 +148,7 @@ keys! {
         "Whether the targets are also loaded all at once, with the clients of a cell at each of them: only so a bus that they share is seen.";
 
     "workload.op", Kind::Choice(OPS), true, "\"read\"", "\"write\"",
-        "What a request does. `send` is for the layer `sink` of an endpoint, `receive` for `source`; `put`, `get`, `append`, `stat` and `delete` are of whole files (objects) in a folder.";
+        "What a request does. `send` is for the layer `sink` of an endpoint, `receive` for `source`; `put`, `get`, `append`, `stat` and `delete` are of whole files (objects) in a folder, or of none at `null:`, which shows what narrows itself needs for them.";
     "workload.ops", Kind::OpShares, true, "`op` alone", "{ read = 70, write = 30 }",
         "Operations of a mix with their weights, instead of `op`.";
     "workload.block", BLOCK_SIZE, true, "\"4KiB\"", "\"64KiB\"",
@@ -246,8 +246,8 @@ keys! {
     "stop.warm_up", Kind::Duration { min_ns: 0, max_ns: HOUR_NS }, false,
         "\"300ms\"; none with `bytes` or `ops`", "\"1s\"",
         "Load before the measured window; its completions are not counted.";
-    "stop.measure", Kind::Duration { min_ns: 10_000_000, max_ns: 24 * HOUR_NS }, false, "\"1.5s\"", "\"500ms\"",
-        "Length of the measured window.";
+    "stop.measure", Kind::Duration { min_ns: 10_000_000, max_ns: 24 * HOUR_NS }, false, "\"1.5s\"; with `bytes` or `ops` what `seconds` leaves", "\"500ms\"",
+        "Length of the measured window. With `bytes` or `ops` the first of the bounds ends it.";
     "stop.bytes", FILE_SIZE, false, "no bound", "\"1GiB\"",
         "Most bytes that all clients move in a trial's measured window.";
     "stop.ops", Kind::Count { min: 1, max: 1 << 50 }, false, "no bound", "1000000",

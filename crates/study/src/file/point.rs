@@ -4,6 +4,7 @@
 
 use super::settings::Settings;
 use super::value::{self, Entry, Value};
+use crate::cut::{MEASURE_NS, OPEN_MEASURE_NS};
 use crate::located::Span;
 use narrows_model::cell::{FactorValue, Stop};
 use narrows_model::units::saturate_u32;
@@ -278,7 +279,9 @@ impl<'a> View<'a> {
         let warm_up_ns = if is_bounded { Nanos(0) } else { Nanos(300_000_000) };
         Stop {
             warm_up_ns: self.duration("stop.warm_up").unwrap_or(warm_up_ns),
-            measure_ns: self.duration("stop.measure").unwrap_or(Nanos(1_500_000_000)),
+            measure_ns: self.duration("stop.measure").unwrap_or(
+                if bytes_max.is_some() || ops_max.is_some() { OPEN_MEASURE_NS } else { MEASURE_NS },
+            ),
             bytes_max,
             ops_max,
         }

@@ -88,3 +88,18 @@ fn rounds_that_reached_no_steady_state_all_count() {
     assert!(flagged(&found, flags::STEADY_NOT_REACHED) && found.repeat.trials_before.is_empty());
     assert!((found.ops_per_s.unwrap().0 - 15_000.0).abs() < 1e-6);
 }
+
+#[test]
+fn a_count_that_time_cut_short_is_told_and_one_that_was_done_is_not() {
+    let mut cell = a_cell();
+    cell.stop.measure_ns = Nanos(ROUND_S * SECOND);
+    cell.stop.ops_max = Some(1_000_000);
+    let told = |cell: &Cell, op_count: u64| {
+        flagged(&summary_of(cell, vec![trial(cell, 0, op_count)], Vec::new()), flags::COUNT_NOT_REACHED)
+    };
+    assert!(told(&cell, 999_999) && !told(&cell, 1_000_000));
+    (cell.stop.ops_max, cell.stop.bytes_max) = (None, Some(Bytes(1_000 * BLOCK + 7)));
+    assert!(told(&cell, 999) && !told(&cell, 1_000), "what is less than a block is not asked for");
+    cell.stop.bytes_max = None;
+    assert!(!told(&cell, 1));
+}

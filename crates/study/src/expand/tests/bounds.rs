@@ -62,6 +62,22 @@ fn cells_that_a_count_ends_are_planned_though_their_windows_together_are_longer_
 }
 
 #[test]
+fn a_count_without_a_window_is_bounded_by_the_budget_alone() {
+    let text = "target = \"null:\"\ncuts = []\nseconds = 60\n[stop]\nops = 100000000\n";
+    let windows = |text: &str| -> Vec<f64> {
+        let found = plan(text);
+        assert!(found.skipped.is_empty() && found.load.planned_ns <= found.budget_ns, "{:?}", found.load);
+        found.cells.iter().map(|cell| cell.stop.measure_ns.as_secs_f64()).collect()
+    };
+    let one = windows(text);
+    assert!(one.len() == 1 && one[0] > 50.0, "{one:?}");
+    let four = windows(&format!("{text}[sweep]\nblock = [\"4KiB\", \"8KiB\", \"16KiB\", \"32KiB\"]\n"));
+    assert!(four.len() == 4 && four.iter().all(|window| (12.0..15.0).contains(window)), "{four:?}");
+    assert_eq!(windows(&text.replace("ops =", "measure = \"2s\"\nops =")), [2.0]);
+    assert_eq!(windows("target = \"null:\"\ncuts = []\n"), [1.5]);
+}
+
+#[test]
 fn a_count_of_bytes_bounds_what_is_written_unless_a_warm_up_writes_before_it() {
     let written = |warm_up: &str| {
         let text = "target = \"/a\"\ncuts = []\n[workload]\nop = \"write\"\nfile = \"1MiB\"\n[stop]\nbytes = \"1MiB\"\n";
