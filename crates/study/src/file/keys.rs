@@ -246,7 +246,7 @@ keys! {
     "stop.warm_up", Kind::Duration { min_ns: 0, max_ns: HOUR_NS }, false,
         "\"300ms\"; none with `bytes` or `ops`", "\"1s\"",
         "Load before the measured window; its completions are not counted.";
-    "stop.measure", Kind::Duration { min_ns: 10_000_000, max_ns: 24 * HOUR_NS }, false, "\"1.5s\"; with `bytes` or `ops` what `seconds` leaves", "\"500ms\"",
+    "stop.measure", Kind::Duration { min_ns: 10_000_000, max_ns: 24 * HOUR_NS }, false, "1.5s; with `bytes` or `ops` what `seconds` leaves", "\"500ms\"",
         "Length of the measured window. With `bytes` or `ops` the first of the bounds ends it.";
     "stop.bytes", FILE_SIZE, false, "no bound", "\"1GiB\"",
         "Most bytes that all clients move in a trial's measured window.";
