@@ -111,7 +111,11 @@ fn not_text(name: &str, error: &std::string::FromUtf8Error) -> String {
     let valid = error.utf8_error().valid_up_to();
     let before = error.as_bytes().get(..valid).unwrap_or_default();
     let line = before.split(|byte| *byte == b'\n').count();
-    format!("{name}:{line}: found bytes that are no UTF-8; allowed: a text in UTF-8; is this the right file?")
+    let of_line = before.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+    let column = String::from_utf8_lossy(of_line).chars().count() + 1;
+    format!(
+        "{name}:{line}:{column}: found bytes that are no UTF-8; allowed: a text in UTF-8; is this the right file?"
+    )
 }
 
 #[cfg(test)]
@@ -126,6 +130,6 @@ mod tests {
     #[test]
     fn what_is_no_text_is_told_with_its_line() {
         let error = String::from_utf8(b"a = 1\nb = \xff".to_vec()).unwrap_err();
-        assert!(not_text("s.toml", &error).starts_with("s.toml:2: "));
+        assert!(not_text("s.toml", &error).starts_with("s.toml:2:5: "));
     }
 }

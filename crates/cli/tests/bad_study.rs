@@ -91,8 +91,13 @@ fn what_is_no_text_or_no_study_is_not_read_on() {
 
 #[test]
 fn every_path_that_is_not_there_is_named() {
-    let seen = refused("target = [\"absent-1\", \"target\", \"absent-2\"]\n", &["absent-1", "absent-2"]);
-    assert!(!seen.stderr.contains("target:"), "{}", seen.stderr);
+    let seen = refused(
+        "target = [\"absent-1\", \"target\", \"absent-2\"]\n",
+        &["study.toml:1:11: target: found absent-1", "study.toml:1:33: target: found absent-2"],
+    );
+    assert!(!seen.stderr.contains("found target:"), "{}", seen.stderr);
+    let text = "target = [\"absent\", \"sim:zzz\"]\n[workload]\nblock = \"x\"\n";
+    refused(text, &["study.toml:1:11:", "study.toml:1:21:", "study.toml:3:9:", "3 problems"]);
 }
 
 #[test]

@@ -20,7 +20,7 @@ mod request;
 
 pub use check::plan_check;
 pub use expand::{EngineAnswer, RingsWanted, StudyFacts, TargetFacts, plan_study};
-pub use file::{KEYS, Study, StudyProblem, StudyProblems, parse};
+pub use file::{KEYS, Study, StudyProblem, StudyProblems, TargetProblem, parse, parse_where};
 pub use located::{FileProblem, FileProblems, nearest};
 pub use problem::Problem;
 pub use refine::{PlannedCells, Suspect, refine};

@@ -22,37 +22,61 @@ pub(crate) enum PathFound {
     },
 }
 
+/// Why a path is no target.
+#[derive(Debug)]
+pub(crate) enum WrongPath {
+    /// Another one must be given: what was found, and what to do.
+    Named { found: String, hint: &'static str },
+    /// It may not be used by this user, and why.
+    Refused(String),
+}
+
+/// What paths of targets are.
+pub(crate) const PATHS_ALLOWED: &str = "a folder, or a file with something in it that this user may read";
+
 /// What `path` is.
 ///
 /// # Errors
 /// When it is not there, may not be read, is an empty file, or is neither a file nor a folder.
 pub(crate) fn examine(path: &Path) -> Result<PathFound, Failure> {
-    let metadata = std::fs::metadata(path).map_err(|error| not_found(path, &error))?;
+    look_at(path).map_err(|wrong| match wrong {
+        WrongPath::Named { found, hint } => Failure::bad_input(format!("{found}; {hint}")),
+        WrongPath::Refused(words) => Failure::could_not_run(words),
+    })
+}
+
+/// As [`examine`], with what is wrong in its parts.
+///
+/// # Errors
+/// As those of [`examine`].
+pub(crate) fn look_at(path: &Path) -> Result<PathFound, WrongPath> {
+    let shown = path.display();
+    let named = |found: String, hint| Err(WrongPath::Named { found, hint });
+    let metadata = match std::fs::metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            let hint = "check the rights of this user on it and on the folders above it";
+            return Err(WrongPath::Refused(format!("{shown}: {error}; {hint}")));
+        }
+        Err(error) => return named(format!("{shown}: {error}"), "give a folder or file that exists"),
+    };
     if metadata.is_dir() {
         return Ok(PathFound::Folder);
     }
     if !metadata.is_file() {
-        return Err(Failure::bad_input(format!(
-            "{} is neither a file nor a folder; raw devices are not read or written by this version",
-            path.display()
-        )));
+        let hint = "raw devices are not read or written by this version";
+        return named(format!("{shown} is neither a file nor a folder"), hint);
     }
     if metadata.len() == 0 {
-        return Err(Failure::bad_input(format!("{} is empty: there is nothing to read", path.display())));
+        return named(
+            format!("{shown} is empty: there is nothing to read"),
+            "give a file with content, or a folder",
+        );
     }
     std::fs::File::open(path).map_err(|error| {
-        let hint = "give a file that this user may read";
-        Failure::could_not_run(format!("read {}: {error}; {hint}", path.display()))
+        WrongPath::Refused(format!("read {shown}: {error}; give a file that this user may read"))
     })?;
     Ok(PathFound::File { length: Bytes(metadata.len()) })
-}
-
-fn not_found(path: &Path, error: &std::io::Error) -> Failure {
-    if error.kind() == std::io::ErrorKind::PermissionDenied {
-        let hint = "check the rights of this user on it and on the folders above it";
-        return Failure::could_not_run(format!("{}: {error}; {hint}", path.display()));
-    }
-    Failure::bad_input(format!("{}: {error}; give a folder or file that exists", path.display()))
 }
 
 /// A marked folder of our own in `path`, named from `nonce`.

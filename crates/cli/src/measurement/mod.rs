@@ -27,7 +27,7 @@ use narrows_study::PlannedCells;
 use std::path::PathBuf;
 
 pub(crate) use endpoint::{CONNECT_TIMEOUT_NS, connect, store_free_bytes};
-pub(crate) use folder::{PathFound, examine, leftovers, machine, make};
+pub(crate) use folder::{PATHS_ALLOWED, PathFound, WrongPath, examine, leftovers, look_at, machine, make};
 pub(crate) use random::random_u64;
 pub(crate) use relay::{Experiment, connected, run_relay};
 pub(crate) use serve_process::ServeProcess;

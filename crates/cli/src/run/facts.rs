@@ -1,12 +1,13 @@
 //! What the planner has to know of the machine: what each engine can do with each target, room, lengths.
 
 use super::sites::Sites;
+use crate::measurement;
 use narrows_engines::{EngineFactory, EngineRegistry};
 use narrows_model::capabilities::{Capabilities, Support};
 use narrows_model::inventory::PathKind;
 use narrows_model::target::Stripe;
 use narrows_model::{Bytes, EngineId, Target};
-use narrows_study::{EngineAnswer, RingsWanted, Study, StudyFacts, TargetFacts};
+use narrows_study::{EngineAnswer, RingsWanted, Study, StudyFacts, TargetFacts, TargetProblem};
 
 /// The facts for the plan of `study`.
 pub(super) fn facts(study: &Study, sites: &Sites) -> StudyFacts {
@@ -102,20 +103,32 @@ fn capabilities(target: &Target, engine: Option<EngineId>, sites: &Sites) -> Res
     Ok(found)
 }
 
-/// What is wrong with the simulated machines of `study`, a line for each that is not there or cannot be read.
-pub(super) fn machine_problems(study: &Study) -> Vec<String> {
-    let profiles = study.targets().into_iter().filter_map(|target| match target {
-        Target::Sim { profile } => Some(profile),
+/// What is wrong with `target` on this machine; `None` where nothing is, or only a try tells.
+pub(super) fn wrong(target: &Target) -> Option<TargetProblem> {
+    match target {
+        Target::File { path } => match measurement::look_at(path) {
+            Err(measurement::WrongPath::Named { found, hint }) => Some(TargetProblem {
+                found,
+                allowed: measurement::PATHS_ALLOWED.to_owned(),
+                hint: hint.to_owned(),
+            }),
+            _ => None,
+        },
+        Target::Sim { profile } => wrong_machine(profile),
         _ => None,
-    });
-    profiles.filter_map(|profile| machine_problem(&profile)).collect()
+    }
 }
 
-fn machine_problem(profile: &str) -> Option<String> {
+fn wrong_machine(profile: &str) -> Option<TargetProblem> {
     let error = narrows_engines::sim::read_profile(profile).err()?;
-    let built_in = narrows_engines::sim::builtin_names();
-    let meant = narrows_study::nearest(profile, built_in).map(|name| format!("; is sim:{name} meant?"));
-    Some(format!("target sim:{profile}: {error}{}", meant.unwrap_or_default()))
+    let meant = narrows_study::nearest(profile, narrows_engines::sim::builtin_names());
+    let hint = meant.map(|name| format!("is sim:{name} meant?"));
+    Some(TargetProblem {
+        found: format!("sim:{profile}: {error}"),
+        allowed: "a built-in machine, or the path of a profile in JSON".to_owned(),
+        hint: hint
+            .unwrap_or_else(|| "name a machine of this list, or give a profile that can be read".to_owned()),
+    })
 }
 
 /// Whether a simulated machine has a network.

@@ -22,10 +22,6 @@ pub(crate) fn run(arguments: &RunArguments, command: &[String], console: &Consol
         Some(seed) => seed,
         None => random_u64()?,
     };
-    let machines = facts::machine_problems(&study);
-    if !machines.is_empty() {
-        return Err(Failure::bad_input(format!("this study cannot be run:\n  {}", machines.join("\n  "))));
-    }
     let token = token::read(arguments.token_file.as_deref())?;
     let sites = Sites::of(&study.targets(), token.as_deref(), &watch, arguments.output.plan)?;
     for leftover in sites.leftovers() {
@@ -54,7 +50,8 @@ fn holds_a_cell(plan: &Plan) -> Result<(), Failure> {
 /// The study, with what the command line says instead of its file.
 fn study(arguments: &RunArguments) -> Result<Study, Failure> {
     let found = written::read(&arguments.study, written::STUDY)?;
-    let mut study = narrows_study::parse(&found.text, &found.name).map_err(|problems| refused(&problems))?;
+    let parsed = narrows_study::parse_where(&found.text, &found.name, facts::wrong);
+    let mut study = parsed.map_err(|problems| refused(&problems))?;
     if let Some(seconds) = arguments.seconds {
         study.set_seconds(seconds);
     }

@@ -107,10 +107,15 @@ fn once_if_cold(stop: &mut Stop, point: &Point, length: Bytes) {
     }
 }
 
-/// The cell's name with every factor that does not stand in it anyway.
+/// The cell's name with every factor that does not stand in it anyway and means something to it; where it does not, only
+/// the first of its values is measured.
 fn id(point: &Point) -> CellId {
     let mut parts = vec![Cell::name(Cut::Path, &point.workload).0];
-    let others = point.words.iter().filter(|(factor, _)| !NAMED.contains(factor));
+    let is_idle = |factor: &str| {
+        let names = |path: &&str| path.strip_prefix("workload.").unwrap_or(path) == factor;
+        point.left_out.is_none() && point.idle.iter().any(names)
+    };
+    let others = point.words.iter().filter(|(factor, _)| !NAMED.contains(factor) && !is_idle(factor));
     parts.extend(others.map(|(factor, words)| format!("{factor}={words}")));
     CellId(parts.join("/"))
 }

@@ -30,6 +30,7 @@ pub(crate) use crate::located::{Complaint, Findings};
 pub(crate) use study::Point;
 pub(crate) use whole::has_cut;
 
+use narrows_model::Target;
 use narrows_model::factor::{Factor, FactorUnit};
 use narrows_model::plan::StudySource;
 use point::View;
@@ -46,8 +47,31 @@ const TEXT_BYTES_MAX: usize = 1 << 20;
 /// Everything that is wrong with it and can be seen without the machine, at once and located: what is no TOML, keys
 /// that do not exist, values of a wrong type, unit or range, and settings that do not go together.
 pub fn parse(text: &str, name: &str) -> Result<Study, StudyProblems> {
+    parse_where(text, name, |_| None)
+}
+
+/// What is wrong with a target where a study is to be run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TargetProblem {
+    /// What was found.
+    pub found: String,
+    /// What is allowed.
+    pub allowed: String,
+    /// What to do.
+    pub hint: String,
+}
+
+/// As [`parse`], on a machine that tells what is `wrong` with a target.
+///
+/// # Errors
+/// As those of [`parse`], with the targets that are wrong among them.
+pub fn parse_where(
+    text: &str,
+    name: &str,
+    wrong: impl Fn(&Target) -> Option<TargetProblem>,
+) -> Result<Study, StudyProblems> {
     let mut findings = Findings::new(name, text);
-    let study = checked(text, name, &mut findings);
+    let study = checked(text, name, &wrong, &mut findings);
     match (findings.into_result(), study) {
         (Ok(()), Some(study)) => Ok(study),
         (Ok(()), None) => Err(StudyProblems { name: name.to_owned(), list: Vec::new(), more_count: 0 }),
@@ -55,7 +79,12 @@ pub fn parse(text: &str, name: &str) -> Result<Study, StudyProblems> {
     }
 }
 
-fn checked(text: &str, name: &str, findings: &mut Findings<'_>) -> Option<Study> {
+fn checked(
+    text: &str,
+    name: &str,
+    wrong: &dyn Fn(&Target) -> Option<TargetProblem>,
+    findings: &mut Findings<'_>,
+) -> Option<Study> {
     if text.len() > TEXT_BYTES_MAX {
         let found = format!("{} bytes", text.len());
         let allowed = format!("a study of {TEXT_BYTES_MAX} bytes or fewer");
@@ -63,14 +92,21 @@ fn checked(text: &str, name: &str, findings: &mut Findings<'_>) -> Option<Study>
         return None;
     }
     let mut settings = syntax::settings(text, findings)?;
-    whole::whole(&settings, findings);
-    let together = whole::together(&settings, findings);
+    let study = understood(&mut settings, text, name, findings);
+    whole::wrong_targets(&settings, wrong, findings);
+    study
+}
+
+/// The study of settings; `None` where something is wrong with them.
+fn understood(settings: &mut Settings, text: &str, name: &str, findings: &mut Findings<'_>) -> Option<Study> {
+    whole::whole(settings, findings);
+    let together = whole::together(settings, findings);
     if findings.has_syntax() || findings.is_full() {
         return None;
     }
     settings.in_doubt = in_doubt(findings);
-    let points = sweep::points(&settings, together, findings);
-    findings.is_empty().then(|| study(&settings, points, text, name, together))
+    let points = sweep::points(settings, together, findings);
+    findings.is_empty().then(|| study(settings, points, text, name, together))
 }
 
 /// Keys of which something was said: what does not go together with them is not known before they are mended.

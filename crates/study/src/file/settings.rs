@@ -38,6 +38,8 @@ pub(crate) struct Settings {
     pub(crate) sweep_at: Option<Span>,
     /// The head of `[workload]`.
     pub(crate) workload_at: Option<Span>,
+    /// Every key that is given, be it readable or not, with the place of its value.
+    pub(crate) given: BTreeMap<&'static str, Span>,
     /// Keys that were given, or meant, in a way that cannot be read.
     pub(crate) in_doubt: BTreeSet<&'static str>,
 }
@@ -88,6 +90,7 @@ impl Walk<'_, '_> {
     }
 
     fn key(&mut self, key: &'static Key, name: Name<'_, '_>, found: &Spanned<DeValue<'_>>) {
+        self.settings.given.insert(key.path, found.span());
         if let (Kind::Target, DeValue::Array(_)) = (key.kind, found.get_ref()) {
             return self.factor(key, key.path, name, found);
         }
@@ -106,7 +109,10 @@ impl Walk<'_, '_> {
                 key.swept && key.factor().strip_prefix(&*factor).is_some_and(|rest| rest.starts_with('.'))
             });
             match (key, found.get_ref()) {
-                (Some(key), _) => self.factor(key, &joined("sweep", &factor), name, found),
+                (Some(key), _) => {
+                    self.settings.given.insert(key.path, name.span());
+                    self.factor(key, &joined("sweep", &factor), name, found);
+                }
                 (None, DeValue::Table(deeper)) if is_table => self.sweep(&factor, deeper),
                 _ => self.unswept(inner, name),
             }

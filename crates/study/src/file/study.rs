@@ -49,6 +49,8 @@ pub(crate) struct Point {
     pub(crate) factors: BTreeMap<String, FactorValue>,
     /// The factors in words, in the order of the sweep.
     pub(crate) words: Vec<(&'static str, String)>,
+    /// Paths of the keys that mean nothing here.
+    pub(crate) idle: Vec<&'static str>,
     /// Why it is left out; `None` when it can be measured.
     pub(crate) left_out: Option<String>,
 }

@@ -36,6 +36,10 @@ const WORDS: &[(&str, &str)] = &[
 
 /// What to write for `key`, which stands at `path`, instead of `value`.
 pub(super) fn instead(key: &Key, path: &str, value: &DeValue<'_>) -> String {
+    if matches!(key.kind, Kind::Sync) && value.as_str().is_some_and(|text| text.trim().starts_with("every")) {
+        let (least, most) = (kind::SYNC_EVERY.start(), kind::SYNC_EVERY.end());
+        return format!("write a number from {least} to {most} after it, such as \"every 16\"");
+    }
     value
         .as_str()
         .and_then(|text| nearest_hint(text, key.kind.names()))

@@ -89,6 +89,7 @@ fn point(view: View<'_>, target: &Target, clash: Option<&Clash>) -> Point {
         trials: view.trials(),
         factors: view.factors(),
         words: view.words(),
+        idle: idle::idle(view, target).map(|need| need.path).collect(),
         left_out: clash.map(|clash| clash.complaint.found.clone()),
     }
 }

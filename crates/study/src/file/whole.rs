@@ -2,9 +2,10 @@
 //!
 //! Not here: what goes together at one point of the sweep, which is `clash`'s.
 
+use super::TargetProblem;
 use super::point::View;
 use super::settings::Settings;
-use super::value::Value;
+use super::value::{Entry, Value};
 use crate::located::{Complaint, Findings};
 use narrows_model::{Cut, Layer, Repeat, Target};
 
@@ -58,7 +59,8 @@ fn either(settings: &Settings, (one, other): (&str, &str), findings: &mut Findin
     let place = |path: &str| {
         let swept =
             settings.factors.iter().find(|factor| factor.key.path == path).map(|factor| factor.at.clone());
-        swept.or_else(|| settings.fixed.get(path).map(|entry| entry.at.clone()))
+        let read = swept.or_else(|| settings.fixed.get(path).map(|entry| entry.at.clone()));
+        read.or_else(|| settings.given.get(path).cloned())
     };
     if let (Some(_), Some(at)) = (place(one), place(other)) {
         let name = |path: &str| path.rsplit_once('.').map_or(path.to_owned(), |(_, name)| name.to_owned());
@@ -90,12 +92,32 @@ fn repetition(settings: &Settings, findings: &mut Findings<'_>) {
     }
 }
 
+/// Targets that are not to be had on this machine.
+pub(super) fn wrong_targets(
+    settings: &Settings,
+    wrong: &dyn Fn(&Target) -> Option<TargetProblem>,
+    findings: &mut Findings<'_>,
+) {
+    for entry in targets(settings) {
+        let Value::Target(target) = &entry.value else { continue };
+        for member in target.members() {
+            if let Some(TargetProblem { found, allowed, hint }) = wrong(member) {
+                findings.add(&entry.at, Complaint::new("target", found, allowed, hint));
+            }
+        }
+    }
+}
+
+/// Every target that could be read.
+fn targets(settings: &Settings) -> impl Iterator<Item = &Entry> {
+    let swept = settings.factors.iter().filter(|factor| factor.key.path == "target");
+    settings.fixed.get("target").into_iter().chain(swept.flat_map(|factor| &factor.values))
+}
+
 /// Cuts that no target's path has.
 fn cuts_of_targets(settings: &Settings, findings: &mut Findings<'_>) {
     let view = View::new(settings, &[]);
-    let swept = settings.factors.iter().filter(|factor| factor.key.path == "target");
-    let entries = settings.fixed.get("target").into_iter().chain(swept.flat_map(|factor| &factor.values));
-    let targets: Vec<&Target> = entries
+    let targets: Vec<&Target> = targets(settings)
         .filter_map(|entry| match &entry.value {
             Value::Target(target) => Some(target),
             _ => None,

@@ -168,3 +168,42 @@ fn every_default_that_is_a_value_is_the_one_that_holds() {
         assert_eq!(given.points[0].stop, without.points[0].stop, "{}", key.path);
     }
 }
+
+#[test]
+fn a_key_that_cannot_be_read_is_held_against_its_alternative_all_the_same() {
+    for (text, found) in [
+        ("op = \"read\"\nops = { read = 0 }\n", "ops beside op"),
+        ("block = \"4KiB\"\nblocks = { 4KiB = 0 }\n", "blocks beside block"),
+    ] {
+        let problems = parse(&format!("target = \"null:\"\n[workload]\n{text}"), "s").unwrap_err().list;
+        let told: Vec<&str> = problems.iter().map(|problem| problem.found.as_str()).collect();
+        assert!(told.contains(&found) && told.iter().any(|told| told.contains("weight")), "{told:?}");
+    }
+}
+
+#[test]
+fn a_sync_after_no_writes_is_hinted_to_what_is_allowed() {
+    let problems =
+        parse("target = \"/d\"\n[workload]\nop = \"write\"\nsync = \"every 0\"\n", "s").unwrap_err().list;
+    assert!(
+        problems[0].hint.contains("every 16") && !problems[0].hint.contains("did you mean"),
+        "{problems:?}"
+    );
+}
+
+#[test]
+fn targets_that_are_wrong_on_the_machine_are_told_beside_everything_else() {
+    let text = "target = [\"/a\", \"sim:zzz\", \"/b\"]\n[workload]\nblock = \"x\"\n";
+    let wrong = |target: &Target| {
+        let found = target.to_string();
+        (found != "/b").then(|| TargetProblem {
+            found,
+            allowed: "others".to_owned(),
+            hint: "mend".to_owned(),
+        })
+    };
+    let problems = parse_where(text, "s", wrong).unwrap_err().list;
+    let places: Vec<_> =
+        problems.iter().map(|problem| (problem.line, problem.column, &*problem.key)).collect();
+    assert_eq!(places, [(1, 11, "target"), (1, 17, "target"), (3, 9, "workload.block")]);
+}
