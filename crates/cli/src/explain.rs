@@ -3,7 +3,7 @@
 use crate::args::ExplainArguments;
 use crate::console::Console;
 use crate::exit::{Exit, Failure};
-use narrows_report::text::Style;
+use narrows_report::text::{Style, flags};
 use std::fmt::Write as _;
 
 /// Runs the command.
@@ -15,6 +15,10 @@ pub(crate) fn run(arguments: &ExplainArguments, console: &Console) -> Result<Exi
             // Writing to a string cannot fail.
             let _ = writeln!(list, "  {:<28} {}", explanation.topic, explanation.title);
         }
+        list.push_str("or a note below a table of cells:\n");
+        for (flag, meaning) in flags() {
+            let _ = writeln!(list, "  {flag:<28} {meaning}");
+        }
         console.result(&list)?;
         return Ok(Exit::Done);
     };
@@ -23,8 +27,23 @@ pub(crate) fn run(arguments: &ExplainArguments, console: &Console) -> Result<Exi
             console.result(&narrows_report::text::explanation(&explanation, &style))?;
             Ok(Exit::Done)
         }
-        None => Err(Failure::bad_input(format!(
-            "`{code}` is no code of a rule and no id of a segment; `narrows explain` lists them all"
-        ))),
+        None => match flags().iter().find(|(flag, _)| flag == code) {
+            Some((flag, meaning)) => {
+                console.result(&format!("{flag}: a note on a cell\n\n  {meaning}\n"))?;
+                Ok(Exit::Done)
+            }
+            None => Err(unknown(code)),
+        },
     }
+}
+
+/// Refuses a code that is none, with the one that is probably meant.
+fn unknown(code: &str) -> Failure {
+    let notes = flags().iter().map(|(flag, _)| *flag);
+    let lower = code.to_lowercase();
+    let meant = narrows_study::nearest(&lower, narrows_analysis::topics().into_iter().chain(notes))
+        .map_or_else(String::new, |near| format!("did you mean `{near}`? "));
+    Failure::bad_input(format!(
+        "`{code}` is no code of a rule, no note of a cell and no id of a segment; {meant}`narrows explain` lists them all"
+    ))
 }

@@ -13,9 +13,10 @@ use support::running::Running;
 use support::{Seen, Surroundings, narrows, run, strangers_folder};
 
 /// First words of lines that say that a run cannot be relied on.
-const FAULTS: [&str; 8] = [
+const FAULTS: [&str; 9] = [
     "WRONG DATA",
     "DATA LOST",
+    "OPERATIONS FAILED",
     "FAILED",
     "INCOMPLETE",
     "NOT TRUSTWORTHY",

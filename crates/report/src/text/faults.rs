@@ -5,7 +5,7 @@ use narrows_analysis::text::amount;
 use narrows_model::fault::{ErrorCount, merge_errors};
 use narrows_model::summary::DoubtCode;
 use narrows_model::verification::{DATA_MISMATCH, Mismatch};
-use narrows_model::{Bytes, Summary};
+use narrows_model::{Bytes, Op, Summary};
 
 /// One line each, without indent; empty for a run that is whole.
 pub(crate) fn lines(summary: &Summary) -> Vec<String> {
@@ -62,12 +62,18 @@ fn data_lost(summary: &Summary) -> Option<String> {
         .map(|error| format!("{} {} {}", error.op, error.errno, counted(error.count, "time")))
         .collect();
     Some(format!(
-        "DATA LOST: {} failed in {} ({}). First: {}. Figures of these cells count only what completed.",
+        "{}: {} failed in {} ({}). First: {}. Figures of these cells count only what completed.",
+        if errors.iter().any(|error| is_of_data(error.op)) { "DATA LOST" } else { "OPERATIONS FAILED" },
         counted(total, "request"),
         counted_len(cell_count, "cell"),
         each.join(", "),
         first.first_message.trim_end_matches('.')
     ))
+}
+
+/// Whether data is not where it was to be when such an operation fails.
+fn is_of_data(op: Op) -> bool {
+    !matches!(op, Op::Read | Op::Receive | Op::Get | Op::Stat | Op::Delete | Op::Meta)
 }
 
 fn failed(summary: &Summary) -> Option<String> {

@@ -33,6 +33,7 @@ mod wrap;
 
 pub use comparison::comparison;
 pub use explain::explanation;
+pub use flags::flags;
 pub use inventory::inventory;
 pub use observations::observations;
 pub use plan::plan;
