@@ -81,7 +81,8 @@ impl fmt::Display for Damage {
             DamageKind::TooLong => f.write_str(": longer than any line of a record; dropped"),
             DamageKind::LinesMissing { count } => write!(f, ": {count} lines are missing before this one"),
             DamageKind::EndMissing { count } => {
-                write!(f, ": {count} lines are missing from here on, at the end of the file")
+                let noun = if *count == 1 { "line is" } else { "lines are" };
+                write!(f, ": {count} {noun} missing from here on, at the end of the file")
             }
             DamageKind::SequenceNumber { found, expected } => {
                 write!(f, ": has number {found} where {expected} belongs; its data is whole and kept")
