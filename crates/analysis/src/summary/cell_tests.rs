@@ -430,7 +430,5 @@ fn a_rate_of_two_levels_is_a_mixture_with_both_of_them() {
     assert!((centres[1] / 16_000.0 - 1.0).abs() < 0.03 && mixture.p_value <= 0.01, "{mixture:?}");
 }
 
-/// Rates and their intervals.
 mod means;
-/// Rounds until a steady state.
 mod rounds;

@@ -50,7 +50,7 @@ pub(super) fn fit(
 
 /// Gives the windows that only a count ends the time that all other cells leave, in equal parts: none of it is lost to a
 /// bound that nobody asked for, and a count that takes for ever leaves the others theirs.
-fn bound_counts(groups: &mut [Group], time: Nanos) {
+fn bound_counts(groups: &mut [Group], whole: Nanos) {
     let is_open = |cell: &Cell| cell.stop.measure_ns == OPEN_MEASURE_NS;
     let all = || groups.iter().flat_map(|group| group.cuts.iter().chain([&group.path]));
     let trials_of = |cell: &Cell| u64::from(cell.repeat.trials_min(cell.trials));
@@ -64,7 +64,7 @@ fn bound_counts(groups: &mut [Group], time: Nanos) {
         check::estimate(&cell)
     };
     let spent = all().fold(Nanos(0), |sum, cell| sum.saturating_add(around(cell)));
-    let share = Nanos(time.saturating_sub(spent).0 / trials.max(1)).max(MEASURE_NS);
+    let share = Nanos(whole.saturating_sub(spent).0 / trials.max(1)).max(MEASURE_NS);
     for group in groups {
         for cell in group.cuts.iter_mut().chain([&mut group.path]).filter(|cell| is_open(cell)) {
             cell.stop.measure_ns = share;

@@ -1,3 +1,5 @@
+//! Rates lie within their intervals: by known cases, simulated machines, and any series or trials.
+
 use super::*;
 use crate::testing::gridded;
 use proptest::prelude::*;

@@ -1,3 +1,5 @@
+//! Cells that are repeated until they are steady, and trials that a count was to end.
+
 use super::*;
 use serde_json::Value;
 
