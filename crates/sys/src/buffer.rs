@@ -64,6 +64,19 @@ impl AlignedBuffer {
         Ok(buffer)
     }
 
+    /// Gathers the pages into huge ones where the kernel is willing to; where not, the buffer is as good as before.
+    ///
+    /// # Cost
+    /// The kernel copies the buffer once.
+    ///
+    /// # Source
+    /// madvise(2), `MADV_COLLAPSE`, since Linux 6.1.
+    pub fn gather_pages(&mut self) {
+        // SAFETY: the range is this value's own mapping, whose contents the call keeps.
+        let _willing =
+            unsafe { libc::madvise(self.start.as_ptr().cast(), self.length_bytes, libc::MADV_COLLAPSE) };
+    }
+
     /// Fills the whole buffer with bytes that cannot be compressed; see [`entropy::fill_entropy`].
     pub fn fill_entropy(&mut self, seed: u64) {
         entropy::fill_entropy(self, seed);
