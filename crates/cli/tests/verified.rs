@@ -105,6 +105,26 @@ fn whole_data_passes_on_every_engine_and_at_both_layers_of_an_endpoint() {
 }
 
 #[test]
+fn what_one_connection_was_told_is_written_is_read_over_all_others_of_its_session() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_server, address) = serve(folder.path());
+    let load = LOAD.replace("16KiB", "64KiB").replace("2MiB", "4MiB");
+    for (clients, workers) in [(1, 2), (1, 8), (2, 2)] {
+        let text = format!(
+            "target = \"tcp://{address}/disk\"\ncuts = []\n[workload]\n{load}depth = 16\nworkers = {workers}\nclients = {clients}\n[stop]\nops = 6000\n"
+        );
+        let seen = study(folder.path(), &text);
+        seen.assert_said(0, &[]);
+        let found = &verifications(folder.path())[0];
+        for wrong in ["mismatch_count", "wrong_bytes", "unread_bytes", "undecided_bytes"] {
+            assert_eq!(found[wrong], 0, "{wrong}: {found}\n{text}");
+        }
+        assert!(found["checked_bytes"].as_u64().unwrap() > 0, "{found}");
+        fs::remove_dir_all(folder.path().join("record")).unwrap();
+    }
+}
+
+#[test]
 fn whole_data_passes_over_stripes_of_folders_and_of_servers() {
     let folder = tempfile::tempdir().unwrap();
     let servers = [serve(folder.path()), serve(folder.path())];

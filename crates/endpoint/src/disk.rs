@@ -34,9 +34,10 @@ pub(crate) fn serve(channel: Channel, shared: &Shared, open: &Open, member: &Mem
     };
     let granted = &opened.granted;
     let workers = opened::worker_count(granted);
-    let staff = Staff { workers: &shared.workers, clock: shared.clock(), unwritten: &session.unwritten };
+    let staff = Staff { workers: &shared.workers, clock: shared.clock() };
+    let unwritten = session.unwritten.join(&open.objects);
     let block_bytes = saturate_usize(open.block_bytes);
-    let pool = Pool::new(&opened.files, staff, sender, block_bytes, opened::buffer_count(granted));
+    let pool = Pool::new(&opened.files, staff, unwritten, sender, block_bytes, opened::buffer_count(granted));
     std::thread::scope(|scope| {
         let _closing = pool.closing();
         let started = (0..workers).try_for_each(|_| threads::spawn(scope, "disk", || pool.work()).map(drop));
@@ -157,7 +158,8 @@ impl DiskReader<'_> {
 
     fn begin(&mut self, header: Header) -> Result<(), Stop> {
         let in_range = data::in_range(header.offset_bytes, header.length_bytes, self.open.object_bytes);
-        if self.early && self.pool.must_wait(&header) {
+        // Another connection of the session may acknowledge early where this one does not.
+        if self.pool.must_wait(&header) {
             self.flush()?;
             self.pool.wait_for_early(&header);
         }

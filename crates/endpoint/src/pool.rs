@@ -2,11 +2,12 @@
 //!
 //! There are as many buffers as may be in flight and one a worker; who needs another waits, so that memory is bounded
 //! and a client that is faster than the disk is held back by its own connection. A write that was acknowledged early
-//! is remembered until it is in the file: what overlaps it waits, so that nobody reads around an acknowledged write.
+//! is remembered until it is in the file (`unwritten`): what overlaps it waits, over whatever connection of the session,
+//! so that nobody reads around an acknowledged write. Waiting is the reader's: workers never wait for one another.
 
 use crate::data::index;
 use crate::transfer::{read_all, status_of, write_all, write_both};
-use crate::unwritten::Unwritten;
+use crate::unwritten::Connection;
 use crate::workers::Workers;
 use narrows_engines::Clock;
 use narrows_sys::buffer::AlignedBuffer;
@@ -38,12 +39,14 @@ pub(crate) struct Job {
 pub(crate) struct Pool<'a> {
     files: &'a [File],
     staff: Staff<'a>,
+    /// What this connection has acknowledged and has still to write, among that of the session.
+    unwritten: Connection<'a>,
     block_bytes: usize,
     buffer_count_max: usize,
     state: Mutex<State>,
     /// For the workers: a job is queued.
     queued: Condvar,
-    /// For the reader: a buffer or an acknowledged write is done with.
+    /// For the reader: a buffer is done with.
     freed: Condvar,
     sender: Mutex<TcpStream>,
     answered_requests: AtomicU32,
@@ -57,8 +60,6 @@ pub(crate) struct Staff<'a> {
     pub(crate) workers: &'a Workers,
     /// The clock that their time is measured by.
     pub(crate) clock: &'a dyn Clock,
-    /// What the session has acknowledged and they have still to write.
-    pub(crate) unwritten: &'a Unwritten,
 }
 
 impl std::fmt::Debug for Staff<'_> {
@@ -79,21 +80,12 @@ impl Drop for Closing<'_> {
     }
 }
 
-impl Drop for Pool<'_> {
-    /// What was dropped is waited for no longer.
-    fn drop(&mut self) {
-        self.staff.unwritten.done(self.state().early.len());
-    }
-}
-
 #[derive(Debug, Default)]
 struct State {
     jobs: VecDeque<Job>,
     free: Vec<AlignedBuffer>,
     made_count: usize,
-    /// Writes that were acknowledged and are not yet in their file.
-    early: Vec<Header>,
-    /// The first failure of such a write that no reply has told of.
+    /// The first failure of a write that was acknowledged, as far as no reply has told of it.
     early_status: u32,
     closing: bool,
 }
@@ -102,6 +94,7 @@ impl<'a> Pool<'a> {
     pub(crate) fn new(
         files: &'a [File],
         staff: Staff<'a>,
+        unwritten: Connection<'a>,
         sender: TcpStream,
         block_bytes: usize,
         buffer_count_max: usize,
@@ -109,6 +102,7 @@ impl<'a> Pool<'a> {
         Self {
             files,
             staff,
+            unwritten,
             block_bytes,
             buffer_count_max,
             state: Mutex::default(),
@@ -151,17 +145,14 @@ impl<'a> Pool<'a> {
         self.freed.notify_one();
     }
 
-    /// Whether a request must wait for an acknowledged write.
+    /// Whether a request must wait for an acknowledged write of the session.
     pub(crate) fn must_wait(&self, header: &Header) -> bool {
-        self.state().early.iter().any(|early| overlaps(early, header))
+        self.unwritten.must_wait(header)
     }
 
-    /// Waits until no acknowledged write stands before `header`.
+    /// Waits until no acknowledged write of the session stands before `header`.
     pub(crate) fn wait_for_early(&self, header: &Header) {
-        let state = self.state();
-        let blocked =
-            |state: &mut State| state.early.iter().any(|early| overlaps(early, header)) && !state.closing;
-        drop(self.freed.wait_while(state, blocked));
+        self.unwritten.wait_for(header);
     }
 
     /// The failure of an acknowledged write that was not told yet; it counts as told now. 0 when there is none.
@@ -172,13 +163,10 @@ impl<'a> Pool<'a> {
     /// Queues a request for the workers, since now.
     pub(crate) fn push(&self, mut job: Job) {
         job.queued_at_ns = self.staff.clock.now().0;
-        let mut state = self.state();
         if job.acknowledged {
-            state.early.push(job.header);
-            self.staff.unwritten.add();
+            self.unwritten.add(&job.header);
         }
-        state.jobs.push_back(job);
-        drop(state);
+        self.state().jobs.push_back(job);
         self.queued.notify_one();
     }
 
@@ -191,7 +179,10 @@ impl<'a> Pool<'a> {
 
     /// As [`Pool::close`], but what is queued is dropped: nobody will ask for it.
     pub(crate) fn abandon(&self) {
-        self.state().jobs.clear();
+        let dropped = std::mem::take(&mut self.state().jobs);
+        for job in dropped.iter().filter(|job| job.acknowledged) {
+            self.unwritten.done(&job.header);
+        }
         self.close();
     }
 
@@ -261,16 +252,14 @@ impl<'a> Pool<'a> {
     }
 
     fn finish_early(&self, header: &Header, failure: Option<u32>) {
-        let mut state = self.state();
-        if let Some(at) = state.early.iter().position(|early| early == header) {
-            state.early.swap_remove(at);
-            self.staff.unwritten.done(1);
+        if let Some(status) = failure {
+            let mut state = self.state();
+            if state.early_status == 0 {
+                state.early_status = status;
+            }
         }
-        if let (Some(status), 0) = (failure, state.early_status) {
-            state.early_status = status;
-        }
-        drop(state);
-        self.freed.notify_one();
+        // Last: who has waited for the write finds its failure.
+        self.unwritten.done(header);
     }
 
     fn reply(&self, job: &Job, outcome: Result<usize, u32>) {
@@ -291,18 +280,6 @@ impl<'a> Pool<'a> {
             // The reader finds the end too, and the connection is over.
             let _ = sender.shutdown(Shutdown::Both);
         }
-    }
-}
-
-/// Whether `late` must not pass `early`, a write that was acknowledged.
-fn overlaps(early: &Header, late: &Header) -> bool {
-    if early.object != late.object {
-        return false;
-    }
-    let end = |header: &Header| header.offset_bytes.saturating_add(u64::from(header.length_bytes));
-    match late.kind {
-        Kind::Sync | Kind::Remove => true,
-        Kind::Read | Kind::Write => early.offset_bytes < end(late) && late.offset_bytes < end(early),
     }
 }
 

@@ -1,6 +1,7 @@
 //! What the pool of workers promises about acknowledged writes and buffers.
 
 use super::*;
+use crate::unwritten::Unwritten;
 use std::net::TcpListener;
 use std::sync::LazyLock;
 
@@ -14,8 +15,12 @@ fn sender() -> TcpStream {
 fn staff() -> Staff<'static> {
     static CLOCK: LazyLock<narrows_engines::VirtualClock> = LazyLock::new(Default::default);
     static WORKERS: LazyLock<Workers> = LazyLock::new(Workers::default);
+    Staff { workers: &WORKERS, clock: &*CLOCK }
+}
+
+fn unwritten() -> Connection<'static> {
     static UNWRITTEN: LazyLock<Unwritten> = LazyLock::new(Default::default);
-    Staff { workers: &WORKERS, clock: &*CLOCK, unwritten: &UNWRITTEN }
+    UNWRITTEN.join(&["a".to_owned()])
 }
 
 fn header(kind: Kind, object: u32, offset_bytes: u64) -> Header {
@@ -29,7 +34,7 @@ fn full_device() -> [File; 1] {
 #[test]
 fn the_failure_of_an_acknowledged_write_is_told_once() {
     let files = full_device();
-    let pool = Pool::new(&files, staff(), sender(), 4096, 2);
+    let pool = Pool::new(&files, staff(), unwritten(), sender(), 4096, 2);
     let write = header(Kind::Write, 0, 0);
     std::thread::scope(|scope| {
         scope.spawn(|| pool.work());
@@ -43,32 +48,9 @@ fn the_failure_of_an_acknowledged_write_is_told_once() {
 }
 
 #[test]
-fn only_what_overlaps_an_acknowledged_write_waits_for_it() {
-    let files = full_device();
-    let pool = Pool::new(&files, staff(), sender(), 4096, 2);
-    pool.push(Job {
-        header: header(Kind::Write, 0, 1000),
-        buffer: None,
-        acknowledged: true,
-        queued_at_ns: 0,
-    });
-    for (later, waits) in [
-        (header(Kind::Read, 0, 901), true),
-        (header(Kind::Read, 0, 900), false),
-        (header(Kind::Write, 0, 1099), true),
-        (header(Kind::Write, 0, 1100), false),
-        (header(Kind::Read, 1, 1000), false),
-        (header(Kind::Sync, 0, 0), true),
-        (header(Kind::Sync, 1, 0), false),
-    ] {
-        assert_eq!(pool.must_wait(&later), waits, "{later:?}");
-    }
-}
-
-#[test]
 fn no_more_buffers_are_made_than_were_allowed() {
     let files = full_device();
-    let pool = Pool::new(&files, staff(), sender(), 4096, 2);
+    let pool = Pool::new(&files, staff(), unwritten(), sender(), 4096, 2);
     let first = pool.try_buffer().unwrap().unwrap();
     let _second = pool.try_buffer().unwrap().unwrap();
     assert!(pool.try_buffer().unwrap().is_none());
@@ -81,7 +63,7 @@ fn what_is_queued_is_done_before_the_workers_leave() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x");
     let files = [File::options().read(true).write(true).create_new(true).open(&path).unwrap()];
-    let pool = Pool::new(&files, staff(), sender(), 4096, 8);
+    let pool = Pool::new(&files, staff(), unwritten(), sender(), 4096, 8);
     for index in 0..8 {
         let mut buffer = pool.try_buffer().unwrap().unwrap();
         buffer.fill(1);
@@ -100,7 +82,7 @@ fn what_is_queued_is_done_before_the_workers_leave() {
 fn an_abandoned_pool_drops_what_is_queued_and_a_closed_one_does_it() {
     for (abandoned, status) in [(true, 0), (false, ENOSPC)] {
         let files = full_device();
-        let pool = Pool::new(&files, staff(), sender(), 4096, 2);
+        let pool = Pool::new(&files, staff(), unwritten(), sender(), 4096, 2);
         let buffer = pool.try_buffer().unwrap();
         pool.push(Job { header: header(Kind::Write, 0, 0), buffer, acknowledged: true, queued_at_ns: 0 });
         if abandoned {
