@@ -64,6 +64,12 @@ impl Sweep<'_> {
         (self.cost.call_s * point.calls / promised).clamp(0.0, 1.0)
     }
 
+    /// Whether the line leaves less than no time for work without calls, beyond its error: then no one cost of a call
+    /// explains the times, whatever points are taken for it.
+    pub(crate) fn is_below_nothing(&self) -> bool {
+        self.cost.fixed_s_interval.is_some_and(|[_, high]| high < 0.0)
+    }
+
     /// Whether calls do not explain an observation.
     pub(crate) fn is_broken(&self, one: &Observation) -> bool {
         self.cost.breaks.iter().any(|found| found.observation == one.id)

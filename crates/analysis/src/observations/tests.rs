@@ -87,8 +87,10 @@ fn relay_proxy_is_the_proxys_cpu_at_65_3_us() {
 }
 
 #[test]
-fn relay_client_and_proxy_is_the_proxys_cpu() {
-    relay("client-proxy", &[Segment::ProxyCpu], None);
+fn relay_client_and_proxy_is_the_proxys_cpu_and_breaks_from_64_bytes_on() {
+    let (_, cost) = relay("client-proxy", &[Segment::ProxyCpu], None);
+    assert_eq!(broken(&cost), ["64", "48", "32"]);
+    assert!((cost.call_s - 89.3e-6).abs() < 0.1e-6 && (cost.fixed_s - 1.75).abs() < 0.01, "{cost:?}");
 }
 
 #[test]

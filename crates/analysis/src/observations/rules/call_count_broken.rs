@@ -16,15 +16,17 @@ pub(super) static RULE: ObservationRule = ObservationRule {
     segment: Segment::Unknown,
     title: "not explained by call count",
     definition: "An observation lies a quarter off the line through all others, beyond what the error of that line, their \
-                 scatter and its own trials account for; or those with the most calls all took a quarter longer than the \
-                 line through those with fewer promises, and as far beyond; or the role whose CPU was full with fewer calls is not full any more. Something else limits \
+                 scatter and its own trials account for; or those with the most calls all took a tenth longer than the \
+                 line through those with fewer promises, the last of them a quarter, and each as far beyond; or the role whose \
+                 CPU was full with fewer calls is not full any more; or the line itself leaves less than no time without \
+                 calls, beyond its error: then no line holds, and its figures are no law. Something else limits \
                  there (small segments, acknowledgements, wake-ups, a disturbance), and its cost must not be read as that \
                  of calls. Such observations are left out of the line, a third of a sweep at most: fewer points are no \
                  law that the others break.",
     formula: "T / promise >= 1.25 or <= 0.8 and abs(T - promise) > sqrt(h^2 + g^2), the worst first: h the half-width of one \
-              more observation at 1 - 0.01 / points, g that of T's own trials at 95 %; with the most calls T >= 1.25 x \
-              promise of those with fewer, as far off, or CPU of the full role below 0.95 and a tenth \
-              lower; each promise by the line of least relative error",
+              more observation at 1 - 0.01 / points, g that of T's own trials at 95 %; with the most calls T >= 1.1 x \
+              promise of those with fewer, the last 1.25 x, as far off, or CPU of the full role below 0.95 and a tenth \
+              lower; each promise by the line of least relative error; or the 95 % interval of a in T = a + b x calls below 0",
     source: "DESIGN of narrows: a residual above 25 % is unexplained; the published experiment at buffers of 32 bytes",
     example: "32-byte buffers at both ends: 128 s where calls promise 58 s",
     how_to_measure: "count TCP segments too (tcp_segments, TCP_INFO) and repeat with TCP_NODELAY",
@@ -32,7 +34,31 @@ pub(super) static RULE: ObservationRule = ObservationRule {
 };
 
 fn run(table: &Table<'_>) -> Vec<Verdict> {
-    sweeps(table).iter().flat_map(|sweep| sweep.cost.breaks.iter().map(|found| told(sweep, found))).collect()
+    let of_sweep = |sweep: &Sweep<'_>| {
+        let each = sweep.cost.breaks.iter().map(|found| told(sweep, found));
+        each.chain(below_nothing(sweep)).collect::<Vec<_>>()
+    };
+    sweeps(table).iter().flat_map(of_sweep).collect()
+}
+
+/// A line that no law can be, told of the observation with the most calls.
+fn below_nothing(sweep: &Sweep<'_>) -> Option<Verdict> {
+    let last = sweep.points.iter().rev().find(|_| sweep.is_below_nothing())?;
+    let [low, high] = sweep.cost.fixed_s_interval?;
+    let text = format!(
+        "one cost of a call does not explain these {} observations: their line leaves {} to {} (95 %) for all work without \
+         calls, less than no time; what a call costs rises with their number",
+        sweep.cost.observations.len(),
+        per_call::fixed(low),
+        per_call::fixed(high)
+    );
+    let segment = segment(sweep);
+    let verdict = Verdict::note(segment, &last.one.id, Severity::Warning);
+    Some(verdict.because(text, "elapsed time and calls", ""))
+}
+
+fn segment(sweep: &Sweep<'_>) -> Segment {
+    sweep.roles.first().map_or(Segment::Unknown, |role| per_call::segment(*role))
 }
 
 fn told(sweep: &Sweep<'_>, found: &PerCallBreak) -> Verdict {
@@ -45,8 +71,7 @@ fn told(sweep: &Sweep<'_>, found: &PerCallBreak) -> Verdict {
         Some(cpu) => format!("{longer}; the CPU that was full before is at {}", text::percent(cpu)),
         None => longer,
     };
-    let segment = sweep.roles.first().map_or(Segment::Unknown, |role| per_call::segment(*role));
-    Verdict::note(segment, id, Severity::Warning).because(text, "elapsed time and calls", "")
+    Verdict::note(segment(sweep), id, Severity::Warning).because(text, "elapsed time and calls", "")
 }
 
 #[cfg(test)]

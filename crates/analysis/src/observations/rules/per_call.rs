@@ -67,10 +67,12 @@ struct Blamed {
 }
 
 fn blamed(sweep: &Sweep<'_>) -> Blamed {
-    let broken = sweep.cost.breaks.iter().any(|found| found.cpu_ratio.is_none());
+    let broken = sweep.is_below_nothing() || sweep.cost.breaks.iter().any(|found| found.cpu_ratio.is_none());
     let held = |confidence: f64| if broken { BROKEN_CONFIDENCE.min(confidence) } else { confidence };
     if let Some((role, why)) = full(sweep) {
-        return Blamed { roles: vec![role], why: Some(why), confidence_max: 1.0 };
+        // The CPU that is full is proof of its own: only where no line holds at all is it open what fills it.
+        let confidence_max = if sweep.is_below_nothing() { BROKEN_CONFIDENCE } else { 1.0 };
+        return Blamed { roles: vec![role], why: Some(why), confidence_max };
     }
     if let Some((role, why)) = busiest(sweep) {
         return Blamed { roles: vec![role], why: Some(why), confidence_max: held(INFERRED_CONFIDENCE) };
@@ -270,13 +272,26 @@ fn law(sweep: &Sweep<'_>) -> String {
         0 => String::new(),
         count => format!(", without {count} that calls do not explain"),
     };
-    let (sign, fixed) = if cost.fixed_s < 0.0 { ("-", -cost.fixed_s) } else { ("", cost.fixed_s) };
+    let slope = text::seconds(cost.call_s);
+    let count = cost.observations.len();
+    if sweep.is_below_nothing() {
+        return format!(
+            "no line holds: that over {count} observations{left_out} has {slope}{interval} for {calls}, but {} without calls, \
+             less than no time",
+            fixed(cost.fixed_s),
+        );
+    }
+    let open = if cost.fixed_s < 0.0 { "; what is below zero is within its error" } else { "" };
     format!(
-        "T = {sign}{} + {}{interval} for {calls}, over {} observations{left_out}",
-        text::seconds(fixed),
-        text::seconds(cost.call_s),
-        cost.observations.len()
+        "T = {} + {slope}{interval} for {calls}, over {count} observations{left_out}{open}",
+        fixed(cost.fixed_s)
     )
+}
+
+/// The time without calls that a line promises, which may be below zero.
+pub(super) fn fixed(fixed_s: f64) -> String {
+    let sign = if fixed_s < 0.0 { "-" } else { "" };
+    format!("{sign}{}", text::seconds(fixed_s.abs()))
 }
 
 /// The segment of a role's calls.
@@ -366,6 +381,23 @@ mod tests {
     fn of_two_full_roles_the_fullest_is_named() {
         assert_eq!(turns(0.96, 1.0)[0].0, Segment::ServerCpu);
         assert_eq!(turns(1.0, 0.96)[0].0, Segment::ProxyCpu);
+    }
+
+    #[test]
+    fn a_line_that_leaves_less_than_no_time_without_calls_is_told_as_none() {
+        // A cost of a call that rises with their number: no point alone breaks the line.
+        let mut rows = String::new();
+        for calls in [1e4, 1.4e4, 2e4, 2.8e4, 4e4, 5.6e4, 8e4] {
+            let elapsed_s = 1e-9 * f64::powf(calls, 1.5);
+            writeln!(rows, "[[observation]]\nid = \"{calls}\"\nop = \"send\"\nelapsed_s = {elapsed_s}\ncalls = {{ client = {calls} }}").unwrap();
+        }
+        let all = read(&rows);
+        let [_, high] = crate::per_call(&all)[0].fixed_s_interval.unwrap();
+        let told = format!("{:?}", crate::diagnose_observations(&all));
+        assert!(high < 0.0 && told.contains("no line holds") && !told.contains("T = "), "{high}: {told}");
+        assert!(slugs(&all).contains(&"regime_break".to_owned()));
+        let first = &crate::diagnose_observations(&all).limiting[0];
+        assert!(first.confidence <= BROKEN_CONFIDENCE, "{first:?}");
     }
 
     #[test]
