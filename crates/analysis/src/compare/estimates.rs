@@ -24,17 +24,19 @@ const FEW_TRIALS_OF_A_POINT: &str = "a single repetition does not show how far i
 
 /// The figures of a cell: the rate, the response times, the CPU of each role.
 pub(super) fn of_cell(cell: &CellSummary, run: &MeasuredRun) -> Vec<Figure> {
-    let trials = run.repeats.of(&cell.id);
+    let all = run.repeats.of(&cell.id);
+    // Of a load that was repeated until it was steady, the rounds before are not part of its figures.
+    let trials = all.get(cell.repeat.trials_before.len()..).unwrap_or_default();
     let mut figures: Vec<Figure> = rate(cell, run).into_iter().collect();
     let quantiles =
         [(FigureId::LatencyNsP50, cell.latency_ns.p50), (FigureId::LatencyNsP99, cell.latency_ns.p99)];
     for (index, (id, told)) in quantiles.into_iter().enumerate() {
         // What is only known to be at least so long is no figure.
         let Some(ns) = told.filter(|ns| *ns > 0 && !cell.is_at_least(*ns)) else { continue };
-        let estimate = latency(index, ns as f64, &trials);
+        let estimate = latency(index, ns as f64, trials);
         figures.push(Figure { id, role: None, value: ns as f64, estimate });
     }
-    figures.extend(cpu(cell, &trials));
+    figures.extend(cpu(cell, trials));
     figures
 }
 
