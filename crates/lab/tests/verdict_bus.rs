@@ -11,6 +11,7 @@ use std::process::Command;
 use narrows_lab::{DiskPlan, Lab, narrows_bin};
 use narrows_model::{Cut, Segment};
 use support::check::{Checked, assert_within, run_check};
+use support::study::{bytes_per_s, run_study};
 use support::{lab_with_disks, on_a_calm_machine};
 
 const MIB: f64 = (1 << 20) as f64;
@@ -114,5 +115,56 @@ fn two_disks_that_share_nothing_clear_the_bus() {
         checked.assert_none_limit(&[Segment::DeviceBus]);
         let cleared = &checked.summary.diagnosis.exonerated;
         assert!(cleared.iter().any(|entry| entry.segment == Segment::DeviceBus), "{cleared:?}");
+    });
+}
+
+/// Reads of a stripe over two disks, beside what each of them carries alone and both together past the page cache.
+fn reads_of_a_stripe(lab: &Lab, plan: &DiskPlan) -> Checked {
+    let disks = lab.disks("disks", plan).unwrap();
+    let (first, second) = (disks.path(0), disks.path(1));
+    let members = format!("{},{}", first.display(), second.display());
+    let text = format!(
+        r#"
+target = "stripe:{members}?unit=256KiB"
+cuts = ["local_device"]
+[workload]
+engine = "uring"
+block = "512KiB"
+file = "32MiB"
+access = "direct"
+depth = 4
+[stop]
+warm_up = "200ms"
+measure = "1s"
+"#
+    );
+    run_study(lab, "stripe", &text)
+}
+
+#[test]
+fn a_stripe_over_two_disks_behind_one_bus_is_limited_by_the_bus() {
+    on_a_calm_machine(|| {
+        let Some(lab) = lab_with_disks() else { return };
+        let checked =
+            reads_of_a_stripe(&lab, &DiskPlan { shared_bytes_per_s: Some(BUS_BYTES_PER_S), ..PLAN });
+        assert_within(bytes_per_s(checked.only(Cut::Path)), BUS_BYTES_PER_S as f64, 0.1);
+        // What both together carry is also their bandwidth, which may stand beside it.
+        let named: Vec<Segment> = checked.limiting("bulk").iter().map(|entry| entry.segment).collect();
+        assert!(named.contains(&Segment::DeviceBus), "{named:?}");
+        let may = [Segment::DeviceBus, Segment::DeviceBandwidth];
+        assert!(named.iter().all(|segment| may.contains(segment)), "{named:?}");
+        let told = &checked.evidence("stripe-bus-shared")[0].text;
+        assert!(told.contains("the devices of 2 members move "), "{told}");
+    });
+}
+
+#[test]
+fn a_stripe_over_two_disks_that_share_nothing_clears_the_bus() {
+    on_a_calm_machine(|| {
+        let Some(lab) = lab_with_disks() else { return };
+        let checked = reads_of_a_stripe(&lab, &PLAN);
+        assert_within(bytes_per_s(checked.only(Cut::Path)), 2.0 * DISK_BYTES_PER_S, 0.1);
+        checked.assert_not_found("stripe-bus-shared");
+        checked.assert_none_limit(&[Segment::DeviceBus]);
     });
 }

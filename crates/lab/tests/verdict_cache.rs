@@ -10,21 +10,16 @@ use std::path::PathBuf;
 use narrows_lab::{Lab, counters, device_under};
 use narrows_model::{Cut, Segment};
 use support::check::{Checked, local_check_command, run_check};
+use support::study::write_data;
 use support::{lab, on_a_calm_machine};
 
 const FILE_BYTES: usize = 256 << 20;
 const WORDS: &str = "--op read --seconds 14 --cell-seconds 0.6 --block 1MiB --depth 1";
 
-/// A file of data that no file system can store once for many.
+/// A file of data below the scratch folder.
 fn some_file(lab: &Lab) -> PathBuf {
     let path = lab.scratch().join("data");
-    let mut state = 7_u64;
-    let mut data = vec![0_u8; FILE_BYTES];
-    for word in data.chunks_exact_mut(8) {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        word.copy_from_slice(&state.to_le_bytes());
-    }
-    fs::write(&path, data).unwrap();
+    write_data(&path, FILE_BYTES);
     path
 }
 

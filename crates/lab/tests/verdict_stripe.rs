@@ -189,6 +189,7 @@ fn a_stripe_whose_member_is_killed_under_load_ends_and_names_it_and_is_no_whole_
         assert_eq!((broken.len(), whole.len()), (1, 1), "{}", checked.stderr);
         let error = &broken[0].errors[0];
         assert!(error.first_message.contains(&address), "{error:?}");
+        assert!(checked.evidence("operations-failed")[0].text.contains(&address));
         // Nothing rests on what was broken off.
         let told = checked.limiting("bulk");
         let evidence = told.iter().flat_map(|entry| &entry.evidence);

@@ -5,6 +5,7 @@
 pub(crate) mod apart;
 pub(crate) mod check;
 pub(crate) mod ledger;
+pub(crate) mod study;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;

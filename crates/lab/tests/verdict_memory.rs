@@ -1,0 +1,105 @@
+//! A path that is one copy in memory is limited by memory copies, and one that waits for a disk is not.
+//!
+//! The lab cannot slow memory down; it makes a path that does nothing but copy, and copies the same bytes itself.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
+
+mod support;
+
+use std::hint::black_box;
+use std::path::Path;
+
+use narrows_lab::{DiskPlan, clock, counters, device_under};
+use narrows_model::{Cut, Segment};
+use support::check::{Checked, assert_within};
+use support::study::{MemoryFolder, bytes_per_s, resident_bytes, run_study, write_data};
+use support::{lab, lab_with_disks, on_a_calm_machine};
+
+const FILE_BYTES: usize = 64 << 20;
+const BLOCK_BYTES: usize = 1 << 20;
+
+/// Reads of the whole of `target` beside one copy of each block.
+fn reads(target: &Path, engine: &str, access: &str) -> String {
+    let target = target.display();
+    format!(
+        r#"
+target = "{target}"
+cuts = ["generator", "memory_copy"]
+[workload]
+engine = "{engine}"
+access = "{access}"
+block = "1MiB"
+file = "64MiB"
+[stop]
+warm_up = "200ms"
+measure = "1s"
+"#
+    )
+}
+
+/// The rate at which this process copies memory of as many bytes a block at a time, the best of some rounds.
+fn own_copy_bytes_per_s() -> f64 {
+    const ROUNDS: usize = 40;
+    let (source, mut block) = (vec![1_u8; FILE_BYTES], vec![0_u8; BLOCK_BYTES]);
+    let round = |block: &mut Vec<u8>| {
+        let before = clock::monotonic_ns();
+        for part in source.chunks_exact(BLOCK_BYTES) {
+            black_box(&mut *block).copy_from_slice(black_box(part));
+        }
+        clock::monotonic_ns() - before
+    };
+    let best_ns = (0..ROUNDS).map(|_| round(&mut block)).min().unwrap();
+    FILE_BYTES as f64 / best_ns as f64 * 1e9
+}
+
+#[test]
+fn reads_that_copy_each_block_once_from_memory_are_limited_by_that_copy() {
+    on_a_calm_machine(|| {
+        const RUNS_MAX: u32 = 4;
+        let Some(lab) = lab() else { return };
+        let memory = MemoryFolder::new(&lab, 128);
+        let file = memory.path.join("data");
+        write_data(&file, FILE_BYTES);
+        assert_eq!(resident_bytes(&file), FILE_BYTES as u64, "all of it is in memory");
+        let text = reads(&file, "mmap", "buffered");
+        // Others on the same memory move both rates: the first run in which they lie within the rule's bounds.
+        let mut runs = (0..RUNS_MAX).map(|run| run_study(&lab, &format!("copies{run}"), &text));
+        let is_one_copy = |checked: &Checked| {
+            let ratio = bytes_per_s(checked.only(Cut::Path)) / bytes_per_s(checked.only(Cut::MemoryCopy));
+            (0.92..1.02).contains(&ratio)
+        };
+        let checked = runs.find(is_one_copy).unwrap();
+        checked.assert_limits("memory-copy-bound");
+        checked.assert_limiting_first("bulk", Segment::ClientMemory);
+        let (path, copy) = (checked.only(Cut::Path), checked.only(Cut::MemoryCopy));
+        let told = &checked.evidence("memory-copy-bound")[0].text;
+        assert!(told.starts_with(&path.id) && told.contains("that memory-copy carried"), "{told}");
+        // What narrows says that memory carries, this process copies too: pages and caches differ a little.
+        let own = own_copy_bytes_per_s();
+        for cell in [path, copy] {
+            let ratio = bytes_per_s(cell) / own;
+            assert!((0.5..3.0).contains(&ratio), "{} is {ratio:.2} of {own}", cell.id);
+        }
+    });
+}
+
+#[test]
+fn reads_that_wait_for_a_disk_are_not_limited_by_memory_copies() {
+    on_a_calm_machine(|| {
+        let Some(lab) = lab_with_disks() else { return };
+        let plan = DiskPlan { read_us: 5000, at_once: 1, ..DiskPlan::default() };
+        let disk = lab.disks("disk", &plan).unwrap().path(0);
+        let device = device_under(&disk).unwrap().name;
+        let before = counters::diskstats(&device).unwrap().read_bytes;
+        let checked = run_study(&lab, "disk", &reads(&disk, "psync", "direct"));
+        let read_bytes = counters::diskstats(&device).unwrap().read_bytes - before;
+        let path = checked.only(Cut::Path);
+        assert!(read_bytes >= path.bytes.application.0, "the disk carried them: {read_bytes}");
+        checked.assert_not_found("memory-copy-bound");
+        let cleared = &checked.summary.diagnosis.exonerated;
+        assert!(cleared.iter().any(|entry| entry.segment == Segment::ClientMemory), "{cleared:?}");
+        // Each block is read in pieces of what the disk takes at once, 5 ms each.
+        assert!(bytes_per_s(path) < 0.2 * bytes_per_s(checked.only(Cut::MemoryCopy)));
+        assert_within(path.in_flight.configured as f64, 1.0, 0.0);
+    });
+}
