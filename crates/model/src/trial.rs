@@ -91,6 +91,10 @@ pub struct OpenLoopTotals {
     pub scheduled_count: u64,
     /// Of these, how many had not been started at its end: the backlog, which is started after it.
     pub unstarted_count: u64,
+    /// Of these, how many the load's own worker started more than a millisecond late, though they were due and there was
+    /// room for them: waits that are no target's.
+    #[serde(default)]
+    pub held_up_count: u64,
     /// What those that had not completed when the time for that was over had waited by then, from their scheduled start:
     /// their response times are at least that. Neither the trial's `response` nor `service` has them.
     #[serde(default)]

@@ -88,6 +88,7 @@ fn merge_open_loop(into: &mut Option<OpenLoopTotals>, from: &OpenLoopTotals) {
     };
     known.scheduled_count += from.scheduled_count;
     known.unstarted_count += from.unstarted_count;
+    known.held_up_count += from.held_up_count;
     known.service.merge(&from.service);
     known.censored.merge(&from.censored);
     known.service_sum_ns = known.service_sum_ns.saturating_add(from.service_sum_ns);

@@ -44,6 +44,7 @@ pub(super) fn add_kinds(known: &mut Vec<KindData>, more: &[OpTotals]) {
 pub(crate) struct OpenLoopData {
     pub scheduled_count: u64,
     pub unstarted_count: u64,
+    pub held_up_count: u64,
     pub censored: StoredHistogram,
     pub service: StoredHistogram,
     pub service_sum_ns: f64,
@@ -60,6 +61,7 @@ impl OpenLoopData {
     pub(super) fn add(&mut self, more: &OpenLoopTotals) {
         self.scheduled_count = self.scheduled_count.saturating_add(more.scheduled_count);
         self.unstarted_count = self.unstarted_count.saturating_add(more.unstarted_count);
+        self.held_up_count = self.held_up_count.saturating_add(more.held_up_count);
         self.censored.merge(&more.censored);
         self.service.merge(&more.service);
         self.service_sum_ns += more.service_sum_ns as f64;

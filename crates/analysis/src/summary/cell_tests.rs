@@ -151,6 +151,7 @@ fn an_open_loop_tells_offer_backlog_and_service_beside_response() {
     let open_loop = OpenLoopTotals {
         scheduled_count: 200_000,
         unstarted_count: 99_000,
+        held_up_count: 0,
         censored: Histogram::new(),
         service,
         service_sum_ns: 100_000 * 100_000,
@@ -172,6 +173,8 @@ fn an_open_loop_tells_offer_backlog_and_service_beside_response() {
     cell.workload.arrivals = Arrivals::Constant { ops_per_s: 10_000.0 };
     for (unstarted_count, is_backlog) in [(0, false), (100, false), (101, true)] {
         let kept = OpenLoopTotals { scheduled_count: 100_000, unstarted_count, ..open_loop.clone() };
+        let late = OpenLoopTotals { held_up_count: unstarted_count, ..kept.clone() };
+        assert_eq!(flagged(&late, flags::GENERATOR_LATE), is_backlog, "{unstarted_count} held up of 100 000");
         let kept = TrialOutput { open_loop: Some(kept), ..trial(&cell, 0, 100_000) };
         let kept = summary_of(&cell, vec![kept], Vec::new());
         assert!(!flagged(&kept, flags::BEHIND_SCHEDULE));
@@ -190,6 +193,7 @@ fn waits_that_never_ended_bound_the_quantiles_that_they_reach_and_no_others() {
     let open_loop = OpenLoopTotals {
         scheduled_count: 10_000,
         unstarted_count: 100,
+        held_up_count: 0,
         censored,
         service: Histogram::new(),
         service_sum_ns: 0,
@@ -247,6 +251,7 @@ fn a_queue_that_grows_in_front_of_an_open_loop_is_no_stuck_request() {
     let open_loop = OpenLoopTotals {
         scheduled_count: 200_000,
         unstarted_count: 99_000,
+        held_up_count: 0,
         censored: Histogram::new(),
         service,
         service_sum_ns: 1,

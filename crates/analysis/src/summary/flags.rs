@@ -49,6 +49,8 @@ pub(crate) const COUNT_NOT_REACHED: &str = "count_not_reached";
 pub(crate) const BEHIND_SCHEDULE: &str = "behind_schedule";
 /// More than a thousandth of an open loop's requests had not been started when their window ended.
 pub(crate) const BACKLOG_AT_END: &str = "backlog_at_end";
+/// The load's own workers started requests of an open loop late, though there was room for them.
+pub(crate) const GENERATOR_LATE: &str = "generator_late";
 /// The rate did not settle in the first half of the window (MSER-5): it is that of a change.
 pub(crate) const WINDOW_TOO_SHORT: &str = "window_too_short";
 /// The window begins with a warm-up that moves its mean rate by more than 3 %.
@@ -112,6 +114,7 @@ pub(super) fn of_cell(data: &CellData, cell: &CellSummary, machines: &Machines<'
         (COUNT_NOT_REACHED, data.trials.values().any(|trial| ended_before_count(data, trial))),
         (BEHIND_SCHEDULE, behind_schedule(cell)),
         (BACKLOG_AT_END, backlog_at_end(cell)),
+        (GENERATOR_LATE, generator_late(cell)),
         (WINDOW_TOO_SHORT, cell.warm_up.is_some_and(|cut| !cut.settled)),
         (WARM_UP_IN_WINDOW, cell.warm_up.is_some_and(|cut| cut.rate_change_ratio.abs() > WARM_UP_MAX)),
         (MIXTURE, !cell.mixtures.is_empty()),
@@ -195,6 +198,13 @@ fn behind_schedule(cell: &CellSummary) -> bool {
     let achieved = cell.open_loop.and_then(|open_loop| open_loop.achieved_ratio);
     achieved.is_some_and(|ratio| ratio < ACHIEVED_MIN_RATIO)
         && cell.open_loop.is_some_and(|open_loop| open_loop.unstarted_count > 0)
+}
+
+/// Whether the load's own lateness is in enough response times to bend a quantile that is told.
+fn generator_late(cell: &CellSummary) -> bool {
+    cell.open_loop.is_some_and(|open_loop| {
+        open_loop.held_up_count as f64 > open_loop.scheduled_count as f64 * BACKLOG_MAX_RATIO
+    })
 }
 
 /// Whether the backlog at the windows' ends is large enough to bend a quantile that is told.

@@ -45,6 +45,7 @@ pub(super) fn open_loop(data: &CellData, rates: &Rates) -> Option<OpenLoopSummar
     Some(OpenLoopSummary {
         scheduled_count: totals.scheduled_count,
         unstarted_count: totals.unstarted_count,
+        held_up_count: totals.held_up_count,
         censored_count: censored.count(),
         censored_from_ns: censored.buckets().next().map(|least| least.low_ns),
         achieved_ratio: achieved(),

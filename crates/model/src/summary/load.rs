@@ -50,6 +50,10 @@ pub struct OpenLoopSummary {
     pub scheduled_count: u64,
     /// Of these, how many had not been started at their window's end: the backlog.
     pub unstarted_count: u64,
+    /// Of these, how many the load's own worker started more than a millisecond late, though they were due and there was
+    /// room for them: waits that are no target's.
+    #[serde(default)]
+    pub held_up_count: u64,
     /// Of these, how many had not completed when the time for that was over: response times count what they had waited.
     #[serde(default)]
     pub censored_count: u64,

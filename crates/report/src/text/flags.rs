@@ -30,6 +30,11 @@ const MEANINGS: &[(&str, &str)] = &[
         "backlog_at_end",
         "more than a thousandth of an open loop's requests had not been started when their window ended",
     ),
+    (
+        "generator_late",
+        "the load's own workers started more than a thousandth of an open loop's requests over 1 ms late: waits of a busy \
+         load generator, not of the path",
+    ),
     ("window_too_short", "the rate did not settle in the first half of the window: it is that of a change"),
     ("warm_up_in_window", "the window begins with a warm-up that moves its mean rate by more than 3 %"),
     ("mixture", "rate or response times have more than one mode: their mean describes none of them"),

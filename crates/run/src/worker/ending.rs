@@ -164,6 +164,7 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
             open_loop: totals.arrivals.map(|times| OpenLoopTotals {
                 scheduled_count: arrived.started + arrived.given_up,
                 unstarted_count: arrived.late + arrived.given_up,
+                held_up_count: arrived.held_up,
                 censored: times.censored,
                 service: times.service,
                 service_sum_ns: times.service_sum_ns,

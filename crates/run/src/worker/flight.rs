@@ -36,6 +36,8 @@ pub(super) struct Flight {
     pub(super) object: u32,
     pub(super) left: Left,
     pub(super) stamp: u64,
+    /// When a place of a full queue last became free.
+    pub(super) freed_ns: u64,
     /// Completions until the queue has turned over once.
     pub(super) first_turn: usize,
     /// When something else than requests is due; at once at first.
@@ -93,6 +95,8 @@ pub(super) struct Arrived {
     pub(super) started: u64,
     /// Of these, those that were started after its end.
     pub(super) late: u64,
+    /// Those that the worker itself started late, though a place was free when they were due.
+    pub(super) held_up: u64,
     /// Those that were never started.
     pub(super) given_up: u64,
 }
@@ -122,6 +126,7 @@ impl Flight {
             left: Left::new(assignment, index, kinds.are_several()),
             kinds,
             stamp: now_ns,
+            freed_ns: 0,
             first_turn: depth as usize,
             next_event_ns: 0,
             measuring: false,

@@ -10,6 +10,10 @@ use super::{REAP_SLICE_NS, Worker};
 use narrows_engines::{Clock, EngineError, ErrorKind, Request, Slot, Tick};
 use narrows_model::Op;
 
+/// From this time on a request that had its place and was due was held up by the worker itself: timers and the kernel's
+/// scheduler keep well within it on a CPU that is not shared.
+const HELD_UP_NS: u64 = 1_000_000;
+
 impl<C: Clock + ?Sized> Worker<'_, C> {
     /// Submits as much as there is room and leave for, with one commit; returns how much is in flight then.
     pub(super) fn submit(&mut self, flight: &mut Flight) -> Result<usize, EngineError> {
@@ -87,10 +91,13 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
             let place = &mut flight.places[tag as usize];
             place.kind = kind_index;
             if flight.starts.are_gated() {
+                let allowed_ns = flight.starts.next_ns().max(flight.freed_ns);
                 place.from_ns = flight.starts.started(u64::from(kind.length_bytes), flight.stamp);
                 if self.window.measures(place.from_ns) {
                     flight.arrivals.started += 1;
                     flight.arrivals.late += u64::from(flight.end_seen_ns > 0);
+                    let own_ns = flight.stamp.saturating_sub(allowed_ns);
+                    flight.arrivals.held_up += u64::from(own_ns > HELD_UP_NS);
                 }
             }
             let offset_bytes = match kind.length_bytes {

@@ -77,6 +77,9 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
                 self.window.note_turn();
             }
         }
+        if flight.free.is_empty() {
+            flight.freed_ns = flight.stamp;
+        }
         let Flight { completions, places, free, kinds, starts, faults, stamp, verifier, objects, .. } =
             flight;
         let mut run = Run::default();

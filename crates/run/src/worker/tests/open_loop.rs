@@ -186,6 +186,35 @@ fn submissions<C: Clock + 'static>(clock: C, arrivals: Arrivals, seed: u64) -> V
     at_ns.iter().map(|at_ns| at_ns - start_ns).collect()
 }
 
+/// Takes 10 ms of the worker's own time when the first request of the window's second half is handed over.
+struct Stalls(Arc<VirtualClock>, bool);
+
+impl Twist for Stalls {
+    fn queued(&mut self, _: &[Request]) {
+        if !self.1 && self.0.now().0 > 1_000_000_000 {
+            self.1 = true;
+            let woken = self.0.now().after(10_000_000);
+            self.0.wait_until(woken);
+        }
+    }
+}
+
+#[test]
+fn what_the_worker_itself_holds_up_is_counted_and_no_wait_for_room() {
+    let clock = Arc::new(VirtualClock::default());
+    let (_folder, mut assignment) = open(Arrivals::Constant { ops_per_s: 500.0 }, 8, Vec::new());
+    assignment.cell.target = "null:".parse().unwrap();
+    let times = WindowTimes { start_ns: 0, measure_from_ns: 1_000_000, measure_until_ns: 2_000_000_000 };
+    let (output, _) = run_on(&clock, times, &assignment, &StopFlag::default(), |engine| {
+        Box::new(Twisted(engine, Stalls(Arc::clone(&clock), false)))
+    });
+    // Due 2, 4, 6, 8 and 10 ms after the one that stalled: all but the last start over a millisecond late.
+    assert_eq!(output.open_loop.unwrap().held_up_count, 4);
+    // A thousand a second of the two thousand asked for: all wait, and for room alone.
+    let full = run_open(Arrivals::Constant { ops_per_s: 2000.0 }, 1, Vec::new()).open_loop.unwrap();
+    assert!(full.unstarted_count > 1000 && full.held_up_count == 0, "{}", full.held_up_count);
+}
+
 /// Whether arrivals pass as a Poisson process of `ops_per_s`: gaps by Kolmogorov-Smirnov, counts by their dispersion.
 fn is_poisson(at_ns: &[u64], ops_per_s: f64, significance: f64) -> bool {
     let gaps: Vec<f64> = at_ns.windows(2).map(|pair| (pair[1] - pair[0]) as f64 / 1e9).collect();
