@@ -4,7 +4,7 @@ use super::options::ProxyOptions;
 use narrows_run::StopFlag;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use socket2::{Domain, Socket, TcpKeepalive, Type};
+use socket2::{Domain, SockRef, Socket, TcpKeepalive, Type};
 use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
@@ -78,8 +78,16 @@ pub(super) fn set_buffers(socket: &Socket, options: &ProxyOptions) -> io::Result
     Ok(())
 }
 
-/// Sets what a connected socket needs, of either side.
+/// Sets what a connected socket needs, of either side. Until [`close_in_order`] its close is a reset, also the one that
+/// the kernel makes when this process is killed: nobody then takes what has passed for all there is.
 pub(super) fn set_stream(socket: &Socket, options: &ProxyOptions) -> io::Result<()> {
+    socket.set_linger(Some(Duration::ZERO))?;
     socket.set_tcp_nodelay(options.no_delay)?;
     socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(KEEPALIVE))
+}
+
+/// Lets the kernel deliver what was sent to `socket`, and its end, however it is closed from now on.
+pub(super) fn close_in_order(socket: &TcpStream) {
+    // A connection that is gone has nothing to deliver.
+    let _ = SockRef::from(socket).set_linger(None);
 }

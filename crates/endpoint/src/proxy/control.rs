@@ -1,5 +1,6 @@
 //! What a proxy answers itself: who it is, its clock, its counters, and its role in the buffer experiment.
 
+use super::connect::close_in_order;
 use super::journal::Trouble;
 use super::pairs::Pairs;
 use super::run::Shared;
@@ -31,6 +32,7 @@ const DROPPED_BYTES_MAX: usize = 1 << 20;
 /// Answers a connection that asks the proxy itself, to its end.
 pub(super) fn serve(client: TcpStream, shared: &Shared) {
     let clock = &shared.options.clock;
+    close_in_order(&client);
     // A connection for which there are no descriptors is dropped.
     let Ok(place) = shared.conversations.admit(&client, clock.now().0) else { return };
     let Ok(mut channel) = Channel::new(client, Arc::clone(&place.live), Arc::clone(clock)) else { return };

@@ -45,6 +45,7 @@ fn without_next_hop(client: TcpStream, error: &std::io::Error, shared: &Shared) 
 
 /// Ends a connection of narrows' own protocol with a reason.
 fn dismiss(mut client: TcpStream, error: &Error) {
+    connect::close_in_order(&client);
     // Who does not hear it finds the connection closed.
     let _ = client.write_all(&refuse::encode(error));
     // What has arrived and is not read would make the kernel take the reason back.

@@ -1,8 +1,10 @@
 //! The two sockets of a forwarded connection, and how the end of one side becomes the end of the other.
 //!
 //! An end of stream is passed on and the other direction goes on. A reset is passed on as a reset, before anything
-//! else is sent: what was cut off must never look like what was complete.
+//! else is sent: what was cut off must never look like what was complete. So a side is closed in order only after its
+//! end was passed on, and by a reset until then (`connect::set_stream`), whoever closes it.
 
+use super::connect::close_in_order;
 use crate::forward::{Calls, ForwardError, forward};
 use narrows_engines::endpoint::{add_tcp_counters, tcp_counters};
 use narrows_model::counters::TcpCounters;
@@ -129,6 +131,7 @@ impl Pair {
                 to.ended.store(true, Ordering::Release);
                 // A side that is gone needs no end.
                 let _ = to.socket.shutdown(Shutdown::Write);
+                close_in_order(&to.socket);
             }
             Ok(_) | Err(ForwardError::Read(_) | ForwardError::Stopped) => self.reset(),
             // Who takes nothing more is gone: the other direction reads what it sent before, and finds its end.
@@ -150,6 +153,8 @@ impl Pair {
     /// Ends the way back for the proxy's own conversation with the client.
     pub(super) fn take_client(&self) {
         self.taken.store(true, Ordering::Release);
+        // Nothing has passed: the next hop lost nothing.
+        close_in_order(&self.server.socket);
         let _ = self.server.socket.shutdown(Shutdown::Both);
     }
 
