@@ -24,5 +24,6 @@ mod return_stack;
 pub mod ring;
 pub mod stdio;
 pub mod tcp_info;
+pub mod ticks;
 
 pub use error::{Errno, Error, ErrorKind, Result};

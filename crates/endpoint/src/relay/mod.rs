@@ -6,6 +6,7 @@
 //! tickets and words (see `narrows_wire::relay`) are outside. Deliberately absent: what a trial is for, and whether a
 //! report is believed, which is who asks.
 
+mod callers;
 mod client;
 mod content;
 mod meter;

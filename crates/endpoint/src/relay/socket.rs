@@ -1,9 +1,11 @@
 //! The sockets of a role: opened as asked, joined by a ticket, spoken over in words before and after the stream.
 
 use super::RoleError;
+use super::callers::Callers;
 use super::patience::{Patience, SLICE};
 use narrows_model::relay::{RelaySockets, RelayTransport};
-use narrows_wire::relay::{Hop, Place, TICKET_BYTES, Ticket, WORD_BYTES, Word};
+use narrows_sys::ticks::Ticks;
+use narrows_wire::relay::{Hop, Place, Ticket, WORD_BYTES, Word};
 use rustix::event::PollFlags;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
@@ -12,11 +14,11 @@ use std::net::{IpAddr, Shutdown, SocketAddr, ToSocketAddrs};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::{fmt::Write, io};
 
-/// Connections that may wait to be accepted: strangers are closed one by one.
-const BACKLOG: i32 = 16;
+/// Connections that may wait to be accepted: strangers among them keep the hop before waiting for a moment.
+const BACKLOG: i32 = 128;
 
-/// Slices that a connection has to show its ticket.
-const TICKET_SLICES_MAX: u32 = 20;
+/// Most connections that are accepted between two looks at those that are there.
+const ACCEPTED_MAX: u32 = 16;
 
 /// The connection is being made.
 const IN_PROGRESS: i32 = Errno::INPROGRESS.raw_os_error();
@@ -107,22 +109,6 @@ impl Stream {
         }
         Ok(())
     }
-
-    /// Whether the connection begins with `ticket`, within a short time.
-    fn shows(&self, ticket: Ticket) -> bool {
-        let (mut bytes, mut done, mut slices) = ([0; TICKET_BYTES], 0, 0);
-        while done < TICKET_BYTES && slices < TICKET_SLICES_MAX {
-            match recv(self, &mut bytes[done..], RecvFlags::empty()) {
-                Ok((_, 0)) => return false,
-                Ok((_, length)) => done += length,
-                Err(Errno::INTR | Errno::AGAIN) => {}
-                Err(_) => return false,
-            }
-            // A stranger that sends byte by byte has no more time than one that sends nothing.
-            slices += 1;
-        }
-        done == TICKET_BYTES && bytes == ticket.0
-    }
 }
 
 /// A new socket, its buffers set before it listens or connects: the window is agreed then.
@@ -165,14 +151,24 @@ impl Listener {
 
     /// The hop before: the first connection that shows the ticket. Others are closed.
     pub(super) fn admit(self, patience: &mut Patience<'_>) -> Result<Stream, RoleError> {
+        let mut callers = Callers::new(self.hop.ticket);
+        let ticks = Ticks::start(SLICE)
+            .map_err(|errno| RoleError::failed(format!("wait for the hop before: {errno}")))?;
         loop {
-            patience.until(&self.socket, PollFlags::IN, "the hop before")?;
-            // A connection that broke before it was accepted is none.
-            let Ok((socket, _)) = self.socket.accept() else { continue };
-            if let Ok(stream) = Stream::new(socket, &self.sockets)
-                && stream.shows(self.hop.ticket)
-            {
+            if callers.wait(&self.socket, &ticks)? {
+                callers.age();
+                patience.waited(&callers.awaited(), 0)?;
+            }
+            if let Some(stream) = callers.hear() {
                 return Ok(stream);
+            }
+            // Few at a time, so that each is heard before others could take its place.
+            for _ in 0..ACCEPTED_MAX {
+                // A connection that broke before it was accepted is none.
+                let Ok((socket, _)) = self.socket.accept() else { break };
+                if let Ok(stream) = Stream::new(socket, &self.sockets) {
+                    callers.add(stream);
+                }
             }
         }
     }

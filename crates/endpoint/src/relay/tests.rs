@@ -220,6 +220,30 @@ fn a_stranger_is_closed_and_the_ticket_holder_served() {
 }
 
 #[test]
+fn strangers_that_say_nothing_keep_the_ticket_holder_waiting_for_none_of_them() {
+    let server =
+        Playing::start(Prepare { silence_ns: Nanos(3_000_000_000), ..asked(Role::Server, 64, 64, None) });
+    let hop = server.hop();
+    // Each alone would have two seconds: together more than the role waits.
+    let strangers: Vec<_> = (0..100).map(|_| connect(&hop)).collect();
+    let mut stream = joined(&hop);
+    stream.write_all(&[7; 64]).unwrap();
+    stream.shutdown(Shutdown::Write).unwrap();
+    assert_eq!(server.outcome().unwrap().output.reads.total(), Bytes(64));
+    drop(strangers);
+}
+
+#[test]
+fn a_role_that_only_strangers_come_to_says_so() {
+    let server =
+        Playing::start(Prepare { silence_ns: Nanos(300_000_000), ..asked(Role::Server, 64, 64, None) });
+    let hop = server.hop();
+    let _strangers: Vec<_> = (0..3).map(|_| connect(&hop)).collect();
+    let error = server.outcome().unwrap_err().to_string();
+    assert!(error.contains("3 connections came to its port without its ticket"), "{error}");
+}
+
+#[test]
 fn a_stream_that_ends_early_is_told_with_what_came() {
     let server = Playing::start(asked(Role::Server, 4096, 1 << 20, None));
     let mut stream = joined(&server.hop());
