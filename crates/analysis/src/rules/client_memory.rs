@@ -23,6 +23,9 @@ pub(super) static RULE: Rule = Rule {
     run,
 };
 
+/// Above what a full CPU is measured at: 1.00 to 1.02, since its time is read a little after its window ends.
+const ABOVE_CPU_RATIO: f64 = 1.05;
+
 fn run(view: &View<'_>) -> Vec<Verdict> {
     view.regimes().iter().filter_map(|regime| judge(view, regime.cell)).collect()
 }
@@ -36,7 +39,7 @@ fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
     let verdict = judge::against_ceiling(RULE.segment, cell, ceiling, text::storage_rate, shown)?;
     // Before the CPU, of which it tells what it is full of.
     let limits = verdict.stance == Stance::Limits;
-    Some(if limits { Verdict { load_ratio: 1.0, ..verdict } } else { verdict })
+    Some(if limits { Verdict { load_ratio: ABOVE_CPU_RATIO, ..verdict } } else { verdict })
 }
 
 /// The cut without the CPUs that it filled: a copy is work of a CPU, and its rate is nonetheless the memory's. Not so where
@@ -78,6 +81,19 @@ mod tests {
         let summary = checked(&bound_by_copies());
         assert!(client_cpu_is_full(&summary));
         assert_eq!(named(&summary, "bulk")[0], Segment::ClientMemory, "{:#?}", summary.diagnosis.limiting);
+    }
+
+    #[test]
+    fn a_cpu_that_is_measured_a_little_above_full_comes_after_the_copy_that_fills_it() {
+        let mut summary = checked(&bound_by_copies());
+        for cpu in summary.cells.iter_mut().flat_map(|cell| cell.cpu.values_mut()) {
+            if cpu.busy_ratio >= judge::CPU_FULL_RATIO {
+                cpu.busy_ratio = 1.02;
+            }
+        }
+        let limiting = crate::diagnose(&summary).limiting;
+        let first = limiting.iter().find(|entry| entry.regime.starts_with("bulk")).unwrap();
+        assert_eq!(first.segment, Segment::ClientMemory, "{limiting:#?}");
     }
 
     #[test]
