@@ -261,6 +261,15 @@ pub struct RelaySegments {
     pub retransmitted_count: u64,
 }
 
+/// The machine on which a role was played, as far as its CPUs go.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct RelayMachine {
+    /// Boot id: equal ids are one machine; `None` where the kernel does not tell.
+    pub boot_id: Option<String>,
+    /// CPUs on which the thread that moved the bytes may run; empty where the kernel does not tell.
+    pub affinity_cpus: Vec<u32>,
+}
+
 /// What one role did in one trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RelayRoleOutput {
@@ -268,6 +277,9 @@ pub struct RelayRoleOutput {
     pub role: Role,
     /// Name of its host.
     pub host: String,
+    /// Its machine; `None` in records of before it was told.
+    #[serde(default)]
+    pub machine: Option<RelayMachine>,
     /// Its reads; none for the client.
     pub reads: CallSizes,
     /// Its writes; none for the server.

@@ -51,11 +51,20 @@ pub fn observation_rules() -> &'static [&'static ObservationRule] {
 /// The method of `docs/concepts/methodology.md`; each rule names its own.
 #[must_use]
 pub fn diagnose_observations(observations: &Observations) -> Diagnosis {
+    diagnose_with(observations, |judged| judged)
+}
+
+/// The verdict on `observations`, with `knowing` beside the rules: what is known of them that no file holds.
+pub(crate) fn diagnose_with(
+    observations: &Observations,
+    knowing: impl FnOnce(Vec<Judged>) -> Vec<Judged>,
+) -> Diagnosis {
     let table = Table::of(observations);
-    let judged: Vec<Judged> = RULES
+    let judged = RULES
         .iter()
         .flat_map(|rule| (rule.run)(&table).into_iter().map(|verdict| Judged::by(rule, verdict)))
         .collect();
+    let judged = knowing(judged);
     let regimes = regimes::regimes(&table, &judged);
     let exonerated = lists::exonerated(&table, &judged, &regimes.limiting);
     let not_measured = lists::not_measured(&table, &regimes.limiting, &exonerated);

@@ -70,6 +70,7 @@ fn role_summary(role: Role, wholes: &[&RelayTrial]) -> Option<RelayRoleSummary> 
     Some(RelayRoleSummary {
         role,
         host: first.host.clone(),
+        machine: first.machine.clone(),
         elapsed_s: mean_of(|output| output.elapsed_ns.as_secs_f64())?,
         user_s: mean_of(|output| output.user_ns.as_secs_f64())?,
         system_s: mean_of(|output| output.system_ns.as_secs_f64())?,

@@ -4,6 +4,7 @@
 
 mod figures;
 mod observed;
+mod station;
 mod verdict;
 mod whole;
 
@@ -11,7 +12,8 @@ mod whole;
 mod tests;
 
 use narrows_model::CellId;
-use narrows_model::relay::{RelayPlan, RelayTrial};
+use narrows_model::plan::SkippedCell;
+use narrows_model::relay::{RelayCell, RelayPlan, RelayTrial};
 use narrows_model::summary::RelaySummary;
 use std::collections::BTreeMap;
 
@@ -31,6 +33,28 @@ impl RelayTrials {
 
     fn of(&self, cell: &CellId) -> &[RelayTrial] {
         self.by_cell.get(cell).map_or(&[], Vec::as_slice)
+    }
+
+    /// Points of `plan` of which no trial is whole though some were made, with the first problem.
+    pub(crate) fn failed(&self, plan: &RelayPlan) -> Vec<SkippedCell> {
+        let failed = |cell: &RelayCell| {
+            let problems: Option<Vec<String>> =
+                self.of(&cell.id).iter().map(|trial| whole::problem(trial, cell, plan)).collect();
+            let reason = problems?.into_iter().next()?;
+            Some(SkippedCell { cell: cell.id.clone(), reason })
+        };
+        plan.cells.iter().filter_map(failed).collect()
+    }
+
+    /// Points of `plan` of which no trial was made, without those in `known`.
+    pub(crate) fn missed(&self, plan: &RelayPlan, known: &[SkippedCell]) -> Vec<SkippedCell> {
+        let is_known = |cell: &CellId| known.iter().any(|skipped| skipped.cell == *cell);
+        let missed = plan.cells.iter().filter(|cell| self.of(&cell.id).is_empty() && !is_known(&cell.id));
+        let told = |cell: &RelayCell| SkippedCell {
+            cell: cell.id.clone(),
+            reason: "the run ended before it".to_owned(),
+        };
+        missed.map(told).collect()
     }
 
     /// Whether every trial of `plan` was made and is whole.

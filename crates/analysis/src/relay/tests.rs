@@ -3,8 +3,8 @@
 use super::*;
 use narrows_model::counters::Role;
 use narrows_model::relay::{
-    CallSizes, ForwardMode, PUBLISHED_TOTAL, RelayCell, RelayRoleOutput, RelaySockets, RelaySweep,
-    RelayTransport,
+    CallSizes, ForwardMode, PUBLISHED_TOTAL, RelayCell, RelayMachine, RelayRoleOutput, RelaySockets,
+    RelaySweep, RelayTransport,
 };
 use narrows_model::{Bytes, Nanos};
 
@@ -38,6 +38,7 @@ fn output(role: Role, reads: CallSizes, writes: CallSizes, cpu_s: f64) -> RelayR
     RelayRoleOutput {
         role,
         host: "node".to_owned(),
+        machine: None,
         reads,
         writes,
         elapsed_ns: Nanos(1),
@@ -184,6 +185,62 @@ fn a_run_whose_proxy_is_busy_all_the_time_is_limited_by_it_as_the_published_one_
         role.host = format!("host-{}", index % 3);
     }
     assert_eq!(diagnose(&figures).preface, None);
+}
+
+/// The sweep's figures with the roles' busy shares, client first, and the CPUs on which each may run on one machine.
+fn on_cpus(busy: [f64; 3], cpus: [&[u32]; 3]) -> RelaySummary {
+    let (plan, trials) = proxy_sweep();
+    let (mut figures, _) = summarised(&plan, &trials);
+    for (index, role) in figures.points.iter_mut().flat_map(|point| &mut point.roles).enumerate() {
+        let part = index % 3;
+        role.host = format!("container-{part}");
+        role.busy_ratio = busy[part];
+        (role.user_s, role.system_s) = (0.0, role.busy_ratio * role.elapsed_s);
+        role.machine =
+            Some(RelayMachine { boot_id: Some("b".to_owned()), affinity_cpus: cpus[part].to_vec() });
+    }
+    figures
+}
+
+fn limiting(figures: &RelaySummary) -> Vec<narrows_model::Segment> {
+    diagnose(figures).limiting.iter().map(|entry| entry.segment).collect()
+}
+
+#[test]
+fn roles_that_fill_the_cpus_that_they_share_are_limited_by_these_with_the_demand_of_each() {
+    let shared = diagnose(&on_cpus([0.2, 0.5, 0.28], [&[0], &[0], &[0]]));
+    assert!(shared.preface.is_some(), "one boot id, whatever the containers are called");
+    let first = &shared.limiting[0];
+    assert!(shared.limiting.iter().all(|entry| entry.segment == narrows_model::Segment::HostCpu));
+    assert!(first.confidence <= 0.6 && first.codes == ["host-cpu-full"], "{first:?}");
+    let told = &first.evidence[0].text;
+    assert!(told.contains("client 0.20 CPUs, proxy 0.50 CPUs, server 0.28 CPUs of 1.00 CPUs"), "{told}");
+    assert!(first.evidence.iter().any(|one| one.text.starts_with("T = ")), "{first:?}");
+    let cleared = &shared.exonerated;
+    assert!(cleared.iter().all(|entry| entry.segment != narrows_model::Segment::ProxyCpu), "{cleared:?}");
+}
+
+#[test]
+fn cpus_apart_room_left_or_one_full_thread_leave_the_verdict_to_the_roles() {
+    use narrows_model::Segment::HostCpu;
+    let busy = [0.2, 0.5, 0.28];
+    assert!(!limiting(&on_cpus(busy, [&[0], &[1], &[2]])).contains(&HostCpu));
+    assert!(!limiting(&on_cpus(busy, [&[0, 1], &[0, 1], &[0, 1]])).contains(&HostCpu));
+    assert_eq!(limiting(&on_cpus([0.02, 0.97, 0.01], [&[0]; 3])), [narrows_model::Segment::ProxyCpu]);
+    // Three roles on two CPUs, none of which is a full thread.
+    assert!(limiting(&on_cpus([0.6, 0.7, 0.6], [&[0, 1]; 3])).contains(&HostCpu));
+    assert!(!limiting(&on_cpus([0.6, 0.7, 0.6], [&[0, 1], &[0, 1], &[2]])).contains(&HostCpu));
+}
+
+#[test]
+fn hosts_of_one_name_are_two_machines_where_their_boot_ids_differ() {
+    let mut figures = on_cpus([0.2, 0.5, 0.28], [&[0]; 3]);
+    for (index, role) in figures.points.iter_mut().flat_map(|point| &mut point.roles).enumerate() {
+        role.host = "localhost".to_owned();
+        role.machine.as_mut().unwrap().boot_id = Some(format!("boot-{}", index % 3));
+    }
+    assert_eq!(diagnose(&figures).preface, None);
+    assert!(!limiting(&figures).contains(&narrows_model::Segment::HostCpu));
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! The verdict on the experiment: each sweep judged as a published one is, and all put into one set of lists.
 
 use super::observed::observations;
+use super::station::{share_a_machine, with_stations};
 use crate::diagnose::SHARED_MACHINE;
-use crate::observations::diagnose_observations;
+use crate::observations::diagnose_with;
 use narrows_model::diagnosis::Evidence;
 use narrows_model::relay::RelaySweep;
 use narrows_model::summary::{RelayPointSummary, RelaySummary};
@@ -25,7 +26,8 @@ pub(crate) fn diagnose(relay: &RelaySummary) -> Diagnosis {
     for sweep in RelaySweep::ALL {
         let observed = observations(relay, sweep);
         if !observed.observations.is_empty() {
-            add(&mut all, sweep, diagnose_observations(&observed), shared);
+            let found = diagnose_with(&observed, |judged| with_stations(relay, sweep, judged));
+            add(&mut all, sweep, found, shared);
         }
     }
     settle(&mut all);
@@ -40,12 +42,6 @@ fn preface(relay: &RelaySummary, shared: bool) -> Option<String> {
     (!said.is_empty()).then(|| said.join(" "))
 }
 
-/// Whether all roles ran on one host.
-fn share_a_machine(relay: &RelaySummary) -> bool {
-    let mut hosts = relay.points.iter().flat_map(|point| &point.roles).map(|role| role.host.as_str());
-    hosts.next().is_some_and(|first| hosts.all(|host| host == first))
-}
-
 fn add(all: &mut Diagnosis, sweep: RelaySweep, mut one: Diagnosis, shared: bool) {
     let name = sweep.name();
     let mark = |evidence: &mut Vec<Evidence>| {
@@ -55,7 +51,7 @@ fn add(all: &mut Diagnosis, sweep: RelaySweep, mut one: Diagnosis, shared: bool)
     };
     for entry in &mut one.limiting {
         entry.regime = format!("sweep {name}: {}", entry.regime);
-        if shared {
+        if shared || entry.segment == Segment::HostCpu {
             entry.confidence = entry.confidence.min(SHARED_CONFIDENCE_MAX);
         }
     }

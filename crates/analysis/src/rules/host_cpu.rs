@@ -16,7 +16,8 @@ pub(super) static RULE: Rule = Rule {
     segment: Segment::HostCpu,
     title: "the CPUs that client and server share are full",
     definition: "Client and server run on one machine (same boot id) without CPUs of their own, so their CPU is one \
-                 station: what one uses the other lacks; a proxy there without CPUs of its own belongs to it. The verdict shows software cost, not a network or a server.",
+                 station: what one uses the other lacks; a proxy there without CPUs of its own belongs to it. Roles of the buffer \
+                 experiment are charged so where their CPU sets overlap, unless one of them fills a core by itself. The verdict shows software cost, not a network or a server.",
     formula: "X <= min(CPUs, CPU sets, shared quota) / (D client + D proxy + D server + D softirq); full from 0.9 of it; at one request in flight: the sum of \
               the demands >= half of the time of one request",
     source: "Forced flow and utilisation laws, Denning and Buzen, ACM Computing Surveys 10 (1978)",

@@ -89,6 +89,12 @@ impl<'a> Summarizer<'a> {
     #[must_use]
     pub fn finish(mut self) -> Summary {
         self.collected.close();
+        let mut failed = self.collected.failed();
+        if let Some(relay) = &self.plan.relay {
+            failed.extend(self.collected.relay.failed(relay));
+            let missed = self.collected.relay.missed(relay, &self.collected.skipped);
+            self.collected.skipped.extend(missed);
+        }
         let machines = Machines::of(self.inventory, &self.collected);
         let mut cells: Vec<_> = self
             .collected
@@ -117,7 +123,7 @@ impl<'a> Summarizer<'a> {
             relay: self.plan.relay.as_ref().map(|plan| relay::summary(plan, &self.collected.relay)),
             hosts: machines.hosts(),
             skipped: std::mem::take(&mut self.collected.skipped),
-            failed: self.collected.failed(),
+            failed,
             generator,
             segments,
             cells,

@@ -3,7 +3,7 @@
 //! Hot path: no allocation, no lock, no log, no clock between the first write and the last.
 
 use super::content::Content;
-use super::meter::{Meter, Segments, granted, host_name};
+use super::meter::{Meter, Segments, granted, host_name, machine};
 use super::patience::Patience;
 use super::socket::{Stream, join};
 use super::{RoleError, RoleSite, TellReady};
@@ -54,6 +54,7 @@ pub(super) fn play(
     let output = RelayRoleOutput {
         role: Role::Client,
         host: host_name(),
+        machine: Some(machine()),
         reads: CallSizes::default(),
         writes: table.writes(),
         elapsed_ns: span.elapsed,

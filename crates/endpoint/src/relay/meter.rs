@@ -2,9 +2,9 @@
 
 use super::socket::Stream;
 use narrows_engines::Clock;
-use narrows_model::relay::RelaySegments;
+use narrows_model::relay::{RelayMachine, RelaySegments};
 use narrows_model::{Bytes, Nanos};
-use narrows_sys::process::{CpuScope, CpuTimes, cpu_times};
+use narrows_sys::process::{CpuScope, CpuTimes, affinity, cpu_times};
 use narrows_sys::tcp_info::TcpInfo;
 
 /// A span that has begun.
@@ -81,6 +81,16 @@ fn counted(reads_from: Option<&Stream>, writes_to: Option<&Stream>) -> Option<Re
 /// The name of this host.
 pub(super) fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+/// This machine, as seen by the calling thread.
+pub(super) fn machine() -> RelayMachine {
+    let boot_id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok();
+    let cpus = affinity().unwrap_or_default();
+    RelayMachine {
+        boot_id: boot_id.map(|id| id.trim().to_owned()).filter(|id| !id.is_empty()),
+        affinity_cpus: cpus.into_iter().filter_map(|cpu| u32::try_from(cpu).ok()).collect(),
+    }
 }
 
 /// What the kernel says of a socket's buffer.

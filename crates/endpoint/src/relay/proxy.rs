@@ -1,6 +1,6 @@
 //! The proxy: reads with its buffer and writes all of what it read, by `forward`, the same as `narrows proxy` does.
 
-use super::meter::{Meter, Segments, granted, host_name};
+use super::meter::{Meter, Segments, granted, host_name, machine};
 use super::patience::Patience;
 use super::socket::{Listener, join};
 use super::{RoleError, RoleSite, TellReady};
@@ -41,6 +41,7 @@ pub(super) fn play(
     let output = RelayRoleOutput {
         role: Role::Proxy,
         host: host_name(),
+        machine: Some(machine()),
         reads: table.reads(),
         writes: table.writes(),
         elapsed_ns: span.elapsed,

@@ -3,7 +3,7 @@
 //! Hot path: no allocation, no lock, no log, no clock between the first read and the last.
 
 use super::content::Verifier;
-use super::meter::{Meter, Segments, granted, host_name};
+use super::meter::{Meter, Segments, granted, host_name, machine};
 use super::patience::Patience;
 use super::socket::{Listener, Stream};
 use super::{RoleError, RoleSite, TellReady};
@@ -42,6 +42,7 @@ pub(super) fn play(
     let output = RelayRoleOutput {
         role: Role::Server,
         host: host_name(),
+        machine: Some(machine()),
         reads: table.reads(),
         writes: CallSizes::default(),
         elapsed_ns: span.elapsed,

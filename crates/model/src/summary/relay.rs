@@ -3,7 +3,9 @@
 use super::Interval;
 use crate::cell::CellId;
 use crate::counters::Role;
-use crate::relay::{CallSizes, ForwardMode, RelayBuffers, RelaySegments, RelaySockets, RelaySweep};
+use crate::relay::{
+    CallSizes, ForwardMode, RelayBuffers, RelayMachine, RelaySegments, RelaySockets, RelaySweep,
+};
 use crate::units::{Bytes, BytesPerSec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -70,6 +72,9 @@ pub struct RelayRoleSummary {
     pub role: Role,
     /// Name of its host.
     pub host: String,
+    /// Its machine; `None` in records of before it was told.
+    #[serde(default)]
+    pub machine: Option<RelayMachine>,
     /// From its first byte to its last.
     pub elapsed_s: f64,
     /// User CPU time of the thread that moved the bytes.

@@ -80,10 +80,25 @@ fn failed(summary: &Summary) -> Option<String> {
     let first = summary.failed.first()?;
     Some(format!(
         "FAILED: {} could not be measured. First: {}: {}.",
-        counted_len(summary.failed.len(), "cell"),
+        counted_len(summary.failed.len(), unit(summary)),
         first.cell,
         first.reason.trim_end_matches('.')
     ))
+}
+
+/// What is measured: points in the buffer experiment, cells else.
+pub(super) fn unit(summary: &Summary) -> &'static str {
+    if summary.relay.is_some() { "point" } else { "cell" }
+}
+
+/// Trials of points with a figure that are no results: `1 of 3 trials failed`.
+fn trials_failed(summary: &Summary) -> Option<String> {
+    let points = summary.relay.iter().flat_map(|relay| &relay.points);
+    let partly = points.filter(|point| point.is_measured() && !point.problems.is_empty());
+    let (failed, made) = partly.fold((0, 0), |(failed, made), point| {
+        (failed + point.problems.len(), made + point.problems.len() as u64 + point.trial_count)
+    });
+    (failed > 0).then(|| format!("{failed} of {} failed", counted(made, "trial")))
 }
 
 fn incomplete(summary: &Summary) -> Option<String> {
@@ -95,14 +110,15 @@ fn incomplete(summary: &Summary) -> Option<String> {
     let short = cut_short.filter(|cell| cell.flags.iter().any(|flag| flag == "incomplete")).count();
     let mut missing = Vec::new();
     if !summary.failed.is_empty() {
-        missing.push(format!("{} failed", counted_len(summary.failed.len(), "cell")));
+        missing.push(format!("{} failed", counted_len(summary.failed.len(), unit(summary))));
     }
     if short > 0 {
         missing.push(format!("{} cut short", counted_len(short, "cell")));
     }
     if !summary.skipped.is_empty() {
-        missing.push(format!("{} left out", counted_len(summary.skipped.len(), "cell")));
+        missing.push(format!("{} left out", counted_len(summary.skipped.len(), unit(summary))));
     }
+    missing.extend(trials_failed(summary));
     let missing = if missing.is_empty() { "it ended early".to_owned() } else { missing.join(", ") };
     Some(format!("INCOMPLETE: the run did not measure all that was planned ({missing})."))
 }

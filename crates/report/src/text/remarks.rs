@@ -1,6 +1,7 @@
 //! What stands beside the verdict: findings, what the segments predict, cells that were left out.
 
 use super::evidence::{Page, render as evidence, some_of};
+use super::faults::unit;
 use super::style::{Paint, Style};
 use super::units::{counted_len, factor, storage_column};
 use super::wrap::{Indent, columns, paragraph};
@@ -25,7 +26,7 @@ pub(crate) fn render(summary: &Summary, page: Page<'_>) -> String {
         out.push_str(&paragraph(&text, Indent::all("  "), style.width));
     }
     if !summary.skipped.is_empty() {
-        out.push_str(&style.heading("SKIPPED", &counted_len(summary.skipped.len(), "cell")));
+        out.push_str(&style.heading("SKIPPED", &counted_len(summary.skipped.len(), unit(summary))));
         out.push_str(&skipped(&summary.skipped, style));
     }
     out

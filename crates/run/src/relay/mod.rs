@@ -23,7 +23,7 @@ use narrows_model::relay::{RelayCell, RelayPlan, RelayTrial};
 use narrows_model::{Event, Nanos, Sink, SinkError};
 use trial::{Attempt, Terms};
 
-/// Trials that may fail one after the other: then something is wrong that the next point would meet too.
+/// Trials of a point that may fail one after the other: then the next point has its turn.
 const FAILURES_IN_A_ROW_MAX: u32 = 3;
 
 /// Where the roles are played.
@@ -50,7 +50,9 @@ impl std::fmt::Debug for RelaySite {
 
 /// Runs the points of `plan` in order, each with its trials.
 ///
-/// A trial that fails is reported and the run goes on, unless a role is lost for good or several fail in a row.
+/// A trial that fails is reported and the run goes on. A point whose trials fail one after the other is left, and
+/// after such a one the next has a single failure: what is wrong may be wrong for all. A point of which a role is gone
+/// for good is left out, and told with the reason.
 ///
 /// # Errors
 /// When events cannot be kept.
@@ -59,21 +61,22 @@ pub fn execute_relay(
     site: &mut RelaySite,
     sink: &mut dyn Sink,
 ) -> Result<RunOutput, SinkError> {
-    let mut run = Run { plan, site, failures_in_a_row: 0, trial_count: 0 };
+    let mut run = Run { plan, site, failures_max: FAILURES_IN_A_ROW_MAX, trial_count: 0 };
     let mut output = RunOutput { reason: EndReason::Finished, done_count: 0, failed: Vec::new() };
     for cell in &plan.cells {
         if run.site.stop.request() != StopRequest::None {
             output.reason = EndReason::Interrupted;
             break;
         }
+        if let Some(reason) = run.missing(cell) {
+            output.reason = EndReason::Failed;
+            sink.event(&Event::CellSkipped(SkippedCell { cell: cell.id.clone(), reason }))?;
+            continue;
+        }
         match run.point(cell, sink)? {
             PointEnd::Whole => output.done_count += 1,
             PointEnd::Failed(reason) => output.failed.push(SkippedCell { cell: cell.id.clone(), reason }),
             PointEnd::Stopped => output.reason = EndReason::Interrupted,
-        }
-        if run.is_hopeless() {
-            output.reason = EndReason::Failed;
-            break;
         }
     }
     Ok(output)
@@ -89,7 +92,8 @@ enum PointEnd {
 struct Run<'a> {
     plan: &'a RelayPlan,
     site: &'a mut RelaySite,
-    failures_in_a_row: u32,
+    /// Failures one after the other that the next point may have.
+    failures_max: u32,
     trial_count: u64,
 }
 
@@ -97,15 +101,20 @@ impl Run<'_> {
     /// All trials of one point; the last problem, where there was one.
     fn point(&mut self, cell: &RelayCell, sink: &mut dyn Sink) -> Result<PointEnd, SinkError> {
         let mut problem = None;
+        let mut failures_in_a_row = 0;
+        let mut has_whole = false;
         for trial in 0..cell.trials {
             let Some(made) = self.trial(cell, trial) else { return Ok(PointEnd::Stopped) };
-            self.failures_in_a_row = if made.whole { 0 } else { self.failures_in_a_row + 1 };
+            failures_in_a_row = if made.whole { 0 } else { failures_in_a_row + 1 };
+            has_whole |= made.whole;
             problem = made.problem.clone().or(problem);
             sink.event(&Event::RelayTrialFinished(Box::new(made)))?;
-            if self.is_hopeless() {
+            let failures_max = if has_whole { FAILURES_IN_A_ROW_MAX } else { self.failures_max };
+            if failures_in_a_row >= failures_max || self.missing(cell).is_some() {
                 break;
             }
         }
+        self.failures_max = if has_whole { FAILURES_IN_A_ROW_MAX } else { 1 };
         Ok(problem.map_or(PointEnd::Whole, PointEnd::Failed))
     }
 
@@ -121,9 +130,12 @@ impl Run<'_> {
         Some(judge::trial(cell, trial, self.plan, outcome))
     }
 
-    fn is_hopeless(&self) -> bool {
-        let links = [&self.site.client, &self.site.proxy, &self.site.server];
-        self.failures_in_a_row >= FAILURES_IN_A_ROW_MAX || links.iter().any(|link| link.is_lost())
+    /// Why a point cannot be tried: a role that it needs is gone for good.
+    fn missing(&self, cell: &RelayCell) -> Option<String> {
+        let proxy = cell.buffers.proxy.map(|_| (&self.site.proxy, "proxy"));
+        let needed = [(&self.site.client, "client"), (&self.site.server, "server")];
+        let (_, name) = needed.into_iter().chain(proxy).find(|(link, _)| link.is_lost())?;
+        Some(format!("the {name} is gone since a trial before failed"))
     }
 }
 

@@ -45,6 +45,7 @@ fn honest(asked: &Prepare) -> RoleDone {
         output: RelayRoleOutput {
             role: asked.role,
             host: "h".into(),
+            machine: None,
             reads: of(asked.role != Role::Client),
             writes: of(asked.role != Role::Server),
             elapsed_ns: Nanos(7),
@@ -191,11 +192,43 @@ fn content_that_arrived_otherwise_makes_no_whole_trial() {
 }
 
 #[test]
-fn a_role_that_cannot_take_part_is_told_by_name_and_three_in_a_row_end_the_run() {
+fn a_role_that_cannot_take_part_is_told_by_name_and_the_next_point_has_one_try() {
     let refuses: Answers = |_| vec![Ok(FromRole::Failed { message: "connect to h:7: refused".into() })];
-    let (output, trials) = run(&plan(RelaySweep::Proxy, 2, 5), &mut site([well, refuses, well]));
-    assert_eq!((output.reason, trials.len()), (EndReason::Failed, 3));
+    let (output, trials) = run(&plan(RelaySweep::Proxy, 5, 3), &mut site([well, refuses, well]));
+    let points: Vec<&str> = trials.iter().map(|trial| trial.cell.0.as_str()).collect();
+    let [first, next, last] = ["relay/proxy/0", "relay/proxy/1", "relay/proxy/2"];
+    assert_eq!(points, [first, first, first, next, last]);
+    assert_eq!((output.reason, output.failed.len()), (EndReason::Finished, 3));
     assert!(trials.iter().all(|trial| trial.problem.as_deref() == Some("proxy: connect to h:7: refused")));
+}
+
+#[test]
+fn one_bad_point_leaves_the_others_all_their_trials() {
+    let mut plan = plan(RelaySweep::Both, 4, 3);
+    plan.cells[0].buffers.server = Bytes(32);
+    let server: Answers = |asked| match asked.buffer {
+        Bytes(32) => vec![Ok(FromRole::Failed { message: "no".into() })],
+        _ => well(asked),
+    };
+    let (output, trials) = run(&plan, &mut site([well, well, server]));
+    assert_eq!((output.reason, output.done_count, output.failed.len()), (EndReason::Finished, 2, 1));
+    assert_eq!((trials.len(), trials.iter().filter(|trial| trial.whole).count()), (3 + 4 + 4, 8));
+}
+
+#[test]
+fn points_of_a_role_that_is_gone_are_left_out_with_the_reason_and_others_are_tried() {
+    let mut both = plan(RelaySweep::Both, 1, 1);
+    both.cells.splice(0..0, plan(RelaySweep::Proxy, 1, 2).cells);
+    let mut lost = site([well; 3]);
+    lost.proxy = Box::new(Taught { answers: well, said: VecDeque::new(), lost: true });
+    let mut events: Vec<Event> = Vec::new();
+    let output = execute_relay(&both, &mut lost, &mut events).unwrap();
+    assert_eq!((output.reason, output.done_count), (EndReason::Failed, 1));
+    let left_out = events.iter().filter_map(|event| match event {
+        Event::CellSkipped(skipped) => Some(skipped.reason.as_str()),
+        _ => None,
+    });
+    assert_eq!(left_out.collect::<Vec<_>>(), ["the proxy is gone since a trial before failed"; 2]);
 }
 
 #[test]

@@ -5,11 +5,14 @@ use crate::error::{Error, ErrorKind, Refusal, Result};
 use narrows_model::Bytes;
 use narrows_model::counters::Role;
 use narrows_model::relay::{
-    BUFFER_BYTES_MAX, CallSizes, RelayTransport, SOCKET_BUFFER_BYTES_MAX, TOTAL_BYTES_MAX,
+    BUFFER_BYTES_MAX, CallSizes, RelayMachine, RelayTransport, SOCKET_BUFFER_BYTES_MAX, TOTAL_BYTES_MAX,
 };
 
 /// Longest name of a host or socket.
 const NAME_BYTES_MAX: usize = 255;
+
+/// Most CPUs that a machine may have.
+const CPUS_MAX: usize = 8192;
 
 /// Longest silence that may be asked for: ten minutes, beyond which nobody waits.
 const SILENCE_NS_MAX: u64 = 600_000_000_000;
@@ -91,10 +94,16 @@ impl RoleDone {
         if !is_name(&output.host) {
             return lied("the name of its host is none".to_owned());
         }
+        if output.machine.as_ref().is_some_and(|machine| !is_machine(machine)) {
+            return lied("a machine that is none".to_owned());
+        }
         for (what, calls) in [("reads", &output.reads), ("writes", &output.writes)] {
             if let Some(problem) = calls_problem(calls, asked.buffer) {
                 return lied(format!("{what} {problem}"));
             }
+        }
+        if let Some(problem) = super::plausible::problem(self) {
+            return lied(problem);
         }
         let (reads, writes) = (output.reads.total(), output.writes.total());
         match asked.role {
@@ -109,6 +118,11 @@ impl RoleDone {
             _ => Ok(()),
         }
     }
+}
+
+/// Whether a boot id is a name, and CPUs are as many as a kernel tells of.
+fn is_machine(machine: &RelayMachine) -> bool {
+    machine.boot_id.as_ref().is_none_or(|id| is_name(id)) && machine.affinity_cpus.len() <= CPUS_MAX
 }
 
 /// What is wrong with return values of calls with a buffer of `buffer`, bounded so that sums cannot overflow.
@@ -127,7 +141,7 @@ fn calls_problem(calls: &CallSizes, buffer: Bytes) -> Option<String> {
     None
 }
 
-fn role_name(role: Role) -> &'static str {
+pub(super) fn role_name(role: Role) -> &'static str {
     match role {
         Role::Client => "client",
         Role::Proxy => "proxy",

@@ -35,6 +35,7 @@ fn done(role: Role, reads: &[(u64, u64)], writes: &[(u64, u64)]) -> RoleDone {
         output: RelayRoleOutput {
             role,
             host: "h".into(),
+            machine: None,
             reads: calls(reads),
             writes: calls(writes),
             elapsed_ns: Nanos(5),

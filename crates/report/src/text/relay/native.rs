@@ -21,12 +21,27 @@ pub(super) fn table(sweep: RelaySweep, points: &[&RelayPointSummary], style: &St
         ["Client", "Proxy", "Server", "Elapsed_Time", "Thruput", "User_Time", "Sys_Time", "#pIO", "#sIO"];
     let two = ["Client", "Server", "Elapsed_Time", "Thruput", "#sIO"];
     let names: &[&str] = if sweep.has_proxy() { &three } else { &two };
-    let columns: Vec<(&str, Align)> = names.iter().map(|name| (*name, Align::Right)).collect();
+    let mut columns: Vec<(&str, Align)> = names.iter().map(|name| (*name, Align::Right)).collect();
+    // A column of its own, only where trials are missing: the others are the published ones.
+    let in_part = points.iter().any(|point| failed(point).is_some());
+    if in_part {
+        columns.push(("Trials", Align::Left));
+    }
     let mut table = Table::new(&columns);
     for point in points {
-        table.row(row(point));
+        let mut fields = row(point);
+        if in_part {
+            fields.push(failed(point).unwrap_or_default().into());
+        }
+        table.row(fields);
     }
     table.render(style)
+}
+
+/// How many of a point's trials failed: `1 of 3 failed`; `None` where none did.
+fn failed(point: &RelayPointSummary) -> Option<String> {
+    let count = point.problems.len() as u64;
+    (count > 0).then(|| format!("{count} of {} failed", count + point.trial_count))
 }
 
 fn row(point: &RelayPointSummary) -> Vec<Field> {

@@ -53,6 +53,7 @@ fn role(role: Role, reads: &str, user: &str, system: &str) -> RelayRoleSummary {
     RelayRoleSummary {
         role,
         host: "node".to_owned(),
+        machine: None,
         elapsed_s: 1.0,
         user_s: number(user),
         system_s: number(system),
@@ -157,13 +158,14 @@ fn a_point_without_a_whole_trial_has_no_figures_and_says_why() {
     let mut relay = experiment();
     relay.points.truncate(1);
     relay.points[0].problems = vec!["trial 1: the server was killed".to_owned()];
+    relay.points[0].trial_count = 0;
     (relay.points[0].elapsed_s, relay.points[0].rate_mean) = (None, None);
     relay.points[0].roles.clear();
     let (sweep, points) = sweeps(&relay).remove(0);
     let table = native::table(sweep, &points, &Style::default());
     assert_eq!(
         table.lines().nth(1).unwrap().split_whitespace().collect::<Vec<_>>(),
-        ["4096", "4096", "-", "-", "-"]
+        ["4096", "4096", "-", "-", "-", "1", "of", "1", "failed"]
     );
     assert!(
         problems(&relay, &Style::default()).contains("relay/client/4096: trial 1: the server was killed")
