@@ -7,6 +7,7 @@
 //! What is measured is not known here; what a peer reports is held against what it was asked.
 
 mod check;
+mod plausible;
 
 use crate::control::{decode, encode};
 use crate::error::{Error, Result};
