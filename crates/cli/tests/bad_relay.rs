@@ -5,8 +5,8 @@
 
 mod support;
 
-use narrows_model::Summary;
 use narrows_model::relay::CallSizes;
+use narrows_model::{Nanos, Summary};
 use narrows_wire::frame::{self, Decoder, Frame};
 use narrows_wire::relay::{FROM_ROLE, FromRole, RoleDone};
 use std::collections::BTreeMap;
@@ -143,11 +143,15 @@ fn changed(frame: &Frame, change: Change) -> Vec<u8> {
 
 #[test]
 fn a_peer_that_lies_about_lengths_or_counts_makes_no_result() {
-    let lies: [(Change, &str); 4] = [
+    let lies: [(Change, &str); 8] = [
         (|done| done.output.reads = calls(&[(1 << 40, 1)]), "reads of 1099511627776 bytes with a buffer"),
         (|done| done.output.reads = calls(&[(64, u64::MAX)]), "of more bytes than there are"),
         (|done| done.output.reads = calls(&[(64, 1)]), "received 64 bytes of"),
         (|done| done.output.host = "\u{1b}[31m".into(), "the name of its host is none"),
+        (|done| done.output.user_ns = Nanos(1 << 40), "ns of CPU time of one thread in"),
+        (|done| done.output.elapsed_ns = Nanos(0), "65536 bytes moved in no time"),
+        (|done| done.output.elapsed_ns = Nanos(1 << 40), "1099511627776 ns of a trial of"),
+        (|done| done.content_fault = Some("x".repeat(100_000)), "a fault of 100000 bytes of text"),
     ];
     let folder = strangers_folder();
     let served = Served::start(folder.path(), &[]);
