@@ -84,7 +84,41 @@ pub fn per_call(observations: &Observations) -> Vec<PerCall> {
 
 /// Every sweep of buffers.
 pub(crate) fn sweeps<'a>(table: &Table<'a>) -> Vec<Sweep<'a>> {
-    groups(table).into_iter().filter_map(|group| sweep(&group)).collect()
+    groups(table).into_iter().flat_map(|group| apart(&group)).filter_map(|group| sweep(&group)).collect()
+}
+
+/// `group` by the roles whose buffers are below their largest: sweeps of other roles are other laws, and one line through
+/// all of them none. Observations with all buffers at their largest are the first point of each sweep on their path.
+fn apart<'a>(group: &[&'a Observation]) -> Vec<Vec<&'a Observation>> {
+    const ROLES: [Role; 3] = [Role::Client, Role::Proxy, Role::Server];
+    let largest = ROLES.map(|role| {
+        let sizes: Vec<f64> = group.iter().filter_map(|one| buffer_bytes(one, role)).collect();
+        table::extreme(&sizes, f64::max)
+    });
+    // A path with a proxy is another than one without.
+    let path = |one: &Observation| ROLES.map(|role| buffer_bytes(one, role).is_some());
+    let shrunk = |one: &Observation| -> Vec<Role> {
+        let of_role = ROLES.into_iter().zip(largest);
+        let below = of_role.filter(|(role, most)| {
+            buffer_bytes(one, *role).zip(*most).is_some_and(|(size, most)| size < most)
+        });
+        below.map(|(role, _)| role).collect()
+    };
+    let mut sweeps: BTreeMap<([bool; 3], Vec<Role>), Vec<&'a Observation>> = BTreeMap::new();
+    for one in group.iter().copied().filter(|one| !shrunk(one).is_empty()) {
+        sweeps.entry((path(one), shrunk(one))).or_default();
+    }
+    if sweeps.len() < 2 {
+        return vec![group.to_vec()];
+    }
+    for ((on_path, roles), of_sweep) in &mut sweeps {
+        let belongs = |one: &&&Observation| {
+            let own = shrunk(one);
+            path(one) == *on_path && (own.is_empty() || own == *roles)
+        };
+        of_sweep.extend(group.iter().filter(belongs).copied());
+    }
+    sweeps.into_values().collect()
 }
 
 /// Observations that differ in buffers alone.

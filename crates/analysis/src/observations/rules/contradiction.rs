@@ -19,9 +19,9 @@ pub(super) static RULE: ObservationRule = ObservationRule {
     segment: Segment::Unknown,
     title: "figures contradict each other",
     definition: "Two figures of one observation cannot both be what they seem, by more than a tenth: rate x response time \
-                 against the requests in flight (Little's law), more busy cores than CPUs, a sum of clients' rates against the \
+                 against the requests in flight (Little's law), bytes over elapsed time against the rate, more busy cores than CPUs, a sum of clients' rates against the \
                  aggregate, more than the windows let through.",
-    formula: "X x R > 1.1 x in flight asked for; |X x R - in flight seen| > 0.1 x; cores > 1.1 x CPUs; |sum - aggregate| > 0.1 x; \
+    formula: "X x R > 1.1 x in flight asked for; |X x R - in flight seen| > 0.1 x; |bytes / T - rate| > 0.1 x; cores > 1.1 x CPUs; |sum - aggregate| > 0.1 x; \
               rate > 1.1 x window / RTT",
     source: "Little's law; Gunther: if your data don't fit Little's law, change your data",
     example: "1100 op/s at 56.6 ms are 62.3 requests in flight, and 20 were asked for",
@@ -34,7 +34,7 @@ fn run(table: &Table<'_>) -> Vec<Verdict> {
 }
 
 fn told(table: &Table<'_>, one: &Observation) -> Vec<Verdict> {
-    let found = [little(one), cores(one), clients(one), window(table, one)];
+    let found = [little(one), moved(one), cores(one), clients(one), window(table, one)];
     let note = |text: String| {
         Verdict::note(RULE.segment, &one.id, Severity::Warning).because(
             format!("{}: {text}", one.id),
@@ -51,6 +51,15 @@ fn little(one: &Observation) -> Option<String> {
     let apart = one.in_flight_measured.filter(|seen| differ(product, *seen));
     let (word, count) = above.map(|asked| ("asked for", asked)).or(apart.map(|seen| ("seen", seen)))?;
     Some(format!("rate x response time is {product:.1} requests in flight, and {count} were {word}"))
+}
+
+/// Bytes over time against the rate that is given.
+fn moved(one: &Observation) -> Option<String> {
+    let (given, elapsed_s) = (one.bytes_per_s?.0, one.elapsed_s?);
+    let bytes = one.bytes.application?.as_f64();
+    let rate = ratio(bytes, elapsed_s).filter(|rate| differ(*rate, given))?;
+    let (given, rate) = (text::storage_rate(given), text::storage_rate(rate));
+    Some(format!("bytes over elapsed time are {rate}, and {given} is given"))
 }
 
 fn differ(a: f64, b: f64) -> bool {
@@ -105,6 +114,8 @@ mod tests {
         assert!(!of("ops_per_s = 1000\nlatency_s = 0.0209\nin_flight_configured = 20"));
         assert!(of("cpu_cores = { server = 5 }\ncpus = { server = 4 }"));
         assert!(of("clients = 2\nbytes_per_s = 100\nbytes_per_s_per_client_mean = 20"));
+        assert!(of("bytes_per_s = 100\nelapsed_s = 1\nbytes = { application = 1000000 }"));
+        assert!(!of("bytes_per_s = 950000\nelapsed_s = 1\nbytes = { application = 1000000 }"));
         assert!(of("bytes_per_s = 1e9\nwindow_bytes = 65536\nrtt_s = 0.02"));
     }
 }
