@@ -112,7 +112,9 @@ fn a_client_that_is_killed_before_the_load_fails_its_cell() {
     let folder = tempfile::tempdir().unwrap();
     let mut running = start(folder.path(), STUDY);
     let first = clients(running.pid(), &[]);
-    first.iter().for_each(|pid| signal(*pid, "KILL"));
+    for pid in first {
+        signal(pid, "KILL");
+    }
     let said = running.wait_for("FAILED");
     assert!(said.contains("ended (killed by signal 9)") || said.contains("did not take"), "{said}");
     running.end().assert_said(4, &["record: record"]);

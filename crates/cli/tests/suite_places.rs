@@ -1,5 +1,7 @@
 //! Where suites run and what of it they say: places that take files, a server that serves the folder, what a killed run left.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
+
 mod support;
 
 use std::fs;

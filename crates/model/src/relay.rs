@@ -355,6 +355,7 @@ mod tests {
             roles: vec![RelayRoleOutput {
                 role: Role::Server,
                 host: "h".into(),
+                machine: Some(RelayMachine { boot_id: Some("b".into()), affinity_cpus: vec![1] }),
                 reads: CallSizes { by_bytes: BTreeMap::from([(64, 2)]) },
                 writes: CallSizes::default(),
                 elapsed_ns: Nanos(1),

@@ -132,12 +132,11 @@ pub(crate) fn painted(text: &str, indent: Indent<'_>, paint: Paint, style: &Styl
 
 /// What the run measured, in one faint line at the end.
 pub(crate) fn origin(summary: &Summary, style: &Style) -> String {
-    let measured = match &summary.relay {
-        Some(relay) => relay::points_measured(relay),
-        None => {
-            let count = measured(summary.cells.iter(), summary);
-            format!("{} measured", units::counted_len(count, "cell"))
-        }
+    let measured = if let Some(relay) = &summary.relay {
+        relay::points_measured(relay)
+    } else {
+        let count = measured(summary.cells.iter(), summary);
+        format!("{} measured", units::counted_len(count, "cell"))
     };
     let text = format!(
         "{measured} from {} by narrows {}, seed {}.",
