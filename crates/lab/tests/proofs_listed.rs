@@ -26,7 +26,7 @@ fn rows(page: &str) -> Vec<Vec<String>> {
 
 fn proofs() -> Vec<Row> {
     let told = |row: Vec<String>| Row::try_from(row).unwrap_or_else(|row| panic!("three columns: {row:?}"));
-    rows(&text("docs/design/0009-lab-proofs.md")).into_iter().map(told).collect()
+    rows(&text("docs/design/0010-lab-proofs.md")).into_iter().map(told).collect()
 }
 
 /// Whether `FILE::TEST` is a test of the lab.
