@@ -200,6 +200,6 @@ fn a_stripe_whose_member_is_killed_under_load_ends_and_names_it_and_is_no_whole_
             String::from_utf8(again.arg("diagnose").arg(&checked.record).output().unwrap().stdout).unwrap();
         let first = text.lines().take_while(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
         println!("{first}");
-        assert!(first.contains("DATA LOST") && first.contains(&address), "{text}");
+        assert!(first.contains("OPERATIONS FAILED") && first.contains(&address), "{text}");
     });
 }
