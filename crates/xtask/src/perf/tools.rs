@@ -24,9 +24,13 @@ impl Peer {
     /// Asks by another word than most; the version is on the first line that speaks of one, or on the first at all.
     fn ask_by(name: &'static str, word: &str) -> Self {
         let answer = Command::new(name).arg(word).output().ok();
-        let text = answer.map(|answer| String::from_utf8_lossy(&answer.stdout).into_owned());
+        // bonnie++ knows no such option, and tells its version where it tells how it is used: on standard error.
+        let text = answer.map(|answer| {
+            let told = if answer.stdout.is_empty() { answer.stderr } else { answer.stdout };
+            String::from_utf8_lossy(&told).into_owned()
+        });
         let line = |text: &String| {
-            let named = text.lines().find(|line| line.contains(" version "));
+            let named = text.lines().find(|line| line.contains(" version ") || line.starts_with("Version: "));
             named.or_else(|| text.lines().next()).map(str::to_owned)
         };
         Self { name, version: text.as_ref().and_then(line) }
