@@ -108,7 +108,7 @@ impl<'a> Summarizer<'a> {
         let generator = generator::summary(&mut cells);
         let on_path = path_segments(&self.plan.segments, machines.sharing);
         let segments = segments::summaries(&on_path, &cells, &machines, self.plan.seed);
-        let sweeps = sweeps::sweeps(&cells, self.plan);
+        let sweeps = sweeps::sweeps(&cells, &failed, self.plan);
         let mut summary = Summary {
             schema: SUMMARY_SCHEMA.to_owned(),
             narrows_version: self.facts.narrows_version,

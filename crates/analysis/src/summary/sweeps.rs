@@ -3,19 +3,23 @@
 use super::laws::{fit, in_flight, is_unbounded, saturation};
 use narrows_model::Plan;
 use narrows_model::cell::FactorValue;
+use narrows_model::plan::SkippedCell;
 use narrows_model::summary::{CellSummary, Sweep, SweepPoint};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Every line of the sweep: for each factor, one for each setting of the others at which it takes several values.
+/// Every line of the sweep: for each factor, one for each setting of the others at which it takes several values. A cell
+/// that `failed` is no point of one: its figures are of a part of it.
 ///
 /// # Cost
 /// Linear in cells times factors, but for the fits.
-pub(super) fn sweeps(cells: &[CellSummary], plan: &Plan) -> Vec<Sweep> {
-    factors(cells, plan).iter().flat_map(|factor| along(factor, cells, plan.seed)).collect()
+pub(super) fn sweeps(cells: &[CellSummary], failed: &[SkippedCell], plan: &Plan) -> Vec<Sweep> {
+    let failed: BTreeSet<&str> = failed.iter().map(|failure| failure.cell.0.as_str()).collect();
+    let whole: Vec<&CellSummary> = cells.iter().filter(|cell| !failed.contains(cell.id.as_str())).collect();
+    factors(&whole, plan).iter().flat_map(|factor| along(factor, &whole, plan.seed)).collect()
 }
 
 /// The factors in the order of the study, then those that only cells know.
-fn factors(cells: &[CellSummary], plan: &Plan) -> Vec<String> {
+fn factors(cells: &[&CellSummary], plan: &Plan) -> Vec<String> {
     let named = plan.study.iter().flat_map(|study| study.factors.iter().map(|factor| factor.name.clone()));
     let mut factors: Vec<String> = named.collect();
     let used: BTreeSet<&String> = cells.iter().flat_map(|cell| cell.factors.keys()).collect();
@@ -25,10 +29,10 @@ fn factors(cells: &[CellSummary], plan: &Plan) -> Vec<String> {
     factors
 }
 
-fn along(factor: &str, cells: &[CellSummary], seed: u64) -> Vec<Sweep> {
+fn along(factor: &str, cells: &[&CellSummary], seed: u64) -> Vec<Sweep> {
     let mut order: Vec<String> = Vec::new();
     let mut lines: HashMap<String, Vec<&CellSummary>> = HashMap::new();
-    for cell in cells.iter().filter(|cell| cell.factors.contains_key(factor)) {
+    for &cell in cells.iter().filter(|cell| cell.factors.contains_key(factor)) {
         let key = format!("{} {:?}", cell.cut.name(), held(factor, cell));
         let line = lines.entry(key.clone()).or_default();
         if line.is_empty() {
@@ -124,6 +128,19 @@ mod tests {
             assert_eq!(sweep.held.len(), 1);
             assert!(sweep.points.iter().all(|point| point.rate_bytes_per_s.is_some()));
         }
+    }
+
+    #[test]
+    fn a_cell_that_failed_is_no_point() {
+        let profile = machine("gigabit-nfs");
+        let plan = plan(&profile, Grid::default());
+        let whole = study("gigabit-nfs");
+        let gone = whole.sweeps[0].points[0].cell.clone();
+        let failure = SkippedCell { cell: narrows_model::CellId(gone.clone()), reason: "gone".to_owned() };
+        let found = sweeps(&whole.cells, &[failure], &plan);
+        let points = |sweeps: &[Sweep]| sweeps.iter().map(|sweep| sweep.points.len()).sum::<usize>();
+        assert!(found.iter().flat_map(|sweep| &sweep.points).all(|point| point.cell != gone));
+        assert!(points(&found) < points(&sweeps(&whole.cells, &[], &plan)));
     }
 
     #[test]
