@@ -29,6 +29,15 @@ fn verifications(folder: &Path) -> Vec<Value> {
     cells.iter().filter(|cell| cell["cut"] == "path").map(|cell| cell["verification"].clone()).collect()
 }
 
+/// Fails unless all that was read under the study `text` was what had been written.
+#[track_caller]
+fn assert_whole(found: &Value, text: &str) {
+    for wrong in ["mismatch_count", "wrong_bytes", "unread_bytes", "undecided_bytes"] {
+        assert_eq!(found[wrong], 0, "{wrong}: {found}\n{text}");
+    }
+    assert!(found["checked_bytes"].as_u64().unwrap() > 0, "{found}");
+}
+
 /// A server whose store lies in `folder`, and where it listens.
 fn serve(folder: &Path) -> (support::Guarded, String) {
     let root = tempfile::tempdir_in(folder).unwrap().keep();
@@ -94,10 +103,7 @@ fn whole_data_passes_on_every_engine_and_at_both_layers_of_an_endpoint() {
         let found = verifications(folder.path());
         assert_eq!(found.len(), cells, "{text}");
         for found in found {
-            for wrong in ["mismatch_count", "wrong_bytes", "unread_bytes", "undecided_bytes"] {
-                assert_eq!(found[wrong], 0, "{wrong}: {found}\n{text}");
-            }
-            assert!(found["checked_bytes"].as_u64().unwrap() > 0, "{found}");
+            assert_whole(&found, &text);
             assert!(found["read_back_bytes"].as_u64().unwrap() >= 2 << 20, "{found}");
         }
         fs::remove_dir_all(folder.path().join("record")).unwrap();
@@ -115,11 +121,7 @@ fn what_one_connection_was_told_is_written_is_read_over_all_others_of_its_sessio
         );
         let seen = study(folder.path(), &text);
         seen.assert_said(0, &[]);
-        let found = &verifications(folder.path())[0];
-        for wrong in ["mismatch_count", "wrong_bytes", "unread_bytes", "undecided_bytes"] {
-            assert_eq!(found[wrong], 0, "{wrong}: {found}\n{text}");
-        }
-        assert!(found["checked_bytes"].as_u64().unwrap() > 0, "{found}");
+        assert_whole(&verifications(folder.path())[0], &text);
         fs::remove_dir_all(folder.path().join("record")).unwrap();
     }
 }
@@ -144,11 +146,7 @@ fn whole_data_passes_over_stripes_of_folders_and_of_servers() {
         );
         let seen = study(folder.path(), &text);
         seen.assert_said(0, &[]);
-        let found = &verifications(folder.path())[0];
-        for wrong in ["mismatch_count", "wrong_bytes", "unread_bytes", "undecided_bytes"] {
-            assert_eq!(found[wrong], 0, "{wrong}: {found}\n{text}");
-        }
-        assert!(found["checked_bytes"].as_u64().unwrap() > 0, "{found}");
+        assert_whole(&verifications(folder.path())[0], &text);
         fs::remove_dir_all(folder.path().join("record")).unwrap();
     }
 }

@@ -4,13 +4,12 @@
 
 mod support;
 
-use std::hint::black_box;
 use std::path::{Path, PathBuf};
 
-use narrows_lab::{Lab, clock};
+use narrows_lab::Lab;
 use narrows_model::{Cut, Segment};
 use support::check::Checked;
-use support::study::{MemoryFolder, ops_per_s, resident_bytes, run_study, write_data};
+use support::study::{MemoryFolder, ops_per_s, own_copy_s, resident_bytes, run_study, write_data};
 use support::{lab, on_a_calm_machine};
 
 const FILE_BYTES: usize = 1 << 20;
@@ -58,21 +57,6 @@ fn first_run_at(ratio: f64, run: impl Fn(u32) -> Checked) -> Checked {
     panic!("the path never comes near the generator");
 }
 
-/// How long this process takes to copy a block of the file's bytes, the best of some rounds, in nanoseconds.
-fn own_copy_ns(file: &Path) -> f64 {
-    const ROUNDS: usize = 20;
-    let (source, mut block) = (std::fs::read(file).unwrap(), vec![0_u8; BLOCK_BYTES]);
-    let round = |block: &mut Vec<u8>| {
-        let before = clock::monotonic_ns();
-        for part in source.chunks_exact(BLOCK_BYTES) {
-            black_box(&mut *block).copy_from_slice(black_box(part));
-        }
-        clock::monotonic_ns() - before
-    };
-    let best_ns = (0..ROUNDS).map(|_| round(&mut block)).min().unwrap();
-    best_ns as f64 / (FILE_BYTES / BLOCK_BYTES) as f64
-}
-
 #[test]
 fn copies_of_8_bytes_that_are_nearly_free_show_the_generator_alone() {
     on_a_calm_machine(|| {
@@ -88,7 +72,9 @@ fn copies_of_8_bytes_that_are_nearly_free_show_the_generator_alone() {
         assert!(told.starts_with(&path.id), "{told}");
         assert!(ops_per_s(path) >= 0.8 * ops_per_s(alone), "{} of {}", ops_per_s(path), ops_per_s(alone));
         // Without narrows the same copies take a fraction of that time: it is not they that limit.
-        let (copy_ns, each_ns) = (own_copy_ns(&file), 1e9 / ops_per_s(path));
+        let copies_s = own_copy_s::<BLOCK_BYTES>(&std::fs::read(&file).unwrap());
+        let copy_ns = copies_s * 1e9 / (FILE_BYTES / BLOCK_BYTES) as f64;
+        let each_ns = 1e9 / ops_per_s(path);
         assert!(copy_ns < 0.2 * each_ns, "a copy takes {copy_ns} ns of the {each_ns} ns of a request");
     });
 }

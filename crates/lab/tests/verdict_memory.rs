@@ -6,13 +6,12 @@
 
 mod support;
 
-use std::hint::black_box;
 use std::path::Path;
 
-use narrows_lab::{DiskPlan, clock, counters, device_under};
+use narrows_lab::{DiskPlan, counters, device_under};
 use narrows_model::{Cut, Segment};
 use support::check::assert_within;
-use support::study::{MemoryFolder, bytes_per_s, resident_bytes, run_study, write_data};
+use support::study::{MemoryFolder, bytes_per_s, own_copy_s, resident_bytes, run_study, write_data};
 use support::{lab, lab_with_disks, on_a_calm_machine};
 
 const FILE_BYTES: usize = 64 << 20;
@@ -37,21 +36,6 @@ measure = "1s"
     )
 }
 
-/// The rate at which this process copies memory of as many bytes a block at a time, the best of some rounds.
-fn own_copy_bytes_per_s() -> f64 {
-    const ROUNDS: usize = 40;
-    let (source, mut block) = (vec![1_u8; FILE_BYTES], vec![0_u8; BLOCK_BYTES]);
-    let round = |block: &mut Vec<u8>| {
-        let before = clock::monotonic_ns();
-        for part in source.chunks_exact(BLOCK_BYTES) {
-            black_box(&mut *block).copy_from_slice(black_box(part));
-        }
-        clock::monotonic_ns() - before
-    };
-    let best_ns = (0..ROUNDS).map(|_| round(&mut block)).min().unwrap();
-    FILE_BYTES as f64 / best_ns as f64 * 1e9
-}
-
 #[test]
 fn reads_that_copy_each_block_once_from_memory_are_limited_by_that_copy() {
     on_a_calm_machine(|| {
@@ -73,7 +57,7 @@ fn reads_that_copy_each_block_once_from_memory_are_limited_by_that_copy() {
         let told = &checked.evidence("memory-copy-bound")[0].text;
         assert!(told.starts_with(&path.id) && told.contains("that memory-copy carried"), "{told}");
         // What narrows says that memory carries, this process copies too: pages and caches differ a little.
-        let own = own_copy_bytes_per_s();
+        let own = FILE_BYTES as f64 / own_copy_s::<BLOCK_BYTES>(&vec![1; FILE_BYTES]);
         for cell in [path, copy] {
             let ratio = bytes_per_s(cell) / own;
             assert!((0.5..3.0).contains(&ratio), "{} is {ratio:.2} of {own}", cell.id);

@@ -202,16 +202,17 @@ fn behind_schedule(cell: &CellSummary) -> bool {
 
 /// Whether the load's own lateness is in enough response times to bend a quantile that is told.
 fn generator_late(cell: &CellSummary) -> bool {
-    cell.open_loop.is_some_and(|open_loop| {
-        open_loop.held_up_count as f64 > open_loop.scheduled_count as f64 * BACKLOG_MAX_RATIO
-    })
+    cell.open_loop.is_some_and(|open_loop| bends_a_quantile(open_loop.held_up_count, open_loop))
 }
 
 /// Whether the backlog at the windows' ends is large enough to bend a quantile that is told.
 fn backlog_at_end(cell: &CellSummary) -> bool {
-    cell.open_loop.is_some_and(|open_loop| {
-        open_loop.unstarted_count as f64 > open_loop.scheduled_count as f64 * BACKLOG_MAX_RATIO
-    })
+    cell.open_loop.is_some_and(|open_loop| bends_a_quantile(open_loop.unstarted_count, open_loop))
+}
+
+/// Whether so many of an open loop's requests reach p99.9.
+fn bends_a_quantile(count: u64, open_loop: narrows_model::summary::OpenLoopSummary) -> bool {
+    count as f64 > open_loop.scheduled_count as f64 * BACKLOG_MAX_RATIO
 }
 
 /// Marks cells of the path that were faster than a cut of theirs at the same settings.

@@ -52,7 +52,7 @@ fn connection_facts(socket: &TcpStream) -> io::Result<ConnectionFacts> {
 /// The counters of one connection; `None` where the kernel does not tell.
 ///
 /// # Cost
-/// One system call of about a microsecond.
+/// Three system calls, of a microsecond or two together.
 #[must_use]
 pub fn tcp_counters(socket: impl AsFd) -> Option<TcpCounters> {
     let now = TcpInfo::read(&socket).ok()?;

@@ -1,10 +1,11 @@
 //! Runs of studies in a lab, questions to the findings by their codes, and what the kernel says of a file's pages.
 
 use std::fs;
+use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use narrows_lab::{Host, Lab, mounts, narrows_bin, pin_to_cpus};
+use narrows_lab::{Host, Lab, clock, mounts, narrows_bin, pin_to_cpus};
 use narrows_model::Cut;
 use narrows_model::diagnosis::Evidence;
 use narrows_model::summary::CellSummary;
@@ -136,4 +137,18 @@ pub(crate) fn resident_bytes(path: &Path) -> u64 {
     let told = Command::new("fincore").args(words).arg(path).output().unwrap();
     assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stderr));
     String::from_utf8(told.stdout).unwrap().trim().parse().unwrap()
+}
+
+/// Seconds in which this process itself copies `source`, `BLOCK` bytes at a time: the best of some rounds.
+pub(crate) fn own_copy_s<const BLOCK: usize>(source: &[u8]) -> f64 {
+    const ROUNDS: usize = 40;
+    let mut block = vec![0_u8; BLOCK];
+    let round = |block: &mut Vec<u8>| {
+        let before = clock::monotonic_ns();
+        for part in source.chunks_exact(BLOCK) {
+            black_box(&mut *block).copy_from_slice(black_box(part));
+        }
+        clock::monotonic_ns() - before
+    };
+    (0..ROUNDS).map(|_| round(&mut block)).min().unwrap() as f64 / 1e9
 }

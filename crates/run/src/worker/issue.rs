@@ -69,8 +69,9 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
     /// nothing for those that are.
     pub(super) fn fill_batch<const VERIFIED: bool>(&mut self, flight: &mut Flight) {
         while let Some(tag) = flight.free.last().copied() {
+            let allowed_ns = if flight.starts.are_gated() { flight.starts.next_ns() } else { 0 };
             if flight.starts.are_gated() {
-                if flight.starts.next_ns() > flight.stamp {
+                if allowed_ns > flight.stamp {
                     break;
                 }
                 if flight.end_seen_ns > 0 && !self.has_backlog(flight) {
@@ -91,12 +92,11 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
             let place = &mut flight.places[tag as usize];
             place.kind = kind_index;
             if flight.starts.are_gated() {
-                let allowed_ns = flight.starts.next_ns().max(flight.freed_ns);
                 place.from_ns = flight.starts.started(u64::from(kind.length_bytes), flight.stamp);
                 if self.window.measures(place.from_ns) {
                     flight.arrivals.started += 1;
                     flight.arrivals.late += u64::from(flight.end_seen_ns > 0);
-                    let own_ns = flight.stamp.saturating_sub(allowed_ns);
+                    let own_ns = flight.stamp.saturating_sub(allowed_ns.max(flight.freed_ns));
                     flight.arrivals.held_up += u64::from(own_ns > HELD_UP_NS);
                 }
             }
