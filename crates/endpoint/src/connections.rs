@@ -3,7 +3,7 @@
 //! Connections whose hello is not through have few places of their own and little time, so that strangers keep nobody
 //! out. A connection that is to end is told so and cut soon after, whatever its peer does.
 
-use narrows_engines::endpoint::tcp_counters;
+use narrows_engines::endpoint::{Ends, tcp_counters};
 use narrows_model::counters::TcpCounters;
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -56,6 +56,7 @@ struct Standing {
 pub(crate) struct Live {
     pub(crate) id: u64,
     socket: TcpStream,
+    ends: Ends,
     started_ns: u64,
     heard_ns: AtomicU64,
     is_cut: AtomicBool,
@@ -123,7 +124,7 @@ impl Live {
 
     /// The connection's counters; `None` where the kernel does not tell.
     pub(crate) fn counters(&self) -> Option<TcpCounters> {
-        tcp_counters(&self.socket)
+        tcp_counters(&self.socket, self.ends)
     }
 
     /// Ends or cuts the connection if one of its times is over.
@@ -212,6 +213,7 @@ impl Connections {
         let live = Arc::new(Live {
             id: self.next_id.fetch_add(1, Ordering::Relaxed),
             socket: socket.try_clone()?,
+            ends: Ends::of(socket),
             started_ns: now_ns,
             heard_ns: AtomicU64::new(now_ns),
             is_cut: AtomicBool::new(false),

@@ -227,6 +227,9 @@ fn nodes_that_share_a_link_send_less_each_with_more_of_them_and_that_is_told() {
         for entry in checked.limiting("bulk read") {
             let network = [Segment::Network, Segment::NetworkBandwidth].contains(&entry.segment);
             assert!(network, "{:#?}", checked.summary.diagnosis.limiting);
+            if entry.segment == Segment::NetworkBandwidth {
+                assert_eq!(entry.scope.as_deref(), Some("shared"), "{:#?}", entry.evidence);
+            }
         }
     });
 }

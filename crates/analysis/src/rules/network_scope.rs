@@ -102,17 +102,21 @@ mod tests {
 
     #[test]
     fn a_client_beside_the_server_adds_nothing_to_what_its_link_carries() {
-        let mut summary = striped([0.5, 0.5]);
         let alone =
             |cell: &&mut CellSummary| cell.cut == Cut::NetworkStream && cell.target.members().len() == 1;
-        let stayed =
-            Metric { id: "tcp_loopback_ratio".into(), value: 0.9, unit: String::new(), interval: None };
-        for cell in summary.cells.iter_mut().filter(alone) {
-            cell.rate_bytes_per_s = cell.rate_bytes_per_s.map(|rate| BytesPerSec(rate.0 * 10.0));
-            cell.metrics.push(stayed.clone());
+        // Memory carries hundreds of times what a link does.
+        for times in [10.0, 400.0] {
+            let mut summary = striped([0.5, 0.5]);
+            let value = 1.0 - 1.0 / times;
+            let stayed =
+                Metric { id: "tcp_loopback_ratio".into(), value, unit: String::new(), interval: None };
+            for cell in summary.cells.iter_mut().filter(alone) {
+                cell.rate_bytes_per_s = cell.rate_bytes_per_s.map(|rate| BytesPerSec(rate.0 * times));
+                cell.metrics.push(stayed.clone());
+            }
+            summary.diagnosis = diagnose(&summary);
+            assert_eq!(bulk(&summary).scope.as_deref(), Some(SERVER_LINK), "{times}");
         }
-        summary.diagnosis = diagnose(&summary);
-        assert_eq!(bulk(&summary).scope.as_deref(), Some(SERVER_LINK));
     }
 
     #[test]

@@ -1,6 +1,7 @@
-//! What the connections of a cell's load tell of themselves, as metrics of the cell: the end that sends the data.
+//! What the connections of a cell's load tell of themselves, as metrics of the cell.
 //!
-//! The receiving end sends requests or acknowledgements alone; its times and segments say nothing of the data.
+//! Times and segments are those of the end that sends the data: the receiving end sends requests or acknowledgements alone.
+//! What stayed on one host is counted where the rate is, at the client.
 
 use crate::collect::{CellData, TcpDelta};
 use narrows_model::summary::{CellSummary, Metric};
@@ -15,8 +16,6 @@ pub(crate) const TCP_RECEIVE_WINDOW_LIMITED_S: &str = "tcp_receive_window_limite
 pub(crate) const TCP_SEND_BUFFER_LIMITED_S: &str = "tcp_send_buffer_limited_s";
 /// Share of the bytes of the load's connections that stayed on one host; none where all passed a network.
 const TCP_LOOPBACK_RATIO: &str = "tcp_loopback_ratio";
-/// From this share on a cell is one of loopback alone.
-const LOOPBACK_ALONE_RATIO: f64 = 0.99;
 /// Segments that the sender of the data sent.
 pub(crate) const TCP_SEGMENT_COUNT: &str = "tcp_segment_count";
 /// Segments that the sender of the data sent again.
@@ -34,7 +33,8 @@ pub(super) fn metrics(data: &CellData) -> Vec<Metric> {
             of_role(data, Role::Proxy).map(|proxy| if lost(&proxy) > lost(&tcp) { proxy } else { tcp })
         }
     };
-    [&of_times(&tcp)[..], &leg.as_ref().map(of_segments).unwrap_or_default(), &of_loopback(&tcp)].concat()
+    let counted = of_role(data, Role::Client).unwrap_or(tcp);
+    [&of_times(&tcp)[..], &leg.as_ref().map(of_segments).unwrap_or_default(), &of_loopback(&counted)].concat()
 }
 
 /// Share of a cell's bytes that passed a network: below 1 where a client is beside one of several servers, and 1 where it
@@ -42,7 +42,7 @@ pub(super) fn metrics(data: &CellData) -> Vec<Metric> {
 pub(crate) fn network_share(cell: &CellSummary) -> f64 {
     let stayed =
         cell.metrics.iter().find(|metric| metric.id == TCP_LOOPBACK_RATIO).map(|metric| metric.value);
-    stayed.filter(|share| *share < LOOPBACK_ALONE_RATIO).map_or(1.0, |share| 1.0 - share)
+    stayed.filter(|share| *share < 1.0).map_or(1.0, |share| 1.0 - share)
 }
 
 /// Rate that a cell's cut carried, in bytes a second: of a stream what passed the network.

@@ -6,13 +6,14 @@
 
 use super::connect::close_in_order;
 use crate::forward::{Calls, ForwardError, forward};
-use narrows_engines::endpoint::{add_tcp_counters, tcp_counters};
+use narrows_engines::endpoint::{Ends, add_tcp_counters, tcp_counters};
 use narrows_model::counters::TcpCounters;
 use narrows_model::relay::ForwardMode;
 use narrows_run::StopFlag;
 use narrows_sys::tcp_info::{TcpInfo, TcpState};
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::AsFd;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// One of the two directions.
@@ -28,19 +29,31 @@ pub(super) enum Way {
 #[derive(Debug)]
 struct Side {
     socket: TcpStream,
+    ends: Ends,
     /// Whether the end of what is sent to it was passed on.
     ended: AtomicBool,
+    /// What it carried until it was reset, which the kernel forgets then.
+    at_reset: OnceLock<TcpCounters>,
 }
 
 impl Side {
     fn new(socket: TcpStream) -> Self {
-        Self { socket, ended: AtomicBool::new(false) }
+        Self { ends: Ends::of(&socket), socket, ended: AtomicBool::new(false), at_reset: OnceLock::new() }
     }
 
     /// Cuts the connection with a reset, whoever sends or receives on it.
     fn reset(&self) {
+        if let Some(counters) = tcp_counters(&self.socket, self.ends) {
+            // The first reset is the one that ended it.
+            let _ = self.at_reset.set(counters);
+        }
         // Dissolving the association is the one way to reset a socket that others hold. One that is gone is at rest.
         let _ = rustix::net::connect_unspec(&self.socket);
+    }
+
+    /// The connection's counters; `None` where the kernel does not tell.
+    fn counters(&self) -> Option<TcpCounters> {
+        self.at_reset.get().cloned().or_else(|| tcp_counters(&self.socket, self.ends))
     }
 
     /// Whether the end of what it sent was a reset, which the thread of the other direction was told of.
@@ -161,9 +174,44 @@ impl Pair {
     /// The counters of both sides' connections, summed.
     pub(super) fn add_tcp_to(&self, sum: &mut TcpCounters) {
         for side in [&self.client, &self.server] {
-            if let Some(counters) = tcp_counters(&side.socket) {
+            if let Some(counters) = side.counters() {
                 add_tcp_counters(sum, &counters);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+
+    fn connected() -> (TcpStream, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        (near, listener.accept().unwrap().0)
+    }
+
+    #[test]
+    fn a_connection_that_is_reset_keeps_what_it_counted() {
+        let ((mut client, from_client), (to_server, mut server)) = (connected(), connected());
+        let pair = Pair::new(from_client, to_server);
+        client.write_all(&[1; 1000]).unwrap();
+        let (mut from, mut to) = (&pair.client.socket, &pair.server.socket);
+        let mut buffer = [0; 1000];
+        from.read_exact(&mut buffer).unwrap();
+        to.write_all(&buffer).unwrap();
+        server.read_exact(&mut buffer).unwrap();
+        let sums = || {
+            let mut sum = TcpCounters::default();
+            pair.add_tcp_to(&mut sum);
+            (sum.connection_count, sum.received_bytes.0, sum.loopback_bytes.0)
+        };
+        let before = sums();
+        assert_eq!((before.0, before.1), (2, 1000));
+        pair.reset();
+        let after = sums();
+        assert!(after.2 >= before.2 && (after.0, after.1) == (before.0, before.1), "{before:?}, {after:?}");
     }
 }

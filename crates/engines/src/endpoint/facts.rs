@@ -49,16 +49,41 @@ fn connection_facts(socket: &TcpStream) -> io::Result<ConnectionFacts> {
     })
 }
 
-/// The counters of one connection; `None` where the kernel does not tell.
+/// Where the two ends of a connection are. Asked while it lives: a socket that was closed does not tell any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ends {
+    /// On one host, so that no network carries what it moves.
+    OneHost,
+    /// On two hosts, or the kernel does not tell.
+    TwoHosts,
+}
+
+impl Ends {
+    /// Where the ends of a connected socket are.
+    #[must_use]
+    pub fn of(socket: impl AsFd) -> Self {
+        let address = |known: Option<SocketAddrAny>| known.and_then(|any| SocketAddr::try_from(any).ok());
+        let local = address(rustix::net::getsockname(&socket).ok());
+        let remote = address(rustix::net::getpeername(&socket).ok().flatten());
+        let ends = local.zip(remote).map(|(local, remote)| (local.ip(), remote.ip()));
+        if ends.is_some_and(|(local, remote)| is_one_host(local, remote)) {
+            Self::OneHost
+        } else {
+            Self::TwoHosts
+        }
+    }
+}
+
+/// The counters of one connection, also of one that was closed; `None` where the kernel does not tell.
 ///
 /// # Cost
-/// Three system calls, of a microsecond or two together.
+/// One system call, of a microsecond.
 #[must_use]
-pub fn tcp_counters(socket: impl AsFd) -> Option<TcpCounters> {
+pub fn tcp_counters(socket: impl AsFd, ends: Ends) -> Option<TcpCounters> {
     let now = TcpInfo::read(&socket).ok()?;
     let micros = |value: u64| Nanos(value.saturating_mul(1000));
     let (acked, received) = (now.bytes_acked.unwrap_or(0), now.bytes_received.unwrap_or(0));
-    let loopback = stays_on_host(&socket);
+    let loopback = ends == Ends::OneHost;
     let times = |value: Option<u64>| micros(value.filter(|_| !loopback).unwrap_or(0));
     Some(TcpCounters {
         // Whoever reads knows the time.
@@ -78,15 +103,6 @@ pub fn tcp_counters(socket: impl AsFd) -> Option<TcpCounters> {
         receive_window_limited_ns: times(now.rwnd_limited_us),
         send_buffer_limited_ns: times(now.sndbuf_limited_us),
     })
-}
-
-/// Whether both ends of a connection are on one host, so that no network carries it; not where the kernel does not tell.
-fn stays_on_host(socket: impl AsFd) -> bool {
-    let address = |known: Option<SocketAddrAny>| known.and_then(|any| SocketAddr::try_from(any).ok());
-    let local = address(rustix::net::getsockname(&socket).ok());
-    let remote = address(rustix::net::getpeername(&socket).ok().flatten());
-    let ends = local.zip(remote).map(|(local, remote)| (local.ip(), remote.ip()));
-    ends.is_some_and(|(local, remote)| is_one_host(local, remote))
 }
 
 /// Whether two addresses of a connection's ends are those of one host.
@@ -137,15 +153,23 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut sender = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (mut receiver, _) = listener.accept().unwrap();
+        let (near, far) = (Ends::of(&sender), Ends::of(&receiver));
         let sent = std::thread::spawn(move || {
             sender.write_all(&vec![1; BYTES]).unwrap();
             sender
         });
         receiver.read_exact(&mut vec![0; BYTES]).unwrap();
-        let counters = tcp_counters(&receiver).unwrap();
+        let counters = tcp_counters(&receiver, far).unwrap();
         assert_eq!((counters.received_bytes, counters.loopback_bytes), (Bytes(100_000), Bytes(100_000)));
-        let counters = tcp_counters(sent.join().unwrap()).unwrap();
-        assert_eq!(counters.loopback_bytes, counters.acked_bytes);
+        let sender = sent.join().unwrap();
+        // A connection that is gone still tells what it carried, and nobody can ask where its ends were.
+        receiver.shutdown(std::net::Shutdown::Both).unwrap();
+        sender.shutdown(std::net::Shutdown::Both).unwrap();
+        assert_eq!(Ends::of(&sender), Ends::TwoHosts);
+        let counters = tcp_counters(sender, near).unwrap();
+        assert!(counters.acked_bytes >= Bytes(100_000), "{counters:?}");
+        let all = counters.acked_bytes.saturating_add(counters.received_bytes);
+        assert_eq!(counters.loopback_bytes, all);
         assert_eq!((counters.busy_ns, counters.receive_window_limited_ns), (Nanos(0), Nanos(0)));
     }
 

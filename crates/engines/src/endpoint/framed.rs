@@ -6,7 +6,7 @@
 
 use super::blocks::{blocks, index};
 use super::connect::Conversation;
-use super::facts::{effective, tcp_counters};
+use super::facts::effective;
 use super::leaving::{Leaving, Part};
 use super::line::{LONG_NS, Line, Patience};
 use super::peer::Peer;
@@ -292,7 +292,7 @@ impl Engine for FramedEngine {
     fn counters(&mut self, out: &mut ProtocolCounters) {
         out.request_count = self.request_count;
         out.reply_count = self.reply_count;
-        out.tcp = tcp_counters(self.line.socket());
+        out.tcp = self.line.counters();
     }
 
     fn close(self: Box<Self>) -> Result<(), EngineError> {

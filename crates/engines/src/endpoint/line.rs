@@ -4,6 +4,8 @@
 //! only for waits that are long enough for the kernel's coarse timer; who waits for an instant polls. Hot path: one
 //! system call each, no allocation.
 
+use super::facts::{Ends, tcp_counters};
+use narrows_model::counters::TcpCounters;
 use rustix::net::{RecvAncillaryBuffer, RecvFlags, SendAncillaryBuffer, SendFlags};
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::TcpStream;
@@ -29,6 +31,7 @@ pub(super) enum Patience {
 #[derive(Debug)]
 pub(super) struct Line {
     socket: TcpStream,
+    ends: Ends,
 }
 
 impl Line {
@@ -39,12 +42,17 @@ impl Line {
     pub(super) fn new(socket: TcpStream) -> io::Result<Self> {
         socket.set_read_timeout(Some(CALL_WAITS))?;
         socket.set_write_timeout(Some(CALL_WAITS))?;
-        Ok(Self { socket })
+        Ok(Self { ends: Ends::of(&socket), socket })
     }
 
     /// The socket itself, for what is no transfer.
     pub(super) fn socket(&self) -> &TcpStream {
         &self.socket
+    }
+
+    /// The connection's counters; `None` where the kernel does not tell.
+    pub(super) fn counters(&self) -> Option<TcpCounters> {
+        tcp_counters(&self.socket, self.ends)
     }
 
     /// The socket itself, for the end of the conversation: from now on its calls wait for up to `timeout`.

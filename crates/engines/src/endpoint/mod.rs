@@ -33,7 +33,7 @@ use narrows_wire::open::{DEPTH_MAX, Granted, Open};
 use peer::Peer;
 
 pub use control::{CellTerms, ControlClient};
-pub use facts::{add_tcp_counters, tcp_counters};
+pub use facts::{Ends, add_tcp_counters, tcp_counters};
 pub use role::RoleClient;
 pub use session::sessions;
 
