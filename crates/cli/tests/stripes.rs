@@ -142,6 +142,17 @@ fn a_stripe_of_a_file_and_a_folder_is_refused_before_anything_is_touched() {
 }
 
 #[test]
+fn one_place_by_two_names_is_no_stripe_over_two() {
+    let folder = strangers_folder();
+    fs::create_dir_all(folder.path().join("empty/in")).unwrap();
+    fs::write(folder.path().join("study.toml"), "target = \"stripe:empty,empty/in/..\"\n").unwrap();
+    let before = Surroundings::of(folder.path());
+    let seen = run(folder.path(), &["run", "study.toml", "--json"]);
+    seen.assert_said(2, &["empty/in/..", "one place by two names"]).assert_no_result();
+    before.assert_same(folder.path());
+}
+
+#[test]
 fn a_mistake_in_a_stripe_is_told_with_its_line_and_what_is_allowed() {
     let folder = strangers_folder();
     fs::write(folder.path().join("study.toml"), "title = \"x\"\ntarget = \"stripe:/a,/b?unit=1000\"\n")

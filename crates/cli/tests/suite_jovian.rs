@@ -89,6 +89,7 @@ fn a_dummy_file_is_read_before_reads_and_few_trials_are_told() {
         seen.stdout
             .contains("acknowledged when they are on disk, a dummy file of 2.00 MiB read before reads")
     );
+    assert!(seen.stderr.contains("the dummy file of 2.00 MiB is less than"), "{}", seen.stderr);
 }
 
 #[test]
@@ -151,6 +152,7 @@ fn what_cannot_be_asked_for_is_refused_with_its_place_and_what_to_do() {
         ("c1-s2 --servers 127.0.0.1:1", &["c1-s2, which needs 2 servers, and 1 addresses"]),
         ("c1-s1 --servers here", &["--servers here names no port"]),
         ("c1-s2 --servers a:1,a:1", &["name each of them once"]),
+        ("local --nodes a:1,b:2", &["local has none", "pp-2"]),
         ("pp-2 --servers a:1,b:2", &["name them with --nodes"]),
         ("c1-s1 --servers a:1 --nodes b:2", &["cannot be used with"]),
         ("local --flush drop --flush-bytes 1MiB", &["--flush-bytes goes with --flush dummy"]),

@@ -35,10 +35,13 @@ pub fn trimmed(values: &[f64]) -> Option<Trimmed> {
     })
 }
 
-/// `rate` in the MB/s of published tables: 10^6 bytes a second, two digits after the point below 100, else one.
+/// Bytes of the MB of published tables.
+pub(crate) const MB: f64 = 1_048_576.0;
+
+/// `rate` in the MB/s of published tables: 1,048,576 bytes a second, two digits after the point below 100, else one.
 #[must_use]
 pub fn mb_per_s(rate: f64) -> String {
-    let value = rate / 1e6;
+    let value = rate / MB;
     if value < 99.995 { format!("{value:.2}") } else { format!("{value:.1}") }
 }
 
@@ -71,7 +74,7 @@ mod tests {
 
     #[test]
     fn rates_are_told_in_millions_of_bytes() {
-        assert_eq!(mb_per_s(5_440_000.0), "5.44");
-        assert_eq!(mb_per_s(99_996_000.0), "100.0");
+        assert_eq!(mb_per_s(5.44 * MB), "5.44");
+        assert_eq!(mb_per_s(99.996 * MB), "100.0");
     }
 }

@@ -5,6 +5,7 @@ use crate::measurement::{self, PathFound, Ran, Servers, Terms, Undertaking, Watc
 use narrows_engines::endpoint::ControlClient;
 use narrows_engines::psync::TestFolder;
 use narrows_model::{Bytes, Inventory, Plan, Site, Target, Via};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The targets of a study or a suite on this machine.
@@ -259,6 +260,7 @@ fn examined(targets: &[Target]) -> Result<Vec<(PathBuf, PathFound)>, Failure> {
                 Err(failure) => wrong.push(failure),
             }
         }
+        wrong.extend(one_place_twice(target));
         if kinds.contains(&true) && kinds.contains(&false) {
             let problem = "files that exist, which are only read, and folders, in which files are made";
             wrong.push(Failure::bad_input(format!("target {target}: it goes over {problem}; name one kind")));
@@ -266,6 +268,26 @@ fn examined(targets: &[Target]) -> Result<Vec<(PathBuf, PathFound)>, Failure> {
     }
     Failure::of_all(&wrong)?;
     Ok(found)
+}
+
+/// That two members of a stripe are one file or folder by two names.
+fn one_place_twice(target: &Target) -> Option<Failure> {
+    let mut known: Vec<((u64, u64), &Path)> = Vec::new();
+    for member in target.members() {
+        let Target::File { path } = member else { continue };
+        // What is not there is told where it is examined.
+        let Ok(facts) = std::fs::metadata(path) else { continue };
+        let place = (facts.dev(), facts.ino());
+        if let Some((_, first)) = known.iter().find(|(other, _)| *other == place) {
+            return Some(Failure::bad_input(format!(
+                "target {target}: {} and {} are one place by two names; give each member a place of its own",
+                first.display(),
+                path.display()
+            )));
+        }
+        known.push((place, path));
+    }
+    None
 }
 
 /// The endpoints of the first of `targets` that has some. Cells at further ones are left out, because the counters of a

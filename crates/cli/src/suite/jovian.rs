@@ -57,6 +57,12 @@ fn request(arguments: &JovianArguments) -> Result<Request, Failure> {
     if own && arguments.root.len() == 1 && !labels.contains(&Label::Local) {
         labels.insert(0, Label::Local);
     }
+    if !own && labels.iter().all(|label| label.endpoints() == 0) {
+        return Err(Failure::bad_input(
+            "--servers and --nodes are for configurations with servers, and local has none; leave them out, or name \
+             others beside it, such as c1-s2 or pp-2",
+        ));
+    }
     let many = labels.iter().find(|label| matches!(label, Label::ManyToMany { .. }));
     if let (Some(label), false) = (many, arguments.servers.is_empty()) {
         return Err(Failure::bad_input(format!(

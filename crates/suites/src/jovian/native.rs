@@ -1,4 +1,4 @@
-//! The native output: a table for each direction, with the published labels, in MB/s of 10^6 bytes.
+//! The native output: a table for each direction, with the published labels, in MB/s of 1,048,576 bytes.
 
 use super::figures::{Rate, Row, rows};
 use super::label::Label;
@@ -93,22 +93,22 @@ mod tests {
 
     #[test]
     fn the_published_node_is_told_with_its_figures_and_labels() {
-        let (write, read) = (published("write ceiling") * 1e6, published("read ceiling") * 1e6);
+        let (write, read) = (published("write ceiling"), published("read ceiling"));
         let rows = rows_of(&[
             ("local", write, read),
             ("c1-s1", write, 0.9 * read),
             ("c1-s2", 2.0 * write, 1.8 * read),
-            ("c1-s4", 15.2e6, 14.9e6),
-            ("pp-6", 24e6, 18e6),
+            ("c1-s4", 15.2, 14.9),
+            ("pp-6", 24.0, 18.0),
         ]);
         insta::assert_snapshot!("published", tables(&rows, &options()));
     }
 
     #[test]
     fn fewer_than_three_trials_are_told_as_plain_means() {
-        let mut rows = rows_of(&[("c1-s1", 1e6, 2e6)]);
+        let mut rows = rows_of(&[("c1-s1", 1.0, 2.0)]);
         for row in &mut rows {
-            row.write = row.write.map(|rate| Rate { bytes_per_s: trimmed(&[1e6, 3e6]).unwrap(), ..rate });
+            row.write = row.write.map(|rate| Rate { bytes_per_s: trimmed(&[1.0, 3.0]).unwrap(), ..rate });
         }
         let text = tables(&rows, &options());
         assert!(text.contains("plain means of 2 of 5 trials"), "{text}");
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn what_was_not_measured_has_no_figure() {
-        let mut rows = rows_of(&[("c1-s1", 1e6, 2e6)]);
+        let mut rows = rows_of(&[("c1-s1", 1.0, 2.0)]);
         rows[0].read = None;
         let text = tables(&rows, &options());
         assert_eq!(

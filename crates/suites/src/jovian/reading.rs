@@ -28,6 +28,7 @@ pub(super) fn reading(summary: &Summary) -> Vec<String> {
 /// The sentences on `rows`.
 pub(super) fn sentences(rows: &[Row], options: &Options) -> Vec<String> {
     let mut all: Vec<Option<String>> = vec![in_memory(options)];
+    all.push(flushed_in_part(options));
     all.extend([Op::Write, Op::Read].map(|op| flat(rows, op, options)));
     all.push(reads_below_writes(rows, options));
     all.extend([Op::Write, Op::Read].map(|op| falling(rows, op, options)));
@@ -43,6 +44,19 @@ fn in_memory(options: &Options) -> Option<String> {
         amount(options.client_bytes),
         amount(memory)
     ))
+}
+
+/// That the dummy file which empties the caches fits into them.
+fn flushed_in_part(options: &Options) -> Option<String> {
+    let (dummy, memory) = options.flush_bytes.zip(options.memory)?;
+    (dummy < memory).then(|| {
+        format!(
+            "the dummy file of {} is less than the {} of memory of a node: reads may show memory, not disks; give \
+             --flush-bytes of more than the memory, or --flush drop",
+            amount(dummy),
+            amount(memory)
+        )
+    })
 }
 
 /// The rows of one-to-many with as many clients as the first of them, from the fewest servers to the most.
@@ -152,6 +166,7 @@ fn scaled_by_another_load(rows: &[Row]) -> Option<String> {
 mod tests {
     use super::super::testing::{options, rows_of};
     use super::*;
+    use narrows_model::Bytes;
 
     fn said(measured: &[(&str, f64, f64)]) -> String {
         let rows = rows_of(measured);
@@ -164,8 +179,18 @@ mod tests {
     }
 
     #[test]
+    fn a_dummy_file_that_memory_holds_is_told() {
+        let told = |dummy: u64| {
+            let small = Options { flush_bytes: Some(Bytes(dummy << 20)), ..options() };
+            sentences(&rows_of(&[("local", 1.0, 1.0)]), &small).join("\n")
+        };
+        assert!(told(100).contains("the dummy file of 100 MiB is less than the 256 MiB of memory"));
+        assert!(!told(300).contains("dummy"));
+    }
+
+    #[test]
     fn a_rate_that_rises_and_then_does_not_points_at_what_servers_share() {
-        let said = said(&[("c1-s4", 2.05e6, 2.05e6), ("c1-s1", 1e6, 1e6), ("c1-s2", 2e6, 2e6)]);
+        let said = said(&[("c1-s4", 2.05, 2.05), ("c1-s1", 1.0, 1.0), ("c1-s2", 2.0, 2.0)]);
         assert!(said.contains(
             "write: c1-s4 carries 1.02 x c1-s2, where c1-s2 carried 2.00 x c1-s1: rising, then flat"
         ));
@@ -174,7 +199,7 @@ mod tests {
 
     #[test]
     fn servers_of_one_machine_are_not_cleared_and_a_fall_is_called_less() {
-        let rows = rows_of(&[("c1-s1", 2e6, 1e6), ("c1-s2", 1e6, 1e6)]);
+        let rows = rows_of(&[("c1-s1", 2.0, 1.0), ("c1-s2", 1.0, 1.0)]);
         let one_machine = Options { one_machine: true, ..options() };
         let said = sentences(&rows, &one_machine).join("\n");
         assert!(said.contains("c1-s2 carries 0.50 x c1-s1: less with more servers. All servers are on one"));
@@ -183,26 +208,26 @@ mod tests {
 
     #[test]
     fn a_rate_that_keeps_rising_is_not_called_flat() {
-        assert!(!said(&[("c1-s1", 1e6, 1e6), ("c1-s2", 2e6, 2e6), ("c1-s4", 3e6, 3e6)]).contains("flat"));
-        assert!(!said(&[("c1-s1", 1e6, 1e6)]).contains("flat"));
+        assert!(!said(&[("c1-s1", 1.0, 1.0), ("c1-s2", 2.0, 2.0), ("c1-s4", 3.0, 3.0)]).contains("flat"));
+        assert!(!said(&[("c1-s1", 1.0, 1.0)]).contains("flat"));
         // Configurations of other clients are not compared with it.
-        assert!(!said(&[("c1-s1", 1e6, 1e6), ("c2-s2", 1e6, 1e6)]).contains("flat"));
+        assert!(!said(&[("c1-s1", 1.0, 1.0), ("c2-s2", 1.0, 1.0)]).contains("flat"));
     }
 
     #[test]
     fn reads_below_writes_tell_of_the_early_acknowledgement_unless_it_was_late() {
         assert!(
-            said(&[("c1-s1", 2e6, 1e6)]).contains("(c1-s1 1.00 below 2.00 MB/s): an early acknowledgement")
+            said(&[("c1-s1", 2.0, 1.0)]).contains("(c1-s1 1.00 below 2.00 MB/s): an early acknowledgement")
         );
-        assert!(!said(&[("c1-s1", 2e6, 1.7e6)]).contains("slower than writes"));
-        let rows = rows_of(&[("c1-s1", 2e6, 1e6)]);
+        assert!(!said(&[("c1-s1", 2.0, 1.7)]).contains("slower than writes"));
+        let rows = rows_of(&[("c1-s1", 2.0, 1.0)]);
         let late = Options { late: true, ..options() };
         assert!(sentences(&rows, &late).join("\n").contains("no early acknowledgement"));
     }
 
     #[test]
     fn nodes_that_send_less_each_share_something() {
-        let said_of = said(&[("pp-2", 4e6, 4e6), ("pp-4", 3e6, 5.34e6)]);
+        let said_of = said(&[("pp-2", 4.0, 4.0), ("pp-4", 3.0, 5.34)]);
         assert!(
             said_of.contains("write: each node sends 1.00 MB/s to the others with 2 nodes and 0.56 with 4"),
             "{said_of}"
@@ -214,22 +239,22 @@ mod tests {
     fn nodes_behind_full_links_of_their_own_share_nothing_though_each_moves_less() {
         // Links of 1 MB/s: N / (N - 1) of it for each of N nodes.
         let said_of =
-            said(&[("pp-2", 4e6, 4e6), ("pp-4", 16e6 / 3.0, 16e6 / 3.0), ("pp-8", 64e6 / 7.0, 64e6 / 7.0)]);
+            said(&[("pp-2", 4.0, 4.0), ("pp-4", 16.0 / 3.0, 16.0 / 3.0), ("pp-8", 64.0 / 7.0, 64.0 / 7.0)]);
         assert!(!said_of.contains("to the others"), "{said_of}");
         // A node alone sends nothing.
-        assert!(!said(&[("pp-1", 9e6, 9e6), ("pp-2", 4e6, 4e6)]).contains("to the others"));
+        assert!(!said(&[("pp-1", 9.0, 9.0), ("pp-2", 4.0, 4.0)]).contains("to the others"));
     }
 
     #[test]
     fn nodes_of_one_machine_tell_nothing_of_a_network() {
         let one_machine = Options { one_machine: true, ..options() };
-        let said = sentences(&rows_of(&[("pp-2", 4e6, 4e6), ("pp-4", 3e6, 3e6)]), &one_machine).join("\n");
+        let said = sentences(&rows_of(&[("pp-2", 4.0, 4.0), ("pp-4", 3.0, 3.0)]), &one_machine).join("\n");
         assert!(said.contains("share its CPUs and disks, so that this tells nothing of a network"), "{said}");
     }
 
     #[test]
     fn a_local_rate_of_fewer_requests_in_flight_is_told_beside_the_scaling() {
-        let mut rows = rows_of(&[("local", 1e6, 1e6), ("c1-s2", 2e6, 2e6)]);
+        let mut rows = rows_of(&[("local", 1.0, 1.0), ("c1-s2", 2.0, 2.0)]);
         assert!(!sentences(&rows, &options()).join("\n").contains("in flight"));
         rows[0].queue_depth = 1;
         let said = sentences(&rows, &options()).join("\n");
@@ -239,7 +264,7 @@ mod tests {
 
     #[test]
     fn scaling_asks_for_local() {
-        assert!(said(&[("c1-s1", 1e6, 1e6)]).contains("name local"));
-        assert!(!said(&[("c1-s1", 1e6, 1e6), ("local", 1e6, 1e6)]).contains("name local"));
+        assert!(said(&[("c1-s1", 1.0, 1.0)]).contains("name local"));
+        assert!(!said(&[("c1-s1", 1.0, 1.0), ("local", 1.0, 1.0)]).contains("name local"));
     }
 }

@@ -3,12 +3,12 @@
 use super::figures::{Rate, Row, scale};
 use super::label::labels;
 use super::options::Options;
-use crate::figure::trimmed;
+use crate::figure::{MB, trimmed};
 use narrows_model::Bytes;
 
-/// Rows of five equal trials each: label, bytes a second written and read.
+/// Rows of five equal trials each: label, MB a second written and read.
 pub(super) fn rows_of(measured: &[(&str, f64, f64)]) -> Vec<Row> {
-    let rate = |value: f64| trimmed(&[value; 5]).map(|bytes_per_s| Rate { bytes_per_s, scaling: None });
+    let rate = |value: f64| trimmed(&[value * MB; 5]).map(|bytes_per_s| Rate { bytes_per_s, scaling: None });
     let row = |&(label, write, read): &(&str, f64, f64)| {
         let label = labels(&[label.to_owned()]).unwrap()[0];
         let request = Bytes(u64::from(label.servers()) * (64 << 10));
