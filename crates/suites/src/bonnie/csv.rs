@@ -1,10 +1,10 @@
 //! The lines of CSV: 27 fields of version 1.03, 50 of version 2.00, which the packaged `bon_csv2txt` and `bon_csv2html` read.
 
 use super::figures::{Measured, Row};
-use super::native::{latency, whole_or_tenths};
+use super::native::{latency, seeks, whole};
 use super::options::Options;
 use super::request::Edition;
-use super::{DATA_PHASES, Does, PHASES};
+use super::{DATA_PHASES, Does, PHASES, Phase};
 use narrows_model::Summary;
 
 /// The format that 2.00 calls itself by, and that its tools ask for.
@@ -34,15 +34,23 @@ pub(super) fn lines(rows: &[Row], options: &Options, summary: &Summary) -> Strin
 
 /// Rate and CPU share of the phases from `first` on, half of all: empty where they were not run, `+` where they were too
 /// short.
-fn figures(row: &Row, first: usize) -> impl Iterator<Item = String> {
-    let pair = move |(index, measured): (usize, &Option<Measured>)| {
+fn figures(row: &Row, first: usize, edition: Edition) -> impl Iterator<Item = String> {
+    let pair = move |(phase, measured): (&Phase, &Option<Measured>)| {
         let Some(measured) = measured else { return [String::new(), String::new()] };
-        let is_seeks = PHASES.get(index).is_some_and(|phase| phase.does == Does::Seeks);
-        let rate = measured.rate().map(|rate| whole_or_tenths(rate, is_seeks));
-        let cpu = measured.cpu_percent().map(|cpu| whole_or_tenths(cpu, false));
+        let rate = measured.rate().map(|rate| told(rate, phase.does, edition));
+        let cpu = measured.cpu_percent().map(whole);
         [rate.unwrap_or_else(|| "+++++".to_owned()), cpu.unwrap_or_else(|| "+++".to_owned())]
     };
-    row.phases.iter().enumerate().skip(first).take(DATA_PHASES).flat_map(pair)
+    PHASES.iter().zip(&row.phases).skip(first).take(DATA_PHASES).flat_map(pair)
+}
+
+/// A rate: seeks to tenths, in the newer version below 1000 alone.
+fn told(rate: f64, does: Does, edition: Edition) -> String {
+    match (does, edition) {
+        (Does::Seeks, Edition::V1_03) => format!("{rate:.1}"),
+        (Does::Seeks, Edition::V2_00) => seeks(rate),
+        _ => whole(rate),
+    }
 }
 
 /// The size as both versions print it: empty without a file.
@@ -60,9 +68,9 @@ fn v1_03(row: &Row, options: &Options) -> Vec<String> {
     let chunk = options.chunk();
     let size = if chunk.is_empty() { size(options) } else { format!("{}:{chunk}", size(options)) };
     let mut fields = vec![options.name.clone(), size];
-    fields.extend(figures(row, 0));
+    fields.extend(figures(row, 0, Edition::V1_03));
     fields.push(files(options));
-    fields.extend(figures(row, DATA_PHASES));
+    fields.extend(figures(row, DATA_PHASES, Edition::V1_03));
     fields
 }
 
@@ -72,7 +80,7 @@ pub(super) fn files(options: &Options) -> String {
         return String::new();
     }
     let bytes = if options.max > 0 { format!(":{}:{}", options.max, options.min) } else { String::new() };
-    let folders = if options.folders > 0 { format!("/{}", options.folders) } else { String::new() };
+    let folders = if options.folders > 1 { format!("/{}", options.folders) } else { String::new() };
     format!("{}{bytes}{folders}", options.thousands)
 }
 
@@ -92,10 +100,11 @@ fn v2_00(row: &Row, options: &Options, seed: u64) -> Vec<String> {
         of_data(options.seeks.to_string()),
         of_data(options.seekers.to_string()),
     ];
-    fields.extend(figures(row, 0));
+    fields.extend(figures(row, 0, Edition::V2_00));
     let chunk = if options.max > 0 && options.file_chunk != 8192 { options.file_chunk } else { 0 };
-    fields.extend([options.thousands, options.max, options.min, options.folders, chunk].map(of_files));
-    fields.extend(figures(row, DATA_PHASES));
+    let folders = if options.folders > 1 { options.folders } else { 0 };
+    fields.extend([options.thousands, options.max, options.min, folders, chunk].map(of_files));
+    fields.extend(figures(row, DATA_PHASES, Edition::V2_00));
     let longest =
         |measured: &Option<Measured>| measured.and_then(|measured| measured.latency_ns).map(latency);
     fields.extend(row.phases.iter().map(|measured| longest(measured).unwrap_or_default()));
@@ -145,5 +154,26 @@ mod tests {
     fn files_with_sizes_and_directories_are_one_field_of_the_older_line() {
         let some = Options { max: 1000, min: 10, folders: 4, ..options(Edition::V1_03) };
         assert_eq!(files(&some), "16:1000:10/4");
+        assert_eq!(files(&Options { min: 0, folders: 1, ..some }), "16:1000:0");
+    }
+
+    #[test]
+    fn one_directory_is_none_in_both_lines() {
+        let one = Options { folders: 1, ..options(Edition::V2_00) };
+        assert_eq!((v2_00(&row(4.0), &one, 1)[24].as_str(), files(&one).as_str()), ("", "16"));
+    }
+
+    #[test]
+    fn seeks_have_tenths_in_the_older_line_and_below_1000_in_the_newer() {
+        let mut row = row(4.0);
+        let of = |row: &Row| {
+            (
+                v1_03(row, &options(Edition::V1_03))[12].clone(),
+                v2_00(row, &options(Edition::V2_00), 1)[19].clone(),
+            )
+        };
+        assert_eq!(of(&row), ("557.3".to_owned(), "557.3".to_owned()));
+        row.phases[5].as_mut().unwrap().amount = 4.0 * 9546.7;
+        assert_eq!(of(&row), ("9546.7".to_owned(), "9547".to_owned()));
     }
 }

@@ -18,9 +18,14 @@ pub(super) fn beside(summary: &Summary) -> Option<String> {
     Some(text::tables(&figures::rows(summary, &options), &options))
 }
 
-/// A rate cut to a whole number; below 1000 seeks one digit more is told.
-pub(super) fn whole_or_tenths(rate: f64, is_seeks: bool) -> String {
-    if is_seeks && rate < 1000.0 { format!("{rate:.1}") } else { format!("{:.0}", rate.trunc()) }
+/// A figure cut to a whole number, as both versions cut all but seeks.
+pub(super) fn whole(figure: f64) -> String {
+    format!("{:.0}", figure.trunc())
+}
+
+/// Seeks a second, rounded: below 1000 to tenths, from there on to whole ones.
+pub(super) fn seeks(rate: f64) -> String {
+    if rate < 1000.0 { format!("{rate:.1}") } else { format!("{rate:.0}") }
 }
 
 /// A time with the unit in which it has five digits or fewer.
@@ -38,13 +43,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rates_are_cut_and_slow_seeks_have_a_digit_more() {
-        assert_eq!(whole_or_tenths(49_354.99, false), "49354");
-        assert_eq!(
-            (whole_or_tenths(557.34, true), whole_or_tenths(9546.7, true)),
-            ("557.3".into(), "9546".into())
-        );
-        assert_eq!(whole_or_tenths(0.4, false), "0");
+    fn rates_are_cut_and_seeks_are_rounded() {
+        assert_eq!((whole(49_354.99), whole(0.4)), ("49354".into(), "0".into()));
+        let told = [557.34, 557.36, 999.94, 1000.4, 9546.7].map(seeks);
+        assert_eq!(told, ["557.3", "557.4", "999.9", "1000", "9547"]);
     }
 
     #[test]

@@ -56,13 +56,13 @@ impl Options {
         if mib > 0 && mib.is_multiple_of(1024) { format!("{}G", mib / 1024) } else { format!("{mib}M") }
     }
 
-    /// The chunk as it is printed; empty for the usual one.
+    /// The chunk as the edition prints it; empty for the usual one.
     pub(super) fn chunk(&self) -> String {
-        match self.chunk.0 {
-            8192 => String::new(),
-            MIB => "1m".to_owned(),
-            bytes if bytes.is_multiple_of(1024) => format!("{}k", bytes / 1024),
-            bytes => bytes.to_string(),
+        match (self.chunk.0, self.edition) {
+            (8192, _) => String::new(),
+            (MIB, Edition::V2_00) => "1m".to_owned(),
+            (bytes, _) if bytes.is_multiple_of(1024) => format!("{}k", bytes / 1024),
+            (bytes, _) => bytes.to_string(),
         }
     }
 }

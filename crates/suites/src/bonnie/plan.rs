@@ -120,7 +120,8 @@ fn many_files(request: &Request, op: Op, order: NameOrder, seed: u64) -> Workloa
         count: files.count(),
         min_bytes: files.min,
         max_bytes: files.max,
-        folders: narrows_model::units::saturate_u32(files.folders),
+        // One is the folder that all of it lies in.
+        folders: narrows_model::units::saturate_u32(if files.folders > 1 { files.folders } else { 0 }),
         names: match order {
             NameOrder::Sequential => NameForm::NumberLetters,
             NameOrder::Random => NameForm::LettersNumber,
@@ -300,6 +301,14 @@ mod tests {
         assert!(cells.iter().all(|cell| cell.workload.objects.unwrap().stat_reads));
         let empty = planned(&request());
         assert!(phases_of(&empty)[6..].iter().all(|cell| !cell.workload.objects.unwrap().stat_reads));
+    }
+
+    #[test]
+    fn one_directory_is_the_folder_itself() {
+        let mut asked = request();
+        asked.files.folders = 1;
+        let plan = planned(&asked);
+        assert!(phases_of(&plan)[6..].iter().all(|cell| cell.workload.objects.unwrap().folders == 0));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::csv::files;
 use super::figures::{Measured, Row};
-use super::native::{latency, whole_or_tenths};
+use super::native::{latency, seeks, whole};
 use super::options::Options;
 use super::request::Edition;
 use super::{DATA_PHASES, Does, PHASES, SHORT_S};
@@ -10,6 +10,9 @@ use std::fmt::Write;
 
 /// Columns before the figures.
 const HEAD: usize = 19;
+/// Seeks, and who seeks, that the newer version leaves out of its first column.
+const SEEKS: u64 = 8192;
+const SEEKERS: u64 = 5;
 const DATA_HEADS: [&str; 2] = [
     "------Sequential Output------ --Sequential Input- --Random-",
     "-Per Chr- --Block-- -Rewrite- -Per Chr- --Block-- --Seeks--",
@@ -56,31 +59,51 @@ fn data(out: &mut String, row: &Row, options: &Options) {
     version(out, options, DATA_HEADS[0]);
     let _ = writeln!(out, "{:HEAD$} {}", "", DATA_HEADS[1]);
     let (title, unit) = match options.edition {
-        Edition::V1_03 => (format!("{:<15}{:>4}", "Machine", "Size"), "K/sec"),
-        Edition::V2_00 => ("Name:Size etc".to_owned(), " /sec"),
+        Edition::V1_03 if options.chunk().is_empty() => ("Machine        Size", "K/sec"),
+        Edition::V1_03 => ("Machine   Size:chnk", "K/sec"),
+        Edition::V2_00 => ("Name:Size etc", " /sec"),
     };
     let columns = [unit, unit, unit, unit, unit, " /sec"].map(|unit| format!(" {unit} %CP"));
     let _ = writeln!(out, "{title:<HEAD$}{}", columns.concat());
-    let chunk = options.chunk();
-    let size = if chunk.is_empty() { options.size() } else { format!("{}:{chunk}", options.size()) };
+    let size = size(options);
     let room = HEAD.saturating_sub(size.len() + 1);
     let name: String = options.name.chars().take(room).collect();
     let _ = writeln!(out, "{name:<room$} {size}{}", figures(row, 0, options));
     latencies(out, row, 0, options);
 }
 
-fn names(out: &mut String, row: &Row, options: &Options) {
-    match options.edition {
-        Edition::V1_03 => {
-            let _ = writeln!(out, "{:HEAD$} {}", "", FILE_HEADS[0]);
+/// The size, and behind colons what is not usual: the chunk, in the newer version also copies of the program (here one),
+/// seeks, and who seeks.
+fn size(options: &Options) -> String {
+    let unusual = |value: u64, usual: u64| if value == usual { String::new() } else { value.to_string() };
+    let more = match options.edition {
+        Edition::V1_03 => [options.chunk(), String::new(), String::new(), String::new()],
+        Edition::V2_00 => {
+            let (seeks, seekers) = (unusual(options.seeks, SEEKS), unusual(options.seekers, SEEKERS));
+            [options.chunk(), String::new(), seeks, seekers]
         }
-        Edition::V2_00 => version(out, options, FILE_HEADS[0]),
+    };
+    let all = format!("{}:{}", options.size(), more.join(":"));
+    all.trim_end_matches(':').to_owned()
+}
+
+/// Under a table of data 1.03 has neither its number nor the machine's name again.
+fn names(out: &mut String, row: &Row, options: &Options) {
+    let is_headed = options.edition == Edition::V2_00 || options.file.0 == 0;
+    if is_headed {
+        version(out, options, FILE_HEADS[0]);
+    } else {
+        let _ = writeln!(out, "{:HEAD$} {}", "", FILE_HEADS[0]);
     }
-    let name = if options.edition == Edition::V2_00 { options.name.as_str() } else { "" };
+    let name = if is_headed { options.name.as_str() } else { "" };
     let name: String = name.chars().take(HEAD).collect();
     let _ = writeln!(out, "{name:<HEAD$} {}", FILE_HEADS[1]);
-    let title = if options.max > 0 { "files:max:min" } else { "files" };
-    let _ = writeln!(out, "{title:>HEAD$}{}", "  /sec %CP".repeat(DATA_PHASES));
+    let title = match (options.max, options.min) {
+        (0, _) => "              files",
+        (_, 0) => "files:max",
+        _ => "files:max:min",
+    };
+    let _ = writeln!(out, "{title:<HEAD$}{}", "  /sec %CP".repeat(DATA_PHASES));
     let _ = writeln!(out, "{:>HEAD$}{}", files(options), figures(row, DATA_PHASES, options));
     latencies(out, row, DATA_PHASES, options);
 }
@@ -91,7 +114,7 @@ fn figures(row: &Row, first: usize, options: &Options) -> String {
     for (phase, measured) in PHASES.iter().zip(&row.phases).skip(first).take(DATA_PHASES) {
         let (rate, cpu) = measured.as_ref().map_or_else(Default::default, |measured| {
             let rate = measured.rate().map(|rate| told(rate, phase.does, options.edition));
-            let cpu = measured.cpu_percent().map(|cpu| whole_or_tenths(cpu, false));
+            let cpu = measured.cpu_percent().map(whole);
             (rate.unwrap_or_else(|| "+++++".to_owned()), cpu.unwrap_or_else(|| "+++".to_owned()))
         });
         let _ = write!(out, " {rate:>5} {cpu:>3}");
@@ -103,8 +126,11 @@ fn figures(row: &Row, first: usize, options: &Options) -> String {
 /// A rate: of data in KiB, in the newer version with the unit that fits into five columns.
 fn told(rate: f64, does: Does, edition: Edition) -> String {
     const STEP: f64 = 1024.0;
+    if does == Does::Seeks {
+        return seeks(rate);
+    }
     if edition == Edition::V1_03 || !does.moves_data() {
-        return whole_or_tenths(rate, does == Does::Seeks);
+        return whole(rate);
     }
     if rate < 10_000.0 {
         return format!("{:.0}k", rate.trunc());
@@ -157,6 +183,63 @@ mod tests {
         let text = tables(&[published()], &options(Edition::V1_03));
         let without_remarks: Vec<&str> = text.lines().filter(|line| !line.starts_with("+++++")).collect();
         assert_eq!(without_remarks, PUBLISHED.lines().collect::<Vec<_>>());
+    }
+
+    /// The lines with nothing behind their figures.
+    fn lines(options: &Options) -> Vec<String> {
+        tables(&[row(4.0)], options).lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn without_a_file_the_older_table_of_files_is_headed_as_one_of_data() {
+        let none = Options { file: narrows_model::Bytes(0), ..options(Edition::V1_03) };
+        let lines = lines(&none);
+        assert_eq!(
+            lines[0],
+            "Version  1.03       ------Sequential Create------ --------Random Create--------"
+        );
+        assert_eq!(
+            lines[1],
+            "fs2                 -Create-- --Read--- -Delete-- -Create-- --Read--- -Delete--"
+        );
+    }
+
+    #[test]
+    fn a_chunk_that_is_not_usual_is_told_in_heading_and_row() {
+        let with = |edition, chunk| Options { chunk: narrows_model::Bytes(chunk), ..options(edition) };
+        let older = lines(&with(Edition::V1_03, 1 << 20));
+        assert!(older[2].starts_with("Machine   Size:chnk K/sec %CP"), "{older:?}");
+        assert!(older[3].starts_with("fs2       10G:1024k 38476  95"), "{older:?}");
+        let newer = lines(&with(Edition::V2_00, 64 << 10));
+        assert!(newer[2].starts_with("Name:Size etc        /sec %CP"), "{newer:?}");
+        assert!(newer[3].starts_with("fs2         10G:64k 37.6m  95"), "{newer:?}");
+    }
+
+    #[test]
+    fn the_newer_first_column_has_seeks_and_who_seeks_where_they_are_not_usual() {
+        // 2.00a prints `64M:::200000:12` of such a run.
+        let asked = Options { seeks: 200_000, seekers: 12, ..options(Edition::V2_00) };
+        assert_eq!(size(&asked), "10G:::200000:12");
+        let asked = Options { seeks: 100, chunk: narrows_model::Bytes(1 << 20), ..options(Edition::V2_00) };
+        assert_eq!((size(&asked).as_str(), size(&options(Edition::V2_00)).as_str()), ("10G:1m::100", "10G"));
+        assert_eq!(size(&Options { edition: Edition::V1_03, ..asked }), "10G:1024k");
+    }
+
+    #[test]
+    fn the_number_of_files_is_headed_by_what_stands_below_it() {
+        // As 2.00a prints them, and 1.03.
+        for (max, min, title, told) in [
+            (0, 0, "              files  /sec", "                 16 "),
+            (100, 0, "files:max            /sec", "           16:100:0 "),
+            (100, 10, "files:max:min        /sec", "          16:100:10 "),
+        ] {
+            for edition in [Edition::V1_03, Edition::V2_00] {
+                let lines = lines(&Options { max, min, ..options(edition) });
+                let heading = lines.iter().position(|line| line.contains("files")).unwrap();
+                assert!(lines[heading].starts_with(title), "{lines:?}");
+                assert!(lines[heading + 1].starts_with(told), "{lines:?}");
+            }
+        }
     }
 
     #[test]
