@@ -9,6 +9,7 @@ mod breaks;
 mod confidence;
 mod fit;
 mod lists;
+mod payers;
 mod regimes;
 mod rules;
 mod table;

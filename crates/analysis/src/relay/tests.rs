@@ -191,13 +191,15 @@ fn a_run_whose_proxy_is_busy_all_the_time_is_limited_by_it_as_the_published_one_
 fn on_cpus(busy: [f64; 3], cpus: [&[u32]; 3]) -> RelaySummary {
     let (plan, trials) = proxy_sweep();
     let (mut figures, _) = summarised(&plan, &trials);
-    for (index, role) in figures.points.iter_mut().flat_map(|point| &mut point.roles).enumerate() {
-        let part = index % 3;
-        role.host = format!("container-{part}");
-        role.busy_ratio = busy[part];
-        (role.user_s, role.system_s) = (0.0, role.busy_ratio * role.elapsed_s);
-        role.machine =
-            Some(RelayMachine { boot_id: Some("b".to_owned()), affinity_cpus: cpus[part].to_vec() });
+    for point in &mut figures.points {
+        let elapsed_s = point.elapsed_s.unwrap();
+        for (part, role) in point.roles.iter_mut().enumerate() {
+            role.host = format!("container-{part}");
+            role.busy_ratio = busy[part];
+            (role.user_s, role.system_s) = (0.0, role.busy_ratio * elapsed_s);
+            role.machine =
+                Some(RelayMachine { boot_id: Some("b".to_owned()), affinity_cpus: cpus[part].to_vec() });
+        }
     }
     figures
 }
@@ -218,6 +220,19 @@ fn roles_that_fill_the_cpus_that_they_share_are_limited_by_these_with_the_demand
     assert!(first.evidence.iter().any(|one| one.text.starts_with("T = ")), "{first:?}");
     let cleared = &shared.exonerated;
     assert!(cleared.iter().all(|entry| entry.segment != narrows_model::Segment::ProxyCpu), "{cleared:?}");
+}
+
+#[test]
+fn roles_none_of_which_is_busy_for_half_of_the_time_fill_the_cpus_that_they_share() {
+    let shared = diagnose(&on_cpus([0.33, 0.36, 0.28], [&[0], &[0], &[0]]));
+    assert!(
+        shared.limiting.iter().all(|entry| entry.segment == narrows_model::Segment::HostCpu),
+        "{shared:?}"
+    );
+    assert!(shared.limiting[0].evidence.iter().any(|one| one.text.starts_with("T = ")), "{shared:?}");
+    let apart = diagnose(&on_cpus([0.05, 0.1, 0.05], [&[0], &[1], &[2]]));
+    assert_eq!(apart.limiting[0].segment, narrows_model::Segment::Unknown, "{apart:?}");
+    assert!(apart.limiting[0].evidence.iter().any(|one| one.text.contains("the calls wait")), "{apart:?}");
 }
 
 #[test]

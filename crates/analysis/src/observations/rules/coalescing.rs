@@ -1,8 +1,8 @@
 //! Writes that arrive together: fewer reads than writes.
 
 use super::super::table::{self, Table};
-use super::super::{TCP_NO_DELAY, TRANSPORT, UNIX_SOCKETS};
-use super::{ObservationRule, per_call};
+use super::super::{TCP_NO_DELAY, TRANSPORT, UNIX_SOCKETS, payers};
+use super::ObservationRule;
 use crate::rules::Verdict;
 use narrows_model::cell::FactorValue;
 use narrows_model::counters::Role;
@@ -70,8 +70,8 @@ fn between(one: &Observation, reader: Role) -> Option<Verdict> {
     let text = format!(
         "{}: {joined:.1} writes of the {} arrive as one read of the {}; {why}",
         one.id,
-        per_call::name(sender),
-        per_call::name(reader)
+        payers::name(sender),
+        payers::name(reader)
     );
     Some(Verdict::note(RULE.segment, &one.id, Severity::Info).because(text, "calls of both roles", ""))
 }
