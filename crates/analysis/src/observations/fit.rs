@@ -21,6 +21,8 @@ pub(crate) const CPU_FULL: f64 = 0.95;
 const REPEATED_MIN: f64 = 1_000.0;
 /// So may counts this near to what full buffers make: the buffer all but decides them.
 const DECIDED_RATIO: f64 = 0.05;
+/// The roles of a path, in the order in which bytes pass them.
+const ROLES: [Role; 3] = [Role::Client, Role::Proxy, Role::Server];
 
 /// One set of roles whose buffers were varied together, with the observations by rising calls.
 #[derive(Debug, Clone)]
@@ -90,7 +92,6 @@ pub(crate) fn sweeps<'a>(table: &Table<'a>) -> Vec<Sweep<'a>> {
 /// `group` by the roles whose buffers are below their largest: sweeps of other roles are other laws, and one line through
 /// all of them none. Observations with all buffers at their largest are the first point of each sweep on their path.
 fn apart<'a>(group: &[&'a Observation]) -> Vec<Vec<&'a Observation>> {
-    const ROLES: [Role; 3] = [Role::Client, Role::Proxy, Role::Server];
     let largest = ROLES.map(|role| {
         let sizes: Vec<f64> = group.iter().filter_map(|one| buffer_bytes(one, role)).collect();
         table::extreme(&sizes, f64::max)
@@ -124,7 +125,18 @@ fn apart<'a>(group: &[&'a Observation]) -> Vec<Vec<&'a Observation>> {
 /// Observations that differ in buffers alone.
 fn groups<'a>(table: &Table<'a>) -> Vec<Vec<&'a Observation>> {
     let is_buffer = |name: &str| name.ends_with("_buffer_bytes");
-    table.groups(|one| one.elapsed_s.map(|_| table::setting_under(one, one.op, &is_buffer)))
+    // A block that is the buffer of a role says the same once more; any other is a setting of its own.
+    let is_told = |block: narrows_model::Bytes, one: &Observation| {
+        ROLES
+            .into_iter()
+            .filter_map(|role| buffer_bytes(one, role))
+            .any(|buffer| (buffer - block.as_f64()).abs() < 0.5)
+    };
+    table.groups(|one| {
+        let block_bytes = one.block_bytes.filter(|block| !is_told(*block, one));
+        let kept = Observation { block_bytes, ..one.clone() };
+        one.elapsed_s.map(|_| table::setting_under(&kept, one.op, &is_buffer))
+    })
 }
 
 fn sweep<'a>(group: &[&'a Observation]) -> Option<Sweep<'a>> {
@@ -189,25 +201,23 @@ fn varied(group: &[&Observation]) -> Vec<Role> {
         let (least, most) = (table::extreme(&values, f64::min)?, table::extreme(&values, f64::max)?);
         narrows_model::units::ratio(most, least)
     };
-    let roles = [Role::Client, Role::Proxy, Role::Server];
-    let has_buffers = group.iter().any(|one| roles.iter().any(|role| buffer_bytes(one, *role).is_some()));
+    let has_buffers = group.iter().any(|one| ROLES.iter().any(|role| buffer_bytes(one, *role).is_some()));
     if has_buffers {
         let is_varied =
             |role: &Role| spread(&|one| buffer_bytes(one, *role)).is_some_and(|spread| spread > 1.0);
-        return roles.into_iter().filter(is_varied).collect();
+        return ROLES.into_iter().filter(is_varied).collect();
     }
     let of_calls = |role: Role| spread(&|one| table::counted_calls(one, role)).unwrap_or(1.0);
-    let widest = roles.into_iter().map(of_calls).fold(1.0, f64::max);
+    let widest = ROLES.into_iter().map(of_calls).fold(1.0, f64::max);
     let is_widest = |role: &Role| widest >= SPREAD_MIN && of_calls(*role) >= widest * 0.9;
-    roles.into_iter().filter(is_widest).collect()
+    ROLES.into_iter().filter(is_widest).collect()
 }
 
 /// Observations with different buffers and times whose printed counts are the same in every role that follows those that
 /// were varied: at most one of the rows can be right.
 fn repeated<'a>(group: &[&'a Observation], roles: &[Role]) -> Vec<&'a Observation> {
     let counts = |one: &Observation| {
-        let others =
-            [Role::Client, Role::Proxy, Role::Server].into_iter().filter(|role| !roles.contains(role));
+        let others = ROLES.into_iter().filter(|role| !roles.contains(role));
         let counts: Vec<(Role, f64)> =
             others.filter_map(|role| Some((role, table::counted_calls(one, role)?))).collect();
         // A count that the buffer alone decides is the same in each row, and nearly so where few reads came short.

@@ -113,6 +113,39 @@ fn relay_all_is_the_proxys_cpu() {
 }
 
 #[test]
+fn a_block_that_is_the_clients_buffer_changes_no_sweep() {
+    let names = [
+        "client",
+        "server",
+        "both",
+        "client-3",
+        "server-3",
+        "proxy",
+        "client-proxy",
+        "client-server",
+        "proxy-server",
+        "all-3",
+    ];
+    for name in names {
+        let mut all = example(&format!("relay-{name}"));
+        let said = |all: &Observations| {
+            let entries = diagnose_observations(all).limiting;
+            (per_call(all), entries.iter().map(|entry| (entry.segment, entry.relation)).collect::<Vec<_>>())
+        };
+        let without = said(&all);
+        for one in &mut all.observations {
+            let Some(narrows_model::cell::FactorValue::Number(buffer)) =
+                one.factors.get("client_buffer_bytes")
+            else {
+                panic!("{name}: {one:?}")
+            };
+            one.block_bytes = Some(narrows_model::Bytes(narrows_model::units::round_to_u64(*buffer)));
+        }
+        assert_eq!(said(&all), without, "{name}");
+    }
+}
+
+#[test]
 fn sweeps_of_other_roles_in_one_file_have_each_a_line_of_its_own() {
     let mut all = Observations::default();
     for name in ["client-3", "server-3", "proxy", "client-proxy", "all-3", "client", "both"] {
