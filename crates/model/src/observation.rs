@@ -105,8 +105,8 @@ pub struct Ceiling {
     pub capacity: Capacity,
     /// Of what there is one that carries that.
     pub scope: Scope,
-    /// How many of that scope there are; 1 or more.
-    pub count: u64,
+    /// How many of that scope there are, 1 or more, where the file says so.
+    pub count: Option<u64>,
     /// The operation that it holds for; `None` for all.
     pub op: Option<ObservedOp>,
     /// What it rests on.

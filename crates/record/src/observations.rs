@@ -71,9 +71,7 @@ fn ceiling(out: &mut String, one: &Ceiling) {
     if one.scope != Scope::default() {
         entry(out, "scope", quoted(one.scope.name()));
     }
-    if one.count != 1 {
-        entry(out, "count", one.count);
-    }
+    optional(out, "count", one.count);
     optional(out, "op", one.op.map(|op| quoted(op.name())));
     let basis = if one.basis == CeilingBasis::Declared { "declared" } else { "measured" };
     entry(out, "basis", quoted(basis));

@@ -87,17 +87,16 @@ impl<'a> Table<'a> {
         self.all.factor_segments.get(factor).copied().or_else(|| known_segment(factor))
     }
 
-    /// What `ceiling` carries for `one`: as many times its value as there are of its scope.
+    /// What `ceiling` carries for `one`: as many times its value as there are of its scope. A count that the file gives
+    /// is that; without one there are as many as the observation has of them, else one.
     pub(crate) fn count_of(ceiling: &Ceiling, one: &Observation) -> f64 {
         let clients = one.clients.unwrap_or(1).max(1) as f64;
-        match ceiling.scope {
-            Scope::Client => one.clients.map_or(ceiling.count as f64, |_| clients),
-            Scope::Connection => match one.connections {
-                Some(connections) => connections as f64 * clients,
-                None => ceiling.count as f64,
-            },
-            _ => ceiling.count as f64,
-        }
+        let of_observation = match ceiling.scope {
+            Scope::Client => clients,
+            Scope::Connection => one.connections.map_or(1.0, |connections| connections as f64 * clients),
+            _ => 1.0,
+        };
+        ceiling.count.map_or(of_observation, |count| count as f64)
     }
 
     /// Observations that differ from each other in `factor` alone, in the order of its values; groups of two or more.
@@ -140,16 +139,24 @@ impl<'a> Table<'a> {
 fn has_network(all: &Observations) -> bool {
     let is_network =
         |segment: Segment| segment == Segment::Network || segment.parent() == Some(Segment::Network);
+    // Who has a server, told apart from the client, reaches it over a network.
+    let is_server = |ceiling: &Ceiling| {
+        let of_server =
+            ceiling.segment == Segment::Server || ceiling.segment.parent() == Some(Segment::Server);
+        ceiling.scope == Scope::Server || of_server
+    };
     let crosses = |one: &Observation| {
-        let shared = one.clients.is_some_and(|clients| clients > 1) && !is_local(one);
+        let shared = one.clients.is_some_and(|clients| clients > 1);
         let roles = [Role::Server, Role::Proxy];
+        let has_memory = roles.iter().any(|role| one.memory_bytes.contains_key(role));
         one.rtt_s.is_some()
             || one.bytes.wire.is_some()
             || one.op == ObservedOp::Send
-            || shared
+            || ((shared || has_memory) && !is_local(one))
             || roles.iter().any(|role| mentions(one, *role))
     };
-    all.ceilings.iter().any(|ceiling| is_network(ceiling.segment)) || all.observations.iter().any(crosses)
+    all.ceilings.iter().any(|ceiling| is_network(ceiling.segment) || is_server(ceiling))
+        || all.observations.iter().any(crosses)
 }
 
 fn has_proxy(all: &Observations) -> bool {
@@ -357,7 +364,7 @@ pub(crate) fn upstream(one: &Observation, role: Role) -> Option<Role> {
     }
 }
 
-/// How busy the CPU of `role` was: the fullest of what is known.
+/// How busy the CPU of `role` was: the fullest of what is known. A share that cannot be says nothing.
 pub(crate) fn cpu(one: &Observation, role: Role) -> Option<CpuShare> {
     let cpus = one.cpus.get(&role).copied();
     let of_all = one.cpu_ratio.get(&role).copied();

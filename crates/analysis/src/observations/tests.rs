@@ -205,15 +205,19 @@ fn the_relay_files_hold_what_the_published_table_holds() {
 }
 
 #[test]
-fn jovian_2_clears_the_link_and_doubts_the_writes() {
-    let all = example("jovian2");
-    assert!(cleared(&all, Segment::NetworkBandwidth));
+fn jovian_2_says_nothing_of_a_link_that_no_byte_crossed_and_doubts_the_writes() {
+    let mut all = example("jovian2");
+    assert!(!cleared(&all, Segment::NetworkBandwidth));
+    let untold = diagnose_observations(&all).not_measured;
+    assert!(untold.iter().any(|entry| entry.segment == Segment::NetworkBandwidth), "{untold:?}");
     assert!(told(&all, "early_ack").contains("less than the 256 MiB of memory"));
     assert_eq!(
         named(&all),
         [Segment::Unknown, Segment::Unknown],
         "no rate between nodes is among the figures"
     );
+    all.observations[0].factors.clear();
+    assert!(cleared(&all, Segment::NetworkBandwidth), "a rate over the link does clear it");
 }
 
 #[test]

@@ -117,7 +117,7 @@ fn wire(rate: BytesPerSec) -> Ceiling {
         segment: Segment::NetworkBandwidth,
         capacity: Capacity::BytesPerS(rate),
         scope: Scope::Shared,
-        count: 1,
+        count: None,
         op: None,
         basis: CeilingBasis::Declared,
         note: None,

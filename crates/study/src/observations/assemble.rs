@@ -36,7 +36,7 @@ fn ceiling(row: &Row) -> Option<Ceiling> {
         segment: segment(row, "segment")?,
         capacity,
         scope: named(row, "scope", &Scope::ALL, Scope::name),
-        count: count(row, "count").unwrap_or(1),
+        count: count(row, "count"),
         op: name(row, "op").map(|_| named(row, "op", &ObservedOp::ALL, ObservedOp::name)),
         basis: if name(row, "basis") == Some("declared") {
             CeilingBasis::Declared

@@ -161,9 +161,9 @@ keys! {
     Ceiling.latency_s, SECONDS, NONE, "0.0002",
         "Time that an operation takes there at least.";
     Ceiling.scope, Kind::Name(SCOPES), Else("\"shared\""), "\"client\"",
-        "Of what there is one with this value: a link of each `client`, a disk (`device`), one that all share (`shared`). With `client` and `connection` there are as many as an observation has of them.";
-    Ceiling.count, CLIENTS, Else("1"), "12",
-        "How many of that scope there are: together they carry count x value.";
+        "Of what there is one with this value: a link of each `client`, a disk (`device`), one that all share (`shared`). With `client` and `connection` and no `count` there are as many as an observation has of them.";
+    Ceiling.count, CLIENTS, Else("1; of `client` and `connection`, as many as each observation has"), "12",
+        "How many of that scope there are: together they carry count x value. It holds for every observation, whatever the number of its clients.";
     Ceiling.op, Kind::Name(OPS), Else("all"), "\"read\"",
         "The operation that it holds for, where reads and writes have ceilings of their own.";
     Ceiling.basis, Kind::Name(BASES), Else("\"measured\""), "\"declared\"",

@@ -159,7 +159,7 @@ fn everything_of_a_file_arrives_in_the_model() {
     let ceiling = &read.ceilings[0];
     assert_eq!(
         (ceiling.segment, ceiling.scope, ceiling.count),
-        (Segment::NetworkBandwidth, Scope::Client, 2)
+        (Segment::NetworkBandwidth, Scope::Client, Some(2))
     );
     assert!(matches!(ceiling.capacity, Capacity::BytesPerS(rate) if (rate.0 - 12.5e6).abs() < 1e-3));
     assert_eq!(ceiling.basis, CeilingBasis::Declared);

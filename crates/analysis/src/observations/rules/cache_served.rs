@@ -1,13 +1,13 @@
 //! A cache served the load: the storage behind it was not measured.
 
-use super::super::table::Table;
+use super::super::table::{self, Table};
 use super::{ObservationRule, ceiling_reached};
 use crate::rules::{Basis, Stance, Tier, Verdict};
 use crate::text;
 use narrows_model::diagnosis::Severity;
 use narrows_model::observation::ObservedOp;
 use narrows_model::units::ratio;
-use narrows_model::{Bytes, Observation, Segment};
+use narrows_model::{Observation, Segment};
 use std::collections::BTreeSet;
 
 /// Less than this of the application's bytes went on: the rest was served, as in the rules of summaries.
@@ -79,35 +79,38 @@ pub(super) fn writes<'a>(table: &Table<'a>) -> BTreeSet<&'a str> {
     writes.map(|one| one.id.as_str()).collect()
 }
 
-/// Bytes counted above and below a cache, or its hits.
+/// Bytes counted above and below a cache, or its hits; of writes only what never was on the wire, since those that never were
+/// at the device are acknowledged early, which has a rule of its own.
 fn counted(table: &Table<'_>, one: &Observation, cache: Segment) -> Option<Verdict> {
-    let network = table.has_network();
-    let (below, place) = match cache {
-        Segment::ServerCache if network && one.op != ObservedOp::Write => (one.bytes.device, "at the device"),
-        Segment::ClientCache if network => (one.bytes.wire, "on the wire"),
-        Segment::ClientCache => (one.bytes.device, "at the device"),
-        _ => (None, ""),
+    let network = table.has_network() && !table::is_local(one);
+    let place = match cache {
+        Segment::ClientCache if network => Some(Place::Wire),
+        Segment::ServerCache if !network => None,
+        _ => Some(Place::Device).filter(|_| one.op != ObservedOp::Write),
     };
-    let above = if cache == Segment::ServerCache {
-        one.bytes.wire.or(one.bytes.application)
-    } else {
-        one.bytes.application
-    };
-    let of_bytes = below.zip(above).and_then(|(below, above)| of_bytes(one, cache, (above, below), place));
+    let of_bytes = place.and_then(|place| of_bytes(one, cache, place));
     of_bytes.or_else(|| of_hits(one, cache, network))
 }
 
-fn of_bytes(
-    one: &Observation,
-    cache: Segment,
-    (above, below): (Bytes, Bytes),
-    place: &str,
-) -> Option<Verdict> {
+/// Where bytes are counted below a cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    Wire,
+    Device,
+}
+
+/// Bytes that came to `cache` against those below it.
+pub(super) fn of_bytes(one: &Observation, cache: Segment, place: Place) -> Option<Verdict> {
+    let (below, at) = match place {
+        Place::Wire => (one.bytes.wire?, "on the wire"),
+        Place::Device => (one.bytes.device?, "at the device"),
+    };
+    let above = one.bytes.wire.filter(|_| cache == Segment::ServerCache).or(one.bytes.application)?;
     let carried = ratio(below.as_f64(), above.as_f64())?;
     let cached = carried < CARRIED_RATIO;
     let stance = if cached { Stance::Limits } else { Stance::Clears };
     let (above, below) = (text::amount(above), text::amount(below));
-    let text = format!("{}: {above} came, {below} of it were {place} ({})", one.id, text::percent(carried));
+    let text = format!("{}: {above} came, {below} of it were {at} ({})", one.id, text::percent(carried));
     let verdict = Verdict::on(cache, &one.id, stance, Basis::State, (1.0 - carried).clamp(0.0, 1.0));
     let severity = if cached { Severity::Warning } else { Severity::Info };
     Some(Verdict { severity, ..verdict }.in_tier(Tier::Voids).because(text, "bytes at several places", ""))

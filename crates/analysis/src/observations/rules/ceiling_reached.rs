@@ -147,7 +147,7 @@ fn within(against: &Against<'_>) -> Option<Verdict> {
 /// Bytes faster than the segment carries did not pass it.
 fn above(table: &Table<'_>, against: &Against<'_>) -> Verdict {
     let Against { ceiling, one, .. } = against;
-    let served = served_by(table, ceiling.segment);
+    let served = served_by(table, ceiling.segment, one);
     let certain = ceiling.basis == CeilingBasis::Declared && one.quality != Quality::UpperBound;
     let confidence = if certain { 1.0 } else { MEASURED_CONFIDENCE };
     let text = format!("{}: more than can have passed it", against.text());
@@ -160,10 +160,11 @@ fn above(table: &Table<'_>, against: &Against<'_>) -> Verdict {
 }
 
 /// The cache before a segment.
-fn served_by(table: &Table<'_>, segment: Segment) -> Segment {
+fn served_by(table: &Table<'_>, segment: Segment, one: &Observation) -> Segment {
+    let is_remote = table.has_network() && !table::is_local(one);
     let of_device = segment == Segment::Device || segment.parent() == Some(Segment::Device);
     let of_server = segment == Segment::Server || segment.parent() == Some(Segment::Server);
-    if of_server || (of_device && table.has_network()) { Segment::ServerCache } else { Segment::ClientCache }
+    if of_server || (of_device && is_remote) { Segment::ServerCache } else { Segment::ClientCache }
 }
 
 /// Clients that read faster than the link that each of them has.
@@ -175,7 +176,8 @@ fn above_own_link(ceiling: &Ceiling, one: &Observation) -> Option<Verdict> {
     if !network || !of_each || rates.len() < 2 {
         return None;
     }
-    let link = if ceiling.scope == Scope::Client { most.0 } else { most.0 * ceiling.count as f64 };
+    let link =
+        if ceiling.scope == Scope::Client { most.0 } else { most.0 * ceiling.count.unwrap_or(1) as f64 };
     let above = rates.iter().filter(|rate| **rate > link * ABOVE_RATIO).count();
     (above > 0).then(|| {
         let text = format!(
@@ -212,7 +214,7 @@ fn scope(ceiling: &Ceiling) -> Option<&'static str> {
     match ceiling.scope {
         Scope::Client if is_network => Some("client-link"),
         Scope::Server if is_network => Some("server-link"),
-        Scope::Shared if ceiling.count > 1 || is_network => Some("shared"),
+        Scope::Shared if ceiling.count.is_some_and(|count| count > 1) || is_network => Some("shared"),
         Scope::Node => Some("node"),
         _ => None,
     }
@@ -268,6 +270,51 @@ mod tests {
         let all = wire("bytes_per_s = 455e6\n");
         assert_eq!(first(&all), Segment::ClientCache);
         assert!(slugs(&all).contains(&"cache_served".to_owned()));
+    }
+
+    #[test]
+    fn a_count_that_is_written_holds_whatever_the_number_of_clients() {
+        let of = |count: &str, rate: &str| {
+            read(&format!(
+                "[[ceiling]]\nsegment = \"network.bandwidth\"\nbytes_per_s = 12.5e6\nscope = \"client\"\n{count}\n\
+                 [[observation]]\nid = \"a\"\nop = \"read\"\nclients = 47\nconnections = 2\nbytes_per_s = {rate}\n"
+            ))
+        };
+        assert_eq!(first(&of("count = 4", "49.5e6")), Segment::NetworkBandwidth);
+        assert_eq!(first(&of("count = 1", "12.4e6")), Segment::NetworkBandwidth);
+        assert!(cleared(&of("", "49.5e6"), Segment::NetworkBandwidth), "a link each");
+        assert_eq!(first(&of("", "580e6")), Segment::NetworkBandwidth);
+        let mut all = of("count = 4", "49.5e6");
+        all.ceilings[0].scope = Scope::Connection;
+        assert_eq!(first(&all), Segment::NetworkBandwidth);
+    }
+
+    #[test]
+    fn a_load_that_crossed_no_network_says_nothing_of_it_and_is_served_on_its_own_machine() {
+        let of = |path: &str| {
+            read(&format!(
+                "[[ceiling]]\nsegment = \"network.bandwidth\"\nbytes_per_s = 12.5e6\n[[ceiling]]\nsegment = \"device.bandwidth\"\nbytes_per_s = 1e6\n\
+                 [[observation]]\nid = \"a\"\nop = \"read\"\nbytes_per_s = 2e6\nfactor = {{ path = \"{path}\" }}\n"
+            ))
+        };
+        assert!(
+            cleared(&of("nfs"), Segment::NetworkBandwidth)
+                && !cleared(&of("local"), Segment::NetworkBandwidth)
+        );
+        assert_eq!([first(&of("nfs")), first(&of("local"))], [Segment::ServerCache, Segment::ClientCache]);
+    }
+
+    #[test]
+    fn a_server_that_the_file_tells_of_is_remote() {
+        let of = |scope: &str, memory: &str| {
+            read(&format!(
+                "[[ceiling]]\nsegment = \"device.bandwidth\"\nbytes_per_s = 5e6\nscope = \"{scope}\"\n\
+                 [[observation]]\nid = \"w\"\nop = \"write\"\nclients = 1\nbytes_per_s = 9e6\n{memory}\n"
+            ))
+        };
+        assert_eq!(first(&of("server", "")), Segment::ServerCache);
+        assert_eq!(first(&of("device", "memory_bytes = { server = 268435456 }")), Segment::ServerCache);
+        assert_eq!(first(&of("device", "memory_bytes = { client = 268435456 }")), Segment::ClientCache);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Writes are acknowledged before they are on a device.
 
 use super::super::table::{self, Table};
+use super::cache_served::Place;
 use super::{ObservationRule, cache_served, ceiling_reached};
 use crate::rules::Verdict;
 use crate::text;
@@ -19,14 +20,17 @@ pub(super) static RULE: ObservationRule = ObservationRule {
     slug: "early_ack",
     segment: Segment::ServerCommit,
     title: "writes are acknowledged before the device has them",
-    definition: "Writes were faster than the devices, or than reads over the same path with the same clients: they were \
-                 acknowledged when they arrived in a memory, which absorbs them until it is full. The rate is not that of \
-                 the storage; with more data than memory it will fall. Where the file says how much memory there is, that \
-                 is held against the bytes written.",
-    formula: "write rate > 1.03 x count x ceiling of the device, or > 1.1 x read rate of the same load",
+    definition: "Writes were faster than the devices, or than reads over the same path with the same clients, or their bytes \
+                 were not at the device in the same time: they were acknowledged when they arrived in a memory (the \
+                 server's, or the client's where nothing is remote), which absorbs them until it is full. The rate is not \
+                 that of the storage; with more data than memory it will fall. Where the file says how much memory there \
+                 is, that is held against the bytes written.",
+    formula: "write rate > 1.03 x count x ceiling of the device, or > 1.1 x read rate of the same load, or bytes at the device \
+              < 0.5 x bytes on the wire (of the application where those are not given)",
     source: "Jovian-2 (Univ. of Maryland, 1996): writes are acknowledged when the block arrives, reads wait for the disk",
     example: "writes at 9.4 MB/s and reads at 4.9 MB/s with the same clients; 70 MB written, 256 MB of memory",
-    how_to_measure: "write more than the memory of client and server together, or with a sync inside the time",
+    how_to_measure: "write more than the memory of client and server together, or with a sync inside the time; count the \
+                     bytes at the device (bytes = { .. })",
     run,
 };
 
@@ -38,9 +42,18 @@ fn run(table: &Table<'_>) -> Vec<Verdict> {
     let reads = reads(table);
     let writes = || table.observations().iter().filter(|one| one.op == ObservedOp::Write);
     above
+        .chain(writes().filter_map(|one| not_at_the_device(table, one)))
         .chain(writes().filter_map(|one| faster_than_reads(&reads, one)))
         .chain(writes().filter_map(in_memory))
         .collect()
+}
+
+/// Bytes of a write that were not at the device in its time: the memory of the server has them, or the client's where nothing
+/// is remote.
+fn not_at_the_device(table: &Table<'_>, write: &Observation) -> Option<Verdict> {
+    let is_remote = table.has_network() && !table::is_local(write);
+    let cache = if is_remote { Segment::ServerCache } else { Segment::ClientCache };
+    cache_served::of_bytes(write, cache, Place::Device)
 }
 
 /// Reads by what was the same about them.
@@ -76,7 +89,7 @@ fn in_memory(write: &Observation) -> Option<Verdict> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::testing::{first, read, slugs};
+    use super::super::super::testing::{cleared, first, read, slugs};
     use super::*;
 
     fn of(write: &str, read_rate: &str) -> narrows_model::Observations {
@@ -98,5 +111,31 @@ mod tests {
         );
         assert_eq!(first(&all), Segment::ServerCache);
         assert!(slugs(&all).contains(&"early_ack".to_owned()));
+    }
+
+    #[test]
+    fn writes_whose_bytes_never_were_at_the_device_are_in_a_memory() {
+        let of = |bytes: &str, rest: &str| {
+            read(&format!(
+                "[[observation]]\nid = \"w\"\nop = \"write\"\nbytes = {{ application = 1e9, {bytes} }}\n{rest}\n"
+            ))
+        };
+        for (bytes, rest, segment) in [
+            ("wire = 1e9, device = 0", "", Segment::ServerCache),
+            ("wire = 1e9, device = 4e8", "", Segment::ServerCache),
+            ("device = 0", "clients = 2", Segment::ServerCache),
+            ("device = 0", "", Segment::ClientCache),
+            ("wire = 1e9, device = 0", "factor = { path = \"local\" }", Segment::ClientCache),
+            ("wire = 0, device = 0", "", Segment::ClientCache),
+        ] {
+            let all = of(bytes, rest);
+            assert_eq!(first(&all), segment, "{bytes} {rest}");
+            let slug = if bytes.starts_with("wire = 0") { "cache_served" } else { "early_ack" };
+            assert!(slugs(&all).contains(&slug.to_owned()), "{bytes} {rest}");
+        }
+        let durable = of("wire = 1e9, device = 1.1e9", "");
+        assert!(
+            cleared(&durable, Segment::ServerCache) && !slugs(&durable).contains(&"early_ack".to_owned())
+        );
     }
 }

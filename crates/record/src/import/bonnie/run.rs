@@ -165,7 +165,7 @@ impl Run {
                 segment: Segment::Device,
                 capacity: Capacity::BytesPerS(BytesPerSec(rate * KIB)),
                 scope: Scope::Device,
-                count,
+                count: (count > 1).then_some(count),
                 op: Some(op),
                 basis: CeilingBasis::Measured,
                 note: Some(format!("bonnie++ {test} on {}", self.name)),
