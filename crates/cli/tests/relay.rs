@@ -63,6 +63,27 @@ fn all_sweeps_count_every_byte_on_every_role_and_the_record_says_the_same_again(
     assert_eq!((again.code, &again.stdout), (Some(0), &seen.stdout));
 }
 
+#[test]
+fn a_socket_buffer_that_the_kernel_makes_smaller_is_told_in_text_and_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let most: u64 = std::fs::read_to_string("/proc/sys/net/core/wmem_max").unwrap().trim().parse().unwrap();
+    let asked = most + 4096;
+    let option = asked.to_string();
+    let seen = relay(folder.path(), &["--sweep", "client", "--send-buffer", &option]);
+    assert_eq!(seen.code, Some(0), "{seen:?}");
+    let said = seen.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = format!(
+        "--send-buffer: {asked} bytes were asked for and the kernel grants {most} (net.core.wmem_max), at the client"
+    );
+    assert!(said.contains(&line), "{said}");
+    let told = summary(&run(folder.path(), &["diagnose", "record", "--json"]));
+    for point in &told.points {
+        let [client, server] = &point.roles[..] else { panic!("{point:?}") };
+        assert_eq!(client.granted_send_buffer, Some(Bytes(2 * most)));
+        assert!(server.granted_send_buffer.is_none() && server.granted_receive_buffer.is_some());
+    }
+}
+
 /// Each write of a Unix socket stays whole until it is read: a server whose buffer divides it reads whole buffers.
 #[test]
 fn unix_sockets_give_the_published_exact_reads() {
@@ -127,9 +148,13 @@ fn a_plan_names_every_point_and_starts_nothing() {
     for sweep in RelaySweep::ALL {
         assert!(seen.stdout.contains(&format!("relay/{}/32B ", sweep.name())), "{}", seen.stdout);
     }
-    for word in
-        ["90 points of 10 sweeps", "270 trials of 48.0 MiB", "12.7 GiB in all", "client, proxy and server"]
-    {
+    for word in [
+        "90 points of 10 sweeps",
+        "270 trials of 48.0 MiB",
+        "12.7 GiB in all",
+        "client, proxy and server",
+        "each trial lasts as long as its bytes take",
+    ] {
         assert!(seen.stdout.contains(word), "{word}: {}", seen.stdout);
     }
     let again = run(folder.path(), &["relay", "--plan", "--seed", "7"]);

@@ -2,11 +2,11 @@
 
 use super::whole;
 use crate::summary::told;
-use narrows_model::BytesPerSec;
 use narrows_model::counters::Role;
 use narrows_model::relay::{CallSizes, RelayCell, RelayPlan, RelayRoleOutput, RelaySegments, RelayTrial};
 use narrows_model::summary::{Interval, RelayPointSummary, RelayRoleSummary};
 use narrows_model::units::ratio;
+use narrows_model::{Bytes, BytesPerSec};
 use narrows_stats::interval::{Level, Share, ratio_interval, student_interval};
 use narrows_stats::moments::mean;
 
@@ -66,6 +66,9 @@ fn role_summary(role: Role, wholes: &[&RelayTrial]) -> Option<RelayRoleSummary> 
     let mean_of = |figure: fn(&RelayRoleOutput) -> f64| {
         mean(&outputs.iter().map(|(_, output)| figure(output)).collect::<Vec<f64>>())
     };
+    let least = |granted: fn(&RelayRoleOutput) -> Option<Bytes>| {
+        outputs.iter().filter_map(|(_, output)| granted(output)).min()
+    };
     let busy: Vec<f64> = outputs.iter().filter_map(|(trial, output)| busy_ratio(trial, output)).collect();
     Some(RelayRoleSummary {
         role,
@@ -80,6 +83,8 @@ fn role_summary(role: Role, wholes: &[&RelayTrial]) -> Option<RelayRoleSummary> 
         reads: together(outputs.iter().map(|(_, output)| &output.reads)),
         writes: together(outputs.iter().map(|(_, output)| &output.writes)),
         segments: segments(outputs.iter().map(|(_, output)| output.segments)),
+        granted_send_buffer: least(|output| output.granted_send_buffer),
+        granted_receive_buffer: least(|output| output.granted_receive_buffer),
     })
 }
 

@@ -109,6 +109,20 @@ fn the_mean_of_rates_is_above_the_rate_of_totals_where_trials_differ() {
 }
 
 #[test]
+fn a_role_tells_the_least_socket_buffers_that_it_had_in_any_trial() {
+    let plan = plan(RelaySweep::Client, 2048, 2);
+    let mut trials = [shrunk_client(&plan, 0, 1.0), shrunk_client(&plan, 1, 1.0)];
+    for (trial, kib) in trials.iter_mut().zip([128, 64]) {
+        trial.roles[0].granted_send_buffer = Some(Bytes(kib << 10));
+        trial.roles[1].granted_receive_buffer = Some(Bytes(2 * kib << 10));
+    }
+    let (figures, _) = summarised(&plan, &trials);
+    let [client, server] = &figures.points[0].roles[..] else { panic!("{figures:?}") };
+    assert_eq!((client.granted_send_buffer, client.granted_receive_buffer), (Some(Bytes(64 << 10)), None));
+    assert_eq!((server.granted_send_buffer, server.granted_receive_buffer), (None, Some(Bytes(128 << 10))));
+}
+
+#[test]
 fn trials_that_cannot_be_are_no_results() {
     let plan = plan(RelaySweep::Client, 2048, 1);
     let good = || shrunk_client(&plan, 0, 2.0);

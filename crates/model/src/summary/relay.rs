@@ -93,4 +93,11 @@ pub struct RelayRoleSummary {
     pub writes: CallSizes,
     /// TCP segments, of all trials together; `None` where they are not known.
     pub segments: Option<RelaySegments>,
+    /// `SO_SNDBUF` of the socket that it writes to, as the kernel reports it: twice what it grants; the least of all
+    /// trials. `None` for the server, and where it is not known.
+    #[serde(default)]
+    pub granted_send_buffer: Option<Bytes>,
+    /// `SO_RCVBUF` of the socket that it reads from, likewise; `None` for the client, and where it is not known.
+    #[serde(default)]
+    pub granted_receive_buffer: Option<Bytes>,
 }

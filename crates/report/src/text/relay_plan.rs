@@ -37,6 +37,7 @@ fn statement(plan: &Plan, relay: &RelayPlan) -> Vec<String> {
             amount(relay.total),
             amount(all)
         ),
+        "each trial lasts as long as its bytes take".to_owned(),
         processes(plan, relay),
         sockets(relay),
     ];

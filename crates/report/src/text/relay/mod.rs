@@ -1,5 +1,6 @@
 //! The buffer experiment: the published table of each sweep, what narrows saw beyond it, and the verdict.
 
+mod buffers;
 mod native;
 mod own;
 
@@ -26,6 +27,9 @@ pub(super) fn relay(summary: &Summary, style: &Style) -> String {
     let page = Page { names: &names, style };
     let mut out = headline::warnings(summary, style);
     out.push_str(&statement(relay, style));
+    for line in buffers::less_than_asked(relay) {
+        out.push_str(&paragraph(&line, Indent { first: "! ", rest: "  " }, style.width));
+    }
     for (sweep, points) in measured_sweeps(relay) {
         out.push_str(&style.heading(&heading(sweep), ""));
         out.push_str(&paragraph(native::explained(sweep), Indent { first: "  ", rest: "  " }, style.width));

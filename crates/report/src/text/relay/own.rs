@@ -8,6 +8,7 @@ use super::super::wrap::{Indent, paragraph};
 use super::measured_sweeps;
 use narrows_analysis::text::{percent, storage_rate};
 use narrows_model::counters::Role;
+use narrows_model::relay::CallSizes;
 use narrows_model::summary::{Interval, RelayPointSummary, RelayRoleSummary, RelaySummary};
 use narrows_model::{Bytes, BytesPerSec};
 
@@ -51,7 +52,62 @@ pub(super) fn tables(relay: &RelaySummary, style: &Style) -> String {
         }
     }
     out.push_str(&table.render(style));
+    if style.detail {
+        out.push_str(&times(relay, style));
+    }
     out
+}
+
+/// The times and the calls of every role, a line each.
+fn times(relay: &RelaySummary, style: &Style) -> String {
+    const COLUMNS: &str = "seconds, means over the trials: user and system CPU time of the thread that moved the bytes, \
+                           elapsed from its first byte to its last; reads, writes: calls of a trial and the sizes that \
+                           they returned";
+    let mut out = style.heading("TIMES OF EACH ROLE", "");
+    out.push_str(&paragraph(COLUMNS, Indent { first: "  ", rest: "  " }, style.width));
+    let mut table = Table::new(&[
+        ("sweep", Align::Left),
+        ("size", Align::Right),
+        ("role", Align::Left),
+        ("user", Align::Right),
+        ("system", Align::Right),
+        ("elapsed", Align::Right),
+        ("reads", Align::Left),
+        ("writes", Align::Left),
+    ]);
+    for (sweep, points) in measured_sweeps(relay) {
+        for (index, point) in points.into_iter().enumerate() {
+            for (place, role) in point.roles.iter().enumerate() {
+                let name = if (index, place) == (0, 0) { sweep.name() } else { "" };
+                let shrunk = if place == 0 { point.shrunk.0.to_string() } else { String::new() };
+                table.row(times_row(name, shrunk, role));
+            }
+        }
+    }
+    out.push_str(&table.render(style));
+    out
+}
+
+fn times_row(sweep: &'static str, shrunk: String, role: &RelayRoleSummary) -> Vec<Field> {
+    let seconds = |value: f64| Field::from(format!("{value:.3}"));
+    vec![
+        Field::new(sweep, Paint::Plain),
+        shrunk.into(),
+        role_name(role.role).to_owned().into(),
+        seconds(role.user_s),
+        seconds(role.system_s),
+        seconds(role.elapsed_s),
+        sizes(role.read_count, &role.reads).into(),
+        sizes(role.write_count, &role.writes).into(),
+    ]
+}
+
+fn role_name(role: Role) -> &'static str {
+    match role {
+        Role::Client => "client",
+        Role::Proxy => "proxy",
+        Role::Server => "server",
+    }
 }
 
 fn row(sweep: &'static str, point: &RelayPointSummary, detail: bool) -> Vec<Field> {
@@ -68,7 +124,9 @@ fn row(sweep: &'static str, point: &RelayPointSummary, detail: bool) -> Vec<Fiel
         client.map_or_else(|| "-".to_owned(), |client| format!("{:.0}", client.write_count)).into(),
         segments(point).into(),
         joined.into(),
-        role(Role::Server).map_or_else(|| "-".to_owned(), sizes).into(),
+        role(Role::Server)
+            .map_or_else(|| "-".to_owned(), |server| sizes(server.read_count, &server.reads))
+            .into(),
     ]);
     fields
 }
@@ -101,11 +159,14 @@ fn segments(point: &RelayPointSummary) -> String {
     counts.filter(|counts| !counts.is_empty()).map_or_else(|| "-".to_owned(), |counts| counts.join("/"))
 }
 
-/// The commonest return values of a role's reads, with their share of the calls.
-fn sizes(role: &RelayRoleSummary) -> String {
-    let calls = role.reads.call_count();
+/// How many calls a trial has, and the commonest of their return values with their share; `-` without a call.
+fn sizes(trial_count: f64, returned: &CallSizes) -> String {
+    let calls = returned.call_count();
+    if calls == 0 {
+        return "-".to_owned();
+    }
     let mut by_count: Vec<(u64, u64)> =
-        role.reads.by_bytes.iter().map(|(bytes, count)| (*bytes, *count)).collect();
+        returned.by_bytes.iter().map(|(bytes, count)| (*bytes, *count)).collect();
     by_count.sort_by_key(|(bytes, count)| (std::cmp::Reverse(*count), *bytes));
     let share = |count: u64| narrows_model::units::ratio(count as f64, calls as f64).unwrap_or(0.0);
     let mut told: Vec<String> = by_count
@@ -118,5 +179,5 @@ fn sizes(role: &RelayRoleSummary) -> String {
     if others > 0 {
         told.push(format!("{others} more"));
     }
-    format!("{:.0}: {}", role.read_count, told.join(", "))
+    format!("{trial_count:.0}: {}", told.join(", "))
 }

@@ -63,6 +63,8 @@ fn role(role: Role, reads: &str, user: &str, system: &str) -> RelayRoleSummary {
         reads: CallSizes { by_bytes: BTreeMap::from([(4096, 3), (100, 1)]) },
         writes: CallSizes::default(),
         segments: None,
+        granted_send_buffer: None,
+        granted_receive_buffer: None,
     }
 }
 
@@ -211,4 +213,51 @@ fn in_detail_both_means_stand_with_their_intervals() {
         long.contains("+-4.0 %") && long.contains("totals: all bytes over the time of all trials"),
         "{long}"
     );
+}
+
+#[test]
+fn socket_buffers_that_the_kernel_made_smaller_are_told_with_what_was_granted() {
+    let mut relay = experiment();
+    assert!(buffers::less_than_asked(&relay).is_empty(), "nothing was asked for");
+    (relay.sockets.send_buffer, relay.sockets.receive_buffer) =
+        (Some(Bytes(512 << 20)), Some(Bytes(64 << 10)));
+    for role in relay.points.iter_mut().flat_map(|point| &mut point.roles) {
+        // The kernel tells twice what it grants.
+        role.granted_send_buffer = (role.role != Role::Server).then_some(Bytes(8 << 20));
+        role.granted_receive_buffer = (role.role != Role::Client).then_some(Bytes(128 << 10));
+    }
+    let told = buffers::less_than_asked(&relay);
+    assert_eq!(
+        told,
+        [
+            "--send-buffer: 536870912 bytes were asked for and the kernel grants 4194304 (net.core.wmem_max), at the \
+          client and the proxy"
+        ]
+    );
+    relay.sockets.receive_buffer = Some(Bytes(512 << 20));
+    assert_eq!(buffers::less_than_asked(&relay).len(), 2);
+}
+
+#[test]
+fn in_detail_every_role_has_its_times_and_the_sizes_of_its_reads_and_writes() {
+    let mut relay = experiment();
+    relay.points.retain(|point| point.sweep == RelaySweep::Proxy);
+    relay.points.truncate(1);
+    let proxy = &mut relay.points[0].roles[1];
+    (proxy.user_s, proxy.system_s, proxy.elapsed_s) = (0.125, 1.5, 2.25);
+    (proxy.read_count, proxy.write_count) = (4.0, 8.0);
+    proxy.writes = CallSizes { by_bytes: BTreeMap::from([(2048, 8)]) };
+    let long = own::tables(&relay, &Style { detail: true, ..Style::default() });
+    let line = |role: &str| {
+        let mut found = long.lines().filter(|line| line.split_whitespace().any(|word| word == role));
+        found
+            .next_back()
+            .unwrap_or_else(|| panic!("{role} in\n{long}"))
+            .split_whitespace()
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(line("proxy")[..4], ["proxy", "0.125", "1.500", "2.250"]);
+    assert!(line("proxy").join(" ").ends_with("4: 4KiB 75 %, 100B 25 % 8: 2KiB 100 %"), "{long}");
+    assert_eq!(line("client").last(), Some(&"-"), "no write of the client is counted here: {long}");
+    assert!(!own::tables(&relay, &Style::default()).contains("TIMES OF EACH ROLE"));
 }
