@@ -1,10 +1,10 @@
 //! What stands out in the figures: phases that the processor limits, memory in place of the disk, phases that are too
 //! short, whether rewriting is what reading and writing make of it, and what several processes carry together.
 
-use super::figures::{Measured, Row, rows};
+use super::figures::{Row, rows};
 use super::native::beside;
 use super::options::Options;
-use super::{Does, PHASES};
+use super::{Does, PHASES, Phase};
 use narrows_analysis::text::{self, amount};
 use narrows_model::units::ratio;
 use narrows_model::{Bytes, Op, Summary};
@@ -25,7 +25,8 @@ pub(super) fn reading(summary: &Summary) -> Vec<String> {
 pub(super) fn sentences(rows: &[Row], options: &Options) -> Vec<String> {
     let mut all: Vec<String> = in_memory(options).into_iter().collect();
     let Some(first) = rows.first() else { return all };
-    all.extend(short(first, options));
+    all.extend(short(rows, options));
+    all.extend(torn(rows, options));
     all.extend(busy(first));
     all.extend(rewrite(first));
     all.extend(seeks(first, options));
@@ -51,12 +52,15 @@ fn in_memory(options: &Options) -> Option<String> {
     })
 }
 
-/// Phases too short for a rate, with what makes the shortest long enough.
-fn short(row: &Row, options: &Options) -> Option<String> {
-    let all =
-        || PHASES.iter().zip(&row.phases).filter_map(|(phase, measured)| Some((phase, measured.as_ref()?)));
-    let short: Vec<_> = all().filter(|(_, measured)| measured.is_short()).collect();
-    let times = |(_, measured): &(_, &Measured)| (super::SHORT_S / measured.elapsed_s.max(1e-6)).ceil();
+/// Phases too short for a rate in any run and process, with what makes the shortest long enough.
+fn short(rows: &[Row], options: &Options) -> Option<String> {
+    let shortest = |(index, phase): (usize, &'static Phase)| {
+        let all = rows.iter().filter_map(|row| row.phases.get(index)?.as_ref());
+        let short = all.filter(|measured| measured.is_short()).map(|measured| measured.elapsed_s);
+        Some((phase, short.min_by(f64::total_cmp)?))
+    };
+    let short: Vec<(&Phase, f64)> = PHASES.iter().enumerate().filter_map(shortest).collect();
+    let times = |(_, elapsed_s): &(&Phase, f64)| (super::SHORT_S / elapsed_s.max(1e-6)).ceil();
     let most = |is: fn(Does) -> bool| {
         short.iter().filter(|(phase, _)| is(phase.does)).map(times).max_by(f64::total_cmp)
     };
@@ -71,12 +75,26 @@ fn short(row: &Row, options: &Options) -> Option<String> {
     hints.extend([data, seeks, files].into_iter().flatten());
     (!names.is_empty()).then(|| {
         format!(
-            "under {} s and no rate: {}; what makes them long enough: {}",
+            "under {} s and no rate (+++++): {}; what makes them long enough: {}",
             super::SHORT_S,
             names.join(", "),
             hints.join(" and ")
         )
     })
+}
+
+/// Phases that were not done to their end, of each run and process by itself where there are several.
+fn torn(rows: &[Row], options: &Options) -> Option<String> {
+    let is_one = options.runs.max(options.processes) <= 1;
+    let of_row = |row: &Row| {
+        let all = PHASES.iter().zip(&row.phases);
+        let torn = all.filter(|(_, measured)| measured.is_some_and(|measured| measured.cut_short));
+        let names: Vec<&str> = torn.map(|(phase, _)| phase.name).collect();
+        let of = if is_one { String::new() } else { format!(" (run {}, process {})", row.run, row.process) };
+        (!names.is_empty()).then(|| format!("{}{of}", names.join(", ")))
+    };
+    let each: Vec<String> = rows.iter().filter_map(of_row).collect();
+    (!each.is_empty()).then(|| format!("cut short, and a rate of what was done alone: {}", each.join("; ")))
 }
 
 /// Phases that the processor limits.
@@ -163,8 +181,9 @@ fn bounds(rates: &[f64]) -> Option<(f64, f64)> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::figures::Measured;
     use super::super::request::Edition;
-    use super::super::testing::{options, published};
+    use super::super::testing::{options, published, row};
     use super::*;
 
     fn said(rows: &[Row], options: &Options) -> String {
@@ -180,10 +199,28 @@ mod tests {
         );
         assert!(text.contains("rewrite is 84 % of 1/(1/read + 1/write): what limits block reads"), "{text}");
         assert!(
-            text.contains("no rate: seq_stat, seq_del, ran_stat; what makes them long enough: -n 48"),
+            text.contains("no rate (+++++): seq_stat, seq_del, ran_stat; what makes them long enough: -n 48"),
             "{text}"
         );
         assert!(!text.contains("page cache"), "{text}");
+    }
+
+    #[test]
+    fn phases_that_are_short_or_cut_short_in_any_run_are_told() {
+        let mut second = Row { run: 2, ..row(4.0) };
+        second.phases[1].as_mut().unwrap().elapsed_s = 0.25;
+        second.phases[8].as_mut().unwrap().cut_short = true;
+        let both = [row(4.0), second.clone()];
+        let text = said(&both, &Options { runs: 2, ..options(Edition::V1_03) });
+        assert!(
+            text.contains("no rate (+++++): put_block; what makes them long enough: -s 20480\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains("cut short, and a rate of what was done alone: seq_del (run 2, process 1)"),
+            "{text}"
+        );
+        assert!(said(&[second], &options(Edition::V1_03)).contains("done alone: seq_del\n"));
     }
 
     #[test]

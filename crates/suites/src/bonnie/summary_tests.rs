@@ -88,6 +88,16 @@ fn rates_count_each_block_and_each_seek_once() {
 }
 
 #[test]
+fn stdout_has_tables_and_csv_and_nothing_of_our_own() {
+    let printed = native::native(&summary(&request())).unwrap();
+    let begins = ["Version  2.00", "      ", "Name:Size etc", "fs2  ", "Latency", "1.98,2.00,"];
+    for line in printed.lines() {
+        assert!(begins.iter().any(|begin| line.starts_with(begin)), "{line}");
+    }
+    assert!(printed.contains("+++++") && reading::reading(&summary(&request()))[0].contains("(+++++)"));
+}
+
+#[test]
 fn with_csv_alone_the_tables_stand_with_the_reading() {
     let asked = Request { csv_alone: true, ..request() };
     let summary = summary(&asked);

@@ -1,11 +1,11 @@
 //! The tables of text of both versions, 80 columns wide; the older one is what `narrows import bonnie` reads without CSV.
 
 use super::csv::files;
-use super::figures::{Measured, Row};
+use super::figures::Row;
 use super::native::{latency, seeks, whole};
 use super::options::Options;
 use super::request::Edition;
-use super::{DATA_PHASES, Does, PHASES, SHORT_S};
+use super::{DATA_PHASES, Does, PHASES};
 use std::fmt::Write;
 
 /// Columns before the figures.
@@ -22,7 +22,7 @@ const FILE_HEADS: [&str; 2] = [
     "-Create-- --Read--- -Delete-- -Create-- --Read--- -Delete--",
 ];
 
-/// The tables of each row, and what must be known to read them.
+/// The tables of each row.
 pub(super) fn tables(rows: &[Row], options: &Options) -> String {
     let mut out = String::new();
     for row in rows {
@@ -33,7 +33,6 @@ pub(super) fn tables(rows: &[Row], options: &Options) -> String {
         if options.thousands > 0 {
             names(&mut out, row, options);
         }
-        out += &remarks(row);
     }
     out
 }
@@ -152,24 +151,6 @@ fn latencies(out: &mut String, row: &Row, first: usize, options: &Options) {
     let _ = writeln!(out, "{}", line.trim_end());
 }
 
-/// What the figures do not say.
-fn remarks(row: &Row) -> String {
-    let named = |is: fn(&Measured) -> bool| -> Vec<&str> {
-        let all = PHASES.iter().zip(&row.phases);
-        all.filter(|(_, measured)| measured.as_ref().is_some_and(is)).map(|(phase, _)| phase.name).collect()
-    };
-    let mut out = String::new();
-    let short = named(Measured::is_short);
-    if !short.is_empty() {
-        let _ = writeln!(out, "+++++ is too short to be a rate, under {SHORT_S} s: {}", short.join(", "));
-    }
-    let torn = named(|measured| measured.cut_short);
-    if !torn.is_empty() {
-        let _ = writeln!(out, "cut short, not all of it done: {}", torn.join(", "));
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::testing::{options, published, row};
@@ -180,9 +161,7 @@ mod tests {
 
     #[test]
     fn the_published_figures_make_the_table_of_the_older_version() {
-        let text = tables(&[published()], &options(Edition::V1_03));
-        let without_remarks: Vec<&str> = text.lines().filter(|line| !line.starts_with("+++++")).collect();
-        assert_eq!(without_remarks, PUBLISHED.lines().collect::<Vec<_>>());
+        assert_eq!(tables(&[published()], &options(Edition::V1_03)), PUBLISHED);
     }
 
     /// The lines with nothing behind their figures.
