@@ -16,6 +16,8 @@ use std::collections::BTreeMap;
 pub(crate) const TOGETHER_RATIO: f64 = 1.2;
 /// A figure read off a chart is good to this.
 pub(crate) const APPROXIMATE_RATIO: f64 = 0.05;
+/// Measured shares pass the whole by a few percent; beyond a tenth the figure is something else.
+const CPU_MAX: f64 = 1.1;
 
 /// A rate that is known, or lies between two bounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -374,7 +376,9 @@ pub(crate) fn cpu(one: &Observation, role: Role) -> Option<CpuShare> {
     let of_one = of_one.map(|ratio| CpuShare { ratio, of: "of one core" });
     let busiest = one.cpu_busiest_core_ratio.get(&role).copied();
     let busiest = busiest.map(|ratio| CpuShare { ratio, of: "of its busiest core" });
-    [of_all, of_one, busiest].into_iter().flatten().max_by(|a, b| a.ratio.total_cmp(&b.ratio))
+    let can_be = |share: &CpuShare| share.ratio <= CPU_MAX;
+    let shares = [of_all.filter(can_be), of_one, busiest.filter(can_be)];
+    shares.into_iter().flatten().max_by(|a, b| a.ratio.total_cmp(&b.ratio))
 }
 
 /// Busy cores of a role.

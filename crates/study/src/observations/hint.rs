@@ -77,7 +77,7 @@ pub(super) fn instead(key: &Key, kind: Kind, value: &DeValue<'_>) -> String {
         .as_str()
         .and_then(|text| name(kind, text))
         .or_else(|| value.as_str().and_then(|text| bare(kind, text)))
-        .or_else(|| beyond(kind, value))
+        .or_else(|| beyond(key, kind, value))
         .unwrap_or_else(|| example(key))
 }
 
@@ -121,8 +121,11 @@ fn bare(kind: Kind, text: &str) -> Option<String> {
     Some(format!("write {meant} without quotes and unit{unit}"))
 }
 
+/// From here on a ratio is taken for a percentage.
+const PERCENT_MIN: f64 = 2.0;
+
 /// The end of the range that a number lies beyond.
-fn beyond(kind: Kind, value: &DeValue<'_>) -> Option<String> {
+fn beyond(key: &Key, kind: Kind, value: &DeValue<'_>) -> Option<String> {
     let found = signed(value)?;
     let (min, max, unit) = match kind {
         Kind::Number { min, max, unit } => (min, max, unit),
@@ -135,11 +138,13 @@ fn beyond(kind: Kind, value: &DeValue<'_>) -> Option<String> {
     if found <= max {
         return matches!(kind, Kind::Whole { .. }).then(|| "write a whole number".to_owned());
     }
-    let percent = unit.starts_with("ratio, ") && found <= 110.0;
-    Some(if percent {
-        format!("a ratio, not a percentage: write {}", found / 100.0)
+    // Just above the whole it may be either: a percentage, or a share that cannot be.
+    let is_percentage = unit.starts_with("ratio, ") && (PERCENT_MIN..=110.0).contains(&found);
+    let cores = if key.name == "cpu_ratio" { "; busy cores are written as cpu_cores" } else { "" };
+    Some(if is_percentage {
+        format!("a ratio, not a percentage: write {}{cores}", found / 100.0)
     } else {
-        format!("the most is {max}")
+        format!("the most is {max}{cores}")
     })
 }
 
@@ -174,6 +179,18 @@ mod tests {
         assert_eq!(hint_for("bytes_per_s", "-5"), "the least is 0");
         assert_eq!(hint_for("hit_ratio", "53"), "a ratio, not a percentage: write 0.53");
         assert_eq!(hint_for("clients", "1.5"), "write a whole number");
+        assert_eq!(hint_for("hit_ratio", "1.2"), "the most is 1.1");
+    }
+
+    #[test]
+    fn a_share_of_the_cpus_that_is_far_above_all_of_them_is_a_percentage_or_cores() {
+        let hint = |value: &str| {
+            let key = Key::of(Table::Observation, "cpu_ratio").unwrap();
+            let Kind::Each(_, of) = key.kind else { panic!("{key:?}") };
+            instead(key, *of, DeValue::parse(value).unwrap().get_ref())
+        };
+        assert_eq!(hint("77"), "a ratio, not a percentage: write 0.77; busy cores are written as cpu_cores");
+        assert_eq!(hint("400"), "the most is 2; busy cores are written as cpu_cores");
     }
 
     #[test]

@@ -120,6 +120,13 @@ const SECONDS: Kind = Kind::Number { min: 1e-12, max: 1e12, unit: "seconds" };
 const CPU_SECONDS: Kind = Kind::Number { min: 0.0, max: 1e12, unit: "seconds" };
 /// Measured shares pass the whole by a few percent; beyond a tenth the figure is something else.
 const RATIO: Kind = Kind::Number { min: 0.0, max: 1.1, unit: "ratio, 0 to 1; a tenth more is taken as 1" };
+/// The CPU's alike, but beyond a tenth it is told as a contradiction: figures of others are what they are. Twice the whole is
+/// no slip of a clock.
+const CPU_RATIO: Kind = Kind::Number {
+    min: 0.0,
+    max: 2.0,
+    unit: "ratio, 0 to 1; a tenth more is taken as 1, beyond it a finding says so",
+};
 /// May pass 1 by far: that of two trials that differ twofold is four times their mean.
 const HALF_WIDTH: Kind = Kind::Number { min: 0.0, max: 1e3, unit: "ratio" };
 const CORES: Kind = Kind::Number { min: 0.0, max: 1e6, unit: "cores" };
@@ -223,11 +230,11 @@ keys! {
         "Messages of both directions; half of them are round trips where those are not given.";
     Observation.rtt_s, SECONDS, NONE, "0.01",
         "Round-trip time of the network.";
-    Observation.cpu_ratio, Kind::Each(ROLES, &RATIO), NONE, "{ client = 0.004, server = 0.9 }",
-        "Busy share of the CPUs that a role may use: the least of those online, its affinity, its quota.";
+    Observation.cpu_ratio, Kind::Each(ROLES, &CPU_RATIO), NONE, "{ client = 0.004, server = 0.9 }",
+        "Busy share of the CPUs that a role may use: the least of those online, its affinity, its quota. Where a process of several threads is counted in busy cores, that is `cpu_cores`.";
     Observation.cpu_cores, Kind::Each(ROLES, &CORES), NONE, "{ client = 0.9 }",
         "Busy cores, where that is what is known; over `cpus` a share, without them against one core.";
-    Observation.cpu_busiest_core_ratio, Kind::Each(ROLES, &RATIO), NONE, "{ server = 1.0 }",
+    Observation.cpu_busiest_core_ratio, Kind::Each(ROLES, &CPU_RATIO), NONE, "{ server = 1.0 }",
         "Busy share of the busiest core: one full thread limits however many cores are idle.";
     Observation.user_s, Kind::Each(ROLES, &CPU_SECONDS), NONE, "{ proxy = 0.26 }",
         "CPU time in user mode; with `system_s` over `elapsed_s` it stands for `cpu_cores`.";

@@ -1,5 +1,6 @@
 //! Figures of one observation that contradict each other.
 
+use super::super::payers;
 use super::super::table::{self, Table};
 use super::{ObservationRule, window_bound};
 use crate::rules::Verdict;
@@ -11,6 +12,7 @@ use narrows_model::{Observation, Segment};
 
 /// Real data contradict themselves by a tenth; beyond it one of the figures is something else.
 const TOLERANCE_RATIO: f64 = 0.1;
+const ROLES: [Role; 3] = [Role::Client, Role::Proxy, Role::Server];
 
 /// The rule.
 pub(super) static RULE: ObservationRule = ObservationRule {
@@ -19,9 +21,11 @@ pub(super) static RULE: ObservationRule = ObservationRule {
     segment: Segment::Unknown,
     title: "figures contradict each other",
     definition: "Two figures of one observation cannot both be what they seem, by more than a tenth: rate x response time \
-                 against the requests in flight (Little's law), bytes over elapsed time against the rate, more busy cores than CPUs, a sum of clients' rates against the \
-                 aggregate, more than the windows let through.",
-    formula: "X x R > 1.1 x in flight asked for; |X x R - in flight seen| > 0.1 x; |bytes / T - rate| > 0.1 x; cores > 1.1 x CPUs; |sum - aggregate| > 0.1 x; \
+                 against the requests in flight (Little's law), or against the processes where nothing is said of how many each \
+                 has, bytes over elapsed time against the rate, more busy cores than CPUs, a share of the CPUs above all of \
+                 them, a sum of clients' rates against the aggregate, more than the windows let through. A share of the \
+                 CPUs that cannot be is neither full nor free.",
+    formula: "X x R > 1.1 x in flight asked for; |X x R - in flight seen| > 0.1 x; X x R > 1.1 x processes; |bytes / T - rate| > 0.1 x; cores > 1.1 x CPUs; share > 1.1; |sum - aggregate| > 0.1 x; \
               rate > 1.1 x window / RTT",
     source: "Little's law; Gunther: if your data don't fit Little's law, change your data",
     example: "1100 op/s at 56.6 ms are 62.3 requests in flight, and 20 were asked for",
@@ -34,7 +38,7 @@ fn run(table: &Table<'_>) -> Vec<Verdict> {
 }
 
 fn told(table: &Table<'_>, one: &Observation) -> Vec<Verdict> {
-    let found = [little(one), moved(one), cores(one), clients(one), window(table, one)];
+    let found = [little(one), moved(one), cores(one), shares(one), clients(one), window(table, one)];
     let note = |text: String| {
         Verdict::note(RULE.segment, &one.id, Severity::Warning).because(
             format!("{}: {text}", one.id),
@@ -49,8 +53,24 @@ fn little(one: &Observation) -> Option<String> {
     let product = one.ops_per_s?.0 * one.latency_s?;
     let above = one.in_flight_configured.filter(|asked| product > asked * (1.0 + TOLERANCE_RATIO));
     let apart = one.in_flight_measured.filter(|seen| differ(product, *seen));
-    let (word, count) = above.map(|asked| ("asked for", asked)).or(apart.map(|seen| ("seen", seen)))?;
-    Some(format!("rate x response time is {product:.1} requests in flight, and {count} were {word}"))
+    let told =
+        |known: String| format!("rate x response time is {product:.1} requests in flight, and {known}");
+    let known = above.map(|asked| format!("{asked} were asked for"));
+    let known = known.or_else(|| apart.map(|seen| format!("{seen} were seen")));
+    known.or_else(|| beyond_processes(one, product)).map(told)
+}
+
+/// More requests in flight than processes, each of which waits for its own: where nothing is said of how many each has, and
+/// none came at a rate of its own.
+fn beyond_processes(one: &Observation, product: f64) -> Option<String> {
+    let is_open = one.offered_ops_per_s.is_some() || one.offered_bytes_per_s.is_some();
+    let is_told = one.in_flight_configured.is_some() || one.in_flight_measured.is_some();
+    let clients = one.clients.filter(|_| !is_open && !is_told)? as f64;
+    (product > clients * (1.0 + TOLERANCE_RATIO)).then(|| {
+        let processes =
+            if clients > 1.0 { format!("{clients} processes wait") } else { "one process waits".to_owned() };
+        format!("{processes} for them: where each has several at once, write them as in_flight_configured")
+    })
 }
 
 /// Bytes over time against the rate that is given.
@@ -67,10 +87,25 @@ fn differ(a: f64, b: f64) -> bool {
 }
 
 fn cores(one: &Observation) -> Option<String> {
-    [Role::Client, Role::Proxy, Role::Server].into_iter().find_map(|role| {
+    let most = 1.0 + TOLERANCE_RATIO;
+    ROLES.into_iter().find_map(|role| {
         let (busy, cpus) = (table::cores(one, role)?, *one.cpus.get(&role)?);
-        (busy > cpus * (1.0 + TOLERANCE_RATIO))
-            .then(|| format!("{} busy of {}", text::cpus(busy), text::cpus(cpus)))
+        (busy > cpus * most).then(|| format!("{} busy of {}", text::cpus(busy), text::cpus(cpus)))
+    })
+}
+
+/// Shares above the whole of what they are shares of.
+fn shares(one: &Observation) -> Option<String> {
+    let most = 1.0 + TOLERANCE_RATIO;
+    ROLES.into_iter().find_map(|role| {
+        let of_all = one.cpu_ratio.get(&role).map(|share| (share, "of the CPUs that it may use"));
+        let busiest = one.cpu_busiest_core_ratio.get(&role).map(|share| (share, "of its busiest core"));
+        let (share, of) = of_all.into_iter().chain(busiest).find(|(share, _)| **share > most)?;
+        let role = payers::name(role);
+        let share = text::percent(*share);
+        Some(format!(
+            "the {role} is said to use {share} {of}, and there is no more than all; busy cores are cpu_cores"
+        ))
     })
 }
 
@@ -112,6 +147,16 @@ mod tests {
         };
         assert!(of("ops_per_s = 1100\nlatency_s = 0.0566\nin_flight_configured = 20"));
         assert!(!of("ops_per_s = 1000\nlatency_s = 0.0209\nin_flight_configured = 20"));
+        assert!(of("ops_per_s = 100\nlatency_s = 0.1\nclients = 4"));
+        assert!(of("ops_per_s = 100\nlatency_s = 0.1\nclients = 1"));
+        assert!(!of("ops_per_s = 43\nlatency_s = 0.1\nclients = 4"), "a tenth");
+        assert!(!of("ops_per_s = 100\nlatency_s = 0.1\nclients = 4\nin_flight_configured = 12"));
+        assert!(
+            !of("ops_per_s = 100\nlatency_s = 0.1\nclients = 4\noffered_ops_per_s = 100"),
+            "nobody waits"
+        );
+        assert!(of("cpu_ratio = { client = 1.2 }") && of("cpu_busiest_core_ratio = { server = 1.2 }"));
+        assert!(!of("cpu_ratio = { client = 1.06 }"));
         assert!(of("cpu_cores = { server = 5 }\ncpus = { server = 4 }"));
         assert!(of("clients = 2\nbytes_per_s = 100\nbytes_per_s_per_client_mean = 20"));
         assert!(of("bytes_per_s = 100\nelapsed_s = 1\nbytes = { application = 1000000 }"));

@@ -16,7 +16,8 @@ const FORMULA: &str = "busy / usable CPUs >= 0.95, or busiest core >= 0.95, or (
                        where the number of CPUs is not given; cleared below 0.9";
 const SOURCE: &str = "Utilisation law, Denning and Buzen, ACM Computing Surveys 10 (1978)";
 const DEFINITION: &str = "The role uses what CPU it may use, or its busiest core does: one full thread limits however many \
-                          cores are idle. A share a tenth above 1 is rounding and counts as full.";
+                          cores are idle. A share up to a tenth above 1 is rounding and counts as full; one further above cannot be, \
+                          and says nothing.";
 const HOW_TO: &str =
     "give cpu_ratio, cpu_cores with cpus, or user_s and system_s of the role (vmstat, sar, getrusage)";
 
@@ -112,6 +113,8 @@ mod tests {
             ("cpu_ratio = { client = 1.0 }", Segment::ClientCpu),
             ("cpu_cores = { server = 3.9 }\ncpus = { server = 4 }", Segment::ServerCpu),
             ("cpu_ratio = { server = 0.2 }\ncpu_busiest_core_ratio = { server = 0.99 }", Segment::ServerCpu),
+            ("cpu_ratio = { client = 1.06 }", Segment::ClientCpu),
+            ("cpu_ratio = { client = 1.2 }", Segment::Unknown),
             ("user_s = { proxy = 30.3 }\nsystem_s = { proxy = 67 }", Segment::ProxyCpu),
         ] {
             assert_eq!(first(&of(cpu)), segment, "{cpu}");
