@@ -158,6 +158,67 @@ fn the_text_of_1_03_says_what_its_csv_says() {
     assert_eq!(of(include_str!("data/bonnie_1.03.txt")), of(PUBLISHED));
 }
 
+/// What 1.03 prints of a run without characters (`-f`), as a mailing list kept it.
+const FAST: &str = "\
+Version  1.03       ------Sequential Output------ --Sequential Input- --Random-
+                    -Per Chr- --Block-- -Rewrite- -Per Chr- --Block-- --Seeks--
+Machine   Size:chnk K/sec %CP K/sec %CP K/sec %CP K/sec %CP K/sec %CP  /sec %CP
+Gaia         1G:32k           26895  41 10177  13           25450  16 145.5   3
+                    ------Sequential Create------ --------Random Create--------
+                    -Create-- --Read--- -Delete-- -Create-- --Read--- -Delete--
+              files  /sec %CP  /sec %CP  /sec %CP  /sec %CP  /sec %CP  /sec %CP
+                 16   340  97 +++++ +++ 16450  79   340  97 +++++ +++  1861  96
+";
+
+fn rate(all: &[Observation], id: &str) -> Option<f64> {
+    let one = one(all, id);
+    one.bytes_per_s.map(|rate| rate.0 / 1024.0).or(one.ops_per_s.map(|rate| rate.0))
+}
+
+#[test]
+fn tables_without_characters_have_their_figures_by_column() {
+    let fast = of(FAST);
+    assert_eq!(fast.len(), 10);
+    assert_eq!(
+        (rate(&fast, "Gaia put_block"), rate(&fast, "Gaia rewrite")),
+        (Some(26_895.0), Some(10_177.0))
+    );
+    assert_eq!((rate(&fast, "Gaia get_block"), rate(&fast, "Gaia seeks")), (Some(25_450.0), Some(145.5)));
+    assert_eq!(one(&fast, "Gaia put_block").block_bytes, Some(Bytes(32 << 10)));
+    // Figures of more than five digits push what follows to the right; letters indent what they quote.
+    let wide = FAST.replace("26895  41 10177  13 ", "2689500  41 1017700 113 ").replace("25450", "2545000");
+    let indented = "    ".to_owned() + &wide.trim_end().replace('\n', "\n    ") + "\n";
+    for text in [wide, indented] {
+        let wide = of(&text);
+        assert_eq!((wide.len(), rate(&wide, "Gaia seeks")), (10, Some(145.5)), "{text}");
+        assert_eq!(rate(&wide, "Gaia rewrite"), Some(1_017_700.0));
+        assert_eq!(rate(&wide, "Gaia get_block"), Some(2_545_000.0));
+    }
+}
+
+#[test]
+fn a_row_whose_columns_cannot_be_told_is_refused() {
+    let squeezed: String =
+        FAST.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ") + "\n").collect();
+    let cut = FAST.replace("  16 145.5   3", "");
+    for text in [squeezed, cut, FAST.replace("10177  13", "10177    ")] {
+        assert!(read(&text).unwrap_err().render().contains("figures"), "{text}");
+    }
+}
+
+#[test]
+fn a_table_of_files_alone_is_a_run_of_its_own() {
+    let table = FAST.split_once(" 3\n").unwrap().1;
+    let alone = table.replacen("                    ---", "Version  1.03       ---", 1).replacen(
+        "                    -Create",
+        "Gaia                -Create",
+        1,
+    );
+    let two = of(&(FAST.to_owned() + &alone));
+    assert_eq!((two.len(), rate(&two, "Gaia #2 ran_delete")), (16, Some(1861.0)));
+    assert_eq!(of(&alone).len(), 6);
+}
+
 #[test]
 fn torn_lines_and_impossible_figures_are_refused_at_their_place() {
     let row = PUBLISHED.lines().nth(1).unwrap();

@@ -19,9 +19,10 @@ pub(super) static IMPORTER: Importer = Importer {
     name: "bonnie",
     title: "bonnie++",
     definition: "A line of CSV for each run: 27 fields of version 1.03, 48 of 1.96 and 1.97, 50 of 1.98 and 2.00, told apart by \
-                 their first fields; or the text tables of 1.03, where there is no such line. Text around them is passed \
-                 over. `+++++` is too fast to time (under 0.5 s): a lower bound, not zero; a blank was not run. With \
-                 `--as-device N` the block figures become ceilings of a device of which there are N.",
+                 their first fields; or the text tables of 1.03, where there is no such line, each figure by the column under \
+                 which it stands. Text around them is passed over. `+++++` is too fast to time (under 0.5 s): a lower bound, \
+                 not zero; a blank was not run. With `--as-device N` the block figures become ceilings of a device of which \
+                 there are N.",
     source: "bonnie++ by Russell Coker: the programs of Debian, their manual page and bon_csv2txt",
     example: "fs2,10G,38476,95,49354,14,23415,5,35808,72,63971,5,557.3,0,16,3113,99,+++++,+++,...",
     takes: &[AS_DEVICE],

@@ -10,6 +10,11 @@ use narrows_model::located::{Complaint, Findings};
 
 /// Fields of a test: the rate and the CPU share.
 const PAIR: usize = 2;
+/// Columns of a rate and of both, with the blanks before them; longer figures push what follows to the right.
+const RATE_COLUMNS: usize = 6;
+const CPU_COLUMNS: usize = 4;
+const DATA_HEAD: &str = "------Sequential Output------";
+const NAMES_HEAD: &str = "------Sequential Create------";
 
 /// What the next row is of.
 #[derive(Clone, Copy, PartialEq)]
@@ -19,21 +24,32 @@ enum Part {
     Names,
 }
 
+/// A table, as far as it is read.
+struct Table<'t> {
+    part: Part,
+    /// The column under which the first test begins.
+    first_column: usize,
+    /// Runs before those of this table, and rows of its files so far.
+    runs_before: usize,
+    names_rows: usize,
+    /// The machine, where the heading of files has it.
+    name: Option<&'t str>,
+}
+
 /// The runs of the tables in `text`.
 pub(super) fn runs(text: &str, findings: &mut Findings<'_>) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
-    let mut part = Part::None;
+    let mut table = Table { part: Part::None, first_column: 0, runs_before: 0, names_rows: 0, name: None };
     let mut begun: Option<Line<'_>> = None;
     for line in lines(text) {
-        if line.text.contains("------Sequential Output------") {
-            (part, begun) = (Part::Data, Some(line));
-            later_version(line, findings);
-        } else if line.text.contains("------Sequential Create------") {
-            (part, begun) = (Part::Names, Some(line));
+        if table.begins(line, runs.len()) {
+            begun = Some(line);
             later_version(line, findings);
         } else if line.text.trim_start().starts_with("---") {
             // A heading that is cut off is one too.
             begun = Some(line);
+        } else if let Some((name, _)) = line.text.split_once("-Create-- --Read---") {
+            table.name = Some(name.trim()).filter(|name| !name.is_empty());
         }
         let row = words(line, char::is_whitespace);
         let numbers = row.iter().rev().take_while(|word| is_figure(word)).count();
@@ -41,9 +57,9 @@ pub(super) fn runs(text: &str, findings: &mut Findings<'_>) -> Vec<Run> {
             continue;
         }
         begun = None;
-        match part {
-            Part::Data => runs.extend(data(line, &row, numbers, findings)),
-            Part::Names => names(runs.last_mut(), line, &row, numbers, findings),
+        match table.part {
+            Part::Data => runs.extend(data(line, &row, table.first_column, findings)),
+            Part::Names => names(&mut runs, &mut table, line, &row, findings),
             Part::None => {}
         }
     }
@@ -51,6 +67,28 @@ pub(super) fn runs(text: &str, findings: &mut Findings<'_>) -> Vec<Run> {
         findings.add(&heading.span(), torn(0, DATA_TESTS * PAIR));
     }
     runs
+}
+
+impl<'t> Table<'t> {
+    /// Whether `line` is its heading, which is taken.
+    fn begins(&mut self, line: Line<'t>, run_count: usize) -> bool {
+        let heads = [(DATA_HEAD, Part::Data), (NAMES_HEAD, Part::Names)];
+        let found = heads.into_iter().find_map(|(head, part)| Some((line.text.find(head)?, part)));
+        let Some((at, part)) = found else { return false };
+        self.part = part;
+        self.first_column = column(line, at).saturating_sub(1);
+        (self.names_rows, self.name) = (0, None);
+        // Files of a run that has data stand below these, under a heading without a version.
+        if part == Part::Data || line.text.trim_start().starts_with("Version") {
+            self.runs_before = run_count;
+        }
+        true
+    }
+}
+
+/// The column of the byte `at` of a line, both from 0.
+fn column(line: Line<'_>, at: usize) -> usize {
+    line.text.get(..at).map_or(0, |before| before.chars().count())
 }
 
 /// Other versions have other columns.
@@ -69,55 +107,121 @@ fn is_figure(word: &Word<'_>) -> bool {
     word.number().is_some() || (word.text.starts_with("++") && word.text.ends_with('+'))
 }
 
-/// The row of a machine: name, size, and pairs for putc, block, rewrite, getc, block and seeks.
-fn data(line: Line<'_>, row: &[Word<'_>], numbers: usize, findings: &mut Findings<'_>) -> Option<Run> {
-    let wanted = DATA_TESTS * PAIR;
-    if numbers < wanted || row.len() < wanted + 1 {
-        findings.add(&line.span(), torn(numbers, wanted));
-        return None;
+/// A row: what stands before the figures, and of each test the rate and the CPU share, or nothing where it was not run.
+struct Row<'w, 't> {
+    head: &'w [Word<'t>],
+    tests: [Option<[&'w Word<'t>; PAIR]>; DATA_TESTS],
+}
+
+/// The row of `words`: all figures from the right, or where some are missing each by the column under which it stands.
+fn row_of<'w, 't>(line: Line<'_>, words: &'w [Word<'t>], first_column: usize) -> Option<Row<'w, 't>> {
+    let head_count = words.len().checked_sub(DATA_TESTS * PAIR);
+    if let Some((head, figures)) = head_count.filter(|count| *count > 0).map(|count| words.split_at(count))
+        && figures.iter().all(is_figure)
+    {
+        let mut pairs = figures.chunks(PAIR);
+        let tests = std::array::from_fn(|_| match pairs.next() {
+            Some([rate, cpu]) => Some([rate, cpu]),
+            _ => None,
+        });
+        return Some(Row { head, tests });
     }
-    let (head, figures) = row.split_at(row.len() - wanted);
-    let (size, name) = head.split_last()?;
-    let name: Vec<&str> = name.iter().map(|word| word.text.as_ref()).collect();
-    let name = if name.is_empty() { "bonnie++".to_owned() } else { name.join(" ") };
-    let mut run = Run { name, ..Run::default() };
-    sizes(&mut run, size, findings);
-    for (index, pair) in figures.chunks(PAIR).enumerate() {
-        if let Some(place) = run.figures.get_mut(index) {
-            *place = figure(pair.first(), pair.get(1), findings);
+    by_columns(line, words, first_column)
+}
+
+/// A row in which tests were not run: their columns are blank. The last one always is, else the row is cut off.
+fn by_columns<'w, 't>(line: Line<'_>, words: &'w [Word<'t>], first_column: usize) -> Option<Row<'w, 't>> {
+    let begin = |word: &Word<'_>| column(line, word.span.start.saturating_sub(line.start));
+    let end = |word: &Word<'_>| begin(word) + word.text.chars().count();
+    let head_count = words.iter().take_while(|word| end(word) <= first_column).count();
+    let (head, mut rest) = words.split_at(head_count);
+    // What stands before the figures ends where they begin.
+    head.last().filter(|last| end(last) == first_column)?;
+    let is_under = |word: &Word<'_>, at: usize, columns: usize| {
+        is_figure(word) && (end(word) == at + columns || begin(word) == at + 1 && end(word) > at + columns)
+    };
+    let (mut at, mut tests) = (first_column, [None; DATA_TESTS]);
+    for test in &mut tests {
+        let [rate, after @ ..] = rest else { return None };
+        if begin(rate) > at + RATE_COLUMNS {
+            at += RATE_COLUMNS + CPU_COLUMNS;
+            continue;
         }
+        let [cpu, after @ ..] = after else { return None };
+        if !is_under(rate, at, RATE_COLUMNS) || !is_under(cpu, end(rate), CPU_COLUMNS) {
+            return None;
+        }
+        (at, rest, *test) = (end(cpu), after, Some([rate, cpu]));
     }
+    rest.is_empty().then_some(Row { head, tests })
+}
+
+/// Puts the figures of a row in their places from `first` on.
+fn place(run: &mut Run, first: usize, row: &Row<'_, '_>, findings: &mut Findings<'_>) {
+    for (place, test) in run.figures.iter_mut().skip(first).zip(&row.tests) {
+        let [rate, cpu] = test.map_or([None, None], |pair| pair.map(Some));
+        *place = figure(rate, cpu, findings);
+    }
+}
+
+/// The row of a machine: name, size, and pairs for putc, block, rewrite, getc, block and seeks.
+fn data(line: Line<'_>, words: &[Word<'_>], first_column: usize, findings: &mut Findings<'_>) -> Option<Run> {
+    let row = row_or_torn(line, words, first_column, findings)?;
+    let (size, name) = row.head.split_last()?;
+    let mut run = Run { name: named(name, None), ..Run::default() };
+    sizes(&mut run, size, findings);
+    place(&mut run, 0, &row, findings);
     Some(run)
 }
 
-/// The row of files: their number, and pairs for create, stat and delete, sequential and random.
+/// The row of files: their number, and pairs for create, stat and delete, sequential and random. Without data the run is
+/// of these alone.
 fn names(
-    run: Option<&mut Run>,
+    runs: &mut Vec<Run>,
+    table: &mut Table<'_>,
     line: Line<'_>,
-    row: &[Word<'_>],
-    numbers: usize,
+    words: &[Word<'_>],
     findings: &mut Findings<'_>,
 ) {
-    let wanted = DATA_TESTS * PAIR;
-    let Some(run) = run else { return };
-    if numbers < wanted || row.len() < wanted + 1 {
-        findings.add(&line.span(), torn(numbers, wanted));
-        return;
+    let Some(row) = row_or_torn(line, words, table.first_column, findings) else { return };
+    let Some((files, name)) = row.head.split_last() else { return };
+    let index = table.runs_before + table.names_rows;
+    table.names_rows += 1;
+    if runs.get(index).is_none() {
+        runs.push(Run { name: named(name, table.name), ..Run::default() });
     }
-    let (head, figures) = row.split_at(row.len() - wanted);
-    run.files = head.last().and_then(|files| leading(&files.text));
-    for (index, pair) in figures.chunks(PAIR).enumerate() {
-        if let Some(place) = run.figures.get_mut(DATA_TESTS + index) {
-            *place = figure(pair.first(), pair.get(1), findings);
-        }
+    let Some(run) = runs.get_mut(index) else { return };
+    run.files = leading(&files.text);
+    place(run, DATA_TESTS, &row, findings);
+}
+
+/// A machine's name: the words before a row's figures, else that of the heading, else the program's.
+fn named(words: &[Word<'_>], heading: Option<&str>) -> String {
+    let words: Vec<&str> = words.iter().map(|word| word.text.as_ref()).collect();
+    if words.is_empty() { heading.unwrap_or("bonnie++").to_owned() } else { words.join(" ") }
+}
+
+fn row_or_torn<'w, 't>(
+    line: Line<'_>,
+    words: &'w [Word<'t>],
+    first_column: usize,
+    findings: &mut Findings<'_>,
+) -> Option<Row<'w, 't>> {
+    let row = row_of(line, words, first_column);
+    if row.is_none() {
+        let numbers = words.iter().rev().take_while(|word| is_figure(word)).count();
+        findings.add(&line.span(), torn(numbers, DATA_TESTS * PAIR));
     }
+    row
 }
 
 fn torn(numbers: usize, wanted: usize) -> Complaint {
     Complaint::new(
         "",
         format!("a row of {numbers} figures"),
-        format!("{wanted}: rate and CPU share of six tests"),
+        format!(
+            "{wanted}: rate and CPU share of six tests, blank in their own columns where they were not run"
+        ),
         "the table is cut off or broken into lines: give it as bonnie++ printed it, or its line of CSV",
     )
 }
