@@ -129,7 +129,6 @@ fn mistakes_are_refused_before_anything_is_made_and_say_what_to_do() {
     refused(". --buffer 0", &["buffer: found 0; allowed: 1 to 65536"]);
     refused(". --passes 0", &["passes: found 0; allowed: 1 to 1000"]);
     refused(". --processes 257", &["processes: found 257; allowed: 1 to 256"]);
-    refused(". --flush fsync", &["flush: found fsync", "--count 128 or fewer"]);
     refused("missing", &["missing", "give a folder or file that exists"]);
     refused("file", &["file is a file; give the folder"]);
     refused(". --count 100000000000", &["that are free there", "--count"]);

@@ -52,7 +52,7 @@ pub(crate) struct IoperfArguments {
     /// 2 processes on
     #[arg(long, value_name = "run,1PV,NPV", value_delimiter = ',', value_enum, ignore_case = true)]
     pub(crate) rows: Vec<IoperfRow>,
-    /// Call that follows every I/O that writes, and every byte of putc
+    /// Call that follows every I/O that writes: each fwrite, and each --buffer KB of putc
     #[arg(long, default_value = "fflush", value_name = "fflush|fdatasync|fsync", value_enum)]
     pub(crate) flush: FlushCall,
     /// Name of the rows in the table; without it this host's

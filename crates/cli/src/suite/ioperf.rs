@@ -33,9 +33,6 @@ pub(super) fn run(
     };
     let mut prepared = folder.prepare(&arguments.output, &watch, console)?;
     let plan = planned(arguments, &mut request, &folder, &prepared)?;
-    if let Some(sentence) = request.lasts().filter(|_| !arguments.output.quiet) {
-        console.say(&sentence);
-    }
     let Some(ran) = on_folder::run(&plan, &mut prepared, &watch, terms)? else { return Ok(Exit::Done) };
     drop(prepared);
     measurement::conclude(ran, terms)

@@ -2,7 +2,7 @@
 //! worker.
 //!
 //! A request is one `fwrite` or `fread`, or a `putc` or `getc` for every byte of it. "Complete" means: in the stream's
-//! buffer in this process, unless each call is flushed: then in the page cache (`fflush`) or durable (`fdatasync`,
+//! buffer in this process, unless each request is flushed: then in the page cache (`fflush`) or durable (`fdatasync`,
 //! `fsync`, and every so many writes). What a stream holds back is written when its worker ends; other workers do not see
 //! it before, and what a stream has read ahead may be older than the file.
 //! Hot path: no lock but the stream's own; the C library allocates its buffer at the first request.
@@ -142,20 +142,12 @@ impl Perform for Stdio {
             (Op::Read, StdioCalls::Block) => stream.read_at(block, offset_bytes),
             (Op::Read, StdioCalls::Character) => stream.read_chars_at(block, offset_bytes),
             (Op::Write, calls) => {
-                let flush = self.wishes.flush;
                 let written = match calls {
-                    StdioCalls::Block => stream.write_at(block, offset_bytes).and_then(|moved| {
-                        flushed(stream, flush)?;
-                        Ok(moved)
-                    }),
-                    StdioCalls::Character if flush == StdioFlush::None => {
-                        stream.write_chars_at(block, offset_bytes, |_| Ok(()))
-                    }
-                    StdioCalls::Character => {
-                        stream.write_chars_at(block, offset_bytes, |stream| flushed(stream, flush))
-                    }
+                    StdioCalls::Block => stream.write_at(block, offset_bytes),
+                    StdioCalls::Character => stream.write_chars_at(block, offset_bytes),
                 };
                 written.and_then(|moved| {
+                    flushed(stream, self.wishes.flush)?;
                     if self.sync_count.is_due_after_write() {
                         flushed(stream, StdioFlush::Fdatasync)?;
                     } else if self.flushes_each {

@@ -61,6 +61,25 @@ fn a_block_is_in_the_file_when_its_flush_says_so_and_else_when_the_worker_ends()
     }
 }
 
+/// System calls that this thread wrote with.
+fn write_calls() -> u64 {
+    let text = fs::read_to_string("/proc/thread-self/io").unwrap();
+    text.lines().find_map(|line| line.strip_prefix("syscw: ")).unwrap().parse().unwrap()
+}
+
+#[test]
+fn a_block_is_flushed_once_by_characters_too() {
+    for calls in [StdioCalls::Block, StdioCalls::Character] {
+        let folder = folder();
+        let buffer_bytes = Some(Bytes(u64::from(BLOCK_BYTES)));
+        let stdio = StdioWishes { calls, flush: StdioFlush::Fflush, buffer_bytes };
+        let mut engine = opened(&at(&folder, Op::Write, stdio));
+        let before = write_calls();
+        complete(engine.as_mut(), &[request(Op::Write, 0, 0), request(Op::Write, 0, 1)]);
+        assert_eq!(write_calls() - before, 2, "{calls:?}");
+    }
+}
+
 #[test]
 fn where_a_write_is_when_it_is_complete_is_said() {
     let folder = folder();

@@ -15,7 +15,7 @@ pub enum StdioCalls {
     Character,
 }
 
-/// What follows each call that writes.
+/// What follows each request that writes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StdioFlush {
@@ -36,7 +36,7 @@ pub enum StdioFlush {
 pub struct StdioWishes {
     /// What moves the bytes of a request.
     pub calls: StdioCalls,
-    /// What follows each call that writes.
+    /// What follows each request that writes, by block and by character.
     pub flush: StdioFlush,
     /// Bytes of a stream's buffer, 0 for none; `None` is what the C library chooses.
     pub buffer_bytes: Option<Bytes>,

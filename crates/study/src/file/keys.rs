@@ -208,7 +208,7 @@ keys! {
     "workload.stdio.calls", Kind::Choice(STDIO_CALLS), true, "\"block\"", "\"character\"",
         "What moves the bytes of a request: one fwrite or fread, or a putc or getc for every byte.";
     "workload.stdio.flush", Kind::Choice(STDIO_FLUSHES), true, "\"none\"", "\"fflush\"",
-        "What follows each call that writes; after fdatasync and fsync an fflush has gone before.";
+        "What follows each request that writes, by block or by character; fdatasync and fsync follow an fflush.";
     "workload.stdio.buffer", Kind::Size { min: 0, max: 64 << 20 }, true, "the C library's", "\"64KiB\"",
         "Bytes of a stream's buffer; 0 is none.";
 

@@ -5,7 +5,7 @@ use super::{TESTS, Test};
 use crate::beside::{Cuts, OwnLoad, Place, beside, suite_cell};
 use narrows_model::cell::FactorValue;
 use narrows_model::plan::SuiteSource;
-use narrows_model::workload::{Prefill, StdioCalls, StdioFlush, StdioWishes};
+use narrows_model::workload::{Prefill, StdioFlush, StdioWishes};
 use narrows_model::{Bytes, Cell, EngineId, Op, Plan, Stop, Target, Workload};
 use narrows_study::Problem;
 use std::collections::BTreeMap;
@@ -45,11 +45,10 @@ fn clients(request: &Request, row: RowKind) -> u32 {
     if row == RowKind::Processes { request.processes } else { 1 }
 }
 
-/// A stream's own buffer: with that of the C library one flushed `fwrite` would be several `write` of its size, so that
-/// block writes have one of the size of an I/O.
+/// A stream's own buffer: with that of the C library one flushed I/O would be several `write` of its size, so that tests
+/// that write have one of the size of an I/O.
 fn stream_buffer(request: &Request, test: &Test) -> Option<Bytes> {
-    let writes_blocks = test.op == Op::Write && test.calls == StdioCalls::Block;
-    writes_blocks.then(|| request.buffer_bytes())
+    (test.op == Op::Write).then(|| request.buffer_bytes())
 }
 
 /// One test of one row.
@@ -96,7 +95,7 @@ mod tests {
     use super::super::options::Options;
     use super::super::testing::request;
     use super::*;
-    use narrows_model::workload::Order;
+    use narrows_model::workload::{Order, StdioCalls};
     use narrows_model::{Cut, Nanos};
     use narrows_study::{CheckRequest, plan_check};
 
@@ -142,7 +141,7 @@ mod tests {
             [(block, flushed), (block, none), (character, flushed), (character, none), (block, none)]
         );
         let buffers: Vec<_> = wishes.iter().map(|wish| wish.buffer_bytes).collect();
-        assert_eq!(buffers, [Some(Bytes(8192)), None, None, None, None]);
+        assert_eq!(buffers, [Some(Bytes(8192)), None, Some(Bytes(8192)), None, None]);
         let seek = tests_of(&plan)[4];
         assert_eq!(
             (seek.workload.block_bytes, seek.workload.order),

@@ -1,7 +1,7 @@
 //! What is asked of IOPerf, and all that can be wrong with it before anything is measured.
 
 use crate::machine_name;
-use narrows_analysis::text::{self, amount};
+use narrows_analysis::text::amount;
 use narrows_model::Bytes;
 use narrows_model::workload::StdioFlush;
 use narrows_study::Problem;
@@ -18,15 +18,6 @@ const FILE_BYTES_MAX: u64 = 1 << 50;
 const PASSES_MAX: u32 = 1000;
 /// Most processes of one machine.
 const PROCESSES_MAX: u32 = 256;
-/// Most syncs of one `putc` test: one for every byte. At a millisecond each they take over a quarter of an hour.
-const SYNCS_MAX: u64 = 1 << 20;
-
-/// About what a `write` of a byte into a page cache takes: 0.3 us to 1.5 us on machines of 2015 to 2025.
-const WRITE_S: f64 = 1e-6;
-/// About what a sync takes on a disk without moving parts.
-const SYNC_S: f64 = 1e-3;
-/// From here on it is said beforehand how long a run lasts; what is published stays below.
-const LONG_S: f64 = 180.0;
 
 /// What follows every I/O that writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,34 +133,12 @@ impl Request {
         Bytes(self.file_bytes().0.saturating_mul(u64::from(self.processes_max())))
     }
 
-    /// What to know of a run that lasts long, before it starts; `None` for any other.
-    ///
-    /// `putc` flushes every byte with a call of its own, so that its test is the longest by far.
-    #[must_use]
-    pub fn lasts(&self) -> Option<String> {
-        let passes = self.file_bytes().0.saturating_mul(u64::from(self.passes));
-        let rows = self.rows.len() as u64;
-        let each_s = if self.flush == Flush::Fflush { WRITE_S } else { SYNC_S };
-        let all_s = passes.saturating_mul(rows) as f64 * each_s;
-        (all_s >= LONG_S).then(|| {
-            format!(
-                "this lasts long: putc calls {} after each of {passes} bytes a process{}; at {} a call \
-                 that is about {}, with several processes longer; fewer --count, --passes or --rows make it shorter",
-                if self.flush == Flush::Fflush { "write" } else { self.flush.name() },
-                if rows == 1 { String::new() } else { format!(" in each of {rows} rows") },
-                text::seconds(each_s),
-                lasting(all_s),
-            )
-        })
-    }
-
     /// All that is wrong with it; nothing where it can be planned.
     #[must_use]
     pub fn problems(&self) -> Vec<Problem> {
         let mut all: Vec<Problem> = self.numbers();
         all.extend(self.tag_problem());
         if all.is_empty() {
-            all.extend(self.syncs_problem());
             all.extend(self.room_problem());
         }
         all
@@ -210,17 +179,6 @@ impl Request {
         machine_name::problem("tag", &self.tag, hint)
     }
 
-    fn syncs_problem(&self) -> Option<Problem> {
-        let syncs = self.file_bytes().0;
-        (self.flush != Flush::Fflush && syncs > SYNCS_MAX).then(|| {
-            let found =
-                format!("{}, which is done {syncs} times: after every byte of putc", self.flush.name());
-            let allowed = format!("files up to {} KB with it", SYNCS_MAX / 1024);
-            let count = (SYNCS_MAX / self.buffer_bytes().0.max(1)).max(1);
-            Problem::new("flush", found, allowed, format!("give --count {count} or fewer, or --flush fflush"))
-        })
-    }
-
     fn room_problem(&self) -> Option<Problem> {
         let free = self.free.filter(|free| self.all_bytes() > *free)?;
         let found = format!(
@@ -236,16 +194,6 @@ impl Request {
             "free space, or name another folder".to_owned()
         };
         Some(Problem::new("count", found, format!("the {} that are free there", amount(free)), hint))
-    }
-}
-
-/// A long time in words, in whole units.
-fn lasting(seconds: f64) -> String {
-    let minutes = (seconds / 60.0).ceil();
-    if minutes < 120.0 {
-        format!("{minutes:.0} minutes")
-    } else {
-        format!("{:.0} hours", (minutes / 60.0).ceil())
     }
 }
 
@@ -291,27 +239,6 @@ mod tests {
         );
         assert!(told(|asked| asked.free = Some(Bytes(1000))).contains("name another folder"));
         assert_eq!(told(|asked| asked.free = Some(Bytes(40_000 * 1024))), "");
-    }
-
-    #[test]
-    fn a_sync_after_each_of_many_characters_is_refused() {
-        let said = told(|asked| asked.flush = Flush::Fsync);
-        assert!(said.contains("40960000 times") && said.contains("--count 128 or fewer"), "{said}");
-        assert_eq!(told(|asked| (asked.flush, asked.count) = (Flush::Fdatasync, 128)), "");
-    }
-
-    #[test]
-    fn a_run_that_lasts_long_says_so_beforehand() {
-        assert_eq!(request().lasts(), None);
-        // 200000 x 8 KB are 1638400000 bytes; in three rows, at 1 us each, 82 minutes.
-        let said = Request { count: 200_000, rows: RowKind::ALL.to_vec(), ..request() }.lasts().unwrap();
-        assert!(
-            said.contains("calls write after each of 1638400000 bytes a process in each of 3 rows"),
-            "{said}"
-        );
-        assert!(said.contains("at 1.00 us a call that is about 82 minutes"), "{said}");
-        let synced = Request { flush: Flush::Fsync, count: 128, ..request() }.lasts().unwrap();
-        assert!(synced.contains("calls fsync after each of 1048576 bytes a process; at 1.00 ms"), "{synced}");
     }
 
     #[test]

@@ -126,23 +126,17 @@ impl Stream {
         Ok(read)
     }
 
-    /// Writes `bytes` at `offset_bytes` with one `putc` each, and calls `after_each` after each.
+    /// Writes all of `bytes` at `offset_bytes` with one `putc` each; they may still be in the stream's buffer then.
     ///
     /// # Errors
-    /// What the file refused, or `after_each` failed with.
-    pub fn write_chars_at(
-        &mut self,
-        bytes: &[u8],
-        offset_bytes: u64,
-        mut after_each: impl FnMut(&mut Self) -> std::result::Result<(), Errno>,
-    ) -> std::result::Result<usize, Errno> {
+    /// What the file refused; how much of it arrived is not known then.
+    pub fn write_chars_at(&mut self, bytes: &[u8], offset_bytes: u64) -> std::result::Result<usize, Errno> {
         self.stand_at(offset_bytes, Last::Write)?;
         for byte in bytes {
             // SAFETY: the stream is open.
             if unsafe { libc::fputc(c_int::from(*byte), self.handle.as_ptr()) } == libc::EOF {
                 return Err(self.failure());
             }
-            after_each(self)?;
         }
         self.moved(bytes.len());
         Ok(bytes.len())
