@@ -169,6 +169,9 @@ impl Prepared {
         for object in &assignment.objects {
             let key = key_of(target, object);
             let mut spec = filling_spec(assignment, object);
+            if writes {
+                self.remove_overlapping(target, object, workshop)?;
+            }
             match self.objects.get(&key) {
                 Some(made) if !writes && made.bytes >= workload.file_bytes => continue,
                 _ if !writes => {
@@ -186,6 +189,29 @@ impl Prepared {
             self.objects.insert(key, Made { bytes: workload.file_bytes, spec, is_kept });
         }
         Ok(workload.file_bytes)
+    }
+
+    /// Removes what other stripes over some of the members of `target` have of `object`: on these members it lies in the
+    /// same files, which would be written over.
+    fn remove_overlapping(
+        &mut self,
+        target: &Target,
+        object: &str,
+        workshop: &Workshop<'_>,
+    ) -> Result<(), RunError> {
+        let own = key_of(target, object);
+        let overlaps = |key: &(String, String), made: &Made| {
+            *key != own && key.1 == object && share_a_member(&made.spec.target, target)
+        };
+        let known = self.objects.iter().filter(|(key, made)| overlaps(key, made));
+        let keys: Vec<(String, String)> = known.map(|(key, _)| key.clone()).collect();
+        for key in keys {
+            if let Some(made) = self.objects.get(&key) {
+                workshop.factory.remove(&made.spec)?;
+            }
+            self.objects.remove(&key);
+        }
+        Ok(())
     }
 
     /// Removes all objects made, through the factories that made them; returns what could not be removed.
@@ -222,6 +248,12 @@ impl Prepared {
 /// What an object is known by. A proxy leads to the same object.
 fn key_of(target: &Target, object: &str) -> (String, String) {
     (target.past_the_proxy().to_string(), object.to_owned())
+}
+
+/// Whether two stripes have a member in common.
+fn share_a_member(one: &Target, other: &Target) -> bool {
+    let are_stripes = [one, other].iter().all(|target| matches!(target, Target::Stripe(_)));
+    are_stripes && one.members().iter().any(|member| other.members().contains(member))
 }
 
 fn least_bytes(workload: &Workload) -> Bytes {

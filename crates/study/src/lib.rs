@@ -22,6 +22,7 @@ pub use check::plan_check;
 pub use expand::{EngineAnswer, RingsWanted, StudyFacts, TargetFacts, plan_study};
 pub use file::{KEYS, Study, StudyProblem, StudyProblems, TargetProblem, parse, parse_where};
 pub use located::{FileProblem, FileProblems, nearest};
+pub use prefill::Prefilled;
 pub use problem::Problem;
 pub use refine::{PlannedCells, Suspect, refine};
 pub use relay::{RelayRequest, plan_relay};

@@ -4,15 +4,15 @@
 //! It follows what `run` does, cell by cell. Not here: how long it really takes, which is the path's.
 
 use narrows_model::plan::PREFILL_NS_MAX;
-use narrows_model::workload::Prefill as WorkloadPrefill;
+use narrows_model::workload::Prefill;
 use narrows_model::{Bytes, Cell, Nanos, Op, Site};
 use std::collections::BTreeMap;
 
 /// What is written before cells visit it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Prefill {
+pub struct Prefilled {
     /// Bytes, on a path that takes them in time.
-    pub(crate) bytes: Bytes,
+    pub bytes: Bytes,
     /// Objects that are written; one that is written again counts again.
     object_count: u64,
 }
@@ -20,12 +20,13 @@ pub(crate) struct Prefill {
 /// Whether a cell's own load, or an earlier one, writes what it visits.
 fn leaves_it(cell: &Cell) -> bool {
     let makes = cell.workload.op == Op::Put && cell.workload.transactions().is_none();
-    makes || matches!(cell.workload.prefill, WorkloadPrefill::Nothing | WorkloadPrefill::Kept)
+    makes || matches!(cell.workload.prefill, Prefill::Nothing | Prefill::Kept)
 }
 
-impl Prefill {
+impl Prefilled {
     /// What `cells` have written, in their order.
-    pub(crate) fn of(cells: &[Cell]) -> Self {
+    #[must_use]
+    pub fn of(cells: &[Cell]) -> Self {
         let mut made: BTreeMap<(Site, String, u32), Bytes> = BTreeMap::new();
         let mut all = Self::default();
         let is_filled = |cell: &&Cell| !cell.read_only && !leaves_it(cell);
@@ -49,7 +50,8 @@ impl Prefill {
     }
 
     /// The longest that it takes where each load's least is written in time.
-    pub(crate) fn ns_max(self) -> Nanos {
+    #[must_use]
+    pub fn ns_max(self) -> Nanos {
         Nanos(PREFILL_NS_MAX.0.saturating_mul(self.object_count))
     }
 }
@@ -82,7 +84,7 @@ mod tests {
 
     /// Mebibytes and objects of these cells.
     fn prefilled(cells: &[Cell]) -> (u64, u64) {
-        let all = Prefill::of(cells);
+        let all = Prefilled::of(cells);
         (all.bytes.0 / MIB, all.object_count)
     }
 
@@ -125,7 +127,7 @@ mod tests {
     #[test]
     fn its_time_is_bounded_by_object() {
         let clients = |cell: &mut Cell| cell.workload.clients = 4;
-        assert_eq!(Prefill::of(&[cell("/a", 8, clients)]).ns_max(), Nanos(10_000_000_000));
-        assert_eq!(Prefill::of(&[]).ns_max(), Nanos(0));
+        assert_eq!(Prefilled::of(&[cell("/a", 8, clients)]).ns_max(), Nanos(10_000_000_000));
+        assert_eq!(Prefilled::of(&[]).ns_max(), Nanos(0));
     }
 }

@@ -7,6 +7,7 @@ use super::table::{Align, Table};
 use super::units::{counted, counted_len};
 use super::wrap::{Indent, paragraph};
 use narrows_analysis::text::{amount, op_rate, span, storage_rate};
+use narrows_model::workload::CacheState;
 use narrows_model::{Bytes, Cell, Cut, Nanos, Plan, Repeat, Site, Target};
 
 /// The load of `plan` in a few lines, and with [`Style::detail`] every cell or point and every skip with its reason.
@@ -115,6 +116,33 @@ fn prefill(plan: &Plan) -> Option<String> {
     (load.prefill_bytes > Bytes(0)).then(|| text + beyond)
 }
 
+/// What is read so that caches hold nothing else, and how much that is where most of it is done; `None` where nothing is.
+///
+/// Servers on one machine share its page cache, and one of them reads for all; folders are read in one by one.
+fn scanned(plan: &Plan) -> Option<String> {
+    let scan = |cell: &Cell| match cell.workload.cache {
+        CacheState::Displaced { scan_bytes } => Some(scan_bytes),
+        _ => None,
+    };
+    let cells: Vec<(&Cell, Bytes)> = plan.cells.iter().filter_map(|cell| Some((cell, scan(cell)?))).collect();
+    let most = cells.iter().map(|(_, bytes)| *bytes).max()?;
+    let times = |cell: &Cell| {
+        let folders = cell.target.members().iter().filter(|member| matches!(member, Target::File { .. }));
+        u64::from(cell.repeat.trials_min(cell.trials)).saturating_mul((folders.count() as u64).max(1))
+    };
+    let all = cells
+        .iter()
+        .fold(0, |sum: u64, (cell, bytes)| sum.saturating_add(bytes.0.saturating_mul(times(cell))));
+    let trials: u64 = cells.iter().map(|(cell, _)| u64::from(cell.repeat.trials_min(cell.trials))).sum();
+    Some(format!(
+        "before {} of {}, untimed, a dummy file of {} is read at every machine that serves: up to {} at each of them",
+        counted(trials, "trial"),
+        counted_len(cells.len(), "reading cell"),
+        amount(most),
+        amount(Bytes(all))
+    ))
+}
+
 fn statement(plan: &Plan) -> Vec<String> {
     let load = &plan.load;
     let written = match load.write_bytes_max {
@@ -142,6 +170,7 @@ fn statement(plan: &Plan) -> Vec<String> {
         lines.push(format!("files of at most {} at once, {written}", amount(load.file_bytes_max)));
     }
     lines.extend(prefill(plan));
+    lines.extend(scanned(plan));
     lines.push(format!("{} in flight at most, {rate}", counted(load.in_flight_max, "request")));
     lines.push(if load.touches.is_empty() {
         "touches no files".to_owned()

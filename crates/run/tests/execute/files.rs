@@ -52,6 +52,46 @@ fn a_load_that_writes_its_file_itself_begins_with_an_empty_one_and_the_next_read
 }
 
 #[test]
+fn a_stripe_that_makes_its_files_begins_with_empty_ones_where_another_had_its_parts() {
+    let (folder, stop) = (folder(), StopFlag::default());
+    for name in ["a", "b", "c"] {
+        std::fs::create_dir(folder.path().join(name)).unwrap();
+    }
+    let load = |op, names: &[&str], mib: u64| {
+        let members: Vec<String> =
+            names.iter().map(|name| folder.path().join(name).display().to_string()).collect();
+        let workload =
+            Workload { op, block_bytes: Bytes(MIB), prefill: Prefill::Nothing, ..Workload::default() };
+        let mut cell = cell(&format!("stripe:{}?unit=1MiB", members.join(",")), workload, true);
+        cell.id.0 = format!("{op} {}", names.join(""));
+        cell.workload.file_bytes = Bytes(mib * MIB);
+        (cell.stop.bytes_max, cell.stop.ops_max) = (None, Some(mib));
+        cell
+    };
+    let lengths = || {
+        ["a", "b", "c"].map(|name| {
+            std::fs::metadata(folder.path().join(name).join("data-0-part")).map_or(0, |file| file.len() / MIB)
+        })
+    };
+    let (mut events, mut site) = (Vec::new(), site(&stop));
+    let cells = vec![load(Op::Write, &["a", "b"], 6), load(Op::Read, &["a", "b"], 6)];
+    execute(&plan(cells), Nanos(0), &mut site, None, &mut events).unwrap();
+    assert_eq!(lengths(), [3, 3, 0]);
+    // The second stripe's part of each file is smaller: what is longer was written over.
+    let cells = vec![load(Op::Write, &["b", "c"], 2), load(Op::Read, &["b", "c"], 2)];
+    execute(&plan(cells), Nanos(0), &mut site, None, &mut events).unwrap();
+    assert_eq!(lengths(), [0, 1, 1]);
+    assert_eq!(trials(&events).iter().map(|trial| trial.bytes.0 / MIB).collect::<Vec<_>>(), [6, 6, 2, 2]);
+    // What was removed is not looked for as if it were there.
+    let cells = vec![load(Op::Read, &["a", "b"], 6)];
+    let mut again = Vec::new();
+    execute(&plan(cells), Nanos(0), &mut site, None, &mut again).unwrap();
+    assert!(again.iter().any(|event| matches!(event, Event::CellFailed { .. })), "{again:?}");
+    assert!(clean_up(&mut site).is_empty());
+    assert_eq!(lengths(), [0, 0, 0]);
+}
+
+#[test]
 fn a_load_that_keeps_its_file_goes_over_what_is_there_and_may_leave_it() {
     let (folder, stop) = (folder(), StopFlag::default());
     let target = folder.path().display().to_string();

@@ -2,7 +2,7 @@
 
 use super::route::Route;
 use crate::cut;
-use crate::prefill::Prefill;
+use crate::prefill::Prefilled;
 use crate::refine;
 use crate::request::{CheckRequest, ServerKind};
 use narrows_model::plan::LoadStatement;
@@ -17,7 +17,7 @@ pub(super) fn statement(
 ) -> LoadStatement {
     let touches = touches(request, route, cells);
     let planned = cells.iter().fold(Nanos(0), |sum, cell| sum.saturating_add(super::estimate(cell)));
-    let prefill = Prefill::of(cells);
+    let prefill = Prefilled::of(cells);
     LoadStatement {
         planned_ns: planned,
         prefill_bytes: prefill.bytes,

@@ -3,13 +3,13 @@
 use super::StudyFacts;
 use super::cells::clients_at_each;
 use crate::check;
-use crate::prefill::Prefill;
+use crate::prefill::Prefilled;
 use narrows_model::plan::LoadStatement;
 use narrows_model::{Bytes, Cell, Cut, Layer, Nanos, Site, Target};
 
 /// The statement for `cells`.
 pub(super) fn statement(cells: &[Cell], facts: &StudyFacts) -> LoadStatement {
-    let prefill = Prefill::of(cells);
+    let prefill = Prefilled::of(cells);
     LoadStatement {
         planned_ns: cells.iter().fold(Nanos(0), |sum, cell| sum.saturating_add(check::estimate(cell))),
         prefill_bytes: prefill.bytes,

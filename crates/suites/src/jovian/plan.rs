@@ -13,7 +13,7 @@ use narrows_model::plan::{
 };
 use narrows_model::workload::{Acknowledgement, CacheState, Prefill};
 use narrows_model::{Bytes, Cell, CellId, Cut, Nanos, Op, Plan, Segment, Stop, Target};
-use narrows_study::{Problem, StudyFacts, plan_study};
+use narrows_study::{Prefilled, Problem, StudyFacts, plan_study};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Longest time of a trial: what has not moved its bytes by then is cut short, and told as what it moved until then.
@@ -87,6 +87,8 @@ impl Merged {
     }
 
     fn into_plan(self, request: &Request, seed: u64) -> Plan {
+        // Of the cuts alone: the paths' loads write what they visit themselves.
+        let prefill = Prefilled::of(&self.cells);
         Plan {
             schema: PLAN_SCHEMA.to_owned(),
             seed,
@@ -99,8 +101,8 @@ impl Merged {
                 .collect(),
             load: LoadStatement {
                 planned_ns: self.cells.iter().fold(Nanos(0), |sum, cell| sum.saturating_add(cut_ns(cell))),
-                prefill_bytes: Bytes(0),
-                prefill_ns_max: Nanos(0),
+                prefill_bytes: prefill.bytes,
+                prefill_ns_max: prefill.ns_max(),
                 file_bytes_max: files(request),
                 write_bytes_max: None,
                 touches: self.touches,
@@ -149,7 +151,8 @@ fn shaped(request: &Request, label: Label, mut cell: Cell) -> Cell {
     let bytes = request.client_bytes().0.saturating_mul(u64::from(label.clients()));
     cell.stop =
         Stop { warm_up_ns: Nanos(0), measure_ns: TRIAL_NS_MAX, bytes_max: Some(Bytes(bytes)), ops_max: None };
-    cell.workload.prefill = Prefill::Whole;
+    // As published, writes make new files; reads find what the last of them left.
+    cell.workload.prefill = Prefill::Nothing;
     if cell.workload.op == Op::Read {
         cell.workload.cache = match request.flush {
             Flush::Dummy(scan_bytes) => CacheState::Displaced { scan_bytes },
@@ -253,9 +256,19 @@ mod tests {
             ]
         );
         assert_eq!(plan.topology, Topology::ManyToMany);
-        assert!(paths(&plan).iter().all(|cell| cell.trials == 5 && cell.workload.prefill == Prefill::Whole));
+        assert!(
+            paths(&plan).iter().all(|cell| cell.trials == 5 && cell.workload.prefill == Prefill::Nothing)
+        );
         let ids: BTreeSet<&CellId> = plan.cells.iter().map(|cell| &cell.id).collect();
         assert_eq!(ids.len(), plan.cells.len());
+    }
+
+    #[test]
+    fn what_is_written_first_is_for_the_cuts_alone_and_is_stated() {
+        let with_cuts = planned(&request("local c1-s2"));
+        assert!(with_cuts.load.prefill_bytes > Bytes(0) && with_cuts.load.prefill_ns_max > Nanos(0));
+        let without = planned(&Request { cut_ns: None, ..request("local c1-s2") });
+        assert_eq!((without.load.prefill_bytes, without.load.prefill_ns_max), (Bytes(0), Nanos(0)));
     }
 
     #[test]
