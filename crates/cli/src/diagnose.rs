@@ -93,7 +93,7 @@ pub(crate) fn summary_of(record: &Record) -> Result<Summary, Failure> {
 fn read(record: &Record) -> Result<Reading, Failure> {
     let mut summarizer = Summarizer::new(facts_of(record), record.plan(), record.inventory());
     let damage = take_events(record, &mut |event| summarizer.event(event))?;
-    Ok(Reading { summary: conclude(summarizer.finish()), damage })
+    Ok(Reading { summary: narrows_suites::with_metrics(conclude(summarizer.finish())), damage })
 }
 
 /// The facts of a record's run.

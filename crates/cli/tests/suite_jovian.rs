@@ -73,7 +73,42 @@ fn each_client_moves_its_bytes_in_both_directions_and_reads_find_caches_emptied(
         assert_eq!(cell["trials"].as_array().unwrap().len(), 3);
         assert_eq!(cell["bytes"]["application"], clients * 3 * 768 * 1024, "{}", cell["id"]);
         assert!(cell["errors"].as_array().unwrap().is_empty());
+        assert!(
+            near(figure(cell, "trimmed_rate_trial_count").unwrap(), 1.0),
+            "the middle one of three trials"
+        );
+        let mut rates = rates_of(cell);
+        rates.sort_by(f64::total_cmp);
+        assert!(near(figure(cell, "trimmed_rate_bytes_per_s").unwrap(), rates[1]), "{}", cell["id"]);
     }
+    let of = |test: &str, op: &str, name: &str| {
+        let cell =
+            summary["cells"].as_array().unwrap().iter().find(|cell| cell["test"] == test && cell["op"] == op);
+        figure(cell.unwrap(), name)
+    };
+    for op in ["write", "read"] {
+        let ideal = 2.0 * of("local", op, "trimmed_rate_bytes_per_s").unwrap();
+        let wanted = of("c2-s2", op, "trimmed_rate_bytes_per_s").unwrap() / ideal;
+        assert!(near(of("c2-s2", op, "scaling_ratio").unwrap(), wanted), "{op}");
+        assert_eq!(of("local", op, "scaling_ratio"), None);
+    }
+    let told: Value =
+        serde_json::from_str(&run(folder.path(), &["diagnose", "record", "--json"]).stdout).unwrap();
+    assert_eq!(told["cells"], summary["cells"]);
+}
+
+/// The value of a cell's metric.
+fn figure(cell: &Value, id: &str) -> Option<f64> {
+    cell["metrics"].as_array().unwrap().iter().find(|metric| metric["id"] == id)?["value"].as_f64()
+}
+
+fn rates_of(cell: &Value) -> Vec<f64> {
+    let rates = cell["trials"].as_array().unwrap().iter().map(|trial| trial["rate_bytes_per_s"].as_f64());
+    rates.collect::<Option<_>>().unwrap()
+}
+
+fn near(one: f64, other: f64) -> bool {
+    (one - other).abs() <= 1e-9 * other.abs()
 }
 
 #[test]
@@ -119,10 +154,23 @@ fn servers_that_are_named_are_used_and_local_is_not_added() {
 #[test]
 fn a_plan_is_told_and_nothing_is_measured() {
     let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
-    let seen = suite(folder.path(), "local c1-s2 --plan --flush drop", &["--bytes", "768KiB"]);
+    let words = "local c1-s2 --plan --flush drop --no-verdict";
+    let seen = suite(folder.path(), words, &["--bytes", "768KiB"]);
     assert_eq!(seen.code, Some(0), "{seen:?}");
     for word in ["last as long as their bytes take", "c1-s2/path/write/128KiB", "768 KiB each in 5 trials"] {
         assert!(seen.stdout.contains(word), "{word}: {}", seen.stdout);
+    }
+    assert!(!seen.stdout.contains("prepares") && !seen.stdout.contains("dummy"), "{}", seen.stdout);
+    let seen = suite(folder.path(), "local c1-s2 --plan --flush-bytes 300MiB", &["--bytes", "768KiB"]);
+    assert_eq!(seen.code, Some(0), "{seen:?}");
+    // Of the cuts alone: the suite's own writes make their files.
+    let said = seen.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in [
+        "before 10 trials of 2 reading cells, untimed, a dummy file of 300 MiB is read at every machine that serves: \
+         up to 2.93 GiB at each of them",
+        "prepares",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
     }
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }

@@ -17,6 +17,7 @@ pub mod postmark;
 mod testing;
 
 use narrows_model::Summary;
+use narrows_model::summary::Metric;
 
 /// What a suite is, and how it is told.
 #[derive(Debug, Clone, Copy)]
@@ -31,10 +32,29 @@ pub struct Suite {
     pub native: fn(&Summary) -> Option<String>,
     /// What stands out in its figures, a sentence each.
     pub reading: fn(&Summary) -> Vec<String>,
+    /// Figures of its own beside those of all cells, each with the id of its cell.
+    pub metrics: fn(&Summary) -> Vec<(String, Metric)>,
+}
+
+/// Of a suite whose figures all cells have.
+pub(crate) fn no_metrics(_: &Summary) -> Vec<(String, Metric)> {
+    Vec::new()
 }
 
 /// Every suite.
 pub const SUITES: &[Suite] = &[bonnie::SUITE, ioperf::SUITE, iozone::SUITE, jovian::SUITE, postmark::SUITE];
+
+/// `summary` with the figures of its suite in the cells that they are of; as it is where it is of none.
+#[must_use]
+pub fn with_metrics(mut summary: Summary) -> Summary {
+    let metrics = of(&summary).map(|suite| (suite.metrics)(&summary)).unwrap_or_default();
+    for (id, metric) in metrics {
+        if let Some(cell) = summary.cells.iter_mut().find(|cell| cell.id == id) {
+            cell.metrics.push(metric);
+        }
+    }
+    summary
+}
 
 /// The suite that `summary` is of; `None` where it is of none.
 #[must_use]

@@ -37,6 +37,7 @@ pub const SUITE: Suite = Suite {
     source: "bonnie++ by Russell Coker, versions 1.03 and 2.00; its phases of data by Tim Bray",
     native: native::native,
     reading: reading::reading,
+    metrics: crate::no_metrics,
 };
 
 /// Rates of data are in KiB.

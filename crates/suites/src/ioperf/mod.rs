@@ -32,6 +32,7 @@ pub const SUITE: Suite = Suite {
     source: "IOPerf, STAR at the RHIC Computing Facility, 2002",
     native: native::native,
     reading: reading::reading,
+    metrics: crate::no_metrics,
 };
 
 /// KB are 1024 bytes throughout, as published.

@@ -41,6 +41,7 @@ pub const SUITE: Suite = Suite {
     source: "IOzone 3, William Norcott and Don Capps",
     native: native::native,
     reading: reading::reading,
+    metrics: crate::no_metrics,
 };
 
 /// The letters with what they mean, a line each.

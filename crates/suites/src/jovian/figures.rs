@@ -2,7 +2,7 @@
 
 use super::label::{Label, labels};
 use crate::figure::{Trimmed, trimmed};
-use narrows_model::summary::CellSummary;
+use narrows_model::summary::{CellSummary, Metric};
 use narrows_model::{Bytes, Cut, Op, Summary};
 
 /// One direction of one configuration.
@@ -55,6 +55,29 @@ pub(super) fn rows(summary: &Summary) -> Vec<Row> {
     }
     scale(&mut rows);
     rows
+}
+
+/// The figures of each cell of the paths by its id, for programs: those that the tables print.
+///
+/// # Units
+/// Bytes a second; trials that the mean is of; a ratio.
+pub(super) fn metrics(summary: &Summary) -> Vec<(String, Metric)> {
+    let rows = rows(summary);
+    let of_cell = |cell: &CellSummary| {
+        let label = label_of(cell)?;
+        let rate = rows.iter().find(|row| row.label == label)?.rate(cell.op)?;
+        let figures = [
+            ("trimmed_rate_bytes_per_s", Some(rate.bytes_per_s.mean), "B/s"),
+            ("trimmed_rate_trial_count", Some(rate.bytes_per_s.kept_count as f64), "trials"),
+            ("scaling_ratio", rate.scaling, "ratio"),
+        ];
+        let told = figures.into_iter().filter_map(|(id, value, unit)| {
+            Some(Metric { id: id.to_owned(), value: value?, unit: unit.to_owned(), interval: None })
+        });
+        Some(told.map(|metric| (cell.id.clone(), metric)).collect::<Vec<_>>())
+    };
+    let paths = summary.cells.iter().filter(|cell| cell.cut == Cut::Path);
+    paths.filter_map(of_cell).flatten().collect()
 }
 
 /// The configuration that a cell is of.

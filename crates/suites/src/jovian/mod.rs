@@ -31,4 +31,5 @@ pub const SUITE: Suite = Suite {
     source: "Jovian-2, University of Maryland, 1996",
     native: native::native,
     reading: reading::reading,
+    metrics: figures::metrics,
 };

@@ -40,6 +40,7 @@ pub const SUITE: Suite = Suite {
     source: "Katcher, PostMark: A New File System Benchmark, NetApp TR3022, 1997; version 1.5",
     native: native::native,
     reading: reading::reading,
+    metrics: crate::no_metrics,
 };
 
 /// Shorter phases are flagged.
