@@ -97,14 +97,17 @@ fn with_q_stdout_has_the_csv_alone_and_stderr_the_tables() {
 #[test]
 fn the_output_of_both_editions_is_what_the_importer_reads() {
     let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
-    for (name, words, count) in
-        [("new", "-q", 12), ("old", "-q --edition 1.03", 12), ("text", "--edition 1.03", 12)]
-    {
+    for (name, words, count) in [
+        ("new", "-q", 12),
+        ("old", "-q --edition 1.03", 12),
+        ("text", "--edition 1.03", 12),
+        ("text-fast", "--edition 1.03 -f", 10),
+    ] {
         // Characters of the older edition are the whole file.
         let small: Vec<&str> = SMALL.iter().copied().filter(|word| name == "new" || *word != "-f1").collect();
         let seen = suite(folder.path(), &format!("{words} --out {name}.d"), &small);
         assert_eq!(seen.code, Some(0), "{seen:?}");
-        let text = if name == "text" {
+        let text = if name.starts_with("text") {
             seen.stdout.lines().filter(|line| !line.contains(',')).collect::<Vec<_>>().join("\n") + "\n"
         } else {
             seen.stdout.clone()
@@ -189,6 +192,8 @@ fn mistakes_are_refused_before_anything_is_made_and_say_what_to_do() {
     refused("-f fast", &["-f: found `fast`"]);
     refused("-m a,b", &["-m: found `a,b`"]);
     refused("-r x", &["invalid value 'x'"]);
+    refused("-r -1", &["'-r <MiB>'", "`-1` is not a whole number from 0 to"]);
+    refused("-x -1", &["'-x <N>'", "`-1` is not a whole number from 1 to 1000"]);
     refused("-k", &["unexpected argument '-k'", "--help"]);
     refused("--edition 1.96", &["invalid value '1.96'", "1.03, 2.00"]);
     refused("-d missing", &["missing", "give a folder or file that exists"]);
