@@ -205,7 +205,8 @@ impl Proxy {
         let max = shared.options.connections_max;
         if shared.alive_count.load(Ordering::Acquire) >= max {
             let line = format!(
-                "{max} connections are open, the most that --max-connections allows; the next one was reset"
+                "{max} connections are open, the most that --max-connections allows; the next one was reset: more are \
+                 needed, or the proxies lead in a circle"
             );
             shared.journal.tell(Trouble::Full, &line);
             return life::reset(&socket);
