@@ -115,7 +115,7 @@ pub enum Access {
     Direct,
 }
 
-/// What is done about caches before a reading trial.
+/// What is done about caches before a trial that reads, or that writes over what an earlier load left.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CacheState {

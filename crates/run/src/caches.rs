@@ -5,7 +5,7 @@ use crate::assignment::Assignment;
 use crate::link::{Server, StoredObjects};
 use narrows_engines::stripe::part_name;
 use narrows_engines::{EngineError, EngineFactory};
-use narrows_model::workload::CacheState;
+use narrows_model::workload::{CacheState, Prefill};
 use narrows_model::{Layer, Op, Target};
 
 /// Brings the caches of one target's objects to the state that its cell reads them in; the share that is cached then,
@@ -18,8 +18,9 @@ pub(crate) fn bring(
     server: &mut Server<'_>,
 ) -> Result<Option<f64>, EngineError> {
     let workload = &assignment.cell.workload;
-    let reads = workload.ops().iter().any(|share| share.op == Op::Read);
-    let state = if reads { workload.cache } else { CacheState::AsFound };
+    // A write over what an earlier load left goes through the cache that it finds, too.
+    let finds = workload.prefill == Prefill::Kept || workload.ops().iter().any(|share| share.op == Op::Read);
+    let state = if finds { workload.cache } else { CacheState::AsFound };
     let stored = stored(assignment);
     let empties = matches!(state, CacheState::Cold | CacheState::Displaced { .. });
     match server {
