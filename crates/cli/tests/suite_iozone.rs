@@ -86,6 +86,34 @@ fn figures_are_those_of_the_record() {
 }
 
 #[test]
+fn processes_together_run_the_originals_tests_in_its_order_from_one_process_on() {
+    let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+    let seen = suite(folder.path(), "-u 2 -s 64 -r 4 --out record");
+    assert_eq!(seen.code, Some(0), "{seen:?}");
+    let children =
+        seen.stdout.lines().filter_map(|line| line.trim().strip_prefix("Children see throughput for "));
+    let told: Vec<&str> = children.filter_map(|line| line.split('\t').next()).collect();
+    let wanted = [
+        " 1 initial writers ",
+        " 1 rewriters ",
+        " 1 readers ",
+        "1 re-readers ",
+        "1 reverse readers ",
+        "1 stride readers ",
+        "1 random readers ",
+        "1 mixed workload ",
+        "1 random writers ",
+        "1 pwrite writers ",
+        "1 pread readers ",
+        " 1 fwriters ",
+        " 1 freaders ",
+    ];
+    assert_eq!(told.len(), 2 * wanted.len(), "{told:?}");
+    assert_eq!(told[..wanted.len()], wanted);
+    assert!(told[wanted.len()..].iter().all(|what| what.trim().starts_with("2 ")), "{told:?}");
+}
+
+#[test]
 fn processes_meet_the_stone_wall_and_later_tests_find_whole_files() {
     let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
     for name in ["a", "b"] {
@@ -93,7 +121,7 @@ fn processes_meet_the_stone_wall_and_later_tests_find_whole_files() {
     }
     let seen = suite(folder.path(), "-t 2 -i 0 -i 1 -s 4m -r 4 -O -F a/x b/y --out record");
     assert_eq!(seen.code, Some(0), "{seen:?}");
-    assert!(seen.stdout.contains("Children see throughput for  2 re-readers \t="), "{}", seen.stdout);
+    assert!(seen.stdout.contains("Children see throughput for 2 re-readers \t="), "{}", seen.stdout);
     assert!(!seen.stderr.contains("DATA LOST"), "{}", seen.stderr);
     let text = fs::read_to_string(folder.path().join("record/summary.json")).unwrap();
     let summary: Value = serde_json::from_str(&text).unwrap();
@@ -124,6 +152,32 @@ fn the_first_client_that_is_done_ends_the_trial_for_all() {
     assert!(ops[1] < 5000, "{ops:?}");
 }
 
+/// The share of each test's file that was cached when it began, where there was a file.
+fn cached_shares(folder: &Path, letters: &str, record: &str) -> Vec<(String, f64)> {
+    let seen = suite(folder, &format!("{letters} --out {record}"));
+    assert_eq!(seen.code, Some(0), "{seen:?}");
+    let text = fs::read_to_string(folder.join(record).join("events.jsonl")).unwrap();
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["data"].clone());
+    let share = |event: Value| {
+        (event["event"] == "trial_finished").then_some(())?;
+        Some((event["cell"].as_str()?.to_owned(), event["resident_ratio"].as_f64()?))
+    };
+    lines.filter_map(share).collect()
+}
+
+#[test]
+fn a_named_mount_makes_every_test_begin_with_a_file_that_is_not_cached() {
+    let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+    let tests = "-s 1m -r 64 -i 0 -i 1 -i 7";
+    let warm = cached_shares(folder.path(), tests, "warm");
+    let cold = cached_shares(folder.path(), &format!("{tests} -U / ."), "cold");
+    let names: Vec<&str> = cold.iter().map(|(name, _)| name.as_str()).collect();
+    let wanted = ["rewrite", "read", "reread", "fread", "freread"].map(|column| format!("1024/64/{column}"));
+    assert_eq!(names, wanted);
+    assert!(cold.iter().all(|(_, share)| *share < 0.02), "{cold:?}");
+    assert!(warm.len() == 5 && warm.iter().all(|(_, share)| *share > 0.9), "{warm:?}");
+}
+
 #[test]
 fn files_stay_where_that_is_asked_for() {
     let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
@@ -140,7 +194,8 @@ fn mistakes_are_told_with_what_to_do_and_make_nothing() {
     for (line, found) in [
         ("-s 4 -r 64", "-r: found a record of 64 kB in a file of 4 kB"),
         ("-i 13", "-i: found `13`; allowed: a whole number from 0 to 12"),
-        ("-U", "narrows mounts nothing: for cold reads"),
+        ("-s 64 -U", "-U without a value; allowed: -U MOUNT"),
+        ("-s 64 -U /proc .", "-U /proc: does not hold the folder of the tests, "),
         ("-i 0 -k 4", "letters: found `-k`"),
         ("-+x", "letters: found `-+x`"),
         ("-a -g", "-g without a value"),

@@ -34,6 +34,15 @@ pub(super) fn run(
     request.has_cuts = !arguments.cuts.no_verdict;
     let files = Files::of(arguments, &request)?;
     on_folder::check_folder(&arguments.dir)?;
+    if let Some(mount) = request.cold_mount() {
+        let parents = parents_of(&request)?;
+        let folders: Vec<&Path> = if parents.is_empty() {
+            vec![&arguments.dir]
+        } else {
+            parents.iter().map(PathBuf::as_path).collect()
+        };
+        check_mount(mount, &folders)?;
+    }
     let watch = Watch::start(console)?;
     let folder = OnFolder {
         dir: &arguments.dir,
@@ -135,8 +144,7 @@ impl Folders {
             return Ok(Self { targets: vec![Target::File { path: own }], made: Vec::new() });
         }
         let mut all = Self { targets: Vec::new(), made: Vec::new() };
-        let parents: Vec<PathBuf> =
-            request.names().iter().map(|name| parent_of(name)).collect::<Result<_, _>>()?;
+        let parents = parents_of(request)?;
         // What lies in DIR has been named with its check.
         let others: BTreeSet<&PathBuf> = parents.iter().filter(|parent| **parent != arguments.dir).collect();
         for leftover in others.into_iter().flat_map(|parent| measurement::leftovers(parent)) {
@@ -162,6 +170,30 @@ impl Folders {
     }
 }
 
+/// Refuses a mount that does not hold all of `folders`: their caches would not be those that its unmounting empties.
+fn check_mount(mount: &str, folders: &[&Path]) -> Result<(), Failure> {
+    let whole = |path: &Path| {
+        std::fs::canonicalize(path)
+            .map_err(|error| Failure::bad_input(format!("-U {mount}: {}: {error}", path.display())))
+    };
+    let below = whole(Path::new(mount))?;
+    for folder in folders {
+        let folder = whole(folder)?;
+        if !below.is_dir() || !folder.starts_with(&below) {
+            return Err(Failure::bad_input(format!(
+                "-U {mount}: does not hold the folder of the tests, {0}; give the mount that does, or {0} itself",
+                folder.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The folders of the names of `-F`, in their order.
+fn parents_of(request: &Request) -> Result<Vec<PathBuf>, Failure> {
+    request.names().iter().map(|name| parent_of(name)).collect()
+}
+
 /// The folder of a name of `-F`: the name itself where it is one, else the one that it lies in.
 fn parent_of(name: &str) -> Result<PathBuf, Failure> {
     let path = Path::new(name);
@@ -178,7 +210,8 @@ fn parent_of(name: &str) -> Result<PathBuf, Failure> {
 
 fn planned(request: &mut Request, prepared: &Prepared, folders: &Folders) -> Result<Plan, Failure> {
     request.free = Room::of(prepared).free.filter(|_| folders.made.is_empty());
-    request.cpu_cache = cpu_cache(Path::new(CPU_CACHES));
+    request.cpu_cache = of_caches(Path::new(CPU_CACHES), "size");
+    request.cpu_cache_line = of_caches(Path::new(CPU_CACHES), "coherency_line_size");
     request.direct =
         folders.targets.first().filter(|_| request.is_direct()).map(|target| direct(target, prepared));
     plan(request, &folders.targets, prepared.plan.clone()).map_err(|problems| refused(&problems))
@@ -196,11 +229,11 @@ fn direct(target: &Target, prepared: &Prepared) -> Result<Bytes, String> {
     }
 }
 
-/// The largest of the caches below `folder`, of which each tells its size as `32768K`.
-fn cpu_cache(folder: &Path) -> Option<Bytes> {
+/// The largest `fact` of the caches below `folder`, of which each tells its size as `32768K` and its line's as `64`.
+fn of_caches(folder: &Path, fact: &str) -> Option<Bytes> {
     let entries = std::fs::read_dir(folder).ok()?;
     let sizes = entries.filter_map(|entry| {
-        let text = std::fs::read_to_string(entry.ok()?.path().join("size")).ok()?;
+        let text = std::fs::read_to_string(entry.ok()?.path().join(fact)).ok()?;
         narrows_model::size::parse_size(&text.trim().replace('K', "KiB").replace('M', "MiB")).ok()
     });
     sizes.max()
@@ -216,9 +249,28 @@ mod tests {
         for (name, size) in [("index0", "32K\n"), ("index3", "16M\n"), ("index2", "512K\n"), ("power", "x")] {
             std::fs::create_dir(folder.path().join(name)).unwrap();
             std::fs::write(folder.path().join(name).join("size"), size).unwrap();
+            std::fs::write(folder.path().join(name).join("coherency_line_size"), "64\n").unwrap();
         }
-        assert_eq!(cpu_cache(folder.path()), Some(Bytes(16 << 20)));
-        assert_eq!(cpu_cache(&folder.path().join("none")), None);
+        assert_eq!(of_caches(folder.path(), "size"), Some(Bytes(16 << 20)));
+        assert_eq!(of_caches(folder.path(), "coherency_line_size"), Some(Bytes(64)));
+        assert_eq!(of_caches(&folder.path().join("none"), "size"), None);
+    }
+
+    #[test]
+    fn a_mount_must_hold_every_folder_of_the_tests() {
+        let folder = tempfile::tempdir().unwrap();
+        let (one, two) = (folder.path().join("one"), folder.path().join("two"));
+        for each in [&one, &two] {
+            std::fs::create_dir(each).unwrap();
+        }
+        let of = |mount: &Path| check_mount(mount.to_str().unwrap(), &[&one, &two]);
+        assert!(of(folder.path()).is_ok() && check_mount(one.to_str().unwrap(), &[&one]).is_ok());
+        let told = of(&one).unwrap_err().message().to_owned();
+        assert!(
+            told.contains("does not hold the folder of the tests") && told.contains("two itself"),
+            "{told}"
+        );
+        assert!(of(&folder.path().join("none")).unwrap_err().message().contains("No such file"));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Not here: what they come to together, which is the request's.
 
 use super::columns::NUMBER_MAX;
+use super::heading;
 use super::letters::{self, Letter};
 use narrows_study::Problem;
 
@@ -40,7 +41,8 @@ pub(super) struct Asked {
     pub(super) micros: bool,
     pub(super) purge: bool,
     pub(super) cache_kb: Option<u64>,
-    pub(super) remount: bool,
+    /// The mount below which each test is to find its file in no page cache.
+    pub(super) cold_mount: Option<String>,
     pub(super) keeps: bool,
     pub(super) no_retests: bool,
     pub(super) cpu: bool,
@@ -50,6 +52,8 @@ pub(super) struct Asked {
     pub(super) processes_least: Option<u64>,
     pub(super) processes_most: Option<u64>,
     pub(super) names: Vec<String>,
+    /// What the letters say over the figures, in their order.
+    pub(super) heading: Vec<String>,
 }
 
 /// Reads `words`, of which long options and the folder are gone already.
@@ -60,6 +64,7 @@ pub(super) fn read(words: &[String]) -> Result<Asked, Vec<Problem>> {
     let mut asked = Asked::default();
     let mut problems = Vec::new();
     for letter in letters::read(words)? {
+        asked.heading.extend(heading::line(&letter));
         let outcome = match letter.values.first() {
             None => {
                 flag(&mut asked, &letter.name);
@@ -88,7 +93,6 @@ fn flag(asked: &mut Asked, name: &str) {
         "-O" => &mut asked.ops,
         "-N" => &mut asked.micros,
         "-p" => &mut asked.purge,
-        "-U" => &mut asked.remount,
         "-w" => &mut asked.keeps,
         "-+n" => &mut asked.no_retests,
         _ => &mut asked.cpu,
@@ -120,6 +124,7 @@ fn valued(asked: &mut Asked, letter: &Letter, value: &str) -> Result<(), Problem
             whole("-V", value, 0, u64::MAX, "any number: blocks say themselves what they are")?;
             asked.verify = true;
         }
+        "-U" => asked.cold_mount = Some(value.to_owned()),
         _ => asked.sheet_file = Some(value.to_owned()),
     }
     Ok(())
@@ -142,7 +147,7 @@ fn whole(key: &'static str, value: &str, least: u64, most: u64, hint: &str) -> R
 }
 
 /// A size in kB of 1024 bytes; with k, m or g in those.
-fn size(key: &'static str, value: &str, most: u64) -> Result<u64, Problem> {
+pub(super) fn size(key: &'static str, value: &str, most: u64) -> Result<u64, Problem> {
     let unit = value.chars().last().map(|letter| letter.to_ascii_lowercase());
     let factor = match unit {
         Some('m') => 1 << 10,

@@ -9,6 +9,9 @@ pub(super) const MIXED: u64 = 8;
 /// Tests of the table where none is named.
 pub(super) const USUAL: [u64; 8] = [0, 1, 2, 3, 4, 5, 6, 7];
 
+/// Tests of throughput mode where none is named, as in the original.
+pub(super) const USUAL_TOGETHER: [u64; 10] = [0, 1, 2, 3, 5, 6, 7, 8, 9, 10];
+
 /// How a column's requests reach the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Calls {
@@ -147,23 +150,38 @@ pub(super) const COLUMNS: [Column; 22] = [
     column(MIXED, "mixed", (["", "mixed"], 224), "Mixed", "mixed workload").over(Visit::Random),
 ];
 
+/// The columns of throughput mode in the original's order: once each but those of tests 0 and 1. The last three it does not
+/// have in this mode; they run where they are asked for.
+const TOGETHER: [&str; 16] = [
+    "write",
+    "rewrite",
+    "read",
+    "reread",
+    "bkwd-read",
+    "stride-read",
+    "random-read",
+    "mixed",
+    "random-write",
+    "pwrite",
+    "pread",
+    "fwrite",
+    "fread",
+    "record-rewrite",
+    "pwritev",
+    "preadv",
+];
+
 /// Columns of the tests 0 to 7, which stand in every table.
 pub(super) const USUAL_COLUMNS: usize = 13;
 
-/// Whether any column of test `number` makes the file that the others need.
-pub(super) fn makes_file(number: u64) -> bool {
-    COLUMNS.iter().any(|column| column.number == number && column.makes_file)
-}
-
-/// The columns of `tests` in their order, without what is done once more where `retests` are left out.
-pub(super) fn of_tests(tests: &[u64], retests: bool) -> Vec<&'static Column> {
-    // The mixed test stands behind all others in no table, and is measured in the place of its number.
-    let mut found: Vec<&Column> = COLUMNS
-        .iter()
-        .filter(|column| tests.contains(&column.number) && (retests || !column.is_retest))
-        .collect();
-    found.sort_by_key(|column| column.number);
-    found
+/// The columns of `tests` in the order of the table, or of throughput mode where processes run `together`, without what is
+/// done once more where `retests` are left out.
+pub(super) fn of_tests(tests: &[u64], retests: bool, together: bool) -> Vec<&'static Column> {
+    let is_asked = |column: &&Column| tests.contains(&column.number) && (retests || !column.is_retest);
+    if together {
+        return TOGETHER.iter().filter_map(|name| Column::named(name)).filter(is_asked).collect();
+    }
+    COLUMNS.iter().filter(is_asked).collect()
 }
 
 #[cfg(test)]
@@ -187,9 +205,39 @@ mod tests {
     #[test]
     fn tests_run_by_their_numbers_and_without_retests_once() {
         let names = |tests: &[u64], retests| -> Vec<&str> {
-            of_tests(tests, retests).iter().map(|column| column.name).collect()
+            of_tests(tests, retests, false).iter().map(|column| column.name).collect()
         };
-        assert_eq!(names(&[8, 0, 9], true), ["write", "rewrite", "mixed", "pwrite", "re-pwrite"]);
+        assert_eq!(names(&[9, 0], true), ["write", "rewrite", "pwrite", "re-pwrite"]);
         assert_eq!(names(&[1, 0], false), ["write", "read"]);
+    }
+
+    #[test]
+    fn processes_run_together_in_the_originals_order_and_under_its_names() {
+        let of = |tests: &[u64], retests| -> Vec<&str> {
+            of_tests(tests, retests, true).iter().map(|column| column.processes).collect()
+        };
+        let usual = [
+            "initial writers",
+            "rewriters",
+            "readers",
+            "re-readers",
+            "reverse readers",
+            "stride readers",
+            "random readers",
+            "mixed workload",
+            "random writers",
+            "pwrite writers",
+            "pread readers",
+            "fwriters",
+            "freaders",
+        ];
+        assert_eq!(of(&USUAL_TOGETHER, true), usual);
+        assert_eq!(of(&[0, 1, 6], false), ["initial writers", "readers", "fwriters"]);
+        assert_eq!(
+            of(&[12, 11, 4, 0], false),
+            ["initial writers", "record rewriters", "pwritev writers", "preadv readers"]
+        );
+        // None of them is lost for a name that is misspelled.
+        assert!(TOGETHER.iter().all(|name| Column::named(name).is_some()));
     }
 }

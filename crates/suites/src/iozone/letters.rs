@@ -16,7 +16,6 @@ pub(super) const FLAGS: &[(&str, &str)] = &[
     ("-O", "figures in operations a second, not kB/s"),
     ("-N", "figures in microseconds an operation, not kB/s"),
     ("-p", "purge the processor's caches before each test"),
-    ("-U", "remounting, which narrows refuses"),
     ("-w", "keep the files"),
     ("-+n", "no rewrite and reread, which tests 0 and 1 do otherwise"),
     ("-+u", "CPU shares after the table"),
@@ -36,6 +35,11 @@ pub(super) const VALUES: &[(&str, &str, &str)] = &[
     ("-u", "N", "throughput mode: up to so many processes"),
     ("-j", "N", "records from the start of one to the next in the stride test, 17 without it"),
     ("-b", "FILE", "the spreadsheet as CSV in FILE"),
+    (
+        "-U",
+        "MOUNT",
+        "cold reads: each file's pages are dropped before each test; MOUNT holds the files, and is not unmounted",
+    ),
     ("-S", "KB", "with -p: size of the processor's cache in kB; without it what the machine tells"),
     ("-V", "N", "verify all data; N is not used"),
 ];

@@ -7,6 +7,7 @@
 mod asked;
 mod columns;
 mod figures;
+mod heading;
 mod letters;
 mod native;
 mod options;

@@ -4,7 +4,7 @@ use super::columns::{COLUMNS, Column, USUAL_COLUMNS};
 use super::figures::{Point, at, points, sizes};
 use super::options::Options;
 use super::request::Unit;
-use super::{sheet, throughput};
+use super::{heading, sheet, throughput};
 use narrows_model::Summary;
 use std::fmt::Write;
 
@@ -19,7 +19,7 @@ const SIZES_HEADING: &str = "              kB  reclen";
 pub(super) fn native(summary: &Summary) -> Option<String> {
     let options = Options::of(summary.suite.as_ref()?)?;
     let points = points(summary);
-    let mut out = heading(&options, &summary.command);
+    let mut out = heading::text(&options, &summary.command);
     if options.throughput {
         out += &throughput::text(&points, &options);
     } else {
@@ -43,37 +43,6 @@ pub(super) fn unit_line(unit: Unit) -> &'static str {
         Unit::OpsPerS => "Output is in ops/sec",
         Unit::MicrosPerOp => "Output is in microseconds per operation",
     }
-}
-
-fn heading(options: &Options, command: &[String]) -> String {
-    let mut out = "\tIozone: Performance Test of File I/O, by narrows\n\n".to_owned();
-    if options.auto {
-        out += "\tAuto Mode\n";
-    }
-    for line in &options.settings {
-        out.extend(["\t", line, "\n"]);
-    }
-    match options.unit {
-        Unit::KbPerS => {}
-        Unit::OpsPerS => out += "\tOPS Mode. Output is in operations per second.\n",
-        Unit::MicrosPerOp => out += "\tMicroseconds/op Mode. Output is in microseconds per operation.\n",
-    }
-    // Writing into a string cannot fail.
-    let _ = writeln!(out, "\tCommand line used: {}", one_line(command));
-    let _ = writeln!(out, "\t{}", unit_line(options.unit));
-    out += "\tTime Resolution = 0.000001 seconds.\n";
-    if options.columns().iter().any(|column| column.number == STRIDE_TEST) {
-        let _ = writeln!(out, "\tFile stride size set to {} * record size.", options.stride);
-    }
-    out
-}
-
-/// The test whose records lie apart.
-const STRIDE_TEST: u64 = 5;
-
-/// The words of a command in a line.
-fn one_line(command: &[String]) -> String {
-    command.join(" ").chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }
 
 /// Columns that stand in the table: those of tests 0 to 7 always, all up to the last of those that were asked for.
@@ -153,10 +122,5 @@ mod tests {
         assert_eq!(told(Some(893_657.99), Unit::KbPerS), "893657");
         assert_eq!(told(Some(0.849), Unit::MicrosPerOp), "0.85");
         assert_eq!(told(None, Unit::OpsPerS), "0");
-    }
-
-    #[test]
-    fn a_command_is_one_line() {
-        assert_eq!(one_line(&["narrows".to_owned(), "a\nb".to_owned()]), "narrows a b");
     }
 }

@@ -1,6 +1,7 @@
 //! What a run was asked for, written into its record and read back from it.
 
 use super::columns::{self, Column};
+use super::heading::{COLD, DIRECT};
 use super::request::{Request, Unit};
 use crate::beside::Cuts;
 use narrows_model::cell::FactorValue;
@@ -22,7 +23,12 @@ pub(super) struct Options {
     pub(super) sheet: bool,
     pub(super) cpu: bool,
     pub(super) stride: u64,
-    /// Settings that stand over the table, a line each.
+    /// The processor's cache, as given or told by the machine.
+    pub(super) cache_kb: Option<u64>,
+    pub(super) cache_line_bytes: Option<u64>,
+    /// The numbers of processes were given by their ends.
+    pub(super) range: bool,
+    /// What the letters say over the figures, a line each.
     pub(super) settings: Vec<String>,
 }
 
@@ -33,6 +39,11 @@ impl Options {
     /// Whether files were opened past the page cache.
     pub(super) fn is_direct(&self) -> bool {
         self.settings.iter().any(|line| line == DIRECT)
+    }
+
+    /// Whether each file's pages were dropped before each test.
+    pub(super) fn is_cold(&self) -> bool {
+        self.settings.iter().any(|line| line == COLD)
     }
 
     /// Those of a run of this suite; `None` of another one.
@@ -59,13 +70,16 @@ impl Options {
             sheet: is("sheet")?,
             cpu: is("cpu")?,
             stride: source.number("stride")?,
+            cache_kb: source.number("cache_kb"),
+            cache_line_bytes: source.number("cache_line_bytes"),
+            range: is("range").unwrap_or_default(),
             settings: settings.split(BETWEEN).filter(|line| !line.is_empty()).map(str::to_owned).collect(),
         })
     }
 
     /// The columns that were measured, in their order.
     pub(super) fn columns(&self) -> Vec<&'static Column> {
-        columns::of_tests(&self.tests, self.retests)
+        columns::of_tests(&self.tests, self.retests, self.throughput)
     }
 }
 
@@ -83,8 +97,10 @@ pub(super) fn source(request: &Request) -> SuiteSource {
         Unit::MicrosPerOp => "us/op",
     };
     let mut tests: Vec<u64> = request.columns().iter().map(|column| column.number).collect();
+    // Throughput mode comes back to a test.
+    tests.sort_unstable();
     tests.dedup();
-    let options = BTreeMap::from([
+    let mut options = BTreeMap::from([
         ("unit".to_owned(), text(unit)),
         ("auto".to_owned(), flag(asked.auto)),
         ("throughput".to_owned(), flag(request.is_throughput())),
@@ -96,27 +112,16 @@ pub(super) fn source(request: &Request) -> SuiteSource {
         ("sheet".to_owned(), flag(asked.sheet)),
         ("cpu".to_owned(), flag(asked.cpu)),
         ("stride".to_owned(), FactorValue::Number(request.stride() as f64)),
-        ("settings".to_owned(), text(&settings(request).join(BETWEEN))),
+        ("settings".to_owned(), text(&asked.heading.join(BETWEEN))),
+        ("range".to_owned(), flag(asked.processes_least.or(asked.processes_most).is_some())),
         ("cuts".to_owned(), text(Cuts::of(request.has_cuts).name())),
     ]);
-    SuiteSource { name: super::NAME.to_owned(), options }
-}
-
-/// The line of direct access.
-const DIRECT: &str = "O_DIRECT feature enabled";
-
-/// Settings that change what the figures are, in the original's words where it has any.
-fn settings(request: &Request) -> Vec<String> {
-    let asked = request.asked();
-    let all = [
-        (asked.times_sync, "Include fsync in write timing"),
-        (asked.times_close, "Include close in timing"),
-        (asked.synchronous, "O_DSYNC feature enabled"),
-        (asked.direct, DIRECT),
-        (asked.purge, "Purge Mode On"),
-        (asked.no_retests, "No retest option selected"),
-        (asked.all_records, "Cross over of record size disabled."),
-        (asked.verify, "Verify Mode"),
+    let known = [
+        ("cache_kb", request.purged_cache().map(|bytes| bytes.0 / 1024)),
+        ("cache_line_bytes", request.cpu_cache_line.map(|bytes| bytes.0)),
     ];
-    all.into_iter().filter(|(is, _)| *is).map(|(_, line)| line.to_owned()).collect()
+    for (name, number) in known.into_iter().filter_map(|(name, number)| Some((name, number?))) {
+        options.insert(name.to_owned(), FactorValue::Number(number as f64));
+    }
+    SuiteSource { name: super::NAME.to_owned(), options }
 }

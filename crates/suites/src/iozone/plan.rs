@@ -5,13 +5,10 @@ use super::options::source;
 use super::request::{Pair, Request, kb};
 use crate::beside::{Cuts, OwnLoad, Place, beside, suite_cell};
 use narrows_model::workload::{
-    Access, Edges, OpShare, Order, Prefill, PsyncWishes, StdioWishes, SyncPolicy, VECTORS_MAX,
+    Access, CacheState, Edges, OpShare, Order, Prefill, PsyncWishes, StdioWishes, SyncPolicy, VECTORS_MAX,
 };
 use narrows_model::{Bytes, Cell, EngineId, Op, Plan, Stop, Target, Workload};
 use narrows_study::Problem;
-
-/// The processor's cache where neither the machine nor the user tells: as the original's.
-const CPU_CACHE: Bytes = Bytes(1 << 20);
 
 /// The plan of `request`, for files in the first of `targets`, and of several processes each in its own, beside the cuts
 /// of `check`.
@@ -95,6 +92,11 @@ fn workload(request: &Request, column: &Column, pair: Pair, processes: u64) -> W
         file_bytes: kb(pair.file_kb),
         order: order(request, column, pair),
         access: if asked.direct { Access::Direct } else { Access::Buffered },
+        // A test that makes its file finds nothing of it in any cache.
+        cache: match (&asked.cold_mount, column.makes_file) {
+            (Some(_), false) => CacheState::Cold,
+            _ => CacheState::AsFound,
+        },
         sync: match (writes, asked.synchronous, asked.times_sync) {
             (true, true, _) => SyncPolicy::Dsync,
             (true, false, true) => SyncPolicy::AtEnd,
@@ -111,9 +113,7 @@ fn workload(request: &Request, column: &Column, pair: Pair, processes: u64) -> W
         },
         psync: PsyncWishes { vectors: (column.calls == Calls::Vectors).then_some(VECTORS_MAX) },
         edges: Edges {
-            purge_bytes: asked
-                .purge
-                .then(|| asked.cache_kb.map(kb).or(request.cpu_cache).unwrap_or(CPU_CACHE)),
+            purge_bytes: asked.purge.then(|| request.purged_cache()).flatten(),
             times_close: asked.times_close,
             stone_wall: processes > 1,
             keeps_files: asked.keeps,
@@ -211,8 +211,13 @@ mod tests {
         assert!(["write", "rewrite", "random-write", "fwrite"].iter().all(|column| synced("", column)));
         assert!(synced("-I", "write") && !synced("", "read") && !synced("", "fread"));
         assert!(["-e", "-o", "-c"].iter().all(|line| !synced(line, "write")));
+        let is_cold =
+            |line: &str, column: &str| wishes(line, &format!("512/4/{column}")).cache == CacheState::Cold;
+        let visited = ["rewrite", "read", "reread", "random-read", "random-write", "record-rewrite", "fread"];
+        assert!(visited.iter().all(|column| is_cold("-U /mnt", column) && !is_cold("", column)));
+        assert!(!is_cold("-U /mnt", "write") && !is_cold("-U /mnt", "fwrite"));
         assert_eq!(wishes("-p -S 2m", "512/4/read").edges.purge_bytes, Some(Bytes(2 << 20)));
-        assert_eq!(wishes("-p", "512/4/read").edges.purge_bytes, Some(CPU_CACHE));
+        assert_eq!(wishes("-p", "512/4/read").edges.purge_bytes, Some(Bytes(1 << 20)));
         let checked = wishes("-V 1", "512/4/record-rewrite");
         assert_eq!((checked.verify, checked.prefill), (true, Prefill::Whole));
         assert_eq!(
@@ -250,7 +255,8 @@ mod tests {
             (read.files_kb, read.records_kb.len(), read.sheet, read.retests),
             (vec![64, 128], 13, true, false)
         );
-        assert_eq!(read.settings, ["Include fsync in write timing", "No retest option selected"]);
+        assert_eq!(read.settings.first().map(String::as_str), Some("Auto Mode"));
+        assert_eq!(read.settings.last().map(String::as_str), Some("Include fsync in write timing"));
         assert_eq!(
             (read.unit, read.auto, read.throughput),
             (super::super::request::Unit::OpsPerS, true, false)

@@ -1,6 +1,6 @@
 //! All that can be wrong with what is asked of IOzone, before anything is measured, each with what to do about it.
 
-use super::columns::{self, MIXED};
+use super::columns::MIXED;
 use super::request::{AUTO_FILES_KB, AUTO_RECORDS_KB, Request, kb};
 use narrows_analysis::text::amount;
 use narrows_model::verification::VERIFIED_FILE_BYTES_MAX;
@@ -27,26 +27,24 @@ impl Request {
     fn modes(&self) -> Vec<Problem> {
         let asked = self.asked();
         let several = self.is_throughput();
-        let limits = [asked.processes_least, asked.processes_most].iter().flatten().count();
-        let range = "-l 1 -u 4 runs 1, 2, 3 and 4 processes";
+        let has_range = asked.processes_least.or(asked.processes_most).is_some();
+        let reversed = asked.processes_least.zip(asked.processes_most).filter(|(least, most)| least > most);
+        let range = "-l 2 -u 4 runs 2, 3 and 4 processes; -u 4 begins with 1, -l 4 is 4 alone";
         let all = [
             (asked.auto && several).then(|| {
                 let hint = "give sizes with -s and -r instead of -a";
                 Problem::new("-a", "auto mode of several processes", "-a, or -t, or -l and -u", hint)
             }),
-            (asked.processes.is_some() && limits > 0)
+            (asked.processes.is_some() && has_range)
                 .then(|| Problem::new("-t", "-t beside -l or -u", "-t, or -l and -u", range)),
-            (limits == 1).then(|| Problem::new("-l", "one of -l and -u", "both of them", range)),
+            reversed.map(|(least, most)| {
+                Problem::new("-l", format!("-l {least} above -u {most}"), "-l up to -u", range)
+            }),
             (asked.ops && asked.micros)
                 .then(|| Problem::new("-N", "-N beside -O", "one of them", "leave one of them out")),
             (asked.micros && several).then(|| {
                 let hint = "latencies of several processes stand in the record: --detail";
                 Problem::new("-N", "-N in throughput mode", "kB/s, or -O", hint)
-            }),
-            asked.remount.then(|| {
-                let hint = "narrows mounts nothing: for cold reads use `narrows check` or a study with cache = \"cold\", \
-                            which drops the pages of narrows' own files";
-                Problem::new("-U", "remounting", "what narrows does without changing the machine", hint)
             }),
             (asked.cache_kb.is_some() && !asked.purge).then(|| {
                 Problem::new("-S", "a cache's size without -p", "-S with -p", "add -p, or leave -S out")
@@ -91,11 +89,11 @@ impl Request {
     fn of_tests(&self) -> Vec<Problem> {
         let (tests, asked) = (self.tests(), self.asked());
         let mut all = Vec::new();
-        let first = tests.first().copied().unwrap_or(0);
-        if !columns::makes_file(first) {
-            let found = format!("test {first} first, which needs a file");
+        if let Some(first) = self.columns().first().filter(|first| !first.makes_file) {
+            let found = format!("test {} first, which needs a file", first.number);
             let hint = "add -i 0, which writes it: narrows keeps no files of earlier runs, not even with -w";
-            all.push(Problem::new("-i", found, "0, 6, 9 or 11 before it", hint));
+            let before = if self.is_throughput() { "0 before it" } else { "0, 6, 9 or 11 before it" };
+            all.push(Problem::new("-i", found, before, hint));
         }
         if tests.contains(&MIXED) && !self.is_throughput() {
             let hint = "add -t 2, or leave -i 8 out";
@@ -238,10 +236,9 @@ mod tests {
             ),
             ("-a -t 2", "-a: found auto mode of several processes"),
             ("-t 2 -l 1 -u 3", "-t: found -t beside -l or -u"),
-            ("-l 2", "-l: found one of -l and -u"),
+            ("-l 3 -u 2", "-l: found -l 3 above -u 2; allowed: -l up to -u"),
             ("-O -N", "-N: found -N beside -O"),
             ("-N -t 2", "-N: found -N in throughput mode"),
-            ("-U", "-U: found remounting"),
             ("-F x", "-F: found names without throughput mode"),
             ("-t 2 -F x", "-F: found 1 names for 2 processes"),
             ("-S 64", "-S: found a cache's size without -p"),
@@ -254,6 +251,8 @@ mod tests {
                 "-i: found test 1 first, which needs a file; allowed: 0, 6, 9 or 11 before it; add -i 0",
             ),
             ("-i 0 -i 8", "-i: found test 8 of one process"),
+            // Of processes together pread comes before fwrite.
+            ("-t 2 -i 6 -i 10", "-i: found test 10 first, which needs a file; allowed: 0 before it"),
             ("-i 0 -j 3", "-j: found a stride without test 5"),
             ("-I -i 0 -i 6", "-I: found -I with test 6"),
             ("-a -n 1k -g 2k", "-s: found a file of 1 kB, smaller than every record"),

@@ -39,7 +39,7 @@ pub(super) fn reading(summary: &Summary) -> Vec<String> {
 /// The sentences on `points`.
 pub(super) fn sentences(points: &[Point], options: &Options, marks: &Marks) -> Vec<String> {
     let is_direct = options.is_direct();
-    let mut all: Vec<String> = in_memory(points, marks).filter(|_| !is_direct).into_iter().collect();
+    let mut all: Vec<String> = in_memory(points, options, marks).into_iter().collect();
     all.extend(above(points, marks, is_direct));
     if options.throughput {
         all.extend(short(points));
@@ -80,18 +80,29 @@ fn bytes(kb: u64) -> Bytes {
     Bytes(kb.saturating_mul(1024))
 }
 
-fn in_memory(points: &[Point], marks: &Marks) -> Option<String> {
-    let memory = marks.memory_kb?;
+/// Figures that the page cache of this machine made: not of direct access, nor of reads of files whose pages were dropped.
+fn in_memory(points: &[Point], options: &Options, marks: &Marks) -> Option<String> {
+    let memory = marks.memory_kb.filter(|_| !options.is_direct())?;
     let all = |point: &Point| point.file_kb.saturating_mul(point.children.len() as u64);
-    let most = points.iter().map(all).max()?;
+    let is_cached = |point: &&Point| !options.is_cold() || writes(point);
+    let most = points.iter().filter(is_cached).map(all).max()?;
+    let (which, remedy) = if options.is_cold() {
+        ("the figures of writes", "-I, or -e")
+    } else {
+        ("these figures", "-I, -U for reads, or -e for writes")
+    };
     (most < memory).then(|| {
         format!(
-            "{} of files at most is less than the {} of memory: these figures are this machine's page cache as far as it \
-             could hold them, not the device's or the server's; for theirs give files above it, -I, or -e for writes",
+            "{} of files at most is less than the {} of memory: {which} are this machine's page cache as far as it could hold \
+             them, not the device's or the server's; for theirs give files above it, {remedy}",
             amount(bytes(most)),
             amount(bytes(memory))
         )
     })
+}
+
+fn writes(point: &Point) -> bool {
+    point.column.op == Op::Write || point.column.is_mixed()
 }
 
 /// Figures that no wire or device can have carried.
@@ -289,6 +300,16 @@ mod tests {
         let said = sentences(&points, &options("-I"), &Marks { memory_kb: Some(65), ..nfs() }).join("\n");
         assert!(!said.contains("page cache as far") && !said.contains("-I"), "{said}");
         assert!(said.contains("a cache beyond this machine's page cache served them"), "{said}");
+    }
+
+    #[test]
+    fn files_whose_pages_are_dropped_leave_writes_alone_to_the_cache() {
+        let marks = Marks { memory_kb: Some(65), ..Marks::default() };
+        let said = |column: &str| {
+            sentences(&[point_of(column, 64, 4, 1000.0)], &options("-U /mnt"), &marks).join("\n")
+        };
+        assert!(said("write").contains("memory: the figures of writes are this machine's page cache"));
+        assert_eq!(said("read"), "");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Not here: what can be wrong with it, which is `problems`.
 
 use super::asked::{self, Asked};
-use super::columns::{self, Calls, Column, USUAL};
+use super::columns::{self, Calls, Column, USUAL, USUAL_TOGETHER};
 use narrows_model::Bytes;
 use narrows_study::Problem;
 
@@ -17,6 +17,9 @@ const CROSSING_KB: (u64, u64) = (16 << 10, 64);
 const SINGLE_KB: (u64, u64) = (512, 4);
 /// Records from one to the next in the stride test.
 const STRIDE: u64 = 17;
+
+/// The processor's cache where neither the machine nor the user tells: as the original's.
+const CPU_CACHE: Bytes = Bytes(1 << 20);
 
 /// What the figures are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +39,8 @@ pub struct Request {
     pub free: Option<Bytes>,
     /// The processor's largest cache, where known.
     pub cpu_cache: Option<Bytes>,
+    /// A line of it, where known.
+    pub cpu_cache_line: Option<Bytes>,
     /// What direct access must be a multiple of, or why there is none; `None` where it was not looked for.
     pub direct: Option<Result<Bytes, String>>,
 }
@@ -54,7 +59,8 @@ impl Request {
     /// Every letter and value that cannot be read, or else all that is wrong with them together.
     pub fn of(words: &[String]) -> Result<Self, Vec<Problem>> {
         let asked = asked::read(words)?;
-        let request = Self { asked, has_cuts: true, free: None, cpu_cache: None, direct: None };
+        let request =
+            Self { asked, has_cuts: true, free: None, cpu_cache: None, cpu_cache_line: None, direct: None };
         let problems = request.problems();
         if problems.is_empty() { Ok(request) } else { Err(problems) }
     }
@@ -69,6 +75,12 @@ impl Request {
     #[must_use]
     pub fn names(&self) -> &[String] {
         &self.asked.names
+    }
+
+    /// The mount that was named for cold tests, which must hold their files.
+    #[must_use]
+    pub fn cold_mount(&self) -> Option<&str> {
+        self.asked.cold_mount.as_deref()
     }
 
     /// Whether files are to stay.
@@ -104,7 +116,9 @@ impl Request {
         let asked = &self.asked;
         match (asked.processes, asked.processes_least, asked.processes_most) {
             (Some(count), _, _) => vec![count],
-            (None, Some(least), Some(most)) => (least..=most).collect(),
+            // As the original: from one on without -l, and no more than -l without -u.
+            (None, least, Some(most)) => (least.unwrap_or(1)..=most).collect(),
+            (None, Some(only), None) => vec![only],
             _ => vec![1],
         }
     }
@@ -117,19 +131,28 @@ impl Request {
         }
     }
 
+    /// The processor's cache, as given or told by the machine, or as large as what a purge takes it for.
+    pub(super) fn purged_cache(&self) -> Option<Bytes> {
+        self.asked.cache_kb.map(kb).or(self.cpu_cache).or(self.asked.purge.then_some(CPU_CACHE))
+    }
+
     pub(super) fn stride(&self) -> u64 {
         self.asked.stride.unwrap_or(STRIDE)
     }
 
     pub(super) fn tests(&self) -> Vec<u64> {
-        let mut tests = if self.asked.tests.is_empty() { USUAL.to_vec() } else { self.asked.tests.clone() };
+        let mut tests = match (self.asked.tests.as_slice(), self.is_throughput()) {
+            ([], false) => USUAL.to_vec(),
+            ([], true) => USUAL_TOGETHER.to_vec(),
+            (given, _) => given.to_vec(),
+        };
         tests.sort_unstable();
         tests
     }
 
     /// The columns that are measured, in their order: streams have no direct access.
     pub(super) fn columns(&self) -> Vec<&'static Column> {
-        let mut columns = columns::of_tests(&self.tests(), !self.asked.no_retests);
+        let mut columns = columns::of_tests(&self.tests(), !self.asked.no_retests, self.is_throughput());
         columns.retain(|column| !self.asked.direct || column.calls != Calls::Stdio);
         columns
     }
@@ -241,6 +264,7 @@ mod tests {
     fn several_processes_and_what_they_are_told_as() {
         assert_eq!(sound("-t 4").processes(), [4]);
         assert_eq!(sound("-l 2 -u 4 -O").processes(), [2, 3, 4]);
+        assert_eq!((sound("-u 3").processes(), sound("-l 3").processes()), (vec![1, 2, 3], vec![3]));
         assert_eq!(
             (sound("").processes(), sound("-O").unit(), sound("-N").unit()),
             (vec![1], Unit::OpsPerS, Unit::MicrosPerOp)

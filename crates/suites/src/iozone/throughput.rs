@@ -57,18 +57,21 @@ pub(super) fn text(points: &[Point], options: &Options) -> String {
     for point in points {
         let group = (point.children.len(), point.file_kb, point.record_kb);
         if known != Some(group) {
-            known = Some(group);
+            if known.replace(group).is_some() {
+                out += "\n\n";
+            }
             let (processes, file_kb, record_kb) = group;
             let plural = if processes == 1 { "process" } else { "processes" };
             // Writing into a string cannot fail.
             let _ = writeln!(out, "\tThroughput test with {processes} {plural}");
             let _ =
-                writeln!(out, "\tEach process writes a {file_kb} kByte file in {record_kb} kByte records\n");
+                writeln!(out, "\tEach process writes a {file_kb} kByte file in {record_kb} kByte records");
         }
         if let Some(together) = Together::of(point, options.unit) {
             out += &group_text(point, &together, options);
         }
     }
+    out += "\n\n";
     if options.sheet {
         out += &report(points, options);
     }
@@ -77,29 +80,35 @@ pub(super) fn text(points: &[Point], options: &Options) -> String {
 
 fn group_text(point: &Point, together: &Together, options: &Options) -> String {
     let (rate, amount) = unit_word(options.unit);
-    let what = format!("{:>2} {}", together.processes, point.column.processes);
-    // Labels, tabs and trailing spaces are the original's.
+    // Labels, tabs, spaces and capitals are the original's, uneven as they are.
+    let name = point.column.name;
+    let is_padded = ["write", "rewrite", "read", "fwrite", "fread"].contains(&name);
+    let count = if is_padded { format!("{:>2}", together.processes) } else { together.processes.to_string() };
+    let what = format!("{count} {}", point.column.processes);
+    let tabs = |wide: &[&str]| if wide.contains(&name) { "\t\t" } else { "\t" };
+    let (children, parent) = (tabs(&["read"]), tabs(&["read", "fwrite", "fread"]));
     let lines = [
-        (format!("Children see throughput for {what} \t"), together.children, rate, ""),
-        (format!("Parent sees throughput for {what} \t"), together.parent, rate, ""),
+        (format!("Children see throughput for {what} {children}"), together.children, rate, ""),
+        (format!("Parent sees throughput for {what} {parent}"), together.parent, rate, ""),
         ("Min throughput per process \t\t\t".to_owned(), together.least, rate, " "),
-        ("Max throughput per process \t\t\t".to_owned(), together.most, rate, " "),
+        ("Max throughput per process \t\t\t".to_owned(), together.most, rate, ""),
         ("Avg throughput per process \t\t\t".to_owned(), together.average, rate, ""),
         ("Min xfer \t\t\t\t\t".to_owned(), together.least_moved, amount, ""),
     ];
-    let mut out = String::new();
+    let mut out = "\n".to_owned();
     for (label, value, unit, end) in lines {
         let _ = writeln!(out, "\t{label}= {value:>10.2} {unit}{end}");
     }
     if options.cpu {
         let percent = point.cpu_percent().unwrap_or(0.0);
+        let title = if name == "write" { "CPU Utilization" } else { "CPU utilization" };
         let _ = writeln!(
             out,
-            "\tCPU Utilization: Wall time {:>8.3}    CPU time {:>8.3}    CPU utilization {percent:>6.2} %",
+            "\t{title}: Wall time {:>8.3}    CPU time {:>8.3}    CPU utilization {percent:>6.2} %\n",
             together.wall_s, together.cpu_s
         );
     }
-    out + "\n"
+    out
 }
 
 /// The report of the original: a line for each test, a figure for each number of processes.
@@ -111,9 +120,9 @@ fn report(points: &[Point], options: &Options) -> String {
     for column in options.columns() {
         let of_column = points.iter().filter(|point| point.column == column);
         let values = of_column.filter_map(|point| Some(Together::of(point, options.unit)?.children));
-        let values: Vec<String> = values.map(|value| format!("{value:>11.2}")).collect();
+        let values: Vec<String> = values.map(|value| format!("{value:>10.2} ")).collect();
         if !values.is_empty() {
-            let _ = writeln!(out, "\"{:>15} \"  {}\n", title(column), values.join("  "));
+            let _ = writeln!(out, "\"{:>15} \" {}\n", title(column), values.concat());
         }
     }
     out
