@@ -14,9 +14,10 @@ pub(crate) use unmeasured::how_to_measure;
 use crate::rules::offered_load::is_held;
 use crate::rules::{NOT_ENOUGH_EVIDENCE, RULES, Rule, Stance, Verdict, rule};
 use crate::view::View;
-use narrows_model::diagnosis::Severity;
+use narrows_model::diagnosis::{Evidence, Severity};
 use narrows_model::summary::CellSummary;
 use narrows_model::{Cut, Diagnosis, Finding, Segment, Summary};
+use std::collections::BTreeSet;
 
 /// The sentence that comes first when client and server share a machine (DESIGN, "Sharing a machine").
 pub(crate) const SHARED_MACHINE: &str =
@@ -89,7 +90,8 @@ fn applies(view: &View<'_>, judges: Segment, verdict: &Verdict) -> bool {
         || !view.summary.cells.iter().any(|cell| cell.id == verdict.cell && is_void(cell))
 }
 
-/// `found`, and what the rules found, one finding a rule and kind of stance, the graver first.
+/// `found`, and what the rules found, one finding a rule and kind of stance, each of its cells and statements once, the graver
+/// first.
 pub(crate) fn findings(judged: &[Judged], mut found: Vec<Finding>) -> Vec<Finding> {
     for Judged { code, slug, verdict } in
         judged.iter().filter(|judged| judged.verdict.stance != Stance::Clears)
@@ -109,8 +111,25 @@ pub(crate) fn findings(judged: &[Judged], mut found: Vec<Finding>) -> Vec<Findin
             }),
         }
     }
+    found.iter_mut().for_each(settle);
     found.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     found
+}
+
+/// Leaves each cell and each statement of `finding` once.
+pub(crate) fn settle(finding: &mut Finding) {
+    finding.cells = once(std::mem::take(&mut finding.cells), String::clone).collect();
+    finding.evidence = told_once(std::mem::take(&mut finding.evidence)).collect();
+}
+
+/// Each statement once, in its order.
+pub(crate) fn told_once(all: impl IntoIterator<Item = Evidence>) -> impl Iterator<Item = Evidence> {
+    once(all, |one: &Evidence| (one.text.clone(), one.counter.clone(), one.command.clone()))
+}
+
+fn once<T, Key: Ord>(all: impl IntoIterator<Item = T>, key: impl Fn(&T) -> Key) -> impl Iterator<Item = T> {
+    let mut seen = BTreeSet::new();
+    all.into_iter().filter(move |one| seen.insert(key(one)))
 }
 
 /// The finding for a regime in which no segment could be named.

@@ -1,7 +1,7 @@
 //! What was cleared and what is not known: with the limiting list, every segment of the path in exactly one.
 
 use super::table::Table;
-use crate::diagnose::{Judged, how_to_measure};
+use crate::diagnose::{Judged, how_to_measure, told_once};
 use crate::rules::{Stance, Tier};
 use narrows_model::diagnosis::Evidence;
 use narrows_model::observation::ObservedOp;
@@ -22,8 +22,8 @@ pub(crate) fn exonerated(table: &Table<'_>, judged: &[Judged], limiting: &[Limit
             return None;
         }
         let clears = own().filter(|judged| judged.verdict.stance == Stance::Clears);
-        let evidence: Vec<Evidence> =
-            clears.flat_map(|judged| judged.verdict.evidence.iter().cloned()).take(EVIDENCE_MAX).collect();
+        let told = clears.flat_map(|judged| judged.verdict.evidence.iter().cloned());
+        let evidence: Vec<Evidence> = told_once(told).take(EVIDENCE_MAX).collect();
         (!evidence.is_empty()).then_some(Exonerated { segment, evidence })
     };
     segments(table)

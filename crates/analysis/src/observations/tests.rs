@@ -278,6 +278,24 @@ fn many_clients_writing_to_one_server_clear_the_clients_and_the_wire() {
 }
 
 #[test]
+fn each_statement_is_told_once_in_every_list() {
+    for name in ["client-3", "server-3", "client-proxy", "proxy-server", "both", "all-3"] {
+        let diagnosis = diagnose_observations(&example(&format!("relay-{name}")));
+        let lists = diagnosis.exonerated.iter().map(|entry| &entry.evidence);
+        let lists = lists.chain(diagnosis.findings.iter().map(|finding| &finding.evidence));
+        for evidence in lists.chain(diagnosis.limiting.iter().map(|entry| &entry.evidence)) {
+            for (index, one) in evidence.iter().enumerate() {
+                assert!(!evidence[..index].contains(one), "{name}: {}", one.text);
+            }
+        }
+        for finding in &diagnosis.findings {
+            let cells: std::collections::BTreeSet<&String> = finding.cells.iter().collect();
+            assert_eq!(cells.len(), finding.cells.len(), "{name}: {finding:?}");
+        }
+    }
+}
+
+#[test]
 fn nothing_known_is_unknown_and_says_so() {
     let all = read("[[observation]]\nid = \"a\"\n");
     assert_eq!(named(&all), [Segment::Unknown]);
