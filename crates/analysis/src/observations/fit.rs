@@ -22,7 +22,7 @@ const REPEATED_MIN: f64 = 1_000.0;
 /// So may counts this near to what full buffers make: the buffer all but decides them.
 const DECIDED_RATIO: f64 = 0.05;
 /// The roles of a path, in the order in which bytes pass them.
-const ROLES: [Role; 3] = [Role::Client, Role::Proxy, Role::Server];
+pub(super) const ROLES: [Role; 3] = [Role::Client, Role::Proxy, Role::Server];
 
 /// One set of roles whose buffers were varied together, with the observations by rising calls.
 #[derive(Debug, Clone)]

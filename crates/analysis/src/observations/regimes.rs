@@ -1,7 +1,8 @@
 //! What limits each observation, and one entry for those of an operation that are limited by the same.
 
 use super::confidence;
-use super::table::{CLIENTS, Table, setting_under};
+use super::fit::{self, ROLES};
+use super::table::{self, CLIENTS, Table, setting_under};
 use crate::diagnose::Judged;
 use crate::diagnose::rank::{self, Named, Naming};
 use crate::rules::Stance;
@@ -16,6 +17,8 @@ const ONE_OF_MAX: usize = 3;
 const EVIDENCE_MAX: usize = 6;
 /// Names that a regime lists before it counts the rest.
 const NAMES_MAX: usize = 3;
+/// Remarks of the file's author that an entry tells.
+const NOTES_MAX: usize = 3;
 
 /// What limits, and the findings on what nothing is known to limit.
 pub(crate) struct Regimes {
@@ -100,7 +103,7 @@ fn entries(table: &Table<'_>, group: &[&Told<'_>]) -> Vec<Limiting> {
             scope: named.scope.map(str::to_owned),
             regime: regime.clone(),
             codes: codes(&own),
-            evidence: evidence(&own),
+            evidence: evidence(&own).into_iter().chain(notes(&observations)).collect(),
             relief_gain_ratio: own.iter().filter_map(|named| named.relief_gain_ratio).reduce(f64::max),
         }
     };
@@ -128,6 +131,25 @@ fn evidence(named: &[&Named]) -> Vec<Evidence> {
     all
 }
 
+/// What the file's author remarks on observations, the same remark once.
+fn notes(group: &[&Observation]) -> Vec<Evidence> {
+    let mut told: Vec<(&str, Vec<&str>)> = Vec::new();
+    for one in group {
+        let Some(note) = one.note.as_deref() else { continue };
+        match told.iter().position(|(known, _)| *known == note) {
+            Some(index) => told.iter_mut().skip(index).take(1).for_each(|(_, ids)| ids.push(&one.id)),
+            None if told.len() < NOTES_MAX => told.push((note, vec![&one.id])),
+            None => {}
+        }
+    }
+    let statement = |(note, ids): (&str, Vec<&str>)| Evidence {
+        text: format!("{}: {note}", listed(&ids)),
+        counter: "a remark of the file".to_owned(),
+        command: String::new(),
+    };
+    told.into_iter().map(statement).collect()
+}
+
 /// The load for which an entry holds: the operation, and which of its observations.
 fn regime(table: &Table<'_>, group: &[&Observation]) -> String {
     let Some(first) = group.first() else { return String::new() };
@@ -136,10 +158,15 @@ fn regime(table: &Table<'_>, group: &[&Observation]) -> String {
     if group.len() == of_op && of_op > 1 {
         return format!("{op} (all {of_op} observations)");
     }
-    let shown: Vec<&str> = group.iter().take(NAMES_MAX).map(|one| one.id.as_str()).collect();
-    let more = group.len().saturating_sub(NAMES_MAX);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("{op} ({}{more})", shown.join(", "))
+    let ids: Vec<&str> = group.iter().map(|one| one.id.as_str()).collect();
+    format!("{op} ({})", listed(&ids))
+}
+
+/// The first names, and how many more there are.
+fn listed(ids: &[&str]) -> String {
+    let shown = ids.iter().take(NAMES_MAX).copied().collect::<Vec<_>>().join(", ");
+    let more = ids.len().saturating_sub(NAMES_MAX);
+    if more > 0 { format!("{shown} and {more} more") } else { shown }
 }
 
 /// Observations by operation and setting of which none is known to be limited by anything.
@@ -164,15 +191,28 @@ fn unknown_entry(table: &Table<'_>, group: &[&Observation]) -> Limiting {
         scope: None,
         regime: regime(table, group),
         codes: vec![super::rules::NOT_ENOUGH_EVIDENCE.to_owned()],
-        evidence: vec![nothing_known(group)],
+        evidence: [nothing_known(group)].into_iter().chain(notes(group)).collect(),
         relief_gain_ratio: None,
     }
 }
 
 fn nothing_known(group: &[&Observation]) -> Evidence {
     let known = group.iter().map(|one| one.id.as_str()).take(NAMES_MAX).collect::<Vec<_>>().join(", ");
+    let has_shares = group.iter().any(|one| ROLES.iter().any(|role| table::cpu(one, *role).is_some()));
+    let shares = if has_shares { "no busy share that is given" } else { "no busy share" };
+    let has_buffers =
+        group.iter().any(|one| ROLES.iter().any(|role| table::buffer_bytes(one, *role).is_some()));
+    let line = match group.len() {
+        count if has_buffers && count < fit::POINTS_MIN => {
+            format!(
+                "; what calls cost is a line over {} sizes of a buffer or more, and these are {count}",
+                fit::POINTS_MIN
+            )
+        }
+        _ => String::new(),
+    };
     Evidence {
-        text: format!("{known}: no ceiling, no busy share and no change of one resource shows what is full"),
+        text: format!("{known}: no ceiling, {shares} and no change of one resource shows what is full{line}"),
         counter: "figures of the observations".to_owned(),
         command: String::new(),
     }

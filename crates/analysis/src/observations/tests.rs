@@ -296,6 +296,28 @@ fn each_statement_is_told_once_in_every_list() {
 }
 
 #[test]
+fn a_remark_is_told_behind_the_evidence_of_its_observation() {
+    let of = |rest: &str| {
+        let all = read(&format!(
+            "[[observation]]\nid = \"a\"\nop = \"read\"\nnote = \"after a reboot\"\n{rest}\n[[observation]]\nid = \"b\"\nop = \"read\"\nnote = \"after a reboot\"\n{rest}\n"
+        ));
+        diagnose_observations(&all).limiting[0].evidence.last().unwrap().text.clone()
+    };
+    assert_eq!(of(""), "a, b: after a reboot");
+    assert_eq!(of("cpu_ratio = { client = 1.0 }"), "a, b: after a reboot");
+}
+
+#[test]
+fn fewer_sizes_than_a_line_needs_are_told_as_that() {
+    let mut all = example("relay-client-3");
+    all.observations.truncate(3);
+    let text = statements(&all);
+    assert!(text.contains("a line over 4 sizes") && text.contains("these are 3"), "{text}");
+    assert!(text.contains("no busy share that is given"), "{text}");
+    assert!(!statements(&read("[[observation]]\nid = \"a\"\n")).contains("line"));
+}
+
+#[test]
 fn nothing_known_is_unknown_and_says_so() {
     let all = read("[[observation]]\nid = \"a\"\n");
     assert_eq!(named(&all), [Segment::Unknown]);

@@ -254,12 +254,12 @@ keys! {
         "Memory of a role: less data than that may never have reached a device.";
     Observation.factor, Kind::Factors, Else("nothing"), "{ server_threads = 8, disks = 2, setting = \"on\" }",
         "What was varied between observations. The names with a known segment are listed below.";
-    Observation.sequence, MANY, Else("the order of the file"), "3",
-        "Order in time, where it matters.";
+    Observation.sequence, MANY, Else("not known"), "3",
+        "Order in time, for whoever reads the file: it is checked and kept, and no rule rests on it.";
     Observation.quality, Kind::Name(QUALITIES), Else("\"exact\""), "\"approximate\"",
         "How the figures are to be taken: `approximate` is read off a chart; a `lower-bound` clears nothing as idle, an `upper-bound` convicts nothing as full.";
     Observation.note, Kind::Text, Else("none"), "\"after a reboot\"",
-        "A remark.";
+        "A remark, told with the evidence.";
 
     Claim.text, Kind::Text, Required, "\"9/47 = 215 kB/s\"",
         "The claim as it is printed.";
