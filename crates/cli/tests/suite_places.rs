@@ -56,6 +56,28 @@ fn every_suite_runs_in_memory_as_on_a_disk() {
 }
 
 #[test]
+fn a_plan_says_by_which_count_a_test_ends_and_not_after_a_day() {
+    let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+    let counts = [
+        vec!["64.0 KiB each"],
+        vec!["60 operations each"],
+        vec!["256 operations each", "8192 operations each"],
+        vec!["40 files each", "80 transactions each"],
+    ];
+    for (suite, counts) in SUITES.iter().zip(counts) {
+        let seen = run_words(folder.path(), &words(suite, ".", "--plan --detail --no-verdict"));
+        seen.assert_said(0, &[]);
+        for count in counts {
+            assert!(seen.stdout.contains(count), "{count}: {}", seen.stdout);
+        }
+        assert!(!seen.stdout.contains("86400"), "{}", seen.stdout);
+    }
+    let files =
+        run_words(folder.path(), &words("bonnie -d DIR -s 0 -n 1 -p 2", ".", "--plan --detail --no-verdict"));
+    assert!(files.stdout.contains("2048 files each"), "of both processes: {}", files.stdout);
+}
+
+#[test]
 fn a_server_of_the_folder_is_sampled_around_every_test_and_one_of_another_is_refused() {
     let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
     for name in ["served", "other"] {

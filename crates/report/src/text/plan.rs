@@ -7,7 +7,7 @@ use super::table::{Align, Table};
 use super::units::{counted, counted_len};
 use super::wrap::{Indent, paragraph};
 use narrows_analysis::text::{amount, op_rate, span, storage_rate};
-use narrows_model::workload::CacheState;
+use narrows_model::workload::{CacheState, ObjectSet};
 use narrows_model::{Bytes, Cell, Cut, Nanos, Plan, Repeat, Site, Target};
 
 /// The load of `plan` in a few lines, and with [`Style::detail`] every cell or point and every skip with its reason.
@@ -202,8 +202,8 @@ fn cells(plan: &Plan, style: &Style) -> String {
 }
 
 fn lasts(plan: &Plan, cell: &Cell) -> String {
-    let bytes = cell.stop.bytes_max.filter(|_| plan.suite.is_some());
-    let all = bytes.map_or_else(|| span(cell.planned_ns()), |bytes| format!("{} each", amount(bytes)));
+    let count = plan.suite.as_ref().and_then(|_| ending_count(cell));
+    let all = count.map_or_else(|| span(cell.planned_ns()), |count| format!("{count} each"));
     let least = cell.repeat.trials_min(cell.trials);
     let in_trials = format!("{all} in {}", counted(u64::from(least), "trial"));
     match cell.trials {
@@ -211,6 +211,18 @@ fn lasts(plan: &Plan, cell: &Cell) -> String {
         most if most > least => format!("{in_trials}, at most {} in {most}", span(most_ns(cell))),
         _ => in_trials,
     }
+}
+
+/// The count that ends a trial of a suite, whose time is only a bound; `None` for a cut, which time ends.
+fn ending_count(cell: &Cell) -> Option<String> {
+    let of_all = |count: u64| count.saturating_mul(u64::from(cell.workload.clients));
+    let of_files = |objects: &ObjectSet| match objects.transactions {
+        Some(transactions) => counted(of_all(transactions.count), "transaction"),
+        None => counted(of_all(objects.count), "file"),
+    };
+    let files = cell.workload.objects.as_ref().filter(|_| cell.cut == Cut::Path).map(of_files);
+    let ops = || cell.stop.ops_max.map(|count| counted(count, "operation"));
+    cell.stop.bytes_max.map(amount).or_else(ops).or(files)
 }
 
 /// Time of the most trials.
