@@ -128,6 +128,10 @@ fn mistakes_are_refused_before_anything_is_made_and_say_what_to_do() {
     refused(". --count 0", &["count: found 0", "published are --count 5000"]);
     refused(". --buffer 0", &["buffer: found 0; allowed: 1 to 65536"]);
     refused(". --passes 0", &["passes: found 0; allowed: 1 to 1000"]);
+    refused(". --passes -1", &["'--passes <N>'", "`-1` is not a whole number from 1 to 1000"]);
+    refused(". --processes -2", &["`-2` is not a whole number from 1 to 256"]);
+    refused(". --buffer -8", &["`-8` is not a whole number from 1 to 65536"]);
+    refused(". --count -1", &["`-1` is not a whole number from 1 to"]);
     refused(". --processes 257", &["processes: found 257; allowed: 1 to 256"]);
     refused("missing", &["missing", "give a folder or file that exists"]);
     refused("file", &["file is a file; give the folder"]);

@@ -1,7 +1,9 @@
 //! What may be typed after `narrows suite bonnie`: the letters of bonnie++, and long options of narrows.
 
+use super::value::whole;
 use super::{OutputArguments, SuiteCutArguments};
 use clap::{Args, ValueEnum};
+use narrows_suites::bonnie::{FILE_MIB_MAX, RUNS_MAX};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -24,10 +26,10 @@ pub(crate) struct BonnieArguments {
     )]
     pub(crate) files: String,
     /// Memory whose double the file must have at least, in MiB; without it this machine's; 0 lets any size pass
-    #[arg(short = 'r', value_name = "MiB")]
+    #[arg(short = 'r', value_name = "MiB", allow_negative_numbers = true, value_parser = whole(0, FILE_MIB_MAX))]
     pub(crate) ram: Option<u64>,
     /// Times that all phases are run, each with a line of CSV
-    #[arg(short = 'x', default_value_t = 1, value_name = "N")]
+    #[arg(short = 'x', default_value_t = 1, value_name = "N", allow_negative_numbers = true, value_parser = whole(1, RUNS_MAX))]
     pub(crate) runs: u32,
     /// The machine's name in the output; without it this host's
     #[arg(short = 'm', value_name = "NAME")]

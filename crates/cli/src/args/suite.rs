@@ -1,10 +1,12 @@
 //! What may be typed after `narrows suite`.
 
-use super::value::{parse_block, positive_seconds, window_seconds};
+use super::value::{parse_block, positive_seconds, whole, window_seconds};
 use super::{BonnieArguments, IozoneArguments, OutputArguments, PostmarkArguments, SIZES, ServePriority};
 use clap::{Args, Subcommand, ValueEnum};
 use narrows_model::Bytes;
-use narrows_suites::ioperf::{PUBLISHED_BUFFER_KB, PUBLISHED_COUNT};
+use narrows_suites::ioperf::{
+    BUFFER_KB_MAX, COUNT_MAX, PASSES_MAX, PROCESSES_MAX, PUBLISHED_BUFFER_KB, PUBLISHED_COUNT,
+};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -37,16 +39,16 @@ pub(crate) struct IoperfArguments {
     #[arg(default_value = ".", value_name = "DIR")]
     pub(crate) dir: PathBuf,
     /// Size of an I/O in KB of 1024 bytes: what one fwrite or fread moves
-    #[arg(long, default_value_t = PUBLISHED_BUFFER_KB, value_name = "KB")]
+    #[arg(long, default_value_t = PUBLISHED_BUFFER_KB, value_name = "KB", allow_negative_numbers = true, value_parser = whole(1, BUFFER_KB_MAX))]
     pub(crate) buffer: u64,
     /// I/Os of each test and process; the file of each has as many times the buffer
-    #[arg(long, default_value_t = PUBLISHED_COUNT, value_name = "N")]
+    #[arg(long, default_value_t = PUBLISHED_COUNT, value_name = "N", allow_negative_numbers = true, value_parser = whole(1, COUNT_MAX))]
     pub(crate) count: u64,
     /// Times that each test is done; its figures are all bytes over all the time
-    #[arg(long, default_value_t = 1, value_name = "N")]
+    #[arg(long, default_value_t = 1, value_name = "N", allow_negative_numbers = true, value_parser = whole(1, PASSES_MAX))]
     pub(crate) passes: u32,
     /// Processes of the row NPV, which start each test together, each with a file of its own
-    #[arg(long, default_value_t = 1, value_name = "N")]
+    #[arg(long, default_value_t = 1, value_name = "N", allow_negative_numbers = true, value_parser = whole(1, PROCESSES_MAX))]
     pub(crate) processes: u32,
     /// Rows to measure: a plain run, one process below the driver, --processes of them; without it run, and all three from
     /// 2 processes on

@@ -2,6 +2,8 @@
 
 use narrows_model::size::parse_size;
 use narrows_model::{Bytes, BytesPerSec, Target};
+use std::fmt::Display;
+use std::str::FromStr;
 
 pub(super) fn parse_target(text: &str) -> Result<Target, String> {
     text.parse().map_err(|error: narrows_model::target::TargetError| error.to_string())
@@ -28,6 +30,15 @@ pub(super) fn positive_seconds(text: &str) -> Result<f64, String> {
         Ok(seconds) if seconds.is_finite() && seconds > 0.0 && seconds <= 1e7 => Ok(seconds),
         _ => Err(format!("`{text}` is not a time above 0 seconds")),
     }
+}
+
+/// A whole number; one that is none says from where to where it may be. Whether it is within is for who knows the rest.
+pub(super) fn whole<T: FromStr + Display>(
+    least: T,
+    most: T,
+) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static {
+    let allowed = format!("from {least} to {most}");
+    move |text| text.parse().map_err(|_| format!("`{text}` is not a whole number {allowed}"))
 }
 
 /// A margin as a ratio: `3%` is 0.03.

@@ -21,6 +21,7 @@ mod text;
 mod typed;
 
 pub use plan::plan;
+pub use problems::{FILE_MIB_MAX, RUNS_MAX};
 pub use request::{CHAR_MIB, Edition, FILE_THOUSANDS, Files, Request};
 pub use typed::{SizeWord, chars, files, size};
 

@@ -10,13 +10,13 @@ use narrows_study::Problem;
 /// A chunk is a power of two between these.
 const CHUNK_BYTES: std::ops::RangeInclusive<u64> = 256..=MIB;
 /// Largest file of one process.
-const FILE_MIB_MAX: u64 = 1 << 30;
+pub const FILE_MIB_MAX: u64 = 1 << 30;
 /// Most seeks.
 const SEEKS_MAX: u64 = 1_000_000_000;
 /// Most processes that seek, and most of one machine.
 const PROCESSES_MAX: u32 = 256;
 /// Most runs.
-const RUNS_MAX: u32 = 1000;
+pub const RUNS_MAX: u32 = 1000;
 /// Most folders: their names have five digits.
 const FOLDERS_MAX: u64 = 65_536;
 

@@ -16,7 +16,10 @@ mod summary_tests;
 mod testing;
 
 pub use plan::plan;
-pub use request::{Flush, PUBLISHED_BUFFER_KB, PUBLISHED_COUNT, Request, RowKind};
+pub use request::{
+    BUFFER_KB_MAX, COUNT_MAX, Flush, PASSES_MAX, PROCESSES_MAX, PUBLISHED_BUFFER_KB, PUBLISHED_COUNT,
+    Request, RowKind,
+};
 
 use crate::Suite;
 use narrows_model::workload::{Order, StdioCalls};

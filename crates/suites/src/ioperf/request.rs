@@ -11,13 +11,15 @@ pub const PUBLISHED_BUFFER_KB: u64 = 8;
 /// Published number of I/Os at a client.
 pub const PUBLISHED_COUNT: u64 = 5000;
 /// Largest buffer: each process holds it twice, once as its block and once in its stream.
-const BUFFER_KB_MAX: u64 = 64 << 10;
+pub const BUFFER_KB_MAX: u64 = 64 << 10;
 /// Largest file of one process.
 const FILE_BYTES_MAX: u64 = 1 << 50;
+/// I/Os of the smallest buffer that make it.
+pub const COUNT_MAX: u64 = FILE_BYTES_MAX / 1024;
 /// Most passes.
-const PASSES_MAX: u32 = 1000;
+pub const PASSES_MAX: u32 = 1000;
 /// Most processes of one machine.
-const PROCESSES_MAX: u32 = 256;
+pub const PROCESSES_MAX: u32 = 256;
 
 /// What follows every I/O that writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
