@@ -237,6 +237,22 @@ fn a_mistake_anywhere_in_a_script_is_told_with_its_line_and_nothing_is_done() {
 }
 
 #[test]
+fn what_a_later_run_cannot_use_is_told_before_the_first_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let before = Surroundings::of(folder.path());
+    let commands =
+        "set number 20\nset transactions 20\nrun first.txt\nset location gone\nrun none/out.txt\nrun\n";
+    let seen = told(folder.path(), "--out record --no-verdict --quiet", commands);
+    let said = [
+        "stdin:5: the location gone",
+        "stdin:5: run none/out.txt: No such file",
+        "stdin:6: the location gone",
+    ];
+    seen.assert_said(2, &said).assert_no_result();
+    before.assert_same(folder.path());
+}
+
+#[test]
 fn a_word_that_is_no_utf8_is_refused_with_what_to_do() {
     use std::os::unix::ffi::OsStrExt;
     let folder = tempfile::tempdir().unwrap();

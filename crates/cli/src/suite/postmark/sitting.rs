@@ -54,8 +54,10 @@ impl<'a> Sitting<'a> {
     /// Does `steps` in turn, until the user wants no more.
     ///
     /// # Errors
-    /// When one of them cannot be done; those after it are not.
+    /// When the place or the file of any of them cannot be used, before the first one is done; or when one of them cannot be
+    /// done, and those after it are not.
     pub(super) fn steps(&mut self, steps: &[Step]) -> Result<Exit, Failure> {
+        self.check(steps)?;
         let mut exit = Exit::Done;
         for step in steps {
             if self.is_stopped() {
@@ -72,6 +74,26 @@ impl<'a> Sitting<'a> {
             }
         }
         Ok(exit)
+    }
+
+    /// Fails where the location of a run is no folder, or where a file cannot be written to: with all that are wrong.
+    fn check(&self, steps: &[Step]) -> Result<(), Failure> {
+        let mut problems = Vec::new();
+        let mut keep = |checked: Result<(), Failure>| match checked {
+            Err(Failure::BadInput(error)) => {
+                problems.push(error.to_string());
+                Ok(())
+            }
+            checked => checked,
+        };
+        for step in steps {
+            let Step::Run(run) = step else { continue };
+            keep(check_location(Path::new(run.location().unwrap_or(".")), &run.at))?;
+            if let Some(path) = run.to.as_deref().filter(|_| !self.arguments.output.plan) {
+                keep(check_file(Path::new(path), &format!("{}: run", run.at)))?;
+            }
+        }
+        if problems.is_empty() { Ok(()) } else { Err(Failure::bad_input(problems.join("\n"))) }
     }
 
     fn one(&mut self, run: &Run) -> Result<Exit, Failure> {
@@ -108,10 +130,7 @@ impl<'a> Sitting<'a> {
         if self.arguments.output.plan {
             return Ok(None);
         }
-        let opened = File::options().append(true).create(true).open(&path).map_err(|error| {
-            let hint = "name a file in a folder that exists and that this user may write in";
-            Failure::bad_input(format!("{}: run {}: {error}; {hint}", run.at, path.display()))
-        })?;
+        let opened = opened(&path, &format!("{}: run", run.at))?;
         Ok(Some((path, opened)))
     }
 
@@ -161,4 +180,29 @@ fn check_location(location: &Path, at: &str) -> Result<(), Failure> {
         Failure::BadInput(error) => Failure::bad_input(format!("{at}: the location {error}")),
         failure @ Failure::CouldNotRun(_) => failure,
     })
+}
+
+/// The file at `path`, to be written to its end, as `asked` wants it.
+fn opened(path: &Path, asked: &str) -> Result<File, Failure> {
+    File::options().append(true).create(true).open(path).map_err(|error| unwritable(path, asked, &error))
+}
+
+fn unwritable(path: &Path, asked: &str, error: &std::io::Error) -> Failure {
+    let hint = "name a file in a folder that exists and that this user may write in";
+    Failure::bad_input(format!("{asked} {}: {error}; {hint}", path.display()))
+}
+
+/// Fails where no file at `path` could be opened; leaves none behind.
+fn check_file(path: &Path, asked: &str) -> Result<(), Failure> {
+    // A pipe is opened once, and by whom it is for.
+    if path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        return Ok(());
+    }
+    let is_there = path.symlink_metadata().is_ok();
+    drop(opened(path, asked)?);
+    if is_there {
+        Ok(())
+    } else {
+        std::fs::remove_file(path).map_err(|error| unwritable(path, asked, &error))
+    }
 }
