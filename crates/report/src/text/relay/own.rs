@@ -89,7 +89,7 @@ fn times(relay: &RelaySummary, style: &Style) -> String {
 }
 
 fn times_row(sweep: &'static str, shrunk: String, role: &RelayRoleSummary) -> Vec<Field> {
-    let seconds = |value: f64| Field::from(format!("{value:.3}"));
+    let seconds = |value: f64| Field::from(format!("{value:.6}"));
     vec![
         Field::new(sweep, Paint::Plain),
         shrunk.into(),

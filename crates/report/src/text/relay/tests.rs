@@ -256,7 +256,7 @@ fn in_detail_every_role_has_its_times_and_the_sizes_of_its_reads_and_writes() {
             .split_whitespace()
             .collect::<Vec<_>>()
     };
-    assert_eq!(line("proxy")[..4], ["proxy", "0.125", "1.500", "2.250"]);
+    assert_eq!(line("proxy")[..4], ["proxy", "0.125000", "1.500000", "2.250000"]);
     assert!(line("proxy").join(" ").ends_with("4: 4KiB 75 %, 100B 25 % 8: 2KiB 100 %"), "{long}");
     assert_eq!(line("client").last(), Some(&"-"), "no write of the client is counted here: {long}");
     assert!(!own::tables(&relay, &Style::default()).contains("TIMES OF EACH ROLE"));
