@@ -114,7 +114,7 @@ fn a_role_tells_the_least_socket_buffers_that_it_had_in_any_trial() {
     let mut trials = [shrunk_client(&plan, 0, 1.0), shrunk_client(&plan, 1, 1.0)];
     for (trial, kib) in trials.iter_mut().zip([128, 64]) {
         trial.roles[0].granted_send_buffer = Some(Bytes(kib << 10));
-        trial.roles[1].granted_receive_buffer = Some(Bytes(2 * kib << 10));
+        trial.roles[1].granted_receive_buffer = Some(Bytes((2 * kib) << 10));
     }
     let (figures, _) = summarised(&plan, &trials);
     let [client, server] = &figures.points[0].roles[..] else { panic!("{figures:?}") };
