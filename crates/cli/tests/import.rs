@@ -22,7 +22,7 @@ fn the_published_tables_of_ioperf_give_their_verdicts() {
         "auto",
         "ioperf_star_2002.csv",
         "--network",
-        "12MB/s",
+        "12MiB/s",
         "--local=server-local",
         "--block",
         "8KiB",
@@ -44,6 +44,7 @@ fn the_published_tables_of_ioperf_give_their_verdicts() {
         "the storage device",
         "the client's cache",
         "not 215",
+        "40 % to 72 % of the 101 Mbit/s",
     ] {
         assert!(verdict.stdout.contains(part), "{part}: {}", verdict.stdout);
     }

@@ -24,7 +24,7 @@ fn written(made: &Import) -> Observations {
 /// The whole published table, with what its page says of the path.
 fn published() -> Import {
     let completion = Completion {
-        network: Some(BytesPerSec(12e6)),
+        network: Some(BytesPerSec(12.0 * 1024.0 * 1024.0)),
         local: Local::Sections(vec!["server-local".to_owned()]),
         block: Some(Bytes(8192)),
         claims: vec![Claim {
@@ -105,6 +105,26 @@ fn clients_that_write_are_cleared_and_the_server_or_its_device_limits() {
     let fwrite = spread.lines().find(|line| line.contains("<rcas6*> fwrite")).unwrap();
     // [4876, 8824] KB/s.
     assert!(fwrite.contains("between 4.76 MiB/s and 8.62 MiB/s"), "{fwrite}");
+    // The published hosts by themselves: 103.75 to 272.66 KB/s, 8824 together.
+    assert!(fwrite.contains("sum 8.62 MiB/s") && fwrite.contains("median "), "{fwrite}");
+}
+
+#[test]
+fn the_aggregate_of_47_clients_is_40_to_72_percent_of_the_wire_and_stands_first() {
+    let diagnosis = diagnose_observations(&written(&published()));
+    let wire = diagnosis.exonerated.iter().find(|entry| entry.segment == Segment::NetworkBandwidth).unwrap();
+    let first = &wire.evidence[0].text;
+    assert!(first.starts_with("47-clients <rcas6*> fwrite: between "), "{first}");
+    assert!(first.contains("40 % to 72 % of the 101 Mbit/s"), "{first}");
+}
+
+#[test]
+fn one_client_writes_at_the_time_of_the_wire_and_then_of_the_server() {
+    let diagnosis = diagnose_observations(&written(&published()));
+    let writes = limiting(&diagnosis, "<rcas6*> fwrite");
+    let said = &writes[0].evidence[0].text;
+    assert!(said.contains("take 908 us, the wire 651 us and then the server 288 us"), "{said}");
+    assert!(said.contains("the bytes of a client differ between them too"), "{said}");
 }
 
 #[test]

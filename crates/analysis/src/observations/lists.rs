@@ -6,6 +6,7 @@ use crate::rules::{Stance, Tier};
 use narrows_model::diagnosis::Evidence;
 use narrows_model::observation::ObservedOp;
 use narrows_model::{Exonerated, Limiting, NotMeasured, Segment};
+use std::collections::BTreeMap;
 
 /// Statements shown for one cleared segment.
 const EVIDENCE_MAX: usize = 4;
@@ -13,6 +14,8 @@ const EVIDENCE_MAX: usize = 4;
 /// Segments that a rule cleared under some observation, and that nothing blames.
 pub(crate) fn exonerated(table: &Table<'_>, judged: &[Judged], limiting: &[Limiting]) -> Vec<Exonerated> {
     let named = |segment: Segment| limiting.iter().any(|entry| entry.segment == segment);
+    let clients: BTreeMap<&str, u64> =
+        table.observations().iter().filter_map(|one| Some((one.id.as_str(), one.clients?))).collect();
     let of = |segment: Segment| {
         let own = || judged.iter().filter(move |judged| judged.verdict.segment == segment);
         let blamed = |judged: &Judged| {
@@ -21,8 +24,11 @@ pub(crate) fn exonerated(table: &Table<'_>, judged: &[Judged], limiting: &[Limit
         if own().any(blamed) {
             return None;
         }
-        let clears = own().filter(|judged| judged.verdict.stance == Stance::Clears);
-        let told = clears.flat_map(|judged| judged.verdict.evidence.iter().cloned());
+        let mut clears: Vec<&Judged> =
+            own().filter(|judged| judged.verdict.stance == Stance::Clears).collect();
+        // Those with the most clients first, as in the limiting list: what is shared shows there whether it is full.
+        clears.sort_by_key(|judged| std::cmp::Reverse(clients.get(judged.verdict.cell.as_str()).copied()));
+        let told = clears.into_iter().flat_map(|judged| judged.verdict.evidence.iter().cloned());
         let evidence: Vec<Evidence> = told_once(told).take(EVIDENCE_MAX).collect();
         (!evidence.is_empty()).then_some(Exonerated { segment, evidence })
     };

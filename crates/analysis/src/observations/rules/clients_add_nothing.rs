@@ -1,9 +1,12 @@
 //! More clients carry no more: what they share limits, and not they.
 
-use super::super::table::{self, Bracket, CLIENTS, Table};
+use super::super::table::{self, Bracket, CLIENTS, PATH, Table};
 use super::factor_effect::times;
 use super::{ObservationRule, ceiling_reached};
 use crate::rules::{Basis, Stance, Tier, Verdict};
+use crate::text;
+use narrows_model::observation::{Capacity, Ceiling};
+use narrows_model::units::ratio;
 use narrows_model::{Observation, Segment};
 
 /// Less than this of a gain from more clients is none.
@@ -12,6 +15,8 @@ const NO_GAIN: f64 = 1.05;
 const OWN_RATIO: f64 = 0.8;
 /// Which of the shared stages it is, is left open; a baseline may differ in more than its clients.
 const CONFIDENCE_MAX: f64 = 0.7;
+/// A sum of two times explains a third this far.
+const SERIAL_TOLERANCE: f64 = 0.1;
 /// Segments that each client has for itself.
 const OF_CLIENTS: [Segment; 4] =
     [Segment::ClientCpu, Segment::ClientMemory, Segment::ClientConnection, Segment::ClientFilesystem];
@@ -25,8 +30,10 @@ pub(super) static RULE: ObservationRule = ObservationRule {
     definition: "The aggregate of more clients is that of fewer: what each client has for itself is cleared, and one of \
                  the stages that they share limits. A stage whose ceiling or busy time shows room is left out. Where the clients \
                  did not run together the aggregate lies between all bytes over the longest time and the sum of rates, \
-                 and the upper bound decides. Said only where nothing more exact limits, and no surer than 0.7. Where the \
-                 aggregate grows with the clients, each of them is limited by itself.",
+                 and the upper bound decides. Said only where nothing more exact limits, and no surer than 0.7. Where a \
+                 call of one client takes the time of the network and then that of the server by itself (`path = \"local\"`), \
+                 neither need have been full under it, and that is told. Where the aggregate grows with the clients, each \
+                 of them is limited by itself.",
     formula: "aggregate(N) / aggregate(n) < 1.05; by itself: aggregate(N) / aggregate(n) >= 0.8 x N / n",
     source: "Gunther, Guerrilla Capacity Planning (2007); IOPerf at the RHIC Computing Facility (2002)",
     example: "one client writes 8810 KB/s, 47 together 8824 KB/s",
@@ -63,7 +70,8 @@ fn of_pair(table: &Table<'_>, few: &Observation, many: &Observation) -> Vec<Verd
         many.id
     );
     if faster.high < NO_GAIN + table::doubt_ratio(few) {
-        shared(table, many, &remarked(few, many, text))
+        let serial = one_after_the_other(table, few).unwrap_or_default();
+        shared(table, many, &remarked(few, many, text), &serial)
     } else if faster.low >= OWN_RATIO * more {
         own(few, faster, &text)
     } else {
@@ -72,12 +80,49 @@ fn of_pair(table: &Table<'_>, few: &Observation, many: &Observation) -> Vec<Verd
 }
 
 /// What else differs between the two.
-fn remarked(few: &Observation, many: &Observation, text: String) -> String {
+pub(super) fn remarked(few: &Observation, many: &Observation, text: String) -> String {
     let differs = few.file_bytes != many.file_bytes;
     if differs { format!("{text}; the bytes of a client differ between them too") } else { text }
 }
 
-fn shared(table: &Table<'_>, many: &Observation, text: &str) -> Vec<Verdict> {
+/// Where the time of one client's call is that of the wire and then that of the server by itself: neither was full then.
+fn one_after_the_other(table: &Table<'_>, one: &Observation) -> Option<String> {
+    let (block, rate) = (one.block_bytes?, table::bytes_per_s(one)?.high);
+    let setting = |one: &Observation| table::setting_under(one, one.op, &|name| name == PATH);
+    let own = setting(one);
+    let local = table.observations().iter().find(|other| table::is_local(other) && setting(other) == own)?;
+    let wire = wire_bytes_per_s(table, one)?;
+    let server = table::bytes_per_s(local)?.high;
+    let each_s = |rate: f64| ratio(block.as_f64(), rate);
+    let (wire_s, server_s, took_s) = (each_s(wire)?, each_s(server)?, each_s(rate)?);
+    let explains = (ratio(took_s, wire_s + server_s)? - 1.0).abs() < SERIAL_TOLERANCE;
+    (one.clients == Some(1) && !table::is_local(one) && explains).then(|| {
+        format!(
+            "; {} of {} take {}, the wire {} and then the server {} ({}): with 1 client neither need be full",
+            text::amount(block),
+            one.id,
+            text::seconds(took_s),
+            text::seconds(wire_s),
+            text::seconds(server_s),
+            local.id
+        )
+    })
+}
+
+/// What the network carries for `one`, by the narrowest ceiling on it.
+fn wire_bytes_per_s(table: &Table<'_>, one: &Observation) -> Option<f64> {
+    let of_wire = |ceiling: &&Ceiling| {
+        ceiling.segment == Segment::NetworkBandwidth && ceiling.op.is_none_or(|op| op == one.op)
+    };
+    let carried = table.all.ceilings.iter().filter(of_wire).filter_map(|ceiling| match ceiling.capacity {
+        Capacity::BytesPerS(most) => Some(most.0 * Table::count_of(ceiling, one)),
+        _ => None,
+    });
+    carried.reduce(f64::min)
+}
+
+/// What each client has for itself is cleared by `text`, and what all share limits, with `more` to that.
+fn shared(table: &Table<'_>, many: &Observation, text: &str, more: &str) -> Vec<Verdict> {
     let clears = OF_CLIENTS.iter().map(|segment| (*segment, Stance::Clears));
     let mut stages = vec![Segment::Server, Segment::Device];
     if table.has_network() {
@@ -103,7 +148,7 @@ fn shared(table: &Table<'_>, many: &Observation, text: &str) -> Vec<Verdict> {
         );
         let tier = if stance == Stance::Limits { Tier::Fallback } else { Tier::Resource };
         verdict.in_tier(tier).at_most(CONFIDENCE_MAX).because(
-            text.to_owned(),
+            if stance == Stance::Limits { format!("{text}{more}") } else { text.to_owned() },
             "aggregates of different numbers of clients",
             "",
         )
@@ -140,6 +185,27 @@ mod tests {
         assert_eq!(named(&all), [Segment::Server, Segment::Device]);
         let limiting = crate::diagnose_observations(&all).limiting;
         assert!(limiting.iter().all(|entry| entry.relation == Relation::OneOf && entry.confidence <= 0.7));
+    }
+
+    #[test]
+    fn a_call_that_takes_the_time_of_the_wire_and_then_of_the_server_says_so() {
+        let of = |local_rate: &str| {
+            let all = read(&format!(
+                "{WIRE}[[observation]]\nid = \"one\"\nop = \"write\"\nclients = 1\nblock_bytes = 8192\nbytes_per_s = 9.02e6\n\
+                 [[observation]]\nid = \"many\"\nop = \"write\"\nclients = 47\nblock_bytes = 8192\nbytes_per_s = 9.03e6\n\
+                 [[observation]]\nid = \"there\"\nop = \"write\"\nclients = 1\nblock_bytes = 8192\nbytes_per_s = {local_rate}\n\
+                 factor = {{ path = \"local\" }}\n"
+            ));
+            let limiting = crate::diagnose_observations(&all).limiting;
+            limiting.iter().flat_map(|entry| &entry.evidence).map(|one| one.text.clone()).collect::<String>()
+        };
+        // 8192 bytes: 655 us at 12.5e6 bytes a second, 288 us at 28.46e6, and 908 us together.
+        let serial = of("28.46e6");
+        assert!(
+            serial.contains("take 908 us, the wire 655 us and then the server 288 us (there)"),
+            "{serial}"
+        );
+        assert!(!of("5e6").contains("and then the server"), "2.3 ms is not 0.9 ms");
     }
 
     #[test]

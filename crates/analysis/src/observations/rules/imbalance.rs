@@ -8,6 +8,7 @@ use narrows_model::diagnosis::Severity;
 use narrows_model::units::ratio;
 use narrows_model::{Observation, Segment};
 use narrows_stats::moments::Moments;
+use narrows_stats::quantile::median;
 
 /// The fastest client against the slowest, from which they were served unequally.
 const UNEQUAL_RATIO: f64 = 2.0;
@@ -42,10 +43,12 @@ fn of_rates(one: &Observation) -> Option<Verdict> {
             format!("; the aggregate lies between {} and {}", text::storage_rate(rate.low), text::storage_rate(rate.high))
         });
         let text = format!(
-            "{}: rates of clients from {} to {}, coefficient of variation {spread:.2}, Jain's index {:.2}{between}",
+            "{}: rates of clients from {} to {}, median {}, sum {}, coefficient of variation {spread:.2}, Jain's index {:.2}{between}",
             one.id,
             text::storage_rate(least),
             text::storage_rate(most),
+            text::storage_rate(median(rates).unwrap_or(0.0)),
+            text::storage_rate(rates.iter().sum()),
             fairness(rates)
         );
         Verdict::note(RULE.segment, &one.id, Severity::Warning).because(text, "rates of the clients", "")
@@ -72,7 +75,14 @@ fn of_times(one: &Observation) -> Option<Verdict> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::testing::{read, slugs};
+    use super::super::super::testing::{read, slugs, told};
+
+    #[test]
+    fn what_all_carry_and_one_in_the_middle_gets_is_told() {
+        let all = read("[[observation]]\nid = \"a\"\nper_client_bytes_per_s = [100, 200, 210, 290]\n");
+        let said = told(&all, "imbalance");
+        assert!(said.contains("from 100 B/s to 290 B/s, median 205 B/s, sum 800 B/s"), "{said}");
+    }
 
     #[test]
     fn clients_far_apart_are_told_and_equal_ones_are_not() {
