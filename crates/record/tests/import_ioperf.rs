@@ -128,6 +128,23 @@ fn one_client_writes_at_the_time_of_the_wire_and_then_of_the_server() {
 }
 
 #[test]
+fn characters_make_no_early_acknowledgement_and_are_cpu_on_the_server_itself_too() {
+    let diagnosis = diagnose_observations(&written(&published()));
+    let here = limiting(&diagnosis, "server-local ibmtest putc");
+    assert_eq!(
+        here.first().map(|entry| entry.segment),
+        Some(Segment::ClientCpu),
+        "{:#?}",
+        diagnosis.limiting
+    );
+    let early = told(&diagnosis, "early_ack");
+    assert!(!early.contains("putc"), "{early}");
+    let hindered = told(&diagnosis, "retrograde");
+    let putc = hindered.lines().find(|line| line.contains("<rcas6*> putc")).unwrap();
+    assert!(putc.contains("the bytes of a client differ between them too"), "{putc}");
+}
+
+#[test]
 fn reads_above_the_wire_came_from_the_clients_cache_and_their_mean_means_nothing() {
     let diagnosis = diagnose_observations(&written(&published()));
     for id in ["client-to-server ibmtest fread", "<rcas6*> fread"] {

@@ -2,13 +2,14 @@
 
 use super::super::table::{self, Table};
 use super::cache_served::Place;
+use super::same_without_path::BUSY_RATIO;
 use super::{ObservationRule, cache_served, ceiling_reached};
 use crate::rules::Verdict;
 use crate::text;
 use narrows_model::counters::Role;
 use narrows_model::diagnosis::Severity;
 use narrows_model::observation::ObservedOp;
-use narrows_model::{Observation, Segment};
+use narrows_model::{Bytes, Observation, Segment};
 use std::collections::BTreeMap;
 
 /// Writes this much faster than reads over the same path did not wait for the device that the reads waited for.
@@ -25,7 +26,8 @@ pub(super) static RULE: ObservationRule = ObservationRule {
                  server's, or the client's where nothing is remote), which absorbs them until it is full. The rate is not \
                  that of the storage; with more data than memory it will fall. Where the file says how much memory there \
                  is, that is held against the bytes written.",
-    formula: "write rate > 1.03 x count x ceiling of the device, or > 1.1 x read rate of the same load, or bytes at the device \
+    formula: "write rate > 1.03 x count x ceiling of the device, or > 1.1 x read rate of the same load (of more than single characters, \
+              and the load's own CPU below 80 % in one of them), or bytes at the device \
               < 0.5 x bytes on the wire (of the application where those are not given)",
     source: "Jovian-2 (Univ. of Maryland, 1996): writes are acknowledged when the block arrives, reads wait for the disk",
     example: "writes at 9.4 MB/s and reads at 4.9 MB/s with the same clients; 70 MB written, 256 MB of memory",
@@ -64,12 +66,20 @@ fn reads<'a>(table: &Table<'a>) -> BTreeMap<String, &'a Observation> {
 
 fn faster_than_reads(reads: &BTreeMap<String, &Observation>, write: &Observation) -> Option<Verdict> {
     let read = reads.get(&table::setting_under(write, ObservedOp::Read, &|_| false))?;
+    if write.block_bytes == Some(Bytes(1)) || (is_of_the_cpu(write) && is_of_the_cpu(read)) {
+        return None; // What differs is the cost of the calls.
+    }
     let faster = table::speed_up(read, write)?.low;
     (faster > FASTER_RATIO + table::doubt_ratio(write)).then(|| {
         let text = format!("{} is {faster:.2} times as fast as {}", write.id, read.id);
         let note = Verdict::note(Segment::ServerCommit, &write.id, Severity::Warning);
         note.because(text, "rates of write and read", "")
     })
+}
+
+/// Whether the load's own CPU decides its rate.
+fn is_of_the_cpu(one: &Observation) -> bool {
+    table::cpu(one, Role::Client).is_some_and(|cpu| cpu.ratio >= BUSY_RATIO)
 }
 
 /// Fewer bytes than there is memory.
@@ -102,6 +112,24 @@ mod tests {
     fn writes_faster_than_reads_are_told() {
         assert!(slugs(&of("9.4e6", "4.9e6")).contains(&"early_ack".to_owned()));
         assert!(!slugs(&of("4.8e6", "4.9e6")).contains(&"early_ack".to_owned()));
+    }
+
+    #[test]
+    fn characters_and_loads_that_their_own_cpu_decides_tell_nothing_of_the_device() {
+        let with = |change: fn(&mut Observation)| {
+            let mut all = of("9.4e6", "4.9e6");
+            all.observations.iter_mut().for_each(change);
+            slugs(&all).contains(&"early_ack".to_owned())
+        };
+        assert!(
+            !with(|one| one.block_bytes = Some(Bytes(1))) && with(|one| one.block_bytes = Some(Bytes(2)))
+        );
+        assert!(!with(|one| one.cpu_cores = BTreeMap::from([(Role::Client, 0.83)])));
+        assert!(with(|one| one.cpu_cores = BTreeMap::from([(Role::Client, 0.7)])));
+        let mut one_busy = of("9.4e6", "4.9e6");
+        one_busy.observations[0].cpu_cores.insert(Role::Client, 0.9);
+        one_busy.observations[1].cpu_cores.insert(Role::Client, 0.3);
+        assert!(slugs(&one_busy).contains(&"early_ack".to_owned()));
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! More clients carry less: they hinder each other.
 
 use super::super::table::{self, CLIENTS, Table};
-use super::ObservationRule;
 use super::factor_effect::times;
+use super::{ObservationRule, clients_add_nothing};
 use crate::rules::{Basis, Stance, Verdict};
 use narrows_model::diagnosis::Severity;
 use narrows_model::{Observation, Segment};
@@ -46,15 +46,17 @@ fn of_series(table: &Table<'_>, series: &[&Observation]) -> Vec<Verdict> {
         } else if faster.high < FALL_RATIO - table::doubt_ratio(one) && one.clients > peak.clients {
             let clients = |one: &Observation| one.clients.unwrap_or(1);
             let text = format!(
-                "{} clients carry {} times what {} do ({}, {})",
+                "{} clients carry {} times what {} {} ({}, {})",
                 clients(one),
                 times(faster),
                 clients(peak),
+                if clients(peak) == 1 { "does" } else { "do" },
                 peak.id,
                 one.id
             );
             let verdict = Verdict::on(RULE.segment, &one.id, Stance::Limits, Basis::State, 1.0 - faster.high);
             let verdict = Verdict { severity: Severity::Warning, ..verdict }.at_most(CONFIDENCE_MAX);
+            let text = clients_add_nothing::remarked(peak, one, text);
             verdicts.push(verdict.because(text, "aggregates of different numbers of clients", ""));
         }
     }
@@ -63,7 +65,7 @@ fn of_series(table: &Table<'_>, series: &[&Observation]) -> Vec<Verdict> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::testing::{first, read, slugs};
+    use super::super::super::testing::{first, read, slugs, told};
     use super::*;
     use std::fmt::Write as _;
 
@@ -73,6 +75,15 @@ mod tests {
             writeln!(rows, "[[observation]]\nid = \"c{clients}\"\nop = \"read\"\nclients = {clients}\nbytes_per_s = {rate}e6").unwrap();
         }
         read(&rows)
+    }
+
+    #[test]
+    fn a_baseline_of_other_files_is_told() {
+        let mut all = of([30.0, 100.0, 112.0, 74.0]);
+        let remark = "the bytes of a client differ between them too";
+        assert!(!told(&all, "retrograde").contains(remark));
+        all.observations[3].file_bytes = Some(narrows_model::Bytes(1 << 20));
+        assert!(told(&all, "retrograde").contains(remark), "{}", told(&all, "retrograde"));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use narrows_model::{Observation, Segment};
 /// Rates this close are the same.
 const NO_EFFECT: f64 = 1.05;
 /// From this share on, a CPU that two equal rates have in common is what holds both.
-const BUSY_RATIO: f64 = 0.8;
+pub(super) const BUSY_RATIO: f64 = 0.8;
 /// Two machines of which each runs at its own CPU's rate may be equal by chance.
 const CONFIDENCE_MAX: f64 = 0.7;
 
@@ -23,7 +23,7 @@ pub(super) static RULE: ObservationRule = ObservationRule {
     title: "as fast over the network as on the server itself",
     definition: "An observation is as fast as the same load with factor `path = \"local\"`, on the server itself: the network \
                  between them does not limit it. Where the CPU of the load's process was busy in both, it is that CPU that \
-                 limits, though it is not quite full: a phase also has its start and its end. Said no surer than 0.7.",
+                 limits both, though it is not quite full: a phase also has its start and its end. Said no surer than 0.7.",
     formula: "1/1.05 < rate / local rate < 1.05; CPU of the client >= 0.8 in both",
     source: "IOPerf at the RHIC Computing Facility (2002): putc over NFS and on the server",
     example: "putc 9050 KB/s over NFS at 83 % CPU, 9183 KB/s on the server at 94 %",
@@ -39,7 +39,11 @@ fn run(table: &Table<'_>) -> Vec<Verdict> {
         let (local, over): (Vec<&Observation>, Vec<&Observation>) =
             group.into_iter().partition(|one| table::is_local(one));
         for one in over {
-            verdicts.extend(local.iter().find_map(|local| same(local, one)).unwrap_or_default());
+            let found = local.iter().find_map(|local| same(local, one)).unwrap_or_default();
+            // What several are equal to is told once.
+            let known = |verdict: &Verdict| verdicts.iter().any(|known: &Verdict| known.cell == verdict.cell);
+            let fresh: Vec<Verdict> = found.into_iter().filter(|verdict| !known(verdict)).collect();
+            verdicts.extend(fresh);
         }
     }
     verdicts
@@ -63,8 +67,10 @@ fn same(local: &Observation, one: &Observation) -> Option<Vec<Verdict>> {
         && there.min(here) >= BUSY_RATIO
     {
         let cpus = format!("{told}; CPU {} and {}", text::percent(here), text::percent(there));
-        let cpu = Verdict::on(Segment::ClientCpu, &one.id, Stance::Limits, Basis::State, here.min(1.0));
-        verdicts.push(because(cpu.at_most(CONFIDENCE_MAX), cpus));
+        for (id, busy) in [(&one.id, here), (&local.id, there)] {
+            let cpu = Verdict::on(Segment::ClientCpu, id, Stance::Limits, Basis::State, busy.min(1.0));
+            verdicts.push(because(cpu.at_most(CONFIDENCE_MAX), cpus.clone()));
+        }
     }
     Some(verdicts)
 }
@@ -84,7 +90,9 @@ mod tests {
 
     #[test]
     fn equal_rates_with_busy_cpus_are_the_cpus() {
-        assert!(named(&of(9.18e6, 0.83)).contains(&Segment::ClientCpu));
+        let both = crate::diagnose_observations(&of(9.18e6, 0.83)).limiting;
+        assert_eq!(both.iter().map(|entry| entry.segment).collect::<Vec<_>>(), [Segment::ClientCpu]);
+        assert_eq!(both[0].regime, "write (all 2 observations)");
         assert!(cleared(&of(9.18e6, 0.83), Segment::Network));
     }
 
