@@ -237,6 +237,23 @@ fn a_mistake_anywhere_in_a_script_is_told_with_its_line_and_nothing_is_done() {
 }
 
 #[test]
+fn the_folders_own_script_is_read_first_where_none_is_named_and_what_is_shown_goes_to_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join(".pmrc"), "set number 33\nshow set.txt\n").unwrap();
+    let seen = told(folder.path(), "", "show set.txt\nexit\nnonsense\n");
+    assert_eq!((seen.code, seen.stdout.as_str()), (Some(0), ""), "{seen:?}");
+    assert!(seen.stderr.contains("Reading configuration from file '.pmrc'"), "{}", seen.stderr);
+    let shown = fs::read_to_string(folder.path().join("set.txt")).unwrap();
+    assert_eq!(shown.matches("The base number of files is 33\n").count(), 2, "{shown}");
+    fs::write(folder.path().join("named"), "show\n").unwrap();
+    let named = suite(folder.path(), "named");
+    assert!(named.stdout.contains("number of files is 500\n"), "{named:?}");
+    fs::write(folder.path().join(".pmrc"), "set number 0\n").unwrap();
+    told(folder.path(), "", "show\n").assert_said(2, &[".pmrc:1:1: set number: found `0`"]);
+    told(folder.path(), "-", "show gone/file\n").assert_said(2, &["stdin:1: show gone/file: No such file"]);
+}
+
+#[test]
 fn what_a_later_run_cannot_use_is_told_before_the_first_one() {
     let folder = tempfile::tempdir().unwrap();
     let before = Surroundings::of(folder.path());

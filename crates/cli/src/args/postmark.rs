@@ -11,7 +11,7 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 pub(crate) struct PostmarkArguments {
     /// File of PostMark's commands; `-` reads them from stdin, as does a command line without any of the options from --size
-    /// to --report; with one of these and no file a run begins at once
+    /// to --report, after .pmrc of the current folder; with one of these and no file a run begins at once
     #[arg(value_name = "SCRIPT")]
     pub(crate) script: Option<PathBuf>,
     #[command(flatten)]

@@ -6,13 +6,15 @@ use crate::args::PostmarkArguments;
 use crate::console::Console;
 use crate::exit::{Exit, Failure};
 use crate::measurement::Watch;
-use crate::written::{self, SCRIPT};
+use crate::written::{self, SCRIPT, Written};
 use narrows_model::located::FileProblems;
-use narrows_suites::postmark::{Run, Session, Settings, Step};
+use narrows_suites::postmark::{Run, Session, Step};
 use sitting::Sitting;
 use std::io::{BufRead, IsTerminal, Read};
 use std::path::Path;
 
+/// The script that is read where none is named.
+const OWN_SCRIPT: &str = ".pmrc";
 /// Longest line that is typed.
 const LINE_BYTES_MAX: u64 = 64 << 10;
 
@@ -26,7 +28,7 @@ pub(super) fn run(
     let has_options = !arguments.settings.are_none();
     let mut sitting = Sitting::new(arguments, command, console, Watch::start(console)?);
     match &arguments.script {
-        Some(path) => script(path, settings, &mut sitting),
+        Some(path) => script(path, Session::new(settings, here()?), Vec::new(), &mut sitting),
         None if has_options => {
             let asked = Run::new(settings, None, "options").map_err(|said| {
                 refused(&[format!(
@@ -36,22 +38,50 @@ pub(super) fn run(
             })?;
             sitting.steps(&[Step::Run(Box::new(asked))])
         }
-        None if std::io::stdin().is_terminal() => typed(settings, &mut sitting),
-        None => script(Path::new("-"), settings, &mut sitting),
+        None => {
+            let mut session = Session::new(settings, here()?);
+            let own = own_script(&mut session, &sitting)?;
+            if std::io::stdin().is_terminal() {
+                typed(session, &own, &mut sitting)
+            } else {
+                script(Path::new("-"), session, own, &mut sitting)
+            }
+        }
     }
+}
+
+/// What the script of this folder asks for that is done before others, where there is one, as with the original.
+fn own_script(session: &mut Session, sitting: &Sitting<'_>) -> Result<Vec<Step>, Failure> {
+    let path = Path::new(OWN_SCRIPT);
+    if !path.is_file() {
+        return Ok(Vec::new());
+    }
+    sitting.say(&format!("Reading configuration from file '{OWN_SCRIPT}'"));
+    let found = written::read(path, SCRIPT)?;
+    read(session, &found)
+}
+
+/// The steps of a script, unless something is wrong with any of it.
+fn read(session: &mut Session, found: &Written) -> Result<Vec<Step>, Failure> {
+    session.read(&found.name, &found.text, &mut load).map_err(|problems| {
+        Failure::bad_input(format!("this script cannot be run:\n\n{}", rendered(&problems)))
+    })
 }
 
 fn refused(problems: &[String]) -> Failure {
     Failure::bad_input(format!("this suite cannot be run:\n  {}", problems.join("\n  ")))
 }
 
-/// Does a whole script, unless something is wrong with any of it.
-fn script(path: &Path, settings: Settings, sitting: &mut Sitting<'_>) -> Result<Exit, Failure> {
-    let found = written::read(path, SCRIPT)?;
-    let mut session = Session::new(settings, here()?);
-    let steps = session.read(&found.name, &found.text, &mut load).map_err(|problems| {
-        Failure::bad_input(format!("this script cannot be run:\n\n{}", rendered(&problems)))
-    })?;
+/// Does `steps` and those of a whole script, unless something is wrong with any of it.
+fn script(
+    path: &Path,
+    mut session: Session,
+    mut steps: Vec<Step>,
+    sitting: &mut Sitting<'_>,
+) -> Result<Exit, Failure> {
+    if !session.is_over() {
+        steps.extend(read(&mut session, &written::read(path, SCRIPT)?)?);
+    }
     if !steps.iter().any(|step| matches!(step, Step::Run(_))) {
         sitting.say("the script has no `run`: nothing is measured");
     }
@@ -59,9 +89,8 @@ fn script(path: &Path, settings: Settings, sitting: &mut Sitting<'_>) -> Result<
 }
 
 /// Does line after line as they are typed; what is wrong with one is said, and the next one is waited for.
-fn typed(settings: Settings, sitting: &mut Sitting<'_>) -> Result<Exit, Failure> {
-    let mut session = Session::new(settings, here()?);
-    let mut exit = Exit::Done;
+fn typed(mut session: Session, first: &[Step], sitting: &mut Sitting<'_>) -> Result<Exit, Failure> {
+    let mut exit = sitting.steps(first)?;
     sitting.say("PostMark's commands, one a line; `help` lists them, `quit` ends");
     while !session.is_over() && !sitting.is_stopped() {
         sitting.prompt("pm>");

@@ -87,10 +87,23 @@ pub(super) static COMMANDS: &[Command] = &[
         deed: Deed::Run,
     },
     Command { name: "load", arguments: "FILE", title: "does the commands of a file", deed: Deed::Load },
-    Command { name: "show", arguments: "", title: "shows what is set", deed: Deed::Show },
-    Command { name: "help", arguments: "[COMMAND]", title: "lists the commands", deed: Deed::Help },
-    Command { name: "quit", arguments: "", title: "ends", deed: Deed::Quit },
+    Command {
+        name: "show",
+        arguments: "[FILE]",
+        title: "shows what is set; with FILE at its end",
+        deed: Deed::Show,
+    },
+    Command {
+        name: "help",
+        arguments: "[COMMAND]",
+        title: "lists the commands, as does ?",
+        deed: Deed::Help,
+    },
+    Command { name: "quit", arguments: "", title: "ends, as does exit", deed: Deed::Quit },
 ];
+
+/// Other words for commands, which the original's `help` leaves out.
+pub(super) static ALIASES: [(&str, &str); 2] = [("exit", "quit"), ("?", "help")];
 
 const fn set(
     name: &'static str,
@@ -287,7 +300,7 @@ mod tests {
 
     #[test]
     fn help_lists_what_begins_with_the_words_and_all_where_nothing_does() {
-        assert_eq!(help("show"), "show - shows what is set\n");
+        assert_eq!(help("load"), "load FILE - does the commands of a file\n");
         assert_eq!(help("set bias").lines().count(), 2);
         assert_eq!(help("").lines().count(), COMMANDS.len());
         assert_eq!(help("nonsense"), help(""));
@@ -303,5 +316,6 @@ mod tests {
         let set: Vec<String> = figures.iter().chain(&more).map(|name| format!("set {name}")).collect();
         assert_eq!(names[..12], set);
         assert_eq!(names[12..], ["run", "load", "show", "help", "quit"]);
+        assert!(ALIASES.iter().all(|(_, name)| names.contains(name)));
     }
 }

@@ -22,7 +22,7 @@ mod testing;
 pub use native::{Printed, printed};
 pub use plan::plan;
 pub use request::Request;
-pub use script::{Load, Run, Session, Step, set};
+pub use script::{Load, Note, Run, Session, Step, set};
 pub use settings::{
     Location, PUBLISHED_BIAS, PUBLISHED_BLOCK, PUBLISHED_NUMBER, PUBLISHED_SEED, PUBLISHED_SIZE_HIGH,
     PUBLISHED_SIZE_LOW, PUBLISHED_TRANSACTIONS, Report, Settings,

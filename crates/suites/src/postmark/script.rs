@@ -2,7 +2,7 @@
 //!
 //! A script is read whole before anything is done, so that a mistake in its last line does not end it after an hour.
 
-use super::command::{Asked, COMMANDS, Command, Deed, help};
+use super::command::{ALIASES, Asked, COMMANDS, Command, Deed, help};
 use super::settings::Settings;
 use super::show::show;
 use narrows_model::located::{Complaint, FileProblems, Findings, printable};
@@ -18,8 +18,21 @@ const STEPS_MAX: usize = 100_000;
 pub enum Step {
     /// To print a text.
     Say(String),
+    /// To write a text to the end of a file.
+    Write(Note),
     /// To run.
     Run(Box<Run>),
+}
+
+/// A text for a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// The text.
+    pub text: String,
+    /// The file that it goes to the end of.
+    pub to: String,
+    /// Where it stands, such as `script:3`.
+    pub at: String,
 }
 
 /// A run that a script asks for.
@@ -126,14 +139,16 @@ impl Session {
             Deed::Load => self.load(&asked, at, reading)?,
             Deed::Run => {
                 let to = (!rest.is_empty()).then(|| rest.to_owned());
-                let at = format!("{}:{}", printable(at.name), at.number);
-                let run = Run::new(self.settings.clone(), to, &at)?;
+                let run = Run::new(self.settings.clone(), to, &at.told())?;
                 reading.steps.push(Step::Run(Box::new(run)));
             }
             Deed::Help => reading.steps.push(Step::Say(help(rest))),
             Deed::Show => {
-                alone(&asked)?;
-                reading.steps.push(Step::Say(show(&self.settings, &self.here)));
+                let text = show(&self.settings, &self.here);
+                reading.steps.push(match rest {
+                    "" => Step::Say(text),
+                    file => Step::Write(Note { text, to: file.to_owned(), at: at.told() }),
+                });
             }
             Deed::Quit => {
                 alone(&asked)?;
@@ -181,6 +196,13 @@ struct At<'a> {
     depth: usize,
 }
 
+impl At<'_> {
+    /// As it is told: `script:3`.
+    fn told(&self) -> String {
+        format!("{}:{}", printable(self.name), self.number)
+    }
+}
+
 /// What a script and those that it loads have come to.
 struct Reading<'a> {
     steps: Vec<Step>,
@@ -190,7 +212,10 @@ struct Reading<'a> {
 
 /// The command that `text` begins with, and the rest; words may stand apart by more than one blank.
 fn command_of(text: &str) -> Option<(&'static Command, &str)> {
-    COMMANDS.iter().find_map(|command| Some((command, after(text, command.name)?)))
+    let named = |name: &str| COMMANDS.iter().find(|command| command.name == name);
+    let own = || COMMANDS.iter().find_map(|command| Some((command, after(text, command.name)?)));
+    let other = || ALIASES.iter().find_map(|(alias, name)| Some((named(name)?, after(text, alias)?)));
+    own().or_else(other)
 }
 
 fn after<'t>(text: &'t str, name: &str) -> Option<&'t str> {
@@ -210,15 +235,32 @@ fn alone(asked: &Asked<'_>) -> Result<(), Complaint> {
 }
 
 fn unknown(text: &str) -> Complaint {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    // `set bias read` is the longest.
-    let near = (1..=words.len().min(3)).rev().find_map(|count| {
-        let begin = words.get(..count)?.join(" ");
-        nearest(&begin.to_lowercase(), COMMANDS.iter().map(|command| command.name))
-    });
-    let hint = near.map_or_else(|| "`help` lists them".to_owned(), |name| format!("did you mean `{name}`?"));
     let shown: String = printable(text).chars().take(60).collect();
-    Complaint::new("", format!("`{shown}`"), "a command of PostMark, in small letters", hint)
+    Complaint::new("", format!("`{shown}`"), "a command of PostMark, in small letters", meant(text))
+}
+
+/// What to do about `text`, which is no command.
+fn meant(text: &str) -> String {
+    if text.starts_with('!') {
+        return "commands of a shell are not run here: run them before or after".to_owned();
+    }
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let begin = |count: usize| words.get(..count).map(|words| words.join(" ").to_lowercase());
+    if let Some(begin) = begin(2).map(|begin| begin + " ") {
+        let longer: Vec<String> = COMMANDS
+            .iter()
+            .filter(|command| command.name.starts_with(&begin))
+            .map(|command| format!("`{}`", command.name))
+            .collect();
+        if !longer.is_empty() {
+            return format!("did you mean {}?", longer.join(" or "));
+        }
+    }
+    // `set bias read` is the longest.
+    let near = (1..=words.len().min(3))
+        .rev()
+        .find_map(|count| nearest(&begin(count)?, COMMANDS.iter().map(|command| command.name)));
+    near.map_or_else(|| "`help` lists them".to_owned(), |name| format!("did you mean `{name}`?"))
 }
 
 fn too_much() -> Complaint {
@@ -316,11 +358,37 @@ mod tests {
 
     #[test]
     fn a_command_is_its_words_and_no_beginning_of_them() {
-        for text in ["runx", "set numbers 5", "quitx", "sets size 5", "show me", "s"] {
+        for text in ["runx", "set numbers 5", "quitx", "exitx", "?x", "sets size 5", "exit now", "s"] {
             assert!(read(&[("script", text)]).is_err(), "{text}");
         }
         assert!(read(&[("script", "set\tnumber\t5")]).is_ok());
         assert!(read(&[("script", "\u{1b}[31m\0")]).unwrap_err().contains('\u{fffd}'));
+    }
+
+    #[test]
+    fn exit_and_a_question_mark_are_quit_and_help() {
+        assert_eq!(read(&[("script", "exit\nnonsense\n")]).unwrap(), []);
+        let helped = |text| read(&[("script", text)]).unwrap();
+        assert_eq!((helped("?\n"), helped(" ? run\n")), (helped("help\n"), helped("help run\n")));
+    }
+
+    #[test]
+    fn what_is_shown_goes_to_the_end_of_a_file_that_is_named() {
+        let steps = read(&[("script", "show\nset seed 7\nshow my file\n")]).unwrap();
+        let [Step::Say(_), Step::Write(note)] = &steps[..] else { panic!("{steps:?}") };
+        assert_eq!((note.to.as_str(), note.at.as_str()), ("my file", "script:3"));
+        assert!(note.text.contains("seed is 7\n"), "{note:?}");
+    }
+
+    #[test]
+    fn what_begins_a_command_is_told_with_all_that_goes_on_with_it() {
+        let hint = |text| read(&[("script", text)]).unwrap_err();
+        for text in ["set bias", "set bias 5", "SET  BIAS -1"] {
+            let said = hint(text);
+            assert!(said.contains("did you mean `set bias read` or `set bias create`?"), "{said}");
+        }
+        assert!(hint("set bais read 5").contains("did you mean `set bias read`?"));
+        assert!(hint("!date").contains("of a shell are not run"), "{}", hint("!date"));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::suite::on_folder::{self, OnFolder, Room};
 use crate::suite::refused;
 use narrows_model::{Bytes, Plan, Summary, Target};
 use narrows_run::StopRequest;
-use narrows_suites::postmark::{Request, Run, Step, plan, printed};
+use narrows_suites::postmark::{Note, Request, Run, Step, plan, printed};
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -66,6 +66,7 @@ impl<'a> Sitting<'a> {
             match step {
                 Step::Say(text) if self.arguments.output.json => self.console.say(text.trim_end()),
                 Step::Say(text) => self.console.result(text)?,
+                Step::Write(note) => self.write(note)?,
                 Step::Run(run) => {
                     if self.one(run)? == Exit::Untrustworthy {
                         exit = Exit::Untrustworthy;
@@ -87,10 +88,16 @@ impl<'a> Sitting<'a> {
             checked => checked,
         };
         for step in steps {
-            let Step::Run(run) = step else { continue };
-            keep(check_location(Path::new(run.location().unwrap_or(".")), &run.at))?;
-            if let Some(path) = run.to.as_deref().filter(|_| !self.arguments.output.plan) {
-                keep(check_file(Path::new(path), &format!("{}: run", run.at)))?;
+            let file = match step {
+                Step::Say(_) => None,
+                Step::Write(note) => Some((&note.to, format!("{}: show", note.at))),
+                Step::Run(run) => {
+                    keep(check_location(Path::new(run.location().unwrap_or(".")), &run.at))?;
+                    run.to.as_ref().map(|path| (path, format!("{}: run", run.at)))
+                }
+            };
+            if let Some((path, asked)) = file.filter(|_| !self.arguments.output.plan) {
+                keep(check_file(Path::new(path), &asked))?;
             }
         }
         if problems.is_empty() { Ok(()) } else { Err(Failure::bad_input(problems.join("\n"))) }
@@ -113,6 +120,18 @@ impl<'a> Sitting<'a> {
             Some((path, file)) => self.split(summary, path, file),
             None => self.console.result(text),
         })
+    }
+
+    /// What was shown to the end of its file; with `--plan` to stderr, since nothing is made then.
+    fn write(&self, note: &Note) -> Result<(), Failure> {
+        if self.arguments.output.plan {
+            self.console.say(note.text.trim_end());
+            return Ok(());
+        }
+        let (path, asked) = (Path::new(&note.to), format!("{}: show", note.at));
+        opened(path, &asked)?
+            .write_all(note.text.as_bytes())
+            .map_err(|error| Failure::could_not_run(format!("{asked}: write to {}: {error}", path.display())))
     }
 
     /// The report to the end of its file, and what stands before it to stdout.
