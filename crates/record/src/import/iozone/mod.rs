@@ -14,7 +14,7 @@ use narrows_model::cell::FactorValue;
 use narrows_model::located::{Complaint, Findings};
 use narrows_model::observation::ObservedOp;
 use narrows_model::units::{BytesPerSec, OpsPerSec, ratio, round_to_u64};
-use narrows_model::{Bytes, Observation, Observations};
+use narrows_model::{Bytes, Observation, Observations, Role};
 
 /// Sizes and rates are in KiB.
 const KIB: f64 = 1024.0;
@@ -33,7 +33,9 @@ pub(super) static IMPORTER: Importer = Importer {
     definition: "The table `kB reclen write rewrite ...` of any version, each figure assigned by the column under which it \
                  ends, 0 being a skipped cell; the blocks of -R (\"Writer report\" and so on), where there is no table; and \
                  throughput mode (-t): what the parent saw, with what the children saw beside it. Rates in kB/s, with -O \
-                 in operations a second, with -N in microseconds an operation.",
+                 in operations a second, with -N in microseconds an operation. CPU shares of -+u become busy cores of the \
+                 client where one process ran; of several they stand in the note, since how many cores there are is not \
+                 printed. Not read: the binary file of -b, the transfer counts of -C.",
     source: "IOzone 3 by William Norcott and Don Capps: its documentation, and results that were published",
     example: "262144 64 115506 122981 229070 229314 133219 129767",
     takes: &[],
@@ -119,8 +121,10 @@ fn read(text: &str, _: &Completion, findings: &mut Findings<'_>) -> Import {
         ..Import::default()
     };
     let mut seen = std::collections::BTreeMap::new();
+    let cpu = sheet::cpu_percents(text, findings);
     for point in &points {
         let mut one = observation(point, unit);
+        one.cpu_cores.extend(cpu_cores(&cpu, point).map(|cores| (Role::Client, cores)));
         let count: &mut u32 = seen.entry(one.id.clone()).or_default();
         *count += 1;
         if *count > 1 {
@@ -132,6 +136,12 @@ fn read(text: &str, _: &Completion, findings: &mut Findings<'_>) -> Import {
     made.observations.observations.extend(threads);
     made.remarks.extend(remarks);
     made
+}
+
+/// The cores that the one process of a point kept busy.
+fn cpu_cores(percents: &[Point], point: &Point) -> Option<f64> {
+    let key = |one: &Point| (one.test.name, one.file_kib.to_bits(), one.record_kib.to_bits());
+    percents.iter().find(|one| key(one) == key(point)).map(|one| one.value / 100.0)
 }
 
 /// The line that a whole output starts with, where the one is missing that ends it.

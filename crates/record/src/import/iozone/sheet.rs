@@ -40,8 +40,27 @@ pub(super) fn report(line: &str) -> Option<Test> {
     TESTS.get(index).copied()
 }
 
+/// What follows a report's name above CPU time over wall time in percent, which -+u adds.
+const CPU: &str = "cpu utilization report";
+
+/// The test whose CPU shares a line names.
+fn cpu_report(line: &str) -> Option<Test> {
+    let line = line.trim().to_ascii_lowercase();
+    let (name, _) = line.split_once(CPU)?;
+    report(&format!("{name}report"))
+}
+
 /// Every figure of the reports in `text`.
 pub(super) fn points(text: &str, findings: &mut Findings<'_>) -> Vec<Point> {
+    of_blocks(text, report, findings)
+}
+
+/// Every CPU share above nothing of the reports in `text`, in percent; 0 stands for what the clock could not tell.
+pub(super) fn cpu_percents(text: &str, findings: &mut Findings<'_>) -> Vec<Point> {
+    of_blocks(text, cpu_report, findings)
+}
+
+fn of_blocks(text: &str, report: impl Fn(&str) -> Option<Test>, findings: &mut Findings<'_>) -> Vec<Point> {
     let mut block: Option<(Test, Vec<f64>)> = None;
     let mut all = Vec::new();
     let mut rows: Vec<(Line<'_>, usize)> = Vec::new();

@@ -7,12 +7,17 @@ use crate::import::source::{Line, Word, lines, words};
 use narrows_model::located::{Complaint, Findings};
 use narrows_model::observation::ObservedOp;
 use narrows_model::units::{BytesPerSec, OpsPerSec, ratio, round_to_u64};
-use narrows_model::{Bytes, Observation};
+use narrows_model::{Bytes, Observation, Role};
 
 /// Children whose sum is above the parent's by this did not run together.
 const TOGETHER_RATIO: f64 = 1.2;
 /// The fastest child over the slowest, from which they were served unequally.
 const UNEQUAL_RATIO: f64 = 2.0;
+
+/// What the line of -+u begins with, in small letters.
+const CPU: &str = "cpu utilization: wall time";
+/// More cores no machine has.
+const CORES_MAX: f64 = 1e6;
 
 /// One test of several processes.
 #[derive(Debug, Clone, Default)]
@@ -24,6 +29,8 @@ struct Group {
     parent: Option<f64>,
     least: Option<f64>,
     most: Option<f64>,
+    /// Busy cores, where CPU time was printed and is above nothing.
+    cores: Option<f64>,
     file_kib: Option<f64>,
     record_kib: Option<f64>,
 }
@@ -59,6 +66,10 @@ fn groups(text: &str, findings: &mut Findings<'_>) -> Vec<Group> {
                 groups.push(Group { file_kib, record_kib, ..group });
             }
         } else if let Some(group) = groups.last_mut() {
+            if line.text.trim_start().to_ascii_lowercase().starts_with(CPU) {
+                group.cores = cores(line, findings);
+                continue;
+            }
             let place = match line.text.trim_start() {
                 rest if rest.starts_with("Parent sees throughput") => &mut group.parent,
                 rest if rest.starts_with("Min throughput per process") => &mut group.least,
@@ -81,6 +92,25 @@ fn started(line: Line<'_>, findings: &mut Findings<'_>) -> Option<Group> {
     let unit = if rate.contains("ops/sec") { Unit::OpsPerS } else { Unit::KibPerS };
     let what = what.collect::<Vec<_>>().join(" ");
     Some(Group { what, processes, unit: Some(unit), children, ..Group::default() })
+}
+
+/// `CPU Utilization: Wall time    2.671    CPU time    1.974    CPU utilization  73.89 %`: of all processes over the longest
+/// wall time.
+fn cores(line: Line<'_>, findings: &mut Findings<'_>) -> Option<f64> {
+    let figures: Vec<f64> = words(line, char::is_whitespace).iter().filter_map(Word::number).collect();
+    let told = match figures.as_slice() {
+        [_, _, percent] => Some(percent / 100.0),
+        // The share was cut off or wrapped.
+        [wall_s, cpu_s] => ratio(*cpu_s, *wall_s),
+        _ => None,
+    };
+    let told = told.filter(|cores| (0.0..=CORES_MAX).contains(cores));
+    if told.is_none() {
+        let hint = "the line is cut off: give the output as IOzone printed it";
+        let allowed = "`... Wall time SECONDS CPU time SECONDS CPU utilization PERCENT %`";
+        findings.add(&line.span(), Complaint::new("", "no CPU time", allowed, hint));
+    }
+    told.filter(|cores| *cores > 0.0)
 }
 
 fn value(line: Line<'_>, findings: &mut Findings<'_>) -> Option<f64> {
@@ -124,6 +154,17 @@ fn observation(group: &Group) -> Observation {
     if group.parent.is_none() {
         one.quality = narrows_model::observation::Quality::UpperBound;
         one.note = Some("the children's sum of rates; the parent's is not printed".to_owned());
+    }
+    match group.cores {
+        // One process has one core at most: what it used of that can be judged.
+        Some(cores) if group.processes == 1 => {
+            one.cpu_cores.insert(Role::Client, cores);
+        }
+        Some(cores) => {
+            let busy = format!("{cores:.2} cores of the client were busy");
+            one.note = Some(one.note.map_or_else(|| busy.clone(), |note| format!("{note}; {busy}")));
+        }
+        None => {}
     }
     one
 }
