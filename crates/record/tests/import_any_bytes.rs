@@ -6,7 +6,7 @@
 use narrows_record::import::{Completion, IMPORTERS, TEXT_BYTES_MAX, import, importer};
 use proptest::prelude::*;
 
-const OUTPUTS: [&[u8]; 11] = [
+const OUTPUTS: [&[u8]; 14] = [
     include_bytes!("data/ioperf_star_2002.csv"),
     include_bytes!("data/bonnie_1.03.txt"),
     include_bytes!("data/bonnie_1.96.csv"),
@@ -18,6 +18,9 @@ const OUTPUTS: [&[u8]; 11] = [
     include_bytes!("data/iozone_auto.txt"),
     include_bytes!("data/iozone_sheet.txt"),
     include_bytes!("data/iozone_throughput.txt"),
+    include_bytes!("data/iozone_columns.txt"),
+    include_bytes!("data/iozone_together.txt"),
+    include_bytes!("data/iozone_cpu.txt"),
 ];
 
 /// What a read gives is an observation file, or a problem with a place and a hint.

@@ -6,7 +6,7 @@ use narrows_model::Observation;
 use narrows_model::located::FileProblems;
 use narrows_record::import::{Completion, Import, import, importer};
 
-const OUTPUTS: [(&str, &[u8]); 13] = [
+const OUTPUTS: [(&str, &[u8]); 15] = [
     ("ioperf", include_bytes!("data/ioperf_star_2002.csv")),
     ("bonnie", include_bytes!("data/bonnie_1.03.txt")),
     ("bonnie", include_bytes!("data/bonnie_1.96.csv")),
@@ -20,6 +20,8 @@ const OUTPUTS: [(&str, &[u8]); 13] = [
     ("iozone", include_bytes!("data/iozone_auto.txt")),
     ("iozone", include_bytes!("data/iozone_sheet.txt")),
     ("iozone", include_bytes!("data/iozone_throughput.txt")),
+    ("iozone", include_bytes!("data/iozone_columns.txt")),
+    ("iozone", include_bytes!("data/iozone_together.txt")),
 ];
 
 fn read(bytes: &[u8], format: &str) -> Result<Import, FileProblems> {

@@ -4,8 +4,9 @@
 
 use narrows_analysis::diagnose_observations;
 use narrows_model::located::FileProblems;
+use narrows_model::observation::ObservedOp;
 use narrows_model::units::BytesPerSec;
-use narrows_model::{Bytes, Diagnosis, Observation, Segment};
+use narrows_model::{Bytes, Diagnosis, Observation, Role, Segment};
 use narrows_record::import::{Completion, Import, import, importer};
 
 const AUTO: &str = include_str!("data/iozone_auto.txt");
@@ -142,6 +143,45 @@ fn the_parent_of_several_processes_is_believed_before_the_childrens_sum() {
 }
 
 #[test]
+fn columns_that_are_blank_in_a_published_form_are_passed_over() {
+    let made = read(include_str!("data/iozone_columns.txt"));
+    let ids: Vec<&str> = made.observations.observations.iter().map(|one| one.id.as_str()).take(5).collect();
+    let wanted = ["write", "rewrite", "random-read", "random-write", "stride-read"];
+    assert_eq!(ids, wanted.map(|test| format!("{test} 65536/64")));
+    assert_eq!(made.observations.observations.len(), 2 * 3 * 5);
+}
+
+#[test]
+fn every_test_of_processes_together_has_its_name_its_direction_and_its_cpu_in_words() {
+    let made = read(include_str!("data/iozone_together.txt"));
+    let all = &made.observations.observations;
+    let of = |op: ObservedOp| all.iter().filter(|one| one.op == op).count();
+    assert_eq!((all.len(), of(ObservedOp::Write), of(ObservedOp::Read)), (13, 5, 7));
+    assert_eq!(one(&made, "mixed workload x 4").op, ObservedOp::Mixed);
+    let readers = one(&made, "freaders x 4");
+    assert_eq!((readers.clients, readers.block_bytes), (Some(4), Some(Bytes(64 << 10))));
+    // How many cores four processes could use is not known.
+    assert!(all.iter().all(|one| one.cpu_cores.is_empty()));
+    assert!(readers.note.as_ref().unwrap().ends_with("; 0.62 cores of the client were busy"), "{readers:?}");
+}
+
+#[test]
+fn the_cpu_of_one_process_is_read_from_its_line_and_from_blocks_where_it_is_not_nothing() {
+    let line = "Children see throughput for  1 readers \t\t= 500.00 kB/sec\n\
+                CPU utilization: Wall time    2.000    CPU time    1.000    CPU utilization  ";
+    for whole in [format!("{line} 50.00 %\n"), format!("{line}\n")] {
+        assert_eq!(one(&read(&whole), "readers x 1").cpu_cores.get(&Role::Client), Some(&0.5), "{whole}");
+    }
+    let unresolved = line.replace("1.000", "0.000");
+    assert!(one(&read(&format!("{unresolved}\n")), "readers x 1").cpu_cores.is_empty());
+    let made = read(include_str!("data/iozone_cpu.txt"));
+    let cores = |id: &str| one(&made, id).cpu_cores.get(&Role::Client).copied();
+    assert_eq!((cores("write 65536/64"), cores("read 131072/128")), (Some(0.095), Some(0.1775)));
+    assert_eq!(cores("reread 65536/64"), None, "zero values should be ignored");
+    assert_eq!(made.observations.observations.len(), 2 * 2 * 4);
+}
+
+#[test]
 fn rows_that_are_cut_off_or_impossible_are_refused() {
     for (text, told) in [
         ("kB reclen write rewrite\n4096 128 1000 1250\n4096\n", "a row of 0 figures"),
@@ -150,6 +190,10 @@ fn rows_that_are_cut_off_or_impossible_are_refused() {
         ("kB reclen write rewrite\n4096 128 -3 1\n", "`-3`"),
         ("\"Writer report\"\n \"4\" \"8\"\n\"64\" 1 2 3\n", "3 figures"),
         ("Children see throughput for  4 readers \t=\n", "no rate"),
+        (
+            "Children see throughput for  4 readers \t= 1.00 kB/sec\nCPU utilization: Wall time 1\n",
+            "no CPU time",
+        ),
     ] {
         let problems = with(text, &Completion::default()).unwrap_err();
         assert!(problems.render().contains(told), "{text}: {problems}");
