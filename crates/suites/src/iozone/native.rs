@@ -10,8 +10,9 @@ use std::fmt::Write;
 
 /// Width of the file size, and of each record size and figure behind it.
 const SIZE_WIDTH: (usize, usize) = (16, 8);
-/// Width of a figure.
+/// Width of a figure; the original's are wider under two of its headings.
 const FIGURE_WIDTH: usize = 9;
+const WIDE_FIGURES: ([&str; 2], usize) = (["record-rewrite", "stride-read"], 10);
 /// The heading's file and record size.
 const SIZES_HEADING: &str = "              kB  reclen";
 
@@ -70,7 +71,8 @@ pub(super) fn table(points: &[Point], options: &Options) -> String {
                 } else {
                     String::new()
                 };
-                let _ = write!(out, "{figure:>FIGURE_WIDTH$}");
+                let width = if WIDE_FIGURES.0.contains(&column.name) { WIDE_FIGURES.1 } else { FIGURE_WIDTH };
+                let _ = write!(out, "{figure:>width$}");
             }
             out.truncate(out.trim_end_matches(' ').len());
             out.push('\n');
