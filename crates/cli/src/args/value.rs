@@ -33,7 +33,7 @@ pub(super) fn positive_seconds(text: &str) -> Result<f64, String> {
 }
 
 /// A whole number; one that is none says from where to where it may be. Whether it is within is for who knows the rest.
-pub(super) fn whole<T: FromStr + Display>(
+pub(super) fn whole<T: FromStr + Display + Copy>(
     least: T,
     most: T,
 ) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static {
