@@ -36,7 +36,7 @@ pub(crate) struct SettingArguments {
     /// Folder of any mounted file system, in which the suite makes a folder of its own for its files [default: .]
     #[arg(long, value_name = "DIR")]
     location: Option<String>,
-    /// Subdirectories that files are spread over; 0 is none [default: 0]
+    /// Subdirectories that files are spread over; 0 and 1 are none [default: 0]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     subdirectories: Option<String>,
     #[arg(long, value_name = "BYTES", allow_negative_numbers = true, help = of_default("Bytes that one read asks for", PUBLISHED_BLOCK))]

@@ -48,9 +48,14 @@ pub(super) static COMMANDS: &[Command] = &[
         figure(asked, 1, TRANSACTION_COUNT_MAX).map(|found| settings.transactions = found)
     }),
     set("set location", "DIR", "the folder in which a run makes a folder of its own", set_location),
-    set("set subdirectories", "N", "folders that files are spread over; 0 for none", |asked, settings| {
-        figure(asked, 0, u64::from(OBJECT_FOLDERS_MAX)).map(|found| settings.subdirectories = found)
-    }),
+    set(
+        "set subdirectories",
+        "N",
+        "folders that files are spread over; none for 0 and 1",
+        |asked, settings| {
+            figure(asked, 0, u64::from(OBJECT_FOLDERS_MAX)).map(|found| settings.subdirectories = found)
+        },
+    ),
     set("set read", "BYTES", "bytes of a block that is read", |asked, settings| {
         figure(asked, 1, BLOCK_MAX).map(|found| settings.read_bytes = found)
     }),

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 pub(super) struct Options {
     pub(super) number: u64,
     pub(super) transactions: u64,
+    /// Whether files lie in subdirectories: the original makes none where one is set.
     pub(super) has_subdirectories: bool,
     /// Bytes of the files at the start, as expected.
     pub(super) set_bytes: Bytes,
@@ -28,7 +29,7 @@ impl Options {
         Some(Self {
             number: number("number")?,
             transactions: number("transactions")?,
-            has_subdirectories: number("subdirectories")? > 0,
+            has_subdirectories: number("subdirectories")? > 1,
             set_bytes: Bytes(number("set_bytes")?),
             report: Report::named(&source.text("report")?)?,
             memory: number("memory_bytes").map(Bytes),
@@ -79,6 +80,10 @@ mod tests {
             (read.set_bytes, read.memory, read.report),
             (Bytes(2_625_000), Some(Bytes(7)), Report::Terse)
         );
+        for (count, made) in [(1, false), (2, true)] {
+            asked.settings.subdirectories = count;
+            assert_eq!(Options::of(&source(&asked)).unwrap().has_subdirectories, made, "{count}");
+        }
         let other = SuiteSource { name: "ioperf".to_owned(), ..source(&asked) };
         assert_eq!(Options::of(&other), None);
     }

@@ -224,6 +224,29 @@ mod tests {
     }
 
     #[test]
+    fn a_terse_report_divides_each_count_by_its_own_time() {
+        // A run of the original whose phases took 19, 1 and 2 of its whole seconds; counts of the same run, verbose.
+        let printed = "21 1 1000.00 2881.57 3157.89 513.00 504.00 496.00 2881.57 30013.00 487.00 ";
+        let tally = Tally {
+            total_s: 21.0,
+            transactions_s: 1.0,
+            creation_s: 19.0,
+            deletion_s: 2.0,
+            transactions: 1000,
+            created_alone: 60_000,
+            created_mixed: 513,
+            read: 504,
+            appended: 496,
+            deleted_alone: 60_026,
+            deleted_mixed: 487,
+            bytes_read: megabytes(10.99),
+            bytes_written: megabytes(1277.31),
+        };
+        let made = whole_seconds(&report(&tally, Report::Terse));
+        assert!(made.starts_with(printed), "{made}");
+    }
+
+    #[test]
     fn times_are_printed_as_measured_and_rates_follow_from_what_is_printed() {
         let tally = Tally { total_s: 0.123_456_7, transactions_s: 0.000_000_1, ..short() };
         let made = report(&tally, Report::Verbose);

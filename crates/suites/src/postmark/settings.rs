@@ -74,7 +74,7 @@ pub struct Settings {
     pub seed: u64,
     /// Where files are made; nothing for the folder that the command is run in.
     pub locations: Vec<Location>,
-    /// Subdirectories that files are spread over; 0 for none.
+    /// Subdirectories that files are spread over; none for 0 and 1, as in the original.
     pub subdirectories: u64,
     /// Bytes of a block that is read.
     pub read_bytes: u64,
@@ -138,7 +138,7 @@ impl Settings {
             count: number,
             min_bytes: Bytes(size_low),
             max_bytes: Bytes(size_high),
-            folders: u32::try_from(subdirectories).unwrap_or(u32::MAX),
+            folders: if subdirectories > 1 { u32::try_from(subdirectories).unwrap_or(u32::MAX) } else { 0 },
             spread: Spread::Scattered,
             names: NameForm::Number,
             seed,
@@ -187,6 +187,9 @@ mod tests {
         assert_eq!((set.problem(), set.read_block_bytes), (None, Some(Bytes(512))));
         assert_eq!(set.transactions.map(|law| (law.count, law.read_bias)), Some((500, None)));
         assert_eq!(settings.objects(false).identity(), set.identity());
+        let folders =
+            |subdirectories| Settings { subdirectories, ..Settings::default() }.objects(true).folders;
+        assert_eq!([0, 1, 2].map(folders), [0, 0, 2]);
     }
 
     #[test]
