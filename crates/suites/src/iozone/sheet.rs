@@ -31,8 +31,9 @@ fn measured<'p>(points: &'p [Point], options: &Options) -> impl Iterator<Item = 
 /// The blocks as the original prints them; a cell that was left out is 0.
 pub(super) fn blocks(points: &[Point], options: &Options) -> String {
     let title = |column: &Column| format!("{} report", column.report);
-    let figure =
-        |point: Option<&Point>| told(point.and_then(|point| point.value(options.unit)), options.unit);
+    let figure = |point: Option<&Point>| {
+        format!(" {} ", told(point.and_then(|point| point.value(options.unit)), options.unit))
+    };
     text(points, options, title, figure)
 }
 
@@ -40,9 +41,8 @@ pub(super) fn blocks(points: &[Point], options: &Options) -> String {
 pub(super) fn cpu_blocks(points: &[Point], options: &Options) -> String {
     let title =
         |column: &Column| format!("{} CPU utilization report (Zero values should be ignored)", column.report);
-    let figure = |point: Option<&Point>| {
-        point.and_then(Point::cpu_percent).map_or_else(|| "0".to_owned(), |percent| format!("{percent:.2}"))
-    };
+    let figure =
+        |point: Option<&Point>| format!(" {:>6.2}", point.and_then(Point::cpu_percent).unwrap_or(0.0));
     text(points, options, title, figure)
 }
 
@@ -62,11 +62,11 @@ fn text(
         }
         out.push('\n');
         for file in &axes.files {
-            let _ = write!(out, "\"{file}\"");
+            let _ = write!(out, "\"{file}\"  ");
             for record in &axes.records {
-                let _ = write!(out, "   {}", figure(at(points, column, *file, *record)));
+                out += &figure(at(points, column, *file, *record));
             }
-            out += " \n";
+            out.push('\n');
         }
     }
     out
