@@ -302,6 +302,19 @@ fn a_verdict_with_detail_reads_as_kept() {
 }
 
 #[test]
+fn with_detail_a_suite_tells_every_latency_of_every_test() {
+    let style = Style { detail: true, ..Style::default() };
+    let told = text::verdict(&suites::files(), &style);
+    let section = told.split("\nLATENCY").nth(1).unwrap().split("\n\n").next().unwrap();
+    let line = |word: &str| section.lines().find(|line| line.contains(word)).unwrap();
+    let heads: Vec<&str> = line("p99.9").split_whitespace().collect();
+    assert_eq!(heads, ["test", "block", "p50", "p90", "p99", "p99.9", "max"]);
+    assert!(line("putc").ends_with("795 ns   894 ns   993 ns  1.19 us  1.59 us"), "{section}");
+    assert!(["put_block", "rewrite", "seq_create", "ran_create"].iter().all(|test| section.contains(test)));
+    assert!(!text::verdict(&suites::files(), &Style::default()).contains("LATENCY"));
+}
+
+#[test]
 fn a_plan_reads_as_kept() {
     let plan = plan();
     compare("plan", &text::plan(&plan, &Style::default()));

@@ -28,6 +28,14 @@ const FIGURES: &[(&str, Align)] = &[
     ("limit, notes", Align::Left),
 ];
 
+const LATENCIES: &[(&str, Align)] = &[
+    ("p50", Align::Right),
+    ("p90", Align::Right),
+    ("p99", Align::Right),
+    ("p99.9", Align::Right),
+    ("max", Align::Right),
+];
+
 /// The cells of the whole path, and with detail those of the segments alone; empty where none was measured.
 pub(crate) fn render(summary: &Summary, style: &Style) -> String {
     let mut cells: Vec<&CellSummary> = path_cells(summary).collect();
@@ -39,7 +47,9 @@ pub(crate) fn render(summary: &Summary, style: &Style) -> String {
     let mut out = String::new();
     if !cells.is_empty() {
         out.push_str(&style.heading("REQUESTS", &remark(&cells)));
-        out.push_str(&table(&cells, &Lead::of(tests), style));
+        let lead = Lead::of(tests);
+        out.push_str(&table(&cells, &lead, style));
+        out.push_str(&latencies(&cells, &lead, style));
     }
     out + &alone(summary, style)
 }
@@ -101,20 +111,30 @@ impl Lead {
     }
 }
 
+/// How long requests of the whole path took, in all of its figures; only with detail.
+fn latencies(cells: &[&CellSummary], lead: &Lead, style: &Style) -> String {
+    let measured = cells.iter().any(|cell| cell.latency_ns.p50.is_some());
+    if !style.detail || !measured {
+        return String::new();
+    }
+    let row = |cell: &CellSummary| {
+        let times = &cell.latency_ns;
+        let quantiles = [times.p50, times.p90, times.p99, times.p999];
+        let told = quantiles.map(|quantile| stuck::response(cell, quantile));
+        load(cell, style)
+            .into_iter()
+            .chain(told.map(Field::from))
+            .chain([stuck::largest(cell).into()])
+            .collect()
+    };
+    style.heading("LATENCY", "of each request, from its submission to its completion")
+        + &rows(cells, lead, LATENCIES, style, row).render(style)
+}
+
 fn table(cells: &[&CellSummary], lead: &Lead, style: &Style) -> String {
-    let mut table = Table::new(&[lead.columns(), LOAD, FIGURES].concat());
     let mut legend = Legend::default();
     let roles = roles(cells);
-    let mut before = None;
-    for cell in cells {
-        if let Some(line) = lead.line(cell, before) {
-            table.line(style.paint(Paint::Faint, &line));
-        }
-        before = Some(*cell);
-        let mut fields = lead.fields(cell);
-        fields.extend(row(cell, &roles, &mut legend, style));
-        table.row(fields);
-    }
+    let table = rows(cells, lead, FIGURES, style, |cell| row(cell, &roles, &mut legend, style));
     let mut out = table.render(style);
     for line in notes(cells).into_iter().chain(legend.lines()) {
         for line in paragraph(&line, Indent { first: "  ", rest: "     " }, style.width).lines() {
@@ -125,6 +145,34 @@ fn table(cells: &[&CellSummary], lead: &Lead, style: &Style) -> String {
     out
 }
 
+/// A table with a row for each of `cells`: what it begins with, its load, and `figures`; `row` has the last two.
+fn rows(
+    cells: &[&CellSummary],
+    lead: &Lead,
+    figures: &[(&'static str, Align)],
+    style: &Style,
+    mut row: impl FnMut(&CellSummary) -> Vec<Field>,
+) -> Table {
+    let mut table = Table::new(&[lead.columns(), LOAD, figures].concat());
+    let mut before = None;
+    for cell in cells {
+        if let Some(line) = lead.line(cell, before) {
+            table.line(style.paint(Paint::Faint, &line));
+        }
+        before = Some(*cell);
+        let mut fields = lead.fields(cell);
+        fields.extend(row(cell));
+        table.row(fields);
+    }
+    table
+}
+
+/// Block and requests in flight.
+fn load(cell: &CellSummary, style: &Style) -> [Field; 2] {
+    let block = block(&cell.requested).unwrap_or_else(|| NO_FIGURE.to_owned());
+    [block.into(), in_flight(cell, style).into()]
+}
+
 fn row(cell: &CellSummary, roles: &[Role], legend: &mut Legend, style: &Style) -> Vec<Field> {
     let wait = |quantile: Option<u64>| quantile.map_or_else(|| NO_FIGURE.to_owned(), |ns| span(Nanos(ns)));
     let rate = match (cell.cut, cell.rate_bytes_per_s) {
@@ -132,16 +180,15 @@ fn row(cell: &CellSummary, roles: &[Role], legend: &mut Legend, style: &Style) -
         _ if moves_no_bytes(&cell.requested) => NO_FIGURE.to_owned(),
         (_, rate) => storage_column(rate),
     };
-    vec![
-        block(&cell.requested).unwrap_or_else(|| NO_FIGURE.to_owned()).into(),
-        in_flight(cell, style).into(),
+    let figures = [
         rate.into(),
         op_column(cell.ops_per_s).into(),
         wait(cell.latency_ns.p50).into(),
         wait(cell.latency_ns.p99).into(),
         cpu(cell, roles).into(),
         limit(cell, legend),
-    ]
+    ];
+    load(cell, style).into_iter().chain(figures).collect()
 }
 
 /// What the column of requests in flight says, as far as it is not said by itself.
