@@ -181,7 +181,8 @@ fn check_mount(mount: &str, folders: &[&Path]) -> Result<(), Failure> {
         let folder = whole(folder)?;
         if !below.is_dir() || !folder.starts_with(&below) {
             return Err(Failure::bad_input(format!(
-                "-U {mount}: does not hold the folder of the tests, {0}; give the mount that does, or {0} itself",
+                "-U {mount}: does not hold the folder of the tests, {}; give the mount that it lies in, or another folder that \
+                 holds all of them",
                 folder.display()
             )));
         }
@@ -265,9 +266,9 @@ mod tests {
         }
         let of = |mount: &Path| check_mount(mount.to_str().unwrap(), &[&one, &two]);
         assert!(of(folder.path()).is_ok() && check_mount(one.to_str().unwrap(), &[&one]).is_ok());
-        let told = of(&one).unwrap_err().message().to_owned();
+        let told = of(&one).unwrap_err().message().clone();
         assert!(
-            told.contains("does not hold the folder of the tests") && told.contains("two itself"),
+            told.contains("does not hold the folder of the tests") && told.contains("two; give the mount"),
             "{told}"
         );
         assert!(of(&folder.path().join("none")).unwrap_err().message().contains("No such file"));
