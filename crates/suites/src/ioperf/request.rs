@@ -214,7 +214,9 @@ mod tests {
     fn the_file_is_the_number_of_ios_times_the_buffer() {
         assert_eq!(request().file_bytes(), Bytes(40_000 * 1024));
         assert_eq!(Request { count: 50_000, ..request() }.file_bytes(), Bytes(400_000 * 1024));
-        assert_eq!(told(|_| ()), "");
+        for flush in [Flush::Fflush, Flush::Fdatasync, Flush::Fsync] {
+            assert_eq!(told(|asked| asked.flush = flush), "", "the published size goes with each");
+        }
     }
 
     #[test]
