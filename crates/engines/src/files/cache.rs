@@ -34,7 +34,10 @@ pub(crate) fn bring_to(place: &Place, state: CacheState) -> Result<Option<f64>, 
         (CacheState::Cold, Some(ratio)) if ratio > COLD_RESIDENT_RATIO_MAX => {
             Err(EngineError::new(ErrorKind::Unsupported, "drop the cache of", place.to_string())
                 .detail(format!("{:.0} % of the file is still cached", ratio * 100.0))
-                .hint("another process holds its pages; end it, or measure with direct access"))
+                .hint(
+                    "another process holds its pages, or its file system keeps them in memory alone; end that process, \
+                     or measure on a disk, with direct access where pages stay",
+                ))
         }
         _ => Ok(resident_ratio),
     }
