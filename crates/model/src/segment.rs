@@ -39,6 +39,12 @@ macro_rules! segments {
             pub fn parent(self) -> Option<Segment> {
                 match self { $(Segment::$variant => $parent),* }
             }
+
+            /// Whether the segment is `whole` or a part of it.
+            #[must_use]
+            pub fn is_within(self, whole: Segment) -> bool {
+                self == whole || self.parent() == Some(whole)
+            }
         }
     };
 }

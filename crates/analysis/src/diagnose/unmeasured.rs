@@ -60,11 +60,11 @@ fn is_open(view: &View<'_>, segment: Segment) -> bool {
 }
 
 fn is_network(segment: Segment) -> bool {
-    segment == Segment::Network || segment.parent() == Some(Segment::Network)
+    segment.is_within(Segment::Network)
 }
 
 fn needs_server(segment: Segment) -> bool {
-    segment == Segment::Server || segment.parent() == Some(Segment::Server) || is_network(segment)
+    segment.is_within(Segment::Server) || is_network(segment)
 }
 
 /// How a segment is measured, from the rule that judges it or, where there is none, from what tells it apart.

@@ -2,7 +2,7 @@
 //!
 //! Not here: the line over the calls, which is `fit`'s, and what is said of it, which is the rule's.
 
-use super::fit::{CPU_FULL, Sweep, SweepPoint};
+use super::fit::{CPU_FULL, ROLES, Sweep, SweepPoint};
 use super::table;
 use crate::text;
 use narrows_model::Observation;
@@ -171,9 +171,8 @@ fn busiest(sweep: &Sweep<'_>) -> Option<(Role, String)> {
 /// The median of what the busy shares of all roles add up to where calls dominate, those whose buffers were not varied
 /// included; `None` where nobody's is known.
 fn sum_of_shares(sweep: &Sweep<'_>) -> Option<f64> {
-    let roles = [Role::Client, Role::Proxy, Role::Server];
     let of_point = |point: &SweepPoint<'_>| -> f64 {
-        roles.iter().filter_map(|role| Some(table::cpu(point.one, *role)?.ratio)).sum()
+        ROLES.iter().filter_map(|role| Some(table::cpu(point.one, *role)?.ratio)).sum()
     };
     median(&dominated(sweep).map(of_point).collect::<Vec<f64>>())
 }

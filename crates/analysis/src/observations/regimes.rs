@@ -136,9 +136,10 @@ fn notes(group: &[&Observation]) -> Vec<Evidence> {
     let mut told: Vec<(&str, Vec<&str>)> = Vec::new();
     for one in group {
         let Some(note) = one.note.as_deref() else { continue };
-        match told.iter().position(|(known, _)| *known == note) {
-            Some(index) => told.iter_mut().skip(index).take(1).for_each(|(_, ids)| ids.push(&one.id)),
-            None if told.len() < NOTES_MAX => told.push((note, vec![&one.id])),
+        let count = told.len();
+        match told.iter_mut().find(|(known, _)| *known == note) {
+            Some((_, ids)) => ids.push(&one.id),
+            None if count < NOTES_MAX => told.push((note, vec![&one.id])),
             None => {}
         }
     }

@@ -70,6 +70,11 @@ impl<'a> Table<'a> {
         self.has_network
     }
 
+    /// Whether `one` crossed it.
+    pub(crate) fn is_remote(&self, one: &Observation) -> bool {
+        self.has_network && !is_local(one)
+    }
+
     /// Whether a proxy stands on the path.
     pub(crate) fn has_proxy(&self) -> bool {
         self.has_proxy
@@ -139,13 +144,12 @@ impl<'a> Table<'a> {
 }
 
 fn has_network(all: &Observations) -> bool {
-    let is_network =
-        |segment: Segment| segment == Segment::Network || segment.parent() == Some(Segment::Network);
     // Who has a server, told apart from the client, reaches it over a network.
-    let is_server = |ceiling: &Ceiling| {
-        let of_server =
-            ceiling.segment == Segment::Server || ceiling.segment.parent() == Some(Segment::Server);
-        ceiling.scope == Scope::Server || of_server
+    let is_behind = |ceiling: &Ceiling| {
+        let segment = ceiling.segment;
+        segment.is_within(Segment::Network)
+            || segment.is_within(Segment::Server)
+            || ceiling.scope == Scope::Server
     };
     let crosses = |one: &Observation| {
         let shared = one.clients.is_some_and(|clients| clients > 1);
@@ -157,12 +161,11 @@ fn has_network(all: &Observations) -> bool {
             || ((shared || has_memory) && !is_local(one))
             || roles.iter().any(|role| mentions(one, *role))
     };
-    all.ceilings.iter().any(|ceiling| is_network(ceiling.segment) || is_server(ceiling))
-        || all.observations.iter().any(crosses)
+    all.ceilings.iter().any(is_behind) || all.observations.iter().any(crosses)
 }
 
 fn has_proxy(all: &Observations) -> bool {
-    let is_proxy = |segment: Segment| segment == Segment::Proxy || segment.parent() == Some(Segment::Proxy);
+    let is_proxy = |segment: Segment| segment.is_within(Segment::Proxy);
     let passes = |one: &Observation| {
         mentions(one, Role::Proxy) || one.factors.contains_key(buffer_factor(Role::Proxy))
     };

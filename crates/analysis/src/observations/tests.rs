@@ -112,21 +112,23 @@ fn relay_all_is_the_proxys_cpu() {
     relay("all-3", &[Segment::ProxyCpu], None);
 }
 
+/// The published sweeps, as their files are named.
+const SWEEPS: [&str; 10] = [
+    "client",
+    "server",
+    "both",
+    "client-3",
+    "server-3",
+    "proxy",
+    "client-proxy",
+    "client-server",
+    "proxy-server",
+    "all-3",
+];
+
 #[test]
 fn a_block_that_is_the_clients_buffer_changes_no_sweep() {
-    let names = [
-        "client",
-        "server",
-        "both",
-        "client-3",
-        "server-3",
-        "proxy",
-        "client-proxy",
-        "client-server",
-        "proxy-server",
-        "all-3",
-    ];
-    for name in names {
+    for name in SWEEPS {
         let mut all = example(&format!("relay-{name}"));
         let said = |all: &Observations| {
             let entries = diagnose_observations(all).limiting;
@@ -171,20 +173,8 @@ fn sweeps_of_other_roles_in_one_file_have_each_a_line_of_its_own() {
 #[test]
 fn the_relay_files_hold_what_the_published_table_holds() {
     let table = include_str!("../../../../docs/examples/observations/relay_buffer_sweeps.csv");
-    let names = [
-        "client",
-        "server",
-        "both",
-        "client-3",
-        "server-3",
-        "proxy",
-        "client-proxy",
-        "client-server",
-        "proxy-server",
-        "all-3",
-    ];
     let mut rows = table.lines().skip(1);
-    for name in names {
+    for name in SWEEPS {
         for one in &example(&format!("relay-{name}")).observations {
             let row: Vec<&str> = rows.next().unwrap().split(',').collect();
             let count = |role| one.calls.get(&role).map_or(String::new(), ToString::to_string);

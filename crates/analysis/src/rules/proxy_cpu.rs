@@ -94,7 +94,7 @@ mod tests {
     fn one_busy_thread_among_idle_cpus_is_not_cleared() {
         let summary = proxied(Proxied { busy: 0.25, capacity_cpus: 4.0, ..Proxied::slow() });
         assert!(!cleared(&summary, Segment::ProxyCpu));
-        let proxy = |segment: Segment| segment == Segment::Proxy || segment.parent() == Some(Segment::Proxy);
+        let proxy = |segment: Segment| segment.is_within(Segment::Proxy);
         assert!(summary.diagnosis.limiting.iter().any(|entry| proxy(entry.segment)));
     }
 }

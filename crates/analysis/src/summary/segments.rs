@@ -26,7 +26,7 @@ pub(super) fn summaries(
 ) -> Vec<SegmentSummary> {
     let loopback = loopback(cells);
     let of = |segment: &Segment| {
-        let network = matches!(segment.parent(), Some(Segment::Network)) || *segment == Segment::Network;
+        let network = segment.is_within(Segment::Network);
         if network && loopback {
             return SegmentSummary::unmeasured(*segment);
         }

@@ -1,6 +1,6 @@
 //! A cache served the load: the storage behind it was not measured.
 
-use super::super::table::{self, Table};
+use super::super::table::Table;
 use super::{ObservationRule, ceiling_reached};
 use crate::rules::{Basis, Stance, Tier, Verdict};
 use crate::text;
@@ -82,7 +82,7 @@ pub(super) fn writes<'a>(table: &Table<'a>) -> BTreeSet<&'a str> {
 /// Bytes counted above and below a cache, or its hits; of writes only what never was on the wire, since those that never were
 /// at the device are acknowledged early, which has a rule of its own.
 fn counted(table: &Table<'_>, one: &Observation, cache: Segment) -> Option<Verdict> {
-    let network = table.has_network() && !table::is_local(one);
+    let network = table.is_remote(one);
     let place = match cache {
         Segment::ClientCache if network => Some(Place::Wire),
         Segment::ServerCache if !network => None,

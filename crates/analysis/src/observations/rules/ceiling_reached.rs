@@ -53,7 +53,7 @@ fn all(table: &Table<'_>) -> Vec<Verdict> {
 /// Whether a ceiling speaks of an observation: of its operation, not of operations on names, and not of a network that was
 /// not crossed.
 fn applies(ceiling: &Ceiling, one: &Observation) -> bool {
-    if is_network(ceiling.segment) && table::is_local(one) {
+    if ceiling.segment.is_within(Segment::Network) && table::is_local(one) {
         return false;
     }
     let of_op = ceiling.op.is_none_or(|op| op == one.op || one.op == ObservedOp::Mixed);
@@ -127,7 +127,7 @@ impl Against<'_> {
 
 /// What of a rate reached a device behind a cache.
 fn past_cache(ceiling: &Ceiling, one: &Observation, rate: Bracket) -> Bracket {
-    let of_device = ceiling.segment == Segment::Device || ceiling.segment.parent() == Some(Segment::Device);
+    let of_device = ceiling.segment.is_within(Segment::Device);
     let missed = one.hit_ratio.filter(|_| of_device).map_or(1.0, |hit| (1.0 - hit).max(0.0));
     Bracket { low: rate.low * missed, high: rate.high * missed }
 }
@@ -161,10 +161,12 @@ fn above(table: &Table<'_>, against: &Against<'_>) -> Verdict {
 
 /// The cache before a segment.
 fn served_by(table: &Table<'_>, segment: Segment, one: &Observation) -> Segment {
-    let is_remote = table.has_network() && !table::is_local(one);
-    let of_device = segment == Segment::Device || segment.parent() == Some(Segment::Device);
-    let of_server = segment == Segment::Server || segment.parent() == Some(Segment::Server);
-    if of_server || (of_device && is_remote) { Segment::ServerCache } else { Segment::ClientCache }
+    let behind_server = segment.is_within(Segment::Device) && table.is_remote(one);
+    if segment.is_within(Segment::Server) || behind_server {
+        Segment::ServerCache
+    } else {
+        Segment::ClientCache
+    }
 }
 
 /// Clients that read faster than the link that each of them has.
@@ -200,17 +202,12 @@ fn above_own_link(ceiling: &Ceiling, one: &Observation) -> Option<Verdict> {
 
 /// How a rate of a segment is told: networks in bits, storage in bytes.
 fn told_as(segment: Segment) -> fn(f64) -> String {
-    if is_network(segment) { text::network_rate } else { text::storage_rate }
-}
-
-fn is_network(segment: Segment) -> bool {
-    segment == Segment::Network || segment.parent() == Some(Segment::Network)
+    if segment.is_within(Segment::Network) { text::network_rate } else { text::storage_rate }
 }
 
 /// Which link, node or share a ceiling is that of.
 fn scope(ceiling: &Ceiling) -> Option<&'static str> {
-    let is_network =
-        ceiling.segment == Segment::Network || ceiling.segment.parent() == Some(Segment::Network);
+    let is_network = ceiling.segment.is_within(Segment::Network);
     match ceiling.scope {
         Scope::Client if is_network => Some("client-link"),
         Scope::Server if is_network => Some("server-link"),
@@ -222,8 +219,7 @@ fn scope(ceiling: &Ceiling) -> Option<&'static str> {
 
 /// Whether some ceiling shows that a segment has room under `one`.
 pub(super) fn has_room(table: &Table<'_>, segment: Segment, one: &Observation) -> bool {
-    let of_segment =
-        |ceiling: &&Ceiling| ceiling.segment == segment || ceiling.segment.parent() == Some(segment);
+    let of_segment = |ceiling: &&Ceiling| ceiling.segment.is_within(segment);
     let mut judged = table
         .all
         .ceilings

@@ -132,9 +132,7 @@ fn shared(table: &Table<'_>, many: &Observation, text: &str, more: &str) -> Vec<
         stages.push(Segment::Proxy);
     }
     let idle = |stage: Segment| {
-        let busy = |(segment, busy): (&Segment, &f64)| {
-            (*segment == stage || segment.parent() == Some(stage)) && *busy < 0.7
-        };
+        let busy = |(segment, busy): (&Segment, &f64)| segment.is_within(stage) && *busy < 0.7;
         ceiling_reached::has_room(table, stage, many) || many.busy_ratio.iter().any(busy)
     };
     let limits = stages.into_iter().filter(|stage| !idle(*stage)).map(|stage| (stage, Stance::Limits));

@@ -1,18 +1,17 @@
 //! Figures of one observation that contradict each other.
 
+use super::super::fit::ROLES;
 use super::super::payers;
 use super::super::table::{self, Table};
 use super::{ObservationRule, window_bound};
 use crate::rules::Verdict;
 use crate::text;
-use narrows_model::counters::Role;
 use narrows_model::diagnosis::Severity;
 use narrows_model::units::ratio;
 use narrows_model::{Observation, Segment};
 
 /// Real data contradict themselves by a tenth; beyond it one of the figures is something else.
 const TOLERANCE_RATIO: f64 = 0.1;
-const ROLES: [Role; 3] = [Role::Client, Role::Proxy, Role::Server];
 
 /// The rule.
 pub(super) static RULE: ObservationRule = ObservationRule {

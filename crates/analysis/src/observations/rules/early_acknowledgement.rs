@@ -53,8 +53,7 @@ fn run(table: &Table<'_>) -> Vec<Verdict> {
 /// Bytes of a write that were not at the device in its time: the memory of the server has them, or the client's where nothing
 /// is remote.
 fn not_at_the_device(table: &Table<'_>, write: &Observation) -> Option<Verdict> {
-    let is_remote = table.has_network() && !table::is_local(write);
-    let cache = if is_remote { Segment::ServerCache } else { Segment::ClientCache };
+    let cache = if table.is_remote(write) { Segment::ServerCache } else { Segment::ClientCache };
     cache_served::of_bytes(write, cache, Place::Device)
 }
 
