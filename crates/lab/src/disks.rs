@@ -37,20 +37,28 @@ pub struct DiskPlan {
     pub at_once: u32,
     /// What all disks together move, in bytes a second: the bus that they share.
     pub shared_bytes_per_s: Option<u64>,
+    /// How far the kernel reads ahead of what is asked for, in KiB. Set on each disk, since a loop device keeps what its
+    /// last user set.
+    pub read_ahead_kib: u32,
+}
+
+impl DiskPlan {
+    /// One disk of 512 MiB without delays that serves 64 requests at a time, read ahead as Linux does.
+    pub const PLAIN: Self = Self {
+        count: 1,
+        mebibytes: 512,
+        read_us: 0,
+        write_us: 0,
+        flush_us: 0,
+        at_once: 64,
+        shared_bytes_per_s: None,
+        read_ahead_kib: 128,
+    };
 }
 
 impl Default for DiskPlan {
-    /// One disk of 512 MiB without delays that serves 64 requests at a time.
     fn default() -> Self {
-        Self {
-            count: 1,
-            mebibytes: 512,
-            read_us: 0,
-            write_us: 0,
-            flush_us: 0,
-            at_once: 64,
-            shared_bytes_per_s: None,
-        }
+        Self::PLAIN
     }
 }
 
@@ -90,18 +98,20 @@ impl Disks {
         let ready = server.wait_for_line("ready", SOON);
         *self.server.lock().unwrap_or_else(PoisonError::into_inner) = Some(server);
         ready?;
-        (0..plan.count).try_for_each(|index| self.attach(index))
+        (0..plan.count).try_for_each(|index| self.attach(index, plan))
     }
 
     /// Makes a loop device of an image as it is behind the delays, and mounts it.
-    fn attach(&self, index: u8) -> Result<()> {
+    fn attach(&self, index: u8, plan: &DiskPlan) -> Result<()> {
         // Direct: requests go to the file as they come, many at a time, and past the page cache.
         let image = self.image("slow", index);
         let words = ["--find", "--show", "--direct-io=on", &image.to_string_lossy()];
         let device = tool::run("losetup", &words)?;
         let device = device.trim();
         let point = self.path(index);
-        let mounted = make_folder(&point).and_then(|()| mount(&[device], &point));
+        let mounted = set_read_ahead(device, plan.read_ahead_kib)
+            .and_then(|()| make_folder(&point))
+            .and_then(|()| mount(&[device], &point));
         // From now on the device is gone with its last user, which is the mount, or nobody where that failed.
         let detached = tool::run("losetup", &["--detach", device]).map(drop);
         mounted.and(detached)
@@ -137,6 +147,11 @@ fn make_folder(folder: &Path) -> Result<()> {
 
 fn mount(words: &[&str], point: &Path) -> Result<()> {
     tool::run("mount", &[words, &[&*point.to_string_lossy()]].concat()).map(drop)
+}
+
+fn set_read_ahead(device: &str, kibibytes: u32) -> Result<()> {
+    let sectors = u64::from(kibibytes) * 2;
+    tool::run("blockdev", &["--setra", &sectors.to_string(), device]).map(drop)
 }
 
 /// An ext4 whose tables are all written now: else the kernel would write them while a test measures.

@@ -104,15 +104,8 @@ fn one_client_rises_with_servers_until_its_own_link_is_full_and_that_is_named() 
 }
 
 /// A disk that takes and gives 64 KiB in 3.2 ms: 19.5 MiB/s, one request at a time.
-const SLOW_DISK: DiskPlan = DiskPlan {
-    count: 1,
-    mebibytes: 256,
-    read_us: 6400,
-    write_us: 3200,
-    flush_us: 1000,
-    at_once: 1,
-    shared_bytes_per_s: None,
-};
+const SLOW_DISK: DiskPlan =
+    DiskPlan { mebibytes: 256, read_us: 6400, write_us: 3200, flush_us: 1000, at_once: 1, ..DiskPlan::PLAIN };
 
 /// c1-s1 against a server on the slow disk.
 fn on_a_slow_disk(lab: &Lab, name: &str, words: &str) -> Checked {

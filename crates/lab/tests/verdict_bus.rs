@@ -16,15 +16,7 @@ use support::{lab_with_disks, on_a_calm_machine};
 
 const MIB: f64 = (1 << 20) as f64;
 /// Each disk serves one read of 256 KiB at a time in 12.5 ms: 20 MiB/s, little enough for the disks' server to have time.
-const PLAN: DiskPlan = DiskPlan {
-    count: 2,
-    mebibytes: 256,
-    read_us: 12_500,
-    write_us: 0,
-    flush_us: 0,
-    at_once: 1,
-    shared_bytes_per_s: None,
-};
+const PLAN: DiskPlan = DiskPlan { count: 2, mebibytes: 256, read_us: 12_500, at_once: 1, ..DiskPlan::PLAIN };
 const DISK_BYTES_PER_S: f64 = 20.0 * MIB;
 const BUS_BYTES_PER_S: u64 = 25 << 20;
 
