@@ -7,6 +7,7 @@ pub(crate) mod check;
 pub(crate) mod ledger;
 pub(crate) mod study;
 
+use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
 
@@ -41,28 +42,37 @@ fn lab_where(available: Result<(), String>) -> Option<Lab> {
 /// How often a proof is tried at most where others use the machine.
 const ATTEMPTS: u32 = 5;
 /// How often where the kernel knows of no others: what a hypervisor's other guests do to the disk and to memory it does
-/// not see, and a second failure on end is the proof's own.
-const ATTEMPTS_IN_CALM: u32 = 2;
+/// not see, and a third failure on end is the proof's own.
+const ATTEMPTS_IN_CALM: u32 = 3;
 /// From this share of all CPUs on the machine was not the proof's own: its cells last a second, and what is taken comes
 /// in pieces of a tenth of one.
 const DISTURBED_RATIO: f64 = 0.02;
 
 /// Runs a proof that needs a machine of its own, and again where it failed: more often where others used its CPUs, which
 /// the kernel says and not narrows. The last failure is the proof's.
-#[allow(clippy::print_stdout, reason = "that a proof was repeated must be seen, and why")]
 pub(crate) fn on_a_calm_machine(proof: impl Fn()) {
     let mut calm_failures = 0;
     for attempt in 1..=ATTEMPTS {
         let before = Machine::now();
         let Err(failure) = catch_unwind(AssertUnwindSafe(&proof)) else { return };
         let taken = before.taken_ratio(&Machine::now());
-        println!("attempt {attempt} failed while others took {:.1} % of the machine's CPUs", taken * 100.0);
+        tell_of_repetition(attempt, taken);
         calm_failures += u32::from(taken < DISTURBED_RATIO);
         if calm_failures == ATTEMPTS_IN_CALM || attempt == ATTEMPTS {
             resume_unwind(failure);
         }
         wait_for_calm();
     }
+}
+
+/// Tells of an attempt that failed, also where the proof passes in the end: past the capture of what passing tests print.
+fn tell_of_repetition(attempt: u32, taken_ratio: f64) {
+    let thread = std::thread::current();
+    let proof = thread.name().unwrap_or("a proof");
+    let share = taken_ratio * 100.0;
+    let line = format!("{proof}: attempt {attempt} failed while others took {share:.1} % of the CPUs\n");
+    // Best effort: where it cannot be told, the proof's own end still is.
+    let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
 /// Waits until others leave the machine's CPUs alone for a second, a minute and a half at most.
