@@ -7,6 +7,7 @@ pub(crate) mod check;
 pub(crate) mod ledger;
 pub(crate) mod study;
 
+use std::any::Any;
 use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
@@ -56,7 +57,7 @@ pub(crate) fn on_a_calm_machine(proof: impl Fn()) {
         let before = Machine::now();
         let Err(failure) = catch_unwind(AssertUnwindSafe(&proof)) else { return };
         let taken = before.taken_ratio(&Machine::now());
-        tell_of_repetition(attempt, taken);
+        tell_of_repetition(attempt, taken, &*failure);
         calm_failures += u32::from(taken < DISTURBED_RATIO);
         if calm_failures == ATTEMPTS_IN_CALM || attempt == ATTEMPTS {
             resume_unwind(failure);
@@ -66,11 +67,13 @@ pub(crate) fn on_a_calm_machine(proof: impl Fn()) {
 }
 
 /// Tells of an attempt that failed, also where the proof passes in the end: past the capture of what passing tests print.
-fn tell_of_repetition(attempt: u32, taken_ratio: f64) {
+fn tell_of_repetition(attempt: u32, taken_ratio: f64, failure: &(dyn Any + Send)) {
     let thread = std::thread::current();
     let proof = thread.name().unwrap_or("a proof");
     let share = taken_ratio * 100.0;
-    let line = format!("{proof}: attempt {attempt} failed while others took {share:.1} % of the CPUs\n");
+    let why = failure.downcast_ref::<String>().map_or("", String::as_str);
+    let line =
+        format!("{proof}: attempt {attempt} failed while others took {share:.1} % of the CPUs: {why}\n");
     // Best effort: where it cannot be told, the proof's own end still is.
     let _ = std::io::stderr().write_all(line.as_bytes());
 }

@@ -7,7 +7,7 @@ use narrows_model::summary::RelayRoleSummary;
 use narrows_model::{Bytes, BytesPerSec, CellId};
 use std::collections::BTreeMap;
 
-const PUBLISHED: &str = include_str!("../../../tests/fixtures/relay_buffer_sweeps.csv");
+const PUBLISHED: &str = include_str!("../../../../../docs/examples/observations/relay_buffer_sweeps.csv");
 
 /// A row of the published tables: sweep, the three buffers, then the printed texts.
 struct Published<'t> {
