@@ -1,7 +1,8 @@
 //! Bulk through one connection of a proxy: narrows' ways of moving bytes beside socat and `HAProxy`.
 //!
-//! The two ends cost as little as a kernel lets them (`bare_bulk`) and share a CPU; the proxy has the other, so that
-//! its own cost is the limit. CPU time is that of the proxy's process over the connection.
+//! The two ends cost as little as a kernel lets them (`bare_bulk`) and nothing is bound to a CPU: ends that share one carry
+//! less than the fastest proxy, so that they would be what is measured. What they carry without a proxy stands beside the
+//! rates. CPU time is that of the proxy's process over the connection.
 
 use super::Figure;
 use crate::perf::bench::{Bench, MEASURE_S};
@@ -64,6 +65,8 @@ fn measure(bench: &Bench) -> anyhow::Result<Findings> {
         drop(contenders);
         all.findings.extend(findings(&entrants, own_count, &rates)?);
     }
+    let alone = hold(bench.rounds, &mut [Contender::new("the ends alone", || ends_alone(bench))])?.concat();
+    all.findings.push(Finding::of("the two ends without a proxy".to_owned(), "GB/s", alone, Target::None)?);
     all.missing.dedup();
     Ok(all)
 }
@@ -105,18 +108,15 @@ fn findings(entrants: &[Entrant<'_>], own_count: usize, rates: &[Vec<f64>]) -> a
 
 /// One connection through a proxy that is started for it: GB a second.
 fn turn(bench: &Bench, entrant: &Entrant<'_>) -> anyhow::Result<f64> {
-    let mut drain = bench.beside("drain", bench.tools.bare("bare_bulk").arg("drain"))?;
-    let back = drain.until(|text| parse::address(text).map(str::to_owned))?;
-    let back = back.rsplit(':').next().unwrap_or_default().to_owned();
+    let (_drain, back) = drain(bench)?;
     // Not every proxy takes a port that the kernel chooses, so one that is free now is asked for.
     let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
     let front = free.context("no free port")?.port();
-    let mut proxy = bench.serve("proxy", &mut (entrant.start)(&front.to_string(), &back)?)?;
+    let mut command = (entrant.start)(&front.to_string(), back.rsplit(':').next().unwrap_or_default())?;
+    let mut proxy = bench.start_unbound("proxy", &mut command)?;
     proxy.wait_for(|| listens(front))?;
     let before_s = cpu_s(&proxy)?;
-    let address = format!("127.0.0.1:{front}");
-    let words = ["feed", &address, &MEASURE_S.to_string()];
-    let feed = bench.beside("feed", bench.tools.bare("bare_bulk").args(words))?;
+    let feed = feed(bench, &format!("127.0.0.1:{front}"))?;
     // socat ends with its connection, so that its time is read again and again while the stream runs.
     let mut last_s = before_s;
     let ended = feed.finish(TURN_S, |_, _| last_s = cpu_s(&proxy).unwrap_or(last_s))?;
@@ -124,6 +124,25 @@ fn turn(bench: &Bench, entrant: &Entrant<'_>) -> anyhow::Result<f64> {
     let gb = parse::bare(printed, "bytes")? / 1e9;
     entrant.cpu.borrow_mut().push(used_s / gb);
     Ok(parse::bare(printed, "bytes_per_s")? / 1e9)
+}
+
+/// One connection from end to end: GB a second.
+fn ends_alone(bench: &Bench) -> anyhow::Result<f64> {
+    let (_drain, back) = drain(bench)?;
+    let ended = feed(bench, &back)?.finish(TURN_S, |_, _| {})?;
+    Ok(parse::bare(ended.printed(&[0])?, "bytes_per_s")? / 1e9)
+}
+
+/// The end that takes one connection, and its address.
+fn drain(bench: &Bench) -> anyhow::Result<(Running, String)> {
+    let mut drain = bench.start_unbound("drain", bench.tools.bare("bare_bulk").arg("drain"))?;
+    let address = drain.until(|text| parse::address(text).map(str::to_owned))?;
+    Ok((drain, address))
+}
+
+/// The end that sends for the time of a turn.
+fn feed(bench: &Bench, address: &str) -> anyhow::Result<Running> {
+    bench.start_unbound("feed", bench.tools.bare("bare_bulk").args(["feed", address, &MEASURE_S.to_string()]))
 }
 
 fn narrows<'a>(bench: &'a Bench, mode: &'static str, buffer: &'static str) -> Entrant<'a> {
