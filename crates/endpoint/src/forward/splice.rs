@@ -1,11 +1,13 @@
 //! Bytes move through a pipe and stay in the kernel: what one call takes in is drained before the next.
 //!
-//! Hot path: two system calls a buffer, and nothing else. Never with `SPLICE_F_MORE`, which would hold the last bytes
-//! of a request back for 200 ms.
+//! Hot path: two system calls a buffer, and one that asks how much is waiting where the buffer was full. Only where some
+//! is does a write say that more follows (`SPLICE_F_MORE`), so that small buffers leave in large packets: said of the
+//! last bytes of a request, they would be held back for 200 ms.
 
 use super::{Calls, ForwardError, again, nothing_taken};
 use narrows_model::Bytes;
 use narrows_run::StopFlag;
+use rustix::io::ioctl_fionread;
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
 use std::os::fd::{BorrowedFd, OwnedFd};
 
@@ -31,11 +33,12 @@ pub(super) fn forward(
             return Ok(Bytes(total_bytes));
         }
         calls.read(read);
+        // The next read does not wait then, and its write sends what this one may hold back.
+        let more_waits = read == buffer_bytes && ioctl_fionread(from).is_ok_and(|bytes| bytes > 0);
+        let flags = if more_waits { SpliceFlags::MOVE | SpliceFlags::MORE } else { SpliceFlags::MOVE };
         let mut left = read;
         while left > 0 {
-            let written = again(stop, ForwardError::Write, || {
-                splice(&outlet, None, to, None, left, SpliceFlags::MOVE)
-            })?;
+            let written = again(stop, ForwardError::Write, || splice(&outlet, None, to, None, left, flags))?;
             if written == 0 {
                 return Err(nothing_taken());
             }

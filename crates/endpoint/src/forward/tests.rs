@@ -1,8 +1,10 @@
 //! Bytes through every mode: none lost, none twice, none out of order.
 
 use super::*;
+use narrows_model::Nanos;
+use narrows_sys::clock::Monotonic;
 use std::io::{Read, Write};
-use std::net::Shutdown;
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 
@@ -47,6 +49,50 @@ fn all_bytes_arrive_in_order_whatever_the_buffer() {
             assert_eq!(table.reads().total(), Bytes(sent.len() as u64));
             assert_eq!(table.writes().total(), Bytes(sent.len() as u64));
             assert!(table.reads().by_bytes.keys().all(|bytes| *bytes <= buffer_bytes as u64));
+        }
+    }
+}
+
+fn tcp_pair() -> (TcpStream, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    (near, listener.accept().unwrap().0)
+}
+
+/// How long a request of whole buffers takes to its last byte, the sender's end staying open: the shortest of some.
+fn shortest_request(mode: ForwardMode, buffer_bytes: usize, buffers: usize) -> Nanos {
+    let clock = Monotonic::new();
+    let (mut client, front) = tcp_pair();
+    let (back, mut server) = tcp_pair();
+    let request = content(buffers * buffer_bytes);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut table = CallTable::new(buffer_bytes);
+            forward(front.as_fd(), back.as_fd(), mode, buffer_bytes, &mut table, &StopFlag::default())
+                .unwrap();
+        });
+        let mut arrived = vec![0; request.len()];
+        let times = (0..5).map(|_| {
+            let started_ns = clock.now_ns();
+            client.write_all(&request).unwrap();
+            server.read_exact(&mut arrived).unwrap();
+            assert!(arrived == request, "{mode:?}");
+            clock.now_ns() - started_ns
+        });
+        let shortest = times.min().unwrap();
+        client.shutdown(Shutdown::Write).unwrap();
+        Nanos(shortest)
+    })
+}
+
+#[test]
+fn the_last_buffer_of_a_request_is_not_held_back() {
+    // The network keeps for 200 ms what it was told that more follows of.
+    const HELD: Nanos = Nanos(150_000_000);
+    for mode in MODES {
+        for buffers in [1, 2, 64] {
+            let shortest = shortest_request(mode, 1024, buffers);
+            assert!(shortest < HELD, "{mode:?} {buffers}: {shortest:?}");
         }
     }
 }
