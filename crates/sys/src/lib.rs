@@ -20,7 +20,7 @@ pub mod mapping;
 pub mod memory;
 pub mod niceness;
 pub mod process;
-mod return_stack;
+pub mod return_stack;
 pub mod ring;
 pub mod stdio;
 pub mod tcp_info;

@@ -24,7 +24,7 @@ static STATE: AtomicU8 = AtomicU8::new(UNKNOWN);
 /// Fills the predictor with addresses of the program where a system call leaves others in it; to be called after a
 /// system call that a hot path makes, in the function that made it.
 #[inline]
-pub(crate) fn refill() {
+pub fn refill() {
     match STATE.load(Ordering::Relaxed) {
         NEEDED => fill(),
         UNNEEDED => {}

@@ -13,7 +13,7 @@ use narrows_model::Op;
 use narrows_model::units::{saturate_u32, saturate_usize};
 use narrows_model::workload::{ObjectCalls, ObjectSet, ObjectSync};
 use narrows_sys::file::Listing;
-use narrows_sys::stdio;
+use narrows_sys::{return_stack, stdio};
 use rustix::fs::{AtFlags, Mode, OFlags, fsync, openat, statat, syncfs, unlinkat};
 use rustix::io::{Errno as Call, read, retry_on_intr, write};
 use std::ffi::CStr;
@@ -237,6 +237,8 @@ impl Perform for Objects {
             Op::Sync => syncfs(&self.base).map(|()| 0),
             _ => Err(Call::INVAL),
         };
+        // Once an operation, in front of the returns that lead back to the load; more often gained nothing.
+        return_stack::refill();
         done.map_err(|errno| Errno(errno.raw_os_error()))
     }
 }

@@ -24,6 +24,8 @@ pub(super) enum Law {
 pub(super) struct Turn {
     next: u64,
     count: u64,
+    /// The place after the one that was given last.
+    ahead: u64,
     /// `None` is in their order.
     permutation: Option<Permutation>,
 }
@@ -31,16 +33,30 @@ pub(super) struct Turn {
 impl Turn {
     fn new(count: u64, order: Order, random: &mut Xoshiro256PlusPlus) -> Self {
         let permutation = (order == Order::Random).then(|| Permutation::new(count, random));
-        Self { next: 0, count, permutation }
+        let mut turn = Self { next: 0, count, ahead: 0, permutation };
+        turn.look_ahead();
+        turn
     }
 
     fn next(&mut self) -> Option<u64> {
-        let index = self.next;
-        if index >= self.count {
+        if self.next >= self.count {
             return None;
         }
+        let place = self.ahead;
         self.next += 1;
-        Some(self.permutation.as_ref().map_or(index, |permutation| permutation.at(index)))
+        self.look_ahead();
+        Some(place)
+    }
+
+    fn look_ahead(&mut self) {
+        if self.next < self.count {
+            self.ahead = self.permutation.as_ref().map_or(self.next, |permutation| permutation.at(self.next));
+        }
+    }
+
+    /// The place that [`Turn::next`] gives next, if it gives one.
+    fn ahead(&self) -> Option<u64> {
+        (self.next < self.count).then_some(self.ahead)
     }
 }
 
@@ -65,6 +81,10 @@ impl Visit {
                 return Some(Draw::listed(self.op));
             }
             let Object { number, bytes } = pool.at(place);
+            // A random place of many is in no cache; the operation that comes first gives time to fetch it.
+            if let Some(ahead) = self.turn.ahead() {
+                pool.prefetch(ahead);
+            }
             match self.op {
                 Op::Append => match append(pool, place, &mut self.random) {
                     Some(draw) => return Some(draw),

@@ -8,6 +8,7 @@ use narrows_model::Op;
 use narrows_model::units::{saturate_u32, saturate_usize};
 use narrows_model::workload::ObjectSet;
 use narrows_sys::entropy::member_seed;
+use narrows_sys::memory::prefetch;
 
 /// One object that is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,6 +90,13 @@ impl Pool {
     /// The object in this place, which is below the number of objects.
     pub(super) fn at(&self, place: usize) -> Object {
         self.live[place]
+    }
+
+    /// Has the object in this place fetched, where there is one, for an [`Pool::at`] that comes later.
+    pub(super) fn prefetch(&self, place: u64) {
+        if let Some(object) = usize::try_from(place).ok().and_then(|place| self.live.get(place)) {
+            prefetch(object);
+        }
     }
 
     /// Objects of the set that this worker makes.
