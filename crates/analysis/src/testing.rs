@@ -272,22 +272,18 @@ fn cells(cut: Cut, grid: Grid) -> Vec<Cell> {
 
 fn cell(cut: Cut, workload: Workload) -> Cell {
     Cell {
-        id: Cell::name(cut, &workload),
-        cut,
         site: if cut == Cut::ServerStorage { Site::Server } else { Site::Client },
-        target: Target::Sim { profile: "machine".to_owned() },
-        workload,
-        stop: Stop {
-            warm_up_ns: Nanos(20_000_000),
-            measure_ns: Nanos(2_000_000_000),
-            bytes_max: None,
-            ops_max: Some(OPS_MAX),
-        },
-        trials: 1,
-        repeat: narrows_model::Repeat::Fixed,
-        more_targets: Vec::new(),
-        factors: std::collections::BTreeMap::new(),
-        read_only: false,
+        ..Cell::new(
+            cut,
+            Target::Sim { profile: "machine".to_owned() },
+            workload,
+            Stop {
+                warm_up_ns: Nanos(20_000_000),
+                measure_ns: Nanos(2_000_000_000),
+                bytes_max: None,
+                ops_max: Some(OPS_MAX),
+            },
+        )
     }
 }
 

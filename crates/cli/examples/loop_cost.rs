@@ -5,7 +5,7 @@
 
 use narrows_engines::{EngineRegistry, MonotonicClock};
 use narrows_model::workload::{CacheState, Order};
-use narrows_model::{Bytes, Cell, Cut, Event, Nanos, Repeat, Site, Stop, Workload};
+use narrows_model::{Bytes, Cell, Cut, Event, Nanos, Stop, Workload};
 use narrows_run::site::ANSWER_TIMEOUT_NS;
 use narrows_run::{CellSite, NoCounters, Prepared, StopFlag, ThreadCoordinator, clean_up, run_cell};
 use std::sync::Arc;
@@ -28,17 +28,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let measure_ns = Nanos::from_millis(number(4, 1)? * 1000);
     let cell = Cell {
-        id: Cell::name(Cut::Generator, &workload),
-        cut: Cut::Generator,
-        site: Site::Client,
-        target,
-        workload,
-        stop: Stop { warm_up_ns: Nanos::from_millis(200), measure_ns, bytes_max: None, ops_max: None },
         trials: TRIALS,
-        repeat: Repeat::Fixed,
-        more_targets: Vec::new(),
-        factors: std::collections::BTreeMap::new(),
-        read_only: false,
+        ..Cell::new(
+            Cut::Generator,
+            target,
+            workload,
+            Stop { warm_up_ns: Nanos::from_millis(200), measure_ns, bytes_max: None, ops_max: None },
+        )
     };
     let mut events = Vec::new();
     let mut site = site();

@@ -56,12 +56,6 @@ impl DiskPlan {
     };
 }
 
-impl Default for DiskPlan {
-    fn default() -> Self {
-        Self::PLAIN
-    }
-}
-
 /// Disks of one [`DiskPlan`], each with an ext4; a cheap handle that stays valid as long as its [`crate::Lab`].
 #[derive(Debug, Clone)]
 pub struct Disks {

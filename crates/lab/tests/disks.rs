@@ -70,7 +70,7 @@ fn assert_between(measured: f64, least: f64, most: f64) {
 #[test]
 fn sixteen_reads_of_5_ms_take_5_ms_together_and_80_ms_one_after_the_other() {
     let Some(lab) = lab_with_disks() else { return };
-    let plan = DiskPlan { mebibytes: 64, read_us: 5000, at_once: 16, ..DiskPlan::default() };
+    let plan = DiskPlan { mebibytes: 64, read_us: 5000, at_once: 16, ..DiskPlan::PLAIN };
     let disks = lab.disks("parallel", &plan).unwrap();
     let many_at_once = open(&device(&disks, 0));
     assert_between(best_of_3(|| reads_ms(&many_at_once, 1)), 5.0, 6.0);
@@ -83,7 +83,7 @@ fn sixteen_reads_of_5_ms_take_5_ms_together_and_80_ms_one_after_the_other() {
 #[test]
 fn a_flush_takes_as_long_as_it_was_told_and_the_write_before_it_does_not() {
     let Some(lab) = lab_with_disks() else { return };
-    let plan = DiskPlan { mebibytes: 64, flush_us: 20_000, ..DiskPlan::default() };
+    let plan = DiskPlan { mebibytes: 64, flush_us: 20_000, ..DiskPlan::PLAIN };
     let disks = lab.disks("flushed", &plan).unwrap();
     let path = disks.path(0).join("file");
     fs::write(&path, [1; BLOCK_BYTES]).unwrap();
@@ -104,7 +104,7 @@ fn a_flush_takes_as_long_as_it_was_told_and_the_write_before_it_does_not() {
 #[test]
 fn what_is_written_is_read_back_from_the_device() {
     let Some(lab) = lab_with_disks() else { return };
-    let disks = lab.disks("kept", &DiskPlan { count: 2, mebibytes: 64, ..DiskPlan::default() }).unwrap();
+    let disks = lab.disks("kept", &DiskPlan { count: 2, mebibytes: 64, ..DiskPlan::PLAIN }).unwrap();
     let data: Vec<u8> = (0..3 * MIB).map(|index| (index * 7 / 5).to_le_bytes()[0]).collect();
     for index in [0, 1] {
         let mut file = File::create(disks.path(index).join("file")).unwrap();
@@ -125,7 +125,7 @@ fn two_disks_move_together_what_their_bus_carries() {
     const RATE_BYTES_PER_S: u64 = 64 * MIB;
     let Some(lab) = lab_with_disks() else { return };
     let rate = Some(RATE_BYTES_PER_S);
-    let plan = DiskPlan { count: 2, mebibytes: 64, shared_bytes_per_s: rate, ..DiskPlan::default() };
+    let plan = DiskPlan { count: 2, mebibytes: 64, shared_bytes_per_s: rate, ..DiskPlan::PLAIN };
     let disks = lab.disks("bus", &plan).unwrap();
     let started_ns = monotonic_ns();
     let readers = [0, 1].map(|index| {
@@ -143,7 +143,7 @@ fn two_disks_move_together_what_their_bus_carries() {
 
 /// Makes disks and leaves a file open on one; the folder they lie in, and the loop devices.
 fn furnish(lab: &Lab) -> (PathBuf, Vec<String>, File) {
-    let disks = lab.disks("left", &DiskPlan { count: 2, mebibytes: 64, ..DiskPlan::default() }).unwrap();
+    let disks = lab.disks("left", &DiskPlan { count: 2, mebibytes: 64, ..DiskPlan::PLAIN }).unwrap();
     let file = File::create(disks.path(1).join("open")).unwrap();
     let devices = [0, 1].map(|index| device_under(&disks.path(index)).unwrap().name);
     (lab.scratch().join("left"), devices.to_vec(), file)
@@ -217,11 +217,11 @@ fn the_mounts_of_a_lab_that_was_killed_are_removed_by_the_disks_themselves() {
 fn a_plan_without_disks_or_without_places_is_refused() {
     let Some(lab) = lab_with_disks() else { return };
     for plan in [
-        DiskPlan { count: 0, ..DiskPlan::default() },
-        DiskPlan { count: 17, ..DiskPlan::default() },
-        DiskPlan { at_once: 0, ..DiskPlan::default() },
+        DiskPlan { count: 0, ..DiskPlan::PLAIN },
+        DiskPlan { count: 17, ..DiskPlan::PLAIN },
+        DiskPlan { at_once: 0, ..DiskPlan::PLAIN },
     ] {
         assert_eq!(lab.disks("none", &plan).unwrap_err().kind(), Kind::Invalid, "{plan:?}");
     }
-    assert_eq!(lab.disks("a/b", &DiskPlan::default()).unwrap_err().kind(), Kind::Invalid);
+    assert_eq!(lab.disks("a/b", &DiskPlan::PLAIN).unwrap_err().kind(), Kind::Invalid);
 }

@@ -14,7 +14,7 @@ use narrows_model::inventory::{HostFacts, Inventory};
 use narrows_model::plan::{LoadStatement, PLAN_SCHEMA, Topology};
 use narrows_model::trial::{IntervalSample, TrialOutput};
 use narrows_model::workload::Workload;
-use narrows_model::{Bytes, Cell, Cut, Event, Histogram, Nanos, Op, Plan, Segment, Sink, Site, Stop, Target};
+use narrows_model::{Bytes, Cell, Cut, Event, Histogram, Nanos, Op, Plan, Segment, Sink, Stop, Target};
 use narrows_record::{Manifest, Writer};
 
 const CELLS: u32 = 10_000;
@@ -46,19 +46,7 @@ fn cell(index: u32) -> Cell {
     let stop =
         Stop { warm_up_ns: Nanos(0), measure_ns: Nanos(3 * SECOND / 2), bytes_max: None, ops_max: None };
     let id = CellId(format!("cell/{index}"));
-    Cell {
-        id,
-        cut,
-        site: Site::Client,
-        target,
-        workload,
-        stop,
-        trials: 1,
-        repeat: narrows_model::Repeat::Fixed,
-        more_targets: Vec::new(),
-        factors: std::collections::BTreeMap::new(),
-        read_only: false,
-    }
+    Cell { id, ..Cell::new(cut, target, workload, stop) }
 }
 
 fn plan() -> Plan {

@@ -69,7 +69,7 @@ fn reads_that_copy_each_block_once_from_memory_are_limited_by_that_copy() {
 fn reads_that_wait_for_a_disk_are_not_limited_by_memory_copies() {
     on_a_calm_machine(|| {
         let Some(lab) = lab_with_disks() else { return };
-        let plan = DiskPlan { read_us: 5000, at_once: 1, ..DiskPlan::default() };
+        let plan = DiskPlan { read_us: 5000, at_once: 1, ..DiskPlan::PLAIN };
         let disk = lab.disks("disk", &plan).unwrap().path(0);
         let device = device_under(&disk).unwrap().name;
         let before = counters::diskstats(&device).unwrap().read_bytes;

@@ -36,7 +36,7 @@ measure = "{measure}"
 
 /// A disk that serves one read at a time, which takes `read_us`, and where it is mounted.
 fn disk(lab: &Lab, read_us: u64) -> PathBuf {
-    let plan = DiskPlan { read_us, at_once: 1, ..DiskPlan::default() };
+    let plan = DiskPlan { read_us, at_once: 1, ..DiskPlan::PLAIN };
     lab.disks("disk", &plan).unwrap().path(0)
 }
 
@@ -89,7 +89,7 @@ const READ_US: u64 = 3000;
 /// the file that the kernel says was there before.
 fn reads_of_a_file_in_part_cached(lab: &Lab, cached_bytes: u64) -> (Checked, f64) {
     // Nothing is read ahead: else a miss brings in blocks that are hit later, and the share grows while it is measured.
-    let plan = DiskPlan { read_us: READ_US, at_once: 1, read_ahead_kib: 0, ..DiskPlan::default() };
+    let plan = DiskPlan { read_us: READ_US, at_once: 1, read_ahead_kib: 0, ..DiskPlan::PLAIN };
     let file = lab.disks("disk", &plan).unwrap().path(0).join("data");
     write_data(&file, usize::try_from(FILE_BYTES).unwrap());
     // Written, all of it is in the cache; what is on the disk may leave it.

@@ -33,7 +33,7 @@ fn writes_that_wait_for_a_flush_of_3_ms_are_limited_by_the_commit() {
     on_a_calm_machine(|| {
         const FLUSH_US: u64 = 3000;
         let Some(lab) = lab_with_disks() else { return };
-        let plan = DiskPlan { flush_us: FLUSH_US, ..DiskPlan::default() };
+        let plan = DiskPlan { flush_us: FLUSH_US, ..DiskPlan::PLAIN };
         let words = "--op write --seconds 13 --cell-seconds 1.5 --block 4KiB --depth 1";
         let checked = check_disk(&lab, &plan, &[], words);
         checked.assert_limiting_first("small synchronous", Segment::ServerCommit);
@@ -63,7 +63,7 @@ fn writes_that_wait_for_a_flush_of_3_ms_are_limited_by_the_commit() {
 fn one_thread_in_front_of_a_device_that_serves_16_reads_of_4_ms_at_once_is_named() {
     on_a_calm_machine(|| {
         let Some(lab) = lab_with_disks() else { return };
-        let plan = DiskPlan { read_us: 4000, at_once: 16, ..DiskPlan::default() };
+        let plan = DiskPlan { read_us: 4000, at_once: 16, ..DiskPlan::PLAIN };
         // No time is left for more clients: whether they add to what one thread does is within the noise of short cells.
         let words = "--op read --seconds 9 --cell-seconds 1.2 --block 4KiB --depth 16";
         let checked = check_disk(&lab, &plan, &["--disk-threads", "1"], words);
@@ -94,7 +94,7 @@ fn one_thread_in_front_of_a_device_that_serves_16_reads_of_4_ms_at_once_is_named
 fn a_device_of_5_ms_a_read_limits_single_small_reads_by_its_latency() {
     on_a_calm_machine(|| {
         let Some(lab) = lab_with_disks() else { return };
-        let plan = DiskPlan { read_us: 5000, ..DiskPlan::default() };
+        let plan = DiskPlan { read_us: 5000, ..DiskPlan::PLAIN };
         let words = "--op read --seconds 14 --cell-seconds 0.8 --block 4KiB,64KiB --depth 1";
         let checked = check_disk(&lab, &plan, &[], words);
         checked.assert_limiting_first("small synchronous", Segment::DeviceLatency);
@@ -116,7 +116,7 @@ fn reads_of_a_disk_without_delays_wait_for_neither_its_latency_nor_threads() {
     on_a_calm_machine(|| {
         let Some(lab) = lab_with_disks() else { return };
         let words = "--op read --seconds 14 --cell-seconds 0.6 --block 4KiB --depth 1,16";
-        let checked = check_disk(&lab, &DiskPlan::default(), &[], words);
+        let checked = check_disk(&lab, &DiskPlan::PLAIN, &[], words);
         checked.assert_none_limit(&[Segment::DeviceLatency, Segment::ServerThreads, Segment::Device]);
     });
 }
@@ -130,7 +130,7 @@ fn durable_writes_over_a_wire_to_a_disk_without_delays_wait_for_the_wire_and_no_
         let Some(lab) = lab_with_disks() else { return };
         lab.host(2).unwrap().delay(WAY_US).unwrap();
         let words = "--op write --seconds 12 --cell-seconds 0.8 --block 4KiB --depth 1";
-        let checked = check_disk(&lab, &DiskPlan::default(), &[], words);
+        let checked = check_disk(&lab, &DiskPlan::PLAIN, &[], words);
         checked.assert_limiting_first("small synchronous", Segment::NetworkLatency);
         checked.assert_none_limit(&[Segment::ServerCommit, Segment::Device, Segment::DeviceLatency]);
     });
@@ -145,7 +145,7 @@ fn a_device_limited_to_400_operations_a_second_is_limited_by_these_at_any_block(
         const AT_ONCE: u32 = 4;
         let Some(lab) = lab_with_disks() else { return };
         let read_us = 1_000_000 * u64::from(AT_ONCE) / LIMIT_OPS_PER_S;
-        let plan = DiskPlan { read_us, at_once: AT_ONCE, ..DiskPlan::default() };
+        let plan = DiskPlan { read_us, at_once: AT_ONCE, ..DiskPlan::PLAIN };
         let words = "--op read --seconds 16 --cell-seconds 0.8 --block 4KiB,64KiB --depth 8";
         let checked = check_disk(&lab, &plan, &[], words);
         for kind in ["bulk", "small parallel"] {

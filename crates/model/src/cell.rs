@@ -162,6 +162,25 @@ pub struct Cell {
 }
 
 impl Cell {
+    /// One trial of `workload` by this machine at one target, under the name that says so, with no factor swept; it may
+    /// write.
+    #[must_use]
+    pub fn new(cut: Cut, target: Target, workload: Workload, stop: Stop) -> Self {
+        Self {
+            id: Self::name(cut, &workload),
+            cut,
+            site: Site::Client,
+            target,
+            workload,
+            stop,
+            trials: 1,
+            repeat: Repeat::Fixed,
+            more_targets: Vec::new(),
+            factors: BTreeMap::new(),
+            read_only: false,
+        }
+    }
+
     /// The name that says what the cell is: `CUT/OP/BLOCK/qdDEPTH/cCLIENTS`, with workers where there are several.
     #[must_use]
     pub fn name(cut: Cut, workload: &Workload) -> CellId {

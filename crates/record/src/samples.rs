@@ -6,7 +6,7 @@ use narrows_model::inventory::{HostFacts, Inventory};
 use narrows_model::plan::{LoadStatement, PLAN_SCHEMA, SkippedCell, Topology};
 use narrows_model::trial::{ClientTotals, IntervalSample};
 use narrows_model::{
-    Bytes, Cell, CellId, Cut, Event, Histogram, Nanos, Plan, Role, Segment, Site, Stop, Target, TrialOutput,
+    Bytes, Cell, CellId, Cut, Event, Histogram, Nanos, Plan, Role, Segment, Stop, Target, TrialOutput,
     Workload,
 };
 
@@ -23,16 +23,12 @@ pub(crate) fn id(index: u32) -> CellId {
 pub(crate) fn cell(index: u32) -> Cell {
     Cell {
         id: id(index),
-        cut: Cut::Path,
-        site: Site::Client,
-        target: Target::Null { copy: false },
-        workload: Workload::default(),
-        stop: Stop { warm_up_ns: Nanos(1), measure_ns: Nanos(2), bytes_max: None, ops_max: Some(3) },
-        trials: 1,
-        repeat: narrows_model::Repeat::Fixed,
-        more_targets: Vec::new(),
-        factors: std::collections::BTreeMap::new(),
-        read_only: false,
+        ..Cell::new(
+            Cut::Path,
+            Target::Null { copy: false },
+            Workload::default(),
+            Stop { warm_up_ns: Nanos(1), measure_ns: Nanos(2), bytes_max: None, ops_max: Some(3) },
+        )
     }
 }
 

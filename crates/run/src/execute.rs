@@ -352,16 +352,13 @@ mod tests {
         };
         let cell = Cell {
             id: CellId("server-storage/read/4KiB/qd1/c1".to_owned()),
-            cut: Cut::ServerStorage,
             site: Site::Server,
-            target: "null:".parse().unwrap(),
-            workload: Workload::default(),
-            stop: Stop { warm_up_ns: Nanos(0), measure_ns: Nanos(1), bytes_max: None, ops_max: None },
-            trials: 1,
-            repeat: narrows_model::Repeat::Fixed,
-            more_targets: Vec::new(),
-            factors: std::collections::BTreeMap::new(),
-            read_only: false,
+            ..Cell::new(
+                Cut::ServerStorage,
+                "null:".parse().unwrap(),
+                Workload::default(),
+                Stop { warm_up_ns: Nanos(0), measure_ns: Nanos(1), bytes_max: None, ops_max: None },
+            )
         };
         let mut link = Noting(Vec::new());
         run_cell(&cell, &mut site, Some(&mut link), &mut Vec::new()).unwrap();

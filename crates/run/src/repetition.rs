@@ -112,7 +112,7 @@ impl Sink for RateWatch<'_> {
 pub(crate) mod tests {
     use super::*;
     use crate::assignment::WindowTimes;
-    use narrows_model::{CellId, Cut, Nanos, Site, Stop, Workload};
+    use narrows_model::{CellId, Cut, Nanos, Stop, Workload};
 
     const SECOND: u64 = 1_000_000_000;
 
@@ -124,16 +124,15 @@ pub(crate) mod tests {
     pub(crate) fn a_cell(repeat: Repeat, trials: u32) -> Cell {
         Cell {
             id: CellId("cell".to_owned()),
-            cut: Cut::Path,
-            site: Site::Client,
-            target: "null:".parse().unwrap(),
-            workload: Workload::default(),
-            stop: Stop { warm_up_ns: Nanos(0), measure_ns: Nanos(SECOND), bytes_max: None, ops_max: None },
             trials,
             repeat,
-            more_targets: Vec::new(),
-            factors: std::collections::BTreeMap::new(),
             read_only: true,
+            ..Cell::new(
+                Cut::Path,
+                "null:".parse().unwrap(),
+                Workload::default(),
+                Stop { warm_up_ns: Nanos(0), measure_ns: Nanos(SECOND), bytes_max: None, ops_max: None },
+            )
         }
     }
 

@@ -82,22 +82,18 @@ fn cell(cut: Cut, op: Op, block_bytes: u64, queue_depth: u32) -> Cell {
         ..Workload::default()
     };
     Cell {
-        id: Cell::name(cut, &workload),
-        cut,
         site: if cut == Cut::ServerStorage { Site::Server } else { Site::Client },
-        target: Target::Sim { profile: "test".to_owned() },
-        workload,
-        stop: narrows_model::Stop {
-            warm_up_ns: Nanos::from_millis(300),
-            measure_ns: Nanos::from_millis(3_000),
-            bytes_max: None,
-            ops_max: None,
-        },
-        trials: 1,
-        repeat: narrows_model::Repeat::Fixed,
-        more_targets: Vec::new(),
-        factors: std::collections::BTreeMap::new(),
-        read_only: false,
+        ..Cell::new(
+            cut,
+            Target::Sim { profile: "test".to_owned() },
+            workload,
+            narrows_model::Stop {
+                warm_up_ns: Nanos::from_millis(300),
+                measure_ns: Nanos::from_millis(3_000),
+                bytes_max: None,
+                ops_max: None,
+            },
+        )
     }
 }
 

@@ -59,7 +59,7 @@ impl Prefilled {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use narrows_model::{CellId, Cut, Repeat, Stop, Target, Workload};
+    use narrows_model::{CellId, Cut, Stop, Target, Workload};
 
     const MIB: u64 = 1 << 20;
 
@@ -67,16 +67,12 @@ mod tests {
         let workload = Workload { file_bytes: Bytes(mib * MIB), ..Workload::default() };
         let mut cell = Cell {
             id: CellId("cell".to_owned()),
-            cut: Cut::Path,
-            site: Site::Client,
-            target: target.parse::<Target>().unwrap(),
-            workload,
-            stop: Stop { warm_up_ns: Nanos(0), measure_ns: Nanos(1), bytes_max: None, ops_max: None },
-            trials: 1,
-            repeat: Repeat::Fixed,
-            more_targets: Vec::new(),
-            factors: BTreeMap::new(),
-            read_only: false,
+            ..Cell::new(
+                Cut::Path,
+                target.parse::<Target>().unwrap(),
+                workload,
+                Stop { warm_up_ns: Nanos(0), measure_ns: Nanos(1), bytes_max: None, ops_max: None },
+            )
         };
         change(&mut cell);
         cell

@@ -6,7 +6,7 @@
 
 use narrows_model::cell::FactorValue;
 use narrows_model::plan::{LoadStatement, SUITE_PHASE, SUITE_TEST, SkippedCell, SuiteSource};
-use narrows_model::{Bytes, Cell, CellId, Cut, Nanos, Plan, Repeat, Site, Stop, Target, Workload};
+use narrows_model::{Bytes, Cell, CellId, Cut, Nanos, Plan, Stop, Target, Workload};
 use std::collections::BTreeMap;
 
 /// Longest time of a cell that ends with its count: what is not done by then is cut short, and told as that.
@@ -102,19 +102,16 @@ pub(crate) fn suite_cell(id: String, place: &Place<'_>, target: &Target, workloa
     let named = |name: &str| FactorValue::Text(name.to_owned());
     Cell {
         id: CellId(id),
-        cut: Cut::Path,
-        site: Site::Client,
-        target: target.clone(),
-        workload,
-        stop: Stop { warm_up_ns: Nanos(0), measure_ns: CELL_NS_MAX, bytes_max: None, ops_max: None },
-        trials: 1,
-        repeat: Repeat::Fixed,
-        more_targets: Vec::new(),
         factors: BTreeMap::from([
             (SUITE_TEST.to_owned(), named(place.test)),
             (SUITE_PHASE.to_owned(), named(place.phase)),
         ]),
-        read_only: false,
+        ..Cell::new(
+            Cut::Path,
+            target.clone(),
+            workload,
+            Stop { warm_up_ns: Nanos(0), measure_ns: CELL_NS_MAX, bytes_max: None, ops_max: None },
+        )
     }
 }
 

@@ -10,7 +10,7 @@ pub(super) fn not_measured(view: &View<'_>, segment: Segment) -> NotMeasured {
 }
 
 fn why(view: &View<'_>, segment: Segment) -> String {
-    if is_network(segment) && view.loopback() {
+    if segment.is_within(Segment::Network) && view.loopback() {
         return "client and server talk over loopback, which is memory, not a network".to_owned();
     }
     if needs_server(segment) && view.server().is_none() {
@@ -37,7 +37,7 @@ fn why(view: &View<'_>, segment: Segment) -> String {
 }
 
 fn how_to(view: &View<'_>, segment: Segment) -> String {
-    if is_network(segment) && view.loopback() {
+    if segment.is_within(Segment::Network) && view.loopback() {
         return "run `narrows serve` on the other machine and give --server HOST:PORT".to_owned();
     }
     if is_held(view) {
@@ -59,12 +59,8 @@ fn is_open(view: &View<'_>, segment: Segment) -> bool {
     segment == Segment::WorkloadConcurrency && !crate::rules::too_little_concurrency::is_judged(view)
 }
 
-fn is_network(segment: Segment) -> bool {
-    segment.is_within(Segment::Network)
-}
-
 fn needs_server(segment: Segment) -> bool {
-    segment.is_within(Segment::Server) || is_network(segment)
+    segment.is_within(Segment::Server) || segment.is_within(Segment::Network)
 }
 
 /// How a segment is measured, from the rule that judges it or, where there is none, from what tells it apart.

@@ -5,9 +5,7 @@ use narrows_model::event::EndReason;
 use narrows_model::inventory::{HostFacts, Inventory};
 use narrows_model::plan::{LoadStatement, PLAN_SCHEMA, Topology};
 use narrows_model::trial::{IntervalSample, TrialOutput};
-use narrows_model::{
-    Bytes, Cell, Cut, Event, Histogram, Nanos, Plan, Segment, Sink, Site, Stop, Target, Workload,
-};
+use narrows_model::{Bytes, Cell, Cut, Event, Histogram, Nanos, Plan, Segment, Sink, Stop, Target, Workload};
 use narrows_record::{Manifest, Writer};
 use std::path::Path;
 
@@ -16,16 +14,12 @@ const SECOND: u64 = 1_000_000_000;
 fn cell(index: u32) -> Cell {
     Cell {
         id: CellId(format!("path/read/{index}")),
-        cut: Cut::Path,
-        site: Site::Client,
-        target: Target::File { path: "/srv".into() },
-        workload: Workload::default(),
-        stop: Stop { warm_up_ns: Nanos(0), measure_ns: Nanos(SECOND), bytes_max: None, ops_max: None },
-        trials: 1,
-        repeat: narrows_model::Repeat::Fixed,
-        more_targets: Vec::new(),
-        factors: std::collections::BTreeMap::new(),
-        read_only: false,
+        ..Cell::new(
+            Cut::Path,
+            Target::File { path: "/srv".into() },
+            Workload::default(),
+            Stop { warm_up_ns: Nanos(0), measure_ns: Nanos(SECOND), bytes_max: None, ops_max: None },
+        )
     }
 }
 

@@ -28,6 +28,7 @@ pub(super) fn forward(
     stop: &StopFlag,
 ) -> Result<Bytes, ForwardError> {
     let (outlet, inlet) = pipe(buffer_bytes)?;
+    let gathers = buffer_bytes < PACKET_BYTES;
     let mut total_bytes: u64 = 0;
     loop {
         let read = again(stop, ForwardError::Read, || {
@@ -38,8 +39,7 @@ pub(super) fn forward(
         }
         calls.read(read);
         // The next read does not wait then, and its write sends what this one may hold back.
-        let was_full = read == buffer_bytes && buffer_bytes < PACKET_BYTES;
-        let more_waits = was_full && ioctl_fionread(from).is_ok_and(|bytes| bytes > 0);
+        let more_waits = gathers && read == buffer_bytes && ioctl_fionread(from).is_ok_and(|bytes| bytes > 0);
         let flags = if more_waits { SpliceFlags::MOVE | SpliceFlags::MORE } else { SpliceFlags::MOVE };
         let mut left = read;
         while left > 0 {

@@ -3,8 +3,9 @@
 use super::*;
 use narrows_model::Nanos;
 use narrows_sys::clock::Monotonic;
+use narrows_testkit::tcp_pair;
 use std::io::{Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::net::Shutdown;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 
@@ -53,17 +54,11 @@ fn all_bytes_arrive_in_order_whatever_the_buffer() {
     }
 }
 
-fn tcp_pair() -> (TcpStream, TcpStream) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-    (near, listener.accept().unwrap().0)
-}
-
 /// How long a request of whole buffers takes to its last byte, the sender's end staying open: the shortest of some.
 fn shortest_request(mode: ForwardMode, buffer_bytes: usize, buffers: usize) -> Nanos {
     let clock = Monotonic::new();
-    let (mut client, front) = tcp_pair();
-    let (back, mut server) = tcp_pair();
+    let (mut client, front) = tcp_pair().unwrap();
+    let (back, mut server) = tcp_pair().unwrap();
     let request = content(buffers * buffer_bytes);
     std::thread::scope(|scope| {
         scope.spawn(|| {

@@ -184,18 +184,12 @@ impl Pair {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use narrows_testkit::tcp_pair;
     use std::io::{Read, Write};
-    use std::net::TcpListener;
-
-    fn connected() -> (TcpStream, TcpStream) {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        (near, listener.accept().unwrap().0)
-    }
 
     #[test]
     fn a_connection_that_is_reset_keeps_what_it_counted() {
-        let ((mut client, from_client), (to_server, mut server)) = (connected(), connected());
+        let ((mut client, from_client), (to_server, mut server)) = (tcp_pair().unwrap(), tcp_pair().unwrap());
         let pair = Pair::new(from_client, to_server);
         client.write_all(&[1; 1000]).unwrap();
         let (mut from, mut to) = (&pair.client.socket, &pair.server.socket);

@@ -64,21 +64,19 @@ pub(crate) fn server_cell(target: Target) -> Cell {
     let workload = Workload { file_bytes: Bytes(1 << 20), ..workload(Op::Write, 65_536, 1) };
     Cell {
         id: CellId("server-storage/write/64KiB/qd1/c1".into()),
-        cut: Cut::ServerStorage,
         site: Site::Server,
-        target,
-        workload,
-        stop: Stop {
-            warm_up_ns: Nanos(0),
-            measure_ns: Nanos::from_millis(50),
-            bytes_max: None,
-            ops_max: Some(200),
-        },
         trials: 2,
-        repeat: narrows_model::Repeat::Fixed,
-        more_targets: Vec::new(),
-        factors: std::collections::BTreeMap::new(),
-        read_only: false,
+        ..Cell::new(
+            Cut::ServerStorage,
+            target,
+            workload,
+            Stop {
+                warm_up_ns: Nanos(0),
+                measure_ns: Nanos::from_millis(50),
+                bytes_max: None,
+                ops_max: Some(200),
+            },
+        )
     }
 }
 

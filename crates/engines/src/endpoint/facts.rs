@@ -145,14 +145,11 @@ fn length(value: usize) -> u64 {
 mod tests {
     use super::*;
     use std::io::{Read, Write};
-    use std::net::TcpListener;
 
     #[test]
     fn what_a_connection_within_a_host_carries_is_counted_as_such_and_no_time_of_a_network() {
         const BYTES: usize = 100_000;
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let mut sender = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let (mut receiver, _) = listener.accept().unwrap();
+        let (mut sender, mut receiver) = narrows_testkit::tcp_pair().unwrap();
         let (near, far) = (Ends::of(&sender), Ends::of(&receiver));
         let sent = std::thread::spawn(move || {
             sender.write_all(&vec![1; BYTES]).unwrap();

@@ -101,12 +101,10 @@ impl Line {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::TcpListener;
 
     fn pair() -> (Line, Line) {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        (Line::new(near).unwrap(), Line::new(listener.accept().unwrap().0).unwrap())
+        let (near, far) = narrows_testkit::tcp_pair().unwrap();
+        (Line::new(near).unwrap(), Line::new(far).unwrap())
     }
 
     #[test]

@@ -152,7 +152,7 @@ fn rounded(remaining_ns: Nanos) -> String {
 mod tests {
     use super::*;
     use narrows_model::Op;
-    use narrows_model::cell::{CellId, Site, Stop};
+    use narrows_model::cell::{CellId, Stop};
     use narrows_model::workload::ObjectSet;
     use std::collections::BTreeMap;
 
@@ -164,16 +164,13 @@ mod tests {
         let factors = [(SUITE_TEST, "run1"), (SUITE_PHASE, "seq_stat")];
         let cell = Cell {
             id: CellId("run1/seq_stat".to_owned()),
-            cut: Cut::Path,
-            site: Site::Client,
-            target: Target::File { path: "/data".into() },
-            workload,
-            stop: Stop { warm_up_ns: Nanos(0), measure_ns: Nanos(1), bytes_max: None, ops_max: None },
-            trials: 1,
-            repeat: Repeat::Fixed,
-            more_targets: Vec::new(),
             factors: BTreeMap::from(factors.map(|(factor, name)| (factor.to_owned(), named(name)))),
-            read_only: false,
+            ..Cell::new(
+                Cut::Path,
+                Target::File { path: "/data".into() },
+                workload,
+                Stop { warm_up_ns: Nanos(0), measure_ns: Nanos(1), bytes_max: None, ops_max: None },
+            )
         };
         let figures = CellFigures {
             rate_bytes_per_s: None,

@@ -91,24 +91,17 @@ fn progress_tells_position_load_figures_and_time_left() {
 fn plan() -> Plan {
     let cell = |cut, op, queue_depth| {
         let workload = Workload { op, queue_depth, ..Workload::default() };
-        Cell {
-            id: Cell::name(cut, &workload),
+        Cell::new(
             cut,
-            site: narrows_model::Site::Client,
-            target: Target::File { path: "/srv/data".into() },
+            Target::File { path: "/srv/data".into() },
             workload,
-            stop: narrows_model::Stop {
+            narrows_model::Stop {
                 warm_up_ns: Nanos(200_000_000),
                 measure_ns: Nanos(1_500_000_000),
                 bytes_max: None,
                 ops_max: None,
             },
-            trials: 1,
-            repeat: narrows_model::Repeat::Fixed,
-            more_targets: Vec::new(),
-            factors: std::collections::BTreeMap::new(),
-            read_only: false,
-        }
+        )
     };
     Plan {
         schema: PLAN_SCHEMA.to_owned(),

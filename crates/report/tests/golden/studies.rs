@@ -152,7 +152,7 @@ fn a_study_of_null_says_why_it_has_no_verdict() {
 #[test]
 fn a_cell_that_was_too_short_for_the_cpu_of_a_role_has_a_dash_for_it() {
     let mut summary = cases::server_cpu();
-    let cell = summary.cells.iter_mut().find(|cell| cell.cut == narrows_model::Cut::Path).unwrap();
+    let cell = summary.cells.iter_mut().find(|cell| cell.cut == Cut::Path).unwrap();
     assert!(cell.cpu.remove(&Role::Server).is_some() && cell.cpu.contains_key(&Role::Client));
     let rendered = text::verdict(&summary, &Style::default());
     assert!(rendered.contains("12/- "), "{rendered}");

@@ -212,21 +212,17 @@ fn assignment(file_bytes: u64) -> Assignment {
     let workload = Workload { file_bytes: Bytes(file_bytes), ..Workload::default() };
     let cell = Cell {
         id: narrows_model::CellId("cell".to_owned()),
-        cut: narrows_model::Cut::Path,
-        site: narrows_model::Site::Client,
-        target: "/folder".parse().unwrap(),
-        workload,
-        stop: narrows_model::Stop {
-            warm_up_ns: Nanos(0),
-            measure_ns: Nanos(1),
-            bytes_max: None,
-            ops_max: None,
-        },
-        trials: 1,
-        repeat: narrows_model::Repeat::Fixed,
-        more_targets: Vec::new(),
-        factors: BTreeMap::new(),
-        read_only: false,
+        ..Cell::new(
+            narrows_model::Cut::Path,
+            "/folder".parse().unwrap(),
+            workload,
+            narrows_model::Stop {
+                warm_up_ns: Nanos(0),
+                measure_ns: Nanos(1),
+                bytes_max: None,
+                ops_max: None,
+            },
+        )
     };
     Assignment {
         cell,

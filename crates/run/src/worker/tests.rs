@@ -10,7 +10,7 @@ use narrows_engines::{
 };
 use narrows_model::sim_profile::{CacheLaw, Fault, SimProfile, StationLaw};
 use narrows_model::trial::IntervalSample;
-use narrows_model::{Bytes, Cell, CellId, Cut, Nanos, Site, Stop, Workload};
+use narrows_model::{Bytes, Cell, CellId, Cut, Nanos, Stop, Workload};
 use std::io::Write as _;
 use std::sync::Arc;
 
@@ -55,16 +55,13 @@ pub(super) fn assignment(profile: &SimProfile, folder: &tempfile::TempDir, queue
     Assignment {
         cell: Cell {
             id: CellId("cell".to_owned()),
-            cut: Cut::Path,
-            site: Site::Client,
-            target: format!("sim:{}", path.display()).parse().unwrap(),
-            workload,
-            stop: Stop { warm_up_ns: Nanos(0), measure_ns: Nanos(0), bytes_max: None, ops_max: None },
-            trials: 1,
-            repeat: narrows_model::Repeat::Fixed,
-            more_targets: Vec::new(),
-            factors: std::collections::BTreeMap::new(),
             read_only: true,
+            ..Cell::new(
+                Cut::Path,
+                format!("sim:{}", path.display()).parse().unwrap(),
+                workload,
+                Stop { warm_up_ns: Nanos(0), measure_ns: Nanos(0), bytes_max: None, ops_max: None },
+            )
         },
         trial: 0,
         client_index: 0,

@@ -2,9 +2,8 @@
 
 use narrows_engines::{EngineRegistry, MonotonicClock};
 use narrows_model::plan::{LoadStatement, PLAN_SCHEMA, Topology};
-use narrows_model::{Bytes, Cell, CellId, Cut, Nanos, Plan, Segment, Site, Stop, Workload};
+use narrows_model::{Bytes, Cell, CellId, Cut, Nanos, Plan, Segment, Stop, Workload};
 use narrows_run::{CellSite, NoCounters, Prepared, StopFlag, ThreadCoordinator};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A site whose clients are threads of this process.
@@ -26,19 +25,7 @@ pub(crate) fn site(stop: &StopFlag) -> CellSite {
 
 /// One trial of `workload` at `target`, from this machine.
 pub(crate) fn cell(id: CellId, target: &str, workload: Workload, stop: Stop) -> Cell {
-    Cell {
-        id,
-        cut: Cut::Path,
-        site: Site::Client,
-        target: target.parse().unwrap(),
-        workload,
-        stop,
-        trials: 1,
-        repeat: narrows_model::Repeat::Fixed,
-        more_targets: Vec::new(),
-        factors: BTreeMap::new(),
-        read_only: false,
-    }
+    Cell { id, ..Cell::new(Cut::Path, target.parse().unwrap(), workload, stop) }
 }
 
 /// The plan of `cells`, with time for all of them.

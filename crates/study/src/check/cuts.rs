@@ -261,17 +261,9 @@ impl Cutter<'_> {
 
     fn cell(&self, cut: Cut, target: Target, workload: Workload, stop: Stop) -> Cell {
         Cell {
-            id: Cell::name(cut, &workload),
-            cut,
-            site: Site::Client,
-            repeat: narrows_model::Repeat::Fixed,
-            more_targets: Vec::new(),
-            factors: std::collections::BTreeMap::new(),
-            read_only: self.request.existing_file.is_some() && matches!(target, Target::File { .. }),
-            target,
-            workload,
-            stop,
             trials: self.request.trials,
+            read_only: self.request.existing_file.is_some() && matches!(target, Target::File { .. }),
+            ..Cell::new(cut, target, workload, stop)
         }
     }
 

@@ -144,7 +144,7 @@ pub(crate) const CRATES: &[CrateRow] = &[
     CrateRow {
         name: "testkit",
         may_depend_on: &["model"],
-        effects: &[(Effect::Files, "lays out fixture trees")],
+        effects: &[(Effect::Net, "connections for tests")],
     },
     CrateRow {
         name: "lab",

@@ -2,7 +2,7 @@
 
 use super::*;
 use narrows_model::workload::BlockShare;
-use narrows_model::{Bytes, Cell, CellId, Cut, Nanos, Repeat, Site, Stop, Workload};
+use narrows_model::{Bytes, Cell, CellId, Cut, Nanos, Stop, Workload};
 use std::collections::BTreeSet;
 
 const BLOCK: u64 = 4096;
@@ -12,16 +12,13 @@ fn assignment(order: Order, block_count: u64, workers: u32) -> Assignment {
     Assignment {
         cell: Cell {
             id: CellId("cell".to_owned()),
-            cut: Cut::Path,
-            site: Site::Client,
-            target: "null:".parse().unwrap(),
-            workload,
-            stop: Stop { warm_up_ns: Nanos(0), measure_ns: Nanos(0), bytes_max: None, ops_max: None },
-            trials: 1,
-            repeat: Repeat::Fixed,
-            more_targets: Vec::new(),
-            factors: std::collections::BTreeMap::new(),
             read_only: true,
+            ..Cell::new(
+                Cut::Path,
+                "null:".parse().unwrap(),
+                workload,
+                Stop { warm_up_ns: Nanos(0), measure_ns: Nanos(0), bytes_max: None, ops_max: None },
+            )
         },
         trial: 0,
         client_index: 0,

@@ -10,6 +10,7 @@ use narrows_model::Op;
 use narrows_model::units::saturate_u32;
 use narrows_model::workload::Order;
 use rand_xoshiro::Xoshiro256PlusPlus;
+use std::ops::Range;
 
 /// What decides the next request.
 #[derive(Debug)]
@@ -22,10 +23,10 @@ pub(super) enum Law {
 /// Goes once over so many places.
 #[derive(Debug)]
 pub(super) struct Turn {
-    next: u64,
-    count: u64,
-    /// The place after the one that was given last.
-    ahead: u64,
+    /// The place that is given next; `None` after the last.
+    ahead: Option<u64>,
+    /// What is left behind it, before the permutation.
+    left: Range<u64>,
     /// `None` is in their order.
     permutation: Option<Permutation>,
 }
@@ -33,30 +34,14 @@ pub(super) struct Turn {
 impl Turn {
     fn new(count: u64, order: Order, random: &mut Xoshiro256PlusPlus) -> Self {
         let permutation = (order == Order::Random).then(|| Permutation::new(count, random));
-        let mut turn = Self { next: 0, count, ahead: 0, permutation };
-        turn.look_ahead();
+        let mut turn = Self { ahead: None, left: 0..count, permutation };
+        turn.next();
         turn
     }
 
     fn next(&mut self) -> Option<u64> {
-        if self.next >= self.count {
-            return None;
-        }
-        let place = self.ahead;
-        self.next += 1;
-        self.look_ahead();
-        Some(place)
-    }
-
-    fn look_ahead(&mut self) {
-        if self.next < self.count {
-            self.ahead = self.permutation.as_ref().map_or(self.next, |permutation| permutation.at(self.next));
-        }
-    }
-
-    /// The place that [`Turn::next`] gives next, if it gives one.
-    fn ahead(&self) -> Option<u64> {
-        (self.next < self.count).then_some(self.ahead)
+        let permuted = |index| self.permutation.as_ref().map_or(index, |permutation| permutation.at(index));
+        std::mem::replace(&mut self.ahead, self.left.next().map(permuted))
     }
 }
 
@@ -82,7 +67,7 @@ impl Visit {
             }
             let Object { number, bytes } = pool.at(place);
             // A random place of many is in no cache; the operation that comes first gives time to fetch it.
-            if let Some(ahead) = self.turn.ahead() {
+            if let Some(ahead) = self.turn.ahead {
                 pool.prefetch(ahead);
             }
             match self.op {
@@ -135,7 +120,7 @@ impl Law {
     /// Brings `pool` to what the requests so far have left.
     pub(super) fn settle(self, pool: &mut Pool) {
         let Law::Visit(Visit { op: Op::Delete, turn, is_listed, mut gone, .. }) = self else { return };
-        if is_listed && turn.next >= turn.count {
+        if is_listed && turn.ahead.is_none() {
             // Which places they were in is not known while some are left; that is refused before it comes here.
             gone.fill(true);
         }
