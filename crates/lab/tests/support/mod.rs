@@ -71,7 +71,8 @@ fn tell_of_repetition(attempt: u32, taken_ratio: f64, failure: &(dyn Any + Send)
     let thread = std::thread::current();
     let proof = thread.name().unwrap_or("a proof");
     let share = taken_ratio * 100.0;
-    let why = failure.downcast_ref::<String>().map_or("", String::as_str);
+    let why = failure.downcast_ref::<String>().map(String::as_str);
+    let why = why.or_else(|| failure.downcast_ref::<&str>().copied()).unwrap_or("");
     let line =
         format!("{proof}: attempt {attempt} failed while others took {share:.1} % of the CPUs: {why}\n");
     // Best effort: where it cannot be told, the proof's own end still is.
