@@ -30,8 +30,8 @@ fn calls_on_files(trace: &Path) -> (Vec<String>, Calls) {
         let (at, call) = line.split_once(' ')?;
         let (call, returned) = call.rsplit_once(" = ")?;
         let (name, arguments) = call.split_once('(')?;
-        let offset =
-            arguments.trim_end().strip_suffix(')')?.rsplit_once(", ").and_then(|(_, last)| last.parse().ok());
+        let last = || arguments.trim_end().strip_suffix(')')?.rsplit_once(", ")?.1.parse().ok();
+        let offset = if name.starts_with('p') { last() } else { None };
         Some((at.to_owned(), (name.to_owned(), returned.trim().parse().ok()?, offset)))
     };
     text.lines().filter(|line| line.contains("/data-")).filter_map(call).unzip()
@@ -45,7 +45,10 @@ fn traced(letters: &str) -> Option<Traced> {
     fs::create_dir(&folder).unwrap();
     let mut command = Command::new("strace");
     command.args(["-ff", "-y", "-ttt", "-s", "0", "--seccomp-bpf", "-e", "signal=none"]);
-    command.args(["-e", "trace=write,pwrite64,pwritev,pwritev2,pread64,preadv,preadv2,read,fdatasync,fsync"]);
+    command.args([
+        "-e",
+        "trace=lseek,write,pwrite64,pwritev,pwritev2,pread64,preadv,preadv2,read,fdatasync,fsync",
+    ]);
     command.arg("-o").arg(scratch.join("trace")).arg(narrows_bin().unwrap());
     command.args(["suite", "iozone"]).args(letters.split_whitespace()).arg(&folder);
     command.args(["--no-verdict", "--quiet", "--seed", "7"]).arg("--out").arg(scratch.join("record"));
@@ -71,11 +74,23 @@ fn traced(letters: &str) -> Option<Traced> {
     Some(Traced { threads, all: all.into_iter().map(|(_, thread, name)| (thread, name)).collect() })
 }
 
-/// The offsets of one thread's calls, which must all be of this name and return a record of 4 KB.
+/// The records of one thread's calls, which must all be of this name and return a record of 4 KB; seeks lie between them where
+/// calls go on at the file's own position, and only where they do not go on there.
 #[track_caller]
-fn offsets(calls: &Calls, name: &str) -> Vec<u64> {
-    assert!(calls.iter().all(|(call, returned, _)| call == name && *returned == 4096), "{name}: {calls:?}");
-    calls.iter().map(|(_, _, offset)| offset.unwrap() / 4096).collect()
+fn records(calls: &Calls, name: &str) -> Vec<u64> {
+    let (mut position, mut found) = (None, Vec::new());
+    for (call, returned, offset) in calls {
+        if call == "lseek" {
+            assert_ne!(position, Some(*returned), "{name}: a seek to where the file is: {calls:?}");
+            position = Some(*returned);
+            continue;
+        }
+        assert_eq!((call.as_str(), *returned), (name, 4096), "{calls:?}");
+        let at = offset.or(position).unwrap();
+        position = Some(at + 4096);
+        found.push(at / 4096);
+    }
+    found
 }
 
 /// Files of 128 KB in records of 4 KB: 32 records.
@@ -83,25 +98,30 @@ const SIZES: &str = "-s 128 -r 4";
 
 #[test]
 fn every_test_goes_once_over_its_file_in_its_own_order() {
-    let Some(Traced { threads, .. }) = traced(&format!("{SIZES} -i 0 -i 1 -i 2 -i 3 -i 4 -i 5")) else {
+    let Some(Traced { threads, .. }) = traced(&format!("{SIZES} -i 0 -i 1 -i 2 -i 3 -i 4 -i 5 -i 9 -i 10"))
+    else {
         return;
     };
-    assert_eq!(threads.len(), 9, "{threads:?}");
+    assert_eq!(threads.len(), 13, "{threads:?}");
     let forward: Vec<u64> = (0..32).collect();
-    for (index, name) in [(0, "pwrite64"), (1, "pwrite64"), (2, "pread64"), (3, "pread64")] {
-        assert_eq!(offsets(&threads[index], name), forward, "{index}");
+    for (index, name) in [(0, "write"), (1, "write"), (2, "read"), (3, "read")] {
+        assert_eq!(records(&threads[index], name), forward, "{index}");
     }
-    for (index, name) in [(4, "pread64"), (5, "pwrite64")] {
-        let mut random = offsets(&threads[index], name);
+    for (index, name) in [(9, "pwrite64"), (10, "pwrite64"), (11, "pread64"), (12, "pread64")] {
+        assert_eq!(records(&threads[index], name), forward, "{index}");
+        assert!(threads[index].iter().all(|(call, _, _)| call == name), "no seeks: {:?}", threads[index]);
+    }
+    for (index, name) in [(4, "read"), (5, "write")] {
+        let mut random = records(&threads[index], name);
         assert_ne!(random, forward);
         random.sort_unstable();
         assert_eq!(random, forward, "each record once");
     }
-    assert!(offsets(&threads[6], "pread64").into_iter().eq((0..32).rev()));
-    assert_eq!(offsets(&threads[7], "pwrite64"), vec![0; 32]);
+    assert!(records(&threads[6], "read").into_iter().eq((0..32).rev()));
+    assert_eq!(records(&threads[7], "write"), vec![0; 32]);
     let stride: Vec<u64> =
         (0..17).flat_map(|first| [first, first + 17]).filter(|record| *record < 32).collect();
-    assert_eq!(offsets(&threads[8], "pread64"), stride);
+    assert_eq!(records(&threads[8], "read"), stride);
 }
 
 #[test]
@@ -129,7 +149,7 @@ fn a_sync_in_the_timing_is_one_behind_each_test_that_writes() {
     for (name, _, _) in threads.iter().flatten() {
         *names.entry(name).or_default() += 1;
     }
-    assert_eq!(names, BTreeMap::from([("fdatasync", 2), ("pread64", 64), ("pwrite64", 64)]));
+    assert_eq!(names, BTreeMap::from([("fdatasync", 2), ("lseek", 4), ("read", 64), ("write", 64)]));
 }
 
 #[test]

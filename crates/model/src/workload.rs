@@ -25,7 +25,7 @@ pub use objects::{
     ObjectSync, SYNCED_FOLDERS_MAX, Spread, TRANSACTION_COUNT_MAX, Transactions,
 };
 pub use order::Order;
-pub use psync::{PsyncWishes, VECTORS_MAX};
+pub use psync::{PsyncCalls, PsyncWishes, VECTORS_MAX};
 pub use ring::{RingFacts, RingWishes, Wish};
 pub use stdio::{StdioCalls, StdioFlush, StdioWishes};
 

@@ -1,6 +1,7 @@
 //! The engine `psync`: `pread` and `pwrite` on a file, one request in flight per worker.
 //!
-//! With vectors a request's block is moved by `preadv` or `pwritev`, from and to several buffers of one call.
+//! With vectors a request's block is moved by `preadv` or `pwritev`, from and to several buffers of one call; at the file's
+//! own position by `read` or `write`, after an `lseek` where it lies elsewhere.
 //! "Complete" means: in the page cache (buffered), on the device (`O_DIRECT`), or durable (`O_DSYNC`, and every
 //! so many writes with `fdatasync`); of a discarded range, that its room was given back. What the file system refuses
 //! is an error, never done in another way.
@@ -14,7 +15,7 @@ use crate::request::{Errno, Request};
 use crate::slots::{SlotBuffers, checked_depth};
 use narrows_model::capabilities::Capabilities;
 use narrows_model::units::saturate_usize;
-use narrows_model::workload::CacheState;
+use narrows_model::workload::{CacheState, PsyncCalls, PsyncWishes};
 use narrows_model::{Op, Target};
 use narrows_sys::file::Transfer;
 use std::fs::File;
@@ -32,7 +33,8 @@ pub const INFO: EngineFacts = EngineFacts {
     completion: "in the page cache (buffered), on the device (O_DIRECT), durable (O_DSYNC, fdatasync); \
                  trim: the file system has taken the range back",
     advice: "none: the kernel reads ahead by what it sees, as for any program that calls pread",
-    source: "pread(2), pwrite(2), preadv(2), pwritev(2), open(2), fdatasync(2), fallocate(2)",
+    source: "pread(2), pwrite(2), preadv(2), pwritev(2), read(2), write(2), lseek(2), open(2), fdatasync(2), \
+             fallocate(2)",
     example: "/srv/data",
 };
 
@@ -76,9 +78,9 @@ impl EngineFactory for PsyncFactory {
             effective: files::effective(INFO.id, spec, depth, alignment_bytes),
             slots: SlotBuffers::new(depth, spec.workload.block_bytes.0, worker.seed)?,
             performer: Psync {
-                files,
+                files: files.into_iter().map(|file| (file, Position::default())).collect(),
                 sync_count: SyncCount::new(spec.workload.sync),
-                vectors: spec.workload.psync.vectors.map(|count| saturate_usize(u64::from(count))),
+                calls: Calls::of(spec.workload.psync),
             },
             flight: SingleFlight::default(),
         }))
@@ -95,50 +97,105 @@ impl EngineFactory for PsyncFactory {
 
 #[derive(Debug)]
 struct Psync {
-    files: Vec<File>,
+    files: Vec<(File, Position)>,
     sync_count: SyncCount,
-    /// Buffers of a call; `None` for plain calls.
-    vectors: Option<usize>,
+    calls: Calls,
 }
 
-impl Psync {
-    fn read(&self, file: &File, part: &mut [u8], offset_bytes: u64) -> Result<Transfer, narrows_sys::Errno> {
-        match self.vectors {
-            None => narrows_sys::file::pread(file, part, offset_bytes),
-            Some(count) => narrows_sys::file::preadv(file, part, count, offset_bytes),
+/// The calls that move a block.
+#[derive(Debug, Clone, Copy)]
+enum Calls {
+    AtOffset,
+    AtPosition,
+    /// From and to so many buffers.
+    Vectors(usize),
+}
+
+impl Calls {
+    fn of(wishes: PsyncWishes) -> Self {
+        match (wishes.vectors, wishes.calls) {
+            (Some(count), _) => Self::Vectors(saturate_usize(u64::from(count))),
+            (None, PsyncCalls::AtOffset) => Self::AtOffset,
+            (None, PsyncCalls::AtPosition) => Self::AtPosition,
         }
     }
 
-    fn write(&self, file: &File, part: &[u8], offset_bytes: u64) -> Result<Transfer, narrows_sys::Errno> {
-        match self.vectors {
-            None => narrows_sys::file::pwrite(file, part, offset_bytes),
-            Some(count) => narrows_sys::file::pwritev(file, part, count, offset_bytes),
+    fn read(
+        self,
+        (file, position): &mut (File, Position),
+        part: &mut [u8],
+        offset_bytes: u64,
+    ) -> Result<Transfer, narrows_sys::Errno> {
+        match self {
+            Self::AtOffset => narrows_sys::file::pread(file, part, offset_bytes),
+            Self::AtPosition => {
+                position.moving(file, offset_bytes, |file| narrows_sys::file::read(file, part))
+            }
+            Self::Vectors(count) => narrows_sys::file::preadv(file, part, count, offset_bytes),
         }
+    }
+
+    fn write(
+        self,
+        (file, position): &mut (File, Position),
+        part: &[u8],
+        offset_bytes: u64,
+    ) -> Result<Transfer, narrows_sys::Errno> {
+        match self {
+            Self::AtOffset => narrows_sys::file::pwrite(file, part, offset_bytes),
+            Self::AtPosition => {
+                position.moving(file, offset_bytes, |file| narrows_sys::file::write(file, part))
+            }
+            Self::Vectors(count) => narrows_sys::file::pwritev(file, part, count, offset_bytes),
+        }
+    }
+}
+
+/// Where a file's own position is known to be.
+#[derive(Debug, Default)]
+struct Position(Option<u64>);
+
+impl Position {
+    /// Has `act` move bytes from `offset_bytes` on; the file's position is moved there first where it is elsewhere.
+    fn moving(
+        &mut self,
+        file: &File,
+        offset_bytes: u64,
+        act: impl FnOnce(&File) -> Result<Transfer, narrows_sys::Errno>,
+    ) -> Result<Transfer, narrows_sys::Errno> {
+        // After an error it is unknown.
+        if self.0.take() != Some(offset_bytes) {
+            narrows_sys::file::seek(file, offset_bytes)?;
+        }
+        let moved = act(file)?;
+        self.0 = Some(offset_bytes.saturating_add(moved.done_bytes() as u64));
+        Ok(moved)
     }
 }
 
 impl Perform for Psync {
     fn perform(&mut self, request: &Request, slots: &mut SlotBuffers) -> Result<u32, Errno> {
-        let Some(file) = self.files.get(request.object as usize) else { return Err(Errno(INVALID)) };
+        let Self { files, sync_count, calls } = self;
+        let Some(object) = files.get_mut(request.object as usize) else { return Err(Errno(INVALID)) };
         match request.op {
             Op::Read => transfer(request.length_bytes, |done| {
                 let part = &mut slots.part(request.slot, request.length_bytes)[done as usize..];
-                self.read(file, part, request.offset_bytes + u64::from(done))
+                calls.read(object, part, request.offset_bytes + u64::from(done))
             }),
             Op::Write => {
                 let written = transfer(request.length_bytes, |done| {
                     let part = &slots.part(request.slot, request.length_bytes)[done as usize..];
-                    self.write(file, part, request.offset_bytes + u64::from(done))
+                    calls.write(object, part, request.offset_bytes + u64::from(done))
                 })?;
-                if self.sync_count.is_due_after_write() {
-                    narrows_sys::file::fdatasync(file).map_err(errno)?;
+                if sync_count.is_due_after_write() {
+                    narrows_sys::file::fdatasync(&object.0).map_err(errno)?;
                 }
                 Ok(written)
             }
-            Op::Sync => narrows_sys::file::fdatasync(file).map(|()| 0).map_err(errno),
+            Op::Sync => narrows_sys::file::fdatasync(&object.0).map(|()| 0).map_err(errno),
             Op::Trim => {
                 let length_bytes = u64::from(request.length_bytes);
-                narrows_sys::file::punch_hole(file, request.offset_bytes, length_bytes)
+                narrows_sys::file::punch_hole(&object.0, request.offset_bytes, length_bytes)
                     .map(|()| request.length_bytes)
                     .map_err(errno)
             }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::conformance::{self, BLOCK_BYTES, complete, request, spec, worker};
+use narrows_model::workload::PsyncCalls;
 use std::fs;
 
 /// A folder on the build's file system: direct access must be possible there.
@@ -154,6 +155,16 @@ fn a_test_folder_removes_itself_and_only_with_its_marker() {
 }
 
 const MARKER_NAME: &str = "made-by-narrows";
+
+#[test]
+fn it_conforms_at_the_files_own_position() {
+    let folder = folder();
+    for op in [Op::Write, Op::Read] {
+        let mut spec = at(&folder, op);
+        spec.workload.psync.calls = PsyncCalls::AtPosition;
+        conformance::run(&PsyncFactory::unconfined(), &spec);
+    }
+}
 
 #[test]
 fn it_conforms_with_blocks_in_several_buffers() {

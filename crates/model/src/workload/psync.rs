@@ -6,11 +6,25 @@ use serde::{Deserialize, Serialize};
 /// Most buffers of one call: what POSIX grants everywhere.
 pub const VECTORS_MAX: u32 = 16;
 
+/// What moves a request's block.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PsyncCalls {
+    /// One `pread` or `pwrite`, which are told where.
+    #[default]
+    AtOffset,
+    /// One `read` or `write` at the file's own position, after an `lseek` where the block lies elsewhere: as programs do
+    /// that go over a file.
+    AtPosition,
+}
+
 /// How requests are wished to be handed over; without meaning for other engines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct PsyncWishes {
+    /// What moves a request's block, where it is not divided into buffers.
+    pub calls: PsyncCalls,
     /// Buffers of equal size that a request's block consists of, which one `preadv` or `pwritev` moves, at most
-    /// [`VECTORS_MAX`]; `None` is one `pread` or `pwrite`.
+    /// [`VECTORS_MAX`]; `None` is one buffer.
     pub vectors: Option<u32>,
 }

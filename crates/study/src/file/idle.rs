@@ -68,6 +68,12 @@ pub(crate) const NEEDS: &[Need] = &[
         met: has_ring,
     },
     Need {
+        path: "workload.psync.calls",
+        words: "engine = \"psync\"",
+        on: &["workload.engine", "target"],
+        met: is_psync,
+    },
+    Need {
         path: "workload.psync.vectors",
         words: "engine = \"psync\"",
         on: &["workload.engine", "target"],

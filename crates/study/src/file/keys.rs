@@ -105,6 +105,7 @@ const OBJECT_SYNCS: &[&str] = &["none", "data", "data_and_folder"];
 const HALVES: &[&str] = &["both", "read_append", "create_delete"];
 const OBJECT_SIZE: Kind = Kind::Size { min: 0, max: OBJECT_BYTES_MAX.0 };
 const STDIO_CALLS: &[&str] = &["block", "character"];
+const PSYNC_CALLS: &[&str] = &["at_offset", "at_position"];
 const STDIO_FLUSHES: &[&str] = &["none", "fflush", "fdatasync", "fsync"];
 const ACCESSES: &[&str] = &["buffered", "direct"];
 const CACHES: &[&str] = &["as_found", "cold", "warm"];
@@ -203,6 +204,8 @@ keys! {
         "Completions are polled for at the device (IOPOLL); direct access alone.";
     "workload.ring.submission_polling", Kind::Flag, true, "false", "true",
         "A kernel thread takes up submissions (SQPOLL); it uses a CPU of its own.";
+    "workload.psync.calls", Kind::Choice(PSYNC_CALLS), true, "\"at_offset\"", "\"at_position\"",
+        "What moves a block: one pread or pwrite, or a read or write at the file's own position, after an lseek where the block lies elsewhere.";
     "workload.psync.vectors", Kind::Count { min: 1, max: VECTORS_MAX as u64 }, true, "pread and pwrite", "4",
         "Buffers of equal size that one preadv or pwritev moves for a request.";
     "workload.stdio.calls", Kind::Choice(STDIO_CALLS), true, "\"block\"", "\"character\"",

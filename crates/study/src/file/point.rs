@@ -9,8 +9,8 @@ use crate::located::Span;
 use narrows_model::cell::{FactorValue, Stop};
 use narrows_model::units::saturate_u32;
 use narrows_model::workload::{
-    Access, Acknowledgement, Arrivals, BlockShare, CacheState, Edges, OpShare, Order, PsyncWishes,
-    RingWishes, StdioCalls, StdioFlush, StdioWishes, SyncPolicy, Wish,
+    Access, Acknowledgement, Arrivals, BlockShare, CacheState, Edges, OpShare, Order, PsyncCalls,
+    PsyncWishes, RingWishes, StdioCalls, StdioFlush, StdioWishes, SyncPolicy, Wish,
 };
 use narrows_model::{Bytes, EngineId, Nanos, Op, Repeat, Target, Workload};
 use std::collections::BTreeMap;
@@ -189,7 +189,7 @@ impl<'a> View<'a> {
             max_ops_per_s: self.number("workload.max_ops"),
             ring: self.ring(),
             stdio: self.stdio(),
-            psync: PsyncWishes { vectors: self.count("workload.psync.vectors").map(saturate_u32) },
+            psync: self.psync(),
             edges: Edges { stone_wall: self.flag("stop.stone_wall"), ..Edges::default() },
             verify: self.flag("workload.verify"),
             prefill: usual.prefill,
@@ -252,6 +252,16 @@ impl<'a> View<'a> {
             registered_files: wish("workload.ring.registered_files"),
             completion_polling: self.flag("workload.ring.completion_polling"),
             submission_polling: self.flag("workload.ring.submission_polling"),
+        }
+    }
+
+    fn psync(&self) -> PsyncWishes {
+        PsyncWishes {
+            calls: match self.name("workload.psync.calls") {
+                Some("at_position") => PsyncCalls::AtPosition,
+                _ => PsyncCalls::AtOffset,
+            },
+            vectors: self.count("workload.psync.vectors").map(saturate_u32),
         }
     }
 

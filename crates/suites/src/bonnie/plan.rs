@@ -6,7 +6,8 @@ use crate::beside::{Cuts, OwnLoad, Place, beside, suite_cell};
 use narrows_model::cell::FactorValue;
 use narrows_model::plan::SuiteSource;
 use narrows_model::workload::{
-    Access, NameForm, ObjectSet, ObjectSync, Order, Prefill, StdioCalls, StdioWishes, SyncPolicy,
+    Access, NameForm, ObjectSet, ObjectSync, Order, Prefill, PsyncCalls, PsyncWishes, StdioCalls,
+    StdioWishes, SyncPolicy,
 };
 use narrows_model::{Bytes, Cell, EngineId, Op, Plan, Stop, Target, Workload};
 use narrows_study::Problem;
@@ -66,11 +67,13 @@ fn written(cell: &Cell) -> u64 {
 fn workload(request: &Request, phase: &Phase, seed: u64) -> Workload {
     let load = match phase.does {
         Does::Characters(op) => characters(request, op),
-        Does::Blocks(op) => Workload { op, ..blocks(request) },
-        Does::Rewrite => blocks(request),
-        Does::Seeks => {
-            Workload { order: Order::RandomWithReplacement, workers: request.seekers(), ..blocks(request) }
-        }
+        Does::Blocks(op) => Workload { op, ..at_position(request) },
+        Does::Rewrite => at_position(request),
+        Does::Seeks => Workload {
+            order: Order::RandomWithReplacement,
+            workers: request.seekers(),
+            ..at_position(request)
+        },
         Does::Files(op, order) => many_files(request, op, order, seed),
     };
     let write_back_every = phase.does.write_back_every();
@@ -101,7 +104,16 @@ fn blocks(request: &Request) -> Workload {
     }
 }
 
-/// Characters: a call of the C library for each in the older version, a system call in the newer.
+/// Blocks as the original moves them: seeking, as back to what is rewritten, is a call of its own.
+fn at_position(request: &Request) -> Workload {
+    Workload {
+        psync: PsyncWishes { calls: PsyncCalls::AtPosition, ..PsyncWishes::default() },
+        ..blocks(request)
+    }
+}
+
+/// Characters: a call of the C library for each in the older version, a system call in the newer. Nothing is
+/// sought, so calls that are told where are as many as without.
 fn characters(request: &Request, op: Op) -> Workload {
     let load = Workload { op, file_bytes: request.char_bytes(), access: Access::Buffered, ..blocks(request) };
     match request.edition {

@@ -15,8 +15,10 @@ pub(super) const USUAL_TOGETHER: [u64; 10] = [0, 1, 2, 3, 5, 6, 7, 8, 9, 10];
 /// How a column's requests reach the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Calls {
+    /// `read` and `write` at the file's own position, after an `lseek` where the record lies elsewhere.
+    AtPosition,
     /// `pread` and `pwrite`.
-    Plain,
+    AtOffset,
     /// `fread` and `fwrite`.
     Stdio,
     /// `preadv` and `pwritev`.
@@ -74,7 +76,7 @@ const fn column(
         processes,
         op: Op::Read,
         visit: Visit::Forward,
-        calls: Calls::Plain,
+        calls: Calls::AtPosition,
         makes_file: false,
         is_retest: false,
     }
@@ -134,10 +136,15 @@ pub(super) const COLUMNS: [Column; 22] = [
         .by(Calls::Stdio),
     column(7, "fread", (["", "fread"], 134), "Fread", "freaders").by(Calls::Stdio),
     column(7, "freread", (["", "freread"], 143), "Re-Fread", "re-freaders").again().by(Calls::Stdio),
-    column(9, "pwrite", (["", "pwrite"], 152), "Pwrite", "pwrite writers").makes(),
-    column(9, "re-pwrite", (["", "repwrite"], 161), "Re-Pwrite", "re-pwrite writers").writes().again(),
-    column(10, "pread", (["", "pread"], 170), "Pread", "pread readers"),
-    column(10, "re-pread", (["", "repread"], 179), "Re-Pread", "re-pread readers").again(),
+    column(9, "pwrite", (["", "pwrite"], 152), "Pwrite", "pwrite writers").makes().by(Calls::AtOffset),
+    column(9, "re-pwrite", (["", "repwrite"], 161), "Re-Pwrite", "re-pwrite writers")
+        .writes()
+        .again()
+        .by(Calls::AtOffset),
+    column(10, "pread", (["", "pread"], 170), "Pread", "pread readers").by(Calls::AtOffset),
+    column(10, "re-pread", (["", "repread"], 179), "Re-Pread", "re-pread readers")
+        .again()
+        .by(Calls::AtOffset),
     column(11, "pwritev", (["", "pwritev"], 188), "Pwritev", "pwritev writers").makes().by(Calls::Vectors),
     column(11, "re-pwritev", (["", "repwritv"], 197), "Re-Pwritev", "re-pwritev writers")
         .writes()

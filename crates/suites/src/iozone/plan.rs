@@ -5,7 +5,8 @@ use super::options::source;
 use super::request::{Pair, Request, kb};
 use crate::beside::{Cuts, OwnLoad, Place, beside, suite_cell};
 use narrows_model::workload::{
-    Access, CacheState, Edges, OpShare, Order, Prefill, PsyncWishes, StdioWishes, SyncPolicy, VECTORS_MAX,
+    Access, CacheState, Edges, OpShare, Order, Prefill, PsyncCalls, PsyncWishes, StdioWishes, SyncPolicy,
+    VECTORS_MAX,
 };
 use narrows_model::{Bytes, Cell, EngineId, Op, Plan, Stop, Target, Workload};
 use narrows_study::Problem;
@@ -111,7 +112,13 @@ fn workload(request: &Request, column: &Column, pair: Pair, processes: u64) -> W
             buffer_bytes: (column.calls == Calls::Stdio).then(|| kb(pair.record_kb)),
             ..StdioWishes::default()
         },
-        psync: PsyncWishes { vectors: (column.calls == Calls::Vectors).then_some(VECTORS_MAX) },
+        psync: PsyncWishes {
+            calls: match column.calls {
+                Calls::AtPosition => PsyncCalls::AtPosition,
+                Calls::AtOffset | Calls::Stdio | Calls::Vectors => PsyncCalls::AtOffset,
+            },
+            vectors: (column.calls == Calls::Vectors).then_some(VECTORS_MAX),
+        },
         edges: Edges {
             purge_bytes: asked.purge.then(|| request.purged_cache()).flatten(),
             times_close: asked.times_close,
@@ -195,6 +202,7 @@ mod tests {
         assert_eq!(of(&plan, "1024/64/fwrite").engine, Some(EngineId::Stdio));
         assert_eq!(of(&plan, "1024/64/preadv").psync.vectors, Some(16));
         assert_eq!(of(&plan, "1024/64/write").psync.vectors, None);
+        assert_eq!(of(&plan, "1024/64/write").psync.calls, PsyncCalls::AtPosition);
     }
 
     #[test]

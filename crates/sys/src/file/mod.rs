@@ -1,7 +1,8 @@
-//! Files as a benchmark needs them: opened past the cache or confined to a folder, read and written at an offset.
+//! Files as a benchmark needs them: opened past the cache or confined to a folder, read and written at an offset or at
+//! their own position.
 //!
 //! No call falls back: direct I/O that the file system refuses is an error, a short transfer is reported as short.
-//! [`pread`] and [`pwrite`] are hot paths: one system call, no allocation.
+//! [`pread`], [`pwrite`], [`read()`] and [`write()`] are hot paths: one system call, no allocation.
 
 use std::fmt::Display;
 use std::fs::File;
@@ -15,6 +16,7 @@ use crate::return_stack;
 
 mod layout;
 mod listing;
+mod position;
 mod residency;
 mod space;
 mod vectors;
@@ -23,6 +25,7 @@ pub use layout::{
     AlignmentSource, DirectAlignment, Extent, Layout, allocated_extents, direct_alignment, has_holes,
 };
 pub use listing::Listing;
+pub use position::{read, seek, write};
 pub use residency::resident_bytes;
 pub use space::{grants_holes, nameless, punch_hole, reserve};
 pub use vectors::{VECTORS_MAX, preadv, pwritev};

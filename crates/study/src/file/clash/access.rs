@@ -2,7 +2,7 @@
 
 use super::{Clash, Subject, words};
 use crate::file::value::OBJECT_OPERATIONS;
-use narrows_model::workload::Access;
+use narrows_model::workload::{Access, PsyncCalls};
 use narrows_model::{Bytes, EngineId, Layer, Op, Target};
 
 /// Direct access works in sectors, and no device has smaller ones.
@@ -52,6 +52,17 @@ pub(super) fn polling_without_direct(subject: &Subject<'_>) -> Option<Clash> {
         "write access = \"direct\", or leave completion_polling out",
     );
     Some(subject.clash("polling_without_direct", &["workload.ring.completion_polling"], words))
+}
+
+pub(super) fn position_of_vectors(subject: &Subject<'_>) -> Option<Clash> {
+    let wishes = subject.load.psync;
+    let vectors = wishes.vectors.filter(|_| wishes.calls == PsyncCalls::AtPosition)?;
+    let words = words(
+        format!("vectors = {vectors} with calls = \"at_position\""),
+        "vectors at an offset: preadv and pwritev are told where",
+        "leave one of them out",
+    );
+    Some(subject.clash("position_of_vectors", &["workload.psync.calls", "workload.psync.vectors"], words))
 }
 
 pub(super) fn engine_of_target(subject: &Subject<'_>) -> Option<Clash> {

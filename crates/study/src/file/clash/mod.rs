@@ -46,6 +46,7 @@ const RULES: &[Rule] = &[
     (extent::stride_over_file, &[STRIDE, ORDER, FILE]),
     (extent::zipf_without_theta, &["workload.zipf_theta", ORDER]),
     (access::polling_without_direct, &["workload.ring.completion_polling", ENGINE, ACCESS, "target"]),
+    (access::position_of_vectors, &["workload.psync.calls", "workload.psync.vectors"]),
     (access::engine_of_target, &[ENGINE, "target"]),
     (access::op_of_target, &["workload.op", "workload.ops", "target"]),
     (extent::bytes_below_block, &["stop.bytes", BLOCK, BLOCKS]),

@@ -36,6 +36,11 @@ const CLASHES: &[(&str, &str, &str)] = &[
         "workload.access",
         "direct access",
     ),
+    (
+        "target = \"/d\"\n[workload]\npsync = { calls = \"at_position\", vectors = 4 }\n",
+        "workload.psync.calls",
+        "vectors = 4 with calls",
+    ),
     ("target = \"/d\"\n[workload]\ndepth = 16\n", "workload.depth", "synchronous engine psync"),
     (
         "target = \"/d\"\n[workload]\ndepth = 16\nengine = \"mmap\"\n",

@@ -30,6 +30,7 @@ fn companions(path: &str) -> &'static [(&'static str, &'static str)] {
             "workload.ring.completion_polling",
             &[("target", "\"/data\""), ("workload.engine", "\"uring\""), ("workload.access", "\"direct\"")],
         ),
+        ("workload.psync.calls", &[("target", "\"/data\"")]),
         ("workload.psync.vectors", &[("target", "\"/data\"")]),
         ("stop.stone_wall", &[("stop.ops", "1000")]),
         ("workload.stdio.calls", STDIO),
