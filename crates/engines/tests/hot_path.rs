@@ -5,7 +5,7 @@ use narrows_engines::{
     Clock, Completions, EngineRegistry, MonotonicClock, OpenSpec, ProtocolCounters, Request, Slot, StopFlag,
     WorkerContext,
 };
-use narrows_model::workload::SyncPolicy;
+use narrows_model::workload::{PsyncCalls, PsyncWishes, SyncPolicy};
 use narrows_model::{Bytes, EngineId, Op, Workload};
 use narrows_sys::counting_alloc::{CountingAlloc, allocations_during};
 use std::sync::Arc;
@@ -17,15 +17,18 @@ const BLOCK_BYTES: u32 = 4096;
 /// Nothing here takes longer; a test that hangs ends by it.
 const PATIENCE_NS: u64 = 20_000_000_000;
 
-fn spec(target: &str, engine: EngineId, queue_depth: u32, sync: SyncPolicy) -> OpenSpec {
-    let workload = Workload {
+fn load(engine: EngineId, queue_depth: u32, sync: SyncPolicy) -> Workload {
+    Workload {
         engine: Some(engine),
         op: Op::Write,
         block_bytes: Bytes(BLOCK_BYTES.into()),
         queue_depth,
         sync,
         ..Workload::default()
-    };
+    }
+}
+
+fn spec(target: &str, workload: Workload) -> OpenSpec {
     OpenSpec {
         target: target.parse().unwrap(),
         workload,
@@ -41,6 +44,12 @@ fn spec(target: &str, engine: EngineId, queue_depth: u32, sync: SyncPolicy) -> O
 
 /// Allocations of 50 turns of a full queue of `op` on `target`.
 fn allocations(target: &str, engine: EngineId, queue_depth: u32, op: Op, sync: SyncPolicy) -> u64 {
+    allocations_of(target, op, load(engine, queue_depth, sync))
+}
+
+/// The same, opened for `workload`.
+fn allocations_of(target: &str, op: Op, workload: Workload) -> u64 {
+    let queue_depth = workload.queue_depth;
     let clock = Arc::new(MonotonicClock::new());
     let worker = WorkerContext {
         client_index: 0,
@@ -49,8 +58,8 @@ fn allocations(target: &str, engine: EngineId, queue_depth: u32, op: Op, sync: S
         clock: Arc::clone(&clock) as Arc<dyn Clock>,
         stop: StopFlag::default(),
     };
-    let spec = spec(target, engine, queue_depth, sync);
-    let factory = EngineRegistry::for_user().factory(&spec.target, Some(engine)).unwrap();
+    let spec = spec(target, workload);
+    let factory = EngineRegistry::for_user().factory(&spec.target, spec.workload.engine).unwrap();
     let mut engine = factory.open(&spec, &worker).unwrap();
     let requests: Vec<Request> = (0..queue_depth)
         .map(|tag| Request {
@@ -97,6 +106,16 @@ fn engines_of_files_allocate_nothing_once_open() {
                 );
             }
         }
+    }
+}
+
+#[test]
+fn psync_allocates_nothing_at_the_files_own_position_either() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let psync = PsyncWishes { calls: PsyncCalls::AtPosition, ..PsyncWishes::default() };
+    for op in [Op::Write, Op::Read] {
+        let workload = Workload { psync, ..load(EngineId::Psync, 1, SyncPolicy::None) };
+        assert_eq!(allocations_of(folder.path().to_str().unwrap(), op, workload), 0, "{op}");
     }
 }
 

@@ -6,7 +6,9 @@
 use narrows_model::capabilities::{Capabilities, Support};
 use narrows_model::cell::Stop;
 use narrows_model::inventory::PathKind;
-use narrows_model::workload::{Access, Acknowledgement, Arrivals, CacheState, RingWishes, SyncPolicy};
+use narrows_model::workload::{
+    Access, Acknowledgement, Arrivals, CacheState, PsyncWishes, RingWishes, StdioWishes, SyncPolicy,
+};
 use narrows_model::{Bytes, Nanos, Op, Workload};
 
 /// Memory alone settles at once and needs few samples: it is measured to show that it is far from the limit.
@@ -25,6 +27,8 @@ pub(crate) fn generator(path: &Workload) -> Workload {
         sync: SyncPolicy::None,
         acknowledgement: Acknowledgement::Early,
         ring: RingWishes::default(),
+        stdio: StdioWishes::default(),
+        psync: PsyncWishes::default(),
         ..unpaced(path)
     }
 }

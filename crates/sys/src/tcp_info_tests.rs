@@ -6,14 +6,13 @@ use std::os::unix::net::UnixStream;
 
 use super::*;
 use crate::error::ErrorKind;
+use narrows_testkit::tcp_pair;
 
 const PAYLOAD_BYTES: usize = 3_000_017;
 
 /// Sends the payload one way and one byte back, so that both sides know that all has arrived and was acknowledged.
 fn exchanged() -> (TcpStream, TcpStream) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let mut sender = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-    let (mut receiver, _) = listener.accept().unwrap();
+    let (mut sender, mut receiver) = tcp_pair().unwrap();
     let reader = std::thread::spawn(move || {
         let mut payload = vec![0; PAYLOAD_BYTES];
         receiver.read_exact(&mut payload).unwrap();
@@ -54,9 +53,7 @@ fn a_connection_that_carried_data_has_plausible_timing_and_segment_counts() {
 
 #[test]
 fn a_receiver_that_does_not_read_leaves_bytes_unsent() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let mut sender = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-    let (receiver, _) = listener.accept().unwrap();
+    let (mut sender, receiver) = tcp_pair().unwrap();
     sender.set_nonblocking(true).unwrap();
     let chunk = vec![0; 1 << 20];
     while sender.write(&chunk).is_ok() {}

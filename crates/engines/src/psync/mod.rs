@@ -1,7 +1,7 @@
-//! The engine `psync`: `pread` and `pwrite` on a file, one request in flight per worker.
+//! The engine `psync`: one system call on a file for a request, one request in flight per worker.
 //!
-//! With vectors a request's block is moved by `preadv` or `pwritev`, from and to several buffers of one call; at the file's
-//! own position by `read` or `write`, after an `lseek` where it lies elsewhere.
+//! A block is moved by `pread` or `pwrite`; on request by `read` or `write` at the file's own position, after an `lseek`
+//! where the block lies elsewhere, or by `preadv` or `pwritev` from and to several buffers.
 //! "Complete" means: in the page cache (buffered), on the device (`O_DIRECT`), or durable (`O_DSYNC`, and every
 //! so many writes with `fdatasync`); of a discarded range, that its room was given back. What the file system refuses
 //! is an error, never done in another way.
@@ -28,7 +28,7 @@ pub use crate::files::{FolderError, TestFolder};
 /// What the engine is.
 pub const INFO: EngineFacts = EngineFacts {
     id: "psync",
-    title: "pread and pwrite on a file, buffered or direct",
+    title: "pread and pwrite, or read, write and lseek, on a file, buffered or direct",
     targets: "PATH file:PATH",
     completion: "in the page cache (buffered), on the device (O_DIRECT), durable (O_DSYNC, fdatasync); \
                  trim: the file system has taken the range back",
@@ -78,7 +78,7 @@ impl EngineFactory for PsyncFactory {
             effective: files::effective(INFO.id, spec, depth, alignment_bytes),
             slots: SlotBuffers::new(depth, spec.workload.block_bytes.0, worker.seed)?,
             performer: Psync {
-                files: files.into_iter().map(|file| (file, Position::default())).collect(),
+                objects: files.into_iter().map(Object::new).collect(),
                 sync_count: SyncCount::new(spec.workload.sync),
                 calls: Calls::of(spec.workload.psync),
             },
@@ -97,9 +97,38 @@ impl EngineFactory for PsyncFactory {
 
 #[derive(Debug)]
 struct Psync {
-    files: Vec<(File, Position)>,
+    objects: Vec<Object>,
     sync_count: SyncCount,
     calls: Calls,
+}
+
+/// A file that this engine has opened for itself.
+#[derive(Debug)]
+struct Object {
+    file: File,
+    /// Where the file's own position is; `None` after an error.
+    position: Option<u64>,
+}
+
+impl Object {
+    /// One that was just opened: at its start.
+    fn new(file: File) -> Self {
+        Self { file, position: Some(0) }
+    }
+
+    /// Has `act` move bytes from `offset_bytes` on; the file's own position is moved there first where it is elsewhere.
+    fn transfer_at(
+        &mut self,
+        offset_bytes: u64,
+        act: impl FnOnce(&File) -> Result<Transfer, narrows_sys::Errno>,
+    ) -> Result<Transfer, narrows_sys::Errno> {
+        if self.position.take() != Some(offset_bytes) {
+            narrows_sys::file::seek(&self.file, offset_bytes)?;
+        }
+        let moved = act(&self.file)?;
+        self.position = Some(offset_bytes.saturating_add(moved.done_bytes() as u64));
+        Ok(moved)
+    }
 }
 
 /// The calls that move a block.
@@ -122,61 +151,35 @@ impl Calls {
 
     fn read(
         self,
-        (file, position): &mut (File, Position),
+        object: &mut Object,
         part: &mut [u8],
         offset_bytes: u64,
     ) -> Result<Transfer, narrows_sys::Errno> {
         match self {
-            Self::AtOffset => narrows_sys::file::pread(file, part, offset_bytes),
-            Self::AtPosition => {
-                position.moving(file, offset_bytes, |file| narrows_sys::file::read(file, part))
-            }
-            Self::Vectors(count) => narrows_sys::file::preadv(file, part, count, offset_bytes),
+            Self::AtOffset => narrows_sys::file::pread(&object.file, part, offset_bytes),
+            Self::AtPosition => object.transfer_at(offset_bytes, |file| narrows_sys::file::read(file, part)),
+            Self::Vectors(count) => narrows_sys::file::preadv(&object.file, part, count, offset_bytes),
         }
     }
 
     fn write(
         self,
-        (file, position): &mut (File, Position),
+        object: &mut Object,
         part: &[u8],
         offset_bytes: u64,
     ) -> Result<Transfer, narrows_sys::Errno> {
         match self {
-            Self::AtOffset => narrows_sys::file::pwrite(file, part, offset_bytes),
-            Self::AtPosition => {
-                position.moving(file, offset_bytes, |file| narrows_sys::file::write(file, part))
-            }
-            Self::Vectors(count) => narrows_sys::file::pwritev(file, part, count, offset_bytes),
+            Self::AtOffset => narrows_sys::file::pwrite(&object.file, part, offset_bytes),
+            Self::AtPosition => object.transfer_at(offset_bytes, |file| narrows_sys::file::write(file, part)),
+            Self::Vectors(count) => narrows_sys::file::pwritev(&object.file, part, count, offset_bytes),
         }
-    }
-}
-
-/// Where a file's own position is known to be.
-#[derive(Debug, Default)]
-struct Position(Option<u64>);
-
-impl Position {
-    /// Has `act` move bytes from `offset_bytes` on; the file's position is moved there first where it is elsewhere.
-    fn moving(
-        &mut self,
-        file: &File,
-        offset_bytes: u64,
-        act: impl FnOnce(&File) -> Result<Transfer, narrows_sys::Errno>,
-    ) -> Result<Transfer, narrows_sys::Errno> {
-        // After an error it is unknown.
-        if self.0.take() != Some(offset_bytes) {
-            narrows_sys::file::seek(file, offset_bytes)?;
-        }
-        let moved = act(file)?;
-        self.0 = Some(offset_bytes.saturating_add(moved.done_bytes() as u64));
-        Ok(moved)
     }
 }
 
 impl Perform for Psync {
     fn perform(&mut self, request: &Request, slots: &mut SlotBuffers) -> Result<u32, Errno> {
-        let Self { files, sync_count, calls } = self;
-        let Some(object) = files.get_mut(request.object as usize) else { return Err(Errno(INVALID)) };
+        let Self { objects, sync_count, calls } = self;
+        let Some(object) = objects.get_mut(request.object as usize) else { return Err(Errno(INVALID)) };
         match request.op {
             Op::Read => transfer(request.length_bytes, |done| {
                 let part = &mut slots.part(request.slot, request.length_bytes)[done as usize..];
@@ -188,14 +191,14 @@ impl Perform for Psync {
                     calls.write(object, part, request.offset_bytes + u64::from(done))
                 })?;
                 if sync_count.is_due_after_write() {
-                    narrows_sys::file::fdatasync(&object.0).map_err(errno)?;
+                    narrows_sys::file::fdatasync(&object.file).map_err(errno)?;
                 }
                 Ok(written)
             }
-            Op::Sync => narrows_sys::file::fdatasync(&object.0).map(|()| 0).map_err(errno),
+            Op::Sync => narrows_sys::file::fdatasync(&object.file).map(|()| 0).map_err(errno),
             Op::Trim => {
                 let length_bytes = u64::from(request.length_bytes);
-                narrows_sys::file::punch_hole(&object.0, request.offset_bytes, length_bytes)
+                narrows_sys::file::punch_hole(&object.file, request.offset_bytes, length_bytes)
                     .map(|()| request.length_bytes)
                     .map_err(errno)
             }

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::conformance::{self, BLOCK_BYTES, complete, request, spec, worker};
-use narrows_model::workload::PsyncCalls;
+use crate::request::Slot;
+use narrows_model::Bytes;
 use std::fs;
 
 /// A folder on the build's file system: direct access must be possible there.
@@ -163,6 +164,66 @@ fn it_conforms_at_the_files_own_position() {
         let mut spec = at(&folder, op);
         spec.workload.psync.calls = PsyncCalls::AtPosition;
         conformance::run(&PsyncFactory::unconfined(), &spec);
+    }
+}
+
+/// How much a call moves that is asked for 10 bytes of a file of 25.
+fn ten(file: &File) -> Result<Transfer, narrows_sys::Errno> {
+    narrows_sys::file::read(file, &mut [0; 10])
+}
+
+/// Where the kernel says that the file's own position is.
+fn position_of(object: &Object) -> u64 {
+    rustix::fs::seek(&object.file, rustix::fs::SeekFrom::Current(0)).unwrap()
+}
+
+fn object_of_25_bytes(folder: &tempfile::TempDir) -> Object {
+    fs::write(folder.path().join("data"), [7; 25]).unwrap();
+    Object::new(File::open(folder.path().join("data")).unwrap())
+}
+
+#[test]
+fn the_position_is_moved_only_where_a_block_lies_elsewhere() {
+    let folder = folder();
+    let mut object = object_of_25_bytes(&folder);
+    // Moved behind the engine's back: what follows the last block goes on there, so there was no seek.
+    rustix::fs::seek(&object.file, rustix::fs::SeekFrom::Start(1)).unwrap();
+    assert_eq!(object.transfer_at(0, ten).map(Transfer::done_bytes), Ok(10));
+    assert_eq!(position_of(&object), 11);
+    assert_eq!(object.transfer_at(10, ten).map(Transfer::done_bytes), Ok(10));
+    assert_eq!(position_of(&object), 21);
+    assert_eq!(object.transfer_at(3, ten).map(Transfer::done_bytes), Ok(10));
+    assert_eq!(position_of(&object), 13);
+}
+
+#[test]
+fn after_a_short_transfer_the_position_is_known_and_after_an_error_it_is_set_again() {
+    let folder = folder();
+    let mut object = object_of_25_bytes(&folder);
+    assert_eq!(object.transfer_at(20, ten).map(Transfer::done_bytes), Ok(5));
+    assert_eq!((object.position, position_of(&object)), (Some(25), 25));
+    let failed = object.transfer_at(25, |_| Err(narrows_sys::Errno::from_raw(5)));
+    assert_eq!((failed.unwrap_err().raw(), object.position), (5, None));
+    rustix::fs::seek(&object.file, rustix::fs::SeekFrom::Start(1)).unwrap();
+    assert_eq!(object.transfer_at(12, ten).map(Transfer::done_bytes), Ok(10));
+    assert_eq!(position_of(&object), 22);
+}
+
+#[test]
+fn every_object_has_a_position_of_its_own() {
+    let folder = folder();
+    for (name, byte) in [("a", b'a'), ("b", b'b')] {
+        let block = |index: u8| vec![byte + 10 * index; BLOCK_BYTES as usize];
+        fs::write(folder.path().join(name), [block(0), block(1)].concat()).unwrap();
+    }
+    let mut spec = at(&folder, Op::Read);
+    spec.workload.psync.calls = PsyncCalls::AtPosition;
+    spec.objects = vec!["a".to_owned(), "b".to_owned()];
+    (spec.object_bytes, spec.create) = (Bytes(2 * u64::from(BLOCK_BYTES)), false);
+    let mut engine = PsyncFactory::unconfined().open(&spec, &worker()).unwrap();
+    for (object, place, byte) in [(0, 0, b'a'), (1, 0, b'b'), (0, 1, b'k'), (1, 1, b'l'), (0, 0, b'a')] {
+        complete(engine.as_mut(), &[Request { object, ..request(Op::Read, 0, place) }]);
+        assert_eq!(engine.buffer(Slot(0))[0], byte, "object {object}, block {place}");
     }
 }
 

@@ -206,7 +206,7 @@ keys! {
         "A kernel thread takes up submissions (SQPOLL); it uses a CPU of its own.";
     "workload.psync.calls", Kind::Choice(PSYNC_CALLS), true, "\"at_offset\"", "\"at_position\"",
         "What moves a block: one pread or pwrite, or a read or write at the file's own position, after an lseek where the block lies elsewhere.";
-    "workload.psync.vectors", Kind::Count { min: 1, max: VECTORS_MAX as u64 }, true, "pread and pwrite", "4",
+    "workload.psync.vectors", Kind::Count { min: 1, max: VECTORS_MAX as u64 }, true, "one buffer", "4",
         "Buffers of equal size that one preadv or pwritev moves for a request.";
     "workload.stdio.calls", Kind::Choice(STDIO_CALLS), true, "\"block\"", "\"character\"",
         "What moves the bytes of a request: one fwrite or fread, or a putc or getc for every byte.";

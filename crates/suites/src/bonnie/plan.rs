@@ -67,13 +67,11 @@ fn written(cell: &Cell) -> u64 {
 fn workload(request: &Request, phase: &Phase, seed: u64) -> Workload {
     let load = match phase.does {
         Does::Characters(op) => characters(request, op),
-        Does::Blocks(op) => Workload { op, ..at_position(request) },
-        Does::Rewrite => at_position(request),
-        Does::Seeks => Workload {
-            order: Order::RandomWithReplacement,
-            workers: request.seekers(),
-            ..at_position(request)
-        },
+        Does::Blocks(op) => Workload { op, ..blocks(request) },
+        Does::Rewrite => blocks(request),
+        Does::Seeks => {
+            Workload { order: Order::RandomWithReplacement, workers: request.seekers(), ..blocks(request) }
+        }
         Does::Files(op, order) => many_files(request, op, order, seed),
     };
     let write_back_every = phase.does.write_back_every();
@@ -100,20 +98,13 @@ fn blocks(request: &Request) -> Workload {
         block_bytes: request.chunk,
         file_bytes: request.file_bytes(),
         access: if request.direct { Access::Direct } else { Access::Buffered },
+        // As the original: seeking, as back to what is rewritten, is a call of its own.
+        psync: PsyncWishes { calls: PsyncCalls::AtPosition, ..PsyncWishes::default() },
         ..Workload::default()
     }
 }
 
-/// Blocks as the original moves them: seeking, as back to what is rewritten, is a call of its own.
-fn at_position(request: &Request) -> Workload {
-    Workload {
-        psync: PsyncWishes { calls: PsyncCalls::AtPosition, ..PsyncWishes::default() },
-        ..blocks(request)
-    }
-}
-
-/// Characters: a call of the C library for each in the older version, a system call in the newer. Nothing is
-/// sought, so calls that are told where are as many as without.
+/// Characters: a call of the C library for each in the older version, a system call in the newer.
 fn characters(request: &Request, op: Op) -> Workload {
     let load = Workload { op, file_bytes: request.char_bytes(), access: Access::Buffered, ..blocks(request) };
     match request.edition {
@@ -258,6 +249,7 @@ mod tests {
         assert_eq!(putc.stop.ops_max, Some(2 * (20 << 20)));
         assert_eq!((put.stop.ops_max, put.workload.write_back_every), (Some(2 * 65_536), None));
         assert_eq!((rewrite.workload.op, rewrite.workload.write_back_every), (Op::Read, Some(1)));
+        assert!(cells[..6].iter().all(|cell| cell.workload.psync.calls == PsyncCalls::AtPosition));
         assert_eq!(get.workload.order, Order::Sequential);
         assert_eq!((seeks.workload.workers, seeks.stop.ops_max), (5, Some(2 * 8192)));
         assert_eq!(seeks.workload.write_back_every, Some(10));

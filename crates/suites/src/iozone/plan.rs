@@ -202,7 +202,18 @@ mod tests {
         assert_eq!(of(&plan, "1024/64/fwrite").engine, Some(EngineId::Stdio));
         assert_eq!(of(&plan, "1024/64/preadv").psync.vectors, Some(16));
         assert_eq!(of(&plan, "1024/64/write").psync.vectors, None);
-        assert_eq!(of(&plan, "1024/64/write").psync.calls, PsyncCalls::AtPosition);
+    }
+
+    #[test]
+    fn records_lie_where_the_file_is_or_are_told_their_place_as_their_test_says() {
+        let plan = planned("-i 0 -i 1 -i 2 -i 3 -i 4 -i 5 -i 9 -i 10 -s 1m -r 64");
+        let calls = |column: &str| of(&plan, &format!("1024/64/{column}")).psync.calls;
+        let sought = ["write", "rewrite", "read", "random-read", "random-write", "bkwd-read", "stride-read"];
+        assert!(sought.iter().all(|column| calls(column) == PsyncCalls::AtPosition));
+        assert_eq!(calls("record-rewrite"), PsyncCalls::AtPosition);
+        assert!(
+            ["pwrite", "re-pwrite", "pread", "re-pread"].iter().all(|c| calls(c) == PsyncCalls::AtOffset)
+        );
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! their own position.
 //!
 //! No call falls back: direct I/O that the file system refuses is an error, a short transfer is reported as short.
-//! [`pread`], [`pwrite`], [`read()`] and [`write()`] are hot paths: one system call, no allocation.
+//! [`pread`], [`pwrite`], [`read()`], [`write()`] and [`seek`] are hot paths: one system call, no allocation.
 
 use std::fmt::Display;
 use std::fs::File;
@@ -252,7 +252,8 @@ pub fn fadvise_dontneed(
     Ok(rustix::fs::fadvise(file, offset_bytes, length, Advice::DontNeed)?)
 }
 
-/// Closes `file` and tells what its file system refuses only then, as network file systems do.
+/// Closes `file` and tells what its file system refuses only then, as network file systems do. Not through the C library,
+/// which prepares each close for the thread's cancellation.
 ///
 /// # Errors
 /// The kernel's number; the file is closed even then.
@@ -262,7 +263,7 @@ pub fn fadvise_dontneed(
 pub fn close(file: std::os::fd::OwnedFd) -> std::result::Result<(), Errno> {
     use std::os::fd::IntoRawFd;
     // SAFETY: the descriptor was owned by the value that was just given up, so that nobody else closes or uses it.
-    if unsafe { libc::close(file.into_raw_fd()) } == 0 { Ok(()) } else { Err(Errno::last()) }
+    Ok(unsafe { rustix::io::try_close(file.into_raw_fd()) }?)
 }
 
 /// How a descriptor is called in messages.

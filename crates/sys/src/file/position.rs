@@ -1,4 +1,6 @@
-//! Reads and writes at a file's own position, which they move on.
+//! Reads and writes at a file's own position, which they move on, and seeks.
+//!
+//! Hot path: one system call, no allocation.
 
 use crate::error::Errno;
 use crate::return_stack;

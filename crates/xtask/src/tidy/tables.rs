@@ -141,11 +141,7 @@ pub(crate) const CRATES: &[CrateRow] = &[
             (Effect::Net, "MPI-IO"),
         ],
     },
-    CrateRow {
-        name: "testkit",
-        may_depend_on: &["model"],
-        effects: &[(Effect::Net, "connections for tests")],
-    },
+    CrateRow { name: "testkit", may_depend_on: &[], effects: &[(Effect::Net, "connections for tests")] },
     CrateRow {
         name: "lab",
         may_depend_on: &[

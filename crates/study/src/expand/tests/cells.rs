@@ -37,12 +37,32 @@ fn every_example_says_its_question_and_is_planned_whole_within_its_time() {
 fn every_key_stands_in_an_example() {
     // Completion polling needs a device whose driver was told to poll; few machines have one.
     let rare = ["workload.ring.completion_polling"];
-    let texts: Vec<String> = examples().into_iter().map(|(_, text)| text).collect();
+    let given: BTreeSet<String> = examples().iter().flat_map(|(_, text)| paths_in(text)).collect();
     for key in KEYS.iter().filter(|key| !rare.contains(&key.path)) {
-        let line = format!("{} = ", key.name());
-        let stands = texts.iter().any(|text| text.lines().any(|one| one.starts_with(&line)));
-        assert!(stands, "{} is in no example", key.path);
+        let swept = format!("sweep.{}", key.path.strip_prefix("workload.").unwrap_or(key.path));
+        assert!(given.contains(key.path) || given.contains(&swept), "{} is in no example", key.path);
     }
+}
+
+/// The dotted paths of all keys that stand in lines of their own.
+fn paths_in(text: &str) -> Vec<String> {
+    let mut table = String::new();
+    let mut paths = Vec::new();
+    for line in text.lines() {
+        if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            table = format!("{name}.");
+        } else if let Some((name, _)) = line.split_once(" = ") {
+            paths.push(format!("{table}{name}"));
+        }
+    }
+    paths
+}
+
+#[test]
+fn what_the_generator_does_not_know_adds_no_cut_of_it() {
+    let text = "target = \"/data\"\ncuts = [\"generator\"]\n[sweep]\npsync.calls = [\"at_offset\", \"at_position\"]\n";
+    let cuts = plan(text).cells.iter().filter(|cell| cell.cut == Cut::Generator).count();
+    assert_eq!((paths(&plan(text)).len(), cuts), (2, 1));
 }
 
 #[test]
