@@ -35,7 +35,9 @@ pub fn write(file: impl AsFd, from: &[u8]) -> Result<Transfer, Errno> {
 /// # Errors
 /// The kernel's number; `ESPIPE` for a pipe.
 pub fn seek(file: impl AsFd, offset_bytes: u64) -> Result<(), Errno> {
-    rustix::fs::seek(file, SeekFrom::Start(offset_bytes))?;
+    let answer = rustix::fs::seek(file, SeekFrom::Start(offset_bytes));
+    return_stack::refill();
+    answer?;
     Ok(())
 }
 
