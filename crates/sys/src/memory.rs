@@ -21,7 +21,8 @@ pub fn black_box_copy(dst: &mut [u8], src: &[u8]) {
 }
 
 /// Asks for `place` to be brought into the cache, and does not wait for it: a program that reads it after its next system
-/// call finds it there. A hint, which changes nothing that can be seen; nothing on other processors than `x86_64`.
+/// call finds it there, and one that writes it has no later instruction wait for it. A hint, which changes nothing that can be
+/// seen; nothing on other processors than `x86_64`.
 ///
 /// # Cost
 /// One instruction.

@@ -114,7 +114,7 @@ impl<C: Clock + ?Sized> super::Worker<'_, C> {
         flight.places[tag as usize].kind = kind;
         let Draw { op, number, length_bytes } = draw;
         let request = Request { tag, op, object: number, offset_bytes: 0, length_bytes, slot: Slot(tag) };
-        if op.moves_towards_device() {
+        if op.moves_towards_device() && length_bytes > 0 {
             // The stamp tells objects apart, and their numbers even those that are made together.
             self.stamp(&Request { offset_bytes: u64::from(number), ..request }, flight.stamp);
         }
