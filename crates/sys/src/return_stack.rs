@@ -2,9 +2,10 @@
 //!
 //! A processor predicts where a function returns to from a small stack of the calls that it saw. With AMD's mitigation
 //! Safe RET every return inside the kernel leaves an entry of the kernel's behind, so that after a system call the
-//! returns of the program are guessed wrong until the stack has been filled by calls again. Seen on an EPYC: a read of
-//! 4 KiB from the processor's own cache took 600 ns through the engine `psync` and 475 ns with the stack filled again;
-//! with 4 entries instead of 32 nothing was gained. Machines without that mitigation do without.
+//! returns of the program are guessed wrong until calls have put other entries on top of those. Seen on an EPYC: a read of
+//! 4 KiB from the processor's own cache took 600 ns through the engine `psync` and 475 ns with 32 entries put there; reads
+//! of one byte came at 1.70 million a second without, 2.20 with 32 entries and 2.30 to 2.39 with 4 to 8. As many are needed
+//! as functions return between the system call and the load, which are few. Machines without that mitigation do without.
 //!
 //! Nothing but the time of later returns depends on it: the program's own stack is as it was.
 
@@ -46,7 +47,8 @@ fn leaves_entries(told: &[u8]) -> bool {
     cfg!(target_arch = "x86_64") && told.windows(name.len()).any(|part| part.eq_ignore_ascii_case(name))
 }
 
-/// Makes 32 calls, as many as the predictor has entries, and takes their addresses off the stack again.
+/// Makes eight calls, more than functions return on the way from a system call to the load, and takes their addresses off
+/// the stack again.
 #[inline(always)]
 #[allow(
     clippy::inline_always,
@@ -54,13 +56,13 @@ fn leaves_entries(told: &[u8]) -> bool {
 )]
 fn fill() {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: each call pushes the address of what follows it and jumps there; the last instruction takes the 32
+    // SAFETY: each call pushes the address of what follows it and jumps there; the last instruction takes the eight
     // addresses of 8 bytes off the stack again, so that it is as before. Without `nostack` the compiler keeps nothing
-    // below the stack pointer, and 256 bytes lie well within the guard of any thread's stack. No register but the
+    // below the stack pointer, and 64 bytes lie well within the guard of any thread's stack. No register but the
     // stack pointer and the flags changes. No thread of ours has a shadow stack, which would miss the returns:
     // programs must be marked for one, and those of this project are not.
     unsafe {
-        std::arch::asm!(".rept 32", "call 2f", "int3", "2:", ".endr", "add rsp, 256");
+        std::arch::asm!(".rept 8", "call 2f", "int3", "2:", ".endr", "add rsp, 64");
     }
 }
 
