@@ -4,8 +4,8 @@
 //! Safe RET every return inside the kernel leaves an entry of the kernel's behind, so that after a system call the
 //! returns of the program are guessed wrong until calls have put other entries on top of those. Seen on an EPYC: a read of
 //! 4 KiB from the processor's own cache took 600 ns through the engine `psync` and 475 ns with 32 entries put there; reads
-//! of one byte came at 1.70 million a second without, 2.20 with 32 entries and 2.30 to 2.39 with 4 to 8. As many are needed
-//! as functions return between the system call and the load, which are few. Machines without that mitigation do without.
+//! of one byte came at 1.70 million a second without, 2.20 with 32 entries and 2.30 to 2.39 with 4 to 8. An earlier build
+//! gained nothing with 4, so that eight leave room. Machines without that mitigation do without.
 //!
 //! Nothing but the time of later returns depends on it: the program's own stack is as it was.
 

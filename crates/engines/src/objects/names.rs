@@ -1,7 +1,7 @@
 //! The names of objects: made of their numbers in a buffer that is reused, with the folder they lie in.
 //!
-//! Numbers that are asked for one after the other are named some together: between two system calls a name took 37 ns,
-//! since the kernel had what makes it out of the processor's caches.
+//! Numbers that are asked for one after the other are named some together: a name that was made and used at once took 37
+//! to 48 ns, one of 32 takes 12 ns.
 //! Hot path: no allocation.
 
 use narrows_model::units::{saturate_u32, saturate_usize};
@@ -123,13 +123,13 @@ impl Form {
     /// Puts all letters that a name can have and counts as many of them as this one has: no branch hangs on the draw.
     fn put_letters(&self, path: &mut [u8], number: u32) -> usize {
         let draw = |index: u64| member_seed(self.seed, (u64::from(number) << 1) | index);
-        let (mut first, mut second) = (draw(0), draw(1));
+        let (first, second) = (draw(0), draw(1));
         let count = ((second >> 32) * (LETTER_COUNT_MAX as u64 + 1)) >> 32;
         let (letters, more) = path[..LETTER_COUNT_MAX].split_at_mut(LETTERS_A_DRAW);
-        for (places, bits) in [(letters, &mut first), (more, &mut second)] {
+        for (places, mut bits) in [(letters, first), (more, second)] {
             for place in places {
-                *place = LETTERS[saturate_usize(*bits & 63)];
-                *bits >>= 6;
+                *place = LETTERS[saturate_usize(bits & 63)];
+                bits >>= 6;
             }
         }
         saturate_usize(count)
@@ -224,7 +224,8 @@ mod tests {
                 order.iter().map(|number| in_turn[*number as usize].clone()).collect();
             assert_eq!(paths(&set, order.into_iter()), expected);
         }
-        assert_eq!(paths(&set, u32::MAX - 1..=u32::MAX).len(), 2);
+        let round_the_end = [u32::MAX - 1, u32::MAX, 0, 1];
+        assert_eq!(paths(&set, round_the_end.into_iter()), round_the_end.map(one_by_one));
     }
 
     #[test]
