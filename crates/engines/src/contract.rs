@@ -101,6 +101,12 @@ pub trait EngineFactory: Send + Sync {
     /// When the target cannot be opened as asked for.
     fn open(&self, spec: &OpenSpec, worker: &WorkerContext) -> Result<Box<dyn Engine>, EngineError>;
 
+    /// Whether every file that an engine of this factory opens is used and closed by its worker's thread alone, and all
+    /// others were open before it: such a thread may have a table of open files of its own.
+    fn engines_own_files(&self) -> bool {
+        false
+    }
+
     /// Brings caches on this machine to the asked state for the objects of `spec`, and tells what share of them
     /// is cached then; `None` where that cannot be seen.
     ///

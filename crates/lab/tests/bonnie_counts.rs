@@ -16,6 +16,9 @@ use support::lab;
 /// writes what was read last, on the many files by what it does.
 type Calls = BTreeMap<String, u64>;
 
+/// The key of the call that gives a thread a table of open files of its own.
+const OWN_TABLE: &str = "own table";
+
 /// The calls in one thread's `strace -ff -y` file.
 fn calls(trace: &Path) -> Calls {
     let mut calls = Calls::new();
@@ -37,6 +40,8 @@ fn calls(trace: &Path) -> Calls {
                 position += returned.parse::<u64>().unwrap();
             }
             format!("{name} {returned}{back}")
+        } else if name == "unshare" && first.contains("CLONE_FILES") {
+            OWN_TABLE.to_owned()
         } else if first.contains("/objects-") && !returned.contains("-1 E") {
             match name {
                 "openat" if arguments.contains("O_CREAT") => "create".to_owned(),
@@ -62,7 +67,7 @@ fn traced(words: &str) -> Option<Vec<Calls>> {
     command.args(["-ff", "-y", "-s", "0", "--seccomp-bpf", "-e", "signal=none"]);
     command.args([
         "-e",
-        "trace=openat,newfstatat,statx,unlinkat,lseek,read,write,pread64,pwrite64,fdatasync,fsync",
+        "trace=openat,newfstatat,statx,unlinkat,lseek,read,write,pread64,pwrite64,fdatasync,fsync,unshare",
     ]);
     command.arg("-o").arg(scratch.join("trace")).arg(narrows_bin().unwrap());
     command.args(["suite", "bonnie", "-r", "0", "-z", "4"]).args(words.split_whitespace());
@@ -145,4 +150,16 @@ fn a_thousand_files_are_made_looked_at_and_deleted_once_each_in_both_orders() {
     let found: Vec<(String, u64)> = threads.iter().filter_map(most).collect();
     let phases = ["create", "stat", "delete", "create", "stat", "delete"];
     assert_eq!(found, phases.map(|phase| (phase.to_owned(), 1024)), "{threads:?}");
+}
+
+#[test]
+fn no_thread_of_a_phase_shares_its_table_of_open_files() {
+    let Some(threads) = traced("-s 1:8k:40:2 -f -n 1") else { return };
+    let loads = |calls: &&Calls| {
+        calls.iter().any(|(key, count)| key.starts_with("read") || key.starts_with("write") || *count >= 1024)
+    };
+    let tables: Vec<Option<u64>> =
+        threads.iter().filter(loads).map(|calls| calls.get(OWN_TABLE).copied()).collect();
+    // Three phases of blocks, two that seek, six of many files.
+    assert_eq!(tables, [Some(1); 11], "{threads:?}");
 }

@@ -152,6 +152,10 @@ impl<W: Write> GroupHooks for ToParent<'_, W> {
         false
     }
 
+    fn owns_process(&self) -> bool {
+        true
+    }
+
     fn moved(&mut self) -> Option<WindowTimes> {
         // A stop is heeded by the reader; nothing else comes while load runs.
         match self.inbox.try_recv() {

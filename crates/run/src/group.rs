@@ -34,6 +34,10 @@ pub(crate) trait GroupHooks {
     fn poll(&mut self) -> bool;
     /// The window's times, when they have been put off since the last call.
     fn moved(&mut self) -> Option<WindowTimes>;
+    /// Whether the process is there for this load alone.
+    fn owns_process(&self) -> bool {
+        false
+    }
 }
 
 /// The signal that lets opened workers go, or sends them home.
@@ -114,6 +118,8 @@ struct Shared<'a> {
     gate: &'a Gate,
     stop: &'a StopFlag,
     table: Option<Arc<Table>>,
+    /// Whether each worker has a table of open files of its own.
+    own_files: bool,
 }
 
 /// Held by every worker for as long as it lives; nothing is ever sent.
@@ -133,7 +139,9 @@ pub(crate) fn run_group(
     let worker_count = workload.workers.max(1);
     let table = || Arc::new(Table::new(assignment.object_bytes, workload.block_bytes, worker_count));
     let table = workload.verify.then(table);
-    let shared = Shared { assignment, factory, clock, window: &window, gate: &gate, stop, table };
+    // In the command's own process such a copy would keep other parts' pipes and connections open.
+    let own_files = hooks.owns_process() && factory.engines_own_files();
+    let shared = Shared { assignment, factory, clock, window: &window, gate: &gate, stop, table, own_files };
     let (recorders, streams) = recorders(assignment, worker_count);
     std::thread::scope(|scope| {
         let (opened, openings) = channel();
@@ -274,6 +282,10 @@ fn work(
     recorder: Recorder,
     opening: Opening,
 ) -> Option<WorkerOutput> {
+    if shared.own_files {
+        // Where the kernel refuses, calls take longer, as in any process of several threads.
+        drop(narrows_sys::process::own_file_table());
+    }
     let context = WorkerContext {
         client_index: shared.assignment.client_index,
         worker_index,

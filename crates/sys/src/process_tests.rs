@@ -1,5 +1,6 @@
 //! Facts about processor time, affinity and children.
 
+use std::os::fd::AsRawFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 
@@ -137,4 +138,22 @@ fn a_thread_that_wakes_on_time_has_the_least_slack() {
         rustix::thread::current_timer_slack().unwrap()
     });
     assert_eq!(slack_ns.join().unwrap(), 1);
+}
+
+#[test]
+fn a_file_opened_with_a_table_of_its_own_is_the_threads_alone_and_those_from_before_are_there() {
+    let before = tempfile::tempfile().unwrap();
+    let is_open = |table: &str, file: &std::fs::File| {
+        std::fs::symlink_metadata(format!("/proc/{table}/fd/{}", file.as_raw_fd())).is_ok()
+    };
+    std::thread::scope(|scope| {
+        let life = || {
+            own_file_table().unwrap();
+            // High enough that no other test of this process opens that many.
+            let own = rustix::io::fcntl_dupfd_cloexec(&before, 900).map(std::fs::File::from).unwrap();
+            assert!(is_open("thread-self", &before) && is_open("self", &before));
+            assert!(is_open("thread-self", &own) && !is_open("self", &own));
+        };
+        scope.spawn(life).join().unwrap();
+    });
 }

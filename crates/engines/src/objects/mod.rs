@@ -105,6 +105,10 @@ impl EngineFactory for ObjectsFactory {
         }))
     }
 
+    fn engines_own_files(&self) -> bool {
+        true
+    }
+
     fn bring_cache_to(&self, _spec: &OpenSpec, _state: CacheState) -> Result<Option<f64>, EngineError> {
         // What is cached of names and attributes cannot be told, nor dropped for some files alone.
         Ok(None)

@@ -96,6 +96,10 @@ impl EngineFactory for StdioFactory {
         }))
     }
 
+    fn engines_own_files(&self) -> bool {
+        true
+    }
+
     fn bring_cache_to(&self, spec: &OpenSpec, state: CacheState) -> Result<Option<f64>, EngineError> {
         self.files.bring_cache_to(spec, state)
     }

@@ -86,7 +86,8 @@ fn workload(request: &Request, phase: &Phase, seed: u64) -> Workload {
         write_back_every,
         sync,
         clients: request.processes,
-        own_process: request.processes > 1,
+        // As the original, whose files no other thread of its process uses.
+        own_process: true,
         prefill: Prefill::Nothing,
         ..load
     }

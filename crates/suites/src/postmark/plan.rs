@@ -70,6 +70,8 @@ fn cell(request: &Request, phase: Phase, target: &Target) -> Cell {
         file_bytes: Bytes(set.expected_bytes().0.max(1)),
         order: Order::Sequential,
         prefill: Prefill::Nothing,
+        // As the original, whose files no other thread of its process uses.
+        own_process: true,
         objects: Some(set),
         ..Workload::default()
     };
