@@ -101,9 +101,9 @@ pub trait EngineFactory: Send + Sync {
     /// When the target cannot be opened as asked for.
     fn open(&self, spec: &OpenSpec, worker: &WorkerContext) -> Result<Box<dyn Engine>, EngineError>;
 
-    /// Whether every file that an engine of this factory opens is used and closed by its worker's thread alone, and all
-    /// others were open before it: such a thread may have a table of open files of its own.
-    fn engines_own_files(&self) -> bool {
+    /// Whether every file that an engine of this factory uses is opened, used and closed by its worker's thread alone, or
+    /// was open before that thread began: it may then have a table of open files of its own.
+    fn files_stay_with_worker(&self) -> bool {
         false
     }
 

@@ -2,7 +2,7 @@
 
 use crate::capabilities::Completion;
 use crate::units::Bytes;
-use crate::workload::{Access, Acknowledgement, RingFacts, SyncPolicy};
+use crate::workload::{Access, Acknowledgement, RingFacts, SyncPolicy, is_false};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +28,10 @@ pub struct Effective {
     /// How the ring is set up; `None` without one.
     #[serde(default)]
     pub ring: Option<RingFacts>,
+    /// Whether the worker's thread shares its table of open files with no other: its reads and writes then take no lock
+    /// for other threads.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub has_own_file_table: bool,
 }
 
 /// TCP facts of one connection, as granted.

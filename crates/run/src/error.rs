@@ -23,7 +23,7 @@ pub enum RunError {
     #[error(transparent)]
     Engine(EngineError),
     /// A client process failed.
-    #[error("client process {} of {client_count} {problem}", .client_index.saturating_add(1))]
+    #[error("{} {problem}", process_name(*client_index, *client_count))]
     Client {
         /// The process, from 0.
         client_index: u32,
@@ -47,6 +47,14 @@ pub enum RunError {
     /// A stop was asked for.
     #[error("stopped on request")]
     Stopped,
+}
+
+/// What a client's process is called; who has asked for none knows of no clients.
+fn process_name(client_index: u32, client_count: u32) -> String {
+    if client_count == 1 {
+        return "the process of the load".to_owned();
+    }
+    format!("client process {} of {client_count}", client_index.saturating_add(1))
 }
 
 impl From<EngineError> for RunError {

@@ -7,15 +7,20 @@ use crate::stop::StopFlag;
 use crate::verify::Table;
 use crate::window::Window;
 use crate::worker::Worker;
+use gate::{Gate, Opening};
 use narrows_engines::{Clock, Engine, EngineError, EngineFactory, ErrorKind, Tick, WorkerContext};
 use narrows_model::Bytes;
 use narrows_model::trial::IntervalSample;
 use narrows_model::units::saturate_usize;
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 use std::time::Duration;
+
+mod gate;
+#[cfg(test)]
+mod tests;
 
 /// Pause between two looks at the workers' samples.
 const COLLECT_SLICE_NS: u64 = 20_000_000;
@@ -40,75 +45,6 @@ pub(crate) trait GroupHooks {
     }
 }
 
-/// The signal that lets opened workers go, or sends them home.
-#[derive(Debug, Default)]
-struct Gate {
-    state: Mutex<Option<bool>>,
-    changed: Condvar,
-}
-
-impl Gate {
-    fn set(&self, go: bool) {
-        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = Some(go);
-        self.changed.notify_all();
-    }
-
-    /// Sends home who still waits when the value that is returned goes, however that comes.
-    fn attended(&self) -> Attended<'_> {
-        Attended { gate: self }
-    }
-
-    fn wait(&self) -> bool {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            match *state {
-                Some(go) => return go,
-                None => state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
-            }
-        }
-    }
-}
-
-/// Keeps a gate from being waited at for ever.
-#[derive(Debug)]
-struct Attended<'a> {
-    gate: &'a Gate,
-}
-
-impl Drop for Attended<'_> {
-    fn drop(&mut self) {
-        self.gate.state.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(false);
-        self.gate.changed.notify_all();
-    }
-}
-
-/// How one worker's opening ended; one that ends without a word has failed.
-struct Opening {
-    told: Sender<Result<(), EngineError>>,
-    outcome: Option<Result<(), EngineError>>,
-}
-
-impl Opening {
-    fn new(told: Sender<Result<(), EngineError>>) -> Self {
-        Self { told, outcome: None }
-    }
-
-    fn ended(mut self, outcome: Result<(), EngineError>) {
-        self.outcome = Some(outcome);
-    }
-}
-
-impl Drop for Opening {
-    fn drop(&mut self) {
-        let broke = || {
-            Err(EngineError::new(ErrorKind::Io, "open", "a worker")
-                .detail("the worker ended while it opened"))
-        };
-        // The group waits for one word of each worker, so that the channel is open.
-        drop(self.told.send(self.outcome.take().unwrap_or_else(broke)));
-    }
-}
-
 /// What a worker thread shares with the group.
 struct Shared<'a> {
     assignment: &'a Assignment,
@@ -118,8 +54,8 @@ struct Shared<'a> {
     gate: &'a Gate,
     stop: &'a StopFlag,
     table: Option<Arc<Table>>,
-    /// Whether each worker has a table of open files of its own.
-    own_files: bool,
+    /// Whether the worker is to have a table of open files of its own.
+    own_file_table: bool,
 }
 
 /// Held by every worker for as long as it lives; nothing is ever sent.
@@ -139,9 +75,12 @@ pub(crate) fn run_group(
     let worker_count = workload.workers.max(1);
     let table = || Arc::new(Table::new(assignment.object_bytes, workload.block_bytes, worker_count));
     let table = workload.verify.then(table);
-    // In the command's own process such a copy would keep other parts' pipes and connections open.
-    let own_files = hooks.owns_process() && factory.engines_own_files();
-    let shared = Shared { assignment, factory, clock, window: &window, gate: &gate, stop, table, own_files };
+    // A process with one worker is as one of a single thread. In the command's own process a copied table would keep
+    // other parts' pipes and connections open.
+    let is_single = hooks.owns_process() && workload.own_process && worker_count == 1;
+    let own_file_table = is_single && factory.files_stay_with_worker();
+    let shared =
+        Shared { assignment, factory, clock, window: &window, gate: &gate, stop, table, own_file_table };
     let (recorders, streams) = recorders(assignment, worker_count);
     std::thread::scope(|scope| {
         let (opened, openings) = channel();
@@ -282,10 +221,8 @@ fn work(
     recorder: Recorder,
     opening: Opening,
 ) -> Option<WorkerOutput> {
-    if shared.own_files {
-        // Where the kernel refuses, calls take longer, as in any process of several threads.
-        drop(narrows_sys::process::own_file_table());
-    }
+    // Where the kernel refuses, the record says that the table is shared.
+    let has_own_file_table = shared.own_file_table && narrows_sys::process::unshare_open_files().is_ok();
     let context = WorkerContext {
         client_index: shared.assignment.client_index,
         worker_index,
@@ -309,10 +246,14 @@ fn work(
         return None;
     }
     // On the machine's own clock the loop is compiled for it; any other is called through its table.
-    Some(match shared.clock.machine() {
+    let mut output = match shared.clock.machine() {
         Some(clock) => run_worker(shared, worker_index, &clock, engine, recorder),
         None => run_worker(shared, worker_index, shared.clock.as_ref(), engine, recorder),
-    })
+    };
+    if let Some(effective) = &mut output.effective {
+        effective.has_own_file_table = has_own_file_table;
+    }
+    Some(output)
 }
 
 fn run_worker<C: Clock + ?Sized>(
@@ -361,32 +302,5 @@ fn collect(streams: &[IntervalStream], hooks: &mut dyn GroupHooks) {
             // The worker may have ended; then the box is not needed any more.
             drop(stream.empty.try_send(sample));
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_opening_that_breaks_off_is_told_as_a_failure() {
-        let (told, openings) = channel();
-        let worker = std::thread::spawn(move || {
-            let _opening = Opening::new(told);
-            unreachable!("as an engine that breaks its contract would end");
-        });
-        assert!(worker.join().is_err());
-        let error = openings.recv().unwrap().unwrap_err();
-        assert!(error.to_string().contains("ended while it opened"), "{error}");
-    }
-
-    #[test]
-    fn a_gate_whose_owner_is_gone_lets_nobody_wait_and_one_that_was_set_stays_so() {
-        let (left, set) = (Gate::default(), Gate::default());
-        drop(left.attended());
-        let attended = set.attended();
-        set.set(true);
-        drop(attended);
-        assert_eq!((left.wait(), set.wait()), (false, true));
     }
 }

@@ -195,6 +195,7 @@ pub(crate) fn effective(profile: &SimProfile, cell: &Cell) -> Effective {
         alignment_bytes: Bytes(1),
         connection: (remote && profile.network.is_some()).then(|| connection(profile)),
         ring: None,
+        has_own_file_table: false,
     }
 }
 

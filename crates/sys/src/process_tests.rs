@@ -148,11 +148,13 @@ fn a_file_opened_with_a_table_of_its_own_is_the_threads_alone_and_those_from_bef
     };
     std::thread::scope(|scope| {
         let life = || {
-            own_file_table().unwrap();
+            unshare_open_files().unwrap();
             // High enough that no other test of this process opens that many.
             let own = rustix::io::fcntl_dupfd_cloexec(&before, 900).map(std::fs::File::from).unwrap();
             assert!(is_open("thread-self", &before) && is_open("self", &before));
             assert!(is_open("thread-self", &own) && !is_open("self", &own));
+            let found = std::fs::read_link(format!("/proc/thread-self/fd/{}", own.as_raw_fd())).unwrap();
+            assert_eq!(crate::file::descriptor(&own), found.display().to_string());
         };
         scope.spawn(life).join().unwrap();
     });

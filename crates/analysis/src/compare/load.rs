@@ -120,6 +120,7 @@ pub(super) fn conditions(cell: &CellSummary) -> Vec<Condition> {
             Condition::of("access granted", access),
             Condition::of("depth granted", granted.queue_depth.to_string()),
             Condition::of("sync granted", word(&granted.sync)),
+            Condition::of("open files shared with other threads", yes_no(!granted.has_own_file_table)),
             Condition::of("a completed write is", word(&granted.write_completion)),
         ]);
         let control = granted.connection.as_ref().and_then(|found| found.congestion_control.clone());

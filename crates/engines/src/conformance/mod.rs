@@ -111,6 +111,9 @@ pub fn run(factory: &dyn EngineFactory, spec: &OpenSpec) {
     if capabilities.ops.contains(&Op::Trim) {
         ranges::a_trimmed_block_reads_as_zeroes(factory, spec);
     }
+    if factory.files_stay_with_worker() {
+        a_table_of_open_files_of_its_own_suffices(factory, spec);
+    }
     what_is_granted_is_said(factory, spec, capabilities.queue_depth_max);
     if capabilities.direct.is_yes() {
         direct_access_is_granted_or_refused(factory, spec, capabilities.alignment_bytes);
@@ -121,6 +124,18 @@ pub fn run(factory: &dyn EngineFactory, spec: &OpenSpec) {
     if spec.create {
         factory.remove(spec).unwrap();
     }
+}
+
+/// What the engine opens is in its thread's table alone, and no other thread needs it.
+fn a_table_of_open_files_of_its_own_suffices(factory: &dyn EngineFactory, spec: &OpenSpec) {
+    let life = || {
+        narrows_sys::process::unshare_open_files().unwrap();
+        let mut engine = factory.open(spec, &worker()).unwrap();
+        let done = complete(engine.as_mut(), &[request(spec.workload.op, 0, 0)]);
+        assert!(matches!(done[..], [(0, Ok(_))]), "{done:?}");
+        engine.close().unwrap();
+    };
+    std::thread::scope(|scope| scope.spawn(life).join()).unwrap();
 }
 
 fn every_request_completes_once(factory: &dyn EngineFactory, spec: &OpenSpec) {

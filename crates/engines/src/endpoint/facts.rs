@@ -30,6 +30,7 @@ pub(super) fn effective(
         alignment_bytes: Bytes(granted.alignment_bytes),
         connection: Some(connection_facts(socket).map_err(|error| peer.io_error("open", error))?),
         ring: None,
+        has_own_file_table: false,
     })
 }
 

@@ -206,5 +206,6 @@ pub(crate) fn effective(
         alignment_bytes,
         connection: None,
         ring: None,
+        has_own_file_table: false,
     }
 }

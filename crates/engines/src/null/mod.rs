@@ -86,6 +86,7 @@ impl EngineFactory for NullFactory {
             alignment_bytes: Bytes(1),
             connection: None,
             ring: None,
+            has_own_file_table: false,
         };
         Ok(Box::new(NullEngine {
             effective,

@@ -105,7 +105,7 @@ impl EngineFactory for ObjectsFactory {
         }))
     }
 
-    fn engines_own_files(&self) -> bool {
+    fn files_stay_with_worker(&self) -> bool {
         true
     }
 

@@ -86,7 +86,7 @@ impl EngineFactory for PsyncFactory {
         }))
     }
 
-    fn engines_own_files(&self) -> bool {
+    fn files_stay_with_worker(&self) -> bool {
         true
     }
 

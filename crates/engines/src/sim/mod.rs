@@ -124,6 +124,7 @@ impl EngineFactory for SimFactory {
                 alignment_bytes: Bytes(1),
                 connection: None,
                 ring: None,
+                has_own_file_table: false,
             },
             slots: SlotBuffers::new(depth, spec.workload.block_bytes.0, worker.seed)?,
             machine,

@@ -96,7 +96,7 @@ impl EngineFactory for StdioFactory {
         }))
     }
 
-    fn engines_own_files(&self) -> bool {
+    fn files_stay_with_worker(&self) -> bool {
         true
     }
 

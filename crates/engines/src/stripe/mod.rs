@@ -106,6 +106,10 @@ impl EngineFactory for StripeFactory {
         Ok(Box::new(StripeEngine::new(effective, layout, members, (slots, block_bytes), clock)))
     }
 
+    fn files_stay_with_worker(&self) -> bool {
+        self.inner.files_stay_with_worker()
+    }
+
     /// The mean of the members' shares; `None` where one cannot be seen.
     fn bring_cache_to(&self, spec: &OpenSpec, state: CacheState) -> Result<Option<f64>, EngineError> {
         let shares = each_member(spec, |one| self.inner.bring_cache_to(one, state))?;

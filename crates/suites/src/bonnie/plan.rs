@@ -86,7 +86,7 @@ fn workload(request: &Request, phase: &Phase, seed: u64) -> Workload {
         write_back_every,
         sync,
         clients: request.processes,
-        // As the original, whose files no other thread of its process uses.
+        // As the original, a process with as many threads as load.
         own_process: true,
         prefill: Prefill::Nothing,
         ..load
@@ -255,6 +255,8 @@ mod tests {
         assert_eq!((seeks.workload.workers, seeks.stop.ops_max), (5, Some(2 * 8192)));
         assert_eq!(seeks.workload.write_back_every, Some(10));
         assert!(cells.iter().all(|cell| cell.workload.clients == 2 && cell.workload.own_process));
+        let alone = planned(&request());
+        assert!(phases_of(&alone).iter().all(|cell| cell.workload.clients == 1 && cell.workload.own_process));
     }
 
     #[test]

@@ -70,7 +70,7 @@ fn cell(request: &Request, phase: Phase, target: &Target) -> Cell {
         file_bytes: Bytes(set.expected_bytes().0.max(1)),
         order: Order::Sequential,
         prefill: Prefill::Nothing,
-        // As the original, whose files no other thread of its process uses.
+        // As the original, a process of one thread.
         own_process: true,
         objects: Some(set),
         ..Workload::default()
@@ -97,7 +97,7 @@ mod tests {
             sets.iter().map(|set| set.transactions.is_some()).collect::<Vec<_>>(),
             [false, true, false]
         );
-        assert!(phases.iter().all(|cell| cell.ends_by_count()));
+        assert!(phases.iter().all(|cell| cell.ends_by_count() && cell.workload.own_process));
     }
 
     #[test]

@@ -269,7 +269,8 @@ pub fn close(file: std::os::fd::OwnedFd) -> std::result::Result<(), Errno> {
 /// How a descriptor is called in messages.
 pub(crate) fn descriptor(file: impl AsFd) -> String {
     let number = file.as_fd().as_raw_fd();
-    std::fs::read_link(format!("/proc/self/fd/{number}"))
+    // A thread may have a table of its own.
+    std::fs::read_link(format!("/proc/thread-self/fd/{number}"))
         .map_or_else(|_| format!("descriptor {number}"), |path| path.display().to_string())
 }
 
