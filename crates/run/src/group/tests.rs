@@ -67,7 +67,7 @@ fn tables(factory: &dyn EngineFactory, assignment: &Assignment, owns_process: bo
 #[test]
 fn the_worker_that_is_alone_in_a_process_of_its_load_alone_shares_its_open_files_with_nobody() {
     let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
-    std::fs::write(folder.path().join("data"), vec![1; OBJECT_BYTES as usize]).unwrap();
+    std::fs::File::create(folder.path().join("data")).unwrap().set_len(OBJECT_BYTES).unwrap();
     let files = PsyncFactory::unconfined();
     let at = |workers, own_process| {
         assignment(folder.path().display().to_string().parse().unwrap(), workers, own_process)
