@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 use support::run;
-use support::running::Running;
+use support::running::{Running, wait_for_phases};
 
 /// Two cells, each of two clients.
 const STUDY: &str = r#"
@@ -59,19 +59,6 @@ fn parent_of_client(pid: u32) -> Option<u32> {
     (lives && command.contains("__client")).then(|| fields.next()?.parse().ok())?
 }
 
-/// Waits until the record tells that a cell's window has begun.
-fn wait_for_load(folder: &Path) {
-    let (_open, pause) = std::sync::mpsc::channel::<()>();
-    for _ in 0..2000 {
-        let events = fs::read_to_string(folder.join("record/events.jsonl")).unwrap_or_default();
-        if events.contains(r#""phase":"measure""#) {
-            return;
-        }
-        let _ = pause.recv_timeout(Duration::from_millis(5));
-    }
-    panic!("no load began");
-}
-
 fn signal(pid: u32, name: &str) {
     let sent = Command::new("kill").args([format!("-{name}"), pid.to_string()]).status().unwrap();
     assert!(sent.success(), "kill -{name} {pid}");
@@ -93,7 +80,7 @@ fn a_client_that_is_killed_fails_its_cell_and_the_next_has_fresh_clients() {
     let folder = tempfile::tempdir().unwrap();
     let mut running = start(folder.path(), STUDY);
     let first = clients(running.pid(), &[]);
-    wait_for_load(folder.path());
+    wait_for_phases(&folder.path().join("record"), &["measure"], 1);
     signal(first[0], "KILL");
     let said = running.wait_for("FAILED");
     assert!(said.contains(" of 2 ended (killed by signal 9)") && said.contains("dmesg"), "{said}");
@@ -126,7 +113,7 @@ fn a_client_that_stops_answering_fails_its_cell_and_the_run_ends_in_bounded_time
     let text = STUDY.replace(", \"8KiB\"", "").replace("\"4s\"", "\"1s\"");
     let mut running = start(folder.path(), &text);
     let first = clients(running.pid(), &[]);
-    wait_for_load(folder.path());
+    wait_for_phases(&folder.path().join("record"), &["measure"], 1);
     signal(first[1], "STOP");
     let said = running.wait_for("FAILED");
     assert!(said.contains(" of 2 does not answer: nothing was heard of it for 10 s"), "{said}");
@@ -140,7 +127,7 @@ fn an_interrupt_ends_a_run_whose_client_does_not_answer() {
     let folder = tempfile::tempdir().unwrap();
     let mut running = start(folder.path(), STUDY);
     let first = clients(running.pid(), &[]);
-    wait_for_load(folder.path());
+    wait_for_phases(&folder.path().join("record"), &["measure"], 1);
     signal(first[1], "STOP");
     running.signal("INT");
     running.wait_for("stopping after this cell");

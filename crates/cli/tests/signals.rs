@@ -7,7 +7,7 @@ mod support;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use support::running::Running;
+use support::running::{Running, wait_for_phases};
 use support::{Seen, Surroundings, run, strangers_folder};
 
 /// How soon an endpoint must be gone once its check was killed.
@@ -38,22 +38,6 @@ fn assert_valid_partial(seen: &Seen, folder: &Path, before: &Surroundings) {
     before.assert_same(folder);
 }
 
-/// Waits until the record tells that so many cells have begun.
-fn wait_for_cells_begun(folder: &Path, count: usize) {
-    let begun = || {
-        let events = fs::read_to_string(folder.join("record/events.jsonl")).unwrap_or_default();
-        events.lines().filter(|line| line.contains(r#""phase":"prepare""#)).count()
-    };
-    let (_open, pause) = std::sync::mpsc::channel::<()>();
-    for _ in 0..1000 {
-        if begun() >= count {
-            return;
-        }
-        let _ = pause.recv_timeout(Duration::from_millis(5));
-    }
-    panic!("{} of {count} cells began", begun());
-}
-
 #[test]
 fn one_interrupt_finishes_the_cell_and_gives_the_verdict() {
     let folder = strangers_folder();
@@ -61,7 +45,7 @@ fn one_interrupt_finishes_the_cell_and_gives_the_verdict() {
     let mut running = check(folder.path(), "1", &[]);
     running.wait_for("[1/");
     // Between two cells an interrupt would find no cell to finish.
-    wait_for_cells_begun(folder.path(), 2);
+    wait_for_phases(&folder.path().join("record"), &["prepare"], 2);
     running.signal("INT");
     running.wait_for("stopping after this cell");
     // The cell that was running is whole.
@@ -74,7 +58,8 @@ fn a_second_interrupt_stops_a_cell_that_would_last_for_minutes() {
     let folder = strangers_folder();
     let before = Surroundings::of(folder.path());
     let mut running = check(folder.path(), "100", &["--json"]);
-    running.wait_for("Load that this puts on");
+    // A signal before the first cell finds none to stop after.
+    wait_for_phases(&folder.path().join("record"), &["warm_up", "measure"], 1);
     running.signal("INT");
     running.wait_for("stopping after this cell");
     running.signal("INT");

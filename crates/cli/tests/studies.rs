@@ -9,7 +9,7 @@ use narrows_sys::denied_calls::{DeniedCall, deny_in_this_thread};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
-use support::running::Running;
+use support::running::{Running, wait_for_phases};
 use support::{Seen, Surroundings, narrows, run, strangers_folder};
 
 /// First words of lines that say that a run cannot be relied on.
@@ -263,7 +263,8 @@ fn two_interrupts_stop_a_cell_that_would_last_for_minutes() {
     let folder = strangers_folder();
     let before = Surroundings::of(folder.path());
     let mut running = long(folder.path(), "300");
-    running.wait_for("Load that this puts on");
+    // A signal before the first cell finds none to stop after.
+    wait_for_phases(&folder.path().join("record"), &["warm_up", "measure"], 1);
     running.signal("INT");
     running.wait_for("stopping after this cell");
     running.signal("INT");

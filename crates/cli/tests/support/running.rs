@@ -89,6 +89,24 @@ impl Running {
     }
 }
 
+/// Waits until the `record` tells that `count` phases of one of the names have begun.
+#[track_caller]
+pub(crate) fn wait_for_phases(record: &Path, names: &[&str], count: usize) {
+    let begun = || {
+        let events = std::fs::read_to_string(record.join("events.jsonl")).unwrap_or_default();
+        let is_one = |line: &&str| names.iter().any(|name| line.contains(&format!(r#""phase":"{name}""#)));
+        events.lines().filter(is_one).count()
+    };
+    let (_open, pause) = channel::<()>();
+    for _ in 0..2000 {
+        if begun() >= count {
+            return;
+        }
+        let _ = pause.recv_timeout(Duration::from_millis(5));
+    }
+    panic!("{} of {count} phases {names:?} began in {}", begun(), record.display());
+}
+
 fn lines(pipe: impl Read + Send + 'static) -> Receiver<String> {
     let (sender, lines) = channel();
     std::thread::spawn(move || {
