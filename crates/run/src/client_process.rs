@@ -4,7 +4,7 @@
 
 use crate::assignment::{FromClient, ToClient, WindowTimes};
 use crate::error::RunError;
-use crate::group::{GroupHooks, run_group};
+use crate::group::{GroupHooks, run_process};
 use crate::stop::{StopFlag, StopRequest};
 use narrows_engines::{Clock, EngineRegistry};
 use narrows_model::trial::IntervalSample;
@@ -78,11 +78,11 @@ pub fn read_frames(mut pipe: impl Read, mut take: impl FnMut(Frame) -> bool) -> 
 /// When the pipes break; failures of an assignment go to the parent.
 pub fn serve(
     input: impl Read + Send + 'static,
-    mut output: impl Write,
+    mut output: impl Write + Send,
     registry: &EngineRegistry,
     clock: &Arc<dyn Clock>,
 ) -> std::io::Result<()> {
-    let (sender, inbox) = channel();
+    let (sender, mut inbox) = channel();
     let stop = StopFlag::default();
     let reader_stop = stop.clone();
     std::thread::spawn(move || {
@@ -101,8 +101,8 @@ pub fn serve(
             .factory(assignment.target(), assignment.cell.workload.engine)
             .map_err(RunError::from)
             .and_then(|factory| {
-                let mut hooks = ToParent { inbox: &inbox, output: &mut output, clock, said_at_ns: 0 };
-                run_group(&assignment, factory.as_ref(), clock, &stop, &mut hooks)
+                let mut hooks = ToParent { inbox: &mut inbox, output: &mut output, clock, said_at_ns: 0 };
+                run_process(&assignment, factory.as_ref(), clock, &stop, &mut hooks)
             });
         let answer = match result {
             Ok(done) => FromClient::Done(Box::new(done)),
@@ -117,15 +117,15 @@ pub fn serve(
     Ok(())
 }
 
-struct ToParent<'a, W: Write> {
-    inbox: &'a Receiver<ToClient>,
+struct ToParent<'a, W> {
+    inbox: &'a mut Receiver<ToClient>,
     output: &'a mut W,
     clock: &'a Arc<dyn Clock>,
     /// When it last said that it lives.
     said_at_ns: u64,
 }
 
-impl<W: Write> GroupHooks for ToParent<'_, W> {
+impl<W: Write + Send> GroupHooks for ToParent<'_, W> {
     fn ready(&mut self) -> Option<WindowTimes> {
         send(self.output, &FromClient::Ready).ok()?;
         match self.inbox.recv() {
@@ -150,10 +150,6 @@ impl<W: Write> GroupHooks for ToParent<'_, W> {
             drop(send(self.output, &FromClient::Alive));
         }
         false
-    }
-
-    fn owns_process(&self) -> bool {
-        true
     }
 
     fn moved(&mut self) -> Option<WindowTimes> {

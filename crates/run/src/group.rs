@@ -1,24 +1,24 @@
 //! The workers of one client process in one trial: opened together, started together, collected together.
 
-use crate::assignment::{Assignment, ClientOutput, WindowTimes, WorkerOutput, worker_seed};
+use crate::assignment::{Assignment, ClientOutput, WindowTimes, WorkerOutput};
 use crate::error::RunError;
 use crate::recorder::{IntervalStream, Recorder, SampleLabel, clear, recorder};
 use crate::stop::StopFlag;
 use crate::verify::Table;
 use crate::window::Window;
-use crate::worker::Worker;
 use gate::{Gate, Opening};
-use narrows_engines::{Clock, Engine, EngineError, EngineFactory, ErrorKind, Tick, WorkerContext};
-use narrows_model::Bytes;
+use life::work;
+use narrows_engines::{Clock, EngineError, EngineFactory, ErrorKind};
 use narrows_model::trial::IntervalSample;
-use narrows_model::units::saturate_usize;
 use std::convert::Infallible;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
 mod gate;
+mod life;
 #[cfg(test)]
 mod tests;
 
@@ -39,10 +39,6 @@ pub(crate) trait GroupHooks {
     fn poll(&mut self) -> bool;
     /// The window's times, when they have been put off since the last call.
     fn moved(&mut self) -> Option<WindowTimes>;
-    /// Whether the process is there for this load alone.
-    fn owns_process(&self) -> bool {
-        false
-    }
 }
 
 /// What a worker thread shares with the group.
@@ -50,18 +46,46 @@ struct Shared<'a> {
     assignment: &'a Assignment,
     factory: &'a dyn EngineFactory,
     clock: &'a Arc<dyn Clock>,
-    window: &'a Window,
-    gate: &'a Gate,
+    window: Window,
+    gate: Gate,
     stop: &'a StopFlag,
     table: Option<Arc<Table>>,
     /// Whether the worker is to have a table of open files of its own.
     own_file_table: bool,
 }
 
+impl<'a> Shared<'a> {
+    fn new(
+        assignment: &'a Assignment,
+        factory: &'a dyn EngineFactory,
+        clock: &'a Arc<dyn Clock>,
+        stop: &'a StopFlag,
+        own_file_table: bool,
+    ) -> Self {
+        let workload = &assignment.cell.workload;
+        let table =
+            || Arc::new(Table::new(assignment.object_bytes, workload.block_bytes, workload.workers.max(1)));
+        Self {
+            assignment,
+            factory,
+            clock,
+            window: Window::new(stop.clone()),
+            gate: Gate::default(),
+            stop,
+            table: workload.verify.then(table),
+            own_file_table,
+        }
+    }
+
+    fn worker_count(&self) -> u32 {
+        self.assignment.cell.workload.workers.max(1)
+    }
+}
+
 /// Held by every worker for as long as it lives; nothing is ever sent.
 type Alive = Sender<Infallible>;
 
-/// Runs the workers of one client through one trial.
+/// Runs the workers of one client through one trial, each in a thread of its own.
 pub(crate) fn run_group(
     assignment: &Assignment,
     factory: &dyn EngineFactory,
@@ -69,55 +93,90 @@ pub(crate) fn run_group(
     stop: &StopFlag,
     hooks: &mut dyn GroupHooks,
 ) -> Result<ClientOutput, RunError> {
-    let window = Window::new(stop.clone());
-    let gate = Gate::default();
-    let workload = &assignment.cell.workload;
-    let worker_count = workload.workers.max(1);
-    let table = || Arc::new(Table::new(assignment.object_bytes, workload.block_bytes, worker_count));
-    let table = workload.verify.then(table);
-    // A process with one worker is as one of a single thread. In the command's own process a copied table would keep
-    // other parts' pipes and connections open.
-    let is_single = hooks.owns_process() && workload.own_process && worker_count == 1;
-    let own_file_table = is_single && factory.files_stay_with_worker();
-    let shared =
-        Shared { assignment, factory, clock, window: &window, gate: &gate, stop, table, own_file_table };
-    let (recorders, streams) = recorders(assignment, worker_count);
+    let shared = Shared::new(assignment, factory, clock, stop, false);
+    let (recorders, streams) = recorders(assignment, shared.worker_count());
     std::thread::scope(|scope| {
         let (opened, openings) = channel();
-        let _attended = gate.attended();
+        let _attended = shared.gate.attended();
         let (alive, ends) = channel();
         let (handles, refused) = start_workers(scope, &shared, recorders, &opened, &alive);
         drop(alive);
-        let started = match refused {
-            None => start(&openings, worker_count, &window, &gate, hooks),
+        let attended = match refused {
+            None => attend(&shared, &Words { openings, streams, ends }, hooks),
             Some(error) => {
-                gate.set(false);
+                shared.gate.set(false);
                 Err(error.into())
             }
         };
-        let mut told_turn = false;
-        while handles.iter().any(|handle| !handle.is_finished()) {
-            collect(&streams, hooks);
-            if !told_turn && window.turned_count() >= worker_count {
-                told_turn = true;
-                hooks.turned();
-            }
-            if hooks.poll() {
-                window.cancel();
-            }
-            if let Some(times) = hooks.moved() {
-                window.open(times);
-            }
-            let slice_ns = if workload.edges.stone_wall { STONE_WALL_SLICE_NS } else { COLLECT_SLICE_NS };
-            if wait(clock, &ends, if started.is_ok() { slice_ns } else { 0 }) {
-                break;
-            }
-        }
-        collect(&streams, hooks);
         let outputs = handles.into_iter().map(|handle| handle.join().unwrap_or(None)).collect();
-        started?;
+        attended?;
         client_output(assignment, outputs)
     })
+}
+
+/// As [`run_group`], in a process that is there for this load alone: where that is one worker's, the process is as one of a
+/// single thread. The worker is its first thread and, where its engine has files, shares their table with nobody.
+pub(crate) fn run_process(
+    assignment: &Assignment,
+    factory: &dyn EngineFactory,
+    clock: &Arc<dyn Clock>,
+    stop: &StopFlag,
+    hooks: &mut (dyn GroupHooks + Send),
+) -> Result<ClientOutput, RunError> {
+    let shared = Shared::new(assignment, factory, clock, stop, factory.files_stay_with_worker());
+    if !assignment.cell.workload.own_process || shared.worker_count() != 1 {
+        return run_group(assignment, factory, clock, stop, hooks);
+    }
+    let (mut recorders, streams) = recorders(assignment, 1);
+    std::thread::scope(|scope| {
+        let (opened, openings) = channel();
+        let (alive, ends) = channel::<Infallible>();
+        let words = Words { openings, streams, ends };
+        let group = &shared;
+        let attendant = scope.spawn(move || {
+            let _attended = group.gate.attended();
+            attend(group, &words, hooks)
+        });
+        let life = || work(&shared, 0, recorders.remove(0), Opening::new(opened));
+        let output = catch_unwind(AssertUnwindSafe(life)).unwrap_or(None);
+        drop(alive);
+        attendant.join().unwrap_or_else(|panic| resume_unwind(panic))?;
+        client_output(assignment, vec![output])
+    })
+}
+
+/// What is heard of a group's workers.
+struct Words {
+    openings: Receiver<Result<(), EngineError>>,
+    streams: Vec<IntervalStream>,
+    ends: Receiver<Infallible>,
+}
+
+/// Starts the workers together and serves their owner until all have ended.
+fn attend(shared: &Shared<'_>, words: &Words, hooks: &mut dyn GroupHooks) -> Result<(), RunError> {
+    let worker_count = shared.worker_count();
+    let started = start(&words.openings, worker_count, &shared.window, &shared.gate, hooks);
+    let mut told_turn = false;
+    let stone_wall = shared.assignment.cell.workload.edges.stone_wall;
+    let slice_ns = if stone_wall { STONE_WALL_SLICE_NS } else { COLLECT_SLICE_NS };
+    loop {
+        collect(&words.streams, hooks);
+        if !told_turn && shared.window.turned_count() >= worker_count {
+            told_turn = true;
+            hooks.turned();
+        }
+        if hooks.poll() {
+            shared.window.cancel();
+        }
+        if let Some(times) = hooks.moved() {
+            shared.window.open(times);
+        }
+        if wait(shared.clock, &words.ends, slice_ns) {
+            break;
+        }
+    }
+    collect(&words.streams, hooks);
+    started
 }
 
 fn client_output(
@@ -137,11 +196,11 @@ fn client_output(
 
 /// Waits for `slice_ns` at most; whether all workers have ended by then, which the machine's clock need not be waited for.
 fn wait(clock: &Arc<dyn Clock>, ends: &Receiver<Infallible>, slice_ns: u64) -> bool {
-    if clock.machine().is_some() && slice_ns > 0 {
+    if clock.machine().is_some() {
         return ends.recv_timeout(Duration::from_nanos(slice_ns)) == Err(RecvTimeoutError::Disconnected);
     }
     clock.wait_until(clock.now().after(slice_ns));
-    false
+    ends.try_recv() == Err(TryRecvError::Disconnected)
 }
 
 /// Starts a thread for each recorder; the error is why the rest could not be started.
@@ -212,86 +271,6 @@ fn start(
     window.open(times);
     gate.set(true);
     Ok(())
-}
-
-/// The life of one worker thread.
-fn work(
-    shared: &Shared<'_>,
-    worker_index: u32,
-    recorder: Recorder,
-    opening: Opening,
-) -> Option<WorkerOutput> {
-    // Where the kernel refuses, the record says that the table is shared.
-    let has_own_file_table = shared.own_file_table && narrows_sys::process::unshare_open_files().is_ok();
-    let context = WorkerContext {
-        client_index: shared.assignment.client_index,
-        worker_index,
-        seed: worker_seed(shared.assignment.seed, worker_index),
-        clock: Arc::clone(shared.clock),
-        stop: shared.stop.clone(),
-    };
-    let engine = match shared.factory.open(&shared.assignment.open_spec(), &context) {
-        Ok(engine) => engine,
-        Err(error) => {
-            opening.ended(Err(error));
-            return None;
-        }
-    };
-    if let Some(bytes) = shared.assignment.cell.workload.edges.purge_bytes {
-        purge(bytes);
-    }
-    opening.ended(Ok(()));
-    if !shared.gate.wait() {
-        drop(engine.close());
-        return None;
-    }
-    // On the machine's own clock the loop is compiled for it; any other is called through its table.
-    let mut output = match shared.clock.machine() {
-        Some(clock) => run_worker(shared, worker_index, &clock, engine, recorder),
-        None => run_worker(shared, worker_index, shared.clock.as_ref(), engine, recorder),
-    };
-    if let Some(effective) = &mut output.effective {
-        effective.has_own_file_table = has_own_file_table;
-    }
-    Some(output)
-}
-
-fn run_worker<C: Clock + ?Sized>(
-    shared: &Shared<'_>,
-    index: u32,
-    clock: &C,
-    engine: Box<dyn Engine>,
-    recorder: Recorder,
-) -> WorkerOutput {
-    let worker = Worker {
-        assignment: shared.assignment,
-        index,
-        clock,
-        window: shared.window,
-        engine,
-        recorder,
-        table: shared.table.clone(),
-    };
-    wait_for_start(clock, shared.window.start_ns());
-    worker.run()
-}
-
-/// Waits on time: who wakes late has less of the window than is reckoned with, which is much of a short one.
-fn wait_for_start<C: Clock + ?Sized>(clock: &C, start_ns: u64) {
-    let spin_ns = clock.spin_ns();
-    clock.wait_until(Tick(start_ns.saturating_sub(spin_ns)));
-    // Bounded: the clock runs, and what is left is at most what it spins.
-    while spin_ns > 0 && clock.now().0 < start_ns {
-        std::hint::spin_loop();
-    }
-}
-
-/// Writes `bytes` of memory, in whose place the processor's caches then hold nothing else, as far as they are that large.
-fn purge(bytes: Bytes) {
-    let mut memory = vec![0_u8; saturate_usize(bytes.0)];
-    // Zeros would be handed out by the kernel without being written.
-    memory.fill(1);
-    std::hint::black_box(&memory);
 }
 
 fn collect(streams: &[IntervalStream], hooks: &mut dyn GroupHooks) {
