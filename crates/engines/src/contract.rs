@@ -6,7 +6,7 @@
 
 use crate::clock::{Clock, Tick};
 use crate::error::EngineError;
-use crate::request::{Completions, Request, Slot};
+use crate::request::{Completions, Errno, Request, Slot};
 use crate::stop::StopFlag;
 use narrows_model::capabilities::Capabilities;
 use narrows_model::counters::TcpCounters;
@@ -149,6 +149,12 @@ pub trait Engine {
     /// # Errors
     /// When the engine can complete nothing any more (the peer is gone).
     fn reap(&mut self, min: u32, until: Tick, out: &mut Completions) -> Result<(), EngineError>;
+
+    /// Carries out `request` to its end by itself, while nothing else is in flight: as if it had been queued, committed and
+    /// reaped, with less work around it. `None` where the engine does not do so, which has then taken nothing.
+    fn perform(&mut self, _request: &Request) -> Option<Result<u32, Errno>> {
+        None
+    }
 
     /// What shows that [`Engine::reap`] would find something, for who waits for several engines at once; `None` where
     /// it need not wait at all, because all that was committed is done or done by looking.

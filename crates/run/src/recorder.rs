@@ -11,6 +11,10 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 /// Intervals in flight between a worker and the collector; two are in use when it keeps up.
 const INTERVALS_IN_FLIGHT: usize = 4;
 
+/// Response times that are kept until they are put into the histogram together: each by itself would have to fetch the
+/// histogram's code and counts anew after the system's have taken their place in the processor's caches.
+const TIMES_TOGETHER: usize = 32;
+
 /// Whose samples they are.
 #[derive(Debug, Clone)]
 pub(crate) struct SampleLabel {
@@ -31,6 +35,9 @@ pub(crate) struct IntervalStream {
 #[derive(Debug)]
 pub(crate) struct Recorder {
     current: Box<IntervalSample>,
+    /// Times of single operations of the present interval that its histogram does not hold yet, and how many.
+    times_ns: [u64; TIMES_TOGETHER],
+    time_count: usize,
     interval_ns: u64,
     interval_end_ns: u64,
     full: SyncSender<Box<IntervalSample>>,
@@ -77,6 +84,8 @@ pub(crate) fn recorder(label: &SampleLabel, interval_ns: u64) -> (Recorder, Inte
     }
     let recorder = Recorder {
         current: Box::new(blank(label)),
+        times_ns: [0; TIMES_TOGETHER],
+        time_count: 0,
         interval_ns: interval_ns.max(1),
         interval_end_ns: u64::MAX,
         full,
@@ -147,11 +156,28 @@ impl Recorder {
         let current = &mut self.current;
         current.op_count += op_count;
         current.bytes.0 += bytes;
-        current.response.record_n(response_ns, op_count);
         if current.measured {
             self.total_response_ns =
                 self.total_response_ns.saturating_add(response_ns.saturating_mul(op_count));
         }
+        if op_count > 1 {
+            current.response.record_n(response_ns, op_count);
+            return;
+        }
+        self.times_ns[self.time_count] = response_ns;
+        self.time_count += 1;
+        if self.time_count == TIMES_TOGETHER {
+            self.put_times();
+        }
+    }
+
+    /// Puts the times that were kept into the present interval's histogram.
+    #[inline(never)]
+    fn put_times(&mut self) {
+        for response_ns in &self.times_ns[..self.time_count] {
+            self.current.response.record(*response_ns);
+        }
+        self.time_count = 0;
     }
 
     /// Counts one operation that completed in the window under its kind, with its service time.
@@ -258,6 +284,7 @@ impl Recorder {
     }
 
     fn close_current(&mut self, now_ns: u64) {
+        self.put_times();
         self.current.end_ns = Nanos(now_ns);
         if self.current.measured {
             self.total.merge(&self.current.response);
@@ -298,6 +325,22 @@ mod tests {
             samples.iter().map(|s| (s.measured, s.op_count)).collect::<Vec<_>>(),
             [(false, 1), (true, 2)]
         );
+    }
+
+    #[test]
+    fn times_that_are_put_together_are_those_of_their_own_interval() {
+        let (mut recorder, stream) = recorder(&label(), 1_000_000);
+        recorder.begin(0, true);
+        let many = TIMES_TOGETHER as u64 * 2 + 5;
+        (1..=many).for_each(|response_ns| recorder.completed(1, 0, response_ns));
+        recorder.completed(3, 0, 100);
+        recorder.tick(1_000_000);
+        recorder.completed(1, 0, 120);
+        let totals = recorder.end(1_500_000);
+        let counts: Vec<_> = stream.full.iter().map(|s| (s.response.count(), s.response.max_ns())).collect();
+        assert_eq!(counts, [(many + 3, Some(100)), (1, Some(120))]);
+        assert_eq!((totals.response.count(), totals.op_count), (many + 4, many + 4));
+        assert_eq!(totals.response_sum_ns, many * (many + 1) / 2 + 3 * 100 + 120);
     }
 
     #[test]

@@ -106,6 +106,9 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
             if flight.stamp >= flight.next_event_ns {
                 self.pass_events(flight);
             }
+            if flight.objects.is_some() && !flight.ending && self.pass_objects(flight) {
+                continue;
+            }
             let in_flight = if flight.ending { flight.in_flight() } else { self.submit(flight)? };
             if in_flight == 0 {
                 if flight.ending {

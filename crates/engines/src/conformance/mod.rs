@@ -99,6 +99,7 @@ pub fn run(factory: &dyn EngineFactory, spec: &OpenSpec) {
         what_is_written_is_read(factory, spec);
     }
     every_request_completes_once(factory, spec);
+    a_request_carried_out_by_itself_is_as_one_that_is_queued(factory, spec);
     a_full_queue_takes_no_more(factory, spec);
     reaping_nothing_ends_at_the_deadline(factory, spec);
     batches::a_batch_is_waited_for_together(factory, spec);
@@ -152,6 +153,28 @@ fn every_request_completes_once(factory: &dyn EngineFactory, spec: &OpenSpec) {
     let mut counters = ProtocolCounters::default();
     engine.counters(&mut counters);
     assert!(counters.reply_count >= 8 * u64::from(depth), "{counters:?}");
+    engine.close().unwrap();
+}
+
+fn a_request_carried_out_by_itself_is_as_one_that_is_queued(factory: &dyn EngineFactory, spec: &OpenSpec) {
+    let mut engine = factory.open(spec, &worker()).unwrap();
+    let counted = |engine: &mut dyn Engine| {
+        let mut counters = ProtocolCounters::default();
+        engine.counters(&mut counters);
+        counters.reply_count
+    };
+    let asked = request(spec.workload.op, 0, 0);
+    let performed = engine.perform(&asked);
+    let by_itself = counted(engine.as_mut());
+    assert_eq!(complete(engine.as_mut(), &[asked]), [(0, Ok(BLOCK_BYTES))], "nothing is left in flight");
+    let queued = counted(engine.as_mut()) - by_itself;
+    match performed {
+        Some(result) => {
+            assert_eq!(engine.effective().queue_depth, 1, "others have requests in flight");
+            assert_eq!((result, by_itself), (Ok(BLOCK_BYTES), queued));
+        }
+        None => assert_eq!(by_itself, 0, "nothing was taken"),
+    }
     engine.close().unwrap();
 }
 

@@ -58,6 +58,11 @@ impl<P: Perform> Engine for SingleEngine<P> {
         Ok(())
     }
 
+    fn perform(&mut self, request: &Request) -> Option<Result<u32, Errno>> {
+        self.flight.count();
+        Some(self.performer.perform(request, &mut self.slots))
+    }
+
     fn counters(&mut self, out: &mut ProtocolCounters) {
         self.flight.counters(out);
     }
@@ -90,8 +95,13 @@ impl SingleFlight {
     /// The request to carry out now.
     pub(crate) fn begin(&mut self) -> Option<Request> {
         let request = self.pending.take()?;
-        self.request_count += 1;
+        self.count();
         Some(request)
+    }
+
+    /// Counts a request that is carried out.
+    pub(crate) fn count(&mut self) {
+        self.request_count += 1;
     }
 
     /// Keeps what became of `request`.

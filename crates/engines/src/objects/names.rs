@@ -7,6 +7,7 @@
 use narrows_model::units::{saturate_u32, saturate_usize};
 use narrows_model::workload::{NameForm, ObjectSet, Spread};
 use narrows_sys::entropy::member_seed;
+use narrows_sys::file::ShortPath;
 use std::ffi::CStr;
 
 /// Letters of a name, as in the names of bonnie++; two come twice, so that six bits choose one.
@@ -31,7 +32,7 @@ const FOLDER_DRAW: u64 = 0x5F0_1DE2;
 pub(super) struct Names {
     form: Form,
     /// The paths of `made_count` numbers from `first_made`.
-    made: [[u8; PATH_BYTES]; TOGETHER as usize],
+    made: [ShortPath<PATH_BYTES>; TOGETHER as usize],
     first_made: u32,
     made_count: u32,
 }
@@ -56,7 +57,7 @@ impl Names {
             folders: set.folders,
             in_folder: set.count.div_ceil(u64::from(set.folders.max(1))).max(1),
         };
-        Self { form, made: [[0; PATH_BYTES]; TOGETHER as usize], first_made: 0, made_count: 0 }
+        Self { form, made: [ShortPath::EMPTY; TOGETHER as usize], first_made: 0, made_count: 0 }
     }
 
     /// The folder of an object, from 0; `None` where the set's own has no folders.
@@ -70,9 +71,7 @@ impl Names {
         if number.wrapping_sub(self.first_made) >= self.made_count {
             self.make_from(number);
         }
-        let path = &self.made[number.wrapping_sub(self.first_made) as usize];
-        // There is an end: it was put there with the name.
-        CStr::from_bytes_until_nul(path).unwrap_or_default()
+        self.made[number.wrapping_sub(self.first_made) as usize].as_c_str()
     }
 
     /// Makes the path of this number; with it those that come next, where it is itself the next of those made.
@@ -82,7 +81,7 @@ impl Names {
         self.first_made = number;
         self.made_count = if goes_on { TOGETHER } else { 1 };
         for (place, path) in (0..self.made_count).zip(&mut self.made) {
-            self.form.put_path(path, number.wrapping_add(place));
+            path.put(|room| self.form.put_path(room, number.wrapping_add(place)));
         }
     }
 }
@@ -100,7 +99,8 @@ impl Form {
         })
     }
 
-    fn put_path(&self, path: &mut [u8; PATH_BYTES], number: u32) {
+    /// Puts the path of a number, and tells its bytes.
+    fn put_path(&self, path: &mut [u8; PATH_BYTES], number: u32) -> usize {
         let mut at = 0;
         if let Some(folder) = self.folder_of(number) {
             path[..FOLDER_BYTES].copy_from_slice(&folder_path(folder));
@@ -117,7 +117,7 @@ impl Form {
                 at += put_hex(&mut path[at..], number);
             }
         }
-        path[at] = 0;
+        at
     }
 
     /// Puts all letters that a name can have and counts as many of them as this one has: no branch hangs on the draw.

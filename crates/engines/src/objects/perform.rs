@@ -106,6 +106,10 @@ impl Objects {
 
     /// Writes what `request` asks for to its open file and closes it; its folder is synced where it was `made`.
     fn store(&mut self, file: OwnedFd, request: &Request, block: &[u8], made: bool) -> Result<u32, Call> {
+        let length_bytes = request.length_bytes;
+        if length_bytes == 0 && self.set.sync == ObjectSync::None {
+            return close(file).map(|()| 0);
+        }
         let mut stream_buffer = std::mem::take(&mut self.stream_buffer);
         let folder = if made { self.synced_folder(request.object) } else { None };
         let sync = |file: BorrowedFd<'_>| {
@@ -113,7 +117,6 @@ impl Objects {
             folder.map_or(Ok(()), fsync)
         };
         let synced = self.set.sync != ObjectSync::None;
-        let length_bytes = request.length_bytes;
         let stored = if self.set.calls == ObjectCalls::System || length_bytes == 0 {
             write_blocks(file, block, length_bytes, synced.then_some(sync))
         } else {

@@ -24,6 +24,13 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         let (min, until_ns) = self.patience(flight);
         flight.completions.clear();
         self.engine.reap(min, Tick(until_ns), &mut flight.completions)?;
+        self.count(flight);
+        Ok(())
+    }
+
+    /// Counts what has completed by now.
+    #[inline]
+    pub(super) fn count(&mut self, flight: &mut Flight) {
         flight.stamp = self.clock.now().0;
         if flight.stamp >= flight.next_event_ns {
             // An engine that blocks hands over the window's first completion after its start: it counts.
@@ -40,7 +47,6 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
                 self.settle::<false>(flight);
             }
         }
-        Ok(())
     }
 
     /// How many completions to wait for, and until when at the latest: a free place whose request is due before ends

@@ -18,6 +18,7 @@ mod layout;
 mod listing;
 mod position;
 mod residency;
+mod short_path;
 mod space;
 mod vectors;
 
@@ -27,6 +28,7 @@ pub use layout::{
 pub use listing::Listing;
 pub use position::{read, seek, write};
 pub use residency::resident_bytes;
+pub use short_path::ShortPath;
 pub use space::{grants_holes, nameless, punch_hole, reserve};
 pub use vectors::{VECTORS_MAX, preadv, pwritev};
 

@@ -8,7 +8,7 @@ use super::blocks::Part;
 use super::random::{Purpose, stream_of};
 use crate::assignment::{Assignment, ObjectStep};
 use law::Law;
-use narrows_engines::request::OBJECT_LISTED;
+use narrows_engines::request::{Completion, OBJECT_LISTED};
 use narrows_engines::{Clock, Request, Slot};
 use narrows_model::Op;
 use pool::Pool;
@@ -99,6 +99,27 @@ impl Objects {
 }
 
 impl<C: Clock + ?Sized> super::Worker<'_, C> {
+    /// Has requests of a load of objects carried out, one after the other, until something else is due; false where the
+    /// engine does not do so by itself.
+    pub(super) fn pass_objects(&mut self, flight: &mut super::flight::Flight) -> bool {
+        loop {
+            self.fill_objects(flight);
+            let Some(request) = flight.batch.pop() else { return true };
+            let Some(result) = self.engine.perform(&request) else {
+                flight.batch.push(request);
+                return false;
+            };
+            let place = &mut flight.places[request.tag as usize];
+            (place.from_ns, place.submitted_ns) = (flight.stamp, flight.stamp);
+            flight.completions.clear();
+            flight.completions.push(Completion { tag: request.tag, result });
+            self.count(flight);
+            if flight.stamp >= flight.next_event_ns {
+                return true;
+            }
+        }
+    }
+
     /// Makes the next request of a load of objects, of which one is in flight.
     pub(super) fn fill_objects(&mut self, flight: &mut super::flight::Flight) {
         let Some(tag) = flight.free.last().copied() else { return };
