@@ -1,7 +1,7 @@
 //! The contract of all engines.
 //!
 //! A worker opens an engine on its own thread, then repeats: `queue` requests, `commit` them, `reap`
-//! completions. Dispatch is dynamic per batch, never per operation. An engine that cannot do what was asked for
+//! completions; loads of whole objects have them carried out one by one. Dispatch is dynamic per batch. An engine that cannot do what was asked for
 //! refuses at `open`; it never does something else instead.
 
 use crate::clock::{Clock, Tick};
@@ -102,7 +102,7 @@ pub trait EngineFactory: Send + Sync {
     fn open(&self, spec: &OpenSpec, worker: &WorkerContext) -> Result<Box<dyn Engine>, EngineError>;
 
     /// Whether every file that an engine of this factory uses is opened, used and closed by its worker's thread alone, or
-    /// was open before that thread began: it may then have a table of open files of its own.
+    /// was open before it is opened: it may then have a table of open files of its own.
     fn files_stay_with_worker(&self) -> bool {
         false
     }

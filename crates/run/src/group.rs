@@ -123,20 +123,22 @@ pub(crate) fn run_process(
     stop: &StopFlag,
     hooks: &mut (dyn GroupHooks + Send),
 ) -> Result<ClientOutput, RunError> {
-    let shared = Shared::new(assignment, factory, clock, stop, factory.files_stay_with_worker());
-    if !assignment.cell.workload.own_process || shared.worker_count() != 1 {
+    let workload = &assignment.cell.workload;
+    if !workload.own_process || workload.workers > 1 {
         return run_group(assignment, factory, clock, stop, hooks);
     }
+    let shared = Shared::new(assignment, factory, clock, stop, factory.files_stay_with_worker());
     let (mut recorders, streams) = recorders(assignment, 1);
     std::thread::scope(|scope| {
         let (opened, openings) = channel();
         let (alive, ends) = channel::<Infallible>();
         let words = Words { openings, streams, ends };
         let group = &shared;
-        let attendant = scope.spawn(move || {
+        let attendant = Builder::new().name("attendant".to_owned()).spawn_scoped(scope, move || {
             let _attended = group.gate.attended();
             attend(group, &words, hooks)
         });
+        let attendant = attendant.map_err(|source| no_thread("the thread beside the worker", &source))?;
         let life = || work(&shared, 0, recorders.remove(0), Opening::new(opened));
         let output = catch_unwind(AssertUnwindSafe(life)).unwrap_or(None);
         drop(alive);
@@ -223,13 +225,16 @@ fn start_workers<'scope>(
         match Builder::new().name("worker".to_owned()).spawn_scoped(scope, life) {
             Ok(handle) => handles.push(handle),
             Err(source) => {
-                let error =
-                    EngineError::new(ErrorKind::Io, "start", format!("the thread of worker {worker_index}"));
-                return (handles, Some(error.detail(source.to_string()).hint("ask for fewer workers")));
+                let error = no_thread(&format!("the thread of worker {worker_index}"), &source);
+                return (handles, Some(error.hint("ask for fewer workers")));
             }
         }
     }
     (handles, None)
+}
+
+fn no_thread(which: &str, source: &std::io::Error) -> EngineError {
+    EngineError::new(ErrorKind::Io, "start", which.to_owned()).detail(source.to_string())
 }
 
 fn recorders(assignment: &Assignment, worker_count: u32) -> (Vec<Recorder>, Vec<IntervalStream>) {

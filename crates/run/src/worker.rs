@@ -100,13 +100,13 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         flight
     }
 
-    /// The loop: fill the queue, commit, reap, until time or counts end it and nothing is in flight.
+    /// The loop: fill the queue, commit, reap, or have requests carried out one by one, until time or counts end it and nothing is in flight.
     fn load(&mut self, flight: &mut Flight) -> Result<(), EngineError> {
         loop {
             if flight.stamp >= flight.next_event_ns {
                 self.pass_events(flight);
             }
-            if flight.objects.is_some() && !flight.ending && self.pass_objects(flight) {
+            if flight.objects.is_some() && !flight.ending && self.perform_objects(flight) {
                 continue;
             }
             let in_flight = if flight.ending { flight.in_flight() } else { self.submit(flight)? };

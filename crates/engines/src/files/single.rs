@@ -1,4 +1,5 @@
-//! The frame of engines with one request in flight: it is carried out in `commit`, and handed over in `reap`.
+//! The frame of engines with one request in flight: it is carried out in `commit` and handed over in `reap`, or both in
+//! `perform`.
 //!
 //! Hot path: no allocation, no lock.
 

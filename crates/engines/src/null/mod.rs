@@ -7,7 +7,7 @@ use crate::clock::Tick;
 use crate::contract::{Engine, EngineFactory, OpenSpec, ProtocolCounters, WorkerContext};
 use crate::error::{EngineError, ErrorKind};
 use crate::registry::EngineFacts;
-use crate::request::{Completion, Completions, Request, Slot};
+use crate::request::{Completion, Completions, Errno, Request, Slot};
 use crate::slots::{SlotBuffers, checked_depth};
 use narrows_model::capabilities::{Capabilities, Completion as CompletionMeaning, Support};
 use narrows_model::workload::CacheState;
@@ -164,6 +164,15 @@ impl Engine for NullEngine {
             out.extend_from_slice(part);
         }
         Ok(())
+    }
+
+    fn perform(&mut self, request: &Request) -> Option<Result<u32, Errno>> {
+        if self.effective.queue_depth != 1 {
+            return None;
+        }
+        self.copy(request);
+        self.request_count += 1;
+        Some(Ok(request.length_bytes))
     }
 
     fn counters(&mut self, out: &mut ProtocolCounters) {

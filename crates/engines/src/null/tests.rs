@@ -6,7 +6,9 @@ use crate::conformance::{self, request, spec, worker};
 #[test]
 fn it_conforms() {
     for target in ["null:", "null:copy"] {
-        conformance::run(&NullFactory, &spec(target, Op::Read, 8));
+        for depth in [1, 8] {
+            conformance::run(&NullFactory, &spec(target, Op::Read, depth));
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The names of objects: made of their numbers in a buffer that is reused, with the folder they lie in.
 //!
-//! Numbers that are asked for one after the other are named some together: a name that was made and used at once took 37
-//! to 48 ns, one of 32 takes 12 ns.
+//! Numbers that are asked for one after the other are named some together, which costs a third of naming each when it is
+//! used.
 //! Hot path: no allocation.
 
 use narrows_model::units::{saturate_u32, saturate_usize};

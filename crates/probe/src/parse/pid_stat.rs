@@ -1,7 +1,7 @@
 //! `/proc/[pid]/stat`: CPU time of one process and of its children that ended.
 //!
 //! Not `/proc/[pid]/schedstat`: it is finer than a clock tick but tells of the first thread alone, and a load
-//! generator's work is in the others.
+//! generator's work is mostly in the others.
 
 use super::{Malformed, fields, number};
 

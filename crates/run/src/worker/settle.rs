@@ -41,8 +41,9 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
                 write_back.note(flight.completions.as_slice(), &flight.places);
             }
             if flight.verifier.is_some() {
+                let stamp = flight.stamp;
                 self.settle::<true>(flight);
-                flight.count_cost(flight.stamp, self.clock.now().0);
+                flight.count_cost(stamp, self.clock.now().0);
             } else {
                 self.settle::<false>(flight);
             }
@@ -128,6 +129,10 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
             }
         }
         self.recorder.completed(run.op_count, run.bytes, run.response_ns);
+        if self.recorder.make_room() {
+            // In the rate, but in no response time.
+            *stamp = self.clock.now().0;
+        }
         if faults.count >= ERRORS_MAX {
             flight.next_event_ns = 0;
         }

@@ -20,6 +20,7 @@ mod closing;
 mod final_sync;
 mod in_flight;
 mod mixes;
+mod one_by_one;
 mod open_loop;
 mod verified;
 mod write_back;

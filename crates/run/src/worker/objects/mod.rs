@@ -101,7 +101,11 @@ impl Objects {
 impl<C: Clock + ?Sized> super::Worker<'_, C> {
     /// Has requests of a load of objects carried out, one after the other, until something else is due; false where the
     /// engine does not do so by itself.
-    pub(super) fn pass_objects(&mut self, flight: &mut super::flight::Flight) -> bool {
+    pub(super) fn perform_objects(&mut self, flight: &mut super::flight::Flight) -> bool {
+        if flight.free.is_empty() {
+            // One is in flight already.
+            return false;
+        }
         loop {
             self.fill_objects(flight);
             let Some(request) = flight.batch.pop() else { return true };
