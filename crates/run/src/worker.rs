@@ -100,7 +100,8 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         flight
     }
 
-    /// The loop: fill the queue, commit, reap, or have requests carried out one by one, until time or counts end it and nothing is in flight.
+    /// The loop: fill the queue, commit, reap, or have requests carried out one by one, until time or counts end it and
+    /// nothing is in flight.
     fn load(&mut self, flight: &mut Flight) -> Result<(), EngineError> {
         loop {
             if flight.stamp >= flight.next_event_ns {

@@ -24,14 +24,15 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         let (min, until_ns) = self.patience(flight);
         flight.completions.clear();
         self.engine.reap(min, Tick(until_ns), &mut flight.completions)?;
-        self.count(flight);
+        let now_ns = self.clock.now().0;
+        self.count(flight, now_ns);
         Ok(())
     }
 
-    /// Counts what has completed by now.
+    /// Counts what has completed by `now_ns`.
     #[inline]
-    pub(super) fn count(&mut self, flight: &mut Flight) {
-        flight.stamp = self.clock.now().0;
+    pub(super) fn count(&mut self, flight: &mut Flight, now_ns: u64) {
+        flight.stamp = now_ns;
         if flight.stamp >= flight.next_event_ns {
             // An engine that blocks hands over the window's first completion after its start: it counts.
             self.cross_into_window(flight);

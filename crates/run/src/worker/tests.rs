@@ -198,7 +198,11 @@ fn run_on<C: Clock + 'static>(
             })
             .collect()
     });
-    (worker.run(), collector.join().unwrap())
+    let output = worker.run();
+    if output.op_count > u64::from(assignment.cell.workload.queue_depth) {
+        assert_eq!(window.turned_count(), 1, "the worker tells once that its queue has turned over");
+    }
+    (output, collector.join().unwrap())
 }
 
 #[test]

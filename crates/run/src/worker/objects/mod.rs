@@ -5,10 +5,11 @@
 //! once, for which there is room from the start.
 
 use super::blocks::Part;
+use super::flight::Flight;
 use super::random::{Purpose, stream_of};
 use crate::assignment::{Assignment, ObjectStep};
 use law::Law;
-use narrows_engines::request::{Completion, OBJECT_LISTED};
+use narrows_engines::request::OBJECT_LISTED;
 use narrows_engines::{Clock, Request, Slot};
 use narrows_model::Op;
 use pool::Pool;
@@ -16,6 +17,7 @@ use pool::Pool;
 pub(crate) use pool::object_bytes;
 
 mod law;
+mod one_by_one;
 mod pool;
 #[cfg(test)]
 mod tests;
@@ -86,7 +88,7 @@ impl Objects {
 
     /// Bytes that the last request moves when all goes well; `None` where that is not known.
     pub(super) fn expected_bytes(&self) -> Option<u32> {
-        self.last.filter(|last| last.op != Op::Stat).map(|last| last.length_bytes)
+        self.last.and_then(|last| expected_bytes(last.op, last.length_bytes))
     }
 
     /// Takes back what the last request has not done.
@@ -99,52 +101,45 @@ impl Objects {
 }
 
 impl<C: Clock + ?Sized> super::Worker<'_, C> {
-    /// Has requests of a load of objects carried out, one after the other, until something else is due; false where the
-    /// engine does not do so by itself.
-    pub(super) fn perform_objects(&mut self, flight: &mut super::flight::Flight) -> bool {
-        if flight.free.is_empty() {
-            // One is in flight already.
-            return false;
-        }
-        loop {
-            self.fill_objects(flight);
-            let Some(request) = flight.batch.pop() else { return true };
-            let Some(result) = self.engine.perform(&request) else {
-                flight.batch.push(request);
-                return false;
-            };
-            let place = &mut flight.places[request.tag as usize];
-            (place.from_ns, place.submitted_ns) = (flight.stamp, flight.stamp);
-            flight.completions.clear();
-            flight.completions.push(Completion { tag: request.tag, result });
-            self.count(flight);
-            if flight.stamp >= flight.next_event_ns {
-                return true;
-            }
-        }
+    /// Makes the next request of a load of objects, of which one is in flight.
+    pub(super) fn fill_objects(&mut self, flight: &mut Flight) {
+        let Some(tag) = flight.free.last().copied() else { return };
+        let Some(request) = self.draw_request(flight, tag) else { return };
+        flight.occupy(&request);
+        flight.batch.push(request);
     }
 
-    /// Makes the next request of a load of objects, of which one is in flight.
-    pub(super) fn fill_objects(&mut self, flight: &mut super::flight::Flight) {
-        let Some(tag) = flight.free.last().copied() else { return };
-        let drawn = flight.objects.as_mut().filter(|_| flight.left.take(0)).and_then(|objects| {
-            let draw = objects.next()?;
-            Some((draw, objects.kind_of(draw.op)))
-        });
-        let Some((draw, kind)) = drawn else {
+    /// Draws the next request, for the free place of this tag; `None` when nothing is left to ask for, which is noted.
+    #[inline]
+    fn draw_request(&mut self, flight: &mut Flight, tag: u32) -> Option<Request> {
+        let objects = flight.objects.as_mut().filter(|_| flight.left.take(0));
+        let Some(Draw { op, number, length_bytes }) = objects.and_then(|objects| objects.next()) else {
             (flight.exhausted, flight.ending) = (true, true);
-            return;
+            return None;
         };
-        flight.free.pop();
-        flight.places[tag as usize].kind = kind;
-        let Draw { op, number, length_bytes } = draw;
         let request = Request { tag, op, object: number, offset_bytes: 0, length_bytes, slot: Slot(tag) };
         if op.moves_towards_device() && length_bytes > 0 {
             // The stamp tells objects apart, and their numbers even those that are made together.
             self.stamp(&Request { offset_bytes: u64::from(number), ..request }, flight.stamp);
         }
-        flight.batch.push(request);
+        Some(request)
     }
+}
+
+impl Flight {
+    /// Takes the place that is free for `request`, which is about an object.
+    fn occupy(&mut self, request: &Request) {
+        let tag = self.free.pop();
+        debug_assert_eq!(tag, Some(request.tag), "the request was made for the last free place");
+        let kind = self.objects.as_ref().map_or(0, |objects| objects.kind_of(request.op));
+        self.places[request.tag as usize].kind = kind;
+    }
+}
+
+/// Bytes that a request about an object moves when all goes well; `None` where that is not known.
+#[inline]
+fn expected_bytes(op: Op, length_bytes: u32) -> Option<u32> {
+    (op != Op::Stat).then_some(length_bytes)
 }
 
 /// The part of worker `worker_index` of `workers`; nothing where there are fewer objects than workers before it.
