@@ -1,7 +1,10 @@
 //! bonnie++ beside the one that the distribution has, in the same folder in turn: each figure of its CSV.
 //!
 //! Many files are made in a file system in memory: on a disk the inodes that the last turn deleted are passed over one by
-//! one when new ones are made (ext4 keeps from using them for a minute or more), which is no cost of the program's.
+//! one when new ones are made (ext4 keeps from using them for a minute or more), which is no cost of the program's. Before
+//! the turns in memory there is one that is not counted: the host of a virtual machine gives memory that was free for long
+//! only when it is touched, and the turn that came first made files at 0.85 times the rate of all others. To touch it by
+//! hand is worse: what is then freed, the host takes back while the turn is under way.
 
 use super::Figure;
 use crate::perf::bench::Bench;
@@ -59,8 +62,8 @@ const TRIALS: [Trial; 4] = [
     },
     Trial {
         // A smaller file is read in less than the half second from which the original prints a rate.
-        name: "page cache of 4 GiB in memory",
-        words: &["-s", "4096", "-r", "2048", "-n", "0", "-f"],
+        name: "page cache of 6 GiB in memory",
+        words: &["-s", "6144", "-r", "3072", "-n", "0", "-f"],
         in_memory: true,
         fields: &[
             field(11, "block write", "KiB/s", SAME),
@@ -123,6 +126,9 @@ fn of_trial(bench: &Bench, trial: &Trial, place: &Path, all: &mut Findings) -> a
         kept.borrow_mut().push(values(&csv, trial.fields)?);
         Ok(1.0)
     };
+    if trial.in_memory {
+        original(bench, trial, place).context("a turn that is not counted")?;
+    }
     hold(
         bench.rounds,
         &mut [
