@@ -228,6 +228,12 @@ fn torn_lines_and_impossible_figures_are_refused_at_their_place() {
         problems.render().contains("26 fields") && problems.render().contains("27 (version 1.03)"),
         "{problems}"
     );
+    // Cut where an older version's line ends, it is still one of its own version.
+    let newer = format!("1.98,2.00,{}", vec!["1"; 25].join(","));
+    let problems = read(&newer).unwrap_err();
+    let told = problems.render();
+    assert!(told.contains("27 fields") && told.contains("50 (version 1.98)"), "{problems}");
+    assert!(!told.contains("1.03"), "{problems}");
     let odd = row.replace("49354", "-49354").replace("63971", "9e99");
     let problems = read(&odd).unwrap_err();
     assert_eq!(problems.list.len(), 2, "{problems}");

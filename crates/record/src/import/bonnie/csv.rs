@@ -126,7 +126,7 @@ fn run(line: Line<'_>, findings: &mut Findings<'_>) -> Option<Run> {
     }
     let layouts: &[&Layout] = if versioned { &[&V1_96, &V1_98] } else { &[&V1_03] };
     let Some(layout) = layouts.iter().copied().find(|layout| layout.field_count == row.len()) else {
-        let counts: Vec<String> = [&V1_03, &V1_96, &V1_98]
+        let counts: Vec<String> = layouts
             .iter()
             .map(|layout| format!("{} (version {})", layout.field_count, layout.version))
             .collect();
