@@ -21,9 +21,8 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
             self.fill_verified(flight);
         } else if flight.write_back.is_some() {
             self.fill_writing_back(flight);
-        } else if flight.objects.is_some() {
-            self.fill_objects(flight);
-        } else {
+        } else if flight.objects.is_none() {
+            // Of a load of objects the one request there is was left in the batch by `perform_objects`.
             self.fill_batch::<false>(flight);
         }
         if !flight.batch.is_empty() {

@@ -101,14 +101,6 @@ impl Objects {
 }
 
 impl<C: Clock + ?Sized> super::Worker<'_, C> {
-    /// Makes the next request of a load of objects, of which one is in flight.
-    pub(super) fn fill_objects(&mut self, flight: &mut Flight) {
-        let Some(tag) = flight.free.last().copied() else { return };
-        let Some(request) = self.draw_request(flight, tag) else { return };
-        flight.occupy(&request);
-        flight.batch.push(request);
-    }
-
     /// Draws the next request, for the free place of this tag; `None` when nothing is left to ask for, which is noted.
     #[inline]
     fn draw_request(&mut self, flight: &mut Flight, tag: u32) -> Option<Request> {

@@ -125,7 +125,6 @@ impl Load {
         let workload = &mut assignment.cell.workload;
         workload.op = self.op;
         workload.objects = Some(ObjectSet { transactions: self.transactions, ..set });
-        workload.op_mix = self.transactions.map(|transactions| transactions.shares()).unwrap_or_default();
         assignment
     }
 
