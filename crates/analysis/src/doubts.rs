@@ -2,13 +2,14 @@
 //!
 //! Judges the run, not the path: a slow disk is no doubt. Unsteady cells are only one where steadiness was asked for.
 
-use crate::summary::{
+use crate::facts::flags::{
     DATA_MISMATCH, GENERATOR_LIMITED, INCOMPLETE, INTERVAL_NOT_REACHED, LITTLE_LAW_VIOLATED,
     STEADY_NOT_REACHED,
 };
+use narrows_model::event::EndReason;
 use narrows_model::fault::ErrorCount;
 use narrows_model::summary::{CellSummary, Doubt, DoubtCode};
-use narrows_model::{Summary, verification};
+use narrows_model::{Cut, Summary, verification};
 
 /// The reasons not to rely on the run, in the order of their weight; empty where it can be.
 ///
@@ -23,13 +24,14 @@ pub fn doubts(summary: &Summary) -> Vec<Doubt> {
         of_cells(
             DoubtCode::DataMismatch,
             flagged(DATA_MISMATCH),
-            "what was read is not what was written in CELLS: see the mismatches of the cell, and do not trust the path with data",
+            "data read differs from data written in CELLS: see the mismatches of the cell, and do not store data over \
+            this path",
         ),
         incomplete(summary),
         of_cells(
             DoubtCode::OperationsFailed,
             cells(summary, |cell| cell.errors.iter().any(failed)),
-            "operations failed in CELLS: their rates and times are partly those of failures; see the errors of the cell",
+            "operations failed in CELLS: their rates and times include failed operations; see the errors of the cell",
         ),
         (summary.generator.limited || !limited.is_empty()).then(|| Doubt {
             code: DoubtCode::GeneratorLimited,
@@ -41,18 +43,18 @@ pub fn doubts(summary: &Summary) -> Vec<Doubt> {
         of_cells(
             DoubtCode::LittleLawViolated,
             flagged(LITTLE_LAW_VIOLATED),
-            "more requests were in flight than were asked for in CELLS: the load generator's own count is wrong",
+            "more requests were in flight than requested in CELLS: the load generator's own count is wrong",
         ),
         not_reached(
             summary,
             (DoubtCode::SteadyNotReached, STEADY_NOT_REACHED),
-            "no steady state was reached in CELLS: the figures are those of a change",
+            "no steady state was reached in CELLS: the figures were taken while the rate was changing",
             "or longer ones with stop.measure",
         ),
         not_reached(
             summary,
             (DoubtCode::IntervalNotReached, INTERVAL_NOT_REACHED),
-            "the interval of the mean is still wider than asked for in CELLS",
+            "the interval of the mean is wider than requested in CELLS",
             "or find out what varies",
         ),
     ];
@@ -66,8 +68,8 @@ fn not_reached(summary: &Summary, (code, flag): (DoubtCode, &str), what: &str, o
     // Of a run that was cut off the trials that are missing are no matter of its time.
     let by_time = |cell: &&CellSummary| summary.complete && outcome(cell).0 < outcome(cell).1;
     let (short, whole) = (flagged().filter(by_time).count(), flagged().filter(|cell| !by_time(cell)).count());
-    let time = "the time ended the trials before their most: give `seconds` more";
-    let most = "all trials that are allowed were made: allow more with stop.trials";
+    let time = "the time ran out before the maximum number of trials: raise `seconds`";
+    let most = "the maximum number of trials was reached: raise stop.trials";
     let advice = match (short, whole) {
         (_, 0) => format!("{time}, {or}"),
         (0, _) if summary.complete => format!("{most}, {or}"),
@@ -92,15 +94,15 @@ fn incomplete(summary: &Summary) -> Option<Doubt> {
     });
     (!summary.complete).then(|| Doubt {
         code: DoubtCode::Incomplete,
-        text: "the run was cut off or cells of it failed: what is missing is listed with the cells left out"
+        text: "the run was cut off or some of its cells failed: what is missing is listed with the cells left out"
             .to_owned(),
         cells: missing,
     })
 }
 
-/// Cells of which something holds, in the order of the run.
-fn cells(summary: &Summary, holds: impl Fn(&CellSummary) -> bool) -> Vec<String> {
-    summary.cells.iter().filter(|cell| holds(cell)).map(|cell| cell.id.clone()).collect()
+/// Cells that meet a condition, in the order of the run.
+fn cells(summary: &Summary, predicate: impl Fn(&CellSummary) -> bool) -> Vec<String> {
+    summary.cells.iter().filter(|cell| predicate(cell)).map(|cell| cell.id.clone()).collect()
 }
 
 /// A doubt about these cells; `None` where there are none.
@@ -111,6 +113,51 @@ fn of_cells(code: DoubtCode, cells: Vec<String>, text: &str) -> Option<Doubt> {
         [first, ..] => format!("{} cells, the first of them {first}", cells.len()),
     };
     Some(Doubt { code, text: text.replace("CELLS", &named), cells })
+}
+
+/// How far the figures of a run can be relied on as a whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Trust {
+    /// Nothing was measured, for this reason.
+    NothingMeasured(String),
+    /// Something that was measured cannot be relied on.
+    Doubtful,
+    /// No reason for doubt.
+    Full,
+}
+
+/// How far a run that `ended` so can be relied on; the same for a run and for its record.
+#[must_use]
+pub fn trust(summary: &Summary, ended: EndReason) -> Trust {
+    if is_empty(summary) {
+        return Trust::NothingMeasured(nothing_measured(summary));
+    }
+    let lost = summary.cells.iter().any(|cell| !cell.errors.is_empty());
+    let broken = matches!(ended, EndReason::Failed | EndReason::Interrupted) || !summary.complete;
+    let doubtful = !summary.doubts.is_empty() || summary.generator.limited;
+    if doubtful || lost || broken { Trust::Doubtful } else { Trust::Full }
+}
+
+/// Whether nothing was measured: for a study, no cell of what it asked for has completed an operation; for the buffer
+/// experiment, no trial is whole.
+fn is_empty(summary: &Summary) -> bool {
+    if let Some(relay) = &summary.relay {
+        return relay.points.iter().all(|point| point.trial_count == 0);
+    }
+    let asked_for = |cell: &&CellSummary| summary.study.is_none() || cell.cut == Cut::Path;
+    !summary.cells.iter().filter(asked_for).any(|cell| summary.study.is_none() || cell.ops_per_s.is_some())
+}
+
+fn nothing_measured(summary: &Summary) -> String {
+    let mut points = summary.relay.iter().flat_map(|relay| &relay.points);
+    let first = points.find_map(|point| Some((&point.cell, point.problems.first()?)));
+    if let Some((cell, problem)) = first {
+        return format!("nothing could be measured: {cell}: {problem}");
+    }
+    match summary.failed.iter().chain(&summary.skipped).next() {
+        Some(first) => format!("nothing could be measured: {}: {}", first.cell, first.reason),
+        None => "nothing was measured before the stop".to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -150,7 +197,7 @@ mod tests {
 
     #[test]
     fn what_ended_the_trials_is_what_is_to_be_raised() {
-        let told = |trial_counts: &[u64]| {
+        let doubt_text = |trial_counts: &[u64]| {
             let mut summary = builtin("local-ssd");
             for (cell, trial_count) in summary.cells.iter_mut().zip(trial_counts) {
                 cell.flags.push(INTERVAL_NOT_REACHED.to_owned());
@@ -158,14 +205,14 @@ mod tests {
             }
             doubts(&summary).remove(0).text
         };
-        let by_time = told(&[7]);
-        assert!(by_time.contains("the time ended") && by_time.contains("`seconds`"), "{by_time}");
+        let by_time = doubt_text(&[7]);
+        assert!(by_time.contains("the time ran out") && by_time.contains("`seconds`"), "{by_time}");
         assert!(!by_time.contains("stop.trials"));
-        let by_trials = told(&[20]);
+        let by_trials = doubt_text(&[20]);
         assert!(by_trials.contains("stop.trials") && !by_trials.contains("`seconds`"), "{by_trials}");
-        let by_both = told(&[7, 20, 20]);
+        let by_both = doubt_text(&[7, 20, 20]);
         assert!(
-            by_both.contains("in 1 of them the time") && by_both.contains("in 2 all trials"),
+            by_both.contains("in 1 of them the time") && by_both.contains("in 2 the maximum"),
             "{by_both}"
         );
     }

@@ -22,7 +22,7 @@ pub struct Effect {
     pub worst: FactorValue,
     /// How many times the rate at the worst value the rate at the best one is: over the sweeps that have both.
     pub gain: Gain,
-    /// In how many of these sweeps the intervals of the two lie apart; `None` where an interval is missing.
+    /// In how many of these sweeps the intervals of the two do not overlap; `None` where an interval is missing.
     pub apart_count: Option<usize>,
 }
 
@@ -54,30 +54,30 @@ pub fn effects(summary: &Summary) -> Vec<Effect> {
 
 /// A measured point of a sweep.
 #[derive(Debug, Clone, Copy)]
-struct Point<'a> {
+struct EffectPoint<'a> {
     value: &'a FactorValue,
     rate: f64,
     interval: Option<&'a Interval>,
 }
 
 /// The measured points of every sweep over `factor` that has two or more.
-fn lines<'a>(sweeps: &'a [Sweep], factor: &str) -> Vec<Vec<Point<'a>>> {
-    let points = |sweep: &'a Sweep| -> Vec<Point<'a>> {
+fn lines<'a>(sweeps: &'a [Sweep], factor: &str) -> Vec<Vec<EffectPoint<'a>>> {
+    let points = |sweep: &'a Sweep| -> Vec<EffectPoint<'a>> {
         let measured = sweep.points.iter().filter_map(|point| {
             let rate = point.rate_bytes_per_s.map(|rate| rate.0).filter(|rate| *rate > 0.0)?;
-            Some(Point { value: &point.value, rate, interval: point.interval.as_ref() })
+            Some(EffectPoint { value: &point.value, rate, interval: point.interval.as_ref() })
         });
         measured.collect()
     };
     sweeps.iter().filter(|sweep| sweep.factor == factor).map(points).filter(|line| line.len() > 1).collect()
 }
 
-fn effect(factor: &Factor, lines: &[Vec<Point<'_>>]) -> Option<Effect> {
+fn effect(factor: &Factor, lines: &[Vec<EffectPoint<'_>>]) -> Option<Effect> {
     let scores: Vec<(&FactorValue, f64)> =
         factor.values.iter().filter_map(|value| Some((value, score(value, lines)?))).collect();
     let (best, _) = scores.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
     let (worst, _) = scores.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
-    let pairs: Vec<(Point<'_>, Point<'_>)> =
+    let pairs: Vec<(EffectPoint<'_>, EffectPoint<'_>)> =
         lines.iter().filter_map(|line| Some((at(line, best)?, at(line, worst)?))).collect();
     Some(Effect {
         factor: factor.name.clone(),
@@ -85,16 +85,16 @@ fn effect(factor: &Factor, lines: &[Vec<Point<'_>>]) -> Option<Effect> {
         best: (*best).clone(),
         worst: (*worst).clone(),
         gain: gain(&pairs)?,
-        apart_count: pairs.iter().map(|(best, worst)| apart(*best, *worst)).sum(),
+        apart_count: pairs.iter().map(|(best, worst)| intervals_apart(*best, *worst)).sum(),
     })
 }
 
-fn at<'a>(line: &[Point<'a>], value: &FactorValue) -> Option<Point<'a>> {
+fn at<'a>(line: &[EffectPoint<'a>], value: &FactorValue) -> Option<EffectPoint<'a>> {
     line.iter().find(|point| point.value == value).copied()
 }
 
-/// The mean over sweeps of how far the rate at `value` lies above the sweep's own, in logarithms.
-fn score(value: &FactorValue, lines: &[Vec<Point<'_>>]) -> Option<f64> {
+/// The mean over sweeps of how far the rate at `value` is above the sweep's own, in logarithms.
+fn score(value: &FactorValue, lines: &[Vec<EffectPoint<'_>>]) -> Option<f64> {
     let above: Vec<f64> = lines
         .iter()
         .filter_map(|line| {
@@ -105,7 +105,7 @@ fn score(value: &FactorValue, lines: &[Vec<Point<'_>>]) -> Option<f64> {
     narrows_stats::moments::mean(&above)
 }
 
-fn gain(pairs: &[(Point<'_>, Point<'_>)]) -> Option<Gain> {
+fn gain(pairs: &[(EffectPoint<'_>, EffectPoint<'_>)]) -> Option<Gain> {
     let ratios: Vec<f64> = pairs.iter().filter_map(|(best, worst)| ratio(best.rate, worst.rate)).collect();
     let logarithms: Vec<f64> = ratios.iter().map(|ratio| ratio.ln()).collect();
     Some(Gain {
@@ -116,8 +116,8 @@ fn gain(pairs: &[(Point<'_>, Point<'_>)]) -> Option<Gain> {
     })
 }
 
-/// 1 when the intervals of two points lie apart, else 0; `None` where one of them has none.
-fn apart(one: Point<'_>, other: Point<'_>) -> Option<usize> {
+/// 1 when the intervals of two points do not overlap, else 0; `None` where one of them has none.
+fn intervals_apart(one: EffectPoint<'_>, other: EffectPoint<'_>) -> Option<usize> {
     let (one, other) = (one.interval?, other.interval?);
     Some(usize::from(one.low > other.high || other.low > one.high))
 }

@@ -1,6 +1,5 @@
 //! What a rule's code or a segment's id means, from the registries.
 
-use crate::observations::{ObservationRule, observation_rules};
 use crate::rules::{RULES, Rule, rule};
 use narrows_model::Segment;
 
@@ -18,43 +17,27 @@ pub struct Explanation {
 /// The explanation of a rule's code or a segment's id; `None` when there is neither.
 #[must_use]
 pub fn explain(code_or_segment: &str) -> Option<Explanation> {
-    let explanation = of_rule(code_or_segment).or_else(|| of_segment(code_or_segment));
-    explanation.or_else(|| observed(code_or_segment).map(explanation_of))
+    rule(code_or_segment).map(of_rule).or_else(|| of_segment(code_or_segment))
 }
 
 /// Everything that can be explained: codes of rules, then ids of segments.
 #[must_use]
 pub fn topics() -> Vec<&'static str> {
     let codes = RULES.iter().map(|rule| rule.code);
-    let of_observations =
-        observation_rules().iter().map(|rule| rule.code).filter(|code| rule(code).is_none());
-    codes.chain(of_observations).chain(Segment::ALL.iter().map(|segment| segment.id())).collect()
+    codes.chain(Segment::ALL.iter().map(|segment| segment.id())).collect()
 }
 
-/// A rule on runs, with what its namesake on observation files adds.
-fn of_rule(code: &str) -> Option<Explanation> {
-    let mut explanation = explanation_of(rule(code)?);
-    if let Some(namesake) = observed(code) {
-        let text = format!("{} Test: {}.", namesake.definition, namesake.formula);
-        explanation.paragraphs.push(("in observation files", text));
-    }
-    Some(explanation)
-}
-
-/// The rule on observations with this code.
-fn observed(code: &str) -> Option<&'static ObservationRule> {
-    observation_rules().iter().copied().find(|rule| rule.code == code)
-}
-
-fn explanation_of<Test>(rule: &'static Rule<Test>) -> Explanation {
-    let paragraphs = vec![
+fn of_rule(rule: &'static Rule) -> Explanation {
+    let always = [
         ("segment", format!("{}: {}", rule.segment, rule.segment.title())),
         ("meaning", rule.definition.to_owned()),
         ("test", rule.formula.to_owned()),
         ("example", rule.example.to_owned()),
-        ("how to measure", rule.how_to_measure.to_owned()),
-        ("source", rule.source.to_owned()),
     ];
+    let to_measure = rule.how_to_measure.map(|text| ("how to measure", text.to_owned()));
+    let to_write = rule.how_to_write.map(|text| ("in an observation file", text.to_owned()));
+    let source = ("source", rule.source.to_owned());
+    let paragraphs = always.into_iter().chain(to_measure).chain(to_write).chain([source]).collect();
     Explanation { topic: rule.code, title: rule.title, paragraphs }
 }
 
@@ -70,7 +53,7 @@ fn of_segment(id: &str) -> Option<Explanation> {
         paragraphs.push(("part of", format!("{parent}: {}", parent.title())));
     }
     if !rules.is_empty() {
-        paragraphs.push(("judged by", rules.join(", ")));
+        paragraphs.push(("evaluated by", rules.join(", ")));
     }
     paragraphs.push(("how to measure", crate::diagnose::how_to_measure(segment).to_owned()));
     Some(Explanation { topic: segment.id(), title: segment.title(), paragraphs })
@@ -78,11 +61,11 @@ fn of_segment(id: &str) -> Option<Explanation> {
 
 /// No segment: a verdict like any other, that no rule of its own gives.
 fn of_no_segment() -> Explanation {
-    let meaning = "No segment that was measured was at its limit, or what was measured of them does not agree: the limit is \
-                   a segment that was not measured, or one whose ceiling is higher than it seemed.";
-    let how_to = "Give the run more time (--seconds, --trials). Measure more of the path alone: `narrows check` with \
-                  --server self, or with `narrows serve` on the storage server. Relieve what the list of limits calls \
-                  nearest, and measure again.";
+    let meaning = "No measured segment was at its limit, or the measurements contradict each other: the limit is a \
+                   segment that was not measured, or one whose ceiling is higher than it appeared.";
+    let how_to = "Give the run more time (--seconds, --trials). Measure more segments separately: `narrows check` \
+                  with --server self, or with `narrows serve` on the storage server. Relieve the segment that the \
+                  report lists as nearest to its limit, and measure again.";
     let paragraphs = vec![("meaning", meaning.to_owned()), ("how to measure", how_to.to_owned())];
     Explanation { topic: Segment::Unknown.id(), title: Segment::Unknown.title(), paragraphs }
 }

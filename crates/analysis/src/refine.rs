@@ -1,10 +1,11 @@
 //! Where the next cells are best spent: the cells of the path at which the verdict turns.
 //!
-//! Not here: which cells these are and what the time holds, which is the planner's.
+//! Not here: which cells these are and how many fit in the time, which the planner decides.
 
-use crate::diagnose::{judge, rank};
-use crate::rules::saturation;
-use crate::view::{Regime, View};
+use crate::case::Cases;
+use crate::diagnose::{evaluate_rules, rank};
+use crate::method::saturation;
+use crate::view::{Regime, SummaryView};
 use narrows_model::{Segment, Summary, Target};
 
 /// What is worth measuring more closely: with more clients, one more connection, one more depth.
@@ -23,14 +24,16 @@ pub struct Suspect {
 /// Each once; empty when nothing of the path was measured.
 #[must_use]
 pub fn refinement(summary: &Summary) -> Vec<Suspect> {
-    let view = View::of(summary);
-    let judged = judge(&view);
+    let cases = Cases::of_run(summary);
+    let Some(view) = cases.view() else { return Vec::new() };
+    let evaluated = evaluate_rules(&cases);
     let mut suspects: Vec<Suspect> = Vec::new();
     for (index, regime) in view.regimes().iter().enumerate() {
-        let named = rank::rank(&view, *regime, &judged).named;
+        let ranked = cases.find(&regime.cell.id).and_then(|case| rank::rank(&cases, case, &evaluated));
+        let named = ranked.map(|ranked| ranked.named).unwrap_or_default();
         let segments = named.iter().enumerate().filter(|(place, named)| {
             let matters_most = index == 0 && *place == 0;
-            matters_most || is_decided_by_one_more(&view, regime, named.segment)
+            matters_most || is_decided_by_one_more(view, regime, named.segment)
         });
         for (_, named) in segments {
             let suspect = Suspect { segment: named.segment, cell: regime.cell.id.clone() };
@@ -47,7 +50,7 @@ pub fn refinement(summary: &Summary) -> Vec<Suspect> {
 ///
 /// A single request leaves the wire empty between two of them: more connections fill that, whatever limits the one. A
 /// mount's connections are not the load's own.
-fn is_decided_by_one_more(view: &View<'_>, regime: &Regime<'_>, segment: Segment) -> bool {
+fn is_decided_by_one_more(view: &SummaryView<'_>, regime: &Regime<'_>, segment: Segment) -> bool {
     let many = regime.cell.in_flight.configured > 1;
     let own_connections = matches!(regime.cell.target, Target::Tcp { .. });
     match segment {

@@ -14,8 +14,8 @@ const LEVEL: f64 = 0.05;
 /// # Units
 /// Those of the rates.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Spread {
-    /// What they carry together.
+pub struct ClientSpread {
+    /// What they transfer together.
     pub sum: f64,
     /// The median of them.
     pub median: f64,
@@ -28,13 +28,13 @@ pub struct Spread {
     /// Jain's index: 1 for equal shares, 1/n for one process that has it all.
     pub fairness: f64,
     /// Whether there are several kinds of them.
-    pub mixture: Mixture,
+    pub mixture: MixtureOutcome,
 }
 
 /// What the mixture test says.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Mixture {
-    /// Too few values to tell.
+pub enum MixtureOutcome {
+    /// Too few values to decide.
     Untold,
     /// One mode will do.
     One,
@@ -42,13 +42,13 @@ pub enum Mixture {
     Several(Vec<ModeOfValues>),
 }
 
-impl Spread {
+impl ClientSpread {
     /// That of `rates`; `None` for fewer than two, or without any that is above 0.
     ///
     /// # Source
     /// Jain, Chiu and Hawe (1984) for the index, Hartigan and Hartigan (1985) for the mixture test.
     #[must_use]
-    pub fn of(rates: &[f64]) -> Option<Self> {
+    pub fn from_rates(rates: &[f64]) -> Option<Self> {
         let sum: f64 = rates.iter().sum();
         let squares: f64 = rates.iter().map(|rate| rate * rate).sum();
         Some(Self {
@@ -63,15 +63,15 @@ impl Spread {
     }
 }
 
-fn mixture(rates: &[f64]) -> Mixture {
+fn mixture(rates: &[f64]) -> MixtureOutcome {
     if rates.len() < dip::VALUES_MIN {
-        return Mixture::Untold;
+        return MixtureOutcome::Untold;
     }
     let plan = DipPlan { resample_count: 500, seed: 1, lag1_autocorrelation: 0.0 };
     match dip_test(rates, plan) {
-        Err(_) => Mixture::Untold,
-        Ok(test) if test.p_value >= LEVEL => Mixture::One,
-        Ok(_) => modes(rates).map_or(Mixture::Untold, Mixture::Several),
+        Err(_) => MixtureOutcome::Untold,
+        Ok(test) if test.p_value >= LEVEL => MixtureOutcome::One,
+        Ok(_) => modes(rates).map_or(MixtureOutcome::Untold, MixtureOutcome::Several),
     }
 }
 
@@ -81,11 +81,11 @@ mod tests {
 
     #[test]
     fn equal_shares_are_fair_and_one_that_has_all_is_not() {
-        let spread = Spread::of(&[5.0; 4]).unwrap();
+        let spread = ClientSpread::from_rates(&[5.0; 4]).unwrap();
         assert_eq!((spread.sum, spread.median, spread.variation, spread.fairness), (20.0, 5.0, 0.0, 1.0));
-        assert_eq!(spread.mixture, Mixture::Untold);
-        let unfair = Spread::of(&[8.0, 0.0, 0.0, 0.0]).unwrap();
+        assert_eq!(spread.mixture, MixtureOutcome::Untold);
+        let unfair = ClientSpread::from_rates(&[8.0, 0.0, 0.0, 0.0]).unwrap();
         assert!((unfair.fairness - 0.25).abs() < 1e-12);
-        assert_eq!(Spread::of(&[1.0]), None);
+        assert_eq!(ClientSpread::from_rates(&[1.0]), None);
     }
 }

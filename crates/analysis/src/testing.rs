@@ -2,6 +2,11 @@
 //!
 //! Uses nothing but public interfaces, so that the example that fits the confidence can include this file.
 
+#[cfg(test)]
+pub(crate) mod observed;
+#[cfg(test)]
+pub(crate) mod proxied;
+
 use narrows_analysis::{Input, RunFacts};
 use narrows_model::cell::{Site, Stop};
 use narrows_model::plan::{LoadStatement, PLAN_SCHEMA, Topology};
@@ -128,12 +133,15 @@ fn once(key: String, measure: impl FnOnce() -> Summary) -> Summary {
 /// The same, refined as the command does it.
 #[cfg(test)]
 pub(crate) fn refined(profile: &SimProfile) -> Summary {
-    use narrows_study::{Suspect, refine};
+    use narrows_study::{SuspectedCell, refine};
     once(format!("refined {profile:?}"), || {
         let mut plan = planned(profile);
-        let suspects: Vec<Suspect> = narrows_analysis::refinement(&checked(profile))
+        let suspects: Vec<SuspectedCell> = narrows_analysis::refinement(&checked(profile))
             .into_iter()
-            .map(|suspect| Suspect { segment: suspect.segment, cell: narrows_model::CellId(suspect.cell) })
+            .map(|suspect| SuspectedCell {
+                segment: suspect.segment,
+                cell: narrows_model::CellId(suspect.cell),
+            })
             .collect();
         plan.cells.extend(refine(&plan, &suspects, Nanos(u64::MAX)).cells);
         driven(profile, &plan)
@@ -154,7 +162,7 @@ fn driven(profile: &SimProfile, plan: &Plan) -> Summary {
 
 /// The analysis of a machine with two devices, each loaded alone and then both together.
 #[cfg(test)]
-pub(crate) fn together(profile: &SimProfile) -> Summary {
+pub(crate) fn two_devices(profile: &SimProfile) -> Summary {
     let mut plan = planned(profile);
     plan.segments.push(Segment::DeviceBus);
     let bulk = |cell: &Cell| cell.cut == Cut::Path && cell.workload.block_bytes == Bytes(1 << 20);

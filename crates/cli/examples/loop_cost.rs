@@ -7,7 +7,7 @@ use narrows_engines::{EngineRegistry, MonotonicClock};
 use narrows_model::workload::{CacheState, Order};
 use narrows_model::{Bytes, Cell, Cut, Event, Nanos, Stop, Workload};
 use narrows_run::site::ANSWER_TIMEOUT_NS;
-use narrows_run::{CellSite, NoCounters, Prepared, StopFlag, ThreadCoordinator, clean_up, run_cell};
+use narrows_run::{CellSite, NoCounters, PreparedObjects, StopFlag, ThreadCoordinator, clean_up, run_cell};
 use std::sync::Arc;
 
 const TRIALS: u32 = 5;
@@ -65,6 +65,6 @@ fn site() -> CellSite {
         interval_ns: Nanos::from_millis(100),
         token: None,
         answer_timeout_ns: Nanos(ANSWER_TIMEOUT_NS),
-        prepared: Prepared::default(),
+        prepared: PreparedObjects::default(),
     }
 }

@@ -1,11 +1,11 @@
 //! The hidden command of a client process: everything is said through its pipes.
 
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandFailure, Exit};
 use narrows_engines::{Clock, EngineRegistry, MonotonicClock};
 use std::sync::Arc;
 
 /// Serves the parent process until it closes the pipe.
-pub(crate) fn run() -> Result<Exit, Failure> {
+pub(crate) fn run() -> Result<Exit, CommandFailure> {
     let clock: Arc<dyn Clock> = Arc::new(MonotonicClock::new());
     narrows_run::client_process::serve(
         std::io::stdin(),
@@ -13,6 +13,6 @@ pub(crate) fn run() -> Result<Exit, Failure> {
         &EngineRegistry::for_user(),
         &clock,
     )
-    .map_err(|error| Failure::could_not_run(format!("speak with the parent process: {error}")))?;
+    .or_else(|error| crate::exit::unless_parent_gone(&error))?;
     Ok(Exit::Done)
 }

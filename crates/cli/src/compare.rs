@@ -3,9 +3,8 @@
 use crate::args::CompareArguments;
 use crate::console::Console;
 use crate::diagnose::{facts_of, say_damage, take_events};
-use crate::exit::{Exit, Failure};
-use crate::measurement::verdict_of;
-use narrows_analysis::{MeasuredRun, RunReader, Side, compare};
+use crate::exit::{CommandFailure, Exit, verdict_of};
+use narrows_analysis::{ComparisonSide, MeasuredRun, RunReader, compare};
 use narrows_model::event::EndReason;
 use narrows_model::{Comparison, Summary};
 use narrows_record::Record;
@@ -16,11 +15,11 @@ use std::path::Path;
 const CELLS_NAMED: usize = 3;
 
 /// Runs the command.
-pub(crate) fn run(arguments: &CompareArguments, console: &Console) -> Result<Exit, Failure> {
+pub(crate) fn run(arguments: &CompareArguments, console: &Console) -> Result<Exit, CommandFailure> {
     let [a, b] = open([&arguments.a, &arguments.b])?;
     if a.manifest().record_id == b.manifest().record_id {
-        return Err(Failure::bad_input(format!(
-            "{} and {} are records of the same run, which is neither better nor worse than itself; name the records of two runs",
+        return Err(CommandFailure::bad_input(format!(
+            "{} and {} are records of the same run; name the records of two runs",
             arguments.a.display(),
             arguments.b.display()
         )));
@@ -29,10 +28,11 @@ pub(crate) fn run(arguments: &CompareArguments, console: &Console) -> Result<Exi
     let doubtful =
         doubtful([trust(&run_a.summary, &a, &arguments.a), trust(&run_b.summary, &b, &arguments.b)])?;
     let (name_a, name_b) = (arguments.a.display().to_string(), arguments.b.display().to_string());
-    let sides = [Side { name: &name_a, run: &run_a }, Side { name: &name_b, run: &run_b }];
+    let sides =
+        [ComparisonSide { name: &name_a, run: &run_a }, ComparisonSide { name: &name_b, run: &run_b }];
     let found = compare(sides[0], sides[1], arguments.margin, env!("CARGO_PKG_VERSION"));
     if found.cells.is_empty() {
-        return Err(Failure::bad_input(nothing_in_common(&found)));
+        return Err(CommandFailure::bad_input(nothing_in_common(&found)));
     }
     let text = if arguments.json {
         narrows_report::json::comparison(&found)
@@ -51,30 +51,30 @@ fn style(arguments: &CompareArguments, console: &Console) -> Style {
     Style { width: console.width(), colour: console.colour, unicode: false, detail: arguments.detail }
 }
 
-/// Both records; what is wrong with either is told at once.
-fn open(paths: [&Path; 2]) -> Result<[Record; 2], Failure> {
+/// Both records; problems with either are reported together.
+fn open(paths: [&Path; 2]) -> Result<[Record; 2], CommandFailure> {
     let [a, b] = paths.map(open_one);
     match (a, b) {
         (Ok(a), Ok(b)) => Ok([a, b]),
         (a, b) => {
-            let failed: Vec<Failure> = [a.err(), b.err()].into_iter().flatten().collect();
-            Failure::of_all(&failed)?;
-            Err(Failure::could_not_run("the records could not be opened"))
+            let failed: Vec<CommandFailure> = [a.err(), b.err()].into_iter().flatten().collect();
+            CommandFailure::combine(&failed)?;
+            Err(CommandFailure::could_not_run("the records could not be opened"))
         }
     }
 }
 
-fn open_one(path: &Path) -> Result<Record, Failure> {
+fn open_one(path: &Path) -> Result<Record, CommandFailure> {
     if path.is_file() {
-        return Err(Failure::bad_input(format!(
-            "{} is a file, and records are compared: a record is a folder; name the folder that a run of narrows left",
+        return Err(CommandFailure::bad_input(format!(
+            "{} is a file, but a record is a folder; name the folder that a run of narrows wrote",
             path.display()
         )));
     }
     Ok(Record::open(path)?)
 }
 
-fn read(record: &Record, path: &Path, console: &Console) -> Result<MeasuredRun, Failure> {
+fn read(record: &Record, path: &Path, console: &Console) -> Result<MeasuredRun, CommandFailure> {
     let mut reader = RunReader::new(facts_of(record), record.plan(), record.inventory());
     let damage = take_events(record, &mut |event| reader.event(event))?;
     say_damage(&path.display().to_string(), &damage, console);
@@ -84,17 +84,18 @@ fn read(record: &Record, path: &Path, console: &Console) -> Result<MeasuredRun, 
 }
 
 /// Whether the run can be relied on, as its own command said.
-fn trust(summary: &Summary, record: &Record, path: &Path) -> Result<Exit, Failure> {
+fn trust(summary: &Summary, record: &Record, path: &Path) -> Result<Exit, CommandFailure> {
     let reason = record.manifest().complete.unwrap_or(EndReason::Interrupted);
-    verdict_of(summary, reason)
-        .map_err(|failure| Failure::could_not_run(format!("{}: {}", path.display(), failure.message())))
+    verdict_of(summary, reason).map_err(|failure| {
+        CommandFailure::could_not_run(format!("{}: {}", path.display(), failure.message()))
+    })
 }
 
-/// Whether either run cannot be relied on; what makes either none at all is told at once.
-fn doubtful(runs: [Result<Exit, Failure>; 2]) -> Result<bool, Failure> {
+/// Whether either run cannot be relied on; problems that make either unusable are reported together.
+fn doubtful(runs: [Result<Exit, CommandFailure>; 2]) -> Result<bool, CommandFailure> {
     let (ends, failed): (Vec<_>, Vec<_>) = runs.into_iter().partition(Result::is_ok);
-    let failed: Vec<Failure> = failed.into_iter().filter_map(Result::err).collect();
-    Failure::of_all(&failed)?;
+    let failed: Vec<CommandFailure> = failed.into_iter().filter_map(Result::err).collect();
+    CommandFailure::combine(&failed)?;
     Ok(ends.into_iter().flatten().any(|end| end == Exit::Untrustworthy))
 }
 

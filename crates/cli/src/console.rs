@@ -1,6 +1,12 @@
 //! The terminal: results to stdout, everything else to stderr. The only place that prints.
+//!
+//! Names, errors and what peers send may contain whatever a terminal acts on: all of it is escaped here, last, but for
+//! newlines, tabs and the colours of reports.
 
-use crate::exit::Failure;
+use crate::exit::CommandFailure;
+use narrows_model::printable;
+use narrows_report::text::COLOURS;
+use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
@@ -21,7 +27,7 @@ pub(crate) struct Console {
 #[allow(clippy::unused_self, reason = "to hold a console is the right to print")]
 impl Console {
     /// The console of this process.
-    pub(crate) fn of_process() -> Self {
+    pub(crate) fn for_process() -> Self {
         let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         Self { live: io::stderr().is_terminal(), colour: io::stdout().is_terminal() && !plain }
     }
@@ -40,11 +46,12 @@ impl Console {
     ///
     /// # Errors
     /// When stdout cannot be written, other than because its reader went away.
-    pub(crate) fn result(&self, text: &str) -> Result<(), Failure> {
+    pub(crate) fn result(&self, text: &str) -> Result<(), CommandFailure> {
+        let text = if self.colour { coloured(text) } else { printable::lines(text) };
         let written = io::stdout().lock().write_all(text.as_bytes()).and_then(|()| io::stdout().flush());
         match written {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                Err(Failure::could_not_run(format!("write to stdout: {error}")))
+                Err(CommandFailure::could_not_run(format!("write to stdout: {error}")))
             }
             _ => Ok(()),
         }
@@ -53,23 +60,59 @@ impl Console {
     /// Writes a line for people to stderr.
     pub(crate) fn say(&self, line: &str) {
         // A closed stderr must not end a measurement.
-        drop(writeln!(io::stderr().lock(), "{line}"));
+        drop(writeln!(io::stderr().lock(), "{}", printable::lines(line)));
     }
 
     /// Writes `text` to stderr without ending the line, so that an answer is typed behind it.
     pub(crate) fn prompt(&self, text: &str) {
-        drop(write!(io::stderr().lock(), "{text}"));
+        drop(write!(io::stderr().lock(), "{}", printable::lines(text)));
     }
 
     /// Says why a command failed and returns its exit code.
-    pub(crate) fn fail(&self, failure: &Failure) -> ExitCode {
+    pub(crate) fn fail(&self, failure: &CommandFailure) -> ExitCode {
         self.say(&format!("narrows: {}", failure.message()));
         ExitCode::from(failure.code())
     }
 
     /// Shows what clap has to say: help and version to stdout, problems to stderr.
     pub(crate) fn usage(&self, error: &clap::Error) -> ExitCode {
-        drop(error.print());
-        if error.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS }
+        if !error.use_stderr() {
+            drop(error.print());
+            return ExitCode::SUCCESS;
+        }
+        // It repeats what was typed; its colours are not told from those of a word that was typed.
+        self.prompt(&error.render().to_string());
+        ExitCode::from(2)
+    }
+}
+
+/// `text` with all escaped but newlines, tabs and the colours of reports: a name can at most look like a part of one.
+fn coloured(text: &str) -> Cow<'_, str> {
+    if !text.contains('\u{1b}') {
+        return printable::lines(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('\u{1b}') {
+        out.push_str(&printable::lines(&rest[..at]));
+        let tail = &rest[at..];
+        let colour = COLOURS.iter().find(|colour| tail.starts_with(**colour));
+        let taken = colour.map_or(1, |colour| colour.len());
+        out.push_str(colour.copied().unwrap_or("\\u001b"));
+        rest = &tail[taken..];
+    }
+    out.push_str(&printable::lines(rest));
+    Cow::Owned(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_keeps_its_colours_and_a_name_in_it_steers_nothing() {
+        let text = "\u{1b}[1;31mLIMIT\u{1b}[0m a\u{1b}[2J\u{9b}2Jb\n";
+        assert_eq!(coloured(text), "\u{1b}[1;31mLIMIT\u{1b}[0m a\\u001b[2J\\u009b2Jb\n");
+        assert_eq!(coloured("\u{1b}"), "\\u001b");
     }
 }

@@ -2,9 +2,8 @@
 
 use crate::args::DiagnoseArguments;
 use crate::console::Console;
-use crate::exit::{Exit, Failure};
-use crate::measurement::verdict_of;
-use crate::written;
+use crate::exit::{CommandFailure, Exit, verdict_of};
+use crate::input;
 use narrows_analysis::{RunFacts, Summarizer, conclude, diagnosis_document};
 use narrows_model::event::EndReason;
 use narrows_model::{Event, Summary};
@@ -12,22 +11,22 @@ use narrows_record::{Damage, DamageKind, Record};
 use narrows_report::text::Style;
 use std::path::Path;
 
-/// Places of damage that are told one by one.
+/// Places of damage that are listed one by one.
 const DAMAGE_SHOWN_MAX: usize = 5;
 
 /// What a record gives back.
-struct Reading {
+struct RecordReading {
     summary: Summary,
     damage: Vec<Damage>,
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &DiagnoseArguments, console: &Console) -> Result<Exit, Failure> {
-    if holds_observations(&arguments.subject) {
+pub(crate) fn run(arguments: &DiagnoseArguments, console: &Console) -> Result<Exit, CommandFailure> {
+    if is_observations(&arguments.subject) {
         return observations(arguments, console);
     }
     let record = Record::open(&arguments.subject)?;
-    let Reading { mut summary, damage } = read(&record)?;
+    let RecordReading { mut summary, damage } = read(&record)?;
     say_damage("the record", &damage, console);
     summary.complete &= damage.is_empty();
     print_summary(&summary, arguments.json, &style(arguments, console), console)?;
@@ -40,21 +39,21 @@ pub(crate) fn say_damage(what: &str, damage: &[Damage], console: &Console) {
         console.say(&format!("narrows: {what} is damaged: {damage}"));
     }
     if damage.len() > DAMAGE_SHOWN_MAX {
-        console.say(&format!("narrows: and {} places more", damage.len() - DAMAGE_SHOWN_MAX));
+        console.say(&format!("narrows: and {} more places", damage.len() - DAMAGE_SHOWN_MAX));
     }
 }
 
 /// Whether `path` is that of observations: stdin, a file, or the name of one. A record is a folder.
-fn holds_observations(path: &Path) -> bool {
+fn is_observations(path: &Path) -> bool {
     let is_toml = path.extension().is_some_and(|ending| ending == "toml");
-    written::is_stdin(path) || path.is_file() || (is_toml && !path.is_dir())
+    input::is_stdin(path) || path.is_file() || (is_toml && !path.is_dir())
 }
 
-/// Observations are judged and not measured: whatever they say, the command is done.
-fn observations(arguments: &DiagnoseArguments, console: &Console) -> Result<Exit, Failure> {
-    let found = written::read(&arguments.subject, written::OBSERVATIONS)?;
+/// Observations are evaluated and not measured: whatever they show, the command is done.
+fn observations(arguments: &DiagnoseArguments, console: &Console) -> Result<Exit, CommandFailure> {
+    let found = input::read(&arguments.subject, input::OBSERVATIONS)?;
     let observations = narrows_study::observations::parse(&found.text, &found.name).map_err(|problems| {
-        Failure::bad_input(format!(
+        CommandFailure::bad_input(format!(
             "these observations cannot be read:\n\n{}{}",
             problems.render(),
             what_is_read(&arguments.subject)
@@ -72,28 +71,28 @@ fn observations(arguments: &DiagnoseArguments, console: &Console) -> Result<Exit
 
 /// What to name instead, where a file does not look like observations at all.
 fn what_is_read(path: &Path) -> &'static str {
-    if path.extension().is_some_and(|ending| ending == "toml") || written::is_stdin(path) {
+    if path.extension().is_some_and(|ending| ending == "toml") || input::is_stdin(path) {
         return "every key of observations is in docs/reference/observations.md";
     }
-    "a file is read as observations, in TOML; a record is a folder: name the folder that a run of narrows left"
+    "a file is read as observations, in TOML; a record is a folder: name the folder that a run of narrows wrote"
 }
 
 fn style(arguments: &DiagnoseArguments, console: &Console) -> Style {
     Style { width: console.width(), colour: console.colour, unicode: false, detail: arguments.detail }
 }
 
-/// The summary of what a record holds, verdict included.
+/// The summary of a record, verdict included.
 ///
 /// # Errors
 /// When the record cannot be read.
-pub(crate) fn summary_of(record: &Record) -> Result<Summary, Failure> {
+pub(crate) fn summary_of(record: &Record) -> Result<Summary, CommandFailure> {
     read(record).map(|reading| reading.summary)
 }
 
-fn read(record: &Record) -> Result<Reading, Failure> {
+fn read(record: &Record) -> Result<RecordReading, CommandFailure> {
     let mut summarizer = Summarizer::new(facts_of(record), record.plan(), record.inventory());
     let damage = take_events(record, &mut |event| summarizer.event(event))?;
-    Ok(Reading { summary: narrows_suites::with_metrics(conclude(summarizer.finish())), damage })
+    Ok(RecordReading { summary: narrows_suites::with_metrics(conclude(summarizer.finish())), damage })
 }
 
 /// The facts of a record's run.
@@ -110,7 +109,10 @@ pub(crate) fn facts_of(record: &Record) -> RunFacts {
 ///
 /// # Errors
 /// When the record cannot be read.
-pub(crate) fn take_events(record: &Record, take: &mut dyn FnMut(&Event)) -> Result<Vec<Damage>, Failure> {
+pub(crate) fn take_events(
+    record: &Record,
+    take: &mut dyn FnMut(&Event),
+) -> Result<Vec<Damage>, CommandFailure> {
     let mut timeline = record.timeline()?;
     for event in &mut timeline {
         take(&event?);
@@ -128,7 +130,7 @@ pub(crate) fn print_summary(
     json: bool,
     style: &Style,
     console: &Console,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let text = if json {
         narrows_report::json::summary(summary)
     } else {
@@ -139,14 +141,13 @@ pub(crate) fn print_summary(
 
 /// The native output of the suite that `summary` is of, as programs read it; `None` where it is of none.
 pub(crate) fn native(summary: &Summary) -> Option<String> {
-    let suite = narrows_suites::of(summary)?;
-    (suite.native)(summary)
+    narrows_suites::entry_of(summary)?.native(summary)
 }
 
 /// How narrows reads a summary: of a suite what stands out in its figures, then the results and the verdict.
 pub(crate) fn reading(summary: &Summary, style: &Style) -> String {
-    let suite = narrows_suites::of(summary);
-    let sentences = suite.map(|suite| (suite.reading)(summary)).unwrap_or_default();
+    let suite = narrows_suites::entry_of(summary);
+    let sentences = suite.map(|suite| suite.reading(summary)).unwrap_or_default();
     let mut text = String::new();
     for sentence in &sentences {
         // A table stands as it is.

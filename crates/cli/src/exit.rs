@@ -1,6 +1,9 @@
-//! Exit codes, and failures that carry one.
+//! Exit codes, and failures that have one.
 
+use narrows_analysis::{Trust, trust};
 use narrows_engines::{EngineError, ErrorKind};
+use narrows_model::Summary;
+use narrows_model::event::EndReason;
 use narrows_record::RecordError;
 use std::process::ExitCode;
 
@@ -20,31 +23,32 @@ pub struct ExitCodeFacts {
 const DONE: ExitCodeFacts = ExitCodeFacts {
     code: 0,
     title: "done",
-    definition: "The command did what was asked. For a verdict: every planned cell that the budget held was measured \
-                 whole, and the load generator was not the limit.",
+    definition: "The command succeeded. For a verdict: every planned cell within the budget was measured completely, \
+                 and the load generator was not the limit.",
     example: "`narrows check` with a verdict, `narrows run` with every cell, `narrows explain`, `narrows serve` after \
               Ctrl-C",
 };
 
 const CROSSED: ExitCodeFacts = ExitCodeFacts {
     code: 1,
-    title: "done, and a threshold that was asked for was crossed",
-    definition: "The command did what was asked, what it judged can be relied on, and it is beyond what an option sets. \
-                 Without such an option this code is never given.",
+    title: "done, and a requested threshold was exceeded",
+    definition: "The command succeeded, its figures are trustworthy, and they exceed a threshold set by an option. \
+                 Without such an option this code is never used.",
     example: "`narrows compare A B --fail-if-worse` where a load of B is worse than that of A by more than the margin",
 };
 
 const BAD_INPUT: ExitCodeFacts = ExitCodeFacts {
     code: 2,
     title: "bad input",
-    definition: "What was typed or named must be corrected first. No load was put on.",
-    example: "an unknown scheme, a study with a key that is none, a folder that does not exist, a wrong token, a record of a later version",
+    definition: "The command line or an input file must be corrected first. No load was run.",
+    example: "an unknown scheme, a study with an unknown key, a folder that does not exist, a wrong token, a record \
+        of a later version",
 };
 
 const COULD_NOT_RUN: ExitCodeFacts = ExitCodeFacts {
     code: 3,
     title: "could not run",
-    definition: "The input is fine and the machine, the peer or the file system refused, or nothing was measured.",
+    definition: "The input is valid, but the machine, the peer or the file system refused, or nothing was measured.",
     example: "no permission to write in the folder, a closed port, a listening address that is in use, a record of a run \
               that was stopped before anything was measured",
 };
@@ -52,9 +56,10 @@ const COULD_NOT_RUN: ExitCodeFacts = ExitCodeFacts {
 const UNTRUSTWORTHY: ExitCodeFacts = ExitCodeFacts {
     code: 4,
     title: "measured, but not trustworthy",
-    definition: "There is a verdict, and something that was measured cannot be relied on: the load generator was near its \
-                 own limit, operations failed, what was read is not what was written, cells are missing or torn, the \
-                 run was interrupted, the record is damaged, or a steady state or an interval that a study asked for was not reached.",
+    definition: "There is a verdict, but some of the figures are not trustworthy: the load generator was near its own \
+                 limit, operations failed, data read differs from data written, cells are missing or incomplete, the \
+                 run was interrupted, the record is damaged, or a steady state or an interval that a study requires \
+                 was not reached.",
     example: "Ctrl-C in the middle of a check, a server that went away, a path as fast as the null engine",
 };
 
@@ -82,74 +87,97 @@ impl From<Exit> for ExitCode {
     }
 }
 
+/// How the command ends, by whether the figures can be relied on; the same for a run and for its record.
+///
+/// # Errors
+/// When nothing was measured.
+pub(crate) fn verdict_of(summary: &Summary, reason: EndReason) -> Result<Exit, CommandFailure> {
+    match trust(summary, reason) {
+        Trust::NothingMeasured(why) => Err(CommandFailure::could_not_run(why)),
+        Trust::Doubtful => Ok(Exit::Untrustworthy),
+        Trust::Full => Ok(Exit::Done),
+    }
+}
+
+/// Nothing where a child's pipe has no reader any more: the parent is gone, and the terminal is another's.
+///
+/// # Errors
+/// Any other failure of the pipes.
+pub(crate) fn unless_parent_gone(error: &std::io::Error) -> Result<(), CommandFailure> {
+    match error.kind() {
+        std::io::ErrorKind::BrokenPipe => Ok(()),
+        _ => Err(CommandFailure::could_not_run(format!("communicate with the parent process: {error}"))),
+    }
+}
+
 /// Why a command could not be done.
 #[derive(Debug)]
-pub enum Failure {
+pub enum CommandFailure {
     /// The input must be corrected: exit code 2.
     BadInput(anyhow::Error),
     /// The command could not run: exit code 3.
     CouldNotRun(anyhow::Error),
 }
 
-impl Failure {
+impl CommandFailure {
     /// The input must be corrected, as `message` says.
     pub(crate) fn bad_input(message: impl Into<String>) -> Self {
-        Failure::BadInput(anyhow::Error::msg(message.into()))
+        CommandFailure::BadInput(anyhow::Error::msg(message.into()))
     }
 
     /// The command could not run, for the reason in `message`.
     pub(crate) fn could_not_run(message: impl Into<String>) -> Self {
-        Failure::CouldNotRun(anyhow::Error::msg(message.into()))
+        CommandFailure::CouldNotRun(anyhow::Error::msg(message.into()))
     }
 
     /// Nothing when `all` is empty; else one failure that says them all, bad input if any of them is.
     ///
     /// # Errors
     /// That failure.
-    pub(crate) fn of_all(all: &[Failure]) -> Result<(), Failure> {
-        let messages: Vec<String> = all.iter().map(Failure::message).collect();
+    pub(crate) fn combine(all: &[CommandFailure]) -> Result<(), CommandFailure> {
+        let messages: Vec<String> = all.iter().map(CommandFailure::message).collect();
         let message = messages.join("\nnarrows: ");
-        match all.iter().find(|failure| matches!(failure, Failure::BadInput(_))) {
+        match all.iter().find(|failure| matches!(failure, CommandFailure::BadInput(_))) {
             _ if all.is_empty() => Ok(()),
-            Some(_) => Err(Failure::bad_input(message)),
-            None => Err(Failure::could_not_run(message)),
+            Some(_) => Err(CommandFailure::bad_input(message)),
+            None => Err(CommandFailure::could_not_run(message)),
         }
     }
 
     /// The process's exit code.
     pub(crate) fn code(&self) -> u8 {
         match self {
-            Failure::BadInput(_) => BAD_INPUT.code,
-            Failure::CouldNotRun(_) => COULD_NOT_RUN.code,
+            CommandFailure::BadInput(_) => BAD_INPUT.code,
+            CommandFailure::CouldNotRun(_) => COULD_NOT_RUN.code,
         }
     }
 
     /// What happened, where, what to do.
     pub(crate) fn message(&self) -> String {
         match self {
-            // Every error of the crates below tells of its source itself.
-            Failure::BadInput(error) | Failure::CouldNotRun(error) => error.to_string(),
+            // Every error of the crates below reports its source itself.
+            CommandFailure::BadInput(error) | CommandFailure::CouldNotRun(error) => error.to_string(),
         }
     }
 }
 
-impl From<EngineError> for Failure {
+impl From<EngineError> for CommandFailure {
     fn from(error: EngineError) -> Self {
         match error.kind {
             ErrorKind::NotFound | ErrorKind::Unsupported | ErrorKind::Token => {
-                Failure::BadInput(error.into())
+                CommandFailure::BadInput(error.into())
             }
-            _ => Failure::CouldNotRun(error.into()),
+            _ => CommandFailure::CouldNotRun(error.into()),
         }
     }
 }
 
-impl From<RecordError> for Failure {
+impl From<RecordError> for CommandFailure {
     fn from(error: RecordError) -> Self {
         use narrows_record::ErrorKind::{FromTheFuture, Malformed, NotARecord, Occupied};
         match error.kind() {
-            Occupied | NotARecord | FromTheFuture | Malformed => Failure::BadInput(error.into()),
-            _ => Failure::CouldNotRun(error.into()),
+            Occupied | NotARecord | FromTheFuture | Malformed => CommandFailure::BadInput(error.into()),
+            _ => CommandFailure::CouldNotRun(error.into()),
         }
     }
 }
@@ -160,10 +188,10 @@ mod tests {
 
     #[test]
     fn every_way_to_end_is_in_the_list_once() {
-        let failures = [Failure::bad_input("x"), Failure::could_not_run("x")];
+        let failures = [CommandFailure::bad_input("x"), CommandFailure::could_not_run("x")];
         let ways = [DONE.code, CROSSED.code, UNTRUSTWORTHY.code]
             .into_iter()
-            .chain(failures.iter().map(Failure::code));
+            .chain(failures.iter().map(CommandFailure::code));
         for code in ways {
             assert_eq!(EXIT_CODES.iter().filter(|exit| exit.code == code).count(), 1, "{code}");
         }

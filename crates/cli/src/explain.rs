@@ -2,12 +2,12 @@
 
 use crate::args::ExplainArguments;
 use crate::console::Console;
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandFailure, Exit};
 use narrows_report::text::{Style, flags};
 use std::fmt::Write as _;
 
 /// Runs the command.
-pub(crate) fn run(arguments: &ExplainArguments, console: &Console) -> Result<Exit, Failure> {
+pub(crate) fn run(arguments: &ExplainArguments, console: &Console) -> Result<Exit, CommandFailure> {
     let style = Style { width: console.width(), colour: console.colour, unicode: false, detail: true };
     let Some(code) = &arguments.code else {
         let mut list = String::from("narrows explain CODE, where CODE is one of:\n");
@@ -38,12 +38,13 @@ pub(crate) fn run(arguments: &ExplainArguments, console: &Console) -> Result<Exi
 }
 
 /// Refuses a code that is none, with the one that is probably meant.
-fn unknown(code: &str) -> Failure {
+fn unknown(code: &str) -> CommandFailure {
     let notes = flags().iter().map(|(flag, _)| *flag);
     let lower = code.to_lowercase();
     let meant = narrows_study::nearest(&lower, narrows_analysis::topics().into_iter().chain(notes))
         .map_or_else(String::new, |near| format!("did you mean `{near}`? "));
-    Failure::bad_input(format!(
-        "`{code}` is no code of a rule, no note of a cell and no id of a segment; {meant}`narrows explain` lists them all"
+    CommandFailure::bad_input(format!(
+        "`{code}` is not a code of a rule, a note of a cell or an id of a segment; {meant}`narrows explain` lists \
+        them all"
     ))
 }

@@ -1,30 +1,33 @@
 //! `narrows import`: another tool's native output becomes an observation file.
 //!
-//! Not here: reading the formats, which is `record`'s.
+//! Not here: reading the formats, which is `suites`'.
 
 use crate::args::{ALL_SECTIONS, ImportArguments};
 use crate::console::Console;
-use crate::exit::{Exit, Failure};
-use crate::written;
+use crate::exit::{CommandFailure, Exit};
+use crate::input;
 use narrows_model::observation::Claim;
-use narrows_record::import::{Completion, Import, Local, import, importer};
+use narrows_suites::import::{Import, ImportOptions, LocalResults, import, importer};
 use std::io::Write;
 use std::path::Path;
 
-/// How far the two sides of a claim may lie apart: the printed one is rounded.
+/// How far the two sides of a claim may be apart: the printed one is rounded.
 const CLAIM_TOLERANCE_RATIO: f64 = 0.01;
 
 /// Runs the command.
-pub(crate) fn run(arguments: &ImportArguments, console: &Console) -> Result<Exit, Failure> {
-    let found = written::read_bytes(&arguments.file, written::IMPORT)?;
+pub(crate) fn run(arguments: &ImportArguments, console: &Console) -> Result<Exit, CommandFailure> {
+    let found = input::read_bytes(&arguments.file, input::IMPORT)?;
     let made = import(&found.bytes, &found.name, importer(&arguments.format), &completion(arguments))
         .map_err(|problems| {
-            Failure::bad_input(format!("this cannot be imported:\n\n{}", problems.render()))
+            CommandFailure::bad_input(format!("this cannot be imported:\n\n{}", problems.render()))
         })?;
-    let text = made.to_text();
+    let text = narrows_record::observations_text(&made.observations, &made.comments());
     // What is written must be read: a claim that is no arithmetic is found here.
     narrows_study::observations::parse(&whole(&made, &text), "the observations").map_err(|problems| {
-        Failure::bad_input(format!("these observations could not be read again:\n\n{}", problems.render()))
+        CommandFailure::bad_input(format!(
+            "these observations could not be read again:\n\n{}",
+            problems.render()
+        ))
     })?;
     match &arguments.out {
         Some(path) => keep(path, &text)?,
@@ -56,26 +59,26 @@ fn say(made: &Import, arguments: &ImportArguments, console: &Console) {
     console.say(&format!("  the verdict: {next}"));
 }
 
-fn keep(path: &Path, text: &str) -> Result<(), Failure> {
+fn keep(path: &Path, text: &str) -> Result<(), CommandFailure> {
     let failed = |error: std::io::Error| match error.kind() {
-        std::io::ErrorKind::AlreadyExists => Failure::bad_input(format!(
-            "{} exists, and nothing is overwritten; name another file",
+        std::io::ErrorKind::AlreadyExists => CommandFailure::bad_input(format!(
+            "{} exists and is not overwritten; name another file",
             path.display()
         )),
         std::io::ErrorKind::NotFound => {
-            Failure::bad_input(format!("write {}: its folder does not exist", path.display()))
+            CommandFailure::bad_input(format!("write {}: its folder does not exist", path.display()))
         }
-        _ => Failure::could_not_run(format!("write {}: {error}", path.display())),
+        _ => CommandFailure::could_not_run(format!("write {}: {error}", path.display())),
     };
     let mut file = std::fs::File::create_new(path).map_err(failed)?;
-    file.write_all(text.as_bytes()).map_err(failed)
+    file.write_all(narrows_model::printable::lines(text).as_bytes()).map_err(failed)
 }
 
-fn completion(arguments: &ImportArguments) -> Completion {
+fn completion(arguments: &ImportArguments) -> ImportOptions {
     let local = match &arguments.local {
-        None => Local::None,
-        Some(sections) if sections.iter().any(|section| section == ALL_SECTIONS) => Local::All,
-        Some(sections) => Local::Sections(sections.clone()),
+        None => LocalResults::None,
+        Some(sections) if sections.iter().any(|section| section == ALL_SECTIONS) => LocalResults::All,
+        Some(sections) => LocalResults::Sections(sections.clone()),
     };
     let claim = |(left, right): &(String, f64)| Claim {
         text: format!("{left} = {right}"),
@@ -85,7 +88,7 @@ fn completion(arguments: &ImportArguments) -> Completion {
         right: *right,
         tolerance_ratio: CLAIM_TOLERANCE_RATIO,
     };
-    Completion {
+    ImportOptions {
         title: arguments.title.clone(),
         source: arguments.source.clone(),
         client_memory: arguments.memory,

@@ -9,11 +9,11 @@ mod check;
 mod client;
 mod compare;
 mod console;
-mod counters;
 mod diagnose;
 mod exit;
 mod explain;
 mod import;
+mod input;
 mod measurement;
 mod progress;
 mod proxy;
@@ -23,16 +23,18 @@ mod serve;
 mod signals;
 mod suite;
 mod token;
-mod written;
 
-use args::{Arguments, Command};
+use args::{CliArguments, CliCommand};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 use console::Console;
+use exit::Exit;
+use narrows_engines::own_folders::take_problems;
+use narrows_model::printable;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-pub use exit::{EXIT_CODES, ExitCodeFacts, Failure};
+pub use exit::{CommandFailure, EXIT_CODES, ExitCodeFacts};
 
 /// What a binary brings along. The plain binary brings nothing; others may add engines and coordinators.
 #[derive(Debug, Clone, Default)]
@@ -42,47 +44,72 @@ pub struct Setup {}
 /// Every command with its arguments and their help, for the reference.
 #[must_use]
 pub fn command_line() -> clap::Command {
-    Arguments::command()
+    CliArguments::command()
 }
 
 /// Runs the command that the process was started with, and returns its exit code.
 #[must_use]
 pub fn main_with(_setup: &Setup) -> ExitCode {
     let raw: Vec<OsString> = std::env::args_os().collect();
-    let console = Console::of_process();
-    let arguments = match Arguments::try_parse_from(args::spelled_out(raw.clone())) {
+    let console = Console::for_process();
+    if let Err(error) = narrows_sys::process::report_oversized_files_as_errors() {
+        return console.fail(&CommandFailure::could_not_run(error.to_string()));
+    }
+    if let Some(failure) = of_two_lines(&raw) {
+        return console.fail(&failure);
+    }
+    let arguments = match CliArguments::try_parse_from(narrows_suites::arguments::spelled_out(raw.clone())) {
         Ok(arguments) => arguments,
         Err(error) if error.kind() == ErrorKind::InvalidUtf8 => return console.fail(&not_text(&raw)),
         Err(error) => return console.usage(&error),
     };
     let command: Vec<String> = raw.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let outcome = match arguments.command {
-        Command::Check(check) => check::run(&check, &command, &console),
-        Command::Run(run) => run::run(&run, &command, &console),
-        Command::Relay(relay) => relay::run(&relay, &command, &console),
-        Command::Suite(suite) => suite::run(&suite, &command, &console),
-        Command::Serve(serve) => serve::run(&serve, &console),
-        Command::Proxy(proxy) => proxy::run(&proxy, &console),
-        Command::Diagnose(diagnose) => diagnose::run(&diagnose, &console),
-        Command::Compare(compare) => compare::run(&compare, &console),
-        Command::Import(import) => import::run(&import, &console),
-        Command::Explain(explain) => explain::run(&explain, &console),
-        Command::Client => client::run(),
-        Command::RelayRole => relay::role(),
+        CliCommand::Check(check) => check::run(&check, &command, &console),
+        CliCommand::Run(run) => run::run(&run, &command, &console),
+        CliCommand::Relay(relay) => relay::run(&relay, &command, &console),
+        CliCommand::Suite(suite) => suite::run(&suite.choice, &command, &console),
+        CliCommand::Serve(serve) => serve::run(&serve, &console),
+        CliCommand::Proxy(proxy) => proxy::run(&proxy, &console),
+        CliCommand::Diagnose(diagnose) => diagnose::run(&diagnose, &console),
+        CliCommand::Compare(compare) => compare::run(&compare, &console),
+        CliCommand::Import(import) => import::run(&import, &console),
+        CliCommand::Explain(explain) => explain::run(&explain, &console),
+        CliCommand::Client => client::run(),
+        CliCommand::RelayRole => relay::role(),
     };
+    let problems = take_problems();
+    for problem in &problems {
+        console.say(&format!("narrows: {problem}"));
+    }
     match outcome {
+        Ok(_) if !problems.is_empty() => Exit::Untrustworthy.into(),
         Ok(code) => code.into(),
-        Err(failure) => console.fail(&failure),
+        Err(failure) => {
+            let code = console.fail(&failure);
+            if problems.is_empty() { code } else { Exit::Untrustworthy.into() }
+        }
     }
 }
 
 /// Which of the words `raw` are no text, where one of them had to be.
-fn not_text(raw: &[OsString]) -> Failure {
+fn not_text(raw: &[OsString]) -> CommandFailure {
     let words = raw.iter().filter(|word| word.to_str().is_none());
     let words: Vec<String> = words.map(|word| format!("`{}`", word.to_string_lossy())).collect();
-    Failure::bad_input(format!(
-        "found {}, which is no UTF-8; allowed: UTF-8 in every word of an option but paths of files; reach a folder \
-         of such a name through a link that has a plain one (ln -s)",
+    CommandFailure::bad_input(format!(
+        "found {}, which is not UTF-8; allowed: UTF-8 in all arguments except paths of files; use a symbolic link \
+         with a plain name for such a folder (ln -s)",
         words.join(", ")
     ))
+}
+
+/// Why the words `raw` are refused, if one of them has a line break: in a message it would pass for a line of our own.
+fn of_two_lines(raw: &[OsString]) -> Option<CommandFailure> {
+    let word =
+        raw.iter().map(|word| word.to_string_lossy()).find(|word| word.contains(printable::breaks_line))?;
+    Some(CommandFailure::bad_input(format!(
+        "found `{}`, which has a line break; allowed: words of one line; reach a file of such a name through a link that \
+         has a plain one (ln -s)",
+        printable::one_line(&word)
+    )))
 }

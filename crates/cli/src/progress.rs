@@ -2,13 +2,14 @@
 
 use crate::console::Console;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use narrows_analysis::text::percent;
 use narrows_model::event::Phase;
+use narrows_model::printable::{lines, one_line};
+use narrows_model::quantity::percent;
 use narrows_model::relay::{RelayCell, RelayTrial};
 use narrows_model::trial::IntervalSample;
 use narrows_model::{Bytes, BytesPerSec, Cell, CellId, Event, Nanos, OpsPerSec, Plan, TrialOutput};
 use narrows_report::text::progress::{
-    CellFigures, Place, cell_begun, cell_done, cell_failed, cell_left_out, relay_done,
+    CellFigures, RunPosition, cell_begun, cell_done, cell_failed, cell_left_out, relay_done,
 };
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use std::time::Duration;
 const DRAW_EVERY: Duration = Duration::from_millis(200);
 
 /// Shows a run's events as they come.
-pub(crate) struct Progress<'a> {
+pub(crate) struct ProgressDisplay<'a> {
     console: &'a Console,
     quiet: bool,
     bar: ProgressBar,
@@ -29,19 +30,19 @@ pub(crate) struct Progress<'a> {
     begun: Option<CellId>,
     /// Trials of the cell that has begun which are done.
     trials_done: u32,
-    /// What intervals told of its trial that runs.
-    moved: Moved,
+    /// What intervals reported of its current trial.
+    trial_progress: TrialProgress,
 }
 
 /// What a trial has done so far.
 #[derive(Debug, Clone, Copy, Default)]
-struct Moved {
+struct TrialProgress {
     trial: u32,
     op_count: u64,
     bytes: Bytes,
 }
 
-impl Moved {
+impl TrialProgress {
     fn add(&mut self, sample: &IntervalSample) {
         if self.trial != sample.trial {
             *self = Self { trial: sample.trial, ..Self::default() };
@@ -59,7 +60,7 @@ impl Moved {
     }
 }
 
-impl<'a> Progress<'a> {
+impl<'a> ProgressDisplay<'a> {
     /// Progress over the cells or points of `plan`.
     pub(crate) fn new(console: &'a Console, plan: &Plan, quiet: bool) -> Self {
         let live = console.live && !quiet;
@@ -82,7 +83,7 @@ impl<'a> Progress<'a> {
             order: Vec::new(),
             begun: None,
             trials_done: 0,
-            moved: Moved::default(),
+            trial_progress: TrialProgress::default(),
         }
     }
 
@@ -90,7 +91,7 @@ impl<'a> Progress<'a> {
     pub(crate) fn event(&mut self, event: &Event) {
         match event {
             Event::PhaseStarted { cell, phase: Phase::Prepare, .. } => self.begin(cell),
-            Event::Interval(sample) if sample.measured => self.moved(sample),
+            Event::Interval(sample) if sample.measured => self.show_share(sample),
             Event::TrialFinished(trial) => {
                 self.trials_done = trial.trial.saturating_add(1);
                 self.done(trial);
@@ -98,12 +99,12 @@ impl<'a> Progress<'a> {
             Event::RelayTrialFinished(trial) => self.relay_done(trial),
             Event::CellFailed { cell, message } => {
                 self.trials_done = u32::MAX;
-                let line = cell_failed(self.place(), &cell.0, message);
+                let line = cell_failed(self.position(), &cell.0, &one_line(message));
                 self.line(&line);
             }
             Event::CellSkipped(skip) => {
                 self.arrive(&skip.cell);
-                let line = cell_left_out(self.place(), &skip.cell.0, &skip.reason);
+                let line = cell_left_out(self.position(), &skip.cell.0, &skip.reason);
                 self.line(&line);
             }
             Event::PlanExtended { cells, .. } => self.cells.extend(cells.iter().cloned()),
@@ -122,21 +123,22 @@ impl<'a> Progress<'a> {
         }
         self.arrive(cell);
         self.trials_done = 0;
-        self.moved = Moved::default();
+        self.trial_progress = TrialProgress::default();
         if let Some(known) = self.cells.iter().find(|known| known.id == *cell) {
-            self.bar.set_message(cell_begun(self.place(), known));
+            self.bar.set_message(one_line(&cell_begun(self.position(), known)).into_owned());
         }
     }
 
-    /// Shows how far a cell is whose end is a count: nobody can tell when that comes.
-    fn moved(&mut self, sample: &IntervalSample) {
+    /// Shows the progress of a cell that ends by a count, at a time that is not known.
+    fn show_share(&mut self, sample: &IntervalSample) {
         if self.ends_by_time || self.begun.as_ref() != Some(&sample.cell) {
             return;
         }
-        self.moved.add(sample);
+        self.trial_progress.add(sample);
         let Some(known) = self.cells.iter().find(|known| known.id == sample.cell) else { return };
-        if let Some(share) = self.moved.share(known) {
-            self.bar.set_message(format!("{} {}", cell_begun(self.place(), known), percent(share)));
+        if let Some(share) = self.trial_progress.share(known) {
+            let begun = cell_begun(self.position(), known);
+            self.bar.set_message(format!("{} {}", one_line(&begun), percent(share)));
         }
     }
 
@@ -149,15 +151,15 @@ impl<'a> Progress<'a> {
             error_count: trial.errors.iter().map(|error| error.count).sum(),
             trial: trial.trial,
         };
-        self.line(&cell_done(self.place(), cell, &figures));
+        self.line(&cell_done(self.position(), cell, &figures));
     }
 
     fn relay_done(&mut self, trial: &RelayTrial) {
         self.arrive(&trial.cell);
         let trials = self.points.iter().find(|point| point.id == trial.cell).map_or(1, |point| point.trials);
-        let place = Place { number: self.number(), count: self.points.len(), remaining_ns: None };
-        let line = relay_done(place, trial, trials);
-        self.bar.set_message(line.clone());
+        let position = RunPosition { number: self.number(), count: self.points.len(), remaining_ns: None };
+        let line = relay_done(position, trial, trials);
+        self.bar.set_message(lines(&line).into_owned());
         self.line(&line);
     }
 
@@ -171,18 +173,18 @@ impl<'a> Progress<'a> {
 
     /// The place of what has begun, from 1.
     fn number(&self) -> usize {
-        let place = self.order.iter().position(|id| Some(id) == self.begun.as_ref());
-        place.map_or(self.order.len(), |place| place + 1)
+        let position = self.order.iter().position(|id| Some(id) == self.begun.as_ref());
+        position.map_or(self.order.len(), |position| position + 1)
     }
 
-    fn place(&self) -> Place {
+    fn position(&self) -> RunPosition {
         let later: u64 = self.cells.iter().skip(self.order.len()).map(|cell| cell.planned_ns().0).sum();
         let present = self.cells.iter().find(|cell| Some(&cell.id) == self.begun.as_ref());
         let present = present.map_or(0, |cell| {
             let done = cell.trial_ns().0.saturating_mul(u64::from(self.trials_done));
             cell.planned_ns().0.saturating_sub(done)
         });
-        Place {
+        RunPosition {
             number: self.number(),
             count: self.cells.len().max(self.order.len()),
             remaining_ns: self.ends_by_time.then(|| Nanos(later.saturating_add(present))),
@@ -194,7 +196,7 @@ impl<'a> Progress<'a> {
             return;
         }
         if self.console.live {
-            self.bar.println(line);
+            self.bar.println(lines(line));
         } else {
             self.console.say(line);
         }

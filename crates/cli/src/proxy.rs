@@ -1,8 +1,8 @@
-//! `narrows proxy`: forwards connections until it is told to stop.
+//! `narrows proxy`: forwards connections until it is asked to stop.
 
 use crate::args::ProxyArguments;
 use crate::console::Console;
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandFailure, Exit};
 use crate::signals::{self, Interrupt};
 use crate::token;
 use narrows_endpoint::{Proxy, ProxyOptions, ProxyTotals, ServeErrorKind};
@@ -12,9 +12,9 @@ use narrows_run::StopFlag;
 use std::sync::Arc;
 
 /// Runs the command.
-pub(crate) fn run(arguments: &ProxyArguments, console: &Console) -> Result<Exit, Failure> {
+pub(crate) fn run(arguments: &ProxyArguments, console: &Console) -> Result<Exit, CommandFailure> {
     let stop = StopFlag::default();
-    signals::heed(&stop, Interrupt::Now, |_| {})?;
+    signals::install_handlers(&stop, Interrupt::Now, |_| {})?;
     let journal = console.clone();
     let options = ProxyOptions {
         mode: arguments.mode.into(),
@@ -30,20 +30,20 @@ pub(crate) fn run(arguments: &ProxyArguments, console: &Console) -> Result<Exit,
         ..ProxyOptions::new(arguments.listen, arguments.to.as_str(), Arc::new(MonotonicClock::new()))
     };
     let proxy = Proxy::bind(options, stop).map_err(|error| match error.kind {
-        ServeErrorKind::Options => Failure::bad_input(error.to_string()),
-        _ => Failure::could_not_run(error.to_string()),
+        ServeErrorKind::Options => CommandFailure::bad_input(error.to_string()),
+        _ => CommandFailure::could_not_run(error.to_string()),
     })?;
     for notice in proxy.notices() {
         console.say(&format!("narrows proxy: {notice}"));
     }
     console.result(&format!("listening on {}\n", proxy.local_address()))?;
-    let totals = proxy.run().map_err(|error| Failure::could_not_run(error.to_string()))?;
-    console.say(&told(totals));
+    let totals = proxy.run().map_err(|error| CommandFailure::could_not_run(error.to_string()))?;
+    console.say(&format_totals(totals));
     Ok(Exit::Done)
 }
 
-fn told(totals: ProxyTotals) -> String {
-    let ProxyTotals { connection_count, there_bytes, back_bytes } = totals;
+fn format_totals(totals: ProxyTotals) -> String {
+    let ProxyTotals { connection_count, upstream_bytes: there_bytes, downstream_bytes: back_bytes } = totals;
     format!(
         "narrows proxy: {connection_count} connections, {there_bytes} bytes there, {back_bytes} bytes back"
     )

@@ -1,8 +1,8 @@
-//! `narrows serve`: an endpoint until it is told to stop.
+//! `narrows serve`: an endpoint that runs until it is stopped.
 
-use crate::args::ServeArguments;
+use crate::args::{ServeArguments, niceness};
 use crate::console::Console;
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandFailure, Exit};
 use crate::signals::{self, Interrupt};
 use crate::token;
 use narrows_endpoint::{ServeOptions, Server};
@@ -14,13 +14,13 @@ use std::io::Read;
 use std::sync::Arc;
 
 /// Runs the command.
-pub(crate) fn run(arguments: &ServeArguments, console: &Console) -> Result<Exit, Failure> {
+pub(crate) fn run(arguments: &ServeArguments, console: &Console) -> Result<Exit, CommandFailure> {
     // Before any thread is started: all of them inherit it.
-    if let Some(nice) = arguments.priority.niceness() {
-        set_niceness(nice).map_err(|error| Failure::could_not_run(error.to_string()))?;
+    if let Some(nice) = niceness(arguments.priority) {
+        set_niceness(nice).map_err(|error| CommandFailure::could_not_run(error.to_string()))?;
     }
     let stop = StopFlag::default();
-    signals::heed(&stop, Interrupt::Now, |_| {})?;
+    signals::install_handlers(&stop, Interrupt::Now, |_| {})?;
     let mut options = ServeOptions::new(arguments.listen, Arc::new(MonotonicClock::new()));
     options.root.clone_from(&arguments.root);
     options.token = if arguments.token_from_stdin {
@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: &ServeArguments, console: &Console) -> Result<Exit,
     options.seconds_max = Some(round_to_u64(arguments.max_seconds).max(1));
     let server = Server::bind(options).map_err(|error| refused(&error))?;
     if let Some(notice) = server.notice() {
-        console.say(&notice.to_string());
+        console.say(&narrows_model::printable::one_line(&notice.to_string()));
     }
     console.result(&format!("listening on {}\n", server.local_address()))?;
     if arguments.until_stdin_ends {
@@ -46,14 +46,14 @@ pub(crate) fn run(arguments: &ServeArguments, console: &Console) -> Result<Exit,
             stop.ask(StopRequest::Now);
         });
     }
-    server.run(&stop).map_err(|error| Failure::could_not_run(error.to_string()))?;
+    server.run(&stop).map_err(|error| CommandFailure::could_not_run(error.to_string()))?;
     Ok(Exit::Done)
 }
 
-fn refused(error: &narrows_endpoint::ServeError) -> Failure {
+fn refused(error: &narrows_endpoint::ServeError) -> CommandFailure {
     use narrows_endpoint::ServeErrorKind::{Options, Root};
     match error.kind {
-        Options | Root => Failure::bad_input(error.to_string()),
-        _ => Failure::could_not_run(error.to_string()),
+        Options | Root => CommandFailure::bad_input(error.to_string()),
+        _ => CommandFailure::could_not_run(error.to_string()),
     }
 }

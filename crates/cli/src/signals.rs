@@ -1,7 +1,7 @@
-//! Signals become requests to stop: the first Ctrl-C after the present cell, the second, SIGTERM and a
-//! terminal that goes away now.
+//! Signals become requests to stop: the first Ctrl-C after the present cell; the second, SIGTERM and a closed terminal
+//! at once.
 
-use crate::exit::Failure;
+use crate::exit::CommandFailure;
 use narrows_run::{StopFlag, StopRequest};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -15,17 +15,17 @@ pub(crate) enum Interrupt {
     Now,
 }
 
-/// Turns signals into requests on `stop` from now on; `told` hears of each.
+/// Turns signals into requests on `stop` from now on; `told` is called for each.
 ///
 /// # Errors
 /// When the system refuses a signal handler.
-pub(crate) fn heed(
+pub(crate) fn install_handlers(
     stop: &StopFlag,
     interrupt: Interrupt,
-    told: impl Fn(StopRequest) + Send + 'static,
-) -> Result<(), Failure> {
+    notify: impl Fn(StopRequest) + Send + 'static,
+) -> Result<(), CommandFailure> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])
-        .map_err(|error| Failure::could_not_run(format!("catch Ctrl-C: {error}")))?;
+        .map_err(|error| CommandFailure::could_not_run(format!("catch Ctrl-C: {error}")))?;
     let stop = stop.clone();
     std::thread::spawn(move || {
         for signal in &mut signals {
@@ -34,7 +34,7 @@ pub(crate) fn heed(
             } else {
                 stop.ask(StopRequest::Now);
             }
-            told(stop.request());
+            notify(stop.request());
         }
     });
     Ok(())

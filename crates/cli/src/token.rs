@@ -1,6 +1,6 @@
 //! The token of an endpoint: from its file, or drawn for an endpoint that this program starts itself.
 
-use crate::exit::Failure;
+use crate::exit::CommandFailure;
 use std::fmt::Write;
 use std::io::{BufRead, Read};
 use std::path::Path;
@@ -9,20 +9,20 @@ use std::path::Path;
 const TOKEN_BYTES_MIN: usize = 16;
 /// Bytes that a token of our own is drawn from.
 const DRAWN_BYTES: usize = 32;
-/// The first line of stdin is not read beyond this.
+/// Neither the first line of stdin nor a file is read beyond this.
 const LINE_BYTES_MAX: u64 = 4096;
 /// How a token comes into a file.
-const MAKE: &str = "make one with `head -c 32 /dev/urandom | base64 > FILE`, the same on both machines";
+const MAKE: &str = "create one with `head -c 32 /dev/urandom | base64 > FILE`, the same on both machines";
 
 /// The token in the file at `path`, without white space around it.
 ///
 /// # Errors
 /// When the file cannot be read or its token is too short to be a secret.
-pub(crate) fn read(path: Option<&Path>) -> Result<Option<Vec<u8>>, Failure> {
+pub(crate) fn read(path: Option<&Path>) -> Result<Option<Vec<u8>>, CommandFailure> {
     let Some(path) = path else { return Ok(None) };
-    let bytes = std::fs::read(path).map_err(|error| {
-        Failure::bad_input(format!(
-            "read the token file {}: {error}; give a file that holds the token, or {MAKE}",
+    let bytes = narrows_sys::file::read_small(path, LINE_BYTES_MAX).map_err(|error| {
+        CommandFailure::bad_input(format!(
+            "token file {}: {error}; give a file that contains the token, or {MAKE}",
             path.display()
         ))
     })?;
@@ -33,13 +33,13 @@ pub(crate) fn read(path: Option<&Path>) -> Result<Option<Vec<u8>>, Failure> {
 ///
 /// # Errors
 /// When the line cannot be read or its token is too short to be a secret.
-pub(crate) fn from_stdin() -> Result<Vec<u8>, Failure> {
+pub(crate) fn from_stdin() -> Result<Vec<u8>, CommandFailure> {
     let mut line = Vec::new();
     std::io::stdin()
         .lock()
         .take(LINE_BYTES_MAX)
         .read_until(b'\n', &mut line)
-        .map_err(|error| Failure::could_not_run(format!("read the token from stdin: {error}")))?;
+        .map_err(|error| CommandFailure::could_not_run(format!("read the token from stdin: {error}")))?;
     checked(&line, "stdin")
 }
 
@@ -47,9 +47,10 @@ pub(crate) fn from_stdin() -> Result<Vec<u8>, Failure> {
 ///
 /// # Errors
 /// When the system has no random numbers.
-pub(crate) fn drawn() -> Result<Vec<u8>, Failure> {
+pub(crate) fn drawn() -> Result<Vec<u8>, CommandFailure> {
     let mut bytes = [0; DRAWN_BYTES];
-    getrandom::fill(&mut bytes).map_err(|error| Failure::could_not_run(format!("draw a token: {error}")))?;
+    getrandom::fill(&mut bytes)
+        .map_err(|error| CommandFailure::could_not_run(format!("draw a token: {error}")))?;
     let digits = bytes.iter().fold(String::new(), |mut text, byte| {
         // Writing into a string cannot fail.
         let _ = write!(text, "{byte:02x}");
@@ -58,10 +59,10 @@ pub(crate) fn drawn() -> Result<Vec<u8>, Failure> {
     Ok(digits.into_bytes())
 }
 
-fn checked(bytes: &[u8], place: &str) -> Result<Vec<u8>, Failure> {
+fn checked(bytes: &[u8], place: &str) -> Result<Vec<u8>, CommandFailure> {
     let token = bytes.trim_ascii().to_vec();
     if token.len() < TOKEN_BYTES_MIN {
-        return Err(Failure::bad_input(format!(
+        return Err(CommandFailure::bad_input(format!(
             "the token in {place} has {} bytes and needs at least {TOKEN_BYTES_MIN}; {MAKE}",
             token.len()
         )));

@@ -58,9 +58,9 @@ pub(crate) fn check(cell: &Cell) -> Result<(), Error> {
         && memory_bytes(workload) <= MEMORY_BYTES_MAX;
     if !one_client || !blocks {
         return refuse(format!(
-            "a server runs one client of up to {WORKERS_MAX} workers with {MEMORY_BYTES_MAX} bytes of memory \
-             together and blocks no larger than their file; {} clients of {} workers of depth {} with blocks of {} \
-             bytes in {} were asked for",
+            "a server runs one client of up to {WORKERS_MAX} workers with {MEMORY_BYTES_MAX} bytes of memory together \
+             and blocks no larger than their file; {} clients of {} workers of depth {} with blocks of {} bytes in {} \
+             were requested",
             workload.clients,
             workload.workers,
             workload.queue_depth,
@@ -72,19 +72,19 @@ pub(crate) fn check(cell: &Cell) -> Result<(), Error> {
     let all_ns = window_ns.and_then(|window| window.checked_mul(u64::from(cell.trials)));
     if !(1..=TRIALS_MAX).contains(&cell.trials) || all_ns.is_none_or(|all| all > CELL_NS_MAX) {
         return refuse(format!(
-            "a server repeats a cell up to {TRIALS_MAX} times within a day; {} times {} ns were asked for",
+            "a server repeats a cell up to {TRIALS_MAX} times within a day; {} times {} ns were requested",
             cell.trials,
             window_ns.unwrap_or(u64::MAX)
         ));
     }
-    match foreign(cell) {
+    match unsupported_feature(cell) {
         Some(message) => refuse(message),
         None => Ok(()),
     }
 }
 
 /// What the cell has that a server's own cells have not; `None` without any such thing.
-fn foreign(cell: &Cell) -> Option<String> {
+fn unsupported_feature(cell: &Cell) -> Option<String> {
     let workload = &cell.workload;
     if let Some(share) = workload.ops().iter().find(|share| !matches!(share.op, Op::Read | Op::Write)) {
         return Some(format!("a server reads and writes its store; it does not {}", share.op));
@@ -96,16 +96,16 @@ fn foreign(cell: &Cell) -> Option<String> {
     if let Some(share) = workload.blocks().iter().find(|share| !sizes.contains(&share.block_bytes.0)) {
         let block = share.block_bytes.0;
         return Some(format!(
-            "a mix moves blocks of 1 byte to the largest block; {block} bytes were asked for"
+            "a mix has blocks of 1 byte to the largest block; {block} bytes were requested"
         ));
     }
     if !cell.more_targets.is_empty() {
-        return Some(format!("a server loads one target; {} were asked for", cell.more_targets.len() + 1));
+        return Some(format!("a server loads one target; {} were requested", cell.more_targets.len() + 1));
     }
     if matches!(cell.target, Target::File { .. })
         && workload.engine.is_some_and(|engine| engine != EngineId::Psync)
     {
-        return Some("a server's own cells read and write with psync alone".to_owned());
+        return Some("a server's own cells read and write only with psync".to_owned());
     }
     (workload.ops().len() * workload.blocks().len() > KINDS_MAX)
         .then(|| format!("a server mixes up to {KINDS_MAX} kinds of requests"))

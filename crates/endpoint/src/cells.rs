@@ -2,14 +2,15 @@
 
 use crate::admission::{check, memory_bytes};
 use crate::channel::refused;
-use crate::facts::{Sampler, read_inventory};
-use crate::server::Shared;
+use crate::facts::{ServerSampler, read_inventory};
 use crate::session::Session;
+use crate::shared::ServerState;
 use narrows_engines::EngineRegistry;
-use narrows_engines::endpoint::CellTerms;
+use narrows_engines::endpoint::RemoteCellParams;
+use narrows_model::units::saturate_usize;
 use narrows_model::{Cell, Event, Nanos, Sink, SinkError, Site, Target};
 use narrows_run::site::ANSWER_TIMEOUT_NS;
-use narrows_run::{CellSite, Prepared, RunError, RunErrorKind, StopFlag, ThreadCoordinator};
+use narrows_run::{CellSite, PreparedObjects, RunError, RunErrorKind, StopFlag, ThreadCoordinator};
 use narrows_wire::control::Answer;
 use narrows_wire::{Error, Refusal};
 use std::fs::File;
@@ -22,20 +23,28 @@ const INTERVAL_NS_MIN: Nanos = Nanos(10_000_000);
 
 /// What a cell that runs here needs.
 pub(crate) struct CellRun<'a> {
-    pub(crate) shared: &'a Shared,
+    pub(crate) shared: &'a ServerState,
     pub(crate) session: &'a Arc<Session>,
     pub(crate) stop: &'a StopFlag,
-    pub(crate) terms: CellTerms,
+    pub(crate) terms: RemoteCellParams,
 }
 
 impl CellRun<'_> {
     /// Runs the cell and sends its events; `prepared` keeps what was made, for the session's next cells.
-    pub(crate) fn run(&self, cell: &Cell, prepared: &mut Prepared, sender: &TcpStream) -> Result<(), Error> {
+    pub(crate) fn run(
+        &self,
+        cell: &Cell,
+        prepared: &mut PreparedObjects,
+        sender: &TcpStream,
+    ) -> Result<(), Error> {
         check(cell)?;
         let _memory = self.shared.sessions.reserve_memory(memory_bytes(&cell.workload))?;
-        let folder = match &cell.target {
-            Target::File { .. } => Some(self.folder(cell.workload.file_bytes.0)?),
-            _ => None,
+        let (folder, _files) = match &cell.target {
+            Target::File { .. } => {
+                let files = self.session.reserve_files(saturate_usize(u64::from(cell.workload.workers)))?;
+                (Some(self.folder(cell.workload.file_bytes.0)?), Some(files))
+            }
+            _ => (None, None),
         };
         let inventory = read_inventory(self.shared);
         let mut site = CellSite {
@@ -43,7 +52,7 @@ impl CellRun<'_> {
             clock: Arc::clone(&self.shared.options.clock),
             stop: self.stop.clone(),
             coordinator: Box::new(ThreadCoordinator),
-            counters: Box::new(Sampler::new(&inventory, self.session, &self.shared.workers)),
+            counters: Box::new(ServerSampler::new(&inventory, self.session, &self.shared.workers)),
             hostname: inventory.host.hostname,
             seed: self.terms.seed,
             interval_ns: self.terms.interval_ns.max(INTERVAL_NS_MIN),
@@ -56,7 +65,7 @@ impl CellRun<'_> {
         let mut events = EventSender { socket: sender };
         let ran = narrows_run::run_cell_within(&here, until_ns, &mut site, None, &mut events);
         *prepared = site.prepared;
-        ran.map_err(|error| told(&error))
+        ran.map_err(|error| refusal_of_run(&error))
     }
 
     /// The folder for the cell's file, with room for it.
@@ -70,7 +79,7 @@ impl CellRun<'_> {
     }
 }
 
-fn told(error: &RunError) -> Error {
+fn refusal_of_run(error: &RunError) -> Error {
     let reason = match error.kind() {
         RunErrorKind::Target => Refusal::Unsupported,
         RunErrorKind::Stopped => Refusal::Ended,
@@ -91,7 +100,7 @@ impl Sink for EventSender<'_> {
             source: Some(Box::new(error)),
         })?;
         self.socket.write_all(&bytes).map_err(|error| SinkError {
-            message: format!("the client took no more events: {error}"),
+            message: format!("the client accepted no more events: {error}"),
             source: Some(Box::new(error)),
         })
     }

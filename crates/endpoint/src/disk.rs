@@ -3,20 +3,20 @@
 //! This thread reads requests; workers do them (`pool`), so that the queue's depth reaches the device. Hot path: no
 //! allocation once all buffers are made, one clock read per read.
 
-use crate::channel::{Channel, linger, not_yet};
-use crate::connections::Live;
-use crate::pool::{Job, Pool, Staff};
-use crate::server::Shared;
-use crate::session::{Member, Session};
-use crate::{data, opened, threads};
+use crate::channel::{Channel, is_retryable, linger};
+use crate::connections::LiveConnection;
+use crate::pool::{Job, JobPool, PoolContext};
+use crate::session::{Session, SessionMember};
+use crate::shared::ServerState;
+use crate::{grant, open_files, threads};
 use narrows_engines::Clock;
 use narrows_model::units::saturate_usize;
 use narrows_model::workload::Acknowledgement;
 use narrows_sys::buffer::AlignedBuffer;
 use narrows_wire::Error;
-use narrows_wire::open::Open;
-use narrows_wire::reply::{Header as ReplyHeader, encode_farewell};
-use narrows_wire::request::{Header, Kind, Piece, RequestDecoder};
+use narrows_wire::open::OpenRequest;
+use narrows_wire::reply::{ReplyHeader, encode_farewell};
+use narrows_wire::request::{RequestDecoder, RequestHeader, RequestKind, RequestPiece};
 use std::io::{IoSliceMut, Read};
 use std::net::TcpStream;
 use std::sync::Arc;
@@ -25,23 +25,30 @@ use std::sync::Arc;
 const ARRIVED_BYTES: usize = 256 << 10;
 
 /// Serves the connection until its end.
-pub(crate) fn serve(channel: Channel, shared: &Shared, open: &Open, member: &Member) {
-    let session = data::session(member);
-    let opened = opened::prepare(shared, open, session, ARRIVED_BYTES);
+pub(crate) fn serve(channel: Channel, shared: &ServerState, open: &OpenRequest, member: &SessionMember) {
+    let session = &member.session;
+    let opened = open_files::prepare(shared, open, session, ARRIVED_BYTES);
     let (opened, sender) = match opened.and_then(|opened| Ok((opened, channel.sender()?))) {
         Ok(both) => both,
-        Err(error) => return drop(data::answer(channel, Err(error))),
+        Err(error) => return drop(grant::answer(channel, Err(error))),
     };
     let granted = &opened.granted;
-    let workers = opened::worker_count(granted);
-    let staff = Staff { workers: &shared.workers, clock: shared.clock() };
+    let workers = open_files::worker_count(granted);
+    let pool_context = PoolContext { workers: &shared.workers, clock: shared.clock() };
     let unwritten = session.unwritten.join(&open.objects);
     let block_bytes = saturate_usize(open.block_bytes);
-    let pool = Pool::new(&opened.files, staff, unwritten, sender, block_bytes, opened::buffer_count(granted));
+    let pool = JobPool::new(
+        &opened.files,
+        pool_context,
+        unwritten,
+        sender,
+        block_bytes,
+        open_files::buffer_count(granted),
+    );
     std::thread::scope(|scope| {
-        let _closing = pool.closing();
+        let _closing = pool.close_guard();
         let started = (0..workers).try_for_each(|_| threads::spawn(scope, "disk", || pool.work()).map(drop));
-        let answered = data::answer(channel, started.map(|()| granted.clone()));
+        let answered = grant::answer(channel, started.map(|()| granted.clone()));
         let Some((channel, granted)) = answered else { return };
         let (socket, rest, live) = channel.into_parts();
         let reader = DiskReader {
@@ -51,7 +58,7 @@ pub(crate) fn serve(channel: Channel, shared: &Shared, open: &Open, member: &Mem
             open,
             pool: &pool,
             early: open.acknowledgement == Acknowledgement::Early,
-            decoder: RequestDecoder::new(data::limits(open, granted.credits)),
+            decoder: RequestDecoder::new(grant::limits(open, granted.credits)),
             writing: None,
             replies: Vec::new(),
         };
@@ -64,41 +71,41 @@ pub(crate) fn serve(channel: Channel, shared: &Shared, open: &Open, member: &Mem
 
 struct DiskReader<'a> {
     socket: TcpStream,
-    live: &'a Live,
+    live: &'a LiveConnection,
     session: &'a Arc<Session>,
-    open: &'a Open,
-    pool: &'a Pool<'a>,
+    open: &'a OpenRequest,
+    pool: &'a JobPool<'a>,
     early: bool,
     decoder: RequestDecoder,
     /// The write whose payload is arriving, its status, and the buffer for it.
-    writing: Option<(Header, u32, AlignedBuffer)>,
+    writing: Option<(RequestHeader, u32, AlignedBuffer)>,
     /// Replies that this thread makes itself.
     replies: Vec<u8>,
 }
 
 /// Why reading ends.
-enum Stop {
+enum ReadStop {
     /// The client is gone.
     Gone,
-    /// The client must be told why.
-    Told(String),
+    /// The client must be sent the reason.
+    Failed(String),
 }
 
-impl From<Error> for Stop {
+impl From<Error> for ReadStop {
     fn from(error: Error) -> Self {
-        Stop::Told(error.to_string())
+        ReadStop::Failed(error.to_string())
     }
 }
 
 impl DiskReader<'_> {
     fn run(mut self, clock: &dyn Clock, rest: Vec<u8>) {
-        if let Err(Stop::Told(text)) = self.read_all(clock, rest) {
+        if let Err(ReadStop::Failed(text)) = self.read_all(clock, rest) {
             self.pool.send(&encode_farewell(&text));
             linger(&mut self.socket, self.live, clock);
         }
     }
 
-    fn read_all(&mut self, clock: &dyn Clock, mut arrived: Vec<u8>) -> Result<(), Stop> {
+    fn read_all(&mut self, clock: &dyn Clock, mut arrived: Vec<u8>) -> Result<(), ReadStop> {
         let live = self.live;
         let mut filled = arrived.len();
         arrived.resize(ARRIVED_BYTES.max(filled), 0);
@@ -109,43 +116,43 @@ impl DiskReader<'_> {
             arrived.copy_within(filled - left..filled, 0);
             filled = left;
             let length = match self.read(&mut arrived[filled..]) {
-                Ok((0, 0)) => return Err(live.ending().map_or(Stop::Gone, Stop::Told)),
+                Ok((0, 0)) => return Err(live.ending().map_or(ReadStop::Gone, ReadStop::Failed)),
                 Ok((direct, more)) => {
                     filled += more;
                     direct
                 }
-                Err(error) if not_yet(&error) => 0,
-                Err(_) => return Err(Stop::Gone),
+                Err(error) if is_retryable(&error) => 0,
+                Err(_) => return Err(ReadStop::Gone),
             };
-            live.heard(clock.now().0);
+            live.note_activity(clock.now().0);
             if length > 0 && self.decoder.payload_arrived(length).1 {
                 self.payload_complete();
             }
         }
     }
 
-    /// Reads into the rest of the present payload, then into `free`; tells how much went where.
+    /// Reads into the rest of the present payload, then into `free`; returns how much was read into each.
     fn read(&mut self, free: &mut [u8]) -> std::io::Result<(usize, usize)> {
-        let left = data::index(self.decoder.payload_left_bytes());
+        let left = grant::index(self.decoder.payload_left_bytes());
         let Some((header, _, buffer)) = self.writing.as_mut().filter(|_| left > 0) else {
             return Ok((0, self.socket.read(free)?));
         };
-        let end = data::index(header.length_bytes);
+        let end = grant::index(header.length_bytes);
         let slices = &mut [IoSliceMut::new(&mut buffer[end - left..end]), IoSliceMut::new(free)];
         let length = self.socket.read_vectored(slices)?;
         Ok((length.min(left), length.saturating_sub(left)))
     }
 
-    fn answer_all(&mut self, input: &mut &[u8]) -> Result<(), Stop> {
+    fn answer_all(&mut self, input: &mut &[u8]) -> Result<(), ReadStop> {
         loop {
             let answered = self.pool.take_answered();
             self.decoder.answered(answered);
             match self.decoder.next(input)? {
                 None => return self.flush(),
-                Some(Piece::Request(header)) => self.begin(header)?,
-                Some(Piece::Payload { bytes, at_bytes, last }) => {
+                Some(RequestPiece::Request(header)) => self.begin(header)?,
+                Some(RequestPiece::Payload { bytes, at_bytes, last }) => {
                     if let Some((_, _, buffer)) = &mut self.writing {
-                        let at = data::index(at_bytes);
+                        let at = grant::index(at_bytes);
                         buffer[at..at + bytes.len()].copy_from_slice(bytes);
                     }
                     if last {
@@ -156,29 +163,29 @@ impl DiskReader<'_> {
         }
     }
 
-    fn begin(&mut self, header: Header) -> Result<(), Stop> {
-        let in_range = data::in_range(header.offset_bytes, header.length_bytes, self.open.object_bytes);
+    fn begin(&mut self, header: RequestHeader) -> Result<(), ReadStop> {
+        let in_range = grant::in_range(header.offset_bytes, header.length_bytes, self.open.object_bytes);
         // Another connection of the session may acknowledge early where this one does not.
         if self.pool.must_wait(&header) {
             self.flush()?;
             self.pool.wait_for_early(&header);
         }
         match (header.kind, in_range) {
-            (Kind::Write, in_range) if header.length_bytes > 0 => {
+            (RequestKind::Write, in_range) if header.length_bytes > 0 => {
                 let buffer = self.buffer()?;
                 self.writing = Some((header, in_range.err().unwrap_or(0), buffer));
             }
-            (Kind::Read | Kind::Write, Err(status)) => self.reply(&header, status, 0),
-            (Kind::Read, Ok(())) => {
+            (RequestKind::Read | RequestKind::Write, Err(status)) => self.reply(&header, status, 0),
+            (RequestKind::Read, Ok(())) => {
                 let buffer = Some(self.buffer()?);
                 self.pool.push(Job { header, buffer, acknowledged: false, queued_at_ns: 0 });
             }
-            (Kind::Write, Ok(())) => self.reply(&header, 0, 0),
-            (Kind::Sync, _) => match self.pool.take_early_status() {
+            (RequestKind::Write, Ok(())) => self.reply(&header, 0, 0),
+            (RequestKind::Sync, _) => match self.pool.take_early_status() {
                 0 => self.pool.push(Job { header, buffer: None, acknowledged: false, queued_at_ns: 0 }),
                 status => self.reply(&header, status, 0),
             },
-            (Kind::Remove, _) => self.remove(&header),
+            (RequestKind::Remove, _) => self.remove(&header),
         }
         Ok(())
     }
@@ -186,7 +193,7 @@ impl DiskReader<'_> {
     fn payload_complete(&mut self) {
         let Some((header, mut status, buffer)) = self.writing.take() else { return };
         if self.early && status == 0 {
-            // A write that was acknowledged has failed since: this is the next reply, so it tells of it.
+            // A write that was acknowledged has failed since: this is the next reply, so it reports the failure.
             status = self.pool.take_early_status();
         }
         if status != 0 {
@@ -201,8 +208,8 @@ impl DiskReader<'_> {
         }
     }
 
-    fn remove(&mut self, header: &Header) {
-        let name = &self.open.objects[data::index(header.object)];
+    fn remove(&mut self, header: &RequestHeader) {
+        let name = &self.open.objects[grant::index(header.object)];
         let status = match self.session.stores().remove_disk_object(name) {
             Ok(()) => 0,
             Err(errno) => u32::try_from(errno.raw_os_error()).unwrap_or(u32::MAX),
@@ -211,30 +218,31 @@ impl DiskReader<'_> {
     }
 
     /// A buffer; what was answered is sent before this thread waits for one.
-    fn buffer(&mut self) -> Result<AlignedBuffer, Stop> {
+    fn buffer(&mut self) -> Result<AlignedBuffer, ReadStop> {
         loop {
             let buffer = self.pool.try_buffer();
-            let no_memory = |error| Stop::Told(format!("the server has no memory for a block: {error}"));
+            let no_memory =
+                |error| ReadStop::Failed(format!("the server has no memory for a block: {error}"));
             if let Some(buffer) = buffer.map_err(no_memory)? {
                 return Ok(buffer);
             }
             self.flush()?;
             self.pool.wait_for_buffer();
             if self.live.is_cut() {
-                return Err(Stop::Gone);
+                return Err(ReadStop::Gone);
             }
         }
     }
 
-    fn reply(&mut self, header: &Header, status: u32, length_bytes: u32) {
+    fn reply(&mut self, header: &RequestHeader, status: u32, length_bytes: u32) {
         let reply = ReplyHeader { kind: header.kind, tag: header.tag, status, length_bytes };
         self.replies.extend_from_slice(&reply.encode());
         self.pool.count_answer(header);
     }
 
-    fn flush(&mut self) -> Result<(), Stop> {
+    fn flush(&mut self) -> Result<(), ReadStop> {
         let sent = self.pool.send(&self.replies);
         self.replies.clear();
-        if sent { Ok(()) } else { Err(Stop::Gone) }
+        if sent { Ok(()) } else { Err(ReadStop::Gone) }
     }
 }

@@ -61,10 +61,10 @@ impl ServeError {
         hint: &'static str,
         source: io::Error,
     ) -> Self {
-        Self { source: Some(source), ..Self::new(kind, operation, target, "", hint) }.told()
+        Self { source: Some(source), ..Self::new(kind, operation, target, "", hint) }.with_detail()
     }
 
-    fn told(mut self) -> Self {
+    fn with_detail(mut self) -> Self {
         if let Some(source) = &self.source {
             self.detail = source.to_string();
         }

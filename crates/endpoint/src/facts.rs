@@ -1,20 +1,20 @@
-//! What a server tells of itself, and the counters of its machine and process.
+//! What a server reports about itself, and the counters of its machine and process.
 
-use crate::server::Shared;
 use crate::session::Session;
+use crate::shared::ServerState;
 use crate::workers::Workers;
 use narrows_model::inventory::Inventory;
 use narrows_model::server::ServerFacts;
 use narrows_model::{Bytes, CounterSample, Nanos, Role};
 use narrows_probe::Root as ProbeRoot;
-use narrows_probe::counters::{Reader, Scope};
+use narrows_probe::counters::{CounterReader, CounterScope};
 use narrows_probe::inventory::{ProcessFacts, host, inventory};
 use narrows_run::CounterSource;
 use std::path::Path;
 use std::sync::Arc;
 
 /// The machine and the path of the store, read now.
-pub(crate) fn read_inventory(shared: &Shared) -> Inventory {
+pub(crate) fn read_inventory(shared: &ServerState) -> Inventory {
     machine_inventory(shared.root.as_ref().map(|root| root.path.as_path()))
 }
 
@@ -33,19 +33,19 @@ pub(crate) fn machine_inventory(path: Option<&Path>) -> Inventory {
     })
 }
 
-/// What the server tells of itself. The address, the clocks and whether the machine is shared are the client's to
-/// find out.
-pub(crate) fn server_facts(shared: &Shared, inventory: &Inventory) -> ServerFacts {
+/// What the server reports about itself. The client determines the address, the clocks and whether the machine is
+/// shared.
+pub(crate) fn server_facts(shared: &ServerState, inventory: &Inventory) -> ServerFacts {
     let store = shared.root.as_ref();
     ServerFacts {
-        store_device: store.and_then(|root| device_of(&root.folder)),
+        store_device: store.and_then(|root| device_number(&root.folder)),
         store_root: store.map(|root| root.path.display().to_string()),
         quota_bytes: shared.options.quota_bytes.map(Bytes),
         ..machine_facts(inventory)
     }
 }
 
-/// What a program without a store tells of itself; see [`server_facts`].
+/// What a program without a store reports about itself; see [`server_facts`].
 pub(crate) fn machine_facts(inventory: &Inventory) -> ServerFacts {
     ServerFacts {
         address: String::new(),
@@ -66,24 +66,24 @@ pub(crate) fn machine_facts(inventory: &Inventory) -> ServerFacts {
 }
 
 /// `major:minor` of the device under an open folder.
-fn device_of(folder: &std::fs::File) -> Option<String> {
+fn device_number(folder: &std::fs::File) -> Option<String> {
     let status = rustix::fs::fstat(folder).ok()?;
     Some(format!("{}:{}", rustix::fs::major(status.st_dev), rustix::fs::minor(status.st_dev)))
 }
 
 /// Reads the counters of the server's machine and process, and of one session's connections.
-pub(crate) struct Sampler {
-    reader: Reader,
+pub(crate) struct ServerSampler {
+    reader: CounterReader,
     session: Arc<Session>,
     workers: Arc<Workers>,
 }
 
-impl Sampler {
+impl ServerSampler {
     /// A sampler that counts the devices under the store, or all where they are not known.
     pub(crate) fn new(inventory: &Inventory, session: &Arc<Session>, workers: &Arc<Workers>) -> Self {
         let devices = inventory.path.iter().flat_map(|path| &path.devices).map(|device| device.name.clone());
-        let scope = Scope { pids: vec![std::process::id()], devices: devices.collect() };
-        let reader = Reader::new(&ProbeRoot::system(), Role::Server, &scope);
+        let scope = CounterScope { pids: vec![std::process::id()], devices: devices.collect() };
+        let reader = CounterReader::new(&ProbeRoot::system(), Role::Server, &scope);
         Self { reader, session: Arc::clone(session), workers: Arc::clone(workers) }
     }
 
@@ -97,7 +97,7 @@ impl Sampler {
     }
 }
 
-impl CounterSource for Sampler {
+impl CounterSource for ServerSampler {
     fn read(&mut self, at_ns: Nanos, _child_pids: &[u32]) -> Option<CounterSample> {
         Some(self.sample(at_ns.0))
     }

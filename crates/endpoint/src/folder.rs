@@ -1,11 +1,11 @@
 //! The folder that a session makes below the server's root, and all that is removed with it.
 //!
-//! It is held open: what is removed lies in the folder that was made, whatever bears its name by then.
+//! It is kept open: only the content of the folder that was made is removed, whatever has its name by then.
 
 use crate::channel::refused;
-use crate::owner;
-use crate::store::Root;
-use narrows_sys::file::{Access, Create, OpenMode, open_beneath};
+use crate::owner::{self, MARKER};
+use crate::store::{PREFIX, StoreRoot};
+use narrows_sys::file::{Create, FileAccess, OpenMode, open_beneath};
 use narrows_wire::{Error, Refusal};
 use rustix::fs::{AtFlags, Dir, Mode, fstat, mkdirat, statat, unlinkat};
 use rustix::io::Errno;
@@ -14,16 +14,10 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Start of the folder's name; the session's id follows.
-pub(crate) const PREFIX: &str = ".narrows-";
-
-/// Name of the file that marks a folder as made by a server.
-pub(crate) const MARKER: &str = "made-by-narrows-serve";
-
 /// Name of the folder in it for the files of cells that run on the server.
 const CELLS: &str = "cells";
 
-/// A folder that one session made; it goes with this value.
+/// A folder made by one session; removed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct SessionFolder {
     name: String,
@@ -35,7 +29,7 @@ pub(crate) struct SessionFolder {
 
 impl SessionFolder {
     /// Makes the folder of session `id` below `root`, with the marker in it; what fails leaves nothing behind.
-    pub(crate) fn make(root: &Root, id: &str) -> Result<Self, Error> {
+    pub(crate) fn make(root: &StoreRoot, id: &str) -> Result<Self, Error> {
         let name = format!("{PREFIX}{id}");
         let failed = |error: &dyn std::fmt::Display| {
             let message = format!("the server cannot make {name} in {}: {error}", root.path.display());
@@ -81,7 +75,7 @@ impl SessionFolder {
 
     fn remove(&self) -> io::Result<()> {
         statat(&self.folder, MARKER, AtFlags::SYMLINK_NOFOLLOW)
-            .map_err(|_| io::Error::other(format!("its marker {MARKER} is gone, so it is left as it is")))?;
+            .map_err(|_| io::Error::other(format!("its marker {MARKER} is missing, so it is not removed")))?;
         if let Ok(cells) = open_beneath(&self.folder, Path::new(CELLS), OpenMode::default(), 0) {
             remove_files(&cells, None)?;
             unlinkat(&self.folder, CELLS, AtFlags::REMOVEDIR)?;
@@ -90,7 +84,7 @@ impl SessionFolder {
         let own = fstat(&self.folder)?;
         match statat(&*self.root, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(named) if (named.st_dev, named.st_ino) == (own.st_dev, own.st_ino) => {
-                // The marker goes last: what cannot be removed is still known as the server's own.
+                // The marker is removed last: what cannot be removed is still known as the server's own.
                 unlinkat(&self.folder, MARKER, AtFlags::empty())?;
                 Ok(unlinkat(&*self.root, &self.name, AtFlags::REMOVEDIR)?)
             }
@@ -104,7 +98,7 @@ impl SessionFolder {
 
 /// Puts the marker into `folder`, or nothing.
 fn mark(folder: &File) -> Result<(), Box<dyn std::error::Error>> {
-    let new = OpenMode { access: Access::Write, create: Create::New, ..OpenMode::default() };
+    let new = OpenMode { access: FileAccess::Write, create: Create::New, ..OpenMode::default() };
     let mut marker = open_beneath(folder, Path::new(MARKER), new, 0o600)?;
     if let Err(error) = marker.write_all(owner::marker().as_bytes()) {
         unlinkat(folder, MARKER, AtFlags::empty())?;

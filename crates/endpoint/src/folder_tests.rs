@@ -3,11 +3,15 @@
 use super::*;
 use std::fs;
 
-fn root(path: &Path) -> Root {
-    Root { path: path.to_owned(), folder: Arc::new(File::open(path).unwrap()), leftovers: Arc::default() }
+fn root(path: &Path) -> StoreRoot {
+    StoreRoot {
+        path: path.to_owned(),
+        folder: Arc::new(File::open(path).unwrap()),
+        leftovers: Arc::default(),
+    }
 }
 
-fn leftovers(root: &Root) -> String {
+fn leftovers(root: &StoreRoot) -> String {
     root.leftovers.lock().unwrap().join("\n")
 }
 

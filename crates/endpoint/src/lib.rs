@@ -1,8 +1,8 @@
 //! The server of `narrows serve`, a far end at which a path can be cut, and the proxy of `narrows proxy`.
 //!
 //! Each connection has a thread, and a disk connection a bounded pool of them. Layers are the raw streams sink and
-//! source, a store in memory and a store on disk; a control connection tells facts and counters and runs cells here.
-//! What is stored belongs to a session, lies in a folder that the session made below the server's root, and goes
+//! source, a store in memory and a store on disk; a control connection reports facts and counters and runs cells here.
+//! What is stored belongs to a session, is in a folder that the session made below the server's root, and is removed
 //! with it. Deliberately absent: encryption, and any way to name a file outside that folder.
 #![forbid(unsafe_code)]
 
@@ -12,14 +12,16 @@ mod channel;
 mod connections;
 mod control;
 mod data;
+mod descriptors;
 mod disk;
 mod error;
 mod facts;
 mod folder;
 mod forward;
+mod grant;
 mod memory;
 mod objects;
-mod opened;
+mod open_files;
 mod options;
 mod owner;
 mod page_cache;
@@ -31,6 +33,7 @@ pub mod relay;
 mod serve;
 mod server;
 mod session;
+mod shared;
 mod store;
 mod stores;
 mod stream;

@@ -3,19 +3,19 @@
 //! All requests that one read brought are answered with one write: a deep queue costs as few system calls as a
 //! shallow one. Large payloads leave from the object itself, small ones by way of the replies that they wait with. Hot path: no allocation once the buffers have grown, one clock read per read.
 
-use crate::channel::{Channel, linger, not_yet, takes_more};
-use crate::connections::Live;
-use crate::data;
+use crate::channel::{Channel, is_retryable, linger, wait_writable};
+use crate::connections::LiveConnection;
+use crate::grant;
 use crate::objects::MemoryObject;
 use crate::quota::Reservation;
-use crate::server::Shared;
-use crate::session::{Member, Session};
+use crate::session::{Session, SessionMember};
+use crate::shared::ServerState;
 use narrows_engines::Clock;
 use narrows_model::units::saturate_usize;
 use narrows_wire::Error;
-use narrows_wire::open::{Credits, Granted, Open};
-use narrows_wire::reply::{HEADER_BYTES, Header as ReplyHeader, encode_farewell};
-use narrows_wire::request::{Header, Kind, Piece, RequestDecoder};
+use narrows_wire::open::{Credits, Grant, OpenRequest};
+use narrows_wire::reply::{HEADER_BYTES, ReplyHeader, encode_farewell};
+use narrows_wire::request::{RequestDecoder, RequestHeader, RequestKind, RequestPiece};
 use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
 use std::io::{IoSlice, Read, Write};
 use std::net::TcpStream;
@@ -27,20 +27,20 @@ const ARRIVED_BYTES: usize = 512 << 10;
 /// Replies are sent once they are this long even if more requests wait.
 const REPLIES_BYTES: usize = 512 << 10;
 
-/// Payloads from this size on are sent from where they lie: a copy of fewer bytes costs less than a system call more.
+/// Payloads from this size on are sent in place: copying fewer bytes costs less than one more system call.
 const IN_PLACE_BYTES: usize = 64 << 10;
 
 /// Serves the connection until its end.
-pub(crate) fn serve(channel: Channel, shared: &Shared, open: &Open, member: &Member) {
-    let session = data::session(member);
+pub(crate) fn serve(channel: Channel, shared: &ServerState, open: &OpenRequest, member: &SessionMember) {
+    let session = &member.session;
     let (granted, opened) = match prepare(shared, open, session) {
         Ok((granted, opened)) => (Ok(granted), Some(opened)),
         Err(error) => (Err(error), None),
     };
-    let Some((channel, granted)) = data::answer(channel, granted) else { return };
-    let Some(Opened { objects, _memory }) = opened else { return };
+    let Some((channel, granted)) = grant::answer(channel, granted) else { return };
+    let Some(OpenObjects { objects, _memory }) = opened else { return };
     let (socket, rest, live) = channel.into_parts();
-    let decoder = RequestDecoder::new(data::limits(open, granted.credits));
+    let decoder = RequestDecoder::new(grant::limits(open, granted.credits));
     let server = MemoryServer {
         socket,
         session,
@@ -49,27 +49,31 @@ pub(crate) fn serve(channel: Channel, shared: &Shared, open: &Open, member: &Mem
         object_bytes: open.object_bytes,
         decoder,
         writing: None,
-        replies: Replies { bytes: Vec::new(), filled: 0, bytes_max: replies_bytes_max(open) },
+        replies: ReplyBuffer { bytes: Vec::new(), filled: 0, bytes_max: replies_bytes_max(open) },
     };
     server.run(&live, shared.clock(), &rest);
 }
 
-/// What a connection holds as long as it lives.
-struct Opened {
+/// What a connection owns for its lifetime.
+struct OpenObjects {
     objects: Vec<Arc<MemoryObject>>,
     _memory: Reservation,
 }
 
-fn prepare(shared: &Shared, open: &Open, session: &Arc<Session>) -> Result<(Granted, Opened), Error> {
-    let granted = data::grant_memory(open)?;
+fn prepare(
+    shared: &ServerState,
+    open: &OpenRequest,
+    session: &Arc<Session>,
+) -> Result<(Grant, OpenObjects), Error> {
+    let granted = grant::grant_memory(open)?;
     let buffers = (ARRIVED_BYTES + replies_bytes_max(open)) as u64;
-    let memory = shared.sessions.reserve_memory(data::conversation_bytes(open) + buffers)?;
+    let memory = shared.sessions.reserve_memory(grant::conversation_bytes(open) + buffers)?;
     let objects = session.stores().memory_objects(open)?;
-    Ok((granted, Opened { objects, _memory: memory }))
+    Ok((granted, OpenObjects { objects, _memory: memory }))
 }
 
 /// Replies wait until they are long enough to be sent; the one that makes them so is the longest that waits.
-fn replies_bytes_max(open: &Open) -> usize {
+fn replies_bytes_max(open: &OpenRequest) -> usize {
     REPLIES_BYTES + HEADER_BYTES + saturate_usize(open.block_bytes).min(IN_PLACE_BYTES)
 }
 
@@ -81,18 +85,18 @@ struct MemoryServer<'a> {
     object_bytes: u64,
     decoder: RequestDecoder,
     /// The write whose payload is arriving, and the status it will have.
-    writing: Option<(Header, u32)>,
-    replies: Replies,
+    writing: Option<(RequestHeader, u32)>,
+    replies: ReplyBuffer,
 }
 
 /// Replies that wait to be sent, in memory that is kept and never cleared anew.
-struct Replies {
+struct ReplyBuffer {
     bytes: Vec<u8>,
     filled: usize,
     bytes_max: usize,
 }
 
-impl Replies {
+impl ReplyBuffer {
     /// Room for `length` more bytes, whose content is left over from before.
     fn extend(&mut self, length: usize) -> &mut [u8] {
         let start = self.filled;
@@ -107,7 +111,7 @@ impl Replies {
 }
 
 impl MemoryServer<'_> {
-    fn run(mut self, live: &Live, clock: &dyn Clock, rest: &[u8]) {
+    fn run(mut self, live: &LiveConnection, clock: &dyn Clock, rest: &[u8]) {
         let mut arrived = vec![0; ARRIVED_BYTES.max(rest.len())];
         arrived[..rest.len()].copy_from_slice(rest);
         let mut filled = rest.len();
@@ -122,10 +126,10 @@ impl MemoryServer<'_> {
             match self.socket.read(&mut arrived[filled..]) {
                 Ok(0) => break live.ending(),
                 Ok(length) => filled += length,
-                Err(error) if not_yet(&error) => {}
+                Err(error) if is_retryable(&error) => {}
                 Err(_) => break None,
             }
-            live.heard(clock.now().0);
+            live.note_activity(clock.now().0);
         };
         if let Some(text) = last_words {
             // A client that is gone needs no last words.
@@ -134,13 +138,13 @@ impl MemoryServer<'_> {
         }
     }
 
-    /// Answers all requests in `input` and tells how many bytes at its end are none yet; `None` when the client is
-    /// gone.
+    /// Answers all requests in `input` and returns how many bytes at its end are not yet a request; `None` when the
+    /// client is gone.
     fn answer_all(&mut self, mut input: &[u8]) -> Result<Option<usize>, Error> {
         while let Some(piece) = self.decoder.next(&mut input)? {
             let taken = match piece {
-                Piece::Request(header) => self.begin(header),
-                Piece::Payload { bytes, at_bytes, last } => {
+                RequestPiece::Request(header) => self.begin(header),
+                RequestPiece::Payload { bytes, at_bytes, last } => {
                     self.store(bytes, at_bytes, last);
                     true
                 }
@@ -153,38 +157,38 @@ impl MemoryServer<'_> {
     }
 
     /// Answers a request, or begins a write; whether the client took what was sent on the way.
-    fn begin(&mut self, header: Header) -> bool {
+    fn begin(&mut self, header: RequestHeader) -> bool {
         let status =
-            data::in_range(header.offset_bytes, header.length_bytes, self.object_bytes).err().unwrap_or(0);
+            grant::in_range(header.offset_bytes, header.length_bytes, self.object_bytes).err().unwrap_or(0);
         match header.kind {
-            Kind::Write if header.length_bytes > 0 => self.writing = Some((header, status)),
-            Kind::Read if status == 0 => {
+            RequestKind::Write if header.length_bytes > 0 => self.writing = Some((header, status)),
+            RequestKind::Read if status == 0 => {
                 self.reply(&header, 0, header.length_bytes);
-                if data::index(header.length_bytes) >= IN_PLACE_BYTES {
+                if grant::index(header.length_bytes) >= IN_PLACE_BYTES {
                     return self.send_in_place(&header);
                 }
-                let place = self.replies.extend(data::index(header.length_bytes));
-                self.objects[data::index(header.object)].read(header.offset_bytes, place);
+                let place = self.replies.extend(grant::index(header.length_bytes));
+                self.objects[grant::index(header.object)].read(header.offset_bytes, place);
             }
-            Kind::Read | Kind::Write => self.reply(&header, status, 0),
+            RequestKind::Read | RequestKind::Write => self.reply(&header, status, 0),
             // What was acknowledged is in memory already: there is nothing more to do for a sync.
-            Kind::Sync => self.reply(&header, 0, 0),
-            Kind::Remove => {
-                self.session.stores().remove_memory_object(&self.names[data::index(header.object)]);
+            RequestKind::Sync => self.reply(&header, 0, 0),
+            RequestKind::Remove => {
+                self.session.stores().remove_memory_object(&self.names[grant::index(header.object)]);
                 self.reply(&header, 0, 0);
             }
         }
         true
     }
 
-    /// Sends all replies, and behind the last of them its payload from where it lies; whether the client took them.
-    fn send_in_place(&mut self, header: &Header) -> bool {
-        let object = &self.objects[data::index(header.object)];
+    /// Sends all replies, then the payload of the last of them in place; returns whether the client took them.
+    fn send_in_place(&mut self, header: &RequestHeader) -> bool {
+        let object = &self.objects[grant::index(header.object)];
         let mut replies = &self.replies.bytes[..std::mem::take(&mut self.replies.filled)];
-        let (mut at_bytes, mut left) = (header.offset_bytes, data::index(header.length_bytes));
+        let (mut at_bytes, mut left) = (header.offset_bytes, grant::index(header.length_bytes));
         while left > 0 {
-            // Nobody may wait for this client, so what holds a part of the object does not wait.
-            let sent = object.show(at_bytes, left, |payload| {
+            // Nobody may wait for this client, so a call that locks a part of the object does not block.
+            let sent = object.with_bytes(at_bytes, left, |payload| {
                 let parts = [IoSlice::new(replies), IoSlice::new(payload)];
                 let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
                 sendmsg(&self.socket, &parts, &mut SendAncillaryBuffer::default(), flags)
@@ -197,7 +201,7 @@ impl MemoryServer<'_> {
                     left -= sent - of_replies;
                 }
                 Err(rustix::io::Errno::INTR) => {}
-                Err(rustix::io::Errno::AGAIN) if takes_more(&self.socket) => {}
+                Err(rustix::io::Errno::AGAIN) if wait_writable(&self.socket) => {}
                 Err(_) => return false,
             }
         }
@@ -208,7 +212,7 @@ impl MemoryServer<'_> {
         let Some((header, status)) = self.writing else { return };
         if status == 0 {
             let offset_bytes = header.offset_bytes + u64::from(at_bytes);
-            self.objects[data::index(header.object)].write(offset_bytes, bytes);
+            self.objects[grant::index(header.object)].write(offset_bytes, bytes);
         }
         if last {
             self.writing = None;
@@ -216,7 +220,7 @@ impl MemoryServer<'_> {
         }
     }
 
-    fn reply(&mut self, header: &Header, status: u32, length_bytes: u32) {
+    fn reply(&mut self, header: &RequestHeader, status: u32, length_bytes: u32) {
         let reply = ReplyHeader { kind: header.kind, tag: header.tag, status, length_bytes };
         self.replies.extend(HEADER_BYTES).copy_from_slice(&reply.encode());
         self.decoder.answered(Credits { requests: 1, bytes: u64::from(header.length_bytes) });

@@ -1,4 +1,4 @@
-//! Objects that sessions hold, each with what it is charged: in memory, and the charge of one on disk.
+//! Objects of sessions, each with what it is charged: in memory, and the charge of one on disk.
 
 use crate::quota::Reservation;
 use narrows_model::units::saturate_usize;
@@ -16,20 +16,20 @@ const FILE_BLOCK_BYTES: u64 = 4096;
 /// What is shown of a stripe that was never written.
 static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
 
-type Stripe = RwLock<Option<Box<[u8]>>>;
+type StripeLock = RwLock<Option<Box<[u8]>>>;
 
 /// An object in memory. What was never written reads as zeros and takes no memory.
 #[derive(Debug)]
 pub(crate) struct MemoryObject {
     length_bytes: u64,
-    stripes: Vec<Stripe>,
+    stripes: Vec<StripeLock>,
     _charged: Reservation,
 }
 
 impl MemoryObject {
     /// Most memory that an object of this length takes.
     pub(crate) fn charge_bytes(length_bytes: u64) -> u64 {
-        let table = length_bytes.div_ceil(STRIPE_BYTES as u64) * size_of::<Stripe>() as u64;
+        let table = length_bytes.div_ceil(STRIPE_BYTES as u64) * size_of::<StripeLock>() as u64;
         length_bytes.saturating_add(table).saturating_add(OBJECT_BYTES)
     }
 
@@ -44,35 +44,35 @@ impl MemoryObject {
         self.length_bytes
     }
 
-    /// Fills `into` from `offset_bytes`; the range must lie in the object.
+    /// Fills `into` from `offset_bytes`; the range must be within the object.
     pub(crate) fn read(&self, offset_bytes: u64, into: &mut [u8]) {
         for (stripe, within, part) in parts(offset_bytes, into.len()) {
             let Some(lock) = self.stripes.get(stripe) else { return };
-            let held = lock.read().unwrap_or_else(PoisonError::into_inner);
-            match held.as_ref() {
+            let guard = lock.read().unwrap_or_else(PoisonError::into_inner);
+            match guard.as_ref() {
                 Some(bytes) => into[part.clone()].copy_from_slice(&bytes[within..within + part.len()]),
                 None => into[part].fill(0),
             }
         }
     }
 
-    /// Shows `look` the front of a range as it lies in memory, up to `length` bytes of it and at least one; the range
-    /// must lie in the object. Writers to that part wait meanwhile, so `look` must not.
-    pub(crate) fn show<R>(&self, offset_bytes: u64, length: usize, look: impl FnOnce(&[u8]) -> R) -> R {
+    /// Passes `look` the front of a range in memory, up to `length` bytes of it and at least one; the range must be
+    /// within the object. Writers to that part wait meanwhile, so `look` must not.
+    pub(crate) fn with_bytes<R>(&self, offset_bytes: u64, length: usize, look: impl FnOnce(&[u8]) -> R) -> R {
         let Some((stripe, within, part)) = parts(offset_bytes, length).next() else { return look(&[]) };
-        let held = self.stripes.get(stripe).map(|lock| lock.read().unwrap_or_else(PoisonError::into_inner));
-        match held.as_deref() {
+        let guard = self.stripes.get(stripe).map(|lock| lock.read().unwrap_or_else(PoisonError::into_inner));
+        match guard.as_deref() {
             Some(Some(bytes)) => look(&bytes[within..within + part.len()]),
             _ => look(&ZEROS[..part.len().min(ZEROS.len())]),
         }
     }
 
-    /// Stores `from` at `offset_bytes`; the range must lie in the object.
+    /// Stores `from` at `offset_bytes`; the range must be within the object.
     pub(crate) fn write(&self, offset_bytes: u64, from: &[u8]) {
         for (stripe, within, part) in parts(offset_bytes, from.len()) {
             let Some(lock) = self.stripes.get(stripe) else { return };
-            let mut held = lock.write().unwrap_or_else(PoisonError::into_inner);
-            let bytes = held.get_or_insert_with(|| vec![0; self.stripe_bytes(stripe)].into_boxed_slice());
+            let mut guard = lock.write().unwrap_or_else(PoisonError::into_inner);
+            let bytes = guard.get_or_insert_with(|| vec![0; self.stripe_bytes(stripe)].into_boxed_slice());
             bytes[within..within + part.len()].copy_from_slice(&from[part]);
         }
     }
@@ -147,7 +147,7 @@ mod tests {
     fn a_range_is_shown_stripe_by_stripe_and_zeros_where_nothing_was_written() {
         let object = object(3 * STRIPE_BYTES as u64);
         object.write(STRIPE_BYTES as u64 - 2, &[1, 2, 3]);
-        let shown = |offset: usize, length| object.show(offset as u64, length, <[u8]>::to_vec);
+        let shown = |offset: usize, length| object.with_bytes(offset as u64, length, <[u8]>::to_vec);
         assert_eq!(shown(STRIPE_BYTES - 2, 10), [1, 2]);
         assert_eq!(shown(STRIPE_BYTES, 3), [3, 0, 0]);
         let unwritten = shown(2 * STRIPE_BYTES, STRIPE_BYTES);
@@ -164,7 +164,7 @@ mod tests {
                 object.write(at * 4096, &[1]);
             }
             let stripes = object.stripes.iter().map(|stripe| {
-                stripe.read().unwrap().as_ref().map_or(0, |bytes| bytes.len()) + size_of::<Stripe>()
+                stripe.read().unwrap().as_ref().map_or(0, |bytes| bytes.len()) + size_of::<StripeLock>()
             });
             let taken: usize = stripes.sum::<usize>() + size_of::<MemoryObject>();
             let charge = MemoryObject::charge_bytes(length);

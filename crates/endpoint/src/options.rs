@@ -8,14 +8,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// How to make a token.
-const MAKE: &str = "make one with `head -c 32 /dev/urandom | base64 > FILE` and give --token-file FILE";
+const MAKE_TOKEN_HINT: &str =
+    "make one with `head -c 32 /dev/urandom | base64 > FILE` and give --token-file FILE";
 
 /// What a server is started with.
 #[derive(Clone)]
 pub struct ServeOptions {
     /// Address and port; port 0 takes a free one.
     pub listen: SocketAddr,
-    /// Folder below which disk stores lie; `None` offers no disk.
+    /// Folder that contains the disk stores; `None` offers no disk.
     pub root: Option<PathBuf>,
     /// Token that clients must know; demanded unless the address is loopback.
     pub token: Option<Vec<u8>>,
@@ -60,12 +61,12 @@ impl ServeOptions {
         };
         match &self.token {
             None if !self.listen.ip().is_loopback() => {
-                return refuse("an address that others can reach needs a token", MAKE);
+                return refuse("an address that others can reach needs a token", MAKE_TOKEN_HINT);
             }
             Some(token) if token.len() < TOKEN_BYTES_MIN => {
                 return refuse(
                     &format!("the token has {} bytes and needs {TOKEN_BYTES_MIN}", token.len()),
-                    MAKE,
+                    MAKE_TOKEN_HINT,
                 );
             }
             _ => {}
@@ -74,7 +75,7 @@ impl ServeOptions {
             return refuse("no connection is allowed", "allow at least one");
         }
         if self.disk_threads_max == Some(0) {
-            return refuse("no thread may work on disk stores", "allow at least one");
+            return refuse("no thread is allowed for disk stores", "allow at least one");
         }
         Ok(())
     }

@@ -1,9 +1,9 @@
-//! Whose a session's folder is: the marker names the process that made it, and tells later whether it still runs.
+//! The owner of a session's folder: the marker names the process that made it, and shows later whether it still runs.
 //!
 //! Folders of processes that are gone are named to who starts a server, never removed here: on shared storage they
 //! may belong to another machine.
 
-use crate::folder::{MARKER, PREFIX};
+use crate::store::PREFIX;
 use narrows_sys::file::{OpenMode, open_beneath, pread};
 use narrows_sys::process::started_ticks;
 use rustix::fs::Dir;
@@ -12,11 +12,13 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 /// First line of a marker.
-const MADE: &str = "narrows serve made this folder and removes it when its session ends.";
+const MARKER_LINE: &str = "narrows serve made this folder and removes it when its session ends.";
 
 /// Words of its second line, in order: process, its start, the boot of its machine, the machine's name.
-const WORDS: [&str; 4] = ["process ", " started at tick ", " in boot ", " on "];
+const MARKER_LABELS: [&str; 4] = ["process ", " started at tick ", " in boot ", " on "];
 
+/// Name of the file that marks a folder as made by a server.
+pub(crate) const MARKER: &str = "made-by-narrows-serve";
 /// A marker is shorter.
 const MARKER_BYTES_MAX: usize = 1024;
 
@@ -36,15 +38,15 @@ impl fmt::Display for ServeNotice {
 
 /// What a process is known by, beyond its number.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Owner {
+struct OwnerProcess {
     pid: u32,
     started_ticks: u64,
     boot_id: String,
     hostname: String,
 }
 
-impl Owner {
-    fn own() -> Self {
+impl OwnerProcess {
+    fn current() -> Self {
         let pid = std::process::id();
         let kernel = |name: &str| {
             fs::read_to_string(format!("/proc/sys/kernel/{name}")).unwrap_or_default().trim().to_owned()
@@ -57,11 +59,11 @@ impl Owner {
         }
     }
 
-    fn parsed(marker: &str) -> Option<Self> {
-        let line = marker.strip_prefix(MADE)?.trim().strip_prefix(WORDS[0])?;
-        let (pid, line) = line.split_once(WORDS[1])?;
-        let (started, line) = line.split_once(WORDS[2])?;
-        let (boot_id, hostname) = line.split_once(WORDS[3])?;
+    fn parse(marker: &str) -> Option<Self> {
+        let line = marker.strip_prefix(MARKER_LINE)?.trim().strip_prefix(MARKER_LABELS[0])?;
+        let (pid, line) = line.split_once(MARKER_LABELS[1])?;
+        let (started, line) = line.split_once(MARKER_LABELS[2])?;
+        let (boot_id, hostname) = line.split_once(MARKER_LABELS[3])?;
         Some(Self {
             pid: pid.parse().ok()?,
             started_ticks: started.parse().ok()?,
@@ -70,7 +72,7 @@ impl Owner {
         })
     }
 
-    /// Whether the process ran on the machine of `here` and runs no more; what cannot be told is not gone.
+    /// Whether the process ran on the machine of `here` and has ended; unknown counts as not gone.
     fn is_gone(&self, here: &Self) -> bool {
         if self.boot_id == here.boot_id {
             started_ticks(self.pid) != Some(self.started_ticks)
@@ -80,9 +82,9 @@ impl Owner {
     }
 }
 
-impl fmt::Display for Owner {
+impl fmt::Display for OwnerProcess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [process, started, boot, on] = WORDS;
+        let [process, started, boot, on] = MARKER_LABELS;
         let Self { pid, started_ticks, boot_id, hostname } = self;
         write!(f, "{process}{pid}{started}{started_ticks}{boot}{boot_id}{on}{hostname}")
     }
@@ -90,29 +92,29 @@ impl fmt::Display for Owner {
 
 /// What a marker of this process says.
 pub(crate) fn marker() -> String {
-    format!("{MADE}\n{}\n", Owner::own())
+    format!("{MARKER_LINE}\n{}\n", OwnerProcess::current())
 }
 
 /// The folders below `root` whose server is gone; `None` without any.
-pub(crate) fn left_behind(root: &File, path: &Path) -> Option<ServeNotice> {
-    let here = Owner::own();
-    // A root that cannot be listed tells of nothing, and opening a session in it says why.
+pub(crate) fn find_leftovers(root: &File, path: &Path) -> Option<ServeNotice> {
+    let here = OwnerProcess::current();
+    // A root that cannot be listed shows nothing, and opening a session in it reports why.
     let entries = Dir::read_from(root).into_iter().flatten().filter_map(Result::ok);
     let names = entries.filter_map(|entry| entry.file_name().to_str().ok().map(str::to_owned));
     let mut folders: Vec<PathBuf> = names
         .filter(|name| name.starts_with(PREFIX))
-        .filter(|name| owner_of(root, name).is_some_and(|owner| owner.is_gone(&here)))
+        .filter(|name| read_owner(root, name).is_some_and(|owner| owner.is_gone(&here)))
         .map(|name| path.join(name))
         .collect();
     folders.sort();
     (!folders.is_empty()).then_some(ServeNotice { folders })
 }
 
-fn owner_of(root: &File, name: &str) -> Option<Owner> {
+fn read_owner(root: &File, name: &str) -> Option<OwnerProcess> {
     let marker = open_beneath(root, &Path::new(name).join(MARKER), OpenMode::default(), 0).ok()?;
     let mut bytes = [0; MARKER_BYTES_MAX];
     let length = pread(&marker, &mut bytes, 0).ok()?.done_bytes();
-    Owner::parsed(std::str::from_utf8(&bytes[..length]).ok()?)
+    OwnerProcess::parse(std::str::from_utf8(&bytes[..length]).ok()?)
 }
 
 /// `text` as one word of a shell. A path of ours is absolute, so that it cannot be taken for an option.
@@ -125,24 +127,24 @@ fn quoted(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn put(root: &Path, name: &str, owner: &Owner) {
+    fn put(root: &Path, name: &str, owner: &OwnerProcess) {
         fs::create_dir(root.join(name)).unwrap();
-        fs::write(root.join(name).join(MARKER), format!("{MADE}\n{owner}\n")).unwrap();
+        fs::write(root.join(name).join(MARKER), format!("{MARKER_LINE}\n{owner}\n")).unwrap();
     }
 
     #[test]
     fn only_folders_of_processes_that_are_gone_are_named() {
         let place = tempfile::tempdir().unwrap();
-        let own = Owner::own();
+        let own = OwnerProcess::current();
         put(place.path(), ".narrows-alive", &own);
-        put(place.path(), ".narrows-other start", &Owner { started_ticks: 0, ..own.clone() });
-        put(place.path(), ".narrows-rebooted", &Owner { boot_id: "before".into(), ..own.clone() });
-        let elsewhere = Owner { boot_id: "its".into(), hostname: "other".into(), ..own.clone() };
+        put(place.path(), ".narrows-other start", &OwnerProcess { started_ticks: 0, ..own.clone() });
+        put(place.path(), ".narrows-rebooted", &OwnerProcess { boot_id: "before".into(), ..own.clone() });
+        let elsewhere = OwnerProcess { boot_id: "its".into(), hostname: "other".into(), ..own.clone() };
         put(place.path(), ".narrows-elsewhere", &elsewhere);
-        put(place.path(), "narrows-other-name", &Owner { started_ticks: 0, ..own });
+        put(place.path(), "narrows-other-name", &OwnerProcess { started_ticks: 0, ..own });
         fs::create_dir(place.path().join(".narrows-unmarked")).unwrap();
         fs::write(place.path().join(".narrows-file"), "x").unwrap();
-        let notice = left_behind(&File::open(place.path()).unwrap(), Path::new("/r")).unwrap();
+        let notice = find_leftovers(&File::open(place.path()).unwrap(), Path::new("/r")).unwrap();
         assert_eq!(
             notice.to_string().split_once(": rm -r ").unwrap().1,
             "'/r/.narrows-other start' /r/.narrows-rebooted"
@@ -152,7 +154,7 @@ mod tests {
     #[test]
     fn a_root_with_nothing_left_has_no_notice() {
         let place = tempfile::tempdir().unwrap();
-        put(place.path(), ".narrows-alive", &Owner::parsed(&marker()).unwrap());
-        assert_eq!(left_behind(&File::open(place.path()).unwrap(), place.path()), None);
+        put(place.path(), ".narrows-alive", &OwnerProcess::parse(&marker()).unwrap());
+        assert_eq!(find_leftovers(&File::open(place.path()).unwrap(), place.path()), None);
     }
 }

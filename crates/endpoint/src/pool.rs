@@ -1,20 +1,21 @@
 //! The worker threads of one disk connection, and the buffers that pass between its reader and them.
 //!
-//! There are as many buffers as may be in flight and one a worker; who needs another waits, so that memory is bounded
-//! and a client that is faster than the disk is held back by its own connection. A write that was acknowledged early
-//! is remembered until it is in the file (`unwritten`): what overlaps it waits, over whatever connection of the session,
-//! so that nobody reads around an acknowledged write. Waiting is the reader's: workers never wait for one another.
+//! There are as many buffers as may be in flight and one a worker; whoever needs another waits, so that memory is
+//! bounded and a client that is faster than the disk is throttled by its own connection. A write that was acknowledged
+//! early is remembered until it is in the file (`unwritten`): requests that overlap it wait, on any connection of the
+//! session, so that nobody reads around an acknowledged write. Only the reader waits: workers never wait for one
+//! another.
 
-use crate::data::index;
+use crate::grant::index;
 use crate::transfer::{read_all, status_of, write_all, write_both};
-use crate::unwritten::Connection;
+use crate::unwritten::ConnectionWrites;
 use crate::workers::Workers;
 use narrows_engines::Clock;
 use narrows_sys::buffer::AlignedBuffer;
 use narrows_sys::file::fdatasync;
 use narrows_wire::open::Credits;
-use narrows_wire::reply::Header as ReplyHeader;
-use narrows_wire::request::{Header, Kind};
+use narrows_wire::reply::ReplyHeader;
+use narrows_wire::request::{RequestHeader, RequestKind};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::Write;
@@ -25,7 +26,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 /// One request for a worker.
 #[derive(Debug)]
 pub(crate) struct Job {
-    pub(crate) header: Header,
+    pub(crate) header: RequestHeader,
     /// The block that is written or filled; `None` for what moves no bytes.
     pub(crate) buffer: Option<AlignedBuffer>,
     /// Whether the client has its reply already.
@@ -36,14 +37,14 @@ pub(crate) struct Job {
 
 /// What the reader and the workers of one connection share.
 #[derive(Debug)]
-pub(crate) struct Pool<'a> {
+pub(crate) struct JobPool<'a> {
     files: &'a [File],
-    staff: Staff<'a>,
+    context: PoolContext<'a>,
     /// What this connection has acknowledged and has still to write, among that of the session.
-    unwritten: Connection<'a>,
+    unwritten: ConnectionWrites<'a>,
     block_bytes: usize,
     buffer_count_max: usize,
-    state: Mutex<State>,
+    state: Mutex<PoolState>,
     /// For the workers: a job is queued.
     queued: Condvar,
     /// For the reader: a buffer is done with.
@@ -55,53 +56,53 @@ pub(crate) struct Pool<'a> {
 
 /// Who works in a pool.
 #[derive(Clone, Copy)]
-pub(crate) struct Staff<'a> {
+pub(crate) struct PoolContext<'a> {
     /// The workers of the whole server.
     pub(crate) workers: &'a Workers,
     /// The clock that their time is measured by.
     pub(crate) clock: &'a dyn Clock,
 }
 
-impl std::fmt::Debug for Staff<'_> {
+impl std::fmt::Debug for PoolContext<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Staff").field("workers", self.workers).finish_non_exhaustive()
+        f.debug_struct("PoolContext").field("workers", self.workers).finish_non_exhaustive()
     }
 }
 
-/// Closes a pool when it goes, so that its workers never wait for what cannot come.
+/// Closes a pool when dropped, so that its workers never wait for what cannot come.
 #[derive(Debug)]
-pub(crate) struct Closing<'a> {
-    pool: &'a Pool<'a>,
+pub(crate) struct CloseGuard<'a> {
+    pool: &'a JobPool<'a>,
 }
 
-impl Drop for Closing<'_> {
+impl Drop for CloseGuard<'_> {
     fn drop(&mut self) {
         self.pool.close();
     }
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct PoolState {
     jobs: VecDeque<Job>,
     free: Vec<AlignedBuffer>,
     made_count: usize,
-    /// The first failure of a write that was acknowledged, as far as no reply has told of it.
+    /// The first failure of an acknowledged write that no reply has reported yet.
     early_status: u32,
     closing: bool,
 }
 
-impl<'a> Pool<'a> {
+impl<'a> JobPool<'a> {
     pub(crate) fn new(
         files: &'a [File],
-        staff: Staff<'a>,
-        unwritten: Connection<'a>,
+        context: PoolContext<'a>,
+        unwritten: ConnectionWrites<'a>,
         sender: TcpStream,
         block_bytes: usize,
         buffer_count_max: usize,
     ) -> Self {
         Self {
             files,
-            staff,
+            context,
             unwritten,
             block_bytes,
             buffer_count_max,
@@ -114,7 +115,7 @@ impl<'a> Pool<'a> {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, PoolState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -146,23 +147,23 @@ impl<'a> Pool<'a> {
     }
 
     /// Whether a request must wait for an acknowledged write of the session.
-    pub(crate) fn must_wait(&self, header: &Header) -> bool {
+    pub(crate) fn must_wait(&self, header: &RequestHeader) -> bool {
         self.unwritten.must_wait(header)
     }
 
     /// Waits until no acknowledged write of the session stands before `header`.
-    pub(crate) fn wait_for_early(&self, header: &Header) {
+    pub(crate) fn wait_for_early(&self, header: &RequestHeader) {
         self.unwritten.wait_for(header);
     }
 
-    /// The failure of an acknowledged write that was not told yet; it counts as told now. 0 when there is none.
+    /// The failure of an acknowledged write that was not reported yet; it counts as reported now. 0 when there is none.
     pub(crate) fn take_early_status(&self) -> u32 {
         std::mem::take(&mut self.state().early_status)
     }
 
     /// Queues a request for the workers, since now.
     pub(crate) fn push(&self, mut job: Job) {
-        job.queued_at_ns = self.staff.clock.now().0;
+        job.queued_at_ns = self.context.clock.now().0;
         if job.acknowledged {
             self.unwritten.add(&job.header);
         }
@@ -177,7 +178,7 @@ impl<'a> Pool<'a> {
         self.freed.notify_all();
     }
 
-    /// As [`Pool::close`], but what is queued is dropped: nobody will ask for it.
+    /// As [`JobPool::close`], but what is queued is dropped: nobody will ask for it.
     pub(crate) fn abandon(&self) {
         let dropped = std::mem::take(&mut self.state().jobs);
         for job in dropped.iter().filter(|job| job.acknowledged) {
@@ -186,9 +187,9 @@ impl<'a> Pool<'a> {
         self.close();
     }
 
-    /// Closes the pool when the value that is returned goes, however that comes.
-    pub(crate) fn closing(&self) -> Closing<'_> {
-        Closing { pool: self }
+    /// Closes the pool when the returned value is dropped, for whatever reason.
+    pub(crate) fn close_guard(&self) -> CloseGuard<'_> {
+        CloseGuard { pool: self }
     }
 
     /// What was answered since the last call.
@@ -206,28 +207,28 @@ impl<'a> Pool<'a> {
     }
 
     /// Notes that `header` is being answered; to be called before its reply leaves.
-    pub(crate) fn count_answer(&self, header: &Header) {
+    pub(crate) fn count_answer(&self, header: &RequestHeader) {
         self.answered_bytes.fetch_add(u64::from(header.length_bytes), Ordering::AcqRel);
         self.answered_requests.fetch_add(1, Ordering::AcqRel);
     }
 
     /// The life of one worker.
     pub(crate) fn work(&self) {
-        let _employed = self.staff.workers.employ();
+        let _guard = self.context.workers.register_thread();
         while let Some(job) = self.next_job() {
             self.serve(job);
         }
     }
 
     fn next_job(&self) -> Option<Job> {
-        let idle = |state: &mut State| state.jobs.is_empty() && !state.closing;
+        let idle = |state: &mut PoolState| state.jobs.is_empty() && !state.closing;
         let mut state = self.queued.wait_while(self.state(), idle).unwrap_or_else(PoisonError::into_inner);
         state.jobs.pop_front()
     }
 
     fn serve(&self, mut job: Job) {
-        // Only the disk counts as work: a reply that a slow network holds up is no lack of threads.
-        let Staff { workers, clock, .. } = self.staff;
+        // Only the disk counts as work: a reply stalled by a slow network is no lack of threads.
+        let PoolContext { workers, clock, .. } = self.context;
         let outcome = workers.serve(clock, job.queued_at_ns, || self.perform(&mut job));
         if job.acknowledged {
             self.finish_early(&job.header, outcome.err());
@@ -244,14 +245,14 @@ impl<'a> Pool<'a> {
         let length = index(job.header.length_bytes);
         let offset_bytes = job.header.offset_bytes;
         match (job.header.kind, &mut job.buffer) {
-            (Kind::Read, Some(buffer)) => read_all(file, &mut buffer[..length], offset_bytes),
-            (Kind::Write, Some(buffer)) => write_all(file, &buffer[..length], offset_bytes),
-            (Kind::Sync, _) => fdatasync(file).map(|()| 0).map_err(status_of),
+            (RequestKind::Read, Some(buffer)) => read_all(file, &mut buffer[..length], offset_bytes),
+            (RequestKind::Write, Some(buffer)) => write_all(file, &buffer[..length], offset_bytes),
+            (RequestKind::Sync, _) => fdatasync(file).map(|()| 0).map_err(status_of),
             _ => Ok(0),
         }
     }
 
-    fn finish_early(&self, header: &Header, failure: Option<u32>) {
+    fn finish_early(&self, header: &RequestHeader, failure: Option<u32>) {
         if let Some(status) = failure {
             let mut state = self.state();
             if state.early_status == 0 {
@@ -263,7 +264,7 @@ impl<'a> Pool<'a> {
     }
 
     fn reply(&self, job: &Job, outcome: Result<usize, u32>) {
-        let Header { kind, tag, .. } = job.header;
+        let RequestHeader { kind, tag, .. } = job.header;
         let (status, done) = match outcome {
             Ok(done) => (0, done),
             Err(status) => (status, 0),
@@ -271,7 +272,7 @@ impl<'a> Pool<'a> {
         let header =
             ReplyHeader { kind, tag, status, length_bytes: u32::try_from(done).unwrap_or(0) }.encode();
         let payload = match (&job.buffer, kind) {
-            (Some(buffer), Kind::Read) => &buffer[..done],
+            (Some(buffer), RequestKind::Read) => &buffer[..done],
             _ => &[],
         };
         self.count_answer(&job.header);

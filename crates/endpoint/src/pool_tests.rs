@@ -1,7 +1,7 @@
 //! What the pool of workers promises about acknowledged writes and buffers.
 
 use super::*;
-use crate::unwritten::Unwritten;
+use crate::unwritten::UnwrittenRanges;
 use std::net::TcpListener;
 use std::sync::LazyLock;
 
@@ -12,19 +12,19 @@ fn sender() -> TcpStream {
     TcpStream::connect(listener.local_addr().unwrap()).unwrap()
 }
 
-fn staff() -> Staff<'static> {
+fn pool_context() -> PoolContext<'static> {
     static CLOCK: LazyLock<narrows_engines::VirtualClock> = LazyLock::new(Default::default);
     static WORKERS: LazyLock<Workers> = LazyLock::new(Workers::default);
-    Staff { workers: &WORKERS, clock: &*CLOCK }
+    PoolContext { workers: &WORKERS, clock: &*CLOCK }
 }
 
-fn unwritten() -> Connection<'static> {
-    static UNWRITTEN: LazyLock<Unwritten> = LazyLock::new(Default::default);
+fn unwritten() -> ConnectionWrites<'static> {
+    static UNWRITTEN: LazyLock<UnwrittenRanges> = LazyLock::new(Default::default);
     UNWRITTEN.join(&["a".to_owned()])
 }
 
-fn header(kind: Kind, object: u32, offset_bytes: u64) -> Header {
-    Header { kind, tag: 0, object, length_bytes: 100, offset_bytes }
+fn header(kind: RequestKind, object: u32, offset_bytes: u64) -> RequestHeader {
+    RequestHeader { kind, tag: 0, object, length_bytes: 100, offset_bytes }
 }
 
 fn full_device() -> [File; 1] {
@@ -34,13 +34,13 @@ fn full_device() -> [File; 1] {
 #[test]
 fn the_failure_of_an_acknowledged_write_is_told_once() {
     let files = full_device();
-    let pool = Pool::new(&files, staff(), unwritten(), sender(), 4096, 2);
-    let write = header(Kind::Write, 0, 0);
+    let pool = JobPool::new(&files, pool_context(), unwritten(), sender(), 4096, 2);
+    let write = header(RequestKind::Write, 0, 0);
     std::thread::scope(|scope| {
         scope.spawn(|| pool.work());
         let buffer = pool.try_buffer().unwrap();
         pool.push(Job { header: write, buffer, acknowledged: true, queued_at_ns: 0 });
-        pool.wait_for_early(&header(Kind::Sync, 0, 0));
+        pool.wait_for_early(&header(RequestKind::Sync, 0, 0));
         assert_eq!(pool.take_early_status(), ENOSPC);
         assert_eq!(pool.take_early_status(), 0);
         pool.close();
@@ -50,7 +50,7 @@ fn the_failure_of_an_acknowledged_write_is_told_once() {
 #[test]
 fn no_more_buffers_are_made_than_were_allowed() {
     let files = full_device();
-    let pool = Pool::new(&files, staff(), unwritten(), sender(), 4096, 2);
+    let pool = JobPool::new(&files, pool_context(), unwritten(), sender(), 4096, 2);
     let first = pool.try_buffer().unwrap().unwrap();
     let _second = pool.try_buffer().unwrap().unwrap();
     assert!(pool.try_buffer().unwrap().is_none());
@@ -63,11 +63,11 @@ fn what_is_queued_is_done_before_the_workers_leave() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x");
     let files = [File::options().read(true).write(true).create_new(true).open(&path).unwrap()];
-    let pool = Pool::new(&files, staff(), unwritten(), sender(), 4096, 8);
+    let pool = JobPool::new(&files, pool_context(), unwritten(), sender(), 4096, 8);
     for index in 0..8 {
         let mut buffer = pool.try_buffer().unwrap().unwrap();
         buffer.fill(1);
-        let header = header(Kind::Write, 0, index * 100);
+        let header = header(RequestKind::Write, 0, index * 100);
         pool.push(Job { header, buffer: Some(buffer), acknowledged: true, queued_at_ns: 0 });
     }
     pool.close();
@@ -82,13 +82,18 @@ fn what_is_queued_is_done_before_the_workers_leave() {
 fn an_abandoned_pool_drops_what_is_queued_and_a_closed_one_does_it() {
     for (abandoned, status) in [(true, 0), (false, ENOSPC)] {
         let files = full_device();
-        let pool = Pool::new(&files, staff(), unwritten(), sender(), 4096, 2);
+        let pool = JobPool::new(&files, pool_context(), unwritten(), sender(), 4096, 2);
         let buffer = pool.try_buffer().unwrap();
-        pool.push(Job { header: header(Kind::Write, 0, 0), buffer, acknowledged: true, queued_at_ns: 0 });
+        pool.push(Job {
+            header: header(RequestKind::Write, 0, 0),
+            buffer,
+            acknowledged: true,
+            queued_at_ns: 0,
+        });
         if abandoned {
             pool.abandon();
         } else {
-            drop(pool.closing());
+            drop(pool.close_guard());
         }
         pool.work();
         assert_eq!(pool.take_early_status(), status);

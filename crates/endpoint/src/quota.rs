@@ -1,70 +1,113 @@
-//! Limits on bytes that several sessions share, and what was reserved of them.
+//! Limits on bytes and open files that several sessions share, and what was reserved of them.
 //!
-//! What is reserved belongs to a value that lives as long as the bytes do, so that no message of a client gives
-//! back what is still held.
+//! A reservation belongs to a value that lives as long as the bytes do, so that no message of a client releases what is
+//! still in use.
 
-use crate::channel::refused;
-use narrows_wire::{Error, Refusal};
+use narrows_wire::{Error, ErrorKind, Refusal};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A limit on bytes that several sessions share.
+/// What a quota counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum QuotaUnit {
+    /// Bytes.
+    Bytes,
+    /// Descriptors of this process.
+    OpenFiles,
+}
+
+impl QuotaUnit {
+    fn name(self) -> &'static str {
+        match self {
+            QuotaUnit::Bytes => "bytes",
+            QuotaUnit::OpenFiles => "open files",
+        }
+    }
+
+    /// What to do where there are too few.
+    fn hint(self) -> &'static str {
+        match self {
+            QuotaUnit::Bytes => "ask for less, or raise its limit",
+            QuotaUnit::OpenFiles => {
+                "open fewer objects or connections, or raise ulimit -n where the server starts"
+            }
+        }
+    }
+}
+
+/// A limit that several sessions share.
 #[derive(Debug)]
 pub(crate) struct Quota {
+    unit: QuotaUnit,
     name: &'static str,
-    limit_bytes: u64,
-    used_bytes: AtomicU64,
+    limit: u64,
+    used: AtomicU64,
 }
 
 impl Quota {
     pub(crate) fn new(name: &'static str, limit_bytes: u64) -> Arc<Self> {
-        Arc::new(Self { name, limit_bytes, used_bytes: AtomicU64::new(0) })
+        Self::counting(QuotaUnit::Bytes, name, limit_bytes)
     }
 
-    pub(crate) fn reserve(self: &Arc<Self>, bytes: u64) -> Result<Reservation, Error> {
-        let grow = |used: u64| used.checked_add(bytes).filter(|sum| *sum <= self.limit_bytes);
-        match self.used_bytes.fetch_update(Ordering::AcqRel, Ordering::Acquire, grow) {
-            Ok(_) => Ok(Reservation { quota: Arc::clone(self), bytes }),
-            Err(used) => Err(refused(
-                Refusal::NoSpace,
+    /// A limit on `unit`.
+    pub(crate) fn counting(unit: QuotaUnit, name: &'static str, limit: u64) -> Arc<Self> {
+        Arc::new(Self { unit, name, limit, used: AtomicU64::new(0) })
+    }
+
+    /// The most that it holds.
+    #[cfg(test)]
+    pub(crate) fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    pub(crate) fn reserve(self: &Arc<Self>, amount: u64) -> Result<Reservation, Error> {
+        let grow = |used: u64| used.checked_add(amount).filter(|sum| *sum <= self.limit);
+        match self.used.fetch_update(Ordering::AcqRel, Ordering::Acquire, grow) {
+            Ok(_) => Ok(Reservation { quota: Arc::clone(self), amount }),
+            Err(used) => Err(Error::new(
+                ErrorKind::Refused(Refusal::NoSpace),
                 format!(
-                    "{bytes} bytes were asked for; the server's {} holds {used} of {} bytes; ask for less, or raise its limit",
-                    self.name, self.limit_bytes
+                    "{amount} {unit} were asked for; {used} of the {} {unit} of the {} are in use; {}",
+                    self.limit,
+                    self.name,
+                    self.unit.hint(),
+                    unit = self.unit.name()
                 ),
             )),
         }
     }
 }
 
-/// Bytes of a quota; they are free again when this value goes.
+/// A part of a quota; it is freed when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Reservation {
     quota: Arc<Quota>,
-    bytes: u64,
+    amount: u64,
 }
 
 impl Reservation {
+    /// How many bytes it is.
     pub(crate) fn bytes(&self) -> u64 {
-        self.bytes
+        self.amount
     }
 
     /// Parts with up to `bytes` of it.
     pub(crate) fn take(&mut self, bytes: u64) -> Self {
-        let taken = bytes.min(self.bytes);
-        self.bytes -= taken;
-        Self { quota: Arc::clone(&self.quota), bytes: taken }
+        let taken = bytes.min(self.amount);
+        self.amount -= taken;
+        Self { quota: Arc::clone(&self.quota), amount: taken }
     }
 
     /// Adds another reservation of the same quota.
     pub(crate) fn add(&mut self, mut other: Self) {
         debug_assert!(Arc::ptr_eq(&self.quota, &other.quota), "reservations of two quotas");
-        self.bytes += std::mem::take(&mut other.bytes);
+        self.amount += std::mem::take(&mut other.amount);
     }
 }
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        self.quota.used_bytes.fetch_sub(self.bytes, Ordering::AcqRel);
+        self.quota.used.fetch_sub(self.amount, Ordering::AcqRel);
     }
 }
 
@@ -75,11 +118,11 @@ mod tests {
     #[test]
     fn a_quota_gives_back_what_went_and_never_more_than_it_has() {
         let quota = Quota::new("memory", 100);
-        let held = quota.reserve(60).unwrap();
+        let reservation = quota.reserve(60).unwrap();
         let message = quota.reserve(41).unwrap_err().to_string();
-        assert!(message.contains("41 bytes") && message.contains("60 of 100"), "{message}");
+        assert!(message.contains("41 bytes") && message.contains("60 of the 100"), "{message}");
         assert!(quota.reserve(u64::MAX).is_err());
-        drop(held);
+        drop(reservation);
         quota.reserve(100).unwrap();
     }
 

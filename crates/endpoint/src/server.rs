@@ -1,18 +1,18 @@
 //! The server: it listens, starts a thread for each connection, watches their limits, and ends them all.
 
-use crate::channel::refused;
 use crate::connections::{ConnectionLimits, Connections};
+use crate::descriptors::Descriptors;
 use crate::error::{ServeError, ServeErrorKind};
 use crate::options::ServeOptions;
 use crate::owner::{self, ServeNotice};
 use crate::session::Sessions;
-use crate::store::Root;
+use crate::shared::ServerState;
+use crate::store::StoreRoot;
 use crate::workers::Workers;
 use crate::{serve, threads};
-use narrows_engines::Clock;
 use narrows_run::{StopFlag, StopRequest};
-use narrows_wire::token::Key;
-use narrows_wire::{Error, Refusal, refuse};
+use narrows_wire::refuse;
+use narrows_wire::token::TokenKey;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::File;
 use std::io;
@@ -23,42 +23,11 @@ use std::thread::Scope;
 /// How often limits and the request to stop are looked at.
 const WATCH: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 
-/// What all connections of a server share.
-pub(crate) struct Shared {
-    pub(crate) options: ServeOptions,
-    pub(crate) key: Option<Key>,
-    pub(crate) root: Option<Root>,
-    pub(crate) sessions: Sessions,
-    pub(crate) connections: Connections,
-    pub(crate) workers: Arc<Workers>,
-}
-
-impl Shared {
-    pub(crate) fn clock(&self) -> &dyn Clock {
-        &*self.options.clock
-    }
-
-    /// Whether the root's file system has room for `bytes` more.
-    pub(crate) fn check_free_space(&self, bytes: u64) -> Result<(), Error> {
-        let Some(root) = &self.root else { return Ok(()) };
-        let status = rustix::fs::fstatvfs(&root.folder).map_err(|errno| {
-            refused(Refusal::Io, format!("the store's free space cannot be read: {errno}"))
-        })?;
-        let free = status.f_bavail.saturating_mul(status.f_frsize);
-        if bytes <= free {
-            return Ok(());
-        }
-        let message =
-            format!("{bytes} bytes were asked for and the store's file system has {free} free; ask for less");
-        Err(refused(Refusal::NoSpace, message))
-    }
-}
-
 /// A server that listens.
 pub struct Server {
     listener: TcpListener,
     local: SocketAddr,
-    shared: Shared,
+    shared: ServerState,
     notice: Option<ServeNotice>,
 }
 
@@ -81,20 +50,23 @@ impl Server {
         options.check()?;
         let root = options.root.as_ref().map(|path| open_root(path)).transpose()?;
         let (listener, local) = listen(options.listen)?;
+        let descriptors = Descriptors::raised(options.connections_max);
         let limits = ConnectionLimits {
             connections: options.connections_max,
             lifetime_s: options.seconds_max,
             silence_s: options.idle_seconds_max,
+            greetings: descriptors.greetings_max(),
         };
-        let shared = Shared {
-            key: options.token.as_deref().map(Key::from_token),
+        let shared = ServerState {
+            key: options.token.as_deref().map(TokenKey::from_token),
             root,
             sessions: Sessions::new(options.memory_bytes_max, options.quota_bytes.unwrap_or(u64::MAX)),
             connections: Connections::new(limits),
             workers: Arc::new(Workers::new(options.disk_threads_max)),
+            descriptors,
             options,
         };
-        let notice = shared.root.as_ref().and_then(|root| owner::left_behind(&root.folder, &root.path));
+        let notice = shared.root.as_ref().and_then(|root| owner::find_leftovers(&root.folder, &root.path));
         Ok(Self { listener, local, shared, notice })
     }
 
@@ -140,8 +112,11 @@ impl Server {
         stop: &StopFlag,
         scope: &'scope Scope<'scope, '_>,
     ) -> Result<(), ServeError> {
+        let mut is_short = false;
         while stop.request() == StopRequest::None {
-            let has_room = self.shared.connections.has_room(self.shared.clock().now().0);
+            // Nor without a descriptor: who asked at once again would be refused at once again.
+            let has_room = !std::mem::take(&mut is_short)
+                && self.shared.connections.has_room(self.shared.clock().now().0);
             // Without room connections wait where the kernel keeps them.
             let events = if has_room { PollFlags::IN } else { PollFlags::empty() };
             match poll(&mut [PollFd::new(&self.listener, events)], Some(&WATCH)) {
@@ -152,31 +127,39 @@ impl Server {
                     return Err(ServeError::io(kind, "wait for connections at", local, hint, errno.into()));
                 }
             }
-            // A connection that broke before it was accepted, or a lack of descriptors, is over at the next look.
-            if has_room && let Ok((socket, _)) = self.listener.accept() {
-                self.welcome(socket, scope);
+            if has_room {
+                match self.listener.accept() {
+                    Ok((socket, _)) => self.start_connection(socket, scope),
+                    Err(error) => is_short = !is_over_soon(&error),
+                }
             }
-            self.shared.connections.watch(self.shared.clock().now().0);
+            self.shared.connections.enforce_limits(self.shared.clock().now().0);
         }
         Ok(())
     }
 
-    fn welcome<'scope>(&'scope self, socket: TcpStream, scope: &'scope Scope<'scope, '_>) {
+    fn start_connection<'scope>(&'scope self, socket: TcpStream, scope: &'scope Scope<'scope, '_>) {
         let shared = &self.shared;
         if socket.set_nonblocking(false).is_err() {
             return;
         }
         // A connection for which there are no descriptors is dropped.
-        let Ok(place) = shared.connections.admit(&socket, shared.clock().now().0) else { return };
-        let live = Arc::clone(&place.live);
-        if let Err(error) = threads::spawn(scope, "connection", move || serve::serve(socket, &place, shared))
+        let Ok(permit) = shared.connections.admit(&socket, shared.clock().now().0) else { return };
+        let live = Arc::clone(&permit.live);
+        if let Err(error) = threads::spawn(scope, "connection", move || serve::serve(socket, &permit, shared))
         {
-            live.tell(&refuse::encode(&error));
+            live.try_send(&refuse::encode(&error));
         }
     }
 }
 
-fn open_root(path: &std::path::Path) -> Result<Root, ServeError> {
+/// Whether accepting failed for the one connection alone: there is none after all, or it broke meanwhile.
+fn is_over_soon(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, Interrupted, WouldBlock};
+    matches!(error.kind(), ConnectionAborted | Interrupted | WouldBlock)
+}
+
+fn open_root(path: &std::path::Path) -> Result<StoreRoot, ServeError> {
     let failed = |source: io::Error| {
         let hint = "give a folder that exists and that this user may read and write";
         ServeError::io(ServeErrorKind::Root, "serve the folder", path.display().to_string(), hint, source)
@@ -186,7 +169,7 @@ fn open_root(path: &std::path::Path) -> Result<Root, ServeError> {
     if !folder.metadata().map_err(failed)?.is_dir() {
         return Err(failed(io::ErrorKind::NotADirectory.into()));
     }
-    Ok(Root { path: resolved, folder: Arc::new(folder), leftovers: Arc::new(Mutex::default()) })
+    Ok(StoreRoot { path: resolved, folder: Arc::new(folder), leftovers: Arc::new(Mutex::default()) })
 }
 
 fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), ServeError> {
@@ -196,7 +179,7 @@ fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), ServeError> 
         Ok((listener, local))
     });
     bound.map_err(|source| {
-        let hint = "choose another port or address, or end what listens there";
+        let hint = "choose another port or address, or stop the process that listens there";
         ServeError::io(ServeErrorKind::Address, "listen at", address.to_string(), hint, source)
     })
 }

@@ -1,12 +1,13 @@
 //! A session: the store that the connections of one client share, and the counters of those connections.
 
-use crate::channel::refused;
-use crate::connections::Live;
+use crate::channel::{READ_BYTES, refused};
+use crate::connections::LiveConnection;
+use crate::descriptors::{CONNECTION, Descriptors};
 use crate::quota::{Quota, Reservation};
 use crate::stores::{Quotas, Stores};
-use crate::unwritten::Unwritten;
-use narrows_engines::endpoint::add_tcp_counters;
-use narrows_model::counters::TcpCounters;
+use crate::unwritten::UnwrittenRanges;
+use narrows_model::counters::{Combine, TcpCounters};
+use narrows_wire::open::REQUEST_BYTES_MAX;
 use narrows_wire::{Error, Refusal};
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
@@ -15,20 +16,25 @@ use std::time::Duration;
 /// Longest wait for data connections to leave a session that ends.
 const LEAVE: Duration = Duration::from_secs(10);
 
+/// Descriptors that were reserved, of the session and of the server.
+pub(crate) type OpenFilesReservation = [Reservation; 2];
+
 /// The store that the connections of one client share; it ends with the last of its holders.
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) id: String,
+    /// Open files: its own share, and that of all sessions.
+    files: [Arc<Quota>; 2],
     /// What its connections have acknowledged and not yet written.
-    pub(crate) unwritten: Unwritten,
+    pub(crate) unwritten: UnwrittenRanges,
     stores: Mutex<Stores>,
-    ledger: Mutex<Ledger>,
+    state: Mutex<SessionState>,
     left: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct Ledger {
-    live: HashMap<u64, Arc<Live>>,
+struct SessionState {
+    live: HashMap<u64, Arc<LiveConnection>>,
     closed: TcpCounters,
     /// Whether the session lets nobody in any more.
     ended: bool,
@@ -44,54 +50,64 @@ impl Session {
         locked(&self.stores)
     }
 
-    /// Counts `live` among the session's data connections until the value that is returned goes.
-    pub(crate) fn join(self: &Arc<Self>, live: &Arc<Live>) -> Result<Member, Error> {
-        let mut ledger = locked(&self.ledger);
-        if ledger.ended {
+    /// Descriptors for `count` files, out of the session's share and out of what all sessions may have.
+    pub(crate) fn reserve_files(&self, count: usize) -> Result<OpenFilesReservation, Error> {
+        let count = u64::try_from(count).unwrap_or(u64::MAX);
+        let [own, all] = &self.files;
+        Ok([own.reserve(count)?, all.reserve(count)?])
+    }
+
+    /// Counts `live` among the session's data connections until the returned value is dropped.
+    pub(crate) fn join(self: &Arc<Self>, live: &Arc<LiveConnection>) -> Result<SessionMember, Error> {
+        // The server has charged the connection itself already.
+        let files = self.files[0].reserve(CONNECTION)?;
+        let mut state = locked(&self.state);
+        if state.ended {
             return Err(unknown_session());
         }
-        ledger.live.insert(live.id, Arc::clone(live));
-        Ok(Member { session: Arc::clone(self), live: Arc::clone(live) })
+        state.live.insert(live.id, Arc::clone(live));
+        Ok(SessionMember { session: Arc::clone(self), live: Arc::clone(live), _files: files })
     }
 
     /// The counters of all data connections that the session has had, summed; `None` before the first.
     pub(crate) fn tcp(&self) -> Option<TcpCounters> {
-        let ledger = locked(&self.ledger);
-        let mut sum = ledger.closed.clone();
-        for counters in ledger.live.values().filter_map(|live| live.counters()) {
-            add_tcp_counters(&mut sum, &counters);
+        let state = locked(&self.state);
+        let mut sum = state.closed.clone();
+        for counters in state.live.values().filter_map(|live| live.counters()) {
+            sum.add_beside(&counters);
         }
         (sum.connection_count > 0).then_some(sum)
     }
 
     /// Ends the session's data connections, waits until they have left, and removes what was stored.
     pub(crate) fn end(&self, why: &str) {
-        let mut ledger = locked(&self.ledger);
-        ledger.ended = true;
-        for live in ledger.live.values() {
+        let mut state = locked(&self.state);
+        state.ended = true;
+        for live in state.live.values() {
             live.cut(why);
         }
         // Connections that stay past the wait keep the store until they go.
-        let _ = self.left.wait_timeout_while(ledger, LEAVE, |ledger| !ledger.live.is_empty());
+        let _ = self.left.wait_timeout_while(state, LEAVE, |state| !state.live.is_empty());
         self.stores().clear();
     }
 }
 
 /// The membership of one data connection.
 #[derive(Debug)]
-pub(crate) struct Member {
+pub(crate) struct SessionMember {
     pub(crate) session: Arc<Session>,
-    live: Arc<Live>,
+    live: Arc<LiveConnection>,
+    _files: Reservation,
 }
 
-impl Drop for Member {
+impl Drop for SessionMember {
     fn drop(&mut self) {
-        let mut ledger = locked(&self.session.ledger);
+        let mut state = locked(&self.session.state);
         if let Some(counters) = self.live.counters() {
-            add_tcp_counters(&mut ledger.closed, &counters);
+            state.closed.add_beside(&counters);
         }
-        ledger.live.remove(&self.live.id);
-        drop(ledger);
+        state.live.remove(&self.live.id);
+        drop(state);
         self.session.left.notify_all();
     }
 }
@@ -101,17 +117,25 @@ impl Drop for Member {
 pub(crate) struct Sessions {
     by_id: Mutex<HashMap<String, Weak<Session>>>,
     quotas: Quotas,
+    /// Memory of openings that are not whole.
+    openings: Arc<Quota>,
 }
 
 impl Sessions {
     pub(crate) fn new(memory_bytes_max: u64, disk_bytes_max: u64) -> Self {
         Self {
             by_id: Mutex::default(),
+            openings: Quota::new("server's unfinished openings", openings_bytes_max(memory_bytes_max)),
             quotas: Quotas {
-                memory: Quota::new("memory", memory_bytes_max),
-                disk: Quota::new("disk store", disk_bytes_max),
+                memory: Quota::new("server's memory", memory_bytes_max),
+                disk: Quota::new("server's disk store", disk_bytes_max),
             },
         }
+    }
+
+    /// What openings that are not whole are charged to.
+    pub(crate) fn openings(&self) -> &Arc<Quota> {
+        &self.openings
     }
 
     /// Memory for what a connection or a cell needs in flight, out of what all stores in memory may take.
@@ -119,13 +143,14 @@ impl Sessions {
         self.quotas.memory.reserve(bytes)
     }
 
-    /// A new session with this random id.
-    pub(crate) fn open(&self, id: String) -> Arc<Session> {
+    /// A new session with this random id; its files are charged to `descriptors`.
+    pub(crate) fn open(&self, id: String, descriptors: &Descriptors) -> Arc<Session> {
         let session = Arc::new(Session {
             id: id.clone(),
-            unwritten: Unwritten::default(),
+            files: [descriptors.session_quota(), Arc::clone(descriptors.shared())],
+            unwritten: UnwrittenRanges::default(),
             stores: Mutex::new(Stores::new(&id, &self.quotas)),
-            ledger: Mutex::default(),
+            state: Mutex::default(),
             left: Condvar::new(),
         });
         let mut by_id = locked(&self.by_id);
@@ -140,6 +165,14 @@ impl Sessions {
     }
 }
 
+/// Most memory of openings that are not whole, of a server that has `memory_bytes_max` for stores: usual openings have less
+/// than 1 KiB, and one of the largest fits always.
+fn openings_bytes_max(memory_bytes_max: u64) -> u64 {
+    const MOST_BYTES: u64 = 64 << 20;
+    const LARGEST_BYTES: u64 = 2 * (REQUEST_BYTES_MAX + 2 * READ_BYTES) as u64;
+    (memory_bytes_max / 16).clamp(LARGEST_BYTES, MOST_BYTES)
+}
+
 fn unknown_session() -> Error {
-    refused(Refusal::NotFound, "the session is not known here: it has ended, or belongs to another server")
+    refused(Refusal::NotFound, "unknown session: it has ended, or belongs to another server")
 }

@@ -1,12 +1,14 @@
 //! The server's root, and what its kernel says of names below it.
 
 use crate::channel::refused;
-use crate::folder::PREFIX;
-use narrows_sys::file::{OpenMode, Transfer, open_beneath, pread};
+use narrows_sys::file::{OpenMode, TransferResult, open_beneath, pread};
 use narrows_wire::{Error, Refusal};
 use std::fs::File;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex};
+
+/// Start of the folder's name; the session's id follows.
+pub(crate) const PREFIX: &str = ".narrows-";
 
 /// Name of the file with which a client proves that it sees the root too.
 const PROOF: &str = "mount-proof";
@@ -16,21 +18,21 @@ const PROOF_BYTES_MAX: usize = 256;
 
 /// The server's root, open.
 #[derive(Debug)]
-pub(crate) struct Root {
+pub(crate) struct StoreRoot {
     pub(crate) path: PathBuf,
     pub(crate) folder: Arc<File>,
     /// Folders that could not be removed, with the reason.
     pub(crate) leftovers: Arc<Mutex<Vec<String>>>,
 }
 
-impl Root {
-    /// Whether the proof `name` below the root, which a client wrote through its own mount, holds just `content`.
+impl StoreRoot {
+    /// Whether the proof `name` below the root, which a client wrote through its own mount, contains exactly `content`.
     ///
-    /// Nothing but such a proof is looked at: the answer would tell of other files otherwise.
-    pub(crate) fn holds(&self, name: &str, content: &str) -> Result<bool, Error> {
+    /// Only such a proof is read: otherwise the answer would reveal other files.
+    pub(crate) fn proof_matches(&self, name: &str, content: &str) -> Result<bool, Error> {
         if !is_proof(Path::new(name)) {
             let message = format!(
-                "`{}` is no proof of a mount; the name ends in {PREFIX}<16 hexadecimal digits>/{PROOF}",
+                "`{}` is not a proof of a mount; the name ends in {PREFIX}<16 hexadecimal digits>/{PROOF}",
                 name.chars().take(80).filter(|c| !c.is_control()).collect::<String>()
             );
             return Err(refused(Refusal::Permission, message));
@@ -49,7 +51,7 @@ impl Root {
             return Ok(false);
         }
         let mut found = vec![0; content.len()];
-        let read = pread(&file, &mut found, 0).map_or(0, Transfer::done_bytes);
+        let read = pread(&file, &mut found, 0).map_or(0, TransferResult::done_bytes);
         Ok(read == content.len() && found == content.as_bytes())
     }
 }
@@ -68,7 +70,7 @@ fn is_proof(name: &Path) -> bool {
 pub(crate) fn name_error(name: &str, error: &narrows_sys::Error) -> Error {
     let reason = match (error.errno().name(), error.kind()) {
         ("EXDEV" | "ELOOP", _) => {
-            let message = format!("`{name}` leads out of the server's folder; give a name that lies in it");
+            let message = format!("`{name}` is outside the server's folder; give a name inside it");
             return refused(Refusal::Permission, message);
         }
         (_, narrows_sys::ErrorKind::Missing) => Refusal::NotFound,

@@ -6,8 +6,8 @@ use crate::channel::refused;
 use crate::folder::SessionFolder;
 use crate::objects::{DiskObject, MemoryObject};
 use crate::quota::{Quota, Reservation};
-use crate::store::Root;
-use narrows_wire::open::Open;
+use crate::store::StoreRoot;
+use narrows_wire::open::OpenRequest;
 use narrows_wire::{Error, Refusal};
 use rustix::fs::{AtFlags, unlinkat};
 use rustix::io::Errno;
@@ -48,13 +48,13 @@ impl Stores {
         }
     }
 
-    /// Removes all that is stored; what others hold still is charged until they let go.
+    /// Removes all that is stored; what others still use is charged until they release it.
     pub(crate) fn clear(&mut self) {
         *self = Self::new(&self.id, &self.quotas);
     }
 
     /// The memory objects of `open`, in its order; those that are missing are made if they may be.
-    pub(crate) fn memory_objects(&mut self, open: &Open) -> Result<Vec<Arc<MemoryObject>>, Error> {
+    pub(crate) fn memory_objects(&mut self, open: &OpenRequest) -> Result<Vec<Arc<MemoryObject>>, Error> {
         let charge_bytes = MemoryObject::charge_bytes(open.object_bytes);
         let mut needed_bytes: u64 = 0;
         let names: BTreeSet<&String> = open.objects.iter().collect();
@@ -79,7 +79,7 @@ impl Stores {
     }
 
     /// The session's folder, made when it is missing.
-    pub(crate) fn folder(&mut self, root: Option<&Root>) -> Result<Arc<SessionFolder>, Error> {
+    pub(crate) fn folder(&mut self, root: Option<&StoreRoot>) -> Result<Arc<SessionFolder>, Error> {
         if let Some(folder) = &self.folder {
             return Ok(Arc::clone(folder));
         }
@@ -92,13 +92,13 @@ impl Stores {
     }
 
     /// Room for the disk objects of `open` to grow as it says; objects that are not to be made must have it.
-    pub(crate) fn reserve_disk(&self, open: &Open) -> Result<Reservation, Error> {
+    pub(crate) fn reserve_disk(&self, open: &OpenRequest) -> Result<Reservation, Error> {
         let charge_bytes = DiskObject::charge_bytes(open.object_bytes);
         let mut needed_bytes: u64 = 0;
         for name in open.objects.iter().collect::<BTreeSet<_>>() {
             let have_bytes = self.disk.get(name).map(|object| object.charged_bytes());
             match have_bytes {
-                _ if SessionFolder::is_own(name) => return Err(own_name(name)),
+                _ if SessionFolder::is_own(name) => return Err(reserved_name(name)),
                 have if open.create => {
                     let growth_bytes = charge_bytes.saturating_sub(have.unwrap_or(0));
                     needed_bytes = needed_bytes.saturating_add(growth_bytes);
@@ -111,7 +111,11 @@ impl Stores {
     }
 
     /// Takes the disk objects of `open` in, which are opened and for which `reserved` is; in the order of `open`.
-    pub(crate) fn keep_disk(&mut self, open: &Open, mut reserved: Reservation) -> Vec<Arc<DiskObject>> {
+    pub(crate) fn keep_disk(
+        &mut self,
+        open: &OpenRequest,
+        mut reserved: Reservation,
+    ) -> Vec<Arc<DiskObject>> {
         let charge_bytes = DiskObject::charge_bytes(open.object_bytes);
         let mut kept = Vec::with_capacity(open.objects.len());
         for name in &open.objects {
@@ -131,7 +135,7 @@ impl Stores {
     }
 
     /// Removes the files that an opening which failed has made.
-    pub(crate) fn undo_disk(&self, open: &Open, folder: &SessionFolder) {
+    pub(crate) fn undo_disk(&self, open: &OpenRequest, folder: &SessionFolder) {
         for name in open.objects.iter().filter(|name| !self.disk.contains_key(*name)) {
             // One that could not be made is not there.
             let _ = unlinkat(&folder.folder, name.as_str(), AtFlags::empty());
@@ -169,7 +173,7 @@ fn check_length(name: &str, have_bytes: u64, object_bytes: u64) -> Result<(), Er
     if have_bytes >= object_bytes {
         return Ok(());
     }
-    let message = format!("object `{name}` has room for {have_bytes} bytes, not {object_bytes}");
+    let message = format!("object `{name}` has space for {have_bytes} bytes, not {object_bytes}");
     Err(refused(Refusal::Unsupported, message))
 }
 
@@ -177,6 +181,6 @@ fn missing(name: &str) -> Error {
     refused(Refusal::NotFound, format!("there is no object `{name}` in this session"))
 }
 
-fn own_name(name: &str) -> Error {
-    refused(Refusal::Permission, format!("`{name}` is a name that the server uses itself; choose another"))
+fn reserved_name(name: &str) -> Error {
+    refused(Refusal::Permission, format!("`{name}` is reserved by the server; choose another name"))
 }

@@ -2,15 +2,15 @@
 //!
 //! Hot path: no allocation, one clock read per system call.
 
-use crate::channel::{Channel, linger, not_yet, refused};
-use crate::connections::Live;
-use crate::data;
-use crate::server::Shared;
-use crate::session::Member;
+use crate::channel::{Channel, is_retryable, linger, refused};
+use crate::connections::LiveConnection;
+use crate::grant;
+use crate::session::SessionMember;
+use crate::shared::ServerState;
 use narrows_engines::Clock;
 use narrows_model::Layer;
 use narrows_sys::buffer::AlignedBuffer;
-use narrows_wire::open::{Open, encode_total};
+use narrows_wire::open::{OpenRequest, encode_total};
 use narrows_wire::{Refusal, refuse};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{Read, Write};
@@ -23,13 +23,13 @@ const BLOCK_BYTES: usize = 256 << 10;
 const SEED: u64 = 0x6e61_7272_6f77_7331;
 
 /// Serves a stream until its end.
-pub(crate) fn serve(channel: Channel, shared: &Shared, open: &Open, _member: &Member) {
-    let memory = shared.sessions.reserve_memory(data::conversation_bytes(open) + BLOCK_BYTES as u64);
+pub(crate) fn serve(channel: Channel, shared: &ServerState, open: &OpenRequest, _member: &SessionMember) {
+    let memory = shared.sessions.reserve_memory(grant::conversation_bytes(open) + BLOCK_BYTES as u64);
     let (granted, _memory) = match memory {
-        Ok(memory) => (Ok(data::grant_stream(open)), Some(memory)),
+        Ok(memory) => (Ok(grant::grant_stream(open)), Some(memory)),
         Err(error) => (Err(error), None),
     };
-    let Some((channel, _)) = data::answer(channel, granted) else { return };
+    let Some((channel, _)) = grant::answer(channel, granted) else { return };
     let (mut socket, rest, live) = channel.into_parts();
     let clock = shared.clock();
     let already = u64::try_from(rest.len()).unwrap_or(0);
@@ -40,17 +40,17 @@ pub(crate) fn serve(channel: Channel, shared: &Shared, open: &Open, _member: &Me
     linger(&mut socket, &live, clock);
 }
 
-fn sink(socket: &mut TcpStream, live: &Live, clock: &dyn Clock, already_bytes: u64) {
+fn sink(socket: &mut TcpStream, live: &LiveConnection, clock: &dyn Clock, already_bytes: u64) {
     let mut total_bytes = already_bytes;
     let mut dropped = vec![0; BLOCK_BYTES];
     loop {
         match socket.read(&mut dropped) {
             Ok(0) => break,
             Ok(length) => total_bytes += u64::try_from(length).unwrap_or(0),
-            Err(error) if not_yet(&error) => {}
+            Err(error) if is_retryable(&error) => {}
             Err(_) => return,
         }
-        live.heard(clock.now().0);
+        live.note_activity(clock.now().0);
     }
     let last = match live.ending() {
         Some(why) => refuse::encode(&refused(Refusal::Ended, why)),
@@ -60,18 +60,18 @@ fn sink(socket: &mut TcpStream, live: &Live, clock: &dyn Clock, already_bytes: u
     let _ = socket.write_all(&last);
 }
 
-fn source(socket: &mut TcpStream, live: &Live, clock: &dyn Clock) {
+fn source(socket: &mut TcpStream, live: &LiveConnection, clock: &dyn Clock) {
     let Ok(block) = AlignedBuffer::with_entropy(BLOCK_BYTES, SEED) else { return };
     let mut total_bytes: u64 = 0;
     let mut at = 0;
-    while !stops(socket) {
+    while !should_stop(socket) {
         match socket.write(&block[at..]) {
             Ok(length) => {
                 total_bytes += u64::try_from(length).unwrap_or(0);
                 at = (at + length) % BLOCK_BYTES;
-                live.heard(clock.now().0);
+                live.note_activity(clock.now().0);
             }
-            Err(error) if not_yet(&error) => {}
+            Err(error) if is_retryable(&error) => {}
             Err(_) => return,
         }
         if live.ending().is_some() {
@@ -83,7 +83,7 @@ fn source(socket: &mut TcpStream, live: &Live, clock: &dyn Clock) {
 }
 
 /// Whether the client has closed its sending side, or sent what has no place in a stream.
-fn stops(socket: &TcpStream) -> bool {
+fn should_stop(socket: &TcpStream) -> bool {
     let now = Timespec { tv_sec: 0, tv_nsec: 0 };
     poll(&mut [PollFd::new(socket, PollFlags::IN)], Some(&now)).is_ok_and(|ready| ready > 0)
 }

@@ -1,4 +1,4 @@
-//! Threads that the system may refuse: then the client is told to come again, and nothing hangs or breaks.
+//! Threads that the system may refuse: then the client is asked to come again, and nothing hangs or breaks.
 
 use crate::channel::refused;
 use narrows_wire::{Error, Refusal};
@@ -11,7 +11,7 @@ pub(crate) fn spawn<'scope, T: Send + 'scope>(
     life: impl FnOnce() -> T + Send + 'scope,
 ) -> Result<ScopedJoinHandle<'scope, T>, Error> {
     Builder::new().name(name.to_owned()).spawn_scoped(scope, life).map_err(|error| {
-        let message = format!("the server can start no thread ({error}); try again with fewer connections");
+        let message = format!("the server cannot start a thread ({error}); try again with fewer connections");
         refused(Refusal::Busy, message)
     })
 }

@@ -7,8 +7,8 @@ use std::fs::File;
 use std::io::{self, IoSlice, Write};
 use std::net::TcpStream;
 
-/// The number by which a reply tells of a failure.
-pub(crate) fn status_of(errno: narrows_sys::Errno) -> u32 {
+/// The number by which a reply reports a failure.
+pub(crate) fn status_of(errno: narrows_sys::SysErrno) -> u32 {
     u32::try_from(errno.raw()).unwrap_or(u32::MAX)
 }
 

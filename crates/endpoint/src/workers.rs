@@ -23,24 +23,24 @@ pub(crate) struct Workers {
     queued_ns: AtomicU64,
 }
 
-/// A thread among the workers, until this goes.
+/// A thread among the workers, until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Employed<'w> {
+pub(crate) struct WorkerGuard<'w> {
     workers: &'w Workers,
 }
 
-impl Drop for Employed<'_> {
+impl Drop for WorkerGuard<'_> {
     fn drop(&mut self) {
         self.workers.thread_count.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-/// The right to use the disk, until this goes.
-struct Turn<'w> {
+/// The right to use the disk, until this is dropped.
+struct DiskPermit<'w> {
     workers: &'w Workers,
 }
 
-impl Drop for Turn<'_> {
+impl Drop for DiskPermit<'_> {
     fn drop(&mut self) {
         if self.workers.at_once_max.is_some() {
             *self.workers.serving() -= 1;
@@ -55,19 +55,19 @@ impl Workers {
         Self { at_once_max, ..Self::default() }
     }
 
-    /// Counts the calling thread among the workers until the value that is returned goes.
-    pub(crate) fn employ(&self) -> Employed<'_> {
+    /// Counts the calling thread among the workers until the returned value is dropped.
+    pub(crate) fn register_thread(&self) -> WorkerGuard<'_> {
         self.thread_count.fetch_add(1, Ordering::Relaxed);
-        Employed { workers: self }
+        WorkerGuard { workers: self }
     }
 
     /// Serves a request that is queued since `queued_at_ns`, when its turn has come.
     pub(crate) fn serve<T>(&self, clock: &dyn Clock, queued_at_ns: u64, request: impl FnOnce() -> T) -> T {
-        let turn = self.turn();
+        let permit = self.wait_for_permit();
         let started_ns = clock.now().0;
         let outcome = request();
         let finished_ns = clock.now().0;
-        drop(turn);
+        drop(permit);
         self.served_count.fetch_add(1, Ordering::Relaxed);
         self.queued_ns.fetch_add(started_ns.saturating_sub(queued_at_ns), Ordering::Relaxed);
         self.busy_ns.fetch_add(finished_ns.saturating_sub(started_ns), Ordering::Relaxed);
@@ -85,13 +85,13 @@ impl Workers {
         }
     }
 
-    fn turn(&self) -> Turn<'_> {
+    fn wait_for_permit(&self) -> DiskPermit<'_> {
         if let Some(most) = self.at_once_max {
             let full = |serving: &mut u32| *serving >= most;
             let waited = self.done.wait_while(self.serving(), full);
             *waited.unwrap_or_else(PoisonError::into_inner) += 1;
         }
-        Turn { workers: self }
+        DiskPermit { workers: self }
     }
 
     fn serving(&self) -> MutexGuard<'_, u32> {
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn time_in_the_queue_and_at_the_disk_is_counted_apart() {
         let (workers, clock) = (Workers::new(None), VirtualClock::default());
-        let _employed = workers.employ();
+        let _employed = workers.register_thread();
         clock.wait_until(Tick(700));
         workers.serve(&clock, 200, || clock.wait_until(Tick(730)));
         let counters = workers.counters();
@@ -126,7 +126,7 @@ mod tests {
         std::thread::scope(|scope| {
             for _ in 0..THREADS {
                 scope.spawn(|| {
-                    let _employed = workers.employ();
+                    let _employed = workers.register_thread();
                     all_here.wait();
                     assert_eq!(workers.counters().worker_count, 2);
                     for _ in 0..100 {

@@ -15,7 +15,7 @@ impl Tick {
         Self(self.0.saturating_add(nanos))
     }
 
-    /// Nanoseconds from `earlier` to this reading; zero when it lies before.
+    /// Nanoseconds from `earlier` to this reading; zero when this one is earlier.
     #[must_use]
     pub fn since(self, earlier: Tick) -> u64 {
         self.0.saturating_sub(earlier.0)

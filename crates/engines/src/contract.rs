@@ -1,18 +1,19 @@
 //! The contract of all engines.
 //!
-//! A worker opens an engine on its own thread, then repeats: `queue` requests, `commit` them, `reap`
-//! completions; loads of whole objects have them carried out one by one. Dispatch is dynamic per batch. An engine that cannot do what was asked for
-//! refuses at `open`; it never does something else instead.
+//! A worker opens an engine on its own thread, then repeats: `queue` requests, `commit` them, `reap` completions; loads
+//! of whole objects perform requests one by one. Dispatch is dynamic per batch. An engine that cannot do what was asked
+//! for refuses at `open`; it never does something else instead.
 
 use crate::clock::{Clock, Tick};
-use crate::error::EngineError;
-use crate::request::{Completions, Errno, Request, Slot};
+use crate::error::{EngineError, ErrorKind};
+use crate::request::{Completions, Errno, IoRequest, Slot};
 use crate::stop::StopFlag;
 use narrows_model::capabilities::Capabilities;
 use narrows_model::counters::TcpCounters;
 use narrows_model::workload::CacheState;
 use narrows_model::{Bytes, Effective, Target, Workload};
 use rustix::event::PollFlags;
+use serde::de::DeserializeOwned;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
@@ -29,17 +30,30 @@ pub struct OpenSpec {
     pub object_bytes: Bytes,
     /// Whether objects are made when missing. Without it a missing object is an error.
     pub create: bool,
-    /// Whether the data of all objects lie in them already: one that is shorter now has lost some, which is an error and
+    /// Whether all objects already contain their data: one that is shorter now has lost some, which is an error and
     /// nothing to make anew.
     pub laid_down: bool,
     /// A token for an endpoint that asks for one.
     pub token: Option<Vec<u8>>,
-    /// The endpoint's session in whose store the objects lie, or those of several endpoints as
-    /// [`crate::endpoint::sessions`] writes them; `None` opens a store of its own that ends with the engine. Without
+    /// The endpoint's session whose store contains the objects, or those of several endpoints as
+    /// [`crate::endpoint::sessions`] writes them; `None` opens a separate store that ends with the engine. Has no
     /// meaning for targets that are no endpoint.
     pub session: Option<String>,
     /// Longest wait for a peer's answer before the operation counts as failed.
     pub answer_timeout_ns: u64,
+}
+
+impl OpenSpec {
+    /// The options that the study gives for the engine, as the type in which the engine reads them.
+    ///
+    /// # Errors
+    /// A value that the type does not take, as in a plan of another version.
+    pub fn engine_options<T: DeserializeOwned>(&self) -> Result<T, EngineError> {
+        self.workload.engine_options.typed().map_err(|error| {
+            EngineError::new(ErrorKind::Unsupported, "read the engine's options for", self.target.to_string())
+                .detail(error.to_string())
+        })
+    }
 }
 
 /// What a worker is, for the engine that it opens.
@@ -107,7 +121,7 @@ pub trait EngineFactory: Send + Sync {
         false
     }
 
-    /// Brings caches on this machine to the asked state for the objects of `spec`, and tells what share of them
+    /// Brings caches on this machine to the requested state for the objects of `spec`, and returns what share of them
     /// is cached then; `None` where that cannot be seen.
     ///
     /// # Errors
@@ -132,11 +146,11 @@ pub trait Engine {
     /// When the slot is not below the queue depth.
     fn buffer(&mut self, slot: Slot) -> &mut [u8];
 
-    /// Takes requests in order and tells how many were taken; fewer than offered when the queue is full.
+    /// Takes requests in order and returns how many were taken; fewer than offered when the queue is full.
     ///
     /// # Errors
     /// When the engine can take no requests any more.
-    fn queue(&mut self, requests: &[Request]) -> Result<usize, EngineError>;
+    fn queue(&mut self, requests: &[IoRequest]) -> Result<usize, EngineError>;
 
     /// Starts all requests queued so far.
     ///
@@ -152,7 +166,7 @@ pub trait Engine {
 
     /// Carries out `request` to its end by itself, while nothing else is in flight: as if it had been queued, committed and
     /// reaped, with less work around it. `None` where the engine does not do so, which has then taken nothing.
-    fn perform(&mut self, _request: &Request) -> Option<Result<u32, Errno>> {
+    fn perform(&mut self, _request: &IoRequest) -> Option<Result<u32, Errno>> {
         None
     }
 

@@ -1,5 +1,6 @@
 //! Why an engine could not do what was asked.
 
+use narrows_model::printable::one_line;
 use std::fmt;
 use std::io;
 
@@ -66,7 +67,13 @@ impl EngineError {
     #[must_use]
     pub fn from_io(operation: &'static str, target: impl Into<String>, source: io::Error) -> Self {
         let kind = kind_of(&source);
-        Self { hint: hint_of(kind).to_owned(), source: Some(source), ..Self::new(kind, operation, target) }
+        let hint = match source.kind() {
+            io::ErrorKind::FileTooLarge => {
+                "raise the limit of file sizes (ulimit -f), or ask for smaller files"
+            }
+            _ => hint_of(kind),
+        };
+        Self { hint: hint.to_owned(), source: Some(source), ..Self::new(kind, operation, target) }
     }
 
     /// The same with what happened, for people.
@@ -102,18 +109,19 @@ impl EngineError {
 
 impl fmt::Display for EngineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.operation, self.target)?;
+        // Names and what a peer sent are parts of it.
+        write!(f, "{} {}", self.operation, one_line(&self.target))?;
         if let Some(offset) = self.offset_bytes {
             write!(f, " at byte {offset}")?;
         }
         if !self.detail.is_empty() {
-            write!(f, ": {}", self.detail)?;
+            write!(f, ": {}", one_line(&self.detail))?;
         }
         if let Some(source) = &self.source {
-            write!(f, ": {source}")?;
+            write!(f, ": {}", one_line(&source.to_string()))?;
         }
         if !self.hint.is_empty() {
-            write!(f, "; {}", self.hint)?;
+            write!(f, "; {}", one_line(&self.hint))?;
         }
         Ok(())
     }
@@ -129,7 +137,9 @@ fn kind_of(error: &io::Error) -> ErrorKind {
     match error.kind() {
         io::ErrorKind::NotFound => ErrorKind::NotFound,
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => ErrorKind::Permission,
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ErrorKind::NoSpace,
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
+            ErrorKind::NoSpace
+        }
         io::ErrorKind::ConnectionRefused
         | io::ErrorKind::HostUnreachable
         | io::ErrorKind::NetworkUnreachable => ErrorKind::Refused,
@@ -145,8 +155,8 @@ fn kind_of(error: &io::Error) -> ErrorKind {
 
 fn hint_of(kind: ErrorKind) -> &'static str {
     match kind {
-        ErrorKind::NotFound => "check that it exists and is spelled right",
-        ErrorKind::Permission => "check the rights of this user there, and that it is not mounted read-only",
+        ErrorKind::NotFound => "check that it exists and the spelling",
+        ErrorKind::Permission => "check this user's permissions there, and that it is not mounted read-only",
         ErrorKind::NoSpace => "free some space or give a folder on another file system",
         ErrorKind::Refused => "check the address, and that `narrows serve` runs there",
         ErrorKind::PeerGone => "check whether the server still runs",
@@ -172,7 +182,7 @@ fn kind_name(kind: ErrorKind) -> &'static str {
 /// The system's name of an error number; `ERRNO_n` for a number without a known name.
 #[must_use]
 pub fn errno_name(number: i32) -> String {
-    match narrows_sys::Errno::from_raw(number).name() {
+    match narrows_sys::SysErrno::from_raw(number).name() {
         "E?" => format!("ERRNO_{number}"),
         name => name.to_owned(),
     }
@@ -188,6 +198,13 @@ impl From<narrows_sys::Error> for EngineError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_peer_sent_is_one_line_that_steers_no_terminal() {
+        let error =
+            EngineError::new(ErrorKind::Refused, "open", "a\u{1b}[2J").detail("b\nnarrows: fine\u{9b}");
+        assert_eq!(error.to_string(), "open a\\u001b[2J: b\\u000anarrows: fine\\u009b");
+    }
 
     #[test]
     fn the_message_says_what_where_why_and_what_to_do() {

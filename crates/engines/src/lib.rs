@@ -10,12 +10,16 @@ pub mod contract;
 pub mod endpoint;
 pub mod error;
 mod files;
+pub mod own_folders {
+    //! The folders that this process has made, as what they were when they were made.
+    pub use crate::files::{OwnFolder, add_own_folder, own_folder, take_problems};
+}
 pub mod mmap;
 pub mod null;
 pub mod objects;
 pub mod page_cache {
     //! The page cache of files that are open: what a server does for those of its sessions.
-    pub use crate::files::{COLD_RESIDENT_RATIO_MAX, Dummy, drop_pages, resident_ratio, sync};
+    pub use crate::files::{COLD_RESIDENT_RATIO_MAX, DummyFile, drop_pages, resident_ratio, sync};
 }
 pub mod psync;
 pub mod registry;
@@ -26,6 +30,7 @@ pub mod stdio;
 pub mod stop;
 pub mod stripe;
 pub mod uring;
+// new engine: module
 
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
@@ -33,6 +38,6 @@ pub mod conformance;
 pub use clock::{Clock, MonotonicClock, Tick, VirtualClock};
 pub use contract::{Engine, EngineFactory, OpenSpec, ProtocolCounters, WorkerContext};
 pub use error::{EngineError, ErrorKind};
-pub use registry::{ENGINES, EngineFacts, EngineRegistry};
-pub use request::{Completion, Completions, Request, Slot};
+pub use registry::EngineRegistry;
+pub use request::{Completions, IoCompletion, IoRequest, Slot};
 pub use stop::{StopFlag, StopRequest};

@@ -1,46 +1,50 @@
-//! The list of engines, and which serves which target.
+//! The factories of this build, one line an engine, and which serves which target.
+//!
+//! Not here: what an engine declares, which is in `narrows_model::engine`.
 
 use crate::contract::EngineFactory;
 use crate::error::{EngineError, ErrorKind};
 use crate::files::Files;
 use crate::stripe::{self, StripeFactory};
 use crate::{endpoint, mmap, null, objects, psync, sim, stdio, uring};
+use narrows_model::engine::EngineDescription;
 use narrows_model::{EngineId, Target};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::sync::Arc;
 
-/// What an engine is, for the reference and for messages.
-#[derive(Debug, Clone, Copy)]
-pub struct EngineFacts {
-    /// Name, as in records.
-    pub id: &'static str,
-    /// One line for people.
-    pub title: &'static str,
-    /// Targets that it serves.
-    pub targets: &'static str,
-    /// What "complete" means.
-    pub completion: &'static str,
-    /// What the kernel is told of the order of accesses, which decides how far it reads ahead.
-    pub advice: &'static str,
-    /// What it rests on.
-    pub source: &'static str,
-    /// A target as it is typed.
-    pub example: &'static str,
+/// How the factory of an engine is made, and for whom.
+#[derive(Clone, Copy)]
+enum FactoryMaker {
+    /// For everybody: it opens no files and no connections.
+    Harmless(fn() -> Arc<dyn EngineFactory>),
+    /// Over the files that the registry may use.
+    OverFiles(fn(Files) -> Arc<dyn EngineFactory>),
+    /// For the user alone: it connects to other machines.
+    Connecting(fn() -> Arc<dyn EngineFactory>),
 }
 
-/// Every engine of this build.
-pub const ENGINES: &[&EngineFacts] = &[
-    &null::INFO,
-    &sim::INFO,
-    &psync::INFO,
-    &uring::INFO,
-    &mmap::INFO,
-    &stdio::INFO,
-    &objects::INFO,
-    &endpoint::INFO,
-    &stripe::INFO,
+/// The factory of every engine.
+const FACTORIES: &[(EngineId, FactoryMaker)] = &[
+    (EngineId::Null, FactoryMaker::Harmless(|| Arc::new(null::NullFactory))),
+    (EngineId::Sim, FactoryMaker::Harmless(|| Arc::new(sim::SimFactory::default()))),
+    (EngineId::Psync, FactoryMaker::OverFiles(|files| Arc::new(psync::PsyncFactory::with_files(files)))),
+    (EngineId::Uring, FactoryMaker::OverFiles(|files| Arc::new(uring::UringFactory::with_files(files)))),
+    (EngineId::Mmap, FactoryMaker::OverFiles(|files| Arc::new(mmap::MmapFactory::with_files(files)))),
+    (EngineId::Stdio, FactoryMaker::OverFiles(|files| Arc::new(stdio::StdioFactory::with_files(files)))),
+    (
+        EngineId::Objects,
+        FactoryMaker::OverFiles(|files| Arc::new(objects::ObjectsFactory::with_files(files))),
+    ),
+    (EngineId::Endpoint, FactoryMaker::Connecting(|| Arc::new(endpoint::EndpointFactory))),
+    // new engine: factory
 ];
+
+/// Names and descriptions for the reference: every engine, then the form of a target that is over the others.
+pub fn descriptions() -> impl Iterator<Item = (&'static str, &'static EngineDescription)> {
+    let engines = EngineId::ALL.iter().map(|engine| (engine.name(), &engine.declaration().description));
+    engines.chain([(stripe::NAME, &stripe::INFO)])
+}
 
 /// Finds the factory that serves a target.
 #[derive(Clone)]
@@ -58,36 +62,27 @@ impl EngineRegistry {
     /// All engines, for the user herself.
     #[must_use]
     pub fn for_user() -> Self {
-        let mut registry = Self::of_no_files();
-        registry.add_files(&Files::unconfined());
-        registry.factories.insert(EngineId::Endpoint, Arc::new(endpoint::EndpointFactory));
-        registry
+        Self::with_factories(|make| match make {
+            FactoryMaker::Harmless(make) | FactoryMaker::Connecting(make) => Some(make()),
+            FactoryMaker::OverFiles(make) => Some(make(Files::unconfined())),
+        })
     }
 
     /// The engines that a server runs for a client: no network, and files only beneath the open `folder`, none
     /// without it.
     #[must_use]
     pub fn confined(folder: Option<File>) -> Self {
-        let mut registry = Self::of_no_files();
-        if let Some(folder) = folder {
-            registry.add_files(&Files::confined(folder));
-        }
-        registry
+        let files = folder.map(Files::confined);
+        Self::with_factories(|make| match make {
+            FactoryMaker::Harmless(make) => Some(make()),
+            FactoryMaker::OverFiles(make) => files.clone().map(make),
+            FactoryMaker::Connecting(_) => None,
+        })
     }
 
-    fn of_no_files() -> Self {
-        let mut factories: BTreeMap<EngineId, Arc<dyn EngineFactory>> = BTreeMap::new();
-        factories.insert(EngineId::Null, Arc::new(null::NullFactory));
-        factories.insert(EngineId::Sim, Arc::new(sim::SimFactory::default()));
-        Self { factories }
-    }
-
-    fn add_files(&mut self, files: &Files) {
-        self.factories.insert(EngineId::Psync, Arc::new(psync::PsyncFactory::of(files.clone())));
-        self.factories.insert(EngineId::Uring, Arc::new(uring::UringFactory::of(files.clone())));
-        self.factories.insert(EngineId::Mmap, Arc::new(mmap::MmapFactory::of(files.clone())));
-        self.factories.insert(EngineId::Stdio, Arc::new(stdio::StdioFactory::of(files.clone())));
-        self.factories.insert(EngineId::Objects, Arc::new(objects::ObjectsFactory::of(files.clone())));
+    fn with_factories(factory: impl Fn(FactoryMaker) -> Option<Arc<dyn EngineFactory>>) -> Self {
+        let made = FACTORIES.iter().filter_map(|(engine, make)| Some((*engine, factory(*make)?)));
+        Self { factories: made.collect() }
     }
 
     /// The factory that serves `target`: of the asked `engine`, or of the target's default one.
@@ -109,12 +104,15 @@ impl EngineRegistry {
             (asked, _) => {
                 let asked = asked.map_or("no engine", EngineId::name);
                 let names: Vec<&str> = serving.iter().map(|engine| engine.name()).collect();
-                return refused(format!("the engine {asked} does not serve it; {} does", names.join(" or ")));
+                return refused(format!(
+                    "the engine {asked} does not support it; {} does",
+                    names.join(" or ")
+                ));
             }
         };
         match self.factories.get(&engine) {
             Some(factory) if matches!(target, Target::Stripe(_)) => {
-                Ok(Arc::new(StripeFactory::of(Arc::clone(factory))))
+                Ok(Arc::new(StripeFactory::new(Arc::clone(factory))))
             }
             Some(factory) => Ok(Arc::clone(factory)),
             None => refused(absent(target).to_owned()),
@@ -127,6 +125,7 @@ fn absent(target: &Target) -> &'static str {
     match target.form() {
         Target::File { .. } => "a server without a store has no files",
         Target::Tcp { .. } => "a server does not connect to other servers on request",
+        Target::Scheme { .. } => "a server does not run this engine for clients",
         Target::Null { .. } | Target::Sim { .. } | Target::Stripe(_) => "this registry has no such engine",
     }
 }
@@ -144,9 +143,18 @@ mod tests {
         let registry = EngineRegistry::for_user();
         for text in ["null:", "sim:disk", "/tmp", "tcp://h:7300/disk"] {
             for engine in target(text).engines() {
-                assert!(registry.factory(&target(text), Some(*engine)).is_ok(), "{engine} of {text}");
-                assert!(ENGINES.iter().any(|facts| facts.id == engine.name()), "{engine}");
+                assert!(registry.factory(&target(text), Some(engine)).is_ok(), "{engine} of {text}");
             }
+        }
+    }
+
+    #[test]
+    fn every_declared_engine_has_a_factory() {
+        let made: Vec<EngineId> = FACTORIES.iter().map(|(engine, _)| *engine).collect();
+        assert_eq!(made, EngineId::ALL);
+        for engine in EngineId::ALL {
+            let example = target(engine.declaration().description.example);
+            assert!(EngineRegistry::for_user().factory(&example, Some(*engine)).is_ok(), "{engine}");
         }
     }
 
@@ -154,7 +162,7 @@ mod tests {
     fn an_engine_that_does_not_serve_the_target_is_refused_by_those_that_do() {
         let error =
             EngineRegistry::for_user().factory(&target("null:"), Some(EngineId::Uring)).err().unwrap();
-        assert!(error.to_string().contains("the engine uring does not serve it; null does"), "{error}");
+        assert!(error.to_string().contains("the engine uring does not support it; null does"), "{error}");
     }
 
     #[test]
@@ -166,7 +174,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let stored = EngineRegistry::confined(Some(File::open(folder.path()).unwrap()));
         for engine in target("file:x").engines() {
-            let factory = stored.factory(&target("file:x"), Some(*engine)).unwrap();
+            let factory = stored.factory(&target("file:x"), Some(engine)).unwrap();
             assert!(factory.capabilities(&target("/etc/passwd")).is_err(), "{engine} leaves its folder");
         }
     }

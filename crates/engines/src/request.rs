@@ -13,7 +13,7 @@ pub struct Slot(pub u32);
 
 /// One request. The tag comes back in its completion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Request {
+pub struct IoRequest {
     /// The worker's own number for the request.
     pub tag: u32,
     /// What to do.
@@ -32,7 +32,7 @@ pub struct Request {
 
 /// A finished request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Completion {
+pub struct IoCompletion {
     /// The request's tag.
     pub tag: u32,
     /// The bytes that it moved, or discarded (a trim); 0 for a sync. Or why it failed.
@@ -54,7 +54,7 @@ impl Errno {
 /// Completions of one reap, in a buffer that is reused.
 #[derive(Debug, Clone)]
 pub struct Completions {
-    entries: Vec<Completion>,
+    entries: Vec<IoCompletion>,
 }
 
 impl Completions {
@@ -65,18 +65,18 @@ impl Completions {
     }
 
     /// Adds one completion.
-    pub fn push(&mut self, completion: Completion) {
+    pub fn push(&mut self, completion: IoCompletion) {
         self.entries.push(completion);
     }
 
     /// Adds completions in their order.
-    pub fn extend_from_slice(&mut self, completions: &[Completion]) {
+    pub fn extend_from_slice(&mut self, completions: &[IoCompletion]) {
         self.entries.extend_from_slice(completions);
     }
 
     /// The completions since the last [`Completions::clear`], oldest first.
     #[must_use]
-    pub fn as_slice(&self) -> &[Completion] {
+    pub fn as_slice(&self) -> &[IoCompletion] {
         &self.entries
     }
 
@@ -104,6 +104,6 @@ mod tests {
 
     #[test]
     fn a_request_is_at_most_forty_bytes() {
-        assert!(size_of::<Request>() <= 40);
+        assert!(size_of::<IoRequest>() <= 40);
     }
 }

@@ -41,13 +41,13 @@ impl SlotBuffers {
     }
 }
 
-/// The depth that `spec` asks for, which must lie from 1 to `depth_max`.
+/// The depth that `spec` asks for, which must be from 1 to `depth_max`.
 pub(crate) fn checked_depth(spec: &OpenSpec, depth_max: u32) -> Result<u32, EngineError> {
     let depth = spec.workload.queue_depth;
     if (1..=depth_max).contains(&depth) {
         return Ok(depth);
     }
     Err(EngineError::new(ErrorKind::Unsupported, "open", spec.target.to_string())
-        .detail(format!("queue depth {depth} was asked for and 1 to {depth_max} can be granted"))
-        .hint("ask for another depth, or for more workers"))
+        .detail(format!("queue depth {depth} was requested and 1 to {depth_max} are possible"))
+        .hint("use another depth, or more workers"))
 }

@@ -2,10 +2,10 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 use narrows_engines::{
-    Clock, Completions, EngineRegistry, MonotonicClock, OpenSpec, ProtocolCounters, Request, Slot, StopFlag,
-    WorkerContext,
+    Clock, Completions, EngineRegistry, IoRequest, MonotonicClock, OpenSpec, ProtocolCounters, Slot,
+    StopFlag, WorkerContext,
 };
-use narrows_model::workload::{PsyncCalls, PsyncWishes, SyncPolicy};
+use narrows_model::workload::{PsyncCalls, PsyncOptions, SyncPolicy};
 use narrows_model::{Bytes, EngineId, Op, Workload};
 use narrows_sys::counting_alloc::{CountingAlloc, allocations_during};
 use std::sync::Arc;
@@ -61,8 +61,8 @@ fn allocations_of(target: &str, op: Op, workload: Workload) -> u64 {
     let spec = spec(target, workload);
     let factory = EngineRegistry::for_user().factory(&spec.target, spec.workload.engine).unwrap();
     let mut engine = factory.open(&spec, &worker).unwrap();
-    let requests: Vec<Request> = (0..queue_depth)
-        .map(|tag| Request {
+    let requests: Vec<IoRequest> = (0..queue_depth)
+        .map(|tag| IoRequest {
             tag,
             op,
             object: 0,
@@ -112,7 +112,7 @@ fn engines_of_files_allocate_nothing_once_open() {
 #[test]
 fn psync_allocates_nothing_at_the_files_own_position_either() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let psync = PsyncWishes { calls: PsyncCalls::AtPosition, ..PsyncWishes::default() };
+    let psync = PsyncOptions { calls: PsyncCalls::AtPosition, ..PsyncOptions::default() };
     for op in [Op::Write, Op::Read] {
         let workload = Workload { psync, ..load(EngineId::Psync, 1, SyncPolicy::None) };
         assert_eq!(allocations_of(folder.path().to_str().unwrap(), op, workload), 0, "{op}");

@@ -1,15 +1,15 @@
 //! Claims one subnet 10.77.x.0/24 of this network namespace, and with it a prefix for every name a lab makes.
 //!
-//! The claim is an abstract socket address: the kernel hands it to one process, keeps it exactly as long as
-//! that process lives, and scopes it to the network namespace, as the links that it protects are scoped. Names
-//! therefore carry x and the process id, and whatever carries a claimed x with another process id was left by
-//! a lab that was killed: it is removed here. Scratch folders are not: they are not scoped to the network.
+//! The claim is an abstract socket address: the kernel grants it to one process, keeps it exactly as long as that
+//! process lives, and scopes it to the network namespace, as the links that it protects are scoped. Names therefore
+//! contain x and the process id, and anything named with a claimed x and another process id was left by a lab that was
+//! killed: it is removed here. Scratch folders are not: they are not scoped to the network.
 
 use std::fs;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, LabErrorKind, Result};
 use crate::tool::ip;
 
 /// 10.77.255.0/24 is left out, so that x, printed, and a host's number always fit an interface name.
@@ -17,26 +17,26 @@ const SUBNET_COUNT: u32 = 255;
 
 /// A subnet and a prefix of names that no other living lab in this network namespace has.
 #[derive(Debug)]
-pub(crate) struct Claim {
+pub(crate) struct SubnetClaim {
     subnet: u8,
     prefix: String,
-    _held: UnixListener,
+    _listener: UnixListener,
 }
 
-impl Claim {
+impl SubnetClaim {
     /// The first free subnet, searched from a place that depends on the process.
     pub(crate) fn take() -> Result<Self> {
         let pid = std::process::id();
         for step in 0..SUBNET_COUNT {
             let Ok(subnet) = u8::try_from((pid + step) % SUBNET_COUNT) else { continue };
-            let Some(held) = hold(subnet)? else { continue };
+            let Some(listener) = bind_subnet(subnet)? else { continue };
             remove_leftovers(subnet);
             if !is_in_use(subnet)? {
                 let prefix = format!("{}{}", family(subnet), base36(pid));
-                return Ok(Self { subnet, prefix, _held: held });
+                return Ok(Self { subnet, prefix, _listener: listener });
             }
         }
-        Err(Error::new(Kind::Refused, "claim", "10.77.x.0/24", "all 255 subnets are in use"))
+        Err(Error::new(LabErrorKind::Refused, "claim", "10.77.x.0/24", "all 255 subnets are in use"))
     }
 
     /// The third number of the addresses.
@@ -54,12 +54,12 @@ impl Claim {
     }
 }
 
-fn hold(subnet: u8) -> Result<Option<UnixListener>> {
+fn bind_subnet(subnet: u8) -> Result<Option<UnixListener>> {
     let name = format!("narrows-lab/subnet/{subnet}");
     let address =
         SocketAddr::from_abstract_name(&name).map_err(|source| Error::os("name the claim", &name, source))?;
     match UnixListener::bind_addr(&address) {
-        Ok(held) => Ok(Some(held)),
+        Ok(listener) => Ok(Some(listener)),
         Err(source) if source.kind() == std::io::ErrorKind::AddrInUse => Ok(None),
         Err(source) => Err(Error::os("claim", name, source)),
     }
@@ -128,10 +128,10 @@ mod tests {
     #[test]
     fn a_held_subnet_is_not_handed_out_twice_and_is_free_after_drop() {
         // 255 is never given to a lab, so this test meets no running one.
-        let first = hold(255).unwrap();
+        let first = bind_subnet(255).unwrap();
         assert!(first.is_some());
-        assert!(hold(255).unwrap().is_none());
+        assert!(bind_subnet(255).unwrap().is_none());
         drop(first);
-        assert!(hold(255).unwrap().is_some());
+        assert!(bind_subnet(255).unwrap().is_some());
     }
 }

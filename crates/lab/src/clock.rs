@@ -1,7 +1,7 @@
 //! The lab's own monotonic clock, and bounded waits on it.
 //!
-//! It is separate from the product's clock on purpose: what the lab times is used to judge the product. It
-//! never reads the wall clock.
+//! It is separate from the product's clock on purpose: the lab's times are used to check the product. It never reads
+//! the wall clock.
 
 use std::time::Duration;
 

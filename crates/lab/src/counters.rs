@@ -1,11 +1,11 @@
-//! The kernel's counters of disks and interfaces, parsed here independently of the product's own readers, so
-//! that tests can hold the one against the other.
+//! The kernel's counters of disks and interfaces, parsed here independently of the product's own readers, so that tests
+//! can compare the two.
 //!
 //! Cumulative figures as the kernel keeps them: no rates, no differences, no units beyond bytes.
 
 use std::fs;
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, LabErrorKind, Result};
 
 /// `/proc/diskstats` counts in units of 512 bytes whatever the device's own sector is.
 const DISKSTATS_SECTOR_BYTES: u64 = 512;
@@ -29,7 +29,7 @@ pub struct DiskStats {
     pub flushes_count: u64,
 }
 
-/// What one interface has carried since it was made.
+/// What one interface has transferred since it was created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct NetDev {
     /// Bytes received, with Ethernet headers.
@@ -49,7 +49,7 @@ pub struct NetDev {
 /// The counters of a block device, by its kernel name (`vda`).
 ///
 /// # Errors
-/// [`Kind::Missing`] when `/proc/diskstats` has no such device, [`Kind::Invalid`] when its line is unreadable.
+/// [`LabErrorKind::Missing`] when `/proc/diskstats` has no such device, [`LabErrorKind::Invalid`] when its line is unreadable.
 ///
 /// # Source
 /// Linux `Documentation/admin-guide/iostats.rst`.
@@ -61,7 +61,7 @@ pub fn diskstats(device_name: &str) -> Result<DiskStats> {
 /// [`Host::net_dev`](crate::Host::net_dev).
 ///
 /// # Errors
-/// [`Kind::Missing`] when there is no such interface, [`Kind::Invalid`] when its line is unreadable.
+/// [`LabErrorKind::Missing`] when there is no such interface, [`LabErrorKind::Invalid`] when its line is unreadable.
 pub fn net_dev(interface: &str) -> Result<NetDev> {
     parse_net_dev(&read("/proc/self/net/dev")?, interface)
 }
@@ -88,7 +88,9 @@ fn parse_diskstats(text: &str, device_name: &str) -> Result<DiskStats> {
         .lines()
         .map(|line| line.split_whitespace().collect::<Vec<_>>())
         .find(|fields| fields.get(2) == Some(&device_name))
-        .ok_or_else(|| Error::new(Kind::Missing, "find device", device_name, "not in /proc/diskstats"))?;
+        .ok_or_else(|| {
+            Error::new(LabErrorKind::Missing, "find device", device_name, "not in /proc/diskstats")
+        })?;
     // Fields are numbered as in the kernel's document, whose first follows the three of the name.
     let field = |number: usize| number_at(&fields, number + 2, device_name);
     Ok(DiskStats {
@@ -108,7 +110,9 @@ pub(crate) fn parse_net_dev(text: &str, interface: &str) -> Result<NetDev> {
         .filter_map(|line| line.split_once(':'))
         .find(|(name, _)| name.trim() == interface)
         .map(|(_, numbers)| numbers.split_whitespace().collect::<Vec<_>>())
-        .ok_or_else(|| Error::new(Kind::Missing, "find interface", interface, "not in /proc/net/dev"))?;
+        .ok_or_else(|| {
+            Error::new(LabErrorKind::Missing, "find interface", interface, "not in /proc/net/dev")
+        })?;
     let column = |index: usize| number_at(&numbers, index, interface);
     Ok(NetDev {
         received_bytes: column(0)?,
@@ -123,7 +127,7 @@ pub(crate) fn parse_net_dev(text: &str, interface: &str) -> Result<NetDev> {
 fn number_at(fields: &[&str], index: usize, target: &str) -> Result<u64> {
     fields.get(index).and_then(|field| field.parse().ok()).ok_or_else(|| {
         Error::new(
-            Kind::Invalid,
+            LabErrorKind::Invalid,
             "read the counters of",
             target,
             format!("no number in column {}", index + 1),
@@ -163,7 +167,7 @@ mod tests {
 
     #[test]
     fn an_unknown_device_is_missing() {
-        assert_eq!(parse_diskstats(DISKS, "vd").unwrap_err().kind(), Kind::Missing);
+        assert_eq!(parse_diskstats(DISKS, "vd").unwrap_err().kind(), LabErrorKind::Missing);
     }
 
     #[test]
@@ -182,7 +186,7 @@ mod tests {
     #[test]
     fn a_cut_line_is_an_error_that_names_the_column() {
         let error = parse_net_dev("eth0: 1 2 3\n", "eth0").unwrap_err();
-        assert_eq!(error.kind(), Kind::Invalid);
+        assert_eq!(error.kind(), LabErrorKind::Invalid);
         assert!(error.to_string().contains("column 4"), "{error}");
     }
 

@@ -1,11 +1,11 @@
-//! Finds the whole block device that a path's file system lies on.
+//! Finds the whole block device that a path's file system is on.
 //!
 //! It does not look below that device (device mapper, loop): the throttle is set on what the kernel names.
 
 use std::fs;
 use std::path::Path;
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, LabErrorKind, Result};
 
 /// A whole block device, never a partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct BlockDevice {
 /// The whole block device under a file or folder.
 ///
 /// # Errors
-/// [`Kind::Missing`] when the path is not there, [`Kind::Invalid`] when its file system has no block device of
+/// [`LabErrorKind::Missing`] when the path is not there, [`LabErrorKind::Invalid`] when its file system has no block device of
 /// its own (tmpfs, overlay, btrfs, a network).
 pub fn device_under(path: &Path) -> Result<BlockDevice> {
     let target = path.display().to_string();
@@ -29,11 +29,11 @@ pub fn device_under(path: &Path) -> Result<BlockDevice> {
     let number = format!("{}:{}", rustix::fs::major(status.st_dev), rustix::fs::minor(status.st_dev));
     whole_device(Path::new("/sys/dev/block"), &number).ok_or_else(|| {
         let detail = format!("its file system (device {number}) has no block device of its own");
-        Error::new(Kind::Invalid, "find the block device under", target, detail)
+        Error::new(LabErrorKind::Invalid, "find the block device under", target, detail)
     })
 }
 
-/// Follows `root/MAJOR:MINOR`; a partition's folder lies inside its disk's.
+/// Follows `root/MAJOR:MINOR`; a partition's folder is inside its disk's.
 fn whole_device(root: &Path, number: &str) -> Option<BlockDevice> {
     let folder = fs::canonicalize(root.join(number)).ok()?;
     let disk = if folder.join("partition").exists() { folder.parent()? } else { &folder };
@@ -62,6 +62,6 @@ mod tests {
 
     #[test]
     fn proc_has_no_block_device() {
-        assert_eq!(device_under(Path::new("/proc")).unwrap_err().kind(), Kind::Invalid);
+        assert_eq!(device_under(Path::new("/proc")).unwrap_err().kind(), LabErrorKind::Invalid);
     }
 }

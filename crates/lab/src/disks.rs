@@ -1,7 +1,7 @@
 //! Disks whose delays the lab sets: file systems on loop devices on files that answer late.
 //!
-//! The data lies in memory, so that the machine's own disk is not in their way. They are ended with their
-//! [`crate::Lab`]; nothing but block requests is delayed, and no request fails.
+//! The data is in memory, so that the machine's own disk does not affect them. They end with their [`crate::Lab`];
+//! nothing but block requests is delayed, and no request fails.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,16 +9,16 @@ use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, LabErrorKind, Result};
 use crate::locate::delaydisk_bin;
 use crate::mounts::unmount_below;
-use crate::process::Process;
+use crate::process::LabProcess;
 use crate::tool;
 
 /// More disks than any test loads together.
 const COUNT_MAX: u8 = 16;
 /// Mounting is a call; a machine that works takes milliseconds.
-const SOON: Duration = Duration::from_secs(10);
+const MOUNT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What disks are made like, all of them alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub struct DiskPlan {
     pub mebibytes: u64,
     /// How long a read takes, in microseconds.
     pub read_us: u64,
-    /// How long a write takes, in microseconds. What was written is volatile until a flush, as far as can be told.
+    /// How long a write takes, in microseconds. Written data is volatile until a flush, as far as can be observed.
     pub write_us: u64,
     /// How long a flush of the disk's cache takes, in microseconds.
     pub flush_us: u64,
@@ -58,12 +58,12 @@ impl DiskPlan {
 
 /// Disks of one [`DiskPlan`], each with an ext4; a cheap handle that stays valid as long as its [`crate::Lab`].
 #[derive(Debug, Clone)]
-pub struct Disks {
+pub struct LabDisks {
     folder: PathBuf,
-    server: Arc<Mutex<Option<Process>>>,
+    server: Arc<Mutex<Option<LabProcess>>>,
 }
 
-impl Disks {
+impl LabDisks {
     pub(crate) fn new(folder: PathBuf) -> Self {
         Self { folder, server: Arc::default() }
     }
@@ -74,11 +74,11 @@ impl Disks {
         self.folder.join(format!("disk{index}"))
     }
 
-    /// Makes them; what was made before a failure is [`Disks::remove`]'s.
+    /// Makes them; what was made before a failure is [`LabDisks::remove`]'s.
     pub(crate) fn make(&self, name: &str, logs: &Path, plan: &DiskPlan) -> Result<()> {
         if plan.count == 0 || plan.count > COUNT_MAX || plan.at_once == 0 {
             let allowed = format!("1 to {COUNT_MAX} disks that serve one request at a time or more");
-            return Err(Error::new(Kind::Invalid, "make disks", name, allowed));
+            return Err(Error::new(LabErrorKind::Invalid, "make disks", name, allowed));
         }
         for inner in ["images", "slow"] {
             make_folder(&self.folder.join(inner))?;
@@ -88,8 +88,8 @@ impl Disks {
         for index in 0..plan.count {
             make_image(&self.image("images", index), plan.mebibytes)?;
         }
-        let mut server = Process::start(&format!("disks-{name}"), logs, self.server_command(plan)?)?;
-        let ready = server.wait_for_line("ready", SOON);
+        let mut server = LabProcess::start(&format!("disks-{name}"), logs, self.server_command(plan)?)?;
+        let ready = server.wait_for_line("ready", MOUNT_TIMEOUT);
         *self.server.lock().unwrap_or_else(PoisonError::into_inner) = Some(server);
         ready?;
         (0..plan.count).try_for_each(|index| self.attach(index, plan))

@@ -10,7 +10,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// What the caller can do about an [`Error`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Kind {
+pub enum LabErrorKind {
     /// The machine refused: a missing right, tool, controller or device. Run elsewhere or install it.
     Refused,
     /// The argument cannot mean anything here. Change the call.
@@ -27,7 +27,7 @@ pub enum Kind {
 #[derive(Debug, thiserror::Error)]
 #[error("{operation} {target}: {detail}")]
 pub struct Error {
-    kind: Kind,
+    kind: LabErrorKind,
     operation: &'static str,
     target: String,
     detail: String,
@@ -38,7 +38,7 @@ pub struct Error {
 impl Error {
     /// What the caller can do about it.
     #[must_use]
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> LabErrorKind {
         self.kind
     }
 
@@ -55,7 +55,7 @@ impl Error {
     }
 
     pub(crate) fn new(
-        kind: Kind,
+        kind: LabErrorKind,
         operation: &'static str,
         target: impl Into<String>,
         detail: impl Into<String>,
@@ -70,24 +70,28 @@ impl Error {
         source: impl Into<io::Error>,
     ) -> Self {
         let source = source.into();
-        let kind = if source.kind() == io::ErrorKind::NotFound { Kind::Missing } else { Kind::Refused };
+        let kind = if source.kind() == io::ErrorKind::NotFound {
+            LabErrorKind::Missing
+        } else {
+            LabErrorKind::Refused
+        };
         Self { kind, operation, target: target.into(), detail: source.to_string(), source: Some(source) }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Error, Kind};
+    use super::{Error, LabErrorKind};
 
     #[test]
     fn message_names_operation_target_and_the_kernels_answer() {
         let error = Error::os("read", "/nowhere", rustix::io::Errno::ACCESS);
-        assert_eq!(error.kind(), Kind::Refused);
+        assert_eq!(error.kind(), LabErrorKind::Refused);
         assert!(error.to_string().starts_with("read /nowhere: Permission denied"), "{error}");
     }
 
     #[test]
     fn an_absent_file_is_missing() {
-        assert_eq!(Error::os("read", "/nowhere", rustix::io::Errno::NOENT).kind(), Kind::Missing);
+        assert_eq!(Error::os("read", "/nowhere", rustix::io::Errno::NOENT).kind(), LabErrorKind::Missing);
     }
 }

@@ -10,10 +10,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::counters::{NetDev, parse_net_dev};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, LabErrorKind, Result};
 use crate::link::{self, INSIDE, LinkPlan};
 use crate::locate::delaywire_bin;
-use crate::process::Process;
+use crate::process::LabProcess;
 use crate::rate;
 use crate::tool;
 
@@ -21,7 +21,7 @@ use crate::tool;
 pub(crate) const HOST_INDEX_MAX: u8 = 99;
 /// Addresses below 10.77.x.11 are for the machine itself.
 const FIRST_ADDRESS: u8 = 10;
-/// The longest delay of a wire: its queue holds what arrives in the meantime.
+/// The longest delay of a wire: its queue buffers what arrives in the meantime.
 const DELAY_MAX_US: u64 = 10_000_000;
 
 /// A network namespace as a host; a cheap handle that stays valid as long as its [`crate::Lab`].
@@ -38,14 +38,14 @@ pub struct Host {
 #[derive(Debug, Default)]
 struct LinkState {
     rate: Option<String>,
-    wire: Option<Process>,
+    wire: Option<LabProcess>,
 }
 
 impl Host {
     pub(crate) fn new(index: u8, subnet: u8, prefix: &str, bridge: &str, logs: PathBuf) -> Result<Self> {
         if index == 0 || index > HOST_INDEX_MAX {
             let allowed = format!("hosts are numbered from 1 to {HOST_INDEX_MAX}");
-            return Err(Error::new(Kind::Invalid, "make host", index.to_string(), allowed));
+            return Err(Error::new(LabErrorKind::Invalid, "make host", index.to_string(), allowed));
         }
         let address = Ipv4Addr::new(10, 77, subnet, FIRST_ADDRESS + index);
         let plan = LinkPlan {
@@ -59,7 +59,7 @@ impl Host {
         Ok(Self { index, address, logs, plan, state: Arc::default() })
     }
 
-    /// Makes the namespace and its link; what was made before a failure is [`Host::remove`]'s.
+    /// Makes the namespace and its link; [`Host::remove_link`] and [`Host::remove_netns`] remove what was made before a failure.
     pub(crate) fn make(&self) -> Result<()> {
         tool::ip(&["netns", "add", &self.plan.netns])?;
         tool::ip(&["-n", &self.plan.netns, "link", "set", "lo", "up"])?;
@@ -84,7 +84,7 @@ impl Host {
         &self.plan.netns
     }
 
-    /// The interface on the bridge that carries what this host receives and sends.
+    /// The interface on the bridge through which this host receives and sends.
     #[must_use]
     pub fn outside_interface(&self) -> &str {
         &self.plan.outside
@@ -110,7 +110,7 @@ impl Host {
     /// As tc(8) writes rates: `100mbit`, `1gbit`.
     ///
     /// # Errors
-    /// [`Kind::Invalid`] for another notation, else what `tc` said.
+    /// [`LabErrorKind::Invalid`] for another notation, else what `tc` said.
     pub fn limit_rate(&self, rate: &str) -> Result<u64> {
         let link_bits_per_s = rate::link_bits_per_s(rate)?;
         link::limit(&self.plan, rate)?;
@@ -127,7 +127,7 @@ impl Host {
         link::unlimit(&self.plan)
     }
 
-    /// What a TCP stream can carry over a link of that rate; see [`rate::payload_bytes_per_s`].
+    /// The payload rate that a TCP stream can sustain over a link of that rate; see [`rate::payload_bytes_per_s`].
     ///
     /// # Units
     /// Bits per second in, bytes per second out.
@@ -140,11 +140,11 @@ impl Host {
     /// round trip grows by twice of it; 0 puts the plain link back. Rate limit and addresses stay.
     ///
     /// # Errors
-    /// [`Kind::Invalid`] above ten seconds, [`Kind::Missing`] when the binary `delaywire` is not built, else what
+    /// [`LabErrorKind::Invalid`] above ten seconds, [`LabErrorKind::Missing`] when the binary `delaywire` is not built, else what
     /// the wire or `ip` said.
     ///
     /// # Cost
-    /// Adds 0.1 to 0.2 ms of its own to the round trip and carries 1 to 2 Gbit/s on one CPU.
+    /// Adds 0.1 to 0.2 ms of overhead to the round trip and sustains 1 to 2 Gbit/s on one CPU.
     pub fn delay(&self, one_way_us: u64) -> Result<()> {
         self.delay_and_lose(one_way_us, 0)
     }
@@ -152,15 +152,20 @@ impl Host {
     /// As [`Host::delay`], by a wire that also loses one of `loss_every` packets of data in each direction; 0 loses none.
     ///
     /// # Errors
-    /// As [`Host::delay`]; [`Kind::Invalid`] for loss without delay, which the plain link cannot have.
+    /// As [`Host::delay`]; [`LabErrorKind::Invalid`] for loss without delay, which the plain link cannot have.
     pub fn delay_and_lose(&self, one_way_us: u64, loss_every: u64) -> Result<()> {
         if one_way_us == 0 && loss_every > 0 {
             let target = format!("one of {loss_every} packets");
-            return Err(Error::new(Kind::Invalid, "lose", target, "only a wire with a delay loses packets"));
+            return Err(Error::new(
+                LabErrorKind::Invalid,
+                "lose",
+                target,
+                "only a wire with a delay loses packets",
+            ));
         }
         if one_way_us > DELAY_MAX_US {
             let allowed = format!("at most {DELAY_MAX_US} us");
-            return Err(Error::new(Kind::Invalid, "delay by", format!("{one_way_us} us"), allowed));
+            return Err(Error::new(LabErrorKind::Invalid, "delay by", format!("{one_way_us} us"), allowed));
         }
         let mut state = self.state();
         state.wire = None;
@@ -203,7 +208,7 @@ impl Host {
     /// The counters of the host's interface `eth0`, or of another such as `lo`.
     ///
     /// # Errors
-    /// [`Kind::Missing`] when the host has no such interface, else what `nsenter` said.
+    /// [`LabErrorKind::Missing`] when the host has no such interface, else what `nsenter` said.
     pub fn net_dev(&self, interface: &str) -> Result<NetDev> {
         let place = format!("--net=/run/netns/{}", self.plan.netns);
         parse_net_dev(&tool::run("nsenter", &[&place, "--", "cat", "/proc/self/net/dev"])?, interface)
@@ -229,11 +234,11 @@ impl Host {
         Ok(())
     }
 
-    fn start_wire(&self, one_way_us: u64, loss_every: u64) -> Result<Process> {
+    fn start_wire(&self, one_way_us: u64, loss_every: u64) -> Result<LabProcess> {
         let mut command = Command::new(delaywire_bin()?);
         command.args([&self.plan.outside, &self.plan.passing]);
         command.args([one_way_us.to_string(), loss_every.to_string()]);
-        let mut wire = Process::start(&format!("wire{}", self.index), &self.logs, command)?;
+        let mut wire = LabProcess::start(&format!("wire{}", self.index), &self.logs, command)?;
         wire.wait_for_line("ready", Duration::from_secs(5))?;
         Ok(wire)
     }
@@ -267,18 +272,18 @@ mod tests {
 
     #[test]
     fn host_numbers_outside_1_to_99_are_refused() {
-        assert_eq!(host(0).unwrap_err().kind(), Kind::Invalid);
-        assert_eq!(host(100).unwrap_err().kind(), Kind::Invalid);
+        assert_eq!(host(0).unwrap_err().kind(), LabErrorKind::Invalid);
+        assert_eq!(host(100).unwrap_err().kind(), LabErrorKind::Invalid);
         assert_eq!(host(99).unwrap().address(), Ipv4Addr::new(10, 77, 7, 109));
     }
 
     #[test]
     fn loss_without_a_wire_is_refused_before_the_link_is_touched() {
-        assert_eq!(host(1).unwrap().delay_and_lose(0, 100).unwrap_err().kind(), Kind::Invalid);
+        assert_eq!(host(1).unwrap().delay_and_lose(0, 100).unwrap_err().kind(), LabErrorKind::Invalid);
     }
 
     #[test]
     fn a_delay_above_ten_seconds_is_refused_before_the_link_is_touched() {
-        assert_eq!(host(1).unwrap().delay(10_000_001).unwrap_err().kind(), Kind::Invalid);
+        assert_eq!(host(1).unwrap().delay(10_000_001).unwrap_err().kind(), LabErrorKind::Invalid);
     }
 }

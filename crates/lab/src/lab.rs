@@ -10,45 +10,45 @@ use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::cgroup::Cgroup;
-use crate::claim::Claim;
-use crate::disks::{DiskPlan, Disks};
-use crate::ending;
-use crate::error::{Error, Kind, Result};
+use crate::claim::SubnetClaim;
+use crate::disks::{DiskPlan, LabDisks};
+use crate::error::{Error, LabErrorKind, Result};
 use crate::host::Host;
 use crate::link;
 use crate::locate::make_scratch;
-use crate::process::Process;
+use crate::process::LabProcess;
+use crate::termination;
 
 /// Network hosts, cgroups, disks and scratch space for one test, gone when it is dropped.
 ///
-/// Declare it before the [`Process`]es that run in it, so that they end first; what is left in its namespaces
+/// Declare it before the [`LabProcess`]es that run in it, so that they end first; what is left in its namespaces
 /// and cgroups after that it ends itself.
 #[derive(Debug)]
 pub struct Lab {
-    claim: Claim,
+    claim: SubnetClaim,
     scratch: PathBuf,
     logs: PathBuf,
-    made: Mutex<Made>,
+    resources: Mutex<LabResources>,
 }
 
 #[derive(Debug, Default)]
-struct Made {
+struct LabResources {
     hosts: Vec<Host>,
     cgroups: Vec<Cgroup>,
-    disks: Vec<Disks>,
+    disks: Vec<LabDisks>,
 }
 
 impl Lab {
     /// A new lab on a free subnet 10.77.x.0/24, with a bridge and no host yet.
     ///
     /// # Errors
-    /// What the machine refused; [`crate::available`] tells beforehand whether it will.
+    /// What the machine refused; [`crate::available`] reports beforehand whether it will.
     pub fn new() -> Result<Self> {
-        let claim = Claim::take()?;
+        let claim = SubnetClaim::take()?;
         let scratch = make_scratch(claim.prefix())?;
         let logs = scratch.join("logs");
         let subnet = claim.subnet();
-        let lab = Self { claim, scratch, logs, made: Mutex::default() };
+        let lab = Self { claim, scratch, logs, resources: Mutex::default() };
         // From here on dropping `lab` removes what was made.
         fs::create_dir(&lab.logs)
             .map_err(|source| Error::os("create", lab.logs.display().to_string(), source))?;
@@ -72,16 +72,16 @@ impl Lab {
     /// Host number `index` (1 to 99), made at the first call.
     ///
     /// # Errors
-    /// [`Kind::Invalid`] for another number, else what `ip` said.
+    /// [`LabErrorKind::Invalid`] for another number, else what `ip` said.
     pub fn host(&self, index: u8) -> Result<Host> {
-        let mut made = self.made();
-        if let Some(host) = made.hosts.iter().find(|host| host.index() == index) {
+        let mut resources = self.resources();
+        if let Some(host) = resources.hosts.iter().find(|host| host.index() == index) {
             return Ok(host.clone());
         }
         let claim = &self.claim;
         let host = Host::new(index, claim.subnet(), claim.prefix(), &claim.bridge(), self.logs.clone())?;
         // Noted before it is made, so that a half-made one is removed too.
-        made.hosts.push(host.clone());
+        resources.hosts.push(host.clone());
         host.make()?;
         Ok(host)
     }
@@ -89,29 +89,30 @@ impl Lab {
     /// The cgroup of this name, made at the first call, without limits.
     ///
     /// # Errors
-    /// [`Kind::Invalid`] for a name that is not one plain word, [`Kind::Refused`] without cgroup controllers.
+    /// [`LabErrorKind::Invalid`] for a name that is not one plain word, [`LabErrorKind::Refused`] without cgroup controllers.
     pub fn cgroup(&self, name: &str) -> Result<Cgroup> {
         check_name("make cgroup", name)?;
-        let mut made = self.made();
+        let mut resources = self.resources();
         let full_name = format!("{}-{name}", self.claim.prefix());
-        if let Some(cgroup) = made.cgroups.iter().find(|cgroup| cgroup.name() == full_name) {
+        if let Some(cgroup) = resources.cgroups.iter().find(|cgroup| cgroup.name() == full_name) {
             return Ok(cgroup.clone());
         }
         let cgroup = Cgroup::make(&full_name)?;
-        made.cgroups.push(cgroup.clone());
+        resources.cgroups.push(cgroup.clone());
         Ok(cgroup)
     }
 
     /// New disks with the delays of `plan`, mounted below the scratch folder under this name.
     ///
     /// # Errors
-    /// [`Kind::Invalid`] for a name that is not one plain word or a plan without disks, [`Kind::Missing`] when the
-    /// binary `delaydisk` is not built, else what the machine refused; [`crate::disks_available`] tells beforehand.
-    pub fn disks(&self, name: &str, plan: &DiskPlan) -> Result<Disks> {
+    /// [`LabErrorKind::Invalid`] for a name that is not one plain word or a plan without disks,
+    /// [`LabErrorKind::Missing`] when the binary `delaydisk` is not built, else what the machine refused;
+    /// [`crate::disks_available`] reports that beforehand.
+    pub fn disks(&self, name: &str, plan: &DiskPlan) -> Result<LabDisks> {
         check_name("make disks", name)?;
-        let disks = Disks::new(self.scratch.join(name));
+        let disks = LabDisks::new(self.scratch.join(name));
         // Noted before they are made, so that half-made ones are removed too.
-        self.made().disks.push(disks.clone());
+        self.resources().disks.push(disks.clone());
         disks.make(name, &self.logs, plan)?;
         Ok(disks)
     }
@@ -119,9 +120,9 @@ impl Lab {
     /// Starts a command under guard, its output in the lab's folder.
     ///
     /// # Errors
-    /// As [`Process::start`].
-    pub fn start(&self, name: &str, command: Command) -> Result<Process> {
-        Process::start(name, &self.logs, command)
+    /// As [`LabProcess::start`].
+    pub fn start(&self, name: &str, command: Command) -> Result<LabProcess> {
+        LabProcess::start(name, &self.logs, command)
     }
 
     /// A folder on a disk file system (never in memory) that is removed with the lab.
@@ -130,7 +131,7 @@ impl Lab {
         &self.scratch
     }
 
-    /// Removes all that the lab made, and tells what could not be removed; dropping does the same silently.
+    /// Removes all that the lab made, and reports what could not be removed; dropping does the same silently.
     ///
     /// # Errors
     /// The first thing that could not be removed; the others were tried nevertheless.
@@ -139,20 +140,20 @@ impl Lab {
     }
 
     fn remove_all(&self) -> Result<()> {
-        let made = std::mem::take(&mut *self.made());
-        let mut outcomes = vec![end_processes(&made)];
-        outcomes.extend(made.disks.iter().map(Disks::remove));
-        outcomes.extend(made.hosts.iter().map(Host::remove_link));
+        let resources = std::mem::take(&mut *self.resources());
+        let mut outcomes = vec![end_processes(&resources)];
+        outcomes.extend(resources.disks.iter().map(LabDisks::remove));
+        outcomes.extend(resources.hosts.iter().map(Host::remove_link));
         outcomes.push(link::remove(&self.claim.bridge()));
-        outcomes.extend(made.hosts.iter().map(Host::remove_netns));
-        outcomes.extend(made.cgroups.iter().map(Cgroup::remove));
+        outcomes.extend(resources.hosts.iter().map(Host::remove_netns));
+        outcomes.extend(resources.cgroups.iter().map(Cgroup::remove));
         outcomes.push(remove_folder(&self.scratch));
         outcomes.into_iter().collect()
     }
 
     /// A panic in a test must not keep the rest from being removed.
-    fn made(&self) -> MutexGuard<'_, Made> {
-        self.made.lock().unwrap_or_else(PoisonError::into_inner)
+    fn resources(&self) -> MutexGuard<'_, LabResources> {
+        self.resources.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -167,21 +168,26 @@ impl Drop for Lab {
 fn check_name(operation: &'static str, name: &str) -> Result<()> {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
     if name.is_empty() || !name.chars().all(plain) {
-        return Err(Error::new(Kind::Invalid, operation, name, "letters, digits, - and _ only"));
+        return Err(Error::new(LabErrorKind::Invalid, operation, name, "letters, digits, - and _ only"));
     }
     Ok(())
 }
 
 /// Ends by id what still runs inside the lab's own namespaces and cgroups: only its tests put it there.
-fn end_processes(made: &Made) -> Result<()> {
-    let in_hosts = made.hosts.iter().flat_map(Host::pids);
-    let mut pids: Vec<u32> = in_hosts.chain(made.cgroups.iter().flat_map(Cgroup::pids)).collect();
+fn end_processes(resources: &LabResources) -> Result<()> {
+    let in_hosts = resources.hosts.iter().flat_map(Host::pids);
+    let mut pids: Vec<u32> = in_hosts.chain(resources.cgroups.iter().flat_map(Cgroup::pids)).collect();
     pids.sort_unstable();
     pids.dedup();
     pids.retain(|&pid| pid != std::process::id());
-    match ending::end_all(&pids) {
+    match termination::end_all(&pids) {
         0 => Ok(()),
-        count => Err(Error::new(Kind::Late, "end", format!("{count} processes"), "SIGKILL did not end them")),
+        count => Err(Error::new(
+            LabErrorKind::Late,
+            "end",
+            format!("{count} processes"),
+            "SIGKILL did not end them",
+        )),
     }
 }
 

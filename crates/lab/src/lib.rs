@@ -28,33 +28,33 @@
 #![forbid(unsafe_code)]
 
 mod available;
-mod calm;
 mod cgroup;
 mod claim;
 pub mod clock;
 pub mod counters;
 mod device;
 mod disks;
-mod ending;
 mod error;
 mod host;
 mod lab;
 mod link;
 mod locate;
+mod machine_ticks;
 pub mod mounts;
-pub mod places;
+pub mod pattern;
 mod process;
 mod rate;
+mod termination;
 mod tool;
 
 pub use available::{available, disks_available};
-pub use calm::Machine;
 pub use cgroup::{BlkioThrottle, Cgroup, CpuQuota, pin_to_cpus};
 pub use device::{BlockDevice, device_under};
-pub use disks::{DiskPlan, Disks};
-pub use error::{Error, Kind, Result};
+pub use disks::{DiskPlan, LabDisks};
+pub use error::{Error, LabErrorKind, Result};
 pub use host::Host;
 pub use lab::Lab;
 pub use locate::{labcat_bin, narrows_bin};
-pub use process::{Process, died_of};
+pub use machine_ticks::MachineTicks;
+pub use process::{LabProcess, died_of};
 pub use rate::{link_bits_per_s, payload_bytes_per_s};

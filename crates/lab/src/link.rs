@@ -61,8 +61,8 @@ pub(crate) fn remove(name: &str) -> Result<()> {
 
 /// Limits both directions with a token bucket each.
 ///
-/// The bucket must hold a packet of 64 KiB that the kernel segments later; 256 KiB serves a few Gbit/s at 250
-/// timer ticks a second. 50 ms of queue is what a router of that rate might have.
+/// The bucket must have room for a packet of 64 KiB that the kernel segments later; 256 KiB is enough for a few Gbit/s
+/// at 250 timer ticks a second. 50 ms of queue is what a router of that rate might have.
 pub(crate) fn limit(plan: &LinkPlan, rate: &str) -> Result<()> {
     unlimit(plan)?;
     let bucket = ["root", "tbf", "rate", rate, "burst", "256kb", "latency", "50ms"];

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::statfs;
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, LabErrorKind, Result};
 
 /// File systems that keep data in memory alone: `TMPFS_MAGIC`, `RAMFS_MAGIC` of linux/magic.h.
 const MEMORY_FILE_SYSTEMS: [u64; 2] = [0x0102_1994, 0x8584_58f6];
@@ -15,7 +15,7 @@ const MEMORY_FILE_SYSTEMS: [u64; 2] = [0x0102_1994, 0x8584_58f6];
 /// The `narrows` binary under test: `NARROWS_BIN`, else the release build in the target folder.
 ///
 /// # Errors
-/// [`Kind::Missing`] with the command that builds it.
+/// [`LabErrorKind::Missing`] with the command that builds it.
 pub fn narrows_bin() -> Result<PathBuf> {
     let (path, hint) = match environment("NARROWS_BIN") {
         Some(path) => (path, "NARROWS_BIN names it, and there is no such file"),
@@ -24,13 +24,13 @@ pub fn narrows_bin() -> Result<PathBuf> {
     if path.is_file() {
         return Ok(path);
     }
-    Err(Error::new(Kind::Missing, "find", path.display().to_string(), hint))
+    Err(Error::new(LabErrorKind::Missing, "find", path.display().to_string(), hint))
 }
 
 /// The lab's own TCP sender, receiver and echo, `labcat`.
 ///
 /// # Errors
-/// [`Kind::Missing`] with the command that builds it.
+/// [`LabErrorKind::Missing`] with the command that builds it.
 pub fn labcat_bin() -> Result<PathBuf> {
     own_binary("labcat", "NARROWS_LABCAT")
 }
@@ -54,7 +54,7 @@ fn own_binary(name: &str, variable: &str) -> Result<PathBuf> {
     environment(variable).into_iter().chain(beside).chain(known).find(|path| path.is_file()).ok_or_else(
         || {
             let hint = format!("build it: cargo build -p narrows-lab --bins, or name it in {variable}");
-            Error::new(Kind::Missing, "find the program", name, hint)
+            Error::new(LabErrorKind::Missing, "find the program", name, hint)
         },
     )
 }
@@ -62,7 +62,7 @@ fn own_binary(name: &str, variable: &str) -> Result<PathBuf> {
 /// A new folder under `target/lab-scratch`.
 ///
 /// # Errors
-/// [`Kind::Invalid`] when the target folder keeps its data in memory.
+/// [`LabErrorKind::Invalid`] when the target folder keeps its data in memory.
 pub(crate) fn make_scratch(name: &str) -> Result<PathBuf> {
     let folder = target_folder().join("lab-scratch").join(name);
     let target = folder.display().to_string();
@@ -70,7 +70,7 @@ pub(crate) fn make_scratch(name: &str) -> Result<PathBuf> {
     if is_in_memory(&folder)? {
         let _left = fs::remove_dir(&folder);
         let hint = "it lies in memory; set CARGO_TARGET_DIR to a folder on a disk";
-        return Err(Error::new(Kind::Invalid, "use as scratch", target, hint));
+        return Err(Error::new(LabErrorKind::Invalid, "use as scratch", target, hint));
     }
     Ok(folder)
 }
@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn a_missing_program_of_the_package_comes_with_the_command_that_builds_it() {
         let error = own_binary("no-such-lab-program", "NARROWS_NO_SUCH_VARIABLE").unwrap_err();
-        assert_eq!(error.kind(), Kind::Missing);
+        assert_eq!(error.kind(), LabErrorKind::Missing);
         assert!(error.to_string().contains("cargo build -p narrows-lab --bins"), "{error}");
     }
 

@@ -12,8 +12,8 @@ use rustix::mount::{UnmountFlags, unmount};
 
 use crate::error::{Error, Result};
 
-/// Unmounts every file system below a folder, or at it; what a process still uses is detached and goes when it is let
-/// go of.
+/// Unmounts every file system at or below a folder; one that a process still uses is detached and disappears when it is
+/// released.
 ///
 /// # Errors
 /// The first refusal; the others were tried nevertheless.

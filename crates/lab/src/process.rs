@@ -16,15 +16,15 @@ use rustix::fs::inotify;
 use rustix::process::Signal;
 
 use crate::clock::{Deadline, wait_for_event};
-use crate::ending;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, LabErrorKind, Result};
+use crate::termination;
 
 /// How many of the last lines of standard error an error quotes.
 const QUOTED_LINE_COUNT: usize = 12;
 
 /// A running program that ends with this value: SIGTERM, and SIGKILL if it does not listen.
 #[derive(Debug)]
-pub struct Process {
+pub struct LabProcess {
     name: String,
     child: Child,
     handle: OwnedFd,
@@ -34,11 +34,11 @@ pub struct Process {
     status: Option<ExitStatus>,
 }
 
-impl Process {
+impl LabProcess {
     /// Starts the command with its output in `folder/NAME.out` and `folder/NAME.err`, and no input.
     ///
     /// # Errors
-    /// [`Kind::Missing`] when the program is not there, else the system's answer.
+    /// [`LabErrorKind::Missing`] when the program is not there, else the system's answer.
     pub fn start(name: &str, folder: &Path, mut command: Command) -> Result<Self> {
         let stdout = folder.join(format!("{name}.out"));
         let stderr = folder.join(format!("{name}.err"));
@@ -47,11 +47,16 @@ impl Process {
         command.stdin(Stdio::null()).stdout(out_file).stderr(err_file);
         let target = command.get_program().to_string_lossy().into_owned();
         let mut child = command.spawn().map_err(|source| Error::os("start", &target, source))?;
-        let Some(handle) = ending::handle_of(child.id()) else {
+        let Some(handle) = termination::handle_of(child.id()) else {
             // Without a handle nothing could guard it: it must not stay.
             let _gone = child.kill();
             let _reaped = child.wait();
-            return Err(Error::new(Kind::Refused, "open a handle of", target, "pidfd_open needs Linux 5.3"));
+            return Err(Error::new(
+                LabErrorKind::Refused,
+                "open a handle of",
+                target,
+                "pidfd_open needs Linux 5.3",
+            ));
         };
         Ok(Self { name: name.to_owned(), child, handle, stdout, stderr, output_changed, status: None })
     }
@@ -65,13 +70,13 @@ impl Process {
     /// Whether the program still runs; a zombie does not.
     #[must_use]
     pub fn is_running(&self) -> bool {
-        self.status.is_none() && !ending::wait_ended(&self.handle, Deadline::after(Duration::ZERO))
+        self.status.is_none() && !termination::wait_ended(&self.handle, Deadline::after(Duration::ZERO))
     }
 
     /// The first whole line of standard output, else of standard error, that contains `pattern`.
     ///
     /// # Errors
-    /// [`Kind::Late`] when it did not come in time, [`Kind::Ended`] when the program ended without it; both
+    /// [`LabErrorKind::Late`] when it did not come in time, [`LabErrorKind::Ended`] when the program ended without it; both
     /// quote the end of standard error.
     pub fn wait_for_line(&mut self, pattern: &str, within: Duration) -> Result<String> {
         let deadline = Deadline::after(within);
@@ -84,12 +89,16 @@ impl Process {
                 }
             }
             if !running {
-                let status = self.wait(ending::PATIENCE)?;
-                return Err(self.failure(Kind::Ended, &format!("it ended ({status}) without '{pattern}'")));
+                let status = self.wait(termination::END_TIMEOUT)?;
+                return Err(
+                    self.failure(LabErrorKind::Ended, &format!("it ended ({status}) without '{pattern}'"))
+                );
             }
             if deadline.is_over() {
                 let seconds = within.as_secs_f64();
-                return Err(self.failure(Kind::Late, &format!("no line with '{pattern}' in {seconds} s")));
+                return Err(
+                    self.failure(LabErrorKind::Late, &format!("no line with '{pattern}' in {seconds} s"))
+                );
             }
             self.wait_for_change(deadline)?;
         }
@@ -98,13 +107,15 @@ impl Process {
     /// How the program ended, once it did by itself.
     ///
     /// # Errors
-    /// [`Kind::Late`] when it still runs after that time; it goes on running.
+    /// [`LabErrorKind::Late`] when it is still running after that time; it is left running.
     pub fn wait(&mut self, within: Duration) -> Result<ExitStatus> {
         if let Some(status) = self.status {
             return Ok(status);
         }
-        if !ending::wait_ended(&self.handle, Deadline::after(within)) {
-            return Err(self.failure(Kind::Late, &format!("still running after {} s", within.as_secs_f64())));
+        if !termination::wait_ended(&self.handle, Deadline::after(within)) {
+            return Err(
+                self.failure(LabErrorKind::Late, &format!("still running after {} s", within.as_secs_f64()))
+            );
         }
         self.reap()
     }
@@ -112,10 +123,10 @@ impl Process {
     /// Ends the program with SIGTERM, after five seconds with SIGKILL; how it ended.
     ///
     /// # Errors
-    /// [`Kind::Late`] when not even SIGKILL ended it (a call stuck in the kernel).
+    /// [`LabErrorKind::Late`] when not even SIGKILL ended it (a call stuck in the kernel).
     pub fn end(&mut self) -> Result<ExitStatus> {
-        if self.status.is_none() && !ending::end(&self.handle) {
-            return Err(self.failure(Kind::Late, "not even SIGKILL ended it"));
+        if self.status.is_none() && !termination::end(&self.handle) {
+            return Err(self.failure(LabErrorKind::Late, "not even SIGKILL ended it"));
         }
         self.reap()
     }
@@ -123,23 +134,23 @@ impl Process {
     /// Kills the program with SIGKILL, as a crash would; how it ended.
     ///
     /// # Errors
-    /// [`Kind::Late`] when it did not end (a call stuck in the kernel).
+    /// [`LabErrorKind::Late`] when it did not end (a call stuck in the kernel).
     pub fn kill9(&mut self) -> Result<ExitStatus> {
         if self.status.is_none() {
-            ending::signal(&self.handle, Signal::KILL);
+            termination::signal(&self.handle, Signal::KILL);
         }
-        self.wait(ending::PATIENCE)
+        self.wait(termination::END_TIMEOUT)
     }
 
     /// Sends SIGINT, as Ctrl-C does, and returns at once.
     ///
     /// # Errors
-    /// [`Kind::Ended`] when the program had already ended.
+    /// [`LabErrorKind::Ended`] when the program had already ended.
     pub fn interrupt(&self) -> Result<()> {
-        if self.is_running() && ending::signal(&self.handle, Signal::INT) {
+        if self.is_running() && termination::signal(&self.handle, Signal::INT) {
             return Ok(());
         }
-        Err(self.failure(Kind::Ended, "it had ended before SIGINT was sent"))
+        Err(self.failure(LabErrorKind::Ended, "it had ended before SIGINT was sent"))
     }
 
     /// All that the program has written to standard output so far; bytes that are not UTF-8 are replaced.
@@ -166,7 +177,7 @@ impl Process {
 
     fn wait_for_change(&self, deadline: Deadline) -> Result<()> {
         let changed = PollFd::new(&self.output_changed, PollFlags::IN);
-        let mut watched = [changed, ending::watched(&self.handle)];
+        let mut watched = [changed, termination::watched(&self.handle)];
         wait_for_event(&mut watched, deadline.left())
             .map_err(|errno| Error::os("watch the output of", &self.name, errno))?;
         // What changed is read from the files; the events only wake. The watch does not block.
@@ -175,7 +186,7 @@ impl Process {
         Ok(())
     }
 
-    fn failure(&self, kind: Kind, what: &str) -> Error {
+    fn failure(&self, kind: LabErrorKind, what: &str) -> Error {
         let mut detail = what.to_owned();
         let stderr = self.stderr().unwrap_or_default();
         let lines: Vec<&str> = stderr.lines().collect();
@@ -187,9 +198,9 @@ impl Process {
     }
 }
 
-impl Drop for Process {
+impl Drop for LabProcess {
     fn drop(&mut self) {
-        // Nobody is left to be told; a process stuck in the kernel is the kernel's.
+        // There is no caller left to report to; a process stuck in the kernel is left to the kernel.
         let _stuck = self.end();
     }
 }
@@ -230,10 +241,10 @@ mod tests {
 
     const SOON: Duration = Duration::from_secs(10);
 
-    fn shell(folder: &Path, script: &str) -> Process {
+    fn shell(folder: &Path, script: &str) -> LabProcess {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
-        Process::start("shell", folder, command).unwrap()
+        LabProcess::start("shell", folder, command).unwrap()
     }
 
     #[test]
@@ -251,7 +262,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let error =
             shell(folder.path(), "echo the reason >&2; exit 3").wait_for_line("ready", SOON).unwrap_err();
-        assert_eq!(error.kind(), Kind::Ended);
+        assert_eq!(error.kind(), LabErrorKind::Ended);
         assert!(error.to_string().contains("exit status: 3"), "{error}");
         assert!(error.to_string().contains("the reason"), "{error}");
     }
@@ -261,7 +272,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut process = shell(folder.path(), "exec sleep 60");
         let error = process.wait_for_line("ready", Duration::from_millis(20)).unwrap_err();
-        assert_eq!(error.kind(), Kind::Late);
+        assert_eq!(error.kind(), LabErrorKind::Late);
     }
 
     #[test]
@@ -282,7 +293,7 @@ mod tests {
         let mut process = shell(folder.path(), "exec sleep 60");
         process.interrupt().unwrap();
         assert!(died_of(process.wait(SOON).unwrap(), 2));
-        assert_eq!(process.interrupt().unwrap_err().kind(), Kind::Ended);
+        assert_eq!(process.interrupt().unwrap_err().kind(), LabErrorKind::Ended);
     }
 
     #[test]

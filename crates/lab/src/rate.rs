@@ -1,8 +1,8 @@
-//! What a rate limit of the lab means: the notation of `tc` in numbers, and the share that TCP can carry.
+//! What a rate limit of the lab means: the notation of `tc` in numbers, and the share that is available to TCP payload.
 //!
 //! Pure arithmetic; it sets no limit.
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, LabErrorKind, Result};
 
 /// Bytes of data in a full segment: MTU 1500 less 20 of IPv4, 20 of TCP and 12 of the timestamp option.
 const SEGMENT_PAYLOAD_BYTES: f64 = 1448.0;
@@ -16,7 +16,7 @@ const SEGMENT_COUNTED_BYTES: f64 = 1514.0;
 /// `bit`, `kbit`, `mbit`, `gbit`: decimal multiples, as in tc(8).
 ///
 /// # Errors
-/// [`Kind::Invalid`] when the text is not a positive whole number with one of these units.
+/// [`LabErrorKind::Invalid`] when the text is not a positive whole number with one of these units.
 pub fn link_bits_per_s(rate: &str) -> Result<u64> {
     let digits_end = rate.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(rate.len());
     let (digits, unit) = rate.split_at(digits_end);
@@ -29,11 +29,16 @@ pub fn link_bits_per_s(rate: &str) -> Result<u64> {
     };
     let number = digits.parse::<u64>().ok().filter(|&number| number > 0);
     multiple.zip(number).and_then(|(multiple, number)| number.checked_mul(multiple)).ok_or_else(|| {
-        Error::new(Kind::Invalid, "read the rate", rate, "write a whole number and bit, kbit, mbit or gbit")
+        Error::new(
+            LabErrorKind::Invalid,
+            "read the rate",
+            rate,
+            "write a whole number and bit, kbit, mbit or gbit",
+        )
     })
 }
 
-/// The most data that a TCP stream can carry over a link limited to this rate.
+/// The highest payload rate that a TCP stream can sustain over a link limited to this rate.
 ///
 /// Of every 1514 bytes that the token bucket counts (MTU 1500, Ethernet header 14) 1448 are data: 20 bytes are
 /// the IPv4 header, 20 the TCP header, 12 the timestamp option, which Linux uses by default. A packet that the
@@ -66,7 +71,7 @@ mod tests {
     #[test]
     fn a_rate_without_number_or_unit_or_beyond_all_bounds_is_refused() {
         for text in ["", "100", "mbit", "0mbit", "-1mbit", "1.5mbit", "1 mbit", "1mbps", "99999999999gbit"] {
-            assert_eq!(link_bits_per_s(text).unwrap_err().kind(), Kind::Invalid, "{text}");
+            assert_eq!(link_bits_per_s(text).unwrap_err().kind(), LabErrorKind::Invalid, "{text}");
         }
     }
 

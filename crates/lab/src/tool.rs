@@ -4,7 +4,7 @@
 
 use std::process::{Command, Stdio};
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, LabErrorKind, Result};
 
 /// Runs a program to its end; its standard output if it succeeded.
 pub(crate) fn run(program: &str, arguments: &[&str]) -> Result<String> {
@@ -18,7 +18,12 @@ pub(crate) fn run(program: &str, arguments: &[&str]) -> Result<String> {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
     let words = String::from_utf8_lossy(&output.stderr);
-    Err(Error::new(Kind::Refused, "run", line(), format!("{}; it said: {}", output.status, words.trim())))
+    Err(Error::new(
+        LabErrorKind::Refused,
+        "run",
+        line(),
+        format!("{}; it said: {}", output.status, words.trim()),
+    ))
 }
 
 pub(crate) fn ip(arguments: &[&str]) -> Result<String> {
@@ -42,7 +47,7 @@ mod tests {
     #[test]
     fn a_missing_tool_is_named() {
         let error = run("narrows-no-such-tool", &[]).unwrap_err();
-        assert_eq!(error.kind(), crate::Kind::Missing);
+        assert_eq!(error.kind(), crate::LabErrorKind::Missing);
         assert!(error.to_string().contains("narrows-no-such-tool"));
     }
 }

@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 pub enum Completion {
     /// Nothing was done at all.
     Nothing,
-    /// The C library's stream in this process holds the data.
+    /// The data is in the buffer of the C library's stream in this process.
     InStreamBuffer,
     /// The local socket buffer has taken the data.
     InSocketBuffer,
-    /// The server holds the data in memory.
+    /// The data is in the server's memory.
     InServerMemory,
     /// The data is in the page cache.
     InPageCache,

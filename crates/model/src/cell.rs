@@ -151,10 +151,10 @@ pub struct Cell {
     /// When the cell has been repeated often enough.
     #[serde(default)]
     pub repeat: Repeat,
-    /// More targets that are loaded together with `target`: client i goes to the one of index i modulo their number.
+    /// More targets that are loaded together with `target`: client i uses the one of index i modulo their number.
     #[serde(default)]
     pub more_targets: Vec<Target>,
-    /// Where the cell lies in a study's sweep: factors with their values here.
+    /// The cell's position in a study's sweep: factors with their values here.
     #[serde(default)]
     pub factors: BTreeMap<String, FactorValue>,
     /// Whether the target existed before and must only be read.
@@ -236,9 +236,9 @@ impl Cell {
         !self.ends_by_count() && !has_tail
     }
 
-    /// What client `client_index` goes to.
+    /// The target of client `client_index`.
     #[must_use]
-    pub fn target_of(&self, client_index: u32) -> &Target {
+    pub fn client_target(&self, client_index: u32) -> &Target {
         let count = self.more_targets.len() + 1;
         match client_index as usize % count {
             0 => &self.target,

@@ -95,7 +95,7 @@ pub struct ComparedFigure {
     pub decides: bool,
     /// The verdict; undecided without an interval.
     pub verdict: Verdict,
-    /// Whether the whole interval lies within the margin, so that a difference beyond it is ruled out.
+    /// Whether the whole interval is within the margin, so that a difference beyond it is ruled out.
     pub within_margin: bool,
     /// Why there is no interval; `None` where there is one.
     pub no_interval_because: Option<String>,
@@ -123,7 +123,7 @@ pub struct ComparedCell {
     pub cut: Option<Cut>,
     /// Verdict of the figures that decide, or of the rate where none does.
     pub verdict: Verdict,
-    /// Whether all of those lie within the margin.
+    /// Whether all of those are within the margin.
     pub within_margin: bool,
     /// The figures that both have; the rate first.
     pub figures: Vec<ComparedFigure>,
@@ -213,7 +213,7 @@ pub struct Comparison {
     pub narrows_version: String,
     /// The run that is compared with.
     pub a: ComparedRun,
-    /// The run that is judged.
+    /// The run that is evaluated.
     pub b: ComparedRun,
     /// The margin: ratios from 1/(1 + margin) to 1 + margin do not matter.
     pub margin_ratio: f64,

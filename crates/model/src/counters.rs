@@ -2,6 +2,12 @@
 //!
 //! Read by `probe`; differences are taken by `analysis`.
 
+mod combine;
+mod merge;
+
+pub use combine::Combine;
+pub use merge::{CountedMachine, merge_samples};
+
 use crate::units::{Bytes, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,6 +22,18 @@ pub enum Role {
     Proxy,
     /// Serves it.
     Server,
+}
+
+impl Role {
+    /// The role in one word, for people.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Client => "client",
+            Self::Proxy => "proxy",
+            Self::Server => "server",
+        }
+    }
 }
 
 /// All counters of one role at one moment.
@@ -42,7 +60,7 @@ pub struct CounterSample {
     pub tcp: Option<TcpCounters>,
     /// Memory of the machine; `None` where it could not be read.
     pub memory: Option<MemoryCounters>,
-    /// Worker threads of the role's own program that serve requests; `None` where it has none or does not tell.
+    /// Worker threads of the role's own program that serve requests; `None` where it has none or does not report them.
     #[serde(default)]
     pub workers: Option<WorkerCounters>,
 }
@@ -82,6 +100,21 @@ pub struct HostCpu {
     pub iowait_ns: Nanos,
 }
 
+impl HostCpu {
+    /// Kernel mode, interrupts included.
+    #[must_use]
+    pub fn kernel_ns(&self) -> Nanos {
+        self.system_ns.saturating_add(self.irq_ns).saturating_add(self.softirq_ns)
+    }
+
+    /// All time, idle included: that of one CPU times the CPUs.
+    #[must_use]
+    pub fn total_ns(&self) -> Nanos {
+        let busy = self.user_ns.saturating_add(self.kernel_ns()).saturating_add(self.steal_ns);
+        busy.saturating_add(self.idle_ns).saturating_add(self.iowait_ns)
+    }
+}
+
 /// CPU time of processes, children that ended included.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProcessCpu {
@@ -111,9 +144,9 @@ pub struct CgroupCpu {
     pub path: String,
     /// CPU time used by the group.
     pub usage_ns: Nanos,
-    /// Time the group was held back by its quota, summed over its threads' CPUs.
+    /// Time the group was throttled by its quota, summed over its threads' CPUs.
     pub throttled_ns: Nanos,
-    /// Periods in which it was held back.
+    /// Periods in which it was throttled.
     pub throttled_count: u64,
     /// Periods that have passed.
     pub period_count: u64,
@@ -179,7 +212,7 @@ pub struct TcpCounters {
     pub acked_bytes: Bytes,
     /// Payload bytes received.
     pub received_bytes: Bytes,
-    /// Of both, those of connections with both ends on one host, which no network carried.
+    /// Of both, those of connections with both ends on one host, which crossed no network.
     #[serde(default)]
     pub loopback_bytes: Bytes,
     /// Segments sent.
@@ -196,9 +229,9 @@ pub struct TcpCounters {
     pub congestion_window_bytes: Bytes,
     /// Time with data to send, as the two below of connections that leave their host.
     pub busy_ns: Nanos,
-    /// Time held back by the peer's receive window.
+    /// Time limited by the peer's receive window.
     pub receive_window_limited_ns: Nanos,
-    /// Time held back by the own send buffer.
+    /// Time limited by the own send buffer.
     pub send_buffer_limited_ns: Nanos,
 }
 

@@ -50,7 +50,7 @@ pub struct Limiting {
     pub relation: Relation,
     /// Which link, node or share; `None` where there is one alone.
     pub scope: Option<String>,
-    /// The load for which this holds, such as `bulk write (1MiB, 16 in flight)`.
+    /// The load to which this applies, such as `bulk write (1MiB, 16 in flight)`.
     pub regime: String,
     /// Codes of the rules that named it.
     pub codes: Vec<String>,

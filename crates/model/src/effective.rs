@@ -51,6 +51,6 @@ pub struct ConnectionFacts {
     pub receive_buffer_bytes: Bytes,
     /// Largest segment.
     pub segment_bytes: Bytes,
-    /// Congestion control algorithm, where the kernel tells.
+    /// Congestion control algorithm, where the kernel reports it.
     pub congestion_control: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! What a run tells while it runs, in order: the only thing that `run` gives to the record.
+//! What a run reports while it runs, in order: the only thing that `run` passes to the record.
 
 use crate::cell::{Cell, CellId};
 use crate::counters::CounterSample;
@@ -52,14 +52,14 @@ pub enum Event {
     },
     /// An endpoint answered.
     ServerConnected {
-        /// What it told of itself.
+        /// What it reported about itself.
         server: Box<ServerFacts>,
         /// Its inventory, path facts of its store included.
         inventory: Box<Inventory>,
     },
     /// A proxy on the way answered.
     ProxyConnected {
-        /// What it told of itself.
+        /// What it reported about itself.
         proxy: Box<ServerFacts>,
         /// Its inventory.
         inventory: Box<Inventory>,

@@ -59,7 +59,7 @@ impl Histogram {
         if self.inner.add(&other.inner).is_ok() {
             return;
         }
-        // A stored histogram may have wider bounds: what lies outside ours counts at the nearest end.
+        // A stored histogram may have wider bounds: values outside ours count at the nearest end.
         for value in other.inner.iter_recorded() {
             self.inner.saturating_record_n(value.value_iterated_to(), value.count_at_value());
         }

@@ -64,7 +64,7 @@ pub struct NicFacts {
     pub name: String,
     /// State as the kernel names it (`up`, `down`, `unknown`).
     pub operstate: String,
-    /// Link speed; `None` where the device does not tell (virtual links).
+    /// Link speed; `None` where the device does not report it (virtual links).
     pub link_bits_per_s: Option<u64>,
     /// Largest packet.
     pub mtu_bytes: Option<Bytes>,
@@ -99,7 +99,7 @@ pub struct PathFacts {
     pub path: String,
     /// The kind of path.
     pub kind: PathKind,
-    /// The mount it lies on.
+    /// The mount it is on.
     pub mount: MountFacts,
     /// The upper and lower folders of an overlay; empty otherwise.
     pub overlay_layers: Vec<String>,
@@ -160,23 +160,23 @@ pub struct DeviceFacts {
     pub name: String,
     /// `major:minor`.
     pub device: String,
-    /// What it is, where the kernel tells (model, backing file).
+    /// What it is, where the kernel reports it (model, backing file).
     pub description: Option<String>,
     /// Kind of device.
     pub kind: DeviceKind,
     /// Size.
     pub size_bytes: Option<Bytes>,
-    /// Whether seeks cost; `None` where the kernel does not tell.
+    /// Whether seeks cost; `None` where the kernel does not report it.
     pub rotational: Option<bool>,
     /// I/O scheduler in force.
     pub scheduler: Option<String>,
-    /// Requests the queue holds.
+    /// Requests that fit in the queue.
     pub queue_request_count: Option<u32>,
     /// Whether the device has a volatile write cache.
     pub write_cache: Option<String>,
     /// Smallest addressable unit.
     pub logical_block_bytes: Option<Bytes>,
-    /// The device it is a partition of or lies on; `None` at the bottom.
+    /// The device it is a partition of or is built on; empty at the bottom.
     pub parents: Vec<String>,
     /// A declared limit of its control group, where one is set.
     pub throttle_bytes_per_s: Option<BytesPerSec>,

@@ -1,11 +1,11 @@
-//! Numbers measured elsewhere: what an observation file holds, checked and in base units.
+//! Numbers measured elsewhere: the contents of an observation file, checked and in base units.
 //!
-//! A published table, another tool's output or a run of narrows' own can be told so; all go through the same
-//! diagnosis. Not here: reading the file, which is `study`'s, and judging the numbers, which is `analysis`'.
+//! A published table, another tool's output or a run of narrows' own can be described so; all use the same diagnosis.
+//! Not here: reading the file, which is in `study`, and evaluating the numbers, which is in `analysis`.
 
-mod answer;
+mod document;
 
-pub use answer::{DiagnosisDocument, PerCall, PerCallBreak, SCHEMA as ANSWER_SCHEMA};
+pub use document::{DiagnosisDocument, PerCall, PerCallBreak, SCHEMA as ANSWER_SCHEMA};
 
 use crate::cell::FactorValue;
 use crate::counters::Role;
@@ -18,14 +18,14 @@ use std::collections::BTreeMap;
 /// Schema that an observation file names.
 pub const SCHEMA: &str = "narrows.observations/1";
 
-/// Everything that one observation file holds.
+/// The contents of one observation file.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Observations {
     /// What was measured, in one line.
     pub title: String,
     /// Where the numbers come from.
     pub source: Option<String>,
-    /// What segments can carry.
+    /// The most that segments can sustain.
     pub ceilings: Vec<Ceiling>,
     /// The observations, in the order of the file.
     pub observations: Vec<Observation>,
@@ -35,7 +35,7 @@ pub struct Observations {
     pub claims: Vec<Claim>,
 }
 
-/// The most that a segment carries, or the least time that it takes.
+/// The highest rate that a segment sustains, or the shortest time that it takes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Capacity {
@@ -47,7 +47,7 @@ pub enum Capacity {
     LatencyS(f64),
 }
 
-/// Of what there is one that carries a ceiling's value.
+/// What a ceiling's value applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
@@ -91,23 +91,23 @@ impl Scope {
 pub enum CeilingBasis {
     /// A data sheet or a link's speed: nothing passes it.
     Declared,
-    /// An isolated test: a lower bound of what the segment carries.
+    /// An isolated test: a lower bound of what the segment sustains.
     #[default]
     Measured,
 }
 
-/// What a segment can carry.
+/// The most that a segment can sustain.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ceiling {
     /// The segment.
     pub segment: Segment,
-    /// What one of its scope carries.
+    /// The capacity of one of its scope.
     pub capacity: Capacity,
-    /// Of what there is one that carries that.
+    /// What the capacity applies to.
     pub scope: Scope,
     /// How many of that scope there are, 1 or more, where the file says so.
     pub count: Option<u64>,
-    /// The operation that it holds for; `None` for all.
+    /// The operation that it applies to; `None` for all.
     pub op: Option<ObservedOp>,
     /// What it rests on.
     pub basis: CeilingBasis,
@@ -129,7 +129,7 @@ pub enum ObservedOp {
     Metadata,
     /// Bytes were sent through a stream.
     Send,
-    /// Not told.
+    /// Not stated.
     #[default]
     Unknown,
 }
@@ -301,7 +301,7 @@ pub struct Claim {
     pub left_value: f64,
     /// What the source says it comes to.
     pub right: f64,
-    /// How far the two may lie apart, over the right side.
+    /// How far the two may differ, over the right side.
     pub tolerance_ratio: f64,
 }
 

@@ -8,6 +8,7 @@ use crate::target::Target;
 use crate::units::{Bytes, Nanos, round_to_u64};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Who talks to whom.
@@ -54,7 +55,7 @@ pub struct LoadStatement {
     pub touches: Vec<String>,
     /// Most requests in flight at once.
     pub in_flight_max: u64,
-    /// Cap on the rate; `None` is as fast as it goes.
+    /// Cap on the rate; `None` is unlimited.
     pub max_bytes_per_s: Option<u64>,
 }
 
@@ -97,12 +98,31 @@ pub struct Plan {
 pub struct SuiteSource {
     /// Its name, as on the command line.
     pub name: String,
-    /// What it was asked for, by names of its own; sizes in bytes.
+    /// Whether cuts of the path are measured beside its tests; missing where `options` has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub has_cuts: Option<bool>,
+    /// The suite's request, in the form that the suite gives it; null where `options` has it.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub request: Value,
+    /// The request in records of versions before `request`: words and numbers by names of the suite's choice.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub options: BTreeMap<String, FactorValue>,
 }
 
 impl SuiteSource {
-    /// The option of this name as a whole number; `None` where it is missing or no number.
+    /// The suite `name` with its request.
+    #[must_use]
+    pub fn new(name: &str, has_cuts: bool, request: Value) -> Self {
+        Self { name: name.to_owned(), has_cuts: Some(has_cuts), request, options: BTreeMap::new() }
+    }
+
+    /// Whether cuts of the path are measured beside its tests.
+    #[must_use]
+    pub fn has_cuts(&self) -> bool {
+        self.has_cuts.unwrap_or_else(|| self.text("cuts").is_none_or(|cuts| cuts != "none"))
+    }
+
+    /// The old option of this name as a whole number; `None` where it is missing or no number.
     #[must_use]
     pub fn number(&self, name: &str) -> Option<u64> {
         match self.options.get(name) {
@@ -111,7 +131,7 @@ impl SuiteSource {
         }
     }
 
-    /// The option of this name as text; `None` where it is missing.
+    /// The old option of this name as text; `None` where it is missing.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<String> {
         self.options.get(name).map(ToString::to_string)

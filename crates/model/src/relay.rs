@@ -27,13 +27,13 @@ pub const PUBLISHED_SIZES: [Bytes; 9] = [
     Bytes(32),
 ];
 
-/// Largest buffer of a role: what a peer may be made to hold.
+/// Largest buffer of a role: what a peer may be made to allocate.
 pub const BUFFER_BYTES_MAX: Bytes = Bytes(64 << 20);
 
 /// Most bytes of one trial: a week at 1 GB/s.
 pub const TOTAL_BYTES_MAX: Bytes = Bytes(1 << 49);
 
-/// Largest socket buffer that can be asked for: what the kernel's own number holds twice.
+/// Largest socket buffer that can be requested: the kernel's own number is twice this.
 pub const SOCKET_BUFFER_BYTES_MAX: Bytes = Bytes((1 << 30) - 1);
 
 /// Whose buffers a sweep shrinks, and whether a proxy stands between client and server.
@@ -117,7 +117,7 @@ impl RelaySweep {
 
     /// The roles whose buffers it shrinks.
     #[must_use]
-    pub fn shrinks(self) -> &'static [Role] {
+    pub fn shrunk_roles(self) -> &'static [Role] {
         match self {
             Self::Client | Self::Client3 => &[Role::Client],
             Self::Server | Self::Server3 => &[Role::Server],
@@ -132,7 +132,7 @@ impl RelaySweep {
     /// The buffers of one point: `small` for the roles that are shrunk, `large` for the others.
     #[must_use]
     pub fn buffers(self, small: Bytes, large: Bytes) -> RelayBuffers {
-        let of = |role: Role| if self.shrinks().contains(&role) { small } else { large };
+        let of = |role: Role| if self.shrunk_roles().contains(&role) { small } else { large };
         RelayBuffers {
             client: of(Role::Client),
             proxy: self.has_proxy().then(|| of(Role::Proxy)),
@@ -230,7 +230,7 @@ pub struct CallSizes {
 fn numbered<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<u64, u64>, D::Error> {
     let by_text = BTreeMap::<String, u64>::deserialize(deserializer)?;
     let number =
-        |text: &str| text.parse().map_err(|_| D::Error::custom(format!("`{text}` is no number of bytes")));
+        |text: &str| text.parse().map_err(|_| D::Error::custom(format!("`{text}` is not a number of bytes")));
     by_text.iter().map(|(text, count)| Ok((number(text)?, *count))).collect()
 }
 
@@ -264,9 +264,9 @@ pub struct RelaySegments {
 /// The machine on which a role was played, as far as its CPUs go.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct RelayMachine {
-    /// Boot id: equal ids are one machine; `None` where the kernel does not tell.
+    /// Boot id: equal ids are one machine; `None` where the kernel does not report it.
     pub boot_id: Option<String>,
-    /// CPUs on which the thread that moved the bytes may run; empty where the kernel does not tell.
+    /// CPUs on which the thread that moved the bytes may run; empty where the kernel does not report them.
     pub affinity_cpus: Vec<u32>,
 }
 
@@ -277,7 +277,7 @@ pub struct RelayRoleOutput {
     pub role: Role,
     /// Name of its host.
     pub host: String,
-    /// Its machine; `None` in records of before it was told.
+    /// Its machine; `None` in records from before it was reported.
     #[serde(default)]
     pub machine: Option<RelayMachine>,
     /// Its reads; none for the client.
@@ -290,7 +290,7 @@ pub struct RelayRoleOutput {
     pub user_ns: Nanos,
     /// System CPU time of that thread, over that time.
     pub system_ns: Nanos,
-    /// Of its TCP sockets; `None` on Unix sockets and where the kernel does not tell.
+    /// Of its TCP sockets; `None` on Unix sockets and where the kernel does not report them.
     pub segments: Option<RelaySegments>,
     /// `SO_SNDBUF` of the socket that it writes to, as the kernel reports it before the first byte; `None` for the server.
     pub granted_send_buffer: Option<Bytes>,
@@ -305,7 +305,7 @@ pub struct RelayTrial {
     pub cell: CellId,
     /// The repetition, from 0.
     pub trial: u32,
-    /// From the client's first write until the server's word that it holds the last byte: the published elapsed time.
+    /// From the client's first write until the server reports that it has the last byte: the published elapsed time.
     pub elapsed_ns: Nanos,
     /// Bytes that arrived at the server.
     pub received: Bytes,
@@ -336,7 +336,8 @@ mod tests {
             let serialised = serde_json::to_string(&sweep).unwrap();
             assert_eq!(serialised, format!("{:?}", sweep.name()));
             let buffers = sweep.buffers(Bytes(32), Bytes(4096));
-            let small = |role: Role| if sweep.shrinks().contains(&role) { Bytes(32) } else { Bytes(4096) };
+            let small =
+                |role: Role| if sweep.shrunk_roles().contains(&role) { Bytes(32) } else { Bytes(4096) };
             assert_eq!(buffers.client, small(Role::Client));
             assert_eq!(buffers.server, small(Role::Server));
             assert_eq!(buffers.proxy, sweep.has_proxy().then(|| small(Role::Proxy)));

@@ -19,21 +19,21 @@ pub struct PublishedSchema {
     pub schema: Schema,
 }
 
-/// The schemas of every document that a record or `--json` carries, sorted by name.
+/// The schemas of every document in a record or `--json`, sorted by name.
 #[must_use]
 pub fn published() -> Vec<PublishedSchema> {
     vec![
-        of::<Comparison>("narrows.comparison.1"),
-        of::<DiagnosisDocument>("narrows.diagnosis.1"),
-        of::<Event>("narrows.event.1"),
-        of::<Inventory>("narrows.inventory.1"),
-        of::<Plan>("narrows.plan.1"),
-        of::<SimProfile>("narrows.sim-profile.1"),
-        of::<Summary>("narrows.summary.1"),
+        published_schema::<Comparison>("narrows.comparison.1"),
+        published_schema::<DiagnosisDocument>("narrows.diagnosis.1"),
+        published_schema::<Event>("narrows.event.1"),
+        published_schema::<Inventory>("narrows.inventory.1"),
+        published_schema::<Plan>("narrows.plan.1"),
+        published_schema::<SimProfile>("narrows.sim-profile.1"),
+        published_schema::<Summary>("narrows.summary.1"),
     ]
 }
 
-fn of<T: JsonSchema>(name: &'static str) -> PublishedSchema {
+fn published_schema<T: JsonSchema>(name: &'static str) -> PublishedSchema {
     PublishedSchema { name, schema: schema_for!(T) }
 }
 

@@ -1,6 +1,6 @@
 //! The segments of a storage path: the fixed list of stages that can limit it.
 //!
-//! A static registry; what tells neighbours apart is in `analysis`.
+//! A static registry; what distinguishes neighbours is in `analysis`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -51,15 +51,15 @@ macro_rules! segments {
 
 segments! {
     Generator, "generator", None, "the load generator itself";
-    OfferedLoad, "offered-load", None, "nothing is full: the load that was asked for is delivered";
-    WorkloadConcurrency, "workload.concurrency", None, "the application asks for too little at once";
+    OfferedLoad, "offered-load", None, "nothing is full: the offered load is delivered";
+    WorkloadConcurrency, "workload.concurrency", None, "the application has too few requests in flight";
     HostCpu, "host.cpu", None, "the CPUs of one machine that several roles share";
     Client, "client", None, "the client machine";
     ClientCpu, "client.cpu", Some(Segment::Client), "the client's CPU";
     ClientMemory, "client.memory", Some(Segment::Client), "memory copies on the client";
     ClientCache, "client.cache", Some(Segment::Client), "the client's cache: served there, the storage behind it was not measured";
     ClientFilesystem, "client.filesystem", Some(Segment::Client), "the file system on the client";
-    ClientConnection, "client.connection", Some(Segment::Client), "one connection's window, credits or slots";
+    ClientConnection, "client.connection", Some(Segment::Client), "the window, credits or slots of one connection";
     Network, "network", None, "the network";
     NetworkBandwidth, "network.bandwidth", Some(Segment::Network), "the network's bandwidth";
     NetworkLatency, "network.latency", Some(Segment::Network), "the network's round-trip time";
@@ -80,7 +80,7 @@ segments! {
     DeviceBandwidth, "device.bandwidth", Some(Segment::Device), "the device's bandwidth";
     DeviceIops, "device.iops", Some(Segment::Device), "the device's operations per second";
     DeviceLatency, "device.latency", Some(Segment::Device), "the device's time per operation";
-    DeviceBus, "device.bus", Some(Segment::Device), "a bus that several devices share";
+    DeviceBus, "device.bus", Some(Segment::Device), "a bus shared by several devices";
     Unknown, "unknown", None, "the evidence names no segment";
 }
 

@@ -1,10 +1,10 @@
-//! What an endpoint tells of itself and how its clock relates to the client's.
+//! What an endpoint reports about itself and how its clock relates to the client's.
 
 use crate::units::{Bytes, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What an endpoint tells of itself after the hello.
+/// What an endpoint reports about itself after the hello.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerFacts {
     /// Address and port as the client reached it.
@@ -23,7 +23,7 @@ pub struct ServerFacts {
     pub store_device: Option<String>,
     /// Folder of the store as the server sees it; `None` without a store.
     pub store_root: Option<String>,
-    /// Most bytes the store may hold; `None` is bounded by free space alone.
+    /// Most bytes the store may contain; `None` is limited by free space alone.
     pub quota_bytes: Option<Bytes>,
     /// Server clock minus client clock; both are monotonic clocks.
     pub clock_offset_ns: i64,
@@ -31,7 +31,7 @@ pub struct ServerFacts {
     pub clock_offset_error_ns: Nanos,
     /// Smallest round-trip time of the hello's clock exchanges, software included.
     pub round_trip_ns: Nanos,
-    /// Of a proxy: where it forwards to, as it was told, then the addresses that this has; empty for an endpoint.
+    /// Of a proxy: where it forwards to, as configured, then the addresses that this has; empty for an endpoint.
     #[serde(default)]
     pub forwards_to: Vec<String>,
     /// Whether the client's machine and the server's are one.

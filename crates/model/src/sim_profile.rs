@@ -1,4 +1,4 @@
-//! A declared machine for simulation: what each segment of a path costs and can carry.
+//! A declared machine for simulation: what each segment of a path costs and can sustain.
 //!
 //! Data only; the simulator is in `sim`.
 
@@ -20,8 +20,8 @@ pub struct StationLaw {
     pub variation: f64,
     /// More time that a write takes when it must be durable; a device's alone.
     pub flush_ns: Nanos,
-    /// Worker threads, each of which holds one request from its turn until the device is done with it; a server's alone,
-    /// `None` for as many as there are requests.
+    /// Worker threads, each of which is occupied by one request from its turn until the device is done with it; a
+    /// server's alone, `None` for as many as there are requests.
     pub threads: Option<u32>,
     /// Rate of the bus that the devices of several targets share, each of which has one of its own; a device's alone,
     /// `None` without such a bus.
@@ -52,7 +52,7 @@ pub struct NetworkLaw {
     pub bytes_per_s: BytesPerSec,
     /// Link speed as the interface declares it; `None` for a virtual link.
     pub link_bits_per_s: Option<u64>,
-    /// Bytes that one connection may have under way; `None` for more than the link ever holds.
+    /// Bytes that one connection may have in flight; `None` for more than the link ever has in flight.
     #[serde(default)]
     pub window_bytes: Option<Bytes>,
     /// Share of the segments that is lost and sent again.

@@ -49,7 +49,7 @@ pub struct Interval {
 impl Interval {
     /// Half of the width over `figure`, which it is the interval of; `None` where that is 0.
     ///
-    /// A lower end that is held at 0 shows less than half of it: then the upper end alone counts.
+    /// A lower end that is clamped at 0 shows less than half of it: then the upper end alone counts.
     #[must_use]
     pub fn half_width_ratio(&self, figure: f64) -> Option<f64> {
         let half_width = if self.low > 0.0 { (self.high - self.low) / 2.0 } else { self.high - figure };
@@ -64,7 +64,7 @@ pub struct HostSummary {
     pub roles: Vec<Role>,
     /// What it is.
     pub inventory: Inventory,
-    /// What its endpoint told; `None` for the client.
+    /// What its endpoint reported; `None` for the client.
     pub server: Option<ServerFacts>,
 }
 
@@ -84,9 +84,9 @@ pub struct SegmentSummary {
     pub id: Segment,
     /// Whether it was measured.
     pub measured: bool,
-    /// The most it carried.
+    /// The highest rate that it sustained.
     pub ceiling_bytes_per_s: Option<BytesPerSec>,
-    /// The most operations it carried.
+    /// The most operations that it sustained.
     pub ceiling_ops_per_s: Option<OpsPerSec>,
     /// Interval of the ceiling in bytes.
     pub interval: Option<Interval>,
@@ -99,9 +99,9 @@ pub struct SegmentSummary {
     /// Its law at depth 1; `None` where it does not fit.
     pub fit: Option<SegmentFit>,
     /// Whether the ceiling binds: doubling the block and doubling the requests in flight both add under 3 %. A ceiling
-    /// that does not bind is a lower bound. `None` where too little was measured to tell.
+    /// that does not bind is a lower bound. `None` where too little was measured to know.
     pub binds: Option<bool>,
-    /// Why it binds, does not, or cannot be told; `None` without a ceiling.
+    /// Why it binds, does not, or is undecided; `None` without a ceiling.
     pub binds_because: Option<String>,
 }
 
@@ -156,7 +156,7 @@ pub struct LatencySummary {
     pub p99: Option<u64>,
     /// 99.9th percentile.
     pub p999: Option<u64>,
-    /// Largest that was measured; the flag `stuck_requests` tells of a request that took longer.
+    /// Largest that was measured; the flag `stuck_requests` reports a request that took longer.
     pub max: Option<u64>,
     /// Mean.
     pub mean: Option<f64>,
@@ -245,7 +245,7 @@ pub struct RoleCpu {
     pub system_s: f64,
     /// Seconds in soft interrupts, machine-wide; `None` where unknown.
     pub softirq_s: Option<f64>,
-    /// Seconds held back by the quota; `None` without one.
+    /// Seconds throttled by the quota; `None` without one.
     pub throttled_s: Option<f64>,
     /// Share of the quota's periods in which it ran out; `None` without one.
     #[serde(default)]
@@ -323,7 +323,7 @@ pub struct CellSummary {
     pub interval: Option<Interval>,
     /// What was cut off before the interval was made; `None` with too few samples.
     pub warm_up: Option<WarmUpCut>,
-    /// Whether the rate held steady (SNIA rule, on the trials where there are five, else on the interval series); `None`
+    /// Whether the rate was steady (SNIA rule, on the trials where there are five, else on the interval series); `None`
     /// with too few samples.
     pub steady: Option<bool>,
     /// The figures by which that was decided; `None` with too few samples.

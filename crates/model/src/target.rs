@@ -2,16 +2,19 @@
 //!
 //! Parsing and display only; whether a target can be reached is an engine's business.
 
-use crate::engine_id::EngineId;
+use crate::engine::EngineId;
+use crate::printable::breaks_line;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+mod forms;
 mod stripe;
 mod via;
 
+pub use forms::{forms, schemes};
 pub use stripe::Stripe;
 pub use via::Via;
 
@@ -79,6 +82,13 @@ pub enum Target {
         /// The profile: a path to a JSON file, or a built-in name.
         profile: String,
     },
+    /// A target of a scheme that one engine declares.
+    Scheme {
+        /// The engine that declares the scheme.
+        engine: EngineId,
+        /// What follows the colon.
+        rest: String,
+    },
     /// Several targets of one kind as one.
     Stripe(Stripe),
 }
@@ -88,13 +98,21 @@ impl Target {
     /// requests at once: its figures are the load generator's own.
     #[must_use]
     pub fn is_storage(&self) -> bool {
-        self.members().iter().all(|member| !matches!(member, Target::Null { .. }))
+        self.members().iter().all(|member| match member {
+            Target::Null { .. } => false,
+            Target::Scheme { engine, .. } => engine.declaration().stores_data,
+            _ => true,
+        })
     }
 
     /// Whether requests go to files or objects that must be written before they can be read.
     #[must_use]
-    pub fn holds_objects(&self) -> bool {
-        matches!(self.form(), Target::File { .. } | Target::Tcp { layer: Layer::Memory | Layer::Disk, .. })
+    pub fn stores_objects(&self) -> bool {
+        match self.form() {
+            Target::File { .. } | Target::Tcp { layer: Layer::Memory | Layer::Disk, .. } => true,
+            Target::Scheme { engine, .. } => engine.declaration().stores_data,
+            _ => false,
+        }
     }
 
     /// The same endpoint, or all endpoints of a stripe, cut at `layer`; `None` for what is no endpoint.
@@ -106,7 +124,7 @@ impl Target {
             }
             Target::Stripe(stripe) if matches!(self.form(), Target::Tcp { .. }) => {
                 let at = |member: &Target| member.at_layer(layer).unwrap_or_else(|| member.clone());
-                stripe.over(at).ok().map(Target::Stripe)
+                stripe.with_members(at).ok().map(Target::Stripe)
             }
             _ => None,
         }
@@ -123,7 +141,7 @@ impl Target {
 
     /// The same endpoint, reached without its proxy; any other target itself.
     #[must_use]
-    pub fn past_the_proxy(&self) -> Target {
+    pub fn without_proxy(&self) -> Target {
         match self {
             Target::Tcp { host, port, layer, via: _ } => {
                 Target::Tcp { host: host.clone(), port: *port, layer: *layer, via: None }
@@ -132,7 +150,7 @@ impl Target {
         }
     }
 
-    /// What it is made of, as far as its form goes: a stripe's members are of one kind, so its first one; any other
+    /// The target that determines its form: the first member of a stripe, whose members are of one kind; any other
     /// target itself.
     #[must_use]
     pub fn form(&self) -> &Target {
@@ -151,20 +169,14 @@ impl Target {
     /// Engines that serve a target of this form, the default one first; whether this machine lets them is not asked. A
     /// stripe is served by those of its members.
     #[must_use]
-    pub fn engines(&self) -> &'static [EngineId] {
-        match self {
-            Target::Null { .. } => &[EngineId::Null],
-            Target::Sim { .. } => &[EngineId::Sim],
-            Target::File { .. } => {
-                &[EngineId::Psync, EngineId::Uring, EngineId::Mmap, EngineId::Stdio, EngineId::Objects]
-            }
-            Target::Tcp { .. } => &[EngineId::Endpoint],
-            // A whole object has no blocks that could go round.
-            Target::Stripe(_) => match self.form() {
-                Target::File { .. } => &[EngineId::Psync, EngineId::Uring, EngineId::Mmap, EngineId::Stdio],
-                form => form.engines(),
-            },
-        }
+    pub fn engines(&self) -> Vec<EngineId> {
+        EngineId::ALL.iter().copied().filter(|engine| engine.serves(self)).collect()
+    }
+
+    /// The first of [`Self::engines`].
+    #[must_use]
+    pub fn default_engine(&self) -> Option<EngineId> {
+        EngineId::ALL.iter().copied().find(|engine| engine.serves(self))
     }
 }
 
@@ -180,9 +192,6 @@ pub struct TargetError {
     pub hint: String,
 }
 
-const FORMS: &str = "allowed are PATH, file:PATH, tcp://HOST:PORT/sink|source|memory|disk, \
-                     stripe:MEMBER,MEMBER?unit=64KiB, null:, null:copy and sim:PROFILE";
-
 impl FromStr for Target {
     type Err = TargetError;
 
@@ -193,18 +202,27 @@ impl FromStr for Target {
             hint: hint.to_owned(),
         };
         if text.is_empty() {
-            return Err(error("is empty", FORMS));
+            return Err(error("is empty", &allowed()));
+        }
+        if text.contains(breaks_line) {
+            return Err(error("has a line break", "reach it through a link of a plain name (ln -s)"));
         }
         let Some((scheme, rest)) = scheme_of(text) else {
             return Ok(Target::File { path: PathBuf::from(text) });
         };
+        if let Some((engine, declared)) = forms::declared(scheme) {
+            return match (declared.check)(rest) {
+                Ok(()) => Ok(Target::Scheme { engine, rest: rest.to_owned() }),
+                Err(problem) => Err(error(&problem, &format!("write {}", declared.form))),
+            };
+        }
         match scheme {
             "file" if !rest.is_empty() => Ok(Target::File { path: PathBuf::from(rest) }),
             "file" => Err(error("names no path", "write file:PATH")),
             "null" => match rest {
                 "" => Ok(Target::Null { copy: false }),
                 "copy" => Ok(Target::Null { copy: true }),
-                _ => Err(error("`null:` takes nothing but `copy`", "write null: or null:copy")),
+                _ => Err(error("`null:` accepts only `copy`", "write null: or null:copy")),
             },
             "sim" if !rest.is_empty() => Ok(Target::Sim { profile: rest.to_owned() }),
             "sim" => Err(error("names no profile", "write sim:PROFILE")),
@@ -213,15 +231,19 @@ impl FromStr for Target {
                 stripe::parse(rest).map(Target::Stripe).map_err(|problem| error(&problem, stripe::FORM))
             }
             "nfs" | "iscsi" | "s3" | "block" | "mpiio" => Err(error(
-                &format!("`{scheme}:` is not spoken by this version"),
+                &format!("`{scheme}:` is not supported by this version"),
                 "mount it and give the path, or run `narrows serve` on the storage server and give tcp://HOST:PORT/disk",
             )),
             _ => Err(error(
-                &format!("`{scheme}` is not a scheme narrows knows"),
-                &format!("{FORMS}; a path that has a colon is written file:PATH"),
+                &format!("`{scheme}` is not a known scheme"),
+                &format!("{}; a path that has a colon is written file:PATH", allowed()),
             )),
         }
     }
+}
+
+fn allowed() -> String {
+    format!("allowed are {}", forms("and"))
 }
 
 /// Splits `scheme:rest` where the part before the first colon looks like a scheme and no slash comes first.
@@ -277,6 +299,9 @@ impl fmt::Display for Target {
             Target::Null { copy: false } => f.write_str("null:"),
             Target::Null { copy: true } => f.write_str("null:copy"),
             Target::Sim { profile } => write!(f, "sim:{profile}"),
+            Target::Scheme { engine, rest } => {
+                write!(f, "{}:{rest}", engine.scheme().map_or(engine.name(), |scheme| scheme.name))
+            }
             Target::Stripe(stripe) => stripe.fmt(f),
         }
     }
@@ -342,21 +367,28 @@ mod tests {
     }
 
     #[test]
-    fn every_engine_serves_a_target_and_every_target_has_a_default_one() {
-        let targets: Vec<Target> = ["/srv", "tcp://h:7300/disk", "null:", "sim:disk"]
-            .iter()
-            .map(|text| text.parse().unwrap())
-            .collect();
-        assert!(targets.iter().all(|target| !target.engines().is_empty()));
-        for engine in EngineId::ALL {
-            assert!(targets.iter().any(|target| target.engines().contains(&engine)), "{engine}");
+    fn every_target_has_engines_of_which_the_first_is_its_default() {
+        for (text, engines) in [
+            ("/srv", "psync uring mmap stdio objects"),
+            ("stripe:/a,/b", "psync uring mmap stdio"),
+            ("tcp://h:7300/disk", "endpoint"),
+            ("null:", "null"),
+            ("sim:disk", "sim"),
+        ] {
+            let target: Target = text.parse().unwrap();
+            let names: Vec<&str> = target.engines().into_iter().map(EngineId::name).collect();
+            assert_eq!(names.join(" "), engines, "{text}");
+            assert_eq!(target.default_engine().map(EngineId::name), names.first().copied(), "{text}");
         }
     }
 
     #[test]
     fn an_unknown_scheme_says_what_is_allowed() {
         let message = "ftp://x".parse::<Target>().unwrap_err().to_string();
-        assert!(message.contains("`ftp` is not a scheme") && message.contains("file:PATH"), "{message}");
+        assert!(
+            message.contains("`ftp` is not a known scheme") && message.contains("file:PATH"),
+            "{message}"
+        );
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub struct IntervalSample {
     pub cell: CellId,
     /// The repetition, from 0.
     pub trial: u32,
-    /// Whether the interval lies in the measured window.
+    /// Whether the interval is in the measured window.
     pub measured: bool,
     /// The client process, from 0.
     pub client_index: u32,
@@ -83,11 +83,11 @@ pub struct OpTotals {
 
 /// What an open loop did.
 ///
-/// Times are accounted by arrival: of the requests whose scheduled start lies in the window, whenever they complete. So a
+/// Times are accounted by arrival: of the requests whose scheduled start is in the window, whenever they complete. So a
 /// stall at the window's end shows as one in its middle does. Counts and rates are of what completes in the window.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OpenLoopTotals {
-    /// Requests whose scheduled start lies in the window.
+    /// Requests whose scheduled start is in the window.
     pub scheduled_count: u64,
     /// Of these, how many had not been started at its end: the backlog, which is started after it.
     pub unstarted_count: u64,

@@ -1,6 +1,6 @@
 //! What a check of data found: how much was checked, which bytes are not what was written, and what is there instead.
 //!
-//! Not here: the layout of a block and how it is judged, which is `run`'s.
+//! Not here: the layout of a block and how it is checked, which are in `run`.
 
 use crate::units::{Bytes, Nanos};
 use schemars::JsonSchema;
@@ -24,7 +24,7 @@ pub struct UnitLabel {
     pub seed: u64,
     /// The object, by the client that it belongs to.
     pub object_index: u32,
-    /// Where in the object the unit lies.
+    /// Where in the object the unit is.
     pub offset_bytes: u64,
     /// How often it was written in the trial; 0 as it was prepared.
     pub generation: u32,
@@ -72,10 +72,10 @@ impl MismatchKind {
     pub fn meaning(self) -> &'static str {
         match self {
             MismatchKind::Zeros => "zeros",
-            MismatchKind::Foreign => "bytes that are no block of narrows",
+            MismatchKind::Foreign => "bytes that are not a block written by narrows",
             MismatchKind::OtherTrial => "a block of another trial or run",
             MismatchKind::OtherObject => "another object's block",
-            MismatchKind::OtherPlace => "a block of another place",
+            MismatchKind::OtherPlace => "a block of another offset",
             MismatchKind::OlderGeneration => "an older generation: a lost write",
             MismatchKind::NewerGeneration => "a generation that was never written there",
             MismatchKind::Torn => "torn: parts of two generations",
@@ -91,7 +91,7 @@ pub struct Mismatch {
     pub client_index: u32,
     /// The object's name at its target; empty where the target is the object.
     pub object: String,
-    /// Where in the object the first wrong byte lies.
+    /// Where in the object the first wrong byte is.
     pub offset_bytes: u64,
     /// From the first wrong byte to the last.
     pub length_bytes: u64,
@@ -112,7 +112,7 @@ pub struct Mismatch {
 impl Mismatch {
     /// Which bytes, and what is there: `data-0, byte 4242: altered bytes (1 bit)`.
     #[must_use]
-    pub fn place(&self) -> String {
+    pub fn describe_location(&self) -> String {
         let object = if self.object.is_empty() { "the target" } else { &self.object };
         let last = self.offset_bytes.saturating_add(self.length_bytes).saturating_sub(1);
         let bytes = match self.length_bytes {
@@ -131,7 +131,7 @@ impl Mismatch {
 
 impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}; expected {}", self.place(), self.expected)?;
+        write!(f, "{}; expected {}", self.describe_location(), self.expected)?;
         match &self.found {
             Some(found) => write!(f, "; found {found}, checksum of the bytes {:08x}", self.computed_checksum),
             None => write!(f, "; found no label, checksum of the bytes {:08x}", self.computed_checksum),
@@ -148,7 +148,7 @@ pub struct Verification {
     pub read_back_bytes: Bytes,
     /// Bytes that were not read back: the time for it was up, the trial was stopped, or requests were still in flight.
     pub unread_bytes: Bytes,
-    /// Bytes that were read and not judged: a write to them failed, so that either content is right.
+    /// Bytes that were read and could not be checked: a write to them failed, so that either content is right.
     pub undecided_bytes: Bytes,
     /// Bytes of units that are not what was written, each as often as it was read.
     pub wrong_bytes: Bytes,

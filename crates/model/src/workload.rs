@@ -2,7 +2,7 @@
 //!
 //! Not here: when it starts and stops, which is the cell's.
 
-use crate::engine_id::EngineId;
+use crate::engine::{EngineId, EngineOptions};
 use crate::units::{Bytes, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,9 +25,9 @@ pub use objects::{
     ObjectSync, SYNCED_FOLDERS_MAX, Spread, TRANSACTION_COUNT_MAX, Transactions,
 };
 pub use order::Order;
-pub use psync::{PsyncCalls, PsyncWishes, VECTORS_MAX};
-pub use ring::{RingFacts, RingWishes, Wish};
-pub use stdio::{StdioCalls, StdioFlush, StdioWishes};
+pub use psync::{PsyncCalls, PsyncOptions, VECTORS_MAX};
+pub use ring::{RingFacts, RingOptions, Wish};
+pub use stdio::{StdioCalls, StdioFlush, StdioOptions};
 
 /// One kind of request an engine can be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -126,8 +126,8 @@ pub enum CacheState {
     Cold,
     /// The file is read once before, so that its pages are cached.
     Warm,
-    /// What was written is on the device, and a dummy file without blocks has been read since, whose pages take the
-    /// place of others; how much is cached still is told, and not held against anything.
+    /// What was written is on the device, and a dummy file without blocks has been read since, whose pages displace
+    /// others; how much is still cached is reported, and no amount is an error.
     Displaced {
         /// Bytes of the dummy file; only more than the memory displaces all.
         scan_bytes: Bytes,
@@ -146,7 +146,7 @@ pub enum Prefill {
     /// Nothing: a load that writes begins each trial with an empty object, and one that reads finds what an earlier one
     /// wrote.
     Nothing,
-    /// Nothing, and nothing is emptied: a load goes over what an earlier one wrote, whether it reads or writes.
+    /// Nothing, and nothing is emptied: a load reads or overwrites what an earlier one wrote.
     Kept,
 }
 
@@ -229,20 +229,23 @@ pub struct Workload {
     /// What makes a request start.
     #[serde(default)]
     pub arrivals: Arrivals,
-    /// A cap on the rate of all clients together; `None` is as fast as it goes.
+    /// A cap on the rate of all clients together; `None` is unlimited.
     pub max_bytes_per_s: Option<u64>,
-    /// A cap on the operations a second of all clients together; `None` is as fast as it goes.
+    /// A cap on the operations a second of all clients together; `None` is unlimited.
     #[serde(default)]
     pub max_ops_per_s: Option<f64>,
     /// How a ring is set up; without meaning for engines that have none.
     #[serde(default)]
-    pub ring: RingWishes,
+    pub ring: RingOptions,
     /// How the C library's streams are used; without meaning for engines that have none.
     #[serde(default)]
-    pub stdio: StdioWishes,
+    pub stdio: StdioOptions,
     /// How requests of the engine `psync` are handed over; without meaning for others.
     #[serde(default)]
-    pub psync: PsyncWishes,
+    pub psync: PsyncOptions,
+    /// Options of an engine that reads them itself: what a study gives, by the names that the engine declares.
+    #[serde(default, skip_serializing_if = "EngineOptions::is_empty")]
+    pub engine_options: EngineOptions,
     /// What is done where a trial begins and ends.
     #[serde(default, skip_serializing_if = "Edges::are_plain")]
     pub edges: Edges,
@@ -252,7 +255,7 @@ pub struct Workload {
     /// How much of an object is written before the load.
     #[serde(default)]
     pub prefill: Prefill,
-    /// The objects of a load whose operations are on whole objects; `None` for one that goes to ranges of a file.
+    /// The objects of a load whose operations are on whole objects; `None` for one that accesses ranges of a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub objects: Option<ObjectSet>,
 }
@@ -309,6 +312,24 @@ impl Workload {
         self.objects.as_ref()?.transactions.as_ref()
     }
 
+    /// Sets the options of the engine whose table of options is called `table`.
+    ///
+    /// # Errors
+    /// Options that the engine does not have, or values that it does not take; the workload keeps its own then.
+    pub fn set_engine_options(
+        &mut self,
+        table: &str,
+        options: EngineOptions,
+    ) -> Result<(), serde_json::Error> {
+        match table {
+            "ring" => self.ring = options.typed()?,
+            "psync" => self.psync = options.typed()?,
+            "stdio" => self.stdio = options.typed()?,
+            _ => self.engine_options = options,
+        }
+        Ok(())
+    }
+
     /// Whether requests differ in operation or size.
     #[must_use]
     pub fn is_mixed(&self) -> bool {
@@ -343,9 +364,10 @@ impl Default for Workload {
             arrivals: Arrivals::Closed,
             max_bytes_per_s: None,
             max_ops_per_s: None,
-            ring: RingWishes::default(),
-            stdio: StdioWishes::default(),
-            psync: PsyncWishes::default(),
+            ring: RingOptions::default(),
+            stdio: StdioOptions::default(),
+            psync: PsyncOptions::default(),
+            engine_options: EngineOptions::default(),
             edges: Edges::default(),
             verify: false,
             prefill: Prefill::Timed,

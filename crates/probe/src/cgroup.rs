@@ -1,7 +1,7 @@
-//! Where a process's control group lies, per controller, and its limits: version 1, version 2, and both at once.
+//! Where a process's control group is, per controller, and its limits: version 1, version 2, and both at once.
 //!
-//! A limit of any ancestor binds, so limits are the smallest on the way up. What lies above the mount's root, outside
-//! a container, cannot be seen from inside and is not claimed.
+//! A limit of any ancestor binds, so limits are the smallest on the way up. What is above the mount's root, outside a
+//! container, cannot be seen from inside and is not reported.
 
 use crate::error::{ProbeError, Result};
 use crate::mounts::Mounts;
@@ -13,7 +13,7 @@ const ANCESTORS_MAX: usize = 64;
 
 /// A control group as far as one controller is concerned.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Group {
+pub(crate) struct ControlGroup {
     /// 1 or 2.
     pub(crate) version: u8,
     /// The group's path below its hierarchy, as the process sees it.
@@ -23,7 +23,7 @@ pub(crate) struct Group {
     relative: String,
 }
 
-impl Group {
+impl ControlGroup {
     /// The group's own folder.
     pub(crate) fn folder(&self) -> String {
         join(&self.mount_point, &self.relative)
@@ -45,7 +45,7 @@ impl Group {
 ///
 /// # Errors
 /// When `/proc/[pid]/cgroup` or `mountinfo` cannot be read or is malformed.
-pub(crate) fn find(root: &Root, pid: &str, controller: &str) -> Result<Option<Group>> {
+pub(crate) fn find(root: &Root, pid: &str, controller: &str) -> Result<Option<ControlGroup>> {
     let memberships_path = format!("/proc/{pid}/cgroup");
     let memberships = match root.read(&memberships_path) {
         Ok(bytes) => text::parse(&bytes).map_err(|bad| ProbeError::malformed(&memberships_path, &bad))?,
@@ -56,10 +56,10 @@ pub(crate) fn find(root: &Root, pid: &str, controller: &str) -> Result<Option<Gr
     let mounts = Mounts::read(root)?;
     let owner = |membership: &&text::Membership| membership.controllers.iter().any(|name| name == controller);
     if let Some(membership) = memberships.iter().find(owner) {
-        let carries = |mount: &&mountinfo::Mount| {
+        let has_controller = |mount: &&mountinfo::Mount| {
             mount.fs_type == "cgroup" && mount.super_options.iter().any(|option| option == controller)
         };
-        return Ok(mounts.iter().filter(carries).find_map(|mount| below(1, mount, &membership.path)));
+        return Ok(mounts.iter().filter(has_controller).find_map(|mount| below(1, mount, &membership.path)));
     }
     let Some(unified) = memberships.iter().find(|membership| membership.controllers.is_empty()) else {
         return Ok(None);
@@ -72,7 +72,7 @@ pub(crate) fn find(root: &Root, pid: &str, controller: &str) -> Result<Option<Gr
 ///
 /// # Errors
 /// When a quota's file cannot be read or is malformed; a group without the file has no quota.
-pub(crate) fn cpu_quota(root: &Root, group: &Group) -> Result<Option<(f64, String)>> {
+pub(crate) fn cpu_quota(root: &Root, group: &ControlGroup) -> Result<Option<(f64, String)>> {
     let mut tightest: Option<(f64, String)> = None;
     for folder in group.folders_upward() {
         let quota = if group.version == 1 { quota_v1(root, &folder)? } else { quota_v2(root, &folder)? };
@@ -110,18 +110,18 @@ fn quota_v2(root: &Root, folder: &str) -> Result<Option<f64>> {
 }
 
 /// The group of `path` as this mount shows it; `None` when the mount's root is not an ancestor of it.
-fn below(version: u8, mount: &mountinfo::Mount, path: &str) -> Option<Group> {
+fn below(version: u8, mount: &mountinfo::Mount, path: &str) -> Option<ControlGroup> {
     let relative = if mount.root == "/" {
         path
     } else {
         path.strip_prefix(mount.root.as_str()).filter(|rest| rest.is_empty() || rest.starts_with('/'))?
     };
-    // `/../x`: the group lies outside this namespace.
+    // `/../x`: the group is outside this namespace.
     if relative.split('/').any(|part| part == "..") {
         return None;
     }
     let relative = relative.trim_matches('/').to_owned();
-    Some(Group { version, path: path.to_owned(), mount_point: mount.point.clone(), relative })
+    Some(ControlGroup { version, path: path.to_owned(), mount_point: mount.point.clone(), relative })
 }
 
 fn join(mount_point: &str, relative: &str) -> String {

@@ -45,8 +45,8 @@ impl ProbeError {
             _ => ProbeErrorKind::Failed,
         };
         let reason = match kind {
-            ProbeErrorKind::Missing => "it is not there".to_owned(),
-            ProbeErrorKind::Denied => "this user may not read it; run as root to see it".to_owned(),
+            ProbeErrorKind::Missing => "it does not exist".to_owned(),
+            ProbeErrorKind::Denied => "this user may not read it; run as root to read it".to_owned(),
             _ => source.to_string(),
         };
         Self { kind, target: target.into(), reason, source: Some(source) }
@@ -61,7 +61,7 @@ impl ProbeError {
         Self { kind: ProbeErrorKind::Missing, target: target.into(), reason: reason.into(), source: None }
     }
 
-    pub(crate) fn odd(target: impl Into<String>, reason: impl Into<String>) -> Self {
+    pub(crate) fn unusable(target: impl Into<String>, reason: impl Into<String>) -> Self {
         let (target, reason) = (target.into(), reason.into());
         Self { kind: ProbeErrorKind::Malformed, target, reason, source: None }
     }

@@ -1,7 +1,7 @@
 //! What the path to a folder is made of, and the counters of its machine.
 //!
-//! Two rooms: [`inventory`] reads facts once, [`counters`] reads cumulative counters again and again. Both read
-//! `/proc` and `/sys` below a [`Root`], so that a recorded tree of another machine goes through the same code as the
+//! Two modules: [`inventory`] reads facts once, [`counters`] reads cumulative counters again and again. Both read
+//! `/proc` and `/sys` below a [`Root`], so that a recorded tree of another machine is read by the same code as the
 //! running one. What cannot be read stays `None` and is listed for people; nothing is guessed.
 //!
 //! Not here: the clock (times are passed in), any judgement of the facts (`analysis`), and TCP counters, which need

@@ -1,4 +1,4 @@
-//! The mount that a path lies on, found as the kernel finds it: down the tree of mounts, from the root.
+//! The mount that a path is on, found as the kernel finds it: down the tree of mounts, from the root.
 //!
 //! Neither the longest mount point alone nor the order of the file decides: a mount over `/a` hides an earlier one at
 //! `/a/b`, and mount ids, by which newer kernels order the file, are reused.
@@ -23,10 +23,10 @@ impl Mounts {
         self.0.iter()
     }
 
-    /// The mount on which `path`, with its links followed, lies; `None` where no mount covers it.
+    /// The mount that `path`, with its links followed, is on; `None` where no mount covers it.
     pub(crate) fn containing(&self, path: &str) -> Option<&Mount> {
         let mut current = None;
-        // Each step goes down to a child that the walk along the path meets next, so no mount is met twice.
+        // Each step moves to a child that the walk along the path meets next, so no mount is met twice.
         for _ in 0..self.0.len() {
             match self.next_below(current, path) {
                 Some(mount) => current = Some(mount),
@@ -52,7 +52,7 @@ impl Mounts {
     }
 }
 
-/// Whether `path` is `point` or lies below it.
+/// Whether `path` is `point` or below it.
 fn covers(point: &str, path: &str) -> bool {
     let point = point.trim_end_matches('/');
     path.strip_prefix(point).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))

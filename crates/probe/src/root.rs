@@ -1,6 +1,6 @@
 //! The folder below which `/proc` and `/sys` are read: the running machine, or a recorded tree of another.
 //!
-//! It knows no file by name; which files hold which facts is the business of the readers.
+//! It knows no file by name; the readers know which files contain which facts.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -22,13 +22,14 @@ pub struct Root {
 
 /// Room on a file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Capacity {
+pub(crate) struct FsCapacity {
     pub(crate) size_bytes: u64,
     /// For users without special rights.
     pub(crate) free_bytes: u64,
 }
 
-/// In a recorded tree: one line a path, `size_bytes free_bytes path`, the facts that no file of /proc or /sys holds.
+/// In a recorded tree: one line per path, `size_bytes free_bytes path`, the facts that no file of /proc or /sys
+/// contains.
 const RECORDED_CAPACITY: &str = "/statvfs";
 
 impl Root {
@@ -38,7 +39,7 @@ impl Root {
         Self { folder: PathBuf::from("/"), recorded: false }
     }
 
-    /// A recorded tree: a folder that holds `proc/` and `sys/` of a machine.
+    /// A recorded tree: a folder that contains `proc/` and `sys/` of a machine.
     ///
     /// # Shape
     /// A file `statvfs` in it, one line a path (`size_bytes free_bytes path`, spaces in the path as `\040`), stands for the machine's other folders:
@@ -48,7 +49,7 @@ impl Root {
         Self { folder: folder.into(), recorded: true }
     }
 
-    /// Where the machine's `path` lies for this process.
+    /// Where this process finds the machine's `path`.
     pub(crate) fn locate(&self, path: &str) -> PathBuf {
         self.folder.join(path.trim_start_matches('/'))
     }
@@ -104,23 +105,23 @@ impl Root {
     }
 
     /// Room on the file system of `path`.
-    pub(crate) fn capacity(&self, path: &str) -> Result<Capacity> {
+    pub(crate) fn capacity(&self, path: &str) -> Result<FsCapacity> {
         if self.recorded {
             return self.recorded_capacity(path);
         }
         let stat = rustix::fs::statvfs(self.locate(path));
         let stat = stat.map_err(|errno| ProbeError::reading(path, errno.into()))?;
         let bytes = |blocks: u64| blocks.saturating_mul(stat.f_frsize);
-        Ok(Capacity { size_bytes: bytes(stat.f_blocks), free_bytes: bytes(stat.f_bavail) })
+        Ok(FsCapacity { size_bytes: bytes(stat.f_blocks), free_bytes: bytes(stat.f_bavail) })
     }
 
-    fn recorded_capacity(&self, path: &str) -> Result<Capacity> {
+    fn recorded_capacity(&self, path: &str) -> Result<FsCapacity> {
         let bytes = self.read(RECORDED_CAPACITY)?;
         let entry = lines(&bytes).find_map(|(_, line)| {
             let mut parts = fields(line);
             let size_bytes = parts.next().and_then(number)?;
             let free_bytes = parts.next().and_then(number)?;
-            (unescape(parts.next()?) == path).then_some(Capacity { size_bytes, free_bytes })
+            (unescape(parts.next()?) == path).then_some(FsCapacity { size_bytes, free_bytes })
         });
         entry.ok_or_else(|| ProbeError::missing(path, "it is not in the recorded tree"))
     }

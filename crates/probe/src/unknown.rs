@@ -9,9 +9,9 @@ const ENTRIES_MAX: usize = 128;
 
 /// Sentences about facts that are missing.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Unknown(Vec<String>);
+pub(crate) struct UnknownFacts(Vec<String>);
 
-impl Unknown {
+impl UnknownFacts {
     /// Adds a sentence unless it is there already.
     pub(crate) fn add(&mut self, sentence: impl Into<String>) {
         let sentence = sentence.into();
@@ -31,7 +31,7 @@ impl Unknown {
         }
     }
 
-    /// As [`Unknown::note`], but a file that is not there means that the machine has no such thing: not listed.
+    /// As [`UnknownFacts::note`], but a file that is not there means that the machine has no such thing: not listed.
     pub(crate) fn note_unless_missing<T>(&mut self, fact: &str, outcome: Result<T, ProbeError>) -> Option<T> {
         match outcome {
             Err(error) if error.kind() == ProbeErrorKind::Missing => None,

@@ -1,4 +1,4 @@
-//! Writes the published schemas to `docs/reference/schema`; a test holds the files to the types.
+//! Writes the published schemas to `docs/reference/schema`; a test checks the files against the types.
 
 use narrows_record::schemas;
 use std::fs;

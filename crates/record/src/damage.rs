@@ -27,7 +27,7 @@ pub enum DamageKind {
     },
     /// The data is not what was written. The line is dropped.
     Checksum {
-        /// CRC-32 that the line carries.
+        /// CRC-32 stored in the line.
         stored: u32,
         /// CRC-32 of the data that is there.
         computed: u32,
@@ -72,12 +72,12 @@ impl fmt::Display for Damage {
         match &self.kind {
             DamageKind::FileMissing => f.write_str(": the file is missing"),
             DamageKind::TornEnd { dropped_bytes } => {
-                write!(f, ": the last line has no end; {dropped_bytes} bytes dropped")
+                write!(f, ": the last line is incomplete; {dropped_bytes} bytes dropped")
             }
             DamageKind::Checksum { stored, computed } => {
                 write!(f, ": the line says CRC-32 {stored:08x}, its data has {computed:08x}; dropped")
             }
-            DamageKind::NotALine { problem } => write!(f, ": no line of a record ({problem}); dropped"),
+            DamageKind::NotALine { problem } => write!(f, ": not a line of a record ({problem}); dropped"),
             DamageKind::TooLong => f.write_str(": longer than any line of a record; dropped"),
             DamageKind::LinesMissing { count } => write!(f, ": {count} lines are missing before this one"),
             DamageKind::EndMissing { count } => {
@@ -85,7 +85,7 @@ impl fmt::Display for Damage {
                 write!(f, ": {count} {noun} missing from here on, at the end of the file")
             }
             DamageKind::SequenceNumber { found, expected } => {
-                write!(f, ": has number {found} where {expected} belongs; its data is whole and kept")
+                write!(f, ": has number {found} instead of {expected}; its data is intact and used")
             }
             DamageKind::Repeated { found } => write!(f, ": number {found} was there before; dropped"),
         }

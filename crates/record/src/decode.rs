@@ -1,16 +1,16 @@
 //! The event in a line's data, or the key at which it is not what the schema says.
 //!
-//! The three events that make up nearly all of a record are read straight into their types; the tagged form would
-//! first hold every value in memory once more, and its errors would not know their place.
+//! The three events that make up nearly all of a record are read straight into their types; the tagged form would first
+//! copy every value in memory, and its errors would not know their place.
 
-use crate::files::without_place;
+use crate::files::without_position;
 use crate::locate::key_at;
 use narrows_model::Event;
 use serde::de::DeserializeOwned;
 
 /// Why data is no event.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Mismatch {
+pub(crate) struct DecodeError {
     pub(crate) key: Option<String>,
     pub(crate) found: String,
 }
@@ -19,7 +19,7 @@ pub(crate) struct Mismatch {
 pub(crate) const PLAN_EXTENDED: &str = r#"{"event":"plan_extended""#;
 
 /// The event in `data`.
-pub(crate) fn event(data: &str) -> Result<Event, Mismatch> {
+pub(crate) fn event(data: &str) -> Result<Event, DecodeError> {
     if data.starts_with(r#"{"event":"trial_finished""#) {
         parse(data).map(|trial| Event::TrialFinished(Box::new(trial)))
     } else if data.starts_with(r#"{"event":"interval""#) {
@@ -31,10 +31,10 @@ pub(crate) fn event(data: &str) -> Result<Event, Mismatch> {
     }
 }
 
-fn parse<T: DeserializeOwned>(data: &str) -> Result<T, Mismatch> {
-    serde_json::from_str(data).map_err(|error| Mismatch {
+fn parse<T: DeserializeOwned>(data: &str) -> Result<T, DecodeError> {
+    serde_json::from_str(data).map_err(|error| DecodeError {
         key: key_at(data, error.line(), error.column()),
-        found: without_place(&error),
+        found: without_position(&error),
     })
 }
 

@@ -27,11 +27,11 @@ pub enum ErrorKind {
 #[derive(Debug)]
 pub struct RecordError {
     // Boxed: a result's good case should not be as large as its rare bad one.
-    failure: Box<Failure>,
+    failure: Box<ErrorDetails>,
 }
 
 #[derive(Debug)]
-struct Failure {
+struct ErrorDetails {
     kind: ErrorKind,
     operation: &'static str,
     path: PathBuf,
@@ -98,7 +98,8 @@ impl RecordError {
     ) -> Self {
         let found = found.into();
         let path = path.to_owned();
-        let failure = Failure { kind, operation, path, line: None, key: None, found, hint, source: None };
+        let failure =
+            ErrorDetails { kind, operation, path, line: None, key: None, found, hint, source: None };
         Self { failure: Box::new(failure) }
     }
 
@@ -131,18 +132,23 @@ impl std::error::Error for RecordError {
 
 fn next_step(source: &io::Error) -> (ErrorKind, &'static str) {
     match source.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => (
+        io::ErrorKind::FileTooLarge => (
             ErrorKind::NoSpace,
-            "free space or put the record elsewhere with --out; what is already there stays readable",
+            "raise the limit of file sizes (ulimit -f); what is already there stays readable",
         ),
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            (ErrorKind::PermissionDenied, "choose a folder that you may use, with --out for a new record")
-        }
-        io::ErrorKind::NotFound => (ErrorKind::NotARecord, "name the folder that a run of narrows left"),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => (
+            ErrorKind::NoSpace,
+            "free space or put the record elsewhere with --out; the part already written stays readable",
+        ),
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => (
+            ErrorKind::PermissionDenied,
+            "choose a folder that this user may write to, with --out for a new record",
+        ),
+        io::ErrorKind::NotFound => (ErrorKind::NotARecord, "name the folder that a run of narrows wrote"),
         io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {
             (ErrorKind::Occupied, "choose a folder that does not exist yet, with --out")
         }
-        _ => (ErrorKind::Io, "check the file system that holds the record"),
+        _ => (ErrorKind::Io, "check the file system of the record"),
     }
 }
 

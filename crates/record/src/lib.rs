@@ -1,5 +1,5 @@
-//! On-disk formats: the folder that a run leaves, written while it runs, readable after a crash, versioned; and, in
-//! [`import`], results of other tools.
+//! On-disk formats: the folder that a run leaves, written while it runs, readable after a crash, versioned; and
+//! the text of observations.
 //!
 //! ```text
 //! manifest.json   what ran, when, with which version and seed; how it ended
@@ -21,7 +21,6 @@ mod damage;
 mod decode;
 mod error;
 mod files;
-pub mod import;
 mod line;
 mod lines;
 mod locate;
@@ -34,7 +33,7 @@ mod writer;
 
 pub use damage::{Damage, DamageKind};
 pub use error::{ErrorKind, RecordError};
-pub use line::Line;
+pub use line::RecordLine;
 pub use manifest::{LineCounts, Manifest, RECORD_SCHEMA};
 pub use observations::observations_text;
 pub use reader::{Events, Record};

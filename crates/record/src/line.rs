@@ -4,15 +4,17 @@
 
 use crate::damage::DamageKind;
 use narrows_model::Event;
+use narrows_model::printable::lines;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::io::Write;
 use std::ops::Range;
 
 /// One line of a record, as its schema is published.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Line {
+pub struct RecordLine {
     /// Position in its file, from 0, without gaps.
     pub seq: u64,
     /// CRC-32 of the exact bytes of `data`, eight hexadecimal digits.
@@ -26,14 +28,14 @@ pub struct Line {
 
 /// A line taken apart, its data not yet read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Header {
+pub(crate) struct LineHeader {
     pub(crate) seq: u64,
     pub(crate) after_events: Option<u64>,
-    /// Where the data's JSON text lies in the line.
+    /// Where the data's JSON text is in the line.
     pub(crate) data: Range<usize>,
 }
 
-/// Puts the line of `data` into `line`, its end included; what `line` held before is replaced.
+/// Writes the line of `data` into `line`, its end included; the previous content of `line` is replaced.
 pub(crate) fn encode(line: &mut Vec<u8>, seq: u64, after_events: Option<u64>, data: &[u8]) {
     line.clear();
     let after = after_events.map(|count| format!("\"after_events\":{count},")).unwrap_or_default();
@@ -44,9 +46,9 @@ pub(crate) fn encode(line: &mut Vec<u8>, seq: u64, after_events: Option<u64>, da
 }
 
 /// Takes a line apart, its end not included.
-pub(crate) fn parse(line: &[u8]) -> Result<Header, DamageKind> {
+pub(crate) fn parse(line: &[u8]) -> Result<LineHeader, DamageKind> {
     #[derive(Deserialize)]
-    struct Parts<'a> {
+    struct RawLine<'a> {
         seq: u64,
         crc32: &'a str,
         #[serde(default)]
@@ -55,25 +57,33 @@ pub(crate) fn parse(line: &[u8]) -> Result<Header, DamageKind> {
         data: &'a RawValue,
     }
     let problem = |problem: String| DamageKind::NotALine { problem };
-    let parts: Parts<'_> = serde_json::from_slice(line).map_err(|error| problem(error.to_string()))?;
+    let parts: RawLine<'_> = serde_json::from_slice(line).map_err(|error| problem(error.to_string()))?;
     let stored = Some(parts.crc32)
         .filter(|digits| digits.len() == 8)
         .and_then(|digits| u32::from_str_radix(digits, 16).ok())
-        .ok_or_else(|| problem(format!("`{}` is no CRC-32", parts.crc32)))?;
+        .ok_or_else(|| problem(format!("`{}` is not a CRC-32", parts.crc32)))?;
     let text = parts.data.get();
     let computed = crc32fast::hash(text.as_bytes());
     if stored != computed {
         return Err(DamageKind::Checksum { stored, computed });
     }
-    // The data was borrowed from the line, so its address lies inside it.
+    // The data was borrowed from the line, so its address is inside it.
     let start = text.as_ptr().addr() - line.as_ptr().addr();
-    Ok(Header { seq: parts.seq, after_events: parts.after_events, data: start..start + text.len() })
+    Ok(LineHeader { seq: parts.seq, after_events: parts.after_events, data: start..start + text.len() })
 }
 
-/// The JSON text of an event, into `data`; what `data` held before is replaced.
+/// Writes an event as JSON text into `data`, whose previous content is replaced.
 pub(crate) fn encode_event(data: &mut Vec<u8>, event: &Event) -> serde_json::Result<()> {
     data.clear();
-    serde_json::to_writer(data.by_ref(), event)
+    serde_json::to_writer(data.by_ref(), event)?;
+    // JSON leaves some characters as they are that terminals act on; none of them below DEL.
+    if data.iter().any(|byte| *byte >= 0x7f) {
+        let text = String::from_utf8_lossy(data);
+        if let Cow::Owned(escaped) = lines(&text) {
+            *data = escaped.into_bytes();
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -90,12 +100,23 @@ mod tests {
     }
 
     #[test]
+    fn what_a_terminal_acts_on_is_escaped_in_a_line_and_read_as_it_was() {
+        let message = "a\u{1b}[2J\u{7f}\u{9b}\u{202e}é".to_owned();
+        let event = Event::CellFailed { cell: narrows_model::CellId("x".into()), message };
+        let mut data = Vec::new();
+        encode_event(&mut data, &event).unwrap();
+        let text = String::from_utf8(data).unwrap();
+        assert!(text.contains("a\\u001b[2J\\u007f\\u009b\\u202eé"), "{text}");
+        assert_eq!(serde_json::from_str::<Event>(&text).unwrap(), event);
+    }
+
+    #[test]
     fn a_line_is_json_of_the_published_type() {
         let event = Event::RunStarted { at_ns: Nanos(7) };
         let (mut data, mut line) = (Vec::new(), Vec::new());
         encode_event(&mut data, &event).unwrap();
         encode(&mut line, 3, Some(2), &data);
-        let read: Line = serde_json::from_slice(&line).unwrap();
+        let read: RecordLine = serde_json::from_slice(&line).unwrap();
         assert_eq!((read.seq, read.after_events, read.data), (3, Some(2), event));
         assert_eq!(read.crc32, format!("{:08x}", crc32fast::hash(&data)));
     }

@@ -75,8 +75,8 @@ pub(crate) fn check_schema(path: &Path, found: Option<&str>, known: &str) -> Res
     let Some(found) = found else {
         return error(
             ErrorKind::NotARecord,
-            format!("no schema is named where `{known}` belongs"),
-            "name the folder that a run of narrows left",
+            format!("there is no schema instead of `{known}`"),
+            "name the folder that a run of narrows wrote",
         );
     };
     let versions = split(found).zip(split(known));
@@ -93,8 +93,8 @@ pub(crate) fn check_schema(path: &Path, found: Option<&str>, known: &str) -> Res
         }
         _ => error(
             ErrorKind::NotARecord,
-            format!("it has schema `{found}` where `{known}` belongs"),
-            "name the folder that a run of narrows left",
+            format!("it has schema `{found}` instead of `{known}`"),
+            "name the folder that a run of narrows wrote",
         ),
     }
 }

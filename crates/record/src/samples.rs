@@ -168,7 +168,7 @@ pub(crate) fn one_of_each() -> Vec<Event> {
         Event::PlanExtended { cells: vec![cell(90)], skipped: vec![skipped(91)] },
         interval(90, 0),
         Event::CellSkipped(skipped(1)),
-        Event::CellFailed { cell: id(90), message: "the server went away".into() },
+        Event::CellFailed { cell: id(90), message: "the server disconnected".into() },
         Event::RunFinished { at_ns: Nanos(9), reason: EndReason::Failed },
     ]
 }

@@ -1,15 +1,15 @@
 //! The published JSON Schemas: those of the model, and those of a record's own documents.
 
-use crate::line::Line;
+use crate::line::RecordLine;
 use crate::manifest::Manifest;
 use narrows_model::schema::{self, PublishedSchema};
 use schemars::schema_for;
 
-/// The schemas of every document that a record or `--json` carries, sorted by name.
+/// The schemas of every document that a record or `--json` contains, sorted by name.
 #[must_use]
 pub fn published() -> Vec<PublishedSchema> {
     let mut all = schema::published();
-    all.push(PublishedSchema { name: "narrows.line.1", schema: schema_for!(Line) });
+    all.push(PublishedSchema { name: "narrows.line.1", schema: schema_for!(RecordLine) });
     all.push(PublishedSchema { name: "narrows.record.1", schema: schema_for!(Manifest) });
     all.sort_by_key(|schema| schema.name);
     all

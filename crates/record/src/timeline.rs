@@ -1,24 +1,34 @@
-//! Events and samples of a record, put together again in the order in which the run told them.
+//! Events and samples of a record, merged in the order in which the run reported them.
 
 use crate::damage::Damage;
 use crate::error::RecordError;
-use crate::line::Header;
-use crate::reader::Events;
+use crate::line::LineHeader;
+use crate::reader::{Events, Record};
 use narrows_model::Event;
 
-type Next = Option<Result<(Header, Event), RecordError>>;
+type NextEvent = Option<Result<(LineHeader, Event), RecordError>>;
 
-/// Everything that a run told, in order.
+/// Everything that a run reported, in order.
 #[derive(Debug)]
 pub struct Timeline {
     events: Events,
     samples: Events,
-    next_event: Next,
-    next_sample: Next,
+    next_event: NextEvent,
+    next_sample: NextEvent,
+}
+
+impl Record {
+    /// Events and samples in the order in which they were written, as the run reported them.
+    ///
+    /// # Errors
+    /// As for [`Record::events`].
+    pub fn timeline(&self) -> Result<Timeline, RecordError> {
+        Ok(Timeline::new(self.events()?, self.samples()?))
+    }
 }
 
 impl Timeline {
-    pub(crate) fn new(mut events: Events, mut samples: Events) -> Self {
+    fn new(mut events: Events, mut samples: Events) -> Self {
         let (next_event, next_sample) = (events.advance(), samples.advance());
         Self { events, samples, next_event, next_sample }
     }

@@ -1,16 +1,20 @@
-//! What one client process is told to do in one trial, and what it answers: values that cross a pipe.
+//! What one client process is asked to do in one trial, and what it answers: values that cross a pipe.
 
-use crate::verify::Content;
+use crate::verify::UnitContent;
 use narrows_engines::OpenSpec;
+use narrows_engines::own_folders::{OwnFolder, add_own_folder, own_folder};
 use narrows_model::counters::{ProcessCpu, TcpCounters};
 use narrows_model::effective::Effective;
 use narrows_model::fault::ErrorCount;
 use narrows_model::trial::{InFlightAtEnd, IntervalSample, OpTotals, OpenLoopTotals};
 use narrows_model::verification::Verification;
 use narrows_model::workload::{ObjectSet, Order, Prefill};
-use narrows_model::{Bytes, Cell, CellId, Histogram, Nanos, Op, Workload};
+use narrows_model::{Bytes, Cell, CellId, Histogram, Nanos, Op, Target, Workload};
 use narrows_sys::entropy::member_seed;
+use narrows_sys::file::FileIdentity;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// What one client does in one trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -25,7 +29,7 @@ pub struct Assignment {
     pub seed: u64,
     /// Seed of the trial's data, the same for all clients.
     pub data_seed: u64,
-    /// Names of the objects of this client's target, relative to it: one for each client that goes there.
+    /// Names of the objects of this client's target, relative to it: one for each client that uses it.
     pub objects: Vec<String>,
     /// Bytes that each object really has.
     pub object_bytes: Bytes,
@@ -61,7 +65,7 @@ pub struct ObjectStep {
 
 impl ObjectStep {
     /// What `assignment` is to do, of which nothing is done yet; the usual set where it is not about objects.
-    pub(crate) fn of(assignment: &Assignment) -> Self {
+    pub(crate) fn from_assignment(assignment: &Assignment) -> Self {
         let workload = &assignment.cell.workload;
         Self {
             set: workload.objects.unwrap_or_default(),
@@ -75,10 +79,10 @@ impl ObjectStep {
 }
 
 impl Assignment {
-    /// What this client goes to.
+    /// The target of this client.
     #[must_use]
     pub fn target(&self) -> &narrows_model::Target {
-        self.cell.target_of(self.client_index)
+        self.cell.client_target(self.client_index)
     }
 
     /// What the workers' engines are opened for.
@@ -98,8 +102,8 @@ impl Assignment {
     }
 
     /// What client `client_index` writes where.
-    pub(crate) fn content_of(&self, client_index: u32) -> Content {
-        Content { seed: self.data_seed, object_index: client_index }
+    pub(crate) fn content_of(&self, client_index: u32) -> UnitContent {
+        UnitContent { seed: self.data_seed, object_index: client_index }
     }
 
     /// The client that the object of this index belongs to, among those of this client's target.
@@ -169,7 +173,7 @@ pub(crate) fn target_count(cell: &Cell) -> u32 {
     u32::try_from(cell.more_targets.len()).unwrap_or(u32::MAX).saturating_add(1)
 }
 
-/// When the measured window lies, on the machine's monotonic clock that all its processes share.
+/// When the measured window is, on the machine's monotonic clock that all its processes share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WindowTimes {
     /// Load starts.
@@ -228,18 +232,47 @@ pub struct WorkerOutput {
     pub complete: bool,
 }
 
-/// What a parent tells a client process.
+/// A folder that the parent has made: a client process opens nothing in another one at its path.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnFolderFacts {
+    path: PathBuf,
+    identity: (u64, u64),
+    files: BTreeMap<String, (u64, u64)>,
+}
+
+impl OwnFolderFacts {
+    /// Those of the folders of `target` that this process has made.
+    pub(crate) fn of_target(target: &Target) -> Vec<Self> {
+        let as_pair = |identity: FileIdentity| (identity.device, identity.inode);
+        let facts = target.members().iter().filter_map(|member| {
+            let Target::File { path } = member else { return None };
+            let known = own_folder(path)?;
+            let files = known.files.into_iter().map(|(name, identity)| (name, as_pair(identity)));
+            Some(Self { path: path.clone(), identity: as_pair(known.identity), files: files.collect() })
+        });
+        facts.collect()
+    }
+
+    /// From now on this process compares the folder at its path with it.
+    pub(crate) fn add(self) {
+        let from_pair = |(device, inode)| FileIdentity { device, inode };
+        let files = self.files.into_iter().map(|(name, pair)| (name, from_pair(pair))).collect();
+        add_own_folder(&self.path, OwnFolder { identity: from_pair(self.identity), files });
+    }
+}
+
+/// What a parent sends to a client process.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum ToClient {
     /// Open engines and answer [`FromClient::Ready`].
-    Prepare(Box<Assignment>),
+    Prepare(Box<Assignment>, Vec<OwnFolderFacts>),
     /// Start at the given times; while load runs, measure at these instead.
     Go(WindowTimes),
     /// Stop now and answer what is whole.
     Stop,
 }
 
-/// What a client process tells its parent.
+/// What a client process sends to its parent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum FromClient {
     /// Engines are open.

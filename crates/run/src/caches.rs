@@ -2,23 +2,23 @@
 //! endpoints by the endpoints.
 
 use crate::assignment::Assignment;
-use crate::link::{Server, StoredObjects};
+use crate::link::{OptionalServer, StoredObjects};
 use narrows_engines::stripe::part_name;
 use narrows_engines::{EngineError, EngineFactory};
 use narrows_model::workload::{CacheState, Prefill};
 use narrows_model::{Layer, Op, Target};
 
-/// Brings the caches of one target's objects to the state that its cell reads them in; the share that is cached then,
-/// where it can be told.
+/// Brings the caches of one target's objects to the state in which its cell reads them; returns the share that is then
+/// cached, where it is known.
 ///
-/// Endpoints are asked only to empty their caches: what they hold warm is read there by the load itself.
+/// Endpoints are only asked to empty their caches: the load itself reads there what is to be warm.
 pub(crate) fn bring(
     assignment: &Assignment,
     factory: &dyn EngineFactory,
-    server: &mut Server<'_>,
+    server: &mut OptionalServer<'_>,
 ) -> Result<Option<f64>, EngineError> {
     let workload = &assignment.cell.workload;
-    // A write over what an earlier load left goes through the cache that it finds, too.
+    // A write over what an earlier load left depends on the state of the cache, too.
     let finds = workload.prefill == Prefill::Kept || workload.ops().iter().any(|share| share.op == Op::Read);
     let state = if finds { workload.cache } else { CacheState::AsFound };
     let stored = stored(assignment);

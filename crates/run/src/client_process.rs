@@ -2,7 +2,7 @@
 //!
 //! Messages are JSON in the frames of `wire`. The process ends when its parent closes the pipe.
 
-use crate::assignment::{FromClient, ToClient, WindowTimes};
+use crate::assignment::{FromClient, OwnFolderFacts, ToClient, WindowTimes};
 use crate::error::RunError;
 use crate::group::{GroupHooks, run_process};
 use crate::stop::{StopFlag, StopRequest};
@@ -96,7 +96,8 @@ pub fn serve(
         reader_stop.ask(StopRequest::Now);
     });
     while let Ok(message) = inbox.recv() {
-        let ToClient::Prepare(assignment) = message else { continue };
+        let ToClient::Prepare(assignment, folders) = message else { continue };
+        folders.into_iter().for_each(OwnFolderFacts::add);
         let result = registry
             .factory(assignment.target(), assignment.cell.workload.engine)
             .map_err(RunError::from)

@@ -51,7 +51,7 @@ impl std::fmt::Debug for LocalContext<'_> {
 
 /// Starts a trial's clients.
 pub trait Coordinator: Send {
-    /// Runs one trial: `assignments` holds one entry for each client, in order.
+    /// Runs one trial: `assignments` has one entry for each client, in order.
     ///
     /// # Errors
     /// When a client could not open its target, ended without a result, or a stop was asked for before the start.
@@ -84,18 +84,23 @@ impl Coordinator for ThreadCoordinator {
             .into());
         };
         let factory = context.registry.factory(assignment.target(), assignment.cell.workload.engine)?;
-        let output =
-            run_group(assignment, factory.as_ref(), context.clock, context.stop, &mut InProcess { hooks })?;
+        let output = run_group(
+            assignment,
+            factory.as_ref(),
+            context.clock,
+            context.stop,
+            &mut InProcessHooks { hooks },
+        )?;
         Ok(vec![output])
     }
 }
 
 /// A group in this process reports straight to the trial.
-struct InProcess<'a> {
+struct InProcessHooks<'a> {
     hooks: &'a mut dyn TrialHooks,
 }
 
-impl GroupHooks for InProcess<'_> {
+impl GroupHooks for InProcessHooks<'_> {
     fn ready(&mut self) -> Option<WindowTimes> {
         self.hooks.ready(&[])
     }

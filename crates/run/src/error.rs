@@ -37,7 +37,7 @@ pub enum RunError {
     Sink(#[from] SinkError),
     /// Preparation took the time that was left for the load.
     #[error(
-        "preparing its files took {:.2} s, and its load does not fit the rest of the time; give more with --seconds",
+        "preparing its files took {:.2} s, and its load does not fit into the remaining time; give more with --seconds",
         .took_ns.as_secs_f64()
     )]
     PreparedTooLong {

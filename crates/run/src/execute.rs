@@ -1,13 +1,13 @@
 //! Runs a plan's cells in order within its budget, and cleans up what it made.
 
 use crate::error::{RunError, RunErrorKind};
-use crate::link::{Server, ServerLink};
+use crate::link::{OptionalServer, ServerLink};
 use crate::repetition::{RateWatch, Repetition};
 use crate::site::CellSite;
 use crate::stop::StopRequest;
 use crate::time_share::{TimeShare, may_go_on};
-use crate::trial::{Turn, run_trial};
-use narrows_engines::endpoint::CellTerms;
+use crate::trial::{TrialTurn, run_trial};
+use narrows_engines::endpoint::RemoteCellParams;
 use narrows_engines::{EngineError, ErrorKind};
 use narrows_model::event::{EndReason, Phase};
 use narrows_model::plan::SkippedCell;
@@ -29,7 +29,7 @@ const OVERRUN_RATIO: f64 = 0.05;
 
 /// Runs the cells of `plan` that start within the budget; `already_ns` of it were spent before.
 ///
-/// Cells that fail are reported and the run goes on, unless the server is gone.
+/// Cells that fail are reported and the run continues, unless the server is gone.
 ///
 /// # Errors
 /// When events cannot be kept.
@@ -37,17 +37,17 @@ pub fn execute(
     plan: &Plan,
     already_ns: Nanos,
     site: &mut CellSite,
-    mut server: Server<'_>,
+    mut server: OptionalServer<'_>,
     sink: &mut dyn Sink,
 ) -> Result<RunOutput, SinkError> {
     let start_ns = site.clock.now().0.saturating_sub(already_ns.0);
     let limit_ns = Nanos::from_secs_f64(plan.budget_ns.as_secs_f64() * (1.0 + OVERRUN_RATIO)).0;
     let share = TimeShare { limit_at_ns: start_ns.saturating_add(limit_ns) };
     if let Some(server) = server.as_deref_mut() {
-        server.heed(&site.stop);
+        server.set_stop_flag(&site.stop);
     }
     let output = RunOutput { reason: EndReason::Finished, done_count: 0, failed: Vec::new() };
-    let mut run = Run { site, server, sink, output };
+    let mut run = PlanRun { site, server, sink, output };
     let mut open = Vec::new();
     for (index, cell) in plan.cells.iter().enumerate() {
         let now_ns = run.site.clock.now().0;
@@ -57,7 +57,7 @@ pub fn execute(
         }
         if !share.fits(now_ns, cell) {
             let reason = no_time(run.site.prepared.took_ns());
-            run.leave_out(cell, reason)?;
+            run.skip_cell(cell, reason)?;
             continue;
         }
         let rest = plan.cells.get(index..).unwrap_or_default();
@@ -66,14 +66,14 @@ pub fn execute(
         let outcome = run.trials(cell, &mut repetition, leave);
         let is_done = outcome.is_ok();
         run.output.done_count += u32::from(is_done);
-        if run.ends(cell, outcome)? {
+        if run.finish_cell(cell, outcome)? {
             return Ok(run.output);
         }
         if is_done && may_go_on(cell) {
             open.push((cell, repetition));
         }
     }
-    run.go_on(open, share)?;
+    run.repeat_open_cells(open, share)?;
     Ok(run.output)
 }
 
@@ -87,14 +87,14 @@ struct CellTime {
 }
 
 /// A run under way.
-struct Run<'a, 'b> {
+struct PlanRun<'a, 'b> {
     site: &'a mut CellSite,
-    server: Server<'b>,
+    server: OptionalServer<'b>,
     sink: &'a mut dyn Sink,
     output: RunOutput,
 }
 
-impl Run<'_, '_> {
+impl PlanRun<'_, '_> {
     fn trials(&mut self, cell: &Cell, repetition: &mut Repetition, leave: CellTime) -> Result<(), RunError> {
         run_trials(cell, repetition, leave, self.site, self.server.as_deref_mut(), self.sink)
     }
@@ -102,7 +102,11 @@ impl Run<'_, '_> {
     /// Spends what the cells have left on those that would go on, a trial of each in turn.
     ///
     /// Bounded: each has its most trials.
-    fn go_on(&mut self, mut open: Vec<(&Cell, Repetition)>, share: TimeShare) -> Result<(), SinkError> {
+    fn repeat_open_cells(
+        &mut self,
+        mut open: Vec<(&Cell, Repetition)>,
+        share: TimeShare,
+    ) -> Result<(), SinkError> {
         while !open.is_empty() {
             let mut still_open = Vec::new();
             for (cell, mut repetition) in open {
@@ -118,7 +122,7 @@ impl Run<'_, '_> {
                 let is_done = outcome.is_ok();
                 // It has been measured: that there is no time to prepare it once more leaves nothing out.
                 let is_over = matches!(outcome, Err(RunError::PreparedTooLong { .. }));
-                if !is_over && self.ends(cell, outcome)? {
+                if !is_over && self.finish_cell(cell, outcome)? {
                     return Ok(());
                 }
                 if is_done {
@@ -131,12 +135,12 @@ impl Run<'_, '_> {
     }
 
     /// Tells how a cell ended; whether the run ends with it.
-    fn ends(&mut self, cell: &Cell, outcome: Result<(), RunError>) -> Result<bool, SinkError> {
+    fn finish_cell(&mut self, cell: &Cell, outcome: Result<(), RunError>) -> Result<bool, SinkError> {
         match outcome {
             Ok(()) => {}
             Err(RunError::Sink(error)) => return Err(error),
             Err(RunError::Stopped) => self.output.reason = EndReason::Interrupted,
-            Err(error @ RunError::PreparedTooLong { .. }) => self.leave_out(cell, error.to_string())?,
+            Err(error @ RunError::PreparedTooLong { .. }) => self.skip_cell(cell, error.to_string())?,
             Err(error) => {
                 let message = error.to_string();
                 let failed = Event::CellFailed { cell: cell.id.clone(), message: message.clone() };
@@ -151,7 +155,7 @@ impl Run<'_, '_> {
         Ok(false)
     }
 
-    fn leave_out(&mut self, cell: &Cell, reason: String) -> Result<(), SinkError> {
+    fn skip_cell(&mut self, cell: &Cell, reason: String) -> Result<(), SinkError> {
         self.output.reason = EndReason::BudgetSpent;
         self.sink.event(&Event::CellSkipped(SkippedCell { cell: cell.id.clone(), reason }))
     }
@@ -159,22 +163,22 @@ impl Run<'_, '_> {
 
 /// Why a cell is left out when the time is over, of which preparation took a part.
 fn no_time(prepared: Nanos) -> String {
-    let share = if prepared.0 < PREPARATION_TOLD_NS {
+    let share = if prepared.0 < PREPARATION_REPORTED_NS {
         String::new()
     } else {
-        format!(", {:.1} s of it by preparation", prepared.as_secs_f64())
+        format!(", {:.1} s of it for preparation", prepared.as_secs_f64())
     };
     format!("the time for the whole command is used up{share}; give more with --seconds")
 }
 
-/// Preparation that took longer is told where time is missing.
-const PREPARATION_TOLD_NS: u64 = 1_000_000_000;
+/// Preparation that took longer is reported where time is missing.
+const PREPARATION_REPORTED_NS: u64 = 1_000_000_000;
 
 /// Wait for a peer's answer while what cells made is removed, where there is no time for more: a session's end removes it
 /// at the peer too.
 const CLEAN_UP_TIMEOUT_NS: u64 = 1_000_000_000;
 
-/// Removes what the site's cells made and tells what could not be removed.
+/// Removes what the site's cells made and returns what could not be removed.
 pub fn clean_up(site: &mut CellSite) -> Vec<String> {
     clean_up_within(site, Nanos(u64::MAX))
 }
@@ -184,9 +188,9 @@ pub fn clean_up(site: &mut CellSite) -> Vec<String> {
 pub fn clean_up_within(site: &mut CellSite, rest: Nanos) -> Vec<String> {
     let registry = site.registry.clone();
     let rest_ns = if site.stop.is_now() { 0 } else { rest.0 };
-    let patience_ns = site.answer_timeout_ns.0.min(rest_ns.max(CLEAN_UP_TIMEOUT_NS));
+    let timeout_ns = site.answer_timeout_ns.0.min(rest_ns.max(CLEAN_UP_TIMEOUT_NS));
     let errors =
-        site.prepared.remove_all(patience_ns, |spec| registry.factory(&spec.target, spec.workload.engine));
+        site.prepared.remove_all(timeout_ns, |spec| registry.factory(&spec.target, spec.workload.engine));
     errors.iter().map(ToString::to_string).collect()
 }
 
@@ -197,7 +201,7 @@ pub fn clean_up_within(site: &mut CellSite, rest: Nanos) -> Vec<String> {
 pub fn run_cell(
     cell: &Cell,
     site: &mut CellSite,
-    server: Server<'_>,
+    server: OptionalServer<'_>,
     sink: &mut dyn Sink,
 ) -> Result<(), RunError> {
     run_cell_within(cell, u64::MAX, site, server, sink)
@@ -212,7 +216,7 @@ pub fn run_cell_within(
     cell: &Cell,
     until_ns: u64,
     site: &mut CellSite,
-    server: Server<'_>,
+    server: OptionalServer<'_>,
     sink: &mut dyn Sink,
 ) -> Result<(), RunError> {
     let leave = CellTime { until_ns, limit_ns: until_ns };
@@ -225,7 +229,7 @@ fn run_trials(
     repetition: &mut Repetition,
     leave: CellTime,
     site: &mut CellSite,
-    server: Server<'_>,
+    server: OptionalServer<'_>,
     sink: &mut dyn Sink,
 ) -> Result<(), RunError> {
     let left_ns = |site: &CellSite| match site.stop.request() {
@@ -237,9 +241,9 @@ fn run_trials(
             while let Some(trial) = repetition.next_trial(left_ns(site)) {
                 let mut watch = RateWatch { sink: &mut *sink, rate: None };
                 let start_by_ns = repetition.start_by_ns(leave.limit_ns);
-                let turn = Turn { trial, start_by_ns, limit_ns: leave.limit_ns };
+                let turn = TrialTurn { trial, start_by_ns, limit_ns: leave.limit_ns };
                 run_trial(cell, turn, site, server.as_deref_mut(), &mut watch)?;
-                repetition.made(watch.rate);
+                repetition.count_trial(watch.rate);
             }
             Ok(())
         }
@@ -268,7 +272,7 @@ fn run_at_server(
     let stop = site.stop.clone();
     let outcome = server.run_cell(
         cell,
-        CellTerms { interval_ns: site.interval_ns, seed: site.seed, left_ns },
+        RemoteCellParams { interval_ns: site.interval_ns, seed: site.seed, left_ns },
         &mut |event| {
             if kept.is_ok() {
                 kept = sink.event(&event);
@@ -295,21 +299,21 @@ mod tests {
     use super::*;
     use crate::coordinator::ThreadCoordinator;
     use crate::link::NoCounters;
-    use crate::prepare::Prepared;
+    use crate::prepare::PreparedObjects;
     use crate::stop::StopFlag;
     use narrows_engines::{EngineRegistry, VirtualClock};
     use narrows_model::{CellId, CounterSample, Cut, Stop, Workload};
     use std::sync::Arc;
 
     /// Notes with what it is asked to run cells.
-    struct Noting(Vec<CellTerms>);
+    struct Noting(Vec<RemoteCellParams>);
 
     impl ServerLink for Noting {
         fn session(&self) -> String {
             String::new()
         }
 
-        fn heed(&mut self, _stop: &StopFlag) {}
+        fn set_stop_flag(&mut self, _stop: &StopFlag) {}
 
         fn counters(&mut self) -> Result<CounterSample, EngineError> {
             Err(EngineError::new(ErrorKind::Unsupported, "ask", "a link of a test"))
@@ -318,11 +322,11 @@ mod tests {
         fn run_cell(
             &mut self,
             _cell: &Cell,
-            terms: CellTerms,
+            params: RemoteCellParams,
             _on_event: &mut dyn FnMut(Event),
             _stop: &dyn Fn() -> bool,
         ) -> Result<(), EngineError> {
-            self.0.push(terms);
+            self.0.push(params);
             Ok(())
         }
 
@@ -348,7 +352,7 @@ mod tests {
             interval_ns: Nanos(10),
             token: None,
             answer_timeout_ns: Nanos(1),
-            prepared: Prepared::default(),
+            prepared: PreparedObjects::default(),
         };
         let cell = Cell {
             id: CellId("server-storage/read/4KiB/qd1/c1".to_owned()),
@@ -362,6 +366,6 @@ mod tests {
         };
         let mut link = Noting(Vec::new());
         run_cell(&cell, &mut site, Some(&mut link), &mut Vec::new()).unwrap();
-        assert_eq!(link.0, [CellTerms { interval_ns: Nanos(10), seed: 7, left_ns: Nanos(u64::MAX) }]);
+        assert_eq!(link.0, [RemoteCellParams { interval_ns: Nanos(10), seed: 7, left_ns: Nanos(u64::MAX) }]);
     }
 }

@@ -1,8 +1,7 @@
 //! Joins the outputs of a trial's clients into one.
 
 use crate::assignment::{ClientOutput, WindowTimes, WorkerOutput};
-use narrows_engines::endpoint::add_tcp_counters;
-use narrows_model::counters::{ProcessCpu, TcpCounters};
+use narrows_model::counters::{Combine, ProcessCpu, TcpCounters};
 use narrows_model::fault::merge_errors;
 use narrows_model::trial::{ClientTotals, InFlightAtEnd, OpTotals, OpenLoopTotals};
 use narrows_model::{Bytes, Cell, Histogram, Nanos, TrialOutput};
@@ -168,8 +167,8 @@ pub(crate) fn tcp_sums(clients: &[ClientOutput]) -> Option<(TcpCounters, TcpCoun
     let pairs = workers.filter_map(|worker| worker.tcp_before.as_ref().zip(worker.tcp_after.as_ref()));
     let (mut before, mut after) = (TcpCounters::default(), TcpCounters::default());
     for (first, last) in pairs {
-        add_tcp_counters(&mut before, first);
-        add_tcp_counters(&mut after, last);
+        before.add_beside(first);
+        after.add_beside(last);
     }
     (before.connection_count > 0).then_some((before, after))
 }

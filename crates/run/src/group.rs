@@ -4,27 +4,27 @@ use crate::assignment::{Assignment, ClientOutput, WindowTimes, WorkerOutput};
 use crate::error::RunError;
 use crate::recorder::{IntervalStream, Recorder, SampleLabel, clear, recorder};
 use crate::stop::StopFlag;
-use crate::verify::Table;
+use crate::verify::GenerationTable;
 use crate::window::Window;
-use gate::{Gate, Opening};
-use life::work;
 use narrows_engines::{Clock, EngineError, EngineFactory, ErrorKind};
 use narrows_model::trial::IntervalSample;
+use start_barrier::{OpenReport, StartBarrier};
 use std::convert::Infallible;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 use std::time::Duration;
+use worker_thread::work;
 
-mod gate;
-mod life;
+mod start_barrier;
 #[cfg(test)]
 mod tests;
+mod worker_thread;
 
 /// Pause between two looks at the workers' samples.
 const COLLECT_SLICE_NS: u64 = 20_000_000;
-/// The same where the first client to be done ends the trial for all: so late do the others hear of it.
+/// The same where the first client to finish ends the trial for all: the others are notified this much later.
 const STONE_WALL_SLICE_NS: u64 = 1_000_000;
 
 /// What the owner of a group does while it runs.
@@ -42,19 +42,19 @@ pub(crate) trait GroupHooks {
 }
 
 /// What a worker thread shares with the group.
-struct Shared<'a> {
+struct GroupContext<'a> {
     assignment: &'a Assignment,
     factory: &'a dyn EngineFactory,
     clock: &'a Arc<dyn Clock>,
     window: Window,
-    gate: Gate,
+    gate: StartBarrier,
     stop: &'a StopFlag,
-    table: Option<Arc<Table>>,
+    table: Option<Arc<GenerationTable>>,
     /// Whether the worker is to have a table of open files of its own.
     own_file_table: bool,
 }
 
-impl<'a> Shared<'a> {
+impl<'a> GroupContext<'a> {
     fn new(
         assignment: &'a Assignment,
         factory: &'a dyn EngineFactory,
@@ -63,14 +63,19 @@ impl<'a> Shared<'a> {
         own_file_table: bool,
     ) -> Self {
         let workload = &assignment.cell.workload;
-        let table =
-            || Arc::new(Table::new(assignment.object_bytes, workload.block_bytes, workload.workers.max(1)));
+        let table = || {
+            Arc::new(GenerationTable::new(
+                assignment.object_bytes,
+                workload.block_bytes,
+                workload.workers.max(1),
+            ))
+        };
         Self {
             assignment,
             factory,
             clock,
             window: Window::new(stop.clone()),
-            gate: Gate::default(),
+            gate: StartBarrier::default(),
             stop,
             table: workload.verify.then(table),
             own_file_table,
@@ -83,7 +88,7 @@ impl<'a> Shared<'a> {
 }
 
 /// Held by every worker for as long as it lives; nothing is ever sent.
-type Alive = Sender<Infallible>;
+type AliveToken = Sender<Infallible>;
 
 /// Runs the workers of one client through one trial, each in a thread of its own.
 pub(crate) fn run_group(
@@ -93,23 +98,23 @@ pub(crate) fn run_group(
     stop: &StopFlag,
     hooks: &mut dyn GroupHooks,
 ) -> Result<ClientOutput, RunError> {
-    let shared = Shared::new(assignment, factory, clock, stop, false);
+    let shared = GroupContext::new(assignment, factory, clock, stop, false);
     let (recorders, streams) = recorders(assignment, shared.worker_count());
     std::thread::scope(|scope| {
         let (opened, openings) = channel();
-        let _attended = shared.gate.attended();
+        let _abort_guard = shared.gate.abort_guard();
         let (alive, ends) = channel();
         let (handles, refused) = start_workers(scope, &shared, recorders, &opened, &alive);
         drop(alive);
-        let attended = match refused {
-            None => attend(&shared, &Words { openings, streams, ends }, hooks),
+        let outcome = match refused {
+            None => supervise(&shared, &WorkerChannels { openings, streams, ends }, hooks),
             Some(error) => {
                 shared.gate.set(false);
                 Err(error.into())
             }
         };
         let outputs = handles.into_iter().map(|handle| handle.join().unwrap_or(None)).collect();
-        attended?;
+        outcome?;
         client_output(assignment, outputs)
     })
 }
@@ -127,19 +132,19 @@ pub(crate) fn run_process(
     if !workload.own_process || workload.workers > 1 {
         return run_group(assignment, factory, clock, stop, hooks);
     }
-    let shared = Shared::new(assignment, factory, clock, stop, factory.files_stay_with_worker());
+    let shared = GroupContext::new(assignment, factory, clock, stop, factory.files_stay_with_worker());
     let (mut recorders, streams) = recorders(assignment, 1);
     std::thread::scope(|scope| {
         let (opened, openings) = channel();
         let (alive, ends) = channel::<Infallible>();
-        let words = Words { openings, streams, ends };
+        let channels = WorkerChannels { openings, streams, ends };
         let group = &shared;
         let attendant = Builder::new().name("attendant".to_owned()).spawn_scoped(scope, move || {
-            let _attended = group.gate.attended();
-            attend(group, &words, hooks)
+            let _abort_guard = group.gate.abort_guard();
+            supervise(group, &channels, hooks)
         });
-        let attendant = attendant.map_err(|source| no_thread("the thread beside the worker", &source))?;
-        let life = || work(&shared, 0, recorders.remove(0), Opening::new(opened));
+        let attendant = attendant.map_err(|source| no_thread("the worker's helper thread", &source))?;
+        let life = || work(&shared, 0, recorders.remove(0), OpenReport::new(opened));
         let output = catch_unwind(AssertUnwindSafe(life)).unwrap_or(None);
         drop(alive);
         attendant.join().unwrap_or_else(|panic| resume_unwind(panic))?;
@@ -147,24 +152,28 @@ pub(crate) fn run_process(
     })
 }
 
-/// What is heard of a group's workers.
-struct Words {
+/// What is received from a group's workers.
+struct WorkerChannels {
     openings: Receiver<Result<(), EngineError>>,
     streams: Vec<IntervalStream>,
     ends: Receiver<Infallible>,
 }
 
 /// Starts the workers together and serves their owner until all have ended.
-fn attend(shared: &Shared<'_>, words: &Words, hooks: &mut dyn GroupHooks) -> Result<(), RunError> {
+fn supervise(
+    shared: &GroupContext<'_>,
+    channels: &WorkerChannels,
+    hooks: &mut dyn GroupHooks,
+) -> Result<(), RunError> {
     let worker_count = shared.worker_count();
-    let started = start(&words.openings, worker_count, &shared.window, &shared.gate, hooks);
-    let mut told_turn = false;
+    let started = start(&channels.openings, worker_count, &shared.window, &shared.gate, hooks);
+    let mut turn_reported = false;
     let stone_wall = shared.assignment.cell.workload.edges.stone_wall;
     let slice_ns = if stone_wall { STONE_WALL_SLICE_NS } else { COLLECT_SLICE_NS };
     loop {
-        collect(&words.streams, hooks);
-        if !told_turn && shared.window.turned_count() >= worker_count {
-            told_turn = true;
+        collect(&channels.streams, hooks);
+        if !turn_reported && shared.window.turned_count() >= worker_count {
+            turn_reported = true;
             hooks.turned();
         }
         if hooks.poll() {
@@ -173,11 +182,11 @@ fn attend(shared: &Shared<'_>, words: &Words, hooks: &mut dyn GroupHooks) -> Res
         if let Some(times) = hooks.moved() {
             shared.window.open(times);
         }
-        if wait(shared.clock, &words.ends, slice_ns) {
+        if wait(shared.clock, &channels.ends, slice_ns) {
             break;
         }
     }
-    collect(&words.streams, hooks);
+    collect(&channels.streams, hooks);
     started
 }
 
@@ -208,14 +217,14 @@ fn wait(clock: &Arc<dyn Clock>, ends: &Receiver<Infallible>, slice_ns: u64) -> b
 /// Starts a thread for each recorder; the error is why the rest could not be started.
 fn start_workers<'scope>(
     scope: &'scope Scope<'scope, '_>,
-    shared: &'scope Shared<'_>,
+    shared: &'scope GroupContext<'_>,
     recorders: Vec<Recorder>,
     opened: &Sender<Result<(), EngineError>>,
-    alive: &Alive,
+    alive: &AliveToken,
 ) -> (Vec<ScopedJoinHandle<'scope, Option<WorkerOutput>>>, Option<EngineError>) {
     let mut handles = Vec::with_capacity(recorders.len());
     for (worker_index, recorder) in (0..).zip(recorders) {
-        let opening = Opening::new(opened.clone());
+        let opening = OpenReport::new(opened.clone());
         let own = alive.clone();
         let life = move || {
             let output = work(shared, worker_index, recorder, opening);
@@ -226,7 +235,7 @@ fn start_workers<'scope>(
             Ok(handle) => handles.push(handle),
             Err(source) => {
                 let error = no_thread(&format!("the thread of worker {worker_index}"), &source);
-                return (handles, Some(error.hint("ask for fewer workers")));
+                return (handles, Some(error.hint("use fewer workers")));
             }
         }
     }
@@ -256,7 +265,7 @@ fn start(
     openings: &Receiver<Result<(), EngineError>>,
     worker_count: u32,
     window: &Window,
-    gate: &Gate,
+    gate: &StartBarrier,
     hooks: &mut dyn GroupHooks,
 ) -> Result<(), RunError> {
     let mut first_error = None;

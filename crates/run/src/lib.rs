@@ -1,12 +1,13 @@
 //! Runs a plan: prepares files, starts clients and their workers together, measures a window, drains, reports.
 //!
-//! A run takes a [`narrows_model::Plan`] and streams [`narrows_model::Event`]s into a sink; it judges nothing.
-//! Load comes from worker threads, of this process or of client processes that it starts. Deliberately absent:
-//! statistics on what was measured, files of its own, text for people beyond errors.
+//! A run takes a [`narrows_model::Plan`] and streams [`narrows_model::Event`]s into a sink; it evaluates nothing. Load
+//! comes from worker threads, of this process or of client processes that it starts. Deliberately absent: statistics on
+//! what was measured, files of its own, text for people beyond errors.
 #![forbid(unsafe_code)]
 
 pub mod assignment;
 mod caches;
+mod client_counters;
 pub mod client_process;
 pub mod coordinator;
 pub mod error;
@@ -19,6 +20,7 @@ pub mod prepare;
 mod recorder;
 pub mod relay;
 mod repetition;
+mod servers;
 pub mod site;
 mod time_share;
 mod trial;
@@ -27,10 +29,12 @@ mod window;
 mod workable;
 mod worker;
 
+pub use client_counters::ClientCounters;
 pub use coordinator::{Coordinator, ProcessCoordinator, ThreadCoordinator};
 pub use error::{RunError, RunErrorKind};
 pub use execute::{RunOutput, clean_up, clean_up_within, execute, run_cell, run_cell_within};
-pub use link::{CounterSource, NoCounters, Server, ServerLink, StoredObjects};
+pub use link::{CounterSource, NoCounters, OptionalServer, ServerLink, StoredObjects};
 pub use narrows_engines::stop::{self, StopFlag, StopRequest};
-pub use prepare::Prepared;
+pub use prepare::PreparedObjects;
+pub use servers::{Servers, store_free_bytes};
 pub use site::CellSite;

@@ -4,7 +4,7 @@
 
 use crate::stop::StopFlag;
 use narrows_engines::EngineError;
-use narrows_engines::endpoint::{CellTerms, ControlClient};
+use narrows_engines::endpoint::{ControlClient, RemoteCellParams};
 use narrows_model::workload::CacheState;
 use narrows_model::{Cell, CounterSample, Event, Nanos};
 use narrows_wire::control::CacheWork;
@@ -26,15 +26,15 @@ impl CounterSource for NoCounters {
 }
 
 /// A server, where the path has one.
-pub type Server<'a> = Option<&'a mut (dyn ServerLink + 'static)>;
+pub type OptionalServer<'a> = Option<&'a mut (dyn ServerLink + 'static)>;
 
 /// The endpoint at the far end of the path.
 pub trait ServerLink {
-    /// Its session, in whose store the objects of all cells lie.
+    /// Its session, whose store contains the objects of all cells.
     fn session(&self) -> String;
 
     /// Gives up waiting for the server from now on when `stop` asks to stop now.
-    fn heed(&mut self, stop: &StopFlag);
+    fn set_stop_flag(&mut self, stop: &StopFlag);
 
     /// Its counters now.
     ///
@@ -48,20 +48,20 @@ pub trait ServerLink {
         None
     }
 
-    /// Runs `cell` on the server; what happens there goes to `on_event`.
+    /// Runs `cell` on the server; what happens there is sent to `on_event`.
     ///
     /// # Errors
     /// When the server does not answer or could not run the cell.
     fn run_cell(
         &mut self,
         cell: &Cell,
-        terms: CellTerms,
+        params: RemoteCellParams,
         on_event: &mut dyn FnMut(Event),
         stop: &dyn Fn() -> bool,
     ) -> Result<(), EngineError>;
 
     /// Empties its page cache of `stored`: drops their pages, or displaces them by reading a dummy file. Returns the
-    /// mean share that is cached then; `None` where that cannot be told.
+    /// mean share that is then cached; `None` where that is not known.
     ///
     /// # Errors
     /// When the server does not answer, has no such objects, or could not do it.
@@ -88,8 +88,8 @@ impl ServerLink for ControlClient {
         ControlClient::session(self).to_owned()
     }
 
-    fn heed(&mut self, stop: &StopFlag) {
-        ControlClient::heed(self, stop.clone());
+    fn set_stop_flag(&mut self, stop: &StopFlag) {
+        ControlClient::set_stop_flag(self, stop.clone());
     }
 
     fn counters(&mut self) -> Result<CounterSample, EngineError> {
@@ -99,11 +99,11 @@ impl ServerLink for ControlClient {
     fn run_cell(
         &mut self,
         cell: &Cell,
-        terms: CellTerms,
+        params: RemoteCellParams,
         on_event: &mut dyn FnMut(Event),
         stop: &dyn Fn() -> bool,
     ) -> Result<(), EngineError> {
-        ControlClient::run_cell(self, cell, terms, on_event, stop)
+        ControlClient::run_cell(self, cell, params, on_event, stop)
     }
 
     /// All of `stored` is this endpoint's.

@@ -6,9 +6,9 @@
 use crate::assignment::{Assignment, target_count, writes_from_nothing};
 use crate::error::RunError;
 use crate::stop::StopFlag;
-use crate::verify::{Content, whole_units};
+use crate::verify::{UnitContent, whole_units};
 use narrows_engines::{
-    Clock, Completions, Engine, EngineError, EngineFactory, ErrorKind, OpenSpec, Request, Slot, Tick,
+    Clock, Completions, Engine, EngineError, EngineFactory, ErrorKind, IoRequest, OpenSpec, Slot, Tick,
     WorkerContext,
 };
 use narrows_model::units::saturate_u32;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 mod objects;
 mod sync;
 
-pub(crate) use objects::ObjectWorkshop;
+pub(crate) use objects::ObjectPrepareContext;
 
 /// Longest preparation of one object that is large enough to be used at all.
 const PREPARE_NS_MAX: u64 = narrows_model::plan::PREFILL_NS_MAX.0;
@@ -33,17 +33,17 @@ const QUEUE_DEPTH: u32 = 8;
 const STEP_BYTES: u64 = 8 << 20;
 /// A step that took less than this is doubled, so that a fast device hardly notices them.
 const STEP_NS: u64 = PREPARE_NS_MAX / 8;
-/// Times an object must hold all requests in flight at once, so that they do not all hit one place.
+/// An object must have room for all requests in flight at least this many times, so that they do not all hit one place.
 const FLIGHTS_MIN: u64 = 2;
 /// One wait for completions.
 const REAP_SLICE_NS: u64 = 50_000_000;
 
 /// Objects made so far, with their size.
 #[derive(Debug, Default)]
-pub struct Prepared {
-    objects: BTreeMap<(String, String), Made>,
+pub struct PreparedObjects {
+    objects: BTreeMap<(String, String), PreparedObject>,
     /// Sets of whole objects, in the order in which they were first used.
-    sets: Vec<objects::MadeSet>,
+    sets: Vec<objects::PreparedSet>,
     took_ns: u64,
 }
 
@@ -70,14 +70,14 @@ impl PrepareLimit {
 }
 
 #[derive(Debug)]
-struct Made {
+struct PreparedObject {
     bytes: Bytes,
     spec: OpenSpec,
     /// It stays when the run is over.
     is_kept: bool,
 }
 
-impl Made {
+impl PreparedObject {
     /// Whether a load finds what it asks for. An object that was asked for in this size already is as large as it gets
     /// (whole blocks of it are made), and so is one that time did not suffice for: asking again would write the same.
     fn serves(&self, workload: &Workload) -> bool {
@@ -95,10 +95,10 @@ fn object_name(client_index: u32) -> String {
     format!("data-{client_index}")
 }
 
-/// The objects of what client `client_index` goes to, one for each client that goes there; a target that is itself
-/// the object has the empty name.
+/// The objects of the target of client `client_index`, one for each client that uses it; a target that is itself the
+/// object has the empty name.
 pub(crate) fn object_names(cell: &Cell, client_index: u32) -> Vec<String> {
-    if cell.read_only || !cell.target_of(client_index).holds_objects() {
+    if cell.read_only || !cell.client_target(client_index).stores_objects() {
         return vec![String::new()];
     }
     let targets = target_count(cell);
@@ -107,31 +107,31 @@ pub(crate) fn object_names(cell: &Cell, client_index: u32) -> Vec<String> {
 }
 
 /// What preparing works with.
-pub(crate) struct Workshop<'a> {
+pub(crate) struct PrepareContext<'a> {
     pub(crate) factory: &'a dyn EngineFactory,
     pub(crate) clock: &'a Arc<dyn Clock>,
     pub(crate) stop: &'a StopFlag,
     pub(crate) limit: PrepareLimit,
 }
 
-impl Prepared {
+impl PreparedObjects {
     /// Time that was spent on making objects.
     pub(crate) fn took_ns(&self) -> Nanos {
         Nanos(self.took_ns)
     }
 
-    /// Makes the objects of `assignment` that are missing, and tells the size that all of them have.
+    /// Makes the objects of `assignment` that are missing, and returns the size that all of them have.
     pub(crate) fn ensure(
         &mut self,
         assignment: &Assignment,
-        workshop: &Workshop<'_>,
+        prepare: &PrepareContext<'_>,
     ) -> Result<Bytes, RunError> {
         let (cell, target) = (&assignment.cell, assignment.target());
-        if cell.read_only || !target.holds_objects() {
+        if cell.read_only || !target.stores_objects() {
             return Ok(cell.workload.file_bytes);
         }
         if matches!(cell.workload.prefill, Prefill::Nothing | Prefill::Kept) {
-            return self.leave_to_load(assignment, workshop);
+            return self.leave_to_load(assignment, prepare);
         }
         let mut smallest = cell.workload.file_bytes;
         let needed = least_bytes(&cell.workload);
@@ -144,14 +144,16 @@ impl Prepared {
                 Some(made) if content.is_none() && made.serves(&cell.workload) => made.bytes,
                 _ => {
                     let spec = filling_spec(assignment, object);
-                    let began_ns = workshop.clock.now().0;
-                    let filled = fill(&spec, content, needed, workshop);
-                    self.took_ns += workshop.clock.now().0.saturating_sub(began_ns);
+                    let began_ns = prepare.clock.now().0;
+                    let filled = fill(&spec, content, needed, prepare);
+                    self.took_ns += prepare.clock.now().0.saturating_sub(began_ns);
                     let bytes = filled?;
                     // Data is made anew for each trial that verifies it; what was there beyond it stays there.
                     if made.is_none_or(|made| made.bytes <= bytes) {
-                        self.objects
-                            .insert(key, Made { bytes, spec, is_kept: cell.workload.edges.keeps_files });
+                        self.objects.insert(
+                            key,
+                            PreparedObject { bytes, spec, is_kept: cell.workload.edges.keeps_files },
+                        );
                     }
                     bytes
                 }
@@ -161,53 +163,57 @@ impl Prepared {
         Ok(if cell.workload.verify { whole_units(smallest) } else { smallest })
     }
 
-    /// Readies the objects of a load that writes them itself: empty where it writes, looked for where it reads or goes over
-    /// what is there.
-    fn leave_to_load(&mut self, assignment: &Assignment, workshop: &Workshop<'_>) -> Result<Bytes, RunError> {
+    /// Readies the objects of a load that writes them itself: empty where it writes, looked up where it reads or
+    /// overwrites what is there.
+    fn leave_to_load(
+        &mut self,
+        assignment: &Assignment,
+        prepare: &PrepareContext<'_>,
+    ) -> Result<Bytes, RunError> {
         let (workload, target) = (&assignment.cell.workload, assignment.target());
         let writes = writes_from_nothing(workload);
         for object in &assignment.objects {
             let key = key_of(target, object);
             let mut spec = filling_spec(assignment, object);
             if writes {
-                self.remove_overlapping(target, object, workshop)?;
+                self.remove_overlapping(target, object, prepare)?;
             }
             match self.objects.get(&key) {
                 Some(made) if !writes && made.bytes >= workload.file_bytes => continue,
                 _ if !writes => {
                     let missing = format!("{object} in {target}");
                     return Err(EngineError::new(ErrorKind::NotFound, "read", missing)
-                        .detail("no load before has written it whole")
-                        .hint("run the load that writes it first")
+                        .detail("no earlier load has written it completely")
+                        .hint("first run the load that writes it")
                         .into());
                 }
-                Some(made) => workshop.factory.remove(&made.spec)?,
+                Some(made) => prepare.factory.remove(&made.spec)?,
                 None => {}
             }
-            open(&mut spec, workshop)?.close()?;
+            open(&mut spec, prepare)?.close()?;
             let is_kept = workload.edges.keeps_files;
-            self.objects.insert(key, Made { bytes: workload.file_bytes, spec, is_kept });
+            self.objects.insert(key, PreparedObject { bytes: workload.file_bytes, spec, is_kept });
         }
         Ok(workload.file_bytes)
     }
 
-    /// Removes what other stripes over some of the members of `target` have of `object`: on these members it lies in the
-    /// same files, which would be written over.
+    /// Removes the files of `object` of other stripes over some of the members of `target`: on these members it has the
+    /// same files, which would be overwritten.
     fn remove_overlapping(
         &mut self,
         target: &Target,
         object: &str,
-        workshop: &Workshop<'_>,
+        prepare: &PrepareContext<'_>,
     ) -> Result<(), RunError> {
         let own = key_of(target, object);
-        let overlaps = |key: &(String, String), made: &Made| {
+        let overlaps = |key: &(String, String), made: &PreparedObject| {
             *key != own && key.1 == object && share_a_member(&made.spec.target, target)
         };
         let known = self.objects.iter().filter(|(key, made)| overlaps(key, made));
         let keys: Vec<(String, String)> = known.map(|(key, _)| key.clone()).collect();
         for key in keys {
             if let Some(made) = self.objects.get(&key) {
-                workshop.factory.remove(&made.spec)?;
+                prepare.factory.remove(&made.spec)?;
             }
             self.objects.remove(&key);
         }
@@ -219,7 +225,7 @@ impl Prepared {
     /// A peer is waited for `patience_ns` at most, and given up with its first silence.
     pub(crate) fn remove_all(
         &mut self,
-        patience_ns: u64,
+        timeout_ns: u64,
         factory_of: impl Fn(&OpenSpec) -> Result<Arc<dyn EngineFactory>, EngineError>,
     ) -> Vec<EngineError> {
         let mut errors = Vec::new();
@@ -233,7 +239,7 @@ impl Prepared {
                 // It would cost the same wait again, and the session's end removes the object too.
                 continue;
             }
-            spec.answer_timeout_ns = spec.answer_timeout_ns.min(patience_ns);
+            spec.answer_timeout_ns = spec.answer_timeout_ns.min(timeout_ns);
             if let Err(error) = factory_of(&spec).and_then(|factory| factory.remove(&spec)) {
                 if matches!(error.kind, ErrorKind::PeerGone | ErrorKind::Refused) {
                     silent.push(endpoint);
@@ -247,7 +253,7 @@ impl Prepared {
 
 /// What an object is known by. A proxy leads to the same object.
 fn key_of(target: &Target, object: &str) -> (String, String) {
-    (target.past_the_proxy().to_string(), object.to_owned())
+    (target.without_proxy().to_string(), object.to_owned())
 }
 
 /// Whether two stripes have a member in common.
@@ -270,7 +276,7 @@ fn filling_spec(assignment: &Assignment, object: &str) -> OpenSpec {
     let whole_bytes = assignment.cell.workload.file_bytes;
     let file_bytes = if assignment.cell.workload.verify { whole_units(whole_bytes) } else { whole_bytes };
     spec.object_bytes = file_bytes;
-    // Whatever the load will be like, it is filled by the target's own engine as fast as it goes.
+    // Whatever the load will be like, it is filled by the target's own engine as fast as possible.
     spec.workload = Workload {
         op: Op::Write,
         block_bytes: Bytes(BLOCK_BYTES.min(file_bytes.0.max(1))),
@@ -286,42 +292,42 @@ fn filling_spec(assignment: &Assignment, object: &str) -> OpenSpec {
 }
 
 /// The object of `spec`, made where it is missing, with as many requests in flight as its engine takes.
-fn open(spec: &mut OpenSpec, workshop: &Workshop<'_>) -> Result<Box<dyn Engine>, EngineError> {
-    let depth_max = workshop.factory.capabilities(&spec.target)?.queue_depth_max;
+fn open(spec: &mut OpenSpec, prepare: &PrepareContext<'_>) -> Result<Box<dyn Engine>, EngineError> {
+    let depth_max = prepare.factory.capabilities(&spec.target)?.queue_depth_max;
     spec.workload.queue_depth = spec.workload.queue_depth.min(depth_max);
     let context = WorkerContext {
         client_index: 0,
         worker_index: 0,
         seed: 0,
-        clock: Arc::clone(workshop.clock),
-        stop: workshop.stop.clone(),
+        clock: Arc::clone(prepare.clock),
+        stop: prepare.stop.clone(),
     };
-    workshop.factory.open(spec, &context)
+    prepare.factory.open(spec, &context)
 }
 
 /// Writes the object of `spec` from its start until it is whole, or large enough when time is up: with generation 0 of
 /// `content` where it is to be verified.
 fn fill(
     spec: &OpenSpec,
-    content: Option<Content>,
+    content: Option<UnitContent>,
     needed: Bytes,
-    workshop: &Workshop<'_>,
+    prepare: &PrepareContext<'_>,
 ) -> Result<Bytes, RunError> {
     let mut spec = spec.clone();
-    let began_ns = workshop.clock.now().0;
-    let engine = open(&mut spec, workshop)?;
-    let mut filling = Filling::new(engine, &spec, content, began_ns);
+    let began_ns = prepare.clock.now().0;
+    let engine = open(&mut spec, prepare)?;
+    let mut filling = ObjectFiller::new(engine, &spec, content, began_ns);
     let deadline_ns = match spec.workload.prefill {
         Prefill::Timed => began_ns + PREPARE_NS_MAX,
         Prefill::Whole | Prefill::Nothing | Prefill::Kept => u64::MAX,
     };
     loop {
-        let now_ns = workshop.clock.now().0;
+        let now_ns = prepare.clock.now().0;
         let enough = now_ns >= deadline_ns && filling.submitted_bytes >= needed.0;
-        if workshop.stop.is_now() {
+        if prepare.stop.is_now() {
             return Err(RunError::Stopped);
         }
-        workshop.limit.check(now_ns)?;
+        prepare.limit.check(now_ns)?;
         if !enough {
             filling.submit()?;
         }
@@ -329,26 +335,26 @@ fn fill(
             filling.reap(now_ns)?;
             continue;
         }
-        filling.sync(workshop)?;
+        filling.sync(prepare)?;
         if enough || filling.is_whole() {
             break;
         }
-        filling.next_step(workshop.clock.now().0);
+        filling.next_step(prepare.clock.now().0);
     }
-    workshop.limit.check(workshop.clock.now().0)?;
+    prepare.limit.check(prepare.clock.now().0)?;
     let done = filling.done_bytes;
     filling.engine.close()?;
     Ok(Bytes(done))
 }
 
 /// An object being filled.
-struct Filling {
+struct ObjectFiller {
     engine: Box<dyn Engine>,
-    content: Option<Content>,
+    content: Option<UnitContent>,
     block_bytes: u64,
     end_bytes: u64,
     step_bytes: u64,
-    /// Nothing beyond this is submitted before what lies below is synced.
+    /// Nothing beyond this is submitted before what is below it is synced.
     step_end_bytes: u64,
     step_began_ns: u64,
     submitted_bytes: u64,
@@ -358,8 +364,8 @@ struct Filling {
     target: String,
 }
 
-impl Filling {
-    fn new(engine: Box<dyn Engine>, spec: &OpenSpec, content: Option<Content>, began_ns: u64) -> Self {
+impl ObjectFiller {
+    fn new(engine: Box<dyn Engine>, spec: &OpenSpec, content: Option<UnitContent>, began_ns: u64) -> Self {
         let depth = spec.workload.queue_depth;
         Self {
             engine,
@@ -402,7 +408,7 @@ impl Filling {
                 Some(content) => content.fill(block, self.submitted_bytes, |_| 0),
                 None => number_parts(block, self.submitted_bytes),
             }
-            let request = Request {
+            let request = IoRequest {
                 tag,
                 op: Op::Write,
                 object: 0,
@@ -435,17 +441,17 @@ impl Filling {
         Ok(())
     }
 
-    fn sync(&mut self, workshop: &Workshop<'_>) -> Result<(), RunError> {
+    fn sync(&mut self, prepare: &PrepareContext<'_>) -> Result<(), RunError> {
         let request =
-            Request { tag: 0, op: Op::Sync, object: 0, offset_bytes: 0, length_bytes: 0, slot: Slot(0) };
+            IoRequest { tag: 0, op: Op::Sync, object: 0, offset_bytes: 0, length_bytes: 0, slot: Slot(0) };
         self.engine.queue(&[request])?;
         self.engine.commit()?;
         self.completions.clear();
         while self.completions.is_empty() {
-            if workshop.stop.is_now() {
+            if prepare.stop.is_now() {
                 return Err(RunError::Stopped);
             }
-            let until = workshop.clock.now().after(REAP_SLICE_NS);
+            let until = prepare.clock.now().after(REAP_SLICE_NS);
             self.engine.reap(1, until, &mut self.completions)?;
         }
         match self.completions.as_slice().first().map(|done| done.result) {

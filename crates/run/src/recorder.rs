@@ -1,8 +1,8 @@
 //! Counts one worker's completions by interval and hands each interval over without waiting.
 //!
-//! Hot path: recording a completion allocates nothing and takes no lock; at an interval's end one boxed value
-//! goes through a bounded channel and comes back empty through another. When the collector is behind, the
-//! interval simply grows: no count is lost.
+//! Hot path: recording a completion allocates nothing and takes no lock; at an interval's end one boxed value is sent
+//! through a bounded channel and comes back empty through another. When the collector is behind, the interval simply
+//! grows: no count is lost.
 
 use narrows_model::trial::{IntervalSample, OpTotals};
 use narrows_model::{Bytes, CellId, Histogram, Nanos, Op};
@@ -35,7 +35,7 @@ pub(crate) struct IntervalStream {
 #[derive(Debug)]
 pub(crate) struct Recorder {
     current: Box<IntervalSample>,
-    /// Times of single operations of the present interval that its histogram does not hold yet, and how many.
+    /// Times of single operations of the present interval that are not in its histogram yet, and how many.
     times_ns: [u64; TIMES_TOGETHER],
     time_count: usize,
     interval_ns: u64,

@@ -62,7 +62,7 @@ impl Repetition {
     }
 
     /// Counts a trial that was made.
-    pub(crate) fn made(&mut self, rate: Option<f64>) {
+    pub(crate) fn count_trial(&mut self, rate: Option<f64>) {
         self.made += 1;
         self.rates.extend(rate);
     }
@@ -86,8 +86,8 @@ impl Repetition {
     }
 }
 
-/// Bytes a second of a whole trial over the time that its clients took, as the analysis judges it; `None` where nothing
-/// was done.
+/// Bytes per second of a whole trial over the time that its clients took, as the analysis evaluates it; `None` where
+/// nothing was done.
 fn rate(trial: &TrialOutput) -> Option<f64> {
     let rate = BytesPerSec::over(trial.bytes, trial.last_done_ns)?;
     (trial.op_count > 0 && trial.complete).then_some(rate.0)
@@ -141,7 +141,7 @@ pub(crate) mod tests {
         let mut repetition = repetition(repeat, trials);
         let mut left_ns = left_ns;
         while let Some(trial) = repetition.next_trial(left_ns) {
-            repetition.made(rates.get(trial as usize).copied());
+            repetition.count_trial(rates.get(trial as usize).copied());
             left_ns = left_ns.saturating_sub(SECOND);
         }
         repetition.made

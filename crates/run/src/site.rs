@@ -2,14 +2,22 @@
 
 use crate::coordinator::Coordinator;
 use crate::link::CounterSource;
-use crate::prepare::Prepared;
+use crate::prepare::PreparedObjects;
 use crate::stop::StopFlag;
 use narrows_engines::{Clock, EngineRegistry};
 use narrows_model::Nanos;
 use std::sync::Arc;
 
-/// Longest wait for a peer's answer unless told otherwise: longer than any disk's own retries.
+/// Longest wait for a peer's answer unless set otherwise: longer than any disk's own retries.
 pub const ANSWER_TIMEOUT_NS: u64 = 30_000_000_000;
+
+/// Longest wait for a peer's answer in a run of this `budget`: no longer than all of it, unless that is short.
+#[must_use]
+pub fn answer_timeout(budget: Nanos) -> Nanos {
+    const LEAST_NS: u64 = 5_000_000_000;
+    let whole = if budget.0 == 0 { u64::MAX } else { budget.0.max(LEAST_NS) };
+    Nanos(ANSWER_TIMEOUT_NS.min(whole))
+}
 
 /// One machine on which cells run.
 pub struct CellSite {
@@ -34,7 +42,7 @@ pub struct CellSite {
     /// Longest wait for an answer.
     pub answer_timeout_ns: Nanos,
     /// What was prepared so far; start with the default.
-    pub prepared: Prepared,
+    pub prepared: PreparedObjects,
 }
 
 impl std::fmt::Debug for CellSite {

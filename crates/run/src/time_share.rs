@@ -1,8 +1,8 @@
-//! How the cells of a run share its time: each has that of its fewest trials first, and what all of these leave goes to
-//! cells whose number of trials is open, in equal parts.
+//! How the cells of a run share its time: each first gets that of its fewest trials, and the rest is divided equally
+//! among cells whose number of trials is open.
 //!
-//! A noisy cell at the front takes nothing from cells that the plan promises. What a cell does not use goes on to those
-//! that follow it, and what is left in the end to those that would go on. It reckons and runs nothing.
+//! A noisy cell at the front takes nothing from cells that the plan promises. What a cell does not use passes to those
+//! that follow it, and what is left in the end to those that need more trials. It only calculates and runs nothing.
 
 use narrows_model::{Cell, Repeat};
 

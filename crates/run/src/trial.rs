@@ -5,8 +5,8 @@ use crate::caches;
 use crate::coordinator::{LocalContext, TrialHooks};
 use crate::error::RunError;
 use crate::gather::{tcp_sums, trial_output};
-use crate::link::{CounterSource, Server};
-use crate::prepare::{ObjectWorkshop, PrepareLimit, Workshop, object_names};
+use crate::link::{CounterSource, OptionalServer};
+use crate::prepare::{ObjectPrepareContext, PrepareContext, PrepareLimit, object_names};
 use crate::site::CellSite;
 use crate::stop::StopFlag;
 use narrows_engines::Clock;
@@ -30,13 +30,13 @@ const WARM_UPS_MAX: u64 = 5;
 /// So long before the window it is decided whether to put it off: the looks at the trial are 20 ms apart.
 const DECIDE_NS: u64 = 100_000_000;
 /// After the run's time and the window's, clients may take so long for what they have in flight and for the last sync.
-const PATIENCE_NS: u64 = 30_000_000_000;
-/// So long before the window the slowest client has been told.
-const TOLD_NS: u64 = 40_000_000;
+const DRAIN_TIMEOUT_NS: u64 = 30_000_000_000;
+/// By this time before the window the slowest client has been notified.
+const NOTICE_NS: u64 = 40_000_000;
 
 /// One repetition.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Turn {
+pub(crate) struct TrialTurn {
     /// Its number, from 0.
     pub(crate) trial: u32,
     /// Where preparation lasts beyond this, on the site's clock, the load is not put on any more.
@@ -48,9 +48,9 @@ pub(crate) struct Turn {
 /// Runs one repetition of `cell` and reports it.
 pub(crate) fn run_trial(
     cell: &Cell,
-    turn: Turn,
+    turn: TrialTurn,
     site: &mut CellSite,
-    mut server: Server<'_>,
+    mut server: OptionalServer<'_>,
     sink: &mut dyn Sink,
 ) -> Result<(), RunError> {
     let trial = turn.trial;
@@ -63,7 +63,7 @@ pub(crate) fn run_trial(
         assignment.object_bytes = object_bytes;
         bound_to_once(assignment);
     }
-    let mut hooks = Observer {
+    let mut hooks = TrialObserver {
         cell,
         trial,
         limit_ns: turn.limit_ns,
@@ -124,9 +124,9 @@ fn assignments(cell: &Cell, trial: u32, site: &CellSite, session: Option<&str>) 
         .collect()
 }
 
-/// A cell that goes once over its object goes over what there is of it: on a slow device the object is as small as
-/// it must be for its preparation, and the cell ends in about as short a time. Of a file that existed, which clients share,
-/// this matters where it is to be cold: a second pass finds it in the cache.
+/// A cell that makes one pass over its object covers what exists of it: on a slow device the object is only as large as
+/// its preparation allows, and the cell ends in about as short a time. For an existing file, which clients share, this
+/// matters where it is to be cold: a second pass finds it in the cache.
 fn bound_to_once(assignment: &mut Assignment) {
     let cell = &assignment.cell;
     let objects = if cell.read_only { target_count(cell) } else { cell.workload.clients.max(1) };
@@ -142,15 +142,15 @@ fn bound_to_once(assignment: &mut Assignment) {
 /// smallest size of an object and the share that is cached.
 fn prepare(
     assignments: &mut [Assignment],
-    turn: Turn,
+    turn: TrialTurn,
     site: &mut CellSite,
-    server: &mut Server<'_>,
+    server: &mut OptionalServer<'_>,
 ) -> Result<(Bytes, Option<f64>), RunError> {
     let limit = PrepareLimit::starting(site.clock.now().0, turn.start_by_ns);
     let set = assignments.first().and_then(|assignment| assignment.cell.workload.objects);
     if let Some(set) = set {
         let CellSite { registry, clock, stop, prepared, .. } = site;
-        prepared.ready_objects(&set, assignments, &ObjectWorkshop { registry, clock, stop, limit })?;
+        prepared.ready_objects(&set, assignments, &ObjectPrepareContext { registry, clock, stop, limit })?;
         return Ok((set.expected_bytes(), None));
     }
     let mut smallest: Option<Bytes> = None;
@@ -159,8 +159,9 @@ fn prepare(
     let targets = assignments.first().map_or(1, |assignment| target_count(&assignment.cell));
     for assignment in assignments.iter().take(targets as usize) {
         let factory = site.registry.factory(assignment.target(), None)?;
-        let workshop = Workshop { factory: factory.as_ref(), clock: &site.clock, stop: &site.stop, limit };
-        let object_bytes = site.prepared.ensure(assignment, &workshop)?;
+        let context =
+            PrepareContext { factory: factory.as_ref(), clock: &site.clock, stop: &site.stop, limit };
+        let object_bytes = site.prepared.ensure(assignment, &context)?;
         smallest = Some(smallest.map_or(object_bytes, |smallest| smallest.min(object_bytes)));
         shares.push(caches::bring(assignment, factory.as_ref(), server)?);
     }
@@ -178,21 +179,22 @@ fn sync_after(assignments: &[Assignment], site: &CellSite) -> Result<Vec<ErrorCo
     for assignment in assignments.iter().take(targets as usize) {
         let factory = site.registry.factory(assignment.target(), None)?;
         let limit = PrepareLimit::starting(site.clock.now().0, u64::MAX);
-        let workshop = Workshop { factory: factory.as_ref(), clock: &site.clock, stop: &site.stop, limit };
-        failed.extend(site.prepared.sync_after(assignment, &workshop)?);
+        let context =
+            PrepareContext { factory: factory.as_ref(), clock: &site.clock, stop: &site.stop, limit };
+        failed.extend(site.prepared.sync_after(assignment, &context)?);
     }
     Ok(failed)
 }
 
 /// The trial as its clients' coordinator sees it: sets the window, reads counters at its borders.
-struct Observer<'a> {
+struct TrialObserver<'a> {
     cell: &'a Cell,
     trial: u32,
     limit_ns: u64,
     clock: Arc<dyn Clock>,
     stop: StopFlag,
     counters: &'a mut dyn CounterSource,
-    server: Server<'a>,
+    server: OptionalServer<'a>,
     sink: &'a mut dyn Sink,
     child_pids: Vec<u32>,
     times: Option<WindowTimes>,
@@ -205,7 +207,7 @@ struct Observer<'a> {
     sink_error: Option<SinkError>,
 }
 
-impl Observer<'_> {
+impl TrialObserver<'_> {
     fn read_all(&mut self) -> Vec<CounterSample> {
         let own = self.counters.read(Nanos(self.clock.now().0), &self.child_pids);
         // A server that does not answer shows in the load itself; its counters are then missing, not invented.
@@ -241,7 +243,7 @@ impl Observer<'_> {
         let turned = self.turned_count >= self.cell.workload.clients.max(1);
         let latest_ns = times.start_ns.saturating_add(warm_up_ns.saturating_mul(WARM_UPS_MAX));
         let decides =
-            times.measure_from_ns.saturating_sub(DECIDE_NS)..times.measure_from_ns.saturating_sub(TOLD_NS);
+            times.measure_from_ns.saturating_sub(DECIDE_NS)..times.measure_from_ns.saturating_sub(NOTICE_NS);
         let may = self.before.is_none() && times.measure_from_ns.saturating_add(PUT_OFF_NS) <= latest_ns;
         if may && !turned && decides.contains(&now_ns) {
             times.measure_from_ns += PUT_OFF_NS;
@@ -276,7 +278,7 @@ impl Observer<'_> {
     }
 }
 
-impl TrialHooks for Observer<'_> {
+impl TrialHooks for TrialObserver<'_> {
     fn ready(&mut self, child_pids: &[u32]) -> Option<WindowTimes> {
         if self.stop.is_now() {
             return None;
@@ -335,7 +337,7 @@ impl TrialHooks for Observer<'_> {
 
     fn is_overdue(&self) -> bool {
         let planned_ns = self.times.map_or(0, |times| times.measure_until_ns);
-        self.clock.now().0 > self.limit_ns.max(planned_ns).saturating_add(PATIENCE_NS)
+        self.clock.now().0 > self.limit_ns.max(planned_ns).saturating_add(DRAIN_TIMEOUT_NS)
     }
 }
 

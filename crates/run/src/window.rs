@@ -52,7 +52,7 @@ impl Window {
         self.measure_until_ns.load(Ordering::Relaxed)
     }
 
-    /// Whether `at_ns` lies in the measured window.
+    /// Whether `at_ns` is in the measured window.
     pub(crate) fn measures(&self, at_ns: u64) -> bool {
         (self.measure_from_ns()..self.measure_until_ns()).contains(&at_ns)
     }

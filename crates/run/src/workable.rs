@@ -33,9 +33,7 @@ fn problem(workload: &Workload) -> Option<String> {
     let most = workload.block_bytes.0;
     let mut blocks = workload.block_mix.iter().map(|share| share.block_bytes.0);
     if let Some(block) = blocks.find(|block| !(1..=most).contains(block)) {
-        return Some(format!(
-            "a mix moves blocks of {block} bytes; it must be 1 to the largest block, {most}"
-        ));
+        return Some(format!("a mix has blocks of {block} bytes; it must be 1 to the largest block, {most}"));
     }
     if let Order::Zipf { theta } = workload.order
         && !(positive(theta) && theta <= THETA_MAX)
@@ -49,7 +47,7 @@ fn problem(workload: &Workload) -> Option<String> {
     }
     let rates = [workload.arrivals.offered_ops_per_s(), workload.max_ops_per_s];
     let rate = rates.into_iter().flatten().find(|rate| !positive(*rate))?;
-    Some(format!("{rate} operations a second were asked for; it must be above 0"))
+    Some(format!("{rate} operations per second were requested; it must be above 0"))
 }
 
 /// Why blocks cannot be written back after every `every` reads of this load.
@@ -60,8 +58,8 @@ fn write_back_problem(workload: &Workload, every: u32) -> Option<String> {
     let sound = every > 0 && reads_alone && workload.queue_depth == 1 && is_closed && !is_capped;
     (!sound || workload.verify).then(|| {
         format!(
-            "a block was to be written back after every {every} reads; that takes reads of one block size at a depth of 1, \
-             as fast as they go and not verified"
+            "a block was to be written back after every {every} reads; that needs reads of one block size at a depth \
+             of 1, without a rate limit and not verified"
         )
     })
 }
@@ -72,7 +70,7 @@ fn objects_problem(cell: &Cell) -> Option<String> {
     let is_of_objects = workload.op.is_of_objects();
     let Some(set) = &workload.objects else {
         let odd = is_of_objects || workload.order == Order::Listing;
-        return odd.then(|| format!("{} in the order {} takes whole objects", workload.op, workload.order));
+        return odd.then(|| format!("{} in the order {} needs whole objects", workload.op, workload.order));
     };
     let transacts = set.transactions.is_some();
     let is_closed = matches!(workload.arrivals, Arrivals::Closed) && workload.think_ns.0 == 0;
@@ -86,25 +84,25 @@ fn objects_problem(cell: &Cell) -> Option<String> {
     };
     let rules = [
         (is_of_objects || transacts, "an operation on whole objects (put, get, append, stat, delete)"),
-        (is_plain, "one operation, moved in blocks of one size"),
-        (order_serves, "the order sequential or random, or of one worker that stats or deletes listing"),
+        (is_plain, "one operation, in blocks of one size"),
+        (order_serves, "the order sequential or random, or listing for one worker that stats or deletes"),
         (workload.queue_depth == 1 && workload.batch <= 1, "a depth of 1"),
-        (is_closed && !is_capped, "requests as fast as they go"),
+        (is_closed && !is_capped, "requests without a rate limit"),
         (
             matches!(workload.sync, SyncPolicy::None | SyncPolicy::AtEnd),
-            "no sync but that of the objects, or one of their file system at the end",
+            "no sync except that of the objects, or one of their file system at the end",
         ),
-        (workload.cache == CacheState::AsFound, "caches as they are found"),
+        (workload.cache == CacheState::AsFound, "caches in their present state"),
         (!workload.verify, "no verification"),
-        (workload.write_back_every.is_none(), "nothing that is written back"),
-        (cell.stop.warm_up_ns.0 == 0 && cell.stop.bytes_max.is_none(), "no warm-up, and no bound in bytes"),
-        (!cell.read_only, "a folder that may be written in"),
-        (set.count >= u64::from(workload.workers), "an object or more for each worker"),
+        (workload.write_back_every.is_none(), "no write-back"),
+        (cell.stop.warm_up_ns.0 == 0 && cell.stop.bytes_max.is_none(), "no warm-up, and no limit in bytes"),
+        (!cell.read_only, "a folder that this user may write to"),
+        (set.count >= u64::from(workload.workers), "at least one object for each worker"),
     ];
     let broken = rules
         .iter()
         .find(|(holds, _)| !holds)
-        .map(|(_, words)| format!("a load of whole objects takes {words}"));
+        .map(|(_, words)| format!("a load of whole objects needs {words}"));
     set.problem().or(broken)
 }
 

@@ -6,20 +6,19 @@
 //! the same number. What is still in flight at the end is drained as it comes.
 //!
 //! Hot path: one clock read per commit and per reap batch (at depth 1 a completion's stamp serves as the next
-//! submission's), no allocation, no lock, dispatch per batch. It measures; it judges nothing.
+//! submission's), no allocation, no lock, dispatch per batch. It measures; it evaluates nothing.
 
 use crate::assignment::{Assignment, WorkerOutput};
 use crate::recorder::Recorder;
-use crate::verify::Table;
+use crate::verify::GenerationTable;
 use crate::window::Window;
-use flight::Flight;
 use narrows_engines::{Clock, Engine, EngineError};
+use state::WorkerState;
 use std::sync::Arc;
 use verifier::Verifier;
 
 mod blocks;
 mod ending;
-mod flight;
 mod issue;
 mod kinds;
 mod objects;
@@ -28,7 +27,8 @@ mod read_back;
 mod schedule;
 mod settle;
 mod stamp;
-mod starts;
+mod start_control;
+mod state;
 #[cfg(test)]
 mod tests;
 mod verifier;
@@ -55,7 +55,7 @@ pub(crate) struct Worker<'a, C: Clock + ?Sized> {
     pub(crate) engine: Box<dyn Engine>,
     pub(crate) recorder: Recorder,
     /// The generations of the object's units, where its data is verified.
-    pub(crate) table: Option<Arc<Table>>,
+    pub(crate) table: Option<Arc<GenerationTable>>,
 }
 
 impl<C: Clock + ?Sized> Worker<'_, C> {
@@ -76,10 +76,10 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         self.output(flight, outcome.is_ok())
     }
 
-    fn flight(&mut self) -> Flight {
+    fn flight(&mut self) -> WorkerState {
         let now_ns = self.clock.now().0;
         let depth = self.engine.effective().queue_depth;
-        let mut flight = Flight::new(self.assignment, self.index, depth, self.window.start_ns(), now_ns);
+        let mut flight = WorkerState::new(self.assignment, self.index, depth, self.window.start_ns(), now_ns);
         if let Some(table) = self.table.take() {
             flight.verifier = Some(Box::new(Verifier::new(self.assignment, table, depth)));
         }
@@ -100,9 +100,9 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         flight
     }
 
-    /// The loop: fill the queue, commit, reap, or have requests carried out one by one, until time or counts end it and
+    /// The loop: fill the queue, commit, reap, or have requests executed one by one, until time or counts end it and
     /// nothing is in flight.
-    fn load(&mut self, flight: &mut Flight) -> Result<(), EngineError> {
+    fn load(&mut self, flight: &mut WorkerState) -> Result<(), EngineError> {
         loop {
             if flight.stamp >= flight.next_event_ns {
                 self.pass_events(flight);
@@ -118,7 +118,7 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
                 self.wait_for_start(flight);
                 continue;
             }
-            if flight.ending && self.patience_is_over(flight) {
+            if flight.ending && self.drain_is_over(flight) {
                 self.give_up(flight, in_flight);
                 return Ok(());
             }
@@ -129,7 +129,7 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
     /// Does what is due at the present stamp besides requests: crosses the window's borders, ends an interval, looks
     /// whether the load ends. All of it has a time, so that the loop compares one.
     #[cold]
-    fn pass_events(&mut self, flight: &mut Flight) {
+    fn pass_events(&mut self, flight: &mut WorkerState) {
         self.cross_into_window(flight);
         self.cross_out_of_window(flight);
         self.recorder.tick(flight.stamp);
@@ -145,7 +145,7 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         flight.next_event_ns = self.next_border_ns(flight).min(self.recorder.interval_end_ns()).min(look_ns);
     }
 
-    fn cross_into_window(&mut self, flight: &mut Flight) {
+    fn cross_into_window(&mut self, flight: &mut WorkerState) {
         if flight.measuring || flight.stamp < self.window.measure_from_ns() {
             return;
         }
@@ -156,7 +156,7 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
 
     /// Reads the counters and ends the last measured interval when time ends the window: what completes afterwards is
     /// not in the window's rate.
-    fn cross_out_of_window(&mut self, flight: &mut Flight) {
+    fn cross_out_of_window(&mut self, flight: &mut WorkerState) {
         let ended = flight.measuring && flight.stamp >= self.window.measure_until_ns();
         if ended && flight.at_measure_end.is_none() && self.ends_by_time() {
             flight.at_measure_end = Some(self.marks());
@@ -168,7 +168,7 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
     }
 
     /// The window's next border: a wait that crossed it would read the counters late.
-    fn next_border_ns(&self, flight: &Flight) -> u64 {
+    fn next_border_ns(&self, flight: &WorkerState) -> u64 {
         let borders = [self.window.measure_from_ns(), self.window.measure_until_ns()];
         borders.into_iter().find(|border| *border > flight.stamp).unwrap_or(u64::MAX)
     }

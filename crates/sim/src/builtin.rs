@@ -44,28 +44,31 @@ machines! {
     "gigabit-nfs", "the same file server on 1 Gbit/s: the wire limits", Some("ten-gigabit-nfs"), gigabit;
     "hundred-megabit", "the same file server on 100 Mbit/s: the wire limits", Some("ten-gigabit-nfs"), hundred_megabit;
     "wan-10ms", "the same file server 10 ms away: the round-trip time limits a single request", Some("ten-gigabit-nfs"), wan;
-    "slow-server-cpu", "a file server held to 0.3 CPU: its CPU limits", Some("fast-server-cpu"), slow_server_cpu;
+    "slow-server-cpu", "a file server limited to 0.3 CPU: its CPU limits", Some("fast-server-cpu"), slow_server_cpu;
     "fast-server-cpu", "the same server with 8 CPUs: the device limits", None, fast_server_cpu;
     "slow-disk", "a file server on one magnetic disk: the disk limits", Some("fast-disk"), slow_disk;
     "fast-disk", "the same server on a fast device: the wire limits large blocks", None, fast_disk;
     "cached-client", "a client that reads nearly all from its own cache over a thin wire", Some("uncached-client"), cached_client;
     "uncached-client", "the same client without anything cached: the wire limits", None, hundred_megabit;
     "cached-server", "a server that reads nearly all from memory in front of a slow disk", Some("slow-disk"), cached_server;
-    "weak-client", "a client held to 0.25 CPU: its CPU limits", Some("strong-client"), weak_client;
+    "weak-client", "a client limited to 0.25 CPU: its CPU limits", Some("strong-client"), weak_client;
     "strong-client", "the same client with 8 CPUs: the device limits", None, server;
     "weak-generator", "a load generator that costs more than the path", Some("strong-client"), weak_generator;
     "shared-laptop", "client and server on one machine of two CPUs: these limit", Some("two-laptops"), shared_laptop;
     "two-laptops", "the same client and server on two machines: the wire limits large blocks", None, two_laptops;
-    "slow-commit", "a server whose device is slow to make writes durable: committing them limits", Some("quick-commit"), slow_commit;
+    "slow-commit", "a server whose device is slow to make writes durable: the commit \
+        limits", Some("quick-commit"), slow_commit;
     "quick-commit", "the same server with a device whose writes are durable at once: its bandwidth limits", None, server;
     "few-threads", "a server of two worker threads in front of a device that serves more: these limit", Some("many-threads"), few_threads;
     "many-threads", "the same server with as many threads as requests: its device limits", None, many_threads;
-    "capped-iops", "a device that is held to 2000 operations a second: these limit small requests", Some("many-threads"), capped_iops;
-    "small-window", "a connection whose window holds back a fast wire 4 ms away", Some("wide-window"), small_window;
+    "capped-iops", "a device limited to 2000 operations per second: these limit small \
+        requests", Some("many-threads"), capped_iops;
+    "small-window", "a connection whose window limits the rate of a fast wire 4 ms \
+        away", Some("wide-window"), small_window;
     "wide-window", "the same wire with a window that fills it: the device limits", None, wide_window;
     "lossy-wire", "a fast wire 4 ms away that loses packets: a connection cannot fill it", Some("wide-window"), lossy_wire;
     "shared-bus", "two local devices, a target each, on one bus: together they move less than the sum", Some("two-buses"), shared_bus;
-    "two-buses", "the same devices, each on a bus of its own: they add up", None, local_ssd;
+    "two-buses", "the same devices, each on a separate bus: their rates add up", None, local_ssd;
     "local-ssd", "a local solid-state device", None, local_ssd;
     "local-disk", "a local magnetic disk", Some("local-ssd"), local_disk;
 }
@@ -80,7 +83,7 @@ fn law(per_op_ns: u64, mega_bytes_per_s: f64) -> StationLaw {
     }
 }
 
-/// A wire of `mega_bits_per_s`; TCP over Ethernet of 1500-byte packets carries 1448 bytes in 1538.
+/// A wire of `mega_bits_per_s`; TCP over Ethernet of 1500-byte packets transfers 1448 bytes in 1538.
 fn wire(mega_bits_per_s: u64, rtt_ns: u64) -> NetworkLaw {
     NetworkLaw {
         rtt_ns: Nanos(rtt_ns),
@@ -235,7 +238,7 @@ fn local_disk() -> SimProfile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::law::Machine;
+    use crate::machine::Machine;
 
     #[test]
     fn every_machine_is_found_by_its_name_and_can_be_built() {

@@ -1,6 +1,6 @@
-//! What a simulated machine tells of itself: inventories, server facts, what a worker was granted.
+//! What a simulated machine reports about itself: inventories, server facts, what a worker was granted.
 
-use crate::law::cpus;
+use crate::machine::cpus;
 use narrows_model::capabilities::Completion;
 use narrows_model::effective::{ConnectionFacts, Effective};
 use narrows_model::inventory::{
@@ -24,7 +24,7 @@ const SOCKET_BUFFER: Bytes = Bytes(4 << 20);
 /// The packets of a network.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Packets {
-    /// Interface that carries them.
+    /// Interface that transfers them.
     pub(crate) nic: &'static str,
     /// Most payload of one.
     pub(crate) payload_bytes: u64,
@@ -59,7 +59,7 @@ pub(crate) fn server_inventory(profile: &SimProfile) -> Inventory {
     }
 }
 
-/// What the simulated endpoint tells of itself.
+/// What the simulated endpoint reports about itself.
 pub(crate) fn server_facts(profile: &SimProfile) -> ServerFacts {
     let host = host(profile, Role::Server);
     let round_trip_ns = profile.network.as_ref().map_or(Nanos(0), |network| network.rtt_ns);
@@ -98,8 +98,8 @@ pub(crate) fn host_cpus(profile: &SimProfile, role: Role) -> (u32, Option<f64>) 
         return (profile.machine_cpus, None);
     }
     let declared = if role == Role::Server { profile.server_cpus } else { profile.client_cpus };
-    let (online, stretch) = cpus(declared);
-    (online, (stretch > 1.0).then_some(declared))
+    let (online, slowdown) = cpus(declared);
+    (online, (slowdown > 1.0).then_some(declared))
 }
 
 fn host(profile: &SimProfile, role: Role) -> HostFacts {

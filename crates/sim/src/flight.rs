@@ -5,21 +5,21 @@
 //! Deliberately absent: which completions count, which is the trial's.
 
 use crate::facts::Packets;
-use crate::law::{Fate, Machine, departure};
-use crate::ledger::Ledger;
-use crate::route::{Call, CpuCharge, Place, Route};
-use crate::station::{Span, Station};
+use crate::ledger::SimLedger;
+use crate::machine::{Machine, RequestOutcome, departure};
+use crate::route::{CpuCharge, RequestCall, RequestRoute, StationId};
+use crate::station::{ServiceSpan, Station};
 use narrows_model::trial::InFlightAtEnd;
 use narrows_model::units::{saturate_u32, saturate_usize};
 use narrows_model::{Cell, Nanos};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What goes on from trial to trial.
+/// State that is kept from trial to trial.
 #[derive(Debug)]
 pub(crate) struct World {
     pub(crate) machine: Machine,
-    pub(crate) ledger: Ledger,
+    pub(crate) ledger: SimLedger,
     pub(crate) packets: Packets,
     /// The client's clock.
     pub(crate) now_ns: u64,
@@ -27,17 +27,17 @@ pub(crate) struct World {
 
 /// A finished request.
 #[derive(Debug)]
-pub(crate) struct Landing {
+pub(crate) struct SimCompletion {
     pub(crate) slot: usize,
     pub(crate) at_ns: u64,
     pub(crate) response_ns: u64,
-    pub(crate) fate: Fate,
+    pub(crate) outcome: RequestOutcome,
     /// CPU time that it used.
     pub(crate) cpu: CpuCharge,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum SlotState {
     /// Holds no request.
     Empty,
     /// Waits for its turn to be submitted.
@@ -49,25 +49,25 @@ enum State {
 }
 
 #[derive(Debug, Clone)]
-struct Flight {
-    state: State,
+struct SimRequest {
+    state: SlotState,
     submitted_ns: u64,
-    route: Route,
-    fate: Fate,
+    route: RequestRoute,
+    outcome: RequestOutcome,
     /// Stages entered so far.
     entered: usize,
     /// Service in the stage entered last.
-    span: Span,
+    span: ServiceSpan,
     device_stay_ns: u64,
 }
 
 /// The slots of one trial.
 #[derive(Debug)]
-pub(crate) struct Flights {
-    slots: Vec<Flight>,
+pub(crate) struct SimRequests {
+    slots: Vec<SimRequest>,
     queue: BinaryHeap<Reverse<(u64, u64, usize)>>,
     sequence: u64,
-    call: Call,
+    call: RequestCall,
     /// Requests that one connection keeps in flight: neighbouring slots.
     queue_depth: usize,
     /// Requests that one client keeps in flight.
@@ -78,18 +78,18 @@ pub(crate) struct Flights {
     pace: Option<(Station, u64)>,
 }
 
-impl Flights {
+impl SimRequests {
     /// Empty slots for the requests of `cell`, each like `call`, submitted `pace_ns` apart at the least.
-    pub(crate) fn new(cell: &Cell, call: Call, pace_ns: Option<u64>) -> Self {
+    pub(crate) fn new(cell: &Cell, call: RequestCall, pace_ns: Option<u64>) -> Self {
         let load = &cell.workload;
         let slot_count = saturate_usize(load.in_flight_configured());
-        let empty = Flight {
-            state: State::Empty,
+        let empty = SimRequest {
+            state: SlotState::Empty,
             submitted_ns: 0,
-            route: Route::default(),
-            fate: Fate::Done,
+            route: RequestRoute::default(),
+            outcome: RequestOutcome::Done,
             entered: 0,
-            span: Span::default(),
+            span: ServiceSpan::default(),
             device_stay_ns: 0,
         };
         Self {
@@ -111,12 +111,12 @@ impl Flights {
 
     /// Requests that will never complete.
     pub(crate) fn hung_count(&self) -> u64 {
-        self.slots.iter().filter(|flight| flight.state == State::Hung).count() as u64
+        self.slots.iter().filter(|flight| flight.state == SlotState::Hung).count() as u64
     }
 
     /// What has been submitted before `at_ns` and has not completed.
     pub(crate) fn in_flight_at(&self, at_ns: u64) -> InFlightAtEnd {
-        let away = |flight: &&Flight| matches!(flight.state, State::Underway | State::Hung);
+        let away = |flight: &&SimRequest| matches!(flight.state, SlotState::Underway | SlotState::Hung);
         let mut all = InFlightAtEnd::default();
         for flight in self.slots.iter().filter(away).filter(|flight| flight.submitted_ns < at_ns) {
             let age_ns = Nanos(at_ns - flight.submitted_ns);
@@ -131,16 +131,16 @@ impl Flights {
             Some((station, pace_ns)) => station.serve(from_ns, *pace_ns, from_ns).start_ns,
             None => from_ns,
         };
-        self.slots[slot].state = State::Pending;
+        self.slots[slot].state = SlotState::Pending;
         self.push(at_ns, slot);
     }
 
     /// Lets the next thing happen; the request that is finished by it, if any.
-    pub(crate) fn step(&mut self, world: &mut World) -> Option<Landing> {
+    pub(crate) fn step(&mut self, world: &mut World) -> Option<SimCompletion> {
         let Reverse((at_ns, _, slot)) = self.queue.pop()?;
         world.now_ns = at_ns;
-        if self.slots[slot].state == State::Pending {
-            self.take_off(world, slot);
+        if self.slots[slot].state == SlotState::Pending {
+            self.start_request(world, slot);
             return None;
         }
         let flight = &self.slots[slot];
@@ -151,14 +151,14 @@ impl Flights {
             self.enter(world, slot);
             return None;
         }
-        Some(self.land(world, slot))
+        Some(self.complete(world, slot))
     }
 
     /// The ledger with the services underway booked as far as they have come at `at_ns`.
-    pub(crate) fn ledger_at(&self, ledger: &Ledger, at_ns: u64) -> Ledger {
+    pub(crate) fn ledger_at(&self, ledger: &SimLedger, at_ns: u64) -> SimLedger {
         let mut ledger = ledger.clone();
-        for flight in self.slots.iter().filter(|flight| flight.state == State::Underway) {
-            let Span { start_ns, finish_ns } = flight.span;
+        for flight in self.slots.iter().filter(|flight| flight.state == SlotState::Underway) {
+            let ServiceSpan { start_ns, finish_ns } = flight.span;
             let entered = flight.entered.checked_sub(1).and_then(|index| flight.route.stages().get(index));
             if let Some(stage) = entered.filter(|_| at_ns > start_ns) {
                 let done_ns = at_ns.min(finish_ns) - start_ns;
@@ -173,25 +173,25 @@ impl Flights {
         self.queue.push(Reverse((at_ns, self.sequence, slot)));
     }
 
-    fn take_off(&mut self, world: &mut World, slot: usize) {
-        let (route, fate) = world.machine.admit(Call {
+    fn start_request(&mut self, world: &mut World, slot: usize) {
+        let (route, outcome) = world.machine.admit(RequestCall {
             connection: saturate_u32((slot / self.queue_depth) as u64),
             target: saturate_u32((slot / self.client_slots % self.target_count) as u64),
             ..self.call
         });
         let flight = &mut self.slots[slot];
-        if fate == Fate::Never {
-            (flight.state, flight.submitted_ns) = (State::Hung, world.now_ns);
+        if outcome == RequestOutcome::Never {
+            (flight.state, flight.submitted_ns) = (SlotState::Hung, world.now_ns);
             return;
         }
         let first_delay_ns = route.first_delay_ns;
-        *flight = Flight {
-            state: State::Underway,
+        *flight = SimRequest {
+            state: SlotState::Underway,
             submitted_ns: world.now_ns,
             route,
-            fate,
+            outcome,
             entered: 0,
-            span: Span::default(),
+            span: ServiceSpan::default(),
             device_stay_ns: 0,
         };
         if first_delay_ns > 0 {
@@ -206,35 +206,35 @@ impl Flights {
         let flight = &mut self.slots[slot];
         let stage = flight.route.stages()[flight.entered];
         let span = world.machine.serve(&stage, now_ns, now_ns);
-        match stage.place {
-            Place::NetworkUp => world.ledger.on_wire_up.stay(now_ns, span.finish_ns),
-            Place::NetworkDown => world.ledger.on_wire_down.stay(now_ns, span.finish_ns),
-            Place::Device => {
+        match stage.station {
+            StationId::NetworkUp => world.ledger.on_wire_up.stay(now_ns, span.finish_ns),
+            StationId::NetworkDown => world.ledger.on_wire_down.stay(now_ns, span.finish_ns),
+            StationId::Device => {
                 world.ledger.at_device.stay(now_ns, span.finish_ns);
                 flight.device_stay_ns += span.finish_ns - now_ns;
             }
-            Place::Connection => world.ledger.in_window.stay(now_ns, span.finish_ns),
-            Place::ServerThread => world.ledger.threads.book(now_ns, span.start_ns, span.finish_ns),
-            Place::ClientCpu | Place::ServerCpu | Place::DeviceTurn | Place::DeviceBus => {}
+            StationId::Connection => world.ledger.in_window.stay(now_ns, span.finish_ns),
+            StationId::ServerThread => world.ledger.threads.book(now_ns, span.start_ns, span.finish_ns),
+            StationId::ClientCpu | StationId::ServerCpu | StationId::DeviceTurn | StationId::DeviceBus => {}
         }
         flight.entered += 1;
         flight.span = span;
         self.push(departure(&stage, span), slot);
     }
 
-    fn land(&mut self, world: &mut World, slot: usize) -> Landing {
+    fn complete(&mut self, world: &mut World, slot: usize) -> SimCompletion {
         let flight = &mut self.slots[slot];
-        flight.state = State::Empty;
+        flight.state = SlotState::Empty;
         world.ledger.book(&flight.route.moved, flight.device_stay_ns, &world.packets);
         let mut cpu = CpuCharge::default();
         for stage in flight.route.stages() {
             cpu.add(&stage.cpu, 1.0);
         }
-        Landing {
+        SimCompletion {
             slot,
             at_ns: world.now_ns,
             response_ns: world.now_ns - flight.submitted_ns,
-            fate: std::mem::replace(&mut flight.fate, Fate::Done),
+            outcome: std::mem::replace(&mut flight.outcome, RequestOutcome::Done),
             cpu,
         }
     }

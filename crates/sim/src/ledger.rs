@@ -4,7 +4,7 @@
 //! CPU and busy times are booked as they pass.
 
 use crate::facts::{DISK, Packets, clock_offset_ns, host_cpus, packets};
-use crate::route::{CpuCharge, Moved, Stretch};
+use crate::route::{CpuCharge, RequestTraffic, Slowdown};
 use narrows_model::counters::{
     CgroupCpu, CounterSample, DiskCounters, HostCpu, MemoryCounters, NicCounters, ProcessCpu, TcpCounters,
     WorkerCounters,
@@ -20,12 +20,12 @@ const CONGESTION_WINDOW: Bytes = Bytes(4 << 20);
 
 /// Time in which at least one request was somewhere.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Presence {
+pub(crate) struct OccupiedTime {
     total_ns: u64,
     covered_to_ns: u64,
 }
 
-impl Presence {
+impl OccupiedTime {
     /// Books a stay; stays are booked in the order of their arrivals.
     pub(crate) fn stay(&mut self, arrival_ns: u64, finish_ns: u64) {
         self.total_ns += finish_ns.saturating_sub(arrival_ns.max(self.covered_to_ns));
@@ -40,12 +40,12 @@ impl Presence {
 
 /// Payload and packets in one direction.
 #[derive(Debug, Clone, Copy, Default)]
-struct Traffic {
+struct LinkTraffic {
     payload_bytes: u64,
     packet_count: u64,
 }
 
-impl Traffic {
+impl LinkTraffic {
     fn link_bytes(&self, packets: &Packets) -> u64 {
         self.payload_bytes + self.packet_count * packets.header_bytes
     }
@@ -79,30 +79,30 @@ impl ThreadUse {
 
 /// Everything booked so far.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Ledger {
+pub(crate) struct SimLedger {
     /// CPU time used.
     pub(crate) cpu: CpuCharge,
     /// Presence on the wire towards the server.
-    pub(crate) on_wire_up: Presence,
+    pub(crate) on_wire_up: OccupiedTime,
     /// Presence on the wire towards the client.
-    pub(crate) on_wire_down: Presence,
+    pub(crate) on_wire_down: OccupiedTime,
     /// Presence at what one connection may have under way.
-    pub(crate) in_window: Presence,
+    pub(crate) in_window: OccupiedTime,
     /// The server's worker threads.
     pub(crate) threads: ThreadUse,
     /// Presence at the device.
-    pub(crate) at_device: Presence,
-    up: Traffic,
-    down: Traffic,
+    pub(crate) at_device: OccupiedTime,
+    up: LinkTraffic,
+    down: LinkTraffic,
     reads: DeviceUse,
     writes: DeviceUse,
 }
 
 /// How a ledger is read.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Reader<'a> {
+pub(crate) struct LedgerReader<'a> {
     pub(crate) profile: &'a SimProfile,
-    pub(crate) stretch: Stretch,
+    pub(crate) slowdown: Slowdown,
     /// Connections of the load; 0 without any.
     pub(crate) connection_count: u32,
 }
@@ -116,9 +116,9 @@ impl CpuCharge {
     }
 }
 
-impl Ledger {
+impl SimLedger {
     /// Books what a completed request has moved; it stayed at the device for `device_stay_ns`.
-    pub(crate) fn book(&mut self, moved: &Moved, device_stay_ns: u64, packets: &Packets) {
+    pub(crate) fn book(&mut self, moved: &RequestTraffic, device_stay_ns: u64, packets: &Packets) {
         let up_count = moved.up_bytes.div_ceil(packets.payload_bytes);
         let down_count = moved.down_bytes.div_ceil(packets.payload_bytes);
         // A request or a reply without payload is one packet; every second full packet is acknowledged (RFC 1122).
@@ -140,9 +140,9 @@ impl Ledger {
     }
 }
 
-impl Reader<'_> {
+impl LedgerReader<'_> {
     /// The counters of `role` at `at_ns` on the client's clock.
-    pub(crate) fn sample(&self, ledger: &Ledger, role: Role, at_ns: u64) -> CounterSample {
+    pub(crate) fn sample(&self, ledger: &SimLedger, role: Role, at_ns: u64) -> CounterSample {
         let offset_ns = if role == Role::Server { clock_offset_ns(self.profile) } else { 0 };
         let here_ns = at_ns.saturating_add_signed(offset_ns);
         let has_disk =
@@ -162,7 +162,7 @@ impl Reader<'_> {
         }
     }
 
-    fn workers(&self, ledger: &Ledger, role: Role) -> Option<WorkerCounters> {
+    fn workers(&self, ledger: &SimLedger, role: Role) -> Option<WorkerCounters> {
         let worker_count = self.profile.server_cpu.threads.filter(|_| role == Role::Server)?;
         let ThreadUse { served_count, busy_ns, queued_ns } = ledger.threads;
         Some(WorkerCounters {
@@ -173,7 +173,7 @@ impl Reader<'_> {
         })
     }
 
-    fn host_cpu(&self, ledger: &Ledger, role: Role, here_ns: u64) -> HostCpu {
+    fn host_cpu(&self, ledger: &SimLedger, role: Role, here_ns: u64) -> HostCpu {
         let (online_cpus, _) = host_cpus(self.profile, role);
         let mut used = process_cpu(ledger, role);
         if self.profile.shared_machine {
@@ -191,13 +191,13 @@ impl Reader<'_> {
         }
     }
 
-    fn cgroup_cpu(&self, ledger: &Ledger, role: Role, here_ns: u64) -> Option<CgroupCpu> {
+    fn cgroup_cpu(&self, ledger: &SimLedger, role: Role, here_ns: u64) -> Option<CgroupCpu> {
         let (online_cpus, quota_cpus) = host_cpus(self.profile, role);
         let quota = quota_cpus?;
         let usage_ns = role_cpu_ns(&ledger.cpu, role);
-        let stretch = if role == Role::Server { self.stretch.server } else { self.stretch.client };
-        let throttled_ns = usage_ns * (stretch - 1.0);
-        // A period that is held back loses what the quota takes from the CPUs online.
+        let slowdown = if role == Role::Server { self.slowdown.server } else { self.slowdown.client };
+        let throttled_ns = usage_ns * (slowdown - 1.0);
+        // A throttled period loses what the quota takes from the CPUs online.
         let lost_ns = (f64::from(online_cpus) - quota) * QUOTA_PERIOD_NS;
         let period_count = round_to_u64(here_ns as f64 / QUOTA_PERIOD_NS);
         Some(CgroupCpu {
@@ -210,7 +210,7 @@ impl Reader<'_> {
         })
     }
 
-    fn nics(&self, ledger: &Ledger, role: Role) -> Vec<NicCounters> {
+    fn nics(&self, ledger: &SimLedger, role: Role) -> Vec<NicCounters> {
         if self.profile.network.is_none() {
             return Vec::new();
         }
@@ -233,13 +233,13 @@ impl Reader<'_> {
         }]
     }
 
-    fn tcp(&self, ledger: &Ledger, role: Role, at_ns: u64) -> TcpCounters {
+    fn tcp(&self, ledger: &SimLedger, role: Role, at_ns: u64) -> TcpCounters {
         let (sent, received) = directions(ledger, role);
         let wire = if role == Role::Server { &ledger.on_wire_down } else { &ledger.on_wire_up };
         let network = self.profile.network.as_ref();
         let rtt_ns = network.map_or(Nanos(0), |network| network.rtt_ns);
         let lost = network.map_or(0.0, |network| network.loss_ratio) * sent.packet_count as f64;
-        let held_ns = ledger.in_window.until(at_ns);
+        let in_window_ns = ledger.in_window.until(at_ns);
         let windowed = network.is_some_and(|network| network.window_bytes.is_some());
         TcpCounters {
             at_ns: Nanos(at_ns),
@@ -253,13 +253,13 @@ impl Reader<'_> {
             rtt_min_ns: rtt_ns,
             rtt_ns,
             congestion_window_bytes: CONGESTION_WINDOW,
-            busy_ns: Nanos(wire.until(at_ns).max(held_ns)),
-            receive_window_limited_ns: Nanos(if windowed { held_ns } else { 0 }),
+            busy_ns: Nanos(wire.until(at_ns).max(in_window_ns)),
+            receive_window_limited_ns: Nanos(if windowed { in_window_ns } else { 0 }),
             send_buffer_limited_ns: Nanos(0),
         }
     }
 
-    fn disk(&self, ledger: &Ledger, at_ns: u64) -> DiskCounters {
+    fn disk(&self, ledger: &SimLedger, at_ns: u64) -> DiskCounters {
         DiskCounters {
             name: DISK.to_owned(),
             read_count: ledger.reads.count,
@@ -291,7 +291,7 @@ fn role_cpu_ns(cpu: &CpuCharge, role: Role) -> f64 {
 }
 
 /// The generator runs in user mode; protocol, copies and file systems in the kernel.
-fn process_cpu(ledger: &Ledger, role: Role) -> ProcessCpu {
+fn process_cpu(ledger: &SimLedger, role: Role) -> ProcessCpu {
     let (user_ns, system_ns) = match role {
         Role::Server => (0.0, ledger.cpu.server_ns),
         _ => (ledger.cpu.generator_ns, ledger.cpu.client_ns),
@@ -300,6 +300,6 @@ fn process_cpu(ledger: &Ledger, role: Role) -> ProcessCpu {
 }
 
 /// What a role has sent and what it has received.
-fn directions(ledger: &Ledger, role: Role) -> (Traffic, Traffic) {
+fn directions(ledger: &SimLedger, role: Role) -> (LinkTraffic, LinkTraffic) {
     if role == Role::Server { (ledger.down, ledger.up) } else { (ledger.up, ledger.down) }
 }

@@ -1,9 +1,9 @@
 //! A pure discrete-event simulator of storage paths: a declared machine and a plan give the events of a run.
 //!
-//! The machine is a network of first-come-first-served stations: client CPU, network in each direction, server
-//! CPU, device. [`simulate()`] runs a whole plan in virtual time; [`Machine`] tells the due time of one request for
-//! an engine that lives in real time. Both use the same stations and the same service times, so they agree. The
-//! same profile, plan and seed always give the same events.
+//! The machine is a network of first-come-first-served stations: client CPU, network in each direction, server CPU,
+//! device. [`simulate()`] runs a whole plan in virtual time; [`Machine`] returns the due time of one request for an
+//! engine that runs in real time. Both use the same stations and the same service times, so they agree. The same
+//! profile, plan and seed always give the same events.
 //!
 //! How a [`narrows_model::sim_profile::SimProfile`] is read:
 //! * A station's `parallel` servers each take `per_op_ns + bytes / bytes_per_s` for a request, so a device's most is
@@ -11,9 +11,9 @@
 //! * The CPU laws (`generator`, `client_cpu`, `server_cpu`) state CPU time; the CPUs serve them, `parallel` of these
 //!   laws has no meaning. A CPU count that is not whole is rounded up to servers, each slowed so that together they
 //!   give the declared CPU time; what is lost to slowing is throttled time.
-//! * `device_ops_per_s` holds a request back until its turn, and costs nothing while the device is asked for less.
+//! * `device_ops_per_s` delays a request until its turn, and costs nothing while the device is asked for less.
 //! * The round-trip time delays every request and fills nothing.
-//! * The hit ratios hold whatever cache state a workload asks for. A failing request uses its fixed times, moves no
+//! * The hit ratios apply whatever cache state a workload asks for. A failing request uses its fixed times, moves no
 //!   bytes and does not reach the device; only cuts that reach the storage meet faults.
 //!
 //! Deliberately absent: a real clock, files, threads, packet loss, congestion windows, write-behind caches (every
@@ -24,7 +24,7 @@
 pub mod builtin;
 pub mod error;
 pub mod facts;
-pub mod law;
+pub mod machine;
 pub mod simulate;
 
 mod check;
@@ -40,7 +40,7 @@ mod trial;
 pub use builtin::{BUILTIN, BuiltinMachine, builtin};
 pub use error::SimError;
 pub use facts::inventory;
-pub use law::{Fate, Machine, Outcome};
+pub use machine::{DueCompletion, Machine, RequestOutcome};
 pub use simulate::simulate;
 
 #[cfg(test)]

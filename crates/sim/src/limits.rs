@@ -13,7 +13,7 @@ const SAMPLES_MAX: u64 = 1_024;
 
 /// The bounds of one trial.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Limits {
+pub(crate) struct TrialLimits {
     /// Requests that may be submitted in all.
     pub(crate) allowed_count: u64,
     /// Requests after which the warm-up ends before its time.
@@ -24,9 +24,9 @@ pub(crate) struct Limits {
     pub(crate) interval_ns: u64,
 }
 
-impl Limits {
+impl TrialLimits {
     /// The bounds of a trial of `cell` in a plan of these intervals.
-    pub(crate) fn of(cell: &Cell, interval_ns: Nanos) -> Self {
+    pub(crate) fn for_cell(cell: &Cell, interval_ns: Nanos) -> Self {
         let in_flight = cell.workload.in_flight_configured();
         let by_bytes = cell.stop.bytes_max.and_then(|most| most.0.checked_div(cell.workload.block_bytes.0));
         let allowed_count = by_bytes.unwrap_or(u64::MAX).min(cell.stop.ops_max.unwrap_or(u64::MAX));

@@ -17,7 +17,7 @@ impl Randomness {
 
     /// A number drawn uniformly from 0 (excluded) to 1 (included).
     pub(crate) fn uniform(&mut self) -> f64 {
-        // 53 bits are all that a double holds; the half step up keeps the logarithm finite.
+        // A double has 53 bits of precision; the half step up keeps the logarithm finite.
         ((self.bits.next_u64() >> 11) as f64 + 1.0) / (1_u64 << 53) as f64
     }
 

@@ -13,7 +13,7 @@ pub(crate) const STAGES_MAX: usize = 9;
 
 /// A station's place in a machine.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum StationId {
     /// The client's CPUs; those of the whole machine when it is shared.
     #[default]
     ClientCpu,
@@ -49,9 +49,9 @@ pub(crate) struct CpuCharge {
 
 /// One visit to a station.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Stage {
+pub(crate) struct StationVisit {
     /// Where.
-    pub(crate) place: Place,
+    pub(crate) station: StationId,
     /// Which of several equal ones; 0 where there is one.
     pub(crate) unit: u32,
     /// How long it occupies a server.
@@ -64,7 +64,7 @@ pub(crate) struct Stage {
 
 /// What a completed request has moved.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Moved {
+pub(crate) struct RequestTraffic {
     /// Payload towards the server.
     pub(crate) up_bytes: u64,
     /// Payload towards the client.
@@ -81,18 +81,18 @@ pub(crate) struct Moved {
 
 /// The way of one request.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Route {
-    stages: [Stage; STAGES_MAX],
+pub(crate) struct RequestRoute {
+    stages: [StationVisit; STAGES_MAX],
     stage_count: usize,
     /// Travel before the first station.
     pub(crate) first_delay_ns: u64,
     /// What it moves.
-    pub(crate) moved: Moved,
+    pub(crate) moved: RequestTraffic,
 }
 
-impl Route {
+impl RequestRoute {
     /// The stations in the order of the visits.
-    pub(crate) fn stages(&self) -> &[Stage] {
+    pub(crate) fn stages(&self) -> &[StationVisit] {
         &self.stages[..self.stage_count]
     }
 
@@ -104,13 +104,13 @@ impl Route {
         }
     }
 
-    fn visit(&mut self, place: Place, service_ns: u64, cpu: CpuCharge) {
-        self.visit_unit((place, 0), service_ns, cpu);
+    fn visit(&mut self, station: StationId, service_ns: u64, cpu: CpuCharge) {
+        self.visit_unit((station, 0), service_ns, cpu);
     }
 
-    fn visit_unit(&mut self, (place, unit): (Place, u32), service_ns: u64, cpu: CpuCharge) {
+    fn visit_unit(&mut self, (station, unit): (StationId, u32), service_ns: u64, cpu: CpuCharge) {
         if service_ns > 0 && self.stage_count < STAGES_MAX {
-            self.stages[self.stage_count] = Stage { place, unit, service_ns, delay_ns: 0, cpu };
+            self.stages[self.stage_count] = StationVisit { station, unit, service_ns, delay_ns: 0, cpu };
             self.stage_count += 1;
         }
     }
@@ -118,7 +118,7 @@ impl Route {
 
 /// What is asked of a machine.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Call {
+pub(crate) struct RequestCall {
     pub(crate) op: Op,
     pub(crate) bytes: u64,
     pub(crate) cut: Cut,
@@ -127,30 +127,30 @@ pub(crate) struct Call {
     pub(crate) fails: bool,
     /// Whether what it writes must be durable before it completes.
     pub(crate) durable: bool,
-    /// The connection that carries it, from 0.
+    /// The connection that transfers it, from 0.
     pub(crate) connection: u32,
-    /// The target that it goes to, from 0.
+    /// The target that it is sent to, from 0.
     pub(crate) target: u32,
 }
 
 /// How much longer a service takes than its CPU time, because a quota is no whole number of CPUs.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Stretch {
+pub(crate) struct Slowdown {
     pub(crate) client: f64,
     pub(crate) server: f64,
 }
 
 /// Lays out ways through one machine.
-pub(crate) struct Surveyor<'a> {
+pub(crate) struct RouteBuilder<'a> {
     pub(crate) profile: &'a SimProfile,
-    pub(crate) stretch: Stretch,
+    pub(crate) slowdown: Slowdown,
     pub(crate) randomness: &'a mut Randomness,
 }
 
-impl Surveyor<'_> {
+impl RouteBuilder<'_> {
     /// The way of one request, its service times drawn.
-    pub(crate) fn route(&mut self, call: Call) -> Route {
-        let mut route = Route::default();
+    pub(crate) fn route(&mut self, call: RequestCall) -> RequestRoute {
+        let mut route = RequestRoute::default();
         let payload = if call.fails { 0 } else { call.bytes };
         match call.cut {
             Cut::Generator => self.client(&mut route, 0, &StationLaw::default()),
@@ -161,21 +161,21 @@ impl Surveyor<'_> {
             Cut::PageCache => self.client_whole(&mut route, payload),
             // A simulated machine has no proxy.
             Cut::NetworkStream | Cut::DirectStream => {
-                self.stream(&mut route, &Call { bytes: payload, ..call });
+                self.stream(&mut route, &RequestCall { bytes: payload, ..call });
             }
-            Cut::ServerMemory => self.served(&mut route, &Call { bytes: payload, ..call }, false),
-            Cut::ServerStorage => self.server_storage(&mut route, &Call { bytes: payload, ..call }),
+            Cut::ServerMemory => self.served(&mut route, &RequestCall { bytes: payload, ..call }, false),
+            Cut::ServerStorage => self.server_storage(&mut route, &RequestCall { bytes: payload, ..call }),
             Cut::LocalDevice => {
                 self.client_whole(&mut route, payload);
-                self.device(&mut route, &Call { bytes: payload, ..call });
+                self.device(&mut route, &RequestCall { bytes: payload, ..call });
             }
-            Cut::EarlyPath => self.path(&mut route, &Call { bytes: payload, durable: false, ..call }),
-            Cut::DirectPath | Cut::Path => self.path(&mut route, &Call { bytes: payload, ..call }),
+            Cut::EarlyPath => self.path(&mut route, &RequestCall { bytes: payload, durable: false, ..call }),
+            Cut::DirectPath | Cut::Path => self.path(&mut route, &RequestCall { bytes: payload, ..call }),
         }
         route
     }
 
-    fn path(&mut self, route: &mut Route, call: &Call) {
+    fn path(&mut self, route: &mut RequestRoute, call: &RequestCall) {
         let cached = self.profile.cache.client_hit_ratio;
         if is_read(call.op) && call.access == Access::Buffered && self.randomness.happens(cached) {
             return self.client_whole(route, call.bytes);
@@ -188,14 +188,14 @@ impl Surveyor<'_> {
     }
 
     /// Client, network there, server, perhaps its device, network back.
-    fn served(&mut self, route: &mut Route, call: &Call, with_device: bool) {
+    fn served(&mut self, route: &mut RequestRoute, call: &RequestCall, with_device: bool) {
         let (up_bytes, down_bytes) =
             if call.op.moves_towards_device() { (call.bytes, 0) } else { (0, call.bytes) };
         let half_ns = self.profile.network.as_ref().map_or(0, |network| network.rtt_ns.0 / 2);
         let other_half_ns = self.profile.network.as_ref().map_or(0, |network| network.rtt_ns.0 - half_ns);
         self.client_whole(route, call.bytes);
         self.connection(route, call.connection, up_bytes);
-        self.wire(route, Place::NetworkUp, up_bytes);
+        self.wire(route, StationId::NetworkUp, up_bytes);
         route.delay(half_ns);
         let law = &self.profile.server_cpu;
         self.server(route, self.profile.server_cpu.per_op_ns.as_f64(), call.bytes, law.variation);
@@ -204,30 +204,30 @@ impl Surveyor<'_> {
             self.worked(route, call);
         }
         self.connection(route, call.connection, down_bytes);
-        self.wire(route, Place::NetworkDown, down_bytes);
+        self.wire(route, StationId::NetworkDown, down_bytes);
         route.delay(other_half_ns);
         route.moved.exchange = self.profile.network.is_some();
     }
 
     /// A one-way stream: the round-trip time delays its start, not its blocks.
-    fn stream(&mut self, route: &mut Route, call: &Call) {
-        let Call { op, bytes, connection, .. } = *call;
+    fn stream(&mut self, route: &mut RequestRoute, call: &RequestCall) {
+        let RequestCall { op, bytes, connection, .. } = *call;
         let variation = self.profile.server_cpu.variation;
         if op.moves_towards_device() {
             self.client_whole(route, bytes);
             self.connection(route, connection, bytes);
-            self.wire(route, Place::NetworkUp, bytes);
+            self.wire(route, StationId::NetworkUp, bytes);
             self.server(route, 0.0, bytes, variation);
         } else {
             self.server(route, 0.0, bytes, variation);
             self.connection(route, connection, bytes);
-            self.wire(route, Place::NetworkDown, bytes);
+            self.wire(route, StationId::NetworkDown, bytes);
             self.client_whole(route, bytes);
         }
     }
 
     /// The server's own file system and device; the load runs on the server, whose cache direct access bypasses.
-    fn server_storage(&mut self, route: &mut Route, call: &Call) {
+    fn server_storage(&mut self, route: &mut RequestRoute, call: &RequestCall) {
         let law = &self.profile.server_cpu;
         self.server(route, law.per_op_ns.as_f64(), call.bytes, law.variation);
         let hit = is_read(call.op)
@@ -238,75 +238,79 @@ impl Surveyor<'_> {
         }
     }
 
-    fn client_whole(&mut self, route: &mut Route, bytes: u64) {
+    fn client_whole(&mut self, route: &mut RequestRoute, bytes: u64) {
         let law = &self.profile.client_cpu;
         self.client(route, bytes, law);
     }
 
-    fn client(&mut self, route: &mut Route, bytes: u64, law: &StationLaw) {
+    fn client(&mut self, route: &mut RequestRoute, bytes: u64, law: &StationLaw) {
         let generator = &self.profile.generator;
         let generator_ns = self.randomness.service_ns(mean_ns(generator, bytes), generator.variation);
         let client_ns = self.randomness.service_ns(mean_ns(law, bytes), law.variation);
-        let service_ns = round_to_u64((generator_ns + client_ns) * self.stretch.client);
-        route.visit(Place::ClientCpu, service_ns, CpuCharge { generator_ns, client_ns, server_ns: 0.0 });
+        let service_ns = round_to_u64((generator_ns + client_ns) * self.slowdown.client);
+        route.visit(StationId::ClientCpu, service_ns, CpuCharge { generator_ns, client_ns, server_ns: 0.0 });
     }
 
-    fn server(&mut self, route: &mut Route, per_op_ns: f64, bytes: u64, variation: f64) {
+    fn server(&mut self, route: &mut RequestRoute, per_op_ns: f64, bytes: u64, variation: f64) {
         let mean_ns = per_op_ns + bytes_ns(self.profile.server_cpu.bytes_per_s.map(|rate| rate.0), bytes);
         let server_ns = self.randomness.service_ns(mean_ns, variation);
-        let service_ns = round_to_u64(server_ns * self.stretch.server);
-        route.visit(Place::ServerCpu, service_ns, CpuCharge { server_ns, ..CpuCharge::default() });
+        let service_ns = round_to_u64(server_ns * self.slowdown.server);
+        route.visit(StationId::ServerCpu, service_ns, CpuCharge { server_ns, ..CpuCharge::default() });
     }
 
-    fn wire(&mut self, route: &mut Route, place: Place, bytes: u64) {
+    fn wire(&mut self, route: &mut RequestRoute, station: StationId, bytes: u64) {
         let Some(network) = &self.profile.network else { return };
-        route.visit(place, round_to_u64(bytes_ns(Some(network.bytes_per_s.0), bytes)), CpuCharge::default());
-        match place {
-            Place::NetworkUp => route.moved.up_bytes += bytes,
+        route.visit(
+            station,
+            round_to_u64(bytes_ns(Some(network.bytes_per_s.0), bytes)),
+            CpuCharge::default(),
+        );
+        match station {
+            StationId::NetworkUp => route.moved.up_bytes += bytes,
             _ => route.moved.down_bytes += bytes,
         }
     }
 
     /// What one connection may have under way: a request takes its turn there, and leaves as soon as it has come.
-    fn connection(&mut self, route: &mut Route, connection: u32, bytes: u64) {
+    fn connection(&mut self, route: &mut RequestRoute, connection: u32, bytes: u64) {
         let Some(rate) = self.profile.network.as_ref().and_then(connection_bytes_per_s) else { return };
         let turn_ns = round_to_u64(bytes_ns(Some(rate), bytes));
-        route.visit_unit((Place::Connection, connection), turn_ns, CpuCharge::default());
+        route.visit_unit((StationId::Connection, connection), turn_ns, CpuCharge::default());
     }
 
-    /// The device by way of a worker thread of the server, which is held until the device is done.
-    fn worked(&mut self, route: &mut Route, call: &Call) {
+    /// The device by way of a worker thread of the server, which is occupied until the device is done.
+    fn worked(&mut self, route: &mut RequestRoute, call: &RequestCall) {
         let service_ns = self.device_ns(call);
         if self.profile.server_cpu.threads.is_some() && !call.fails {
-            route.visit(Place::ServerThread, service_ns, CpuCharge::default());
+            route.visit(StationId::ServerThread, service_ns, CpuCharge::default());
         }
         self.device_for(route, call, service_ns);
     }
 
-    fn device(&mut self, route: &mut Route, call: &Call) {
+    fn device(&mut self, route: &mut RequestRoute, call: &RequestCall) {
         let service_ns = self.device_ns(call);
         self.device_for(route, call, service_ns);
     }
 
     /// Time that the device takes for a request, its flush included.
-    fn device_ns(&mut self, call: &Call) -> u64 {
+    fn device_ns(&mut self, call: &RequestCall) -> u64 {
         let law = &self.profile.device;
         let flush_ns = if call.durable && call.op.moves_towards_device() { law.flush_ns } else { Nanos(0) };
         let mean_ns = mean_ns(law, call.bytes) + flush_ns.as_f64();
         round_to_u64(self.randomness.service_ns(mean_ns, law.variation))
     }
 
-    fn device_for(&mut self, route: &mut Route, call: &Call, service_ns: u64) {
+    fn device_for(&mut self, route: &mut RequestRoute, call: &RequestCall, service_ns: u64) {
         if call.fails {
             return;
         }
         if let Some(rate) = self.profile.device_ops_per_s {
             let turn_ns = round_to_u64(NANOS_PER_SEC as f64 / rate.0);
-            route.visit(Place::DeviceTurn, turn_ns, CpuCharge::default());
+            route.visit(StationId::DeviceTurn, turn_ns, CpuCharge::default());
         }
         let bus = self.profile.device.bus_bytes_per_s.map(|rate| rate.0);
-        route.visit(Place::DeviceBus, round_to_u64(bytes_ns(bus, call.bytes)), CpuCharge::default());
-        route.visit_unit((Place::Device, call.target), service_ns, CpuCharge::default());
+        route.visit(StationId::DeviceBus, round_to_u64(bytes_ns(bus, call.bytes)), CpuCharge::default());
+        route.visit_unit((StationId::Device, call.target), service_ns, CpuCharge::default());
         if call.op.moves_towards_device() {
             route.moved.flushed = call.durable && self.profile.device.flush_ns.0 > 0;
             route.moved.device_write_bytes = Some(call.bytes);
@@ -328,7 +332,8 @@ fn bytes_ns(rate_bytes_per_s: Option<f64>, bytes: u64) -> f64 {
     rate_bytes_per_s.map_or(0.0, |rate| bytes as f64 / rate * NANOS_PER_SEC as f64)
 }
 
-/// The rate of one connection: its window a round trip, and what is left of it by loss; `None` where neither holds it.
+/// The rate limit of one connection: the lower of its window per round trip and the limit that loss sets; `None` where
+/// neither limits it.
 ///
 /// # Source
 /// X <= W / RTT; Mathis et al., ACM Computer Communication Review 27 (1997): X = 1.22 x MSS / (RTT x sqrt(p)).

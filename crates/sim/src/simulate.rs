@@ -1,11 +1,11 @@
-//! A whole plan in virtual time: the events that a run of it on the declared machine would tell.
+//! A whole plan in virtual time: the events that a run of it on the declared machine would report.
 
 use crate::check;
 use crate::error::SimError;
 use crate::facts::{packets, server_facts, server_inventory};
 use crate::flight::World;
-use crate::law::Machine;
-use crate::ledger::Ledger;
+use crate::ledger::SimLedger;
+use crate::machine::Machine;
 use crate::trial;
 use narrows_model::event::EndReason;
 use narrows_model::plan::SkippedCell;
@@ -32,7 +32,7 @@ pub fn simulate(profile: &SimProfile, plan: &Plan) -> Result<Vec<Event>, SimErro
     check::plan(plan)?;
     let machine = Machine::new(profile.clone(), plan.seed)?;
     let mut world =
-        World { machine, ledger: Ledger::default(), packets: packets(profile), now_ns: RUN_START_NS };
+        World { machine, ledger: SimLedger::default(), packets: packets(profile), now_ns: RUN_START_NS };
     let mut events = vec![Event::RunStarted { at_ns: Nanos(RUN_START_NS) }];
     if profile.network.is_some() {
         events.push(Event::ServerConnected {

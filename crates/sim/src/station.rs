@@ -9,7 +9,7 @@ const IDLE_SPANS_MAX: usize = 256;
 
 /// When a request was served.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Span {
+pub(crate) struct ServiceSpan {
     /// Start of the service.
     pub(crate) start_ns: u64,
     /// End of the service.
@@ -23,27 +23,27 @@ pub(crate) struct Span {
 /// be, so that no capacity is lost. Announced in order of arrival, the station is exactly first come, first served.
 #[derive(Debug, Clone)]
 pub(crate) struct Station {
-    servers: Vec<Server>,
+    servers: Vec<StationServer>,
 }
 
 #[derive(Debug, Clone, Default)]
-struct Server {
+struct StationServer {
     /// Nothing is announced from here on.
     free_ns: u64,
     /// Idle spans before that, in order.
-    idle: Vec<Span>,
+    idle: Vec<ServiceSpan>,
 }
 
 impl Station {
     /// A station of so many servers, at least one.
     pub(crate) fn new(server_count: u32) -> Self {
-        Self { servers: vec![Server::default(); server_count.max(1) as usize] }
+        Self { servers: vec![StationServer::default(); server_count.max(1) as usize] }
     }
 
     /// Serves a request that arrives at `arrival_ns` for `service_ns`; no request announced later arrives before
     /// `horizon_ns`.
-    pub(crate) fn serve(&mut self, arrival_ns: u64, service_ns: u64, horizon_ns: u64) -> Span {
-        let mut best = (0, Span { start_ns: u64::MAX, finish_ns: u64::MAX });
+    pub(crate) fn serve(&mut self, arrival_ns: u64, service_ns: u64, horizon_ns: u64) -> ServiceSpan {
+        let mut best = (0, ServiceSpan { start_ns: u64::MAX, finish_ns: u64::MAX });
         for (index, server) in self.servers.iter().enumerate() {
             let span = server.offer(arrival_ns, service_ns);
             if span.finish_ns < best.1.finish_ns {
@@ -56,9 +56,9 @@ impl Station {
     }
 }
 
-impl Server {
+impl StationServer {
     /// When this server would serve the request: in its idle time from the arrival on.
-    fn offer(&self, arrival_ns: u64, service_ns: u64) -> Span {
+    fn offer(&self, arrival_ns: u64, service_ns: u64) -> ServiceSpan {
         let mut left_ns = service_ns;
         let mut start_ns = None;
         for idle in &self.idle {
@@ -69,12 +69,12 @@ impl Server {
             let start_ns = *start_ns.get_or_insert(from_ns);
             let room_ns = idle.finish_ns - from_ns;
             if room_ns >= left_ns {
-                return Span { start_ns, finish_ns: from_ns + left_ns };
+                return ServiceSpan { start_ns, finish_ns: from_ns + left_ns };
             }
             left_ns -= room_ns;
         }
         let from_ns = self.free_ns.max(arrival_ns);
-        Span { start_ns: start_ns.unwrap_or(from_ns), finish_ns: from_ns.saturating_add(left_ns) }
+        ServiceSpan { start_ns: start_ns.unwrap_or(from_ns), finish_ns: from_ns.saturating_add(left_ns) }
     }
 
     /// Uses up all idle time from the arrival to the finish.
@@ -89,7 +89,7 @@ impl Server {
             if self.idle.len() == IDLE_SPANS_MAX {
                 self.idle.remove(0);
             }
-            self.idle.push(Span { start_ns: self.free_ns.max(horizon_ns), finish_ns: arrival_ns });
+            self.idle.push(ServiceSpan { start_ns: self.free_ns.max(horizon_ns), finish_ns: arrival_ns });
         }
         self.free_ns = finish_ns;
     }
@@ -97,8 +97,8 @@ impl Server {
     fn cut_idle(&mut self, from_ns: u64, to_ns: u64, horizon_ns: u64) {
         let mut kept = Vec::with_capacity(self.idle.len() + 1);
         for idle in &self.idle {
-            let before = Span { start_ns: idle.start_ns, finish_ns: idle.finish_ns.min(from_ns) };
-            let after = Span { start_ns: idle.start_ns.max(to_ns), finish_ns: idle.finish_ns };
+            let before = ServiceSpan { start_ns: idle.start_ns, finish_ns: idle.finish_ns.min(from_ns) };
+            let after = ServiceSpan { start_ns: idle.start_ns.max(to_ns), finish_ns: idle.finish_ns };
             for part in [before, after] {
                 if part.start_ns < part.finish_ns && part.finish_ns > horizon_ns {
                     kept.push(part);
@@ -117,9 +117,9 @@ mod tests {
     #[test]
     fn requests_in_order_wait_for_each_other() {
         let mut station = Station::new(1);
-        assert_eq!(station.serve(0, 10, 0), Span { start_ns: 0, finish_ns: 10 });
-        assert_eq!(station.serve(3, 10, 3), Span { start_ns: 10, finish_ns: 20 });
-        assert_eq!(station.serve(50, 10, 50), Span { start_ns: 50, finish_ns: 60 });
+        assert_eq!(station.serve(0, 10, 0), ServiceSpan { start_ns: 0, finish_ns: 10 });
+        assert_eq!(station.serve(3, 10, 3), ServiceSpan { start_ns: 10, finish_ns: 20 });
+        assert_eq!(station.serve(50, 10, 50), ServiceSpan { start_ns: 50, finish_ns: 60 });
     }
 
     #[test]
@@ -133,9 +133,9 @@ mod tests {
     fn idle_time_before_an_announced_request_is_used_in_pieces() {
         let mut station = Station::new(1);
         station.serve(100, 10, 0);
-        assert_eq!(station.serve(0, 60, 0), Span { start_ns: 0, finish_ns: 60 });
-        assert_eq!(station.serve(0, 60, 0), Span { start_ns: 60, finish_ns: 130 });
-        assert_eq!(station.serve(0, 1, 0), Span { start_ns: 130, finish_ns: 131 });
+        assert_eq!(station.serve(0, 60, 0), ServiceSpan { start_ns: 0, finish_ns: 60 });
+        assert_eq!(station.serve(0, 60, 0), ServiceSpan { start_ns: 60, finish_ns: 130 });
+        assert_eq!(station.serve(0, 1, 0), ServiceSpan { start_ns: 130, finish_ns: 131 });
     }
 
     proptest! {

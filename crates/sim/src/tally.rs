@@ -1,7 +1,7 @@
 //! What the workers of one trial have completed: by interval, and over the measured window.
 
-use crate::flight::Landing;
-use crate::law::Fate;
+use crate::flight::SimCompletion;
+use crate::machine::RequestOutcome;
 use crate::route::CpuCharge;
 use narrows_model::fault::{ErrorCount, merge_errors};
 use narrows_model::trial::{ClientTotals, IntervalSample};
@@ -9,7 +9,7 @@ use narrows_model::units::{round_to_u64, saturate_u32};
 use narrows_model::{Bytes, Cell, Cut, Event, Histogram, Nanos};
 
 #[derive(Debug, Clone, Default)]
-struct Worker {
+struct WorkerTally {
     interval_op_count: u64,
     interval_error_count: u64,
     interval_response: Histogram,
@@ -21,10 +21,10 @@ struct Worker {
 
 /// The counts of one trial.
 #[derive(Debug)]
-pub(crate) struct Tally<'a> {
+pub(crate) struct TrialTally<'a> {
     cell: &'a Cell,
     trial: u32,
-    workers: Vec<Worker>,
+    workers: Vec<WorkerTally>,
     interval_start_ns: u64,
     /// Whether completions count now.
     pub(crate) measuring: bool,
@@ -36,14 +36,14 @@ pub(crate) struct Tally<'a> {
     pub(crate) errors: Vec<ErrorCount>,
 }
 
-impl<'a> Tally<'a> {
+impl<'a> TrialTally<'a> {
     /// Counts that begin at `start_ns`.
     pub(crate) fn new(cell: &'a Cell, trial: u32, start_ns: u64) -> Self {
         let workers = usize::try_from(u64::from(cell.workload.clients) * u64::from(cell.workload.workers));
         Self {
             cell,
             trial,
-            workers: vec![Worker::default(); workers.unwrap_or(usize::MAX)],
+            workers: vec![WorkerTally::default(); workers.unwrap_or(usize::MAX)],
             interval_start_ns: start_ns,
             measuring: false,
             response: Histogram::new(),
@@ -53,13 +53,13 @@ impl<'a> Tally<'a> {
     }
 
     /// Counts a finished request.
-    pub(crate) fn count(&mut self, landing: &Landing) {
+    pub(crate) fn count(&mut self, completion: &SimCompletion) {
         let depth = self.cell.workload.queue_depth as usize;
-        let worker = &mut self.workers[landing.slot / depth];
+        let worker = &mut self.workers[completion.slot / depth];
         if self.measuring {
-            worker.cpu.add(&landing.cpu, 1.0);
+            worker.cpu.add(&completion.cpu, 1.0);
         }
-        if let Fate::Failed(errno) = &landing.fate {
+        if let RequestOutcome::Failed(errno) = &completion.outcome {
             worker.interval_error_count += 1;
             if self.measuring {
                 self.error(errno, "the declared fault");
@@ -67,12 +67,12 @@ impl<'a> Tally<'a> {
             return;
         }
         worker.interval_op_count += 1;
-        worker.interval_response.record(landing.response_ns);
+        worker.interval_response.record(completion.response_ns);
         if self.measuring {
             worker.op_count += 1;
-            worker.last_ns = Some(landing.at_ns);
-            self.response.record(landing.response_ns);
-            self.response_sum_ns = self.response_sum_ns.saturating_add(landing.response_ns);
+            worker.last_ns = Some(completion.at_ns);
+            self.response.record(completion.response_ns);
+            self.response_sum_ns = self.response_sum_ns.saturating_add(completion.response_ns);
         }
     }
 
@@ -129,7 +129,7 @@ impl<'a> Tally<'a> {
         let per_client = self.cell.workload.workers as usize;
         // At this cut the load's process is the server's.
         let on_server = if self.cell.cut == Cut::ServerStorage { 1.0 } else { 0.0 };
-        let totals = |(client_index, workers): (usize, &[Worker])| {
+        let totals = |(client_index, workers): (usize, &[WorkerTally])| {
             let op_count: u64 = workers.iter().map(|worker| worker.op_count).sum();
             let last_ns = workers.iter().filter_map(|worker| worker.last_ns).max();
             let mut cpu = CpuCharge::default();

@@ -6,7 +6,7 @@ mod holds;
 mod run;
 mod theory;
 
-use crate::law::{Fate, Machine};
+use crate::machine::{Machine, RequestOutcome};
 use crate::{BUILTIN, builtin, simulate};
 use narrows_model::counters::{CounterSample, Role};
 use narrows_model::event::{EndReason, Phase};

@@ -1,11 +1,11 @@
 //! One repetition of a cell: warm-up, the measured window, the drain, and what they gave.
 
 use crate::facts::{effective, hostname};
-use crate::flight::{Flights, World};
-use crate::ledger::{Ledger, Reader};
-use crate::limits::Limits;
-use crate::route::Call;
-use crate::tally::Tally;
+use crate::flight::{SimRequests, World};
+use crate::ledger::{LedgerReader, SimLedger};
+use crate::limits::TrialLimits;
+use crate::route::RequestCall;
+use crate::tally::TrialTally;
 use narrows_model::event::Phase;
 use narrows_model::sim_profile::SimProfile;
 use narrows_model::trial::{CounterPair, InFlightAtEnd, TrialOutput};
@@ -15,7 +15,7 @@ use narrows_model::{Bytes, Cell, Cut, Event, Nanos, Role};
 
 /// Where a trial stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stand {
+enum TrialStage {
     WarmUp,
     /// The window opens after all that happens at this time.
     Opening(u64),
@@ -27,26 +27,26 @@ enum Stand {
 
 /// The measured window as it came to be.
 #[derive(Debug, Default)]
-struct Window {
+struct MeasuredWindow {
     start_ns: u64,
     end_ns: u64,
-    before: Ledger,
-    after: Ledger,
+    before: SimLedger,
+    after: SimLedger,
     in_flight_at_end: InFlightAtEnd,
 }
 
-struct Trial<'a> {
+struct SimTrial<'a> {
     world: &'a mut World,
     events: &'a mut Vec<Event>,
     cell: &'a Cell,
     index: u32,
-    flights: Flights,
-    tally: Tally<'a>,
-    stand: Stand,
-    window: Window,
+    flights: SimRequests,
+    tally: TrialTally<'a>,
+    stage: TrialStage,
+    window: MeasuredWindow,
     start_ns: u64,
     interval_end_ns: u64,
-    limits: Limits,
+    limits: TrialLimits,
     submitted_count: u64,
     completed_count: u64,
 }
@@ -61,7 +61,7 @@ pub(crate) fn run(
 ) -> bool {
     let start_ns = world.now_ns;
     let workload = &cell.workload;
-    let call = Call {
+    let call = RequestCall {
         op: workload.op,
         bytes: workload.block_bytes.0,
         cut: cell.cut,
@@ -74,14 +74,14 @@ pub(crate) fn run(
     let pace_ns = workload
         .max_bytes_per_s
         .map(|rate| round_to_u64(call.bytes as f64 * NANOS_PER_SEC as f64 / rate.max(1) as f64));
-    let mut trial = Trial {
-        flights: Flights::new(cell, call, pace_ns),
-        tally: Tally::new(cell, index, start_ns),
-        stand: Stand::WarmUp,
-        window: Window::default(),
+    let mut trial = SimTrial {
+        flights: SimRequests::new(cell, call, pace_ns),
+        tally: TrialTally::new(cell, index, start_ns),
+        stage: TrialStage::WarmUp,
+        window: MeasuredWindow::default(),
         start_ns,
         interval_end_ns: start_ns,
-        limits: Limits::of(cell, interval_ns),
+        limits: TrialLimits::for_cell(cell, interval_ns),
         submitted_count: 0,
         completed_count: 0,
         world,
@@ -92,7 +92,7 @@ pub(crate) fn run(
     trial.run()
 }
 
-impl Trial<'_> {
+impl SimTrial<'_> {
     fn run(&mut self) -> bool {
         self.interval_end_ns += self.limits.interval_ns;
         self.phase(Phase::Prepare, self.start_ns);
@@ -106,11 +106,11 @@ impl Trial<'_> {
         // Bounded: the window closes at its time or count, and what is underway then is finite.
         while let Some(next_ns) = self.flights.next_ns() {
             self.turn(next_ns);
-            if let Some(landing) = self.flights.step(self.world) {
+            if let Some(completion) = self.flights.step(self.world) {
                 self.completed_count += 1;
-                self.tally.count(&landing);
-                self.look(landing.at_ns);
-                self.submit(landing.slot, self.cell.workload.think_ns);
+                self.tally.count(&completion);
+                self.look(completion.at_ns);
+                self.submit(completion.slot, self.cell.workload.think_ns);
             }
         }
         self.run_out();
@@ -119,7 +119,7 @@ impl Trial<'_> {
 
     /// Gives a slot its next request, `think` from now, unless there are to be no more.
     fn submit(&mut self, slot: usize, think: Nanos) {
-        if self.stand != Stand::Draining && self.submitted_count < self.limits.allowed_count {
+        if self.stage != TrialStage::Draining && self.submitted_count < self.limits.allowed_count {
             self.submitted_count += 1;
             self.flights.submit(slot, self.world.now_ns.saturating_add(think.0));
         }
@@ -128,27 +128,27 @@ impl Trial<'_> {
     /// Sees whether a completion opens or closes the window.
     fn look(&mut self, now_ns: u64) {
         let warm_ns = self.start_ns.saturating_add(self.cell.stop.warm_up_ns.0);
-        match self.stand {
-            Stand::WarmUp if now_ns >= warm_ns || self.completed_count >= self.limits.warm_up_count => {
-                self.stand = Stand::Opening(now_ns);
+        match self.stage {
+            TrialStage::WarmUp if now_ns >= warm_ns || self.completed_count >= self.limits.warm_up_count => {
+                self.stage = TrialStage::Opening(now_ns);
             }
-            Stand::Measuring if self.completed_count >= self.limits.enough_count => {
-                self.stand = Stand::Closing(now_ns);
+            TrialStage::Measuring if self.completed_count >= self.limits.enough_count => {
+                self.stage = TrialStage::Closing(now_ns);
             }
             _ => {}
         }
     }
 
-    /// Does what lies before the next happening: opens or closes the window, ends intervals.
+    /// Does what is due before the next event: opens or closes the window, ends intervals.
     fn turn(&mut self, next_ns: u64) {
-        if let Stand::Opening(at_ns) = self.stand
+        if let TrialStage::Opening(at_ns) = self.stage
             && next_ns > at_ns
         {
             self.open(at_ns);
         }
-        match self.stand {
-            Stand::Closing(at_ns) if next_ns > at_ns => self.close(at_ns),
-            Stand::Measuring if next_ns > self.deadline_ns() => self.close(self.deadline_ns()),
+        match self.stage {
+            TrialStage::Closing(at_ns) if next_ns > at_ns => self.close(at_ns),
+            TrialStage::Measuring if next_ns > self.deadline_ns() => self.close(self.deadline_ns()),
             _ => {}
         }
         self.end_intervals_before(next_ns);
@@ -159,7 +159,7 @@ impl Trial<'_> {
     }
 
     fn end_intervals_before(&mut self, next_ns: u64) {
-        while self.stand != Stand::Draining && self.interval_end_ns < next_ns {
+        while self.stage != TrialStage::Draining && self.interval_end_ns < next_ns {
             self.tally.end_interval(self.interval_end_ns, self.events);
             self.interval_end_ns = self.interval_end_ns.saturating_add(self.limits.interval_ns);
         }
@@ -173,7 +173,7 @@ impl Trial<'_> {
         self.window.start_ns = at_ns;
         self.window.before = self.flights.ledger_at(&self.world.ledger, at_ns);
         self.tally.measuring = true;
-        self.stand = Stand::Measuring;
+        self.stage = TrialStage::Measuring;
     }
 
     fn close(&mut self, at_ns: u64) {
@@ -184,17 +184,17 @@ impl Trial<'_> {
         self.window.in_flight_at_end = self.flights.in_flight_at(at_ns);
         self.window.after = self.flights.ledger_at(&self.world.ledger, at_ns);
         self.tally.measuring = false;
-        self.stand = Stand::Draining;
+        self.stage = TrialStage::Draining;
     }
 
     /// Nothing is underway any more: the window ends where its requests did, or at its time when some hang.
     fn run_out(&mut self) {
         let hung = self.flights.hung_count() > 0;
-        if matches!(self.stand, Stand::WarmUp | Stand::Opening(_)) {
+        if matches!(self.stage, TrialStage::WarmUp | TrialStage::Opening(_)) {
             let warm_ns = self.start_ns.saturating_add(self.cell.stop.warm_up_ns.0);
             self.open(if hung { self.world.now_ns.max(warm_ns) } else { self.world.now_ns });
         }
-        if self.stand != Stand::Draining {
+        if self.stage != TrialStage::Draining {
             self.close(if hung { self.deadline_ns() } else { self.world.now_ns });
         }
         self.world.now_ns = self.world.now_ns.max(self.window.end_ns);
@@ -257,9 +257,9 @@ impl Trial<'_> {
                 | Cut::Path
         );
         let connections = u64::from(workload.clients) * u64::from(workload.workers);
-        let reader = Reader {
+        let reader = LedgerReader {
             profile,
-            stretch: self.world.machine.stretch(),
+            slowdown: self.world.machine.slowdown(),
             connection_count: if remote && profile.network.is_some() { saturate_u32(connections) } else { 0 },
         };
         let roles: &[Role] =

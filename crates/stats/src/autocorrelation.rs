@@ -1,4 +1,4 @@
-//! How much one value of a series says of the next, and how many independent values the series is worth.
+//! How much one value of a series says of the next.
 //!
 //! It deliberately stops at lag 1.
 
@@ -15,7 +15,7 @@ use crate::moments::Moments;
 /// about -1/n on independent values. Checked against `NumPy` (`autocorrelation.json`).
 #[must_use]
 pub fn lag1_autocorrelation(series: &[f64]) -> Option<f64> {
-    let moments = Moments::of(series)?;
+    let moments = Moments::from_values(series)?;
     if series.len() < 2 || moments.squared_deviations() <= 0.0 {
         return None;
     }
@@ -24,30 +24,13 @@ pub fn lag1_autocorrelation(series: &[f64]) -> Option<f64> {
     Some(products / moments.squared_deviations())
 }
 
-/// How many independent values would give a mean as certain as this series does.
-///
-/// # Shape
-/// As [`lag1_autocorrelation`], and `None` where that is. Held between 1 and n: a series that swings from side to
-/// side is not credited with more values than it has.
-///
-/// # Source
-/// `n_eff` = n (1 - r1) / (1 + r1), exact in the limit for a first-order autoregressive series; other kinds of
-/// correlation, such as slow drift, make it too large. Checked against `NumPy` (`autocorrelation.json`).
-#[must_use]
-pub fn effective_count(series: &[f64]) -> Option<f64> {
-    let r1 = lag1_autocorrelation(series)?;
-    let n = series.len() as f64;
-    Some((n * (1.0 - r1) / (1.0 + r1)).clamp(1.0, n))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{effective_count, lag1_autocorrelation};
+    use super::lag1_autocorrelation;
 
     #[test]
     fn a_series_that_does_not_vary_has_no_correlation() {
         assert_eq!(lag1_autocorrelation(&[0.3; 20]), None);
-        assert_eq!(effective_count(&[0.3; 20]), None);
     }
 
     #[test]
@@ -58,16 +41,8 @@ mod tests {
     }
 
     #[test]
-    fn an_alternating_series_counts_no_more_than_its_length() {
+    fn an_alternating_series_is_correlated_against_itself() {
         let series: Vec<f64> = (0..40).map(|i| f64::from(i % 2)).collect();
         assert!(lag1_autocorrelation(&series).unwrap() < -0.9);
-        assert_eq!(effective_count(&series), Some(40.0));
-    }
-
-    #[test]
-    fn a_ramp_is_worth_few_independent_values() {
-        let series: Vec<f64> = (0..100).map(f64::from).collect();
-        let count = effective_count(&series).unwrap();
-        assert!((1.0..5.0).contains(&count), "{count}");
     }
 }

@@ -28,7 +28,7 @@ pub fn upper_tail(statistic: f64, degrees_of_freedom: f64) -> Result<f64, StatsE
         return Err(StatsError::BadArgument { requirement: "a chi-square statistic must be 0 or more" });
     }
     if !(degrees_of_freedom > 0.0 && degrees_of_freedom <= DEGREES_LIMIT) {
-        return Err(StatsError::BadArgument { requirement: "degrees of freedom must lie between 0 and 1e8" });
+        return Err(StatsError::BadArgument { requirement: "degrees of freedom must be between 0 and 1e8" });
     }
     let (shape, x) = (degrees_of_freedom / 2.0, statistic / 2.0);
     if x <= 0.0 {
@@ -83,7 +83,7 @@ fn upper_fraction(shape: f64, x: f64) -> f64 {
     value
 }
 
-/// ln Γ(a) for a > 0: Stirling's series at a + n >= 20, carried down by the recurrence.
+/// ln Γ(a) for a > 0: Stirling's series at a + n >= 20, brought down to a by the recurrence.
 ///
 /// # Source
 /// DLMF 5.11.1; at 20 the first term left out is below 1e-17.

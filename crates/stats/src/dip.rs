@@ -65,7 +65,7 @@ impl DipPlan {
             return Err(StatsError::BadArgument { requirement: "at least 100 resamples are needed" });
         }
         if !(-1.0..=1.0).contains(&self.lag1_autocorrelation) {
-            return Err(StatsError::BadArgument { requirement: "an autocorrelation lies between -1 and 1" });
+            return Err(StatsError::BadArgument { requirement: "an autocorrelation is between -1 and 1" });
         }
         Ok(())
     }
@@ -87,7 +87,7 @@ impl DipPlan {
 /// The null is the uniform distribution, of all with one mode the one whose dip is largest in the limit (Hartigan and
 /// Hartigan 1985); with autocorrelation, a first-order autoregressive Gaussian series brought to uniform marginals.
 /// p = (1 + how many reach the dip) / (1 + draws). A correlation below 0 counts as 0, one above 0.98 as 0.98. Checked
-/// against `diptest` (`mixture.json`); rate of false alarms, with and without autocorrelation, in `tests/coverage.rs`.
+/// against `diptest` (`mixture.json`); rate of false alarms, with and without autocorrelation, in `tests/it/coverage.rs`.
 pub fn dip_test(values: &[f64], plan: DipPlan) -> Result<DipTest, StatsError> {
     plan.check()?;
     require_finite(values.iter().copied(), VALUES_MIN)?;
@@ -163,9 +163,9 @@ fn draw_null(
     Ok(())
 }
 
-/// One distinct value: how many values lie below it, and how many at or below.
+/// One distinct value: how many values are below it, and how many at or below.
 #[derive(Debug, Clone, Copy)]
-struct Step {
+struct CdfStep {
     x: f64,
     below: f64,
     through: f64,
@@ -174,7 +174,7 @@ struct Step {
 fn dip_of_sorted(sorted: &[f64]) -> f64 {
     let steps = steps(sorted);
     let (mut low, mut high) = (0, steps.len() - 1);
-    // A distribution of n values lies at least one half of a step from any continuous one.
+    // A distribution of n values is at least one half of a step from any continuous one.
     let mut distance: f64 = 1.0;
     for _ in 0..TURNS_MAX {
         let minorant = hull(&steps, low, high, |step| step.below, |turn| turn <= 0.0);
@@ -198,25 +198,25 @@ fn dip_of_sorted(sorted: &[f64]) -> f64 {
 }
 
 /// The distinct values with their counts.
-fn steps(sorted: &[f64]) -> Vec<Step> {
-    let mut steps: Vec<Step> = Vec::with_capacity(sorted.len());
+fn steps(sorted: &[f64]) -> Vec<CdfStep> {
+    let mut steps: Vec<CdfStep> = Vec::with_capacity(sorted.len());
     for (index, &x) in sorted.iter().enumerate() {
         let through = (index + 1) as f64;
         match steps.last_mut() {
             Some(last) if last.x >= x => last.through = through,
-            _ => steps.push(Step { x, below: index as f64, through }),
+            _ => steps.push(CdfStep { x, below: index as f64, through }),
         }
     }
     steps
 }
 
-/// Indices of the vertices of a hull over `low..=high`; `bends_away` tells by the turn (positive to the left) whether a
-/// vertex between two others lies outside of it.
+/// Indices of the vertices of a hull over `low..=high`; `bends_away` decides by the turn (positive to the left) whether
+/// a vertex between two others is outside of it.
 fn hull(
-    steps: &[Step],
+    steps: &[CdfStep],
     low: usize,
     high: usize,
-    height: impl Fn(&Step) -> f64,
+    height: impl Fn(&CdfStep) -> f64,
     bends_away: impl Fn(f64) -> bool,
 ) -> Vec<usize> {
     let mut vertices: Vec<usize> = Vec::new();
@@ -235,7 +235,7 @@ fn hull(
 }
 
 /// The height at `index` of the polygon through `vertices`.
-fn along(steps: &[Step], vertices: &[usize], index: usize, height: impl Fn(&Step) -> f64) -> f64 {
+fn along(steps: &[CdfStep], vertices: &[usize], index: usize, height: impl Fn(&CdfStep) -> f64) -> f64 {
     let after = vertices.partition_point(|&vertex| vertex < index);
     match (after.checked_sub(1).and_then(|before| vertices.get(before)), vertices.get(after)) {
         (_, Some(&vertex)) if vertex == index => height(&steps[index]),
@@ -248,19 +248,19 @@ fn along(steps: &[Step], vertices: &[usize], index: usize, height: impl Fn(&Step
 }
 
 /// Where minorant and majorant are furthest apart, and the modal interval that follows from it.
-struct Widest {
+struct WidestGap {
     gap: f64,
     low: usize,
     high: usize,
 }
 
-fn widest_gap(steps: &[Step], minorant: &[usize], majorant: &[usize]) -> Widest {
-    let mut widest = Widest { gap: 0.0, low: 0, high: 0 };
+fn widest_gap(steps: &[CdfStep], minorant: &[usize], majorant: &[usize]) -> WidestGap {
+    let mut widest = WidestGap { gap: 0.0, low: 0, high: 0 };
     for &vertex in minorant {
         let gap = along(steps, majorant, vertex, |step| step.through) - steps[vertex].below;
         if gap > widest.gap {
             let next = majorant.partition_point(|&other| other < vertex);
-            widest = Widest { gap, low: vertex, high: majorant.get(next).copied().unwrap_or(vertex) };
+            widest = WidestGap { gap, low: vertex, high: majorant.get(next).copied().unwrap_or(vertex) };
         }
     }
     for &vertex in majorant {
@@ -268,7 +268,7 @@ fn widest_gap(steps: &[Step], minorant: &[usize], majorant: &[usize]) -> Widest 
         if gap > widest.gap {
             let after = minorant.partition_point(|&other| other <= vertex);
             let before = after.checked_sub(1).and_then(|index| minorant.get(index)).copied();
-            widest = Widest { gap, low: before.unwrap_or(vertex), high: vertex };
+            widest = WidestGap { gap, low: before.unwrap_or(vertex), high: vertex };
         }
     }
     widest

@@ -51,7 +51,10 @@ pub enum StatsError {
 }
 
 /// Accepts values that are all finite and at least `needed_count` in number.
-pub(crate) fn require_finite(
+///
+/// # Errors
+/// The first value that is not finite, or too few of them.
+pub fn require_finite(
     values: impl ExactSizeIterator<Item = f64>,
     needed_count: usize,
 ) -> Result<(), StatsError> {

@@ -4,9 +4,9 @@
 
 use crate::chi_square;
 use crate::error::StatsError;
-use crate::interval::{Interval, IntervalMethod, Level, Spread, around};
+use crate::interval::{ConfidenceInterval, EstimateSpread, IntervalMethod, Level, around};
 use crate::normal;
-use crate::regression::{Line, Point, fit_line_with_weights};
+use crate::regression::{DataPoint, FittedLine, fit_line_with_weights};
 
 /// No point is trusted more than to this share of its time: intervals know nothing of what is the same in all samples.
 const ERROR_MIN_RATIO: f64 = 0.01;
@@ -30,20 +30,20 @@ pub struct Hockney {
     /// a, the time of a request of no bytes. Noise can make it negative when the sizes are all large.
     pub latency_s: f64,
     /// Interval of [`Hockney::latency_s`]; `None` for two transfers.
-    pub latency_s_interval: Option<Interval>,
+    pub latency_s_interval: Option<ConfidenceInterval>,
     /// B, the rate that ever larger requests approach.
     pub rate_bytes_per_s: f64,
     /// Interval of [`Hockney::rate_bytes_per_s`]; `None` for two transfers, and when the data allow any rate however
     /// large because latency hides it.
-    pub rate_bytes_per_s_interval: Option<Interval>,
+    pub rate_bytes_per_s_interval: Option<ConfidenceInterval>,
     /// Interval of [`Hockney::n_half_bytes`]; `None` where that is or the rate has no interval.
-    pub n_half_bytes_interval: Option<Interval>,
+    pub n_half_bytes_interval: Option<ConfidenceInterval>,
     /// Share of the weighted variance of the time that the law explains; `None` when the times do not vary.
     pub r_squared: Option<f64>,
     /// Largest deviation of a measured time from the law, over the law's time.
     pub deviation_ratio_max: f64,
     /// The probability that points of the law deviate as much as these; below [`LACK_OF_FIT_LIMIT`] the law does not
-    /// hold over these sizes. `None` for two transfers, and where an error is not known.
+    /// apply over these sizes. `None` for two transfers, and where an error is not known.
     pub lack_of_fit_p_value: Option<f64>,
 }
 
@@ -76,15 +76,17 @@ impl Hockney {
 /// # Source
 /// Hockney and Jesshope, Parallel Computers 2 (1988): `r_inf` = B, `n_1/2` = a · B. Weighted least squares with weights
 /// 1/(e T)², e the relative error, the same for all where it is not known: the noise of a measured time is about
-/// proportional to it, and without weights the largest blocks alone decide and the latency is lost. Assumes independent
+/// proportional to it, and without weights only the largest blocks decide and the latency is lost. Assumes independent
 /// errors. Known errors: the sum of weighted squared residuals is chi-square with n - 2 degrees of freedom, which tests
-/// the law; where it holds the intervals are normal with these errors, where it does not, or errors are not known, they
-/// are Student's with n - 2 degrees of freedom on the residuals. The interval of B is the reciprocal of the one of the
-/// slope s; that of a/s is the delta method's: var = (var a + n² var s - 2 n cov(a, s)) / s². Checked against
-/// `numpy.polyfit` with the same weights (`hockney.json`), coverage in `tests/coverage.rs`.
+/// the law; where the law fits the intervals are normal with these errors, where it does not, or errors are not known,
+/// they are Student's with n - 2 degrees of freedom on the residuals. The interval of B is the reciprocal of the one of
+/// the slope s; that of a/s is the delta method's: var = (var a + n² var s - 2 n cov(a, s)) / s². Checked against
+/// `numpy.polyfit` with the same weights (`hockney.json`), coverage in `tests/it/coverage.rs`.
 pub fn fit_hockney(transfers: &[Transfer], level: Level) -> Result<Hockney, StatsError> {
-    let points: Vec<Point> =
-        transfers.iter().map(|transfer| Point { x: transfer.block_bytes, y: transfer.elapsed_s }).collect();
+    let points: Vec<DataPoint> = transfers
+        .iter()
+        .map(|transfer| DataPoint { x: transfer.block_bytes, y: transfer.elapsed_s })
+        .collect();
     let refused = |transfer: &Transfer| {
         let error = transfer.relative_error.unwrap_or(0.0);
         transfer.block_bytes < 0.0 || transfer.elapsed_s <= 0.0 || !(error >= 0.0 && error.is_finite())
@@ -106,7 +108,7 @@ pub fn fit_hockney(transfers: &[Transfer], level: Level) -> Result<Hockney, Stat
     if line.slope <= 0.0 {
         return Err(StatsError::Degenerate { reason: "the time does not grow with the block size" });
     }
-    Ok(told(&line, &points, Scatter::of(&line, known), level))
+    Ok(law_from_line(&line, &points, Scatter::from_residuals(&line, known), level))
 }
 
 /// How far the points scatter: what their weighted variance is taken to be, and how well that is known.
@@ -120,7 +122,7 @@ struct Scatter {
 
 impl Scatter {
     /// `None` for two points, which do not scatter.
-    fn of(line: &Line, errors_known: bool) -> Option<Self> {
+    fn from_residuals(line: &FittedLine, errors_known: bool) -> Option<Self> {
         let degrees_of_freedom = line.point_count.checked_sub(2).filter(|&degrees| degrees > 0)? as f64;
         let residual = line.precision.residual;
         let by_residuals = Self {
@@ -140,19 +142,19 @@ impl Scatter {
         })
     }
 
-    fn interval(&self, estimate: f64, unit_variance: f64, level: Level) -> Option<Interval> {
+    fn interval(&self, estimate: f64, unit_variance: f64, level: Level) -> Option<ConfidenceInterval> {
         let standard_error = (self.variance * unit_variance.max(0.0)).sqrt();
         let Some(degrees_of_freedom) = self.degrees_of_freedom else {
             let half_width = -normal::quantile(level.upper_tail()).ok()? * standard_error;
             let (low, high) = (estimate - half_width, estimate + half_width);
-            return Some(Interval { low, high, level, method: IntervalMethod::LeastSquares });
+            return Some(ConfidenceInterval { low, high, level, method: IntervalMethod::LeastSquares });
         };
-        let spread = Spread { standard_error, degrees_of_freedom };
+        let spread = EstimateSpread { standard_error, degrees_of_freedom };
         around(estimate, spread, level, IntervalMethod::LeastSquares).ok()
     }
 }
 
-fn told(line: &Line, points: &[Point], scatter: Option<Scatter>, level: Level) -> Hockney {
+fn law_from_line(line: &FittedLine, points: &[DataPoint], scatter: Option<Scatter>, level: Level) -> Hockney {
     let interval =
         |estimate: f64, unit_variance: f64| scatter.and_then(|s| s.interval(estimate, unit_variance, level));
     let precision = line.precision;
@@ -163,8 +165,8 @@ fn told(line: &Line, points: &[Point], scatter: Option<Scatter>, level: Level) -
         / (line.slope * line.slope);
     let n_half_bytes_interval = interval(n_half, n_half_variance)
         .filter(|_| line.intercept >= 0.0 && rate_bytes_per_s_interval.is_some())
-        .map(|found| Interval { low: found.low.max(0.0), method: IntervalMethod::Delta, ..found });
-    let deviation = |point: &Point| ((point.y - line.at(point.x)) / line.at(point.x)).abs();
+        .map(|found| ConfidenceInterval { low: found.low.max(0.0), method: IntervalMethod::Delta, ..found });
+    let deviation = |point: &DataPoint| ((point.y - line.at(point.x)) / line.at(point.x)).abs();
     Hockney {
         latency_s: line.intercept,
         latency_s_interval: interval(line.intercept, precision.intercept),
@@ -178,8 +180,12 @@ fn told(line: &Line, points: &[Point], scatter: Option<Scatter>, level: Level) -
 }
 
 /// The interval of 1/v from that of v; `None` when it is unbounded.
-fn reciprocal(interval: Interval) -> Option<Interval> {
-    (interval.low > 0.0).then(|| Interval { low: 1.0 / interval.high, high: 1.0 / interval.low, ..interval })
+fn reciprocal(interval: ConfidenceInterval) -> Option<ConfidenceInterval> {
+    (interval.low > 0.0).then(|| ConfidenceInterval {
+        low: 1.0 / interval.high,
+        high: 1.0 / interval.low,
+        ..interval
+    })
 }
 
 #[cfg(test)]

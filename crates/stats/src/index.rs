@@ -2,7 +2,7 @@
 //!
 //! It deliberately clamps instead of failing: callers have checked their range already.
 
-/// The largest index not above `position`, held between 0 and `last_index`; NaN gives 0.
+/// The largest index not above `position`, clamped between 0 and `last_index`; NaN gives 0.
 pub(crate) fn floor_index(position: f64, last_index: usize) -> usize {
     #[expect(
         clippy::cast_possible_truncation,

@@ -1,4 +1,4 @@
-//! Where the modes of values lie, once a test has said that there is more than one.
+//! Where the modes of values are, once a test has shown that there is more than one.
 //!
 //! It deliberately decides nothing: [`crate::dip`] does that.
 
@@ -6,7 +6,7 @@ use crate::error::{StatsError, require_finite};
 use crate::index::floor_index;
 use crate::quantile::quantile_of_sorted;
 
-/// Most modes told apart: a density of more has none worth naming.
+/// Most modes distinguished: a density of more has none worth naming.
 const MODES_MAX: usize = 5;
 /// Points at which the density is looked at; modes closer than a two hundredth of the range are one.
 const GRID: usize = 256;
@@ -45,7 +45,7 @@ pub fn modes(values: &[f64]) -> Result<Vec<ModeOfValues>, StatsError> {
     require_finite(values.iter().copied(), 2)?;
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
-    let Some(grid) = Grid::of(&sorted) else {
+    let Some(grid) = Grid::from_sorted(&sorted) else {
         return Ok(sorted.first().map(|&centre| ModeOfValues { centre, share: 1.0 }).into_iter().collect());
     };
     let bandwidths: Vec<f64> = (1..=MODES_MAX).map(|count| grid.critical_bandwidth(count)).collect();
@@ -62,13 +62,13 @@ pub fn modes(values: &[f64]) -> Result<Vec<ModeOfValues>, StatsError> {
 /// As [`modes`].
 ///
 /// # Source
-/// Silverman, Density Estimation (1986), equation 3.31: h = 0.9 min(s, IQR / 1.34) n^(-1/5). Two modes d apart have s of
-/// about d / 2, so h lies far below the d / 2 at which they would merge.
+/// Silverman, Density Estimation (1986), equation 3.31: h = 0.9 min(s, IQR / 1.34) n^(-1/5). Two modes d apart have s
+/// of about d / 2, so h is far below the d / 2 at which they would merge.
 pub fn parts_at_first_sight(values: &[f64]) -> Result<Vec<ModeOfValues>, StatsError> {
     require_finite(values.iter().copied(), 2)?;
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
-    let Some(grid) = Grid::of(&sorted) else { return Ok(parts(&sorted, &[])) };
+    let Some(grid) = Grid::from_sorted(&sorted) else { return Ok(parts(&sorted, &[])) };
     let count = sorted.len() as f64;
     let mean = sorted.iter().sum::<f64>() / count;
     let deviation = (sorted.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count).sqrt();
@@ -90,7 +90,7 @@ pub fn critical_bandwidth(values: &[f64], mode_count: usize) -> Result<f64, Stat
     require_finite(values.iter().copied(), 2)?;
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
-    let grid = Grid::of(&sorted).ok_or(StatsError::Degenerate { reason: "all values are equal" })?;
+    let grid = Grid::from_sorted(&sorted).ok_or(StatsError::Degenerate { reason: "all values are equal" })?;
     Ok(grid.critical_bandwidth(mode_count.max(1)))
 }
 
@@ -104,7 +104,7 @@ struct Grid {
 
 impl Grid {
     /// `None` for values that are all equal.
-    fn of(sorted: &[f64]) -> Option<Self> {
+    fn from_sorted(sorted: &[f64]) -> Option<Self> {
         let (first, last) = (*sorted.first()?, *sorted.last()?);
         let range = last - first;
         if range <= 0.0 || !range.is_finite() {

@@ -1,6 +1,6 @@
 //! Mean and spread of samples.
 //!
-//! It deliberately holds no higher moments and no weights.
+//! It deliberately contains no higher moments and no weights.
 
 /// Count, mean and squared deviations of a sample, from which its spread follows.
 ///
@@ -25,7 +25,7 @@ impl Moments {
     /// # Cost
     /// One pass, O(n).
     #[must_use]
-    pub fn of(values: &[f64]) -> Option<Self> {
+    pub fn from_values(values: &[f64]) -> Option<Self> {
         if values.is_empty() || !values.iter().all(|value| value.is_finite()) {
             return None;
         }
@@ -86,22 +86,22 @@ impl Moments {
     }
 }
 
-/// The arithmetic mean, or `None` as [`Moments::of`].
+/// The arithmetic mean, or `None` as [`Moments::from_values`].
 #[must_use]
 pub fn mean(values: &[f64]) -> Option<f64> {
-    Moments::of(values).map(|moments| moments.mean())
+    Moments::from_values(values).map(|moments| moments.mean())
 }
 
 /// The unbiased variance, or `None` for fewer than two values or a value that is not finite.
 #[must_use]
 pub fn sample_variance(values: &[f64]) -> Option<f64> {
-    Moments::of(values)?.sample_variance()
+    Moments::from_values(values)?.sample_variance()
 }
 
 /// Standard deviation over the size of the mean, or `None` as [`Moments::coefficient_of_variation`].
 #[must_use]
 pub fn coefficient_of_variation(values: &[f64]) -> Option<f64> {
-    Moments::of(values)?.coefficient_of_variation()
+    Moments::from_values(values)?.coefficient_of_variation()
 }
 
 #[cfg(test)]

@@ -28,9 +28,10 @@ pub struct WarmUp {
 pub enum WarmUpVerdict {
     /// The series settles within its first half.
     Settled,
-    /// The best cut lies at the middle, the last place looked at: the run must be longer.
+    /// The best cut is at the middle, the last place considered: the run must be longer.
     RunTooShort,
-    /// Too few batches to tell: of fewer than [`BATCHES_MIN`], noise alone often makes the cut at the middle the best.
+    /// Too few batches to decide: with fewer than [`BATCHES_MIN`], noise alone often makes the cut at the middle the
+    /// best.
     TooFewBatches,
 }
 

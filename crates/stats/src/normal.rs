@@ -7,7 +7,7 @@ use crate::error::StatsError;
 
 /// Halvings of the search: from a width of 40 down to neighbouring floats.
 const SEARCH_STEPS: usize = 64;
-/// Nothing representable lies beyond: the tail there is below 1e-300.
+/// Nothing representable is beyond it: the tail there is below 1e-300.
 const SEARCH_LIMIT: f64 = 38.0;
 
 /// The probability that a standard normal variable exceeds `value`.
@@ -38,7 +38,7 @@ pub fn upper_tail(value: f64) -> Result<f64, StatsError> {
 /// Bisection on [`upper_tail`]. Checked against `scipy.stats.norm.ppf` (`goodness.json`), to a relative 1e-9.
 pub fn quantile(probability: f64) -> Result<f64, StatsError> {
     if !(probability > 0.0 && probability < 1.0) {
-        return Err(StatsError::BadArgument { requirement: "the probability must lie between 0 and 1" });
+        return Err(StatsError::BadArgument { requirement: "the probability must be between 0 and 1" });
     }
     let upper_half = probability > 0.5;
     let tail = if upper_half { 1.0 - probability } else { probability };

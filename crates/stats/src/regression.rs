@@ -3,11 +3,11 @@
 //! It deliberately fits one predictor only and rejects no outliers.
 
 use crate::error::{StatsError, require_finite};
-use crate::interval::{Interval, IntervalMethod, Level, Spread, around};
+use crate::interval::{ConfidenceInterval, EstimateSpread, IntervalMethod, Level, around};
 
 /// One observation: `y` measured at `x`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Point {
+pub struct DataPoint {
     /// Where it was measured, taken as exact.
     pub x: f64,
     /// What was measured.
@@ -16,7 +16,7 @@ pub struct Point {
 
 /// A fitted line y = intercept + slope · x, with what is known of its uncertainty.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Line {
+pub struct FittedLine {
     /// The value at x = 0.
     pub intercept: f64,
     /// The change of y for each unit of x.
@@ -43,7 +43,7 @@ pub(crate) struct Precision {
     pub(crate) residual: f64,
 }
 
-impl Line {
+impl FittedLine {
     /// The value of the line at `x`.
     #[must_use]
     pub fn at(&self, x: f64) -> f64 {
@@ -52,13 +52,13 @@ impl Line {
 
     /// The interval of the intercept; `None` for two points.
     #[must_use]
-    pub fn intercept_interval(&self, level: Level) -> Option<Interval> {
+    pub fn intercept_interval(&self, level: Level) -> Option<ConfidenceInterval> {
         self.coefficient_interval(self.intercept, self.intercept_standard_error?, level)
     }
 
     /// The interval of the slope; `None` for two points.
     #[must_use]
-    pub fn slope_interval(&self, level: Level) -> Option<Interval> {
+    pub fn slope_interval(&self, level: Level) -> Option<ConfidenceInterval> {
         self.coefficient_interval(self.slope, self.slope_standard_error?, level)
     }
 
@@ -69,19 +69,24 @@ impl Line {
     /// s² (1/w + variance of the line at x), with n - 2 degrees of freedom (Draper and Smith, Applied Regression
     /// Analysis). Checked against the covariance of `numpy.polyfit` and `scipy.stats.t` (`prediction.json`).
     #[must_use]
-    pub fn prediction_interval(&self, x: f64, weight: f64, level: Level) -> Option<Interval> {
+    pub fn prediction_interval(&self, x: f64, weight: f64, level: Level) -> Option<ConfidenceInterval> {
         let degrees_of_freedom = self.point_count.checked_sub(2).filter(|count| *count > 0)? as f64;
         let Precision { intercept, slope, covariance, residual } = self.precision;
         let of_line = intercept + 2.0 * x * covariance + x * x * slope;
         let own = Some(1.0 / weight).filter(|own| *own > 0.0 && own.is_finite())?;
         let standard_error = (residual / degrees_of_freedom * (own + of_line.max(0.0))).sqrt();
-        let spread = Spread { standard_error, degrees_of_freedom };
+        let spread = EstimateSpread { standard_error, degrees_of_freedom };
         around(self.at(x), spread, level, IntervalMethod::LeastSquares).ok()
     }
 
-    fn coefficient_interval(&self, estimate: f64, standard_error: f64, level: Level) -> Option<Interval> {
+    fn coefficient_interval(
+        &self,
+        estimate: f64,
+        standard_error: f64,
+        level: Level,
+    ) -> Option<ConfidenceInterval> {
         let degrees_of_freedom = self.point_count.checked_sub(2)? as f64;
-        let spread = Spread { standard_error, degrees_of_freedom };
+        let spread = EstimateSpread { standard_error, degrees_of_freedom };
         around(estimate, spread, level, IntervalMethod::LeastSquares).ok()
     }
 }
@@ -100,7 +105,7 @@ impl Line {
 /// slope = Sxy / Sxx, intercept = mean(y) - slope · mean(x); se(slope)² = s² / Sxx, se(intercept)² =
 /// s² (1/n + mean(x)² / Sxx), s² = SSE / (n - 2) (Draper and Smith, Applied Regression Analysis). Assumes errors in y
 /// that are independent and of equal variance. Checked against `scipy.stats.linregress` (`regression.json`).
-pub fn fit_line(points: &[Point]) -> Result<Line, StatsError> {
+pub fn fit_line(points: &[DataPoint]) -> Result<FittedLine, StatsError> {
     fit_weighted_line(points, |_| 1.0)
 }
 
@@ -116,7 +121,10 @@ pub fn fit_line(points: &[Point]) -> Result<Line, StatsError> {
 /// # Source
 /// As [`fit_line`] with weighted sums, s² = sum w r² / (n - 2). Checked against
 /// `numpy.polyfit(w=sqrt(weight), cov=True)` (`regression.json`).
-pub fn fit_weighted_line(points: &[Point], weight_of: impl Fn(&Point) -> f64) -> Result<Line, StatsError> {
+pub fn fit_weighted_line(
+    points: &[DataPoint],
+    weight_of: impl Fn(&DataPoint) -> f64,
+) -> Result<FittedLine, StatsError> {
     let weights: Vec<f64> = points.iter().map(weight_of).collect();
     fit_line_with_weights(points, &weights)
 }
@@ -139,12 +147,12 @@ pub fn fit_weighted_line(points: &[Point], weight_of: impl Fn(&Point) -> f64) ->
 /// Smith, Applied Regression Analysis, generalised least squares). Checked against matrices of `NumPy` and
 /// `scipy.stats.t` (`unequal_errors.json`).
 pub fn fit_line_of_unequal_errors(
-    points: &[Point],
-    weight_of: impl Fn(&Point) -> f64,
-) -> Result<Line, StatsError> {
+    points: &[DataPoint],
+    weight_of: impl Fn(&DataPoint) -> f64,
+) -> Result<FittedLine, StatsError> {
     let plain = fit_line(points)?;
     let residual = fit_weighted_line(points, &weight_of)?.precision.residual;
-    let sums = Sums::of(points, &vec![1.0; points.len()]);
+    let sums = RegressionSums::new(points, &vec![1.0; points.len()]);
     let mean_x = sums.origin.x + sums.mean_x;
     let mut precision = Precision { intercept: 0.0, slope: 0.0, covariance: 0.0, residual };
     for point in points {
@@ -156,7 +164,7 @@ pub fn fit_line_of_unequal_errors(
         precision.covariance += of_slope * of_intercept * variance;
     }
     let variance = (points.len() > 2).then(|| residual / (points.len() - 2) as f64);
-    Ok(Line {
+    Ok(FittedLine {
         intercept_standard_error: variance.map(|variance| (variance * precision.intercept).sqrt()),
         slope_standard_error: variance.map(|variance| (variance * precision.slope).sqrt()),
         precision,
@@ -165,12 +173,12 @@ pub fn fit_line_of_unequal_errors(
 }
 
 /// The line with the least weighted sum of squared residuals, each point with the weight of its index.
-pub(crate) fn fit_line_with_weights(points: &[Point], weights: &[f64]) -> Result<Line, StatsError> {
+pub(crate) fn fit_line_with_weights(points: &[DataPoint], weights: &[f64]) -> Result<FittedLine, StatsError> {
     require_finite(points.iter().map(|point| if point.x.is_finite() { point.y } else { point.x }), 2)?;
     if let Some(value_index) = weights.iter().position(|&weight| !(weight > 0.0 && weight.is_finite())) {
         return Err(StatsError::OutOfRange { value_index, requirement: "a weight must be above 0" });
     }
-    let sums = Sums::of(points, weights);
+    let sums = RegressionSums::new(points, weights);
     if sums.sxx <= 0.0 {
         return Err(StatsError::Degenerate { reason: "all x are equal" });
     }
@@ -185,7 +193,7 @@ pub(crate) fn fit_line_with_weights(points: &[Point], weights: &[f64]) -> Result
         covariance: -mean_x / sums.sxx,
         residual,
     };
-    Ok(Line {
+    Ok(FittedLine {
         intercept,
         slope,
         intercept_standard_error: variance.map(|variance| (variance * precision.intercept).sqrt()),
@@ -197,8 +205,8 @@ pub(crate) fn fit_line_with_weights(points: &[Point], weights: &[f64]) -> Result
 }
 
 /// Weighted means counted from `origin`, and sums of products of deviations from them.
-struct Sums {
-    origin: Point,
+struct RegressionSums {
+    origin: DataPoint,
     weight: f64,
     mean_x: f64,
     mean_y: f64,
@@ -207,10 +215,10 @@ struct Sums {
     syy: f64,
 }
 
-impl Sums {
+impl RegressionSums {
     /// Updated point by point from the first, as in [`crate::moments`]: equal values leave exactly no deviation.
-    fn of(points: &[Point], weights: &[f64]) -> Self {
-        let origin = points.first().copied().unwrap_or(Point { x: 0.0, y: 0.0 });
+    fn new(points: &[DataPoint], weights: &[f64]) -> Self {
+        let origin = points.first().copied().unwrap_or(DataPoint { x: 0.0, y: 0.0 });
         let mut sums = Self { origin, weight: 0.0, mean_x: 0.0, mean_y: 0.0, sxx: 0.0, sxy: 0.0, syy: 0.0 };
         for (point, weight) in points.iter().zip(weights) {
             sums.weight += weight;
@@ -225,14 +233,14 @@ impl Sums {
         sums
     }
 
-    /// How far a point lies from the means, in x and in y.
-    fn deviations(&self, point: &Point) -> (f64, f64) {
+    /// How far a point is from the means, in x and in y.
+    fn deviations(&self, point: &DataPoint) -> (f64, f64) {
         (point.x - self.origin.x - self.mean_x, point.y - self.origin.y - self.mean_y)
     }
 
     /// Weighted sum of squared residuals of the line through the means with this slope.
-    fn residual(&self, points: &[Point], weights: &[f64], slope: f64) -> f64 {
-        let square = |(point, weight): (&Point, &f64)| {
+    fn residual(&self, points: &[DataPoint], weights: &[f64], slope: f64) -> f64 {
+        let square = |(point, weight): (&DataPoint, &f64)| {
             let (dx, dy) = self.deviations(point);
             weight * (dy - slope * dx).powi(2)
         };
@@ -242,12 +250,12 @@ impl Sums {
 
 #[cfg(test)]
 mod tests {
-    use super::{Point, fit_line, fit_line_of_unequal_errors, fit_weighted_line};
+    use super::{DataPoint, fit_line, fit_line_of_unequal_errors, fit_weighted_line};
     use crate::error::StatsError;
     use crate::interval::Level;
 
-    fn points(pairs: &[(f64, f64)]) -> Vec<Point> {
-        pairs.iter().map(|&(x, y)| Point { x, y }).collect()
+    fn points(pairs: &[(f64, f64)]) -> Vec<DataPoint> {
+        pairs.iter().map(|&(x, y)| DataPoint { x, y }).collect()
     }
 
     #[test]
@@ -275,8 +283,9 @@ mod tests {
         let (plain, other) =
             (fit_line(&points).unwrap(), fit_line_of_unequal_errors(&points, |_| 7.0).unwrap());
         assert_eq!((plain.slope, plain.intercept), (other.slope, other.intercept));
-        let errors =
-            |line: &super::Line| (line.slope_standard_error.unwrap(), line.intercept_standard_error.unwrap());
+        let errors = |line: &super::FittedLine| {
+            (line.slope_standard_error.unwrap(), line.intercept_standard_error.unwrap())
+        };
         let ((slope, intercept), (other_slope, other_intercept)) = (errors(&plain), errors(&other));
         assert!((slope - other_slope).abs() < 1e-12 && (intercept - other_intercept).abs() < 1e-12);
         assert_eq!(fit_line_of_unequal_errors(&points[..2], |_| 1.0).unwrap().slope_standard_error, None);

@@ -6,7 +6,7 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::error::StatsError;
-use crate::interval::Level;
+use crate::level::Level;
 
 /// How to resample: how often, from which seed, and for which level.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -3,7 +3,7 @@
 //! It deliberately fits no law of scaling and extrapolates nothing: beyond the last point nothing is known.
 
 use crate::error::{StatsError, require_finite};
-use crate::interval::{Interval, IntervalMethod};
+use crate::interval::{ConfidenceInterval, IntervalMethod};
 use crate::quantile::quantile_of_sorted;
 use crate::resample::{BootstrapPlan, Resampler};
 
@@ -40,17 +40,17 @@ pub enum SaturationVerdict {
 
 /// Where a curve saturates.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Saturation {
+pub struct SaturationResult {
     /// Whether it does, at the level of the plan where errors are known.
     pub verdict: SaturationVerdict,
     /// The smallest concurrency measured from which no doubling adds 3 %; `None` unless reached.
     pub knee: Option<f64>,
     /// Interval of the knee; `None` unless reached with known errors.
-    pub knee_interval: Option<Interval>,
+    pub knee_interval: Option<ConfidenceInterval>,
     /// What doubling added last: per doubling, from the last point at half the largest concurrency or below.
     pub last_gain_ratio: f64,
     /// Interval of that; `None` unless all errors are known.
-    pub last_gain_interval: Option<Interval>,
+    pub last_gain_interval: Option<ConfidenceInterval>,
 }
 
 /// Where the rate stops growing with the concurrency.
@@ -72,8 +72,8 @@ pub struct Saturation {
 /// which the gain to every m >= 1.9 n stays under 3 %, as long as one such m was measured. With known errors the search is
 /// repeated on rates drawn from normal laws around the measured ones: the verdict is what all but a = 1 - level of the
 /// draws agree on, the knee's interval the quantiles a/2 and 1-a/2 over the draws that have one (a parametric bootstrap).
-/// Checked against closed forms; rate of false verdicts in `tests/coverage.rs`.
-pub fn saturation(points: &[LoadPoint], plan: BootstrapPlan) -> Result<Saturation, StatsError> {
+/// Checked against closed forms; rate of false verdicts in `tests/it/coverage.rs`.
+pub fn saturation(points: &[LoadPoint], plan: BootstrapPlan) -> Result<SaturationResult, StatsError> {
     let plan = plan.checked()?;
     let curve = merged(points)?;
     let rates: Vec<f64> = curve.iter().map(|point| point.rate).collect();
@@ -81,7 +81,7 @@ pub fn saturation(points: &[LoadPoint], plan: BootstrapPlan) -> Result<Saturatio
     let (from, to) = last_doubling(&curve, &rates).ok_or(no_doubling)?;
     let last_gain_ratio = gain(from, to);
     let knee = knee(&curve, &rates);
-    let measured = Saturation {
+    let measured = SaturationResult {
         verdict: match knee {
             Some(_) => SaturationVerdict::Reached,
             None if to.0 <= from.0 * LAST_STEP_MAX => SaturationVerdict::NotReached,
@@ -150,11 +150,11 @@ fn last_doubling(curve: &[LoadPoint], rates: &[f64]) -> Option<((f64, f64), (f64
 
 /// The verdict on which draws of the rates agree, with the intervals over them.
 fn with_errors(
-    measured: Saturation,
+    measured: SaturationResult,
     curve: &[LoadPoint],
     errors: &[f64],
     plan: BootstrapPlan,
-) -> Option<Saturation> {
+) -> Option<SaturationResult> {
     let mut resampler = Resampler::new(plan.seed);
     let (mut knees, mut gains) = (Vec::new(), Vec::new());
     for _ in 0..plan.resample_count {
@@ -176,10 +176,10 @@ fn with_errors(
         let tail = plan.level.upper_tail();
         let low = quantile_of_sorted(values, tail)?;
         let high = quantile_of_sorted(values, 1.0 - tail)?;
-        Some(Interval { low, high, level: plan.level, method: IntervalMethod::ParametricBootstrap })
+        Some(ConfidenceInterval { low, high, level: plan.level, method: IntervalMethod::ParametricBootstrap })
     };
     let reached = verdict == SaturationVerdict::Reached;
-    Some(Saturation {
+    Some(SaturationResult {
         verdict,
         knee: measured.knee.filter(|_| reached),
         knee_interval: between(&mut knees).filter(|_| reached),
@@ -190,7 +190,7 @@ fn with_errors(
 
 #[cfg(test)]
 mod tests {
-    use super::{LoadPoint, Saturation, SaturationVerdict, saturation};
+    use super::{LoadPoint, SaturationResult, SaturationVerdict, saturation};
     use crate::error::StatsError;
     use crate::resample::BootstrapPlan;
 
@@ -200,7 +200,7 @@ mod tests {
         concurrencies.iter().map(point).collect()
     }
 
-    fn found(points: &[LoadPoint]) -> Saturation {
+    fn found(points: &[LoadPoint]) -> SaturationResult {
         saturation(points, BootstrapPlan::with_seed(3)).unwrap()
     }
 

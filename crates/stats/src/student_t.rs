@@ -1,6 +1,10 @@
 //! Student's t distribution: probabilities and their inverse.
 //!
 //! It deliberately offers no other distribution; the incomplete beta function serves the case b = 1/2 alone.
+//!
+//! It is not taken from a library: against `student_t.json`, statrs 0.18 is off by up to 8e-6 in upper tails and by as much as
+//! the value itself in quantiles, and its quantile for 1e8 degrees of freedom does not end. Its chi-square and normal
+//! distributions agree to 1e-10, and would be the only use of two packages for a hundred lines of ours.
 
 use crate::error::StatsError;
 
@@ -50,7 +54,7 @@ pub fn upper_tail(statistic: f64, degrees_of_freedom: f64) -> Result<f64, StatsE
 pub fn quantile(probability: f64, degrees_of_freedom: f64) -> Result<f64, StatsError> {
     let degrees = accepted_degrees(degrees_of_freedom)?;
     if !(probability > 0.0 && probability < 1.0) {
-        return Err(StatsError::BadArgument { requirement: "the probability must lie between 0 and 1" });
+        return Err(StatsError::BadArgument { requirement: "the probability must be between 0 and 1" });
     }
     let upper_half = probability > 0.5;
     let tail = if upper_half { 1.0 - probability } else { probability };
@@ -116,7 +120,7 @@ fn positive_tail(t: f64, degrees: f64) -> f64 {
 
 /// ln B(a, 1/2) = ln(sqrt(pi)) - ln(Γ(a + 1/2) / Γ(a)).
 ///
-/// The ratio of gammas is carried up to a >= 50 by its recurrence, where its asymptotic series is exact to double
+/// The ratio of gammas is raised to a >= 50 by its recurrence, where its asymptotic series is exact to double
 /// precision; the difference of two ln Γ would lose digits for many degrees of freedom.
 fn ln_beta_with_half(a: f64) -> f64 {
     let mut raised = a;

@@ -1,15 +1,16 @@
-//! The load of each cut of a path, made from the path's own: same block, same depth, same order, and nothing that the
-//! cut does not pass through. Shared by the planners of `check` and of studies.
+//! Which cuts a path has, and the load of each, made from the path's own: same block, same depth, same order, and
+//! nothing that the cut does not pass through. Shared by the planners of `check` and of studies.
 //!
-//! Not here: which cuts a path has.
+//! Not here: which of them are measured.
 
 use narrows_model::capabilities::{Capabilities, Support};
 use narrows_model::cell::Stop;
+use narrows_model::engine::EngineOptions;
 use narrows_model::inventory::PathKind;
 use narrows_model::workload::{
-    Access, Acknowledgement, Arrivals, CacheState, PsyncWishes, RingWishes, StdioWishes, SyncPolicy,
+    Access, Acknowledgement, Arrivals, CacheState, PsyncOptions, RingOptions, StdioOptions, SyncPolicy,
 };
-use narrows_model::{Bytes, Nanos, Op, Workload};
+use narrows_model::{Bytes, Cut, Layer, Nanos, Op, Target, Workload};
 
 /// Memory alone settles at once and needs few samples: it is measured to show that it is far from the limit.
 const SHORT_WARM_UP_NS: Nanos = Nanos(100_000_000);
@@ -17,7 +18,7 @@ const SHORT_MEASURE_NS: Nanos = Nanos(300_000_000);
 /// A server's memory store: large enough to be outside a CPU's caches.
 const SERVER_MEMORY_BYTES: u64 = 64 << 20;
 
-/// The path's load as fast as it goes, from memory to nowhere: only with the path's own settings does the generator
+/// The path's load as fast as possible, from memory to nowhere: only with the path's own settings does the generator
 /// show the headroom of just this load.
 pub(crate) fn generator(path: &Workload) -> Workload {
     Workload {
@@ -26,9 +27,10 @@ pub(crate) fn generator(path: &Workload) -> Workload {
         cache: CacheState::AsFound,
         sync: SyncPolicy::None,
         acknowledgement: Acknowledgement::Early,
-        ring: RingWishes::default(),
-        stdio: StdioWishes::default(),
-        psync: PsyncWishes::default(),
+        ring: RingOptions::default(),
+        stdio: StdioOptions::default(),
+        psync: PsyncOptions::default(),
+        engine_options: EngineOptions::default(),
         ..unpaced(path)
     }
 }
@@ -40,7 +42,7 @@ pub(crate) fn memory_copy(path: &Workload) -> Workload {
 
 /// The path's load on a file that is wholly in the client's page cache.
 pub(crate) fn page_cache(path: &Workload) -> Workload {
-    let ring = RingWishes { completion_polling: false, ..path.ring };
+    let ring = RingOptions { completion_polling: false, ..path.ring };
     Workload {
         access: Access::Buffered,
         cache: CacheState::Warm,
@@ -142,7 +144,7 @@ pub(crate) fn direct(capabilities: Option<&Capabilities>, block: Bytes) -> Resul
     }
     let alignment = capabilities.alignment_bytes;
     if alignment.0 > 0 && !block.0.is_multiple_of(alignment.0) {
-        return Err(format!("direct I/O needs multiples of {alignment}, and {block} is none"));
+        return Err(format!("direct I/O needs multiples of {alignment}, and {block} is not one"));
     }
     Ok(())
 }
@@ -152,18 +154,19 @@ pub(crate) fn own_device(kind: Option<PathKind>) -> Result<(), String> {
     let why = match kind {
         Some(PathKind::Memory) => "a file system in memory has no device",
         Some(PathKind::Nfs | PathKind::OtherNetwork) => {
-            "direct I/O on a network file system passes the whole path, not a device of this machine; \
-             its server's side is measured with --server HOST:PORT"
+            "direct I/O on a network file system uses the whole path, not a device of this machine; its server's side \
+             is measured with --server HOST:PORT"
         }
         Some(PathKind::Fuse) => {
-            "direct I/O on FUSE passes its daemon, not a device of this machine; check a folder below the daemon"
+            "direct I/O on FUSE goes through its daemon, not a device of this machine; check a folder \
+            below the daemon"
         }
         Some(PathKind::LocalDevice | PathKind::Overlay | PathKind::Other) | None => return Ok(()),
     };
     Err(why.to_owned())
 }
 
-/// What decides whether a file can be held in the client's page cache.
+/// What decides whether a file fits the client's page cache.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CacheRoom {
     pub(crate) file_bytes: Bytes,
@@ -178,11 +181,14 @@ impl CacheRoom {
     pub(crate) fn check(self) -> Result<(), String> {
         if self.existing {
             return Err(
-                "a file that exists is read as it is found: filling its cache would change that".to_owned()
+                "an existing file is read in its present cache state: filling the cache would change it"
+                    .to_owned(),
             );
         }
         if self.kind == Some(PathKind::Memory) {
-            return Err("a file system in memory is its own cache: the path is this cut already".to_owned());
+            return Err(
+                "a file system in memory is itself the cache: the path and this cut are the same".to_owned()
+            );
         }
         match self.memory_bytes {
             Some(memory) if self.file_bytes.0 > memory.0 / 2 => Err(format!(
@@ -191,5 +197,19 @@ impl CacheRoom {
             )),
             _ => Ok(()),
         }
+    }
+}
+
+/// Whether the path to a target can be cut so.
+pub(crate) fn has_cut(which: Cut, target: &Target) -> bool {
+    let target = target.form();
+    match which {
+        Cut::Generator | Cut::MemoryCopy => true,
+        Cut::PageCache | Cut::LocalDevice => matches!(target, Target::File { .. }),
+        Cut::NetworkStream => matches!(target, Target::Tcp { layer: Layer::Memory | Layer::Disk, .. }),
+        Cut::ServerMemory | Cut::ServerStorage | Cut::EarlyPath => {
+            matches!(target, Target::Tcp { layer: Layer::Disk, .. })
+        }
+        Cut::Path | Cut::DirectStream | Cut::DirectPath => false,
     }
 }

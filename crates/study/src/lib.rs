@@ -8,22 +8,29 @@
 
 mod check;
 mod cut;
+mod endpoints;
 mod expand;
 pub mod file;
-mod located;
+mod neighbours;
 pub mod observations;
 mod prefill;
 mod problem;
+mod redirect;
 mod refine;
 mod relay;
 mod request;
+mod rings;
+pub mod schema;
 
 pub use check::plan_check;
-pub use expand::{EngineAnswer, RingsWanted, StudyFacts, TargetFacts, plan_study};
-pub use file::{KEYS, Study, StudyProblem, StudyProblems, TargetProblem, parse, parse_where};
-pub use located::{FileProblem, FileProblems, nearest};
+pub use endpoints::{EndpointAddress, endpoints};
+pub use expand::{EngineAnswer, StudyFacts, TargetFacts, plan_study};
+pub use file::{Study, StudyProblem, StudyProblems, TargetProblem, parse, parse_where};
 pub use prefill::Prefilled;
 pub use problem::Problem;
-pub use refine::{PlannedCells, Suspect, refine};
+pub use redirect::{redirect_files, redirected};
+pub use refine::{PlannedCells, SuspectedCell, refine};
 pub use relay::{RelayRequest, plan_relay};
-pub use request::{CheckRequest, EngineFacts, Server, ServerKind};
+pub use request::{CheckRequest, EngineFacts, RequestedServer, ServerKind};
+pub use rings::RingDemand;
+pub use schema::{FileProblem, FileProblems, nearest};

@@ -26,7 +26,7 @@ fn leaves_it(cell: &Cell) -> bool {
 impl Prefilled {
     /// What `cells` have written, in their order.
     #[must_use]
-    pub fn of(cells: &[Cell]) -> Self {
+    pub fn from_cells(cells: &[Cell]) -> Self {
         let mut made: BTreeMap<(Site, String, u32), Bytes> = BTreeMap::new();
         let mut all = Self::default();
         let is_filled = |cell: &&Cell| !cell.read_only && !leaves_it(cell);
@@ -34,8 +34,8 @@ impl Prefilled {
             let file_bytes = cell.workload.file_bytes;
             let trials = u64::from(cell.repeat.trials_min(cell.trials).max(1));
             for client in 0..cell.workload.clients.max(1) {
-                let target = cell.target_of(client);
-                if !target.holds_objects() {
+                let target = cell.client_target(client);
+                if !target.stores_objects() {
                     continue;
                 }
                 let known = made.entry((cell.site, target.to_string(), client)).or_default();
@@ -80,7 +80,7 @@ mod tests {
 
     /// Mebibytes and objects of these cells.
     fn prefilled(cells: &[Cell]) -> (u64, u64) {
-        let all = Prefilled::of(cells);
+        let all = Prefilled::from_cells(cells);
         (all.bytes.0 / MIB, all.object_count)
     }
 
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn its_time_is_bounded_by_object() {
         let clients = |cell: &mut Cell| cell.workload.clients = 4;
-        assert_eq!(Prefilled::of(&[cell("/a", 8, clients)]).ns_max(), Nanos(10_000_000_000));
-        assert_eq!(Prefilled::of(&[]).ns_max(), Nanos(0));
+        assert_eq!(Prefilled::from_cells(&[cell("/a", 8, clients)]).ns_max(), Nanos(10_000_000_000));
+        assert_eq!(Prefilled::from_cells(&[]).ns_max(), Nanos(0));
     }
 }

@@ -152,14 +152,14 @@ fn sizes(request: &RelayRequest) -> Vec<Problem> {
     for size in each_once(&request.sizes) {
         if size == Bytes(0) || size > BUFFER_BYTES_MAX {
             let allowed = format!("1 byte to {BUFFER_BYTES_MAX}");
-            all.push(Problem::new("sizes", format!("a buffer of {size}"), allowed, "leave this size out"));
+            all.push(Problem::new("sizes", format!("a buffer of {size}"), allowed, "omit this size"));
         } else if size > request.total && request.total > Bytes(0) {
             let found = format!("a buffer of {size}, larger than the transfer");
-            let hint = "leave this size out, or move more bytes with --bytes";
+            let hint = "omit this size, or move more bytes with --bytes";
             all.push(Problem::new(
                 "sizes",
                 found,
-                format!("up to the {} that are moved", request.total),
+                format!("up to the {} that are transferred", request.total),
                 hint,
             ));
         }
@@ -176,12 +176,12 @@ fn multiples(request: &RelayRequest) -> Vec<Problem> {
     let Some(first) = written.iter().find(|size| !fits(size)) else { return Vec::new() };
     let others = written.iter().filter(|size| !fits(size)).count() - 1;
     let more = if others > 0 { format!(", nor of {others} more sizes") } else { String::new() };
-    let found = format!("{total} bytes, no multiple of the client's buffer of {first}{more}");
+    let found = format!("{total} bytes, not a multiple of the client's buffer of {first}{more}");
     let common =
         written.iter().filter(|size| **size > 0).try_fold(1_u64, |all, size| least_common(all, *size));
     let hint = match common.filter(|common| *common <= TOTAL_BYTES_MAX.0) {
         Some(common) => near(total, common),
-        None => format!("{}, and leave the other sizes out", near(total, *first)),
+        None => format!("{}, and omit the other sizes", near(total, *first)),
     };
     vec![Problem::new(
         "bytes",
@@ -222,18 +222,18 @@ fn sockets(request: &RelayRequest) -> Vec<Problem> {
     if sockets.transport == RelayTransport::Tcp {
         return all;
     }
-    let tcp_only = "TCP sockets alone";
+    let tcp_only = "only TCP sockets";
     if request.server.is_some() || request.remote_proxy {
         let key = if request.server.is_some() { "server" } else { "proxy" };
-        let hint = "Unix sockets join processes of one machine; leave --transport unix out";
+        let hint = "Unix sockets connect processes of one machine; omit --transport unix";
         all.push(Problem::new(key, "a role on another host with Unix sockets", tcp_only, hint));
     }
     if sockets.no_delay {
-        let hint = "Unix sockets hold no small writes back; leave it out";
+        let hint = "Unix sockets do not delay small writes; omit it";
         all.push(Problem::new("no-delay", "TCP_NODELAY with Unix sockets", tcp_only, hint));
     }
     if sockets.receive_buffer.is_some() {
-        let hint = "a Unix socket holds what the sender's --send-buffer allows; leave it out";
+        let hint = "a Unix socket queues what the sender's --send-buffer allows; omit it";
         all.push(Problem::new("receive-buffer", "SO_RCVBUF with Unix sockets", tcp_only, hint));
     }
     all
@@ -245,8 +245,8 @@ fn proxies(request: &RelayRequest) -> Vec<Problem> {
     }
     let named = [("proxy", request.remote_proxy), ("proxy-mode", request.forward.is_some())];
     let of = |(key, _): (&'static str, bool)| {
-        let hint = "add such a sweep, or leave it out";
-        Problem::new(key, "sweeps of two nodes alone", "sweeps with a proxy, such as proxy or all-3", hint)
+        let hint = "add such a sweep, or omit it";
+        Problem::new(key, "only sweeps of two nodes", "sweeps with a proxy, such as proxy or all-3", hint)
     };
     named.into_iter().filter(|(_, named)| *named).map(of).collect()
 }
@@ -277,7 +277,7 @@ mod tests {
         }
     }
 
-    fn told(change: fn(&mut RelayRequest)) -> String {
+    fn refusal(change: fn(&mut RelayRequest)) -> String {
         let mut request = published();
         change(&mut request);
         let problems = plan_relay(&request).unwrap_err();
@@ -313,11 +313,11 @@ mod tests {
 
     #[test]
     fn a_transfer_that_is_no_multiple_is_refused_with_the_nearest_that_are() {
-        let said = told(|request| request.total = Bytes(50_000_000));
+        let said = refusal(|request| request.total = Bytes(50_000_000));
         // 12288 is the least common multiple of 4096 and 48.
         assert!(said.contains("--bytes 49999872 and --bytes 50012160"), "{said}");
-        let said = told(|request| (request.sizes, request.total) = (vec![Bytes(4096)], Bytes(4097)));
-        assert!(said.contains("no multiple of the client's buffer of 4096;"), "{said}");
+        let said = refusal(|request| (request.sizes, request.total) = (vec![Bytes(4096)], Bytes(4097)));
+        assert!(said.contains("not a multiple of the client's buffer of 4096;"), "{said}");
         // A server may read a last, shorter part.
         let mut request = published();
         (request.sweeps, request.sizes) = (vec![RelaySweep::Server], vec![Bytes(4096), Bytes(1000)]);
@@ -325,8 +325,8 @@ mod tests {
     }
 
     #[test]
-    fn all_that_is_wrong_is_told_at_once() {
-        let said = told(|request| {
+    fn all_that_is_wrong_is_reported_at_once() {
+        let said = refusal(|request| {
             request.sizes = vec![Bytes(0), Bytes(1 << 30), Bytes(4096)];
             request.total = Bytes(2048);
             request.sweeps = vec![RelaySweep::Both];
@@ -339,7 +339,7 @@ mod tests {
             "a buffer of 0B",
             "a buffer of 1GiB",
             "a buffer of 4KiB, larger than the transfer",
-            "proxy-mode: found sweeps of two nodes alone",
+            "proxy-mode: found only sweeps of two nodes",
             "TCP_NODELAY with Unix sockets",
             "a role on another host with Unix sockets",
         ] {

@@ -17,7 +17,7 @@ pub enum ServerKind {
 
 /// An endpoint that takes part beside a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Server {
+pub struct RequestedServer {
     /// Whose it is.
     pub kind: ServerKind,
     /// Name or address of its host.
@@ -43,7 +43,7 @@ pub struct CheckRequest {
     /// What the path leads to: a path, or an endpoint's memory or disk.
     pub target: Target,
     /// The endpoint that takes part beside a path.
-    pub server: Option<Server>,
+    pub server: Option<RequestedServer>,
     /// What kind of path leads to a path target; `None` where it is not known.
     pub path_kind: Option<PathKind>,
     /// Time for the whole command.
@@ -60,7 +60,7 @@ pub struct CheckRequest {
     pub depths: Option<Vec<u32>>,
     /// Operations instead of reading and writing.
     pub ops: Option<Vec<Op>>,
-    /// A cap on the rate of all load but the generator's own; `None` is as fast as it goes.
+    /// A cap on the rate of all load but the generator's own; `None` is as fast as possible.
     pub max_bytes_per_s: Option<u64>,
     /// Whether the full map is asked for instead of the grid.
     pub deep: bool,
@@ -97,7 +97,7 @@ impl CheckRequest {
             free_bytes: None,
             memory_bytes: None,
             engines: EngineFacts::default(),
-            past_the_proxy: Err("whether the endpoint is reached without it was not tried".to_owned()),
+            past_the_proxy: Err("whether the endpoint can be reached without it was not tried".to_owned()),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 /// A mean, and how it was made.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Trimmed {
+pub struct TrimmedMean {
     /// The mean.
     pub mean: f64,
     /// Trials that it is of.
@@ -23,12 +23,12 @@ pub struct Trimmed {
 /// # Source
 /// The published Jovian-2 figures: means with the minimum and the maximum dropped.
 #[must_use]
-pub fn trimmed(values: &[f64]) -> Option<Trimmed> {
+pub fn trimmed_mean(values: &[f64]) -> Option<TrimmedMean> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let kept = if sorted.len() < 3 { &sorted[..] } else { &sorted[1..sorted.len() - 1] };
     let mean = |kept: &[f64]| kept.iter().sum::<f64>() / kept.len() as f64;
-    (!kept.is_empty()).then(|| Trimmed {
+    (!kept.is_empty()).then(|| TrimmedMean {
         mean: mean(kept),
         kept_count: kept.len(),
         dropped_count: sorted.len() - kept.len(),
@@ -53,23 +53,29 @@ mod tests {
     fn the_least_and_the_greatest_are_left_out_of_three_and_more() {
         // By hand: of 1, 2, 4, 9, 30 the mean of 2, 4, 9 is 5.
         assert_eq!(
-            trimmed(&[30.0, 2.0, 9.0, 1.0, 4.0]),
-            Some(Trimmed { mean: 5.0, kept_count: 3, dropped_count: 2 })
+            trimmed_mean(&[30.0, 2.0, 9.0, 1.0, 4.0]),
+            Some(TrimmedMean { mean: 5.0, kept_count: 3, dropped_count: 2 })
         );
-        assert_eq!(trimmed(&[3.0, 1.0, 2.0]), Some(Trimmed { mean: 2.0, kept_count: 1, dropped_count: 2 }));
+        assert_eq!(
+            trimmed_mean(&[3.0, 1.0, 2.0]),
+            Some(TrimmedMean { mean: 2.0, kept_count: 1, dropped_count: 2 })
+        );
     }
 
     #[test]
     fn of_fewer_than_three_the_plain_mean_is_told() {
-        assert_eq!(trimmed(&[1.0, 2.0]), Some(Trimmed { mean: 1.5, kept_count: 2, dropped_count: 0 }));
-        assert_eq!(trimmed(&[7.0]), Some(Trimmed { mean: 7.0, kept_count: 1, dropped_count: 0 }));
-        assert_eq!(trimmed(&[]), None);
+        assert_eq!(
+            trimmed_mean(&[1.0, 2.0]),
+            Some(TrimmedMean { mean: 1.5, kept_count: 2, dropped_count: 0 })
+        );
+        assert_eq!(trimmed_mean(&[7.0]), Some(TrimmedMean { mean: 7.0, kept_count: 1, dropped_count: 0 }));
+        assert_eq!(trimmed_mean(&[]), None);
     }
 
     #[test]
     fn one_of_several_equal_extremes_is_left_out() {
-        assert_eq!(trimmed(&[1.0, 1.0, 1.0, 4.0]).map(|made| made.mean), Some(1.0));
-        assert_eq!(trimmed(&[5.0; 5]).map(|made| made.mean), Some(5.0));
+        assert_eq!(trimmed_mean(&[1.0, 1.0, 1.0, 4.0]).map(|made| made.mean), Some(1.0));
+        assert_eq!(trimmed_mean(&[5.0; 5]).map(|made| made.mean), Some(5.0));
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub(crate) fn problem(key: &'static str, name: &str, hint: &str) -> Option<Probl
 
 /// That `name` cannot be the value of `key`.
 pub(crate) fn refused(key: &'static str, name: &str, hint: &str) -> Problem {
-    let allowed = format!("1 to {LETTERS_MAX} of letters, digits, -, _ and . that begin with a letter");
+    let allowed = format!("1 to {LETTERS_MAX} letters, digits, -, _ and ., starting with a letter");
     Problem::new(key, format!("`{}`", name.escape_default()), allowed, hint)
 }
 
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn a_name_that_breaks_columns_is_refused_with_what_is_allowed() {
-        let said = problem("-m", "a,b", "give a plain one").unwrap().to_string();
-        assert!(said.starts_with("-m: found `a,b`; allowed: 1 to 64 of letters"), "{said}");
+        let said = problem("-m", "a,b", "give one without commas").unwrap().to_string();
+        assert!(said.starts_with("-m: found `a,b`; allowed: 1 to 64 letters"), "{said}");
     }
 }

@@ -1,7 +1,17 @@
-//! A machine for tests of every suite.
+//! A machine and a folder for tests of every suite.
 
-use narrows_model::{Bytes, Inventory};
+use crate::folder::PreparedFolder;
+use narrows_model::{Bytes, Inventory, Target};
+use narrows_study::{CheckRequest, plan_check};
 use serde_json::json;
+
+/// A folder whose cuts have requests of `block`.
+pub(crate) fn folder(block: Bytes) -> PreparedFolder {
+    let target: Target = "/data".parse().unwrap();
+    let mut check = CheckRequest::new(target.clone());
+    (check.blocks, check.depths) = (Some(vec![block]), Some(vec![1]));
+    PreparedFolder { targets: vec![target], check: plan_check(&check).unwrap() }
+}
 
 /// A machine of which nothing but its name and memory is known.
 pub(crate) fn inventory(hostname: &str, memory: Bytes) -> Inventory {

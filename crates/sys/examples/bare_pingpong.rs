@@ -1,8 +1,8 @@
 //! The bare minimum of a request-response over TCP: one write and one read a side, nothing else.
 //!
-//! The figure `endpoint` of `cargo xtask perf` holds narrows against it. The messages are as long as those of
-//! narrows' protocol, so that both loops move the same bytes; blocking standard sockets without Nagle's delay, and
-//! no clock but the one reading a request that ends the loop.
+//! The figure `endpoint` of `cargo xtask perf` compares narrows with it. The messages are as long as those of narrows'
+//! protocol, so that both loops transfer the same bytes; blocking standard sockets without Nagle's delay, and no clock
+//! but the one reading per request that ends the loop.
 //!
 //!     bare_pingpong serve REQUEST_BYTES REPLY_BYTES            prints ADDR:PORT, serves one connection
 //!     bare_pingpong ask ADDR:PORT SECONDS REQUEST_BYTES REPLY_BYTES

@@ -1,7 +1,7 @@
 //! The bare minimum of the buffer experiment: a loop of writes in one process, a loop of reads in another.
 //!
-//! The figure `relay` of `cargo xtask perf` holds narrows against it. Blocking standard sockets as the kernel makes
-//! them; time runs from the first write until one byte comes back that the reader sends once it holds all.
+//! The figure `relay` of `cargo xtask perf` compares narrows with it. Blocking standard sockets as the kernel makes
+//! them; time runs from the first write until one byte comes back that the reader sends once it has received all.
 //!
 //!     bare_relay read BUFFER_BYTES TOTAL_BYTES              prints ADDR:PORT, reads one connection to its end
 //!     bare_relay write ADDR:PORT BUFFER_BYTES TOTAL_BYTES   writes to it and prints the rate

@@ -1,6 +1,6 @@
 //! The bare minimum of one stream over TCP: a loop of writes on one side, a loop of reads on the other.
 //!
-//! The figure `endpoint` of `cargo xtask perf` holds narrows against it. Blocking standard sockets with the kernel's
+//! The figure `endpoint` of `cargo xtask perf` compares narrows with it. Blocking standard sockets with the kernel's
 //! own buffer sizes; the clock is read once a block, by the side that counts.
 //!
 //!     bare_stream sink BLOCK_BYTES                      prints ADDR:PORT, reads one connection to its end

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rustix::fs::{Access, access};
 
-use crate::error::{Errno, Result};
+use crate::error::{Result, SysErrno};
 
 /// Looks whether this user may make files in `folder`.
 ///
@@ -18,7 +18,7 @@ use crate::error::{Errno, Result};
 /// access(2), which asks for the real user, not for the effective one.
 pub fn may_make_files_in(folder: &Path) -> Result<()> {
     access(folder, Access::WRITE_OK | Access::EXEC_OK)
-        .map_err(|errno| Errno::from(errno).during("make files in", folder.display()))
+        .map_err(|errno| SysErrno::from(errno).during("create files in", folder.display()))
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::ptr::NonNull;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
 use crate::entropy;
-use crate::error::{Errno, Error, Result};
+use crate::error::{Error, Result, SysErrno};
 
 /// Zeroed bytes that start on a page boundary and whose pages are already present.
 pub struct AlignedBuffer {
@@ -37,20 +37,22 @@ impl AlignedBuffer {
             return Err(Error::invalid("allocate", target(), "a buffer needs at least one byte"));
         }
         if isize::try_from(length_bytes).is_err() {
-            return Err(Errno::from_raw(libc::ENOMEM).during("allocate", target()));
+            return Err(SysErrno::from_raw(libc::ENOMEM).during("allocate", target()));
         }
+        // Miri knows no populating, and has no pages to populate.
+        let populate = if cfg!(miri) { MapFlags::empty() } else { MapFlags::POPULATE };
         // SAFETY: no address is asked for and MAP_FIXED is not given, so no existing mapping is touched.
         let mapped = unsafe {
             mmap_anonymous(
                 std::ptr::null_mut(),
                 length_bytes,
                 ProtFlags::READ | ProtFlags::WRITE,
-                MapFlags::PRIVATE | MapFlags::POPULATE,
+                MapFlags::PRIVATE | populate,
             )
         };
-        let start = mapped.map_err(|errno| Errno::from(errno).during("allocate", target()))?;
+        let start = mapped.map_err(|errno| SysErrno::from(errno).during("allocate", target()))?;
         let start = NonNull::new(start.cast::<u8>())
-            .ok_or_else(|| Errno::from_raw(libc::ENOMEM).during("allocate", target()))?;
+            .ok_or_else(|| SysErrno::from_raw(libc::ENOMEM).during("allocate", target()))?;
         Ok(Self { start, length_bytes })
     }
 

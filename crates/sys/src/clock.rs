@@ -184,7 +184,7 @@ mod tests {
     fn a_new_file_carries_the_wall_clocks_time() {
         let before = wall_time();
         let written = tempfile::tempfile().unwrap().metadata().unwrap().modified().unwrap();
-        // File stamps move with the tick, so one may lie a few milliseconds before the clock.
+        // File stamps move with the tick, so one may be a few milliseconds before the clock.
         let slack = std::time::Duration::from_millis(100);
         assert!(before - slack <= written && written <= wall_time() + slack);
     }

@@ -1,4 +1,4 @@
-//! A global allocator that counts, for tests that hold a hot path to "no allocation".
+//! A global allocator that counts, for tests that require "no allocation" of a hot path.
 //!
 //! It counts per thread, so that tests that run side by side do not see each other. It is not for production: the
 //! feature `counting-alloc` is off by default, and a test binary installs it with
@@ -34,7 +34,8 @@ fn count_one() {
     let _ = COUNT.try_with(|count| count.set(count.get() + 1));
 }
 
-// SAFETY: every call goes unchanged to `System`, which upholds the contract; counting neither allocates nor unwinds.
+// SAFETY: every call is passed unchanged to `System`, which upholds the contract; counting neither allocates nor
+// unwinds.
 unsafe impl GlobalAlloc for CountingAlloc {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count_one();

@@ -3,7 +3,7 @@
 //! The filter is the kernel's own (seccomp), as a container's would be; it stays for as long as the thread lives. It is
 //! not for production: the feature `denied-calls` is off by default.
 
-use crate::error::Errno;
+use crate::error::SysErrno;
 
 /// A call that can be refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +20,8 @@ pub enum DeniedCall {
     RingFiles,
     /// `write`, as on a file system without room.
     Write,
+    /// `openat2`, as before Linux 5.6 and in older sandboxes.
+    ConfinedOpen,
 }
 
 impl DeniedCall {
@@ -33,6 +35,7 @@ impl DeniedCall {
             Self::RingBuffers => (libc::SYS_io_uring_register, Some(0)),
             Self::RingFiles => (libc::SYS_io_uring_register, Some(2)),
             Self::Write => (libc::SYS_write, None),
+            Self::ConfinedOpen => (libc::SYS_openat2, None),
         }
     }
 }
@@ -44,11 +47,11 @@ impl DeniedCall {
 ///
 /// # Source
 /// seccomp(2), `SECCOMP_SET_MODE_FILTER`; offsets are those of `struct seccomp_data` on a little-endian machine.
-pub fn deny_in_this_thread(call: DeniedCall, errno: Errno) -> Result<(), Errno> {
+pub fn deny_in_this_thread(call: DeniedCall, errno: SysErrno) -> Result<(), SysErrno> {
     const NUMBER_AT: u32 = 0;
     const SECOND_ARGUMENT_AT: u32 = 24;
     let (number, operation) = call.number();
-    let number = u32::try_from(number).map_err(|_| Errno::from_raw(libc::EINVAL))?;
+    let number = u32::try_from(number).map_err(|_| SysErrno::from_raw(libc::EINVAL))?;
     let refusal = libc::SECCOMP_RET_ERRNO | (errno.raw().unsigned_abs() & libc::SECCOMP_RET_DATA);
     // Each test that fails jumps to the last statement, which allows.
     let filter = match operation {
@@ -82,17 +85,17 @@ fn statement(code: u32, k: u32, jf: u8) -> libc::sock_filter {
     libc::sock_filter { code: u16::try_from(code).unwrap_or(0), jt: 0, jf, k }
 }
 
-fn install(mut filter: Vec<libc::sock_filter>) -> Result<(), Errno> {
+fn install(mut filter: Vec<libc::sock_filter>) -> Result<(), SysErrno> {
     let program = libc::sock_fprog {
-        len: u16::try_from(filter.len()).map_err(|_| Errno::from_raw(libc::EINVAL))?,
+        len: u16::try_from(filter.len()).map_err(|_| SysErrno::from_raw(libc::EINVAL))?,
         filter: filter.as_mut_ptr(),
     };
     // SAFETY: this option takes four numbers and changes only what the thread may gain by exec.
     if unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) } != 0 {
-        return Err(Errno::last());
+        return Err(SysErrno::last());
     }
     // SAFETY: `program` names `filter` with its length, and both outlive the call, which copies them.
     let status =
         unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, std::ptr::from_ref(&program)) };
-    if status == 0 { Ok(()) } else { Err(Errno::last()) }
+    if status == 0 { Ok(()) } else { Err(SysErrno::last()) }
 }

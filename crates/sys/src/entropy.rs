@@ -29,7 +29,8 @@ pub fn fill_entropy(bytes: &mut [u8], seed: u64) {
 /// The seed of member `index` of the family of `seed`: no two members are alike, and members of different families are
 /// only by the chance of two random numbers of 64 bits.
 ///
-/// Sums of seeds and indexes are not so: where families lie 256 apart, member 256 of one is member 0 of the next.
+/// Sums of seeds and indexes do not have this property: where families are 256 apart, member 256 of one is member 0 of
+/// the next.
 ///
 /// # Source
 /// Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014: output `index` of `SplitMix64`, which

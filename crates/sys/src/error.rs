@@ -1,4 +1,4 @@
-//! What a refused system call is reported as: a small [`Errno`] where calls are frequent, an [`Error`] elsewhere.
+//! What a refused system call is reported as: a small [`SysErrno`] where calls are frequent, an [`Error`] elsewhere.
 //!
 //! It does not retry and does not log.
 
@@ -31,21 +31,21 @@ impl ErrorKind {
     fn advice(self) -> &'static str {
         match self {
             Self::Unsupported => "the kernel, file system or device does not offer this",
-            Self::Denied => "this user may not do that; check owner, mode and mount options",
+            Self::Denied => "not permitted for this user; check owner, mode and mount options",
             Self::Missing => "check the name",
             Self::Invalid => "check alignment, length and flags",
-            Self::Exhausted => "free some, or ask for less",
+            Self::Exhausted => "free some, or use less",
             Self::Retry => "try again",
-            Self::Failed => "the kernel log may say more",
+            Self::Failed => "see the kernel log",
         }
     }
 }
 
 /// The number by which the kernel names a failure; `Copy`, so it costs nothing on a hot path.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Errno(i32);
+pub struct SysErrno(i32);
 
-impl Errno {
+impl SysErrno {
     /// The failure with this number, as in `errno(3)`.
     #[must_use]
     pub const fn from_raw(number: i32) -> Self {
@@ -101,34 +101,34 @@ impl Errno {
     }
 }
 
-impl fmt::Debug for Errno {
+impl fmt::Debug for SysErrno {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}({})", self.name(), self.0)
     }
 }
 
-impl fmt::Display for Errno {
+impl fmt::Display for SysErrno {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", io::Error::from_raw_os_error(self.0))
     }
 }
 
-impl std::error::Error for Errno {}
+impl std::error::Error for SysErrno {}
 
-impl From<Errno> for io::Error {
-    fn from(errno: Errno) -> Self {
+impl From<SysErrno> for io::Error {
+    fn from(errno: SysErrno) -> Self {
         Self::from_raw_os_error(errno.0)
     }
 }
 
-impl From<rustix::io::Errno> for Errno {
+impl From<rustix::io::Errno> for SysErrno {
     fn from(errno: rustix::io::Errno) -> Self {
         Self(errno.raw_os_error())
     }
 }
 
-impl From<io::Error> for Errno {
-    /// An error that carries no number (a short read, a closed pipe inside std) becomes `EIO`.
+impl From<io::Error> for SysErrno {
+    /// An error without a number (a short read, a closed pipe inside std) becomes `EIO`.
     fn from(error: io::Error) -> Self {
         Self(error.raw_os_error().unwrap_or(libc::EIO))
     }
@@ -140,7 +140,7 @@ impl From<io::Error> for Errno {
 pub struct Error {
     operation: &'static str,
     target: String,
-    errno: Errno,
+    errno: SysErrno,
     detail: Option<&'static str>,
     #[source]
     source: io::Error,
@@ -149,7 +149,7 @@ pub struct Error {
 impl Error {
     /// An argument refused before the kernel was asked, with what is wrong with it.
     pub(crate) fn invalid(operation: &'static str, target: impl fmt::Display, detail: &'static str) -> Self {
-        Self { detail: Some(detail), ..Errno(libc::EINVAL).during(operation, target) }
+        Self { detail: Some(detail), ..SysErrno(libc::EINVAL).during(operation, target) }
     }
 
     /// The same failure with advice that fits this call better than the general one.
@@ -177,7 +177,7 @@ impl Error {
 
     /// The number the kernel answered with.
     #[must_use]
-    pub fn errno(&self) -> Errno {
+    pub fn errno(&self) -> SysErrno {
         self.errno
     }
 }
@@ -246,17 +246,17 @@ mod tests {
 
     #[test]
     fn a_message_says_what_happened_where_and_what_to_do() {
-        let error = Errno::from_raw(libc::ENOSPC).during("write", "/data/x");
+        let error = SysErrno::from_raw(libc::ENOSPC).during("write", "/data/x");
         assert_eq!(
             error.to_string(),
-            "cannot write /data/x: No space left on device (os error 28) (ENOSPC); free some, or ask for less"
+            "cannot write /data/x: No space left on device (os error 28) (ENOSPC); free some, or use less"
         );
         assert_eq!(error.kind(), ErrorKind::Exhausted);
     }
 
     #[test]
     fn a_number_outside_the_table_has_no_invented_name() {
-        assert_eq!(Errno::from_raw(libc::EKEYREVOKED).name(), "E?");
+        assert_eq!(SysErrno::from_raw(libc::EKEYREVOKED).name(), "E?");
     }
 
     #[test]

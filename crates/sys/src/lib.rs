@@ -1,9 +1,9 @@
 //! Safe wrappers over every unsafe call and every bare system call that narrows makes.
 //!
-//! Each module holds one kind of call: clocks, buffers, files, processes, TCP counters. All of them are Linux only.
-//! The crate knows nothing of targets, engines or plans, starts no thread, keeps no state beyond what its values own
-//! (but for the handler that mapped files need), and never decides policy: a call that the kernel refuses is an
-//! [`Error`] or an [`Errno`], never a silent fall-back.
+//! Each module wraps one kind of call: clocks, buffers, files, processes, TCP counters. All of them are Linux only. The
+//! crate knows nothing of targets, engines or plans, starts no thread, keeps no state beyond what its values own (but
+//! for the handler that mapped files need), and never decides policy: a call that the kernel refuses is an [`Error`] or
+//! an [`SysErrno`], never a silent fall-back.
 #![deny(unsafe_op_in_unsafe_fn)]
 
 pub mod access;
@@ -16,6 +16,7 @@ pub mod denied_calls;
 pub mod entropy;
 mod error;
 pub mod file;
+pub mod interval_timer;
 pub mod mapping;
 pub mod memory;
 pub mod niceness;
@@ -24,6 +25,5 @@ pub mod return_stack;
 pub mod ring;
 pub mod stdio;
 pub mod tcp_info;
-pub mod ticks;
 
-pub use error::{Errno, Error, ErrorKind, Result};
+pub use error::{Error, ErrorKind, Result, SysErrno};

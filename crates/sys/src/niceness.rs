@@ -1,6 +1,6 @@
 //! How much of a contended processor the calling thread gets beside others.
 
-use crate::error::{Errno, Result};
+use crate::error::{Result, SysErrno};
 
 /// Range of the kernel's nice values: the lowest is served first.
 const NICE_MAX: i32 = 19;
@@ -17,7 +17,7 @@ const NICE_MAX: i32 = 19;
 pub fn set_niceness(nice: i32) -> Result<()> {
     let nice = nice.clamp(-NICE_MAX - 1, NICE_MAX);
     rustix::process::setpriority_process(None, nice).map_err(|errno| {
-        Errno::from(errno)
+        SysErrno::from(errno)
             .during("set", format!("the nice value {nice}"))
             .advising("a value below the present one needs CAP_SYS_NICE")
     })
@@ -26,10 +26,10 @@ pub fn set_niceness(nice: i32) -> Result<()> {
 /// The nice value of the calling thread.
 ///
 /// # Errors
-/// Where the kernel does not tell.
+/// Where the kernel does not report it.
 pub fn niceness() -> Result<i32> {
     rustix::process::getpriority_process(None)
-        .map_err(|errno| Errno::from(errno).during("read", "the nice value"))
+        .map_err(|errno| SysErrno::from(errno).during("read", "the nice value"))
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use std::process::{Child, Command};
 use rustix::process::{Pid, Signal};
 use rustix::thread::CpuSet;
 
-use crate::error::{Errno, Error, Result};
+use crate::error::{Error, Result, SysErrno};
 
 /// Whose processor time is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,18 +96,8 @@ pub fn online_cpu_count() -> u32 {
 /// `Invalid` where the host has more than 1,024 processors: the kernel then refuses a mask of that length.
 pub fn affinity() -> Result<Vec<usize>> {
     let set = rustix::thread::sched_getaffinity(None)
-        .map_err(|errno| Errno::from(errno).during("read", "the thread's CPU affinity"))?;
+        .map_err(|errno| SysErrno::from(errno).during("read", "the thread's CPU affinity"))?;
     Ok((0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect())
-}
-
-/// How many processors the calling thread may run on.
-///
-/// # Errors
-/// As [`affinity`].
-pub fn affinity_count() -> Result<u32> {
-    let set = rustix::thread::sched_getaffinity(None)
-        .map_err(|errno| Errno::from(errno).during("read", "the thread's CPU affinity"))?;
-    Ok(set.count())
 }
 
 /// Asks the kernel to wake the calling thread on time: waits end up to 50 us late otherwise (timer slack), so that
@@ -120,7 +110,7 @@ pub fn affinity_count() -> Result<u32> {
 /// prctl(2), `PR_SET_TIMERSLACK`; 1 ns is the least that can be asked for.
 pub fn wake_on_time() -> Result<()> {
     rustix::thread::set_current_timer_slack(Some(NonZeroU64::MIN))
-        .map_err(|errno| Errno::from(errno).during("set", "the thread's timer slack"))
+        .map_err(|errno| SysErrno::from(errno).during("set", "the thread's timer slack"))
 }
 
 /// Binds the calling thread, and threads it starts from now on, to `cpus`.
@@ -137,7 +127,7 @@ pub fn set_affinity(cpus: &[usize]) -> Result<()> {
         set.set(cpu);
     }
     rustix::thread::sched_setaffinity(None, &set).map_err(|errno| {
-        Errno::from(errno)
+        SysErrno::from(errno)
             .during("bind", target())
             .advising("name at least one CPU that is online and in the cpuset")
     })
@@ -162,7 +152,29 @@ pub fn unshare_open_files() -> Result<()> {
     // SAFETY: the call takes no pointer and closes nothing, since no descriptor has that number; which files the
     // thread may use afterwards is upheld by the caller.
     let status = unsafe { libc::syscall(libc::SYS_close_range, nothing, nothing, libc::CLOSE_RANGE_UNSHARE) };
-    if status == 0 { Ok(()) } else { Err(Errno::last().during("copy", "the thread's table of open files")) }
+    if status == 0 {
+        Ok(())
+    } else {
+        Err(SysErrno::last().during("copy", "the thread's table of open files"))
+    }
+}
+
+/// Makes a write past the process's limit of file sizes (`RLIMIT_FSIZE`, `ulimit -f`) fail with `EFBIG` from now on; by
+/// default the signal `SIGXFSZ` ends the process in its midst, with all that it has not cleaned up. Processes that this
+/// one starts inherit it.
+///
+/// # Errors
+/// Where a sandbox refuses the call.
+///
+/// # Source
+/// setrlimit(2), `RLIMIT_FSIZE`; signal(7).
+pub fn report_oversized_files_as_errors() -> Result<()> {
+    // SAFETY: no handler is set, and ignoring this signal is what write(2) documents EFBIG for.
+    let before = unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+    if before == libc::SIG_ERR {
+        return Err(SysErrno::last().during("ignore", "the signal SIGXFSZ"));
+    }
+    Ok(())
 }
 
 /// The size of a memory page.
@@ -199,8 +211,8 @@ pub fn die_with_parent(command: &mut Command) {
     }
 }
 
-/// When the living process `pid` started, which tells it from a later one with the same number; `None` for one that
-/// has ended, is a zombie, or cannot be looked at.
+/// When the living process `pid` started, which distinguishes it from a later one with the same number; `None` for one
+/// that has ended, is a zombie, or cannot be looked at.
 ///
 /// # Units
 /// Clock ticks since boot; see [`clock_ticks_per_s`].
@@ -218,7 +230,7 @@ pub fn started_ticks(pid: u32) -> Option<u64> {
 
 /// How a child is asked to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stop {
+pub enum StopSignal {
     /// SIGTERM: it may finish what it is writing.
     Terminate,
     /// SIGKILL: it ends at once.
@@ -227,7 +239,7 @@ pub enum Stop {
 
 /// What became of a request to end a child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stopped {
+pub enum StopOutcome {
     /// The signal was sent; the child has yet to be waited for.
     Signalled,
     /// The child had ended by itself, and has been waited for.
@@ -240,21 +252,21 @@ pub enum Stopped {
 ///
 /// # Errors
 /// `Denied` for a child that has changed its user; `Missing` for one that something else in the process reaped.
-pub fn stop_child(child: &mut Child, how: Stop) -> Result<Stopped> {
+pub fn stop_child(child: &mut Child, how: StopSignal) -> Result<StopOutcome> {
     let target = format!("child process {}", child.id());
-    let ended = child.try_wait().map_err(|error| Errno::from(error).during("look at", &target))?;
+    let ended = child.try_wait().map_err(|error| SysErrno::from(error).during("look at", &target))?;
     if ended.is_some() {
-        return Ok(Stopped::AlreadyEnded);
+        return Ok(StopOutcome::AlreadyEnded);
     }
     let signal = match how {
-        Stop::Terminate => Signal::TERM,
-        Stop::Kill => Signal::KILL,
+        StopSignal::Terminate => Signal::TERM,
+        StopSignal::Kill => Signal::KILL,
     };
     let raw = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    let pid = raw.ok_or_else(|| Errno::from_raw(libc::ESRCH).during("signal", &target))?;
+    let pid = raw.ok_or_else(|| SysErrno::from_raw(libc::ESRCH).during("signal", &target))?;
     rustix::process::kill_process(pid, signal)
-        .map_err(|errno| Errno::from(errno).during("signal", &target))?;
-    Ok(Stopped::Signalled)
+        .map_err(|errno| SysErrno::from(errno).during("signal", &target))?;
+    Ok(StopOutcome::Signalled)
 }
 
 fn timeval_ns(value: libc::timeval) -> u64 {

@@ -50,8 +50,8 @@ fn the_time_of_a_running_thread_is_that_of_its_clock_and_not_of_its_last_tick() 
                 crate::entropy::fill_entropy(&mut bytes, step);
             }
             // Microseconds are cut off, and a host may be slow between the two readings; a tick is 1 ms at least.
-            let (early, told, late) = (clock_ns(), cpu_times(CpuScope::Thread).total_ns(), clock_ns());
-            assert!(told + 20_000 >= early && told <= late + 20_000, "{early} {told} {late}");
+            let (early, used_ns, late) = (clock_ns(), cpu_times(CpuScope::Thread).total_ns(), clock_ns());
+            assert!(used_ns + 20_000 >= early && used_ns <= late + 20_000, "{early} {used_ns} {late}");
         }
     })
     .join()
@@ -70,7 +70,6 @@ fn a_childs_time_counts_once_it_was_waited_for() {
 fn a_thread_bound_to_one_cpu_may_use_that_one_alone() {
     std::thread::spawn(|| {
         let allowed = affinity().unwrap();
-        assert_eq!(usize::try_from(affinity_count().unwrap()).unwrap(), allowed.len());
         let last = *allowed.last().unwrap();
         set_affinity(&[last]).unwrap();
         assert_eq!(affinity().unwrap(), [last]);
@@ -111,11 +110,11 @@ fn sleeper() -> Command {
 
 #[test]
 fn each_way_to_stop_a_child_sends_its_own_signal() {
-    for (how, number) in [(Stop::Terminate, libc::SIGTERM), (Stop::Kill, libc::SIGKILL)] {
+    for (how, number) in [(StopSignal::Terminate, libc::SIGTERM), (StopSignal::Kill, libc::SIGKILL)] {
         let mut child = sleeper().spawn().unwrap();
-        assert_eq!(stop_child(&mut child, how).unwrap(), Stopped::Signalled);
+        assert_eq!(stop_child(&mut child, how).unwrap(), StopOutcome::Signalled);
         assert_eq!(child.wait().unwrap().signal(), Some(number));
-        assert_eq!(stop_child(&mut child, how).unwrap(), Stopped::AlreadyEnded);
+        assert_eq!(stop_child(&mut child, how).unwrap(), StopOutcome::AlreadyEnded);
     }
 }
 

@@ -36,15 +36,15 @@ pub fn refill() {
 /// Asks the kernel, once; without memory of the heap, since a hot path may be what comes first.
 #[cold]
 fn find_out() {
-    let mut told = [0; 128];
-    let length = File::open(MITIGATION).and_then(|mut file| file.read(&mut told)).unwrap_or(0);
-    STATE.store(if leaves_entries(&told[..length]) { NEEDED } else { UNNEEDED }, Ordering::Relaxed);
+    let mut mitigation = [0; 128];
+    let length = File::open(MITIGATION).and_then(|mut file| file.read(&mut mitigation)).unwrap_or(0);
+    STATE.store(if leaves_entries(&mitigation[..length]) { NEEDED } else { UNNEEDED }, Ordering::Relaxed);
 }
 
 /// Whether the kernel's returns leave entries behind, by what it says of its mitigation.
-fn leaves_entries(told: &[u8]) -> bool {
+fn leaves_entries(mitigation: &[u8]) -> bool {
     let name = b"Safe RET";
-    cfg!(target_arch = "x86_64") && told.windows(name.len()).any(|part| part.eq_ignore_ascii_case(name))
+    cfg!(target_arch = "x86_64") && mitigation.windows(name.len()).any(|part| part.eq_ignore_ascii_case(name))
 }
 
 /// Makes eight calls, more than functions return on the way from a system call to the load, and takes their addresses off
@@ -58,9 +58,9 @@ fn fill() {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: each call pushes the address of what follows it and jumps there; the last instruction takes the eight
     // addresses of 8 bytes off the stack again, so that it is as before. Without `nostack` the compiler keeps nothing
-    // below the stack pointer, and 64 bytes lie well within the guard of any thread's stack. No register but the
-    // stack pointer and the flags changes. No thread of ours has a shadow stack, which would miss the returns:
-    // programs must be marked for one, and those of this project are not.
+    // below the stack pointer, and 64 bytes are well within the guard of any thread's stack. No register but the stack
+    // pointer and the flags changes. No thread of ours has a shadow stack, which would miss the returns: programs must
+    // be marked for one, and those of this project are not.
     unsafe {
         std::arch::asm!(".rept 8", "call 2f", "int3", "2:", ".endr", "add rsp, 64");
     }
@@ -73,12 +73,12 @@ mod tests {
     #[test]
     fn the_programs_own_stack_is_as_it_was() {
         let before = [3_u64, 5, 7, 11];
-        let held = std::hint::black_box(before);
+        let kept = std::hint::black_box(before);
         for _ in 0..1000 {
             fill();
             refill();
         }
-        assert_eq!(std::hint::black_box(held), before);
+        assert_eq!(std::hint::black_box(kept), before);
     }
 
     #[test]

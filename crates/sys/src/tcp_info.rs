@@ -1,11 +1,11 @@
-//! What the kernel knows of one TCP connection: the counters that tell wire, sender, receiver and application apart.
+//! What the kernel knows of one TCP connection: the counters that distinguish wire, sender, receiver and application.
 //!
-//! It reads one socket that the caller holds; finding sockets of other processes is not done here.
+//! It reads one socket of the caller; finding sockets of other processes is not done here.
 
 use std::mem::{offset_of, size_of};
 use std::os::fd::{AsFd, AsRawFd};
 
-use crate::error::{Errno, Result};
+use crate::error::{Result, SysErrno};
 
 /// The state of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,7 +87,7 @@ pub struct TcpInfo {
     pub rcv_wnd_bytes: Option<u32>,
     /// Segments sent and not acknowledged at this moment. For a listening socket: connections waiting for `accept`.
     pub unacked_segs: u32,
-    /// Segments held for lost at this moment.
+    /// Segments considered lost at this moment.
     pub lost_segs: u32,
     /// Segments retransmitted so far.
     pub retrans_segs_total: u32,
@@ -110,13 +110,13 @@ pub struct TcpInfo {
     pub data_segs_in: Option<u32>,
     /// Latest rate at which data reached the peer. Linux 4.9.
     pub delivery_rate_bytes_per_s: Option<u64>,
-    /// The delivery rate was bounded by the application, so the path may carry more. Linux 4.9.
+    /// The delivery rate was bounded by the application, so the path may sustain more. Linux 4.9.
     pub delivery_rate_app_limited: Option<bool>,
     /// Time with data outstanding or waiting to be sent. Linux 4.10, as the two below, which are parts of it.
     pub busy_time_us: Option<u64>,
-    /// Time held back by the peer's receive window.
+    /// Time limited by the peer's receive window.
     pub rwnd_limited_us: Option<u64>,
-    /// Time held back by this side's send buffer.
+    /// Time limited by this side's send buffer.
     pub sndbuf_limited_us: Option<u64>,
     /// Bytes written by the application and not yet sent for the first time. Linux 4.6.
     pub notsent_bytes: Option<u32>,
@@ -140,7 +140,7 @@ impl TcpInfo {
             libc::getsockopt(fd, libc::IPPROTO_TCP, libc::TCP_INFO, (&raw mut raw).cast(), &raw mut length)
         };
         if status != 0 {
-            return Err(Errno::last().during("read TCP_INFO of", format_args!("descriptor {fd}")));
+            return Err(SysErrno::last().during("read TCP_INFO of", format_args!("descriptor {fd}")));
         }
         Ok(Self::from_kernel(&raw, usize::try_from(length).unwrap_or(0)))
     }

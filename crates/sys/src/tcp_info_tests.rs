@@ -43,7 +43,7 @@ fn a_connection_that_carried_data_has_plausible_timing_and_segment_counts() {
     let read = TcpInfo::read(&sender).unwrap();
     assert_eq!(read.state, TcpState::Established);
     assert!(read.rtt_us > 0 && read.min_rtt_us.unwrap() < 1_000_000, "{read:?}");
-    // A segment of the loopback interface carries at most 64 KiB (its MTU is 65536 unless changed).
+    // A segment of the loopback interface has at most 64 KiB (its MTU is 65536 unless changed).
     let mss_bytes = u64::from(read.snd_mss_bytes);
     assert!(u64::from(read.data_segs_out.unwrap()) >= PAYLOAD_BYTES as u64 / mss_bytes, "{read:?}");
     assert!(read.segs_out.unwrap() >= read.data_segs_out.unwrap());

@@ -1,6 +1,8 @@
 //! What tests of several crates need alike.
 #![forbid(unsafe_code)]
 
+pub mod statistics;
+
 use std::io;
 use std::net::{TcpListener, TcpStream};
 

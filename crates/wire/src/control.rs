@@ -1,6 +1,6 @@
 //! The messages of a control connection: JSON in frames, one question at a time.
 //!
-//! While a cell runs at the server its events come as answers, and the client may send [`Request::StopCell`].
+//! While a cell runs at the server its events come as answers, and the client may send [`ControlRequest::StopCell`].
 
 use crate::error::{Error, Refusal, Result};
 use crate::frame::{self, Frame};
@@ -19,8 +19,8 @@ pub const REQUEST_BYTES_MAX: usize = 64 << 10;
 /// What a client asks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Request {
-    /// Who the server is, and the session that this connection holds.
+pub enum ControlRequest {
+    /// Who the server is, and the session of this connection.
     Facts,
     /// The server's clock, for an estimate of the offset.
     ClockProbe {
@@ -42,11 +42,11 @@ pub enum Request {
     },
     /// Stop the running cell; without one this is without effect. It has no answer of its own.
     StopCell,
-    /// Whether a file below the server's root holds just this content.
+    /// Whether a file below the server's root has exactly this content.
     StoreCheck {
         /// Name of the file, relative to the root.
         name: String,
-        /// What it must hold, as text.
+        /// What it must contain, as text.
         nonce: String,
     },
     /// Do something about what of objects in the disk store is in the server's page cache.
@@ -64,14 +64,14 @@ pub enum Request {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CacheWork {
-    /// Nothing: only the share that is cached is told.
+    /// Nothing: only the share that is cached is reported.
     Look,
     /// What was written to the objects is brought to the device.
     Sync,
     /// That, and their pages are dropped.
     Drop,
-    /// A part of a dummy file is read, so that its pages take the place of others. The file takes no room; it is made
-    /// with its first part and goes with its last one.
+    /// A part of a dummy file is read, so that its pages take the place of others. The file takes no room; it is
+    /// created with its first part and removed after its last one.
     Scan {
         /// Bytes of the whole file.
         file_bytes: u64,
@@ -95,7 +95,7 @@ pub enum Answer {
         facts: Box<ServerFacts>,
         /// Its inventory, the path of its store included.
         inventory: Box<Inventory>,
-        /// The session that this connection holds, for data connections to join.
+        /// The session of this connection, for data connections to join.
         session: String,
     },
     /// The server's clock.
@@ -118,10 +118,10 @@ pub enum Answer {
     },
     /// What of the objects is cached now.
     Cached {
-        /// Their mean share; `None` where that cannot be told.
+        /// Their mean share; `None` where that is unknown.
         resident_ratio: Option<f64>,
     },
-    /// What was asked for was not done; the conversation goes on.
+    /// What was asked for was not done; the conversation continues.
     Failed {
         /// Why.
         reason: Refusal,
@@ -132,7 +132,7 @@ pub enum Answer {
     Ended,
 }
 
-impl Request {
+impl ControlRequest {
     /// The bytes to send.
     ///
     /// # Errors
@@ -179,12 +179,11 @@ pub(crate) fn encode<T: Serialize>(kind: u8, message: &T) -> Result<Vec<u8>> {
 pub(crate) fn decode<T: DeserializeOwned>(kind: u8, frame: Frame) -> Result<T> {
     let frame = refuse::check(frame)?;
     if frame.kind != kind {
-        let message =
-            format!("the peer sent a frame of kind {} where one of kind {kind} belongs", frame.kind);
+        let message = format!("the peer sent a frame of kind {} instead of kind {kind}", frame.kind);
         return Err(Error::protocol(message));
     }
     serde_json::from_slice(&frame.payload)
-        .map_err(|error| Error::protocol(format!("the peer sent a message that is not understood: {error}")))
+        .map_err(|error| Error::protocol(format!("the peer sent an invalid message: {error}")))
 }
 
 #[cfg(test)]
@@ -201,39 +200,39 @@ mod tests {
 
     #[test]
     fn messages_arrive_as_they_were_sent() {
-        let request = Request::StoreCheck { name: "a/b".into(), nonce: "n".into() };
-        assert_eq!(Request::decode(passed(&request.encode().unwrap())).unwrap(), request);
+        let request = ControlRequest::StoreCheck { name: "a/b".into(), nonce: "n".into() };
+        assert_eq!(ControlRequest::decode(passed(&request.encode().unwrap())).unwrap(), request);
         let answer = Answer::Clock { sent_ns: u64::MAX, server_ns: 0 };
         assert_eq!(Answer::decode(passed(&answer.encode().unwrap())).unwrap(), answer);
     }
 
     #[test]
     fn a_refusal_arrives_as_its_reason() {
-        let told = Error::new(crate::ErrorKind::Refused(Refusal::Ended), "the time is over");
-        assert_eq!(Answer::decode(passed(&refuse::encode(&told))).unwrap_err(), told);
+        let refusal = Error::new(crate::ErrorKind::Refused(Refusal::Ended), "the time is over");
+        assert_eq!(Answer::decode(passed(&refuse::encode(&refusal))).unwrap_err(), refusal);
     }
 
     #[test]
     fn an_answer_is_no_request() {
         let bytes = Answer::CellDone.encode().unwrap();
-        assert_eq!(Request::decode(passed(&bytes)).unwrap_err().kind(), crate::ErrorKind::Protocol);
+        assert_eq!(ControlRequest::decode(passed(&bytes)).unwrap_err().kind(), crate::ErrorKind::Protocol);
     }
 
     proptest! {
         #[test]
         fn arbitrary_payloads_never_panic(kind in 0_u8..12, payload in prop::collection::vec(any::<u8>(), 0..300)) {
             let frame = Frame { kind, payload };
-            let _ = Request::decode(frame.clone());
+            let _ = ControlRequest::decode(frame.clone());
             let _ = Answer::decode(frame);
         }
 
         #[test]
         fn a_message_with_a_byte_changed_never_panics(at in 0_usize..200, byte: u8) {
-            let request = Request::StoreCheck { name: "x".repeat(20), nonce: "y".repeat(20) };
+            let request = ControlRequest::StoreCheck { name: "x".repeat(20), nonce: "y".repeat(20) };
             let mut frame = passed(&request.encode().unwrap());
             let at = at % frame.payload.len();
             frame.payload[at] = byte;
-            let _ = Request::decode(frame);
+            let _ = ControlRequest::decode(frame);
         }
     }
 }

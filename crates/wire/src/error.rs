@@ -11,7 +11,7 @@ pub enum ErrorKind {
     Token,
     /// The peer refused what was asked for: ask for something else.
     Refused(Refusal),
-    /// What is to be sent is larger than the protocol carries: a mistake of the caller.
+    /// What is to be sent is larger than the protocol allows: a mistake of the caller.
     TooLarge,
 }
 

@@ -1,7 +1,7 @@
-//! What the first bytes of a connection tell a proxy: whether they are a hello, whose, and of which connection.
+//! What the first bytes of a connection show a proxy: whether they are a hello, to whom, and of which connection.
 //!
-//! A proxy looks at them without taking them. It judges no version and no token, which is the hello's own matter:
-//! the form up to the nonce is the same in every version.
+//! A proxy looks at them without taking them. It checks no version and no token, which the hello does itself: the form
+//! up to the nonce is the same in every version.
 
 use crate::frame::HEADER_BYTES;
 use crate::hello::{HELLO, MAGIC, Nonce, Purpose};
@@ -17,7 +17,7 @@ pub const HELLO_BYTES: usize = HEADER_BYTES + PAYLOAD_BYTES;
 /// Bytes that every hello begins with: a length, a kind, the magic.
 const PREFIX_BYTES: usize = HEADER_BYTES + MAGIC.len();
 
-/// What the first bytes of a connection tell.
+/// What the first bytes of a connection are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FirstBytes {
     /// They begin no hello, whatever follows.
@@ -33,9 +33,9 @@ pub enum FirstBytes {
     },
 }
 
-/// What `bytes`, the first of a connection, tell.
+/// What `bytes`, the first of a connection, are.
 #[must_use]
-pub fn first_bytes(bytes: &[u8]) -> FirstBytes {
+pub fn classify_first_bytes(bytes: &[u8]) -> FirstBytes {
     let prefix = prefix();
     let common = bytes.len().min(PREFIX_BYTES);
     if bytes[..common] != prefix[..common] {
@@ -75,9 +75,9 @@ mod tests {
         {
             let bytes = hello(purpose);
             assert_eq!(bytes.len(), HELLO_BYTES);
-            assert_eq!(first_bytes(&bytes), FirstBytes::Hello { for_proxy, nonce: NONCE });
+            assert_eq!(classify_first_bytes(&bytes), FirstBytes::Hello { for_proxy, nonce: NONCE });
             let longer = [&bytes[..], b"more"].concat();
-            assert_eq!(first_bytes(&longer), FirstBytes::Hello { for_proxy, nonce: NONCE });
+            assert_eq!(classify_first_bytes(&longer), FirstBytes::Hello { for_proxy, nonce: NONCE });
         }
     }
 
@@ -85,19 +85,19 @@ mod tests {
     fn every_shorter_part_of_a_hello_is_unclear() {
         let bytes = hello(Purpose::Proxy);
         for length in 0..HELLO_BYTES {
-            assert_eq!(first_bytes(&bytes[..length]), FirstBytes::Unclear, "{length}");
+            assert_eq!(classify_first_bytes(&bytes[..length]), FirstBytes::Unclear, "{length}");
         }
     }
 
     #[test]
     fn other_protocols_are_known_by_their_first_wrong_byte() {
         for bytes in [&b"GET / HTTP/1.1"[..], b"S", b"\x16\x03\x01", b"SSH-2.0-x", b"\x80\0\0\x28"] {
-            assert_eq!(first_bytes(bytes), FirstBytes::Other, "{bytes:?}");
+            assert_eq!(classify_first_bytes(bytes), FirstBytes::Other, "{bytes:?}");
         }
         for wrong in 0..PREFIX_BYTES {
             let mut bytes = hello(Purpose::Proxy);
             bytes[wrong] ^= 1;
-            assert_eq!(first_bytes(&bytes), FirstBytes::Other, "{wrong}");
+            assert_eq!(classify_first_bytes(&bytes), FirstBytes::Other, "{wrong}");
         }
     }
 
@@ -105,6 +105,6 @@ mod tests {
     fn a_hello_of_another_version_is_still_one() {
         let mut bytes = hello(Purpose::Proxy);
         bytes[PREFIX_BYTES] ^= 0xff;
-        assert_eq!(first_bytes(&bytes), FirstBytes::Hello { for_proxy: true, nonce: NONCE });
+        assert_eq!(classify_first_bytes(&bytes), FirstBytes::Hello { for_proxy: true, nonce: NONCE });
     }
 }

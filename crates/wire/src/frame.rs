@@ -92,7 +92,7 @@ impl Decoder {
         let claimed = u32::from_le_bytes(*length);
         let length = usize::try_from(claimed).unwrap_or(usize::MAX);
         if length > self.payload_bytes_max {
-            return Err(self.breach(claimed));
+            return Err(self.oversized_frame(claimed));
         }
         let Some((kind, rest)) = rest.split_first() else { return Ok(None) };
         let Some(payload) = rest.get(..length) else { return Ok(None) };
@@ -107,14 +107,15 @@ impl Decoder {
         self.buffer.len() - self.start
     }
 
-    /// Ends the decoder and gives the bytes that came after the last frame: the conversation goes on in another form.
+    /// Ends the decoder and returns the bytes that came after the last frame: the conversation continues in another
+    /// form.
     #[must_use]
     pub fn into_rest(mut self) -> Vec<u8> {
         self.buffer.drain(..self.start);
         self.buffer
     }
 
-    fn breach(&mut self, claimed: u32) -> Error {
+    fn oversized_frame(&mut self, claimed: u32) -> Error {
         let error = Error::protocol(format!(
             "the peer announced a message of {claimed} bytes where at most {} are allowed: it does not speak narrows' protocol",
             self.payload_bytes_max

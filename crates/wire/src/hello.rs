@@ -1,20 +1,14 @@
 //! The hello: two sides find out that they speak the same protocol, and prove that they know the same token.
 //!
 //! Client: HELLO (magic, version, purpose, nonce). Server: CHALLENGE (magic, version, whether a token is asked for,
-//! nonce). With a token, client: PROOF; server: PROOF of its own. A side that cannot go on sends a refusal, whose
-//! form all versions share. Nothing else is told before the hello is through.
+//! nonce). With a token, client: PROOF; server: its own PROOF. A side that cannot continue sends a refusal, whose form
+//! all versions share. Nothing else is sent before the hello is complete.
 
 use crate::error::{Error, ErrorKind, Refusal, Result};
 use crate::frame::{self, Frame};
+pub use crate::greeting::{MAGIC, Nonce, Purpose, VERSION};
 use crate::refuse;
-use crate::token::{Key, Prover, Transcript};
-
-/// The first bytes of every hello and every refusal.
-pub const MAGIC: [u8; 8] = *b"narrows\0";
-
-/// The protocol's version. Sides of different versions do not talk: an endpoint of version 1 would run cells of its own
-/// with a seed that nobody learns of.
-pub const VERSION: u16 = 2;
+use crate::token::{Prover, TokenKey, Transcript};
 
 /// Largest payload of a frame until the hello is through.
 pub const PAYLOAD_BYTES_MAX: usize = 512;
@@ -26,45 +20,10 @@ const SERVER_PROOF: u8 = 4;
 
 const TOKEN_HINT: &str = "give both sides the same token (--token-file)";
 
-/// A number that is used once.
-///
-/// # Shape
-/// 32 bytes from the system's random source; the caller draws them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Nonce(pub [u8; 32]);
-
-/// What a connection is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Purpose {
-    /// Facts, counters, cells; it holds a session.
-    Control,
-    /// Blocks.
-    Data,
-    /// Facts, counters and roles of a proxy on the way. It answers the hello itself; every other passes through it.
-    Proxy,
-}
-
-impl Purpose {
-    pub(crate) fn code(self) -> u8 {
-        match self {
-            Purpose::Control => 1,
-            Purpose::Data => 2,
-            Purpose::Proxy => 3,
-        }
-    }
-
-    fn from_code(code: u8) -> Result<Self> {
-        [Purpose::Control, Purpose::Data, Purpose::Proxy]
-            .into_iter()
-            .find(|purpose| purpose.code() == code)
-            .ok_or_else(|| Error::protocol(format!("the peer wants a connection of unknown purpose {code}")))
-    }
-}
-
 /// What to do after a frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "the bytes must be sent"]
-pub struct Step {
+pub struct HelloStep {
     /// Bytes to send now; may be empty.
     pub send: Vec<u8>,
     /// Whether the hello is through once they are sent.
@@ -76,14 +35,14 @@ pub struct Step {
 pub struct ClientHello {
     purpose: Purpose,
     nonce: Nonce,
-    key: Option<Key>,
+    key: Option<TokenKey>,
     challenge: Option<Transcript>,
 }
 
 impl ClientHello {
     /// The hello, with the bytes to send first.
     #[must_use]
-    pub fn start(purpose: Purpose, nonce: Nonce, key: Option<Key>) -> (Self, Vec<u8>) {
+    pub fn start(purpose: Purpose, nonce: Nonce, key: Option<TokenKey>) -> (Self, Vec<u8>) {
         let first = greeting(HELLO, VERSION, purpose.code(), nonce);
         (Self { purpose, nonce, key, challenge: None }, first)
     }
@@ -92,7 +51,7 @@ impl ClientHello {
     ///
     /// # Errors
     /// `Version`, `Token`, `Refused` or `Protocol`; the connection is then to be closed.
-    pub fn receive(&mut self, frame: Frame) -> Result<Step> {
+    pub fn receive(&mut self, frame: Frame) -> Result<HelloStep> {
         let frame = refuse::check(frame)?;
         match (&self.challenge, frame.kind) {
             (None, CHALLENGE) => self.answer(&frame.payload),
@@ -101,30 +60,31 @@ impl ClientHello {
                     .key
                     .as_ref()
                     .is_some_and(|key| key.accepts(Prover::Server, transcript, &frame.payload));
-                if known { Ok(Step { send: Vec::new(), done: true }) } else { Err(imposter()) }
+                if known { Ok(HelloStep { send: Vec::new(), done: true }) } else { Err(server_proof_error()) }
             }
-            _ => Err(out_of_turn(frame.kind)),
+            _ => Err(unexpected_frame_error(frame.kind)),
         }
     }
 
-    fn answer(&mut self, payload: &[u8]) -> Result<Step> {
-        let (asks_token, server_nonce) = read_greeting(payload, "server")?;
+    fn answer(&mut self, payload: &[u8]) -> Result<HelloStep> {
+        let (asks_token, server_nonce) = parse_greeting(payload, "server")?;
         let transcript = Transcript { purpose: self.purpose, client_nonce: self.nonce, server_nonce };
         match (&self.key, asks_token) {
-            (None, 0) => Ok(Step { send: Vec::new(), done: true }),
+            (None, 0) => Ok(HelloStep { send: Vec::new(), done: true }),
             (Some(key), 1) => {
-                let send = frame_of(CLIENT_PROOF, &key.proof(Prover::Client, &transcript));
+                let send = encode_frame(CLIENT_PROOF, &key.proof(Prover::Client, &transcript));
                 self.challenge = Some(transcript);
-                Ok(Step { send, done: false })
+                Ok(HelloStep { send, done: false })
             }
             (None, 1) => Err(Error::new(
                 ErrorKind::Token,
-                format!("the server asks for a token and none was given; {TOKEN_HINT}"),
+                format!("the server requires a token and none was given; {TOKEN_HINT}"),
             )),
             (Some(_), 0) => Err(Error::new(
                 ErrorKind::Token,
                 format!(
-                    "a token was given, and this server has none, so it cannot prove that it is the right one; {TOKEN_HINT}, or none"
+                    "a token was given, but this server has none, so it cannot prove its identity; {TOKEN_HINT}, or \
+                    none"
                 ),
             )),
             (_, other) => Err(Error::protocol(format!("the server's challenge has an unknown flag {other}"))),
@@ -136,14 +96,14 @@ impl ClientHello {
 #[derive(Debug)]
 pub struct ServerHello {
     nonce: Nonce,
-    key: Option<Key>,
+    key: Option<TokenKey>,
     transcript: Option<Transcript>,
 }
 
 impl ServerHello {
     /// The hello; without a key no token is asked for.
     #[must_use]
-    pub fn new(nonce: Nonce, key: Option<Key>) -> Self {
+    pub fn new(nonce: Nonce, key: Option<TokenKey>) -> Self {
         Self { nonce, key, transcript: None }
     }
 
@@ -151,20 +111,20 @@ impl ServerHello {
     ///
     /// # Errors
     /// `Version`, `Token`, `Refused` or `Protocol`: send [`refuse::encode`] of it and close the connection.
-    pub fn receive(&mut self, frame: Frame) -> Result<Step> {
+    pub fn receive(&mut self, frame: Frame) -> Result<HelloStep> {
         let frame = refuse::check(frame)?;
         match (&self.transcript, frame.kind) {
             (None, HELLO) => self.challenge(&frame.payload),
             (Some(transcript), CLIENT_PROOF) => match &self.key {
-                Some(key) if key.accepts(Prover::Client, transcript, &frame.payload) => Ok(Step {
-                    send: frame_of(SERVER_PROOF, &key.proof(Prover::Server, transcript)),
+                Some(key) if key.accepts(Prover::Client, transcript, &frame.payload) => Ok(HelloStep {
+                    send: encode_frame(SERVER_PROOF, &key.proof(Prover::Server, transcript)),
                     done: true,
                 }),
                 _ => {
                     Err(Error::new(ErrorKind::Token, format!("the token is not the server's; {TOKEN_HINT}")))
                 }
             },
-            _ => Err(out_of_turn(frame.kind)),
+            _ => Err(unexpected_frame_error(frame.kind)),
         }
     }
 
@@ -174,27 +134,31 @@ impl ServerHello {
         self.transcript.map(|transcript| transcript.purpose)
     }
 
-    fn challenge(&mut self, payload: &[u8]) -> Result<Step> {
-        let (purpose, client_nonce) = read_greeting(payload, "client")?;
+    fn challenge(&mut self, payload: &[u8]) -> Result<HelloStep> {
+        let (purpose, client_nonce) = parse_greeting(payload, "client")?;
         let purpose = Purpose::from_code(purpose)?;
         self.transcript = Some(Transcript { purpose, client_nonce, server_nonce: self.nonce });
         let asks_token = self.key.is_some();
-        Ok(Step { send: greeting(CHALLENGE, VERSION, u8::from(asks_token), self.nonce), done: !asks_token })
+        Ok(HelloStep {
+            send: greeting(CHALLENGE, VERSION, u8::from(asks_token), self.nonce),
+            done: !asks_token,
+        })
     }
 }
 
 fn greeting(kind: u8, version: u16, flag: u8, nonce: Nonce) -> Vec<u8> {
-    frame_of(kind, &[&MAGIC[..], &version.to_le_bytes(), &[flag, 0], &nonce.0].concat())
+    encode_frame(kind, &[&MAGIC[..], &version.to_le_bytes(), &[flag, 0], &nonce.0].concat())
 }
 
-fn read_greeting(payload: &[u8], peer: &str) -> Result<(u8, Nonce)> {
+fn parse_greeting(payload: &[u8], peer: &str) -> Result<(u8, Nonce)> {
     let stranger = || Error::protocol(format!("the {peer} does not speak narrows' protocol"));
     let rest = payload.strip_prefix(&MAGIC[..]).ok_or_else(stranger)?;
     let (version, rest) = rest.split_first_chunk::<2>().ok_or_else(stranger)?;
     let version = u16::from_le_bytes(*version);
     if version != VERSION {
         let message = format!(
-            "the {peer} speaks version {version} of narrows' protocol, the other side version {VERSION}; use the same narrows on both sides"
+            "the {peer} speaks version {version} of narrows' protocol, the other side version {VERSION}; use the same \
+            version of narrows on both sides"
         );
         return Err(Error::new(ErrorKind::Version, message));
     }
@@ -203,24 +167,24 @@ fn read_greeting(payload: &[u8], peer: &str) -> Result<(u8, Nonce)> {
     Ok((*flag, Nonce(nonce)))
 }
 
-fn frame_of(kind: u8, payload: &[u8]) -> Vec<u8> {
+fn encode_frame(kind: u8, payload: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     // A payload of the hello is far below the limit, so that encoding cannot fail.
     let _ = frame::encode(kind, payload, &mut out);
     out
 }
 
-fn imposter() -> Error {
+fn server_proof_error() -> Error {
     Error::new(
         ErrorKind::Token,
-        "the server could not prove that it knows the token: it may be another one than you mean",
+        "the server could not prove that it knows the token: it may be the wrong server",
     )
 }
 
-fn out_of_turn(kind: u8) -> Error {
+fn unexpected_frame_error(kind: u8) -> Error {
     Error::new(
         ErrorKind::Refused(Refusal::Protocol),
-        format!("a frame of kind {kind} has no place in the hello"),
+        format!("a frame of kind {kind} is not allowed in the hello"),
     )
 }
 

@@ -7,8 +7,8 @@ use proptest::prelude::*;
 const CLIENT: Nonce = Nonce([1; 32]);
 const SERVER: Nonce = Nonce([2; 32]);
 
-fn key(text: &str) -> impl Into<Option<Key>> + use<> {
-    Key::from_token(text.as_bytes())
+fn key(text: &str) -> impl Into<Option<TokenKey>> + use<> {
+    TokenKey::from_token(text.as_bytes())
 }
 
 fn frame(bytes: &[u8]) -> Frame {
@@ -19,8 +19,8 @@ fn frame(bytes: &[u8]) -> Frame {
 
 /// Both sides' ends, and every byte that passed.
 fn talk(
-    client_key: impl Into<Option<Key>>,
-    server_key: impl Into<Option<Key>>,
+    client_key: impl Into<Option<TokenKey>>,
+    server_key: impl Into<Option<TokenKey>>,
 ) -> (Result<()>, Result<()>, Vec<u8>) {
     let (client_key, server_key) = (client_key.into(), server_key.into());
     let (mut client, first) = ClientHello::start(Purpose::Data, CLIENT, client_key);
@@ -35,13 +35,13 @@ fn talk(
                 step.send
             }
             Err(error) => {
-                let told = client.receive(frame(&refuse::encode(&error))).map(|_| ());
-                return (told, Err(error), wire);
+                let outcome = client.receive(frame(&refuse::encode(&error))).map(|_| ());
+                return (outcome, Err(error), wire);
             }
         };
         wire.extend_from_slice(&to_client);
         match client.receive(frame(&to_client)) {
-            Ok(Step { done: true, .. }) => {
+            Ok(HelloStep { done: true, .. }) => {
                 assert_eq!(server.purpose(), Some(Purpose::Data));
                 return (Ok(()), if server_done { Ok(()) } else { Err(Error::protocol("unfinished")) }, wire);
             }
@@ -109,7 +109,7 @@ fn a_proof_is_the_hmac_of_label_version_purpose_and_nonces() {
     // Python: hmac.new(sha256(b"narrows endpoint token key 1\0" + b"x").digest(),
     //   b"narrows endpoint proof of client\0" + b"\x02\x00" + b"\x02" + b"\x01" * 32 + b"\x02" * 32, sha256)
     let transcript = Transcript { purpose: Purpose::Data, client_nonce: CLIENT, server_nonce: SERVER };
-    let proof = Key::from_token(b"x").proof(Prover::Client, &transcript);
+    let proof = TokenKey::from_token(b"x").proof(Prover::Client, &transcript);
     assert_eq!(
         proof,
         [

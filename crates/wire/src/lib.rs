@@ -10,6 +10,7 @@ pub mod control;
 pub mod error;
 pub mod first_bytes;
 pub mod frame;
+mod greeting;
 pub mod hello;
 pub mod open;
 pub mod refuse;

@@ -12,7 +12,7 @@ const OPEN: u8 = 8;
 const GRANTED: u8 = 9;
 const TOTAL: u8 = 10;
 
-/// Bytes of the frame that tells a stream's total.
+/// Bytes of the frame that reports a stream's total.
 pub const TOTAL_FRAME_BYTES: usize = frame::HEADER_BYTES + 8;
 
 /// Most objects of one connection.
@@ -35,7 +35,7 @@ pub const DEPTH_MAX: u32 = 4096;
 
 /// What a client asks of a data connection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Open {
+pub struct OpenRequest {
     /// Where the path is cut.
     pub layer: Layer,
     /// Names that requests refer to by index.
@@ -54,13 +54,13 @@ pub struct Open {
     pub block_bytes: u64,
     /// Requests that the client wants in flight.
     pub depth: u32,
-    /// The session in whose store the objects lie; `None` opens one that ends with this connection.
+    /// The session whose store contains the objects; `None` opens one that ends with this connection.
     pub session: Option<String>,
 }
 
 /// What a server grants a data connection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Granted {
+pub struct Grant {
     /// Whether the server's page cache is used; `None` where there is none.
     pub access: Option<Access>,
     /// What offsets and lengths must be multiples of.
@@ -84,11 +84,11 @@ pub struct Credits {
     pub bytes: u64,
 }
 
-impl Open {
+impl OpenRequest {
     /// The bytes to send.
     ///
     /// # Errors
-    /// As [`Open::check`].
+    /// As [`OpenRequest::check`].
     pub fn encode(&self) -> Result<Vec<u8>> {
         self.check()?;
         control::encode(OPEN, self)
@@ -113,25 +113,25 @@ impl Open {
         let framed = matches!(self.layer, Layer::Memory | Layer::Disk);
         if self.block_bytes == 0 || self.block_bytes > BLOCK_BYTES_MAX {
             return refused(format!(
-                "a block of {} bytes was asked for; allowed are 1 to {BLOCK_BYTES_MAX}",
+                "a block of {} bytes was requested; allowed are 1 to {BLOCK_BYTES_MAX}",
                 self.block_bytes
             ));
         }
         if framed && self.object_bytes > OBJECT_BYTES_MAX {
             return refused(format!(
-                "objects of {} bytes were asked for; allowed are up to {OBJECT_BYTES_MAX}",
+                "objects of {} bytes were requested; allowed are up to {OBJECT_BYTES_MAX}",
                 self.object_bytes
             ));
         }
         if self.depth == 0 || self.depth > DEPTH_MAX {
             return refused(format!(
-                "a queue depth of {} was asked for; allowed are 1 to {DEPTH_MAX}",
+                "a queue depth of {} was requested; allowed are 1 to {DEPTH_MAX}",
                 self.depth
             ));
         }
         if framed && (self.objects.is_empty() || self.objects.len() > OBJECT_COUNT_MAX) {
             return refused(format!(
-                "{} objects were asked for; allowed are 1 to {OBJECT_COUNT_MAX}",
+                "{} objects were requested; allowed are 1 to {OBJECT_COUNT_MAX}",
                 self.objects.len()
             ));
         }
@@ -139,7 +139,8 @@ impl Open {
             Some(name) => {
                 let shown: String = name.chars().take(80).filter(|c| !c.is_control()).collect();
                 let message = format!(
-                    "`{shown}` is no object's name; allowed are 1 to {OBJECT_NAME_BYTES_MAX} bytes without `/`, not `.` or `..`"
+                    "`{shown}` is not a valid object name; allowed are 1 to {OBJECT_NAME_BYTES_MAX} bytes without \
+                    `/`, not `.` or `..`"
                 );
                 Err(Error::new(ErrorKind::Refused(Refusal::Permission), message))
             }
@@ -154,7 +155,7 @@ fn is_plain(name: &str) -> bool {
     length_fits && name != "." && name != ".." && !name.contains(['/', '\0'])
 }
 
-impl Granted {
+impl Grant {
     /// The bytes to send.
     ///
     /// # Errors
@@ -170,15 +171,13 @@ impl Granted {
     pub fn decode(frame: Frame) -> Result<Self> {
         let granted: Self = control::decode(GRANTED, frame)?;
         if granted.credits.requests == 0 || granted.alignment_bytes == 0 {
-            return Err(Error::protocol(
-                "the server granted no request in flight, or an alignment of nothing",
-            ));
+            return Err(Error::protocol("the server granted no request in flight, or an alignment of 0"));
         }
         Ok(granted)
     }
 }
 
-/// The frame that tells how many bytes a stream had.
+/// The frame that reports how many bytes a stream had.
 #[must_use]
 pub fn encode_total(bytes: u64) -> Vec<u8> {
     let mut out = Vec::with_capacity(TOTAL_FRAME_BYTES);
@@ -195,7 +194,7 @@ pub fn decode_total(frame: Frame) -> Result<u64> {
     let frame = crate::refuse::check(frame)?;
     match (frame.kind, <[u8; 8]>::try_from(frame.payload.as_slice())) {
         (TOTAL, Ok(bytes)) => Ok(u64::from_le_bytes(bytes)),
-        _ => Err(Error::protocol("the peer did not tell the stream's total at its end")),
+        _ => Err(Error::protocol("the peer did not report the stream's total at its end")),
     }
 }
 
@@ -203,8 +202,8 @@ pub fn decode_total(frame: Frame) -> Result<u64> {
 mod tests {
     use super::*;
 
-    fn open(layer: Layer, names: usize, object_bytes: u64) -> Open {
-        Open {
+    fn open(layer: Layer, names: usize, object_bytes: u64) -> OpenRequest {
+        OpenRequest {
             layer,
             objects: vec!["n".repeat(OBJECT_NAME_BYTES_MAX); names],
             object_bytes,

@@ -5,7 +5,7 @@
 
 use crate::error::{Error, ErrorKind, Refusal, Result};
 use crate::frame::{self, Frame};
-use crate::hello::{MAGIC, VERSION};
+use crate::greeting::{MAGIC, VERSION};
 
 /// Kind of the frame.
 pub const KIND: u8 = 5;
@@ -26,7 +26,7 @@ const REASONS: [(u8, ErrorKind); 10] = [
     (9, ErrorKind::Refused(Refusal::Io)),
 ];
 
-/// The bytes that tell the peer of `error`. The message is sent: it must hold no secret.
+/// The bytes that report `error` to the peer. The message is sent: it must contain no secret.
 #[must_use]
 pub fn encode(error: &Error) -> Vec<u8> {
     let kind = match error.kind() {
@@ -46,7 +46,7 @@ pub fn encode(error: &Error) -> Vec<u8> {
     out
 }
 
-/// The error that a frame tells of.
+/// The error that a frame reports.
 ///
 /// # Errors
 /// Always: what the peer said, or that it is no frame of this kind. `Ok` passes any other frame through.
@@ -54,9 +54,9 @@ pub fn check(frame: Frame) -> Result<Frame> {
     if frame.kind != KIND {
         return Ok(frame);
     }
-    let told = frame.payload.strip_prefix(&MAGIC[..]).and_then(|rest| rest.split_first_chunk::<2>());
-    let Some((_, [code, text @ ..])) = told else {
-        return Err(Error::protocol("the peer ended the conversation in a form that is not narrows'"));
+    let body = frame.payload.strip_prefix(&MAGIC[..]).and_then(|rest| rest.split_first_chunk::<2>());
+    let Some((_, [code, text @ ..])) = body else {
+        return Err(Error::protocol("the peer ended the connection with a message that is not narrows'"));
     };
     let kind = REASONS.iter().find(|(known, _)| known == code).map_or(ErrorKind::Protocol, |(_, kind)| *kind);
     let text: String =

@@ -2,12 +2,12 @@
 //!
 //! A role is asked to *prepare*, answers *ready* (where it listens, and the ticket for it), and in the end *done* or
 //! *failed*: JSON in frames, over the pipes of a child process or a control connection. A stream begins with the
-//! ticket, by itself; the hop answers with [`Word::Ready`] once its own next hop has, so that nothing but the
-//! experiment's bytes is counted. It ends with the server's [`Word::Held`], which passes back along the path.
-//! What is measured is not known here; what a peer reports is held against what it was asked.
+//! ticket, by itself; the hop answers with [`RelaySignal::Ready`] once its own next hop has, so that nothing but the
+//! experiment's bytes is counted. It ends with the server's [`RelaySignal::Received`], which is passed back along the
+//! path. What is measured is not known here; what a peer reports is compared with what it was asked.
 
 mod check;
-mod plausible;
+mod consistency;
 
 use crate::control::{decode, encode};
 use crate::error::{Error, Result};
@@ -18,16 +18,16 @@ use narrows_model::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
 /// Kind of a frame to a role.
-pub const TO_ROLE: u8 = 11;
+pub const ROLE_COMMAND: u8 = 11;
 /// Kind of a frame from a role.
-pub const FROM_ROLE: u8 = 12;
+pub const ROLE_REPLY: u8 = 12;
 
 /// Bytes of a ticket.
 pub const TICKET_BYTES: usize = 16;
 /// Bytes of a word.
-pub const WORD_BYTES: usize = 9;
+pub const SIGNAL_BYTES: usize = 9;
 
-/// What a stream must begin with: only who was told it has a place in the trial.
+/// What a stream must begin with: only a peer that was given it is admitted to the trial.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ticket(pub [u8; TICKET_BYTES]);
 
@@ -40,7 +40,7 @@ impl std::fmt::Debug for Ticket {
 /// Where a role listens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Place {
+pub enum HopAddress {
     /// A TCP port.
     Tcp {
         /// Name or address of the host.
@@ -55,28 +55,28 @@ pub enum Place {
     },
 }
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for HopAddress {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Place::Tcp { host, port } if host.contains(':') => write!(f, "[{host}]:{port}"),
-            Place::Tcp { host, port } => write!(f, "{host}:{port}"),
-            Place::Unix { name } => write!(f, "the Unix socket @{name}"),
+            HopAddress::Tcp { host, port } if host.contains(':') => write!(f, "[{host}]:{port}"),
+            HopAddress::Tcp { host, port } => write!(f, "{host}:{port}"),
+            HopAddress::Unix { name } => write!(f, "the Unix socket @{name}"),
         }
     }
 }
 
-/// Where a stream goes next, and what it must begin with there.
+/// Where a stream is sent next, and what it must begin with there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hop {
     /// Where.
-    pub place: Place,
+    pub place: HopAddress,
     /// What to begin with.
     pub ticket: Ticket,
 }
 
 /// What a role does in one trial.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Prepare {
+pub struct RoleSpec {
     /// The part that it plays.
     pub role: Role,
     /// What it writes at once (client) or reads at once (proxy, server).
@@ -89,25 +89,25 @@ pub struct Prepare {
     pub forward: ForwardMode,
     /// Key of the content that is verified; `None` verifies nothing.
     pub content_key: Option<u64>,
-    /// Where the stream goes next; `None` for the server.
+    /// Where the stream is sent next; `None` for the server.
     pub next: Option<Hop>,
     /// Longest time in which nothing moves.
     pub silence_ns: Nanos,
 }
 
-/// What a role is told.
+/// A message to a role.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum ToRole {
+pub enum RoleCommand {
     /// Take part in a trial.
-    Prepare(Box<Prepare>),
+    Prepare(Box<RoleSpec>),
     /// Give the trial up; the answer is `failed`, unless it was done.
     Stop,
 }
 
 /// What a role did in one trial, and what it alone knows of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RoleDone {
+pub struct RoleReport {
     /// Calls, times and segments.
     pub output: RelayRoleOutput,
     /// From the first write to the server's word; the client's alone.
@@ -119,14 +119,14 @@ pub struct RoleDone {
 /// What a role answers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum FromRole {
+pub enum RoleReply {
     /// It takes part.
     Ready {
         /// Where it listens; `None` for the client.
         listens: Option<Hop>,
     },
     /// The trial is over.
-    Done(Box<RoleDone>),
+    Done(Box<RoleReport>),
     /// It cannot take part, or gave up.
     Failed {
         /// What happened, where, what to do.
@@ -134,13 +134,13 @@ pub enum FromRole {
     },
 }
 
-impl ToRole {
+impl RoleCommand {
     /// The bytes to send.
     ///
     /// # Errors
     /// `TooLarge` when the message is above the limit of a frame.
     pub fn encode(&self) -> Result<Vec<u8>> {
-        encode(TO_ROLE, self)
+        encode(ROLE_COMMAND, self)
     }
 
     /// The message in a frame, within the protocol's limits.
@@ -148,21 +148,21 @@ impl ToRole {
     /// # Errors
     /// `Protocol` when there is none, `Refused` when it asks for what is beyond a limit.
     pub fn decode(frame: Frame) -> Result<Self> {
-        let message: Self = decode(TO_ROLE, frame)?;
-        if let ToRole::Prepare(prepare) = &message {
+        let message: Self = decode(ROLE_COMMAND, frame)?;
+        if let RoleCommand::Prepare(prepare) = &message {
             prepare.check()?;
         }
         Ok(message)
     }
 }
 
-impl FromRole {
+impl RoleReply {
     /// The bytes to send.
     ///
     /// # Errors
     /// `TooLarge` when the message is above the limit of a frame.
     pub fn encode(&self) -> Result<Vec<u8>> {
-        encode(FROM_ROLE, self)
+        encode(ROLE_REPLY, self)
     }
 
     /// The message in a frame.
@@ -170,32 +170,32 @@ impl FromRole {
     /// # Errors
     /// `Protocol` when there is none, or what the peer gave as the reason for its end.
     pub fn decode(frame: Frame) -> Result<Self> {
-        decode(FROM_ROLE, frame)
+        decode(ROLE_REPLY, frame)
     }
 }
 
 /// Kinds of words: bytes that no text has.
 const READY: u8 = 0xf8;
-const HELD: u8 = 0xf9;
+const RECEIVED: u8 = 0xf9;
 
 /// What is said against the direction of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Word {
+pub enum RelaySignal {
     /// The path behind this hop is there: the experiment's bytes may come.
     Ready,
-    /// The server holds so many bytes of the stream.
-    Held(Bytes),
+    /// The server has received so many bytes of the stream.
+    Received(Bytes),
 }
 
-impl Word {
+impl RelaySignal {
     /// The bytes to send.
     #[must_use]
-    pub fn encode(self) -> [u8; WORD_BYTES] {
+    pub fn encode(self) -> [u8; SIGNAL_BYTES] {
         let (kind, number) = match self {
-            Word::Ready => (READY, 0),
-            Word::Held(Bytes(bytes)) => (HELD, bytes),
+            RelaySignal::Ready => (READY, 0),
+            RelaySignal::Received(Bytes(bytes)) => (RECEIVED, bytes),
         };
-        let mut out = [kind; WORD_BYTES];
+        let mut out = [kind; SIGNAL_BYTES];
         out[1..].copy_from_slice(&number.to_le_bytes());
         out
     }
@@ -204,13 +204,13 @@ impl Word {
     ///
     /// # Errors
     /// `Protocol` when it is none.
-    pub fn decode(bytes: [u8; WORD_BYTES]) -> Result<Self> {
+    pub fn decode(bytes: [u8; SIGNAL_BYTES]) -> Result<Self> {
         let [kind, number @ ..] = bytes;
         match (kind, u64::from_le_bytes(number)) {
-            (READY, 0) => Ok(Word::Ready),
-            (HELD, bytes) => Ok(Word::Held(Bytes(bytes))),
+            (READY, 0) => Ok(RelaySignal::Ready),
+            (RECEIVED, bytes) => Ok(RelaySignal::Received(Bytes(bytes))),
             _ => Err(Error::protocol(
-                "what listens there does not speak as a hop of narrows' buffer experiment",
+                "the process that listens there is not a hop of narrows' buffer experiment",
             )),
         }
     }

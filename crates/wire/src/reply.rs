@@ -5,7 +5,7 @@
 //! follows. A server that ends the conversation sends kind 255 with text as payload. Hot path: no allocation.
 
 use crate::error::{Error, ErrorKind, Refusal, Result};
-use crate::request::{self, Kind};
+use crate::request::RequestKind;
 
 /// Bytes of a reply's header.
 pub const HEADER_BYTES: usize = 16;
@@ -15,9 +15,9 @@ const FAREWELL_BYTES_MAX: usize = 400;
 
 /// One reply, without its payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Header {
+pub struct ReplyHeader {
     /// What was asked for.
-    pub kind: Kind,
+    pub kind: RequestKind,
     /// The request's number.
     pub tag: u32,
     /// The system's error number; 0 for success.
@@ -26,11 +26,11 @@ pub struct Header {
     pub length_bytes: u32,
 }
 
-impl Header {
+impl ReplyHeader {
     /// The header as it is sent.
     #[must_use]
     pub fn encode(&self) -> [u8; HEADER_BYTES] {
-        raw(self.kind.code(), self.tag, self.status, self.length_bytes)
+        encode_header(self.kind.code(), self.tag, self.status, self.length_bytes)
     }
 }
 
@@ -42,12 +42,12 @@ pub fn encode_farewell(text: &str) -> Vec<u8> {
         end -= 1;
     }
     let length = u32::try_from(end).unwrap_or(0);
-    let mut out = raw(FAREWELL, 0, 0, length).to_vec();
+    let mut out = encode_header(FAREWELL, 0, 0, length).to_vec();
     out.extend_from_slice(&text.as_bytes()[..end]);
     out
 }
 
-fn raw(kind: u8, tag: u32, status: u32, length: u32) -> [u8; HEADER_BYTES] {
+fn encode_header(kind: u8, tag: u32, status: u32, length: u32) -> [u8; HEADER_BYTES] {
     let mut out = [0; HEADER_BYTES];
     out[0] = kind;
     out[4..8].copy_from_slice(&tag.to_le_bytes());
@@ -58,11 +58,11 @@ fn raw(kind: u8, tag: u32, status: u32, length: u32) -> [u8; HEADER_BYTES] {
 
 /// What was found in the bytes of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Piece<'a> {
+pub enum ReplyPiece<'a> {
     /// A reply without payload, or one whose payload follows in pieces.
     Reply {
         /// The reply.
-        header: Header,
+        header: ReplyHeader,
         /// Whether it is complete.
         complete: bool,
     },
@@ -79,25 +79,25 @@ pub enum Piece<'a> {
     },
 }
 
-/// Reads replies out of bytes that arrive in any portions, and holds the server to what it was asked.
+/// Reads replies out of bytes that arrive in any portions, and checks them against the requests.
 ///
 /// Tags on the wire are indices of a fixed table, so that a reply is checked without a search.
 #[derive(Debug, Clone)]
 pub struct ReplyDecoder {
-    asked: Vec<Option<Asked>>,
+    pending: Vec<Option<PendingRequest>>,
     free: Vec<u32>,
-    payload: Option<Payload>,
+    payload: Option<ReplyPayload>,
     ended: Option<Error>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Asked {
-    kind: Kind,
+struct PendingRequest {
+    kind: RequestKind,
     length_bytes: u32,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Payload {
+struct ReplyPayload {
     tag: u32,
     done_bytes: u32,
     total_bytes: u32,
@@ -108,7 +108,7 @@ impl ReplyDecoder {
     #[must_use]
     pub fn new(requests: u32) -> Self {
         Self {
-            asked: vec![None; usize::try_from(requests).unwrap_or(0)],
+            pending: vec![None; usize::try_from(requests).unwrap_or(0)],
             free: (0..requests).rev().collect(),
             payload: None,
             ended: None,
@@ -124,16 +124,16 @@ impl ReplyDecoder {
     /// Requests sent and not yet answered.
     #[must_use]
     pub fn in_flight(&self) -> usize {
-        self.asked.len() - self.free.len()
+        self.pending.len() - self.free.len()
     }
 
     /// Notes a request and gives the tag that it must be sent with; `None` when no more may be in flight.
     ///
     /// # Shape
     /// A tag is below the number of requests that may be in flight, and is used again once its reply is complete.
-    pub fn sent(&mut self, kind: Kind, length_bytes: u32) -> Option<u32> {
+    pub fn sent(&mut self, kind: RequestKind, length_bytes: u32) -> Option<u32> {
         let tag = self.free.pop()?;
-        self.asked[index(tag)] = Some(Asked { kind, length_bytes });
+        self.pending[index(tag)] = Some(PendingRequest { kind, length_bytes });
         Some(tag)
     }
 
@@ -143,7 +143,7 @@ impl ReplyDecoder {
     /// # Errors
     /// `Protocol` when the server answers what was not asked or sends more than was asked for, `Refused` when it ends
     /// the conversation. The connection is then to be closed.
-    pub fn next<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Piece<'a>>> {
+    pub fn next<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<ReplyPiece<'a>>> {
         if let Some(error) = &self.ended {
             return Err(error.clone());
         }
@@ -155,7 +155,7 @@ impl ReplyDecoder {
             }
             *input = rest;
             let (tag, at_bytes, last) = self.payload_arrived(bytes.len());
-            return Ok(Some(Piece::Payload { bytes, tag, at_bytes, last }));
+            return Ok(Some(ReplyPiece::Payload { bytes, tag, at_bytes, last }));
         }
         let Some((bytes, rest)) = input.split_first_chunk::<HEADER_BYTES>() else { return Ok(None) };
         let piece = if bytes[0] == FAREWELL { farewell(bytes, rest) } else { self.reply(bytes).map(Some) };
@@ -172,8 +172,8 @@ impl ReplyDecoder {
         }
     }
 
-    /// Where the next bytes of payload belong: the request's tag, the place in its payload, and how many are
-    /// missing; `None` between replies. A caller may read them straight there and tell so by
+    /// Where the next bytes of payload belong: the request's tag, the place in its payload, and how many are missing;
+    /// `None` between replies. A caller may read them straight there and report it with
     /// [`ReplyDecoder::payload_arrived`].
     #[must_use]
     pub fn payload_wanted(&self) -> Option<(u32, u32, u32)> {
@@ -181,8 +181,8 @@ impl ReplyDecoder {
             .map(|payload| (payload.tag, payload.done_bytes, payload.total_bytes - payload.done_bytes))
     }
 
-    /// Notes that `length_bytes` of the present payload arrived, and tells the request's tag, where they belong
-    /// and whether they complete it. More than is left counts as what is left.
+    /// Records that `length_bytes` of the current payload arrived, and returns the request's tag, where they belong and
+    /// whether they complete it. More than is left counts as what is left.
     pub fn payload_arrived(&mut self, length_bytes: usize) -> (u32, u32, bool) {
         let Some(payload) = &mut self.payload else { return (0, 0, true) };
         let (tag, at_bytes) = (payload.tag, payload.done_bytes);
@@ -196,10 +196,10 @@ impl ReplyDecoder {
         (tag, at_bytes, last)
     }
 
-    fn reply<'a>(&mut self, bytes: &[u8; HEADER_BYTES]) -> Result<Piece<'a>> {
+    fn reply<'a>(&mut self, bytes: &[u8; HEADER_BYTES]) -> Result<ReplyPiece<'a>> {
         let (tag, status, length_bytes) = (word(bytes, 4), word(bytes, 8), word(bytes, 12));
-        let Some(asked) = self.asked.get_mut(index(tag)).and_then(Option::take) else {
-            return Err(Error::protocol(format!("the server answered request {tag}, which was not asked")));
+        let Some(asked) = self.pending.get_mut(index(tag)).and_then(Option::take) else {
+            return Err(Error::protocol(format!("the server answered request {tag}, which was not sent")));
         };
         if bytes[0] != asked.kind.code() || bytes[1..4] != [0; 3] {
             return Err(Error::protocol(format!(
@@ -209,23 +209,23 @@ impl ReplyDecoder {
         }
         if length_bytes > asked.length_bytes || (status != 0 && length_bytes != 0) {
             let message = format!(
-                "the server answered {length_bytes} bytes with status {status} where {} were asked for",
+                "the server answered {length_bytes} bytes with status {status} where {} were requested",
                 asked.length_bytes
             );
             return Err(Error::protocol(message));
         }
-        let complete = asked.kind != Kind::Read || length_bytes == 0;
+        let complete = asked.kind != RequestKind::Read || length_bytes == 0;
         if complete {
             self.free.push(tag);
         } else {
-            self.payload = Some(Payload { tag, done_bytes: 0, total_bytes: length_bytes });
+            self.payload = Some(ReplyPayload { tag, done_bytes: 0, total_bytes: length_bytes });
         }
-        let header = Header { kind: asked.kind, tag, status, length_bytes };
-        Ok(Piece::Reply { header, complete })
+        let header = ReplyHeader { kind: asked.kind, tag, status, length_bytes };
+        Ok(ReplyPiece::Reply { header, complete })
     }
 }
 
-fn farewell<'a>(bytes: &[u8; HEADER_BYTES], rest: &[u8]) -> Result<Option<Piece<'a>>> {
+fn farewell<'a>(bytes: &[u8; HEADER_BYTES], rest: &[u8]) -> Result<Option<ReplyPiece<'a>>> {
     let length = index(word(bytes, 12));
     if length > FAREWELL_BYTES_MAX {
         return Err(Error::protocol(format!("the server ended with a text of {length} bytes")));
@@ -242,9 +242,6 @@ fn word(bytes: &[u8; HEADER_BYTES], at: usize) -> u32 {
 fn index(value: u32) -> usize {
     usize::try_from(value).unwrap_or(usize::MAX)
 }
-
-/// Bytes by which a request's and a reply's headers burden the wire together.
-pub const OVERHEAD_BYTES: usize = HEADER_BYTES + request::HEADER_BYTES;
 
 #[cfg(test)]
 #[path = "reply_tests.rs"]

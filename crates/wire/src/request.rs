@@ -11,7 +11,7 @@ pub const HEADER_BYTES: usize = 24;
 
 /// What a request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum RequestKind {
     /// Send a range of an object.
     Read,
     /// Store a range of an object.
@@ -22,26 +22,28 @@ pub enum Kind {
     Remove,
 }
 
-impl Kind {
+impl RequestKind {
     pub(crate) fn code(self) -> u8 {
         match self {
-            Kind::Read => 1,
-            Kind::Write => 2,
-            Kind::Sync => 3,
-            Kind::Remove => 4,
+            RequestKind::Read => 1,
+            RequestKind::Write => 2,
+            RequestKind::Sync => 3,
+            RequestKind::Remove => 4,
         }
     }
 
     fn from_code(code: u8) -> Option<Self> {
-        [Kind::Read, Kind::Write, Kind::Sync, Kind::Remove].into_iter().find(|kind| kind.code() == code)
+        [RequestKind::Read, RequestKind::Write, RequestKind::Sync, RequestKind::Remove]
+            .into_iter()
+            .find(|kind| kind.code() == code)
     }
 }
 
 /// One request, without its payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Header {
+pub struct RequestHeader {
     /// What it asks for.
-    pub kind: Kind,
+    pub kind: RequestKind,
     /// The client's number; comes back in the reply.
     pub tag: u32,
     /// Index into the objects of the connection.
@@ -52,7 +54,7 @@ pub struct Header {
     pub offset_bytes: u64,
 }
 
-impl Header {
+impl RequestHeader {
     /// The header as it is sent.
     #[must_use]
     pub fn encode(&self) -> [u8; HEADER_BYTES] {
@@ -67,7 +69,7 @@ impl Header {
 
     fn decode(bytes: &[u8; HEADER_BYTES]) -> Result<Self> {
         let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
-        let kind = Kind::from_code(bytes[0]).filter(|_| bytes[1..4] == [0; 3]);
+        let kind = RequestKind::from_code(bytes[0]).filter(|_| bytes[1..4] == [0; 3]);
         let Some(kind) = kind else {
             return Err(Error::protocol(format!("the client sent a request of unknown kind {}", bytes[0])));
         };
@@ -76,13 +78,13 @@ impl Header {
     }
 
     fn payload_bytes(&self) -> u32 {
-        if self.kind == Kind::Write { self.length_bytes } else { 0 }
+        if self.kind == RequestKind::Write { self.length_bytes } else { 0 }
     }
 }
 
 /// What was agreed on when the connection was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct RequestLimits {
     /// Objects that may be named.
     pub objects: u32,
     /// Largest length of a request.
@@ -93,9 +95,9 @@ pub struct Limits {
 
 /// What was found in the bytes of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Piece<'a> {
+pub enum RequestPiece<'a> {
     /// A request began. A write's payload follows in pieces.
-    Request(Header),
+    Request(RequestHeader),
     /// A part of the payload of the write that began last.
     Payload {
         /// The bytes.
@@ -107,16 +109,16 @@ pub enum Piece<'a> {
     },
 }
 
-/// Reads requests out of bytes that arrive in any portions, and holds the client to its credits.
+/// Reads requests out of bytes that arrive in any portions, and enforces the client's credits.
 #[derive(Debug, Clone)]
 pub struct RequestDecoder {
-    limits: Limits,
+    limits: RequestLimits,
     in_flight: Credits,
-    payload: Option<Payload>,
+    payload: Option<RequestPayload>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Payload {
+struct RequestPayload {
     done_bytes: u32,
     total_bytes: u32,
 }
@@ -124,7 +126,7 @@ struct Payload {
 impl RequestDecoder {
     /// A decoder for a connection with these limits.
     #[must_use]
-    pub fn new(limits: Limits) -> Self {
+    pub fn new(limits: RequestLimits) -> Self {
         Self { limits, in_flight: Credits { requests: 0, bytes: 0 }, payload: None }
     }
 
@@ -134,7 +136,7 @@ impl RequestDecoder {
     /// # Errors
     /// `Protocol` when the client breaks the protocol: an unknown kind or object, a length above what was agreed, or
     /// more in flight than its credits. The connection is then to be closed.
-    pub fn next<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Piece<'a>>> {
+    pub fn next<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<RequestPiece<'a>>> {
         if let Some(payload) = self.payload {
             let left = usize::try_from(payload.total_bytes - payload.done_bytes).unwrap_or(usize::MAX);
             let (bytes, rest) = input.split_at(input.len().min(left));
@@ -143,27 +145,27 @@ impl RequestDecoder {
             }
             *input = rest;
             let (at_bytes, last) = self.payload_arrived(bytes.len());
-            return Ok(Some(Piece::Payload { bytes, at_bytes, last }));
+            return Ok(Some(RequestPiece::Payload { bytes, at_bytes, last }));
         }
         let Some((header, rest)) = input.split_first_chunk::<HEADER_BYTES>() else { return Ok(None) };
-        let header = Header::decode(header)?;
+        let header = RequestHeader::decode(header)?;
         self.admit(&header)?;
         *input = rest;
         if header.payload_bytes() > 0 {
-            self.payload = Some(Payload { done_bytes: 0, total_bytes: header.payload_bytes() });
+            self.payload = Some(RequestPayload { done_bytes: 0, total_bytes: header.payload_bytes() });
         }
-        Ok(Some(Piece::Request(header)))
+        Ok(Some(RequestPiece::Request(header)))
     }
 
-    /// Bytes of the present write's payload that have not arrived; zero between requests. A caller may read up to
-    /// that many straight to their place and tell so by [`RequestDecoder::payload_arrived`].
+    /// Bytes of the current write's payload that have not arrived; zero between requests. A caller may read up to that
+    /// many straight to their place and report it with [`RequestDecoder::payload_arrived`].
     #[must_use]
     pub fn payload_left_bytes(&self) -> u32 {
         self.payload.map_or(0, |payload| payload.total_bytes - payload.done_bytes)
     }
 
-    /// Notes that `length_bytes` of the present payload arrived, and tells where they belong and whether they complete
-    /// it. More than is left counts as what is left.
+    /// Records that `length_bytes` of the current payload arrived, and returns where they belong and whether they
+    /// complete it. More than is left counts as what is left.
     pub fn payload_arrived(&mut self, length_bytes: usize) -> (u32, bool) {
         let Some(payload) = &mut self.payload else { return (0, true) };
         let at_bytes = payload.done_bytes;
@@ -188,15 +190,15 @@ impl RequestDecoder {
         self.in_flight
     }
 
-    fn admit(&mut self, header: &Header) -> Result<()> {
-        let Limits { objects, block_bytes, credits } = self.limits;
+    fn admit(&mut self, header: &RequestHeader) -> Result<()> {
+        let RequestLimits { objects, block_bytes, credits } = self.limits;
         if header.object >= objects {
             let message = format!("the client named object {} of {objects}", header.object);
             return Err(Error::protocol(message));
         }
         if header.length_bytes > block_bytes {
             let message =
-                format!("the client asked for {} bytes where {block_bytes} were agreed", header.length_bytes);
+                format!("the client requested {} bytes where {block_bytes} were agreed", header.length_bytes);
             return Err(Error::protocol(message));
         }
         let requests = self.in_flight.requests + 1;

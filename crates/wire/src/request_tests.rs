@@ -4,19 +4,24 @@ use super::*;
 use crate::error::ErrorKind;
 use proptest::prelude::*;
 
-const LIMITS: Limits =
-    Limits { objects: 3, block_bytes: 100, credits: Credits { requests: 1000, bytes: 100_000 } };
+const LIMITS: RequestLimits =
+    RequestLimits { objects: 3, block_bytes: 100, credits: Credits { requests: 1000, bytes: 100_000 } };
 
 #[derive(Debug, Clone, PartialEq)]
 struct Whole {
-    header: Header,
+    header: RequestHeader,
     payload: Vec<u8>,
 }
 
-fn header() -> impl Strategy<Value = Header> {
-    let kind = prop::sample::select(vec![Kind::Read, Kind::Write, Kind::Sync, Kind::Remove]);
+fn header() -> impl Strategy<Value = RequestHeader> {
+    let kind = prop::sample::select(vec![
+        RequestKind::Read,
+        RequestKind::Write,
+        RequestKind::Sync,
+        RequestKind::Remove,
+    ]);
     (kind, any::<u32>(), 0_u32..3, 0_u32..=100, any::<u64>()).prop_map(
-        |(kind, tag, object, length_bytes, offset_bytes)| Header {
+        |(kind, tag, object, length_bytes, offset_bytes)| RequestHeader {
             kind,
             tag,
             object,
@@ -48,8 +53,8 @@ fn read_all(decoder: &mut RequestDecoder, bytes: &[u8], portions: &[usize]) -> R
         let mut input = kept.as_slice();
         while let Some(piece) = decoder.next(&mut input)? {
             match piece {
-                Piece::Request(header) => got.push(Whole { header, payload: Vec::new() }),
-                Piece::Payload { bytes, at_bytes, last } => {
+                RequestPiece::Request(header) => got.push(Whole { header, payload: Vec::new() }),
+                RequestPiece::Payload { bytes, at_bytes, last } => {
                     let whole = got.last_mut().unwrap();
                     assert_eq!(whole.payload.len(), usize::try_from(at_bytes).unwrap());
                     whole.payload.extend_from_slice(bytes);
@@ -67,7 +72,7 @@ fn read_all(decoder: &mut RequestDecoder, bytes: &[u8], portions: &[usize]) -> R
 }
 
 fn read(object: u32, length_bytes: u32) -> [u8; HEADER_BYTES] {
-    Header { kind: Kind::Read, tag: 1, object, length_bytes, offset_bytes: 0 }.encode()
+    RequestHeader { kind: RequestKind::Read, tag: 1, object, length_bytes, offset_bytes: 0 }.encode()
 }
 
 #[test]
@@ -84,7 +89,7 @@ fn a_length_above_the_agreed_block_is_a_breach() {
 
 #[test]
 fn credits_are_used_up_by_requests_and_by_bytes_and_come_back_with_answers() {
-    let limits = Limits { credits: Credits { requests: 2, bytes: 150 }, ..LIMITS };
+    let limits = RequestLimits { credits: Credits { requests: 2, bytes: 150 }, ..LIMITS };
     let mut decoder = RequestDecoder::new(limits);
     assert!(decoder.next(&mut &read(0, 100)[..]).is_ok());
     assert!(decoder.next(&mut &read(0, 51)[..]).is_err());
@@ -110,7 +115,7 @@ proptest! {
         bytes in prop::collection::vec(prop_oneof![4 => Just(0_u8), 1 => 0_u8..5, 1 => any::<u8>()], 0..600),
         portions in prop::collection::vec(1_usize..60, 1..40),
     ) {
-        let limits = Limits { credits: Credits { requests: 4, bytes: 200 }, ..LIMITS };
+        let limits = RequestLimits { credits: Credits { requests: 4, bytes: 200 }, ..LIMITS };
         let mut decoder = RequestDecoder::new(limits);
         if let Ok(got) = read_all(&mut decoder, &bytes, &portions) {
             prop_assert!(got.iter().all(|whole| whole.header.object < 3 && whole.header.length_bytes <= 100));

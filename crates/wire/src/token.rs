@@ -9,7 +9,7 @@
 //! # Source
 //! RFC 2104 (HMAC), FIPS 180-4 (SHA-256).
 
-use crate::hello::{Nonce, Purpose, VERSION};
+use crate::greeting::{Nonce, Purpose, VERSION};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
@@ -26,9 +26,9 @@ const SERVER_LABEL: &[u8] = b"narrows endpoint proof of server\0";
 
 /// The key that a token yields. It is never printed.
 #[derive(Clone)]
-pub struct Key([u8; 32]);
+pub struct TokenKey([u8; 32]);
 
-impl std::fmt::Debug for Key {
+impl std::fmt::Debug for TokenKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Key(..)")
     }
@@ -51,7 +51,7 @@ pub(crate) struct Transcript {
     pub(crate) server_nonce: Nonce,
 }
 
-impl Key {
+impl TokenKey {
     /// The key that `token` yields.
     #[must_use]
     pub fn from_token(token: &[u8]) -> Self {

@@ -7,31 +7,31 @@ use std::path::Path;
 use anyhow::Context;
 
 use crate::workspace::{Workspace, cargo};
-use crate::{Outcome, gen_docs, output, tidy};
+use crate::{TaskOutcome, gen_docs, output, tidy};
 
 /// One cargo command of the check.
-struct Step {
+struct CheckStep {
     name: &'static str,
     arguments: &'static [&'static str],
     environment: &'static [(&'static str, &'static str)],
     hint: &'static str,
 }
 
-const FORMAT: Step = Step {
+const FORMAT: CheckStep = CheckStep {
     name: "fmt",
     arguments: &["fmt", "--all", "--check"],
     environment: &[],
     hint: "run `cargo fmt --all`",
 };
 
-const LINTS: Step = Step {
+const LINTS: CheckStep = CheckStep {
     name: "clippy",
     arguments: &["clippy", "--workspace", "--all-targets", "--locked", "--quiet", "--", "-D", "warnings"],
     environment: &[],
     hint: "each message above names its file, its line and mostly its remedy",
 };
 
-const DOCUMENTATION: Step = Step {
+const DOCUMENTATION: CheckStep = CheckStep {
     name: "doc",
     arguments: &["doc", "--workspace", "--no-deps", "--locked", "--quiet"],
     environment: &[("RUSTDOCFLAGS", "-D warnings")],
@@ -42,29 +42,29 @@ const DOCUMENTATION: Step = Step {
 ///
 /// # Errors
 /// A step that could not be started.
-pub(crate) fn run() -> anyhow::Result<Outcome> {
+pub(crate) fn run() -> anyhow::Result<TaskOutcome> {
     let workspace = Workspace::load()?;
     for step in [&FORMAT, &LINTS] {
         if !passes(step, &workspace.root)? {
-            return Ok(Outcome::ProblemsFound);
+            return Ok(TaskOutcome::ProblemsFound);
         }
     }
-    if tidy::report(&workspace)? != Outcome::Healthy {
+    if tidy::report(&workspace)? != TaskOutcome::Healthy {
         output::complaint("check: tidy failed");
-        return Ok(Outcome::ProblemsFound);
+        return Ok(TaskOutcome::ProblemsFound);
     }
-    if gen_docs::generate(&workspace.root, gen_docs::Mode::Compare)? != Outcome::Healthy {
+    if gen_docs::generate(&workspace.root, gen_docs::DocsMode::Compare)? != TaskOutcome::Healthy {
         output::complaint("check: gen-docs failed; run `cargo xtask gen-docs`");
-        return Ok(Outcome::ProblemsFound);
+        return Ok(TaskOutcome::ProblemsFound);
     }
     if !passes(&DOCUMENTATION, &workspace.root)? {
-        return Ok(Outcome::ProblemsFound);
+        return Ok(TaskOutcome::ProblemsFound);
     }
     output::line("check: fmt, clippy, tidy, gen-docs and doc pass");
-    Ok(Outcome::Healthy)
+    Ok(TaskOutcome::Healthy)
 }
 
-fn passes(step: &Step, root: &Path) -> anyhow::Result<bool> {
+fn passes(step: &CheckStep, root: &Path) -> anyhow::Result<bool> {
     let status = cargo(root, step.arguments)
         .envs(step.environment.iter().copied())
         .status()

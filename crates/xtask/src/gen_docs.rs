@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 
 use crate::workspace::{Workspace, cargo};
-use crate::{Outcome, output};
+use crate::{TaskOutcome, output};
 
 const WRITE: &[&str] = &["run", "--quiet", "--locked", "--package", "narrows", "--example", "reference"];
 /// Exit code of the example when a page differs.
@@ -16,7 +16,7 @@ const DIFFERS: i32 = 1;
 
 /// What to do with the pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mode {
+pub(crate) enum DocsMode {
     Write,
     Compare,
 }
@@ -25,12 +25,12 @@ pub(crate) enum Mode {
 ///
 /// # Errors
 /// A generator that could not be built or started.
-pub(crate) fn run(mode: Mode) -> anyhow::Result<Outcome> {
+pub(crate) fn run(mode: DocsMode) -> anyhow::Result<TaskOutcome> {
     let outcome = generate(&Workspace::load()?.root, mode)?;
-    if outcome == Outcome::Healthy {
+    if outcome == TaskOutcome::Healthy {
         output::line(match mode {
-            Mode::Write => "gen-docs: docs/reference is written",
-            Mode::Compare => "gen-docs: docs/reference is that of the registries",
+            DocsMode::Write => "gen-docs: docs/reference is written",
+            DocsMode::Compare => "gen-docs: docs/reference is that of the registries",
         });
     }
     Ok(outcome)
@@ -40,23 +40,23 @@ pub(crate) fn run(mode: Mode) -> anyhow::Result<Outcome> {
 ///
 /// # Errors
 /// As [`run`].
-pub(crate) fn generate(root: &Path, mode: Mode) -> anyhow::Result<Outcome> {
+pub(crate) fn generate(root: &Path, mode: DocsMode) -> anyhow::Result<TaskOutcome> {
     let status = cargo(root, &arguments(mode)).status().context("could not start cargo run")?;
     outcome(status.code())
 }
 
-fn arguments(mode: Mode) -> Vec<&'static str> {
+fn arguments(mode: DocsMode) -> Vec<&'static str> {
     let check: &[&str] = match mode {
-        Mode::Write => &[],
-        Mode::Compare => &["--", "--check"],
+        DocsMode::Write => &[],
+        DocsMode::Compare => &["--", "--check"],
     };
     WRITE.iter().chain(check).copied().collect()
 }
 
-fn outcome(code: Option<i32>) -> anyhow::Result<Outcome> {
+fn outcome(code: Option<i32>) -> anyhow::Result<TaskOutcome> {
     match code {
-        Some(0) => Ok(Outcome::Healthy),
-        Some(DIFFERS) => Ok(Outcome::ProblemsFound),
+        Some(0) => Ok(TaskOutcome::Healthy),
+        Some(DIFFERS) => Ok(TaskOutcome::ProblemsFound),
         Some(other) => {
             bail!("the generator of docs/reference ended with exit code {other}; its message is above")
         }
@@ -66,19 +66,19 @@ fn outcome(code: Option<i32>) -> anyhow::Result<Outcome> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Mode, arguments, outcome};
-    use crate::Outcome;
+    use super::{DocsMode, arguments, outcome};
+    use crate::TaskOutcome;
 
     #[test]
     fn only_a_comparison_asks_for_one() {
-        assert!(arguments(Mode::Compare).ends_with(&["--", "--check"]));
-        assert!(!arguments(Mode::Write).contains(&"--check"));
+        assert!(arguments(DocsMode::Compare).ends_with(&["--", "--check"]));
+        assert!(!arguments(DocsMode::Write).contains(&"--check"));
     }
 
     #[test]
     fn pages_that_differ_are_problems_and_a_generator_that_fails_is_an_error() {
-        assert_eq!(outcome(Some(0)).unwrap(), Outcome::Healthy);
-        assert_eq!(outcome(Some(1)).unwrap(), Outcome::ProblemsFound);
+        assert_eq!(outcome(Some(0)).unwrap(), TaskOutcome::Healthy);
+        assert_eq!(outcome(Some(1)).unwrap(), TaskOutcome::ProblemsFound);
         assert!(outcome(Some(101)).is_err() && outcome(None).is_err());
     }
 }

@@ -1,6 +1,6 @@
 //! The workspace as cargo and git see it: root folder, packages, resolved graph, files.
 //!
-//! Nothing here judges. Cargo is asked with `--locked`, so that a check never changes `Cargo.lock`, and for this
+//! No rule is evaluated here. Cargo is asked with `--locked`, so that a check never changes `Cargo.lock`, and for this
 //! host only, so that no package of another operating system is downloaded or counted.
 
 use std::ffi::{OsStr, OsString};
@@ -10,7 +10,7 @@ use std::process::Command;
 use anyhow::{Context, bail};
 use cargo_metadata::{Metadata, MetadataCommand};
 
-/// The workspace that the current folder lies in.
+/// The workspace that the current folder is in.
 #[derive(Debug)]
 pub(crate) struct Workspace {
     pub(crate) root: PathBuf,

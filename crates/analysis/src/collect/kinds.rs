@@ -1,4 +1,4 @@
-//! What a cell's trials tell beyond their totals: the kinds of a mix, and what an open loop adds.
+//! What a cell's trials report beyond their totals: the kinds of a mix, and what an open loop adds.
 
 use super::stored::StoredHistogram;
 use narrows_model::trial::{OpTotals, OpenLoopTotals};

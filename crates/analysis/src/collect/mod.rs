@@ -4,16 +4,16 @@
 
 mod delta;
 mod kinds;
+pub(crate) mod relay;
 mod rounds;
 mod series;
 mod stored;
 
-pub(crate) use delta::{DiskDelta, RoleDelta, TcpDelta};
+pub(crate) use delta::RoleDelta;
 pub(crate) use kinds::{KindData, OpenLoopData};
-pub(crate) use series::{Rate, Series};
+pub(crate) use series::{Series, SlotRate};
 pub(crate) use stored::StoredHistogram;
 
-use crate::relay::RelayTrials;
 use narrows_model::effective::Effective;
 use narrows_model::event::EndReason;
 use narrows_model::fault::{ErrorCount, merge_errors};
@@ -23,7 +23,8 @@ use narrows_model::server::ServerFacts;
 use narrows_model::trial::{ClientTotals, InFlightAtEnd, IntervalSample, TrialOutput};
 use narrows_model::verification::Verification;
 use narrows_model::{Bytes, Cell, CellId, Event, Histogram, Inventory, Nanos, Plan};
-use narrows_stats::interval::Share;
+use narrows_stats::interval::RatioTerm;
+use relay::RelayTrials;
 use rounds::Rounds;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -40,8 +41,8 @@ pub(crate) struct TrialTotals {
 
 impl TrialTotals {
     /// What it adds to all bytes and to all time.
-    pub(crate) fn share(&self) -> Share {
-        Share { over: self.bytes.as_f64(), under: self.last_done.as_secs_f64() }
+    pub(crate) fn share(&self) -> RatioTerm {
+        RatioTerm { over: self.bytes.as_f64(), under: self.last_done.as_secs_f64() }
     }
 }
 
@@ -61,7 +62,7 @@ pub(crate) struct CellData {
     pub cell: Cell,
     /// The trials that the figures are of.
     pub trials: BTreeMap<u32, TrialTotals>,
-    /// The rounds before a steady window, which no figure but the errors holds.
+    /// The rounds before a steady window, which are in no figure but the errors.
     pub before: BTreeMap<u32, TrialTotals>,
     pub series: BTreeMap<u32, Series>,
     pub clients: Vec<ClientTotals>,
@@ -162,7 +163,7 @@ impl CellData {
         }
         add_clients(&mut self.clients, &trial.clients);
         for pair in &trial.counters {
-            let delta = RoleDelta::of(pair);
+            let delta = RoleDelta::new(pair);
             match self.deltas.iter_mut().find(|known| known.role == delta.role) {
                 Some(known) => known.add(&delta),
                 None => self.deltas.push(delta),
@@ -219,7 +220,7 @@ fn add_clients(known: &mut Vec<ClientTotals>, more: &[ClientTotals]) {
 
 /// The events of a run, sorted by cell.
 #[derive(Debug)]
-pub(crate) struct Collected {
+pub(crate) struct RunData {
     pub cells: Vec<CellData>,
     pub skipped: Vec<SkippedCell>,
     skipped_ids: HashSet<CellId>,
@@ -233,7 +234,7 @@ pub(crate) struct Collected {
     interval_ns: u64,
 }
 
-impl Collected {
+impl RunData {
     /// The planned cells, of which nothing is known yet.
     pub(crate) fn new(plan: &Plan) -> Self {
         let mut collected = Self {
@@ -258,7 +259,7 @@ impl Collected {
     pub(crate) fn event(&mut self, event: &Event) {
         match event {
             Event::ServerConnected { server, inventory } => {
-                // Of several that a load goes round, the first one stands for all.
+                // Of several servers of one load, the first one represents all.
                 self.server.get_or_insert_with(|| (server.as_ref().clone(), inventory.as_ref().clone()));
             }
             Event::ProxyConnected { proxy, inventory } => {
@@ -308,7 +309,7 @@ impl Collected {
         self.skip(&missed);
     }
 
-    /// Keeps the skips that are not known yet: a record's plan holds its extensions too, which its events tell again.
+    /// Keeps the skips that are not known yet: a record's plan contains its extensions too, which its events repeat.
     fn skip(&mut self, skips: &[SkippedCell]) {
         for skip in skips {
             if self.skipped_ids.insert(skip.cell.clone()) {

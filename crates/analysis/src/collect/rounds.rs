@@ -22,7 +22,7 @@ pub(super) struct Rounds {
 }
 
 impl TrialTotals {
-    /// Its rate in bytes where it ran to its end: what repetitions are judged by.
+    /// Its rate in bytes where it ran to its end: what repetitions are evaluated by.
     pub(crate) fn whole_rate(&self) -> Option<f64> {
         BytesPerSec::over(self.bytes, self.last_done).map(|rate| rate.0).filter(|_| self.complete)
     }

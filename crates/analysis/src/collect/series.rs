@@ -21,7 +21,7 @@ const SLOTS_KEPT_MAX: usize = 512;
 
 /// One slot of time: what all workers did in it, and the time that their samples cover of it, summed.
 #[derive(Debug, Clone, Copy, Default)]
-struct Slot {
+struct TimeSlot {
     bytes: f64,
     ops: f64,
     covered_ns: f64,
@@ -30,13 +30,13 @@ struct Slot {
 /// The slots of one trial.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Series {
-    slots: BTreeMap<u64, Slot>,
+    slots: BTreeMap<u64, TimeSlot>,
     interval_ns: u64,
 }
 
 /// A rate in one slot.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Rate {
+pub(crate) struct SlotRate {
     pub bytes_per_s: f64,
     /// Operations in the slot; a part of one counts as such.
     pub op_count: f64,
@@ -70,7 +70,7 @@ impl Series {
 
     /// Makes two neighbouring slots one.
     fn coarsen(&mut self) {
-        let mut merged: BTreeMap<u64, Slot> = BTreeMap::new();
+        let mut merged: BTreeMap<u64, TimeSlot> = BTreeMap::new();
         for (key, slot) in std::mem::take(&mut self.slots) {
             let both = merged.entry(key / 2).or_default();
             both.bytes += slot.bytes;
@@ -88,7 +88,7 @@ impl Series {
 
     /// The rates in order of time; slots that the workers cover less than others (the torn ends of a window) are left
     /// out.
-    pub(crate) fn rates(&self) -> Vec<Rate> {
+    pub(crate) fn rates(&self) -> Vec<SlotRate> {
         let most = self.slots.values().map(|slot| slot.covered_ns).fold(0.0, f64::max);
         let slot_s = self.slot_s();
         self.slots
@@ -96,7 +96,7 @@ impl Series {
             .filter(|slot| slot.covered_ns > 0.0 && slot.covered_ns >= most * COVERED_RATIO)
             .map(|slot| {
                 let seconds = slot_s * (slot.covered_ns / most);
-                Rate { bytes_per_s: slot.bytes / seconds, op_count: slot.ops }
+                SlotRate { bytes_per_s: slot.bytes / seconds, op_count: slot.ops }
             })
             .collect()
     }

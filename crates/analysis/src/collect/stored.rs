@@ -1,6 +1,6 @@
 //! A histogram that grows trial by trial, small while its cell does not run.
 //!
-//! Bounded memory: open it takes tens of kilobytes, stored a hundredth of that, however many trials it holds.
+//! Bounded memory: open it takes tens of kilobytes, stored a hundredth of that, however many trials it contains.
 
 use narrows_model::Histogram;
 

@@ -1,22 +1,11 @@
 //! What of a run can be compared: its cells, or the points of the buffer experiment, each as what identifies it and its
 //! figures.
 
+use super::MeasuredRun;
+use super::estimates::{self, EstimatedFigure};
 use super::load::{self, Condition};
-use super::{MeasuredRun, estimates};
-use narrows_model::comparison::FigureId;
-use narrows_model::counters::Role;
 use narrows_model::summary::{CellSummary, RelayPointSummary, RelaySummary};
 use narrows_model::{Bytes, Cut, Segment};
-use narrows_stats::interval::Estimate;
-
-/// A figure with how far it varies, or why that is not known.
-#[derive(Debug, Clone)]
-pub(super) struct Figure {
-    pub(super) id: FigureId,
-    pub(super) role: Option<Role>,
-    pub(super) value: f64,
-    pub(super) estimate: Result<Estimate, &'static str>,
-}
 
 /// A cell or point of one run.
 #[derive(Debug, Clone)]
@@ -27,17 +16,17 @@ pub(super) struct Item<'a> {
     pub(super) cut: Option<Cut>,
     /// What makes it the same work as another, as named settings.
     pub(super) work: Vec<(&'static str, String)>,
-    /// What tells items of the same work in one run apart.
+    /// What distinguishes items of the same work in one run.
     pub(super) place: String,
-    /// What may differ between two of the same work, and must be told.
+    /// What may differ between two of the same work, and must be reported.
     pub(super) conditions: Vec<Condition>,
     /// Its figures, the rate first.
-    pub(super) figures: Vec<Figure>,
+    pub(super) figures: Vec<EstimatedFigure>,
     /// Codes of what must be known.
     pub(super) flags: Vec<String>,
     /// What limits it.
     pub(super) limiting: Option<Segment>,
-    /// Whether the load sets the rate, so that response times tell how it fares.
+    /// Whether the load sets the rate, so that response times show how it performs.
     pub(super) rate_is_given: bool,
     /// Repetitions.
     pub(super) trial_count: u64,
@@ -93,15 +82,15 @@ fn of_point<'a>(point: &'a RelayPointSummary, relay: &RelaySummary, run: &Measur
             ("client buffer", buffers.client.to_string()),
             ("proxy buffer", proxy),
             ("server buffer", buffers.server.to_string()),
-            ("forwarding", load::word(&relay.forward)),
+            ("forwarding", load::debug_word(&relay.forward)),
         ],
         place: point.sweep.name().to_owned(),
         conditions: vec![
-            Condition::of("data verified", load::yes_no(relay.verify)),
-            Condition::of("transport", load::word(&relay.sockets.transport)),
-            Condition::of("no delay", load::yes_no(relay.sockets.no_delay)),
-            Condition::of("send buffer", buffer(relay.sockets.send_buffer)),
-            Condition::of("receive buffer", buffer(relay.sockets.receive_buffer)),
+            Condition::exact("data verified", load::yes_no(relay.verify)),
+            Condition::exact("transport", load::debug_word(&relay.sockets.transport)),
+            Condition::exact("no delay", load::yes_no(relay.sockets.no_delay)),
+            Condition::exact("send buffer", buffer(relay.sockets.send_buffer)),
+            Condition::exact("receive buffer", buffer(relay.sockets.receive_buffer)),
         ],
         figures: estimates::of_point(point, run),
         flags: Vec::new(),

@@ -2,10 +2,10 @@
 //!
 //! Facts that are measured anew by every run and vary by themselves (free memory, free space) are left out.
 
-use crate::text::amount;
 use narrows_model::comparison::Difference;
 use narrows_model::counters::Role;
 use narrows_model::inventory::{DeviceFacts, Inventory, NicFacts, PathFacts};
+use narrows_model::quantity::amount;
 use narrows_model::summary::HostSummary;
 use narrows_model::{Bytes, Summary, Target};
 
@@ -14,13 +14,13 @@ type Fact = (String, Option<String>);
 
 /// Everything that is not the same, the runs first, then each machine.
 pub(super) fn differences(a: &Summary, b: &Summary) -> Vec<Difference> {
-    let mut found = unlike(&of_run(a), &of_run(b));
+    let mut found = differing_facts(&of_run(a), &of_run(b));
     for role in [Role::Client, Role::Proxy, Role::Server] {
         match (host(a, role), host(b, role)) {
-            (Some(a), Some(b)) => found.extend(unlike(&of_host(role, a), &of_host(role, b))),
+            (Some(a), Some(b)) => found.extend(differing_facts(&of_host(role, a), &of_host(role, b))),
             (None, None) => {}
             (a, b) => found.push(Difference {
-                what: format!("a machine as {}", name(role)),
+                what: format!("a machine as {}", role.name()),
                 a: named(a),
                 b: named(b),
             }),
@@ -37,16 +37,8 @@ fn named(host: Option<&HostSummary>) -> String {
     host.map_or_else(|| "none".to_owned(), |host| host.inventory.host.hostname.clone())
 }
 
-fn name(role: Role) -> &'static str {
-    match role {
-        Role::Client => "client",
-        Role::Proxy => "proxy",
-        Role::Server => "server",
-    }
-}
-
 /// The facts that differ, those that one side alone has among them.
-fn unlike(a: &[Fact], b: &[Fact]) -> Vec<Difference> {
+fn differing_facts(a: &[Fact], b: &[Fact]) -> Vec<Difference> {
     let value_of = |facts: &[Fact], what: &str| {
         facts.iter().find(|(other, _)| other == what).and_then(|(_, value)| value.clone())
     };
@@ -86,12 +78,12 @@ fn of_run(summary: &Summary) -> Vec<Fact> {
 }
 
 fn word(value: &impl std::fmt::Debug) -> String {
-    super::load::word(value)
+    super::load::debug_word(value)
 }
 
 fn of_host(role: Role, summary: &HostSummary) -> Vec<Fact> {
     let Inventory { host, path, .. } = &summary.inventory;
-    let of = name(role);
+    let of = role.name();
     let fact = |what: &str, value: Option<String>| (format!("{what} of the {of}"), value);
     let size = |bytes: Option<Bytes>| bytes.map(amount);
     let cpus =
@@ -123,7 +115,7 @@ fn of_host(role: Role, summary: &HostSummary) -> Vec<Fact> {
     facts
 }
 
-/// Only a power of ten tells clocks apart: the resolution is measured.
+/// Only a power of ten distinguishes clocks: the resolution is measured.
 fn decade(ns: u64) -> String {
     format!("10^{} ns", ns.max(1).ilog10())
 }
@@ -131,7 +123,7 @@ fn decade(ns: u64) -> String {
 /// Speeds and packets of links with hardware or a declared speed, in the kernel's order.
 fn links(nics: &[NicFacts]) -> String {
     let real = nics.iter().filter(|nic| !nic.is_virtual && nic.operstate != "down");
-    let told = real.map(|nic| {
+    let descriptions = real.map(|nic| {
         let speed = nic.link_bits_per_s.map_or_else(
             || "unknown speed".to_owned(),
             |speed| crate::text::network_rate(speed as f64 / 8.0),
@@ -139,8 +131,8 @@ fn links(nics: &[NicFacts]) -> String {
         let mtu = nic.mtu_bytes.map_or_else(String::new, |mtu| format!(", MTU {}", mtu.0));
         format!("{}: {speed}{mtu}", nic.name)
     });
-    let told: Vec<String> = told.collect();
-    if told.is_empty() { "none".to_owned() } else { told.join("; ") }
+    let descriptions: Vec<String> = descriptions.collect();
+    if descriptions.is_empty() { "none".to_owned() } else { descriptions.join("; ") }
 }
 
 fn of_path(path: &PathFacts) -> Vec<Fact> {
@@ -165,8 +157,8 @@ fn of_path(path: &PathFacts) -> Vec<Fact> {
 
 /// Block devices as far as they decide how fast they are.
 fn devices(devices: &[DeviceFacts]) -> String {
-    let told: Vec<String> = devices.iter().map(device).collect();
-    if told.is_empty() { "none".to_owned() } else { told.join("; ") }
+    let descriptions: Vec<String> = devices.iter().map(device).collect();
+    if descriptions.is_empty() { "none".to_owned() } else { descriptions.join("; ") }
 }
 
 fn device(device: &DeviceFacts) -> String {
@@ -176,7 +168,7 @@ fn device(device: &DeviceFacts) -> String {
         device.size_bytes.map(amount),
         device.scheduler.as_ref().map(|scheduler| format!("scheduler {scheduler}")),
         device.write_cache.as_ref().map(|cache| format!("write cache {cache}")),
-        device.throttle_bytes_per_s.map(|rate| format!("held to {}", crate::text::storage_rate(rate.0))),
+        device.throttle_bytes_per_s.map(|rate| format!("limited to {}", crate::text::storage_rate(rate.0))),
     ];
     words.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }

@@ -1,17 +1,17 @@
 //! Two runs side by side: the cells that are the same work paired, each figure's ratio with its interval, a verdict.
 //!
-//! B is compared with A: a ratio is B over A. Deliberately absent: any correction for what is not alike (it is told),
-//! and text.
+//! B is compared with A: a ratio is B over A. Deliberately absent: any correction for what is not alike (it is
+//! reported), and text.
 
+mod decide;
 mod estimates;
 mod items;
-mod judge;
 mod likeness;
 mod load;
 mod pairs;
 mod repeats;
 
-use crate::conclude;
+use crate::conclude::conclude;
 use crate::input::RunFacts;
 use crate::summary::{RateSpread, Summarizer};
 use items::items;
@@ -54,7 +54,7 @@ impl<'a> RunReader<'a> {
     }
 }
 
-/// A run with what tells how far its figures vary.
+/// A run with the data that show how far its figures vary.
 #[derive(Debug, Clone)]
 pub struct MeasuredRun {
     /// Its summary, verdict included.
@@ -65,7 +65,7 @@ pub struct MeasuredRun {
 
 /// A run as one side of a comparison.
 #[derive(Debug, Clone, Copy)]
-pub struct Side<'a> {
+pub struct ComparisonSide<'a> {
     /// What its record is called.
     pub name: &'a str,
     /// What was measured.
@@ -80,12 +80,17 @@ pub struct Side<'a> {
 /// # Source
 /// The method, with its sources, is in docs/concepts/methodology.md, "Two runs".
 #[must_use]
-pub fn compare(a: Side<'_>, b: Side<'_>, margin_ratio: f64, narrows_version: &str) -> Comparison {
+pub fn compare(
+    a: ComparisonSide<'_>,
+    b: ComparisonSide<'_>,
+    margin_ratio: f64,
+    narrows_version: &str,
+) -> Comparison {
     let (items_a, items_b) = (items(a.run), items(b.run));
     let paired = pairs::pair(&items_a, &items_b);
     let compared = paired.pairs.iter().map(|(a, b)| pairs::compared(a, b, margin_ratio));
     let mut cells: Vec<ComparedCell> = compared.collect();
-    judge::judge(&mut cells, margin_ratio);
+    decide::decide_cells(&mut cells, margin_ratio);
     let (summary_a, summary_b) = (&a.run.summary, &b.run.summary);
     Comparison {
         schema: COMPARISON_SCHEMA.to_owned(),
@@ -93,11 +98,11 @@ pub fn compare(a: Side<'_>, b: Side<'_>, margin_ratio: f64, narrows_version: &st
         a: compared_run(a),
         b: compared_run(b),
         margin_ratio,
-        level: judge::LEVEL.ratio(),
-        verdict: judge::whole(&cells),
-        counts: judge::counts(&cells),
+        level: decide::LEVEL.ratio(),
+        verdict: decide::whole(&cells),
+        counts: decide::counts(&cells),
         differences: likeness::differences(summary_a, summary_b),
-        remarks: judge::remarks(&cells, &paired.pairs),
+        remarks: decide::remarks(&cells, &paired.pairs),
         cells,
         only_in_a: paired.only_in_a,
         only_in_b: paired.only_in_b,
@@ -105,7 +110,7 @@ pub fn compare(a: Side<'_>, b: Side<'_>, margin_ratio: f64, narrows_version: &st
     }
 }
 
-fn compared_run(side: Side<'_>) -> ComparedRun {
+fn compared_run(side: ComparisonSide<'_>) -> ComparedRun {
     let summary = &side.run.summary;
     ComparedRun {
         record: side.name.to_owned(),

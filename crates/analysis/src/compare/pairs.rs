@@ -2,8 +2,9 @@
 //!
 //! Nothing is dropped: what has no counterpart is listed with the reason.
 
-use super::items::{Figure, Item};
-use super::judge::LEVEL;
+use super::decide::LEVEL;
+use super::estimates::EstimatedFigure;
+use super::items::Item;
 use narrows_model::comparison::{ComparedCell, ComparedFigure, Difference, UnpairedCell, Verdict};
 use narrows_stats::interval::LogRatio;
 use std::collections::BTreeMap;
@@ -15,7 +16,7 @@ const VALUE_CHARS_MAX: usize = 40;
 
 /// The items of two runs, sorted.
 #[derive(Debug)]
-pub(super) struct Paired<'i, 'a> {
+pub(super) struct PairedItems<'i, 'a> {
     pub(super) pairs: Vec<(&'i Item<'a>, &'i Item<'a>)>,
     pub(super) only_in_a: Vec<UnpairedCell>,
     pub(super) only_in_b: Vec<UnpairedCell>,
@@ -23,7 +24,7 @@ pub(super) struct Paired<'i, 'a> {
 
 /// Pairs what is the same work. Where a run has several of one work (other files, other targets), those of one name or
 /// of one place in the sweep belong together, and no others.
-pub(super) fn pair<'i, 'a>(a: &'i [Item<'a>], b: &'i [Item<'a>]) -> Paired<'i, 'a> {
+pub(super) fn pair<'i, 'a>(a: &'i [Item<'a>], b: &'i [Item<'a>]) -> PairedItems<'i, 'a> {
     let (groups_a, groups_b) = (groups(a), groups(b));
     let mut pairs = Vec::new();
     let mut taken = vec![false; b.len()];
@@ -47,7 +48,7 @@ pub(super) fn pair<'i, 'a>(a: &'i [Item<'a>], b: &'i [Item<'a>]) -> Paired<'i, '
     }
     let rest: Vec<&Item<'_>> =
         b.iter().zip(&taken).filter(|(_, taken)| !**taken).map(|(item, _)| item).collect();
-    Paired { pairs, only_in_a: unpaired(&alone, b, "B"), only_in_b: unpaired(&rest, a, "A") }
+    PairedItems { pairs, only_in_a: unpaired(&alone, b, "B"), only_in_b: unpaired(&rest, a, "A") }
 }
 
 /// Indices of the items of each work.
@@ -62,12 +63,12 @@ fn groups(items: &[Item<'_>]) -> BTreeMap<String, Vec<usize>> {
 fn unpaired(alone: &[&Item<'_>], others: &[Item<'_>], run: &str) -> Vec<UnpairedCell> {
     let reason = |item: &Item<'_>| match nearest(item, others) {
         Some((other, apart)) if apart.is_empty() => {
-            format!("{run} has {} of the same work, and which belongs to it cannot be told", other.id)
+            format!("{run} has {} of the same work, and it is not known which one corresponds", other.id)
         }
         Some((other, apart)) if apart.len() <= 3 => {
             format!("the nearest in {run} is {}, which differs: {}", other.id, apart.join(", "))
         }
-        _ => format!("{run} has nothing like it"),
+        _ => format!("{run} has no similar load"),
     };
     alone.iter().map(|item| UnpairedCell { cell: item.id.to_owned(), reason: reason(item) }).collect()
 }
@@ -76,22 +77,22 @@ fn unpaired(alone: &[&Item<'_>], others: &[Item<'_>], run: &str) -> Vec<Unpaired
 fn nearest<'i, 'a>(item: &Item<'_>, others: &'i [Item<'a>]) -> Option<(&'i Item<'a>, Vec<String>)> {
     let named = others.iter().find(|other| other.id == item.id);
     let looked_at = others.iter().take(NEAREST_AMONG).filter(|other| other.cut == item.cut);
-    let other = named.or_else(|| looked_at.min_by_key(|other| apart(item, other).len()))?;
-    Some((other, apart(item, other)))
+    let other = named.or_else(|| looked_at.min_by_key(|other| differing_settings(item, other).len()))?;
+    Some((other, differing_settings(item, other)))
 }
 
 /// The settings in which two items differ: `depth 1 here, 16 there`.
-fn apart(item: &Item<'_>, other: &Item<'_>) -> Vec<String> {
+fn differing_settings(item: &Item<'_>, other: &Item<'_>) -> Vec<String> {
     let both = item.work.iter().zip(&other.work);
     let differing = both.filter(|(here, there)| here != there);
-    let told = differing.map(|((name, here), (_, there))| {
+    let phrases = differing.map(|((name, here), (_, there))| {
         if here.len().max(there.len()) > VALUE_CHARS_MAX {
             (*name).to_owned()
         } else {
             format!("{name} {here} here, {there} there")
         }
     });
-    told.collect()
+    phrases.collect()
 }
 
 /// Two items of the same work, figure by figure; nothing is decided yet: each probability of a ratio beyond the margin is
@@ -99,8 +100,9 @@ fn apart(item: &Item<'_>, other: &Item<'_>) -> Vec<String> {
 pub(super) fn compared(a: &Item<'_>, b: &Item<'_>, margin_ratio: f64) -> ComparedCell {
     let decides = a.is_of_path() && b.is_of_path();
     let given = a.rate_is_given && b.rate_is_given;
-    let counterpart =
-        |figure: &Figure| b.figures.iter().find(|other| (other.id, other.role) == (figure.id, figure.role));
+    let counterpart = |figure: &EstimatedFigure| {
+        b.figures.iter().find(|other| (other.id, other.role) == (figure.id, figure.role))
+    };
     let figures = a.figures.iter().filter_map(|figure| {
         let of_load = figure.role.is_none() && (figure.id.more_is_better() || given);
         let mut found = compared_figure(figure, counterpart(figure)?, margin_ratio)?;
@@ -136,10 +138,10 @@ fn differences(a: &Item<'_>, b: &Item<'_>) -> Vec<Difference> {
 }
 
 /// `None` where there is no ratio.
-fn compared_figure(a: &Figure, b: &Figure, margin_ratio: f64) -> Option<ComparedFigure> {
+fn compared_figure(a: &EstimatedFigure, b: &EstimatedFigure, margin_ratio: f64) -> Option<ComparedFigure> {
     let ratio = narrows_model::units::ratio(b.value, a.value).filter(|ratio| *ratio > 0.0)?;
     let found = match (&a.estimate, &b.estimate) {
-        (Ok(a), Ok(b)) => LogRatio::of(*b, *a).map_err(|error| error.to_string()),
+        (Ok(a), Ok(b)) => LogRatio::new(*b, *a).map_err(|error| error.to_string()),
         (Err(why), Err(_)) => Err((*why).to_owned()),
         (Err(why), Ok(_)) => Err(format!("in A: {why}")),
         (Ok(_), Err(why)) => Err(format!("in B: {why}")),
@@ -158,7 +160,7 @@ fn compared_figure(a: &Figure, b: &Figure, margin_ratio: f64) -> Option<Compared
         a: a.value,
         b: b.value,
         ratio,
-        interval: known.map(|(interval, _)| crate::summary::told(interval)),
+        interval: known.map(|(interval, _)| crate::summary::summary_interval(interval)),
         p_value_adjusted: known.map(|(_, p)| p),
         decides: false,
         verdict: Verdict::Undecided,

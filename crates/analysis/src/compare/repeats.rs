@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 pub(super) const QUANTILES: [f64; 2] = [0.5, 0.99];
 /// Most slots of a window that are kept apart: six for each of its parts.
 const SLOTS_MAX: usize = 64;
-/// Parts of a window: the fewest batches that are judged by their correlation too (see `narrows_stats::interval`).
+/// Parts of a window: the fewest batches that are assessed by their correlation too (see `narrows_stats::interval`).
 const PARTS: usize = 10;
 /// Length of a slot to begin with, and at least.
 const SLOT_NS: u64 = 50_000_000;
@@ -41,17 +41,17 @@ pub(super) struct TrialRepeat {
     /// The same of each part of the window; empty where it has fewer than ten slots.
     pub(super) parts: Vec<Vec<f64>>,
     /// CPU of each role.
-    pub(super) cpu: BTreeMap<Role, CpuUse>,
+    pub(super) cpu: BTreeMap<Role, TrialCpu>,
 }
 
-/// CPU seconds that a role used in a trial, on each basis that a figure may rest on and that was told.
+/// CPU seconds that a role used in a trial, on each reported basis that a figure may use.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct CpuUse {
+pub(super) struct TrialCpu {
     seconds: Vec<(CpuBasis, f64)>,
 }
 
-impl CpuUse {
-    /// The seconds on this basis; `None` where they were not told.
+impl TrialCpu {
+    /// The seconds on this basis; `None` where they were not reported.
     pub(super) fn on(&self, basis: CpuBasis) -> Option<f64> {
         self.seconds.iter().find(|(known, _)| *known == basis).map(|(_, seconds)| *seconds)
     }
@@ -76,7 +76,7 @@ impl Repeats {
     }
 
     /// The trials of a cell, in their order.
-    pub(super) fn of(&self, cell: &str) -> Vec<&TrialRepeat> {
+    pub(super) fn trials(&self, cell: &str) -> Vec<&TrialRepeat> {
         self.cells.get(cell).map(|trials| trials.values().collect()).unwrap_or_default()
     }
 
@@ -92,7 +92,7 @@ impl Repeats {
         let open = self.open.get_or_insert_with(|| OpenWindow {
             cell: sample.cell.0.clone(),
             trial: sample.trial,
-            window: Window::default(),
+            window: LatencyWindow::default(),
         });
         open.window.add(sample);
     }
@@ -121,7 +121,7 @@ impl Repeats {
         kept.bytes = trial.received.as_f64();
         for role in &trial.roles {
             let used = (CpuBasis::Process, seconds(role.user_ns, role.system_ns));
-            kept.cpu.insert(role.role, CpuUse { seconds: vec![used] });
+            kept.cpu.insert(role.role, TrialCpu { seconds: vec![used] });
         }
     }
 }
@@ -130,14 +130,14 @@ fn seconds(user: Nanos, system: Nanos) -> f64 {
     user.as_secs_f64() + system.as_secs_f64()
 }
 
-fn cpu_use(pair: &CounterPair) -> CpuUse {
-    let delta = RoleDelta::of(pair);
-    let told = [
-        (CpuBasis::Host, delta.host.map(|host| seconds(host.user, host.system))),
+fn cpu_use(pair: &CounterPair) -> TrialCpu {
+    let delta = RoleDelta::new(pair);
+    let by_basis = [
+        (CpuBasis::Host, delta.host.map(|host| seconds(host.user_ns, host.kernel_ns()))),
         (CpuBasis::Process, delta.process.map(|process| seconds(process.user_ns, process.system_ns))),
-        (CpuBasis::Cgroup, delta.cgroup.map(|group| group.usage.as_secs_f64())),
+        (CpuBasis::Cgroup, delta.cgroup.map(|group| group.usage_ns.as_secs_f64())),
     ];
-    CpuUse { seconds: told.into_iter().filter_map(|(basis, used)| Some((basis, used?))).collect() }
+    TrialCpu { seconds: by_basis.into_iter().filter_map(|(basis, used)| Some((basis, used?))).collect() }
 }
 
 fn quantiles(histogram: &Histogram) -> Vec<f64> {
@@ -149,18 +149,18 @@ fn quantiles(histogram: &Histogram) -> Vec<f64> {
 struct OpenWindow {
     cell: String,
     trial: u32,
-    window: Window,
+    window: LatencyWindow,
 }
 
 /// Response times over time.
 #[derive(Debug, Clone, Default)]
-struct Window {
+struct LatencyWindow {
     slots: BTreeMap<u64, Histogram>,
     slot_ns: u64,
 }
 
-impl Window {
-    /// Adds a worker's interval to the slot in which its middle lies.
+impl LatencyWindow {
+    /// Adds a worker's interval to the slot that contains its middle.
     fn add(&mut self, sample: &IntervalSample) {
         self.slot_ns = self.slot_ns.max(SLOT_NS);
         let middle = sample.start_ns.0.midpoint(sample.end_ns.0);
@@ -229,7 +229,7 @@ mod tests {
             let mut repeats = Repeats::default();
             (0..steps).for_each(|step| repeats.event(&sample(0, step, 1_000_000 * (step + 1))));
             repeats.close();
-            let trials = repeats.of("c");
+            let trials = repeats.trials("c");
             let medians: Vec<f64> = trials[0].parts.iter().map(|part| part[0]).collect();
             assert_eq!(medians.len(), PARTS, "{steps}");
             assert!(medians.windows(2).all(|pair| pair[0] < pair[1]), "{steps}: {medians:?}");
@@ -242,7 +242,7 @@ mod tests {
         (0..9).for_each(|step| repeats.event(&sample(0, step, 1_000_000)));
         (0..10).for_each(|step| repeats.event(&sample(1, step, 1_000_000)));
         repeats.close();
-        let counts: Vec<usize> = repeats.of("c").iter().map(|trial| trial.parts.len()).collect();
-        assert_eq!((counts, repeats.of("d").len()), (vec![0, PARTS], 0));
+        let counts: Vec<usize> = repeats.trials("c").iter().map(|trial| trial.parts.len()).collect();
+        assert_eq!((counts, repeats.trials("d").len()), (vec![0, PARTS], 0));
     }
 }

@@ -40,7 +40,7 @@ fn run(name: &str, seed: u64) -> MeasuredRun {
 }
 
 fn compared_at(a: &MeasuredRun, b: &MeasuredRun, margin_ratio: f64) -> Comparison {
-    compare(Side { name: "a", run: a }, Side { name: "b", run: b }, margin_ratio, "0")
+    compare(ComparisonSide { name: "a", run: a }, ComparisonSide { name: "b", run: b }, margin_ratio, "0")
 }
 
 fn compared(a: &MeasuredRun, b: &MeasuredRun) -> Comparison {
@@ -154,7 +154,7 @@ fn cells_of_one_work_are_paired_by_name_or_factors_and_never_by_chance() {
     let found = compared(&sized(&[64, 128]), &sized(&[128, 256]));
     assert_eq!(found.cells.len(), 1);
     assert_eq!((found.cells[0].cell_a.as_str(), found.cells[0].cell_b.as_str()), ("file/128", "file/128"));
-    assert!(found.only_in_a[0].reason.contains("which belongs to it cannot be told"), "{found:?}");
+    assert!(found.only_in_a[0].reason.contains("it is not known which one"), "{found:?}");
     let single = compared(&sized(&[64]), &sized(&[256]));
     assert_eq!(single.cells.len(), 1, "one of a work in each run is the same work");
     assert!(single.cells[0].differences.iter().any(|found| found.what == "file"), "{:?}", single.cells);
@@ -226,12 +226,12 @@ fn the_remarks_say_what_the_intervals_are_made_of_and_what_has_none() {
         }
         run_of(&profile, &plan)
     };
-    let told = |a: &MeasuredRun, b: &MeasuredRun| compared(a, b).remarks.join(" ");
+    let remarks = |a: &MeasuredRun, b: &MeasuredRun| compared(a, b).remarks.join(" ");
     let (one, three) = (repeated(1, 2_000), repeated(3, 500));
-    assert!(told(&three, &three.clone()).contains("repetitions inside each run vary. "));
-    assert!(told(&one, &three).contains("one window of each cell varies. "));
+    assert!(remarks(&three, &three.clone()).contains("repetitions inside each run vary. "));
+    assert!(remarks(&one, &three).contains("one window of each cell varies. "));
     let short = repeated(1, 20);
-    let remarks = told(&one, &short);
+    let remarks = remarks(&one, &short);
     assert!(
         remarks.contains("8 of 8 loads cannot be decided") && remarks.contains("(in B: too short"),
         "{remarks}"

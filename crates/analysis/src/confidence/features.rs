@@ -1,7 +1,7 @@
 //! What a confidence is computed from.
 
-use crate::rules::{Basis, Tier, Verdict};
-use crate::view::View;
+use crate::verdict::{Basis, SegmentVerdict, Tier};
+use crate::view::SummaryView;
 
 /// A residual no larger than this enters the law; above, the cap decides.
 const RESIDUAL_ENTERING_MAX: f64 = 1.0;
@@ -25,19 +25,19 @@ pub(crate) struct Features {
 
 impl Features {
     /// The features of a verdict against its runner-up.
-    pub(crate) fn of(
-        first: &Verdict,
-        runner_up: Option<&Verdict>,
-        residual_ratio: Option<f64>,
-        view: &View<'_>,
+    pub(crate) fn new(
+        first: &SegmentVerdict,
+        runner_up: Option<&SegmentVerdict>,
+        view: &SummaryView<'_>,
     ) -> Self {
-        let load = |verdict: &Verdict| verdict.load_ratio.clamp(0.0, 1.0);
+        let residual = view.summary.prediction.cells.iter().find(|cell| cell.cell == first.cell);
+        let load = |verdict: &SegmentVerdict| verdict.load_ratio.clamp(0.0, 1.0);
         let margin = load(first) - runner_up.map_or(0.0, load);
         Self {
             first_rank_share: runner_up.map_or(1.0, |other| first_rank_share(first, other)),
             margin,
             coverage: coverage(view),
-            residual_ratio,
+            residual_ratio: residual.map(|found| found.residual_ratio),
             conclusive: (first.basis == Basis::State && first.tier == Tier::Voids)
                 || first.tier == Tier::Offered,
         }
@@ -52,8 +52,8 @@ impl Features {
 
 /// P(first > other) when both loads vary normally with their errors: what a bootstrap of normal means tends to, so
 /// that a summary, which keeps intervals but no series, gives the same verdict as the record.
-fn first_rank_share(first: &Verdict, other: &Verdict) -> f64 {
-    let error = |verdict: &Verdict| {
+fn first_rank_share(first: &SegmentVerdict, other: &SegmentVerdict) -> f64 {
+    let error = |verdict: &SegmentVerdict| {
         verdict.load_error_ratio.unwrap_or(UNKNOWN_ERROR_RATIO) * verdict.load_ratio.max(0.0)
     };
     let spread = error(first).hypot(error(other));
@@ -73,7 +73,7 @@ fn normal_share(z: f64) -> f64 {
 }
 
 /// Share of the path's segments that were measured.
-fn coverage(view: &View<'_>) -> f64 {
+fn coverage(view: &SummaryView<'_>) -> f64 {
     let segments = &view.summary.segments;
     let measured = segments.iter().filter(|segment| segment.measured).count();
     narrows_model::units::ratio(measured as f64, segments.len() as f64).unwrap_or(0.0)

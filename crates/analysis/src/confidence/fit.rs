@@ -4,14 +4,14 @@
 //! `src/confidence/coefficients.rs` anew. Machines, their measurement and the fit follow from the seeds alone.
 
 use super::Features;
-use crate::diagnose::{judge, rank};
+use crate::diagnose::{evaluate_rules, rank};
 use crate::testing::{Grid, machine, measured_by, plan};
-use crate::view::{RegimeKind, View};
+use crate::view::RegimeKind;
 use narrows_model::sim_profile::{CacheLaw, NetworkLaw, SimProfile, StationLaw};
 use narrows_model::{BytesPerSec, Cut, Nanos, Plan, Segment};
-use narrows_stats::logistic::{Example, Logistic, fit_logistic};
-use narrows_stats::reliability::{Forecast, brier_score, reliability_table};
 use narrows_stats::resample::Resampler;
+use narrows_testkit::statistics::logistic::{Example, Logistic, fit_logistic};
+use narrows_testkit::statistics::reliability::{Forecast, brier_score, reliability_table};
 use std::fmt::Write as _;
 use std::num::NonZero;
 
@@ -25,21 +25,21 @@ const BINS: NonZero<usize> = NonZero::new(10).unwrap();
 const PENALTY: f64 = 1.0;
 
 /// One verdict of which it is known whether it is right.
-struct Case {
+struct FitCase {
     features: [f64; 4],
     right: bool,
 }
 
 /// The verdicts on a set of machines, and how many loads went without one.
 struct Verdicts {
-    cases: Vec<Case>,
+    cases: Vec<FitCase>,
     unnamed_count: usize,
 }
 
 /// Uniform and log-uniform draws.
-struct Draw(Resampler);
+struct RandomDraw(Resampler);
 
-impl Draw {
+impl RandomDraw {
     fn unit(&mut self) -> f64 {
         const STEPS: usize = 1 << 20;
         self.0.index_below(STEPS).unwrap_or(0) as f64 / STEPS as f64
@@ -55,7 +55,7 @@ impl Draw {
 }
 
 /// A machine of random strength in every segment.
-fn injected(draw: &mut Draw) -> SimProfile {
+fn injected(draw: &mut RandomDraw) -> SimProfile {
     let variation = draw.one_of(&[0.1, 0.3, 0.8]);
     let law = |per_op_ns: f64, bytes_per_s: f64, parallel: u32| StationLaw {
         per_op_ns: Nanos(narrows_model::units::round_to_u64(per_op_ns)),
@@ -86,9 +86,9 @@ fn injected(draw: &mut Draw) -> SimProfile {
 }
 
 /// A plan of two loads with a random part of the cuts and of the time.
-fn injected_plan(profile: &SimProfile, draw: &mut Draw, seed: u64) -> Plan {
+fn injected_plan(profile: &SimProfile, draw: &mut RandomDraw, seed: u64) -> Plan {
     let mut plan = plan(profile, Grid { seed, ..Grid::default() });
-    let kept = |cut: Cut, draw: &mut Draw| cut == Cut::Path || draw.unit() > 0.15;
+    let kept = |cut: Cut, draw: &mut RandomDraw| cut == Cut::Path || draw.unit() > 0.15;
     let cuts: Vec<Cut> =
         [Cut::Generator, Cut::NetworkStream, Cut::ServerMemory, Cut::ServerStorage, Cut::Path]
             .into_iter()
@@ -107,13 +107,13 @@ fn injected_plan(profile: &SimProfile, draw: &mut Draw, seed: u64) -> Plan {
 }
 
 /// Times and ceilings of the declared machine for one load.
-struct Declared {
+struct DeclaredLimits {
     segment: Segment,
     ops_per_s: f64,
     time_s: f64,
 }
 
-fn declared(profile: &SimProfile, block: f64) -> Vec<Declared> {
+fn declared(profile: &SimProfile, block: f64) -> Vec<DeclaredLimits> {
     let time =
         |law: &StationLaw| law.per_op_ns.as_secs_f64() + law.bytes_per_s.map_or(0.0, |rate| block / rate.0);
     let network = profile.network.as_ref().expect("injected machines have a network");
@@ -124,7 +124,7 @@ fn declared(profile: &SimProfile, block: f64) -> Vec<Declared> {
     let device_s = time(&profile.device) * misses;
     let transfer_s = profile.device.bytes_per_s.map_or(0.0, |rate| block / rate.0) * misses;
     let parallel = f64::from(profile.device.parallel);
-    let entry = |segment, ops_per_s, time_s| Declared { segment, ops_per_s, time_s };
+    let entry = |segment, ops_per_s, time_s| DeclaredLimits { segment, ops_per_s, time_s };
     // A quota below one CPU stretches the time of a request as the simulator does.
     let stretch = |cpus: f64| (cpus.ceil() / cpus).max(1.0);
     vec![
@@ -139,8 +139,8 @@ fn declared(profile: &SimProfile, block: f64) -> Vec<Declared> {
 
 /// What it is right to name for the declared machine, by the bounds of a closed system.
 ///
-/// A request that mostly waits for one stage, on a machine that could carry more of them, is rightly put down to that
-/// stage as well as to the missing concurrency.
+/// A request that mostly waits for one stage, on a machine that could sustain more of them, is rightly attributed to
+/// that stage as well as to the missing concurrency.
 fn truth(profile: &SimProfile, kind: RegimeKind) -> Vec<Segment> {
     const GAIN: f64 = 1.1;
     let (block, in_flight) = match kind {
@@ -163,26 +163,27 @@ fn verdicts(first_seed: u64) -> Verdicts {
     let mut cases = Vec::new();
     let mut unnamed_count = 0;
     for seed in first_seed..first_seed + MACHINES {
-        let mut draw = Draw(Resampler::new(seed));
+        let mut draw = RandomDraw(Resampler::new(seed));
         let profile = injected(&mut draw);
         let plan = injected_plan(&profile, &mut draw, seed);
         let summary = measured_by(&profile, &plan);
-        let view = View::of(&summary);
-        let judged = judge(&view);
+        let run = crate::case::Cases::of_run(&summary);
+        let Some(view) = run.view() else { continue };
+        let evaluated = evaluate_rules(&run);
         for regime in view.regimes() {
-            let Some((segment, features)) = rank::first(&view, *regime, &judged) else {
+            let Some((segment, features)) = rank::first(view, &regime.cell.id, &evaluated) else {
                 unnamed_count += 1;
                 continue;
             };
             let right = truth(&profile, regime.kind).contains(&segment);
-            cases.push(Case { features: Features::values(&features), right });
+            cases.push(FitCase { features: Features::values(&features), right });
         }
     }
     Verdicts { cases, unnamed_count }
 }
 
-fn forecasts(model: &Logistic, cases: &[Case]) -> Vec<Forecast> {
-    let forecast = |case: &Case| Forecast {
+fn forecasts(model: &Logistic, cases: &[FitCase]) -> Vec<Forecast> {
+    let forecast = |case: &FitCase| Forecast {
         probability: model.predict(&case.features).expect("four finite features"),
         outcome: case.right,
     };

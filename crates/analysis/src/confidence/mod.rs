@@ -1,26 +1,37 @@
 //! How sure a verdict is: the probability that the named segment is right.
 //!
-//! A logistic law on what the verdict rests on, held below caps for what no number of repetitions can show. The
-//! coefficients and what they rest on are in the module `coefficients`.
+//! Where a run measured the segments apart, it is a logistic law of what the verdict rests on, limited by caps for what
+//! no number of repetitions can show; its coefficients and their basis are in the module `coefficients`. For
+//! observations, for which no machines were fitted, it is the distance of the first from the next, in the module
+//! `distance`.
 
 mod coefficients;
+mod distance;
 mod features;
 
 pub(crate) use features::Features;
 
-use crate::view::View;
+use crate::case::Cases;
+use crate::thresholds::{ELIMINATED_CONFIDENCE, NO_INTERVENTION_CONFIDENCE};
+use crate::verdict::SegmentVerdict;
+use crate::view::SummaryView;
 
-/// Nobody has yet changed the segment and seen the rate move.
-const NO_INTERVENTION: f64 = 0.9;
-/// The segments do not add up to the path, or there is nothing to add up.
-const UNEXPLAINED: f64 = 0.6;
-/// Client and server share a machine.
-const SHARED_MACHINE: f64 = 0.6;
 /// A residual above this is unexplained.
 const RESIDUAL_MAX: f64 = 0.25;
 
-/// The confidence in a verdict with these features.
-pub(crate) fn confidence(view: &View<'_>, features: &Features) -> f64 {
+/// The confidence in `first`, beside which `runner_up` comes next; never above what its rule says that its evidence leaves
+/// open.
+pub(crate) fn confidence(
+    cases: &Cases<'_>,
+    first: &SegmentVerdict,
+    runner_up: Option<&SegmentVerdict>,
+) -> f64 {
+    let Some(view) = cases.view() else { return distance::confidence(first, runner_up) };
+    fitted(view, &Features::new(first, runner_up, view)).min(first.confidence_max)
+}
+
+/// The fitted law below its caps.
+pub(crate) fn fitted(view: &SummaryView<'_>, features: &Features) -> f64 {
     logistic(features).min(cap(view, features))
 }
 
@@ -35,12 +46,12 @@ pub(crate) fn logistic(features: &Features) -> f64 {
     1.0 / (1.0 + (-score).exp())
 }
 
-fn cap(view: &View<'_>, features: &Features) -> f64 {
+fn cap(view: &SummaryView<'_>, features: &Features) -> f64 {
     let unexplained = features.residual_ratio.is_none_or(|residual| residual.abs() > RESIDUAL_MAX);
     [
-        (true, NO_INTERVENTION),
-        (unexplained && !features.conclusive, UNEXPLAINED),
-        (view.sharing.one_machine, SHARED_MACHINE),
+        (true, NO_INTERVENTION_CONFIDENCE),
+        (unexplained && !features.conclusive, ELIMINATED_CONFIDENCE),
+        (view.sharing.one_machine, ELIMINATED_CONFIDENCE),
     ]
     .into_iter()
     .filter(|(applies, _)| *applies)

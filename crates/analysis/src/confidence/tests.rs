@@ -16,21 +16,21 @@ fn sure() -> Features {
 #[test]
 fn without_an_intervention_confidence_stays_at_nine_tenths() {
     let summary = builtin("ten-gigabit-nfs");
-    assert!(confidence(&View::of(&summary), &sure()) <= 0.9);
+    assert!(fitted(&SummaryView::new(&summary), &sure()) <= 0.9);
 }
 
 #[test]
 fn an_unexplained_residual_holds_it_at_six_tenths() {
     let summary = builtin("ten-gigabit-nfs");
     for residual_ratio in [Some(0.3), Some(-0.3), None] {
-        assert!(confidence(&View::of(&summary), &Features { residual_ratio, ..sure() }) <= 0.6);
+        assert!(fitted(&SummaryView::new(&summary), &Features { residual_ratio, ..sure() }) <= 0.6);
     }
 }
 
 #[test]
 fn a_shared_machine_holds_it_at_six_tenths() {
     let summary = builtin("shared-laptop");
-    assert!(confidence(&View::of(&summary), &sure()) <= 0.6);
+    assert!(fitted(&SummaryView::new(&summary), &sure()) <= 0.6);
 }
 
 #[test]

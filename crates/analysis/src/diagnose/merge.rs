@@ -1,72 +1,114 @@
-//! Regimes in order of weight, and one entry where both directions of a regime agree.
+//! From named loads to the limiting list: loads that name the same become one entry.
 
-use super::rank::{Named, Ranked};
-use crate::view::{RegimeKind, reads};
+use super::rank::{NamedSegment, RankedCase};
+use crate::case::Cases;
+use crate::facts::reads;
+use crate::view::{Regime, RegimeKind};
 use narrows_model::Limiting;
+use narrows_model::diagnosis::Evidence;
 
-/// The limiting list: bulk first, then the other kinds; directions that name the same segments become one entry.
-pub(crate) fn limiting(ranked: &[Ranked<'_>]) -> Vec<Limiting> {
-    let mut entries = Vec::new();
-    for kind in RegimeKind::ALL {
-        let of_kind: Vec<&Ranked<'_>> = ranked.iter().filter(|ranked| ranked.regime.kind == kind).collect();
-        match of_kind.as_slice() {
-            [first, second] if kind != RegimeKind::Files && agree(first, second) => {
-                entries.extend(joined(first, second));
-            }
-            each => entries.extend(each.iter().flat_map(|ranked| single(ranked))),
+/// A load of an entry: what was named for it, and how its statements begin.
+#[derive(Debug)]
+pub(super) struct EntryMember<'r> {
+    pub named: &'r [NamedSegment],
+    pub label: Option<&'static str>,
+}
+
+/// The entries of loads that name the same, of which `members` has the weightiest first: the lowest confidence, what rules
+/// and evidence any of them has, and of their gains what `gain` makes.
+pub(super) fn entries(
+    members: &[EntryMember<'_>],
+    regime: &str,
+    gain: impl Fn(&[&NamedSegment]) -> Option<f64>,
+) -> Vec<Limiting> {
+    let Some(first) = members.first() else { return Vec::new() };
+    let entry = |(index, named): (usize, &NamedSegment)| {
+        let own: Vec<(&EntryMember<'_>, &NamedSegment)> =
+            members.iter().filter_map(|member| Some((member, member.named.get(index)?))).collect();
+        let names: Vec<&NamedSegment> = own.iter().map(|(_, named)| *named).collect();
+        Limiting {
+            segment: named.segment,
+            confidence: names.iter().map(|named| named.confidence).fold(1.0, f64::min),
+            relation: named.relation,
+            scope: named.scope.map(str::to_owned),
+            regime: regime.to_owned(),
+            codes: codes(&names),
+            evidence: own.iter().flat_map(|(member, named)| evidence(member, named)).collect(),
+            relief_gain_ratio: gain(&names),
+        }
+    };
+    first.named.iter().enumerate().map(entry).collect()
+}
+
+fn codes(named: &[&NamedSegment]) -> Vec<String> {
+    let mut codes: Vec<String> = Vec::new();
+    for code in named.iter().flat_map(|named| &named.codes) {
+        if !codes.contains(code) {
+            codes.push(code.clone());
         }
     }
-    entries
+    codes
+}
+
+fn evidence(member: &EntryMember<'_>, named: &NamedSegment) -> Vec<Evidence> {
+    let labelled = |evidence: &Evidence| match member.label {
+        Some(label) => Evidence { text: format!("{label}: {}", evidence.text), ..evidence.clone() },
+        None => evidence.clone(),
+    };
+    named.evidence.iter().map(labelled).collect()
+}
+
+/// The limiting list of a run: bulk first, then the other kinds; directions that name the same segments become one entry,
+/// with the gain that both have.
+pub(super) fn limiting(cases: &Cases<'_>, ranked: &[RankedCase<'_, '_>]) -> Vec<Limiting> {
+    let Some(view) = cases.view() else { return Vec::new() };
+    let mut all = Vec::new();
+    for kind in RegimeKind::ALL {
+        let of_kind = view.regimes().iter().filter(|regime| regime.kind == kind);
+        let named: Vec<NamedRegime<'_>> = of_kind
+            .filter_map(|regime| {
+                let found = ranked.iter().find(|ranked| ranked.case.id == regime.cell.id)?;
+                Some(NamedRegime { regime: *regime, named: &found.named })
+            })
+            .collect();
+        match named.as_slice() {
+            [first, second] if kind != RegimeKind::Files && agree(first, second) => {
+                let members = [first, second]
+                    .map(|load| EntryMember { named: load.named, label: Some(load.direction()) });
+                let gain = |both: &[&NamedSegment]| {
+                    let gains: Option<Vec<f64>> = both.iter().map(|named| named.relief_gain_ratio).collect();
+                    gains?.into_iter().reduce(f64::min)
+                };
+                all.extend(entries(&members, &first.regime.name_for("read and write"), gain));
+            }
+            each => all.extend(each.iter().flat_map(|load| {
+                let member = EntryMember { named: load.named, label: None };
+                entries(&[member], &load.regime.name(), |own| own.first()?.relief_gain_ratio)
+            })),
+        }
+    }
+    all
+}
+
+/// A regime with what was named for it.
+#[derive(Debug, Clone, Copy)]
+struct NamedRegime<'r> {
+    regime: Regime<'r>,
+    named: &'r [NamedSegment],
+}
+
+impl NamedRegime<'_> {
+    fn direction(&self) -> &'static str {
+        if reads(self.regime.cell.op) { "read" } else { "write" }
+    }
 }
 
 /// Whether two directions name the same segments at the same settings.
-fn agree(first: &Ranked<'_>, second: &Ranked<'_>) -> bool {
+fn agree(first: &NamedRegime<'_>, second: &NamedRegime<'_>) -> bool {
     let settings =
-        |ranked: &Ranked<'_>| (ranked.regime.cell.block_bytes, ranked.regime.cell.in_flight.configured);
-    let names = |ranked: &Ranked<'_>| {
-        ranked.named.iter().map(|n| (n.segment, n.relation, n.scope)).collect::<Vec<_>>()
+        |load: &NamedRegime<'_>| (load.regime.cell.block_bytes, load.regime.cell.in_flight.configured);
+    let names = |load: &NamedRegime<'_>| {
+        load.named.iter().map(|n| (n.segment, n.relation, n.scope)).collect::<Vec<_>>()
     };
     settings(first) == settings(second) && names(first) == names(second)
-}
-
-fn single(ranked: &Ranked<'_>) -> Vec<Limiting> {
-    ranked.named.iter().map(|named| entry(named, ranked.regime.name())).collect()
-}
-
-/// One entry for both directions: the lower confidence, the evidence of both, the gain that both have.
-fn joined(first: &Ranked<'_>, second: &Ranked<'_>) -> Vec<Limiting> {
-    let regime = first.regime.name_for("read and write");
-    let label = |ranked: &Ranked<'_>| if reads(ranked.regime.cell.op) { "read" } else { "write" };
-    first
-        .named
-        .iter()
-        .zip(&second.named)
-        .map(|(a, b)| {
-            let mut joined = entry(a, regime.clone());
-            joined.confidence = a.confidence.min(b.confidence);
-            joined.relief_gain_ratio = a.relief_gain_ratio.zip(b.relief_gain_ratio).map(|(a, b)| a.min(b));
-            joined.codes.extend(b.codes.iter().filter(|code| !a.codes.contains(code)).cloned());
-            for evidence in &mut joined.evidence {
-                evidence.text = format!("{}: {}", label(first), evidence.text);
-            }
-            joined.evidence.extend(b.evidence.iter().cloned().map(|mut evidence| {
-                evidence.text = format!("{}: {}", label(second), evidence.text);
-                evidence
-            }));
-            joined
-        })
-        .collect()
-}
-
-fn entry(named: &Named, regime: String) -> Limiting {
-    Limiting {
-        segment: named.segment,
-        confidence: named.confidence,
-        relation: named.relation,
-        scope: named.scope.map(str::to_owned),
-        regime,
-        codes: named.codes.clone(),
-        evidence: named.evidence.clone(),
-        relief_gain_ratio: named.relief_gain_ratio,
-    }
 }

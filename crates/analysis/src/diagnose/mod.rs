@@ -1,22 +1,26 @@
-//! From the rules' verdicts to the diagnosis: for each regime the segment that limits, what is cleared, what was not
-//! measured, and the findings.
+//! From the rules' verdicts to the diagnosis: for each load the segment that limits, what is cleared, what was not measured,
+//! and the findings. A run, a file and each sweep of the buffer experiment are diagnosed alike.
 //!
 //! Deliberately absent: any look at a counter; that is the rules'.
 
 mod lists;
 mod merge;
+mod observed;
 pub(crate) mod rank;
 mod refuted;
+mod relay;
 mod unmeasured;
 
+pub(crate) use relay::diagnose_relay;
 pub(crate) use unmeasured::how_to_measure;
 
-use crate::rules::offered_load::is_held;
-use crate::rules::{NOT_ENOUGH_EVIDENCE, RULES, Rule, Stance, Verdict, rule};
-use crate::view::View;
+use crate::case::Cases;
+use crate::method::calls::per_call;
+use crate::rules::{NOT_ENOUGH_EVIDENCE, RULES, Rule, rule};
+use crate::verdict::{SegmentVerdict, Stance};
 use narrows_model::diagnosis::{Evidence, Severity};
-use narrows_model::summary::CellSummary;
-use narrows_model::{Cut, Diagnosis, Finding, Segment, Summary};
+use narrows_model::observation::{ANSWER_SCHEMA, DiagnosisDocument};
+use narrows_model::{Cut, Diagnosis, Finding, Observations, Segment, Summary};
 use std::collections::BTreeSet;
 
 /// The sentence that comes first when client and server share a machine (DESIGN, "Sharing a machine").
@@ -25,17 +29,10 @@ pub(crate) const SHARED_MACHINE: &str =
 
 /// A rule's verdict with the rule's names.
 #[derive(Debug, Clone)]
-pub(crate) struct Judged {
+pub(crate) struct RuleVerdict {
     pub code: &'static str,
     pub slug: &'static str,
-    pub verdict: Verdict,
-}
-
-impl Judged {
-    /// What `rule` says.
-    pub(crate) fn by<Test>(rule: &'static Rule<Test>, verdict: Verdict) -> Self {
-        Self { code: rule.code, slug: rule.slug, verdict }
-    }
+    pub verdict: SegmentVerdict,
 }
 
 /// The verdict on a summary.
@@ -44,57 +41,95 @@ pub fn diagnose(summary: &Summary) -> Diagnosis {
     diagnose_cells(summary).0
 }
 
+/// The verdict on `observations`.
+///
+/// # Shape
+/// A segment of the path is in exactly one of the lists. `limiting` has an entry for each set of observations that are
+/// limited by the same; one with `unknown` for each operation of which nothing is known to limit.
+///
+/// # Cost
+/// Linear in the observations times the ceilings, with sorts.
+///
+/// # Source
+/// The method of `docs/concepts/methodology.md`; each rule names its own.
+#[must_use]
+pub fn diagnose_observations(observations: &Observations) -> Diagnosis {
+    diagnose_cases(&Cases::of_file(observations)).0
+}
+
+/// The verdict on `observations` as the document that `--json` prints.
+#[must_use]
+pub fn diagnosis_document(observations: &Observations, narrows_version: &str) -> DiagnosisDocument {
+    DiagnosisDocument {
+        schema: ANSWER_SCHEMA.to_owned(),
+        narrows_version: narrows_version.to_owned(),
+        title: observations.title.clone(),
+        source: observations.source.clone(),
+        observation_count: observations.observations.len() as u64,
+        per_call: per_call(observations),
+        diagnosis: diagnose_observations(observations),
+    }
+}
+
 /// The verdict, and the segment that limits each regime's cell.
 pub(crate) fn diagnose_cells(summary: &Summary) -> (Diagnosis, Vec<(String, Segment)>) {
-    let view = View::of(summary);
-    let judged = judge(&view);
-    let ranked: Vec<rank::Ranked<'_>> =
-        view.regimes().iter().map(|regime| rank::rank(&view, *regime, &judged)).collect();
-    let by_cell = ranked
+    diagnose_cases(&Cases::of_run(summary))
+}
+
+/// The verdict on cases, and the segment that limits each load.
+fn diagnose_cases(cases: &Cases<'_>) -> (Diagnosis, Vec<(String, Segment)>) {
+    let evaluated = evaluate_rules(cases);
+    let ranked: Vec<rank::RankedCase<'_, '_>> =
+        cases.loads().filter_map(|case| rank::rank(cases, case, &evaluated)).collect();
+    let by_load = ranked
         .iter()
-        .filter_map(|ranked| Some((ranked.regime.cell.id.clone(), ranked.named.first()?.segment)))
+        .filter_map(|ranked| Some((ranked.case.id.to_owned(), ranked.named.first()?.segment)))
         .filter(|(_, segment)| *segment != Segment::Unknown)
         .collect();
-    let limiting = merge::limiting(&ranked);
-    let exonerated = lists::exonerated(&view, &judged, &limiting);
-    let not_measured = lists::not_measured(&view, &limiting, &exonerated);
+    let (limiting, unknown) = match cases.table() {
+        Some(table) => observed::limiting(table, &ranked),
+        None => (merge::limiting(cases, &ranked), ranked.iter().filter_map(unknown_load).collect()),
+    };
+    let exonerated = lists::exonerated(cases, &evaluated, &limiting);
+    let not_measured = lists::not_measured(cases, &evaluated, &limiting, &exonerated);
+    let one_machine = cases.view().is_some_and(|view| view.sharing.one_machine);
     let diagnosis = Diagnosis {
-        preface: view.sharing.one_machine.then(|| SHARED_MACHINE.to_owned()),
+        preface: one_machine.then(|| SHARED_MACHINE.to_owned()),
         limiting,
         exonerated,
         not_measured,
-        findings: findings(&judged, ranked.iter().filter_map(unknown_regime).collect()),
+        findings: findings(&evaluated, unknown),
     };
-    (diagnosis, by_cell)
+    (diagnosis, by_load)
 }
 
-pub(crate) fn judge(view: &View<'_>) -> Vec<Judged> {
-    let judged = |rule: &'static Rule| {
-        (rule.run)(view)
+/// What every rule says.
+pub(crate) fn evaluate_rules(cases: &Cases<'_>) -> Vec<RuleVerdict> {
+    let of_rule = |rule: &'static Rule| {
+        (rule.run)(cases)
             .into_iter()
-            .filter(|verdict| applies(view, rule.segment, verdict))
-            .map(move |verdict| Judged::by(rule, verdict))
-            .filter(|judged| !refuted::is_refuted(view, judged))
+            .filter(|verdict| applies(cases, rule.segment, verdict))
+            .map(|verdict| RuleVerdict { code: rule.code, slug: rule.slug, verdict })
+            .filter(|evaluated| !refuted::is_refuted(cases, &evaluated.verdict))
     };
-    RULES.iter().copied().flat_map(judged).collect()
+    RULES.iter().copied().flat_map(of_rule).collect()
 }
 
-/// Whether a verdict says anything: where the load was held at its cap, only that and what must be known do; where it
-/// went to no storage, only what must be known does.
-fn applies(view: &View<'_>, judges: Segment, verdict: &Verdict) -> bool {
-    let is_void = |cell: &CellSummary| {
-        let nowhere = cell.cut == Cut::Path && !cell.target.is_storage();
-        nowhere || (judges != Segment::OfferedLoad && is_held(cell))
-    };
-    verdict.stance == Stance::Notes
-        || !view.summary.cells.iter().any(|cell| cell.id == verdict.cell && is_void(cell))
+/// Whether a verdict says anything: where all that was asked for was delivered, only that and what must be known do; where
+/// the load went to no storage, only what must be known does.
+fn applies(cases: &Cases<'_>, rule_segment: Segment, verdict: &SegmentVerdict) -> bool {
+    let evaluated = Some(&verdict.cell).filter(|_| verdict.stance != Stance::Notes);
+    let Some(case) = evaluated.and_then(|id| cases.find(id)) else { return true };
+    let nowhere = case.cell().is_some_and(|cell| cell.cut == Cut::Path && !cell.target.is_storage());
+    !nowhere && (rule_segment == Segment::OfferedLoad || !case.is_delivered())
 }
 
 /// `found`, and what the rules found, one finding a rule and kind of stance, each of its cells and statements once, the graver
 /// first.
-pub(crate) fn findings(judged: &[Judged], mut found: Vec<Finding>) -> Vec<Finding> {
-    for Judged { code, slug, verdict } in
-        judged.iter().filter(|judged| judged.verdict.stance != Stance::Clears)
+pub(crate) fn findings(evaluated: &[RuleVerdict], mut found: Vec<Finding>) -> Vec<Finding> {
+    for RuleVerdict { code, slug, verdict } in evaluated
+        .iter()
+        .filter(|evaluated| matches!(evaluated.verdict.stance, Stance::Limits | Stance::Notes))
     {
         let same = found.iter_mut().find(|known| known.code == *code && known.severity == verdict.severity);
         match same {
@@ -111,19 +146,19 @@ pub(crate) fn findings(judged: &[Judged], mut found: Vec<Finding>) -> Vec<Findin
             }),
         }
     }
-    found.iter_mut().for_each(settle);
+    found.iter_mut().for_each(deduplicate);
     found.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     found
 }
 
 /// Leaves each cell and each statement of `finding` once.
-pub(crate) fn settle(finding: &mut Finding) {
+pub(crate) fn deduplicate(finding: &mut Finding) {
     finding.cells = once(std::mem::take(&mut finding.cells), String::clone).collect();
-    finding.evidence = told_once(std::mem::take(&mut finding.evidence)).collect();
+    finding.evidence = each_once(std::mem::take(&mut finding.evidence)).collect();
 }
 
 /// Each statement once, in its order.
-pub(crate) fn told_once(all: impl IntoIterator<Item = Evidence>) -> impl Iterator<Item = Evidence> {
+pub(crate) fn each_once(all: impl IntoIterator<Item = Evidence>) -> impl Iterator<Item = Evidence> {
     once(all, |one: &Evidence| (one.text.clone(), one.counter.clone(), one.command.clone()))
 }
 
@@ -132,16 +167,21 @@ fn once<T, Key: Ord>(all: impl IntoIterator<Item = T>, key: impl Fn(&T) -> Key) 
     all.into_iter().filter(move |one| seen.insert(key(one)))
 }
 
-/// The finding for a regime in which no segment could be named.
-fn unknown_regime(ranked: &rank::Ranked<'_>) -> Option<Finding> {
+/// The finding for a load of a run for which no segment could be named.
+fn unknown_load(ranked: &rank::RankedCase<'_, '_>) -> Option<Finding> {
     let named = ranked.named.first().filter(|named| named.segment == Segment::Unknown)?;
+    not_enough_evidence(vec![ranked.case.id.to_owned()], named.evidence.clone())
+}
+
+/// The finding that nothing is known to limit these loads.
+fn not_enough_evidence(cells: Vec<String>, evidence: Vec<Evidence>) -> Option<Finding> {
     let rule = rule(NOT_ENOUGH_EVIDENCE)?;
     Some(Finding {
         code: rule.code.to_owned(),
         slug: rule.slug.to_owned(),
         severity: Severity::Warning,
-        cells: vec![ranked.regime.cell.id.clone()],
-        evidence: named.evidence.clone(),
+        cells,
+        evidence,
     })
 }
 

@@ -2,21 +2,21 @@
 //!
 //! Not here: what limits then; that more in flight helps is the rule `too-little-concurrency`'s to say.
 
-use super::Judged;
-use crate::rules::saturation::grows;
-use crate::rules::{Basis, Stance};
-use crate::view::View;
+use crate::case::Cases;
+use crate::method::saturation::grows;
+use crate::verdict::{Basis, SegmentVerdict, Stance};
+use crate::view::SummaryView;
 use narrows_model::summary::CellSummary;
 use narrows_model::{Cut, Segment};
 
 /// Whether a verdict blames a part that is shared by all requests, by the ceiling that a cut measured, although the path
 /// moves clearly more with more in flight, or the cut does.
 ///
-/// A measured ceiling is a lower bound and binds only once more in flight adds nothing. What counts as full is within a
-/// tenth of its ceiling: where more in flight adds as much, and more than chance explains, it was not. CPUs are not judged by a cut, and
-/// more workers have more of them.
-pub(super) fn is_refuted(view: &View<'_>, judged: &Judged) -> bool {
-    let verdict = &judged.verdict;
+/// A measured ceiling is a lower bound and binds only once more in flight adds nothing. A segment counts as full within
+/// a tenth of its ceiling: where more in flight adds as much, and more than chance explains, it was not full. CPUs are
+/// not assessed by a cut, and more workers have more of them.
+pub(super) fn is_refuted(cases: &Cases<'_>, verdict: &SegmentVerdict) -> bool {
+    let Some(view) = cases.view() else { return false };
     if verdict.stance != Stance::Limits || verdict.basis != Basis::Utilisation {
         return false;
     }
@@ -38,9 +38,9 @@ fn cuts(segment: Segment) -> Option<&'static [Cut]> {
     }
 }
 
-/// The cut's cell that the path was held against, where it ran with as many in flight. Below a page cache the path is
-/// held against the cut's best.
-fn measured_by<'v>(view: &View<'v>, cell: &CellSummary, cuts: &[Cut]) -> Option<&'v CellSummary> {
+/// The cut's cell that the path was compared with, where it ran with as many in flight. Below a page cache the path is
+/// compared with the cut's best.
+fn measured_by<'v>(view: &SummaryView<'v>, cell: &CellSummary, cuts: &[Cut]) -> Option<&'v CellSummary> {
     let found = cuts.iter().find_map(|cut| view.ceiling(*cut, cell))?;
     (found.same_settings && !found.raised).then_some(found.cell)
 }
@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn a_gain_in_cells_of_a_few_turns_of_the_queue_refutes_nothing() {
         let mut summary = refined(&machine("many-threads"));
-        let told = |summary: &narrows_model::Summary| named(summary, "small parallel");
+        let named_segments = |summary: &narrows_model::Summary| named(summary, "small parallel");
         let with_ops = |summary: &mut narrows_model::Summary, ops: f64| {
             for cell in summary.cells.iter_mut().filter(|cell| cell.in_flight.configured > 1) {
                 (cell.interval, cell.steadiness) = (None, None);
@@ -75,10 +75,10 @@ mod tests {
             summary.diagnosis = crate::diagnose(summary);
         };
         with_ops(&mut summary, 3_000.0);
-        assert_eq!(told(&summary), [Segment::WorkloadConcurrency]);
-        // 16 and 32 in flight: what 27 operations tell of either is their turns.
+        assert_eq!(named_segments(&summary), [Segment::WorkloadConcurrency]);
+        // 16 and 32 in flight: 27 operations of either show only their turns.
         with_ops(&mut summary, 27.0);
-        assert_eq!(told(&summary), [Segment::DeviceIops]);
+        assert_eq!(named_segments(&summary), [Segment::DeviceIops]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What holds for every diagnosis, whatever the machine.
+//! What is true of every diagnosis, whatever the machine.
 
 use super::*;
 use crate::testing::builtin;
@@ -81,7 +81,7 @@ fn two_resources_within_a_tenth_of_each_other_are_one_of() {
     assert!(bulk.len() >= 2 && bulk.iter().all(|entry| entry.relation == Relation::OneOf), "{bulk:?}");
 }
 
-/// The file server with its device at `share` of what the wire carries, cell by cell.
+/// The file server with its wire at `share` of what its device sustains, cell by cell.
 fn device_beside_wire(share: f64) -> narrows_model::Summary {
     let mut summary = builtin("gigabit-nfs");
     let wire = |cell: &narrows_model::summary::CellSummary| cell.cut == narrows_model::Cut::NetworkStream;
@@ -120,10 +120,17 @@ fn a_runner_up_within_a_tenth_is_named_too_although_it_is_not_full() {
 fn what_is_blamed_under_any_load_is_never_cleared() {
     for machine in narrows_sim::BUILTIN {
         let summary = builtin(machine.id);
-        let view = View::of(&summary);
-        for judged in judge(&view).iter().filter(|judged| judged.verdict.stance == Stance::Limits) {
-            let cleared = |entry: &narrows_model::Exonerated| entry.segment == judged.verdict.segment;
-            assert!(!summary.diagnosis.exonerated.iter().any(cleared), "{} {:?}", machine.id, judged.verdict);
+        for evaluated in evaluate_rules(&Cases::of_run(&summary))
+            .iter()
+            .filter(|evaluated| evaluated.verdict.stance == Stance::Limits)
+        {
+            let cleared = |entry: &narrows_model::Exonerated| entry.segment == evaluated.verdict.segment;
+            assert!(
+                !summary.diagnosis.exonerated.iter().any(cleared),
+                "{} {:?}",
+                machine.id,
+                evaluated.verdict
+            );
         }
     }
 }
@@ -131,10 +138,10 @@ fn what_is_blamed_under_any_load_is_never_cleared() {
 #[test]
 fn a_part_of_a_named_whole_is_not_cleared() {
     let view_of = builtin("gigabit-nfs");
-    let view = View::of(&view_of);
+    let cases = Cases::of_run(&view_of);
     let mut limiting = view_of.diagnosis.limiting.clone();
     limiting[0].segment = Segment::Device;
-    let cleared = lists::exonerated(&view, &judge(&view), &limiting);
+    let cleared = lists::exonerated(&cases, &evaluate_rules(&cases), &limiting);
     assert!(cleared.iter().all(|entry| entry.segment.parent() != Some(Segment::Device)), "{cleared:?}");
 }
 
@@ -171,13 +178,16 @@ fn a_summary_read_again_gives_the_same_verdict() {
 }
 
 #[test]
-fn codes_are_unique_kebab_words() {
+fn codes_are_unique_kebab_words_and_no_segments() {
     for rule in RULES {
         assert_eq!(RULES.iter().filter(|other| other.code == rule.code).count(), 1, "{}", rule.code);
-        assert!(rule.code.chars().all(|c| c.is_ascii_lowercase() || c == '-'), "{}", rule.code);
-        let texts =
-            [rule.title, rule.definition, rule.formula, rule.source, rule.example, rule.how_to_measure];
-        assert!(texts.iter().all(|text| !text.is_empty()), "{}", rule.code);
+        let is_kebab = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        assert!(rule.code.chars().all(is_kebab), "{}", rule.code);
+        assert_eq!(Segment::from_id(rule.code), None, "`narrows explain` prints one of the two");
+        let texts = [rule.slug, rule.title, rule.definition, rule.formula, rule.source, rule.example];
+        let how_to = [rule.how_to_measure, rule.how_to_write].into_iter().flatten();
+        assert!(texts.into_iter().chain(how_to).all(|text| !text.is_empty()), "{}", rule.code);
+        assert!(rule.how_to_measure.is_some() || rule.how_to_write.is_some(), "{}", rule.code);
     }
 }
 

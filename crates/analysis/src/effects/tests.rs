@@ -23,7 +23,7 @@ fn swept(lines: &[&[(f64, f64)]]) -> Summary {
         .iter()
         .map(|line| Sweep {
             factor: "depth".to_owned(),
-            held: BTreeMap::new(),
+            fixed: BTreeMap::new(),
             points: line.iter().map(point).collect(),
             fit: None,
             saturation: None,

@@ -3,7 +3,7 @@
 //! Depth 1: times add. Saturated: the slowest segment decides. Loads in between are left out: their law needs
 //! demands that cuts alone do not give.
 
-use crate::view::{View, time_per_op_s};
+use crate::view::{SummaryView, time_per_op_s};
 use narrows_model::counters::Role;
 use narrows_model::summary::{CellPrediction, CellSummary, Prediction};
 use narrows_model::units::ratio;
@@ -18,7 +18,7 @@ const SATURATED_IN_FLIGHT: u64 = 4;
 /// Serial: T = sum of T(i), store and forward (Hockney), and the think time where users have one. Saturated: X <= min C(i) (Denning and Buzen 1978).
 #[must_use]
 pub fn predict(summary: &Summary) -> Prediction {
-    let view = View::of(summary);
+    let view = SummaryView::new(summary);
     let cells: Vec<CellPrediction> = summary
         .cells
         .iter()
@@ -33,10 +33,10 @@ pub fn predict(summary: &Summary) -> Prediction {
     }
 }
 
-fn predict_cell(view: &View<'_>, cell: &CellSummary) -> Option<CellPrediction> {
+fn predict_cell(view: &SummaryView<'_>, cell: &CellSummary) -> Option<CellPrediction> {
     let measured = cell.rate_bytes_per_s?;
     let think_s = cell.requested.think_ns.as_secs_f64();
-    // Users who think and ask for less than the slowest segment carries load it in between.
+    // Users who think and ask for less than the slowest segment sustains do not saturate it.
     let asked_for = ratio(cell.in_flight.configured as f64 * cell.block_bytes.as_f64(), think_s);
     let saturated = |most: f64| asked_for.is_none_or(|asked| asked > most).then_some(most);
     let (law, composed) = match cell.in_flight.configured {
@@ -54,7 +54,7 @@ fn predict_cell(view: &View<'_>, cell: &CellSummary) -> Option<CellPrediction> {
 }
 
 /// Time of one operation at depth 1, composed of times that were measured apart.
-fn serial_s(view: &View<'_>, cell: &CellSummary) -> Option<f64> {
+fn serial_s(view: &SummaryView<'_>, cell: &CellSummary) -> Option<f64> {
     let cut = |cut: Cut| {
         let found = view.ceiling(cut, cell).filter(|found| found.same_settings)?;
         time_per_op_s(found.cell)
@@ -64,7 +64,7 @@ fn serial_s(view: &View<'_>, cell: &CellSummary) -> Option<f64> {
     }
     if matches!(cell.target.form(), Target::Tcp { layer: Layer::Memory, .. }) {
         let transfer = cell.block_bytes.as_f64() / view.ceiling(Cut::NetworkStream, cell)?.bytes_per_s;
-        let demand = |role: Role| View::cpu(cell, role).and_then(|cpu| cpu.service_demand_s_per_op);
+        let demand = |role: Role| SummaryView::cpu(cell, role).and_then(|cpu| cpu.service_demand_s_per_op);
         let cpu = demand(Role::Client)? + demand(Role::Server)?;
         return Some(cell.rtt_min_ns?.as_secs_f64() + transfer + cpu);
     }
@@ -72,7 +72,7 @@ fn serial_s(view: &View<'_>, cell: &CellSummary) -> Option<f64> {
 }
 
 /// The lowest ceiling of the cuts that the path's requests pass through.
-fn minimum(view: &View<'_>, cell: &CellSummary) -> Option<f64> {
+fn minimum(view: &SummaryView<'_>, cell: &CellSummary) -> Option<f64> {
     let memory_target = matches!(cell.target.form(), Target::Tcp { layer: Layer::Memory, .. });
     let cuts: &[Cut] = match (view.server().is_some(), memory_target) {
         (true, true) => &[Cut::MemoryCopy, Cut::NetworkStream],

@@ -1,9 +1,11 @@
 //! The path was faster than a part of it alone.
 
-use super::{Rule, Verdict, judge};
-use crate::summary::CEILING_EXCEEDED;
+use super::{Rule, SegmentVerdict};
+use crate::case::{Case, Cases};
+use crate::facts::flags::{CEILING_EXCEEDED, has};
+use crate::method;
 use crate::text;
-use crate::view::View;
+use crate::view::SummaryView;
 use narrows_model::summary::CellSummary;
 use narrows_model::{Cut, Segment};
 
@@ -12,25 +14,30 @@ pub(super) static RULE: Rule = Rule {
     code: "ceiling-exceeded",
     slug: "ceiling_exceeded",
     segment: Segment::Unknown,
-    title: "the path was faster than a part of it alone",
-    definition: "A path cannot be faster than a stage that all its bytes pass. Where it was, the cut did not reach what \
-                 the stage carries (a measured ceiling is a lower bound, which the path has now raised), or a cache or \
-                 a buffer kept bytes from the stage. Such a ceiling blames nothing, unless the two were so unsteady that \
-                 their spread explains the excess.",
+    title: "the path was faster than one of its segments alone",
+    definition: "A path cannot be faster than a stage that all its bytes pass. Where it was, the cut did not reach \
+                 the stage's capacity (a measured ceiling is a lower bound, which the path has now raised), or a \
+                 cache or a buffer kept bytes from the stage. Such a ceiling is not named as the limit, unless both \
+                 rates were so unsteady that their spread explains the excess.",
     formula: "rate > 1.03 x rate of a cut at the same settings",
     source: "Measured ceilings are lower bounds (asymptotic bounds, Denning and Buzen 1978)",
     example: "1 MiB reads at 412 MiB/s where the server's storage alone moved 388 MiB/s",
-    how_to_measure: "repeat with more trials or a longer --cell-seconds; look at the bytes at wire and device for a cache",
+    how_to_measure: Some(
+        "repeat with more trials or a longer --cell-seconds; look at the bytes at wire and device for a cache",
+    ),
+    how_to_write: None,
     run,
 };
 
-fn run(view: &View<'_>) -> Vec<Verdict> {
-    let exceeded = |cell: &&CellSummary| cell.flags.iter().any(|flag| flag == CEILING_EXCEEDED);
-    let cells = view.summary.cells.iter().filter(exceeded);
-    judge::notes(cells, "rates of the path and of its cuts", |cell| told(view, cell))
+fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
+    let Some(view) = cases.view() else { return Vec::new() };
+    let exceeded = |case: &&Case<'_>| case.cell().is_some_and(|cell| has(cell, CEILING_EXCEEDED));
+    method::notes(cases.all().iter().filter(exceeded), "rates of the path and of its cuts", |case| {
+        case.cell().map(|cell| excess(view, cell)).unwrap_or_default()
+    })
 }
 
-fn told(view: &View<'_>, cell: &CellSummary) -> String {
+fn excess(view: &SummaryView<'_>, cell: &CellSummary) -> String {
     let cuts = [Cut::NetworkStream, Cut::ServerMemory, Cut::ServerStorage, Cut::LocalDevice];
     let found =
         cuts.into_iter().filter_map(|cut| view.ceiling(cut, cell)).filter(|found| found.same_settings);

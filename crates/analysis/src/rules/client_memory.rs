@@ -1,9 +1,11 @@
 //! Memory copies on the client are the limit.
 
-use super::judge::{self, Shown};
-use super::{Rule, Stance, Verdict};
+use super::{Rule, SegmentVerdict, Stance};
+use crate::case::Cases;
+use crate::method::{self, EvidenceSource};
 use crate::text;
-use crate::view::{Ceiling, View};
+use crate::thresholds::THROTTLED_RATIO;
+use crate::view::{CutCeiling, SummaryView};
 use narrows_model::summary::CellSummary;
 use narrows_model::{Cut, Segment};
 
@@ -13,42 +15,47 @@ pub(super) static RULE: Rule = Rule {
     slug: "client_memory",
     segment: Segment::ClientMemory,
     title: "memory copies on the client are the limit",
-    definition: "The path moves nearly what as many workers of the client move that only copy each block once, between a \
-                 buffer and memory beyond the caches. The CPUs that copy are full then too: copying is what fills them, \
-                 unless a quota holds them back. A path that copies from a cache, or more than once, is not judged.",
+    definition: "The path moves nearly as much as the same number of client workers that only copy each block once, \
+                 between a buffer and memory beyond the caches. The CPUs that copy are full then too: copying fills \
+                 them, unless a quota throttles them. A path that copies from a cache, or more than once, is not \
+                 evaluated.",
     formula: "0.9 x rate of one copy a block with as many workers <= rate <= 1.03 x (or two standard errors above it)",
     source: "Roofline for I/O: the lowest roof at a block size limits; McCalpin's STREAM for the copy as a roof",
     example: "reads of 1 MiB from a file system in memory at 8.90 GiB/s where one copy reaches 9.40 GiB/s: 95 %",
-    how_to_measure: "`narrows check` measures the cut memory-copy; in a study, add \"memory_copy\" to `cuts`",
+    how_to_measure: Some(
+        "`narrows check` measures the cut memory-copy; in a study, add \"memory_copy\" to `cuts`",
+    ),
+    how_to_write: None,
     run,
 };
 
 /// Above what a full CPU is measured at: 1.00 to 1.02, since its time is read a little after its window ends.
 const ABOVE_CPU_RATIO: f64 = 1.05;
 
-fn run(view: &View<'_>) -> Vec<Verdict> {
-    view.regimes().iter().filter_map(|regime| judge(view, regime.cell)).collect()
+fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
+    cases.evaluate_cells(evaluate)
 }
 
-fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
+fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict> {
     let ceiling = view.ceiling(Cut::MemoryCopy, cell)?;
     let copy = copying(ceiling.cell);
-    let ceiling = Ceiling { cell: &copy, ..ceiling };
-    let shown =
-        Shown { counter: "rate of one copy a block", command: "perf stat -e cycles,cache-misses -a sleep 1" };
-    let verdict = judge::against_ceiling(RULE.segment, cell, ceiling, text::storage_rate, shown)?;
-    // Before the CPU, of which it tells what it is full of.
+    let ceiling = CutCeiling { cell: &copy, ..ceiling };
+    let shown = EvidenceSource {
+        counter: "rate of one copy a block",
+        command: "perf stat -e cycles,cache-misses -a sleep 1",
+    };
+    let verdict = method::evaluate_cell_rate(RULE.segment, cell, ceiling, text::storage_rate, shown)?;
+    // Before the CPU: it shows what fills that CPU.
     let limits = verdict.stance == Stance::Limits;
-    Some(if limits { Verdict { load_ratio: ABOVE_CPU_RATIO, ..verdict } } else { verdict })
+    Some(if limits { SegmentVerdict { load_ratio: ABOVE_CPU_RATIO, ..verdict } } else { verdict })
 }
 
-/// The cut without the CPUs that it filled: a copy is work of a CPU, and its rate is nonetheless the memory's. Not so where
-/// a quota held the CPU back for a tenth of the time.
+/// The cut without the CPUs that it filled: a copy is work of a CPU, and its rate is nonetheless the memory's. Not so
+/// where a quota throttled the CPU for a tenth of the time.
 fn copying(cut: &CellSummary) -> CellSummary {
-    const THROTTLED_RATIO: f64 = 0.10;
     let most_s = cut.elapsed_s.last_done * THROTTLED_RATIO;
     let mut copy = cut.clone();
-    copy.cpu.retain(|_, cpu| cpu.throttled_s.is_some_and(|held_s| held_s >= most_s));
+    copy.cpu.retain(|_, cpu| cpu.throttled_s.is_some_and(|throttled_s| throttled_s >= most_s));
     copy
 }
 
@@ -56,6 +63,7 @@ fn copying(cut: &CellSummary) -> CellSummary {
 mod tests {
     use super::*;
     use crate::testing::{builtin, checked, cleared, found, machine, named};
+    use crate::thresholds::CPU_FULL_RATIO;
     use narrows_model::sim_profile::{SimProfile, StationLaw};
     use narrows_model::{BytesPerSec, Nanos, Summary};
 
@@ -73,7 +81,7 @@ mod tests {
 
     fn client_cpu_is_full(summary: &Summary) -> bool {
         let bulk = summary.cells.iter().find(|cell| cell.id == "path/read/1MiB/qd1/w16/c1").unwrap();
-        bulk.cpu.values().any(|cpu| cpu.busy_ratio >= judge::CPU_FULL_RATIO)
+        bulk.cpu.values().any(|cpu| cpu.busy_ratio >= CPU_FULL_RATIO)
     }
 
     #[test]
@@ -87,7 +95,7 @@ mod tests {
     fn a_cpu_that_is_measured_a_little_above_full_comes_after_the_copy_that_fills_it() {
         let mut summary = checked(&bound_by_copies());
         for cpu in summary.cells.iter_mut().flat_map(|cell| cell.cpu.values_mut()) {
-            if cpu.busy_ratio >= judge::CPU_FULL_RATIO {
+            if cpu.busy_ratio >= CPU_FULL_RATIO {
                 cpu.busy_ratio = 1.02;
             }
         }

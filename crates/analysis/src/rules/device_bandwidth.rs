@@ -1,16 +1,15 @@
 //! The device's bandwidth is full.
 
-use super::device_iops::{self, Bound};
-use super::judge::{self, Carried, Shown};
-use super::{Rule, Stance, Verdict};
+use super::{Rule, SegmentVerdict, Stance};
+use crate::case::Cases;
+use crate::facts::is_small_block;
+use crate::method::device::{self, Bound};
+use crate::method::{self, EvidenceSource, SegmentRate, commit, given};
 use crate::text;
-use crate::view::{Ceiling, View, is_small_block};
-use narrows_model::counters::Role;
+use crate::thresholds::DOMINANT_RATIO;
+use crate::view::{CutCeiling, SummaryView};
 use narrows_model::summary::CellSummary;
 use narrows_model::{Cut, Segment};
-
-/// From this share of its bytes at the device a cut measured the device: below, a cache or a buffer stood between.
-const AGREE_RATIO: f64 = 0.75;
 
 /// The rule.
 pub(super) static RULE: Rule = Rule {
@@ -19,76 +18,85 @@ pub(super) static RULE: Rule = Rule {
     segment: Segment::DeviceBandwidth,
     title: "the device's bandwidth is full",
     definition: "The path moves nearly what the device alone moved past the page cache at the same operation and \
-                 block, and the device's own counters carry the same bytes. Where operations are what it runs out of (see \
-                 device-iops-full) or the commit of writes (commit-bound), these are named instead; where one block of \
-                 64 KiB or less alone was measured, the whole device. A virtual disk is the device as this \
-                 guest sees it.",
+                 block, and the device's own counters carry the same bytes. Where operations per second (see \
+                 device-iops-full) or the commit of writes (commit-bound) are the limit, these are named instead; \
+                 where only one block of 64 KiB or less was measured, the whole device. A virtual disk is the device \
+                 as this guest sees it. In an observation file the rate of all clients, without what a cache served, \
+                 is compared with count x value of a [[ceiling]] of the device.",
     formula: "rate x share of the bytes that reached the device >= 0.9 x rate of the device alone (O_DIRECT; through a page cache at its best block \
               and depth, as requests are merged); at one \
               request in flight: (block / best device rate) >= half of the time of one request",
     source: "Asymptotic bounds, Denning and Buzen (1978); /proc/diskstats, kernel documentation admin-guide/iostats",
     example: "1 MiB writes at 19.8 MiB/s where the device alone wrote 20.1 MiB/s (99 %), 29.7 MiB of 29.7 MiB on the device",
-    how_to_measure: "give a folder on the device, or run the endpoint with --root on it; past the page cache (O_DIRECT)",
+    how_to_measure: Some(
+        "give a folder on the device, or run the endpoint with --root on it; past the page cache (O_DIRECT)",
+    ),
+    how_to_write: Some("write the bandwidth of the device as a [[ceiling]] of device.bandwidth"),
     run,
 };
 
-fn run(view: &View<'_>) -> Vec<Verdict> {
-    view.regimes().iter().filter_map(|regime| judge(view, regime.cell)).collect()
+fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
+    let mut verdicts = cases.evaluate_cells(evaluate);
+    let given = cases.table().map(|table| given::reached(table, |segment| segment == RULE.segment));
+    verdicts.extend(given.unwrap_or_default());
+    verdicts
 }
 
-/// The rate of the device alone, where its own counters agree that it was the device.
-pub(super) fn ceiling<'v>(view: &View<'v>, cell: &CellSummary) -> Option<Ceiling<'v>> {
-    view.device_ceiling(cell).filter(|found| judge::device_share(found.cell) >= AGREE_RATIO)
-}
-
-fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
-    let ceiling = ceiling(view, cell)?;
-    let command = command(view);
-    let shown = Shown { counter: "bytes and busy time of the device (/proc/diskstats)", command: &command };
-    let share = judge::device_share(cell);
-    let verdict = if judge::is_single(cell) {
-        let best = super::device_latency::streaming(view, ceiling.cell)?;
+fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict> {
+    let ceiling = device::ceiling(view, cell)?;
+    let command = device::command(view);
+    let shown =
+        EvidenceSource { counter: "bytes and busy time of the device (/proc/diskstats)", command: &command };
+    let share = method::device_share(cell);
+    let verdict = if method::is_single(cell) {
+        let best = device::streaming(view, ceiling.cell)?;
         let part_s = cell.block_bytes.as_f64() / best * share;
         let what = "moving the block at the device's best rate";
-        judge::convicting(judge::time_share(RULE.segment, cell, part_s, what, shown)?, ceiling)?
+        method::unless_cut_was_limited(method::time_share(RULE.segment, cell, part_s, what, shown)?, ceiling)?
     } else {
         let rate = cell.rate_bytes_per_s?.0 * share;
-        let carried = Carried { segment: RULE.segment, cell, rate };
-        let verdict = judge::carried_against(carried, apart(view, ceiling)?, text::storage_rate, shown)?;
-        let verdict = told_apart(view, cell, ceiling, verdict)?;
-        let gain = judge::relief(view, cell, &[Cut::NetworkStream, Cut::ServerMemory, Cut::MemoryCopy]);
-        verdict.gains(gain).because(agreement(cell), shown.counter, shown.command)
+        let segment_rate = SegmentRate { segment: RULE.segment, cell, rate };
+        let verdict = method::evaluate_segment_rate(
+            segment_rate,
+            byte_ceiling(view, ceiling)?,
+            text::storage_rate,
+            shown,
+        )?;
+        let verdict = narrow_verdict(view, cell, ceiling, verdict)?;
+        let gain = method::relief(view, cell, &[Cut::NetworkStream, Cut::ServerMemory, Cut::MemoryCopy]);
+        verdict.with_relief_gain(gain).with_evidence(agreement(cell), shown.counter, shown.command)
     };
     // What a cache kept from the device does not clear it: it was not measured.
-    (verdict.stance == Stance::Limits || share >= judge::DOMINANT_RATIO).then_some(verdict)
+    (verdict.stance == Stance::Limits || share >= DOMINANT_RATIO).then_some(verdict)
 }
 
 /// The ceiling of bytes: where operations are what the device runs out of, the best that it moved at any block.
-fn apart<'v>(view: &View<'v>, ceiling: Ceiling<'v>) -> Option<Ceiling<'v>> {
-    if ceiling.raised || device_iops::bound(view, ceiling.cell) != Some(Bound::Operations) {
+fn byte_ceiling<'v>(view: &SummaryView<'v>, ceiling: CutCeiling<'v>) -> Option<CutCeiling<'v>> {
+    if ceiling.raised || device::bound(view, ceiling.cell) != Some(Bound::Operations) {
         return Some(ceiling);
     }
     let bytes_per_s = view.best_of(ceiling.cell.cut, ceiling.cell)?;
-    Some(Ceiling { bytes_per_s, raised: true, ..ceiling })
+    Some(CutCeiling { bytes_per_s, raised: true, ..ceiling })
 }
 
-/// A verdict that blames the device, for what the evidence tells: not its bandwidth where the commit of writes or its
-/// operations hold the rate, and the whole device where one small block alone does not tell operations from bytes.
-fn told_apart(
-    view: &View<'_>,
+/// A verdict that blames the device, narrowed to what the evidence shows: not its bandwidth where the commit of writes
+/// or its operations limit the rate, and the whole device where one small block alone does not separate operations from
+/// bytes.
+fn narrow_verdict(
+    view: &SummaryView<'_>,
     cell: &CellSummary,
-    ceiling: Ceiling<'_>,
-    verdict: Verdict,
-) -> Option<Verdict> {
+    ceiling: CutCeiling<'_>,
+    verdict: SegmentVerdict,
+) -> Option<SegmentVerdict> {
     if verdict.stance != Stance::Limits {
         return Some(verdict);
     }
-    let bound = device_iops::bound(view, ceiling.cell);
+    let bound = device::bound(view, ceiling.cell);
     match bound {
-        _ if super::server_commit::holds(view, cell) => None,
+        _ if commit::is_limiting(view, cell) => None,
         Some(Bound::Operations) if !ceiling.raised => None,
         None if !ceiling.raised && is_small_block(cell) => {
-            Some(Verdict { segment: Segment::Device, ..verdict })
+            Some(SegmentVerdict { segment: Segment::Device, ..verdict })
         }
         _ => Some(verdict),
     }
@@ -108,17 +116,6 @@ fn agreement(cell: &CellSummary) -> String {
     }
 }
 
-/// The command that shows the device's counters, with its name where it is known.
-pub(super) fn command(view: &View<'_>) -> String {
-    let owner = if view.server().is_some() { Role::Server } else { Role::Client };
-    let host = view.summary.hosts.iter().find(|host| host.roles.contains(&owner));
-    let name = host.and_then(|host| host.inventory.path.as_ref()).and_then(|path| path.devices.first());
-    match name {
-        Some(device) => format!("grep '{} ' /proc/diskstats; iostat -x 1 {}", device.name, device.name),
-        None => "cat /proc/diskstats; iostat -x 1".to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,7 +131,7 @@ mod tests {
         assert_eq!(named(&builtin("local-ssd"), "bulk"), [Segment::DeviceBandwidth]);
     }
 
-    /// Small buffered requests that read-ahead merges, at `share` of the best that the device carried at any block.
+    /// Small buffered requests that read-ahead merges, at `share` of the device's best rate at any block.
     fn merged(share: f64) -> narrows_model::Summary {
         let mut summary = builtin("local-ssd");
         summary.cells.retain(|cell| {

@@ -1,10 +1,12 @@
 //! Several devices together move less than each alone: they share a bus.
 
-use super::judge;
-use super::{Basis, Rule, Stance, Verdict};
+use super::{Basis, Rule, SegmentVerdict, Stance};
+use crate::case::Cases;
+use crate::facts::reads;
+use crate::method;
 use crate::text;
-use crate::view::{View, reads};
-use narrows_model::diagnosis::Severity;
+use crate::thresholds::{CPU_FULL_RATIO, FULL_RATIO};
+use crate::view::SummaryView;
 use narrows_model::summary::CellSummary;
 use narrows_model::units::ratio;
 use narrows_model::{Cut, Segment, Target};
@@ -17,20 +19,21 @@ pub(super) static RULE: Rule = Rule {
     title: "several devices together move less than each alone",
     definition: "Targets on different devices were loaded each alone and then together with the same load on each. \
                  Together they move clearly less than the sum, and neither a CPU nor the network is full: what they \
-                 share is the limit. Only judged where both were measured and no two of the targets lie on one \
+                 share is the limit. Evaluated only where both were measured and no two of the targets are on one \
                  device.",
     formula: "rate together < 0.9 x sum of the rates alone, CPUs under 0.95, network under 0.9 of the raw stream",
     source: "Asymptotic bounds: independent stations add up, a shared one does not (Denning and Buzen 1978)",
     example: "two disks at 250 MiB/s each alone move 300 MiB/s together: 60 % of the sum",
-    how_to_measure: "load each device alone, then all together, with a study of several targets",
+    how_to_measure: Some("load each device alone, then all together, with a study of several targets"),
+    how_to_write: None,
     run,
 };
 
-fn run(view: &View<'_>) -> Vec<Verdict> {
-    view.regimes().iter().filter_map(|regime| judge(view, regime.cell)).collect()
+fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
+    cases.evaluate_cells(evaluate)
 }
 
-fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
+fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict> {
     if cell.more_targets.is_empty() {
         return None;
     }
@@ -39,12 +42,12 @@ fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
     let sum: f64 = alone.iter().sum();
     let rate = cell.rate_bytes_per_s?.0;
     let load = ratio(rate, sum)?;
-    let shared = load < judge::FULL_RATIO;
-    if shared && (judge::is_cached(cell) || is_explained(view, cell)) {
+    let shared = load < FULL_RATIO;
+    if shared && (method::is_cached(cell) || is_explained(view, cell)) {
         return None;
     }
     if let Some(device) = view.common_device(cell) {
-        return Some(one_device(cell, &device));
+        return Some(method::one_device(cell, &device));
     }
     let stance = if shared { Stance::Limits } else { Stance::Clears };
     let text = format!(
@@ -55,27 +58,23 @@ fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
         text::percent(load),
         text::storage_rate(sum),
     );
-    let verdict =
-        Verdict::on(RULE.segment, &cell.id, stance, Basis::Utilisation, if shared { 1.0 } else { 0.0 });
+    let verdict = SegmentVerdict::new(
+        RULE.segment,
+        &cell.id,
+        stance,
+        Basis::Utilisation,
+        if shared { 1.0 } else { 0.0 },
+    );
     let gain = ratio(sum, rate).filter(|gain| *gain > 1.0);
-    Some(verdict.within(judge::error_ratio(cell)).gains(gain).because(
+    Some(verdict.with_load_error(method::error_ratio(cell)).with_relief_gain(gain).with_evidence(
         text,
         "rates of each alone and together",
         "iostat -x 1",
     ))
 }
 
-/// The note on a cell of which several targets are one device: what they move together tells nothing of a bus.
-pub(super) fn one_device(cell: &CellSummary, device: &str) -> Verdict {
-    let text = format!(
-        "{}: several of its targets lie on the same device ({device}), so what they move together tells nothing of a bus",
-        cell.id
-    );
-    Verdict::note(RULE.segment, &cell.id, Severity::Info).because(text, "inventory", "lsblk")
-}
-
 /// The rate of one target alone under its share of the load.
-fn alone(view: &View<'_>, cell: &CellSummary, target: &Target) -> Option<f64> {
+fn alone(view: &SummaryView<'_>, cell: &CellSummary, target: &Target) -> Option<f64> {
     let count = u32::try_from(cell.more_targets.len()).ok()? + 1;
     let same = |other: &&CellSummary| {
         other.cut == cell.cut
@@ -89,23 +88,23 @@ fn alone(view: &View<'_>, cell: &CellSummary, target: &Target) -> Option<f64> {
 }
 
 /// Whether a CPU or the network is full while all targets are loaded.
-fn is_explained(view: &View<'_>, cell: &CellSummary) -> bool {
-    let cpu = cell.cpu.values().any(|cpu| cpu.busy_ratio >= judge::CPU_FULL_RATIO);
+fn is_explained(view: &SummaryView<'_>, cell: &CellSummary) -> bool {
+    let cpu = cell.cpu.values().any(|cpu| cpu.busy_ratio >= CPU_FULL_RATIO);
     let rate = cell.rate_bytes_per_s.unwrap_or_default().0;
     let wire = view.ceiling(Cut::NetworkStream, cell);
-    cpu || wire.is_some_and(|wire| rate >= wire.bytes_per_s * judge::FULL_RATIO)
+    cpu || wire.is_some_and(|wire| rate >= wire.bytes_per_s * FULL_RATIO)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{cleared, found, machine, named, together};
+    use crate::testing::{cleared, found, machine, named, two_devices};
     use narrows_model::counters::Role;
     use narrows_model::inventory::PathFacts;
 
     #[test]
     fn two_devices_on_one_bus_are_told_by_what_they_move_together() {
-        let summary = together(&machine("shared-bus"));
+        let summary = two_devices(&machine("shared-bus"));
         assert_eq!(
             named(&summary, "several targets together"),
             [Segment::DeviceBus],
@@ -150,18 +149,18 @@ mod tests {
 
     #[test]
     fn two_folders_on_one_device_are_no_two_devices() {
-        let summary = together(&machine("shared-bus"));
+        let summary = two_devices(&machine("shared-bus"));
         assert!(found(&on_devices(&summary, ["sda", "sdb"]), RULE.code));
         let one = on_devices(&summary, ["sda", "sda"]);
         assert!(!named(&one, "several targets together").contains(&Segment::DeviceBus));
         assert!(!cleared(&one, Segment::DeviceBus));
-        let told = one.diagnosis.findings.iter().find(|finding| finding.code == RULE.code).unwrap();
-        assert!(told.evidence[0].text.contains("same device (sda)"), "{told:?}");
+        let entry = one.diagnosis.findings.iter().find(|finding| finding.code == RULE.code).unwrap();
+        assert!(entry.evidence[0].text.contains("same device (sda)"), "{entry:?}");
     }
 
     #[test]
     fn two_devices_that_add_up_clear_the_bus() {
-        let summary = together(&machine("two-buses"));
+        let summary = two_devices(&machine("two-buses"));
         assert!(!found(&summary, RULE.code) && cleared(&summary, Segment::DeviceBus));
     }
 }

@@ -1,9 +1,12 @@
 //! The CPUs of the one machine on which client and server run are full.
 
-use super::judge::{self, Shown};
-use super::{Basis, Rule, Stance, Verdict};
+use super::{Basis, Rule, SegmentVerdict, Stance};
+use crate::case::Cases;
+use crate::method::cpu::full_station;
+use crate::method::{self, EvidenceSource, calls};
 use crate::text;
-use crate::view::View;
+use crate::thresholds::FULL_RATIO;
+use crate::view::SummaryView;
 use narrows_model::Segment;
 use narrows_model::counters::Role;
 use narrows_model::summary::CellSummary;
@@ -15,26 +18,61 @@ pub(super) static RULE: Rule = Rule {
     slug: "host_cpu",
     segment: Segment::HostCpu,
     title: "the CPUs that client and server share are full",
-    definition: "Client and server run on one machine (same boot id) without CPUs of their own, so their CPU is one \
-                 station: what one uses the other lacks; a proxy there without CPUs of its own belongs to it. Roles of the buffer \
-                 experiment are charged so where their CPU sets overlap, unless one of them fills a core by itself. The verdict shows software cost, not a network or a server.",
+    definition: "Client and server run on one machine (same boot id) without dedicated CPUs, so they compete for the \
+                 same CPUs; a proxy there without dedicated CPUs is included. Roles of the buffer experiment are \
+                 treated this way where their CPU sets overlap, unless one of them fills a core by itself. The \
+                 verdict shows software cost, not a network or a server.",
     formula: "X <= min(CPUs, CPU sets, shared quota) / (D client + D proxy + D server + D softirq); full from 0.9 of it; at one request in flight: the sum of \
               the demands >= half of the time of one request",
     source: "Forced flow and utilisation laws, Denning and Buzen, ACM Computing Surveys 10 (1978)",
     example: "1 MiB reads over loopback: client 0.98 CPUs, server 0.87 CPUs, softirq 0.05 CPUs of 2.00 CPUs (95 %)",
-    how_to_measure: "run client and server on one machine without CPU sets of their own; apart, see client.cpu and server.cpu",
+    how_to_measure: Some(
+        "run client and server on one machine without separate CPU sets; with separate ones, see client.cpu and \
+        server.cpu",
+    ),
+    how_to_write: None,
     run,
 };
 
-fn run(view: &View<'_>) -> Vec<Verdict> {
-    if !view.sharing.one_station() {
-        return Vec::new();
-    }
-    view.regimes().iter().filter_map(|regime| judge(view, regime.cell)).collect()
+fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
+    let is_shared = cases.view().is_some_and(|view| view.sharing.one_station());
+    let mut verdicts = if is_shared { cases.evaluate_cells(evaluate) } else { Vec::new() };
+    verdicts.extend(of_stations(cases));
+    verdicts
+}
+
+/// CPUs that roles of the buffer experiment share, where they are full, with what calls cost there.
+fn of_stations(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
+    let laws = cases.table().map(calls::laws).unwrap_or_default();
+    cases.evaluate_loads(|case| {
+        let station = full_station(case)?;
+        let load = station.load()?;
+        let demand = |(role, busy): &(Role, f64)| format!("{} {}", role.name(), text::cpus(*busy));
+        let text = format!(
+            "{}: {} of {} that they share ({})",
+            case.id,
+            station.busy_cpus.iter().map(demand).collect::<Vec<_>>().join(", "),
+            text::cpus(station.cpu_count as f64),
+            text::percent(load)
+        );
+        let verdict =
+            SegmentVerdict::new(RULE.segment, case.id, Stance::Limits, Basis::Utilisation, load.min(1.0))
+                .with_evidence(
+                    text,
+                    "CPU time of the roles' threads, their CPU sets",
+                    "mpstat -P ALL 1; taskset -p PID",
+                );
+        let laws = laws.get(case.id).into_iter().flatten();
+        Some(
+            laws.fold(verdict, |verdict, law| {
+                verdict.with_evidence(law.clone(), "elapsed time and calls", "")
+            }),
+        )
+    })
 }
 
 /// CPUs busy for each part of the work.
-struct Busy {
+struct BusyCpus {
     client: f64,
     /// Of a proxy on the same machine; 0 where there is none.
     proxy: f64,
@@ -42,21 +80,21 @@ struct Busy {
     softirq: f64,
 }
 
-fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
+fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict> {
     let busy = busy(view, cell)?;
     let capacity = view.station_cpus();
     let sum = busy.client + busy.proxy + busy.server + busy.softirq;
     let load = ratio(sum, capacity)?.min(1.0);
-    let shown = Shown {
+    let shown = EvidenceSource {
         counter: "CPU time of the processes, soft interrupts of the machine",
         command: "mpstat 1; pidstat -u 1",
     };
-    if judge::is_single(cell) && load < judge::FULL_RATIO {
+    if method::is_single(cell) && load < FULL_RATIO {
         let part_s = ratio(sum, cell.ops_per_s?.0)?;
         let what = "CPU of client, server and soft interrupts together";
-        return judge::time_share(RULE.segment, cell, part_s, what, shown);
+        return method::time_share(RULE.segment, cell, part_s, what, shown);
     }
-    let stance = if load >= judge::FULL_RATIO { Stance::Limits } else { Stance::Clears };
+    let stance = if load >= FULL_RATIO { Stance::Limits } else { Stance::Clears };
     let text = format!(
         "{}: client {},{} server {}, soft interrupts {} of {} ({})",
         cell.id,
@@ -67,16 +105,16 @@ fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
         text::cpus(capacity),
         text::percent(load),
     );
-    let verdict = Verdict::on(RULE.segment, &cell.id, stance, Basis::Utilisation, load);
-    Some(verdict.within(judge::error_ratio(cell)).because(text, shown.counter, shown.command))
+    let verdict = SegmentVerdict::new(RULE.segment, &cell.id, stance, Basis::Utilisation, load);
+    Some(verdict.with_load_error(method::error_ratio(cell)).with_evidence(text, shown.counter, shown.command))
 }
 
-fn busy(view: &View<'_>, cell: &CellSummary) -> Option<Busy> {
-    let (client, server) = (View::cpu(cell, Role::Client)?, View::cpu(cell, Role::Server)?);
+fn busy(view: &SummaryView<'_>, cell: &CellSummary) -> Option<BusyCpus> {
+    let (client, server) = (SummaryView::cpu(cell, Role::Client)?, SummaryView::cpu(cell, Role::Server)?);
     let cpus = |cpu: &narrows_model::summary::RoleCpu| cpu.busy_ratio * cpu.capacity_cpus;
     let softirq = client.softirq_s.or(server.softirq_s).unwrap_or(0.0);
-    let proxy = View::cpu(cell, Role::Proxy).filter(|_| view.proxy_is_in_station());
-    Some(Busy {
+    let proxy = SummaryView::cpu(cell, Role::Proxy).filter(|_| view.proxy_is_in_station());
+    Some(BusyCpus {
         client: cpus(client),
         proxy: proxy.map_or(0.0, cpus),
         server: cpus(server),
@@ -127,7 +165,7 @@ mod tests {
             }
             let roles = vec![Role::Proxy];
             summary.hosts.push(narrows_model::summary::HostSummary { roles, inventory, server: None });
-            let view = View::of(&summary);
+            let view = SummaryView::new(&summary);
             (view.proxy_is_in_station(), view.station_cpus())
         };
         assert_eq!(station(&[1, 2]), (true, 3.0));

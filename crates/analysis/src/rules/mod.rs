@@ -1,33 +1,46 @@
-//! The rules that judge a summary: a static registry, one file a rule.
+//! The rules that evaluate cases: one static registry, one file a rule.
 //!
-//! A rule looks at one segment and says for each regime whether it limits, is cleared, or cannot be judged. Which of
-//! several limiting segments is named, and how sure that is, is decided in `diagnose`.
+//! A rule looks at one segment and says of each load whether it limits, is cleared, or cannot be assessed. It evaluates
+//! runs, observations and the buffer experiment alike, by the facts that a case has. Which of several limiting segments
+//! is named, and how sure that is, is decided in `diagnose`. Rules do not use each other: what several of them do alike
+//! is `method`'s.
 
+mod call_count_broken;
 mod ceiling_exceeded;
+mod ceiling_reached;
+mod claim_mismatch;
 mod client_cache;
 mod client_connection;
 mod client_cpu;
 mod client_memory;
+mod clients_add_nothing;
+mod coalescing;
+mod contradiction;
 mod device_bandwidth;
 mod device_bus;
 mod device_iops;
 mod device_latency;
-pub(crate) mod gain;
+mod early_acknowledgement;
+mod factor_effect;
+mod file_size_fall;
 mod generator_limited;
 mod host_cpu;
-mod judge;
+mod imbalance;
 mod mixture;
 mod network_bandwidth;
 mod network_latency;
 mod network_loss;
-mod network_scope;
 mod not_enough_evidence;
-pub(crate) mod offered_load;
-mod one_more;
+mod offered_load;
 mod operations_failed;
+mod per_call;
 mod proxy_cpu;
 mod proxy_queue;
-pub(crate) mod saturation;
+mod repeated_counts;
+mod response_floor;
+mod retrograde;
+mod same_without_path;
+mod segment_busy;
 mod server_cache;
 mod server_commit;
 mod server_cpu;
@@ -36,28 +49,30 @@ mod server_threads;
 mod short_run;
 mod stripe_bus;
 mod think_time;
-pub(crate) mod too_little_concurrency;
-mod verdict;
-
-pub use verdict::{Basis, Stance, Tier, Verdict};
+mod too_little_concurrency;
+mod waits_for_device;
+mod window_bound;
+// new rule: module
 
 #[cfg(test)]
 mod planned;
 
-use crate::view::View;
+pub use crate::verdict::{Basis, SegmentVerdict, Stance, Tier};
+
+use crate::case::Cases;
 use narrows_model::Segment;
 
-/// What judges a summary.
-pub type SummaryTest = fn(&View<'_>) -> Vec<Verdict>;
+/// The evaluation of cases: pure.
+pub type RuleTest = fn(&Cases<'_>) -> Vec<SegmentVerdict>;
 
-/// One rule, with what it judges by: a summary unless told otherwise.
+/// One rule.
 #[derive(Debug)]
-pub struct Rule<Test = SummaryTest> {
+pub struct Rule {
     /// Code, for `narrows explain`.
     pub code: &'static str,
     /// A stable word for programs.
     pub slug: &'static str,
-    /// The segment that it judges.
+    /// The segment that it evaluates.
     pub segment: Segment,
     /// What it finds, in one line.
     pub title: &'static str,
@@ -69,29 +84,47 @@ pub struct Rule<Test = SummaryTest> {
     pub source: &'static str,
     /// A case with numbers.
     pub example: &'static str,
-    /// How the segment is measured where it was not.
-    pub how_to_measure: &'static str,
-    /// The test itself: pure.
-    pub run: Test,
+    /// How a run measures the segment where it was not measured; `None` where no run has the facts.
+    pub how_to_measure: Option<&'static str>,
+    /// What to write into an observation file; `None` where no file has the facts.
+    pub how_to_write: Option<&'static str>,
+    /// The test itself.
+    pub run: RuleTest,
 }
 
-/// Every rule.
-pub(super) static RULES: &[&Rule] = &[
+/// Every rule, in the order of the path; notes on figures are last.
+///
+/// Of verdicts with the same weight the one of the earlier rule is named first, and of the rules of a segment the first that
+/// has a `how_to_measure` or a `how_to_write` says what to do about a segment that was not measured. A new rule stands after
+/// all that name a segment, where its place changes no verdict; put it beside the rules of its segment.
+pub(crate) static RULES: &[&Rule] = &[
     &offered_load::RULE,
     &think_time::RULE,
     &generator_limited::RULE,
+    &ceiling_reached::RULE,
     &client_cache::RULE,
     &server_cache::RULE,
+    &file_size_fall::RULE,
+    &waits_for_device::RULE,
+    &early_acknowledgement::RULE,
     &network_bandwidth::RULE,
     &client_connection::RULE,
+    &window_bound::RULE,
     &network_latency::RULE,
     &network_loss::RULE,
+    &response_floor::RULE,
     &host_cpu::RULE,
     &client_cpu::RULE,
     &client_memory::RULE,
     &proxy_cpu::RULE,
     &proxy_queue::RULE,
     &server_cpu::RULE,
+    &segment_busy::RULE,
+    &same_without_path::RULE,
+    &per_call::RULE,
+    &call_count_broken::RULE,
+    &coalescing::RULE,
+    &repeated_counts::RULE,
     &server_threads::RULE,
     &server_protocol::RULE,
     &server_commit::RULE,
@@ -101,14 +134,21 @@ pub(super) static RULES: &[&Rule] = &[
     &device_bus::RULE,
     &stripe_bus::RULE,
     &too_little_concurrency::RULE,
+    &factor_effect::RULE,
+    &clients_add_nothing::RULE,
+    &retrograde::RULE,
+    // new rule: entry
     &operations_failed::RULE,
     &short_run::RULE,
     &mixture::RULE,
+    &imbalance::RULE,
     &ceiling_exceeded::RULE,
+    &claim_mismatch::RULE,
+    &contradiction::RULE,
     &not_enough_evidence::RULE,
 ];
 
-/// The code under which a regime is told in which nothing limits.
+/// The code under which a load is named of which nothing limits.
 pub(crate) const NOT_ENOUGH_EVIDENCE: &str = not_enough_evidence::RULE.code;
 
 /// The code under which users who think are named: their load limits and is not simply delivered.

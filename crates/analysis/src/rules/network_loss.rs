@@ -1,11 +1,12 @@
 //! Packets were lost and sent again.
 
-use super::judge;
-use super::one_more::one_more_connection;
-use super::{Basis, Rule, Stance, Verdict, client_connection, network_bandwidth};
+use super::{Basis, Rule, SegmentVerdict, Stance};
+use crate::case::Cases;
+use crate::method::one_more::one_more_connection;
+use crate::method::{self, network};
 use crate::summary::{TCP_RETRANSMIT_COUNT, TCP_SEGMENT_COUNT};
 use crate::text;
-use crate::view::View;
+use crate::view::SummaryView;
 use narrows_model::Segment;
 use narrows_model::diagnosis::Severity;
 use narrows_model::summary::CellSummary;
@@ -15,8 +16,8 @@ use narrows_model::units::ratio;
 const HARMLESS_RATIO: f64 = 0.001;
 /// The constant of the law of loss for a receiver that acknowledges each segment: the square root of 3/2.
 const MATHIS: f64 = 1.224_744_871_391_589;
-/// A connection held by loss moves what the law allows within this factor: losses come in bursts, acknowledgements are
-/// delayed, congestion controls differ.
+/// A connection limited by loss moves what the law allows within this factor: losses come in bursts, acknowledgements
+/// are delayed, congestion controls differ.
 const LAW_FACTOR: f64 = 2.0;
 
 /// The rule.
@@ -24,81 +25,96 @@ pub(super) static RULE: Rule = Rule {
     code: "packets-lost",
     slug: "network_loss",
     segment: Segment::NetworkLoss,
-    title: "packets were lost and sent again",
-    definition: "A share of the segments on the load's connections was sent again. Loss shrinks the congestion window of \
-                 each connection. It limits where the path moves nearly what a raw stream moved, or each connection \
-                 what the law of loss allows it, one more connection is faster, and no window held the stream back; \
-                 else it is only told. Behind a proxy the worse leg counts, without the law, and only none at all is harmless.",
-    formula: "segments sent again / segments sent, both of the data's sender; harmless under 0.1 %; limits: rate >= 0.9 x raw \
-              stream, or 1/2 to 2 x (segment / round trip) x sqrt(1.5 / share) a connection; one more connection >= 1.1 x the rate, window- and buffer-limited < half of the busy time",
+    title: "packets were lost and retransmitted",
+    definition: "A share of the segments on the load's connections was retransmitted. Loss shrinks the congestion \
+                 window of each connection. It limits where the path moves nearly what a raw stream moved, or each \
+                 connection moves what the loss formula allows, one more connection is faster, and no window limited \
+                 the stream; otherwise it is only reported. With a proxy the worse leg counts, the loss formula is \
+                 not applied, and only a share of zero is harmless.",
+    formula: "segments retransmitted / segments sent, both of the data's sender; harmless under 0.1 %; limits: rate \
+              >= 0.9 x raw stream, or 1/2 to 2 x (segment / round trip) x sqrt(1.5 / share) a connection; one more \
+              connection >= 1.1 x the rate, window- and buffer-limited < half of the busy time",
     source: "Mathis et al., ACM Computer Communication Review 27 (1997); RFC 6582",
-    example: "12 segments of 86 100 sent again: 0.01 %",
-    how_to_measure: "watch retrans in `ss -ti` while the path is loaded; measure the bulk load over one more connection",
+    example: "12 segments of 86 100 retransmitted: 0.01 %",
+    how_to_measure: Some(
+        "watch retrans in `ss -ti` while the path is loaded; measure the bulk load over one more connection",
+    ),
+    how_to_write: None,
     run,
 };
 
-fn run(view: &View<'_>) -> Vec<Verdict> {
-    judge::over_network(view, judge)
+fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
+    cases.evaluate_cells_over_network(evaluate)
 }
 
-fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
-    let count = judge::metric(cell, TCP_RETRANSMIT_COUNT)?;
-    let segments = judge::metric(cell, TCP_SEGMENT_COUNT)?;
+fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict> {
+    let count = method::metric(cell, TCP_RETRANSMIT_COUNT)?;
+    let segments = method::metric(cell, TCP_SEGMENT_COUNT)?;
     let share = ratio(count, segments)?;
     let harmless = share < HARMLESS_RATIO;
     if harmless && share > 0.0 && view.passes_proxy(cell) {
         return None; // The proxy's segments are those of both of its sides: the share of the data's is not told.
     }
     let verdict = if harmless {
-        Verdict::on(RULE.segment, &cell.id, Stance::Clears, Basis::State, share)
+        SegmentVerdict::new(RULE.segment, &cell.id, Stance::Clears, Basis::State, share)
     } else {
         convicted(view, cell, share)
-            .unwrap_or_else(|| Verdict::note(RULE.segment, &cell.id, Severity::Warning))
+            .unwrap_or_else(|| SegmentVerdict::note(RULE.segment, &cell.id, Severity::Warning))
     };
     let text =
-        format!("{}: {count:.0} of {segments:.0} segments sent again ({})", cell.id, text::percent(share));
-    Some(verdict.because(text, "retransmits (TCP_INFO)", &format!("ss -ti dst {}", judge::server_host(view))))
+        format!("{}: {count:.0} of {segments:.0} segments retransmitted ({})", cell.id, text::percent(share));
+    Some(verdict.with_evidence(
+        text,
+        "retransmits (TCP_INFO)",
+        &format!("ss -ti dst {}", method::server_host(view)),
+    ))
 }
 
-/// The verdict that loss holds the path back: each connection is held by its own congestion window, so that another one
-/// carries as much again, while a full wire has nothing to spare and a closed window shows in the sender's times.
+/// The verdict that loss limits the path: each connection is limited by its own congestion window, so that another one
+/// transfers as much again, while a full wire has nothing to spare and a closed window shows in the sender's times.
 ///
-/// The raw stream met losses of its own, at other moments: where it was luckier the law tells what the path's allow.
-fn convicted(view: &View<'_>, cell: &CellSummary, share: f64) -> Option<Verdict> {
-    let stream = view.ceiling(network_bandwidth::stream_cut(view, cell), cell)?.cell;
+/// The raw stream had losses of its own, at other moments: where it lost less, the law gives what the path's losses
+/// allow.
+fn convicted(view: &SummaryView<'_>, cell: &CellSummary, share: f64) -> Option<SegmentVerdict> {
+    let stream = view.ceiling(network::stream_cut(view, cell), cell)?.cell;
     let more = one_more_connection(view, cell).filter(|more| more.helps())?;
-    if judge::is_single(cell) || client_connection::held_back(view, stream).is_some() {
+    if method::is_single(cell) || network::stream_limit(view, stream).is_some() {
         return None;
     }
-    let wire = network_bandwidth::against_stream(view, cell).filter(|wire| wire.stance == Stance::Limits);
+    let wire = network::compare_with_stream(view, cell).filter(|wire| wire.stance == Stance::Limits);
     // The law is of one connection, and each leg to a proxy has its own.
     let lawful = || by_law(cell, share).filter(|_| !view.passes_proxy(cell));
     let verdict = wire.or_else(lawful)?;
-    let verdict = Verdict { segment: RULE.segment, severity: Severity::Warning, ..verdict };
-    Some(verdict.gains(Some(more.gain.ratio)).because(more.text(), "rate of the path", ""))
+    let verdict = SegmentVerdict { segment: RULE.segment, severity: Severity::Warning, ..verdict };
+    Some(verdict.with_relief_gain(Some(more.gain.ratio)).with_evidence(more.text(), "rate of the path", ""))
 }
 
 /// The verdict that each connection moves what the law of loss allows it: `(segment / round trip) x sqrt(3/2 / share)`.
 ///
 /// # Source
 /// Mathis et al., ACM Computer Communication Review 27 (1997), equation 3.
-fn by_law(cell: &CellSummary, share: f64) -> Option<Verdict> {
+fn by_law(cell: &CellSummary, share: f64) -> Option<SegmentVerdict> {
     let round_trip_s = cell.rtt_min_ns.filter(|rtt| rtt.0 > 0)?.as_secs_f64();
-    let segment_bytes = ratio(cell.bytes.wire?.as_f64(), judge::metric(cell, TCP_SEGMENT_COUNT)?)?;
+    let segment_bytes = ratio(cell.bytes.wire?.as_f64(), method::metric(cell, TCP_SEGMENT_COUNT)?)?;
     let connections = f64::from(cell.requested.workers) * f64::from(cell.clients);
     let allowed = segment_bytes / round_trip_s * MATHIS / share.sqrt() * connections;
     let load = ratio(cell.rate_bytes_per_s?.0, allowed)?;
     let at_law = (1.0 / LAW_FACTOR..=LAW_FACTOR).contains(&load);
     at_law.then(|| {
-        let verdict = Verdict::on(RULE.segment, &cell.id, Stance::Limits, Basis::Utilisation, load.min(1.0));
+        let verdict =
+            SegmentVerdict::new(RULE.segment, &cell.id, Stance::Limits, Basis::Utilisation, load.min(1.0));
         let text = format!(
-            "{}: {} where this share of losses and a round trip of {} allow {}",
+            "{}: {} where this loss rate and a round trip of {} allow {}",
             cell.id,
             text::network_rate(cell.rate_bytes_per_s.unwrap_or_default().0),
             text::seconds(round_trip_s),
             text::network_rate(allowed),
         );
-        verdict.within(judge::error_ratio(cell)).because(text, "retransmits and round trip (TCP_INFO)", "")
+        verdict.with_load_error(method::error_ratio(cell)).with_evidence(
+            text,
+            "retransmits and round trip (TCP_INFO)",
+            "",
+        )
     })
 }
 
@@ -124,12 +140,12 @@ mod tests {
             }
         };
         streams(1.5, &mut summary);
-        let view = View::of(&summary);
+        let view = SummaryView::new(&summary);
         let bulk = view.regimes()[0].cell;
-        let verdict = judge(&view, bulk).unwrap();
+        let verdict = evaluate(&view, bulk).unwrap();
         assert_eq!(verdict.stance, Stance::Limits);
         let texts: Vec<&str> = verdict.evidence.iter().map(|evidence| evidence.text.as_str()).collect();
-        assert!(texts[0].contains("where this share of losses and a round trip of 4"), "{texts:?}");
+        assert!(texts[0].contains("where this loss rate and a round trip of 4"), "{texts:?}");
         let mut faster = bulk.clone();
         faster.rate_bytes_per_s.as_mut().unwrap().0 *= 4.0;
         assert_eq!(by_law(&faster, 0.002), None, "what carries four times the law is not held by it");
@@ -139,7 +155,7 @@ mod tests {
     fn one_segment_in_a_hundred_sent_again_is_told() {
         let mut summary = builtin("gigabit-nfs");
         for cell in &mut summary.cells {
-            let sent = judge::metric(cell, TCP_SEGMENT_COUNT).unwrap_or(0.0);
+            let sent = method::metric(cell, TCP_SEGMENT_COUNT).unwrap_or(0.0);
             for metric in cell.metrics.iter_mut().filter(|metric| metric.id == TCP_RETRANSMIT_COUNT) {
                 metric.value = sent / 100.0;
             }

@@ -1,29 +1,32 @@
-//! The run does not carry enough to name a segment.
+//! The run has too little evidence to name a segment.
 
-use super::{Rule, Verdict};
-use crate::view::{View, ceiling_cut_of_path};
+use super::{Rule, SegmentVerdict};
+use crate::case::Cases;
+use crate::facts::ceiling_cut_of_path;
 use narrows_model::diagnosis::Severity;
 use narrows_model::{Cut, Segment};
 
-/// The rule. A regime in which nothing limits is told under the same code.
+/// The rule. A regime in which nothing limits is reported under the same code.
 pub(super) static RULE: Rule = Rule {
     code: "not-enough-evidence",
     slug: "not_enough_evidence",
     segment: Segment::Unknown,
     title: "not enough evidence to name a segment",
-    definition: "The path itself was not measured, or none of its segments was measured apart, or all that were \
-                 measured are far from full. The verdict is then `unknown`: it names what to measure next instead of \
+    definition: "The path itself was not measured, or none of its segments was measured separately, or all measured \
+                 segments are far from full. The verdict is then `unknown`: it names what to measure next instead of \
                  guessing.",
     formula: "no cell of the path, or no cut of it, or no segment at its limit",
     source: "Hoefler and Belli, SC'15: state what was not measured",
     example: "the path moves 210 MiB/s; the fullest segment, the wire, is at 61 % of its ceiling",
-    how_to_measure: "measure more of the path: give --server HOST:PORT, more time, or more trials",
+    how_to_measure: Some("measure more of the path: give --server HOST:PORT, more time, or more trials"),
+    how_to_write: None,
     run,
 };
 
-fn run(view: &View<'_>) -> Vec<Verdict> {
+fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
+    let Some(view) = cases.view() else { return Vec::new() };
     let note = |text: &str| {
-        Verdict::note(Segment::Unknown, "", Severity::Warning).because(
+        SegmentVerdict::note(Segment::Unknown, "", Severity::Warning).with_evidence(
             text.to_owned(),
             "cells of the run",
             "",
@@ -38,7 +41,7 @@ fn run(view: &View<'_>) -> Vec<Verdict> {
     }
     let rated = view.summary.cells.iter().filter(|cell| cell.rate_bytes_per_s.is_some());
     if !rated.into_iter().any(|cell| ceiling_cut_of_path(cell.cut)) {
-        return vec![note("no segment of the path was measured on its own")];
+        return vec![note("no segment of the path was measured separately")];
     }
     Vec::new()
 }

@@ -32,7 +32,7 @@ fn a_long_way_is_named_for_single_requests() {
 fn every_cell_of_a_path_finds_the_cuts_of_its_settings() {
     for name in ["gigabit-nfs", "local-ssd"] {
         let summary = checked(&machine(name));
-        let view = crate::view::View::of(&summary);
+        let view = crate::view::SummaryView::new(&summary);
         for cell in summary.cells.iter().filter(|cell| cell.cut == Cut::Path) {
             assert!(
                 view.ceiling(Cut::Generator, cell).is_some_and(|found| found.same_settings),
@@ -56,12 +56,12 @@ fn a_window_that_holds_a_connection_back_is_told_from_the_wire_by_one_more_conne
 #[test]
 fn one_more_connection_is_measured_in_both_directions_and_told_in_both() {
     let summary = refined(&machine("small-window"));
-    let told = |direction: &str| {
+    let is_reported = |direction: &str| {
         let bulk = summary.diagnosis.limiting.iter().filter(|entry| entry.regime.starts_with("bulk"));
         let mut texts = bulk.flat_map(|entry| &entry.evidence).map(|evidence| &evidence.text);
         texts.any(|text| text.contains(direction) && text.contains("one more connection gives"))
     };
-    assert!(told("path/read/") && told("path/write/"), "{:#?}", summary.diagnosis.limiting);
+    assert!(is_reported("path/read/") && is_reported("path/write/"), "{:#?}", summary.diagnosis.limiting);
 }
 
 #[test]
@@ -77,11 +77,11 @@ fn loss_is_told_at_once_and_blamed_when_one_more_connection_is_faster() {
 fn a_full_wire_that_loses_packets_gains_nothing_from_one_more_connection_and_stays_to_blame() {
     let mut full = machine("gigabit-nfs");
     full.network = full.network.map(|network| narrows_model::sim_profile::NetworkLaw {
-        // One connection alone would carry three times the wire's rate with such a loss.
+        // One connection alone would reach three times the wire's rate with such a loss.
         loss_ratio: 0.0011,
         ..network
     });
     let summary = refined(&full);
     assert_eq!(named(&summary, "bulk")[0], Segment::NetworkBandwidth, "{:#?}", summary.diagnosis.limiting);
-    assert!(found(&summary, "packets-lost"), "it is told all the same");
+    assert!(found(&summary, "packets-lost"), "it is reported nevertheless");
 }

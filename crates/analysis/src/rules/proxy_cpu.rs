@@ -1,8 +1,10 @@
 //! The proxy's CPU is full.
 
-use super::judge;
-use super::{Rule, Verdict};
-use crate::view::View;
+use super::{Rule, SegmentVerdict};
+use crate::case::{Case, Cases};
+use crate::method;
+use crate::method::cpu::{self, RoleCpuTest};
+use crate::view::SummaryView;
 use narrows_model::counters::Role;
 use narrows_model::summary::{CellSummary, CpuBasis};
 use narrows_model::{Cut, Segment};
@@ -13,44 +15,62 @@ pub(super) static RULE: Rule = Rule {
     slug: "proxy_cpu",
     segment: Segment::ProxyCpu,
     title: "the proxy's CPU is full",
-    definition: "The proxy on the way uses what CPU it may use (the smallest of its CPUs, its affinity and its quota), or \
-                 its quota holds it back. A low share of many CPUs does not clear it while one connection uses 0.9 of \
-                 one: a direction of a connection is one thread there. Where it runs on the CPUs of the client or the \
-                 server, it is judged by a quota of its own alone.",
-    formula: "used / capacity >= 0.95, or held back for a tenth of the time at 0.80 or more, or the quota out in half \
-              of its periods or more; at one request in flight: CPU and throttled time >= half of the time of one request",
+    definition: "The proxy uses all of the CPU available to it (the smallest of its CPUs, its affinity and its \
+                 quota), or its quota throttles it. A low share of many CPUs does not clear it while one connection \
+                 uses 0.9 of one: each direction of a connection is one thread there. Where it runs on the CPUs of \
+                 the client or the server, only a quota set for it is evaluated. A figure of an observation may be \
+                 the share of all CPUs or that of the busiest core: one full thread limits even if other cores are \
+                 idle. A share up to a tenth above 1 is rounding and counts as full; a larger one is impossible and \
+                 is ignored.",
+    formula: "used / capacity >= 0.95, or throttled for a tenth of the time at 0.80 or more, or throttled in half of \
+              the quota's periods or more; cleared below 0.9; at one request in flight: CPU and throttled time >= \
+              half of the time of one request; in a file busy / usable CPUs, busiest core, or (user + system) / \
+              elapsed of one core where the number of CPUs is not given",
     source: "Utilisation law, Denning and Buzen, ACM Computing Surveys 10 (1978); CFS bandwidth control, kernel \
              documentation scheduler/sched-bwc",
-    example: "a proxy with a quota of 0.15 CPUs uses 0.15 CPUs and is held back for 1.2 s of 1.5 s",
-    how_to_measure: "give the path as tcp://HOST:PORT/LAYER?via=PROXYHOST:PORT through a `narrows proxy`, which tells its CPU \
-                     counters; where all run on one machine, give the proxy CPUs or a quota of its own",
+    example: "a proxy with a quota of 0.15 CPUs uses 0.15 CPUs and is throttled for 1.2 s of 1.5 s",
+    how_to_measure: Some(
+        "give the path as tcp://HOST:PORT/LAYER?via=PROXYHOST:PORT through a `narrows proxy`, which reports its CPU \
+                     counters; where all run on one machine, give the proxy dedicated CPUs or its own quota",
+    ),
+    how_to_write: Some(
+        "give cpu_ratio, cpu_cores with cpus, or user_s and system_s of the role (vmstat, sar, getrusage)",
+    ),
     run,
 };
 
 const COMMAND: &str =
     "cat /sys/fs/cgroup/cpu.stat /sys/fs/cgroup/cpu/*/cpu.stat; top -H -b -n1 (on the proxy's machine)";
 
-fn run(view: &View<'_>) -> Vec<Verdict> {
-    view.regimes().iter().filter_map(|regime| judge(view, regime.cell)).collect()
+fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
+    let command = cases.view().map_or("", |_| COMMAND);
+    let test = RoleCpuTest { role: Role::Proxy, segment: RULE.segment, command };
+    let apart = cpu::of_role(cases, test).into_iter().filter(|(case, _)| is_apart(cases, case));
+    let verdicts = apart.map(|(case, verdict)| {
+        if let Some(undecided) = cpu::one_thread(Segment::Proxy, case, test, &verdict) {
+            return undecided;
+        }
+        // Without the proxy the path gets what it and the stream get past it, at most.
+        let cuts = [Cut::DirectStream, Cut::DirectPath];
+        let measured = cases.view().zip(case.cell()).filter(|_| !case.is_single);
+        let gain = measured.and_then(|(view, cell)| method::relief_of(view, cell, &cuts, Some(Role::Proxy)));
+        SegmentVerdict { relief_gain_ratio: verdict.relief_gain_ratio.or(gain), ..verdict }
+    });
+    verdicts.collect()
 }
 
-fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
-    let cpu = View::cpu(cell, Role::Proxy)?;
-    if !view.proxy_apart() && cpu.basis != CpuBasis::Cgroup {
-        return None;
-    }
-    let verdict = judge::role_cpu(RULE.segment, cell, Role::Proxy, COMMAND)?;
-    if let Some(undecided) = judge::one_thread(Segment::Proxy, cell, Role::Proxy, &verdict, COMMAND) {
-        return Some(undecided);
-    }
-    // Without the proxy the path gets what it and the stream get past it, at most.
-    let gain = judge::relief_of(view, cell, &[Cut::DirectStream, Cut::DirectPath], Some(Role::Proxy));
-    Some(if judge::is_single(cell) { verdict } else { verdict.gains(gain) })
+/// Whether what the proxy used of its CPU is its own: it has CPUs for itself, or a quota.
+fn is_apart(cases: &Cases<'_>, case: &Case<'_>) -> bool {
+    let Some(view) = cases.view() else { return true };
+    let by_quota = |cell: &CellSummary| {
+        SummaryView::cpu(cell, Role::Proxy).is_some_and(|cpu| cpu.basis == CpuBasis::Cgroup)
+    };
+    view.proxy_apart() || case.cell().is_some_and(by_quota)
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::rules::proxy_queue::tests::{Proxied, proxied};
+    use crate::testing::proxied::{Proxied, proxied};
     use crate::testing::{cleared, found};
     use narrows_model::Segment;
     use narrows_model::summary::CpuBasis;

@@ -1,155 +1,119 @@
-//! A proxy that holds back though its CPU is idle.
+//! A proxy that limits though its CPU is idle.
 
-use super::judge::{self, Shown};
-use super::{Basis, Rule, Stance, Verdict, network_bandwidth};
-use crate::summary::laws::standard_error;
+use super::{Basis, Rule, SegmentVerdict, Stance};
+use crate::case::Cases;
+use crate::method::cpu::fills_a_thread;
+use crate::method::proxy::ProxyComparison;
+use crate::method::{self, EvidenceSource, network};
 use crate::text;
-use crate::view::{Ceiling, View, time_per_op_s};
+use crate::thresholds::ELIMINATED_CONFIDENCE;
+use crate::view::SummaryView;
+use narrows_model::Segment;
 use narrows_model::counters::Role;
-use narrows_model::summary::CellSummary;
 use narrows_model::units::ratio;
-use narrows_model::{Cut, Segment};
 
 /// The rule.
 pub(super) static RULE: Rule = Rule {
     code: "proxy-holds-back",
     slug: "proxy_queue",
     segment: Segment::ProxyQueue,
-    title: "the proxy holds back, though its CPU is idle",
-    definition: "The path's own load is clearly faster past the proxy than through it, and the proxy has CPUs of its own that \
-                 are not full: its buffers, its queue or its links hold back. Where both are alike, their error included, \
-                 the proxy is cleared, unless another load leaves it open. Over a network the way past it is another route, \
-                 and a leg to the proxy that is slower looks the same: the verdict is at most 60 % sure then, with the network \
-                 beside it where the raw stream through the proxy carried no more than the path. Nothing is said without the \
-                 load past it, and where the proxy's CPU is not known or others use it too.",
-    formula: "r = path / direct-path, e = its standard error; r + 2 e <= 0.8; at one request in flight: 1 - r >= half of the \
-              time of one request; cleared: r - 2 e >= 0.9; above 1.1 no measurement; proxy's CPU under 0.95 of its capacity \
-              and not held back by a quota, one connection under 0.9 of one CPU; gain: 1 / r",
+    title: "the proxy limits, though its CPU is idle",
+    definition: "The same load is clearly faster past the proxy than through it, and the proxy has dedicated CPUs \
+                 that are not full: its buffers, its queue or its links limit. Where both rates agree within their \
+                 error, the proxy is cleared, unless another load does not decide it. Over a network the direct route \
+                 is a different one, and a slower leg to the proxy looks the same: the confidence is at most 60 % \
+                 then, and the network is named as well where the raw stream through the proxy moved no more than the \
+                 path. Nothing is reported if the load past the proxy was not measured, or if the proxy's CPU is \
+                 unknown or shared.",
+    formula: "r = path / direct-path, e = its standard error; r + 2 e <= 0.8; at one request in flight: 1 - r >= half \
+              of the time of one request; cleared: r - 2 e >= 0.9; above 1.1 no measurement; proxy's CPU under 0.95 \
+              of its capacity and not throttled by a quota, one connection under 0.9 of one CPU; gain: 1 / r",
     source: "Substitution: one segment is taken out and the rate compared (asymptotic bounds of Denning and Buzen, ACM Computing \
              Surveys 10, 1978)",
     example: "64 KiB writes at 11 MiB/s through the proxy and 112 MiB/s past it, the proxy's CPU at 3 %",
-    how_to_measure: "give the path as tcp://HOST:PORT/LAYER?via=PROXYHOST:PORT, on a machine that reaches HOST:PORT without the \
+    how_to_measure: Some(
+        "give the path as tcp://HOST:PORT/LAYER?via=PROXYHOST:PORT, on a machine that reaches HOST:PORT without the \
                      proxy too",
+    ),
+    how_to_write: None,
     run,
 };
 
-/// From this share of the rate past it on the path through the proxy is as good.
-const ALIKE_RATIO: f64 = 0.9;
-/// Up to this share the proxy holds back: a residual above 25 % is unexplained (DESIGN).
-const HELD_RATIO: f64 = 0.8;
-/// Above this share the load past the proxy was held by something else than the path is.
-const BEYOND_RATIO: f64 = 1.1;
-/// How sure the verdict is at most where the way past the proxy may be the faster one.
-const OTHER_ROUTE_CONFIDENCE: f64 = 0.6;
-
-fn run(view: &View<'_>) -> Vec<Verdict> {
-    let past: Vec<Past<'_>> =
-        view.regimes().iter().filter_map(|regime| Past::of(view, regime.cell)).collect();
-    // One that holds any load back, for want of CPU too, no other load clears.
-    let holds = past.iter().any(|past| past.stance() == Some(Stance::Limits));
-    let judged = past.iter().filter_map(|past| past.judge(view));
-    judged.filter(|verdict| !holds || verdict.stance == Stance::Limits).collect()
+fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
+    let Some(view) = cases.view() else { return Vec::new() };
+    let past: Vec<ProxyComparison<'_>> =
+        view.regimes().iter().filter_map(|regime| ProxyComparison::new(view, regime.cell)).collect();
+    // No other load clears a proxy that limits any load, for lack of CPU too.
+    let limits_any = past.iter().any(|past| past.stance() == Some(Stance::Limits));
+    let verdicts = past.iter().filter_map(|past| past.evaluate(cases, view));
+    verdicts.filter(|verdict| !limits_any || verdict.stance == Stance::Limits).collect()
 }
 
-/// Whether the same load past the proxy shows that the proxy costs this cell nothing.
-pub(super) fn is_cleared(view: &View<'_>, cell: &CellSummary) -> bool {
-    Past::of(view, cell).is_some_and(|past| past.stance() == Some(Stance::Clears))
-}
-
-/// A cell of the path beside the same load past the proxy.
-#[derive(Debug, Clone, Copy)]
-struct Past<'v> {
-    cell: &'v CellSummary,
-    direct: Ceiling<'v>,
-    /// Rate of the path over that past the proxy.
-    share: f64,
-    /// Standard error of `share`.
-    error: f64,
-}
-
-impl<'v> Past<'v> {
-    /// `None` where the load was not measured past the proxy, or was slower there.
-    fn of(view: &View<'v>, cell: &'v CellSummary) -> Option<Self> {
-        let direct = view.ceiling(Cut::DirectPath, cell).filter(|direct| direct.same_settings)?;
-        let share = if judge::is_single(cell) {
-            ratio(time_per_op_s(direct.cell)?, time_per_op_s(cell)?)?
-        } else {
-            ratio(cell.rate_bytes_per_s?.0, direct.bytes_per_s)?
-        };
-        let error = share * standard_error(cell).hypot(standard_error(direct.cell));
-        (share <= BEYOND_RATIO).then_some(Self { cell, direct, share, error })
-    }
-
-    /// What the comparison alone says; `None` where its error leaves it open.
-    fn stance(&self) -> Option<Stance> {
-        let held = if judge::is_single(self.cell) { judge::DOMINANT_RATIO } else { HELD_RATIO };
-        match (self.share + 2.0 * self.error <= held, self.share - 2.0 * self.error >= ALIKE_RATIO) {
-            (true, _) => Some(Stance::Limits),
-            (false, true) => Some(Stance::Clears),
-            (false, false) => None,
-        }
-    }
-
+impl ProxyComparison<'_> {
     /// Whether what is lost is the proxy's own, and not for want of CPU.
-    fn is_the_proxys(&self, view: &View<'_>) -> bool {
-        let idle = View::cpu(self.cell, Role::Proxy)
-            .is_some_and(|cpu| !judge::is_cpu_full(cpu, self.cell) && !judge::fills_a_thread(cpu, self.cell));
+    fn is_the_proxys(&self, cases: &Cases<'_>, view: &SummaryView<'_>) -> bool {
+        let idle = cases.find(&self.cell.id).is_some_and(|case| {
+            let is_full = case.cpu.get(&Role::Proxy).is_none_or(|cpu| cpu.is_full);
+            !is_full && !fills_a_thread(case, Role::Proxy)
+        });
         idle && view.proxy_is_alone(self.cell)
     }
 
-    fn judge(&self, view: &View<'_>) -> Option<Verdict> {
+    fn evaluate(&self, cases: &Cases<'_>, view: &SummaryView<'_>) -> Option<SegmentVerdict> {
         match self.stance()? {
-            // How full it is stays open: it carries as much as the way past it, and perhaps more.
+            // How full it is stays open: it sustains as much as the way past it, and perhaps more.
             Stance::Clears if view.proxy_is_alone(self.cell) => {
-                let verdict = Verdict::on(RULE.segment, &self.cell.id, Stance::Clears, Basis::State, 0.0);
-                Some(self.told(verdict, view))
+                let verdict =
+                    SegmentVerdict::new(RULE.segment, &self.cell.id, Stance::Clears, Basis::State, 0.0);
+                Some(self.with_rates(verdict, view))
             }
-            Stance::Limits if self.is_the_proxys(view) => Some(self.limits(view)),
+            Stance::Limits if self.is_the_proxys(cases, view) => Some(self.limits(view)),
             _ => None,
         }
     }
 
-    fn limits(&self, view: &View<'_>) -> Verdict {
-        let (basis, load) = if judge::is_single(self.cell) {
+    fn limits(&self, view: &SummaryView<'_>) -> SegmentVerdict {
+        let (basis, load) = if method::is_single(self.cell) {
             (Basis::TimeShare, 1.0 - self.share)
         } else {
             (Basis::Utilisation, 1.0)
         };
         let error = ratio(self.error, self.share);
-        let verdict = Verdict::on(RULE.segment, &self.cell.id, Stance::Limits, basis, load)
-            .within(error)
-            .gains(ratio(1.0, self.share));
-        let verdict = self.told(verdict, view);
-        let verdict = match View::cpu(self.cell, Role::Proxy) {
+        let verdict = SegmentVerdict::new(RULE.segment, &self.cell.id, Stance::Limits, basis, load)
+            .with_load_error(error)
+            .with_relief_gain(ratio(1.0, self.share));
+        let verdict = self.with_rates(verdict, view);
+        let verdict = match SummaryView::cpu(self.cell, Role::Proxy) {
             None => verdict,
             Some(cpu) => {
                 let (busy, all) = (text::percent(cpu.busy_ratio), text::cpus(cpu.capacity_cpus));
                 let idle = format!("{}: the proxy's CPU is at {busy} of {all}", self.cell.id);
-                verdict.because(idle, "CPU time of the proxy", "")
+                verdict.with_evidence(idle, "CPU time of the proxy", "")
             }
         };
         if !view.has_network() {
             return verdict;
         }
-        let text = match network_bandwidth::carried_through(view, self.cell) {
+        let text = match network::proxied_stream_rate(view, self.cell) {
             Some(carried) => format!(
-                "the raw stream through the proxy carried {}, and the way past it is another route: a slower leg to the \
+                "the raw stream through the proxy moved {}, and the direct path is another route: a slower leg to the \
                  proxy would look the same",
                 text::network_rate(carried)
             ),
             None => {
-                "the way past the proxy, 1 leg for 2, is another route: a longer leg to it would look the same".to_owned()
+                "the direct path, 1 leg instead of 2, is another route: a longer leg to the proxy would look the \
+                same".to_owned()
             }
         };
-        verdict.at_most(OTHER_ROUTE_CONFIDENCE).because(
+        verdict.with_confidence_max(ELIMINATED_CONFIDENCE).with_evidence(
             text,
             "payload acknowledged or received (TCP_INFO)",
             "",
         )
     }
 
-    /// `verdict` with what both carried.
-    fn told(&self, verdict: Verdict, view: &View<'_>) -> Verdict {
+    /// `verdict` with the rates of both.
+    fn with_rates(&self, verdict: SegmentVerdict, view: &SummaryView<'_>) -> SegmentVerdict {
         let text = format!(
             "{} moves {} through the proxy and {} past it ({} +- {})",
             self.cell.id,
@@ -159,13 +123,15 @@ impl<'v> Past<'v> {
             text::percent(2.0 * self.error),
         );
         let command = command(view);
-        let shown =
-            Shown { counter: "rate of the path, and of the same load past the proxy", command: &command };
-        verdict.because(text, shown.counter, shown.command)
+        let shown = EvidenceSource {
+            counter: "rate of the path, and of the same load past the proxy",
+            command: &command,
+        };
+        verdict.with_evidence(text, shown.counter, shown.command)
     }
 }
 
-fn command(view: &View<'_>) -> String {
+fn command(view: &SummaryView<'_>) -> String {
     match view.summary.target.via() {
         Some(via) => format!("ss -tmi dst {}; ss -tmi (on the proxy's machine)", via.host),
         None => "ss -tmi (on the proxy's machine)".to_owned(),
@@ -173,99 +139,14 @@ fn command(view: &View<'_>) -> String {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::*;
-    use crate::testing::{builtin, cleared, found};
-    use narrows_model::Summary;
+    use crate::testing::cleared;
+    use crate::testing::found;
+    use crate::testing::proxied::{Proxied, proxied};
     use narrows_model::diagnosis::Relation;
-    use narrows_model::summary::{CpuBasis, HostSummary, SegmentSummary};
-
-    /// A proxy put on the path of a simulated machine.
-    #[derive(Debug, Clone, Copy)]
-    pub(in crate::rules) struct Proxied {
-        /// How many times as fast the stream past it is.
-        pub past: f64,
-        pub busy: f64,
-        pub capacity_cpus: f64,
-        pub quota: bool,
-        pub shares_client: bool,
-    }
-
-    impl Proxied {
-        pub(in crate::rules) fn healthy() -> Self {
-            Self { past: 1.02, busy: 0.1, capacity_cpus: 2.0, quota: false, shares_client: false }
-        }
-
-        /// One that lets a tenth of the network through.
-        pub(in crate::rules) fn slow() -> Self {
-            Self { past: 10.0, capacity_cpus: 0.3, ..Self::healthy() }
-        }
-    }
-
-    /// Whether a check measures this cell of the path past the proxy too.
-    fn is_corner(cell: &CellSummary) -> bool {
-        let load = (cell.block_bytes.0, cell.in_flight.configured);
-        cell.cut == Cut::Path && [(1 << 20, 16), (4 << 10, 1)].contains(&load)
-    }
-
-    /// A path over a wire that is full, of which the proxy shows `proxied`.
-    pub(in crate::rules) fn proxied(proxied: Proxied) -> Summary {
-        let mut summary = builtin("gigabit-nfs");
-        summary.target = "tcp://storage:7300/disk?via=proxy:7301".parse().unwrap();
-        let template = summary.cells[0].cpu[&Role::Client].clone();
-        let basis = if proxied.quota { CpuBasis::Cgroup } else { CpuBasis::Process };
-        for cell in
-            summary.cells.iter_mut().filter(|cell| !matches!(cell.cut, Cut::Generator | Cut::MemoryCopy))
-        {
-            let used_s = proxied.busy * proxied.capacity_cpus * cell.elapsed_s.last_done;
-            let cpu = narrows_model::summary::RoleCpu {
-                basis,
-                capacity_cpus: proxied.capacity_cpus,
-                busy_ratio: proxied.busy,
-                user_s: 0.0,
-                system_s: used_s,
-                ..template.clone()
-            };
-            cell.cpu.insert(Role::Proxy, cpu);
-            if cell.cut == Cut::Path {
-                cell.target = summary.target.clone();
-            }
-        }
-        let streams: Vec<_> =
-            summary.cells.iter().filter(|cell| cell.cut == Cut::NetworkStream).cloned().collect();
-        for mut cell in streams {
-            cell.cut = Cut::DirectStream;
-            cell.id = cell.id.replace("network-stream", "direct-stream");
-            cell.cpu.remove(&Role::Proxy);
-            cell.rate_bytes_per_s.as_mut().unwrap().0 *= proxied.past;
-            cell.ops_per_s.as_mut().unwrap().0 *= proxied.past;
-            summary.cells.push(cell);
-        }
-        let paths: Vec<_> = summary.cells.iter().filter(|cell| is_corner(cell)).cloned().collect();
-        for mut cell in paths {
-            (cell.cut, cell.target) = (Cut::DirectPath, cell.target.past_the_proxy());
-            cell.id = format!("direct-{}", cell.id);
-            cell.cpu.remove(&Role::Proxy);
-            let faster = if cell.in_flight.configured > 1 { proxied.past } else { 1.02 };
-            cell.rate_bytes_per_s.as_mut().unwrap().0 *= faster;
-            cell.ops_per_s.as_mut().unwrap().0 *= faster;
-            for edge in cell.interval.iter_mut().flat_map(|seen| [&mut seen.low, &mut seen.high]) {
-                *edge *= faster;
-            }
-            summary.cells.push(cell);
-        }
-        for segment in [Segment::ProxyCpu, Segment::ProxyQueue] {
-            summary.segments.push(SegmentSummary { measured: true, ..SegmentSummary::unmeasured(segment) });
-        }
-        let mut inventory = summary.hosts[0].inventory.clone();
-        if !proxied.shares_client {
-            inventory.host.boot_id = Some("proxy".to_owned());
-        }
-        summary.hosts.push(HostSummary { roles: vec![Role::Proxy], inventory, server: None });
-        summary.prediction = crate::predict::predict(&summary);
-        summary.diagnosis = crate::diagnose(&summary);
-        summary
-    }
+    use narrows_model::summary::CellSummary;
+    use narrows_model::{Cut, Summary};
 
     fn bulk(summary: &Summary) -> Vec<&narrows_model::Limiting> {
         summary.diagnosis.limiting.iter().filter(|entry| entry.regime.starts_with("bulk")).collect()
@@ -328,8 +209,8 @@ pub(super) mod tests {
                 (interval.low, interval.high) = (rate * 0.8, rate * 1.2);
             }
             summary.diagnosis = crate::diagnose(&summary);
-            let told = (found(&summary, RULE.code), cleared(&summary, Segment::ProxyQueue));
-            assert_eq!(told, (false, false), "{past} {noisy}");
+            let outcome = (found(&summary, RULE.code), cleared(&summary, Segment::ProxyQueue));
+            assert_eq!(outcome, (false, false), "{past} {noisy}");
         }
     }
 
@@ -350,7 +231,7 @@ pub(super) mod tests {
             let summary = proxied(shared);
             assert!(!found(&summary, RULE.code) && !cleared(&summary, Segment::ProxyQueue), "{past}");
         }
-        // One quota of its own is not enough: the client's turns still hold it back.
+        // One quota of its own is not enough: the client's turns still delay it.
         let summary = proxied(Proxied { busy: 0.03, quota: true, shares_client: true, ..Proxied::slow() });
         assert!(!found(&summary, RULE.code));
     }

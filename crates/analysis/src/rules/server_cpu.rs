@@ -1,8 +1,9 @@
 //! The server's CPU is full.
 
-use super::judge;
-use super::{Rule, Verdict};
-use crate::view::View;
+use super::{Rule, SegmentVerdict};
+use crate::case::Cases;
+use crate::method;
+use crate::method::cpu::{self, RoleCpuTest};
 use narrows_model::counters::Role;
 use narrows_model::{Cut, Segment};
 
@@ -12,36 +13,48 @@ pub(super) static RULE: Rule = Rule {
     slug: "server_cpu",
     segment: Segment::ServerCpu,
     title: "the server's CPU is full",
-    definition: "The server uses what CPU it may use (the smallest of its CPUs, its affinity and its quota), or its \
-                 quota holds it back. A low share of many CPUs does not clear it while one connection uses 0.9 of \
-                 one. Not judged where client and server use the same CPUs: see host.cpu.",
-    formula: "used / capacity >= 0.95, or held back for a tenth of the time at 0.80 or more, or the quota out in half \
-              of its periods or more; at one request in flight: \
-              CPU and throttled time >= half of the time of one request",
+    definition: "The server uses all of the CPU available to it (the smallest of its CPUs, its affinity and its \
+                 quota), or its quota throttles it. A low share of many CPUs does not clear it while one connection \
+                 uses 0.9 of one. Not evaluated where client and server use the same CPUs: see host.cpu. A figure of \
+                 an observation may be the share of all CPUs or that of the busiest core: one full thread limits even \
+                 if other cores are idle. A share up to a tenth above 1 is rounding and counts as full; a larger one \
+                 is impossible and is ignored.",
+    formula: "used / capacity >= 0.95, or throttled for a tenth of the time at 0.80 or more, or throttled in half of \
+              the quota's periods or more; cleared below 0.9; at one request in flight: CPU and throttled time >= \
+              half of the time of one request; in a file busy / usable CPUs, busiest core, or (user + system) / \
+              elapsed of one core where the number of CPUs is not given",
     source: "Utilisation law, Denning and Buzen, ACM Computing Surveys 10 (1978); CFS bandwidth control, kernel \
              documentation scheduler/sched-bwc",
-    example: "a server with a quota of 0.30 CPUs uses 0.30 CPUs and is held back for 0.9 s of 1.5 s",
-    how_to_measure: "run `narrows serve` on the storage server and give --server HOST:PORT; it reads its CPU counters",
+    example: "a server with a quota of 0.30 CPUs uses 0.30 CPUs and is throttled for 0.9 s of 1.5 s",
+    how_to_measure: Some(
+        "run `narrows serve` on the storage server and give --server HOST:PORT; it reads its CPU counters",
+    ),
+    how_to_write: Some(
+        "give cpu_ratio, cpu_cores with cpus, or user_s and system_s of the role (vmstat, sar, getrusage)",
+    ),
     run,
 };
 
-fn run(view: &View<'_>) -> Vec<Verdict> {
-    if view.sharing.one_station() {
+fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
+    if cases.view().is_some_and(|view| view.sharing.one_station()) {
         return Vec::new();
     }
-    let command = "cat /sys/fs/cgroup/cpu.stat /sys/fs/cgroup/cpu/*/cpu.stat; top -b -n1 (on the server)";
-    let judged = view.regimes().iter().filter_map(|regime| {
-        let verdict = judge::role_cpu(RULE.segment, regime.cell, Role::Server, command)?;
-        let gain = judge::relief_of(view, regime.cell, &[Cut::NetworkStream], Some(Role::Server));
-        if let Some(undecided) =
-            judge::one_thread(Segment::Server, regime.cell, Role::Server, &verdict, command)
-        {
-            return Some(undecided);
+    let command = cases.view().map_or("", |_| COMMAND);
+    let test = RoleCpuTest { role: Role::Server, segment: RULE.segment, command };
+    let verdicts = cpu::of_role(cases, test).into_iter().map(|(case, verdict)| {
+        if let Some(undecided) = cpu::one_thread(Segment::Server, case, test, &verdict) {
+            return undecided;
         }
-        Some(if judge::is_single(regime.cell) { verdict } else { verdict.gains(gain) })
+        let measured = cases.view().zip(case.cell()).filter(|_| !case.is_single);
+        let gain = measured.and_then(|(view, cell)| {
+            method::relief_of(view, cell, &[Cut::NetworkStream], Some(Role::Server))
+        });
+        SegmentVerdict { relief_gain_ratio: verdict.relief_gain_ratio.or(gain), ..verdict }
     });
-    judged.collect()
+    verdicts.collect()
 }
+
+const COMMAND: &str = "cat /sys/fs/cgroup/cpu.stat /sys/fs/cgroup/cpu/*/cpu.stat; top -b -n1 (on the server)";
 
 #[cfg(test)]
 mod tests {

@@ -1,10 +1,13 @@
 //! The server's worker threads are all busy while requests wait and its CPU is idle.
 
-use super::judge;
-use super::{Basis, Rule, Stance, Verdict};
+use super::{Basis, Rule, SegmentVerdict, Stance};
+use crate::case::Cases;
+use crate::facts::reads;
+use crate::method;
 use crate::summary::{SERVER_QUEUE_LENGTH, SERVER_WORKER_BUSY_RATIO, SERVER_WORKER_COUNT};
 use crate::text;
-use crate::view::{View, reads};
+use crate::thresholds::{CPU_FREE_RATIO, GAIN_RATIO, STRONG_GAIN_RATIO};
+use crate::view::SummaryView;
 use narrows_model::counters::Role;
 use narrows_model::summary::CellSummary;
 use narrows_model::units::ratio;
@@ -14,12 +17,6 @@ use narrows_model::{Cut, Segment};
 const BUSY_RATIO: f64 = 0.9;
 /// From this queue on, as a share of the workers, requests always wait: below, it is the time of waking a worker.
 const QUEUE_RATIO: f64 = 0.25;
-/// From this gain with as many threads as requests the threads hold the path back.
-const GAIN_RATIO: f64 = 1.25;
-/// Below this gain from more clients the rate is flat in them.
-const FLAT_RATIO: f64 = 1.10;
-/// From this CPU load the server's CPU may be what its threads wait for.
-const CPU_RATIO: f64 = 0.9;
 
 /// The rule.
 pub(super) static RULE: Rule = Rule {
@@ -27,37 +24,42 @@ pub(super) static RULE: Rule = Rule {
     slug: "server_threads",
     segment: Segment::ServerThreads,
     title: "all worker threads of the server are busy",
-    definition: "Every worker thread of our endpoint is busy at the disk, requests wait for one, the server's CPU is \
-                 not full, and its own storage is clearly faster with a thread for each request. Where more clients \
-                 were measured, they add nothing. Threads of other servers are not seen.",
+    definition: "Every worker thread of the `narrows serve` endpoint is busy with the disk, requests wait for a free \
+                 one, the server's CPU is not full, and its storage is clearly faster with a thread for each request. \
+                 Where more clients were measured, they add nothing. Threads of other servers are not visible.",
     formula: "busy / (threads x time) >= 0.9, mean queue >= 1 and >= 0.25 x threads, server CPU < 0.9, storage with a \
               thread for each request >= 1.25 x rate, more clients < 1.1 x where measured",
     source: "Utilisation law and Little's law on the thread pool; asymptotic bounds, Denning and Buzen (1978)",
-    example: "one thread busy for 99 % of the time, 14.8 requests waiting, CPU at 12 %: 480 op/s where 16 threads do 5 900 op/s",
-    how_to_measure: "repeat with more server threads while the server's CPU is not full (`narrows serve \
+    example: "one thread busy for 99 % of the time, 14.8 requests waiting, CPU at 12 %: 480 op/s where 16 threads \
+        reach 5 900 op/s",
+    how_to_measure: Some(
+        "repeat with more server threads while the server's CPU is not full (`narrows serve \
                      --disk-threads N`; on an NFS server, the threads of nfsd)",
+    ),
+    how_to_write: None,
     run,
 };
 
-fn run(view: &View<'_>) -> Vec<Verdict> {
-    view.regimes().iter().filter_map(|regime| judge(view, regime.cell)).collect()
+fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
+    cases.evaluate_cells(evaluate)
 }
 
-fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
-    let seen = Seen::of(cell)?;
+fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict> {
+    let seen = WorkerLoad::new(cell)?;
     let verdict =
-        |stance| Verdict::on(RULE.segment, &cell.id, stance, Basis::Utilisation, seen.busy.min(1.0));
+        |stance| SegmentVerdict::new(RULE.segment, &cell.id, stance, Basis::Utilisation, seen.busy.min(1.0));
     let (counter, command) =
         ("busy and waiting time of the endpoint's workers", "top -H -b -n1 (on the server)");
     if !seen.full() {
         // As many threads as requests are busy all the time by nature: their load compares with no resource's.
-        let idle = Verdict { basis: Basis::State, ..verdict(Stance::Clears) };
-        return Some(idle.because(seen.text(cell), counter, command));
+        let idle = SegmentVerdict { basis: Basis::State, ..verdict(Stance::Clears) };
+        return Some(idle.with_evidence(seen.text(cell), counter, command));
     }
-    let cpu = View::cpu(cell, Role::Server).filter(|cpu| cpu.busy_ratio < CPU_RATIO)?;
+    let cpu = SummaryView::cpu(cell, Role::Server).filter(|cpu| cpu.busy_ratio < CPU_FREE_RATIO)?;
     let alone = view.ceiling(Cut::ServerStorage, cell).filter(|found| found.same_settings)?;
-    let gain = ratio(alone.bytes_per_s, cell.rate_bytes_per_s?.0).filter(|gain| *gain >= GAIN_RATIO)?;
-    if more_clients(view, cell).is_some_and(|gain| gain >= FLAT_RATIO) {
+    let gain =
+        ratio(alone.bytes_per_s, cell.rate_bytes_per_s?.0).filter(|gain| *gain >= STRONG_GAIN_RATIO)?;
+    if more_clients(view, cell).is_some_and(|gain| gain >= GAIN_RATIO) {
         return None;
     }
     let compared = format!(
@@ -66,21 +68,22 @@ fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
         text::percent(cpu.busy_ratio),
         text::storage_rate(alone.bytes_per_s),
     );
-    let limits = verdict(Stance::Limits).within(judge::error_ratio(cell)).gains(Some(gain));
-    Some(limits.because(seen.text(cell), counter, command).because(compared, counter, command))
+    let limits =
+        verdict(Stance::Limits).with_load_error(method::error_ratio(cell)).with_relief_gain(Some(gain));
+    Some(limits.with_evidence(seen.text(cell), counter, command).with_evidence(compared, counter, command))
 }
 
 /// What was seen of the workers.
 #[derive(Debug, Clone, Copy)]
-struct Seen {
+struct WorkerLoad {
     count: f64,
     busy: f64,
     queue: f64,
 }
 
-impl Seen {
-    fn of(cell: &CellSummary) -> Option<Self> {
-        let metric = |id: &str| judge::metric(cell, id);
+impl WorkerLoad {
+    fn new(cell: &CellSummary) -> Option<Self> {
+        let metric = |id: &str| method::metric(cell, id);
         let (count, busy) = (metric(SERVER_WORKER_COUNT)?, metric(SERVER_WORKER_BUSY_RATIO)?);
         Some(Self { count, busy, queue: metric(SERVER_QUEUE_LENGTH)? })
     }
@@ -101,7 +104,7 @@ impl Seen {
 }
 
 /// The best rate with more clients at the same settings over this one's; `None` where that was not measured.
-fn more_clients(view: &View<'_>, cell: &CellSummary) -> Option<f64> {
+fn more_clients(view: &SummaryView<'_>, cell: &CellSummary) -> Option<f64> {
     let same = |other: &&CellSummary| {
         other.cut == Cut::Path
             && reads(other.op) == reads(cell.op)

@@ -1,10 +1,12 @@
 //! The devices of a stripe together move less than each alone: they share a bus.
 
-use super::device_bus::one_device;
-use super::judge;
-use super::{Basis, Rule, Stance, Verdict};
+use super::{Basis, Rule, SegmentVerdict, Stance};
+use crate::case::Cases;
+use crate::facts::StripeMembers;
+use crate::method;
 use crate::text;
-use crate::view::{Alone, Ceiling, View};
+use crate::thresholds::FULL_RATIO;
+use crate::view::{CutCeiling, SummaryView};
 use narrows_model::summary::CellSummary;
 use narrows_model::units::ratio;
 use narrows_model::{Cut, Segment};
@@ -17,49 +19,50 @@ pub(super) static RULE: Rule = Rule {
     title: "the devices of a stripe together move less than each alone",
     definition: "The members of a stripe of folders were loaded past the page cache, each alone and all together. \
                  Together they move clearly less than as many times the slowest one, and the path moves nearly that: \
-                 what the devices share is the limit. Only judged where both were measured and no two of the members lie \
-                 on one device.",
+                 what the devices share is the limit. Evaluated only where both were measured and no two of the \
+                 members are on one device.",
     formula: "rate of the devices together < 0.9 x members x rate of the slowest alone, and rate of the path at the \
               devices >= 0.9 x rate of the devices together",
     source: "Asymptotic bounds: independent stations add up, a shared one does not (Denning and Buzen 1978)",
     example: "two disks at 250 MiB/s each alone move 300 MiB/s together: 60 % of 500 MiB/s",
-    how_to_measure: "run a study of a stripe over the devices with cuts = [\"local_device\"]",
+    how_to_measure: Some("run a study of a stripe over the devices with cuts = [\"local_device\"]"),
+    how_to_write: None,
     run,
 };
 
-fn run(view: &View<'_>) -> Vec<Verdict> {
-    view.regimes().iter().filter_map(|regime| judge(view, regime.cell)).collect()
+fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
+    cases.evaluate_cells(evaluate)
 }
 
-fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
-    let alone = Alone::of(&view.summary.cells, Cut::LocalDevice, cell)?;
+fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict> {
+    let alone = StripeMembers::new(&view.summary.cells, Cut::LocalDevice, cell)?;
     let bytes_per_s = view.best_of(Cut::LocalDevice, cell)?;
-    let together = Ceiling { bytes_per_s, raised: true, ..view.ceiling(Cut::LocalDevice, cell)? };
-    let expected = alone.together_bytes_per_s();
-    let share = ratio(together.bytes_per_s, expected)?;
-    let shared = share < judge::FULL_RATIO;
-    let at_devices = cell.rate_bytes_per_s?.0 * judge::device_share(cell);
-    if shared && (judge::is_cached(cell) || at_devices < together.bytes_per_s * judge::FULL_RATIO) {
+    let combined = CutCeiling { bytes_per_s, raised: true, ..view.ceiling(Cut::LocalDevice, cell)? };
+    let expected = alone.combined_bytes_per_s();
+    let share = ratio(combined.bytes_per_s, expected)?;
+    let shared = share < FULL_RATIO;
+    let at_devices = cell.rate_bytes_per_s?.0 * method::device_share(cell);
+    if shared && (method::is_cached(cell) || at_devices < combined.bytes_per_s * FULL_RATIO) {
         return None; // The path never came as far as what the devices share.
     }
     if let Some(device) = view.common_device(cell) {
-        return Some(one_device(cell, &device));
+        return Some(method::one_device(cell, &device));
     }
     let text = format!(
         "{}: the devices of {} members move {} together, {} of the {} that they move one at a time",
         cell.id,
         alone.len(),
-        text::storage_rate(together.bytes_per_s),
+        text::storage_rate(combined.bytes_per_s),
         text::percent(share),
         text::storage_rate(expected),
     );
     let (stance, load) = if shared { (Stance::Limits, 1.0) } else { (Stance::Clears, 0.0) };
-    let verdict = Verdict::on(RULE.segment, &cell.id, stance, Basis::Utilisation, load);
-    let verdict = verdict.within(judge::joint_error(cell, together.cell));
+    let verdict = SegmentVerdict::new(RULE.segment, &cell.id, stance, Basis::Utilisation, load);
+    let verdict = verdict.with_load_error(method::joint_error(cell, combined.cell));
     let gain = ratio(expected, at_devices).filter(|gain| *gain > 1.0);
-    judge::convicting(
-        verdict.gains(gain).because(text, "rates of each alone and together", "iostat -x 1"),
-        together,
+    method::unless_cut_was_limited(
+        verdict.with_relief_gain(gain).with_evidence(text, "rates of each alone and together", "iostat -x 1"),
+        combined,
     )
 }
 

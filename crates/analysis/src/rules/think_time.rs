@@ -1,10 +1,14 @@
 //! Users think for most of a cycle, and nothing on the path is full.
 
-use super::{Basis, Rule, Stance, Tier, Verdict, judge, offered_load};
+use super::{Basis, Rule, SegmentVerdict, Stance, Tier};
+use crate::case::Cases;
+use crate::facts::offered_load::is_delivered;
+use crate::facts::time_per_op_s;
+use crate::method::{self, think};
 use crate::text;
-use crate::view::{View, time_per_op_s};
+use crate::thresholds::DOMINANT_RATIO;
+use crate::view::SummaryView;
 use narrows_model::summary::CellSummary;
-use narrows_model::units::ratio;
 use narrows_model::{Cut, Segment};
 
 /// The rule.
@@ -13,27 +17,29 @@ pub(super) static RULE: Rule = Rule {
     slug: "think_time",
     segment: Segment::OfferedLoad,
     title: "users think for most of the time",
-    definition: "Each of the requests in flight is a user who waits for an answer and then thinks. Where thinking is half \
-                 of that cycle or more and no segment is full, the rate is the users': more of them, or quicker ones, get \
-                 more. The segment that takes half of the waiting or more limits together with it. From 0.95 of the cycle \
-                 on the load is delivered (load-delivered), and nothing else is said.",
+    definition: "Each request in flight represents a user who waits for the completion and then thinks. Where the \
+                 think time is half of that cycle or more and no segment is full, the users set the rate: more users, \
+                 or a shorter think time, raise it. A segment that takes half of the waiting time or more is named as \
+                 well. From 0.95 of the cycle on the load is delivered (load-delivered), and nothing else is \
+                 reported.",
     formula: "Z / (N / X) >= 0.5 with X = N / (R + Z): rate X, N users, think time Z, response time R",
     source: "Interactive response time law, Denning and Buzen, ACM Computing Surveys 10 (1978)",
     example: "16 users who think 5.00 ms of the 7.14 ms from one request to the next (70 %), at 2.24 thousand op/s",
-    how_to_measure: "repeat without `think`, or with more users (depth, workers, clients)",
+    how_to_measure: Some("repeat without `think`, or with more users (depth, workers, clients)"),
+    how_to_write: None,
     run,
 };
 
-fn run(view: &View<'_>) -> Vec<Verdict> {
-    view.regimes().iter().filter_map(|regime| judge(view, regime.cell)).collect()
+fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
+    cases.evaluate_cells(evaluate)
 }
 
-fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
-    let share = share(cell)?;
-    if offered_load::is_held(cell) {
+fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict> {
+    let share = think::share(cell)?;
+    if is_delivered(cell) {
         return None; // The load is delivered: that says all.
     }
-    let stance = if share >= judge::DOMINANT_RATIO { Stance::Limits } else { Stance::Clears };
+    let stance = if share >= DOMINANT_RATIO { Stance::Limits } else { Stance::Clears };
     let users = match cell.in_flight.configured {
         1 => "a user".to_owned(),
         users => format!("each of {users} users"),
@@ -48,26 +54,16 @@ fn judge(view: &View<'_>, cell: &CellSummary) -> Option<Verdict> {
         text::percent(share),
         text::seconds(waits_s),
     );
-    let verdict = Verdict::on(RULE.segment, &cell.id, stance, Basis::TimeShare, share).in_tier(Tier::Offered);
+    let verdict =
+        SegmentVerdict::new(RULE.segment, &cell.id, stance, Basis::TimeShare, share).with_tier(Tier::Offered);
     let cuts = [Cut::NetworkStream, Cut::ServerMemory, Cut::ServerStorage, Cut::LocalDevice];
-    let gain = [Some(1.0 / (1.0 - share)), judge::relief(view, cell, &cuts)].into_iter().flatten();
-    Some(verdict.within(judge::error_ratio(cell)).gains(gain.reduce(f64::min)).because(
-        text,
-        "think time x rate / users (interactive response time law)",
-        "",
-    ))
-}
-
-/// Share of a closed loop's cycle that its users think; `None` where they do not.
-fn share(cell: &CellSummary) -> Option<f64> {
-    let think_s = Some(cell.requested.think_ns.as_secs_f64()).filter(|think| *think > 0.0)?;
-    let cycle_s = ratio(cell.in_flight.configured as f64, cell.ops_per_s?.0)?;
-    ratio(think_s, cycle_s).filter(|share| *share < 1.0)
-}
-
-/// Whether thinking is most of a cycle, so that how many requests are in flight is the users' doing.
-pub(super) fn dominates(cell: &CellSummary) -> bool {
-    share(cell).is_some_and(|share| share >= judge::DOMINANT_RATIO)
+    let gain = [Some(1.0 / (1.0 - share)), method::relief(view, cell, &cuts)].into_iter().flatten();
+    Some(
+        verdict
+            .with_load_error(method::error_ratio(cell))
+            .with_relief_gain(gain.reduce(f64::min))
+            .with_evidence(text, "think time x rate / users (interactive response time law)", ""),
+    )
 }
 
 #[cfg(test)]
@@ -129,9 +125,11 @@ mod tests {
 
     #[test]
     fn a_full_wire_limits_users_who_think_however_long_they_do() {
-        // 11.1 requests a second is what the wire carries: 64 users who think 3 s of 5.7 s would ask for 20.
+        // The wire sustains 11.1 requests a second: 64 users who think 3 s of 5.7 s would ask for 20.
         let summary = thinking("hundred-megabit", 1 << 20, 64, 3_000);
-        assert!(share(summary.cells.iter().find(|cell| cell.cut == Cut::Path).unwrap()).unwrap() > 0.5);
+        assert!(
+            think::share(summary.cells.iter().find(|cell| cell.cut == Cut::Path).unwrap()).unwrap() > 0.5
+        );
         assert_eq!(names(&summary)[0].0, Segment::NetworkBandwidth, "{:#?}", summary.diagnosis);
     }
 

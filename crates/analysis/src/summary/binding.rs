@@ -1,16 +1,16 @@
 //! Whether a measured ceiling binds: doubling the block and doubling the number in flight both add under 3 %.
 //!
-//! A ceiling that does not bind is a lower bound: with more at once or larger requests the segment might carry more.
+//! A ceiling that does not bind is a lower bound: with more at once or larger requests the segment might sustain more.
 
 use super::laws::{in_flight, is_unbounded, saturation};
-use crate::rules::offered_load::is_held;
-use crate::text::{amount, percent};
+use crate::facts::offered_load::is_delivered;
+use narrows_model::quantity::{amount, percent};
 use narrows_model::summary::{CellSummary, Saturation, SaturationState};
 
 /// The answer for the cell with the highest rate among `measured`, and the reason for it.
 pub(super) fn binding(best: &CellSummary, measured: &[&CellSummary], seed: u64) -> (Option<bool>, String) {
-    if is_held(best) || !is_unbounded(best) {
-        return (Some(false), "the load was held back on purpose: more was not asked for".to_owned());
+    if is_delivered(best) || !is_unbounded(best) {
+        return (Some(false), "the load was limited on purpose: no more was requested".to_owned());
     }
     let along = |same: &dyn Fn(&CellSummary) -> bool, setting: fn(&CellSummary) -> f64| {
         let line: Vec<&CellSummary> = measured
@@ -30,15 +30,15 @@ pub(super) fn binding(best: &CellSummary, measured: &[&CellSummary], seed: u64) 
         [Some(SaturationState::NotReached), _] | [_, Some(SaturationState::NotReached)] => Some(false),
         _ => None,
     };
-    let depth = told("the number in flight", depth.as_ref(), |knee| format!("{knee:.0}"));
-    let block = told("the block", block.as_ref(), |knee| {
+    let depth = describe_direction("the number in flight", depth.as_ref(), |knee| format!("{knee:.0}"));
+    let block = describe_direction("the block", block.as_ref(), |knee| {
         amount(narrows_model::Bytes(narrows_model::units::round_to_u64(knee)))
     });
     (binds, format!("{depth}; {block}"))
 }
 
 /// One sentence part on one direction.
-fn told(what: &str, found: Option<&Saturation>, knee: impl Fn(f64) -> String) -> String {
+fn describe_direction(what: &str, found: Option<&Saturation>, knee: impl Fn(f64) -> String) -> String {
     let Some(found) = found else { return format!("{what} was not doubled") };
     let gain = percent(found.last_doubling_gain_ratio);
     match (found.state, found.knee_in_flight) {
@@ -46,6 +46,6 @@ fn told(what: &str, found: Option<&Saturation>, knee: impl Fn(f64) -> String) ->
             format!("doubling {what} adds under 3 % from {} on", knee(from))
         }
         (SaturationState::NotReached, _) => format!("doubling {what} still adds {gain}"),
-        _ => format!("whether doubling {what} adds 3 % cannot be told ({gain} a doubling in the last step)"),
+        _ => format!("whether doubling {what} adds 3 % is not known ({gain} a doubling in the last step)"),
     }
 }

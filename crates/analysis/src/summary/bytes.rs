@@ -1,13 +1,13 @@
 //! Bytes of one interval seen at three places: the application, the wire, the device.
 
 use super::Machines;
-use crate::collect::{CellData, DiskDelta, RoleDelta};
-use crate::view::path_to;
-use narrows_model::counters::Role;
+use crate::collect::{CellData, RoleDelta};
+use crate::facts::path_to;
+use narrows_model::counters::{Combine, DiskCounters, Role};
 use narrows_model::inventory::{PathFacts, PathKind};
 use narrows_model::summary::ByteTriangle;
 use narrows_model::units::{BytesPerSec, ratio};
-use narrows_model::{Bytes, Cut, Nanos, Op, Site, Target};
+use narrows_model::{Bytes, Cut, Op, Site, Target};
 
 /// What the byte counters around a cell say.
 #[derive(Debug, Clone, Copy, Default)]
@@ -42,23 +42,23 @@ pub(super) fn traffic(data: &CellData, machines: &Machines<'_>) -> Traffic {
 /// others that write, those that go as the cell's operation does.
 fn application(data: &CellData) -> Bytes {
     let outwards = data.cell.workload.op.moves_towards_device();
-    let goes_along = |op: Op| op.moves_towards_device() == outwards;
-    if data.kinds.iter().all(|kind| goes_along(kind.op)) {
+    let same_direction = |op: Op| op.moves_towards_device() == outwards;
+    if data.kinds.iter().all(|kind| same_direction(kind.op)) {
         return Bytes(data.trials.values().map(|trial| trial.bytes.0).sum());
     }
-    Bytes(data.kinds.iter().filter(|kind| goes_along(kind.op)).map(|kind| kind.bytes.0).sum())
+    Bytes(data.kinds.iter().filter(|kind| same_direction(kind.op)).map(|kind| kind.bytes.0).sum())
 }
 
-/// Payload that the load's connections carried in the direction of the data, and its rate over the time between
-/// the readings. The client's count is preferred: it is taken on the clock of the load.
+/// Payload that the load's connections transferred in the direction of the data, and its rate over the time between the
+/// readings. The client's count is preferred: it is taken on the clock of the load.
 fn wire(data: &CellData, op: Op) -> Option<(Bytes, Option<BytesPerSec>)> {
     if data.cell.site == Site::Server {
         return None;
     }
     let of = |role: Role, outwards: bool| {
         let delta = data.deltas.iter().find(|delta| delta.role == role)?;
-        let tcp = delta.tcp?;
-        let bytes = if outwards { tcp.acked_bytes } else { tcp.received_bytes };
+        let tcp = delta.tcp.as_ref()?;
+        let bytes = if outwards { tcp.counted.acked_bytes } else { tcp.counted.received_bytes };
         // The load reads its connections at the window's borders, the machines' readings lag behind them.
         let elapsed = if tcp.elapsed.0 > 0 { tcp.elapsed } else { window(delta, data) };
         (bytes.0 > 0).then(|| (bytes, BytesPerSec::over(bytes, elapsed)))
@@ -67,8 +67,8 @@ fn wire(data: &CellData, op: Op) -> Option<(Bytes, Option<BytesPerSec>)> {
     of(Role::Client, outwards).or_else(|| of(Role::Server, !outwards))
 }
 
-/// What the interfaces carried for a path whose connections are the kernel's: the larger of both ends' counts, because
-/// the one may be a container's that does not see them. `None` where client and server share a machine.
+/// What the interfaces transferred for a path whose connections are the kernel's: the larger of both ends' counts,
+/// because one may be a container's that does not see them. `None` where client and server share a machine.
 fn interfaces(data: &CellData, machines: &Machines<'_>) -> Option<Bytes> {
     let mounted = data.cell.cut == Cut::Path
         && matches!(data.cell.target.form(), Target::File { .. })
@@ -78,12 +78,12 @@ fn interfaces(data: &CellData, machines: &Machines<'_>) -> Option<Bytes> {
     let outwards = data.cell.workload.op.moves_towards_device();
     let counted = data.deltas.iter().filter_map(|delta| {
         let sends = outwards == (delta.role == Role::Client);
-        delta.nics.map(|nics| if sends { nics.send_bytes } else { nics.receive_bytes })
+        delta.nics.as_ref().map(|nics| if sends { nics.send_bytes } else { nics.receive_bytes })
     });
     counted.filter(|_| mounted).max()
 }
 
-/// The time between the readings; the measured windows where the readings carry no time.
+/// The time between the readings; the measured windows where the readings have no time.
 fn window(delta: &RoleDelta, data: &CellData) -> narrows_model::Nanos {
     if delta.elapsed.0 > 0 {
         return delta.elapsed;
@@ -96,16 +96,17 @@ struct DeviceTraffic {
     busy_ratio: Option<f64>,
 }
 
-/// What the device under the path did, at the machine that owns it; `None` where the path lies on no counted device.
+/// What the device under the path did, at the machine that owns it; `None` where the path is on no counted device.
 fn device(data: &CellData, machines: &Machines<'_>) -> Option<DeviceTraffic> {
     let (delta, disk) = disk(data, machines)?;
     let bytes = if data.cell.workload.op.moves_towards_device() { disk.write_bytes } else { disk.read_bytes };
-    Some(DeviceTraffic { bytes, busy_ratio: ratio(disk.busy.as_f64(), window(delta, data).as_f64()) })
+    Some(DeviceTraffic { bytes, busy_ratio: ratio(disk.busy_ns.as_f64(), window(delta, data).as_f64()) })
 }
 
-/// The counters of the devices under the cell's targets, each device once, with those of the machine that owns them; `None`
-/// where one of the targets lies on no counted device. Bytes, operations and flushes are sums; busy is the fullest.
-pub(super) fn disk<'d>(data: &'d CellData, machines: &Machines<'_>) -> Option<(&'d RoleDelta, DiskDelta)> {
+/// The counters of the devices under the cell's targets, each device once, with those of the machine that owns them;
+/// `None` where one of the targets is on no counted device. Bytes, operations and flushes are sums; busy is the
+/// fullest.
+pub(super) fn disk<'d>(data: &'d CellData, machines: &Machines<'_>) -> Option<(&'d RoleDelta, DiskCounters)> {
     if !reaches_device(data.cell.cut, &data.cell.target) {
         return None;
     }
@@ -113,7 +114,7 @@ pub(super) fn disk<'d>(data: &'d CellData, machines: &Machines<'_>) -> Option<(&
     let delta = data.deltas.iter().find(|delta| delta.role == role)?;
     let inventory = machines.inventory(role)?;
     let targets = std::iter::once(&data.cell.target).chain(&data.cell.more_targets);
-    let mut disks: Vec<&DiskDelta> = Vec::new();
+    let mut disks: Vec<&DiskCounters> = Vec::new();
     for target in targets.flat_map(Target::members) {
         // The one path that is known stands for what is no folder of this machine, such as an endpoint's store.
         let only = inventory.path.as_ref().filter(|_| inventory.more_paths.is_empty());
@@ -125,20 +126,18 @@ pub(super) fn disk<'d>(data: &'d CellData, machines: &Machines<'_>) -> Option<(&
         }
     }
     let (first, others) = disks.split_first()?;
-    Some((delta, others.iter().fold((*first).clone(), |sum, disk| summed(&sum, disk))))
+    let mut sum = (*first).clone();
+    for disk in others {
+        add_device(&mut sum, disk);
+    }
+    Some((delta, sum))
 }
 
-fn summed(first: &DiskDelta, second: &DiskDelta) -> DiskDelta {
-    DiskDelta {
-        name: format!("{}, {}", first.name, second.name),
-        read_bytes: Bytes(first.read_bytes.0.saturating_add(second.read_bytes.0)),
-        write_bytes: Bytes(first.write_bytes.0.saturating_add(second.write_bytes.0)),
-        busy: first.busy.max(second.busy),
-        read_count: first.read_count.saturating_add(second.read_count),
-        write_count: first.write_count.saturating_add(second.write_count),
-        flush_count: first.flush_count.saturating_add(second.flush_count),
-        flush: Nanos(first.flush.0.saturating_add(second.flush.0)),
-    }
+fn add_device(sum: &mut DiskCounters, more: &DiskCounters) {
+    let busy_ns = sum.busy_ns.max(more.busy_ns);
+    sum.add_beside(more);
+    sum.busy_ns = busy_ns;
+    sum.name = format!("{}, {}", sum.name, more.name);
 }
 
 /// Whether requests of this cut are meant to reach a device.
@@ -175,7 +174,7 @@ fn is_remote(path: &PathFacts) -> bool {
     matches!(path.kind, PathKind::Nfs | PathKind::OtherNetwork)
 }
 
-/// Share of the application's reads that neither the wire nor the device carried.
+/// Share of the application's reads that neither the wire nor the device transferred.
 fn cache_served(
     data: &CellData,
     application: Bytes,

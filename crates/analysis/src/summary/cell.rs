@@ -2,9 +2,10 @@
 
 use super::mixture::Search;
 use super::{
-    Machines, bytes, clients, connection, cpu, flags, load, mixture, quality, rates, repeat, service,
+    Machines, bytes, clients, connection, cpu, flagging, load, mixture, quality, rates, repeat, service,
 };
 use crate::collect::CellData;
+use crate::facts::flags;
 use narrows_model::plan::{SUITE_PHASE, SUITE_TEST};
 use narrows_model::summary::{CellSummary, ClientSummary, Metric};
 use narrows_model::trial::ClientTotals;
@@ -19,7 +20,7 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, sea
     let (rate_bytes_per_s, ops_per_s) = delivered(data, &rates, &traffic);
     let steadiness = quality::steadiness(data, &windows);
     let interval = rate_bytes_per_s.and_then(|rate| quality::interval(data, rate.0, &windows, plan.seed));
-    let tcp: Vec<_> = data.deltas.iter().filter_map(|delta| delta.tcp).collect();
+    let tcp: Vec<_> = data.deltas.iter().filter_map(|delta| delta.tcp.as_ref()).collect();
     let mut cell = CellSummary {
         id: data.cell.id.0.clone(),
         suite: plan.suite.as_ref().map(|suite| suite.name.clone()),
@@ -46,7 +47,7 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, sea
         warm_up: quality::warm_up(&windows),
         steady: steadiness.as_ref().map(quality::is_steady),
         steadiness,
-        mixtures: mixture::mixtures(data, &windows, search.then(&response), plan.seed),
+        mixtures: mixture::mixtures(data, &windows, search.response_if_searched(&response), plan.seed),
         repeat: repeat::outcome(data),
         offered_ops_per_s: load::offered(data),
         open_loop: load::open_loop(data, &rates),
@@ -67,20 +68,20 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, sea
         cpu: cpu::by_role(data, machines),
         bytes: traffic.triangle,
         rtt_min_ns: connection::round_trip(data),
-        retransmit_count: (!tcp.is_empty()).then(|| tcp.iter().map(|tcp| tcp.retransmit_count).sum()),
+        retransmit_count: (!tcp.is_empty()).then(|| tcp.iter().map(|tcp| tcp.counted.retransmit_count).sum()),
         device_busy_ratio: traffic.device_busy_ratio,
         cache_served_ratio: traffic.cache_served_ratio,
         flags: Vec::new(),
         limiting: None,
     };
-    cell.flags = flags::of_cell(data, &cell, machines);
+    cell.flags = flagging::of_cell(data, &cell, machines);
     if traffic.wire_by_interfaces {
         cell.flags.push(flags::WIRE_BY_INTERFACES.to_owned());
     }
     cell
 }
 
-/// What connections, the server's workers, the device and several clients tell of the cell.
+/// What connections, the server's workers, the device and several clients report about the cell.
 fn metrics(data: &CellData, machines: &Machines<'_>) -> Vec<Metric> {
     [connection::metrics(data), service::metrics(data, machines), clients::metrics(data)].concat()
 }

@@ -1,6 +1,7 @@
 //! One cell whose events are made by hand: loads, repetitions, warm-ups, mixtures.
 
 use super::*;
+use crate::facts::flags;
 use crate::testing::{Grid, machine, plan};
 use narrows_model::summary::{CellSummary, MixedFigure};
 use narrows_model::trial::{InFlightAtEnd, IntervalSample, OpTotals, OpenLoopTotals, TrialOutput};
@@ -148,7 +149,7 @@ fn an_open_loop_tells_offer_backlog_and_service_beside_response() {
     cell.workload.arrivals = Arrivals::Poisson { ops_per_s: 20_000.0 };
     let mut service = Histogram::new();
     service.record_n(100_000, 100_000);
-    let open_loop = OpenLoopTotals {
+    let totals = OpenLoopTotals {
         scheduled_count: 200_000,
         unstarted_count: 99_000,
         held_up_count: 0,
@@ -156,12 +157,12 @@ fn an_open_loop_tells_offer_backlog_and_service_beside_response() {
         service,
         service_sum_ns: 100_000 * 100_000,
     };
-    let behind = TrialOutput { open_loop: Some(open_loop.clone()), ..trial(&cell, 0, 100_000) };
+    let behind = TrialOutput { open_loop: Some(totals.clone()), ..trial(&cell, 0, 100_000) };
     let found = summary_of(&cell, vec![behind], Vec::new());
     assert_eq!(found.offered_ops_per_s, Some(narrows_model::OpsPerSec(20_000.0)));
-    let told = found.open_loop.unwrap();
+    let open_loop = found.open_loop.unwrap();
     assert_eq!(
-        (told.scheduled_count, told.unstarted_count, told.achieved_ratio),
+        (open_loop.scheduled_count, open_loop.unstarted_count, open_loop.achieved_ratio),
         (200_000, 99_000, Some(0.5))
     );
     assert!(flagged(&found, flags::BEHIND_SCHEDULE) && flagged(&found, flags::BACKLOG_AT_END));
@@ -172,7 +173,7 @@ fn an_open_loop_tells_offer_backlog_and_service_beside_response() {
 
     cell.workload.arrivals = Arrivals::Constant { ops_per_s: 10_000.0 };
     for (unstarted_count, is_backlog) in [(0, false), (100, false), (101, true)] {
-        let kept = OpenLoopTotals { scheduled_count: 100_000, unstarted_count, ..open_loop.clone() };
+        let kept = OpenLoopTotals { scheduled_count: 100_000, unstarted_count, ..totals.clone() };
         let kept = OpenLoopTotals { held_up_count: unstarted_count, ..kept };
         let kept = TrialOutput { open_loop: Some(kept), ..trial(&cell, 0, 100_000) };
         let kept = summary_of(&cell, vec![kept], Vec::new());
@@ -200,8 +201,8 @@ fn waits_that_never_ended_bound_the_quantiles_that_they_reach_and_no_others() {
     };
     let trial = TrialOutput { open_loop: Some(open_loop), response, ..trial(&cell, 0, 9_900) };
     let found = summary_of(&cell, vec![trial], Vec::new());
-    let told = found.open_loop.unwrap();
-    assert_eq!(told.censored_count, 100);
+    let open_loop = found.open_loop.unwrap();
+    assert_eq!(open_loop.censored_count, 100);
     // The 9900th of ten thousand is among the hundred, that one and all after it are at least what is known of them.
     let near =
         |found: Option<u64>, known: u64| found.is_some_and(|found| found.abs_diff(known) <= known / 100);
@@ -231,7 +232,7 @@ fn a_request_in_flight_for_longer_than_any_that_completed_is_flagged_and_bounds_
     assert_eq!(stuck.response_ns_at_least(), Some(2_300_000_000));
     assert_eq!(stuck.in_flight.at_end, Some(at_end(16, 2_300_000_000, 2_300_000_000)));
     assert!(stuck.latency_ns.max.unwrap() < 1_010_000, "what was measured stays what was measured");
-    // As old as what completed takes, nothing, or of a record that does not tell.
+    // As old as completed requests take, none in flight, or a record without the figure.
     for young in [Some(at_end(16, 990_000, 990_000)), Some(at_end(0, 0, 0)), None] {
         let healthy = found(vec![with(young)]);
         assert!(!flagged(&healthy, flags::STUCK_REQUESTS), "{young:?}");

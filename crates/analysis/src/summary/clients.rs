@@ -2,7 +2,7 @@
 
 use super::service::metric;
 use crate::collect::CellData;
-use crate::spread::{Mixture, Spread};
+use crate::spread::{ClientSpread, MixtureOutcome};
 use narrows_model::summary::Metric;
 use narrows_model::trial::ClientTotals;
 use narrows_model::units::ratio;
@@ -17,11 +17,11 @@ pub(super) fn metrics(data: &CellData) -> Vec<Metric> {
     let rate = |client: &ClientTotals| ratio(client.bytes.as_f64(), client.elapsed_ns.as_secs_f64());
     let rates: Option<Vec<f64>> = data.clients.iter().map(rate).collect();
     let several = rates.filter(|rates| rates.len() > 1);
-    let Some(spread) = several.and_then(|rates| Spread::of(&rates)) else { return Vec::new() };
+    let Some(spread) = several.and_then(|rates| ClientSpread::from_rates(&rates)) else { return Vec::new() };
     let modes = match &spread.mixture {
-        Mixture::Untold => None,
-        Mixture::One => Some(1),
-        Mixture::Several(modes) => Some(modes.len()),
+        MixtureOutcome::Untold => None,
+        MixtureOutcome::One => Some(1),
+        MixtureOutcome::Several(modes) => Some(modes.len()),
     };
     let figures = [
         ("client_rate_bytes_per_s_sum", spread.sum, "B/s"),

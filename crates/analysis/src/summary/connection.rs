@@ -1,21 +1,21 @@
-//! What the connections of a cell's load tell of themselves, as metrics of the cell.
+//! What the connections of a cell's load report about themselves, as metrics of the cell.
 //!
 //! Times and segments are those of the end that sends the data: the receiving end sends requests or acknowledgements alone.
 //! What stayed on one host is counted where the rate is, at the client.
 
-use crate::collect::{CellData, TcpDelta};
-use narrows_model::summary::{CellSummary, Metric};
+use crate::collect::CellData;
+use crate::facts::network::TCP_LOOPBACK_RATIO;
+use narrows_model::counters::TcpCounters;
+use narrows_model::summary::Metric;
 use narrows_model::units::ratio;
-use narrows_model::{Cut, Nanos, Role};
+use narrows_model::{Nanos, Role};
 
 /// Seconds with data to send.
 pub(crate) const TCP_BUSY_S: &str = "tcp_busy_s";
-/// Seconds held back by the peer's receive window.
+/// Seconds limited by the peer's receive window.
 pub(crate) const TCP_RECEIVE_WINDOW_LIMITED_S: &str = "tcp_receive_window_limited_s";
-/// Seconds held back by the own send buffer.
+/// Seconds limited by the own send buffer.
 pub(crate) const TCP_SEND_BUFFER_LIMITED_S: &str = "tcp_send_buffer_limited_s";
-/// Share of the bytes of the load's connections that stayed on one host; none where all passed a network.
-const TCP_LOOPBACK_RATIO: &str = "tcp_loopback_ratio";
 /// Segments that the sender of the data sent.
 pub(crate) const TCP_SEGMENT_COUNT: &str = "tcp_segment_count";
 /// Segments that the sender of the data sent again.
@@ -26,36 +26,13 @@ pub(crate) const TCP_RETRANSMIT_COUNT: &str = "tcp_retransmit_count";
 pub(super) fn metrics(data: &CellData) -> Vec<Metric> {
     let sender = if data.cell.workload.op.moves_towards_device() { Role::Client } else { Role::Server };
     let Some(tcp) = of_role(data, sender) else { return Vec::new() };
-    let lost = |tcp: &TcpDelta| ratio(tcp.retransmit_count as f64, tcp.segments_out_count as f64);
+    let lost = |tcp: &TcpCounters| ratio(tcp.retransmit_count as f64, tcp.segments_out_count as f64);
     let leg = match data.cell.target.via() {
         None => Some(tcp),
-        Some(_) => {
-            of_role(data, Role::Proxy).map(|proxy| if lost(&proxy) > lost(&tcp) { proxy } else { tcp })
-        }
+        Some(_) => of_role(data, Role::Proxy).map(|proxy| if lost(proxy) > lost(tcp) { proxy } else { tcp }),
     };
     let counted = of_role(data, Role::Client).unwrap_or(tcp);
-    [&of_times(&tcp)[..], &leg.as_ref().map(of_segments).unwrap_or_default(), &of_loopback(&counted)].concat()
-}
-
-/// Share of a cell's bytes that passed a network: below 1 where a client is beside one of several servers, and 1 where it
-/// is beside all of them, whose rate is loopback's.
-pub(crate) fn network_share(cell: &CellSummary) -> f64 {
-    let stayed =
-        cell.metrics.iter().find(|metric| metric.id == TCP_LOOPBACK_RATIO).map(|metric| metric.value);
-    stayed.filter(|share| *share < 1.0).map_or(1.0, |share| 1.0 - share)
-}
-
-/// Rate that a cell's cut carried, in bytes a second: of a stream what passed the network.
-pub(crate) fn carried_bytes_per_s(cell: &CellSummary) -> f64 {
-    match cell.cut {
-        Cut::NetworkStream | Cut::DirectStream => network_bytes_per_s(cell),
-        _ => cell.rate_bytes_per_s.unwrap_or_default().0,
-    }
-}
-
-/// Rate of what a cell moved over a network, in bytes a second; 0 where nothing completed.
-pub(crate) fn network_bytes_per_s(cell: &CellSummary) -> f64 {
-    cell.rate_bytes_per_s.unwrap_or_default().0 * network_share(cell)
+    [&of_times(tcp)[..], &leg.map(of_segments).unwrap_or_default(), &of_loopback(counted)].concat()
 }
 
 /// The smallest round trip from the client to the server. A proxy ends each connection, so that its two ends see a leg each:
@@ -63,7 +40,10 @@ pub(crate) fn network_bytes_per_s(cell: &CellSummary) -> f64 {
 pub(super) fn round_trip(data: &CellData) -> Option<Nanos> {
     let seen = |role: Option<Role>| {
         let own = data.deltas.iter().filter(|delta| role.is_none_or(|role| delta.role == role));
-        own.filter_map(|delta| delta.tcp).map(|tcp| tcp.rtt_min).filter(|rtt| rtt.0 > 0).min()
+        own.filter_map(|delta| delta.tcp.as_ref())
+            .map(|tcp| tcp.counted.rtt_min_ns)
+            .filter(|rtt| rtt.0 > 0)
+            .min()
     };
     match data.cell.target.via() {
         None => seen(None),
@@ -71,29 +51,30 @@ pub(super) fn round_trip(data: &CellData) -> Option<Nanos> {
     }
 }
 
-fn of_role(data: &CellData, role: Role) -> Option<TcpDelta> {
-    data.deltas.iter().find(|delta| delta.role == role).and_then(|delta| delta.tcp)
+fn of_role(data: &CellData, role: Role) -> Option<&TcpCounters> {
+    let tcp = data.deltas.iter().find(|delta| delta.role == role)?.tcp.as_ref()?;
+    Some(&tcp.counted)
 }
 
 fn metric(id: &str, value: f64, unit: &str) -> Metric {
     Metric { id: id.to_owned(), value, unit: unit.to_owned(), interval: None }
 }
 
-fn of_times(tcp: &TcpDelta) -> [Metric; 3] {
+fn of_times(tcp: &TcpCounters) -> [Metric; 3] {
     [
-        metric(TCP_BUSY_S, tcp.busy.as_secs_f64(), "s"),
-        metric(TCP_RECEIVE_WINDOW_LIMITED_S, tcp.receive_window_limited.as_secs_f64(), "s"),
-        metric(TCP_SEND_BUFFER_LIMITED_S, tcp.send_buffer_limited.as_secs_f64(), "s"),
+        metric(TCP_BUSY_S, tcp.busy_ns.as_secs_f64(), "s"),
+        metric(TCP_RECEIVE_WINDOW_LIMITED_S, tcp.receive_window_limited_ns.as_secs_f64(), "s"),
+        metric(TCP_SEND_BUFFER_LIMITED_S, tcp.send_buffer_limited_ns.as_secs_f64(), "s"),
     ]
 }
 
-fn of_loopback(tcp: &TcpDelta) -> Vec<Metric> {
+fn of_loopback(tcp: &TcpCounters) -> Vec<Metric> {
     let all = tcp.acked_bytes.saturating_add(tcp.received_bytes);
     let share = ratio(tcp.loopback_bytes.as_f64(), all.as_f64()).filter(|share| *share > 0.0);
     share.map(|share| metric(TCP_LOOPBACK_RATIO, share, "")).into_iter().collect()
 }
 
-fn of_segments(tcp: &TcpDelta) -> Vec<Metric> {
+fn of_segments(tcp: &TcpCounters) -> Vec<Metric> {
     vec![
         metric(TCP_SEGMENT_COUNT, tcp.segments_out_count as f64, "segments"),
         metric(TCP_RETRANSMIT_COUNT, tcp.retransmit_count as f64, "segments"),

@@ -1,12 +1,12 @@
 //! CPU that each role used in a cell, against what it may use.
 //!
-//! Roles on one machine are charged by control group or process; the machine as a whole only when it plays one
-//! role. A control group counts only under a quota: without one it may hold processes of others. In a window of few clock
+//! Roles on one machine are charged by control group or process; the machine as a whole only when it plays one role. A
+//! control group counts only under a quota: without one it may contain processes of others. In a window of few clock
 //! ticks only the load's own threads are known, by their clocks.
 
 use super::Machines;
 use crate::collect::{CellData, RoleDelta};
-use narrows_model::counters::Role;
+use narrows_model::counters::{CgroupCpu, Role};
 use narrows_model::summary::{CpuBasis, RoleCpu};
 use narrows_model::trial::ClientTotals;
 use narrows_model::units::ratio;
@@ -15,9 +15,9 @@ use std::collections::BTreeMap;
 
 /// Fewest CPUs that are left beside threads that poll.
 const CPUS_MIN: f64 = 0.01;
-/// Nanoseconds of the ticks in which Linux tells the CPU time of processes and machines (`USER_HZ`, 100 a second).
+/// Nanoseconds per tick of the CPU time that Linux reports for processes and machines (`USER_HZ`, 100 a second).
 const TICK_NS: u64 = 10_000_000;
-/// Shorter windows than this many ticks are not judged by them: each reading may be one off, 2 % of these.
+/// Windows shorter than this many ticks are not assessed by them: each reading may be one off, 2 % of these.
 const TICKS_MIN: u64 = 50;
 /// A period of a quota, and ten times what a group's own count may lag behind.
 const PERIOD_NS: u64 = 100_000_000;
@@ -49,28 +49,33 @@ fn role_cpu(data: &CellData, delta: &RoleDelta, ops: u64, machines: &Machines<'_
         // Where polling takes all that there is, the load has what it uses.
         let least =
             if polling_s > 0.0 { ((used.user_s + used.system_s) / elapsed_s).max(CPUS_MIN) } else { 0.0 };
-        Station { cpus: left.max(least), used, aside_s: 0.0, elapsed_s }
+        CpuStation { cpus: left.max(least), used, aside_s: 0.0, elapsed_s }
     });
     let threads = threads(data, delta.role).filter(|threads| *threads < left);
-    let threaded = process(delta).zip(threads).map(|(used, cpus)| Station {
+    let threaded = process(delta).zip(threads).map(|(used, cpus)| CpuStation {
         used: used.without(polling_s + kernel_s),
         cpus,
         aside_s: kernel_s,
         elapsed_s,
     });
     let fuller = whole.into_iter().chain(threaded).max_by(|a, b| a.share().total_cmp(&b.share()))?;
-    let softirq_s = delta.host.map(|host| host.softirq.as_secs_f64());
-    told(&fuller, delta, ops, &Aside { softirq_s, polling_s: (polling_s > 0.0).then_some(polling_s) })
+    let softirq_s = delta.host.map(|host| host.softirq_ns.as_secs_f64());
+    summarize_role(
+        &fuller,
+        delta,
+        ops,
+        &AuxiliaryCpu { softirq_s, polling_s: (polling_s > 0.0).then_some(polling_s) },
+    )
 }
 
-/// What is told beside a station.
-struct Aside {
+/// What is reported beside a station.
+struct AuxiliaryCpu {
     softirq_s: Option<f64>,
     polling_s: Option<f64>,
 }
 
-fn told(fuller: &Station, delta: &RoleDelta, ops: u64, aside: &Aside) -> Option<RoleCpu> {
-    let Station { used, cpus, aside_s, elapsed_s } = fuller;
+fn summarize_role(fuller: &CpuStation, delta: &RoleDelta, ops: u64, aside: &AuxiliaryCpu) -> Option<RoleCpu> {
+    let CpuStation { used, cpus, aside_s, elapsed_s } = fuller;
     let busy_s = used.user_s + used.system_s;
     Some(RoleCpu {
         basis: used.basis,
@@ -87,7 +92,7 @@ fn told(fuller: &Station, delta: &RoleDelta, ops: u64, aside: &Aside) -> Option<
     })
 }
 
-/// The measured time of a cell, or what lies between the readings of its counters where that is less.
+/// The measured time of a cell, or the time between the readings of its counters where that is less.
 fn window(data: &CellData, delta: &RoleDelta) -> Nanos {
     let measured = data.trials.values().fold(Nanos(0), |sum, trial| sum.saturating_add(trial.last_done));
     measured.min(delta.elapsed)
@@ -96,12 +101,12 @@ fn window(data: &CellData, delta: &RoleDelta) -> Nanos {
 /// Whether a role's CPU time was counted in ticks.
 fn in_ticks(delta: &RoleDelta) -> bool {
     let process = delta.process.map(|process| [process.user_ns, process.system_ns]);
-    let host = delta.host.map(|host| [host.user, host.system]);
+    let host = delta.host.map(|host| [host.user_ns, host.kernel_ns()]);
     [process, host].into_iter().flatten().flatten().all(|used| used.0 % TICK_NS == 0)
 }
 
 /// CPU of a role in a window of few ticks: by its quota's group, which counts without them, and at the client by the
-/// clocks of the load's threads. Neither tells what the kernel's threads did for a ring.
+/// clocks of the load's threads. Neither includes what the kernel's threads did for a ring.
 fn short(
     data: &CellData,
     delta: &RoleDelta,
@@ -112,29 +117,29 @@ fn short(
     let allowed = capacity(delta, machines)?;
     let group = used(delta, machines)
         .filter(|used| used.basis == CpuBasis::Cgroup && window.0 >= PERIOD_NS)
-        .map(|used| Station { used, cpus: allowed, aside_s: 0.0, elapsed_s: delta.elapsed.as_secs_f64() });
+        .map(|used| CpuStation { used, cpus: allowed, aside_s: 0.0, elapsed_s: delta.elapsed.as_secs_f64() });
     let alone = delta.ring.is_none_or(|ring| ring.polling_thread_count + ring.worker_thread_count == 0);
     let threads = threads(data, delta.role).filter(|_| alone);
     let threaded = threads.and_then(|threads| by_threads(data, threads.min(allowed), window));
     let fuller = group.into_iter().chain(threaded).max_by(|a, b| a.share().total_cmp(&b.share()))?;
-    told(&fuller, delta, ops, &Aside { softirq_s: None, polling_s: None })
+    summarize_role(&fuller, delta, ops, &AuxiliaryCpu { softirq_s: None, polling_s: None })
 }
 
-/// What the load's threads used by their own clocks; `None` where it was not told, or not in this window.
-fn by_threads(data: &CellData, cpus: f64, window: Nanos) -> Option<Station> {
+/// What the load's threads used by their own clocks; `None` where it was not reported, or not in this window.
+fn by_threads(data: &CellData, cpus: f64, window: Nanos) -> Option<CpuStation> {
     let sum = |of: fn(&ClientTotals) -> Nanos| data.clients.iter().map(|one| of(one).as_secs_f64()).sum();
     let (user_s, system_s): (f64, f64) = (sum(|one| one.user_ns), sum(|one| one.system_ns));
     let (busy_s, most_s) = (user_s + system_s, window.as_secs_f64() * cpus);
     let share = ratio(busy_s, most_s).filter(|share| *share > 0.0 && *share <= THREADS_MOST_RATIO)?;
     // The clocks are read a little before and after the window: no thread used more than all of it.
     let within = 1.0 / share.max(1.0);
-    let used = Used { basis: CpuBasis::Thread, user_s: user_s * within, system_s: system_s * within };
-    Some(Station { used, cpus, aside_s: 0.0, elapsed_s: window.as_secs_f64() })
+    let used = CpuSeconds { basis: CpuBasis::Thread, user_s: user_s * within, system_s: system_s * within };
+    Some(CpuStation { used, cpus, aside_s: 0.0, elapsed_s: window.as_secs_f64() })
 }
 
 /// What runs on some CPUs.
-struct Station {
-    used: Used,
+struct CpuStation {
+    used: CpuSeconds,
     cpus: f64,
     /// Seconds that the load costs elsewhere.
     aside_s: f64,
@@ -142,19 +147,19 @@ struct Station {
     elapsed_s: f64,
 }
 
-impl Station {
+impl CpuStation {
     fn share(&self) -> f64 {
         (self.used.user_s + self.used.system_s) / (self.cpus * self.elapsed_s)
     }
 }
 
-struct Used {
+struct CpuSeconds {
     basis: CpuBasis,
     user_s: f64,
     system_s: f64,
 }
 
-impl Used {
+impl CpuSeconds {
     /// The rest where the kernel's own threads used so much of it.
     fn without(mut self, kernel_s: f64) -> Self {
         self.system_s = (self.system_s - kernel_s).max(0.0);
@@ -162,50 +167,55 @@ impl Used {
     }
 }
 
-fn process(delta: &RoleDelta) -> Option<Used> {
-    delta.process.map(|process| Used {
+fn process(delta: &RoleDelta) -> Option<CpuSeconds> {
+    delta.process.map(|process| CpuSeconds {
         basis: CpuBasis::Process,
         user_s: process.user_ns.as_secs_f64(),
         system_s: process.system_ns.as_secs_f64(),
     })
 }
 
-/// Threads on which the load of a cell runs at the client; `None` for other roles, whose threads are not told.
+/// Threads on which the load of a cell runs at the client; `None` for other roles, whose threads are not reported.
 fn threads(data: &CellData, role: Role) -> Option<f64> {
     let load = &data.cell.workload;
     let client = role == Role::Client && data.cell.site == Site::Client;
     client.then(|| f64::from(load.workers) * f64::from(load.clients))
 }
 
-fn used(delta: &RoleDelta, machines: &Machines<'_>) -> Option<Used> {
+fn used(delta: &RoleDelta, machines: &Machines<'_>) -> Option<CpuSeconds> {
     let process = process(delta);
     let group = delta
         .cgroup
+        .as_ref()
         .filter(|group| group.quota_cpus.is_some() && !machines.shares_group(delta.role))
-        .map(|group| split(CpuBasis::Cgroup, group.usage.as_secs_f64(), process.as_ref()));
+        .map(|group| split(CpuBasis::Cgroup, group.usage_ns.as_secs_f64(), process.as_ref()));
     let alone = machines.alone(delta.role);
-    let host = delta.host.filter(|_| alone || process.is_none()).map(|host| Used {
+    let host = delta.host.filter(|_| alone || process.is_none()).map(|host| CpuSeconds {
         basis: CpuBasis::Host,
-        user_s: host.user.as_secs_f64(),
-        system_s: host.system.as_secs_f64(),
+        user_s: host.user_ns.as_secs_f64(),
+        system_s: host.kernel_ns().as_secs_f64(),
     });
     group.or(host).or(process)
 }
 
 /// A group's total in user and kernel mode, in the proportion of its processes.
-fn split(basis: CpuBasis, total_s: f64, process: Option<&Used>) -> Used {
+fn split(basis: CpuBasis, total_s: f64, process: Option<&CpuSeconds>) -> CpuSeconds {
     let user_ratio = process.and_then(|p| ratio(p.user_s, p.user_s + p.system_s)).unwrap_or(0.0);
-    Used { basis, user_s: total_s * user_ratio, system_s: total_s * (1.0 - user_ratio) }
+    CpuSeconds { basis, user_s: total_s * user_ratio, system_s: total_s * (1.0 - user_ratio) }
 }
 
-/// Time held back by a quota; `None` without one.
+fn quota_group(delta: &RoleDelta) -> Option<&CgroupCpu> {
+    delta.cgroup.as_ref().filter(|group| group.quota_cpus.is_some())
+}
+
+/// Time throttled by a quota; `None` without one.
 fn throttled(delta: &RoleDelta) -> Option<f64> {
-    delta.cgroup.filter(|group| group.quota_cpus.is_some()).map(|group| group.throttled.as_secs_f64())
+    quota_group(delta).map(|group| group.throttled_ns.as_secs_f64())
 }
 
 /// Share of the periods in which a quota ran out; `None` without one, or in less than a period.
 fn throttled_periods(delta: &RoleDelta) -> Option<f64> {
-    let group = delta.cgroup.filter(|group| group.quota_cpus.is_some())?;
+    let group = quota_group(delta)?;
     ratio(group.throttled_count as f64, group.period_count as f64)
 }
 
@@ -220,7 +230,7 @@ fn capacity(delta: &RoleDelta, machines: &Machines<'_>) -> Option<f64> {
         None => inventory.map(|inventory| inventory.host.affinity_cpus.len()),
     };
     let quotas = [
-        delta.cgroup.and_then(|group| group.quota_cpus),
+        delta.cgroup.as_ref().and_then(|group| group.quota_cpus),
         server.and_then(|facts| facts.quota_cpus),
         inventory.and_then(|inventory| inventory.host.quota_cpus),
     ];
@@ -237,7 +247,7 @@ pub(super) fn steal_ratio(deltas: &[RoleDelta]) -> Option<f64> {
     deltas
         .iter()
         .filter_map(|delta| delta.host)
-        .filter_map(|host| ratio(host.steal.as_f64(), host.total.as_f64()))
+        .filter_map(|host| ratio(host.steal_ns.as_f64(), host.total_ns().as_f64()))
         .reduce(f64::max)
 }
 

@@ -1,4 +1,4 @@
-//! CPU in windows of few clock ticks: what is told, and what the rules make of it.
+//! CPU in windows of few clock ticks: what is reported, and how the rules use it.
 
 use crate::testing::{Grid, cleared, found, machine, plan};
 use crate::{Input, RunFacts, analyse};
@@ -15,7 +15,7 @@ struct Short {
     window_ns: u64,
     /// Ticks that the counters of processes went up by meanwhile.
     ticks: u64,
-    /// Share of the window that the load's thread ran, by its own clock; `None` where that is not told.
+    /// Share of the window that the load's thread ran, by its own clock; `None` where that is not reported.
     ran_ratio: Option<f64>,
 }
 

@@ -1,7 +1,7 @@
 //! The laws that cells follow along one setting: time over block size, rate over the number in flight.
 
-use super::rates::{relative_error, told};
-use crate::view::time_per_op_s;
+use super::rates::{relative_error, summary_interval};
+use crate::facts::time_per_op_s;
 use narrows_model::summary::{CellSummary, Saturation, SaturationState, SegmentFit};
 use narrows_stats::Level;
 use narrows_stats::hockney::{Hockney, Transfer, fit_hockney};
@@ -34,14 +34,14 @@ pub(super) fn fit(cells: &[&CellSummary]) -> Option<SegmentFit> {
     };
     let transfers: Vec<Transfer> = cells.iter().filter_map(transfer).collect();
     let law = fit_hockney(&transfers, Level::P95).ok().filter(|_| transfers.len() >= FIT_POINTS_MIN)?;
-    let holds = law.latency_s >= 0.0 && law.r_squared.is_none_or(|share| share >= FIT_R_SQUARED_MIN);
-    (holds && is_close(&law) && is_known(&law, &transfers)).then(|| SegmentFit {
+    let is_valid = law.latency_s >= 0.0 && law.r_squared.is_none_or(|share| share >= FIT_R_SQUARED_MIN);
+    (is_valid && is_close(&law) && is_known(&law, &transfers)).then(|| SegmentFit {
         a_s: law.latency_s,
-        a_s_interval: law.latency_s_interval.map(told),
+        a_s_interval: law.latency_s_interval.map(summary_interval),
         b_bytes_per_s: law.rate_bytes_per_s,
-        b_bytes_per_s_interval: law.rate_bytes_per_s_interval.map(told),
+        b_bytes_per_s_interval: law.rate_bytes_per_s_interval.map(summary_interval),
         n_half_bytes: law.n_half_bytes(),
-        n_half_bytes_interval: law.n_half_bytes_interval.map(told),
+        n_half_bytes_interval: law.n_half_bytes_interval.map(summary_interval),
         deviation_ratio_max: law.deviation_ratio_max,
         lack_of_fit_p_value: law.lack_of_fit_p_value,
         point_count: transfers.len() as u64,
@@ -52,8 +52,8 @@ fn is_close(law: &Hockney) -> bool {
     law.rate_bytes_per_s.is_finite() && law.deviation_ratio_max <= FIT_DEVIATION_MAX
 }
 
-/// Whether the points tell both coefficients: the time at no bytes to within the time of the smallest block, the rate to
-/// within an order of magnitude.
+/// Whether the points determine both coefficients: the time at no bytes to within the time of the smallest block, the
+/// rate to within an order of magnitude.
 fn is_known(law: &Hockney, transfers: &[Transfer]) -> bool {
     let smallest = transfers.iter().map(|transfer| transfer.block_bytes).fold(f64::INFINITY, f64::min);
     let time = law.latency_s_interval.is_some_and(|found| found.half_width() <= law.elapsed_s(smallest));
@@ -79,7 +79,7 @@ pub(crate) fn saturation(
     let points: Vec<LoadPoint> = cells.iter().filter_map(point).collect();
     let plan = BootstrapPlan { resample_count: RESAMPLES, ..BootstrapPlan::with_seed(seed) };
     let found = saturation::saturation(&points, plan).ok()?;
-    // Without all intervals the errors are the least that they can be: enough to doubt, not to tell an interval by.
+    // Without all intervals the errors are the least possible: enough for doubt, not for an interval.
     let known = cells.iter().all(|cell| cell.interval.is_some());
     Some(Saturation {
         state: match found.verdict {
@@ -88,9 +88,9 @@ pub(crate) fn saturation(
             SaturationVerdict::Undecided => SaturationState::Undecided,
         },
         knee_in_flight: found.knee,
-        knee_in_flight_interval: found.knee_interval.filter(|_| known).map(told),
+        knee_in_flight_interval: found.knee_interval.filter(|_| known).map(summary_interval),
         last_doubling_gain_ratio: found.last_gain_ratio,
-        last_doubling_gain_ratio_interval: found.last_gain_interval.filter(|_| known).map(told),
+        last_doubling_gain_ratio_interval: found.last_gain_interval.filter(|_| known).map(summary_interval),
     })
 }
 

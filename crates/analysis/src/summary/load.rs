@@ -57,7 +57,7 @@ pub(super) fn open_loop(data: &CellData, rates: &Rates) -> Option<OpenLoopSummar
 ///
 /// # Source
 /// Censored observations at their time of censoring give the sharpest lower bound of each quantile: the empirical law
-/// of lower bounds lies nowhere above that of the times (stochastic order).
+/// of lower bounds is nowhere above that of the times (stochastic order).
 pub(super) fn response(data: &CellData, completed: &Histogram) -> LatencySummary {
     let Some(totals) = &data.open_loop else { return latency(completed) };
     let mut all = totals.censored.whole();

@@ -1,9 +1,9 @@
 //! Whether a cell's rate over time, or its response times, have more than one mode.
 //!
-//! A finding takes three things: the dip test refuses a single mode, each mode holds a share worth naming, and the modes
-//! lie as far apart as a reader would care for.
+//! A finding takes three things: the dip test refuses a single mode, each mode has a share worth naming, and the modes
+//! are as far apart as a reader would care for.
 
-use super::quality::Window;
+use super::quality::RateWindow;
 use crate::collect::CellData;
 use narrows_model::Histogram;
 use narrows_model::summary::{MixedFigure, Mixture, Mode};
@@ -33,9 +33,9 @@ const LATENCIES_MIN: u64 = 400;
 const MEDIAN_NS_MIN: u64 = 1_000;
 /// Smallest share of a mode.
 const SHARE_MIN: f64 = 0.05;
-/// Modes of a rate lie this factor apart or are one: the range that the SNIA rule still calls steady.
+/// Modes of a rate are this factor apart or are one: the range that the SNIA rule still calls steady.
 const RATE_FACTOR_MIN: f64 = 1.2;
-/// Modes of a latency lie this factor apart or are one: a cache and what is behind it differ by more.
+/// Modes of a latency are this factor apart or are one: a cache and what is behind it differ by more.
 const LATENCY_FACTOR_MIN: f64 = 2.0;
 
 /// Cells whose response times are searched for modes: a search takes up to half a millisecond, and a verdict on a long
@@ -58,7 +58,7 @@ impl Search {
     }
 
     /// The response times, where they are searched.
-    pub(super) fn then(self, response: &Histogram) -> Option<&Histogram> {
+    pub(super) fn response_if_searched(self, response: &Histogram) -> Option<&Histogram> {
         (self == Search::Latencies).then_some(response)
     }
 }
@@ -66,7 +66,7 @@ impl Search {
 /// The figures of the cell that have more than one mode; `response` is `None` where it is not searched.
 pub(super) fn mixtures(
     data: &CellData,
-    windows: &[Window],
+    windows: &[RateWindow],
     response: Option<&Histogram>,
     seed: u64,
 ) -> Vec<Mixture> {
@@ -76,8 +76,8 @@ pub(super) fn mixtures(
     of_rate(windows, seed).into_iter().chain(latency).collect()
 }
 
-fn of_rate(windows: &[Window], seed: u64) -> Option<Mixture> {
-    let slots = || windows.iter().flat_map(Window::settled);
+fn of_rate(windows: &[RateWindow], seed: u64) -> Option<Mixture> {
+    let slots = || windows.iter().flat_map(RateWindow::settled);
     let rates: Vec<f64> = slots().map(|rate| rate.bytes_per_s).collect();
     let op_count: f64 = slots().map(|rate| rate.op_count).sum();
     if rates.len() < SLOTS_MIN || op_count < SLOT_OPS_MIN * rates.len() as f64 {
@@ -85,7 +85,7 @@ fn of_rate(windows: &[Window], seed: u64) -> Option<Mixture> {
     }
     let correlation = lag1_autocorrelation(&rates)?;
     let p_value = significant(&rates, |dip| Some(null(rates.len(), seed, correlation)?.p_value(dip)))?;
-    let found = apart(&rates, RATE_FACTOR_MIN, |rate| rate)?;
+    let found = separated_modes(&rates, RATE_FACTOR_MIN, |rate| rate)?;
     Some(Mixture { figure: MixedFigure::RateBytesPerS, p_value, modes: found })
 }
 
@@ -96,7 +96,7 @@ fn of_latency(response: &Histogram, seed: u64) -> Option<Mixture> {
     }
     let logarithms = drawn(response, seed);
     let p_value = significant(&logarithms, |dip| Some(null_of_latencies(logarithms.len())?.p_value(dip)))?;
-    let found = apart(&logarithms, LATENCY_FACTOR_MIN, f64::exp)?;
+    let found = separated_modes(&logarithms, LATENCY_FACTOR_MIN, f64::exp)?;
     Some(Mixture { figure: MixedFigure::LatencyNs, p_value, modes: found })
 }
 
@@ -120,8 +120,8 @@ fn null_of_latencies(value_count: usize) -> Option<&'static DipNull> {
     drawn.filter(|null| null.value_count() == value_count)
 }
 
-/// The modes that hold enough, where the outer ones are `factor_min` apart; `figure_of` gives the figure of a value.
-fn apart(values: &[f64], factor_min: f64, figure_of: impl Fn(f64) -> f64) -> Option<Vec<Mode>> {
+/// The modes with enough share, where the outer ones are `factor_min` apart; `figure_of` gives the figure of a value.
+fn separated_modes(values: &[f64], factor_min: f64, figure_of: impl Fn(f64) -> f64) -> Option<Vec<Mode>> {
     // Where less smoothing shows no two parts of any size there are none with more, which takes long to find.
     let sizeable = |part: &&ModeOfValues| part.share >= SHARE_MIN / 2.0;
     if parts_at_first_sight(values).ok()?.iter().filter(sizeable).count() < 2 {
@@ -192,8 +192,8 @@ mod tests {
     #[test]
     fn latencies_of_a_thousand_cells_are_searched_and_of_no_more() {
         let response = histogram(1, |_| 1.0);
-        assert_eq!(Search::of_cell(999).then(&response), Some(&response));
-        assert_eq!(Search::of_cell(1000).then(&response), None);
+        assert_eq!(Search::of_cell(999).response_if_searched(&response), Some(&response));
+        assert_eq!(Search::of_cell(1000).response_if_searched(&response), None);
     }
 
     #[test]
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn the_screen_lets_every_significant_dip_through() {
-        // At 5 % and beyond the null's dips lie above the screen, for few and for many values.
+        // At 5 % and beyond the null's dips are above the screen, for few and for many values.
         for count in [30, 100, 400] {
             let mut draw = Resampler::new(77);
             let mut scaled: Vec<f64> = (0..400)

@@ -1,6 +1,6 @@
 //! From a run's events to its summary: every figure, no judgement.
 //!
-//! What limits the path is decided in [`crate::diagnose`]; here numbers are only derived and marked with what
+//! What limits the path is decided in `diagnose`; here numbers are only derived and marked with what
 //! must be known to read them.
 
 mod binding;
@@ -9,13 +9,14 @@ mod cell;
 mod clients;
 mod connection;
 mod cpu;
-mod flags;
+mod flagging;
 mod generator;
 pub(crate) mod laws;
 mod load;
 mod mixture;
 mod quality;
 mod rates;
+pub(crate) mod relay;
 mod repeat;
 mod segments;
 mod service;
@@ -25,16 +26,10 @@ mod sweeps;
 
 pub(crate) use connection::{
     TCP_BUSY_S, TCP_RECEIVE_WINDOW_LIMITED_S, TCP_RETRANSMIT_COUNT, TCP_SEGMENT_COUNT,
-    TCP_SEND_BUFFER_LIMITED_S, carried_bytes_per_s, network_bytes_per_s, network_share,
-};
-pub(crate) use flags::{
-    CEILING_EXCEEDED, DATA_MISMATCH, FEW_OPERATIONS, GENERATOR_LIMITED, IN_FLIGHT_BELOW, IN_FLIGHT_MIN_RATIO,
-    INCOMPLETE, INTERVAL_NOT_REACHED, LITTLE_LAW_VIOLATED, ONE_GROUP, SHORT_RUN, STEADY_NOT_REACHED,
-    WIRE_BY_INTERFACES,
+    TCP_SEND_BUFFER_LIMITED_S,
 };
 pub(crate) use quality::TRIALS_MIN;
-pub(crate) use rates::told;
-pub(crate) use segments::loopback;
+pub(crate) use rates::summary_interval;
 pub(crate) use service::{
     DEVICE_FLUSH_COUNT, DEVICE_FLUSH_S, DEVICE_OP_COUNT, SERVER_QUEUE_LENGTH, SERVER_WORKER_BUSY_RATIO,
     SERVER_WORKER_COUNT,
@@ -42,16 +37,15 @@ pub(crate) use service::{
 
 pub(crate) use spread::RateSpread;
 
-use crate::collect::Collected;
+use crate::collect::RunData;
+use crate::facts::Sharing;
 use crate::input::{Input, RunFacts};
-use crate::relay;
-use crate::view::Sharing;
 use narrows_model::counters::Role;
 use narrows_model::server::ServerFacts;
 use narrows_model::summary::{HostSummary, Prediction, SUMMARY_SCHEMA};
 use narrows_model::{Diagnosis, Event, Inventory, Plan, Segment, Summary};
 
-/// The summary of a run without its verdict.
+/// The summary of a run without its prediction and its verdict.
 ///
 /// # Cost
 /// Linear in the events.
@@ -70,14 +64,14 @@ pub struct Summarizer<'a> {
     facts: RunFacts,
     plan: &'a Plan,
     inventory: &'a Inventory,
-    collected: Collected,
+    collected: RunData,
 }
 
 impl<'a> Summarizer<'a> {
     /// A summary of `plan` in which nothing has happened yet.
     #[must_use]
     pub fn new(facts: RunFacts, plan: &'a Plan, inventory: &'a Inventory) -> Self {
-        Self { facts, plan, inventory, collected: Collected::new(plan) }
+        Self { facts, plan, inventory, collected: RunData::new(plan) }
     }
 
     /// Takes the next event.
@@ -85,7 +79,7 @@ impl<'a> Summarizer<'a> {
         self.collected.event(event);
     }
 
-    /// The summary without its verdict; trials that never ended are marked `incomplete`.
+    /// The summary without its prediction and its verdict; trials that never ended are marked `incomplete`.
     #[must_use]
     pub fn finish(mut self) -> Summary {
         self.collected.close();
@@ -95,7 +89,7 @@ impl<'a> Summarizer<'a> {
             let missed = self.collected.relay.missed(relay, &self.collected.skipped);
             self.collected.skipped.extend(missed);
         }
-        let machines = Machines::of(self.inventory, &self.collected);
+        let machines = Machines::new(self.inventory, &self.collected);
         let mut cells: Vec<_> = self
             .collected
             .cells
@@ -104,12 +98,12 @@ impl<'a> Summarizer<'a> {
             .enumerate()
             .map(|(index, data)| cell::summary(data, self.plan, &machines, mixture::Search::of_cell(index)))
             .collect();
-        flags::mark_exceeded_ceilings(&mut cells);
+        flagging::mark_exceeded_ceilings(&mut cells);
         let generator = generator::summary(&mut cells);
         let on_path = path_segments(&self.plan.segments, machines.sharing);
         let segments = segments::summaries(&on_path, &cells, &machines, self.plan.seed);
         let sweeps = sweeps::sweeps(&cells, &failed, self.plan);
-        let mut summary = Summary {
+        Summary {
             schema: SUMMARY_SCHEMA.to_owned(),
             narrows_version: self.facts.narrows_version,
             started_at: self.facts.started_at,
@@ -132,9 +126,7 @@ impl<'a> Summarizer<'a> {
             prediction: Prediction::default(),
             doubts: Vec::new(),
             diagnosis: Diagnosis::default(),
-        };
-        summary.prediction = crate::predict::predict(&summary);
-        summary
+        }
     }
 }
 
@@ -150,9 +142,9 @@ pub(crate) struct Machines<'a> {
 }
 
 impl<'a> Machines<'a> {
-    fn of(client: &'a Inventory, collected: &'a Collected) -> Self {
+    fn new(client: &'a Inventory, collected: &'a RunData) -> Self {
         let server = collected.server.as_ref().map(|(facts, inventory)| (facts, inventory));
-        let sharing = Sharing::of(
+        let sharing = Sharing::new(
             client,
             server.map(|(facts, _)| facts),
             one_group(collected, Role::Client, Role::Server),
@@ -212,11 +204,11 @@ impl<'a> Machines<'a> {
 
 /// Whether two roles are charged to one control group under a quota. Groups of other names, and groups whose
 /// quotas differ (two containers may both see themselves at the root), are apart.
-fn one_group(collected: &Collected, one: Role, other: Role) -> bool {
+fn one_group(collected: &RunData, one: Role, other: Role) -> bool {
     collected.cells.iter().any(|data| {
         let group = |role: Role| {
             let delta = data.deltas.iter().find(|delta| delta.role == role)?;
-            Some((delta.group_path.as_deref()?, delta.cgroup?.quota_cpus?))
+            Some((delta.group_path.as_deref()?, delta.cgroup.as_ref()?.quota_cpus?))
         };
         group(one).zip(group(other)).is_some_and(|(ours, theirs)| {
             ours.0 == theirs.0 && (ours.1 - theirs.1).abs() <= f64::EPSILON * ours.1
@@ -224,7 +216,7 @@ fn one_group(collected: &Collected, one: Role, other: Role) -> bool {
     })
 }
 
-/// The planned segments, and the CPUs of a machine that the endpoint tells it shares.
+/// The planned segments, and the CPUs of a machine that the endpoint reports as shared.
 fn path_segments(planned: &[Segment], sharing: Sharing) -> Vec<Segment> {
     let on_path = |segment: &Segment| {
         planned.contains(segment) || (sharing.one_machine && *segment == Segment::HostCpu)

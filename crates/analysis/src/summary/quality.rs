@@ -1,12 +1,12 @@
 //! How far a cell's rate can be relied on: its warm-up, its steadiness, its interval.
 
-use super::rates::told;
+use super::rates::summary_interval;
 use super::repeat;
-use crate::collect::{CellData, Rate, Series, TrialTotals};
+use crate::collect::{CellData, Series, SlotRate, TrialTotals};
 use narrows_model::Repeat;
 use narrows_model::summary::{Interval, Steadiness, WarmUpCut};
 use narrows_stats::interval::{
-    IntervalMethod, Level, Share, batch_means, block_bootstrap, optimal_block_len, ratio_interval,
+    IntervalMethod, Level, RatioTerm, batch_means, block_bootstrap, optimal_block_len, ratio_interval,
     uncorrelated_batch_means,
 };
 use narrows_stats::mser::{WarmUpVerdict, mser5};
@@ -25,15 +25,15 @@ const RESAMPLES: usize = 500;
 
 /// The rates over time of one trial, and what of them is settled.
 #[derive(Debug, Clone)]
-pub(super) struct Window {
-    rates: Vec<Rate>,
+pub(super) struct RateWindow {
+    rates: Vec<SlotRate>,
     slot_s: f64,
     dropped_count: usize,
     verdict: WarmUpVerdict,
 }
 
-impl Window {
-    fn of(series: &Series) -> Self {
+impl RateWindow {
+    fn new(series: &Series) -> Self {
         let rates = series.rates();
         let bytes: Vec<f64> = rates.iter().map(|rate| rate.bytes_per_s).collect();
         let cut = mser5(&bytes).ok();
@@ -47,34 +47,34 @@ impl Window {
     }
 
     /// The rates after the warm-up.
-    pub(super) fn settled(&self) -> &[Rate] {
+    pub(super) fn settled(&self) -> &[SlotRate] {
         self.rates.get(self.dropped_count..).unwrap_or(&[])
     }
 }
 
 /// The windows of all trials of a cell, in their order.
-pub(super) fn windows(data: &CellData) -> Vec<Window> {
-    data.series.values().map(Window::of).collect()
+pub(super) fn windows(data: &CellData) -> Vec<RateWindow> {
+    data.series.values().map(RateWindow::new).collect()
 }
 
-/// What was cut off the windows; `None` where all are too short to tell.
-pub(super) fn warm_up(windows: &[Window]) -> Option<WarmUpCut> {
-    let told: Vec<&Window> =
+/// What was cut off the windows; `None` where all are too short to decide.
+pub(super) fn warm_up(windows: &[RateWindow]) -> Option<WarmUpCut> {
+    let usable: Vec<&RateWindow> =
         windows.iter().filter(|window| window.verdict != WarmUpVerdict::TooFewBatches).collect();
-    let seconds = |count: fn(&Window) -> usize| -> f64 {
-        told.iter().map(|window| count(window) as f64 * window.slot_s).sum()
+    let seconds = |count: fn(&RateWindow) -> usize| -> f64 {
+        usable.iter().map(|window| count(window) as f64 * window.slot_s).sum()
     };
-    let all = mean(told.iter().flat_map(|window| &window.rates))?;
-    let kept = mean(told.iter().flat_map(|window| window.settled()))?;
+    let all = mean(usable.iter().flat_map(|window| &window.rates))?;
+    let kept = mean(usable.iter().flat_map(|window| window.settled()))?;
     Some(WarmUpCut {
         dropped_s: seconds(|window| window.dropped_count),
         kept_s: seconds(|window| window.settled().len()),
         rate_change_ratio: narrows_model::units::ratio(kept - all, all)?,
-        settled: told.iter().all(|window| window.verdict == WarmUpVerdict::Settled),
+        settled: usable.iter().all(|window| window.verdict == WarmUpVerdict::Settled),
     })
 }
 
-fn mean<'r>(rates: impl Iterator<Item = &'r Rate>) -> Option<f64> {
+fn mean<'r>(rates: impl Iterator<Item = &'r SlotRate>) -> Option<f64> {
     let (count, sum) = rates.fold((0_u32, 0.0), |(count, sum), rate| (count + 1, sum + rate.bytes_per_s));
     narrows_model::units::ratio(sum, f64::from(count))
 }
@@ -84,7 +84,7 @@ fn mean<'r>(rates: impl Iterator<Item = &'r Rate>) -> Option<f64> {
 ///
 /// # Source
 /// SNIA SSS-PTS 2.0.2, 2.1.24, both conditions; see [`assess_window`].
-pub(super) fn steadiness(data: &CellData, windows: &[Window]) -> Option<Steadiness> {
+pub(super) fn steadiness(data: &CellData, windows: &[RateWindow]) -> Option<Steadiness> {
     let rounds = match data.cell.repeat {
         Repeat::UntilSteady { window_trials } => window_trials,
         Repeat::Fixed | Repeat::UntilInterval { .. } => u32::try_from(WINDOW_ROUNDS).unwrap_or(u32::MAX),
@@ -92,7 +92,7 @@ pub(super) fn steadiness(data: &CellData, windows: &[Window]) -> Option<Steadine
     if let Some(found) = repeat::last_rounds(&repeat::whole_rates(data), rounds) {
         return Some(of_rounds(&found, u64::from(rounds), true));
     }
-    let strain = |found: &steady::Steadiness| {
+    let strain = |found: &steady::WindowSteadiness| {
         (found.range_ratio / steady::RANGE_LIMIT_RATIO).max(found.drift_ratio / steady::DRIFT_LIMIT_RATIO)
     };
     let found: Option<Vec<_>> = windows.iter().map(of_window).collect();
@@ -100,17 +100,17 @@ pub(super) fn steadiness(data: &CellData, windows: &[Window]) -> Option<Steadine
     Some(of_rounds(&worst, WINDOW_ROUNDS as u64, false))
 }
 
-fn of_rounds(found: &steady::Steadiness, round_count: u64, of_trials: bool) -> Steadiness {
+fn of_rounds(found: &steady::WindowSteadiness, round_count: u64, of_trials: bool) -> Steadiness {
     Steadiness { round_count, of_trials, range_ratio: found.range_ratio, drift_ratio: found.drift_ratio }
 }
 
-/// Whether both conditions of the rule hold.
+/// Whether both conditions of the rule are met.
 pub(super) fn is_steady(found: &Steadiness) -> bool {
-    steady::Steadiness { range_ratio: found.range_ratio, drift_ratio: found.drift_ratio }.is_steady()
+    steady::WindowSteadiness { range_ratio: found.range_ratio, drift_ratio: found.drift_ratio }.is_steady()
 }
 
 /// The settled part of a window cut into the rounds of the rule.
-fn of_window(window: &Window) -> Option<steady::Steadiness> {
+fn of_window(window: &RateWindow) -> Option<steady::WindowSteadiness> {
     let series = window.settled();
     let length = series.len() / WINDOW_ROUNDS;
     if length == 0 {
@@ -121,46 +121,55 @@ fn of_window(window: &Window) -> Option<steady::Steadiness> {
     if op_count < ROUND_OPS_MIN * WINDOW_ROUNDS as f64 {
         return None;
     }
-    let mean = |round: &[Rate]| round.iter().map(|rate| rate.bytes_per_s).sum::<f64>() / length as f64;
+    let mean = |round: &[SlotRate]| round.iter().map(|rate| rate.bytes_per_s).sum::<f64>() / length as f64;
     assess_window(&rounds.map(mean).collect::<Vec<f64>>()).ok()
 }
 
 /// The interval at 95 % around `rate`, the cell's rate in bytes: over trials where there are enough, else over the whole
 /// windows, of two ways to make it the wider.
 ///
-/// It is of the data that the rate is of, and lies around it: slots show how much a rate varies, not what it is, since the
-/// torn ends of a window are none.
-pub(super) fn interval(data: &CellData, rate: f64, windows: &[Window], seed: u64) -> Option<Interval> {
-    let made = if data.trials.len() >= TRIALS_MIN {
+/// It comes from the same data as the rate, and is around it: slots show how much a rate varies, not what it is, since
+/// the torn ends of a window are no slots.
+pub(super) fn interval(data: &CellData, rate: f64, windows: &[RateWindow], seed: u64) -> Option<Interval> {
+    let estimate = if data.trials.len() >= TRIALS_MIN {
         let shares = data.trials.values().map(TrialTotals::share).filter(|share| share.under > 0.0);
-        let shares: Vec<Share> = shares.collect();
+        let shares: Vec<RatioTerm> = shares.collect();
         // Trials as long as one another give the mean of their rates, and Student's own interval of it.
-        ratio_interval(&shares, Level::P95)
-            .ok()
-            .map(|made| narrows_stats::Interval { method: IntervalMethod::StudentT, ..made })
+        ratio_interval(&shares, Level::P95).ok().map(|estimate| narrows_stats::ConfidenceInterval {
+            method: IntervalMethod::StudentT,
+            ..estimate
+        })
     } else {
-        over_windows(windows, |rate| rate.bytes_per_s, seed).map(|made| made.interval)
+        over_windows(windows, |rate| rate.bytes_per_s, seed).map(|estimate| estimate.interval)
     }?;
-    let half_width = made.relative_half_width()? * rate;
-    Some(Interval { low: (rate - half_width).max(0.0), high: rate + half_width, ..told(made) })
+    let half_width = estimate.relative_half_width()? * rate;
+    Some(Interval {
+        low: (rate - half_width).max(0.0),
+        high: rate + half_width,
+        ..summary_interval(estimate)
+    })
 }
 
 /// An interval of a mean, and the degrees of freedom by which it is as wide as it is.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Made {
-    pub(super) interval: narrows_stats::Interval,
+pub(super) struct MeanInterval {
+    pub(super) interval: narrows_stats::ConfidenceInterval,
     pub(super) degrees_of_freedom: f64,
 }
 
 /// The interval of the mean of `figure` over the whole windows.
-pub(super) fn over_windows(windows: &[Window], figure: fn(&Rate) -> f64, seed: u64) -> Option<Made> {
+pub(super) fn over_windows(
+    windows: &[RateWindow],
+    figure: fn(&SlotRate) -> f64,
+    seed: u64,
+) -> Option<MeanInterval> {
     let all = windows.iter().flat_map(|window| &window.rates);
     over_series(&all.map(figure).collect::<Vec<f64>>(), seed)
 }
 
 /// Batch means where a number of batches is uncorrelated, and resampled blocks: the wider, because both are too narrow
 /// for a series that is short against its correlation, and seldom both by the same chance.
-fn over_series(series: &[f64], seed: u64) -> Option<Made> {
+fn over_series(series: &[f64], seed: u64) -> Option<MeanInterval> {
     if series.len() < SLOTS_MIN {
         return None;
     }
@@ -169,13 +178,15 @@ fn over_series(series: &[f64], seed: u64) -> Option<Made> {
         // Too few for ten batches of two: as many batches of two as there are.
         Err(_) => batch_means(series, series.len() / 2, Level::P95).ok(),
     };
-    let batches = batches
-        .map(|means| Made { interval: means.interval, degrees_of_freedom: means.batch_count as f64 - 1.0 });
+    let batches = batches.map(|means| MeanInterval {
+        interval: means.interval,
+        degrees_of_freedom: means.batch_count as f64 - 1.0,
+    });
     let plan = BootstrapPlan { resample_count: RESAMPLES, ..BootstrapPlan::with_seed(seed) };
     let blocks = block_bootstrap(series, plan).ok().map(|interval| {
         let block_len = optimal_block_len(series).map_or(1.0, f64::ceil);
-        Made { interval, degrees_of_freedom: (series.len() as f64 / block_len - 1.0).max(1.0) }
+        MeanInterval { interval, degrees_of_freedom: (series.len() as f64 / block_len - 1.0).max(1.0) }
     });
-    let half_width = |made: &Made| made.interval.half_width();
+    let half_width = |estimate: &MeanInterval| estimate.interval.half_width();
     [batches, blocks].into_iter().flatten().max_by(|a, b| half_width(a).total_cmp(&half_width(b)))
 }

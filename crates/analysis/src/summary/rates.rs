@@ -1,4 +1,4 @@
-//! Rates of a cell over all of its trials, and intervals as summaries hold them.
+//! Rates of a cell over all of its trials, and intervals as summaries store them.
 
 use crate::collect::CellData;
 use narrows_model::summary::{CellSummary, Elapsed, Interval, TrialSummary};
@@ -43,13 +43,13 @@ pub(super) fn trial_rates(trial: &crate::collect::TrialTotals) -> Option<TrialSu
     })
 }
 
-/// An interval as summaries hold it.
-pub(crate) fn told(made: narrows_stats::Interval) -> Interval {
+/// An interval as summaries store it.
+pub(crate) fn summary_interval(estimate: narrows_stats::ConfidenceInterval) -> Interval {
     Interval {
-        low: made.low,
-        high: made.high,
-        level: made.level.ratio(),
-        method: made.method.name().to_owned(),
+        low: estimate.low,
+        high: estimate.high,
+        level: estimate.level.ratio(),
+        method: estimate.method.name().to_owned(),
     }
 }
 

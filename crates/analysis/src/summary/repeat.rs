@@ -1,11 +1,11 @@
-//! Whether the repetitions of a cell reached what they were made for: judged again from the trials, as the run did.
+//! Whether the repetitions of a cell reached their goal: evaluated again from the trials, as the run did.
 
 use super::rates::trial_rates;
 use crate::collect::{CellData, TrialTotals};
 use narrows_model::Repeat;
 use narrows_model::summary::RepeatOutcome;
 use narrows_stats::interval::{Level, student_interval};
-use narrows_stats::steady::{Steadiness, assess_window};
+use narrows_stats::steady::{WindowSteadiness, assess_window};
 
 /// Rates of the whole trials, in their order.
 pub(super) fn whole_rates(data: &CellData) -> Vec<f64> {
@@ -43,7 +43,7 @@ pub(super) fn outcome(data: &CellData) -> RepeatOutcome {
 }
 
 /// How steady the last `window_trials` trials are; `None` where there are fewer.
-pub(super) fn last_rounds(rates: &[f64], window_trials: u32) -> Option<Steadiness> {
+pub(super) fn last_rounds(rates: &[f64], window_trials: u32) -> Option<WindowSteadiness> {
     let window = usize::try_from(window_trials).ok()?;
     let start = rates.len().checked_sub(window)?;
     assess_window(rates.get(start..)?).ok()

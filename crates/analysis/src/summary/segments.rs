@@ -1,14 +1,15 @@
 //! What is known of each segment of the path: its ceiling over the grid, its law, how full the path made it.
 //!
-//! A segment is measured by a cut or by a counter; which, is told in `source`.
+//! A segment is measured by a cut or by a counter; `source` states which.
 
 use super::binding::binding;
-use super::connection::{carried_bytes_per_s as rate, network_share};
-use super::flags::{CEILING_TOLERANCE, WIRE_BY_INTERFACES};
+use super::flagging::CEILING_TOLERANCE;
 use super::laws;
 use super::{Machines, SERVER_WORKER_BUSY_RATIO};
-use crate::rules::offered_load::is_held;
-use crate::view::{Alone, Place, reads};
+use crate::facts::flags::{WIRE_BY_INTERFACES, has};
+use crate::facts::network::{loopback, network_share, transferred_bytes_per_s as rate};
+use crate::facts::offered_load::is_delivered;
+use crate::facts::{CellSettings, StripeMembers, reads};
 use narrows_model::counters::Role;
 use narrows_model::summary::{CellSummary, CurvePoint, SegmentFit, SegmentSummary};
 use narrows_model::{BytesPerSec, Cut, OpsPerSec, Segment};
@@ -42,10 +43,11 @@ fn summary(segment: Segment, cells: &[CellSummary], machines: &Machines<'_>, see
         measured.iter().filter(|c| c.rate_bytes_per_s.is_some()).max_by(|a, b| rate(a).total_cmp(&rate(b)));
     let counter = counter_of(segment, cells, machines);
     let members = cut.and_then(|cut| of_members(cut, cells));
-    let carried = members.as_ref().map(Alone::together_bytes_per_s).or(best.map(|best| rate(best)));
+    let carried = members.as_ref().map(StripeMembers::combined_bytes_per_s).or(best.map(|best| rate(best)));
     let raised = carried.and_then(|carried| raised(segment, carried, cells));
-    let told = best.map(|best| binding(best, &measured, seed));
-    let (binds, binds_because) = told.map_or((None, None), |(binds, because)| (binds, Some(because)));
+    let binding_result = best.map(|best| binding(best, &measured, seed));
+    let (binds, binds_because) =
+        binding_result.map_or((None, None), |(binds, because)| (binds, Some(because)));
     SegmentSummary {
         id: segment,
         measured: best.is_some() || counter.is_some(),
@@ -68,34 +70,39 @@ fn summary(segment: Segment, cells: &[CellSummary], machines: &Machines<'_>, see
     }
 }
 
-/// The cut behind a ceiling, whether a cap on the load kept it below what the segment carries, and the cell of the path
-/// that was seen to get more through.
-fn source(cell: &CellSummary, members: Option<&Alone<'_>>, raised_by: Option<&CellSummary>) -> String {
+/// The cut behind a ceiling, whether a cap on the load kept it below what the segment sustains, and the cell of the
+/// path that was seen to get more through.
+fn source(
+    cell: &CellSummary,
+    members: Option<&StripeMembers<'_>>,
+    raised_by: Option<&CellSummary>,
+) -> String {
     let each =
         members.map(|members| format!(", {} times the slowest member's", members.len())).unwrap_or_default();
-    let held = if is_held(cell) { ", held at the cap on the load" } else { "" };
-    let raised =
-        raised_by.map(|path| format!(", raised to what {} got through it", path.id)).unwrap_or_default();
-    format!("cut {}{each}{held}{raised}", cell.cut.name())
+    let capped = if is_delivered(cell) { ", limited by the cap on the load" } else { "" };
+    let raised = raised_by
+        .map(|path| format!(", raised to the rate that {} reached through it", path.id))
+        .unwrap_or_default();
+    format!("cut {}{each}{capped}{raised}", cell.cut.name())
 }
 
 /// The members of a stripe where a cut was measured at each of them alone and not at all together.
-fn of_members(cut: Cut, cells: &[CellSummary]) -> Option<Alone<'_>> {
-    let together = |path: &CellSummary| {
+fn of_members(cut: Cut, cells: &[CellSummary]) -> Option<StripeMembers<'_>> {
+    let measured_at_all = |path: &CellSummary| {
         cells.iter().any(|cell| cell.cut == cut && cell.target.members().len() == path.target.members().len())
     };
-    let paths = cells.iter().filter(|cell| cell.cut == Cut::Path && !together(cell));
-    let alone = paths.filter_map(|path| Alone::of(cells, cut, path));
-    alone.max_by(|a, b| a.together_bytes_per_s().total_cmp(&b.together_bytes_per_s()))
+    let paths = cells.iter().filter(|cell| cell.cut == Cut::Path && !measured_at_all(cell));
+    let alone = paths.filter_map(|path| StripeMembers::new(cells, cut, path));
+    alone.max_by(|a, b| a.combined_bytes_per_s().total_cmp(&b.combined_bytes_per_s()))
 }
 
 /// The cell of the path that got the most through a segment, with the rate there, where that is above the segment's own
-/// ceiling: a measured ceiling is a lower bound. Only bytes counted at the segment say so, since a cache before it may
-/// have served the application. What a device moved beyond the application's bytes is a journal's or somebody else's, and
-/// no rate of this load: cuts tell ceilings in the application's bytes too.
+/// ceiling: a measured ceiling is a lower bound. Only bytes counted at the segment show it, since a cache before it may
+/// have served the application. What a device moved beyond the application's bytes is a journal's or somebody else's,
+/// and no rate of this load: cuts report ceilings in the application's bytes too.
 fn raised(segment: Segment, ceiling: f64, cells: &[CellSummary]) -> Option<(&CellSummary, f64)> {
     let carried = |cell: &CellSummary| {
-        let by_interfaces = cell.flags.iter().any(|flag| flag == WIRE_BY_INTERFACES);
+        let by_interfaces = has(cell, WIRE_BY_INTERFACES);
         let bytes = match segment {
             Segment::NetworkBandwidth => cell.bytes.wire.filter(|_| !by_interfaces),
             Segment::DeviceBandwidth => cell.bytes.device.map(|device| device.min(cell.bytes.application)),
@@ -115,7 +122,7 @@ fn raised(segment: Segment, ceiling: f64, cells: &[CellSummary]) -> Option<(&Cel
 /// The cut that isolates a segment. A device's bandwidth, operations and latency are three readings of one cut,
 /// whichever side the device is on.
 fn cut_of(segment: Segment, cells: &[CellSummary], machines: &Machines<'_>) -> Option<Cut> {
-    // The stream past a proxy tells what the network carries, and the one through it what the proxy does.
+    // The stream past a proxy shows what the network sustains, and the one through it what the proxy does.
     let is_direct = cells.iter().any(|cell| cell.cut == Cut::DirectStream && cell.rate_bytes_per_s.is_some());
     match segment {
         Segment::Generator => Some(Cut::Generator),
@@ -177,17 +184,17 @@ fn point(cell: &CellSummary) -> Option<CurvePoint> {
     })
 }
 
-/// How far the path fills a segment, at the settings of the path's fastest cell that the segment was measured at:
-/// there it matters. The generator must keep clear of every cell, so its fullest counts. Through a page cache the
-/// application's operations are not the device's, so only direct cells tell of operations at the device.
+/// How far the path fills a segment, at the settings of the path's fastest cell that the segment was measured at: there
+/// it matters. The generator must keep clear of every cell, so its fullest counts. Through a page cache the
+/// application's operations are not the device's, so only direct cells show operations at the device.
 fn utilisation(segment: Segment, measured: &[&CellSummary], cells: &[CellSummary]) -> Option<f64> {
-    let ceilings: HashMap<Place, f64> = measured
+    let ceilings: HashMap<CellSettings, f64> = measured
         .iter()
-        .filter(|cell| !is_held(cell))
-        .filter_map(|cell| Some((Place::of(cell), cell.rate_bytes_per_s?.0)))
+        .filter(|cell| !is_delivered(cell))
+        .filter_map(|cell| Some((CellSettings::from_cell(cell), cell.rate_bytes_per_s?.0)))
         .collect();
     let share = |path: &CellSummary| {
-        let place = Place::of(path);
+        let place = CellSettings::from_cell(path);
         let ceiling = ceilings.get(&place).or_else(|| ceilings.get(&place.in_memory()))?;
         narrows_model::units::ratio(path.rate_bytes_per_s?.0, *ceiling)
     };
@@ -213,17 +220,4 @@ fn fit(measured: &[&CellSummary]) -> Option<SegmentFit> {
     let single = || measured.iter().copied().filter(|cell| cell.in_flight.configured == 1);
     let read = single().any(|cell| reads(cell.op));
     laws::fit(&single().filter(|cell| reads(cell.op) == read).collect::<Vec<_>>())
-}
-
-/// Whether the load's connections ran over loopback: those of the path where it has some, for a node that is client and
-/// server reaches itself so, alone, and the others over a network.
-pub(crate) fn loopback(cells: &[CellSummary]) -> bool {
-    let connection = |cell: &CellSummary| {
-        cell.effective.as_ref().and_then(|granted| granted.connection.as_ref()).map(|c| c.loopback)
-    };
-    let of_path = || cells.iter().filter(|cell| cell.cut == Cut::Path).filter_map(connection);
-    match of_path().next() {
-        Some(_) => of_path().any(|loopback| loopback),
-        None => cells.iter().filter_map(connection).any(|loopback| loopback),
-    }
 }

@@ -1,4 +1,5 @@
-//! What a server's workers and the device under a path tell of a cell besides bytes and CPU, as metrics of the cell.
+//! What a server's workers and the device under a path report about a cell besides bytes and CPU, as metrics of the
+//! cell.
 
 use super::{Machines, bytes};
 use crate::collect::CellData;
@@ -37,14 +38,14 @@ fn workers(data: &CellData) -> Vec<Metric> {
     }
     let elapsed_s = delta.elapsed.as_secs_f64();
     let count = f64::from(workers.worker_count);
-    let busy = ratio(workers.busy.as_secs_f64(), elapsed_s * count);
-    let queued = ratio(workers.queued.as_secs_f64(), elapsed_s);
+    let busy = ratio(workers.busy_ns.as_secs_f64(), elapsed_s * count);
+    let queued = ratio(workers.queued_ns.as_secs_f64(), elapsed_s);
     let shares = [(SERVER_WORKER_BUSY_RATIO, busy, "ratio"), (SERVER_QUEUE_LENGTH, queued, "requests")];
     let shares = shares.into_iter().filter_map(|(id, value, unit)| Some(metric(id, value?, unit)));
     std::iter::once(metric(SERVER_WORKER_COUNT, count, "threads")).chain(shares).collect()
 }
 
-/// The device's operations and flushes; none where it told of none.
+/// The device's operations and flushes; none where it reported none.
 fn device(data: &CellData, machines: &Machines<'_>) -> Vec<Metric> {
     let Some((_, disk)) = bytes::disk(data, machines) else { return Vec::new() };
     let writes = data.cell.workload.op.moves_towards_device();
@@ -52,7 +53,7 @@ fn device(data: &CellData, machines: &Machines<'_>) -> Vec<Metric> {
     let mut metrics = vec![metric(DEVICE_OP_COUNT, ops as f64, "operations")];
     if disk.flush_count > 0 {
         metrics.push(metric(DEVICE_FLUSH_COUNT, disk.flush_count as f64, "flushes"));
-        metrics.push(metric(DEVICE_FLUSH_S, disk.flush.as_secs_f64(), "s"));
+        metrics.push(metric(DEVICE_FLUSH_S, disk.flush_ns.as_secs_f64(), "s"));
     }
     metrics
 }

@@ -3,10 +3,10 @@
 //! Not here: the rates themselves, which are the summary's, and any ratio of two of them.
 
 use super::Summarizer;
-use super::quality::{self, Made, TRIALS_MIN};
-use crate::collect::{CellData, Rate, TrialTotals};
+use super::quality::{self, MeanInterval, TRIALS_MIN};
+use crate::collect::{CellData, SlotRate, TrialTotals};
 use narrows_model::Summary;
-use narrows_stats::interval::{Level, Share, ratio_interval};
+use narrows_stats::interval::{Level, RatioTerm, ratio_interval};
 use narrows_stats::student_t;
 use std::collections::BTreeMap;
 
@@ -43,20 +43,21 @@ fn spread(data: &CellData, seed: u64) -> Option<RateSpread> {
         let moved = |trial: &TrialTotals| {
             if moves_bytes { trial.bytes.as_f64() } else { trial.op_count as f64 }
         };
-        let shares: Vec<Share> = trials()
-            .map(|trial| Share { over: moved(trial), under: trial.last_done.as_secs_f64() })
+        let shares: Vec<RatioTerm> = trials()
+            .map(|trial| RatioTerm { over: moved(trial), under: trial.last_done.as_secs_f64() })
             .collect();
         let interval = ratio_interval(&shares, Level::P95).ok()?;
         let degrees_of_freedom = data.trials.len() as f64 - 1.0;
-        return of_interval(Made { interval, degrees_of_freedom });
+        return of_interval(MeanInterval { interval, degrees_of_freedom });
     }
-    let figure: fn(&Rate) -> f64 = if moves_bytes { |rate| rate.bytes_per_s } else { |rate| rate.op_count };
+    let figure: fn(&SlotRate) -> f64 =
+        if moves_bytes { |rate| rate.bytes_per_s } else { |rate| rate.op_count };
     of_interval(quality::over_windows(&quality::windows(data), figure, seed)?)
 }
 
 /// The standard error behind an interval, over its middle; `None` around 0.
-fn of_interval(made: Made) -> Option<RateSpread> {
-    let Made { interval, degrees_of_freedom } = made;
+fn of_interval(estimate: MeanInterval) -> Option<RateSpread> {
+    let MeanInterval { interval, degrees_of_freedom } = estimate;
     let factor = -student_t::quantile(interval.level.upper_tail(), degrees_of_freedom).ok()?;
     Some(RateSpread { relative_error: interval.relative_half_width()? / factor, degrees_of_freedom })
 }

@@ -1,4 +1,4 @@
-//! The figures along each factor of a study, all other factors held.
+//! The figures along each factor of a study, all other factors fixed.
 
 use super::laws::{fit, in_flight, is_unbounded, saturation};
 use narrows_model::Plan;
@@ -33,7 +33,7 @@ fn along(factor: &str, cells: &[&CellSummary], seed: u64) -> Vec<Sweep> {
     let mut order: Vec<String> = Vec::new();
     let mut lines: HashMap<String, Vec<&CellSummary>> = HashMap::new();
     for &cell in cells.iter().filter(|cell| cell.factors.contains_key(factor)) {
-        let key = format!("{} {:?}", cell.cut.name(), held(factor, cell));
+        let key = format!("{} {:?}", cell.cut.name(), fixed_factors(factor, cell));
         let line = lines.entry(key.clone()).or_default();
         if line.is_empty() {
             order.push(key);
@@ -44,7 +44,7 @@ fn along(factor: &str, cells: &[&CellSummary], seed: u64) -> Vec<Sweep> {
     lines.filter_map(|line| sweep(factor, line, seed)).collect()
 }
 
-fn held(factor: &str, cell: &CellSummary) -> BTreeMap<String, FactorValue> {
+fn fixed_factors(factor: &str, cell: &CellSummary) -> BTreeMap<String, FactorValue> {
     let others = cell.factors.iter().filter(|(name, _)| name.as_str() != factor);
     others.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
@@ -68,7 +68,7 @@ fn sweep(factor: &str, mut line: Vec<&CellSummary>, seed: u64) -> Option<Sweep> 
     let unbounded = line.iter().all(|cell| is_unbounded(cell));
     Some(Sweep {
         factor: factor.to_owned(),
-        held: held(factor, first),
+        fixed: fixed_factors(factor, first),
         fit: (serial && unbounded && grows(|cell| cell.block_bytes.as_f64())).then(|| fit(&line)).flatten(),
         saturation: (unbounded && grows(in_flight)).then(|| saturation(&line, in_flight, seed)).flatten(),
         points: line.iter().filter_map(|cell| point(factor, cell)).collect(),
@@ -97,7 +97,7 @@ mod tests {
     use narrows_model::summary::SaturationState;
     use narrows_model::{Cut, Summary};
 
-    /// A study of the path over blocks and depths: the grid of the machine with its settings told as factors.
+    /// A study of the path over blocks and depths: the grid of the machine with its settings as factors.
     fn study(name: &str) -> Summary {
         let profile = machine(name);
         let mut plan = plan(&profile, Grid::default());
@@ -125,7 +125,7 @@ mod tests {
                 FactorValue::Text(_) => unreachable!("these factors are numbers"),
             };
             assert!(sweep.points.windows(2).all(|pair| number(&pair[0]) < number(&pair[1])));
-            assert_eq!(sweep.held.len(), 1);
+            assert_eq!(sweep.fixed.len(), 1);
             assert!(sweep.points.iter().all(|point| point.rate_bytes_per_s.is_some()));
         }
     }
@@ -147,8 +147,8 @@ mod tests {
     fn blocks_at_one_in_flight_have_a_law_and_depths_a_knee_or_a_reason() {
         let summary = study("gigabit-nfs");
         for sweep in &summary.sweeps {
-            let one_in_flight = sweep.held.get("depth") == Some(&FactorValue::Number(1.0));
-            assert_eq!(sweep.fit.is_some(), one_in_flight, "{} {:?}", sweep.factor, sweep.held);
+            let one_in_flight = sweep.fixed.get("depth") == Some(&FactorValue::Number(1.0));
+            assert_eq!(sweep.fit.is_some(), one_in_flight, "{} {:?}", sweep.factor, sweep.fixed);
             assert_eq!(sweep.saturation.is_some(), sweep.factor == "depth");
         }
         let law = summary.sweeps.iter().find_map(|sweep| sweep.fit.as_ref()).unwrap();
@@ -156,10 +156,10 @@ mod tests {
         let rtt_s = profile.network.as_ref().unwrap().rtt_ns.as_secs_f64();
         assert!(law.a_s > rtt_s && law.a_s_interval.is_some() && law.b_bytes_per_s < 1.3e8, "{law:?}");
         let small = summary.sweeps.iter().find(|sweep| {
-            sweep.factor == "depth" && sweep.held.get("block_size") == Some(&FactorValue::Number(4096.0))
+            sweep.factor == "depth" && sweep.fixed.get("block_size") == Some(&FactorValue::Number(4096.0))
         });
         let state = small.and_then(|sweep| sweep.saturation.as_ref()).unwrap().state;
-        // From 1 to 16 the rate grows, and where it stopped such a step does not tell.
+        // From 1 to 16 the rate grows, and so large a step does not show where it stopped.
         assert_eq!(state, SaturationState::Undecided);
     }
 

@@ -1,6 +1,7 @@
 //! Figures of cells, from events made by hand or by a declared machine.
 
 use super::*;
+use crate::facts::flags;
 use crate::testing::{Grid, builtin, gridded, machine, plan};
 use narrows_model::counters::{CgroupCpu, CounterSample, ProcessCpu, RingCpu};
 use narrows_model::event::EndReason;
@@ -243,7 +244,7 @@ fn in_one_group(events: &mut [Event]) {
 #[test]
 fn roles_in_one_group_are_one_station_however_small_its_quota() {
     let summary = summary_of("gigabit-nfs", |events| in_one_group(events));
-    let view = crate::view::View::of(&summary);
+    let view = crate::view::SummaryView::new(&summary);
     assert!(view.sharing.one_station() && (view.sharing.capacity_cpus - 0.5).abs() < 1e-9);
     assert_eq!(cell(&summary, BULK).cpu[&Role::Client].basis, CpuBasis::Process);
 }
@@ -254,10 +255,10 @@ fn disjoint_cpu_sets_and_the_union_of_both() {
     let mut client = summary.hosts[0].inventory.clone();
     let mut server = summary.hosts[1].server.clone().unwrap();
     (client.host.online_cpus, client.host.affinity_cpus, server.affinity_cpus) = (8, vec![0], vec![0, 1]);
-    let sharing = Sharing::of(&client, Some(&server), false);
+    let sharing = Sharing::new(&client, Some(&server), false);
     assert!(sharing.one_station() && (sharing.capacity_cpus - 2.0).abs() < 1e-9);
     server.affinity_cpus = vec![1];
-    assert!(!Sharing::of(&client, Some(&server), false).one_station());
+    assert!(!Sharing::new(&client, Some(&server), false).one_station());
 }
 
 #[test]
@@ -407,7 +408,7 @@ fn a_device_that_got_more_through_than_its_cut_has_its_ceiling_raised() {
         }
     });
     let (raised, source) = device(&summary);
-    assert!(source.contains("raised to what path/"), "{source}");
+    assert!(source.contains("raised to the rate that path/"), "{source}");
     assert!((0.6..=1.1).contains(&(raised / plain)), "{raised} {plain}");
 }
 

@@ -1,21 +1,13 @@
-//! Which devices the targets of a cell lie on, from the inventory of the machine that loads them.
+//! Which devices the targets of a cell are on, from the inventory of the machine that loads them.
 
-use super::View;
+use super::SummaryView;
+use crate::facts::path_to;
+use narrows_model::Target;
 use narrows_model::counters::Role;
 use narrows_model::inventory::{DeviceFacts, PathFacts};
 use narrows_model::summary::CellSummary;
-use narrows_model::{Inventory, Target};
-use std::path::Path;
 
-/// What the inventory knows of the path to `target`, a folder or file; `None` for another target or an unknown path. Of
-/// folders within each other it is the innermost.
-pub(crate) fn path_to<'i>(inventory: &'i Inventory, target: &Target) -> Option<&'i PathFacts> {
-    let Target::File { path } = target else { return None };
-    let known = inventory.path.iter().chain(&inventory.more_paths);
-    known.filter(|facts| path.starts_with(Path::new(&facts.path))).max_by_key(|facts| facts.path.len())
-}
-
-impl View<'_> {
+impl SummaryView<'_> {
     /// A device that two targets or members of `cell` have in common, by its name: partitions of one disk are not two
     /// disks. `None` where all differ, and where the devices are not known.
     pub(crate) fn common_device(&self, cell: &CellSummary) -> Option<String> {

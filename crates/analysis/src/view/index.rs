@@ -1,26 +1,27 @@
 //! Cuts by their settings, so that a look-up costs the same in a run of ten cells and of ten thousand.
 
-use super::{Ceiling, Place, in_memory, reads};
-use crate::summary::carried_bytes_per_s as rate;
+use super::CutCeiling;
+use crate::facts::network::transferred_bytes_per_s as rate;
+use crate::facts::{CellSettings, is_in_memory, reads};
 use narrows_model::summary::CellSummary;
 use narrows_model::{Bytes, Cut};
 use std::collections::HashMap;
 
 /// Cuts by settings, and the best of each cut by block.
 #[derive(Debug, Default)]
-pub(super) struct Index<'a> {
-    same: HashMap<(Cut, Place), &'a CellSummary>,
+pub(super) struct CutIndex<'a> {
+    same: HashMap<(Cut, CellSettings), &'a CellSummary>,
     /// By cut, block, direction, and members of the target.
     best: HashMap<(Cut, Bytes, bool, usize), &'a CellSummary>,
     best_of_all: HashMap<(Cut, bool, usize), f64>,
 }
 
-impl<'a> Index<'a> {
+impl<'a> CutIndex<'a> {
     /// The index of `cells`; of equal settings the first counts.
-    pub(super) fn of(cells: &'a [CellSummary]) -> Self {
+    pub(super) fn new(cells: &'a [CellSummary]) -> Self {
         let mut index = Self::default();
         for cell in cells.iter().filter(|cell| cell.cut != Cut::Path && rate(cell) > 0.0) {
-            let place = Place::of(cell);
+            let place = CellSettings::from_cell(cell);
             index.same.entry((cell.cut, place)).or_insert(cell);
             let of_kind = (cell.cut, cell.block_bytes, place.reads, place.member_count);
             let best = index.best.entry(of_kind).or_insert(cell);
@@ -35,13 +36,14 @@ impl<'a> Index<'a> {
 
     /// The rate of `cut` for `cell`: at the same settings, else the best at this direction and block. The generator
     /// and a copy in memory do not care for the direction.
-    pub(super) fn ceiling(&self, cut: Cut, cell: &CellSummary) -> Option<Ceiling<'a>> {
-        let directed = !in_memory(cut);
-        let place = if directed { Place::of(cell) } else { Place::of(cell).in_memory() };
-        let turned = place.turned();
+    pub(super) fn ceiling(&self, cut: Cut, cell: &CellSummary) -> Option<CutCeiling<'a>> {
+        let directed = !is_in_memory(cut);
+        let place =
+            if directed { CellSettings::from_cell(cell) } else { CellSettings::from_cell(cell).in_memory() };
+        let turned = place.other_direction();
         let places = [Some(place), Some(turned).filter(|_| !directed)];
         if let Some(found) = places.into_iter().flatten().find_map(|place| self.same.get(&(cut, place))) {
-            return Some(Ceiling {
+            return Some(CutCeiling {
                 cell: found,
                 bytes_per_s: rate(found),
                 same_settings: true,
@@ -52,12 +54,12 @@ impl<'a> Index<'a> {
         let mut best = directions.into_iter().flatten();
         let found =
             best.find_map(|reads| self.best.get(&(cut, cell.block_bytes, reads, place.member_count)))?;
-        Some(Ceiling { cell: found, bytes_per_s: rate(found), same_settings: false, raised: false })
+        Some(CutCeiling { cell: found, bytes_per_s: rate(found), same_settings: false, raised: false })
     }
 
     /// The best rate of `cut` in the direction of `cell`, whatever the block.
     pub(super) fn best_of(&self, cut: Cut, cell: &CellSummary) -> Option<f64> {
-        let members = if in_memory(cut) { 0 } else { Place::of(cell).member_count };
+        let members = if is_in_memory(cut) { 0 } else { CellSettings::from_cell(cell).member_count };
         self.best_of_all.get(&(cut, reads(cell.op), members)).copied()
     }
 }

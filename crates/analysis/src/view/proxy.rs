@@ -1,11 +1,11 @@
 //! Whether the proxy on a path shares a machine, and CPUs, with the roles at its ends.
 
-use super::View;
+use super::SummaryView;
 use narrows_model::counters::Role;
 use narrows_model::summary::{CellSummary, CpuBasis};
 use narrows_model::{Inventory, Target};
 
-impl View<'_> {
+impl SummaryView<'_> {
     fn inventory(&self, role: Role) -> Option<&Inventory> {
         self.summary.hosts.iter().find(|host| host.roles.contains(&role)).map(|host| &host.inventory)
     }
@@ -67,8 +67,8 @@ impl View<'_> {
         if known { online.min(union.len() as f64) } else { online }
     }
 
-    /// Whether what a cell's proxy lacks is its own: its CPUs are apart, or it, the client and the server are each charged by
-    /// a quota of their own. On CPUs that others use too, their turns hold it back as well.
+    /// Whether what a cell's proxy lacks is its own: its CPUs are apart, or it, the client and the server are each
+    /// charged by a separate quota. On CPUs that others use too, their turns delay it as well.
     pub(crate) fn proxy_is_alone(&self, cell: &CellSummary) -> bool {
         let by_quota = |role: &Role| cell.cpu.get(role).is_some_and(|cpu| cpu.basis == CpuBasis::Cgroup);
         let each = [Role::Client, Role::Proxy, Role::Server].iter().all(by_quota);

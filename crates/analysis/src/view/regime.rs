@@ -1,7 +1,7 @@
 //! The loads for which a verdict is given: bulk, one request at a time, many small requests, several targets together;
 //! each by direction; and operations on whole files, each by itself.
 
-use super::reads;
+use crate::facts::{is_small_block, reads};
 use narrows_model::plan::SkippedCell;
 use narrows_model::summary::CellSummary;
 use narrows_model::{Cut, Op};
@@ -73,7 +73,7 @@ fn of_files(cell: &CellSummary) -> String {
         Op::Put => "making files",
         Op::Get => "reading files",
         Op::Append => "appending to files",
-        Op::Stat => "looking at files",
+        Op::Stat => "stat of files",
         Op::Delete => "deleting files",
         _ => "operations on files",
     };
@@ -172,12 +172,6 @@ fn same_settings(cut: &CellSummary, path: &CellSummary) -> bool {
 /// Whether a cell is a single small request at a time: no load to call bulk.
 fn is_small(cell: &CellSummary) -> bool {
     cell.in_flight.configured == 1 && is_small_block(cell)
-}
-
-/// Whether a request costs its operation more than its bytes on common hardware: up to 64 KiB.
-pub(crate) fn is_small_block(cell: &CellSummary) -> bool {
-    const SMALL_BYTES: u64 = 64 << 10;
-    cell.block_bytes.0 <= SMALL_BYTES
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ fn pages() -> Vec<Page> {
         Page { name: "study.md", text: studies::keys() },
         Page { name: "observations.md", text: observed::keys() },
         Page { name: "imports.md", text: observed::imports() },
-        Page { name: "rules.md", text: verdicts::rules() + &observed::rules() },
+        Page { name: "rules.md", text: verdicts::rules() },
         Page { name: "exit-codes.md", text: outcome::exit_codes() },
         Page { name: "cli.md", text: commands::all() },
     ]

@@ -1,16 +1,17 @@
 //! What measures: engines, from their registry, and cuts, from the published schema of a plan.
 
 use crate::markdown::{code, head, properties, section, table};
-use narrows_model::Cut;
+use narrows_model::engine::{DirectAccess, EngineDeclaration};
+use narrows_model::{Cut, EngineId};
 use serde_json::Value;
 
 /// The page of engines.
 pub(crate) fn engines() -> String {
     let lists =
         "What issues requests of one kind, the targets that each serves, and what \"complete\" means there.";
-    let mut page = head("Engines", lists, "the registry `narrows_engines::ENGINES`");
-    for engine in narrows_engines::registry::ENGINES {
-        let entries = [
+    let mut page = head("Engines", lists, "the declarations in `narrows_model::engine`");
+    for (name, engine) in narrows_engines::registry::descriptions() {
+        let mut entries = vec![
             ("what it does", engine.title.to_owned()),
             ("targets", engine.targets.to_owned()),
             ("complete means", engine.completion.to_owned()),
@@ -18,9 +19,32 @@ pub(crate) fn engines() -> String {
             ("example", code(engine.example)),
             ("rests on", engine.source.to_owned()),
         ];
-        page.push_str(&section(engine.id, &properties(&entries)));
+        if let Some(declared) = EngineId::from_name(name).map(EngineId::declaration) {
+            entries.extend(limits(declared));
+        }
+        page.push_str(&section(name, &properties(&entries)));
     }
     page
+}
+
+/// What an engine declares beside its description.
+fn limits(declared: &EngineDeclaration) -> Vec<(&'static str, String)> {
+    let ops: Vec<&str> = declared.ops.iter().map(|op| op.name()).collect();
+    let direct = match declared.direct {
+        DirectAccess::Yes => "yes".to_owned(),
+        DirectAccess::ByTarget => "where the target grants it".to_owned(),
+        DirectAccess::Skipped(reason) | DirectAccess::Refused(reason) => format!("no: {reason}"),
+    };
+    let mut entries = vec![
+        ("operations", ops.join(", ")),
+        ("in flight", format!("{} at most for each worker", declared.queue_depth_max)),
+        ("direct access", direct),
+    ];
+    if let Some(table) = &declared.options {
+        let names: Vec<String> = table.options.iter().map(|option| code(option.name)).collect();
+        entries.push(("options", format!("{} in `[workload.{}]`", names.join(", "), table.name)));
+    }
+    entries
 }
 
 /// The page of cuts.

@@ -1,9 +1,10 @@
-//! What an observation file may hold, what can be imported into one, and the rules that judge it, from their registries.
+//! What an observation file may contain and what can be imported into one, from their registries.
 
 use crate::markdown::{code, head, properties, section, table};
-use narrows_analysis::{known_factors, observation_rules};
-use narrows_record::import::IMPORTERS;
-use narrows_study::observations::{KEYS, Key, Need, TABLES, Table};
+use narrows_analysis::known_factors;
+use narrows_study::observations::schema;
+use narrows_study::schema::{KeySpec, TableSpec};
+use narrows_suites::import::IMPORTERS;
 
 /// The page of observation files.
 pub(crate) fn keys() -> String {
@@ -11,33 +12,27 @@ pub(crate) fn keys() -> String {
                  each means, what it may be, and what holds without it. Numbers are in base units: bytes, seconds, bytes a \
                  second, ratios from 0 to 1. How to write one: [observations](../guide/observations.md); examples: \
                  `docs/examples/observations`.";
-    let mut page = head("Observation files", lists, "the registry `narrows_study::observations::KEYS`");
-    for (place, holds) in TABLES {
-        let title = if *place == Table::Top {
-            "Above all tables".to_owned()
-        } else {
-            format!("[[{}]]", place.name())
-        };
-        page.push_str(&section(&title, &format!("{holds}\n\n{}", rows(*place))));
+    let mut page = head("Observation files", lists, "the registry `narrows_study::observations::schema`");
+    for table in &schema().tables {
+        let title = if table.path.is_empty() { "Above all tables".to_owned() } else { table.head() };
+        page.push_str(&section(&title, &format!("{}\n\n{}", table.meaning, rows(table))));
     }
     page.push_str(&section("[factor_segment]", &factors()));
     page
 }
 
-fn rows(place: Table) -> String {
-    let rows = KEYS.iter().filter(|key| key.table == place).map(|key| {
-        [code(key.name), key.meaning.to_owned(), key.kind.allowed(), without(key), code(key.example)]
+fn rows(of: &TableSpec) -> String {
+    let rows = schema().keys.iter().filter(|key| key.table() == of.path).map(|key| {
+        [code(key.name()), key.meaning.to_owned(), key.kind.allowed(), without(key), code(key.example)]
     });
     table(["key", "meaning", "takes", "without it", "example"], rows)
 }
 
 /// A default that is a value stands as code, a sentence as it is.
-fn without(key: &Key) -> String {
-    match key.need {
-        Need::Required => "required".to_owned(),
-        Need::Else(value) if value.starts_with('"') || value.parse::<f64>().is_ok() => code(value),
-        Need::Else(words) => words.to_owned(),
-    }
+fn without(key: &KeySpec) -> String {
+    let default = key.default();
+    let is_value = default.starts_with('"') || default.parse::<f64>().is_ok();
+    if is_value { code(default) } else { default.to_owned() }
 }
 
 fn factors() -> String {
@@ -54,7 +49,7 @@ fn factors() -> String {
 pub(crate) fn imports() -> String {
     let lists = "The tools whose native output `narrows import FORMAT FILE` turns into an observation file. How to use it: \
                  [import](../guide/import.md).";
-    let mut page = head("Imports", lists, "the registry `narrows_record::import::IMPORTERS`");
+    let mut page = head("Imports", lists, "the registry `narrows_suites::import::IMPORTERS`");
     for importer in IMPORTERS {
         let entries = [
             ("reads", importer.definition.to_owned()),
@@ -64,27 +59,4 @@ pub(crate) fn imports() -> String {
         page.push_str(&section(&format!("{}: {}", importer.name, importer.title), &properties(&entries)));
     }
     page
-}
-
-/// The part of the page of rules that judges observations.
-pub(crate) fn rules() -> String {
-    let mut part = section(
-        "On observation files",
-        "The rules that judge numbers measured elsewhere (`narrows diagnose FILE.toml`). One with the code of a rule above \
-         means the same.\n",
-    );
-    for rule in observation_rules() {
-        let entries = [
-            ("meaning", rule.definition.to_owned()),
-            ("test", rule.formula.to_owned()),
-            ("example", rule.example.to_owned()),
-            ("how to measure", rule.how_to_measure.to_owned()),
-            ("source", rule.source.to_owned()),
-            ("slug in JSON", code(rule.slug)),
-        ];
-        let named = format!("\n### {}\n\n{}: {}.\n\n", rule.code, code(rule.segment.id()), rule.title);
-        part.push_str(&named);
-        part.push_str(&properties(&entries));
-    }
-    part
 }

@@ -38,23 +38,38 @@ fn how_to_measure(segment: Segment) -> String {
 
 /// The page of rules.
 pub(crate) fn rules() -> String {
-    let lists = "Each rule looks at one segment and says for each kind of load whether it limits, is cleared, or cannot \
-                 be judged. `narrows explain CODE` prints the same.";
+    let lists = "Each rule looks at one segment and says for each load whether it limits, is cleared, or cannot be judged. \
+                 One set of rules judges runs and observation files (`narrows diagnose FILE.toml`), by the facts that each \
+                 has. `narrows explain CODE` prints the same.";
     let mut page = head("Rules", lists, "the registry of `narrows_analysis::rules`");
-    let rows = all_rules().map(|rule| [code(rule.code), code(rule.segment.id()), rule.title.to_owned()]);
+    let rows = all_rules().map(|rule| {
+        [code(rule.code), code(rule.segment.id()), rule.title.to_owned(), fact_sources(rule).to_owned()]
+    });
     page.push('\n');
-    page.push_str(&table(["code", "segment", "what it finds"], rows));
+    page.push_str(&table(["code", "segment", "what it finds", "judges"], rows));
     for rule in all_rules() {
         let entries = [
             ("meaning", rule.definition.to_owned()),
             ("test", rule.formula.to_owned()),
             ("example", rule.example.to_owned()),
-            ("how to measure", rule.how_to_measure.to_owned()),
+            ("judges", fact_sources(rule).to_owned()),
+            ("how to measure", rule.how_to_measure.unwrap_or_default().to_owned()),
+            ("in an observation file", rule.how_to_write.unwrap_or_default().to_owned()),
             ("source", rule.source.to_owned()),
             ("slug in JSON", code(rule.slug)),
         ];
+        let entries: Vec<(&str, String)> = entries.into_iter().filter(|(_, text)| !text.is_empty()).collect();
         let summary = format!("{}: {}.\n\n{}", code(rule.segment.id()), rule.title, properties(&entries));
         page.push_str(&section(rule.code, &summary));
     }
     page
+}
+
+/// What has the facts that a rule needs.
+fn fact_sources(rule: &Rule) -> &'static str {
+    match (rule.how_to_measure, rule.how_to_write) {
+        (Some(_), Some(_)) => "runs and files",
+        (Some(_), None) => "runs",
+        _ => "files",
+    }
 }

@@ -11,22 +11,22 @@ pub(crate) struct CheckArguments {
     /// A folder, a file (only read), or an endpoint: PATH, tcp://HOST:PORT/disk, tcp://HOST:PORT/memory
     #[arg(default_value = ".", value_parser = parse_target)]
     pub(crate) target: Target,
-    /// Measure the server's side too: `self` starts an endpoint in TARGET, HOST:PORT asks one that serves TARGET
+    /// Measure the server's side too: `self` starts an endpoint in TARGET, HOST:PORT connects to one that serves TARGET
     #[arg(long, value_name = "self|HOST:PORT")]
     pub(crate) server: Option<String>,
-    /// File that holds the endpoint's token
+    /// File with the endpoint's token
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
     /// Time for the whole command, in seconds
     #[arg(long, default_value_t = 60.0, value_name = "N", value_parser = positive_seconds)]
     pub(crate) seconds: f64,
-    /// Time that one cell is measured, in seconds
+    /// Measuring time of one cell, in seconds
     #[arg(long, value_name = "N", value_parser = positive_seconds)]
     pub(crate) cell_seconds: Option<f64>,
     /// Repetitions of every cell
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) trials: u32,
-    /// Seed of every random choice; without it a new one is drawn and recorded
+    /// Seed of all random choices; the default is a new one, which is recorded
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
     /// Block sizes instead of 4KiB,64KiB,1MiB
@@ -41,7 +41,7 @@ pub(crate) struct CheckArguments {
     /// Cap on the load, in bytes a second (10M is 10 MiB/s)
     #[arg(long, value_name = "SIZE", value_parser = parse_block)]
     pub(crate) max_rate: Option<Bytes>,
-    /// Measure the full grid, however long it takes within --seconds
+    /// Measure the full grid, limited only by --seconds
     #[arg(long)]
     pub(crate) deep: bool,
     #[command(flatten)]

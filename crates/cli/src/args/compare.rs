@@ -5,19 +5,19 @@ use clap::Args;
 use std::path::PathBuf;
 
 /// What the exit codes say, below the help.
-pub(crate) const COMPARE_EXITS: &str = "Exit code 0 whatever the verdict is; 1 with --fail-if-worse where a load is worse; 4 where a run cannot be relied \
-     on, as `narrows diagnose` says of it.";
+pub(crate) const COMPARE_EXITS: &str = "Exit code 0 for any verdict; 1 with --fail-if-worse if a load is worse; 4 if \
+     a run is not trustworthy, as shown by `narrows diagnose`.";
 
 #[derive(Debug, Args)]
 pub(crate) struct CompareArguments {
-    /// Folder of the record that is compared with: the run before
+    /// Record of the baseline: the run before
     #[arg(value_name = "A")]
     pub(crate) a: PathBuf,
-    /// Folder of the record that is judged: the run after
+    /// Record of the run to evaluate: the run after
     #[arg(value_name = "B")]
     pub(crate) b: PathBuf,
-    /// Differences up to this share do not matter: better or worse is what differs by more for certain, and a load whose
-    /// whole interval lies between 1/(1 + share) and 1 + share is the same within it
+    /// Differences up to this share are ignored: a load is better or worse only if it certainly differs by more, and
+    /// the same if its whole interval is between 1/(1 + share) and 1 + share
     #[arg(long, value_name = "SHARE%", value_parser = parse_margin, default_value = "3%")]
     pub(crate) margin: f64,
     /// End with exit code 1 if any load of the path is worse, for scripts

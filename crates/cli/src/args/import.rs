@@ -4,7 +4,7 @@ use super::value::{parse_block, parse_claim, parse_rate};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use narrows_model::units::{Bytes, BytesPerSec};
-use narrows_record::import::IMPORTERS;
+use narrows_suites::import::IMPORTERS;
 use std::path::PathBuf;
 
 /// What `--local` means without sections.
@@ -34,31 +34,32 @@ pub(crate) struct ImportArguments {
     /// Memory of the server; without it unknown
     #[arg(long, value_name = "SIZE", value_parser = parse_block)]
     pub(crate) server_memory: Option<Bytes>,
-    /// What the network carries, as a declared ceiling: 100Mbit/s, 12MB/s or 12.5e6 (bytes a second); without it unknown
+    /// Bandwidth of the network, as a declared ceiling: 100Mbit/s, 12MB/s or 12.5e6 (bytes a second); without it
+    /// unknown
     #[arg(long, value_name = "RATE", value_parser = parse_rate)]
     pub(crate) network: Option<BytesPerSec>,
-    /// Measured without a network: all of it, or with `=SECTION,..` the rows of these sections
+    /// Measured without a network: everything, or with `=SECTION,..` the rows of these sections
     #[arg(long, value_name = "SECTION,..", num_args = 0..=1, require_equals = true, value_delimiter = ',', default_missing_value = ALL_SECTIONS)]
     pub(crate) local: Option<Vec<String>>,
     /// Sections of the table to read, where it has a column `section`; without it all
     #[arg(long, value_name = "NAME,..", value_delimiter = ',')]
     pub(crate) section: Vec<String>,
-    /// Buffer of an I/O, where the file does not tell it (`IOPerf`)
+    /// Buffer of an I/O, where the file does not state it (`IOPerf`)
     #[arg(long, value_name = "SIZE", value_parser = parse_block)]
     pub(crate) block: Option<Bytes>,
-    /// Processes at once, where the file does not tell them (NPV rows of `IOPerf`)
+    /// Processes at once, where the file does not state them (NPV rows of `IOPerf`)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
     pub(crate) processes: Option<u64>,
     /// The block figures (`bonnie++`) are those of one device of N: write them as ceilings of the device
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
     pub(crate) as_device: Option<u64>,
-    /// Arithmetic that the source prints, such as "9*1024/47 = 215": computed again by `diagnose`
+    /// Arithmetic that the source prints, such as "9*1024/47 = 215": recomputed by `diagnose`
     #[arg(long, value_name = "LEFT = RIGHT", value_parser = parse_claim)]
     pub(crate) claim: Vec<(String, f64)>,
-    /// Title of the observations; without it the tool's name
+    /// Title of the observations; the default is the tool's name
     #[arg(long, value_name = "TEXT")]
     pub(crate) title: Option<String>,
-    /// Where the numbers come from, in words; without it what the output tells
+    /// Source of the numbers, in words; the default is what the output states
     #[arg(long, value_name = "TEXT")]
     pub(crate) source: Option<String>,
 }

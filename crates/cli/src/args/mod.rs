@@ -1,11 +1,8 @@
 //! What may be typed. What it means is decided by each command.
 
-mod bonnie;
 mod check;
 mod compare;
 mod import;
-mod iozone;
-mod postmark;
 mod proxy;
 mod relay;
 mod run;
@@ -14,46 +11,38 @@ mod suite;
 mod value;
 
 use clap::{Args, Parser, Subcommand};
+use narrows_model::typed::SIZES;
 use std::path::PathBuf;
 
-pub(crate) use bonnie::{BonnieArguments, BonnieEdition};
 pub(crate) use check::{CheckArguments, CheckOp};
 pub(crate) use compare::{COMPARE_EXITS, CompareArguments};
 pub(crate) use import::{ALL_SECTIONS, ImportArguments};
-pub(crate) use iozone::{IozoneArguments, spelled_out};
-pub(crate) use postmark::PostmarkArguments;
 pub(crate) use proxy::ProxyArguments;
 pub(crate) use relay::RelayArguments;
 pub(crate) use run::RunArguments;
 
-pub(crate) use serve::{ServeArguments, ServePriority};
-pub(crate) use suite::{
-    AcknowledgementWord, FlushCall, FlushWord, IoperfArguments, IoperfRow, JovianArguments, LocalEngine,
-    SuiteArguments, SuiteCutArguments, SuiteName,
-};
-
-/// What a SIZE may be, below the help of commands that take one.
-pub(crate) const SIZES: &str = "SIZE: bytes as a whole number, or with a unit: 64KiB (also 64K or 64k), 48MiB, 1GiB; kB, MB and GB are of 1000";
+pub(crate) use serve::{ServeArguments, niceness};
+pub(crate) use suite::{SuiteArguments, SuiteChoice};
 
 /// narrows finds where a storage path narrows.
 #[derive(Debug, Parser)]
 #[command(name = "narrows", version, about, disable_help_subcommand = true)]
-pub(crate) struct Arguments {
+pub(crate) struct CliArguments {
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: CliCommand,
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
-    /// Measure the path to TARGET segment by segment and say what limits it
+pub(crate) enum CliCommand {
+    /// Measure the path to TARGET segment by segment and report what limits it
     #[command(after_help = SIZES)]
     Check(Box<CheckArguments>),
     /// Run a study: the sweeps of a TOML file, cell by cell
     Run(RunArguments),
-    /// The client / proxy / server buffer experiment: one stream, one buffer size a role, every call counted
+    /// The client / proxy / server buffer experiment: one stream, one buffer size per role, every call counted
     #[command(after_help = SIZES)]
     Relay(Box<RelayArguments>),
-    /// A classic benchmark, with its native output on stdout and narrows' reading of it on stderr
+    /// Run a classic benchmark, with its native output on stdout and narrows' interpretation on stderr
     Suite(SuiteArguments),
 
     /// Serve an endpoint that a path can be measured to
@@ -62,7 +51,7 @@ pub(crate) enum Command {
     /// Forward connections from one address to another
     #[command(after_help = SIZES)]
     Proxy(ProxyArguments),
-    /// Give the verdict of a record again, from the record alone
+    /// Repeat the verdict of a record, using only the record
     Diagnose(DiagnoseArguments),
     /// Compare run B with run A, from their records: better, worse or undecided, load by load
     #[command(after_help = COMPARE_EXITS)]
@@ -70,12 +59,12 @@ pub(crate) enum Command {
     /// Turn the native output of another tool into observations that `diagnose` reads
     #[command(after_help = SIZES)]
     Import(Box<ImportArguments>),
-    /// Say what a rule or segment means, its formula and source
+    /// Explain a rule or segment: its meaning, formula and source
     Explain(ExplainArguments),
     /// Run as one client of a parent process
     #[command(name = "__client", hide = true)]
     Client,
-    /// Play a role of the buffer experiment for a parent process
+    /// Run one role of the buffer experiment for a parent process
     #[command(name = "__relay", hide = true)]
     RelayRole,
 }
@@ -84,7 +73,7 @@ pub(crate) enum Command {
 #[derive(Debug, Clone, Args)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 pub(crate) struct OutputArguments {
-    /// Say what would be run, and run nothing
+    /// Print what would be run, and run nothing
     #[arg(long)]
     pub(crate) plan: bool,
     /// Print the JSON summary instead of text
@@ -93,17 +82,18 @@ pub(crate) struct OutputArguments {
     /// Print every cell and every number
     #[arg(long)]
     pub(crate) detail: bool,
-    /// Folder for the record (must not exist); without it narrows-record-TIME in the current one
+    /// Folder for the record (must not exist); the default is narrows-record-TIME in the current folder
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Say nothing before the results: neither the load nor progress
+    /// Print nothing before the results: neither the load nor progress
     #[arg(long)]
     pub(crate) quiet: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct DiagnoseArguments {
-    /// Folder of a record, or a TOML file of observations (numbers measured elsewhere); `-` reads such a file from stdin
+    /// Folder of a record, or a TOML file of observations (numbers measured elsewhere); `-` reads such a file from
+    /// stdin
     #[arg(value_name = "RECORD|FILE.toml")]
     pub(crate) subject: PathBuf,
     /// Print JSON instead of text
@@ -116,7 +106,7 @@ pub(crate) struct DiagnoseArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct ExplainArguments {
-    /// Code of a rule or id of a segment, such as network.bandwidth; without it all are listed
+    /// Code of a rule or id of a segment, such as network.bandwidth; without it, list all
     pub(crate) code: Option<String>,
 }
 
@@ -128,12 +118,12 @@ mod tests {
 
     #[test]
     fn the_definition_of_the_arguments_is_sound() {
-        Arguments::command().debug_assert();
+        CliArguments::command().debug_assert();
     }
 
     #[test]
     fn check_without_words_checks_this_folder_for_a_minute() {
-        let Command::Check(check) = Arguments::parse_from(["narrows", "check"]).command else {
+        let CliCommand::Check(check) = CliArguments::parse_from(["narrows", "check"]).command else {
             unreachable!()
         };
         assert_eq!(check.target, Target::File { path: ".".into() });
@@ -143,7 +133,7 @@ mod tests {
     #[test]
     fn lists_are_split_at_commas() {
         let words = ["narrows", "check", "--block", "4KiB,1M", "--depth", "1,8", "--op", "read"];
-        let Command::Check(check) = Arguments::parse_from(words).command else { unreachable!() };
+        let CliCommand::Check(check) = CliArguments::parse_from(words).command else { unreachable!() };
         assert_eq!(check.block, [Bytes(4096), Bytes(1 << 20)]);
         assert_eq!((check.depth, check.op), (vec![1, 8], vec![CheckOp::Read]));
     }
@@ -158,7 +148,7 @@ mod tests {
             ["--max-rate", "x"],
         ] {
             let all = ["narrows", "check", words[0], words[1]];
-            assert!(Arguments::try_parse_from(all).is_err(), "{words:?}");
+            assert!(CliArguments::try_parse_from(all).is_err(), "{words:?}");
         }
     }
 }

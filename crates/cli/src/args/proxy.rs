@@ -9,38 +9,38 @@ use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub(crate) struct ProxyArguments {
-    /// Address and port to listen at; any other than loopback needs --token-file or --open. Port 0 takes a free one
+    /// Address and port to listen at; any other than loopback needs --token-file or --open. Port 0 selects a free one
     #[arg(long, default_value = "127.0.0.1:7301", value_name = "ADDR:PORT")]
     pub(crate) listen: SocketAddr,
-    /// Where every connection is forwarded to; a name is looked up once, at the start
+    /// Destination of every connection; a name is resolved once, at the start
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) to: String,
-    /// How bytes are moved
+    /// How bytes are forwarded
     #[arg(long, value_enum, default_value = "splice", value_name = "MODE")]
     pub(crate) mode: ProxyMode,
-    /// Bytes that one read asks for, up to 64MiB; a connection has two such buffers (io_uring: four)
+    /// Bytes of one read, up to 64MiB; a connection has two such buffers (io_uring: four)
     #[arg(long, default_value = "128KiB", value_name = "SIZE", value_parser = parse_block)]
     pub(crate) buffer: Bytes,
-    /// Send small pieces at once (`TCP_NODELAY`); with `=false` the kernel gathers them
+    /// Send small segments immediately (`TCP_NODELAY`); with `=false` the kernel coalesces them
     #[arg(long, default_value_t = true, default_missing_value = "true", num_args = 0..=1, require_equals = true,
           action = ArgAction::Set, value_name = "true|false")]
     pub(crate) no_delay: bool,
-    /// Send buffer of every socket (`SO_SNDBUF`); without it the kernel's own, which grows
+    /// Send buffer of every socket (`SO_SNDBUF`); the default is the kernel's automatic size
     #[arg(long, value_name = "SIZE", value_parser = parse_block)]
     pub(crate) send_buffer: Option<Bytes>,
-    /// Receive buffer of every socket (`SO_RCVBUF`); without it the kernel's own, which grows
+    /// Receive buffer of every socket (`SO_RCVBUF`); the default is the kernel's automatic size
     #[arg(long, value_name = "SIZE", value_parser = parse_block)]
     pub(crate) receive_buffer: Option<Bytes>,
-    /// Most connections at once; further ones are reset
+    /// Maximum number of connections; further ones are reset
     #[arg(long, default_value_t = 256, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65536))]
     pub(crate) max_connections: u32,
-    /// Time after which a connection that no byte passes is reset, in seconds; without it none is
+    /// Time after which an idle connection is reset, in seconds; the default is never
     #[arg(long, value_name = "N", value_parser = positive_seconds)]
     pub(crate) idle_seconds: Option<f64>,
-    /// File that holds the token of those who may ask the proxy itself; it guards no connection that passes
+    /// File with the token of clients that may query the proxy itself; forwarded connections are not checked
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
-    /// Listen beyond loopback without a token; the proxy itself then answers nobody
+    /// Listen beyond loopback without a token; the proxy itself then answers no queries
     #[arg(long, conflicts_with = "token_file")]
     pub(crate) open: bool,
 }
@@ -68,12 +68,12 @@ impl From<ProxyMode> for ForwardMode {
 
 #[cfg(test)]
 mod tests {
-    use crate::args::{Arguments, Command};
+    use crate::args::{CliArguments, CliCommand};
     use clap::Parser;
 
     fn no_delay(words: &[&str]) -> bool {
         let all = ["narrows", "proxy", "--to", "h:1"].iter().chain(words);
-        let Command::Proxy(proxy) = Arguments::parse_from(all).command else { unreachable!() };
+        let CliCommand::Proxy(proxy) = CliArguments::parse_from(all).command else { unreachable!() };
         proxy.no_delay
     }
 
@@ -93,8 +93,8 @@ mod tests {
             ["--listen", "somewhere"],
         ] {
             let all = ["narrows", "proxy", "--to", "h:1", words[0], words[1]];
-            assert!(Arguments::try_parse_from(all).is_err(), "{words:?}");
+            assert!(CliArguments::try_parse_from(all).is_err(), "{words:?}");
         }
-        assert!(Arguments::try_parse_from(["narrows", "proxy"]).is_err(), "nowhere to go");
+        assert!(CliArguments::try_parse_from(["narrows", "proxy"]).is_err(), "nowhere to go");
     }
 }

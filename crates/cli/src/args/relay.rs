@@ -12,48 +12,50 @@ const ALL: &str = "all";
 
 #[derive(Debug, Args)]
 pub(crate) struct RelayArguments {
-    /// Whose buffer is shrunk while the others stay at the largest size: client, server or both of two nodes; client-3,
-    /// server-3, proxy, client+proxy, client+server, proxy+server or all-3 with a proxy between; `all` is every one of these
+    /// Roles whose buffer is shrunk while the others keep the largest size: client, server or both with two nodes;
+    /// client-3, server-3, proxy, client+proxy, client+server, proxy+server or all-3 with a proxy; `all` for all of
+    /// these
     #[arg(long, default_value = ALL, value_name = "SWEEP,..", value_delimiter = ',', value_parser = parse_sweep)]
-    pub(crate) sweep: Vec<Sweeps>,
-    /// Bytes that each trial moves: a multiple of every size that the client writes at once
+    pub(crate) sweep: Vec<SweepChoice>,
+    /// Bytes of each trial: a multiple of every buffer size of the client
     #[arg(long, default_value = "48MiB", value_name = "SIZE", value_parser = parse_block)]
     pub(crate) bytes: Bytes,
-    /// Buffer sizes to try; the largest is that of roles that are not shrunk; without it
+    /// Buffer sizes to try; roles that are not shrunk use the largest; the default is
     /// 4096,2048,1024,512,256,128,64,48,32 bytes
     #[arg(long, value_name = "SIZE,..", value_delimiter = ',', value_parser = parse_block)]
     pub(crate) sizes: Vec<Bytes>,
     /// Repetitions of every buffer size of a sweep
     #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) trials: u32,
-    /// Sockets that join the roles
+    /// Sockets between the roles
     #[arg(long, default_value = "tcp", value_name = "tcp|unix", value_enum)]
     pub(crate) transport: Transport,
-    /// Send small pieces at once (`TCP_NODELAY`); without it the kernel gathers them, as published
+    /// Send small segments immediately (`TCP_NODELAY`); without it the kernel coalesces them, as published
     #[arg(long)]
     pub(crate) no_delay: bool,
-    /// Send buffer of every socket (`SO_SNDBUF`); without it the kernel's own, which grows
+    /// Send buffer of every socket (`SO_SNDBUF`); the default is the kernel's automatic size
     #[arg(long, value_name = "SIZE", value_parser = parse_block)]
     pub(crate) send_buffer: Option<Bytes>,
-    /// Receive buffer of every socket (`SO_RCVBUF`); without it the kernel's own, which grows
+    /// Receive buffer of every socket (`SO_RCVBUF`); the default is the kernel's automatic size
     #[arg(long, value_name = "SIZE", value_parser = parse_block)]
     pub(crate) receive_buffer: Option<Bytes>,
-    /// How the proxy moves bytes: through a buffer, a pipe in the kernel, or io_uring; without it copy, as published
+    /// How the proxy forwards bytes: through a buffer, a pipe in the kernel, or io_uring; the default is copy, as
+    /// published
     #[arg(long, value_name = "copy|splice|uring", value_enum)]
-    pub(crate) proxy_mode: Option<ProxyMode>,
-    /// Make content that depends on its position, and compare every byte at the server; costs CPU time at both ends
+    pub(crate) proxy_mode: Option<RelayProxyMode>,
+    /// Generate content that depends on its position, and compare every byte at the server; costs CPU time at both ends
     #[arg(long)]
     pub(crate) verify: bool,
-    /// The `narrows serve` that plays the server; without it a process of this machine does
+    /// The `narrows serve` that acts as the server; the default is a process on this machine
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) server: Option<String>,
-    /// The `narrows proxy` that plays the proxy; without it a process of this machine does
+    /// The `narrows proxy` that acts as the proxy; the default is a process on this machine
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) proxy: Option<String>,
-    /// File that holds the token of --server and --proxy
+    /// File with the token of --server and --proxy
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
-    /// Seed of the order of points; without it a new one is drawn and recorded
+    /// Seed of the order of points; the default is a new one, which is recorded
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
     #[command(flatten)]
@@ -62,7 +64,7 @@ pub(crate) struct RelayArguments {
 
 /// One word of `--sweep`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sweeps {
+pub(crate) enum SweepChoice {
     All,
     One(RelaySweep),
 }
@@ -74,7 +76,7 @@ pub(crate) enum Transport {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ProxyMode {
+pub(crate) enum RelayProxyMode {
     Copy,
     Splice,
     Uring,
@@ -84,8 +86,8 @@ impl RelayArguments {
     /// The sweeps that are named.
     pub(crate) fn sweeps(&self) -> Vec<RelaySweep> {
         let named = self.sweep.iter().flat_map(|word| match word {
-            Sweeps::All => RelaySweep::ALL.to_vec(),
-            Sweeps::One(sweep) => vec![*sweep],
+            SweepChoice::All => RelaySweep::ALL.to_vec(),
+            SweepChoice::One(sweep) => vec![*sweep],
         });
         named.collect()
     }
@@ -105,22 +107,22 @@ impl From<Transport> for RelayTransport {
     }
 }
 
-impl From<ProxyMode> for ForwardMode {
-    fn from(mode: ProxyMode) -> Self {
+impl From<RelayProxyMode> for ForwardMode {
+    fn from(mode: RelayProxyMode) -> Self {
         match mode {
-            ProxyMode::Copy => Self::Copy,
-            ProxyMode::Splice => Self::Splice,
-            ProxyMode::Uring => Self::Uring,
+            RelayProxyMode::Copy => Self::Copy,
+            RelayProxyMode::Splice => Self::Splice,
+            RelayProxyMode::Uring => Self::Uring,
         }
     }
 }
 
-fn parse_sweep(text: &str) -> Result<Sweeps, String> {
+fn parse_sweep(text: &str) -> Result<SweepChoice, String> {
     if text == ALL {
-        return Ok(Sweeps::All);
+        return Ok(SweepChoice::All);
     }
     let names = || RelaySweep::ALL.iter().map(|sweep| sweep.name()).chain([ALL]);
-    RelaySweep::from_name(text).map(Sweeps::One).ok_or_else(|| {
+    RelaySweep::from_name(text).map(SweepChoice::One).ok_or_else(|| {
         let meant = narrows_study::nearest(&text.to_lowercase(), names());
         let meant = meant.map_or_else(String::new, |name| format!("; did you mean \"{name}\"?"));
         format!("there is no such sweep; allowed are {}{meant}", names().collect::<Vec<_>>().join(", "))
@@ -129,14 +131,14 @@ fn parse_sweep(text: &str) -> Result<Sweeps, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Arguments, Command};
+    use super::super::{CliArguments, CliCommand};
     use super::*;
     use clap::Parser;
 
     fn parsed(words: &[&str]) -> Result<RelayArguments, String> {
         let words = ["narrows", "relay"].iter().chain(words);
-        match Arguments::try_parse_from(words).map_err(|error| error.to_string())?.command {
-            Command::Relay(relay) => Ok(*relay),
+        match CliArguments::try_parse_from(words).map_err(|error| error.to_string())?.command {
+            CliCommand::Relay(relay) => Ok(*relay),
             _ => unreachable!("relay was asked for"),
         }
     }

@@ -1,29 +1,29 @@
 //! `narrows check`: from what was typed to a verdict, as a pipeline of values.
 
-mod place;
-mod refined;
+mod refine;
 mod request;
+mod resolved_target;
 mod server;
 
 use crate::args::CheckArguments;
 use crate::console::Console;
-use crate::exit::{Exit, Failure};
-use crate::measurement::{self, Terms, Undertaking, Watch, random_u64};
+use crate::exit::{CommandFailure, Exit};
+use crate::measurement::{self, OutputContext, RunSpec, Watch, random_u64};
 use crate::token;
 use narrows_model::Plan;
-use place::Place;
+use resolved_target::ResolvedTarget;
 pub(crate) use server::CheckServer;
 
 /// Everything that is known before load is put on.
 ///
-/// Fields are dropped in order: the endpoint removes its store before the folder that holds it goes.
-pub(crate) struct Prepared {
+/// Fields are dropped in order: the endpoint removes its store before the folder that contains it is removed.
+pub(crate) struct PreparedCheck {
     pub(crate) server: Option<CheckServer>,
-    pub(crate) place: Place,
+    pub(crate) resolved: ResolvedTarget,
     pub(crate) plan: Plan,
 }
 
-impl Prepared {
+impl PreparedCheck {
     /// The token of the endpoint; one of the command's own has a token of its own.
     pub(crate) fn token(&self) -> Option<Vec<u8>> {
         self.server.as_ref().and_then(CheckServer::token).map(<[u8]>::to_vec)
@@ -35,27 +35,27 @@ pub(crate) fn run(
     arguments: &CheckArguments,
     command: &[String],
     console: &Console,
-) -> Result<Exit, Failure> {
-    let terms = Terms { output: &arguments.output, command, console };
+) -> Result<Exit, CommandFailure> {
+    let context = OutputContext { output: &arguments.output, command, console };
     let watch = Watch::start(console)?;
     let mut prepared = prepare(arguments, &watch, console)?;
     if arguments.output.plan {
-        terms.print_plan(&prepared.plan)?;
+        context.print_plan(&prepared.plan)?;
         return Ok(Exit::Done);
     }
-    terms.announce(&prepared.plan, prepared.place.inventory());
-    let undertaking = Undertaking {
+    context.announce(&prepared.plan, prepared.resolved.inventory());
+    let spec = RunSpec {
         plan: &prepared.plan,
-        inventory: prepared.place.inventory(),
-        devices: prepared.place.device_names(),
+        inventory: prepared.resolved.inventory(),
+        devices: prepared.resolved.device_names(),
         token: prepared.token(),
         servers: prepared.server.as_mut().map(CheckServer::servers),
-        further: Some(refined::refined),
+        refine: Some(refine::refine_plan),
         launchers: Vec::new(),
     };
-    let ran = measurement::run(undertaking, &watch, terms)?;
+    let finished = measurement::run(spec, &watch, context)?;
     drop(prepared);
-    measurement::conclude(ran, terms)
+    measurement::conclude(finished, context)
 }
 
 /// Looks at TARGET, connects to the endpoint and plans the check, whose cuts suites measure too.
@@ -66,18 +66,18 @@ pub(crate) fn prepare(
     arguments: &CheckArguments,
     watch: &Watch,
     console: &Console,
-) -> Result<Prepared, Failure> {
+) -> Result<PreparedCheck, CommandFailure> {
     let seed = match arguments.seed {
         Some(seed) => seed,
         None => random_u64()?,
     };
     let token = token::read(arguments.token_file.as_deref())?;
     // Not the seed: a run with a seed can be repeated beside what a killed one left.
-    let place = Place::resolve(arguments, random_u64()?, watch.clock_resolution_ns)?;
-    for leftover in place.leftovers(arguments) {
+    let resolved = ResolvedTarget::resolve(arguments, random_u64()?, watch.clock_resolution_ns)?;
+    for leftover in resolved.leftovers(arguments) {
         console.say(&leftover);
     }
-    let server = CheckServer::of(arguments, &place, token.as_deref(), &watch.clock)?;
-    let plan = request::plan(arguments, &place, server.as_ref(), seed, &watch.clock)?;
-    Ok(Prepared { server, place, plan })
+    let server = CheckServer::from_arguments(arguments, &resolved, token.as_deref(), &watch.clock)?;
+    let plan = request::plan(arguments, &resolved, server.as_ref(), seed, &watch.clock)?;
+    Ok(PreparedCheck { server, resolved, plan })
 }

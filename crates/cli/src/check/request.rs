@@ -1,13 +1,13 @@
 //! From what was typed and found to a plan.
 
-use super::place::{Place, PlaceKind};
+use super::resolved_target::{ResolvedTarget, ResolvedTargetKind};
 use super::server::CheckServer;
 use crate::args::{CheckArguments, CheckOp};
-use crate::exit::Failure;
+use crate::exit::CommandFailure;
 use narrows_engines::{Clock, EngineFactory, EngineRegistry};
 use narrows_model::capabilities::Capabilities;
 use narrows_model::{Bytes, Op, Plan, Target};
-use narrows_study::{CheckRequest, EngineFacts, Problem, plan_check};
+use narrows_study::{CheckRequest, EngineFacts, Problem, plan_check, redirect_files};
 use std::sync::Arc;
 
 /// The plan of what was asked for.
@@ -16,33 +16,29 @@ use std::sync::Arc;
 /// All problems of the request at once.
 pub(crate) fn plan(
     arguments: &CheckArguments,
-    place: &Place,
+    resolved: &ResolvedTarget,
     server: Option<&CheckServer>,
     seed: u64,
     clock: &Arc<dyn Clock>,
-) -> Result<Plan, Failure> {
-    let mut request = request(arguments, place, server, seed);
+) -> Result<Plan, CommandFailure> {
+    let mut request = request(arguments, resolved, server, seed);
     if let Some(server) = server.filter(|_| arguments.target.via().is_some()) {
         request.past_the_proxy = server.past_the_proxy(&arguments.target, clock);
     }
     let mut plan = plan_check(&request).map_err(|problems| refuse(&problems))?;
-    if let (Some(own), Target::File { path }) = (place.own_folder(), &arguments.target) {
-        for cell in plan.cells.iter_mut().filter(|cell| cell.site == narrows_model::Site::Client) {
-            if matches!(&cell.target, Target::File { path: planned } if planned == path) {
-                cell.target = Target::File { path: own.to_path_buf() };
-            }
-        }
+    if let (Some(own), Target::File { path }) = (resolved.own_folder(), &arguments.target) {
+        redirect_files(&mut plan, &|planned| (planned == path).then(|| own.to_path_buf()));
     }
     Ok(plan)
 }
 
 fn request(
     arguments: &CheckArguments,
-    place: &Place,
+    resolved: &ResolvedTarget,
     server: Option<&CheckServer>,
     seed: u64,
 ) -> CheckRequest {
-    let facts = place.inventory();
+    let facts = resolved.inventory();
     let mut request = CheckRequest::new(arguments.target.clone());
     request.budget_s = arguments.seconds;
     request.trials = arguments.trials;
@@ -58,10 +54,10 @@ fn request(
     request.path_kind = facts.path.as_ref().map(|path| path.kind);
     request.memory_bytes = facts.host.memory_limit_bytes.or(facts.host.memory_bytes);
     request.free_bytes = facts.path.as_ref().and_then(|path| path.free_bytes);
-    if let PlaceKind::File { length } = place.kind() {
+    if let ResolvedTargetKind::File { length } = resolved.kind() {
         request.existing_file = Some(*length);
     }
-    request.engines.path = path_capabilities(place, &arguments.target);
+    request.engines.path = path_capabilities(resolved, &arguments.target);
     if let Some(server) = server {
         request.server = server.as_planned();
         request.free_bytes = min_of(request.free_bytes, server.free_bytes());
@@ -74,8 +70,8 @@ fn request(
     request
 }
 
-fn path_capabilities(place: &Place, target: &Target) -> Option<Capabilities> {
-    let target = place.own_file().map_or_else(|| target.clone(), |path| Target::File { path });
+fn path_capabilities(resolved: &ResolvedTarget, target: &Target) -> Option<Capabilities> {
+    let target = resolved.own_file().map_or_else(|| target.clone(), |path| Target::File { path });
     let factory = EngineRegistry::for_user().factory(&target, None).ok()?;
     EngineFactory::capabilities(factory.as_ref(), &target).ok()
 }
@@ -98,7 +94,7 @@ fn min_of(a: Option<Bytes>, b: Option<Bytes>) -> Option<Bytes> {
     }
 }
 
-fn refuse(problems: &[Problem]) -> Failure {
+fn refuse(problems: &[Problem]) -> CommandFailure {
     let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
-    Failure::bad_input(format!("this check cannot be planned:\n  {}", lines.join("\n  ")))
+    CommandFailure::bad_input(format!("this check cannot be planned:\n  {}", lines.join("\n  ")))
 }

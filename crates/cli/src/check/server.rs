@@ -1,14 +1,16 @@
 //! The endpoint of a check: TARGET's own, one on the storage server, or one that the command starts itself.
 
-use super::place::{Place, PlaceKind};
+use super::resolved_target::{ResolvedTarget, ResolvedTargetKind};
 use crate::args::CheckArguments;
-use crate::exit::Failure;
-use crate::measurement::{self, ServeProcess, Servers};
+use crate::exit::CommandFailure;
+use crate::measurement::{self, ServeProcess};
 use crate::token;
 use narrows_engines::{Clock, EngineFactory, EngineRegistry};
 use narrows_model::capabilities::Capabilities;
 use narrows_model::{Bytes, Inventory, Layer, Target, Via};
-use narrows_study::{Server, ServerKind};
+use narrows_run::Servers;
+use narrows_study::{RequestedServer, ServerKind};
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -25,22 +27,22 @@ pub(crate) struct CheckServer {
 
 impl CheckServer {
     /// The endpoint that the command needs; `None` for a path without one.
-    pub(crate) fn of(
+    pub(crate) fn from_arguments(
         arguments: &CheckArguments,
-        place: &Place,
+        resolved: &ResolvedTarget,
         token: Option<&[u8]>,
         clock: &Arc<dyn Clock>,
-    ) -> Result<Option<Self>, Failure> {
-        match (place.kind(), arguments.server.as_deref()) {
-            (PlaceKind::Endpoint { .. }, Some(_)) => Err(Failure::bad_input(
-                "--server goes with a folder; the server of tcp://HOST:PORT is HOST:PORT itself".to_owned(),
+    ) -> Result<Option<Self>, CommandFailure> {
+        match (resolved.kind(), arguments.server.as_deref()) {
+            (ResolvedTargetKind::Endpoint { .. }, Some(_)) => Err(CommandFailure::bad_input(
+                "--server is for folders; the server of tcp://HOST:PORT is HOST:PORT itself".to_owned(),
             )),
-            (PlaceKind::Endpoint { host, port, via }, None) => {
+            (ResolvedTargetKind::Endpoint { host, port, via }, None) => {
                 Self::connect((host, *port), via.as_ref(), None, token, clock).map(Some)
             }
             (_, None) => Ok(None),
-            (_, Some("self")) => Self::start(place, clock).map(Some),
-            (_, Some(address)) => Self::remote(address, place, token, clock).map(Some),
+            (_, Some("self")) => Self::start(resolved, clock).map(Some),
+            (_, Some(address)) => Self::remote(address, resolved, token, clock).map(Some),
         }
     }
 
@@ -50,7 +52,7 @@ impl CheckServer {
         kind: Option<ServerKind>,
         token: Option<&[u8]>,
         clock: &Arc<dyn Clock>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CommandFailure> {
         let (client, proxy) = measurement::connect_through(host, port, via, token, clock)?;
         let token = token.map(<[u8]>::to_vec);
         let servers = Servers::one(client).behind(proxy);
@@ -58,9 +60,9 @@ impl CheckServer {
     }
 
     /// Starts an endpoint on loopback, rooted in our own folder.
-    fn start(place: &Place, clock: &Arc<dyn Clock>) -> Result<Self, Failure> {
-        let Some(root) = place.own_folder() else {
-            return Err(Failure::bad_input("--server self needs a folder as TARGET".to_owned()));
+    fn start(resolved: &ResolvedTarget, clock: &Arc<dyn Clock>) -> Result<Self, CommandFailure> {
+        let Some(root) = resolved.own_folder() else {
+            return Err(CommandFailure::bad_input("--server self needs a folder as TARGET".to_owned()));
         };
         // Others on this machine reach the address too.
         let token = token::drawn()?;
@@ -73,46 +75,47 @@ impl CheckServer {
     /// Connects to a server that must serve TARGET's mount.
     fn remote(
         address: &str,
-        place: &Place,
+        resolved: &ResolvedTarget,
         token: Option<&[u8]>,
         clock: &Arc<dyn Clock>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CommandFailure> {
         let (host, port) = narrows_model::target::host_port(address).map_err(|problem| {
-            Failure::bad_input(format!("--server {address} {problem}; write self or HOST:PORT"))
+            CommandFailure::bad_input(format!("--server {address} {problem}; write self or HOST:PORT"))
         })?;
         let mut server = Self::connect((&host, port), None, Some(ServerKind::Remote), token, clock)?;
-        server.prove_mount(place, address)?;
+        server.prove_mount(resolved, address)?;
         Ok(server)
     }
 
     /// Writes a file through TARGET's mount and asks the server whether it sees it.
-    fn prove_mount(&mut self, place: &Place, address: &str) -> Result<(), Failure> {
-        let Some(own) = place.own_folder() else {
-            return Err(Failure::bad_input("--server needs a folder as TARGET".to_owned()));
+    fn prove_mount(&mut self, resolved: &ResolvedTarget, address: &str) -> Result<(), CommandFailure> {
+        let Some(own) = resolved.own_folder() else {
+            return Err(CommandFailure::bad_input("--server needs a folder as TARGET".to_owned()));
         };
         let nonce = own.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let file = own.join("mount-proof");
-        std::fs::write(&file, &nonce)
-            .map_err(|error| Failure::could_not_run(format!("write {}: {error}", file.display())))?;
-        for name in names_at_server(&file, place.inventory()) {
+        std::fs::File::create_new(&file)
+            .and_then(|mut made| made.write_all(nonce.as_bytes()))
+            .map_err(|error| CommandFailure::could_not_run(format!("write {}: {error}", file.display())))?;
+        for name in names_at_server(&file, resolved.inventory()) {
             if self.servers.first_mut().stores_file(&name, &nonce)? {
                 return Ok(());
             }
         }
-        Err(Failure::bad_input(format!(
+        Err(CommandFailure::bad_input(format!(
             "the server {address} does not serve the folder given: a file written there does not appear below its root; \
              start it with `narrows serve --root` on the folder that is exported and mounted here"
         )))
     }
 
     /// As the planner needs it; `None` where TARGET is the endpoint itself.
-    pub(crate) fn as_planned(&self) -> Option<Server> {
-        self.kind.map(|kind| Server { kind, host: self.host.clone(), port: self.port })
+    pub(crate) fn as_planned(&self) -> Option<RequestedServer> {
+        self.kind.map(|kind| RequestedServer { kind, host: self.host.clone(), port: self.port })
     }
 
     /// Free space in its store.
     pub(crate) fn free_bytes(&self) -> Option<Bytes> {
-        measurement::store_free_bytes(self.servers.first())
+        narrows_run::store_free_bytes(self.servers.first())
     }
 
     /// What its layer can do; `None` where it does not offer it.

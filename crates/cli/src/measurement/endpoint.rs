@@ -1,9 +1,8 @@
-//! An endpoint that takes part: its control connection, and the room in its store.
+//! The control connection to an endpoint that takes part.
 
-use crate::exit::Failure;
+use crate::exit::CommandFailure;
 use narrows_engines::Clock;
 use narrows_engines::endpoint::ControlClient;
-use narrows_model::Bytes;
 use std::sync::Arc;
 
 /// Longest wait for the endpoint's answers before load is put on.
@@ -18,15 +17,6 @@ pub(crate) fn connect(
     port: u16,
     token: Option<&[u8]>,
     clock: Arc<dyn Clock>,
-) -> Result<ControlClient, Failure> {
+) -> Result<ControlClient, CommandFailure> {
     Ok(ControlClient::connect(host, port, token, clock, CONNECT_TIMEOUT_NS)?)
-}
-
-/// Free space in the store of the endpoint that `client` speaks to: the file system's, or what its quota leaves.
-pub(crate) fn store_free_bytes(client: &ControlClient) -> Option<Bytes> {
-    let free = client.inventory().path.as_ref().and_then(|path| path.free_bytes);
-    match (free, client.facts().quota_bytes) {
-        (Some(free), Some(quota)) => Some(free.min(quota)),
-        (free, quota) => free.or(quota),
-    }
 }

@@ -1,7 +1,7 @@
 //! Paths on this machine: what one is, the folder of our own in it, and the inventory around it.
 
 use super::owner;
-use crate::exit::Failure;
+use crate::exit::CommandFailure;
 use narrows_engines::psync::TestFolder;
 use narrows_model::{Bytes, Inventory};
 use narrows_probe::Root;
@@ -24,7 +24,7 @@ pub(crate) enum PathFound {
 
 /// Why a path is no target.
 #[derive(Debug)]
-pub(crate) enum WrongPath {
+pub(crate) enum PathProblem {
     /// Another one must be given: what was found, and what to do.
     Named { found: String, hint: &'static str },
     /// It may not be used by this user, and why.
@@ -32,16 +32,16 @@ pub(crate) enum WrongPath {
 }
 
 /// What paths of targets are.
-pub(crate) const PATHS_ALLOWED: &str = "a folder, or a file with something in it that this user may read";
+pub(crate) const PATHS_ALLOWED: &str = "a folder, or a file that is not empty and that this user may read";
 
 /// What `path` is.
 ///
 /// # Errors
 /// When it is not there, may not be read, is an empty file, or is neither a file nor a folder.
-pub(crate) fn examine(path: &Path) -> Result<PathFound, Failure> {
+pub(crate) fn examine(path: &Path) -> Result<PathFound, CommandFailure> {
     look_at(path).map_err(|wrong| match wrong {
-        WrongPath::Named { found, hint } => Failure::bad_input(format!("{found}; {hint}")),
-        WrongPath::Refused(words) => Failure::could_not_run(words),
+        PathProblem::Named { found, hint } => CommandFailure::bad_input(format!("{found}; {hint}")),
+        PathProblem::Refused(words) => CommandFailure::could_not_run(words),
     })
 }
 
@@ -49,14 +49,14 @@ pub(crate) fn examine(path: &Path) -> Result<PathFound, Failure> {
 ///
 /// # Errors
 /// As those of [`examine`].
-pub(crate) fn look_at(path: &Path) -> Result<PathFound, WrongPath> {
+pub(crate) fn look_at(path: &Path) -> Result<PathFound, PathProblem> {
     let shown = path.display();
-    let named = |found: String, hint| Err(WrongPath::Named { found, hint });
+    let named = |found: String, hint| Err(PathProblem::Named { found, hint });
     let metadata = match std::fs::metadata(path) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
-            let hint = "check the rights of this user on it and on the folders above it";
-            return Err(WrongPath::Refused(format!("{shown}: {error}; {hint}")));
+            let hint = "check this user's permissions on it and on its parent folders";
+            return Err(PathProblem::Refused(format!("{shown}: {error}; {hint}")));
         }
         Err(error) => return named(format!("{shown}: {error}"), "give a folder or file that exists"),
     };
@@ -74,7 +74,7 @@ pub(crate) fn look_at(path: &Path) -> Result<PathFound, WrongPath> {
         );
     }
     std::fs::File::open(path).map_err(|error| {
-        WrongPath::Refused(format!("read {shown}: {error}; give a file that this user may read"))
+        PathProblem::Refused(format!("read {shown}: {error}; give a file that this user may read"))
     })?;
     Ok(PathFound::File { length: Bytes(metadata.len()) })
 }
@@ -83,18 +83,19 @@ pub(crate) fn look_at(path: &Path) -> Result<PathFound, WrongPath> {
 ///
 /// # Errors
 /// When this user may not write there.
-pub(crate) fn make(path: &Path, nonce: u64) -> Result<TestFolder, Failure> {
-    TestFolder::create(path, nonce, &owner::line()).map_err(|error| Failure::could_not_run(error.to_string()))
+pub(crate) fn make(path: &Path, nonce: u64) -> Result<TestFolder, CommandFailure> {
+    TestFolder::create(path, nonce, &owner::line())
+        .map_err(|error| CommandFailure::could_not_run(error.to_string()))
 }
 
 /// The inventory of this machine and of the path to `path`.
 ///
 /// # Errors
-/// When the machine does not tell.
-pub(crate) fn machine(path: Option<&Path>, clock_resolution_ns: u64) -> Result<Inventory, Failure> {
+/// When the machine does not report it.
+pub(crate) fn machine(path: Option<&Path>, clock_resolution_ns: u64) -> Result<Inventory, CommandFailure> {
     let facts = ProcessFacts { affinity_cpus: own_cpus(), clock_resolution_ns: Some(clock_resolution_ns) };
     inventory(&Root::system(), &facts, path)
-        .map_err(|error| Failure::could_not_run(format!("find out what the path is made of: {error}")))
+        .map_err(|error| CommandFailure::could_not_run(format!("find the layers of the path: {error}")))
 }
 
 fn own_cpus() -> Vec<u32> {

@@ -1,29 +1,31 @@
 //! Puts the load on: the plan's cells, then what they ask for, into the record.
 
-use super::{Further, Terms, Undertaking, Watch};
+use super::{OutputContext, RefineFn, RunSpec, Watch};
 use crate::console::Console;
-use crate::counters::ClientCounters;
 use crate::diagnose::summary_of;
-use crate::exit::Failure;
-use crate::progress::Progress;
+use crate::exit::CommandFailure;
+use crate::progress::ProgressDisplay;
 use narrows_engines::EngineRegistry;
 use narrows_model::event::EndReason;
 use narrows_model::{Event, Nanos, Plan, Sink, SinkError};
 use narrows_record::{Record, Writer};
-use narrows_run::{CellSite, ProcessCoordinator, RunOutput, Server, ServerLink, clean_up_within, execute};
+use narrows_run::{
+    CellSite, ClientCounters, OptionalServer, ProcessCoordinator, RunOutput, ServerLink, clean_up_within,
+    execute,
+};
 use std::sync::Arc;
 
 /// A load about to be put on.
-pub(super) struct Load<'a> {
-    pub(super) undertaking: Undertaking<'a>,
+pub(super) struct RunExecutor<'a> {
+    pub(super) spec: RunSpec<'a>,
     pub(super) watch: &'a Watch,
-    pub(super) terms: Terms<'a>,
+    pub(super) context: OutputContext<'a>,
 }
 
 /// Keeps every event, then shows it.
 pub(super) struct Recording<'a> {
     pub(super) writer: Writer,
-    pub(super) progress: Progress<'a>,
+    pub(super) progress: ProgressDisplay<'a>,
 }
 
 impl Recording<'_> {
@@ -55,13 +57,13 @@ impl Sink for Recording<'_> {
     }
 }
 
-impl Load<'_> {
+impl RunExecutor<'_> {
     /// Runs all cells; returns why the run ended, and the record to be finished.
-    pub(super) fn put_on(mut self, writer: Writer) -> Result<(EndReason, Writer), Failure> {
-        let plan = self.undertaking.plan;
-        let console = self.terms.console;
+    pub(super) fn execute(mut self, writer: Writer) -> Result<(EndReason, Writer), CommandFailure> {
+        let plan = self.spec.plan;
+        let console = self.context.console;
         let mut site = self.site(plan)?;
-        let progress = Progress::new(console, plan, self.terms.output.quiet);
+        let progress = ProgressDisplay::new(console, plan, self.context.output.quiet);
         let mut recording = Recording { writer, progress };
         let outcome = self.cells(plan, &mut site, &mut recording);
         // Whoever fell silent is not waited for once more.
@@ -81,13 +83,13 @@ impl Load<'_> {
         recording: &mut Recording<'_>,
     ) -> Result<RunOutput, SinkError> {
         recording.event(&Event::RunStarted { at_ns: self.watch.now() })?;
-        for client in self.undertaking.servers.iter().flat_map(|servers| servers.iter()) {
+        for client in self.spec.servers.iter().flat_map(|servers| servers.iter()) {
             recording.event(&Event::ServerConnected {
                 server: Box::new(client.facts().clone()),
                 inventory: Box::new(client.inventory().clone()),
             })?;
         }
-        if let Some(proxy) = self.undertaking.servers.as_ref().and_then(|servers| servers.proxy()) {
+        if let Some(proxy) = self.spec.servers.as_ref().and_then(|servers| servers.proxy()) {
             recording.event(&Event::ProxyConnected {
                 proxy: Box::new(proxy.facts().clone()),
                 inventory: Box::new(proxy.inventory().clone()),
@@ -96,8 +98,8 @@ impl Load<'_> {
         let spent_ns = self.watch.spent();
         let mut output = execute(plan, spent_ns, site, self.server(), recording)?;
         if output.reason == EndReason::Finished
-            && let Some(further) = self.undertaking.further
-            && let Some(more) = self.extended(plan, further, recording)?
+            && let Some(refine) = self.spec.refine
+            && let Some(more) = self.extended(plan, refine, recording)?
         {
             let spent_ns = self.watch.spent();
             let later = execute(&more, spent_ns, site, self.server(), recording)?;
@@ -107,8 +109,8 @@ impl Load<'_> {
         Ok(output)
     }
 
-    fn server(&mut self) -> Server<'_> {
-        let servers = self.undertaking.servers.as_mut();
+    fn server(&mut self) -> OptionalServer<'_> {
+        let servers = self.spec.servers.as_mut();
         servers.map(|servers| &mut **servers as &mut (dyn ServerLink + 'static))
     }
 
@@ -116,12 +118,12 @@ impl Load<'_> {
     fn extended(
         &self,
         plan: &Plan,
-        further: Further,
+        refine: RefineFn,
         recording: &mut Recording<'_>,
     ) -> Result<Option<Plan>, SinkError> {
         let Ok(record) = Record::open(recording.writer.dir()) else { return Ok(None) };
         let Ok(summary) = summary_of(&record) else { return Ok(None) };
-        let more = further(plan, &summary, plan.budget_ns.saturating_sub(self.watch.spent()));
+        let more = refine(plan, &summary, plan.budget_ns.saturating_sub(self.watch.spent()));
         if more.cells.is_empty() && more.skipped.is_empty() {
             return Ok(None);
         }
@@ -129,31 +131,24 @@ impl Load<'_> {
         Ok(Some(Plan { cells: more.cells, skipped: Vec::new(), ..plan.clone() }))
     }
 
-    fn site(&self, plan: &Plan) -> Result<CellSite, Failure> {
+    fn site(&self, plan: &Plan) -> Result<CellSite, CommandFailure> {
         let program = std::env::current_exe()
-            .map_err(|error| Failure::could_not_run(format!("find this program: {error}")))?;
+            .map_err(|error| CommandFailure::could_not_run(format!("find this program: {error}")))?;
         Ok(CellSite {
             registry: EngineRegistry::for_user(),
             clock: Arc::clone(&self.watch.clock),
             stop: self.watch.stop.clone(),
             coordinator: Box::new(
                 ProcessCoordinator::new(program, vec!["__client".to_owned()])
-                    .launched_by(self.undertaking.launchers.clone()),
+                    .launched_by(self.spec.launchers.clone()),
             ),
-            counters: Box::new(ClientCounters::new(self.undertaking.devices.clone())),
-            hostname: self.undertaking.inventory.host.hostname.clone(),
+            counters: Box::new(ClientCounters::new(self.spec.devices.clone())),
+            hostname: self.spec.inventory.host.hostname.clone(),
             seed: plan.seed,
             interval_ns: plan.interval_ns,
-            token: self.undertaking.token.clone(),
-            answer_timeout_ns: answer_timeout(plan.budget_ns),
-            prepared: narrows_run::Prepared::default(),
+            token: self.spec.token.clone(),
+            answer_timeout_ns: narrows_run::site::answer_timeout(plan.budget_ns),
+            prepared: narrows_run::PreparedObjects::default(),
         })
     }
-}
-
-/// Longest wait for a peer's answer in a run of this `budget`: no longer than all of it, unless that is short.
-fn answer_timeout(budget: Nanos) -> Nanos {
-    const LEAST_NS: u64 = 5_000_000_000;
-    let whole = if budget.0 == 0 { u64::MAX } else { budget.0.max(LEAST_NS) };
-    Nanos(narrows_run::site::ANSWER_TIMEOUT_NS.min(whole))
 }

@@ -9,39 +9,37 @@ mod owner;
 mod random;
 mod relay;
 mod serve_process;
-mod servers;
 mod through;
-mod together;
 mod verdict;
 mod watch;
 
 use crate::args::OutputArguments;
 use crate::console::Console;
-use crate::exit::Failure;
-use load::Load;
+use crate::exit::CommandFailure;
+use load::RunExecutor;
 use narrows_model::event::EndReason;
 use narrows_model::{Inventory, Nanos, Plan, Summary};
 use narrows_record::{Manifest, Writer};
 use narrows_report::text::Style;
+use narrows_run::Servers;
 use narrows_study::PlannedCells;
 use std::path::PathBuf;
 
-pub(crate) use endpoint::{CONNECT_TIMEOUT_NS, connect, store_free_bytes};
-pub(crate) use folder::{PATHS_ALLOWED, PathFound, WrongPath, examine, leftovers, look_at, machine, make};
+pub(crate) use endpoint::{CONNECT_TIMEOUT_NS, connect};
+pub(crate) use folder::{PATHS_ALLOWED, PathFound, PathProblem, examine, leftovers, look_at, machine, make};
 pub(crate) use random::random_u64;
 pub(crate) use relay::{Experiment, connected, run_relay};
 pub(crate) use serve_process::ServeProcess;
-pub(crate) use servers::Servers;
 pub(crate) use through::{connect_through, is_proxy, past_the_proxy};
-pub(crate) use verdict::{conclude, conclude_by, verdict_of};
+pub(crate) use verdict::{conclude, conclude_with};
 pub(crate) use watch::Watch;
 
 /// More cells that a plan's own results ask for, within the time that is left.
-pub(crate) type Further = fn(&Plan, &Summary, Nanos) -> PlannedCells;
+pub(crate) type RefineFn = fn(&Plan, &Summary, Nanos) -> PlannedCells;
 
 /// How a command talks.
 #[derive(Clone, Copy)]
-pub(crate) struct Terms<'a> {
+pub(crate) struct OutputContext<'a> {
     /// What was asked for.
     pub(crate) output: &'a OutputArguments,
     /// The command line.
@@ -50,7 +48,7 @@ pub(crate) struct Terms<'a> {
     pub(crate) console: &'a Console,
 }
 
-impl Terms<'_> {
+impl OutputContext<'_> {
     /// How text is laid out.
     pub(crate) fn style(&self) -> Style {
         Style {
@@ -65,7 +63,7 @@ impl Terms<'_> {
     ///
     /// # Errors
     /// When stdout cannot be written.
-    pub(crate) fn print_plan(&self, plan: &Plan) -> Result<(), Failure> {
+    pub(crate) fn print_plan(&self, plan: &Plan) -> Result<(), CommandFailure> {
         let style = Style { detail: true, ..self.style() };
         self.console.result(&narrows_report::text::plan(plan, &style))
     }
@@ -82,7 +80,7 @@ impl Terms<'_> {
 }
 
 /// What is run.
-pub(crate) struct Undertaking<'a> {
+pub(crate) struct RunSpec<'a> {
     /// The cells.
     pub(crate) plan: &'a Plan,
     /// This machine and the path.
@@ -94,13 +92,13 @@ pub(crate) struct Undertaking<'a> {
     /// The endpoints' token.
     pub(crate) token: Option<Vec<u8>>,
     /// More cells once the plan's have run.
-    pub(crate) further: Option<Further>,
+    pub(crate) refine: Option<RefineFn>,
     /// Words before the command of each client, in turn; none for clients that this program starts itself.
     pub(crate) launchers: Vec<Vec<String>>,
 }
 
 /// A run that is over, its record not yet finished.
-pub(crate) struct Ran {
+pub(crate) struct FinishedRun {
     writer: Writer,
     reason: EndReason,
 }
@@ -109,20 +107,24 @@ pub(crate) struct Ran {
 ///
 /// # Errors
 /// When the record cannot be made or this program cannot be found; what happens later is in the record.
-pub(crate) fn run(undertaking: Undertaking<'_>, watch: &Watch, terms: Terms<'_>) -> Result<Ran, Failure> {
-    let writer = record(undertaking.plan, undertaking.inventory, terms)?;
-    let (reason, writer) = Load { undertaking, watch, terms }.put_on(writer)?;
-    Ok(Ran { writer, reason })
+pub(crate) fn run(
+    spec: RunSpec<'_>,
+    watch: &Watch,
+    context: OutputContext<'_>,
+) -> Result<FinishedRun, CommandFailure> {
+    let writer = record(spec.plan, spec.inventory, context)?;
+    let (reason, writer) = RunExecutor { spec, watch, context }.execute(writer)?;
+    Ok(FinishedRun { writer, reason })
 }
 
 /// A new record in which nothing has happened yet.
-fn record(plan: &Plan, inventory: &Inventory, terms: Terms<'_>) -> Result<Writer, Failure> {
+fn record(plan: &Plan, inventory: &Inventory, context: OutputContext<'_>) -> Result<Writer, CommandFailure> {
     let started = narrows_sys::clock::wall_time();
     let started_at = humantime::format_rfc3339_seconds(started).to_string();
-    let dir = terms.output.out.clone().unwrap_or_else(|| default_record(&started_at));
+    let dir = context.output.out.clone().unwrap_or_else(|| default_record(&started_at));
     let id = format!("{:016x}", random_u64()?);
     let manifest =
-        Manifest::new(env!("CARGO_PKG_VERSION"), &started_at, terms.command.to_vec(), plan.seed, &id);
+        Manifest::new(env!("CARGO_PKG_VERSION"), &started_at, context.command.to_vec(), plan.seed, &id);
     Ok(Writer::create(&dir, manifest, plan, inventory)?)
 }
 

@@ -33,7 +33,7 @@ fn sentence(path: &Path, owner: &str) -> String {
     )
 }
 
-/// Whether the process that `line` names ran on this machine and runs no more. What cannot be told is not gone.
+/// Whether the process named by `line` ran on this machine and has ended. Unknown counts as not gone.
 fn is_gone(line: &str) -> bool {
     let Some((pid, started, machine_name)) = parsed(line) else { return false };
     machine_name == machine() && started_ticks(pid) != Some(started)

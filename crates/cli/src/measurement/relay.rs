@@ -1,9 +1,9 @@
 //! Runs the buffer experiment into a record.
 
 use super::load::Recording;
-use super::{Ran, Terms, Watch, record};
-use crate::exit::Failure;
-use crate::progress::Progress;
+use super::{FinishedRun, OutputContext, Watch, record};
+use crate::exit::CommandFailure;
+use crate::progress::ProgressDisplay;
 use narrows_engines::endpoint::ControlClient;
 use narrows_model::{Event, Inventory, Plan, Sink, SinkError};
 use narrows_run::RunOutput;
@@ -36,17 +36,17 @@ pub(crate) fn connected(client: &ControlClient) -> Event {
 pub(crate) fn run_relay(
     mut experiment: Experiment<'_>,
     watch: &Watch,
-    terms: Terms<'_>,
-) -> Result<Ran, Failure> {
-    let writer = record(experiment.plan, experiment.inventory, terms)?;
-    let progress = Progress::new(terms.console, experiment.plan, terms.output.quiet);
+    context: OutputContext<'_>,
+) -> Result<FinishedRun, CommandFailure> {
+    let writer = record(experiment.plan, experiment.inventory, context)?;
+    let progress = ProgressDisplay::new(context.console, experiment.plan, context.output.quiet);
     let mut recording = Recording { writer, progress };
     let outcome = points(&mut experiment, watch, &mut recording);
     recording.progress.end();
     // Processes of roles end before the record says that the run has.
     drop(experiment);
-    let (reason, writer) = recording.end(outcome, watch, terms.console);
-    Ok(Ran { writer, reason })
+    let (reason, writer) = recording.end(outcome, watch, context.console);
+    Ok(FinishedRun { writer, reason })
 }
 
 fn points(

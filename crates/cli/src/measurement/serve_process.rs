@@ -1,9 +1,10 @@
 //! An endpoint that a command starts itself, on this machine's loopback.
 //!
-//! Its token goes through its stdin, where no other process sees it; it ends with this value, or with this process.
+//! Its token is passed through its stdin, where no other process sees it; it ends with this value, or with this
+//! process.
 
-use crate::exit::Failure;
-use narrows_sys::process::{Stop, die_with_parent, stop_child};
+use crate::exit::CommandFailure;
+use narrows_sys::process::{StopSignal, die_with_parent, stop_child};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -18,13 +19,13 @@ pub(crate) struct ServeProcess {
 }
 
 impl ServeProcess {
-    /// Starts one rooted in `root`, with `token` and `more` arguments, and tells its port.
+    /// Starts one rooted in `root`, with `token` and `more` arguments, and returns its port.
     ///
     /// # Errors
     /// When it cannot be started, or ends before it listens.
-    pub(crate) fn start(root: &Path, token: &[u8], more: &[String]) -> Result<(Self, u16), Failure> {
+    pub(crate) fn start(root: &Path, token: &[u8], more: &[String]) -> Result<(Self, u16), CommandFailure> {
         let failed =
-            |what: &str| Failure::could_not_run(format!("start an endpoint on this machine: {what}"));
+            |what: &str| CommandFailure::could_not_run(format!("start an endpoint on this machine: {what}"));
         let program = std::env::current_exe().map_err(|error| failed(&error.to_string()))?;
         let mut command = Command::new(program);
         let stdin = ["--token-from-stdin", "--until-stdin-ends"];
@@ -36,9 +37,9 @@ impl ServeProcess {
         let mut child = command.spawn().map_err(|error| failed(&error.to_string()))?;
         let stdout = child.stdout.take();
         let mut process = Self { child };
-        let told = process.child.stdin.as_mut().map(|stdin| stdin.write_all(&[token, b"\n"].concat()));
-        if !matches!(told, Some(Ok(()))) {
-            return Err(failed("it did not take its token"));
+        let sent = process.child.stdin.as_mut().map(|stdin| stdin.write_all(&[token, b"\n"].concat()));
+        if !matches!(sent, Some(Ok(()))) {
+            return Err(failed("it did not read its token"));
         }
         let mut line = String::new();
         let read = stdout.map(|stdout| BufReader::new(stdout).read_line(&mut line));
@@ -46,7 +47,7 @@ impl ServeProcess {
             line.trim().strip_prefix(LISTENING).and_then(|address| address.rsplit_once(':')?.1.parse().ok());
         match (read, port) {
             (Some(Ok(_)), Some(port)) => Ok((process, port)),
-            _ => Err(failed("it did not say where it listens")),
+            _ => Err(failed("it did not report its listening address")),
         }
     }
 }
@@ -54,7 +55,7 @@ impl ServeProcess {
 impl Drop for ServeProcess {
     fn drop(&mut self) {
         drop(self.child.stdin.take());
-        drop(stop_child(&mut self.child, Stop::Terminate));
+        drop(stop_child(&mut self.child, StopSignal::Terminate));
         // It removes its store before it ends.
         drop(self.child.wait());
     }

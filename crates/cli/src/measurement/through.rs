@@ -1,7 +1,7 @@
 //! A proxy on the way to an endpoint: whether one answers there, leads to the endpoint, and can be left out.
 
 use super::endpoint::{CONNECT_TIMEOUT_NS, connect};
-use crate::exit::Failure;
+use crate::exit::CommandFailure;
 use narrows_engines::endpoint::ControlClient;
 use narrows_engines::{Clock, EngineError, ErrorKind};
 use narrows_model::target::host_port;
@@ -22,16 +22,16 @@ pub(crate) fn connect_through(
     via: Option<&Via>,
     token: Option<&[u8]>,
     clock: &Arc<dyn Clock>,
-) -> Result<(ControlClient, Option<ControlClient>), Failure> {
+) -> Result<(ControlClient, Option<ControlClient>), CommandFailure> {
     let Some(via) = via else { return Ok((connect(host, port, token, Arc::clone(clock))?, None)) };
     let proxy =
         ControlClient::connect_proxy(&via.host, via.port, token, Arc::clone(clock), CONNECT_TIMEOUT_NS)
             .map_err(|error| no_proxy(via, &error))?;
-    leads_to(&proxy.facts().forwards_to, via, host, port)?;
+    check_forwards_to(&proxy.facts().forwards_to, via, host, port)?;
     if is_proxy(host, port, token, Arc::clone(clock)) {
-        return Err(Failure::bad_input(format!(
-            "another proxy answers at {host}:{port}, behind the one at {via}: a path leads through one alone, whose counters \
-             stand beside the load; name the endpoint itself, and one proxy with --to it"
+        return Err(CommandFailure::bad_input(format!(
+            "another proxy answers at {host}:{port}, behind the one at {via}: a path can have only one proxy, whose \
+             counters are recorded; name the endpoint itself, and one proxy with --to it"
         )));
     }
     let server =
@@ -58,9 +58,10 @@ pub(crate) fn past_the_proxy(
     token: Option<&[u8]>,
     clock: &Arc<dyn Clock>,
 ) -> Result<(), String> {
-    let Target::Tcp { host, port, .. } = target else { return Err("it is no endpoint".to_owned()) };
+    let Target::Tcp { host, port, .. } = target else { return Err("it is not an endpoint".to_owned()) };
     let alone = ControlClient::connect(host, *port, token, Arc::clone(clock), PAST_TIMEOUT_NS);
-    let alone = alone.map_err(|error| format!("the endpoint is not reached without the proxy: {error}"))?;
+    let alone =
+        alone.map_err(|error| format!("the endpoint cannot be reached without the proxy: {error}"))?;
     let (ours, theirs) = (server.facts(), alone.facts());
     let same = (&ours.boot_id, &ours.hostname, &ours.store_root, &ours.store_device)
         == (&theirs.boot_id, &theirs.hostname, &theirs.store_root, &theirs.store_device);
@@ -72,36 +73,36 @@ pub(crate) fn past_the_proxy(
 }
 
 /// Why there is no proxy to ask, with what to do.
-fn no_proxy(via: &Via, error: &EngineError) -> Failure {
+fn no_proxy(via: &Via, error: &EngineError) -> CommandFailure {
     let text = format!(
-        "no `narrows proxy` answers at {via}: {error}; a path can lead through `narrows proxy --listen {via} --to HOST:PORT` \
-         alone, whose counters stand beside the load"
+        "no `narrows proxy` answers at {via}: {error}; a path can only use a `narrows proxy --listen {via} --to \
+         HOST:PORT`, whose counters are recorded"
     );
     match error.kind {
         // Something is there and speaks otherwise, or refuses: the address or the token must be typed otherwise.
         ErrorKind::Protocol | ErrorKind::Unsupported | ErrorKind::Permission | ErrorKind::Token => {
-            Failure::bad_input(text)
+            CommandFailure::bad_input(text)
         }
-        _ => Failure::could_not_run(text),
+        _ => CommandFailure::could_not_run(text),
     }
 }
 
 /// Whether one of the places that a proxy forwards to is the endpoint that was named.
-fn leads_to(forwards_to: &[String], via: &Via, host: &str, port: u16) -> Result<(), Failure> {
-    let Some(told) = forwards_to.first() else {
-        return Err(Failure::bad_input(format!(
-            "the proxy at {via} does not say where it forwards to; run the same narrows there"
+fn check_forwards_to(forwards_to: &[String], via: &Via, host: &str, port: u16) -> Result<(), CommandFailure> {
+    let Some(forward) = forwards_to.first() else {
+        return Err(CommandFailure::bad_input(format!(
+            "the proxy at {via} does not report its destination; run the same version of narrows there"
         )));
     };
-    let by_name = host_port(told).is_ok_and(|known| known == (host.to_owned(), port));
+    let by_name = host_port(forward).is_ok_and(|known| known == (host.to_owned(), port));
     if by_name || addresses_of(host, port).iter().any(|address| is_among(forwards_to, *address)) {
         return Ok(());
     }
     let others = forwards_to.get(1..).unwrap_or_default();
-    let others = others.iter().filter(|other| *other != told).map(|other| format!(" ({other})"));
-    Err(Failure::bad_input(format!(
-        "the proxy at {via} forwards to {told}{}, not to {host}:{port}; give the target as \
-         tcp://{told}/LAYER?via={via}, or start the proxy with --to {host}:{port}",
+    let others = others.iter().filter(|other| *other != forward).map(|other| format!(" ({other})"));
+    Err(CommandFailure::bad_input(format!(
+        "the proxy at {via} forwards to {forward}{}, not to {host}:{port}; give the target as \
+         tcp://{forward}/LAYER?via={via}, or start the proxy with --to {host}:{port}",
         others.collect::<String>()
     )))
 }
@@ -125,7 +126,7 @@ mod tests {
     fn leads(forwards_to: &[&str], host: &str, port: u16) -> Result<(), String> {
         let via = Via { host: "relay".to_owned(), port: 7301 };
         let all: Vec<String> = forwards_to.iter().map(|text| (*text).to_owned()).collect();
-        leads_to(&all, &via, host, port).map_err(|failure| failure.message())
+        check_forwards_to(&all, &via, host, port).map_err(|failure| failure.message())
     }
 
     #[test]
@@ -142,6 +143,6 @@ mod tests {
             assert!(text.contains("forwards to storage:7300 (10.0.0.2:7300), not to"), "{text}");
             assert!(text.contains("tcp://storage:7300/LAYER?via=relay:7301"), "{text}");
         }
-        assert!(leads(&[], "10.0.0.2", 7300).unwrap_err().contains("does not say where"));
+        assert!(leads(&[], "10.0.0.2", 7300).unwrap_err().contains("does not report its destination"));
     }
 }

@@ -1,7 +1,7 @@
 //! What a command keeps from its first moment: the clock, when it began, and the user's wish to stop.
 
 use crate::console::Console;
-use crate::exit::Failure;
+use crate::exit::CommandFailure;
 use crate::signals::{self, Interrupt};
 use narrows_engines::{Clock, MonotonicClock};
 use narrows_model::Nanos;
@@ -24,13 +24,15 @@ impl Watch {
     ///
     /// # Errors
     /// When the system refuses a signal handler.
-    pub(crate) fn start(console: &Console) -> Result<Self, Failure> {
+    pub(crate) fn start(console: &Console) -> Result<Self, CommandFailure> {
         let monotonic = MonotonicClock::new();
         let clock: Arc<dyn Clock> = Arc::new(monotonic);
         let began_ns = clock.now().0;
         let stop = StopFlag::default();
-        let told = console.clone();
-        signals::heed(&stop, Interrupt::AfterCell, move |request| told.say(stop_words(request)))?;
+        let stop_console = console.clone();
+        signals::install_handlers(&stop, Interrupt::AfterCell, move |request| {
+            stop_console.say(stop_words(request));
+        })?;
         Ok(Self { clock, clock_resolution_ns: monotonic.resolution_ns(), stop, began_ns })
     }
 
@@ -57,7 +59,7 @@ impl Watch {
 
 fn stop_words(request: StopRequest) -> &'static str {
     match request {
-        StopRequest::Now => "stopping now; what is whole is kept",
-        _ => "stopping after this cell; once more stops now",
+        StopRequest::Now => "stopping now; complete results are kept",
+        _ => "stopping after this cell; press Ctrl-C again to stop now",
     }
 }

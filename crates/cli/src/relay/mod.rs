@@ -4,14 +4,14 @@ mod roles;
 
 use crate::args::RelayArguments;
 use crate::console::Console;
-use crate::exit::{Exit, Failure};
-use crate::measurement::{self, Experiment, Terms, Watch, random_u64};
+use crate::exit::{CommandFailure, Exit};
+use crate::measurement::{self, Experiment, OutputContext, Watch, random_u64};
 use crate::token;
 use narrows_engines::{Clock, MonotonicClock};
 use narrows_model::Plan;
 use narrows_model::relay::RelaySockets;
 use narrows_study::{RelayRequest, plan_relay};
-use roles::Elsewhere;
+use roles::RemoteRoles;
 use std::sync::Arc;
 
 /// Runs the command.
@@ -19,34 +19,34 @@ pub(crate) fn run(
     arguments: &RelayArguments,
     command: &[String],
     console: &Console,
-) -> Result<Exit, Failure> {
-    let terms = Terms { output: &arguments.output, command, console };
+) -> Result<Exit, CommandFailure> {
+    let context = OutputContext { output: &arguments.output, command, console };
     let watch = Watch::start(console)?;
-    let elsewhere = Elsewhere::of(arguments)?;
-    let plan = planned(arguments, &elsewhere)?;
+    let remote = RemoteRoles::from_arguments(arguments)?;
+    let plan = planned(arguments, &remote)?;
     if arguments.output.plan {
-        terms.print_plan(&plan)?;
+        context.print_plan(&plan)?;
         return Ok(Exit::Done);
     }
     let inventory = measurement::machine(None, watch.clock_resolution_ns)?;
     let token = token::read(arguments.token_file.as_deref())?;
-    let roles = elsewhere.connect(&plan, token.as_deref(), &watch)?;
-    terms.announce(&plan, &inventory);
+    let roles = remote.connect(&plan, token.as_deref(), &watch)?;
+    context.announce(&plan, &inventory);
     let experiment =
         Experiment { plan: &plan, inventory: &inventory, site: roles.site, connected: roles.connected };
-    let ran = measurement::run_relay(experiment, &watch, terms)?;
-    measurement::conclude(ran, terms)
+    let finished = measurement::run_relay(experiment, &watch, context)?;
+    measurement::conclude(finished, context)
 }
 
 /// The hidden command of a role's process: everything is said through its pipes.
-pub(crate) fn role() -> Result<Exit, Failure> {
+pub(crate) fn role() -> Result<Exit, CommandFailure> {
     let clock: Arc<dyn Clock> = Arc::new(MonotonicClock::new());
     narrows_endpoint::relay::serve_role(std::io::stdin(), std::io::stdout(), &clock)
-        .map_err(|error| Failure::could_not_run(format!("speak with the parent process: {error}")))?;
+        .or_else(|error| crate::exit::unless_parent_gone(&error))?;
     Ok(Exit::Done)
 }
 
-fn planned(arguments: &RelayArguments, elsewhere: &Elsewhere) -> Result<Plan, Failure> {
+fn planned(arguments: &RelayArguments, remote: &RemoteRoles) -> Result<Plan, CommandFailure> {
     let seed = match arguments.seed {
         Some(seed) => seed,
         None => random_u64()?,
@@ -64,12 +64,12 @@ fn planned(arguments: &RelayArguments, elsewhere: &Elsewhere) -> Result<Plan, Fa
         },
         forward: arguments.proxy_mode.map(Into::into),
         verify: arguments.verify,
-        server: elsewhere.server.clone(),
-        remote_proxy: elsewhere.proxy.is_some(),
+        server: remote.server.clone(),
+        remote_proxy: remote.proxy.is_some(),
         seed,
     };
     plan_relay(&request).map_err(|problems| {
         let lines: Vec<_> = problems.iter().map(ToString::to_string).collect();
-        Failure::bad_input(format!("this experiment cannot be run:\n  {}", lines.join("\n  ")))
+        CommandFailure::bad_input(format!("this experiment cannot be run:\n  {}", lines.join("\n  ")))
     })
 }

@@ -1,7 +1,7 @@
 //! Where the roles are played: in processes of this machine, or by an endpoint and a proxy elsewhere.
 
 use crate::args::RelayArguments;
-use crate::exit::Failure;
+use crate::exit::CommandFailure;
 use crate::measurement::{self, CONNECT_TIMEOUT_NS, Watch};
 use narrows_engines::endpoint::RoleClient;
 use narrows_model::{Event, Nanos, Plan};
@@ -14,31 +14,31 @@ use std::sync::Arc;
 const ROLE_COMMAND: &str = "__relay";
 
 /// The roles that are played elsewhere: host and port of each.
-pub(super) struct Elsewhere {
+pub(super) struct RemoteRoles {
     pub(super) server: Option<(String, u16)>,
     pub(super) proxy: Option<(String, u16)>,
 }
 
 /// The roles, connected.
-pub(super) struct Roles {
+pub(super) struct ConnectedRoles {
     /// Those of this machine start with the first trial.
     pub(super) site: RelaySite,
     /// The endpoint, as it answered.
     pub(super) connected: Option<Event>,
 }
 
-impl Elsewhere {
+impl RemoteRoles {
     /// What the command line names.
     ///
     /// # Errors
     /// An address that is none, a proxy that cannot reach a server on this machine's loopback.
-    pub(super) fn of(arguments: &RelayArguments) -> Result<Self, Failure> {
+    pub(super) fn from_arguments(arguments: &RelayArguments) -> Result<Self, CommandFailure> {
         let server = named("--server", arguments.server.as_deref())?;
         let proxy = named("--proxy", arguments.proxy.as_deref())?;
         match (&proxy, &server) {
-            (Some(proxy), None) if !is_loopback(proxy) => Err(Failure::bad_input(format!(
-                "--proxy {}:{} cannot reach a server on this machine's loopback; run `narrows serve` where the proxy \
-                 leads to and give it with --server",
+            (Some(proxy), None) if !is_loopback(proxy) => Err(CommandFailure::bad_input(format!(
+                "--proxy {}:{} cannot reach a server on this machine's loopback; run `narrows serve` on the machine \
+                 that the proxy forwards to and give it with --server",
                 proxy.0, proxy.1
             ))),
             _ => Ok(Self { server, proxy }),
@@ -49,9 +49,14 @@ impl Elsewhere {
     ///
     /// # Errors
     /// When one cannot be reached, is of another version, or wants another token.
-    pub(super) fn connect(&self, plan: &Plan, token: Option<&[u8]>, watch: &Watch) -> Result<Roles, Failure> {
+    pub(super) fn connect(
+        &self,
+        plan: &Plan,
+        token: Option<&[u8]>,
+        watch: &Watch,
+    ) -> Result<ConnectedRoles, CommandFailure> {
         let program = std::env::current_exe()
-            .map_err(|error| Failure::could_not_run(format!("find this program: {error}")))?;
+            .map_err(|error| CommandFailure::could_not_run(format!("find this program: {error}")))?;
         let mut connected = None;
         let server = match &self.server {
             None => local(&program),
@@ -80,14 +85,14 @@ impl Elsewhere {
             proxy,
             server,
         };
-        Ok(Roles { site, connected })
+        Ok(ConnectedRoles { site, connected })
     }
 }
 
 /// What is asked of the endpoint passes through the proxy, and the stream would go to the endpoint's own address.
-fn past_the_proxy(host: &str, port: u16) -> Failure {
-    Failure::bad_input(format!(
-        "--server {host}:{port} is a `narrows proxy`, and the stream would go past it; give it with --proxy, and with \
+fn past_the_proxy(host: &str, port: u16) -> CommandFailure {
+    CommandFailure::bad_input(format!(
+        "--server {host}:{port} is a `narrows proxy`, and the stream would bypass it; give it with --proxy, and with \
          --server the address of the `narrows serve` behind it"
     ))
 }
@@ -97,14 +102,14 @@ fn local(program: &Path) -> Box<dyn RoleLink> {
     Box::new(LocalRole::new(program.to_path_buf(), vec![ROLE_COMMAND.to_owned()]))
 }
 
-fn named(option: &str, address: Option<&str>) -> Result<Option<(String, u16)>, Failure> {
+fn named(option: &str, address: Option<&str>) -> Result<Option<(String, u16)>, CommandFailure> {
     let Some(address) = address else { return Ok(None) };
-    narrows_model::target::host_port(address)
-        .map(Some)
-        .map_err(|problem| Failure::bad_input(format!("{option} {address} {problem}; write HOST:PORT")))
+    narrows_model::target::host_port(address).map(Some).map_err(|problem| {
+        CommandFailure::bad_input(format!("{option} {address} {problem}; write HOST:PORT"))
+    })
 }
 
-/// Whether `host` is this machine alone; what has no address is told when it is connected to.
+/// Whether `host` is this machine alone; a missing address is reported when connecting.
 fn is_loopback((host, port): &(String, u16)) -> bool {
     (host.as_str(), *port)
         .to_socket_addrs()

@@ -5,9 +5,8 @@ use crate::measurement;
 use narrows_engines::{EngineFactory, EngineRegistry};
 use narrows_model::capabilities::{Capabilities, Support};
 use narrows_model::inventory::PathKind;
-use narrows_model::target::Stripe;
-use narrows_model::{Bytes, EngineId, Target};
-use narrows_study::{EngineAnswer, RingsWanted, Study, StudyFacts, TargetFacts, TargetProblem};
+use narrows_model::{EngineId, Target};
+use narrows_study::{EngineAnswer, RingDemand, Study, StudyFacts, TargetFacts, TargetProblem};
 
 /// The facts for the plan of `study`.
 pub(super) fn facts(study: &Study, sites: &Sites) -> StudyFacts {
@@ -31,9 +30,9 @@ pub(crate) fn facts_of(
 }
 
 /// `wanted` with the reason why this machine does not grant it; `None` where it does.
-fn refused_rings(wanted: RingsWanted) -> Option<(RingsWanted, String)> {
-    let RingsWanted { queue_depth, block_bytes, count, wishes } = wanted;
-    let tried = narrows_engines::uring::try_rings(queue_depth, block_bytes, count, wishes);
+fn refused_rings(wanted: RingDemand) -> Option<(RingDemand, String)> {
+    let RingDemand { queue_depth, block_bytes, count, options } = wanted;
+    let tried = narrows_engines::uring::try_rings(queue_depth, block_bytes, count, options);
     tried.err().map(|error| (wanted, error.to_string()))
 }
 
@@ -52,27 +51,13 @@ fn target_facts(target: &Target, wanted: &[(Target, Option<EngineId>)], sites: &
         }
         Target::Tcp { host, port, .. } => facts.free_bytes = sites.endpoint_free_bytes(host, *port),
         Target::Sim { profile } => facts.path_kind = networked(profile).then_some(PathKind::OtherNetwork),
-        Target::Null { .. } => {}
-        Target::Stripe(stripe) => of_members(&mut facts, stripe, sites),
+        Target::Null { .. } | Target::Scheme { .. } => {}
+        Target::Stripe(stripe) => {
+            let of_member = |member: &Target| target_facts(member, &[], sites);
+            facts.add_members(stripe, &stripe.members().iter().map(of_member).collect::<Vec<_>>());
+        }
     }
     facts
-}
-
-/// What is known of a stripe from its members: each takes the same share, so that the smallest one bounds them all.
-fn of_members(facts: &mut TargetFacts, stripe: &Stripe, sites: &Sites) {
-    let members: Vec<TargetFacts> =
-        stripe.members().iter().map(|member| target_facts(member, &[], sites)).collect();
-    let count = u64::try_from(members.len()).unwrap_or(u64::MAX);
-    let unit = stripe.unit_bytes().0;
-    let least = |known: fn(&TargetFacts) -> Option<Bytes>| {
-        let all: Option<Vec<Bytes>> = members.iter().map(known).collect();
-        all.and_then(|all| all.into_iter().min())
-    };
-    facts.free_bytes = least(|member| member.free_bytes).map(|free| Bytes(free.0.saturating_mul(count)));
-    // Of files that exist whole units are read.
-    let rows = least(|member| member.existing_file).map(|length| length.0 / unit * unit);
-    facts.existing_file = rows.map(|bytes| Bytes(bytes.saturating_mul(count)));
-    facts.path_kind = members.first().and_then(|member| member.path_kind);
 }
 
 /// What `engine` can do with `target`, or why it cannot be used.
@@ -82,7 +67,7 @@ fn capabilities(target: &Target, engine: Option<EngineId>, sites: &Sites) -> Res
         _ => false,
     };
     if target.members().iter().any(elsewhere) {
-        let reason = "a run has one endpoint, the study's first, or those of its first stripe; run a study of its own \
+        let reason = "a run has one endpoint, the study's first, or those of its first stripe; use a separate study \
                       for this one";
         return Err(reason.to_owned());
     }
@@ -94,32 +79,32 @@ fn capabilities(target: &Target, engine: Option<EngineId>, sites: &Sites) -> Res
     let answer = registry
         .factory(&probed, engine)
         .and_then(|factory| EngineFactory::capabilities(factory.as_ref(), &probed));
-    let mut found = answer.map_err(|error| sites.in_words_of_user(&error.to_string()))?;
+    let mut found = answer.map_err(|error| sites.with_user_paths(&error.to_string()))?;
     for support in [&mut found.direct, &mut found.durable_writes, &mut found.completion_polling] {
         if let Support::No { reason } = support {
-            *reason = sites.in_words_of_user(reason);
+            *reason = sites.with_user_paths(reason);
         }
     }
     Ok(found)
 }
 
-/// What is wrong with `target` on this machine; `None` where nothing is, or only a try tells.
-pub(super) fn wrong(target: &Target) -> Option<TargetProblem> {
+/// What is wrong with `target` on this machine; `None` if nothing is, or if only a try shows it.
+pub(super) fn target_problem(target: &Target) -> Option<TargetProblem> {
     match target {
         Target::File { path } => match measurement::look_at(path) {
-            Err(measurement::WrongPath::Named { found, hint }) => Some(TargetProblem {
+            Err(measurement::PathProblem::Named { found, hint }) => Some(TargetProblem {
                 found,
                 allowed: measurement::PATHS_ALLOWED.to_owned(),
                 hint: hint.to_owned(),
             }),
             _ => None,
         },
-        Target::Sim { profile } => wrong_machine(profile),
+        Target::Sim { profile } => machine_problem(profile),
         _ => None,
     }
 }
 
-fn wrong_machine(profile: &str) -> Option<TargetProblem> {
+fn machine_problem(profile: &str) -> Option<TargetProblem> {
     let error = narrows_engines::sim::read_profile(profile).err()?;
     let meant = narrows_study::nearest(profile, narrows_engines::sim::builtin_names());
     let hint = meant.map(|name| format!("is sim:{name} meant?"));

@@ -5,17 +5,21 @@ pub(crate) mod sites;
 
 use crate::args::RunArguments;
 use crate::console::Console;
-use crate::exit::{Exit, Failure};
-use crate::measurement::{self, Terms, Watch, random_u64};
-use crate::{token, written};
+use crate::exit::{CommandFailure, Exit};
+use crate::measurement::{self, OutputContext, Watch, random_u64};
+use crate::{input, token};
 pub(crate) use facts::facts_of;
 use narrows_model::Plan;
 use narrows_study::{Study, StudyProblems};
 use sites::Sites;
 
 /// Runs the command.
-pub(crate) fn run(arguments: &RunArguments, command: &[String], console: &Console) -> Result<Exit, Failure> {
-    let terms = Terms { output: &arguments.output, command, console };
+pub(crate) fn run(
+    arguments: &RunArguments,
+    command: &[String],
+    console: &Console,
+) -> Result<Exit, CommandFailure> {
+    let context = OutputContext { output: &arguments.output, command, console };
     let watch = Watch::start(console)?;
     let study = study(arguments)?;
     let seed = match arguments.seed.or(study.seed()) {
@@ -23,34 +27,35 @@ pub(crate) fn run(arguments: &RunArguments, command: &[String], console: &Consol
         None => random_u64()?,
     };
     let token = token::read(arguments.token_file.as_deref())?;
-    let sites = Sites::of(&study.targets(), token.as_deref(), &watch, arguments.output.plan)?;
+    let sites = Sites::examine(&study.targets(), token.as_deref(), &watch, arguments.output.plan)?;
     for leftover in sites.leftovers() {
         console.say(&leftover);
     }
     let plan = planned(&study, &sites, seed)?;
     if arguments.output.plan {
-        terms.print_plan(&plan)?;
-        return holds_a_cell(&plan).map(|()| Exit::Done);
+        context.print_plan(&plan)?;
+        return check_has_cells(&plan).map(|()| Exit::Done);
     }
-    let ran = sites.run(plan, token, Vec::new(), &watch, terms)?;
-    measurement::conclude(ran, terms)
+    let finished = sites.run(plan, token, Vec::new(), &watch, context)?;
+    measurement::conclude(finished, context)
 }
 
 /// Fails for a plan without a cell, as running it does.
-fn holds_a_cell(plan: &Plan) -> Result<(), Failure> {
+fn check_has_cells(plan: &Plan) -> Result<(), CommandFailure> {
     match plan.skipped.first().filter(|_| plan.cells.is_empty()) {
         None => Ok(()),
-        Some(skip) => Err(Failure::could_not_run(format!(
-            "nothing of this study can be measured here: {}: {}; change the study, or run it where that can be had",
+        Some(skip) => Err(CommandFailure::could_not_run(format!(
+            "nothing of this study can be measured here: {}: {}; change the study, or run it on a machine that \
+            supports it",
             skip.cell, skip.reason
         ))),
     }
 }
 
 /// The study, with what the command line says instead of its file.
-fn study(arguments: &RunArguments) -> Result<Study, Failure> {
-    let found = written::read(&arguments.study, written::STUDY)?;
-    let parsed = narrows_study::parse_where(&found.text, &found.name, facts::wrong);
+fn study(arguments: &RunArguments) -> Result<Study, CommandFailure> {
+    let found = input::read(&arguments.study, input::STUDY)?;
+    let parsed = narrows_study::parse_where(&found.text, &found.name, facts::target_problem);
     let mut study = parsed.map_err(|problems| refused(&problems))?;
     if let Some(seconds) = arguments.seconds {
         study.set_seconds(seconds);
@@ -64,12 +69,12 @@ fn study(arguments: &RunArguments) -> Result<Study, Failure> {
     Ok(study)
 }
 
-fn planned(study: &Study, sites: &Sites, seed: u64) -> Result<Plan, Failure> {
+fn planned(study: &Study, sites: &Sites, seed: u64) -> Result<Plan, CommandFailure> {
     let facts = facts::facts(study, sites);
     narrows_study::plan_study(study, &facts, seed).map_err(|problems| refused(&problems))
 }
 
 /// All that is wrong, each at its place.
-fn refused(problems: &StudyProblems) -> Failure {
-    Failure::bad_input(format!("this study cannot be run:\n\n{}", problems.render().trim_end()))
+fn refused(problems: &StudyProblems) -> CommandFailure {
+    CommandFailure::bad_input(format!("this study cannot be run:\n\n{}", problems.render().trim_end()))
 }

@@ -1,10 +1,12 @@
 //! What the targets of a study or a suite are: folders in which it makes one of its own, files that it only reads, an endpoint.
 
-use crate::exit::Failure;
-use crate::measurement::{self, PathFound, Ran, Servers, Terms, Undertaking, Watch, random_u64};
+use crate::exit::CommandFailure;
+use crate::measurement::{self, FinishedRun, OutputContext, PathFound, RunSpec, Watch, random_u64};
 use narrows_engines::endpoint::ControlClient;
 use narrows_engines::psync::TestFolder;
-use narrows_model::{Bytes, Inventory, Plan, Site, Target, Via};
+use narrows_model::{Bytes, Inventory, Plan, Target, Via};
+use narrows_run::Servers;
+use narrows_study::{EndpointAddress, redirect_files, redirected};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -14,7 +16,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Sites {
     servers: Option<Servers>,
     /// Host and port of each of them, and the proxy on the way.
-    endpoints: Vec<(String, u16, Option<Via>)>,
+    endpoints: Vec<EndpointAddress>,
     paths: Vec<PathSite>,
     machine: Inventory,
 }
@@ -41,21 +43,21 @@ impl Sites {
         token: Option<Vec<u8>>,
         launchers: Vec<Vec<String>>,
         watch: &Watch,
-        terms: Terms<'_>,
-    ) -> Result<Ran, Failure> {
-        self.lead_into_own_folders(&mut plan);
+        context: OutputContext<'_>,
+    ) -> Result<FinishedRun, CommandFailure> {
+        redirect_files(&mut plan, &|path| Some(self.own_folder(path)?.path().to_path_buf()));
         let inventory = self.whole_inventory();
-        terms.announce(&plan, &inventory);
-        let undertaking = Undertaking {
+        context.announce(&plan, &inventory);
+        let spec = RunSpec {
             plan: &plan,
             inventory: &inventory,
             devices: self.device_names(),
             servers: self.servers(),
             token,
-            further: None,
+            refine: None,
             launchers,
         };
-        measurement::run(undertaking, watch, terms)
+        measurement::run(spec, watch, context)
     }
 
     /// Examines every target; makes our own folder in each folder unless only a plan is asked for.
@@ -63,14 +65,14 @@ impl Sites {
     /// # Errors
     /// Everything that is wrong with the paths, at once; an endpoint that cannot be reached; a stripe of files that exist
     /// and of folders.
-    pub(crate) fn of(
+    pub(crate) fn examine(
         targets: &[Target],
         token: Option<&[u8]>,
         watch: &Watch,
         plan_only: bool,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CommandFailure> {
         let found = examined(targets)?;
-        let endpoints = endpoints(targets);
+        let endpoints = narrows_study::endpoints(targets);
         let mut clients = Vec::with_capacity(endpoints.len());
         let mut proxy = None;
         for (host, port, via) in &endpoints {
@@ -79,9 +81,9 @@ impl Sites {
             clients.push(client);
             proxy = proxy.or(through);
         }
-        let servers = Servers::of(clients).map(|servers| servers.behind(proxy));
-        let paths: Result<Vec<PathSite>, Failure> =
-            found.into_iter().map(|(path, found)| PathSite::of(path, found, watch, plan_only)).collect();
+        let servers = Servers::from_clients(clients).map(|servers| servers.behind(proxy));
+        let paths: Result<Vec<PathSite>, CommandFailure> =
+            found.into_iter().map(|(path, found)| PathSite::new(path, found, watch, plan_only)).collect();
         let machine = measurement::machine(None, watch.clock_resolution_ns)?;
         Ok(Self { servers, endpoints, paths: paths?, machine })
     }
@@ -117,9 +119,7 @@ impl Sites {
     /// Whether `host` and `port` are those of an endpoint of this study, reached through `via`: the counters of one
     /// proxy stand beside all cells.
     pub(crate) fn is_endpoint(&self, host: &str, port: u16, via: Option<&Via>) -> bool {
-        let same = |known: &(String, u16, Option<Via>)| {
-            known.0 == host && known.1 == port && known.2.as_ref() == via
-        };
+        let same = |known: &EndpointAddress| known.0 == host && known.1 == port && known.2.as_ref() == via;
         self.endpoints.iter().any(same)
     }
 
@@ -141,7 +141,7 @@ impl Sites {
     }
 
     /// The endpoints that run on other machines, by their addresses.
-    pub(crate) fn elsewhere(&self) -> Vec<String> {
+    pub(crate) fn remote_addresses(&self) -> Vec<String> {
         let facts = self.servers.iter().flat_map(Servers::iter).map(ControlClient::facts);
         facts.filter(|facts| !facts.shares_machine).map(|facts| facts.address.clone()).collect()
     }
@@ -150,15 +150,6 @@ impl Sites {
     pub(crate) fn leftovers(&self) -> Vec<String> {
         let folders = self.paths.iter().filter(|site| site.found == PathFound::Folder);
         folders.flat_map(|site| measurement::leftovers(&site.path)).collect()
-    }
-
-    /// Sends the cells of `plan` into our own folders: nothing else in a folder is touched.
-    fn lead_into_own_folders(&self, plan: &mut Plan) {
-        for cell in plan.cells.iter_mut().filter(|cell| cell.site == Site::Client) {
-            for target in std::iter::once(&mut cell.target).chain(&mut cell.more_targets) {
-                *target = self.led(target, |own| own.path().to_path_buf());
-            }
-        }
     }
 
     /// Why `target` cannot be loaded, where files are to be made in a folder that takes none.
@@ -170,7 +161,7 @@ impl Sites {
     }
 
     /// `text` with the user's folders in the place of our own in them.
-    pub(crate) fn in_words_of_user(&self, text: &str) -> String {
+    pub(crate) fn with_user_paths(&self, text: &str) -> String {
         let owned = self.paths.iter().filter_map(|site| Some((site, site.own.as_ref()?)));
         owned.fold(text.to_owned(), |text, (site, own)| {
             let known = site.path.display().to_string();
@@ -181,28 +172,16 @@ impl Sites {
 
     /// What is asked for its abilities: file systems say of a file, not of a folder, whether it takes direct access.
     pub(crate) fn probed(&self, target: &Target) -> Target {
-        self.led(target, TestFolder::marker)
+        redirected(target, &|path| self.own_folder(path).map(TestFolder::marker))
     }
 
-    /// `target` with what `place` says of our own folder for each folder that it leads to.
-    fn led(&self, target: &Target, place: impl Fn(&TestFolder) -> PathBuf) -> Target {
-        let one = |target: &Target| match target {
-            Target::File { path } => {
-                let own = self.path(path).and_then(|site| site.own.as_ref());
-                own.map_or_else(|| target.clone(), |own| Target::File { path: place(own) })
-            }
-            other => other.clone(),
-        };
-        match target {
-            // Our own folders differ, so that a stripe over them is one too.
-            Target::Stripe(stripe) => stripe.over(one).map_or_else(|_| target.clone(), Target::Stripe),
-            alone => one(alone),
-        }
+    fn own_folder(&self, path: &Path) -> Option<&TestFolder> {
+        self.path(path)?.own.as_ref()
     }
 }
 
 impl PathSite {
-    fn of(path: PathBuf, found: PathFound, watch: &Watch, plan_only: bool) -> Result<Self, Failure> {
+    fn new(path: PathBuf, found: PathFound, watch: &Watch, plan_only: bool) -> Result<Self, CommandFailure> {
         let inventory = measurement::machine(Some(&path), watch.clock_resolution_ns)?;
         // Not the seed: a run with a seed can be repeated beside what a killed one left.
         let made = match found {
@@ -232,10 +211,10 @@ impl PathSite {
 }
 
 /// Looks whether a folder of our own can be made in `path`, and leaves nothing there.
-fn takes_files(path: &Path) -> Result<(), Failure> {
+fn takes_files(path: &Path) -> Result<(), CommandFailure> {
     narrows_sys::access::may_make_files_in(path).map_err(|error| {
-        let hint = "give a folder in which this user may write";
-        Failure::could_not_run(format!("{error}; {hint}"))
+        let hint = "give a folder that this user may write to";
+        CommandFailure::could_not_run(format!("{error}; {hint}"))
     })
 }
 
@@ -243,7 +222,7 @@ fn takes_files(path: &Path) -> Result<(), Failure> {
 ///
 /// # Errors
 /// Everything that is wrong with them, at once.
-fn examined(targets: &[Target]) -> Result<Vec<(PathBuf, PathFound)>, Failure> {
+fn examined(targets: &[Target]) -> Result<Vec<(PathBuf, PathFound)>, CommandFailure> {
     let mut found: Vec<(PathBuf, PathFound)> = Vec::new();
     let mut wrong = Vec::new();
     for target in targets {
@@ -260,27 +239,29 @@ fn examined(targets: &[Target]) -> Result<Vec<(PathBuf, PathFound)>, Failure> {
                 Err(failure) => wrong.push(failure),
             }
         }
-        wrong.extend(one_place_twice(target));
+        wrong.extend(duplicate_member(target));
         if kinds.contains(&true) && kinds.contains(&false) {
-            let problem = "files that exist, which are only read, and folders, in which files are made";
-            wrong.push(Failure::bad_input(format!("target {target}: it goes over {problem}; name one kind")));
+            let problem = "files that exist, which are only read, and folders, in which files are created";
+            wrong.push(CommandFailure::bad_input(format!(
+                "target {target}: it spans {problem}; name one kind"
+            )));
         }
     }
-    Failure::of_all(&wrong)?;
+    CommandFailure::combine(&wrong)?;
     Ok(found)
 }
 
 /// That two members of a stripe are one file or folder by two names.
-fn one_place_twice(target: &Target) -> Option<Failure> {
+fn duplicate_member(target: &Target) -> Option<CommandFailure> {
     let mut known: Vec<((u64, u64), &Path)> = Vec::new();
     for member in target.members() {
         let Target::File { path } = member else { continue };
-        // What is not there is told where it is examined.
+        // A missing path is reported where it is examined.
         let Ok(facts) = std::fs::metadata(path) else { continue };
         let place = (facts.dev(), facts.ino());
         if let Some((_, first)) = known.iter().find(|(other, _)| *other == place) {
-            return Some(Failure::bad_input(format!(
-                "target {target}: {} and {} are one place by two names; give each member a place of its own",
+            return Some(CommandFailure::bad_input(format!(
+                "target {target}: {} and {} are the same place under two names; give each member a separate place",
                 first.display(),
                 path.display()
             )));
@@ -288,24 +269,4 @@ fn one_place_twice(target: &Target) -> Option<Failure> {
         known.push((place, path));
     }
     None
-}
-
-/// The endpoints of the first of `targets` that has some. Cells at further ones are left out, because the counters of a
-/// run's servers stand beside its cells.
-fn endpoints(targets: &[Target]) -> Vec<(String, u16, Option<Via>)> {
-    let of = |target: &Target| {
-        let mut found: Vec<(String, u16, Option<Via>)> = Vec::new();
-        for member in target.members() {
-            if let Target::Tcp { host, port, via, .. } = member
-                && !found.iter().any(|known| known.0 == *host && known.1 == *port)
-            {
-                found.push((host.clone(), *port, via.clone()));
-            }
-        }
-        found
-    };
-    // A stripe comes with its members, which may be targets of their own before it.
-    let stripe = targets.iter().filter(|target| matches!(target, Target::Stripe(_))).map(of);
-    let mut sites = stripe.chain(targets.iter().map(of)).filter(|found| !found.is_empty());
-    sites.next().unwrap_or_default()
 }

@@ -1,36 +1,45 @@
-//! `narrows suite`: the classic benchmarks, each from its options to its native output.
+//! `narrows suite`: starts what a suite of the registry asks for.
+//!
+//! Not here: what is asked for, the plan and the output, which are each suite's own. No suite is named here: there is a
+//! way to start a run on a folder, the runs of a script, and a run on endpoints.
 
-mod bonnie;
-mod ioperf;
-mod iozone;
-mod jovian;
+mod folder;
+mod machine;
 mod no_folder;
 mod nodes;
-mod on_folder;
-mod postmark;
+mod output_files;
+mod script;
+mod serving;
+mod session;
+mod user;
 
-use crate::args::{SuiteArguments, SuiteName};
+use crate::args::SuiteChoice;
 use crate::console::Console;
-use crate::exit::{Exit, Failure};
-use narrows_study::Problem;
+use crate::exit::{CommandFailure, Exit};
+use crate::measurement::{OutputContext, Watch};
+use narrows_suites::{ArgumentError, SuiteStart};
 
 /// Runs the suite that is named.
 pub(crate) fn run(
-    arguments: &SuiteArguments,
+    choice: &SuiteChoice,
     command: &[String],
     console: &Console,
-) -> Result<Exit, Failure> {
-    match &arguments.name {
-        SuiteName::Bonnie(bonnie) => bonnie::run(bonnie, command, console),
-        SuiteName::Ioperf(ioperf) => ioperf::run(ioperf, command, console),
-        SuiteName::Iozone(iozone) => iozone::run(iozone, command, console),
-        SuiteName::Jovian(jovian) => jovian::run(jovian, command, console),
-        SuiteName::Postmark(postmark) => postmark::run(postmark, command, console),
+) -> Result<Exit, CommandFailure> {
+    let context = OutputContext { output: &choice.output, command, console };
+    let watch = Watch::start(console)?;
+    match choice.suite.parse(&choice.typed, &user::is_current).map_err(refused)? {
+        SuiteStart::Folder(run) => folder::run(run, &watch, context),
+        SuiteStart::Script(arguments) => script::run(&arguments, watch, context),
+        SuiteStart::Nodes(run) => nodes::run(*run, &watch, context),
     }
 }
 
 /// All that is wrong with what is asked of a suite.
-fn refused(problems: &[Problem]) -> Failure {
-    let lines: Vec<_> = problems.iter().map(ToString::to_string).collect();
-    Failure::bad_input(format!("this suite cannot be run:\n  {}", lines.join("\n  ")))
+fn refused(refused: impl Into<ArgumentError>) -> CommandFailure {
+    let lines: Vec<String> = match refused.into() {
+        ArgumentError::Options(text) => return CommandFailure::bad_input(text),
+        ArgumentError::Lines(lines) => lines,
+        ArgumentError::Problems(problems) => problems.iter().map(ToString::to_string).collect(),
+    };
+    CommandFailure::bad_input(format!("this suite cannot be run:\n  {}", lines.join("\n  ")))
 }

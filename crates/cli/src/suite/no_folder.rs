@@ -15,28 +15,28 @@ pub(super) fn refusal(dir: &Path) -> Option<String> {
             return Some(format!("{text}: give the folder as a path: {}", path.display()));
         }
         Ok(Target::File { .. }) => return None,
-        Ok(target @ Target::Tcp { .. }) => ("an endpoint", of_endpoint(&target)),
+        Ok(target @ Target::Tcp { .. }) => ("an endpoint", endpoint_hint(&target)),
         Ok(Target::Stripe(_)) => (
             "striped over several",
             format!("`narrows check {text}` measures it; `narrows suite jovian` stripes"),
         ),
-        Ok(_) => ("no file system", "a study (`narrows run`) measures it".to_owned()),
+        Ok(_) => ("not a file system", "a study (`narrows run`) measures it".to_owned()),
         Err(_) if is_path(text) => return None,
-        Err(_) => ("no folder", "mount what it names, and give the mount".to_owned()),
+        Err(_) => ("not a folder", "mount it, and give the mount point".to_owned()),
     };
     Some(format!("{text} is {what}; {FOLDERS}; {instead}"))
 }
 
 /// What suites run on.
-const FOLDERS: &str = "this suite makes calls on files: give a folder of a file system that is mounted here (a local disk, \
+const FOLDERS: &str = "this suite works on files: give a folder of a file system that is mounted here (a local disk, \
                        NFS, a parallel file system, tmpfs)";
 
-fn of_endpoint(target: &Target) -> String {
+fn endpoint_hint(target: &Target) -> String {
     let Target::Tcp { host, port, .. } = target else { return String::new() };
     let disk = target.at_layer(Layer::Disk).unwrap_or_else(|| target.clone());
     format!(
-        "where that machine exports its folder, mount it, and give the mount with --server {host}:{port} to see both \
-         sides. `narrows check {disk}` measures the endpoint itself, `narrows suite jovian` loads endpoints"
+        "if that machine exports its folder, mount it, and give the mount point with --server {host}:{port} to see \
+         both sides. `narrows check {disk}` measures the endpoint itself, `narrows suite jovian` loads endpoints"
     )
 }
 

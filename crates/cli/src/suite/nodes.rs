@@ -1,75 +1,76 @@
-//! The nodes of a suite that this command starts: an endpoint each, with a folder of its own.
+//! A run of a suite on endpoints: servers of this command or elsewhere, their sites, its run and output.
 
-use crate::args::ServePriority;
-use crate::exit::Failure;
-use crate::measurement::{self, ServeProcess, random_u64};
+use super::refused;
+use super::serving::Nodes;
+use crate::exit::{CommandFailure, Exit};
+use crate::measurement::{self, OutputContext, PathFound, Watch, random_u64};
+use crate::run::{facts_of, sites::Sites};
 use crate::token;
-use clap::ValueEnum;
-use narrows_engines::psync::TestFolder;
-use narrows_model::Bytes;
-use std::path::Path;
+use narrows_model::Plan;
+use narrows_suites::Suite;
+use narrows_suites::jovian::{NodesRun, PreparedNodes, Studies};
+use std::os::unix::fs::MetadataExt;
 
-/// The longest that a run may take, for servers that would end a session sooner.
-const SESSION_SECONDS: u32 = 7 * 24 * 3600;
-/// Room at each of them for the files of cuts, beside those of clients.
-const CUT_BYTES: u64 = 1 << 30;
-
-/// Servers of this command; they end with it, and their folders go.
-pub(super) struct Nodes {
-    /// Dropped before the folder that they lie in.
-    _processes: Vec<ServeProcess>,
-    _folder: TestFolder,
-    pub(super) addresses: Vec<(String, u16)>,
-    pub(super) token: Vec<u8>,
-}
-
-/// How they are started.
-pub(super) struct Serving {
-    pub(super) count: u32,
-    /// Bytes of all clients' files.
-    pub(super) file_bytes: Bytes,
-    pub(super) disk_threads: Option<u32>,
-    pub(super) priority: ServePriority,
-}
-
-impl Nodes {
-    /// Starts servers in folders of their own in `root`.
-    ///
-    /// # Errors
-    /// When this user may not write in `root`, or a server cannot be started.
-    pub(super) fn start(root: &Path, serving: &Serving) -> Result<Self, Failure> {
-        let folder = measurement::make(root, random_u64()?)?;
-        let token = token::drawn()?;
-        let mut processes = Vec::new();
-        let mut addresses = Vec::new();
-        for node in 1..=serving.count {
-            let own = folder.path().join(format!("node{node}"));
-            std::fs::create_dir(&own)
-                .map_err(|error| Failure::could_not_run(format!("make {}: {error}", own.display())))?;
-            let (process, port) = ServeProcess::start(&own, &token, &serving.arguments())?;
-            processes.push(process);
-            addresses.push(("127.0.0.1".to_owned(), port));
-        }
-        Ok(Self { _processes: processes, _folder: folder, addresses, token })
+/// Runs what was typed and prints its output.
+///
+/// # Errors
+/// When it cannot be run, or nothing was measured.
+pub(super) fn run(
+    mut run: NodesRun,
+    watch: &Watch,
+    context: OutputContext<'_>,
+) -> Result<Exit, CommandFailure> {
+    let given = token::read(run.token_file())?;
+    check_roots(&run)?;
+    let nodes = own_nodes(&mut run)?;
+    let token = nodes.as_ref().map(|nodes| nodes.token.clone()).or(given);
+    let studies = Studies::new(&run.request).map_err(refused)?;
+    let launchers = run.launchers().map_err(refused)?;
+    let sites = Sites::examine(&studies.targets(), token.as_deref(), watch, context.output.plan)?;
+    run.check_clients(&sites.remote_addresses()).map_err(refused)?;
+    for leftover in sites.leftovers() {
+        context.console.say(&leftover);
     }
+    run.learn(sites.memory_bytes_max()).map_err(refused)?;
+    let plan = planned(&run, studies, &sites)?;
+    if context.output.plan {
+        context.print_plan(&plan)?;
+        return Ok(Exit::Done);
+    }
+    let finished = sites.run(plan, token, launchers, watch, context)?;
+    drop(nodes);
+    measurement::conclude(finished, context)
 }
 
-impl Serving {
-    fn arguments(&self) -> Vec<String> {
-        let bytes = self.file_bytes.0.saturating_mul(2).saturating_add(CUT_BYTES);
-        let mut words = vec![
-            "--max-bytes".to_owned(),
-            bytes.to_string(),
-            "--max-seconds".to_owned(),
-            SESSION_SECONDS.to_string(),
-        ];
-        if let Some(count) = self.disk_threads {
-            words.extend(["--disk-threads".to_owned(), count.to_string()]);
-        }
-        let priority = self.priority.to_possible_value();
-        words.extend(
-            priority.into_iter().flat_map(|value| ["--priority".to_owned(), value.get_name().to_owned()]),
-        );
-        words
-    }
+/// Fails unless every root that is used is a folder: the suite writes files of its own.
+fn check_roots(run: &NodesRun) -> Result<(), CommandFailure> {
+    let wrong = run.roots().iter().filter_map(|root| match measurement::examine(root) {
+        Ok(PathFound::Folder) => None,
+        Ok(PathFound::File { .. }) => Some(CommandFailure::bad_input(format!(
+            "--root {} is a file; give the folder in which the suite creates its files",
+            root.display()
+        ))),
+        Err(failure) => Some(failure),
+    });
+    CommandFailure::combine(&wrong.collect::<Vec<_>>())?;
+    let devices: Vec<u64> =
+        run.roots().iter().filter_map(|root| Some(std::fs::metadata(root).ok()?.dev())).collect();
+    run.check_devices(&devices).map_err(refused)
+}
+
+/// The servers that this command starts, put into the request; `None` where others are named or none is needed.
+fn own_nodes(run: &mut NodesRun) -> Result<Option<Nodes>, CommandFailure> {
+    let Some((root, serving)) = run.servers_to_start().map_err(refused)? else { return Ok(None) };
+    let nodes = Nodes::start(root, &serving)?;
+    run.request.endpoints.clone_from(&nodes.addresses);
+    Ok(Some(nodes))
+}
+
+fn planned(run: &NodesRun, studies: Studies, sites: &Sites) -> Result<Plan, CommandFailure> {
+    let seed = match run.seed() {
+        Some(seed) => seed,
+        None => random_u64()?,
+    };
+    let facts = facts_of(&studies.targets(), &studies.wanted(), sites);
+    run.request.plan(PreparedNodes { studies, facts, seed }).map_err(refused)
 }

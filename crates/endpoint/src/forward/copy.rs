@@ -2,7 +2,7 @@
 //!
 //! Hot path: two system calls a buffer, and nothing else.
 
-use super::{Calls, ForwardError, again, nothing_taken};
+use super::{CallObserver, ForwardError, retry_interrupted, zero_write_error};
 use narrows_model::Bytes;
 use narrows_run::StopFlag;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
@@ -13,13 +13,13 @@ pub(super) fn forward(
     from: BorrowedFd<'_>,
     to: BorrowedFd<'_>,
     buffer_bytes: usize,
-    calls: &mut impl Calls,
+    calls: &mut impl CallObserver,
     stop: &StopFlag,
 ) -> Result<Bytes, ForwardError> {
     let mut buffer = vec![0; buffer_bytes];
     let mut total_bytes: u64 = 0;
     loop {
-        let read = again(stop, ForwardError::Read, || {
+        let read = retry_interrupted(stop, ForwardError::Read, || {
             recv(from, &mut buffer[..], RecvFlags::empty()).map(|(_, received)| received)
         })?;
         if read == 0 {
@@ -28,10 +28,11 @@ pub(super) fn forward(
         calls.read(read);
         let mut done = 0;
         while done < read {
-            let written =
-                again(stop, ForwardError::Write, || send(to, &buffer[done..read], SendFlags::NOSIGNAL))?;
+            let written = retry_interrupted(stop, ForwardError::Write, || {
+                send(to, &buffer[done..read], SendFlags::NOSIGNAL)
+            })?;
             if written == 0 {
-                return Err(nothing_taken());
+                return Err(zero_write_error());
             }
             calls.written(written);
             done += written;

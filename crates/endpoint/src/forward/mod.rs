@@ -20,7 +20,7 @@ use std::io;
 use std::os::fd::BorrowedFd;
 
 /// Hears of every call that moved bytes, with what it returned.
-pub(crate) trait Calls {
+pub(crate) trait CallObserver {
     /// A read returned so many bytes, above zero.
     fn read(&mut self, bytes: usize);
     /// A write returned so many bytes, above zero.
@@ -37,7 +37,7 @@ pub(crate) enum ForwardError {
     #[error("write: {0}")]
     Write(io::Error),
     /// A stop was asked for.
-    #[error("a stop was asked for")]
+    #[error("a stop was requested")]
     Stopped,
     /// The machine refuses what the mode needs.
     #[error("{0}")]
@@ -48,7 +48,7 @@ impl From<ForwardError> for io::Error {
     fn from(error: ForwardError) -> Self {
         match error {
             ForwardError::Read(error) | ForwardError::Write(error) => error,
-            ForwardError::Stopped => io::Error::new(io::ErrorKind::Interrupted, "a stop was asked for"),
+            ForwardError::Stopped => io::Error::new(io::ErrorKind::Interrupted, "a stop was requested"),
             ForwardError::Refused(why) => io::Error::new(io::ErrorKind::Unsupported, why),
         }
     }
@@ -77,7 +77,7 @@ pub(crate) fn forward(
     to: BorrowedFd<'_>,
     mode: ForwardMode,
     buffer_bytes: usize,
-    calls: &mut impl Calls,
+    calls: &mut impl CallObserver,
     stop: &StopFlag,
 ) -> Result<Bytes, ForwardError> {
     match mode {
@@ -88,7 +88,7 @@ pub(crate) fn forward(
 }
 
 /// What a call returned, called again until it is neither interrupted nor timed out, or a stop is asked for.
-fn again(
+fn retry_interrupted(
     stop: &StopFlag,
     failed: impl Fn(io::Error) -> ForwardError,
     mut call: impl FnMut() -> Result<usize, Errno>,
@@ -106,7 +106,7 @@ fn again(
 }
 
 /// A write that takes nothing of something would be tried for ever.
-fn nothing_taken() -> ForwardError {
+fn zero_write_error() -> ForwardError {
     ForwardError::Write(io::ErrorKind::WriteZero.into())
 }
 

@@ -1,6 +1,6 @@
 //! How often calls returned each number of bytes, counted at the cost of an addition.
 
-use super::Calls;
+use super::CallObserver;
 use narrows_model::relay::CallSizes;
 use std::collections::HashMap;
 
@@ -13,14 +13,14 @@ const DIRECT_BYTES: usize = 4097;
 /// One addition for values up to 4096 and for the whole buffer; a look-up in a map for others. The map has at most as
 /// many entries as the square root of twice the bytes moved.
 #[derive(Debug, Clone)]
-struct Returned {
+struct ReturnCounts {
     direct: Box<[u64]>,
     whole_bytes: usize,
     whole_count: u64,
     others: HashMap<usize, u64>,
 }
 
-impl Returned {
+impl ReturnCounts {
     fn new(buffer_bytes: usize) -> Self {
         let direct = vec![0; DIRECT_BYTES.min(buffer_bytes + 1)].into_boxed_slice();
         Self { direct, whole_bytes: buffer_bytes, whole_count: 0, others: HashMap::new() }
@@ -52,14 +52,14 @@ impl Returned {
 /// Every return value of the reads and writes of a direction.
 #[derive(Debug, Clone)]
 pub(crate) struct CallTable {
-    reads: Returned,
-    writes: Returned,
+    reads: ReturnCounts,
+    writes: ReturnCounts,
 }
 
 impl CallTable {
     /// A table for calls with a buffer of `buffer_bytes`.
     pub(crate) fn new(buffer_bytes: usize) -> Self {
-        Self { reads: Returned::new(buffer_bytes), writes: Returned::new(buffer_bytes) }
+        Self { reads: ReturnCounts::new(buffer_bytes), writes: ReturnCounts::new(buffer_bytes) }
     }
 
     /// What the reads returned.
@@ -73,7 +73,7 @@ impl CallTable {
     }
 }
 
-impl Calls for CallTable {
+impl CallObserver for CallTable {
     #[inline]
     fn read(&mut self, bytes: usize) {
         self.reads.count(bytes);

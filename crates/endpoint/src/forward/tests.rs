@@ -11,7 +11,7 @@ use std::os::unix::net::UnixStream;
 
 const MODES: [ForwardMode; 3] = [ForwardMode::Copy, ForwardMode::Splice, ForwardMode::Uring];
 
-/// A byte that tells of its place: the pattern does not repeat within any buffer.
+/// A byte that identifies its place: the pattern does not repeat within any buffer.
 fn byte_at(place: usize) -> u8 {
     let mixed = (place as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed.to_be_bytes()[0] ^ mixed.to_be_bytes()[4]
@@ -82,12 +82,12 @@ fn shortest_request(mode: ForwardMode, buffer_bytes: usize, buffers: usize) -> N
 
 #[test]
 fn the_last_buffer_of_a_request_is_not_held_back() {
-    // The network keeps for 200 ms what it was told that more follows of.
-    const HELD: Nanos = Nanos(150_000_000);
+    // The network stack delays data for 200 ms when more is announced to follow.
+    const CORK_DELAY: Nanos = Nanos(150_000_000);
     for mode in MODES {
         for buffers in [1, 2, 64] {
             let shortest = shortest_request(mode, 1024, buffers);
-            assert!(shortest < HELD, "{mode:?} {buffers}: {shortest:?}");
+            assert!(shortest < CORK_DELAY, "{mode:?} {buffers}: {shortest:?}");
         }
     }
 }

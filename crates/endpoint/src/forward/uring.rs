@@ -4,11 +4,11 @@
 //! anything. A machine that forbids `io_uring` is an error, never a copy. Hot path: no allocation, one system call for
 //! what is started and what is waited for.
 
-use super::{Calls, ForwardError, nothing_taken};
+use super::{CallObserver, ForwardError, zero_write_error};
 use narrows_model::Bytes;
 use narrows_run::StopFlag;
-use narrows_sys::Errno;
-use narrows_sys::ring::{Ring, RingCompletion, RingOp, RingRequest, RingSpec, RingWishes};
+use narrows_sys::SysErrno;
+use narrows_sys::ring::{Ring, RingCompletion, RingOp, RingRequest, RingSetup, RingSpec};
 use std::fs::File;
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -25,12 +25,12 @@ const WAIT_NS: u64 = 100_000_000;
 
 /// What a buffer is for at present.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum BufferState {
     /// Nothing.
     Free,
     /// It is received into.
     Receiving,
-    /// It holds so many bytes that wait for the other buffer's to be sent.
+    /// It contains this many bytes, which wait until the other buffer's are sent.
     Full(u32),
     /// Of so many bytes the first `done` are sent.
     Sending { length: u32, done: u32 },
@@ -41,10 +41,10 @@ pub(super) fn forward(
     from: BorrowedFd<'_>,
     to: BorrowedFd<'_>,
     buffer_bytes: usize,
-    calls: &mut impl Calls,
+    calls: &mut impl CallObserver,
     stop: &StopFlag,
 ) -> Result<Bytes, ForwardError> {
-    let mut stream = Stream::open(from, to, buffer_bytes)?;
+    let mut stream = RingForwarder::open(from, to, buffer_bytes)?;
     while !stream.is_over() {
         if stop.is_now() {
             return Err(ForwardError::Stopped);
@@ -54,24 +54,24 @@ pub(super) fn forward(
     Ok(Bytes(stream.total_bytes))
 }
 
-struct Stream {
+struct RingForwarder {
     ring: Ring,
-    parts: [Part; SLOTS as usize],
+    buffers: [BufferState; SLOTS as usize],
     buffer_bytes: u32,
     has_ended: bool,
     total_bytes: u64,
 }
 
-impl Stream {
+impl RingForwarder {
     fn open(from: BorrowedFd<'_>, to: BorrowedFd<'_>, buffer_bytes: usize) -> Result<Self, ForwardError> {
         let own = |socket: BorrowedFd<'_>| socket.try_clone_to_owned().map(File::from);
         let files = own(from).and_then(|from| Ok(vec![from, own(to)?])).map_err(ForwardError::Read)?;
-        let wishes = RingWishes::default();
-        let ring = Ring::new(RingSpec { depth: SLOTS, block_bytes: buffer_bytes, seed: 0, files, wishes })
+        let setup = RingSetup::default();
+        let ring = Ring::new(RingSpec { depth: SLOTS, block_bytes: buffer_bytes, seed: 0, files, setup })
             .map_err(|error| ForwardError::Refused(error.to_string()))?;
         Ok(Self {
             ring,
-            parts: [Part::Free; SLOTS as usize],
+            buffers: [BufferState::Free; SLOTS as usize],
             buffer_bytes: u32::try_from(buffer_bytes).unwrap_or(u32::MAX),
             has_ended: false,
             total_bytes: 0,
@@ -79,14 +79,14 @@ impl Stream {
     }
 
     fn is_over(&self) -> bool {
-        self.has_ended && self.parts.iter().all(|part| *part == Part::Free)
+        self.has_ended && self.buffers.iter().all(|part| *part == BufferState::Free)
     }
 
     /// Starts what can be started, waits for something, and takes what has ended.
-    fn step(&mut self, calls: &mut impl Calls) -> Result<(), ForwardError> {
+    fn step(&mut self, calls: &mut impl CallObserver) -> Result<(), ForwardError> {
         self.receive()?;
         self.send()?;
-        let broken = |errno: Errno| ForwardError::Read(io::Error::from_raw_os_error(errno.raw()));
+        let broken = |errno: SysErrno| ForwardError::Read(io::Error::from_raw_os_error(errno.raw()));
         self.ring.submit().map_err(broken)?;
         self.ring.wait_for(1, WAIT_NS).map_err(broken)?;
         let mut done = [None; SLOTS as usize];
@@ -103,25 +103,27 @@ impl Stream {
 
     /// Receives into a free buffer, unless one is being received into.
     fn receive(&mut self) -> Result<(), ForwardError> {
-        if self.has_ended || self.parts.contains(&Part::Receiving) {
+        if self.has_ended || self.buffers.contains(&BufferState::Receiving) {
             return Ok(());
         }
-        let Some(index) = self.parts.iter().position(|part| *part == Part::Free) else { return Ok(()) };
-        self.parts[index] = Part::Receiving;
+        let Some(index) = self.buffers.iter().position(|part| *part == BufferState::Free) else {
+            return Ok(());
+        };
+        self.buffers[index] = BufferState::Receiving;
         self.queue(RingOp::Read, index, FROM, 0, self.buffer_bytes)
     }
 
     /// Sends the full buffer, unless the other one is being sent.
     fn send(&mut self) -> Result<(), ForwardError> {
-        if self.parts.iter().any(|part| matches!(part, Part::Sending { .. })) {
+        if self.buffers.iter().any(|part| matches!(part, BufferState::Sending { .. })) {
             return Ok(());
         }
-        let full = self.parts.iter().enumerate().find_map(|(index, part)| match part {
-            Part::Full(length) => Some((index, *length)),
+        let full = self.buffers.iter().enumerate().find_map(|(index, part)| match part {
+            BufferState::Full(length) => Some((index, *length)),
             _ => None,
         });
         let Some((index, length)) = full else { return Ok(()) };
-        self.parts[index] = Part::Sending { length, done: 0 };
+        self.buffers[index] = BufferState::Sending { length, done: 0 };
         self.queue(RingOp::Write, index, TO, 0, length)
     }
 
@@ -141,34 +143,40 @@ impl Stream {
             .map_err(|errno| ForwardError::Read(io::Error::from_raw_os_error(errno.raw())))
     }
 
-    fn take(&mut self, completion: RingCompletion, calls: &mut impl Calls) -> Result<(), ForwardError> {
+    fn take(
+        &mut self,
+        completion: RingCompletion,
+        calls: &mut impl CallObserver,
+    ) -> Result<(), ForwardError> {
         let index = completion.slot as usize;
-        match (self.parts[index], completion.result) {
-            (Part::Receiving, Ok(0)) => {
+        match (self.buffers[index], completion.result) {
+            (BufferState::Receiving, Ok(0)) => {
                 self.has_ended = true;
-                self.parts[index] = Part::Free;
+                self.buffers[index] = BufferState::Free;
                 Ok(())
             }
-            (Part::Receiving, Ok(length)) => {
+            (BufferState::Receiving, Ok(length)) => {
                 calls.read(length as usize);
-                self.parts[index] = Part::Full(length);
+                self.buffers[index] = BufferState::Full(length);
                 Ok(())
             }
-            (Part::Sending { length, done }, Ok(taken)) => self.sent(index, length, done, taken, calls),
+            (BufferState::Sending { length, done }, Ok(taken)) => {
+                self.sent(index, length, done, taken, calls)
+            }
             // Interrupted: tried again.
-            (Part::Receiving, Err(errno)) if is_not_yet(errno) => {
-                self.parts[index] = Part::Free;
+            (BufferState::Receiving, Err(errno)) if is_not_yet(errno) => {
+                self.buffers[index] = BufferState::Free;
                 Ok(())
             }
-            (Part::Sending { length, done }, Err(errno)) if is_not_yet(errno) => {
+            (BufferState::Sending { length, done }, Err(errno)) if is_not_yet(errno) => {
                 self.queue(RingOp::Write, index, TO, done, length - done)
             }
-            (Part::Sending { .. }, Err(errno)) => {
+            (BufferState::Sending { .. }, Err(errno)) => {
                 Err(ForwardError::Write(io::Error::from_raw_os_error(errno.raw())))
             }
             (_, Err(errno)) => Err(ForwardError::Read(io::Error::from_raw_os_error(errno.raw()))),
             // Nothing is in flight for a buffer that is free or full.
-            (Part::Free | Part::Full(_), Ok(_)) => Ok(()),
+            (BufferState::Free | BufferState::Full(_), Ok(_)) => Ok(()),
         }
     }
 
@@ -178,24 +186,24 @@ impl Stream {
         length: u32,
         done: u32,
         taken: u32,
-        calls: &mut impl Calls,
+        calls: &mut impl CallObserver,
     ) -> Result<(), ForwardError> {
         if taken == 0 {
-            return Err(nothing_taken());
+            return Err(zero_write_error());
         }
         calls.written(taken as usize);
         self.total_bytes += u64::from(taken);
         let done = done + taken;
         if done < length {
-            self.parts[index] = Part::Sending { length, done };
+            self.buffers[index] = BufferState::Sending { length, done };
             return self.queue(RingOp::Write, index, TO, done, length - done);
         }
-        self.parts[index] = Part::Free;
+        self.buffers[index] = BufferState::Free;
         Ok(())
     }
 }
 
-fn is_not_yet(errno: Errno) -> bool {
+fn is_not_yet(errno: SysErrno) -> bool {
     [rustix::io::Errno::INTR, rustix::io::Errno::AGAIN]
         .iter()
         .any(|known| known.raw_os_error() == errno.raw())

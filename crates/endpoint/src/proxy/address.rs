@@ -9,7 +9,7 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs, UdpSocket};
 /// `Options` where it is no `HOST:PORT` or the name has no address.
 pub(super) fn look_up(to: &str) -> Result<Vec<SocketAddr>, ServeError> {
     let refused = |detail: String| {
-        let hint = "give --to HOST:PORT, with a name that this machine knows and a port above 0";
+        let hint = "give --to HOST:PORT, with a name that this machine can resolve and a port above 0";
         ServeError::new(ServeErrorKind::Options, "forward to", to, detail, hint)
     };
     let found = to.to_socket_addrs().map_err(|error| refused(error.to_string()))?;
@@ -18,7 +18,7 @@ pub(super) fn look_up(to: &str) -> Result<Vec<SocketAddr>, ServeError> {
         return Err(refused("the name has no address".to_owned()));
     }
     if all.iter().any(|address| address.port() == 0) {
-        return Err(refused("nothing listens at port 0".to_owned()));
+        return Err(refused("port 0 is not a valid port".to_owned()));
     }
     Ok(all)
 }
@@ -35,7 +35,7 @@ pub(super) fn check_not_own(own: SocketAddr, to: &[SocketAddr]) -> Result<(), Se
             ServeErrorKind::Options,
             "forward to",
             address.to_string(),
-            "that is where the proxy itself listens",
+            "that is the proxy's own listening address",
             "give --to the address of the server behind it",
         )),
     }
@@ -47,7 +47,7 @@ fn reaches(own: IpAddr, asked: IpAddr) -> bool {
     if own == asked || (own.is_unspecified() && is_of_this_machine(asked)) {
         return true;
     }
-    // A connection to no address in particular goes to loopback.
+    // A connection to the unspecified address reaches loopback.
     asked.is_unspecified() && own.is_loopback()
 }
 

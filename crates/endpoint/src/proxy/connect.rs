@@ -12,7 +12,7 @@ use std::time::Duration;
 /// How often a stop is looked for while an address answers nothing.
 const SLICE: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
-/// Slices in which an address must answer: ten seconds hold three lost requests.
+/// Slices in which an address must answer: ten seconds allow for three lost requests.
 const SLICES_MAX: u32 = 100;
 
 /// A peer that vanished without a word is asked after this silence.
@@ -43,7 +43,7 @@ fn connect_one(address: SocketAddr, options: &ProxyOptions, stop: &StopFlag) -> 
     match socket.connect(&address.into()) {
         Ok(()) => {}
         Err(error) if error.raw_os_error() == Some(Errno::INPROGRESS.raw_os_error()) => {
-            answered(&socket, stop)?;
+            wait_connected(&socket, stop)?;
         }
         Err(error) => return Err(error),
     }
@@ -52,7 +52,7 @@ fn connect_one(address: SocketAddr, options: &ProxyOptions, stop: &StopFlag) -> 
     Ok(socket.into())
 }
 
-fn answered(socket: &Socket, stop: &StopFlag) -> io::Result<()> {
+fn wait_connected(socket: &Socket, stop: &StopFlag) -> io::Result<()> {
     for _ in 0..SLICES_MAX {
         if stop.is_now() {
             return Err(io::Error::new(io::ErrorKind::Interrupted, "the proxy ends"));

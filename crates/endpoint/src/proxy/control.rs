@@ -1,22 +1,22 @@
 //! What a proxy answers itself: who it is, its clock, its counters, and its role in the buffer experiment.
 
 use super::connect::close_in_order;
-use super::journal::Trouble;
-use super::pairs::Pairs;
-use super::run::Shared;
-use crate::channel::{Channel, End, refused};
+use super::journal::FaultKind;
+use super::pairs::ConnectionPairs;
+use super::shared::ProxyState;
+use crate::channel::{Channel, ConversationEnd, refused};
 use crate::connections;
 use crate::facts::{machine_facts, machine_inventory};
 use crate::random;
-use crate::relay::Stage;
+use crate::relay::RoleHost;
 use narrows_model::server::ServerFacts;
 use narrows_model::{CounterSample, Role};
 use narrows_probe::Root as ProbeRoot;
-use narrows_probe::counters::{Reader, Scope};
-use narrows_wire::control::{Answer, Request};
+use narrows_probe::counters::{CounterReader, CounterScope};
+use narrows_wire::control::{Answer, ControlRequest};
 use narrows_wire::frame::Frame;
 use narrows_wire::hello::Purpose;
-use narrows_wire::relay::{Place, Prepare, TO_ROLE};
+use narrows_wire::relay::{HopAddress, ROLE_COMMAND, RoleSpec};
 use narrows_wire::{Error, Refusal};
 use std::io::Read;
 use std::net::{IpAddr, Shutdown, TcpStream};
@@ -24,55 +24,60 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Longest wait for a peer that was sent last words to close its side.
-const LAST_WORDS: Duration = Duration::from_secs(2);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Most bytes of a peer that are dropped after the last words to it.
 const DROPPED_BYTES_MAX: usize = 1 << 20;
 
 /// Answers a connection that asks the proxy itself, to its end.
-pub(super) fn serve(client: TcpStream, shared: &Shared) {
+pub(super) fn serve(client: TcpStream, shared: &ProxyState) {
     let clock = &shared.options.clock;
     close_in_order(&client);
     // A connection for which there are no descriptors is dropped.
-    let Ok(place) = shared.conversations.admit(&client, clock.now().0) else { return };
-    let Ok(mut channel) = Channel::new(client, Arc::clone(&place.live), Arc::clone(clock)) else { return };
-    match greet(&mut channel, &place, shared) {
+    let Ok(permit) = shared.conversations.admit(&client, clock.now().0) else { return };
+    let Ok(mut channel) = Channel::new(client, Arc::clone(&permit.live), Arc::clone(clock)) else { return };
+    match accept_hello(&mut channel, &permit, shared) {
         Ok(()) => {
-            let mut control = Control { channel, shared, sampler: None };
-            if let End::Told(error) = control.answer_all() {
-                control.channel.part(&error);
+            let mut control = ProxyControl { channel, shared, sampler: None };
+            if let ConversationEnd::Failed(error) = control.answer_all() {
+                control.channel.close_with(&error);
             }
         }
-        Err(End::Told(error)) => {
+        Err(ConversationEnd::Failed(error)) => {
             shared
                 .journal
-                .tell(Trouble::Refused, &format!("refused to answer for the proxy itself: {error}"));
-            channel.part(&error);
+                .report(FaultKind::Refused, &format!("refused to answer for the proxy itself: {error}"));
+            channel.close_with(&error);
         }
-        Err(End::Gone) => {}
+        Err(ConversationEnd::Gone) => {}
     }
 }
 
-fn greet(channel: &mut Channel, place: &connections::Place<'_>, shared: &Shared) -> Result<(), End> {
+fn accept_hello(
+    channel: &mut Channel,
+    permit: &connections::ConnectionPermit<'_>,
+    shared: &ProxyState,
+) -> Result<(), ConversationEnd> {
     let is_open = shared.key.is_none() && !shared.local.ip().is_loopback();
-    let purpose = channel.greet(random::nonce()?, shared.key.clone())?;
+    let purpose = channel.accept_hello(random::nonce()?, shared.key.clone())?;
     if is_open {
-        return Err(End::Told(refused(
+        return Err(ConversationEnd::Failed(refused(
             Refusal::Permission,
-            "this proxy was started with --open and answers nobody itself; start it with --token-file FILE",
+            "this proxy was started with --open and answers no queries; start it with --token-file FILE",
         )));
     }
     if purpose != Purpose::Proxy {
-        return Err(End::Told(Error::protocol("a hello changed its purpose")));
+        return Err(ConversationEnd::Failed(Error::protocol("a hello changed its purpose")));
     }
-    shared.conversations.establish(&place.live).map_err(|why| refused(Refusal::Busy, why))?;
-    channel.live.opened_to_wait();
+    shared.conversations.establish(&permit.live).map_err(|why| refused(Refusal::Busy, why))?;
+    channel.live.mark_open_silent();
     Ok(())
 }
 
 /// Closes the sending side and drops what still comes, within bounds.
 pub(super) fn drain(client: &mut TcpStream) {
-    let prepared = client.shutdown(Shutdown::Write).and_then(|()| client.set_read_timeout(Some(LAST_WORDS)));
+    let prepared =
+        client.shutdown(Shutdown::Write).and_then(|()| client.set_read_timeout(Some(DRAIN_TIMEOUT)));
     let mut dropped = [0; 4096];
     let mut left = if prepared.is_ok() { DROPPED_BYTES_MAX } else { 0 };
     while left > 0 {
@@ -83,19 +88,19 @@ pub(super) fn drain(client: &mut TcpStream) {
     }
 }
 
-struct Control<'a> {
+struct ProxyControl<'a> {
     channel: Channel,
-    shared: &'a Shared,
-    sampler: Option<Sampler>,
+    shared: &'a ProxyState,
+    sampler: Option<ProxySampler>,
 }
 
-impl Control<'_> {
-    /// Answers until the client ends or goes, and tells which.
-    fn answer_all(&mut self) -> End {
+impl ProxyControl<'_> {
+    /// Answers until the client ends or disconnects, and returns which.
+    fn answer_all(&mut self) -> ConversationEnd {
         loop {
             let answered = self.channel.receive().and_then(|frame| match frame.kind {
-                TO_ROLE => self.play(frame),
-                _ => self.answer(&Request::decode(frame)?),
+                ROLE_COMMAND => self.play(frame),
+                _ => self.answer(&ControlRequest::decode(frame)?),
             });
             if let Err(end) = answered {
                 return end;
@@ -104,29 +109,31 @@ impl Control<'_> {
     }
 
     /// Plays the proxy of the buffer experiment, to the host that this proxy forwards to and no other.
-    fn play(&mut self, frame: Frame) -> Result<(), End> {
+    fn play(&mut self, frame: Frame) -> Result<(), ConversationEnd> {
         let shared = self.shared;
-        let may = |asked: &Prepare| may_play(asked, shared);
-        let stage = Stage { clock: &*shared.options.clock, sessions: &shared.memory, may: &may };
+        let may = |asked: &RoleSpec| may_play(asked, shared);
+        let stage = RoleHost { clock: &*shared.options.clock, sessions: &shared.memory, may: &may };
         stage.answer(&mut self.channel, frame)
     }
 
-    fn answer(&mut self, request: &Request) -> Result<(), End> {
+    fn answer(&mut self, request: &ControlRequest) -> Result<(), ConversationEnd> {
         let clock = &self.shared.options.clock;
         let answer = match *request {
-            Request::Facts => facts(self.shared)?,
-            Request::ClockProbe { sent_ns } => Answer::Clock { sent_ns, server_ns: clock.now().0 },
-            Request::Counters => {
-                let sampler = self.sampler.get_or_insert_with(Sampler::new);
+            ControlRequest::Facts => facts(self.shared)?,
+            ControlRequest::ClockProbe { sent_ns } => Answer::Clock { sent_ns, server_ns: clock.now().0 },
+            ControlRequest::Counters => {
+                let sampler = self.sampler.get_or_insert_with(ProxySampler::new);
                 Answer::Counters(Box::new(sampler.sample(&self.shared.pairs, clock.now().0)))
             }
-            Request::End => {
+            ControlRequest::End => {
                 self.channel.send(&Answer::Ended.encode()?)?;
-                return Err(End::Gone);
+                return Err(ConversationEnd::Gone);
             }
             // Nothing runs: there is nothing to stop, and this request has no answer.
-            Request::StopCell => return Ok(()),
-            Request::RunCell { .. } | Request::StoreCheck { .. } | Request::Cache { .. } => Answer::Failed {
+            ControlRequest::StopCell => return Ok(()),
+            ControlRequest::RunCell { .. }
+            | ControlRequest::StoreCheck { .. }
+            | ControlRequest::Cache { .. } => Answer::Failed {
                 reason: Refusal::Unsupported,
                 message: "a proxy stores nothing and runs no cells; ask the endpoint behind it".to_owned(),
             },
@@ -135,14 +142,14 @@ impl Control<'_> {
     }
 }
 
-fn may_play(asked: &Prepare, shared: &Shared) -> Result<(), Error> {
+fn may_play(asked: &RoleSpec, shared: &ProxyState) -> Result<(), Error> {
     if asked.role != Role::Proxy {
-        let message = "a proxy plays the proxy of the buffer experiment alone";
+        let message = "a proxy can only be the proxy of the buffer experiment";
         return Err(refused(Refusal::Unsupported, message));
     }
     let host = asked.next.as_ref().and_then(|hop| match &hop.place {
-        Place::Tcp { host, .. } => Some(host.as_str()),
-        Place::Unix { .. } => None,
+        HopAddress::Tcp { host, .. } => Some(host.as_str()),
+        HopAddress::Unix { .. } => None,
     });
     // An address alone: a name could lead elsewhere at the next look-up.
     let address = host.and_then(|host| host.parse::<IpAddr>().ok());
@@ -151,14 +158,14 @@ fn may_play(asked: &Prepare, shared: &Shared) -> Result<(), Error> {
         return Ok(());
     }
     let message = format!(
-        "this proxy forwards to {} and takes no part in a path to {}; start it with --to an address of that host",
+        "this proxy forwards to {} and is not part of a path to {}; start it with --to an address of that host",
         shared.options.to,
         host.unwrap_or("nowhere")
     );
     Err(refused(Refusal::Unsupported, message))
 }
 
-fn facts(shared: &Shared) -> Result<Answer, Error> {
+fn facts(shared: &ProxyState) -> Result<Answer, Error> {
     let inventory = machine_inventory(None);
     let addresses = shared.to.iter().map(ToString::to_string);
     let forwards_to = std::iter::once(shared.options.to.clone()).chain(addresses).collect();
@@ -167,17 +174,17 @@ fn facts(shared: &Shared) -> Result<Answer, Error> {
 }
 
 /// Reads the counters of the proxy's machine, process and connections.
-struct Sampler {
-    reader: Reader,
+struct ProxySampler {
+    reader: CounterReader,
 }
 
-impl Sampler {
+impl ProxySampler {
     fn new() -> Self {
-        let scope = Scope { pids: vec![std::process::id()], devices: Vec::new() };
-        Self { reader: Reader::new(&ProbeRoot::system(), Role::Proxy, &scope) }
+        let scope = CounterScope { pids: vec![std::process::id()], devices: Vec::new() };
+        Self { reader: CounterReader::new(&ProbeRoot::system(), Role::Proxy, &scope) }
     }
 
-    fn sample(&mut self, pairs: &Pairs, at_ns: u64) -> CounterSample {
+    fn sample(&mut self, pairs: &ConnectionPairs, at_ns: u64) -> CounterSample {
         CounterSample { tcp: pairs.tcp(), ..self.reader.read(at_ns) }
     }
 }

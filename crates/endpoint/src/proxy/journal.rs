@@ -1,4 +1,5 @@
-//! What goes wrong, told in lines: each kind at most once a second, so that a flood of failures is a line and a number.
+//! What goes wrong, reported in lines: each kind at most once a second, so that a flood of failures is a line and a
+//! number.
 
 use narrows_engines::Clock;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,7 +8,7 @@ const PAUSE_NS: u64 = 1_000_000_000;
 
 /// What went wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Trouble {
+pub(super) enum FaultKind {
     /// The next hop took no connection.
     Unreachable,
     /// There were too many connections.
@@ -24,42 +25,42 @@ pub(super) enum Trouble {
 
 const KINDS: usize = 6;
 
-/// When a kind was told last, and how often it was not told since.
+/// When a kind was last reported, and how often it was suppressed since.
 #[derive(Debug, Clone, Copy, Default)]
-struct Told {
+struct LastReport {
     at_ns: Option<u64>,
-    untold_count: u64,
+    suppressed_count: u64,
 }
 
 /// Tells each kind of trouble at most once a second.
 pub(super) struct Journal {
-    tell: Arc<dyn Fn(&str) + Send + Sync>,
+    output: Arc<dyn Fn(&str) + Send + Sync>,
     clock: Arc<dyn Clock>,
-    told: Mutex<[Told; KINDS]>,
+    last_reports: Mutex<[LastReport; KINDS]>,
 }
 
 impl Journal {
-    pub(super) fn new(tell: Arc<dyn Fn(&str) + Send + Sync>, clock: Arc<dyn Clock>) -> Self {
-        Self { tell, clock, told: Mutex::default() }
+    pub(super) fn new(output: Arc<dyn Fn(&str) + Send + Sync>, clock: Arc<dyn Clock>) -> Self {
+        Self { output, clock, last_reports: Mutex::default() }
     }
 
-    /// Tells `line`, or counts it.
-    pub(super) fn tell(&self, trouble: Trouble, line: &str) {
+    /// Prints `line`, or counts it.
+    pub(super) fn report(&self, kind: FaultKind, line: &str) {
         let now_ns = self.clock.now().0;
-        let untold_count = {
-            let mut all = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-            let told = &mut all[trouble as usize];
-            if told.at_ns.is_some_and(|at_ns| now_ns.saturating_sub(at_ns) < PAUSE_NS) {
-                told.untold_count += 1;
+        let suppressed_count = {
+            let mut all = self.last_reports.lock().unwrap_or_else(PoisonError::into_inner);
+            let last = &mut all[kind as usize];
+            if last.at_ns.is_some_and(|at_ns| now_ns.saturating_sub(at_ns) < PAUSE_NS) {
+                last.suppressed_count += 1;
                 return;
             }
-            let untold_count = told.untold_count;
-            *told = Told { at_ns: Some(now_ns), untold_count: 0 };
-            untold_count
+            let suppressed_count = last.suppressed_count;
+            *last = LastReport { at_ns: Some(now_ns), suppressed_count: 0 };
+            suppressed_count
         };
-        match untold_count {
-            0 => (self.tell)(line),
-            count => (self.tell)(&format!("{line} ({count} more like it before)")),
+        match suppressed_count {
+            0 => (self.output)(line),
+            count => (self.output)(&format!("{line} ({count} more like it before)")),
         }
     }
 }
@@ -85,14 +86,14 @@ mod tests {
     fn a_flood_is_a_line_a_second_with_its_number() {
         let lines = Arc::new(Mutex::new(Vec::new()));
         let (clock, heard) = (Arc::new(Hand::default()), Arc::clone(&lines));
-        let tell = Arc::new(move |line: &str| heard.lock().unwrap().push(line.to_owned()));
-        let journal = Journal::new(tell, Arc::clone(&clock) as Arc<dyn Clock>);
+        let output = Arc::new(move |line: &str| heard.lock().unwrap().push(line.to_owned()));
+        let journal = Journal::new(output, Arc::clone(&clock) as Arc<dyn Clock>);
         for _ in 0..3 {
-            journal.tell(Trouble::Full, "full");
-            journal.tell(Trouble::Loop, "loop");
+            journal.report(FaultKind::Full, "full");
+            journal.report(FaultKind::Loop, "loop");
         }
         clock.0.store(PAUSE_NS, Ordering::Relaxed);
-        journal.tell(Trouble::Full, "full");
+        journal.report(FaultKind::Full, "full");
         assert_eq!(*lines.lock().unwrap(), ["full", "loop", "full (2 more like it before)"]);
     }
 }

@@ -1,21 +1,22 @@
-//! The proxy of `narrows proxy`: what comes to its address goes to another one, and back.
+//! The proxy of `narrows proxy`: forwards what arrives at its address to another one, and back.
 //!
 //! Every connection has two threads, one a direction, that block in [`crate::forward`]: the bulk of one connection
-//! costs two system calls a buffer, and nobody asks the kernel what is ready. A connection holds two buffers (or
-//! pipes) and two stacks; where its reader is slow, its sender is stopped by TCP. Connections that begin with a hello
-//! of purpose *proxy* are answered here (`control`); all others pass untouched. Deliberately absent: TLS, more than
-//! one address to forward to, and any word to B about who the client is.
+//! costs two system calls a buffer, and nobody asks the kernel what is ready. A connection has two buffers (or pipes)
+//! and two stacks; where its reader is slow, its sender is stopped by TCP. Connections that begin with a hello of
+//! purpose *proxy* are answered here (`control`); all others pass untouched. Deliberately absent: TLS, more than one
+//! address to forward to, and passing the client's identity to B.
 
 mod address;
 mod connect;
 mod control;
-mod first;
 mod journal;
-mod life;
 mod options;
 mod pair;
 mod pairs;
+mod peer_kind;
 mod run;
+mod serve;
+mod shared;
 
 pub use options::ProxyOptions;
 pub use pairs::ProxyTotals;

@@ -35,13 +35,13 @@ pub struct ProxyOptions {
     pub open: bool,
     /// The clock that limits are measured by and that clients compare theirs with.
     pub clock: Arc<dyn Clock>,
-    /// Hears of what goes wrong, one line a call.
+    /// Called with what goes wrong, one line a call.
     pub journal: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
 impl ProxyOptions {
-    /// Options for a proxy from `listen` to `to`: splice, 128 KiB, no delay, 256 connections, no end of silence, no
-    /// token, and nobody who hears what goes wrong.
+    /// Options for a proxy from `listen` to `to`: splice, 128 KiB, no delay, 256 connections, no limit on silence, no
+    /// token, and no reports of what goes wrong.
     #[must_use]
     pub fn new(listen: SocketAddr, to: impl Into<String>, clock: Arc<dyn Clock>) -> Self {
         Self {
@@ -73,10 +73,12 @@ impl ProxyOptions {
         };
         if self.token.is_none() && !self.open && !self.listen.ip().is_loopback() {
             return refuse(
-                "an address that others can reach needs a word: whoever reaches it reaches what is behind it"
+                "an address that others can reach needs --token-file or --open: its clients can reach the server \
+                behind it"
                     .to_owned(),
-                "give --token-file FILE, so that the proxy itself answers only who knows the token, or --open, so that \
-                 it answers nobody; either way connections are guarded by what they are forwarded to",
+                "give --token-file FILE, so that the proxy answers queries only with the token, or --open, so that it \
+                 answers none; in both cases access to forwarded connections is checked only by the server behind the \
+                 proxy",
             );
         }
         if let Some(token) = &self.token

@@ -1,13 +1,13 @@
 //! The two sockets of a forwarded connection, and how the end of one side becomes the end of the other.
 //!
-//! An end of stream is passed on and the other direction goes on. A reset is passed on as a reset, before anything
-//! else is sent: what was cut off must never look like what was complete. So a side is closed in order only after its
-//! end was passed on, and by a reset until then (`connect::set_stream`), whoever closes it.
+//! An end of stream is passed on and the other direction continues. A reset is passed on as a reset, before anything
+//! else is sent: what was cut off must never look complete. So a side is closed in order only after its end was passed
+//! on, and by a reset until then (`connect::set_stream`), whoever closes it.
 
 use super::connect::close_in_order;
-use crate::forward::{Calls, ForwardError, forward};
-use narrows_engines::endpoint::{Ends, add_tcp_counters, tcp_counters};
-use narrows_model::counters::TcpCounters;
+use crate::forward::{CallObserver, ForwardError, forward};
+use narrows_engines::endpoint::{ConnectionLocality, tcp_counters};
+use narrows_model::counters::{Combine, TcpCounters};
 use narrows_model::relay::ForwardMode;
 use narrows_run::StopFlag;
 use narrows_sys::tcp_info::{TcpInfo, TcpState};
@@ -18,27 +18,32 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// One of the two directions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum ForwardDirection {
     /// From the client to the next hop.
-    There,
+    Upstream,
     /// From the next hop to the client.
-    Back,
+    Downstream,
 }
 
 /// One side of a connection.
 #[derive(Debug)]
-struct Side {
+struct PairSide {
     socket: TcpStream,
-    ends: Ends,
+    ends: ConnectionLocality,
     /// Whether the end of what is sent to it was passed on.
     ended: AtomicBool,
-    /// What it carried until it was reset, which the kernel forgets then.
+    /// Its counters at the reset, which the kernel then discards.
     at_reset: OnceLock<TcpCounters>,
 }
 
-impl Side {
+impl PairSide {
     fn new(socket: TcpStream) -> Self {
-        Self { ends: Ends::of(&socket), socket, ended: AtomicBool::new(false), at_reset: OnceLock::new() }
+        Self {
+            ends: ConnectionLocality::from_socket(&socket),
+            socket,
+            ended: AtomicBool::new(false),
+            at_reset: OnceLock::new(),
+        }
     }
 
     /// Cuts the connection with a reset, whoever sends or receives on it.
@@ -47,16 +52,17 @@ impl Side {
             // The first reset is the one that ended it.
             let _ = self.at_reset.set(counters);
         }
-        // Dissolving the association is the one way to reset a socket that others hold. One that is gone is at rest.
+        // Dissolving the association is the only way to reset a socket that others have open; if it is gone, this has
+        // no effect.
         let _ = rustix::net::connect_unspec(&self.socket);
     }
 
-    /// The connection's counters; `None` where the kernel does not tell.
+    /// The connection's counters; `None` where the kernel does not report them.
     fn counters(&self) -> Option<TcpCounters> {
         self.at_reset.get().cloned().or_else(|| tcp_counters(&self.socket, self.ends))
     }
 
-    /// Whether the end of what it sent was a reset, which the thread of the other direction was told of.
+    /// Whether what it sent ended with a reset, which was reported to the thread of the other direction.
     ///
     /// After both sides have ended in order the state is the same, but then the end was passed on to it before.
     fn ended_by_reset(&self) -> bool {
@@ -67,12 +73,12 @@ impl Side {
 
 /// What passed in one direction. Written by its thread alone, read by whoever asks.
 #[derive(Debug, Default)]
-pub(super) struct Passed {
+pub(super) struct DirectionCounters {
     pub(super) bytes: AtomicU64,
     pub(super) call_count: AtomicU64,
 }
 
-impl Passed {
+impl DirectionCounters {
     fn add(counter: &AtomicU64, more: u64) {
         // One writer: a plain addition, and no locked one.
         counter.store(counter.load(Ordering::Relaxed) + more, Ordering::Relaxed);
@@ -80,37 +86,37 @@ impl Passed {
 }
 
 /// Counts the calls of a direction where others see it.
-struct Count<'a>(&'a Passed);
+struct CallCounter<'a>(&'a DirectionCounters);
 
-impl Calls for Count<'_> {
+impl CallObserver for CallCounter<'_> {
     fn read(&mut self, _bytes: usize) {
-        Passed::add(&self.0.call_count, 1);
+        DirectionCounters::add(&self.0.call_count, 1);
     }
 
     fn written(&mut self, bytes: usize) {
-        Passed::add(&self.0.call_count, 1);
-        Passed::add(&self.0.bytes, bytes as u64);
+        DirectionCounters::add(&self.0.call_count, 1);
+        DirectionCounters::add(&self.0.bytes, bytes as u64);
     }
 }
 
 /// A forwarded connection.
 #[derive(Debug)]
-pub(super) struct Pair {
-    client: Side,
-    server: Side,
-    pub(super) there: Passed,
-    pub(super) back: Passed,
+pub(super) struct ConnectionPair {
+    client: PairSide,
+    server: PairSide,
+    pub(super) upstream: DirectionCounters,
+    pub(super) downstream: DirectionCounters,
     /// Whether the proxy itself talks with the client from now on.
     taken: AtomicBool,
 }
 
-impl Pair {
+impl ConnectionPair {
     pub(super) fn new(client: TcpStream, server: TcpStream) -> Self {
         Self {
-            client: Side::new(client),
-            server: Side::new(server),
-            there: Passed::default(),
-            back: Passed::default(),
+            client: PairSide::new(client),
+            server: PairSide::new(server),
+            upstream: DirectionCounters::default(),
+            downstream: DirectionCounters::default(),
             taken: AtomicBool::new(false),
         }
     }
@@ -123,19 +129,19 @@ impl Pair {
     ///
     /// # Errors
     /// What the machine refuses; the connection is reset then.
-    pub(super) fn pass(
+    pub(super) fn forward_direction(
         &self,
-        way: Way,
+        direction: ForwardDirection,
         mode: ForwardMode,
         buffer_bytes: usize,
         stop: &StopFlag,
     ) -> Result<(), String> {
-        let (from, to, passed) = match way {
-            Way::There => (&self.client, &self.server, &self.there),
-            Way::Back => (&self.server, &self.client, &self.back),
+        let (from, to, passed) = match direction {
+            ForwardDirection::Upstream => (&self.client, &self.server, &self.upstream),
+            ForwardDirection::Downstream => (&self.server, &self.client, &self.downstream),
         };
         let (source, sink) = (from.socket.as_fd(), to.socket.as_fd());
-        let ended = forward(source, sink, mode, buffer_bytes, &mut Count(passed), stop);
+        let ended = forward(source, sink, mode, buffer_bytes, &mut CallCounter(passed), stop);
         if self.taken.load(Ordering::Acquire) {
             return Ok(());
         }
@@ -175,7 +181,7 @@ impl Pair {
     pub(super) fn add_tcp_to(&self, sum: &mut TcpCounters) {
         for side in [&self.client, &self.server] {
             if let Some(counters) = side.counters() {
-                add_tcp_counters(sum, &counters);
+                sum.add_beside(&counters);
             }
         }
     }
@@ -190,7 +196,7 @@ mod tests {
     #[test]
     fn a_connection_that_is_reset_keeps_what_it_counted() {
         let ((mut client, from_client), (to_server, mut server)) = (tcp_pair().unwrap(), tcp_pair().unwrap());
-        let pair = Pair::new(from_client, to_server);
+        let pair = ConnectionPair::new(from_client, to_server);
         client.write_all(&[1; 1000]).unwrap();
         let (mut from, mut to) = (&pair.client.socket, &pair.server.socket);
         let mut buffer = [0; 1000];

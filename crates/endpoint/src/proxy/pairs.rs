@@ -1,7 +1,7 @@
 //! The connections that are forwarded now: their number, their counters, and the ends that silence and a stop put to
 //! them.
 
-use super::pair::Pair;
+use super::pair::ConnectionPair;
 use narrows_model::counters::TcpCounters;
 use narrows_wire::hello::Nonce;
 use std::collections::{HashMap, HashSet};
@@ -14,43 +14,43 @@ pub struct ProxyTotals {
     /// Connections that were forwarded.
     pub connection_count: u64,
     /// Bytes from clients.
-    pub there_bytes: u64,
+    pub upstream_bytes: u64,
     /// Bytes to clients.
-    pub back_bytes: u64,
+    pub downstream_bytes: u64,
 }
 
 impl ProxyTotals {
-    fn add(&mut self, pair: &Pair) {
-        self.there_bytes += pair.there.bytes.load(Ordering::Relaxed);
-        self.back_bytes += pair.back.bytes.load(Ordering::Relaxed);
+    fn add(&mut self, pair: &ConnectionPair) {
+        self.upstream_bytes += pair.upstream.bytes.load(Ordering::Relaxed);
+        self.downstream_bytes += pair.downstream.bytes.load(Ordering::Relaxed);
     }
 }
 
 /// A forwarded connection and when something last passed it, as far as was looked.
 #[derive(Debug)]
-struct Watched {
-    pair: Arc<Pair>,
+struct MonitoredPair {
+    pair: Arc<ConnectionPair>,
     call_count: u64,
-    moved_ns: u64,
+    last_active_ns: u64,
 }
 
-impl Watched {
+impl MonitoredPair {
     /// Notes what has passed since the last look; how long nothing has.
     fn silent_ns(&mut self, now_ns: u64) -> u64 {
-        let call_count = [&self.pair.there, &self.pair.back]
+        let call_count = [&self.pair.upstream, &self.pair.downstream]
             .into_iter()
             .map(|passed| passed.call_count.load(Ordering::Relaxed))
             .sum();
         if self.call_count != call_count {
-            (self.call_count, self.moved_ns) = (call_count, now_ns);
+            (self.call_count, self.last_active_ns) = (call_count, now_ns);
         }
-        now_ns.saturating_sub(self.moved_ns)
+        now_ns.saturating_sub(self.last_active_ns)
     }
 }
 
 #[derive(Debug, Default)]
-struct Ledger {
-    live: HashMap<u64, Watched>,
+struct PairsState {
+    live: HashMap<u64, MonitoredPair>,
     nonces: HashSet<Nonce>,
     ended: ProxyTotals,
     ended_tcp: TcpCounters,
@@ -58,22 +58,22 @@ struct Ledger {
 
 /// All connections that are forwarded.
 #[derive(Debug, Default)]
-pub(super) struct Pairs {
+pub(super) struct ConnectionPairs {
     next_id: AtomicU64,
-    ledger: Mutex<Ledger>,
+    state: Mutex<PairsState>,
 }
 
-/// The place of one connection among them; it goes with this value.
+/// The place of one connection among them; freed when this is dropped.
 #[derive(Debug)]
-pub(super) struct Place<'a> {
-    pairs: &'a Pairs,
+pub(super) struct PairRegistration<'a> {
+    pairs: &'a ConnectionPairs,
     id: u64,
     nonce: Option<Nonce>,
 }
 
-impl Place<'_> {
+impl PairRegistration<'_> {
     /// Notes the nonce of the connection's hello; whether no other connection has it.
-    pub(super) fn carries(&mut self, nonce: Nonce) -> bool {
+    pub(super) fn claim_nonce(&mut self, nonce: Nonce) -> bool {
         let is_first = self.pairs.locked().nonces.insert(nonce);
         if is_first {
             self.nonce = Some(nonce);
@@ -82,42 +82,44 @@ impl Place<'_> {
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for PairRegistration<'_> {
     fn drop(&mut self) {
-        let mut ledger = self.pairs.locked();
+        let mut state = self.pairs.locked();
         if let Some(nonce) = &self.nonce {
-            ledger.nonces.remove(nonce);
+            state.nonces.remove(nonce);
         }
-        if let Some(watched) = ledger.live.remove(&self.id) {
-            ledger.ended.add(&watched.pair);
-            watched.pair.add_tcp_to(&mut ledger.ended_tcp);
+        if let Some(watched) = state.live.remove(&self.id) {
+            state.ended.add(&watched.pair);
+            watched.pair.add_tcp_to(&mut state.ended_tcp);
         }
     }
 }
 
-impl Pairs {
-    fn locked(&self) -> MutexGuard<'_, Ledger> {
-        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+impl ConnectionPairs {
+    fn locked(&self) -> MutexGuard<'_, PairsState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Counts `pair` among the connections.
-    pub(super) fn add(&self, pair: &Arc<Pair>, now_ns: u64) -> Place<'_> {
+    pub(super) fn add(&self, pair: &Arc<ConnectionPair>, now_ns: u64) -> PairRegistration<'_> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        let mut ledger = self.locked();
-        ledger.ended.connection_count += 1;
-        ledger.live.insert(id, Watched { pair: Arc::clone(pair), call_count: 0, moved_ns: now_ns });
-        Place { pairs: self, id, nonce: None }
+        let mut state = self.locked();
+        state.ended.connection_count += 1;
+        state
+            .live
+            .insert(id, MonitoredPair { pair: Arc::clone(pair), call_count: 0, last_active_ns: now_ns });
+        PairRegistration { pairs: self, id, nonce: None }
     }
 
     /// Resets the connections that nothing has passed for longer than `idle_ns_max`; how many those were.
     pub(super) fn end_silent(&self, idle_ns_max: u64, now_ns: u64) -> usize {
-        let mut ledger = self.locked();
+        let mut state = self.locked();
         let mut count = 0;
-        for watched in ledger.live.values_mut() {
+        for watched in state.live.values_mut() {
             if watched.silent_ns(now_ns) > idle_ns_max {
                 watched.pair.reset();
-                // One that is reset and not gone yet is not told of again.
-                watched.moved_ns = now_ns;
+                // One that is reset and not gone yet is not reported again.
+                watched.last_active_ns = now_ns;
                 count += 1;
             }
         }
@@ -126,24 +128,24 @@ impl Pairs {
 
     /// Resets all connections; how many there were.
     pub(super) fn end_all(&self) -> usize {
-        let ledger = self.locked();
-        ledger.live.values().for_each(|watched| watched.pair.reset());
-        ledger.live.len()
+        let state = self.locked();
+        state.live.values().for_each(|watched| watched.pair.reset());
+        state.live.len()
     }
 
     /// What has passed until now.
     pub(super) fn totals(&self) -> ProxyTotals {
-        let ledger = self.locked();
-        let mut totals = ledger.ended;
-        ledger.live.values().for_each(|watched| totals.add(&watched.pair));
+        let state = self.locked();
+        let mut totals = state.ended;
+        state.live.values().for_each(|watched| totals.add(&watched.pair));
         totals
     }
 
     /// The counters of all connections' sockets, of those that ended too; `None` before the first.
     pub(super) fn tcp(&self) -> Option<TcpCounters> {
-        let ledger = self.locked();
-        let mut sum = ledger.ended_tcp.clone();
-        ledger.live.values().for_each(|watched| watched.pair.add_tcp_to(&mut sum));
+        let state = self.locked();
+        let mut sum = state.ended_tcp.clone();
+        state.live.values().for_each(|watched| watched.pair.add_tcp_to(&mut sum));
         (sum.connection_count > 0).then_some(sum)
     }
 }

@@ -2,19 +2,19 @@
 
 use super::address::{check_not_own, look_up};
 use super::connect::{set_buffers, set_stream};
-use super::journal::{Journal, Trouble};
-use super::life;
+use super::journal::{FaultKind, Journal};
 use super::options::ProxyOptions;
-use super::pairs::{Pairs, ProxyTotals};
+use super::pairs::{ConnectionPairs, ProxyTotals};
+use super::serve;
+use super::shared::ProxyState;
 use crate::connections::{ConnectionLimits, Connections};
 use crate::error::{ServeError, ServeErrorKind};
 use crate::session::Sessions;
-use crate::{forward, threads};
+use crate::{descriptors, forward, threads};
 use narrows_model::units::saturate_usize;
 use narrows_run::{StopFlag, StopRequest};
-use narrows_wire::token::Key;
+use narrows_wire::token::TokenKey;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use socket2::{Domain, SockRef, Socket, Type};
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -30,38 +30,25 @@ const BACKLOG: i32 = 1024;
 /// Most conversations with the proxy itself at once: a client has one.
 const CONVERSATIONS_MAX: u32 = 16;
 
+/// Most conversations whose hello is not through; the connections themselves are bounded by their own number.
+const GREETINGS_MAX: usize = 64;
+
 /// Longest silence before a conversation's hello is through.
 const HELLO_SILENCE_S: u64 = 10;
 
 /// Most memory of the roles that are played here for others: two of the largest buffers with `io_uring`.
 const ROLE_BYTES_MAX: u64 = 256 << 20;
 
-/// Descriptors of one connection: two sockets, and two pipes or two rings with a socket held twice each.
+/// Descriptors of one connection: two sockets, and two pipes or two rings with clones of both sockets each.
 const DESCRIPTORS: u64 = 8;
 
 /// Descriptors of the proxy itself: the standard ones, the listener, what counters are read from.
 const OWN_DESCRIPTORS: u64 = 64;
 
-/// What all connections of a proxy share.
-pub(super) struct Shared {
-    pub(super) options: ProxyOptions,
-    pub(super) buffer_bytes: usize,
-    pub(super) key: Option<Key>,
-    pub(super) local: SocketAddr,
-    pub(super) to: Vec<SocketAddr>,
-    pub(super) pairs: Pairs,
-    pub(super) conversations: Connections,
-    /// Out of whose memory roles take their buffers.
-    pub(super) memory: Sessions,
-    pub(super) journal: Journal,
-    pub(super) stop: StopFlag,
-    alive_count: AtomicU32,
-}
-
 /// A proxy that listens.
 pub struct Proxy {
     listener: TcpListener,
-    shared: Shared,
+    shared: ProxyState,
     notices: Vec<String>,
 }
 
@@ -93,14 +80,18 @@ impl Proxy {
         let (listener, local) = listen(&options, &mut notices)?;
         check_not_own(local, &to)?;
         notices.extend(raise_descriptors(options.connections_max));
-        let limits =
-            ConnectionLimits { connections: CONVERSATIONS_MAX, lifetime_s: None, silence_s: HELLO_SILENCE_S };
-        let shared = Shared {
-            key: options.token.as_deref().map(Key::from_token),
+        let limits = ConnectionLimits {
+            connections: CONVERSATIONS_MAX,
+            lifetime_s: None,
+            silence_s: HELLO_SILENCE_S,
+            greetings: GREETINGS_MAX,
+        };
+        let shared = ProxyState {
+            key: options.token.as_deref().map(TokenKey::from_token),
             buffer_bytes: saturate_usize(options.buffer.0),
             local,
             to,
-            pairs: Pairs::default(),
+            pairs: ConnectionPairs::default(),
             conversations: Connections::new(limits),
             memory: Sessions::new(ROLE_BYTES_MAX, 0),
             journal: Journal::new(options.journal.clone(), options.clock.clone()),
@@ -162,7 +153,7 @@ impl Proxy {
             }
             is_short = self.accept_all(scope);
             let now_ns = shared.options.clock.now().0;
-            shared.conversations.watch(now_ns);
+            shared.conversations.enforce_limits(now_ns);
             if let Some(idle_ns_max) = shared.options.idle_ns_max {
                 self.end_silent(idle_ns_max, now_ns);
             }
@@ -175,7 +166,7 @@ impl Proxy {
         if count > 0 {
             let line =
                 format!("{count} connections were silent for longer than --idle-seconds and have been reset");
-            self.shared.journal.tell(Trouble::Idle, &line);
+            self.shared.journal.report(FaultKind::Idle, &line);
         }
     }
 
@@ -184,14 +175,15 @@ impl Proxy {
         let mut left = BACKLOG;
         while left > 0 {
             match self.listener.accept() {
-                Ok((socket, _)) => self.welcome(socket, scope),
+                Ok((socket, _)) => self.start_connection(socket, scope),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return false,
                 // It broke before it was accepted.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => {
-                    let line = format!("no connection can be taken: {error}; raise ulimit -n or end some");
-                    self.shared.journal.tell(Trouble::Machine, &line);
+                    let line =
+                        format!("no connection can be accepted: {error}; raise ulimit -n or close some");
+                    self.shared.journal.report(FaultKind::Machine, &line);
                     return true;
                 }
             }
@@ -200,39 +192,39 @@ impl Proxy {
         false
     }
 
-    fn welcome<'scope>(&'scope self, socket: TcpStream, scope: &'scope Scope<'scope, '_>) {
+    fn start_connection<'scope>(&'scope self, socket: TcpStream, scope: &'scope Scope<'scope, '_>) {
         let shared = &self.shared;
         let max = shared.options.connections_max;
         if shared.alive_count.load(Ordering::Acquire) >= max {
             let line = format!(
-                "{max} connections are open, the most that --max-connections allows; the next one was reset: more are \
-                 needed, or the proxies lead in a circle"
+                "{max} connections are open, the limit of --max-connections; the next one was reset: raise the limit, \
+                 or check that the proxies do not form a loop"
             );
-            shared.journal.tell(Trouble::Full, &line);
-            return life::reset(&socket);
+            shared.journal.report(FaultKind::Full, &line);
+            return serve::reset(&socket);
         }
         let prepared =
             socket.set_nonblocking(false).and_then(|()| set_stream(&SockRef::from(&socket), &shared.options));
         if prepared.is_err() {
-            return life::reset(&socket);
+            return serve::reset(&socket);
         }
         shared.alive_count.fetch_add(1, Ordering::AcqRel);
-        let alive = Alive(&shared.alive_count);
+        let alive = ConnectionSlot(&shared.alive_count);
         let started = threads::spawn(scope, "there", move || {
             let _alive = alive;
-            life::live(socket, shared);
+            serve::serve_connection(socket, shared);
         });
         // The socket went with the closure, which closed it.
         if let Err(error) = started {
-            shared.journal.tell(Trouble::Machine, &error.to_string());
+            shared.journal.report(FaultKind::Machine, &error.to_string());
         }
     }
 }
 
 /// One of the connections that may be open at once.
-struct Alive<'a>(&'a AtomicU32);
+struct ConnectionSlot<'a>(&'a AtomicU32);
 
-impl Drop for Alive<'_> {
+impl Drop for ConnectionSlot<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
     }
@@ -247,7 +239,7 @@ fn listen(
         // Connections of a proxy that ended a moment ago must not keep the next one from its port.
         socket.set_reuse_address(true)?;
         set_buffers(&socket, options)?;
-        notices.extend(less_than_asked(&socket, options)?);
+        notices.extend(reduced_buffers(&socket, options)?);
         socket.bind(&address.into())?;
         socket.listen(BACKLOG)?;
         socket.set_nonblocking(true)?;
@@ -256,39 +248,32 @@ fn listen(
         Ok((listener, local))
     });
     bound.map_err(|source| {
-        let hint = "choose another port or address, or end what listens there";
+        let hint = "choose another port or address, or stop the process that listens there";
         ServeError::io(ServeErrorKind::Address, "listen at", address.to_string(), hint, source)
     })
 }
 
-/// Which socket buffers the kernel makes smaller than asked for. It tells twice what it was asked for, as room for its
+/// Which socket buffers the kernel makes smaller than asked for. It reports twice the size, which includes room for its
 /// own needs.
-fn less_than_asked(socket: &Socket, options: &ProxyOptions) -> io::Result<Vec<String>> {
+fn reduced_buffers(socket: &Socket, options: &ProxyOptions) -> io::Result<Vec<String>> {
     let sizes = [
         ("--send-buffer", options.send_buffer, socket.send_buffer_size()?, "net.core.wmem_max"),
         ("--receive-buffer", options.receive_buffer, socket.recv_buffer_size()?, "net.core.rmem_max"),
     ];
-    let less = sizes.into_iter().filter_map(|(option, asked, told, setting)| {
-        let (asked, granted) = (asked?.0, told as u64 / 2);
+    let less = sizes.into_iter().filter_map(|(option, asked, reported, setting)| {
+        let (asked, granted) = (asked?.0, reported as u64 / 2);
         (granted < asked).then(|| {
-            format!("{option}: {asked} bytes were asked for and the kernel grants {granted} ({setting})")
+            format!("{option}: {asked} bytes were requested and the kernel grants {granted} ({setting})")
         })
     });
     Ok(less.collect())
 }
 
-/// Raises this process's limit of descriptors to what so many connections need; what is to be told where it is less.
+/// Raises this process's limit of descriptors to what so many connections need; returns what to report if it stays
+/// lower.
 fn raise_descriptors(connections_max: u32) -> Option<String> {
     let needed = u64::from(connections_max) * DESCRIPTORS + OWN_DESCRIPTORS;
-    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-    if current.is_none_or(|current| current >= needed) {
-        return None;
-    }
-    let raised = maximum.map_or(needed, |maximum| needed.min(maximum));
-    let granted = match setrlimit(Resource::Nofile, Rlimit { current: Some(raised), maximum }) {
-        Ok(()) => raised,
-        Err(_) => current.unwrap_or(raised),
-    };
+    let granted = descriptors::raise(needed);
     let connections = granted.saturating_sub(OWN_DESCRIPTORS) / DESCRIPTORS;
     (granted < needed).then(|| {
         format!(

@@ -2,17 +2,17 @@
 //!
 //! Hot path: no allocation, no lock, no log, no clock between the first write and the last.
 
-use super::content::Content;
-use super::meter::{Meter, Segments, granted, host_name, machine};
-use super::patience::Patience;
-use super::socket::{Stream, join};
-use super::{RoleError, RoleSite, TellReady};
-use crate::forward::{CallTable, Calls};
+use super::content::StreamContent;
+use super::deadline::ProgressDeadline;
+use super::meter::{Meter, SegmentCounter, host_name, machine, reported_buffer};
+use super::socket::{RelayStream, join};
+use super::{ReportReady, RoleError, RoleSite};
+use crate::forward::{CallObserver, CallTable};
 use narrows_model::Bytes;
 use narrows_model::counters::Role;
 use narrows_model::relay::{CallSizes, RelayRoleOutput};
 use narrows_model::units::saturate_usize;
-use narrows_wire::relay::{Prepare, RoleDone, Word};
+use narrows_wire::relay::{RelaySignal, RoleReport, RoleSpec};
 use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
 
@@ -21,33 +21,33 @@ const ANY_KEY: u64 = 0x6e61_7272_6f77_7331;
 
 /// See [`super::play`].
 pub(super) fn play(
-    asked: &Prepare,
+    asked: &RoleSpec,
     site: &RoleSite<'_>,
-    ready: TellReady<'_>,
-) -> Result<RoleDone, RoleError> {
+    ready: ReportReady<'_>,
+) -> Result<RoleReport, RoleError> {
     let hop = asked.next.as_ref().ok_or_else(|| RoleError::failed("the client was given no next hop"))?;
-    let mut patience = Patience::new(site.stop, asked.silence_ns);
+    let mut deadline = ProgressDeadline::new(site.stop, asked.silence_ns);
     let mut buffer = vec![0; saturate_usize(asked.buffer.0)];
-    Content::new(ANY_KEY).fill(0, &mut buffer);
+    StreamContent::new(ANY_KEY).fill(0, &mut buffer);
     let mut table = CallTable::new(buffer.len());
-    let stream = join(hop, &asked.sockets, &mut patience)?;
-    let granted_send_buffer = granted(stream.send_buffer());
+    let stream = join(hop, &asked.sockets, &mut deadline)?;
+    let granted_send_buffer = reported_buffer(stream.send_buffer());
     ready(None)?;
-    let segments = Segments::start(None, Some(&stream));
+    let segments = SegmentCounter::start(None, Some(&stream));
     let meter = Meter::start(site.clock);
-    let content = asked.content_key.map(Content::new);
-    write_all(&stream, &mut buffer, asked.total, content.as_ref(), &mut table, &mut patience)?;
+    let content = asked.content_key.map(StreamContent::new);
+    write_all(&stream, &mut buffer, asked.total, content.as_ref(), &mut table, &mut deadline)?;
     let span = meter.span();
     stream.end()?;
-    let word = stream.hear("the server's word that it holds the last byte", &mut patience)?;
+    let word = stream.receive_signal("the server's message that it has the last byte", &mut deadline)?;
     let trial_elapsed_ns = Some(meter.elapsed());
-    if word != Word::Held(asked.total) {
+    if word != RelaySignal::Received(asked.total) {
         return Err(RoleError::failed(format!(
             "the server was sent {} bytes and {}",
             asked.total.0,
             match word {
-                Word::Held(Bytes(bytes)) => format!("holds {bytes}"),
-                Word::Ready => "did not say how many it holds".to_owned(),
+                RelaySignal::Received(Bytes(bytes)) => format!("has {bytes}"),
+                RelaySignal::Ready => "did not report how many it has".to_owned(),
             }
         )));
     }
@@ -64,16 +64,16 @@ pub(super) fn play(
         granted_send_buffer,
         granted_receive_buffer: None,
     };
-    Ok(RoleDone { output, trial_elapsed_ns, content_fault: None })
+    Ok(RoleReport { output, trial_elapsed_ns, content_fault: None })
 }
 
 fn write_all(
-    stream: &Stream,
+    stream: &RelayStream,
     buffer: &mut [u8],
     total: Bytes,
-    content: Option<&Content>,
+    content: Option<&StreamContent>,
     table: &mut CallTable,
-    patience: &mut Patience<'_>,
+    deadline: &mut ProgressDeadline<'_>,
 ) -> Result<(), RoleError> {
     let mut sent: u64 = 0;
     while sent < total.0 {
@@ -89,10 +89,12 @@ fn write_all(
                     sent += length as u64;
                 }
                 Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => patience.waited("the next hop to take more", sent)?,
+                Err(Errno::AGAIN) => deadline.check_progress("the next hop to accept more", sent)?,
                 Err(errno) => {
-                    let message =
-                        format!("write after {sent} of {} bytes: {errno}; the next hop may say why", total.0);
+                    let message = format!(
+                        "write after {sent} of {} bytes: {errno}; see the messages of the next hop",
+                        total.0
+                    );
                     return Err(RoleError::failed(message));
                 }
             }

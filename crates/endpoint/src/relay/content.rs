@@ -8,16 +8,16 @@ use narrows_sys::entropy::{member_of, member_seed};
 
 const WORD_BYTES: usize = 8;
 
-/// Bytes after a fault that tell where they belong: one whole word, wherever words begin.
+/// Bytes after a fault that show where they belong: one whole word, wherever words begin.
 const CLUE_BYTES: usize = 2 * WORD_BYTES - 1;
 
 /// The bytes of a stream.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Content {
+pub(super) struct StreamContent {
     key: u64,
 }
 
-impl Content {
+impl StreamContent {
     pub(super) fn new(key: u64) -> Self {
         Self { key }
     }
@@ -28,12 +28,12 @@ impl Content {
         member_seed(self.key, index).to_le_bytes()
     }
 
-    /// Puts into `bytes` what the stream holds from `position` on.
+    /// Fills `bytes` with the content of the stream from `position` on.
     pub(super) fn fill(self, position: u64, bytes: &mut [u8]) {
         self.each_word(position, bytes.len(), |range, word| bytes[range].copy_from_slice(word));
     }
 
-    /// Gives each whole or cut word of a stretch, and where in the stretch it lies.
+    /// Passes on each whole or cut word of a stretch, and its range in the stretch.
     #[inline]
     fn each_word(self, position: u64, length: usize, mut take: impl FnMut(std::ops::Range<usize>, &[u8])) {
         const WORD: u64 = WORD_BYTES as u64;
@@ -51,24 +51,24 @@ impl Content {
 
 /// Holds a stream against its content as it comes.
 #[derive(Debug)]
-pub(super) struct Verifier {
-    content: Content,
+pub(super) struct ContentVerifier {
+    content: StreamContent,
     total: u64,
     position: u64,
-    fault: Option<Fault>,
+    fault: Option<ContentFault>,
 }
 
 /// The first bytes that are not what they should be.
 #[derive(Debug)]
-struct Fault {
+struct ContentFault {
     position: u64,
     found: Vec<u8>,
 }
 
-impl Verifier {
+impl ContentVerifier {
     /// A verifier of a stream of `total` bytes, before its first byte.
     pub(super) fn new(key: u64, total: Bytes) -> Self {
-        Self { content: Content::new(key), total: total.0, position: 0, fault: None }
+        Self { content: StreamContent::new(key), total: total.0, position: 0, fault: None }
     }
 
     /// Takes the next bytes.
@@ -98,7 +98,7 @@ impl Verifier {
         let at =
             near + stretch.iter().zip(expected).take_while(|(found, expected)| found == expected).count();
         let found = bytes[at..bytes.len().min(at + CLUE_BYTES)].to_vec();
-        self.fault = Some(Fault { position: self.position + at as u64, found });
+        self.fault = Some(ContentFault { position: self.position + at as u64, found });
     }
 
     /// What is wrong, for people; `None` when every byte so far was right.
@@ -107,23 +107,23 @@ impl Verifier {
         let at = fault.position;
         Some(match self.origin(fault) {
             Some(from) if from > at => format!(
-                "byte {at} is that of position {from}: {} bytes before it are lost or come later",
+                "byte {at} is that of position {from}: {} bytes before it are lost or arrive later",
                 from - at
             ),
             Some(from) if from < at => {
-                format!("byte {at} is that of position {from} again: bytes come twice or out of order")
+                format!("byte {at} is that of position {from} again: bytes are duplicated or out of order")
             }
             _ => {
                 let mut expected = [0];
                 self.content.fill(at, &mut expected);
                 let found = fault.found.first().copied().unwrap_or(0);
-                format!("byte {at} was changed: {:#04x} was sent and {found:#04x} came", expected[0])
+                format!("byte {at} was changed: {:#04x} was sent and {found:#04x} received", expected[0])
             }
         })
     }
 
     /// The position to which the bytes of a fault belong; `None` when they are of no position of this stream.
-    fn origin(&self, fault: &Fault) -> Option<u64> {
+    fn origin(&self, fault: &ContentFault) -> Option<u64> {
         let mut words = fault.found.windows(WORD_BYTES).take(WORD_BYTES).enumerate();
         words.find_map(|(before, word)| {
             let index = member_of(self.content.key, u64::from_le_bytes(word.try_into().ok()?));
@@ -142,12 +142,12 @@ mod tests {
 
     fn stream() -> Vec<u8> {
         let mut bytes = vec![0; TOTAL];
-        Content::new(KEY).fill(0, &mut bytes);
+        StreamContent::new(KEY).fill(0, &mut bytes);
         bytes
     }
 
     fn verdict(stream: &[u8], portion: usize) -> Option<String> {
-        let mut verifier = Verifier::new(KEY, Bytes(TOTAL as u64));
+        let mut verifier = ContentVerifier::new(KEY, Bytes(TOTAL as u64));
         stream.chunks(portion).for_each(|bytes| verifier.check(bytes));
         verifier.fault()
     }
@@ -157,7 +157,7 @@ mod tests {
         let whole = stream();
         for (position, length) in [(0, 1), (3, 5), (3, 6), (8, 8), (13, 100), (9_999, 1)] {
             let mut part = vec![0; length];
-            Content::new(KEY).fill(position as u64, &mut part);
+            StreamContent::new(KEY).fill(position as u64, &mut part);
             assert_eq!(part, whole[position..position + length], "{position}");
         }
     }
@@ -175,8 +175,8 @@ mod tests {
             let mut bytes = stream();
             bytes.drain(at..at + lost);
             for portion in [1, 32, 4096] {
-                let told = verdict(&bytes, portion).unwrap();
-                assert!(told.contains(&format!("{lost} bytes before it are lost")), "{told}");
+                let message = verdict(&bytes, portion).unwrap();
+                assert!(message.contains(&format!("{lost} bytes before it are lost")), "{message}");
             }
         }
     }
@@ -185,11 +185,11 @@ mod tests {
     fn bytes_that_come_twice_or_swapped_are_located() {
         let whole = stream();
         let twice = [&whole[..500], &whole[100..500], &whole[500..]].concat();
-        let told = verdict(&twice, 64).unwrap();
-        assert!(told.contains("byte 500 is that of position 100 again"), "{told}");
+        let message = verdict(&twice, 64).unwrap();
+        assert!(message.contains("byte 500 is that of position 100 again"), "{message}");
         let swapped = [&whole[..64], &whole[128..192], &whole[64..128], &whole[192..]].concat();
-        let told = verdict(&swapped, 64).unwrap();
-        assert!(told.contains("byte 64 is that of position 128"), "{told}");
+        let message = verdict(&swapped, 64).unwrap();
+        assert!(message.contains("byte 64 is that of position 128"), "{message}");
     }
 
     #[test]
@@ -197,15 +197,15 @@ mod tests {
         for at in [0, 4097, TOTAL - 1] {
             let mut bytes = stream();
             bytes[at] ^= 1;
-            let told = verdict(&bytes, 48).unwrap();
-            assert!(told.contains(&format!("byte {at} was changed")), "{told}");
+            let message = verdict(&bytes, 48).unwrap();
+            assert!(message.contains(&format!("byte {at} was changed")), "{message}");
         }
     }
 
     #[test]
     fn the_content_of_another_key_is_not_this_one() {
         let mut other = vec![0; TOTAL];
-        Content::new(KEY + 1).fill(0, &mut other);
+        StreamContent::new(KEY + 1).fill(0, &mut other);
         assert!(verdict(&other, 32).unwrap().contains("was changed"));
     }
 }

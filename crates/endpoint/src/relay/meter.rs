@@ -1,6 +1,6 @@
 //! What a role used between its first byte and its last: time, CPU time of its thread, segments of its sockets.
 
-use super::socket::Stream;
+use super::socket::RelayStream;
 use narrows_engines::Clock;
 use narrows_model::relay::{RelayMachine, RelaySegments};
 use narrows_model::{Bytes, Nanos};
@@ -16,7 +16,7 @@ pub(super) struct Meter<'a> {
 
 /// A span that is over.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Span {
+pub(super) struct CpuSpan {
     pub(super) elapsed: Nanos,
     pub(super) user: Nanos,
     pub(super) system: Nanos,
@@ -34,28 +34,28 @@ impl<'a> Meter<'a> {
     }
 
     /// The span up to now.
-    pub(super) fn span(&self) -> Span {
+    pub(super) fn span(&self) -> CpuSpan {
         let elapsed = self.elapsed();
         let used = cpu_times(CpuScope::Thread).since(self.cpu);
-        Span { elapsed, user: Nanos(used.user_ns), system: Nanos(used.system_ns) }
+        CpuSpan { elapsed, user: Nanos(used.user_ns), system: Nanos(used.system_ns) }
     }
 }
 
 /// Segments before the first byte, of the sockets that a role reads from and writes to.
-pub(super) struct Segments<'a> {
-    reads_from: Option<&'a Stream>,
-    writes_to: Option<&'a Stream>,
+pub(super) struct SegmentCounter<'a> {
+    reads_from: Option<&'a RelayStream>,
+    writes_to: Option<&'a RelayStream>,
     before: Option<RelaySegments>,
 }
 
-impl<'a> Segments<'a> {
-    pub(super) fn start(reads_from: Option<&'a Stream>, writes_to: Option<&'a Stream>) -> Self {
-        Self { reads_from, writes_to, before: counted(reads_from, writes_to) }
+impl<'a> SegmentCounter<'a> {
+    pub(super) fn start(reads_from: Option<&'a RelayStream>, writes_to: Option<&'a RelayStream>) -> Self {
+        Self { reads_from, writes_to, before: read_segments(reads_from, writes_to) }
     }
 
-    /// Segments since the start; `None` where the kernel does not tell.
+    /// Segments since the start; `None` where the kernel does not report them.
     pub(super) fn since(&self) -> Option<RelaySegments> {
-        let (before, now) = (self.before?, counted(self.reads_from, self.writes_to)?);
+        let (before, now) = (self.before?, read_segments(self.reads_from, self.writes_to)?);
         Some(RelaySegments {
             data_out_count: now.data_out_count.saturating_sub(before.data_out_count),
             data_in_count: now.data_in_count.saturating_sub(before.data_in_count),
@@ -64,8 +64,8 @@ impl<'a> Segments<'a> {
     }
 }
 
-fn counted(reads_from: Option<&Stream>, writes_to: Option<&Stream>) -> Option<RelaySegments> {
-    let read = |stream: &Stream| stream.is_tcp().then(|| TcpInfo::read(stream).ok()).flatten();
+fn read_segments(reads_from: Option<&RelayStream>, writes_to: Option<&RelayStream>) -> Option<RelaySegments> {
+    let read = |stream: &RelayStream| stream.is_tcp().then(|| TcpInfo::read(stream).ok()).flatten();
     let mut sum = RelaySegments::default();
     if let Some(stream) = reads_from {
         sum.data_in_count = read(stream)?.data_segs_in?.into();
@@ -94,6 +94,6 @@ pub(super) fn machine() -> RelayMachine {
 }
 
 /// What the kernel says of a socket's buffer.
-pub(super) fn granted(reported: std::io::Result<usize>) -> Option<Bytes> {
+pub(super) fn reported_buffer(reported: std::io::Result<usize>) -> Option<Bytes> {
     reported.ok().and_then(|bytes| u64::try_from(bytes).ok()).map(Bytes)
 }

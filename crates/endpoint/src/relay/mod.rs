@@ -9,8 +9,8 @@
 mod callers;
 mod client;
 mod content;
+mod deadline;
 mod meter;
-mod patience;
 mod pipes;
 mod proxy;
 mod server;
@@ -20,12 +20,12 @@ mod socket;
 mod tests;
 
 pub use pipes::serve_role;
-pub(crate) use session::Stage;
+pub(crate) use session::RoleHost;
 
 use narrows_engines::Clock;
 use narrows_model::counters::Role;
 use narrows_run::StopFlag;
-use narrows_wire::relay::{Hop, Prepare, RoleDone};
+use narrows_wire::relay::{Hop, RoleReport, RoleSpec};
 use std::net::IpAddr;
 
 /// Where a role is played.
@@ -42,7 +42,7 @@ pub(crate) struct RoleSite<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum RoleError {
     /// It was asked to give up.
-    #[error("given up on request")]
+    #[error("stopped on request")]
     Stopped,
     /// What happened, where, what to do.
     #[error("{0}")]
@@ -62,17 +62,17 @@ impl From<narrows_wire::Error> for RoleError {
 }
 
 /// Tells who asked that the role takes part, and where it listens.
-pub(crate) type TellReady<'a> = &'a mut dyn FnMut(Option<Hop>) -> Result<(), RoleError>;
+pub(crate) type ReportReady<'a> = &'a mut dyn FnMut(Option<Hop>) -> Result<(), RoleError>;
 
 /// Plays the role that is asked for, to the end of its trial.
 ///
 /// # Errors
 /// What does not fit the protocol's limits, a next hop that refuses, a stream that breaks off or stands still, a stop.
 pub(crate) fn play(
-    asked: &Prepare,
+    asked: &RoleSpec,
     site: &RoleSite<'_>,
-    ready: TellReady<'_>,
-) -> Result<RoleDone, RoleError> {
+    ready: ReportReady<'_>,
+) -> Result<RoleReport, RoleError> {
     asked.check()?;
     match asked.role {
         Role::Client => client::play(asked, site, ready),
@@ -82,7 +82,7 @@ pub(crate) fn play(
 }
 
 /// Memory that a role takes at most: two buffers with `io_uring`, and the table of return values.
-pub(crate) fn memory_bytes(asked: &Prepare) -> u64 {
+pub(crate) fn memory_bytes(asked: &RoleSpec) -> u64 {
     const TABLES: u64 = 256 << 10;
     asked.buffer.0.saturating_mul(2).saturating_add(TABLES)
 }

@@ -4,13 +4,13 @@ use super::{RoleError, RoleSite, play};
 use narrows_engines::Clock;
 use narrows_run::client_process::read_frames;
 use narrows_run::{StopFlag, StopRequest};
-use narrows_wire::relay::{FromRole, Prepare, ToRole};
+use narrows_wire::relay::{RoleCommand, RoleReply, RoleSpec};
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 /// The wish to stop of the trial that runs, shared with who listens meanwhile.
-type Current = Arc<Mutex<StopFlag>>;
+type CurrentStop = Arc<Mutex<StopFlag>>;
 
 /// Serves one parent: plays the roles that `input` asks for, one after the other, and answers on `output`.
 ///
@@ -24,12 +24,12 @@ pub fn serve_role(
     clock: &Arc<dyn Clock>,
 ) -> io::Result<()> {
     let (sender, inbox) = mpsc::channel();
-    let current: Current = Arc::default();
+    let current: CurrentStop = Arc::default();
     let listener = Arc::clone(&current);
     std::thread::spawn(move || {
-        let ended = read_frames(input, |frame| match ToRole::decode(frame) {
-            Ok(ToRole::Prepare(asked)) => sender.send(Ok(asked)).is_ok(),
-            Ok(ToRole::Stop) => {
+        let ended = read_frames(input, |frame| match RoleCommand::decode(frame) {
+            Ok(RoleCommand::Prepare(asked)) => sender.send(Ok(asked)).is_ok(),
+            Ok(RoleCommand::Stop) => {
                 stop(&listener);
                 true
             }
@@ -45,31 +45,31 @@ pub fn serve_role(
         let flag = StopFlag::default();
         *current.lock().unwrap_or_else(PoisonError::into_inner) = flag.clone();
         let answer = match asked {
-            Ok(asked) => played(&asked, &flag, &**clock, &mut output),
-            Err(message) => FromRole::Failed { message },
+            Ok(asked) => run_requested(&asked, &flag, &**clock, &mut output),
+            Err(message) => RoleReply::Failed { message },
         };
         send(&mut output, &answer)?;
     }
     Ok(())
 }
 
-fn stop(current: &Current) {
+fn stop(current: &CurrentStop) {
     current.lock().unwrap_or_else(PoisonError::into_inner).ask(StopRequest::Now);
 }
 
-fn played(asked: &Prepare, stop: &StopFlag, clock: &dyn Clock, output: &mut impl Write) -> FromRole {
+fn run_requested(asked: &RoleSpec, stop: &StopFlag, clock: &dyn Clock, output: &mut impl Write) -> RoleReply {
     let site = RoleSite { clock, stop, listen: IpAddr::V4(Ipv4Addr::LOCALHOST) };
     let mut ready = |listens| {
-        send(output, &FromRole::Ready { listens })
+        send(output, &RoleReply::Ready { listens })
             .map_err(|error| RoleError::failed(format!("answer the parent: {error}")))
     };
     match play(asked, &site, &mut ready) {
-        Ok(done) => FromRole::Done(Box::new(done)),
-        Err(error) => FromRole::Failed { message: error.to_string() },
+        Ok(done) => RoleReply::Done(Box::new(done)),
+        Err(error) => RoleReply::Failed { message: error.to_string() },
     }
 }
 
-fn send(output: &mut impl Write, answer: &FromRole) -> io::Result<()> {
+fn send(output: &mut impl Write, answer: &RoleReply) -> io::Result<()> {
     output.write_all(&answer.encode().map_err(io::Error::other)?)?;
     output.flush()
 }

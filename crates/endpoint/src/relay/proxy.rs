@@ -1,43 +1,43 @@
 //! The proxy: reads with its buffer and writes all of what it read, by `forward`, the same as `narrows proxy` does.
 
-use super::meter::{Meter, Segments, granted, host_name, machine};
-use super::patience::Patience;
+use super::deadline::ProgressDeadline;
+use super::meter::{Meter, SegmentCounter, host_name, machine, reported_buffer};
 use super::socket::{Listener, join};
-use super::{RoleError, RoleSite, TellReady};
+use super::{ReportReady, RoleError, RoleSite};
 use crate::forward::{CallTable, ForwardError, forward};
 use narrows_model::counters::Role;
 use narrows_model::relay::RelayRoleOutput;
 use narrows_model::units::saturate_usize;
-use narrows_wire::relay::{Prepare, RoleDone, Word};
+use narrows_wire::relay::{RelaySignal, RoleReport, RoleSpec};
 use rustix::event::PollFlags;
 use std::os::fd::AsFd;
 
 /// See [`super::play`].
 pub(super) fn play(
-    asked: &Prepare,
+    asked: &RoleSpec,
     site: &RoleSite<'_>,
-    ready: TellReady<'_>,
-) -> Result<RoleDone, RoleError> {
+    ready: ReportReady<'_>,
+) -> Result<RoleReport, RoleError> {
     let hop = asked.next.as_ref().ok_or_else(|| RoleError::failed("the proxy was given no next hop"))?;
-    let mut patience = Patience::new(site.stop, asked.silence_ns);
+    let mut deadline = ProgressDeadline::new(site.stop, asked.silence_ns);
     let buffer_bytes = saturate_usize(asked.buffer.0);
     let mut table = CallTable::new(buffer_bytes);
-    // The next hop first: one that refuses is told before anybody comes.
-    let to = join(hop, &asked.sockets, &mut patience)?;
+    // The next hop first: one that refuses is reported before anybody connects.
+    let to = join(hop, &asked.sockets, &mut deadline)?;
     let listener = Listener::open(&asked.sockets, site.listen)?;
     ready(Some(listener.hop()))?;
-    let from = listener.admit(&mut patience)?;
+    let from = listener.admit(&mut deadline)?;
     let (granted_send_buffer, granted_receive_buffer) =
-        (granted(to.send_buffer()), granted(from.receive_buffer()));
-    let segments = Segments::start(Some(&from), Some(&to));
-    from.say(Word::Ready, &mut patience)?;
-    patience.until(&from, PollFlags::IN, "the first byte")?;
+        (reported_buffer(to.send_buffer()), reported_buffer(from.receive_buffer()));
+    let segments = SegmentCounter::start(Some(&from), Some(&to));
+    from.send_signal(RelaySignal::Ready, &mut deadline)?;
+    deadline.wait_ready(&from, PollFlags::IN, "the first byte")?;
     let meter = Meter::start(site.clock);
     forward(from.as_fd(), to.as_fd(), asked.forward, buffer_bytes, &mut table, site.stop)
-        .map_err(|error| told(error, &table))?;
+        .map_err(|error| role_error(error, &table))?;
     let span = meter.span();
     to.end()?;
-    let word = to.hear("the server's word that it holds the last byte", &mut patience)?;
+    let word = to.receive_signal("the server's message that it has the last byte", &mut deadline)?;
     let output = RelayRoleOutput {
         role: Role::Proxy,
         host: host_name(),
@@ -51,16 +51,18 @@ pub(super) fn play(
         granted_send_buffer,
         granted_receive_buffer,
     };
-    from.say(word, &mut patience)?;
-    Ok(RoleDone { output, trial_elapsed_ns: None, content_fault: None })
+    from.send_signal(word, &mut deadline)?;
+    Ok(RoleReport { output, trial_elapsed_ns: None, content_fault: None })
 }
 
-fn told(error: ForwardError, table: &CallTable) -> RoleError {
+fn role_error(error: ForwardError, table: &CallTable) -> RoleError {
     match error {
         ForwardError::Stopped => RoleError::Stopped,
         other => {
             let passed = table.writes().total().0;
-            RoleError::failed(format!("{other}, after {passed} bytes; the hop on that side may say why"))
+            RoleError::failed(format!(
+                "{other}, after {passed} bytes; see the messages of the hop on that side"
+            ))
         }
     }
 }

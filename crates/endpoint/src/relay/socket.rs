@@ -1,11 +1,9 @@
 //! The sockets of a role: opened as asked, joined by a ticket, spoken over in words before and after the stream.
 
 use super::RoleError;
-use super::callers::Callers;
-use super::patience::{Patience, SLICE};
+use super::deadline::{ProgressDeadline, SLICE};
 use narrows_model::relay::{RelaySockets, RelayTransport};
-use narrows_sys::ticks::Ticks;
-use narrows_wire::relay::{Hop, Place, Ticket, WORD_BYTES, Word};
+use narrows_wire::relay::{Hop, HopAddress, RelaySignal, SIGNAL_BYTES, Ticket};
 use rustix::event::PollFlags;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
@@ -17,26 +15,23 @@ use std::{fmt::Write, io};
 /// Connections that may wait to be accepted: strangers among them keep the hop before waiting for a moment.
 const BACKLOG: i32 = 128;
 
-/// Most connections that are accepted between two looks at those that are there.
-const ACCEPTED_MAX: u32 = 16;
-
 /// The connection is being made.
 const IN_PROGRESS: i32 = Errno::INPROGRESS.raw_os_error();
 
 /// One side of a hop, joined.
-pub(super) struct Stream {
+pub(super) struct RelayStream {
     socket: Socket,
     transport: RelayTransport,
 }
 
-impl AsFd for Stream {
+impl AsFd for RelayStream {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
 }
 
-impl Stream {
-    fn new(socket: Socket, sockets: &RelaySockets) -> io::Result<Self> {
+impl RelayStream {
+    pub(super) fn new(socket: Socket, sockets: &RelaySockets) -> io::Result<Self> {
         socket.set_nonblocking(false)?;
         socket.set_read_timeout(Some(SLICE))?;
         socket.set_write_timeout(Some(SLICE))?;
@@ -68,42 +63,61 @@ impl Stream {
     }
 
     /// Says a word to the hop before.
-    pub(super) fn say(&self, word: Word, patience: &mut Patience<'_>) -> Result<(), RoleError> {
-        self.send_all(&word.encode(), "the hop before to take a word", patience)
+    pub(super) fn send_signal(
+        &self,
+        word: RelaySignal,
+        deadline: &mut ProgressDeadline<'_>,
+    ) -> Result<(), RoleError> {
+        self.send_all(&word.encode(), "the previous hop to accept a message", deadline)
     }
 
     /// The next word of the hop behind.
-    pub(super) fn hear(&self, what: &str, patience: &mut Patience<'_>) -> Result<Word, RoleError> {
-        let mut bytes = [0; WORD_BYTES];
-        self.receive_all(&mut bytes, what, patience)?;
-        Ok(Word::decode(bytes)?)
+    pub(super) fn receive_signal(
+        &self,
+        what: &str,
+        deadline: &mut ProgressDeadline<'_>,
+    ) -> Result<RelaySignal, RoleError> {
+        let mut bytes = [0; SIGNAL_BYTES];
+        self.receive_all(&mut bytes, what, deadline)?;
+        Ok(RelaySignal::decode(bytes)?)
     }
 
-    fn send_all(&self, bytes: &[u8], what: &str, patience: &mut Patience<'_>) -> Result<(), RoleError> {
+    fn send_all(
+        &self,
+        bytes: &[u8],
+        what: &str,
+        deadline: &mut ProgressDeadline<'_>,
+    ) -> Result<(), RoleError> {
         let mut left = bytes;
         while !left.is_empty() {
             match send(self, left, SendFlags::NOSIGNAL) {
                 Ok(length) => left = &left[length..],
                 Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => patience.waited(what, 0)?,
+                Err(Errno::AGAIN) => deadline.check_progress(what, 0)?,
                 Err(errno) => return Err(RoleError::failed(format!("wait for {what}: {errno}"))),
             }
         }
         Ok(())
     }
 
-    fn receive_all(&self, into: &mut [u8], what: &str, patience: &mut Patience<'_>) -> Result<(), RoleError> {
+    fn receive_all(
+        &self,
+        into: &mut [u8],
+        what: &str,
+        deadline: &mut ProgressDeadline<'_>,
+    ) -> Result<(), RoleError> {
         let mut done = 0;
         while done < into.len() {
             match recv(self, &mut into[done..], RecvFlags::empty()) {
                 Ok((_, 0)) => {
-                    let message =
-                        format!("the connection was closed before {what} came; that side may say why");
+                    let message = format!(
+                        "the connection was closed before {what} arrived; see the messages of that side"
+                    );
                     return Err(RoleError::failed(message));
                 }
                 Ok((_, length)) => done += length,
                 Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => patience.waited(what, 0)?,
+                Err(Errno::AGAIN) => deadline.check_progress(what, 0)?,
                 Err(errno) => return Err(RoleError::failed(format!("wait for {what}: {errno}"))),
             }
         }
@@ -126,9 +140,9 @@ fn socket(domain: Domain, sockets: &RelaySockets) -> io::Result<Socket> {
 
 /// A place at which a role waits for the hop before it.
 pub(super) struct Listener {
-    socket: Socket,
-    hop: Hop,
-    sockets: RelaySockets,
+    pub(super) socket: Socket,
+    pub(super) hop: Hop,
+    pub(super) sockets: RelaySockets,
 }
 
 impl Listener {
@@ -140,7 +154,7 @@ impl Listener {
             RelayTransport::Unix => listen_unix(sockets),
         };
         let (socket, place) =
-            opened.map_err(|error| RoleError::failed(format!("listen for the hop before: {error}")))?;
+            opened.map_err(|error| RoleError::failed(format!("listen for the previous hop: {error}")))?;
         Ok(Self { socket, hop: Hop { place, ticket }, sockets: *sockets })
     }
 
@@ -148,44 +162,20 @@ impl Listener {
     pub(super) fn hop(&self) -> Hop {
         self.hop.clone()
     }
-
-    /// The hop before: the first connection that shows the ticket. Others are closed.
-    pub(super) fn admit(self, patience: &mut Patience<'_>) -> Result<Stream, RoleError> {
-        let mut callers = Callers::new(self.hop.ticket);
-        let ticks = Ticks::start(SLICE)
-            .map_err(|errno| RoleError::failed(format!("wait for the hop before: {errno}")))?;
-        loop {
-            if callers.wait(&self.socket, &ticks)? {
-                callers.age();
-                patience.waited(&callers.awaited(), 0)?;
-            }
-            if let Some(stream) = callers.hear() {
-                return Ok(stream);
-            }
-            // Few at a time, so that each is heard before others could take its place.
-            for _ in 0..ACCEPTED_MAX {
-                // A connection that broke before it was accepted is none.
-                let Ok((socket, _)) = self.socket.accept() else { break };
-                if let Ok(stream) = Stream::new(socket, &self.sockets) {
-                    callers.add(stream);
-                }
-            }
-        }
-    }
 }
 
-fn listen_tcp(sockets: &RelaySockets, address: IpAddr) -> io::Result<(Socket, Place)> {
+fn listen_tcp(sockets: &RelaySockets, address: IpAddr) -> io::Result<(Socket, HopAddress)> {
     let address = SocketAddr::new(address, 0);
     let socket = socket(Domain::for_address(address), sockets)?;
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
     socket.set_nonblocking(true)?;
     let taken = socket.local_addr()?.as_socket().ok_or(io::ErrorKind::AddrNotAvailable)?;
-    Ok((socket, Place::Tcp { host: taken.ip().to_string(), port: taken.port() }))
+    Ok((socket, HopAddress::Tcp { host: taken.ip().to_string(), port: taken.port() }))
 }
 
-/// An abstract name: it goes with its socket, so that a process that is killed leaves nothing behind.
-fn listen_unix(sockets: &RelaySockets) -> io::Result<(Socket, Place)> {
+/// An abstract name: it is removed with its socket, so that a process that is killed leaves nothing behind.
+fn listen_unix(sockets: &RelaySockets) -> io::Result<(Socket, HopAddress)> {
     let random = random_ticket().map_err(io::Error::other)?;
     let name = random.0.iter().fold("narrows-relay-".to_owned(), |mut name, byte| {
         // Writing into a string cannot fail.
@@ -196,7 +186,7 @@ fn listen_unix(sockets: &RelaySockets) -> io::Result<(Socket, Place)> {
     socket.bind(&abstract_name(&name)?)?;
     socket.listen(BACKLOG)?;
     socket.set_nonblocking(true)?;
-    Ok((socket, Place::Unix { name }))
+    Ok((socket, HopAddress::Unix { name }))
 }
 
 fn abstract_name(name: &str) -> io::Result<SockAddr> {
@@ -211,35 +201,39 @@ fn random_ticket() -> Result<Ticket, RoleError> {
 pub(super) fn join(
     hop: &Hop,
     sockets: &RelaySockets,
-    patience: &mut Patience<'_>,
-) -> Result<Stream, RoleError> {
+    deadline: &mut ProgressDeadline<'_>,
+) -> Result<RelayStream, RoleError> {
     let place = hop.place.to_string();
-    let socket = connect(&hop.place, sockets, patience)?;
-    let stream = Stream::new(socket, sockets)
+    let socket = connect(&hop.place, sockets, deadline)?;
+    let stream = RelayStream::new(socket, sockets)
         .map_err(|error| RoleError::failed(format!("connect to {place}: {error}")))?;
-    stream.send_all(&hop.ticket.0, "the next hop to take the ticket", patience)?;
-    match stream.hear(&format!("the word of {place} that the path is there"), patience)? {
-        Word::Ready => Ok(stream),
-        Word::Held(_) => {
-            Err(RoleError::failed(format!("{place} told of the end of a stream before it began")))
+    stream.send_all(&hop.ticket.0, "the next hop to accept the ticket", deadline)?;
+    match stream.receive_signal(&format!("the message of {place} that the path is ready"), deadline)? {
+        RelaySignal::Ready => Ok(stream),
+        RelaySignal::Received(_) => {
+            Err(RoleError::failed(format!("{place} reported the end of a stream before its start")))
         }
     }
 }
 
-fn connect(place: &Place, sockets: &RelaySockets, patience: &mut Patience<'_>) -> Result<Socket, RoleError> {
+fn connect(
+    place: &HopAddress,
+    sockets: &RelaySockets,
+    deadline: &mut ProgressDeadline<'_>,
+) -> Result<Socket, RoleError> {
     let failed = |error: io::Error| {
         RoleError::failed(format!(
-            "connect to {place}: {error}; check that it still runs and that a firewall lets its port through"
+            "connect to {place}: {error}; check that it still runs and that no firewall blocks its port"
         ))
     };
     let (host, port) = match place {
-        Place::Unix { name } => {
+        HopAddress::Unix { name } => {
             let socket = socket(Domain::UNIX, sockets).map_err(failed)?;
             let address = abstract_name(name).map_err(failed)?;
             socket.connect(&address).map_err(failed)?;
             return Ok(socket);
         }
-        Place::Tcp { host, port } => (host.as_str(), *port),
+        HopAddress::Tcp { host, port } => (host.as_str(), *port),
     };
     let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
     for address in (host, port).to_socket_addrs().map_err(failed)? {
@@ -247,7 +241,7 @@ fn connect(place: &Place, sockets: &RelaySockets, patience: &mut Patience<'_>) -
         socket.set_nonblocking(true).map_err(failed)?;
         match socket.connect(&address.into()) {
             Err(error) if error.raw_os_error() == Some(IN_PROGRESS) => {
-                patience.until(&socket, PollFlags::OUT, "the next hop to answer")?;
+                deadline.wait_ready(&socket, PollFlags::OUT, "the next hop to answer")?;
                 match socket.take_error().map_err(failed)? {
                     None => return Ok(socket),
                     Some(error) => last = error,

@@ -5,7 +5,7 @@ use narrows_engines::MonotonicClock;
 use narrows_model::relay::{ForwardMode, RelaySockets, RelayTransport};
 use narrows_model::{Bytes, Nanos};
 use narrows_run::StopRequest;
-use narrows_wire::relay::{Place, TICKET_BYTES, WORD_BYTES, Word};
+use narrows_wire::relay::{HopAddress, RelaySignal, SIGNAL_BYTES, TICKET_BYTES};
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, channel};
@@ -14,8 +14,8 @@ use std::thread::JoinHandle;
 const TCP: RelaySockets =
     RelaySockets { transport: RelayTransport::Tcp, no_delay: false, send_buffer: None, receive_buffer: None };
 
-fn asked(role: Role, buffer: u64, total: u64, next: Option<Hop>) -> Prepare {
-    Prepare {
+fn asked(role: Role, buffer: u64, total: u64, next: Option<Hop>) -> RoleSpec {
+    RoleSpec {
         role,
         buffer: Bytes(buffer),
         total: Bytes(total),
@@ -27,17 +27,17 @@ fn asked(role: Role, buffer: u64, total: u64, next: Option<Hop>) -> Prepare {
     }
 }
 
-type Outcome = Result<RoleDone, RoleError>;
+type RoleOutcome = Result<RoleReport, RoleError>;
 
 /// A role in a thread of its own.
 struct Playing {
     ready: Receiver<Option<Hop>>,
     stop: StopFlag,
-    thread: JoinHandle<Outcome>,
+    thread: JoinHandle<RoleOutcome>,
 }
 
 impl Playing {
-    fn start(asked: Prepare) -> Self {
+    fn start(asked: RoleSpec) -> Self {
         let (sender, ready) = channel();
         let stop = StopFlag::default();
         let flag = stop.clone();
@@ -56,7 +56,7 @@ impl Playing {
         self.ready.recv().unwrap().unwrap()
     }
 
-    fn outcome(self) -> Outcome {
+    fn outcome(self) -> RoleOutcome {
         self.thread.join().unwrap()
     }
 
@@ -66,17 +66,17 @@ impl Playing {
 }
 
 fn connect(hop: &Hop) -> TcpStream {
-    let Place::Tcp { host, port } = &hop.place else { unreachable!("the tests of fakes use TCP") };
+    let HopAddress::Tcp { host, port } = &hop.place else { unreachable!("the tests of fakes use TCP") };
     TcpStream::connect((host.as_str(), *port)).unwrap()
 }
 
-/// A connection that has shown its ticket and heard that the path is there.
+/// A connection that has shown its ticket and received word that the path is ready.
 fn joined(hop: &Hop) -> TcpStream {
     let mut stream = connect(hop);
     stream.write_all(&hop.ticket.0).unwrap();
-    let mut word = [0; WORD_BYTES];
+    let mut word = [0; SIGNAL_BYTES];
     stream.read_exact(&mut word).unwrap();
-    assert_eq!(Word::decode(word).unwrap(), Word::Ready);
+    assert_eq!(RelaySignal::decode(word).unwrap(), RelaySignal::Ready);
     stream
 }
 
@@ -85,7 +85,7 @@ fn fake_hop() -> (TcpListener, Hop) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let ticket = narrows_wire::relay::Ticket([5; TICKET_BYTES]);
-    (listener, Hop { place: Place::Tcp { host: "127.0.0.1".into(), port }, ticket })
+    (listener, Hop { place: HopAddress::Tcp { host: "127.0.0.1".into(), port }, ticket })
 }
 
 fn admitted(listener: &TcpListener) -> TcpStream {
@@ -95,7 +95,7 @@ fn admitted(listener: &TcpListener) -> TcpStream {
 }
 
 /// Plays a trial of client, proxy (with a buffer) and server, and returns them in that order.
-fn trial(total: u64, [client, proxy, server]: [u64; 3], change: impl Fn(&mut Prepare)) -> Vec<RoleDone> {
+fn trial(total: u64, [client, proxy, server]: [u64; 3], change: impl Fn(&mut RoleSpec)) -> Vec<RoleReport> {
     let role = |role, buffer, next| {
         let mut asked = asked(role, buffer, total, next);
         change(&mut asked);
@@ -191,7 +191,7 @@ fn a_verified_stream_passes_every_way_of_forwarding_without_fault() {
 fn bytes_that_a_hop_changes_or_loses_are_found_at_the_server() {
     let content = |skip: u64| {
         let mut bytes = vec![0; 4096];
-        super::content::Content::new(3).fill(skip, &mut bytes);
+        super::content::StreamContent::new(3).fill(skip, &mut bytes);
         bytes
     };
     for (bytes, word) in [(content(64), "64 bytes before it are lost"), (vec![0; 4096], "was changed")] {
@@ -222,7 +222,7 @@ fn a_stranger_is_closed_and_the_ticket_holder_served() {
 #[test]
 fn strangers_that_say_nothing_keep_the_ticket_holder_waiting_for_none_of_them() {
     let server =
-        Playing::start(Prepare { silence_ns: Nanos(3_000_000_000), ..asked(Role::Server, 64, 64, None) });
+        Playing::start(RoleSpec { silence_ns: Nanos(3_000_000_000), ..asked(Role::Server, 64, 64, None) });
     let hop = server.hop();
     // Each alone would have two seconds: together more than the role waits.
     let strangers: Vec<_> = (0..100).map(|_| connect(&hop)).collect();
@@ -236,11 +236,11 @@ fn strangers_that_say_nothing_keep_the_ticket_holder_waiting_for_none_of_them() 
 #[test]
 fn a_role_that_only_strangers_come_to_says_so() {
     let server =
-        Playing::start(Prepare { silence_ns: Nanos(300_000_000), ..asked(Role::Server, 64, 64, None) });
+        Playing::start(RoleSpec { silence_ns: Nanos(300_000_000), ..asked(Role::Server, 64, 64, None) });
     let hop = server.hop();
     let _strangers: Vec<_> = (0..3).map(|_| connect(&hop)).collect();
     let error = server.outcome().unwrap_err().to_string();
-    assert!(error.contains("3 connections came to its port without its ticket"), "{error}");
+    assert!(error.contains("3 connections to its port had no valid ticket"), "{error}");
 }
 
 #[test]
@@ -258,27 +258,30 @@ fn a_byte_too_many_is_no_result() {
     let server = Playing::start(asked(Role::Server, 100, 1000, None));
     let mut stream = joined(&server.hop());
     stream.write_all(&[0; 1001]).unwrap();
-    assert!(server.failure().contains("more bytes came than the trial has"));
+    assert!(server.failure().contains("more bytes arrived than the trial has"));
 }
 
 #[test]
 fn a_peer_that_stands_still_is_given_up_after_the_silence_that_was_asked_for() {
-    let quick = |role, next| Prepare { silence_ns: Nanos(200_000_000), ..asked(role, 4096, 1 << 30, next) };
+    let quick = |role, next| RoleSpec { silence_ns: Nanos(200_000_000), ..asked(role, 4096, 1 << 30, next) };
     let server = Playing::start(quick(Role::Server, None));
     let mut stream = joined(&server.hop());
     stream.write_all(&[0; 100]).unwrap();
     let failure = server.failure();
-    assert!(failure.contains("nothing moved for 0.2 s") && failure.contains("after 100 bytes"), "{failure}");
+    assert!(
+        failure.contains("nothing was transferred for 0.2 s") && failure.contains("after 100 bytes"),
+        "{failure}"
+    );
     // Nobody comes.
     let server = Playing::start(quick(Role::Server, None));
-    assert!(server.failure().contains("the hop before"));
+    assert!(server.failure().contains("the previous hop"));
     // A next hop that takes nothing more once the socket is full.
     let (listener, hop) = fake_hop();
     let client = Playing::start(quick(Role::Client, Some(hop)));
     let mut stream = admitted(&listener);
-    stream.write_all(&Word::Ready.encode()).unwrap();
+    stream.write_all(&RelaySignal::Ready.encode()).unwrap();
     let failure = client.failure();
-    assert!(failure.contains("the next hop to take more"), "{failure}");
+    assert!(failure.contains("the next hop to accept more"), "{failure}");
 }
 
 #[test]
@@ -290,9 +293,9 @@ fn a_next_hop_that_refuses_closes_or_speaks_otherwise_is_told() {
         assert!(failure.contains("connect to 127.0.0.1") && failure.contains("refused"), "{failure}");
     }
     for (answer, word) in [
-        (&b""[..], "closed before the word"),
-        (&b"HTTP/1.1 400 Bad"[..], "does not speak as a hop"),
-        (&Word::Held(Bytes(1)).encode()[..], "end of a stream before it began"),
+        (&b""[..], "closed before the message"),
+        (&b"HTTP/1.1 400 Bad"[..], "is not a hop"),
+        (&RelaySignal::Received(Bytes(1)).encode()[..], "end of a stream before its start"),
     ] {
         let (listener, hop) = fake_hop();
         let client = Playing::start(asked(Role::Client, 64, 64, Some(hop)));
@@ -307,11 +310,11 @@ fn a_server_that_lies_about_what_it_holds_is_found_by_the_client() {
     let (listener, hop) = fake_hop();
     let client = Playing::start(asked(Role::Client, 64, 6400, Some(hop)));
     let mut stream = admitted(&listener);
-    stream.write_all(&Word::Ready.encode()).unwrap();
+    stream.write_all(&RelaySignal::Ready.encode()).unwrap();
     stream.read_exact(&mut [0; 6400]).unwrap();
-    stream.write_all(&Word::Held(Bytes(6399)).encode()).unwrap();
+    stream.write_all(&RelaySignal::Received(Bytes(6399)).encode()).unwrap();
     let failure = client.failure();
-    assert!(failure.contains("sent 6400 bytes and holds 6399"), "{failure}");
+    assert!(failure.contains("sent 6400 bytes and has 6399"), "{failure}");
 }
 
 #[test]

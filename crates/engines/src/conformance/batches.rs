@@ -1,8 +1,8 @@
 //! Groups about several requests at once: waited for together, of different operations, from several engines.
 
-use super::{BLOCK_BYTES, BLOCK_COUNT, PATIENCE_NS, complete, pattern, request, worker};
+use super::{BLOCK_BYTES, BLOCK_COUNT, WAIT_NS_MAX, complete, pattern, request, worker};
 use crate::contract::{Engine, EngineFactory, OpenSpec};
-use crate::request::{Completions, Request, Slot};
+use crate::request::{Completions, IoRequest, Slot};
 use narrows_model::capabilities::Capabilities;
 use narrows_model::workload::OpShare;
 use narrows_model::{Op, Target};
@@ -14,7 +14,7 @@ const ENGINE_COUNT: u64 = 3;
 pub(super) fn a_batch_is_waited_for_together(factory: &dyn EngineFactory, spec: &OpenSpec) {
     let mut engine = factory.open(spec, &worker()).unwrap();
     let depth = engine.effective().queue_depth;
-    let deadline = worker().clock.now().after(PATIENCE_NS);
+    let deadline = worker().clock.now().after(WAIT_NS_MAX);
     for batch in [1, depth.div_ceil(2), depth] {
         let requests: Vec<_> =
             (0..depth).map(|tag| request(spec.workload.op, tag, u64::from(tag) % BLOCK_COUNT)).collect();
@@ -45,7 +45,7 @@ pub(super) fn waiting_for_too_many_ends(factory: &dyn EngineFactory, spec: &Open
     let mut out = Completions::with_capacity(1);
     engine.reap(2, context.clock.now().after(20_000_000), &mut out).unwrap();
     while out.is_empty() {
-        engine.reap(1, context.clock.now().after(PATIENCE_NS), &mut out).unwrap();
+        engine.reap(1, context.clock.now().after(WAIT_NS_MAX), &mut out).unwrap();
     }
     assert_eq!(out.len(), 1);
     engine.close().unwrap();
@@ -62,7 +62,7 @@ pub(super) fn operations_mix_in_one_batch(
     let mut engine = factory.open(&mixed, &worker()).unwrap();
     let count = u64::from(engine.effective().queue_depth).min(BLOCK_COUNT / 2);
     let tags: Vec<u32> = (0..u32::try_from(count).unwrap()).collect();
-    // What will be read lies in the first half, what is written in the second.
+    // What will be read is in the first half, what is written in the second.
     for block in 0..count {
         write(engine.as_mut(), block, pattern(block));
     }
@@ -106,7 +106,7 @@ fn sync_among_others(engine: &mut dyn Engine, capabilities: &Capabilities) {
     if engine.effective().queue_depth < 3 || !capabilities.stores_data {
         return;
     }
-    let sync = Request { length_bytes: 0, ..request(Op::Sync, 1, 0) };
+    let sync = IoRequest { length_bytes: 0, ..request(Op::Sync, 1, 0) };
     let results = complete(engine, &[request(Op::Write, 0, 0), sync, request(Op::Read, 2, 1)]);
     assert_eq!(results, [(0, Ok(BLOCK_BYTES)), (1, Ok(0)), (2, Ok(BLOCK_BYTES))]);
 }

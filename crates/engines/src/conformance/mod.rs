@@ -11,7 +11,7 @@
 
 use crate::clock::{MonotonicClock, Tick};
 use crate::contract::{Engine, EngineFactory, OpenSpec, ProtocolCounters, WorkerContext};
-use crate::request::{Completions, Request, Slot};
+use crate::request::{Completions, IoRequest, Slot};
 use crate::stop::StopFlag;
 use narrows_model::{Bytes, Op, Target, Workload};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub const BLOCK_BYTES: u32 = 4096;
 /// Blocks of the object that the suite works on.
 const BLOCK_COUNT: u64 = 32;
 /// No request of the suite may take longer; a real clock is read only to end a hung test.
-const PATIENCE_NS: u64 = 20_000_000_000;
+const WAIT_NS_MAX: u64 = 20_000_000_000;
 
 /// What to open `target` for, with one object that is made when missing.
 pub fn spec(target: &str, op: Op, queue_depth: u32) -> OpenSpec {
@@ -44,7 +44,7 @@ pub fn spec(target: &str, op: Op, queue_depth: u32) -> OpenSpec {
         laid_down: false,
         token: None,
         session: None,
-        answer_timeout_ns: PATIENCE_NS,
+        answer_timeout_ns: WAIT_NS_MAX,
     }
 }
 
@@ -60,8 +60,8 @@ pub fn worker() -> WorkerContext {
 }
 
 /// A request for block `block_index` in the slot of the same number as its tag.
-pub fn request(op: Op, tag: u32, block_index: u64) -> Request {
-    Request {
+pub fn request(op: Op, tag: u32, block_index: u64) -> IoRequest {
+    IoRequest {
         tag,
         op,
         object: 0,
@@ -72,8 +72,8 @@ pub fn request(op: Op, tag: u32, block_index: u64) -> Request {
 }
 
 /// Runs `requests` to their end and returns the sorted tags with their results.
-pub fn complete(engine: &mut dyn Engine, requests: &[Request]) -> Vec<(u32, Result<u32, String>)> {
-    let deadline = Tick(worker().clock.now().0 + PATIENCE_NS);
+pub fn complete(engine: &mut dyn Engine, requests: &[IoRequest]) -> Vec<(u32, Result<u32, String>)> {
+    let deadline = Tick(worker().clock.now().0 + WAIT_NS_MAX);
     let mut out = Completions::with_capacity(requests.len());
     let mut taken = 0;
     while out.len() < requests.len() {
@@ -187,7 +187,7 @@ fn a_full_queue_takes_no_more(factory: &dyn EngineFactory, spec: &OpenSpec) {
     assert_eq!(engine.queue(&requests[..1]).unwrap(), 0, "a full queue must take none");
     engine.commit().unwrap();
     let mut out = Completions::with_capacity(depth as usize);
-    let deadline = worker().clock.now().after(PATIENCE_NS);
+    let deadline = worker().clock.now().after(WAIT_NS_MAX);
     while out.len() < depth as usize {
         engine.reap(1, deadline, &mut out).unwrap();
     }
@@ -233,7 +233,7 @@ fn what_is_written_is_read(factory: &dyn EngineFactory, spec: &OpenSpec) {
             tags.iter().map(|tag| request(Op::Write, *tag, first + u64::from(*tag))).collect();
         assert!(complete(engine.as_mut(), &writes).iter().all(|(_, result)| *result == Ok(BLOCK_BYTES)));
     }
-    let synced = complete(engine.as_mut(), &[Request { length_bytes: 0, ..request(Op::Sync, 0, 0) }]);
+    let synced = complete(engine.as_mut(), &[IoRequest { length_bytes: 0, ..request(Op::Sync, 0, 0) }]);
     assert_eq!(synced, [(0, Ok(0))]);
     for block in (0..BLOCK_COUNT).rev() {
         engine.buffer(Slot(0)).fill(0);

@@ -3,7 +3,7 @@
 use super::batches::{holds, write};
 use super::{BLOCK_BYTES, complete, pattern, request, worker};
 use crate::contract::{EngineFactory, OpenSpec};
-use crate::request::{Request, Slot};
+use crate::request::{IoRequest, Slot};
 use narrows_model::Op;
 use narrows_model::capabilities::Capabilities;
 use narrows_model::workload::Access;
@@ -23,7 +23,7 @@ pub(super) fn a_shorter_request_moves_just_its_bytes(
         return;
     }
     for length_bytes in SHORT_BYTES {
-        let short = |op| Request { length_bytes, ..request(op, 0, 1) };
+        let short = |op| IoRequest { length_bytes, ..request(op, 0, 1) };
         let done = complete(engine.as_mut(), &[short(spec.workload.op)]);
         assert_eq!(done, [(0, Ok(length_bytes))]);
         if !capabilities.stores_data {

@@ -6,7 +6,7 @@ use narrows_model::Op;
 use std::fs::{self, File};
 use std::path::Path;
 
-/// `folder` is the target of `spec`, whose first object lies in it.
+/// `folder` is the target of `spec`, and contains its first object.
 pub(super) fn a_file_that_shrank_is_an_error_and_stays_as_it_is(
     factory: &dyn EngineFactory,
     spec: &OpenSpec,
@@ -25,7 +25,7 @@ pub(super) fn a_file_that_shrank_is_an_error_and_stays_as_it_is(
             prepared.workload.op = op;
             let refused = factory.open(&prepared, &worker()).err();
             let words = refused.map(|error| error.to_string()).unwrap_or_default();
-            assert!(words.contains("shorter"), "{op} of a file that has {left_bytes} bytes left: {words}");
+            assert!(words.contains("truncated"), "{op} of a file that has {left_bytes} bytes left: {words}");
         }
         assert_eq!(fs::metadata(&path).unwrap().len(), left_bytes, "it is left as it was found");
     }

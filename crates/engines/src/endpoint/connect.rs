@@ -1,14 +1,14 @@
 //! A connection to an endpoint up to the end of its hello, and the frames that follow.
 //!
-//! It blocks, within the peer's answer timeout and until a stop is asked for; what carries load after the opening does
-//! not pass here.
+//! It blocks, within the peer's answer timeout and until a stop is asked for; the load after the opening is not
+//! transferred here.
 
 use super::peer::Peer;
 use crate::error::EngineError;
 use crate::stop::StopFlag;
 use narrows_wire::frame::{Decoder, Frame, PAYLOAD_BYTES_MAX};
 use narrows_wire::hello::{self, ClientHello, Nonce, Purpose};
-use narrows_wire::token::Key;
+use narrows_wire::token::TokenKey;
 use rustix::event::PollFlags;
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -33,7 +33,7 @@ impl Conversation {
         Self::open(peer, Purpose::Data, token)
     }
 
-    /// A connection that holds a session.
+    /// A connection that owns a session.
     pub(super) fn open_control(peer: Peer, token: Option<&[u8]>) -> Result<Self, EngineError> {
         Self::open(peer, Purpose::Control, token)
     }
@@ -61,7 +61,7 @@ impl Conversation {
 
     fn greet(&mut self, purpose: Purpose, token: Option<&[u8]>) -> Result<(), EngineError> {
         let nonce = random_nonce().map_err(|error| self.peer.io_error("greet", error))?;
-        let (mut hello, mut send) = ClientHello::start(purpose, nonce, token.map(Key::from_token));
+        let (mut hello, mut send) = ClientHello::start(purpose, nonce, token.map(TokenKey::from_token));
         loop {
             self.send("greet", &send)?;
             let frame = self.receive("greet")?;
@@ -74,8 +74,8 @@ impl Conversation {
     }
 
     /// Gives up waiting from now on when `stop` asks to stop now.
-    pub(super) fn heed(&mut self, stop: StopFlag) {
-        self.peer.heed(stop);
+    pub(super) fn set_stop_flag(&mut self, stop: StopFlag) {
+        self.peer.set_stop_flag(stop);
     }
 
     /// The address that was reached; `None` once the connection is gone.

@@ -7,7 +7,7 @@ use crate::error::{EngineError, ErrorKind};
 use crate::stop::StopFlag;
 use narrows_model::server::ServerFacts;
 use narrows_model::{Cell, CounterSample, Event, Inventory, Nanos, Via};
-use narrows_wire::control::{Answer, CacheWork, Request, SCAN_BYTES_MAX};
+use narrows_wire::control::{Answer, CacheWork, ControlRequest, SCAN_BYTES_MAX};
 use narrows_wire::{Error as WireError, ErrorKind as WireKind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,11 +20,11 @@ const STOP_CHECK: Duration = Duration::from_millis(50);
 
 /// Longest wait for the end of a cell that was asked to stop: a server that lives needs as long as its devices' slow
 /// moments, and one that hangs is not waited for.
-const STOP_PATIENCE_NS: u64 = 2_000_000_000;
+const STOP_TIMEOUT_NS: u64 = 2_000_000_000;
 
 /// What a run says of every cell that a server runs for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CellTerms {
+pub struct RemoteCellParams {
     /// Time between samples.
     pub interval_ns: Nanos,
     /// The run's seed: with it, the same cell has the same offsets, kinds and arrivals there.
@@ -33,7 +33,7 @@ pub struct CellTerms {
     pub left_ns: Nanos,
 }
 
-/// A control connection: it holds the session in whose store data connections work.
+/// A control connection: it owns the session whose store data connections use.
 #[derive(Debug)]
 pub struct ControlClient {
     conversation: Conversation,
@@ -94,7 +94,7 @@ impl ControlClient {
 
     /// Learns the facts of who was connected to.
     fn begin(mut conversation: Conversation) -> Result<Self, EngineError> {
-        let answer = ask(&mut conversation, &Request::Facts)?;
+        let answer = ask(&mut conversation, &ControlRequest::Facts)?;
         let Answer::Facts { facts, inventory, session } = answer else {
             return Err(unexpected(&conversation));
         };
@@ -109,11 +109,11 @@ impl ControlClient {
     }
 
     /// Gives up waiting for answers from now on when `stop` asks to stop now; the conversation is over then.
-    pub fn heed(&mut self, stop: StopFlag) {
-        self.conversation.heed(stop);
+    pub fn set_stop_flag(&mut self, stop: StopFlag) {
+        self.conversation.set_stop_flag(stop);
     }
 
-    /// What the server told of itself, and how its clock relates to this one.
+    /// What the server reported about itself, and how its clock relates to this one.
     #[must_use]
     pub fn facts(&self) -> &ServerFacts {
         &self.facts
@@ -136,19 +136,19 @@ impl ControlClient {
     /// # Errors
     /// When the server is gone or could not read them.
     pub fn counters(&mut self) -> Result<CounterSample, EngineError> {
-        match ask(&mut self.conversation, &Request::Counters)? {
+        match ask(&mut self.conversation, &ControlRequest::Counters)? {
             Answer::Counters(sample) => Ok(*sample),
             _ => Err(unexpected(&self.conversation)),
         }
     }
 
-    /// Whether a file below the server's root holds just `nonce`: a client that wrote it through its mount knows
+    /// Whether a file below the server's root contains exactly `nonce`: a client that wrote it through its mount knows
     /// then that the server serves that mount.
     ///
     /// # Errors
     /// `Permission` when the name leads out of the root, `NotFound` when the server has no root.
     pub fn stores_file(&mut self, name: &str, nonce: &str) -> Result<bool, EngineError> {
-        let question = Request::StoreCheck { name: name.to_owned(), nonce: nonce.to_owned() };
+        let question = ControlRequest::StoreCheck { name: name.to_owned(), nonce: nonce.to_owned() };
         match ask(&mut self.conversation, &question)? {
             Answer::StoreCheck { holds } => Ok(holds),
             _ => Err(unexpected(&self.conversation)),
@@ -156,12 +156,12 @@ impl ControlClient {
     }
 
     /// What share of `objects` of the disk store is in the server's page cache once `work` is done; `None` where it
-    /// does not tell.
+    /// does not report that.
     ///
     /// # Errors
     /// When the server is gone, has no such objects, or could not do it.
     pub fn cache(&mut self, objects: &[String], work: CacheWork) -> Result<Option<f64>, EngineError> {
-        match ask(&mut self.conversation, &Request::Cache { objects: objects.to_vec(), work })? {
+        match ask(&mut self.conversation, &ControlRequest::Cache { objects: objects.to_vec(), work })? {
             Answer::Cached { resident_ratio } => Ok(resident_ratio),
             _ => Err(unexpected(&self.conversation)),
         }
@@ -188,45 +188,45 @@ impl ControlClient {
     pub fn run_cell(
         &mut self,
         cell: &Cell,
-        terms: CellTerms,
+        params: RemoteCellParams,
         event: &mut dyn FnMut(Event),
         stop: &dyn Fn() -> bool,
     ) -> Result<(), EngineError> {
         let conversation = &mut self.conversation;
-        let request = Request::RunCell {
+        let request = ControlRequest::RunCell {
             cell: Box::new(cell.clone()),
-            interval_ns: terms.interval_ns.0,
-            seed: terms.seed,
-            left_ns: terms.left_ns.0,
+            interval_ns: params.interval_ns.0,
+            seed: params.seed,
+            left_ns: params.left_ns.0,
         };
         send(conversation, &request)?;
         let mut stop_asked = None;
-        let mut heard = conversation.peer().clock().now();
+        let mut last_received = conversation.peer().clock().now();
         // A cell may be silent for as long as one of its phases; the answer timeout counts on top.
         let silence_ns = cell.planned_ns().0.saturating_add(conversation.peer().timeout_ns());
         loop {
             if stop_asked.is_none() && stop() {
-                send(conversation, &Request::StopCell)?;
+                send(conversation, &ControlRequest::StopCell)?;
                 stop_asked = Some(conversation.peer().clock().now());
             }
             let frame = conversation.receive_within("run a cell", STOP_CHECK)?;
             let now = conversation.peer().clock().now();
-            if stop_asked.is_some_and(|asked| now.since(asked) > STOP_PATIENCE_NS) {
+            if stop_asked.is_some_and(|asked| now.since(asked) > STOP_TIMEOUT_NS) {
                 // What still came would be taken for the answer to another question.
                 conversation.hang_up();
                 return Err(conversation.peer().stopped("run a cell"));
             }
             let Some(frame) = frame else {
-                if now.since(heard) > silence_ns {
+                if now.since(last_received) > silence_ns {
                     return Err(conversation.peer().silent("run a cell"));
                 }
                 continue;
             };
-            heard = now;
+            last_received = now;
             let answer = Answer::decode(frame)
                 .map_err(|error| conversation.peer().wire_error("run a cell", &error))?;
             match checked(conversation, answer)? {
-                Answer::Event(told) => event(*told),
+                Answer::Event(received) => event(*received),
                 Answer::CellDone => return Ok(()),
                 _ => return Err(unexpected(conversation)),
             }
@@ -244,8 +244,8 @@ impl ControlClient {
     /// When the server is gone; the session ends there too then.
     pub fn end(mut self) -> Result<(), EngineError> {
         // This is what is done on a stop, too.
-        self.conversation.heed(StopFlag::default());
-        match ask(&mut self.conversation, &Request::End)? {
+        self.conversation.set_stop_flag(StopFlag::default());
+        match ask(&mut self.conversation, &ControlRequest::End)? {
             Answer::Ended => Ok(()),
             _ => Err(unexpected(&self.conversation)),
         }
@@ -253,7 +253,7 @@ impl ControlClient {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Clocks {
+struct ClockEstimate {
     offset_ns: i64,
     round_trip_ns: u64,
 }
@@ -262,11 +262,11 @@ struct Clocks {
 ///
 /// # Source
 /// The clock filter of NTP (RFC 5905, section 10), with one server time stamp instead of two.
-fn probe_clock(conversation: &mut Conversation) -> Result<Clocks, EngineError> {
-    let mut best: Option<Clocks> = None;
+fn probe_clock(conversation: &mut Conversation) -> Result<ClockEstimate, EngineError> {
+    let mut best: Option<ClockEstimate> = None;
     for _ in 0..CLOCK_PROBES {
         let sent_ns = conversation.peer().clock().now().0;
-        let answer = ask(conversation, &Request::ClockProbe { sent_ns })?;
+        let answer = ask(conversation, &ControlRequest::ClockProbe { sent_ns })?;
         let received_ns = conversation.peer().clock().now().0;
         let Answer::Clock { sent_ns: echoed, server_ns } = answer else {
             return Err(unexpected(conversation));
@@ -278,18 +278,18 @@ fn probe_clock(conversation: &mut Conversation) -> Result<Clocks, EngineError> {
         let offset = i128::from(server_ns) - i128::from(sent_ns) - i128::from(round_trip_ns / 2);
         let offset_ns = i64::try_from(offset).unwrap_or(if offset < 0 { i64::MIN } else { i64::MAX });
         if best.is_none_or(|best| round_trip_ns < best.round_trip_ns) {
-            best = Some(Clocks { offset_ns, round_trip_ns });
+            best = Some(ClockEstimate { offset_ns, round_trip_ns });
         }
     }
     best.ok_or_else(|| unexpected(conversation))
 }
 
-fn send(conversation: &mut Conversation, request: &Request) -> Result<(), EngineError> {
+fn send(conversation: &mut Conversation, request: &ControlRequest) -> Result<(), EngineError> {
     let bytes = request.encode().map_err(|error| conversation.peer().wire_error("ask", &error))?;
     conversation.send("ask", &bytes)
 }
 
-fn ask(conversation: &mut Conversation, request: &Request) -> Result<Answer, EngineError> {
+fn ask(conversation: &mut Conversation, request: &ControlRequest) -> Result<Answer, EngineError> {
     send(conversation, request)?;
     // An answer that came later would be taken for that of the next question.
     let frame = conversation.receive("ask").inspect_err(|_| conversation.hang_up())?;
@@ -297,7 +297,7 @@ fn ask(conversation: &mut Conversation, request: &Request) -> Result<Answer, Eng
     checked(conversation, answer)
 }
 
-/// The answer, or the error that it tells of.
+/// The answer, or the error that it reports.
 fn checked(conversation: &Conversation, answer: Answer) -> Result<Answer, EngineError> {
     match answer {
         Answer::Failed { reason, message } => {
@@ -309,11 +309,11 @@ fn checked(conversation: &Conversation, answer: Answer) -> Result<Answer, Engine
 
 fn unexpected(conversation: &Conversation) -> EngineError {
     EngineError::new(ErrorKind::Protocol, "ask", conversation.peer().name())
-        .detail("the server answered another question than was asked")
-        .hint("use the same narrows on both sides")
+        .detail("the server sent the answer to another request")
+        .hint("use the same version of narrows on both sides")
 }
 
-/// This machine's boot id; `None` where the kernel does not tell.
+/// This machine's boot id; `None` where the kernel does not report it.
 fn own_boot_id() -> Option<String> {
     std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok().map(|id| id.trim().to_owned())
 }

@@ -1,4 +1,4 @@
-//! What the kernel tells of a connection: what was granted, and its counters.
+//! What the kernel reports about a connection: what was granted, and its counters.
 
 use super::INFO;
 use super::peer::Peer;
@@ -7,7 +7,7 @@ use narrows_model::counters::TcpCounters;
 use narrows_model::effective::ConnectionFacts;
 use narrows_model::{Bytes, Effective, Nanos};
 use narrows_sys::tcp_info::TcpInfo;
-use narrows_wire::open::Granted;
+use narrows_wire::open::Grant;
 use rustix::net::SocketAddrAny;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -17,11 +17,11 @@ use std::os::fd::AsFd;
 pub(super) fn effective(
     peer: &Peer,
     socket: &TcpStream,
-    granted: &Granted,
+    granted: &Grant,
     queue_depth: u32,
 ) -> Result<Effective, EngineError> {
     Ok(Effective {
-        engine: INFO.id.to_owned(),
+        engine: INFO.name().to_owned(),
         access: granted.access,
         queue_depth,
         sync: granted.sync,
@@ -50,19 +50,19 @@ fn connection_facts(socket: &TcpStream) -> io::Result<ConnectionFacts> {
     })
 }
 
-/// Where the two ends of a connection are. Asked while it lives: a socket that was closed does not tell any more.
+/// Where the two ends of a connection are. Queried while it lives: a closed socket no longer reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ends {
-    /// On one host, so that no network carries what it moves.
+pub enum ConnectionLocality {
+    /// On one host, so that no network transfers its data.
     OneHost,
-    /// On two hosts, or the kernel does not tell.
+    /// On two hosts, or the kernel does not report it.
     TwoHosts,
 }
 
-impl Ends {
+impl ConnectionLocality {
     /// Where the ends of a connected socket are.
     #[must_use]
-    pub fn of(socket: impl AsFd) -> Self {
+    pub fn from_socket(socket: impl AsFd) -> Self {
         let address = |known: Option<SocketAddrAny>| known.and_then(|any| SocketAddr::try_from(any).ok());
         let local = address(rustix::net::getsockname(&socket).ok());
         let remote = address(rustix::net::getpeername(&socket).ok().flatten());
@@ -75,16 +75,16 @@ impl Ends {
     }
 }
 
-/// The counters of one connection, also of one that was closed; `None` where the kernel does not tell.
+/// The counters of one connection, also of one that was closed; `None` where the kernel does not report them.
 ///
 /// # Cost
 /// One system call, of a microsecond.
 #[must_use]
-pub fn tcp_counters(socket: impl AsFd, ends: Ends) -> Option<TcpCounters> {
+pub fn tcp_counters(socket: impl AsFd, ends: ConnectionLocality) -> Option<TcpCounters> {
     let now = TcpInfo::read(&socket).ok()?;
     let micros = |value: u64| Nanos(value.saturating_mul(1000));
     let (acked, received) = (now.bytes_acked.unwrap_or(0), now.bytes_received.unwrap_or(0));
-    let loopback = ends == Ends::OneHost;
+    let loopback = ends == ConnectionLocality::OneHost;
     let times = |value: Option<u64>| micros(value.filter(|_| !loopback).unwrap_or(0));
     Some(TcpCounters {
         // Whoever reads knows the time.
@@ -111,33 +111,6 @@ fn is_one_host(local: IpAddr, remote: IpAddr) -> bool {
     remote.is_loopback() || local == remote
 }
 
-/// Adds the counters of further connections to a sum; means are weighted by the connections behind them.
-pub fn add_tcp_counters(sum: &mut TcpCounters, more: &TcpCounters) {
-    let (have, add) = (u64::from(sum.connection_count), u64::from(more.connection_count));
-    let mean = |a: u64, b: u64| {
-        let weighted = u128::from(a) * u128::from(have) + u128::from(b) * u128::from(add);
-        u64::try_from(weighted / u128::from((have + add).max(1))).unwrap_or(u64::MAX)
-    };
-    sum.at_ns = Nanos(mean(sum.at_ns.0, more.at_ns.0));
-    sum.rtt_ns = Nanos(mean(sum.rtt_ns.0, more.rtt_ns.0));
-    sum.congestion_window_bytes = Bytes(mean(sum.congestion_window_bytes.0, more.congestion_window_bytes.0));
-    sum.rtt_min_ns = match (sum.rtt_min_ns.0, more.rtt_min_ns.0) {
-        (0, other) | (other, 0) => Nanos(other),
-        (a, b) => Nanos(a.min(b)),
-    };
-    sum.connection_count = sum.connection_count.saturating_add(more.connection_count);
-    sum.acked_bytes = sum.acked_bytes.saturating_add(more.acked_bytes);
-    sum.received_bytes = sum.received_bytes.saturating_add(more.received_bytes);
-    sum.loopback_bytes = sum.loopback_bytes.saturating_add(more.loopback_bytes);
-    sum.segments_out_count = sum.segments_out_count.saturating_add(more.segments_out_count);
-    sum.segments_in_count = sum.segments_in_count.saturating_add(more.segments_in_count);
-    sum.retransmit_count = sum.retransmit_count.saturating_add(more.retransmit_count);
-    sum.busy_ns = sum.busy_ns.saturating_add(more.busy_ns);
-    sum.receive_window_limited_ns =
-        sum.receive_window_limited_ns.saturating_add(more.receive_window_limited_ns);
-    sum.send_buffer_limited_ns = sum.send_buffer_limited_ns.saturating_add(more.send_buffer_limited_ns);
-}
-
 fn length(value: usize) -> u64 {
     u64::try_from(value).unwrap_or(u64::MAX)
 }
@@ -151,7 +124,8 @@ mod tests {
     fn what_a_connection_within_a_host_carries_is_counted_as_such_and_no_time_of_a_network() {
         const BYTES: usize = 100_000;
         let (mut sender, mut receiver) = narrows_testkit::tcp_pair().unwrap();
-        let (near, far) = (Ends::of(&sender), Ends::of(&receiver));
+        let (near, far) =
+            (ConnectionLocality::from_socket(&sender), ConnectionLocality::from_socket(&receiver));
         let sent = std::thread::spawn(move || {
             sender.write_all(&vec![1; BYTES]).unwrap();
             sender
@@ -160,10 +134,10 @@ mod tests {
         let counters = tcp_counters(&receiver, far).unwrap();
         assert_eq!((counters.received_bytes, counters.loopback_bytes), (Bytes(100_000), Bytes(100_000)));
         let sender = sent.join().unwrap();
-        // A connection that is gone still tells what it carried, and nobody can ask where its ends were.
+        // A connection that is gone still reports what it transferred, but no longer where its ends were.
         receiver.shutdown(std::net::Shutdown::Both).unwrap();
         sender.shutdown(std::net::Shutdown::Both).unwrap();
-        assert_eq!(Ends::of(&sender), Ends::TwoHosts);
+        assert_eq!(ConnectionLocality::from_socket(&sender), ConnectionLocality::TwoHosts);
         let counters = tcp_counters(sender, near).unwrap();
         assert!(counters.acked_bytes >= Bytes(100_000), "{counters:?}");
         let all = counters.acked_bytes.saturating_add(counters.received_bytes);

@@ -6,20 +6,20 @@
 
 use super::blocks::{blocks, index};
 use super::connect::Conversation;
+use super::data_socket::{DataSocket, LONG_NS, WaitMode};
 use super::facts::effective;
-use super::leaving::{Leaving, Part};
-use super::line::{LONG_NS, Line, Patience};
 use super::peer::Peer;
+use super::send_queue::{OutgoingRequest, SendQueue};
 use crate::clock::Tick;
 use crate::contract::{Engine, OpenSpec, ProtocolCounters, Readiness, WorkerContext};
 use crate::error::{EngineError, ErrorKind};
-use crate::request::{Completion, Completions, Errno, Request, Slot};
+use crate::request::{Completions, Errno, IoCompletion, IoRequest, Slot};
 use narrows_model::units::saturate_usize;
 use narrows_model::{Effective, Op};
 use narrows_sys::buffer::AlignedBuffer;
-use narrows_wire::open::Granted;
-use narrows_wire::reply::{Header as ReplyHeader, Piece, ReplyDecoder};
-use narrows_wire::request::{Header, Kind};
+use narrows_wire::open::Grant;
+use narrows_wire::reply::{ReplyDecoder, ReplyHeader, ReplyPiece};
+use narrows_wire::request::{RequestHeader, RequestKind};
 use rustix::event::PollFlags;
 use std::io::{self, IoSliceMut};
 use std::os::fd::AsFd;
@@ -34,24 +34,24 @@ pub(super) fn open(
     conversation: Conversation,
     spec: &OpenSpec,
     worker: &WorkerContext,
-    granted: &Granted,
+    granted: &Grant,
 ) -> Result<Box<dyn Engine>, EngineError> {
     let (peer, socket, rest) = conversation.into_parts();
     let depth = spec.workload.queue_depth;
     let effective = effective(&peer, &socket, granted, depth)?;
     let mut arrived = vec![0; ARRIVED_BYTES.max(rest.len())].into_boxed_slice();
     arrived[..rest.len()].copy_from_slice(&rest);
-    let line = Line::new(socket).map_err(|error| peer.io_error("open", error))?;
-    let idle = Request { tag: 0, op: Op::Sync, object: 0, offset_bytes: 0, length_bytes: 0, slot: Slot(0) };
+    let data_socket = DataSocket::new(socket).map_err(|error| peer.io_error("open", error))?;
+    let idle = IoRequest { tag: 0, op: Op::Sync, object: 0, offset_bytes: 0, length_bytes: 0, slot: Slot(0) };
     Ok(Box::new(FramedEngine {
-        last_heard: peer.clock().now(),
+        last_received: peer.clock().now(),
         peer,
-        line,
+        data_socket,
         effective,
         blocks: blocks(depth, spec.workload.block_bytes, worker.seed)?,
         decoder: ReplyDecoder::new(depth),
         asked: vec![idle; saturate_usize(u64::from(depth))],
-        leaving: Leaving::with_capacity(depth),
+        send_queue: SendQueue::with_capacity(depth),
         committed: 0,
         arrived,
         arrived_bytes: rest.len(),
@@ -64,20 +64,20 @@ pub(super) fn open(
 #[derive(Debug)]
 struct FramedEngine {
     peer: Peer,
-    line: Line,
+    data_socket: DataSocket,
     effective: Effective,
     blocks: Vec<AlignedBuffer>,
     decoder: ReplyDecoder,
     /// The requests in flight, by their tag on the wire.
-    asked: Vec<Request>,
-    leaving: Leaving,
+    asked: Vec<IoRequest>,
+    send_queue: SendQueue,
     /// Requests at the front of `leaving` that may be sent.
     committed: usize,
     arrived: Box<[u8]>,
     arrived_bytes: usize,
     /// Why nothing can be sent any more; what the server said last is still read.
     cut_off: Option<io::Error>,
-    last_heard: Tick,
+    last_received: Tick,
     request_count: u64,
     reply_count: u64,
 }
@@ -87,7 +87,7 @@ impl FramedEngine {
         if self.cut_off.is_some() || self.committed == 0 {
             return;
         }
-        match self.leaving.send(&self.line, &self.blocks, self.committed) {
+        match self.send_queue.send(&self.data_socket, &self.blocks, self.committed) {
             Ok(gone) => self.committed -= gone,
             Err(error) => self.cut_off = Some(error),
         }
@@ -95,7 +95,7 @@ impl FramedEngine {
 
     /// Reads what has arrived, until the socket has no more or gave less than was offered; `patience` is that of the
     /// first read.
-    fn receive(&mut self, mut patience: Patience, out: &mut Completions) -> Result<(), EngineError> {
+    fn receive(&mut self, mut wait_mode: WaitMode, out: &mut Completions) -> Result<(), EngineError> {
         loop {
             let wanted = self.decoder.payload_wanted();
             let free = &mut self.arrived[self.arrived_bytes..];
@@ -105,16 +105,16 @@ impl FramedEngine {
                     let place = &mut self.blocks[index(slot.0)][index(at)..index(at) + index(left)];
                     let offered = place.len() + free.len();
                     let parts = &mut [IoSliceMut::new(place), IoSliceMut::new(free)];
-                    (self.line.receive(parts, patience), offered)
+                    (self.data_socket.receive(parts, wait_mode), offered)
                 }
                 _ => {
                     let offered = free.len();
-                    (self.line.receive(&mut [IoSliceMut::new(free)], patience), offered)
+                    (self.data_socket.receive(&mut [IoSliceMut::new(free)], wait_mode), offered)
                 }
             };
-            patience = Patience::Never;
+            wait_mode = WaitMode::Never;
             let length = match read {
-                Ok(0) => return Err(self.cut()),
+                Ok(0) => return Err(self.closed_error()),
                 Ok(length) => length,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
@@ -134,7 +134,7 @@ impl FramedEngine {
         wanted: Option<(u32, u32, u32)>,
         out: &mut Completions,
     ) -> Result<(), EngineError> {
-        self.last_heard = self.peer.clock().now();
+        self.last_received = self.peer.clock().now();
         let mut rest = length;
         if let Some((_, _, left)) = wanted {
             let direct = length.min(index(left));
@@ -163,11 +163,11 @@ impl FramedEngine {
         loop {
             match self.decoder.next(input).map_err(|error| self.peer.wire_error("receive", &error))? {
                 None => return Ok(()),
-                Some(Piece::Reply { header, complete: true }) => {
+                Some(ReplyPiece::Reply { header, complete: true }) => {
                     self.complete(header.tag, result_of(&header), out);
                 }
-                Some(Piece::Reply { .. }) => {}
-                Some(Piece::Payload { bytes, tag, at_bytes, last }) => {
+                Some(ReplyPiece::Reply { .. }) => {}
+                Some(ReplyPiece::Payload { bytes, tag, at_bytes, last }) => {
                     let slot = self.asked[index(tag)].slot;
                     let at = index(at_bytes);
                     self.blocks[index(slot.0)][at..at + bytes.len()].copy_from_slice(bytes);
@@ -181,10 +181,10 @@ impl FramedEngine {
 
     fn complete(&mut self, wire_tag: u32, result: Result<u32, Errno>, out: &mut Completions) {
         self.reply_count += 1;
-        out.push(Completion { tag: self.asked[index(wire_tag)].tag, result });
+        out.push(IoCompletion { tag: self.asked[index(wire_tag)].tag, result });
     }
 
-    fn cut(&mut self) -> EngineError {
+    fn closed_error(&mut self) -> EngineError {
         match self.cut_off.take() {
             Some(error) => self.peer.io_error("send", error),
             None => self.peer.gone("receive"),
@@ -193,24 +193,24 @@ impl FramedEngine {
 
     /// Waits until the socket can be read, can take more of what waits to leave, or `until`; or leaves the wait to
     /// the read that follows, with the patience that is returned.
-    fn wait(&self, until: Tick) -> Result<Patience, EngineError> {
-        let silent_at = self.last_heard.after(self.peer.timeout_ns());
+    fn wait(&self, until: Tick) -> Result<WaitMode, EngineError> {
+        let silent_at = self.last_received.after(self.peer.timeout_ns());
         let span_ns = until.min(silent_at).since(self.peer.clock().now());
-        let awaited = self.awaited();
+        let awaited = self.poll_flags();
         if awaited == PollFlags::IN && span_ns >= LONG_NS {
-            return Ok(Patience::Short);
+            return Ok(WaitMode::Short);
         }
-        self.peer.wait(self.line.socket(), awaited, span_ns)?;
-        Ok(Patience::Never)
+        self.peer.wait(self.data_socket.tcp_stream(), awaited, span_ns)?;
+        Ok(WaitMode::Never)
     }
 
     /// What the socket must show for this side to go on: replies, and room while something waits to leave.
-    fn awaited(&self) -> PollFlags {
+    fn poll_flags(&self) -> PollFlags {
         let sending = self.committed > 0 && self.cut_off.is_none();
         if sending { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN }
     }
 
-    fn kind_of(&self, request: &Request) -> Result<Kind, EngineError> {
+    fn kind_of(&self, request: &IoRequest) -> Result<RequestKind, EngineError> {
         let refused = |detail: String| {
             Err(EngineError::new(ErrorKind::Unsupported, "queue", self.peer.name()).detail(detail))
         };
@@ -221,9 +221,9 @@ impl FramedEngine {
             ));
         }
         match request.op {
-            Op::Read => Ok(Kind::Read),
-            Op::Write => Ok(Kind::Write),
-            Op::Sync => Ok(Kind::Sync),
+            Op::Read => Ok(RequestKind::Read),
+            Op::Write => Ok(RequestKind::Write),
+            Op::Sync => Ok(RequestKind::Sync),
             op => refused(format!("a store does not {op}; it can read, write and sync")),
         }
     }
@@ -238,27 +238,27 @@ impl Engine for FramedEngine {
         &mut self.blocks[index(slot.0)]
     }
 
-    fn queue(&mut self, requests: &[Request]) -> Result<usize, EngineError> {
+    fn queue(&mut self, requests: &[IoRequest]) -> Result<usize, EngineError> {
         for (taken, request) in requests.iter().enumerate() {
             let kind = self.kind_of(request)?;
-            let length_bytes = if kind == Kind::Sync { 0 } else { request.length_bytes };
+            let length_bytes = if kind == RequestKind::Sync { 0 } else { request.length_bytes };
             let Some(tag) = self.decoder.sent(kind, length_bytes) else { return Ok(taken) };
             self.asked[index(tag)] = *request;
-            let Request { object, offset_bytes, slot, .. } = *request;
-            let header = Header { kind, tag, object, length_bytes, offset_bytes }.encode();
-            let payload_bytes = if kind == Kind::Write { index(length_bytes) } else { 0 };
-            self.leaving.push(Part { header, slot, payload_bytes });
+            let IoRequest { object, offset_bytes, slot, .. } = *request;
+            let header = RequestHeader { kind, tag, object, length_bytes, offset_bytes }.encode();
+            let payload_bytes = if kind == RequestKind::Write { index(length_bytes) } else { 0 };
+            self.send_queue.push(OutgoingRequest { header, slot, payload_bytes });
         }
         Ok(requests.len())
     }
 
     fn commit(&mut self) -> Result<(), EngineError> {
-        if self.committed == 0 && self.decoder.in_flight() == self.leaving.len() {
+        if self.committed == 0 && self.decoder.in_flight() == self.send_queue.len() {
             // Nothing was outstanding: the peer's time to answer starts now.
-            self.last_heard = self.peer.clock().now();
+            self.last_received = self.peer.clock().now();
         }
-        self.request_count += u64::try_from(self.leaving.len() - self.committed).unwrap_or(0);
-        self.committed = self.leaving.len();
+        self.request_count += u64::try_from(self.send_queue.len() - self.committed).unwrap_or(0);
+        self.committed = self.send_queue.len();
         self.flush();
         Ok(())
     }
@@ -267,16 +267,17 @@ impl Engine for FramedEngine {
         let enough = out.len().saturating_add(index(min));
         loop {
             self.flush();
-            let waits = out.len() < enough && self.decoder.in_flight() > self.leaving.len() - self.committed;
-            let patience = if waits { self.wait(until)? } else { Patience::Never };
+            let waits =
+                out.len() < enough && self.decoder.in_flight() > self.send_queue.len() - self.committed;
+            let wait_mode = if waits { self.wait(until)? } else { WaitMode::Never };
             let before = out.len();
-            self.receive(patience, out)?;
-            let outstanding = self.decoder.in_flight() > self.leaving.len() - self.committed;
+            self.receive(wait_mode, out)?;
+            let outstanding = self.decoder.in_flight() > self.send_queue.len() - self.committed;
             if out.len() >= enough || !outstanding {
                 return Ok(());
             }
             let now = self.peer.clock().now();
-            if now.since(self.last_heard) >= self.peer.timeout_ns() && out.len() == before {
+            if now.since(self.last_received) >= self.peer.timeout_ns() && out.len() == before {
                 return Err(self.peer.silent("receive"));
             }
             if now >= until {
@@ -286,18 +287,18 @@ impl Engine for FramedEngine {
     }
 
     fn readiness(&mut self) -> Result<Option<Readiness<'_>>, EngineError> {
-        Ok(Some(Readiness { descriptor: self.line.socket().as_fd(), events: self.awaited() }))
+        Ok(Some(Readiness { descriptor: self.data_socket.tcp_stream().as_fd(), events: self.poll_flags() }))
     }
 
     fn counters(&mut self, out: &mut ProtocolCounters) {
         out.request_count = self.request_count;
         out.reply_count = self.reply_count;
-        out.tcp = self.line.counters();
+        out.tcp = self.data_socket.counters();
     }
 
     fn close(self: Box<Self>) -> Result<(), EngineError> {
         // Nothing is left to agree on: every reply was a reply to one request.
-        match self.line.socket().shutdown(std::net::Shutdown::Both) {
+        match self.data_socket.tcp_stream().shutdown(std::net::Shutdown::Both) {
             Err(error) if error.kind() != io::ErrorKind::NotConnected && !CUT_OFF.contains(&error.kind()) => {
                 Err(self.peer.io_error("close", error))
             }

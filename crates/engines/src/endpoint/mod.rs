@@ -7,13 +7,13 @@
 mod blocks;
 mod connect;
 mod control;
+mod data_socket;
 mod facts;
 mod framed;
-mod leaving;
-mod line;
 mod peer;
 mod remove;
 mod role;
+mod send_queue;
 mod session;
 mod stream;
 mod total;
@@ -23,31 +23,24 @@ mod tests;
 
 use crate::contract::{Engine, EngineFactory, OpenSpec, WorkerContext};
 use crate::error::{EngineError, ErrorKind};
-use crate::registry::EngineFacts;
 use crate::slots::checked_depth;
 use connect::Conversation;
 use narrows_model::capabilities::{Capabilities, Completion, Support};
+use narrows_model::engine::{self, EngineDeclaration};
 use narrows_model::workload::CacheState;
 use narrows_model::{Bytes, Layer, Op, Target};
-use narrows_wire::open::{DEPTH_MAX, Granted, Open};
+use narrows_wire::open::{DEPTH_MAX, Grant, OpenRequest};
 use peer::Peer;
 
-pub use control::{CellTerms, ControlClient};
-pub use facts::{Ends, add_tcp_counters, tcp_counters};
+pub use control::{ControlClient, RemoteCellParams};
+pub use facts::{ConnectionLocality, tcp_counters};
 pub use role::RoleClient;
 pub use session::sessions;
 
-/// What the engine is.
-pub const INFO: EngineFacts = EngineFacts {
-    id: "endpoint",
-    title: "asks a `narrows serve` endpoint over TCP, cut at its sink, source, memory or disk",
-    targets: "tcp://HOST:PORT/sink|source|memory|disk, each with ?via=PROXYHOST:PORT through a `narrows proxy`",
-    completion: "sink: the local socket buffer has taken the block; source: the block has arrived; \
-                 memory: the server holds it in memory; disk: in server memory (early) or durable (late)",
-    advice: "none: the server's store reads as psync does",
-    source: "narrows' own protocol, crate narrows-wire",
-    example: "tcp://storage:7300/disk",
-};
+/// What the engine declares.
+pub const INFO: &EngineDeclaration = &engine::endpoint::DECLARATION;
+
+const _: () = assert!(INFO.queue_depth_max == DEPTH_MAX, "the protocol grants as many requests");
 
 /// The name that stands for the target itself in a server's store.
 const TARGET_OBJECT: &str = "object";
@@ -68,17 +61,14 @@ impl EngineFactory for EndpointFactory {
             Layer::Memory => (
                 vec![Op::Read, Op::Write, Op::Sync],
                 no("a store in memory has no page cache to bypass"),
-                no("what is in the server's memory does not survive it"),
+                no("data in the server's memory is lost when it ends"),
             ),
             Layer::Disk => (vec![Op::Read, Op::Write, Op::Sync], Support::Yes, Support::Yes),
         };
         Ok(Capabilities {
-            engine: INFO.id.to_owned(),
             ops,
-            queue_depth_max: DEPTH_MAX,
             direct,
             durable_writes,
-            completion_polling: Support::no_ring(INFO.id),
             stores_data: matches!(layer, Layer::Memory | Layer::Disk),
             alignment_bytes: Bytes(if layer == Layer::Disk { 4096 } else { 1 }),
             write_completion: match layer {
@@ -86,25 +76,25 @@ impl EngineFactory for EndpointFactory {
                 Layer::Source => Completion::Nothing,
                 Layer::Memory | Layer::Disk => Completion::InServerMemory,
             },
-            lockstep: false,
+            ..INFO.capabilities()
         })
     }
 
     fn open(&self, spec: &OpenSpec, worker: &WorkerContext) -> Result<Box<dyn Engine>, EngineError> {
         let (host, port, layer) = parts(&spec.target)?;
-        checked_depth(spec, DEPTH_MAX)?;
+        checked_depth(spec, INFO.queue_depth_max)?;
         let mut peer = Peer::new(host, port, std::sync::Arc::clone(&worker.clock), spec.answer_timeout_ns)
             .through(spec.target.via());
-        peer.heed(worker.stop.clone());
+        peer.set_stop_flag(worker.stop.clone());
         let mut conversation = Conversation::open_data(peer, spec.token.as_deref())?;
         let granted = ask(&mut conversation, &open_request(spec, layer)?)?;
         if granted.credits.requests < spec.workload.queue_depth {
             return Err(EngineError::new(ErrorKind::Unsupported, "open", spec.target.to_string())
                 .detail(format!(
-                    "queue depth {} was asked for and the server grants {}",
+                    "queue depth {} was requested and the server grants {}",
                     spec.workload.queue_depth, granted.credits.requests
                 ))
-                .hint("ask for a smaller block or depth, or for more workers"));
+                .hint("use a smaller block or depth, or more workers"));
         }
         match layer {
             Layer::Sink | Layer::Source => stream::open(conversation, spec, worker, layer, &granted),
@@ -138,16 +128,16 @@ fn parts(target: &Target) -> Result<(&str, u16, Layer), EngineError> {
     match target {
         Target::Tcp { host, port, layer, .. } => Ok((host, *port, *layer)),
         other => Err(EngineError::new(ErrorKind::Unsupported, "open", other.to_string())
-            .detail("the engine endpoint serves tcp: alone")),
+            .detail("the engine endpoint supports only tcp:")),
     }
 }
 
-fn open_request(spec: &OpenSpec, layer: Layer) -> Result<Open, EngineError> {
+fn open_request(spec: &OpenSpec, layer: Layer) -> Result<OpenRequest, EngineError> {
     let workload = &spec.workload;
     let (host, port, _) = parts(&spec.target)?;
     let session = spec.session.as_deref().map(|all| session::session_at(all, host, port)).transpose()?;
     let named = |name: &String| if name.is_empty() { TARGET_OBJECT.to_owned() } else { name.clone() };
-    Ok(Open {
+    Ok(OpenRequest {
         layer,
         objects: spec.objects.iter().map(named).collect(),
         object_bytes: spec.object_bytes.0,
@@ -161,9 +151,9 @@ fn open_request(spec: &OpenSpec, layer: Layer) -> Result<Open, EngineError> {
     })
 }
 
-fn ask(conversation: &mut Conversation, open: &Open) -> Result<Granted, EngineError> {
+fn ask(conversation: &mut Conversation, open: &OpenRequest) -> Result<Grant, EngineError> {
     let request = open.encode().map_err(|error| conversation.peer().wire_error("open", &error))?;
     conversation.send("open", &request)?;
     let frame = conversation.receive("open")?;
-    Granted::decode(frame).map_err(|error| conversation.peer().wire_error("open", &error))
+    Grant::decode(frame).map_err(|error| conversation.peer().wire_error("open", &error))
 }

@@ -79,12 +79,12 @@ impl Peer {
     }
 
     /// What is dialled.
-    fn dialled(&self) -> (&str, u16) {
+    fn dial_address(&self) -> (&str, u16) {
         self.via.as_ref().map_or((&self.host, self.port), |via| (&via.host, via.port))
     }
 
     /// What to look at where nobody takes the connection, or it is cut.
-    fn unreached(&self) -> String {
+    fn unreachable_hint(&self) -> String {
         match &self.via {
             None => format!("check the address, and that `{}` runs there", self.command),
             Some(via) => {
@@ -94,7 +94,7 @@ impl Peer {
     }
 
     /// What should still run, as a clause.
-    fn runs(&self) -> String {
+    fn expected_program(&self) -> String {
         match &self.via {
             None if self.command == PROXY => format!("the proxy at {} still runs", self.address()),
             None => "the server still runs".to_owned(),
@@ -109,7 +109,7 @@ impl Peer {
     }
 
     /// Gives up waiting from now on when `stop` asks to stop now.
-    pub(super) fn heed(&mut self, stop: StopFlag) {
+    pub(super) fn set_stop_flag(&mut self, stop: StopFlag) {
         self.stop = stop;
     }
 
@@ -128,9 +128,9 @@ impl Peer {
         }
         let error = EngineError::from_io(operation, self.name(), source);
         match error.kind {
-            ErrorKind::Refused => error.hint(self.unreached()),
+            ErrorKind::Refused => error.hint(self.unreachable_hint()),
             // A proxy resets what it cannot pass on.
-            ErrorKind::PeerGone if self.via.is_some() => error.hint(self.unreached()),
+            ErrorKind::PeerGone if self.via.is_some() => error.hint(self.unreachable_hint()),
             _ => error,
         }
     }
@@ -139,13 +139,13 @@ impl Peer {
     pub(super) fn silent(&self, operation: &'static str) -> EngineError {
         EngineError::new(ErrorKind::PeerGone, operation, self.name())
             .detail(format!("no answer within {} ms", self.timeout.as_millis()))
-            .hint(format!("check whether {} and whether the network drops packets", self.runs()))
+            .hint(format!("check whether {} and whether the network drops packets", self.expected_program()))
     }
 
     /// The error that all was to stop before an answer came.
     pub(super) fn stopped(&self, operation: &'static str) -> EngineError {
         EngineError::new(ErrorKind::Stopped, operation, self.name())
-            .detail("a stop was asked for before the server answered")
+            .detail("a stop was requested before the server answered")
     }
 
     /// The error that the peer closed the connection.
@@ -156,7 +156,7 @@ impl Peer {
                 None => "the server closed the connection".to_owned(),
                 Some(via) => format!("the connection through the proxy at {via} was closed"),
             })
-            .hint(format!("check whether {}; its own messages may say why", self.runs()))
+            .hint(format!("check whether {}; see its own messages", self.expected_program()))
     }
 
     /// The error that a breach or a refusal by the peer means.
@@ -181,7 +181,7 @@ impl Peer {
         events: PollFlags,
         span_ns: u64,
     ) -> Result<(), EngineError> {
-        shows(socket, events, span_ns).map(drop).map_err(|error| self.io_error("wait", error))
+        poll_socket(socket, events, span_ns).map(drop).map_err(|error| self.io_error("wait", error))
     }
 
     /// Waits until `socket` shows one of `events`: within the timeout, and until a stop is asked for.
@@ -197,7 +197,7 @@ impl Peer {
                 return Err(self.stopped(operation));
             }
             let left_ns = deadline.since(self.clock.now());
-            if shows(&socket, events, left_ns.min(STOP_CHECK_NS))
+            if poll_socket(&socket, events, left_ns.min(STOP_CHECK_NS))
                 .map_err(|error| self.io_error(operation, error))?
             {
                 return Ok(());
@@ -210,7 +210,7 @@ impl Peer {
 
     /// A new connection, at the first of its addresses that answers.
     pub(super) fn dial(&self) -> Result<TcpStream, EngineError> {
-        let addresses = self.dialled().to_socket_addrs().map_err(|error| {
+        let addresses = self.dial_address().to_socket_addrs().map_err(|error| {
             EngineError::new(ErrorKind::NotFound, "connect", self.name())
                 .detail(format!("the host's address was not found: {error}"))
                 .hint("check the host's name")
@@ -255,7 +255,7 @@ pub(super) fn address(host: &str, port: u16) -> String {
 const IN_PROGRESS: i32 = rustix::io::Errno::INPROGRESS.raw_os_error();
 
 /// Whether `socket` shows one of `events` within `span_ns`; not, when a signal comes before.
-fn shows(socket: impl AsFd, events: PollFlags, span_ns: u64) -> io::Result<bool> {
+fn poll_socket(socket: impl AsFd, events: PollFlags, span_ns: u64) -> io::Result<bool> {
     let span = Timespec {
         tv_sec: i64::try_from(span_ns / 1_000_000_000).unwrap_or(i64::MAX),
         tv_nsec: i64::try_from(span_ns % 1_000_000_000).unwrap_or(0),

@@ -6,17 +6,17 @@ use super::peer::Peer;
 use crate::contract::OpenSpec;
 use crate::error::{EngineError, ErrorKind};
 use narrows_model::workload::{Access, Acknowledgement, SyncPolicy};
-use narrows_wire::open::Open;
-use narrows_wire::reply::{Piece, ReplyDecoder};
-use narrows_wire::request::{Header, Kind};
+use narrows_wire::open::OpenRequest;
+use narrows_wire::reply::{ReplyDecoder, ReplyPiece};
+use narrows_wire::request::{RequestHeader, RequestKind};
 use std::io::{self, Read, Write};
 
-/// Smallest block that is worth a name: a removal moves none, and a server holds memory for what may be in flight.
+/// Smallest block that makes sense: a removal moves none, and a server reserves memory for what may be in flight.
 const BLOCK_BYTES: u64 = 4096;
 
-/// The opening for a removal: of what lies there, in whatever way it was made, and with next to nothing in flight.
-pub(super) fn opening(open: Open) -> Open {
-    Open {
+/// The opening for a removal: of what exists, however it was made, and with next to nothing in flight.
+pub(super) fn opening(open: OpenRequest) -> OpenRequest {
+    OpenRequest {
         object_bytes: 0,
         create: false,
         access: Access::Buffered,
@@ -29,7 +29,7 @@ pub(super) fn opening(open: Open) -> Open {
 }
 
 /// Removes the only object of `spec`; one that is not there counts as removed.
-pub(super) fn remove_one(peer: Peer, spec: &OpenSpec, open: &Open) -> Result<(), EngineError> {
+pub(super) fn remove_one(peer: Peer, spec: &OpenSpec, open: &OpenRequest) -> Result<(), EngineError> {
     let mut conversation = Conversation::open_data(peer, spec.token.as_deref())?;
     match ask(&mut conversation, open) {
         Err(error) if error.kind == ErrorKind::NotFound => return Ok(()),
@@ -37,13 +37,14 @@ pub(super) fn remove_one(peer: Peer, spec: &OpenSpec, open: &Open) -> Result<(),
     };
     let (peer, mut socket, mut kept) = conversation.into_parts();
     let mut decoder = ReplyDecoder::new(1);
-    let tag = decoder.sent(Kind::Remove, 0).unwrap_or(0);
-    let header = Header { kind: Kind::Remove, tag, object: 0, length_bytes: 0, offset_bytes: 0 };
+    let tag = decoder.sent(RequestKind::Remove, 0).unwrap_or(0);
+    let header =
+        RequestHeader { kind: RequestKind::Remove, tag, object: 0, length_bytes: 0, offset_bytes: 0 };
     socket.write_all(&header.encode()).map_err(|error| peer.io_error("remove", error))?;
     let mut arrived = [0; 512];
     loop {
         let piece = decoder.next(&mut kept.as_slice()).map_err(|error| peer.wire_error("remove", &error))?;
-        if let Some(Piece::Reply { header, .. }) = piece {
+        if let Some(ReplyPiece::Reply { header, .. }) = piece {
             return match header.status {
                 0 => Ok(()),
                 status => {

@@ -4,12 +4,12 @@ use super::connect::Conversation;
 use super::control::ControlClient;
 use crate::clock::Clock;
 use crate::error::EngineError;
-use narrows_wire::relay::{FromRole, ToRole};
+use narrows_wire::relay::{RoleCommand, RoleReply};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A connection over which a role is told and heard.
+/// A connection for messages to and from a role.
 #[derive(Debug)]
 pub struct RoleClient {
     conversation: Conversation,
@@ -49,7 +49,7 @@ impl RoleClient {
     ///
     /// # Errors
     /// When it is gone.
-    pub fn tell(&mut self, message: &ToRole) -> Result<(), EngineError> {
+    pub fn send(&mut self, message: &RoleCommand) -> Result<(), EngineError> {
         let bytes = message.encode().map_err(|error| self.conversation.peer().wire_error("ask", &error))?;
         self.conversation.send("ask", &bytes)
     }
@@ -58,9 +58,9 @@ impl RoleClient {
     ///
     /// # Errors
     /// When it is gone, or speaks otherwise.
-    pub fn heard(&mut self, wait: Duration) -> Result<Option<FromRole>, EngineError> {
+    pub fn receive(&mut self, wait: Duration) -> Result<Option<RoleReply>, EngineError> {
         let Some(frame) = self.conversation.receive_within("wait for a role", wait)? else { return Ok(None) };
-        let message = FromRole::decode(frame);
+        let message = RoleReply::decode(frame);
         message.map(Some).map_err(|error| self.conversation.peer().wire_error("wait for a role", &error))
     }
 

@@ -1,5 +1,5 @@
-//! Sessions of endpoints as one text: what a worker's process is told, so that each of its connections joins the store
-//! of the endpoint that it goes to.
+//! Sessions of endpoints as one text: passed to a worker's process, so that each of its connections joins the store of
+//! the endpoint that it connects to.
 //!
 //! One endpoint's session is its id alone; those of several are `HOST:PORT=ID`, separated by commas.
 
@@ -7,7 +7,7 @@ use super::ControlClient;
 use super::peer::address;
 use crate::error::{EngineError, ErrorKind};
 
-/// The sessions that `clients` hold; `None` without any.
+/// The sessions of `clients`; `None` without any.
 #[must_use]
 pub fn sessions(clients: &[ControlClient]) -> Option<String> {
     match clients {
@@ -24,7 +24,7 @@ pub fn sessions(clients: &[ControlClient]) -> Option<String> {
 /// The session at `host` and `port` among `sessions`.
 ///
 /// # Errors
-/// When there are several and none of that endpoint's: its objects would lie in a store that nobody else sees.
+/// When there are several and none of that endpoint's: its objects would be in a store that nobody else sees.
 pub(super) fn session_at(sessions: &str, host: &str, port: u16) -> Result<String, EngineError> {
     if !sessions.contains('=') {
         return Ok(sessions.to_owned());

@@ -6,19 +6,19 @@
 
 use super::blocks::{blocks, index};
 use super::connect::Conversation;
+use super::data_socket::{DataSocket, LONG_NS, WaitMode};
 use super::facts::effective;
-use super::line::{LONG_NS, Line, Patience};
 use super::peer::Peer;
 use super::total::{self, END_FRAME_BYTES_MAX};
 use crate::clock::Tick;
 use crate::contract::{Engine, OpenSpec, ProtocolCounters, Readiness, WorkerContext};
 use crate::error::{EngineError, ErrorKind};
-use crate::request::{Completion, Completions, Request, Slot};
+use crate::request::{Completions, IoCompletion, IoRequest, Slot};
 use narrows_model::units::saturate_usize;
 use narrows_model::{Effective, Layer, Op};
 use narrows_sys::buffer::AlignedBuffer;
 use narrows_wire::frame::Decoder;
-use narrows_wire::open::{Granted, decode_total};
+use narrows_wire::open::{Grant, decode_total};
 use rustix::event::PollFlags;
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, IoSliceMut};
@@ -39,18 +39,18 @@ pub(super) fn open(
     spec: &OpenSpec,
     worker: &WorkerContext,
     layer: Layer,
-    granted: &Granted,
+    granted: &Grant,
 ) -> Result<Box<dyn Engine>, EngineError> {
     let (peer, socket, rest) = conversation.into_parts();
     let depth = spec.workload.queue_depth;
     let effective = effective(&peer, &socket, granted, depth)?;
-    let line = Line::new(socket).map_err(|error| peer.io_error("open", error))?;
+    let data_socket = DataSocket::new(socket).map_err(|error| peer.io_error("open", error))?;
     let mut spill = vec![0; SPILL_BYTES.max(rest.len())].into_boxed_slice();
     spill[..rest.len()].copy_from_slice(&rest);
     Ok(Box::new(StreamEngine {
         last_moved: peer.clock().now(),
         peer,
-        line,
+        data_socket,
         sends: layer == Layer::Sink,
         effective,
         blocks: blocks(depth, spec.workload.block_bytes, worker.seed)?,
@@ -68,11 +68,11 @@ pub(super) fn open(
 #[derive(Debug)]
 struct StreamEngine {
     peer: Peer,
-    line: Line,
+    data_socket: DataSocket,
     sends: bool,
     effective: Effective,
     blocks: Vec<AlignedBuffer>,
-    waiting: VecDeque<Request>,
+    waiting: VecDeque<IoRequest>,
     /// Requests at the front of `waiting` that have been committed.
     committed: usize,
     front_done_bytes: usize,
@@ -87,17 +87,17 @@ struct StreamEngine {
 }
 
 impl StreamEngine {
-    /// Moves what can be moved at once, the first of it with `patience`; tells whether anything was.
-    fn advance(&mut self, mut patience: Patience, out: &mut Completions) -> Result<bool, EngineError> {
+    /// Moves what can be moved at once, the first of it with `patience`; returns whether anything was.
+    fn advance(&mut self, mut wait_mode: WaitMode, out: &mut Completions) -> Result<bool, EngineError> {
         let mut moved = false;
         while self.committed > 0 {
-            let step = if self.sends { self.send(patience, out) } else { self.receive(patience, out) };
-            patience = Patience::Never;
+            let step = if self.sends { self.send(wait_mode, out) } else { self.receive(wait_mode, out) };
+            wait_mode = WaitMode::Never;
             match step {
                 Ok(true) => moved = true,
                 Ok(false) => break,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(self.ended(error)),
+                Err(error) => return Err(self.stream_error(error)),
             }
         }
         if moved {
@@ -106,7 +106,7 @@ impl StreamEngine {
         Ok(moved)
     }
 
-    fn send(&mut self, patience: Patience, out: &mut Completions) -> io::Result<bool> {
+    fn send(&mut self, wait_mode: WaitMode, out: &mut Completions) -> io::Result<bool> {
         let mut slices = [IoSlice::new(&[]); PARTS_MAX];
         let mut used = 0;
         for request in self.waiting.iter().take(self.committed.min(PARTS_MAX)) {
@@ -115,7 +115,7 @@ impl StreamEngine {
                 IoSlice::new(&self.blocks[index(request.slot.0)][skip..index(request.length_bytes)]);
             used += 1;
         }
-        let sent = match self.line.send(&slices[..used], patience) {
+        let sent = match self.data_socket.send(&slices[..used], wait_mode) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
             other => other?,
         };
@@ -123,7 +123,7 @@ impl StreamEngine {
         Ok(true)
     }
 
-    fn receive(&mut self, patience: Patience, out: &mut Completions) -> io::Result<bool> {
+    fn receive(&mut self, wait_mode: WaitMode, out: &mut Completions) -> io::Result<bool> {
         if self.spilled.is_empty() {
             let Some(request) = self.waiting.front() else { return Ok(false) };
             let place =
@@ -132,7 +132,7 @@ impl StreamEngine {
             let mut slices = [IoSliceMut::new(place), IoSliceMut::new(&mut self.spill)];
             let spills = index(request.length_bytes) < UNSPILLED_BYTES;
             let offered = if spills { &mut slices[..] } else { &mut slices[..1] };
-            let length = match self.line.receive(offered, patience) {
+            let length = match self.data_socket.receive(offered, wait_mode) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 other => other?,
@@ -165,22 +165,22 @@ impl StreamEngine {
             self.front_done_bytes -= whole;
             self.committed -= 1;
             self.reply_count += 1;
-            out.push(Completion { tag: request.tag, result: Ok(request.length_bytes) });
+            out.push(IoCompletion { tag: request.tag, result: Ok(request.length_bytes) });
             self.waiting.pop_front();
         }
     }
 
     /// The error that ended the stream, in the server's own words where it left some.
-    fn ended(&mut self, error: io::Error) -> EngineError {
+    fn stream_error(&mut self, error: io::Error) -> EngineError {
         if self.sends {
             let mut decoder = Decoder::new(END_FRAME_BYTES_MAX);
             let spill = &mut [IoSliceMut::new(&mut self.spill)];
-            let length = self.line.receive(spill, Patience::Never).unwrap_or(0);
+            let length = self.data_socket.receive(spill, WaitMode::Never).unwrap_or(0);
             decoder.push(&self.spill[..length]);
             if let Ok(Some(frame)) = decoder.next()
-                && let Err(told) = decode_total(frame)
+                && let Err(refusal) = decode_total(frame)
             {
-                return self.peer.wire_error("send", &told);
+                return self.peer.wire_error("send", &refusal);
             }
         }
         match error.kind() {
@@ -191,19 +191,20 @@ impl StreamEngine {
 
     /// Waits until something can be moved, or `until`; or leaves the wait to the call that follows, with the patience
     /// that is returned.
-    fn wait(&self, until: Tick, now: Tick) -> Result<Patience, EngineError> {
+    fn wait(&self, until: Tick, now: Tick) -> Result<WaitMode, EngineError> {
         let silent_at = self.last_moved.after(self.peer.timeout_ns());
         let span_ns = until.min(silent_at).since(now);
-        // Of several blocks the first is complete before the last has room: a call that waited would tell too late.
+        // Of several blocks the first is complete before the last has room: a call that waited would report it too
+        // late.
         if self.committed == 1 && span_ns >= LONG_NS {
-            return Ok(Patience::Short);
+            return Ok(WaitMode::Short);
         }
-        self.peer.wait(self.line.socket(), self.awaited(), span_ns)?;
-        Ok(Patience::Never)
+        self.peer.wait(self.data_socket.tcp_stream(), self.poll_flags(), span_ns)?;
+        Ok(WaitMode::Never)
     }
 
     /// What the socket must show for the stream to go on.
-    fn awaited(&self) -> PollFlags {
+    fn poll_flags(&self) -> PollFlags {
         if self.sends { PollFlags::OUT } else { PollFlags::IN }
     }
 }
@@ -217,9 +218,9 @@ impl Engine for StreamEngine {
         &mut self.blocks[index(slot.0)]
     }
 
-    fn queue(&mut self, requests: &[Request]) -> Result<usize, EngineError> {
+    fn queue(&mut self, requests: &[IoRequest]) -> Result<usize, EngineError> {
         let op = if self.sends { Op::Send } else { Op::Receive };
-        let fits = |request: &Request| {
+        let fits = |request: &IoRequest| {
             request.op == op
                 && request.length_bytes > 0
                 && self
@@ -250,12 +251,12 @@ impl Engine for StreamEngine {
 
     fn reap(&mut self, min: u32, until: Tick, out: &mut Completions) -> Result<(), EngineError> {
         let enough = out.len().saturating_add(index(min));
-        let mut patience = match (self.committed, min) {
+        let mut wait_mode = match (self.committed, min) {
             (1, 1..) if self.spilled.is_empty() => self.wait(until, self.peer.clock().now())?,
-            _ => Patience::Never,
+            _ => WaitMode::Never,
         };
         loop {
-            let moved = self.advance(patience, out)?;
+            let moved = self.advance(wait_mode, out)?;
             if out.len() >= enough || self.committed == 0 {
                 return Ok(());
             }
@@ -266,23 +267,24 @@ impl Engine for StreamEngine {
             if !moved && now.since(self.last_moved) >= self.peer.timeout_ns() {
                 return Err(self.peer.silent(if self.sends { "send" } else { "receive" }));
             }
-            patience = self.wait(until, now)?;
+            wait_mode = self.wait(until, now)?;
         }
     }
 
     fn readiness(&mut self) -> Result<Option<Readiness<'_>>, EngineError> {
-        let awaited = Readiness { descriptor: self.line.socket().as_fd(), events: self.awaited() };
+        let awaited =
+            Readiness { descriptor: self.data_socket.tcp_stream().as_fd(), events: self.poll_flags() };
         Ok(self.spilled.is_empty().then_some(awaited))
     }
 
     fn counters(&mut self, out: &mut ProtocolCounters) {
         out.request_count = self.request_count;
         out.reply_count = self.reply_count;
-        out.tcp = self.line.counters();
+        out.tcp = self.data_socket.counters();
     }
 
     fn close(mut self: Box<Self>) -> Result<(), EngineError> {
-        let ended = self.line.ending(self.peer.timeout());
+        let ended = self.data_socket.blocking_stream(self.peer.timeout());
         let socket = ended.map_err(|error| self.peer.io_error("close", error))?;
         socket.shutdown(Shutdown::Write).map_err(|error| self.peer.io_error("close", error))?;
         let total = if self.sends {
@@ -297,7 +299,7 @@ impl Engine for StreamEngine {
             return Ok(());
         }
         Err(EngineError::new(ErrorKind::Protocol, "close", self.peer.name())
-            .detail(format!("{} bytes passed here and {total} at the server", self.passed_bytes))
-            .hint("do not use what was measured on this stream"))
+            .detail(format!("{} bytes were transferred here and {total} at the server", self.passed_bytes))
+            .hint("do not use the figures of this stream"))
     }
 }

@@ -1,11 +1,13 @@
-//! How the engine meets peers that are silent, lie, or are somebody else. A real server is tested in `narrows-endpoint`.
+//! How the engine handles peers that are silent, dishonest, or somebody else. A real server is tested in
+//! `narrows-endpoint`.
 
 use super::*;
 use crate::clock::{Clock, MonotonicClock, Tick};
-use crate::request::{Completions, Request, Slot};
+use crate::request::{Completions, IoRequest, Slot};
 use crate::stop::{StopFlag, StopRequest};
+use narrows_model::counters::Combine;
 use narrows_model::workload::{Access, Acknowledgement, SyncPolicy};
-use narrows_model::{Workload, capabilities::Completion as Meaning};
+use narrows_model::{Workload, capabilities::Completion};
 use narrows_wire::frame::Decoder;
 use narrows_wire::hello::{Nonce, PAYLOAD_BYTES_MAX, ServerHello};
 use narrows_wire::open::Credits;
@@ -40,13 +42,13 @@ fn grant(socket: &mut TcpStream) {
             frames.push(frame);
         }
     }
-    let open = Open::decode(frames.pop().unwrap()).unwrap();
-    let granted = Granted {
+    let open = OpenRequest::decode(frames.pop().unwrap()).unwrap();
+    let granted = Grant {
         access: Some(Access::Buffered),
         alignment_bytes: 1,
         acknowledgement: Some(Acknowledgement::Early),
         sync: SyncPolicy::None,
-        write_completion: Meaning::InServerMemory,
+        write_completion: Completion::InServerMemory,
         credits: Credits { requests: open.depth, bytes: u64::from(open.depth) * open.block_bytes },
     };
     socket.write_all(&granted.encode().unwrap()).unwrap();
@@ -75,8 +77,8 @@ fn open_heeding(spec: &OpenSpec, stop: StopFlag) -> Result<Box<dyn Engine>, Engi
     EndpointFactory.open(spec, &WorkerContext { client_index: 0, worker_index: 0, seed: 1, clock, stop })
 }
 
-fn ask_for(op: Op, slot: u32) -> Request {
-    Request { tag: slot, op, object: 0, offset_bytes: 0, length_bytes: BLOCK, slot: Slot(slot) }
+fn ask_for(op: Op, slot: u32) -> IoRequest {
+    IoRequest { tag: slot, op, object: 0, offset_bytes: 0, length_bytes: BLOCK, slot: Slot(slot) }
 }
 
 const LONG_NS: u64 = 20_000_000_000;
@@ -189,7 +191,8 @@ fn a_request_without_answer_is_given_up_after_the_timeout_and_not_before_until()
 fn a_reply_to_what_was_not_asked_is_a_breach_of_protocol() {
     let (address, peer) = peer(|mut socket| {
         grant(&mut socket);
-        let lie = reply::Header { kind: request::Kind::Write, tag: 3, status: 0, length_bytes: 1 };
+        let lie =
+            reply::ReplyHeader { kind: request::RequestKind::Write, tag: 3, status: 0, length_bytes: 1 };
         socket.write_all(&lie.encode()).unwrap();
         let _ = socket.read_to_end(&mut Vec::new());
     });
@@ -208,7 +211,8 @@ fn a_peer_that_vanishes_amid_a_reply_is_gone() {
         grant(&mut socket);
         let mut asked = [0; request::HEADER_BYTES];
         socket.read_exact(&mut asked).unwrap();
-        let half = reply::Header { kind: request::Kind::Read, tag: 0, status: 0, length_bytes: BLOCK };
+        let half =
+            reply::ReplyHeader { kind: request::RequestKind::Read, tag: 0, status: 0, length_bytes: BLOCK };
         socket.write_all(&half.encode()).unwrap();
         socket.write_all(&[1; 100]).unwrap();
     });
@@ -228,7 +232,7 @@ fn no_more_requests_are_taken_than_the_queue_is_deep() {
         let _ = socket.read_to_end(&mut Vec::new());
     });
     let mut engine = open(&spec(address, Layer::Memory, 2, LONG_NS)).unwrap();
-    let many: Vec<Request> = (0..3).map(|slot| ask_for(Op::Read, slot.min(1))).collect();
+    let many: Vec<IoRequest> = (0..3).map(|slot| ask_for(Op::Read, slot.min(1))).collect();
     assert_eq!(engine.queue(&many).unwrap(), 2);
     assert_eq!(engine.queue(&many).unwrap(), 0);
     assert_eq!(engine.queue(&[ask_for(Op::Send, 0)]).unwrap_err().kind, ErrorKind::Unsupported);
@@ -248,7 +252,7 @@ fn a_total_that_differs_from_what_was_sent_is_reported() {
     engine.commit().unwrap();
     engine.reap(1, Tick(u64::MAX), &mut Completions::with_capacity(1)).unwrap();
     let error = engine.close().unwrap_err();
-    assert!(error.to_string().contains("4096 bytes passed here and 7 at the server"), "{error}");
+    assert!(error.to_string().contains("4096 bytes were transferred here and 7 at the server"), "{error}");
     peer.join().unwrap();
 }
 
@@ -272,7 +276,7 @@ fn means_of_summed_counters_are_weighted_by_connections() {
         acked_bytes: Bytes(1),
         ..TcpCounters::default()
     };
-    add_tcp_counters(&mut sum, &one);
+    sum.add_beside(&one);
     assert_eq!(
         (sum.at_ns, sum.connection_count, sum.rtt_ns, sum.rtt_min_ns, sum.acked_bytes),
         (Nanos(800), 4, Nanos(40), Nanos(10), Bytes(6))

@@ -1,4 +1,4 @@
-//! The end of a raw stream, where the server tells how many bytes it counted.
+//! The end of a raw stream, where the server reports how many bytes it counted.
 
 use super::peer::Peer;
 use crate::error::EngineError;
@@ -24,7 +24,7 @@ pub(super) fn of_sink(peer: &Peer, socket: &mut TcpStream, buffer: &mut [u8]) ->
     }
 }
 
-/// Takes the rest of a stream out of the server's source, which began with `tail`, and tells the server's total and
+/// Takes the rest of a stream out of the server's source, which began with `tail`, and returns the server's total and
 /// how many bytes of the stream came here since.
 pub(super) fn of_source(
     peer: &Peer,

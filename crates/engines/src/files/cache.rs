@@ -2,7 +2,7 @@
 //!
 //! Only narrows' own files and files that are read anyway; the machine's cache as a whole is never dropped.
 
-use super::place::Place;
+use super::object_path::ObjectPath;
 use crate::contract::OpenSpec;
 use crate::error::{EngineError, ErrorKind};
 use narrows_model::Bytes;
@@ -16,9 +16,9 @@ const WARM_STEP_BYTES: usize = 1 << 20;
 /// Share of a file that may stay cached after a drop: the kernel keeps pages that are under its own hands.
 pub const COLD_RESIDENT_RATIO_MAX: f64 = 0.02;
 
-/// Brings the file at `place` to `state` and tells the share of it that is cached then; `None` where the file
-/// system does not tell.
-pub(crate) fn bring_to(place: &Place, state: CacheState) -> Result<Option<f64>, EngineError> {
+/// Brings the file at `place` to `state` and returns the share of it that is cached then; `None` where the file system
+/// does not report it.
+pub(crate) fn bring_to(place: &ObjectPath, state: CacheState) -> Result<Option<f64>, EngineError> {
     let opened = place.open_for_reading()?;
     match state {
         // A dummy file is read once for all objects, before each is looked at.
@@ -31,14 +31,16 @@ pub(crate) fn bring_to(place: &Place, state: CacheState) -> Result<Option<f64>, 
     }
     let resident_ratio = resident_ratio(&opened);
     match (state, resident_ratio) {
-        (CacheState::Cold, Some(ratio)) if ratio > COLD_RESIDENT_RATIO_MAX => {
-            Err(EngineError::new(ErrorKind::Unsupported, "drop the cache of", place.to_string())
-                .detail(format!("{:.0} % of the file is still cached", ratio * 100.0))
-                .hint(
-                    "another process holds its pages, or its file system keeps them in memory alone; end that process, \
-                     or measure on a disk, with direct access where pages stay",
-                ))
-        }
+        (CacheState::Cold, Some(ratio)) if ratio > COLD_RESIDENT_RATIO_MAX => Err(EngineError::new(
+            ErrorKind::Unsupported,
+            "drop the cache of",
+            place.to_string(),
+        )
+        .detail(format!("{:.0} % of the file is still cached", ratio * 100.0))
+        .hint(
+            "another process keeps its pages, or its file system exists only in memory; end that process, or \
+                     measure on a disk, with direct access if pages stay cached",
+        )),
         _ => Ok(resident_ratio),
     }
 }
@@ -48,7 +50,7 @@ pub(crate) fn bring_to(place: &Place, state: CacheState) -> Result<Option<f64>, 
 /// # Errors
 /// When the device does not take it, or the kernel refuses.
 pub fn drop_pages(opened: &File) -> io::Result<()> {
-    let failed = |errno: narrows_sys::Errno| io::Error::from_raw_os_error(errno.raw());
+    let failed = |errno: narrows_sys::SysErrno| io::Error::from_raw_os_error(errno.raw());
     file::fdatasync(opened).map_err(failed)?;
     file::fadvise_dontneed(opened, 0, 0).map_err(failed)
 }
@@ -65,7 +67,7 @@ fn warm(opened: &File) -> io::Result<()> {
     }
 }
 
-/// The share of `opened` that is in the page cache; `None` where that cannot be told, and for an empty file.
+/// The share of `opened` that is in the page cache; `None` where that is unknown, and for an empty file.
 #[must_use]
 pub fn resident_ratio(opened: &File) -> Option<f64> {
     let length = opened.metadata().ok()?.len();
@@ -83,7 +85,7 @@ pub(crate) fn checked_alignment(opened: &File, spec: &OpenSpec) -> Result<Bytes,
     }
     Err(EngineError::new(ErrorKind::Unsupported, "open", spec.target.to_string())
         .detail(format!(
-            "direct access needs blocks that are a multiple of {needed} bytes and {block} was asked for"
+            "direct access needs blocks that are a multiple of {needed} bytes and {block} was requested"
         ))
-        .hint("ask for another block size, or for buffered access"))
+        .hint("use another block size, or buffered access"))
 }

@@ -4,7 +4,7 @@
 //! take the place of others all the same. Only one's own reading does that; no setting of the machine is touched.
 
 use narrows_model::Bytes;
-use narrows_sys::file::{Access, Create, OpenMode, fdatasync, open_beneath, pread};
+use narrows_sys::file::{Create, FileAccess, OpenMode, fdatasync, open_beneath, pread};
 use rustix::fs::{AtFlags, ftruncate, unlinkat};
 use std::fs::File;
 use std::io;
@@ -17,18 +17,18 @@ const STEP_BYTES: usize = 1 << 20;
 
 /// A file without blocks and without a name; its pages are cached as long as this value lives.
 #[derive(Debug)]
-pub struct Dummy {
+pub struct DummyFile {
     file: File,
     length: Bytes,
 }
 
-impl Dummy {
+impl DummyFile {
     /// A dummy of `length` on the file system of `folder`.
     ///
     /// # Errors
     /// When no file can be made there, or none of that length.
     pub fn make(folder: &File, length: Bytes) -> io::Result<Self> {
-        let mode = OpenMode { access: Access::ReadWrite, create: Create::New, ..OpenMode::default() };
+        let mode = OpenMode { access: FileAccess::ReadWrite, create: Create::New, ..OpenMode::default() };
         let file = open_beneath(folder, Path::new(NAME), mode, 0o600).map_err(io::Error::other)?;
         unlinkat(folder, NAME, AtFlags::empty())?;
         ftruncate(&file, length.0)?;
@@ -69,7 +69,7 @@ pub fn sync(file: &File) -> io::Result<()> {
     fdatasync(file).map_err(failed)
 }
 
-fn failed(errno: narrows_sys::Errno) -> io::Error {
+fn failed(errno: narrows_sys::SysErrno) -> io::Error {
     io::Error::from_raw_os_error(errno.raw())
 }
 
@@ -83,7 +83,7 @@ mod tests {
         use std::os::unix::fs::MetadataExt;
         let folder = tempfile::tempdir().unwrap();
         let opened = File::open(folder.path()).unwrap();
-        let dummy = Dummy::make(&opened, Bytes(8 << 20)).unwrap();
+        let dummy = DummyFile::make(&opened, Bytes(8 << 20)).unwrap();
         dummy.read(Bytes(0), Bytes(4 << 20)).unwrap();
         dummy.read(Bytes(4 << 20), Bytes(1 << 40)).unwrap();
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);

@@ -1,10 +1,11 @@
-//! What all engines of files share: where an object lies, how it is opened, its caches, its removal, what is granted.
+//! What all engines of files share: where an object is, how it is opened, its caches, its removal, what is granted.
 //!
-//! Not here: how requests are issued, which is what tells those engines apart.
+//! Not here: how requests are issued, which is what distinguishes those engines.
 
 use crate::contract::OpenSpec;
 use crate::error::{EngineError, ErrorKind};
-use narrows_model::capabilities::{Capabilities, Completion, Support};
+use narrows_model::capabilities::{Capabilities, Completion};
+use narrows_model::engine::{DirectAccess, EngineDeclaration};
 use narrows_model::workload::{Access, CacheState, SyncPolicy};
 use narrows_model::{Bytes, Effective, Op, Target};
 use std::fs::File;
@@ -13,14 +14,16 @@ use std::sync::Arc;
 mod cache;
 mod displace;
 mod folder;
-mod place;
+mod object_path;
+mod own;
 mod single;
 mod sync_count;
 
 pub use cache::{COLD_RESIDENT_RATIO_MAX, drop_pages, resident_ratio};
-pub use displace::{Dummy, sync};
+pub use displace::{DummyFile, sync};
 pub use folder::{FolderError, TestFolder};
-pub(crate) use place::Place;
+pub(crate) use object_path::ObjectPath;
+pub use own::{OwnFolder, add_own_folder, own_folder, take_problems};
 pub(crate) use single::{Perform, SingleEngine, SingleFlight};
 pub(crate) use sync_count::SyncCount;
 
@@ -32,7 +35,7 @@ pub(crate) struct Files {
 
 /// The objects of one engine, open, in the order of its spec.
 #[derive(Debug)]
-pub(crate) struct Opened {
+pub(crate) struct OpenObjectFiles {
     pub(crate) files: Vec<File>,
     /// What offsets and lengths are multiples of.
     pub(crate) alignment_bytes: Bytes,
@@ -49,60 +52,52 @@ impl Files {
         Self { confinement: Some(Arc::new(folder)) }
     }
 
-    /// Where `object` of `target` lies; an empty object is the target itself.
-    pub(crate) fn place(&self, target: &Target, object: &str) -> Result<Place, EngineError> {
-        Place::new(self.confinement.as_ref(), target, object)
+    /// Where `object` of `target` is; an empty object is the target itself.
+    pub(crate) fn object_path(&self, target: &Target, object: &str) -> Result<ObjectPath, EngineError> {
+        ObjectPath::new(self.confinement.as_ref(), target, object)
     }
 
-    /// The folder that `target` is, or in which it lies, open.
+    /// The folder that `target` is, or that contains it, open.
     pub(crate) fn folder_around(&self, target: &Target) -> Result<File, EngineError> {
-        self.place(target, "")?.open_folder()
+        self.object_path(target, "")?.open_folder()
     }
 
     /// The folder that `target` is, open.
     pub(crate) fn folder(&self, target: &Target) -> Result<File, EngineError> {
-        let place = self.place(target, "")?;
+        let place = self.object_path(target, "")?;
         let opened = place.open_for_reading()?;
         if opened.metadata().is_ok_and(|status| status.is_dir()) {
             return Ok(opened);
         }
         Err(EngineError::new(ErrorKind::Unsupported, "open", place.to_string())
-            .detail("it is a file, and whole files are made in a folder")
+            .detail("it is a file, and whole files are created in a folder")
             .hint("give a folder"))
     }
 
-    /// What an engine of this name can do with `target`, as far as it is the file system that decides.
+    /// What the engine can do with `target`: what it declares, as far as the file system grants it.
     pub(crate) fn capabilities(
         &self,
         target: &Target,
-        engine: &str,
-        queue_depth_max: u32,
+        declared: &EngineDeclaration,
     ) -> Result<Capabilities, EngineError> {
-        let place = self.place(target, "")?;
-        let direct = place.direct_support()?;
-        let mut ops = vec![Op::Read, Op::Write, Op::Sync];
-        if place.may_grant_trim()? {
-            ops.push(Op::Trim);
+        let place = self.object_path(target, "")?;
+        let mut capabilities = declared.capabilities();
+        if !place.may_grant_trim()? {
+            capabilities.ops.retain(|op| *op != Op::Trim);
         }
-        Ok(Capabilities {
-            engine: engine.to_owned(),
-            ops,
-            queue_depth_max,
-            alignment_bytes: direct.alignment_bytes,
-            direct: direct.support,
-            durable_writes: Support::Yes,
-            completion_polling: Support::no_ring(engine),
-            stores_data: true,
-            write_completion: Completion::InPageCache,
-            lockstep: false,
-        })
+        if declared.direct == DirectAccess::ByTarget {
+            let direct = place.direct_support()?;
+            capabilities.direct = direct.support;
+            capabilities.alignment_bytes = direct.alignment_bytes;
+        }
+        Ok(capabilities)
     }
 
     /// The objects of `spec`, opened as it asks.
-    pub(crate) fn open(&self, spec: &OpenSpec) -> Result<Opened, EngineError> {
+    pub(crate) fn open(&self, spec: &OpenSpec) -> Result<OpenObjectFiles, EngineError> {
         let mut files = Vec::with_capacity(spec.objects.len());
         for object in &spec.objects {
-            let place = self.place(&spec.target, object)?;
+            let place = self.object_path(&spec.target, object)?;
             let file = place.open(spec)?;
             refuse_shrunk(&place, &file, spec)?;
             files.push(file);
@@ -111,7 +106,7 @@ impl Files {
             (Access::Direct, Some(file)) => cache::checked_alignment(file, spec)?,
             _ => Bytes(1),
         };
-        Ok(Opened { files, alignment_bytes })
+        Ok(OpenObjectFiles { files, alignment_bytes })
     }
 
     /// Brings the cached part of every object to `state`; the mean share that is cached then, where that can be seen.
@@ -125,7 +120,7 @@ impl Files {
         }
         let mut shares = Vec::with_capacity(spec.objects.len());
         for object in &spec.objects {
-            shares.push(cache::bring_to(&self.place(&spec.target, object)?, state)?);
+            shares.push(cache::bring_to(&self.object_path(&spec.target, object)?, state)?);
         }
         let known: Option<Vec<f64>> = shares.into_iter().collect();
         Ok(known
@@ -135,14 +130,14 @@ impl Files {
 
     /// Brings what was written to the device, then reads a dummy file beside the objects.
     fn displace(&self, spec: &OpenSpec, scan: Bytes) -> Result<(), EngineError> {
-        let failed = |what, place: &Place, source| EngineError::from_io(what, place.to_string(), source);
+        let failed = |what, place: &ObjectPath, source| EngineError::from_io(what, place.to_string(), source);
         for object in &spec.objects {
-            let place = self.place(&spec.target, object)?;
+            let place = self.object_path(&spec.target, object)?;
             sync(&place.open_for_reading()?).map_err(|source| failed("sync", &place, source))?;
         }
-        let place = self.place(&spec.target, "")?;
+        let place = self.object_path(&spec.target, "")?;
         let folder = place.open_folder()?;
-        let dummy = Dummy::make(&folder, scan);
+        let dummy = DummyFile::make(&folder, scan);
         let read = dummy.and_then(|dummy| dummy.read(Bytes(0), scan));
         read.map_err(|source| failed("read a dummy file in", &place, source))
     }
@@ -150,7 +145,7 @@ impl Files {
     /// Removes the objects of `spec`; a target that is itself the object stays.
     pub(crate) fn remove(&self, spec: &OpenSpec) -> Result<(), EngineError> {
         for object in spec.objects.iter().filter(|object| !object.is_empty()) {
-            self.place(&spec.target, object)?.remove()?;
+            self.object_path(&spec.target, object)?.remove()?;
         }
         Ok(())
     }
@@ -158,7 +153,7 @@ impl Files {
 
 /// Fails where a file whose data were laid down ends before the last whole block that the load visits: what it would find
 /// there are holes, or nothing.
-fn refuse_shrunk(place: &Place, file: &File, spec: &OpenSpec) -> Result<(), EngineError> {
+fn refuse_shrunk(place: &ObjectPath, file: &File, spec: &OpenSpec) -> Result<(), EngineError> {
     let status =
         file.metadata().map_err(|source| EngineError::from_io("examine", place.to_string(), source))?;
     let visited_bytes = spec.object_bytes.0 - spec.object_bytes.0 % spec.workload.block_bytes.0.max(1);
@@ -167,11 +162,11 @@ fn refuse_shrunk(place: &Place, file: &File, spec: &OpenSpec) -> Result<(), Engi
     }
     Err(EngineError::new(ErrorKind::Io, "open", place.to_string())
         .detail(format!(
-            "it has {} and had {}: it was made shorter meanwhile",
+            "it has {} and had {}: it was truncated meanwhile",
             Bytes(status.len()),
             spec.object_bytes
         ))
-        .hint("run again, and let nobody else change the files of a run"))
+        .hint("run again, and make sure that nothing else changes the files of a run"))
 }
 
 /// Fails where direct access is asked of an engine that has none, for the reason `why`.
@@ -181,7 +176,7 @@ pub(crate) fn refuse_direct(spec: &OpenSpec, why: &str) -> Result<(), EngineErro
     }
     Err(EngineError::new(ErrorKind::Unsupported, "open", spec.target.to_string())
         .detail(why)
-        .hint("ask for buffered access, or for the engine psync or uring"))
+        .hint("use buffered access, or the engine psync or uring"))
 }
 
 /// What was granted to an engine of files, whatever issues its requests.

@@ -6,14 +6,14 @@
 use crate::clock::Tick;
 use crate::contract::{Engine, ProtocolCounters};
 use crate::error::EngineError;
-use crate::request::{Completion, Completions, Errno, Request, Slot};
+use crate::request::{Completions, Errno, IoCompletion, IoRequest, Slot};
 use crate::slots::SlotBuffers;
 use narrows_model::Effective;
 
 /// Carries out one request to its end.
 pub(crate) trait Perform {
     /// How many bytes were moved or discarded by `request`, whose block is in `slots`.
-    fn perform(&mut self, request: &Request, slots: &mut SlotBuffers) -> Result<u32, Errno>;
+    fn perform(&mut self, request: &IoRequest, slots: &mut SlotBuffers) -> Result<u32, Errno>;
 
     /// Ends the work in order, with what is still kept back.
     fn finish(self) -> Result<(), EngineError>
@@ -42,7 +42,7 @@ impl<P: Perform> Engine for SingleEngine<P> {
         self.slots.slot(slot)
     }
 
-    fn queue(&mut self, requests: &[Request]) -> Result<usize, EngineError> {
+    fn queue(&mut self, requests: &[IoRequest]) -> Result<usize, EngineError> {
         Ok(self.flight.queue(requests))
     }
 
@@ -59,7 +59,7 @@ impl<P: Perform> Engine for SingleEngine<P> {
         Ok(())
     }
 
-    fn perform(&mut self, request: &Request) -> Option<Result<u32, Errno>> {
+    fn perform(&mut self, request: &IoRequest) -> Option<Result<u32, Errno>> {
         self.flight.count();
         Some(self.performer.perform(request, &mut self.slots))
     }
@@ -76,14 +76,14 @@ impl<P: Perform> Engine for SingleEngine<P> {
 /// A request on its way through an engine that does one at a time.
 #[derive(Debug, Default)]
 pub(crate) struct SingleFlight {
-    pending: Option<Request>,
-    done: Option<Completion>,
+    pending: Option<IoRequest>,
+    done: Option<IoCompletion>,
     request_count: u64,
 }
 
 impl SingleFlight {
-    /// Takes the first of `requests` if nothing is in flight, and tells how many were taken.
-    pub(crate) fn queue(&mut self, requests: &[Request]) -> usize {
+    /// Takes the first of `requests` if nothing is in flight, and returns how many were taken.
+    pub(crate) fn queue(&mut self, requests: &[IoRequest]) -> usize {
         match (self.pending, self.done, requests.first()) {
             (None, None, Some(first)) => {
                 self.pending = Some(*first);
@@ -94,7 +94,7 @@ impl SingleFlight {
     }
 
     /// The request to carry out now.
-    pub(crate) fn begin(&mut self) -> Option<Request> {
+    pub(crate) fn begin(&mut self) -> Option<IoRequest> {
         let request = self.pending.take()?;
         self.count();
         Some(request)
@@ -106,8 +106,8 @@ impl SingleFlight {
     }
 
     /// Keeps what became of `request`.
-    pub(crate) fn end(&mut self, request: &Request, result: Result<u32, Errno>) {
-        self.done = Some(Completion { tag: request.tag, result });
+    pub(crate) fn end(&mut self, request: &IoRequest, result: Result<u32, Errno>) {
+        self.done = Some(IoCompletion { tag: request.tag, result });
     }
 
     /// Hands over what is done: there is nothing that more could be waited for.

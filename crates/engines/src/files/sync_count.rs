@@ -20,7 +20,7 @@ impl SyncCount {
         Self { every, writes_since: 0 }
     }
 
-    /// Counts a write and tells whether a sync is due after it.
+    /// Counts a write and returns whether a sync is due after it.
     pub(crate) fn is_due_after_write(&mut self) -> bool {
         let Some(every) = self.every else { return false };
         self.writes_since += 1;

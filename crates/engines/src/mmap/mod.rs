@@ -1,19 +1,18 @@
 //! The engine `mmap`: copies from and into a file that is mapped into memory, one request in flight per worker.
 //!
 //! "Complete" means: copied from the mapping, or into it (in the page cache), or durable (`msync` with `MS_SYNC`, after
-//! each write, every so many, or when asked). A page that cannot be had is an `EIO` of that request. A new file
-//! grows when it is opened, with its room reserved, since a full device could not be told in the midst of a copy; a file
-//! system that cannot reserve leaves it a hole there, and want of room is then an `EIO` of the write. One whose data were
-//! laid down never grows.
-//! Hot path: no allocation, no lock, no system call but for syncs.
+//! each write, every so many, or when asked). A page that is not available is an `EIO` of that request. A new file
+//! grows when it is opened, with its space reserved, since a full device could not be reported during a copy; a file
+//! system that cannot reserve leaves a hole there, and a lack of space is then an `EIO` of the write. One whose data
+//! were laid down never grows. Hot path: no allocation, no lock, no system call but for syncs.
 
 use crate::contract::{Engine, EngineFactory, OpenSpec, WorkerContext};
 use crate::error::{EngineError, ErrorKind};
 use crate::files::{self, Files, Perform, SingleEngine, SingleFlight, SyncCount};
-use crate::registry::EngineFacts;
-use crate::request::{Errno, Request};
+use crate::request::{Errno, IoRequest};
 use crate::slots::{SlotBuffers, checked_depth};
-use narrows_model::capabilities::{Capabilities, Support};
+use narrows_model::capabilities::Capabilities;
+use narrows_model::engine::{self, EngineDeclaration};
 use narrows_model::units::{saturate_u32, saturate_usize};
 use narrows_model::workload::{CacheState, Order, SyncPolicy};
 use narrows_model::{Bytes, Op, Target};
@@ -24,26 +23,13 @@ use std::fs::File;
 #[cfg(test)]
 mod tests;
 
-/// What the engine is.
-pub const INFO: EngineFacts = EngineFacts {
-    id: "mmap",
-    title: "copies from and into a mapped file",
-    targets: "PATH file:PATH",
-    completion: "read: the block was copied from the mapping; write: it is in the page cache, or durable (msync); \
-                 trim: the file system has taken the range back",
-    advice: "MADV_SEQUENTIAL for `sequential`, MADV_RANDOM (no reading ahead) for `random`, `random_with_replacement` \
-             and `zipf`, none for `backward` and `stride`; psync advises nothing, so that buffered reads of the two differ \
-             in it",
-    source: "mmap(2), madvise(2), msync(2), fallocate(2)",
-    example: "/srv/data",
-};
+/// What the engine declares.
+pub const INFO: &EngineDeclaration = &engine::mmap::DECLARATION;
 
 /// A request that the engine was not opened for.
 const INVALID: i32 = rustix::io::Errno::INVAL.raw_os_error();
 /// The file system cannot reserve room.
 const NOT_OFFERED: i32 = rustix::io::Errno::OPNOTSUPP.raw_os_error();
-/// Why there is no direct access.
-const NO_DIRECT: &str = "a mapped file is reached through the page cache alone";
 
 /// Makes `mmap` engines.
 #[derive(Debug, Clone, Default)]
@@ -65,27 +51,23 @@ impl MmapFactory {
     }
 
     /// The same for files that are chosen already.
-    pub(crate) fn of(files: Files) -> Self {
+    pub(crate) fn with_files(files: Files) -> Self {
         Self { files }
     }
 }
 
 impl EngineFactory for MmapFactory {
     fn capabilities(&self, target: &Target) -> Result<Capabilities, EngineError> {
-        Ok(Capabilities {
-            direct: Support::No { reason: NO_DIRECT.to_owned() },
-            alignment_bytes: Bytes(1),
-            ..self.files.capabilities(target, INFO.id, 1)?
-        })
+        self.files.capabilities(target, INFO)
     }
 
     fn open(&self, spec: &OpenSpec, worker: &WorkerContext) -> Result<Box<dyn Engine>, EngineError> {
-        let depth = checked_depth(spec, 1)?;
-        files::refuse_direct(spec, NO_DIRECT)?;
+        let depth = checked_depth(spec, INFO.queue_depth_max)?;
+        files::refuse_direct(spec, INFO.no_direct_reason())?;
         let opened = self.files.open(spec)?;
         let mappings = opened.files.into_iter().map(|file| map(file, spec)).collect::<Result<_, _>>()?;
         Ok(Box::new(SingleEngine {
-            effective: files::effective(INFO.id, spec, depth, Bytes(1)),
+            effective: files::effective(INFO.name(), spec, depth, Bytes(1)),
             slots: SlotBuffers::new(depth, spec.workload.block_bytes.0, worker.seed)?,
             performer: Mmap {
                 mappings,
@@ -105,29 +87,29 @@ impl EngineFactory for MmapFactory {
     }
 }
 
-/// `file` as a whole in memory, grown to the size of objects where they may be made and no data lie in them yet.
+/// `file` as a whole in memory, grown to the size of objects where they may be made and contain no data yet.
 fn map(file: File, spec: &OpenSpec) -> Result<FileMapping, EngineError> {
     let failed = |operation, source| EngineError::from_io(operation, spec.target.to_string(), source);
     let mut length_bytes = file.metadata().map_err(|error| failed("examine", error))?.len();
     if spec.create && !spec.laid_down && length_bytes < spec.object_bytes.0 {
-        grow(&file, length_bytes, spec.object_bytes.0).map_err(|error| failed("reserve room in", error))?;
+        grow(&file, length_bytes, spec.object_bytes.0).map_err(|error| failed("reserve space in", error))?;
         length_bytes = spec.object_bytes.0;
     }
     if length_bytes == 0 {
         return Err(EngineError::new(ErrorKind::Unsupported, "map", spec.target.to_string())
             .detail("an empty file cannot be mapped")
-            .hint("give a file with content, or ask for the engine psync"));
+            .hint("give a file with content, or use the engine psync"));
     }
     let reads_alone = !spec.create && spec.workload.ops().iter().all(|share| share.op == Op::Read);
     let access = if reads_alone { MappingAccess::Read } else { MappingAccess::ReadWrite };
     let mut mapping = FileMapping::new(file, length_bytes, access).map_err(|error| {
-        EngineError::from(error).hint("if this file system maps no files, ask for the engine psync")
+        EngineError::from(error).hint("if this file system does not support mmap, use the engine psync")
     })?;
     mapping.advise(visit_order(spec.workload.order)).map_err(|errno| failed("advise on", errno.into()))?;
     Ok(mapping)
 }
 
-/// What the kernel is told of the order: random alone forbids reading ahead, for backward and strides it may.
+/// The access order that the kernel is given: random alone forbids reading ahead, for backward and strides it may.
 fn visit_order(order: Order) -> VisitOrder {
     match order {
         Order::Sequential => VisitOrder::Sequential,
@@ -142,7 +124,8 @@ fn grow(file: &File, from_bytes: u64, to_bytes: u64) -> std::io::Result<()> {
         Ok(()) => Ok(()),
         Err(errno) if errno.raw() == NOT_OFFERED => file.set_len(to_bytes),
         Err(errno) => {
-            // What could be reserved is of no use; that it cannot be given back is told by its own refusal.
+            // A partial reservation is of no use; if giving it back fails too, the error of the reservation is
+            // reported.
             drop(file.set_len(from_bytes));
             Err(errno.into())
         }
@@ -157,7 +140,7 @@ struct Mmap {
 }
 
 impl Perform for Mmap {
-    fn perform(&mut self, request: &Request, slots: &mut SlotBuffers) -> Result<u32, Errno> {
+    fn perform(&mut self, request: &IoRequest, slots: &mut SlotBuffers) -> Result<u32, Errno> {
         let Some(mapping) = self.mappings.get_mut(request.object as usize) else {
             return Err(Errno(INVALID));
         };

@@ -3,6 +3,7 @@
 use super::*;
 use crate::conformance::{self, BLOCK_BYTES, complete, request, spec, worker};
 use crate::request::Slot;
+use narrows_model::capabilities::Support;
 use narrows_model::workload::Access;
 use std::fs;
 
@@ -38,7 +39,7 @@ fn direct_access_is_refused_and_declared_so() {
     direct.workload.access = Access::Direct;
     let error = refused(&direct);
     assert_eq!(error.kind, ErrorKind::Unsupported);
-    assert!(error.to_string().contains("through the page cache alone"), "{error}");
+    assert!(error.to_string().contains("accessed only through the page cache"), "{error}");
     let capabilities = MmapFactory::unconfined().capabilities(&direct.target).unwrap();
     assert!(matches!(capabilities.direct, Support::No { reason } if reason.contains("page cache")));
 }
@@ -150,12 +151,12 @@ fn confined_to_a_folder_no_path_leads_out_of_it() {
 
 #[test]
 fn reading_ahead_is_forbidden_for_random_orders_alone() {
-    let told = |order| visit_order(order);
-    assert_eq!(told(Order::Sequential), VisitOrder::Sequential);
+    let advised = |order| visit_order(order);
+    assert_eq!(advised(Order::Sequential), VisitOrder::Sequential);
     for random in [Order::Random, Order::RandomWithReplacement, Order::Zipf { theta: 0.9 }] {
-        assert_eq!(told(random), VisitOrder::Random);
+        assert_eq!(advised(random), VisitOrder::Random);
     }
     for other in [Order::Backward, Order::Stride { stride_bytes: 1 << 20 }] {
-        assert_eq!(told(other), VisitOrder::Normal);
+        assert_eq!(advised(other), VisitOrder::Normal);
     }
 }

@@ -6,47 +6,22 @@
 use crate::clock::Tick;
 use crate::contract::{Engine, EngineFactory, OpenSpec, ProtocolCounters, WorkerContext};
 use crate::error::{EngineError, ErrorKind};
-use crate::registry::EngineFacts;
-use crate::request::{Completion, Completions, Errno, Request, Slot};
+use crate::request::{Completions, Errno, IoCompletion, IoRequest, Slot};
 use crate::slots::{SlotBuffers, checked_depth};
-use narrows_model::capabilities::{Capabilities, Completion as CompletionMeaning, Support};
+use narrows_model::capabilities::{Capabilities, Completion};
+use narrows_model::engine::{self, EngineDeclaration};
 use narrows_model::workload::CacheState;
-use narrows_model::{Bytes, Effective, Op, Target};
+use narrows_model::{Bytes, Effective, Target};
 use region::Region;
-use ring::Ring;
+use ring::CompletionRing;
 
 mod region;
 mod ring;
 #[cfg(test)]
 mod tests;
 
-/// What the engine is.
-pub const INFO: EngineFacts = EngineFacts {
-    id: "null",
-    title: "completes every request at once: measures the load generator",
-    targets: "null: null:copy",
-    completion: "nothing was done (null:), or the block was copied once between a buffer and memory (null:copy)",
-    advice: "none: nothing is read",
-    source: "fio's engine of the same name is the model",
-    example: "null:",
-};
-
-/// Depth beyond which a queue says nothing more about the generator.
-const QUEUE_DEPTH_MAX: u32 = 4096;
-
-/// Operations that complete at once; those on whole objects for what their generation costs.
-const OPS: [Op; 10] = [
-    Op::Read,
-    Op::Write,
-    Op::Sync,
-    Op::Send,
-    Op::Receive,
-    Op::Put,
-    Op::Get,
-    Op::Append,
-    Op::Stat,
-    Op::Delete,
-];
+/// What the engine declares.
+pub const INFO: &EngineDeclaration = &engine::null::DECLARATION;
 
 /// Makes `null` engines.
 #[derive(Debug, Clone, Copy, Default)]
@@ -54,35 +29,24 @@ pub struct NullFactory;
 
 impl EngineFactory for NullFactory {
     fn capabilities(&self, _target: &Target) -> Result<Capabilities, EngineError> {
-        Ok(Capabilities {
-            engine: INFO.id.to_owned(),
-            ops: OPS.to_vec(),
-            queue_depth_max: QUEUE_DEPTH_MAX,
-            direct: Support::No { reason: "there is no page cache to bypass".to_owned() },
-            durable_writes: Support::No { reason: "nothing is stored".to_owned() },
-            completion_polling: Support::no_ring(INFO.id),
-            stores_data: false,
-            alignment_bytes: Bytes(1),
-            write_completion: CompletionMeaning::Nothing,
-            lockstep: false,
-        })
+        Ok(INFO.capabilities())
     }
 
     fn open(&self, spec: &OpenSpec, worker: &WorkerContext) -> Result<Box<dyn Engine>, EngineError> {
         let Target::Null { copy } = spec.target else {
             return Err(EngineError::new(ErrorKind::Unsupported, "open", spec.target.to_string())
-                .detail("the engine null serves null: alone"));
+                .detail("the engine null supports only null:"));
         };
-        let depth = checked_depth(spec, QUEUE_DEPTH_MAX)?;
+        let depth = checked_depth(spec, INFO.queue_depth_max)?;
         let block_bytes = spec.workload.block_bytes.0;
         let other_side = if copy { Some(Region::new(spec, worker)?) } else { None };
         let effective = Effective {
-            engine: INFO.id.to_owned(),
+            engine: INFO.name().to_owned(),
             access: None,
             queue_depth: depth,
             sync: narrows_model::workload::SyncPolicy::None,
             acknowledgement: None,
-            write_completion: CompletionMeaning::Nothing,
+            write_completion: Completion::Nothing,
             alignment_bytes: Bytes(1),
             connection: None,
             ring: None,
@@ -92,7 +56,7 @@ impl EngineFactory for NullFactory {
             effective,
             slots: SlotBuffers::new(depth, block_bytes, worker.seed)?,
             other_side,
-            queued: Ring::with_capacity(depth as usize),
+            queued: CompletionRing::with_capacity(depth as usize),
             request_count: 0,
         }))
     }
@@ -111,12 +75,12 @@ struct NullEngine {
     effective: Effective,
     slots: SlotBuffers,
     other_side: Option<Region>,
-    queued: Ring,
+    queued: CompletionRing,
     request_count: u64,
 }
 
 impl NullEngine {
-    fn copy(&mut self, request: &Request) {
+    fn copy(&mut self, request: &IoRequest) {
         let Some(other) = &mut self.other_side else { return };
         let own = self.slots.part(request.slot, request.length_bytes);
         if request.op.moves_towards_device() {
@@ -136,7 +100,7 @@ impl Engine for NullEngine {
         self.slots.slot(slot)
     }
 
-    fn queue(&mut self, requests: &[Request]) -> Result<usize, EngineError> {
+    fn queue(&mut self, requests: &[IoRequest]) -> Result<usize, EngineError> {
         let taken = &requests[..requests.len().min(self.queued.room())];
         if self.other_side.is_some() {
             for request in taken {
@@ -144,7 +108,7 @@ impl Engine for NullEngine {
             }
         }
         for request in taken {
-            self.queued.push(Completion { tag: request.tag, result: Ok(request.length_bytes) });
+            self.queued.push(IoCompletion { tag: request.tag, result: Ok(request.length_bytes) });
         }
         self.request_count += taken.len() as u64;
         Ok(taken.len())
@@ -166,7 +130,7 @@ impl Engine for NullEngine {
         Ok(())
     }
 
-    fn perform(&mut self, request: &Request) -> Option<Result<u32, Errno>> {
+    fn perform(&mut self, request: &IoRequest) -> Option<Result<u32, Errno>> {
         if self.effective.queue_depth != 1 {
             return None;
         }

@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 /// Bytes that are copied from; those that the workers of a client copy to are as many together.
 const REGION_BYTES: u64 = 64 << 20;
 
-/// What the workers of this process read: each goes through all of it. Parts of their own would fit into caches where
-/// there are more workers than CPUs.
+/// What the workers of this process read: each reads all of it. Separate parts would fit into caches where there are
+/// more workers than CPUs.
 static SHARED: Mutex<Weak<AlignedBuffer>> = Mutex::new(Weak::new());
 
 /// The other side of a worker's copies.
@@ -58,7 +58,7 @@ impl Region {
         &mut self.sink[place]
     }
 
-    /// Where the next block lies in a region: the last one touched long ago, whatever part of its object a worker visits.
+    /// Where the next block is in a region: the one touched longest ago, whatever part of its object a worker visits.
     fn next(&mut self, length_bytes: u32, region_bytes: usize) -> std::ops::Range<usize> {
         let count = (region_bytes / self.block_bytes).max(1);
         let start = self.block_count % count * self.block_bytes;

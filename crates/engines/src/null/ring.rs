@@ -2,16 +2,16 @@
 //!
 //! Hot path: no allocation, nothing moves but what is put in and taken out.
 
-use crate::request::Completion;
+use crate::request::IoCompletion;
 
-/// What a place holds before its first completion.
-const VACANT: Completion = Completion { tag: 0, result: Ok(0) };
+/// What a place contains before its first completion.
+const VACANT: IoCompletion = IoCompletion { tag: 0, result: Ok(0) };
 
 /// A queue of completions, of which those that are committed can be taken out.
 #[derive(Debug)]
-pub(super) struct Ring {
+pub(super) struct CompletionRing {
     /// A power of two of places, at least `depth`.
-    places: Box<[Completion]>,
+    places: Box<[IoCompletion]>,
     depth: usize,
     /// Completions taken out, put in, and put in before the last commit, since the start; they wrap together.
     taken: usize,
@@ -19,7 +19,7 @@ pub(super) struct Ring {
     committed: usize,
 }
 
-impl Ring {
+impl CompletionRing {
     /// An empty queue for `depth` completions.
     pub(super) fn with_capacity(depth: usize) -> Self {
         let places = vec![VACANT; depth.next_power_of_two()].into_boxed_slice();
@@ -33,7 +33,7 @@ impl Ring {
 
     /// Puts one in; the caller has looked for room.
     #[inline]
-    pub(super) fn push(&mut self, completion: Completion) {
+    pub(super) fn push(&mut self, completion: IoCompletion) {
         let mask = self.places.len() - 1;
         self.places[self.put & mask] = completion;
         self.put = self.put.wrapping_add(1);
@@ -45,7 +45,7 @@ impl Ring {
     }
 
     /// Takes out the oldest of the committed ones, `count` at most: in two parts where the ring turns.
-    pub(super) fn take(&mut self, count: usize) -> [&[Completion]; 2] {
+    pub(super) fn take(&mut self, count: usize) -> [&[IoCompletion]; 2] {
         let count = count.min(self.committed.wrapping_sub(self.taken));
         let start = self.taken & (self.places.len() - 1);
         self.taken = self.taken.wrapping_add(count);
@@ -58,18 +58,18 @@ impl Ring {
 mod tests {
     use super::*;
 
-    fn tags(ring: &mut Ring, count: usize) -> Vec<u32> {
+    fn tags(ring: &mut CompletionRing, count: usize) -> Vec<u32> {
         ring.take(count).concat().iter().map(|completion| completion.tag).collect()
     }
 
     #[test]
     fn what_is_committed_leaves_in_its_order_however_often_the_ring_turns() {
         for depth in [1, 3, 4, 7] {
-            let mut ring = Ring::with_capacity(depth);
+            let mut ring = CompletionRing::with_capacity(depth);
             let (mut next_in, mut next_out) = (0, 0);
             for round in 0..200 {
                 while ring.room() > 0 {
-                    ring.push(Completion { tag: next_in, result: Ok(1) });
+                    ring.push(IoCompletion { tag: next_in, result: Ok(1) });
                     next_in += 1;
                 }
                 ring.commit();
@@ -84,10 +84,10 @@ mod tests {
 
     #[test]
     fn what_is_not_committed_stays() {
-        let mut ring = Ring::with_capacity(4);
-        ring.push(Completion { tag: 1, result: Ok(1) });
+        let mut ring = CompletionRing::with_capacity(4);
+        ring.push(IoCompletion { tag: 1, result: Ok(1) });
         ring.commit();
-        ring.push(Completion { tag: 2, result: Ok(1) });
+        ring.push(IoCompletion { tag: 2, result: Ok(1) });
         assert_eq!((tags(&mut ring, 9), ring.room()), (vec![1], 3));
         ring.commit();
         assert_eq!((tags(&mut ring, 9), ring.room()), (vec![2], 4));

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::conformance::{self, request, spec, worker};
+use narrows_model::Op;
 
 #[test]
 fn it_conforms() {

@@ -6,28 +6,28 @@ use super::names::folder_path;
 use crate::contract::OpenSpec;
 use crate::error::{EngineError, ErrorKind};
 use crate::files::Files;
-use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, openat, unlinkat};
+use rustix::fs::{AtFlags, Mode, mkdirat, unlinkat};
 use rustix::io::Errno;
-use std::ffi::CString;
+use std::ffi::{CString, OsStr};
+use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 
 /// Folders that narrows makes are for their user alone.
 const PERMISSIONS: Mode = Mode::RWXU;
-/// Passes over a folder that is to be emptied: the first one finds all there is, unless somebody adds to it.
-const PASSES_MAX: u32 = 4;
 
 /// The folder of the set of `spec`, with `count` folders in it that are made where they are missing.
-pub(super) fn opened(files: &Files, spec: &OpenSpec, count: u32) -> Result<OwnedFd, EngineError> {
+pub(super) fn open_set_folder(files: &Files, spec: &OpenSpec, count: u32) -> Result<OwnedFd, EngineError> {
     let name = folder_name(spec)?;
     let failed = |what, errno: Errno| failure(spec, what, errno);
     let parent = files.folder(&spec.target)?;
     if spec.create {
-        made(&parent, &name).map_err(|errno| failed("make a folder for objects in", errno))?;
+        make_folder(&parent, &name).map_err(|errno| failed("create a folder for objects in", errno))?;
     }
     let base = open(&parent, &name).map_err(|errno| failed("open the folder of objects in", errno))?;
     for folder in 0..if spec.create { count } else { 0 } {
         let inner = inner_name(folder);
-        made(&base, &inner).map_err(|errno| failed("make a folder for objects in", errno))?;
+        make_folder(&base, &inner).map_err(|errno| failed("create a folder for objects in", errno))?;
     }
     Ok(base)
 }
@@ -45,36 +45,16 @@ pub(super) fn remove(files: &Files, spec: &OpenSpec) -> Result<(), EngineError> 
         Err(Errno::NOENT) => return Ok(()),
         opened => opened.map_err(|errno| failure(spec, "open the folder of objects in", errno))?,
     };
-    let removed = emptied(&base, true).and_then(|()| unlinkat(&parent, name.as_c_str(), AtFlags::REMOVEDIR));
-    removed.map_err(|errno| failure(spec, "remove objects in", errno))
-}
-
-/// Removes what is in `folder`; folders in it with what is in them, where `with_folders`.
-fn emptied(folder: &OwnedFd, with_folders: bool) -> Result<(), Errno> {
-    for _ in 0..PASSES_MAX {
-        let mut listing = narrows_sys::file::Listing::default();
-        let mut found = false;
-        rustix::fs::seek(folder, rustix::fs::SeekFrom::Start(0))?;
-        while let Some(name) =
-            listing.next_name(folder).map_err(|errno| Errno::from_raw_os_error(errno.raw()))?
-        {
-            found = true;
-            match unlinkat(folder, name, AtFlags::empty()) {
-                Err(Errno::ISDIR) if with_folders => {
-                    emptied(&open(folder, name)?, false)?;
-                    unlinkat(folder, name, AtFlags::REMOVEDIR)?;
-                }
-                removed => removed?,
-            }
-        }
-        if !found {
-            break;
-        }
+    let left = narrows_sys::file::remove_content(&File::from(base), &|_| false);
+    if !left.is_empty() {
+        return Err(EngineError::new(ErrorKind::Io, "remove objects in", spec.target.to_string())
+            .detail(format!("not removed: {}", left.join(", "))));
     }
-    Ok(())
+    unlinkat(&parent, name.as_c_str(), AtFlags::REMOVEDIR)
+        .map_err(|errno| failure(spec, "remove objects in", errno))
 }
 
-fn made(parent: impl AsFd, name: &CString) -> Result<(), Errno> {
+fn make_folder(parent: impl AsFd, name: &CString) -> Result<(), Errno> {
     match mkdirat(parent, name.as_c_str(), PERMISSIONS) {
         Err(Errno::EXIST) => Ok(()),
         outcome => outcome,
@@ -83,8 +63,9 @@ fn made(parent: impl AsFd, name: &CString) -> Result<(), Errno> {
 
 fn open(parent: impl AsFd, name: &std::ffi::CStr) -> Result<OwnedFd, Errno> {
     // A link in its place would lead out of what narrows made.
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    openat(parent, name, flags, Mode::empty())
+    let name = OsStr::from_bytes(name.to_bytes());
+    let opened = narrows_sys::file::open_folder_in(parent, name);
+    opened.map(OwnedFd::from).map_err(|error| Errno::from_raw_os_error(error.errno().raw()))
 }
 
 fn inner_name(folder: u32) -> CString {
@@ -99,12 +80,12 @@ fn folder_name(spec: &OpenSpec) -> Result<CString, EngineError> {
         EngineError::new(ErrorKind::Unsupported, "open", spec.target.to_string()).detail(why.to_owned())
     };
     let [name] = spec.objects.as_slice() else {
-        return Err(refused("a set of objects lies in one folder"));
+        return Err(refused("a set of objects is in one folder"));
     };
     if name.is_empty() || name.starts_with('.') || name.contains('/') {
-        return Err(refused("the folder of a set of objects needs a name of its own"));
+        return Err(refused("the folder of a set of objects needs a unique name"));
     }
-    CString::new(name.as_str()).map_err(|_| refused("the name of a folder has no end in it"))
+    CString::new(name.as_str()).map_err(|_| refused("the name of a folder must not contain a zero byte"))
 }
 
 fn failure(spec: &OpenSpec, what: &'static str, errno: Errno) -> EngineError {

@@ -9,14 +9,14 @@
 use crate::contract::{Engine, EngineFactory, OpenSpec, WorkerContext};
 use crate::error::{EngineError, ErrorKind};
 use crate::files::{self, Files, SingleEngine, SingleFlight};
-use crate::registry::EngineFacts;
 use crate::slots::{SlotBuffers, checked_depth};
-use names::Names;
-use narrows_model::capabilities::{Capabilities, Completion, Support};
+use names::ObjectNames;
+use narrows_model::capabilities::{Capabilities, Completion};
+use narrows_model::engine::{self, EngineDeclaration};
 use narrows_model::units::saturate_usize;
 use narrows_model::workload::{CacheState, ObjectCalls, ObjectSet, ObjectSync};
-use narrows_model::{Bytes, Effective, Op, Target};
-use perform::{Objects, Walk};
+use narrows_model::{Bytes, Effective, Target};
+use perform::{FolderWalk, Objects};
 use rustix::fs::fstat;
 use std::os::fd::OwnedFd;
 
@@ -26,21 +26,8 @@ mod perform;
 #[cfg(test)]
 mod tests;
 
-/// What the engine is.
-pub const INFO: EngineFacts = EngineFacts {
-    id: "objects",
-    title: "whole files by name: made, read, appended to, looked at, deleted",
-    targets: "PATH file:PATH, a folder",
-    completion: "all calls of the operation have returned; data is in the page cache, or durable where it is synced (fsync, or syncfs at the end)",
-    advice: "none: each file is opened and closed by every operation",
-    source: "openat(2), write(2), read(2), close(2), fstatat(2), unlinkat(2), getdents64(2), fsync(2), syncfs(2), fdopen(3)",
-    example: "/srv/data",
-};
-
-/// Operations that it can be asked for.
-const OPS: [Op; 6] = [Op::Put, Op::Get, Op::Append, Op::Stat, Op::Delete, Op::Sync];
-/// Why there is no direct access.
-const NO_DIRECT: &str = "whole files are moved through the page cache";
+/// What the engine declares.
+pub const INFO: &EngineDeclaration = &engine::objects::DECLARATION;
 
 /// Makes `objects` engines.
 #[derive(Debug, Clone, Default)]
@@ -56,45 +43,34 @@ impl ObjectsFactory {
     }
 
     /// The same for files that are chosen already.
-    pub(crate) fn of(files: Files) -> Self {
+    pub(crate) fn with_files(files: Files) -> Self {
         Self { files }
     }
 }
 
 impl EngineFactory for ObjectsFactory {
     fn capabilities(&self, target: &Target) -> Result<Capabilities, EngineError> {
-        // A file may stand for the folder that it lies in; to be opened, a target must be a folder.
+        // A file may stand for the folder that contains it; to be opened, a target must be a folder.
         drop(self.files.folder_around(target)?);
-        Ok(Capabilities {
-            engine: INFO.id.to_owned(),
-            ops: OPS.to_vec(),
-            queue_depth_max: 1,
-            direct: Support::No { reason: NO_DIRECT.to_owned() },
-            durable_writes: Support::No { reason: "objects are synced as a whole (objects.sync)".to_owned() },
-            completion_polling: Support::no_ring(INFO.id),
-            stores_data: true,
-            alignment_bytes: Bytes(1),
-            write_completion: Completion::InPageCache,
-            lockstep: false,
-        })
+        Ok(INFO.capabilities())
     }
 
     fn open(&self, spec: &OpenSpec, worker: &WorkerContext) -> Result<Box<dyn Engine>, EngineError> {
-        let depth = checked_depth(spec, 1)?;
-        files::refuse_direct(spec, NO_DIRECT)?;
+        let depth = checked_depth(spec, INFO.queue_depth_max)?;
+        files::refuse_direct(spec, INFO.no_direct_reason())?;
         let set = checked_set(spec)?;
-        let base = folders::opened(&self.files, spec, set.folders)?;
+        let base = folders::open_set_folder(&self.files, spec, set.folders)?;
         let write_block = spec.workload.block_bytes.0.max(1);
         let read_block = set.read_block_bytes.map_or(write_block, |bytes| bytes.0.max(1));
         let write_completion =
             if set.sync == ObjectSync::None { Completion::InPageCache } else { Completion::Durable };
         Ok(Box::new(SingleEngine {
-            effective: Effective { write_completion, ..files::effective(INFO.id, spec, depth, Bytes(1)) },
+            effective: Effective { write_completion, ..files::effective(INFO.name(), spec, depth, Bytes(1)) },
             slots: SlotBuffers::new(depth, write_block.max(read_block), worker.seed)?,
             performer: Objects {
-                names: Names::new(&set),
+                names: ObjectNames::new(&set),
                 folders: synced_folders(spec, &set, &base)?,
-                walk: Walk::default(),
+                walk: FolderWalk::default(),
                 write_block: saturate_usize(write_block),
                 read_block: saturate_usize(read_block),
                 stream_buffer: stream_buffer(spec, &set, &base),
@@ -110,7 +86,7 @@ impl EngineFactory for ObjectsFactory {
     }
 
     fn bring_cache_to(&self, _spec: &OpenSpec, _state: CacheState) -> Result<Option<f64>, EngineError> {
-        // What is cached of names and attributes cannot be told, nor dropped for some files alone.
+        // Cached names and attributes cannot be measured, nor dropped for some files alone.
         Ok(None)
     }
 
@@ -124,8 +100,8 @@ fn checked_set(spec: &OpenSpec) -> Result<ObjectSet, EngineError> {
     let refused =
         |why: String| EngineError::new(ErrorKind::Unsupported, "open", spec.target.to_string()).detail(why);
     let set = spec.workload.objects.ok_or_else(|| {
-        refused("the engine objects serves operations on whole objects alone".to_owned())
-            .hint("ask for put, get, append, stat or delete, or for the engine psync")
+        refused("the engine objects supports only operations on whole objects".to_owned())
+            .hint("use put, get, append, stat or delete, or the engine psync")
     })?;
     match set.problem() {
         None => Ok(set),

@@ -1,4 +1,4 @@
-//! The names of objects: made of their numbers in a buffer that is reused, with the folder they lie in.
+//! The names of objects: made of their numbers in a buffer that is reused, with the folder they are in.
 //!
 //! Numbers that are asked for one after the other are named some together, which costs a third of naming each when it is
 //! used.
@@ -24,13 +24,13 @@ const HEX_DIGITS: usize = 10;
 const PATH_BYTES: usize = FOLDER_BYTES + HEX_DIGITS + LETTER_COUNT_MAX + 1;
 /// Names made together.
 const TOGETHER: u32 = 32;
-/// What tells the folder's draw of an object from that of its letters.
+/// What distinguishes the folder's draw of an object from that of its letters.
 const FOLDER_DRAW: u64 = 0x5F0_1DE2;
 
 /// Makes the paths of a set's objects, relative to its folder.
 #[derive(Debug)]
-pub(super) struct Names {
-    form: Form,
+pub(super) struct ObjectNames {
+    form: PathPattern,
     /// The paths of `made_count` numbers from `first_made`.
     made: [ShortPath<PATH_BYTES>; TOGETHER as usize],
     first_made: u32,
@@ -39,18 +39,18 @@ pub(super) struct Names {
 
 /// What the paths of a set follow from.
 #[derive(Debug)]
-struct Form {
+struct PathPattern {
     names: NameForm,
     spread: Spread,
     seed: u64,
     folders: u32,
-    /// Consecutive numbers that lie in one folder.
+    /// Consecutive numbers that are in one folder.
     in_folder: u64,
 }
 
-impl Names {
+impl ObjectNames {
     pub(super) fn new(set: &ObjectSet) -> Self {
-        let form = Form {
+        let form = PathPattern {
             names: set.names,
             spread: set.spread,
             seed: set.seed,
@@ -77,16 +77,16 @@ impl Names {
     /// Makes the path of this number; with it those that come next, where it is itself the next of those made.
     #[inline(never)]
     fn make_from(&mut self, number: u32) {
-        let goes_on = number == self.first_made.wrapping_add(self.made_count);
+        let is_next = number == self.first_made.wrapping_add(self.made_count);
         self.first_made = number;
-        self.made_count = if goes_on { TOGETHER } else { 1 };
+        self.made_count = if is_next { TOGETHER } else { 1 };
         for (place, path) in (0..self.made_count).zip(&mut self.made) {
             path.put(|room| self.form.put_path(room, number.wrapping_add(place)));
         }
     }
 }
 
-impl Form {
+impl PathPattern {
     #[inline]
     fn folder_of(&self, number: u32) -> Option<u32> {
         let last = self.folders.checked_sub(1)?;
@@ -99,7 +99,7 @@ impl Form {
         })
     }
 
-    /// Puts the path of a number, and tells its bytes.
+    /// Writes the path of a number; returns its length in bytes.
     fn put_path(&self, path: &mut [u8; PATH_BYTES], number: u32) -> usize {
         let mut at = 0;
         if let Some(folder) = self.folder_of(number) {
@@ -136,7 +136,7 @@ impl Form {
     }
 }
 
-/// Puts a number in decimal, and tells its digits.
+/// Writes a number in decimal; returns its digit count.
 fn put_decimal(path: &mut [u8], number: u32) -> usize {
     let digits = number.checked_ilog10().unwrap_or(0) as usize + 1;
     let mut left = number;
@@ -181,7 +181,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     fn paths(set: &ObjectSet, numbers: impl Iterator<Item = u32>) -> Vec<String> {
-        let mut names = Names::new(set);
+        let mut names = ObjectNames::new(set);
         numbers.map(|number| names.path_of(number).to_str().unwrap().to_owned()).collect()
     }
 
@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn scattered_objects_fill_all_folders_evenly() {
         let set = ObjectSet { folders: 10, spread: Spread::Scattered, ..ObjectSet::default() };
-        let names = Names::new(&set);
+        let names = ObjectNames::new(&set);
         let mut counts = [0_u32; 10];
         (0..10_000).for_each(|number| counts[names.folder_of(number).unwrap() as usize] += 1);
         // Five standard deviations of a share of a tenth.

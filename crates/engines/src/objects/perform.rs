@@ -5,9 +5,9 @@
 //! Hot path: no allocation, no lock; but for the C library's `FILE` where streams are asked for.
 
 use super::folders;
-use super::names::Names;
+use super::names::ObjectNames;
 use crate::files::Perform;
-use crate::request::{Errno, OBJECT_LISTED, Request};
+use crate::request::{Errno, IoRequest, OBJECT_LISTED};
 use crate::slots::SlotBuffers;
 use narrows_model::Op;
 use narrows_model::units::{saturate_u32, saturate_usize};
@@ -22,16 +22,19 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 /// Files that narrows makes are for their user alone.
 const PERMISSIONS: Mode = Mode::RUSR.union(Mode::WUSR);
 
+/// A link in the place of an object would lead out of what narrows made.
+const READ_FLAGS: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
 /// The objects of one worker's client.
 #[derive(Debug)]
 pub(super) struct Objects {
     pub(super) set: ObjectSet,
-    pub(super) names: Names,
+    pub(super) names: ObjectNames,
     /// The set's folder.
     pub(super) base: OwnedFd,
     /// Its folders, where they are synced; else they are not kept open.
     pub(super) folders: Vec<OwnedFd>,
-    pub(super) walk: Walk,
+    pub(super) walk: FolderWalk,
     /// Bytes of each call that writes.
     pub(super) write_block: usize,
     /// Bytes of each call that reads.
@@ -42,14 +45,14 @@ pub(super) struct Objects {
 
 /// Goes over a set's folders as their file system lists them.
 #[derive(Debug, Default)]
-pub(super) struct Walk {
+pub(super) struct FolderWalk {
     listing: Listing,
     /// The folder that is listed; `None` before the first.
     folder: Option<OwnedFd>,
     next_folder: u32,
 }
 
-impl Walk {
+impl FolderWalk {
     /// Does `act` with the folder of the next name and the name; `ENOENT` when all have come.
     fn with_next<T>(
         &mut self,
@@ -87,7 +90,7 @@ impl Walk {
 }
 
 impl Objects {
-    fn put(&mut self, request: &Request, block: &[u8]) -> Result<u32, Call> {
+    fn put(&mut self, request: &IoRequest, block: &[u8]) -> Result<u32, Call> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file = openat(&self.base, self.names.path_of(request.object), flags, PERMISSIONS)?;
         let stored = self.store(file, request, block, true);
@@ -98,14 +101,14 @@ impl Objects {
         stored
     }
 
-    fn append(&mut self, request: &Request, block: &[u8]) -> Result<u32, Call> {
-        let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CLOEXEC;
+    fn append(&mut self, request: &IoRequest, block: &[u8]) -> Result<u32, Call> {
+        let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = openat(&self.base, self.names.path_of(request.object), flags, Mode::empty())?;
         self.store(file, request, block, false)
     }
 
     /// Writes what `request` asks for to its open file and closes it; its folder is synced where it was `made`.
-    fn store(&mut self, file: OwnedFd, request: &Request, block: &[u8], made: bool) -> Result<u32, Call> {
+    fn store(&mut self, file: OwnedFd, request: &IoRequest, block: &[u8], made: bool) -> Result<u32, Call> {
         let length_bytes = request.length_bytes;
         if length_bytes == 0 && self.set.sync == ObjectSync::None {
             return close(file).map(|()| 0);
@@ -120,8 +123,8 @@ impl Objects {
         let stored = if self.set.calls == ObjectCalls::System || length_bytes == 0 {
             write_blocks(file, block, length_bytes, synced.then_some(sync))
         } else {
-            let mut sync = |file: BorrowedFd<'_>| sync(file).map_err(narrows_sys::Errno::from);
-            let sync: Option<stdio::Sync<'_>> = if synced { Some(&mut sync) } else { None };
+            let mut sync = |file: BorrowedFd<'_>| sync(file).map_err(narrows_sys::SysErrno::from);
+            let sync: Option<stdio::SyncFn<'_>> = if synced { Some(&mut sync) } else { None };
             stdio::write_whole(file, &mut stream_buffer, block, u64::from(length_bytes), sync)
                 .map(saturate_u32)
                 .map_err(from_sys)
@@ -130,13 +133,13 @@ impl Objects {
         stored
     }
 
-    fn get(&mut self, request: &Request, block: &mut [u8]) -> Result<u32, Call> {
+    fn get(&mut self, request: &IoRequest, block: &mut [u8]) -> Result<u32, Call> {
         let path = self.names.path_of(request.object);
-        let file = openat(&self.base, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+        let file = openat(&self.base, path, READ_FLAGS, Mode::empty())?;
         load(self.set.calls, &mut self.stream_buffer, file, request.length_bytes, block)
     }
 
-    fn stat(&mut self, request: &Request, block: &mut [u8]) -> Result<u32, Call> {
+    fn stat(&mut self, request: &IoRequest, block: &mut [u8]) -> Result<u32, Call> {
         let Self { set, names, base, walk, stream_buffer, .. } = self;
         let mut look = |folder: BorrowedFd<'_>, name: &CStr| {
             let status = statat(folder, name, AtFlags::empty())?;
@@ -144,7 +147,7 @@ impl Objects {
             if !set.stat_reads || length_bytes == 0 {
                 return Ok(0);
             }
-            let file = openat(folder, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+            let file = openat(folder, name, READ_FLAGS, Mode::empty())?;
             load(set.calls, stream_buffer, file, length_bytes, block)
         };
         match request.object {
@@ -153,7 +156,7 @@ impl Objects {
         }
     }
 
-    fn delete(&mut self, request: &Request) -> Result<u32, Call> {
+    fn delete(&mut self, request: &IoRequest) -> Result<u32, Call> {
         let syncs = self.set.sync == ObjectSync::DataAndFolder;
         if request.object == OBJECT_LISTED {
             return self.walk.with_next(self.set.folders, &self.base, |folder, name| {
@@ -216,17 +219,17 @@ fn load(
     close(file).map(|()| length_bytes - left)
 }
 
-/// Closes `file` and tells what a remote file system has kept back until then.
+/// Closes `file` and reports errors that a remote file system has delayed until then.
 fn close(file: OwnedFd) -> Result<(), Call> {
     narrows_sys::file::close(file).map_err(from_sys)
 }
 
-fn from_sys(errno: narrows_sys::Errno) -> Call {
+fn from_sys(errno: narrows_sys::SysErrno) -> Call {
     Call::from_raw_os_error(errno.raw())
 }
 
 impl Perform for Objects {
-    fn perform(&mut self, request: &Request, slots: &mut SlotBuffers) -> Result<u32, Errno> {
+    fn perform(&mut self, request: &IoRequest, slots: &mut SlotBuffers) -> Result<u32, Errno> {
         let block = slots.slot(request.slot);
         // Both fit: the slot was made for the larger one.
         let (written, read) = (self.write_block.min(block.len()), self.read_block.min(block.len()));

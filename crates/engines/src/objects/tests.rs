@@ -3,9 +3,9 @@
 use super::*;
 use crate::clock::Tick;
 use crate::conformance::worker;
-use crate::request::{Completions, OBJECT_LISTED, Request, Slot};
-use narrows_model::Workload;
+use crate::request::{Completions, IoRequest, OBJECT_LISTED, Slot};
 use narrows_model::workload::{Access, NameForm};
+use narrows_model::{Op, Workload};
 use narrows_sys::denied_calls::{DeniedCall, deny_in_this_thread};
 use rustix::io::Errno as Call;
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ fn open(spec: &OpenSpec) -> Box<dyn Engine> {
 }
 
 fn ask(engine: &mut dyn Engine, op: Op, object: u32, length_bytes: u32) -> Result<u32, String> {
-    let request = Request { tag: 0, op, object, offset_bytes: 0, length_bytes, slot: Slot(0) };
+    let request = IoRequest { tag: 0, op, object, offset_bytes: 0, length_bytes, slot: Slot(0) };
     // By turns by itself and through the queue: the same comes of both.
     let mut counters = crate::contract::ProtocolCounters::default();
     engine.counters(&mut counters);
@@ -149,7 +149,7 @@ fn a_put_that_finds_no_room_leaves_nothing_behind() {
         let spec = spec(folder.path(), ObjectSet { calls, ..ObjectSet::default() });
         // The refusal lasts as long as its thread.
         let full = std::thread::spawn(move || {
-            let errno = narrows_sys::Errno::from_raw(Call::NOSPC.raw_os_error());
+            let errno = narrows_sys::SysErrno::from_raw(Call::NOSPC.raw_os_error());
             deny_in_this_thread(DeniedCall::Write, errno).unwrap();
             let mut engine = open(&spec);
             [ask(engine.as_mut(), Op::Put, 1, 9000), ask(engine.as_mut(), Op::Put, 2, 0)]
@@ -172,7 +172,7 @@ fn the_listing_goes_over_every_object_of_all_folders_once() {
         for number in 0..1500 {
             assert_eq!(ask(engine.as_mut(), Op::Put, number, 3), Ok(3));
         }
-        // A stat reads what it looks at, and so tells that it has found a file.
+        // A stat reads the file it finds, and so shows that it has found one.
         let read: u32 = (0..1500).map(|_| ask(engine.as_mut(), Op::Stat, OBJECT_LISTED, 0).unwrap()).sum();
         assert_eq!(read, 4500);
         let mut engine = open(&spec);
@@ -220,13 +220,13 @@ fn what_the_engine_cannot_do_is_refused_at_the_opening() {
     for (message, words) in [
         (with(&|spec| spec.workload.queue_depth = 2), "queue depth 2"),
         (with(&|spec| spec.workload.access = Access::Direct), "through the page cache"),
-        (with(&|spec| spec.workload.objects = None), "whole objects alone"),
+        (with(&|spec| spec.workload.objects = None), "only operations on whole objects"),
         (
             with(&|spec| spec.workload.objects = Some(ObjectSet { count: 0, ..ObjectSet::default() })),
             "0 objects",
         ),
-        (with(&|spec| spec.objects = vec![String::new()]), "a name of its own"),
-        (with(&|spec| spec.objects = vec!["../x".to_owned()]), "a name of its own"),
+        (with(&|spec| spec.objects = vec![String::new()]), "a unique name"),
+        (with(&|spec| spec.objects = vec!["../x".to_owned()]), "a unique name"),
         (with(&|spec| spec.objects.clear()), "in one folder"),
     ] {
         assert!(message.contains(words), "{words}: {message}");

@@ -1,23 +1,22 @@
 //! The engine `psync`: one system call on a file for a request, one request in flight per worker.
 //!
-//! A block is moved by `pread` or `pwrite`; on request by `read` or `write` at the file's own position, after an `lseek`
-//! where the block lies elsewhere, or by `preadv` or `pwritev` from and to several buffers.
-//! "Complete" means: in the page cache (buffered), on the device (`O_DIRECT`), or durable (`O_DSYNC`, and every
-//! so many writes with `fdatasync`); of a discarded range, that its room was given back. What the file system refuses
-//! is an error, never done in another way.
-//! Hot path: no allocation, no lock; the system call is the work.
+//! A block is moved by `pread` or `pwrite`; on request by `read` or `write` at the file's own position, after an
+//! `lseek` where the block is elsewhere, or by `preadv` or `pwritev` from and to several buffers. "Complete" means: in
+//! the page cache (buffered), on the device (`O_DIRECT`), or durable (`O_DSYNC`, and every so many writes with
+//! `fdatasync`); of a discarded range, that its space was freed. What the file system refuses is an error, never done
+//! in another way. Hot path: no allocation, no lock; the system call is the work.
 
 use crate::contract::{Engine, EngineFactory, OpenSpec, WorkerContext};
 use crate::error::EngineError;
-use crate::files::{self, Files, Opened, Perform, SingleEngine, SingleFlight, SyncCount};
-use crate::registry::EngineFacts;
-use crate::request::{Errno, Request};
+use crate::files::{self, Files, OpenObjectFiles, Perform, SingleEngine, SingleFlight, SyncCount};
+use crate::request::{Errno, IoRequest};
 use crate::slots::{SlotBuffers, checked_depth};
 use narrows_model::capabilities::Capabilities;
+use narrows_model::engine::{self, EngineDeclaration};
 use narrows_model::units::saturate_usize;
-use narrows_model::workload::{CacheState, PsyncCalls, PsyncWishes};
+use narrows_model::workload::{CacheState, PsyncCalls, PsyncOptions};
 use narrows_model::{Op, Target};
-use narrows_sys::file::Transfer;
+use narrows_sys::file::TransferResult;
 use std::fs::File;
 
 #[cfg(test)]
@@ -25,18 +24,8 @@ mod tests;
 
 pub use crate::files::{FolderError, TestFolder};
 
-/// What the engine is.
-pub const INFO: EngineFacts = EngineFacts {
-    id: "psync",
-    title: "pread and pwrite, or read, write and lseek, on a file, buffered or direct",
-    targets: "PATH file:PATH",
-    completion: "in the page cache (buffered), on the device (O_DIRECT), durable (O_DSYNC, fdatasync); \
-                 trim: the file system has taken the range back",
-    advice: "none: the kernel reads ahead by what it sees, as for any program that calls pread",
-    source: "pread(2), pwrite(2), preadv(2), pwritev(2), read(2), write(2), lseek(2), open(2), fdatasync(2), \
-             fallocate(2)",
-    example: "/srv/data",
-};
+/// What the engine declares.
+pub const INFO: &EngineDeclaration = &engine::psync::DECLARATION;
 
 /// A request that the engine was not opened for.
 const INVALID: i32 = rustix::io::Errno::INVAL.raw_os_error();
@@ -61,26 +50,26 @@ impl PsyncFactory {
     }
 
     /// The same for files that are chosen already.
-    pub(crate) fn of(files: Files) -> Self {
+    pub(crate) fn with_files(files: Files) -> Self {
         Self { files }
     }
 }
 
 impl EngineFactory for PsyncFactory {
     fn capabilities(&self, target: &Target) -> Result<Capabilities, EngineError> {
-        self.files.capabilities(target, INFO.id, 1)
+        self.files.capabilities(target, INFO)
     }
 
     fn open(&self, spec: &OpenSpec, worker: &WorkerContext) -> Result<Box<dyn Engine>, EngineError> {
-        let depth = checked_depth(spec, 1)?;
-        let Opened { files, alignment_bytes } = self.files.open(spec)?;
+        let depth = checked_depth(spec, INFO.queue_depth_max)?;
+        let OpenObjectFiles { files, alignment_bytes } = self.files.open(spec)?;
         Ok(Box::new(SingleEngine {
-            effective: files::effective(INFO.id, spec, depth, alignment_bytes),
+            effective: files::effective(INFO.name(), spec, depth, alignment_bytes),
             slots: SlotBuffers::new(depth, spec.workload.block_bytes.0, worker.seed)?,
             performer: Psync {
-                objects: files.into_iter().map(Object::new).collect(),
+                objects: files.into_iter().map(PsyncFile::new).collect(),
                 sync_count: SyncCount::new(spec.workload.sync),
-                calls: Calls::of(spec.workload.psync),
+                calls: TransferCalls::from_options(spec.workload.psync),
             },
             flight: SingleFlight::default(),
         }))
@@ -101,20 +90,20 @@ impl EngineFactory for PsyncFactory {
 
 #[derive(Debug)]
 struct Psync {
-    objects: Vec<Object>,
+    objects: Vec<PsyncFile>,
     sync_count: SyncCount,
-    calls: Calls,
+    calls: TransferCalls,
 }
 
 /// A file that this engine has opened for itself.
 #[derive(Debug)]
-struct Object {
+struct PsyncFile {
     file: File,
     /// Where the file's own position is; `None` after an error.
     position: Option<u64>,
 }
 
-impl Object {
+impl PsyncFile {
     /// One that was just opened: at its start.
     fn new(file: File) -> Self {
         Self { file, position: Some(0) }
@@ -124,8 +113,8 @@ impl Object {
     fn transfer_at(
         &mut self,
         offset_bytes: u64,
-        act: impl FnOnce(&File) -> Result<Transfer, narrows_sys::Errno>,
-    ) -> Result<Transfer, narrows_sys::Errno> {
+        act: impl FnOnce(&File) -> Result<TransferResult, narrows_sys::SysErrno>,
+    ) -> Result<TransferResult, narrows_sys::SysErrno> {
         if self.position.take() != Some(offset_bytes) {
             narrows_sys::file::seek(&self.file, offset_bytes)?;
         }
@@ -137,16 +126,16 @@ impl Object {
 
 /// The calls that move a block.
 #[derive(Debug, Clone, Copy)]
-enum Calls {
+enum TransferCalls {
     AtOffset,
     AtPosition,
     /// From and to so many buffers.
     Vectors(usize),
 }
 
-impl Calls {
-    fn of(wishes: PsyncWishes) -> Self {
-        match (wishes.vectors, wishes.calls) {
+impl TransferCalls {
+    fn from_options(options: PsyncOptions) -> Self {
+        match (options.vectors, options.calls) {
             (Some(count), _) => Self::Vectors(saturate_usize(u64::from(count))),
             (None, PsyncCalls::AtOffset) => Self::AtOffset,
             (None, PsyncCalls::AtPosition) => Self::AtPosition,
@@ -155,10 +144,10 @@ impl Calls {
 
     fn read(
         self,
-        object: &mut Object,
+        object: &mut PsyncFile,
         part: &mut [u8],
         offset_bytes: u64,
-    ) -> Result<Transfer, narrows_sys::Errno> {
+    ) -> Result<TransferResult, narrows_sys::SysErrno> {
         match self {
             Self::AtOffset => narrows_sys::file::pread(&object.file, part, offset_bytes),
             Self::AtPosition => object.transfer_at(offset_bytes, |file| narrows_sys::file::read(file, part)),
@@ -168,10 +157,10 @@ impl Calls {
 
     fn write(
         self,
-        object: &mut Object,
+        object: &mut PsyncFile,
         part: &[u8],
         offset_bytes: u64,
-    ) -> Result<Transfer, narrows_sys::Errno> {
+    ) -> Result<TransferResult, narrows_sys::SysErrno> {
         match self {
             Self::AtOffset => narrows_sys::file::pwrite(&object.file, part, offset_bytes),
             Self::AtPosition => object.transfer_at(offset_bytes, |file| narrows_sys::file::write(file, part)),
@@ -181,7 +170,7 @@ impl Calls {
 }
 
 impl Perform for Psync {
-    fn perform(&mut self, request: &Request, slots: &mut SlotBuffers) -> Result<u32, Errno> {
+    fn perform(&mut self, request: &IoRequest, slots: &mut SlotBuffers) -> Result<u32, Errno> {
         let Self { objects, sync_count, calls } = self;
         let Some(object) = objects.get_mut(request.object as usize) else { return Err(Errno(INVALID)) };
         match request.op {
@@ -211,10 +200,10 @@ impl Perform for Psync {
     }
 }
 
-/// Repeats `step` (which is told how much is done) until all is moved or nothing more comes.
+/// Repeats `step` (which receives how much is done) until all is moved or nothing more comes.
 fn transfer(
     length_bytes: u32,
-    mut step: impl FnMut(u32) -> Result<Transfer, narrows_sys::Errno>,
+    mut step: impl FnMut(u32) -> Result<TransferResult, narrows_sys::SysErrno>,
 ) -> Result<u32, Errno> {
     let mut done = 0;
     while done < length_bytes {
@@ -226,6 +215,6 @@ fn transfer(
     Ok(done)
 }
 
-fn errno(error: narrows_sys::Errno) -> Errno {
+fn errno(error: narrows_sys::SysErrno) -> Errno {
     Errno(error.raw())
 }

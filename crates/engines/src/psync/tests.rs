@@ -5,6 +5,7 @@ use crate::conformance::{self, BLOCK_BYTES, complete, request, spec, worker};
 use crate::request::Slot;
 use narrows_model::Bytes;
 use std::fs;
+use std::path::Path;
 
 /// A folder on the build's file system: direct access must be possible there.
 fn folder() -> tempfile::TempDir {
@@ -60,7 +61,7 @@ fn a_trimmed_range_gives_its_room_back_and_reads_as_zeroes() {
     for block in 0..4 {
         complete(engine.as_mut(), &[request(Op::Write, 0, block)]);
     }
-    complete(engine.as_mut(), &[Request { length_bytes: 0, ..request(Op::Sync, 0, 0) }]);
+    complete(engine.as_mut(), &[IoRequest { length_bytes: 0, ..request(Op::Sync, 0, 0) }]);
     let blocks = || fs::metadata(folder.path().join("conformance")).unwrap().blocks();
     let before = blocks();
     assert_eq!(complete(engine.as_mut(), &[request(Op::Trim, 0, 1)]), [(0, Ok(BLOCK_BYTES))]);
@@ -157,6 +158,81 @@ fn a_test_folder_removes_itself_and_only_with_its_marker() {
 
 const MARKER_NAME: &str = "made-by-narrows";
 
+/// A new test folder in `parent` with `data` in it, made through the engine, and what the engine is opened for.
+fn own_data(parent: &Path, nonce: u64) -> (TestFolder, OpenSpec) {
+    let made = TestFolder::create(parent, nonce, "run").unwrap();
+    let all = spec(&made.path().display().to_string(), Op::Write, 1);
+    PsyncFactory::unconfined().open(&all, &worker()).unwrap().close().unwrap();
+    (made, all)
+}
+
+fn refused_as_replaced(all: &OpenSpec) {
+    let factory = PsyncFactory::unconfined();
+    let answers = [
+        factory.open(all, &worker()).err().map(|error| error.to_string()),
+        factory.bring_cache_to(all, CacheState::Cold).err().map(|error| error.to_string()),
+        factory.remove(all).err().map(|error| error.to_string()),
+    ];
+    for answer in answers {
+        assert!(answer.as_ref().is_some_and(|text| text.contains("replaced")), "{answer:?}");
+    }
+}
+
+#[test]
+fn a_file_in_the_place_of_ours_is_neither_opened_nor_removed() {
+    let parent = folder();
+    fs::write(parent.path().join("secret"), b"mine").unwrap();
+    let ways: [fn(&Path, &Path); 3] = [
+        |secret, data| std::os::unix::fs::symlink(secret, data).unwrap(),
+        |secret, data| fs::hard_link(secret, data).unwrap(),
+        |_, data| fs::write(data, b"other").unwrap(),
+    ];
+    for (nonce, put) in (10..).zip(ways) {
+        let (made, all) = own_data(parent.path(), nonce);
+        let data = made.path().join(&all.objects[0]);
+        fs::rename(&data, parent.path().join(format!("moved-{nonce}"))).unwrap();
+        put(&parent.path().join("secret"), &data);
+        refused_as_replaced(&all);
+        let path = made.path().to_path_buf();
+        drop(made);
+        assert!(data.symlink_metadata().is_ok() && path.join(MARKER_NAME).is_file(), "named, not removed");
+    }
+    assert_eq!(fs::read(parent.path().join("secret")).unwrap(), b"mine");
+}
+
+#[test]
+fn a_folder_in_the_place_of_ours_is_neither_used_nor_removed() {
+    let parent = folder();
+    let (made, all) = own_data(parent.path(), 20);
+    let path = made.path().to_path_buf();
+    fs::rename(&path, parent.path().join("moved")).unwrap();
+    fs::create_dir(&path).unwrap();
+    for name in [MARKER_NAME, &all.objects[0]] {
+        fs::write(path.join(name), b"theirs").unwrap();
+    }
+    refused_as_replaced(&all);
+    drop(made);
+    assert_eq!(fs::read(path.join(&all.objects[0])).unwrap(), b"theirs");
+    let left: Vec<_> = fs::read_dir(parent.path().join("moved")).unwrap().map(Result::unwrap).collect();
+    assert_eq!(left.len(), 1, "the marker of the folder that cannot be removed stays: {left:?}");
+}
+
+#[test]
+fn markers_that_are_no_files_are_passed_over() {
+    let parent = folder();
+    for (name, kind) in [(".narrows-pipe", "p"), (".narrows-link", "l")] {
+        let path = parent.path().join(name);
+        fs::create_dir(&path).unwrap();
+        let marker = path.join(MARKER_NAME);
+        if kind == "p" {
+            assert!(std::process::Command::new("mkfifo").arg(marker).status().unwrap().success());
+        } else {
+            std::os::unix::fs::symlink("/dev/zero", marker).unwrap();
+        }
+    }
+    assert_eq!(TestFolder::left_behind(parent.path()), []);
+}
+
 #[test]
 fn it_conforms_at_the_files_own_position() {
     let folder = folder();
@@ -168,31 +244,31 @@ fn it_conforms_at_the_files_own_position() {
 }
 
 /// How much a call moves that is asked for 10 bytes of a file of 25.
-fn ten(file: &File) -> Result<Transfer, narrows_sys::Errno> {
+fn ten(file: &File) -> Result<TransferResult, narrows_sys::SysErrno> {
     narrows_sys::file::read(file, &mut [0; 10])
 }
 
 /// Where the kernel says that the file's own position is.
-fn position_of(object: &Object) -> u64 {
+fn position_of(object: &PsyncFile) -> u64 {
     rustix::fs::seek(&object.file, rustix::fs::SeekFrom::Current(0)).unwrap()
 }
 
-fn object_of_25_bytes(folder: &tempfile::TempDir) -> Object {
+fn object_of_25_bytes(folder: &tempfile::TempDir) -> PsyncFile {
     fs::write(folder.path().join("data"), [7; 25]).unwrap();
-    Object::new(File::open(folder.path().join("data")).unwrap())
+    PsyncFile::new(File::open(folder.path().join("data")).unwrap())
 }
 
 #[test]
 fn the_position_is_moved_only_where_a_block_lies_elsewhere() {
     let folder = folder();
     let mut object = object_of_25_bytes(&folder);
-    // Moved behind the engine's back: what follows the last block goes on there, so there was no seek.
+    // Moved behind the engine's back: what follows the last block continues there, so there was no seek.
     rustix::fs::seek(&object.file, rustix::fs::SeekFrom::Start(1)).unwrap();
-    assert_eq!(object.transfer_at(0, ten).map(Transfer::done_bytes), Ok(10));
+    assert_eq!(object.transfer_at(0, ten).map(TransferResult::done_bytes), Ok(10));
     assert_eq!(position_of(&object), 11);
-    assert_eq!(object.transfer_at(10, ten).map(Transfer::done_bytes), Ok(10));
+    assert_eq!(object.transfer_at(10, ten).map(TransferResult::done_bytes), Ok(10));
     assert_eq!(position_of(&object), 21);
-    assert_eq!(object.transfer_at(3, ten).map(Transfer::done_bytes), Ok(10));
+    assert_eq!(object.transfer_at(3, ten).map(TransferResult::done_bytes), Ok(10));
     assert_eq!(position_of(&object), 13);
 }
 
@@ -200,12 +276,12 @@ fn the_position_is_moved_only_where_a_block_lies_elsewhere() {
 fn after_a_short_transfer_the_position_is_known_and_after_an_error_it_is_set_again() {
     let folder = folder();
     let mut object = object_of_25_bytes(&folder);
-    assert_eq!(object.transfer_at(20, ten).map(Transfer::done_bytes), Ok(5));
+    assert_eq!(object.transfer_at(20, ten).map(TransferResult::done_bytes), Ok(5));
     assert_eq!((object.position, position_of(&object)), (Some(25), 25));
-    let failed = object.transfer_at(25, |_| Err(narrows_sys::Errno::from_raw(5)));
+    let failed = object.transfer_at(25, |_| Err(narrows_sys::SysErrno::from_raw(5)));
     assert_eq!((failed.unwrap_err().raw(), object.position), (5, None));
     rustix::fs::seek(&object.file, rustix::fs::SeekFrom::Start(1)).unwrap();
-    assert_eq!(object.transfer_at(12, ten).map(Transfer::done_bytes), Ok(10));
+    assert_eq!(object.transfer_at(12, ten).map(TransferResult::done_bytes), Ok(10));
     assert_eq!(position_of(&object), 22);
 }
 
@@ -222,7 +298,7 @@ fn every_object_has_a_position_of_its_own() {
     (spec.object_bytes, spec.create) = (Bytes(2 * u64::from(BLOCK_BYTES)), false);
     let mut engine = PsyncFactory::unconfined().open(&spec, &worker()).unwrap();
     for (object, place, byte) in [(0, 0, b'a'), (1, 0, b'b'), (0, 1, b'k'), (1, 1, b'l'), (0, 0, b'a')] {
-        complete(engine.as_mut(), &[Request { object, ..request(Op::Read, 0, place) }]);
+        complete(engine.as_mut(), &[IoRequest { object, ..request(Op::Read, 0, place) }]);
         assert_eq!(engine.buffer(Slot(0))[0], byte, "object {object}, block {place}");
     }
 }

@@ -7,33 +7,22 @@
 use crate::clock::{Clock, Tick};
 use crate::contract::{Engine, EngineFactory, OpenSpec, ProtocolCounters, WorkerContext};
 use crate::error::{EngineError, ErrorKind};
-use crate::registry::EngineFacts;
-use crate::request::{Completion, Completions, Errno, Request, Slot};
+use crate::request::{Completions, Errno, IoCompletion, IoRequest, Slot};
 use crate::slots::{SlotBuffers, checked_depth};
-use narrows_model::capabilities::{Capabilities, Completion as CompletionMeaning, Support};
+use narrows_model::capabilities::{Capabilities, Completion};
+use narrows_model::engine::{self, EngineDeclaration};
 use narrows_model::sim_profile::SimProfile;
 use narrows_model::workload::{Access, CacheState};
-use narrows_model::{Bytes, Cut, Effective, Op, Target};
-use narrows_sim::{Fate, Machine};
+use narrows_model::{Bytes, Cut, Effective, Target};
+use narrows_sim::{Machine, RequestOutcome};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 #[cfg(test)]
 mod tests;
 
-/// What the engine is.
-pub const INFO: EngineFacts = EngineFacts {
-    id: "sim",
-    title: "completes requests when a declared machine would",
-    targets: "sim:PROFILE (a built-in machine or a JSON file)",
-    completion: "the declared law says so; nothing is stored",
-    advice: "none: the declared machine reads nothing ahead",
-    source: "crate narrows-sim",
-    example: "sim:gigabit-nfs",
-};
-
-/// Depth beyond which a simulated queue says nothing more.
-const QUEUE_DEPTH_MAX: u32 = 4096;
+/// What the engine declares.
+pub const INFO: &EngineDeclaration = &engine::sim::DECLARATION;
 
 type SharedMachine = Arc<Mutex<Machine>>;
 
@@ -89,38 +78,27 @@ fn profile_of(target: &Target) -> Result<&str, EngineError> {
     match target {
         Target::Sim { profile } => Ok(profile),
         _ => Err(EngineError::new(ErrorKind::Unsupported, "open", target.to_string())
-            .detail("the engine sim serves sim: alone")),
+            .detail("the engine sim supports only sim:")),
     }
 }
 
 impl EngineFactory for SimFactory {
     fn capabilities(&self, target: &Target) -> Result<Capabilities, EngineError> {
         read_profile(profile_of(target)?)?;
-        Ok(Capabilities {
-            engine: INFO.id.to_owned(),
-            ops: vec![Op::Read, Op::Write, Op::Sync, Op::Send, Op::Receive],
-            queue_depth_max: QUEUE_DEPTH_MAX,
-            direct: Support::Yes,
-            durable_writes: Support::Yes,
-            completion_polling: Support::no_ring(INFO.id),
-            stores_data: false,
-            alignment_bytes: Bytes(1),
-            write_completion: CompletionMeaning::Simulated,
-            lockstep: false,
-        })
+        Ok(INFO.capabilities())
     }
 
     fn open(&self, spec: &OpenSpec, worker: &WorkerContext) -> Result<Box<dyn Engine>, EngineError> {
-        let depth = checked_depth(spec, QUEUE_DEPTH_MAX)?;
+        let depth = checked_depth(spec, INFO.queue_depth_max)?;
         let machine = self.machine(spec, profile_of(&spec.target)?, worker.seed)?;
         Ok(Box::new(SimEngine {
             effective: Effective {
-                engine: INFO.id.to_owned(),
+                engine: INFO.name().to_owned(),
                 access: Some(spec.workload.access),
                 queue_depth: depth,
                 sync: spec.workload.sync,
                 acknowledgement: None,
-                write_completion: CompletionMeaning::Simulated,
+                write_completion: Completion::Simulated,
                 alignment_bytes: Bytes(1),
                 connection: None,
                 ring: None,
@@ -146,9 +124,9 @@ impl EngineFactory for SimFactory {
 
 /// A request on its way, with what becomes of it and when.
 #[derive(Debug)]
-struct Waiting {
+struct DueRequest {
     due_ns: u64,
-    completion: Completion,
+    completion: IoCompletion,
 }
 
 struct SimEngine {
@@ -156,8 +134,8 @@ struct SimEngine {
     slots: SlotBuffers,
     machine: SharedMachine,
     clock: Arc<dyn Clock>,
-    queued: Vec<Request>,
-    waiting: Vec<Waiting>,
+    queued: Vec<IoRequest>,
+    waiting: Vec<DueRequest>,
     counters: ProtocolCounters,
 }
 
@@ -182,7 +160,7 @@ impl Engine for SimEngine {
         self.slots.slot(slot)
     }
 
-    fn queue(&mut self, requests: &[Request]) -> Result<usize, EngineError> {
+    fn queue(&mut self, requests: &[IoRequest]) -> Result<usize, EngineError> {
         let room =
             (self.effective.queue_depth as usize).saturating_sub(self.queued.len() + self.waiting.len());
         let taken = requests.len().min(room);
@@ -195,13 +173,13 @@ impl Engine for SimEngine {
         for request in self.queued.drain(..) {
             // Read under the lock, so that the machine sees submissions in the order of their times.
             let now_ns = self.clock.now().0;
-            let outcome = machine.submit(request.op, u64::from(request.length_bytes), Cut::Path, now_ns);
-            let result = match &outcome.fate {
-                Fate::Failed(name) => Err(errno_of(name)),
-                Fate::Done | Fate::Never => Ok(request.length_bytes),
+            let due = machine.submit(request.op, u64::from(request.length_bytes), Cut::Path, now_ns);
+            let result = match &due.outcome {
+                RequestOutcome::Failed(name) => Err(errno_of(name)),
+                RequestOutcome::Done | RequestOutcome::Never => Ok(request.length_bytes),
             };
-            let completion = Completion { tag: request.tag, result };
-            self.waiting.push(Waiting { due_ns: outcome.due_ns, completion });
+            let completion = IoCompletion { tag: request.tag, result };
+            self.waiting.push(DueRequest { due_ns: due.due_ns, completion });
             self.counters.request_count += 1;
         }
         Ok(())

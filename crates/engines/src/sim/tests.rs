@@ -3,8 +3,8 @@
 use super::*;
 use crate::clock::VirtualClock;
 use crate::conformance::{self, request, spec};
-use narrows_model::Nanos;
 use narrows_model::sim_profile::{Fault, StationLaw};
+use narrows_model::{Nanos, Op};
 
 /// A machine whose device takes 1 ms an operation, one at a time, and nothing else takes any time.
 fn one_millisecond() -> SimProfile {
@@ -85,7 +85,7 @@ fn a_declared_fault_arrives_as_its_error() {
     let mut failed = Vec::new();
     for tag in 0..10 {
         let mut out = Completions::with_capacity(1);
-        engine.queue(&[Request { tag, slot: Slot(0), ..request(Op::Read, 0, 0) }]).unwrap();
+        engine.queue(&[IoRequest { tag, slot: Slot(0), ..request(Op::Read, 0, 0) }]).unwrap();
         engine.commit().unwrap();
         engine.reap(1, Tick(u64::MAX), &mut out).unwrap();
         failed.extend(out.as_slice().iter().filter_map(|done| done.result.err()).map(Errno::name));

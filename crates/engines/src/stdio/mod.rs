@@ -3,21 +3,21 @@
 //!
 //! A request is one `fwrite` or `fread`, or a `putc` or `getc` for every byte of it. "Complete" means: in the stream's
 //! buffer in this process, unless each request is flushed: then in the page cache (`fflush`) or durable (`fdatasync`,
-//! `fsync`, and every so many writes). What a stream holds back is written when its worker ends; other workers do not see
-//! it before, and what a stream has read ahead may be older than the file.
-//! Hot path: no lock but the stream's own; the C library allocates its buffer at the first request.
+//! `fsync`, and every so many writes). What a stream has buffered is written when its worker ends; other workers do not
+//! see it before, and what a stream has read ahead may be older than the file. Hot path: no lock but the stream's own;
+//! the C library allocates its buffer at the first request.
 
 use crate::contract::{Engine, EngineFactory, OpenSpec, WorkerContext};
 use crate::error::EngineError;
 use crate::files::{self, Files, Perform, SingleEngine, SingleFlight, SyncCount};
-use crate::registry::EngineFacts;
-use crate::request::{Errno, Request};
+use crate::request::{Errno, IoRequest};
 use crate::slots::{SlotBuffers, checked_depth};
-use narrows_model::capabilities::{Capabilities, Completion, Support};
+use narrows_model::capabilities::{Capabilities, Completion};
+use narrows_model::engine::{self, EngineDeclaration};
 use narrows_model::units::{saturate_u32, saturate_usize};
-use narrows_model::workload::{CacheState, StdioCalls, StdioFlush, StdioWishes, SyncPolicy};
+use narrows_model::workload::{CacheState, StdioCalls, StdioFlush, StdioOptions, SyncPolicy};
 use narrows_model::{Bytes, Effective, Op, Target};
-use narrows_sys::stdio::{Stream, StreamMode};
+use narrows_sys::stdio::{StdioStream, StreamMode};
 use rustix::fs::{OFlags, fcntl_getfl};
 use std::fs::File;
 use std::os::fd::BorrowedFd;
@@ -25,22 +25,11 @@ use std::os::fd::BorrowedFd;
 #[cfg(test)]
 mod tests;
 
-/// What the engine is.
-pub const INFO: EngineFacts = EngineFacts {
-    id: "stdio",
-    title: "the C library's buffered streams: fwrite, fread, putc, getc",
-    targets: "PATH file:PATH",
-    completion: "read: the bytes were copied from the stream; write: they are in the stream's buffer, or with `flush` \
-                 in the page cache (fflush) or durable (fdatasync, fsync)",
-    advice: "none: the stream fills its buffer by read(2), and the kernel reads ahead by what it sees",
-    source: "fwrite(3), fread(3), putc(3), getc(3), fseeko(3), fflush(3), setvbuf(3)",
-    example: "/srv/data",
-};
+/// What the engine declares.
+pub const INFO: &EngineDeclaration = &engine::stdio::DECLARATION;
 
 /// A request that the engine was not opened for.
 const INVALID: i32 = rustix::io::Errno::INVAL.raw_os_error();
-/// Why there is no direct access.
-const NO_DIRECT: &str = "a stream's buffer is not aligned as direct access wants it";
 
 /// Makes `stdio` engines.
 #[derive(Debug, Clone, Default)]
@@ -56,38 +45,31 @@ impl StdioFactory {
     }
 
     /// The same for files that are chosen already.
-    pub(crate) fn of(files: Files) -> Self {
+    pub(crate) fn with_files(files: Files) -> Self {
         Self { files }
     }
 }
 
 impl EngineFactory for StdioFactory {
     fn capabilities(&self, target: &Target) -> Result<Capabilities, EngineError> {
-        let mut capabilities = self.files.capabilities(target, INFO.id, 1)?;
-        capabilities.ops.retain(|op| *op != Op::Trim);
-        Ok(Capabilities {
-            direct: Support::No { reason: NO_DIRECT.to_owned() },
-            alignment_bytes: Bytes(1),
-            write_completion: Completion::InStreamBuffer,
-            ..capabilities
-        })
+        self.files.capabilities(target, INFO)
     }
 
     fn open(&self, spec: &OpenSpec, worker: &WorkerContext) -> Result<Box<dyn Engine>, EngineError> {
-        let depth = checked_depth(spec, 1)?;
-        files::refuse_direct(spec, NO_DIRECT)?;
-        let wishes = spec.workload.stdio;
+        let depth = checked_depth(spec, INFO.queue_depth_max)?;
+        files::refuse_direct(spec, INFO.no_direct_reason())?;
+        let options = spec.workload.stdio;
         let opened = self.files.open(spec)?;
-        let streams = opened.files.into_iter().map(|file| stream(file, wishes)).collect::<Result<_, _>>()?;
+        let streams = opened.files.into_iter().map(|file| stream(file, options)).collect::<Result<_, _>>()?;
         Ok(Box::new(SingleEngine {
             effective: Effective {
                 write_completion: write_completion(spec),
-                ..files::effective(INFO.id, spec, depth, Bytes(1))
+                ..files::effective(INFO.name(), spec, depth, Bytes(1))
             },
             slots: SlotBuffers::new(depth, spec.workload.block_bytes.0, worker.seed)?,
             performer: Stdio {
                 streams,
-                wishes,
+                options,
                 flushes_each: spec.workload.sync == SyncPolicy::Dsync,
                 sync_count: SyncCount::new(spec.workload.sync),
                 target: spec.target.to_string(),
@@ -110,11 +92,11 @@ impl EngineFactory for StdioFactory {
 }
 
 /// A stream over `file`, for what the file is open for.
-fn stream(file: File, wishes: StdioWishes) -> Result<Stream, EngineError> {
+fn stream(file: File, options: StdioOptions) -> Result<StdioStream, EngineError> {
     let flags = fcntl_getfl(&file)
         .map_err(|errno| EngineError::from_io("examine", "an open file".to_owned(), errno.into()))?;
     let mode = if flags.contains(OFlags::RDWR) { StreamMode::Update } else { StreamMode::Read };
-    Ok(Stream::new(file, mode, wishes.buffer_bytes.map(|bytes| saturate_usize(bytes.0)))?)
+    Ok(StdioStream::new(file, mode, options.buffer_bytes.map(|bytes| saturate_usize(bytes.0)))?)
 }
 
 /// Where written bytes are when a request is complete.
@@ -130,8 +112,8 @@ fn write_completion(spec: &OpenSpec) -> Completion {
 
 #[derive(Debug)]
 struct Stdio {
-    streams: Vec<Stream>,
-    wishes: StdioWishes,
+    streams: Vec<StdioStream>,
+    options: StdioOptions,
     /// The file is open so that every write is durable, and so none may stay behind in the stream.
     flushes_each: bool,
     sync_count: SyncCount,
@@ -139,10 +121,10 @@ struct Stdio {
 }
 
 impl Perform for Stdio {
-    fn perform(&mut self, request: &Request, slots: &mut SlotBuffers) -> Result<u32, Errno> {
+    fn perform(&mut self, request: &IoRequest, slots: &mut SlotBuffers) -> Result<u32, Errno> {
         let Some(stream) = self.streams.get_mut(request.object as usize) else { return Err(Errno(INVALID)) };
         let (block, offset_bytes) = (slots.part(request.slot, request.length_bytes), request.offset_bytes);
-        let moved = match (request.op, self.wishes.calls) {
+        let moved = match (request.op, self.options.calls) {
             (Op::Read, StdioCalls::Block) => stream.read_at(block, offset_bytes),
             (Op::Read, StdioCalls::Character) => stream.read_chars_at(block, offset_bytes),
             (Op::Write, calls) => {
@@ -151,32 +133,32 @@ impl Perform for Stdio {
                     StdioCalls::Character => stream.write_chars_at(block, offset_bytes),
                 };
                 written.and_then(|moved| {
-                    flushed(stream, self.wishes.flush)?;
+                    flush_stream(stream, self.options.flush)?;
                     if self.sync_count.is_due_after_write() {
-                        flushed(stream, StdioFlush::Fdatasync)?;
+                        flush_stream(stream, StdioFlush::Fdatasync)?;
                     } else if self.flushes_each {
                         stream.flush()?;
                     }
                     Ok(moved)
                 })
             }
-            (Op::Sync, _) => flushed(stream, StdioFlush::Fdatasync).map(|()| 0),
+            (Op::Sync, _) => flush_stream(stream, StdioFlush::Fdatasync).map(|()| 0),
             _ => return Err(Errno(INVALID)),
         };
         moved.map(|moved| saturate_u32(moved as u64)).map_err(|errno| Errno(errno.raw()))
     }
 
     fn finish(self) -> Result<(), EngineError> {
-        let outcomes: Vec<_> = self.streams.into_iter().map(Stream::close).collect();
+        let outcomes: Vec<_> = self.streams.into_iter().map(StdioStream::close).collect();
         outcomes.into_iter().collect::<Result<(), _>>().map_err(|errno| {
             let source = std::io::Error::from_raw_os_error(errno.raw());
-            EngineError::from_io("write what a stream held back to", self.target, source)
+            EngineError::from_io("flush a stream's buffer to", self.target, source)
         })
     }
 }
 
-/// Hands what `stream` holds on, as far as `flush` says.
-fn flushed(stream: &mut Stream, flush: StdioFlush) -> Result<(), narrows_sys::Errno> {
+/// Writes out what `stream` has buffered, as far as `flush` asks.
+fn flush_stream(stream: &mut StdioStream, flush: StdioFlush) -> Result<(), narrows_sys::SysErrno> {
     if flush == StdioFlush::None {
         return Ok(());
     }
@@ -187,5 +169,5 @@ fn flushed(stream: &mut Stream, flush: StdioFlush) -> Result<(), narrows_sys::Er
         StdioFlush::Fdatasync => rustix::fs::fdatasync(file),
         StdioFlush::Fsync => rustix::fs::fsync(file),
     };
-    synced.map_err(|errno| narrows_sys::Errno::from_raw(errno.raw_os_error()))
+    synced.map_err(|errno| narrows_sys::SysErrno::from_raw(errno.raw_os_error()))
 }

@@ -12,7 +12,7 @@ fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap()
 }
 
-fn at(folder: &tempfile::TempDir, op: Op, stdio: StdioWishes) -> OpenSpec {
+fn at(folder: &tempfile::TempDir, op: Op, stdio: StdioOptions) -> OpenSpec {
     let mut spec = spec(folder.path().to_str().unwrap(), op, 1);
     spec.workload.stdio = stdio;
     spec
@@ -32,7 +32,7 @@ fn it_conforms_with_blocks_and_with_characters() {
     for calls in [StdioCalls::Block, StdioCalls::Character] {
         for op in [Op::Write, Op::Read] {
             // Without buffers: the suite looks at one object through several engines.
-            let stdio = StdioWishes { calls, flush: StdioFlush::Fflush, buffer_bytes: Some(Bytes(0)) };
+            let stdio = StdioOptions { calls, flush: StdioFlush::Fflush, buffer_bytes: Some(Bytes(0)) };
             conformance::run(&StdioFactory::unconfined(), &at(&folder, op, stdio));
         }
     }
@@ -43,18 +43,18 @@ fn a_block_is_in_the_file_when_its_flush_says_so_and_else_when_the_worker_ends()
     for calls in [StdioCalls::Block, StdioCalls::Character] {
         let folder = folder();
         let buffer_bytes = Some(Bytes(1 << 20));
-        let mut held =
-            opened(&at(&folder, Op::Write, StdioWishes { calls, buffer_bytes, ..Default::default() }));
-        complete(held.as_mut(), &[request(Op::Write, 0, 0)]);
+        let mut writer =
+            opened(&at(&folder, Op::Write, StdioOptions { calls, buffer_bytes, ..Default::default() }));
+        complete(writer.as_mut(), &[request(Op::Write, 0, 0)]);
         assert_eq!(length_bytes(&folder), 0, "{calls:?}: held back");
-        complete(held.as_mut(), &[request(Op::Sync, 0, 0)]);
+        complete(writer.as_mut(), &[request(Op::Sync, 0, 0)]);
         assert_eq!(length_bytes(&folder), u64::from(BLOCK_BYTES), "{calls:?}: synced");
-        complete(held.as_mut(), &[request(Op::Write, 0, 1)]);
-        held.close().unwrap();
+        complete(writer.as_mut(), &[request(Op::Write, 0, 1)]);
+        writer.close().unwrap();
         assert_eq!(length_bytes(&folder), 2 * u64::from(BLOCK_BYTES), "{calls:?}: closed");
         for flush in [StdioFlush::Fflush, StdioFlush::Fdatasync, StdioFlush::Fsync] {
             let folder = self::folder();
-            let mut engine = opened(&at(&folder, Op::Write, StdioWishes { calls, flush, buffer_bytes }));
+            let mut engine = opened(&at(&folder, Op::Write, StdioOptions { calls, flush, buffer_bytes }));
             complete(engine.as_mut(), &[request(Op::Write, 0, 0)]);
             assert_eq!(length_bytes(&folder), u64::from(BLOCK_BYTES), "{calls:?} {flush:?}");
         }
@@ -72,7 +72,7 @@ fn a_block_is_flushed_once_by_characters_too() {
     for calls in [StdioCalls::Block, StdioCalls::Character] {
         let folder = folder();
         let buffer_bytes = Some(Bytes(u64::from(BLOCK_BYTES)));
-        let stdio = StdioWishes { calls, flush: StdioFlush::Fflush, buffer_bytes };
+        let stdio = StdioOptions { calls, flush: StdioFlush::Fflush, buffer_bytes };
         let mut engine = opened(&at(&folder, Op::Write, stdio));
         let before = write_calls();
         complete(engine.as_mut(), &[request(Op::Write, 0, 0), request(Op::Write, 0, 1)]);
@@ -84,7 +84,7 @@ fn a_block_is_flushed_once_by_characters_too() {
 fn where_a_write_is_when_it_is_complete_is_said() {
     let folder = folder();
     let said = |flush, sync| {
-        let mut spec = at(&folder, Op::Write, StdioWishes { flush, ..Default::default() });
+        let mut spec = at(&folder, Op::Write, StdioOptions { flush, ..Default::default() });
         spec.workload.sync = sync;
         opened(&spec).effective().write_completion
     };
@@ -102,7 +102,7 @@ fn a_durable_write_stays_in_no_buffer() {
     let folder = folder();
     for sync in [SyncPolicy::Dsync, SyncPolicy::Every(1)] {
         let mut spec =
-            at(&folder, Op::Write, StdioWishes { buffer_bytes: Some(Bytes(1 << 20)), ..Default::default() });
+            at(&folder, Op::Write, StdioOptions { buffer_bytes: Some(Bytes(1 << 20)), ..Default::default() });
         spec.workload.sync = sync;
         let mut engine = opened(&spec);
         complete(engine.as_mut(), &[request(Op::Write, 0, 0)]);
@@ -118,11 +118,11 @@ fn a_full_device_fails_the_end_where_it_did_not_fail_the_request() {
     spec.objects = vec![String::new()];
     spec.create = false;
     spec.workload.stdio.buffer_bytes = Some(Bytes(1 << 20));
-    let mut held = opened(&spec);
-    assert_eq!(complete(held.as_mut(), &[request(Op::Write, 0, 0)]), [(0, Ok(BLOCK_BYTES))]);
-    let error = held.close().unwrap_err();
+    let mut writer = opened(&spec);
+    assert_eq!(complete(writer.as_mut(), &[request(Op::Write, 0, 0)]), [(0, Ok(BLOCK_BYTES))]);
+    let error = writer.close().unwrap_err();
     assert_eq!(error.errno(), "ENOSPC");
-    assert!(error.to_string().contains("held back"), "{error}");
+    assert!(error.to_string().contains("flush a stream's buffer"), "{error}");
     spec.workload.stdio.flush = StdioFlush::Fflush;
     let mut flushed = opened(&spec);
     assert_eq!(complete(flushed.as_mut(), &[request(Op::Write, 0, 0)]), [(0, Err("ENOSPC".to_owned()))]);
@@ -131,7 +131,7 @@ fn a_full_device_fails_the_end_where_it_did_not_fail_the_request() {
 #[test]
 fn direct_access_and_trim_are_refused_and_declared_so() {
     let folder = folder();
-    let mut spec = at(&folder, Op::Read, StdioWishes::default());
+    let mut spec = at(&folder, Op::Read, StdioOptions::default());
     let capabilities = StdioFactory::unconfined().capabilities(&spec.target).unwrap();
     assert!(!capabilities.direct.is_yes() && !capabilities.ops.contains(&Op::Trim));
     spec.workload.access = Access::Direct;
@@ -142,7 +142,7 @@ fn direct_access_and_trim_are_refused_and_declared_so() {
 #[test]
 fn the_content_read_by_characters_is_that_of_the_block() {
     let folder = folder();
-    let stdio = StdioWishes { calls: StdioCalls::Character, ..Default::default() };
+    let stdio = StdioOptions { calls: StdioCalls::Character, ..Default::default() };
     let mut writer = opened(&at(&folder, Op::Write, stdio));
     for (byte, place) in writer.buffer(Slot(0)).iter_mut().zip(0_u32..) {
         *byte = u8::try_from(place % 251).unwrap();

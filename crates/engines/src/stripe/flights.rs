@@ -2,35 +2,35 @@
 //!
 //! Pure. Hot path: no allocation.
 
-use super::layout::Layout;
-use crate::request::{Completion, Errno, Request, Slot};
+use super::layout::StripeLayout;
+use crate::request::{Errno, IoCompletion, IoRequest, Slot};
 use narrows_model::Op;
 use narrows_model::units::saturate_u32;
 
 /// The request of a slot.
 #[derive(Debug, Clone, Copy)]
-struct Flight {
-    request: Request,
+struct StripedRequest {
+    request: IoRequest,
     parts_out: u32,
     /// Bytes that were moved without a gap from the request's start on, as far as it is known.
     end_bytes: u64,
-    /// The failed part that lies first, by its position in the request.
+    /// The failed part that comes first, by its position in the request.
     failed: Option<(u64, Errno)>,
 }
 
 /// The requests of all slots.
 #[derive(Debug)]
-pub(super) struct Flights {
-    layout: Layout,
-    slots: Vec<Flight>,
+pub(super) struct StripedRequests {
+    layout: StripeLayout,
+    slots: Vec<StripedRequest>,
     in_flight: usize,
 }
 
-impl Flights {
-    pub(super) fn new(layout: Layout, depth: u32) -> Self {
+impl StripedRequests {
+    pub(super) fn new(layout: StripeLayout, depth: u32) -> Self {
         let request =
-            Request { tag: 0, op: Op::Sync, object: 0, offset_bytes: 0, length_bytes: 0, slot: Slot(0) };
-        let idle = Flight { request, parts_out: 0, end_bytes: 0, failed: None };
+            IoRequest { tag: 0, op: Op::Sync, object: 0, offset_bytes: 0, length_bytes: 0, slot: Slot(0) };
+        let idle = StripedRequest { request, parts_out: 0, end_bytes: 0, failed: None };
         Self { layout, slots: vec![idle; depth as usize], in_flight: 0 }
     }
 
@@ -45,15 +45,15 @@ impl Flights {
     }
 
     /// The request that is or was last in `slot`.
-    pub(super) fn request(&self, slot: Slot) -> Option<Request> {
+    pub(super) fn request(&self, slot: Slot) -> Option<IoRequest> {
         self.slots.get(slot.0 as usize).map(|flight| flight.request)
     }
 
-    /// Notes that `request` goes out in `parts_out` parts, at least one.
-    pub(super) fn start(&mut self, request: Request, parts_out: u32) {
+    /// Records that `request` is sent in `parts_out` parts, at least one.
+    pub(super) fn start(&mut self, request: IoRequest, parts_out: u32) {
         if let Some(flight) = self.slots.get_mut(request.slot.0 as usize) {
             let end_bytes = u64::from(request.length_bytes);
-            *flight = Flight { request, parts_out, end_bytes, failed: None };
+            *flight = StripedRequest { request, parts_out, end_bytes, failed: None };
             self.in_flight += 1;
         }
     }
@@ -64,9 +64,9 @@ impl Flights {
         member: usize,
         slot: Slot,
         result: Result<u32, Errno>,
-    ) -> Option<Completion> {
+    ) -> Option<IoCompletion> {
         let flight = self.slots.get_mut(slot.0 as usize).filter(|flight| flight.parts_out > 0)?;
-        let Request { tag, offset_bytes, length_bytes, .. } = flight.request;
+        let IoRequest { tag, offset_bytes, length_bytes, .. } = flight.request;
         let share = self.layout.share(member, offset_bytes, u64::from(length_bytes));
         let position =
             |done: u64| self.layout.position(member, share.offset_bytes + done).saturating_sub(offset_bytes);
@@ -91,7 +91,7 @@ impl Flights {
             Some((_, errno)) => Err(errno),
             None => Ok(saturate_u32(flight.end_bytes)),
         };
-        Some(Completion { tag, result })
+        Some(IoCompletion { tag, result })
     }
 }
 
@@ -103,10 +103,10 @@ mod tests {
     const ENOSPC: Errno = Errno(28);
 
     /// A request of `length_bytes` over three members with units of 4 bytes.
-    fn flights(length_bytes: u32, parts: u32) -> Flights {
-        let mut flights = Flights::new(Layout::new(4, 3), 2);
+    fn flights(length_bytes: u32, parts: u32) -> StripedRequests {
+        let mut flights = StripedRequests::new(StripeLayout::new(4, 3), 2);
         let request =
-            Request { tag: 9, op: Op::Read, object: 0, offset_bytes: 8, length_bytes, slot: Slot(1) };
+            IoRequest { tag: 9, op: Op::Read, object: 0, offset_bytes: 8, length_bytes, slot: Slot(1) };
         flights.start(request, parts);
         flights
     }
@@ -117,7 +117,7 @@ mod tests {
         assert!(!flights.is_free(Slot(1)) && flights.is_free(Slot(0)) && !flights.is_free(Slot(2)));
         assert_eq!(flights.part_done(2, Slot(1), Ok(4)), None);
         assert_eq!(flights.part_done(0, Slot(1), Ok(4)), None);
-        assert_eq!(flights.part_done(1, Slot(1), Ok(4)), Some(Completion { tag: 9, result: Ok(12) }));
+        assert_eq!(flights.part_done(1, Slot(1), Ok(4)), Some(IoCompletion { tag: 9, result: Ok(12) }));
         assert!(flights.is_free(Slot(1)) && flights.len() == 0);
         assert_eq!(flights.part_done(1, Slot(1), Ok(4)), None, "a part that nobody waits for");
     }

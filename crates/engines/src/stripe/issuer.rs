@@ -4,16 +4,16 @@
 //! nothing is in flight elsewhere. Data is copied once on its way to the members; what was read stays in their buffers
 //! until somebody looks at it. Hot path: no allocation, no lock; one clock read a wait.
 
-use super::flights::Flights;
-use super::layout::Layout;
-use super::member::Member;
+use super::flights::StripedRequests;
+use super::layout::StripeLayout;
+use super::member::StripeMember;
 use super::wait;
 use crate::clock::{Clock, Tick};
 use crate::contract::{Engine, ProtocolCounters};
-use crate::endpoint::add_tcp_counters;
 use crate::error::EngineError;
-use crate::request::{Completion, Completions, Errno, Request, Slot};
+use crate::request::{Completions, Errno, IoCompletion, IoRequest, Slot};
 use crate::slots::SlotBuffers;
+use narrows_model::counters::Combine;
 use narrows_model::units::{saturate_u32, saturate_usize};
 use narrows_model::{Effective, Op};
 use std::sync::Arc;
@@ -24,14 +24,14 @@ const INVALID: Errno = Errno(rustix::io::Errno::INVAL.raw_os_error());
 /// Issues requests of one worker to several members.
 pub(super) struct StripeEngine {
     effective: Effective,
-    layout: Layout,
-    members: Vec<Member>,
-    flights: Flights,
+    layout: StripeLayout,
+    members: Vec<StripeMember>,
+    flights: StripedRequests,
     slots: SlotBuffers,
-    /// For each slot the read whose data still lies with the members.
-    unseen: Vec<Option<Request>>,
+    /// For each slot, the read whose data is still in the members' buffers.
+    unseen: Vec<Option<IoRequest>>,
     /// Requests that no member ever saw.
-    refused: Vec<Completion>,
+    refused: Vec<IoCompletion>,
     /// Parts of one reap.
     parts: Completions,
     block_bytes: u64,
@@ -48,17 +48,17 @@ impl std::fmt::Debug for StripeEngine {
 }
 
 impl StripeEngine {
-    /// An engine over `members`, whose own buffers are `slots` of `block_bytes`; `effective` tells the depth.
+    /// An engine over `members`, whose own buffers are `slots` of `block_bytes`; `effective` states the depth.
     pub(super) fn new(
         effective: Effective,
-        layout: Layout,
-        members: Vec<Member>,
+        layout: StripeLayout,
+        members: Vec<StripeMember>,
         (slots, block_bytes): (SlotBuffers, u64),
         clock: Arc<dyn Clock>,
     ) -> Self {
         let depth = effective.queue_depth;
         Self {
-            flights: Flights::new(layout, depth),
+            flights: StripedRequests::new(layout, depth),
             unseen: vec![None; depth as usize],
             refused: Vec::with_capacity(depth as usize),
             parts: Completions::with_capacity(depth as usize),
@@ -72,7 +72,7 @@ impl StripeEngine {
     }
 
     /// Copies the data of `request` between its slot here and the members' own.
-    fn copy(&mut self, request: &Request, towards_members: bool) {
+    fn copy(&mut self, request: &IoRequest, towards_members: bool) {
         let block = self.slots.part(request.slot, request.length_bytes);
         for piece in self.layout.pieces(request.offset_bytes, block.len() as u64) {
             let (at, length) = (saturate_usize(piece.at_bytes), saturate_usize(piece.length_bytes));
@@ -96,10 +96,10 @@ impl StripeEngine {
     }
 
     /// Splits `request` into parts that wait for their members.
-    fn take(&mut self, request: &Request) {
+    fn take(&mut self, request: &IoRequest) {
         let length_bytes = u64::from(request.length_bytes);
         if length_bytes > self.block_bytes || (length_bytes == 0 && request.op != Op::Sync) {
-            self.refused.push(Completion { tag: request.tag, result: Err(INVALID) });
+            self.refused.push(IoCompletion { tag: request.tag, result: Err(INVALID) });
             return;
         }
         if request.op.moves_towards_device() {
@@ -116,7 +116,7 @@ impl StripeEngine {
             if share.length_bytes == 0 && length_bytes > 0 {
                 continue;
             }
-            member.push(Request {
+            member.push(IoRequest {
                 tag: request.slot.0,
                 offset_bytes: share.offset_bytes,
                 length_bytes: saturate_u32(share.length_bytes),
@@ -194,7 +194,7 @@ impl Engine for StripeEngine {
     }
 
     /// A request whose slot is still in flight is not taken.
-    fn queue(&mut self, requests: &[Request]) -> Result<usize, EngineError> {
+    fn queue(&mut self, requests: &[IoRequest]) -> Result<usize, EngineError> {
         let depth = self.effective.queue_depth as usize;
         for (index, request) in requests.iter().enumerate() {
             let full = self.flights.len() + self.refused.len() >= depth;
@@ -207,7 +207,7 @@ impl Engine for StripeEngine {
     }
 
     fn commit(&mut self) -> Result<(), EngineError> {
-        self.members.iter_mut().try_for_each(Member::start)
+        self.members.iter_mut().try_for_each(StripeMember::start)
     }
 
     fn reap(&mut self, min: u32, until: Tick, out: &mut Completions) -> Result<(), EngineError> {
@@ -235,7 +235,7 @@ impl Engine for StripeEngine {
             out.request_count += counters.request_count;
             out.reply_count += counters.reply_count;
             match (&mut out.tcp, counters.tcp) {
-                (Some(sum), Some(more)) => add_tcp_counters(sum, &more),
+                (Some(sum), Some(more)) => sum.add_beside(&more),
                 (sum, more) => *sum = sum.take().or(more),
             }
         }

@@ -1,4 +1,5 @@
-//! Where the bytes of a striped object lie: unit i on member i modulo their number, the units of a member end to end.
+//! Where the bytes of a striped object are stored: unit i on member i modulo their number, the units of a member end to
+//! end.
 //!
 //! Pure. Of any range the part on one member is contiguous there, so that each member gets one request for it.
 //!
@@ -6,16 +7,16 @@
 //! Patterson, Gibson and Katz, "A case for redundant arrays of inexpensive disks", SIGMOD 1988: level 0, without
 //! redundancy.
 
-/// Where the bytes of a striped object lie.
+/// Where the bytes of a striped object are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Layout {
+pub(super) struct StripeLayout {
     unit_bytes: u64,
     member_count: u64,
 }
 
-/// The part of a range that lies on one member.
+/// The part of a range that is on one member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Share {
+pub(super) struct MemberRange {
     /// Where it begins on the member.
     pub(super) offset_bytes: u64,
     /// How long it is; 0 where the range does not touch the member.
@@ -24,8 +25,8 @@ pub(super) struct Share {
 
 /// A piece of a range that is contiguous in the object too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Piece {
-    /// On which member it lies.
+pub(super) struct StripePiece {
+    /// The member that it is on.
     pub(super) member: usize,
     /// Where it begins in the range.
     pub(super) at_bytes: u64,
@@ -35,7 +36,7 @@ pub(super) struct Piece {
     pub(super) length_bytes: u64,
 }
 
-impl Layout {
+impl StripeLayout {
     /// The layout over `member_count` members, at least one, with units of `unit_bytes`, at least one.
     pub(super) fn new(unit_bytes: u64, member_count: usize) -> Self {
         let member_count = u64::try_from(member_count).unwrap_or(u64::MAX);
@@ -46,21 +47,21 @@ impl Layout {
         self.unit_bytes.saturating_mul(self.member_count)
     }
 
-    /// Bytes of member `member` that lie below `position_bytes` of the object.
+    /// Bytes of member `member` that are below `position_bytes` of the object.
     pub(super) fn below(self, member: usize, position_bytes: u64) -> u64 {
         let first = self.unit_bytes.saturating_mul(member as u64);
         let (rows, rest) = (position_bytes / self.row_bytes(), position_bytes % self.row_bytes());
         rows * self.unit_bytes + rest.saturating_sub(first).min(self.unit_bytes)
     }
 
-    /// The part of `length_bytes` from `offset_bytes` on that lies on `member`.
-    pub(super) fn share(self, member: usize, offset_bytes: u64, length_bytes: u64) -> Share {
+    /// The part of `length_bytes` from `offset_bytes` on that is on `member`.
+    pub(super) fn share(self, member: usize, offset_bytes: u64, length_bytes: u64) -> MemberRange {
         let start = self.below(member, offset_bytes);
         let end = self.below(member, offset_bytes.saturating_add(length_bytes));
-        Share { offset_bytes: start, length_bytes: end - start }
+        MemberRange { offset_bytes: start, length_bytes: end - start }
     }
 
-    /// Where a byte of `member` lies in the object.
+    /// The position in the object of a byte of `member`.
     pub(super) fn position(self, member: usize, member_offset_bytes: u64) -> u64 {
         let (row, rest) = (member_offset_bytes / self.unit_bytes, member_offset_bytes % self.unit_bytes);
         row.saturating_mul(self.row_bytes())
@@ -68,14 +69,14 @@ impl Layout {
             .saturating_add(rest)
     }
 
-    /// The longest part of any range of `length_bytes` that lies on one member.
+    /// The longest part of any range of `length_bytes` that is on one member.
     pub(super) fn share_bytes_max(self, length_bytes: u64) -> u64 {
         let (rows, rest) = (length_bytes / self.row_bytes(), length_bytes % self.row_bytes());
         rows * self.unit_bytes + rest.min(self.unit_bytes)
     }
 
     /// The pieces of `length_bytes` from `offset_bytes` on, in the order of the object.
-    pub(super) fn pieces(self, offset_bytes: u64, length_bytes: u64) -> impl Iterator<Item = Piece> {
+    pub(super) fn pieces(self, offset_bytes: u64, length_bytes: u64) -> impl Iterator<Item = StripePiece> {
         let mut at_bytes = 0;
         std::iter::from_fn(move || {
             if at_bytes >= length_bytes {
@@ -84,7 +85,7 @@ impl Layout {
             let position = offset_bytes.saturating_add(at_bytes);
             let left_in_unit = self.unit_bytes - position % self.unit_bytes;
             let member = usize::try_from(position / self.unit_bytes % self.member_count).unwrap_or(0);
-            let piece = Piece {
+            let piece = StripePiece {
                 member,
                 at_bytes,
                 at_share_bytes: self.below(member, position) - self.below(member, offset_bytes),
@@ -103,11 +104,11 @@ mod tests {
 
     #[test]
     fn unit_i_lies_on_member_i_modulo_their_number() {
-        let layout = Layout::new(4096, 3);
+        let layout = StripeLayout::new(4096, 3);
         for unit in 0..12_u64 {
             let member = usize::try_from(unit % 3).unwrap();
             let share = layout.share(member, unit * 4096, 4096);
-            assert_eq!(share, Share { offset_bytes: unit / 3 * 4096, length_bytes: 4096 });
+            assert_eq!(share, MemberRange { offset_bytes: unit / 3 * 4096, length_bytes: 4096 });
             for other in (0..3).filter(|other| *other != member) {
                 assert_eq!(layout.share(other, unit * 4096, 4096).length_bytes, 0);
             }
@@ -116,9 +117,9 @@ mod tests {
 
     #[test]
     fn a_range_of_two_rows_and_a_half_is_one_share_a_member() {
-        let layout = Layout::new(4, 2);
-        assert_eq!(layout.share(0, 2, 20), Share { offset_bytes: 2, length_bytes: 10 });
-        assert_eq!(layout.share(1, 2, 20), Share { offset_bytes: 0, length_bytes: 10 });
+        let layout = StripeLayout::new(4, 2);
+        assert_eq!(layout.share(0, 2, 20), MemberRange { offset_bytes: 2, length_bytes: 10 });
+        assert_eq!(layout.share(1, 2, 20), MemberRange { offset_bytes: 0, length_bytes: 10 });
         let pieces: Vec<_> = layout.pieces(2, 20).map(|piece| (piece.member, piece.length_bytes)).collect();
         assert_eq!(pieces, [(0, 2), (1, 4), (0, 4), (1, 4), (0, 4), (1, 2)]);
     }
@@ -128,8 +129,8 @@ mod tests {
         fn every_byte_lies_on_one_member_and_is_found_again(
             unit in 1_u64..50, count in 1_usize..7, offset in 0_u64..5000, length in 0_u64..2000,
         ) {
-            let layout = Layout::new(unit, count);
-            let shares: Vec<Share> = (0..count).map(|member| layout.share(member, offset, length)).collect();
+            let layout = StripeLayout::new(unit, count);
+            let shares: Vec<MemberRange> = (0..count).map(|member| layout.share(member, offset, length)).collect();
             prop_assert_eq!(shares.iter().map(|share| share.length_bytes).sum::<u64>(), length);
             prop_assert!(shares.iter().all(|share| share.length_bytes <= layout.share_bytes_max(length)));
             let mut moved = vec![0; count];

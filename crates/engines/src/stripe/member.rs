@@ -5,21 +5,21 @@
 use crate::clock::Tick;
 use crate::contract::{Engine, ProtocolCounters, Readiness};
 use crate::error::EngineError;
-use crate::request::{Completions, Request, Slot};
+use crate::request::{Completions, IoRequest, Slot};
 use std::collections::VecDeque;
 
 /// One member of a stripe.
-pub(super) struct Member {
+pub(super) struct StripeMember {
     engine: Box<dyn Engine>,
     /// Parts of committed requests that the member has not taken yet, in their order.
-    waiting: VecDeque<Request>,
+    waiting: VecDeque<IoRequest>,
     in_flight: usize,
     in_flight_max: usize,
 }
 
-impl std::fmt::Debug for Member {
+impl std::fmt::Debug for StripeMember {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Member")
+        f.debug_struct("StripeMember")
             .field("effective", self.engine.effective())
             .field("waiting", &self.waiting.len())
             .field("in_flight", &self.in_flight)
@@ -27,7 +27,7 @@ impl std::fmt::Debug for Member {
     }
 }
 
-impl Member {
+impl StripeMember {
     /// A member served by `engine`, with at most `in_flight_max` parts in flight.
     pub(super) fn new(engine: Box<dyn Engine>, in_flight_max: u32) -> Self {
         let depth = engine.effective().queue_depth as usize;
@@ -45,7 +45,7 @@ impl Member {
     }
 
     /// Adds a part behind those that wait.
-    pub(super) fn push(&mut self, part: Request) {
+    pub(super) fn push(&mut self, part: IoRequest) {
         self.waiting.push_back(part);
     }
 

@@ -1,10 +1,10 @@
 //! Stripes: several targets of one kind as one, each member served by its own engine, all of them by one worker.
 //!
-//! Unit i of an object lies on member i modulo their number (`layout`). A request is split into one part for each member
-//! that it touches and is complete when all of them are: it failed with the error of the failed part that lies first in
-//! the object, and a short one moved what was moved without a gap from its start. A sync goes to every member. What
-//! makes writes durable after so many of them is counted by each member for itself. Deliberately absent: redundancy, and
-//! any going on without a member that is gone.
+//! Unit i of an object is on member i modulo their number (`layout`). A request is split into one part for each member
+//! that it touches and is complete when all of them are: it fails with the error of the failed part that comes first in
+//! the object, and a short one has transferred what was moved without a gap from its start. A sync is sent to every
+//! member. Each member counts for itself the writes after which it makes them durable. Deliberately absent: redundancy,
+//! and continuing without a member that is gone.
 
 mod flights;
 mod issuer;
@@ -16,32 +16,33 @@ mod wait;
 
 use crate::contract::{Engine, EngineFactory, OpenSpec, WorkerContext};
 use crate::error::{EngineError, ErrorKind};
-use crate::registry::EngineFacts;
 use crate::slots::{SlotBuffers, checked_depth};
 use issuer::StripeEngine;
-use layout::Layout;
-use member::Member;
+use layout::StripeLayout;
+use member::StripeMember;
 use narrows_model::capabilities::{Capabilities, Support};
+use narrows_model::engine::EngineDescription;
 use narrows_model::target::Stripe;
 use narrows_model::workload::{Access, CacheState};
 use narrows_model::{Bytes, Effective, Target};
 use narrows_sys::entropy::member_seed;
 use std::sync::Arc;
 
-/// What the engine is.
-pub const INFO: EngineFacts = EngineFacts {
-    id: "stripe",
-    title: "blocks round several targets of one kind, by the members' own engine",
+/// The name that precedes that of the members' engine.
+pub const NAME: &str = "stripe";
+/// What the engine is; it is chosen by the form of a target alone.
+pub const INFO: EngineDescription = EngineDescription {
+    title: "stripes blocks over several targets of one kind, with the members' own engine",
     targets: "stripe:MEMBER,MEMBER?unit=SIZE&peer_depth=N",
-    completion: "as the members' engine, when every part of the request is complete there",
+    completion: "as the members' engine, when every part of the request is complete",
     advice: "as the members' engine",
     source: "Patterson, Gibson and Katz, SIGMOD 1988 (level 0); poll(2)",
     example: "stripe:tcp://a:7300/disk,tcp://b:7300/disk?unit=64KiB",
 };
 
 /// Why rings of several members are not polled.
-const NOT_TOGETHER: &str = "completions that are polled for cannot be waited for together";
-/// What follows an object's name where a member holds a part of it.
+const NOT_TOGETHER: &str = "polled completions cannot be waited for together";
+/// Suffix of an object's name at a member that stores a part of it.
 const PART: &str = "-part";
 
 /// Most members, as many as a stripe's text may have.
@@ -54,7 +55,7 @@ pub(crate) struct StripeFactory {
 
 impl StripeFactory {
     /// Stripes of members that `inner` serves.
-    pub(crate) fn of(inner: Arc<dyn EngineFactory>) -> Self {
+    pub(crate) fn new(inner: Arc<dyn EngineFactory>) -> Self {
         Self { inner }
     }
 }
@@ -68,13 +69,13 @@ impl EngineFactory for StripeFactory {
             let one = self.inner.capabilities(member)?;
             all = Some(match all {
                 None => Capabilities { engine: name(&one.engine), ..one },
-                Some(all) => both(all, one),
+                Some(all) => intersection(all, one),
             });
         }
         let mut all = all.ok_or_else(|| refused(target, "a stripe has at least one member"))?;
         if all.direct.is_yes() && !stripe.unit_bytes().0.is_multiple_of(all.alignment_bytes.0.max(1)) {
             let reason = format!(
-                "its unit of {} is no multiple of the {} that a member needs",
+                "its unit of {} is not a multiple of the {} that a member needs",
                 stripe.unit_bytes(),
                 all.alignment_bytes
             );
@@ -89,15 +90,15 @@ impl EngineFactory for StripeFactory {
         let depth = checked_depth(spec, capabilities.queue_depth_max)?;
         check_waiting(spec)?;
         check_direct(spec, &capabilities)?;
-        let layout = Layout::new(stripe.unit_bytes().0, stripe.members().len());
+        let layout = StripeLayout::new(stripe.unit_bytes().0, stripe.members().len());
         let mut members = Vec::with_capacity(stripe.members().len());
         for (index, target) in stripe.members().iter().enumerate() {
             // Blocks that went to one member are not those of another.
             let seed = member_seed(worker.seed, index as u64);
             let context = WorkerContext { seed, ..worker.clone() };
             let engine = self.inner.open(&member_spec(spec, layout, index, target), &context);
-            let engine = engine.map_err(|error| advised(error, stripe))?;
-            members.push(Member::new(engine, stripe.peer_depth().unwrap_or(u32::MAX)));
+            let engine = engine.map_err(|error| with_stripe_hint(error, stripe))?;
+            members.push(StripeMember::new(engine, stripe.peer_depth().unwrap_or(u32::MAX)));
         }
         let block_bytes = spec.workload.block_bytes.0;
         let slots = SlotBuffers::new(depth, block_bytes, worker.seed)?;
@@ -118,7 +119,7 @@ impl EngineFactory for StripeFactory {
         Ok(known.filter(|known| !known.is_empty()).map(mean))
     }
 
-    /// Tried at every member; the first failure is told.
+    /// Tried at every member; the first failure is returned.
     fn remove(&self, spec: &OpenSpec) -> Result<(), EngineError> {
         let outcomes = each_member(spec, |one| Ok(self.inner.remove(one)))?;
         outcomes.into_iter().collect()
@@ -128,7 +129,7 @@ impl EngineFactory for StripeFactory {
 fn stripe(target: &Target) -> Result<&Stripe, EngineError> {
     match target {
         Target::Stripe(stripe) => Ok(stripe),
-        other => Err(refused(other, "it is no stripe")),
+        other => Err(refused(other, "it is not a stripe")),
     }
 }
 
@@ -136,13 +137,13 @@ fn refused(target: &Target, detail: impl Into<String>) -> EngineError {
     EngineError::new(ErrorKind::Unsupported, "open", target.to_string()).detail(detail)
 }
 
-/// The name of a stripe's engine, which tells the members'.
+/// The name of a stripe's engine, which includes the members'.
 fn name(inner: &str) -> String {
-    format!("{} of {inner}", INFO.id)
+    format!("{NAME} of {inner}")
 }
 
 /// What two members can do both.
-fn both(all: Capabilities, one: Capabilities) -> Capabilities {
+fn intersection(all: Capabilities, one: Capabilities) -> Capabilities {
     let supported = |all: Support, one: Support| if all.is_yes() { one } else { all };
     Capabilities {
         ops: all.ops.into_iter().filter(|op| one.ops.contains(op)).collect(),
@@ -161,7 +162,7 @@ fn both(all: Capabilities, one: Capabilities) -> Capabilities {
 fn check_waiting(spec: &OpenSpec) -> Result<(), EngineError> {
     let several = spec.target.members().len() > 1;
     if several && spec.workload.ring.completion_polling {
-        return Err(refused(&spec.target, NOT_TOGETHER).hint("leave completion_polling off"));
+        return Err(refused(&spec.target, NOT_TOGETHER).hint("do not use completion_polling"));
     }
     Ok(())
 }
@@ -172,7 +173,7 @@ fn check_direct(spec: &OpenSpec, capabilities: &Capabilities) -> Result<(), Engi
         return Ok(());
     }
     if let Support::No { reason } = &capabilities.direct {
-        return Err(refused(&spec.target, format!("direct access was asked for: {reason}")));
+        return Err(refused(&spec.target, format!("direct access was requested: {reason}")));
     }
     let (block, alignment) = (spec.workload.block_bytes, capabilities.alignment_bytes);
     if !block.0.is_multiple_of(alignment.0.max(1)) {
@@ -183,7 +184,7 @@ fn check_direct(spec: &OpenSpec, capabilities: &Capabilities) -> Result<(), Engi
 }
 
 /// What one member is opened for: its part of each block and of each object.
-fn member_spec(spec: &OpenSpec, layout: Layout, index: usize, target: &Target) -> OpenSpec {
+fn member_spec(spec: &OpenSpec, layout: StripeLayout, index: usize, target: &Target) -> OpenSpec {
     // A member that is also used alone has objects of its own; the empty name is the member itself.
     let objects = spec.objects.iter().map(|name| part_name(name)).collect();
     let mut one = OpenSpec { target: target.clone(), objects, ..spec.clone() };
@@ -205,13 +206,13 @@ fn each_member<T>(
     mut act: impl FnMut(&OpenSpec) -> Result<T, EngineError>,
 ) -> Result<Vec<T>, EngineError> {
     let stripe = stripe(&spec.target)?;
-    let layout = Layout::new(stripe.unit_bytes().0, stripe.members().len());
+    let layout = StripeLayout::new(stripe.unit_bytes().0, stripe.members().len());
     let members = stripe.members().iter().enumerate();
     members.map(|(index, target)| act(&member_spec(spec, layout, index, target))).collect()
 }
 
 /// The same error with how a stripe asks less of a member.
-fn advised(error: EngineError, stripe: &Stripe) -> EngineError {
+fn with_stripe_hint(error: EngineError, stripe: &Stripe) -> EngineError {
     if error.kind != ErrorKind::Unsupported || !error.hint.is_empty() {
         return error;
     }
@@ -219,7 +220,7 @@ fn advised(error: EngineError, stripe: &Stripe) -> EngineError {
 }
 
 /// What was granted by all members. Their connections are alike; one that is no loopback stands for them.
-fn effective(members: &[Member], depth: u32, target: &Target) -> Result<Effective, EngineError> {
+fn effective(members: &[StripeMember], depth: u32, target: &Target) -> Result<Effective, EngineError> {
     let granted = || members.iter().map(|member| member.engine().effective());
     let first = granted().next().ok_or_else(|| refused(target, "a stripe has at least one member"))?;
     let connections = || granted().filter_map(|one| one.connection.as_ref());

@@ -5,7 +5,7 @@ use crate::clock::Tick;
 use crate::conformance::{self, BLOCK_BYTES, complete, request, spec, worker};
 use crate::contract::Readiness;
 use crate::registry::EngineRegistry;
-use crate::request::{Completions, Request, Slot};
+use crate::request::{Completions, IoRequest, Slot};
 use narrows_model::{EngineId, Op};
 use std::fs;
 use std::path::PathBuf;
@@ -94,7 +94,7 @@ fn what_is_read_is_what_was_written_at_any_offset_and_length() {
     }
     for (offset, length) in [(0, 1), (1, 1700), (511, 2), (1535, 4096), (4096, 4095), (8000, 4000)] {
         engine.buffer(Slot(0)).fill(0);
-        let odd = Request { offset_bytes: offset, length_bytes: length, ..request(Op::Read, 0, 0) };
+        let odd = IoRequest { offset_bytes: offset, length_bytes: length, ..request(Op::Read, 0, 0) };
         assert_eq!(complete(engine.as_mut(), &[odd]), [(0, Ok(length))]);
         let start = usize::try_from(offset).unwrap();
         let expected = &whole[start..start + length as usize];
@@ -111,10 +111,10 @@ fn what_was_read_and_not_looked_at_can_be_written_elsewhere() {
     complete(engine.as_mut(), &[request(Op::Write, 0, 0)]);
     engine.buffer(Slot(0)).fill(0);
     complete(engine.as_mut(), &[request(Op::Read, 0, 0)]);
-    let elsewhere = Request { offset_bytes: 5 * 1024 + 512, ..request(Op::Write, 0, 0) };
+    let elsewhere = IoRequest { offset_bytes: 5 * 1024 + 512, ..request(Op::Write, 0, 0) };
     complete(engine.as_mut(), &[elsewhere]);
     engine.buffer(Slot(0)).fill(0);
-    complete(engine.as_mut(), &[Request { op: Op::Read, ..elsewhere }]);
+    complete(engine.as_mut(), &[IoRequest { op: Op::Read, ..elsewhere }]);
     assert_eq!(engine.buffer(Slot(0)), block);
 }
 
@@ -134,8 +134,8 @@ fn a_read_across_the_end_tells_what_comes_without_a_gap() {
 #[test]
 fn a_request_longer_than_the_block_fails_alone() {
     let mut engine = open("stripe:null:,null:", EngineId::Null, 2);
-    let long = Request { length_bytes: BLOCK_BYTES + 1, ..request(Op::Read, 0, 0) };
-    let empty = Request { length_bytes: 0, ..request(Op::Read, 1, 0) };
+    let long = IoRequest { length_bytes: BLOCK_BYTES + 1, ..request(Op::Read, 0, 0) };
+    let empty = IoRequest { length_bytes: 0, ..request(Op::Read, 1, 0) };
     assert_eq!(
         complete(engine.as_mut(), &[long, empty]),
         [(0, Err("EINVAL".to_owned())), (1, Err("EINVAL".to_owned()))]
@@ -168,7 +168,7 @@ struct Scripted {
     effective: Effective,
     block: Vec<u8>,
     taken: std::rc::Rc<std::cell::Cell<usize>>,
-    queued: Vec<Request>,
+    queued: Vec<IoRequest>,
     socket: std::os::unix::net::UnixStream,
 }
 
@@ -179,7 +179,7 @@ impl Engine for Scripted {
     fn buffer(&mut self, _slot: Slot) -> &mut [u8] {
         &mut self.block
     }
-    fn queue(&mut self, requests: &[Request]) -> Result<usize, EngineError> {
+    fn queue(&mut self, requests: &[IoRequest]) -> Result<usize, EngineError> {
         self.queued.extend_from_slice(requests);
         self.taken.set(self.taken.get() + requests.len());
         Ok(requests.len())
@@ -192,7 +192,7 @@ impl Engine for Scripted {
         let mut bytes = [0; 8];
         let allowed = (&self.socket).read(&mut bytes).unwrap_or(0);
         for done in self.queued.drain(..allowed) {
-            out.push(crate::request::Completion { tag: done.tag, result: Ok(done.length_bytes) });
+            out.push(crate::request::IoCompletion { tag: done.tag, result: Ok(done.length_bytes) });
         }
         Ok(())
     }
@@ -224,10 +224,10 @@ fn scripted(
         handles.push((std::rc::Rc::clone(&taken), far));
         let (effective, block) = (effective.clone(), block.clone());
         let engine = Scripted { effective, block, taken, queued: Vec::new(), socket: near };
-        members.push(Member::new(Box::new(engine), peer_depth));
+        members.push(StripeMember::new(Box::new(engine), peer_depth));
     }
     let slots = SlotBuffers::new(depth, u64::from(BLOCK_BYTES), 0).unwrap();
-    let layout = Layout::new(u64::from(BLOCK_BYTES), 2);
+    let layout = StripeLayout::new(u64::from(BLOCK_BYTES), 2);
     let clock = worker().clock;
     (StripeEngine::new(effective, layout, members, (slots, u64::from(BLOCK_BYTES)), clock), handles)
 }
@@ -236,7 +236,7 @@ fn scripted(
 fn no_more_than_the_peer_depth_is_in_flight_at_a_member() {
     use std::io::Write;
     let (mut engine, handles) = scripted(8, 2);
-    let requests: Vec<Request> = (0..8).map(|tag| request(Op::Read, tag, u64::from(tag))).collect();
+    let requests: Vec<IoRequest> = (0..8).map(|tag| request(Op::Read, tag, u64::from(tag))).collect();
     assert_eq!(engine.queue(&requests).unwrap(), 8);
     engine.commit().unwrap();
     let taken =
@@ -256,7 +256,7 @@ fn no_more_than_the_peer_depth_is_in_flight_at_a_member() {
 fn a_member_that_is_silent_does_not_hold_up_the_others() {
     use std::io::Write;
     let (mut engine, handles) = scripted(4, 4);
-    let requests: Vec<Request> = (0..4).map(|tag| request(Op::Read, tag, u64::from(tag))).collect();
+    let requests: Vec<IoRequest> = (0..4).map(|tag| request(Op::Read, tag, u64::from(tag))).collect();
     engine.queue(&requests).unwrap();
     engine.commit().unwrap();
     (&handles[1].1).write_all(&[1, 1]).unwrap();

@@ -3,16 +3,16 @@
 //! Hot path: no allocation.
 
 use super::MEMBERS_MAX;
-use super::member::Member;
+use super::member::StripeMember;
 use crate::contract::Readiness;
 use crate::error::EngineError;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// Members by their bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Members(u64);
+pub(super) struct MemberSet(u64);
 
-impl Members {
+impl MemberSet {
     pub(super) const NONE: Self = Self(0);
 
     pub(super) fn add(&mut self, member: usize) {
@@ -29,13 +29,13 @@ impl Members {
     }
 }
 
-/// Waits until members that have something in flight can go on, for `span_ns` at most, and tells which; none when the
-/// time passed or a signal came. Who can always go on is told at once.
+/// Waits until members that have something in flight can continue, for `span_ns` at most, and returns them; none when
+/// the time passed or a signal came. Members that can always continue are returned at once.
 ///
 /// # Errors
 /// When the system cannot wait for them.
-pub(super) fn ready(members: &mut [Member], span_ns: u64) -> Result<Members, EngineError> {
-    let mut found = Members::NONE;
+pub(super) fn ready(members: &mut [StripeMember], span_ns: u64) -> Result<MemberSet, EngineError> {
+    let mut found = MemberSet::NONE;
     let mut awaited: [Option<(usize, Readiness<'_>)>; MEMBERS_MAX] = [None; MEMBERS_MAX];
     let mut count = 0;
     for (index, member) in members.iter_mut().enumerate().filter(|(_, member)| member.is_busy()) {
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn members_are_told_by_their_numbers() {
-        let mut members = Members::NONE;
+        let mut members = MemberSet::NONE;
         assert!(members.is_empty());
         members.add(63);
         members.add(0);

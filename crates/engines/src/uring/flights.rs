@@ -3,13 +3,13 @@
 //! Pure: it never enters the kernel. Hot path: no allocation.
 
 use crate::files::SyncCount;
-use crate::request::{Completion, Errno};
+use crate::request::{Errno, IoCompletion};
 use narrows_model::workload::SyncPolicy;
 use narrows_sys::ring::{RingCompletion, RingOp, RingRequest};
 
 /// A request of the worker's, of which one step is in the ring.
 #[derive(Debug, Clone, Copy)]
-struct Flight {
+struct RingFlight {
     tag: u32,
     /// The request as it was first.
     whole: RingRequest,
@@ -20,13 +20,13 @@ struct Flight {
 
 /// Every slot's flight.
 #[derive(Debug)]
-pub(super) struct Flights {
-    slots: Vec<Flight>,
+pub(super) struct RingFlights {
+    slots: Vec<RingFlight>,
     next_steps: Vec<RingRequest>,
     sync_count: SyncCount,
 }
 
-impl Flights {
+impl RingFlights {
     /// For `depth` slots, with a sync after as many writes as `sync` says.
     pub(super) fn new(depth: u32, sync: SyncPolicy) -> Self {
         let whole = RingRequest {
@@ -37,7 +37,7 @@ impl Flights {
             length_bytes: 0,
             block_offset_bytes: 0,
         };
-        let none = Flight { tag: 0, whole, done_bytes: 0, syncing: false };
+        let none = RingFlight { tag: 0, whole, done_bytes: 0, syncing: false };
         Self {
             slots: vec![none; depth as usize],
             next_steps: Vec::with_capacity(depth as usize),
@@ -49,19 +49,19 @@ impl Flights {
     #[inline]
     pub(super) fn started(&mut self, tag: u32, first: RingRequest) {
         if let Some(flight) = self.slots.get_mut(first.slot as usize) {
-            *flight = Flight { tag, whole: first, done_bytes: 0, syncing: false };
+            *flight = RingFlight { tag, whole: first, done_bytes: 0, syncing: false };
         }
     }
 
     /// The worker's completion that an answer of the ring makes; `None` where another step follows.
     #[inline]
-    pub(super) fn answered(&mut self, done: RingCompletion) -> Option<Completion> {
+    pub(super) fn answered(&mut self, done: RingCompletion) -> Option<IoCompletion> {
         let flight = self.slots.get_mut(done.slot as usize)?;
         let moved = match done.result {
-            Err(errno) => return Some(Completion { tag: flight.tag, result: Err(Errno(errno.raw())) }),
+            Err(errno) => return Some(IoCompletion { tag: flight.tag, result: Err(Errno(errno.raw())) }),
             Ok(moved) => moved,
         };
-        let completion = |result| Some(Completion { tag: flight.tag, result: Ok(result) });
+        let completion = |result| Some(IoCompletion { tag: flight.tag, result: Ok(result) });
         match flight.whole.op {
             RingOp::Fdatasync => return completion(0),
             RingOp::PunchHole => return completion(flight.whole.length_bytes),
@@ -78,7 +78,7 @@ impl Flights {
             self.next_steps.push(RingRequest { op: RingOp::Fdatasync, ..flight.whole });
             return None;
         }
-        Some(Completion { tag: flight.tag, result: Ok(flight.done_bytes) })
+        Some(IoCompletion { tag: flight.tag, result: Ok(flight.done_bytes) })
     }
 
     /// Whether a step is to be put into the ring.
@@ -93,7 +93,7 @@ impl Flights {
     }
 }
 
-fn rest(flight: &Flight) -> RingRequest {
+fn rest(flight: &RingFlight) -> RingRequest {
     RingRequest {
         offset_bytes: flight.whole.offset_bytes + u64::from(flight.done_bytes),
         length_bytes: flight.whole.length_bytes - flight.done_bytes,
@@ -123,33 +123,33 @@ mod tests {
 
     #[test]
     fn the_rest_of_a_short_transfer_follows_in_its_slot_until_nothing_more_comes() {
-        let mut flights = Flights::new(1, SyncPolicy::None);
+        let mut flights = RingFlights::new(1, SyncPolicy::None);
         flights.started(5, write(0));
         assert_eq!(flights.answered(answer(0, 1000)), None);
         let rest = flights.next_step().unwrap();
         assert_eq!((rest.offset_bytes, rest.length_bytes, rest.block_offset_bytes), (9192, 3096, 1000));
-        assert_eq!(flights.answered(answer(0, 0)), Some(Completion { tag: 5, result: Ok(1000) }));
+        assert_eq!(flights.answered(answer(0, 0)), Some(IoCompletion { tag: 5, result: Ok(1000) }));
         assert!(!flights.has_next_step());
     }
 
     #[test]
     fn the_last_of_so_many_writes_completes_with_its_sync() {
-        let mut flights = Flights::new(2, SyncPolicy::Every(2));
+        let mut flights = RingFlights::new(2, SyncPolicy::Every(2));
         flights.started(0, write(0));
         flights.started(1, write(1));
-        assert_eq!(flights.answered(answer(1, 4096)), Some(Completion { tag: 1, result: Ok(4096) }));
+        assert_eq!(flights.answered(answer(1, 4096)), Some(IoCompletion { tag: 1, result: Ok(4096) }));
         assert_eq!(flights.answered(answer(0, 4096)), None);
         let sync = flights.next_step().unwrap();
         assert_eq!((sync.op, sync.slot), (RingOp::Fdatasync, 0));
-        assert_eq!(flights.answered(answer(0, 0)), Some(Completion { tag: 0, result: Ok(4096) }));
+        assert_eq!(flights.answered(answer(0, 0)), Some(IoCompletion { tag: 0, result: Ok(4096) }));
     }
 
     #[test]
     fn a_failed_sync_fails_its_write() {
-        let mut flights = Flights::new(1, SyncPolicy::Every(1));
+        let mut flights = RingFlights::new(1, SyncPolicy::Every(1));
         flights.started(3, write(0));
         assert_eq!(flights.answered(answer(0, 4096)), None);
-        let failed = RingCompletion { slot: 0, result: Err(narrows_sys::Errno::from_raw(5)) };
-        assert_eq!(flights.answered(failed), Some(Completion { tag: 3, result: Err(Errno(5)) }));
+        let failed = RingCompletion { slot: 0, result: Err(narrows_sys::SysErrno::from_raw(5)) };
+        assert_eq!(flights.answered(failed), Some(IoCompletion { tag: 3, result: Err(Errno(5)) }));
     }
 }

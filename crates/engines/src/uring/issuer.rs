@@ -3,11 +3,11 @@
 //! Hot path: no allocation, no lock, no clock; one call of the kernel a commit, none for a reap whose completions are
 //! there.
 
-use super::flights::Flights;
+use super::flights::RingFlights;
 use crate::clock::Tick;
 use crate::contract::{Engine, ProtocolCounters, Readiness};
 use crate::error::EngineError;
-use crate::request::{Completion, Completions, Errno, Request, Slot};
+use crate::request::{Completions, Errno, IoCompletion, IoRequest, Slot};
 use narrows_model::workload::SyncPolicy;
 use narrows_model::{Effective, Op};
 use narrows_sys::ring::{Ring, RingOp, RingRequest};
@@ -23,26 +23,26 @@ const BUSY: i32 = rustix::io::Errno::BUSY.raw_os_error();
 pub(super) struct UringEngine {
     effective: Effective,
     ring: Ring,
-    flights: Flights,
+    flights: RingFlights,
     /// Completions of requests that the kernel never saw.
-    refused: Vec<Completion>,
+    refused: Vec<IoCompletion>,
     counters: ProtocolCounters,
 }
 
 impl UringEngine {
-    /// An engine that issues through `ring`; `effective` tells the depth.
+    /// An engine that issues through `ring`; `effective` states the depth.
     pub(super) fn new(effective: Effective, ring: Ring, sync: SyncPolicy) -> Self {
         let depth = effective.queue_depth;
         Self {
             ring,
-            flights: Flights::new(depth, sync),
+            flights: RingFlights::new(depth, sync),
             refused: Vec::with_capacity(depth as usize),
             counters: ProtocolCounters::default(),
             effective,
         }
     }
 
-    /// Forgets what has been issued: the blocks hold entropy again and the counts start anew.
+    /// Discards what has been issued: the blocks contain entropy again and the counts restart.
     pub(super) fn start_anew(&mut self, seed: u64) {
         narrows_sys::entropy::fill_entropy(self.ring.block(0), seed);
         self.counters = ProtocolCounters::default();
@@ -63,7 +63,7 @@ impl UringEngine {
     }
 
     /// Issues what continues requests: the rest of short transfers, and syncs that are due.
-    fn go_on(&mut self) -> Result<(), EngineError> {
+    fn continue_requests(&mut self) -> Result<(), EngineError> {
         while let Some(next) = self.flights.next_step() {
             self.counters.request_count += 1;
             self.ring.queue(&next).map_err(|errno| ended("continue", errno))?;
@@ -72,12 +72,12 @@ impl UringEngine {
     }
 }
 
-fn ended(operation: &'static str, errno: narrows_sys::Errno) -> EngineError {
+fn ended(operation: &'static str, errno: narrows_sys::SysErrno) -> EngineError {
     EngineError::from_io(operation, "the io_uring", errno.into())
 }
 
 /// The form in which the ring takes `request`; `None` for what it has no form for.
-fn ring_request(request: &Request) -> Option<RingRequest> {
+fn ring_request(request: &IoRequest) -> Option<RingRequest> {
     let op = match request.op {
         Op::Read => RingOp::Read,
         Op::Write => RingOp::Write,
@@ -105,7 +105,7 @@ impl Engine for UringEngine {
     }
 
     /// A request whose slot is still in flight is not taken; one that the engine cannot issue completes with `EINVAL`.
-    fn queue(&mut self, requests: &[Request]) -> Result<usize, EngineError> {
+    fn queue(&mut self, requests: &[IoRequest]) -> Result<usize, EngineError> {
         let depth = self.effective.queue_depth as usize;
         for (index, request) in requests.iter().enumerate() {
             if self.ring.in_flight_count() as usize + self.refused.len() >= depth {
@@ -118,7 +118,7 @@ impl Engine for UringEngine {
                     self.flights.started(request.tag, first);
                 }
                 Some((_, Err(errno))) if errno.raw() == BUSY => return Ok(index),
-                _ => self.refused.push(Completion { tag: request.tag, result: Err(INVALID) }),
+                _ => self.refused.push(IoCompletion { tag: request.tag, result: Err(INVALID) }),
             }
         }
         Ok(requests.len())
@@ -140,7 +140,7 @@ impl Engine for UringEngine {
             self.ring.wait(awaited, until.0).map_err(|errno| ended("wait for", errno))?;
             let answers = self.collect(out);
             if self.flights.has_next_step() {
-                self.go_on()?;
+                self.continue_requests()?;
             }
             let deadline_passed = answers < awaited;
             if deadline_passed || out.len() >= enough || self.ring.in_flight_count() == 0 {

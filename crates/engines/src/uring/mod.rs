@@ -1,24 +1,24 @@
 //! The engine `uring`: reads and writes of files through a submission and completion ring (`io_uring`), many in flight.
 //!
 //! "Complete" means what it means to `psync`. After every so many writes, an `fdatasync` of that file follows the write
-//! in its slot, and both are complete with it; the other requests in flight go on meanwhile. Short transfers are
+//! in its slot, and both are complete with it; the other requests in flight continue meanwhile. Short transfers are
 //! continued until all is moved or nothing more comes. What the machine does not grant is recorded, or refused where it
-//! was required; a machine that forbids rings gives no engine, never another one.
-//! `queue` writes entries, `commit` enters the kernel once, `reap` takes what is there and enters only when that is too
-//! little. A commit is never put off until the reap: a request starts when the worker says so, and what the page cache
-//! holds completes within the commit anyway. Not here: issuing, which is the issuer's.
+//! was required; on a machine that forbids rings no engine is opened, never a different one. `queue` writes entries,
+//! `commit` enters the kernel once, `reap` takes what is there and enters only when that is too little. A commit is
+//! never deferred until the reap: a request starts when the worker says so, and what is in the page cache completes
+//! within the commit anyway. Not here: issuing, which is in `issuer`.
 
 use crate::contract::{Engine, EngineFactory, OpenSpec, WorkerContext};
 use crate::error::{EngineError, ErrorKind};
-use crate::files::{self, Files, Opened};
-use crate::registry::EngineFacts;
-use crate::request::{Completions, Errno, Request, Slot};
+use crate::files::{self, Files, OpenObjectFiles};
+use crate::request::{Completions, Errno, IoRequest, Slot};
 use crate::slots::checked_depth;
 use narrows_model::capabilities::Capabilities;
+use narrows_model::engine::{self, EngineDeclaration};
 use narrows_model::units::saturate_usize;
-use narrows_model::workload::{Access, CacheState, RingFacts, RingWishes, SyncPolicy, Wish};
+use narrows_model::workload::{Access, CacheState, RingFacts, RingOptions, SyncPolicy, Wish};
 use narrows_model::{Bytes, Effective, Op, Target};
-use narrows_sys::ring::{self, RING_DEPTH_MAX, Ring, RingError, RingGrants, RingSpec, RingsWanted};
+use narrows_sys::ring::{self, RING_DEPTH_MAX, Ring, RingError, RingGrants, RingSpec, RingTrialSpec};
 use std::fs::File;
 
 mod flights;
@@ -29,16 +29,10 @@ mod tests;
 
 use issuer::UringEngine;
 
-/// What the engine is.
-pub const INFO: EngineFacts = EngineFacts {
-    id: "uring",
-    title: "reads and writes of a file through io_uring, many in flight",
-    targets: "PATH file:PATH",
-    completion: "as psync; after every so many writes, with the fdatasync that follows the write in its slot",
-    advice: "none: the kernel reads ahead by what it sees, as for psync",
-    source: "io_uring(7), io_uring_setup(2), io_uring_enter(2), io_uring_register(2)",
-    example: "/srv/data",
-};
+/// What the engine declares.
+pub const INFO: &EngineDeclaration = &engine::uring::DECLARATION;
+
+const _: () = assert!(INFO.queue_depth_max == RING_DEPTH_MAX, "a ring has as many slots");
 
 /// A file that cannot be polled.
 const NOT_SUPPORTED: Errno = Errno(rustix::io::Errno::OPNOTSUPP.raw_os_error());
@@ -63,7 +57,7 @@ impl UringFactory {
     }
 
     /// The same for files that are chosen already.
-    pub(crate) fn of(files: Files) -> Self {
+    pub(crate) fn with_files(files: Files) -> Self {
         Self { files }
     }
 }
@@ -71,10 +65,10 @@ impl UringFactory {
 impl EngineFactory for UringFactory {
     /// Tries whether this machine lets the process have a ring at all; one that it forbids is an error that says so.
     fn capabilities(&self, target: &Target) -> Result<Capabilities, EngineError> {
-        let mut capabilities = self.files.capabilities(target, INFO.id, RING_DEPTH_MAX)?;
+        let mut capabilities = self.files.capabilities(target, INFO)?;
         let support = ring::support().map_err(|error| no_ring(target, &error))?;
         if capabilities.direct.is_yes() {
-            let place = self.files.place(target, "")?;
+            let place = self.files.object_path(target, "")?;
             capabilities.completion_polling = polling::support(&place, capabilities.alignment_bytes.0)?;
         } else {
             capabilities.completion_polling = capabilities.direct.clone();
@@ -86,20 +80,20 @@ impl EngineFactory for UringFactory {
     }
 
     fn open(&self, spec: &OpenSpec, worker: &WorkerContext) -> Result<Box<dyn Engine>, EngineError> {
-        let depth = checked_depth(spec, RING_DEPTH_MAX)?;
+        let depth = checked_depth(spec, INFO.queue_depth_max)?;
         check_polling(spec)?;
-        let Opened { files, alignment_bytes } = self.files.open(spec)?;
+        let OpenObjectFiles { files, alignment_bytes } = self.files.open(spec)?;
         let ring = Ring::new(RingSpec {
             depth,
             block_bytes: saturate_usize(spec.workload.block_bytes.0),
             seed: worker.seed,
             files,
-            wishes: wishes(spec.workload.ring),
+            setup: ring_setup(spec.workload.ring),
         })
         .map_err(|error| no_ring(&spec.target, &error))?;
         let effective = Effective {
             ring: Some(facts(ring.grants())),
-            ..files::effective(INFO.id, spec, depth, alignment_bytes)
+            ..files::effective(INFO.name(), spec, depth, alignment_bytes)
         };
         let mut engine = UringEngine::new(effective, ring, spec.workload.sync);
         if spec.workload.ring.completion_polling {
@@ -128,13 +122,13 @@ pub fn try_rings(
     queue_depth: u32,
     block_bytes: Bytes,
     count: u32,
-    asked: RingWishes,
+    asked: RingOptions,
 ) -> Result<(), RingError> {
-    ring::try_rings(RingsWanted {
+    ring::try_rings(RingTrialSpec {
         depth: queue_depth,
         block_bytes: saturate_usize(block_bytes.0),
         count,
-        wishes: wishes(asked),
+        setup: ring_setup(asked),
     })
 }
 
@@ -162,27 +156,27 @@ fn check_polling(spec: &OpenSpec) -> Result<(), EngineError> {
     if workload.access != Access::Direct {
         return Err(refused(
             &spec.target,
-            "polling for completions needs direct access and buffered was asked for",
+            "polling for completions needs direct access and buffered was requested",
         )
-        .hint("ask for direct access, or leave completion_polling off"));
+        .hint("use direct access, or do not use completion_polling"));
     }
     let syncs = matches!(workload.sync, SyncPolicy::Every(_) | SyncPolicy::AtEnd);
     if syncs || workload.ops().iter().any(|share| !matches!(share.op, Op::Read | Op::Write)) {
-        return Err(refused(&spec.target, "polling for completions serves reads and writes alone")
-            .hint("make writes durable with dsync, or leave completion_polling off"));
+        return Err(refused(&spec.target, "polling for completions supports only reads and writes")
+            .hint("make writes durable with dsync, or do not use completion_polling"));
     }
     Ok(())
 }
 
-fn wishes(asked: RingWishes) -> ring::RingWishes {
-    let wish = |asked| match asked {
-        Wish::IfGranted => ring::Wish::IfGranted,
-        Wish::Required => ring::Wish::Required,
-        Wish::Off => ring::Wish::Off,
+fn ring_setup(asked: RingOptions) -> ring::RingSetup {
+    let mode = |asked| match asked {
+        Wish::IfGranted => ring::FeatureMode::IfGranted,
+        Wish::Required => ring::FeatureMode::Required,
+        Wish::Off => ring::FeatureMode::Off,
     };
-    ring::RingWishes {
-        registered_buffers: wish(asked.registered_buffers),
-        registered_files: wish(asked.registered_files),
+    ring::RingSetup {
+        registered_buffers: mode(asked.registered_buffers),
+        registered_files: mode(asked.registered_files),
         completion_polling: asked.completion_polling,
         submission_polling: asked.submission_polling,
     }
@@ -199,9 +193,9 @@ fn facts(grants: RingGrants) -> RingFacts {
     }
 }
 
-/// Reads one block, because only a request tells whether a file can be polled.
+/// Reads one block, because only a request shows whether a file can be polled.
 fn try_polling(engine: &mut UringEngine, spec: &OpenSpec, worker: &WorkerContext) -> Result<(), EngineError> {
-    let read = Request {
+    let read = IoRequest {
         tag: 0,
         op: Op::Read,
         object: 0,
@@ -214,10 +208,10 @@ fn try_polling(engine: &mut UringEngine, spec: &OpenSpec, worker: &WorkerContext
     let mut done = Completions::with_capacity(1);
     engine.reap(1, worker.clock.now().after(spec.answer_timeout_ns), &mut done)?;
     if done.as_slice().first().is_some_and(|done| done.result == Err(NOT_SUPPORTED)) {
-        return Err(refused(&spec.target, polling::NOT_POLLED).hint("leave completion_polling off"));
+        return Err(refused(&spec.target, polling::NOT_POLLED).hint("do not use completion_polling"));
     }
     if done.is_empty() {
-        return Err(refused(&spec.target, "a read that was polled for did not complete"));
+        return Err(refused(&spec.target, "a polled read did not complete"));
     }
     // What was read is not what a worker's blocks start with.
     engine.start_anew(worker.seed);

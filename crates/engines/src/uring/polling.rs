@@ -1,16 +1,16 @@
-//! Whether completions can be polled for at a place: tried on a file, because only a request tells.
+//! Whether completions can be polled for at a place: tried on a file, because only a request shows it.
 //!
 //! In a folder a file without a name is written and read, which nobody sees; a file that exists is only read.
 
 use crate::error::EngineError;
-use crate::files::Place;
+use crate::files::ObjectPath;
 use narrows_model::capabilities::Support;
 use narrows_model::units::{saturate_u32, saturate_usize};
-use narrows_sys::Errno;
-use narrows_sys::ring::{Ring, RingOp, RingRequest, RingSpec, RingWishes, Wish};
+use narrows_sys::SysErrno;
+use narrows_sys::ring::{FeatureMode, Ring, RingOp, RingRequest, RingSetup, RingSpec};
 
 /// Why a file cannot be polled.
-pub(super) const NOT_POLLED: &str = "its file system or device does not let completions be polled for";
+pub(super) const NOT_POLLED: &str = "its file system or device does not support polling for completions";
 /// A file that cannot be polled.
 const NOT_SUPPORTED: i32 = rustix::io::Errno::OPNOTSUPP.raw_os_error();
 /// Bytes of the trial, where alignment asks for no more.
@@ -20,7 +20,7 @@ const WAIT_NS: u64 = 2_000_000_000;
 
 /// Whether polling works at `place`, which takes direct access in multiples of `alignment_bytes`; where it could not be
 /// tried it is taken to work until an engine that is opened there finds that it does not.
-pub(super) fn support(place: &Place, alignment_bytes: u64) -> Result<Support, EngineError> {
+pub(super) fn support(place: &ObjectPath, alignment_bytes: u64) -> Result<Support, EngineError> {
     let block_bytes = TRIAL_BYTES.next_multiple_of(alignment_bytes.max(1));
     let (file, ops) = match place.open_to_try(block_bytes)? {
         None => return Ok(Support::Yes),
@@ -32,9 +32,9 @@ pub(super) fn support(place: &Place, alignment_bytes: u64) -> Result<Support, En
         block_bytes: saturate_usize(block_bytes),
         seed: 0,
         files: vec![file],
-        wishes: RingWishes {
-            registered_buffers: Wish::Off,
-            registered_files: Wish::Off,
+        setup: RingSetup {
+            registered_buffers: FeatureMode::Off,
+            registered_files: FeatureMode::Off,
             completion_polling: true,
             submission_polling: false,
         },
@@ -51,18 +51,18 @@ pub(super) fn support(place: &Place, alignment_bytes: u64) -> Result<Support, En
 /// is no word on it.
 fn one(ring: &mut Ring, op: RingOp, length_bytes: u32) -> Option<String> {
     let request = RingRequest { op, slot: 0, file: 0, offset_bytes: 0, length_bytes, block_offset_bytes: 0 };
-    let mut result: Option<Result<u32, Errno>> = None;
+    let mut result: Option<Result<u32, SysErrno>> = None;
     let mut issue = || {
         ring.queue(&request)?;
         ring.submit()?;
         ring.wait_for(1, WAIT_NS)?;
         ring.drain(|done| result = Some(done.result));
-        Ok::<(), Errno>(())
+        Ok::<(), SysErrno>(())
     };
     let issued = issue();
     match issued.and(result.unwrap_or(Ok(length_bytes))) {
         Err(errno) if errno.raw() == NOT_SUPPORTED => Some(NOT_POLLED.to_owned()),
-        _ if result.is_none() => Some("a request that was polled for did not complete".to_owned()),
+        _ if result.is_none() => Some("a polled request did not complete".to_owned()),
         _ => None,
     }
 }

@@ -27,7 +27,7 @@ fn without<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> T {
     std::thread::spawn(move || {
-        deny_in_this_thread(call, narrows_sys::Errno::from_raw(errno.raw_os_error())).unwrap();
+        deny_in_this_thread(call, narrows_sys::SysErrno::from_raw(errno.raw_os_error())).unwrap();
         work()
     })
     .join()
@@ -123,10 +123,10 @@ fn a_request_that_cannot_be_issued_completes_with_einval() {
     let mut engine = open(&at(&folder, Op::Write, 4)).unwrap();
     let fits = request(Op::Write, 0, 0);
     let wrong = [
-        Request { op: Op::Meta, ..fits },
-        Request { object: 7, tag: 1, slot: Slot(1), ..fits },
-        Request { length_bytes: BLOCK_BYTES + 1, tag: 2, slot: Slot(2), ..fits },
-        Request { tag: 3, slot: Slot(99), ..fits },
+        IoRequest { op: Op::Meta, ..fits },
+        IoRequest { object: 7, tag: 1, slot: Slot(1), ..fits },
+        IoRequest { length_bytes: BLOCK_BYTES + 1, tag: 2, slot: Slot(2), ..fits },
+        IoRequest { tag: 3, slot: Slot(99), ..fits },
     ];
     let results = complete(engine.as_mut(), &wrong);
     assert!(results.iter().all(|(_, result)| *result == Err("EINVAL".to_owned())), "{results:?}");
@@ -139,7 +139,7 @@ fn two_requests_of_one_slot_take_turns() {
     let folder = folder();
     let mut engine = open(&at(&folder, Op::Write, 4)).unwrap();
     let first = request(Op::Write, 0, 0);
-    let second = Request { tag: 1, ..first };
+    let second = IoRequest { tag: 1, ..first };
     assert_eq!(engine.queue(&[first, second]).unwrap(), 1);
     engine.commit().unwrap();
     assert_eq!(complete(engine.as_mut(), &[]), []);
@@ -171,7 +171,7 @@ fn polling_for_completions_is_refused_where_it_cannot_work() {
     all.workload.access = Access::Direct;
     all.workload.sync = SyncPolicy::AtEnd;
     let synced = open(&all).err().unwrap().to_string();
-    assert!(synced.contains("reads and writes alone"), "{synced}");
+    assert!(synced.contains("only reads and writes"), "{synced}");
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn polling_for_completions_works_or_is_refused_by_what_cannot_be_polled() {
             assert_eq!(block, [9]);
         }
         Err(error) => {
-            assert!(error.to_string().contains("polled for"), "{error}");
+            assert!(error.to_string().contains("polling for completions"), "{error}");
             assert!(!polls.is_yes(), "what an engine is refused is told before there is one");
         }
     }

@@ -5,7 +5,7 @@
 //! * `labcat echo ADDRESS` accepts one connection and returns every 64-byte message.
 //! * `labcat rtt HOST:PORT COUNT` prints each round trip in ns, one a line.
 //! * `labcat keep ADDRESS FILE` accepts one connection and writes what comes to FILE as it comes.
-//! * `labcat tell HOST:PORT BYTES` sends so many bytes that each tell of their place, and waits as `send` does.
+//! * `labcat tell HOST:PORT BYTES` sends that many bytes, each determined by its position, and waits as `send` does.
 //!
 //! The listening sides print `listening ADDRESS` first. A receiver's time runs from its first bytes to the end
 //! of the stream. It is no benchmark: one connection, one thread.
@@ -18,13 +18,13 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::ExitCode;
 
 use narrows_lab::clock::monotonic_ns;
-use narrows_lab::places::fill;
+use narrows_lab::pattern::fill;
 
 /// Large enough that the calls do not limit a few Gbit/s.
 const CHUNK_BYTES: usize = 1 << 18;
 const MESSAGE_BYTES: usize = 64;
 
-type Outcome = Result<(), Box<dyn Error>>;
+type CatResult = Result<(), Box<dyn Error>>;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -33,7 +33,7 @@ fn main() -> ExitCode {
         ["receive", address] => accept(address).and_then(|stream| receive(&stream)),
         ["send", to, bytes] => bytes.parse().map_err(Into::into).and_then(|bytes| send(to, bytes)),
         ["keep", address, file] => accept(address).and_then(|stream| keep(&stream, file)),
-        ["tell", to, bytes] => bytes.parse().map_err(Into::into).and_then(|bytes| tell(to, bytes)),
+        ["tell", to, bytes] => bytes.parse().map_err(Into::into).and_then(|bytes| send_pattern(to, bytes)),
         ["echo", address] => accept(address).and_then(|stream| echo(&stream)),
         ["rtt", to, count] => count.parse().map_err(Into::into).and_then(|count| round_trips(to, count)),
         _ => {
@@ -48,7 +48,7 @@ fn main() -> ExitCode {
     ExitCode::FAILURE
 }
 
-fn say(line: &str) -> Outcome {
+fn say(line: &str) -> CatResult {
     let mut stdout = std::io::stdout();
     writeln!(stdout, "{line}")?;
     Ok(stdout.flush()?)
@@ -62,7 +62,7 @@ fn accept(address: &str) -> Result<TcpStream, Box<dyn Error>> {
     Ok(stream)
 }
 
-fn receive(mut stream: &TcpStream) -> Outcome {
+fn receive(mut stream: &TcpStream) -> CatResult {
     let mut chunk = vec![0; CHUNK_BYTES];
     let first_bytes = stream.read(&mut chunk)?;
     let started_ns = monotonic_ns();
@@ -77,22 +77,22 @@ fn receive(mut stream: &TcpStream) -> Outcome {
     say(&format!("received {} in {elapsed_ns} ns", first_bytes + later_bytes))
 }
 
-fn keep(mut stream: &TcpStream, file: &str) -> Outcome {
+fn keep(mut stream: &TcpStream, file: &str) -> CatResult {
     let mut kept = File::create(file)?;
     let bytes = std::io::copy(&mut stream, &mut kept)?;
     say(&format!("kept {bytes} bytes to the end of the stream"))
 }
 
-fn send(to: &str, bytes: u64) -> Outcome {
+fn send(to: &str, bytes: u64) -> CatResult {
     stream_out(to, bytes, |chunk, _| chunk.fill(0x5a))
 }
 
-fn tell(to: &str, bytes: u64) -> Outcome {
+fn send_pattern(to: &str, bytes: u64) -> CatResult {
     stream_out(to, bytes, fill)
 }
 
 /// Sends so many bytes, each chunk made by `make` for its place, and waits until the receiver has closed.
-fn stream_out(to: &str, bytes: u64, make: impl Fn(&mut [u8], u64)) -> Outcome {
+fn stream_out(to: &str, bytes: u64, make: impl Fn(&mut [u8], u64)) -> CatResult {
     let mut stream = TcpStream::connect(to)?;
     let mut chunk = vec![0; CHUNK_BYTES];
     let mut place = 0;
@@ -109,7 +109,7 @@ fn stream_out(to: &str, bytes: u64, make: impl Fn(&mut [u8], u64)) -> Outcome {
     }
 }
 
-fn echo(mut stream: &TcpStream) -> Outcome {
+fn echo(mut stream: &TcpStream) -> CatResult {
     let mut message = [0; MESSAGE_BYTES];
     loop {
         match stream.read_exact(&mut message) {
@@ -120,7 +120,7 @@ fn echo(mut stream: &TcpStream) -> Outcome {
     }
 }
 
-fn round_trips(to: &str, count: u32) -> Outcome {
+fn round_trips(to: &str, count: u32) -> CatResult {
     let mut stream = TcpStream::connect(to)?;
     stream.set_nodelay(true)?;
     let mut message = [0x5a; MESSAGE_BYTES];

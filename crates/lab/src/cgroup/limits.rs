@@ -7,9 +7,9 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 
-use super::{Group, Version};
+use super::{ControllerGroup, Version};
 use crate::device::BlockDevice;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, LabErrorKind, Result};
 
 /// The kernel's default period, over which a quota is dealt out.
 const PERIOD_US: u32 = 100_000;
@@ -44,7 +44,7 @@ pub struct BlkioThrottle {
 pub(super) type Setting = (&'static str, String);
 
 /// Writes the settings in their order.
-pub(super) fn set(group: &Group, settings: &[Setting]) -> Result<()> {
+pub(super) fn set(group: &ControllerGroup, settings: &[Setting]) -> Result<()> {
     settings.iter().try_for_each(|(file, value)| {
         let path = group.folder.join(file);
         let target = || format!("'{value}' into {}", path.display());
@@ -57,7 +57,12 @@ impl CpuQuota {
         let quota_us = self.cpus * f64::from(PERIOD_US);
         if !(QUOTA_MIN_US..=CPUS_MAX * f64::from(PERIOD_US)).contains(&quota_us) {
             let allowed = "a quota is between 0.01 and 10000 CPUs";
-            return Err(Error::new(Kind::Invalid, "limit to", format!("{} CPUs", self.cpus), allowed));
+            return Err(Error::new(
+                LabErrorKind::Invalid,
+                "limit to",
+                format!("{} CPUs", self.cpus),
+                allowed,
+            ));
         }
         Ok(match version {
             Version::V1 => vec![
@@ -73,7 +78,12 @@ impl BlkioThrottle {
     pub(super) fn settings(&self, version: Version, device: &BlockDevice) -> Result<Vec<Setting>> {
         if self.limits().iter().any(|(_, _, limit)| *limit == Some(0)) {
             let target = self.path.display().to_string();
-            return Err(Error::new(Kind::Invalid, "throttle", target, "0 a second would stop everything"));
+            return Err(Error::new(
+                LabErrorKind::Invalid,
+                "throttle",
+                target,
+                "0 a second would stop everything",
+            ));
         }
         let number = format!("{}:{}", device.major, device.minor);
         Ok(match version {
@@ -138,7 +148,11 @@ mod tests {
     #[test]
     fn a_quota_the_kernel_cannot_hold_is_refused() {
         for cpus in [0.0, -1.0, 0.001, f64::NAN, f64::INFINITY] {
-            assert_eq!(CpuQuota { cpus }.settings(Version::V1).unwrap_err().kind(), Kind::Invalid, "{cpus}");
+            assert_eq!(
+                CpuQuota { cpus }.settings(Version::V1).unwrap_err().kind(),
+                LabErrorKind::Invalid,
+                "{cpus}"
+            );
         }
     }
 

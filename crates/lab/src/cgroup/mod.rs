@@ -14,7 +14,7 @@ pub use limits::{BlkioThrottle, CpuQuota};
 
 use crate::clock::{Deadline, pause};
 use crate::device::device_under;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, LabErrorKind, Result};
 use tree::Hierarchy;
 
 /// How long a group whose last process was just killed may take to become empty.
@@ -28,14 +28,14 @@ shift; exec "$@""#;
 #[derive(Debug, Clone)]
 pub struct Cgroup {
     name: String,
-    cpu: Group,
-    accounting: Group,
-    io: Option<Group>,
+    cpu: ControllerGroup,
+    accounting: ControllerGroup,
+    io: Option<ControllerGroup>,
 }
 
 /// The group's folder under one controller, and which files that controller has there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Group {
+pub(crate) struct ControllerGroup {
     folder: PathBuf,
     version: Version,
 }
@@ -54,7 +54,7 @@ impl Cgroup {
         let hierarchy = |v1: &str, v2: &str| tree::find(&mounts, v1, v2);
         let missing = |what: &str| {
             let detail = "neither a v1 hierarchy nor a v2 controller is mounted";
-            Error::new(Kind::Refused, "find the cgroup controller", what, detail)
+            Error::new(LabErrorKind::Refused, "find the cgroup controller", what, detail)
         };
         let cpu = hierarchy("cpu", "cpu").ok_or_else(|| missing("cpu"))?;
         let accounting = hierarchy("cpuacct", "cpu").ok_or_else(|| missing("cpuacct"))?;
@@ -83,7 +83,7 @@ impl Cgroup {
     /// Limits the CPU time of all its processes together; replaces an earlier limit.
     ///
     /// # Errors
-    /// [`Kind::Invalid`] for a quota the kernel cannot hold, else its answer.
+    /// [`LabErrorKind::Invalid`] for a quota that the kernel cannot represent, else the kernel's error.
     pub fn limit_cpu(&self, quota: CpuQuota) -> Result<()> {
         limits::set(&self.cpu, &quota.settings(self.cpu.version)?)
     }
@@ -94,11 +94,11 @@ impl Cgroup {
     /// are written back by the kernel outside of it.
     ///
     /// # Errors
-    /// [`Kind::Refused`] without the controller, [`Kind::Invalid`] when the path lies on no block device.
+    /// [`LabErrorKind::Refused`] without the controller, [`LabErrorKind::Invalid`] when the path is on no block device.
     pub fn limit_io(&self, throttle: &BlkioThrottle) -> Result<()> {
         let Some(io) = &self.io else {
             return Err(Error::new(
-                Kind::Refused,
+                LabErrorKind::Refused,
                 "throttle in",
                 &self.name,
                 "no blkio or io controller here",
@@ -114,7 +114,7 @@ impl Cgroup {
     /// Nanoseconds (v2 counts in microseconds).
     ///
     /// # Errors
-    /// [`Kind::Invalid`] when the counter is unreadable.
+    /// [`LabErrorKind::Invalid`] when the counter is unreadable.
     pub fn cpu_usage_ns(&self) -> Result<u64> {
         match self.accounting.version {
             Version::V1 => number(&self.accounting.folder.join("cpuacct.usage"), None),
@@ -128,7 +128,7 @@ impl Cgroup {
     /// Nanoseconds (v2 counts in microseconds).
     ///
     /// # Errors
-    /// [`Kind::Invalid`] when the counter is unreadable.
+    /// [`LabErrorKind::Invalid`] when the counter is unreadable.
     pub fn throttled_ns(&self) -> Result<u64> {
         let stat = self.cpu.folder.join("cpu.stat");
         match self.cpu.version {
@@ -139,9 +139,9 @@ impl Cgroup {
 
     /// Wraps a command so that its process is in the group before the program starts.
     ///
-    /// A shell writes its own id into the group and replaces itself by the program, so the process id is the
-    /// program's. Call it before standard input or output is set: these, and a cleared environment, cannot be
-    /// carried over; arguments, variables and the working folder are.
+    /// A shell writes its own id into the group and replaces itself by the program, so the process id is the program's.
+    /// Call it before standard input or output is set: these, and a cleared environment, cannot be preserved;
+    /// arguments, variables and the working folder are.
     pub fn enter(&self, command: &mut Command) {
         let mut wrapped = Command::new("sh");
         wrapped.args(["-c", ENTER_SCRIPT, "sh"]).args(self.folders()).arg("--");
@@ -166,7 +166,7 @@ impl Cgroup {
     }
 
     pub(crate) fn remove(&self) -> Result<()> {
-        // Every folder is tried before the first refusal is told.
+        // Every folder is tried before the first failure is returned.
         let outcomes: Vec<Result<()>> = self.folders().into_iter().map(remove_when_empty).collect();
         outcomes.into_iter().collect()
     }
@@ -174,7 +174,7 @@ impl Cgroup {
 
 /// Wraps a command so that its program runs on these CPUs alone, through `taskset`.
 ///
-/// The same notes hold as for [`Cgroup::enter`].
+/// The notes of [`Cgroup::enter`] apply here too.
 ///
 /// # Panics
 /// When no CPU is named.
@@ -216,7 +216,7 @@ fn remove_when_empty(folder: &Path) -> Result<()> {
     }
 }
 
-/// The number that a counter file holds, or that follows `key` at the start of one of its lines.
+/// The number in a counter file, or after `key` at the start of one of its lines.
 fn number(file: &Path, key: Option<&str>) -> Result<u64> {
     let target = file.display().to_string();
     let text = fs::read_to_string(file).map_err(|source| Error::os("read", &target, source))?;
@@ -226,12 +226,12 @@ fn number(file: &Path, key: Option<&str>) -> Result<u64> {
     };
     value
         .and_then(|value| value.trim().parse().ok())
-        .ok_or_else(|| Error::new(Kind::Invalid, "read", target, format!("no number for {key:?}")))
+        .ok_or_else(|| Error::new(LabErrorKind::Invalid, "read", target, format!("no number for {key:?}")))
 }
 
 impl Hierarchy {
-    fn group(&self, name: &str) -> Group {
-        Group { folder: self.root.join(name), version: self.version }
+    fn group(&self, name: &str) -> ControllerGroup {
+        ControllerGroup { folder: self.root.join(name), version: self.version }
     }
 }
 

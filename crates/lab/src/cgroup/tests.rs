@@ -4,10 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Cgroup, Group, Version, number, pin_to_cpus, tree};
+use super::{Cgroup, ControllerGroup, Version, number, pin_to_cpus, tree};
 
-fn group(folder: &Path, version: Version) -> Group {
-    Group { folder: folder.to_owned(), version }
+fn group(folder: &Path, version: Version) -> ControllerGroup {
+    ControllerGroup { folder: folder.to_owned(), version }
 }
 
 #[test]

@@ -3,8 +3,8 @@
 //! Shared by the readers of study files, observation files and imports, which so look alike when they refuse something.
 //! Deliberately absent: finding what is wrong.
 
-mod place;
+mod position;
 mod problems;
 
-pub use place::{Place, Span, excerpt, place, printable};
+pub use position::{Span, TextPosition, excerpt, printable, text_position};
 pub use problems::{Complaint, FileProblem, FileProblems, Findings};

@@ -2,7 +2,8 @@
 //!
 //! Not here: finding it.
 
-use super::place::{self, Span};
+use super::position::{self, Span};
+use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use std::fmt;
 use std::fmt::Write as _;
 
@@ -49,6 +50,8 @@ pub struct FileProblems {
     pub more_count: usize,
 }
 
+/// Longer lines are shown around what is meant.
+const COLUMNS: usize = 120;
 /// Most problems that are kept: a file with more of them is another file, and finding each one's line takes time.
 const PROBLEMS_MAX: usize = 500;
 
@@ -58,7 +61,7 @@ impl FileProblems {
     pub fn render(&self) -> String {
         let mut text = String::new();
         for problem in &self.list {
-            let _ = self.one(&mut text, problem);
+            let _ = writeln!(text, "{}\n", self.render_one(problem));
         }
         if self.more_count > 0 {
             let _ = writeln!(text, "... and {} more", self.more_count);
@@ -69,20 +72,25 @@ impl FileProblems {
     }
 
     fn file(&self) -> String {
-        place::printable(&self.name)
+        position::printable(&self.name)
     }
 
-    fn one(&self, out: &mut String, problem: &FileProblem) -> fmt::Result {
+    fn render_one(&self, problem: &FileProblem) -> String {
         let (line, column) = (problem.line, problem.column);
         let key = if problem.key.is_empty() { String::new() } else { format!("{}: ", problem.key) };
-        writeln!(out, "{}:{line}:{column}: {key}found {}", self.file(), problem.found)?;
-        let shown = shown_line(problem);
-        let number = line.to_string();
-        let margin = " ".repeat(number.len());
-        writeln!(out, "  {number} | {}", shown.text)?;
-        writeln!(out, "  {margin} | {}{}", shown.before_caret, "^".repeat(shown.caret_count))?;
-        writeln!(out, "  {margin} = allowed: {}", problem.allowed)?;
-        writeln!(out, "  {margin} = hint: {}\n", problem.hint)
+        let title = format!("{}:{line}:{column}: {key}found {}", self.file(), problem.found);
+        let text = position::printable(&problem.line_text);
+        let bytes = |chars: usize| text.char_indices().nth(chars).map_or(text.len(), |(index, _)| index);
+        let meant = bytes(column - 1)..bytes(column - 1 + problem.length);
+        let snippet =
+            Snippet::source(&*text).line_start(line).annotation(AnnotationKind::Primary.span(meant));
+        let group = Level::ERROR
+            .no_name()
+            .primary_title(&*title)
+            .element(snippet)
+            .element(Level::NOTE.with_name("allowed").message(&*problem.allowed))
+            .element(Level::HELP.with_name("hint").message(&*problem.hint));
+        Renderer::plain().term_width(COLUMNS).render(&[group])
     }
 }
 
@@ -93,28 +101,6 @@ impl fmt::Display for FileProblems {
 }
 
 impl std::error::Error for FileProblems {}
-
-struct ShownLine {
-    text: String,
-    before_caret: String,
-    caret_count: usize,
-}
-
-/// The part of the line around the place; tabs stay tabs under the line too, so that the caret stays below its text.
-fn shown_line(problem: &FileProblem) -> ShownLine {
-    const BEFORE_MAX: usize = 60;
-    const CHARS_MAX: usize = 110;
-    let start = (problem.column - 1).saturating_sub(BEFORE_MAX);
-    let line = place::printable(&problem.line_text);
-    let part: String = line.chars().skip(start).take(CHARS_MAX).collect();
-    let offset = problem.column - 1 - start;
-    let shown = part.chars().count();
-    let mut before_caret: String =
-        part.chars().take(offset).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
-    before_caret.extend(std::iter::repeat_n(' ', offset.saturating_sub(shown)));
-    let caret_count = problem.length.min(shown.saturating_sub(offset)).max(1);
-    ShownLine { text: part, before_caret, caret_count }
-}
 
 /// What to say about a place.
 #[derive(Debug, Clone)]
@@ -163,13 +149,13 @@ impl<'a> Findings<'a> {
             self.more_count += 1;
             return;
         }
-        let place = place::place(self.text, span);
+        let place = position::text_position(self.text, span);
         let problem = FileProblem {
             line: place.line,
             column: place.column,
             length: place.length,
             line_text: place.text,
-            key: place::printable(&complaint.key),
+            key: position::printable(&complaint.key),
             found: complaint.found,
             allowed: complaint.allowed,
             hint: complaint.hint,
@@ -179,7 +165,7 @@ impl<'a> Findings<'a> {
         }
     }
 
-    /// Takes over what others have found and `keep` holds of.
+    /// Takes over the problems of `others` that `keep` accepts.
     pub fn take(&mut self, others: Findings<'_>, keep: impl Fn(&FileProblem) -> bool) {
         self.more_count += others.more_count;
         self.list.extend(others.list.into_iter().filter(|(_, problem)| keep(problem)));
@@ -194,12 +180,12 @@ impl<'a> Findings<'a> {
     /// What stands at `span`, in one line.
     #[must_use]
     pub fn excerpt(&self, span: &Span) -> String {
-        place::excerpt(self.text, span)
+        position::excerpt(self.text, span)
     }
 
     /// Whether something was said of the key `name` already, be it that it was meant.
     #[must_use]
-    pub fn mention(&self, name: &str) -> bool {
+    pub fn mentions(&self, name: &str) -> bool {
         let quoted = format!("`{name}`");
         self.list.iter().any(|(_, problem)| problem.key == name || problem.hint.contains(&quoted))
     }
@@ -248,14 +234,19 @@ mod tests {
     fn the_caret_stands_below_what_is_meant() {
         assert_eq!(
             rendered("[workload]\nblock = \"x\"\n", 19..22),
-            "s.toml:2:9: workload.block: found `x`\n  2 | block = \"x\"\n    |         ^^^\n    \
-             = allowed: a size\n    = hint: write 4KiB\n\n1 problem in s.toml\n"
+            "s.toml:2:9: workload.block: found `x`\n  |\n2 | block = \"x\"\n  |         ^^^\n  |\n  \
+             = allowed: a size\n  = hint: write 4KiB\n\n1 problem in s.toml\n"
         );
     }
 
     #[test]
-    fn a_tab_before_the_place_stays_one() {
-        assert!(rendered("\tblock = 1", 9..10).contains("\n    | \t        ^\n"));
+    fn a_tab_and_a_wide_character_before_the_place_move_the_caret() {
+        for (text, at) in [("\tblock = 1", 9..10), ("ü\t= 1", 5..6), ("\u{1b}x = 1", 5..6)] {
+            let shown = rendered(text, at);
+            let caret = shown.lines().find_map(|line| line.chars().position(|c| c == '^'));
+            let line = shown.lines().find(|line| line.ends_with("= 1")).unwrap();
+            assert_eq!(caret, Some(line.chars().count() - 1), "{shown}");
+        }
     }
 
     #[test]

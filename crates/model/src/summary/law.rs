@@ -42,7 +42,7 @@ pub struct SegmentFit {
     pub n_half_bytes_interval: Option<Interval>,
     /// Largest deviation of a measured time from the law, over the law's time.
     pub deviation_ratio_max: f64,
-    /// The probability that points which follow the law deviate as much as these; small: the law does not hold over
+    /// The probability that points which follow the law deviate as much as these; if small, the law does not apply over
     /// these block sizes. `None` where the points' own uncertainty is not known.
     pub lack_of_fit_p_value: Option<f64>,
     /// Points fitted.
@@ -57,7 +57,7 @@ pub enum SaturationState {
     Reached,
     /// The last doubling that was measured still added 3 % or more.
     NotReached,
-    /// The uncertainty of the points does not tell.
+    /// The points are too uncertain to decide.
     Undecided,
 }
 
@@ -69,7 +69,7 @@ pub struct Saturation {
     /// The fewest requests in flight (or clients, workers: what was swept) from which doubling adds under 3 %; `None`
     /// unless reached.
     pub knee_in_flight: Option<f64>,
-    /// Where the knee lies with the points' uncertainty; `None` unless reached and the uncertainty is known.
+    /// Interval of the knee from the points' uncertainty; `None` unless reached and the uncertainty is known.
     pub knee_in_flight_interval: Option<Interval>,
     /// What the last doubling added, as a share of the rate before; negative where the rate falls.
     pub last_doubling_gain_ratio: f64,
@@ -77,13 +77,13 @@ pub struct Saturation {
     pub last_doubling_gain_ratio_interval: Option<Interval>,
 }
 
-/// The figures along one factor of a study, all other factors held.
+/// The figures along one factor of a study, all other factors fixed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sweep {
     /// The factor that varies.
     pub factor: String,
-    /// The values at which the other factors are held.
-    pub held: BTreeMap<String, FactorValue>,
+    /// The values at which the other factors are fixed.
+    pub fixed: BTreeMap<String, FactorValue>,
     /// The figures, by rising value of a quantity, in the order of the run for names.
     pub points: Vec<SweepPoint>,
     /// The law of latency and bandwidth; `None` unless the block size varies, with one request in flight.

@@ -46,7 +46,7 @@ impl CellSummary {
 /// What an open loop adds to a cell's figures.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OpenLoopSummary {
-    /// Requests whose scheduled start lies in the measured windows.
+    /// Requests whose scheduled start is in the measured windows.
     pub scheduled_count: u64,
     /// Of these, how many had not been started at their window's end: the backlog.
     pub unstarted_count: u64,
@@ -61,7 +61,8 @@ pub struct OpenLoopSummary {
     /// they say.
     #[serde(default)]
     pub censored_from_ns: Option<u64>,
-    /// Completed operations a second over the offered ones; well below 1 the offered load is more than the path carries.
+    /// Completed operations a second over the offered ones; well below 1 the offered load is more than the path
+    /// sustains.
     pub achieved_ratio: Option<f64>,
 }
 

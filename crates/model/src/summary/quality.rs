@@ -1,4 +1,4 @@
-//! How far figures can be relied on: what was cut off, whether they held steady, what doubt is left.
+//! How far figures can be relied on: what was cut off, whether they were steady, what doubt is left.
 
 use super::TrialSummary;
 use crate::repeat::Repeat;
@@ -79,7 +79,7 @@ pub struct Mixture {
 /// One mode of a mixture.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Mode {
-    /// Where it lies: the median of its values, in the figure's unit.
+    /// Its position: the median of its values, in the figure's unit.
     pub centre: f64,
     /// Share of all values, 0 to 1.
     pub share_ratio: f64,

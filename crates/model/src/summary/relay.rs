@@ -72,7 +72,7 @@ pub struct RelayRoleSummary {
     pub role: Role,
     /// Name of its host.
     pub host: String,
-    /// Its machine; `None` in records of before it was told.
+    /// Its machine; `None` in records from before it was reported.
     #[serde(default)]
     pub machine: Option<RelayMachine>,
     /// From its first byte to its last.

@@ -1,8 +1,9 @@
 //! Several targets of one kind as one: blocks of a unit go round them.
 //!
-//! Text form and what may be a member only; where a block lies is the engine's.
+//! Text form and what may be a member only; the engine decides where a block is stored.
 
 use super::{Layer, Target};
+use crate::engine::EngineId;
 use crate::size::parse_size;
 use crate::units::Bytes;
 use std::fmt::{self, Write};
@@ -25,7 +26,7 @@ const ESCAPES: [(char, &str); 3] = [('%', "%25"), (',', "%2C"), ('?', "%3F")];
 pub(super) const FORM: &str =
     "write stripe:MEMBER,MEMBER?unit=64KiB&peer_depth=N, each MEMBER a PATH or tcp://HOST:PORT/LAYER";
 
-/// Several targets of one kind as one: unit i of an object lies on member i modulo their number.
+/// Several targets of one kind as one: unit i of an object is on member i modulo their number.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Stripe {
     members: Vec<Target>,
@@ -55,7 +56,7 @@ impl Stripe {
         &self.members
     }
 
-    /// Bytes that lie together on one member.
+    /// Contiguous bytes on one member.
     #[must_use]
     pub fn unit_bytes(&self) -> Bytes {
         self.unit_bytes
@@ -69,7 +70,7 @@ impl Stripe {
 
     /// What each member gets of `bytes` that go round all of them evenly: at least a unit, at most all.
     #[must_use]
-    pub fn share_of(&self, bytes: Bytes) -> Bytes {
+    pub fn member_share(&self, bytes: Bytes) -> Bytes {
         let rows = bytes.0 / self.unit_bytes.0.saturating_mul(self.members.len() as u64);
         Bytes(rows.max(1).saturating_mul(self.unit_bytes.0).min(bytes.0))
     }
@@ -78,7 +79,7 @@ impl Stripe {
     ///
     /// # Errors
     /// As [`Stripe::new`].
-    pub fn over(&self, other: impl FnMut(&Target) -> Target) -> Result<Self, String> {
+    pub fn with_members(&self, other: impl FnMut(&Target) -> Target) -> Result<Self, String> {
         Self::new(self.members.iter().map(other).collect(), self.unit_bytes, self.peer_depth)
     }
 }
@@ -94,9 +95,12 @@ fn check_members(members: &[Target]) -> Result<(), String> {
         match member {
             Target::Stripe(_) => return refused("a stripe within a stripe"),
             Target::Tcp { via: Some(_), .. } => {
-                return refused("behind a proxy, which leads to one endpoint alone");
+                return refused("behind a proxy, which leads to only one endpoint");
             }
             Target::Sim { .. } => return refused("a simulated machine, which is a whole path already"),
+            Target::Scheme { engine, .. } if !engine.declaration().in_stripes => {
+                return refused("whose engine does not support stripes");
+            }
             _ => {}
         }
         if kind(member) != kind(first) {
@@ -112,12 +116,16 @@ fn check_members(members: &[Target]) -> Result<(), String> {
 }
 
 /// What members of one stripe have in common.
-fn kind(target: &Target) -> (std::mem::Discriminant<Target>, Option<Layer>, bool) {
+fn kind(target: &Target) -> (std::mem::Discriminant<Target>, Option<Layer>, Option<EngineId>, bool) {
     let layer = match target {
         Target::Tcp { layer, .. } => Some(*layer),
         _ => None,
     };
-    (discriminant(target), layer, matches!(target, Target::Null { copy: true }))
+    let engine = match target {
+        Target::Scheme { engine, .. } => Some(*engine),
+        _ => None,
+    };
+    (discriminant(target), layer, engine, matches!(target, Target::Null { copy: true }))
 }
 
 fn check_unit(unit: Bytes) -> Result<(), String> {
@@ -149,12 +157,13 @@ pub(super) fn parse(rest: &str) -> Result<Stripe, String> {
         let again = match key {
             "unit" => {
                 let size =
-                    parse_size(value).map_err(|_| format!("has the unit `{value}`, which is no size"))?;
+                    parse_size(value).map_err(|_| format!("has the unit `{value}`, which is not a size"))?;
                 unit_bytes.replace(size).is_some()
             }
             "peer_depth" => {
                 let depth = value.parse::<u32>();
-                let depth = depth.map_err(|_| format!("has the peer_depth `{value}`, which is no number"))?;
+                let depth =
+                    depth.map_err(|_| format!("has the peer_depth `{value}`, which is not a number"))?;
                 peer_depth.replace(depth).is_some()
             }
             _ => return Err(format!("has the key `{key}`, and only unit and peer_depth are known")),
@@ -243,7 +252,11 @@ mod tests {
     fn a_members_share_is_whole_units_and_never_more_than_the_whole() {
         let stripe = stripe("stripe:/a,/b,/c,/d?unit=64KiB");
         for (whole_kib, share_kib) in [(4, 4), (64, 64), (256, 64), (300, 64), (1024, 256)] {
-            assert_eq!(stripe.share_of(Bytes(whole_kib << 10)), Bytes(share_kib << 10), "{whole_kib} KiB");
+            assert_eq!(
+                stripe.member_share(Bytes(whole_kib << 10)),
+                Bytes(share_kib << 10),
+                "{whole_kib} KiB"
+            );
         }
     }
 
@@ -262,12 +275,12 @@ mod tests {
             ("stripe:/a,/b,/a", "`/a` twice, as member 1 and 3"),
             ("stripe:/a,/b?units=4KiB", "the key `units`"),
             ("stripe:/a,/b?unit=4KiB&unit=4KiB", "the key `unit` twice"),
-            ("stripe:/a,/b?unit=many", "`many`, which is no size"),
+            ("stripe:/a,/b?unit=many", "`many`, which is not a size"),
             ("stripe:/a,/b?unit=0", "a unit of 0B"),
             ("stripe:/a,/b?unit=1000", "a unit of 1000B"),
             ("stripe:/a,/b?unit=2GiB", "a unit of 2GiB"),
             ("stripe:/a,/b?peer_depth=0", "a peer_depth of 0"),
-            ("stripe:/a,/b?peer_depth=few", "`few`, which is no number"),
+            ("stripe:/a,/b?peer_depth=few", "`few`, which is not a number"),
         ] {
             let message = text.parse::<Target>().unwrap_err().to_string();
             assert!(message.contains(part) && message.contains("stripe:MEMBER"), "{text}: {message}");

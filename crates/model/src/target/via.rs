@@ -38,7 +38,7 @@ impl Via {
         }
         let via = found.ok_or("names no proxy")?;
         if via.host == host && via.port == port {
-            return Err(format!("has `{via}` as the endpoint and as the proxy before it"));
+            return Err(format!("has `{via}` both as the endpoint and as its proxy"));
         }
         Ok(via)
     }
@@ -69,7 +69,7 @@ mod tests {
         assert_eq!(target.via(), Some(&Via { host: "p".to_owned(), port: 7301 }));
         let sink = target.at_layer(Layer::Sink).unwrap();
         assert_eq!(sink.to_string(), "tcp://h:7300/sink?via=p:7301");
-        assert_eq!(sink.past_the_proxy().to_string(), "tcp://h:7300/sink");
+        assert_eq!(sink.without_proxy().to_string(), "tcp://h:7300/sink");
         assert_eq!("tcp://h:7300/disk".parse::<Target>().unwrap().via(), None);
     }
 
@@ -84,7 +84,7 @@ mod tests {
             ("tcp://h:1/disk?via=p:0", "where a port from 1"),
             ("tcp://h:1/disk?via=::1:2", "without brackets"),
             ("tcp://h:1/disk?via=p:2&via=q:2", "`via` twice"),
-            ("tcp://h:1/disk?via=h:1", "`h:1` as the endpoint and as the proxy before it"),
+            ("tcp://h:1/disk?via=h:1", "`h:1` both as the endpoint and as its proxy"),
             ("tcp://h:1/floppy?via=p:2", "`floppy` is not a layer"),
         ] {
             let message = text.parse::<Target>().unwrap_err().to_string();

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Edges {
-    /// Bytes that each worker writes in memory right before it starts, so that the processor's caches hold nothing of its
-    /// blocks; `None` for none.
+    /// Bytes that each worker writes in memory right before it starts, so that the processor's caches contain nothing
+    /// of its blocks; `None` for none.
     pub purge_bytes: Option<Bytes>,
     /// Whether a trial that a count ends lasts until its files are closed.
     pub times_close: bool,

@@ -23,7 +23,7 @@ pub enum Order {
         /// The exponent, above 0: at 1 and a million blocks, half of the requests go to a thousandth of them.
         theta: f64,
     },
-    /// Blocks that lie a fixed distance apart; at the end of the worker's part the next turn starts one block further.
+    /// Blocks at a fixed distance; at the end of the worker's part the next turn starts one block further.
     Stride {
         /// Distance from the start of one block to the start of the next; a multiple of the block size.
         stride_bytes: u64,

@@ -10,18 +10,18 @@ pub const VECTORS_MAX: u32 = 16;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PsyncCalls {
-    /// One `pread` or `pwrite`, which are told where.
+    /// One `pread` or `pwrite`, with an explicit offset.
     #[default]
     AtOffset,
-    /// One `read` or `write` at the file's own position, after an `lseek` where the block lies elsewhere: as programs do
-    /// that go over a file.
+    /// One `read` or `write` at the file's own position, after an `lseek` where the block is elsewhere: as in programs
+    /// that walk through a file.
     AtPosition,
 }
 
-/// How requests are wished to be handed over; without meaning for other engines.
+/// Options of the engine `psync`; ignored by other engines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub struct PsyncWishes {
+pub struct PsyncOptions {
     /// What moves a request's block, where it is not divided into buffers.
     pub calls: PsyncCalls,
     /// Buffers of equal size that a request's block consists of, which one `preadv` or `pwritev` moves, at most

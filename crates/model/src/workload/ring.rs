@@ -1,4 +1,4 @@
-//! How an `io_uring` is set up: what is wished for, and what was granted.
+//! Options of the engine `uring`: the requested features of its ring, and those that were granted.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,10 +16,10 @@ pub enum Wish {
     Off,
 }
 
-/// How a ring is wished to be.
+/// Requested features of a ring.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub struct RingWishes {
+pub struct RingOptions {
     /// Buffers registered with the kernel, so that it need not pin their pages for each request.
     pub registered_buffers: Wish,
     /// Files registered with the kernel, so that it need not look them up for each request.

@@ -30,14 +30,15 @@ pub enum StdioFlush {
     Fsync,
 }
 
-/// How streams are wished to be used; without meaning for engines that have none.
+/// Options of the engine `stdio`; ignored by other engines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub struct StdioWishes {
+pub struct StdioOptions {
     /// What moves the bytes of a request.
     pub calls: StdioCalls,
     /// What follows each request that writes, by block and by character.
     pub flush: StdioFlush,
     /// Bytes of a stream's buffer, 0 for none; `None` is what the C library chooses.
+    #[serde(alias = "buffer")]
     pub buffer_bytes: Option<Bytes>,
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use narrows_model::counters::DiskCounters;
 
-use super::source::Source;
+use super::counter_file::CounterFile;
 use crate::error::Result;
 use crate::parse::diskstats;
 use crate::root::Root;
@@ -14,24 +14,24 @@ const NAMES_MAX: usize = 4096;
 
 /// Counters of the devices in scope.
 #[derive(Debug)]
-pub(super) struct Disks {
-    source: Source,
+pub(super) struct DiskReadings {
+    source: CounterFile,
     selection: Selection,
 }
 
 #[derive(Debug)]
 enum Selection {
     Named(Vec<String>),
-    /// Whole disks, and what was found out about each name seen: `/sys/block` holds whole disks alone.
+    /// Whole disks, and the result for each name seen: `/sys/block` lists whole disks alone.
     Whole {
         root: Root,
         known: BTreeMap<Vec<u8>, bool>,
     },
 }
 
-impl Disks {
+impl DiskReadings {
     /// Counts `devices`, or all whole disks when the list is empty.
-    pub(super) fn new(root: &Root, source: Source, devices: &[String]) -> Self {
+    pub(super) fn new(root: &Root, source: CounterFile, devices: &[String]) -> Self {
         let selection = if devices.is_empty() {
             Selection::Whole { root: root.clone(), known: BTreeMap::new() }
         } else {

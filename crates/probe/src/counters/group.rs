@@ -6,8 +6,8 @@
 use narrows_model::counters::CgroupCpu;
 use narrows_model::units::Nanos;
 
-use super::source::Source;
-use crate::cgroup::{self, Group};
+use super::counter_file::CounterFile;
+use crate::cgroup::{self, ControlGroup};
 use crate::error::{ProbeErrorKind, Result};
 use crate::parse::cgroup as text;
 use crate::parse::{Malformed, number};
@@ -20,8 +20,8 @@ const NANOS_PER_MICRO: u64 = 1_000;
 pub(super) struct GroupCounters {
     path: String,
     version: u8,
-    usage: Source,
-    throttling: Option<Source>,
+    usage: CounterFile,
+    throttling: Option<CounterFile>,
     quota_cpus: Option<f64>,
 }
 
@@ -65,15 +65,15 @@ impl GroupCounters {
     }
 }
 
-fn limits_of(root: &Root, group: &Group) -> Result<(Option<f64>, Option<Source>)> {
+fn limits_of(root: &Root, group: &ControlGroup) -> Result<(Option<f64>, Option<CounterFile>)> {
     let tightest = cgroup::cpu_quota(root, group)?;
     let folder = tightest.as_ref().map_or_else(|| group.folder(), |(_, folder)| folder.clone());
     let source = open_optional(root, &format!("{folder}/cpu.stat"))?;
     Ok((tightest.map(|(cpus, _)| cpus), source))
 }
 
-fn open_optional(root: &Root, path: &str) -> Result<Option<Source>> {
-    match Source::open(root, path) {
+fn open_optional(root: &Root, path: &str) -> Result<Option<CounterFile>> {
+    match CounterFile::open(root, path) {
         Err(error) if error.kind() == ProbeErrorKind::Missing => Ok(None),
         outcome => outcome.map(Some),
     }

@@ -1,17 +1,17 @@
 //! Cumulative counters of one role's machine, read again and again.
 //!
-//! [`Reader`] opens its files once and reads them with `pread` at offset 0, into one buffer that grows to the largest
+//! [`CounterReader`] opens its files once and reads them with `pread` at offset 0, into one buffer that grows to the largest
 //! file and stays. It takes no differences (`analysis` does) and reads no clock. It follows nothing that moves
 //! while it lives: a process that changes its control group is counted in the one where it began.
 //!
 //! Sources: `/proc/stat`, `/proc/[pid]/stat`, `/proc/[pid]/task/[tid]/comm` and `stat`, `cpuacct.usage` and `cpu.stat`, `/proc/diskstats`, `/proc/net/dev`,
 //! `/proc/meminfo`. Each lists its limits at its part below.
 
+mod counter_file;
 mod disks;
 mod group;
 mod processes;
 mod ring_threads;
-mod source;
 #[cfg(test)]
 mod tests;
 
@@ -20,16 +20,16 @@ use narrows_model::units::{NANOS_PER_SEC, Nanos};
 
 use crate::parse::{meminfo, net_dev, proc_stat};
 use crate::root::Root;
-use crate::unknown::Unknown;
-use disks::Disks;
+use crate::unknown::UnknownFacts;
+use counter_file::CounterFile;
+use disks::DiskReadings;
 use group::GroupCounters;
 use processes::Processes;
 use ring_threads::RingThreads;
-use source::Source;
 
-/// What a [`Reader`] counts besides the whole machine.
+/// What a [`CounterReader`] counts besides the whole machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Scope {
+pub struct CounterScope {
     /// Processes whose CPU time is charged, their ended children included; the first of them, or the reading process
     /// when there is none, names the control group. Empty: no process CPU.
     pub pids: Vec<u32>,
@@ -44,36 +44,36 @@ pub struct Scope {
 /// A read is two `pread` or more for each of about six files and each process: 160 microseconds, unoptimised, on a
 /// virtual machine with 2 CPUs, 10 disks and 7 interfaces; the kernel's part grows with CPUs and interrupts.
 #[derive(Debug)]
-pub struct Reader {
+pub struct CounterReader {
     role: Role,
-    ticks: Ticks,
-    host: Option<Source>,
-    memory: Option<Source>,
-    nics: Option<Source>,
-    disks: Option<Disks>,
+    ticks: TickUnit,
+    host: Option<CounterFile>,
+    memory: Option<CounterFile>,
+    nics: Option<CounterFile>,
+    disks: Option<DiskReadings>,
     processes: Processes,
     ring_threads: RingThreads,
     group: Option<GroupCounters>,
     buffer: Vec<u8>,
-    unknown: Unknown,
+    unknown: UnknownFacts,
 }
 
-impl Reader {
-    /// A reader with its files open; files that cannot be opened are listed by [`Reader::unknown`].
+impl CounterReader {
+    /// A reader with its files open; files that cannot be opened are listed by [`CounterReader::unknown`].
     #[must_use]
-    pub fn new(root: &Root, role: Role, scope: &Scope) -> Self {
-        let mut unknown = Unknown::default();
-        let mut open = |fact: &str, path: &str| unknown.note(fact, Source::open(root, path));
+    pub fn new(root: &Root, role: Role, scope: &CounterScope) -> Self {
+        let mut unknown = UnknownFacts::default();
+        let mut open = |fact: &str, path: &str| unknown.note(fact, CounterFile::open(root, path));
         let host = open("CPU time of the machine", "/proc/stat");
         let memory = open("memory", "/proc/meminfo");
         let nics = open("network interfaces", "/proc/net/dev");
         let disks = open("block devices", "/proc/diskstats");
-        let disks = disks.map(|source| Disks::new(root, source, &scope.devices));
+        let disks = disks.map(|source| DiskReadings::new(root, source, &scope.devices));
         let processes = Processes::open(root, &scope.pids, &mut unknown);
         let group = unknown.note("control group", GroupCounters::open(root, scope.pids.first().copied()));
         Self {
             role,
-            ticks: Ticks::of_kernel(),
+            ticks: TickUnit::from_kernel(),
             host,
             memory,
             nics,
@@ -89,11 +89,11 @@ impl Reader {
     /// All counters now, stamped `at_ns`.
     ///
     /// # Shape
-    /// What could not be read is `None` or empty, and listed by [`Reader::unknown`]. `tcp` is always `None`: the
-    /// caller owns the sockets. Process CPU never goes back, also when a process ends. Host CPU is the whole
-    /// machine's, also when read inside a control group or a container; its idle and iowait can go back by a tick.
-    /// The control group at the root of a hierarchy is the whole machine too. Interfaces are those of this process's
-    /// network namespace.
+    /// What could not be read is `None` or empty, and listed by [`CounterReader::unknown`]. `tcp` is always `None`: the
+    /// caller owns the sockets. Process CPU never decreases, even when a process ends. Host CPU is the whole machine's,
+    /// even when read inside a control group or a container; its idle and iowait can decrease by a tick. The control
+    /// group at the root of a hierarchy is the whole machine too. Interfaces are those of this process's network
+    /// namespace.
     ///
     /// # Units
     /// Host and process CPU come in clock ticks, 10 ms on every common kernel; control-group CPU in nanoseconds
@@ -152,7 +152,7 @@ impl Reader {
     fn parsed<T>(
         &mut self,
         fact: &str,
-        source: impl Fn(&Self) -> Option<&Source>,
+        source: impl Fn(&Self) -> Option<&CounterFile>,
         parse: impl Fn(&[u8]) -> Result<T, crate::parse::Malformed>,
     ) -> Option<T> {
         let mut buffer = std::mem::take(&mut self.buffer);
@@ -164,30 +164,30 @@ impl Reader {
 
 /// The unit of CPU times in `/proc`.
 #[derive(Debug, Clone, Copy)]
-struct Ticks {
+struct TickUnit {
     nanos: u64,
 }
 
-impl Ticks {
-    fn of_kernel() -> Self {
+impl TickUnit {
+    fn from_kernel() -> Self {
         Self { nanos: NANOS_PER_SEC / narrows_sys::process::clock_ticks_per_s().max(1) }
     }
 
-    fn span(self, ticks: u64) -> Nanos {
+    fn duration(self, ticks: u64) -> Nanos {
         Nanos(ticks.saturating_mul(self.nanos))
     }
 }
 
-fn host_cpu(cpu: &proc_stat::CpuTicks, ticks: Ticks) -> HostCpu {
+fn host_cpu(cpu: &proc_stat::CpuTicks, ticks: TickUnit) -> HostCpu {
     HostCpu {
         online_cpus: cpu.online_cpus,
-        user_ns: ticks.span(cpu.user.saturating_add(cpu.nice)),
-        system_ns: ticks.span(cpu.system),
-        irq_ns: ticks.span(cpu.irq),
-        softirq_ns: ticks.span(cpu.softirq),
-        steal_ns: ticks.span(cpu.steal.unwrap_or(0)),
-        idle_ns: ticks.span(cpu.idle),
-        iowait_ns: ticks.span(cpu.iowait),
+        user_ns: ticks.duration(cpu.user.saturating_add(cpu.nice)),
+        system_ns: ticks.duration(cpu.system),
+        irq_ns: ticks.duration(cpu.irq),
+        softirq_ns: ticks.duration(cpu.softirq),
+        steal_ns: ticks.duration(cpu.steal.unwrap_or(0)),
+        idle_ns: ticks.duration(cpu.idle),
+        iowait_ns: ticks.duration(cpu.iowait),
     }
 }
 

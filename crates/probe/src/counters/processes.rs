@@ -7,39 +7,39 @@ use std::collections::BTreeMap;
 
 use narrows_model::counters::ProcessCpu;
 
-use super::Ticks;
-use super::source::Source;
+use super::TickUnit;
+use super::counter_file::CounterFile;
 use crate::error::ProbeErrorKind;
 use crate::parse::pid_stat::{self, PidStat};
 use crate::root::Root;
-use crate::unknown::Unknown;
+use crate::unknown::UnknownFacts;
 
 /// The processes in scope.
 #[derive(Debug)]
 pub(super) struct Processes {
     /// Parents before children: see [`Processes::pass`].
-    members: Vec<Member>,
+    members: Vec<CountedProcess>,
     latest: Option<ProcessCpu>,
 }
 
 #[derive(Debug)]
-struct Member {
+struct CountedProcess {
     pid: u64,
-    source: Source,
+    source: CounterFile,
     last: PidStat,
     parent_in_scope: bool,
     ended: bool,
 }
 
 impl Processes {
-    pub(super) fn open(root: &Root, pids: &[u32], unknown: &mut Unknown) -> Self {
+    pub(super) fn open(root: &Root, pids: &[u32], unknown: &mut UnknownFacts) -> Self {
         let mut buffer = Vec::new();
         let mut members = Vec::new();
         for pid in pids {
-            let member = Source::open(root, &format!("/proc/{pid}/stat")).and_then(|source| {
+            let member = CounterFile::open(root, &format!("/proc/{pid}/stat")).and_then(|source| {
                 let last = source.parse(&mut buffer, pid_stat::parse)?;
                 let parent_in_scope = pids.iter().any(|&other| u64::from(other) == last.parent_pid);
-                Ok(Member { pid: u64::from(*pid), source, last, parent_in_scope, ended: false })
+                Ok(CountedProcess { pid: u64::from(*pid), source, last, parent_in_scope, ended: false })
             });
             members.extend(unknown.note(&format!("CPU time of process {pid}"), member));
         }
@@ -52,9 +52,9 @@ impl Processes {
     /// The sum; `None` when no process of the scope could ever be read.
     pub(super) fn read(
         &mut self,
-        ticks: Ticks,
+        ticks: TickUnit,
         buffer: &mut Vec<u8>,
-        unknown: &mut Unknown,
+        unknown: &mut UnknownFacts,
     ) -> Option<ProcessCpu> {
         if self.members.is_empty() {
             return None;
@@ -74,7 +74,7 @@ impl Processes {
     }
 
     /// Reads every process that still runs, parents first so that no child counts twice; whether any has ended since.
-    fn pass(&mut self, buffer: &mut Vec<u8>, unknown: &mut Unknown) -> bool {
+    fn pass(&mut self, buffer: &mut Vec<u8>, unknown: &mut UnknownFacts) -> bool {
         let mut any_ended = false;
         for member in self.members.iter_mut().filter(|member| !member.ended) {
             match member.source.parse(buffer, pid_stat::parse) {
@@ -89,13 +89,13 @@ impl Processes {
         any_ended
     }
 
-    fn sum(&self, ticks: Ticks) -> ProcessCpu {
+    fn sum(&self, ticks: TickUnit) -> ProcessCpu {
         let counted = self.members.iter().filter(|member| !(member.ended && member.parent_in_scope));
-        counted.fold(ProcessCpu::default(), |sum, Member { last, .. }| ProcessCpu {
-            user_ns: sum.user_ns.saturating_add(ticks.span(last.user.saturating_add(last.children_user))),
+        counted.fold(ProcessCpu::default(), |sum, CountedProcess { last, .. }| ProcessCpu {
+            user_ns: sum.user_ns.saturating_add(ticks.duration(last.user.saturating_add(last.children_user))),
             system_ns: sum
                 .system_ns
-                .saturating_add(ticks.span(last.system.saturating_add(last.children_system))),
+                .saturating_add(ticks.duration(last.system.saturating_add(last.children_system))),
         })
     }
 }

@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 use narrows_model::counters::RingCpu;
 use narrows_model::units::{Nanos, saturate_u32};
 
-use super::Ticks;
+use super::TickUnit;
 use crate::error::{ProbeErrorKind, Result};
 use crate::parse::pid_stat;
 use crate::root::Root;
-use crate::unknown::Unknown;
+use crate::unknown::UnknownFacts;
 
 /// How the kernel names a ring's polling thread.
 ///
@@ -45,11 +45,11 @@ impl RingThreads {
     }
 
     /// The sums so far; `None` where no process's threads can be seen.
-    pub(super) fn read(&mut self, ticks: Ticks, unknown: &mut Unknown) -> Option<RingCpu> {
+    pub(super) fn read(&mut self, ticks: TickUnit, unknown: &mut UnknownFacts) -> Option<RingCpu> {
         let pids = self.pids.clone();
         let mut readable = false;
         for pid in pids {
-            match self.look_at(pid, ticks) {
+            match self.scan_process(pid, ticks) {
                 Ok(()) => readable = true,
                 // The process ended: what was seen of it stays.
                 Err(error) if error.kind() == ProbeErrorKind::Missing => {}
@@ -59,7 +59,7 @@ impl RingThreads {
         (readable || !self.seen.is_empty()).then(|| self.sum())
     }
 
-    fn look_at(&mut self, pid: u32, ticks: Ticks) -> Result<()> {
+    fn scan_process(&mut self, pid: u32, ticks: TickUnit) -> Result<()> {
         let folder = format!("/proc/{pid}/task");
         for thread in self.root.names(&folder)?.into_iter().take(THREADS_MAX) {
             // A thread may end between its listing and its reading.
@@ -71,7 +71,7 @@ impl RingThreads {
     }
 
     /// A thread of a ring; `None` for any other.
-    fn thread(&self, folder: &str, ticks: Ticks) -> Result<Option<Thread>> {
+    fn thread(&self, folder: &str, ticks: TickUnit) -> Result<Option<Thread>> {
         let name = self.root.text(&format!("{folder}/comm"))?;
         let polls = name.starts_with(POLLING_NAME);
         if !polls && !name.starts_with(WORKER_NAME) {
@@ -80,7 +80,7 @@ impl RingThreads {
         let path = format!("{folder}/stat");
         let bytes = self.root.read(&path)?;
         let stat = pid_stat::parse(&bytes).map_err(|bad| crate::error::ProbeError::malformed(&path, &bad))?;
-        Ok(Some(Thread { polls, time_ns: ticks.span(stat.user.saturating_add(stat.system)) }))
+        Ok(Some(Thread { polls, time_ns: ticks.duration(stat.user.saturating_add(stat.system)) }))
     }
 
     fn sum(&self) -> RingCpu {

@@ -27,8 +27,11 @@ fn pid_line(pid: u32, parent: u32, cpu: [u32; 4]) -> String {
 #[test]
 fn an_empty_tree_gives_no_counter_and_says_so() {
     let folder = tree(&[]);
-    let mut reader =
-        Reader::new(&Root::at(folder.path()), Role::Client, &Scope { pids: vec![7], devices: vec![] });
+    let mut reader = CounterReader::new(
+        &Root::at(folder.path()),
+        Role::Client,
+        &CounterScope { pids: vec![7], devices: vec![] },
+    );
     let sample = reader.read(5);
     assert_eq!((sample.at_ns, sample.host_cpu, sample.process_cpu), (Nanos(5), None, None));
     assert!(sample.disks.is_empty() && sample.nics.is_empty() && sample.memory.is_none());
@@ -41,8 +44,8 @@ fn an_empty_tree_gives_no_counter_and_says_so() {
 #[test]
 fn process_cpu_counts_children_that_ended() {
     let folder = tree(&[("proc/7/stat", &pid_line(7, 1, [3, 4, 10, 20]))]);
-    let scope = Scope { pids: vec![7], devices: vec![] };
-    let mut reader = Reader::new(&Root::at(folder.path()), Role::Server, &scope);
+    let scope = CounterScope { pids: vec![7], devices: vec![] };
+    let mut reader = CounterReader::new(&Root::at(folder.path()), Role::Server, &scope);
     let cpu = reader.read(0).process_cpu.unwrap();
     assert_eq!((cpu.user_ns, cpu.system_ns), (Nanos(130_000_000), Nanos(240_000_000)));
 }
@@ -58,8 +61,8 @@ fn threads_of_rings_are_told_apart_and_keep_their_time_when_they_end() {
         ("proc/7/task/9/comm", "iou-wrk-7\n"),
         ("proc/7/task/9/stat", &pid_line(9, 1, [1, 5, 0, 0])),
     ]);
-    let scope = Scope { pids: vec![7], devices: vec![] };
-    let mut reader = Reader::new(&Root::at(folder.path()), Role::Client, &scope);
+    let scope = CounterScope { pids: vec![7], devices: vec![] };
+    let mut reader = CounterReader::new(&Root::at(folder.path()), Role::Client, &scope);
     let ring = reader.read(0).ring_cpu.unwrap();
     assert_eq!((ring.polling_thread_count, ring.polling_ns), (1, Nanos(300_000_000)));
     assert_eq!((ring.worker_thread_count, ring.worker_ns), (1, Nanos(60_000_000)));
@@ -70,8 +73,8 @@ fn threads_of_rings_are_told_apart_and_keep_their_time_when_they_end() {
 #[test]
 fn a_line_out_of_shape_is_reported_with_file_and_line_and_only_once() {
     let folder = tree(&[("proc/diskstats", "8 0 sda 1 2 3 4 5 6 7 8 0 9 10\n8 16 sdb one\n")]);
-    let scope = Scope { pids: vec![], devices: vec!["sdb".to_owned()] };
-    let mut reader = Reader::new(&Root::at(folder.path()), Role::Client, &scope);
+    let scope = CounterScope { pids: vec![], devices: vec!["sdb".to_owned()] };
+    let mut reader = CounterReader::new(&Root::at(folder.path()), Role::Client, &scope);
     reader.read(0);
     reader.read(1);
     let about = reader.unknown().iter().filter(|line| line.contains("/proc/diskstats")).collect::<Vec<_>>();
@@ -85,8 +88,8 @@ fn a_file_larger_than_the_buffer_is_read_whole() {
     let lines = lines.join("\n");
     assert!(lines.len() > 32 << 10);
     let folder = tree(&[("proc/diskstats", &lines)]);
-    let scope = Scope { pids: vec![], devices: vec!["sd0".to_owned(), "sd1999".to_owned()] };
-    let mut reader = Reader::new(&Root::at(folder.path()), Role::Client, &scope);
+    let scope = CounterScope { pids: vec![], devices: vec!["sd0".to_owned(), "sd1999".to_owned()] };
+    let mut reader = CounterReader::new(&Root::at(folder.path()), Role::Client, &scope);
     let disks = reader.read(0).disks;
     assert_eq!(disks.iter().map(|disk| disk.read_count).collect::<Vec<_>>(), [0, 1_999]);
     assert_eq!(disks[1].read_bytes, Bytes(4_096));
@@ -98,7 +101,7 @@ fn partitions_are_left_out_when_no_device_is_named() {
     let stats = format!("{}{}{}", line("sda"), line("sda1"), line("cciss/c0d0"));
     let folder =
         tree(&[("proc/diskstats", &stats), ("sys/block/sda/size", "1"), ("sys/block/cciss!c0d0/size", "1")]);
-    let mut reader = Reader::new(&Root::at(folder.path()), Role::Client, &Scope::default());
+    let mut reader = CounterReader::new(&Root::at(folder.path()), Role::Client, &CounterScope::default());
     let names: Vec<_> = reader.read(0).disks.into_iter().map(|disk| disk.name).collect();
     assert_eq!(names, ["sda", "cciss/c0d0"]);
 }
@@ -117,7 +120,7 @@ fn throttling_is_read_at_the_ancestor_with_the_tightest_quota() {
         ("sys/fs/cgroup/a/b/cpu.max", "max 100000\n"),
         ("sys/fs/cgroup/a/b/cpu.stat", &stat(700, 0)),
     ]);
-    let mut reader = Reader::new(&Root::at(folder.path()), Role::Client, &Scope::default());
+    let mut reader = CounterReader::new(&Root::at(folder.path()), Role::Client, &CounterScope::default());
     let group = reader.read(0).cgroup_cpu.unwrap();
     assert_eq!((group.path.as_str(), group.usage_ns), ("/a/b", Nanos(700_000)));
     assert_eq!((group.throttled_count, group.throttled_ns, group.period_count), (4, Nanos(4_000), 9));
@@ -139,8 +142,8 @@ fn finish_work(child: &mut std::process::Child) {
 fn an_ended_process_keeps_its_time_when_its_parent_is_not_counted() {
     let mut child = burner();
     finish_work(&mut child);
-    let scope = Scope { pids: vec![child.id()], devices: vec![] };
-    let mut reader = Reader::new(&Root::system(), Role::Client, &scope);
+    let scope = CounterScope { pids: vec![child.id()], devices: vec![] };
+    let mut reader = CounterReader::new(&Root::system(), Role::Client, &scope);
     let before = reader.read(0).process_cpu.unwrap();
     assert!(before.user_ns > Nanos(0));
     child.kill().unwrap();
@@ -161,8 +164,8 @@ fn an_ended_child_counts_once_when_its_parent_is_counted_too() {
     let mut lines = std::io::BufRead::lines(std::io::BufReader::new(parent.stdout.take().unwrap()));
     let child: u32 = lines.next().unwrap().unwrap().parse().unwrap();
     lines.next();
-    let scope = Scope { pids: vec![child, parent.id()], devices: vec![] };
-    let mut reader = Reader::new(&Root::system(), Role::Client, &scope);
+    let scope = CounterScope { pids: vec![child, parent.id()], devices: vec![] };
+    let mut reader = CounterReader::new(&Root::system(), Role::Client, &scope);
     let before = reader.read(0).process_cpu.unwrap();
     std::io::Write::write_all(parent.stdin.as_mut().unwrap(), b"end\n").unwrap();
     lines.next();
@@ -175,8 +178,8 @@ fn an_ended_child_counts_once_when_its_parent_is_counted_too() {
 
 #[test]
 fn every_source_of_this_machine_can_be_read() {
-    let scope = Scope { pids: vec![std::process::id()], devices: vec![] };
-    let mut reader = Reader::new(&Root::system(), Role::Client, &scope);
+    let scope = CounterScope { pids: vec![std::process::id()], devices: vec![] };
+    let mut reader = CounterReader::new(&Root::system(), Role::Client, &scope);
     let sample = reader.read(0);
     assert!(reader.unknown().is_empty(), "{:?}", reader.unknown());
     assert_eq!(sample.host_cpu.unwrap().online_cpus, narrows_sys::process::online_cpu_count());

@@ -1,20 +1,21 @@
 //! The block devices under a mount, from the file system down to the hardware.
 //!
-//! It finds which devices there are and what lies on what; the facts of each come from `device`.
+//! It finds which devices there are and what is built on what; the facts of each come from `device`.
 
 use std::collections::VecDeque;
 
 use narrows_model::inventory::DeviceFacts;
 
+use super::device::{self, class_folder};
+use super::overlay;
 use super::throttle::Throttles;
-use super::{device, overlay};
 use crate::error::{ProbeErrorKind, Result};
 use crate::mounts::Mounts;
 use crate::parse::mountinfo::Mount;
 use crate::root::Root;
-use crate::unknown::Unknown;
+use crate::unknown::UnknownFacts;
 
-/// More devices than any array holds; bounds the walk down.
+/// More devices than any array has; bounds the walk down.
 const DEVICES_MAX: usize = 1024;
 
 /// Overlays on overlays, loops on loops: deeper than anybody stacks them.
@@ -25,15 +26,15 @@ const LAYERS_MAX: usize = 8;
 pub(super) struct Chain<'walk> {
     root: &'walk Root,
     mounts: &'walk Mounts,
-    unknown: &'walk mut Unknown,
+    unknown: &'walk mut UnknownFacts,
 }
 
 impl<'walk> Chain<'walk> {
-    pub(super) fn new(root: &'walk Root, mounts: &'walk Mounts, unknown: &'walk mut Unknown) -> Self {
+    pub(super) fn new(root: &'walk Root, mounts: &'walk Mounts, unknown: &'walk mut UnknownFacts) -> Self {
         Self { root, mounts, unknown }
     }
 
-    /// The devices under `mount`: breadth first, each once, a device before those that it lies on.
+    /// The devices under `mount`: breadth first, each once, a device before those that it is built on.
     pub(super) fn below(&mut self, mount: &Mount) -> Vec<DeviceFacts> {
         let mut waiting: VecDeque<String> = self.top_devices(mount, 0).into();
         if waiting.is_empty() {
@@ -49,7 +50,7 @@ impl<'walk> Chain<'walk> {
             }
             let mut facts = device::read(self.root, &entry, hypervisor, self.unknown);
             let parents = self.parents(&entry);
-            facts.throttle_bytes_per_s = throttles.of(&facts.device);
+            facts.throttle_bytes_per_s = throttles.device_limit(&facts.device);
             facts.parents = parents.iter().map(|parent| device::kernel_name(parent)).collect();
             devices.push(facts);
             waiting.extend(parents);
@@ -78,8 +79,7 @@ impl<'walk> Chain<'walk> {
         }
         if by_source.is_empty() && (mount.fs_type == "zfs" || mount.source.starts_with("/dev/")) {
             let (fs_type, source) = (&mount.fs_type, &mount.source);
-            self.unknown
-                .add(format!("devices of {}: /sys does not tell them ({fs_type} on {source})", mount.point));
+            self.unknown.add(format!("devices of {}: not in /sys ({fs_type} on {source})", mount.point));
         }
         by_source
     }
@@ -88,7 +88,7 @@ impl<'walk> Chain<'walk> {
     fn overlay_devices(&mut self, mount: &Mount, depth: usize) -> Vec<String> {
         let layers = overlay::layers(mount);
         let Some(layer) = layers.first() else { return Vec::new() };
-        match self.carrier(layer) {
+        match self.mount_of_path(layer) {
             Some(below) if below.id != mount.id => {
                 let below = below.clone();
                 self.top_devices(&below, depth + 1)
@@ -102,7 +102,7 @@ impl<'walk> Chain<'walk> {
         }
     }
 
-    fn carrier(&self, path: &str) -> Option<&'walk Mount> {
+    fn mount_of_path(&self, path: &str) -> Option<&'walk Mount> {
         self.mounts.containing(&self.root.resolve(path).ok()?)
     }
 
@@ -128,12 +128,12 @@ impl<'walk> Chain<'walk> {
         sets.into_iter().find(|devices| devices.iter().any(|device| device == member))
     }
 
-    /// What the device is a partition of or lies on; empty at the bottom.
+    /// What the device is a partition of or is built on; empty at the bottom.
     fn parents(&mut self, entry: &str) -> Vec<String> {
         match self.try_parents(entry) {
             Ok(parents) => parents,
             Err(error) => {
-                self.unknown.add(format!("what {entry} lies on: {error}"));
+                self.unknown.add(format!("device under {entry}: {error}"));
                 Vec::new()
             }
         }
@@ -151,7 +151,7 @@ impl<'walk> Chain<'walk> {
             Err(error) if error.kind() == ProbeErrorKind::Missing => {}
             Err(error) => return Err(error),
         }
-        // Device mapper, software RAID and bcache all list what they hold here.
+        // Device mapper, software RAID and bcache all list the devices that they use here.
         match self.root.names(&format!("{folder}/slaves")) {
             Err(error) if error.kind() == ProbeErrorKind::Missing => Ok(Vec::new()),
             outcome => outcome,
@@ -159,23 +159,18 @@ impl<'walk> Chain<'walk> {
     }
 
     fn backing_devices(&mut self, entry: &str, file: &str) -> Vec<String> {
-        let Some(mount) = self.carrier(file) else {
+        let Some(mount) = self.mount_of_path(file) else {
             self.unknown
-                .add(format!("what {entry} lies on: its backing file {file} is not visible from here"));
+                .add(format!("device under {entry}: its backing file {file} is not visible from here"));
             return Vec::new();
         };
         let devices = self.top_devices(mount, 1);
         if devices.is_empty() {
             self.unknown
-                .add(format!("what {entry} lies on: {file} is on {}, not on a device", mount.fs_type));
+                .add(format!("device under {entry}: {file} is on {}, not on a device", mount.fs_type));
         }
         devices
     }
-}
-
-/// Where `/sys` describes a block device, partitions included.
-pub(super) fn class_folder(entry: &str) -> String {
-    format!("/sys/class/block/{entry}")
 }
 
 fn last_part(path: &str) -> &str {

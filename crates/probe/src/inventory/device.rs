@@ -3,11 +3,10 @@
 use narrows_model::inventory::{DeviceFacts, DeviceKind};
 use narrows_model::units::{Bytes, saturate_u32};
 
-use super::chain::class_folder;
 use crate::error::{ProbeError, ProbeErrorKind, Result};
 use crate::parse::{Malformed, block};
 use crate::root::Root;
-use crate::unknown::Unknown;
+use crate::unknown::UnknownFacts;
 
 /// `/sys` counts sizes in these, whatever the device's own sector is.
 const SECTOR_BYTES: u64 = 512;
@@ -21,25 +20,25 @@ pub(super) fn kernel_name(entry: &str) -> String {
     entry.replace('!', "/")
 }
 
-/// The facts of the device, but for what it lies on and its limits.
-pub(super) fn read(root: &Root, entry: &str, hypervisor: bool, unknown: &mut Unknown) -> DeviceFacts {
-    let mut folder = Folder { root, path: class_folder(entry), entry, unknown };
+/// The facts of the device, except what it is built on and its limits.
+pub(super) fn read(root: &Root, entry: &str, hypervisor: bool, unknown: &mut UnknownFacts) -> DeviceFacts {
+    let mut folder = DeviceFolder { root, path: class_folder(entry), entry, unknown };
     let kind = folder.kind(hypervisor);
     // A partition has no queue of its own.
     let queued = kind != DeviceKind::Partition;
-    let size = folder.fact("size", "size", Need::Always, block::count);
-    let rotational = folder.queue(queued, "rotational", Need::Always, block::flag);
-    let block_bytes = folder.queue(queued, "logical_block_size", Need::Always, block::count);
-    // Layered devices pass requests on and queue none; old kernels do not tell of the cache.
-    let request_count = folder.queue(queued, "nr_requests", Need::IfThere, block::count);
-    let write_cache = folder.queue(queued, "write_cache", Need::IfThere, |bytes| Ok(plain(bytes)));
-    let scheduler = folder.queue(queued, "scheduler", Need::IfThere, |bytes| {
+    let size = folder.fact("size", "size", ReportMissing::Always, block::count);
+    let rotational = folder.queue(queued, "rotational", ReportMissing::Always, block::flag);
+    let block_bytes = folder.queue(queued, "logical_block_size", ReportMissing::Always, block::count);
+    // Layered devices pass requests on and queue none; old kernels do not report the cache.
+    let request_count = folder.queue(queued, "nr_requests", ReportMissing::IfPresent, block::count);
+    let write_cache = folder.queue(queued, "write_cache", ReportMissing::IfPresent, |bytes| Ok(plain(bytes)));
+    let scheduler = folder.queue(queued, "scheduler", ReportMissing::IfPresent, |bytes| {
         block::active_scheduler(bytes).ok_or_else(|| Malformed::new(1, "one scheduler in brackets", bytes))
     });
     DeviceFacts {
         name: kernel_name(entry),
         device: folder
-            .fact("device number", "dev", Need::Always, |bytes| Ok(plain(bytes)))
+            .fact("device number", "dev", ReportMissing::Always, |bytes| Ok(plain(bytes)))
             .unwrap_or_default(),
         description: folder.description(kind),
         kind,
@@ -58,26 +57,26 @@ fn plain(bytes: &[u8]) -> String {
     crate::parse::text(bytes.trim_ascii())
 }
 
-/// Whether a missing file is worth telling.
+/// Whether a missing file is worth reporting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Need {
+enum ReportMissing {
     Always,
-    IfThere,
+    IfPresent,
 }
 
-struct Folder<'read> {
+struct DeviceFolder<'read> {
     root: &'read Root,
     path: String,
     entry: &'read str,
-    unknown: &'read mut Unknown,
+    unknown: &'read mut UnknownFacts,
 }
 
-impl Folder<'_> {
+impl DeviceFolder<'_> {
     fn queue<T>(
         &mut self,
         queued: bool,
         file: &str,
-        need: Need,
+        need: ReportMissing,
         parse: impl FnOnce(&[u8]) -> std::result::Result<T, Malformed>,
     ) -> Option<T> {
         if queued { self.fact(file, &format!("queue/{file}"), need, parse) } else { None }
@@ -87,7 +86,7 @@ impl Folder<'_> {
         &mut self,
         fact: &str,
         file: &str,
-        need: Need,
+        need: ReportMissing,
         parse: impl FnOnce(&[u8]) -> std::result::Result<T, Malformed>,
     ) -> Option<T> {
         let path = format!("{}/{file}", self.path);
@@ -96,7 +95,7 @@ impl Folder<'_> {
             .read(&path)
             .and_then(|bytes| parse(&bytes).map_err(|bad| ProbeError::malformed(&path, &bad)));
         match outcome {
-            Err(error) if need == Need::IfThere && error.kind() == ProbeErrorKind::Missing => None,
+            Err(error) if need == ReportMissing::IfPresent && error.kind() == ProbeErrorKind::Missing => None,
             outcome => self.unknown.note(&format!("{fact} of {}", self.entry), outcome),
         }
     }
@@ -172,4 +171,9 @@ impl Folder<'_> {
 
 fn is_session(part: &str) -> bool {
     part.strip_prefix("session").is_some_and(|rest| crate::parse::number(rest.as_bytes()).is_some())
+}
+
+/// Where `/sys` describes a block device, partitions included.
+pub(super) fn class_folder(entry: &str) -> String {
+    format!("/sys/class/block/{entry}")
 }

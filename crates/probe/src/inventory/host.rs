@@ -8,7 +8,7 @@ use crate::cgroup;
 use crate::error::{ProbeError, Result};
 use crate::parse::{Malformed, cgroup as text, cpu_list, cpuinfo, meminfo, proc_stat};
 use crate::root::Root;
-use crate::unknown::Unknown;
+use crate::unknown::UnknownFacts;
 
 /// Version 1 prints "no limit" as the largest number of pages in bytes; nobody has this much memory.
 const UNLIMITED_BYTES: u64 = 1 << 62;
@@ -31,7 +31,7 @@ const VIRTUAL_MAKERS: [&str; 13] = [
 ];
 
 /// The machine's facts.
-pub(super) fn read(root: &Root, process: &ProcessFacts, unknown: &mut Unknown) -> HostFacts {
+pub(super) fn read(root: &Root, process: &ProcessFacts, unknown: &mut UnknownFacts) -> HostFacts {
     let cpu = unknown.note("CPU model", root.read("/proc/cpuinfo")).map(|bytes| cpuinfo::parse(&bytes));
     let cpu_model = cpu.and_then(|cpu| cpu.model);
     if cpu_model.is_none() {
@@ -41,9 +41,9 @@ pub(super) fn read(root: &Root, process: &ProcessFacts, unknown: &mut Unknown) -
     let memory = unknown.note("memory", parsed(root, "/proc/meminfo", meminfo::parse)).unwrap_or_default();
     let virtual_machine = hypervisor(root);
     if virtual_machine.is_none() {
-        unknown.add("hypervisor: neither the CPU's flags nor the firmware's tables tell of one");
+        unknown.add("hypervisor: neither the CPU's flags nor the firmware's tables report one");
     }
-    let groups = Groups::read(root, unknown);
+    let groups = GroupLimits::read(root, unknown);
     let mut name =
         |fact: &str, file: &str| unknown.note(fact, root.text(&format!("/proc/sys/kernel/{file}")));
     HostFacts {
@@ -66,20 +66,20 @@ pub(super) fn read(root: &Root, process: &ProcessFacts, unknown: &mut Unknown) -
     }
 }
 
-/// Whether a hypervisor is under the machine; `None` where nothing tells.
+/// Whether a hypervisor is under the machine; `None` where nothing shows it.
 pub(super) fn hypervisor(root: &Root) -> Option<bool> {
     let flag = root.read("/proc/cpuinfo").ok().and_then(|bytes| cpuinfo::parse(&bytes).hypervisor);
     let xen = root.text("/sys/hypervisor/type").is_ok_and(|name| !name.is_empty());
     let maker = |file: &str| root.text(&format!("/sys/class/dmi/id/{file}")).unwrap_or_default();
     let makers = [maker("sys_vendor"), maker("product_name"), maker("bios_vendor")];
     let known = makers.iter().any(|name| VIRTUAL_MAKERS.iter().any(|maker| name.contains(maker)));
-    // Amazon rents both kinds under one maker's name; only the product tells them apart.
+    // Amazon rents both kinds under one maker's name; only the product distinguishes them.
     let rented = makers[0] == "Amazon EC2" && !makers[1].is_empty() && !makers[1].contains(".metal");
-    // Without a flag (ARM) and with a maker that is not known, nothing tells.
+    // Without a flag (ARM) and with a maker that is not known, it is unknown.
     if xen || known || rented { Some(true) } else { flag }
 }
 
-fn online_cpus(root: &Root, stat: Option<&proc_stat::CpuTicks>, unknown: &mut Unknown) -> u32 {
+fn online_cpus(root: &Root, stat: Option<&proc_stat::CpuTicks>, unknown: &mut UnknownFacts) -> u32 {
     let listed = parsed(root, "/sys/devices/system/cpu/online", cpu_list::count);
     // Where /sys is hidden, the lines `cpuN` of /proc/stat say the same.
     let counted = stat.map(|stat| stat.online_cpus).filter(|&count| count > 0);
@@ -93,12 +93,12 @@ fn online_cpus(root: &Root, stat: Option<&proc_stat::CpuTicks>, unknown: &mut Un
 }
 
 /// A machine that does not scale its frequency has no such file.
-fn governor(root: &Root, unknown: &mut Unknown) -> Option<String> {
+fn governor(root: &Root, unknown: &mut UnknownFacts) -> Option<String> {
     let outcome = root.text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
     unknown.note_unless_missing("frequency governor", outcome)
 }
 
-fn steal_ratio(stat: Option<&proc_stat::CpuTicks>, unknown: &mut Unknown) -> Option<f64> {
+fn steal_ratio(stat: Option<&proc_stat::CpuTicks>, unknown: &mut UnknownFacts) -> Option<f64> {
     let stat = stat?;
     if stat.steal.is_none() {
         unknown.add("steal: this kernel does not count it in /proc/stat");
@@ -106,23 +106,23 @@ fn steal_ratio(stat: Option<&proc_stat::CpuTicks>, unknown: &mut Unknown) -> Opt
     ratio(stat.steal? as f64, stat.total() as f64)
 }
 
-fn available(memory: &meminfo::Memory, unknown: &mut Unknown) -> Option<Bytes> {
+fn available(memory: &meminfo::Memory, unknown: &mut UnknownFacts) -> Option<Bytes> {
     if memory.total.is_some() && memory.available.is_none() {
-        unknown.add("memory available: this kernel does not tell MemAvailable in /proc/meminfo");
+        unknown.add("memory available: this kernel does not report MemAvailable in /proc/meminfo");
     }
     memory.available
 }
 
 /// What the control groups of this process say.
 #[derive(Debug, Default)]
-struct Groups {
+struct GroupLimits {
     cpu_version: Option<u8>,
     quota_cpus: Option<f64>,
     memory_limit: Option<Bytes>,
 }
 
-impl Groups {
-    fn read(root: &Root, unknown: &mut Unknown) -> Self {
+impl GroupLimits {
+    fn read(root: &Root, unknown: &mut UnknownFacts) -> Self {
         let cpu = unknown.note("CPU control group", cpu_group(root)).flatten();
         let memory = unknown.note("memory limit", memory_limit(root)).flatten();
         let (cpu_version, quota_cpus) = cpu.unzip();
@@ -140,7 +140,7 @@ fn cpu_group(root: &Root) -> Result<Option<(u8, Option<f64>)>> {
     Ok(Some((group.version, quota.map(|(cpus, _)| cpus))))
 }
 
-fn has_cpu_controller(root: &Root, group: &cgroup::Group) -> Result<bool> {
+fn has_cpu_controller(root: &Root, group: &cgroup::ControlGroup) -> Result<bool> {
     for folder in group.folders_upward() {
         let controllers =
             cgroup::optional(root, &format!("{folder}/cgroup.controllers"))?.unwrap_or_default();

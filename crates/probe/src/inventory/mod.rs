@@ -1,6 +1,6 @@
 //! What a machine is and what the path to a folder on it is made of: facts read once.
 //!
-//! No fact is judged here, and none is guessed: what a machine does not tell is `None` and listed.
+//! No fact is evaluated here, and none is guessed: what a machine does not report is `None` and listed.
 
 mod chain;
 mod device;
@@ -17,9 +17,9 @@ use narrows_model::inventory::{HostFacts, Inventory, PathFacts};
 
 use crate::error::{ProbeError, Result};
 use crate::root::Root;
-use crate::unknown::Unknown;
+use crate::unknown::UnknownFacts;
 
-/// Facts of the reading process that no file of [`Root`] holds.
+/// Facts of the reading process that are in no file of [`Root`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProcessFacts {
     /// CPUs that it may run on.
@@ -33,7 +33,7 @@ pub struct ProcessFacts {
 /// # Errors
 /// As [`path`](fn@path).
 pub fn inventory(root: &Root, process: &ProcessFacts, path: Option<&Path>) -> Result<Inventory> {
-    let mut unknown = Unknown::default();
+    let mut unknown = UnknownFacts::default();
     let host = host::read(root, process, &mut unknown);
     let path = path.map(|path| read_path(root, path, &mut unknown)).transpose()?;
     Ok(Inventory { host, path, more_paths: Vec::new(), unknown: unknown.sentences().to_vec() })
@@ -42,7 +42,7 @@ pub fn inventory(root: &Root, process: &ProcessFacts, path: Option<&Path>) -> Re
 /// The machine, and what of it could not be read, for people.
 #[must_use]
 pub fn host(root: &Root, process: &ProcessFacts) -> (HostFacts, Vec<String>) {
-    let mut unknown = Unknown::default();
+    let mut unknown = UnknownFacts::default();
     let host = host::read(root, process, &mut unknown);
     (host, unknown.sentences().to_vec())
 }
@@ -55,16 +55,16 @@ pub fn host(root: &Root, process: &ProcessFacts) -> (HostFacts, Vec<String>) {
 /// `Missing` when `path` is not there, `Denied` when this user may not go there, `Malformed` for a name that is no
 /// UTF-8 or mounts that cannot be understood.
 pub fn path(root: &Root, path: &Path) -> Result<PathFacts> {
-    read_path(root, path, &mut Unknown::default())
+    read_path(root, path, &mut UnknownFacts::default())
 }
 
-fn read_path(root: &Root, path: &Path, unknown: &mut Unknown) -> Result<PathFacts> {
+fn read_path(root: &Root, path: &Path, unknown: &mut UnknownFacts) -> Result<PathFacts> {
     let shown = || path.display().to_string();
     let absolute = std::path::absolute(path).map_err(|error| ProbeError::reading(shown(), error))?;
     let name = absolute.to_str().ok_or_else(|| {
-        ProbeError::odd(
+        ProbeError::unusable(
             shown(),
-            "its name is no UTF-8; reach the folder through a link that has a plain name",
+            "its name is not UTF-8; use a symbolic link with a plain name for the folder",
         )
     })?;
     mount::read(root, name, unknown)

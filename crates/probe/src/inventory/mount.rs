@@ -9,16 +9,16 @@ use crate::error::{ProbeError, Result};
 use crate::mounts::Mounts;
 use crate::parse::mountinfo::Mount;
 use crate::root::Root;
-use crate::unknown::Unknown;
+use crate::unknown::UnknownFacts;
 
 /// What the path to `path`, absolute, is made of.
-pub(super) fn read(root: &Root, path: &str, unknown: &mut Unknown) -> Result<PathFacts> {
+pub(super) fn read(root: &Root, path: &str, unknown: &mut UnknownFacts) -> Result<PathFacts> {
     let resolved = root.resolve(path)?;
     let mounts = Mounts::read(root)?;
     let mount = mounts.containing(&resolved);
     let mount = mount.ok_or_else(|| ProbeError::missing(path, "no mount of this process covers it"))?;
     let devices = Chain::new(root, &mounts, unknown).below(mount);
-    let capacity = unknown.note("room on the file system", root.capacity(&resolved));
+    let capacity = unknown.note("space on the file system", root.capacity(&resolved));
     Ok(PathFacts {
         kind: kind(mount, &devices),
         mount: facts(mount),
@@ -54,7 +54,7 @@ fn facts(mount: &Mount) -> MountFacts {
     let mut options = mount.options.clone();
     options.extend(mount.super_options.iter().filter(|option| !mount.options.contains(option)).cloned());
     let read_only = options.iter().any(|option| option == "ro");
-    // A read-only mount of a writable file system, or the other way round, carries both words: one of them binds.
+    // A read-only mount of a writable file system, or the other way round, has both words: only `ro` applies.
     options.retain(|option| !(read_only && option == "rw"));
     MountFacts {
         mount_point: mount.point.clone(),

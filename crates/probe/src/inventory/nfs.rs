@@ -8,13 +8,13 @@ use crate::parse::mountinfo::Mount;
 use crate::parse::mountstats::{self, NfsStats};
 use crate::parse::number;
 use crate::root::Root;
-use crate::unknown::Unknown;
+use crate::unknown::UnknownFacts;
 
 /// The facts of `mount`, which is of type `nfs` or `nfs4`.
-pub(super) fn read(root: &Root, mount: &Mount, unknown: &mut Unknown) -> NfsFacts {
+pub(super) fn read(root: &Root, mount: &Mount, unknown: &mut UnknownFacts) -> NfsFacts {
     let stats =
         unknown.note_unless_missing("NFS statistics of the mount", stats(root, &mount.point)).flatten();
-    let options = Options { mount, stats: stats.as_ref() };
+    let options = MountOptions { mount, stats: stats.as_ref() };
     let (server, export) = split_source(&mount.source);
     let connections = stats.as_ref().map(|stats| stats.connection_count).filter(|&count| count > 0);
     let declared = options.number("nconnect").map(saturate_u32);
@@ -33,7 +33,7 @@ pub(super) fn read(root: &Root, mount: &Mount, unknown: &mut Unknown) -> NfsFact
     facts
 }
 
-fn list_missing(facts: &NfsFacts, unknown: &mut Unknown) {
+fn list_missing(facts: &NfsFacts, unknown: &mut UnknownFacts) {
     let missing = [
         ("protocol version", facts.version == "unknown"),
         ("largest read request (rsize)", facts.read_bytes_max.is_none()),
@@ -43,17 +43,17 @@ fn list_missing(facts: &NfsFacts, unknown: &mut Unknown) {
         ("server's address", facts.address.is_none()),
     ];
     for (fact, _) in missing.iter().filter(|(_, missing)| *missing) {
-        unknown.add(format!("NFS {fact}: neither /proc/self/mountinfo nor /proc/self/mountstats tells it"));
+        unknown.add(format!("NFS {fact}: neither in /proc/self/mountinfo nor in /proc/self/mountstats"));
     }
 }
 
 /// The mount's options, and those that `mountstats` adds.
-struct Options<'facts> {
+struct MountOptions<'facts> {
     mount: &'facts Mount,
     stats: Option<&'facts NfsStats>,
 }
 
-impl<'facts> Options<'facts> {
+impl<'facts> MountOptions<'facts> {
     fn all(&self) -> impl Iterator<Item = &'facts str> {
         let stats = self.stats.into_iter().flat_map(|stats| &stats.options);
         self.mount.super_options.iter().chain(&self.mount.options).chain(stats).map(String::as_str)

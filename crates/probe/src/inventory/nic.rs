@@ -6,7 +6,7 @@ use narrows_model::units::Bytes;
 use crate::error::ProbeError;
 use crate::parse::{block, number};
 use crate::root::Root;
-use crate::unknown::Unknown;
+use crate::unknown::UnknownFacts;
 
 const FOLDER: &str = "/sys/class/net";
 const BITS_PER_MEGABIT: u64 = 1_000_000;
@@ -18,14 +18,14 @@ const SPEED_UNKNOWN: u64 = u32::MAX as u64;
 const LAYERS_MAX: usize = 8;
 
 /// All interfaces, by name.
-pub(super) fn read(root: &Root, unknown: &mut Unknown) -> Vec<NicFacts> {
+pub(super) fn read(root: &Root, unknown: &mut UnknownFacts) -> Vec<NicFacts> {
     let names = unknown.note("network interfaces", root.names(FOLDER)).unwrap_or_default();
     // `bonding_masters` is a file among the interfaces' folders.
     let interfaces = names.into_iter().filter(|name| root.exists(&format!("{FOLDER}/{name}/operstate")));
     interfaces.map(|name| interface(root, name, unknown)).collect()
 }
 
-fn interface(root: &Root, name: String, unknown: &mut Unknown) -> NicFacts {
+fn interface(root: &Root, name: String, unknown: &mut UnknownFacts) -> NicFacts {
     let file = |file: &str| format!("{FOLDER}/{name}/{file}");
     let operstate = unknown.note(&format!("state of {name}"), root.text(&file("operstate")));
     let mtu_path = file("mtu");
@@ -36,7 +36,7 @@ fn interface(root: &Root, name: String, unknown: &mut Unknown) -> NicFacts {
     let is_virtual = !root.exists(&file("device"));
     let speed = megabits(root, &file("speed")).filter(|_| rests_on_hardware(root, &name, 0));
     if speed.is_none() && !is_virtual {
-        unknown.add(format!("link speed of {name}: the device does not tell it"));
+        unknown.add(format!("link speed of {name}: the device does not report it"));
     }
     NicFacts {
         operstate: operstate.unwrap_or_else(|| "unknown".to_owned()),

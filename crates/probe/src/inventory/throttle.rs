@@ -4,23 +4,23 @@
 
 use narrows_model::units::BytesPerSec;
 
-use crate::cgroup::{self, Group};
+use crate::cgroup::{self, ControlGroup};
 use crate::error::{ProbeError, Result};
 use crate::parse::block;
 use crate::root::Root;
-use crate::unknown::Unknown;
+use crate::unknown::UnknownFacts;
 
 /// The limits that apply to this process.
 #[derive(Debug, Default)]
 pub(super) struct Throttles(Vec<(String, u64)>);
 
 impl Throttles {
-    pub(super) fn read(root: &Root, unknown: &mut Unknown) -> Self {
+    pub(super) fn read(root: &Root, unknown: &mut UnknownFacts) -> Self {
         unknown.note("block device limits of the control group", read(root)).unwrap_or_default()
     }
 
     /// The tightest limit on the device `major:minor`, of reading or of writing.
-    pub(super) fn of(&self, device: &str) -> Option<BytesPerSec> {
+    pub(super) fn device_limit(&self, device: &str) -> Option<BytesPerSec> {
         let limits = self.0.iter().filter(|(limited, _)| limited == device);
         limits.map(|&(_, limit)| limit).min().map(|limit| BytesPerSec(limit as f64))
     }
@@ -37,7 +37,7 @@ fn read(root: &Root) -> Result<Throttles> {
 }
 
 /// Version 1 applies the rules of the process's own group alone.
-fn version_1(root: &Root, group: &Group) -> Result<Throttles> {
+fn version_1(root: &Root, group: &ControlGroup) -> Result<Throttles> {
     let mut limits = Vec::new();
     for file in ["blkio.throttle.read_bps_device", "blkio.throttle.write_bps_device"] {
         let path = format!("{}/{file}", group.folder());
@@ -48,7 +48,7 @@ fn version_1(root: &Root, group: &Group) -> Result<Throttles> {
 }
 
 /// Version 2 applies the rules of every ancestor.
-fn version_2(root: &Root, group: &Group) -> Result<Throttles> {
+fn version_2(root: &Root, group: &ControlGroup) -> Result<Throttles> {
     let mut limits = Vec::new();
     for folder in group.folders_upward() {
         let path = format!("{folder}/io.max");

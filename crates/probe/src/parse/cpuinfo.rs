@@ -1,6 +1,6 @@
 //! `/proc/cpuinfo`: the CPU's model, and whether it says that a hypervisor is below.
 //!
-//! The file differs by architecture; what a CPU does not tell stays `None`. CPUs are counted elsewhere.
+//! The file differs by architecture; what a CPU does not report stays `None`. CPUs are counted elsewhere.
 
 use super::{fields, lines, text};
 

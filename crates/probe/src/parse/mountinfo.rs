@@ -1,6 +1,6 @@
 //! `/proc/[pid]/mountinfo`: the mounts that a process sees, as a tree.
 //!
-//! Which of them a path lies on is decided in the crate's `mounts` module.
+//! Which of them contains a path is decided in the crate's `mounts` module.
 
 use super::{Malformed, fields, lines, number, text};
 

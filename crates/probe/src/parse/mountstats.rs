@@ -1,4 +1,4 @@
-//! `/proc/self/mountstats`: what the NFS client tells of its mounts beyond `mountinfo`.
+//! `/proc/self/mountstats`: what the NFS client reports about its mounts beyond `mountinfo`.
 
 use super::mountinfo::{split_options, unescape};
 use super::{fields, lines};

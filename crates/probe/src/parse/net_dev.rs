@@ -14,7 +14,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Vec<NicCounters>, Malformed> {
 }
 
 fn interface(line_number: usize, line: &[u8]) -> Result<NicCounters, Malformed> {
-    // Old kernels leave no space after the colon; counters hold none, so the last colon ends the name.
+    // Old kernels leave no space after the colon; counters contain none, so the last colon ends the name.
     let colon = line.iter().rposition(|&byte| byte == b':');
     let colon = colon.ok_or_else(|| Malformed::new(line_number, "an interface and a colon", line))?;
     let mut counts = [0_u64; 12];

@@ -1,7 +1,7 @@
 //! `/proc/[pid]/stat`: CPU time of one process and of its children that ended.
 //!
-//! Not `/proc/[pid]/schedstat`: it is finer than a clock tick but tells of the first thread alone, and a load
-//! generator's work is mostly in the others.
+//! Not `/proc/[pid]/schedstat`: it is finer than a clock tick but covers only the first thread, and a load generator's
+//! work is mostly in the others.
 
 use super::{Malformed, fields, number};
 
@@ -19,7 +19,7 @@ pub(crate) struct PidStat {
     pub(crate) children_system: u64,
 }
 
-/// The one line of the file; the name in parentheses may hold anything, parentheses and newlines too.
+/// The one line of the file; the name in parentheses may contain anything, even parentheses and newlines.
 ///
 /// # Source
 /// proc(5), `/proc/[pid]/stat`: fields 4 and 14 to 17.

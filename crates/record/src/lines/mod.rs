@@ -5,7 +5,7 @@
 mod sequence;
 
 use crate::damage::{Damage, DamageKind};
-use crate::line::{self, Header};
+use crate::line::{self, LineHeader};
 use sequence::Sequence;
 use std::io::{self, BufRead, Read};
 
@@ -33,18 +33,18 @@ impl<R: BufRead> Lines<R> {
     }
 
     /// The same lines, which are known to be `count`: fewer of them are damage.
-    pub(crate) fn of_count(self, count: Option<u64>) -> Self {
+    pub(crate) fn with_count(self, count: Option<u64>) -> Self {
         Self { count, ..self }
     }
 
     /// The next whole line's header; its data is then in [`Lines::data`]. `None` at the end.
-    pub(crate) fn advance(&mut self) -> io::Result<Option<Header>> {
+    pub(crate) fn advance(&mut self) -> io::Result<Option<LineHeader>> {
         loop {
             self.buffer.clear();
             let read = self.reader.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut self.buffer)?;
             if read == 0 {
                 self.damage.extend(self.sequence.end().map(|(line, kind)| self.damaged(line, kind)));
-                let missing = self.count.take().map_or(0, |count| self.sequence.missing_of(count));
+                let missing = self.count.take().map_or(0, |count| self.sequence.missing_at_end(count));
                 if missing > 0 {
                     let damage = self.damaged(self.line + 1, DamageKind::EndMissing { count: missing });
                     self.damage.push(damage);
@@ -74,7 +74,7 @@ impl<R: BufRead> Lines<R> {
     }
 
     /// The JSON text of the line that `header` heads.
-    pub(crate) fn data(&self, header: &Header) -> &str {
+    pub(crate) fn data(&self, header: &LineHeader) -> &str {
         // The JSON reader has checked the whole line; a header of another line gives no text instead of a panic.
         self.buffer
             .get(header.data.clone())

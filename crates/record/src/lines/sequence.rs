@@ -1,11 +1,11 @@
-//! What the sequence numbers of a file's lines tell: nothing wrong, lines missing, a line repeated, a number damaged.
+//! What the sequence numbers of a file's lines show: nothing wrong, lines missing, a line repeated, a number damaged.
 //!
-//! A number that jumps ahead is either true (lines are missing) or damaged; the number after it tells which.
+//! A number that jumps ahead is either true (lines are missing) or damaged; the number after it shows which.
 
 use crate::damage::DamageKind;
 
 /// A finding, with the line it is about.
-type Found = Option<(u64, DamageKind)>;
+type FoundDamage = Option<(u64, DamageKind)>;
 
 /// The state between two lines.
 #[derive(Debug, Default)]
@@ -32,7 +32,7 @@ impl Sequence {
     }
 
     /// A whole line with number `seq`: whether to keep it, and what was found out about it or the one before.
-    pub(super) fn take(&mut self, line: u64, seq: u64) -> (bool, Found) {
+    pub(super) fn take(&mut self, line: u64, seq: u64) -> (bool, FoundDamage) {
         let found = self.settle(seq);
         let gap = seq.saturating_sub(self.expected);
         if seq < self.expected {
@@ -48,21 +48,21 @@ impl Sequence {
     }
 
     /// What was still open when the file ended.
-    pub(super) fn end(&mut self) -> Found {
+    pub(super) fn end(&mut self) -> FoundDamage {
         self.jump.take().map(missing)
     }
 
     /// Lines that are missing at the end of a file that had `count`.
-    pub(super) fn missing_of(&self, count: u64) -> u64 {
+    pub(super) fn missing_at_end(&self, count: u64) -> u64 {
         count.saturating_sub(self.expected).saturating_sub(self.lost_count)
     }
 
     /// Decides about a jump, now that the number after it is known.
-    fn settle(&mut self, seq: u64) -> Found {
+    fn settle(&mut self, seq: u64) -> FoundDamage {
         let jump = self.jump.take()?;
-        let goes_on_before_it =
+        let continues_before_jump =
             seq < jump.found && seq > jump.expected && seq - jump.expected <= self.lost_count + 1;
-        if !goes_on_before_it {
+        if !continues_before_jump {
             return Some(missing(jump));
         }
         self.expected = jump.expected.saturating_add(1);

@@ -1,10 +1,10 @@
 //! The key at a place in a JSON text, such as `cells[3].workload.op`, so that an error can name it.
 //!
-//! Deliberately lenient: the text may be broken after the place, or before it; then the path is as far as it goes.
+//! Deliberately lenient: the text may be broken after the place, or before it; the path then ends where parsing does.
 
 /// One level of nesting.
 #[derive(Debug)]
-enum Level {
+enum NestingLevel {
     Object(Option<String>),
     Array(u64),
 }
@@ -18,17 +18,17 @@ pub(crate) fn key_at(text: &str, line: usize, column: usize) -> Option<String> {
     while let Some(byte) = bytes.next() {
         match byte {
             b'"' => last_string = Some(string(&mut bytes)),
-            b'{' => levels.push(Level::Object(None)),
-            b'[' => levels.push(Level::Array(0)),
+            b'{' => levels.push(NestingLevel::Object(None)),
+            b'[' => levels.push(NestingLevel::Array(0)),
             b'}' | b']' => drop(levels.pop()),
             b':' => {
-                if let Some(Level::Object(key)) = levels.last_mut() {
+                if let Some(NestingLevel::Object(key)) = levels.last_mut() {
                     *key = last_string.take();
                 }
             }
             b',' => match levels.last_mut() {
-                Some(Level::Array(index)) => *index += 1,
-                Some(Level::Object(key)) => *key = None,
+                Some(NestingLevel::Array(index)) => *index += 1,
+                Some(NestingLevel::Object(key)) => *key = None,
                 None => {}
             },
             _ => {}
@@ -56,18 +56,18 @@ fn string(bytes: &mut impl Iterator<Item = u8>) -> String {
     String::from_utf8_lossy(&content).into_owned()
 }
 
-fn render(levels: &[Level]) -> String {
+fn render(levels: &[NestingLevel]) -> String {
     let mut path = String::new();
     for level in levels {
         match level {
-            Level::Object(Some(key)) => {
+            NestingLevel::Object(Some(key)) => {
                 if !path.is_empty() {
                     path.push('.');
                 }
                 path.push_str(key);
             }
-            Level::Object(None) => {}
-            Level::Array(index) => path.extend(["[", &index.to_string(), "]"]),
+            NestingLevel::Object(None) => {}
+            NestingLevel::Array(index) => path.extend(["[", &index.to_string(), "]"]),
         }
     }
     path

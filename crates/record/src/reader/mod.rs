@@ -6,16 +6,16 @@
 use crate::damage::{Damage, DamageKind};
 use crate::decode::{self, PLAN_EXTENDED};
 use crate::error::{ErrorKind, RecordError};
-use crate::files::{EVENTS, INVENTORY, MANIFEST, PLAN, SAMPLES, SUMMARY, parse_whole, read_text};
-use crate::line::Header;
+use crate::files::{
+    EVENTS, INVENTORY, MANIFEST, PLAN, SAMPLES, SUMMARY, open_to_read, parse_whole, read_text,
+};
+use crate::line::LineHeader;
 use crate::lines::Lines;
 use crate::manifest::{Manifest, RECORD_SCHEMA, check_schema};
-use crate::timeline::Timeline;
 use narrows_model::plan::PLAN_SCHEMA;
 use narrows_model::summary::SUMMARY_SCHEMA;
 use narrows_model::{Event, Inventory, Plan, Summary};
 use serde::Deserialize;
-use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
@@ -109,14 +109,6 @@ impl Record {
         Events::open(&self.dir, SAMPLES, self.manifest.lines.map(|lines| lines.samples))
     }
 
-    /// Events and samples in the order in which they were written: what the run told, once more.
-    ///
-    /// # Errors
-    /// As for [`Record::events`].
-    pub fn timeline(&self) -> Result<Timeline, RecordError> {
-        Ok(Timeline::new(self.events()?, self.samples()?))
-    }
-
     /// What is missing from the samples.
     ///
     /// # Errors
@@ -147,7 +139,7 @@ impl Record {
 pub struct Events {
     dir: PathBuf,
     file: &'static str,
-    lines: Lines<Source>,
+    lines: Lines<LineSource>,
 }
 
 impl Events {
@@ -162,7 +154,7 @@ impl Events {
     }
 
     /// The next event with its line's header; `None` at the end.
-    pub(crate) fn advance(&mut self) -> Option<Result<(Header, Event), RecordError>> {
+    pub(crate) fn advance(&mut self) -> Option<Result<(LineHeader, Event), RecordError>> {
         let header = match advance(&mut self.lines, &self.dir, self.file) {
             Ok(header) => header?,
             Err(error) => return Some(Err(error)),
@@ -181,7 +173,7 @@ impl Iterator for Events {
 }
 
 /// A file of lines, or nothing where it is missing.
-type Source = Box<dyn ReadLines>;
+type LineSource = Box<dyn ReadLines>;
 
 /// What lines are read from.
 trait ReadLines: io::BufRead + std::fmt::Debug + Send {}
@@ -190,31 +182,36 @@ impl<T: io::BufRead + std::fmt::Debug + Send> ReadLines for T {}
 
 /// The lines of `file`, which had `count` when the run ended, where that is known. A missing file reads as an empty one;
 /// that it is missing is among the damage.
-fn open_lines(dir: &Path, file: &'static str, count: Option<u64>) -> Result<Lines<Source>, RecordError> {
+fn open_lines(dir: &Path, file: &'static str, count: Option<u64>) -> Result<Lines<LineSource>, RecordError> {
     let path = dir.join(file);
-    match File::open(&path) {
+    match open_to_read(&path) {
         Ok(opened) => {
-            let source: Source = Box::new(BufReader::with_capacity(256 << 10, opened));
-            Ok(Lines::new(source, file).of_count(count))
+            let source: LineSource = Box::new(BufReader::with_capacity(256 << 10, opened));
+            Ok(Lines::new(source, file).with_count(count))
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Lines::new(Box::new(io::empty()), file)),
         Err(error) => Err(RecordError::io("read", &path, error)),
     }
 }
 
-fn advance(lines: &mut Lines<Source>, dir: &Path, file: &str) -> Result<Option<Header>, RecordError> {
+fn advance(lines: &mut Lines<LineSource>, dir: &Path, file: &str) -> Result<Option<LineHeader>, RecordError> {
     lines.advance().map_err(|error| RecordError::io("read", &dir.join(file), error))
 }
 
-fn decode_line(lines: &Lines<Source>, header: &Header, dir: &Path, file: &str) -> Result<Event, RecordError> {
+fn decode_line(
+    lines: &Lines<LineSource>,
+    header: &LineHeader,
+    dir: &Path,
+    file: &str,
+) -> Result<Event, RecordError> {
     decode::event(lines.data(header)).map_err(|mismatch| {
         RecordError::found(
             ErrorKind::Malformed,
             "read",
             &dir.join(file),
             mismatch.found,
-            "the line is as it was written, but not what its schema in docs/reference/schema says; \
-             read it with the narrows that wrote it (narrows_version in manifest.json)",
+            "the line is undamaged, but does not match its schema in docs/reference/schema; read it with the narrows \
+             that wrote it (narrows_version in manifest.json)",
         )
         .at(Some(lines.line()), mismatch.key)
     })

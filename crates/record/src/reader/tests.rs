@@ -1,7 +1,7 @@
 //! What a record gives back, whole and damaged.
 
 use super::*;
-use crate::{Line, Writer, samples};
+use crate::{RecordLine, Writer, samples};
 use narrows_model::Sink;
 use proptest::prelude::*;
 use std::fs;
@@ -199,7 +199,7 @@ fn every_line_is_of_the_published_type() {
     let (_folder, dir) = recorded(&samples::one_of_each());
     for file in ["events.jsonl", "samples.jsonl"] {
         for (index, line) in fs::read_to_string(dir.join(file)).unwrap().lines().enumerate() {
-            let line: Line = serde_json::from_str(line).unwrap();
+            let line: RecordLine = serde_json::from_str(line).unwrap();
             assert_eq!(line.seq, u64::try_from(index).unwrap());
         }
     }
@@ -211,8 +211,8 @@ fn a_record_without_a_summary_has_none() {
     assert_eq!(Record::open(&dir).unwrap().summary().unwrap(), None);
 }
 
-/// The events that the timeline still tells, when the record opens.
-fn told(dir: &Path) -> Option<Vec<Event>> {
+/// The events that the timeline still returns, when the record opens.
+fn read_events(dir: &Path) -> Option<Vec<Event>> {
     let record = Record::open(dir).ok()?;
     record.check_samples().ok()?;
     Some(record.timeline().ok()?.filter_map(Result::ok).collect())
@@ -232,7 +232,7 @@ proptest! {
     #[test]
     fn what_was_written_is_read(order in Just(samples::one_of_each()).prop_shuffle()) {
         let (_folder, dir) = recorded(&order);
-        prop_assert_eq!(told(&dir), Some(order));
+        prop_assert_eq!(read_events(&dir), Some(order));
     }
 
     #[test]
@@ -246,12 +246,12 @@ proptest! {
         let cut = cut.index(bytes.len());
         fs::write(&path, &bytes[..cut]).unwrap();
         let whole = ends(&bytes[..cut]);
-        let told = told(&dir);
+        let read = read_events(&dir);
         if file >= FIRST_OF_LINES {
             let lost = ends(&bytes) - whole;
-            prop_assert_eq!(told.unwrap().len(), written.len() - lost);
-        } else if let Some(told) = told {
-            prop_assert_eq!(told, written);
+            prop_assert_eq!(read.unwrap().len(), written.len() - lost);
+        } else if let Some(read) = read {
+            prop_assert_eq!(read, written);
         }
     }
 
@@ -266,11 +266,36 @@ proptest! {
         let place = place.index(bytes.len());
         bytes[place] = value;
         fs::write(&path, bytes).unwrap();
-        let told = told(&dir);
+        let read = read_events(&dir);
         if file >= FIRST_OF_LINES {
-            let told = told.unwrap();
-            prop_assert!(told.len() + 2 >= written.len());
-            for event in &told { prop_assert!(written.contains(event)); }
+            let read = read.unwrap();
+            prop_assert!(read.len() + 2 >= written.len());
+            for event in &read { prop_assert!(written.contains(event)); }
         }
+    }
+}
+
+#[test]
+fn pipes_and_links_in_the_place_of_files_are_refused_and_not_waited_for() {
+    for name in ["manifest.json", "plan.json", "events.jsonl", "samples.jsonl"] {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = folder.path().join("record");
+        crate::Writer::create(
+            &dir,
+            crate::samples::manifest(),
+            &crate::samples::plan(2),
+            &crate::samples::inventory(),
+        )
+        .unwrap();
+        let path = dir.join(name);
+        let open = || Record::open(&dir).and_then(|record| record.timeline().map(|_| ()));
+        open().unwrap();
+        std::fs::rename(&path, folder.path().join("moved")).unwrap();
+        std::os::unix::fs::symlink(folder.path().join("moved"), &path).unwrap();
+        assert!(open().is_err(), "{name}");
+        std::fs::remove_file(&path).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let error = open().unwrap_err();
+        assert!(error.to_string().contains("no regular file"), "{name}: {error}");
     }
 }

@@ -19,10 +19,10 @@ pub(super) struct AppendFile {
 impl AppendFile {
     /// A new, empty file at `path`; one that exists is left alone and is an error.
     pub(super) fn create(path: &Path) -> io::Result<Self> {
-        OpenOptions::new().append(true).create_new(true).open(path).map(Self::over)
+        OpenOptions::new().append(true).create_new(true).open(path).map(Self::from_file)
     }
 
-    fn over(file: File) -> Self {
+    fn from_file(file: File) -> Self {
         Self { file, count: 0, length_bytes: 0, broken: false, line: Vec::new() }
     }
 
@@ -35,7 +35,7 @@ impl AppendFile {
     pub(super) fn append(&mut self, after_events: Option<u64>, data: &[u8]) -> io::Result<()> {
         if self.broken {
             return Err(io::Error::other(
-                "an earlier line could be written in part only, and nothing may follow it",
+                "an earlier line was written only in part, and nothing may follow it",
             ));
         }
         line::encode(&mut self.line, self.count, after_events, data);
@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn a_full_disk_is_told_and_nothing_follows_what_could_not_be_taken_back() {
         // The device that is always full (`full(4)`) cannot be truncated either.
-        let mut lines = AppendFile::over(OpenOptions::new().append(true).open("/dev/full").unwrap());
+        let mut lines = AppendFile::from_file(OpenOptions::new().append(true).open("/dev/full").unwrap());
         assert_eq!(lines.append(None, b"1").unwrap_err().kind(), io::ErrorKind::StorageFull);
         assert_eq!(lines.append(None, b"1").unwrap_err().kind(), io::ErrorKind::Other);
         assert_eq!(lines.count(), 0);

@@ -1,6 +1,6 @@
 //! What a writer leaves when its process is killed: a second process writes, and is ended with SIGKILL.
 //!
-//! No waiting: the second process tells of each event it has written, and is killed after so many.
+//! No waiting: the second process reports each event it has written, and is killed after a given number.
 
 use super::*;
 use crate::{Record, damage::DamageKind, samples};
@@ -48,14 +48,14 @@ fn start(dir: &Path) -> Child {
 fn killed_after(dir: &Path, count: usize) -> usize {
     let mut child = start(dir);
     let mut out = child.stdout.take().unwrap();
-    let mut told = 0;
+    let mut written = 0;
     let mut byte = [0];
-    while told < count && out.read(&mut byte).unwrap() == 1 {
-        told += usize::from(byte[0] == WRITTEN);
+    while written < count && out.read(&mut byte).unwrap() == 1 {
+        written += usize::from(byte[0] == WRITTEN);
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    told
+    written
 }
 
 #[test]
@@ -63,8 +63,8 @@ fn a_record_is_readable_whenever_its_writer_is_killed() {
     let folder = tempfile::tempdir().unwrap();
     for count in 0..24 {
         let dir = folder.path().join(count.to_string());
-        let told = killed_after(&dir, count);
-        assert_eq!(told, count);
+        let written = killed_after(&dir, count);
+        assert_eq!(written, count);
         if !dir.exists() {
             // Killed before there was a record.
             assert_eq!(count, 0);

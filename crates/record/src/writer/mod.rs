@@ -1,19 +1,19 @@
-//! Writing of a record while a run goes on: a new folder, then one line an event.
+//! Writes a record while a run is in progress: a new folder, then one line per event.
 //!
 //! Every line is one `write` to a file opened for appending, so that what was written survives the death of the
 //! process at any moment. Nothing is buffered between lines.
 
 mod append;
-mod place;
+mod folder;
 
 use crate::error::RecordError;
 use crate::files::{EVENTS, INVENTORY, MANIFEST, PLAN, SAMPLES, SUMMARY, write_whole};
 use crate::line;
 use crate::manifest::{LineCounts, Manifest};
 use append::AppendFile;
+use folder::RecordFolder;
 use narrows_model::event::EndReason;
 use narrows_model::{Event, Inventory, Plan, Sink, SinkError, Summary};
-use place::Place;
 use std::path::{Path, PathBuf};
 
 /// A record that is being written.
@@ -34,15 +34,15 @@ impl Writer {
     /// place; it is a record once its manifest is there. Missing folders above it are made.
     ///
     /// # Errors
-    /// `Occupied` when `dir` is a file or holds anything; `PermissionDenied`, `NoSpace` or `Io` when it cannot be
-    /// written. A folder that was not there before is then not there either.
+    /// `Occupied` when `dir` is a file or contains anything; `PermissionDenied`, `NoSpace` or `Io` when it cannot be
+    /// written. A folder that did not exist before then does not exist either.
     pub fn create(
         dir: &Path,
         manifest: Manifest,
         plan: &Plan,
         inventory: &Inventory,
     ) -> Result<Writer, RecordError> {
-        let place = Place::claim(dir, &manifest.record_id)?;
+        let place = RecordFolder::claim(dir, &manifest.record_id)?;
         let filled = fill(place.folder(), &manifest, plan, inventory);
         let (events, samples) = match filled {
             Ok(files) => files,

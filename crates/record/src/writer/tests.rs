@@ -54,7 +54,7 @@ fn an_empty_folder_and_a_missing_one_are_filled_and_nothing_is_left_beside_them(
 fn a_folder_that_was_taken_meanwhile_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path().join("record");
-    let place = Place::claim(&dir, "a").unwrap();
+    let place = RecordFolder::claim(&dir, "a").unwrap();
     fs::create_dir(&dir).unwrap();
     fs::write(dir.join("thesis.txt"), "years").unwrap();
     assert_eq!(place.publish().unwrap_err().kind(), ErrorKind::Occupied);
@@ -72,8 +72,8 @@ fn every_event_is_on_disk_as_soon_as_it_was_taken() {
         taken.push(event);
         let record = Record::open(writer.dir()).unwrap();
         assert!(record.damage().is_empty());
-        let told: Vec<_> = record.timeline().unwrap().map(Result::unwrap).collect();
-        assert_eq!(told, taken);
+        let read: Vec<_> = record.timeline().unwrap().map(Result::unwrap).collect();
+        assert_eq!(read, taken);
     }
 }
 
@@ -86,4 +86,34 @@ fn the_end_of_the_run_is_in_the_manifest() {
     let record = Record::open(writer.dir()).unwrap();
     assert_eq!(record.manifest().complete, Some(EndReason::Interrupted));
     assert_eq!(record.manifest(), writer.manifest());
+}
+
+#[test]
+fn a_planted_link_is_not_followed_and_what_it_leads_to_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let precious = folder.path().join("precious");
+    fs::write(&precious, "years").unwrap();
+    let dir = folder.path().join("record");
+    let mut writer = create(&dir).unwrap();
+    for name in ["summary.json", "manifest.json"] {
+        std::os::unix::fs::symlink(&precious, dir.join(format!("{name}.partial"))).unwrap();
+    }
+    let summary = serde_json::Value::Null;
+    for error in [
+        crate::files::write_whole(&dir, "summary.json", &summary).unwrap_err(),
+        writer.finish(narrows_model::event::EndReason::Finished).unwrap_err(),
+    ] {
+        assert!(error.to_string().contains("somebody else put a file or a link there"), "{error}");
+    }
+    assert_eq!(fs::read_to_string(&precious).unwrap(), "years");
+    assert!(dir.join("summary.json.partial").is_symlink(), "what others put there stays");
+}
+
+#[test]
+fn a_new_record_is_for_its_user_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    create(&folder.path().join("record")).unwrap();
+    let mode = fs::metadata(folder.path().join("record")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o7777, 0o700);
 }

@@ -2,16 +2,16 @@
 //! the test, since many tests put the same load on.
 
 use super::flags::Legend;
-use super::names::{Tests, block, moves_no_bytes};
+use super::names::{TestNaming, block, moves_no_bytes};
 use super::reading::path_cells;
 use super::stuck;
 use super::style::{Paint, Style};
-use super::table::{Align, Field, Table};
+use super::table::{Align, Field, TextTable};
 use super::units::{NO_FIGURE, op_column, storage_column};
 use super::wording::serves_itself;
 use super::wrap::{Indent, paragraph};
-use narrows_analysis::text::{network_rate, percent, span};
 use narrows_model::counters::Role;
+use narrows_model::quantity::{network_rate, percent, span};
 use narrows_model::summary::CellSummary;
 use narrows_model::{Cut, Nanos, Summary};
 
@@ -39,7 +39,7 @@ const LATENCIES: &[(&str, Align)] = &[
 /// The cells of the whole path, and with detail those of the segments alone; empty where none was measured.
 pub(crate) fn render(summary: &Summary, style: &Style) -> String {
     let mut cells: Vec<&CellSummary> = path_cells(summary).collect();
-    let tests = Tests::of(summary);
+    let tests = TestNaming::from_summary(summary);
     // The tests of a suite stand as they ran, which is the order of its own output.
     if tests.are_none() {
         cells.sort_by_key(|cell| (cell.op, cell.block_bytes, cell.in_flight.configured, cell.clients));
@@ -47,7 +47,7 @@ pub(crate) fn render(summary: &Summary, style: &Style) -> String {
     let mut out = String::new();
     if !cells.is_empty() {
         out.push_str(&style.heading("REQUESTS", &remark(&cells)));
-        let lead = Lead::of(tests);
+        let lead = LeadColumns::from_tests(tests);
         out.push_str(&table(&cells, &lead, style));
         out.push_str(&latencies(&cells, &lead, style));
     }
@@ -61,21 +61,21 @@ pub(crate) fn alone(summary: &Summary, style: &Style) -> String {
         return String::new();
     }
     style.heading("SEGMENTS ALONE", "the same requests, cut short of the whole path")
-        + &table(&alone, &Lead::Cut, style)
+        + &table(&alone, &LeadColumns::Cut, style)
 }
 
 /// What a row begins with.
-enum Lead {
+enum LeadColumns {
     /// Where the path is cut, and the operation.
     Cut,
     /// The operation.
     Op,
     /// The phase of a suite's test, which says what is done, below a line with the test where there are several.
-    Test(Tests),
+    Test(TestNaming),
 }
 
-impl Lead {
-    fn of(tests: Tests) -> Self {
+impl LeadColumns {
+    fn from_tests(tests: TestNaming) -> Self {
         if tests.are_none() { Self::Op } else { Self::Test(tests) }
     }
 
@@ -112,7 +112,7 @@ impl Lead {
 }
 
 /// How long requests of the whole path took, in all of its figures; only with detail.
-fn latencies(cells: &[&CellSummary], lead: &Lead, style: &Style) -> String {
+fn latencies(cells: &[&CellSummary], lead: &LeadColumns, style: &Style) -> String {
     let measured = cells.iter().any(|cell| cell.latency_ns.p50.is_some());
     if !style.detail || !measured {
         return String::new();
@@ -120,10 +120,10 @@ fn latencies(cells: &[&CellSummary], lead: &Lead, style: &Style) -> String {
     let row = |cell: &CellSummary| {
         let times = &cell.latency_ns;
         let quantiles = [times.p50, times.p90, times.p99, times.p999];
-        let told = quantiles.map(|quantile| stuck::response(cell, quantile));
+        let texts = quantiles.map(|quantile| stuck::response(cell, quantile));
         load(cell, style)
             .into_iter()
-            .chain(told.map(Field::from))
+            .chain(texts.map(Field::from))
             .chain([stuck::largest(cell).into()])
             .collect()
     };
@@ -131,7 +131,7 @@ fn latencies(cells: &[&CellSummary], lead: &Lead, style: &Style) -> String {
         + &rows(cells, lead, LATENCIES, style, row).render(style)
 }
 
-fn table(cells: &[&CellSummary], lead: &Lead, style: &Style) -> String {
+fn table(cells: &[&CellSummary], lead: &LeadColumns, style: &Style) -> String {
     let mut legend = Legend::default();
     let roles = roles(cells);
     let table = rows(cells, lead, FIGURES, style, |cell| row(cell, &roles, &mut legend, style));
@@ -148,12 +148,12 @@ fn table(cells: &[&CellSummary], lead: &Lead, style: &Style) -> String {
 /// A table with a row for each of `cells`: what it begins with, its load, and `figures`; `row` has the last two.
 fn rows(
     cells: &[&CellSummary],
-    lead: &Lead,
+    lead: &LeadColumns,
     figures: &[(&'static str, Align)],
     style: &Style,
     mut row: impl FnMut(&CellSummary) -> Vec<Field>,
-) -> Table {
-    let mut table = Table::new(&[lead.columns(), LOAD, figures].concat());
+) -> TextTable {
+    let mut table = TextTable::new(&[lead.columns(), LOAD, figures].concat());
     let mut before = None;
     for cell in cells {
         if let Some(line) = lead.line(cell, before) {
@@ -246,12 +246,7 @@ fn limit(cell: &CellSummary, legend: &mut Legend) -> Field {
 
 /// What the columns of these cells mean beyond their headings.
 fn notes(cells: &[&CellSummary]) -> Vec<String> {
-    let name = |role: Role| match role {
-        Role::Client => "client",
-        Role::Proxy => "proxy",
-        Role::Server => "server",
-    };
-    let roles: Vec<&str> = roles(cells).into_iter().map(name).collect();
+    let roles: Vec<&str> = roles(cells).into_iter().map(Role::name).collect();
     let mut notes = Vec::new();
     if !roles.is_empty() {
         notes.push(format!("CPU %: {}, of the CPUs that each may use", roles.join("/")));

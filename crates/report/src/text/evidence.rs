@@ -5,9 +5,9 @@ use super::style::{Paint, Style};
 use super::wrap::{Indent, paragraph};
 use narrows_model::diagnosis::Evidence;
 
-/// What every statement of a report is told with.
+/// What every statement of a report is printed with.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Page<'a> {
+pub(crate) struct PageContext<'a> {
     pub names: &'a CellNames<'a>,
     pub style: &'a Style,
 }
@@ -17,12 +17,12 @@ pub(crate) fn render(
     label: &str,
     evidence: &Evidence,
     indent: Indent<'_>,
-    Page { names, style }: Page<'_>,
+    PageContext { names, style }: PageContext<'_>,
 ) -> String {
     let lead = if label.is_empty() { String::new() } else { format!("{label}: ") };
-    let told = names.told(&evidence.text);
-    let told = without_direction(&told);
-    paragraph(&format!("{lead}{told}{}", source(evidence)), indent, style.width)
+    let text = names.replace_ids(&evidence.text);
+    let text = without_direction(&text);
+    paragraph(&format!("{lead}{text}{}", source(evidence)), indent, style.width)
 }
 
 /// `text` with its first `label` in colour; done last, so that breaking lines does not count colours as columns.
@@ -30,11 +30,11 @@ pub(crate) fn painted_label(text: &str, label: &str, paint: Paint, style: &Style
     text.replacen(label, &style.paint(paint, label), 1)
 }
 
-/// `text` without the direction before it, where the name of the cell tells it again.
+/// `text` without the direction before it, where the name of the cell repeats it.
 fn without_direction(text: &str) -> &str {
-    let told_again = |direction: &&str, rest: &str| rest.contains(&format!("{direction} "));
+    let repeats_direction = |direction: &&str, rest: &str| rest.contains(&format!("{direction} "));
     match text.split_once(": ") {
-        Some((direction @ ("read" | "write"), rest)) if told_again(&direction, rest) => rest,
+        Some((direction @ ("read" | "write"), rest)) if repeats_direction(&direction, rest) => rest,
         _ => text,
     }
 }
@@ -48,7 +48,7 @@ fn source(evidence: &Evidence) -> String {
     }
 }
 
-/// At most `most` of `all` unless everything is told, and the words that say how many are left out.
+/// At most `most` of `all` unless everything is shown, and the words that say how many are left out.
 pub(crate) fn some_of<'a, T>(all: &'a [T], most: usize, style: &Style) -> (&'a [T], Option<String>) {
     if style.detail || all.len() <= most {
         return (all, None);

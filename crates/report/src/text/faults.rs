@@ -1,25 +1,25 @@
 //! What must be read before every figure: data lost, a run cut short, a load generator at its end.
 
 use super::units::{counted, counted_len};
-use narrows_analysis::text::amount;
 use narrows_model::fault::{ErrorCount, merge_errors};
+use narrows_model::quantity::amount;
 use narrows_model::summary::DoubtCode;
 use narrows_model::verification::{DATA_MISMATCH, Mismatch};
 use narrows_model::{Bytes, Op, Summary};
 
 /// One line each, without indent; empty for a run that is whole.
 pub(crate) fn lines(summary: &Summary) -> Vec<String> {
-    let told =
+    let found =
         [data_wrong(summary), data_lost(summary), failed(summary), incomplete(summary), generator(summary)];
-    told.into_iter().flatten().chain(doubts(summary)).collect()
+    found.into_iter().flatten().chain(doubts(summary)).collect()
 }
 
-/// Doubts that no other line tells.
+/// Doubts that no other line reports.
 fn doubts(summary: &Summary) -> impl Iterator<Item = String> {
     summary.doubts.iter().filter_map(|doubt| {
         let head = match doubt.code {
             DoubtCode::SteadyNotReached => "NOT STEADY",
-            DoubtCode::IntervalNotReached => "INTERVAL STILL WIDE",
+            DoubtCode::IntervalNotReached => "INTERVAL TOO WIDE",
             DoubtCode::LittleLawViolated => "DO NOT USE",
             DoubtCode::DataMismatch
             | DoubtCode::Incomplete
@@ -35,7 +35,7 @@ fn data_wrong(summary: &Summary) -> Option<String> {
     let cells = summary.cells.iter().filter_map(|cell| Some((cell, cell.verification.as_ref()?)));
     let wrong: Vec<_> = cells.filter(|(_, found)| found.mismatch_count > 0).collect();
     let (cell, found) = wrong.first()?;
-    let place = found.mismatches.first().map(Mismatch::place).unwrap_or_default();
+    let place = found.mismatches.first().map(Mismatch::describe_location).unwrap_or_default();
     let bytes = wrong.iter().fold(Bytes(0), |sum, (_, found)| sum.saturating_add(found.wrong_bytes));
     let places = wrong.iter().map(|(_, found)| found.mismatch_count).fold(0, u64::saturating_add);
     Some(format!(
@@ -62,7 +62,7 @@ fn data_lost(summary: &Summary) -> Option<String> {
         .map(|error| format!("{} {} {}", error.op, error.errno, counted(error.count, "time")))
         .collect();
     Some(format!(
-        "{}: {} failed in {} ({}). First: {}. Figures of these cells count only what completed.",
+        "{}: {} failed in {} ({}). First: {}. Figures of these cells count only completed operations.",
         if errors.iter().any(|error| is_of_data(error.op)) { "DATA LOST" } else { "OPERATIONS FAILED" },
         counted(total, "request"),
         counted_len(cell_count, "cell"),
@@ -120,7 +120,7 @@ fn incomplete(summary: &Summary) -> Option<String> {
     }
     missing.extend(trials_failed(summary));
     let missing = if missing.is_empty() { "it ended early".to_owned() } else { missing.join(", ") };
-    Some(format!("INCOMPLETE: the run did not measure all that was planned ({missing})."))
+    Some(format!("INCOMPLETE: the run did not measure everything planned ({missing})."))
 }
 
 fn generator(summary: &Summary) -> Option<String> {
@@ -129,7 +129,7 @@ fn generator(summary: &Summary) -> Option<String> {
     }
     let reach = summary.generator.headroom_ratio.map_or_else(
         || "was at its own limit".to_owned(),
-        |ratio| format!("could do only {ratio:.2} times what was measured, at least 1.25 is needed"),
+        |ratio| format!("reached only {ratio:.2} times the measured rate, at least 1.25 is needed"),
     );
     Some(format!(
         "NOT TRUSTWORTHY: the load generator {reach}. Cells marked generator_limited show narrows' own speed."

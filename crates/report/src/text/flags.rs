@@ -3,49 +3,53 @@
 /// Known flags with their meaning.
 const MEANINGS: &[(&str, &str)] = &[
     ("short_run", "measured for under half a second or fifty clock ticks: a rough figure"),
-    ("few_operations", "fewer than fifty requests completed: a rough figure, and p99 is no percentile"),
+    ("few_operations", "fewer than fifty requests completed: a rough figure, and p99 is not meaningful"),
     ("errors", "requests failed; the figures count those that completed"),
-    ("data_mismatch", "what was read is not what was written: see VERIFIED DATA"),
-    ("verified", "blocks were made and checked by the workers: compare its rates with verified cells alone"),
+    ("data_mismatch", "data read differs from data written: see VERIFIED DATA"),
+    (
+        "verified",
+        "the workers generated and checked the blocks: compare its rates only with other verified cells",
+    ),
     ("incomplete", "stopped before its planned end, or a repetition is missing"),
     ("steal", "the hypervisor took more than 1 % of the machine's CPU time"),
-    ("unsteady", "the rate did not hold steady: repeat with more time a cell"),
+    ("unsteady", "the rate was not steady: repeat with more time per cell"),
     (
         "ceiling_exceeded",
-        "faster than a segment measured alone at the same settings: a cache, or a ceiling too low",
+        "faster than a segment measured alone at the same settings: a cache, or a ceiling that is too low",
     ),
     (
         "not_cold",
-        "to be read cold, and under nine tenths came from the device: a cache served the rest; bound the load to one pass",
+        "requested as a cold read, but less than nine tenths came from the device: a cache served the rest; limit the \
+        load to one pass",
     ),
-    ("in_flight_below", "fewer requests in flight than asked for: not the load that was meant"),
-    ("interval_not_reached", "its trials ended before the interval was as narrow as asked for"),
-    ("steady_not_reached", "its trials ended before the rate was steady as asked for"),
+    ("in_flight_below", "fewer requests in flight than requested: not the intended load"),
+    ("interval_not_reached", "its trials ended before the interval was as narrow as requested"),
+    ("steady_not_reached", "its trials ended before the rate was steady as requested"),
     (
         "count_not_reached",
-        "its time ended a trial before its count of operations or bytes: more with stop.measure or seconds",
+        "a trial ran out of time before its count of operations or bytes: raise stop.measure or seconds",
     ),
-    ("behind_schedule", "an open loop offered more than was completed: requests waited longer and longer"),
+    ("behind_schedule", "an open loop offered more than was completed: the backlog of requests kept growing"),
     (
         "backlog_at_end",
         "more than a thousandth of an open loop's requests had not been started when their window ended",
     ),
     (
         "generator_late",
-        "the load's own workers started more than a thousandth of an open loop's requests over 1 ms late: waits of a busy \
-         load generator, not of the path",
+        "the load generator started more than a thousandth of an open loop's requests over 1 ms late: these waits are \
+         its own, not the path's",
     ),
-    ("window_too_short", "the rate did not settle in the first half of the window: it is that of a change"),
+    ("window_too_short", "the rate did not become steady in the first half of the window: it was changing"),
     ("warm_up_in_window", "the window begins with a warm-up that moves its mean rate by more than 3 %"),
     ("mixture", "rate or response times have more than one mode: their mean describes none of them"),
     (
         "stuck_requests",
         "when a window ended a request had been in flight for longer than any that completed: max and p99.9 do not show it",
     ),
-    ("wire_by_interfaces", "bytes on the wire are those of whole interfaces, other traffic included"),
-    ("one_control_group", "client and server share one quota of CPU: what one uses the other lacks"),
-    ("little_law_violated", "more requests were in flight than asked for: do not use these figures"),
-    ("generator_limited", "reached 80 % of what the load generator can do: shows narrows, not the path"),
+    ("wire_by_interfaces", "bytes on the wire are counted at whole interfaces, including other traffic"),
+    ("one_control_group", "client and server share one CPU quota and compete for it"),
+    ("little_law_violated", "more requests were in flight than requested: do not use these figures"),
+    ("generator_limited", "reached 80 % of the load generator's ceiling: shows narrows, not the path"),
 ];
 
 /// The meaning of a flag; `None` for one that this version does not know.
@@ -78,7 +82,7 @@ impl Legend {
             self.flags.push(flag.to_owned());
             self.flags.len() - 1
         });
-        // There are some twenty flags; what lies past the alphabet could not be told apart anyway.
+        // There are some twenty flags; those past the alphabet could not be distinguished anyway.
         ('a'..='z').nth(index).unwrap_or('?')
     }
 

@@ -1,12 +1,13 @@
 //! The first lines: what must be known before, then the verdict of each regime in plain words.
 
 use super::style::{Paint, Style};
+use super::units::counted_len;
 use super::wording::{self, is_delivered, serves_itself};
 use super::wrap::{Indent, paragraph};
-use super::{faults, relay, units};
-use narrows_analysis::text::{op_rate, seconds, storage_rate};
-use narrows_analysis::view::{Regime, RegimeKind, View};
-use narrows_model::summary::CellSummary;
+use super::{faults, units};
+use narrows_analysis::view::{Regime, RegimeKind, SummaryView};
+use narrows_model::quantity::{op_rate, seconds, storage_rate};
+use narrows_model::summary::{CellSummary, RelayPointSummary, RelaySummary};
 use narrows_model::units::NANOS_PER_SEC;
 use narrows_model::{Limiting, Segment, Summary};
 
@@ -27,14 +28,14 @@ pub(crate) fn warnings(summary: &Summary, style: &Style) -> String {
 
 /// The verdict of each regime in plain words.
 pub(crate) fn regimes(summary: &Summary, style: &Style) -> String {
-    let view = View::of(summary);
-    let none = "No verdict: nothing of the path was measured.";
-    of_limits(&summary.diagnosis.limiting, none, &|regime| rates(regime, &view), style)
+    let view = SummaryView::new(summary);
+    let none = "No verdict: no part of the path was measured.";
+    format_limits(&summary.diagnosis.limiting, none, &|regime| rates(regime, &view), style)
 }
 
-/// The verdict of each regime of `limiting` in plain words, with the rates that `rates` tells for its name; `none` where
-/// there is no regime.
-pub(crate) fn of_limits(
+/// The verdict of each regime of `limiting` in plain words, with the rates that `rates` returns for its name; `none`
+/// where there is no regime.
+pub(crate) fn format_limits(
     limiting: &[Limiting],
     none: &str,
     rates: &dyn Fn(&str) -> String,
@@ -44,11 +45,11 @@ pub(crate) fn of_limits(
     if groups.is_empty() {
         return painted(none, Indent::all(""), Paint::Limit, style);
     }
-    let told = |entries: &Vec<&Limiting>| {
+    let format_group = |entries: &Vec<&Limiting>| {
         let rates = entries.first().map(|first| rates(&first.regime)).unwrap_or_default();
         regime(entries, &rates, style)
     };
-    groups.iter().map(told).collect()
+    groups.iter().map(format_group).collect()
 }
 
 /// The entries of each regime, in their order.
@@ -78,7 +79,7 @@ fn regime(entries: &[&Limiting], rates: &str, style: &Style) -> String {
 }
 
 /// What the path did under a regime: `11.2 MiB/s read, 11.3 MiB/s write`; empty where no cell stands for it.
-fn rates(name: &str, view: &View<'_>) -> String {
+fn rates(name: &str, view: &SummaryView<'_>) -> String {
     let stands = |regime: &&Regime<'_>| regime.name() == name || regime.name_for("read and write") == name;
     let each: Vec<String> = view
         .regimes()
@@ -87,7 +88,7 @@ fn rates(name: &str, view: &View<'_>) -> String {
         .filter_map(|regime| {
             let cell = regime.cell;
             let rate = rate_of(regime)?;
-            // The mean, which goes with the rate: where read-ahead serves most requests, half of them take far less.
+            // The mean, which matches the rate: where read-ahead serves most requests, half of them take far less.
             let each = cell.latency_ns.mean.or(cell.latency_ns.p50.map(|ns| ns as f64));
             let wait = each.filter(|_| cell.in_flight.configured == 1);
             let wait = wait.map(|ns| format!(" ({} each)", seconds(ns / NANOS_PER_SEC as f64)));
@@ -133,7 +134,7 @@ pub(crate) fn painted(text: &str, indent: Indent<'_>, paint: Paint, style: &Styl
 /// What the run measured, in one faint line at the end.
 pub(crate) fn origin(summary: &Summary, style: &Style) -> String {
     let measured = if let Some(relay) = &summary.relay {
-        relay::points_measured(relay)
+        points_measured(relay)
     } else {
         let count = measured(summary.cells.iter(), summary);
         format!("{} measured", units::counted_len(count, "cell"))
@@ -143,4 +144,15 @@ pub(crate) fn origin(summary: &Summary, style: &Style) -> String {
         summary.started_at, summary.narrows_version, summary.seed
     );
     format!("\n{}", painted(&text, Indent::all(""), Paint::Faint, style))
+}
+
+/// How many points were measured, for the last line: `7 of 9 points measured, 1 more in part`.
+pub(crate) fn points_measured(relay: &RelaySummary) -> String {
+    let is_whole = |point: &&RelayPointSummary| point.is_measured() && point.problems.is_empty();
+    let whole = relay.points.iter().filter(is_whole).count();
+    let part = relay.points.iter().filter(|point| point.is_measured()).count() - whole;
+    let all = counted_len(relay.points.len(), "point");
+    let measured = if whole == relay.points.len() { all } else { format!("{whole} of {all}") };
+    let more = if part > 0 { format!(", {part} more in part,") } else { String::new() };
+    format!("{measured} measured{more}")
 }

@@ -3,9 +3,9 @@
 use super::style::Style;
 use super::units::counted;
 use super::wrap::{Indent, paragraph};
-use narrows_analysis::text::{amount, cpus, network_rate, percent, storage_rate};
 use narrows_model::Inventory;
 use narrows_model::inventory::{DeviceFacts, DeviceKind, HostFacts, NfsFacts, PathFacts, PathKind};
+use narrows_model::quantity::{amount, cpus, network_rate, percent, storage_rate};
 
 /// The machine, then the path: mount, layers, NFS, devices, and what could not be read.
 #[must_use]

@@ -1,12 +1,12 @@
 //! The three lists: what limits, what was cleared, what was not measured.
 
-use super::evidence::{Page, painted_label, render as evidence, some_of};
+use super::evidence::{PageContext, painted_label, render as evidence, some_of};
 use super::reading::reading;
 use super::style::{Paint, Style};
 use super::wording::serves_itself;
 use super::wrap::{Indent, paragraph};
-use narrows_analysis::text::percent;
 use narrows_model::diagnosis::Evidence;
+use narrows_model::quantity::percent;
 use narrows_model::{Diagnosis, Exonerated, Limiting, NotMeasured, Segment, Summary};
 
 /// Statements shown for one segment of a run; the other direction and the other loads say the same most of the time.
@@ -16,20 +16,20 @@ const EVIDENCE_OF_OBSERVATIONS: usize = 3;
 const INDENT: Indent<'_> = Indent { first: "  ", rest: "    " };
 
 /// The three lists of a run; each is left out when it is empty.
-pub(crate) fn render(summary: &Summary, page: Page<'_>) -> String {
+pub(crate) fn render(summary: &Summary, page: PageContext<'_>) -> String {
     lists(&summary.diagnosis, Some(summary), page)
 }
 
 /// The three lists of a verdict without a run, as [`render`].
-pub(crate) fn of_observations(diagnosis: &Diagnosis, page: Page<'_>) -> String {
+pub(crate) fn render_observations(diagnosis: &Diagnosis, page: PageContext<'_>) -> String {
     lists(diagnosis, None, page)
 }
 
-fn lists(diagnosis: &Diagnosis, summary: Option<&Summary>, page: Page<'_>) -> String {
+fn lists(diagnosis: &Diagnosis, summary: Option<&Summary>, page: PageContext<'_>) -> String {
     let style = page.style;
     let mut out = String::new();
     if !diagnosis.limiting.is_empty() {
-        out.push_str(&style.heading("LIMITING", "in brackets the counter and a command that shows it"));
+        out.push_str(&style.heading("LIMITING", "in brackets: the counter and a command that shows it"));
         out.extend(diagnosis.limiting.iter().map(|entry| limiting(entry, summary.is_some(), page)));
     }
     if !diagnosis.exonerated.is_empty() {
@@ -37,18 +37,20 @@ fn lists(diagnosis: &Diagnosis, summary: Option<&Summary>, page: Page<'_>) -> St
         out.extend(diagnosis.exonerated.iter().map(|entry| exonerated(entry, summary, page)));
     }
     if !diagnosis.not_measured.is_empty() {
-        out.push_str(&style.heading("NOT MEASURED", "or not told apart: nothing here clears these"));
+        out.push_str(
+            &style.heading("NOT MEASURED", "or not distinguished: nothing in this run clears these"),
+        );
         out.extend(groups(&diagnosis.not_measured, style).iter().map(|group| not_measured(group, style)));
     }
     out
 }
 
-fn limiting(entry: &Limiting, of_run: bool, page: Page<'_>) -> String {
+fn limiting(entry: &Limiting, of_run: bool, page: PageContext<'_>) -> String {
     let style = page.style;
     let most = if of_run { EVIDENCE_OF_RUN } else { EVIDENCE_OF_OBSERVATIONS };
     let id = entry.segment.id();
-    let told = style.detail && !entry.codes.is_empty();
-    let codes = if told { format!(", rule {}", entry.codes.join(" ")) } else { String::new() };
+    let show_codes = style.detail && !entry.codes.is_empty();
+    let codes = if show_codes { format!(", rule {}", entry.codes.join(" ")) } else { String::new() };
     let remark = match entry.segment {
         segment if serves_itself(segment) => ", served there, storage not measured",
         Segment::Unknown if of_run => "; nearest to its limit",
@@ -62,7 +64,7 @@ fn limiting(entry: &Limiting, of_run: bool, page: Page<'_>) -> String {
     out
 }
 
-fn exonerated(entry: &Exonerated, summary: Option<&Summary>, page: Page<'_>) -> String {
+fn exonerated(entry: &Exonerated, summary: Option<&Summary>, page: PageContext<'_>) -> String {
     let style = page.style;
     let id = entry.segment.id();
     let (shown, _) = some_of(&entry.evidence, EVIDENCE_OF_RUN, style);
@@ -85,12 +87,12 @@ fn short(entry: &Exonerated, summary: &Summary) -> Option<Evidence> {
 }
 
 /// Segments that were not measured for the same reason.
-struct Group<'a> {
+struct UnmeasuredGroup<'a> {
     entries: Vec<&'a NotMeasured>,
     why: &'a str,
 }
 
-impl Group<'_> {
+impl UnmeasuredGroup<'_> {
     /// How to measure them, where that is the same for all.
     fn how_to(&self) -> Option<&str> {
         let first = self.entries.first()?;
@@ -99,21 +101,21 @@ impl Group<'_> {
 }
 
 /// Entries joined by reason; with detail only where the remedy is the same too.
-fn groups<'a>(entries: &'a [NotMeasured], style: &Style) -> Vec<Group<'a>> {
-    let mut groups: Vec<Group<'a>> = Vec::new();
+fn groups<'a>(entries: &'a [NotMeasured], style: &Style) -> Vec<UnmeasuredGroup<'a>> {
+    let mut groups: Vec<UnmeasuredGroup<'a>> = Vec::new();
     for entry in entries {
-        let same = |group: &&mut Group<'a>| {
+        let same = |group: &&mut UnmeasuredGroup<'a>| {
             group.why == entry.why && (!style.detail || group.how_to() == Some(entry.how_to.as_str()))
         };
         match groups.iter_mut().find(same) {
             Some(group) => group.entries.push(entry),
-            None => groups.push(Group { entries: vec![entry], why: &entry.why }),
+            None => groups.push(UnmeasuredGroup { entries: vec![entry], why: &entry.why }),
         }
     }
     groups
 }
 
-fn not_measured(group: &Group<'_>, style: &Style) -> String {
+fn not_measured(group: &UnmeasuredGroup<'_>, style: &Style) -> String {
     let names: Vec<&str> = group.entries.iter().map(|entry| entry.segment.id()).collect();
     let how_to = group.how_to().unwrap_or("see `narrows explain SEGMENT`");
     let text = format!("{}: {}. To measure: {how_to}.", names.join(", "), group.why);

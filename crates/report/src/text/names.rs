@@ -1,7 +1,7 @@
 //! Cells in words: `read 1MiB x16` for the whole path, `generator read 4KiB x1` for a segment alone, `putc (write 1B x1)`
 //! for a test of a suite.
 
-use super::study::factor_words;
+use super::factor_value::format_value as factor_words;
 use narrows_model::summary::CellSummary;
 use narrows_model::{Cut, Op, Summary, Workload};
 use std::collections::BTreeMap;
@@ -14,17 +14,17 @@ pub(crate) struct CellNames<'a> {
 
 impl<'a> CellNames<'a> {
     /// The names of the cells of `summary`.
-    pub(crate) fn of(summary: &'a Summary) -> Self {
-        let tests = Tests::of(summary);
-        let told = |cell: &CellSummary| match tests.name(cell) {
+    pub(crate) fn from_summary(summary: &'a Summary) -> Self {
+        let tests = TestNaming::from_summary(summary);
+        let cell_name = |cell: &CellSummary| match tests.name(cell) {
             Some(test) => format!("{test} ({})", name(cell)),
             None => name(cell) + &others(cell, summary),
         };
-        let named = |cell: &'a CellSummary| (cell.id.as_str(), told(cell));
+        let named = |cell: &'a CellSummary| (cell.id.as_str(), cell_name(cell));
         Self { by_id: summary.cells.iter().map(named).collect() }
     }
 
-    /// No names: what is told is told by its id.
+    /// No names: everything is shown by its id.
     pub(crate) fn none() -> Self {
         Self { by_id: BTreeMap::new() }
     }
@@ -35,7 +35,7 @@ impl<'a> CellNames<'a> {
     }
 
     /// `text` with every id of a cell replaced by the cell's name.
-    pub(crate) fn told(&self, text: &str) -> String {
+    pub(crate) fn replace_ids(&self, text: &str) -> String {
         let words: Vec<String> = text
             .split(' ')
             .map(|word| {
@@ -48,11 +48,12 @@ impl<'a> CellNames<'a> {
     }
 }
 
-/// Factors of a study that a cell's own words do not tell: ` (engine uring, file 16MiB)`.
+/// Factors of a study that a cell's own words do not show: ` (engine uring, file 16MiB)`.
 fn others(cell: &CellSummary, summary: &Summary) -> String {
-    const TOLD: [&str; 5] = ["op", "block", "depth", "workers", "clients"];
+    const NAMED_FACTORS: [&str; 5] = ["op", "block", "depth", "workers", "clients"];
     let factors = summary.study.iter().flat_map(|study| &study.factors);
-    let varied = factors.filter(|factor| factor.values.len() > 1 && !TOLD.contains(&factor.name.as_str()));
+    let varied =
+        factors.filter(|factor| factor.values.len() > 1 && !NAMED_FACTORS.contains(&factor.name.as_str()));
     let words: Vec<String> = varied
         .filter_map(|factor| {
             Some(format!("{} {}", factor.name, factor_words(cell.factors.get(&factor.name)?, factor.unit)))
@@ -63,7 +64,7 @@ fn others(cell: &CellSummary, summary: &Summary) -> String {
 
 /// How the tests of a suite are called.
 #[derive(Debug)]
-pub(crate) enum Tests {
+pub(crate) enum TestNaming {
     /// There are none.
     None,
     /// By their phase: all are of one test.
@@ -72,9 +73,9 @@ pub(crate) enum Tests {
     ByBoth,
 }
 
-impl Tests {
+impl TestNaming {
     /// How those of `summary` are called.
-    pub(crate) fn of(summary: &Summary) -> Self {
+    pub(crate) fn from_summary(summary: &Summary) -> Self {
         let mut tests = summary.cells.iter().filter_map(|cell| cell.test.as_deref());
         match tests.next() {
             None => Self::None,

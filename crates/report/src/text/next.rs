@@ -31,12 +31,12 @@ pub(crate) fn render(summary: &Summary, style: &Style) -> String {
 }
 
 /// A command and what it is for.
-struct Step {
+struct NextStep {
     purpose: String,
     command: String,
 }
 
-fn steps(summary: &Summary) -> Vec<Step> {
+fn steps(summary: &Summary) -> Vec<NextStep> {
     let mut steps = Vec::new();
     let failed = summary.cells.iter().any(|cell| !cell.errors.is_empty());
     let unknown = |entry: &Limiting| entry.segment == Segment::Unknown;
@@ -44,7 +44,8 @@ fn steps(summary: &Summary) -> Vec<Step> {
     let nothing = (!is_study && summary.diagnosis.limiting.is_empty())
         || (!summary.skipped.is_empty() && summary.diagnosis.limiting.first().is_some_and(unknown));
     if failed {
-        steps.push(step("repair what failed (first lines), then measure again", repeated(summary, None)));
+        steps
+            .push(step("fix what failed (see the first lines), then measure again", repeated(summary, None)));
     } else if is_study && !summary.complete {
         let purpose = "measure what is missing (raise seconds in the study where time was short)";
         steps.push(step(purpose, repeated(summary, None)));
@@ -53,14 +54,14 @@ fn steps(summary: &Summary) -> Vec<Step> {
     }
     if summary.diagnosis.preface.is_some() && serves_already(summary) {
         steps.push(step(
-            "on another machine than the endpoint's, so that the network takes part",
-            elsewhere(&summary.target),
+            "on a different machine than the endpoint, so that the network is measured",
+            remote_check(&summary.target),
         ));
     } else if summary.diagnosis.preface.is_some() || network_unseen(summary) {
         steps.extend(split_by_server(&summary.target).into_iter().flatten());
     }
     if let Some(code) = summary.diagnosis.limiting.iter().find_map(|entry| entry.codes.first()) {
-        steps.push(step("what the verdict rests on", format!("narrows explain {code}")));
+        steps.push(step("the basis of the verdict", format!("narrows explain {code}")));
     }
     if steps.is_empty() && !is_study {
         steps.push(step("what this means", format!("narrows explain {}", Segment::Unknown)));
@@ -70,37 +71,38 @@ fn steps(summary: &Summary) -> Vec<Step> {
 
 /// The run again with twice the time: of the whole command, or of each cut where it is a suite's, whose tests end with
 /// their counts.
-fn missing(summary: &Summary) -> Step {
+fn missing(summary: &Summary) -> NextStep {
     let Some(suite) = &summary.suite else {
-        let option = More { name: "--seconds", value: (budget_s(summary).saturating_mul(2)).to_string() };
+        let option =
+            OptionOverride { name: "--seconds", value: (budget_s(summary).saturating_mul(2)).to_string() };
         return step("measure what is missing, with more time", repeated(summary, Some(&option)));
     };
-    if suite.text("cuts").is_some_and(|cuts| cuts == "none") {
+    if !suite.has_cuts() {
         let words = again(summary, None).into_iter().filter(|word| word != "--no-verdict");
-        let purpose = "measure cuts of the path too: without them there is no verdict";
+        let purpose = "also measure cuts of the path: without them there is no verdict";
         return step(purpose, words.collect::<Vec<_>>().join(" "));
     }
     if !summary.complete {
         return step("measure what is missing", repeated(summary, None));
     }
-    let told = option_of(&summary.command, CUT_SECONDS).and_then(|value| value.parse::<f64>().ok());
-    let more = 2.0 * told.unwrap_or(CUT_SECONDS_DEFAULT);
-    let option = More { name: CUT_SECONDS, value: more.to_string() };
+    let given = option_of(&summary.command, CUT_SECONDS).and_then(|value| value.parse::<f64>().ok());
+    let more = 2.0 * given.unwrap_or(CUT_SECONDS_DEFAULT);
+    let option = OptionOverride { name: CUT_SECONDS, value: more.to_string() };
     step("measure what is missing, with more time for each cut", repeated(summary, Some(&option)))
 }
 
 /// An option that gives more of what was short.
-struct More {
+struct OptionOverride {
     name: &'static str,
     value: String,
 }
 
-fn step(purpose: &str, command: String) -> Step {
-    Step { purpose: purpose.to_owned(), command }
+fn step(purpose: &str, command: String) -> NextStep {
+    NextStep { purpose: purpose.to_owned(), command }
 }
 
 /// The two commands that put an endpoint on the storage server; `None` where the target is no storage.
-fn split_by_server(target: &Target) -> Option<[Step; 2]> {
+fn split_by_server(target: &Target) -> Option<[NextStep; 2]> {
     let check = match target {
         Target::Tcp { layer, .. } => {
             let target = quoted(&format!("tcp://HOST:7300/{}{}", layer.name(), via(target)));
@@ -109,11 +111,11 @@ fn split_by_server(target: &Target) -> Option<[Step; 2]> {
         Target::File { .. } => {
             format!("narrows check {} --server HOST:7300 --token-file FILE", quoted(&target.to_string()))
         }
-        Target::Null { .. } | Target::Sim { .. } | Target::Stripe(_) => return None,
+        Target::Null { .. } | Target::Sim { .. } | Target::Scheme { .. } | Target::Stripe(_) => return None,
     };
     let serve = "narrows serve --listen 0.0.0.0:7300 --root DIR --token-file FILE".to_owned();
     Some([
-        step("on the storage server, to tell network, server and device apart", serve),
+        step("on the storage server, to distinguish network, server and device", serve),
         step("then here", check),
     ])
 }
@@ -125,7 +127,7 @@ fn serves_already(summary: &Summary) -> bool {
 }
 
 /// The check of what an endpoint serves, from a machine that is not the endpoint's.
-fn elsewhere(target: &Target) -> String {
+fn remote_check(target: &Target) -> String {
     match target {
         Target::Tcp { port, layer, .. } => {
             let target = quoted(&format!("tcp://HOST:{port}/{}{}", layer.name(), via(target)));
@@ -140,7 +142,7 @@ fn via(target: &Target) -> String {
     target.via().map_or_else(String::new, |via| format!("?via=PROXYHOST:{}", via.port))
 }
 
-/// Whether the folder lies on another machine that took no part.
+/// Whether the folder is on another machine that took no part.
 fn network_unseen(summary: &Summary) -> bool {
     let served = summary.hosts.iter().any(|host| host.server.is_some());
     let kind = summary.hosts.first().and_then(|host| host.inventory.path.as_ref()).map(|path| path.kind);
@@ -149,28 +151,28 @@ fn network_unseen(summary: &Summary) -> bool {
 
 /// The command of the run again, with an option of its own where `more` says so, and without the folder of the record:
 /// that is taken now.
-fn repeated(summary: &Summary, more: Option<&More>) -> String {
+fn repeated(summary: &Summary, more: Option<&OptionOverride>) -> String {
     again(summary, more).join(" ")
 }
 
-fn again(summary: &Summary, more: Option<&More>) -> Vec<String> {
+fn again(summary: &Summary, more: Option<&OptionOverride>) -> Vec<String> {
     let mut words = vec!["narrows".to_owned()];
     match summary.command.get(1..) {
-        Some(told) if !told.is_empty() => words.extend(kept(told, more.map(|more| more.name))),
+        Some(given) if !given.is_empty() => words.extend(kept_words(given, more.map(|more| more.name))),
         _ => words.extend(["check".to_owned(), quoted(&summary.target.to_string())]),
     }
-    words.extend(more.map(|More { name, value }| format!("{name} {value}")));
+    words.extend(more.map(|OptionOverride { name, value }| format!("{name} {value}")));
     words
 }
 
 /// The words of a command that are said again, without those of the option `replaced`.
-fn kept(told: &[String], replaced: Option<&str>) -> Vec<String> {
+fn kept_words(given: &[String], replaced: Option<&str>) -> Vec<String> {
     let mut words = Vec::new();
-    let mut told = told.iter();
-    while let Some(word) = told.next() {
+    let mut given = given.iter();
+    while let Some(word) = given.next() {
         let dropped = replaced.and_then(|option| value_of(word, option));
         match dropped.or_else(|| value_of(word, "--out")) {
-            Some("") => drop(told.next()),
+            Some("") => drop(given.next()),
             Some(_) => {}
             None => words.push(quoted(word)),
         }
@@ -218,28 +220,28 @@ mod tests {
 
     #[test]
     fn a_command_said_again_leaves_out_the_record_that_is_there_and_the_time_that_was_too_short() {
-        let told =
+        let given =
             ["check", "a b", "--out", "r", "--seconds=3", "--out=r", "--seconds", "4"].map(str::to_owned);
-        assert_eq!(kept(&told, Some("--seconds")).join(" "), "check 'a b'");
-        assert_eq!(kept(&told, None).join(" "), "check 'a b' --seconds=3 --seconds 4");
+        assert_eq!(kept_words(&given, Some("--seconds")).join(" "), "check 'a b'");
+        assert_eq!(kept_words(&given, None).join(" "), "check 'a b' --seconds=3 --seconds 4");
     }
 
     #[test]
     fn an_option_is_found_in_both_of_its_forms() {
-        let told = ["check", "--server", "self", "--seconds=3"].map(str::to_owned);
-        assert_eq!(option_of(&told, "--server"), Some("self"));
-        assert_eq!(option_of(&told, "--seconds"), Some("3"));
-        assert_eq!(option_of(&told, "--out"), None);
+        let given = ["check", "--server", "self", "--seconds=3"].map(str::to_owned);
+        assert_eq!(option_of(&given, "--server"), Some("self"));
+        assert_eq!(option_of(&given, "--seconds"), Some("3"));
+        assert_eq!(option_of(&given, "--out"), None);
     }
 
     #[test]
     fn a_path_through_a_proxy_is_said_again_with_its_proxy() {
         let target: Target = "tcp://127.0.0.1:7300/memory?via=127.0.0.1:7301".parse().unwrap();
         let expected = "narrows check 'tcp://HOST:7300/memory?via=PROXYHOST:7301' --token-file FILE";
-        assert_eq!(elsewhere(&target), expected);
+        assert_eq!(remote_check(&target), expected);
         assert_eq!(split_by_server(&target).unwrap()[1].command, expected);
         let without: Target = "tcp://127.0.0.1:7300/memory".parse().unwrap();
-        assert_eq!(elsewhere(&without), "narrows check tcp://HOST:7300/memory --token-file FILE");
+        assert_eq!(remote_check(&without), "narrows check tcp://HOST:7300/memory --token-file FILE");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The verdict on observations: what `diagnose FILE.toml` shows.
 
-use super::evidence::Page;
+use super::evidence::PageContext;
 use super::names::CellNames;
 use super::style::{Paint, Style};
 use super::units::counted;
@@ -13,17 +13,17 @@ use narrows_model::observation::DiagnosisDocument;
 /// and what to read next.
 ///
 /// # Shape
-/// Whole lines; never empty. With [`Style::detail`] every statement is told.
+/// Whole lines; never empty. With [`Style::detail`] every statement is shown.
 #[must_use]
 pub fn observations(document: &DiagnosisDocument, style: &Style) -> String {
     let names = CellNames::none();
-    let page = Page { names: &names, style };
+    let page = PageContext { names: &names, style };
     let diagnosis = &document.diagnosis;
     let none = "No verdict: there is no observation in the file.";
     let parts = [
         title(document, style),
-        headline::of_limits(&diagnosis.limiting, none, &|_| String::new(), style),
-        lists::of_observations(diagnosis, page),
+        headline::format_limits(&diagnosis.limiting, none, &|_| String::new(), style),
+        lists::render_observations(diagnosis, page),
         remarks::findings(diagnosis, page),
         next(document, style),
         origin(document, style),
@@ -49,13 +49,13 @@ fn next(document: &DiagnosisDocument, style: &Style) -> String {
             .map(|finding| &finding.code)
     };
     of_limits.or_else(of_findings).map_or_else(String::new, |code| {
-        let purpose = style.paint(Paint::Faint, "# what the verdict rests on");
+        let purpose = style.paint(Paint::Faint, "# the basis of the verdict");
         style.heading("NEXT", "") + &format!("  {purpose}\n  narrows explain {code}\n")
     })
 }
 
 fn origin(document: &DiagnosisDocument, style: &Style) -> String {
     let count = counted(document.observation_count, "observation");
-    let text = format!("{count}, measured elsewhere, judged by narrows {}.", document.narrows_version);
+    let text = format!("{count}, measured elsewhere, evaluated by narrows {}.", document.narrows_version);
     format!("\n{}", headline::painted(&text, Indent::all(""), Paint::Faint, style))
 }

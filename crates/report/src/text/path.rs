@@ -2,13 +2,13 @@
 
 use super::reading::{path_cells, reading};
 use super::style::{Paint, Style};
-use super::table::{Align, Field, Table};
+use super::table::{Align, Field, TextTable};
 use super::units::{NO_FIGURE, storage_column};
 use super::wording::{is_delivered, serves_itself};
 use super::wrap::{Indent, paragraph};
-use narrows_analysis::text::percent;
 use narrows_model::counters::Role;
 use narrows_model::diagnosis::Relation;
+use narrows_model::quantity::percent;
 use narrows_model::summary::{CellSummary, SegmentSummary};
 use narrows_model::{Segment, Summary, Target};
 
@@ -17,9 +17,9 @@ pub(crate) fn render(summary: &Summary, style: &Style) -> String {
     if summary.segments.is_empty() {
         return String::new();
     }
-    let mut table = Table::new(&[
+    let mut table = TextTable::new(&[
         ("segment", Align::Left),
-        ("carries alone", Align::Right),
+        ("reaches alone", Align::Right),
         ("filled by the path", Align::Left),
         ("", Align::Left),
     ]);
@@ -42,16 +42,16 @@ pub(crate) fn render(summary: &Summary, style: &Style) -> String {
 
 /// What `raised` means in the table.
 const RAISED_NOTE: &str =
-    "  raised: the path carried more than the segment alone, which was taken for its ceiling\n";
+    "  raised: the path was faster than the segment alone, so the path's rate is used as its ceiling\n";
 
-/// Whether the path carried more than the segment alone. That raises the segment's ceiling to the path's own rate, so
-/// nothing is fuller than full.
+/// Whether the path transferred more than the segment alone. That raises the segment's ceiling to the path's own rate,
+/// so nothing is used beyond 100 %.
 fn is_raised(segment: &SegmentSummary) -> bool {
     segment.utilisation_ratio.is_some_and(|ratio| ratio > 1.0 + RAISED_RATIO)
 }
 
 /// The path's own best rate, and whether it was the storage's at all.
-fn table_end(table: &mut Table, summary: &Summary) {
+fn table_end(table: &mut TextTable, summary: &Summary) {
     let rate = |cell: &&CellSummary| cell.rate_bytes_per_s.map_or(0.0, |rate| rate.0);
     let Some(best) = path_cells(summary).max_by(|a, b| rate(a).total_cmp(&rate(b))) else { return };
     let cached = best.cache_served_ratio.is_some_and(|share| share >= CACHED_RATIO)
@@ -80,7 +80,7 @@ fn listed(summary: &Summary) -> Vec<SegmentSummary> {
 }
 
 /// Segments that were not measured stand together in one line, in their place on the path.
-fn close_gap(gap: &mut Vec<&str>, table: &mut Table, style: &Style) {
+fn close_gap(gap: &mut Vec<&str>, table: &mut TextTable, style: &Style) {
     if gap.is_empty() {
         return;
     }
@@ -101,7 +101,7 @@ fn row(segment: &SegmentSummary, summary: &Summary, mark: Field, style: &Style) 
     vec![segment.id.id().into(), most.into(), used.unwrap_or_default().into(), mark]
 }
 
-/// Above this a path that carried more than a segment alone is not just noise.
+/// Above this a path that transferred more than a segment alone is not just noise.
 const RAISED_RATIO: f64 = 0.005;
 
 /// The word that says what was found of a segment.

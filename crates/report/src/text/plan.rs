@@ -3,10 +3,10 @@
 use super::relay_plan::relay_plan;
 use super::remarks::skipped;
 use super::style::{Paint, Style};
-use super::table::{Align, Table};
+use super::table::{Align, TextTable};
 use super::units::{counted, counted_len};
 use super::wrap::{Indent, paragraph};
-use narrows_analysis::text::{amount, op_rate, span, storage_rate};
+use narrows_model::quantity::{amount, op_rate, span, storage_rate};
 use narrows_model::workload::{CacheState, ObjectSet};
 use narrows_model::{Bytes, Cell, Cut, Nanos, Plan, Repeat, Site, Target};
 
@@ -17,7 +17,7 @@ pub fn plan(plan: &Plan, style: &Style) -> String {
         return relay_plan(plan, relay, style);
     }
     let indent = Indent { first: "  ", rest: "    " };
-    let mut out = style.paint(Paint::Heading, &format!("Load that this puts on {}", plan.target));
+    let mut out = style.paint(Paint::Heading, &format!("Load on {}", plan.target));
     out.push('\n');
     for line in statement(plan) {
         out.push_str(&paragraph(&line, indent, style.width));
@@ -45,12 +45,12 @@ fn rate(plan: &Plan) -> String {
     let bounds: Option<Vec<f64>> =
         plan.cells.iter().filter(|cell| cell.cut == Cut::Path).map(bound).collect();
     if plan.suite.is_some() && bounds.is_none() {
-        return "as fast as it goes".to_owned();
+        return "unlimited".to_owned();
     }
     let cap = if plan.study.is_some() { "max_rate in the study" } else { "--max-rate" };
     match bounds.and_then(|bounds| bounds.into_iter().reduce(f64::max)) {
         Some(most) => format!("at most {}", op_rate(most)),
-        None => format!("as fast as it goes (set a cap with {cap})"),
+        None => format!("unlimited (set a cap with {cap})"),
     }
 }
 
@@ -69,9 +69,7 @@ fn cell_count(plan: &Plan) -> String {
     };
     if plan.suite.is_some() {
         let cells = counted_len(plan.cells.len(), "cell");
-        return format!(
-            "{cells}, {whole}over the whole path, which last as long as their bytes take{left_out}"
-        );
+        return format!("{cells}, {whole}over the whole path, until their bytes are transferred{left_out}");
     }
     format!(
         "{}, {whole}over the whole path: {}{} of load within a budget of {}{}{left_out}",
@@ -104,19 +102,19 @@ fn prefill(plan: &Plan) -> Option<String> {
     let load = &plan.load;
     let most = span(load.prefill_ns_max);
     let text = format!(
-        "prepares {} first, for at most {most}: a slow path gets smaller files",
+        "prepares {} first, for at most {most}: on a slow path the files are smaller",
         amount(load.prefill_bytes)
     );
     let beyond = load.planned_ns.saturating_add(load.prefill_ns_max) > plan.budget_ns;
     let beyond = if beyond {
-        "; with the load that may pass the budget, and the last cells are not run then"
+        "; with the load that may exceed the budget, and the last cells are then not run"
     } else {
         ""
     };
     (load.prefill_bytes > Bytes(0)).then(|| text + beyond)
 }
 
-/// What is read so that caches hold nothing else, and how much that is where most of it is done; `None` where nothing is.
+/// What is read to displace everything else from the caches, and how much where that is most; `None` where nothing is.
 ///
 /// Servers on one machine share its page cache, and one of them reads for all; folders are read in one by one.
 fn scanned(plan: &Plan) -> Option<String> {
@@ -135,7 +133,7 @@ fn scanned(plan: &Plan) -> Option<String> {
         .fold(0, |sum: u64, (cell, bytes)| sum.saturating_add(bytes.0.saturating_mul(times(cell))));
     let trials: u64 = cells.iter().map(|(cell, _)| u64::from(cell.repeat.trials_min(cell.trials))).sum();
     Some(format!(
-        "before {} of {}, untimed, a dummy file of {} is read at every machine that serves: up to {} at each of them",
+        "before {} of {}, untimed, a dummy file of {} is read at every serving machine: up to {} at each of them",
         counted(trials, "trial"),
         counted_len(cells.len(), "reading cell"),
         amount(most),
@@ -147,10 +145,10 @@ fn statement(plan: &Plan) -> Vec<String> {
     let load = &plan.load;
     let written = match load.write_bytes_max {
         None if plan.suite.is_some() => {
-            "writes bounded by the bytes of each trial, of cuts by their time".to_owned()
+            "writes limited by the bytes of each trial, those of cuts by time".to_owned()
         }
-        None => "writes bounded by time alone".to_owned(),
-        Some(Bytes(0)) => "nothing written to them while measuring".to_owned(),
+        None => "writes limited only by time".to_owned(),
+        Some(Bytes(0)) => "nothing is written to them while measuring".to_owned(),
         Some(most) => format!("writes of at most {} in all", amount(most)),
     };
     let rate = rate(plan);
@@ -173,16 +171,16 @@ fn statement(plan: &Plan) -> Vec<String> {
     lines.extend(scanned(plan));
     lines.push(format!("{} in flight at most, {rate}", counted(load.in_flight_max, "request")));
     lines.push(if load.touches.is_empty() {
-        "touches no files".to_owned()
+        "uses no files".to_owned()
     } else {
-        format!("touches only {}", load.touches.join(", "))
+        format!("uses only {}", load.touches.join(", "))
     });
     lines.push(format!("seed {} of every random choice (--seed {0} repeats it)", plan.seed));
     lines
 }
 
 fn cells(plan: &Plan, style: &Style) -> String {
-    let mut table = Table::new(&[
+    let mut table = TextTable::new(&[
         ("", Align::Right),
         ("cell", Align::Left),
         ("file", Align::Right),
@@ -195,7 +193,7 @@ fn cells(plan: &Plan, style: &Style) -> String {
             cell.id.to_string().into(),
             amount(cell.workload.file_bytes).into(),
             lasts(plan, cell).into(),
-            place(cell).into(),
+            cell_location(cell).into(),
         ]);
     }
     table.render(style)
@@ -233,7 +231,7 @@ fn most_ns(cell: &Cell) -> Nanos {
 /// What the store itself is called in a path that is relative to it.
 const OWN_STORE: &str = ".";
 
-fn place(cell: &Cell) -> String {
+fn cell_location(cell: &Cell) -> String {
     let machine = match cell.site {
         Site::Client => "client",
         Site::Server => "server",

@@ -2,9 +2,9 @@
 
 use super::names::{block, moves_no_bytes};
 use super::units::{NO_FIGURE, op_column, storage_column};
-use narrows_analysis::text::{network_rate, span};
 use narrows_model::cell::FactorValue;
 use narrows_model::plan::{SUITE_PHASE, SUITE_TEST};
+use narrows_model::quantity::{network_rate, span};
 use narrows_model::relay::RelayTrial;
 use narrows_model::units::NANOS_PER_SEC;
 use narrows_model::workload::Workload;
@@ -12,7 +12,7 @@ use narrows_model::{BytesPerSec, Cell, Cut, Nanos, OpsPerSec, Repeat, Target};
 
 /// Where a run is: which cell of how many, and how long the rest takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct RunPosition {
     /// The cell's number, from 1.
     pub number: usize,
     /// Cells of the run, as far as they are known.
@@ -39,7 +39,7 @@ pub struct CellFigures {
 /// `[ 7/31] path read 4KiB x1: 11.2 MiB/s  p50 360 us  (34 s left)`: a trial of a cell that ended, with its number where
 /// there are several.
 #[must_use]
-pub fn cell_done(place: Place, cell: &Cell, figures: &CellFigures) -> String {
+pub fn cell_done(position: RunPosition, cell: &Cell, figures: &CellFigures) -> String {
     let rate = match (cell.cut, figures.rate_bytes_per_s) {
         (Cut::NetworkStream | Cut::DirectStream, Some(rate)) => network_rate(rate.0),
         (_, Some(_)) if cell.target == (Target::Null { copy: false }) => {
@@ -57,12 +57,17 @@ pub fn cell_done(place: Place, cell: &Cell, figures: &CellFigures) -> String {
         count => format!("  {count} FAILED"),
     };
     let trial = trial(figures.trial, cell);
-    format!("{} {}{trial}: {rate}  p50 {wait}{errors}{}", position(place), load(cell), left(place))
+    format!(
+        "{} {}{trial}: {rate}  p50 {wait}{errors}{}",
+        format_counter(position),
+        load(cell),
+        time_left(position)
+    )
 }
 
 /// `[ 7/90] relay/both/1KiB, trial 2 of 3: 312 MiB/s`: a trial of a point of the buffer experiment that ended.
 #[must_use]
-pub fn relay_done(place: Place, trial: &RelayTrial, trials: u32) -> String {
+pub fn relay_done(position: RunPosition, trial: &RelayTrial, trials: u32) -> String {
     let rate = BytesPerSec::over(trial.received, trial.elapsed_ns).filter(|rate| rate.0 > 0.0);
     let outcome = match &trial.problem {
         Some(problem) => format!("NO RESULT: {problem}"),
@@ -72,30 +77,30 @@ pub fn relay_done(place: Place, trial: &RelayTrial, trials: u32) -> String {
         0 | 1 => String::new(),
         count => format!(", trial {} of {count}", trial.trial.saturating_add(1)),
     };
-    format!("{} {}{which}: {outcome}", position(place), trial.cell)
+    format!("{} {}{which}: {outcome}", format_counter(position), trial.cell)
 }
 
 /// `[ 7/31] path read 4KiB x1 ...  (36 s left)`: a cell that began.
 #[must_use]
-pub fn cell_begun(place: Place, cell: &Cell) -> String {
-    format!("{} {} ...{}", position(place), load(cell), left(place))
+pub fn cell_begun(position: RunPosition, cell: &Cell) -> String {
+    format!("{} {} ...{}", format_counter(position), load(cell), time_left(position))
 }
 
 /// `[ 7/31] path/read/4KiB/qd1/c1 left out: REASON`: a cell that was not run.
 #[must_use]
-pub fn cell_left_out(place: Place, cell_id: &str, reason: &str) -> String {
-    format!("{} {cell_id} left out: {reason}", position(place))
+pub fn cell_left_out(position: RunPosition, cell_id: &str, reason: &str) -> String {
+    format!("{} {cell_id} left out: {reason}", format_counter(position))
 }
 
 /// `[ 7/31] path/read/4KiB/qd1/c1 FAILED: MESSAGE`: a cell that went on no further.
 #[must_use]
-pub fn cell_failed(place: Place, cell_id: &str, message: &str) -> String {
-    format!("{} {cell_id} FAILED: {message}", position(place))
+pub fn cell_failed(position: RunPosition, cell_id: &str, message: &str) -> String {
+    format!("{} {cell_id} FAILED: {message}", format_counter(position))
 }
 
-fn position(place: Place) -> String {
-    let width = place.count.to_string().len();
-    format!("[{:>width$}/{}]", place.number, place.count)
+fn format_counter(position: RunPosition) -> String {
+    let width = position.count.to_string().len();
+    format!("[{:>width$}/{}]", position.number, position.count)
 }
 
 fn load(cell: &Cell) -> String {
@@ -118,10 +123,10 @@ fn test(cell: &Cell) -> Option<String> {
     Some(format!("{} {},", text(SUITE_TEST)?, text(SUITE_PHASE)?))
 }
 
-/// Factors of a study that the load's own words do not tell.
+/// Factors of a study that the load's own words do not show.
 fn others(cell: &Cell) -> String {
-    let told = ["op", "block", "depth", "workers", "clients", SUITE_TEST, SUITE_PHASE];
-    let others = cell.factors.iter().filter(|(name, _)| !told.contains(&name.as_str()));
+    let shown = ["op", "block", "depth", "workers", "clients", SUITE_TEST, SUITE_PHASE];
+    let others = cell.factors.iter().filter(|(name, _)| !shown.contains(&name.as_str()));
     others.fold(String::new(), |words, (name, value)| format!("{words} {name}={value}"))
 }
 
@@ -134,8 +139,8 @@ fn trial(trial: u32, cell: &Cell) -> String {
     }
 }
 
-fn left(place: Place) -> String {
-    place.remaining_ns.map_or_else(String::new, |ns| format!("  ({} left)", rounded(ns)))
+fn time_left(position: RunPosition) -> String {
+    position.remaining_ns.map_or_else(String::new, |ns| format!("  ({} left)", rounded(ns)))
 }
 
 /// Whole units: the estimate is no better than that.
@@ -159,7 +164,7 @@ mod tests {
     #[test]
     fn a_test_of_a_suite_is_told_by_its_name_and_one_that_moves_no_data_by_its_operations() {
         let named = |name: &str| FactorValue::Text(name.to_owned());
-        let place = Place { number: 3, count: 5, remaining_ns: None };
+        let position = RunPosition { number: 3, count: 5, remaining_ns: None };
         let workload = Workload { op: Op::Stat, objects: Some(ObjectSet::default()), ..Workload::default() };
         let factors = [(SUITE_TEST, "run1"), (SUITE_PHASE, "seq_stat")];
         let cell = Cell {
@@ -179,14 +184,17 @@ mod tests {
             error_count: 0,
             trial: 0,
         };
-        assert_eq!(cell_done(place, &cell, &figures), "[3/5] run1 seq_stat, stat x1: 457k op/s  p50 1.53 us");
+        assert_eq!(
+            cell_done(position, &cell, &figures),
+            "[3/5] run1 seq_stat, stat x1: 457k op/s  p50 1.53 us"
+        );
     }
 
     #[test]
     fn time_left_is_told_in_the_unit_that_fits_it() {
-        let told = |seconds: u64| rounded(Nanos(seconds * NANOS_PER_SEC - 1));
+        let shown = |seconds: u64| rounded(Nanos(seconds * NANOS_PER_SEC - 1));
         assert_eq!(
-            (told(34), told(600), told(36_000)),
+            (shown(34), shown(600), shown(36_000)),
             ("34 s".to_owned(), "10 min".to_owned(), "10 h".to_owned())
         );
     }

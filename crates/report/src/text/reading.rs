@@ -1,23 +1,23 @@
-//! The figure that stands for a segment in the table of the path: what it carries, and how far the path filled it.
+//! The figure shown for a segment in the table of the path: what it sustains, and how far the path used it.
 
 use super::units::{counted, op_column, storage_column};
-use narrows_analysis::text::{cpus, network_rate, percent, span};
 use narrows_model::counters::Role;
+use narrows_model::quantity::{cpus, network_rate, percent, span};
 use narrows_model::summary::{CellSummary, RoleCpu, SegmentSummary};
 use narrows_model::units::ratio;
 use narrows_model::{Cut, Nanos, Segment, Summary};
 
 /// What is shown of one segment.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Reading {
-    /// The most it carries, or the figure it was seen by; `None` where it was only seen by a state.
+pub(crate) struct SegmentReading {
+    /// The most it sustains, or the figure by which it was seen; `None` where it was only seen by a state.
     pub most: Option<String>,
     /// How full the path made it; `None` where that is no share.
     pub used_ratio: Option<f64>,
 }
 
 /// The reading of `segment` in `summary`.
-pub(crate) fn reading(segment: &SegmentSummary, summary: &Summary) -> Reading {
+pub(crate) fn reading(segment: &SegmentSummary, summary: &Summary) -> SegmentReading {
     match segment.id {
         Segment::ClientCpu => cpu(summary, Role::Client),
         Segment::ServerCpu => cpu(summary, Role::Server),
@@ -35,11 +35,11 @@ pub(crate) fn reading(segment: &SegmentSummary, summary: &Summary) -> Reading {
         Segment::DeviceLatency => shown(device_wait(summary), |wait| format!("{} a request", span(wait))),
         // Without data the generator's rate of bytes would only be the block size in other words.
         Segment::DeviceIops | Segment::Generator => operations(segment),
-        Segment::NetworkBandwidth => Reading {
+        Segment::NetworkBandwidth => SegmentReading {
             most: segment.ceiling_bytes_per_s.map(|rate| network_rate(rate.0)),
             used_ratio: segment.utilisation_ratio,
         },
-        _ => Reading {
+        _ => SegmentReading {
             most: segment.ceiling_bytes_per_s.map(|rate| storage_column(Some(rate))),
             used_ratio: segment.utilisation_ratio,
         },
@@ -51,26 +51,26 @@ pub(crate) fn path_cells(summary: &Summary) -> impl Iterator<Item = &CellSummary
     summary.cells.iter().filter(|cell| cell.cut == Cut::Path)
 }
 
-fn shown<T>(value: Option<T>, text: impl Fn(T) -> String) -> Reading {
-    Reading { most: value.map(text), used_ratio: None }
+fn shown<T>(value: Option<T>, text: impl Fn(T) -> String) -> SegmentReading {
+    SegmentReading { most: value.map(text), used_ratio: None }
 }
 
-fn cpu(summary: &Summary, role: Role) -> Reading {
+fn cpu(summary: &Summary, role: Role) -> SegmentReading {
     let fullest = path_cells(summary)
         .filter_map(|cell| cell.cpu.get(&role))
         .max_by(|a, b| a.busy_ratio.total_cmp(&b.busy_ratio));
-    Reading {
+    SegmentReading {
         most: fullest.map(|cpu| cpus(cpu.capacity_cpus)),
         used_ratio: fullest.map(|cpu| cpu.busy_ratio),
     }
 }
 
 /// CPU of all roles together on the machine that they share.
-fn host_cpu(summary: &Summary) -> Reading {
-    let Some(host) = summary.hosts.first() else { return Reading::default() };
+fn host_cpu(summary: &Summary) -> SegmentReading {
+    let Some(host) = summary.hosts.first() else { return SegmentReading::default() };
     let online = f64::from(host.inventory.host.online_cpus);
     let used = path_cells(summary).filter(|cell| !cell.cpu.is_empty()).map(busy_cpus).reduce(f64::max);
-    Reading { most: Some(cpus(online)), used_ratio: used.and_then(|used| ratio(used, online)) }
+    SegmentReading { most: Some(cpus(online)), used_ratio: used.and_then(|used| ratio(used, online)) }
 }
 
 /// CPUs that all roles of a cell keep busy, with the soft interrupts, which are the machine's and counted once.
@@ -84,8 +84,8 @@ fn cache_share(summary: &Summary) -> Option<f64> {
     path_cells(summary).filter_map(|cell| cell.cache_served_ratio).reduce(f64::max)
 }
 
-fn operations(segment: &SegmentSummary) -> Reading {
-    Reading {
+fn operations(segment: &SegmentSummary) -> SegmentReading {
+    SegmentReading {
         most: segment.ceiling_ops_per_s.map(|rate| format!("{} op/s", op_column(Some(rate)))),
         used_ratio: segment.utilisation_ratio,
     }

@@ -1,10 +1,10 @@
 //! The load of the buffer experiment, stated before it starts, and its points.
 
 use super::style::{Paint, Style};
-use super::table::{Align, Table};
+use super::table::{Align, TextTable};
 use super::units::{counted, counted_len};
 use super::wrap::{Indent, paragraph};
-use narrows_analysis::text::amount;
+use narrows_model::quantity::amount;
 use narrows_model::relay::{ForwardMode, RelayPlan, RelayTransport};
 use narrows_model::{Bytes, Plan, Target};
 use std::collections::BTreeSet;
@@ -30,25 +30,25 @@ fn statement(plan: &Plan, relay: &RelayPlan) -> Vec<String> {
     let all = Bytes(relay.total.0.saturating_mul(trials));
     let mut lines = vec![
         format!(
-            "{} of {}, {} of {} each: {} in all, as fast as they go",
+            "{} of {}, {} of {} each: {} in all, at full speed",
             counted_len(relay.cells.len(), "point"),
             counted_len(sweeps.len(), "sweep"),
             counted(trials, "trial"),
             amount(relay.total),
             amount(all)
         ),
-        "each trial lasts as long as its bytes take".to_owned(),
+        "each trial ends when its bytes are transferred".to_owned(),
         processes(plan, relay),
         sockets(relay),
     ];
     if relay.verify {
         lines.push(
-            "every byte is made by the client and compared by the server: about 0.4 ns a byte of CPU time at \
-             the client and 1.2 ns at the server, on a machine of 2026, that a trial without --verify does not have"
+            "the client generates every byte and the server compares it: about 0.4 ns of CPU time per byte at the \
+             client and 1.2 ns at the server, on a machine of 2026, in addition to a trial without --verify"
                 .to_owned(),
         );
     }
-    lines.push("touches no files but the record".to_owned());
+    lines.push("writes no files but the record".to_owned());
     lines.push(format!("seed {} of the order of points (--seed {0} repeats it)", plan.seed));
     lines
 }
@@ -60,14 +60,14 @@ fn processes(plan: &Plan, relay: &RelayPlan) -> String {
         _ => "server".to_owned(),
     };
     let proxy = if has_proxy { ", proxy" } else { "" };
-    format!("roles in a process each, one thread that moves bytes in each: client{proxy} and {server}")
+    format!("one process per role, with one thread that moves bytes: client{proxy} and {server}")
 }
 
 fn sockets(relay: &RelayPlan) -> String {
     let sockets = &relay.sockets;
     let joined = match (sockets.transport, sockets.no_delay) {
         (RelayTransport::Unix, _) => "Unix stream sockets",
-        (RelayTransport::Tcp, false) => "TCP sockets as they are (TCP_NODELAY with --no-delay)",
+        (RelayTransport::Tcp, false) => "TCP sockets with default options (TCP_NODELAY with --no-delay)",
         (RelayTransport::Tcp, true) => "TCP sockets with TCP_NODELAY",
     };
     let asked = |name: &str, size: Option<Bytes>| {
@@ -86,7 +86,7 @@ fn sockets(relay: &RelayPlan) -> String {
 }
 
 fn points(relay: &RelayPlan, style: &Style) -> String {
-    let mut table = Table::new(&[
+    let mut table = TextTable::new(&[
         ("", Align::Right),
         ("point", Align::Left),
         ("client", Align::Right),

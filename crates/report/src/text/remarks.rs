@@ -1,13 +1,13 @@
 //! What stands beside the verdict: findings, what the segments predict, cells that were left out.
 
-use super::evidence::{Page, render as evidence, some_of};
+use super::evidence::{PageContext, render as evidence, some_of};
 use super::faults::unit;
 use super::style::{Paint, Style};
 use super::units::{counted_len, factor, storage_column};
 use super::wrap::{Indent, columns, paragraph};
-use narrows_analysis::text::percent;
 use narrows_model::diagnosis::Severity;
 use narrows_model::plan::SkippedCell;
+use narrows_model::quantity::percent;
 use narrows_model::{Diagnosis, Finding, Summary};
 
 /// Statements and names shown of each before the rest is only counted.
@@ -17,8 +17,8 @@ const EXPLAINED_RATIO: f64 = 0.10;
 /// From here on the segments do not explain the path (DESIGN, "Confidence").
 const UNEXPLAINED_RATIO: f64 = 0.25;
 
-/// Findings that the lists do not tell already, the prediction, the skipped cells.
-pub(crate) fn render(summary: &Summary, page: Page<'_>) -> String {
+/// Findings that the lists do not show already, the prediction, the skipped cells.
+pub(crate) fn render(summary: &Summary, page: PageContext<'_>) -> String {
     let style = page.style;
     let mut out = findings(&summary.diagnosis, page);
     if let Some(text) = prediction(summary) {
@@ -32,23 +32,24 @@ pub(crate) fn render(summary: &Summary, page: Page<'_>) -> String {
     out
 }
 
-/// Findings that the lists do not tell already; empty where there are none.
-pub(crate) fn findings(diagnosis: &Diagnosis, page: Page<'_>) -> String {
+/// Findings that the lists do not show already; empty where there are none.
+pub(crate) fn findings(diagnosis: &Diagnosis, page: PageContext<'_>) -> String {
     let style = page.style;
     let mut out = String::new();
-    let told: Vec<&str> =
+    let limit_codes: Vec<&str> =
         diagnosis.limiting.iter().flat_map(|entry| entry.codes.iter().map(String::as_str)).collect();
-    let news =
-        |finding: &&Finding| finding.severity > Severity::Info || !told.contains(&finding.code.as_str());
+    let news = |finding: &&Finding| {
+        finding.severity > Severity::Info || !limit_codes.contains(&finding.code.as_str())
+    };
     let findings: Vec<&Finding> = diagnosis.findings.iter().filter(news).collect();
     if !findings.is_empty() {
         out.push_str(&style.heading("FINDINGS", ""));
-        out.extend(findings.iter().map(|one| finding(one, &told, page)));
+        out.extend(findings.iter().map(|one| finding(one, &limit_codes, page)));
     }
     out
 }
 
-fn finding(finding: &Finding, told: &[&str], page: Page<'_>) -> String {
+fn finding(finding: &Finding, limit_codes: &[&str], page: PageContext<'_>) -> String {
     let style = page.style;
     let (word, paint) = match finding.severity {
         Severity::Info => ("note", Paint::Plain),
@@ -67,7 +68,7 @@ fn finding(finding: &Finding, told: &[&str], page: Page<'_>) -> String {
     };
     let mut out = format!("  {} {}{about}", style.paint(paint, word), finding.code);
     // A rule that names the limit has its evidence in the list of limits.
-    if !told.contains(&finding.code.as_str()) {
+    if !limit_codes.contains(&finding.code.as_str()) {
         let (shown, _) = some_of(&finding.evidence, 1, style);
         out.extend(shown.iter().map(|one| evidence("", one, Indent::all("    "), page)));
     }
@@ -88,10 +89,10 @@ fn prediction(summary: &Summary) -> Option<String> {
     } else if residual < 0.0 {
         "something that was not measured slows the path"
     } else {
-        "a cache served the path, or a segment can do more than was measured"
+        "a cache served the path, or a segment's ceiling is higher than measured"
     };
     Some(format!(
-        "The segments promise {promised} for the fastest cell; measured {measured}, {}: {reading}.",
+        "The segments predict {promised} for the fastest cell; measured {measured}, {}: {reading}.",
         distance(residual)
     ))
 }

@@ -2,8 +2,8 @@
 //! largest there was.
 
 use super::units::{NO_FIGURE, counted, counted_len};
-use narrows_analysis::text::span;
 use narrows_model::Nanos;
+use narrows_model::quantity::span;
 use narrows_model::summary::CellSummary;
 
 /// The largest response time of a cell: as measured, or what it is at least.

@@ -1,4 +1,4 @@
-//! How text is laid out: width, colour, characters, and how much is told.
+//! How text is laid out: width, colour, characters, and how much is shown.
 
 /// How text is laid out.
 ///
@@ -11,7 +11,7 @@ pub struct Style {
     pub colour: bool,
     /// Whether characters beyond ASCII are used.
     pub unicode: bool,
-    /// Whether everything is told; otherwise what fits about sixty lines.
+    /// Whether everything is shown; otherwise what fits about sixty lines.
     pub detail: bool,
 }
 
@@ -21,6 +21,10 @@ impl Default for Style {
         Self { width: 90, colour: false, unicode: false, detail: false }
     }
 }
+
+/// Every sequence that colours text and ends it; nothing else that a report prints begins with an escape character.
+pub const COLOURS: &[&str] =
+    &["\u{1b}[1m", "\u{1b}[1;31m", "\u{1b}[32m", "\u{1b}[33m", "\u{1b}[2m", "\u{1b}[0m"];
 
 /// What a piece of text is, for its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,6 +89,16 @@ mod tests {
             assert_eq!(style.bar(ratio), bar);
         }
         assert_eq!(style.bar(f64::NAN), "..........");
+    }
+
+    #[test]
+    fn every_colour_is_in_the_list() {
+        let style = Style { colour: true, ..Style::default() };
+        for paint in [Paint::Heading, Paint::Limit, Paint::Cleared, Paint::Warning, Paint::Faint] {
+            let text = style.paint(paint, "|");
+            let (start, end) = text.split_once('|').unwrap();
+            assert!(COLOURS.contains(&start) && COLOURS.contains(&end), "{text:?}");
+        }
     }
 
     #[test]

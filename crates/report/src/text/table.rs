@@ -36,18 +36,18 @@ impl From<&str> for Field {
     }
 }
 
-enum Row {
+enum TextTableRow {
     Fields(Vec<Field>),
     Line(String),
 }
 
 /// A table: rows of fields, with lines between them that take no part in the alignment.
-pub(crate) struct Table {
+pub(crate) struct TextTable {
     columns: Vec<(String, Align)>,
-    rows: Vec<Row>,
+    rows: Vec<TextTableRow>,
 }
 
-impl Table {
+impl TextTable {
     /// A table without rows.
     pub(crate) fn new(columns: &[(&str, Align)]) -> Self {
         let columns = columns.iter().map(|(name, align)| ((*name).to_owned(), *align)).collect();
@@ -56,12 +56,12 @@ impl Table {
 
     /// Adds a row; fields past the last column are dropped.
     pub(crate) fn row(&mut self, fields: Vec<Field>) {
-        self.rows.push(Row::Fields(fields));
+        self.rows.push(TextTableRow::Fields(fields));
     }
 
     /// Adds a whole line, newlines included.
     pub(crate) fn line(&mut self, text: String) {
-        self.rows.push(Row::Line(text));
+        self.rows.push(TextTableRow::Line(text));
     }
 
     /// The table with its header.
@@ -72,8 +72,8 @@ impl Table {
         let mut out = self.fields(&header, &widths, style);
         for row in &self.rows {
             match row {
-                Row::Fields(fields) => out.push_str(&self.fields(fields, &widths, style)),
-                Row::Line(text) => out.push_str(text),
+                TextTableRow::Fields(fields) => out.push_str(&self.fields(fields, &widths, style)),
+                TextTableRow::Line(text) => out.push_str(text),
             }
         }
         out
@@ -82,7 +82,7 @@ impl Table {
     fn widths(&self) -> Vec<usize> {
         let mut widths: Vec<usize> = self.columns.iter().map(|(name, _)| columns(name)).collect();
         for row in &self.rows {
-            let Row::Fields(fields) = row else { continue };
+            let TextTableRow::Fields(fields) = row else { continue };
             for (width, field) in widths.iter_mut().zip(fields) {
                 *width = (*width).max(columns(&field.text));
             }
@@ -92,7 +92,7 @@ impl Table {
 
     fn fields(&self, fields: &[Field], widths: &[usize], style: &Style) -> String {
         let mut line = String::new();
-        // Spaces are held back until a text follows, so that no line ends in them.
+        // Spaces are buffered until text follows, so that no line ends in spaces.
         let mut pending = String::new();
         for ((field, width), (_, align)) in fields.iter().zip(widths).zip(&self.columns) {
             let missing = " ".repeat(width.saturating_sub(columns(&field.text)));
@@ -117,8 +117,9 @@ impl Table {
 mod tests {
     use super::*;
 
-    fn sample() -> Table {
-        let mut table = Table::new(&[("name", Align::Left), ("rate", Align::Right), ("mark", Align::Left)]);
+    fn sample() -> TextTable {
+        let mut table =
+            TextTable::new(&[("name", Align::Left), ("rate", Align::Right), ("mark", Align::Left)]);
         table.row(vec!["a".into(), "1.5 MiB/s".into(), Field::new("LIMIT", Paint::Limit)]);
         table.line("  between\n".to_owned());
         table.row(vec!["longer".into(), "2 B/s".into(), "".into()]);

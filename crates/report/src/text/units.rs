@@ -1,6 +1,6 @@
 //! Numbers in tables, on top of the numbers in sentences that `analysis` renders.
 
-use narrows_analysis::text::{op_rate, storage_rate};
+use narrows_model::quantity::{op_rate, storage_rate};
 use narrows_model::{BytesPerSec, OpsPerSec};
 
 /// What stands where there is no figure.

@@ -1,6 +1,6 @@
 //! The whole verdict on a run: what `check` and `diagnose` show.
 
-use super::evidence::Page;
+use super::evidence::PageContext;
 use super::names::CellNames;
 use super::{Style, cells, headline, lists, next, path, relay, remarks, study};
 use narrows_model::Summary;
@@ -12,8 +12,8 @@ use narrows_model::Summary;
 /// About sixty lines unless [`Style::detail`] is set; never empty.
 #[must_use]
 pub fn verdict(summary: &Summary, style: &Style) -> String {
-    let names = CellNames::of(summary);
-    let page = Page { names: &names, style };
+    let names = CellNames::from_summary(summary);
+    let page = PageContext { names: &names, style };
     let parts = [
         headline::render(summary, style),
         path::render(summary, style),

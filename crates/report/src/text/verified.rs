@@ -2,18 +2,18 @@
 
 use super::names::CellNames;
 use super::style::{Paint, Style};
-use super::table::{Align, Field, Table};
+use super::table::{Align, Field, TextTable};
 use super::units::counted;
 use super::wrap::{Indent, paragraph};
-use narrows_analysis::text::{amount, percent};
+use narrows_model::quantity::{amount, percent};
 use narrows_model::summary::CellSummary;
 use narrows_model::verification::Verification;
 use narrows_model::{Bytes, Summary};
 
 /// What the figures of a verified cell are and are not.
-const NOTE: &str = "Blocks were made and checked by the workers, outside of response times: rates and CPU times are not \
-                    to be compared with those of cells that are not verified. A read through a cache verifies what the \
-                    cache holds.";
+const NOTE: &str = "The workers generated and checked the blocks, outside of response times: do not compare rates and \
+                    CPU times with those of cells that are not verified. A read through a cache verifies the content \
+                    of the cache.";
 
 /// The section; empty where no cell was verified.
 pub(crate) fn render(summary: &Summary, names: &CellNames<'_>, style: &Style) -> String {
@@ -32,7 +32,7 @@ pub(crate) fn render(summary: &Summary, names: &CellNames<'_>, style: &Style) ->
 }
 
 fn table(cells: &[(&CellSummary, &Verification)], names: &CellNames<'_>, style: &Style) -> String {
-    let mut table = Table::new(&[
+    let mut table = TextTable::new(&[
         ("cell", Align::Left),
         ("checked", Align::Right),
         ("read back", Align::Right),

@@ -1,9 +1,9 @@
 //! What it is called that a segment limits: the registry's titles as parts of a sentence.
 
 use super::units::factor;
-use narrows_analysis::text::percent;
 use narrows_model::Segment;
 use narrows_model::diagnosis::{Limiting, Relation};
+use narrows_model::quantity::percent;
 
 /// The sentences of one regime's verdict: what limits, how sure that is, what relieving it gains.
 pub(crate) fn sentences(entries: &[&Limiting]) -> String {
@@ -18,12 +18,13 @@ pub(crate) fn sentences(entries: &[&Limiting]) -> String {
     [Some(text), sure, gain].into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-/// Whether the segment served the data itself, so that what lies behind it was not measured.
+/// Whether the segment served the data itself, so that what is behind it was not measured.
 pub(crate) fn serves_itself(segment: Segment) -> bool {
     matches!(segment, Segment::ClientCache | Segment::ServerCache)
 }
 
-/// Whether nothing of the path limits, because it carries all that is asked for. Users who think ask for more in between.
+/// Whether nothing of the path limits, because it sustains the whole offered load. Users with think time ask for more
+/// in between.
 pub(crate) fn is_delivered(entry: &Limiting) -> bool {
     let think = entry.codes.iter().any(|code| code == narrows_analysis::rules::USERS_THINK);
     entry.segment == Segment::OfferedLoad && !think
@@ -38,7 +39,7 @@ fn limit(first: &Limiting, entries: &[&Limiting]) -> String {
         (Relation::OneOf, [_, _, ..]) => {
             let each = |entry: &&Limiting| format!("{} ({})", noun(entry), percent(entry.confidence));
             let names: Vec<String> = entries.iter().map(each).collect();
-            format!("Limited by {}: the evidence does not tell which.", names.join(" or "))
+            format!("Limited by {}: the evidence does not distinguish them.", names.join(" or "))
         }
         (Relation::Joint, [_, _, ..]) => {
             let names: Vec<String> = entries.iter().map(|entry| noun(entry)).collect();
@@ -51,7 +52,7 @@ fn limit(first: &Limiting, entries: &[&Limiting]) -> String {
 fn alone(entry: &Limiting) -> String {
     match entry.segment {
         Segment::Unknown => "What limits it is not known: the evidence names no segment.".to_owned(),
-        _ if is_delivered(entry) => "Nothing limits it: the load that was asked for is delivered.".to_owned(),
+        _ if is_delivered(entry) => "Nothing limits it: the offered load is delivered.".to_owned(),
         Segment::ClientCache => "Served by the client's cache, storage not measured.".to_owned(),
         Segment::ServerCache => "Served by the server's cache, storage not measured.".to_owned(),
         Segment::Generator => {
@@ -67,7 +68,7 @@ fn noun(entry: &Limiting) -> String {
         Segment::WorkloadConcurrency => "too few requests in flight",
         Segment::ClientCache => "the client's cache (storage not measured)",
         Segment::ServerCache => "the server's cache (storage not measured)",
-        _ if is_delivered(entry) => "the load that was asked for",
+        _ if is_delivered(entry) => "the offered load",
         Segment::OfferedLoad => "the think time of its users",
         Segment::Unknown => "a segment that is not known",
         Segment::HostCpu => "the CPUs of the one machine that all roles share",
@@ -82,7 +83,7 @@ fn noun(entry: &Limiting) -> String {
 fn gain_sentence(gain: f64, limit_count: usize) -> String {
     let what = if limit_count > 1 { "Without these limits" } else { "Without this limit" };
     if gain < 1.05 {
-        return format!("{what} it would gain less than 5 %.");
+        return format!("{what} the gain would be less than 5 %.");
     }
     format!("{what} it would run at most {} times as fast.", factor(gain))
 }
@@ -122,10 +123,7 @@ mod tests {
     #[test]
     fn users_who_think_limit_and_a_load_that_is_delivered_is_none() {
         let mut load = entry(Segment::OfferedLoad, Relation::Sole);
-        assert_eq!(
-            sentences(&[&load]),
-            "Nothing limits it: the load that was asked for is delivered. 60 % sure."
-        );
+        assert_eq!(sentences(&[&load]), "Nothing limits it: the offered load is delivered. 60 % sure.");
         load.codes = vec![narrows_analysis::rules::USERS_THINK.to_owned()];
         assert_eq!(
             sentences(&[&load]),

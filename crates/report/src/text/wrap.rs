@@ -48,7 +48,7 @@ fn finish(out: &mut String, line: &str) {
     out.push('\n');
 }
 
-/// The words of a text; backquotes hold words together, and so does a number's unit.
+/// The words of a text; backquotes keep words together, and so does a number's unit.
 fn words(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut quoted = false;

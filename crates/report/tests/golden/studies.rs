@@ -62,18 +62,18 @@ fn rounds_before_a_steady_state_are_told_beside_those_of_its_window() {
     }
     let rendered = text::study(&summary, &Style::default());
     assert!(rendered.contains("14 + 5") && rendered.contains("  25  "), "{rendered}");
-    assert!(rendered.contains("rounds: those before the steady state + those of its window"), "{rendered}");
+    assert!(rendered.contains("rounds: before the steady state + in its window"), "{rendered}");
 }
 
 #[test]
 fn a_knee_is_told_in_the_factors_own_values_whatever_other_factors_put_in_flight() {
     let mut summary = studies::depth_and_block();
-    let told = |summary: &Summary| {
+    let shown = |summary: &Summary| {
         let rendered = text::study(summary, &Style::default());
         let words = rendered.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words.contains("Saturated from 4 to 16 on"), "{rendered}");
     };
-    told(&summary);
+    shown(&summary);
     for cell in &mut summary.cells {
         cell.requested.workers = 32;
         cell.in_flight.configured *= 32;
@@ -81,7 +81,7 @@ fn a_knee_is_told_in_the_factors_own_values_whatever_other_factors_put_in_flight
     for found in summary.sweeps.iter_mut().filter_map(|sweep| sweep.saturation.as_mut()) {
         found.knee_in_flight = found.knee_in_flight.map(|knee| knee * 32.0);
     }
-    told(&summary);
+    shown(&summary);
 }
 
 #[test]
@@ -96,16 +96,19 @@ fn a_study_whose_limit_is_not_known_says_so_and_why() {
     unknown.segment = Segment::Unknown;
     unknown.evidence.clear();
     summary.diagnosis.limiting = vec![unknown];
-    let told = words(&summary);
-    assert!(told.contains("VERDICT ") && told.contains("not known: the evidence names no segment"), "{told}");
-    assert!(told.contains("No cut of the path was measured beside it"), "{told}");
+    let shown = words(&summary);
+    assert!(
+        shown.contains("VERDICT ") && shown.contains("not known: the evidence names no segment"),
+        "{shown}"
+    );
+    assert!(shown.contains("No cut of the path was measured"), "{shown}");
     for cell in &mut summary.cells {
         cell.rate_bytes_per_s = None;
         cell.cut = Cut::Generator;
     }
     summary.diagnosis.limiting.clear();
     let nothing = words(&summary);
-    assert!(nothing.contains("VERDICT No verdict: nothing of the path was measured."), "{nothing}");
+    assert!(nothing.contains("VERDICT No verdict: no part of the path was measured."), "{nothing}");
 }
 
 #[test]
@@ -117,11 +120,11 @@ fn a_run_whose_cells_failed_is_incomplete_by_these_and_did_not_end_early() {
     summary.failed = std::mem::take(&mut summary.skipped);
     summary.cells[0].flags = vec!["incomplete".to_owned()];
     summary.cells[0].id = summary.failed[0].cell.0.clone();
-    let told = words(&summary);
-    assert!(told.contains("all that was planned (2 cells failed)."), "{told}");
+    let shown = words(&summary);
+    assert!(shown.contains("everything planned (2 cells failed)."), "{shown}");
     summary.cells[0].id = "path/other".to_owned();
-    let told = words(&summary);
-    assert!(told.contains("all that was planned (2 cells failed, 1 cell cut short)."), "{told}");
+    let shown = words(&summary);
+    assert!(shown.contains("everything planned (2 cells failed, 1 cell cut short)."), "{shown}");
 }
 
 #[test]
@@ -133,7 +136,7 @@ fn a_study_of_several_engines_has_no_verdict_that_mixes_them() {
     summary.cells.push(uring);
     summary.diagnosis.limiting = cases::latency().diagnosis.limiting;
     let rendered = text::study(&summary, &Style::default());
-    assert!(rendered.contains("None: cells that differ in engine are not one path"), "{rendered}");
+    assert!(rendered.contains("None: cells that differ in engine are not the same path"), "{rendered}");
     assert!(!rendered.contains("Limited by") && !rendered.contains("LIMITING"), "{rendered}");
 }
 
@@ -145,7 +148,7 @@ fn a_study_of_null_says_why_it_has_no_verdict() {
     }
     summary.diagnosis.limiting.clear();
     let rendered = text::study(&summary, &Style::default());
-    assert!(rendered.contains("None: null: is no storage"), "{rendered}");
+    assert!(rendered.contains("None: null: is not storage"), "{rendered}");
     assert!(!rendered.contains("PATH"), "{rendered}");
 }
 

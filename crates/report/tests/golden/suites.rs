@@ -2,14 +2,14 @@
 
 use crate::fixtures::{cases, suites};
 use narrows_model::Cut;
-use narrows_model::cell::FactorValue;
+use narrows_model::plan::SuiteSource;
 use narrows_report::text::{self, Style};
 
 #[test]
 fn with_detail_a_suite_tells_every_latency_of_every_test() {
     let style = Style { detail: true, ..Style::default() };
-    let told = text::verdict(&suites::files(), &style);
-    let section = told.split("\nLATENCY").nth(1).unwrap().split("\n\n").next().unwrap();
+    let rendered = text::verdict(&suites::files(), &style);
+    let section = rendered.split("\nLATENCY").nth(1).unwrap().split("\n\n").next().unwrap();
     let line = |word: &str| section.lines().find(|line| line.contains(word)).unwrap();
     let heads: Vec<&str> = line("p99.9").split_whitespace().collect();
     assert_eq!(heads, ["test", "block", "p50", "p90", "p99", "p99.9", "max"]);
@@ -18,26 +18,24 @@ fn with_detail_a_suite_tells_every_latency_of_every_test() {
     assert!(!text::verdict(&suites::files(), &Style::default()).contains("LATENCY"));
 }
 
-/// What the report of nothing measured says to do next, where it is of a suite with these cuts.
-fn next_of_suite(cuts: &str, command: &str) -> String {
+/// What the report of nothing measured says to do next, where it is of a suite with cuts or without them.
+fn next_of_suite(has_cuts: bool, command: &str) -> String {
     let mut summary = cases::nothing_measured();
     (summary.complete, summary.study) = (true, None);
     summary.diagnosis.limiting.clear();
     summary.command = command.split(' ').map(str::to_owned).collect();
-    let cuts = FactorValue::Text(cuts.to_owned());
-    let options = std::collections::BTreeMap::from([("cuts".to_owned(), cuts)]);
-    summary.suite = Some(narrows_model::plan::SuiteSource { name: "ioperf".to_owned(), options });
+    summary.suite = Some(SuiteSource::new("ioperf", has_cuts, serde_json::Value::Null));
     let rendered = text::results(&summary, &Style::default());
     rendered.split_once("NEXT").map(|(_, next)| next.to_owned()).unwrap()
 }
 
 #[test]
 fn what_to_do_next_after_a_suite_is_a_command_that_the_suite_takes() {
-    let next = next_of_suite("measured", "narrows suite ioperf /data --cell-seconds 3 --out r");
+    let next = next_of_suite(true, "narrows suite ioperf /data --cell-seconds 3 --out r");
     assert!(next.contains("narrows suite ioperf /data --cell-seconds 6"), "{next}");
-    let next = next_of_suite("measured", "narrows suite iozone -a /data");
+    let next = next_of_suite(true, "narrows suite iozone -a /data");
     assert!(next.contains("narrows suite iozone -a /data --cell-seconds 2"), "{next}");
-    let next = next_of_suite("none", "narrows suite ioperf /data --no-verdict");
+    let next = next_of_suite(false, "narrows suite ioperf /data --no-verdict");
     assert!(next.contains("narrows suite ioperf /data\n") && !next.contains("--no-verdict"), "{next}");
     assert!(!next.contains(" --seconds"), "{next}");
 }

@@ -53,7 +53,7 @@ fn no_segment_is_fuller_than_full_and_a_raised_ceiling_is_said() {
     exceeded.utilisation_ratio = Some(1.31);
     let rendered = text::verdict(&summary, &Style::default());
     assert!(rendered.contains("100 % raised") && !rendered.contains("131 %"), "{rendered}");
-    assert!(rendered.contains("raised: the path carried more"), "{rendered}");
+    assert!(rendered.contains("raised: the path was faster"), "{rendered}");
     assert!(!text::verdict(&cases::network(), &Style::default()).contains("raised"));
 }
 

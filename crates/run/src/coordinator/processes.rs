@@ -4,10 +4,10 @@
 //! own: starting one would only add its cost.
 
 use super::{Coordinator, LocalContext, ThreadCoordinator, TrialHooks};
-use crate::assignment::{Assignment, ClientOutput, ToClient};
+use crate::assignment::{Assignment, ClientOutput, OwnFolderFacts, ToClient};
 use crate::client_process::{read_messages, send};
 use crate::error::RunError;
-use clients::{Client, Clients, Heard};
+use clients::{Client, Clients, PipeEvent};
 use narrows_sys::process::die_with_parent;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -74,7 +74,7 @@ impl Coordinator for ProcessCoordinator {
         }
         clients.wait_until_ready(hooks)?;
         let Some(times) = hooks.ready(&clients.pids()) else { return Err(RunError::Stopped) };
-        clients.tell_all(&ToClient::Go(times));
+        clients.send_all(&ToClient::Go(times));
         let has_wall = assignments.iter().any(|assignment| assignment.cell.workload.edges.stone_wall);
         clients.wall = has_wall.then_some(times);
         clients.collect(hooks)
@@ -82,7 +82,11 @@ impl Coordinator for ProcessCoordinator {
 }
 
 impl ProcessCoordinator {
-    fn start(&self, assignment: &Assignment, sender: &Sender<(usize, Heard)>) -> Result<Client, RunError> {
+    fn start(
+        &self,
+        assignment: &Assignment,
+        sender: &Sender<(usize, PipeEvent)>,
+    ) -> Result<Client, RunError> {
         let failed = |problem: String| RunError::Client {
             client_index: assignment.client_index,
             client_count: assignment.cell.workload.clients.max(1),
@@ -90,7 +94,7 @@ impl ProcessCoordinator {
         };
         let mut command = self.command(assignment.client_index);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
-        // A Ctrl-C in the terminal is for the parent, which tells its clients to stop.
+        // A Ctrl-C in the terminal is for the parent, which asks its clients to stop.
         command.process_group(0);
         die_with_parent(&mut command);
         let mut child = command.spawn().map_err(|error| {
@@ -100,14 +104,16 @@ impl ProcessCoordinator {
         let (Some(mut stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(failed("was started without pipes".to_owned()));
         };
-        send(&mut stdin, &ToClient::Prepare(Box::new(assignment.clone())))
+        let folders = OwnFolderFacts::of_target(assignment.target());
+        send(&mut stdin, &ToClient::Prepare(Box::new(assignment.clone()), folders))
             .map_err(|error| failed(format!("did not take its assignment: {error}")))?;
         let index = assignment.client_index as usize;
         let sender = sender.clone();
         std::thread::spawn(move || {
             // The reader ends with the client's output or with the trial, whichever is first.
-            let ended = read_messages(stdout, |message| sender.send((index, Heard::Said(message))).is_ok());
-            drop(sender.send((index, Heard::Closed(ended))));
+            let ended =
+                read_messages(stdout, |message| sender.send((index, PipeEvent::Message(message))).is_ok());
+            drop(sender.send((index, PipeEvent::Closed(ended))));
         });
         Ok(Client::new(child, stdin))
     }

@@ -12,8 +12,10 @@ use std::sync::Mutex;
 use std::thread::ThreadId;
 
 const OBJECT_BYTES: u64 = 1 << 20;
+/// Long enough that each thread gets a CPU for some of it on a busy machine.
+const WINDOW_NS: u64 = 100_000_000;
 
-/// A load of a few milliseconds.
+/// A load of one window.
 struct Brief<'a> {
     clock: &'a Arc<dyn Clock>,
 }
@@ -21,7 +23,7 @@ struct Brief<'a> {
 impl GroupHooks for Brief<'_> {
     fn ready(&mut self) -> Option<WindowTimes> {
         let start_ns = self.clock.now().0;
-        Some(WindowTimes { start_ns, measure_from_ns: start_ns, measure_until_ns: start_ns + 5_000_000 })
+        Some(WindowTimes { start_ns, measure_from_ns: start_ns, measure_until_ns: start_ns + WINDOW_NS })
     }
 
     fn interval(&mut self, _sample: &IntervalSample) {}
@@ -41,7 +43,7 @@ fn assignment(target: Target, workers: u32, own_process: bool) -> Assignment {
     let object_bytes = Bytes(OBJECT_BYTES);
     let workload =
         Workload { op: Op::Write, workers, own_process, file_bytes: object_bytes, ..Workload::default() };
-    let stop = Stop { warm_up_ns: Nanos(0), measure_ns: Nanos(5_000_000), bytes_max: None, ops_max: None };
+    let stop = Stop { warm_up_ns: Nanos(0), measure_ns: Nanos(WINDOW_NS), bytes_max: None, ops_max: None };
     Assignment {
         cell: Cell { id: CellId("cell".to_owned()), ..Cell::new(Cut::Path, target, workload, stop) },
         trial: 0,
@@ -73,7 +75,7 @@ fn run(
     }
 }
 
-/// What each worker tells of its table.
+/// What each worker reports about its table.
 fn tables(factory: &dyn EngineFactory, assignment: &Assignment, owns_process: bool) -> Vec<bool> {
     let output = run(factory, assignment, owns_process).unwrap();
     output.workers.into_iter().map(|worker| worker.effective.unwrap().has_own_file_table).collect()

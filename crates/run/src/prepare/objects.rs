@@ -1,17 +1,17 @@
 //! Sets of whole objects: folders made and emptied, what trials have done to them, objects made untimed where a load would
 //! find none.
 //!
-//! What is there is never looked for, which would bring it into caches: it is known from what was done, by seeds and
-//! counts. Where an operation failed it is not known any more, and only a load that makes all anew goes on.
+//! What is there is never looked up, which would bring it into caches: it is known from what was done, by seeds and
+//! counts. After a failed operation it is no longer known, and only a load that makes everything anew continues.
 
-use super::{PrepareLimit, Prepared, REAP_SLICE_NS};
+use super::{PrepareLimit, PreparedObjects, REAP_SLICE_NS};
 use crate::assignment::{Assignment, ClientOutput, ObjectStep, WorkerOutput};
 use crate::error::RunError;
 use crate::stop::StopFlag;
 use crate::worker::object_bytes;
 use narrows_engines::{
-    Clock, Completions, EngineError, EngineFactory, EngineRegistry, ErrorKind, OpenSpec, Request, Slot, Tick,
-    WorkerContext,
+    Clock, Completions, EngineError, EngineFactory, EngineRegistry, ErrorKind, IoRequest, OpenSpec, Slot,
+    Tick, WorkerContext,
 };
 use narrows_model::units::saturate_u32;
 use narrows_model::workload::{ObjectCalls, ObjectSet, ObjectSync, Order, Prefill};
@@ -23,17 +23,17 @@ const LOOK_EVERY: u64 = 256;
 /// Bytes of one write of preparation.
 const BLOCK_BYTES: u64 = 1 << 20;
 
-/// What tells one set of objects from others.
+/// What distinguishes one set of objects from others.
 #[derive(Debug, Clone, PartialEq)]
-struct Identity {
+struct SetIdentity {
     set: ObjectSet,
     targets: Vec<Target>,
     clients: u32,
     workers: u32,
 }
 
-impl Identity {
-    fn of(cell: &Cell, set: &ObjectSet) -> Self {
+impl SetIdentity {
+    fn from_cell(cell: &Cell, set: &ObjectSet) -> Self {
         Self {
             set: set.identity(),
             targets: std::iter::once(&cell.target).chain(&cell.more_targets).cloned().collect(),
@@ -45,68 +45,68 @@ impl Identity {
 
 /// A set that cells of this run have worked on.
 #[derive(Debug)]
-pub(super) struct MadeSet {
-    identity: Identity,
+pub(super) struct PreparedSet {
+    identity: SetIdentity,
     /// What its folders are opened and removed by, for each client.
     pub(super) specs: Vec<OpenSpec>,
-    state: State,
+    state: SetState,
 }
 
 #[derive(Debug)]
-enum State {
+enum SetState {
     /// What was done to each client's objects since they were made anew, and how many there are of all.
     Known { steps: Vec<Vec<ObjectStep>>, live_count: u64 },
     /// Operations of this cell failed.
     Unknown { cell: CellId },
 }
 
-impl State {
+impl SetState {
     fn empty(clients: u32) -> Self {
-        State::Known { steps: vec![Vec::new(); clients as usize], live_count: 0 }
+        SetState::Known { steps: vec![Vec::new(); clients as usize], live_count: 0 }
     }
 }
 
 /// What preparing objects works with.
-pub(crate) struct ObjectWorkshop<'a> {
+pub(crate) struct ObjectPrepareContext<'a> {
     pub(crate) registry: &'a EngineRegistry,
     pub(crate) clock: &'a Arc<dyn Clock>,
     pub(crate) stop: &'a StopFlag,
     pub(crate) limit: PrepareLimit,
 }
 
-impl Prepared {
-    /// Readies the objects of a cell's `set` for its clients, and tells these which folders are theirs and what is there.
+impl PreparedObjects {
+    /// Readies the objects of a cell's `set` for its clients, and passes on which folders are theirs and what is there.
     pub(crate) fn ready_objects(
         &mut self,
         set: &ObjectSet,
         assignments: &mut [Assignment],
-        workshop: &ObjectWorkshop<'_>,
+        context: &ObjectPrepareContext<'_>,
     ) -> Result<(), RunError> {
         let Some(cell) = assignments.first().map(|first| first.cell.clone()) else { return Ok(()) };
         let makes = cell.workload.op == Op::Put && set.transactions.is_none();
         for assignment in assignments.iter() {
-            serves(workshop, assignment)?;
+            serves(context, assignment)?;
         }
-        if !cell.target.holds_objects() {
+        if !cell.target.stores_objects() {
             for assignment in assignments {
                 assignment.object_steps = if makes { Vec::new() } else { vec![whole(set, &cell.workload)] };
             }
             return Ok(());
         }
-        let index = self.set_index(Identity::of(&cell, set));
+        let index = self.set_index(SetIdentity::from_cell(&cell, set));
         for assignment in assignments.iter_mut() {
             assignment.objects = vec![format!("objects-{index}-{}", assignment.client_index)];
         }
         let made = &mut self.sets[index];
-        let began_ns = workshop.clock.now().0;
+        let began_ns = context.clock.now().0;
         let readied = if makes {
-            made.begin_anew(assignments, workshop)
+            made.begin_anew(assignments, context)
         } else {
-            made.find_or_fill(&cell, assignments, workshop)
+            made.find_or_fill(&cell, assignments, context)
         };
-        self.took_ns += workshop.clock.now().0.saturating_sub(began_ns);
+        self.took_ns += context.clock.now().0.saturating_sub(began_ns);
         readied?;
-        if let State::Known { steps, .. } = &self.sets[index].state {
+        if let SetState::Known { steps, .. } = &self.sets[index].state {
             for (assignment, steps) in assignments.iter_mut().zip(steps) {
                 assignment.object_steps.clone_from(steps);
             }
@@ -114,12 +114,12 @@ impl Prepared {
         Ok(())
     }
 
-    fn set_index(&mut self, identity: Identity) -> usize {
+    fn set_index(&mut self, identity: SetIdentity) -> usize {
         if let Some(index) = self.sets.iter().position(|made| made.identity == identity) {
             return index;
         }
-        let state = State::empty(identity.clients);
-        self.sets.push(MadeSet { identity, specs: Vec::new(), state });
+        let state = SetState::empty(identity.clients);
+        self.sets.push(PreparedSet { identity, specs: Vec::new(), state });
         self.sets.len() - 1
     }
 
@@ -127,27 +127,27 @@ impl Prepared {
     pub(crate) fn note_objects(&mut self, assignments: &[Assignment], clients: Option<&[ClientOutput]>) {
         let Some(first) = assignments.first() else { return };
         let Some(set) = &first.cell.workload.objects else { return };
-        let identity = Identity::of(&first.cell, set);
+        let identity = SetIdentity::from_cell(&first.cell, set);
         if let Some(made) = self.sets.iter_mut().find(|made| made.identity == identity) {
             made.note(assignments, clients);
         }
     }
 }
 
-impl MadeSet {
+impl PreparedSet {
     /// Empty folders, whatever was there.
     fn begin_anew(
         &mut self,
         assignments: &[Assignment],
-        workshop: &ObjectWorkshop<'_>,
+        context: &ObjectPrepareContext<'_>,
     ) -> Result<(), RunError> {
         for spec in &self.specs {
-            factory(workshop, spec)?.remove(spec)?;
+            factory(context, spec)?.remove(spec)?;
         }
-        self.state = State::empty(self.identity.clients);
+        self.state = SetState::empty(self.identity.clients);
         self.specs = assignments.iter().map(Assignment::open_spec).collect();
         for spec in &self.specs {
-            factory(workshop, spec)?.open(spec, &context(workshop))?.close()?;
+            factory(context, spec)?.open(spec, &worker_context(context))?.close()?;
         }
         Ok(())
     }
@@ -157,22 +157,22 @@ impl MadeSet {
         &mut self,
         cell: &Cell,
         assignments: &[Assignment],
-        workshop: &ObjectWorkshop<'_>,
+        context: &ObjectPrepareContext<'_>,
     ) -> Result<(), RunError> {
         let missing = |what: String| {
             let target = format!("the objects of {} in {}", cell.id, cell.target);
             EngineError::new(ErrorKind::NotFound, "find", target).detail(what)
         };
         match &self.state {
-            State::Known { live_count: 1.., .. } => return Ok(()),
-            State::Unknown { cell } => {
+            SetState::Known { live_count: 1.., .. } => return Ok(()),
+            SetState::Unknown { cell } => {
                 return Err(missing(format!(
-                    "operations of {cell} failed, so that it is not known which are there"
+                    "operations of {cell} failed, so it is not known which objects exist"
                 ))
-                .hint("make them anew with put")
+                .hint("create them again with put")
                 .into());
             }
-            State::Known { .. } => {}
+            SetState::Known { .. } => {}
         }
         // Loads before have made objects and deleted them all: deleting what is left is deleting none.
         if cell.workload.op == Op::Delete
@@ -182,17 +182,17 @@ impl MadeSet {
             return Ok(());
         }
         if matches!(cell.workload.prefill, Prefill::Nothing | Prefill::Kept) {
-            return Err(missing("no load before has made any, or all are deleted".to_owned())
-                .hint("run the load that makes them (put) first")
+            return Err(missing("no earlier load has created any, or all are deleted".to_owned())
+                .hint("first run the load that creates them (put)")
                 .into());
         }
-        self.begin_anew(assignments, workshop)?;
+        self.begin_anew(assignments, context)?;
         for (assignment, spec) in assignments.iter().zip(&self.specs) {
-            fill(assignment.client_index, &self.identity.set, spec, workshop)?;
+            fill(assignment.client_index, &self.identity.set, spec, context)?;
         }
         let step = whole(&self.identity.set, &cell.workload);
         let clients = u64::from(self.identity.clients);
-        self.state = State::Known {
+        self.state = SetState::Known {
             steps: vec![vec![step]; self.identity.clients as usize],
             live_count: self.identity.set.count.saturating_mul(clients),
         };
@@ -200,7 +200,7 @@ impl MadeSet {
     }
 
     fn note(&mut self, assignments: &[Assignment], clients: Option<&[ClientOutput]>) {
-        let State::Known { steps, live_count } = &mut self.state else { return };
+        let SetState::Known { steps, live_count } = &mut self.state else { return };
         let Some(first) = assignments.first() else { return };
         let workers = || clients.unwrap_or_default().iter().flat_map(|client| &client.workers);
         let is_whole =
@@ -210,7 +210,7 @@ impl MadeSet {
         // Which of them a folder has listed first is not known here.
         let is_known = first.cell.workload.order != Order::Listing || deleted == 0 || left == 0;
         if !is_whole || !is_known {
-            self.state = State::Unknown { cell: first.cell.id.clone() };
+            self.state = SetState::Unknown { cell: first.cell.id.clone() };
             return;
         }
         *live_count = left;
@@ -220,7 +220,7 @@ impl MadeSet {
                 steps.clear();
             } else if !reads {
                 let done = client.workers.iter().map(|worker| worker.op_count).collect();
-                steps.push(ObjectStep { done, ..ObjectStep::of(assignment) });
+                steps.push(ObjectStep { done, ..ObjectStep::from_assignment(assignment) });
             }
         }
     }
@@ -258,9 +258,9 @@ fn whole(set: &ObjectSet, workload: &Workload) -> ObjectStep {
 }
 
 /// Fails where the engine of an assignment cannot do what its load is about.
-fn serves(workshop: &ObjectWorkshop<'_>, assignment: &Assignment) -> Result<(), RunError> {
+fn serves(context: &ObjectPrepareContext<'_>, assignment: &Assignment) -> Result<(), RunError> {
     let workload = &assignment.cell.workload;
-    let factory = workshop.registry.factory(assignment.target(), workload.engine)?;
+    let factory = context.registry.factory(assignment.target(), workload.engine)?;
     let capabilities = factory.capabilities(assignment.target())?;
     match workload.ops().iter().find(|share| !capabilities.ops.contains(&share.op)) {
         None => Ok(()),
@@ -274,17 +274,20 @@ fn serves(workshop: &ObjectWorkshop<'_>, assignment: &Assignment) -> Result<(), 
     }
 }
 
-fn factory(workshop: &ObjectWorkshop<'_>, spec: &OpenSpec) -> Result<Arc<dyn EngineFactory>, EngineError> {
-    workshop.registry.factory(&spec.target, spec.workload.engine)
+fn factory(
+    context: &ObjectPrepareContext<'_>,
+    spec: &OpenSpec,
+) -> Result<Arc<dyn EngineFactory>, EngineError> {
+    context.registry.factory(&spec.target, spec.workload.engine)
 }
 
-fn context(workshop: &ObjectWorkshop<'_>) -> WorkerContext {
+fn worker_context(context: &ObjectPrepareContext<'_>) -> WorkerContext {
     WorkerContext {
         client_index: 0,
         worker_index: 0,
         seed: 0,
-        clock: Arc::clone(workshop.clock),
-        stop: workshop.stop.clone(),
+        clock: Arc::clone(context.clock),
+        stop: context.stop.clone(),
     }
 }
 
@@ -293,30 +296,30 @@ fn fill(
     client_index: u32,
     set: &ObjectSet,
     spec: &OpenSpec,
-    workshop: &ObjectWorkshop<'_>,
+    context: &ObjectPrepareContext<'_>,
 ) -> Result<(), RunError> {
     let mut spec = spec.clone();
-    // However the load itself will move them, they are made as fast as it goes.
+    // However the load itself will move them, they are made as fast as possible.
     spec.workload.objects = Some(ObjectSet { calls: ObjectCalls::System, sync: ObjectSync::None, ..*set });
     spec.workload.block_bytes = Bytes(set.max_bytes.0.clamp(1, BLOCK_BYTES));
-    let mut engine = factory(workshop, &spec)?.open(&spec, &context(workshop))?;
+    let mut engine = factory(context, &spec)?.open(&spec, &worker_context(context))?;
     let mut done = Completions::with_capacity(1);
     for number in 0..set.count {
         if number % LOOK_EVERY == 0 {
-            if workshop.stop.is_now() {
+            if context.stop.is_now() {
                 return Err(RunError::Stopped);
             }
-            workshop.limit.check(workshop.clock.now().0)?;
+            context.limit.check(context.clock.now().0)?;
         }
         let number = saturate_u32(number);
         let length_bytes = object_bytes(set, client_index, number);
         let request =
-            Request { tag: 0, op: Op::Put, object: number, offset_bytes: 0, length_bytes, slot: Slot(0) };
+            IoRequest { tag: 0, op: Op::Put, object: number, offset_bytes: 0, length_bytes, slot: Slot(0) };
         engine.queue(&[request])?;
         engine.commit()?;
         done.clear();
         while done.is_empty() {
-            engine.reap(1, Tick(workshop.clock.now().0 + REAP_SLICE_NS), &mut done)?;
+            engine.reap(1, Tick(context.clock.now().0 + REAP_SLICE_NS), &mut done)?;
         }
         if let Some(Err(errno)) = done.as_slice().first().map(|done| done.result) {
             let source = std::io::Error::from_raw_os_error(errno.0);

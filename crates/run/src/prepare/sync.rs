@@ -2,7 +2,7 @@
 //!
 //! Not here: syncs that belong to a load, which its workers do.
 
-use super::{Filling, Prepared, Workshop, key_of, open};
+use super::{ObjectFiller, PrepareContext, PreparedObjects, key_of, open};
 use crate::assignment::Assignment;
 use crate::error::RunError;
 use narrows_engines::EngineError;
@@ -10,7 +10,7 @@ use narrows_model::fault::ErrorCount;
 use narrows_model::workload::SyncPolicy;
 use narrows_model::{Op, Workload};
 
-impl Prepared {
+impl PreparedObjects {
     /// Syncs the objects of `assignment`, if its load writes and asks for that; what failed is returned, since the data
     /// of the trial is lost then.
     ///
@@ -19,14 +19,14 @@ impl Prepared {
     pub(crate) fn sync_after(
         &self,
         assignment: &Assignment,
-        workshop: &Workshop<'_>,
+        prepare: &PrepareContext<'_>,
     ) -> Result<Vec<ErrorCount>, RunError> {
         let mut failed = Vec::new();
         if !is_asked(&assignment.cell.workload) {
             return Ok(failed);
         }
         for object in &assignment.objects {
-            match self.sync_one(assignment, object, workshop) {
+            match self.sync_one(assignment, object, prepare) {
                 Ok(()) => {}
                 Err(RunError::Engine(error)) => failed.push(failure(&error)),
                 Err(error) => return Err(error),
@@ -39,14 +39,14 @@ impl Prepared {
         &self,
         assignment: &Assignment,
         object: &str,
-        workshop: &Workshop<'_>,
+        prepare: &PrepareContext<'_>,
     ) -> Result<(), RunError> {
         let Some(made) = self.objects.get(&key_of(assignment.target(), object)) else { return Ok(()) };
         let mut spec = made.spec.clone();
         spec.create = false;
-        let engine = open(&mut spec, workshop)?;
-        let mut whole = Filling::new(engine, &spec, None, workshop.clock.now().0);
-        whole.sync(workshop)?;
+        let engine = open(&mut spec, prepare)?;
+        let mut whole = ObjectFiller::new(engine, &spec, None, prepare.clock.now().0);
+        whole.sync(prepare)?;
         Ok(whole.engine.close()?)
     }
 }

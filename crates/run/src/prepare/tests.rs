@@ -55,7 +55,7 @@ impl Engine for BufferedEngine {
         self.null.buffer(slot)
     }
 
-    fn queue(&mut self, requests: &[Request]) -> Result<usize, EngineError> {
+    fn queue(&mut self, requests: &[IoRequest]) -> Result<usize, EngineError> {
         for request in requests {
             self.dirty_bytes += u64::from(request.length_bytes);
             if request.op == Op::Sync && self.device_bytes_per_s == 0 {
@@ -123,8 +123,8 @@ fn filled_by(start_by_ns: u64, device_bytes_per_s: u64, needed: u64) -> (Result<
     let spec = spec(workload, Bytes(1 << 30));
     let (shared, stop) = (Arc::clone(&clock) as Arc<dyn Clock>, StopFlag::default());
     let limit = PrepareLimit::starting(0, start_by_ns);
-    let workshop = Workshop { factory: &factory, clock: &shared, stop: &stop, limit };
-    let made = fill(&spec, None, Bytes(needed), &workshop);
+    let context = PrepareContext { factory: &factory, clock: &shared, stop: &stop, limit };
+    let made = fill(&spec, None, Bytes(needed), &context);
     (made, clock.now().0)
 }
 
@@ -167,8 +167,12 @@ fn a_fast_device_gets_the_whole_object() {
 }
 
 /// An object of `made_bytes`, where `asked_bytes` were asked for.
-fn made(made_bytes: u64, asked_bytes: u64) -> Made {
-    Made { bytes: Bytes(made_bytes), spec: spec(Workload::default(), Bytes(asked_bytes)), is_kept: false }
+fn made(made_bytes: u64, asked_bytes: u64) -> PreparedObject {
+    PreparedObject {
+        bytes: Bytes(made_bytes),
+        spec: spec(Workload::default(), Bytes(asked_bytes)),
+        is_kept: false,
+    }
 }
 
 #[test]
@@ -246,15 +250,15 @@ fn an_object_of_no_whole_number_of_blocks_is_written_once_for_all_loads_of_its_s
     let clock = Arc::new(VirtualClock::default()) as Arc<dyn Clock>;
     let stop = StopFlag::default();
     let limit = PrepareLimit::starting(0, u64::MAX);
-    let workshop = Workshop { factory: &factory, clock: &clock, stop: &stop, limit };
-    let mut prepared = Prepared::default();
+    let context = PrepareContext { factory: &factory, clock: &clock, stop: &stop, limit };
+    let mut prepared = PreparedObjects::default();
     for _load in 0..3 {
-        let made = prepared.ensure(&assignment(16 * MIB + 256 * 1024), &workshop).unwrap();
+        let made = prepared.ensure(&assignment(16 * MIB + 256 * 1024), &context).unwrap();
         assert_eq!(made, Bytes(16 * MIB));
     }
     assert_eq!(*factory.opened.lock().unwrap(), 1);
     // A larger one is made anew.
-    assert_eq!(prepared.ensure(&assignment(17 * MIB), &workshop).unwrap(), Bytes(17 * MIB));
+    assert_eq!(prepared.ensure(&assignment(17 * MIB), &context).unwrap(), Bytes(17 * MIB));
     assert_eq!(*factory.opened.lock().unwrap(), 2);
 }
 
@@ -304,9 +308,9 @@ fn a_store_that_is_silent_is_waited_for_once_and_no_longer_than_asked() {
         session: None,
         answer_timeout_ns: 30_000,
     };
-    let mut prepared = Prepared::default();
+    let mut prepared = PreparedObjects::default();
     for object in ["data-0", "data-1", "data-2"] {
-        let made = Made { bytes: Bytes(MIB), spec: spec(object), is_kept: false };
+        let made = PreparedObject { bytes: Bytes(MIB), spec: spec(object), is_kept: false };
         prepared.objects.insert((target.to_string(), object.to_owned()), made);
     }
     let gone = Arc::new(Gone { asked: std::sync::Mutex::default() });
@@ -324,13 +328,13 @@ fn synced_after(workload: Workload, device_bytes_per_s: u64) -> (u32, Vec<narrow
     let factory = Buffered { clock: Arc::clone(&clock), device_bytes_per_s, ..Buffered::default() };
     let (clock, stop): (Arc<dyn Clock>, _) = (clock, StopFlag::default());
     let limit = PrepareLimit::starting(0, u64::MAX);
-    let workshop = Workshop { factory: &factory, clock: &clock, stop: &stop, limit };
+    let context = PrepareContext { factory: &factory, clock: &clock, stop: &stop, limit };
     let mut spec = filling_spec(&assignment, "data-0");
     spec.target = Target::Null { copy: false };
-    let mut prepared = Prepared::default();
+    let mut prepared = PreparedObjects::default();
     let key = key_of(assignment.target(), "data-0");
-    prepared.objects.insert(key, Made { bytes: Bytes(MIB), spec, is_kept: false });
-    let failed = prepared.sync_after(&assignment, &workshop).unwrap();
+    prepared.objects.insert(key, PreparedObject { bytes: Bytes(MIB), spec, is_kept: false });
+    let failed = prepared.sync_after(&assignment, &context).unwrap();
     (factory.sync_count.load(Ordering::Relaxed), failed)
 }
 

@@ -5,8 +5,8 @@
 
 use super::link::RoleLink;
 use crate::client_process::read_frames;
-use narrows_sys::process::{Stop, die_with_parent, stop_child};
-use narrows_wire::relay::{FromRole, ToRole};
+use narrows_sys::process::{StopSignal, die_with_parent, stop_child};
+use narrows_wire::relay::{RoleCommand, RoleReply};
 use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -19,11 +19,11 @@ use std::time::Duration;
 pub struct LocalRole {
     program: PathBuf,
     arguments: Vec<String>,
-    process: Option<Process>,
+    process: Option<RoleProcess>,
 }
 
 impl LocalRole {
-    /// A role that runs `program` with `arguments` (the hidden command) once it is told something.
+    /// A role that runs `program` with `arguments` (the hidden command) once it is sent a message.
     #[must_use]
     pub fn new(program: PathBuf, arguments: Vec<String>) -> Self {
         Self { program, arguments, process: None }
@@ -31,17 +31,17 @@ impl LocalRole {
 }
 
 #[derive(Debug)]
-struct Process {
+struct RoleProcess {
     child: Child,
     stdin: ChildStdin,
-    inbox: Receiver<Result<FromRole, String>>,
+    inbox: Receiver<Result<RoleReply, String>>,
 }
 
-impl Process {
+impl RoleProcess {
     fn start(program: &PathBuf, arguments: &[String]) -> Result<Self, String> {
         let mut command = Command::new(program);
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
-        // A Ctrl-C in the terminal is for the parent, which tells its roles to stop.
+        // A Ctrl-C in the terminal is for the parent, which asks its roles to stop.
         command.process_group(0);
         die_with_parent(&mut command);
         let mut child = command
@@ -53,7 +53,7 @@ impl Process {
         let (sender, inbox) = channel();
         std::thread::spawn(move || {
             let ended = read_frames(stdout, |frame| {
-                let message = FromRole::decode(frame).map_err(|error| error.to_string());
+                let message = RoleReply::decode(frame).map_err(|error| error.to_string());
                 sender.send(message).is_ok()
             });
             if let Err(problem) = ended {
@@ -72,27 +72,27 @@ impl Process {
     }
 }
 
-impl Drop for Process {
+impl Drop for RoleProcess {
     fn drop(&mut self) {
         // A role whose pipe closes ends by itself; one that still moves bytes is ended.
-        drop(stop_child(&mut self.child, Stop::Kill));
+        drop(stop_child(&mut self.child, StopSignal::Kill));
         drop(self.child.wait());
     }
 }
 
 impl RoleLink for LocalRole {
-    fn tell(&mut self, message: &ToRole) -> Result<(), String> {
+    fn send(&mut self, message: &RoleCommand) -> Result<(), String> {
         let process = match &mut self.process {
             Some(process) => process,
-            None => self.process.insert(Process::start(&self.program, &self.arguments)?),
+            None => self.process.insert(RoleProcess::start(&self.program, &self.arguments)?),
         };
         let bytes = message.encode().map_err(|error| error.to_string())?;
         let written = process.stdin.write_all(&bytes).and_then(|()| process.stdin.flush());
-        written.map_err(|error| format!("a role's process took no message: {error}"))
+        written.map_err(|error| format!("a role's process did not accept a message: {error}"))
     }
 
-    fn heard(&mut self, wait: Duration) -> Result<Option<FromRole>, String> {
-        let Some(process) = &mut self.process else { return Err("its process is not there".to_owned()) };
+    fn receive(&mut self, wait: Duration) -> Result<Option<RoleReply>, String> {
+        let Some(process) = &mut self.process else { return Err("its process does not exist".to_owned()) };
         match process.inbox.recv_timeout(wait) {
             Ok(message) => message.map(Some),
             Err(RecvTimeoutError::Timeout) => Ok(None),

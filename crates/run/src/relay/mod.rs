@@ -2,14 +2,14 @@
 //! report becomes one event.
 //!
 //! Roles are reached through [`RoleLink`]: child processes of this program, or sessions on other hosts. Reports are
-//! held against what was asked. Deliberately absent: statistics over trials, and text for people beyond problems.
+//! compared with what was asked. Deliberately absent: statistics over trials, and text for people beyond problems.
 
-mod asked;
-mod judge;
+mod assemble;
 mod link;
 mod local;
 mod remote;
 mod trial;
+mod trial_spec;
 
 pub use link::RoleLink;
 pub use local::LocalRole;
@@ -21,7 +21,7 @@ use narrows_model::event::EndReason;
 use narrows_model::plan::SkippedCell;
 use narrows_model::relay::{RelayCell, RelayPlan, RelayTrial};
 use narrows_model::{Event, Nanos, Sink, SinkError};
-use trial::{Attempt, Terms};
+use trial::{RelayTrialSpec, TrialAttempt};
 
 /// Trials of a point that may fail one after the other: then the next point has its turn.
 const FAILURES_IN_A_ROW_MAX: u32 = 3;
@@ -50,9 +50,9 @@ impl std::fmt::Debug for RelaySite {
 
 /// Runs the points of `plan` in order, each with its trials.
 ///
-/// A trial that fails is reported and the run goes on. A point whose trials fail one after the other is left, and
-/// after such a one the next has a single failure: what is wrong may be wrong for all. A point of which a role is gone
-/// for good is left out, and told with the reason.
+/// A trial that fails is reported and the run continues. A point whose trials fail one after the other is abandoned,
+/// and the next point is then allowed a single failure: what is wrong may be wrong for all. A point one of whose roles
+/// is gone for good is skipped, and reported with the reason.
 ///
 /// # Errors
 /// When events cannot be kept.
@@ -61,7 +61,7 @@ pub fn execute_relay(
     site: &mut RelaySite,
     sink: &mut dyn Sink,
 ) -> Result<RunOutput, SinkError> {
-    let mut run = Run { plan, site, failures_max: FAILURES_IN_A_ROW_MAX, trial_count: 0 };
+    let mut run = RelayRun { plan, site, failures_max: FAILURES_IN_A_ROW_MAX, trial_count: 0 };
     let mut output = RunOutput { reason: EndReason::Finished, done_count: 0, failed: Vec::new() };
     for cell in &plan.cells {
         if run.site.stop.request() != StopRequest::None {
@@ -74,22 +74,22 @@ pub fn execute_relay(
             continue;
         }
         match run.point(cell, sink)? {
-            PointEnd::Whole => output.done_count += 1,
-            PointEnd::Failed(reason) => output.failed.push(SkippedCell { cell: cell.id.clone(), reason }),
-            PointEnd::Stopped => output.reason = EndReason::Interrupted,
+            PointOutcome::Whole => output.done_count += 1,
+            PointOutcome::Failed(reason) => output.failed.push(SkippedCell { cell: cell.id.clone(), reason }),
+            PointOutcome::Stopped => output.reason = EndReason::Interrupted,
         }
     }
     Ok(output)
 }
 
 /// How a point ended.
-enum PointEnd {
+enum PointOutcome {
     Whole,
     Failed(String),
     Stopped,
 }
 
-struct Run<'a> {
+struct RelayRun<'a> {
     plan: &'a RelayPlan,
     site: &'a mut RelaySite,
     /// Failures one after the other that the next point may have.
@@ -97,14 +97,14 @@ struct Run<'a> {
     trial_count: u64,
 }
 
-impl Run<'_> {
+impl RelayRun<'_> {
     /// All trials of one point; the last problem, where there was one.
-    fn point(&mut self, cell: &RelayCell, sink: &mut dyn Sink) -> Result<PointEnd, SinkError> {
+    fn point(&mut self, cell: &RelayCell, sink: &mut dyn Sink) -> Result<PointOutcome, SinkError> {
         let mut problem = None;
         let mut failures_in_a_row = 0;
         let mut has_whole = false;
         for trial in 0..cell.trials {
-            let Some(made) = self.trial(cell, trial) else { return Ok(PointEnd::Stopped) };
+            let Some(made) = self.trial(cell, trial) else { return Ok(PointOutcome::Stopped) };
             failures_in_a_row = if made.whole { 0 } else { failures_in_a_row + 1 };
             has_whole |= made.whole;
             problem = made.problem.clone().or(problem);
@@ -115,19 +115,19 @@ impl Run<'_> {
             }
         }
         self.failures_max = if has_whole { FAILURES_IN_A_ROW_MAX } else { 1 };
-        Ok(problem.map_or(PointEnd::Whole, PointEnd::Failed))
+        Ok(problem.map_or(PointOutcome::Whole, PointOutcome::Failed))
     }
 
-    /// One trial; `None` when a stop ended it, so that nothing of it is told.
+    /// One trial; `None` when a stop ended it, so that nothing of it is reported.
     fn trial(&mut self, cell: &RelayCell, trial: u32) -> Option<RelayTrial> {
-        let terms = Terms::of(self.plan, cell, self.site, self.trial_count);
+        let trial_spec = RelayTrialSpec::for_trial(self.plan, cell, self.site, self.trial_count);
         self.trial_count += 1;
-        let mut attempt = Attempt::new(terms, self.site, cell.buffers.proxy.is_some());
+        let mut attempt = TrialAttempt::new(trial_spec, self.site, cell.buffers.proxy.is_some());
         let outcome = attempt.run();
         if outcome.is_err() && self.site.stop.is_now() {
             return None;
         }
-        Some(judge::trial(cell, trial, self.plan, outcome))
+        Some(assemble::assemble_trial(cell, trial, self.plan, outcome))
     }
 
     /// Why a point cannot be tried: a role that it needs is gone for good.
@@ -135,7 +135,7 @@ impl Run<'_> {
         let proxy = cell.buffers.proxy.map(|_| (&self.site.proxy, "proxy"));
         let needed = [(&self.site.client, "client"), (&self.site.server, "server")];
         let (_, name) = needed.into_iter().chain(proxy).find(|(link, _)| link.is_lost())?;
-        Some(format!("the {name} is gone since a trial before failed"))
+        Some(format!("the {name} ended because an earlier trial failed"))
     }
 }
 

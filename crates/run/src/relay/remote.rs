@@ -3,7 +3,7 @@
 use super::link::RoleLink;
 use narrows_engines::endpoint::RoleClient;
 use narrows_engines::{EngineError, ErrorKind};
-use narrows_wire::relay::{FromRole, Place, ToRole};
+use narrows_wire::relay::{HopAddress, RoleCommand, RoleReply};
 use std::time::Duration;
 
 /// Looks for the end of a trial that was given up, and time between two.
@@ -36,27 +36,27 @@ impl RemoteRole {
 }
 
 impl RoleLink for RemoteRole {
-    fn tell(&mut self, message: &ToRole) -> Result<(), String> {
-        self.plays |= matches!(message, ToRole::Prepare(_));
-        let told = self.client.tell(message);
-        told.map_err(|error| self.failed(&error))
+    fn send(&mut self, message: &RoleCommand) -> Result<(), String> {
+        self.plays |= matches!(message, RoleCommand::Prepare(_));
+        let sent = self.client.send(message);
+        sent.map_err(|error| self.failed(&error))
     }
 
-    fn heard(&mut self, wait: Duration) -> Result<Option<FromRole>, String> {
-        let heard = self.client.heard(wait).map_err(|error| self.failed(&error))?;
-        if matches!(heard, Some(FromRole::Done(_) | FromRole::Failed { .. })) {
+    fn receive(&mut self, wait: Duration) -> Result<Option<RoleReply>, String> {
+        let received = self.client.receive(wait).map_err(|error| self.failed(&error))?;
+        if matches!(received, Some(RoleReply::Done(_) | RoleReply::Failed { .. })) {
             self.plays = false;
         }
-        Ok(heard)
+        Ok(received)
     }
 
     fn abandon(&mut self) {
-        if !self.plays || self.lost || self.tell(&ToRole::Stop).is_err() {
+        if !self.plays || self.lost || self.send(&RoleCommand::Stop).is_err() {
             return;
         }
         for _ in 0..STOP_LOOKS_MAX {
             // What it says of the trial that was given up is not wanted; what comes later would be taken for the next.
-            if self.heard(STOP_LOOK).is_err() || !self.plays {
+            if self.receive(STOP_LOOK).is_err() || !self.plays {
                 return;
             }
         }
@@ -64,10 +64,10 @@ impl RoleLink for RemoteRole {
         self.lost = true;
     }
 
-    fn reached_at(&self, place: Place) -> Place {
+    fn reached_at(&self, place: HopAddress) -> HopAddress {
         match place {
-            Place::Tcp { port, .. } => Place::Tcp { host: self.host.clone(), port },
-            place @ Place::Unix { .. } => place,
+            HopAddress::Tcp { port, .. } => HopAddress::Tcp { host: self.host.clone(), port },
+            place @ HopAddress::Unix { .. } => place,
         }
     }
 

@@ -9,7 +9,7 @@ use narrows_model::relay::{
     CallSizes, ForwardMode, RelayRoleOutput, RelaySockets, RelaySweep, RelayTransport,
 };
 use narrows_model::units::Bytes;
-use narrows_wire::relay::{FromRole, Hop, Place, Prepare, RoleDone, Ticket, ToRole};
+use narrows_wire::relay::{Hop, HopAddress, RoleCommand, RoleReply, RoleReport, RoleSpec, Ticket};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
@@ -38,10 +38,10 @@ fn plan(sweep: RelaySweep, trials: u32, points: u32) -> RelayPlan {
 }
 
 /// What a role that does what it is asked reports.
-fn honest(asked: &Prepare) -> RoleDone {
+fn honest(asked: &RoleSpec) -> RoleReport {
     let whole = CallSizes { by_bytes: BTreeMap::from([(asked.buffer.0, TOTAL / asked.buffer.0)]) };
     let of = |wanted: bool| if wanted { whole.clone() } else { CallSizes::default() };
-    RoleDone {
+    RoleReport {
         output: RelayRoleOutput {
             role: asked.role,
             host: "h".into(),
@@ -60,25 +60,25 @@ fn honest(asked: &Prepare) -> RoleDone {
     }
 }
 
-type Answers = fn(&Prepare) -> Vec<Result<FromRole, String>>;
+type Answers = fn(&RoleSpec) -> Vec<Result<RoleReply, String>>;
 
 /// A role that answers each question as it was taught to, and then says nothing.
-struct Taught {
+struct ScriptedRole {
     answers: Answers,
-    said: VecDeque<Result<FromRole, String>>,
+    said: VecDeque<Result<RoleReply, String>>,
     lost: bool,
 }
 
-impl RoleLink for Taught {
-    fn tell(&mut self, message: &ToRole) -> Result<(), String> {
-        if let ToRole::Prepare(asked) = message {
+impl RoleLink for ScriptedRole {
+    fn send(&mut self, message: &RoleCommand) -> Result<(), String> {
+        if let RoleCommand::Prepare(asked) = message {
             asked.check().unwrap();
             self.said.extend((self.answers)(asked));
         }
         Ok(())
     }
 
-    fn heard(&mut self, _wait: Duration) -> Result<Option<FromRole>, String> {
+    fn receive(&mut self, _wait: Duration) -> Result<Option<RoleReply>, String> {
         self.said.pop_front().transpose()
     }
 
@@ -91,18 +91,18 @@ impl RoleLink for Taught {
     }
 }
 
-fn ready(asked: &Prepare) -> FromRole {
-    let place = Place::Tcp { host: "127.0.0.1".into(), port: 7 };
+fn ready(asked: &RoleSpec) -> RoleReply {
+    let place = HopAddress::Tcp { host: "127.0.0.1".into(), port: 7 };
     let listens = (asked.role != Role::Client).then_some(Hop { place, ticket: Ticket([1; 16]) });
-    FromRole::Ready { listens }
+    RoleReply::Ready { listens }
 }
 
-fn well(asked: &Prepare) -> Vec<Result<FromRole, String>> {
-    vec![Ok(ready(asked)), Ok(FromRole::Done(Box::new(honest(asked))))]
+fn well(asked: &RoleSpec) -> Vec<Result<RoleReply, String>> {
+    vec![Ok(ready(asked)), Ok(RoleReply::Done(Box::new(honest(asked))))]
 }
 
-fn taught(answers: Answers) -> Box<dyn RoleLink> {
-    Box::new(Taught { answers, said: VecDeque::new(), lost: false })
+fn scripted_role(answers: Answers) -> Box<dyn RoleLink> {
+    Box::new(ScriptedRole { answers, said: VecDeque::new(), lost: false })
 }
 
 fn site([client, proxy, server]: [Answers; 3]) -> RelaySite {
@@ -110,9 +110,9 @@ fn site([client, proxy, server]: [Answers; 3]) -> RelaySite {
         stop: StopFlag::default(),
         seed: 1,
         silence_ns: Nanos(1_000_000),
-        client: taught(client),
-        proxy: taught(proxy),
-        server: taught(server),
+        client: scripted_role(client),
+        proxy: scripted_role(proxy),
+        server: scripted_role(server),
     }
 }
 
@@ -150,22 +150,24 @@ fn a_point_of_two_nodes_asks_no_proxy() {
 
 #[test]
 fn a_peer_that_lies_about_counts_makes_no_whole_trial() {
-    let lies: [(Answers, &str); 4] = [
+    let false_reports: [(Answers, &str); 4] = [
         (
-            |asked| told(asked, |done| done.output.reads.by_bytes = BTreeMap::from([(65_536, 1)])),
+            |asked| changed_report(asked, |done| done.output.reads.by_bytes = BTreeMap::from([(65_536, 1)])),
             "65536 bytes",
         ),
         (
-            |asked| told(asked, |done| done.output.reads.by_bytes = BTreeMap::from([(1, u64::MAX)])),
+            |asked| {
+                changed_report(asked, |done| done.output.reads.by_bytes = BTreeMap::from([(1, u64::MAX)]))
+            },
             "more bytes",
         ),
         (
-            |asked| told(asked, |done| done.output.reads.by_bytes = BTreeMap::from([(1, 5)])),
+            |asked| changed_report(asked, |done| done.output.reads.by_bytes = BTreeMap::from([(1, 5)])),
             "received 5 bytes of",
         ),
-        (|asked| told(asked, |done| done.output.role = Role::Proxy), "another role"),
+        (|asked| changed_report(asked, |done| done.output.role = Role::Proxy), "a different role"),
     ];
-    for (server, word) in lies {
+    for (server, word) in false_reports {
         let (output, trials) = run(&plan(RelaySweep::Both, 1, 1), &mut site([well, well, server]));
         let problem = trials[0].problem.as_ref().unwrap();
         assert!(!trials[0].whole && problem.contains(word), "{problem}");
@@ -173,10 +175,10 @@ fn a_peer_that_lies_about_counts_makes_no_whole_trial() {
     }
 }
 
-fn told(asked: &Prepare, change: fn(&mut RoleDone)) -> Vec<Result<FromRole, String>> {
+fn changed_report(asked: &RoleSpec, change: fn(&mut RoleReport)) -> Vec<Result<RoleReply, String>> {
     let mut done = honest(asked);
     change(&mut done);
-    vec![Ok(ready(asked)), Ok(FromRole::Done(Box::new(done)))]
+    vec![Ok(ready(asked)), Ok(RoleReply::Done(Box::new(done)))]
 }
 
 #[test]
@@ -184,7 +186,7 @@ fn content_that_arrived_otherwise_makes_no_whole_trial() {
     let (_, trials) = run(
         &plan(RelaySweep::Both, 1, 1),
         &mut site([well, well, |asked| {
-            told(asked, |done| done.content_fault = Some("byte 7\u{1b}[2J".into()))
+            changed_report(asked, |done| done.content_fault = Some("byte 7\u{1b}[2J".into()))
         }]),
     );
     let problem = trials[0].problem.as_ref().unwrap();
@@ -193,7 +195,7 @@ fn content_that_arrived_otherwise_makes_no_whole_trial() {
 
 #[test]
 fn a_role_that_cannot_take_part_is_told_by_name_and_the_next_point_has_one_try() {
-    let refuses: Answers = |_| vec![Ok(FromRole::Failed { message: "connect to h:7: refused".into() })];
+    let refuses: Answers = |_| vec![Ok(RoleReply::Failed { message: "connect to h:7: refused".into() })];
     let (output, trials) = run(&plan(RelaySweep::Proxy, 5, 3), &mut site([well, refuses, well]));
     let points: Vec<&str> = trials.iter().map(|trial| trial.cell.0.as_str()).collect();
     let [first, next, last] = ["relay/proxy/0", "relay/proxy/1", "relay/proxy/2"];
@@ -207,7 +209,7 @@ fn one_bad_point_leaves_the_others_all_their_trials() {
     let mut plan = plan(RelaySweep::Both, 4, 3);
     plan.cells[0].buffers.server = Bytes(32);
     let server: Answers = |asked| match asked.buffer {
-        Bytes(32) => vec![Ok(FromRole::Failed { message: "no".into() })],
+        Bytes(32) => vec![Ok(RoleReply::Failed { message: "no".into() })],
         _ => well(asked),
     };
     let (output, trials) = run(&plan, &mut site([well, well, server]));
@@ -220,7 +222,7 @@ fn points_of_a_role_that_is_gone_are_left_out_with_the_reason_and_others_are_tri
     let mut both = plan(RelaySweep::Both, 1, 1);
     both.cells.splice(0..0, plan(RelaySweep::Proxy, 1, 2).cells);
     let mut lost = site([well; 3]);
-    lost.proxy = Box::new(Taught { answers: well, said: VecDeque::new(), lost: true });
+    lost.proxy = Box::new(ScriptedRole { answers: well, said: VecDeque::new(), lost: true });
     let mut events: Vec<Event> = Vec::new();
     let output = execute_relay(&both, &mut lost, &mut events).unwrap();
     assert_eq!((output.reason, output.done_count), (EndReason::Failed, 1));
@@ -228,7 +230,7 @@ fn points_of_a_role_that_is_gone_are_left_out_with_the_reason_and_others_are_tri
         Event::CellSkipped(skipped) => Some(skipped.reason.as_str()),
         _ => None,
     });
-    assert_eq!(left_out.collect::<Vec<_>>(), ["the proxy is gone since a trial before failed"; 2]);
+    assert_eq!(left_out.collect::<Vec<_>>(), ["the proxy ended because an earlier trial failed"; 2]);
 }
 
 #[test]
@@ -244,12 +246,12 @@ fn roles_that_say_nothing_or_go_away_are_given_up() {
 
 #[test]
 fn a_role_out_of_turn_or_at_no_place_is_refused() {
-    let early: Answers = |asked| vec![Ok(FromRole::Done(Box::new(honest(asked))))];
+    let early: Answers = |asked| vec![Ok(RoleReply::Done(Box::new(honest(asked))))];
     let nowhere: Answers = |_| {
-        let place = Place::Unix { name: "n".into() };
-        vec![Ok(FromRole::Ready { listens: Some(Hop { place, ticket: Ticket([1; 16]) }) })]
+        let place = HopAddress::Unix { name: "n".into() };
+        vec![Ok(RoleReply::Ready { listens: Some(Hop { place, ticket: Ticket([1; 16]) }) })]
     };
-    for (server, word) in [(early, "something else"), (nowhere, "a place to listen at that is none")] {
+    for (server, word) in [(early, "an unexpected answer"), (nowhere, "an invalid listening address")] {
         let (_, trials) = run(&plan(RelaySweep::Both, 1, 1), &mut site([well, well, server]));
         assert!(trials[0].problem.as_deref().unwrap().contains(word), "{:?}", trials[0].problem);
     }

@@ -10,9 +10,9 @@
 //! | 32 to 507 | bytes that follow from all of the above and look like chance |
 //! | 508 to 511 | CRC-32 of bytes 0 to 507 |
 //!
-//! No two units are alike, so that nothing can be compressed, or stored once for many. The checksum tells whether a unit
-//! is whole without knowing what it should be; the label tells which one it is. Not here: what is said of a unit that is
-//! not the expected one, which is `judge`'s.
+//! No two units are alike, so that nothing can be compressed or deduplicated. The checksum shows whether a unit is
+//! whole without knowing what it should be; the label shows which one it is. Not here: what is reported about a unit
+//! that is not the expected one, which is in `classify`.
 
 use narrows_model::units::saturate_usize;
 use narrows_model::verification::{UNIT_BYTES, UnitLabel};
@@ -22,16 +22,16 @@ use std::ops::Range;
 /// Length of a unit in memory.
 pub(crate) const UNIT: usize = 512;
 const _: () = assert!(UNIT as u64 == UNIT_BYTES, "one length of a unit");
-/// Where the checksum lies; all before it is what it is over.
+/// Where the checksum is; it covers all bytes before it.
 const CHECKSUM_AT: usize = UNIT - 4;
 /// Length of what a unit says of itself.
 pub(super) const LABEL_BYTES: usize = 32;
 /// What a unit begins with.
 const MAGIC: [u8; 8] = *b"narrows1";
 
-/// What is written where: everything that a unit holds but its generation and its place.
+/// What is written where: all properties of a unit except its generation and its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Content {
+pub(crate) struct UnitContent {
     /// Seed of the trial's data.
     pub(crate) seed: u64,
     /// The object, by the client that it belongs to.
@@ -41,19 +41,19 @@ pub(crate) struct Content {
 /// One unit: the content of a place in a generation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Unit {
-    pub(crate) content: Content,
+    pub(crate) content: UnitContent,
     pub(crate) offset_bytes: u64,
     pub(crate) generation: u32,
 }
 
-impl Content {
+impl UnitContent {
     /// The unit of a place in a generation.
     pub(crate) fn unit(self, offset_bytes: u64, generation: u32) -> Unit {
         Unit { content: self, offset_bytes, generation }
     }
 
-    /// Fills `block`, which lies at `offset_bytes` in its object, with units of the generations that are told by the
-    /// unit's number in the object; a part of a unit at the end stays as it is.
+    /// Fills `block`, which is at `offset_bytes` in its object, with units of the generations that `generation` returns
+    /// for the unit's number in the object; a part of a unit at the end stays as it is.
     pub(crate) fn fill(self, block: &mut [u8], offset_bytes: u64, generation: impl Fn(usize) -> u32) {
         for (part, number) in block.chunks_exact_mut(UNIT).zip(saturate_usize(offset_bytes / UNIT_BYTES)..) {
             self.unit(number as u64 * UNIT_BYTES, generation(number)).write(part);
@@ -110,12 +110,12 @@ impl Unit {
     }
 }
 
-/// The checksum that `unit` carries.
+/// The checksum stored in `unit`.
 pub(super) fn stored_checksum(unit: &[u8]) -> u32 {
     u32::from_le_bytes(word(unit, CHECKSUM_AT..UNIT))
 }
 
-/// The checksum of what `unit` holds.
+/// The checksum of the content of `unit`.
 pub(super) fn checksum(unit: &[u8]) -> u32 {
     crc32fast::hash(&unit[..CHECKSUM_AT])
 }

@@ -1,18 +1,18 @@
-//! Data that can be verified: what a unit holds, and which generation of it is where.
+//! Data that can be verified: what a unit contains, and which generation of it is where.
 //!
 //! A unit is 512 bytes that say on their own what they are (`block`). Every write gives its units the next generation, and
 //! a table that the workers of a client share knows which one each of them has (`table`). Not here: when the load makes and
 //! checks units, which is the worker's.
 
 mod block;
-mod judge;
+mod classify;
 mod table;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use block::{Content, Unit};
-pub(crate) use judge::Wrong;
-pub(crate) use table::{Table, Written};
+pub(crate) use block::{Unit, UnitContent};
+pub(crate) use classify::UnitMismatch;
+pub(crate) use table::{GenerationTable, WriteOutcome};
 
 use narrows_model::verification::{UNIT_BYTES, VERIFIED_FILE_BYTES_MAX};
 use narrows_model::{Bytes, Cell, Op};
@@ -24,8 +24,8 @@ pub(crate) fn problem(cell: &Cell) -> Option<String> {
         return None;
     }
     let targets = std::iter::once(&cell.target).chain(&cell.more_targets);
-    if let Some(target) = targets.into_iter().find(|target| !target.holds_objects()) {
-        return Some(format!("data was to be verified at {target}, which keeps none"));
+    if let Some(target) = targets.into_iter().find(|target| !target.stores_objects()) {
+        return Some(format!("data was to be verified at {target}, which stores none"));
     }
     if cell.read_only {
         return Some("data was to be verified in a file that narrows did not write".to_owned());

@@ -1,9 +1,9 @@
 //! Which generation each unit of a client's object has, shared by the client's workers.
 //!
-//! A request takes hold of its units before it starts and lets go of them when it has completed: a write alone, reads
-//! together. So each read has exactly one right answer, and what would be a race in the target's own eyes is never taken
-//! for its mistake: a file system may hand out a mixture of old and new to a read that a write overtakes. A request that
-//! cannot have its units waits, as it would in an application that relies on what it reads.
+//! A request locks its units before it starts and unlocks them when it has completed: a write exclusively, reads
+//! shared. So each read has exactly one right answer, and what would be a race from the target's point of view is never
+//! reported as its error: a file system may return a mixture of old and new to a read that a write overtakes. A request
+//! that cannot lock its units waits, as it would in an application that relies on what it reads.
 //!
 //! Memory: four bytes for each unit of 512. No locks: a unit is one atomic word, taken in rising order, so that of two
 //! requests that want the same units one always gets them.
@@ -14,19 +14,20 @@ use narrows_model::verification::UNIT_BYTES;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Generations before they begin anew: a unit that is 16 million writes behind would not be told from the right one.
+/// Generations before they start again: a unit that is 16 million writes behind could not be distinguished from the
+/// right one.
 const GENERATION_MASK: u32 = (1 << 24) - 1;
 /// One reader, and the bits that count them.
 const READER: u32 = 1 << 24;
 const READERS_MASK: u32 = 0x3F << 24;
 /// A write is in flight.
 const WRITER: u32 = 1 << 30;
-/// A write has failed: what the unit holds is not known.
+/// A write has failed: the content of the unit is not known.
 const UNDECIDED: u32 = 1 << 31;
 
 /// What became of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Written {
+pub(crate) enum WriteOutcome {
     /// The target has taken all of it.
     Whole,
     /// It failed: old and new are both right.
@@ -35,13 +36,13 @@ pub(crate) enum Written {
 
 /// The generations of one object's units.
 #[derive(Debug)]
-pub(crate) struct Table {
+pub(crate) struct GenerationTable {
     units: Box<[AtomicU32]>,
     /// Workers whose load has not ended.
     loading: AtomicU32,
 }
 
-impl Table {
+impl GenerationTable {
     /// All of an object of `object_bytes` in generation 0, with room for one block of `block_bytes` even if the object
     /// is smaller, for `worker_count` workers.
     pub(crate) fn new(object_bytes: Bytes, block_bytes: Bytes, worker_count: u32) -> Self {
@@ -56,12 +57,12 @@ impl Table {
         bound(offset_bytes)..bound(end_bytes)
     }
 
-    /// Takes hold of `units` for a read, beside other reads; false when a write has one of them.
+    /// Locks `units` for a read, shared with other reads; false when a write has one of them.
     pub(crate) fn begin_read(&self, units: Range<usize>) -> bool {
         self.take(units, WRITER, READER, Self::end_read)
     }
 
-    /// Takes hold of `units` for a write; false when another request has one of them.
+    /// Locks `units` for a write; false when another request has one of them.
     pub(crate) fn begin_write(&self, units: Range<usize>) -> bool {
         self.take(units, WRITER | READERS_MASK, WRITER, Self::drop_write)
     }
@@ -87,7 +88,7 @@ impl Table {
         true
     }
 
-    /// Lets go of what [`Table::begin_read`] took.
+    /// Lets go of what [`GenerationTable::begin_read`] took.
     pub(crate) fn end_read(&self, units: Range<usize>) {
         for unit in &self.units[units] {
             unit.fetch_sub(READER, Ordering::Release);
@@ -100,22 +101,22 @@ impl Table {
         }
     }
 
-    /// Lets go of what [`Table::begin_write`] took; the units have their next generation, or perhaps have.
-    pub(crate) fn end_write(&self, units: Range<usize>, written: Written) {
+    /// Lets go of what [`GenerationTable::begin_write`] took; the units have their next generation, or perhaps have.
+    pub(crate) fn end_write(&self, units: Range<usize>, written: WriteOutcome) {
         for (number, unit) in units.clone().zip(&self.units[units]) {
-            let mark = if written == Written::Whole { 0 } else { UNDECIDED };
+            let mark = if written == WriteOutcome::Whole { 0 } else { UNDECIDED };
             unit.store(self.next_generation(number) | mark, Ordering::Release);
         }
     }
 
-    /// The generation of a unit of which the caller has hold; `None` where a write to it has failed.
+    /// The generation of a unit that the caller has locked; `None` where a write to it has failed.
     pub(crate) fn generation(&self, unit: usize) -> Option<u32> {
         let word = self.units[unit].load(Ordering::Relaxed);
         (word & UNDECIDED == 0).then_some(word & GENERATION_MASK)
     }
 
-    /// The generation that a write gives to a unit of which the caller has hold. After a failed write it is above both
-    /// of those that may be there.
+    /// The generation that a write gives to a unit that the caller has locked. After a failed write it is above both of
+    /// those that may be there.
     pub(crate) fn next_generation(&self, unit: usize) -> u32 {
         (self.units[unit].load(Ordering::Relaxed) & GENERATION_MASK).wrapping_add(1) & GENERATION_MASK
     }

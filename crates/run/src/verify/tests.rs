@@ -4,7 +4,7 @@ use super::block::UNIT;
 use super::*;
 use narrows_model::verification::MismatchKind;
 
-const CONTENT: Content = Content { seed: 0x0123_4567_89AB_CDEF, object_index: 3 };
+const CONTENT: UnitContent = UnitContent { seed: 0x0123_4567_89AB_CDEF, object_index: 3 };
 
 fn bytes(unit: Unit) -> [u8; UNIT] {
     let mut bytes = [0; UNIT];
@@ -32,8 +32,8 @@ fn a_unit_is_laid_out_as_documented() {
 
 #[test]
 fn no_two_units_share_what_looks_like_chance() {
-    let other_seed = Content { seed: 7, ..CONTENT };
-    let other_object = Content { object_index: 4, ..CONTENT };
+    let other_seed = UnitContent { seed: 7, ..CONTENT };
+    let other_object = UnitContent { object_index: 4, ..CONTENT };
     let units = [
         CONTENT.unit(0, 0),
         CONTENT.unit(512, 0),
@@ -69,7 +69,7 @@ fn every_single_bit_that_turns_is_seen_and_its_byte_named() {
     for bit in 0..UNIT * 8 {
         found[bit / 8] ^= 1 << (bit % 8);
         assert!(!unit.is(&found), "bit {bit}");
-        let wrong = unit.judge(&found);
+        let wrong = unit.classify(&found);
         let expected = (MismatchKind::Altered, bit / 8..bit / 8 + 1, Some(1));
         assert_eq!((wrong.kind, wrong.bytes, wrong.bit_count), expected, "bit {bit}");
         found[bit / 8] ^= 1 << (bit % 8);
@@ -79,8 +79,8 @@ fn every_single_bit_that_turns_is_seen_and_its_byte_named() {
 #[test]
 fn what_lies_in_the_place_of_a_unit_is_named() {
     let right = CONTENT.unit(4096, 5);
-    let other_seed = Content { seed: 7, ..CONTENT };
-    let other_object = Content { object_index: 4, ..CONTENT };
+    let other_seed = UnitContent { seed: 7, ..CONTENT };
+    let other_object = UnitContent { object_index: 4, ..CONTENT };
     let cases = [
         (bytes(CONTENT.unit(4096, 4)), MismatchKind::OlderGeneration),
         (bytes(CONTENT.unit(4096, 6)), MismatchKind::NewerGeneration),
@@ -92,7 +92,7 @@ fn what_lies_in_the_place_of_a_unit_is_named() {
     ];
     for (found, kind) in cases {
         assert!(!right.is(&found));
-        let wrong = right.judge(&found);
+        let wrong = right.classify(&found);
         assert_eq!((wrong.kind, wrong.bytes, wrong.bit_count), (kind, 0..UNIT, None));
         assert_eq!((wrong.expected.offset_bytes, wrong.expected.generation), (4096, 5));
         let says = !matches!(kind, MismatchKind::Zeros | MismatchKind::Foreign);
@@ -113,19 +113,19 @@ fn a_unit_of_two_generations_or_with_an_end_of_zeros_is_torn() {
         unit
     };
     for cut in [64, 100, 256, 500] {
-        let wrong = right.judge(&joined(new, old, cut));
+        let wrong = right.classify(&joined(new, old, cut));
         assert_eq!(wrong.kind, MismatchKind::Torn);
         // Bytes that both have by chance belong to the first.
         assert!(wrong.bytes.start >= cut && wrong.bytes.start < cut + 8, "{:?} at {cut}", wrong.bytes);
-        let wrong = right.judge(&joined(old, new, cut));
+        let wrong = right.classify(&joined(old, new, cut));
         assert_eq!((wrong.kind, wrong.bytes.start), (MismatchKind::Torn, 0));
-        assert_eq!(right.judge(&joined(new, [0; UNIT], cut)).kind, MismatchKind::Torn);
+        assert_eq!(right.classify(&joined(new, [0; UNIT], cut)).kind, MismatchKind::Torn);
     }
 }
 
 #[test]
 fn reads_share_units_and_a_write_has_them_alone() {
-    let table = Table::new(Bytes(8192), Bytes(4096), 2);
+    let table = GenerationTable::new(Bytes(8192), Bytes(4096), 2);
     let (first, overlap) = (table.units_of(0, 4096), table.units_of(2048, 4096));
     assert_eq!((first.clone(), overlap.clone()), (0..8, 4..12));
     assert!(table.begin_read(first.clone()) && table.begin_read(overlap.clone()));
@@ -135,17 +135,17 @@ fn reads_share_units_and_a_write_has_them_alone() {
     table.end_read(overlap.clone());
     assert!(table.begin_write(first.clone()));
     assert!(!table.begin_read(overlap.clone()) && !table.begin_write(overlap.clone()));
-    // What was refused has hold of nothing.
+    // A refused request has locked nothing.
     assert!(table.begin_write(8..16));
-    table.end_write(8..16, Written::Whole);
-    table.end_write(first, Written::Whole);
+    table.end_write(8..16, WriteOutcome::Whole);
+    table.end_write(first, WriteOutcome::Whole);
     assert!(table.begin_read(overlap));
     assert_eq!([0, 7, 8, 15].map(|unit| table.generation(unit)), [Some(1); 4]);
 }
 
 #[test]
 fn no_more_reads_have_a_unit_than_can_be_counted() {
-    let table = Table::new(Bytes(512), Bytes(512), 1);
+    let table = GenerationTable::new(Bytes(512), Bytes(512), 1);
     let taken = (0..100).filter(|_| table.begin_read(0..1)).count();
     assert_eq!(taken, 63);
     (0..taken).for_each(|_| table.end_read(0..1));
@@ -154,19 +154,19 @@ fn no_more_reads_have_a_unit_than_can_be_counted() {
 
 #[test]
 fn after_a_failed_write_nothing_is_known_until_the_next_one() {
-    let table = Table::new(Bytes(512), Bytes(512), 1);
+    let table = GenerationTable::new(Bytes(512), Bytes(512), 1);
     assert!(table.begin_write(0..1));
     assert_eq!(table.next_generation(0), 1);
-    table.end_write(0..1, Written::Perhaps);
+    table.end_write(0..1, WriteOutcome::Perhaps);
     assert_eq!(table.generation(0), None);
     assert!(table.begin_write(0..1));
     assert_eq!(table.next_generation(0), 2, "neither of those that may be there");
-    table.end_write(0..1, Written::Whole);
+    table.end_write(0..1, WriteOutcome::Whole);
     assert_eq!(table.generation(0), Some(2));
 }
 
 #[test]
 fn only_the_last_worker_ends_last() {
-    let table = Table::new(Bytes(512), Bytes(512), 3);
+    let table = GenerationTable::new(Bytes(512), Bytes(512), 3);
     assert_eq!([(); 3].map(|()| table.ends_last()), [false, false, true]);
 }

@@ -1,9 +1,9 @@
 //! How a worker ends: the final sync, what is left behind, its output.
 
-use super::flight::{Flight, Marks};
+use super::state::{CounterReadings, WorkerState};
 use super::{DRAIN_NS, ERRORS_MAX, Worker};
 use crate::assignment::WorkerOutput;
-use narrows_engines::{Clock, EngineError, ProtocolCounters, Request, Slot};
+use narrows_engines::{Clock, EngineError, IoRequest, ProtocolCounters, Slot};
 use narrows_model::counters::ProcessCpu;
 use narrows_model::trial::OpenLoopTotals;
 use narrows_model::units::saturate_u32;
@@ -14,52 +14,52 @@ use narrows_sys::process::{CpuScope, cpu_times};
 impl<C: Clock + ?Sized> Worker<'_, C> {
     /// Whether what is still in flight after the window is not waited for any more: its completions count only
     /// where something else than time ends the trial.
-    pub(super) fn patience_is_over(&self, flight: &Flight) -> bool {
-        let patience_ns = if self.ends_by_time() { DRAIN_NS } else { self.assignment.answer_timeout_ns.0 };
-        self.window.is_cancelled() || flight.stamp > self.end_ns(flight).saturating_add(patience_ns)
+    pub(super) fn drain_is_over(&self, flight: &WorkerState) -> bool {
+        let drain_ns = if self.ends_by_time() { DRAIN_NS } else { self.assignment.answer_timeout_ns.0 };
+        self.window.is_cancelled() || flight.stamp > self.end_ns(flight).saturating_add(drain_ns)
     }
 
     /// The window's end, or when it was noticed.
-    fn end_ns(&self, flight: &Flight) -> u64 {
+    fn end_ns(&self, flight: &WorkerState) -> u64 {
         self.window.measure_until_ns().max(flight.end_seen_ns)
     }
 
     /// Whether requests of an open loop that were due in the window are still to be started, and there is time for it:
     /// their waits are as much the window's as those of the others.
-    pub(super) fn has_backlog(&self, flight: &Flight) -> bool {
+    pub(super) fn has_backlog(&self, flight: &WorkerState) -> bool {
         let until_ns = self.window.measure_until_ns();
         let is_due = flight.starts.schedule.as_ref().is_some_and(|schedule| schedule.due_ns() < until_ns);
         is_due && flight.stamp <= self.end_ns(flight).saturating_add(DRAIN_NS)
     }
 
     /// Leaves what is in flight behind; that nothing at all came in the whole window is a failure.
-    pub(super) fn give_up(&self, flight: &mut Flight, in_flight: usize) {
+    pub(super) fn give_up(&self, flight: &mut WorkerState, in_flight: usize) {
         let window_ns = self.window.measure_until_ns().saturating_sub(self.window.measure_from_ns());
-        // A deep queue on a slow path holds requests for longer than the window while it answers others.
+        // A deep queue on a slow path keeps requests waiting for longer than the window while it answers others.
         let answered = flight.span_ns.1 > 0;
         let silent =
             !answered && flight.places.iter().all(|place| flight.stamp > place.submitted_ns + window_ns);
         if !self.window.is_cancelled() && (!self.ends_by_time() || silent) {
             let op = self.assignment.cell.workload.op;
-            let message = format!("{in_flight} x {op} on {} had no answer", self.assignment.target());
+            let message = format!("{in_flight} x {op} on {} did not complete", self.assignment.target());
             flight.faults.note(op, "NO_ANSWER", &message);
             flight.faults.unanswered = true;
         }
     }
 
     /// The final sync, inside the trial's time; not where requests were left behind, whose places it would take.
-    pub(super) fn sync_at_end(&mut self, flight: &mut Flight) -> Result<(), EngineError> {
+    pub(super) fn sync_at_end(&mut self, flight: &mut WorkerState) -> Result<(), EngineError> {
         let is_asked = self.assignment.cell.workload.sync == SyncPolicy::AtEnd;
         if !is_asked || self.window.is_cancelled() || flight.in_flight() > 0 {
             return Ok(());
         }
         self.final_sync(flight)?;
-        self.judge_sync(&flight.completions, &mut flight.faults);
+        self.check_final_sync(&flight.completions, &mut flight.faults);
         Ok(())
     }
 
     /// Writes what the stone wall left of a file that the load makes, outside of its time: later loads find it whole.
-    pub(super) fn complete_file(&mut self, flight: &mut Flight) -> Result<(), EngineError> {
+    pub(super) fn complete_file(&mut self, flight: &mut WorkerState) -> Result<(), EngineError> {
         let workload = &self.assignment.cell.workload;
         let makes = workload.op == Op::Write && workload.prefill == Prefill::Nothing;
         if !(workload.edges.stone_wall && makes) || flight.in_flight() > 0 {
@@ -73,10 +73,10 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
             let offset_bytes = flight.blocks.next_offset_bytes(u64::from(length_bytes));
             let object = flight.object;
             let request =
-                Request { tag: 0, op: Op::Write, object, offset_bytes, length_bytes, slot: Slot(0) };
-            self.alone(request, flight)?;
+                IoRequest { tag: 0, op: Op::Write, object, offset_bytes, length_bytes, slot: Slot(0) };
+            self.perform_alone(request, flight)?;
             if let Some(Err(errno)) = flight.completions.as_slice().first().map(|done| done.result) {
-                flight.faults.note(Op::Write, &errno.name(), "the rest of the file behind the stone wall");
+                flight.faults.note(Op::Write, &errno.name(), "the rest of the file after the stonewall");
                 break;
             }
         }
@@ -84,22 +84,22 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         Ok(())
     }
 
-    pub(super) fn marks(&mut self) -> Marks {
+    pub(super) fn marks(&mut self) -> CounterReadings {
         let mut protocol = ProtocolCounters::default();
         self.engine.counters(&mut protocol);
         // On a busy machine the border may be long past: the reading's own time counts.
         if let Some(tcp) = &mut protocol.tcp {
             tcp.at_ns = Nanos(self.clock.now().0);
         }
-        Marks { cpu: own_cpu(), tcp: protocol.tcp }
+        CounterReadings { cpu: own_cpu(), tcp: protocol.tcp }
     }
 
     /// Counts the requests of an open loop that were due before the window's end, or before a stop, and have not
     /// completed: what they have waited by now is all that is known of their times.
-    pub(super) fn give_up_backlog(&mut self, flight: &mut Flight) {
+    pub(super) fn give_up_backlog(&mut self, flight: &mut WorkerState) {
         let (from_ns, now_ns) = (self.window.measure_from_ns(), flight.stamp);
         let end_ns = now_ns.min(self.window.measure_until_ns());
-        let Flight { places, free, starts, arrivals, exhausted, .. } = flight;
+        let WorkerState { places, free, starts, arrivals, exhausted, .. } = flight;
         let Some(schedule) = &mut starts.schedule else { return };
         let mut is_free = vec![false; places.len()];
         for tag in free.iter() {
@@ -118,7 +118,7 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
     }
 
     /// Notes what is in flight where no border of the window has: a count, a sync, a stop or a failure ended it.
-    fn note_at_end(&self, flight: &mut Flight) {
+    fn note_at_end(&self, flight: &mut WorkerState) {
         if flight.at_end.is_noted {
             return;
         }
@@ -127,7 +127,7 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         flight.note_at_end(flight.stamp.min(until_ns));
     }
 
-    pub(super) fn output(mut self, mut flight: Flight, orderly: bool) -> WorkerOutput {
+    pub(super) fn output(mut self, mut flight: WorkerState, orderly: bool) -> WorkerOutput {
         self.note_at_end(&mut flight);
         let mut end = flight.at_measure_end.take().unwrap_or_else(|| self.marks());
         let until_ns = self.window.measure_until_ns();
@@ -164,7 +164,7 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
             open_loop: totals.arrivals.map(|times| OpenLoopTotals {
                 scheduled_count: arrived.started + arrived.given_up,
                 unstarted_count: arrived.late + arrived.given_up,
-                held_up_count: arrived.held_up,
+                held_up_count: arrived.delayed,
                 censored: times.censored,
                 service: times.service,
                 service_sum_ns: times.service_sum_ns,

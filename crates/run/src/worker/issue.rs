@@ -3,20 +3,20 @@
 //! Hot path: no allocation, no lock; one clock read a commit, none at depth 1, where the last completion's stamp is
 //! the submission's.
 
-use super::flight::Flight;
 use super::stamp::stamp_block;
-use super::verifier::HELD_WAIT_NS;
+use super::state::WorkerState;
+use super::verifier::UNITS_WAIT_NS;
 use super::{REAP_SLICE_NS, Worker};
-use narrows_engines::{Clock, EngineError, ErrorKind, Request, Slot, Tick};
+use narrows_engines::{Clock, EngineError, ErrorKind, IoRequest, Slot, Tick};
 use narrows_model::Op;
 
-/// From this time on a request that had its place and was due was held up by the worker itself: timers and the kernel's
-/// scheduler keep well within it on a CPU that is not shared.
-const HELD_UP_NS: u64 = 1_000_000;
+/// From this delay on, a request that was due and had its place was delayed by the worker itself: timers and the
+/// kernel's scheduler stay well within it on a CPU that is not shared.
+const DELAYED_NS: u64 = 1_000_000;
 
 impl<C: Clock + ?Sized> Worker<'_, C> {
     /// Submits as much as there is room and leave for, with one commit; returns how much is in flight then.
-    pub(super) fn submit(&mut self, flight: &mut Flight) -> Result<usize, EngineError> {
+    pub(super) fn submit(&mut self, flight: &mut WorkerState) -> Result<usize, EngineError> {
         if flight.verifier.is_some() {
             self.fill_verified(flight);
         } else if flight.write_back.is_some() {
@@ -48,7 +48,7 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
             if taken == 0 && flight.in_flight() == 0 {
                 let target = self.assignment.target().to_string();
                 return Err(EngineError::new(ErrorKind::Io, "queue", target)
-                    .detail("the engine takes no request though none is in flight"));
+                    .detail("the engine accepts no request though none is in flight"));
             }
         }
         Ok(flight.in_flight())
@@ -56,9 +56,9 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
 
     /// As [`Worker::fill_batch`], for requests of which each must have its units first; counts what that costs.
     #[cold]
-    fn fill_verified(&mut self, flight: &mut Flight) {
+    fn fill_verified(&mut self, flight: &mut WorkerState) {
         let began_ns = self.clock.now().0;
-        if flight.admit_held(self.engine.as_mut()) {
+        if flight.admit_waiting(self.engine.as_mut()) {
             self.fill_batch::<true>(flight);
         }
         flight.count_cost(began_ns, self.clock.now().0);
@@ -66,7 +66,7 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
 
     /// Makes requests for the free places that may start now; two functions, so that a load that is not verified pays
     /// nothing for those that are.
-    pub(super) fn fill_batch<const VERIFIED: bool>(&mut self, flight: &mut Flight) {
+    pub(super) fn fill_batch<const VERIFIED: bool>(&mut self, flight: &mut WorkerState) {
         while let Some(tag) = flight.free.last().copied() {
             let allowed_ns = if flight.starts.are_gated() { flight.starts.next_ns() } else { 0 };
             if flight.starts.are_gated() {
@@ -79,7 +79,7 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
                 }
             }
             let kind_index = flight.kinds.draw();
-            let kind = *flight.kinds.of(kind_index);
+            let kind = *flight.kinds.get(kind_index);
             if !flight.left.take(kind.length_bytes) {
                 // Before the window what is in flight gives back what it took.
                 if flight.measuring || flight.free.len() == flight.places.len() {
@@ -96,14 +96,14 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
                     flight.arrivals.started += 1;
                     flight.arrivals.late += u64::from(flight.end_seen_ns > 0);
                     let own_ns = flight.stamp.saturating_sub(allowed_ns.max(flight.freed_ns));
-                    flight.arrivals.held_up += u64::from(own_ns > HELD_UP_NS);
+                    flight.arrivals.delayed += u64::from(own_ns > DELAYED_NS);
                 }
             }
             let offset_bytes = match kind.length_bytes {
                 0 => 0,
                 length_bytes => flight.blocks.next_offset_bytes(u64::from(length_bytes)),
             };
-            let request = Request {
+            let request = IoRequest {
                 tag,
                 op: kind.op,
                 object: flight.object,
@@ -126,16 +126,16 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
 
     /// Makes the block that `request` writes differ from all others.
     #[inline]
-    pub(super) fn stamp(&mut self, request: &Request, stamp: u64) {
+    pub(super) fn stamp(&mut self, request: &IoRequest, stamp: u64) {
         let buffer = self.engine.buffer(request.slot);
         let length = buffer.len().min(request.length_bytes as usize);
         stamp_block(&mut buffer[..length], request.offset_bytes, stamp);
     }
 
     /// Waits until the next request may start, but no longer than a slice or to the window's next border.
-    pub(super) fn wait_for_start(&mut self, flight: &mut Flight) {
-        let held_ns = if flight.is_held() { flight.stamp + HELD_WAIT_NS } else { 0 };
-        let until_ns = flight.starts.next_ns().max(held_ns);
+    pub(super) fn wait_for_start(&mut self, flight: &mut WorkerState) {
+        let retry_ns = if flight.has_waiting() { flight.stamp + UNITS_WAIT_NS } else { 0 };
+        let until_ns = flight.starts.next_ns().max(retry_ns);
         let until_ns = until_ns.min(self.next_border_ns(flight)).min(flight.stamp + REAP_SLICE_NS);
         let spin_ns = if flight.starts.are_scheduled() { self.clock.spin_ns() } else { 0 };
         self.clock.wait_until(Tick(until_ns.saturating_sub(spin_ns)));
@@ -148,15 +148,19 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
     }
 
     /// The final sync.
-    pub(super) fn final_sync(&mut self, flight: &mut Flight) -> Result<(), EngineError> {
+    pub(super) fn final_sync(&mut self, flight: &mut WorkerState) -> Result<(), EngineError> {
         let object = flight.object;
         let request =
-            Request { tag: 0, op: Op::Sync, object, offset_bytes: 0, length_bytes: 0, slot: Slot(0) };
-        self.alone(request, flight)
+            IoRequest { tag: 0, op: Op::Sync, object, offset_bytes: 0, length_bytes: 0, slot: Slot(0) };
+        self.perform_alone(request, flight)
     }
 
     /// One request by itself, outside of the load; its completion is left where all are.
-    pub(super) fn alone(&mut self, request: Request, flight: &mut Flight) -> Result<(), EngineError> {
+    pub(super) fn perform_alone(
+        &mut self,
+        request: IoRequest,
+        flight: &mut WorkerState,
+    ) -> Result<(), EngineError> {
         self.engine.queue(&[request])?;
         self.engine.commit()?;
         flight.completions.clear();

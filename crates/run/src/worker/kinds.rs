@@ -2,7 +2,7 @@
 //!
 //! Hot path: a draw is one random number and one look into a table.
 
-use super::random::{Purpose, stream};
+use super::random::{RandomPurpose, stream};
 use crate::assignment::Assignment;
 use narrows_model::units::saturate_u32;
 use narrows_model::{Bytes, Op};
@@ -11,15 +11,15 @@ use rand_xoshiro::rand_core::Rng;
 
 /// One kind of request.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Kind {
+pub(super) struct OpKind {
     pub(super) op: Op,
     /// Bytes of the object that the request is about; 0 for one that concerns the whole of it.
     pub(super) length_bytes: u32,
     weight: f64,
 }
 
-impl Kind {
-    /// Bytes that a whole transfer reports; `None` for requests that move no data, whose report is not judged.
+impl OpKind {
+    /// Bytes that a whole transfer reports; `None` for requests that move no data, whose report is not checked.
     pub(super) fn moved_bytes(&self) -> Option<u32> {
         match self.op {
             Op::Sync | Op::Trim => None,
@@ -30,22 +30,22 @@ impl Kind {
 
 /// The kinds of a workload.
 #[derive(Debug)]
-pub(super) struct Kinds {
-    kinds: Vec<Kind>,
+pub(super) struct OpMix {
+    kinds: Vec<OpKind>,
     /// `None` where the next request is of the first kind: what is written back is not drawn, nor is what is done to whole
     /// objects.
-    draws: Option<Draws>,
+    draws: Option<KindSampler>,
 }
 
-impl Kinds {
+impl OpMix {
     /// The kinds of the assignment's workload, drawn from its seed.
     pub(super) fn new(assignment: &Assignment, worker_index: u32) -> Self {
         let kinds = kinds_of(assignment);
         let workload = &assignment.cell.workload;
         let are_drawn = kinds.len() > 1 && workload.write_back_every.is_none() && workload.objects.is_none();
-        let draws = are_drawn.then(|| Draws {
+        let draws = are_drawn.then(|| KindSampler {
             table: alias_table(&kinds),
-            random: stream(assignment, worker_index, Purpose::Kinds),
+            random: stream(assignment, worker_index, RandomPurpose::Kinds),
         });
         Self { kinds, draws }
     }
@@ -71,23 +71,23 @@ impl Kinds {
 
     /// The kind of this index, which a draw gave.
     #[inline]
-    pub(super) fn of(&self, index: u32) -> &Kind {
+    pub(super) fn get(&self, index: u32) -> &OpKind {
         &self.kinds[index as usize]
     }
 }
 
 /// Each operation with each block size; operations without a block once. Never empty.
-fn kinds_of(assignment: &Assignment) -> Vec<Kind> {
+fn kinds_of(assignment: &Assignment) -> Vec<OpKind> {
     let workload = &assignment.cell.workload;
     let (ops, blocks) = (workload.ops(), workload.blocks());
     let mut kinds = Vec::with_capacity(ops.len() * blocks.len());
     for op in &ops {
         if matches!(op.op, Op::Sync | Op::Stat | Op::Delete) {
-            kinds.push(Kind { op: op.op, length_bytes: 0, weight: op.weight });
+            kinds.push(OpKind { op: op.op, length_bytes: 0, weight: op.weight });
             continue;
         }
         let all: f64 = blocks.iter().map(|block| block.weight).sum();
-        kinds.extend(blocks.iter().map(|block| Kind {
+        kinds.extend(blocks.iter().map(|block| OpKind {
             op: op.op,
             length_bytes: saturate_u32(block.block_bytes.0),
             weight: op.weight * block.weight / all,
@@ -97,20 +97,20 @@ fn kinds_of(assignment: &Assignment) -> Vec<Kind> {
 }
 
 #[derive(Debug)]
-struct Draws {
-    table: Vec<Share>,
+struct KindSampler {
+    table: Vec<AliasColumn>,
     random: Xoshiro256PlusPlus,
 }
 
 /// One column of the alias table: its own kind below the threshold, another one above.
 #[derive(Debug, Clone, Copy)]
-struct Share {
+struct AliasColumn {
     threshold: u64,
     own: u32,
     other: u32,
 }
 
-impl Draws {
+impl KindSampler {
     #[inline]
     fn next(&mut self) -> u32 {
         // The high half of the product chooses a column, the low half is uniform within it.
@@ -127,14 +127,14 @@ impl Draws {
 ///
 /// # Source
 /// Vose, A linear algorithm for generating random numbers with a given distribution, IEEE TSE 17(9), 1991.
-fn alias_table(kinds: &[Kind]) -> Vec<Share> {
+fn alias_table(kinds: &[OpKind]) -> Vec<AliasColumn> {
     let usable = |weight: f64| if weight.is_finite() && weight > 0.0 { weight } else { 0.0 };
     let all: f64 = kinds.iter().map(|kind| usable(kind.weight)).sum();
     let count = kinds.len() as f64;
     let mut left: Vec<f64> =
         kinds.iter().map(|kind| if all > 0.0 { usable(kind.weight) / all * count } else { 1.0 }).collect();
-    let mut table: Vec<Share> =
-        (0..).zip(kinds).map(|(own, _)| Share { threshold: u64::MAX, own, other: own }).collect();
+    let mut table: Vec<AliasColumn> =
+        (0..).zip(kinds).map(|(own, _)| AliasColumn { threshold: u64::MAX, own, other: own }).collect();
     let (mut small, mut large): (Vec<usize>, Vec<usize>) =
         (0..kinds.len()).partition(|kind| left[*kind] < 1.0);
     while let (Some(low), Some(high)) = (small.pop(), large.pop()) {
@@ -166,7 +166,7 @@ mod tests {
     }
 
     fn shares(assignment: &Assignment, draws: u32) -> Vec<((Op, Bytes), f64)> {
-        let mut kinds = Kinds::new(assignment, 0);
+        let mut kinds = OpMix::new(assignment, 0);
         let mut counts = vec![0_u32; kinds.labels().len()];
         for _ in 0..draws {
             counts[kinds.draw() as usize] += 1;
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn one_kind_draws_nothing() {
-        let kinds = Kinds::new(&mixed(&[], &[]), 0);
+        let kinds = OpMix::new(&mixed(&[], &[]), 0);
         assert!(!kinds.are_several());
         assert_eq!(kinds.labels(), [(Op::Read, Bytes(4096))]);
     }
@@ -218,7 +218,7 @@ mod tests {
     fn the_same_seed_draws_the_same_kinds_and_workers_differ() {
         let assignment = mixed(&[(Op::Read, 1.0), (Op::Write, 1.0)], &[]);
         let draw = |worker| {
-            let mut kinds = Kinds::new(&assignment, worker);
+            let mut kinds = OpMix::new(&assignment, worker);
             (0..64).map(|_| kinds.draw()).collect::<Vec<_>>()
         };
         assert_eq!(draw(0), draw(0));

@@ -8,7 +8,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 /// What is decided by chance.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Purpose {
+pub(super) enum RandomPurpose {
     /// Where requests go.
     Blocks,
     /// What they do.
@@ -20,7 +20,11 @@ pub(super) enum Purpose {
 }
 
 /// The stream of worker `worker_index` for one purpose.
-pub(super) fn stream(assignment: &Assignment, worker_index: u32, purpose: Purpose) -> Xoshiro256PlusPlus {
+pub(super) fn stream(
+    assignment: &Assignment,
+    worker_index: u32,
+    purpose: RandomPurpose,
+) -> Xoshiro256PlusPlus {
     stream_of(assignment.seed, assignment.client_index, worker_index, purpose)
 }
 
@@ -29,7 +33,7 @@ pub(super) fn stream_of(
     seed: u64,
     client_index: u32,
     worker_index: u32,
-    purpose: Purpose,
+    purpose: RandomPurpose,
 ) -> Xoshiro256PlusPlus {
     let worker = (u64::from(client_index) << 32) | u64::from(worker_index);
     let own =

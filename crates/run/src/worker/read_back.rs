@@ -3,9 +3,9 @@
 //! What nobody happened to read again is checked so, and a load that only writes is checked at all. The last of a
 //! client's workers to end does it, for then no write is in flight. Bounded in time: what is not read is counted.
 
-use super::flight::Flight;
+use super::state::WorkerState;
 use super::{REAP_SLICE_NS, Worker};
-use narrows_engines::{Clock, EngineError, Request, Slot, Tick};
+use narrows_engines::{Clock, EngineError, IoRequest, Slot, Tick};
 use narrows_model::units::saturate_u32;
 use narrows_model::verification::DATA_MISMATCH;
 use narrows_model::{Bytes, Op};
@@ -14,7 +14,7 @@ use narrows_model::{Bytes, Op};
 const READ_BACK_NS_MAX: u64 = 10_000_000_000;
 
 /// How far the reading back has come.
-struct Progress {
+struct ReadBackProgress {
     next_bytes: u64,
     end_bytes: u64,
     block_bytes: u32,
@@ -25,8 +25,8 @@ struct Progress {
 }
 
 impl<C: Clock + ?Sized> Worker<'_, C> {
-    /// Ends this worker's part in a verified load; the last worker reads back what the object holds.
-    pub(super) fn verify_the_rest(&mut self, flight: &mut Flight, orderly: bool) {
+    /// Ends this worker's part in a verified load; the last worker reads back the object's content.
+    pub(super) fn verify_the_rest(&mut self, flight: &mut WorkerState, orderly: bool) {
         // Counters of the window end here, whatever follows.
         if flight.at_measure_end.is_none() {
             flight.at_measure_end = Some(self.marks());
@@ -52,9 +52,9 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
     }
 
     /// All blocks that the load could visit are still to be read.
-    fn progress(&self) -> Progress {
+    fn progress(&self) -> ReadBackProgress {
         let block_bytes = self.assignment.cell.workload.block_bytes.0.max(1);
-        Progress {
+        ReadBackProgress {
             next_bytes: 0,
             end_bytes: self.assignment.object_bytes.0 / block_bytes * block_bytes,
             block_bytes: saturate_u32(block_bytes),
@@ -64,7 +64,11 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         }
     }
 
-    fn read_back(&mut self, flight: &mut Flight, progress: &mut Progress) -> Result<(), EngineError> {
+    fn read_back(
+        &mut self,
+        flight: &mut WorkerState,
+        progress: &mut ReadBackProgress,
+    ) -> Result<(), EngineError> {
         let give_up_ns = progress.deadline_ns.saturating_add(self.assignment.answer_timeout_ns.0);
         loop {
             let now_ns = self.clock.now().0;
@@ -84,12 +88,12 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
     }
 
     /// Asks for the next blocks, as many as there are free places.
-    fn ask(&mut self, flight: &mut Flight, progress: &mut Progress) -> Result<(), EngineError> {
+    fn ask(&mut self, flight: &mut WorkerState, progress: &mut ReadBackProgress) -> Result<(), EngineError> {
         while progress.next_bytes < progress.end_bytes
             && let Some(tag) = flight.free.last().copied()
             && let Some(verifier) = &mut flight.verifier
         {
-            let request = Request {
+            let request = IoRequest {
                 tag,
                 op: Op::Read,
                 object: flight.object,
@@ -114,8 +118,8 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         self.engine.commit()
     }
 
-    fn check_read_back(&mut self, flight: &mut Flight, progress: &mut Progress) {
-        let Flight { completions, free, faults, verifier, .. } = flight;
+    fn check_read_back(&mut self, flight: &mut WorkerState, progress: &mut ReadBackProgress) {
+        let WorkerState { completions, free, faults, verifier, .. } = flight;
         let Some(verifier) = verifier else { return };
         for done in completions.as_slice() {
             free.push(done.tag);

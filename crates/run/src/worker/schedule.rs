@@ -2,7 +2,7 @@
 //!
 //! Hot path: an addition, and for Poisson arrivals a logarithm, a request.
 
-use super::random::{Purpose, stream, unit};
+use super::random::{RandomPurpose, stream, unit};
 use crate::assignment::Assignment;
 use narrows_model::units::round_to_u64;
 use narrows_model::workload::Arrivals;
@@ -11,7 +11,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 /// Arrivals of a backlog that are counted one by one; beyond them, their expected number stands for the drawn one,
 /// which differs from it by less than a thousandth.
 const BACKLOG_DRAWN_MAX: f64 = 2e7;
-/// The parts in which such a backlog is told, evenly spread as it is: as fine as a histogram's buckets.
+/// The steps in which such a backlog is reported, evenly spread like the backlog itself: as fine as a histogram's
+/// buckets.
 const BACKLOG_STEPS: u64 = 1000;
 
 /// The scheduled starts of one worker.
@@ -21,13 +22,13 @@ const BACKLOG_STEPS: u64 = 1000;
 #[derive(Debug)]
 pub(super) struct Schedule {
     start_ns: u64,
-    law: Law,
+    law: ArrivalLaw,
     due_ns: u64,
 }
 
 /// Times are counted from the schedule's start, in nanoseconds.
 #[derive(Debug)]
-enum Law {
+enum ArrivalLaw {
     Constant { first_ns: f64, period_ns: f64, index: u64 },
     Poisson { mean_ns: f64, place_ns: f64, random: Xoshiro256PlusPlus },
 }
@@ -42,10 +43,10 @@ impl Schedule {
         let period_ns = between_ns * f64::from(workers) * f64::from(workload.clients.max(1));
         let law = if matches!(workload.arrivals, Arrivals::Constant { .. }) {
             let place = f64::from(assignment.client_index) * f64::from(workers) + f64::from(worker_index);
-            Law::Constant { first_ns: place * between_ns, period_ns, index: 0 }
+            ArrivalLaw::Constant { first_ns: place * between_ns, period_ns, index: 0 }
         } else {
-            let random = stream(assignment, worker_index, Purpose::Arrivals);
-            Law::Poisson { mean_ns: period_ns, place_ns: 0.0, random }
+            let random = stream(assignment, worker_index, RandomPurpose::Arrivals);
+            ArrivalLaw::Poisson { mean_ns: period_ns, place_ns: 0.0, random }
         };
         let mut schedule = Self { start_ns, law, due_ns: 0 };
         schedule.advance();
@@ -61,13 +62,13 @@ impl Schedule {
     /// Goes on to the request after the next.
     pub(super) fn advance(&mut self) {
         let place_ns = match &mut self.law {
-            Law::Constant { first_ns, period_ns, index } => {
+            ArrivalLaw::Constant { first_ns, period_ns, index } => {
                 // A product, so that no error adds up.
                 let place_ns = *first_ns + *index as f64 * *period_ns;
                 *index += 1;
                 place_ns
             }
-            Law::Poisson { mean_ns, place_ns, random } => {
+            ArrivalLaw::Poisson { mean_ns, place_ns, random } => {
                 *place_ns -= (1.0 - unit(random)).ln() * *mean_ns;
                 *place_ns
             }
@@ -75,12 +76,12 @@ impl Schedule {
         self.due_ns = self.start_ns.saturating_add(round_to_u64(place_ns));
     }
 
-    /// How many requests are due before `until_ns` and have not been started; goes beyond them and tells `passed` when
+    /// How many requests are due before `until_ns` and have not been started; skips them and reports to `passed` when
     /// how many of them were due.
     pub(super) fn pass_over(&mut self, until_ns: u64, mut passed: impl FnMut(u64, u64)) -> u64 {
         let period_ns = match &self.law {
-            Law::Constant { period_ns, .. } => *period_ns,
-            Law::Poisson { mean_ns, .. } => *mean_ns,
+            ArrivalLaw::Constant { period_ns, .. } => *period_ns,
+            ArrivalLaw::Poisson { mean_ns, .. } => *mean_ns,
         };
         let expected = until_ns.saturating_sub(self.due_ns) as f64 / period_ns;
         if expected > BACKLOG_DRAWN_MAX {

@@ -1,18 +1,18 @@
-//! What a worker makes of completions: judges each against its own request and counts it.
+//! How a worker processes completions: checks each against its own request and counts it.
 //!
 //! Hot path: no allocation, no lock, one clock read a batch. Requests that were submitted together and completed
 //! together have one response time, which is recorded once for all of them.
 
-use super::flight::{Faults, Flight};
+use super::state::{WorkerFaults, WorkerState};
 use super::{ERRORS_MAX, REAP_SLICE_NS, Worker};
-use narrows_engines::request::{Completion, Errno};
+use narrows_engines::request::{Errno, IoCompletion};
 use narrows_engines::{Clock, Completions, EngineError, Tick};
 use narrows_model::Op;
 use narrows_model::verification::DATA_MISMATCH;
 
 /// Completions with the same response time, not yet recorded.
 #[derive(Default)]
-struct Run {
+struct ResponseBatch {
     op_count: u64,
     bytes: u64,
     response_ns: u64,
@@ -20,8 +20,8 @@ struct Run {
 
 impl<C: Clock + ?Sized> Worker<'_, C> {
     /// Waits for completions and counts them.
-    pub(super) fn reap(&mut self, flight: &mut Flight) -> Result<(), EngineError> {
-        let (min, until_ns) = self.patience(flight);
+    pub(super) fn reap(&mut self, flight: &mut WorkerState) -> Result<(), EngineError> {
+        let (min, until_ns) = self.reap_limits(flight);
         flight.completions.clear();
         self.engine.reap(min, Tick(until_ns), &mut flight.completions)?;
         let now_ns = self.clock.now().0;
@@ -31,7 +31,7 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
 
     /// Counts what has completed by `now_ns`.
     #[inline]
-    pub(super) fn count(&mut self, flight: &mut Flight, now_ns: u64) {
+    pub(super) fn count(&mut self, flight: &mut WorkerState, now_ns: u64) {
         flight.stamp = now_ns;
         if flight.stamp >= flight.next_event_ns {
             // An engine that blocks hands over the window's first completion after its start: it counts.
@@ -53,9 +53,9 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
 
     /// How many completions to wait for, and until when at the latest: a free place whose request is due before ends
     /// the wait, as does the window's border.
-    fn patience(&self, flight: &Flight) -> (u32, u64) {
+    fn reap_limits(&self, flight: &WorkerState) -> (u32, u64) {
         let in_flight = flight.in_flight();
-        let min = if flight.ending { 1 } else { flight.together.min(in_flight) };
+        let min = if flight.ending { 1 } else { flight.batch_min.min(in_flight) };
         let min = u32::try_from(min).unwrap_or(u32::MAX);
         let until_ns = (flight.stamp + REAP_SLICE_NS).min(self.next_border_ns(flight));
         if !flight.starts.are_gated() || flight.free.is_empty() || flight.ending {
@@ -67,8 +67,19 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         if start_ns <= flight.stamp { (0, flight.stamp) } else { (min, until_ns.min(start_ns)) }
     }
 
+    /// Notes when each slot of the load has completed once.
+    #[inline]
+    fn count_first_turn(&mut self, flight: &mut WorkerState) {
+        if flight.first_turn > 0 {
+            flight.first_turn = flight.first_turn.saturating_sub(flight.completions.len());
+            if flight.first_turn == 0 {
+                self.window.note_turn();
+            }
+        }
+    }
+
     /// Counts the completions; two functions, so that a load that is not verified pays nothing for those that are.
-    fn settle<const VERIFIED: bool>(&mut self, flight: &mut Flight) {
+    fn settle<const VERIFIED: bool>(&mut self, flight: &mut WorkerState) {
         // A completion that arrives after the window belongs to no interval of it.
         let counts = flight.stamp <= self.window.measure_until_ns() || !self.ends_by_time();
         if counts {
@@ -79,38 +90,34 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         if !flight.measuring {
             flight.give_back();
         }
-        if flight.first_turn > 0 {
-            flight.first_turn = flight.first_turn.saturating_sub(flight.completions.len());
-            if flight.first_turn == 0 {
-                self.window.note_turn();
-            }
-        }
+        self.count_first_turn(flight);
         if flight.free.is_empty() {
             flight.freed_ns = flight.stamp;
         }
-        let Flight { completions, places, free, kinds, starts, faults, stamp, verifier, objects, .. } =
-            flight;
-        let mut run = Run::default();
-        let scheduled = starts.are_scheduled();
+        let scheduled = flight.starts.are_scheduled();
+        let WorkerState {
+            completions, places, free, kinds, starts, faults, stamp, verifier, objects, ..
+        } = flight;
+        let mut run = ResponseBatch::default();
         for done in completions.as_slice() {
             let place = places[done.tag as usize];
             free.push(done.tag);
             starts.completed(*stamp);
-            let kind = kinds.of(place.kind);
-            let whole =
-                objects.as_ref().map_or_else(|| kind.moved_bytes(), |objects| objects.expected_bytes());
-            let judged = self.judge(*done, kind.op, whole, faults);
-            if let (Some(objects), None) = (objects.as_mut(), judged) {
-                objects.failed();
+            let kind = kinds.get(place.kind);
+            let whole = objects.as_ref().map_or_else(|| kind.moved_bytes(), |set| set.expected_bytes());
+            let moved_bytes = self.check_completion(*done, kind.op, whole, faults);
+            if let (Some(set), None) = (objects.as_mut(), moved_bytes) {
+                set.failed();
             }
             if VERIFIED
                 && let Some(verifier) = verifier
-                && let Some(mismatch) = verifier.completed(done.tag, judged.is_some(), self.engine.as_mut())
+                && let Some(mismatch) =
+                    verifier.completed(done.tag, moved_bytes.is_some(), self.engine.as_mut())
             {
                 self.fail(faults, kind.op, DATA_MISMATCH, &mismatch);
                 continue;
             }
-            let Some(bytes) = judged else { continue };
+            let Some(bytes) = moved_bytes else { continue };
             let response_ns = stamp.saturating_sub(place.from_ns);
             let service_ns = stamp.saturating_sub(place.submitted_ns);
             if scheduled && self.window.measures(place.from_ns) {
@@ -121,7 +128,7 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
             }
             if response_ns != run.response_ns {
                 self.recorder.completed(run.op_count, run.bytes, run.response_ns);
-                run = Run { response_ns, ..Run::default() };
+                run = ResponseBatch { response_ns, ..ResponseBatch::default() };
             }
             run.op_count += 1;
             run.bytes += bytes;
@@ -142,7 +149,13 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
     /// Bytes that a request has moved, of the `whole` where that is known; `None` when it failed or moved too few, which is
     /// noted.
     #[inline]
-    fn judge(&mut self, done: Completion, op: Op, whole: Option<u32>, faults: &mut Faults) -> Option<u64> {
+    fn check_completion(
+        &mut self,
+        done: IoCompletion,
+        op: Op,
+        whole: Option<u32>,
+        faults: &mut WorkerFaults,
+    ) -> Option<u64> {
         match (done.result, whole) {
             (Ok(moved), Some(whole)) if moved == whole => Some(u64::from(moved)),
             (Ok(moved), None) => Some(if op == Op::Stat { u64::from(moved) } else { 0 }),
@@ -158,19 +171,19 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
     }
 
     #[cold]
-    fn fail_with(&mut self, faults: &mut Faults, op: Op, errno: Errno, message: &str) {
+    fn fail_with(&mut self, faults: &mut WorkerFaults, op: Op, errno: Errno, message: &str) {
         self.fail(faults, op, &errno.name(), message);
     }
 
     #[cold]
-    fn fail(&mut self, faults: &mut Faults, op: Op, errno: &str, message: &str) {
+    fn fail(&mut self, faults: &mut WorkerFaults, op: Op, errno: &str, message: &str) {
         faults.count += 1;
         self.recorder.failed();
         faults.note(op, errno, &format!("{message} on {}", self.assignment.target()));
     }
 
     /// Notes the outcome of the final sync.
-    pub(super) fn judge_sync(&mut self, completions: &Completions, faults: &mut Faults) {
+    pub(super) fn check_final_sync(&mut self, completions: &Completions, faults: &mut WorkerFaults) {
         if let Some(Err(errno)) = completions.as_slice().first().map(|done| done.result) {
             self.fail_with(faults, Op::Sync, errno, "the final sync failed");
         }

@@ -6,7 +6,7 @@ use crate::assignment::WindowTimes;
 use crate::recorder::{IntervalStream, SampleLabel, clear, recorder};
 use crate::stop::{StopFlag, StopRequest};
 use narrows_engines::{
-    Completions, EngineRegistry, ProtocolCounters, Request, Slot, Tick, VirtualClock, WorkerContext,
+    Completions, EngineRegistry, IoRequest, ProtocolCounters, Slot, Tick, VirtualClock, WorkerContext,
 };
 use narrows_model::sim_profile::{CacheLaw, Fault, SimProfile, StationLaw};
 use narrows_model::trial::IntervalSample;
@@ -86,9 +86,9 @@ fn run(assignment: &Assignment, stop: &StopFlag) -> (WorkerOutput, Vec<IntervalS
 /// What a wrapped engine does differently.
 trait Twist {
     /// Sees the requests that are about to be handed over.
-    fn queueing(&mut self, _requests: &[Request]) {}
+    fn queueing(&mut self, _requests: &[IoRequest]) {}
     /// Sees the requests that are handed over.
-    fn queued(&mut self, _requests: &[Request]) {}
+    fn queued(&mut self, _requests: &[IoRequest]) {}
     /// Sees that the engine is about to be closed.
     fn closing(&mut self) {}
     /// Changes how a reap waits.
@@ -96,7 +96,7 @@ trait Twist {
         (min, until)
     }
     /// Changes what became of a request.
-    fn done(&mut self, done: narrows_engines::Completion) -> narrows_engines::Completion {
+    fn done(&mut self, done: narrows_engines::IoCompletion) -> narrows_engines::IoCompletion {
         done
     }
 }
@@ -113,7 +113,7 @@ impl<T: Twist> Engine for Twisted<T> {
         self.0.buffer(slot)
     }
 
-    fn queue(&mut self, requests: &[Request]) -> Result<usize, EngineError> {
+    fn queue(&mut self, requests: &[IoRequest]) -> Result<usize, EngineError> {
         self.1.queueing(requests);
         let taken = self.0.queue(requests)?;
         self.1.queued(&requests[..taken]);
@@ -183,7 +183,7 @@ fn run_on<C: Clock + 'static>(
     let label = SampleLabel { cell: CellId("cell".to_owned()), trial: 0, client_index: 0, worker_index: 0 };
     let (recorder, stream) = recorder(&label, assignment.interval_ns.0);
     let workload = &assignment.cell.workload;
-    let table = || Arc::new(Table::new(assignment.object_bytes, workload.block_bytes, 1));
+    let table = || Arc::new(GenerationTable::new(assignment.object_bytes, workload.block_bytes, 1));
     let table = workload.verify.then(table);
     let worker =
         Worker { assignment, index: 0, clock: clock.as_ref(), window: &window, engine, recorder, table };
@@ -377,7 +377,7 @@ fn the_shares_of_all_workers_add_up_to_the_bound() {
         counted.cell.stop.bytes_max = bytes_max.map(Bytes);
         let of = |client_index: u32, index: u32| {
             let assignment = Assignment { client_index, ..counted.clone() };
-            let mut flight = Flight::new(&assignment, index, 1, 0, 0);
+            let mut flight = WorkerState::new(&assignment, index, 1, 0, 0);
             (0..1000).take_while(|_| flight.left.take(4096)).count() as u64
         };
         (0..clients)

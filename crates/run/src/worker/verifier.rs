@@ -4,10 +4,10 @@
 //! their submission and checked after the stamp of their completion, so that neither is in a response time; it is in the
 //! worker's CPU time and rate. No allocation but for mismatches.
 
-use super::flight::{Flight, Place};
+use super::state::{QueueSlot, WorkerState};
 use crate::assignment::Assignment;
-use crate::verify::{Content, Table, Unit, Written, Wrong};
-use narrows_engines::{Engine, Request, Slot};
+use crate::verify::{GenerationTable, Unit, UnitContent, UnitMismatch, WriteOutcome};
+use narrows_engines::{Engine, IoRequest, Slot};
 use narrows_model::units::saturate_usize;
 use narrows_model::verification::{Mismatch, MismatchKind, UNIT_BYTES, Verification};
 use narrows_model::{Bytes, Nanos, Op};
@@ -16,26 +16,26 @@ use std::sync::Arc;
 
 /// How long a worker with nothing in flight waits before it asks again for the units of a request: a fraction of what the
 /// other worker's request takes on any target that keeps data.
-pub(super) const HELD_WAIT_NS: u64 = 5_000;
+pub(super) const UNITS_WAIT_NS: u64 = 5_000;
 
 /// A worker's part in a load that is verified.
 #[derive(Debug)]
 pub(super) struct Verifier {
-    pub(super) table: Arc<Table>,
-    content: Content,
+    pub(super) table: Arc<GenerationTable>,
+    content: UnitContent,
     client_index: u32,
     object: String,
     /// The requests in flight, by tag.
-    asked: Vec<Asked>,
-    /// A request that was made and waits for units that another one has, with what its place holds.
-    held: Option<(Request, Place)>,
+    asked: Vec<VerifiedRequest>,
+    /// A request that was made and waits for units that another one has locked, with the content of its place.
+    waiting: Option<(IoRequest, QueueSlot)>,
     pub(super) found: Verification,
     pub(super) in_read_back: bool,
 }
 
-/// What a request in flight has hold of.
+/// What a request in flight has locked.
 #[derive(Debug, Clone, Copy)]
-struct Asked {
+struct VerifiedRequest {
     op: Op,
     offset_bytes: u64,
     length_bytes: u32,
@@ -43,8 +43,8 @@ struct Asked {
 
 impl Verifier {
     /// The verifier of a worker with `depth` places.
-    pub(super) fn new(assignment: &Assignment, table: Arc<Table>, depth: u32) -> Self {
-        let idle = Asked { op: Op::Sync, offset_bytes: 0, length_bytes: 0 };
+    pub(super) fn new(assignment: &Assignment, table: Arc<GenerationTable>, depth: u32) -> Self {
+        let idle = VerifiedRequest { op: Op::Sync, offset_bytes: 0, length_bytes: 0 };
         let object = assignment.objects.get(assignment.object_index() as usize).cloned();
         Self {
             table,
@@ -52,15 +52,15 @@ impl Verifier {
             client_index: assignment.client_index,
             object: object.unwrap_or_default(),
             asked: vec![idle; depth as usize],
-            held: None,
+            waiting: None,
             found: Verification::default(),
             in_read_back: false,
         }
     }
 
-    /// Takes hold of the units of `request` and makes the block that it writes; false while another request has them.
-    pub(super) fn admit(&mut self, request: &Request, engine: &mut dyn Engine) -> bool {
-        let Request { op, offset_bytes, length_bytes, .. } = *request;
+    /// Locks the units of `request` and makes the block that it writes; false while another request has them.
+    pub(super) fn admit(&mut self, request: &IoRequest, engine: &mut dyn Engine) -> bool {
+        let IoRequest { op, offset_bytes, length_bytes, .. } = *request;
         let units = self.table.units_of(offset_bytes, length_bytes);
         let has = match op {
             Op::Read => self.table.begin_read(units),
@@ -68,7 +68,7 @@ impl Verifier {
             _ => true,
         };
         if has {
-            self.asked[request.tag as usize] = Asked { op, offset_bytes, length_bytes };
+            self.asked[request.tag as usize] = VerifiedRequest { op, offset_bytes, length_bytes };
         }
         if has && op == Op::Write {
             let block = block(engine, request.slot, length_bytes);
@@ -78,10 +78,10 @@ impl Verifier {
         has
     }
 
-    /// Checks what request `tag` has read and lets go of its units; `moved` tells whether all of it was moved. The first
+    /// Checks what request `tag` has read and unlocks its units; `moved` says whether all of it was moved. The first
     /// mismatch is returned.
     pub(super) fn completed(&mut self, tag: u32, moved: bool, engine: &mut dyn Engine) -> Option<String> {
-        let Asked { op, offset_bytes, length_bytes } = self.asked[tag as usize];
+        let VerifiedRequest { op, offset_bytes, length_bytes } = self.asked[tag as usize];
         let units = self.table.units_of(offset_bytes, length_bytes);
         match op {
             Op::Read => {
@@ -91,7 +91,7 @@ impl Verifier {
                 first
             }
             Op::Write => {
-                let written = if moved { Written::Whole } else { Written::Perhaps };
+                let written = if moved { WriteOutcome::Whole } else { WriteOutcome::Perhaps };
                 self.table.end_write(units, written);
                 None
             }
@@ -101,7 +101,7 @@ impl Verifier {
 
     /// Checks a block of which the units are these; returns the first mismatch in words.
     fn check(&mut self, block: &[u8], units: Range<usize>) -> Option<String> {
-        let (mut undecided_count, mut places) = (0, Places::default());
+        let (mut undecided_count, mut places) = (0, WrongRanges::default());
         let unit_count = units.len() as u64;
         for (part, number) in block.chunks_exact(saturate_usize(UNIT_BYTES)).zip(units) {
             let Some(generation) = self.table.generation(number) else {
@@ -110,7 +110,7 @@ impl Verifier {
             };
             let unit = self.content.unit(number as u64 * UNIT_BYTES, generation);
             if !unit.is(part) {
-                places.add(&unit, unit.judge(part));
+                places.add(&unit, unit.classify(part));
             }
         }
         let checked = Bytes((unit_count - undecided_count) * UNIT_BYTES);
@@ -155,7 +155,7 @@ fn block(engine: &mut dyn Engine, slot: Slot, length_bytes: u32) -> &mut [u8] {
 
 /// Wrong bytes of one request, neighbours that are wrong in the same way together.
 #[derive(Default)]
-struct Places {
+struct WrongRanges {
     all: Vec<WrongBytes>,
     unit_count: u64,
 }
@@ -164,12 +164,12 @@ struct Places {
 struct WrongBytes {
     kind: MismatchKind,
     bytes: Range<u64>,
-    wrong: Wrong,
+    wrong: UnitMismatch,
 }
 
-impl Places {
+impl WrongRanges {
     #[cold]
-    fn add(&mut self, unit: &Unit, wrong: Wrong) {
+    fn add(&mut self, unit: &Unit, wrong: UnitMismatch) {
         self.unit_count += 1;
         let at = |byte: usize| unit.offset_bytes + byte as u64;
         let bytes = at(wrong.bytes.start)..at(wrong.bytes.end);
@@ -182,36 +182,38 @@ impl Places {
     }
 }
 
-impl Flight {
-    /// Takes a request that was made into the batch; false where it is held until it can have its units, its place free.
-    pub(super) fn admit(&mut self, request: Request, engine: &mut dyn Engine) -> bool {
+impl WorkerState {
+    /// Adds a request that was made to the batch; false where it is deferred until it can lock its units, its place
+    /// free.
+    pub(super) fn admit(&mut self, request: IoRequest, engine: &mut dyn Engine) -> bool {
         let Some(verifier) = &mut self.verifier else { return true };
         if verifier.admit(&request, engine) {
             self.batch.push(request);
             return true;
         }
-        verifier.held = Some((request, self.places[request.tag as usize]));
+        verifier.waiting = Some((request, self.places[request.tag as usize]));
         self.free.push(request.tag);
         false
     }
 
-    /// Offers the held request again, in any free place; false while it is still held.
-    pub(super) fn admit_held(&mut self, engine: &mut dyn Engine) -> bool {
-        let Some((request, place)) = self.verifier.as_mut().and_then(|verifier| verifier.held.take()) else {
+    /// Offers the deferred request again, in any free place; false while it is still deferred.
+    pub(super) fn admit_waiting(&mut self, engine: &mut dyn Engine) -> bool {
+        let Some((request, place)) = self.verifier.as_mut().and_then(|verifier| verifier.waiting.take())
+        else {
             return true;
         };
         // It left a place free, and nothing was started since.
         let Some(tag) = self.free.pop() else { return true };
         self.places[tag as usize] = place;
-        self.admit(Request { tag, slot: Slot(tag), ..request }, engine)
+        self.admit(IoRequest { tag, slot: Slot(tag), ..request }, engine)
     }
 
     /// Whether a request waits for units that another one has.
-    pub(super) fn is_held(&self) -> bool {
-        self.verifier.as_ref().is_some_and(|verifier| verifier.held.is_some())
+    pub(super) fn has_waiting(&self) -> bool {
+        self.verifier.as_ref().is_some_and(|verifier| verifier.waiting.is_some())
     }
 
-    /// Counts the time that making or checking blocks took, if it lies in the measured window.
+    /// Counts the time that making or checking blocks took, if it is in the measured window.
     pub(super) fn count_cost(&mut self, from_ns: u64, to_ns: u64) {
         let measuring = self.measuring && self.at_measure_end.is_none();
         if let Some(verifier) = self.verifier.as_mut().filter(|_| measuring) {

@@ -1,13 +1,13 @@
 //! Blocks that a worker changes and writes back to where it has just read them, after every so many reads.
 //!
-//! Both are requests of their own with times of their own. What is written back belongs to its read: the bounds of the
-//! window count the reads alone, and a block that is due is written before anything else is read. One request is in
-//! flight, so that its buffer still holds what was read. Hot path: no allocation.
+//! Both are requests of their own with separate times. What is written back belongs to its read: the bounds of the
+//! window count only the reads, and a block that is due is written before anything else is read. One request is in
+//! flight, so that its buffer still contains what was read. Hot path: no allocation.
 
 use super::Worker;
-use super::flight::{Flight, Place};
+use super::state::{QueueSlot, WorkerState};
 use crate::assignment::Assignment;
-use narrows_engines::{Clock, Completion, Request, Slot};
+use narrows_engines::{Clock, IoCompletion, IoRequest, Slot};
 use narrows_model::Op;
 use narrows_model::units::saturate_u32;
 
@@ -16,7 +16,7 @@ const READ: u32 = 0;
 /// Index of the kind that writes back.
 const WRITE: u32 = 1;
 
-/// When a block is due, and where it lies.
+/// When a block is due, and where it is.
 #[derive(Debug)]
 pub(super) struct WriteBack {
     every: u32,
@@ -42,7 +42,7 @@ impl WriteBack {
     }
 
     /// Notes what completed: a block that was read whole may be due now.
-    pub(super) fn note(&mut self, completions: &[Completion], places: &[Place]) {
+    pub(super) fn note(&mut self, completions: &[IoCompletion], places: &[QueueSlot]) {
         for done in completions {
             if places[done.tag as usize].kind != READ || done.result != Ok(self.length_bytes) {
                 continue;
@@ -60,14 +60,14 @@ pub(super) fn is_uncounted(write_back: Option<&WriteBack>, kind: u32) -> bool {
     write_back.is_some() && kind == WRITE
 }
 
-impl Flight {
+impl WorkerState {
     /// The request that writes back what is due, in the place that is free.
-    fn due(&mut self) -> Option<Request> {
+    fn due(&mut self) -> Option<IoRequest> {
         let write_back = self.write_back.as_mut().filter(|write_back| write_back.is_due)?;
         let tag = self.free.pop()?;
         write_back.is_due = false;
         self.places[tag as usize].kind = WRITE;
-        Some(Request {
+        Some(IoRequest {
             tag,
             op: Op::Write,
             object: self.object,
@@ -80,7 +80,7 @@ impl Flight {
 
 impl<C: Clock + ?Sized> Worker<'_, C> {
     /// Makes the next request: what is due to be written back, or else a read.
-    pub(super) fn fill_writing_back(&mut self, flight: &mut Flight) {
+    pub(super) fn fill_writing_back(&mut self, flight: &mut WorkerState) {
         if let Some(request) = flight.due() {
             self.stamp(&request, flight.stamp);
             flight.batch.push(request);

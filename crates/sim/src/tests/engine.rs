@@ -2,14 +2,14 @@
 
 use super::*;
 
-/// Runs a closed loop on [`Machine::submit`] as an engine does: the next request goes out when one completes.
+/// Runs a closed loop on [`Machine::submit`] as an engine does: the next request is sent when one completes.
 fn engine_rate_per_s(profile: &SimProfile, op: Op, bytes: u64, depth: u32) -> f64 {
     const REQUESTS: u32 = 8_000;
     let mut machine = Machine::new(profile.clone(), 5).unwrap().with_access(Access::Direct);
     let mut due = BinaryHeap::new();
     let mut submit = |now_ns| {
         let outcome = machine.submit(op, bytes, Cut::Path, now_ns);
-        assert_eq!(outcome.fate, Fate::Done);
+        assert_eq!(outcome.outcome, RequestOutcome::Done);
         std::cmp::Reverse(outcome.due_ns)
     };
     due.extend((0..depth).map(|_| submit(0)));
@@ -49,11 +49,19 @@ fn the_machine_of_an_engine_carries_what_the_simulator_says() {
 fn a_machine_tells_errors_by_name_and_hangs() {
     let faults = vec![Fault::Error { every: 2, errno: "ENOSPC".to_owned() }, Fault::Hang { after: 3 }];
     let mut machine = Machine::new(SimProfile { faults, ..machine(0.0) }, 1).unwrap();
-    let fates: Vec<Fate> =
-        (0..4).map(|index| machine.submit(Op::Write, 4096, Cut::Path, index).fate).collect();
-    assert_eq!(fates, [Fate::Done, Fate::Failed("ENOSPC".to_owned()), Fate::Done, Fate::Never]);
+    let fates: Vec<RequestOutcome> =
+        (0..4).map(|index| machine.submit(Op::Write, 4096, Cut::Path, index).outcome).collect();
+    assert_eq!(
+        fates,
+        [
+            RequestOutcome::Done,
+            RequestOutcome::Failed("ENOSPC".to_owned()),
+            RequestOutcome::Done,
+            RequestOutcome::Never
+        ]
+    );
     assert_eq!(machine.submit(Op::Write, 4096, Cut::Path, 9).due_ns, u64::MAX);
-    assert_eq!(machine.submit(Op::Write, 4096, Cut::ServerMemory, 9).fate, Fate::Done);
+    assert_eq!(machine.submit(Op::Write, 4096, Cut::ServerMemory, 9).outcome, RequestOutcome::Done);
 }
 
 #[test]

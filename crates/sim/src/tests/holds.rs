@@ -1,4 +1,4 @@
-//! What holds requests back besides service: a connection's window, loss, worker threads, commits.
+//! What delays requests besides service: a connection's window, loss, worker threads, commits.
 
 use super::*;
 use narrows_model::workload::{Acknowledgement, SyncPolicy};

@@ -1,8 +1,8 @@
 //! The simulator's rates against queueing theory.
 
 use super::*;
-use narrows_stats::bounds::AsymptoticBounds;
-use narrows_stats::mva::{Network, Station, StationKind};
+use narrows_testkit::statistics::bounds::AsymptoticBounds;
+use narrows_testkit::statistics::mva::{Network, QueueStation, StationKind};
 use proptest::prelude::*;
 
 #[test]
@@ -80,7 +80,7 @@ fn think_time_obeys_the_interactive_response_time_law() {
 
 /// Exact mean value analysis of single exponential servers and a delay.
 fn network(demands_s: &[f64], delay_s: f64) -> Network {
-    let queue = |demand_s: &f64| Station { demand_s: *demand_s, kind: StationKind::Queue };
+    let queue = |demand_s: &f64| QueueStation { demand_s: *demand_s, kind: StationKind::Queue };
     Network::new(demands_s.iter().map(queue).collect(), delay_s).unwrap()
 }
 
@@ -119,7 +119,7 @@ proptest! {
         };
         profile.network.as_mut().unwrap().rtt_ns = Nanos(rtt_ns);
         let demands_s = [client_ns, server_ns, device_ns].map(|service_ns| service_ns as f64 / 1e9);
-        let bounds = AsymptoticBounds::of(&network(&demands_s, rtt_ns as f64 / 1e9));
+        let bounds = AsymptoticBounds::new(&network(&demands_s, rtt_ns as f64 / 1e9));
         let output = run(&profile, cell(Cut::Path, Op::Read, 0, depth));
         // A mean of some 18 000 draws strays by under 4 % at this spread.
         prop_assert!(rate_per_s(&output) <= bounds.rate_high_per_s(depth) * 1.04);

@@ -2,21 +2,21 @@
 //!
 //! It deliberately removes no warm-up (see [`crate::mser`]).
 
-use super::{Interval, IntervalMethod, Level, Spread, around};
+use super::{ConfidenceInterval, EstimateSpread, IntervalMethod, Level, around};
 use crate::autocorrelation::lag1_autocorrelation;
 use crate::error::{StatsError, require_finite};
 use crate::moments::{Moments, mean};
 
-/// The mean of a series with its interval, and what tells whether the batches were long enough.
+/// The mean of a series with its interval, and what shows whether the batches were long enough.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BatchMeans {
     /// The mean of the values used.
     pub mean: f64,
     /// The interval of the mean.
-    pub interval: Interval,
+    pub interval: ConfidenceInterval,
     /// How many batches were made.
     pub batch_count: usize,
-    /// How many consecutive values a batch holds.
+    /// How many consecutive values a batch contains.
     pub batch_len: usize,
     /// How many values at the start were left out to make the batches equally long.
     pub dropped_count: usize,
@@ -41,7 +41,7 @@ pub struct BatchMeans {
 /// # Source
 /// Student's t on the k batch means; 10 to 30 batches lose little (Schmeiser, Operations Research 30, 1982). Assumes
 /// a stationary series and batches long against the range of its correlation. Checked against `NumPy` and SciPy
-/// (`intervals.json`), coverage in `tests/coverage.rs`.
+/// (`intervals.json`), coverage in `tests/it/coverage.rs`.
 pub fn batch_means(series: &[f64], batch_count: usize, level: Level) -> Result<BatchMeans, StatsError> {
     if batch_count < 2 {
         return Err(StatsError::BadArgument { requirement: "at least two batches are needed" });
@@ -51,10 +51,10 @@ pub fn batch_means(series: &[f64], batch_count: usize, level: Level) -> Result<B
     let dropped_count = series.len() - batch_len * batch_count;
     let means: Vec<f64> = series[dropped_count..].chunks_exact(batch_len).filter_map(mean).collect();
     let too_few = StatsError::TooFew { needed_count: batch_count, given_count: means.len() };
-    let moments = Moments::of(&means).ok_or(too_few)?;
+    let moments = Moments::from_values(&means).ok_or(too_few)?;
     let variance = moments.sample_variance().ok_or(too_few)?;
     let k = moments.count() as f64;
-    let spread = Spread { standard_error: (variance / k).sqrt(), degrees_of_freedom: k - 1.0 };
+    let spread = EstimateSpread { standard_error: (variance / k).sqrt(), degrees_of_freedom: k - 1.0 };
     Ok(BatchMeans {
         mean: moments.mean(),
         interval: around(moments.mean(), spread, level, IntervalMethod::BatchMeans)?,
@@ -66,7 +66,7 @@ pub fn batch_means(series: &[f64], batch_count: usize, level: Level) -> Result<B
 }
 
 /// The numbers of batches that are tried, the most first: ten to thirty lose little (Schmeiser 1982), and below ten the
-/// correlation of the batches cannot be judged.
+/// correlation of the batches cannot be assessed.
 const BATCH_COUNTS: [usize; 5] = [30, 25, 20, 15, 10];
 /// Standard errors above its expectation up to which the batches' lag-1 correlation counts as small: one, because a
 /// correlation that is missed narrows the interval, while one that is seen wrongly only costs batches.
@@ -84,7 +84,7 @@ const LAG1_LIMIT: f64 = 1.0;
 /// # Source
 /// As [`batch_means`]; batches are lengthened until their lag-1 correlation r1 satisfies r1 + 1/k <= 1/sqrt(k) (Law and
 /// Carson, Operations Research 27, 1979, in the spirit of: -1/k is what independent means give, 1/sqrt(k) its standard
-/// error). Coverage on independent and on autoregressive series in `tests/coverage.rs`.
+/// error). Coverage on independent and on autoregressive series in `tests/it/coverage.rs`.
 pub fn uncorrelated_batch_means(series: &[f64], level: Level) -> Result<Option<BatchMeans>, StatsError> {
     let fewest = BATCH_COUNTS[BATCH_COUNTS.len() - 1];
     require_finite(series.iter().copied(), 2 * fewest)?;

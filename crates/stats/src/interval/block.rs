@@ -2,7 +2,7 @@
 //!
 //! It deliberately removes no warm-up (see [`crate::mser`]), and serves the mean alone.
 
-use super::{Interval, IntervalMethod, Level};
+use super::{ConfidenceInterval, IntervalMethod, Level};
 use crate::error::{StatsError, require_finite};
 use crate::index::floor_index;
 use crate::moments::Moments;
@@ -53,7 +53,7 @@ pub fn optimal_block_len(series: &[f64]) -> Result<f64, StatsError> {
 
 /// The series less its mean; `None` where nothing is left.
 fn centred(series: &[f64]) -> Option<Vec<f64>> {
-    let moments = Moments::of(series)?;
+    let moments = Moments::from_values(series)?;
     (moments.squared_deviations() > 0.0).then(|| series.iter().map(|value| value - moments.mean()).collect())
 }
 
@@ -94,13 +94,13 @@ fn flat_top(x: f64) -> f64 {
 /// means' distances from it. That is widened twice, because few blocks show too little: by sqrt(n / (n - b)) for the
 /// variation that blocks of length b lose to the mean, and by Student's quantile of n/b - 1 degrees of freedom over the
 /// normal one. Assumes a stationary series that is long against its correlation; coverage, below the level for short
-/// series, in `tests/coverage.rs`.
-pub fn block_bootstrap(series: &[f64], plan: BootstrapPlan) -> Result<Interval, StatsError> {
+/// series, in `tests/it/coverage.rs`.
+pub fn block_bootstrap(series: &[f64], plan: BootstrapPlan) -> Result<ConfidenceInterval, StatsError> {
     let plan = plan.checked()?;
     let n = series.len();
     let block_len = floor_index(optimal_block_len(series)?.ceil(), n).max(1);
     let undefined = StatsError::Degenerate { reason: "the series has no mean" };
-    let mean = Moments::of(series).ok_or(undefined)?.mean();
+    let mean = Moments::from_values(series).ok_or(undefined)?.mean();
     let sums = circular_sums(series, block_len, mean);
     let rest = n % block_len;
     let rests = circular_sums(series, rest, mean);
@@ -119,7 +119,7 @@ pub fn block_bootstrap(series: &[f64], plan: BootstrapPlan) -> Result<Interval, 
     distances.sort_unstable_by(f64::total_cmp);
     let half_width = quantile_of_sorted(&distances, plan.level.ratio()).ok_or(undefined)?
         * widening(n as f64, block_len as f64, plan.level)?;
-    Ok(Interval {
+    Ok(ConfidenceInterval {
         low: mean - half_width,
         high: mean + half_width,
         level: plan.level,

@@ -2,7 +2,7 @@
 //!
 //! It deliberately applies no correction of bias or acceleration.
 
-use super::{Interval, IntervalMethod};
+use super::{ConfidenceInterval, IntervalMethod};
 use crate::error::{StatsError, require_finite};
 use crate::quantile::quantile_of_sorted;
 use crate::resample::{BootstrapPlan, Resampler};
@@ -30,7 +30,7 @@ pub fn bootstrap_interval(
     values: &[f64],
     statistic: impl Fn(&[f64]) -> Option<f64>,
     plan: BootstrapPlan,
-) -> Result<Interval, StatsError> {
+) -> Result<ConfidenceInterval, StatsError> {
     let plan = plan.checked()?;
     require_finite(values.iter().copied(), 2)?;
     let undefined = StatsError::Degenerate { reason: "the statistic is undefined on a resample" };
@@ -45,5 +45,5 @@ pub fn bootstrap_interval(
     let tail = plan.level.upper_tail();
     let low = quantile_of_sorted(&statistics, tail).ok_or(undefined)?;
     let high = quantile_of_sorted(&statistics, 1.0 - tail).ok_or(undefined)?;
-    Ok(Interval { low, high, level: plan.level, method: IntervalMethod::PercentileBootstrap })
+    Ok(ConfidenceInterval { low, high, level: plan.level, method: IntervalMethod::PercentileBootstrap })
 }

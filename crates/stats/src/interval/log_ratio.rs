@@ -1,8 +1,8 @@
-//! The ratio of two independent estimates: its interval, and how sure it is that it lies beyond a margin.
+//! The ratio of two independent estimates: its interval, and how sure it is that it is beyond a margin.
 //!
 //! Worked in logarithms, so that B over A is exactly the inverse of A over B. It deliberately decides nothing.
 
-use super::{Interval, IntervalMethod, Level, Spread, around};
+use super::{ConfidenceInterval, EstimateSpread, IntervalMethod, Level, around};
 use crate::error::StatsError;
 use crate::student_t;
 
@@ -41,7 +41,7 @@ impl Estimate {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LogRatio {
     logarithm: f64,
-    spread: Spread,
+    spread: EstimateSpread,
 }
 
 impl LogRatio {
@@ -55,7 +55,7 @@ impl LogRatio {
     /// squares; degrees of freedom of Welch (Biometrika 34, 1947) and Satterthwaite. On the logarithms of two samples this is
     /// Welch's t test, checked against `scipy.stats.ttest_ind(equal_var=False)` (`log_ratio.json`). Assumes that the two
     /// are independent and their errors small against them: at a relative error of 0.3 the logarithm bends it by 5 %.
-    pub fn of(over: Estimate, under: Estimate) -> Result<Self, StatsError> {
+    pub fn new(over: Estimate, under: Estimate) -> Result<Self, StatsError> {
         let (over, under) = (over.checked()?, under.checked()?);
         let parts = [over, under].map(|one| one.relative_error.powi(2));
         let variance = parts[0] + parts[1];
@@ -65,7 +65,7 @@ impl LogRatio {
         let degrees = variance * variance / of_squares;
         Ok(Self {
             logarithm: over.value.ln() - under.value.ln(),
-            spread: Spread {
+            spread: EstimateSpread {
                 standard_error: variance.sqrt(),
                 // Without any error nothing weighs them.
                 degrees_of_freedom: if degrees.is_finite() && degrees > 0.0 { degrees } else { fewest },
@@ -83,13 +83,14 @@ impl LogRatio {
     ///
     /// # Errors
     /// Those of [`student_t::quantile`], which a ratio that was made does not meet.
-    pub fn interval(&self, level: Level) -> Result<Interval, StatsError> {
+    pub fn interval(&self, level: Level) -> Result<ConfidenceInterval, StatsError> {
         let of_logarithm = around(self.logarithm, self.spread, level, IntervalMethod::WelchLogRatio)?;
-        Ok(Interval { low: of_logarithm.low.exp(), high: of_logarithm.high.exp(), ..of_logarithm })
+        Ok(ConfidenceInterval { low: of_logarithm.low.exp(), high: of_logarithm.high.exp(), ..of_logarithm })
     }
 
-    /// The probability of a ratio as far beyond the margin as this one or further, where the true one lies on the margin's
-    /// edge: below `1 - level` exactly where the interval of that level lies wholly beyond the margin, on one side.
+    /// The probability of a ratio as far beyond the margin as this one or further, where the true one is on the
+    /// margin's edge: below `1 - level` exactly where the interval of that level is wholly beyond the margin, on one
+    /// side.
     ///
     /// # Shape
     /// `margin_ratio` is 0.03 for a margin from 1/1.03 to 1.03; from 0 to 1, 1 for a ratio within the margin.
@@ -125,7 +126,7 @@ mod tests {
 
     #[test]
     fn figures_that_did_not_vary_have_a_ratio_of_no_width() {
-        let found = LogRatio::of(estimate(3.0, 0.0), estimate(2.0, 0.0)).unwrap();
+        let found = LogRatio::new(estimate(3.0, 0.0), estimate(2.0, 0.0)).unwrap();
         let interval = found.interval(Level::P95).unwrap();
         assert!((found.ratio() - 1.5).abs() < 1e-12 && interval.half_width() < 1e-12);
         assert_eq!((found.p_beyond(0.03), found.p_beyond(0.6)), (Ok(0.0), Ok(1.0)));
@@ -133,18 +134,18 @@ mod tests {
 
     #[test]
     fn an_error_of_one_side_alone_keeps_that_sides_degrees_of_freedom() {
-        let found = LogRatio::of(estimate(1.0, 0.1), estimate(1.0, 0.0)).unwrap();
+        let found = LogRatio::new(estimate(1.0, 0.1), estimate(1.0, 0.0)).unwrap();
         assert!((found.spread.degrees_of_freedom - 9.0).abs() < 1e-12);
     }
 
     #[test]
     fn what_has_no_logarithm_is_refused() {
         for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            assert!(LogRatio::of(estimate(bad, 0.1), estimate(1.0, 0.1)).is_err(), "{bad}");
-            assert!(LogRatio::of(estimate(1.0, 0.1), estimate(bad, 0.1)).is_err(), "{bad}");
+            assert!(LogRatio::new(estimate(bad, 0.1), estimate(1.0, 0.1)).is_err(), "{bad}");
+            assert!(LogRatio::new(estimate(1.0, 0.1), estimate(bad, 0.1)).is_err(), "{bad}");
         }
-        assert!(LogRatio::of(estimate(1.0, -0.1), estimate(1.0, 0.1)).is_err());
-        let found = LogRatio::of(estimate(1.0, 0.1), estimate(1.0, 0.1)).unwrap();
+        assert!(LogRatio::new(estimate(1.0, -0.1), estimate(1.0, 0.1)).is_err());
+        let found = LogRatio::new(estimate(1.0, 0.1), estimate(1.0, 0.1)).unwrap();
         assert!(found.p_beyond(-0.1).is_err() && found.p_beyond(f64::NAN).is_err());
     }
 

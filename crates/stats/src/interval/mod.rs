@@ -10,53 +10,15 @@ mod ratio;
 mod sections;
 mod student;
 
+pub use crate::level::Level;
 pub use batch::{BatchMeans, batch_means, uncorrelated_batch_means};
 pub use block::{block_bootstrap, optimal_block_len};
 pub use bootstrap::bootstrap_interval;
 pub use log_ratio::{Estimate, LogRatio};
-pub use ratio::{Share, ratio_interval};
+pub use ratio::{RatioTerm, ratio_interval};
 pub use sections::sectioned;
 pub use student::student_interval;
-pub(crate) use student::{Spread, around};
-
-use crate::error::StatsError;
-
-/// A confidence level, strictly between 0 and 1.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
-pub struct Level(f64);
-
-impl Level {
-    /// 90 %.
-    pub const P90: Self = Self(0.90);
-    /// 95 %.
-    pub const P95: Self = Self(0.95);
-    /// 99 %.
-    pub const P99: Self = Self(0.99);
-
-    /// The level `ratio`, 0.95 for 95 %.
-    ///
-    /// # Errors
-    /// [`StatsError::BadArgument`] unless `ratio` lies strictly between 0 and 1.
-    pub fn new(ratio: f64) -> Result<Self, StatsError> {
-        if ratio > 0.0 && ratio < 1.0 {
-            Ok(Self(ratio))
-        } else {
-            Err(StatsError::BadArgument { requirement: "a level must lie between 0 and 1" })
-        }
-    }
-
-    /// The level as a ratio, 0.95 for 95 %.
-    #[must_use]
-    pub fn ratio(self) -> f64 {
-        self.0
-    }
-
-    /// The probability left above a two-sided interval, 0.025 for 95 %.
-    #[must_use]
-    pub fn upper_tail(self) -> f64 {
-        (1.0 - self.0) / 2.0
-    }
-}
+pub(crate) use student::{EstimateSpread, around};
 
 /// How an interval was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -102,7 +64,7 @@ impl IntervalMethod {
 /// # Units
 /// Those of the values it was made from.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Interval {
+pub struct ConfidenceInterval {
     /// The lower end.
     pub low: f64,
     /// The upper end, never below `low`.
@@ -113,8 +75,8 @@ pub struct Interval {
     pub method: IntervalMethod,
 }
 
-impl Interval {
-    /// Whether `value` lies inside, ends included.
+impl ConfidenceInterval {
+    /// Whether `value` is inside, ends included.
     #[must_use]
     pub fn contains(&self, value: f64) -> bool {
         (self.low..=self.high).contains(&value)

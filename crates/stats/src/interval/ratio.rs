@@ -2,13 +2,13 @@
 //!
 //! It deliberately is not that of the mean of the single ratios, which weighs every one alike.
 
-use super::{Interval, IntervalMethod, Level, Spread, around};
+use super::{ConfidenceInterval, EstimateSpread, IntervalMethod, Level, around};
 use crate::error::{StatsError, require_finite};
 use crate::moments::mean;
 
 /// A part of both sums: what one of n independent runs adds to each.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Share {
+pub struct RatioTerm {
     /// What it adds to the upper sum.
     pub over: f64,
     /// What it adds to the lower sum.
@@ -28,12 +28,12 @@ pub struct Share {
 /// The ratio estimator (Cochran, Sampling Techniques, chapter 6): R = sum(y) / sum(x), and by the delta method
 /// se(R)² = sum((y - R x)²) / (n (n - 1)) / mean(x)²; t with n - 1 degrees of freedom. Assumes independent shares; biased
 /// by the order of 1/n. Checked against the gradient and the covariance matrix of `NumPy` and `scipy.stats.t`
-/// (`ratio.json`), coverage in `tests/coverage.rs`.
-pub fn ratio_interval(shares: &[Share], level: Level) -> Result<Interval, StatsError> {
+/// (`ratio.json`), coverage in `tests/it/coverage.rs`.
+pub fn ratio_interval(shares: &[RatioTerm], level: Level) -> Result<ConfidenceInterval, StatsError> {
     let values = shares.iter().map(|share| if share.over.is_finite() { share.under } else { share.over });
     require_finite(values, 2)?;
     if let Some(value_index) = shares.iter().position(|share| share.under <= 0.0) {
-        let requirement = "what a ratio is divided by must be above 0";
+        let requirement = "the divisor of a ratio must be above 0";
         return Err(StatsError::OutOfRange { value_index, requirement });
     }
     let n = shares.len() as f64;
@@ -44,7 +44,7 @@ pub fn ratio_interval(shares: &[Share], level: Level) -> Result<Interval, StatsE
     let ratio = mean_over / mean_under;
     let squares: f64 = shares.iter().map(|share| (share.over - ratio * share.under).powi(2)).sum();
     let standard_error = (squares / (n * (n - 1.0))).sqrt() / mean_under;
-    let spread = Spread { standard_error, degrees_of_freedom: n - 1.0 };
+    let spread = EstimateSpread { standard_error, degrees_of_freedom: n - 1.0 };
     around(ratio, spread, level, IntervalMethod::Delta)
 }
 
@@ -52,8 +52,8 @@ pub fn ratio_interval(shares: &[Share], level: Level) -> Result<Interval, StatsE
 mod tests {
     use super::*;
 
-    fn shares(pairs: &[(f64, f64)]) -> Vec<Share> {
-        pairs.iter().map(|&(over, under)| Share { over, under }).collect()
+    fn shares(pairs: &[(f64, f64)]) -> Vec<RatioTerm> {
+        pairs.iter().map(|&(over, under)| RatioTerm { over, under }).collect()
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::error::{StatsError, require_finite};
 /// Sectioning (Asmussen and Glynn, Stochastic Simulation, 2007, III.5a; Nakayama, ACM TOMACS 24, 2014): with k parts q(i)
 /// and the whole q, se² = sum((q(i) - q)²) / (k (k - 1)), t with k - 1 degrees of freedom. Against batching it keeps the
 /// whole's smaller bias. Assumes parts long against the correlation of the data. Checked against `NumPy`
-/// (`log_ratio.json`), coverage of a median and a 99th percentile in `tests/coverage.rs`.
+/// (`log_ratio.json`), coverage of a median and a 99th percentile in `tests/it/coverage.rs`.
 pub fn sectioned(whole: f64, parts: &[f64]) -> Result<Estimate, StatsError> {
     require_finite(parts.iter().copied(), 2)?;
     if !(whole > 0.0 && whole.is_finite()) {

@@ -2,7 +2,7 @@
 //!
 //! It deliberately does not test whether the values are independent: see [`crate::autocorrelation`].
 
-use super::{Interval, IntervalMethod, Level};
+use super::{ConfidenceInterval, IntervalMethod, Level};
 use crate::error::{StatsError, require_finite};
 use crate::moments::Moments;
 use crate::student_t;
@@ -19,8 +19,8 @@ use crate::student_t;
 /// # Source
 /// mean ± t(n-1, 1-a/2) · s / sqrt(n) (Student 1908). Assumes independent values from one distribution, normal or
 /// with n large enough for the mean to be. Checked against `scipy.stats.t.interval` (`intervals.json`), coverage
-/// in `tests/coverage.rs`.
-pub fn student_interval(values: &[f64], level: Level) -> Result<Interval, StatsError> {
+/// in `tests/it/coverage.rs`.
+pub fn student_interval(values: &[f64], level: Level) -> Result<ConfidenceInterval, StatsError> {
     require_finite(values.iter().copied(), 2)?;
     let moments = values.iter().fold(Moments::default(), |mut moments, &value| {
         moments.push(value);
@@ -28,13 +28,13 @@ pub fn student_interval(values: &[f64], level: Level) -> Result<Interval, StatsE
     });
     let n = moments.count() as f64;
     let standard_error = (moments.squared_deviations() / (n - 1.0) / n).sqrt();
-    let spread = Spread { standard_error, degrees_of_freedom: n - 1.0 };
+    let spread = EstimateSpread { standard_error, degrees_of_freedom: n - 1.0 };
     around(moments.mean(), spread, level, IntervalMethod::StudentT)
 }
 
 /// The uncertainty of an estimate whose error follows Student's law.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Spread {
+pub(crate) struct EstimateSpread {
     pub(crate) standard_error: f64,
     pub(crate) degrees_of_freedom: f64,
 }
@@ -42,12 +42,12 @@ pub(crate) struct Spread {
 /// estimate ± t · standard error.
 pub(crate) fn around(
     estimate: f64,
-    spread: Spread,
+    spread: EstimateSpread,
     level: Level,
     method: IntervalMethod,
-) -> Result<Interval, StatsError> {
+) -> Result<ConfidenceInterval, StatsError> {
     // The lower quantile is taken because the tail itself is exact; 1 minus it is not.
     let factor = -student_t::quantile(level.upper_tail(), spread.degrees_of_freedom)?;
     let half_width = factor * spread.standard_error;
-    Ok(Interval { low: estimate - half_width, high: estimate + half_width, level, method })
+    Ok(ConfidenceInterval { low: estimate - half_width, high: estimate + half_width, level, method })
 }

@@ -1,6 +1,6 @@
 //! Degenerate and refused input of every interval.
 
-use super::{Interval, IntervalMethod, Level, batch_means, bootstrap_interval, student_interval};
+use super::{ConfidenceInterval, IntervalMethod, Level, batch_means, bootstrap_interval, student_interval};
 use crate::error::StatsError;
 use crate::moments::mean;
 use crate::resample::BootstrapPlan;
@@ -72,10 +72,11 @@ fn a_handful_of_resamples_is_refused() {
 
 #[test]
 fn widths_follow_from_the_ends() {
-    let interval = Interval { low: 9.0, high: 11.0, level: Level::P95, method: IntervalMethod::StudentT };
+    let interval =
+        ConfidenceInterval { low: 9.0, high: 11.0, level: Level::P95, method: IntervalMethod::StudentT };
     assert_eq!((interval.half_width(), interval.contains(10.0)), (1.0, true));
     assert_eq!(interval.relative_half_width(), Some(0.1));
     assert!(interval.contains(9.0) && interval.contains(11.0) && !interval.contains(11.5));
-    let around_zero = Interval { low: -1.0, high: 1.0, ..interval };
+    let around_zero = ConfidenceInterval { low: -1.0, high: 1.0, ..interval };
     assert_eq!(around_zero.relative_half_width(), None);
 }

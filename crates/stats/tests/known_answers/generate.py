@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the known answers that tests/known_answers.rs reads, from implementations independent of the crate.
+"""Writes the known answers that tests/it/known_answers.rs reads, from implementations independent of the crate.
 
 Needs NumPy, SciPy and diptest (`pip install numpy scipy diptest`); `python3 generate.py` rewrites every JSON file beside it.
 All data come from fixed seeds. The versions used are recorded in versions.json.
@@ -97,23 +97,6 @@ def intervals():
                                "high": float(found.confidence_interval.high),
                                "standard_error": float(found.standard_error)})
     write("intervals", {"student": student, "batches": batches, "bootstraps": bootstraps})
-
-
-def rank():
-    """Exact shares: every resample of every group, and every combination of them, in integers."""
-    groups = [[10, 12, 15], [11, 12, 13], [9, 16, 12]]
-    sums = [[sum(pick) for pick in itertools.product(g, repeat=len(g))] for g in groups]
-    shares = {}
-    for name, best in (("largest", max), ("smallest", min)):
-        credit = [Fraction(0)] * len(groups)
-        for row in itertools.product(*sums):
-            top = best(row)
-            tied = [i for i, value in enumerate(row) if value == top]
-            for i in tied:
-                credit[i] += Fraction(1, len(tied))
-        total = sum(credit)
-        shares[name] = [float(c / total) for c in credit]
-    write("rank", {"groups": groups, **shares})
 
 
 def mser():
@@ -367,18 +350,6 @@ def block_bootstrap():
     write("block_bootstrap", cases)
 
 
-def repetition():
-    rng = np.random.default_rng(17)
-    cases = []
-    for n, spread, target, level in ((3, 2, 0.02, 0.95), (5, 10, 0.05, 0.99), (10, 1, 0.05, 0.95), (4, 30, 0.1, 0.9)):
-        x = rng.normal(100, spread, n)
-        half = lambda m: stats.t.ppf(0.5 + level / 2, m - 1) * x.std(ddof=1) / m ** 0.5 / x.mean()
-        needed = next(m for m in range(n, 100_000) if half(m) <= target)
-        cases.append({"runs": x.tolist(), "level": level, "target": target, "half_width_ratio": float(half(n)),
-                      "needed": needed})
-    write("repetition", cases)
-
-
 def prediction():
     """One more observation at x: the covariance of numpy.polyfit, unscaled, and the residual variance of the weights."""
     rng = np.random.default_rng(29)
@@ -494,9 +465,9 @@ def steady_window():
 
 
 if __name__ == "__main__":
-    for make in (quantiles, moments, student_t, intervals, rank, mser, steady, autocorrelation, regression, hockney,
+    for make in (quantiles, moments, student_t, intervals, mser, steady, autocorrelation, regression, hockney,
                  mva, logistic, reliability, goodness,
-                 hockney_errors, mixture, block_bootstrap, repetition, prediction, ratio,
+                 hockney_errors, mixture, block_bootstrap, prediction, ratio,
                  unequal_errors, log_ratio, steady_window):
         make()
     write("versions", {"numpy": np.__version__, "scipy": scipy.__version__, "diptest": diptest.__version__})

@@ -30,7 +30,7 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    pub(super) fn of(request: &CheckRequest) -> Self {
+    pub(super) fn new(request: &CheckRequest) -> Self {
         let whole = Nanos::from_secs_f64(request.budget_s);
         Self { whole, for_cells: for_cells(whole) }
     }

@@ -1,7 +1,7 @@
 //! The cells of one point: the cuts that it is compared with, then the path, all with its block size and depth.
 
-use super::grid::Point;
-use super::route::{Endpoint, Route};
+use super::grid::GridPoint;
+use super::route::{CheckRoute, Endpoint};
 use crate::cut;
 use crate::request::CheckRequest;
 use narrows_model::inventory::PathKind;
@@ -26,9 +26,9 @@ pub(super) struct PointCells {
 
 /// Makes cells.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Cutter<'a> {
+pub(super) struct PointPlanner<'a> {
     pub(super) request: &'a CheckRequest,
-    pub(super) route: &'a Route,
+    pub(super) route: &'a CheckRoute,
     pub(super) file_bytes: Bytes,
     /// The blocks and depths at which the path is measured past its proxy too: bulk, and the smallest requests.
     pub(super) corners: [Option<(Bytes, u32)>; 2],
@@ -37,20 +37,20 @@ pub(super) struct Cutter<'a> {
 /// A cut, or why there is none.
 type Planned = Result<Cell, SkippedCell>;
 
-impl Cutter<'_> {
+impl PointPlanner<'_> {
     /// The cells of `point`.
-    pub(super) fn point(&self, point: Point) -> PointCells {
+    pub(super) fn point(&self, point: GridPoint) -> PointCells {
         let path = self.path(point);
         let mut planned = vec![Ok(self.generator(&path)), Ok(self.memory_copy(&path))];
         match self.route {
-            Route::Local => planned.extend(self.local(point)),
-            Route::Disk(endpoint) | Route::Mount(endpoint) => {
+            CheckRoute::Local => planned.extend(self.local(point)),
+            CheckRoute::Disk(endpoint) | CheckRoute::Mount(endpoint) => {
                 planned.push(Ok(self.network(endpoint, point)));
                 planned.extend(self.past_the_proxy(endpoint, point));
                 planned.push(Ok(self.server_memory(endpoint, point)));
                 planned.push(self.server_storage(point));
             }
-            Route::Memory(endpoint) => {
+            CheckRoute::Memory(endpoint) => {
                 planned.push(Ok(self.network(endpoint, point)));
                 planned.extend(self.past_the_proxy(endpoint, point));
             }
@@ -74,9 +74,9 @@ impl Cutter<'_> {
     }
 
     /// The whole path, as an application would use it; at an endpoint past the server's cache and durable.
-    fn path(&self, point: Point) -> Cell {
+    fn path(&self, point: GridPoint) -> Cell {
         match self.route {
-            Route::Local | Route::Mount(_) => {
+            CheckRoute::Local | CheckRoute::Mount(_) => {
                 // What exists is read as it is found; a file system in memory has no cache that could be dropped.
                 let as_found = self.request.existing_file.is_some() || self.in_memory();
                 let (cache, sync) = match point.op {
@@ -88,13 +88,13 @@ impl Cutter<'_> {
                 let once = sync == SyncPolicy::AtEnd || cache == CacheState::Cold;
                 let stop = match self.request.existing_file {
                     _ if once => self.bounded(),
-                    // The first pass tells what was cached: a warm-up would hide it.
+                    // The first pass shows what was cached: a warm-up would hide it.
                     Some(_) => Stop { warm_up_ns: Nanos(0), ..self.timed() },
                     None => self.timed(),
                 };
                 self.cell(Cut::Path, self.request.target.clone(), workload, stop)
             }
-            Route::Disk(endpoint) => {
+            CheckRoute::Disk(endpoint) => {
                 let access =
                     if self.server_direct(point).is_ok() { Access::Direct } else { Access::Buffered };
                 let acknowledgement = match point.op {
@@ -104,7 +104,7 @@ impl Cutter<'_> {
                 let workload = Workload { access, acknowledgement, ..self.at_endpoint(point) };
                 self.cell(Cut::Path, endpoint.at(Layer::Disk), workload, self.timed())
             }
-            Route::Memory(endpoint) => {
+            CheckRoute::Memory(endpoint) => {
                 let workload = self.at_endpoint_memory(point);
                 self.cell(Cut::Path, endpoint.at(Layer::Memory), workload, self.timed())
             }
@@ -123,7 +123,7 @@ impl Cutter<'_> {
         self.alone(Cut::MemoryCopy, true, workload)
     }
 
-    fn local(&self, point: Point) -> Vec<Planned> {
+    fn local(&self, point: GridPoint) -> Vec<Planned> {
         let mut cuts = Vec::new();
         if point.op == Op::Read {
             cuts.push(self.page_cache(point));
@@ -136,7 +136,7 @@ impl Cutter<'_> {
         self.request.path_kind == Some(PathKind::Memory)
     }
 
-    fn page_cache(&self, point: Point) -> Planned {
+    fn page_cache(&self, point: GridPoint) -> Planned {
         let workload = cut::page_cache(&self.on_path(point));
         let cell = self.cell(Cut::PageCache, self.request.target.clone(), workload, self.timed());
         let room = cut::CacheRoom {
@@ -151,7 +151,7 @@ impl Cutter<'_> {
         }
     }
 
-    fn local_device(&self, point: Point) -> Planned {
+    fn local_device(&self, point: GridPoint) -> Planned {
         let workload = cut::local_device(&self.on_path(point));
         // The path's writes pay for a sync in their time, and so do the device's: a volatile cache would flatter it.
         let stop = if point.op == Op::Write { self.bounded() } else { self.timed() };
@@ -163,20 +163,20 @@ impl Cutter<'_> {
         }
     }
 
-    fn network(&self, endpoint: &Endpoint, point: Point) -> Cell {
+    fn network(&self, endpoint: &Endpoint, point: GridPoint) -> Cell {
         let workload = cut::network_stream(&self.at_endpoint(point));
         let layer = if workload.op == Op::Send { Layer::Sink } else { Layer::Source };
         self.cell(Cut::NetworkStream, endpoint.at(layer), workload, self.timed())
     }
 
-    /// The raw stream without the proxy, which tells what the proxy carries from what the network does; `None` where no
+    /// The raw stream without the proxy, which separates what the proxy costs from what the network does; `None` where no
     /// proxy is on the way.
-    fn past_the_proxy(&self, endpoint: &Endpoint, point: Point) -> Option<Planned> {
+    fn past_the_proxy(&self, endpoint: &Endpoint, point: GridPoint) -> Option<Planned> {
         if !endpoint.has_proxy() {
             return None;
         }
         let through = self.network(endpoint, point);
-        let target = through.target.past_the_proxy();
+        let target = through.target.without_proxy();
         let cell = self.cell(Cut::DirectStream, target, through.workload, through.stop);
         Some(match &self.request.past_the_proxy {
             Ok(()) => Ok(cell),
@@ -186,9 +186,9 @@ impl Cutter<'_> {
 
     /// The path's own load without the proxy: what the proxy costs, by substitution. `None` where no proxy is on the way, or
     /// at a point that shows neither bulk nor the smallest requests.
-    fn direct_path(&self, path: &Cell, point: Point) -> Option<Planned> {
+    fn direct_path(&self, path: &Cell, point: GridPoint) -> Option<Planned> {
         path.target.via().filter(|_| self.corners.contains(&Some((point.block, point.depth))))?;
-        let target = path.target.past_the_proxy();
+        let target = path.target.without_proxy();
         let cell = self.cell(Cut::DirectPath, target, path.workload.clone(), path.stop);
         Some(match &self.request.past_the_proxy {
             Ok(()) => Ok(cell),
@@ -196,12 +196,12 @@ impl Cutter<'_> {
         })
     }
 
-    fn server_memory(&self, endpoint: &Endpoint, point: Point) -> Cell {
+    fn server_memory(&self, endpoint: &Endpoint, point: GridPoint) -> Cell {
         let workload = self.at_endpoint_memory(point);
         self.cell(Cut::ServerMemory, endpoint.at(Layer::Memory), workload, self.timed())
     }
 
-    fn server_storage(&self, point: Point) -> Planned {
+    fn server_storage(&self, point: GridPoint) -> Planned {
         let workload = cut::server_storage(&self.at_endpoint(point));
         let target = Target::File { path: PathBuf::from(".") };
         let mut cell = self.cell(Cut::ServerStorage, target, workload, self.timed());
@@ -220,11 +220,11 @@ impl Cutter<'_> {
         Some(self.cell(Cut::EarlyPath, path.target.clone(), workload, self.timed()))
     }
 
-    fn server_direct(&self, point: Point) -> Result<(), String> {
+    fn server_direct(&self, point: GridPoint) -> Result<(), String> {
         cut::direct(self.request.engines.server_disk.as_ref(), point.block)
     }
 
-    fn base(&self, point: Point) -> Workload {
+    fn base(&self, point: GridPoint) -> Workload {
         Workload {
             op: point.op,
             block_bytes: point.block,
@@ -235,18 +235,18 @@ impl Cutter<'_> {
     }
 
     /// A synchronous engine has a worker for each request in flight, another one a queue.
-    fn on_path(&self, point: Point) -> Workload {
+    fn on_path(&self, point: GridPoint) -> Workload {
         let depth_max = self.route.capabilities(self.request).map_or(1, |path| path.queue_depth_max);
         let (queue_depth, workers) =
             if point.depth <= depth_max { (point.depth, 1) } else { (1, point.depth) };
         Workload { queue_depth, workers, ..self.base(point) }
     }
 
-    fn at_endpoint(&self, point: Point) -> Workload {
+    fn at_endpoint(&self, point: GridPoint) -> Workload {
         Workload { queue_depth: point.depth, workers: 1, ..self.base(point) }
     }
 
-    fn at_endpoint_memory(&self, point: Point) -> Workload {
+    fn at_endpoint_memory(&self, point: GridPoint) -> Workload {
         cut::server_memory(&self.at_endpoint(point), super::extent::need(point))
     }
 

@@ -1,6 +1,6 @@
 //! How large the test file is, and which points it is too small for.
 
-use super::grid::Point;
+use super::grid::GridPoint;
 use crate::request::{CheckRequest, ServerKind};
 use narrows_model::{Bytes, Target};
 
@@ -18,16 +18,16 @@ const BLOCKS_IN_FLIGHT_MIN: u64 = 16;
 
 /// The test file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Extent {
+pub(super) struct TestFileExtent {
     /// Bytes of it that requests visit, the same at every point.
     pub(super) file_bytes: Bytes,
     limit: u64,
     existing: bool,
 }
 
-impl Extent {
+impl TestFileExtent {
     /// The file for `points`: the usual size, more where a point needs it, never more than there is room for.
-    pub(super) fn of(request: &CheckRequest, points: &[Point]) -> Self {
+    pub(super) fn new(request: &CheckRequest, points: &[GridPoint]) -> Self {
         let free = request.free_bytes.map(|free| free.0);
         let existing = request.existing_file.map(|file| file.0);
         let limit = existing.or(free.map(|free| free / FREE_SHARE_MAX)).unwrap_or(u64::MAX);
@@ -40,7 +40,7 @@ impl Extent {
     }
 
     /// Why a point has no room; `None` when it has.
-    pub(super) fn refusal(&self, point: Point) -> Option<String> {
+    pub(super) fn refusal(&self, point: GridPoint) -> Option<String> {
         let need = need(point);
         if need <= self.limit {
             return None;
@@ -62,6 +62,6 @@ fn through_endpoint(request: &CheckRequest) -> bool {
 }
 
 /// The smallest file for a point.
-pub(super) fn need(point: Point) -> u64 {
+pub(super) fn need(point: GridPoint) -> u64 {
     BLOCKS_IN_FLIGHT_MIN.saturating_mul(point.block.0).saturating_mul(u64::from(point.depth))
 }

@@ -15,14 +15,14 @@ const DEPTHS_DEEP: [u32; 6] = [1, 2, 4, 8, 16, 32];
 
 /// One point of the path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Point {
+pub(super) struct GridPoint {
     pub(super) op: Op,
     pub(super) block: Bytes,
     pub(super) depth: u32,
 }
 
 /// Every point that is asked for, the most telling first; reading before writing.
-pub(super) fn points(request: &CheckRequest) -> Vec<Point> {
+pub(super) fn points(request: &CheckRequest) -> Vec<GridPoint> {
     let mut shapes: Vec<(Bytes, u32)> = Vec::new();
     let blocks = blocks(request);
     for block in &blocks {
@@ -40,7 +40,7 @@ pub(super) fn points(request: &CheckRequest) -> Vec<Point> {
     let ops = ops(request);
     shapes
         .iter()
-        .flat_map(|(block, depth)| ops.iter().map(|op| Point { op: *op, block: *block, depth: *depth }))
+        .flat_map(|(block, depth)| ops.iter().map(|op| GridPoint { op: *op, block: *block, depth: *depth }))
         .collect()
 }
 
@@ -78,7 +78,7 @@ fn ops(request: &CheckRequest) -> Vec<Op> {
 }
 
 /// Why the cap on the rate leaves nothing to measure at a point; `None` when it leaves something.
-pub(super) fn rate_refusal(request: &CheckRequest, point: Point) -> Option<String> {
+pub(super) fn rate_refusal(request: &CheckRequest, point: GridPoint) -> Option<String> {
     let cap = request.max_bytes_per_s?;
     let moved = narrows_model::units::round_to_u64(Bytes(cap).as_f64() * request.cell_seconds);
     let round = point.block.0.saturating_mul(u64::from(point.depth));

@@ -1,9 +1,9 @@
 //! The load that a plan puts on, as it is stated before it starts.
 
-use super::route::Route;
+use super::route::CheckRoute;
 use crate::cut;
+use crate::neighbours::candidates;
 use crate::prefill::Prefilled;
-use crate::refine;
 use crate::request::{CheckRequest, ServerKind};
 use narrows_model::plan::LoadStatement;
 use narrows_model::{Bytes, Cell, Cut, Layer, Nanos, Site, Target};
@@ -11,13 +11,13 @@ use narrows_model::{Bytes, Cell, Cut, Layer, Nanos, Site, Target};
 /// The statement for `cells`, whose files have `file_bytes` each; what refinement may add is included.
 pub(super) fn statement(
     request: &CheckRequest,
-    route: &Route,
+    route: &CheckRoute,
     cells: &[Cell],
     file_bytes: Bytes,
 ) -> LoadStatement {
     let touches = touches(request, route, cells);
     let planned = cells.iter().fold(Nanos(0), |sum, cell| sum.saturating_add(super::estimate(cell)));
-    let prefill = Prefilled::of(cells);
+    let prefill = Prefilled::from_cells(cells);
     LoadStatement {
         planned_ns: planned,
         prefill_bytes: prefill.bytes,
@@ -34,7 +34,7 @@ pub(super) fn statement(
 fn in_flight(cell: &Cell) -> u64 {
     let own = cell.workload.in_flight_configured();
     if cell.cut == Cut::Path {
-        refine::candidates(cell).iter().map(|more| more.workload.in_flight_configured()).fold(own, u64::max)
+        candidates(cell).iter().map(|more| more.workload.in_flight_configured()).fold(own, u64::max)
     } else {
         own
     }
@@ -77,15 +77,15 @@ pub(crate) fn written(cells: &[Cell]) -> Option<Bytes> {
     )
 }
 
-fn touches(request: &CheckRequest, route: &Route, cells: &[Cell]) -> Vec<String> {
+fn touches(request: &CheckRequest, route: &CheckRoute, cells: &[Cell]) -> Vec<String> {
     let mut places = Vec::new();
     let own = request.server.as_ref().is_some_and(|server| server.kind == ServerKind::SelfStarted);
     if (route.is_path() || own) && request.existing_file.is_none() {
-        places.push(format!("a test folder of its own in {}", request.target));
+        places.push(format!("a separate test folder in {}", request.target));
     }
     for cell in cells {
         let place = match (&cell.target, cell.site) {
-            // The store of an endpoint that the command starts lies in the test folder.
+            // The store of an endpoint that the command starts is in the test folder.
             (Target::Tcp { layer: Layer::Disk, .. }, _) | (Target::File { .. }, Site::Server) if own => {
                 continue;
             }

@@ -15,11 +15,11 @@ pub(crate) use route::segments_to;
 use crate::problem::Problem;
 use crate::request::CheckRequest;
 use budget::Budget;
-use cuts::{Cutter, PointCells};
-use grid::Point;
+use cuts::{PointCells, PointPlanner};
+use grid::GridPoint;
 use narrows_model::plan::{PLAN_SCHEMA, SkippedCell};
 use narrows_model::{Nanos, Plan};
-use route::Route;
+use route::CheckRoute;
 
 /// Most points of the path without `deep`, refinement included.
 pub(crate) const PATH_CELLS_MAX: usize = 24;
@@ -40,7 +40,7 @@ pub fn plan_check(request: &CheckRequest) -> Result<Plan, Vec<Problem>> {
     let route = validate::validate(request)?;
     let mut skipped = Vec::new();
     let points = points(request, &route, &mut skipped);
-    let budget = Budget::of(request);
+    let budget = Budget::new(request);
     let fitted = budget.fit(points, &mut skipped).map_err(|problem| vec![problem])?;
     let file_bytes = fitted.iter().map(|cell| cell.workload.file_bytes).max().unwrap_or_default();
     Ok(Plan {
@@ -61,10 +61,11 @@ pub fn plan_check(request: &CheckRequest) -> Result<Plan, Vec<Problem>> {
 }
 
 /// The points that can be measured, with their cells; what cannot is added to `skipped`.
-fn points(request: &CheckRequest, route: &Route, skipped: &mut Vec<SkippedCell>) -> Vec<PointCells> {
+fn points(request: &CheckRequest, route: &CheckRoute, skipped: &mut Vec<SkippedCell>) -> Vec<PointCells> {
     let all = grid::points(request);
-    let extent = extent::Extent::of(request, &all);
-    let cutter = Cutter { request, route, file_bytes: extent.file_bytes, corners: grid::corners(request) };
+    let extent = extent::TestFileExtent::new(request, &all);
+    let cutter =
+        PointPlanner { request, route, file_bytes: extent.file_bytes, corners: grid::corners(request) };
     let mut kept = Vec::new();
     for point in all {
         let cells = cutter.point(point);
@@ -79,9 +80,9 @@ fn points(request: &CheckRequest, route: &Route, skipped: &mut Vec<SkippedCell>)
 /// Why a point is left out; `None` when it is measured.
 fn refusal(
     request: &CheckRequest,
-    route: &Route,
-    extent: &extent::Extent,
-    point: Point,
+    route: &CheckRoute,
+    extent: &extent::TestFileExtent,
+    point: GridPoint,
     kept_count: usize,
 ) -> Option<String> {
     extent

@@ -1,8 +1,8 @@
 //! What the path passes through: which engines, which segments, whose machine.
 
-use super::grid::Point;
+use super::grid::GridPoint;
 use crate::problem::Problem;
-use crate::request::{CheckRequest, Server, ServerKind};
+use crate::request::{CheckRequest, RequestedServer, ServerKind};
 use narrows_model::capabilities::Capabilities;
 use narrows_model::inventory::PathKind;
 use narrows_model::plan::Topology;
@@ -27,14 +27,14 @@ impl Endpoint {
         self.via.is_some()
     }
 
-    fn of(server: &Server) -> Self {
+    fn from_server(server: &RequestedServer) -> Self {
         Self { host: server.host.clone(), port: server.port, via: None }
     }
 }
 
 /// What the path passes through.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Route {
+pub(super) enum CheckRoute {
     /// A path on this machine alone.
     Local,
     /// An endpoint's files.
@@ -45,50 +45,52 @@ pub(super) enum Route {
     Mount(Endpoint),
 }
 
-impl Route {
+impl CheckRoute {
     /// The route of a request.
     ///
     /// # Errors
     /// When the target cannot be checked, or not with this server.
-    pub(super) fn of(request: &CheckRequest) -> Result<Self, Problem> {
+    pub(super) fn new(request: &CheckRequest) -> Result<Self, Problem> {
         match (&request.target, &request.server) {
-            (Target::File { .. }, None) => Ok(Route::Local),
+            (Target::File { .. }, None) => Ok(CheckRoute::Local),
             (Target::File { .. }, Some(server)) => Self::beside(request, server),
             (Target::Tcp { host, port, layer, via }, None) => {
                 let endpoint = Endpoint { host: host.clone(), port: *port, via: via.clone() };
                 match layer {
-                    Layer::Disk => Ok(Route::Disk(endpoint)),
-                    Layer::Memory => Ok(Route::Memory(endpoint)),
+                    Layer::Disk => Ok(CheckRoute::Disk(endpoint)),
+                    Layer::Memory => Ok(CheckRoute::Memory(endpoint)),
                     Layer::Sink | Layer::Source => Err(unchecked(request)),
                 }
             }
             (Target::Tcp { .. }, Some(_)) => Err(Problem::new(
                 "server",
-                format!("a server beside {}", request.target),
-                "a server beside a path",
-                "leave --server out: the target names the endpoint already",
+                format!("--server with {}", request.target),
+                "--server with a path",
+                "omit --server: the target already names the endpoint",
             )),
-            (Target::Null { .. } | Target::Sim { .. } | Target::Stripe(_), _) => Err(unchecked(request)),
+            (Target::Null { .. } | Target::Sim { .. } | Target::Scheme { .. } | Target::Stripe(_), _) => {
+                Err(unchecked(request))
+            }
         }
     }
 
-    fn beside(request: &CheckRequest, server: &Server) -> Result<Self, Problem> {
+    fn beside(request: &CheckRequest, server: &RequestedServer) -> Result<Self, Problem> {
         match server.kind {
-            ServerKind::Remote => Ok(Route::Mount(Endpoint::of(server))),
+            ServerKind::Remote => Ok(CheckRoute::Mount(Endpoint::from_server(server))),
             ServerKind::SelfStarted if request.existing_file.is_some() => Err(Problem::new(
                 "server",
-                format!("an endpoint of its own over the file {}", request.target),
+                format!("a separate endpoint for the file {}", request.target),
                 "a folder",
-                "name the file's folder, or leave --server out",
+                "name the file's folder, or omit --server",
             )),
-            ServerKind::SelfStarted => Ok(Route::Disk(Endpoint::of(server))),
+            ServerKind::SelfStarted => Ok(CheckRoute::Disk(Endpoint::from_server(server))),
         }
     }
 
     /// Who talks to whom.
     pub(super) fn topology(&self) -> Topology {
         match self {
-            Route::Local => Topology::Local,
+            CheckRoute::Local => Topology::Local,
             _ if self.has_proxy() => Topology::ClientProxyServer,
             _ => Topology::ClientServer,
         }
@@ -97,30 +99,32 @@ impl Route {
     /// Whether a proxy is on the path.
     pub(super) fn has_proxy(&self) -> bool {
         match self {
-            Route::Local => false,
-            Route::Disk(endpoint) | Route::Memory(endpoint) | Route::Mount(endpoint) => endpoint.has_proxy(),
+            CheckRoute::Local => false,
+            CheckRoute::Disk(endpoint) | CheckRoute::Memory(endpoint) | CheckRoute::Mount(endpoint) => {
+                endpoint.has_proxy()
+            }
         }
     }
 
     /// Whether the path itself is files below the target, not an endpoint.
     pub(super) fn is_path(&self) -> bool {
-        matches!(self, Route::Local | Route::Mount(_))
+        matches!(self, CheckRoute::Local | CheckRoute::Mount(_))
     }
 
     /// What the engine of the path can do; `None` where it is not known.
     pub(super) fn capabilities<'a>(&self, request: &'a CheckRequest) -> Option<&'a Capabilities> {
         match self {
-            Route::Local | Route::Mount(_) => request.engines.path.as_ref(),
-            Route::Disk(_) => request.engines.server_disk.as_ref(),
-            Route::Memory(_) => request.engines.server_memory.as_ref(),
+            CheckRoute::Local | CheckRoute::Mount(_) => request.engines.path.as_ref(),
+            CheckRoute::Disk(_) => request.engines.server_disk.as_ref(),
+            CheckRoute::Memory(_) => request.engines.server_memory.as_ref(),
         }
     }
 
     /// Why the path's engine cannot do a point, or may not; `None` when it can.
-    pub(super) fn refusal(&self, request: &CheckRequest, point: Point) -> Option<String> {
+    pub(super) fn refusal(&self, request: &CheckRequest, point: GridPoint) -> Option<String> {
         if request.existing_file.is_some() && point.op != Op::Read {
             return Some(format!(
-                "{} exists already and is only ever read; name a folder to write",
+                "{} exists already and is only read; name a folder to write",
                 request.target
             ));
         }
@@ -131,7 +135,7 @@ impl Route {
         let too_deep = !self.is_path() && point.depth > capabilities.queue_depth_max;
         too_deep.then(|| {
             format!(
-                "one connection of {} takes {} requests at once, not {}",
+                "one connection of {} allows {} requests in flight, not {}",
                 capabilities.engine, capabilities.queue_depth_max, point.depth
             )
         })
@@ -152,10 +156,10 @@ impl Route {
 
     fn parts(&self, kind: Option<PathKind>) -> &'static [&'static [Segment]] {
         match self {
-            Route::Local => local_parts(kind),
-            Route::Mount(_) => THROUGH_MOUNT,
-            Route::Disk(_) => AT_DISK,
-            Route::Memory(_) => AT_MEMORY,
+            CheckRoute::Local => local_parts(kind),
+            CheckRoute::Mount(_) => THROUGH_MOUNT,
+            CheckRoute::Disk(_) => AT_DISK,
+            CheckRoute::Memory(_) => AT_MEMORY,
         }
     }
 }
@@ -171,7 +175,7 @@ fn local_parts(kind: Option<PathKind>) -> &'static [&'static [Segment]] {
 /// The segments of a path to any target, from the application to the device, with `more` that the load adds.
 pub(crate) fn segments_to(target: &Target, kind: Option<PathKind>, more: &[Segment]) -> Vec<Segment> {
     let parts: &[&[Segment]] = match target.form() {
-        Target::Null { .. } => &[],
+        Target::Null { .. } | Target::Scheme { .. } => &[],
         Target::Tcp { layer: Layer::Sink | Layer::Source, .. } => &[CONNECTION],
         Target::Tcp { layer: Layer::Memory, .. } => AT_MEMORY,
         Target::Tcp { layer: Layer::Disk, .. } => AT_DISK,
@@ -212,6 +216,6 @@ fn unchecked(request: &CheckRequest) -> Problem {
         "target",
         format!("`{}`", request.target),
         "PATH, tcp://HOST:PORT/disk and tcp://HOST:PORT/memory",
-        "name what the path leads to; the other layers are measured on the way",
+        "name the last layer of the path; the layers before it are measured as well",
     )
 }

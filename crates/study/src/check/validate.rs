@@ -1,6 +1,6 @@
 //! Whether a request can be planned: everything that is wrong with it, at once.
 
-use super::route::Route;
+use super::route::CheckRoute;
 use super::{extent, grid};
 use crate::problem::Problem;
 use crate::request::CheckRequest;
@@ -18,9 +18,9 @@ const BUDGET_SECONDS: std::ops::RangeInclusive<f64> = 1.0..=604_800.0;
 ///
 /// # Errors
 /// Everything that is wrong with it.
-pub(super) fn validate(request: &CheckRequest) -> Result<Route, Vec<Problem>> {
+pub(super) fn validate(request: &CheckRequest) -> Result<CheckRoute, Vec<Problem>> {
     let mut problems = Vec::new();
-    let route = Route::of(request).map_err(|problem| problems.push(problem)).ok();
+    let route = CheckRoute::new(request).map_err(|problem| problems.push(problem)).ok();
     numbers(request, &mut problems);
     lists(request, &mut problems);
     file(request, &mut problems);
@@ -46,7 +46,7 @@ fn numbers(request: &CheckRequest, problems: &mut Vec<Problem>) {
         problems.push(Problem::new("trials", found, "1 to 100", "3 give an interval for --trials"));
     }
     if request.max_bytes_per_s == Some(0) {
-        problems.push(Problem::new("max_bytes_per_s", "0", "1 or more", "leave --max-rate out for no cap"));
+        problems.push(Problem::new("max_bytes_per_s", "0", "1 or more", "omit --max-rate for no cap"));
     }
 }
 
@@ -66,18 +66,13 @@ fn lists(request: &CheckRequest, problems: &mut Vec<Problem>) {
     }
     empty(request.ops.as_deref(), "ops", problems);
     for op in request.ops.iter().flatten().filter(|op| !matches!(op, Op::Read | Op::Write)) {
-        problems.push(Problem::new("ops", op.name(), "read and write", "leave the others to a study"));
+        problems.push(Problem::new("ops", op.name(), "read and write", "use a study for the others"));
     }
 }
 
 fn empty<T>(list: Option<&[T]>, key: &'static str, problems: &mut Vec<Problem>) {
     if list.is_some_and(<[T]>::is_empty) {
-        problems.push(Problem::new(
-            key,
-            "an empty list",
-            "one value or more",
-            "leave it out for the usual ones",
-        ));
+        problems.push(Problem::new(key, "an empty list", "one value or more", "omit it for the defaults"));
     }
 }
 
@@ -88,16 +83,16 @@ fn file(request: &CheckRequest, problems: &mut Vec<Problem>) {
         problems.push(Problem::new(
             "ops",
             format!("write to {}, which exists", request.target),
-            "reading it: narrows never changes what it did not create",
-            "name its folder to let narrows write a file of its own there",
+            "reading it: narrows never changes files that it did not create",
+            "name its folder: narrows creates a test file there",
         ));
     }
     if request.existing_file.is_some() && !matches!(request.target, Target::File { .. }) {
         problems.push(Problem::new(
             "existing_file",
-            format!("a file's length beside {}", request.target),
+            format!("a file's length with {}", request.target),
             "a length where the target is a file",
-            "leave it out: an endpoint makes its own files",
+            "omit it: an endpoint creates its own files",
         ));
     }
     let writable = request.engines.path.as_ref().is_none_or(|path| path.ops.contains(&Op::Write));
@@ -105,16 +100,16 @@ fn file(request: &CheckRequest, problems: &mut Vec<Problem>) {
         problems.push(Problem::new(
             "target",
             format!("{}, which cannot be written", request.target),
-            "a folder in which a test file can be made, or a file that exists",
+            "a folder in which a test file can be created, or a file that exists",
             "name a file of a few hundred MiB in it: it is only read",
         ));
     }
 }
 
 /// A point at least must have room for its file and be within what the engine does.
-fn room(request: &CheckRequest, route: &Route) -> Result<(), Problem> {
+fn room(request: &CheckRequest, route: &CheckRoute) -> Result<(), Problem> {
     let points = grid::points(request);
-    let extent = extent::Extent::of(request, &points);
+    let extent = extent::TestFileExtent::new(request, &points);
     let mut reasons = points.iter().map(|point| super::refusal(request, route, &extent, *point, 0));
     if reasons.any(|reason| reason.is_none()) {
         return Ok(());
@@ -124,7 +119,7 @@ fn room(request: &CheckRequest, route: &Route) -> Result<(), Problem> {
     Err(Problem::new(
         "target",
         format!("no point that can be measured: the last one {}", reason.unwrap_or_default()),
-        format!("a file of {} or more, and what the engine does", Bytes(smallest)),
+        format!("a file of {} or more, and loads that the engine supports", Bytes(smallest)),
         "ask for smaller blocks or depths, or name another target",
     ))
 }

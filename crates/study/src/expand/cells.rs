@@ -3,7 +3,8 @@
 use super::StudyFacts;
 use super::facts::TargetFacts;
 use crate::cut;
-use crate::file::{Complaint, Point, Study, StudyProblems};
+use crate::file::{Study, StudyPoint, StudyProblems};
+use crate::schema::Complaint;
 use narrows_model::capabilities::{Capabilities, Support};
 use narrows_model::plan::SkippedCell;
 use narrows_model::workload::{Access, CacheState, SyncPolicy};
@@ -15,7 +16,7 @@ const FREE_SHARE_MAX: (u64, u64) = (9, 10);
 const NAMED: &[&str] = &["op", "block", "depth", "workers", "clients"];
 
 /// Cells in the order of the sweep, and the skips.
-pub(super) struct Planned {
+pub(super) struct StudyCells {
     pub(super) cells: Vec<Cell>,
     pub(super) skipped: Vec<SkippedCell>,
 }
@@ -24,9 +25,9 @@ pub(super) struct Planned {
 ///
 /// # Errors
 /// When a file that exists would be written by every point of it.
-pub(super) fn cells(study: &Study, facts: &StudyFacts) -> Result<Planned, StudyProblems> {
+pub(super) fn cells(study: &Study, facts: &StudyFacts) -> Result<StudyCells, StudyProblems> {
     written_files(study, facts)?;
-    let mut planned = Planned { cells: Vec::new(), skipped: Vec::new() };
+    let mut planned = StudyCells { cells: Vec::new(), skipped: Vec::new() };
     for point in &study.points {
         let cell = cell(point, facts);
         match point.left_out.clone().or_else(|| refusal(point, &cell, facts)) {
@@ -49,9 +50,9 @@ fn written_files(study: &Study, facts: &StudyFacts) -> Result<(), StudyProblems>
                 "workload.verify",
                 format!("verify = true at {}, which exists", target.target),
                 "a folder: only what narrows has written can be verified",
-                "name its folder as the target: narrows writes a file of its own there",
+                "name its folder as the target: narrows creates a test file there",
             );
-            return Err(super::problem(study, &study.places.verify, complaint));
+            return Err(super::problem(study, &study.positions.verify, complaint));
         }
         if !points().all(|point| cut::writes(&point.workload)) {
             continue;
@@ -59,18 +60,18 @@ fn written_files(study: &Study, facts: &StudyFacts) -> Result<(), StudyProblems>
         let complaint = Complaint::new(
             "workload.op",
             format!("writes to {}, which exists", target.target),
-            "reading it: narrows never changes what it did not create",
-            "name its folder as the target: narrows writes a file of its own there",
+            "reading it: narrows never changes files that it did not create",
+            "name its folder as the target: narrows creates a test file there",
         );
-        return Err(super::problem(study, &study.places.op, complaint));
+        return Err(super::problem(study, &study.positions.op, complaint));
     }
     Ok(())
 }
 
-fn cell(point: &Point, facts: &StudyFacts) -> Cell {
+fn cell(point: &StudyPoint, facts: &StudyFacts) -> Cell {
     // Of several files that are read together the shortest is read whole.
     let lengths = std::iter::once(&point.target).chain(&point.more_targets);
-    let existing_file = lengths.filter_map(|target| facts.of(target)?.existing_file).min();
+    let existing_file = lengths.filter_map(|target| facts.target_facts(target)?.existing_file).min();
     let mut workload = point.workload.clone();
     if let (Some(length), false) = (existing_file, point.file_given) {
         workload.file_bytes = length;
@@ -94,8 +95,8 @@ fn cell(point: &Point, facts: &StudyFacts) -> Cell {
     }
 }
 
-/// A second pass over a file finds it in the page cache: a cold load goes over it once, from the first request on.
-fn once_if_cold(stop: &mut Stop, point: &Point, length: Bytes) {
+/// A second pass over a file finds it in the page cache: a cold load visits it once, from the first request on.
+fn once_if_cold(stop: &mut Stop, point: &StudyPoint, length: Bytes) {
     let load = &point.workload;
     if load.cache != CacheState::Cold || load.access != Access::Buffered {
         return;
@@ -109,7 +110,7 @@ fn once_if_cold(stop: &mut Stop, point: &Point, length: Bytes) {
 
 /// The cell's name with every factor that does not stand in it anyway and means something to it; where it does not, only
 /// the first of its values is measured.
-fn id(point: &Point) -> CellId {
+fn id(point: &StudyPoint) -> CellId {
     let mut parts = vec![Cell::name(Cut::Path, &point.workload).0];
     let is_idle = |factor: &str| {
         let names = |path: &&str| path.strip_prefix("workload.").unwrap_or(path) == factor;
@@ -121,13 +122,14 @@ fn id(point: &Point) -> CellId {
 }
 
 /// Why a point cannot be measured here; `None` when it can.
-fn refusal(point: &Point, cell: &Cell, facts: &StudyFacts) -> Option<String> {
-    let exists = |target: &Target| facts.of(target).is_some_and(|facts| facts.existing_file.is_some());
+fn refusal(point: &StudyPoint, cell: &Cell, facts: &StudyFacts) -> Option<String> {
+    let exists =
+        |target: &Target| facts.target_facts(target).is_some_and(|facts| facts.existing_file.is_some());
     if cell.more_targets.iter().any(|target| exists(target) != exists(&cell.target)) {
-        return Some("a file that exists and a place for test files are not loaded by one cell".to_owned());
+        return Some("one cell cannot load both an existing file and a folder for test files".to_owned());
     }
     std::iter::once(&cell.target).chain(&cell.more_targets).find_map(|target| {
-        by_engine(cell, target, facts).or_else(|| by_place(point, cell, facts.of(target)?))
+        by_engine(cell, target, facts).or_else(|| by_place(point, cell, facts.target_facts(target)?))
     })
 }
 
@@ -135,13 +137,13 @@ fn by_engine(cell: &Cell, target: &Target, facts: &StudyFacts) -> Option<String>
     let engine = cell.workload.engine;
     match facts.answer(target, engine)? {
         Err(reason) => {
-            let engine = engine.or_else(|| target.engines().first().copied());
+            let engine = engine.or_else(|| target.default_engine());
             let name = engine.map_or("", |engine| engine.name());
             Some(format!("the engine {name} cannot be used with {target}: {reason}"))
         }
         Ok(capabilities) => by_capability(cell, capabilities).or_else(|| {
             let reason = facts.refused_rings(&cell.workload, target)?;
-            Some(format!("the engine {} cannot be had for this load: {reason}", capabilities.engine))
+            Some(format!("the engine {} cannot be used for this load: {reason}", capabilities.engine))
         }),
     }
 }
@@ -155,7 +157,7 @@ fn by_capability(cell: &Cell, capabilities: &Capabilities) -> Option<String> {
     if load.queue_depth > capabilities.queue_depth_max {
         let most = capabilities.queue_depth_max;
         return Some(format!(
-            "a worker of {engine} has {most} requests in flight at most, not {}",
+            "a worker of {engine} has at most {most} requests in flight, not {}",
             load.queue_depth
         ));
     }
@@ -173,23 +175,23 @@ fn by_capability(cell: &Cell, capabilities: &Capabilities) -> Option<String> {
     None
 }
 
-fn by_place(point: &Point, cell: &Cell, known: &TargetFacts) -> Option<String> {
+fn by_place(point: &StudyPoint, cell: &Cell, known: &TargetFacts) -> Option<String> {
     let load = &cell.workload;
     let Some(length) = known.existing_file else { return no_room(cell, known) };
     if cut::writes(load) {
-        return Some(format!("{} exists already and is only ever read", known.target));
+        return Some(format!("{} exists already and is only read", known.target));
     }
     if load.objects.is_some() {
-        return Some(format!("{} is a file, and whole files are looked for in a folder", known.target));
+        return Some(format!("{} is a file, and whole files need a folder", known.target));
     }
     if load.verify {
         let target = &known.target;
         return Some(format!(
-            "{target} exists already: what it holds was not written by narrows to be verified"
+            "{target} exists already: its content was not written by narrows and cannot be verified"
         ));
     }
     if point.file_given && load.file_bytes > length {
-        return Some(format!("{} has {length}, less than the {} asked for", known.target, load.file_bytes));
+        return Some(format!("{} has {length}, less than the {} requested", known.target, load.file_bytes));
     }
     let workers = u64::from(load.workers).saturating_mul(clients_at_each(cell));
     let least = Bytes(load.block_bytes.0.saturating_mul(workers));

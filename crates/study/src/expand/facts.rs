@@ -1,9 +1,9 @@
 //! What the planner of studies has to know of the machine: handed in, never asked for.
 
+use crate::rings::RingDemand;
 use narrows_model::capabilities::Capabilities;
 use narrows_model::inventory::PathKind;
-use narrows_model::units::saturate_u32;
-use narrows_model::workload::RingWishes;
+use narrows_model::target::Stripe;
 use narrows_model::{Bytes, EngineId, Target, Workload};
 
 /// What the planner has to know of the machine. What is not known is planned for as if there were no obstacle.
@@ -14,34 +14,7 @@ pub struct StudyFacts {
     /// Memory of this machine that a page cache can use.
     pub memory_bytes: Option<Bytes>,
     /// Which rings of [`crate::Study::rings`] cannot be had, and why, in a phrase for people.
-    pub refused_rings: Vec<(RingsWanted, String)>,
-}
-
-/// Rings that a cell of the engine `uring` needs at once.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct RingsWanted {
-    /// Requests in flight in each.
-    pub queue_depth: u32,
-    /// Largest block.
-    pub block_bytes: Bytes,
-    /// Rings of all its clients together.
-    pub count: u32,
-    /// How they are wished to be.
-    pub wishes: RingWishes,
-}
-
-impl RingsWanted {
-    /// What `workload` needs on its way to `target`; `None` where that is no ring.
-    #[must_use]
-    pub fn of(workload: &Workload, target: &Target) -> Option<Self> {
-        let members = saturate_u32(target.members().len() as u64);
-        (workload.engine == Some(EngineId::Uring)).then(|| Self {
-            queue_depth: workload.queue_depth,
-            block_bytes: workload.blocks().iter().map(|share| share.block_bytes).max().unwrap_or_default(),
-            count: workload.workers.saturating_mul(workload.clients).saturating_mul(members),
-            wishes: workload.ring,
-        })
-    }
+    pub refused_rings: Vec<(RingDemand, String)>,
 }
 
 /// What is known of one target.
@@ -74,26 +47,42 @@ impl TargetFacts {
     pub fn unknown(target: Target) -> Self {
         Self { target, engines: Vec::new(), free_bytes: None, existing_file: None, path_kind: None }
     }
+
+    /// Adds what is known of a stripe from its members, in their order: each takes the same share, so that the smallest
+    /// one bounds them all.
+    pub fn add_members(&mut self, stripe: &Stripe, members: &[TargetFacts]) {
+        let count = members.len() as u64;
+        let unit = stripe.unit_bytes().0;
+        let least = |known: fn(&TargetFacts) -> Option<Bytes>| {
+            let all: Option<Vec<Bytes>> = members.iter().map(known).collect();
+            all.and_then(|all| all.into_iter().min())
+        };
+        self.free_bytes = least(|member| member.free_bytes).map(|free| Bytes(free.0.saturating_mul(count)));
+        // Of files that exist whole units are read.
+        let rows = least(|member| member.existing_file).map(|length| length.0 / unit * unit);
+        self.existing_file = rows.map(|bytes| Bytes(bytes.saturating_mul(count)));
+        self.path_kind = members.first().and_then(|member| member.path_kind);
+    }
 }
 
 impl StudyFacts {
     /// What is known of `target`; `None` when nothing is.
     #[must_use]
-    pub fn of(&self, target: &Target) -> Option<&TargetFacts> {
+    pub fn target_facts(&self, target: &Target) -> Option<&TargetFacts> {
         self.targets.iter().find(|facts| facts.target == *target)
     }
 
     /// Why the rings of `workload` cannot be had; `None` where they can, or nothing is known.
     #[must_use]
     pub fn refused_rings(&self, workload: &Workload, target: &Target) -> Option<&str> {
-        let wanted = RingsWanted::of(workload, target)?;
+        let wanted = RingDemand::new(workload, target)?;
         self.refused_rings.iter().find(|(known, _)| *known == wanted).map(|(_, reason)| reason.as_str())
     }
 
     /// What `engine` can do with `target`, or why it cannot be used; `None` when nothing is known.
     #[must_use]
     pub fn answer(&self, target: &Target, engine: Option<EngineId>) -> Option<&Result<Capabilities, String>> {
-        let answers = &self.of(target)?.engines;
+        let answers = &self.target_facts(target)?.engines;
         answers.iter().find(|answer| answer.engine == engine).map(|answer| &answer.capabilities)
     }
 }

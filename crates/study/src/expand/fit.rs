@@ -3,10 +3,11 @@
 //! Nobody knows before how long a count takes: such cells are planned with the least of their time, and those for which
 //! there is none left in the run are left out then.
 
-use super::cuts::Group;
+use super::cuts::CellGroup;
 use crate::check;
 use crate::cut::{MEASURE_NS, OPEN_MEASURE_NS};
-use crate::file::{Complaint, Study, StudyProblems};
+use crate::file::{Study, StudyProblems};
+use crate::schema::Complaint;
 use narrows_model::plan::SkippedCell;
 use narrows_model::{Cell, Nanos};
 
@@ -16,7 +17,7 @@ use narrows_model::{Cell, Nanos};
 /// When not even the first cell with its cuts fits.
 pub(super) fn fit(
     study: &Study,
-    mut groups: Vec<Group>,
+    mut groups: Vec<CellGroup>,
     skipped: &mut Vec<SkippedCell>,
 ) -> Result<Vec<Cell>, StudyProblems> {
     let time = check::for_cells(Nanos::from_secs_f64(study.seconds));
@@ -50,7 +51,7 @@ pub(super) fn fit(
 
 /// Gives the windows that only a count ends the time that all other cells leave, in equal parts: none of it is lost to a
 /// bound that nobody asked for, and a count that takes for ever leaves the others theirs.
-fn bound_counts(groups: &mut [Group], whole: Nanos) {
+fn bound_counts(groups: &mut [CellGroup], whole: Nanos) {
     let is_open = |cell: &Cell| cell.stop.measure_ns == OPEN_MEASURE_NS;
     let all = || groups.iter().flat_map(|group| group.cuts.iter().chain([&group.path]));
     let trials_of = |cell: &Cell| u64::from(cell.repeat.trials_min(cell.trials));
@@ -72,7 +73,7 @@ fn bound_counts(groups: &mut [Group], whole: Nanos) {
     }
 }
 
-fn cost(group: &Group, of: fn(&Cell) -> Nanos) -> Nanos {
+fn cost(group: &CellGroup, of: fn(&Cell) -> Nanos) -> Nanos {
     let cells = group.cuts.iter().chain([&group.path]);
     cells.fold(Nanos(0), |sum, cell| sum.saturating_add(of(cell)))
 }
@@ -85,5 +86,5 @@ fn too_short(study: &Study, first: Nanos) -> StudyProblems {
         format!("{least} s or more with these windows and trials"),
         format!("write seconds = {least} or more, or lower stop.measure or stop.trials"),
     );
-    super::problem(study, &study.places.seconds, complaint)
+    super::problem(study, &study.positions.seconds, complaint)
 }

@@ -9,7 +9,7 @@ use narrows_model::{Bytes, Cell, Cut, Layer, Nanos, Site, Target};
 
 /// The statement for `cells`.
 pub(super) fn statement(cells: &[Cell], facts: &StudyFacts) -> LoadStatement {
-    let prefill = Prefilled::of(cells);
+    let prefill = Prefilled::from_cells(cells);
     LoadStatement {
         planned_ns: cells.iter().fold(Nanos(0), |sum, cell| sum.saturating_add(check::estimate(cell))),
         prefill_bytes: prefill.bytes,
@@ -54,11 +54,11 @@ fn touches(cells: &[Cell], facts: &StudyFacts) -> Vec<String> {
         for (target, member) in
             targets.flat_map(|target| target.members().iter().map(move |member| (target, member)))
         {
-            let existing = facts.of(target).is_some_and(|facts| facts.existing_file.is_some());
+            let existing = facts.target_facts(target).is_some_and(|facts| facts.existing_file.is_some());
             let place = match member {
                 Target::File { .. } if cell.site == Site::Server => STORE.to_owned(),
                 Target::File { .. } if existing => continue,
-                Target::File { .. } => format!("a test folder of its own in {member}"),
+                Target::File { .. } => format!("a separate test folder in {member}"),
                 Target::Tcp { layer: Layer::Disk, .. } => format!("{STORE} ({member})"),
                 Target::Tcp { layer: Layer::Memory, .. } => format!("the endpoint's memory ({member})"),
                 _ => continue,

@@ -14,11 +14,12 @@ mod striped;
 
 pub(crate) use shuffle::shuffle;
 
-pub use facts::{EngineAnswer, RingsWanted, StudyFacts, TargetFacts};
+pub use facts::{EngineAnswer, StudyFacts, TargetFacts};
 
 use crate::check;
-use crate::file::{CellOrder, Complaint, Study, StudyProblems};
-use cells::Planned;
+use crate::file::{CellOrder, Study, StudyProblems};
+use crate::schema::Complaint;
+use cells::StudyCells;
 use narrows_model::inventory::PathKind;
 use narrows_model::plan::{PLAN_SCHEMA, SkippedCell, Topology};
 use narrows_model::workload::Arrivals;
@@ -35,7 +36,7 @@ use narrows_model::{Cell, Nanos, Plan, Segment, Target};
 /// What is wrong with the study on this machine, located: a file that exists written, a budget below the first cell.
 pub fn plan_study(study: &Study, facts: &StudyFacts, seed: u64) -> Result<Plan, StudyProblems> {
     let planned = cells::cells(study, facts)?;
-    let Planned { mut cells, mut skipped } = planned;
+    let StudyCells { mut cells, mut skipped } = planned;
     if study.cell_order == CellOrder::Random {
         shuffle(&mut cells, seed);
     }
@@ -68,7 +69,7 @@ fn topology(study: &Study, facts: &StudyFacts) -> Topology {
     let remote = |target: &Target| match target.form() {
         Target::Tcp { .. } => true,
         Target::Sim { .. } => {
-            facts.of(target).and_then(|facts| facts.path_kind) == Some(PathKind::OtherNetwork)
+            facts.target_facts(target).and_then(|facts| facts.path_kind) == Some(PathKind::OtherNetwork)
         }
         _ => false,
     };
@@ -98,7 +99,7 @@ fn segments(study: &Study, facts: &StudyFacts) -> Vec<Segment> {
             continue;
         }
         seen.push(&point.target);
-        let kind = facts.of(&point.target).and_then(|facts| facts.path_kind);
+        let kind = facts.target_facts(&point.target).and_then(|facts| facts.path_kind);
         let more =
             [Some(Segment::OfferedLoad).filter(|_| held_back), Some(Segment::DeviceBus).filter(|_| together)];
         let more: Vec<Segment> = more.into_iter().flatten().collect();
@@ -119,7 +120,7 @@ fn problem(study: &Study, at: &std::ops::Range<usize>, complaint: Complaint) -> 
 
 /// Whether a cell's target is read only, for it existed before.
 fn existing(facts: &StudyFacts, cell: &Cell) -> bool {
-    facts.of(&cell.target).is_some_and(|facts| facts.existing_file.is_some())
+    facts.target_facts(&cell.target).is_some_and(|facts| facts.existing_file.is_some())
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The path to one member of a stripe alone, with what of the stripe's load goes there: what cuts of members are made of.
+//! The path to one member of a stripe alone, with its part of the stripe's load: what cuts of members are made of.
 
 use narrows_model::target::Stripe;
 use narrows_model::workload::BlockShare;
@@ -27,11 +27,11 @@ fn is_alone(which: Cut) -> bool {
 fn share(stripe: &Stripe, load: &Workload) -> Workload {
     let block_mix = load.block_mix.iter();
     Workload {
-        block_bytes: stripe.share_of(load.block_bytes),
+        block_bytes: stripe.member_share(load.block_bytes),
         block_mix: block_mix
-            .map(|part| BlockShare { block_bytes: stripe.share_of(part.block_bytes), ..*part })
+            .map(|part| BlockShare { block_bytes: stripe.member_share(part.block_bytes), ..*part })
             .collect(),
-        file_bytes: stripe.share_of(load.file_bytes),
+        file_bytes: stripe.member_share(load.file_bytes),
         ..load.clone()
     }
 }

@@ -1,223 +1,151 @@
-//! Settings that mean nothing where they stand: each would leave its author believing in a load that is not there.
+//! Settings that mean nothing where they are given: each would leave its author believing in a load that is not there.
 //!
 //! Not here: settings that contradict each other, which are `clash`'s.
 
-use super::point::View;
+use super::choices::RepeatRule;
+use super::clash::Subject;
+use super::fields::{StudyKeys, marks};
+use crate::schema::{AnyField, KeyMark};
+use narrows_model::engine::OptionTable;
 use narrows_model::workload::{Arrivals, Order, SyncPolicy};
 use narrows_model::{EngineId, Op, Target, Workload};
+use std::borrow::Cow;
 
-/// What a key needs to mean anything.
-pub(crate) struct Need {
-    /// The key.
-    pub(crate) path: &'static str,
+/// A key that is given and means nothing at a point.
+pub(crate) struct Idle<'k> {
+    pub(crate) mark: &'k KeyMark,
     /// What it needs, in words.
-    pub(crate) words: &'static str,
-    /// The keys that say whether it has that; none of them may be in doubt.
-    on: &'static [&'static str],
-    met: fn(&Given<'_>) -> bool,
+    pub(crate) needs: Cow<'static, str>,
 }
 
-struct Given<'a> {
-    view: View<'a>,
-    load: Workload,
-    target: &'a Target,
+/// What some keys need to mean anything.
+struct KeyDependency {
+    fields: fn(&StudyKeys) -> Vec<&dyn AnyField>,
+    /// In words.
+    needs: &'static str,
+    /// The keys that say whether they have that; none of them may be in doubt.
+    on: fn(&StudyKeys) -> Vec<&KeyMark>,
+    is_met: fn(&Subject<'_>) -> bool,
 }
 
-/// Every key that needs another one.
-pub(crate) const NEEDS: &[Need] = &[
-    Need {
-        path: "workload.zipf_theta",
-        words: "order = \"zipf\"",
-        on: &["workload.order"],
-        met: |given| matches!(given.load.order, Order::Zipf { .. }),
+/// The fields of some keys.
+macro_rules! fields {
+    ($keys:expr; $($table:ident.$key:ident),* $(,)?) => { vec![$(&$keys.$table.$key as &dyn AnyField),*] };
+}
+
+const DEPENDENCIES: &[KeyDependency] = &[
+    KeyDependency {
+        fields: |keys| fields!(keys; workload.zipf_theta),
+        needs: "order = \"zipf\"",
+        on: |keys| marks!(keys; workload.order).to_vec(),
+        is_met: |subject| matches!(subject.load.order, Order::Zipf { .. }),
     },
-    Need {
-        path: "workload.stride",
-        words: "order = \"stride\"",
-        on: &["workload.order"],
-        met: |given| matches!(given.load.order, Order::Stride { .. }),
+    KeyDependency {
+        fields: |keys| fields!(keys; workload.stride),
+        needs: "order = \"stride\"",
+        on: |keys| marks!(keys; workload.order).to_vec(),
+        is_met: |subject| matches!(subject.load.order, Order::Stride { .. }),
     },
-    Need {
-        path: "workload.offered",
-        words: "arrivals = \"constant\" or \"poisson\"",
-        on: &["workload.arrivals"],
-        met: |given| given.load.arrivals != Arrivals::Closed,
+    KeyDependency {
+        fields: |keys| fields!(keys; workload.offered),
+        needs: "arrivals = \"constant\" or \"poisson\"",
+        on: |keys| marks!(keys; workload.arrivals).to_vec(),
+        is_met: |subject| subject.load.arrivals != Arrivals::Closed,
     },
-    Need {
-        path: "workload.ring.registered_buffers",
-        words: "engine = \"uring\"",
-        on: &["workload.engine", "target"],
-        met: has_ring,
+    KeyDependency {
+        fields: |keys| fields!(keys; stop.stone_wall),
+        needs: "bytes or ops, of which each client does a share",
+        on: |keys| marks!(keys; stop.bytes, stop.ops).to_vec(),
+        is_met: |subject| subject.keys.stop.bytes.is_set() || subject.keys.stop.ops.is_set(),
     },
-    Need {
-        path: "workload.ring.registered_files",
-        words: "engine = \"uring\"",
-        on: &["workload.engine", "target"],
-        met: has_ring,
+    KeyDependency {
+        fields: |keys| fields!(keys; workload.sync),
+        needs: "an operation that writes",
+        on: |keys| marks!(keys; workload.op, workload.ops).to_vec(),
+        is_met: |subject| writes(&subject.load) || subject.load.sync == SyncPolicy::None,
     },
-    Need {
-        path: "workload.ring.completion_polling",
-        words: "engine = \"uring\"",
-        on: &["workload.engine", "target"],
-        met: has_ring,
+    KeyDependency {
+        fields: |keys| fields!(keys; workload.acknowledgement),
+        needs: "an endpoint (tcp://) or a simulated one",
+        on: |keys| marks!(keys; head.target).to_vec(),
+        is_met: |subject| matches!(subject.target.form(), Target::Tcp { .. } | Target::Sim { .. }),
     },
-    Need {
-        path: "workload.ring.submission_polling",
-        words: "engine = \"uring\"",
-        on: &["workload.engine", "target"],
-        met: has_ring,
+    KeyDependency {
+        fields: |keys| {
+            fields!(
+                keys; workload.blocks, workload.file, workload.access, workload.cache, workload.think,
+                workload.arrivals, workload.max_rate, workload.max_ops, workload.write_back_every, workload.verify,
+            )
+        },
+        needs: "an operation on blocks (read, write, send, receive)",
+        on: decides_on_objects,
+        is_met: |subject| subject.load.objects.is_none(),
     },
-    Need {
-        path: "workload.psync.calls",
-        words: "engine = \"psync\"",
-        on: &["workload.engine", "target"],
-        met: is_psync,
+    KeyDependency {
+        fields: |keys| {
+            fields!(
+                keys; objects.count, objects.min, objects.max, objects.folders, objects.spread, objects.names,
+                objects.seed, objects.calls, objects.read_block, objects.sync, objects.stat_reads,
+            )
+        },
+        needs: "an operation on whole objects (put, get, append, stat, delete), or transactions",
+        on: decides_on_objects,
+        is_met: |subject| subject.load.objects.is_some(),
     },
-    Need {
-        path: "workload.psync.vectors",
-        words: "engine = \"psync\"",
-        on: &["workload.engine", "target"],
-        met: is_psync,
+    KeyDependency {
+        fields: |keys| fields!(keys; transactions.halves, transactions.read_bias, transactions.create_bias),
+        needs: "a count in [workload.transactions]",
+        on: |keys| marks!(keys; transactions.count).to_vec(),
+        is_met: |subject| subject.load.transactions().is_some(),
     },
-    Need {
-        path: "stop.stone_wall",
-        words: "bytes or ops, whose share a client may have done",
-        on: &["stop.bytes", "stop.ops"],
-        met: |given| given.view.entry("stop.bytes").or(given.view.entry("stop.ops")).is_some(),
+    KeyDependency {
+        fields: |keys| fields!(keys; repeat.half_width, repeat.level, repeat.trials_min),
+        needs: "until = \"interval\"",
+        on: |keys| marks!(keys; repeat.until).to_vec(),
+        is_met: |subject| subject.keys.repeat.until.value == Some(RepeatRule::Interval),
     },
-    Need {
-        path: "workload.stdio.calls",
-        words: "engine = \"stdio\"",
-        on: &["workload.engine", "target"],
-        met: has_streams,
-    },
-    Need {
-        path: "workload.stdio.flush",
-        words: "engine = \"stdio\"",
-        on: &["workload.engine", "target"],
-        met: has_streams,
-    },
-    Need {
-        path: "workload.stdio.buffer",
-        words: "engine = \"stdio\"",
-        on: &["workload.engine", "target"],
-        met: has_streams,
-    },
-    Need {
-        path: "workload.sync",
-        words: "an operation that writes",
-        on: &["workload.op", "workload.ops"],
-        met: |given| writes(&given.load) || given.load.sync == SyncPolicy::None,
-    },
-    Need {
-        path: "workload.acknowledgement",
-        words: "an endpoint (tcp://) or a simulated one",
-        on: &["target"],
-        met: |given| matches!(given.target.form(), Target::Tcp { .. } | Target::Sim { .. }),
-    },
-    blocks_alone("workload.blocks"),
-    blocks_alone("workload.file"),
-    blocks_alone("workload.access"),
-    blocks_alone("workload.cache"),
-    blocks_alone("workload.think"),
-    blocks_alone("workload.arrivals"),
-    blocks_alone("workload.max_rate"),
-    blocks_alone("workload.max_ops"),
-    blocks_alone("workload.write_back_every"),
-    blocks_alone("workload.verify"),
-    objects_alone("workload.objects.count"),
-    objects_alone("workload.objects.min"),
-    objects_alone("workload.objects.max"),
-    objects_alone("workload.objects.folders"),
-    objects_alone("workload.objects.spread"),
-    objects_alone("workload.objects.names"),
-    objects_alone("workload.objects.seed"),
-    objects_alone("workload.objects.calls"),
-    objects_alone("workload.objects.read_block"),
-    objects_alone("workload.objects.sync"),
-    objects_alone("workload.objects.stat_reads"),
-    transactions_alone("workload.transactions.halves"),
-    transactions_alone("workload.transactions.read_bias"),
-    transactions_alone("workload.transactions.create_bias"),
-    Need {
-        path: "repeat.half_width",
-        words: "until = \"interval\"",
-        on: &["repeat.until"],
-        met: |given| given.view.name("repeat.until") == Some("interval"),
-    },
-    Need {
-        path: "repeat.level",
-        words: "until = \"interval\"",
-        on: &["repeat.until"],
-        met: |given| given.view.name("repeat.until") == Some("interval"),
-    },
-    Need {
-        path: "repeat.trials_min",
-        words: "until = \"interval\"",
-        on: &["repeat.until"],
-        met: |given| given.view.name("repeat.until") == Some("interval"),
-    },
-    Need {
-        path: "repeat.window",
-        words: "until = \"steady\"",
-        on: &["repeat.until"],
-        met: |given| given.view.name("repeat.until") == Some("steady"),
+    KeyDependency {
+        fields: |keys| fields!(keys; repeat.window),
+        needs: "until = \"steady\"",
+        on: |keys| marks!(keys; repeat.until).to_vec(),
+        is_met: |subject| subject.keys.repeat.until.value == Some(RepeatRule::Steady),
     },
 ];
 
 /// The keys that are given and mean nothing at a point.
-pub(crate) fn idle<'n>(view: View<'_>, target: &Target) -> impl Iterator<Item = &'n Need> {
-    let given = Given { view, load: view.workload(), target };
-    let certain = |need: &Need| need.on.iter().all(|key| !view.is_in_doubt(key));
-    let is_given = |need: &&Need| view.entry(need.path).is_some() && certain(need) && !(need.met)(&given);
-    NEEDS.iter().filter(is_given).collect::<Vec<_>>().into_iter()
+pub(crate) fn idle<'k>(subject: &Subject<'k>) -> Vec<Idle<'k>> {
+    let keys: &'k StudyKeys = subject.keys;
+    let mut idle = options_of_other_engines(subject);
+    for dependency in DEPENDENCIES {
+        if (dependency.on)(keys).iter().any(|mark| mark.in_doubt) || (dependency.is_met)(subject) {
+            continue;
+        }
+        let given = (dependency.fields)(keys).into_iter().filter(|field| field.is_set());
+        idle.extend(given.map(|field| Idle { mark: field.mark(), needs: dependency.needs.into() }));
+    }
+    idle
+}
+
+/// Options of an engine need that engine.
+fn options_of_other_engines<'k>(subject: &Subject<'k>) -> Vec<Idle<'k>> {
+    let keys: &'k StudyKeys = subject.keys;
+    if marks!(keys; workload.engine, head.target).iter().any(|mark| mark.in_doubt) {
+        return Vec::new();
+    }
+    let used = subject.load.engine.or(subject.target.default_engine());
+    let others = EngineId::ALL.iter().filter(|engine| used != Some(**engine));
+    let tables = others.filter_map(|engine| Some((engine, engine.declaration().options.as_ref()?)));
+    let options = tables.flat_map(|(engine, table): (&EngineId, &OptionTable)| {
+        let given = keys.options_of(table.name).filter(|(_, field)| field.is_set());
+        let needs = format!("engine = \"{engine}\"");
+        given.map(move |(_, field)| Idle { mark: &field.mark, needs: needs.clone().into() })
+    });
+    options.collect()
 }
 
 /// The keys that decide whether a load is about whole objects.
-const OF_OBJECTS: &[&str] = &["workload.op", "workload.ops", "workload.transactions.count"];
-
-/// A key that has a meaning for blocks of files alone.
-const fn blocks_alone(path: &'static str) -> Need {
-    Need {
-        path,
-        words: "an operation on blocks (read, write, send, receive)",
-        on: OF_OBJECTS,
-        met: |given| given.load.objects.is_none(),
-    }
-}
-
-/// A key that has a meaning for whole objects alone.
-const fn objects_alone(path: &'static str) -> Need {
-    Need {
-        path,
-        words: "an operation on whole objects (put, get, append, stat, delete), or transactions",
-        on: OF_OBJECTS,
-        met: |given| given.load.objects.is_some(),
-    }
-}
-
-/// A key that has a meaning for transactions alone.
-const fn transactions_alone(path: &'static str) -> Need {
-    Need {
-        path,
-        words: "a count in [workload.transactions]",
-        on: &["workload.transactions.count"],
-        met: |given| given.load.transactions().is_some(),
-    }
-}
-
-fn has_streams(given: &Given<'_>) -> bool {
-    given.load.engine == Some(EngineId::Stdio)
-}
-
-fn is_psync(given: &Given<'_>) -> bool {
-    let default = given.target.engines().first().copied();
-    given.load.engine.or(default) == Some(EngineId::Psync)
-}
-
-fn has_ring(given: &Given<'_>) -> bool {
-    let default = given.target.engines().first().copied();
-    given.load.engine.or(default) == Some(EngineId::Uring)
+fn decides_on_objects(keys: &StudyKeys) -> Vec<&KeyMark> {
+    marks!(keys; workload.op, workload.ops, transactions.count).to_vec()
 }
 
 fn writes(load: &Workload) -> bool {

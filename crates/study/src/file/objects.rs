@@ -2,66 +2,52 @@
 //!
 //! Not here: whether they go with the rest of the load, which is `clash`'s.
 
-use super::point::View;
+use super::choices::TransactionHalves;
+use super::fields::StudyKeys;
 use narrows_model::Op;
-use narrows_model::units::saturate_u32;
-use narrows_model::workload::{BIAS_MAX, NameForm, ObjectCalls, ObjectSet, ObjectSync, Spread, Transactions};
+use narrows_model::workload::{BIAS_MAX, ObjectSet, Transactions};
 
 /// PostMark's own bias: both of a half's operations are equally likely.
 const EVEN_BIAS: u8 = 5;
 
-impl View<'_> {
-    /// The objects that the load is about; `None` for one that goes to blocks of files.
-    pub(crate) fn objects(&self) -> Option<ObjectSet> {
+impl StudyKeys {
+    /// The objects that the load is about; `None` for a load of blocks of files.
+    pub(crate) fn object_set(&self) -> Option<ObjectSet> {
         let transactions = self.transactions();
-        let is_of_objects =
-            self.name("workload.op").and_then(super::value::op).is_some_and(Op::is_of_objects);
+        let is_of_objects = self.workload.op.value.is_some_and(Op::is_of_objects);
         if !is_of_objects && transactions.is_none() {
             return None;
         }
-        let usual = ObjectSet::default();
-        let min_bytes = self.size("workload.objects.min").unwrap_or(usual.min_bytes);
+        let (keys, usual) = (&self.objects, ObjectSet::default());
+        let min_bytes = keys.min.value.unwrap_or(usual.min_bytes);
         Some(ObjectSet {
-            count: self.count("workload.objects.count").unwrap_or(usual.count),
+            count: keys.count.value.unwrap_or(usual.count),
             min_bytes,
-            max_bytes: self.size("workload.objects.max").unwrap_or(min_bytes),
-            folders: self.count("workload.objects.folders").map_or(usual.folders, saturate_u32),
-            spread: match self.name("workload.objects.spread") {
-                Some("scattered") => Spread::Scattered,
-                _ => Spread::InOrder,
-            },
-            names: match self.name("workload.objects.names") {
-                Some("number_letters") => NameForm::NumberLetters,
-                Some("letters_number") => NameForm::LettersNumber,
-                _ => NameForm::Number,
-            },
-            seed: self.count("workload.objects.seed").unwrap_or(usual.seed),
-            calls: match self.name("workload.objects.calls") {
-                Some("streams") => ObjectCalls::Streams,
-                _ => ObjectCalls::System,
-            },
-            read_block_bytes: self.size("workload.objects.read_block"),
-            sync: match self.name("workload.objects.sync") {
-                Some("data") => ObjectSync::Data,
-                Some("data_and_folder") => ObjectSync::DataAndFolder,
-                _ => ObjectSync::None,
-            },
-            stat_reads: self.flag("workload.objects.stat_reads"),
+            max_bytes: keys.max.value.unwrap_or(min_bytes),
+            folders: keys.folders.value.unwrap_or(usual.folders),
+            spread: keys.spread.value.unwrap_or(usual.spread),
+            names: keys.names.value.unwrap_or(usual.names),
+            seed: keys.seed.value.unwrap_or(usual.seed),
+            calls: keys.calls.value.unwrap_or(usual.calls),
+            read_block_bytes: keys.read_block.value,
+            sync: keys.sync.value.unwrap_or(usual.sync),
+            stat_reads: keys.stat_reads.value.unwrap_or_default(),
             transactions,
         })
     }
 
     fn transactions(&self) -> Option<Transactions> {
-        let bias = |path| {
-            let tenths = self.count(path).and_then(|tenths| u8::try_from(tenths).ok());
+        let keys = &self.transactions;
+        let bias = |tenths: Option<u64>| {
+            let tenths = tenths.and_then(|tenths| u8::try_from(tenths).ok());
             tenths.unwrap_or(EVEN_BIAS).min(BIAS_MAX)
         };
-        let halves = self.name("workload.transactions.halves");
-        let has = |half: &str| halves.is_none_or(|halves| halves == "both" || halves == half);
+        let halves = keys.halves.value.unwrap_or(TransactionHalves::Both);
+        let has = |half| halves == TransactionHalves::Both || halves == half;
         Some(Transactions {
-            count: self.count("workload.transactions.count")?,
-            read_bias: has("read_append").then(|| bias("workload.transactions.read_bias")),
-            create_bias: has("create_delete").then(|| bias("workload.transactions.create_bias")),
+            count: keys.count.value?,
+            read_bias: has(TransactionHalves::ReadAppend).then(|| bias(keys.read_bias.value)),
+            create_bias: has(TransactionHalves::CreateDelete).then(|| bias(keys.create_bias.value)),
         })
     }
 }

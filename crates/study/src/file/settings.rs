@@ -1,16 +1,15 @@
-//! A study's text as settings: every key that is given, with its value and place; everything else is complained about.
+//! A study's text as settings: every key that is given, with its value and position; everything else is complained about.
 //!
 //! Not here: what the settings mean together.
 
-use super::hint;
-use super::keys::{Key, TABLES};
-use super::kind::Kind;
-use super::quantity::{self, RangeText};
-use super::value::{Entry, Reader, Value};
-use crate::located::Span;
-use crate::located::{Complaint, Findings, Name, in_file_order, joined, type_words};
-use narrows_model::Bytes;
-use std::collections::{BTreeMap, BTreeSet};
+use super::fields::StudyKeys;
+use super::keys::schema;
+use crate::schema::{
+    Complaint, DeclaredEntry, FileReader, FoundName, FoundValue, KeyFields, KeySpec, LocatedValue, Span,
+    ValueKind, in_file_order, joined,
+};
+use narrows_model::cell::FactorValue;
+use std::collections::BTreeMap;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -19,235 +18,207 @@ const VALUES_MAX: usize = 1000;
 
 /// A factor: a key with several values.
 #[derive(Debug, Clone)]
-pub(crate) struct Swept {
-    pub(crate) key: &'static Key,
-    /// Where its name stands.
+pub(crate) struct SweptKey {
+    pub(crate) key: &'static KeySpec,
+    /// Where its name is.
     pub(crate) at: Span,
     /// In the order of the file; at least one.
-    pub(crate) values: Vec<Entry>,
+    pub(crate) values: Vec<LocatedValue>,
 }
 
-/// Every key that is given.
+/// Everything that a study gives.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Settings {
+pub(crate) struct StudySettings {
     /// Keys with one value.
-    pub(crate) fixed: BTreeMap<&'static str, Entry>,
+    pub(crate) fixed: StudyKeys,
     /// Factors in the order of the file.
-    pub(crate) factors: Vec<Swept>,
+    pub(crate) factors: Vec<SweptKey>,
     /// The head of `[sweep]`.
     pub(crate) sweep_at: Option<Span>,
-    /// The head of `[workload]`.
-    pub(crate) workload_at: Option<Span>,
-    /// Every key that is given, be it readable or not, with the place of its value.
-    pub(crate) given: BTreeMap<&'static str, Span>,
-    /// Keys that were given, or meant, in a way that cannot be read.
-    pub(crate) in_doubt: BTreeSet<&'static str>,
+}
+
+impl StudySettings {
+    /// The keys at one point of the sweep, of which `chosen` has the index of each factor's value.
+    pub(crate) fn at_point(&self, chosen: &[usize]) -> StudyKeys {
+        let mut keys = self.fixed.clone();
+        for (factor, value) in self.values(chosen) {
+            if let Some(field) = keys.field_mut(factor.key.path) {
+                field.set(value);
+                field.mark_mut().is_swept = true;
+            }
+        }
+        keys
+    }
+
+    /// The factors with their values at a point.
+    pub(crate) fn factor_values(&self, chosen: &[usize]) -> BTreeMap<String, FactorValue> {
+        self.values(chosen)
+            .map(|(factor, found)| (factor.key.factor().to_owned(), found.value.factor()))
+            .collect()
+    }
+
+    /// The factors with their values at a point as they would be typed, in the order of the sweep.
+    pub(crate) fn factor_words(&self, chosen: &[usize]) -> Vec<(&'static str, String)> {
+        self.values(chosen).map(|(factor, found)| (factor.key.factor(), found.value.words())).collect()
+    }
+
+    fn values(&self, chosen: &[usize]) -> impl Iterator<Item = (&SweptKey, &LocatedValue)> {
+        let chosen = self.factors.iter().zip(chosen);
+        chosen.filter_map(|(factor, index)| Some((factor, factor.values.get(*index)?)))
+    }
+
+    /// The factor `target`; `None` where there is one target.
+    pub(crate) fn targets(&self) -> Option<&SweptKey> {
+        self.factors.iter().find(|factor| factor.key.path == self.fixed.head.target.mark.path)
+    }
 }
 
 /// The settings of a document; what cannot be read is left out and complained about.
-pub(crate) fn settings(document: &DeTable<'_>, findings: &mut Findings<'_>) -> Settings {
-    let mut walk = Walk { settings: Settings::default(), findings };
+pub(crate) fn settings(document: &DeTable<'_>, reader: &mut FileReader<'_, '_>) -> StudySettings {
+    let mut walk = SettingsWalk { settings: StudySettings::default(), reader };
     walk.table("", document);
-    walk.settings.factors.sort_by_key(|factor| (factor.key.path != "target", factor.at.start));
+    let first = walk.settings.fixed.head.target.mark.path;
+    walk.settings.factors.sort_by_key(|factor| (factor.key.path != first, factor.at.start));
     walk.settings
 }
 
-struct Walk<'a, 'b> {
-    settings: Settings,
-    findings: &'a mut Findings<'b>,
+struct SettingsWalk<'w, 'a, 'b> {
+    settings: StudySettings,
+    reader: &'w mut FileReader<'a, 'b>,
 }
 
-impl Walk<'_, '_> {
-    fn table(&mut self, table: &str, entries: &DeTable<'_>) {
-        for (name, found) in in_file_order(entries) {
-            let path = joined(table, name.get_ref());
-            if let Some(key) = Key::of(&path) {
-                self.key(key, name, found);
-            } else if TABLES.iter().any(|(known, _)| *known == path) {
-                self.inner(&path, name, found);
-            } else {
-                self.unknown(table, name);
+impl SettingsWalk<'_, '_, '_> {
+    fn table(&mut self, path: &str, entries: &DeTable<'_>) {
+        for (declared, name, found) in self.reader.entries(path, entries, &mut self.settings.fixed) {
+            match (declared, found.get_ref()) {
+                (DeclaredEntry::Key(key), DeValue::Array(_)) if key.kind == ValueKind::Target => {
+                    self.factor(key, key.path, name, found);
+                }
+                (DeclaredEntry::Key(key), _) => self.reader.set(key, found, &mut self.settings.fixed),
+                (DeclaredEntry::Table(table), _) => match self.reader.inner(table, found) {
+                    Some(inner) if table.path == "sweep" => {
+                        self.settings.sweep_at = Some(name.span());
+                        self.sweep("", inner);
+                    }
+                    Some(inner) => {
+                        if table.path == "workload" {
+                            self.settings.fixed.workload_at = Some(name.span());
+                        }
+                        self.table(table.path, inner);
+                    }
+                    None => self.settings.fixed.doubt(table.path),
+                },
             }
         }
     }
 
-    fn inner(&mut self, path: &str, name: Name<'_, '_>, found: &Spanned<DeValue<'_>>) {
-        let Some(entries) = found.get_ref().as_table() else {
-            let what = format!("{} ({})", self.findings.excerpt(&found.span()), type_words(found.get_ref()));
-            let complaint =
-                Complaint::new(path, what, "a table", format!("write [{path}], and its keys below"));
-            self.findings.add(&found.span(), complaint);
-            return;
-        };
-        if path == "sweep" {
-            self.settings.sweep_at = Some(name.span());
-            return self.sweep("", entries);
-        }
-        if path == "workload" {
-            self.settings.workload_at = Some(name.span());
-        }
-        self.table(path, entries);
-    }
-
-    fn key(&mut self, key: &'static Key, name: Name<'_, '_>, found: &Spanned<DeValue<'_>>) {
-        self.settings.given.insert(key.path, found.span());
-        if let (Kind::Target, DeValue::Array(_)) = (key.kind, found.get_ref()) {
-            return self.factor(key, key.path, name, found);
-        }
-        let read = Reader { key, path: key.path, findings: &mut *self.findings }.read(found);
-        if let Some(entry) = read {
-            self.settings.fixed.insert(key.path, entry);
-        }
-    }
-
-    /// The keys below `[sweep]`; `inner` is the part of a key's path that stands in the table's own name.
+    /// The keys below `[sweep]`; `inner` is the part of a key's path that is in the table's own name.
     fn sweep(&mut self, inner: &str, entries: &DeTable<'_>) {
         for (name, found) in in_file_order(entries) {
             let factor = joined(inner, name.get_ref());
-            let key = super::keys::KEYS.iter().find(|key| key.swept && key.factor() == factor);
-            let is_table = super::keys::KEYS.iter().any(|key| {
-                key.swept && key.factor().strip_prefix(&*factor).is_some_and(|rest| rest.starts_with('.'))
-            });
-            match (key, found.get_ref()) {
-                (Some(key), _) => {
-                    self.settings.given.insert(key.path, name.span());
-                    self.factor(key, &joined("sweep", &factor), name, found);
-                }
+            let is_part = |rest: &str| rest.starts_with('.');
+            let is_table = schema()
+                .keys
+                .iter()
+                .any(|key| key.swept && key.factor().strip_prefix(&*factor).is_some_and(is_part));
+            match (schema().swept_key(&factor), found.get_ref()) {
+                (Some(key), _) => self.factor(key, &joined("sweep", &factor), name, found),
                 (None, DeValue::Table(deeper)) if is_table => self.sweep(&factor, deeper),
                 _ => self.unswept(inner, name),
             }
         }
     }
 
-    fn factor(&mut self, key: &'static Key, path: &str, name: Name<'_, '_>, found: &Spanned<DeValue<'_>>) {
-        let whole = std::slice::from_ref(found);
+    fn factor(
+        &mut self,
+        key: &'static KeySpec,
+        path: &str,
+        name: FoundName<'_, '_>,
+        found: FoundValue<'_, '_>,
+    ) {
+        let read = self.values(key, path, found);
+        if let Some(field) = self.settings.fixed.field_mut(key.path) {
+            let mark = field.mark_mut();
+            mark.at.get_or_insert(name.span());
+            mark.in_doubt |= read.is_err();
+        }
+        let values = read.unwrap_or_else(|readable| readable);
+        if !values.is_empty() {
+            self.settings.factors.push(SweptKey { key, at: name.span(), values });
+        }
+    }
+
+    /// The values of a factor; after a complaint those that could be read all the same.
+    fn values(
+        &mut self,
+        key: &'static KeySpec,
+        path: &str,
+        found: FoundValue<'_, '_>,
+    ) -> Result<Vec<LocatedValue>, Vec<LocatedValue>> {
+        let refusal = |what: String, allowed: &str, hint: String| Complaint::new(path, what, allowed, hint);
         let list: &[Spanned<DeValue<'_>>] = match found.get_ref() {
             DeValue::Array(array) => array,
-            DeValue::String(text) if is_range(key.kind, text) => whole,
-            other => {
-                let what = format!("{} ({})", self.findings.excerpt(&found.span()), type_words(other));
+            DeValue::String(text) if key.kind.is_range(text) => std::slice::from_ref(found),
+            _ => {
                 let hint = format!("write [{}], or the key in [workload] for one value", key.example);
-                let complaint = Complaint::new(path, what, "a list of values", hint);
-                return self.findings.add(&found.span(), complaint);
+                let refusal = refusal(self.reader.described(found), "a list of values", hint);
+                self.reader.complain(&found.span(), refusal);
+                return Err(Vec::new());
             }
         };
         if list.is_empty() {
-            let hint = format!("write [{}], or leave the key out", key.example);
-            let complaint = Complaint::new(path, "an empty list", "one value or more", hint);
-            return self.findings.add(&found.span(), complaint);
+            let hint = format!("write [{}], or omit the key", key.example);
+            let refusal = refusal("an empty list".to_owned(), "one value or more", hint);
+            self.reader.complain(&found.span(), refusal);
+            return Err(Vec::new());
         }
-        let read: Vec<Entry> = list.iter().flat_map(|one| self.values(key, path, one)).collect();
-        let values = self.distinct(path, read);
-        if values.len() > VALUES_MAX {
-            let what = format!("{} values", values.len());
-            let complaint =
-                Complaint::new(path, what, format!("{VALUES_MAX} values or fewer"), "leave some of them out");
-            return self.findings.add(&found.span(), complaint);
-        }
-        if !values.is_empty() {
-            self.settings.factors.push(Swept { key, at: name.span(), values });
-        }
-    }
-
-    /// What one element of a list stands for: itself, or the values of a range.
-    fn values(&mut self, key: &'static Key, path: &str, found: &Spanned<DeValue<'_>>) -> Vec<Entry> {
-        let mut reader = Reader { key, path, findings: &mut *self.findings };
-        match found.get_ref().as_str().filter(|text| is_range(key.kind, text)) {
-            Some(text) => self.range(key, path, text, &found.span()),
-            None => reader.read(found).into_iter().collect(),
-        }
-    }
-
-    fn range(&mut self, key: &'static Key, path: &str, text: &str, at: &Span) -> Vec<Entry> {
-        let values: Vec<Entry> = quantity::range(text)
-            .and_then(|range| range_values(key.kind, range))
-            .unwrap_or_default()
-            .into_iter()
-            .map(|value| Entry { value, at: at.clone() })
-            .collect();
-        if values.is_empty() {
-            let example =
-                if matches!(key.kind, Kind::Size { .. }) { "\"4KiB..1MiB x4\"" } else { "\"1..64 x4\"" };
-            let found = self.findings.excerpt(at);
-            let allowed = format!(
-                "FIRST..LAST xFACTOR, FIRST no more than LAST, FACTOR 2 or more, each {}",
-                key.kind.allowed()
-            );
-            self.findings
-                .add(at, Complaint::new(path, found, allowed, format!("write for example {example}")));
-        }
-        values
-    }
-
-    fn distinct(&mut self, path: &str, read: Vec<Entry>) -> Vec<Entry> {
-        let mut values: Vec<Entry> = Vec::new();
-        for entry in read {
-            if values.iter().any(|known| known.value == entry.value) {
-                let found = format!("{} a second time", entry.value.words());
-                let complaint = Complaint::new(
-                    path,
-                    found,
-                    "every value once",
-                    "remove one of them; stop.trials repeats cells",
-                );
-                self.findings.add(&entry.at, complaint);
-            } else {
-                values.push(entry);
+        let mut is_whole = true;
+        let mut values: Vec<LocatedValue> = Vec::new();
+        for one in list {
+            let read = self.reader.range_or_value(key, path, one);
+            is_whole &= !read.is_empty();
+            for value in read {
+                if values.iter().any(|known| known.value == value.value) {
+                    is_whole = false;
+                    let hint = "remove one of them; stop.trials repeats cells".to_owned();
+                    let what = format!("{} a second time", value.value.words());
+                    self.reader.complain(&value.at, refusal(what, "every value once", hint));
+                } else {
+                    values.push(value);
+                }
             }
         }
-        values
+        if values.len() > VALUES_MAX {
+            let allowed = format!("{VALUES_MAX} values or fewer");
+            let hint = "omit some of them".to_owned();
+            let refusal = refusal(format!("{} values", values.len()), &allowed, hint);
+            self.reader.complain(&found.span(), refusal);
+            return Err(Vec::new());
+        }
+        if is_whole { Ok(values) } else { Err(values) }
     }
 
-    fn unknown(&mut self, table: &str, name: Name<'_, '_>) {
-        let path = joined(table, name.get_ref());
-        let found = format!("the key `{}`", self.findings.excerpt(&name.span()));
-        // The nearest name is not looked for where nobody will read it.
-        let (allowed, hint) = if self.findings.is_full() {
-            (String::new(), String::new())
-        } else {
-            (hint::names_in(table).join(", "), hint::key(table, name.get_ref()))
-        };
-        self.findings.add(&name.span(), Complaint::new(path, found, allowed, hint));
-    }
-
-    fn unswept(&mut self, inner: &str, name: Name<'_, '_>) {
+    /// A key that may not be swept, or is none.
+    fn unswept(&mut self, inner: &str, name: FoundName<'_, '_>) {
         let table = joined("sweep", inner);
         let table = table.trim_end_matches('.');
-        let path = joined(table, name.get_ref());
-        let known = super::keys::KEYS.iter().find(|key| !key.swept && key.name() == name.get_ref());
-        let found = match known {
-            Some(key) => format!("the key `{}`, which belongs to the whole study", key.name()),
-            None => format!("the key `{}`", self.findings.excerpt(&name.span())),
+        let known = schema().keys.iter().find(|key| !key.swept && key.name() == name.get_ref());
+        let Some(key) = known else {
+            return self.reader.unknown(table, name, &mut self.settings.fixed);
         };
-        let hint = match known {
-            Some(key) if key.table().is_empty() => {
-                format!("write {} above all tables, with one value", key.name())
-            }
-            Some(key) => format!("write {} in [{}], with one value", key.name(), key.table()),
-            None => hint::key(table, name.get_ref()),
+        let place = match key.table() {
+            "" => "above all tables".to_owned(),
+            table => format!("in [{table}]"),
         };
-        let allowed = hint::names_in(table).join(", ");
-        self.findings.add(&name.span(), Complaint::new(path, found, allowed, hint));
+        self.settings.fixed.doubt(key.path);
+        self.reader.complain(
+            &name.span(),
+            Complaint::new(
+                joined(table, name.get_ref()),
+                format!("the key `{}`, which belongs to the whole study", key.name()),
+                self.reader.names_in(table),
+                format!("write {} {place}, with one value", key.name()),
+            ),
+        );
     }
-}
-
-fn is_range(kind: Kind, text: &str) -> bool {
-    matches!(kind, Kind::Size { .. } | Kind::Count { .. }) && text.contains("..")
-}
-
-fn range_values(kind: Kind, range: RangeText<'_>) -> Option<Vec<Value>> {
-    let (Kind::Size { min, max } | Kind::Count { min, max }) = kind else { return None };
-    let end = |text: &str| match kind {
-        Kind::Size { .. } => narrows_model::size::parse_size(text).ok().map(|bytes| bytes.0),
-        _ => text.parse().ok(),
-    };
-    let (first, last) = (end(range.first)?, end(range.last)?);
-    let allowed = min..=max;
-    (allowed.contains(&first) && allowed.contains(&last)).then(|| {
-        let values = quantity::spread(first, last, range.factor).into_iter();
-        match kind {
-            Kind::Size { .. } => values.map(|bytes| Value::Size(Bytes(bytes))).collect(),
-            _ => values.map(Value::Count).collect(),
-        }
-    })
 }

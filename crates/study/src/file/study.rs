@@ -1,9 +1,8 @@
 //! A study: what a file asks for, with nothing wrong in it that can be seen without the machine.
 
-use super::whole::has_cut;
-use crate::expand::RingsWanted;
-use crate::located::Findings;
-use crate::located::Span;
+use crate::cut::has_cut;
+use crate::rings::RingDemand;
+use crate::schema::{Findings, Span};
 use narrows_model::cell::{FactorValue, Stop};
 use narrows_model::factor::Factor;
 use narrows_model::plan::StudySource;
@@ -28,13 +27,13 @@ pub struct Study {
     pub(crate) cell_order: CellOrder,
     pub(crate) cuts: Vec<Cut>,
     /// In the order of the sweep; at least one can be measured.
-    pub(crate) points: Vec<Point>,
-    pub(crate) places: Places,
+    pub(crate) points: Vec<StudyPoint>,
+    pub(crate) positions: StudyPositions,
 }
 
 /// One point of the sweep.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Point {
+pub(crate) struct StudyPoint {
     pub(crate) target: Target,
     /// Loaded together with it.
     pub(crate) more_targets: Vec<Target>,
@@ -57,7 +56,7 @@ pub(crate) struct Point {
 
 /// Where the planner points for what it finds.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Places {
+pub(crate) struct StudyPositions {
     pub(crate) seconds: Span,
     pub(crate) op: Span,
     pub(crate) verify: Span,
@@ -144,10 +143,10 @@ impl Study {
 
     /// The rings that its cells need, each kind once.
     #[must_use]
-    pub fn rings(&self) -> Vec<RingsWanted> {
+    pub fn rings(&self) -> Vec<RingDemand> {
         let mut rings = Vec::new();
         for point in self.points.iter().filter(|point| point.left_out.is_none()) {
-            let wanted = RingsWanted::of(&point.workload, &point.target);
+            let wanted = RingDemand::new(&point.workload, &point.target);
             rings.extend(wanted.filter(|wanted| !rings.contains(wanted)));
         }
         rings

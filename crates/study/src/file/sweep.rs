@@ -3,12 +3,12 @@
 //! A combination that never works is a problem; one that works for other values of the sweep is left out of it, with
 //! its reason. Not here: the rules of what goes together.
 
-use super::clash::{self, Clash};
-use super::idle;
-use super::point::View;
-use super::settings::{Settings, Swept};
-use super::study::Point;
-use crate::located::{Complaint, Findings};
+use super::clash::{self, Clash, Subject};
+use super::fields::StudyKeys;
+use super::idle::{self, Idle};
+use super::settings::StudySettings;
+use super::study::StudyPoint;
+use crate::schema::{Complaint, FileValue, Findings, Span};
 use narrows_model::Target;
 use narrows_model::cell::FactorValue;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,20 +19,27 @@ pub(crate) const POINTS_MAX: usize = 10_000;
 pub(crate) const TOGETHER: &str = "all together";
 
 /// The points; empty when something is wrong with all of them.
-pub(crate) fn points(settings: &Settings, together: bool, findings: &mut Findings<'_>) -> Vec<Point> {
+pub(crate) fn points(
+    settings: &StudySettings,
+    together: bool,
+    findings: &mut Findings<'_>,
+) -> Vec<StudyPoint> {
     let Some(indices) = indices(settings, findings) else { return Vec::new() };
-    let mut ledger = Ledger::default();
+    let mut counts = ClashCounts::default();
+    let mut idle_counts = IdleCounts::default();
     let mut points = Vec::new();
     for chosen in &indices {
-        let view = View::new(settings, chosen);
-        let Some(target) = view.target() else { continue };
-        let mut clashes = clash::clashes(view, target);
-        clashes.extend(repeated(settings, chosen, view, target));
-        ledger.add(chosen, &clashes);
-        points.push(point(view, target, clashes.first()));
+        let keys = settings.at_point(chosen);
+        let Some(subject) = Subject::new(&keys) else { continue };
+        let idle = idle::idle(&subject);
+        let mut clashes = clash::clashes(&subject);
+        clashes.extend(repeated(settings, chosen, &idle));
+        counts.add(chosen, &clashes);
+        idle_counts.add(&keys, &idle);
+        points.push(point(settings, chosen, &subject, &idle, clashes.first()));
     }
-    ledger.tell(settings, &indices, findings);
-    idle_everywhere(settings, &indices, findings);
+    counts.complain(findings);
+    idle_counts.complain(findings);
     if together {
         points.extend(all_together(settings, &points));
     }
@@ -40,7 +47,7 @@ pub(crate) fn points(settings: &Settings, together: bool, findings: &mut Finding
 }
 
 /// For every point the index of each factor's value, the last factor's changing fastest.
-fn indices(settings: &Settings, findings: &mut Findings<'_>) -> Option<Vec<Vec<usize>>> {
+fn indices(settings: &StudySettings, findings: &mut Findings<'_>) -> Option<Vec<Vec<usize>>> {
     let count =
         settings.factors.iter().try_fold(1_usize, |product, factor| product.checked_mul(factor.values.len()));
     if count.is_none_or(|count| count > POINTS_MAX) {
@@ -77,54 +84,59 @@ fn indices(settings: &Settings, findings: &mut Findings<'_>) -> Option<Vec<Vec<u
     Some(all)
 }
 
-fn point(view: View<'_>, target: &Target, clash: Option<&Clash>) -> Point {
-    Point {
-        target: target.clone(),
+fn point(
+    settings: &StudySettings,
+    chosen: &[usize],
+    subject: &Subject<'_>,
+    idle: &[Idle<'_>],
+    clash: Option<&Clash>,
+) -> StudyPoint {
+    let keys = subject.keys;
+    StudyPoint {
+        target: subject.target.clone(),
         more_targets: Vec::new(),
-        workload: view.workload(),
-        file_given: view.size("workload.file").is_some(),
-        warm_up_given: view.duration("stop.warm_up").is_some(),
-        stop: view.stop(),
-        repeat: view.repeat(),
-        trials: view.trials(),
-        factors: view.factors(),
-        words: view.words(),
-        idle: idle::idle(view, target).map(|need| need.path).collect(),
+        workload: subject.load.clone(),
+        file_given: keys.workload.file.value.is_some(),
+        warm_up_given: keys.stop.warm_up.value.is_some(),
+        stop: keys.trial_stop(),
+        repeat: keys.repetition(),
+        trials: keys.trials(),
+        factors: settings.factor_values(chosen),
+        words: settings.factor_words(chosen),
+        idle: idle.iter().map(|idle| idle.mark.path).collect(),
         left_out: clash.map(|clash| clash.complaint.found.clone()),
     }
 }
 
 /// A factor that means nothing at this point: the same load would be measured once for each of its values.
-fn repeated(settings: &Settings, chosen: &[usize], view: View<'_>, target: &Target) -> Option<Clash> {
-    let idle: Vec<&idle::Need> = idle::idle(view, target).collect();
-    let later = settings.factors.iter().zip(chosen).find_map(|(factor, index)| {
-        let need = idle.iter().find(|need| need.path == factor.key.path)?;
-        (*index > 0).then_some((factor, need))
-    });
-    let (factor, need) = later?;
-    let found = format!("{} without {}, the same load as another point", factor.key.factor(), need.words);
-    let complaint = Complaint::new(view.path(factor.key.path), found, need.words, "see the other point");
+fn repeated(settings: &StudySettings, chosen: &[usize], idle: &[Idle<'_>]) -> Option<Clash> {
+    let (factor, idle) = settings.factors.iter().zip(chosen).find_map(|(factor, index)| {
+        let idle = idle.iter().find(|idle| idle.mark.path == factor.key.path)?;
+        (*index > 0).then_some((factor, idle))
+    })?;
+    let found = format!("{} without {}, the same load as another point", factor.key.factor(), idle.needs);
+    let complaint = Complaint::new(idle.mark.path_as_given(), found, &*idle.needs, "see the other point");
     Some(Clash { code: "repeated", at: factor.at.clone(), complaint })
 }
 
 /// How many points of each value fail, and by which rule.
 #[derive(Default)]
-struct Ledger {
+struct ClashCounts {
     point_count: usize,
     failed: usize,
-    values: BTreeMap<(usize, usize), Tally>,
+    values: BTreeMap<(usize, usize), ValueCounts>,
     /// Every clash once, with the points' values that it was found at.
     clashes: Vec<(Vec<usize>, Clash)>,
 }
 
 #[derive(Default)]
-struct Tally {
+struct ValueCounts {
     points: usize,
     failed: usize,
     by_code: BTreeMap<&'static str, usize>,
 }
 
-impl Ledger {
+impl ClashCounts {
     fn add(&mut self, chosen: &[usize], clashes: &[Clash]) {
         self.point_count += 1;
         self.failed += usize::from(!clashes.is_empty());
@@ -140,19 +152,16 @@ impl Ledger {
     }
 
     /// Complains about what never works: any rule that every point of a value breaks.
-    fn tell(&self, settings: &Settings, indices: &[Vec<usize>], findings: &mut Findings<'_>) {
-        let hopeless = self.failed == self.point_count && !indices.is_empty();
-        let mut told = BTreeSet::new();
+    fn complain(&self, findings: &mut Findings<'_>) {
+        let is_hopeless = self.failed == self.point_count;
+        let mut known = BTreeSet::new();
         for (chosen, clash) in &self.clashes {
-            if clash.code == "repeated" {
-                continue;
-            }
-            let by_value = chosen.iter().copied().enumerate().any(|value| self.breaks(value, clash.code));
-            if (hopeless || by_value) && told.insert((clash.code, clash.at.start, clash.at.end)) {
+            let by_value = || chosen.iter().copied().enumerate().any(|value| self.breaks(value, clash.code));
+            let never_works = clash.code != "repeated" && (is_hopeless || by_value());
+            if never_works && known.insert((clash.code, clash.at.start, clash.at.end)) {
                 findings.add(&clash.at, clash.complaint.clone());
             }
         }
-        debug_assert!(settings.factors.len() <= 64, "a study has few keys");
     }
 
     /// Whether every point of a value fails, and all by this rule or each by one of several.
@@ -166,42 +175,53 @@ impl Ledger {
     }
 }
 
-/// Complains about keys that mean nothing at any point.
-fn idle_everywhere(settings: &Settings, indices: &[Vec<usize>], findings: &mut Findings<'_>) {
-    let mut counts: BTreeMap<&'static str, usize> = BTreeMap::new();
-    let mut looked_at = 0;
-    for chosen in indices {
-        let view = View::new(settings, chosen);
-        let Some(target) = view.target() else { continue };
-        looked_at += 1;
-        for need in idle::idle(view, target) {
-            *counts.entry(need.path).or_default() += 1;
+/// How many points each key means nothing at, with what to say about it.
+#[derive(Default)]
+struct IdleCounts {
+    point_count: usize,
+    by_path: BTreeMap<&'static str, (usize, Span, Complaint)>,
+}
+
+impl IdleCounts {
+    fn add(&mut self, keys: &StudyKeys, idle: &[Idle<'_>]) {
+        self.point_count += 1;
+        for Idle { mark, needs } in idle {
+            let complaint = || {
+                let name = mark.name();
+                let found = format!("{name} without {needs}");
+                let hint = format!("omit {name}, or write {needs}");
+                Complaint::new(mark.path_as_given(), found, &**needs, hint)
+            };
+            let entry = self.by_path.entry(mark.path);
+            entry.or_insert_with(|| (0, keys.position(&[mark]), complaint())).0 += 1;
         }
     }
-    for need in idle::NEEDS.iter().filter(|need| looked_at > 0 && counts.get(need.path) == Some(&looked_at)) {
-        let Some(chosen) = indices.first() else { continue };
-        let view = View::new(settings, chosen);
-        let key = view.path(need.path);
-        let name = need.path.rsplit_once('.').map_or(need.path, |(_, name)| name);
-        let found = format!("{name} without {}", need.words);
-        let hint = format!("leave {name} out, or write {}", need.words);
-        findings.add(&view.at(&[need.path]), Complaint::new(key, found, need.words, hint));
+
+    /// Complains about keys that mean nothing at any point.
+    fn complain(self, findings: &mut Findings<'_>) {
+        for (count, at, complaint) in self.by_path.into_values() {
+            if count == self.point_count {
+                findings.add(&at, complaint);
+            }
+        }
     }
 }
 
 /// The points with all targets at once, each with the clients of a point at each of them.
-fn all_together(settings: &Settings, points: &[Point]) -> Vec<Point> {
-    let Some(factor) = settings.factors.iter().find(|factor| factor.key.path == "target") else {
-        return Vec::new();
-    };
+fn all_together(settings: &StudySettings, points: &[StudyPoint]) -> Vec<StudyPoint> {
+    let Some(factor) = settings.targets() else { return Vec::new() };
     let count = narrows_model::units::saturate_u32(factor.values.len() as u64);
-    let of_first = first_target(factor);
-    let of_others: Vec<Target> = other_targets(factor);
-    let alone = |point: &&Point| Some(&point.target) == of_first.as_ref();
-    points.iter().filter(alone).map(|point| together(point, points, &of_others, count)).collect()
+    let mut targets = factor.values.iter().filter_map(|found| match &found.value {
+        FileValue::Target(target) => Some(target.clone()),
+        _ => None,
+    });
+    let first = targets.next();
+    let others: Vec<Target> = targets.collect();
+    let alone = points.iter().filter(|point| Some(&point.target) == first.as_ref());
+    alone.map(|point| load_all_targets(point, points, &others, count)).collect()
 }
 
-fn together(point: &Point, points: &[Point], others: &[Target], count: u32) -> Point {
+fn load_all_targets(point: &StudyPoint, points: &[StudyPoint], others: &[Target], count: u32) -> StudyPoint {
     let mut all = point.clone();
     all.more_targets = others.to_vec();
     all.workload.clients = all.workload.clients.saturating_mul(count);
@@ -217,21 +237,6 @@ fn together(point: &Point, points: &[Point], others: &[Target], count: u32) -> P
     all
 }
 
-fn same_but_target(point: &Point, sibling: &Point) -> bool {
+fn same_but_target(point: &StudyPoint, sibling: &StudyPoint) -> bool {
     point.words.iter().zip(&sibling.words).all(|(own, other)| own == other || own.0 == "target")
-}
-
-fn targets(factor: &Swept) -> impl Iterator<Item = Target> {
-    factor.values.iter().filter_map(|entry| match &entry.value {
-        super::value::Value::Target(target) => Some(target.clone()),
-        _ => None,
-    })
-}
-
-fn first_target(factor: &Swept) -> Option<Target> {
-    targets(factor).next()
-}
-
-fn other_targets(factor: &Swept) -> Vec<Target> {
-    targets(factor).skip(1).collect()
 }

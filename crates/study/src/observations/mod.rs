@@ -1,24 +1,20 @@
 //! Observation files: numbers measured elsewhere, in TOML, become [`Observations`], or the list of everything that is
 //! wrong with the text.
 //!
-//! In the order of the steps: `table` reads rows of keys and values by the registry [`KEYS`], `assemble` makes values of
-//! the model of them and says what a row lacks, `whole` what the rows lack together. Deliberately absent: files (the text
-//! is handed in), and any judgement of the numbers, which is `analysis`'.
+//! In the order of the steps: the keys of [`schema`] are read, `whole` checks what they lack together, `assemble` makes
+//! values of the model of them. Deliberately absent: files (the text is handed in), and any judgement of the numbers,
+//! which is `analysis`'.
 
-mod arithmetic;
 mod assemble;
-mod hint;
 mod keys;
-mod kind;
-mod table;
-mod value;
 mod whole;
 
-pub use keys::{KEYS, Key, Need, TABLES, Table};
-pub use kind::Kind;
+pub use keys::schema;
 
-use crate::located::{Complaint, FileProblems, Findings, document};
+use crate::schema::{DeclaredEntry, FileProblems, FileReader, FileType, TableRow, parsed};
+use keys::{CeilingKeys, ClaimKeys, HeadKeys, ObservationKeys};
 use narrows_model::Observations;
+use toml::de::DeTable;
 
 /// Most bytes of a file: the longest paper's tables are a few thousand lines, and more is some other file.
 pub const TEXT_BYTES_MAX: usize = 4 << 20;
@@ -32,26 +28,35 @@ pub const TEXT_BYTES_MAX: usize = 4 << 20;
 /// # Cost
 /// Linear in the text but for a sort; at most 4 MiB and 10,000 observations.
 pub fn parse(text: &str, name: &str) -> Result<Observations, FileProblems> {
-    let mut findings = Findings::new(name, text);
-    let read = checked(text, &mut findings);
-    match (findings.into_result(), read) {
-        (Ok(()), Some(observations)) => Ok(observations),
-        (Ok(()), None) => Err(FileProblems { name: name.to_owned(), list: Vec::new(), more_count: 0 }),
-        (Err(problems), _) => Err(problems),
-    }
+    let file = FileType { schema: schema(), name: "observations", bytes_max: TEXT_BYTES_MAX };
+    parsed(text, name, &file, read, |read, findings| {
+        whole::whole(&read, findings);
+        Some(assemble::observations(read))
+    })
 }
 
-fn checked(text: &str, findings: &mut Findings<'_>) -> Option<Observations> {
-    if text.len() > TEXT_BYTES_MAX {
-        let found = format!("{} bytes", text.len());
-        let allowed = format!("observations of {TEXT_BYTES_MAX} bytes or fewer");
-        findings.add(&(0..0), Complaint::new("", found, allowed, "is this the right file?"));
-        return None;
+/// The keys of an observation file with their values.
+#[derive(Debug, Default)]
+struct ObservationFile {
+    head: HeadKeys,
+    ceilings: Vec<TableRow<CeilingKeys>>,
+    observations: Vec<TableRow<ObservationKeys>>,
+    claims: Vec<TableRow<ClaimKeys>>,
+}
+
+fn read(document: &DeTable<'_>, reader: &mut FileReader<'_, '_>) -> ObservationFile {
+    let mut file = ObservationFile::default();
+    for (declared, name, found) in reader.entries("", document, &mut file.head) {
+        match declared {
+            DeclaredEntry::Key(key) => reader.set(key, found, &mut file.head),
+            DeclaredEntry::Table(table) => match table.path {
+                "ceiling" => file.ceilings = reader.rows(table, name, found),
+                "observation" => file.observations = reader.rows(table, name, found),
+                _ => file.claims = reader.rows(table, name, found),
+            },
+        }
     }
-    let rows = document(text, findings, table::rows)?;
-    let observations = assemble::observations(&rows);
-    whole::whole(&rows, findings);
-    Some(observations)
+    file
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
 //! What every key promises, walked by the registry, and what is wrong with rows, one by one.
 
-use super::kind::Kind;
 use super::*;
-use crate::located::FileProblem;
+use crate::schema::{FileProblem, KeySpec, ROLE_NAMES, Requirement, ValueKind};
 use narrows_model::Segment;
 use narrows_model::cell::FactorValue;
 use narrows_model::counters::Role;
@@ -13,24 +12,27 @@ const HEAD: &str = "schema = \"narrows.observations/1\"\ntitle = \"t\"\n";
 const ONE: &str = "[[observation]]\nid = \"one\"\n";
 
 /// A file of which nothing but `key = value` and what must be given is in its table.
-fn with(key: &Key, value: &str) -> String {
-    let line = format!("{} = {value}\n", key.name);
-    let beside = |table: Table| {
-        let needed = KEYS.iter().filter(|other| other.table == table && other.need == Need::Required);
+fn with(key: &KeySpec, value: &str) -> String {
+    let line = format!("{} = {value}\n", key.name());
+    let beside = |table: &str| {
+        let needed = schema()
+            .keys
+            .iter()
+            .filter(|other| other.table() == table && other.requirement == Requirement::Required);
         let lines = needed
-            .filter(|other| other.name != key.name)
-            .map(|other| format!("{} = {}\n", other.name, other.example));
+            .filter(|other| other.name() != key.name())
+            .map(|other| format!("{} = {}\n", other.name(), other.example));
         let mut lines: String = lines.collect();
         let capacity = ["bytes_per_s", "ops_per_s", "latency_s"];
-        if table == Table::Ceiling && !capacity.contains(&key.name) {
+        if table == "ceiling" && !capacity.contains(&key.name()) {
             lines.push_str("bytes_per_s = 1\n");
         }
         lines
     };
-    let top = beside(Table::Top);
-    match key.table {
-        Table::Top => format!("{line}{top}{ONE}"),
-        table => format!("{top}{ONE}[[{}]]\n{line}{}", table.name(), beside(table)),
+    let top = beside("");
+    match key.table() {
+        "" => format!("{line}{top}{ONE}"),
+        table => format!("{top}{ONE}[[{table}]]\n{line}{}", beside(table)),
     }
 }
 
@@ -53,8 +55,8 @@ fn taken(text: &str) -> Observations {
 
 #[test]
 fn every_key_has_an_example_that_is_taken() {
-    for key in KEYS {
-        if key.name == "id" || key.path() == "observation.id" {
+    for key in &schema().keys {
+        if key.path == "observation.id" {
             continue; // Two ids of one file must differ; `with` gives the other one.
         }
         let text = with(key, key.example);
@@ -65,31 +67,31 @@ fn every_key_has_an_example_that_is_taken() {
 
 #[test]
 fn every_key_refuses_every_wrong_type_at_its_place_and_suggests_something() {
-    for key in KEYS {
+    for key in &schema().keys {
         let mut refused = 0;
         for value in ["1979-05-27", "[[1]]", "{ zz = { a = 1 } }", "\"\"", "-1.5", "inf", "nan", "[\"x\"]"] {
-            let arithmetic =
-                matches!(key.kind, Kind::Arithmetic | Kind::Number { min: ..0.0, .. }) && value == "-1.5";
+            let arithmetic = matches!(key.kind, ValueKind::Arithmetic | ValueKind::Number { min: ..0.0, .. })
+                && value == "-1.5";
             if arithmetic {
                 continue;
             }
             refused += 1;
             let found = problems(&with(key, value));
-            let own = found.iter().find(|problem| problem.key == key.path());
-            let own = own.unwrap_or_else(|| panic!("{} {value}: {found:#?}", key.path()));
-            assert!(own.line_text.starts_with(key.name), "{own:?}");
+            let own = found.iter().find(|problem| problem.key == key.path);
+            let own = own.unwrap_or_else(|| panic!("{} {value}: {found:#?}", key.path));
+            assert!(own.line_text.starts_with(key.name()), "{own:?}");
             assert!(!own.allowed.is_empty() && !own.hint.is_empty(), "{own:?}");
         }
-        assert!(refused >= 7, "{}", key.path());
+        assert!(refused >= 7, "{}", key.path);
     }
 }
 
-fn beyond(kind: Kind) -> Vec<String> {
+fn beyond(kind: ValueKind) -> Vec<String> {
     match kind {
-        Kind::Number { min, max, .. } => {
+        ValueKind::Number { min, max, .. } => {
             vec![(min - min.abs() * 0.1 - 1e-13).to_string(), format!("{:e}", max * 1.1 + 1e-13)]
         }
-        Kind::Whole { min, max, .. } => vec![(max + 2).to_string(), "1.5".into()]
+        ValueKind::Whole { min, max, .. } => vec![(max + 2).to_string(), "1.5".into()]
             .into_iter()
             .chain(min.checked_sub(1).map(|n| n.to_string()))
             .collect(),
@@ -99,25 +101,25 @@ fn beyond(kind: Kind) -> Vec<String> {
 
 #[test]
 fn every_key_with_a_range_refuses_what_lies_outside() {
-    for key in KEYS {
-        let (kind, wrap): (Kind, fn(&str) -> String) = match key.kind {
-            Kind::Numbers(of) => (*of, |value| format!("[1, {value}]")),
-            Kind::Each(super::kind::ROLES, of) => (*of, |value| format!("{{ server = {value} }}")),
-            Kind::Each(_, of) => (*of, |value| format!("{{ wire = {value} }}")),
-            Kind::EachSegment(of) => (*of, |value| format!("{{ device = {value} }}")),
+    for key in &schema().keys {
+        let (kind, wrap): (ValueKind, fn(&str) -> String) = match key.kind {
+            ValueKind::Numbers(of) => (*of, |value| format!("[1, {value}]")),
+            ValueKind::Each(ROLE_NAMES, of) => (*of, |value| format!("{{ server = {value} }}")),
+            ValueKind::Each(_, of) => (*of, |value| format!("{{ wire = {value} }}")),
+            ValueKind::EachSegment(of) => (*of, |value| format!("{{ device = {value} }}")),
             kind => (kind, str::to_owned),
         };
         for value in beyond(kind) {
             let found = problem(&with(key, &wrap(&value)));
-            assert_eq!(found.key, key.path(), "{found:?}");
+            assert_eq!(found.key, key.path, "{found:?}");
         }
     }
 }
 
 #[test]
 fn every_name_that_a_key_takes_is_suggested_for_a_slip_of_it() {
-    for key in KEYS {
-        let Kind::Name(names) = key.kind else { continue };
+    for key in &schema().keys {
+        let ValueKind::Choice(names) = key.kind else { continue };
         for name in names.iter().filter(|name| name.len() > 4) {
             let slip: String =
                 name.chars().enumerate().filter(|(index, _)| *index != 2).map(|(_, c)| c).collect();
@@ -128,19 +130,16 @@ fn every_name_that_a_key_takes_is_suggested_for_a_slip_of_it() {
 }
 
 #[test]
-fn every_key_missing_that_must_be_given_is_told_at_its_table() {
-    for key in KEYS.iter().filter(|key| key.need == Need::Required) {
+fn every_key_missing_that_must_be_given_is_reported_at_its_table() {
+    for key in schema().keys.iter().filter(|key| key.requirement == Requirement::Required) {
         let text: String = with(key, key.example).replace("id = \"write-47\"", "id = \"two\"");
-        let start = format!("{} = ", key.name);
+        let start = format!("{} = ", key.name());
         let of_table = text.rfind(&start).unwrap();
         let end = of_table + text[of_table..].find('\n').unwrap() + 1;
         let without = format!("{}{}", &text[..of_table], &text[end..]);
         let found = problem(&without);
-        assert_eq!(found.key, key.path(), "{without}");
-        assert!(
-            key.table == Table::Top || found.line_text == format!("[[{}]]", key.table.name()),
-            "{found:?}"
-        );
+        assert_eq!(found.key, key.path, "{without}");
+        assert!(key.table().is_empty() || found.line_text == format!("[[{}]]", key.table()), "{found:?}");
     }
 }
 
@@ -174,7 +173,7 @@ fn everything_of_a_file_arrives_in_the_model() {
 }
 
 #[test]
-fn all_problems_are_told_at_once_in_the_order_of_the_file() {
+fn all_problems_are_reported_at_once_in_the_order_of_the_file() {
     let text = "schema = \"narrows.observations/2\"\n[[observation]]\nid = \"a\"\nclients = 0\nbytes_per_s = -5.0\n\
                 hit_ratio = 1.2\niops = 7\n[[observation]]\nid = \"a\"\ncalls = { cleint = 1 }\n\
                 [[ceiling]]\nsegment = \"network.bandwith\"\nbytes_per_s = 1\n[[claim]]\ntext = \"x\"\nleft = \"9/\"\nright = 1\n";
@@ -199,7 +198,7 @@ fn all_problems_are_told_at_once_in_the_order_of_the_file() {
 }
 
 #[test]
-fn rows_that_contradict_themselves_are_told() {
+fn rows_that_contradict_themselves_are_refused() {
     let of = |rows: &str| problem(&format!("{HEAD}{rows}"));
     assert!(of("[[observation]]\nid = \"a\"\n[[observation]]\nid = \"a\"\n").found.contains("second time"));
     assert!(
@@ -207,12 +206,10 @@ fn rows_that_contradict_themselves_are_told() {
             .found
             .contains("2 rates")
     );
-    assert!(
-        of("[[observation]]\nid = \"a\"\nelapsed_s = 1\nelapsed_first_s = 2\n").hint.contains("exchanged")
-    );
+    assert!(of("[[observation]]\nid = \"a\"\nelapsed_s = 1\nelapsed_first_s = 2\n").hint.contains("swapped"));
     assert!(of(&format!("{ONE}[[ceiling]]\nsegment = \"device\"\n")).found.contains("without a value"));
     let both = format!("{ONE}[[ceiling]]\nsegment = \"device\"\nops_per_s = 1\nbytes_per_s = 1\n");
-    assert!(of(&both).found.contains("beside"));
+    assert!(of(&both).found.contains("with"));
     assert!(of("[observation]\nid = \"a\"\n").hint.contains("[[observation]]"));
     assert!(of("").found.contains("no observation"));
     assert!(
@@ -224,13 +221,14 @@ fn rows_that_contradict_themselves_are_told() {
 #[test]
 fn a_problem_looks_like_one_of_a_study_file() {
     let shown = parse(&format!("{HEAD}{ONE}byte_per_s = 1\n"), "o.toml").unwrap_err().render();
-    let first: Vec<&str> = shown.lines().take(3).collect();
+    let first: Vec<&str> = shown.lines().take(4).collect();
     assert_eq!(
         first,
         [
             "o.toml:5:1: observation.byte_per_s: found the key `byte_per_s`",
-            "  5 | byte_per_s = 1",
-            "    | ^^^^^^^^^^"
+            "  |",
+            "5 | byte_per_s = 1",
+            "  | ^^^^^^^^^^"
         ]
     );
     assert!(
@@ -251,11 +249,13 @@ const WHOLE: &str = include_str!("../../tests/observations/every-key.toml");
 #[test]
 fn a_file_with_every_key_is_taken() {
     let _ = taken(WHOLE);
-    for key in KEYS {
+    for key in &schema().keys {
         assert!(
-            WHOLE.contains(&format!("\n{} = ", key.name)) || WHOLE.starts_with(key.name),
+            WHOLE.contains(&format!("\n{} = ", key.name()))
+                || WHOLE.contains(&format!("\n[{}]\n", key.name()))
+                || WHOLE.starts_with(key.name()),
             "{}",
-            key.path()
+            key.path
         );
     }
 }

@@ -1,19 +1,20 @@
 //! What is worth measuring around suspects: more clients, one more connection, one more depth, at their own cells.
 
 use crate::check::{PATH_CELLS_MAX, estimate};
+use crate::neighbours::candidates;
 use narrows_model::plan::SkippedCell;
-use narrows_model::{Bytes, Cell, CellId, Cut, Nanos, Plan, Segment, Target, Workload};
+use narrows_model::{Cell, CellId, Cut, Nanos, Plan, Segment};
 
 /// A segment that seems to limit one cell of the path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Suspect {
+pub struct SuspectedCell {
     /// The segment.
     pub segment: Segment,
     /// The cell of the path at which it seems to limit.
     pub cell: CellId,
 }
 
-/// Cells to add to a plan, as an event tells them.
+/// Cells to add to a plan, as an event reports them.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct PlannedCells {
     /// New cells, in the order in which they run.
@@ -22,10 +23,10 @@ pub struct PlannedCells {
     pub skipped: Vec<SkippedCell>,
 }
 
-/// The cells that tell more about `suspects`, as far as `remaining` time lets them.
+/// The cells that show more about `suspects`, as far as `remaining` time lets them.
 ///
 /// There are four around a suspect's cell: twice the depth, one more connection, two and four clients. First comes for
-/// each suspect, in their order, the one by which its segment is told from its neighbours (a connection by one more of
+/// each suspect, in their order, the one by which its segment is separated from its neighbours (a connection by one more of
 /// it, concurrency and a device by depth, all else by clients), then the others of the first suspect. The test files of all clients
 /// together are no larger than the plan stated.
 ///
@@ -33,7 +34,7 @@ pub struct PlannedCells {
 /// Ids are new to the plan, and each is there once. A suspect whose cell is no cell of the path in the plan adds
 /// nothing. Cells past the time or past the most points of a path are skips with their reason.
 #[must_use]
-pub fn refine(plan: &Plan, suspects: &[Suspect], remaining: Nanos) -> PlannedCells {
+pub fn refine(plan: &Plan, suspects: &[SuspectedCell], remaining: Nanos) -> PlannedCells {
     let mut planned = PlannedCells::default();
     let mut left = remaining;
     let path_count = plan.cells.iter().filter(|cell| cell.cut == Cut::Path).count();
@@ -55,8 +56,8 @@ pub fn refine(plan: &Plan, suspects: &[Suspect], remaining: Nanos) -> PlannedCel
 }
 
 /// The cells in the order of their worth; one may be there twice.
-fn wanted(plan: &Plan, suspects: &[Suspect]) -> Vec<Cell> {
-    let around = |suspect: &Suspect| {
+fn wanted(plan: &Plan, suspects: &[SuspectedCell]) -> Vec<Cell> {
+    let around = |suspect: &SuspectedCell| {
         let found = plan.cells.iter().find(|cell| cell.cut == Cut::Path && cell.id == suspect.cell)?;
         Some(ordered(found, suspect.segment))
     };
@@ -80,20 +81,20 @@ fn refusal(cell: &Cell, has_room: bool, has_time: bool) -> Option<String> {
     } else if !has_room {
         Some(format!("check measures at most {PATH_CELLS_MAX} points of the path"))
     } else if !has_time {
-        Some("past the budget; raise --seconds to refine further".to_owned())
+        Some("beyond the budget; raise --seconds to refine further".to_owned())
     } else {
         None
     }
 }
 
-/// The candidates, those first that tell the segment from its neighbours.
+/// The candidates, those first that separate the segment from its neighbours.
 fn ordered(cell: &Cell, segment: Segment) -> [Cell; 4] {
     let [depth, connection, two, four] = candidates(cell);
     match segment {
         Segment::ClientConnection | Segment::Network | Segment::NetworkBandwidth | Segment::NetworkLoss => {
             [connection, two, depth, four]
         }
-        // More at once tells whether too little was asked for, and whether a ceiling binds.
+        // More at once shows whether too little was asked for, and whether a ceiling binds.
         Segment::WorkloadConcurrency
         | Segment::Unknown
         | Segment::NetworkLatency
@@ -104,36 +105,6 @@ fn ordered(cell: &Cell, segment: Segment) -> [Cell; 4] {
         }
         _ => [two, four, depth, connection],
     }
-}
-
-/// Twice the depth, one more connection, two clients, four clients.
-pub(crate) fn candidates(cell: &Cell) -> [Cell; 4] {
-    let load = &cell.workload;
-    // A synchronous engine deepens by workers, another one by its queue.
-    let depth = if load.queue_depth == 1 && is_synchronous(cell) {
-        Workload { workers: load.workers.saturating_mul(2), ..load.clone() }
-    } else {
-        Workload { queue_depth: load.queue_depth.saturating_mul(2), ..load.clone() }
-    };
-    let connection = Workload { workers: load.workers.saturating_add(1), ..load.clone() };
-    [depth, connection, clients(cell, 2), clients(cell, 4)].map(|workload| changed(cell, workload))
-}
-
-fn is_synchronous(cell: &Cell) -> bool {
-    matches!(cell.target.form(), Target::File { .. })
-}
-
-/// So many clients. Each has a file of its own, so that they share the stated bytes; a file that exists is read by all.
-fn clients(cell: &Cell, clients: u32) -> Workload {
-    let load = &cell.workload;
-    let block = load.block_bytes.0.max(1);
-    let part = load.file_bytes.0 / u64::from(clients) / block * block;
-    let file_bytes = if cell.read_only { load.file_bytes } else { Bytes(part) };
-    Workload { clients: load.clients.saturating_mul(clients), file_bytes, ..load.clone() }
-}
-
-fn changed(cell: &Cell, workload: Workload) -> Cell {
-    Cell { id: Cell::name(cell.cut, &workload), workload, ..cell.clone() }
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@ fn plan(target: &str) -> Plan {
     plan_check(&CheckRequest { budget_s: 600.0, ..CheckRequest::new(target.parse().unwrap()) }).unwrap()
 }
 
-fn suspect(segment: Segment, cell: &str) -> Suspect {
-    Suspect { segment, cell: CellId(cell.into()) }
+fn suspect(segment: Segment, cell: &str) -> SuspectedCell {
+    SuspectedCell { segment, cell: CellId(cell.into()) }
 }
 
 fn ids(cells: &[Cell]) -> Vec<&str> {
@@ -19,7 +19,7 @@ fn ids(cells: &[Cell]) -> Vec<&str> {
 const MINUTE: Nanos = Nanos(60_000_000_000);
 
 #[test]
-fn a_connection_is_told_by_one_more_of_it_first() {
+fn a_connection_is_refined_by_one_more_of_it_first() {
     let suspects = [suspect(Segment::ClientConnection, "path/read/64KiB/qd16/c1")];
     let planned = refine(&plan("tcp://h:1/disk"), &suspects, MINUTE);
     assert_eq!(
@@ -34,7 +34,7 @@ fn a_connection_is_told_by_one_more_of_it_first() {
 }
 
 #[test]
-fn concurrency_is_told_by_depth_first() {
+fn concurrency_is_refined_by_depth_first() {
     let suspects = [suspect(Segment::WorkloadConcurrency, "path/write/4KiB/qd1/c1")];
     let planned = refine(&plan("tcp://h:1/disk"), &suspects, MINUTE);
     assert_eq!(planned.cells[0].workload.queue_depth, 2);
@@ -109,11 +109,11 @@ fn what_the_time_does_not_hold_is_listed() {
 #[test]
 fn points_of_the_path_stay_within_their_number() {
     let plan = plan("tcp://h:1/disk");
-    let suspects: Vec<Suspect> = plan
+    let suspects: Vec<SuspectedCell> = plan
         .cells
         .iter()
         .filter(|cell| cell.cut == Cut::Path)
-        .map(|cell| Suspect { segment: Segment::ServerCpu, cell: cell.id.clone() })
+        .map(|cell| SuspectedCell { segment: Segment::ServerCpu, cell: cell.id.clone() })
         .collect();
     let planned = refine(&plan, &suspects, Nanos(u64::MAX));
     assert_eq!(suspects.len() + planned.cells.len(), PATH_CELLS_MAX);

@@ -1,10 +1,10 @@
 //! The lines of CSV: 27 fields of version 1.03, 50 of version 2.00, which the packaged `bon_csv2txt` and `bon_csv2html` read.
 
-use super::figures::{Measured, Row};
+use super::figures::{BonnieMeasurement, BonnieRow};
+use super::layout::{CsvLayout, V1_03, V1_98};
 use super::native::{latency, seeks, whole};
-use super::options::Options;
-use super::request::Edition;
-use super::{DATA_PHASES, Does, PHASES, Phase};
+use super::request::{BonnieFiles, Edition, Request};
+use super::{BonniePhase, DATA_PHASES, PHASES, PhaseAction};
 use narrows_model::Summary;
 
 /// The format that 2.00 calls itself by, and that its tools ask for.
@@ -22,22 +22,22 @@ const NAMES: &str = "format_version,bonnie_version,name,concurrency,seed,file_si
                      ran_create_latency,ran_stat_latency,ran_del_latency\n";
 
 /// A line for each row; of several runs in 2.00 below the names of the fields, as there.
-pub(super) fn lines(rows: &[Row], options: &Options, summary: &Summary) -> String {
-    let line = |row: &Row| match options.edition {
-        Edition::V1_03 => v1_03(row, options),
-        Edition::V2_00 => v2_00(row, options, summary.seed),
+pub(super) fn lines(rows: &[BonnieRow], request: &Request, summary: &Summary) -> String {
+    let line = |row: &BonnieRow| match request.edition {
+        Edition::V1_03 => v1_03(row, request),
+        Edition::V2_00 => v2_00(row, request, summary.seed),
     };
-    let is_headed = options.edition == Edition::V2_00 && options.runs > 1;
+    let is_headed = request.edition == Edition::V2_00 && request.runs > 1;
     let head = if is_headed { NAMES } else { "" };
     rows.iter().fold(head.to_owned(), |lines, row| lines + &line(row).join(",") + "\n")
 }
 
 /// Rate and CPU share of the phases from `first` on, half of all: empty where they were not run, `+` where they were too
 /// short.
-fn figures(row: &Row, first: usize, edition: Edition) -> impl Iterator<Item = String> {
-    let pair = move |(phase, measured): (&Phase, &Option<Measured>)| {
+fn figures(row: &BonnieRow, first: usize, edition: Edition) -> impl Iterator<Item = String> {
+    let pair = move |(phase, measured): (&BonniePhase, &Option<BonnieMeasurement>)| {
         let Some(measured) = measured else { return [String::new(), String::new()] };
-        let rate = measured.rate().map(|rate| told(rate, phase.does, edition));
+        let rate = measured.rate().map(|rate| format_rate(rate, phase.action, edition));
         let cpu = measured.cpu_percent().map(whole);
         [rate.unwrap_or_else(|| "+++++".to_owned()), cpu.unwrap_or_else(|| "+++".to_owned())]
     };
@@ -45,17 +45,17 @@ fn figures(row: &Row, first: usize, edition: Edition) -> impl Iterator<Item = St
 }
 
 /// A rate: seeks to tenths, in the newer version below 1000 alone.
-fn told(rate: f64, does: Does, edition: Edition) -> String {
+fn format_rate(rate: f64, does: PhaseAction, edition: Edition) -> String {
     match (does, edition) {
-        (Does::Seeks, Edition::V1_03) => format!("{rate:.1}"),
-        (Does::Seeks, Edition::V2_00) => seeks(rate),
+        (PhaseAction::Seeks, Edition::V1_03) => format!("{rate:.1}"),
+        (PhaseAction::Seeks, Edition::V2_00) => seeks(rate),
         _ => whole(rate),
     }
 }
 
 /// The size as both versions print it: empty without a file.
-fn size(options: &Options) -> String {
-    if options.file.0 == 0 { String::new() } else { options.size() }
+fn size(request: &Request) -> String {
+    if request.file_bytes().0 == 0 { String::new() } else { request.printed_size() }
 }
 
 /// A number that is left out where it is none.
@@ -63,65 +63,86 @@ fn or_empty(value: u64) -> String {
     if value == 0 { String::new() } else { value.to_string() }
 }
 
+/// The fields of a line with the machine, the size and all figures; the others are empty.
+fn filled(layout: &CsvLayout, row: &BonnieRow, request: &Request, file_bytes: String) -> Vec<String> {
+    let mut fields = vec![String::new(); layout.field_count];
+    request.name().clone_into(&mut fields[layout.name]);
+    fields[layout.size_index] = file_bytes;
+    for (start, first) in [(layout.data, 0), (layout.names, DATA_PHASES)] {
+        put(&mut fields, start, figures(row, first, request.edition));
+    }
+    fields
+}
+
 /// Machine, size, six pairs, files, six pairs.
-fn v1_03(row: &Row, options: &Options) -> Vec<String> {
-    let chunk = options.chunk();
-    let size = if chunk.is_empty() { size(options) } else { format!("{}:{chunk}", size(options)) };
-    let mut fields = vec![options.name.clone(), size];
-    fields.extend(figures(row, 0, Edition::V1_03));
-    fields.push(files(options));
-    fields.extend(figures(row, DATA_PHASES, Edition::V1_03));
+fn v1_03(row: &BonnieRow, request: &Request) -> Vec<String> {
+    let chunk = request.printed_chunk();
+    let size = if chunk.is_empty() { size(request) } else { format!("{}:{chunk}", size(request)) };
+    let mut fields = filled(&V1_03, row, request, size);
+    fields[V1_03.files()] = files(request);
     fields
 }
 
 /// How many files of which sizes in how many directories, as one field: `16:1000:10/4`.
-pub(super) fn files(options: &Options) -> String {
-    if options.thousands == 0 {
+pub(super) fn files(request: &Request) -> String {
+    let BonnieFiles { thousands, max, min, folders, .. } = request.files;
+    if thousands == 0 {
         return String::new();
     }
-    let bytes = if options.max > 0 { format!(":{}:{}", options.max, options.min) } else { String::new() };
-    let folders = if options.folders > 1 { format!("/{}", options.folders) } else { String::new() };
-    format!("{}{bytes}{folders}", options.thousands)
+    let bytes = if max.0 > 0 { format!(":{}:{}", max.0, min.0) } else { String::new() };
+    let folders = if folders > 1 { format!("/{folders}") } else { String::new() };
+    format!("{thousands}{bytes}{folders}")
 }
 
 /// Format, version, machine, concurrency, seed, what was asked for, six pairs, what was asked for of files, six pairs, and
 /// twelve latencies.
-fn v2_00(row: &Row, options: &Options, seed: u64) -> Vec<String> {
-    let of_data = |value: String| if options.file.0 == 0 { String::new() } else { value };
-    let of_files = |value: u64| if options.thousands == 0 { String::new() } else { or_empty(value) };
-    let mut fields = vec![
-        FORMAT.to_owned(),
-        options.edition.name().to_owned(),
-        options.name.clone(),
-        "1".to_owned(),
-        (seed & SEED_MASK).to_string(),
-        size(options),
-        of_data(options.chunk()),
-        of_data(options.seeks.to_string()),
-        of_data(options.seekers.to_string()),
-    ];
-    fields.extend(figures(row, 0, Edition::V2_00));
-    let chunk = if options.max > 0 && options.file_chunk != 8192 { options.file_chunk } else { 0 };
-    let folders = if options.folders > 1 { options.folders } else { 0 };
-    fields.extend([options.thousands, options.max, options.min, folders, chunk].map(of_files));
-    fields.extend(figures(row, DATA_PHASES, Edition::V2_00));
+fn v2_00(row: &BonnieRow, request: &Request, seed: u64) -> Vec<String> {
+    let BonnieFiles { thousands, max, min, folders, chunk } = request.files;
+    let mut fields = filled(&V1_98, row, request, size(request));
+    FORMAT.clone_into(&mut fields[0]);
+    request.edition.name().clone_into(&mut fields[1]);
+    "1".clone_into(&mut fields[V1_98.name + 1]);
+    fields[V1_98.name + 2] = (seed & SEED_MASK).to_string();
+    if request.file_bytes().0 > 0 {
+        let asked = [request.printed_chunk(), request.seeks.to_string(), request.seekers().to_string()];
+        put(&mut fields, V1_98.size_index + 1, asked);
+    }
+    if thousands > 0 {
+        let chunk = if max.0 > 0 && chunk.0 != 8192 { chunk.0 } else { 0 };
+        let folders = if folders > 1 { folders } else { 0 };
+        put(&mut fields, V1_98.files(), [thousands, max.0, min.0, folders, chunk].map(or_empty));
+    }
     let longest =
-        |measured: &Option<Measured>| measured.and_then(|measured| measured.latency_ns).map(latency);
-    fields.extend(row.phases.iter().map(|measured| longest(measured).unwrap_or_default()));
+        |measured: &Option<BonnieMeasurement>| measured.and_then(|measured| measured.latency_ns).map(latency);
+    let latencies = row.phases.iter().map(|measured| longest(measured).unwrap_or_default());
+    put(&mut fields, V1_98.names + 2 * DATA_PHASES, latencies);
     fields
+}
+
+/// Puts `values` into the fields from `start` on.
+fn put(fields: &mut [String], start: usize, values: impl IntoIterator<Item = String>) {
+    for (field, value) in fields.iter_mut().skip(start).zip(values) {
+        *field = value;
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{options, published, row};
+    use super::super::testing::{of_edition, published, row};
     use super::*;
+    use narrows_model::Bytes;
+
+    fn with_files(edition: Edition, max: u64, min: u64, folders: u64) -> Request {
+        let files = BonnieFiles { max: Bytes(max), min: Bytes(min), folders, ..BonnieFiles::default() };
+        Request { files, ..of_edition(edition) }
+    }
 
     /// The published line of CSV.
-    const PUBLISHED: &str = include_str!("../../../record/tests/data/bonnie_pvfs2_bgl_2005.csv");
+    const PUBLISHED: &str = include_str!("../../tests/data/bonnie_pvfs2_bgl_2005.csv");
 
     #[test]
     fn the_published_figures_make_the_published_line() {
-        let line = v1_03(&published(), &options(Edition::V1_03)).join(",");
+        let line = v1_03(&published(), &of_edition(Edition::V1_03)).join(",");
         assert_eq!(PUBLISHED.lines().nth(1), Some(line.as_str()));
     }
 
@@ -129,8 +150,8 @@ mod tests {
     fn the_newer_line_has_the_fields_of_its_header_and_what_was_not_run_is_empty() {
         let mut row = row(4.0);
         row.phases[0] = None;
-        let options = Options { max: 200, min: 100, folders: 3, ..options(Edition::V2_00) };
-        let fields = v2_00(&row, &options, 7 << 32 | 3);
+        let asked = with_files(Edition::V2_00, 200, 100, 3);
+        let fields = v2_00(&row, &asked, 7 << 32 | 3);
         assert_eq!(fields.len(), 50);
         assert_eq!(fields[..9], ["1.98", "2.00", "fs2", "1", "3", "10G", "", "8192", "5"]);
         assert_eq!((fields[9].as_str(), fields[10].as_str(), fields[38].as_str()), ("", "", ""));
@@ -142,34 +163,34 @@ mod tests {
     fn without_a_file_or_without_files_their_fields_are_empty() {
         let mut row = row(4.0);
         row.phases[..6].fill(None);
-        let none = Options { file: narrows_model::Bytes(0), ..options(Edition::V2_00) };
+        let none = Request { file_mib: Some(0), ..of_edition(Edition::V2_00) };
         let fields = v2_00(&row, &none, 1);
         assert!(fields[5..21].iter().all(String::is_empty) && fields[21] == "16", "{fields:?}");
-        let none = Options { thousands: 0, ..options(Edition::V1_03) };
+        let files = BonnieFiles { thousands: 0, ..BonnieFiles::default() };
+        let none = Request { files, ..of_edition(Edition::V1_03) };
         let fields = v1_03(&row, &none);
         assert_eq!((fields.len(), fields[14].as_str()), (27, ""));
     }
 
     #[test]
     fn files_with_sizes_and_directories_are_one_field_of_the_older_line() {
-        let some = Options { max: 1000, min: 10, folders: 4, ..options(Edition::V1_03) };
-        assert_eq!(files(&some), "16:1000:10/4");
-        assert_eq!(files(&Options { min: 0, folders: 1, ..some }), "16:1000:0");
+        assert_eq!(files(&with_files(Edition::V1_03, 1000, 10, 4)), "16:1000:10/4");
+        assert_eq!(files(&with_files(Edition::V1_03, 1000, 0, 1)), "16:1000:0");
     }
 
     #[test]
     fn one_directory_is_none_in_both_lines() {
-        let one = Options { folders: 1, ..options(Edition::V2_00) };
+        let one = with_files(Edition::V2_00, 0, 0, 1);
         assert_eq!((v2_00(&row(4.0), &one, 1)[24].as_str(), files(&one).as_str()), ("", "16"));
     }
 
     #[test]
     fn seeks_have_tenths_in_the_older_line_and_below_1000_in_the_newer() {
         let mut row = row(4.0);
-        let of = |row: &Row| {
+        let of = |row: &BonnieRow| {
             (
-                v1_03(row, &options(Edition::V1_03))[12].clone(),
-                v2_00(row, &options(Edition::V2_00), 1)[19].clone(),
+                v1_03(row, &of_edition(Edition::V1_03))[12].clone(),
+                v2_00(row, &of_edition(Edition::V2_00), 1)[19].clone(),
             )
         };
         assert_eq!(of(&row), ("557.3".to_owned(), "557.3".to_owned()));

@@ -5,10 +5,13 @@
 //! Deliberately absent: links in place of files, copies of the program on other machines, and starting anything, which is
 //! the command's.
 
+mod arguments;
 mod csv;
 mod figures;
+mod import;
+mod layout;
+mod legacy;
 mod native;
-mod options;
 mod plan;
 mod problems;
 mod reading;
@@ -20,26 +23,70 @@ mod testing;
 mod text;
 mod typed;
 
-pub use plan::plan;
-pub use problems::{FILE_MIB_MAX, RUNS_MAX};
-pub use request::{CHAR_MIB, Edition, FILE_THOUSANDS, Files, Request};
-pub use typed::{SizeWord, chars, files, size};
+pub use arguments::Arguments;
+pub(crate) use import::IMPORTER;
+pub use request::{BonnieFiles, Edition, Request};
 
-use crate::Suite;
-use narrows_model::Op;
+use crate::folder::{OnFolder, PreparedFolder, SuiteMachine};
+use crate::machine_name;
+use crate::suite::{ArgumentError, IsUser, Suite, SuiteEntry, SuiteStart, to_source};
+use narrows_model::plan::SuiteSource;
+use narrows_model::{Bytes, Op, Plan, Summary};
+use narrows_study::Problem;
 
 /// The name on the command line.
 pub const NAME: &str = "bonnie";
 
 /// The suite.
-pub const SUITE: Suite = Suite {
-    name: NAME,
-    title: "one file by characters and blocks, rewritten, sought in; then many files made, looked at and deleted",
-    source: "bonnie++ by Russell Coker, versions 1.03 and 2.00; its phases of data by Tim Bray",
-    native: native::native,
-    reading: reading::reading,
-    metrics: crate::no_metrics,
-};
+pub const ENTRY: SuiteEntry = SuiteEntry::new::<Request>(
+    NAME,
+    "bonnie++: a file by characters and blocks, rewritten, random seeks; then many files created, stat and deleted",
+    "bonnie++ by Russell Coker, versions 1.03 and 2.00; its phases of data by Tim Bray",
+);
+
+impl Suite for Request {
+    type Arguments = Arguments;
+    type Prepared = PreparedFolder;
+
+    fn parse(arguments: Arguments, is_user: IsUser<'_>) -> Result<SuiteStart, ArgumentError> {
+        arguments.run(is_user).map(SuiteStart::Folder).map_err(ArgumentError::Problems)
+    }
+
+    fn problems(&self) -> Vec<Problem> {
+        self.problems()
+    }
+
+    fn plan(&self, folder: PreparedFolder) -> Result<Plan, Vec<Problem>> {
+        plan::plan(self, folder)
+    }
+
+    fn source(&self) -> SuiteSource {
+        to_source(NAME, self.has_cuts, self)
+    }
+
+    fn from_options(options: &SuiteSource) -> Option<Self> {
+        legacy::request(options)
+    }
+
+    fn native(&self, summary: &Summary) -> String {
+        native::native(self, summary)
+    }
+
+    fn reading(&self, summary: &Summary) -> Vec<String> {
+        reading::reading(self, summary)
+    }
+}
+
+impl OnFolder for Request {
+    fn cut_block_bytes(&self) -> Bytes {
+        self.chunk
+    }
+
+    fn learn(&mut self, machine: &dyn SuiteMachine) {
+        self.name.get_or_insert_with(|| machine_name::of_host(machine.hostname()));
+        (self.memory, self.free) = (machine.memory_bytes(), machine.free_bytes());
+    }
+}
 
 /// Rates of data are in KiB.
 const KIB: f64 = 1024.0;
@@ -51,7 +98,7 @@ const SEEKS_WRITTEN_BACK_EVERY: u32 = 10;
 
 /// What a phase does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Does {
+enum PhaseAction {
     /// Moves the file byte by byte.
     Characters(Op),
     /// Moves it block by block.
@@ -71,7 +118,7 @@ enum NameOrder {
     Random,
 }
 
-impl Does {
+impl PhaseAction {
     /// Blocks written back for each that is read, as so many reads for one of them; `None` without any.
     fn write_back_every(self) -> Option<u32> {
         match self {
@@ -89,33 +136,33 @@ impl Does {
 
 /// One of the phases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Phase {
+struct BonniePhase {
     /// Its name, as the columns of the CSV of 2.00 have it.
     name: &'static str,
     /// The same in words.
     words: &'static str,
-    does: Does,
+    action: PhaseAction,
 }
 
-const fn phase(name: &'static str, words: &'static str, does: Does) -> Phase {
-    Phase { name, words, does }
+const fn phase(name: &'static str, words: &'static str, does: PhaseAction) -> BonniePhase {
+    BonniePhase { name, words, action: does }
 }
 
 /// How many of the phases move data.
 const DATA_PHASES: usize = 6;
 
 /// The phases in their order.
-const PHASES: [Phase; 12] = [
-    phase("putc", "writing characters", Does::Characters(Op::Write)),
-    phase("put_block", "writing blocks", Does::Blocks(Op::Write)),
-    phase("rewrite", "rewriting", Does::Rewrite),
-    phase("getc", "reading characters", Does::Characters(Op::Read)),
-    phase("get_block", "reading blocks", Does::Blocks(Op::Read)),
-    phase("seeks", "random seeks", Does::Seeks),
-    phase("seq_create", "creating in order", Does::Files(Op::Put, NameOrder::Sequential)),
-    phase("seq_stat", "stat in order", Does::Files(Op::Stat, NameOrder::Sequential)),
-    phase("seq_del", "deleting in order", Does::Files(Op::Delete, NameOrder::Sequential)),
-    phase("ran_create", "creating at random", Does::Files(Op::Put, NameOrder::Random)),
-    phase("ran_stat", "stat at random", Does::Files(Op::Stat, NameOrder::Random)),
-    phase("ran_del", "deleting at random", Does::Files(Op::Delete, NameOrder::Random)),
+const PHASES: [BonniePhase; 12] = [
+    phase("putc", "writing characters", PhaseAction::Characters(Op::Write)),
+    phase("put_block", "writing blocks", PhaseAction::Blocks(Op::Write)),
+    phase("rewrite", "rewriting", PhaseAction::Rewrite),
+    phase("getc", "reading characters", PhaseAction::Characters(Op::Read)),
+    phase("get_block", "reading blocks", PhaseAction::Blocks(Op::Read)),
+    phase("seeks", "random seeks", PhaseAction::Seeks),
+    phase("seq_create", "creating in order", PhaseAction::Files(Op::Put, NameOrder::Sequential)),
+    phase("seq_stat", "stat in order", PhaseAction::Files(Op::Stat, NameOrder::Sequential)),
+    phase("seq_del", "deleting in order", PhaseAction::Files(Op::Delete, NameOrder::Sequential)),
+    phase("ran_create", "creating at random", PhaseAction::Files(Op::Put, NameOrder::Random)),
+    phase("ran_stat", "stat at random", PhaseAction::Files(Op::Stat, NameOrder::Random)),
+    phase("ran_del", "deleting at random", PhaseAction::Files(Op::Delete, NameOrder::Random)),
 ];

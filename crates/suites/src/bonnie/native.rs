@@ -1,21 +1,14 @@
 //! The native output: tables of text and, after them or alone, a line of CSV for each run and process.
 
-use super::options::Options;
+use super::request::Request;
 use super::{csv, figures, text};
 use narrows_model::Summary;
 
-/// What stdout has; `None` where `summary` is of another suite.
-pub(super) fn native(summary: &Summary) -> Option<String> {
-    let options = Options::of(summary.suite.as_ref()?)?;
-    let rows = figures::rows(summary, &options);
-    let lines = csv::lines(&rows, &options, summary);
-    Some(if options.csv_alone { lines } else { text::tables(&rows, &options) + &lines })
-}
-
-/// The tables, where stdout has the CSV alone; `None` otherwise.
-pub(super) fn beside(summary: &Summary) -> Option<String> {
-    let options = summary.suite.as_ref().and_then(Options::of).filter(|options| options.csv_alone)?;
-    Some(text::tables(&figures::rows(summary, &options), &options))
+/// What stdout has after a run of `request`.
+pub(super) fn native(request: &Request, summary: &Summary) -> String {
+    let rows = figures::rows(summary, request);
+    let lines = csv::lines(&rows, request, summary);
+    if request.csv_alone { lines } else { text::tables(&rows, request) + &lines }
 }
 
 /// A figure cut to a whole number, as both versions cut all but seeks.
@@ -45,13 +38,13 @@ mod tests {
     #[test]
     fn rates_are_cut_and_seeks_are_rounded() {
         assert_eq!((whole(49_354.99), whole(0.4)), ("49354".into(), "0".into()));
-        let told = [557.34, 557.36, 999.94, 1000.4, 9546.7].map(seeks);
-        assert_eq!(told, ["557.3", "557.4", "999.9", "1000", "9547"]);
+        let printed = [557.34, 557.36, 999.94, 1000.4, 9546.7].map(seeks);
+        assert_eq!(printed, ["557.3", "557.4", "999.9", "1000", "9547"]);
     }
 
     #[test]
     fn times_have_the_unit_that_fits() {
-        let told = [9_639_000, 98_118_999, 124_000_000, 99_999_999_999, 100_000_000_000].map(latency);
-        assert_eq!(told, ["9639us", "98118us", "124ms", "99999ms", "100s"]);
+        let printed = [9_639_000, 98_118_999, 124_000_000, 99_999_999_999, 100_000_000_000].map(latency);
+        assert_eq!(printed, ["9639us", "98118us", "124ms", "99999ms", "100s"]);
     }
 }

@@ -1,52 +1,50 @@
 //! From a request and the plan of a check of the same folder to the plan of the suite: the check's cuts, then the phases.
 
 use super::request::{Edition, Request};
-use super::{Does, NameOrder, PHASES, Phase};
-use crate::beside::{Cuts, OwnLoad, Place, beside, suite_cell};
-use narrows_model::cell::FactorValue;
-use narrows_model::plan::SuiteSource;
+use super::{BonniePhase, NameOrder, PHASES, PhaseAction};
+use crate::folder::PreparedFolder;
+use crate::suite::Suite;
+use crate::suite_load::{SuiteLoad, TestPhase, behind_cuts, suite_cell};
 use narrows_model::workload::{
-    Access, NameForm, ObjectSet, ObjectSync, Order, Prefill, PsyncCalls, PsyncWishes, StdioCalls,
-    StdioWishes, SyncPolicy,
+    Access, NameForm, ObjectSet, ObjectSync, Order, Prefill, PsyncCalls, PsyncOptions, StdioCalls,
+    StdioOptions, SyncPolicy,
 };
 use narrows_model::{Bytes, Cell, EngineId, Op, Plan, Stop, Target, Workload};
 use narrows_study::Problem;
-use std::collections::BTreeMap;
 
-/// The plan of `request`, for files in `target`, beside the cuts of `check`, whose seed is that of names and sizes too.
+/// The plan of `request` in `folder`; the seed of its check is that of names and sizes too.
 ///
 /// # Shape
 /// The check's cuts, then each run's phases in their order, those that are left out excepted.
 ///
 /// # Errors
 /// All that is wrong with the request.
-pub fn plan(request: &Request, target: &Target, check: Plan) -> Result<Plan, Vec<Problem>> {
+pub(super) fn plan(request: &Request, folder: PreparedFolder) -> Result<Plan, Vec<Problem>> {
     let problems = request.problems();
     if !problems.is_empty() {
         return Err(problems);
     }
-    let asked = PHASES.iter().filter(|phase| is_asked(request, phase));
+    let (target, seed) = (&folder.target(), folder.check.seed);
+    let asked = PHASES.iter().filter(|phase| is_selected(request, phase));
     let of_run = |run: u32| {
-        asked
-            .clone()
-            .map(move |phase| cell(request, run, phase, workload(request, phase, check.seed), target))
+        asked.clone().map(move |phase| cell(request, run, phase, workload(request, phase, seed), target))
     };
     let cells: Vec<Cell> = (1..=request.runs).flat_map(of_run).collect();
-    let own = OwnLoad {
+    let own = SuiteLoad {
         file_bytes_max: request.all_bytes(),
         write_bytes_max: Bytes(cells.iter().fold(0, |sum: u64, cell| sum.saturating_add(written(cell)))),
         touches: Vec::new(),
-        source: source(request),
+        source: request.source(),
         cells,
     };
-    Ok(beside(check, Cuts::of(request.has_cuts), own))
+    Ok(behind_cuts(folder.check, own))
 }
 
 /// Whether a phase is run.
-fn is_asked(request: &Request, phase: &Phase) -> bool {
-    match phase.does {
-        Does::Characters(_) => request.char_bytes().0 > 0,
-        Does::Files(..) => request.files.thousands > 0,
+fn is_selected(request: &Request, phase: &BonniePhase) -> bool {
+    match phase.action {
+        PhaseAction::Characters(_) => request.char_bytes().0 > 0,
+        PhaseAction::Files(..) => request.files.thousands > 0,
         _ => request.file_bytes().0 > 0,
     }
 }
@@ -64,17 +62,17 @@ fn written(cell: &Cell) -> u64 {
 }
 
 /// The load of one phase.
-fn workload(request: &Request, phase: &Phase, seed: u64) -> Workload {
-    let load = match phase.does {
-        Does::Characters(op) => characters(request, op),
-        Does::Blocks(op) => Workload { op, ..blocks(request) },
-        Does::Rewrite => blocks(request),
-        Does::Seeks => {
+fn workload(request: &Request, phase: &BonniePhase, seed: u64) -> Workload {
+    let load = match phase.action {
+        PhaseAction::Characters(op) => characters(request, op),
+        PhaseAction::Blocks(op) => Workload { op, ..blocks(request) },
+        PhaseAction::Rewrite => blocks(request),
+        PhaseAction::Seeks => {
             Workload { order: Order::RandomWithReplacement, workers: request.seekers(), ..blocks(request) }
         }
-        Does::Files(op, order) => many_files(request, op, order, seed),
+        PhaseAction::Files(op, order) => many_files(request, op, order, seed),
     };
-    let write_back_every = phase.does.write_back_every();
+    let write_back_every = phase.action.write_back_every();
     let writes = load.op == Op::Write || write_back_every.is_some();
     let sync = match (writes, request.syncs_each) {
         (false, _) => load.sync,
@@ -100,7 +98,7 @@ fn blocks(request: &Request) -> Workload {
         file_bytes: request.file_bytes(),
         access: if request.direct { Access::Direct } else { Access::Buffered },
         // As the original: seeking, as back to what is rewritten, is a call of its own.
-        psync: PsyncWishes { calls: PsyncCalls::AtPosition, ..PsyncWishes::default() },
+        psync: PsyncOptions { calls: PsyncCalls::AtPosition, ..PsyncOptions::default() },
         ..Workload::default()
     }
 }
@@ -111,7 +109,7 @@ fn characters(request: &Request, op: Op) -> Workload {
     match request.edition {
         Edition::V1_03 => Workload {
             engine: Some(EngineId::Stdio),
-            stdio: StdioWishes { calls: StdioCalls::Character, ..StdioWishes::default() },
+            stdio: StdioOptions { calls: StdioCalls::Character, ..StdioOptions::default() },
             ..load
         },
         Edition::V2_00 => Workload { block_bytes: Bytes(1), ..load },
@@ -124,7 +122,7 @@ fn many_files(request: &Request, op: Op, order: NameOrder, seed: u64) -> Workloa
         count: files.count(),
         min_bytes: files.min,
         max_bytes: files.max,
-        // One is the folder that all of it lies in.
+        // One is the folder that contains all of it.
         folders: narrows_model::units::saturate_u32(if files.folders > 1 { files.folders } else { 0 }),
         names: match order {
             NameOrder::Sequential => NameForm::NumberLetters,
@@ -155,57 +153,28 @@ fn many_files(request: &Request, op: Op, order: NameOrder, seed: u64) -> Workloa
 }
 
 /// Requests that end a phase of all processes, those that write back not counted; `None` where each file is visited once.
-fn ops_max(request: &Request, phase: &Phase, load: &Workload) -> Option<u64> {
-    let of_one = match phase.does {
-        Does::Files(..) => return None,
-        Does::Seeks => request.seeks,
+fn ops_max(request: &Request, phase: &BonniePhase, load: &Workload) -> Option<u64> {
+    let of_one = match phase.action {
+        PhaseAction::Files(..) => return None,
+        PhaseAction::Seeks => request.seeks,
         _ => load.file_bytes.0 / load.block_bytes.0.max(1),
     };
     Some(of_one.saturating_mul(u64::from(request.processes)))
 }
 
-fn cell(request: &Request, run: u32, phase: &Phase, workload: Workload, target: &Target) -> Cell {
+fn cell(request: &Request, run: u32, phase: &BonniePhase, workload: Workload, target: &Target) -> Cell {
     let ops_max = ops_max(request, phase, &workload);
     let test = format!("run{run}");
-    let place = Place { test: &test, phase: phase.name };
-    let cell = suite_cell(format!("{test}/{}", phase.name), &place, target, workload);
+    let of = TestPhase { test: &test, phase: phase.name };
+    let cell = suite_cell(format!("{test}/{}", phase.name), &of, target, workload);
     Cell { stop: Stop { ops_max, ..cell.stop }, ..cell }
-}
-
-fn source(request: &Request) -> SuiteSource {
-    let number = |value: u64| FactorValue::Number(value as f64);
-    let text = |word: &str| FactorValue::Text(word.to_owned());
-    let either = |is: bool, yes: &str, no: &str| text(if is { yes } else { no });
-    let files = &request.files;
-    let mut options = BTreeMap::from([
-        ("edition".to_owned(), text(request.edition.name())),
-        ("file_bytes".to_owned(), number(request.file_bytes().0)),
-        ("chunk_bytes".to_owned(), number(request.chunk.0)),
-        ("char_bytes".to_owned(), number(request.char_bytes().0)),
-        ("seeks".to_owned(), number(request.seeks)),
-        ("seekers".to_owned(), number(u64::from(request.seekers()))),
-        ("file_thousands".to_owned(), number(files.thousands)),
-        ("file_bytes_max".to_owned(), number(files.max.0)),
-        ("file_bytes_min".to_owned(), number(files.min.0)),
-        ("folders".to_owned(), number(files.folders)),
-        ("file_chunk_bytes".to_owned(), number(files.chunk.0)),
-        ("runs".to_owned(), number(u64::from(request.runs))),
-        ("processes".to_owned(), number(u64::from(request.processes))),
-        ("name".to_owned(), text(&request.name)),
-        ("output".to_owned(), either(request.csv_alone, "csv", "text")),
-        ("access".to_owned(), either(request.direct, "direct", "buffered")),
-        ("sync".to_owned(), either(request.syncs_each, "each write", "end of phase")),
-        ("cuts".to_owned(), text(Cuts::of(request.has_cuts).name())),
-    ]);
-    options.extend(request.memory.map(|bytes| ("memory_bytes".to_owned(), number(bytes.0))));
-    SuiteSource { name: super::NAME.to_owned(), options }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::options::Options;
     use super::super::testing::{planned, request};
     use super::*;
+    use crate::suite::request_of;
     use narrows_model::Cut;
 
     fn phases_of(plan: &Plan) -> Vec<&Cell> {
@@ -333,12 +302,11 @@ mod tests {
 
     #[test]
     fn a_record_says_what_was_asked_for() {
-        let plan = planned(&Request { csv_alone: true, direct: true, ..request() });
-        let read = Options::of(plan.suite.as_ref().unwrap()).unwrap();
-        assert_eq!((read.edition, read.file, read.seekers), (Edition::V2_00, Bytes(512 << 20), 5));
-        assert_eq!((read.size().as_str(), read.chunk().as_str(), read.csv_alone), ("512M", "", true));
-        assert!(read.is_direct && read.memory == Some(Bytes(256 << 20)));
-        let large = Options { file: Bytes(10 << 30), chunk: Bytes(64 << 10), ..read };
-        assert_eq!((large.size().as_str(), large.chunk().as_str()), ("10G", "64k"));
+        let asked = Request { csv_alone: true, direct: true, ..request() };
+        let read: Option<Request> = request_of(planned(&asked).suite.as_ref().unwrap());
+        assert_eq!(read, Some(asked.clone()));
+        assert_eq!((asked.printed_size().as_str(), asked.printed_chunk().as_str()), ("512M", ""));
+        let large = Request { file_mib: Some(10 << 10), chunk: Bytes(64 << 10), ..asked };
+        assert_eq!((large.printed_size().as_str(), large.printed_chunk().as_str()), ("10G", "64k"));
     }
 }

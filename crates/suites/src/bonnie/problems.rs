@@ -1,22 +1,22 @@
 //! All that can be wrong with what is asked of bonnie++, before anything is measured, each with what to do about it.
 
 use super::MIB;
-use super::request::{Files, Request};
+use super::request::{BonnieFiles, Request};
 use crate::machine_name;
-use narrows_analysis::text::amount;
+use narrows_model::quantity::amount;
 use narrows_model::workload::{OBJECT_BYTES_MAX, OBJECT_COUNT_MAX, SYNCED_FOLDERS_MAX};
 use narrows_study::Problem;
 
 /// A chunk is a power of two between these.
 const CHUNK_BYTES: std::ops::RangeInclusive<u64> = 256..=MIB;
 /// Largest file of one process.
-pub const FILE_MIB_MAX: u64 = 1 << 30;
+pub(super) const FILE_MIB_MAX: u64 = 1 << 30;
 /// Most seeks.
 const SEEKS_MAX: u64 = 1_000_000_000;
 /// Most processes that seek, and most of one machine.
 const PROCESSES_MAX: u32 = 256;
 /// Most runs.
-pub const RUNS_MAX: u32 = 1000;
+pub(super) const RUNS_MAX: u32 = 1000;
 /// Most folders: their names have five digits.
 const FOLDERS_MAX: u64 = 65_536;
 
@@ -41,7 +41,7 @@ impl Request {
         all.extend(self.name_problem());
         if self.file_mib == Some(0) && self.files.thousands == 0 {
             let allowed = "one of them above 0";
-            let hint = "-s 0 leaves the file out and -n 0 the many files; leave one of them out";
+            let hint = "-s 0 skips the file phases and -n 0 the many files; use only one of them";
             all.push(Problem::new("-s", "0, with -n 0: nothing to do", allowed, hint));
         }
         all
@@ -70,10 +70,16 @@ impl Request {
                 u64::from(self.processes),
                 1,
                 processes,
-                "it starts so many processes on this machine",
+                "it starts that many processes on this machine",
             ),
-            within("-r", self.ram_mib.unwrap_or(0), 0, FILE_MIB_MAX, "it is in MiB; 0 lets any size pass"),
-            within("-f", self.char_mib.unwrap_or(1), 1, FILE_MIB_MAX, "-f alone leaves characters out"),
+            within("-r", self.ram_mib.unwrap_or(0), 0, FILE_MIB_MAX, "it is in MiB; 0 allows any size"),
+            within(
+                "-f",
+                self.char_mib.unwrap_or(1),
+                1,
+                FILE_MIB_MAX,
+                "-f without a number skips the character phases",
+            ),
         ];
         all.into_iter().flatten().collect()
     }
@@ -86,7 +92,7 @@ impl Request {
             let hint = format!("the next one is {near}, such as -s 4096:{near}");
             return Some(Problem::new("-s", format!("a chunk of {} bytes", self.chunk.0), allowed, hint));
         }
-        let hint = "a chunk of 4096 bytes or more is what devices take: -s 4096:8k";
+        let hint = "devices need a chunk of 4096 bytes or more: -s 4096:8k";
         (self.direct && self.chunk.0 < 512).then(|| {
             let found = format!("-D, past the page cache, with a chunk of {} bytes", self.chunk.0);
             Problem::new("-D", found, "whole sectors of 512 bytes or more", hint)
@@ -94,7 +100,7 @@ impl Request {
     }
 
     fn files_problem(&self) -> Option<Problem> {
-        let Files { thousands, max, min, folders, chunk } = self.files;
+        let BonnieFiles { thousands, max, min, folders, chunk } = self.files;
         let most = OBJECT_COUNT_MAX / 1024;
         if thousands > most {
             let hint = format!("-n {most} are {OBJECT_COUNT_MAX} files of each process");
@@ -102,36 +108,36 @@ impl Request {
         }
         if max < min {
             let found = format!("at most {} and at least {} bytes", max.0, min.0);
-            let hint = format!("the larger one stands first: -n {thousands}:{}:{}", min.0, max.0);
-            return Some(Problem::new("-n", found, "a maximum that is the minimum or more", hint));
+            let hint = format!("the larger one comes first: -n {thousands}:{}:{}", min.0, max.0);
+            return Some(Problem::new("-n", found, "a maximum of at least the minimum", hint));
         }
         if max > OBJECT_BYTES_MAX {
             let found = format!("files of {}", amount(max));
-            let hint = "large files are what -s is for";
+            let hint = "use -s for large files";
             return Some(Problem::new("-n", found, format!("up to {}", amount(OBJECT_BYTES_MAX)), hint));
         }
         let chunks = 1..=MIB;
         if !chunks.contains(&chunk.0) {
             let found = format!("calls of {} bytes", chunk.0);
-            return Some(Problem::new("-n", found, "1 to 1048576 bytes", "leave it out for 8192"));
+            return Some(Problem::new("-n", found, "1 to 1048576 bytes", "omit it for 8192"));
         }
         let synced = u64::from(SYNCED_FOLDERS_MAX);
         let most = if self.syncs_each { synced } else { FOLDERS_MAX };
         (folders > most || (thousands > 0 && folders > self.files.count())).then(|| {
             let with = if self.syncs_each { " with -b" } else { "" };
-            let allowed = format!("up to {most}{with}, and a file or more in each");
+            let allowed = format!("up to {most}{with}, with at least one file in each");
             Problem::new(
                 "-n",
                 format!("{folders} directories"),
                 allowed,
-                "give fewer directories, or leave them out",
+                "give fewer directories, or omit them",
             )
         })
     }
 
     /// The name stands in lines that are read by commas and by spaces.
     fn name_problem(&self) -> Option<Problem> {
-        machine_name::problem("-m", &self.name, "the name stands between commas in the CSV; give a plain one")
+        machine_name::problem("-m", self.name(), "the name is a field of the CSV; give one without commas")
     }
 
     /// A file that fits into memory is read from there.
@@ -148,8 +154,8 @@ impl Request {
         (file_mib > 0 && file_mib < least).then(|| {
             let found = format!("a file of {file_mib} MiB where the memory is {memory_mib} MiB");
             let hint = format!(
-                "what is smaller is read from memory: give -s {least}; or -r 0 to measure the page cache as well, or with -r \
-                 MiB how much of the memory counts; -s 0 leaves the file out"
+                "a smaller file is read from memory: give -s {least}; or -r 0 to measure the page cache as well, or \
+                 with -r MiB how much memory to assume; -s 0 skips the file phases"
             );
             Problem::new("-s", found, format!("twice the memory, {least} MiB, or more"), hint)
         })
@@ -160,7 +166,8 @@ impl Request {
         let found = format!("files of {} at once", amount(self.all_bytes()));
         let fitting = free.0 / MIB / u64::from(self.processes.max(1));
         let hint = format!(
-            "free space, name another folder with -d, or give -s {fitting} or less (-r 0 lets sizes below twice the memory pass)"
+            "free space, name another folder with -d, or give -s {fitting} or less (-r 0 allows sizes below twice the \
+            memory)"
         );
         Some(Problem::new("-s", found, format!("the {} that are free there", amount(free)), hint))
     }
@@ -173,7 +180,7 @@ mod tests {
     use super::*;
     use narrows_model::Bytes;
 
-    fn told(change: impl Fn(&mut Request)) -> String {
+    fn messages(change: impl Fn(&mut Request)) -> String {
         let mut asked = request();
         change(&mut asked);
         asked.problems().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
@@ -181,61 +188,65 @@ mod tests {
 
     #[test]
     fn a_file_is_twice_the_memory_and_a_smaller_one_is_refused_with_what_to_do() {
-        assert_eq!(told(|_| ()), "");
+        assert_eq!(messages(|_| ()), "");
         let asked = Request { file_mib: None, memory: Some(Bytes(3 << 30)), ..request() };
         assert_eq!(asked.file_bytes(), Bytes(6 << 30));
-        let said = told(|asked| asked.file_mib = Some(100));
+        let said = messages(|asked| asked.file_mib = Some(100));
         assert!(
             said.contains("a file of 100 MiB where the memory is 256 MiB")
                 && said.contains("-s 512; or -r 0"),
             "{said}"
         );
         // What -r says stands above what the machine has.
-        assert_eq!(told(|asked| (asked.file_mib, asked.ram_mib) = (Some(100), Some(50))), "");
-        assert_eq!(told(|asked| (asked.file_mib, asked.ram_mib) = (Some(1), Some(0))), "");
-        assert!(told(|asked| (asked.file_mib, asked.memory) = (None, None)).contains("-r MiB"));
+        assert_eq!(messages(|asked| (asked.file_mib, asked.ram_mib) = (Some(100), Some(50))), "");
+        assert_eq!(messages(|asked| (asked.file_mib, asked.ram_mib) = (Some(1), Some(0))), "");
+        assert!(messages(|asked| (asked.file_mib, asked.memory) = (None, None)).contains("-r MiB"));
         assert!(
-            told(|asked| (asked.file_mib, asked.ram_mib) = (None, Some(0))).contains("give the file's size")
+            messages(|asked| (asked.file_mib, asked.ram_mib) = (None, Some(0)))
+                .contains("give the file's size")
         );
     }
 
     #[test]
     fn numbers_out_of_range_are_refused_with_what_is_allowed() {
-        assert!(told(|asked| asked.runs = 0).contains("-x: found 0; allowed: 1 to 1000"));
-        assert!(told(|asked| asked.processes = 257).contains("-p: found 257; allowed: 1 to 256"));
-        assert!(told(|asked| asked.seeks = 0).contains("seeks: found 0"));
-        assert!(told(|asked| asked.seekers = Some(u64::MAX)).contains("seekers: found 4294967295"));
-        assert!(told(|asked| asked.char_mib = Some(0)).contains("-f: found 0"));
-        assert!(told(|asked| asked.file_mib = Some(u64::MAX)).contains("-s: found 18446744073709551615"));
-        assert!(told(|asked| asked.chunk = Bytes(1000)).contains("the next one is 1024"));
-        assert!(told(|asked| asked.chunk = Bytes(1 << 21)).contains("the next one is 1048576"));
-        assert!(told(|asked| (asked.chunk, asked.direct) = (Bytes(256), true)).contains("-D"));
+        assert!(messages(|asked| asked.runs = 0).contains("-x: found 0; allowed: 1 to 1000"));
+        assert!(messages(|asked| asked.processes = 257).contains("-p: found 257; allowed: 1 to 256"));
+        assert!(messages(|asked| asked.seeks = 0).contains("seeks: found 0"));
+        assert!(messages(|asked| asked.seekers = Some(u64::MAX)).contains("seekers: found 4294967295"));
+        assert!(messages(|asked| asked.char_mib = Some(0)).contains("-f: found 0"));
+        assert!(messages(|asked| asked.file_mib = Some(u64::MAX)).contains("-s: found 18446744073709551615"));
+        assert!(messages(|asked| asked.chunk = Bytes(1000)).contains("the next one is 1024"));
+        assert!(messages(|asked| asked.chunk = Bytes(1 << 21)).contains("the next one is 1048576"));
+        assert!(messages(|asked| (asked.chunk, asked.direct) = (Bytes(256), true)).contains("-D"));
         assert!(
-            told(|asked| (asked.file_mib, asked.files.thousands) = (Some(0), 0)).contains("nothing to do")
+            messages(|asked| (asked.file_mib, asked.files.thousands) = (Some(0), 0))
+                .contains("nothing to do")
         );
     }
 
     #[test]
     fn files_that_cannot_be_are_refused() {
-        let said = told(|asked| (asked.files.max, asked.files.min) = (Bytes(10), Bytes(20)));
+        let said = messages(|asked| (asked.files.max, asked.files.min) = (Bytes(10), Bytes(20)));
         assert!(said.contains("at most 10 and at least 20 bytes") && said.contains("-n 16:20:10"), "{said}");
-        assert!(told(|asked| asked.files.thousands = 4097).contains("0 to 4096"));
-        assert!(told(|asked| asked.files.max = Bytes(2 << 30)).contains("what -s is for"));
-        assert!(told(|asked| asked.files.folders = 70_000).contains("70000 directories"));
-        assert!(told(|asked| (asked.files.folders, asked.syncs_each) = (300, true)).contains("256 with -b"));
-        assert!(told(|asked| asked.files.chunk = Bytes(0)).contains("calls of 0 bytes"));
+        assert!(messages(|asked| asked.files.thousands = 4097).contains("0 to 4096"));
+        assert!(messages(|asked| asked.files.max = Bytes(2 << 30)).contains("use -s for large files"));
+        assert!(messages(|asked| asked.files.folders = 70_000).contains("70000 directories"));
+        assert!(
+            messages(|asked| (asked.files.folders, asked.syncs_each) = (300, true)).contains("256 with -b")
+        );
+        assert!(messages(|asked| asked.files.chunk = Bytes(0)).contains("calls of 0 bytes"));
     }
 
     #[test]
     fn files_that_do_not_fit_are_refused_with_the_size_that_does() {
-        let said = told(|asked| (asked.processes, asked.free) = (2, Some(Bytes(600 << 20))));
+        let said = messages(|asked| (asked.processes, asked.free) = (2, Some(Bytes(600 << 20))));
         assert!(said.contains("files of 1.00 GiB at once") && said.contains("-s 300 or less"), "{said}");
     }
 
     #[test]
     fn a_name_is_a_word_between_commas() {
         for name in ["", "a,b", "two words", "1", "a\nb"] {
-            assert!(told(|asked| name.clone_into(&mut asked.name)).contains("-m: found"), "{name}");
+            assert!(messages(|asked| asked.name = Some(name.to_owned())).contains("-m: found"), "{name}");
         }
     }
 

@@ -1,11 +1,10 @@
 //! What stands out in the figures: phases that the processor limits, memory in place of the disk, phases that are too
-//! short, whether rewriting is what reading and writing make of it, and what several processes carry together.
+//! short, whether rewriting is as fast as reading and writing imply, and what several processes achieve together.
 
-use super::figures::{Row, rows};
-use super::native::beside;
-use super::options::Options;
-use super::{Does, PHASES, Phase};
-use narrows_analysis::text::{self, amount};
+use super::figures::{BonnieRow, rows};
+use super::request::Request;
+use super::{BonniePhase, PHASES, PhaseAction, text};
+use narrows_model::quantity::{amount, seconds};
 use narrows_model::units::ratio;
 use narrows_model::{Bytes, Op, Summary};
 
@@ -14,68 +13,69 @@ const BUSY_PERCENT: f64 = 80.0;
 /// Rewriting is what reading and writing one after the other make of it within this part: the published 84 % is called so.
 const REWRITE_RATIO: std::ops::RangeInclusive<f64> = 0.75..=1.25;
 
-/// The sentences on a run; none where `summary` is of another suite. Tables that stdout does not have come first.
-pub(super) fn reading(summary: &Summary) -> Vec<String> {
-    let Some(options) = summary.suite.as_ref().and_then(Options::of) else { return Vec::new() };
-    let own = sentences(&rows(summary, &options), &options);
-    beside(summary).into_iter().chain(own).collect()
+/// The sentences on a run of `request`, after the tables where stdout has the CSV alone.
+pub(super) fn reading(request: &Request, summary: &Summary) -> Vec<String> {
+    let rows = rows(summary, request);
+    let tables = request.csv_alone.then(|| text::tables(&rows, request));
+    tables.into_iter().chain(sentences(&rows, request)).collect()
 }
 
 /// The sentences on `rows`.
-pub(super) fn sentences(rows: &[Row], options: &Options) -> Vec<String> {
-    let mut all: Vec<String> = in_memory(options).into_iter().collect();
+pub(super) fn sentences(rows: &[BonnieRow], request: &Request) -> Vec<String> {
+    let mut all: Vec<String> = in_memory(request).into_iter().collect();
     let Some(first) = rows.first() else { return all };
-    all.extend(short(rows, options));
-    all.extend(torn(rows, options));
+    all.extend(short(rows, request));
+    all.extend(torn(rows, request));
     all.extend(busy(first));
     all.extend(rewrite(first));
-    all.extend(seeks(first, options));
-    let of_run: Vec<&Row> = rows.iter().filter(|row| row.run == first.run).collect();
+    all.extend(seeks(first, request));
+    let of_run: Vec<&BonnieRow> = rows.iter().filter(|row| row.run == first.run).collect();
     if of_run.len() > 1 {
-        all.extend(PHASES.iter().filter_map(|phase| together(phase.name, phase.does, &of_run)));
+        all.extend(PHASES.iter().filter_map(|phase| combined_rate(phase.name, phase.action, &of_run)));
     }
-    if options.runs > 1 {
+    if request.runs > 1 {
         all.extend(PHASES.iter().filter_map(|phase| over_runs(phase.name, rows)));
     }
     all
 }
 
-fn in_memory(options: &Options) -> Option<String> {
-    let memory = options.memory.filter(|memory| options.file.0 > 0 && options.file < *memory)?;
-    (!options.is_direct).then(|| {
+fn in_memory(request: &Request) -> Option<String> {
+    let memory =
+        request.memory.filter(|memory| request.file_bytes().0 > 0 && request.file_bytes() < *memory)?;
+    (!request.direct).then(|| {
         format!(
-            "{} a file is less than the {} of memory: what is read was written just before, and may come from this machine's \
-             page cache",
-            amount(options.file),
+            "{} per file is less than the {} of memory: data is read shortly after it was written, and may come from \
+             this machine's page cache",
+            amount(request.file_bytes()),
             amount(memory)
         )
     })
 }
 
 /// Phases too short for a rate in any run and process, with what makes the shortest long enough.
-fn short(rows: &[Row], options: &Options) -> Option<String> {
-    let shortest = |(index, phase): (usize, &'static Phase)| {
+fn short(rows: &[BonnieRow], request: &Request) -> Option<String> {
+    let shortest = |(index, phase): (usize, &'static BonniePhase)| {
         let all = rows.iter().filter_map(|row| row.phases.get(index)?.as_ref());
         let short = all.filter(|measured| measured.is_short()).map(|measured| measured.elapsed_s);
         Some((phase, short.min_by(f64::total_cmp)?))
     };
-    let short: Vec<(&Phase, f64)> = PHASES.iter().enumerate().filter_map(shortest).collect();
-    let times = |(_, elapsed_s): &(&Phase, f64)| (super::SHORT_S / elapsed_s.max(1e-6)).ceil();
-    let most = |is: fn(Does) -> bool| {
-        short.iter().filter(|(phase, _)| is(phase.does)).map(times).max_by(f64::total_cmp)
+    let short: Vec<(&BonniePhase, f64)> = PHASES.iter().enumerate().filter_map(shortest).collect();
+    let times = |(_, elapsed_s): &(&BonniePhase, f64)| (super::SHORT_S / elapsed_s.max(1e-6)).ceil();
+    let most = |is: fn(PhaseAction) -> bool| {
+        short.iter().filter(|(phase, _)| is(phase.action)).map(times).max_by(f64::total_cmp)
     };
     let names: Vec<&str> = short.iter().map(|(phase, _)| phase.name).collect();
     let mut hints = Vec::new();
-    let mib = options.file.as_f64() / Bytes(super::MIB).as_f64();
-    let data = most(Does::moves_data).map(|times| format!("-s {:.0}", (times * mib).ceil()));
-    let seeks = most(|does| does == Does::Seeks)
-        .map(|times| format!("{:.0} seeks (-s SIZE:CHUNK:SEEKS)", times * Bytes(options.seeks).as_f64()));
-    let files = most(|does| matches!(does, Does::Files(..)))
-        .map(|times| format!("-n {:.0}", times * Bytes(options.thousands).as_f64()));
+    let mib = request.file_bytes().as_f64() / Bytes(super::MIB).as_f64();
+    let data = most(PhaseAction::moves_data).map(|times| format!("-s {:.0}", (times * mib).ceil()));
+    let seeks = most(|does| does == PhaseAction::Seeks)
+        .map(|times| format!("{:.0} seeks (-s SIZE:CHUNK:SEEKS)", times * Bytes(request.seeks).as_f64()));
+    let files = most(|does| matches!(does, PhaseAction::Files(..)))
+        .map(|times| format!("-n {:.0}", times * Bytes(request.files.thousands).as_f64()));
     hints.extend([data, seeks, files].into_iter().flatten());
     (!names.is_empty()).then(|| {
         format!(
-            "under {} s and no rate (+++++): {}; what makes them long enough: {}",
+            "under {} s and no rate (+++++): {}; to make them long enough: {}",
             super::SHORT_S,
             names.join(", "),
             hints.join(" and ")
@@ -84,9 +84,9 @@ fn short(rows: &[Row], options: &Options) -> Option<String> {
 }
 
 /// Phases that were not done to their end, of each run and process by itself where there are several.
-fn torn(rows: &[Row], options: &Options) -> Option<String> {
-    let is_one = options.runs.max(options.processes) <= 1;
-    let of_row = |row: &Row| {
+fn torn(rows: &[BonnieRow], request: &Request) -> Option<String> {
+    let is_one = request.runs.max(request.processes) <= 1;
+    let of_row = |row: &BonnieRow| {
         let all = PHASES.iter().zip(&row.phases);
         let torn = all.filter(|(_, measured)| measured.is_some_and(|measured| measured.cut_short));
         let names: Vec<&str> = torn.map(|(phase, _)| phase.name).collect();
@@ -94,63 +94,65 @@ fn torn(rows: &[Row], options: &Options) -> Option<String> {
         (!names.is_empty()).then(|| format!("{}{of}", names.join(", ")))
     };
     let each: Vec<String> = rows.iter().filter_map(of_row).collect();
-    (!each.is_empty()).then(|| format!("cut short, and a rate of what was done alone: {}", each.join("; ")))
+    (!each.is_empty())
+        .then(|| format!("cut short, with a rate of the completed part only: {}", each.join("; ")))
 }
 
 /// Phases that the processor limits.
-fn busy(row: &Row) -> Option<String> {
-    let told = PHASES.iter().zip(&row.phases).filter_map(|(phase, measured)| {
+fn busy(row: &BonnieRow) -> Option<String> {
+    let phrases = PHASES.iter().zip(&row.phases).filter_map(|(phase, measured)| {
         let cpu = measured.as_ref()?.cpu_percent()?;
         // Processes that seek are several.
-        (cpu >= BUSY_PERCENT && phase.does != Does::Seeks).then(|| format!("{} {cpu:.0} %", phase.name))
+        (cpu >= BUSY_PERCENT && phase.action != PhaseAction::Seeks)
+            .then(|| format!("{} {cpu:.0} %", phase.name))
     });
-    let told: Vec<String> = told.collect();
-    (!told.is_empty()).then(|| {
+    let phrases: Vec<String> = phrases.collect();
+    (!phrases.is_empty()).then(|| {
         format!(
             "the process itself takes the time, not the device below it ({}): CPU is the limit there",
-            told.join(", ")
+            phrases.join(", ")
         )
     })
 }
 
 /// Rewriting against reading and then writing each block at the rates of the block phases.
-fn rewrite(row: &Row) -> Option<String> {
-    let rate = |name: &str| row.of(name)?.rate();
+fn rewrite(row: &BonnieRow) -> Option<String> {
+    let rate = |name: &str| row.phase(name)?.rate();
     let (read, write, rewrite) = (rate("get_block")?, rate("put_block")?, rate("rewrite")?);
     let composed = ratio(1.0, ratio(1.0, read)? + ratio(1.0, write)?)?;
     let share = ratio(rewrite, composed)?;
     let meaning = if REWRITE_RATIO.contains(&share) {
         "what limits block reads and writes limits it too"
     } else if share < 1.0 {
-        "reading and writing in turn costs more than both alone: seeks between them, or reads that nothing reads ahead"
+        "alternating reads and writes cost more than each alone: seeks between them, or reads without readahead"
     } else {
-        "one of the two was served by memory in it, or waited longer when alone"
+        "one of the two was served from memory in it, or waited longer when run alone"
     };
     Some(format!("rewrite is {:.0} % of 1/(1/read + 1/write): {meaning}", 100.0 * share))
 }
 
-fn seeks(row: &Row, options: &Options) -> Option<String> {
-    let rate = row.of("seeks")?.rate()?;
-    let each_s = ratio(Bytes(options.seekers).as_f64(), rate)?;
+fn seeks(row: &BonnieRow, request: &Request) -> Option<String> {
+    let rate = row.phase("seeks")?.rate()?;
+    let each_s = ratio(f64::from(request.seekers()), rate)?;
     Some(format!(
         "{} seek at once, and each waits {} for a block; every {}th is written back",
-        options.seekers,
-        text::seconds(each_s),
+        request.seekers(),
+        seconds(each_s),
         super::SEEKS_WRITTEN_BACK_EVERY
     ))
 }
 
-/// What several processes carry together in one phase.
-fn together(name: &str, does: Does, rows: &[&Row]) -> Option<String> {
-    let rates: Vec<f64> = rows.iter().filter_map(|row| row.of(name)?.rate()).collect();
+/// What several processes achieve together in one phase.
+fn combined_rate(name: &str, does: PhaseAction, rows: &[&BonnieRow]) -> Option<String> {
+    let rates: Vec<f64> = rows.iter().filter_map(|row| row.phase(name)?.rate()).collect();
     let (min, max) = bounds(&rates)?;
     let (unit, what) = match does {
-        Does::Files(..) | Does::Seeks => ("a second", ""),
+        PhaseAction::Files(..) | PhaseAction::Seeks => ("a second", ""),
         _ => ("KiB a second", " of data"),
     };
     let verb = match does {
-        Does::Characters(Op::Write) | Does::Blocks(Op::Write) => "write",
-        Does::Characters(_) | Does::Blocks(_) => "read",
+        PhaseAction::Characters(Op::Write) | PhaseAction::Blocks(Op::Write) => "write",
+        PhaseAction::Characters(_) | PhaseAction::Blocks(_) => "read",
         _ => "do",
     };
     Some(format!(
@@ -160,15 +162,15 @@ fn together(name: &str, does: Does, rows: &[&Row]) -> Option<String> {
     ))
 }
 
-/// How far the runs lie apart in one phase.
-fn over_runs(name: &str, rows: &[Row]) -> Option<String> {
+/// How far the runs differ in one phase.
+fn over_runs(name: &str, rows: &[BonnieRow]) -> Option<String> {
     let rates: Vec<f64> =
-        rows.iter().filter(|row| row.process == 1).filter_map(|row| row.of(name)?.rate()).collect();
+        rows.iter().filter(|row| row.process == 1).filter_map(|row| row.phase(name)?.rate()).collect();
     let (min, max) = bounds(&rates)?;
     let spread = ratio(max - min, min)?;
     (rates.len() > 1 && spread > 0.1).then(|| {
         format!(
-            "{name}: the runs differ by {:.0} %, {min:.0} to {max:.0}: one of them alone says little",
+            "{name}: the runs differ by {:.0} %, {min:.0} to {max:.0}: a single run is not representative",
             100.0 * spread
         )
     })
@@ -181,25 +183,25 @@ fn bounds(rates: &[f64]) -> Option<(f64, f64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::figures::Measured;
+    use super::super::figures::BonnieMeasurement;
     use super::super::request::Edition;
-    use super::super::testing::{options, published, row};
+    use super::super::testing::{of_edition, published, row};
     use super::*;
 
-    fn said(rows: &[Row], options: &Options) -> String {
-        sentences(rows, options).join("\n")
+    fn said(rows: &[BonnieRow], request: &Request) -> String {
+        sentences(rows, request).join("\n")
     }
 
     #[test]
     fn the_published_run_is_read_as_its_authors_did() {
-        let text = said(&[published()], &options(Edition::V1_03));
+        let text = said(&[published()], &of_edition(Edition::V1_03));
         assert!(
             text.contains("CPU is the limit there") && text.contains("putc 95 %, seq_create 99 %"),
             "{text}"
         );
         assert!(text.contains("rewrite is 84 % of 1/(1/read + 1/write): what limits block reads"), "{text}");
         assert!(
-            text.contains("no rate (+++++): seq_stat, seq_del, ran_stat; what makes them long enough: -n 48"),
+            text.contains("no rate (+++++): seq_stat, seq_del, ran_stat; to make them long enough: -n 48"),
             "{text}"
         );
         assert!(!text.contains("page cache"), "{text}");
@@ -207,59 +209,56 @@ mod tests {
 
     #[test]
     fn phases_that_are_short_or_cut_short_in_any_run_are_told() {
-        let mut second = Row { run: 2, ..row(4.0) };
+        let mut second = BonnieRow { run: 2, ..row(4.0) };
         second.phases[1].as_mut().unwrap().elapsed_s = 0.25;
         second.phases[8].as_mut().unwrap().cut_short = true;
         let both = [row(4.0), second.clone()];
-        let text = said(&both, &Options { runs: 2, ..options(Edition::V1_03) });
+        let text = said(&both, &Request { runs: 2, ..of_edition(Edition::V1_03) });
+        assert!(text.contains("no rate (+++++): put_block; to make them long enough: -s 20480\n"), "{text}");
         assert!(
-            text.contains("no rate (+++++): put_block; what makes them long enough: -s 20480\n"),
+            text.contains("cut short, with a rate of the completed part only: seq_del (run 2, process 1)"),
             "{text}"
         );
-        assert!(
-            text.contains("cut short, and a rate of what was done alone: seq_del (run 2, process 1)"),
-            "{text}"
-        );
-        assert!(said(&[second], &options(Edition::V1_03)).contains("done alone: seq_del\n"));
+        assert!(said(&[second], &of_edition(Edition::V1_03)).contains("completed part only: seq_del\n"));
     }
 
     #[test]
     fn a_file_below_the_memory_is_told_but_for_direct_access() {
-        let small = Options { file: Bytes(1 << 30), ..options(Edition::V2_00) };
+        let small = Request { file_mib: Some(1 << 10), ..of_edition(Edition::V2_00) };
         assert!(
-            said(&[], &small).contains("1.00 GiB a file is less than the 4.00 GiB of memory"),
+            said(&[], &small).contains("1.00 GiB per file is less than the 4.00 GiB of memory"),
             "{}",
             said(&[], &small)
         );
-        assert_eq!(said(&[], &Options { is_direct: true, ..small }), "");
+        assert_eq!(said(&[], &Request { direct: true, ..small }), "");
     }
 
     #[test]
     fn a_rewrite_that_is_not_what_both_make_of_it_is_told() {
         let mut row = published();
         let rewrite = |amount: f64| {
-            Some(Measured { amount, elapsed_s: 1.0, cpu_s: 0.0, latency_ns: None, cut_short: false })
+            Some(BonnieMeasurement { amount, elapsed_s: 1.0, cpu_s: 0.0, latency_ns: None, cut_short: false })
         };
         row.phases[2] = rewrite(10_000.0);
-        assert!(said(&[row.clone()], &options(Edition::V1_03)).contains("costs more than both alone"));
+        assert!(said(&[row.clone()], &of_edition(Edition::V1_03)).contains("cost more than each alone"));
         row.phases[2] = rewrite(100_000.0);
-        assert!(said(&[row], &options(Edition::V1_03)).contains("served by memory"));
+        assert!(said(&[row], &of_edition(Edition::V1_03)).contains("served from memory"));
     }
 
     #[test]
     fn processes_are_told_together_and_runs_that_differ() {
-        let options = Options { processes: 2, ..options(Edition::V1_03) };
-        let second = Row { process: 2, ..published() };
-        let text = said(&[published(), second], &options);
+        let asked = Request { processes: 2, ..of_edition(Edition::V1_03) };
+        let second = BonnieRow { process: 2, ..published() };
+        let text = said(&[published(), second], &asked);
         assert!(
             text.contains(
                 "put_block: 2 processes write 98708 KiB a second of data together, each 49354 to 49354"
             ),
             "{text}"
         );
-        let mut slower = Row { run: 2, ..published() };
+        let mut slower = BonnieRow { run: 2, ..published() };
         slower.phases[1].as_mut().unwrap().elapsed_s *= 2.0;
-        let text = said(&[published(), slower], &Options { runs: 2, processes: 1, ..options });
+        let text = said(&[published(), slower], &Request { runs: 2, processes: 1, ..asked });
         assert!(
             text.contains("put_block: the runs differ by 100 %") && !text.contains("getc: the runs"),
             "{text}"

@@ -3,23 +3,30 @@
 //! Not here: what can be wrong with it, which is `problems`.
 
 use super::MIB;
+use crate::machine_name;
 use narrows_model::Bytes;
+use serde::{Deserialize, Serialize};
 
 /// Thousands of 1024 files where none are given.
-pub const FILE_THOUSANDS: u64 = 16;
+const FILE_THOUSANDS: u64 = 16;
 /// MiB that the phases of characters of version 2.00 move.
-pub const CHAR_MIB: u64 = 20;
+pub(super) const CHAR_MIB: u64 = 20;
 
 /// Which bonnie++: how it moves single characters, how many processes seek, its text and its CSV.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Edition {
     /// `putc` and `getc` over the whole file, 3 processes that seek, 27 fields.
+    #[serde(rename = "1.03")]
     V1_03,
     /// A `write` and a `read` for every byte of a part of it, 5 that seek, 50 fields with latencies.
+    #[serde(rename = "2.00")]
     V2_00,
 }
 
 impl Edition {
+    /// Both, the older one first.
+    pub(super) const ALL: [Self; 2] = [Self::V1_03, Self::V2_00];
+
     /// Its number.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -31,7 +38,7 @@ impl Edition {
 
     /// The edition of this number.
     pub(super) fn named(name: &str) -> Option<Self> {
-        [Self::V1_03, Self::V2_00].into_iter().find(|edition| edition.name() == name)
+        Self::ALL.into_iter().find(|edition| edition.name() == name)
     }
 
     fn seekers(self) -> u32 {
@@ -43,28 +50,28 @@ impl Edition {
 }
 
 /// The many files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Files {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BonnieFiles {
     /// How many, in thousands of 1024; 0 leaves their phases out.
     pub thousands: u64,
     /// Bytes of the largest.
     pub max: Bytes,
     /// Bytes of the smallest.
     pub min: Bytes,
-    /// Folders that they lie in; 0 is one.
+    /// Folders that they are in; 0 means one.
     pub folders: u64,
     /// Bytes of each call that writes or reads one.
     pub chunk: Bytes,
 }
 
-impl Default for Files {
+impl Default for BonnieFiles {
     fn default() -> Self {
         let (none, chunk) = (Bytes(0), Bytes(8192));
         Self { thousands: FILE_THOUSANDS, max: none, min: none, folders: 0, chunk }
     }
 }
 
-impl Files {
+impl BonnieFiles {
     /// How many.
     #[must_use]
     pub fn count(&self) -> u64 {
@@ -73,7 +80,7 @@ impl Files {
 }
 
 /// What is asked for.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a letter of bonnie++ of its own")]
 pub struct Request {
     /// Which bonnie++.
@@ -87,7 +94,7 @@ pub struct Request {
     /// How many seek at once; `None` is the edition's number.
     pub seekers: Option<u64>,
     /// The many files.
-    pub files: Files,
+    pub files: BonnieFiles,
     /// MiB that the phases of characters move in edition 2.00; `None` leaves them out.
     pub char_mib: Option<u64>,
     /// Whether every write is made durable before the next.
@@ -98,8 +105,8 @@ pub struct Request {
     pub runs: u32,
     /// Processes that begin each phase together.
     pub processes: u32,
-    /// The machine's name.
-    pub name: String,
+    /// The machine's name; `None` until it is known.
+    pub name: Option<String>,
     /// Whether stdout has the CSV alone.
     pub csv_alone: bool,
     /// MiB of memory that count; `None` is the machine's, and 0 lets any size pass.
@@ -113,7 +120,12 @@ pub struct Request {
 }
 
 impl Request {
-    /// The memory that a file is held against in MiB; `None` where it is unknown, or none.
+    /// The machine's name in the output.
+    pub(super) fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or(machine_name::NAMELESS)
+    }
+
+    /// The memory that a file's size is compared with, in MiB; `None` where it is unknown or 0.
     pub(super) fn memory_mib(&self) -> Option<u64> {
         let found = self.memory.map(|memory| memory.0 / MIB);
         self.ram_mib.or(found).filter(|memory| *memory > 0)
@@ -136,13 +148,29 @@ impl Request {
         }
     }
 
+    /// The size of the file as it is printed: whole GiB, else MiB.
+    pub(super) fn printed_size(&self) -> String {
+        let mib = self.file_bytes().0 / MIB;
+        if mib > 0 && mib.is_multiple_of(1024) { format!("{}G", mib / 1024) } else { format!("{mib}M") }
+    }
+
+    /// The chunk as the edition prints it; empty for the usual one.
+    pub(super) fn printed_chunk(&self) -> String {
+        match (self.chunk.0, self.edition) {
+            (8192, _) => String::new(),
+            (MIB, Edition::V2_00) => "1m".to_owned(),
+            (bytes, _) if bytes.is_multiple_of(1024) => format!("{}k", bytes / 1024),
+            (bytes, _) => bytes.to_string(),
+        }
+    }
+
     /// Processes that seek for each process.
     #[must_use]
     pub fn seekers(&self) -> u32 {
         self.seekers.map_or(self.edition.seekers(), narrows_model::units::saturate_u32)
     }
 
-    /// Bytes of all that lies on the disk at once.
+    /// Bytes of everything on the disk at once.
     #[must_use]
     pub fn all_bytes(&self) -> Bytes {
         let many = self.files.count().saturating_mul(self.files.max.0.saturating_add(self.files.min.0)) / 2;

@@ -2,7 +2,7 @@
 
 use super::request::{Edition, Request};
 use super::testing::{planned, request};
-use super::{Does, PHASES, native, reading};
+use super::{ENTRY, PHASES, PhaseAction};
 use narrows_analysis::{Input, RunFacts, analyse};
 use narrows_model::{Bytes, Cell, Cut, Event, Histogram, Inventory, Plan, Summary};
 use serde_json::json;
@@ -59,22 +59,28 @@ fn summary(asked: &Request) -> Summary {
     analyse(&Input { manifest: RunFacts::default(), plan: &plan, inventory: &inventory, events: &events })
 }
 
-fn told(asked: &Request) -> String {
+fn output_and_reading(asked: &Request) -> String {
     let summary = summary(asked);
-    let said = reading::reading(&summary).join("\n- ");
-    format!("{}\n- {said}\n", native::native(&summary).unwrap())
+    let said = ENTRY.reading(&summary).join("\n- ");
+    format!("{}\n- {said}\n", ENTRY.native(&summary).unwrap())
 }
 
 #[test]
 fn a_fixed_summary_prints_the_tables_the_lines_and_the_reading_of_both_editions() {
-    insta::assert_snapshot!("summary-2.00", told(&request()));
-    insta::assert_snapshot!("summary-1.03", told(&Request { edition: Edition::V1_03, ..request() }));
-    insta::assert_snapshot!("summary-processes", told(&Request { processes: 2, runs: 2, ..request() }));
+    insta::assert_snapshot!("summary-2.00", output_and_reading(&request()));
+    insta::assert_snapshot!(
+        "summary-1.03",
+        output_and_reading(&Request { edition: Edition::V1_03, ..request() })
+    );
+    insta::assert_snapshot!(
+        "summary-processes",
+        output_and_reading(&Request { processes: 2, runs: 2, ..request() })
+    );
 }
 
 #[test]
 fn rates_count_each_block_and_each_seek_once() {
-    let text = native::native(&summary(&request())).unwrap();
+    let text = ENTRY.native(&summary(&request())).unwrap();
     let fields: Vec<&str> = text.lines().last().unwrap().split(',').collect();
     // 512 MiB in 5 s, though each block was read and written; 8192 seeks in 0.8 s.
     assert_eq!((fields[13], fields[14], fields[19]), ("104857", "50", "10240"));
@@ -82,29 +88,29 @@ fn rates_count_each_block_and_each_seek_once() {
     assert!(
         PHASES
             .iter()
-            .filter(|phase| phase.does.write_back_every().is_some())
-            .all(|phase| { matches!(phase.does, Does::Rewrite | Does::Seeks) })
+            .filter(|phase| phase.action.write_back_every().is_some())
+            .all(|phase| { matches!(phase.action, PhaseAction::Rewrite | PhaseAction::Seeks) })
     );
 }
 
 #[test]
 fn stdout_has_tables_and_csv_and_nothing_of_our_own() {
-    let printed = native::native(&summary(&request())).unwrap();
+    let printed = ENTRY.native(&summary(&request())).unwrap();
     let begins = ["Version  2.00", "      ", "Name:Size etc", "fs2  ", "Latency", "1.98,2.00,"];
     for line in printed.lines() {
         assert!(begins.iter().any(|begin| line.starts_with(begin)), "{line}");
     }
-    assert!(printed.contains("+++++") && reading::reading(&summary(&request()))[0].contains("(+++++)"));
+    assert!(printed.contains("+++++") && ENTRY.reading(&summary(&request()))[0].contains("(+++++)"));
 }
 
 #[test]
 fn with_csv_alone_the_tables_stand_with_the_reading() {
     let asked = Request { csv_alone: true, ..request() };
     let summary = summary(&asked);
-    let csv = native::native(&summary).unwrap();
+    let csv = ENTRY.native(&summary).unwrap();
     assert_eq!((csv.lines().count(), csv.matches(',').count()), (1, 49));
-    let beside = &reading::reading(&summary)[0];
-    let whole = native::native(&self::summary(&request())).unwrap();
+    let beside = &ENTRY.reading(&summary)[0];
+    let whole = ENTRY.native(&self::summary(&request())).unwrap();
     assert_eq!(beside.clone() + &csv, whole);
 }
 
@@ -114,6 +120,6 @@ fn a_summary_of_another_suite_prints_nothing() {
     if let Some(suite) = &mut summary.suite {
         "ioperf".clone_into(&mut suite.name);
     }
-    assert_eq!(native::native(&summary), None);
-    assert!(reading::reading(&summary).is_empty());
+    assert_eq!(ENTRY.native(&summary), None);
+    assert!(ENTRY.reading(&summary).is_empty());
 }

@@ -1,11 +1,10 @@
 //! Requests, plans and rows of given figures, for tests.
 
-use super::figures::{Measured, Row};
-use super::options::Options;
-use super::request::{CHAR_MIB, Edition, Files, Request};
-use super::{PHASES, plan};
-use narrows_model::{Bytes, Plan, Target};
-use narrows_study::{CheckRequest, plan_check};
+use super::PHASES;
+use super::figures::{BonnieMeasurement, BonnieRow};
+use super::request::{BonnieFiles, CHAR_MIB, Edition, Request};
+use crate::suite::Suite;
+use narrows_model::{Bytes, Plan};
 
 /// As the published node in small: 512 MiB where the memory is 256 MiB.
 pub(super) fn request() -> Request {
@@ -15,13 +14,13 @@ pub(super) fn request() -> Request {
         chunk: Bytes(8192),
         seeks: 8192,
         seekers: None,
-        files: Files::default(),
+        files: BonnieFiles::default(),
         char_mib: Some(CHAR_MIB),
         syncs_each: false,
         direct: false,
         runs: 1,
         processes: 1,
-        name: "fs2".to_owned(),
+        name: Some("fs2".to_owned()),
         csv_alone: false,
         ram_mib: None,
         has_cuts: true,
@@ -32,32 +31,12 @@ pub(super) fn request() -> Request {
 
 /// The plan of `request` beside a check of the same folder.
 pub(super) fn planned(request: &Request) -> Plan {
-    let folder: Target = "/data".parse().unwrap();
-    let mut check = CheckRequest::new(folder.clone());
-    (check.blocks, check.depths) = (Some(vec![request.chunk]), Some(vec![1]));
-    plan(request, &folder, plan_check(&check).unwrap()).unwrap()
+    request.plan(crate::testing::folder(request.chunk)).unwrap()
 }
 
-/// The published run as a record has it.
-pub(super) fn options(edition: Edition) -> Options {
-    Options {
-        edition,
-        file: Bytes(10 << 30),
-        chunk: Bytes(8192),
-        seeks: 8192,
-        seekers: 5,
-        thousands: 16,
-        max: 0,
-        min: 0,
-        folders: 0,
-        file_chunk: 8192,
-        runs: 1,
-        processes: 1,
-        name: "fs2".to_owned(),
-        csv_alone: false,
-        is_direct: false,
-        memory: Some(Bytes(4 << 30)),
-    }
+/// The request of the published run.
+pub(super) fn of_edition(edition: Edition) -> Request {
+    Request { edition, file_mib: Some(10 << 10), seekers: Some(5), memory: Some(Bytes(4 << 30)), ..request() }
 }
 
 /// The published figures and CPU shares; no rate where a phase was too short for one.
@@ -77,20 +56,20 @@ const PUBLISHED: [Option<(f64, f64)>; PHASES.len()] = [
 ];
 
 /// A row with the published figures, each a bit above: figures are cut.
-pub(super) fn published() -> Row {
+pub(super) fn published() -> BonnieRow {
     row_of(&PUBLISHED, 4.0)
 }
 
 /// A row whose phases all took `elapsed_s`, with the published figures where there are any.
-pub(super) fn row(elapsed_s: f64) -> Row {
+pub(super) fn row(elapsed_s: f64) -> BonnieRow {
     row_of(&PUBLISHED.map(|figure| figure.or(Some((50_000.0, 50.0)))), elapsed_s)
 }
 
-fn row_of(figures: &[Option<(f64, f64)>; PHASES.len()], elapsed_s: f64) -> Row {
+fn row_of(figures: &[Option<(f64, f64)>; PHASES.len()], elapsed_s: f64) -> BonnieRow {
     let measured = |figure: Option<(f64, f64)>| {
         let (rate, cpu) = figure.unwrap_or((1e5, 50.0));
         let elapsed_s = if figure.is_some() { elapsed_s } else { 0.2 };
-        Some(Measured {
+        Some(BonnieMeasurement {
             amount: (rate + 0.01) * elapsed_s,
             elapsed_s,
             cpu_s: (cpu + 0.01) / 100.0 * elapsed_s,
@@ -98,5 +77,5 @@ fn row_of(figures: &[Option<(f64, f64)>; PHASES.len()], elapsed_s: f64) -> Row {
             cut_short: false,
         })
     };
-    Row { run: 1, process: 1, phases: figures.map(measured) }
+    BonnieRow { run: 1, process: 1, phases: figures.map(measured) }
 }

@@ -3,21 +3,21 @@
 //! Not here: whether the numbers make sense together, which is the request's.
 
 use super::MIB;
-use super::request::Files;
+use super::request::BonnieFiles;
 use narrows_model::Bytes;
 use narrows_study::Problem;
 
 /// What `-s` says; `None` where it leaves something out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct SizeWord {
+pub(super) struct SizeWord {
     /// Size of the file in MiB; 0 leaves the phases of data out.
-    pub file_mib: u64,
+    pub(super) file_mib: u64,
     /// Bytes of a block.
-    pub chunk: Option<Bytes>,
+    pub(super) chunk: Option<Bytes>,
     /// Seeks.
-    pub seeks: Option<u64>,
+    pub(super) seeks: Option<u64>,
     /// Processes that seek.
-    pub seekers: Option<u64>,
+    pub(super) seekers: Option<u64>,
 }
 
 /// What `-s` takes.
@@ -29,7 +29,7 @@ const FILES_FORM: &str = "number[:max[:min[:directories[:chunk]]]]";
 ///
 /// # Errors
 /// When it is not a size in MiB (or with `g` in GiB), and up to three more numbers behind colons.
-pub fn size(text: &str) -> Result<SizeWord, Problem> {
+pub(super) fn size(text: &str) -> Result<SizeWord, Problem> {
     let wrong = || {
         let hint = "-s 4096 is a file of 4 GiB, as is -s 4g, and -s 4g:64k has chunks of 64 KiB";
         Problem::new("-s", found(text), SIZE_FORM, hint)
@@ -49,19 +49,21 @@ pub fn size(text: &str) -> Result<SizeWord, Problem> {
 ///
 /// # Errors
 /// When it is not a number of thousands of 1024 files, and up to four more behind colons.
-pub fn files(text: &str) -> Result<Files, Problem> {
+pub(super) fn files(text: &str) -> Result<BonnieFiles, Problem> {
     let wrong = |hint: &str| Problem::new("-n", found(text), FILES_FORM, hint);
     let usual =
-        "-n 16 are 16 x 1024 empty files, and -n 16:10000:100:8 have 100 to 10000 bytes and lie in 8 folders";
+        "-n 16 are 16 x 1024 empty files, and -n 16:10000:100:8 are files of 100 to 10000 bytes in 8 folders";
     let parts = parts(text, 5).ok_or_else(|| wrong(usual))?;
     let part = |index: usize| parts.get(index).copied().filter(|part| !part.is_empty());
     if part(1).is_some_and(|most| most.starts_with('-')) {
-        return Err(wrong("hard and symbolic links (-1, -2) are not made; give the most bytes of a file"));
+        return Err(wrong(
+            "hard and symbolic links (-1, -2) are not created; give the maximum bytes of a file",
+        ));
     }
     let sized = |index: usize| part(index).map(|part| bytes(part).ok_or_else(|| wrong(usual))).transpose();
     let counted = |index: usize| part(index).map(|part| plain(part).ok_or_else(|| wrong(usual))).transpose();
-    let default = Files::default();
-    Ok(Files {
+    let default = BonnieFiles::default();
+    Ok(BonnieFiles {
         thousands: counted(0)?.ok_or_else(|| wrong(usual))?,
         max: sized(1)?.unwrap_or(default.max),
         min: sized(2)?.unwrap_or(default.min),
@@ -74,9 +76,9 @@ pub fn files(text: &str) -> Result<Files, Problem> {
 ///
 /// # Errors
 /// When it is no size in MiB.
-pub fn chars(text: &str) -> Result<u64, Problem> {
+pub(super) fn chars(text: &str) -> Result<u64, Problem> {
     mebibytes(text).ok_or_else(|| {
-        let hint = "-f alone leaves the phases of characters out, and -f 20 has them move 20 MiB";
+        let hint = "-f without a number skips the character phases, and with -f 20 they transfer 20 MiB";
         Problem::new("-f", found(text), "nothing, or a size in MiB", hint)
     })
 }
@@ -131,9 +133,14 @@ mod tests {
 
     #[test]
     fn files_come_in_thousands_with_sizes_and_folders() {
-        assert_eq!(files("16").unwrap(), Files { thousands: 16, ..Files::default() });
-        let all =
-            Files { thousands: 4, max: Bytes(10_000), min: Bytes(1024), folders: 8, chunk: Bytes(4096) };
+        assert_eq!(files("16").unwrap(), BonnieFiles { thousands: 16, ..BonnieFiles::default() });
+        let all = BonnieFiles {
+            thousands: 4,
+            max: Bytes(10_000),
+            min: Bytes(1024),
+            folders: 8,
+            chunk: Bytes(4096),
+        };
         assert_eq!(files("4:10000:1k:8:4096").unwrap(), all);
         for text in ["", "x", "1:x", "1:2:3:4:5:6", "-1", "1:1:1:1:1x"] {
             assert!(files(text).unwrap_err().to_string().contains("-n 16 are 16 x 1024"), "{text}");
@@ -144,6 +151,6 @@ mod tests {
     #[test]
     fn characters_have_a_size_of_their_own() {
         assert_eq!((chars("20").unwrap(), chars("1g").unwrap()), (20, 1024));
-        assert!(chars("fast").unwrap_err().to_string().contains("-f alone leaves"));
+        assert!(chars("fast").unwrap_err().to_string().contains("-f without a number skips"));
     }
 }

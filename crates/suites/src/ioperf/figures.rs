@@ -1,15 +1,14 @@
 //! The figures of a run: three columns a test, a row a kind, and means over processes.
 
-use super::options::Options;
-use super::request::RowKind;
+use super::request::{Request, RowKind};
 use super::{KB, SHORT_S, TESTS};
 use narrows_model::summary::{CellSummary, ClientSummary};
 use narrows_model::units::ratio;
 use narrows_model::{Cut, Summary};
 
-/// The three columns of one test; `None` for what cannot be told.
+/// The three columns of one test; `None` for what is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(super) struct Figure {
+pub(super) struct IoperfFigure {
     /// KB over wall time.
     pub(super) kb_per_s: Option<f64>,
     /// KB over CPU time.
@@ -18,12 +17,12 @@ pub(super) struct Figure {
     pub(super) cpu_percent: Option<f64>,
 }
 
-impl Figure {
+impl IoperfFigure {
     /// The columns of `kb` that took `wall_s`, and `cpu_s` of the processor.
     ///
     /// # Source
     /// IOPerf: KB/sec, RealKB/sec = KB / CPU time, CPU% = 100 x KB/sec / RealKB/sec; 51 of the 54 published rows obey it.
-    pub(super) fn of(kb: f64, wall_s: f64, cpu_s: f64) -> Self {
+    pub(super) fn from_times(kb: f64, wall_s: f64, cpu_s: f64) -> Self {
         let (kb_per_s, real_kb_per_s) = (ratio(kb, wall_s), ratio(kb, cpu_s));
         let cpu = kb_per_s.zip(real_kb_per_s).and_then(|(rate, real)| ratio(rate, real));
         Self { kb_per_s, real_kb_per_s, cpu_percent: cpu.map(|ratio| 100.0 * ratio) }
@@ -60,20 +59,20 @@ impl Figure {
 
 /// One test of one row.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct Measured {
+pub(super) struct IoperfMeasurement {
     /// Each process's, in their order.
-    pub(super) each: Vec<Figure>,
+    pub(super) each: Vec<IoperfFigure>,
     /// The shortest pass of any process, in seconds.
     pub(super) shortest_s: Option<f64>,
     /// Some process did not do all of its I/Os.
     pub(super) cut_short: bool,
 }
 
-impl Measured {
+impl IoperfMeasurement {
     /// The mean of its processes: of one, that one's.
-    pub(super) fn figure(&self) -> Figure {
-        let each: Vec<Figure> = self.each.iter().map(|figure| figure.rounded()).collect();
-        if each.is_empty() { Figure::default() } else { Figure::mean(&each) }
+    pub(super) fn figure(&self) -> IoperfFigure {
+        let each: Vec<IoperfFigure> = self.each.iter().map(|figure| figure.rounded()).collect();
+        if each.is_empty() { IoperfFigure::default() } else { IoperfFigure::mean(&each) }
     }
 
     /// Whether a pass was too short for its rate to be one.
@@ -89,43 +88,43 @@ impl Measured {
 
 /// One row.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Row {
+pub(super) struct IoperfRow {
     pub(super) kind: RowKind,
     /// In the order of [`TESTS`]; `None` for one that was not measured.
-    pub(super) tests: [Option<Measured>; TESTS.len()],
+    pub(super) tests: [Option<IoperfMeasurement>; TESTS.len()],
 }
 
 /// The rows that were measured, in their order.
-pub(super) fn rows(summary: &Summary, options: &Options) -> Vec<Row> {
+pub(super) fn rows(summary: &Summary, request: &Request) -> Vec<IoperfRow> {
     let cells = |kind: RowKind| {
         summary.cells.iter().filter(move |cell| {
             cell.cut == Cut::Path && cell.test.as_deref().and_then(RowKind::named) == Some(kind)
         })
     };
-    let row = |kind: RowKind| Row {
+    let row = |kind: RowKind| IoperfRow {
         kind,
         tests: TESTS.map(|test| {
             let cell = cells(kind).find(|cell| cell.phase.as_deref() == Some(test.name));
-            cell.filter(|cell| cell.ops_per_s.is_some()).map(|cell| measured(cell, options))
+            cell.filter(|cell| cell.ops_per_s.is_some()).map(|cell| measured(cell, request))
         }),
     };
     RowKind::ALL.into_iter().filter(|kind| cells(*kind).next().is_some()).map(row).collect()
 }
 
-fn measured(cell: &CellSummary, options: &Options) -> Measured {
+fn measured(cell: &CellSummary, request: &Request) -> IoperfMeasurement {
     let passes = cell.trials.len().max(1) as f64;
     let mean_pass = |client: &ClientSummary| client.elapsed_s / passes;
     let times = cell.trials.iter().map(|trial| trial.elapsed_s).chain(cell.per_client.iter().map(mean_pass));
-    Measured {
+    IoperfMeasurement {
         each: cell.per_client.iter().map(figure).collect(),
         shortest_s: times.min_by(f64::total_cmp),
-        cut_short: cell.per_client.iter().any(|client| client.ops < options.ios()),
+        cut_short: cell.per_client.iter().any(|client| client.ops < request.ios()),
     }
 }
 
 /// A process's figure over all passes: what it moved over the time that all of them took.
-fn figure(client: &ClientSummary) -> Figure {
-    Figure::of(client.bytes.as_f64() / KB, client.elapsed_s, client.user_s + client.system_s)
+fn figure(client: &ClientSummary) -> IoperfFigure {
+    IoperfFigure::from_times(client.bytes.as_f64() / KB, client.elapsed_s, client.user_s + client.system_s)
 }
 
 #[cfg(test)]
@@ -137,10 +136,10 @@ mod tests {
         (one - other).abs() <= tolerance
     }
 
-    /// Whether CPU% is the quotient of the two rates, as far as two digits after the point let it be told.
+    /// Whether CPU% is the quotient of the two rates, as far as two decimals show.
     fn obeys(row: &Published, test: usize) -> bool {
         let [rate, real, cpu] = row.figures[test].columns().map(Option::unwrap);
-        let made = Figure::of(row.file_kb, row.file_kb / rate, row.file_kb / real);
+        let made = IoperfFigure::from_times(row.file_kb, row.file_kb / rate, row.file_kb / real);
         assert!(near(made.kb_per_s.unwrap(), rate, 1e-6) && near(made.real_kb_per_s.unwrap(), real, 1e-6));
         near(made.cpu_percent.unwrap(), cpu, 0.0051 + cpu * (0.005 / rate + 0.005 / real))
     }
@@ -164,16 +163,17 @@ mod tests {
         let hosts = &rows[average + 1..average + 48];
         assert!(hosts.iter().all(|host| host.row.starts_with("rcas6")));
         for test in 0..5 {
-            let each: Vec<Figure> = hosts.iter().map(|host| host.figures[test]).collect();
-            let told = |figure: &Figure| figure.columns().map(|value| format!("{:.2}", value.unwrap()));
-            assert_eq!(told(&Figure::mean(&each)), told(&rows[average].figures[test]), "{test}");
+            let each: Vec<IoperfFigure> = hosts.iter().map(|host| host.figures[test]).collect();
+            let printed =
+                |figure: &IoperfFigure| figure.columns().map(|value| format!("{:.2}", value.unwrap()));
+            assert_eq!(printed(&IoperfFigure::mean(&each)), printed(&rows[average].figures[test]), "{test}");
         }
     }
 
     #[test]
     fn a_seek_counts_twenty_bytes() {
         // Published: 1627.60 KB/sec at 5000 I/Os is 97.65625 KB in 0.06 s, six ticks of 10 ms.
-        let figure = Figure::of(20.0 * 5000.0 / 1024.0, 0.06, 0.05);
+        let figure = IoperfFigure::from_times(20.0 * 5000.0 / 1024.0, 0.06, 0.05);
         assert_eq!(
             figure.columns().map(|value| format!("{:.2}", value.unwrap())),
             ["1627.60", "1953.12", "83.33"]
@@ -182,8 +182,11 @@ mod tests {
 
     #[test]
     fn without_time_there_is_no_figure_and_without_one_of_them_no_mean() {
-        let figure = Figure::of(10.0, 2.0, 0.0);
+        let figure = IoperfFigure::from_times(10.0, 2.0, 0.0);
         assert_eq!(figure.columns(), [Some(5.0), None, None]);
-        assert_eq!(Figure::mean(&[figure, Figure::of(10.0, 1.0, 1.0)]).columns(), [Some(7.5), None, None]);
+        assert_eq!(
+            IoperfFigure::mean(&[figure, IoperfFigure::from_times(10.0, 1.0, 1.0)]).columns(),
+            [Some(7.5), None, None]
+        );
     }
 }

@@ -1,36 +1,36 @@
 //! From a request and the plan of a check of the same folder to the plan of the suite: the check's cuts, then the tests.
 
 use super::request::{Request, RowKind};
-use super::{TESTS, Test};
-use crate::beside::{Cuts, OwnLoad, Place, beside, suite_cell};
-use narrows_model::cell::FactorValue;
-use narrows_model::plan::SuiteSource;
-use narrows_model::workload::{Prefill, StdioFlush, StdioWishes};
+use super::{IoperfTest, TESTS};
+use crate::folder::PreparedFolder;
+use crate::suite::Suite;
+use crate::suite_load::{SuiteLoad, TestPhase, behind_cuts, suite_cell};
+use narrows_model::workload::{Prefill, StdioFlush, StdioOptions};
 use narrows_model::{Bytes, Cell, EngineId, Op, Plan, Stop, Target, Workload};
 use narrows_study::Problem;
-use std::collections::BTreeMap;
 
-/// The plan of `request`, for files in `target`, beside the cuts of `check`.
+/// The plan of `request` in `folder`.
 ///
 /// # Shape
 /// The check's cuts, then the rows after each other, each with the five tests in the published order on the same files.
 ///
 /// # Errors
 /// All that is wrong with the request.
-pub fn plan(request: &Request, target: &Target, check: Plan) -> Result<Plan, Vec<Problem>> {
+pub(super) fn plan(request: &Request, folder: PreparedFolder) -> Result<Plan, Vec<Problem>> {
     let problems = request.problems();
     if !problems.is_empty() {
         return Err(problems);
     }
-    let of_row = |row: &RowKind| TESTS.map(|test| cell(request, *row, &test, target));
-    let own = OwnLoad {
+    let target = folder.target();
+    let of_row = |row: &RowKind| TESTS.map(|test| cell(request, *row, &test, &target));
+    let own = SuiteLoad {
         cells: request.rows.iter().flat_map(of_row).collect(),
         file_bytes_max: request.all_bytes(),
         write_bytes_max: written(request),
         touches: Vec::new(),
-        source: source(request),
+        source: request.source(),
     };
-    Ok(beside(check, Cuts::of(request.has_cuts), own))
+    Ok(behind_cuts(folder.check, own))
 }
 
 /// Bytes that the tests write.
@@ -47,12 +47,12 @@ fn clients(request: &Request, row: RowKind) -> u32 {
 
 /// A stream's own buffer: with that of the C library one flushed I/O would be several `write` of its size, so that tests
 /// that write have one of the size of an I/O.
-fn stream_buffer(request: &Request, test: &Test) -> Option<Bytes> {
+fn stream_buffer(request: &Request, test: &IoperfTest) -> Option<Bytes> {
     (test.op == Op::Write).then(|| request.buffer_bytes())
 }
 
 /// One test of one row.
-fn cell(request: &Request, row: RowKind, test: &Test, target: &Target) -> Cell {
+fn cell(request: &Request, row: RowKind, test: &IoperfTest, target: &Target) -> Cell {
     let clients = clients(request, row);
     let flush = if test.op == Op::Write { request.flush.calls() } else { StdioFlush::None };
     let workload = Workload {
@@ -63,50 +63,26 @@ fn cell(request: &Request, row: RowKind, test: &Test, target: &Target) -> Cell {
         order: test.order,
         clients,
         own_process: row != RowKind::Run,
-        stdio: StdioWishes { calls: test.calls, flush, buffer_bytes: stream_buffer(request, test) },
+        stdio: StdioOptions { calls: test.calls, flush, buffer_bytes: stream_buffer(request, test) },
         prefill: Prefill::Nothing,
         ..Workload::default()
     };
     let ops_max = request.count.saturating_mul(u64::from(clients));
-    let place = Place { test: row.name(), phase: test.name };
-    let cell = suite_cell(format!("{}/{}", row.name(), test.name), &place, target, workload);
+    let of = TestPhase { test: row.name(), phase: test.name };
+    let cell = suite_cell(format!("{}/{}", row.name(), test.name), &of, target, workload);
     Cell { trials: request.passes, stop: Stop { ops_max: Some(ops_max), ..cell.stop }, ..cell }
-}
-
-fn source(request: &Request) -> SuiteSource {
-    let number = |value: u64| FactorValue::Number(value as f64);
-    let text = |word: &str| FactorValue::Text(word.to_owned());
-    let mut options = BTreeMap::from([
-        ("buffer_bytes".to_owned(), number(request.buffer_bytes().0)),
-        ("count".to_owned(), number(request.count)),
-        ("passes".to_owned(), number(u64::from(request.passes))),
-        ("processes".to_owned(), number(u64::from(request.processes))),
-        ("flush".to_owned(), text(request.flush.name())),
-        ("tag".to_owned(), text(&request.tag)),
-        ("output".to_owned(), text(if request.csv { "csv" } else { "table" })),
-        ("cuts".to_owned(), text(Cuts::of(request.has_cuts).name())),
-    ]);
-    options.extend(request.memory.map(|bytes| ("memory_bytes".to_owned(), number(bytes.0))));
-    SuiteSource { name: super::NAME.to_owned(), options }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::options::Options;
     use super::super::testing::request;
     use super::*;
+    use crate::suite::request_of;
     use narrows_model::workload::{Order, StdioCalls};
     use narrows_model::{Cut, Nanos};
-    use narrows_study::{CheckRequest, plan_check};
-
-    fn folder() -> Target {
-        "/data".parse().unwrap()
-    }
 
     fn planned(request: &Request) -> Plan {
-        let mut check = CheckRequest::new(folder());
-        (check.blocks, check.depths) = (Some(vec![request.buffer_bytes()]), Some(vec![1]));
-        plan(request, &folder(), plan_check(&check).unwrap()).unwrap()
+        plan(request, crate::testing::folder(request.buffer_bytes())).unwrap()
     }
 
     fn tests_of(plan: &Plan) -> Vec<&Cell> {
@@ -169,9 +145,8 @@ mod tests {
 
     #[test]
     fn a_record_says_what_was_asked_for() {
-        let plan = planned(&Request { csv: true, memory: Some(Bytes(7)), ..request() });
-        let read = Options::of(plan.suite.as_ref().unwrap()).unwrap();
-        assert_eq!((read.file_kb(), read.ios(), read.csv, read.memory), (40_000, 5000, true, Some(Bytes(7))));
-        assert_eq!((read.tag.as_str(), read.flush.as_str()), ("ibmtest", "fflush"));
+        let asked = Request { csv: true, memory: Some(Bytes(7)), ..request() };
+        let read: Option<Request> = request_of(planned(&asked).suite.as_ref().unwrap());
+        assert_eq!(read, Some(asked));
     }
 }

@@ -1,32 +1,25 @@
-//! What stands out in the figures, and what the published table does not tell: how rates spread over processes.
+//! What stands out in the figures, and what the published table does not show: how rates spread over processes.
 
-use super::figures::{Measured, Row, rows};
+use super::figures::{IoperfMeasurement, IoperfRow};
 use super::native::row_name;
-use super::options::Options;
-use super::request::RowKind;
+use super::request::{Request, RowKind};
 use super::{KB, SHORT_S, TESTS};
-use narrows_analysis::spread::{Mixture, Spread};
-use narrows_analysis::text::{self, amount};
+use narrows_analysis::spread::{ClientSpread, MixtureOutcome};
+use narrows_model::quantity::{self as text, amount};
 use narrows_model::units::ratio;
-use narrows_model::{Bytes, Op, Summary};
+use narrows_model::{Bytes, Op};
 
 /// From this CPU share on the process is what limits a test: the published putc at 83 to 94 % is called so.
 const BUSY_PERCENT: f64 = 80.0;
 /// Below this ratio of the sum of several processes to one of them, more processes have added nothing.
 const ADDED_RATIO: f64 = 1.1;
 
-/// The sentences on a run; none where `summary` is of another suite.
-pub(super) fn reading(summary: &Summary) -> Vec<String> {
-    let options = summary.suite.as_ref().and_then(Options::of);
-    options.map_or_else(Vec::new, |options| sentences(&rows(summary, &options), &options))
-}
-
 /// The sentences on `rows`.
-pub(super) fn sentences(rows: &[Row], options: &Options) -> Vec<String> {
-    let mut all: Vec<String> = in_memory(options).into_iter().collect();
-    all.extend(short(rows, options));
-    all.extend(busy(rows, options));
-    let find = |kind| rows.iter().find(|row: &&Row| row.kind == kind);
+pub(super) fn sentences(rows: &[IoperfRow], request: &Request) -> Vec<String> {
+    let mut all: Vec<String> = in_memory(request).into_iter().collect();
+    all.extend(short(rows, request));
+    all.extend(busy(rows, request));
+    let find = |kind| rows.iter().find(|row: &&IoperfRow| row.kind == kind);
     if let Some(many) = find(RowKind::Processes) {
         let one = find(RowKind::OneProcess).or_else(|| find(RowKind::Run));
         for (index, test) in TESTS.iter().enumerate() {
@@ -39,18 +32,18 @@ pub(super) fn sentences(rows: &[Row], options: &Options) -> Vec<String> {
     all
 }
 
-fn in_memory(options: &Options) -> Option<String> {
-    let file = Bytes(options.file_kb().saturating_mul(1024));
-    let memory = options.memory.filter(|memory| file < *memory)?;
+fn in_memory(request: &Request) -> Option<String> {
+    let file = Bytes(request.file_kb().saturating_mul(1024));
+    let memory = request.memory.filter(|memory| file < *memory)?;
     Some(format!(
-        "{} a file is less than the {} of memory: what is read was written just before, and may come from this machine's \
-         page cache",
+        "{} per file is less than the {} of memory: data is read shortly after it was written, and may come from this \
+         machine's page cache",
         amount(file),
         amount(memory)
     ))
 }
 
-fn short(rows: &[Row], options: &Options) -> Option<String> {
+fn short(rows: &[IoperfRow], request: &Request) -> Option<String> {
     let shortest =
         rows.iter().flat_map(|row| row.tests.iter().zip(TESTS).map(move |(test, of)| (row, test, of)));
     let (row, test, seconds) = shortest
@@ -59,45 +52,46 @@ fn short(rows: &[Row], options: &Options) -> Option<String> {
     let times = (SHORT_S / seconds.max(1e-6)).ceil();
     (seconds < SHORT_S).then(|| {
         format!(
-            "{} of {} took {}: for {SHORT_S} s of it give --count {:.0}",
+            "{} of {} took {}: for at least {SHORT_S} s give --count {:.0}",
             test.name,
-            row_name(row.kind, options),
+            row_name(row.kind, request),
             text::seconds(seconds),
-            times * options.count as f64
+            times * request.count as f64
         )
     })
 }
 
 /// Tests that the process's own CPU time limits.
-fn busy(rows: &[Row], options: &Options) -> Option<String> {
+fn busy(rows: &[IoperfRow], request: &Request) -> Option<String> {
     let first = rows.first()?;
-    let busy = |measured: &Measured| measured.figure().cpu_percent.filter(|cpu| *cpu >= BUSY_PERCENT);
-    let told = TESTS.iter().zip(&first.tests).filter_map(|(test, measured)| {
+    let busy =
+        |measured: &IoperfMeasurement| measured.figure().cpu_percent.filter(|cpu| *cpu >= BUSY_PERCENT);
+    let phrases = TESTS.iter().zip(&first.tests).filter_map(|(test, measured)| {
         let cpu = measured.as_ref().and_then(busy)?;
         Some(format!("{} {cpu:.0} %", test.name))
     });
-    let told: Vec<String> = told.collect();
-    (!told.is_empty()).then(|| {
+    let phrases: Vec<String> = phrases.collect();
+    (!phrases.is_empty()).then(|| {
         format!(
-            "{}: the process itself takes the time, not what lies below it ({})",
-            row_name(first.kind, options),
-            told.join(", ")
+            "{}: the process itself takes the time, not the layers below it ({})",
+            row_name(first.kind, request),
+            phrases.join(", ")
         )
     })
 }
 
-fn spread(test: &str, measured: &Measured) -> Option<String> {
+fn spread(test: &str, measured: &IoperfMeasurement) -> Option<String> {
     let rates = measured.rates();
-    let spread = Spread::of(&rates)?;
+    let spread = ClientSpread::from_rates(&rates)?;
     let mixture = match &spread.mixture {
-        Mixture::Untold => "too few for a mixture test".to_owned(),
-        Mixture::One => "one mode".to_owned(),
-        Mixture::Several(found) => {
+        MixtureOutcome::Untold => "too few for a mixture test".to_owned(),
+        MixtureOutcome::One => "one mode".to_owned(),
+        MixtureOutcome::Several(found) => {
             let each: Vec<String> = found
                 .iter()
                 .map(|mode| format!("{:.0} % at {:.2}", 100.0 * mode.share, mode.centre))
                 .collect();
-            format!("a mixture ({}), whose mean describes none", each.join(", "))
+            format!("a mixture ({}), whose mean describes neither", each.join(", "))
         }
     };
     Some(format!(
@@ -113,8 +107,8 @@ fn spread(test: &str, measured: &Measured) -> Option<String> {
     ))
 }
 
-/// What several processes carry together, beside one, where both took long enough to be compared.
-fn added(test: &str, many: &Measured, one: &Measured) -> Option<String> {
+/// What several processes transfer together, relative to one, where both took long enough to be compared.
+fn added(test: &str, many: &IoperfMeasurement, one: &IoperfMeasurement) -> Option<String> {
     if many.is_short() || one.is_short() {
         return None;
     }
@@ -125,8 +119,8 @@ fn added(test: &str, many: &Measured, one: &Measured) -> Option<String> {
     (times < ADDED_RATIO && many.each.len() > 1 && cpu < BUSY_PERCENT).then(|| {
         let verb = if op == Op::Write { "write" } else { "read" };
         format!(
-            "{test}: {} processes {verb} {times:.2} x what one does, {:.1} MiB/s in all, at {cpu:.1} % of a CPU each: more of \
-             them add nothing, and what they share is full, not they",
+            "{test}: {} processes {verb} {times:.2} x what one does, {:.1} MiB/s in total, at {cpu:.1} % of a CPU \
+             each: more of them add nothing, and a shared resource is full, not the processes",
             many.each.len(),
             sum / KB
         )
@@ -135,22 +129,22 @@ fn added(test: &str, many: &Measured, one: &Measured) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::figures::Figure;
-    use super::super::testing::{options, published, row};
+    use super::super::figures::IoperfFigure;
+    use super::super::testing::{published, request_of_three, row};
     use super::*;
 
-    fn figure(rate: f64, cpu_percent: f64) -> Figure {
-        Figure::of(40_000.0, 40_000.0 / rate, cpu_percent / 100.0 * 40_000.0 / rate)
+    fn figure(rate: f64, cpu_percent: f64) -> IoperfFigure {
+        IoperfFigure::from_times(40_000.0, 40_000.0 / rate, cpu_percent / 100.0 * 40_000.0 / rate)
     }
 
-    fn said(rows: &[Row]) -> String {
-        sentences(rows, &options()).join("\n")
+    fn said(rows: &[IoperfRow]) -> String {
+        sentences(rows, &request_of_three()).join("\n")
     }
 
     #[test]
     fn a_file_below_the_memory_is_told() {
-        assert!(said(&[]).contains("39.1 MiB a file is less than the 256 MiB of memory"), "{}", said(&[]));
-        let large = Options { memory: Some(Bytes(1 << 20)), ..options() };
+        assert!(said(&[]).contains("39.1 MiB per file is less than the 256 MiB of memory"), "{}", said(&[]));
+        let large = Request { memory: Some(Bytes(1 << 20)), ..request_of_three() };
         assert_eq!(sentences(&[], &large).join(""), "");
     }
 
@@ -159,7 +153,7 @@ mod tests {
         let mut rows = vec![row(RowKind::Run, &[figure(10_000.0, 10.0)])];
         assert!(!said(&rows).contains("took"));
         rows[0].tests[1].as_mut().unwrap().shortest_s = Some(0.09);
-        assert!(said(&rows).contains("fread of ibmtest took 90.0 ms: for 0.5 s of it give --count 30000"));
+        assert!(said(&rows).contains("fread of ibmtest took 90.0 ms: for at least 0.5 s give --count 30000"));
     }
 
     #[test]
@@ -167,7 +161,7 @@ mod tests {
         let mut rows = vec![row(RowKind::Run, &[figure(9049.77, 12.0)])];
         assert!(!said(&rows).contains("process itself"));
         rows[0].tests[2].as_mut().unwrap().each = vec![figure(9049.77, 83.26)];
-        assert!(said(&rows).contains("not what lies below it (putc 83 %)"), "{}", said(&rows));
+        assert!(said(&rows).contains("not the layers below it (putc 83 %)"), "{}", said(&rows));
     }
 
     #[test]
@@ -190,7 +184,7 @@ mod tests {
 
     #[test]
     fn the_47_published_writers_are_told_with_their_sum() {
-        let spread = Spread::of(&hosts(0)).unwrap();
+        let spread = ClientSpread::from_rates(&hosts(0)).unwrap();
         // CLASSICS: sum of rates 8824 KB/s, mean 187.75.
         assert!((spread.sum - 8824.0).abs() < 1.0, "{spread:?}");
         assert!(spread.fairness > 0.9 && spread.min < spread.median && spread.median < spread.max);
@@ -198,7 +192,9 @@ mod tests {
 
     #[test]
     fn the_47_published_readers_are_a_mixture_of_cached_and_remote_ones() {
-        let Mixture::Several(found) = Spread::of(&hosts(1)).unwrap().mixture else { panic!("one mode") };
+        let MixtureOutcome::Several(found) = ClientSpread::from_rates(&hosts(1)).unwrap().mixture else {
+            panic!("one mode")
+        };
         // 14 of 47 were truly remote, at 247 to 778 KB/s, and 31 at the speed of their memory.
         assert!(found[0].centre < 1000.0 && found.last().unwrap().centre > 200_000.0, "{found:?}");
         assert!((0.25..0.4).contains(&found[0].share), "{found:?}");

@@ -1,29 +1,31 @@
 //! What is asked of IOPerf, and all that can be wrong with it before anything is measured.
 
 use crate::machine_name;
-use narrows_analysis::text::amount;
 use narrows_model::Bytes;
+use narrows_model::quantity::amount;
 use narrows_model::workload::StdioFlush;
 use narrows_study::Problem;
+use serde::{Deserialize, Serialize};
 
 /// Published size of an I/O of the block tests.
-pub const PUBLISHED_BUFFER_KB: u64 = 8;
+pub(super) const PUBLISHED_BUFFER_KB: u64 = 8;
 /// Published number of I/Os at a client.
-pub const PUBLISHED_COUNT: u64 = 5000;
-/// Largest buffer: each process holds it twice, once as its block and once in its stream.
-pub const BUFFER_KB_MAX: u64 = 64 << 10;
+pub(super) const PUBLISHED_COUNT: u64 = 5000;
+/// Largest buffer: each process has it twice, once as its block and once in its stream.
+pub(super) const BUFFER_KB_MAX: u64 = 64 << 10;
 /// Largest file of one process.
 const FILE_BYTES_MAX: u64 = 1 << 50;
 /// I/Os of the smallest buffer that make it.
-pub const COUNT_MAX: u64 = FILE_BYTES_MAX / 1024;
+pub(super) const COUNT_MAX: u64 = FILE_BYTES_MAX / 1024;
 /// Most passes.
-pub const PASSES_MAX: u32 = 1000;
+pub(super) const PASSES_MAX: u32 = 1000;
 /// Most processes of one machine.
-pub const PROCESSES_MAX: u32 = 256;
+pub(super) const PROCESSES_MAX: u32 = 256;
 
 /// What follows every I/O that writes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Flush {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FlushCall {
     /// `fflush`: into the page cache.
     Fflush,
     /// `fflush` and `fdatasync`.
@@ -32,7 +34,10 @@ pub enum Flush {
     Fsync,
 }
 
-impl Flush {
+impl FlushCall {
+    /// Every call.
+    pub(super) const ALL: [Self; 3] = [Self::Fflush, Self::Fdatasync, Self::Fsync];
+
     /// The name of the call.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -41,6 +46,11 @@ impl Flush {
             Self::Fdatasync => "fdatasync",
             Self::Fsync => "fsync",
         }
+    }
+
+    /// The one whose call has this name.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|flush| flush.name() == name)
     }
 
     pub(super) fn calls(self) -> StdioFlush {
@@ -53,13 +63,16 @@ impl Flush {
 }
 
 /// What a row of the table is of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RowKind {
     /// One plain run.
+    #[serde(rename = "run")]
     Run,
     /// One process below a driver.
+    #[serde(rename = "1PV")]
     OneProcess,
     /// Several processes below it that start together.
+    #[serde(rename = "NPV")]
     Processes,
 }
 
@@ -84,7 +97,7 @@ impl RowKind {
 }
 
 /// What is asked for.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Request {
     /// Size of an I/O of the block tests, in KB of 1024 bytes.
     pub buffer_kb: u64,
@@ -97,9 +110,9 @@ pub struct Request {
     /// The rows, in the order of [`RowKind::ALL`].
     pub rows: Vec<RowKind>,
     /// What follows every I/O that writes.
-    pub flush: Flush,
-    /// Name of the rows.
-    pub tag: String,
+    pub flush: FlushCall,
+    /// Name of the rows; `None` until the machine's name is known.
+    pub tag: Option<String>,
     /// Whether the native output is CSV.
     pub csv: bool,
     /// Whether cuts of the path are measured beside the tests.
@@ -121,6 +134,21 @@ impl Request {
     #[must_use]
     pub fn file_bytes(&self) -> Bytes {
         Bytes(self.buffer_bytes().0.saturating_mul(self.count))
+    }
+
+    /// The name of the rows in the output.
+    pub(super) fn tag(&self) -> &str {
+        self.tag.as_deref().unwrap_or(machine_name::NAMELESS)
+    }
+
+    /// Size of the file of each process in KB.
+    pub(super) fn file_kb(&self) -> u64 {
+        self.buffer_kb.saturating_mul(self.count)
+    }
+
+    /// I/Os of each process in all passes of a test.
+    pub(super) fn ios(&self) -> u64 {
+        self.count.saturating_mul(u64::from(self.passes))
     }
 
     /// The most processes of any row.
@@ -153,7 +181,7 @@ impl Request {
         };
         let counts = FILE_BYTES_MAX / self.buffer_bytes().0.max(1);
         let published = format!("published are --count {PUBLISHED_COUNT} and --buffer {PUBLISHED_BUFFER_KB}");
-        let processes = format!("{PROCESSES_MAX} is the most on one machine, and 1 the plain run");
+        let processes = format!("{PROCESSES_MAX} is the maximum on one machine, and 1 is the plain run");
         let all = [
             within("buffer", self.buffer_kb, BUFFER_KB_MAX, &published),
             within("count", self.count, counts, &published),
@@ -162,23 +190,18 @@ impl Request {
         ];
         let all = all.into_iter().flatten();
         let rows = self.rows.is_empty().then(|| {
-            Problem::new(
-                "rows",
-                "none",
-                "run, 1PV, NPV",
-                "leave --rows out for those that go with --processes",
-            )
+            Problem::new("rows", "none", "run, 1PV, NPV", "omit --rows for those that match --processes")
         });
         all.chain(rows).collect()
     }
 
     /// The tag stands before figures in a table that is read by columns.
     fn tag_problem(&self) -> Option<Problem> {
-        let hint = "give the host's name or another one with --tag; NPV begins rows of their own";
-        if self.tag.starts_with(RowKind::Processes.name()) {
-            return Some(machine_name::refused("tag", &self.tag, hint));
+        let hint = "give the host's name or another one with --tag; NPV is the prefix of its own rows";
+        if self.tag().starts_with(RowKind::Processes.name()) {
+            return Some(machine_name::refused("tag", self.tag(), hint));
         }
-        machine_name::problem("tag", &self.tag, hint)
+        machine_name::problem("tag", self.tag(), hint)
     }
 
     fn room_problem(&self) -> Option<Problem> {
@@ -191,7 +214,7 @@ impl Request {
         );
         let fitting = free.0 / u64::from(self.processes_max().max(1)) / self.buffer_bytes().0.max(1);
         let hint = if fitting > 0 {
-            format!("--count {fitting} is the most, or fewer processes; or free space")
+            format!("--count {fitting} is the maximum, or use fewer processes; or free space")
         } else {
             "free space, or name another folder".to_owned()
         };
@@ -204,7 +227,7 @@ mod tests {
     use super::super::testing::request;
     use super::*;
 
-    fn told(change: impl Fn(&mut Request)) -> String {
+    fn messages(change: impl Fn(&mut Request)) -> String {
         let mut asked = request();
         change(&mut asked);
         asked.problems().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
@@ -214,42 +237,42 @@ mod tests {
     fn the_file_is_the_number_of_ios_times_the_buffer() {
         assert_eq!(request().file_bytes(), Bytes(40_000 * 1024));
         assert_eq!(Request { count: 50_000, ..request() }.file_bytes(), Bytes(400_000 * 1024));
-        for flush in [Flush::Fflush, Flush::Fdatasync, Flush::Fsync] {
-            assert_eq!(told(|asked| asked.flush = flush), "", "the published size goes with each");
+        for flush in [FlushCall::Fflush, FlushCall::Fdatasync, FlushCall::Fsync] {
+            assert_eq!(messages(|asked| asked.flush = flush), "", "the published size goes with each");
         }
     }
 
     #[test]
     fn nothing_and_too_much_are_refused_with_what_is_allowed() {
-        assert!(told(|asked| asked.count = 0).contains("count: found 0; allowed: 1 to"));
-        assert!(told(|asked| asked.buffer_kb = 0).contains("buffer: found 0; allowed: 1 to 65536"));
-        assert!(told(|asked| asked.passes = 0).contains("passes: found 0"));
-        assert!(told(|asked| asked.processes = 257).contains("processes: found 257; allowed: 1 to 256"));
-        assert!(told(|asked| asked.count = u64::MAX).contains("count: found 18446744073709551615"));
-        assert!(told(|asked| asked.rows.clear()).contains("rows: found none"));
+        assert!(messages(|asked| asked.count = 0).contains("count: found 0; allowed: 1 to"));
+        assert!(messages(|asked| asked.buffer_kb = 0).contains("buffer: found 0; allowed: 1 to 65536"));
+        assert!(messages(|asked| asked.passes = 0).contains("passes: found 0"));
+        assert!(messages(|asked| asked.processes = 257).contains("processes: found 257; allowed: 1 to 256"));
+        assert!(messages(|asked| asked.count = u64::MAX).contains("count: found 18446744073709551615"));
+        assert!(messages(|asked| asked.rows.clear()).contains("rows: found none"));
     }
 
     #[test]
     fn files_that_do_not_fit_are_refused_with_the_count_that_does() {
-        let said = told(|asked| {
+        let said = messages(|asked| {
             (asked.processes, asked.free) = (10, Some(Bytes(100 << 20)));
             asked.rows = RowKind::ALL.to_vec();
         });
         // 100 MiB for ten files of 8 KB blocks: 1280 blocks each.
         assert!(
             said.contains("39.1 MiB a file, for 10 at once 391 MiB; allowed: the 100 MiB")
-                && said.contains("--count 1280 is the most"),
+                && said.contains("--count 1280 is the maximum"),
             "{said}"
         );
-        assert!(told(|asked| asked.free = Some(Bytes(1000))).contains("name another folder"));
-        assert_eq!(told(|asked| asked.free = Some(Bytes(40_000 * 1024))), "");
+        assert!(messages(|asked| asked.free = Some(Bytes(1000))).contains("name another folder"));
+        assert_eq!(messages(|asked| asked.free = Some(Bytes(40_000 * 1024))), "");
     }
 
     #[test]
     fn a_tag_is_a_word_that_no_reader_of_the_table_takes_for_something_else() {
         for tag in ["", "two words", "a,b", "<all>", "1PV", "NPV_x", "12", "a|b", "né"] {
-            assert!(told(|asked| tag.clone_into(&mut asked.tag)).contains("tag: found"), "{tag}");
+            assert!(messages(|asked| asked.tag = Some(tag.to_owned())).contains("tag: found"), "{tag}");
         }
-        assert_eq!(told(|asked| "rcas6001.rcf.bnl.gov".clone_into(&mut asked.tag)), "");
+        assert_eq!(messages(|asked| asked.tag = Some("rcas6001.rcf.bnl.gov".to_owned())), "");
     }
 }

@@ -1,11 +1,11 @@
 //! From a plan and the trials of its cells to the native output: what a record with these times prints.
 
+use super::ENTRY;
 use super::request::{Request, RowKind};
 use super::testing::{PUBLISHED, request};
-use super::{native, plan, reading};
+use crate::suite::Suite;
 use narrows_analysis::{Input, RunFacts, analyse};
-use narrows_model::{Bytes, Cut, Event, Histogram, Inventory, Plan, Summary, Target};
-use narrows_study::{CheckRequest, plan_check};
+use narrows_model::{Bytes, Cut, Event, Histogram, Inventory, Plan, Summary};
 use serde_json::json;
 
 /// Wall and CPU time of each published test of the client, in the ticks of 10 ms that it was measured in.
@@ -49,9 +49,7 @@ fn trials(plan: &Plan) -> Vec<Event> {
 
 /// The summary of a run of `asked` with these times.
 fn summary(asked: &Request) -> Summary {
-    let folder: Target = "/data".parse().unwrap();
-    let check = plan_check(&CheckRequest::new(folder.clone())).unwrap();
-    let plan = plan(asked, &folder, check).unwrap();
+    let plan = asked.plan(crate::testing::folder(asked.buffer_bytes())).unwrap();
     let (inventory, events) = (inventory(), trials(&plan));
     let input = Input { manifest: RunFacts::default(), plan: &plan, inventory: &inventory, events: &events };
     analyse(&input)
@@ -60,11 +58,11 @@ fn summary(asked: &Request) -> Summary {
 #[test]
 fn the_published_times_print_the_published_row() {
     let asked = Request { csv: true, ..request() };
-    let text = native::native(&summary(&asked)).unwrap();
+    let text = ENTRY.native(&summary(&asked)).unwrap();
     let row = PUBLISHED.lines().find(|line| line.starts_with("client-to-server,ibmtest,")).unwrap();
     assert_eq!(text.lines().nth(1), row.strip_prefix("client-to-server,"));
     // Passes that take the same time have the figures of one of them.
-    let passes = native::native(&summary(&Request { passes: 3, ..asked })).unwrap();
+    let passes = ENTRY.native(&summary(&Request { passes: 3, ..asked })).unwrap();
     assert_eq!(passes, text);
 }
 
@@ -72,8 +70,8 @@ fn the_published_times_print_the_published_row() {
 fn a_fixed_summary_prints_its_table_and_its_reading() {
     let asked = Request { rows: RowKind::ALL.to_vec(), processes: 2, passes: 2, ..request() };
     let summary = summary(&Request { memory: inventory().host.memory_bytes, ..asked });
-    let said = reading::reading(&summary).join("\n- ");
-    let text = format!("{}\n- {said}\n", native::native(&summary).unwrap());
+    let said = ENTRY.reading(&summary).join("\n- ");
+    let text = format!("{}\n- {said}\n", ENTRY.native(&summary).unwrap());
     insta::assert_snapshot!("summary", text);
 }
 
@@ -108,6 +106,6 @@ fn a_summary_of_another_suite_prints_nothing() {
     if let Some(suite) = &mut summary.suite {
         "jovian".clone_into(&mut suite.name);
     }
-    assert_eq!(native::native(&summary), None);
-    assert!(reading::reading(&summary).is_empty());
+    assert_eq!(ENTRY.native(&summary), None);
+    assert!(ENTRY.reading(&summary).is_empty());
 }

@@ -1,18 +1,17 @@
 //! The published table, and requests and rows of given figures, for tests.
 
-use super::figures::{Figure, Measured, Row};
-use super::options::Options;
-use super::request::{Flush, Request, RowKind};
+use super::figures::{IoperfFigure, IoperfMeasurement, IoperfRow};
+use super::request::{FlushCall, Request, RowKind};
 use narrows_model::Bytes;
 
 /// The published table.
-pub(super) const PUBLISHED: &str = include_str!("../../../record/tests/data/ioperf_star_2002.csv");
+pub(super) const PUBLISHED: &str = include_str!("../../tests/data/ioperf_star_2002.csv");
 
 /// One of its rows.
 pub(super) struct Published {
     pub(super) row: String,
     pub(super) file_kb: f64,
-    pub(super) figures: [Figure; 5],
+    pub(super) figures: [IoperfFigure; 5],
 }
 
 /// Its rows.
@@ -23,7 +22,7 @@ pub(super) fn published() -> Vec<Published> {
 fn row_of(line: &str) -> Published {
     let fields: Vec<&str> = line.split(',').collect();
     let number = |index: usize| fields[index].parse::<f64>().unwrap();
-    let figures = [0, 1, 2, 3, 4].map(|test| Figure {
+    let figures = [0, 1, 2, 3, 4].map(|test| IoperfFigure {
         kb_per_s: Some(number(3 + 3 * test)),
         real_kb_per_s: Some(number(4 + 3 * test)),
         cpu_percent: Some(number(5 + 3 * test)),
@@ -39,8 +38,8 @@ pub(super) fn request() -> Request {
         passes: 1,
         processes: 1,
         rows: vec![RowKind::Run],
-        flush: Flush::Fflush,
-        tag: "ibmtest".to_owned(),
+        flush: FlushCall::Fflush,
+        tag: Some("ibmtest".to_owned()),
         csv: false,
         has_cuts: true,
         memory: None,
@@ -48,22 +47,13 @@ pub(super) fn request() -> Request {
     }
 }
 
-/// The same, as a record has it.
-pub(super) fn options() -> Options {
-    Options {
-        buffer: Bytes(8 << 10),
-        count: 5000,
-        passes: 1,
-        processes: 3,
-        flush: "fflush".to_owned(),
-        tag: "ibmtest".to_owned(),
-        csv: false,
-        memory: Some(Bytes(256 << 20)),
-    }
+/// The same with three processes, on a machine whose memory is known.
+pub(super) fn request_of_three() -> Request {
+    Request { processes: 3, memory: Some(Bytes(256 << 20)), ..request() }
 }
 
 /// A row of which every process has these figures in all tests.
-pub(super) fn row(kind: RowKind, each: &[Figure]) -> Row {
-    let measured = Measured { each: each.to_vec(), shortest_s: Some(4.0), cut_short: false };
-    Row { kind, tests: [0; 5].map(|_| Some(measured.clone())) }
+pub(super) fn row(kind: RowKind, each: &[IoperfFigure]) -> IoperfRow {
+    let measured = IoperfMeasurement { each: each.to_vec(), shortest_s: Some(4.0), cut_short: false };
+    IoperfRow { kind, tests: [0; 5].map(|_| Some(measured.clone())) }
 }

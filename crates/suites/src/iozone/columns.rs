@@ -10,12 +10,12 @@ pub(super) const MIXED: u64 = 8;
 pub(super) const USUAL: [u64; 8] = [0, 1, 2, 3, 4, 5, 6, 7];
 
 /// Tests of throughput mode where none is named, as in the original.
-pub(super) const USUAL_TOGETHER: [u64; 10] = [0, 1, 2, 3, 5, 6, 7, 8, 9, 10];
+pub(super) const USUAL_THROUGHPUT: [u64; 10] = [0, 1, 2, 3, 5, 6, 7, 8, 9, 10];
 
 /// How a column's requests reach the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Calls {
-    /// `read` and `write` at the file's own position, after an `lseek` where the record lies elsewhere.
+pub(super) enum CallKind {
+    /// `read` and `write` at the file's own position, after an `lseek` where the record is elsewhere.
     AtPosition,
     /// `pread` and `pwrite`.
     AtOffset,
@@ -27,7 +27,7 @@ pub(super) enum Calls {
 
 /// The way over the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Visit {
+pub(super) enum AccessPattern {
     Forward,
     Backward,
     Random,
@@ -38,7 +38,7 @@ pub(super) enum Visit {
 
 /// One column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Column {
+pub(super) struct IozoneColumn {
     /// The number of its test.
     pub(super) number: u64,
     /// Its name in CSV, and the phase's.
@@ -52,8 +52,8 @@ pub(super) struct Column {
     /// What its processes are, in throughput mode.
     pub(super) processes: &'static str,
     pub(super) op: Op,
-    pub(super) visit: Visit,
-    pub(super) calls: Calls,
+    pub(super) visit: AccessPattern,
+    pub(super) calls: CallKind,
     /// It makes the file anew.
     pub(super) makes_file: bool,
     /// It does once more what the column before it did.
@@ -66,8 +66,8 @@ const fn column(
     heading: ([&'static str; 2], usize),
     report: &'static str,
     processes: &'static str,
-) -> Column {
-    Column {
+) -> IozoneColumn {
+    IozoneColumn {
         number,
         name,
         heading: heading.0,
@@ -75,14 +75,14 @@ const fn column(
         report,
         processes,
         op: Op::Read,
-        visit: Visit::Forward,
-        calls: Calls::AtPosition,
+        visit: AccessPattern::Forward,
+        calls: CallKind::AtPosition,
         makes_file: false,
         is_retest: false,
     }
 }
 
-impl Column {
+impl IozoneColumn {
     const fn writes(self) -> Self {
         Self { op: Op::Write, ..self }
     }
@@ -95,11 +95,11 @@ impl Column {
         Self { is_retest: true, ..self }
     }
 
-    const fn by(self, calls: Calls) -> Self {
+    const fn by(self, calls: CallKind) -> Self {
         Self { calls, ..self }
     }
 
-    const fn over(self, visit: Visit) -> Self {
+    const fn over(self, visit: AccessPattern) -> Self {
         Self { visit, ..self }
     }
 
@@ -109,57 +109,60 @@ impl Column {
     }
 
     /// The column of this name.
-    pub(super) fn named(name: &str) -> Option<&'static Column> {
+    pub(super) fn named(name: &str) -> Option<&'static IozoneColumn> {
         COLUMNS.iter().find(|column| column.name == name)
     }
 }
 
 /// Every column, in the order of the table, which is that in which they are measured.
-pub(super) const COLUMNS: [Column; 22] = [
+pub(super) const COLUMNS: [IozoneColumn; 22] = [
     column(0, "write", (["", "write"], 33), "Writer", "initial writers").makes(),
     column(0, "rewrite", (["", "rewrite"], 42), "Re-writer", "rewriters").writes().again(),
     column(1, "read", (["", "read"], 50), "Reader", "readers"),
     column(1, "reread", (["", "reread"], 60), "Re-Reader", "re-readers").again(),
-    column(2, "random-read", (["random", "read"], 68), "Random read", "random readers").over(Visit::Random),
+    column(2, "random-read", (["random", "read"], 68), "Random read", "random readers")
+        .over(AccessPattern::Random),
     column(2, "random-write", (["random", "write"], 78), "Random write", "random writers")
         .writes()
-        .over(Visit::Random),
-    column(3, "bkwd-read", (["bkwd", "read"], 87), "Backward read", "reverse readers").over(Visit::Backward),
+        .over(AccessPattern::Random),
+    column(3, "bkwd-read", (["bkwd", "read"], 87), "Backward read", "reverse readers")
+        .over(AccessPattern::Backward),
     column(4, "record-rewrite", (["record", "rewrite"], 97), "Record rewrite", "record rewriters")
         .writes()
-        .over(Visit::OneRecord),
-    column(5, "stride-read", (["stride", "read"], 107), "Stride read", "stride readers").over(Visit::Stride),
-    column(6, "fwrite", (["", "fwrite"], 116), "Fwrite", "fwriters").makes().by(Calls::Stdio),
+        .over(AccessPattern::OneRecord),
+    column(5, "stride-read", (["stride", "read"], 107), "Stride read", "stride readers")
+        .over(AccessPattern::Stride),
+    column(6, "fwrite", (["", "fwrite"], 116), "Fwrite", "fwriters").makes().by(CallKind::Stdio),
     column(6, "frewrite", (["", "frewrite"], 125), "Re-Fwrite", "re-fwriters")
         .writes()
         .again()
-        .by(Calls::Stdio),
-    column(7, "fread", (["", "fread"], 134), "Fread", "freaders").by(Calls::Stdio),
-    column(7, "freread", (["", "freread"], 143), "Re-Fread", "re-freaders").again().by(Calls::Stdio),
-    column(9, "pwrite", (["", "pwrite"], 152), "Pwrite", "pwrite writers").makes().by(Calls::AtOffset),
+        .by(CallKind::Stdio),
+    column(7, "fread", (["", "fread"], 134), "Fread", "freaders").by(CallKind::Stdio),
+    column(7, "freread", (["", "freread"], 143), "Re-Fread", "re-freaders").again().by(CallKind::Stdio),
+    column(9, "pwrite", (["", "pwrite"], 152), "Pwrite", "pwrite writers").makes().by(CallKind::AtOffset),
     column(9, "re-pwrite", (["", "repwrite"], 161), "Re-Pwrite", "re-pwrite writers")
         .writes()
         .again()
-        .by(Calls::AtOffset),
-    column(10, "pread", (["", "pread"], 170), "Pread", "pread readers").by(Calls::AtOffset),
+        .by(CallKind::AtOffset),
+    column(10, "pread", (["", "pread"], 170), "Pread", "pread readers").by(CallKind::AtOffset),
     column(10, "re-pread", (["", "repread"], 179), "Re-Pread", "re-pread readers")
         .again()
-        .by(Calls::AtOffset),
-    column(11, "pwritev", (["", "pwritev"], 188), "Pwritev", "pwritev writers").makes().by(Calls::Vectors),
+        .by(CallKind::AtOffset),
+    column(11, "pwritev", (["", "pwritev"], 188), "Pwritev", "pwritev writers").makes().by(CallKind::Vectors),
     column(11, "re-pwritev", (["", "repwritv"], 197), "Re-Pwritev", "re-pwritev writers")
         .writes()
         .again()
-        .by(Calls::Vectors),
-    column(12, "preadv", (["", "preadv"], 206), "Preadv", "preadv readers").by(Calls::Vectors),
+        .by(CallKind::Vectors),
+    column(12, "preadv", (["", "preadv"], 206), "Preadv", "preadv readers").by(CallKind::Vectors),
     column(12, "re-preadv", (["", "repreadv"], 215), "Re-Preadv", "re-preadv readers")
         .again()
-        .by(Calls::Vectors),
-    column(MIXED, "mixed", (["", "mixed"], 224), "Mixed", "mixed workload").over(Visit::Random),
+        .by(CallKind::Vectors),
+    column(MIXED, "mixed", (["", "mixed"], 224), "Mixed", "mixed workload").over(AccessPattern::Random),
 ];
 
 /// The columns of throughput mode in the original's order: once each but those of tests 0 and 1. The last three it does not
 /// have in this mode; they run where they are asked for.
-const TOGETHER: [&str; 16] = [
+const THROUGHPUT_COLUMNS: [&str; 16] = [
     "write",
     "rewrite",
     "read",
@@ -183,10 +186,14 @@ pub(super) const USUAL_COLUMNS: usize = 13;
 
 /// The columns of `tests` in the order of the table, or of throughput mode where processes run `together`, without what is
 /// done once more where `retests` are left out.
-pub(super) fn of_tests(tests: &[u64], retests: bool, together: bool) -> Vec<&'static Column> {
-    let is_asked = |column: &&Column| tests.contains(&column.number) && (retests || !column.is_retest);
-    if together {
-        return TOGETHER.iter().filter_map(|name| Column::named(name)).filter(is_asked).collect();
+pub(super) fn of_tests(tests: &[u64], retests: bool, is_throughput: bool) -> Vec<&'static IozoneColumn> {
+    let is_asked = |column: &&IozoneColumn| tests.contains(&column.number) && (retests || !column.is_retest);
+    if is_throughput {
+        return THROUGHPUT_COLUMNS
+            .iter()
+            .filter_map(|name| IozoneColumn::named(name))
+            .filter(is_asked)
+            .collect();
     }
     COLUMNS.iter().filter(is_asked).collect()
 }
@@ -238,13 +245,13 @@ mod tests {
             "fwriters",
             "freaders",
         ];
-        assert_eq!(of(&USUAL_TOGETHER, true), usual);
+        assert_eq!(of(&USUAL_THROUGHPUT, true), usual);
         assert_eq!(of(&[0, 1, 6], false), ["initial writers", "readers", "fwriters"]);
         assert_eq!(
             of(&[12, 11, 4, 0], false),
             ["initial writers", "record rewriters", "pwritev writers", "preadv readers"]
         );
         // None of them is lost for a name that is misspelled.
-        assert!(TOGETHER.iter().all(|name| Column::named(name).is_some()));
+        assert!(THROUGHPUT_COLUMNS.iter().all(|name| IozoneColumn::named(name).is_some()));
     }
 }

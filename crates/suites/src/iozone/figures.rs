@@ -1,7 +1,7 @@
 //! The figures of a run: one for each column, file and record, of several processes one for each of them.
 
-use super::columns::Column;
-use super::request::Unit;
+use super::columns::IozoneColumn;
+use super::request::FigureUnit;
 use narrows_model::summary::{CellSummary, ClientSummary};
 use narrows_model::units::ratio;
 use narrows_model::{Bytes, Cut, Summary};
@@ -11,15 +11,15 @@ const KB: f64 = 1024.0;
 
 /// What one process did.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Child {
+pub(super) struct ProcessFigures {
     pub(super) bytes: f64,
     pub(super) ops: f64,
     pub(super) elapsed_s: f64,
     pub(super) cpu_s: f64,
 }
 
-impl Child {
-    fn of(client: &ClientSummary) -> Self {
+impl ProcessFigures {
+    fn new(client: &ClientSummary) -> Self {
         Self {
             bytes: client.bytes.as_f64(),
             ops: client.ops as f64,
@@ -29,35 +29,35 @@ impl Child {
     }
 
     /// Its rate, or its time an operation; `None` without time or operations.
-    pub(super) fn value(&self, unit: Unit) -> Option<f64> {
+    pub(super) fn value(&self, unit: FigureUnit) -> Option<f64> {
         match unit {
-            Unit::KbPerS => ratio(self.bytes / KB, self.elapsed_s),
-            Unit::OpsPerS => ratio(self.ops, self.elapsed_s),
-            Unit::MicrosPerOp => ratio(self.elapsed_s * 1e6, self.ops),
+            FigureUnit::KbPerS => ratio(self.bytes / KB, self.elapsed_s),
+            FigureUnit::OpsPerS => ratio(self.ops, self.elapsed_s),
+            FigureUnit::MicrosPerOp => ratio(self.elapsed_s * 1e6, self.ops),
         }
     }
 
     /// What it moved, in the unit of a rate without its second.
-    pub(super) fn amount(&self, unit: Unit) -> f64 {
-        if unit == Unit::KbPerS { self.bytes / KB } else { self.ops }
+    pub(super) fn amount(&self, unit: FigureUnit) -> f64 {
+        if unit == FigureUnit::KbPerS { self.bytes / KB } else { self.ops }
     }
 }
 
 /// One measured cell.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Point {
-    pub(super) column: &'static Column,
+pub(super) struct IozonePoint {
+    pub(super) column: &'static IozoneColumn,
     pub(super) file_kb: u64,
     pub(super) record_kb: u64,
     /// At least one.
-    pub(super) children: Vec<Child>,
+    pub(super) children: Vec<ProcessFigures>,
     /// Some process did less than its records, and no stone wall ended it.
     pub(super) cut_short: bool,
 }
 
-impl Point {
+impl IozonePoint {
     /// The figure of one process.
-    pub(super) fn value(&self, unit: Unit) -> Option<f64> {
+    pub(super) fn value(&self, unit: FigureUnit) -> Option<f64> {
         self.children.first().and_then(|child| child.value(unit))
     }
 
@@ -79,19 +79,19 @@ impl Point {
 }
 
 /// Every cell of the suite that was measured, in the order of the run.
-pub(super) fn points(summary: &Summary) -> Vec<Point> {
+pub(super) fn points(summary: &Summary) -> Vec<IozonePoint> {
     let of_suite = |cell: &&CellSummary| cell.cut == Cut::Path && cell.test.is_some();
     summary.cells.iter().filter(of_suite).filter_map(point).collect()
 }
 
-fn point(cell: &CellSummary) -> Option<Point> {
-    let column = Column::named(cell.phase.as_deref()?)?;
-    let children: Vec<Child> = cell.per_client.iter().map(Child::of).collect();
+fn point(cell: &CellSummary) -> Option<IozonePoint> {
+    let column = IozoneColumn::named(cell.phase.as_deref()?)?;
+    let children: Vec<ProcessFigures> = cell.per_client.iter().map(ProcessFigures::new).collect();
     let asked = &cell.requested;
     let records = asked.file_bytes.0 / asked.block_bytes.0.max(1);
     let is_cut = |client: &ClientSummary| client.ops < records && !asked.edges.stone_wall;
     let in_kb = |bytes: Bytes| bytes.0 / 1024;
-    (!children.is_empty() && cell.ops_per_s.is_some()).then(|| Point {
+    (!children.is_empty() && cell.ops_per_s.is_some()).then(|| IozonePoint {
         column,
         file_kb: in_kb(asked.file_bytes),
         record_kb: in_kb(asked.block_bytes),
@@ -102,19 +102,19 @@ fn point(cell: &CellSummary) -> Option<Point> {
 
 /// The point of a column at these sizes.
 pub(super) fn at<'p>(
-    points: &'p [Point],
-    column: &Column,
+    points: &'p [IozonePoint],
+    column: &IozoneColumn,
     file_kb: u64,
     record_kb: u64,
-) -> Option<&'p Point> {
+) -> Option<&'p IozonePoint> {
     points
         .iter()
         .find(|point| point.column == column && point.file_kb == file_kb && point.record_kb == record_kb)
 }
 
 /// File sizes and record sizes that were measured, in kB, each from the smallest on.
-pub(super) fn sizes(points: &[Point]) -> (Vec<u64>, Vec<u64>) {
-    let sorted = |of: fn(&Point) -> u64| {
+pub(super) fn sizes(points: &[IozonePoint]) -> (Vec<u64>, Vec<u64>) {
+    let sorted = |of: fn(&IozonePoint) -> u64| {
         let mut all: Vec<u64> = points.iter().map(of).collect();
         all.sort_unstable();
         all.dedup();
@@ -130,19 +130,20 @@ mod tests {
 
     #[test]
     fn a_figure_is_what_was_moved_over_the_time_that_it_took() {
-        let child = Child { bytes: 65_536.0, ops: 16.0, elapsed_s: 0.5, cpu_s: 0.25 };
-        assert_eq!(child.value(Unit::KbPerS), Some(128.0));
-        assert_eq!(child.value(Unit::OpsPerS), Some(32.0));
-        assert_eq!(child.value(Unit::MicrosPerOp), Some(31_250.0));
-        assert_eq!(Child { elapsed_s: 0.0, ..child }.value(Unit::KbPerS), None);
-        assert_eq!(Child { ops: 0.0, ..child }.value(Unit::MicrosPerOp), None);
+        let child = ProcessFigures { bytes: 65_536.0, ops: 16.0, elapsed_s: 0.5, cpu_s: 0.25 };
+        assert_eq!(child.value(FigureUnit::KbPerS), Some(128.0));
+        assert_eq!(child.value(FigureUnit::OpsPerS), Some(32.0));
+        assert_eq!(child.value(FigureUnit::MicrosPerOp), Some(31_250.0));
+        assert_eq!(ProcessFigures { elapsed_s: 0.0, ..child }.value(FigureUnit::KbPerS), None);
+        assert_eq!(ProcessFigures { ops: 0.0, ..child }.value(FigureUnit::MicrosPerOp), None);
     }
 
     #[test]
     fn processes_together_moved_all_of_it_until_the_last_ended() {
         let mut point = point_of("write", 64, 4, 100.0);
-        point.children =
-            [1.0, 2.0].map(|elapsed_s| Child { bytes: 1024.0, ops: 1.0, elapsed_s, cpu_s: 0.5 }).to_vec();
+        point.children = [1.0, 2.0]
+            .map(|elapsed_s| ProcessFigures { bytes: 1024.0, ops: 1.0, elapsed_s, cpu_s: 0.5 })
+            .to_vec();
         assert_eq!((point.bytes_per_s(), point.cpu_percent()), (Some(1024.0), Some(50.0)));
     }
 }

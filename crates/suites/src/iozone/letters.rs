@@ -17,42 +17,42 @@ pub(super) const FLAGS: &[(&str, &str)] = &[
     ("-N", "figures in microseconds an operation, not kB/s"),
     ("-p", "purge the processor's caches before each test"),
     ("-w", "keep the files"),
-    ("-+n", "no rewrite and reread, which tests 0 and 1 do otherwise"),
+    ("-+n", "no rewrite and reread, which tests 0 and 1 otherwise include"),
     ("-+u", "CPU shares after the table"),
 ];
 
 /// Letters with a value, with its name and what it means.
 pub(super) const VALUES: &[(&str, &str, &str)] = &[
-    ("-i", "N", "a test, 0 to 12; again for more; without it 0 to 7"),
-    ("-s", "SIZE", "file size in kB, or with k, m, g; again for more; without it and -a 512"),
-    ("-r", "SIZE", "record size in kB, or with k, m, g; again for more; without it and -a 4"),
+    ("-i", "N", "a test, 0 to 12; repeat for more; the default is 0 to 7"),
+    ("-s", "SIZE", "file size in kB, or with k, m, g; repeat for more; without it and -a 512"),
+    ("-r", "SIZE", "record size in kB, or with k, m, g; repeat for more; without it and -a 4"),
     ("-n", "SIZE", "with -a: the smallest file; without it 64 kB"),
     ("-g", "SIZE", "with -a: the largest file; without it 512 MB"),
     ("-y", "SIZE", "with -a: the smallest record; without it 4 kB"),
     ("-q", "SIZE", "with -a: the largest record; without it 16 MB"),
-    ("-t", "N", "throughput mode: so many processes, each with a file of its own"),
-    ("-l", "N", "throughput mode: from so many processes on"),
-    ("-u", "N", "throughput mode: up to so many processes"),
-    ("-j", "N", "records from the start of one to the next in the stride test, 17 without it"),
+    ("-t", "N", "throughput mode: this many processes, each with its own file"),
+    ("-l", "N", "throughput mode: minimum number of processes"),
+    ("-u", "N", "throughput mode: maximum number of processes"),
+    ("-j", "N", "stride in records, from start to start, in the stride test; the default is 17"),
     ("-b", "FILE", "the spreadsheet as CSV in FILE"),
     (
         "-U",
         "MOUNT",
-        "cold reads: each file's pages are dropped before each test; MOUNT holds the files, and is not unmounted",
+        "cold reads: each file's pages are dropped before each test; MOUNT contains the files, and is not unmounted",
     ),
-    ("-S", "KB", "with -p: size of the processor's cache in kB; without it what the machine tells"),
+    ("-S", "KB", "with -p: size of the processor's cache in kB; the default is what the machine reports"),
     ("-V", "N", "verify all data; N is not used"),
 ];
 
 /// The letter with many values.
 pub(super) const NAMES: (&str, &str, &str) =
-    ("-F", "NAME..", "throughput mode: where each process has its file; all words up to the next letter");
+    ("-F", "NAME..", "throughput mode: the file of each process; all words up to the next option");
 
 /// Letters of the original that are refused, with what to do.
 const REFUSED: &[(&str, &str)] = &[
     ("-A", "give -a -z"),
     ("-B", "files mapped into memory are the engine mmap of `narrows run`"),
-    ("-C", "bytes of each process stand in the record: `--json`"),
+    ("-C", "bytes of each process are in the record: `--json`"),
     ("-d", "processes start together"),
     ("-D", "files mapped into memory are the engine mmap of `narrows run`"),
     ("-f", "give the folder as DIR, or one for each process with -F"),
@@ -63,12 +63,12 @@ const REFUSED: &[(&str, &str)] = &[
     ("-K", "orders are those of a study for `narrows run`"),
     ("-L", "nothing here depends on the line of the cache"),
     ("-m", "the vectors of tests 11 and 12 are several buffers"),
-    ("-M", "the machine stands in the record"),
+    ("-M", "the machine is in the record"),
     ("-P", "CPUs are chosen by `taskset`"),
-    ("-Q", "latencies stand in the record: `--detail`"),
+    ("-Q", "latencies are in the record: `--detail`"),
     ("-T", "threads are processes here: give -t"),
-    ("-v", "`narrows --version` tells it"),
-    ("-W", "files are each process's own: there is nothing to lock"),
+    ("-v", "use `narrows --version`"),
+    ("-W", "each process has its own file: there is nothing to lock"),
     ("-x", "without the stone wall, processes would run alone at the end"),
     ("-X", "requests of a file are a study's for `narrows run`"),
     ("-Y", "requests of a file are a study's for `narrows run`"),
@@ -86,8 +86,7 @@ pub(super) struct Letter {
 ///
 /// Long options are others, and so are all words behind `--`; what follows a long option and begins with no dash is its
 /// value or a folder, and another too.
-#[must_use]
-pub fn apart(words: &[String]) -> (Vec<String>, Vec<String>) {
+pub(super) fn split_letters(words: &[String]) -> (Vec<String>, Vec<String>) {
     let (mut letters, mut others) = (Vec::new(), Vec::new());
     let mut rest = words.iter().peekable();
     while let Some(word) = rest.next() {
@@ -103,13 +102,13 @@ pub fn apart(words: &[String]) -> (Vec<String>, Vec<String>) {
         }
         letters.push(word.clone());
         match last_of(word) {
-            Last::One => letters.extend(rest.next_if(|word| !word.starts_with("--")).cloned()),
-            Last::Many => {
+            PendingValues::One => letters.extend(rest.next_if(|word| !word.starts_with("--")).cloned()),
+            PendingValues::Many => {
                 while let Some(name) = rest.next_if(|word| !word.starts_with('-')) {
                     letters.push(name.clone());
                 }
             }
-            Last::Complete => {}
+            PendingValues::Complete => {}
         }
     }
     (letters, others)
@@ -117,39 +116,39 @@ pub fn apart(words: &[String]) -> (Vec<String>, Vec<String>) {
 
 /// What the last letter of a word still needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Last {
+enum PendingValues {
     Complete,
     One,
     Many,
 }
 
-fn takes(name: &str) -> Last {
+fn takes(name: &str) -> PendingValues {
     if name == NAMES.0 {
-        Last::Many
+        PendingValues::Many
     } else if VALUES.iter().any(|(letter, _, _)| *letter == name) {
-        Last::One
+        PendingValues::One
     } else {
-        Last::Complete
+        PendingValues::Complete
     }
 }
 
-fn last_of(word: &str) -> Last {
+fn last_of(word: &str) -> PendingValues {
     if word.starts_with("-+") {
-        return Last::Complete;
+        return PendingValues::Complete;
     }
     let mut letters = word.chars().skip(1);
     while let Some(letter) = letters.next() {
         match takes(&format!("-{letter}")) {
-            Last::Complete => {}
+            PendingValues::Complete => {}
             // What follows in the same word is the value.
             needs if letters.next().is_none() => return needs,
-            _ => return Last::Complete,
+            _ => return PendingValues::Complete,
         }
     }
-    Last::Complete
+    PendingValues::Complete
 }
 
-/// The letters of `words`, of which [`apart`] has left letters and values alone.
+/// The letters of `words`, of which [`split_letters`] has left letters and values alone.
 ///
 /// # Errors
 /// Each letter that is unknown or refused, with what to do instead, and each whose value is missing.
@@ -174,18 +173,18 @@ pub(super) fn read(words: &[String]) -> Result<Vec<Letter>, Vec<Problem>> {
             let name = format!("-{letter}");
             let attached = body[place..].strip_prefix(letter).filter(|rest| !rest.is_empty());
             match takes(&name) {
-                Last::Complete if FLAGS.iter().any(|(flag, _)| *flag == name) => {
+                PendingValues::Complete if FLAGS.iter().any(|(flag, _)| *flag == name) => {
                     found.push(Letter { name, values: Vec::new() });
                     continue;
                 }
-                Last::Complete => problems.push(unknown(&name)),
+                PendingValues::Complete => problems.push(unknown(&name)),
                 needs => {
                     let mut values: Vec<String> = attached.map(str::to_owned).into_iter().collect();
-                    if values.is_empty() || needs == Last::Many {
-                        let is_value = |word: &&String| !word.starts_with('-') || needs == Last::One;
+                    if values.is_empty() || needs == PendingValues::Many {
+                        let is_value = |word: &&String| !word.starts_with('-') || needs == PendingValues::One;
                         while let Some(value) = rest.next_if(|word| is_value(word)) {
                             values.push(value.clone());
-                            if needs == Last::One {
+                            if needs == PendingValues::One {
                                 break;
                             }
                         }
@@ -207,11 +206,11 @@ fn unknown(word: &str) -> Problem {
     let hint = REFUSED
         .iter()
         .find(|(letter, _)| *letter == word)
-        .map_or("see narrows suite iozone --help for the letters that are", |(_, hint)| hint);
+        .map_or("see narrows suite iozone --help for the supported options", |(_, hint)| hint);
     Problem::new(
         "letters",
         format!("`{}`", word.escape_default()),
-        "the letters that narrows has of IOzone's",
+        "IOzone's options that narrows supports",
         hint,
     )
 }
@@ -230,7 +229,7 @@ mod tests {
         line.split_whitespace().map(str::to_owned).collect()
     }
 
-    fn told(line: &str) -> String {
+    fn printed_letters(line: &str) -> String {
         match read(&words(line)) {
             Ok(letters) => {
                 let each =
@@ -243,28 +242,31 @@ mod tests {
 
     #[test]
     fn letters_stand_alone_or_together_with_values_beside_or_behind_them() {
-        assert_eq!(told("-Rac -i0 -i 1 -s4m -+n"), "-R= -a= -c= -i=0 -i=1 -s=4m -+n=");
-        assert_eq!(told("-aes 64"), "-a= -e= -s=64");
-        assert_eq!(told("-t 2 -F /a/x /b/y -w"), "-t=2 -F=/a/x+/b/y -w=");
+        assert_eq!(printed_letters("-Rac -i0 -i 1 -s4m -+n"), "-R= -a= -c= -i=0 -i=1 -s=4m -+n=");
+        assert_eq!(printed_letters("-aes 64"), "-a= -e= -s=64");
+        assert_eq!(printed_letters("-t 2 -F /a/x /b/y -w"), "-t=2 -F=/a/x+/b/y -w=");
     }
 
     #[test]
     fn long_options_and_the_folder_are_left_over() {
         let line = words("-a -g 4M /mnt --out r -F x y --quiet -i0 --plan");
-        let (letters, others) = apart(&line);
+        let (letters, others) = split_letters(&line);
         assert_eq!(letters, words("-a -g 4M -F x y -i0"));
         assert_eq!(others, words("/mnt --out r --quiet --plan"));
-        assert_eq!(apart(&words("-a -g --plan")).1, words("--plan"));
-        assert_eq!(apart(&words("-h -a -- -x")), (words("-a"), words("-h -- -x")));
+        assert_eq!(split_letters(&words("-a -g --plan")).1, words("--plan"));
+        assert_eq!(split_letters(&words("-h -a -- -x")), (words("-a"), words("-h -- -x")));
     }
 
     #[test]
     fn what_is_unknown_refused_or_without_its_value_is_told() {
-        let said = told("-a -k 4");
+        let said = printed_letters("-a -k 4");
         assert!(said.contains("`-k`") && said.contains("engine uring"), "{said}");
-        assert!(told("-+x").contains("`-+x`") && told("-é").contains("letters: found"));
-        assert!(told("-a -g").contains("-g without a value; allowed: -g SIZE; with -a: the largest file"));
-        assert!(told("-F -a").contains("-F without a value"));
-        assert!(told("-ax").contains("stone wall"));
+        assert!(printed_letters("-+x").contains("`-+x`") && printed_letters("-é").contains("letters: found"));
+        assert!(
+            printed_letters("-a -g")
+                .contains("-g without a value; allowed: -g SIZE; with -a: the largest file")
+        );
+        assert!(printed_letters("-F -a").contains("-F without a value"));
+        assert!(printed_letters("-ax").contains("stone wall"));
     }
 }

@@ -4,10 +4,12 @@
 //! of record and file sizes, throughput mode for processes that start together. Deliberately absent: the original's options
 //! that narrows has of its own (engines, think times, latencies), which are refused with what to take.
 
-mod asked;
+mod arguments;
 mod columns;
 mod figures;
 mod heading;
+mod import;
+mod legacy;
 mod letters;
 mod native;
 mod options;
@@ -23,32 +25,125 @@ mod surface;
 mod testing;
 mod throughput;
 
-pub use letters::apart;
-pub use plan::plan;
+pub use arguments::Arguments;
+pub(crate) use import::IMPORTER;
 pub use request::Request;
-pub use sheet::csv as sheet_csv;
-pub use surface::{csv as surface_csv, svg as surface_svg};
 
-use crate::Suite;
+use crate::folder::{OnFolder, OutputFile, OutputTextFn, PreparedFolder, SuiteMachine};
+use crate::suite::{ArgumentError, IsUser, Suite, SuiteEntry, SuiteStart, request_of, to_source};
+use narrows_model::plan::SuiteSource;
+use narrows_model::{Bytes, Plan, Summary};
+use narrows_study::Problem;
 use std::fmt::Write;
+use std::path::PathBuf;
+use surface::SurfaceMarks;
 
 /// The name on the command line.
 pub const NAME: &str = "iozone";
 
 /// The suite.
-pub const SUITE: Suite = Suite {
-    name: NAME,
-    title: "one file over record and file sizes: write, read, random, backward, stride, stdio, vectors; several processes",
-    source: "IOzone 3, William Norcott and Don Capps",
-    native: native::native,
-    reading: reading::reading,
-    metrics: crate::no_metrics,
-};
+pub const ENTRY: SuiteEntry = SuiteEntry::new::<Request>(
+    NAME,
+    "IOzone: one file over record and file sizes, or several processes; its short options (-a, -i 0, -g 4m, -t 4) and \
+     long options together",
+    "IOzone 3, William Norcott and Don Capps",
+)
+.with_after_help(letters_help)
+.with_letters(letters::split_letters);
+
+/// Time of each cut in seconds: short, as the tests beside it are.
+const CUT_SECONDS: f64 = 0.25;
+/// Largest block of the cuts: a larger record is moved in such parts by every layer below.
+const CUT_BLOCK_MAX: Bytes = Bytes(1 << 20);
+
+impl Suite for Request {
+    type Arguments = Arguments;
+    type Prepared = PreparedFolder;
+
+    fn parse(arguments: Arguments, _: IsUser<'_>) -> Result<SuiteStart, ArgumentError> {
+        arguments.run().map(SuiteStart::Folder).map_err(ArgumentError::Problems)
+    }
+
+    fn problems(&self) -> Vec<Problem> {
+        self.problems()
+    }
+
+    fn plan(&self, folder: PreparedFolder) -> Result<Plan, Vec<Problem>> {
+        plan::plan(self, folder)
+    }
+
+    fn source(&self) -> SuiteSource {
+        to_source(NAME, self.has_cuts, self)
+    }
+
+    fn from_options(options: &SuiteSource) -> Option<Self> {
+        legacy::request(options)
+    }
+
+    fn native(&self, summary: &Summary) -> String {
+        native::native(self, summary)
+    }
+
+    fn reading(&self, summary: &Summary) -> Vec<String> {
+        reading::sentences(&figures::points(summary), self, &SurfaceMarks::from_summary(summary))
+    }
+}
+
+impl OnFolder for Request {
+    fn cut_block_bytes(&self) -> Bytes {
+        self.record_bytes_max().min(CUT_BLOCK_MAX)
+    }
+
+    fn cut_seconds(&self) -> f64 {
+        CUT_SECONDS
+    }
+
+    fn learn(&mut self, machine: &dyn SuiteMachine) {
+        self.free = machine.free_bytes();
+        self.cpu_cache = machine.cpu_cache_bytes();
+        self.cpu_cache_line = machine.cpu_cache_line_bytes();
+        self.direct_alignment = self.options.direct.then(|| machine.direct_alignment_bytes());
+    }
+
+    fn file_names(&self) -> &[String] {
+        &self.options.names
+    }
+
+    fn mount(&self) -> Option<&str> {
+        self.options.cold_mount.as_deref()
+    }
+
+    fn keeps_files(&self) -> bool {
+        self.options.keeps
+    }
+
+    fn output_files(&self) -> Result<Vec<OutputFile>, String> {
+        if self.is_throughput() && self.surface_svg.is_some() {
+            return Err(
+                "--surface-svg: several processes (-t, -l, -u) have no surface of sizes to draw; omit them, or use \
+                 --surface-csv, which lists their figures"
+                    .to_owned(),
+            );
+        }
+        let all: [(_, Option<PathBuf>, OutputTextFn); 3] = [
+            ("-b", self.options.sheet_file.as_ref().map(PathBuf::from), sheet::csv),
+            ("--surface-csv", self.surface_csv.clone(), surface::csv),
+            ("--surface-svg", self.surface_svg.clone(), surface::svg),
+        ];
+        let given =
+            all.into_iter().filter_map(|(option, path, text)| Some(OutputFile { option, path: path?, text }));
+        Ok(given.collect())
+    }
+}
+
+/// The request of the run that `summary` is of; `None` where it is of another suite.
+fn recorded(summary: &Summary) -> Option<Request> {
+    summary.suite.as_ref().filter(|source| source.name == NAME).and_then(request_of)
+}
 
 /// The letters with what they mean, a line each.
-#[must_use]
-pub fn letters_help() -> String {
-    let mut out = String::new();
+fn letters_help() -> String {
+    let mut out = "IOzone's letters:\n".to_owned();
     // Writing into a string cannot fail.
     for (name, meaning) in letters::FLAGS {
         let _ = writeln!(out, "  {name:<11} {meaning}");

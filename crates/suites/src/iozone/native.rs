@@ -1,9 +1,8 @@
 //! The native output: what the original prints, from its heading to its last line; `narrows import iozone` reads it.
 
-use super::columns::{COLUMNS, Column, USUAL_COLUMNS};
-use super::figures::{Point, at, points, sizes};
-use super::options::Options;
-use super::request::Unit;
+use super::columns::{COLUMNS, IozoneColumn, USUAL_COLUMNS};
+use super::figures::{IozonePoint, at, points, sizes};
+use super::request::{FigureUnit, Request};
 use super::{heading, sheet, throughput};
 use narrows_model::Summary;
 use std::fmt::Write;
@@ -16,46 +15,47 @@ const WIDE_FIGURES: ([&str; 2], usize) = (["record-rewrite", "stride-read"], 10)
 /// The heading's file and record size.
 const SIZES_HEADING: &str = "              kB  reclen";
 
-/// The output of a run; `None` where `summary` is of another suite.
-pub(super) fn native(summary: &Summary) -> Option<String> {
-    let options = Options::of(summary.suite.as_ref()?)?;
+/// The output of a run of `request`.
+pub(super) fn native(request: &Request, summary: &Summary) -> String {
     let points = points(summary);
-    let mut out = heading::text(&options, &summary.command);
-    if options.throughput {
-        out += &throughput::text(&points, &options);
+    let mut out = heading::text(request, &summary.command);
+    if request.is_throughput() {
+        out += &throughput::text(&points, request);
     } else {
-        out += &table(&points, &options);
+        out += &table(&points, request);
     }
     out += "\niozone test complete.\n";
-    if options.sheet && !options.throughput {
+    if request.options().sheet && !request.is_throughput() {
         out += "Excel output is below:\n";
-        out += &sheet::blocks(&points, &options);
+        out += &sheet::blocks(&points, request);
     }
-    if options.cpu && !options.throughput {
-        out += &sheet::cpu_blocks(&points, &options);
+    if request.options().cpu && !request.is_throughput() {
+        out += &sheet::cpu_blocks(&points, request);
     }
-    Some(out)
+    out
 }
 
 /// The unit, as the original says it.
-pub(super) fn unit_line(unit: Unit) -> &'static str {
+pub(super) fn unit_line(unit: FigureUnit) -> &'static str {
     match unit {
-        Unit::KbPerS => "Output is in kBytes/sec",
-        Unit::OpsPerS => "Output is in ops/sec",
-        Unit::MicrosPerOp => "Output is in microseconds per operation",
+        FigureUnit::KbPerS => "Output is in kBytes/sec",
+        FigureUnit::OpsPerS => "Output is in ops/sec",
+        FigureUnit::MicrosPerOp => "Output is in microseconds per operation",
     }
 }
 
 /// Columns that stand in the table: those of tests 0 to 7 always, all up to the last of those that were asked for.
-fn shown(options: &Options) -> &'static [Column] {
-    let asked = options.columns();
+fn shown(request: &Request) -> &'static [IozoneColumn] {
+    let asked = request.columns();
     let last = COLUMNS.iter().rposition(|column| !column.is_mixed() && asked.contains(&column));
     &COLUMNS[..last.map_or(USUAL_COLUMNS, |last| (last + 1).max(USUAL_COLUMNS))]
 }
 
 /// The table.
-pub(super) fn table(points: &[Point], options: &Options) -> String {
-    let columns = shown(options);
+pub(super) fn table(points: &[IozonePoint], request: &Request) -> String {
+    let columns = shown(request);
+    let asked = request.columns();
+    let is_asked = |column: &IozoneColumn| asked.iter().any(|one| one.number == column.number);
     let mut out = heading_line("", columns, 0) + &heading_line(SIZES_HEADING, columns, 1);
     let (files, records) = sizes(points);
     for file_kb in files {
@@ -65,9 +65,9 @@ pub(super) fn table(points: &[Point], options: &Options) -> String {
             let _ = write!(out, "{file_kb:>0$}{record_kb:>1$}", SIZE_WIDTH.0, SIZE_WIDTH.1);
             for column in columns {
                 // As the original: of a test that was not run the place is empty, of one that was left out it is nothing.
-                let figure = if options.tests.contains(&column.number) {
+                let figure = if is_asked(column) {
                     let point = at(points, column, file_kb, *record_kb);
-                    told(point.and_then(|point| point.value(options.unit)), options.unit)
+                    format_figure(point.and_then(|point| point.value(request.unit())), request.unit())
                 } else {
                     String::new()
                 };
@@ -82,7 +82,7 @@ pub(super) fn table(points: &[Point], options: &Options) -> String {
 }
 
 /// A line of the heading, each word ending where its column's heading does.
-fn heading_line(start: &str, columns: &[Column], line: usize) -> String {
+fn heading_line(start: &str, columns: &[IozoneColumn], line: usize) -> String {
     let mut out = start.to_owned();
     for column in columns.iter().filter(|column| !column.heading[line].is_empty()) {
         let width = column.heading_end.saturating_sub(out.len());
@@ -93,36 +93,36 @@ fn heading_line(start: &str, columns: &[Column], line: usize) -> String {
 
 /// A figure as it is printed: whole numbers, and times with their hundredths, of which a cached record takes few. What is
 /// not known is 0, as everywhere in this format.
-pub(super) fn told(value: Option<f64>, unit: Unit) -> String {
+pub(super) fn format_figure(value: Option<f64>, unit: FigureUnit) -> String {
     match (value, unit) {
         (None, _) => "0".to_owned(),
-        (Some(value), Unit::MicrosPerOp) => format!("{value:.2}"),
+        (Some(value), FigureUnit::MicrosPerOp) => format!("{value:.2}"),
         (Some(value), _) => format!("{:.0}", value.floor()),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{options, surface};
+    use super::super::testing::{request, surface};
     use super::*;
 
     #[test]
     fn the_table_stands_in_the_originals_columns() {
-        let (points, options) = (surface(), options("-a -i 0 -i 1 -i 2"));
-        insta::assert_snapshot!("table", table(&points, &options));
+        let (points, request) = (surface(), request("-a -i 0 -i 1 -i 2"));
+        insta::assert_snapshot!("table", table(&points, &request));
     }
 
     #[test]
     fn every_test_has_its_column_and_what_is_left_out_is_nothing() {
         let points = surface();
-        let options = options("-s 4m -i 0 -i 1 -i 9 -i 10 -i 11 -i 12 -+n");
-        insta::assert_snapshot!("all_tests", table(&points, &options));
+        let request = request("-s 4m -i 0 -i 1 -i 9 -i 10 -i 11 -i 12 -+n");
+        insta::assert_snapshot!("all_tests", table(&points, &request));
     }
 
     #[test]
     fn figures_are_whole_numbers_and_times_have_hundredths() {
-        assert_eq!(told(Some(893_657.99), Unit::KbPerS), "893657");
-        assert_eq!(told(Some(0.849), Unit::MicrosPerOp), "0.85");
-        assert_eq!(told(None, Unit::OpsPerS), "0");
+        assert_eq!(format_figure(Some(893_657.99), FigureUnit::KbPerS), "893657");
+        assert_eq!(format_figure(Some(0.849), FigureUnit::MicrosPerOp), "0.85");
+        assert_eq!(format_figure(None, FigureUnit::OpsPerS), "0");
     }
 }

@@ -1,127 +1,209 @@
-//! What a run was asked for, written into its record and read back from it.
+//! What was typed, letter by letter, as values; each checked by itself.
+//!
+//! Not here: what they come to together, which is the request's.
 
-use super::columns::{self, Column};
-use super::heading::{COLD, DIRECT};
-use super::request::{Request, Unit};
-use crate::beside::Cuts;
-use narrows_model::cell::FactorValue;
-use narrows_model::plan::SuiteSource;
-use std::collections::BTreeMap;
+use super::columns::NUMBER_MAX;
+use super::heading;
+use super::letters::{self, Letter};
+use narrows_study::Problem;
+use serde::{Deserialize, Serialize};
 
-/// What the native output and the reading need of it.
-#[derive(Debug, Clone, PartialEq)]
-#[allow(clippy::struct_excessive_bools, reason = "each is an option of its own")]
-pub(super) struct Options {
-    pub(super) unit: Unit,
+/// Files up to this.
+const FILE_KB_MAX: u64 = 1 << 40;
+/// Records up to this: each process has one.
+pub(super) const RECORD_KB_MAX: u64 = 1 << 20;
+/// Most processes of one machine.
+pub(super) const PROCESSES_MAX: u64 = 256;
+/// Most records of a stride.
+const STRIDE_MAX: u64 = 1 << 30;
+/// Largest cache of a processor.
+const CACHE_KB_MAX: u64 = 4 << 20;
+
+/// What was typed.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a letter of its own")]
+pub(super) struct IozoneOptions {
     pub(super) auto: bool,
-    pub(super) throughput: bool,
+    pub(super) all_records: bool,
+    pub(super) tests: Vec<u64>,
     pub(super) files_kb: Vec<u64>,
     pub(super) records_kb: Vec<u64>,
-    pub(super) processes: Vec<u64>,
-    pub(super) tests: Vec<u64>,
-    pub(super) retests: bool,
+    pub(super) file_kb_min: Option<u64>,
+    pub(super) file_kb_max: Option<u64>,
+    pub(super) record_kb_min: Option<u64>,
+    pub(super) record_kb_max: Option<u64>,
+    pub(super) times_sync: bool,
+    pub(super) times_close: bool,
+    pub(super) synchronous: bool,
+    pub(super) direct: bool,
     pub(super) sheet: bool,
-    pub(super) cpu: bool,
-    pub(super) stride: u64,
-    /// The processor's cache, as given or told by the machine.
+    pub(super) sheet_file: Option<String>,
+    pub(super) ops: bool,
+    pub(super) micros: bool,
+    pub(super) purge: bool,
     pub(super) cache_kb: Option<u64>,
-    pub(super) cache_line_bytes: Option<u64>,
-    /// The numbers of processes were given by their ends.
-    pub(super) range: bool,
-    /// What the letters say over the figures, a line each.
-    pub(super) settings: Vec<String>,
+    /// The mount below which each test is to find its file in no page cache.
+    pub(super) cold_mount: Option<String>,
+    pub(super) keeps: bool,
+    pub(super) no_retests: bool,
+    pub(super) cpu: bool,
+    pub(super) verify: bool,
+    pub(super) stride: Option<u64>,
+    pub(super) processes: Option<u64>,
+    pub(super) processes_least: Option<u64>,
+    pub(super) processes_most: Option<u64>,
+    pub(super) names: Vec<String>,
+    /// What the letters say over the figures, in their order.
+    pub(super) heading: Vec<String>,
 }
 
-/// Between the settings of a record.
-const BETWEEN: &str = "; ";
-
-impl Options {
-    /// Whether files were opened past the page cache.
-    pub(super) fn is_direct(&self) -> bool {
-        self.settings.iter().any(|line| line == DIRECT)
-    }
-
-    /// Whether each file's pages were dropped before each test.
-    pub(super) fn is_cold(&self) -> bool {
-        self.settings.iter().any(|line| line == COLD)
-    }
-
-    /// Those of a run of this suite; `None` of another one.
-    pub(super) fn of(source: &SuiteSource) -> Option<Self> {
-        (source.name == super::NAME).then_some(())?;
-        let is = |name: &str| source.text(name).map(|value| value == "yes");
-        let list = |name: &str| -> Option<Vec<u64>> {
-            source.text(name)?.split(',').map(|value| value.parse().ok()).collect()
+/// Reads `words`, of which long options and the folder are gone already.
+///
+/// # Errors
+/// Every letter that is unknown, and every value out of its range.
+pub(super) fn read(words: &[String]) -> Result<IozoneOptions, Vec<Problem>> {
+    let mut options = IozoneOptions::default();
+    let mut problems = Vec::new();
+    for letter in letters::read(words)? {
+        options.heading.extend(heading::line(&letter));
+        let outcome = match letter.values.first() {
+            None => {
+                flag(&mut options, &letter.name);
+                Ok(())
+            }
+            Some(_) if letter.name == "-F" => {
+                options.names.extend(letter.values);
+                Ok(())
+            }
+            Some(value) => valued(&mut options, &letter, value),
         };
-        let settings = source.text("settings")?;
-        Some(Self {
-            unit: match source.text("unit")?.as_str() {
-                "ops/s" => Unit::OpsPerS,
-                "us/op" => Unit::MicrosPerOp,
-                _ => Unit::KbPerS,
-            },
-            auto: is("auto")?,
-            throughput: is("throughput")?,
-            files_kb: list("files_kb")?,
-            records_kb: list("records_kb")?,
-            processes: list("processes")?,
-            tests: list("tests")?,
-            retests: is("retests")?,
-            sheet: is("sheet")?,
-            cpu: is("cpu")?,
-            stride: source.number("stride")?,
-            cache_kb: source.number("cache_kb"),
-            cache_line_bytes: source.number("cache_line_bytes"),
-            range: is("range").unwrap_or_default(),
-            settings: settings.split(BETWEEN).filter(|line| !line.is_empty()).map(str::to_owned).collect(),
-        })
+        problems.extend(outcome.err());
     }
+    if problems.is_empty() { Ok(options) } else { Err(problems) }
+}
 
-    /// The columns that were measured, in their order.
-    pub(super) fn columns(&self) -> Vec<&'static Column> {
-        columns::of_tests(&self.tests, self.retests, self.throughput)
+fn flag(options: &mut IozoneOptions, name: &str) {
+    let place = match name {
+        "-a" => &mut options.auto,
+        "-z" => &mut options.all_records,
+        "-e" => &mut options.times_sync,
+        "-c" => &mut options.times_close,
+        "-o" => &mut options.synchronous,
+        "-I" => &mut options.direct,
+        "-R" => &mut options.sheet,
+        "-O" => &mut options.ops,
+        "-N" => &mut options.micros,
+        "-p" => &mut options.purge,
+        "-w" => &mut options.keeps,
+        "-+n" => &mut options.no_retests,
+        _ => &mut options.cpu,
+    };
+    *place = true;
+}
+
+fn valued(options: &mut IozoneOptions, letter: &Letter, value: &str) -> Result<(), Problem> {
+    match letter.name.as_str() {
+        "-i" => {
+            let number =
+                whole("-i", value, 0, NUMBER_MAX, "the tests are numbered: 0 writes, 1 reads, 2 at random")?;
+            if !options.tests.contains(&number) {
+                options.tests.push(number);
+            }
+        }
+        "-s" => push(&mut options.files_kb, size("-s", value, FILE_KB_MAX)?),
+        "-r" => push(&mut options.records_kb, size("-r", value, RECORD_KB_MAX)?),
+        "-n" => options.file_kb_min = Some(size("-n", value, FILE_KB_MAX)?),
+        "-g" => options.file_kb_max = Some(size("-g", value, FILE_KB_MAX)?),
+        "-y" => options.record_kb_min = Some(size("-y", value, RECORD_KB_MAX)?),
+        "-q" => options.record_kb_max = Some(size("-q", value, RECORD_KB_MAX)?),
+        "-t" => options.processes = Some(processes("-t", value)?),
+        "-l" => options.processes_least = Some(processes("-l", value)?),
+        "-u" => options.processes_most = Some(processes("-u", value)?),
+        "-j" => options.stride = Some(whole("-j", value, 1, STRIDE_MAX, "17 is usual")?),
+        "-S" => options.cache_kb = Some(size("-S", value, CACHE_KB_MAX)?),
+        "-V" => {
+            whole("-V", value, 0, u64::MAX, "any number: blocks contain their own labels")?;
+            options.verify = true;
+        }
+        "-U" => options.cold_mount = Some(value.to_owned()),
+        _ => options.sheet_file = Some(value.to_owned()),
+    }
+    Ok(())
+}
+
+fn push(list: &mut Vec<u64>, value: u64) {
+    if !list.contains(&value) {
+        list.push(value);
     }
 }
 
-/// What of `request` goes into its record.
-pub(super) fn source(request: &Request) -> SuiteSource {
-    let asked = request.asked();
-    let text = |word: &str| FactorValue::Text(word.to_owned());
-    let flag = |is: bool| text(if is { "yes" } else { "no" });
-    let list = |numbers: &[u64]| {
-        FactorValue::Text(numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(","))
+fn processes(key: &'static str, value: &str) -> Result<u64, Problem> {
+    whole(key, value, 1, PROCESSES_MAX, "that many processes can be started on one machine")
+}
+
+fn whole(key: &'static str, value: &str, least: u64, most: u64, hint: &str) -> Result<u64, Problem> {
+    let number = value.parse::<u64>().ok().filter(|number| (least..=most).contains(number));
+    let found = || format!("`{}`", value.escape_default());
+    number.ok_or_else(|| Problem::new(key, found(), format!("a whole number from {least} to {most}"), hint))
+}
+
+/// A size in kB of 1024 bytes; with k, m or g in those.
+pub(super) fn size(key: &'static str, value: &str, most: u64) -> Result<u64, Problem> {
+    let unit = value.chars().last().map(|letter| letter.to_ascii_lowercase());
+    let factor = match unit {
+        Some('m') => 1 << 10,
+        Some('g') => 1 << 20,
+        _ => 1,
     };
-    let unit = match request.unit() {
-        Unit::KbPerS => "kB/s",
-        Unit::OpsPerS => "ops/s",
-        Unit::MicrosPerOp => "us/op",
-    };
-    let mut tests: Vec<u64> = request.columns().iter().map(|column| column.number).collect();
-    // Throughput mode comes back to a test.
-    tests.sort_unstable();
-    tests.dedup();
-    let mut options = BTreeMap::from([
-        ("unit".to_owned(), text(unit)),
-        ("auto".to_owned(), flag(asked.auto)),
-        ("throughput".to_owned(), flag(request.is_throughput())),
-        ("files_kb".to_owned(), list(&request.files_kb())),
-        ("records_kb".to_owned(), list(&request.records_kb())),
-        ("processes".to_owned(), list(&request.processes())),
-        ("tests".to_owned(), list(&tests)),
-        ("retests".to_owned(), flag(!asked.no_retests)),
-        ("sheet".to_owned(), flag(asked.sheet)),
-        ("cpu".to_owned(), flag(asked.cpu)),
-        ("stride".to_owned(), FactorValue::Number(request.stride() as f64)),
-        ("settings".to_owned(), text(&asked.heading.join(BETWEEN))),
-        ("range".to_owned(), flag(asked.processes_least.or(asked.processes_most).is_some())),
-        ("cuts".to_owned(), text(Cuts::of(request.has_cuts).name())),
-    ]);
-    let known = [
-        ("cache_kb", request.purged_cache().map(|bytes| bytes.0 / 1024)),
-        ("cache_line_bytes", request.cpu_cache_line.map(|bytes| bytes.0)),
-    ];
-    for (name, number) in known.into_iter().filter_map(|(name, number)| Some((name, number?))) {
-        options.insert(name.to_owned(), FactorValue::Number(number as f64));
+    let digits = value.strip_suffix(['k', 'K', 'm', 'M', 'g', 'G']).unwrap_or(value);
+    let number = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(factor));
+    number.filter(|number| (1..=most).contains(number)).ok_or_else(|| {
+        let allowed = format!("1 to {most} kB of 1024 bytes");
+        let hint = "write 64, 64k, 4m or 1g";
+        Problem::new(key, format!("`{}`", value.escape_default()), allowed, hint)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Result<IozoneOptions, String> {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        read(&words)
+            .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
     }
-    SuiteSource { name: super::NAME.to_owned(), options }
+
+    #[test]
+    fn sizes_are_in_kb_or_with_their_unit() {
+        let options = parsed("-a -n 64 -g 4M -y 4k -q 1g -s 512 -s 1m -s 512").unwrap();
+        assert_eq!((options.file_kb_min, options.file_kb_max), (Some(64), Some(4096)));
+        assert_eq!((options.record_kb_min, options.record_kb_max), (Some(4), Some(1 << 20)));
+        assert_eq!((options.auto, options.files_kb), (true, vec![512, 1024]));
+    }
+
+    #[test]
+    fn every_value_out_of_its_range_is_told_with_what_is_allowed() {
+        let said =
+            parsed("-i 13 -s 0 -r 2g -g x -t 257 -l 0 -j 0 -V z -s 99999999999999999999g").unwrap_err();
+        for (key, found) in [("-i", "`13`"), ("-s", "`0`"), ("-r", "`2g`"), ("-g", "`x`"), ("-t", "`257`")] {
+            assert!(said.contains(&format!("{key}: found {found}; allowed: ")), "{key} {said}");
+        }
+        assert!(
+            said.contains("a whole number from 0 to 12") && said.contains("write 64, 64k, 4m or 1g"),
+            "{said}"
+        );
+        assert_eq!(said.lines().count(), 9, "{said}");
+    }
+
+    #[test]
+    fn every_letter_without_a_value_changes_what_is_asked() {
+        for (name, _) in letters::FLAGS {
+            assert_ne!(parsed(name).unwrap(), IozoneOptions::default(), "{name}");
+        }
+        let each = letters::VALUES.iter().map(|(name, _, _)| format!("{name} 1"));
+        for line in each.chain(["-F x".to_owned()]) {
+            assert_ne!(parsed(&line).unwrap(), IozoneOptions::default(), "{line}");
+        }
+    }
 }

@@ -1,40 +1,40 @@
 //! From a request and the plan of a check of the same folder to the plan of the suite: the check's cuts, then the tests.
 
-use super::columns::{Calls, Column, Visit};
-use super::options::source;
-use super::request::{Pair, Request, kb};
-use crate::beside::{Cuts, OwnLoad, Place, beside, suite_cell};
+use super::columns::{AccessPattern, CallKind, IozoneColumn};
+use super::request::{Request, SizePair, kb};
+use crate::folder::PreparedFolder;
+use crate::suite::Suite;
+use crate::suite_load::{SuiteLoad, TestPhase, behind_cuts, suite_cell};
 use narrows_model::workload::{
-    Access, CacheState, Edges, OpShare, Order, Prefill, PsyncCalls, PsyncWishes, StdioWishes, SyncPolicy,
+    Access, CacheState, Edges, OpShare, Order, Prefill, PsyncCalls, PsyncOptions, StdioOptions, SyncPolicy,
     VECTORS_MAX,
 };
 use narrows_model::{Bytes, Cell, EngineId, Op, Plan, Stop, Target, Workload};
 use narrows_study::Problem;
 
-/// The plan of `request`, for files in the first of `targets`, and of several processes each in its own, beside the cuts
-/// of `check`.
+/// The plan of `request` in `folder`: files are in the first of its targets, those of several processes each in its
+/// own.
 ///
 /// # Shape
 /// The check's cuts; then for each number of processes, file size and record size the columns in their order.
 ///
 /// # Errors
 /// All that is wrong with the request.
-pub fn plan(request: &Request, targets: &[Target], check: Plan) -> Result<Plan, Vec<Problem>> {
+pub(super) fn plan(request: &Request, folder: PreparedFolder) -> Result<Plan, Vec<Problem>> {
     let problems = request.problems();
     if !problems.is_empty() {
         return Err(problems);
     }
-    let first = targets.first().unwrap_or(&check.target).clone();
-    let more = targets.get(1..).unwrap_or_default();
-    let cells = tests(request, &first, more);
-    let own = OwnLoad {
+    let more = folder.targets.get(1..).unwrap_or_default();
+    let cells = tests(request, &folder.target(), more);
+    let own = SuiteLoad {
         file_bytes_max: request.all_bytes(),
         write_bytes_max: written(&cells),
         touches: more.iter().map(ToString::to_string).collect(),
-        source: source(request),
+        source: request.source(),
         cells,
     };
-    Ok(beside(check, Cuts::of(request.has_cuts), own))
+    Ok(behind_cuts(folder.check, own))
 }
 
 fn tests(request: &Request, target: &Target, more: &[Target]) -> Vec<Cell> {
@@ -67,7 +67,7 @@ fn written(tests: &[Cell]) -> Bytes {
 }
 
 /// One column at one pair of sizes.
-fn cell(request: &Request, column: &Column, pair: Pair, processes: u64, target: &Target) -> Cell {
+fn cell(request: &Request, column: &IozoneColumn, pair: SizePair, processes: u64, target: &Target) -> Cell {
     let records = pair.file_kb / pair.record_kb.max(1);
     let bytes = kb(pair.record_kb).0.saturating_mul(records).saturating_mul(processes);
     let test = if request.is_throughput() {
@@ -75,76 +75,76 @@ fn cell(request: &Request, column: &Column, pair: Pair, processes: u64, target: 
     } else {
         format!("{}/{}", pair.file_kb, pair.record_kb)
     };
-    let place = Place { test: &test, phase: column.name };
+    let of = TestPhase { test: &test, phase: column.name };
     let workload = workload(request, column, pair, processes);
-    let cell = suite_cell(format!("{test}/{}", column.name), &place, target, workload);
+    let cell = suite_cell(format!("{test}/{}", column.name), &of, target, workload);
     Cell { stop: Stop { bytes_max: Some(Bytes(bytes)), ..cell.stop }, ..cell }
 }
 
-fn workload(request: &Request, column: &Column, pair: Pair, processes: u64) -> Workload {
-    let asked = request.asked();
+fn workload(request: &Request, column: &IozoneColumn, pair: SizePair, processes: u64) -> Workload {
+    let options = request.options();
     let writes = column.op == Op::Write || column.is_mixed();
     let half = |op| OpShare { op, weight: 1.0 };
     Workload {
-        engine: Some(if column.calls == Calls::Stdio { EngineId::Stdio } else { EngineId::Psync }),
+        engine: Some(if column.calls == CallKind::Stdio { EngineId::Stdio } else { EngineId::Psync }),
         op: column.op,
         op_mix: if column.is_mixed() { vec![half(Op::Read), half(Op::Write)] } else { Vec::new() },
         block_bytes: kb(pair.record_kb),
         file_bytes: kb(pair.file_kb),
         order: order(request, column, pair),
-        access: if asked.direct { Access::Direct } else { Access::Buffered },
+        access: if options.direct { Access::Direct } else { Access::Buffered },
         // A test that makes its file finds nothing of it in any cache.
-        cache: match (&asked.cold_mount, column.makes_file) {
+        cache: match (&options.cold_mount, column.makes_file) {
             (Some(_), false) => CacheState::Cold,
             _ => CacheState::AsFound,
         },
-        sync: match (writes, asked.synchronous, asked.times_sync) {
+        sync: match (writes, options.synchronous, options.times_sync) {
             (true, true, _) => SyncPolicy::Dsync,
             (true, false, true) => SyncPolicy::AtEnd,
             // As the original, which has closed the file where that is timed.
-            (true, false, false) if !asked.times_close => SyncPolicy::AfterEnd,
+            (true, false, false) if !options.times_close => SyncPolicy::AfterEnd,
             _ => SyncPolicy::None,
         },
         clients: u32::try_from(processes).unwrap_or(u32::MAX),
         own_process: request.is_throughput(),
         // With the C library's own buffer a large record would be several calls, and small ones one together.
-        stdio: StdioWishes {
-            buffer_bytes: (column.calls == Calls::Stdio).then(|| kb(pair.record_kb)),
-            ..StdioWishes::default()
+        stdio: StdioOptions {
+            buffer_bytes: (column.calls == CallKind::Stdio).then(|| kb(pair.record_kb)),
+            ..StdioOptions::default()
         },
-        psync: PsyncWishes {
+        psync: PsyncOptions {
             calls: match column.calls {
-                Calls::AtPosition => PsyncCalls::AtPosition,
-                Calls::AtOffset | Calls::Stdio | Calls::Vectors => PsyncCalls::AtOffset,
+                CallKind::AtPosition => PsyncCalls::AtPosition,
+                CallKind::AtOffset | CallKind::Stdio | CallKind::Vectors => PsyncCalls::AtOffset,
             },
-            vectors: (column.calls == Calls::Vectors).then_some(VECTORS_MAX),
+            vectors: (column.calls == CallKind::Vectors).then_some(VECTORS_MAX),
         },
         edges: Edges {
-            purge_bytes: asked.purge.then(|| request.purged_cache()).flatten(),
-            times_close: asked.times_close,
+            purge_bytes: options.purge.then(|| request.purged_cache()).flatten(),
+            times_close: options.times_close,
             stone_wall: processes > 1,
-            keeps_files: asked.keeps,
+            keeps_files: options.keeps,
         },
-        verify: asked.verify,
-        prefill: match (column.makes_file, asked.verify && processes > 1) {
+        verify: options.verify,
+        prefill: match (column.makes_file, options.verify && processes > 1) {
             (true, false) => Prefill::Nothing,
             // What the stone wall left unwritten must be there to be verified.
             (true, true) => Prefill::Whole,
             // Data is checked against what the cell's own seed makes.
-            (false, _) if asked.verify => Prefill::Whole,
+            (false, _) if options.verify => Prefill::Whole,
             (false, _) => Prefill::Kept,
         },
         ..Workload::default()
     }
 }
 
-fn order(request: &Request, column: &Column, pair: Pair) -> Order {
+fn order(request: &Request, column: &IozoneColumn, pair: SizePair) -> Order {
     match column.visit {
-        Visit::Forward => Order::Sequential,
-        Visit::Backward => Order::Backward,
-        Visit::Random => Order::Random,
-        Visit::OneRecord => Order::OneBlock,
-        Visit::Stride => {
+        AccessPattern::Forward => Order::Sequential,
+        AccessPattern::Backward => Order::Backward,
+        AccessPattern::Random => Order::Random,
+        AccessPattern::OneRecord => Order::OneBlock,
+        AccessPattern::Stride => {
             Order::Stride { stride_bytes: kb(pair.record_kb).0.saturating_mul(request.stride()) }
         }
     }
@@ -152,18 +152,19 @@ fn order(request: &Request, column: &Column, pair: Pair) -> Order {
 
 #[cfg(test)]
 mod tests {
-    use super::super::options::Options;
-    use super::super::testing::{check, folder, words};
+    use super::super::testing::words;
     use super::*;
+    use crate::suite::request_of;
+    use crate::testing::folder;
     use narrows_model::Cut;
 
     fn planned(line: &str) -> Plan {
-        let mut request = Request::of(&words(line)).unwrap();
+        let mut request = Request::from_words(&words(line)).unwrap();
         request.has_cuts = false;
-        plan(&request, &[folder()], check()).unwrap()
+        plan(&request, folder(Bytes(4096))).unwrap()
     }
 
-    fn of<'a>(plan: &'a Plan, id: &str) -> &'a Workload {
+    fn workload_of<'a>(plan: &'a Plan, id: &str) -> &'a Workload {
         &plan.cells.iter().find(|cell| cell.id.0 == id).unwrap().workload
     }
 
@@ -188,7 +189,7 @@ mod tests {
     #[test]
     fn every_test_visits_the_file_by_its_own_calls_and_way() {
         let plan = planned("-i 0 -i 2 -i 3 -i 4 -i 5 -i 6 -i 11 -i 12 -s 1m -r 64");
-        let order = |column: &str| of(&plan, &format!("1024/64/{column}")).order;
+        let order = |column: &str| workload_of(&plan, &format!("1024/64/{column}")).order;
         assert_eq!((order("random-read"), order("bkwd-read")), (Order::Random, Order::Backward));
         assert_eq!((order("record-rewrite"), order("write")), (Order::OneBlock, Order::Sequential));
         assert_eq!(order("stride-read"), Order::Stride { stride_bytes: 17 * 65_536 });
@@ -199,15 +200,15 @@ mod tests {
             .map(|cell| cell.id.0.as_str())
             .collect();
         assert_eq!(made, ["1024/64/write", "1024/64/fwrite", "1024/64/pwritev"]);
-        assert_eq!(of(&plan, "1024/64/fwrite").engine, Some(EngineId::Stdio));
-        assert_eq!(of(&plan, "1024/64/preadv").psync.vectors, Some(16));
-        assert_eq!(of(&plan, "1024/64/write").psync.vectors, None);
+        assert_eq!(workload_of(&plan, "1024/64/fwrite").engine, Some(EngineId::Stdio));
+        assert_eq!(workload_of(&plan, "1024/64/preadv").psync.vectors, Some(16));
+        assert_eq!(workload_of(&plan, "1024/64/write").psync.vectors, None);
     }
 
     #[test]
     fn records_lie_where_the_file_is_or_are_told_their_place_as_their_test_says() {
         let plan = planned("-i 0 -i 1 -i 2 -i 3 -i 4 -i 5 -i 9 -i 10 -s 1m -r 64");
-        let calls = |column: &str| of(&plan, &format!("1024/64/{column}")).psync.calls;
+        let calls = |column: &str| workload_of(&plan, &format!("1024/64/{column}")).psync.calls;
         let sought = ["write", "rewrite", "read", "random-read", "random-write", "bkwd-read", "stride-read"];
         assert!(sought.iter().all(|column| calls(column) == PsyncCalls::AtPosition));
         assert_eq!(calls("record-rewrite"), PsyncCalls::AtPosition);
@@ -218,7 +219,7 @@ mod tests {
 
     #[test]
     fn letters_change_the_load() {
-        let wishes = |line: &str, id: &str| of(&planned(line), id).clone();
+        let wishes = |line: &str, id: &str| workload_of(&planned(line), id).clone();
         assert_eq!(wishes("-e", "512/4/write").sync, SyncPolicy::AtEnd);
         assert_eq!(wishes("-e", "512/4/read").sync, SyncPolicy::None);
         assert_eq!(wishes("-o -e", "512/4/rewrite").sync, SyncPolicy::Dsync);
@@ -247,10 +248,11 @@ mod tests {
 
     #[test]
     fn processes_have_files_of_their_own_and_end_at_the_stone_wall() {
-        let mut request = Request::of(&words("-l 1 -u 3 -i 0 -i 8 -s 64 -r 4 -F /a/x /b/x /c/x")).unwrap();
+        let mut request =
+            Request::from_words(&words("-l 1 -u 3 -i 0 -i 8 -s 64 -r 4 -F /a/x /b/x /c/x")).unwrap();
         request.has_cuts = false;
         let targets: Vec<Target> = ["/a/n", "/b/n", "/c/n"].map(|path| path.parse().unwrap()).to_vec();
-        let plan = plan(&request, &targets, check()).unwrap();
+        let plan = plan(&request, PreparedFolder { targets, ..folder(Bytes(4096)) }).unwrap();
         let of = |id: &str| plan.cells.iter().find(|cell| cell.id.0 == id).unwrap();
         let three = of("t3/64/4/mixed");
         assert_eq!((three.workload.clients, three.more_targets.len()), (3, 2));
@@ -268,24 +270,18 @@ mod tests {
 
     #[test]
     fn a_record_says_what_was_asked_for() {
-        let plan = planned("-a -g 128 -R -+n -O -e");
-        let read = Options::of(plan.suite.as_ref().unwrap()).unwrap();
-        assert_eq!(
-            (read.files_kb, read.records_kb.len(), read.sheet, read.retests),
-            (vec![64, 128], 13, true, false)
-        );
-        assert_eq!(read.settings.first().map(String::as_str), Some("Auto Mode"));
-        assert_eq!(read.settings.last().map(String::as_str), Some("Include fsync in write timing"));
-        assert_eq!(
-            (read.unit, read.auto, read.throughput),
-            (super::super::request::Unit::OpsPerS, true, false)
-        );
+        for line in ["-a -g 128 -R -+n -O -e", "-l 1 -u 3 -F /a/x /b/x /c/x -w", "-U /mnt -p -S 2m -V 1"] {
+            let mut options = Request::from_words(&words(line)).unwrap();
+            (options.has_cuts, options.direct_alignment) = (false, Some(Err("none".to_owned())));
+            let plan = plan(&options, folder(Bytes(4096))).unwrap();
+            assert_eq!(request_of(plan.suite.as_ref().unwrap()), Some(options), "{line}");
+        }
     }
 
     #[test]
     fn cuts_of_a_check_stand_before_the_tests_where_they_are_asked_for() {
-        let request = Request::of(&words("")).unwrap();
-        let plan = plan(&request, &[folder()], check()).unwrap();
+        let request = Request::from_words(&words("")).unwrap();
+        let plan = plan(&request, folder(Bytes(4096))).unwrap();
         let first = plan.cells.iter().position(|cell| cell.cut == Cut::Path).unwrap();
         assert!(first > 0 && plan.cells[first..].len() == 13);
         assert!(plan.budget_ns.as_secs_f64() > 13.0 * 86_400.0);

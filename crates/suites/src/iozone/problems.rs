@@ -2,7 +2,7 @@
 
 use super::columns::MIXED;
 use super::request::{AUTO_FILES_KB, AUTO_RECORDS_KB, Request, kb};
-use narrows_analysis::text::amount;
+use narrows_model::quantity::amount;
 use narrows_model::verification::VERIFIED_FILE_BYTES_MAX;
 use narrows_study::Problem;
 
@@ -25,36 +25,36 @@ impl Request {
 
     /// Letters that do not go together.
     fn modes(&self) -> Vec<Problem> {
-        let asked = self.asked();
+        let options = self.options();
         let several = self.is_throughput();
-        let has_range = asked.processes_least.or(asked.processes_most).is_some();
-        let reversed = asked.processes_least.zip(asked.processes_most).filter(|(least, most)| least > most);
+        let has_range = options.processes_least.or(options.processes_most).is_some();
+        let reversed =
+            options.processes_least.zip(options.processes_most).filter(|(least, most)| least > most);
         let range = "-l 2 -u 4 runs 2, 3 and 4 processes; -u 4 begins with 1, -l 4 is 4 alone";
         let all = [
-            (asked.auto && several).then(|| {
+            (options.auto && several).then(|| {
                 let hint = "give sizes with -s and -r instead of -a";
                 Problem::new("-a", "auto mode of several processes", "-a, or -t, or -l and -u", hint)
             }),
-            (asked.processes.is_some() && has_range)
+            (options.processes.is_some() && has_range)
                 .then(|| Problem::new("-t", "-t beside -l or -u", "-t, or -l and -u", range)),
             reversed.map(|(least, most)| {
                 Problem::new("-l", format!("-l {least} above -u {most}"), "-l up to -u", range)
             }),
-            (asked.ops && asked.micros)
-                .then(|| Problem::new("-N", "-N beside -O", "one of them", "leave one of them out")),
-            (asked.micros && several).then(|| {
-                let hint = "latencies of several processes stand in the record: --detail";
+            (options.ops && options.micros)
+                .then(|| Problem::new("-N", "-N beside -O", "one of them", "omit one of them")),
+            (options.micros && several).then(|| {
+                let hint = "latencies of several processes are in the record: --detail";
                 Problem::new("-N", "-N in throughput mode", "kB/s, or -O", hint)
             }),
-            (asked.cache_kb.is_some() && !asked.purge).then(|| {
-                Problem::new("-S", "a cache's size without -p", "-S with -p", "add -p, or leave -S out")
-            }),
+            (options.cache_kb.is_some() && !options.purge)
+                .then(|| Problem::new("-S", "a cache's size without -p", "-S with -p", "add -p, or omit -S")),
         ];
         all.into_iter().flatten().chain(self.of_names()).chain(self.of_bounds()).collect()
     }
 
     fn of_names(&self) -> Option<Problem> {
-        let names = self.asked().names.len() as u64;
+        let names = self.options().names.len() as u64;
         let most = self.processes().into_iter().max().unwrap_or(1);
         if names == 0 || (self.is_throughput() && names == most) {
             return None;
@@ -70,45 +70,41 @@ impl Request {
 
     /// Bounds of auto mode without it.
     fn of_bounds(&self) -> Vec<Problem> {
-        let asked = self.asked();
+        let options = self.options();
         let bounds = [
-            ("-n", asked.file_kb_min.is_some()),
-            ("-g", asked.file_kb_max.is_some()),
-            ("-y", asked.record_kb_min.is_some()),
-            ("-q", asked.record_kb_max.is_some()),
-            ("-z", asked.all_records),
+            ("-n", options.file_kb_min.is_some()),
+            ("-g", options.file_kb_max.is_some()),
+            ("-y", options.record_kb_min.is_some()),
+            ("-q", options.record_kb_max.is_some()),
+            ("-z", options.all_records),
         ];
-        let given = bounds.into_iter().filter(|(_, is_given)| *is_given && !asked.auto);
+        let given = bounds.into_iter().filter(|(_, is_given)| *is_given && !options.auto);
         let hint = "add -a, or give sizes with -s and -r";
         given
-            .map(|(key, _)| Problem::new(key, "a bound of auto mode without it", "it with -a", hint))
+            .map(|(key, _)| Problem::new(key, "a limit of auto mode without it", "it with -a", hint))
             .collect()
     }
 
     /// Tests that lack what they need.
     fn of_tests(&self) -> Vec<Problem> {
-        let (tests, asked) = (self.tests(), self.asked());
+        let (tests, options) = (self.tests(), self.options());
         let mut all = Vec::new();
         if let Some(first) = self.columns().first().filter(|first| !first.makes_file) {
             let found = format!("test {} first, which needs a file", first.number);
-            let hint = "add -i 0, which writes it: narrows keeps no files of earlier runs, not even with -w";
+            let hint =
+                "add -i 0, which writes it: narrows does not reuse files of earlier runs, not even with -w";
             let before = if self.is_throughput() { "0 before it" } else { "0, 6, 9 or 11 before it" };
             all.push(Problem::new("-i", found, before, hint));
         }
         if tests.contains(&MIXED) && !self.is_throughput() {
-            let hint = "add -t 2, or leave -i 8 out";
+            let hint = "add -t 2, or omit -i 8";
             all.push(Problem::new("-i", "test 8 of one process", "it in throughput mode", hint));
         }
-        if asked.stride.is_some() && !tests.contains(&5) {
-            all.push(Problem::new(
-                "-j",
-                "a stride without test 5",
-                "-j with -i 5",
-                "add -i 5, or leave -j out",
-            ));
+        if options.stride.is_some() && !tests.contains(&5) {
+            all.push(Problem::new("-j", "a stride without test 5", "-j with -i 5", "add -i 5, or omit -j"));
         }
-        let streams = asked.tests.iter().find(|test| [6, 7].contains(*test));
-        if let (Some(test), true) = (streams, asked.direct) {
+        let streams = options.tests.iter().find(|test| [6, 7].contains(*test));
+        if let (Some(test), true) = (streams, options.direct) {
             let found = format!("-I with test {test}, whose streams' buffers are not aligned for it");
             all.push(Problem::new(
                 "-I",
@@ -121,22 +117,22 @@ impl Request {
     }
 
     fn of_sizes(&self) -> Vec<Problem> {
-        let asked = self.asked();
+        let options = self.options();
         let reversed = |key, least: Option<u64>, most: Option<u64>, usual: (u64, u64)| {
             let (least, most) = (least.unwrap_or(usual.0), most.unwrap_or(usual.1));
-            (asked.auto && least > most).then(|| {
-                let found = format!("a least size of {least} kB and a most of {most} kB");
+            (options.auto && least > most).then(|| {
+                let found = format!("a minimum size of {least} kB and a maximum of {most} kB");
                 Problem::new(
                     key,
                     found,
-                    "a least size up to the most",
+                    "a minimum size up to the maximum",
                     "give the smaller one first: -n and -g for files, -y and -q for records",
                 )
             })
         };
         let mut all: Vec<Problem> = [
-            reversed("-n", asked.file_kb_min, asked.file_kb_max, AUTO_FILES_KB),
-            reversed("-y", asked.record_kb_min, asked.record_kb_max, AUTO_RECORDS_KB),
+            reversed("-n", options.file_kb_min, options.file_kb_max, AUTO_FILES_KB),
+            reversed("-y", options.record_kb_min, options.record_kb_max, AUTO_RECORDS_KB),
         ]
         .into_iter()
         .flatten()
@@ -144,7 +140,7 @@ impl Request {
         let pairs = self.pairs();
         let (files, records) = (self.files_kb(), self.records_kb());
         let file_max = files.iter().copied().max().unwrap_or(0);
-        let explicit = !asked.auto || !asked.records_kb.is_empty();
+        let explicit = !options.auto || !options.records_kb.is_empty();
         for record in records.iter().filter(|record| explicit && **record > file_max) {
             let found = format!("a record of {record} kB in a file of {file_max} kB");
             let hint = format!("give -s {record}k or more, or a smaller -r");
@@ -170,10 +166,10 @@ impl Request {
             all.push(Problem::new("-a", format!("{cells} measurements"), format!("up to {CELLS_MAX}"), hint));
         }
         let file = kb(self.files_kb().into_iter().max().unwrap_or(0));
-        if self.asked().verify && file > VERIFIED_FILE_BYTES_MAX {
+        if self.options().verify && file > VERIFIED_FILE_BYTES_MAX {
             let allowed = format!("files up to {}", amount(VERIFIED_FILE_BYTES_MAX));
             let found = format!("-V of files of {}", amount(file));
-            all.push(Problem::new("-V", found, allowed, "give smaller files, or leave -V out"));
+            all.push(Problem::new("-V", found, allowed, "give smaller files, or omit -V"));
         }
         if let Some(free) = self.free.filter(|free| self.all_bytes() > *free) {
             let processes = self.processes().into_iter().max().unwrap_or(1);
@@ -187,16 +183,16 @@ impl Request {
     }
 
     fn of_direct(&self) -> Option<Problem> {
-        if !self.asked().direct {
+        if !self.options().direct {
             return None;
         }
-        match self.direct.as_ref()? {
+        match self.direct_alignment.as_ref()? {
             Err(reason) => {
-                let hint = "leave -I out, or name a folder on a file system that grants it";
+                let hint = "omit -I, or name a folder on a file system that supports it";
                 Some(Problem::new(
                     "-I",
                     format!("no direct access: {reason}"),
-                    "it where the file system grants it",
+                    "it where the file system supports it",
                     hint,
                 ))
             }
@@ -217,14 +213,14 @@ mod tests {
     use super::*;
     use narrows_model::Bytes;
 
-    fn told(line: &str) -> String {
-        let problems = Request::of(&words(line)).err().unwrap_or_default();
+    fn messages(line: &str) -> String {
+        let problems = Request::from_words(&words(line)).err().unwrap_or_default();
         problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
     }
 
     fn sound(line: &str) -> Request {
-        assert_eq!(told(line), "", "{line}");
-        Request::of(&words(line)).unwrap()
+        assert_eq!(messages(line), "", "{line}");
+        Request::from_words(&words(line)).unwrap()
     }
 
     #[test]
@@ -242,10 +238,10 @@ mod tests {
             ("-F x", "-F: found names without throughput mode"),
             ("-t 2 -F x", "-F: found 1 names for 2 processes"),
             ("-S 64", "-S: found a cache's size without -p"),
-            ("-g 4m", "-g: found a bound of auto mode without it"),
-            ("-z", "-z: found a bound of auto mode"),
-            ("-a -n 8m -g 4m", "-n: found a least size of 8192 kB and a most of 4096 kB"),
-            ("-a -q 2", "-y: found a least size of 4 kB and a most of 2 kB"),
+            ("-g 4m", "-g: found a limit of auto mode without it"),
+            ("-z", "-z: found a limit of auto mode"),
+            ("-a -n 8m -g 4m", "-n: found a minimum size of 8192 kB and a maximum of 4096 kB"),
+            ("-a -q 2", "-y: found a minimum size of 4 kB and a maximum of 2 kB"),
             (
                 "-i 1",
                 "-i: found test 1 first, which needs a file; allowed: 0, 6, 9 or 11 before it; add -i 0",
@@ -261,7 +257,7 @@ mod tests {
                 "-a: found 26624",
             ),
         ] {
-            assert!(told(line).starts_with(found), "{line}: {}", told(line));
+            assert!(messages(line).starts_with(found), "{line}: {}", messages(line));
         }
     }
 
@@ -277,9 +273,9 @@ mod tests {
             said.contains("1.00 GiB a file, for 4 at once 4.00 GiB") && said.contains("up to 262144 kB"),
             "{said}"
         );
-        let said = with("-I", |request| request.direct = Some(Err("tmpfs has none".to_owned())));
+        let said = with("-I", |request| request.direct_alignment = Some(Err("tmpfs has none".to_owned())));
         assert!(said.contains("-I: found no direct access: tmpfs has none"), "{said}");
-        let said = with("-I -r 1", |request| request.direct = Some(Ok(Bytes(4096))));
+        let said = with("-I -r 1", |request| request.direct_alignment = Some(Ok(Bytes(4096))));
         assert!(said.contains("-r: found a record of 1 kB") && said.contains("give -r 4"), "{said}");
     }
 }

@@ -1,14 +1,13 @@
 //! What stands out in the figures: where the surface breaks, what only a cache can have served, and how processes shared.
 
-use super::columns::Column;
-use super::figures::{Point, points};
-use super::options::Options;
-use super::request::Unit;
-use super::surface::{Marks, Surface, beyond_split, fall, flat, heat, short_kb, short_rate};
-use super::throughput::Together;
-use narrows_analysis::text::{amount, seconds};
+use super::columns::IozoneColumn;
+use super::figures::IozonePoint;
+use super::request::{FigureUnit, Request};
+use super::surface::{Surface, SurfaceMarks, beyond_split, fall, flat, heat, short_kb, short_rate};
+use super::throughput::ThroughputFigures;
+use narrows_model::quantity::{amount, seconds};
 use narrows_model::units::ratio;
-use narrows_model::{Bytes, Op, Summary};
+use narrows_model::{Bytes, Op};
 use std::collections::BTreeMap;
 
 /// Maps are drawn of so many columns; all are in the picture.
@@ -21,37 +20,31 @@ const MEMORY_SHARE: u64 = 16;
 const NOTHING_RATIO: f64 = 0.05;
 /// Records beyond the mount's requests that add less than this add nothing.
 const SPLIT_GAIN: f64 = 1.1;
-/// Tests of several processes that are shorter are not judged.
+/// Tests of several processes that are shorter are not evaluated.
 const SHORT_S: f64 = 0.5;
-/// Tests of one process that are shorter are not judged: an interrupt decides them.
+/// Tests of one process that are shorter are not evaluated: an interrupt dominates them.
 const BRIEF_S: f64 = 0.001;
 /// Children whose sum is above what their parent saw by this did not run together.
-const TOGETHER_RATIO: f64 = 1.2;
+pub(super) const OVERLAP_RATIO: f64 = 1.2;
 /// The fastest process over the slowest, from which they were served unequally.
-const UNEQUAL_RATIO: f64 = 2.0;
-
-/// The sentences on a run; none where `summary` is of another suite.
-pub(super) fn reading(summary: &Summary) -> Vec<String> {
-    let Some(options) = summary.suite.as_ref().and_then(Options::of) else { return Vec::new() };
-    sentences(&points(summary), &options, &Marks::of(summary))
-}
+pub(super) const UNEQUAL_RATIO: f64 = 2.0;
 
 /// The sentences on `points`.
-pub(super) fn sentences(points: &[Point], options: &Options, marks: &Marks) -> Vec<String> {
-    let is_direct = options.is_direct();
-    let mut all: Vec<String> = in_memory(points, options, marks).into_iter().collect();
+pub(super) fn sentences(points: &[IozonePoint], request: &Request, marks: &SurfaceMarks) -> Vec<String> {
+    let is_direct = request.options().direct;
+    let mut all: Vec<String> = in_memory(points, request, marks).into_iter().collect();
     all.extend(above(points, marks, is_direct));
-    if options.throughput {
+    if request.is_throughput() {
         all.extend(short(points));
-        all.extend(points.iter().filter(|point| !is_short(point)).filter_map(|point| shared(point, options)));
+        all.extend(points.iter().filter(|point| !is_short(point)).filter_map(|point| shared(point, request)));
     } else {
-        let columns = options.columns();
-        let surfaces = |points: &[Point]| -> Vec<Surface> {
-            columns.iter().filter_map(|one| Surface::of(points, one)).collect()
+        let columns = request.columns();
+        let surfaces = |points: &[IozonePoint]| -> Vec<Surface> {
+            columns.iter().filter_map(|one| Surface::from_points(points, one)).collect()
         };
-        let judged: Vec<Point> = points.iter().filter(|point| !is_brief(point)).cloned().collect();
+        let usable: Vec<IozonePoint> = points.iter().filter(|point| !is_brief(point)).cloned().collect();
         all.extend(brief(points));
-        all.extend(ridges(&surfaces(&judged), marks));
+        all.extend(ridges(&surfaces(&usable), marks));
         all.extend(maps(&surfaces(points), marks));
     }
     all.extend(cut_short(points));
@@ -59,17 +52,17 @@ pub(super) fn sentences(points: &[Point], options: &Options, marks: &Marks) -> V
 }
 
 /// Whether one wait for a CPU decides the figure.
-fn is_brief(point: &Point) -> bool {
+fn is_brief(point: &IozonePoint) -> bool {
     point.wall_s() < BRIEF_S
 }
 
 /// Figures that no ridge is read from.
-fn brief(points: &[Point]) -> Option<String> {
+fn brief(points: &[IozonePoint]) -> Option<String> {
     let count = points.iter().filter(|point| is_brief(point)).count();
     (count > 0).then(|| {
         format!(
-            "{count} of {} tests took under {}: one wait for a CPU decides such a figure, and nothing below is read from it; \
-             larger files take longer (-n, -s)",
+            "{count} of {} tests took under {}: a single wait for a CPU dominates such a figure, and it is not used \
+             below; larger files take longer (-n, -s)",
             points.len(),
             seconds(BRIEF_S)
         )
@@ -81,48 +74,48 @@ fn bytes(kb: u64) -> Bytes {
 }
 
 /// Figures that the page cache of this machine made: not of direct access, nor of reads of files whose pages were dropped.
-fn in_memory(points: &[Point], options: &Options, marks: &Marks) -> Option<String> {
-    let memory = marks.memory_kb.filter(|_| !options.is_direct())?;
-    let all = |point: &Point| point.file_kb.saturating_mul(point.children.len() as u64);
-    let is_cached = |point: &&Point| !options.is_cold() || writes(point);
+fn in_memory(points: &[IozonePoint], request: &Request, marks: &SurfaceMarks) -> Option<String> {
+    let memory = marks.memory_kb.filter(|_| !request.options().direct)?;
+    let all = |point: &IozonePoint| point.file_kb.saturating_mul(point.children.len() as u64);
+    let is_cached = |point: &&IozonePoint| !request.is_cold() || writes(point);
     let most = points.iter().filter(is_cached).map(all).max()?;
-    let (which, remedy) = if options.is_cold() {
+    let (which, remedy) = if request.is_cold() {
         ("the figures of writes", "-I, or -e")
     } else {
         ("these figures", "-I, -U for reads, or -e for writes")
     };
     (most < memory).then(|| {
         format!(
-            "{} of files at most is less than the {} of memory: {which} are this machine's page cache as far as it could hold \
-             them, not the device's or the server's; for theirs give files above it, {remedy}",
+            "files of at most {} are smaller than the {} of memory: {which} show this machine's page cache, as far as \
+             the files fit in it, not the device or the server; to measure those use larger files, {remedy}",
             amount(bytes(most)),
             amount(bytes(memory))
         )
     })
 }
 
-fn writes(point: &Point) -> bool {
+fn writes(point: &IozonePoint) -> bool {
     point.column.op == Op::Write || point.column.is_mixed()
 }
 
-/// Figures that no wire or device can have carried.
-fn above(points: &[Point], marks: &Marks, is_direct: bool) -> Option<String> {
+/// Figures that no wire or device can have sustained.
+fn above(points: &[IozonePoint], marks: &SurfaceMarks, is_direct: bool) -> Option<String> {
     let ceiling = marks.ceiling?;
-    let rate = |point: &Point| point.bytes_per_s().map(|rate| rate / 1024.0);
-    let is_above = |point: &&Point| rate(point).and_then(|rate| marks.is_cache(rate)) == Some(true);
-    let found: Vec<&Point> = points.iter().filter(is_above).collect();
+    let rate = |point: &IozonePoint| point.bytes_per_s().map(|rate| rate / 1024.0);
+    let is_above = |point: &&IozonePoint| rate(point).and_then(|rate| marks.is_cache(rate)) == Some(true);
+    let found: Vec<&IozonePoint> = points.iter().filter(is_above).collect();
     let first = found.first()?;
     let what = if is_direct {
-        "a cache beyond this machine's page cache served them, or what was measured of it alone is too little"
+        "a cache other than this machine's page cache served them, or its own measured rate is too low"
     } else {
         "a cache served them"
     };
     Some(format!(
-        "{} of {} figures lie above {} of {}: {what}, such as {} of {} in records of {}",
+        "{} of {} figures are above {} of {}: {what}, such as {} of {} in records of {}",
         found.len(),
         points.len(),
         short_rate(ceiling.kb_per_s),
-        ceiling.whose,
+        ceiling.source,
         first.column.name,
         short_kb(first.file_kb),
         short_kb(first.record_kb)
@@ -130,43 +123,46 @@ fn above(points: &[Point], marks: &Marks, is_direct: bool) -> Option<String> {
 }
 
 /// A sentence for each ridge, with all the columns that have it.
-fn ridges(surfaces: &[Surface], marks: &Marks) -> Vec<String> {
-    let mut told: BTreeMap<(u8, String), Vec<&str>> = BTreeMap::new();
+fn ridges(surfaces: &[Surface], marks: &SurfaceMarks) -> Vec<String> {
+    let mut by_sentence: BTreeMap<(u8, String), Vec<&str>> = BTreeMap::new();
     for surface in surfaces {
         for (rank, sentence) in [fallen(surface, marks), vanished(surface, marks), split(surface, marks)]
             .into_iter()
             .enumerate()
             .filter_map(|(rank, sentence)| Some((u8::try_from(rank).ok()?, sentence?)))
         {
-            told.entry((rank, sentence)).or_default().push(surface.column.name);
+            by_sentence.entry((rank, sentence)).or_default().push(surface.column.name);
         }
     }
-    told.into_iter().map(|((_, sentence), columns)| format!("{}: {sentence}", columns.join(", "))).collect()
+    by_sentence
+        .into_iter()
+        .map(|((_, sentence), columns)| format!("{}: {sentence}", columns.join(", ")))
+        .collect()
 }
 
 /// Where larger files fall off: the page cache, unless that is far larger.
-fn fallen(surface: &Surface, marks: &Marks) -> Option<String> {
+fn fallen(surface: &Surface, marks: &SurfaceMarks) -> Option<String> {
     let (last, next) = fall(surface)?.between_kb;
     let is_small = marks.memory_kb.is_some_and(|memory| next.saturating_mul(MEMORY_SHARE) < memory);
     let what = if is_small {
-        "a cache ran out there that is far smaller than the memory: the processor's, or what may be dirty"
+        "a cache far smaller than the memory was exhausted there: the processor's, or the limit of dirty pages"
     } else {
-        "the page cache ran out there, not the device, and smaller files measured the cache"
+        "the page cache was exhausted there, not the device, and smaller files measured the cache"
     };
     let (last, next) = (short_kb(last), short_kb(next));
     Some(format!("falls to half or less between files of {last} and {next}: {what}"))
 }
 
 /// Large files that are written at next to nothing over a network.
-fn vanished(surface: &Surface, marks: &Marks) -> Option<String> {
+fn vanished(surface: &Surface, marks: &SurfaceMarks) -> Option<String> {
     let found = fall(surface)?;
     let (_, best) = surface.span();
     let (_, after) = found.rates;
     let is_remote = marks.write_kb.is_some();
     (surface.column.op == Op::Write && is_remote && after < NOTHING_RATIO * best).then(|| {
         format!(
-            "files of {} and more are written at {}, next to nothing beside {}: write-back that is exhausted is suspected, \
-             not confirmed; look at the client's dirty limits and the server's commits",
+            "files of {} and more are written at {}, very slow compared with {}: exhausted write-back is suspected, \
+             not confirmed; check the client's dirty limits and the server's commits",
             short_kb(found.between_kb.1),
             short_rate(after),
             short_rate(best)
@@ -175,18 +171,19 @@ fn vanished(surface: &Surface, marks: &Marks) -> Option<String> {
 }
 
 /// Records beyond what the mount asks for at once; of a path without such a size, records that add nothing.
-fn split(surface: &Surface, marks: &Marks) -> Option<String> {
+fn split(surface: &Surface, marks: &SurfaceMarks) -> Option<String> {
     if let Some((size, name)) = marks.split_kb(surface.column) {
         let gain = beyond_split(surface, marks)?;
         return Some(if gain < SPLIT_GAIN {
             format!(
-                "records above {} ({name}) are split into requests of it and add nothing: they measure the client alone",
+                "records above {} ({name}) are split into requests of that size and add nothing: they measure only \
+                the client",
                 short_kb(size)
             )
         } else {
             format!(
-                "records above {} ({name}) are split into requests of it; that they are faster is the client's own saving, not \
-                 the server's or the wire's",
+                "records above {} ({name}) are split into requests of that size; they are faster because the client \
+                 saves time, not the server or the wire",
                 short_kb(size)
             )
         });
@@ -196,11 +193,11 @@ fn split(surface: &Surface, marks: &Marks) -> Option<String> {
 }
 
 /// The maps of the first columns, below a sentence each.
-fn maps(surfaces: &[Surface], marks: &Marks) -> Vec<String> {
+fn maps(surfaces: &[Surface], marks: &SurfaceMarks) -> Vec<String> {
     let is_map =
         |surface: &&Surface| surface.files.len() >= MAP_SIZES_MIN && surface.records.len() >= MAP_SIZES_MIN;
     let first =
-        |name: &str| surfaces.iter().filter(is_map).find(|one| Some(one.column) == Column::named(name));
+        |name: &str| surfaces.iter().filter(is_map).find(|one| Some(one.column) == IozoneColumn::named(name));
     let named: Vec<&Surface> = ["write", "read"].into_iter().filter_map(first).collect();
     let others = surfaces.iter().filter(is_map).filter(|one| !named.contains(one));
     let chosen = named.iter().copied().chain(others).take(MAPS_MAX);
@@ -212,18 +209,18 @@ fn maps(surfaces: &[Surface], marks: &Marks) -> Vec<String> {
         .collect()
 }
 
-fn is_short(point: &Point) -> bool {
+fn is_short(point: &IozonePoint) -> bool {
     point.children.len() > 1 && point.wall_s() < SHORT_S
 }
 
 /// Tests of several processes in which the time that they take to start and to stop is much of all.
-fn short(points: &[Point]) -> Option<String> {
+fn short(points: &[IozonePoint]) -> Option<String> {
     let found = points.iter().filter(|point| is_short(point));
     let shortest = found.clone().min_by(|one, other| one.wall_s().total_cmp(&other.wall_s()))?;
     let times = (SHORT_S / shortest.wall_s().max(1e-6)).ceil();
     Some(format!(
-        "{} of {} tests of several processes took under {SHORT_S} s, {} the least with {}: too short for their shares to be \
-         judged; for {SHORT_S} s of it give files {times:.0} times as large",
+        "{} of {} tests of several processes took under {SHORT_S} s, the shortest {} with {}: too short to compare \
+         the processes; for {SHORT_S} s use files {times:.0} times as large",
         found.count(),
         points.len(),
         shortest.column.name,
@@ -232,27 +229,31 @@ fn short(points: &[Point]) -> Option<String> {
 }
 
 /// What processes saw that did not share alike.
-fn shared(point: &Point, options: &Options) -> Option<String> {
-    let unit = if options.unit == Unit::MicrosPerOp { Unit::KbPerS } else { options.unit };
-    let together = Together::of(point, unit).filter(|together| together.processes > 1)?;
-    let apart = ratio(together.children, together.parent).filter(|apart| *apart > TOGETHER_RATIO);
-    let unequal = ratio(together.most, together.least).filter(|unequal| *unequal >= UNEQUAL_RATIO);
+fn shared(point: &IozonePoint, request: &Request) -> Option<String> {
+    let unit = if request.unit() == FigureUnit::MicrosPerOp { FigureUnit::KbPerS } else { request.unit() };
+    let totals = ThroughputFigures::from_point(point, unit).filter(|totals| totals.processes > 1)?;
+    let apart = ratio(totals.children, totals.parent).filter(|apart| *apart > OVERLAP_RATIO);
+    let unequal = ratio(totals.most, totals.least).filter(|unequal| *unequal >= UNEQUAL_RATIO);
     let mut parts = Vec::new();
     parts.extend(apart.map(|apart| {
-        format!("the children's sum is {apart:.1} times what the parent saw: they did not run together, and the parent's is the figure")
+        format!(
+            "the children's sum is {apart:.1} times what the parent saw: they did not run together, and the \
+            parent's value is used"
+        )
     }));
     parts.extend(
         unequal.map(|unequal| format!("the fastest process had {unequal:.1} times the rate of the slowest")),
     );
     (!parts.is_empty())
-        .then(|| format!("{} {}: {}", together.processes, point.column.processes, parts.join("; ")))
+        .then(|| format!("{} {}: {}", totals.processes, point.column.processes, parts.join("; ")))
 }
 
-fn cut_short(points: &[Point]) -> Option<String> {
-    let found: Vec<&Point> = points.iter().filter(|point| point.cut_short).collect();
+fn cut_short(points: &[IozonePoint]) -> Option<String> {
+    let found: Vec<&IozonePoint> = points.iter().filter(|point| point.cut_short).collect();
     let first = found.first()?;
     Some(format!(
-        "{} of {} measurements were cut short, not all records done, the first of them {} of {} in records of {}",
+        "{} of {} measurements were cut short before all records were done, the first of them {} of {} in records of \
+        {}",
         found.len(),
         points.len(),
         first.column.name,
@@ -263,52 +264,62 @@ fn cut_short(points: &[Point]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::figures::Child;
-    use super::super::surface::Ceiling;
-    use super::super::testing::{options, point_of, surface};
+    use super::super::figures::ProcessFigures;
+    use super::super::surface::SurfaceCeiling;
+    use super::super::testing::{point_of, request, surface};
     use super::*;
 
-    fn nfs() -> Marks {
-        Marks {
+    fn nfs() -> SurfaceMarks {
+        SurfaceMarks {
             read_kb: Some(64),
             write_kb: Some(64),
             memory_kb: Some(24_576),
-            ceiling: Some(Ceiling { kb_per_s: 122_070.0, whose: "the wire, as measured" }),
+            ceiling: Some(SurfaceCeiling { kb_per_s: 122_070.0, source: "the wire, as measured" }),
         }
     }
 
     #[test]
     fn a_surface_is_told_by_its_ridges_and_its_maps() {
-        let said = sentences(&surface(), &options("-a -i 0 -i 1"), &nfs());
+        let said = sentences(&surface(), &request("-a -i 0 -i 1"), &nfs());
         insta::assert_snapshot!("reading", said.join("\n- "));
     }
 
     #[test]
     fn files_below_the_memory_are_told_as_cache() {
         let points = [point_of("write", 64, 4, 1000.0)];
-        let said =
-            sentences(&points, &options(""), &Marks { memory_kb: Some(65), ..Marks::default() }).join("\n");
-        assert!(said.contains("64.0 KiB of files at most is less than the 65.0 KiB of memory"), "{said}");
+        let said = sentences(
+            &points,
+            &request(""),
+            &SurfaceMarks { memory_kb: Some(65), ..SurfaceMarks::default() },
+        )
+        .join("\n");
+        assert!(said.contains("files of at most 64.0 KiB are smaller than the 65.0 KiB of memory"), "{said}");
         assert!(
-            sentences(&points, &options(""), &Marks { memory_kb: Some(64), ..Marks::default() }).is_empty()
+            sentences(
+                &points,
+                &request(""),
+                &SurfaceMarks { memory_kb: Some(64), ..SurfaceMarks::default() }
+            )
+            .is_empty()
         );
     }
 
     #[test]
     fn direct_access_passes_the_page_cache_and_is_not_told_to() {
         let points = [point_of("write", 64, 4, 900_000.0)];
-        let said = sentences(&points, &options("-I"), &Marks { memory_kb: Some(65), ..nfs() }).join("\n");
-        assert!(!said.contains("page cache as far") && !said.contains("-I"), "{said}");
-        assert!(said.contains("a cache beyond this machine's page cache served them"), "{said}");
+        let said =
+            sentences(&points, &request("-I"), &SurfaceMarks { memory_kb: Some(65), ..nfs() }).join("\n");
+        assert!(!said.contains("page cache, as far") && !said.contains("-I"), "{said}");
+        assert!(said.contains("a cache other than this machine's page cache served them"), "{said}");
     }
 
     #[test]
     fn files_whose_pages_are_dropped_leave_writes_alone_to_the_cache() {
-        let marks = Marks { memory_kb: Some(65), ..Marks::default() };
+        let marks = SurfaceMarks { memory_kb: Some(65), ..SurfaceMarks::default() };
         let said = |column: &str| {
-            sentences(&[point_of(column, 64, 4, 1000.0)], &options("-U /mnt"), &marks).join("\n")
+            sentences(&[point_of(column, 64, 4, 1000.0)], &request("-U /mnt"), &marks).join("\n")
         };
-        assert!(said("write").contains("memory: the figures of writes are this machine's page cache"));
+        assert!(said("write").contains("memory: the figures of writes show this machine's page cache"));
         assert_eq!(said("read"), "");
     }
 
@@ -316,53 +327,64 @@ mod tests {
     fn writes_that_come_to_next_to_nothing_are_suspected_of_exhausted_write_back() {
         let points = [(1024, 90_000.0), (2048, 89_000.0), (4096, 900.0)]
             .map(|(file, rate)| point_of("write", file, 64, rate));
-        let options = options("-s 1m -s 2m -s 4m -r 64 -i 0");
-        let said = sentences(&points, &options, &nfs()).join("\n");
+        let request = request("-s 1m -s 2m -s 4m -r 64 -i 0");
+        let said = sentences(&points, &request, &nfs()).join("\n");
         assert!(said.contains("suspected, not confirmed") && said.contains("files of 4M and more"), "{said}");
-        assert!(!sentences(&points, &options, &Marks::default()).join("\n").contains("suspected"));
+        assert!(!sentences(&points, &request, &SurfaceMarks::default()).join("\n").contains("suspected"));
     }
 
     #[test]
     fn processes_that_did_not_run_together_are_told() {
-        let child = |elapsed_s| Child { bytes: 65_536.0, ops: 16.0, elapsed_s, cpu_s: 0.1 };
-        let point =
-            |times: [f64; 2]| Point { children: times.map(child).to_vec(), ..point_of("write", 64, 4, 1.0) };
-        let options = options("-t 2 -i 0 -s 64 -r 4");
-        let said = sentences(&[point([1.0, 4.0])], &options, &Marks::default()).join("\n");
+        let child = |elapsed_s| ProcessFigures { bytes: 65_536.0, ops: 16.0, elapsed_s, cpu_s: 0.1 };
+        let point = |times: [f64; 2]| IozonePoint {
+            children: times.map(child).to_vec(),
+            ..point_of("write", 64, 4, 1.0)
+        };
+        let request = request("-t 2 -i 0 -s 64 -r 4");
+        let said = sentences(&[point([1.0, 4.0])], &request, &SurfaceMarks::default()).join("\n");
         assert!(said.starts_with("2 initial writers: the children's sum is 2.5 times"), "{said}");
         assert!(said.contains("the fastest process had 4.0 times"), "{said}");
-        assert!(sentences(&[point([1.0, 1.1])], &options, &Marks::default()).is_empty());
-        let said = sentences(&[point([0.01, 0.1])], &options, &Marks::default());
-        assert!(said.len() == 1 && said[0].contains("give files 5 times as large"), "{said:?}");
+        assert!(sentences(&[point([1.0, 1.1])], &request, &SurfaceMarks::default()).is_empty());
+        let said = sentences(&[point([0.01, 0.1])], &request, &SurfaceMarks::default());
+        assert!(said.len() == 1 && said[0].contains("use files 5 times as large"), "{said:?}");
     }
 
     #[test]
     fn a_fall_far_below_the_memory_is_not_called_the_page_caches() {
         let points =
             [(1024, 9e5), (2048, 9e5), (4096, 4e5)].map(|(file, rate)| point_of("read", file, 64, rate));
-        let options = options("-s 1m -s 2m -s 4m -r 64 -i 0 -i 1");
+        let request = request("-s 1m -s 2m -s 4m -r 64 -i 0 -i 1");
         let said = |memory_kb| {
-            sentences(&points, &options, &Marks { memory_kb: Some(memory_kb), ..Marks::default() }).join("\n")
+            sentences(
+                &points,
+                &request,
+                &SurfaceMarks { memory_kb: Some(memory_kb), ..SurfaceMarks::default() },
+            )
+            .join("\n")
         };
         assert!(
-            said(1 << 20).contains("read: falls to half or less between files of 2M and 4M: a cache ran out")
+            said(1 << 20)
+                .contains("read: falls to half or less between files of 2M and 4M: a cache far smaller")
         );
-        assert!(said(4096).contains("the page cache ran out there, not the device"));
+        assert!(said(4096).contains("the page cache was exhausted there, not the device"));
     }
 
     #[test]
     fn a_ridge_is_not_read_from_tests_of_microseconds() {
-        let options = options("-s 64 -s 128 -s 256 -r 4 -i 0 -i 1");
+        let request = request("-s 64 -s 128 -s 256 -r 4 -i 0 -i 1");
         let points = [(64, 4e6), (128, 5e3), (256, 2e6)].map(|(file, rate)| point_of("read", file, 4, rate));
-        let said = sentences(&points, &options, &Marks::default()).join("\n");
-        assert!(said.contains("2 of 3 tests took under 1.00 ms: one wait for a CPU decides"), "{said}");
+        let said = sentences(&points, &request, &SurfaceMarks::default()).join("\n");
+        assert!(
+            said.contains("2 of 3 tests took under 1.00 ms: a single wait for a CPU dominates"),
+            "{said}"
+        );
         assert!(!said.contains("falls to half") && !said.contains("add nothing"), "{said}");
     }
 
     #[test]
     fn what_was_cut_short_is_told() {
-        let points = [Point { cut_short: true, ..point_of("read", 64, 4, 1.0) }];
-        let said = sentences(&points, &options("-s 64 -i 0 -i 1"), &Marks::default()).join("\n");
+        let points = [IozonePoint { cut_short: true, ..point_of("read", 64, 4, 1.0) }];
+        let said = sentences(&points, &request("-s 64 -i 0 -i 1"), &SurfaceMarks::default()).join("\n");
         assert!(
             said.contains("1 of 1 measurements were cut short") && said.contains("read of 64k"),
             "{said}"

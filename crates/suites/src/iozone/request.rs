@@ -2,10 +2,12 @@
 //!
 //! Not here: what can be wrong with it, which is `problems`.
 
-use super::asked::{self, Asked};
-use super::columns::{self, Calls, Column, USUAL, USUAL_TOGETHER};
+use super::columns::{self, CallKind, IozoneColumn, USUAL, USUAL_THROUGHPUT};
+use super::options::{self, IozoneOptions};
 use narrows_model::Bytes;
 use narrows_study::Problem;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 /// Files of auto mode in kB, from the first to the last.
 pub(super) const AUTO_FILES_KB: (u64, u64) = (64, 512 << 10);
@@ -18,21 +20,22 @@ const SINGLE_KB: (u64, u64) = (512, 4);
 /// Records from one to the next in the stride test.
 const STRIDE: u64 = 17;
 
-/// The processor's cache where neither the machine nor the user tells: as the original's.
+/// The processor's cache where neither the machine nor the user gives it: as the original's.
 const CPU_CACHE: Bytes = Bytes(1 << 20);
 
 /// What the figures are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unit {
+pub(super) enum FigureUnit {
     KbPerS,
     OpsPerS,
     MicrosPerOp,
 }
 
 /// What is asked for, and what is known of the machine and the folder.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Request {
-    asked: Asked,
+    #[serde(flatten)]
+    pub(super) options: IozoneOptions,
     /// Whether cuts of the path are measured beside the tests.
     pub has_cuts: bool,
     /// Free room for files, where known.
@@ -41,13 +44,19 @@ pub struct Request {
     pub cpu_cache: Option<Bytes>,
     /// A line of it, where known.
     pub cpu_cache_line: Option<Bytes>,
+    /// The file for every figure as CSV.
+    #[serde(default)]
+    pub surface_csv: Option<PathBuf>,
+    /// The file for the picture of the surface.
+    #[serde(default)]
+    pub surface_svg: Option<PathBuf>,
     /// What direct access must be a multiple of, or why there is none; `None` where it was not looked for.
-    pub direct: Option<Result<Bytes, String>>,
+    pub direct_alignment: Option<Result<Bytes, String>>,
 }
 
 /// A file size and a record size, in kB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Pair {
+pub(super) struct SizePair {
     pub(super) file_kb: u64,
     pub(super) record_kb: u64,
 }
@@ -57,64 +66,52 @@ impl Request {
     ///
     /// # Errors
     /// Every letter and value that cannot be read, or else all that is wrong with them together.
-    pub fn of(words: &[String]) -> Result<Self, Vec<Problem>> {
-        let asked = asked::read(words)?;
-        let request =
-            Self { asked, has_cuts: true, free: None, cpu_cache: None, cpu_cache_line: None, direct: None };
+    pub fn from_words(words: &[String]) -> Result<Self, Vec<Problem>> {
+        let options = options::read(words)?;
+        let request = Self {
+            options,
+            has_cuts: true,
+            free: None,
+            cpu_cache: None,
+            cpu_cache_line: None,
+            surface_csv: None,
+            surface_svg: None,
+            direct_alignment: None,
+        };
         let problems = request.problems();
         if problems.is_empty() { Ok(request) } else { Err(problems) }
     }
 
-    /// The file in which the spreadsheet goes as CSV.
-    #[must_use]
-    pub fn sheet_file(&self) -> Option<&str> {
-        self.asked.sheet_file.as_deref()
+    /// Whether each file's pages are dropped before each test.
+    pub(super) fn is_cold(&self) -> bool {
+        self.options.cold_mount.is_some()
     }
 
-    /// The names of the files of processes, in their order; each process's file lies in the folder of its name.
-    #[must_use]
-    pub fn names(&self) -> &[String] {
-        &self.asked.names
-    }
-
-    /// The mount that was named for cold tests, which must hold their files.
-    #[must_use]
-    pub fn cold_mount(&self) -> Option<&str> {
-        self.asked.cold_mount.as_deref()
-    }
-
-    /// Whether files are to stay.
-    #[must_use]
-    pub fn keeps_files(&self) -> bool {
-        self.asked.keeps
-    }
-
-    /// Whether direct access is asked for.
-    #[must_use]
-    pub fn is_direct(&self) -> bool {
-        self.asked.direct
+    /// Whether the numbers of processes were given by their ends.
+    pub(super) fn has_range(&self) -> bool {
+        self.options.processes_least.or(self.options.processes_most).is_some()
     }
 
     /// The largest record.
     #[must_use]
-    pub fn record_bytes_max(&self) -> Bytes {
+    pub(super) fn record_bytes_max(&self) -> Bytes {
         kb(self.records_kb().into_iter().max().unwrap_or(1))
     }
 
-    pub(super) fn asked(&self) -> &Asked {
-        &self.asked
+    pub(super) fn options(&self) -> &IozoneOptions {
+        &self.options
     }
 
     /// Whether it is throughput mode, which has no surface of sizes.
     #[must_use]
-    pub fn is_throughput(&self) -> bool {
-        self.asked.processes.or(self.asked.processes_least).or(self.asked.processes_most).is_some()
+    pub(super) fn is_throughput(&self) -> bool {
+        self.options.processes.or(self.options.processes_least).or(self.options.processes_most).is_some()
     }
 
     /// The numbers of processes of throughput mode; one process in the others.
     pub(super) fn processes(&self) -> Vec<u64> {
-        let asked = &self.asked;
-        match (asked.processes, asked.processes_least, asked.processes_most) {
+        let options = &self.options;
+        match (options.processes, options.processes_least, options.processes_most) {
             (Some(count), _, _) => vec![count],
             // As the original: from one on without -l, and no more than -l without -u.
             (None, least, Some(most)) => (least.unwrap_or(1)..=most).collect(),
@@ -123,27 +120,27 @@ impl Request {
         }
     }
 
-    pub(super) fn unit(&self) -> Unit {
-        match (self.asked.ops, self.asked.micros) {
-            (true, _) => Unit::OpsPerS,
-            (_, true) => Unit::MicrosPerOp,
-            _ => Unit::KbPerS,
+    pub(super) fn unit(&self) -> FigureUnit {
+        match (self.options.ops, self.options.micros) {
+            (true, _) => FigureUnit::OpsPerS,
+            (_, true) => FigureUnit::MicrosPerOp,
+            _ => FigureUnit::KbPerS,
         }
     }
 
-    /// The processor's cache, as given or told by the machine, or as large as what a purge takes it for.
+    /// The processor's cache, as given or reported by the machine, or of the size that a purge assumes.
     pub(super) fn purged_cache(&self) -> Option<Bytes> {
-        self.asked.cache_kb.map(kb).or(self.cpu_cache).or(self.asked.purge.then_some(CPU_CACHE))
+        self.options.cache_kb.map(kb).or(self.cpu_cache).or(self.options.purge.then_some(CPU_CACHE))
     }
 
     pub(super) fn stride(&self) -> u64 {
-        self.asked.stride.unwrap_or(STRIDE)
+        self.options.stride.unwrap_or(STRIDE)
     }
 
     pub(super) fn tests(&self) -> Vec<u64> {
-        let mut tests = match (self.asked.tests.as_slice(), self.is_throughput()) {
+        let mut tests = match (self.options.tests.as_slice(), self.is_throughput()) {
             ([], false) => USUAL.to_vec(),
-            ([], true) => USUAL_TOGETHER.to_vec(),
+            ([], true) => USUAL_THROUGHPUT.to_vec(),
             (given, _) => given.to_vec(),
         };
         tests.sort_unstable();
@@ -151,40 +148,40 @@ impl Request {
     }
 
     /// The columns that are measured, in their order: streams have no direct access.
-    pub(super) fn columns(&self) -> Vec<&'static Column> {
-        let mut columns = columns::of_tests(&self.tests(), !self.asked.no_retests, self.is_throughput());
-        columns.retain(|column| !self.asked.direct || column.calls != Calls::Stdio);
+    pub(super) fn columns(&self) -> Vec<&'static IozoneColumn> {
+        let mut columns = columns::of_tests(&self.tests(), !self.options.no_retests, self.is_throughput());
+        columns.retain(|column| !self.options.direct || column.calls != CallKind::Stdio);
         columns
     }
 
     pub(super) fn files_kb(&self) -> Vec<u64> {
-        let asked = &self.asked;
-        let (least, most) = (asked.file_kb_min, asked.file_kb_max);
-        sizes(asked.auto, &asked.files_kb, (least, most), AUTO_FILES_KB, SINGLE_KB.0)
+        let options = &self.options;
+        let (least, most) = (options.file_kb_min, options.file_kb_max);
+        sizes(options.auto, &options.files_kb, (least, most), AUTO_FILES_KB, SINGLE_KB.0)
     }
 
     pub(super) fn records_kb(&self) -> Vec<u64> {
-        let asked = &self.asked;
-        let (least, most) = (asked.record_kb_min, asked.record_kb_max);
-        sizes(asked.auto, &asked.records_kb, (least, most), AUTO_RECORDS_KB, SINGLE_KB.1)
+        let options = &self.options;
+        let (least, most) = (options.record_kb_min, options.record_kb_max);
+        sizes(options.auto, &options.records_kb, (least, most), AUTO_RECORDS_KB, SINGLE_KB.1)
     }
 
     /// Whether small records of large files are left out.
     fn crosses(&self) -> bool {
-        let asked = &self.asked;
+        let options = &self.options;
         let is_explicit =
-            !asked.files_kb.is_empty() || !asked.records_kb.is_empty() || asked.record_kb_min.is_some();
-        asked.auto && !asked.all_records && !is_explicit
+            !options.files_kb.is_empty() || !options.records_kb.is_empty() || options.record_kb_min.is_some();
+        options.auto && !options.all_records && !is_explicit
     }
 
     /// The sizes that are measured: file by file, of each its records.
-    pub(super) fn pairs(&self) -> Vec<Pair> {
+    pub(super) fn pairs(&self) -> Vec<SizePair> {
         let (records, crosses) = (self.records_kb(), self.crosses());
         let of_file = |file_kb: u64| {
             let least = if crosses && file_kb > CROSSING_KB.0 { CROSSING_KB.1 } else { 0 };
             let fits = move |record_kb: &u64| (least..=file_kb).contains(record_kb);
             let records: Vec<u64> = records.iter().copied().filter(fits).collect();
-            records.into_iter().map(move |record_kb| Pair { file_kb, record_kb })
+            records.into_iter().map(move |record_kb| SizePair { file_kb, record_kb })
         };
         self.files_kb().into_iter().flat_map(of_file).collect()
     }
@@ -231,7 +228,7 @@ mod tests {
     use super::*;
 
     fn sound(line: &str) -> Request {
-        Request::of(&words(line)).unwrap()
+        Request::from_words(&words(line)).unwrap()
     }
 
     #[test]
@@ -256,7 +253,7 @@ mod tests {
         let bounded = sound("-a -n 100 -g 450 -y 8 -q 32");
         assert_eq!((bounded.files_kb(), bounded.records_kb()), (vec![100, 200, 400], vec![8, 16, 32]));
         let single = sound("");
-        assert_eq!(single.pairs(), [Pair { file_kb: 512, record_kb: 4 }]);
+        assert_eq!(single.pairs(), [SizePair { file_kb: 512, record_kb: 4 }]);
         assert_eq!(sound("-s 1m -s 64 -r 16").files_kb(), [64, 1024]);
     }
 
@@ -267,7 +264,7 @@ mod tests {
         assert_eq!((sound("-u 3").processes(), sound("-l 3").processes()), (vec![1, 2, 3], vec![3]));
         assert_eq!(
             (sound("").processes(), sound("-O").unit(), sound("-N").unit()),
-            (vec![1], Unit::OpsPerS, Unit::MicrosPerOp)
+            (vec![1], FigureUnit::OpsPerS, FigureUnit::MicrosPerOp)
         );
         let names: Vec<&str> = sound("-i 0 -+n -I").columns().iter().map(|column| column.name).collect();
         assert_eq!((names, sound("-a -I").columns().len()), (vec!["write"], 9));

@@ -1,60 +1,64 @@
 //! The spreadsheet: a block for each column, records over its columns and a line for each file size; as text and as CSV.
 
-use super::columns::Column;
-use super::figures::{Point, at, sizes};
-use super::native::{told, unit_line};
-use super::options::Options;
-use super::request::Unit;
+use super::columns::IozoneColumn;
+use super::figures::{IozonePoint, at, sizes};
+use super::native::{format_figure, unit_line};
+use super::request::{FigureUnit, Request};
 use super::throughput;
 use narrows_model::Summary;
 use std::fmt::Write;
 
 /// The sizes of all blocks.
-struct Axes {
+struct SheetAxes {
     files: Vec<u64>,
     records: Vec<u64>,
 }
 
-impl Axes {
-    fn of(points: &[Point]) -> Self {
+impl SheetAxes {
+    fn new(points: &[IozonePoint]) -> Self {
         let (files, records) = sizes(points);
         Self { files, records }
     }
 }
 
 /// The columns that any cell was measured of, in their order.
-fn measured<'p>(points: &'p [Point], options: &Options) -> impl Iterator<Item = &'static Column> + use<'p> {
-    let columns = options.columns();
+fn measured<'p>(
+    points: &'p [IozonePoint],
+    request: &Request,
+) -> impl Iterator<Item = &'static IozoneColumn> + use<'p> {
+    let columns = request.columns();
     columns.into_iter().filter(|column| points.iter().any(|point| point.column == *column))
 }
 
 /// The blocks as the original prints them; a cell that was left out is 0.
-pub(super) fn blocks(points: &[Point], options: &Options) -> String {
-    let title = |column: &Column| format!("{} report", column.report);
-    let figure = |point: Option<&Point>| {
-        format!(" {} ", told(point.and_then(|point| point.value(options.unit)), options.unit))
+pub(super) fn blocks(points: &[IozonePoint], request: &Request) -> String {
+    let title = |column: &IozoneColumn| format!("{} report", column.report);
+    let figure = |point: Option<&IozonePoint>| {
+        format!(" {} ", format_figure(point.and_then(|point| point.value(request.unit())), request.unit()))
     };
-    text(points, options, title, figure)
+    text(points, request, title, figure)
 }
 
 /// CPU time over wall time in percent, in the same form.
-pub(super) fn cpu_blocks(points: &[Point], options: &Options) -> String {
-    let title =
-        |column: &Column| format!("{} CPU utilization report (Zero values should be ignored)", column.report);
-    let figure =
-        |point: Option<&Point>| format!(" {:>6.2}", point.and_then(Point::cpu_percent).unwrap_or(0.0));
-    text(points, options, title, figure)
+pub(super) fn cpu_blocks(points: &[IozonePoint], request: &Request) -> String {
+    let title = |column: &IozoneColumn| {
+        format!("{} CPU utilization report (Zero values should be ignored)", column.report)
+    };
+    let figure = |point: Option<&IozonePoint>| {
+        format!(" {:>6.2}", point.and_then(IozonePoint::cpu_percent).unwrap_or(0.0))
+    };
+    text(points, request, title, figure)
 }
 
 fn text(
-    points: &[Point],
-    options: &Options,
-    title: impl Fn(&Column) -> String,
-    figure: impl Fn(Option<&Point>) -> String,
+    points: &[IozonePoint],
+    request: &Request,
+    title: impl Fn(&IozoneColumn) -> String,
+    figure: impl Fn(Option<&IozonePoint>) -> String,
 ) -> String {
-    let axes = Axes::of(points);
+    let axes = SheetAxes::new(points);
     let mut out = String::new();
-    for column in measured(points, options) {
+    for column in measured(points, request) {
         // Writing into a string cannot fail.
         let _ = write!(out, "\n\"{}\"\n      ", title(column));
         for record in &axes.records {
@@ -76,18 +80,17 @@ fn text(
 ///
 /// # Units
 /// kB for sizes; figures as asked for, in the first line.
-#[must_use]
-pub fn csv(summary: &Summary) -> Option<String> {
-    let options = Options::of(summary.suite.as_ref()?)?;
+pub(super) fn csv(summary: &Summary) -> Option<String> {
+    let request = super::recorded(summary)?;
     let points = super::figures::points(summary);
-    Some(if options.throughput { throughput::csv(&points, &options) } else { csv_of(&points, &options) })
+    Some(if request.is_throughput() { throughput::csv(&points, &request) } else { csv_of(&points, &request) })
 }
 
 /// The blocks as CSV, by which a program of spreadsheets and `narrows import iozone` take them.
-pub(super) fn csv_of(points: &[Point], options: &Options) -> String {
-    let axes = Axes::of(points);
-    let mut out = format!("\"{}\"\n", unit_heading(options.unit));
-    for column in measured(points, options) {
+pub(super) fn csv_of(points: &[IozonePoint], request: &Request) -> String {
+    let axes = SheetAxes::new(points);
+    let mut out = format!("\"{}\"\n", unit_heading(request.unit()));
+    for column in measured(points, request) {
         let _ = writeln!(out, "\n\"{} report\"", column.report);
         for record in &axes.records {
             let _ = write!(out, ",{record}");
@@ -96,8 +99,8 @@ pub(super) fn csv_of(points: &[Point], options: &Options) -> String {
         for file in &axes.files {
             let _ = write!(out, "{file}");
             for record in &axes.records {
-                let value = at(points, column, *file, *record).and_then(|point| point.value(options.unit));
-                let _ = write!(out, ",{}", told(value, options.unit));
+                let value = at(points, column, *file, *record).and_then(|point| point.value(request.unit()));
+                let _ = write!(out, ",{}", format_figure(value, request.unit()));
             }
             out.push('\n');
         }
@@ -105,27 +108,27 @@ pub(super) fn csv_of(points: &[Point], options: &Options) -> String {
     out
 }
 
-fn unit_heading(unit: Unit) -> String {
+fn unit_heading(unit: FigureUnit) -> String {
     format!("{}, records of the first line's and files of the first column's kB", unit_line(unit))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{options, surface};
+    use super::super::testing::{request, surface};
     use super::*;
 
     #[test]
     fn blocks_are_the_originals_and_cells_left_out_are_nothing() {
-        insta::assert_snapshot!("blocks", blocks(&surface(), &options("-a -i 0 -i 1 -R")));
+        insta::assert_snapshot!("blocks", blocks(&surface(), &request("-a -i 0 -i 1 -R")));
     }
 
     #[test]
     fn the_sheet_of_a_file_is_csv() {
-        insta::assert_snapshot!("sheet_csv", csv_of(&surface(), &options("-a -i 0 -i 1 -b x")));
+        insta::assert_snapshot!("sheet_csv", csv_of(&surface(), &request("-a -i 0 -i 1 -b x")));
     }
 
     #[test]
     fn cpu_shares_stand_in_blocks_of_their_own() {
-        insta::assert_snapshot!("cpu_blocks", cpu_blocks(&surface(), &options("-a -i 0 -+u -+n")));
+        insta::assert_snapshot!("cpu_blocks", cpu_blocks(&surface(), &request("-a -i 0 -+u -+n")));
     }
 }

@@ -1,7 +1,10 @@
 //! From a plan and the trials of its cells to the native output: what a record with these times prints.
 
-use super::testing::{check, folder, words};
-use super::{Request, native, plan, reading, sheet_csv, surface_csv, surface_svg};
+use super::sheet::csv as sheet_csv;
+use super::surface::{csv as surface_csv, svg as surface_svg};
+use super::testing::words;
+use super::{ENTRY, Request};
+use crate::suite::Suite;
 use narrows_analysis::{Input, RunFacts, analyse};
 use narrows_model::{Bytes, Cut, Event, Histogram, Inventory, Plan, Summary};
 use serde_json::json;
@@ -38,9 +41,9 @@ fn trials(plan: &Plan) -> Vec<Event> {
 }
 
 fn summary(line: &str) -> Summary {
-    let mut request = Request::of(&words(line)).unwrap();
+    let mut request = Request::from_words(&words(line)).unwrap();
     request.has_cuts = false;
-    let plan = plan(&request, &[folder()], check()).unwrap();
+    let plan = request.plan(crate::testing::folder(Bytes(4096))).unwrap();
     let (inventory, events) = (inventory(), trials(&plan));
     let command = words(&format!("narrows suite iozone {line}"));
     let input = Input {
@@ -54,7 +57,7 @@ fn summary(line: &str) -> Summary {
 
 #[test]
 fn a_fixed_summary_of_auto_mode_prints_its_table_and_sheet() {
-    let text = native::native(&summary("-a -n 4m -g 8m -y 1m -q 4m -R -i 0 -i 1")).unwrap();
+    let text = ENTRY.native(&summary("-a -n 4m -g 8m -y 1m -q 4m -R -i 0 -i 1")).unwrap();
     insta::assert_snapshot!("summary_auto", text);
     // A kB takes a microsecond.
     assert!(text.contains("4096    1024  1000000  1000000"), "{text}");
@@ -63,11 +66,8 @@ fn a_fixed_summary_of_auto_mode_prints_its_table_and_sheet() {
 #[test]
 fn a_fixed_summary_of_throughput_mode_prints_its_groups_and_its_reading() {
     let summary = summary("-l 1 -u 2 -i 0 -s 1m -r 64 -O");
-    let said = reading::reading(&summary).join("\n- ");
-    insta::assert_snapshot!(
-        "summary_throughput",
-        format!("{}\n- {said}\n", native::native(&summary).unwrap())
-    );
+    let said = ENTRY.reading(&summary).join("\n- ");
+    insta::assert_snapshot!("summary_throughput", format!("{}\n- {said}\n", ENTRY.native(&summary).unwrap()));
 }
 
 #[test]
@@ -85,6 +85,6 @@ fn a_summary_of_another_suite_prints_nothing() {
     if let Some(suite) = &mut summary.suite {
         "ioperf".clone_into(&mut suite.name);
     }
-    assert_eq!((native::native(&summary), sheet_csv(&summary)), (None, None));
-    assert!(reading::reading(&summary).is_empty() && surface_csv(&summary).is_none());
+    assert_eq!((ENTRY.native(&summary), sheet_csv(&summary)), (None, None));
+    assert!(ENTRY.reading(&summary).is_empty() && surface_csv(&summary).is_none());
 }

@@ -1,51 +1,36 @@
-//! Points of given figures, and plans of checks, for tests.
+//! Requests of letters and points of given figures, for tests.
 
-use super::columns::{COLUMNS, Column};
-use super::figures::{Child, Point};
-use super::options::{Options, source};
+use super::columns::{COLUMNS, IozoneColumn};
+use super::figures::{IozonePoint, ProcessFigures};
 use super::request::Request;
-use narrows_model::{Plan, Target};
-use narrows_study::{CheckRequest, plan_check};
 
 /// The words of a line.
 pub(super) fn words(line: &str) -> Vec<String> {
     line.split_whitespace().map(str::to_owned).collect()
 }
 
-/// What a run of these letters has in its record.
-pub(super) fn options(line: &str) -> Options {
-    Options::of(&source(&Request::of(&words(line)).unwrap())).unwrap()
-}
-
-/// Where tests put files.
-pub(super) fn folder() -> Target {
-    "/data".parse().unwrap()
-}
-
-/// The plan of a check there.
-pub(super) fn check() -> Plan {
-    let mut check = CheckRequest::new(folder());
-    check.depths = Some(vec![1]);
-    plan_check(&check).unwrap()
+/// The request of these letters.
+pub(super) fn request(line: &str) -> Request {
+    Request::from_words(&words(line)).unwrap()
 }
 
 /// A column of one process at these sizes and this rate in kB/s, at 50 % of a CPU.
-pub(super) fn point_of(column: &str, file_kb: u64, record_kb: u64, kb_per_s: f64) -> Point {
+pub(super) fn point_of(column: &str, file_kb: u64, record_kb: u64, kb_per_s: f64) -> IozonePoint {
     let elapsed_s = file_kb as f64 / kb_per_s;
-    let child = Child {
+    let child = ProcessFigures {
         bytes: file_kb as f64 * 1024.0,
         ops: (file_kb / record_kb) as f64,
         elapsed_s,
         cpu_s: elapsed_s / 2.0,
     };
-    let column = Column::named(column).unwrap();
-    Point { column, file_kb, record_kb, children: vec![child], cut_short: false }
+    let column = IozoneColumn::named(column).unwrap();
+    IozonePoint { column, file_kb, record_kb, children: vec![child], cut_short: false }
 }
 
 /// Files of 4 to 64 MB by records of 16 kB to 1 MB of an imagined NFS mount with rsize and wsize of 64 kB on a gigabit
 /// link, with 24 MB of free memory: larger files fall to the wire's rate and below. The smallest record of files above 16
 /// MB is left out.
-pub(super) fn surface() -> Vec<Point> {
+pub(super) fn surface() -> Vec<IozonePoint> {
     let mut points = Vec::new();
     for file_kb in [4096, 8192, 16_384, 32_768, 65_536] {
         for record_kb in [16, 64, 256, 1024] {

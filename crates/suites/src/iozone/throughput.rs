@@ -1,16 +1,15 @@
 //! Throughput mode: what processes that start together and end at the first one's end saw, and what their parent did.
 
-use super::columns::Column;
-use super::figures::{Child, Point};
+use super::columns::IozoneColumn;
+use super::figures::{IozonePoint, ProcessFigures};
 use super::native::unit_line;
-use super::options::Options;
-use super::request::Unit;
+use super::request::{FigureUnit, Request};
 use narrows_model::units::ratio;
 use std::fmt::Write;
 
 /// The figures of one test of several processes.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Together {
+pub(super) struct ThroughputFigures {
     pub(super) processes: usize,
     /// The sum of each process's own rate.
     pub(super) children: f64,
@@ -25,13 +24,13 @@ pub(super) struct Together {
     pub(super) cpu_s: f64,
 }
 
-impl Together {
+impl ThroughputFigures {
     /// The figures of `point`; `None` where a process has no rate.
-    pub(super) fn of(point: &Point, unit: Unit) -> Option<Self> {
+    pub(super) fn from_point(point: &IozonePoint, unit: FigureUnit) -> Option<Self> {
         let children = &point.children;
         let rates: Vec<f64> = children.iter().map(|child| child.value(unit)).collect::<Option<_>>()?;
         let sum: f64 = rates.iter().sum();
-        let moved = |child: &Child| child.amount(unit);
+        let moved = |child: &ProcessFigures| child.amount(unit);
         Some(Self {
             processes: children.len(),
             children: sum,
@@ -46,12 +45,12 @@ impl Together {
     }
 }
 
-fn unit_word(unit: Unit) -> (&'static str, &'static str) {
-    if unit == Unit::KbPerS { ("kB/sec", "kB") } else { ("ops/sec", "ops") }
+fn unit_word(unit: FigureUnit) -> (&'static str, &'static str) {
+    if unit == FigureUnit::KbPerS { ("kB/sec", "kB") } else { ("ops/sec", "ops") }
 }
 
 /// All groups, for each number of processes a heading; then the report where it is asked for.
-pub(super) fn text(points: &[Point], options: &Options) -> String {
+pub(super) fn text(points: &[IozonePoint], request: &Request) -> String {
     let mut out = String::new();
     let mut known = None;
     for point in points {
@@ -67,59 +66,60 @@ pub(super) fn text(points: &[Point], options: &Options) -> String {
             let _ =
                 writeln!(out, "\tEach process writes a {file_kb} kByte file in {record_kb} kByte records");
         }
-        if let Some(together) = Together::of(point, options.unit) {
-            out += &group_text(point, &together, options);
+        if let Some(totals) = ThroughputFigures::from_point(point, request.unit()) {
+            out += &group_text(point, &totals, request);
         }
     }
     out += "\n\n";
-    if options.sheet {
-        out += &report(points, options);
+    if request.options().sheet {
+        out += &report(points, request);
     }
     out
 }
 
-fn group_text(point: &Point, together: &Together, options: &Options) -> String {
-    let (rate, amount) = unit_word(options.unit);
+fn group_text(point: &IozonePoint, totals: &ThroughputFigures, request: &Request) -> String {
+    let (rate, amount) = unit_word(request.unit());
     // Labels, tabs, spaces and capitals are the original's, uneven as they are.
     let name = point.column.name;
     let is_padded = ["write", "rewrite", "read", "fwrite", "fread"].contains(&name);
-    let count = if is_padded { format!("{:>2}", together.processes) } else { together.processes.to_string() };
+    let count = if is_padded { format!("{:>2}", totals.processes) } else { totals.processes.to_string() };
     let what = format!("{count} {}", point.column.processes);
     let tabs = |wide: &[&str]| if wide.contains(&name) { "\t\t" } else { "\t" };
     let (children, parent) = (tabs(&["read"]), tabs(&["read", "fwrite", "fread"]));
     let lines = [
-        (format!("Children see throughput for {what} {children}"), together.children, rate, ""),
-        (format!("Parent sees throughput for {what} {parent}"), together.parent, rate, ""),
-        ("Min throughput per process \t\t\t".to_owned(), together.least, rate, " "),
-        ("Max throughput per process \t\t\t".to_owned(), together.most, rate, ""),
-        ("Avg throughput per process \t\t\t".to_owned(), together.average, rate, ""),
-        ("Min xfer \t\t\t\t\t".to_owned(), together.least_moved, amount, ""),
+        (format!("Children see throughput for {what} {children}"), totals.children, rate, ""),
+        (format!("Parent sees throughput for {what} {parent}"), totals.parent, rate, ""),
+        ("Min throughput per process \t\t\t".to_owned(), totals.least, rate, " "),
+        ("Max throughput per process \t\t\t".to_owned(), totals.most, rate, ""),
+        ("Avg throughput per process \t\t\t".to_owned(), totals.average, rate, ""),
+        ("Min xfer \t\t\t\t\t".to_owned(), totals.least_moved, amount, ""),
     ];
     let mut out = "\n".to_owned();
     for (label, value, unit, end) in lines {
         let _ = writeln!(out, "\t{label}= {value:>10.2} {unit}{end}");
     }
-    if options.cpu {
+    if request.options().cpu {
         let percent = point.cpu_percent().unwrap_or(0.0);
         let title = if name == "write" { "CPU Utilization" } else { "CPU utilization" };
         let _ = writeln!(
             out,
             "\t{title}: Wall time {:>8.3}    CPU time {:>8.3}    CPU utilization {percent:>6.2} %\n",
-            together.wall_s, together.cpu_s
+            totals.wall_s, totals.cpu_s
         );
     }
     out
 }
 
 /// The report of the original: a line for each test, a figure for each number of processes.
-fn report(points: &[Point], options: &Options) -> String {
+fn report(points: &[IozonePoint], request: &Request) -> String {
     let record_kb = points.first().map_or(0, |point| point.record_kb);
     let mut out = "\n\"Throughput report Y-axis is type of test X-axis is number of processes\"\n".to_owned();
     let _ = writeln!(out, "\"Record size = {record_kb} kBytes \"");
-    let _ = writeln!(out, "\"{}\"\n", unit_line(options.unit));
-    for column in options.columns() {
+    let _ = writeln!(out, "\"{}\"\n", unit_line(request.unit()));
+    for column in request.columns() {
         let of_column = points.iter().filter(|point| point.column == column);
-        let values = of_column.filter_map(|point| Some(Together::of(point, options.unit)?.children));
+        let values = of_column
+            .filter_map(|point| Some(ThroughputFigures::from_point(point, request.unit())?.children));
         let values: Vec<String> = values.map(|value| format!("{value:>10.2} ")).collect();
         if !values.is_empty() {
             let _ = writeln!(out, "\"{:>15} \" {}\n", title(column), values.concat());
@@ -129,7 +129,7 @@ fn report(points: &[Point], options: &Options) -> String {
 }
 
 /// A test's name in the report.
-fn title(column: &Column) -> String {
+fn title(column: &IozoneColumn) -> String {
     match column.name {
         "write" => "Initial write".to_owned(),
         "bkwd-read" => "Reverse Read".to_owned(),
@@ -144,16 +144,16 @@ fn title(column: &Column) -> String {
 }
 
 /// A line for each test and number of processes.
-pub(super) fn csv(points: &[Point], options: &Options) -> String {
-    let (rate, amount) = match options.unit {
-        Unit::KbPerS => ("kb_per_s", "kb"),
+pub(super) fn csv(points: &[IozonePoint], request: &Request) -> String {
+    let (rate, amount) = match request.unit() {
+        FigureUnit::KbPerS => ("kb_per_s", "kb"),
         _ => ("ops_per_s", "ops"),
     };
     let mut out = format!(
         "processes,file_kb,record_kb,test,children_{rate},parent_{rate},min_{rate},max_{rate},avg_{rate},min_{amount}\n"
     );
     for point in points {
-        let Some(one) = Together::of(point, options.unit) else { continue };
+        let Some(one) = ThroughputFigures::from_point(point, request.unit()) else { continue };
         let _ = write!(out, "{},{},{},{}", one.processes, point.file_kb, point.record_kb, point.column.name);
         for value in [one.children, one.parent, one.least, one.most, one.average, one.least_moved] {
             let _ = write!(out, ",{value:.2}");
@@ -165,24 +165,30 @@ pub(super) fn csv(points: &[Point], options: &Options) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{options, point_of};
+    use super::super::testing::{point_of, request};
     use super::*;
 
     /// Four writers as in a published-form example: the first ends after 8 s, and the others with it.
-    fn processes() -> Vec<Point> {
-        let child =
-            |bytes: f64, elapsed_s| Child { bytes: bytes * 1024.0, ops: bytes / 64.0, elapsed_s, cpu_s: 0.5 };
+    fn processes() -> Vec<IozonePoint> {
+        let child = |bytes: f64, elapsed_s| ProcessFigures {
+            bytes: bytes * 1024.0,
+            ops: bytes / 64.0,
+            elapsed_s,
+            cpu_s: 0.5,
+        };
         let children =
             vec![child(1_048_576.0, 8.0), child(524_288.0, 8.1), child(262_144.0, 8.0), child(65_536.0, 8.2)];
-        let writers = Point { children, ..point_of("write", 1 << 20, 64, 1.0) };
-        let mixed =
-            Point { column: super::super::columns::Column::named("mixed").unwrap(), ..writers.clone() };
+        let writers = IozonePoint { children, ..point_of("write", 1 << 20, 64, 1.0) };
+        let mixed = IozonePoint {
+            column: super::super::columns::IozoneColumn::named("mixed").unwrap(),
+            ..writers.clone()
+        };
         vec![writers, mixed]
     }
 
     #[test]
     fn children_see_the_sum_of_their_rates_and_the_parent_all_over_the_longest_time() {
-        let found = Together::of(&processes()[0], Unit::KbPerS).unwrap();
+        let found = ThroughputFigures::from_point(&processes()[0], FigureUnit::KbPerS).unwrap();
         // By hand: 1048576/8, 524288/8.1, 262144/8 and 65536/8.2 kB/s.
         let rates = [131_072.0, 64_726.913_58, 32_768.0, 7_992.195_12];
         assert!((found.children - rates.iter().sum::<f64>()).abs() < 1e-3, "{found:?}");
@@ -195,7 +201,7 @@ mod tests {
     fn each_test_has_the_originals_lines_and_the_report_behind_them() {
         insta::assert_snapshot!(
             "throughput",
-            text(&processes(), &options("-t 4 -i 0 -i 8 -s 1g -r 64 -R -+u"))
+            text(&processes(), &request("-t 4 -i 0 -i 8 -s 1g -r 64 -R -+u"))
         );
     }
 
@@ -203,7 +209,7 @@ mod tests {
     fn csv_has_a_line_for_each_test() {
         insta::assert_snapshot!(
             "throughput_csv",
-            csv(&processes(), &options("-t 4 -i 0 -i 8 -s 1g -r 64 -O"))
+            csv(&processes(), &request("-t 4 -i 0 -i 8 -s 1g -r 64 -O"))
         );
     }
 }

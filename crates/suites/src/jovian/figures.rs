@@ -1,51 +1,51 @@
 //! The figures of a run by configuration: trimmed means of both directions, and how they scale.
 
 use super::label::{Label, labels};
-use crate::figure::{Trimmed, trimmed};
+use crate::figure::{TrimmedMean, trimmed_mean};
 use narrows_model::summary::{CellSummary, Metric};
 use narrows_model::{Bytes, Cut, Op, Summary};
 
 /// One direction of one configuration.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Rate {
+pub(super) struct JovianRate {
     /// Bytes a second of all clients together.
-    pub(super) bytes_per_s: Trimmed,
+    pub(super) bytes_per_s: TrimmedMean,
     /// `rate(n) / (n x local)`, n the servers; `None` without the local rate.
     pub(super) scaling: Option<f64>,
 }
 
 /// One configuration.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Row {
+pub(super) struct JovianRow {
     pub(super) label: Label,
     pub(super) request: Bytes,
     /// Requests that a client has in flight.
     pub(super) queue_depth: u64,
-    pub(super) write: Option<Rate>,
-    pub(super) read: Option<Rate>,
+    pub(super) write: Option<JovianRate>,
+    pub(super) read: Option<JovianRate>,
 }
 
-impl Row {
+impl JovianRow {
     /// The mean in one direction, in bytes a second.
     pub(super) fn mean(&self, op: Op) -> Option<f64> {
         self.rate(op).map(|rate| rate.bytes_per_s.mean)
     }
 
-    pub(super) fn rate(&self, op: Op) -> Option<Rate> {
+    pub(super) fn rate(&self, op: Op) -> Option<JovianRate> {
         if op == Op::Write { self.write } else { self.read }
     }
 }
 
 /// The rows of a run, in the order in which its configurations ran.
-pub(super) fn rows(summary: &Summary) -> Vec<Row> {
-    let mut rows: Vec<Row> = Vec::new();
+pub(super) fn rows(summary: &Summary) -> Vec<JovianRow> {
+    let mut rows: Vec<JovianRow> = Vec::new();
     for cell in summary.cells.iter().filter(|cell| cell.cut == Cut::Path) {
         let Some(label) = label_of(cell) else { continue };
         let rates: Vec<f64> = cell.trials.iter().map(|trial| trial.rate_bytes_per_s.0).collect();
-        let rate = trimmed(&rates).map(|bytes_per_s| Rate { bytes_per_s, scaling: None });
+        let rate = trimmed_mean(&rates).map(|bytes_per_s| JovianRate { bytes_per_s, scaling: None });
         if !rows.iter().any(|row| row.label == label) {
             let (request, queue_depth) = (cell.block_bytes, cell.queue_depth);
-            rows.push(Row { label, request, queue_depth, write: None, read: None });
+            rows.push(JovianRow { label, request, queue_depth, write: None, read: None });
         }
         let Some(row) = rows.iter_mut().find(|row| row.label == label) else { continue };
         match cell.op {
@@ -71,10 +71,10 @@ pub(super) fn metrics(summary: &Summary) -> Vec<(String, Metric)> {
             ("trimmed_rate_trial_count", Some(rate.bytes_per_s.kept_count as f64), "trials"),
             ("scaling_ratio", rate.scaling, "ratio"),
         ];
-        let told = figures.into_iter().filter_map(|(id, value, unit)| {
+        let known = figures.into_iter().filter_map(|(id, value, unit)| {
             Some(Metric { id: id.to_owned(), value: value?, unit: unit.to_owned(), interval: None })
         });
-        Some(told.map(|metric| (cell.id.clone(), metric)).collect::<Vec<_>>())
+        Some(known.map(|metric| (cell.id.clone(), metric)).collect::<Vec<_>>())
     };
     let paths = summary.cells.iter().filter(|cell| cell.cut == Cut::Path);
     paths.filter_map(of_cell).flatten().collect()
@@ -86,7 +86,7 @@ pub(super) fn label_of(cell: &CellSummary) -> Option<Label> {
     named.first().copied()
 }
 
-pub(super) fn scale(rows: &mut [Row]) {
+pub(super) fn scale(rows: &mut [JovianRow]) {
     for op in [Op::Write, Op::Read] {
         let local = rows.iter().find(|row| row.label == Label::Local).and_then(|row| row.mean(op));
         for row in rows.iter_mut().filter(|row| row.label != Label::Local) {
@@ -98,7 +98,7 @@ pub(super) fn scale(rows: &mut [Row]) {
     }
 }
 
-/// `rate(n) / (n x local)`: 1 where n servers carry n times what the node carries by itself.
+/// `rate(n) / (n x local)`: 1 where n servers sustain n times what the node sustains by itself.
 ///
 /// # Source
 /// The published definition; `None` without a local rate, or with one of 0.

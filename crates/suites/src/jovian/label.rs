@@ -1,6 +1,7 @@
 //! Who talks to whom, in the published words: `local`, `cX-sY`, `pp-N`, and the modes before them.
 
 use narrows_study::Problem;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Most clients: as many as a cell may have.
@@ -9,7 +10,8 @@ const CLIENTS_MAX: u32 = 256;
 const SERVERS_MAX: u32 = 64;
 
 /// One configuration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub enum Label {
     /// One node, its client at its own disks.
     Local,
@@ -73,9 +75,23 @@ impl Label {
     }
 }
 
+impl TryFrom<String> for Label {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        Label::parse(&text)
+    }
+}
+
+impl From<Label> for String {
+    fn from(label: Label) -> Self {
+        label.to_string()
+    }
+}
+
 fn counts(text: &str) -> String {
     let most = if text.starts_with("pp") { SERVERS_MAX } else { CLIENTS_MAX };
-    format!("a node count outside of 1 to {most} (servers up to {SERVERS_MAX})")
+    format!("a node count outside 1 to {most} (servers up to {SERVERS_MAX})")
 }
 
 impl fmt::Display for Label {
@@ -90,25 +106,25 @@ impl fmt::Display for Label {
 
 /// A word before labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mode {
+enum LabelMode {
     OneToMany,
     ManyToMany,
 }
 
-impl Mode {
-    fn of(word: &str) -> Option<Self> {
+impl LabelMode {
+    fn from_word(word: &str) -> Option<Self> {
         match word {
-            "one-to-many" => Some(Mode::OneToMany),
-            "many-to-many" => Some(Mode::ManyToMany),
+            "one-to-many" => Some(LabelMode::OneToMany),
+            "many-to-many" => Some(LabelMode::ManyToMany),
             _ => None,
         }
     }
 
-    fn holds(self, label: Label) -> bool {
+    fn accepts(self, label: Label) -> bool {
         match label {
             Label::Local => true,
-            Label::OneToMany { .. } => self == Mode::OneToMany,
-            Label::ManyToMany { .. } => self == Mode::ManyToMany,
+            Label::OneToMany { .. } => self == LabelMode::OneToMany,
+            Label::ManyToMany { .. } => self == LabelMode::ManyToMany,
         }
     }
 }
@@ -118,21 +134,21 @@ impl Mode {
 ///
 /// # Errors
 /// All that is wrong with them, each with its place among the words.
-pub fn labels(words: &[String]) -> Result<Vec<Label>, Vec<Problem>> {
+pub(super) fn labels(words: &[String]) -> Result<Vec<Label>, Vec<Problem>> {
     let mut found = Vec::new();
     let mut problems = Vec::new();
     // The mode that stands without a label so far.
     let mut open: Option<(usize, &str)> = None;
     let mut mode = None;
     for (number, word) in (1..).zip(words) {
-        if let Some(named) = Mode::of(word) {
+        if let Some(named) = LabelMode::from_word(word) {
             problems.extend(open.map(|(at, word)| empty(at, word)));
             (mode, open) = (Some(named), Some((number, word.as_str())));
             continue;
         }
         open = None;
         match Label::parse(word) {
-            Ok(label) if mode.is_some_and(|mode| !mode.holds(label)) => {
+            Ok(label) if mode.is_some_and(|mode| !mode.accepts(label)) => {
                 problems.push(misplaced(number, word));
             }
             Ok(label) if found.contains(&label) => {}
@@ -176,7 +192,7 @@ mod tests {
         text.split_whitespace().map(str::to_owned).collect()
     }
 
-    fn told(text: &str) -> String {
+    fn messages(text: &str) -> String {
         let problems = labels(&words(text)).unwrap_err();
         problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
     }
@@ -201,21 +217,21 @@ mod tests {
     #[test]
     fn what_is_no_label_is_refused_with_its_place() {
         for wrong in ["c0-s1", "c1-s0", "pp-0", "c1-s65", "c257-s1", "pp-65"] {
-            assert!(told(wrong).contains(&format!("{wrong} (word 1): a node count outside")), "{wrong}");
+            assert!(messages(wrong).contains(&format!("{wrong} (word 1): a node count outside")), "{wrong}");
         }
         for wrong in ["c1", "s1", "c1-s", "c-s1", "pp", "pp-", "pp-x", "c1-s1-s1", "c-1-s1", "locl", "c1s4"] {
-            assert!(told(wrong).contains(&format!("{wrong} (word 1): no such label")), "{wrong}");
+            assert!(messages(wrong).contains(&format!("{wrong} (word 1): no such label")), "{wrong}");
         }
-        assert!(told("locl").contains("is local meant?"));
-        assert!(told("one-to-many pp-4").contains("pp-4 (word 2) after another mode"));
-        assert!(told("one-to-many many-to-many pp-2").contains("one-to-many (word 1) without a label"));
-        assert!(told("c1-s1 many-to-many").contains("many-to-many (word 2) without a label"));
-        assert!(told("").contains("found none"));
+        assert!(messages("locl").contains("is local meant?"));
+        assert!(messages("one-to-many pp-4").contains("pp-4 (word 2) after another mode"));
+        assert!(messages("one-to-many many-to-many pp-2").contains("one-to-many (word 1) without a label"));
+        assert!(messages("c1-s1 many-to-many").contains("many-to-many (word 2) without a label"));
+        assert!(messages("").contains("found none"));
     }
 
     #[test]
     fn all_that_is_wrong_is_told_at_once() {
-        let said = told("c0-s1 locl one-to-many");
+        let said = messages("c0-s1 locl one-to-many");
         assert_eq!(said.lines().count(), 3, "{said}");
     }
 }

@@ -4,19 +4,18 @@
 //! planned by the same code as those of any study.
 
 use super::label::Label;
-use super::options::ONE_MACHINE;
-use super::request::{Flush, Request};
+use super::request::{CacheFlush, Request};
 use super::studies::Studies;
+use crate::suite::Suite;
 use narrows_model::cell::FactorValue;
-use narrows_model::plan::{
-    LoadStatement, PLAN_SCHEMA, SUITE_PHASE, SUITE_TEST, SkippedCell, SuiteSource, Topology,
-};
-use narrows_model::workload::{Acknowledgement, CacheState, Prefill};
+use narrows_model::plan::{LoadStatement, PLAN_SCHEMA, SUITE_PHASE, SUITE_TEST, SkippedCell, Topology};
+use narrows_model::workload::{CacheState, Prefill};
 use narrows_model::{Bytes, Cell, CellId, Cut, Nanos, Op, Plan, Segment, Stop, Target};
 use narrows_study::{Prefilled, Problem, StudyFacts, plan_study};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Longest time of a trial: what has not moved its bytes by then is cut short, and told as what it moved until then.
+/// Longest time of a trial: one that has not transferred its bytes by then is cut short, and reported with what it
+/// transferred.
 const TRIAL_NS_MAX: Nanos = Nanos(3_600_000_000_000);
 /// Load before a cut's window.
 const CUT_WARM_UP_NS: Nanos = Nanos(200_000_000);
@@ -25,23 +24,30 @@ const SERVER_WORKERS_MAX: u32 = 256;
 /// The whole run may take this long: it ends with its bytes, not with its time.
 const BUDGET_NS: Nanos = Nanos(30 * 24 * 3_600_000_000_000);
 
-/// The plan of `request`, whose studies are `studies`.
+/// What was prepared for a run: its studies, and what is known of the targets.
+#[derive(Debug)]
+pub struct PreparedNodes {
+    /// The study of each configuration.
+    pub studies: Studies,
+    /// What is known of the targets.
+    pub facts: StudyFacts,
+    /// The seed of every random choice.
+    pub seed: u64,
+}
+
+/// The plan of `request` on `nodes`.
 ///
 /// # Shape
 /// Configurations in their order; of each the cuts of its path, then all writes, then all reads.
 ///
 /// # Errors
 /// What is wrong with it on these machines.
-pub fn plan(
-    request: &Request,
-    studies: &Studies,
-    facts: &StudyFacts,
-    seed: u64,
-) -> Result<Plan, Vec<Problem>> {
-    let mut merged = Merged::default();
-    for (label, study) in &studies.each {
-        let plan = plan_study(study, facts, seed).map_err(|problems| {
-            let hint = "see what the study of this label asks for with --plan of fewer labels";
+pub(super) fn plan(request: &Request, nodes: &PreparedNodes) -> Result<Plan, Vec<Problem>> {
+    let seed = nodes.seed;
+    let mut merged = MergedPlan::default();
+    for (label, study) in &nodes.studies.each {
+        let plan = plan_study(study, &nodes.facts, seed).map_err(|problems| {
+            let hint = "use --plan with fewer labels to see the study of this label";
             vec![Problem::new("labels", format!("{label}: {}", problems.render()), "what fits here", hint)]
         })?;
         merged.add(request, *label, plan);
@@ -51,7 +57,7 @@ pub fn plan(
 
 /// The plans of several studies as one.
 #[derive(Default)]
-struct Merged {
+struct MergedPlan {
     cells: Vec<Cell>,
     skipped: Vec<SkippedCell>,
     segments: Vec<Segment>,
@@ -62,14 +68,14 @@ struct Merged {
     cuts: BTreeSet<String>,
 }
 
-impl Merged {
+impl MergedPlan {
     fn add(&mut self, request: &Request, label: Label, plan: Plan) {
         let named = |id: CellId| CellId(format!("{label}/{id}"));
         // What a write leaves to be written back would load the devices beside a cut.
         let (cuts, paths): (Vec<Cell>, Vec<Cell>) =
             plan.cells.into_iter().partition(|cell| cell.cut != Cut::Path);
         for cell in cuts.into_iter().chain(paths) {
-            let cell = shaped(request, label, cell);
+            let cell = suite_cell(request, label, cell);
             if cell.cut == Cut::Path || self.cuts.insert(key(&cell)) {
                 self.cells.push(Cell { id: named(cell.id), ..cell });
             }
@@ -88,7 +94,7 @@ impl Merged {
 
     fn into_plan(self, request: &Request, seed: u64) -> Plan {
         // Of the cuts alone: the paths' loads write what they visit themselves.
-        let prefill = Prefilled::of(&self.cells);
+        let prefill = Prefilled::from_cells(&self.cells);
         Plan {
             schema: PLAN_SCHEMA.to_owned(),
             seed,
@@ -115,7 +121,7 @@ impl Merged {
             interval_ns: Nanos::from_millis(100),
             study: None,
             relay: None,
-            suite: Some(source(request)),
+            suite: Some(request.source()),
         }
     }
 }
@@ -135,7 +141,7 @@ fn cut_ns(cell: &Cell) -> Nanos {
 }
 
 /// A study's cell as a cell of the suite: a path ends with its bytes, a cut with its time.
-fn shaped(request: &Request, label: Label, mut cell: Cell) -> Cell {
+fn suite_cell(request: &Request, label: Label, mut cell: Cell) -> Cell {
     if cell.cut != Cut::Path {
         let measure_ns = request.cut_ns.unwrap_or_default();
         cell.stop = Stop { warm_up_ns: CUT_WARM_UP_NS, measure_ns, bytes_max: None, ops_max: None };
@@ -155,9 +161,9 @@ fn shaped(request: &Request, label: Label, mut cell: Cell) -> Cell {
     cell.workload.prefill = Prefill::Nothing;
     if cell.workload.op == Op::Read {
         cell.workload.cache = match request.flush {
-            Flush::Dummy(scan_bytes) => CacheState::Displaced { scan_bytes },
-            Flush::Drop => CacheState::Cold,
-            Flush::None => CacheState::AsFound,
+            CacheFlush::Dummy(scan_bytes) => CacheState::Displaced { scan_bytes },
+            CacheFlush::Drop => CacheState::Cold,
+            CacheFlush::None => CacheState::AsFound,
         };
     }
     cell.factors = BTreeMap::from([
@@ -186,42 +192,16 @@ fn files(request: &Request) -> Bytes {
     )
 }
 
-fn source(request: &Request) -> SuiteSource {
-    let number = |value: u64| FactorValue::Number(value as f64);
-    let (flush, dummy) = match request.flush {
-        Flush::Dummy(bytes) => ("dummy", Some(bytes)),
-        Flush::Drop => ("drop", None),
-        Flush::None => ("none", None),
-    };
-    let late = request.acknowledgement == Acknowledgement::Late;
-    let text = |word: &str| FactorValue::Text(word.to_owned());
-    let mut options = BTreeMap::from([
-        ("unit_bytes".to_owned(), number(request.unit.0)),
-        ("client_bytes".to_owned(), number(request.client_bytes().0)),
-        ("trials".to_owned(), number(u64::from(request.trials))),
-        ("acknowledgement".to_owned(), text(if late { "late" } else { "early" })),
-        ("flush".to_owned(), text(flush)),
-        ("cuts".to_owned(), text(if request.cut_ns.is_some() { "measured" } else { "none" })),
-    ]);
-    let mut hosts = request.endpoints.iter().map(|(host, _)| host);
-    let first = hosts.next();
-    if first.is_some() && hosts.all(|host| Some(host) == first) {
-        options.insert("servers".to_owned(), text(ONE_MACHINE));
-    }
-    options.extend(dummy.map(|bytes| ("flush_bytes".to_owned(), number(bytes.0))));
-    options.extend(request.memory.map(|bytes| ("memory_bytes".to_owned(), number(bytes.0))));
-    SuiteSource { name: super::NAME.to_owned(), options }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::request::tests::request;
     use super::super::studies::quoted;
     use super::*;
+    use narrows_model::workload::Acknowledgement;
 
     fn planned(request: &Request) -> Plan {
-        let studies = Studies::of(request).unwrap();
-        plan(request, &studies, &StudyFacts::default(), 1).unwrap()
+        let studies = Studies::new(request).unwrap();
+        plan(request, &PreparedNodes { studies, facts: StudyFacts::default(), seed: 1 }).unwrap()
     }
 
     fn paths(plan: &Plan) -> Vec<&Cell> {
@@ -231,7 +211,7 @@ mod tests {
     #[test]
     fn each_label_writes_and_then_reads_the_same_bytes_of_each_client() {
         let plan = planned(&request("local c1-s2 c3-s4 pp-2"));
-        let told: Vec<String> = paths(&plan)
+        let described: Vec<String> = paths(&plan)
             .iter()
             .map(|cell| {
                 let load = &cell.workload;
@@ -243,7 +223,7 @@ mod tests {
             })
             .collect();
         assert_eq!(
-            told,
+            described,
             [
                 "local write 1 x 64KiB 70",
                 "local read 1 x 64KiB 70",
@@ -274,7 +254,7 @@ mod tests {
     #[test]
     fn reads_follow_a_flush_and_late_acknowledgement_reaches_the_local_disk_too() {
         let mut asked = request("local c1-s2");
-        asked.flush = Flush::Dummy(Bytes(300 << 20));
+        asked.flush = CacheFlush::Dummy(Bytes(300 << 20));
         asked.acknowledgement = Acknowledgement::Late;
         let plan = planned(&asked);
         for cell in paths(&plan) {
@@ -319,14 +299,14 @@ mod tests {
     #[test]
     fn a_server_named_twice_is_refused() {
         let endpoints = vec![("a".to_owned(), 1), ("a".to_owned(), 1)];
-        let problems = Studies::of(&Request { endpoints, ..request("c1-s2") }).unwrap_err();
+        let problems = Studies::new(&Request { endpoints, ..request("c1-s2") }).unwrap_err();
         assert!(problems[0].hint.contains("once"), "{problems:?}");
     }
 
     #[test]
     fn a_path_with_any_letter_is_a_string_of_toml() {
         assert_eq!(quoted("/a \"b\"\\\n"), "\"/a \\\"b\\\"\\\\\\U0000000A\"");
-        let disks = vec![Target::File { path: "/a \"b\"\\\n\u{7f}".into() }];
+        let disks = vec![Target::File { path: "/a \"b\"\\\u{7f}".into() }];
         let plan = planned(&Request { disks: disks.clone(), ..request("local") });
         assert_eq!(plan.cells[0].target, disks[0]);
     }

@@ -1,17 +1,17 @@
 //! What stands out in the tables, in the words of the published evaluation. What limits a path is the diagnosis' to say:
 //! it has counters and cuts, and here are rates alone.
 
-use super::figures::{Row, rows};
+use super::figures::JovianRow;
 use super::label::Label;
-use super::options::Options;
+use super::request::Request;
 use crate::figure::mb_per_s;
-use narrows_analysis::text::amount;
-use narrows_model::{Op, Summary};
+use narrows_model::Op;
+use narrows_model::quantity::amount;
 
 /// From this ratio on, with more servers, a rate has risen; below it is flat. Trimmed means of a few trials differ by
 /// some percent by themselves.
 const RISEN_RATIO: f64 = 1.1;
-/// Below this share of the rate with fewer servers, more of them carry less.
+/// Below this share of the rate with fewer servers, more of them transfer less.
 const LOWER_RATIO: f64 = 0.9;
 /// Below this share of what each of the fewest nodes sends, each of more sends less: those with links of their own differ
 /// by an eighth, since several clients keep each link less even.
@@ -19,36 +19,30 @@ const FALLEN_RATIO: f64 = 0.8;
 /// Below this share of writes reads are slower by more than the two directions of one network differ.
 const HIDDEN_RATIO: f64 = 0.8;
 
-/// The sentences on a run; none where `summary` is of another suite.
-pub(super) fn reading(summary: &Summary) -> Vec<String> {
-    let options = summary.suite.as_ref().and_then(Options::of);
-    options.map_or_else(Vec::new, |options| sentences(&rows(summary), &options))
-}
-
 /// The sentences on `rows`.
-pub(super) fn sentences(rows: &[Row], options: &Options) -> Vec<String> {
-    let mut all: Vec<Option<String>> = vec![in_memory(options)];
-    all.push(flushed_in_part(options));
-    all.extend([Op::Write, Op::Read].map(|op| flat(rows, op, options)));
-    all.push(reads_below_writes(rows, options));
-    all.extend([Op::Write, Op::Read].map(|op| falling(rows, op, options)));
+pub(super) fn sentences(rows: &[JovianRow], request: &Request) -> Vec<String> {
+    let mut all: Vec<Option<String>> = vec![in_memory(request)];
+    all.push(flushed_in_part(request));
+    all.extend([Op::Write, Op::Read].map(|op| flat(rows, op, request)));
+    all.push(reads_below_writes(rows, request));
+    all.extend([Op::Write, Op::Read].map(|op| falling(rows, op, request)));
     all.push(unscaled(rows));
     all.push(scaled_by_another_load(rows));
     all.into_iter().flatten().collect()
 }
 
-fn in_memory(options: &Options) -> Option<String> {
-    let memory = options.memory.filter(|memory| options.client_bytes < *memory)?;
+fn in_memory(request: &Request) -> Option<String> {
+    let memory = request.memory.filter(|memory| request.client_bytes() < *memory)?;
     Some(format!(
-        "{} a client is less than the {} of memory of a node: writes may show memory, not disks",
-        amount(options.client_bytes),
+        "{} per client is less than the {} of memory of a node: writes may show memory, not disks",
+        amount(request.client_bytes()),
         amount(memory)
     ))
 }
 
 /// That the dummy file which empties the caches fits into them.
-fn flushed_in_part(options: &Options) -> Option<String> {
-    let (dummy, memory) = options.flush_bytes.zip(options.memory)?;
+fn flushed_in_part(request: &Request) -> Option<String> {
+    let (dummy, memory) = request.dummy_bytes().zip(request.memory)?;
     (dummy < memory).then(|| {
         format!(
             "the dummy file of {} is less than the {} of memory of a node: reads may show memory, not disks; give \
@@ -60,20 +54,20 @@ fn flushed_in_part(options: &Options) -> Option<String> {
 }
 
 /// The rows of one-to-many with as many clients as the first of them, from the fewest servers to the most.
-fn by_servers(rows: &[Row]) -> Vec<&Row> {
-    let clients_of = |row: &Row| match row.label {
+fn by_servers(rows: &[JovianRow]) -> Vec<&JovianRow> {
+    let clients_of = |row: &JovianRow| match row.label {
         Label::OneToMany { clients, .. } => Some(clients),
         _ => None,
     };
     let first = rows.iter().find_map(clients_of);
-    let mut found: Vec<&Row> =
+    let mut found: Vec<&JovianRow> =
         rows.iter().filter(|row| first.is_some() && clients_of(row) == first).collect();
     found.sort_by_key(|row| row.label.servers());
     found
 }
 
 /// Whether more servers add nothing any more.
-fn flat(rows: &[Row], op: Op, options: &Options) -> Option<String> {
+fn flat(rows: &[JovianRow], op: Op, request: &Request) -> Option<String> {
     let rows = by_servers(rows);
     let [.., before, last] = rows.as_slice() else { return None };
     let gain = last.mean(op)? / before.mean(op)?;
@@ -82,49 +76,49 @@ fn flat(rows: &[Row], op: Op, options: &Options) -> Option<String> {
     }
     let rise = rows.first().filter(|first| first.label != before.label).and_then(|first| {
         let rise = before.mean(op)? / first.mean(op)?;
-        (rise >= RISEN_RATIO).then(|| format!(", where {} carried {rise:.2} x {}", before.label, first.label))
+        (rise >= RISEN_RATIO).then(|| format!(", where {} reached {rise:.2} x {}", before.label, first.label))
     });
     let after = if gain < LOWER_RATIO { "less" } else { "flat" };
     let shape = if rise.is_some() { format!("rising, then {after}") } else { after.to_owned() };
-    let why = if options.one_machine {
-        "All servers are on one machine and share its CPUs and disks, so that this tells nothing of servers apart"
+    let why = if request.is_one_machine() {
+        "All servers are on one machine and share its CPUs and disks, so this says nothing about separate servers"
     } else {
-        "What all of them share, such as the client's link, is full, and not the servers"
+        "Something that all of them share, such as the client's link, is full, not the servers"
     };
     Some(format!(
-        "{op}: {} carries {gain:.2} x {}{}: {shape} with more servers. {why}",
+        "{op}: {} reaches {gain:.2} x {}{}: {shape} with more servers. {why}",
         last.label,
         before.label,
         rise.unwrap_or_default(),
     ))
 }
 
-fn reads_below_writes(rows: &[Row], options: &Options) -> Option<String> {
+fn reads_below_writes(rows: &[JovianRow], request: &Request) -> Option<String> {
     let lower = rows.iter().filter(|row| {
         let both = row.mean(Op::Read).zip(row.mean(Op::Write));
         both.is_some_and(|(read, write)| read < HIDDEN_RATIO * write)
     });
-    let told: Vec<String> = lower
+    let phrases: Vec<String> = lower
         .filter_map(|row| {
             let (read, write) = (row.mean(Op::Read)?, row.mean(Op::Write)?);
             Some(format!("{} {} below {} MB/s", row.label, mb_per_s(read), mb_per_s(write)))
         })
         .collect();
-    if told.is_empty() {
+    if phrases.is_empty() {
         return None;
     }
-    let why = if options.late {
-        "writes waited for the disk as well, so that it is no early acknowledgement that sets them apart"
+    let why = if request.is_late() {
+        "writes waited for the disk as well, so early acknowledgement does not explain the difference"
     } else {
-        "an early acknowledgement hides the disk from writes, and reads wait for it; --ack late tells"
+        "an early acknowledgement hides the disk from writes, and reads wait for it; --ack late would show it"
     };
-    Some(format!("reads are slower than writes ({}): {why}", told.join(", ")))
+    Some(format!("reads are slower than writes ({}): {why}", phrases.join(", ")))
 }
 
 /// Whether the network takes less of each node where there are more. Of what each of N nodes moves 1/N stays on it, so
 /// that behind links of their own fewer nodes move more each and send as much: (N - 1)/N of it is what is compared.
-fn falling(rows: &[Row], op: Op, options: &Options) -> Option<String> {
-    let crossing = |row: &Row| {
+fn falling(rows: &[JovianRow], op: Op, request: &Request) -> Option<String> {
+    let crossing = |row: &JovianRow| {
         let count = f64::from(row.label.servers());
         Some((row.label.servers(), row.mean(op)? / count * (count - 1.0) / count))
     };
@@ -132,8 +126,8 @@ fn falling(rows: &[Row], op: Op, options: &Options) -> Option<String> {
     let mut nodes: Vec<(u32, f64)> = nodes.filter_map(crossing).filter(|(_, rate)| *rate > 0.0).collect();
     nodes.sort_by_key(|(count, _)| *count);
     let (&(few, most), &(many, least)) = (nodes.first()?, nodes.last()?);
-    let why = if options.one_machine {
-        "all nodes are on one machine and share its CPUs and disks, so that this tells nothing of a network"
+    let why = if request.is_one_machine() {
+        "all nodes are on one machine and share its CPUs and disks, so this says nothing about a network"
     } else {
         "they share something, such as the interconnect, or requests queue at every server"
     };
@@ -146,53 +140,55 @@ fn falling(rows: &[Row], op: Op, options: &Options) -> Option<String> {
     })
 }
 
-fn unscaled(rows: &[Row]) -> Option<String> {
+fn unscaled(rows: &[JovianRow]) -> Option<String> {
     let local = rows.iter().any(|row| row.label == Label::Local);
     (!local && !rows.is_empty())
-        .then(|| "scaling needs the rate of a node by itself: name local beside the other labels".to_owned())
+        .then(|| "scaling needs the rate of a single node: name local as well as the other labels".to_owned())
 }
 
 /// That local, by which scaling divides, had fewer requests in flight than the others.
-fn scaled_by_another_load(rows: &[Row]) -> Option<String> {
+fn scaled_by_another_load(rows: &[JovianRow]) -> Option<String> {
     let local = rows.iter().find(|row| row.label == Label::Local)?.queue_depth;
     let most = rows.iter().map(|row| row.queue_depth).max().filter(|most| *most > local)?;
     Some(format!(
-        "local had {local} in flight at a time and the others up to {most} a client: scaling compares these two \
-         loads; --engine uring gives local as many"
+        "local had {local} in flight and the others up to {most} per client: scaling compares these two loads; \
+         --engine uring gives local as many"
     ))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{options, rows_of};
+    use super::super::request::CacheFlush;
+    use super::super::testing::{on_one_machine, published, rows_of};
     use super::*;
     use narrows_model::Bytes;
+    use narrows_model::workload::Acknowledgement;
 
     fn said(measured: &[(&str, f64, f64)]) -> String {
         let rows = rows_of(measured);
-        sentences(&rows, &options()).join("\n")
+        sentences(&rows, &published()).join("\n")
     }
 
     #[test]
     fn seventy_mebibytes_are_less_than_the_memory_of_a_published_node() {
-        assert!(said(&[("local", 1.0, 1.0)]).contains("70.0 MiB a client is less than the 256 MiB"));
+        assert!(said(&[("local", 1.0, 1.0)]).contains("70.0 MiB per client is less than the 256 MiB"));
     }
 
     #[test]
     fn a_dummy_file_that_memory_holds_is_told() {
-        let told = |dummy: u64| {
-            let small = Options { flush_bytes: Some(Bytes(dummy << 20)), ..options() };
+        let phrases = |dummy: u64| {
+            let small = Request { flush: CacheFlush::Dummy(Bytes(dummy << 20)), ..published() };
             sentences(&rows_of(&[("local", 1.0, 1.0)]), &small).join("\n")
         };
-        assert!(told(100).contains("the dummy file of 100 MiB is less than the 256 MiB of memory"));
-        assert!(!told(300).contains("dummy"));
+        assert!(phrases(100).contains("the dummy file of 100 MiB is less than the 256 MiB of memory"));
+        assert!(!phrases(300).contains("dummy"));
     }
 
     #[test]
     fn a_rate_that_rises_and_then_does_not_points_at_what_servers_share() {
         let said = said(&[("c1-s4", 2.05, 2.05), ("c1-s1", 1.0, 1.0), ("c1-s2", 2.0, 2.0)]);
         assert!(said.contains(
-            "write: c1-s4 carries 1.02 x c1-s2, where c1-s2 carried 2.00 x c1-s1: rising, then flat"
+            "write: c1-s4 reaches 1.02 x c1-s2, where c1-s2 reached 2.00 x c1-s1: rising, then flat"
         ));
         assert!(said.contains("read: c1-s4"), "{said}");
     }
@@ -200,9 +196,9 @@ mod tests {
     #[test]
     fn servers_of_one_machine_are_not_cleared_and_a_fall_is_called_less() {
         let rows = rows_of(&[("c1-s1", 2.0, 1.0), ("c1-s2", 1.0, 1.0)]);
-        let one_machine = Options { one_machine: true, ..options() };
+        let one_machine = on_one_machine();
         let said = sentences(&rows, &one_machine).join("\n");
-        assert!(said.contains("c1-s2 carries 0.50 x c1-s1: less with more servers. All servers are on one"));
+        assert!(said.contains("c1-s2 reaches 0.50 x c1-s1: less with more servers. All servers are on one"));
         assert!(!said.contains("is full"), "{said}");
     }
 
@@ -221,8 +217,8 @@ mod tests {
         );
         assert!(!said(&[("c1-s1", 2.0, 1.7)]).contains("slower than writes"));
         let rows = rows_of(&[("c1-s1", 2.0, 1.0)]);
-        let late = Options { late: true, ..options() };
-        assert!(sentences(&rows, &late).join("\n").contains("no early acknowledgement"));
+        let late = Request { acknowledgement: Acknowledgement::Late, ..published() };
+        assert!(sentences(&rows, &late).join("\n").contains("early acknowledgement does not explain"));
     }
 
     #[test]
@@ -247,19 +243,19 @@ mod tests {
 
     #[test]
     fn nodes_of_one_machine_tell_nothing_of_a_network() {
-        let one_machine = Options { one_machine: true, ..options() };
+        let one_machine = on_one_machine();
         let said = sentences(&rows_of(&[("pp-2", 4.0, 4.0), ("pp-4", 3.0, 3.0)]), &one_machine).join("\n");
-        assert!(said.contains("share its CPUs and disks, so that this tells nothing of a network"), "{said}");
+        assert!(said.contains("share its CPUs and disks, so this says nothing about a network"), "{said}");
     }
 
     #[test]
     fn a_local_rate_of_fewer_requests_in_flight_is_told_beside_the_scaling() {
         let mut rows = rows_of(&[("local", 1.0, 1.0), ("c1-s2", 2.0, 2.0)]);
-        assert!(!sentences(&rows, &options()).join("\n").contains("in flight"));
+        assert!(!sentences(&rows, &published()).join("\n").contains("in flight"));
         rows[0].queue_depth = 1;
-        let said = sentences(&rows, &options()).join("\n");
-        assert!(said.contains("local had 1 in flight at a time and the others up to 8 a client"), "{said}");
-        assert!(!sentences(&rows[..1], &options()).join("\n").contains("in flight"));
+        let said = sentences(&rows, &published()).join("\n");
+        assert!(said.contains("local had 1 in flight and the others up to 8 per client"), "{said}");
+        assert!(!sentences(&rows[..1], &published()).join("\n").contains("in flight"));
     }
 
     #[test]

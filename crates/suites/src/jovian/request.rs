@@ -1,17 +1,19 @@
 //! What is asked of Jovian-2, and all that can be wrong with it before anything is measured.
 
 use super::label::Label;
+use narrows_model::quantity::amount;
 use narrows_model::workload::Acknowledgement;
 use narrows_model::{Bytes, EngineId, Nanos, Target};
 use narrows_study::Problem;
+use serde::{Deserialize, Serialize};
 
 /// Published bytes a client.
-pub const PUBLISHED_BYTES: Bytes = Bytes(70 << 20);
+pub(super) const PUBLISHED_BYTES: Bytes = Bytes(70 << 20);
 /// Published stripe unit.
-pub const PUBLISHED_UNIT: Bytes = Bytes(64 << 10);
+pub(super) const PUBLISHED_UNIT: Bytes = Bytes(64 << 10);
 /// What a unit is a multiple of: the smallest block of any device.
 const SECTOR_BYTES: u64 = 512;
-/// Largest request that a connection carries.
+/// Largest request on a connection.
 const REQUEST_BYTES_MAX: u64 = 64 << 20;
 /// Most bytes of one client.
 const CLIENT_BYTES_MAX: u64 = 1 << 50;
@@ -19,8 +21,9 @@ const CLIENT_BYTES_MAX: u64 = 1 << 50;
 const FLUSH_BYTES_MAX: u64 = 1 << 50;
 
 /// What is done about caches between writing and reading.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Flush {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CacheFlush {
     /// A dummy file of so many bytes is read on every node that served.
     Dummy(Bytes),
     /// The pages of the files that were written are dropped.
@@ -30,7 +33,7 @@ pub enum Flush {
 }
 
 /// What is asked for.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Request {
     /// The configurations, each once.
     pub labels: Vec<Label>,
@@ -49,7 +52,7 @@ pub struct Request {
     /// When a write is acknowledged.
     pub acknowledgement: Acknowledgement,
     /// What is done before reads.
-    pub flush: Flush,
+    pub flush: CacheFlush,
     /// Repetitions.
     pub trials: u32,
     /// The engine of the local node; `None` for the usual one.
@@ -84,6 +87,41 @@ impl Request {
             (None, Some(step)) => Bytes(PUBLISHED_BYTES.0.div_ceil(step).saturating_mul(step)),
             (None, None) => PUBLISHED_BYTES,
         }
+    }
+
+    /// Whether writes are acknowledged when they are on disk.
+    pub(super) fn is_late(&self) -> bool {
+        self.acknowledgement == Acknowledgement::Late
+    }
+
+    /// Bytes of the dummy file, where one is read.
+    pub(super) fn dummy_bytes(&self) -> Option<Bytes> {
+        match self.flush {
+            CacheFlush::Dummy(bytes) => Some(bytes),
+            CacheFlush::Drop | CacheFlush::None => None,
+        }
+    }
+
+    /// Whether all servers are on one machine, and share its CPUs and disks.
+    pub(super) fn is_one_machine(&self) -> bool {
+        let mut hosts = self.endpoints.iter().map(|(host, _)| host);
+        let first = hosts.next();
+        first.is_some() && hosts.all(|host| Some(host) == first)
+    }
+
+    /// The load in a line.
+    pub(super) fn load(&self) -> String {
+        let flush = match self.flush {
+            CacheFlush::Dummy(bytes) => format!("a dummy file of {} read", amount(bytes)),
+            CacheFlush::Drop => "the files' pages dropped".to_owned(),
+            CacheFlush::None => "nothing done about caches".to_owned(),
+        };
+        format!(
+            "{} a client, stripe unit {}, writes acknowledged {}, {flush} before reads",
+            amount(self.client_bytes()),
+            amount(self.unit),
+            if self.is_late() { "when they are on disk" } else { "when they arrive" },
+        )
     }
 
     /// The least that is whole requests of every label; `None` where it is beyond all numbers.
@@ -121,7 +159,7 @@ impl Request {
                 format!("{} for each of {} disks, requests of {size}", self.unit, self.stripe_width(*label));
             let most = REQUEST_BYTES_MAX / self.stripe_width(*label) / SECTOR_BYTES * SECTOR_BYTES;
             let allowed = format!("requests up to {}", Bytes(REQUEST_BYTES_MAX));
-            Problem::new("unit", found, allowed, format!("--unit {most} is the most for {label}"))
+            Problem::new("unit", found, allowed, format!("--unit {most} is the maximum for {label}"))
         })
     }
 
@@ -150,7 +188,7 @@ impl Request {
         let given = self.endpoints.len();
         (most.endpoints() as usize > given).then(|| {
             let found = format!("{most}, which needs {} servers, and {given} addresses", most.endpoints());
-            let hint = "start `narrows serve` on more nodes and name them, or ask for fewer";
+            let hint = "start `narrows serve` on more nodes and name them, or use fewer";
             Problem::new("servers", found, format!("up to {given} servers"), hint)
         })
     }
@@ -159,16 +197,16 @@ impl Request {
         let others = self.labels.iter().any(|label| *label != Label::Local);
         if self.disks.len() > 1 && others {
             let found = format!("{} folders, and other labels than local", self.disks.len());
-            let hint = "run local alone over several disks; for servers on disks of their own start `narrows serve` \
-                        on each and name them";
-            return Some(Problem::new("root", found, "several folders for local alone", hint));
+            let hint = "run local alone over several disks; for servers on separate disks start `narrows serve` on \
+                        each and name them";
+            return Some(Problem::new("root", found, "several folders only for local", hint));
         }
         let missing = self.disks.is_empty() && self.labels.contains(&Label::Local);
         missing.then(|| Problem::new("root", "none", "a folder for local", "give --root DIR"))
     }
 
     fn flush_problem(&self) -> Option<Problem> {
-        let Flush::Dummy(bytes) = self.flush else { return None };
+        let CacheFlush::Dummy(bytes) = self.flush else { return None };
         (bytes.0 == 0 || bytes.0 > FLUSH_BYTES_MAX).then(|| {
             let allowed = format!("1 byte to {}", Bytes(FLUSH_BYTES_MAX));
             let hint = "give a size larger than the memory of a server, or --flush drop";
@@ -213,7 +251,7 @@ pub(super) mod tests {
             depth: 8,
             peer_depth: None,
             acknowledgement: Acknowledgement::Early,
-            flush: Flush::Drop,
+            flush: CacheFlush::Drop,
             trials: 5,
             engine: None,
             cut_ns: Some(Nanos::from_millis(1000)),
@@ -221,7 +259,7 @@ pub(super) mod tests {
         }
     }
 
-    fn told(request: &Request) -> String {
+    fn messages(request: &Request) -> String {
         request.problems().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
     }
 
@@ -239,7 +277,7 @@ pub(super) mod tests {
         assert_eq!(request("local c1-s4").client_bytes(), Bytes(70 << 20));
         // 70 MiB are 1120 units; the next multiple of 12 units is 1128.
         assert_eq!(request("c1-s3 c1-s4").client_bytes(), Bytes(1128 << 16));
-        assert_eq!(told(&request("c1-s3 c1-s4")), "");
+        assert_eq!(messages(&request("c1-s3 c1-s4")), "");
     }
 
     #[test]
@@ -247,38 +285,47 @@ pub(super) mod tests {
         let asked = Request { bytes: Some(Bytes(70_000_000)), ..request("local c1-s4") };
         // 262144 x 267 = 69992448.
         assert!(
-            told(&asked).contains("the nearest are --bytes 69992448 and --bytes 70254592"),
+            messages(&asked).contains("the nearest are --bytes 69992448 and --bytes 70254592"),
             "{}",
-            told(&asked)
+            messages(&asked)
         );
         let asked = Request { bytes: Some(Bytes(1)), ..request("c1-s2") };
-        assert!(told(&asked).contains("the nearest is --bytes 131072"));
+        assert!(messages(&asked).contains("the nearest is --bytes 131072"));
         let asked = Request { bytes: Some(Bytes(0)), ..request("c1-s2") };
-        assert!(told(&asked).contains("published is 70MiB"));
+        assert!(messages(&asked).contains("published is 70MiB"));
     }
 
     #[test]
     fn a_unit_is_a_multiple_of_512_and_requests_fit_a_connection() {
         let asked = Request { unit: Bytes(1000), ..request("local") };
-        assert!(told(&asked).contains("the nearest are --unit 512 and --unit 1024"));
-        assert!(told(&Request { unit: Bytes(0), ..request("local") }).contains("--unit 512"));
+        assert!(messages(&asked).contains("the nearest are --unit 512 and --unit 1024"));
+        assert!(messages(&Request { unit: Bytes(0), ..request("local") }).contains("--unit 512"));
         let asked = Request { unit: Bytes(32 << 20), ..request("c1-s4") };
-        assert!(told(&asked).contains("--unit 16777216 is the most for c1-s4"), "{}", told(&asked));
+        assert!(
+            messages(&asked).contains("--unit 16777216 is the maximum for c1-s4"),
+            "{}",
+            messages(&asked)
+        );
     }
 
     #[test]
     fn more_servers_than_addresses_are_refused() {
         let asked = Request { endpoints: vec![("a".into(), 1)], ..request("c1-s1 c1-s4") };
-        assert!(told(&asked).contains("c1-s4, which needs 4 servers, and 1 addresses"));
-        assert!(told(&Request { endpoints: Vec::new(), ..request("pp-2") }).contains("pp-2, which needs 2"));
+        assert!(messages(&asked).contains("c1-s4, which needs 4 servers, and 1 addresses"));
+        assert!(
+            messages(&Request { endpoints: Vec::new(), ..request("pp-2") }).contains("pp-2, which needs 2")
+        );
     }
 
     #[test]
     fn several_disks_are_for_local_alone_and_a_dummy_has_a_size() {
         let disks = vec!["/a".parse().unwrap(), "/b".parse().unwrap()];
-        assert!(told(&Request { disks: disks.clone(), ..request("local c1-s1") }).contains("2 folders"));
-        assert_eq!(told(&Request { disks, ..request("local") }), "");
-        assert!(told(&Request { disks: Vec::new(), ..request("local") }).contains("give --root DIR"));
-        assert!(told(&Request { flush: Flush::Dummy(Bytes(0)), ..request("local") }).contains("flush-bytes"));
+        assert!(messages(&Request { disks: disks.clone(), ..request("local c1-s1") }).contains("2 folders"));
+        assert_eq!(messages(&Request { disks, ..request("local") }), "");
+        assert!(messages(&Request { disks: Vec::new(), ..request("local") }).contains("give --root DIR"));
+        assert!(
+            messages(&Request { flush: CacheFlush::Dummy(Bytes(0)), ..request("local") })
+                .contains("flush-bytes")
+        );
     }
 }

@@ -21,7 +21,7 @@ impl Studies {
     ///
     /// # Errors
     /// All that is wrong with it.
-    pub fn of(request: &Request) -> Result<Self, Vec<Problem>> {
+    pub fn new(request: &Request) -> Result<Self, Vec<Problem>> {
         let problems = request.problems();
         if !problems.is_empty() {
             return Err(problems);

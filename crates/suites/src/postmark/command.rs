@@ -2,7 +2,7 @@
 //!
 //! Not here: scripts, which are several of them.
 
-use super::settings::{BLOCK_MAX, Location, Report, SEED_MAX, Settings};
+use super::settings::{BLOCK_MAX, Location, PostmarkSettings, ReportForm, SEED_MAX};
 use narrows_model::located::{Complaint, printable};
 use narrows_model::workload::{
     BIAS_MAX, OBJECT_BYTES_MAX, OBJECT_COUNT_MAX, OBJECT_FOLDERS_MAX, TRANSACTION_COUNT_MAX,
@@ -13,9 +13,9 @@ const WEIGHT_MAX: u64 = SEED_MAX;
 
 /// What a command does with the words after its own.
 #[derive(Clone, Copy)]
-pub(super) enum Deed {
+pub(super) enum CommandAction {
     /// Changes the settings.
-    Set(fn(&Asked<'_>, &mut Settings) -> Result<(), Complaint>),
+    Set(fn(&CommandInput<'_>, &mut PostmarkSettings) -> Result<(), Complaint>),
     Run,
     Load,
     Show,
@@ -25,33 +25,33 @@ pub(super) enum Deed {
 
 /// A command.
 #[derive(Clone, Copy)]
-pub(super) struct Command {
+pub(super) struct PostmarkCommand {
     /// Its words.
     pub(super) name: &'static str,
     /// What comes after them.
     arguments: &'static str,
     /// What it does, in a line.
     title: &'static str,
-    pub(super) deed: Deed,
+    pub(super) action: CommandAction,
 }
 
 /// Every command, in the order of `help`.
-pub(super) static COMMANDS: &[Command] = &[
+pub(super) static COMMANDS: &[PostmarkCommand] = &[
     set("set size", "LOW [HIGH]", "bytes of new files: LOW, or from LOW to HIGH", set_size),
-    set("set number", "N", "files at the start of a run; twice as many are the most", |asked, settings| {
+    set("set number", "N", "files at the start of a run; the maximum is twice as many", |asked, settings| {
         figure(asked, 1, OBJECT_COUNT_MAX).map(|found| settings.number = found)
     }),
-    set("set seed", "N", "where the random numbers begin", |asked, settings| {
+    set("set seed", "N", "seed of the random numbers", |asked, settings| {
         figure(asked, 1, SEED_MAX).map(|found| settings.seed = found)
     }),
     set("set transactions", "N", "transactions of a run", |asked, settings| {
         figure(asked, 1, TRANSACTION_COUNT_MAX).map(|found| settings.transactions = found)
     }),
-    set("set location", "DIR", "the folder in which a run makes a folder of its own", set_location),
+    set("set location", "DIR", "the folder in which a run creates a subfolder", set_location),
     set(
         "set subdirectories",
         "N",
-        "folders that files are spread over; none for 0 and 1",
+        "number of subfolders for the files; none for 0 and 1",
         |asked, settings| {
             figure(asked, 0, u64::from(OBJECT_FOLDERS_MAX)).map(|found| settings.subdirectories = found)
         },
@@ -65,7 +65,7 @@ pub(super) static COMMANDS: &[Command] = &[
     set(
         "set buffering",
         "true|false",
-        "whether blocks go through a buffer, as C's streams do",
+        "whether blocks use a buffer, as C's streams do",
         |asked, settings| word(asked, &["true", "false"]).map(|found| settings.is_buffered = found == "true"),
     ),
     set(
@@ -82,29 +82,34 @@ pub(super) static COMMANDS: &[Command] = &[
     ),
     set("set report", "verbose|terse", "the form of the report", |asked, settings| {
         let found = word(asked, &["verbose", "terse"])?;
-        settings.report = Report::named(found).unwrap_or(settings.report);
+        settings.report = ReportForm::named(found).unwrap_or(settings.report);
         Ok(())
     }),
-    Command {
+    PostmarkCommand {
         name: "run",
         arguments: "[FILE]",
-        title: "runs once; the report goes to the end of FILE",
-        deed: Deed::Run,
+        title: "runs once; appends the report to FILE",
+        action: CommandAction::Run,
     },
-    Command { name: "load", arguments: "FILE", title: "does the commands of a file", deed: Deed::Load },
-    Command {
+    PostmarkCommand {
+        name: "load",
+        arguments: "FILE",
+        title: "runs the commands of a file",
+        action: CommandAction::Load,
+    },
+    PostmarkCommand {
         name: "show",
         arguments: "[FILE]",
-        title: "shows what is set; with FILE at its end",
-        deed: Deed::Show,
+        title: "shows the settings; with FILE, appends them to it",
+        action: CommandAction::Show,
     },
-    Command {
+    PostmarkCommand {
         name: "help",
         arguments: "[COMMAND]",
         title: "lists the commands, as does ?",
-        deed: Deed::Help,
+        action: CommandAction::Help,
     },
-    Command { name: "quit", arguments: "", title: "ends, as does exit", deed: Deed::Quit },
+    PostmarkCommand { name: "quit", arguments: "", title: "ends, as does exit", action: CommandAction::Quit },
 ];
 
 /// Other words for commands, which the original's `help` leaves out.
@@ -114,14 +119,14 @@ const fn set(
     name: &'static str,
     arguments: &'static str,
     title: &'static str,
-    deed: fn(&Asked<'_>, &mut Settings) -> Result<(), Complaint>,
-) -> Command {
-    Command { name, arguments, title, deed: Deed::Set(deed) }
+    action: fn(&CommandInput<'_>, &mut PostmarkSettings) -> Result<(), Complaint>,
+) -> PostmarkCommand {
+    PostmarkCommand { name, arguments, title, action: CommandAction::Set(action) }
 }
 
 /// What was asked of a command.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Asked<'a> {
+pub(super) struct CommandInput<'a> {
     /// The command's name, or the option's that stands for it.
     pub(super) name: &'a str,
     /// What stands after it.
@@ -130,7 +135,7 @@ pub(super) struct Asked<'a> {
     pub(super) words: &'a [&'a str],
 }
 
-impl Asked<'_> {
+impl CommandInput<'_> {
     /// What is said of words that are not allowed.
     pub(super) fn complaint(&self, allowed: impl Into<String>, hint: impl Into<String>) -> Complaint {
         let found =
@@ -141,16 +146,17 @@ impl Asked<'_> {
 
 /// The lines of `help`: of the commands whose name begins with `topic`, or of all where none does.
 pub(super) fn help(topic: &str) -> String {
-    let asked: Vec<&Command> = COMMANDS.iter().filter(|command| command.name.starts_with(topic)).collect();
+    let asked: Vec<&PostmarkCommand> =
+        COMMANDS.iter().filter(|command| command.name.starts_with(topic)).collect();
     let shown = if asked.is_empty() { COMMANDS.iter().collect() } else { asked };
-    let line = |command: &&Command| {
+    let line = |command: &&PostmarkCommand| {
         let usage = format!("{} {}", command.name, command.arguments);
         format!("{} - {}\n", usage.trim_end(), command.title)
     };
     shown.iter().map(line).collect()
 }
 
-fn set_size(asked: &Asked<'_>, settings: &mut Settings) -> Result<(), Complaint> {
+fn set_size(asked: &CommandInput<'_>, settings: &mut PostmarkSettings) -> Result<(), Complaint> {
     let allowed =
         format!("LOW or LOW HIGH, whole bytes from 1 to {}, LOW not above HIGH", OBJECT_BYTES_MAX.0);
     let numbers: Option<Vec<u64>> = asked.words.iter().map(|word| whole(word)).collect();
@@ -163,15 +169,15 @@ fn set_size(asked: &Asked<'_>, settings: &mut Settings) -> Result<(), Complaint>
         return Err(asked.complaint(allowed, format!("the lower one comes first: {high} {low}")));
     }
     if low == 0 || high > OBJECT_BYTES_MAX.0 {
-        return Err(asked.complaint(allowed, "files have a byte at least, and 1 GiB at most"));
+        return Err(asked.complaint(allowed, "files have at least one byte, and at most 1 GiB"));
     }
     (settings.size_low, settings.size_high) = (low, high);
     Ok(())
 }
 
 /// `DIR [WEIGHT]` is the only one; `+DIR [WEIGHT]` is one more, `-DIR` one less.
-fn set_location(asked: &Asked<'_>, settings: &mut Settings) -> Result<(), Complaint> {
-    let allowed = "DIR, DIR WEIGHT, +DIR to add one, -DIR to take it away";
+fn set_location(asked: &CommandInput<'_>, settings: &mut PostmarkSettings) -> Result<(), Complaint> {
+    let allowed = "DIR, DIR WEIGHT, +DIR to add one, -DIR to remove it";
     let (path, weight) = match asked.rest.rsplit_once(char::is_whitespace) {
         Some((path, last)) if last.parse::<i64>().is_ok() => {
             match whole(last).filter(|weight| (1..=WEIGHT_MAX).contains(weight)) {
@@ -202,9 +208,9 @@ fn set_location(asked: &Asked<'_>, settings: &mut Settings) -> Result<(), Compla
 }
 
 /// The one whole number of `asked`, from `min` to `max`.
-fn figure(asked: &Asked<'_>, min: u64, max: u64) -> Result<u64, Complaint> {
+fn figure(asked: &CommandInput<'_>, min: u64, max: u64) -> Result<u64, Complaint> {
     let allowed = || format!("one whole number from {min} to {max}");
-    let hint = "write it in digits alone, without a unit";
+    let hint = "write it in digits only, without a unit";
     let [one] = asked.words else { return Err(asked.complaint(allowed(), hint)) };
     let is_negative = one.starts_with('-') && one.get(1..).is_some_and(|digits| whole(digits).is_some());
     match whole(one) {
@@ -216,7 +222,7 @@ fn figure(asked: &Asked<'_>, min: u64, max: u64) -> Result<u64, Complaint> {
     }
 }
 
-fn bias(asked: &Asked<'_>) -> Result<Option<u8>, Complaint> {
+fn bias(asked: &CommandInput<'_>) -> Result<Option<u8>, Complaint> {
     let found = match asked.words {
         ["-1"] => return Ok(None),
         [one] => one.parse::<u8>().ok().filter(|bias| *bias <= BIAS_MAX),
@@ -228,10 +234,10 @@ fn bias(asked: &Asked<'_>) -> Result<Option<u8>, Complaint> {
         .ok_or_else(|| asked.complaint(format!("one whole number from 0 to {BIAS_MAX}, or -1"), hint))
 }
 
-fn word<'a>(asked: &Asked<'a>, allowed: &[&'static str]) -> Result<&'a str, Complaint> {
+fn word<'a>(asked: &CommandInput<'a>, allowed: &[&'static str]) -> Result<&'a str, Complaint> {
     match asked.words {
         [one] if allowed.contains(one) => Ok(one),
-        _ => Err(asked.complaint(allowed.join(" or "), "write one of these words, in small letters")),
+        _ => Err(asked.complaint(allowed.join(" or "), "write one of these words, in lower case")),
     }
 }
 
@@ -245,14 +251,14 @@ fn whole(word: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// The settings after `name` was told `rest`, or what is wrong.
-    fn told(name: &str, rest: &str) -> Result<Settings, String> {
+    /// The settings after `name` with `rest`, or what is wrong.
+    fn set_option(name: &str, rest: &str) -> Result<PostmarkSettings, String> {
         let command = COMMANDS.iter().find(|command| command.name == name).unwrap();
-        let Deed::Set(deed) = command.deed else { panic!("{name} sets nothing") };
+        let CommandAction::Set(action) = command.action else { panic!("{name} sets nothing") };
         let words: Vec<&str> = rest.split_whitespace().collect();
-        let mut settings = Settings::default();
-        let asked = Asked { name, rest, words: &words };
-        deed(&asked, &mut settings).map_err(|said| {
+        let mut settings = PostmarkSettings::default();
+        let asked = CommandInput { name, rest, words: &words };
+        action(&asked, &mut settings).map_err(|said| {
             format!("{}: found {}; allowed: {}; {}", said.key, said.found, said.allowed, said.hint)
         })?;
         Ok(settings)
@@ -260,27 +266,27 @@ mod tests {
 
     #[test]
     fn each_command_sets_its_own_figure() {
-        let sizes = told("set size", "5 1500").unwrap();
+        let sizes = set_option("set size", "5 1500").unwrap();
         assert_eq!((sizes.size_low, sizes.size_high), (5, 1500));
-        let one = told("set size", "7").unwrap();
+        let one = set_option("set size", "7").unwrap();
         assert_eq!((one.size_low, one.size_high), (7, 7));
-        assert_eq!(told("set number", "20").unwrap().number, 20);
-        assert_eq!(told("set seed", "7").unwrap().seed, 7);
-        assert_eq!(told("set transactions", "9").unwrap().transactions, 9);
-        assert_eq!(told("set subdirectories", "0").unwrap().subdirectories, 0);
-        assert_eq!(told("set read", "4096").unwrap().read_bytes, 4096);
-        assert_eq!(told("set write", "1").unwrap().write_bytes, 1);
-        assert!(!told("set buffering", "false").unwrap().is_buffered);
-        assert_eq!(told("set bias read", "10").unwrap().bias_read, Some(10));
-        assert_eq!(told("set bias create", "-1").unwrap().bias_create, None);
-        assert_eq!(told("set report", "terse").unwrap().report, Report::Terse);
-        let places = told("set location", "/a b 3").unwrap().locations;
+        assert_eq!(set_option("set number", "20").unwrap().number, 20);
+        assert_eq!(set_option("set seed", "7").unwrap().seed, 7);
+        assert_eq!(set_option("set transactions", "9").unwrap().transactions, 9);
+        assert_eq!(set_option("set subdirectories", "0").unwrap().subdirectories, 0);
+        assert_eq!(set_option("set read", "4096").unwrap().read_bytes, 4096);
+        assert_eq!(set_option("set write", "1").unwrap().write_bytes, 1);
+        assert!(!set_option("set buffering", "false").unwrap().is_buffered);
+        assert_eq!(set_option("set bias read", "10").unwrap().bias_read, Some(10));
+        assert_eq!(set_option("set bias create", "-1").unwrap().bias_create, None);
+        assert_eq!(set_option("set report", "terse").unwrap().report, ReportForm::Terse);
+        let places = set_option("set location", "/a b 3").unwrap().locations;
         assert_eq!(places, [Location { path: "/a b".to_owned(), weight: 3 }]);
     }
 
     #[test]
     fn what_is_out_of_range_is_refused_with_what_to_do() {
-        let said = |name: &str, rest: &str| told(name, rest).unwrap_err();
+        let said = |name: &str, rest: &str| set_option(name, rest).unwrap_err();
         assert!(said("set size", "500 100").contains("found `500 100`"), "{}", said("set size", "500 100"));
         assert!(said("set size", "500 100").ends_with("the lower one comes first: 100 500"));
         for wrong in ["", "0", "1k", "-5", "1 2 3", "5 4294967296", "1.5"] {
@@ -291,7 +297,7 @@ mod tests {
         );
         assert!(said("set transactions", "0").ends_with("give 1 or more"));
         assert!(said("set seed", "2147483648").ends_with("give 2147483647 or less"));
-        assert!(said("set read", "4k").ends_with("digits alone, without a unit"));
+        assert!(said("set read", "4k").ends_with("digits only, without a unit"));
         assert!(said("set number", "").contains("found nothing"));
         for wrong in ["11", "-2", "x", "", "5 5"] {
             assert!(said("set bias read", wrong).contains("from 0 to 10, or -1"), "{wrong}");
@@ -305,7 +311,7 @@ mod tests {
 
     #[test]
     fn help_lists_what_begins_with_the_words_and_all_where_nothing_does() {
-        assert_eq!(help("load"), "load FILE - does the commands of a file\n");
+        assert_eq!(help("load"), "load FILE - runs the commands of a file\n");
         assert_eq!(help("set bias").lines().count(), 2);
         assert_eq!(help("").lines().count(), COMMANDS.len());
         assert_eq!(help("nonsense"), help(""));

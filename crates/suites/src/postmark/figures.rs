@@ -1,51 +1,51 @@
 //! The figures of a run: how often each kind of operation was done, on how many bytes, in how much time, and how it ended.
 
-use super::options::Options;
-use super::plan::Phase;
-use super::report::Tally;
-use crate::beside::CELL_NS_MAX;
+use super::plan::PostmarkPhase;
+use super::report::PostmarkTotals;
+use super::settings::PostmarkSettings;
+use crate::suite_load::CELL_NS_MAX;
 use narrows_model::summary::{CellSummary, KindSummary};
 use narrows_model::units::round_to_u64;
 use narrows_model::{Cut, Op, Summary};
 
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum PostmarkEnd {
     /// All that was asked for was done.
     Whole,
     /// The last file was deleted before the last transaction.
     OutOfFiles,
     /// It was stopped, or operations failed, in this phase or before it.
-    Broken(Phase),
+    Broken(PostmarkPhase),
 }
 
 /// What a run did.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Outcome {
-    pub(super) tally: Tally,
-    pub(super) end: End,
+pub(super) struct PostmarkOutcome {
+    pub(super) tally: PostmarkTotals,
+    pub(super) end: PostmarkEnd,
 }
 
 /// The cell of `phase`, where it did something.
-pub(super) fn cell_of(summary: &Summary, phase: Phase) -> Option<&CellSummary> {
+pub(super) fn cell_of(summary: &Summary, phase: PostmarkPhase) -> Option<&CellSummary> {
     let is_it = |cell: &&CellSummary| cell.cut == Cut::Path && cell.phase.as_deref() == Some(phase.name());
     summary.cells.iter().find(is_it).filter(|cell| cell.ops_per_s.is_some())
 }
 
-/// What the run of `summary` did.
-pub(super) fn outcome(summary: &Summary, options: &Options) -> Outcome {
-    let [create, work, delete] = Phase::ALL.map(|phase| cell_of(summary, phase));
+/// What the run of `summary` did, which had these settings.
+pub(super) fn outcome(summary: &Summary, settings: &PostmarkSettings) -> PostmarkOutcome {
+    let [create, work, delete] = PostmarkPhase::ALL.map(|phase| cell_of(summary, phase));
     let kind = |op: Op| work.map_or((0, 0), |cell| of_kind(cell, op));
     let ((created_mixed, put_bytes), (read, bytes_read)) = (kind(Op::Put), kind(Op::Get));
     let ((appended, append_bytes), (deleted_mixed, _)) = (kind(Op::Append), kind(Op::Delete));
     let (created_alone, created_bytes) = create.map_or((0, 0), done);
     let times = [create, work, delete].map(|cell| cell.map_or(0.0, elapsed_s));
-    let tally = Tally {
+    let tally = PostmarkTotals {
         total_s: times.iter().sum(),
         creation_s: times[0],
         transactions_s: times[1],
         deletion_s: times[2],
-        transactions: options.transactions,
+        transactions: settings.transactions,
         created_alone,
         created_mixed,
         read,
@@ -55,22 +55,22 @@ pub(super) fn outcome(summary: &Summary, options: &Options) -> Outcome {
         bytes_read,
         bytes_written: created_bytes + put_bytes + append_bytes,
     };
-    Outcome { tally, end: end(&tally, options, work.is_some()) }
+    PostmarkOutcome { tally, end: end(&tally, settings, work.is_some()) }
 }
 
-fn end(tally: &Tally, options: &Options, has_transactions: bool) -> End {
+fn end(tally: &PostmarkTotals, settings: &PostmarkSettings, has_transactions: bool) -> PostmarkEnd {
     let longest_s = CELL_NS_MAX.as_secs_f64();
-    if tally.created_alone < options.number {
-        return End::Broken(Phase::Create);
+    if tally.created_alone < settings.number {
+        return PostmarkEnd::Broken(PostmarkPhase::Create);
     }
     if !has_transactions || tally.transactions_s >= longest_s {
-        return End::Broken(Phase::Transactions);
+        return PostmarkEnd::Broken(PostmarkPhase::Transactions);
     }
     let left = (tally.created_alone + tally.created_mixed).saturating_sub(tally.deleted_mixed);
-    if left == 0 && tally.created_mixed + tally.deleted_mixed < options.transactions {
-        return End::OutOfFiles;
+    if left == 0 && tally.created_mixed + tally.deleted_mixed < settings.transactions {
+        return PostmarkEnd::OutOfFiles;
     }
-    if tally.deleted_alone < left { End::Broken(Phase::Delete) } else { End::Whole }
+    if tally.deleted_alone < left { PostmarkEnd::Broken(PostmarkPhase::Delete) } else { PostmarkEnd::Whole }
 }
 
 /// Operations and bytes of a phase of one kind.

@@ -3,10 +3,13 @@
 //! Files are created; each transaction reads or appends to one and creates or deletes one; what is left is deleted.
 //! Deliberately absent: starting anything, reading scripts' files, several folders at once.
 
+mod arguments;
 mod command;
 mod figures;
+mod import;
+mod labels;
+mod legacy;
 mod native;
-mod options;
 mod plan;
 mod reading;
 mod report;
@@ -19,29 +22,76 @@ mod summary_tests;
 #[cfg(test)]
 mod testing;
 
-pub use native::{Printed, printed};
-pub use plan::plan;
+pub use arguments::Arguments;
+pub(crate) use import::IMPORTER;
+pub use native::{NativeOutput, native_output};
 pub use request::Request;
-pub use script::{Load, Note, Run, Session, Step, set};
-pub use settings::{
-    Location, PUBLISHED_BIAS, PUBLISHED_BLOCK, PUBLISHED_NUMBER, PUBLISHED_SEED, PUBLISHED_SIZE_HIGH,
-    PUBLISHED_SIZE_LOW, PUBLISHED_TRANSACTIONS, Report, Settings,
-};
+pub use script::{PostmarkRun, PostmarkSession, ScriptLoader, ScriptOutput, ScriptStep};
+pub use settings::{Location, PostmarkSettings, ReportForm};
 
-use crate::Suite;
+use crate::folder::{OnFolder, PreparedFolder, SuiteMachine};
+use crate::suite::{ArgumentError, IsUser, Suite, SuiteEntry, SuiteStart, to_source};
+use narrows_model::plan::SuiteSource;
+use narrows_model::{Bytes, Plan, Summary};
+use narrows_study::Problem;
 
 /// The name on the command line.
 pub const NAME: &str = "postmark";
 
 /// The suite.
-pub const SUITE: Suite = Suite {
-    name: NAME,
-    title: "many small files: their creation, transactions that read, append, create and delete, their deletion",
-    source: "Katcher, PostMark: A New File System Benchmark, NetApp TR3022, 1997; version 1.5",
-    native: native::native,
-    reading: reading::reading,
-    metrics: crate::no_metrics,
-};
+pub const ENTRY: SuiteEntry = SuiteEntry::new::<Request>(
+    NAME,
+    "PostMark: creation of many small files, transactions that read, append, create and delete, their deletion; its command language from a script or stdin, or as options",
+    "Katcher, PostMark: A New File System Benchmark, NetApp TR3022, 1997; version 1.5",
+);
 
+impl Suite for Request {
+    type Arguments = Arguments;
+    type Prepared = PreparedFolder;
+
+    fn parse(arguments: Arguments, _: IsUser<'_>) -> Result<SuiteStart, ArgumentError> {
+        arguments.settings()?;
+        Ok(SuiteStart::Script(Box::new(arguments)))
+    }
+
+    fn problems(&self) -> Vec<Problem> {
+        self.problems()
+    }
+
+    fn plan(&self, folder: PreparedFolder) -> Result<Plan, Vec<Problem>> {
+        plan::plan(self, folder)
+    }
+
+    fn source(&self) -> SuiteSource {
+        to_source(NAME, self.has_cuts, self)
+    }
+
+    fn from_options(options: &SuiteSource) -> Option<Self> {
+        legacy::request(options)
+    }
+
+    fn native(&self, summary: &Summary) -> String {
+        native::native(self, summary)
+    }
+
+    fn reading(&self, summary: &Summary) -> Vec<String> {
+        reading::reading(self, summary)
+    }
+}
+
+impl OnFolder for Request {
+    /// Blocks of the cuts are no smaller than those of the transactions.
+    fn cut_block_bytes(&self) -> Bytes {
+        let largest = self.settings.read_bytes.max(self.settings.write_bytes);
+        Bytes(largest.next_multiple_of(CUT_BLOCK_STEP))
+    }
+
+    fn learn(&mut self, machine: &dyn SuiteMachine) {
+        (self.memory, self.free) = (machine.memory_bytes(), machine.free_bytes());
+    }
+}
+
+/// Blocks of cuts are whole pages, which direct access needs too.
+const CUT_BLOCK_STEP: u64 = 4096;
 /// Shorter phases are flagged.
 const SHORT_S: f64 = 0.5;

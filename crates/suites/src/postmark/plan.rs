@@ -1,21 +1,22 @@
 //! From a request and the plan of a check of the same folder to the plan of the suite: the check's cuts, then the phases.
 
-use super::options;
 use super::request::Request;
-use crate::beside::{Cuts, OwnLoad, Place, beside, suite_cell};
+use crate::folder::PreparedFolder;
+use crate::suite::Suite;
+use crate::suite_load::{SuiteLoad, TestPhase, behind_cuts, suite_cell};
 use narrows_model::workload::{Order, Prefill};
 use narrows_model::{Bytes, Cell, EngineId, Op, Plan, Target, Workload};
 use narrows_study::Problem;
 
 /// A phase of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(super) enum PostmarkPhase {
     Create,
     Transactions,
     Delete,
 }
 
-impl Phase {
+impl PostmarkPhase {
     /// The phases in their order.
     pub(super) const ALL: [Self; 3] = [Self::Create, Self::Transactions, Self::Delete];
 
@@ -38,31 +39,31 @@ impl Phase {
     }
 }
 
-/// The plan of `request`, for files in `target`, beside the cuts of `check`.
+/// The plan of `request` in `folder`.
 ///
 /// # Shape
 /// The check's cuts, then creation, transactions and deletion, which go on with the same files.
 ///
 /// # Errors
 /// All that is wrong with the request.
-pub fn plan(request: &Request, target: &Target, check: Plan) -> Result<Plan, Vec<Problem>> {
+pub(super) fn plan(request: &Request, folder: PreparedFolder) -> Result<Plan, Vec<Problem>> {
     let problems = request.problems();
     if !problems.is_empty() {
         return Err(problems);
     }
-    let own = OwnLoad {
-        cells: Phase::ALL.map(|phase| cell(request, phase, target)).to_vec(),
+    let own = SuiteLoad {
+        cells: PostmarkPhase::ALL.map(|phase| cell(request, phase, &folder.target())).to_vec(),
         file_bytes_max: request.file_bytes_max(),
         write_bytes_max: request.write_bytes_max(),
         touches: Vec::new(),
-        source: options::source(request),
+        source: request.source(),
     };
-    Ok(beside(check, Cuts::of(request.has_cuts), own))
+    Ok(behind_cuts(folder.check, own))
 }
 
-fn cell(request: &Request, phase: Phase, target: &Target) -> Cell {
+fn cell(request: &Request, phase: PostmarkPhase, target: &Target) -> Cell {
     let settings = &request.settings;
-    let set = settings.objects(phase == Phase::Transactions);
+    let set = settings.objects(phase == PostmarkPhase::Transactions);
     let workload = Workload {
         engine: Some(EngineId::Objects),
         op: phase.op(),
@@ -75,14 +76,16 @@ fn cell(request: &Request, phase: Phase, target: &Target) -> Cell {
         objects: Some(set),
         ..Workload::default()
     };
-    let place = Place { test: super::NAME, phase: phase.name() };
-    suite_cell(phase.name().to_owned(), &place, target, workload)
+    let of = TestPhase { test: super::NAME, phase: phase.name() };
+    suite_cell(phase.name().to_owned(), &of, target, workload)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::settings::{PostmarkSettings, ReportForm};
     use super::super::testing::{planned, request};
     use super::*;
+    use crate::suite::request_of;
     use narrows_model::{Cut, Nanos};
 
     #[test]
@@ -109,5 +112,15 @@ mod tests {
         assert_eq!((bare.cells.len(), bare.load.planned_ns), (3, Nanos(0)));
         assert_eq!(bare.load.write_bytes_max, Some(Bytes(15_000_000)));
         assert_eq!(bare.load.file_bytes_max, Bytes(10_000_000));
+    }
+
+    #[test]
+    fn a_record_says_what_was_asked_for() {
+        for bias_read in [None, Some(3)] {
+            let settings =
+                PostmarkSettings { bias_read, report: ReportForm::Terse, ..PostmarkSettings::default() };
+            let asked = Request { settings, memory: Some(Bytes(7)), ..request() };
+            assert_eq!(request_of(planned(&asked).suite.as_ref().unwrap()), Some(asked));
+        }
     }
 }

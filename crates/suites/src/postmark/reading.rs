@@ -1,10 +1,10 @@
-//! What stands out in the figures, and what the report does not tell: latency of each kind, CPU, how a run ended.
+//! What stands out in the figures, and what the report does not show: latency of each kind, CPU, how a run ended.
 
 use super::SHORT_S;
-use super::figures::{End, Outcome, cell_of, elapsed_s, outcome};
-use super::options::Options;
-use super::plan::Phase;
-use narrows_analysis::text::{self, amount};
+use super::figures::{PostmarkEnd, PostmarkOutcome, cell_of, elapsed_s, outcome};
+use super::plan::PostmarkPhase;
+use super::request::Request;
+use narrows_model::quantity::{self as text, amount};
 use narrows_model::summary::{CellSummary, LatencySummary};
 use narrows_model::units::ratio;
 use narrows_model::{Op, Summary};
@@ -12,59 +12,57 @@ use narrows_model::{Op, Summary};
 /// From this share of the time on the process's own CPU time is what limits it.
 const BUSY_RATIO: f64 = 0.8;
 
-/// The sentences on a run; none where `summary` is of another suite.
-pub(super) fn reading(summary: &Summary) -> Vec<String> {
-    let Some(options) = summary.suite.as_ref().and_then(Options::of) else { return Vec::new() };
-    let outcome = outcome(summary, &options);
-    let phases = Phase::ALL.map(|phase| (phase, cell_of(summary, phase)));
-    let measured: Vec<(Phase, &CellSummary)> =
+/// The sentences on a run of `request`.
+pub(super) fn reading(request: &Request, summary: &Summary) -> Vec<String> {
+    let outcome = outcome(summary, &request.settings);
+    let phases = PostmarkPhase::ALL.map(|phase| (phase, cell_of(summary, phase)));
+    let measured: Vec<(PostmarkPhase, &CellSummary)> =
         phases.into_iter().filter_map(|(phase, cell)| Some((phase, cell?))).collect();
-    let mut all: Vec<String> = ended(&outcome, &options).into_iter().collect();
-    all.extend(in_memory(&options));
+    let mut all: Vec<String> = ended(&outcome, request).into_iter().collect();
+    all.extend(in_memory(request));
     all.extend(short(&measured));
     all.extend(measured.iter().filter_map(|(phase, cell)| latencies(*phase, cell)));
     all.extend(busy(&measured));
     all
 }
 
-fn ended(outcome: &Outcome, options: &Options) -> Option<String> {
+fn ended(outcome: &PostmarkOutcome, request: &Request) -> Option<String> {
     let tally = &outcome.tally;
     match outcome.end {
-        End::Whole => None,
-        End::OutOfFiles => Some(format!(
-            "out of files after {} of {} transactions, so that nothing was left to delete behind them and there is no report, as \
-             with the original: set the number of files higher, that of \
-             transactions lower, or the bias of creating above that of deleting",
+        PostmarkEnd::Whole => None,
+        PostmarkEnd::OutOfFiles => Some(format!(
+            "out of files after {} of {} transactions, so there was nothing left to delete afterwards and there is no \
+             report, as with the original: raise the number of files, lower that of transactions, or raise the bias \
+             of creation above that of deletion",
             tally.created_mixed + tally.deleted_mixed,
-            options.transactions
+            request.settings.transactions
         )),
-        End::Broken(phase) => Some(format!(
-            "{} was not done to its end: there is no report of a part of a run",
-            phase_words(phase)
-        )),
+        PostmarkEnd::Broken(phase) => {
+            Some(format!("{} was not completed: there is no report of a partial run", phase_words(phase)))
+        }
     }
 }
 
-fn phase_words(phase: Phase) -> &'static str {
+fn phase_words(phase: PostmarkPhase) -> &'static str {
     match phase {
-        Phase::Create => "creation alone",
-        Phase::Transactions => "transactions",
-        Phase::Delete => "deletion alone",
+        PostmarkPhase::Create => "creation alone",
+        PostmarkPhase::Transactions => "transactions",
+        PostmarkPhase::Delete => "deletion alone",
     }
 }
 
-fn in_memory(options: &Options) -> Option<String> {
-    let memory = options.memory.filter(|memory| options.set_bytes < *memory)?;
+fn in_memory(request: &Request) -> Option<String> {
+    let memory = request.memory.filter(|memory| request.set_bytes() < *memory)?;
     Some(format!(
-        "{} of files at the start are less than the {} of memory: what is read was written just before, and may come from \
-         this machine's page cache",
-        amount(options.set_bytes),
+        "{} of files at the start are less than the {} of memory: data is read shortly after it was written, and may \
+         come from this machine's page cache",
+        amount(request.set_bytes()),
         amount(memory)
     ))
 }
 
 /// Phases that are too short for their rates to be any.
-fn short(measured: &[(Phase, &CellSummary)]) -> Option<String> {
+fn short(measured: &[(PostmarkPhase, &CellSummary)]) -> Option<String> {
     let short = measured.iter().filter(|(_, cell)| elapsed_s(cell) < SHORT_S);
     let each: Vec<String> = short
         .map(|(phase, cell)| format!("{} {}", phase_words(*phase), text::seconds(elapsed_s(cell))))
@@ -79,18 +77,19 @@ fn short(measured: &[(Phase, &CellSummary)]) -> Option<String> {
 }
 
 /// Median and 99th percentile of each kind of a phase.
-fn latencies(phase: Phase, cell: &CellSummary) -> Option<String> {
-    let told = |name: &str, latency: &LatencySummary| {
+fn latencies(phase: PostmarkPhase, cell: &CellSummary) -> Option<String> {
+    let sentence = |name: &str, latency: &LatencySummary| {
         let (p50, p99) = latency.p50.zip(latency.p99)?;
         let seconds = |ns: u64| text::seconds(ns as f64 / 1e9);
         Some(format!("{name} p50 {}, p99 {}", seconds(p50), seconds(p99)))
     };
     let mut each: Vec<String> =
-        cell.kinds.iter().filter_map(|kind| told(kind_words(kind.op), &kind.latency_ns)).collect();
+        cell.kinds.iter().filter_map(|kind| sentence(kind_words(kind.op), &kind.latency_ns)).collect();
     if each.is_empty() {
         let ops = cell.requested.ops();
-        let only = ops.first().filter(|_| phase == Phase::Transactions).map(|share| kind_words(share.op));
-        each.extend(told(only.unwrap_or("a file"), &cell.latency_ns));
+        let only =
+            ops.first().filter(|_| phase == PostmarkPhase::Transactions).map(|share| kind_words(share.op));
+        each.extend(sentence(only.unwrap_or("a file"), &cell.latency_ns));
     }
     (!each.is_empty()).then(|| format!("{}: {}", phase_words(phase), each.join("; ")))
 }
@@ -105,19 +104,19 @@ fn kind_words(op: Op) -> &'static str {
 }
 
 /// CPU time of the process over the time of each phase.
-fn busy(measured: &[(Phase, &CellSummary)]) -> Option<String> {
+fn busy(measured: &[(PostmarkPhase, &CellSummary)]) -> Option<String> {
     let share = |cell: &CellSummary| {
         let cpu: f64 = cell.per_client.iter().map(|client| client.user_s + client.system_s).sum();
         ratio(cpu, elapsed_s(cell))
     };
-    let shares: Vec<(Phase, f64)> =
+    let shares: Vec<(PostmarkPhase, f64)> =
         measured.iter().filter_map(|(phase, cell)| Some((*phase, share(cell)?))).collect();
     let each: Vec<String> = shares
         .iter()
         .map(|(phase, share)| format!("{} {}", phase_words(*phase), text::percent(*share)))
         .collect();
-    let work = shares.iter().find(|(phase, _)| *phase == Phase::Transactions);
+    let work = shares.iter().find(|(phase, _)| *phase == PostmarkPhase::Transactions);
     let limits = work.is_some_and(|(_, share)| *share >= BUSY_RATIO);
-    let verdict = if limits { ": the process and its kernel take the time, and nothing waits" } else { "" };
+    let verdict = if limits { ": the process and the kernel take the time, and nothing waits" } else { "" };
     (!each.is_empty()).then(|| format!("a CPU was busy with {}{verdict}", each.join(", ")))
 }

@@ -3,15 +3,16 @@
 //! Times are printed as they were measured, where the original has whole seconds and never fewer than one; rates are
 //! those of the printed times, cut to whole numbers as the original's are, so that a reader can compute them again.
 
-use super::settings::Report;
+use super::labels::{
+    CREATED, CREATION_ALONE, DELETED, DELETION_ALONE, KILOBYTE, MEGABYTE, MIXED, READ, TOTAL, TRANSACTIONS,
+    WRITTEN,
+};
+use super::settings::ReportForm;
 use std::fmt::Write;
-
-const KILOBYTE: f64 = 1024.0;
-const MEGABYTE: f64 = 1_048_576.0;
 
 /// What a whole run did, and how long its parts took.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(super) struct Tally {
+pub(super) struct PostmarkTotals {
     /// The whole run.
     pub(super) total_s: f64,
     /// Its transactions.
@@ -32,15 +33,15 @@ pub(super) struct Tally {
 }
 
 /// The report of `tally`.
-pub(super) fn report(tally: &Tally, form: Report) -> String {
+pub(super) fn report(tally: &PostmarkTotals, form: ReportForm) -> String {
     let tally = tally.rounded();
     match form {
-        Report::Verbose => verbose(&tally),
-        Report::Terse => terse(&tally),
+        ReportForm::Verbose => verbose(&tally),
+        ReportForm::Terse => terse(&tally),
     }
 }
 
-impl Tally {
+impl PostmarkTotals {
     fn created(&self) -> u64 {
         self.created_alone + self.created_mixed
     }
@@ -63,11 +64,11 @@ impl Tally {
 
 /// A time with as many digits as are printed; the least that can be printed for less.
 fn rounded(seconds: f64) -> f64 {
-    told(seconds).parse().unwrap_or(seconds)
+    format_seconds(seconds).parse().unwrap_or(seconds)
 }
 
 /// Seconds: to milliseconds from one second on, and to microseconds below, where they are the better part.
-fn told(seconds: f64) -> String {
+fn format_seconds(seconds: f64) -> String {
     if seconds < 1.0 { format!("{:.6}", seconds.max(1e-6)) } else { format!("{seconds:.3}") }
 }
 
@@ -75,29 +76,30 @@ fn per_s(count: u64, seconds: f64) -> u64 {
     narrows_model::units::round_to_u64((count as f64 / seconds).floor())
 }
 
-fn verbose(tally: &Tally) -> String {
-    let Tally { total_s, transactions_s, .. } = *tally;
+fn verbose(tally: &PostmarkTotals) -> String {
+    let PostmarkTotals { total_s, transactions_s, .. } = *tally;
     let mut out = "Time:\n".to_owned();
     let rate = |count: u64, seconds: f64| format!("({} per second)", per_s(count, seconds));
     // Writing into a string cannot fail.
-    let _ = writeln!(out, "\t{} seconds total", told(total_s));
+    let _ = writeln!(out, "\t{} {TOTAL}", format_seconds(total_s));
     let transactions = rate(tally.transactions, transactions_s);
-    let _ = writeln!(out, "\t{} seconds of transactions {transactions}", told(transactions_s));
+    let _ = writeln!(out, "\t{} {TRANSACTIONS} {transactions}", format_seconds(transactions_s));
     out.push_str("\nFiles:\n");
     let mut files = |indent: &str, label: &str, count: u64, noun: &str, seconds: f64| {
+        let label = if label.is_empty() { String::new() } else { format!("{label}: ") };
         let _ = writeln!(out, "{indent}{label}{count} {noun} {}", rate(count, seconds));
     };
     let (outer, inner) = ("\t", "\t\t");
-    files(outer, "", tally.created(), "created", total_s);
-    files(inner, "Creation alone: ", tally.created_alone, "files", tally.creation_s);
-    files(inner, "Mixed with transactions: ", tally.created_mixed, "files", transactions_s);
-    files(outer, "", tally.read, "read", transactions_s);
+    files(outer, "", tally.created(), CREATED, total_s);
+    files(inner, CREATION_ALONE, tally.created_alone, "files", tally.creation_s);
+    files(inner, MIXED, tally.created_mixed, "files", transactions_s);
+    files(outer, "", tally.read, READ, transactions_s);
     files(outer, "", tally.appended, "appended", transactions_s);
-    files(outer, "", tally.deleted(), "deleted", total_s);
-    files(inner, "Deletion alone: ", tally.deleted_alone, "files", tally.deletion_s);
-    files(inner, "Mixed with transactions: ", tally.deleted_mixed, "files", transactions_s);
+    files(outer, "", tally.deleted(), DELETED, total_s);
+    files(inner, DELETION_ALONE, tally.deleted_alone, "files", tally.deletion_s);
+    files(inner, MIXED, tally.deleted_mixed, "files", transactions_s);
     out.push_str("\nData:\n");
-    for (bytes, verb) in [(tally.bytes_read, "read"), (tally.bytes_written, "written")] {
+    for (bytes, verb) in [(tally.bytes_read, READ), (tally.bytes_written, WRITTEN)] {
         let bytes = bytes as f64;
         let _ = writeln!(out, "\t{} {verb} ({} per second)", amount(bytes), amount(bytes / total_s));
     }
@@ -106,8 +108,8 @@ fn verbose(tally: &Tally) -> String {
 
 /// Two times, then rates: of transactions; of files created in all, alone, in transactions; read; appended; deleted in
 /// all, alone, in transactions; of bytes read and written.
-fn terse(tally: &Tally) -> String {
-    let Tally { total_s, transactions_s, .. } = *tally;
+fn terse(tally: &PostmarkTotals) -> String {
+    let PostmarkTotals { total_s, transactions_s, .. } = *tally;
     let rates = [
         (tally.transactions, transactions_s),
         (tally.created(), total_s),
@@ -122,7 +124,7 @@ fn terse(tally: &Tally) -> String {
         (tally.bytes_written, total_s),
     ];
     let each = rates.map(|(count, seconds)| format!("{:.2}", count as f64 / seconds));
-    format!("{} {} {}\n", told(total_s), told(transactions_s), each.join(" "))
+    format!("{} {} {}\n", format_seconds(total_s), format_seconds(transactions_s), each.join(" "))
 }
 
 /// An amount of data: megabytes above one, kilobytes below, and none as the original writes it.
@@ -141,17 +143,17 @@ mod tests {
     use super::*;
     use narrows_model::units::round_to_u64;
 
-    const LONG: &str = include_str!("../../../record/tests/data/postmark_long.txt");
-    const SHORT: &str = include_str!("../../../record/tests/data/postmark_short.txt");
-    const TERSE: &str = include_str!("../../../record/tests/data/postmark_terse.txt");
+    const LONG: &str = include_str!("../../tests/data/postmark_long.txt");
+    const SHORT: &str = include_str!("../../tests/data/postmark_short.txt");
+    const TERSE: &str = include_str!("../../tests/data/postmark_terse.txt");
 
     fn megabytes(value: f64) -> u64 {
         round_to_u64(value * MEGABYTE)
     }
 
     /// What stands in the original's long report.
-    fn long() -> Tally {
-        Tally {
+    fn long() -> PostmarkTotals {
+        PostmarkTotals {
             total_s: 25.0,
             transactions_s: 22.0,
             creation_s: 2.0,
@@ -168,8 +170,8 @@ mod tests {
         }
     }
 
-    fn short() -> Tally {
-        Tally {
+    fn short() -> PostmarkTotals {
+        PostmarkTotals {
             total_s: 1.0,
             transactions_s: 1.0,
             creation_s: 1.0,
@@ -199,13 +201,13 @@ mod tests {
 
     #[test]
     fn from_the_figures_of_a_real_report_that_report_is_printed() {
-        assert_eq!(whole_seconds(&report(&long(), Report::Verbose)), original(LONG, "Time:"));
-        assert_eq!(whole_seconds(&report(&short(), Report::Verbose)), original(SHORT, "Time:"));
+        assert_eq!(whole_seconds(&report(&long(), ReportForm::Verbose)), original(LONG, "Time:"));
+        assert_eq!(whole_seconds(&report(&short(), ReportForm::Verbose)), original(SHORT, "Time:"));
     }
 
     #[test]
     fn from_the_figures_of_a_real_terse_report_that_report_is_printed() {
-        let tally = Tally {
+        let tally = PostmarkTotals {
             total_s: 16.0,
             transactions_s: 16.0,
             creation_s: 1.0,
@@ -220,14 +222,14 @@ mod tests {
             bytes_read: 4_233_709 * 16,
             bytes_written: 4_472_558 * 16,
         };
-        assert_eq!(whole_seconds(&report(&tally, Report::Terse)), original(TERSE, "16 16 "));
+        assert_eq!(whole_seconds(&report(&tally, ReportForm::Terse)), original(TERSE, "16 16 "));
     }
 
     #[test]
     fn a_terse_report_divides_each_count_by_its_own_time() {
         // A run of the original whose phases took 19, 1 and 2 of its whole seconds; counts of the same run, verbose.
         let printed = "21 1 1000.00 2881.57 3157.89 513.00 504.00 496.00 2881.57 30013.00 487.00 ";
-        let tally = Tally {
+        let tally = PostmarkTotals {
             total_s: 21.0,
             transactions_s: 1.0,
             creation_s: 19.0,
@@ -242,14 +244,14 @@ mod tests {
             bytes_read: megabytes(10.99),
             bytes_written: megabytes(1277.31),
         };
-        let made = whole_seconds(&report(&tally, Report::Terse));
+        let made = whole_seconds(&report(&tally, ReportForm::Terse));
         assert!(made.starts_with(printed), "{made}");
     }
 
     #[test]
     fn times_are_printed_as_measured_and_rates_follow_from_what_is_printed() {
-        let tally = Tally { total_s: 0.123_456_7, transactions_s: 0.000_000_1, ..short() };
-        let made = report(&tally, Report::Verbose);
+        let tally = PostmarkTotals { total_s: 0.123_456_7, transactions_s: 0.000_000_1, ..short() };
+        let made = report(&tally, ReportForm::Verbose);
         assert!(made.contains("\t0.123457 seconds total\n"), "{made}");
         assert!(made.contains("\t0.000001 seconds of transactions (500000000 per second)\n"), "{made}");
         // 462 files in 0.123457 s.

@@ -1,15 +1,16 @@
 //! What is asked of one run of PostMark on one machine, and all that can be wrong with it before anything is measured.
 
-use super::settings::Settings;
-use narrows_analysis::text::amount;
+use super::settings::PostmarkSettings;
 use narrows_model::Bytes;
+use narrows_model::quantity::amount;
 use narrows_study::Problem;
+use serde::{Deserialize, Serialize};
 
 /// What is asked for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
     /// PostMark's settings.
-    pub settings: Settings,
+    pub settings: PostmarkSettings,
     /// Whether cuts of the path are measured beside the phases.
     pub has_cuts: bool,
     /// Memory of this machine, where known.
@@ -25,10 +26,20 @@ impl Request {
         let set = self.settings.objects(true);
         let clash = self.settings.problem();
         let clash = clash.map(|said| Problem::new("run", said.found, said.allowed, said.hint));
-        let beyond = set.problem().map(|found| {
-            Problem::new("run", found, "what a load of objects can be", "set the figures lower")
-        });
+        let beyond = set
+            .problem()
+            .map(|found| Problem::new("run", found, "a possible load of objects", "lower the figures"));
         clash.or(beyond).into_iter().chain(self.room_problem()).collect()
+    }
+
+    /// Bytes of the files at the start, as expected.
+    pub(super) fn set_bytes(&self) -> Bytes {
+        self.settings.objects(false).expected_bytes()
+    }
+
+    /// Whether files are in subdirectories: the original makes none where one is set.
+    pub(super) fn has_subdirectories(&self) -> bool {
+        self.settings.subdirectories > 1
     }
 
     /// Most bytes of files at once.
@@ -44,7 +55,7 @@ impl Request {
 
     /// Files of the mean size have to fit at the start.
     fn room_problem(&self) -> Option<Problem> {
-        let needed = self.settings.objects(false).expected_bytes();
+        let needed = self.set_bytes();
         let free = self.free.filter(|free| needed > *free)?;
         let mean = (needed.0 / self.settings.number.max(1)).max(1);
         let found = format!(
@@ -55,7 +66,7 @@ impl Request {
         );
         let hint = match free.0 / mean {
             0 => "free space, or name another location".to_owned(),
-            fitting => format!("{fitting} are the most, with nothing left for appends; or free space"),
+            fitting => format!("{fitting} is the maximum, with nothing left for appends; or free space"),
         };
         Some(Problem::new("number", found, format!("the {} that are free there", amount(free)), hint))
     }
@@ -73,7 +84,7 @@ mod tests {
         let said = asked.problems().iter().map(ToString::to_string).collect::<String>();
         // 500 files of 5250 bytes are 2.5 MiB; 199 of them are 1 MiB.
         assert!(
-            said.contains("500 files of 5.13 KiB on average, 2.50 MiB") && said.contains("; 199 are"),
+            said.contains("500 files of 5.13 KiB on average, 2.50 MiB") && said.contains("; 199 is"),
             "{said}"
         );
         let none = Request { free: Some(Bytes(100)), ..request() };

@@ -2,8 +2,8 @@
 //!
 //! A script is read whole before anything is done, so that a mistake in its last line does not end it after an hour.
 
-use super::command::{ALIASES, Asked, COMMANDS, Command, Deed, help};
-use super::settings::Settings;
+use super::command::{ALIASES, COMMANDS, CommandAction, CommandInput, PostmarkCommand, help};
+use super::settings::PostmarkSettings;
 use super::show::show;
 use narrows_model::located::{Complaint, FileProblems, Findings, printable};
 use narrows_study::nearest;
@@ -15,21 +15,21 @@ const STEPS_MAX: usize = 100_000;
 
 /// Something that a script asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
+pub enum ScriptStep {
     /// To print a text.
     Say(String),
     /// To write a text to the end of a file.
-    Write(Note),
+    Write(ScriptOutput),
     /// To run.
-    Run(Box<Run>),
+    Run(Box<PostmarkRun>),
 }
 
 /// A text for a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Note {
+pub struct ScriptOutput {
     /// The text.
     pub text: String,
-    /// The file that it goes to the end of.
+    /// The file that it is appended to.
     pub to: String,
     /// Where it stands, such as `script:3`.
     pub at: String,
@@ -37,21 +37,21 @@ pub struct Note {
 
 /// A run that a script asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Run {
+pub struct PostmarkRun {
     /// How.
-    pub settings: Settings,
-    /// The file that the report goes to the end of; `None` for stdout.
+    pub settings: PostmarkSettings,
+    /// The file that the report is appended to; `None` for stdout.
     pub to: Option<String>,
     /// Where it stands, such as `script:3`.
     pub at: String,
 }
 
-impl Run {
-    /// A run with `settings`, whose report goes to the end of the file `to`, and which was asked for at `at`.
+impl PostmarkRun {
+    /// A run with `settings`, whose report is appended to the file `to`, and which was asked for at `at`.
     ///
     /// # Errors
     /// What keeps these settings from being run.
-    pub fn new(settings: Settings, to: Option<String>, at: &str) -> Result<Self, Complaint> {
+    pub fn new(settings: PostmarkSettings, to: Option<String>, at: &str) -> Result<Self, Complaint> {
         match settings.problem() {
             Some(complaint) => Err(complaint),
             None => Ok(Self { settings, to, at: at.to_owned() }),
@@ -66,22 +66,22 @@ impl Run {
 }
 
 /// What reads the text of a script by its name, or says why it cannot.
-pub type Load<'a> = &'a mut dyn FnMut(&str) -> Result<String, String>;
+pub type ScriptLoader<'a> = &'a mut dyn FnMut(&str) -> Result<String, String>;
 
 /// A script's state: what is set, and what was asked for.
 #[derive(Debug, Clone)]
-pub struct Session {
+pub struct PostmarkSession {
     /// What is set.
-    pub settings: Settings,
+    pub settings: PostmarkSettings,
     /// The folder in which commands are given.
     here: String,
     is_over: bool,
 }
 
-impl Session {
+impl PostmarkSession {
     /// A session that begins with `settings`, in the folder `here`.
     #[must_use]
-    pub fn new(settings: Settings, here: String) -> Self {
+    pub fn new(settings: PostmarkSettings, here: String) -> Self {
         Self { settings, here, is_over: false }
     }
 
@@ -95,27 +95,38 @@ impl Session {
     ///
     /// # Errors
     /// All that is wrong with it and with the scripts that it loads, a list for each.
-    pub fn read(&mut self, name: &str, text: &str, load: Load<'_>) -> Result<Vec<Step>, Vec<FileProblems>> {
-        let mut reading = Reading { steps: Vec::new(), problems: Vec::new(), load };
+    pub fn read(
+        &mut self,
+        name: &str,
+        text: &str,
+        load: ScriptLoader<'_>,
+    ) -> Result<Vec<ScriptStep>, Vec<FileProblems>> {
+        let mut reading = ScriptProgress { steps: Vec::new(), problems: Vec::new(), load };
         self.script(name, text, &mut reading, 0);
         if reading.problems.is_empty() { Ok(reading.steps) } else { Err(reading.problems) }
     }
 
-    fn script(&mut self, name: &str, text: &str, reading: &mut Reading<'_>, depth: usize) {
+    fn script(&mut self, name: &str, text: &str, reading: &mut ScriptProgress<'_>, depth: usize) {
         let mut findings = Findings::new(name, text);
         let mut start = 0;
         for (index, line) in text.split('\n').enumerate() {
             if self.is_over || findings.is_full() {
                 break;
             }
-            let at = At { name, number: index + 1, start, depth };
+            let at = ScriptPosition { name, number: index + 1, start, depth };
             self.line(line, &at, reading, &mut findings);
             start += line.len() + 1;
         }
         reading.problems.extend(findings.into_result().err());
     }
 
-    fn line(&mut self, line: &str, at: &At<'_>, reading: &mut Reading<'_>, findings: &mut Findings<'_>) {
+    fn line(
+        &mut self,
+        line: &str,
+        at: &ScriptPosition<'_>,
+        reading: &mut ScriptProgress<'_>,
+        findings: &mut Findings<'_>,
+    ) {
         let text = line.trim();
         if text.is_empty() || text.starts_with('#') {
             return;
@@ -125,69 +136,84 @@ impl Session {
         if let Err(complaint) = self.command(text, at, reading) {
             findings.add(&span, complaint);
         } else if reading.steps.len() > STEPS_MAX {
-            findings.add(&span, too_much());
+            findings.add(&span, too_many_steps());
             self.is_over = true;
         }
     }
 
-    fn command(&mut self, text: &str, at: &At<'_>, reading: &mut Reading<'_>) -> Result<(), Complaint> {
+    fn command(
+        &mut self,
+        text: &str,
+        at: &ScriptPosition<'_>,
+        reading: &mut ScriptProgress<'_>,
+    ) -> Result<(), Complaint> {
         let (command, rest) = command_of(text).ok_or_else(|| unknown(text))?;
         let words: Vec<&str> = rest.split_whitespace().collect();
-        let asked = Asked { name: command.name, rest, words: &words };
-        match command.deed {
-            Deed::Set(set) => set(&asked, &mut self.settings)?,
-            Deed::Load => self.load(&asked, at, reading)?,
-            Deed::Run => {
+        let input = CommandInput { name: command.name, rest, words: &words };
+        match command.action {
+            CommandAction::Set(set) => set(&input, &mut self.settings)?,
+            CommandAction::Load => self.load(&input, at, reading)?,
+            CommandAction::Run => {
                 let to = (!rest.is_empty()).then(|| rest.to_owned());
-                let run = Run::new(self.settings.clone(), to, &at.told())?;
-                reading.steps.push(Step::Run(Box::new(run)));
+                let run = PostmarkRun::new(self.settings.clone(), to, &at.describe())?;
+                reading.steps.push(ScriptStep::Run(Box::new(run)));
             }
-            Deed::Help => reading.steps.push(Step::Say(help(rest))),
-            Deed::Show => {
+            CommandAction::Help => reading.steps.push(ScriptStep::Say(help(rest))),
+            CommandAction::Show => {
                 let text = show(&self.settings, &self.here);
                 reading.steps.push(match rest {
-                    "" => Step::Say(text),
-                    file => Step::Write(Note { text, to: file.to_owned(), at: at.told() }),
+                    "" => ScriptStep::Say(text),
+                    file => ScriptStep::Write(ScriptOutput { text, to: file.to_owned(), at: at.describe() }),
                 });
             }
-            Deed::Quit => {
-                alone(&asked)?;
+            CommandAction::Quit => {
+                expect_no_arguments(&input)?;
                 self.is_over = true;
             }
         }
         Ok(())
     }
 
-    fn load(&mut self, asked: &Asked<'_>, at: &At<'_>, reading: &mut Reading<'_>) -> Result<(), Complaint> {
+    fn load(
+        &mut self,
+        input: &CommandInput<'_>,
+        at: &ScriptPosition<'_>,
+        reading: &mut ScriptProgress<'_>,
+    ) -> Result<(), Complaint> {
         let allowed = "the name of a file with such commands";
-        if asked.rest.is_empty() {
-            return Err(asked.complaint(allowed, "name the file"));
+        if input.rest.is_empty() {
+            return Err(input.complaint(allowed, "name the file"));
         }
         if at.depth >= LOADS_MAX {
-            let hint = "scripts that load each other have no end: take one of the loads out";
-            return Err(asked.complaint(format!("{LOADS_MAX} scripts within each other"), hint));
+            let hint = "scripts that load each other never end: remove one of the loads";
+            return Err(input.complaint(format!("{LOADS_MAX} nested scripts"), hint));
         }
-        let text = (reading.load)(asked.rest).map_err(|problem| asked.complaint(allowed, problem))?;
-        self.script(asked.rest, &text, reading, at.depth + 1);
+        let text = (reading.load)(input.rest).map_err(|problem| input.complaint(allowed, problem))?;
+        self.script(input.rest, &text, reading, at.depth + 1);
         Ok(())
     }
 }
 
-/// Changes `settings` as the command `name` with the words `rest` does; problems are told of `option`, which stands for it.
+/// Changes `settings` as the command `name` with the words `rest` does; problems name `option`, which stands for it.
 ///
 /// # Errors
 /// What is wrong with the words.
-pub fn set(settings: &mut Settings, name: &str, option: &str, rest: &str) -> Result<(), Complaint> {
+pub(super) fn set(
+    settings: &mut PostmarkSettings,
+    name: &str,
+    option: &str,
+    rest: &str,
+) -> Result<(), Complaint> {
     let words: Vec<&str> = rest.split_whitespace().collect();
-    let asked = Asked { name: option, rest: rest.trim(), words: &words };
-    match COMMANDS.iter().find(|command| command.name == name).map(|command| command.deed) {
-        Some(Deed::Set(set)) => set(&asked, settings),
+    let input = CommandInput { name: option, rest: rest.trim(), words: &words };
+    match COMMANDS.iter().find(|command| command.name == name).map(|command| command.action) {
+        Some(CommandAction::Set(set)) => set(&input, settings),
         _ => Err(unknown(name)),
     }
 }
 
 /// A line's place.
-struct At<'a> {
+struct ScriptPosition<'a> {
     name: &'a str,
     number: usize,
     /// Bytes before it.
@@ -196,29 +222,29 @@ struct At<'a> {
     depth: usize,
 }
 
-impl At<'_> {
-    /// As it is told: `script:3`.
-    fn told(&self) -> String {
+impl ScriptPosition<'_> {
+    /// As it is printed: `script:3`.
+    fn describe(&self) -> String {
         format!("{}:{}", printable(self.name), self.number)
     }
 }
 
 /// What a script and those that it loads have come to.
-struct Reading<'a> {
-    steps: Vec<Step>,
+struct ScriptProgress<'a> {
+    steps: Vec<ScriptStep>,
     problems: Vec<FileProblems>,
-    load: Load<'a>,
+    load: ScriptLoader<'a>,
 }
 
 /// The command that `text` begins with, and the rest; words may stand apart by more than one blank.
-fn command_of(text: &str) -> Option<(&'static Command, &str)> {
+fn command_of(text: &str) -> Option<(&'static PostmarkCommand, &str)> {
     let named = |name: &str| COMMANDS.iter().find(|command| command.name == name);
-    let own = || COMMANDS.iter().find_map(|command| Some((command, after(text, command.name)?)));
-    let other = || ALIASES.iter().find_map(|(alias, name)| Some((named(name)?, after(text, alias)?)));
+    let own = || COMMANDS.iter().find_map(|command| Some((command, strip_command(text, command.name)?)));
+    let other = || ALIASES.iter().find_map(|(alias, name)| Some((named(name)?, strip_command(text, alias)?)));
     own().or_else(other)
 }
 
-fn after<'t>(text: &'t str, name: &str) -> Option<&'t str> {
+fn strip_command<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     let mut rest = text;
     for word in name.split(' ') {
         rest = rest.trim_start().strip_prefix(word)?;
@@ -229,18 +255,18 @@ fn after<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     Some(rest.trim())
 }
 
-fn alone(asked: &Asked<'_>) -> Result<(), Complaint> {
-    let hint = "leave out what stands behind it";
-    if asked.rest.is_empty() { Ok(()) } else { Err(asked.complaint(format!("{} alone", asked.name), hint)) }
+fn expect_no_arguments(input: &CommandInput<'_>) -> Result<(), Complaint> {
+    let hint = "remove what follows it";
+    if input.rest.is_empty() { Ok(()) } else { Err(input.complaint(format!("{} alone", input.name), hint)) }
 }
 
 fn unknown(text: &str) -> Complaint {
     let shown: String = printable(text).chars().take(60).collect();
-    Complaint::new("", format!("`{shown}`"), "a command of PostMark, in small letters", meant(text))
+    Complaint::new("", format!("`{shown}`"), "a command of PostMark, in lower case", suggestion(text))
 }
 
 /// What to do about `text`, which is no command.
-fn meant(text: &str) -> String {
+fn suggestion(text: &str) -> String {
     if text.starts_with('!') {
         return "commands of a shell are not run here: run them before or after".to_owned();
     }
@@ -263,8 +289,13 @@ fn meant(text: &str) -> String {
     near.map_or_else(|| "`help` lists them".to_owned(), |name| format!("did you mean `{name}`?"))
 }
 
-fn too_much() -> Complaint {
-    Complaint::new("", "one more", format!("{STEPS_MAX} runs, shows and helps"), "make several scripts of it")
+fn too_many_steps() -> Complaint {
+    Complaint::new(
+        "",
+        "one more",
+        format!("{STEPS_MAX} runs, shows and helps"),
+        "split it into several scripts",
+    )
 }
 
 #[cfg(test)]
@@ -273,23 +304,23 @@ mod tests {
     use std::collections::BTreeMap;
 
     /// What `files` ask for, beginning with `script`.
-    fn read(files: &[(&str, &str)]) -> Result<Vec<Step>, String> {
+    fn read(files: &[(&str, &str)]) -> Result<Vec<ScriptStep>, String> {
         let files: BTreeMap<&str, &str> = files.iter().copied().collect();
         let mut load =
             |name: &str| files.get(name).map(|text| (*text).to_owned()).ok_or("give a file".to_owned());
-        let told = |problems: Vec<FileProblems>| -> String {
+        let rendered = |problems: Vec<FileProblems>| -> String {
             let each = problems.iter().flat_map(|file| file.list.iter().map(move |one| (file, one)));
             each.map(|(file, one)| format!("{}:{one}", file.name)).collect::<Vec<_>>().join("\n")
         };
-        Session::new(Settings::default(), "/here".to_owned())
+        PostmarkSession::new(PostmarkSettings::default(), "/here".to_owned())
             .read("script", files["script"], &mut load)
-            .map_err(told)
+            .map_err(rendered)
     }
 
-    fn runs(steps: &[Step]) -> Vec<&Run> {
+    fn runs(steps: &[ScriptStep]) -> Vec<&PostmarkRun> {
         let mut runs = Vec::new();
         for step in steps {
-            if let Step::Run(run) = step {
+            if let ScriptStep::Run(run) = step {
                 runs.push(&**run);
             }
         }
@@ -301,7 +332,7 @@ mod tests {
         let text = "# a comment\n\nset number 20\n  set   transactions  30\r\nshow\nrun\nset bias read -1\nrun out.txt\n\
                     quit\nnonsense\nrun\n";
         let steps = read(&[("script", text)]).unwrap();
-        let Step::Say(shown) = &steps[0] else { panic!("{steps:?}") };
+        let ScriptStep::Say(shown) = &steps[0] else { panic!("{steps:?}") };
         assert!(shown.contains("number of files is 20\nTransactions: 30\n"), "{shown}");
         let runs = runs(&steps);
         assert_eq!((runs.len(), steps.len()), (2, 3));
@@ -351,9 +382,9 @@ mod tests {
     #[test]
     fn scripts_that_load_each_other_come_to_an_end() {
         let said = read(&[("script", "load script\n")]).unwrap_err();
-        assert!(said.contains("16 scripts within each other"), "{said}");
+        assert!(said.contains("16 nested scripts"), "{said}");
         let text = "show\n".repeat(STEPS_MAX + 9);
-        assert!(read(&[("script", &text)]).unwrap_err().contains("make several scripts of it"));
+        assert!(read(&[("script", &text)]).unwrap_err().contains("split it into several scripts"));
     }
 
     #[test]
@@ -375,7 +406,7 @@ mod tests {
     #[test]
     fn what_is_shown_goes_to_the_end_of_a_file_that_is_named() {
         let steps = read(&[("script", "show\nset seed 7\nshow my file\n")]).unwrap();
-        let [Step::Say(_), Step::Write(note)] = &steps[..] else { panic!("{steps:?}") };
+        let [ScriptStep::Say(_), ScriptStep::Write(note)] = &steps[..] else { panic!("{steps:?}") };
         assert_eq!((note.to.as_str(), note.at.as_str()), ("my file", "script:3"));
         assert!(note.text.contains("seed is 7\n"), "{note:?}");
     }
@@ -393,7 +424,7 @@ mod tests {
 
     #[test]
     fn an_option_is_told_under_its_own_name() {
-        let mut settings = Settings::default();
+        let mut settings = PostmarkSettings::default();
         set(&mut settings, "set size", "--size", "5 9").unwrap();
         assert_eq!((settings.size_low, settings.size_high), (5, 9));
         assert_eq!(set(&mut settings, "set number", "--number", "x").unwrap_err().key, "--number");

@@ -1,40 +1,42 @@
-//! What PostMark can be told, with the defaults of version 1.5 and the bounds of each figure.
+//! The settings of PostMark, with the defaults of version 1.5 and the bounds of each figure.
 //!
 //! Not here: the words of the command language, and the plan of a run.
 
 use narrows_model::Bytes;
 use narrows_model::located::Complaint;
 use narrows_model::workload::{NameForm, ObjectCalls, ObjectSet, Spread, Transactions};
+use serde::{Deserialize, Serialize};
 
 /// Lowest size of a file.
-pub const PUBLISHED_SIZE_LOW: u64 = 500;
+pub(super) const PUBLISHED_SIZE_LOW: u64 = 500;
 /// Highest size of a file.
-pub const PUBLISHED_SIZE_HIGH: u64 = 10_000;
+pub(super) const PUBLISHED_SIZE_HIGH: u64 = 10_000;
 /// Files at the start.
-pub const PUBLISHED_NUMBER: u64 = 500;
+pub(super) const PUBLISHED_NUMBER: u64 = 500;
 /// Transactions of a run.
-pub const PUBLISHED_TRANSACTIONS: u64 = 500;
+pub(super) const PUBLISHED_TRANSACTIONS: u64 = 500;
 /// Seed of the random numbers.
-pub const PUBLISHED_SEED: u64 = 42;
+pub(super) const PUBLISHED_SEED: u64 = 42;
 /// Size of a block, read or written.
-pub const PUBLISHED_BLOCK: u64 = 512;
+pub(super) const PUBLISHED_BLOCK: u64 = 512;
 /// The chance in ten of the first of two kinds.
-pub const PUBLISHED_BIAS: u8 = 5;
+pub(super) const PUBLISHED_BIAS: u8 = 5;
 /// The greatest seed: the original's, which keeps figures in 32 bits.
 pub(super) const SEED_MAX: u64 = i32::MAX as u64;
-/// Largest block: each is held in memory.
+/// Largest block: each is kept in memory.
 pub(super) const BLOCK_MAX: u64 = 64 << 20;
 
 /// How the report is printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Report {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ReportForm {
     /// With its words.
     Verbose,
     /// Thirteen figures in a line.
     Terse,
 }
 
-impl Report {
+impl ReportForm {
     /// The word for it.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -51,7 +53,7 @@ impl Report {
 }
 
 /// A folder in which files are made.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Location {
     /// As it was written.
     pub path: String,
@@ -60,8 +62,8 @@ pub struct Location {
 }
 
 /// All that can be set.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PostmarkSettings {
     /// The least bytes of a new file.
     pub size_low: u64,
     /// The most bytes of a file, appended ones included.
@@ -87,10 +89,10 @@ pub struct Settings {
     /// The chance in ten of creating a file, in place of deleting one; `None` for neither.
     pub bias_create: Option<u8>,
     /// How the report is printed.
-    pub report: Report,
+    pub report: ReportForm,
 }
 
-impl Default for Settings {
+impl Default for PostmarkSettings {
     fn default() -> Self {
         Self {
             size_low: PUBLISHED_SIZE_LOW,
@@ -105,22 +107,21 @@ impl Default for Settings {
             is_buffered: true,
             bias_read: Some(PUBLISHED_BIAS),
             bias_create: Some(PUBLISHED_BIAS),
-            report: Report::Verbose,
+            report: ReportForm::Verbose,
         }
     }
 }
 
-impl Settings {
+impl PostmarkSettings {
     /// What keeps them from being run, though each is allowed by itself.
     pub(super) fn problem(&self) -> Option<Complaint> {
         if self.locations.len() > 1 {
             let found = format!("{} locations", self.locations.len());
-            let hint =
-                "name the folder that is measured with `set location DIR`, and give each of the others a run";
+            let hint = "name the folder to measure with `set location DIR`, and use a separate run for each of the others";
             return Some(Complaint::new("run", found, "one location", hint));
         }
         if self.bias_read.is_none() && self.bias_create.is_none() {
-            let hint = "set one of them from 0 to 10: such transactions do nothing";
+            let hint = "set one of them from 0 to 10: otherwise transactions do nothing";
             return Some(Complaint::new("run", "both biases at -1", "one of them at -1", hint));
         }
         None
@@ -166,18 +167,23 @@ mod tests {
 
     #[test]
     fn settings_that_do_not_go_together_are_refused() {
-        assert!(Settings::default().problem().is_none());
-        let idle = Settings { bias_read: None, bias_create: None, ..Settings::default() };
+        assert!(PostmarkSettings::default().problem().is_none());
+        let idle = PostmarkSettings { bias_read: None, bias_create: None, ..PostmarkSettings::default() };
         assert!(idle.problem().unwrap().hint.contains("do nothing"));
         let place = |path: &str| Location { path: path.to_owned(), weight: 1 };
-        let wide = Settings { locations: vec![place("a"), place("b")], ..Settings::default() };
+        let wide =
+            PostmarkSettings { locations: vec![place("a"), place("b")], ..PostmarkSettings::default() };
         assert_eq!(wide.problem().unwrap().found, "2 locations");
     }
 
     #[test]
     fn files_are_the_objects_of_a_load_that_can_be_loaded() {
-        let settings =
-            Settings { is_buffered: false, subdirectories: 3, bias_read: None, ..Settings::default() };
+        let settings = PostmarkSettings {
+            is_buffered: false,
+            subdirectories: 3,
+            bias_read: None,
+            ..PostmarkSettings::default()
+        };
         let set = settings.objects(true);
         assert_eq!((set.count, set.folders, set.seed), (500, 3, 42));
         assert_eq!(
@@ -187,15 +193,16 @@ mod tests {
         assert_eq!((set.problem(), set.read_block_bytes), (None, Some(Bytes(512))));
         assert_eq!(set.transactions.map(|law| (law.count, law.read_bias)), Some((500, None)));
         assert_eq!(settings.objects(false).identity(), set.identity());
-        let folders =
-            |subdirectories| Settings { subdirectories, ..Settings::default() }.objects(true).folders;
+        let folders = |subdirectories| {
+            PostmarkSettings { subdirectories, ..PostmarkSettings::default() }.objects(true).folders
+        };
         assert_eq!([0, 1, 2].map(folders), [0, 0, 2]);
     }
 
     #[test]
     fn there_are_twice_the_files_at_most_and_no_more_than_are_made() {
         let of = |number, transactions, bias_create| {
-            Settings { number, transactions, bias_create, ..Settings::default() }.files_max()
+            PostmarkSettings { number, transactions, bias_create, ..PostmarkSettings::default() }.files_max()
         };
         assert_eq!((of(500, 10_000, Some(5)), of(500, 100, Some(5))), (1000, 600));
         assert_eq!((of(500, 10_000, Some(0)), of(500, 10_000, None)), (500, 500));

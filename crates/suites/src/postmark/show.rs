@@ -1,10 +1,10 @@
 //! What `show` prints: the settings, in the original's lines.
 
-use super::settings::{Location, Settings};
+use super::settings::{Location, PostmarkSettings};
 
 /// The settings of a session whose commands are given in the folder `here`.
-pub(super) fn show(settings: &Settings, here: &str) -> String {
-    let Settings { number, transactions, seed, .. } = settings;
+pub(super) fn show(settings: &PostmarkSettings, here: &str) -> String {
+    let PostmarkSettings { number, transactions, seed, .. } = settings;
     let mut lines = vec![
         "Current configuration is:".to_owned(),
         format!("The base number of files is {number}"),
@@ -27,8 +27,8 @@ pub(super) fn show(settings: &Settings, here: &str) -> String {
     lines.join("\n") + "\n"
 }
 
-fn sizes(settings: &Settings) -> String {
-    let Settings { size_low: low, size_high: high, .. } = settings;
+fn sizes(settings: &PostmarkSettings) -> String {
+    let PostmarkSettings { size_low: low, size_high: high, .. } = settings;
     if low == high {
         return format!("Files are {} in size", amount(*low));
     }
@@ -65,7 +65,7 @@ fn amount(bytes: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::settings::Report;
+    use super::super::settings::ReportForm;
     use super::*;
 
     /// What the original prints, read off it.
@@ -99,13 +99,13 @@ Report format is terse.
 
     #[test]
     fn the_defaults_are_shown_as_by_the_original() {
-        assert_eq!(show(&Settings::default(), "/tmp"), ORIGINAL);
+        assert_eq!(show(&PostmarkSettings::default(), "/tmp"), ORIGINAL);
     }
 
     #[test]
     fn changed_settings_are_shown_as_by_the_original() {
         let location = |path: &str, weight| Location { path: path.to_owned(), weight };
-        let settings = Settings {
+        let settings = PostmarkSettings {
             size_low: 5,
             size_high: 5,
             number: 1_234_567,
@@ -117,11 +117,15 @@ Report format is terse.
             is_buffered: false,
             bias_read: Some(10),
             bias_create: None,
-            report: Report::Terse,
-            ..Settings::default()
+            report: ReportForm::Terse,
+            ..PostmarkSettings::default()
         };
         assert_eq!(show(&settings, "/tmp"), ORIGINAL_CHANGED);
-        let one = Settings { locations: vec![location("/x", 3)], subdirectories: 5, ..Settings::default() };
+        let one = PostmarkSettings {
+            locations: vec![location("/x", 3)],
+            subdirectories: 5,
+            ..PostmarkSettings::default()
+        };
         let text = show(&one, "/tmp");
         assert!(
             text.contains("Working directory: \n\t/x (weight=3)\n5 subdirectories will be used\n"),

@@ -1,6 +1,6 @@
-//! How a file lies on its file system: which parts are allocated, and what direct I/O must be aligned to.
+//! How a file is laid out on its file system: which parts are allocated, and what direct I/O must be aligned to.
 //!
-//! It does not say where on the device the parts lie.
+//! It does not say where on the device the parts are.
 
 use std::os::fd::AsFd;
 use std::path::PathBuf;
@@ -9,27 +9,27 @@ use rustix::fs::{AtFlags, FileType, SeekFrom, StatxFlags, seek, statx};
 use rustix::io::Errno as Raw;
 
 use super::descriptor;
-use crate::error::{Errno, Result};
+use crate::error::{Result, SysErrno};
 
-/// A part of a file that holds data.
+/// A part of a file that contains data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Extent {
+pub struct FileExtent {
     /// Where it starts.
     pub offset_bytes: u64,
     /// How long it is.
     pub length_bytes: u64,
 }
 
-/// The parts of a file that hold data.
+/// The parts of a file that contain data.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Layout {
+pub struct FileExtentMap {
     /// Ascending, apart from each other; empty for an empty file and for one that is a single hole.
-    pub extents: Vec<Extent>,
+    pub extents: Vec<FileExtent>,
     /// Whether the list reaches the end of the file; if not, there are more parts than were asked for.
     pub complete: bool,
 }
 
-/// The first `extent_count_max` parts of `file` that hold data, as far as the file system tells.
+/// The first `extent_count_max` parts of `file` that contain data, as far as the file system reports them.
 ///
 /// A file system that keeps no holes shows one part. Space allocated and never written may show as a hole. The
 /// position of the file moves while this runs and is put back afterwards.
@@ -39,9 +39,9 @@ pub struct Layout {
 ///
 /// # Source
 /// lseek(2), `SEEK_DATA` and `SEEK_HOLE`.
-pub fn allocated_extents(file: impl AsFd, extent_count_max: usize) -> Result<Layout> {
+pub fn allocated_extents(file: impl AsFd, extent_count_max: usize) -> Result<FileExtentMap> {
     keeping_position(file, |fd| {
-        let mut layout = Layout { extents: Vec::new(), complete: false };
+        let mut layout = FileExtentMap { extents: Vec::new(), complete: false };
         let mut from_bytes = 0;
         while layout.extents.len() <= extent_count_max {
             let offset_bytes = match seek(fd, SeekFrom::Data(from_bytes)) {
@@ -57,13 +57,13 @@ pub fn allocated_extents(file: impl AsFd, extent_count_max: usize) -> Result<Lay
                 return Ok(layout);
             }
             from_bytes = seek(fd, SeekFrom::Hole(offset_bytes))?;
-            layout.extents.push(Extent { offset_bytes, length_bytes: from_bytes - offset_bytes });
+            layout.extents.push(FileExtent { offset_bytes, length_bytes: from_bytes - offset_bytes });
         }
         Ok(layout)
     })
 }
 
-/// Whether a part of `file` before its end holds no data: reading it would measure zeroes made by the kernel.
+/// Whether a part of `file` before its end contains no data: reading it would measure zeroes made by the kernel.
 ///
 /// # Errors
 /// As [`allocated_extents`].
@@ -80,7 +80,7 @@ fn keeping_position<F: AsFd, T>(
     look: impl FnOnce(std::os::fd::BorrowedFd<'_>) -> rustix::io::Result<T>,
 ) -> Result<T> {
     let fd = file.as_fd();
-    let failed = |errno: Raw| Errno::from(errno).during("look for holes in", descriptor(fd));
+    let failed = |errno: Raw| SysErrno::from(errno).during("find holes in", descriptor(fd));
     let position = seek(fd, SeekFrom::Current(0)).map_err(failed)?;
     let answer = look(fd);
     seek(fd, SeekFrom::Start(position)).map_err(failed)?;
@@ -92,9 +92,9 @@ fn keeping_position<F: AsFd, T>(
 pub enum AlignmentSource {
     /// The file system, through `STATX_DIOALIGN` (Linux 6.1).
     FileSystem,
-    /// Assumed: the logical block size of the device that holds the file.
+    /// Assumed: the logical block size of the device that contains the file.
     LogicalBlock,
-    /// Assumed: the page size, because the file lies on no block device that can be seen (NFS, overlay).
+    /// Assumed: the page size, because the file is on no block device that can be seen (NFS, overlay).
     Page,
 }
 
@@ -118,13 +118,15 @@ pub struct DirectAlignment {
 /// statx(2), `STATX_DIOALIGN`; else `/sys/dev/block/MAJOR:MINOR/queue/logical_block_size`.
 pub fn direct_alignment(file: impl AsFd) -> Result<DirectAlignment> {
     let fd = file.as_fd();
-    let failed = |errno: Errno| errno.during("find the direct I/O alignment of", descriptor(fd));
+    let failed = |errno: SysErrno| errno.during("find the direct I/O alignment of", descriptor(fd));
     let asked = StatxFlags::BASIC_STATS | StatxFlags::DIOALIGN;
     let status = statx(fd, "", AtFlags::EMPTY_PATH, asked).map_err(|errno| failed(errno.into()))?;
     if status.stx_mask & StatxFlags::DIOALIGN.bits() != 0 {
         if status.stx_dio_offset_align == 0 {
-            let refused = failed(Errno::from_raw(libc::EOPNOTSUPP));
-            return Err(refused.advising("this file takes no direct I/O (O_DIRECT); use buffered I/O"));
+            let refused = failed(SysErrno::from_raw(libc::EOPNOTSUPP));
+            return Err(
+                refused.advising("this file does not support direct I/O (O_DIRECT); use buffered I/O")
+            );
         }
         return Ok(DirectAlignment {
             memory_bytes: status.stx_dio_mem_align,

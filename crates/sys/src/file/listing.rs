@@ -5,7 +5,7 @@
 use std::ffi::CStr;
 use std::os::fd::{AsFd, AsRawFd};
 
-use crate::error::Errno;
+use crate::error::SysErrno;
 
 /// Bytes asked for at once: what the C library asks for.
 const BUFFER_BYTES: usize = 32 << 10;
@@ -42,7 +42,7 @@ impl Listing {
     ///
     /// # Source
     /// getdents64(2).
-    pub fn next_name(&mut self, folder: impl AsFd) -> Result<Option<&CStr>, Errno> {
+    pub fn next_name(&mut self, folder: impl AsFd) -> Result<Option<&CStr>, SysErrno> {
         // Bounded: each turn takes an entry of the folder.
         let (start, end) = loop {
             if self.at >= self.filled {
@@ -58,27 +58,27 @@ impl Listing {
             }
         };
         let name = CStr::from_bytes_until_nul(&self.buffer[start + NAME_AT..end]);
-        name.map(Some).map_err(|_| Errno::from_raw(libc::EINVAL))
+        name.map(Some).map_err(|_| SysErrno::from_raw(libc::EINVAL))
     }
 
     /// Bytes of the entry at the present place, which has a name.
-    fn entry_bytes(&self) -> Result<usize, Errno> {
+    fn entry_bytes(&self) -> Result<usize, SysErrno> {
         let left = &self.buffer[self.at..self.filled];
         let length =
             left.get(LENGTH_AT..LENGTH_AT + 2).map(|two| usize::from(u16::from_ne_bytes([two[0], two[1]])));
         length
             .filter(|length| (NAME_AT + 1..=left.len()).contains(length))
-            .ok_or(Errno::from_raw(libc::EINVAL))
+            .ok_or(SysErrno::from_raw(libc::EINVAL))
     }
 
-    fn fill(&mut self, folder: impl AsFd) -> Result<(), Errno> {
+    fn fill(&mut self, folder: impl AsFd) -> Result<(), SysErrno> {
         self.restart();
         let descriptor = folder.as_fd().as_raw_fd();
         // SAFETY: the descriptor is open, and so many bytes are writable at the pointer.
         let answer = unsafe {
             libc::syscall(libc::SYS_getdents64, descriptor, self.buffer.as_mut_ptr(), self.buffer.len())
         };
-        self.filled = usize::try_from(answer).map_err(|_| Errno::last())?;
+        self.filled = usize::try_from(answer).map_err(|_| SysErrno::last())?;
         Ok(())
     }
 }
@@ -125,6 +125,6 @@ mod tests {
     #[test]
     fn what_is_no_folder_says_so() {
         let file = tempfile::tempfile().unwrap();
-        assert_eq!(Listing::default().next_name(&file).err(), Some(Errno::from_raw(libc::ENOTDIR)));
+        assert_eq!(Listing::default().next_name(&file).err(), Some(SysErrno::from_raw(libc::ENOTDIR)));
     }
 }

@@ -11,22 +11,27 @@ use std::path::Path;
 
 use rustix::fs::{Advice, CWD, FileType, Mode, OFlags, ResolveFlags};
 
-use crate::error::{Errno, Result};
+use crate::error::{Result, SysErrno};
 use crate::return_stack;
 
 mod layout;
 mod listing;
+mod own_folder;
 mod position;
+mod removal;
 mod residency;
 mod short_path;
 mod space;
 mod vectors;
 
 pub use layout::{
-    AlignmentSource, DirectAlignment, Extent, Layout, allocated_extents, direct_alignment, has_holes,
+    AlignmentSource, DirectAlignment, FileExtent, FileExtentMap, allocated_extents, direct_alignment,
+    has_holes,
 };
 pub use listing::Listing;
+pub use own_folder::{FileIdentity, make_folder, open_folder_in, open_own, read_small, read_small_in};
 pub use position::{read, seek, write};
+pub use removal::remove_content;
 pub use residency::resident_bytes;
 pub use short_path::ShortPath;
 pub use space::{grants_holes, nameless, punch_hole, reserve};
@@ -34,7 +39,7 @@ pub use vectors::{VECTORS_MAX, preadv, pwritev};
 
 /// What will be done with a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Access {
+pub enum FileAccess {
     /// Read only.
     #[default]
     Read,
@@ -80,7 +85,7 @@ pub enum Create {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct OpenMode {
     /// Reading, writing or both.
-    pub access: Access,
+    pub access: FileAccess,
     /// Through the page cache or past it.
     pub caching: Caching,
     /// When a write counts as done.
@@ -92,9 +97,9 @@ pub struct OpenMode {
 impl OpenMode {
     fn flags(self) -> OFlags {
         let access = match self.access {
-            Access::Read => OFlags::RDONLY,
-            Access::Write => OFlags::WRONLY,
-            Access::ReadWrite => OFlags::RDWR,
+            FileAccess::Read => OFlags::RDONLY,
+            FileAccess::Write => OFlags::WRONLY,
+            FileAccess::ReadWrite => OFlags::RDWR,
         };
         let caching = match self.caching {
             Caching::Buffered => OFlags::empty(),
@@ -136,7 +141,7 @@ pub fn open(path: &Path, mode: OpenMode, permissions: u32) -> Result<File> {
 ///
 /// An absolute path, a `..` that leaves the folder, and any symbolic or magic link on the way are refused, by the
 /// kernel and without a race. `.` opens the folder itself, for reading. A pipe, socket or device is refused, and never
-/// waited for: who confines paths does not know what lies in the folder.
+/// waited for: a caller that confines paths does not know what is in the folder.
 ///
 /// # Errors
 /// `Invalid` with `EXDEV` (leaves the folder), `ELOOP` (a link on the way) or `EINVAL` (neither file nor folder);
@@ -161,7 +166,7 @@ pub fn open_beneath(folder: impl AsFd, path: &Path, mode: OpenMode, permissions:
     let opened = File::from(answer.map_err(failed)?);
     let kind = FileType::from_raw_mode(rustix::fs::fstat(&opened).map_err(failed)?.st_mode);
     if !matches!(kind, FileType::RegularFile | FileType::Directory) {
-        let error = Errno::from(rustix::io::Errno::INVAL).during("open", path.display());
+        let error = SysErrno::from(rustix::io::Errno::INVAL).during("open", path.display());
         return Err(error.advising("it is neither a file nor a folder"));
     }
     // A submission ring would take the flag as a wish never to wait for the device.
@@ -170,10 +175,10 @@ pub fn open_beneath(folder: impl AsFd, path: &Path, mode: OpenMode, permissions:
 }
 
 fn open_error(errno: rustix::io::Errno, mode: OpenMode, target: impl Display) -> crate::Error {
-    let error = Errno::from(errno).during("open", target);
+    let error = SysErrno::from(errno).during("open", target);
     match errno {
         rustix::io::Errno::INVAL if mode.caching == Caching::Direct => {
-            error.advising("this file system offers no direct I/O (O_DIRECT)")
+            error.advising("this file system does not support direct I/O (O_DIRECT)")
         }
         rustix::io::Errno::XDEV => error.advising("the path leaves the folder it is confined to"),
         rustix::io::Errno::LOOP => error.advising("a symbolic link on the way is not followed here"),
@@ -185,12 +190,12 @@ fn open_error(errno: rustix::io::Errno, mode: OpenMode, target: impl Display) ->
 /// How much of a transfer took place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "a transfer may be short"]
-pub struct Transfer {
+pub struct TransferResult {
     done_bytes: usize,
     asked_bytes: usize,
 }
 
-impl Transfer {
+impl TransferResult {
     /// Bytes moved.
     #[must_use]
     pub fn done_bytes(self) -> usize {
@@ -214,28 +219,36 @@ impl Transfer {
 ///
 /// # Errors
 /// The kernel's number. `EINVAL` with direct I/O means that address, offset or length is not aligned.
-pub fn pread(file: impl AsFd, into: &mut [u8], offset_bytes: u64) -> std::result::Result<Transfer, Errno> {
+pub fn pread(
+    file: impl AsFd,
+    into: &mut [u8],
+    offset_bytes: u64,
+) -> std::result::Result<TransferResult, SysErrno> {
     let asked_bytes = into.len();
     let answer = rustix::io::pread(file, into, offset_bytes);
     return_stack::refill();
-    Ok(Transfer { done_bytes: answer?, asked_bytes })
+    Ok(TransferResult { done_bytes: answer?, asked_bytes })
 }
 
 /// Writes `from` at `offset_bytes`, in one call; the file's own position stays.
 ///
 /// # Errors
 /// As [`pread`]; and `ENOSPC`, `EDQUOT` where there is no room for a single byte.
-pub fn pwrite(file: impl AsFd, from: &[u8], offset_bytes: u64) -> std::result::Result<Transfer, Errno> {
+pub fn pwrite(
+    file: impl AsFd,
+    from: &[u8],
+    offset_bytes: u64,
+) -> std::result::Result<TransferResult, SysErrno> {
     let answer = rustix::io::pwrite(file, from, offset_bytes);
     return_stack::refill();
-    Ok(Transfer { done_bytes: answer?, asked_bytes: from.len() })
+    Ok(TransferResult { done_bytes: answer?, asked_bytes: from.len() })
 }
 
 /// Waits until what was written to `file`, and what is needed to find it again, is durable.
 ///
 /// # Errors
 /// The kernel's number. After `EIO` the failed pages count as clean: a second call that succeeds proves nothing.
-pub fn fdatasync(file: impl AsFd) -> std::result::Result<(), Errno> {
+pub fn fdatasync(file: impl AsFd) -> std::result::Result<(), SysErrno> {
     Ok(rustix::fs::fdatasync(file)?)
 }
 
@@ -249,20 +262,20 @@ pub fn fadvise_dontneed(
     file: impl AsFd,
     offset_bytes: u64,
     length_bytes: u64,
-) -> std::result::Result<(), Errno> {
+) -> std::result::Result<(), SysErrno> {
     let length = std::num::NonZeroU64::new(length_bytes);
     Ok(rustix::fs::fadvise(file, offset_bytes, length, Advice::DontNeed)?)
 }
 
-/// Closes `file` and tells what its file system refuses only then, as network file systems do. Not through the C library,
-/// which prepares each close for the thread's cancellation.
+/// Closes `file` and reports what its file system refuses only then, as network file systems do. Not through the C
+/// library, which prepares each close for the thread's cancellation.
 ///
 /// # Errors
 /// The kernel's number; the file is closed even then.
 ///
 /// # Source
 /// close(2).
-pub fn close(file: std::os::fd::OwnedFd) -> std::result::Result<(), Errno> {
+pub fn close(file: std::os::fd::OwnedFd) -> std::result::Result<(), SysErrno> {
     use std::os::fd::IntoRawFd;
     // SAFETY: the descriptor was owned by the value that was just given up, so that nobody else closes or uses it.
     Ok(unsafe { rustix::io::try_close(file.into_raw_fd()) }?)

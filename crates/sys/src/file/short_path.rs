@@ -16,8 +16,8 @@ impl<const ROOM: usize> ShortPath<ROOM> {
     /// The empty path, which names nothing.
     pub const EMPTY: Self = Self { bytes: [0; ROOM], length: 0 };
 
-    /// Puts another path here: `write` is given room for its bytes and tells how many they are. Bytes that are no path, for
-    /// a zero among them or for want of room for the end, leave the empty path.
+    /// Stores another path here: `write` gets room for its bytes and returns how many there are. Bytes that are no
+    /// path, because one is zero or there is no room for the terminating zero, leave the empty path.
     pub fn put(&mut self, write: impl FnOnce(&mut [u8; ROOM]) -> usize) {
         *self = Self::EMPTY;
         let mut bytes = [0; ROOM];

@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use rustix::fs::{FallocateFlags, Mode, OFlags, fallocate};
 
 use super::Caching;
-use crate::error::Errno;
+use crate::error::SysErrno;
 
 /// Reserves room for the first `length_bytes` of `file`, which grows to that if it is shorter; what is new reads as
 /// zeroes. A signal does not break it off.
@@ -17,7 +17,7 @@ use crate::error::Errno;
 ///
 /// # Source
 /// fallocate(2).
-pub fn reserve(file: impl AsFd, length_bytes: u64) -> std::result::Result<(), Errno> {
+pub fn reserve(file: impl AsFd, length_bytes: u64) -> std::result::Result<(), SysErrno> {
     Ok(rustix::io::retry_on_intr(|| fallocate(&file, FallocateFlags::empty(), 0, length_bytes))?)
 }
 
@@ -28,7 +28,11 @@ pub fn reserve(file: impl AsFd, length_bytes: u64) -> std::result::Result<(), Er
 ///
 /// # Source
 /// fallocate(2), `FALLOC_FL_PUNCH_HOLE` with `FALLOC_FL_KEEP_SIZE`.
-pub fn punch_hole(file: impl AsFd, offset_bytes: u64, length_bytes: u64) -> std::result::Result<(), Errno> {
+pub fn punch_hole(
+    file: impl AsFd,
+    offset_bytes: u64,
+    length_bytes: u64,
+) -> std::result::Result<(), SysErrno> {
     let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
     Ok(rustix::io::retry_on_intr(|| fallocate(&file, flags, offset_bytes, length_bytes))?)
 }
@@ -40,7 +44,7 @@ pub fn punch_hole(file: impl AsFd, offset_bytes: u64, length_bytes: u64) -> std:
 ///
 /// # Source
 /// open(2), `O_TMPFILE`.
-pub fn nameless(folder: impl AsFd, caching: Caching) -> std::result::Result<File, Errno> {
+pub fn nameless(folder: impl AsFd, caching: Caching) -> std::result::Result<File, SysErrno> {
     let direct = if caching == Caching::Direct { OFlags::DIRECT } else { OFlags::empty() };
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC | direct;
     Ok(File::from(rustix::fs::openat(folder, ".", flags, Mode::RUSR | Mode::WUSR)?))

@@ -1,4 +1,4 @@
-//! Facts about real files on the file system that holds the build folder.
+//! Tests with real files on the file system that contains the build folder.
 
 use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -17,7 +17,7 @@ fn scratch() -> TempDir {
 }
 
 const NEW: OpenMode = OpenMode {
-    access: Access::ReadWrite,
+    access: FileAccess::ReadWrite,
     caching: Caching::Buffered,
     write_done: WriteDone::Accepted,
     create: Create::New,
@@ -84,17 +84,17 @@ fn the_flags_asked_for_are_the_flags_the_kernel_holds() {
     let folder = scratch();
     let (path, _file) = filled(&folder, 1);
     let mode = OpenMode {
-        access: Access::Write,
+        access: FileAccess::Write,
         caching: Caching::Direct,
         write_done: WriteDone::Durable,
         create: Create::IfMissing,
     };
     let file = open(&path, mode, 0o600).unwrap();
-    let held = rustix::fs::fcntl_getfl(&file).unwrap();
-    assert!(held.contains(OFlags::WRONLY | OFlags::DIRECT | OFlags::DSYNC), "{held:?}");
+    let flags = rustix::fs::fcntl_getfl(&file).unwrap();
+    assert!(flags.contains(OFlags::WRONLY | OFlags::DIRECT | OFlags::DSYNC), "{flags:?}");
     let plain = open(&path, OpenMode::default(), 0).unwrap();
-    let held = rustix::fs::fcntl_getfl(&plain).unwrap();
-    assert!(!held.intersects(OFlags::WRONLY | OFlags::RDWR | OFlags::DIRECT | OFlags::DSYNC), "{held:?}");
+    let flags = rustix::fs::fcntl_getfl(&plain).unwrap();
+    assert!(!flags.intersects(OFlags::WRONLY | OFlags::RDWR | OFlags::DIRECT | OFlags::DSYNC), "{flags:?}");
 }
 
 #[test]
@@ -136,7 +136,8 @@ fn a_confined_open_never_leaves_its_folder() {
         let error = open_beneath(&root, Path::new(path), OpenMode::default(), 0).unwrap_err();
         assert_eq!(error.errno().name(), name, "{path}: {error}");
     }
-    let through_link = OpenMode { access: Access::Write, create: Create::IfMissing, ..OpenMode::default() };
+    let through_link =
+        OpenMode { access: FileAccess::Write, create: Create::IfMissing, ..OpenMode::default() };
     assert!(open_beneath(&root, Path::new("link"), through_link, 0o600).is_err());
     assert_eq!(std::fs::read_to_string(folder.path().join("secret")).unwrap(), "x");
 }
@@ -146,7 +147,8 @@ fn a_confined_open_neither_waits_for_a_pipe_nor_gives_one() {
     let folder = scratch();
     let root = File::open(folder.path()).unwrap();
     rustix::fs::mknodat(&root, "pipe", FileType::Fifo, Mode::RWXU, 0).unwrap();
-    for (access, name) in [(Access::Read, "EINVAL"), (Access::ReadWrite, "EINVAL"), (Access::Write, "ENXIO")]
+    for (access, name) in
+        [(FileAccess::Read, "EINVAL"), (FileAccess::ReadWrite, "EINVAL"), (FileAccess::Write, "ENXIO")]
     {
         let mode = OpenMode { access, ..OpenMode::default() };
         let error = open_beneath(&root, Path::new("pipe"), mode, 0).unwrap_err();
@@ -161,8 +163,8 @@ fn a_confined_open_leaves_the_flags_asked_for() {
     let root = File::open(folder.path()).unwrap();
     let mode = OpenMode { caching: Caching::Direct, write_done: WriteDone::Durable, ..OpenMode::default() };
     let file = open_beneath(&root, Path::new(path.file_name().unwrap()), mode, 0).unwrap();
-    let held = rustix::fs::fcntl_getfl(&file).unwrap();
-    assert!(held.contains(OFlags::DIRECT | OFlags::DSYNC) && !held.contains(OFlags::NONBLOCK), "{held:?}");
+    let flags = rustix::fs::fcntl_getfl(&file).unwrap();
+    assert!(flags.contains(OFlags::DIRECT | OFlags::DSYNC) && !flags.contains(OFlags::NONBLOCK), "{flags:?}");
 }
 
 #[test]
@@ -178,9 +180,12 @@ fn holes_and_data_are_told_apart_and_the_position_stays() {
     }
     file.seek(SeekFrom::Start(77)).unwrap();
     let layout = allocated_extents(&file, 10).unwrap();
-    let part = |offset_bytes| Extent { offset_bytes, length_bytes: 1 << 16 };
-    assert_eq!(layout, Layout { extents: vec![part(MIB), part(3 * MIB)], complete: true });
-    assert_eq!(allocated_extents(&file, 1).unwrap(), Layout { extents: vec![part(MIB)], complete: false });
+    let part = |offset_bytes| FileExtent { offset_bytes, length_bytes: 1 << 16 };
+    assert_eq!(layout, FileExtentMap { extents: vec![part(MIB), part(3 * MIB)], complete: true });
+    assert_eq!(
+        allocated_extents(&file, 1).unwrap(),
+        FileExtentMap { extents: vec![part(MIB)], complete: false }
+    );
     assert!(has_holes(&file).unwrap());
     assert_eq!(file.stream_position().unwrap(), 77);
 }
@@ -190,8 +195,8 @@ fn a_fully_written_file_is_one_part_without_holes() {
     let folder = scratch();
     let (_, file) = filled(&folder, 1 << 20);
     assert!(!has_holes(&file).unwrap());
-    let whole = Extent { offset_bytes: 0, length_bytes: 1 << 20 };
-    assert_eq!(allocated_extents(&file, 4).unwrap(), Layout { extents: vec![whole], complete: true });
+    let whole = FileExtent { offset_bytes: 0, length_bytes: 1 << 20 };
+    assert_eq!(allocated_extents(&file, 4).unwrap(), FileExtentMap { extents: vec![whole], complete: true });
 }
 
 #[test]
@@ -208,7 +213,7 @@ fn a_hole_gives_its_room_back_and_reads_as_zeroes() {
     let mut inside = [1; 512];
     file.read_exact_at(&mut inside, 1 << 18).unwrap();
     assert_eq!(inside, [0; 512]);
-    assert_eq!(punch_hole(&file, 0, 0), Err(Errno::from_raw(libc::EINVAL)));
+    assert_eq!(punch_hole(&file, 0, 0), Err(SysErrno::from_raw(libc::EINVAL)));
 }
 
 #[test]
@@ -247,7 +252,7 @@ fn a_file_that_takes_no_direct_io_is_not_given_an_alignment_from_its_file_system
 fn residency_of_a_file_that_was_not_opened_for_reading_is_refused() {
     let folder = scratch();
     let (path, _file) = filled(&folder, 10);
-    let writer = open(&path, OpenMode { access: Access::Write, ..OpenMode::default() }, 0).unwrap();
+    let writer = open(&path, OpenMode { access: FileAccess::Write, ..OpenMode::default() }, 0).unwrap();
     let error = resident_bytes(&writer, 0, 10).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Denied);
     assert!(error.to_string().contains("data"), "the message names the file: {error}");

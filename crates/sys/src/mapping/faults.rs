@@ -1,20 +1,20 @@
 //! The handler of SIGBUS: keeps a page of a mapped file that cannot be had from ending the process.
 //!
-//! It looks the address up in a table of live mappings, puts a page of zeroes there, counts the fault and returns, upon
-//! which the access goes on. A signal about any other address goes to whoever handled it before, so that a defect of
-//! the program still ends it. The handler uses atomics and one mmap(2) alone: no lock, no allocation.
+//! It looks the address up in a table of live mappings, puts a page of zeroes there, counts the fault and returns,
+//! after which the access continues. A signal about any other address is passed to the previous handler, so that a
+//! defect of the program still ends it. The handler uses atomics and one mmap(2) alone: no lock, no allocation.
 
 use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
-use crate::error::Errno;
+use crate::error::SysErrno;
 
 /// Mappings at a time: sixty-four workers with sixty-four files each.
 const MAPPINGS_MAX: usize = 4096;
 
-static MAPPINGS: [Entry; MAPPINGS_MAX] = [const { Entry::free() }; MAPPINGS_MAX];
+static MAPPINGS: [MappingEntry; MAPPINGS_MAX] = [const { MappingEntry::free() }; MAPPINGS_MAX];
 /// Entries beyond this were never used: the handler need not look at them.
 static USED_COUNT: AtomicUsize = AtomicUsize::new(0);
 /// Who handled the signal before; set before the handler is, and never freed.
@@ -22,7 +22,7 @@ static FORMER: AtomicPtr<libc::sigaction> = AtomicPtr::new(std::ptr::null_mut())
 static PAGE_BYTES: AtomicUsize = AtomicUsize::new(0);
 
 /// One live mapping.
-struct Entry {
+struct MappingEntry {
     is_taken: AtomicBool,
     /// The first address; 0 while the rest of the entry is not valid.
     start: AtomicUsize,
@@ -31,7 +31,7 @@ struct Entry {
     fault_count: AtomicU64,
 }
 
-impl Entry {
+impl MappingEntry {
     const fn free() -> Self {
         Self {
             is_taken: AtomicBool::new(false),
@@ -41,10 +41,10 @@ impl Entry {
         }
     }
 
-    /// Whether the mapping holds `address`, whose own entry cannot change meanwhile: its mapping is being accessed.
+    /// Whether the mapping contains `address`, whose own entry cannot change meanwhile: its mapping is being accessed.
     ///
-    /// Another entry may change under the look. Its start is read twice: if it stayed, the end read between belongs to
-    /// a mapping with that start, which did not overlap the one that holds `address`.
+    /// Another entry may change during the check. Its start is read twice: if it stayed the same, the end read between
+    /// belongs to a mapping with that start, which did not overlap the one that contains `address`.
     fn holds(&self, address: usize) -> bool {
         let start = self.start.load(Ordering::SeqCst);
         let end = self.end.load(Ordering::SeqCst);
@@ -52,19 +52,19 @@ impl Entry {
     }
 }
 
-/// A mapping whose faults are mended and counted, until [`Watched::end`].
-pub(super) struct Watched {
-    entry: &'static Entry,
+/// A mapping whose faults are mended and counted, until [`WatchedMapping::end`].
+pub(super) struct WatchedMapping {
+    entry: &'static MappingEntry,
 }
 
-impl Watched {
+impl WatchedMapping {
     /// Faults mended so far.
     #[inline]
     pub(super) fn fault_count(&self) -> u64 {
         self.entry.fault_count.load(Ordering::Relaxed)
     }
 
-    /// Ends the watch, before the mapping goes.
+    /// Ends the watch, before the file is unmapped.
     pub(super) fn end(&mut self) {
         self.entry.start.store(0, Ordering::SeqCst);
         self.entry.is_taken.store(false, Ordering::SeqCst);
@@ -75,24 +75,24 @@ impl Watched {
 ///
 /// # Errors
 /// `ENOMEM` when the table is full; what sigaction(2) says.
-pub(super) fn watch(start: NonNull<u8>, length_bytes: usize) -> Result<Watched, Errno> {
+pub(super) fn watch(start: NonNull<u8>, length_bytes: usize) -> Result<WatchedMapping, SysErrno> {
     handle()?;
-    let free = |entry: &&Entry| {
+    let free = |entry: &&MappingEntry| {
         entry.is_taken.compare_exchange(false, true, Ordering::SeqCst, Ordering::SeqCst).is_ok()
     };
     let (index, entry) =
-        MAPPINGS.iter().enumerate().find(|(_, entry)| free(entry)).ok_or(Errno::from_raw(libc::ENOMEM))?;
+        MAPPINGS.iter().enumerate().find(|(_, entry)| free(entry)).ok_or(SysErrno::from_raw(libc::ENOMEM))?;
     USED_COUNT.fetch_max(index + 1, Ordering::SeqCst);
     let start = start.addr().get();
     let pages_bytes = length_bytes.next_multiple_of(rustix::param::page_size());
     entry.fault_count.store(0, Ordering::SeqCst);
     entry.end.store(start.saturating_add(pages_bytes), Ordering::SeqCst);
     entry.start.store(start, Ordering::SeqCst);
-    Ok(Watched { entry })
+    Ok(WatchedMapping { entry })
 }
 
 /// Sets the handler, once a process.
-fn handle() -> Result<(), Errno> {
+fn handle() -> Result<(), SysErrno> {
     static ONCE: Once = Once::new();
     static ERRNO: AtomicUsize = AtomicUsize::new(0);
     ONCE.call_once(|| {
@@ -102,17 +102,17 @@ fn handle() -> Result<(), Errno> {
     });
     match i32::try_from(ERRNO.load(Ordering::SeqCst)) {
         Ok(0) => Ok(()),
-        Ok(number) => Err(Errno::from_raw(number)),
-        Err(_) => Err(Errno::from_raw(libc::EINVAL)),
+        Ok(number) => Err(SysErrno::from_raw(number)),
+        Err(_) => Err(SysErrno::from_raw(libc::EINVAL)),
     }
 }
 
-fn set_handler() -> Result<(), Errno> {
+fn set_handler() -> Result<(), SysErrno> {
     PAGE_BYTES.store(rustix::param::page_size(), Ordering::SeqCst);
     let former = Box::leak(Box::new(default_action()));
     // SAFETY: `former` is writable and of the right type; no action is given, so none is set.
     if unsafe { libc::sigaction(libc::SIGBUS, std::ptr::null(), former) } != 0 {
-        return Err(Errno::last());
+        return Err(SysErrno::last());
     }
     FORMER.store(former, Ordering::SeqCst);
     let mut action = default_action();
@@ -121,7 +121,7 @@ fn set_handler() -> Result<(), Errno> {
     action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
     // SAFETY: the action is whole, and its handler has the form that SA_SIGINFO promises.
     if unsafe { libc::sigaction(libc::SIGBUS, &raw const action, std::ptr::null_mut()) } != 0 {
-        return Err(Errno::last());
+        return Err(SysErrno::last());
     }
     Ok(())
 }
@@ -142,7 +142,7 @@ extern "C" fn on_bus_error(signal: c_int, facts: *mut libc::siginfo_t, context: 
     }
 }
 
-/// Puts a page of zeroes at `address` if a watched mapping holds it, and counts that.
+/// Puts a page of zeroes at `address` if a watched mapping contains it, and counts that.
 fn mend(address: *mut c_void) -> bool {
     let used = MAPPINGS.iter().take(USED_COUNT.load(Ordering::SeqCst));
     let Some(entry) = used.into_iter().find(|entry| entry.holds(address.addr())) else { return false };
@@ -175,14 +175,14 @@ fn pass_on(code: c_int, signal: c_int, facts: *mut libc::siginfo_t, context: *mu
         libc::SIG_IGN if code > 0 => die(code, signal),
         libc::SIG_IGN => {}
         handler if former.sa_flags & libc::SA_SIGINFO != 0 => {
-            // SAFETY: an action with SA_SIGINFO holds a function of this form.
+            // SAFETY: an action with SA_SIGINFO points to a function of this type.
             let handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) =
                 unsafe { std::mem::transmute(handler) };
             handler(signal, facts, context);
             end_if_wanted(code, signal);
         }
         handler => {
-            // SAFETY: an action without SA_SIGINFO, neither default nor ignored, holds a function of this form.
+            // SAFETY: an action without SA_SIGINFO, neither default nor ignored, points to a function of this type.
             let handler: extern "C" fn(c_int) = unsafe { std::mem::transmute(handler) };
             handler(signal);
             end_if_wanted(code, signal);

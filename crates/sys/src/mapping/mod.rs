@@ -11,10 +11,12 @@ use std::sync::atomic::{Ordering, compiler_fence};
 
 use rustix::mm::{MapFlags, MsyncFlags, ProtFlags, madvise, mmap, msync, munmap};
 
-use crate::error::{Errno, Result};
-use faults::Watched;
+use crate::error::{Result, SysErrno};
+use faults::WatchedMapping;
+use racy_copy::racy_copy;
 
 mod faults;
+mod racy_copy;
 #[cfg(test)]
 mod tests;
 
@@ -55,7 +57,7 @@ pub struct FileMapping {
     length_bytes: usize,
     protection: ProtFlags,
     order: Option<VisitOrder>,
-    watched: Watched,
+    watched: WatchedMapping,
     /// A page of zeroes could not be taken away again: what is read there would be nothing of the file.
     is_lost: bool,
 }
@@ -67,7 +69,7 @@ unsafe impl Send for FileMapping {}
 const HUGE_PAGE_FILE_SYSTEM: u64 = 0x9584_58f6;
 
 impl FileMapping {
-    /// The first `length_bytes` of `file` in memory; they should lie within the file.
+    /// The first `length_bytes` of `file` in memory; they should be within the file.
     ///
     /// # Errors
     /// `Invalid` for a length of 0; `Missing` (`ENODEV`) where the file system cannot map files; `Denied` for a file
@@ -81,17 +83,17 @@ impl FileMapping {
     /// mmap(2).
     pub fn new(file: File, length_bytes: u64, access: MappingAccess) -> Result<Self> {
         let target = crate::file::descriptor(&file);
-        let failed = |errno: Errno| errno.during("map", &target);
+        let failed = |errno: SysErrno| errno.during("map", &target);
         let length_bytes = usize::try_from(length_bytes)
             .ok()
             .filter(|length| isize::try_from(*length).is_ok())
-            .ok_or_else(|| failed(Errno::from_raw(libc::ENOMEM)))?;
+            .ok_or_else(|| failed(SysErrno::from_raw(libc::ENOMEM)))?;
         if length_bytes == 0 {
-            return Err(failed(Errno::from_raw(libc::EINVAL)).advising("an empty file cannot be mapped"));
+            return Err(failed(SysErrno::from_raw(libc::EINVAL)).advising("an empty file cannot be mapped"));
         }
         let system = rustix::fs::fstatfs(&file).map_err(|errno| failed(errno.into()))?;
         if u64::try_from(system.f_type) == Ok(HUGE_PAGE_FILE_SYSTEM) {
-            let error = failed(Errno::from_raw(libc::EOPNOTSUPP));
+            let error = failed(SysErrno::from_raw(libc::EOPNOTSUPP));
             return Err(error.advising("files of huge pages (hugetlbfs) are not mapped here"));
         }
         let protection = match access {
@@ -103,7 +105,8 @@ impl FileMapping {
         let mapped =
             unsafe { mmap(std::ptr::null_mut(), length_bytes, protection, MapFlags::SHARED, &file, 0) };
         let start = mapped.map_err(|errno| failed(errno.into()))?;
-        let start = NonNull::new(start.cast::<u8>()).ok_or_else(|| failed(Errno::from_raw(libc::ENOMEM)))?;
+        let start =
+            NonNull::new(start.cast::<u8>()).ok_or_else(|| failed(SysErrno::from_raw(libc::ENOMEM)))?;
         match faults::watch(start, length_bytes) {
             Ok(watched) => {
                 Ok(Self { file, start, length_bytes, protection, order: None, watched, is_lost: false })
@@ -131,41 +134,42 @@ impl FileMapping {
     ///
     /// # Source
     /// madvise(2).
-    pub fn advise(&mut self, order: VisitOrder) -> std::result::Result<(), Errno> {
+    pub fn advise(&mut self, order: VisitOrder) -> std::result::Result<(), SysErrno> {
         self.order = Some(order);
-        // SAFETY: the range is this value's own live mapping, and neither kind of advice changes what it holds.
+        // SAFETY: the range is this value's own live mapping, and neither kind of advice changes its contents.
         unsafe { madvise(self.start.as_ptr().cast(), self.length_bytes, order.advice()) }?;
         Ok(())
     }
 
-    /// Copies from `offset_bytes` on into `into`, and tells how much: less at the end of the mapping.
+    /// Copies from `offset_bytes` on into `into`, and returns how much: less at the end of the mapping.
     ///
     /// A file that was shortened to within a page reads as zeroes up to that page's end, as mmap(2) says.
     ///
     /// # Errors
     /// `EIO` when a page could not be had: the file was shortened, or its device failed. `into` is then undefined in
     /// part, though never uninitialised.
-    pub fn copy_out(&mut self, offset_bytes: u64, into: &mut [u8]) -> std::result::Result<usize, Errno> {
+    pub fn copy_out(&mut self, offset_bytes: u64, into: &mut [u8]) -> std::result::Result<usize, SysErrno> {
         let Some((from, length)) = self.part(offset_bytes, into.len()) else { return Ok(0) };
-        // SAFETY: `part` lies within the live mapping, `into` is at least as long, and the two cannot overlap, since
-        // no reference to the mapping exists. A page that cannot be had is replaced while the copy runs.
+        // SAFETY: `part` is within the live mapping, `into` is at least as long, and the two cannot overlap, since no
+        // reference to the mapping exists. A page that is unavailable is replaced while the copy runs. Others may write
+        // the file meanwhile, which this copy allows.
         self.copying(offset_bytes, length, || unsafe {
-            std::ptr::copy_nonoverlapping(from.as_ptr(), into.as_mut_ptr(), length);
+            racy_copy(from.as_ptr(), into.as_mut_ptr(), length);
         })
     }
 
-    /// Copies `from` to `offset_bytes` and what follows, and tells how much: less at the end of the mapping.
+    /// Copies `from` to `offset_bytes` and what follows, and returns how much: less at the end of the mapping.
     ///
     /// # Errors
     /// As [`Self::copy_out`], and for want of room where the file had a hole. `EBADF` when it was mapped for reading.
-    pub fn copy_in(&mut self, offset_bytes: u64, from: &[u8]) -> std::result::Result<usize, Errno> {
+    pub fn copy_in(&mut self, offset_bytes: u64, from: &[u8]) -> std::result::Result<usize, SysErrno> {
         if !self.protection.contains(ProtFlags::WRITE) {
-            return Err(Errno::from_raw(libc::EBADF));
+            return Err(SysErrno::from_raw(libc::EBADF));
         }
         let Some((to, length)) = self.part(offset_bytes, from.len()) else { return Ok(0) };
         // SAFETY: as in `copy_out`, with the directions swapped; the mapping may be written.
         self.copying(offset_bytes, length, || unsafe {
-            std::ptr::copy_nonoverlapping(from.as_ptr(), to.as_ptr(), length);
+            racy_copy(from.as_ptr(), to.as_ptr(), length);
         })
     }
 
@@ -176,7 +180,7 @@ impl FileMapping {
     ///
     /// # Source
     /// msync(2), `MS_SYNC`.
-    pub fn sync(&mut self, offset_bytes: u64, length_bytes: u64) -> std::result::Result<(), Errno> {
+    pub fn sync(&mut self, offset_bytes: u64, length_bytes: u64) -> std::result::Result<(), SysErrno> {
         let length = if length_bytes == 0 { usize::MAX } else { saturated(length_bytes) };
         let Some((first, length)) = self.part(offset_bytes, length) else { return Ok(()) };
         let (page_start, length) = whole_pages(first, length);
@@ -189,30 +193,30 @@ impl FileMapping {
     ///
     /// # Errors
     /// As that function, and `EBADF` when it was mapped for reading.
-    pub fn punch_hole(&mut self, offset_bytes: u64, length_bytes: u64) -> std::result::Result<(), Errno> {
+    pub fn punch_hole(&mut self, offset_bytes: u64, length_bytes: u64) -> std::result::Result<(), SysErrno> {
         if !self.protection.contains(ProtFlags::WRITE) {
-            return Err(Errno::from_raw(libc::EBADF));
+            return Err(SysErrno::from_raw(libc::EBADF));
         }
         crate::file::punch_hole(&self.file, offset_bytes, length_bytes)
     }
 
-    /// Where `offset_bytes` lies, and how much of `length` is mapped from there; `None` past the end.
+    /// The address of `offset_bytes`, and how much of `length` is mapped from there; `None` past the end.
     fn part(&self, offset_bytes: u64, length: usize) -> Option<(NonNull<u8>, usize)> {
         let offset = usize::try_from(offset_bytes).ok().filter(|offset| *offset < self.length_bytes)?;
-        // SAFETY: the offset lies within the mapping, so that the sum does too.
+        // SAFETY: the offset is within the mapping, so that the sum is too.
         let first = unsafe { self.start.add(offset) };
         Some((first, length.min(self.length_bytes - offset)))
     }
 
-    /// Runs `copy` and tells whether it met a page that could not be had.
+    /// Runs `copy` and reports whether it met an unavailable page.
     fn copying(
         &mut self,
         offset_bytes: u64,
         length: usize,
         copy: impl FnOnce(),
-    ) -> std::result::Result<usize, Errno> {
+    ) -> std::result::Result<usize, SysErrno> {
         if self.is_lost {
-            return Err(Errno::from_raw(libc::EIO));
+            return Err(SysErrno::from_raw(libc::EIO));
         }
         let before = self.watched.fault_count();
         // The handler runs on this thread, in the midst of the copy: the compiler must not move the copy past the
@@ -224,7 +228,7 @@ impl FileMapping {
             return Ok(length);
         }
         self.put_back(offset_bytes, length);
-        Err(Errno::from_raw(libc::EIO))
+        Err(SysErrno::from_raw(libc::EIO))
     }
 
     /// Maps the file again where pages of zeroes were put, so that nobody takes them for the file's.
@@ -247,10 +251,10 @@ impl FileMapping {
     }
 }
 
-/// The whole pages that hold `length` bytes from `first` on; the length may end within its last page.
+/// The whole pages that contain `length` bytes from `first` on; the length may end within its last page.
 fn whole_pages(first: NonNull<u8>, length: usize) -> (NonNull<u8>, usize) {
     let within_page = first.addr().get() % rustix::param::page_size();
-    // SAFETY: every mapping starts on a page, so that the start of the page that holds `first` is mapped with it.
+    // SAFETY: every mapping starts on a page, so that the start of the page that contains `first` is mapped with it.
     let page_start = unsafe { first.sub(within_page) };
     (page_start, length + within_page)
 }

@@ -52,7 +52,7 @@ fn what_is_written_is_in_the_file_and_can_be_synced() {
 #[test]
 fn what_is_mapped_for_reading_is_not_written() {
     let (mut mapping, file, content) = mapped(MappingAccess::Read);
-    assert_eq!(mapping.copy_in(0, b"x"), Err(Errno::from_raw(libc::EBADF)));
+    assert_eq!(mapping.copy_in(0, b"x"), Err(SysErrno::from_raw(libc::EBADF)));
     let mut seen = [0; 1];
     file.read_exact_at(&mut seen, 0).unwrap();
     assert_eq!(seen[0], content[0]);
@@ -62,7 +62,7 @@ fn what_is_mapped_for_reading_is_not_written() {
 fn a_file_that_was_shortened_is_an_error_beyond_its_end_and_itself_before_it() {
     let (mut mapping, file, content) = mapped(MappingAccess::ReadWrite);
     file.set_len(2 * PAGE as u64).unwrap();
-    let eio = Errno::from_raw(libc::EIO);
+    let eio = SysErrno::from_raw(libc::EIO);
     let mut into = vec![1; PAGE];
     // Twice: the page that let the first copy end is not taken for the file's.
     for _ in 0..2 {
@@ -88,7 +88,7 @@ fn a_fault_of_one_mapping_is_none_of_another() {
     std::thread::scope(|scope| {
         let failing = scope.spawn(|| {
             let mut into = vec![0; LENGTH];
-            (0..50).all(|_| short.copy_out(0, &mut into) == Err(Errno::from_raw(libc::EIO)))
+            (0..50).all(|_| short.copy_out(0, &mut into) == Err(SysErrno::from_raw(libc::EIO)))
         });
         let working = scope.spawn(|| {
             let mut into = vec![0; LENGTH];

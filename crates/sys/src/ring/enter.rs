@@ -1,4 +1,4 @@
-//! Entering the kernel: to submit, to wait, and to settle what is in flight before a ring goes.
+//! Entering the kernel: to submit, to wait, and to settle what is in flight before a ring is dropped.
 //!
 //! Hot path: one system call a submission, and none for a wait whose completions are there.
 
@@ -6,14 +6,14 @@ use io_uring::{EnterFlags, types};
 
 use super::Ring;
 use crate::clock::read_ns;
-use crate::error::Errno;
+use crate::error::SysErrno;
 
 const NS_PER_S: u64 = 1_000_000_000;
-/// How long the kernel may look for what it can cancel while a ring goes.
+/// How long the kernel may look for what it can cancel while a ring is dropped.
 const CANCEL_NS: u32 = 10_000_000;
 
 /// How a call of the kernel ended that may be repeated.
-enum Entered {
+enum EnterOutcome {
     /// It did what there was to do; so many entries were taken.
     Took(u32),
     /// The deadline passed, a signal came, or the kernel has no room at present.
@@ -27,7 +27,7 @@ impl Ring {
     ///
     /// # Errors
     /// The kernel's number when it takes no request any more.
-    pub fn submit(&mut self) -> Result<(), Errno> {
+    pub fn submit(&mut self) -> Result<(), SysErrno> {
         if self.grants.submission_polling {
             self.queued_count = 0;
             if self.kernel.submission().need_wakeup() {
@@ -37,8 +37,8 @@ impl Ring {
         }
         while self.queued_count > 0 {
             match self.enter(0, EnterFlags::empty(), None)? {
-                Entered::Took(0) | Entered::CutShort => break,
-                Entered::Took(_) => {}
+                EnterOutcome::Took(0) | EnterOutcome::CutShort => break,
+                EnterOutcome::Took(_) => {}
             }
         }
         Ok(())
@@ -49,7 +49,7 @@ impl Ring {
     ///
     /// # Errors
     /// The kernel's number when it completes nothing any more.
-    pub fn wait(&mut self, count_min: u32, until_ns: u64) -> Result<(), Errno> {
+    pub fn wait(&mut self, count_min: u32, until_ns: u64) -> Result<(), SysErrno> {
         let count_min = count_min.min(self.in_flight_count);
         if count_min == 0 {
             return self.look_for_all();
@@ -61,7 +61,7 @@ impl Ring {
             } else {
                 self.sleep(count_min, until_ns)?;
             }
-            // The kernel tells of a passed deadline only where nothing at all has completed.
+            // The kernel reports a passed deadline only where nothing at all has completed.
             if self.is_short_of(count_min) && read_ns() >= until_ns {
                 return Ok(());
             }
@@ -81,12 +81,12 @@ impl Ring {
     }
 
     /// Lets the kernel complete what it can, without waiting.
-    pub(super) fn look(&mut self) -> Result<(), Errno> {
+    pub(super) fn look(&mut self) -> Result<(), SysErrno> {
         self.enter(0, EnterFlags::GETEVENTS, None).map(drop)
     }
 
     /// Waits in the kernel, at most to the deadline.
-    fn sleep(&mut self, count_min: u32, until_ns: u64) -> Result<(), Errno> {
+    fn sleep(&mut self, count_min: u32, until_ns: u64) -> Result<(), SysErrno> {
         let mut flags = EnterFlags::GETEVENTS;
         let wait_ns = if self.absolute_deadlines {
             flags |= EnterFlags::ABS_TIMER;
@@ -98,7 +98,12 @@ impl Ring {
     }
 
     /// One call of the kernel that takes what is queued and, where `flags` say so, waits for `count_min`.
-    fn enter(&mut self, count_min: u32, flags: EnterFlags, wait_ns: Option<u64>) -> Result<Entered, Errno> {
+    fn enter(
+        &mut self,
+        count_min: u32,
+        flags: EnterFlags,
+        wait_ns: Option<u64>,
+    ) -> Result<EnterOutcome, SysErrno> {
         let mut flags = flags;
         if self.grants.submission_polling && self.kernel.submission().need_wakeup() {
             flags |= EnterFlags::SQ_WAKEUP;
@@ -118,22 +123,22 @@ impl Ring {
                 unsafe { submitter.enter(self.queued_count, count_min, flags.bits(), Some(&arguments)) }
             }
         };
-        match answer.map_err(Errno::from) {
+        match answer.map_err(SysErrno::from) {
             Ok(taken) => {
                 // The kernel takes at most what it was given.
                 let taken = u32::try_from(taken).unwrap_or(u32::MAX).min(self.queued_count);
                 self.queued_count -= taken;
-                Ok(Entered::Took(taken))
+                Ok(EnterOutcome::Took(taken))
             }
             Err(errno) => match errno.raw() {
-                libc::ETIME | libc::EINTR | libc::EAGAIN | libc::EBUSY => Ok(Entered::CutShort),
+                libc::ETIME | libc::EINTR | libc::EAGAIN | libc::EBUSY => Ok(EnterOutcome::CutShort),
                 _ => Err(errno),
             },
         }
     }
 
     /// Cancels what is in flight and waits for it; whether the kernel has nothing any more.
-    pub(super) fn settle(&mut self, patience_ns: u64) -> bool {
+    pub(super) fn settle(&mut self, timeout_ns: u64) -> bool {
         if !self.grants.submission_polling {
             // What was queued and never submitted is not the kernel's.
             self.in_flight_count -= self.queued_count;
@@ -143,9 +148,9 @@ impl Ring {
             return true;
         }
         // A kernel that cannot cancel all at once completes what there is, or keeps it.
-        let patience = types::Timespec::new().nsec(CANCEL_NS);
-        drop(self.kernel.submitter().register_sync_cancel(Some(patience), types::CancelBuilder::any()));
-        let until_ns = read_ns().saturating_add(patience_ns);
+        let cancel_timeout = types::Timespec::new().nsec(CANCEL_NS);
+        drop(self.kernel.submitter().register_sync_cancel(Some(cancel_timeout), types::CancelBuilder::any()));
+        let until_ns = read_ns().saturating_add(timeout_ns);
         while self.in_flight_count > 0 && read_ns() < until_ns {
             if self.wait(self.in_flight_count, until_ns).is_err() {
                 break;

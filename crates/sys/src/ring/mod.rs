@@ -17,7 +17,7 @@ use io_uring::squeue::Flags;
 use io_uring::{IoUring, opcode};
 
 use crate::buffer::AlignedBuffer;
-use crate::error::{Errno, Error};
+use crate::error::{Error, SysErrno};
 
 mod enter;
 mod event;
@@ -33,8 +33,8 @@ mod wait;
 pub use refusal::RingError;
 use request::entry;
 pub use request::{RingCompletion, RingOp, RingRequest};
-pub use spec::{RingGrants, RingSpec, RingWishes, Wish};
-pub use trial::{RingsWanted, try_rings};
+pub use spec::{FeatureMode, RingGrants, RingSetup, RingSpec};
+pub use trial::{RingTrialSpec, try_rings};
 
 /// Most slots of a ring; the kernel's own limit is eight times as high.
 pub const RING_DEPTH_MAX: u32 = 4096;
@@ -55,15 +55,15 @@ pub struct RingSupport {
 /// # Errors
 /// Why there can be none; see [`RingError::is_forbidden`].
 pub fn support() -> Result<RingSupport, RingError> {
-    let (ring, _) = setup::build(1, RingWishes::default())?;
+    let (ring, _) = setup::build(1, RingSetup::default())?;
     Ok(RingSupport { punch_hole: setup::probe(&ring)?.is_supported(opcode::Fallocate::CODE) })
 }
 
 /// Entries of a ring of so many slots.
-fn entries_of(depth: u32, wishes: RingWishes) -> u32 {
-    // A thread that takes submissions up tells so once a batch, when requests of that batch may have completed and
-    // their slots be queued again: two entries for each slot hold both.
-    let entries_per_slot = if wishes.submission_polling { 2 } else { 1 };
+fn entries_of(depth: u32, setup: RingSetup) -> u32 {
+    // A thread that takes submissions reports it once a batch, when requests of that batch may have completed and their
+    // slots be queued again: two entries for each slot are enough for both.
+    let entries_per_slot = if setup.submission_polling { 2 } else { 1 };
     depth.next_power_of_two() * entries_per_slot
 }
 
@@ -102,35 +102,38 @@ impl Ring {
     pub fn new(spec: RingSpec) -> Result<Self, RingError> {
         // Before the kernel is asked for entries that no memory could serve.
         memory_of(spec.depth, spec.block_bytes)?;
-        let entries = entries_of(spec.depth, spec.wishes);
-        let (ring, grants) = setup::build(entries, spec.wishes)?;
+        let entries = entries_of(spec.depth, spec.setup);
+        let (ring, grants) = setup::build(entries, spec.setup)?;
         Self::over(ring, grants, spec)
     }
 
     /// A ring as `spec` asks for over one that is set up and registers nothing yet.
     fn over(ring: IoUring, mut grants: RingGrants, spec: RingSpec) -> Result<Self, RingError> {
-        let RingSpec { depth, block_bytes, seed, files, wishes } = spec;
+        let RingSpec { depth, block_bytes, seed, files, setup } = spec;
         let (length_bytes, stride_bytes) = memory_of(depth, block_bytes)?;
         let mut buffers = ManuallyDrop::new(AlignedBuffer::with_entropy(length_bytes, seed)?);
         let start = NonNull::from(&mut **buffers).cast::<u8>();
-        // SAFETY: `start` begins the mapping of `buffers`, which this function frees nowhere (it is leaked on an
-        // error below) and which `drop` unmaps only when the kernel has nothing in flight.
+        // SAFETY: `start` begins the mapping of `buffers`, which this function frees on an error below and `drop` unmaps,
+        // both only once nothing is in flight and the blocks are unregistered.
         let slots_per_region = unsafe {
             setup::register_buffers(
                 &ring,
                 start.as_ptr(),
                 length_bytes,
                 stride_bytes,
-                wishes.registered_buffers,
+                setup.registered_buffers,
             )
         };
         let registered = slots_per_region.and_then(|slots_per_region| {
-            Ok((slots_per_region, setup::register_files(&ring, &files, wishes.registered_files)?))
+            Ok((slots_per_region, setup::register_files(&ring, &files, setup.registered_files)?))
         });
         let (slots_per_region, registered_files) = match registered {
             Ok(registered) => registered,
             Err(error) => {
-                drop(ManuallyDrop::into_inner(buffers));
+                // Nothing was submitted: what the kernel knows of the blocks is their registration alone.
+                if setup::unregister_buffers(&ring) {
+                    drop(ManuallyDrop::into_inner(buffers));
+                }
                 return Err(error);
             }
         };
@@ -175,8 +178,8 @@ impl Ring {
     pub fn block(&mut self, slot: u32) -> &mut [u8] {
         let index = slot as usize;
         assert!(!self.busy[index], "the block of slot {slot} belongs to the kernel");
-        // SAFETY: the slot lies in the mapping (`busy` has one entry for each), blocks do not overlap, the kernel
-        // uses this one only while its slot is busy, and the exclusive borrow of the ring keeps it free meanwhile.
+        // SAFETY: the slot is in the mapping (`busy` has one entry for each), blocks do not overlap, the kernel uses
+        // this one only while its slot is busy, and the exclusive borrow of the ring keeps it free meanwhile.
         unsafe {
             std::slice::from_raw_parts_mut(
                 self.start.as_ptr().add(index * self.stride_bytes),
@@ -190,8 +193,8 @@ impl Ring {
     /// # Errors
     /// `EBUSY` while the slot's last request is in flight; `EINVAL` for a slot, a file or a part of the block that
     /// there is not.
-    pub fn queue(&mut self, request: &RingRequest) -> Result<(), Errno> {
-        let refused = |number| Err(Errno::from_raw(number));
+    pub fn queue(&mut self, request: &RingRequest) -> Result<(), SysErrno> {
+        let refused = |number| Err(SysErrno::from_raw(number));
         let Some(busy) = self.busy.get_mut(request.slot as usize) else { return refused(libc::EINVAL) };
         let Some(file) = self.file_numbers.get(request.file as usize) else { return refused(libc::EINVAL) };
         let in_block = matches!(request.op, RingOp::Read | RingOp::Write);
@@ -204,13 +207,13 @@ impl Ring {
         }
         let place = request.slot as usize * self.stride_bytes + request.block_offset_bytes as usize;
         let place = self.start.as_ptr().wrapping_add(place);
-        // A region but the last holds 1 GiB or one block, and there are at most as many as slots: the index fits.
+        // Each region but the last has 1 GiB or one block, and there are at most as many as slots: the index fits.
         let region =
             self.slots_per_region.map(|slots| u16::try_from(request.slot / slots).unwrap_or(u16::MAX));
         let entry =
             entry(request, *file, place, region).flags(self.entry_flags).user_data(u64::from(request.slot));
-        // SAFETY: the part of the block lies in the mapping that outlives the kernel's use of it (see `drop`), and
-        // nobody else touches it while the slot is busy; the file is open, or registered, as long as the ring is.
+        // SAFETY: the part of the block is in the mapping that outlives the kernel's use of it (see `drop`), and nobody
+        // else touches it while the slot is busy; the file is open, or registered, as long as the ring is.
         let pushed = unsafe { self.kernel.submission().push(&entry) };
         // There are entries enough for each slot, and a slot has one request: the queue cannot be full.
         debug_assert!(pushed.is_ok(), "a ring with entries for each slot is full");
@@ -231,7 +234,7 @@ impl Ring {
             let Some(busy) = self.busy.get_mut(slot as usize) else { continue };
             if std::mem::take(busy) {
                 self.in_flight_count -= 1;
-                let result = u32::try_from(done.result()).map_err(|_| Errno::from_raw(-done.result()));
+                let result = u32::try_from(done.result()).map_err(|_| SysErrno::from_raw(-done.result()));
                 each(RingCompletion { slot, result });
             }
         }
@@ -247,7 +250,7 @@ fn memory_of(depth: u32, block_bytes: usize) -> Result<(usize, usize), Error> {
     let stride_bytes = block_bytes.checked_next_multiple_of(STRIDE_ALIGNMENT_BYTES);
     let both = stride_bytes.and_then(|stride| Some((stride.checked_mul(depth as usize)?, stride)));
     both.ok_or_else(|| {
-        Errno::from_raw(libc::ENOMEM).during("allocate", format!("{depth} blocks of {block_bytes} bytes"))
+        SysErrno::from_raw(libc::ENOMEM).during("allocate", format!("{depth} blocks of {block_bytes} bytes"))
     })
 }
 
@@ -261,8 +264,10 @@ fn file_numbers(files: &[File], registered: bool) -> Vec<i32> {
 
 impl Drop for Ring {
     fn drop(&mut self) {
-        if self.settle(SETTLE_NS) {
-            // SAFETY: the kernel has nothing in flight that uses the blocks, and `buffers` is dropped nowhere else.
+        let is_settled = self.settle(SETTLE_NS);
+        if is_settled && (self.slots_per_region.is_none() || setup::unregister_buffers(&self.kernel)) {
+            // SAFETY: the kernel has nothing in flight that uses the blocks and knows none of them any more, and `buffers`
+            // is dropped nowhere else.
             unsafe { ManuallyDrop::drop(&mut self.buffers) };
         }
         // Otherwise the blocks stay mapped for good: a late write of the kernel must not meet other data.

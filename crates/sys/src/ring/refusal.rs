@@ -2,19 +2,19 @@
 //!
 //! It names what the machine refused and what to do about it; it decides nothing.
 
-use crate::error::{Errno, Error};
+use crate::error::{Error, SysErrno};
 
 /// Why there is no ring as asked for.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RingError {
     /// The machine lets this process have no ring at all, or none that can be used.
-    #[error("io_uring is forbidden here: {call} answers {} ({errno}); {advice}", .errno.name())]
+    #[error("io_uring is forbidden here: {call} returns {} ({errno}); {advice}", .errno.name())]
     Forbidden {
         /// The system call that is refused.
         call: &'static str,
         /// What the kernel answered.
-        errno: Errno,
+        errno: SysErrno,
         /// Who probably forbids it, and what to do.
         advice: String,
     },
@@ -30,7 +30,7 @@ pub enum RingError {
         /// What was refused.
         feature: &'static str,
         /// What the kernel answered.
-        errno: Errno,
+        errno: SysErrno,
         /// What to do.
         advice: String,
     },
@@ -40,7 +40,7 @@ pub enum RingError {
         /// Which rings, and how many of them.
         what: String,
         /// What the kernel answered.
-        errno: Errno,
+        errno: SysErrno,
         /// How much they need, and what to do.
         advice: String,
     },
@@ -58,7 +58,7 @@ impl RingError {
 
     /// The kernel's answer, where there was one.
     #[must_use]
-    pub fn errno(&self) -> Option<Errno> {
+    pub fn errno(&self) -> Option<SysErrno> {
         match self {
             Self::Forbidden { errno, .. } | Self::Refused { errno, .. } | Self::NoMemory { errno, .. } => {
                 Some(*errno)
@@ -70,12 +70,12 @@ impl RingError {
 }
 
 /// Whether a kernel that has a call answers so to nobody, and what forbids the call does.
-pub(super) fn is_prohibition(errno: Errno) -> bool {
+pub(super) fn is_prohibition(errno: SysErrno) -> bool {
     matches!(errno.raw(), libc::EPERM | libc::EACCES | libc::ENOSYS)
 }
 
 /// What a refused setup of a plain ring means.
-pub(super) fn setup_refused(errno: Errno, entries: u32) -> RingError {
+pub(super) fn setup_refused(errno: SysErrno, entries: u32) -> RingError {
     let call = "io_uring_setup";
     match errno.raw() {
         libc::ENOSYS => RingError::Forbidden {
@@ -93,7 +93,7 @@ pub(super) fn setup_refused(errno: Errno, entries: u32) -> RingError {
 }
 
 /// What it means that a ring that was set up cannot be used, because `call` is refused.
-pub(super) fn use_refused(call: &'static str, errno: Errno) -> RingError {
+pub(super) fn use_refused(call: &'static str, errno: SysErrno) -> RingError {
     if is_prohibition(errno) {
         return RingError::Forbidden { call, errno, advice: SANDBOX.to_owned() };
     }
@@ -109,11 +109,11 @@ pub(super) fn no_memory(entries: u32, count: u32, needed_bytes: u64) -> RingErro
         format!("{count} io_urings of {entries} entries")
     };
     let advice = format!(
-        "that takes {needed_kib} KiB of locked memory and RLIMIT_MEMLOCK is {} for all of this user: raise it (ulimit -l \
-         {needed_kib} or more, LimitMEMLOCK=), free some memory, or ask for a smaller depth or fewer workers",
+        "that takes {needed_kib} KiB of locked memory and RLIMIT_MEMLOCK is {} for all of this user: raise it (ulimit \
+         -l {needed_kib} or more, LimitMEMLOCK=), free some memory, or use a smaller depth or fewer workers",
         memlock_words()
     );
-    RingError::NoMemory { what, errno: Errno::from_raw(libc::ENOMEM), advice }
+    RingError::NoMemory { what, errno: SysErrno::from_raw(libc::ENOMEM), advice }
 }
 
 /// Bytes that the kernel locks for a ring of `entries`: its entries of 64 bytes, and twice as many completions of 16 with the
@@ -154,7 +154,7 @@ fn forbidden_by(setting: Option<&str>) -> String {
 }
 
 /// What to do about `what` that was not registered where a sandbox, or another reason than `otherwise` knows, stood against it.
-pub(super) fn registration_advice(errno: Errno, what: &str, otherwise: String) -> String {
+pub(super) fn registration_advice(errno: SysErrno, what: &str, otherwise: String) -> String {
     if is_prohibition(errno) {
         return format!(
             "a seccomp filter (that of a container) or another sandbox refuses io_uring_register; allow it there, or do not \
@@ -165,11 +165,11 @@ pub(super) fn registration_advice(errno: Errno, what: &str, otherwise: String) -
 }
 
 /// What to do about buffers of `asked_bytes` that were not registered.
-pub(super) fn buffers_advice(errno: Errno, asked_bytes: u64) -> String {
+pub(super) fn buffers_advice(errno: SysErrno, asked_bytes: u64) -> String {
     let otherwise = if errno.raw() == libc::ENOMEM {
         format!(
             "{asked_bytes} bytes are to be locked in memory and RLIMIT_MEMLOCK is {}: raise it (ulimit -l {} or more, \
-             LimitMEMLOCK=), ask for smaller blocks or a smaller depth, or do not require registered buffers",
+             LimitMEMLOCK=), use smaller blocks or a smaller depth, or do not require registered buffers",
             memlock_words(),
             asked_bytes.div_ceil(1024)
         )
@@ -193,9 +193,9 @@ mod tests {
 
     #[test]
     fn a_setup_without_memory_is_no_prohibition() {
-        let error = setup_refused(Errno::from_raw(libc::ENOMEM), 64);
+        let error = setup_refused(SysErrno::from_raw(libc::ENOMEM), 64);
         assert!(!error.is_forbidden() && error.to_string().contains("RLIMIT_MEMLOCK"), "{error}");
-        assert!(setup_refused(Errno::from_raw(libc::ENOSYS), 64).is_forbidden());
+        assert!(setup_refused(SysErrno::from_raw(libc::ENOSYS), 64).is_forbidden());
     }
 
     #[test]
@@ -209,11 +209,11 @@ mod tests {
     #[test]
     fn a_call_that_a_sandbox_refuses_is_named() {
         for raw in [libc::EPERM, libc::ENOSYS] {
-            let error = use_refused("io_uring_enter", Errno::from_raw(raw));
+            let error = use_refused("io_uring_enter", SysErrno::from_raw(raw));
             let words = error.to_string();
-            assert!(error.is_forbidden() && words.contains("io_uring_enter answers"), "{words}");
+            assert!(error.is_forbidden() && words.contains("io_uring_enter returns"), "{words}");
             assert!(words.contains("seccomp") && !words.contains("newer kernel"), "{words}");
         }
-        assert!(!use_refused("io_uring_enter", Errno::from_raw(libc::ETIME)).is_forbidden());
+        assert!(!use_refused("io_uring_enter", SysErrno::from_raw(libc::ETIME)).is_forbidden());
     }
 }

@@ -4,7 +4,7 @@
 
 use io_uring::{opcode, types};
 
-use crate::error::Errno;
+use crate::error::SysErrno;
 
 /// What a request does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub struct RingCompletion {
     /// The slot it was in.
     pub slot: u32,
     /// Bytes moved, or the kernel's number.
-    pub result: Result<u32, Errno>,
+    pub result: Result<u32, SysErrno>,
 }
 
 /// The submission entry of `request` on the file that the kernel knows by `file`.

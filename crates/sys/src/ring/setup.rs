@@ -8,14 +8,14 @@ use std::os::fd::AsRawFd;
 use io_uring::{EnterFlags, IoUring, Probe, opcode, types};
 
 use super::refusal::{buffers_advice, is_prohibition, registration_advice, setup_refused, use_refused};
-use super::{RingError, RingGrants, RingWishes, Wish};
+use super::{FeatureMode, RingError, RingGrants, RingSetup};
 use crate::clock::{read_ns, wait_ns};
-use crate::error::Errno;
+use crate::error::SysErrno;
 
 /// Time after which an idle submission thread sleeps; longer than any pause within a loaded loop.
 const SUBMISSION_THREAD_IDLE_MS: u32 = 1000;
 /// Longest wait for a request that does nothing.
-const PATIENCE_S: u64 = 2;
+const NOP_TIMEOUT_S: u64 = 2;
 /// Longest wait for memory of rings that are gone.
 const GIVEN_BACK_NS: u64 = 300_000_000;
 /// Time between two looks for it.
@@ -34,9 +34,9 @@ enum TaskRun {
     AtOnce,
 }
 
-/// Flags that a setup may carry and work without.
+/// Flags that a setup may have and works without.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Courtesies {
+struct OptionalSetupFlags {
     single_issuer: bool,
     task_run: TaskRun,
     submit_all: bool,
@@ -44,24 +44,29 @@ struct Courtesies {
     linear: bool,
 }
 
-const NONE: Courtesies =
-    Courtesies { single_issuer: false, task_run: TaskRun::AtOnce, submit_all: false, linear: false };
+const NONE: OptionalSetupFlags =
+    OptionalSetupFlags { single_issuer: false, task_run: TaskRun::AtOnce, submit_all: false, linear: false };
 
 /// What is tried, best first: each step leaves out what the next older kernels do not know.
-const LADDER: [Courtesies; 6] = [
-    Courtesies { single_issuer: true, task_run: TaskRun::Deferred, submit_all: true, linear: true },
-    Courtesies { single_issuer: true, task_run: TaskRun::Deferred, submit_all: true, linear: false },
-    Courtesies { single_issuer: true, task_run: TaskRun::Cooperative, submit_all: true, linear: false },
-    Courtesies { task_run: TaskRun::Cooperative, submit_all: true, ..NONE },
-    Courtesies { submit_all: true, ..NONE },
+const LADDER: [OptionalSetupFlags; 6] = [
+    OptionalSetupFlags { single_issuer: true, task_run: TaskRun::Deferred, submit_all: true, linear: true },
+    OptionalSetupFlags { single_issuer: true, task_run: TaskRun::Deferred, submit_all: true, linear: false },
+    OptionalSetupFlags {
+        single_issuer: true,
+        task_run: TaskRun::Cooperative,
+        submit_all: true,
+        linear: false,
+    },
+    OptionalSetupFlags { task_run: TaskRun::Cooperative, submit_all: true, ..NONE },
+    OptionalSetupFlags { submit_all: true, ..NONE },
     NONE,
 ];
 
 /// The same for a ring with a submission thread, whose task work is never the caller's.
-const LADDER_SUBMISSION_POLLING: [Courtesies; 4] = [
-    Courtesies { single_issuer: true, submit_all: true, linear: true, ..NONE },
-    Courtesies { single_issuer: true, submit_all: true, ..NONE },
-    Courtesies { submit_all: true, ..NONE },
+const LADDER_SUBMISSION_POLLING: [OptionalSetupFlags; 4] = [
+    OptionalSetupFlags { single_issuer: true, submit_all: true, linear: true, ..NONE },
+    OptionalSetupFlags { single_issuer: true, submit_all: true, ..NONE },
+    OptionalSetupFlags { submit_all: true, ..NONE },
     NONE,
 ];
 
@@ -72,11 +77,11 @@ struct Polling {
     submission: bool,
 }
 
-/// A ring of at least `entries`, with all that the machine grants and `wishes` ask for, before any registration.
-pub(super) fn build(entries: u32, wishes: RingWishes) -> Result<(IoUring, RingGrants), RingError> {
-    let polling = Polling { completion: wishes.completion_polling, submission: wishes.submission_polling };
+/// A ring of at least `entries`, with all that the machine grants and `asked` asks for, before any registration.
+pub(super) fn build(entries: u32, asked: RingSetup) -> Result<(IoUring, RingGrants), RingError> {
+    let polling = Polling { completion: asked.completion_polling, submission: asked.submission_polling };
     let attempt = |polling: Polling| climb(polling, |step| setup(entries, polling, step));
-    let (mut ring, step) = match patiently(|| attempt(polling)) {
+    let (mut ring, step) = match retry_for_memory(|| attempt(polling)) {
         Ok(built) => built,
         Err(errno) => return Err(refused(errno, entries, polling, |polling| attempt(polling).map(drop))),
     };
@@ -87,7 +92,7 @@ pub(super) fn build(entries: u32, wishes: RingWishes) -> Result<(IoUring, RingGr
 
 /// What `attempt` gives, tried again for a while where memory lacks: the kernel gives that of a ring that is gone back when it
 /// comes to it, and counts it until then.
-fn patiently<T>(mut attempt: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
+fn retry_for_memory<T>(mut attempt: impl FnMut() -> Result<T, SysErrno>) -> Result<T, SysErrno> {
     let until_ns = read_ns().saturating_add(GIVEN_BACK_NS);
     loop {
         match attempt() {
@@ -97,7 +102,7 @@ fn patiently<T>(mut attempt: impl FnMut() -> Result<T, Errno>) -> Result<T, Errn
     }
 }
 
-fn grants(polling: Polling, step: Courtesies) -> RingGrants {
+fn grants(polling: Polling, step: OptionalSetupFlags) -> RingGrants {
     RingGrants {
         single_issuer: step.single_issuer,
         deferred_task_run: step.task_run == TaskRun::Deferred,
@@ -111,10 +116,10 @@ fn grants(polling: Polling, step: Courtesies) -> RingGrants {
 /// The first step of the ladder that `setup` does not call invalid.
 fn climb<T>(
     polling: Polling,
-    mut setup: impl FnMut(Courtesies) -> Result<T, Errno>,
-) -> Result<(T, Courtesies), Errno> {
-    let ladder: &[Courtesies] = if polling.submission { &LADDER_SUBMISSION_POLLING } else { &LADDER };
-    let mut answer = Errno::from_raw(libc::EINVAL);
+    mut setup: impl FnMut(OptionalSetupFlags) -> Result<T, SysErrno>,
+) -> Result<(T, OptionalSetupFlags), SysErrno> {
+    let ladder: &[OptionalSetupFlags] = if polling.submission { &LADDER_SUBMISSION_POLLING } else { &LADDER };
+    let mut answer = SysErrno::from_raw(libc::EINVAL);
     for step in ladder {
         match setup(*step) {
             Ok(built) => return Ok((built, *step)),
@@ -125,17 +130,17 @@ fn climb<T>(
     Err(answer)
 }
 
-/// Whether polling was refused or any ring at all: a ring without polling tells.
+/// Whether polling was refused or any ring at all: a ring without polling is tried.
 fn refused(
-    errno: Errno,
+    errno: SysErrno,
     entries: u32,
     polling: Polling,
-    mut attempt: impl FnMut(Polling) -> Result<(), Errno>,
+    mut attempt: impl FnMut(Polling) -> Result<(), SysErrno>,
 ) -> RingError {
     let refusal = |feature| RingError::Refused {
         feature,
         errno,
-        advice: "leave it off, or ask this machine's administrator for it".to_owned(),
+        advice: "do not use it, or ask this machine's administrator for permission".to_owned(),
     };
     if polling.submission && attempt(Polling { submission: false, ..polling }).is_ok() {
         return refusal("polling for submissions (IORING_SETUP_SQPOLL)");
@@ -146,7 +151,7 @@ fn refused(
     setup_refused(errno, entries)
 }
 
-fn setup(entries: u32, polling: Polling, step: Courtesies) -> Result<IoUring, Errno> {
+fn setup(entries: u32, polling: Polling, step: OptionalSetupFlags) -> Result<IoUring, SysErrno> {
     let mut builder = IoUring::builder();
     builder.dontfork();
     if polling.completion {
@@ -169,7 +174,7 @@ fn setup(entries: u32, polling: Polling, step: Courtesies) -> Result<IoUring, Er
     if step.linear {
         builder.setup_no_sqarray();
     }
-    builder.build(entries).map_err(Errno::from)
+    builder.build(entries).map_err(SysErrno::from)
 }
 
 /// Refuses a ring that cannot do what every ring here must.
@@ -194,7 +199,7 @@ pub(super) fn probe(ring: &IoUring) -> Result<Probe, RingError> {
     let mut probe = Probe::new();
     match ring.submitter().register_probe(&mut probe) {
         Ok(()) => Ok(probe),
-        Err(error) => Err(match Errno::from(error) {
+        Err(error) => Err(match SysErrno::from(error) {
             errno if is_prohibition(errno) => use_refused("io_uring_register", errno),
             _ => RingError::Lacking { what: "probe of its operations (IORING_REGISTER_PROBE)" },
         }),
@@ -207,17 +212,17 @@ fn one_round(ring: &mut IoUring) -> Result<(), RingError> {
     // SAFETY: the request refers to no memory; nothing else is queued, so that there is room.
     let pushed = unsafe { ring.submission().push(&nothing) };
     debug_assert!(pushed.is_ok(), "a new ring is full");
-    let patience = types::Timespec::new().sec(PATIENCE_S);
-    let arguments = types::SubmitArgs::new().timespec(&patience);
+    let timeout = types::Timespec::new().sec(NOP_TIMEOUT_S);
+    let arguments = types::SubmitArgs::new().timespec(&timeout);
     while let Err(error) = ring.submitter().submit_with_args(1, &arguments) {
-        let errno = Errno::from(error);
+        let errno = SysErrno::from(error);
         // A signal came; the wait is repeated, and the request is not.
         if errno.raw() != libc::EINTR {
             return Err(use_refused("io_uring_enter", errno));
         }
     }
     match ring.completion().count() {
-        0 => Err(use_refused("io_uring_enter", Errno::from_raw(libc::ETIME))),
+        0 => Err(use_refused("io_uring_enter", SysErrno::from_raw(libc::ETIME))),
         _ => Ok(()),
     }
 }
@@ -232,20 +237,20 @@ pub(super) fn grants_absolute_deadlines(ring: &IoUring) -> bool {
     unsafe { ring.submitter().enter(0, 0, flags.bits(), Some(&arguments)) }.is_ok()
 }
 
-/// Registers `length_bytes` from `start` in regions of whole slots of `stride_bytes`; how many slots a region holds,
-/// or `None` where that is not wished for or not granted.
+/// Registers `length_bytes` from `start` in regions of whole slots of `stride_bytes`; how many slots a region has, or
+/// `None` where that is not requested or not granted.
 ///
 /// # Errors
 /// `Refused` where it is required and not granted.
 ///
 /// # Safety
-/// The memory must be mapped, and not be unmapped before the ring is gone.
+/// The memory must be mapped, and not be unmapped before [`unregister_buffers`] says so, or the ring is gone.
 pub(super) unsafe fn register_buffers(
     ring: &IoUring,
     start: *mut u8,
     length_bytes: usize,
     stride_bytes: usize,
-    wish: Wish,
+    mode: FeatureMode,
 ) -> Result<Option<u32>, RingError> {
     let region_bytes = region_bytes(length_bytes, stride_bytes, REGION_BYTES_MAX);
     let regions: Vec<libc::iovec> = (0..length_bytes)
@@ -255,8 +260,8 @@ pub(super) unsafe fn register_buffers(
             iov_len: region_bytes.min(length_bytes - from),
         })
         .collect();
-    let registered = granted(wish, || {
-        // SAFETY: the regions lie within the memory that the caller vouches for, up to the end of the ring.
+    let registered = granted(mode, || {
+        // SAFETY: the regions are within the memory that the caller vouches for, up to the end of the ring.
         unsafe { ring.submitter().register_buffers(&regions) }
     });
     match registered {
@@ -270,16 +275,25 @@ pub(super) unsafe fn register_buffers(
     }
 }
 
-/// The largest number of bytes up to `bytes_max` that holds whole slots, at least one; all of them where they fit.
+/// Takes all registered buffers back; whether the kernel knows none any more, so that they may be freed.
+pub(super) fn unregister_buffers(ring: &IoUring) -> bool {
+    match ring.submitter().unregister_buffers() {
+        Ok(()) => true,
+        // None was registered.
+        Err(error) => SysErrno::from(error).raw() == libc::ENXIO,
+    }
+}
+
+/// The largest number of bytes up to `bytes_max` that is whole slots, at least one; all of them where they fit.
 fn region_bytes(length_bytes: usize, stride_bytes: usize, bytes_max: usize) -> usize {
     (bytes_max / stride_bytes).min(length_bytes / stride_bytes).max(1) * stride_bytes
 }
 
 /// Registers `files` in their order; whether that was wished for and granted.
-pub(super) fn register_files(ring: &IoUring, files: &[File], wish: Wish) -> Result<bool, RingError> {
+pub(super) fn register_files(ring: &IoUring, files: &[File], mode: FeatureMode) -> Result<bool, RingError> {
     let numbers: Vec<i32> = files.iter().map(AsRawFd::as_raw_fd).collect();
-    let wish = if numbers.is_empty() { Wish::Off } else { wish };
-    granted(wish, || ring.submitter().register_files(&numbers)).map_err(|errno| RingError::Refused {
+    let mode = if numbers.is_empty() { FeatureMode::Off } else { mode };
+    granted(mode, || ring.submitter().register_files(&numbers)).map_err(|errno| RingError::Refused {
         feature: "registered files (IORING_REGISTER_FILES)",
         errno,
         advice: registration_advice(
@@ -291,13 +305,13 @@ pub(super) fn register_files(ring: &IoUring, files: &[File], wish: Wish) -> Resu
 }
 
 /// Whether `register` was wished for and succeeded; its failure matters only where it was required.
-fn granted(wish: Wish, register: impl FnOnce() -> std::io::Result<()>) -> Result<bool, Errno> {
-    if wish == Wish::Off {
+fn granted(mode: FeatureMode, register: impl FnOnce() -> std::io::Result<()>) -> Result<bool, SysErrno> {
+    if mode == FeatureMode::Off {
         return Ok(false);
     }
     match register() {
         Ok(()) => Ok(true),
-        Err(error) if wish == Wish::Required => Err(Errno::from(error)),
+        Err(error) if mode == FeatureMode::Required => Err(SysErrno::from(error)),
         Err(_) => Ok(false),
     }
 }
@@ -306,7 +320,8 @@ fn granted(wish: Wish, register: impl FnOnce() -> std::io::Result<()>) -> Result
 #[cfg(test)]
 pub(super) fn every_step(entries: u32) -> Vec<(IoUring, RingGrants)> {
     let polling = Polling { completion: false, submission: false };
-    let built = |step: &Courtesies| Some((setup(entries, polling, *step).ok()?, grants(polling, *step)));
+    let built =
+        |step: &OptionalSetupFlags| Some((setup(entries, polling, *step).ok()?, grants(polling, *step)));
     LADDER.iter().filter_map(built).collect()
 }
 
@@ -316,25 +331,26 @@ mod tests {
 
     const INTERRUPTS: Polling = Polling { completion: false, submission: false };
 
-    fn invalid() -> Errno {
-        Errno::from_raw(libc::EINVAL)
+    fn invalid() -> SysErrno {
+        SysErrno::from_raw(libc::EINVAL)
     }
 
     #[test]
     fn an_older_kernel_gets_the_best_it_knows() {
-        let knows_no_deferral =
-            |step: Courtesies| if step.task_run == TaskRun::Deferred { Err(invalid()) } else { Ok(()) };
+        let knows_no_deferral = |step: OptionalSetupFlags| {
+            if step.task_run == TaskRun::Deferred { Err(invalid()) } else { Ok(()) }
+        };
         assert_eq!(climb(INTERRUPTS, knows_no_deferral).unwrap().1, LADDER[2]);
-        let knows_nothing = |step: Courtesies| if step == NONE { Ok(()) } else { Err(invalid()) };
+        let knows_nothing = |step: OptionalSetupFlags| if step == NONE { Ok(()) } else { Err(invalid()) };
         assert_eq!(climb(INTERRUPTS, knows_nothing).unwrap().1, NONE);
     }
 
     #[test]
     fn memory_that_is_given_back_meanwhile_is_waited_for() {
         let mut count = 0;
-        let answer = patiently(|| {
+        let answer = retry_for_memory(|| {
             count += 1;
-            if count < 3 { Err(Errno::from_raw(libc::ENOMEM)) } else { Ok(count) }
+            if count < 3 { Err(SysErrno::from_raw(libc::ENOMEM)) } else { Ok(count) }
         });
         assert_eq!(answer, Ok(3));
     }
@@ -344,7 +360,7 @@ mod tests {
         let mut count = 0;
         let answer = climb(INTERRUPTS, |_| {
             count += 1;
-            Err::<(), _>(Errno::from_raw(libc::EPERM))
+            Err::<(), _>(SysErrno::from_raw(libc::EPERM))
         });
         assert_eq!((answer.unwrap_err().raw(), count), (libc::EPERM, 1));
     }
@@ -357,8 +373,8 @@ mod tests {
         let only_completion = Polling { completion: true, submission: false };
         let no_polling = |polling: Polling| if polling.completion { Err(invalid()) } else { Ok(()) };
         assert!(refused(invalid(), 8, only_completion, no_polling).to_string().contains("IOPOLL"));
-        let nothing = |_| Err(Errno::from_raw(libc::EPERM));
-        assert!(refused(Errno::from_raw(libc::EPERM), 8, both, nothing).is_forbidden());
+        let nothing = |_| Err(SysErrno::from_raw(libc::EPERM));
+        assert!(refused(SysErrno::from_raw(libc::EPERM), 8, both, nothing).is_forbidden());
     }
 
     #[test]
@@ -371,9 +387,9 @@ mod tests {
     #[test]
     fn only_a_required_registration_may_fail_the_ring() {
         let fails = || Err(std::io::Error::from_raw_os_error(libc::ENOMEM));
-        assert_eq!(granted(Wish::IfGranted, fails), Ok(false));
-        assert_eq!(granted(Wish::Off, fails), Ok(false));
-        assert_eq!(granted(Wish::Required, fails).unwrap_err().raw(), libc::ENOMEM);
-        assert_eq!(granted(Wish::Required, || Ok(())), Ok(true));
+        assert_eq!(granted(FeatureMode::IfGranted, fails), Ok(false));
+        assert_eq!(granted(FeatureMode::Off, fails), Ok(false));
+        assert_eq!(granted(FeatureMode::Required, fails).unwrap_err().raw(), libc::ENOMEM);
+        assert_eq!(granted(FeatureMode::Required, || Ok(())), Ok(true));
     }
 }

@@ -1,10 +1,10 @@
-//! What a ring is wished to be, and what it is: values without a kernel.
+//! What is requested of a ring, and what was granted: values without a kernel.
 
 use std::fs::File;
 
 /// Whether something that the machine may refuse is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Wish {
+pub enum FeatureMode {
     /// Where it is granted.
     #[default]
     IfGranted,
@@ -14,13 +14,13 @@ pub enum Wish {
     Off,
 }
 
-/// How a ring is wished to be.
+/// Requested features of a ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct RingWishes {
+pub struct RingSetup {
     /// Blocks are pinned once and not for each request.
-    pub registered_buffers: Wish,
+    pub registered_buffers: FeatureMode,
     /// Files are looked up once and not for each request.
-    pub registered_files: Wish,
+    pub registered_files: FeatureMode,
     /// Completions are polled for at the device; files must be open for direct access then.
     pub completion_polling: bool,
     /// A thread of the kernel takes up what is queued.
@@ -54,10 +54,10 @@ pub struct RingSpec {
     pub depth: u32,
     /// Bytes of each slot's block, at least 1.
     pub block_bytes: usize,
-    /// Seed of what the blocks hold at first, which cannot be compressed.
+    /// Seed of the blocks' initial content, which cannot be compressed.
     pub seed: u64,
     /// The files, which requests refer to by index.
     pub files: Vec<File>,
-    /// How it is wished to be.
-    pub wishes: RingWishes,
+    /// Requested features.
+    pub setup: RingSetup,
 }

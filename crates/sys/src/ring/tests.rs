@@ -1,4 +1,4 @@
-//! A ring on real files: what it moves, what it refuses, and that it goes without leaving a writer behind.
+//! A ring on real files: what it transfers, what it refuses, and that it is dropped without leaving a writer behind.
 
 use super::*;
 use crate::clock::{Monotonic, read_ns};
@@ -7,20 +7,20 @@ use std::os::unix::fs::FileExt as _;
 
 const BLOCK_BYTES: usize = 4096;
 /// Nothing here takes longer; a test that hangs ends by it.
-const PATIENCE_NS: u64 = 20_000_000_000;
+const WAIT_NS_MAX: u64 = 20_000_000_000;
 
-fn wishes(buffers: Wish, files: Wish) -> RingWishes {
-    RingWishes { registered_buffers: buffers, registered_files: files, ..RingWishes::default() }
+fn setup(buffers: FeatureMode, files: FeatureMode) -> RingSetup {
+    RingSetup { registered_buffers: buffers, registered_files: files, ..RingSetup::default() }
 }
 
-fn ring_on(file: &File, depth: u32, wishes: RingWishes) -> Ring {
+fn ring_on(file: &File, depth: u32, setup: RingSetup) -> Ring {
     let files = vec![file.try_clone().unwrap()];
-    Ring::new(RingSpec { depth, block_bytes: BLOCK_BYTES, seed: 1, files, wishes }).unwrap()
+    Ring::new(RingSpec { depth, block_bytes: BLOCK_BYTES, seed: 1, files, setup }).unwrap()
 }
 
 fn ring(depth: u32) -> (File, Ring) {
     let file = tempfile::tempfile().unwrap();
-    let ring = ring_on(&file, depth, RingWishes::default());
+    let ring = ring_on(&file, depth, RingSetup::default());
     (file, ring)
 }
 
@@ -38,12 +38,12 @@ fn request(op: RingOp, slot: u32, block: u64) -> RingRequest {
 /// Runs all that is queued to its end; slots with their results, sorted.
 fn complete(ring: &mut Ring) -> Vec<(u32, Result<u32, i32>)> {
     ring.submit().unwrap();
-    let until_ns = Monotonic::new().now_ns() + PATIENCE_NS;
+    let until_ns = Monotonic::new().now_ns() + WAIT_NS_MAX;
     let mut done = Vec::new();
     while ring.in_flight_count() > 0 {
         assert!(read_ns() < until_ns, "the ring completes nothing");
         ring.wait(ring.in_flight_count(), until_ns).unwrap();
-        ring.drain(|one| done.push((one.slot, one.result.map_err(Errno::raw))));
+        ring.drain(|one| done.push((one.slot, one.result.map_err(SysErrno::raw))));
     }
     done.sort_unstable();
     done
@@ -51,12 +51,12 @@ fn complete(ring: &mut Ring) -> Vec<(u32, Result<u32, i32>)> {
 
 #[test]
 fn what_is_written_is_read_however_blocks_and_files_are_known() {
-    for buffers in [Wish::Required, Wish::Off] {
-        for files in [Wish::Required, Wish::Off] {
+    for buffers in [FeatureMode::Required, FeatureMode::Off] {
+        for files in [FeatureMode::Required, FeatureMode::Off] {
             let file = tempfile::tempfile().unwrap();
-            let mut ring = ring_on(&file, 8, wishes(buffers, files));
-            assert_eq!(ring.grants().registered_buffers, buffers == Wish::Required);
-            assert_eq!(ring.grants().registered_files, files == Wish::Required);
+            let mut ring = ring_on(&file, 8, setup(buffers, files));
+            assert_eq!(ring.grants().registered_buffers, buffers == FeatureMode::Required);
+            assert_eq!(ring.grants().registered_files, files == FeatureMode::Required);
             for slot in 0..8_u8 {
                 ring.block(slot.into()).fill(slot + 1);
                 ring.queue(&request(RingOp::Write, slot.into(), slot.into())).unwrap();
@@ -80,8 +80,8 @@ fn a_ring_works_at_every_step_that_an_older_kernel_would_leave_it_at() {
     assert!(!steps.is_empty());
     for (kernel, grants) in steps {
         let files = vec![tempfile::tempfile().unwrap()];
-        let wishes = RingWishes::default();
-        let spec = RingSpec { depth: 8, block_bytes: BLOCK_BYTES, seed: 1, files, wishes };
+        let setup = RingSetup::default();
+        let spec = RingSpec { depth: 8, block_bytes: BLOCK_BYTES, seed: 1, files, setup };
         let mut ring = Ring::over(kernel, grants, spec).unwrap();
         for turn in 0..40_u8 {
             for slot in 0..8 {
@@ -158,7 +158,7 @@ fn a_block_in_flight_cannot_be_touched() {
 #[test]
 fn a_failed_request_brings_the_kernels_number() {
     let file = File::open("/proc/self/exe").unwrap();
-    let mut ring = ring_on(&file, 1, RingWishes::default());
+    let mut ring = ring_on(&file, 1, RingSetup::default());
     ring.queue(&request(RingOp::Write, 0, 0)).unwrap();
     assert_eq!(complete(&mut ring), [(0, Err(libc::EBADF))]);
 }
@@ -168,7 +168,7 @@ fn a_wait_for_what_does_not_come_ends_at_its_deadline() {
     let (reader, mut writer) = std::io::pipe().unwrap();
     let file = File::from(std::os::fd::OwnedFd::from(reader));
     for absolute in [true, false] {
-        let mut ring = ring_on(&file, 2, RingWishes::default());
+        let mut ring = ring_on(&file, 2, RingSetup::default());
         ring.absolute_deadlines &= absolute;
         ring.queue(&request(RingOp::Read, 0, 0)).unwrap();
         ring.submit().unwrap();
@@ -186,7 +186,7 @@ fn a_wait_that_gets_some_of_what_it_waits_for_ends_at_its_deadline() {
     let (reader, mut writer) = std::io::pipe().unwrap();
     let file = File::from(std::os::fd::OwnedFd::from(reader));
     for absolute in [true, false] {
-        let mut ring = ring_on(&file, 2, RingWishes::default());
+        let mut ring = ring_on(&file, 2, RingSetup::default());
         ring.absolute_deadlines &= absolute;
         ring.queue(&request(RingOp::Read, 0, 0)).unwrap();
         ring.queue(&request(RingOp::Read, 1, 0)).unwrap();
@@ -218,13 +218,13 @@ fn a_wait_with_nothing_in_flight_returns_at_once() {
 fn dropping_a_ring_cancels_what_would_never_complete() {
     let (reader, writer) = std::io::pipe().unwrap();
     let file = File::from(std::os::fd::OwnedFd::from(reader));
-    let mut ring = ring_on(&file, 4, RingWishes::default());
+    let mut ring = ring_on(&file, 4, RingSetup::default());
     for slot in 0..3 {
         ring.queue(&request(RingOp::Read, slot, 0)).unwrap();
     }
     ring.submit().unwrap();
     ring.queue(&request(RingOp::Read, 3, 0)).unwrap();
-    assert!(ring.settle(PATIENCE_NS));
+    assert!(ring.settle(WAIT_NS_MAX));
     assert_eq!(ring.in_flight_count(), 0);
     drop(ring);
     // Nobody takes what is written now.
@@ -250,12 +250,56 @@ fn memory_that_the_kernel_does_not_give_back_is_never_freed() {
     assert_eq!(byte, expected[0]);
 }
 
+/// Asks the ring behind `descriptor` to unregister buffers: what it says tells whether it has any.
+fn registered_buffers(descriptor: &OwnedFd) -> Result<(), SysErrno> {
+    const IORING_UNREGISTER_BUFFERS: libc::c_uint = 1;
+    // SAFETY: the descriptor is open, and the operation takes no argument.
+    let status = unsafe {
+        libc::syscall(
+            libc::SYS_io_uring_register,
+            descriptor.as_raw_fd(),
+            IORING_UNREGISTER_BUFFERS,
+            std::ptr::null::<libc::c_void>(),
+            0,
+        )
+    };
+    if status == 0 { Ok(()) } else { Err(SysErrno::last()) }
+}
+
+/// A second descriptor of the ring, by which it lives on.
+fn kept_alive(kernel: &IoUring) -> OwnedFd {
+    // SAFETY: the ring is open while it is borrowed.
+    unsafe { std::os::fd::BorrowedFd::borrow_raw(kernel.as_raw_fd()) }.try_clone_to_owned().unwrap()
+}
+
+#[test]
+fn buffers_are_unregistered_before_a_ring_frees_them() {
+    let file = tempfile::tempfile().unwrap();
+    let ring = ring_on(&file, 4, setup(FeatureMode::Required, FeatureMode::Off));
+    let kept = kept_alive(&ring.kernel);
+    drop(ring);
+    assert_eq!(registered_buffers(&kept).map_err(SysErrno::raw), Err(libc::ENXIO));
+}
+
+#[test]
+fn buffers_are_unregistered_before_an_error_frees_them() {
+    let setup = setup(FeatureMode::Required, FeatureMode::Required);
+    let (kernel, grants) = super::setup::build(entries_of(4, setup), setup).unwrap();
+    let kept = kept_alive(&kernel);
+    // A descriptor of a path alone is no file that can be registered.
+    let path = rustix::fs::open("/", rustix::fs::OFlags::PATH, rustix::fs::Mode::empty()).unwrap();
+    let spec = RingSpec { depth: 4, block_bytes: BLOCK_BYTES, seed: 1, files: vec![File::from(path)], setup };
+    let refused = Ring::over(kernel, grants, spec).unwrap_err();
+    assert_eq!(refused.errno().map(SysErrno::raw), Some(libc::EBADF), "{refused}");
+    assert_eq!(registered_buffers(&kept).map_err(SysErrno::raw), Err(libc::ENXIO));
+}
+
 #[test]
 fn a_submission_thread_is_granted_or_refused_by_name() {
     let file = tempfile::tempfile().unwrap();
-    let polled = RingWishes { submission_polling: true, ..RingWishes::default() };
+    let polled = RingSetup { submission_polling: true, ..RingSetup::default() };
     let files = vec![file.try_clone().unwrap()];
-    match Ring::new(RingSpec { depth: 4, block_bytes: BLOCK_BYTES, seed: 1, files, wishes: polled }) {
+    match Ring::new(RingSpec { depth: 4, block_bytes: BLOCK_BYTES, seed: 1, files, setup: polled }) {
         Ok(mut ring) => {
             assert!(ring.grants().submission_polling && !ring.grants().deferred_task_run);
             for slot in 0..4 {
@@ -270,7 +314,7 @@ fn a_submission_thread_is_granted_or_refused_by_name() {
 #[test]
 fn polling_for_completions_takes_no_buffered_file() {
     let file = tempfile::tempfile().unwrap();
-    let polled = RingWishes { completion_polling: true, ..RingWishes::default() };
+    let polled = RingSetup { completion_polling: true, ..RingSetup::default() };
     let mut ring = ring_on(&file, 1, polled);
     ring.queue(&request(RingOp::Read, 0, 0)).unwrap();
     assert_eq!(complete(&mut ring), [(0, Err(libc::EOPNOTSUPP))]);
@@ -279,7 +323,7 @@ fn polling_for_completions_takes_no_buffered_file() {
 #[test]
 fn a_ring_without_slots_or_bytes_is_refused_with_the_limits() {
     for (depth, block_bytes) in [(0, 4096), (RING_DEPTH_MAX + 1, 4096), (1, 0)] {
-        let spec = RingSpec { depth, block_bytes, seed: 1, files: Vec::new(), wishes: RingWishes::default() };
+        let spec = RingSpec { depth, block_bytes, seed: 1, files: Vec::new(), setup: RingSetup::default() };
         assert!(Ring::new(spec).unwrap_err().to_string().contains("1 to 4096 slots"));
     }
     let spec = RingSpec {
@@ -287,9 +331,9 @@ fn a_ring_without_slots_or_bytes_is_refused_with_the_limits() {
         block_bytes: usize::MAX,
         seed: 1,
         files: Vec::new(),
-        wishes: RingWishes::default(),
+        setup: RingSetup::default(),
     };
-    assert_eq!(Ring::new(spec).unwrap_err().errno().map(Errno::raw), Some(libc::ENOMEM));
+    assert_eq!(Ring::new(spec).unwrap_err().errno().map(SysErrno::raw), Some(libc::ENOMEM));
 }
 
 #[test]
@@ -297,15 +341,15 @@ fn a_submission_thread_that_tells_late_what_it_took_loses_no_request() {
     const DEPTH: u32 = 16;
     let file = tempfile::tempfile().unwrap();
     file.write_all_at(&vec![1; DEPTH as usize * BLOCK_BYTES], 0).unwrap();
-    let wishes = RingWishes { submission_polling: true, ..RingWishes::default() };
+    let setup = RingSetup { submission_polling: true, ..RingSetup::default() };
     let files = vec![file];
-    let Ok(mut ring) = Ring::new(RingSpec { depth: DEPTH, block_bytes: BLOCK_BYTES, seed: 1, files, wishes })
+    let Ok(mut ring) = Ring::new(RingSpec { depth: DEPTH, block_bytes: BLOCK_BYTES, seed: 1, files, setup })
     else {
         return;
     };
-    // The thread tells once a batch which entries it took, and their requests may complete before.
+    // The thread reports once a batch which entries it took, and their requests may complete before.
     assert!(ring.kernel.params().sq_entries() >= 2 * DEPTH);
-    let until_ns = read_ns() + PATIENCE_NS;
+    let until_ns = read_ns() + WAIT_NS_MAX;
     let (mut done_count, mut free) = (0, (0..DEPTH).collect::<Vec<u32>>());
     while done_count < 400_000 {
         assert!(read_ns() < until_ns, "the ring completes nothing");

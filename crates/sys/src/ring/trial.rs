@@ -1,6 +1,6 @@
 //! Whether the rings of a load could be had, tried before the load is planned.
 //!
-//! Not here: what a file or its device refuses, which only a request to it tells.
+//! Not here: what a file or its device refuses, which only a request to it shows.
 
 use std::fs::File;
 
@@ -8,8 +8,8 @@ use io_uring::IoUring;
 
 use super::refusal::{buffers_advice, locked_bytes, no_memory};
 use super::setup::build;
-use super::{Ring, RingError, RingSpec, RingWishes, Wish, entries_of, memory_of};
-use crate::error::Errno;
+use super::{FeatureMode, Ring, RingError, RingSetup, RingSpec, entries_of, memory_of};
+use crate::error::SysErrno;
 
 /// Most rings that are made at once for a trial.
 const COUNT_MAX: u64 = 1024;
@@ -18,19 +18,19 @@ const BYTES_MAX: u64 = 256 << 20;
 
 /// What a load asks of rings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RingsWanted {
+pub struct RingTrialSpec {
     /// Slots of each, from 1 to [`super::RING_DEPTH_MAX`].
     pub depth: u32,
     /// Bytes of each slot's block, at least 1.
     pub block_bytes: usize,
     /// Rings that there are at once, in all processes of this user together.
     pub count: u32,
-    /// How they are wished to be.
-    pub wishes: RingWishes,
+    /// Requested features.
+    pub setup: RingSetup,
 }
 
-/// A ring that is held for the others to be tried beside it.
-enum Held {
+/// A ring that is kept while the others are tried.
+enum TrialRing {
     Bare { _ring: IoUring },
     Whole { _ring: Ring },
 }
@@ -42,51 +42,51 @@ enum Held {
 /// Why there cannot be so many of them.
 ///
 /// # Cost
-/// At most 1024 rings and 256 MiB, or one ring; what lies beyond is taken to be had as well.
-pub fn try_rings(wanted: RingsWanted) -> Result<(), RingError> {
-    let RingsWanted { depth, block_bytes, count, wishes } = wanted;
+/// At most 1024 rings and 256 MiB, or one ring; the rest is assumed to be available too.
+pub fn try_rings(wanted: RingTrialSpec) -> Result<(), RingError> {
+    let RingTrialSpec { depth, block_bytes, count, setup } = wanted;
     let (blocks_bytes, _) = memory_of(depth, block_bytes)?;
-    let each_bytes = locked_bytes(entries_of(depth, wishes))
-        + if wishes.registered_buffers == Wish::Required { blocks_bytes as u64 } else { 0 };
+    let each_bytes = locked_bytes(entries_of(depth, setup))
+        + if setup.registered_buffers == FeatureMode::Required { blocks_bytes as u64 } else { 0 };
     let tried = u64::from(count).min(COUNT_MAX).min(BYTES_MAX / each_bytes).max(1);
-    let mut held = Vec::new();
+    let mut rings = Vec::new();
     for index in 0..tried {
         match one(wanted) {
-            Ok(ring) => held.push(ring),
+            Ok(ring) => rings.push(ring),
             // A run may share them out among several processes, and this is one.
             Err(error) if index > 0 && is_of_descriptors(&error) => break,
-            Err(error) => return Err(of_all(error, wanted, each_bytes)),
+            Err(error) => return Err(refusal_for_all(error, wanted, each_bytes)),
         }
     }
     Ok(())
 }
 
-fn one(wanted: RingsWanted) -> Result<Held, RingError> {
-    let RingsWanted { depth, block_bytes, wishes, .. } = wanted;
-    let only = |wish| if wish == Wish::Required { wish } else { Wish::Off };
-    let required = RingWishes {
-        registered_buffers: only(wishes.registered_buffers),
-        registered_files: only(wishes.registered_files),
-        ..wishes
+fn one(wanted: RingTrialSpec) -> Result<TrialRing, RingError> {
+    let RingTrialSpec { depth, block_bytes, setup, .. } = wanted;
+    let only = |mode| if mode == FeatureMode::Required { mode } else { FeatureMode::Off };
+    let required = RingSetup {
+        registered_buffers: only(setup.registered_buffers),
+        registered_files: only(setup.registered_files),
+        ..setup
     };
-    if [required.registered_buffers, required.registered_files] == [Wish::Off; 2] {
-        return Ok(Held::Bare { _ring: build(entries_of(depth, wishes), wishes)?.0 });
+    if [required.registered_buffers, required.registered_files] == [FeatureMode::Off; 2] {
+        return Ok(TrialRing::Bare { _ring: build(entries_of(depth, setup), setup)?.0 });
     }
     let file = rustix::fs::memfd_create("narrows-trial", rustix::fs::MemfdFlags::CLOEXEC)
-        .map_err(|errno| Errno::from(errno).during("make", "a file in memory"))?;
+        .map_err(|errno| SysErrno::from(errno).during("make", "a file in memory"))?;
     // Without registered buffers none is needed at all, and a block has a byte at least.
-    let block_bytes = if required.registered_buffers == Wish::Off { 1 } else { block_bytes };
-    let spec = RingSpec { depth, block_bytes, seed: 0, files: vec![File::from(file)], wishes: required };
-    Ok(Held::Whole { _ring: Ring::new(spec)? })
+    let block_bytes = if required.registered_buffers == FeatureMode::Off { 1 } else { block_bytes };
+    let spec = RingSpec { depth, block_bytes, seed: 0, files: vec![File::from(file)], setup: required };
+    Ok(TrialRing::Whole { _ring: Ring::new(spec)? })
 }
 
 fn is_of_descriptors(error: &RingError) -> bool {
-    matches!(error.errno().map(Errno::raw), Some(libc::EMFILE | libc::ENFILE))
+    matches!(error.errno().map(SysErrno::raw), Some(libc::EMFILE | libc::ENFILE))
 }
 
 /// The same refusal with what all rings together need.
-fn of_all(error: RingError, wanted: RingsWanted, each_bytes: u64) -> RingError {
-    if error.errno().map(Errno::raw) != Some(libc::ENOMEM) {
+fn refusal_for_all(error: RingError, wanted: RingTrialSpec, each_bytes: u64) -> RingError {
+    if error.errno().map(SysErrno::raw) != Some(libc::ENOMEM) {
         return error;
     }
     let needed_bytes = each_bytes.saturating_mul(wanted.count.into());
@@ -94,7 +94,7 @@ fn of_all(error: RingError, wanted: RingsWanted, each_bytes: u64) -> RingError {
         RingError::Refused { feature, errno, .. } => {
             RingError::Refused { feature, errno, advice: buffers_advice(errno, needed_bytes) }
         }
-        _ => no_memory(entries_of(wanted.depth, wanted.wishes), wanted.count, needed_bytes),
+        _ => no_memory(entries_of(wanted.depth, wanted.setup), wanted.count, needed_bytes),
     }
 }
 
@@ -102,33 +102,33 @@ fn of_all(error: RingError, wanted: RingsWanted, each_bytes: u64) -> RingError {
 mod tests {
     use super::*;
 
-    fn wanted(count: u32, wishes: RingWishes) -> RingsWanted {
-        RingsWanted { depth: 64, block_bytes: 4096, count, wishes }
+    fn wanted(count: u32, setup: RingSetup) -> RingTrialSpec {
+        RingTrialSpec { depth: 64, block_bytes: 4096, count, setup }
     }
 
     #[test]
     fn rings_that_this_machine_grants_are_had_with_and_without_registration() {
-        let required = RingWishes {
-            registered_buffers: Wish::Required,
-            registered_files: Wish::Required,
-            ..RingWishes::default()
+        let required = RingSetup {
+            registered_buffers: FeatureMode::Required,
+            registered_files: FeatureMode::Required,
+            ..RingSetup::default()
         };
-        for wishes in [RingWishes::default(), required] {
-            assert!(try_rings(wanted(3, wishes)).is_ok());
+        for setup in [RingSetup::default(), required] {
+            assert!(try_rings(wanted(3, setup)).is_ok());
         }
     }
 
     #[test]
     fn a_refusal_for_want_of_memory_tells_what_all_rings_need() {
-        let one = || RingError::from(Errno::from_raw(libc::ENOMEM).during("set up", "a ring"));
-        let words = of_all(one(), wanted(5, RingWishes::default()), 0).to_string();
+        let one = || RingError::from(SysErrno::from_raw(libc::ENOMEM).during("set up", "a ring"));
+        let words = refusal_for_all(one(), wanted(5, RingSetup::default()), 0).to_string();
         assert!(words.contains("5 io_urings of 64 entries"), "{words}");
         let refused = RingError::Refused {
             feature: "buffers",
-            errno: Errno::from_raw(libc::ENOMEM),
+            errno: SysErrno::from_raw(libc::ENOMEM),
             advice: String::new(),
         };
-        let words = of_all(refused, wanted(5, RingWishes::default()), 64 * 4096).to_string();
+        let words = refusal_for_all(refused, wanted(5, RingSetup::default()), 64 * 4096).to_string();
         assert!(words.contains("1310720 bytes") && words.contains("ulimit -l 1280 or more"), "{words}");
     }
 }

@@ -8,13 +8,16 @@ use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, IntoRawFd};
 use std::ptr::NonNull;
 
-use crate::error::{Errno, Result};
+use crate::error::{Result, SysErrno};
 
+mod buffer;
 #[cfg(test)]
 mod tests;
 mod whole;
 
-pub use whole::{Sync, read_whole, write_whole};
+use buffer::StreamBuffer;
+
+pub use whole::{SyncFn, read_whole, write_whole};
 
 /// What a stream is opened for, as the mode of `fopen`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,40 +39,40 @@ impl StreamMode {
 
 /// What the stream did last: between writing and reading, C asks for a seek.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Last {
+enum LastOperation {
     Nothing,
     Read,
     Write,
 }
 
-/// An open stream. It is closed when dropped; [`Stream::close`] tells whether that worked.
+/// An open stream. It is closed when dropped; [`StdioStream::close`] reports whether that worked.
 #[derive(Debug)]
-pub struct Stream {
+pub struct StdioStream {
     handle: NonNull<libc::FILE>,
     /// Where the stream stands, in bytes from the start of the file; `None` after a failure.
     place_bytes: Option<u64>,
-    last: Last,
+    last: LastOperation,
     /// Kept alive for as long as the C library writes into it.
-    buffer: Option<Box<[u8]>>,
+    buffer: Option<StreamBuffer>,
 }
 
-// SAFETY: a FILE is bound to no thread, is owned by this value alone, and every call on it takes `&mut self`.
-unsafe impl Send for Stream {}
+// SAFETY: a FILE and its buffer are bound to no thread, are owned by this value alone, and every call takes `&mut self`.
+unsafe impl Send for StdioStream {}
 
-impl Stream {
+impl StdioStream {
     /// A stream over `file`, which must be open for what `mode` asks.
     ///
     /// `buffer_bytes` is the size of the stream's buffer: `None` leaves it to the C library, 0 is none at all.
     ///
     /// # Errors
-    /// `Invalid` for a file that is not open as `mode` needs it, or that cannot tell its place; `Exhausted` without
+    /// `Invalid` for a file that is not open as `mode` needs it, or whose position cannot be read; `Exhausted` without
     /// memory.
     ///
     /// # Source
     /// fdopen(3), setvbuf(3).
     pub fn new(file: File, mode: StreamMode, buffer_bytes: Option<usize>) -> Result<Self> {
         let target = crate::file::descriptor(&file);
-        let failed = |operation| Errno::last().during(operation, &target);
+        let failed = |operation| SysErrno::last().during(operation, &target);
         let descriptor = file.into_raw_fd();
         // SAFETY: the descriptor is open and handed over; the mode is a C string.
         let stream = unsafe { libc::fdopen(descriptor, mode.word().as_ptr()) };
@@ -79,9 +82,9 @@ impl Stream {
             unsafe { libc::close(descriptor) };
             return Err(error);
         };
-        let mut buffer = buffer_bytes.map(|bytes| vec![0_u8; bytes].into_boxed_slice());
-        if let Some(buffer) = &mut buffer {
-            let (start, bytes) = (buffer.as_mut_ptr().cast(), buffer.len());
+        let buffer = buffer_bytes.map(StreamBuffer::new);
+        if let Some(buffer) = &buffer {
+            let (start, bytes) = (buffer.start().cast(), buffer.length_bytes());
             let kind = if bytes == 0 { libc::_IONBF } else { libc::_IOFBF };
             // SAFETY: nothing was done with the stream yet, and the buffer lives as long as the stream.
             if unsafe { libc::setvbuf(stream.as_ptr(), start, kind, bytes) } != 0 {
@@ -91,15 +94,15 @@ impl Stream {
                 return Err(error);
             }
         }
-        Ok(Self { handle: stream, place_bytes: None, last: Last::Nothing, buffer })
+        Ok(Self { handle: stream, place_bytes: None, last: LastOperation::Nothing, buffer })
     }
 
     /// Writes all of `bytes` at `offset_bytes` with one `fwrite`; they may still be in the stream's buffer then.
     ///
     /// # Errors
     /// What the file refused; how much of it arrived is not known then.
-    pub fn write_at(&mut self, bytes: &[u8], offset_bytes: u64) -> std::result::Result<usize, Errno> {
-        self.stand_at(offset_bytes, Last::Write)?;
+    pub fn write_at(&mut self, bytes: &[u8], offset_bytes: u64) -> std::result::Result<usize, SysErrno> {
+        self.seek_to(offset_bytes, LastOperation::Write)?;
         // SAFETY: the stream is open, and so many bytes are readable at the pointer.
         let written =
             unsafe { libc::fwrite(bytes.as_ptr().cast::<c_void>(), 1, bytes.len(), self.handle.as_ptr()) };
@@ -114,8 +117,8 @@ impl Stream {
     ///
     /// # Errors
     /// What the file refused.
-    pub fn read_at(&mut self, bytes: &mut [u8], offset_bytes: u64) -> std::result::Result<usize, Errno> {
-        self.stand_at(offset_bytes, Last::Read)?;
+    pub fn read_at(&mut self, bytes: &mut [u8], offset_bytes: u64) -> std::result::Result<usize, SysErrno> {
+        self.seek_to(offset_bytes, LastOperation::Read)?;
         // SAFETY: the stream is open, and so many bytes are writable at the pointer.
         let read =
             unsafe { libc::fread(bytes.as_mut_ptr().cast::<c_void>(), 1, bytes.len(), self.handle.as_ptr()) };
@@ -130,8 +133,12 @@ impl Stream {
     ///
     /// # Errors
     /// What the file refused; how much of it arrived is not known then.
-    pub fn write_chars_at(&mut self, bytes: &[u8], offset_bytes: u64) -> std::result::Result<usize, Errno> {
-        self.stand_at(offset_bytes, Last::Write)?;
+    pub fn write_chars_at(
+        &mut self,
+        bytes: &[u8],
+        offset_bytes: u64,
+    ) -> std::result::Result<usize, SysErrno> {
+        self.seek_to(offset_bytes, LastOperation::Write)?;
         for byte in bytes {
             // SAFETY: the stream is open.
             if unsafe { libc::fputc(c_int::from(*byte), self.handle.as_ptr()) } == libc::EOF {
@@ -150,8 +157,8 @@ impl Stream {
         &mut self,
         bytes: &mut [u8],
         offset_bytes: u64,
-    ) -> std::result::Result<usize, Errno> {
-        self.stand_at(offset_bytes, Last::Read)?;
+    ) -> std::result::Result<usize, SysErrno> {
+        self.seek_to(offset_bytes, LastOperation::Read)?;
         let mut read = 0;
         for byte in bytes {
             // SAFETY: the stream is open.
@@ -174,12 +181,12 @@ impl Stream {
     ///
     /// # Source
     /// fflush(3).
-    pub fn flush(&mut self) -> std::result::Result<(), Errno> {
+    pub fn flush(&mut self) -> std::result::Result<(), SysErrno> {
         // SAFETY: the stream is open.
         if unsafe { libc::fflush(self.handle.as_ptr()) } == 0 { Ok(()) } else { Err(self.failure()) }
     }
 
-    /// The file below the stream, for syncs; reading or writing through it goes behind the stream's back.
+    /// The file below the stream, for syncs; reading or writing through it bypasses the stream.
     #[must_use]
     pub fn descriptor(&self) -> BorrowedFd<'_> {
         // SAFETY: the stream is open and owns its descriptor for as long as it lives.
@@ -190,21 +197,21 @@ impl Stream {
     ///
     /// # Errors
     /// What the file refused; the stream is closed even then.
-    pub fn close(self) -> std::result::Result<(), Errno> {
+    pub fn close(self) -> std::result::Result<(), SysErrno> {
         let mut this = std::mem::ManuallyDrop::new(self);
         // SAFETY: the stream is open, and not used again: nothing drops it.
         let code = unsafe { libc::fclose(this.handle.as_ptr()) };
-        let outcome = if code == 0 { Ok(()) } else { Err(Errno::last()) };
+        let outcome = if code == 0 { Ok(()) } else { Err(SysErrno::last()) };
         drop(this.buffer.take());
         outcome
     }
 
     /// Seeks where the stream does not stand there already, or changes between reading and writing.
-    fn stand_at(&mut self, offset_bytes: u64, next: Last) -> std::result::Result<(), Errno> {
+    fn seek_to(&mut self, offset_bytes: u64, next: LastOperation) -> std::result::Result<(), SysErrno> {
         if self.place_bytes == Some(offset_bytes) && (self.last == next) {
             return Ok(());
         }
-        let offset = libc::off_t::try_from(offset_bytes).map_err(|_| Errno::from_raw(libc::EOVERFLOW))?;
+        let offset = libc::off_t::try_from(offset_bytes).map_err(|_| SysErrno::from_raw(libc::EOVERFLOW))?;
         // SAFETY: the stream is open.
         if unsafe { libc::fseeko(self.handle.as_ptr(), offset, libc::SEEK_SET) } != 0 {
             return Err(self.failure());
@@ -219,7 +226,7 @@ impl Stream {
     }
 
     /// Whether a short read was the end of the file and no failure.
-    fn end_of_file(&mut self) -> std::result::Result<(), Errno> {
+    fn end_of_file(&mut self) -> std::result::Result<(), SysErrno> {
         // SAFETY: the stream is open.
         if unsafe { libc::ferror(self.handle.as_ptr()) } != 0 {
             return Err(self.failure());
@@ -230,8 +237,8 @@ impl Stream {
     }
 
     /// The failure of the last call; the stream is usable again, and stands nowhere.
-    fn failure(&mut self) -> Errno {
-        let errno = Errno::last();
+    fn failure(&mut self) -> SysErrno {
+        let errno = SysErrno::last();
         self.place_bytes = None;
         // SAFETY: the stream is open.
         unsafe { libc::clearerr(self.handle.as_ptr()) };
@@ -239,13 +246,13 @@ impl Stream {
     }
 }
 
-impl AsFd for Stream {
+impl AsFd for StdioStream {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.descriptor()
     }
 }
 
-impl Drop for Stream {
+impl Drop for StdioStream {
     fn drop(&mut self) {
         // SAFETY: the stream is open, and not used again.
         unsafe { libc::fclose(self.handle.as_ptr()) };

@@ -4,27 +4,29 @@
 //! `FILE`, nothing else does.
 
 use std::ffi::{CStr, c_void};
+use std::marker::PhantomData;
 use std::os::fd::{BorrowedFd, IntoRawFd, OwnedFd};
 use std::ptr::NonNull;
 
-use crate::error::Errno;
+use crate::error::SysErrno;
 
 /// What is done with a file that has been written, before it is closed.
-pub type Sync<'a> = &'a mut dyn FnMut(BorrowedFd<'_>) -> Result<(), Errno>;
+pub type SyncFn<'a> = &'a mut dyn FnMut(BorrowedFd<'_>) -> Result<(), SysErrno>;
 
 /// A stream for the time of one call, over a buffer that outlives it.
-struct Passing<'a> {
+struct BorrowedStream<'a> {
     handle: NonNull<libc::FILE>,
-    _buffer: &'a mut [u8],
+    /// The C library alone uses the buffer while this lives; a reference moved along would say that nobody else does.
+    _buffer: PhantomData<&'a mut [u8]>,
 }
 
-impl<'a> Passing<'a> {
-    fn open(file: OwnedFd, mode: &CStr, buffer: &'a mut [u8]) -> Result<Self, Errno> {
+impl<'a> BorrowedStream<'a> {
+    fn open(file: OwnedFd, mode: &CStr, buffer: &'a mut [u8]) -> Result<Self, SysErrno> {
         let descriptor = file.into_raw_fd();
         // SAFETY: the descriptor is open and handed over; the mode is a C string.
         let handle = unsafe { libc::fdopen(descriptor, mode.as_ptr()) };
         let Some(handle) = NonNull::new(handle) else {
-            let errno = Errno::last();
+            let errno = SysErrno::last();
             // SAFETY: fdopen refused it, so that the descriptor is still nobody's but ours.
             unsafe { libc::close(descriptor) };
             return Err(errno);
@@ -32,13 +34,13 @@ impl<'a> Passing<'a> {
         let kind = if buffer.is_empty() { libc::_IONBF } else { libc::_IOFBF };
         // SAFETY: nothing was done with the stream yet, and the buffer is borrowed for as long as the stream lives.
         let code = unsafe { libc::setvbuf(handle.as_ptr(), buffer.as_mut_ptr().cast(), kind, buffer.len()) };
-        let stream = Self { handle, _buffer: buffer };
-        if code == 0 { Ok(stream) } else { Err(Errno::last()) }
+        let stream = Self { handle, _buffer: PhantomData };
+        if code == 0 { Ok(stream) } else { Err(SysErrno::last()) }
     }
 
-    fn flush(&mut self) -> Result<(), Errno> {
+    fn flush(&mut self) -> Result<(), SysErrno> {
         // SAFETY: the stream is open.
-        if unsafe { libc::fflush(self.handle.as_ptr()) } == 0 { Ok(()) } else { Err(Errno::last()) }
+        if unsafe { libc::fflush(self.handle.as_ptr()) } == 0 { Ok(()) } else { Err(SysErrno::last()) }
     }
 
     fn descriptor(&self) -> BorrowedFd<'_> {
@@ -46,14 +48,14 @@ impl<'a> Passing<'a> {
         unsafe { BorrowedFd::borrow_raw(libc::fileno(self.handle.as_ptr())) }
     }
 
-    fn close(self) -> Result<(), Errno> {
+    fn close(self) -> Result<(), SysErrno> {
         let this = std::mem::ManuallyDrop::new(self);
         // SAFETY: the stream is open, and not used again: nothing drops it.
-        if unsafe { libc::fclose(this.handle.as_ptr()) } == 0 { Ok(()) } else { Err(Errno::last()) }
+        if unsafe { libc::fclose(this.handle.as_ptr()) } == 0 { Ok(()) } else { Err(SysErrno::last()) }
     }
 }
 
-impl Drop for Passing<'_> {
+impl Drop for BorrowedStream<'_> {
     fn drop(&mut self) {
         // SAFETY: the stream is open, and not used again.
         unsafe { libc::fclose(self.handle.as_ptr()) };
@@ -65,7 +67,7 @@ impl Drop for Passing<'_> {
 /// before it is closed.
 ///
 /// # Errors
-/// What the file or `sync` refused; the file is closed even then, and what it holds is not known.
+/// What the file or `sync` refused; the file is closed even then, and its content is unknown.
 ///
 /// # Panics
 /// When there are bytes to write and the block is empty.
@@ -77,10 +79,10 @@ pub fn write_whole(
     stream_buffer: &mut [u8],
     block: &[u8],
     length_bytes: u64,
-    sync: Option<Sync<'_>>,
-) -> Result<u64, Errno> {
+    sync: Option<SyncFn<'_>>,
+) -> Result<u64, SysErrno> {
     assert!(length_bytes == 0 || !block.is_empty(), "blocks to write must have bytes");
-    let mut stream = Passing::open(file, c"w", stream_buffer)?;
+    let mut stream = BorrowedStream::open(file, c"w", stream_buffer)?;
     let mut left = length_bytes;
     while left > 0 {
         let part = usize::try_from(left).unwrap_or(usize::MAX).min(block.len());
@@ -88,7 +90,7 @@ pub fn write_whole(
         let written =
             unsafe { libc::fwrite(block.as_ptr().cast::<c_void>(), 1, part, stream.handle.as_ptr()) };
         if written < part {
-            return Err(Errno::last());
+            return Err(SysErrno::last());
         }
         left -= part as u64;
     }
@@ -116,9 +118,9 @@ pub fn read_whole(
     stream_buffer: &mut [u8],
     block: &mut [u8],
     length_bytes: u64,
-) -> Result<u64, Errno> {
+) -> Result<u64, SysErrno> {
     assert!(length_bytes == 0 || !block.is_empty(), "blocks to read must have bytes");
-    let stream = Passing::open(file, c"r", stream_buffer)?;
+    let stream = BorrowedStream::open(file, c"r", stream_buffer)?;
     let mut left = length_bytes;
     while left > 0 {
         let part = usize::try_from(left).unwrap_or(usize::MAX).min(block.len());
@@ -129,7 +131,7 @@ pub fn read_whole(
         if read < part {
             // SAFETY: the stream is open.
             if unsafe { libc::ferror(stream.handle.as_ptr()) } != 0 {
-                return Err(Errno::last());
+                return Err(SysErrno::last());
             }
             break;
         }
@@ -174,9 +176,9 @@ mod tests {
         let mut block = [0; 8];
         let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
         let refused = write_whole(full.into(), &mut [0; 64], &block, 8, None);
-        assert_eq!(refused, Err(Errno::from_raw(libc::ENOSPC)));
+        assert_eq!(refused, Err(SysErrno::from_raw(libc::ENOSPC)));
         let written_only = OpenOptions::new().write(true).open("/dev/null").unwrap();
         let refused = read_whole(written_only.into(), &mut [0; 64], &mut block, 8);
-        assert_eq!(refused, Err(Errno::from_raw(libc::EINVAL)));
+        assert_eq!(refused, Err(SysErrno::from_raw(libc::EINVAL)));
     }
 }

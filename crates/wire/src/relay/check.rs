@@ -1,6 +1,6 @@
 //! What a role may be asked, and whether what it reports agrees with what it was asked.
 
-use super::{Hop, Place, Prepare, RoleDone};
+use super::{Hop, HopAddress, RoleReport, RoleSpec};
 use crate::error::{Error, ErrorKind, Refusal, Result};
 use narrows_model::Bytes;
 use narrows_model::counters::Role;
@@ -17,7 +17,7 @@ const CPUS_MAX: usize = 8192;
 /// Longest silence that may be asked for: ten minutes, beyond which nobody waits.
 const SILENCE_NS_MAX: u64 = 600_000_000_000;
 
-impl Prepare {
+impl RoleSpec {
     /// Whether it is within the protocol's limits and makes sense.
     ///
     /// # Errors
@@ -29,25 +29,25 @@ impl Prepare {
             (BUFFER_BYTES_MAX.0, TOTAL_BYTES_MAX.0, SOCKET_BUFFER_BYTES_MAX.0);
         if buffer == 0 || buffer > buffer_max {
             return refused(format!(
-                "a buffer of {buffer} bytes was asked for; allowed are 1 to {buffer_max}"
+                "a buffer of {buffer} bytes was requested; allowed are 1 to {buffer_max}"
             ));
         }
         if total == 0 || total > total_max {
-            return refused(format!("a trial of {total} bytes was asked for; allowed are 1 to {total_max}"));
+            return refused(format!("a trial of {total} bytes was requested; allowed are 1 to {total_max}"));
         }
         if self.role == Role::Client && !total.is_multiple_of(buffer) {
-            return refused(format!("{total} bytes are no multiple of the client's buffer of {buffer}"));
+            return refused(format!("{total} bytes are not a multiple of the client's buffer of {buffer}"));
         }
         let sockets = [self.sockets.send_buffer, self.sockets.receive_buffer];
         if let Some(Bytes(asked)) =
             sockets.into_iter().flatten().find(|size| !(1..=socket_max).contains(&size.0))
         {
             return refused(format!(
-                "a socket buffer of {asked} bytes was asked for; allowed are 1 to {socket_max}"
+                "a socket buffer of {asked} bytes was requested; allowed are 1 to {socket_max}"
             ));
         }
         if self.silence_ns.0 == 0 || self.silence_ns.0 > SILENCE_NS_MAX {
-            return refused(format!("a silence of {} ns was asked for", self.silence_ns.0));
+            return refused(format!("an idle limit of {} ns was requested", self.silence_ns.0));
         }
         match (&self.next, self.role) {
             (None, Role::Server) => Ok(()),
@@ -64,13 +64,13 @@ impl Hop {
     /// `Protocol` when it is not.
     pub fn check(&self, transport: RelayTransport) -> Result<()> {
         let (name, fits) = match &self.place {
-            Place::Tcp { host, port } => (host, transport == RelayTransport::Tcp && *port > 0),
-            Place::Unix { name } => (name, transport == RelayTransport::Unix),
+            HopAddress::Tcp { host, port } => (host, transport == RelayTransport::Tcp && *port > 0),
+            HopAddress::Unix { name } => (name, transport == RelayTransport::Unix),
         };
         if fits && is_name(name) {
             return Ok(());
         }
-        Err(Error::protocol("a role named a place to listen at that is none"))
+        Err(Error::protocol("a role named an invalid listening address"))
     }
 }
 
@@ -78,49 +78,49 @@ fn is_name(name: &str) -> bool {
     (1..=NAME_BYTES_MAX).contains(&name.len()) && !name.contains(char::is_control)
 }
 
-impl RoleDone {
+impl RoleReport {
     /// Whether the report agrees with itself and with what was asked for: a peer may lie, and what it says is printed.
     ///
     /// # Errors
     /// `Protocol` that names the contradiction.
-    pub fn check(&self, asked: &Prepare) -> Result<()> {
-        let lied = |what: String| {
-            Err(Error::protocol(format!("the {} reports what cannot be: {what}", role_name(asked.role))))
+    pub fn check(&self, asked: &RoleSpec) -> Result<()> {
+        let inconsistent = |what: String| {
+            Err(Error::protocol(format!("the {} sent an impossible report: {what}", asked.role.name())))
         };
         let output = &self.output;
         if output.role != asked.role {
-            return lied("it played another role than it was asked to".to_owned());
+            return inconsistent("it reported a different role than requested".to_owned());
         }
         if !is_name(&output.host) {
-            return lied("the name of its host is none".to_owned());
+            return inconsistent("the name of its host is invalid".to_owned());
         }
         if output.machine.as_ref().is_some_and(|machine| !is_machine(machine)) {
-            return lied("a machine that is none".to_owned());
+            return inconsistent("an invalid machine".to_owned());
         }
         for (what, calls) in [("reads", &output.reads), ("writes", &output.writes)] {
             if let Some(problem) = calls_problem(calls, asked.buffer) {
-                return lied(format!("{what} {problem}"));
+                return inconsistent(format!("{what} {problem}"));
             }
         }
-        if let Some(problem) = super::plausible::problem(self) {
-            return lied(problem);
+        if let Some(problem) = super::consistency::problem(self) {
+            return inconsistent(problem);
         }
         let (reads, writes) = (output.reads.total(), output.writes.total());
         match asked.role {
-            Role::Client if reads > Bytes(0) => lied("reads of a client".to_owned()),
-            Role::Server if writes > Bytes(0) => lied("writes of a server".to_owned()),
+            Role::Client if reads > Bytes(0) => inconsistent("reads of a client".to_owned()),
+            Role::Server if writes > Bytes(0) => inconsistent("writes of a server".to_owned()),
             Role::Proxy if reads != writes => {
-                lied(format!("{} bytes read and {} written", reads.0, writes.0))
+                inconsistent(format!("{} bytes read and {} written", reads.0, writes.0))
             }
             Role::Client if self.trial_elapsed_ns.is_none_or(|elapsed| elapsed < output.elapsed_ns) => {
-                lied("it ended before its last write did".to_owned())
+                inconsistent("it ended before its last write did".to_owned())
             }
             _ => Ok(()),
         }
     }
 }
 
-/// Whether a boot id is a name, and CPUs are as many as a kernel tells of.
+/// Whether a boot id is a name, and CPUs are no more than a kernel reports.
 fn is_machine(machine: &RelayMachine) -> bool {
     machine.boot_id.as_ref().is_none_or(|id| is_name(id)) && machine.affinity_cpus.len() <= CPUS_MAX
 }
@@ -139,12 +139,4 @@ fn calls_problem(calls: &CallSizes, buffer: Bytes) -> Option<String> {
         }
     }
     None
-}
-
-pub(super) fn role_name(role: Role) -> &'static str {
-    match role {
-        Role::Client => "client",
-        Role::Proxy => "proxy",
-        Role::Server => "server",
-    }
 }

@@ -12,11 +12,11 @@ const SOCKETS: RelaySockets =
     RelaySockets { transport: RelayTransport::Tcp, no_delay: false, send_buffer: None, receive_buffer: None };
 
 fn hop() -> Hop {
-    Hop { place: Place::Tcp { host: "::1".into(), port: 7 }, ticket: Ticket([3; TICKET_BYTES]) }
+    Hop { place: HopAddress::Tcp { host: "::1".into(), port: 7 }, ticket: Ticket([3; TICKET_BYTES]) }
 }
 
-fn prepare(role: Role) -> Prepare {
-    Prepare {
+fn prepare(role: Role) -> RoleSpec {
+    RoleSpec {
         role,
         buffer: Bytes(64),
         total: Bytes(6400),
@@ -28,10 +28,10 @@ fn prepare(role: Role) -> Prepare {
     }
 }
 
-fn done(role: Role, reads: &[(u64, u64)], writes: &[(u64, u64)]) -> RoleDone {
+fn done(role: Role, reads: &[(u64, u64)], writes: &[(u64, u64)]) -> RoleReport {
     let calls =
         |sizes: &[(u64, u64)]| CallSizes { by_bytes: sizes.iter().copied().collect::<BTreeMap<_, _>>() };
-    RoleDone {
+    RoleReport {
         output: RelayRoleOutput {
             role,
             host: "h".into(),
@@ -58,26 +58,26 @@ fn passed(bytes: &[u8]) -> Frame {
 
 #[test]
 fn messages_arrive_as_they_were_sent() {
-    let asked = ToRole::Prepare(Box::new(prepare(Role::Proxy)));
-    assert_eq!(ToRole::decode(passed(&asked.encode().unwrap())).unwrap(), asked);
+    let asked = RoleCommand::Prepare(Box::new(prepare(Role::Proxy)));
+    assert_eq!(RoleCommand::decode(passed(&asked.encode().unwrap())).unwrap(), asked);
     for answer in [
-        FromRole::Ready { listens: Some(hop()) },
-        FromRole::Done(Box::new(done(Role::Server, &[(64, 100)], &[]))),
-        FromRole::Failed { message: "m".into() },
+        RoleReply::Ready { listens: Some(hop()) },
+        RoleReply::Done(Box::new(done(Role::Server, &[(64, 100)], &[]))),
+        RoleReply::Failed { message: "m".into() },
     ] {
-        assert_eq!(FromRole::decode(passed(&answer.encode().unwrap())).unwrap(), answer);
+        assert_eq!(RoleReply::decode(passed(&answer.encode().unwrap())).unwrap(), answer);
     }
-    for word in [Word::Ready, Word::Held(Bytes(u64::MAX))] {
-        assert_eq!(Word::decode(word.encode()).unwrap(), word);
+    for word in [RelaySignal::Ready, RelaySignal::Received(Bytes(u64::MAX))] {
+        assert_eq!(RelaySignal::decode(word.encode()).unwrap(), word);
     }
-    assert!(Word::decode([0; WORD_BYTES]).is_err());
-    assert!(Word::decode(*b"HTTP/1.1 ").is_err());
+    assert!(RelaySignal::decode([0; SIGNAL_BYTES]).is_err());
+    assert!(RelaySignal::decode(*b"HTTP/1.1 ").is_err());
 }
 
 #[test]
 fn what_is_beyond_a_limit_is_refused_before_anything_is_made_of_it() {
     prepare(Role::Client).check().unwrap();
-    let wrong: [fn(&mut Prepare); 9] = [
+    let wrong: [fn(&mut RoleSpec); 9] = [
         |p| p.buffer = Bytes(0),
         |p| p.buffer = Bytes(BUFFER_BYTES_MAX.0 + 1),
         |p| p.total = Bytes(0),
@@ -92,8 +92,8 @@ fn what_is_beyond_a_limit_is_refused_before_anything_is_made_of_it() {
         let mut asked = prepare(Role::Client);
         change(&mut asked);
         assert_eq!(asked.check().unwrap_err().kind(), ErrorKind::Refused(Refusal::Unsupported), "{asked:?}");
-        let sent = ToRole::Prepare(Box::new(asked)).encode().unwrap();
-        assert!(ToRole::decode(passed(&sent)).is_err());
+        let sent = RoleCommand::Prepare(Box::new(asked)).encode().unwrap();
+        assert!(RoleCommand::decode(passed(&sent)).is_err());
     }
     let mut elsewhere = prepare(Role::Client);
     elsewhere.sockets.transport = RelayTransport::Unix;
@@ -105,7 +105,7 @@ fn a_report_that_contradicts_itself_is_found() {
     done(Role::Client, &[], &[(64, 100)]).check(&prepare(Role::Client)).unwrap();
     done(Role::Server, &[(32, 2), (64, 99)], &[]).check(&prepare(Role::Server)).unwrap();
     for (lie, word) in [
-        (done(Role::Server, &[], &[(64, 100)]), "another role"),
+        (done(Role::Server, &[], &[(64, 100)]), "a different role"),
         (done(Role::Client, &[(64, 1)], &[(64, 100)]), "reads of a client"),
         (done(Role::Client, &[], &[(65, 1)]), "65 bytes with a buffer of 64"),
         (done(Role::Client, &[], &[(64, u64::MAX)]), "more bytes than there are"),
@@ -128,16 +128,16 @@ proptest! {
     #[test]
     fn arbitrary_payloads_never_panic(kind in 10_u8..14, payload in prop::collection::vec(any::<u8>(), 0..300)) {
         let frame = Frame { kind, payload };
-        let _ = ToRole::decode(frame.clone());
-        let _ = FromRole::decode(frame);
+        let _ = RoleCommand::decode(frame.clone());
+        let _ = RoleReply::decode(frame);
     }
 
     #[test]
     fn a_message_with_a_byte_changed_never_panics(at in 0_usize..2000, byte: u8) {
-        let mut frame = passed(&FromRole::Done(Box::new(done(Role::Server, &[(64, 100)], &[]))).encode().unwrap());
+        let mut frame = passed(&RoleReply::Done(Box::new(done(Role::Server, &[(64, 100)], &[]))).encode().unwrap());
         let at = at % frame.payload.len();
         frame.payload[at] = byte;
-        if let Ok(FromRole::Done(done)) = FromRole::decode(frame) {
+        if let Ok(RoleReply::Done(done)) = RoleReply::decode(frame) {
             let _ = done.check(&prepare(Role::Server));
         }
     }

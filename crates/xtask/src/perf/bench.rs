@@ -1,9 +1,9 @@
 //! What every figure measures with: programs, CPUs, a folder, and one way to run each of them once.
 
-use super::machine::Machine;
+use super::machine::MachineDescription;
 use super::parse;
-use super::process::{Ended, Running};
-use super::study::Load;
+use super::process::{FinishedProgram, RunningProgram};
+use super::study::PerfLoad;
 use super::tools::Tools;
 use anyhow::Context;
 use std::fs;
@@ -23,18 +23,23 @@ const IN_MEMORY: &str = "/dev/shm";
 
 /// The bench.
 pub(crate) struct Bench {
-    pub(crate) machine: Machine,
+    pub(crate) machine: MachineDescription,
     pub(crate) tools: Tools,
     pub(crate) rounds: usize,
     folder: TempDir,
 }
 
 impl Bench {
-    /// A bench with a folder of its own below `parent`, which goes when it does.
+    /// A bench with a folder of its own below `parent`, which is removed with the bench.
     ///
     /// # Errors
     /// A folder that cannot be made.
-    pub(crate) fn new(machine: Machine, tools: Tools, rounds: usize, parent: &Path) -> anyhow::Result<Self> {
+    pub(crate) fn new(
+        machine: MachineDescription,
+        tools: Tools,
+        rounds: usize,
+        parent: &Path,
+    ) -> anyhow::Result<Self> {
         let folder = tempfile::Builder::new().prefix("perf-").tempdir_in(parent);
         let folder = folder.with_context(|| format!("no folder can be made in {}", parent.display()))?;
         Ok(Self { machine, tools, rounds, folder })
@@ -45,7 +50,7 @@ impl Bench {
         self.folder.path().join(name)
     }
 
-    /// A folder in a file system in memory, which goes when it is dropped; or in words why there is none.
+    /// A folder in a file system in memory, which is removed when dropped; or the reason why there is none.
     ///
     /// # Errors
     /// It cannot be made.
@@ -60,7 +65,7 @@ impl Bench {
     ///
     /// # Errors
     /// It does not start or does not end.
-    pub(crate) fn turn(&self, name: &str, command: &mut Command) -> anyhow::Result<Ended> {
+    pub(crate) fn turn(&self, name: &str, command: &mut Command) -> anyhow::Result<FinishedProgram> {
         self.start(name, command, self.machine.load_cpu())?.finish(TURN_S, |_, _| {})
     }
 
@@ -68,7 +73,7 @@ impl Bench {
     ///
     /// # Errors
     /// It does not start.
-    pub(crate) fn serve(&self, name: &str, command: &mut Command) -> anyhow::Result<Running> {
+    pub(crate) fn serve(&self, name: &str, command: &mut Command) -> anyhow::Result<RunningProgram> {
         self.start(name, command, self.machine.server_cpu())
     }
 
@@ -76,27 +81,27 @@ impl Bench {
     ///
     /// # Errors
     /// It does not start.
-    pub(crate) fn beside(&self, name: &str, command: &mut Command) -> anyhow::Result<Running> {
+    pub(crate) fn beside(&self, name: &str, command: &mut Command) -> anyhow::Result<RunningProgram> {
         self.start(name, command, self.machine.load_cpu())
     }
 
-    fn start(&self, name: &str, command: &mut Command, cpu: usize) -> anyhow::Result<Running> {
-        Running::start(self.folder.path(), name, command, &[cpu])
+    fn start(&self, name: &str, command: &mut Command, cpu: usize) -> anyhow::Result<RunningProgram> {
+        RunningProgram::start(self.folder.path(), name, command, &[cpu])
     }
 
     /// Starts `command` wherever the kernel puts it.
     ///
     /// # Errors
     /// It does not start.
-    pub(crate) fn start_unbound(&self, name: &str, command: &mut Command) -> anyhow::Result<Running> {
-        Running::start(self.folder.path(), name, command, &self.machine.cpus)
+    pub(crate) fn start_unbound(&self, name: &str, command: &mut Command) -> anyhow::Result<RunningProgram> {
+        RunningProgram::start(self.folder.path(), name, command, &self.machine.cpus)
     }
 
     /// Operations a second of narrows under `load`.
     ///
     /// # Errors
     /// A study that cannot be run, or that measured nothing.
-    pub(crate) fn narrows_ops_per_s(&self, load: &Load) -> anyhow::Result<f64> {
+    pub(crate) fn narrows_ops_per_s(&self, load: &PerfLoad) -> anyhow::Result<f64> {
         let mut command = self.study_command("narrows", load)?;
         let ended = self.turn("narrows", &mut command)?;
         parse::study_ops_per_s(ended.printed(&MEASURED)?)
@@ -106,7 +111,7 @@ impl Bench {
     ///
     /// # Errors
     /// A study or a record that cannot be replaced.
-    pub(crate) fn study_command(&self, name: &str, load: &Load) -> anyhow::Result<Command> {
+    pub(crate) fn study_command(&self, name: &str, load: &PerfLoad) -> anyhow::Result<Command> {
         let (study, record) = (self.place(&format!("{name}.toml")), self.place(&format!("{name}.narrows")));
         fs::write(&study, load.study(MEASURE_S))?;
         if record.exists() {

@@ -22,7 +22,7 @@ impl<'a> Contender<'a> {
 ///
 /// # Errors
 /// That of the first turn that failed, with the contender's name.
-pub(crate) fn hold(rounds: usize, contenders: &mut [Contender<'_>]) -> anyhow::Result<Vec<Vec<f64>>> {
+pub(crate) fn run_rounds(rounds: usize, contenders: &mut [Contender<'_>]) -> anyhow::Result<Vec<Vec<f64>>> {
     let mut values = vec![Vec::with_capacity(rounds); contenders.len()];
     for round in 0..rounds {
         for place in 0..contenders.len() {
@@ -50,7 +50,7 @@ mod tests {
                 Ok(value)
             })
         };
-        let values = hold(3, &mut [turn("A", 1.0), turn("B", 2.0)]).expect("no turn fails");
+        let values = run_rounds(3, &mut [turn("A", 1.0), turn("B", 2.0)]).expect("no turn fails");
         assert_eq!(order.borrow().as_str(), "ABBAAB");
         assert_eq!(values, [[1.0; 3], [2.0; 3]]);
     }
@@ -58,7 +58,7 @@ mod tests {
     #[test]
     fn a_turn_that_fails_ends_the_contest_and_is_named() {
         let failing = Contender::new("fio", || Err(anyhow::anyhow!("exit status 1")));
-        let error = hold(1, &mut [failing]).expect_err("the turn fails");
+        let error = run_rounds(1, &mut [failing]).expect_err("the turn fails");
         assert_eq!(format!("{error:#}"), "fio: exit status 1");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::bench::Bench;
 use super::parse;
-use super::process::Running;
+use super::process::RunningProgram;
 use anyhow::Context;
 use std::net::TcpListener;
 
@@ -10,7 +10,7 @@ use std::net::TcpListener;
 ///
 /// # Errors
 /// It does not start, or does not say where it listens.
-pub(crate) fn endpoint(bench: &Bench) -> anyhow::Result<(Running, String)> {
+pub(crate) fn endpoint(bench: &Bench) -> anyhow::Result<(RunningProgram, String)> {
     let mut command = bench.tools.narrows();
     let mut server = bench.serve("serve", command.args(["serve", "--listen", "127.0.0.1:0"]))?;
     let address = server.until(|text| parse::address(text).map(str::to_owned))?;

@@ -2,7 +2,7 @@
 
 use super::bench::{Bench, MEASURE_S};
 use super::parse;
-use super::tools::Peer;
+use super::tools::PeerProgram;
 use std::path::Path;
 use std::process::Command;
 
@@ -22,7 +22,7 @@ impl Fio<'_> {
     ///
     /// # Errors
     /// In words, that fio is not installed.
-    pub(crate) fn command(&self, peer: &Peer) -> Result<Command, String> {
+    pub(crate) fn command(&self, peer: &PeerProgram) -> Result<Command, String> {
         let mut command = peer.command()?;
         command.args(["--name=perf", "--rw=randread", "--bs=4k", "--time_based", "--ramp_time=300ms"]);
         command.args(["--output-format=json", &format!("--runtime={MEASURE_S}")]);
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn a_registered_deep_job_says_so_and_a_synchronous_one_has_no_depth() {
-        let peer = Peer { name: "fio", version: Some("fio-3".to_owned()) };
+        let peer = PeerProgram { name: "fio", version: Some("fio-3".to_owned()) };
         let words = |fio: Fio<'_>| {
             let command = fio.command(&peer).expect("fio has a version");
             command.get_args().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")

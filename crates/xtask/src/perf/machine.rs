@@ -1,4 +1,4 @@
-//! The machine that figures hold for, and how busy it was with other things.
+//! The machine that figures were measured on, and how busy it was with other things.
 
 use anyhow::Context;
 use narrows_sys::clock::Monotonic;
@@ -12,7 +12,7 @@ const IDLE_STEAL_MAX: f64 = 0.01;
 
 /// What the machine is.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Machine {
+pub(crate) struct MachineDescription {
     pub(crate) cpu: String,
     pub(crate) kernel: String,
     /// The frequency governor of the first CPU; `None` where the machine has none to set.
@@ -23,7 +23,7 @@ pub(crate) struct Machine {
     pub(crate) cpus: Vec<usize>,
 }
 
-impl Machine {
+impl MachineDescription {
     /// The machine this runs on.
     ///
     /// # Errors

@@ -1,8 +1,8 @@
 //! `cargo xtask perf`: the speed that narrows promises, measured beside its peers and beside bare loops.
 //!
-//! This file reads the words and leads through the run. The figures are in `figures`, one file a figure or family;
-//! statistics (`estimate`, `finding`), measuring (`contest`, `process`, `bench`) and telling (`report`) are apart.
-//! Nothing here decides what is fast enough: each figure carries its target.
+//! This file parses the arguments and controls the run. The figures are in `figures`, one file a figure or family;
+//! statistics (`estimate`, `finding`), measuring (`contest`, `process`, `bench`) and reporting (`report`) are apart.
+//! Nothing here decides what is fast enough: each figure has its target.
 
 mod bench;
 mod contest;
@@ -20,12 +20,12 @@ mod study;
 mod tools;
 
 use crate::workspace::Workspace;
-use crate::{Outcome, output};
+use crate::{TaskOutcome, output};
 use anyhow::Context;
 use bench::Bench;
-use figures::{FIGURES, Figure};
-use machine::{CpuReading, Machine};
-use report::Measured;
+use figures::{FIGURES, PerfFigure};
+use machine::{CpuReading, MachineDescription};
+use report::MeasuredFigure;
 use std::fs;
 use std::path::PathBuf;
 use tools::Tools;
@@ -40,15 +40,15 @@ pub(crate) const USAGE: &str = "perf [FIGURE...] [--rounds N] [--json FILE], per
 
 /// What was asked for.
 #[derive(Debug, PartialEq, Eq)]
-struct Request {
+struct PerfRequest {
     names: Vec<String>,
     rounds: usize,
     json: Option<PathBuf>,
     list: bool,
 }
 
-impl Request {
-    fn of(words: &[&str]) -> Result<Self, String> {
+impl PerfRequest {
+    fn parse(words: &[&str]) -> Result<Self, String> {
         let mut request = Self { names: Vec::new(), rounds: ROUNDS, json: None, list: false };
         let mut words = words.iter();
         while let Some(word) = words.next() {
@@ -70,36 +70,37 @@ impl Request {
     }
 }
 
-/// Measures the figures that were asked for, and tells each as soon as it is there.
+/// Measures the figures that were asked for, and reports each as soon as it is there.
 ///
 /// # Errors
 /// A build that fails, a machine that cannot be read, a file that cannot be written.
-pub(crate) fn run(words: &[&str]) -> anyhow::Result<Outcome> {
-    let asked = Request::of(words).and_then(|request| Ok((figures::named(&request.names)?, request)));
+pub(crate) fn run(words: &[&str]) -> anyhow::Result<TaskOutcome> {
+    let asked = PerfRequest::parse(words).and_then(|request| Ok((figures::named(&request.names)?, request)));
     let (chosen, request) = match asked {
         Ok(asked) => asked,
         Err(why) => {
             output::complaint(&format!("xtask perf: {why}\n\nusage: cargo xtask {USAGE}"));
-            return Ok(Outcome::BadCommand);
+            return Ok(TaskOutcome::BadCommand);
         }
     };
     if request.list {
         for figure in FIGURES {
             output::line(&format!("{:<17} {}", figure.name, figure.what));
         }
-        return Ok(Outcome::Healthy);
+        return Ok(TaskOutcome::Healthy);
     }
     let workspace = Workspace::load()?;
     let tools = Tools::build(&workspace)?;
-    let bench = Bench::new(Machine::here()?, tools, request.rounds, tools::target_folder(&workspace))?;
+    let bench =
+        Bench::new(MachineDescription::here()?, tools, request.rounds, tools::target_folder(&workspace))?;
     measure(&bench, &chosen, request.json.as_deref())
 }
 
 fn measure(
     bench: &Bench,
-    chosen: &[&'static Figure],
+    chosen: &[&'static PerfFigure],
     json: Option<&std::path::Path>,
-) -> anyhow::Result<Outcome> {
+) -> anyhow::Result<TaskOutcome> {
     let at_first = CpuReading::now()?;
     let _ = narrows_sys::clock::wait_ns(WATCH_NS);
     let before = CpuReading::now()?.since(&at_first);
@@ -117,15 +118,15 @@ fn measure(
             serde_json::to_string_pretty(&report::document(&bench.machine, &peers, before, &measured))?;
         fs::write(path, text + "\n").with_context(|| format!("{} cannot be written", path.display()))?;
     }
-    let short = measured.iter().any(Measured::is_short);
-    Ok(if short { Outcome::ProblemsFound } else { Outcome::Healthy })
+    let short = measured.iter().any(MeasuredFigure::is_short);
+    Ok(if short { TaskOutcome::ProblemsFound } else { TaskOutcome::Healthy })
 }
 
-fn measure_one(bench: &Bench, figure: &Figure) -> anyhow::Result<Measured> {
+fn measure_one(bench: &Bench, figure: &PerfFigure) -> anyhow::Result<MeasuredFigure> {
     let started = CpuReading::now()?;
     let outcome = (figure.measure)(bench).map_err(|error| format!("{error:#}"));
     let during = CpuReading::now()?.since(&started);
-    Ok(Measured { name: figure.name, outcome, during })
+    Ok(MeasuredFigure { name: figure.name, outcome, during })
 }
 
 #[cfg(test)]
@@ -134,21 +135,22 @@ mod tests {
 
     #[test]
     fn words_are_names_and_options_in_any_order() {
-        let request = Request::of(&["null", "--rounds", "7", "uring", "--json", "f"]).expect("sound words");
+        let request =
+            PerfRequest::parse(&["null", "--rounds", "7", "uring", "--json", "f"]).expect("sound words");
         let names = vec!["null".to_owned(), "uring".to_owned()];
-        assert_eq!(request, Request { names, rounds: 7, json: Some("f".into()), list: false });
+        assert_eq!(request, PerfRequest { names, rounds: 7, json: Some("f".into()), list: false });
     }
 
     #[test]
     fn what_is_no_option_number_or_value_is_refused() {
         for words in [&["--rounds", "0"][..], &["--rounds", "x"], &["--rounds"], &["--json"], &["--fast"]] {
-            assert!(Request::of(words).is_err(), "{words:?}");
+            assert!(PerfRequest::parse(words).is_err(), "{words:?}");
         }
     }
 
     #[test]
     fn a_figure_that_there_is_not_is_a_bad_command() {
-        assert_eq!(run(&["no-such-figure"]).expect("nothing is built"), Outcome::BadCommand);
-        assert_eq!(run(&["--list"]).expect("nothing is built"), Outcome::Healthy);
+        assert_eq!(run(&["no-such-figure"]).expect("nothing is built"), TaskOutcome::BadCommand);
+        assert_eq!(run(&["--list"]).expect("nothing is built"), TaskOutcome::Healthy);
     }
 }

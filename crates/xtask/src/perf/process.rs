@@ -1,11 +1,11 @@
 //! Programs that are started, bound to CPUs, waited for within a bound, and ended by their own number.
 //!
-//! What they print goes to files of the run's own folder, so that nobody waits for a full pipe. A program dies with
-//! the run however that ends.
+//! What they print is written to files in the run's own folder, so that nobody waits for a full pipe. A program ends
+//! with the run however that ends.
 
 use anyhow::{Context, bail};
 use narrows_sys::clock::{Monotonic, wait_ns};
-use narrows_sys::process::{Stop, Stopped, affinity, die_with_parent, set_affinity, stop_child};
+use narrows_sys::process::{StopOutcome, StopSignal, affinity, die_with_parent, set_affinity, stop_child};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -18,7 +18,7 @@ const END_NS: u64 = 5 * NS_PER_S;
 
 /// A program that runs.
 #[derive(Debug)]
-pub(crate) struct Running {
+pub(crate) struct RunningProgram {
     child: Child,
     name: String,
     stdout: PathBuf,
@@ -27,7 +27,7 @@ pub(crate) struct Running {
 
 /// A program that has ended.
 #[derive(Debug)]
-pub(crate) struct Ended {
+pub(crate) struct FinishedProgram {
     /// `None` after a signal.
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
@@ -35,7 +35,7 @@ pub(crate) struct Ended {
     pub(crate) elapsed_s: f64,
 }
 
-impl Ended {
+impl FinishedProgram {
     /// What it printed, if it ended with one of `codes`.
     ///
     /// # Errors
@@ -53,7 +53,7 @@ impl Ended {
     }
 }
 
-impl Running {
+impl RunningProgram {
     /// Starts `command` on `cpus` with its output in `folder` under `name`.
     ///
     /// # Errors
@@ -89,7 +89,11 @@ impl Running {
     ///
     /// # Errors
     /// A program that has not ended within `seconds`; it is ended then.
-    pub(crate) fn finish(mut self, seconds: u64, mut look: impl FnMut(u32, f64)) -> anyhow::Result<Ended> {
+    pub(crate) fn finish(
+        mut self,
+        seconds: u64,
+        mut look: impl FnMut(u32, f64),
+    ) -> anyhow::Result<FinishedProgram> {
         let clock = Monotonic::new();
         let started_ns = clock.now_ns();
         loop {
@@ -97,7 +101,7 @@ impl Running {
             let elapsed_s = elapsed_ns as f64 / NS_PER_S as f64;
             if let Some(status) = self.child.try_wait()? {
                 let stderr = fs::read(&self.stderr).unwrap_or_default();
-                return Ok(Ended {
+                return Ok(FinishedProgram {
                     code: status.code(),
                     stdout: self.said(),
                     stderr: String::from_utf8_lossy(&stderr).into_owned(),
@@ -145,19 +149,19 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningProgram {
     fn drop(&mut self) {
         let clock = Monotonic::new();
         let until_ns = clock.now_ns() + END_NS;
-        let mut asked = stop_child(&mut self.child, Stop::Terminate);
-        while matches!(asked, Ok(Stopped::Signalled)) && clock.now_ns() < until_ns {
+        let mut asked = stop_child(&mut self.child, StopSignal::Terminate);
+        while matches!(asked, Ok(StopOutcome::Signalled)) && clock.now_ns() < until_ns {
             if !matches!(self.child.try_wait(), Ok(None)) {
                 return;
             }
             let _ = wait_ns(LOOK_NS);
         }
-        if matches!(asked, Ok(Stopped::Signalled)) {
-            asked = stop_child(&mut self.child, Stop::Kill);
+        if matches!(asked, Ok(StopOutcome::Signalled)) {
+            asked = stop_child(&mut self.child, StopSignal::Kill);
         }
         if asked.is_ok() {
             // It is dead or dying, so this does not last.
@@ -176,9 +180,9 @@ mod tests {
         command
     }
 
-    fn start(folder: &Path, script: &str) -> Running {
+    fn start(folder: &Path, script: &str) -> RunningProgram {
         let cpus = affinity().expect("this thread may run somewhere");
-        Running::start(folder, "program", &mut shell(script), &cpus).expect("there is a shell")
+        RunningProgram::start(folder, "program", &mut shell(script), &cpus).expect("there is a shell")
     }
 
     #[test]

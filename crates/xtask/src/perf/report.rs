@@ -1,31 +1,36 @@
 //! The figures as text for a terminal and as JSON for a file. It measures nothing.
 
-use super::estimate::Estimate;
-use super::finding::{Finding, Findings, Target, Verdict};
-use super::machine::{Disturbance, Machine};
-use super::tools::Peer;
+use super::estimate::MedianEstimate;
+use super::finding::{PerfFinding, PerfFindings, PerfTarget, PerfVerdict};
+use super::machine::{Disturbance, MachineDescription};
+use super::tools::PeerProgram;
 use serde_json::{Value, json};
 
 /// A figure with what it came to, or why it came to nothing.
 #[derive(Debug)]
-pub(crate) struct Measured {
+pub(crate) struct MeasuredFigure {
     pub(crate) name: &'static str,
-    pub(crate) outcome: Result<Findings, String>,
+    pub(crate) outcome: Result<PerfFindings, String>,
     pub(crate) during: Disturbance,
 }
 
-impl Measured {
+impl MeasuredFigure {
     /// Whether anything is short of its target or was not measured.
     pub(crate) fn is_short(&self) -> bool {
         match &self.outcome {
-            Ok(findings) => findings.findings.iter().any(|finding| finding.verdict() == Verdict::Short),
+            Ok(findings) => findings.findings.iter().any(|finding| finding.verdict() == PerfVerdict::Short),
             Err(_) => true,
         }
     }
 }
 
 /// The lines above all figures.
-pub(crate) fn head(machine: &Machine, peers: &[&Peer], before: Disturbance, load_averages: &str) -> String {
+pub(crate) fn head(
+    machine: &MachineDescription,
+    peers: &[&PeerProgram],
+    before: Disturbance,
+    load_averages: &str,
+) -> String {
     let governor = machine.governor.as_deref().unwrap_or("none that can be set");
     let peers: Vec<&str> = peers.iter().map(|peer| peer.version.as_deref().unwrap_or(peer.name)).collect();
     format!(
@@ -54,7 +59,7 @@ fn disturbance(seen: Disturbance) -> String {
 }
 
 /// The lines of one figure.
-pub(crate) fn figure(measured: &Measured) -> String {
+pub(crate) fn figure(measured: &MeasuredFigure) -> String {
     let mut lines = vec![format!("{}  ({})", measured.name, disturbance(measured.during))];
     match &measured.outcome {
         Ok(findings) => {
@@ -66,17 +71,17 @@ pub(crate) fn figure(measured: &Measured) -> String {
     lines.join("\n")
 }
 
-fn line(finding: &Finding) -> String {
-    let Estimate { median, interval } = finding.estimate;
+fn line(finding: &PerfFinding) -> String {
+    let MedianEstimate { median, interval } = finding.estimate;
     let interval = interval.map_or_else(
         || format!("of {}", finding.values.len()),
         |found| format!("[{}, {}] at {:.1} %", short(found.low), short(found.high), found.level * 100.0),
     );
     let target = match finding.target {
-        Target::AtLeast(least) => format!(">= {least}"),
-        Target::AtMost(most) => format!("<= {most}"),
-        Target::NearOne(most) => format!("1 +- {most}"),
-        Target::None => String::new(),
+        PerfTarget::AtLeast(least) => format!(">= {least}"),
+        PerfTarget::AtMost(most) => format!("<= {most}"),
+        PerfTarget::NearOne(most) => format!("1 +- {most}"),
+        PerfTarget::None => String::new(),
     };
     let close = if finding.is_close() { " (the target lies in the interval)" } else { "" };
     let text = format!(
@@ -102,10 +107,10 @@ fn short(value: f64) -> String {
 
 /// All that was found, as a document.
 pub(crate) fn document(
-    machine: &Machine,
-    peers: &[&Peer],
+    machine: &MachineDescription,
+    peers: &[&PeerProgram],
     before: Disturbance,
-    figures: &[Measured],
+    figures: &[MeasuredFigure],
 ) -> Value {
     json!({
         "schema": "narrows.perf/1",
@@ -127,7 +132,7 @@ fn disturbance_json(seen: Disturbance) -> Value {
     json!({"others_ratio": seen.others_ratio, "steal_ratio": seen.steal_ratio, "idle": seen.is_idle()})
 }
 
-fn figure_json(measured: &Measured) -> Value {
+fn figure_json(measured: &MeasuredFigure) -> Value {
     let (findings, missing, error) = match &measured.outcome {
         Ok(found) => (found.findings.iter().map(finding_json).collect(), found.missing.clone(), None),
         Err(why) => (Vec::new(), Vec::new(), Some(why)),
@@ -141,13 +146,13 @@ fn figure_json(measured: &Measured) -> Value {
     })
 }
 
-fn finding_json(finding: &Finding) -> Value {
+fn finding_json(finding: &PerfFinding) -> Value {
     let interval = finding.estimate.interval;
     let target = match finding.target {
-        Target::AtLeast(least) => json!({"at_least": least}),
-        Target::AtMost(most) => json!({"at_most": most}),
-        Target::NearOne(most) => json!({"from_one_at_most": most}),
-        Target::None => Value::Null,
+        PerfTarget::AtLeast(least) => json!({"at_least": least}),
+        PerfTarget::AtMost(most) => json!({"at_most": most}),
+        PerfTarget::NearOne(most) => json!({"from_one_at_most": most}),
+        PerfTarget::None => Value::Null,
     };
     json!({
         "what": finding.what,
@@ -166,18 +171,19 @@ mod tests {
 
     const QUIET: Disturbance = Disturbance { others_ratio: 0.004, steal_ratio: 0.0 };
 
-    fn measured(outcome: Result<Findings, String>) -> Measured {
-        Measured { name: "null", outcome, during: QUIET }
+    fn measured(outcome: Result<PerfFindings, String>) -> MeasuredFigure {
+        MeasuredFigure { name: "null", outcome, during: QUIET }
     }
 
-    fn found(values: &[f64], target: Target) -> Findings {
-        let finding = Finding::of("narrows", "ns/op", values.to_vec(), target).expect("finite values");
-        Findings { findings: vec![finding], missing: vec!["fio is not installed".to_owned()] }
+    fn found(values: &[f64], target: PerfTarget) -> PerfFindings {
+        let finding =
+            PerfFinding::from_values("narrows", "ns/op", values.to_vec(), target).expect("finite values");
+        PerfFindings { findings: vec![finding], missing: vec!["fio is not installed".to_owned()] }
     }
 
     #[test]
     fn a_figure_tells_median_interval_target_verdict_and_what_is_missing() {
-        let text = figure(&measured(Ok(found(&[38.0, 39.0, 41.5, 38.5, 39.5], Target::AtMost(40.0)))));
+        let text = figure(&measured(Ok(found(&[38.0, 39.0, 41.5, 38.5, 39.5], PerfTarget::AtMost(40.0)))));
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0], "null  (others used 0.4 % of all CPUs, steal 0.0 %: idle)");
         for part in
@@ -190,16 +196,16 @@ mod tests {
 
     #[test]
     fn what_is_short_or_not_measured_is_told_and_counts() {
-        let short = measured(Ok(found(&[41.0], Target::AtMost(40.0))));
+        let short = measured(Ok(found(&[41.0], PerfTarget::AtMost(40.0))));
         assert!(short.is_short() && figure(&short).contains("SHORT"));
         let failed = measured(Err("narrows: ended with code 2".to_owned()));
         assert!(failed.is_short() && figure(&failed).contains("NOT MEASURED: narrows: ended with code 2"));
-        assert!(!measured(Ok(found(&[41.0], Target::None))).is_short());
+        assert!(!measured(Ok(found(&[41.0], PerfTarget::None))).is_short());
     }
 
     #[test]
     fn the_document_holds_every_value_and_null_where_there_is_none() {
-        let machine = Machine {
+        let machine = MachineDescription {
             cpu: "EPYC".to_owned(),
             kernel: "6.1".to_owned(),
             governor: None,
@@ -207,8 +213,8 @@ mod tests {
             clock_cost_ns: 24,
             cpus: vec![0, 1],
         };
-        let peer = Peer { name: "fio", version: None };
-        let figures = [measured(Ok(found(&[1.0, 2.0], Target::None)))];
+        let peer = PeerProgram { name: "fio", version: None };
+        let figures = [measured(Ok(found(&[1.0, 2.0], PerfTarget::None)))];
         let document = document(&machine, &[&peer], QUIET, &figures);
         assert_eq!(document.pointer("/figures/0/findings/0/values"), Some(&json!([1.0, 2.0])));
         assert_eq!(document.pointer("/figures/0/findings/0/interval"), Some(&Value::Null));

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 /// The load of the cell.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Load {
+pub(crate) struct PerfLoad {
     pub(crate) target: String,
     pub(crate) op: &'static str,
     pub(crate) block: &'static str,
@@ -21,7 +21,7 @@ pub(crate) struct Load {
     pub(crate) ops_max: Option<u64>,
 }
 
-impl Load {
+impl PerfLoad {
     /// 4 KiB reads of `target` in random order, one at a time.
     pub(crate) fn random_reads(target: impl Into<String>) -> Self {
         Self {
@@ -76,12 +76,12 @@ mod tests {
 
     #[test]
     fn a_load_of_a_ring_is_this_study() {
-        let load = Load {
+        let load = PerfLoad {
             depth: 32,
             batch: 16,
             engine: Some("uring"),
             registered: true,
-            ..Load::random_reads("/data/file")
+            ..PerfLoad::random_reads("/data/file")
         };
         assert_eq!(
             load.study(2),
@@ -110,7 +110,8 @@ measure = "2s"
 
     #[test]
     fn a_count_ends_the_trial_before_its_time_does() {
-        let load = Load { ops_max: Some(1_000_000_000), file: Some("1GiB"), ..Load::random_reads("null:") };
+        let load =
+            PerfLoad { ops_max: Some(1_000_000_000), file: Some("1GiB"), ..PerfLoad::random_reads("null:") };
         let study = load.study(2);
         assert!(study.contains("[stop]\nops = 1000000000\nmeasure = \"3600s\"\n"), "{study}");
         assert!(study.contains("file = \"1GiB\"\n"), "{study}");

@@ -10,13 +10,13 @@ const BUILDS: [&[&str]; 2] = [&["--package", "narrows"], &["--package", "narrows
 
 /// Another program that narrows is measured against.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Peer {
+pub(crate) struct PeerProgram {
     pub(crate) name: &'static str,
     /// What it says of its version; `None` where it is not installed.
     pub(crate) version: Option<String>,
 }
 
-impl Peer {
+impl PeerProgram {
     fn ask(name: &'static str) -> Self {
         Self::ask_by(name, "--version")
     }
@@ -24,10 +24,10 @@ impl Peer {
     /// Asks by another word than most; the version is on the first line that speaks of one, or on the first at all.
     fn ask_by(name: &'static str, word: &str) -> Self {
         let answer = Command::new(name).arg(word).output().ok();
-        // bonnie++ knows no such option, and tells its version where it tells how it is used: on standard error.
+        // bonnie++ has no such option, and prints its version in its usage text: on standard error.
         let text = answer.map(|answer| {
-            let told = if answer.stdout.is_empty() { answer.stderr } else { answer.stdout };
-            String::from_utf8_lossy(&told).into_owned()
+            let output = if answer.stdout.is_empty() { answer.stderr } else { answer.stdout };
+            String::from_utf8_lossy(&output).into_owned()
         });
         let line = |text: &String| {
             let named = text.lines().find(|line| line.contains(" version ") || line.starts_with("Version: "));
@@ -56,12 +56,12 @@ impl Peer {
 pub(crate) struct Tools {
     narrows: PathBuf,
     examples: PathBuf,
-    pub(crate) fio: Peer,
-    pub(crate) iperf3: Peer,
-    pub(crate) socat: Peer,
-    pub(crate) haproxy: Peer,
-    pub(crate) postmark: Peer,
-    pub(crate) bonnie: Peer,
+    pub(crate) fio: PeerProgram,
+    pub(crate) iperf3: PeerProgram,
+    pub(crate) socat: PeerProgram,
+    pub(crate) haproxy: PeerProgram,
+    pub(crate) postmark: PeerProgram,
+    pub(crate) bonnie: PeerProgram,
 }
 
 impl Tools {
@@ -82,12 +82,12 @@ impl Tools {
         Ok(Self {
             narrows: release.join("narrows"),
             examples: release.join("examples"),
-            fio: Peer::ask("fio"),
-            iperf3: Peer::ask("iperf3"),
-            socat: Peer::ask_by("socat", "-V"),
-            haproxy: Peer::ask_by("haproxy", "-v"),
-            postmark: Peer::ask("postmark"),
-            bonnie: Peer::ask("bonnie++"),
+            fio: PeerProgram::ask("fio"),
+            iperf3: PeerProgram::ask("iperf3"),
+            socat: PeerProgram::ask_by("socat", "-V"),
+            haproxy: PeerProgram::ask_by("haproxy", "-v"),
+            postmark: PeerProgram::ask("postmark"),
+            bonnie: PeerProgram::ask("bonnie++"),
         })
     }
 
@@ -117,14 +117,14 @@ mod tests {
 
     #[test]
     fn a_peer_that_is_not_there_is_told_with_how_to_get_it() {
-        let peer = Peer::ask("narrows-has-no-such-peer");
+        let peer = PeerProgram::ask("narrows-has-no-such-peer");
         assert_eq!(peer.version, None);
         assert!(peer.command().expect_err("not installed").contains("apt install narrows-has-no-such-peer"));
     }
 
     #[test]
     fn a_peer_that_is_there_tells_its_version() {
-        let peer = Peer::ask("cargo");
+        let peer = PeerProgram::ask("cargo");
         assert!(peer.version.as_deref().is_some_and(|text| text.starts_with("cargo ")), "{peer:?}");
         assert!(peer.command().is_ok());
     }

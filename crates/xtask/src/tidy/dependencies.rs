@@ -8,7 +8,7 @@ use anyhow::Context;
 use cargo_metadata::{DependencyKind, Metadata};
 
 use super::limits::{DEFAULT_PACKAGE, DEFAULT_PACKAGES_MAX, REFUSED_PACKAGES};
-use super::problem::Problem;
+use super::problem::TidyProblem;
 
 /// A package and the packages it builds on.
 #[derive(Debug, Clone)]
@@ -50,8 +50,8 @@ pub(crate) fn default_packages(graph: &Graph) -> Vec<&str> {
     seen.iter().filter_map(|id| graph.get(*id)).map(|node| node.name.as_str()).collect()
 }
 
-/// A default build that is missing, too large, or holds what it does without.
-pub(crate) fn check(graph: &Graph) -> Vec<Problem> {
+/// A default build that is missing, too large, or contains a refused package.
+pub(crate) fn check(graph: &Graph) -> Vec<TidyProblem> {
     let packages = default_packages(graph);
     let mut problems = Vec::new();
     if packages.is_empty() {
@@ -80,8 +80,8 @@ pub(crate) fn check(graph: &Graph) -> Vec<Problem> {
     problems
 }
 
-fn problem(found: String, allowed: String, hint: String) -> Problem {
-    Problem { file: "Cargo.lock".to_owned(), line: 1, found, allowed, hint }
+fn problem(found: String, allowed: String, hint: String) -> TidyProblem {
+    TidyProblem { file: "Cargo.lock".to_owned(), line: 1, found, allowed, hint }
 }
 
 #[cfg(test)]

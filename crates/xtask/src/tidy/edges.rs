@@ -1,15 +1,15 @@
-//! Which crate depends on which, held against the table.
+//! Which crate depends on which, compared with the table.
 //!
 //! Normal and build dependencies count; dev-dependencies are exempt, because tests may look at everything.
 
 use cargo_metadata::{DependencyKind, Metadata};
 
-use super::problem::Problem;
+use super::problem::TidyProblem;
 use super::tables::{CrateRow, DEV_ONLY};
 
 /// A crate of the workspace and the crates of the workspace that it builds on.
 #[derive(Debug, Clone)]
-pub(crate) struct Member {
+pub(crate) struct WorkspaceCrate {
     /// The folder's name below `crates/`.
     pub(crate) name: String,
     /// From the workspace's root.
@@ -30,7 +30,7 @@ pub(crate) struct Dependency {
 ///
 /// # Errors
 /// A manifest that cannot be read.
-pub(crate) fn members(metadata: &Metadata) -> std::io::Result<Vec<Member>> {
+pub(crate) fn members(metadata: &Metadata) -> std::io::Result<Vec<WorkspaceCrate>> {
     let packages = metadata.workspace_packages();
     let folder = |package: &cargo_metadata::Package| {
         package.manifest_path.parent().and_then(|folder| folder.file_name()).unwrap_or_default().to_owned()
@@ -50,7 +50,7 @@ pub(crate) fn members(metadata: &Metadata) -> std::io::Result<Vec<Member>> {
                 .collect();
             let path = &package.manifest_path;
             let shown = path.strip_prefix(&metadata.workspace_root).unwrap_or(path);
-            Ok(Member {
+            Ok(WorkspaceCrate {
                 name: folder(package),
                 manifest_path: shown.to_string(),
                 manifest: std::fs::read_to_string(path)?,
@@ -61,7 +61,7 @@ pub(crate) fn members(metadata: &Metadata) -> std::io::Result<Vec<Member>> {
 }
 
 /// Every crate without a row, and every edge without a permission.
-pub(crate) fn check(members: &[Member], crates: &[CrateRow]) -> Vec<Problem> {
+pub(crate) fn check(members: &[WorkspaceCrate], crates: &[CrateRow]) -> Vec<TidyProblem> {
     let mut problems = Vec::new();
     for member in members {
         let Some(row) = crates.iter().find(|row| row.name == member.name) else {
@@ -78,8 +78,8 @@ pub(crate) fn check(members: &[Member], crates: &[CrateRow]) -> Vec<Problem> {
     problems
 }
 
-fn unknown(member: &Member) -> Problem {
-    Problem {
+fn unknown(member: &WorkspaceCrate) -> TidyProblem {
+    TidyProblem {
         file: member.manifest_path.clone(),
         line: line_of(&member.manifest, "name"),
         found: format!("crate `{}`, which the edge table does not know", member.name),
@@ -88,7 +88,12 @@ fn unknown(member: &Member) -> Problem {
     }
 }
 
-fn refused(member: &Member, row: &CrateRow, dependency: &Dependency, is_dev_only: bool) -> Problem {
+fn refused(
+    member: &WorkspaceCrate,
+    row: &CrateRow,
+    dependency: &Dependency,
+    is_dev_only: bool,
+) -> TidyProblem {
     let list = row.may_depend_on.join(", ");
     let allowed = if list.is_empty() { "no crate of the workspace".to_owned() } else { list };
     let hint = if is_dev_only {
@@ -96,7 +101,7 @@ fn refused(member: &Member, row: &CrateRow, dependency: &Dependency, is_dev_only
     } else {
         "move what is needed down to a crate that both may see, or pass it in as a value"
     };
-    Problem {
+    TidyProblem {
         file: member.manifest_path.clone(),
         line: line_of(&member.manifest, &dependency.package),
         found: format!("`{}` depends on `{}`", member.name, dependency.name),

@@ -1,4 +1,4 @@
-//! Which effects a source file causes, held against what its crate may cause.
+//! Which effects a source file causes, compared with what its crate may cause.
 //!
 //! The judgement is by name, not by type: a file is followed through its own imports, into macros, and no further.
 //! Test code is exempt.
@@ -9,15 +9,19 @@ use proc_macro2::Span;
 use syn::visit::{self, Visit};
 
 use super::paths::{Imports, names_of, token_paths};
-use super::problem::Problem;
-use super::source::Source;
+use super::problem::TidyProblem;
+use super::source::SourceFile;
 use super::tables::{
-    CONSOLE_MACROS, CrateRow, Effect, EffectException, FILE_METHODS, PATHS, RANDOM_CONSTRUCTORS,
+    CONSOLE_MACROS, CodeEffect, CrateRow, EffectException, FILE_METHODS, PATHS, RANDOM_CONSTRUCTORS,
 };
 
 /// Every effect that a file causes and its crate may not, every crate root that does not forbid unsafe code, and
 /// every exception that nothing needs any more.
-pub(crate) fn check(sources: &[Source], crates: &[CrateRow], exceptions: &[EffectException]) -> Vec<Problem> {
+pub(crate) fn check(
+    sources: &[SourceFile],
+    crates: &[CrateRow],
+    exceptions: &[EffectException],
+) -> Vec<TidyProblem> {
     let mut problems = Vec::new();
     let mut used = BTreeSet::new();
     for source in sources.iter().filter(|source| !source.is_test) {
@@ -44,11 +48,11 @@ pub(crate) fn check(sources: &[Source], crates: &[CrateRow], exceptions: &[Effec
     problems
 }
 
-fn refused(source: &Source, row: &CrateRow, key: &Cause, what: &str) -> Problem {
+fn refused(source: &SourceFile, row: &CrateRow, key: &Cause, what: &str) -> TidyProblem {
     let (words, hint) = key.effect.words();
     let allowed: Vec<&str> = row.effects.iter().map(|(effect, _)| effect.words().0).collect();
     let allowed = if allowed.is_empty() { "no effect at all".to_owned() } else { allowed.join(", ") };
-    Problem {
+    TidyProblem {
         file: source.path.clone(),
         line: key.line,
         found: format!("`{what}` ({words})"),
@@ -57,8 +61,8 @@ fn refused(source: &Source, row: &CrateRow, key: &Cause, what: &str) -> Problem 
     }
 }
 
-fn stale(entry: &EffectException) -> Problem {
-    Problem {
+fn stale(entry: &EffectException) -> TidyProblem {
+    TidyProblem {
         file: entry.file.to_owned(),
         line: 1,
         found: format!("an exception for {} that nothing here needs", entry.effect.words().0),
@@ -67,16 +71,16 @@ fn stale(entry: &EffectException) -> Problem {
     }
 }
 
-fn unsafe_code_not_forbidden(source: &Source, row: &CrateRow) -> Option<Problem> {
+fn unsafe_code_not_forbidden(source: &SourceFile, row: &CrateRow) -> Option<TidyProblem> {
     let inside = source.path.strip_prefix("crates/")?.split_once('/')?.1;
     let is_root = matches!(inside, "src/lib.rs" | "src/main.rs")
         || inside.strip_prefix("src/bin/").is_some_and(|name| !name.contains('/'));
-    let may = row.effects.iter().any(|(effect, _)| *effect == Effect::Unsafe);
+    let may = row.effects.iter().any(|(effect, _)| *effect == CodeEffect::Unsafe);
     let forbids = source.syntax.attrs.iter().any(|attribute| {
         attribute.path().is_ident("forbid")
             && attribute.parse_args::<syn::Ident>().is_ok_and(|name| name == "unsafe_code")
     });
-    (is_root && !may && !forbids).then(|| Problem {
+    (is_root && !may && !forbids).then(|| TidyProblem {
         file: source.path.clone(),
         line: 1,
         found: "a crate root without #![forbid(unsafe_code)]".to_owned(),
@@ -89,11 +93,11 @@ fn unsafe_code_not_forbidden(source: &Source, row: &CrateRow) -> Option<Problem>
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Cause {
     line: usize,
-    effect: Effect,
+    effect: CodeEffect,
 }
 
-fn causes(source: &Source) -> BTreeMap<Cause, String> {
-    let mut finder = Finder { imports: Imports::of(&source.syntax), found: BTreeMap::new() };
+fn causes(source: &SourceFile) -> BTreeMap<Cause, String> {
+    let mut finder = EffectFinder { imports: Imports::from_file(&source.syntax), found: BTreeMap::new() };
     let imported: Vec<_> =
         finder.imports.all.iter().map(|import| (import.names.clone(), import.span)).collect();
     for (names, span) in imported {
@@ -103,13 +107,13 @@ fn causes(source: &Source) -> BTreeMap<Cause, String> {
     finder.found
 }
 
-struct Finder {
+struct EffectFinder {
     imports: Imports,
     found: BTreeMap<Cause, String>,
 }
 
-impl Finder {
-    fn note(&mut self, effect: Effect, span: Span, what: &str) {
+impl EffectFinder {
+    fn note(&mut self, effect: CodeEffect, span: Span, what: &str) {
         self.found.entry(Cause { line: span.start().line, effect }).or_insert_with(|| what.to_owned());
     }
 
@@ -121,7 +125,7 @@ impl Finder {
 
     fn note_resolved(&mut self, full: &[String], span: Span, is_value: bool) {
         if full.last().is_some_and(|last| RANDOM_CONSTRUCTORS.contains(&last.as_str())) {
-            self.note(Effect::Random, span, &full.join("::"));
+            self.note(CodeEffect::Random, span, &full.join("::"));
         }
         if let Some(effect) = effect_of(full, is_value) {
             self.note(effect, span, &full.join("::"));
@@ -130,19 +134,19 @@ impl Finder {
 
     fn note_macro(&mut self, name: Option<&String>, span: Span) {
         if let Some(name) = name.filter(|name| CONSOLE_MACROS.contains(&name.as_str())) {
-            self.note(Effect::Console, span, &format!("{name}!"));
+            self.note(CodeEffect::Console, span, &format!("{name}!"));
         }
     }
 
     fn note_method(&mut self, name: &str, span: Span) {
         if FILE_METHODS.contains(&name) {
-            self.note(Effect::Files, span, &format!(".{name}()"));
+            self.note(CodeEffect::Files, span, &format!(".{name}()"));
         }
     }
 }
 
 /// The effect of the longest row of the table that the path begins with.
-fn effect_of(full: &[String], is_value: bool) -> Option<Effect> {
+fn effect_of(full: &[String], is_value: bool) -> Option<CodeEffect> {
     PATHS
         .iter()
         .filter(|row| is_value || !row.values_only)
@@ -156,7 +160,7 @@ fn begins_with(full: &[String], start: &str) -> bool {
     start.split("::").all(|part| names.next().is_some_and(|name| name == part))
 }
 
-impl<'ast> Visit<'ast> for Finder {
+impl<'ast> Visit<'ast> for EffectFinder {
     fn visit_path(&mut self, node: &'ast syn::Path) {
         if let Some(first) = node.segments.first() {
             self.note_path(&names_of(node), first.ident.span(), false);
@@ -186,7 +190,7 @@ impl<'ast> Visit<'ast> for Finder {
             } else if path.is_member {
                 self.note_method(&path.names[0], path.span);
             } else if path.names == ["unsafe"] {
-                self.note(Effect::Unsafe, path.span, "unsafe");
+                self.note(CodeEffect::Unsafe, path.span, "unsafe");
             } else {
                 self.note_path(&path.names, path.span, true);
             }
@@ -195,33 +199,33 @@ impl<'ast> Visit<'ast> for Finder {
     }
 
     fn visit_expr_unsafe(&mut self, node: &'ast syn::ExprUnsafe) {
-        self.note(Effect::Unsafe, node.unsafe_token.span, "unsafe { }");
+        self.note(CodeEffect::Unsafe, node.unsafe_token.span, "unsafe { }");
         visit::visit_expr_unsafe(self, node);
     }
 
     fn visit_signature(&mut self, node: &'ast syn::Signature) {
         if let Some(token) = node.unsafety {
-            self.note(Effect::Unsafe, token.span, "unsafe fn");
+            self.note(CodeEffect::Unsafe, token.span, "unsafe fn");
         }
         visit::visit_signature(self, node);
     }
 
     fn visit_item_impl(&mut self, node: &'ast syn::ItemImpl) {
         if let Some(token) = node.unsafety {
-            self.note(Effect::Unsafe, token.span, "unsafe impl");
+            self.note(CodeEffect::Unsafe, token.span, "unsafe impl");
         }
         visit::visit_item_impl(self, node);
     }
 
     fn visit_item_trait(&mut self, node: &'ast syn::ItemTrait) {
         if let Some(token) = node.unsafety {
-            self.note(Effect::Unsafe, token.span, "unsafe trait");
+            self.note(CodeEffect::Unsafe, token.span, "unsafe trait");
         }
         visit::visit_item_trait(self, node);
     }
 
     fn visit_item_foreign_mod(&mut self, node: &'ast syn::ItemForeignMod) {
-        self.note(Effect::Unsafe, node.abi.extern_token.span, "extern block");
+        self.note(CodeEffect::Unsafe, node.abi.extern_token.span, "extern block");
         visit::visit_item_foreign_mod(self, node);
     }
 }

@@ -8,8 +8,8 @@ use syn::visit::{self, Visit};
 use super::limits::{
     FILE_LINES_AIM, FILE_LINES_MAX, FUNCTION_LINES_MAX, FUNCTION_LINES_P90_BELOW, LengthExemption,
 };
-use super::problem::Problem;
-use super::source::Source;
+use super::problem::TidyProblem;
+use super::source::SourceFile;
 
 const TABLE: &str = "crates/xtask/src/tidy/limits.rs";
 
@@ -24,9 +24,9 @@ struct Function {
 
 /// Every file and function that is too long, every file without an opening sentence, and every exemption that no
 /// longer says the truth.
-pub(crate) fn check(sources: &[Source], exemptions: &[LengthExemption]) -> Vec<Problem> {
+pub(crate) fn check(sources: &[SourceFile], exemptions: &[LengthExemption]) -> Vec<TidyProblem> {
     let functions = functions(sources);
-    let mut problems: Vec<Problem> = sources.iter().filter_map(without_opening).collect();
+    let mut problems: Vec<TidyProblem> = sources.iter().filter_map(without_opening).collect();
     for source in product(sources) {
         let exempt = exemptions.iter().any(|entry| entry.function.is_none() && entry.file == source.path);
         if source.line_count > FILE_LINES_MAX && !exempt {
@@ -47,25 +47,25 @@ pub(crate) fn check(sources: &[Source], exemptions: &[LengthExemption]) -> Vec<P
 }
 
 /// Files that are longer than aimed for and not yet too long: remarks, not problems.
-pub(crate) fn remarks(sources: &[Source]) -> Vec<String> {
+pub(crate) fn remarks(sources: &[SourceFile]) -> Vec<String> {
     product(sources)
         .filter(|source| (FILE_LINES_AIM + 1..=FILE_LINES_MAX).contains(&source.line_count))
         .map(|source| format!("{}: {} lines; the aim is {FILE_LINES_AIM}", source.path, source.line_count))
         .collect()
 }
 
-fn product(sources: &[Source]) -> impl Iterator<Item = &Source> {
+fn product(sources: &[SourceFile]) -> impl Iterator<Item = &SourceFile> {
     sources.iter().filter(|source| !source.is_test)
 }
 
-fn without_opening(source: &Source) -> Option<Problem> {
+fn without_opening(source: &SourceFile) -> Option<TidyProblem> {
     let opens = source
         .text
         .lines()
         .next()
         .and_then(|line| line.strip_prefix("//!"))
         .is_some_and(|rest| !rest.trim().is_empty());
-    (!opens).then(|| Problem {
+    (!opens).then(|| TidyProblem {
         file: source.path.clone(),
         line: 1,
         found: "a file that does not open with `//!` and a sentence".to_owned(),
@@ -74,8 +74,8 @@ fn without_opening(source: &Source) -> Option<Problem> {
     })
 }
 
-fn long_file(source: &Source) -> Problem {
-    Problem {
+fn long_file(source: &SourceFile) -> TidyProblem {
+    TidyProblem {
         file: source.path.clone(),
         line: FILE_LINES_MAX,
         found: format!("a file of {} lines without its tests", source.line_count),
@@ -84,8 +84,8 @@ fn long_file(source: &Source) -> Problem {
     }
 }
 
-fn long_function(function: &Function) -> Problem {
-    Problem {
+fn long_function(function: &Function) -> TidyProblem {
+    TidyProblem {
         file: function.file.clone(),
         line: function.line,
         found: format!("function `{}` of {} lines", function.name, function.line_count),
@@ -95,13 +95,13 @@ fn long_function(function: &Function) -> Problem {
 }
 
 /// A problem at the longest function when more than a tenth of all functions are long.
-fn long_tenth(functions: &[Function]) -> Option<Problem> {
+fn long_tenth(functions: &[Function]) -> Option<TidyProblem> {
     let mut counts: Vec<usize> = functions.iter().map(|function| function.line_count).collect();
     counts.sort_unstable();
     let rank = (counts.len() * 9).div_ceil(10);
     let percentile = *counts.get(rank.checked_sub(1)?)?;
     let longest = functions.iter().max_by_key(|function| function.line_count)?;
-    (percentile >= FUNCTION_LINES_P90_BELOW).then(|| Problem {
+    (percentile >= FUNCTION_LINES_P90_BELOW).then(|| TidyProblem {
         file: longest.file.clone(),
         line: longest.line,
         found: format!("a 90th percentile of {percentile} lines over {} functions", functions.len()),
@@ -110,7 +110,7 @@ fn long_tenth(functions: &[Function]) -> Option<Problem> {
     })
 }
 
-fn untrue(entry: &LengthExemption, sources: &[Source], functions: &[Function]) -> Option<Problem> {
+fn untrue(entry: &LengthExemption, sources: &[SourceFile], functions: &[Function]) -> Option<TidyProblem> {
     let (actual, limit) = match entry.function {
         None => {
             let file = product(sources).find(|source| source.path == entry.file);
@@ -137,7 +137,7 @@ fn untrue(entry: &LengthExemption, sources: &[Source], functions: &[Function]) -
         Some(_) => return None,
     };
     let what = entry.function.map_or_else(|| "the file".to_owned(), |name| format!("`{name}`"));
-    Some(Problem {
+    Some(TidyProblem {
         file: entry.file.to_owned(),
         line: 1,
         found: format!("{what}: {found}"),
@@ -146,8 +146,8 @@ fn untrue(entry: &LengthExemption, sources: &[Source], functions: &[Function]) -
     })
 }
 
-fn functions(sources: &[Source]) -> Vec<Function> {
-    let mut finder = Finder { file: String::new(), found: Vec::new() };
+fn functions(sources: &[SourceFile]) -> Vec<Function> {
+    let mut finder = FunctionFinder { file: String::new(), found: Vec::new() };
     for source in product(sources) {
         finder.file.clone_from(&source.path);
         finder.visit_file(&source.syntax);
@@ -155,12 +155,12 @@ fn functions(sources: &[Source]) -> Vec<Function> {
     finder.found
 }
 
-struct Finder {
+struct FunctionFinder {
     file: String,
     found: Vec<Function>,
 }
 
-impl Finder {
+impl FunctionFinder {
     fn note(&mut self, signature: &syn::Signature, block: &syn::Block) {
         let first = signature.fn_token.span().start().line;
         let last = block.span().end().line;
@@ -173,7 +173,7 @@ impl Finder {
     }
 }
 
-impl<'ast> Visit<'ast> for Finder {
+impl<'ast> Visit<'ast> for FunctionFinder {
     fn visit_item_fn(&mut self, node: &'ast syn::ItemFn) {
         self.note(&node.sig, &node.block);
         visit::visit_item_fn(self, node);

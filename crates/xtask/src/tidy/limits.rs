@@ -25,11 +25,75 @@ pub(crate) struct LengthExemption {
 /// The list may only shrink.
 pub(crate) const LENGTH_EXEMPTIONS: &[LengthExemption] = &[];
 
+/// This file, for hints.
+pub(crate) const CIRCLES_FILE: &str = "crates/xtask/src/tidy/limits.rs";
+
+/// Modules of one parent that still need each other, and why they still do.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CircleExemption {
+    pub(crate) crate_name: &'static str,
+    /// The module that declares them, as `a::b`; empty for the crate itself.
+    pub(crate) parent: &'static str,
+    /// All modules of the circle, sorted.
+    pub(crate) modules: &'static [&'static str],
+    pub(crate) reason: &'static str,
+}
+
+/// The list may only shrink.
+pub(crate) const CIRCLE_EXEMPTIONS: &[CircleExemption] = &[
+    CircleExemption {
+        crate_name: "model",
+        parent: "",
+        modules: &["capabilities", "engine", "target", "workload"],
+        reason: "an engine's declaration names targets and workloads, which name engines",
+    },
+    CircleExemption {
+        crate_name: "run",
+        parent: "worker",
+        modules: &["objects", "state", "verifier", "write_back"],
+        reason: "what a load adds to the state is stored in it and works on it, without dispatch on the hot path",
+    },
+    CircleExemption {
+        crate_name: "suites",
+        parent: "",
+        modules: &[
+            "arguments",
+            "bonnie",
+            "folder",
+            "import",
+            "ioperf",
+            "iozone",
+            "jovian",
+            "postmark",
+            "suite",
+        ],
+        reason: "arguments name suites whose requests they become",
+    },
+    CircleExemption {
+        crate_name: "suites",
+        parent: "bonnie",
+        modules: &["csv", "native", "text"],
+        reason: "both forms of the output share the words of one of them",
+    },
+    CircleExemption {
+        crate_name: "suites",
+        parent: "iozone",
+        modules: &["heading", "options", "request"],
+        reason: "the words of a size are declared with the heading",
+    },
+    CircleExemption {
+        crate_name: "suites",
+        parent: "iozone",
+        modules: &["native", "sheet", "throughput"],
+        reason: "sheets share lines of the native output",
+    },
+];
+
 /// Words that say nothing, refused at either end of a type's or a module's name.
 pub(crate) const EMPTY_WORDS: &[&str] =
     &["manager", "helper", "helpers", "util", "utils", "common", "info", "infos"];
 
-/// Endings that hold an empty word all the same, each with the reason.
+/// Endings that are allowed although they contain an empty word, each with the reason.
 pub(crate) const NAME_EXCEPTIONS: &[(&str, &str)] =
     &[("tcp_info", "the kernel's own name of the structure that TCP_INFO fills")];
 
@@ -40,6 +104,70 @@ pub(crate) const UNITLESS_WORDS: &[(&str, &str)] =
 /// Names of fields and arguments that hide a unit, each with what to write.
 pub(crate) const UNITLESS_NAMES: &[(&str, &str)] =
     &[("time", "elapsed_s, latency_ns, started_at"), ("size", "block_bytes, file_bytes, entry_count")];
+
+/// Type names that each of several parts declares for itself.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SharedTypeNames {
+    /// The parts: what a path starts with.
+    pub(crate) below: &'static str,
+    pub(crate) names: &'static [&'static str],
+}
+
+/// The only type names that may exist twice.
+pub(crate) const SHARED_TYPE_NAMES: &[SharedTypeNames] = &[
+    // Each suite has a request and arguments, which are named with their module: `iozone::Request`.
+    SharedTypeNames { below: "crates/suites/src/", names: &["Request", "Arguments"] },
+    // Each crate has one of its own, as in std.
+    SharedTypeNames { below: "crates/", names: &["Error", "ErrorKind", "Result"] },
+];
+
+/// Words that are retired anywhere in a name, each with what to write.
+pub(crate) const RETIRED_WORDS: &[(&str, &str)] = &[
+    ("told", "what the value is: messages, lines, reason, format_..."),
+    ("lies", "is, is_in, located"),
+    ("carries", "has, contains, transfers"),
+    ("whose", "owner, peer, kind"),
+    ("hears", "receives, is_notified"),
+    ("heard", "received"),
+    ("courtesies", "optional_flags"),
+    ("deed", "action"),
+    ("fate", "outcome"),
+    ("sitting", "session"),
+    ("workshop", "context"),
+    ("surveyor", "builder"),
+    ("wishes", "options"),
+    ("patience", "deadline, wait_mode"),
+];
+
+/// Functions that are retired by their whole name, each with what to write.
+pub(crate) const RETIRED_FUNCTIONS: &[(&str, &str)] = &[
+    ("of", "new, from_..., kind, or what it returns"),
+    ("judge", "evaluate, check, classify, compare"),
+    ("tell", "report, format_..., describe"),
+    ("tells", "reports"),
+    ("together", "merge_..., combine, sum"),
+    ("put_on", "execute"),
+    ("goes", "what it decides: is_routed, proceeds"),
+    ("held", "stored, blocked, retained"),
+];
+
+/// Types that are retired by their whole name, each with what to write.
+pub(crate) const RETIRED_TYPES: &[(&str, &str)] = &[
+    ("Undertaking", "RunSpec"),
+    ("Terms", "what is limited: OutputContext, CellLimits"),
+    ("Ran", "FinishedRun"),
+    ("Further", "RefineFn"),
+    ("Place", "what is placed: GridPoint, QueueSlot, TextPosition"),
+    ("Line", "what flows or stands there: DataSocket, TextLine"),
+    ("Way", "Direction"),
+    ("Trouble", "FaultKind"),
+    ("Leaving", "SendQueue"),
+    ("Attended", "AbortGuard"),
+    ("Staff", "PoolContext"),
+    ("Employed", "WorkerGuard"),
+    ("Stretch", "Slowdown"),
+    ("Landing", "Completion"),
+];
 
 /// The package whose dependencies are counted: what a user builds.
 pub(crate) const DEFAULT_PACKAGE: &str = "narrows";

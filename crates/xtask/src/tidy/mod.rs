@@ -1,8 +1,9 @@
-//! `cargo xtask tidy`: the house rules that neither the compiler nor clippy can hold.
+//! `cargo xtask tidy`: the house rules that neither the compiler nor clippy can enforce.
 //!
 //! This file gathers the facts and prints the findings, all at once. Each rule is a module that turns facts into
 //! problems; what is allowed stands in `tables` and `limits`. Nothing is ever changed.
 
+mod circles;
 mod dependencies;
 mod edges;
 mod effects;
@@ -14,21 +15,22 @@ mod problem;
 mod source;
 mod tables;
 mod texts;
+mod vocabulary;
 
 use std::path::Path;
 
 use anyhow::Context;
 
 use crate::workspace::{Workspace, files};
-use crate::{Outcome, output};
-use problem::Problem;
-use source::Source;
+use crate::{TaskOutcome, output};
+use problem::TidyProblem;
+use source::SourceFile;
 
 /// Whether the workspace around the current folder keeps the rules; what does not is printed.
 ///
 /// # Errors
 /// Facts that could not be gathered: no cargo, no git, an unreadable file.
-pub(crate) fn run() -> anyhow::Result<Outcome> {
+pub(crate) fn run() -> anyhow::Result<TaskOutcome> {
     report(&Workspace::load()?)
 }
 
@@ -36,7 +38,7 @@ pub(crate) fn run() -> anyhow::Result<Outcome> {
 ///
 /// # Errors
 /// Facts that could not be gathered: no git, an unreadable file.
-pub(crate) fn report(workspace: &Workspace) -> anyhow::Result<Outcome> {
+pub(crate) fn report(workspace: &Workspace) -> anyhow::Result<TaskOutcome> {
     let texts = texts_of(&workspace.root, &files(&workspace.root)?)?;
     let (sources, mut problems) = parse(&texts);
     let members = edges::members(&workspace.metadata).context("could not read a crate's manifest")?;
@@ -46,6 +48,8 @@ pub(crate) fn report(workspace: &Workspace) -> anyhow::Result<Outcome> {
     problems.extend(effects::check(&sources, tables::CRATES, tables::EFFECT_EXCEPTIONS));
     problems.extend(lengths::check(&sources, limits::LENGTH_EXEMPTIONS));
     problems.extend(names::check(&sources));
+    problems.extend(vocabulary::check(&sources));
+    problems.extend(circles::check(&sources, limits::CIRCLE_EXEMPTIONS));
     problems.extend(dependencies::check(&graph));
     problems.extend(texts.iter().flat_map(|(path, text)| texts::check(path, text)));
 
@@ -55,7 +59,7 @@ pub(crate) fn report(workspace: &Workspace) -> anyhow::Result<Outcome> {
     Ok(conclude(problems, &sources, dependencies::default_packages(&graph).len()))
 }
 
-fn conclude(mut problems: Vec<Problem>, sources: &[Source], package_count: usize) -> Outcome {
+fn conclude(mut problems: Vec<TidyProblem>, sources: &[SourceFile], package_count: usize) -> TaskOutcome {
     problems.sort();
     problems.dedup();
     for problem in &problems {
@@ -67,10 +71,10 @@ fn conclude(mut problems: Vec<Problem>, sources: &[Source], package_count: usize
             sources.len(),
             limits::DEFAULT_PACKAGES_MAX
         ));
-        Outcome::Healthy
+        TaskOutcome::Healthy
     } else {
         output::complaint(&format!("tidy: {} problems in {} sources", problems.len(), sources.len()));
-        Outcome::ProblemsFound
+        TaskOutcome::ProblemsFound
     }
 }
 
@@ -87,13 +91,13 @@ fn texts_of(root: &Path, files: &[String]) -> anyhow::Result<Vec<(String, String
 }
 
 /// The Rust files, and a problem for each that does not parse.
-fn parse(files: &[(String, String)]) -> (Vec<Source>, Vec<Problem>) {
+fn parse(files: &[(String, String)]) -> (Vec<SourceFile>, Vec<TidyProblem>) {
     let mut sources = Vec::new();
     let mut problems = Vec::new();
     for (path, text) in files.iter().filter(|(path, _)| is_rust(path)) {
-        match Source::parse(path, text) {
+        match SourceFile::parse(path, text) {
             Ok(source) => sources.push(source),
-            Err(error) => problems.push(Problem {
+            Err(error) => problems.push(TidyProblem {
                 file: path.clone(),
                 line: error.span().start().line,
                 found: format!("text that does not parse as Rust ({error})"),
@@ -112,7 +116,7 @@ fn is_rust(path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Outcome, conclude, parse};
+    use super::{TaskOutcome, conclude, parse};
 
     #[test]
     fn a_file_that_does_not_parse_is_a_problem_at_its_line() {
@@ -131,7 +135,7 @@ mod tests {
     #[test]
     fn one_problem_is_enough_to_fail() {
         let (_, problems) = parse(&[("a.rs".to_owned(), "fn {".to_owned())]);
-        assert_eq!(conclude(problems, &[], 0), Outcome::ProblemsFound);
-        assert_eq!(conclude(Vec::new(), &[], 0), Outcome::Healthy);
+        assert_eq!(conclude(problems, &[], 0), TaskOutcome::ProblemsFound);
+        assert_eq!(conclude(Vec::new(), &[], 0), TaskOutcome::Healthy);
     }
 }

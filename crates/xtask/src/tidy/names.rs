@@ -1,6 +1,6 @@
 //! Names that say nothing or hide a unit.
 //!
-//! Only names that the project chose are judged: what implements a foreign trait keeps that trait's names, and test
+//! Only names that the project chose are checked: what implements a foreign trait keeps that trait's names, and test
 //! code is exempt.
 
 use proc_macro2::Span;
@@ -8,16 +8,16 @@ use syn::Ident;
 use syn::visit::{self, Visit};
 
 use super::limits::{EMPTY_WORDS, NAME_EXCEPTIONS, UNITLESS_NAMES, UNITLESS_WORDS};
-use super::problem::Problem;
-use super::source::Source;
+use super::problem::TidyProblem;
+use super::source::SourceFile;
 
 /// Every refused name.
-pub(crate) fn check(sources: &[Source]) -> Vec<Problem> {
+pub(crate) fn check(sources: &[SourceFile]) -> Vec<TidyProblem> {
     let mut problems = Vec::new();
     for source in sources.iter().filter(|source| !source.is_test) {
-        let mut finder = Finder { file: &source.path, problems: Vec::new() };
+        let mut finder = NameChecker { file: &source.path, problems: Vec::new() };
         if let Some(name) = module_of_file(&source.path) {
-            finder.judge_type(name, Span::call_site());
+            finder.check_type_name(name, Span::call_site());
         }
         finder.visit_file(&source.syntax);
         problems.append(&mut finder.problems);
@@ -31,14 +31,14 @@ fn module_of_file(path: &str) -> Option<&str> {
     (!matches!(stem, "lib" | "main" | "mod" | "build")).then_some(stem)
 }
 
-struct Finder<'a> {
+struct NameChecker<'a> {
     file: &'a str,
-    problems: Vec<Problem>,
+    problems: Vec<TidyProblem>,
 }
 
-impl Finder<'_> {
+impl NameChecker<'_> {
     fn note(&mut self, span: Span, found: String, allowed: &str, hint: String) {
-        self.problems.push(Problem {
+        self.problems.push(TidyProblem {
             file: self.file.to_owned(),
             line: span.start().line,
             found,
@@ -48,7 +48,7 @@ impl Finder<'_> {
     }
 
     /// Judges any name for abbreviations that hide a unit.
-    fn judge(&mut self, name: &str, span: Span) {
+    fn check_name(&mut self, name: &str, span: Span) {
         let words = words(name);
         for (word, instead) in UNITLESS_WORDS {
             if words.iter().any(|found| found == word) {
@@ -63,8 +63,8 @@ impl Finder<'_> {
     }
 
     /// Judges the name of a type or a module.
-    fn judge_type(&mut self, name: &str, span: Span) {
-        self.judge(name, span);
+    fn check_type_name(&mut self, name: &str, span: Span) {
+        self.check_name(name, span);
         let words = words(name);
         if NAME_EXCEPTIONS.iter().any(|(exception, _)| words.join("_").ends_with(exception)) {
             return;
@@ -83,8 +83,8 @@ impl Finder<'_> {
         }
     }
 
-    fn judge_function(&mut self, name: &str, span: Span) {
-        self.judge(name, span);
+    fn check_function_name(&mut self, name: &str, span: Span) {
+        self.check_name(name, span);
         if let Some(rest) = name.strip_prefix("get_") {
             self.note(
                 span,
@@ -96,8 +96,8 @@ impl Finder<'_> {
     }
 
     /// Judges a field or an argument.
-    fn judge_value(&mut self, name: &str, span: Span) {
-        self.judge(name, span);
+    fn check_value_name(&mut self, name: &str, span: Span) {
+        self.check_name(name, span);
         if let Some((_, instead)) = UNITLESS_NAMES.iter().find(|(bare, _)| *bare == name) {
             self.note(
                 span,
@@ -108,13 +108,13 @@ impl Finder<'_> {
         }
     }
 
-    fn judge_ident(&mut self, ident: &Ident, judge: fn(&mut Self, &str, Span)) {
-        judge(self, &ident.to_string(), ident.span());
+    fn check_ident(&mut self, ident: &Ident, check_one: fn(&mut Self, &str, Span)) {
+        check_one(self, &ident.to_string(), ident.span());
     }
 }
 
 /// The words of a name in lower case: `TcpInfo` and `tcp_info` are `tcp`, `info`.
-fn words(name: &str) -> Vec<String> {
+pub(super) fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut after_lower = false;
     for letter in name.trim_start_matches("r#").chars() {
@@ -132,7 +132,7 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-impl<'ast> Visit<'ast> for Finder<'_> {
+impl<'ast> Visit<'ast> for NameChecker<'_> {
     fn visit_item_impl(&mut self, node: &'ast syn::ItemImpl) {
         if node.trait_.is_none() {
             visit::visit_item_impl(self, node);
@@ -140,7 +140,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
     }
 
     fn visit_signature(&mut self, node: &'ast syn::Signature) {
-        self.judge_ident(&node.ident, Self::judge_function);
+        self.check_ident(&node.ident, Self::check_function_name);
         visit::visit_signature(self, node);
     }
 
@@ -148,68 +148,68 @@ impl<'ast> Visit<'ast> for Finder<'_> {
         if let syn::FnArg::Typed(argument) = node
             && let syn::Pat::Ident(pattern) = &*argument.pat
         {
-            self.judge_ident(&pattern.ident, Self::judge_value);
+            self.check_ident(&pattern.ident, Self::check_value_name);
         }
         visit::visit_fn_arg(self, node);
     }
 
     fn visit_field(&mut self, node: &'ast syn::Field) {
         if let Some(ident) = &node.ident {
-            self.judge_ident(ident, Self::judge_value);
+            self.check_ident(ident, Self::check_value_name);
         }
         visit::visit_field(self, node);
     }
 
     fn visit_variant(&mut self, node: &'ast syn::Variant) {
-        self.judge_ident(&node.ident, Self::judge);
+        self.check_ident(&node.ident, Self::check_name);
         visit::visit_variant(self, node);
     }
 
     fn visit_item_struct(&mut self, node: &'ast syn::ItemStruct) {
-        self.judge_ident(&node.ident, Self::judge_type);
+        self.check_ident(&node.ident, Self::check_type_name);
         visit::visit_item_struct(self, node);
     }
 
     fn visit_item_enum(&mut self, node: &'ast syn::ItemEnum) {
-        self.judge_ident(&node.ident, Self::judge_type);
+        self.check_ident(&node.ident, Self::check_type_name);
         visit::visit_item_enum(self, node);
     }
 
     fn visit_item_union(&mut self, node: &'ast syn::ItemUnion) {
-        self.judge_ident(&node.ident, Self::judge_type);
+        self.check_ident(&node.ident, Self::check_type_name);
         visit::visit_item_union(self, node);
     }
 
     fn visit_item_trait(&mut self, node: &'ast syn::ItemTrait) {
-        self.judge_ident(&node.ident, Self::judge_type);
+        self.check_ident(&node.ident, Self::check_type_name);
         visit::visit_item_trait(self, node);
     }
 
     fn visit_item_type(&mut self, node: &'ast syn::ItemType) {
-        self.judge_ident(&node.ident, Self::judge_type);
+        self.check_ident(&node.ident, Self::check_type_name);
         visit::visit_item_type(self, node);
     }
 
     fn visit_item_mod(&mut self, node: &'ast syn::ItemMod) {
-        // A module in a file of its own is judged by the file's name.
+        // A module in a file of its own is checked by the file's name.
         if node.content.is_some() {
-            self.judge_ident(&node.ident, Self::judge_type);
+            self.check_ident(&node.ident, Self::check_type_name);
         }
         visit::visit_item_mod(self, node);
     }
 
     fn visit_item_const(&mut self, node: &'ast syn::ItemConst) {
-        self.judge_ident(&node.ident, Self::judge);
+        self.check_ident(&node.ident, Self::check_name);
         visit::visit_item_const(self, node);
     }
 
     fn visit_item_static(&mut self, node: &'ast syn::ItemStatic) {
-        self.judge_ident(&node.ident, Self::judge);
+        self.check_ident(&node.ident, Self::check_name);
         visit::visit_item_static(self, node);
     }
 
     fn visit_impl_item_const(&mut self, node: &'ast syn::ImplItemConst) {
-        self.judge_ident(&node.ident, Self::judge);
+        self.check_ident(&node.ident, Self::check_name);
         visit::visit_impl_item_const(self, node);
     }
 }

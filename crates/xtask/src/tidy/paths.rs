@@ -9,31 +9,31 @@ use syn::UseTree;
 use syn::visit::{self, Visit};
 
 /// A path as a list of names, the first of them a crate.
-pub(crate) type Names = Vec<String>;
+pub(crate) type PathNames = Vec<String>;
 
 /// One name brought in by a `use`.
-pub(crate) struct Import {
-    pub(crate) names: Names,
+pub(crate) struct ImportedName {
+    pub(crate) names: PathNames,
     pub(crate) span: Span,
 }
 
 /// The names that a file's `use` declarations bring in, wherever in the file they stand.
 #[derive(Default)]
 pub(crate) struct Imports {
-    pub(crate) all: Vec<Import>,
-    by_alias: BTreeMap<String, Vec<Names>>,
+    pub(crate) all: Vec<ImportedName>,
+    by_alias: BTreeMap<String, Vec<PathNames>>,
 }
 
 impl Imports {
     /// The imports of a file.
-    pub(crate) fn of(file: &syn::File) -> Self {
+    pub(crate) fn from_file(file: &syn::File) -> Self {
         let mut imports = Self::default();
         imports.visit_file(file);
         imports
     }
 
     /// Every full path that `names`, as written, may stand for; `core` and `alloc` read as `std`.
-    pub(crate) fn resolve(&self, names: &[String]) -> Vec<Names> {
+    pub(crate) fn resolve(&self, names: &[String]) -> Vec<PathNames> {
         let Some((first, rest)) = names.split_first() else {
             return Vec::new();
         };
@@ -46,6 +46,11 @@ impl Imports {
         full.into_iter().map(with_std_root).collect()
     }
 
+    /// Every path that a `use` of the file brings in under this name.
+    pub(crate) fn targets(&self, alias: &str) -> &[PathNames] {
+        self.by_alias.get(alias).map_or(&[], Vec::as_slice)
+    }
+
     fn add(&mut self, prefix: &[String], tree: &UseTree) {
         match tree {
             UseTree::Path(path) => {
@@ -55,8 +60,10 @@ impl Imports {
             }
             UseTree::Group(group) => group.items.iter().for_each(|item| self.add(prefix, item)),
             UseTree::Glob(glob) => {
-                self.all
-                    .push(Import { names: with_std_root(prefix.to_vec()), span: glob.star_token.spans[0] });
+                self.all.push(ImportedName {
+                    names: with_std_root(prefix.to_vec()),
+                    span: glob.star_token.spans[0],
+                });
             }
             UseTree::Name(name) => self.add_leaf(prefix, &name.ident, &name.ident),
             UseTree::Rename(rename) => self.add_leaf(prefix, &rename.ident, &rename.rename),
@@ -73,7 +80,7 @@ impl Imports {
         }
         let names = with_std_root(names);
         self.by_alias.entry(alias).or_default().push(names.clone());
-        self.all.push(Import { names, span: ident.span() });
+        self.all.push(ImportedName { names, span: ident.span() });
     }
 }
 
@@ -84,7 +91,7 @@ impl<'ast> Visit<'ast> for Imports {
     }
 }
 
-fn with_std_root(mut names: Names) -> Names {
+fn with_std_root(mut names: PathNames) -> PathNames {
     if let Some(first) = names.first_mut()
         && (first == "core" || first == "alloc")
     {
@@ -94,13 +101,13 @@ fn with_std_root(mut names: Names) -> Names {
 }
 
 /// The names of a parsed path.
-pub(crate) fn names_of(path: &syn::Path) -> Names {
+pub(crate) fn names_of(path: &syn::Path) -> PathNames {
     path.segments.iter().map(|segment| segment.ident.to_string()).collect()
 }
 
 /// A path found among the tokens of a macro.
 pub(crate) struct TokenPath {
-    pub(crate) names: Names,
+    pub(crate) names: PathNames,
     pub(crate) span: Span,
     /// Whether `!` follows: the path names a macro.
     pub(crate) is_macro: bool,

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// A place, what is there, what may be there, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Problem {
+pub(crate) struct TidyProblem {
     pub(crate) file: String,
     /// Counted from 1.
     pub(crate) line: usize,
@@ -13,7 +13,7 @@ pub(crate) struct Problem {
     pub(crate) hint: String,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for TidyProblem {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}:{}: {}; {}; {}", self.file, self.line, self.found, self.allowed, self.hint)
     }
@@ -21,11 +21,11 @@ impl fmt::Display for Problem {
 
 #[cfg(test)]
 mod tests {
-    use super::Problem;
+    use super::TidyProblem;
 
     #[test]
     fn a_problem_reads_place_found_allowed_hint() {
-        let problem = Problem {
+        let problem = TidyProblem {
             file: "crates/model/src/lib.rs".to_owned(),
             line: 7,
             found: "found".to_owned(),

@@ -10,7 +10,7 @@ use syn::spanned::Spanned;
 use syn::{Attribute, Expr, ExprLit, ImplItem, Item, Lit, Meta, Token, TraitItem};
 
 /// One parsed file.
-pub(crate) struct Source {
+pub(crate) struct SourceFile {
     /// From the workspace's root, `/` between folders.
     pub(crate) path: String,
     pub(crate) text: String,
@@ -24,7 +24,7 @@ pub(crate) struct Source {
     test_modules: Vec<TestModule>,
 }
 
-impl Source {
+impl SourceFile {
     /// The parsed file.
     ///
     /// # Errors
@@ -44,13 +44,13 @@ impl Source {
         })
     }
 
-    /// The folder below `crates/` that the file lies in.
+    /// The folder below `crates/` that the file is in.
     pub(crate) fn crate_name(&self) -> Option<&str> {
         self.path.strip_prefix("crates/")?.split('/').next()
     }
 
-    /// Where a module that this file declares lies, without its ending.
-    fn place_of(&self, module: &TestModule) -> String {
+    /// The path of a module that this file declares, without its extension.
+    fn module_path(&self, module: &TestModule) -> String {
         match module {
             TestModule::Named(name) => format!("{}/{name}", self.module_folder()),
             TestModule::At(path) => {
@@ -68,10 +68,10 @@ impl Source {
 }
 
 /// Marks the files of modules that another file declares under `#[cfg(test)]`.
-pub(crate) fn mark_test_modules(sources: &mut [Source]) {
+pub(crate) fn mark_test_modules(sources: &mut [SourceFile]) {
     let roots: Vec<String> = sources
         .iter()
-        .flat_map(|source| source.test_modules.iter().map(|module| source.place_of(module)))
+        .flat_map(|source| source.test_modules.iter().map(|module| source.module_path(module)))
         .collect();
     for source in sources {
         source.is_test |= roots.iter().any(|root| {
@@ -93,7 +93,7 @@ enum TestModule {
 }
 
 impl TestModule {
-    fn of(module: &syn::ItemMod) -> Self {
+    fn from_item(module: &syn::ItemMod) -> Self {
         let path = module.attrs.iter().find_map(|attribute| match &attribute.meta {
             Meta::NameValue(pair) if pair.path.is_ident("path") => match &pair.value {
                 Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.value()),
@@ -122,7 +122,7 @@ impl TestCode {
             if let (true, Item::Mod(module)) = (is_test, item)
                 && module.content.is_none()
             {
-                self.modules.push(TestModule::of(module));
+                self.modules.push(TestModule::from_item(module));
             }
             !is_test
         });

@@ -5,7 +5,7 @@
 
 /// Something a piece of code does to the world, or takes from it, besides computing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Effect {
+pub(crate) enum CodeEffect {
     Unsafe,
     Threads,
     Clock,
@@ -16,7 +16,7 @@ pub(crate) enum Effect {
     Random,
 }
 
-impl Effect {
+impl CodeEffect {
     /// The effect in words, and where code that wants it should turn.
     pub(crate) fn words(self) -> (&'static str, &'static str) {
         match self {
@@ -42,23 +42,23 @@ pub(crate) struct CrateRow {
     /// The crates that a normal or a build dependency may name.
     pub(crate) may_depend_on: &'static [&'static str],
     /// Effects, each with the reason.
-    pub(crate) effects: &'static [(Effect, &'static str)],
+    pub(crate) effects: &'static [(CodeEffect, &'static str)],
 }
 
 /// Crates that are for developers alone: only dev-dependencies may name them.
 pub(crate) const DEV_ONLY: &[&str] = &["testkit", "lab", "xtask"];
 
 const PRODUCT: &[&str] = &[
-    "sys", "model", "stats", "study", "sim", "record", "probe", "wire", "engines", "remote", "run",
-    "drivers", "endpoint", "analysis", "report", "suites",
+    "sys", "model", "stats", "study", "sim", "record", "probe", "wire", "engines", "run", "endpoint",
+    "analysis", "report", "suites",
 ];
 
-const PURE: &[(Effect, &str)] = &[];
+const PURE: &[(CodeEffect, &str)] = &[];
 
-const DEVICE_ACCESS: &[(Effect, &str)] = &[
-    (Effect::Threads, "an engine's own workers"),
-    (Effect::Files, "issuing I/O is what an engine is for"),
-    (Effect::Net, "issuing I/O is what an engine is for"),
+const DEVICE_ACCESS: &[(CodeEffect, &str)] = &[
+    (CodeEffect::Threads, "an engine's own workers"),
+    (CodeEffect::Files, "issuing I/O is what an engine is for"),
+    (CodeEffect::Net, "issuing I/O is what an engine is for"),
 ];
 
 /// Every crate there may be. One that is not here yet may not be added to the workspace.
@@ -67,11 +67,11 @@ pub(crate) const CRATES: &[CrateRow] = &[
         name: "sys",
         may_depend_on: &[],
         effects: &[
-            (Effect::Unsafe, "the one place where unsafe calls get safe faces"),
-            (Effect::Clock, "wraps the clock"),
-            (Effect::Files, "wraps system calls on files"),
-            (Effect::Net, "wraps system calls on sockets"),
-            (Effect::Process, "what a child does between fork and exec is unsafe code"),
+            (CodeEffect::Unsafe, "the one place where unsafe calls get safe faces"),
+            (CodeEffect::Clock, "wraps the clock"),
+            (CodeEffect::Files, "wraps system calls on files"),
+            (CodeEffect::Net, "wraps system calls on sockets"),
+            (CodeEffect::Process, "what a child does between fork and exec is unsafe code"),
         ],
     },
     CrateRow { name: "model", may_depend_on: &[], effects: PURE },
@@ -81,34 +81,32 @@ pub(crate) const CRATES: &[CrateRow] = &[
     CrateRow {
         name: "record",
         may_depend_on: &["model"],
-        effects: &[(Effect::Files, "writes and reads the folder it is given")],
+        effects: &[(CodeEffect::Files, "writes and reads the folder it is given")],
     },
     CrateRow {
         name: "probe",
         may_depend_on: &["model", "sys"],
-        effects: &[(Effect::Files, "reads /proc and /sys under a root that it is given")],
+        effects: &[(CodeEffect::Files, "reads /proc and /sys under a root that it is given")],
     },
     CrateRow { name: "wire", may_depend_on: &["model"], effects: PURE },
     CrateRow { name: "engines", may_depend_on: &["model", "wire", "sim", "sys"], effects: DEVICE_ACCESS },
-    CrateRow { name: "remote", may_depend_on: &["model", "engines"], effects: DEVICE_ACCESS },
     CrateRow {
         name: "run",
         // `sys` by docs/design/0001.
         may_depend_on: &["model", "stats", "engines", "probe", "wire", "sys"],
         effects: &[
-            (Effect::Threads, "workers are threads"),
-            (Effect::Process, "clients are child processes"),
+            (CodeEffect::Threads, "workers are threads"),
+            (CodeEffect::Process, "clients are child processes"),
         ],
     },
-    CrateRow { name: "drivers", may_depend_on: &["model", "engines", "run"], effects: DEVICE_ACCESS },
     CrateRow {
         name: "endpoint",
         may_depend_on: &["model", "sys", "wire", "probe", "engines", "run"],
         effects: &[
-            (Effect::Threads, "one thread a connection"),
-            (Effect::Files, "the disk store, beneath its root (docs/design/0002)"),
-            (Effect::Net, "accepts connections"),
-            (Effect::Random, "a token challenge that a seed could repeat would prove nothing"),
+            (CodeEffect::Threads, "one thread a connection"),
+            (CodeEffect::Files, "the disk store, beneath its root (docs/design/0002)"),
+            (CodeEffect::Net, "accepts connections"),
+            (CodeEffect::Random, "a token challenge that a seed could repeat would prove nothing"),
         ],
     },
     CrateRow { name: "analysis", may_depend_on: &["model", "stats", "sim"], effects: PURE },
@@ -122,49 +120,43 @@ pub(crate) const CRATES: &[CrateRow] = &[
         name: "cli",
         may_depend_on: PRODUCT,
         effects: &[
-            (Effect::Threads, "signals and the live view"),
-            (Effect::Clock, "the real clock is made here"),
-            (Effect::Files, "opens what the command line names"),
-            (Effect::Net, "opens what the command line names"),
-            (Effect::Console, "the only crate that prints"),
-            (Effect::Process, "starts `narrows serve` for `--server self` (docs/design/0002)"),
-            (Effect::Random, "the seed of a run is made and recorded here"),
+            (CodeEffect::Threads, "signals and the live view"),
+            (CodeEffect::Clock, "the real clock is made here"),
+            (CodeEffect::Files, "opens what the command line names"),
+            (CodeEffect::Net, "opens what the command line names"),
+            (CodeEffect::Console, "the only crate that prints"),
+            (CodeEffect::Process, "starts `narrows serve` for `--server self` (docs/design/0002)"),
+            (CodeEffect::Random, "the seed of a run is made and recorded here"),
         ],
     },
     CrateRow {
-        name: "mpi",
-        may_depend_on: &["cli", "run", "engines", "model"],
-        effects: &[
-            (Effect::Unsafe, "MPI is a C library"),
-            (Effect::Clock, "reads MPI's clock"),
-            (Effect::Files, "MPI-IO"),
-            (Effect::Net, "MPI-IO"),
-        ],
+        name: "testkit",
+        may_depend_on: &["stats"],
+        effects: &[(CodeEffect::Net, "connections for tests")],
     },
-    CrateRow { name: "testkit", may_depend_on: &[], effects: &[(Effect::Net, "connections for tests")] },
     CrateRow {
         name: "lab",
         may_depend_on: &[
-            "sys", "model", "stats", "study", "sim", "record", "probe", "wire", "engines", "remote", "run",
-            "drivers", "endpoint", "analysis", "report", "suites", "cli",
+            "sys", "model", "stats", "study", "sim", "record", "probe", "wire", "engines", "run", "endpoint",
+            "analysis", "report", "suites", "cli",
         ],
         effects: &[
-            (Effect::Threads, "waits for several real servers"),
-            (Effect::Clock, "deadlines for real servers"),
-            (Effect::Files, "configurations of real servers"),
-            (Effect::Net, "asks whether a real server listens"),
-            (Effect::Process, "starts and ends real servers"),
+            (CodeEffect::Threads, "waits for several real servers"),
+            (CodeEffect::Clock, "deadlines for real servers"),
+            (CodeEffect::Files, "configurations of real servers"),
+            (CodeEffect::Net, "asks whether a real server listens"),
+            (CodeEffect::Process, "starts and ends real servers"),
         ],
     },
     CrateRow {
         name: "xtask",
         may_depend_on: &["sys", "stats"],
         effects: &[
-            (Effect::Clock, "times programs, and tells how finely the clock steps"),
-            (Effect::Files, "reads the sources"),
-            (Effect::Net, "asks for a free port for a peer that takes none of the kernel's choice"),
-            (Effect::Console, "prints what it found"),
-            (Effect::Process, "runs cargo and git, narrows and its peers"),
+            (CodeEffect::Clock, "times programs, and tells how finely the clock steps"),
+            (CodeEffect::Files, "reads the sources"),
+            (CodeEffect::Net, "asks for a free port for a peer that takes none of the kernel's choice"),
+            (CodeEffect::Console, "prints what it found"),
+            (CodeEffect::Process, "runs cargo and git, narrows and its peers"),
         ],
     },
 ];
@@ -173,7 +165,7 @@ pub(crate) const CRATES: &[CrateRow] = &[
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EffectException {
     pub(crate) file: &'static str,
-    pub(crate) effect: Effect,
+    pub(crate) effect: CodeEffect,
     pub(crate) reason: &'static str,
 }
 
@@ -181,57 +173,57 @@ pub(crate) struct EffectException {
 pub(crate) const EFFECT_EXCEPTIONS: &[EffectException] = &[
     EffectException {
         file: "crates/sys/examples/bare_bulk.rs",
-        effect: Effect::Console,
+        effect: CodeEffect::Console,
         reason: "a program of its own that prints where it listens and its figures",
     },
     EffectException {
         file: "crates/sys/examples/bare_pingpong.rs",
-        effect: Effect::Console,
+        effect: CodeEffect::Console,
         reason: "a program of its own that prints where it listens and its figures",
     },
     EffectException {
         file: "crates/sys/examples/bare_pread.rs",
-        effect: Effect::Console,
+        effect: CodeEffect::Console,
         reason: "a program of its own that prints its figures",
     },
     EffectException {
         file: "crates/sys/examples/bare_relay.rs",
-        effect: Effect::Console,
+        effect: CodeEffect::Console,
         reason: "a program of its own that prints where it listens and its figures",
     },
     EffectException {
         file: "crates/sys/examples/bare_stream.rs",
-        effect: Effect::Console,
+        effect: CodeEffect::Console,
         reason: "a program of its own that prints where it listens and its figures",
     },
     EffectException {
         file: "crates/engines/src/clock.rs",
-        effect: Effect::Clock,
+        effect: CodeEffect::Clock,
         reason: "the clock that is passed in has its real form here; only cli makes one",
     },
     EffectException {
         file: "crates/lab/src/bin/delaywire/main.rs",
-        effect: Effect::Console,
+        effect: CodeEffect::Console,
         reason: "a program of its own that tells the lab when its wire is ready",
     },
     EffectException {
         file: "crates/lab/src/bin/delaydisk/main.rs",
-        effect: Effect::Console,
+        effect: CodeEffect::Console,
         reason: "a program of its own that tells the lab when its disks are mounted",
     },
     EffectException {
         file: "crates/lab/src/bin/labcat.rs",
-        effect: Effect::Console,
+        effect: CodeEffect::Console,
         reason: "a program of its own that prints what it moved",
     },
     EffectException {
         file: "crates/sys/examples/bare_uring.rs",
-        effect: Effect::Console,
+        effect: CodeEffect::Console,
         reason: "a program of its own that prints the rate that the engine is held against",
     },
     EffectException {
         file: "crates/lab/src/bin/delaywire/tap.rs",
-        effect: Effect::Unsafe,
+        effect: CodeEffect::Unsafe,
         reason: "one ioctl makes a TAP device; no product code needs it, so sys does not hold it",
     },
 ];
@@ -242,12 +234,12 @@ pub(crate) struct PathRow {
     /// The path, or the start of it; the longest row that fits decides.
     pub(crate) path: &'static str,
     /// None marks plain values below a path that is otherwise an effect.
-    pub(crate) effect: Option<Effect>,
+    pub(crate) effect: Option<CodeEffect>,
     /// Naming the type is free, using it as a value is not.
     pub(crate) values_only: bool,
 }
 
-const fn effect(path: &'static str, effect: Effect) -> PathRow {
+const fn effect(path: &'static str, effect: CodeEffect) -> PathRow {
     PathRow { path, effect: Some(effect), values_only: false }
 }
 
@@ -257,30 +249,30 @@ const fn plain(path: &'static str) -> PathRow {
 
 /// Calls of `libc` are left out: none can be made without `unsafe`, which has its own row.
 pub(crate) const PATHS: &[PathRow] = &[
-    effect("std::thread", Effect::Threads),
-    effect("std::time::Instant", Effect::Clock),
-    effect("std::time::SystemTime", Effect::Clock),
-    effect("std::time::UNIX_EPOCH", Effect::Clock),
-    effect("rustix::time", Effect::Clock),
+    effect("std::thread", CodeEffect::Threads),
+    effect("std::time::Instant", CodeEffect::Clock),
+    effect("std::time::SystemTime", CodeEffect::Clock),
+    effect("std::time::UNIX_EPOCH", CodeEffect::Clock),
+    effect("rustix::time", CodeEffect::Clock),
     plain("rustix::time::Timespec"),
     // The engines' clock trait is implemented for this type, so only values made of it count.
-    PathRow { path: "narrows_sys::clock", effect: Some(Effect::Clock), values_only: true },
-    PathRow { path: "narrows_engines::MonotonicClock", effect: Some(Effect::Clock), values_only: true },
+    PathRow { path: "narrows_sys::clock", effect: Some(CodeEffect::Clock), values_only: true },
+    PathRow { path: "narrows_engines::MonotonicClock", effect: Some(CodeEffect::Clock), values_only: true },
     PathRow {
         path: "narrows_engines::clock::MonotonicClock",
-        effect: Some(Effect::Clock),
+        effect: Some(CodeEffect::Clock),
         values_only: true,
     },
     // Waiting, and how a wait ended, is not reading.
     plain("narrows_sys::clock::Wake"),
     plain("narrows_sys::clock::wait_ns"),
     plain("narrows_sys::clock::wait_until"),
-    effect("std::fs", Effect::Files),
-    effect("std::os::unix::fs", Effect::Files),
-    effect("std::os::linux::fs", Effect::Files),
-    effect("rustix::fs", Effect::Files),
-    effect("tempfile", Effect::Files),
-    effect("std::net", Effect::Net),
+    effect("std::fs", CodeEffect::Files),
+    effect("std::os::unix::fs", CodeEffect::Files),
+    effect("std::os::linux::fs", CodeEffect::Files),
+    effect("rustix::fs", CodeEffect::Files),
+    effect("tempfile", CodeEffect::Files),
+    effect("std::net", CodeEffect::Net),
     plain("std::net::AddrParseError"),
     plain("std::net::IpAddr"),
     plain("std::net::Ipv4Addr"),
@@ -288,32 +280,32 @@ pub(crate) const PATHS: &[PathRow] = &[
     plain("std::net::SocketAddr"),
     plain("std::net::SocketAddrV4"),
     plain("std::net::SocketAddrV6"),
-    effect("std::os::unix::net", Effect::Net),
-    effect("rustix::net", Effect::Net),
-    effect("socket2", Effect::Net),
-    effect("std::io::stdout", Effect::Console),
-    effect("std::io::stderr", Effect::Console),
-    effect("std::io::Stdout", Effect::Console),
-    effect("std::io::Stderr", Effect::Console),
-    effect("rustix::stdio", Effect::Console),
-    effect("indicatif", Effect::Console),
-    effect("std::process::Child", Effect::Process),
-    effect("std::process::Command", Effect::Process),
-    effect("std::process::abort", Effect::Process),
-    effect("std::process::exit", Effect::Process),
-    effect("rustix::process::kill_process", Effect::Process),
-    effect("rustix::process::kill_process_group", Effect::Process),
-    effect("getrandom", Effect::Random),
-    effect("rand::random", Effect::Random),
-    effect("rand::rng", Effect::Random),
-    effect("rand::thread_rng", Effect::Random),
-    effect("rand::rngs::OsRng", Effect::Random),
-    effect("rand::rngs::SysRng", Effect::Random),
-    effect("rand::rngs::ThreadRng", Effect::Random),
-    effect("rand_core::OsRng", Effect::Random),
-    effect("rustix::rand", Effect::Random),
-    effect("std::collections::hash_map::RandomState", Effect::Random),
-    effect("std::hash::RandomState", Effect::Random),
+    effect("std::os::unix::net", CodeEffect::Net),
+    effect("rustix::net", CodeEffect::Net),
+    effect("socket2", CodeEffect::Net),
+    effect("std::io::stdout", CodeEffect::Console),
+    effect("std::io::stderr", CodeEffect::Console),
+    effect("std::io::Stdout", CodeEffect::Console),
+    effect("std::io::Stderr", CodeEffect::Console),
+    effect("rustix::stdio", CodeEffect::Console),
+    effect("indicatif", CodeEffect::Console),
+    effect("std::process::Child", CodeEffect::Process),
+    effect("std::process::Command", CodeEffect::Process),
+    effect("std::process::abort", CodeEffect::Process),
+    effect("std::process::exit", CodeEffect::Process),
+    effect("rustix::process::kill_process", CodeEffect::Process),
+    effect("rustix::process::kill_process_group", CodeEffect::Process),
+    effect("getrandom", CodeEffect::Random),
+    effect("rand::random", CodeEffect::Random),
+    effect("rand::rng", CodeEffect::Random),
+    effect("rand::thread_rng", CodeEffect::Random),
+    effect("rand::rngs::OsRng", CodeEffect::Random),
+    effect("rand::rngs::SysRng", CodeEffect::Random),
+    effect("rand::rngs::ThreadRng", CodeEffect::Random),
+    effect("rand_core::OsRng", CodeEffect::Random),
+    effect("rustix::rand", CodeEffect::Random),
+    effect("std::collections::hash_map::RandomState", CodeEffect::Random),
+    effect("std::hash::RandomState", CodeEffect::Random),
 ];
 
 /// Macros that write to the console.

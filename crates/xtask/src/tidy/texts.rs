@@ -3,10 +3,10 @@
 //! Both would make a build work on one machine alone. Files that are not UTF-8 are not looked at.
 
 use super::limits::{BUILD_FOLDER, LOCK_SOURCE, REGISTRY_HOSTS, REGISTRY_KEYS, REGISTRY_LABELS};
-use super::problem::Problem;
+use super::problem::TidyProblem;
 
 /// Every refused text in one file.
-pub(crate) fn check(path: &str, text: &str) -> Vec<Problem> {
+pub(crate) fn check(path: &str, text: &str) -> Vec<TidyProblem> {
     text.lines()
         .enumerate()
         .flat_map(|(index, line)| {
@@ -21,15 +21,15 @@ pub(crate) fn check(path: &str, text: &str) -> Vec<Problem> {
         .collect()
 }
 
-struct Finding {
+struct RefusedText {
     found: String,
     allowed: &'static str,
     hint: &'static str,
 }
 
-impl Finding {
-    fn at(self, path: &str, line: usize) -> Problem {
-        Problem {
+impl RefusedText {
+    fn at(self, path: &str, line: usize) -> TidyProblem {
+        TidyProblem {
             file: path.to_owned(),
             line,
             found: self.found,
@@ -39,39 +39,39 @@ impl Finding {
     }
 }
 
-fn build_folder() -> Finding {
-    Finding {
+fn build_folder() -> RefusedText {
+    RefusedText {
         found: format!("an absolute path below {BUILD_FOLDER}"),
         allowed: "paths start at the project's root or at a variable",
         hint: "write it from the root of the project",
     }
 }
 
-fn registry(host: &str) -> Finding {
-    Finding {
+fn registry(host: &str) -> RefusedText {
+    RefusedText {
         found: format!("the registry host `{host}`"),
         allowed: "where packages come from is the machine's choice",
         hint: "take the address out; each machine configures its own",
     }
 }
 
-fn registry_key() -> Finding {
-    Finding {
+fn registry_key() -> RefusedText {
+    RefusedText {
         found: "a registry setting".to_owned(),
         allowed: "the project's cargo configuration names no registry",
         hint: "put it in the configuration of the machine that needs it",
     }
 }
 
-fn lock_source() -> Finding {
-    Finding {
+fn lock_source() -> RefusedText {
+    RefusedText {
         found: "a package from another source".to_owned(),
         allowed: "Cargo.lock names the public registry alone",
         hint: "depend on a published version",
     }
 }
 
-/// Whether the line holds the folder as the start of an absolute path, or alone.
+/// Whether the line contains the folder as the start of an absolute path, or alone.
 fn names_build_folder(line: &str) -> bool {
     let in_path =
         |letter: char| letter.is_alphanumeric() || matches!(letter, '.' | '_' | '-' | '/' | '}' | '~');

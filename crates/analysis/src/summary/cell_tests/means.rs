@@ -1,10 +1,10 @@
-//! Rates lie within their intervals: by known cases, simulated machines, and any series or trials.
+//! Rates are within their intervals: by known cases, simulated machines, and any series or trials.
 
 use super::*;
 use crate::testing::gridded;
 use proptest::prelude::*;
 
-/// How many operations the samples hold.
+/// How many operations the samples contain.
 fn total(op_counts: &[u64]) -> u64 {
     op_counts.iter().sum()
 }

@@ -96,12 +96,15 @@ fn a_count_that_time_cut_short_is_told_and_one_that_was_done_is_not() {
     let mut cell = a_cell();
     cell.stop.measure_ns = Nanos(ROUND_S * SECOND);
     cell.stop.ops_max = Some(1_000_000);
-    let told = |cell: &Cell, op_count: u64| {
+    let is_flagged = |cell: &Cell, op_count: u64| {
         flagged(&summary_of(cell, vec![trial(cell, 0, op_count)], Vec::new()), flags::COUNT_NOT_REACHED)
     };
-    assert!(told(&cell, 999_999) && !told(&cell, 1_000_000));
+    assert!(is_flagged(&cell, 999_999) && !is_flagged(&cell, 1_000_000));
     (cell.stop.ops_max, cell.stop.bytes_max) = (None, Some(Bytes(1_000 * BLOCK + 7)));
-    assert!(told(&cell, 999) && !told(&cell, 1_000), "what is less than a block is not asked for");
+    assert!(
+        is_flagged(&cell, 999) && !is_flagged(&cell, 1_000),
+        "what is less than a block is not asked for"
+    );
     cell.stop.bytes_max = None;
-    assert!(!told(&cell, 1));
+    assert!(!is_flagged(&cell, 1));
 }

@@ -1,7 +1,7 @@
 //! The file system: one folder with a file for each image, read, written and flushed with the delays of a disk.
 //!
-//! What a file holds is the image's; nothing can be made, removed or resized. A write is in its image when it arrives
-//! and is answered when its time is over.
+//! A file's content is that of its image; no file can be created, removed or resized. A write is in its image when it
+//! arrives and is answered when its delay has passed.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -18,7 +18,7 @@ use fuser::{
 };
 use narrows_lab::clock::monotonic_ns;
 
-use crate::replies::{Replies, Reply};
+use crate::replies::{Reply, ReplyScheduler};
 use crate::timing::{Operation, Timing};
 
 /// Nothing changes but by the kernel's own writes.
@@ -31,7 +31,7 @@ const BLOCK_BYTES: u64 = 512;
 pub(crate) struct DelayedFiles {
     images: Vec<Image>,
     timing: Mutex<Timing>,
-    replies: Replies,
+    replies: ReplyScheduler,
 }
 
 struct Image {
@@ -52,7 +52,7 @@ impl DelayedFiles {
             images.push(Image { name: entry.file_name(), file: Arc::new(file), bytes });
         }
         let timing = Mutex::new(timing(images.len()));
-        Ok(Self { images, timing, replies: Replies::start()? })
+        Ok(Self { images, timing, replies: ReplyScheduler::start()? })
     }
 
     /// The image behind an inode: the folder is 1, the images follow.
@@ -99,7 +99,7 @@ fn inode(index: usize) -> INodeNo {
     INodeNo(index as u64 + 2)
 }
 
-/// The kernel's number of an error; its own errors of reading and writing an image are told as they came.
+/// The kernel's number of an error; its own errors of reading and writing an image are passed on unchanged.
 fn errno(error: &io::Error) -> Errno {
     error.raw_os_error().map_or(Errno::EIO, Errno::from_i32)
 }

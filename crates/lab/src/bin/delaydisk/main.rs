@@ -27,7 +27,7 @@ use timing::{ServiceTimes, Timing};
 
 const USAGE: &str = "usage: delaydisk FOLDER READ_US WRITE_US FLUSH_US AT_ONCE BYTES_PER_S";
 
-type Failure = Box<dyn std::error::Error>;
+type DelayDiskError = Box<dyn std::error::Error>;
 
 fn main() -> ExitCode {
     match run() {
@@ -40,7 +40,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run() -> Result<(), Failure> {
+fn run() -> Result<(), DelayDiskError> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [folder, numbers @ ..] = arguments.as_slice() else { return Err(USAGE.into()) };
     let number = |text: &String| text.parse::<u64>().map_err(|_| format!("'{text}' is no whole number"));
@@ -67,7 +67,7 @@ fn run() -> Result<(), Failure> {
 }
 
 /// Watches the parent from a thread of its own: the mounts of a test that was killed are removed by nobody else.
-fn clean_up_after_parent(folder: PathBuf) -> Result<(), Failure> {
+fn clean_up_after_parent(folder: PathBuf) -> Result<(), DelayDiskError> {
     let parent = getppid().ok_or("it has no parent")?;
     let handle = pidfd_open(parent, PidfdFlags::empty())?;
     thread::Builder::new().name("parent".to_owned()).spawn(move || {

@@ -20,34 +20,34 @@ pub(crate) type Reply = Box<dyn FnOnce() + Send>;
 
 /// The replies that wait; a cheap handle.
 #[derive(Clone)]
-pub(crate) struct Replies {
-    shared: Arc<Shared>,
+pub(crate) struct ReplyScheduler {
+    queue: Arc<ReplyQueue>,
 }
 
-struct Shared {
-    waiting: Mutex<Waiting>,
+struct ReplyQueue {
+    pending: Mutex<PendingReplies>,
     changed: Condvar,
 }
 
 /// As many as the kernel has requests under way, which the file system bounds.
 #[derive(Default)]
-struct Waiting {
-    replies: BinaryHeap<Due>,
+struct PendingReplies {
+    replies: BinaryHeap<DueReply>,
     /// How many there have been: of two that are due together the older one comes first.
     count: u64,
 }
 
-struct Due {
+struct DueReply {
     at_ns: u64,
     number: u64,
     reply: Reply,
 }
 
-impl Replies {
+impl ReplyScheduler {
     /// An empty queue, and its thread, which ends with the process.
     pub(crate) fn start() -> io::Result<Self> {
-        let shared = Arc::new(Shared { waiting: Mutex::default(), changed: Condvar::new() });
-        let replies = Self { shared };
+        let queue = Arc::new(ReplyQueue { pending: Mutex::default(), changed: Condvar::new() });
+        let replies = Self { queue };
         let served = replies.clone();
         thread::Builder::new().name("replies".to_owned()).spawn(move || served.serve())?;
         Ok(replies)
@@ -58,74 +58,74 @@ impl Replies {
         if at_ns <= monotonic_ns() {
             return reply();
         }
-        let mut waiting = self.shared.waiting();
-        let number = waiting.count;
-        waiting.count += 1;
-        waiting.replies.push(Due { at_ns, number, reply });
-        drop(waiting);
-        self.shared.changed.notify_one();
+        let mut pending = self.queue.pending();
+        let number = pending.count;
+        pending.count += 1;
+        pending.replies.push(DueReply { at_ns, number, reply });
+        drop(pending);
+        self.queue.changed.notify_one();
     }
 
     fn serve(&self) {
         // Without it replies come up to 50 us late, and the lab's tolerances are wider.
         let _as_it_is = rustix::thread::set_current_timer_slack(Some(TIMER_SLACK_NS));
         loop {
-            let reply = self.shared.next();
+            let reply = self.queue.next();
             reply();
         }
     }
 }
 
-impl Shared {
+impl ReplyQueue {
     /// Waits for the next reply to be due.
     fn next(&self) -> Reply {
-        let mut waiting = self.waiting();
+        let mut pending = self.pending();
         loop {
-            let left_ns = waiting.replies.peek().map(|next| next.at_ns.saturating_sub(monotonic_ns()));
+            let left_ns = pending.replies.peek().map(|next| next.at_ns.saturating_sub(monotonic_ns()));
             match left_ns {
                 Some(0) => {
-                    if let Some(next) = waiting.replies.pop() {
+                    if let Some(next) = pending.replies.pop() {
                         return next.reply;
                     }
                 }
                 Some(left_ns) => {
                     let left = Duration::from_nanos(left_ns);
-                    let woken = self.changed.wait_timeout(waiting, left);
-                    waiting = woken.unwrap_or_else(PoisonError::into_inner).0;
+                    let woken = self.changed.wait_timeout(pending, left);
+                    pending = woken.unwrap_or_else(PoisonError::into_inner).0;
                 }
                 None => {
-                    waiting = self.changed.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+                    pending = self.changed.wait(pending).unwrap_or_else(PoisonError::into_inner);
                 }
             }
         }
     }
 
-    /// No reply is given while it is held, so a panic in one leaves it whole.
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    /// No reply is sent while the lock is held, so a panic in one leaves the queue intact.
+    fn pending(&self) -> MutexGuard<'_, PendingReplies> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Ord for Due {
+impl Ord for DueReply {
     /// The heap has its greatest on top: that is the one that is due first.
     fn cmp(&self, other: &Self) -> Ordering {
         (other.at_ns, other.number).cmp(&(self.at_ns, self.number))
     }
 }
 
-impl PartialOrd for Due {
+impl PartialOrd for DueReply {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Due {
+impl PartialEq for DueReply {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Due {}
+impl Eq for DueReply {}
 
 #[cfg(test)]
 mod tests {
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn replies_come_when_they_are_due_in_the_order_of_their_ends() {
-        let replies = Replies::start().unwrap();
+        let replies = ReplyScheduler::start().unwrap();
         let (given, got) = mpsc::channel();
         let from_ns = monotonic_ns() + 5_000_000;
         for (number, later_ns) in [(3, 2_000_000), (1, 0), (2, 0)] {
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn what_is_due_is_given_before_the_call_returns() {
-        let replies = Replies::start().unwrap();
+        let replies = ReplyScheduler::start().unwrap();
         let (given, got) = mpsc::channel();
         replies.give_at(monotonic_ns(), Box::new(move || given.send(()).unwrap()));
         assert!(got.try_recv().is_ok());

@@ -54,18 +54,18 @@ impl Timing {
             Operation::Flush => self.times.flush,
         };
         let service_ns = u64::try_from(service.as_nanos()).unwrap_or(u64::MAX);
-        let carried_ns = self.bus.as_mut().map_or(now_ns, |bus| bus.carry(now_ns, bytes));
+        let arrived_ns = self.bus.as_mut().map_or(now_ns, |bus| bus.transfer(now_ns, bytes));
         let Some(mut free) = self.disks.get_mut(disk_index).and_then(BinaryHeap::peek_mut) else {
-            return carried_ns;
+            return arrived_ns;
         };
-        free.0 = free.0.max(carried_ns).saturating_add(service_ns);
+        free.0 = free.0.max(arrived_ns).saturating_add(service_ns);
         free.0
     }
 }
 
 impl Bus {
     /// When bytes that come to the bus now are across.
-    fn carry(&mut self, now_ns: u64, bytes: u64) -> u64 {
+    fn transfer(&mut self, now_ns: u64, bytes: u64) -> u64 {
         let transfer_ns = u128::from(bytes) * 1_000_000_000 / u128::from(self.bytes_per_s);
         let transfer_ns = u64::try_from(transfer_ns).unwrap_or(u64::MAX);
         self.free_ns = self.free_ns.max(now_ns).saturating_add(transfer_ns);

@@ -1,13 +1,13 @@
 //! A wire between two TAP devices that delays every frame by a fixed time in each direction.
 //!
-//! `delaywire TAP_A TAP_B ONE_WAY_US LOSS_EVERY` makes both devices, says `ready` and carries frames until SIGTERM or
-//! until a device is removed. One thread, one first-in-first-out queue a direction; frames that find a full
-//! queue are dropped, as on a real wire's switch. Of `LOSS_EVERY` frames of data one is lost in each
-//! direction (0: none). It sets no address, loses nothing at random and reorders nothing. For tests only.
+//! `delaywire TAP_A TAP_B ONE_WAY_US LOSS_EVERY` creates both devices, prints `ready` and forwards frames until SIGTERM
+//! or until a device is removed. One thread, one first-in-first-out queue a direction; frames that find a full queue
+//! are dropped, as in a real switch. Of `LOSS_EVERY` frames of data one is dropped in each direction (0: none). It sets
+//! no address, drops nothing at random and reorders nothing. For tests only.
 //!
 //! Unsafe code is confined to the module `tap`.
 
-mod line;
+mod frame_queue;
 mod tap;
 
 use std::io::Write;
@@ -15,7 +15,7 @@ use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
 use std::process::ExitCode;
 
-use line::Line;
+use frame_queue::FrameQueue;
 use narrows_lab::clock::monotonic_ns;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -26,7 +26,7 @@ const TIMER_SLACK_NS: NonZeroU64 = NonZeroU64::new(1000).unwrap();
 /// At most so many frames are taken from one side before the other side is served.
 const BATCH_COUNT: usize = 64;
 
-type Failure = Box<dyn std::error::Error>;
+type DelayWireError = Box<dyn std::error::Error>;
 
 fn main() -> ExitCode {
     match run() {
@@ -39,7 +39,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run() -> Result<(), Failure> {
+fn run() -> Result<(), DelayWireError> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [first, second, one_way_us, loss_every] = arguments.as_slice() else {
         return Err("usage: delaywire TAP_A TAP_B ONE_WAY_US LOSS_EVERY".into());
@@ -53,25 +53,25 @@ fn run() -> Result<(), Failure> {
     let mut stdout = std::io::stdout();
     writeln!(stdout, "ready")?;
     stdout.flush()?;
-    carry([&a, &b], || Line::new(delay_ns, loss_every))
+    forward_frames([&a, &b], || FrameQueue::new(delay_ns, loss_every))
         .map_err(|errno| format!("wait for frames: {errno}").into())
 }
 
-/// Carries frames both ways until a device goes away.
-fn carry([a, b]: [&OwnedFd; 2], line: impl Fn() -> Line) -> Result<(), Errno> {
-    let (mut forth, mut back) = (line(), line());
+/// Forwards frames both ways until a device is removed.
+fn forward_frames([a, b]: [&OwnedFd; 2], queue: impl Fn() -> FrameQueue) -> Result<(), Errno> {
+    let (mut forth, mut back) = (queue(), queue());
     loop {
         let now_ns = monotonic_ns();
         forth.deliver(now_ns, |frame| send(b, frame));
         back.deliver(now_ns, |frame| send(a, frame));
         let next_ns = [forth.next_due_ns(), back.next_due_ns()].into_iter().flatten().min();
         let events = wait(a, b, next_ns)?;
-        for (events, source, line) in [(events[0], a, &mut forth), (events[1], b, &mut back)] {
+        for (events, source, queue) in [(events[0], a, &mut forth), (events[1], b, &mut back)] {
             if events.intersects(PollFlags::ERR | PollFlags::HUP) {
                 return Ok(());
             }
             if events.contains(PollFlags::IN) {
-                take(source, line);
+                take(source, queue);
             }
         }
     }
@@ -94,10 +94,10 @@ fn wait(a: &OwnedFd, b: &OwnedFd, next_due_ns: Option<u64>) -> Result<[PollFlags
     }
 }
 
-fn take(source: &OwnedFd, line: &mut Line) {
+fn take(source: &OwnedFd, queue: &mut FrameQueue) {
     for _ in 0..BATCH_COUNT {
         // Nothing to read is the usual end; a device that is down delivers nothing either.
-        if !line.accept(monotonic_ns(), |space| rustix::io::read(source, space).unwrap_or(0)) {
+        if !queue.accept(monotonic_ns(), |space| rustix::io::read(source, space).unwrap_or(0)) {
             return;
         }
     }

@@ -1,7 +1,7 @@
 //! What makes two runs hard to compare: runs that cannot be relied on, machines and loads that are not alike, flags that
 //! one side alone has.
 
-use super::{HANGING, Page};
+use super::{ComparisonPage, HANGING};
 use crate::text::flags;
 use crate::text::style::Paint;
 use crate::text::units::counted_len;
@@ -9,12 +9,12 @@ use crate::text::wrap::paragraph;
 use narrows_model::comparison::{ComparedCell, ComparedRun, Difference};
 
 /// The sections; empty where all is alike and to be relied on.
-pub(super) fn render(page: &Page<'_>) -> String {
+pub(super) fn render(page: &ComparisonPage<'_>) -> String {
     section(page, "DO NOT RELY ON THIS", "", doubts(page))
-        + &section(page, "NOT ALIKE", "what differs besides the load, and may be the reason", unlike(page))
+        + &section(page, "NOT ALIKE", "differences besides the load, which may be the reason", unlike(page))
 }
 
-fn section(page: &Page<'_>, name: &str, remark: &str, lines: Vec<String>) -> String {
+fn section(page: &ComparisonPage<'_>, name: &str, remark: &str, lines: Vec<String>) -> String {
     if lines.is_empty() {
         return String::new();
     }
@@ -29,7 +29,7 @@ fn section(page: &Page<'_>, name: &str, remark: &str, lines: Vec<String>) -> Str
 }
 
 /// Why a run cannot be relied on.
-fn doubts(page: &Page<'_>) -> Vec<String> {
+fn doubts(page: &ComparisonPage<'_>) -> Vec<String> {
     let of = |(letter, run): (&str, &ComparedRun)| -> Vec<String> {
         let mut lines: Vec<String> =
             run.doubts.iter().map(|doubt| format!("{letter}: {}", doubt.text)).collect();
@@ -41,17 +41,17 @@ fn doubts(page: &Page<'_>) -> Vec<String> {
     [("A", &page.found.a), ("B", &page.found.b)].into_iter().flat_map(of).collect()
 }
 
-fn unlike(page: &Page<'_>) -> Vec<String> {
-    let around = page.found.differences.iter().map(told);
-    around.chain(of_cells(page)).chain(of_flags(page)).collect()
+fn unlike(page: &ComparisonPage<'_>) -> Vec<String> {
+    let around = page.found.differences.iter().map(format_difference);
+    around.chain(cell_differences(page)).chain(flag_differences(page)).collect()
 }
 
-fn told(difference: &Difference) -> String {
+fn format_difference(difference: &Difference) -> String {
     format!("{}: {} in A, {} in B", difference.what, difference.a, difference.b)
 }
 
 /// What differs in the loads, each thing once, with the first cell that it concerns.
-fn of_cells(page: &Page<'_>) -> Vec<String> {
+fn cell_differences(page: &ComparisonPage<'_>) -> Vec<String> {
     let mut kinds: Vec<(&str, Vec<(&ComparedCell, &Difference)>)> = Vec::new();
     for cell in &page.found.cells {
         for difference in &cell.differences {
@@ -65,13 +65,13 @@ fn of_cells(page: &Page<'_>) -> Vec<String> {
         let (cell, first) = all.first()?;
         let more = all.len() - 1;
         let more = if more > 0 { format!(", and {} more", counted_len(more, "cell")) } else { String::new() };
-        Some(format!("{} ({}{more})", told(first), page.name(cell)))
+        Some(format!("{} ({}{more})", format_difference(first), page.name(cell)))
     };
     kinds.iter().filter_map(line).collect()
 }
 
 /// Flags that a cell has in one run alone.
-fn of_flags(page: &Page<'_>) -> Vec<String> {
+fn flag_differences(page: &ComparisonPage<'_>) -> Vec<String> {
     let cells = &page.found.cells;
     let mut codes: Vec<&String> = Vec::new();
     for code in cells.iter().flat_map(|cell| cell.flags_a.iter().chain(&cell.flags_b)) {
@@ -91,7 +91,7 @@ fn of_flags(page: &Page<'_>) -> Vec<String> {
         let meaning = flags::meaning(code).unwrap_or("a flag that this version does not know");
         let sides = [(only_a, "A"), (only_b, "B")].into_iter().filter(|(count, _)| *count > 0);
         let sides: Vec<String> =
-            sides.map(|(count, run)| format!("{} of {run} alone", counted_len(count, "cell"))).collect();
+            sides.map(|(count, run)| format!("{} only in {run}", counted_len(count, "cell"))).collect();
         Some(format!("{code} in {}: {meaning}", sides.join(" and ")))
     };
     codes.into_iter().filter_map(line).collect()

@@ -1,18 +1,17 @@
 //! The tables of a comparison: the loads of the path, the segments alone, and what changed in times and CPU.
 
-use super::{HANGING, Page, margin};
+use super::{ComparisonPage, HANGING, margin};
 use crate::text::flags::Legend;
 use crate::text::style::Paint;
-use crate::text::table::{Align, Field, Table};
+use crate::text::table::{Align, Field, TextTable};
 use crate::text::units::NO_FIGURE;
 use crate::text::wrap::paragraph;
-use narrows_analysis::text::{op_rate, seconds, storage_rate};
 use narrows_model::Cut;
 use narrows_model::comparison::{ComparedCell, ComparedFigure, FigureId, Verdict};
-use narrows_model::counters::Role;
+use narrows_model::quantity::{op_rate, seconds, storage_rate};
 
 /// The tables.
-pub(super) fn render(page: &Page<'_>) -> String {
+pub(super) fn render(page: &ComparisonPage<'_>) -> String {
     let mut legend = Legend::default();
     let is_load = |cell: &&ComparedCell| cell.cut.is_none_or(|cut| cut == Cut::Path);
     let (loads, alone): (Vec<&ComparedCell>, Vec<&ComparedCell>) = page.found.cells.iter().partition(is_load);
@@ -28,7 +27,13 @@ pub(super) fn render(page: &Page<'_>) -> String {
     out
 }
 
-fn rates(page: &Page<'_>, name: &str, remark: &str, cells: &[&ComparedCell], legend: &mut Legend) -> String {
+fn rates(
+    page: &ComparisonPage<'_>,
+    name: &str,
+    remark: &str,
+    cells: &[&ComparedCell],
+    legend: &mut Legend,
+) -> String {
     if cells.is_empty() {
         return String::new();
     }
@@ -41,14 +46,14 @@ fn rates(page: &Page<'_>, name: &str, remark: &str, cells: &[&ComparedCell], leg
         ("verdict", Align::Left),
         ("notes", Align::Left),
     ];
-    let mut table = Table::new(&heads);
+    let mut table = TextTable::new(&heads);
     for cell in cells {
         table.row(row(page, cell, legend));
     }
     page.style.heading(name, remark) + &table.render(page.style)
 }
 
-fn row(page: &Page<'_>, cell: &ComparedCell, legend: &mut Legend) -> Vec<Field> {
+fn row(page: &ComparisonPage<'_>, cell: &ComparedCell, legend: &mut Legend) -> Vec<Field> {
     let rate = cell.figures.iter().find(|figure| figure.id.more_is_better());
     let of = |text: fn(&ComparedFigure) -> String| rate.map_or_else(|| NO_FIGURE.to_owned(), text);
     let mut flags = cell.flags_a.clone();
@@ -66,7 +71,7 @@ fn row(page: &Page<'_>, cell: &ComparedCell, legend: &mut Legend) -> Vec<Field> 
     ]
 }
 
-fn verdict(page: &Page<'_>, verdict: Verdict, within_margin: bool) -> Field {
+fn verdict(page: &ComparisonPage<'_>, verdict: Verdict, within_margin: bool) -> Field {
     match verdict {
         Verdict::Worse => Field::new("worse", Paint::Limit),
         Verdict::Better => Field::new("better", Paint::Cleared),
@@ -80,7 +85,7 @@ fn value(id: FigureId, value: f64) -> String {
         FigureId::RateBytesPerS => storage_rate(value),
         FigureId::OpsPerS => op_rate(value),
         FigureId::LatencyNsP50 | FigureId::LatencyNsP99 => seconds(value / 1e9),
-        // CPU time of a GiB is a number that people can hold: a byte takes picoseconds.
+        // CPU time per GiB is a readable number: a byte takes picoseconds.
         FigureId::CpuSPerByte => format!("{}/GiB", seconds(value * 1_073_741_824.0)),
         FigureId::CpuSPerOp => format!("{}/op", seconds(value)),
     }
@@ -96,12 +101,12 @@ fn ratio(ratio: f64) -> String {
 }
 
 fn interval(figure: &ComparedFigure) -> String {
-    let told = figure.interval.as_ref().map(|found| format!("{}-{}", ratio(found.low), ratio(found.high)));
-    told.unwrap_or_else(|| NO_FIGURE.to_owned())
+    let shown = figure.interval.as_ref().map(|found| format!("{}-{}", ratio(found.low), ratio(found.high)));
+    shown.unwrap_or_else(|| NO_FIGURE.to_owned())
 }
 
 /// What the letters, and an interval beyond the margin without a verdict, mean.
-fn notes(page: &Page<'_>, legend: &Legend) -> String {
+fn notes(page: &ComparisonPage<'_>, legend: &Legend) -> String {
     let mut lines: Vec<String> = Vec::new();
     let workers = |cell: &ComparedCell| page.short_name(cell) != page.name(cell);
     if page.found.cells.iter().any(workers) {
@@ -116,21 +121,19 @@ fn notes(page: &Page<'_>, legend: &Legend) -> String {
     };
     if figures().any(beyond) {
         lines.push(
-            "an interval that lies beyond the margin and is undecided would not be rare among so many comparisons \
-             (Holm)"
-                .to_owned(),
+            "an undecided interval beyond the margin is not rare among so many comparisons (Holm)".to_owned(),
         );
     }
-    let told = lines.iter().map(|line| paragraph(line, HANGING, page.style.width));
+    let shown = lines.iter().map(|line| paragraph(line, HANGING, page.style.width));
     let faint = |text: String| {
         text.lines().map(|line| page.style.paint(Paint::Faint, line) + "\n").collect::<Vec<_>>().concat()
     };
-    told.map(faint).collect::<Vec<_>>().concat()
+    shown.map(faint).collect::<Vec<_>>().concat()
 }
 
 /// Response times and CPU: those that differ, or all with detail.
-fn others(page: &Page<'_>) -> String {
-    let told = |figure: &ComparedFigure| {
+fn others(page: &ComparisonPage<'_>) -> String {
+    let shown = |figure: &ComparedFigure| {
         let other = !figure.id.more_is_better();
         other && (page.style.detail || figure.decides || figure.verdict != Verdict::Undecided)
     };
@@ -139,7 +142,7 @@ fn others(page: &Page<'_>) -> String {
         .cells
         .iter()
         .flat_map(|cell| cell.figures.iter().map(move |figure| (cell, figure)))
-        .filter(|(_, figure)| told(figure))
+        .filter(|(_, figure)| shown(figure))
         .collect();
     if rows.is_empty() {
         return String::new();
@@ -153,7 +156,7 @@ fn others(page: &Page<'_>) -> String {
         ("95 %", Align::Right),
         ("verdict", Align::Left),
     ];
-    let mut table = Table::new(&heads);
+    let mut table = TextTable::new(&heads);
     for (cell, figure) in rows {
         table.row(vec![
             page.short_name(cell).into(),
@@ -176,10 +179,8 @@ fn name(figure: &ComparedFigure) -> String {
         FigureId::LatencyNsP99 => "p99",
         FigureId::CpuSPerByte | FigureId::CpuSPerOp => "CPU",
     };
-    let role = figure.role.map(|role| match role {
-        Role::Client => "client ",
-        Role::Proxy => "proxy ",
-        Role::Server => "server ",
-    });
-    format!("{}{what}", role.unwrap_or_default())
+    match figure.role {
+        Some(role) => format!("{} {what}", role.name()),
+        None => what.to_owned(),
+    }
 }

@@ -1,6 +1,6 @@
 //! The first lines of a comparison: the verdict in a sentence, then which run is which.
 
-use super::{Page, margin};
+use super::{ComparisonPage, margin};
 use crate::text::headline::painted;
 use crate::text::style::Paint;
 use crate::text::units::counted;
@@ -8,7 +8,7 @@ use crate::text::wrap::{Indent, paragraph};
 use narrows_model::comparison::{ComparedRun, Verdict, VerdictCounts};
 
 /// The first lines.
-pub(super) fn render(page: &Page<'_>) -> String {
+pub(super) fn render(page: &ComparisonPage<'_>) -> String {
     let found = page.found;
     let paint = match found.verdict {
         Verdict::Worse => Paint::Limit,
@@ -17,13 +17,12 @@ pub(super) fn render(page: &Page<'_>) -> String {
     };
     let indent = Indent { first: "", rest: "  " };
     let sentence = painted(&sentence(page), indent, paint, page.style);
-    let meaning =
-        format!("Ratios are B over A. Less than {} either way does not matter (--margin).", margin(page));
+    let meaning = format!("Ratios are B over A. Differences below {} are ignored (--margin).", margin(page));
     let meaning = paragraph(&meaning, Indent::all("  "), page.style.width);
     format!("{sentence}{meaning}\n{}{}", run("A", &found.a, page), run("B", &found.b, page))
 }
 
-fn sentence(page: &Page<'_>) -> String {
+fn sentence(page: &ComparisonPage<'_>) -> String {
     let counts = page.found.counts;
     let margin = margin(page);
     let loads = counted(total(counts), "load");
@@ -37,7 +36,7 @@ fn sentence(page: &Page<'_>) -> String {
         ),
         Verdict::Undecided if counts.within_margin_count == total(counts) => {
             return format!(
-                "B is as A is: a difference of more than {margin} is ruled out in {}.",
+                "B and A are equivalent: a difference of more than {margin} is ruled out in {}.",
                 all(counts)
             );
         }
@@ -66,7 +65,7 @@ fn all(counts: VerdictCounts) -> String {
 }
 
 /// Which run it is: its record, when, by what.
-fn run(letter: &str, run: &ComparedRun, page: &Page<'_>) -> String {
+fn run(letter: &str, run: &ComparedRun, page: &ComparisonPage<'_>) -> String {
     let whole = if run.complete { "" } else { ", not whole" };
     let text = format!("{letter}: {}, {} at {}{whole}", run.record, run.target, run.started_at);
     paragraph(&text, Indent { first: "  ", rest: "     " }, page.style.width)

@@ -18,14 +18,14 @@ use std::fmt::Write as _;
 const UNPAIRED_SHOWN: usize = 6;
 
 /// What is needed to say a comparison.
-struct Page<'p> {
+struct ComparisonPage<'p> {
     found: &'p Comparison,
     names_a: CellNames<'p>,
     names_b: CellNames<'p>,
     style: &'p Style,
 }
 
-impl Page<'_> {
+impl ComparisonPage<'_> {
     /// The cell in words.
     fn name<'c>(&'c self, cell: &'c ComparedCell) -> &'c str {
         self.names_a.name(&cell.cell_a)
@@ -38,7 +38,7 @@ impl Page<'_> {
 }
 
 /// The margin in percent, without digits that say nothing: `3 %`, `0.5 %`.
-fn margin(page: &Page<'_>) -> String {
+fn margin(page: &ComparisonPage<'_>) -> String {
     let percent = (page.found.margin_ratio * 1e6).round() / 1e4;
     format!("{percent} %")
 }
@@ -50,7 +50,12 @@ fn margin(page: &Page<'_>) -> String {
 /// A row for each pair; the rest is about forty lines unless [`Style::detail`] is set.
 #[must_use]
 pub fn comparison(found: &Comparison, a: &Summary, b: &Summary, style: &Style) -> String {
-    let page = Page { found, names_a: CellNames::of(a), names_b: CellNames::of(b), style };
+    let page = ComparisonPage {
+        found,
+        names_a: CellNames::from_summary(a),
+        names_b: CellNames::from_summary(b),
+        style,
+    };
     let parts = [
         head::render(&page),
         doubt::render(&page),
@@ -63,7 +68,7 @@ pub fn comparison(found: &Comparison, a: &Summary, b: &Summary, style: &Style) -
 }
 
 /// Cells that one run alone has.
-fn unpaired(page: &Page<'_>) -> String {
+fn unpaired(page: &ComparisonPage<'_>) -> String {
     let mut out = String::new();
     let (names_a, names_b) = (&page.names_a, &page.names_b);
     let lists =
@@ -73,22 +78,22 @@ fn unpaired(page: &Page<'_>) -> String {
             continue;
         }
         out.push_str(&page.style.heading(&format!("ONLY IN {run}"), "not compared"));
-        out.push_str(&unpaired_of(cells, [names, others], page.style));
+        out.push_str(&unpaired_in_run(cells, [names, others], page.style));
     }
     out
 }
 
 /// `names` are those of the run, then those of the other one, which the reasons name.
-fn unpaired_of(cells: &[UnpairedCell], names: [&CellNames<'_>; 2], style: &Style) -> String {
+fn unpaired_in_run(cells: &[UnpairedCell], names: [&CellNames<'_>; 2], style: &Style) -> String {
     let shown = if style.detail { cells.len() } else { UNPAIRED_SHOWN };
-    let told = |cell: &UnpairedCell| {
+    let formatted = |cell: &UnpairedCell| {
         paragraph(
-            &format!("{}: {}", names[0].name(&cell.cell), names[1].told(&cell.reason)),
+            &format!("{}: {}", names[0].name(&cell.cell), names[1].replace_ids(&cell.reason)),
             HANGING,
             style.width,
         )
     };
-    let mut out: String = cells.iter().take(shown).map(told).collect::<Vec<_>>().concat();
+    let mut out: String = cells.iter().take(shown).map(formatted).collect::<Vec<_>>().concat();
     if cells.len() > shown {
         // Writing to a string cannot fail.
         let _ = writeln!(out, "  and {} more: --detail lists them", cells.len() - shown);
@@ -99,7 +104,7 @@ fn unpaired_of(cells: &[UnpairedCell], names: [&CellNames<'_>; 2], style: &Style
 const HANGING: Indent<'static> = Indent { first: "  ", rest: "    " };
 
 /// What limits each kind of load, before and after.
-fn limits(page: &Page<'_>) -> String {
+fn limits(page: &ComparisonPage<'_>) -> String {
     let limits = &page.found.limits;
     if limits.a.is_empty() && limits.b.is_empty() {
         return String::new();
@@ -125,13 +130,13 @@ fn line(run: &str, limit: &RegimeLimit, style: &Style) -> String {
 }
 
 /// What must be known before a ratio is believed.
-fn remarks(page: &Page<'_>) -> String {
+fn remarks(page: &ComparisonPage<'_>) -> String {
     if page.found.remarks.is_empty() {
         return String::new();
     }
-    let told = page.found.remarks.iter().map(|remark| {
+    let formatted = page.found.remarks.iter().map(|remark| {
         let text = paragraph(remark, HANGING, page.style.width);
         text.lines().map(|line| page.style.paint(Paint::Warning, line) + "\n").collect::<Vec<_>>().concat()
     });
-    page.style.heading("BEFORE YOU CONCLUDE", "") + &told.collect::<Vec<_>>().concat()
+    page.style.heading("BEFORE YOU CONCLUDE", "") + &formatted.collect::<Vec<_>>().concat()
 }

@@ -7,13 +7,13 @@ mod own;
 #[cfg(test)]
 mod tests;
 
-use super::evidence::Page;
+use super::evidence::PageContext;
 use super::names::CellNames;
 use super::units::counted_len;
 use super::wrap::{Indent, paragraph};
 use super::{Style, headline, lists, remarks};
-use narrows_analysis::text::amount;
 use narrows_model::Summary;
+use narrows_model::quantity::amount;
 use narrows_model::relay::{ForwardMode, RelaySweep, RelayTransport};
 use narrows_model::summary::{RelayPointSummary, RelaySummary};
 
@@ -23,8 +23,8 @@ use narrows_model::summary::{RelayPointSummary, RelaySummary};
 /// Two rows a point, and the verdict in about thirty lines.
 pub(super) fn relay(summary: &Summary, style: &Style) -> String {
     let Some(relay) = &summary.relay else { return String::new() };
-    let names = CellNames::of(summary);
-    let page = Page { names: &names, style };
+    let names = CellNames::from_summary(summary);
+    let page = PageContext { names: &names, style };
     let mut out = headline::warnings(summary, style);
     out.push_str(&statement(relay, style));
     for line in buffers::less_than_asked(relay) {
@@ -51,7 +51,7 @@ pub(super) fn relay(summary: &Summary, style: &Style) -> String {
 fn statement(relay: &RelaySummary, style: &Style) -> String {
     let joined = match (relay.sockets.transport, relay.sockets.no_delay) {
         (RelayTransport::Unix, _) => "Unix sockets",
-        (RelayTransport::Tcp, false) => "TCP, small writes held back by Nagle's algorithm",
+        (RelayTransport::Tcp, false) => "TCP, small writes delayed by Nagle's algorithm",
         (RelayTransport::Tcp, true) => "TCP with TCP_NODELAY",
     };
     let has_proxy = relay.points.iter().any(|point| point.buffers.proxy.is_some());
@@ -89,17 +89,6 @@ fn measured_sweeps(relay: &RelaySummary) -> Vec<(RelaySweep, Vec<&RelayPointSumm
     sweeps(relay).into_iter().filter(|(_, points)| has_figure(points)).collect()
 }
 
-/// How many points were measured, for the last line: `7 of 9 points measured, 1 more in part`.
-pub(super) fn points_measured(relay: &RelaySummary) -> String {
-    let is_whole = |point: &&RelayPointSummary| point.is_measured() && point.problems.is_empty();
-    let whole = relay.points.iter().filter(is_whole).count();
-    let part = relay.points.iter().filter(|point| point.is_measured()).count() - whole;
-    let all = counted_len(relay.points.len(), "point");
-    let measured = if whole == relay.points.len() { all } else { format!("{whole} of {all}") };
-    let more = if part > 0 { format!(", {part} more in part,") } else { String::new() };
-    format!("{measured} measured{more}")
-}
-
 fn heading(sweep: RelaySweep) -> String {
     let nodes = if sweep.has_proxy() { "THREE" } else { "TWO" };
     format!("{nodes} NODES, SWEEP {}", sweep.name())
@@ -107,7 +96,7 @@ fn heading(sweep: RelaySweep) -> String {
 
 /// Trials that are no results, and why.
 fn problems(relay: &RelaySummary, style: &Style) -> String {
-    const TOLD_MAX: usize = 8;
+    const SHOWN_MAX: usize = 8;
     let all: Vec<String> = relay
         .points
         .iter()
@@ -116,13 +105,13 @@ fn problems(relay: &RelaySummary, style: &Style) -> String {
     if all.is_empty() {
         return String::new();
     }
-    let mut out = style.heading("NO RESULTS", "trials that are in no figure above");
+    let mut out = style.heading("NO RESULTS", "trials not included in the figures above");
     let indent = Indent { first: "  ", rest: "    " };
-    for problem in all.iter().take(if style.detail { usize::MAX } else { TOLD_MAX }) {
+    for problem in all.iter().take(if style.detail { usize::MAX } else { SHOWN_MAX }) {
         out.push_str(&paragraph(problem, indent, style.width));
     }
-    if !style.detail && all.len() > TOLD_MAX {
-        let more = format!("and {} more (--detail)", all.len() - TOLD_MAX);
+    if !style.detail && all.len() > SHOWN_MAX {
+        let more = format!("and {} more (--detail)", all.len() - SHOWN_MAX);
         out.push_str(&paragraph(&more, indent, style.width));
     }
     out

@@ -1,7 +1,7 @@
 //! The published columns: buffers, elapsed time, throughput, and for three nodes the proxy's CPU time and the calls.
 
 use super::super::Style;
-use super::super::table::{Align, Field, Table};
+use super::super::table::{Align, Field, TextTable};
 use narrows_model::counters::Role;
 use narrows_model::relay::RelaySweep;
 use narrows_model::summary::{RelayPointSummary, RelayRoleSummary};
@@ -27,7 +27,7 @@ pub(super) fn table(sweep: RelaySweep, points: &[&RelayPointSummary], style: &St
     if in_part {
         columns.push(("Trials", Align::Left));
     }
-    let mut table = Table::new(&columns);
+    let mut table = TextTable::new(&columns);
     for point in points {
         let mut fields = row(point);
         if in_part {
@@ -46,7 +46,7 @@ fn failed(point: &RelayPointSummary) -> Option<String> {
 
 fn row(point: &RelayPointSummary) -> Vec<Field> {
     let role = |role: Role| point.roles.iter().find(|summary| summary.role == role);
-    let reads = |of: Role| told(role(of), |summary| format!("{:.0}", summary.read_count));
+    let reads = |at_role: Role| format_figure(role(at_role), |summary| format!("{:.0}", summary.read_count));
     let elapsed = point.elapsed_s.map_or_else(unmeasured, |seconds| format!("{seconds:.6}"));
     let rate = point.rate_mean.map_or_else(unmeasured, |rate| format!("{:.2}", rate.0 / 1024.0));
     let sizes = [Some(point.buffers.client), point.buffers.proxy, Some(point.buffers.server)];
@@ -54,15 +54,15 @@ fn row(point: &RelayPointSummary) -> Vec<Field> {
     fields.extend([elapsed, rate]);
     if point.buffers.proxy.is_some() {
         let proxy = role(Role::Proxy);
-        fields.push(told(proxy, |summary| format!("{:.3}", summary.user_s)));
-        fields.push(told(proxy, |summary| format!("{:.3}", summary.system_s)));
+        fields.push(format_figure(proxy, |summary| format!("{:.3}", summary.user_s)));
+        fields.push(format_figure(proxy, |summary| format!("{:.3}", summary.system_s)));
         fields.push(reads(Role::Proxy));
     }
     fields.push(reads(Role::Server));
     fields.into_iter().map(Field::from).collect()
 }
 
-fn told(role: Option<&RelayRoleSummary>, figure: impl Fn(&RelayRoleSummary) -> String) -> String {
+fn format_figure(role: Option<&RelayRoleSummary>, figure: impl Fn(&RelayRoleSummary) -> String) -> String {
     role.map_or_else(unmeasured, figure)
 }
 

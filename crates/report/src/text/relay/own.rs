@@ -3,17 +3,17 @@
 
 use super::super::Style;
 use super::super::style::Paint;
-use super::super::table::{Align, Field, Table};
+use super::super::table::{Align, Field, TextTable};
 use super::super::wrap::{Indent, paragraph};
 use super::measured_sweeps;
-use narrows_analysis::text::{percent, storage_rate};
 use narrows_model::counters::Role;
+use narrows_model::quantity::{percent, storage_rate};
 use narrows_model::relay::CallSizes;
 use narrows_model::summary::{Interval, RelayPointSummary, RelayRoleSummary, RelaySummary};
 use narrows_model::{Bytes, BytesPerSec};
 
-/// Return values told one by one; the others are summed.
-const SIZES_TOLD_MAX: usize = 3;
+/// Return values listed one by one; the others are summed.
+const SIZES_SHOWN_MAX: usize = 3;
 
 /// The table of all sweeps, and the sizes that reads returned.
 pub(super) fn tables(relay: &RelaySummary, style: &Style) -> String {
@@ -44,7 +44,7 @@ pub(super) fn tables(relay: &RelaySummary, style: &Style) -> String {
         ("joined", Align::Right),
         ("reads of the server", Align::Left),
     ]);
-    let mut table = Table::new(&columns);
+    let mut table = TextTable::new(&columns);
     for (sweep, points) in all {
         for (index, point) in points.into_iter().enumerate() {
             let name = if index == 0 { sweep.name() } else { "" };
@@ -65,7 +65,7 @@ fn times(relay: &RelaySummary, style: &Style) -> String {
                            they returned";
     let mut out = style.heading("TIMES OF EACH ROLE", "");
     out.push_str(&paragraph(COLUMNS, Indent { first: "  ", rest: "  " }, style.width));
-    let mut table = Table::new(&[
+    let mut table = TextTable::new(&[
         ("sweep", Align::Left),
         ("size", Align::Right),
         ("role", Align::Left),
@@ -93,21 +93,13 @@ fn times_row(sweep: &'static str, shrunk: String, role: &RelayRoleSummary) -> Ve
     vec![
         Field::new(sweep, Paint::Plain),
         shrunk.into(),
-        role_name(role.role).to_owned().into(),
+        role.role.name().to_owned().into(),
         seconds(role.user_s),
         seconds(role.system_s),
         seconds(role.elapsed_s),
         sizes(role.read_count, &role.reads).into(),
         sizes(role.write_count, &role.writes).into(),
     ]
-}
-
-fn role_name(role: Role) -> &'static str {
-    match role {
-        Role::Client => "client",
-        Role::Proxy => "proxy",
-        Role::Server => "server",
-    }
 }
 
 fn row(sweep: &'static str, point: &RelayPointSummary, detail: bool) -> Vec<Field> {
@@ -169,15 +161,15 @@ fn sizes(trial_count: f64, returned: &CallSizes) -> String {
         returned.by_bytes.iter().map(|(bytes, count)| (*bytes, *count)).collect();
     by_count.sort_by_key(|(bytes, count)| (std::cmp::Reverse(*count), *bytes));
     let share = |count: u64| narrows_model::units::ratio(count as f64, calls as f64).unwrap_or(0.0);
-    let mut told: Vec<String> = by_count
+    let mut parts: Vec<String> = by_count
         .iter()
-        .take(SIZES_TOLD_MAX)
+        .take(SIZES_SHOWN_MAX)
         .filter(|(_, count)| share(*count) >= 0.01)
         .map(|(bytes, count)| format!("{} {}", Bytes(*bytes), percent(share(*count))))
         .collect();
-    let others = by_count.len().saturating_sub(told.len());
+    let others = by_count.len().saturating_sub(parts.len());
     if others > 0 {
-        told.push(format!("{others} more"));
+        parts.push(format!("{others} more"));
     }
-    format!("{trial_count:.0}: {}", told.join(", "))
+    format!("{trial_count:.0}: {}", parts.join(", "))
 }

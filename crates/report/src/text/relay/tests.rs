@@ -1,5 +1,6 @@
-//! The published tables, told as figures, come out as they were printed.
+//! The published tables, entered as figures, come out as they were printed.
 
+use super::super::headline::points_measured;
 use super::*;
 use narrows_model::counters::Role;
 use narrows_model::relay::{CallSizes, PUBLISHED_TOTAL, RelaySockets};
@@ -197,15 +198,15 @@ fn a_sweep_without_a_figure_has_no_table_and_its_points_are_not_counted() {
 fn in_detail_both_means_stand_with_their_intervals() {
     let mut relay = experiment();
     relay.points.truncate(1);
-    let told = |half: f64| narrows_model::summary::Interval {
+    let found = |half: f64| narrows_model::summary::Interval {
         low: 100e6 - half,
         high: 100e6 + half,
         level: 0.95,
         method: "delta".to_owned(),
     };
     let point = &mut relay.points[0];
-    (point.rate_mean, point.interval) = (Some(BytesPerSec(100e6)), Some(told(5e6)));
-    (point.rate_of_totals, point.rate_of_totals_interval) = (Some(BytesPerSec(100e6)), Some(told(4e6)));
+    (point.rate_mean, point.interval) = (Some(BytesPerSec(100e6)), Some(found(5e6)));
+    (point.rate_of_totals, point.rate_of_totals_interval) = (Some(BytesPerSec(100e6)), Some(found(4e6)));
     let short = own::tables(&relay, &Style::default());
     assert!(short.contains("+-5.0 %") && !short.contains("+-4.0 %"), "{short}");
     let long = own::tables(&relay, &Style { detail: true, ..Style::default() });
@@ -222,15 +223,15 @@ fn socket_buffers_that_the_kernel_made_smaller_are_told_with_what_was_granted() 
     (relay.sockets.send_buffer, relay.sockets.receive_buffer) =
         (Some(Bytes(512 << 20)), Some(Bytes(64 << 10)));
     for role in relay.points.iter_mut().flat_map(|point| &mut point.roles) {
-        // The kernel tells twice what it grants.
+        // The kernel reports twice what it grants.
         role.granted_send_buffer = (role.role != Role::Server).then_some(Bytes(8 << 20));
         role.granted_receive_buffer = (role.role != Role::Client).then_some(Bytes(128 << 10));
     }
-    let told = buffers::less_than_asked(&relay);
+    let found = buffers::less_than_asked(&relay);
     assert_eq!(
-        told,
+        found,
         [
-            "--send-buffer: 536870912 bytes were asked for and the kernel grants 4194304 (net.core.wmem_max), at the \
+            "--send-buffer: 536870912 bytes were requested and the kernel grants 4194304 (net.core.wmem_max), at the \
           client and the proxy"
         ]
     );

@@ -1,17 +1,17 @@
 //! Columns of a study's tables: as many side by side as the width takes, the others in a second table below.
 
 use super::super::style::{Paint, Style};
-use super::super::table::{Align, Field, Table};
+use super::super::table::{Align, Field, TextTable};
 use super::super::wrap::columns as width_of;
 
 /// One column: heading, side, a text for each row.
-pub(super) struct Column {
+pub(super) struct TextColumn {
     pub(super) heading: String,
     pub(super) align: Align,
     pub(super) fields: Vec<String>,
 }
 
-impl Column {
+impl TextColumn {
     /// A column of numbers.
     pub(super) fn right(heading: &str, fields: Vec<String>) -> Self {
         Self { heading: heading.to_owned(), align: Align::Right, fields }
@@ -33,9 +33,9 @@ impl Column {
 }
 
 /// `values` beside `names`, in as many tables as the width needs; each repeats the names.
-pub(super) fn render(names: &[Column], values: Vec<Column>, style: &Style) -> String {
-    let named: usize = names.iter().map(Column::width).sum();
-    let mut tables: Vec<Vec<Column>> = Vec::new();
+pub(super) fn render(names: &[TextColumn], values: Vec<TextColumn>, style: &Style) -> String {
+    let named: usize = names.iter().map(TextColumn::width).sum();
+    let mut tables: Vec<Vec<TextColumn>> = Vec::new();
     let mut used = usize::MAX;
     for column in values.into_iter().filter(|column| !column.is_empty()) {
         if used.saturating_add(column.width()) > style.width {
@@ -51,14 +51,14 @@ pub(super) fn render(names: &[Column], values: Vec<Column>, style: &Style) -> St
     rendered.join("\n")
 }
 
-fn table(names: &[Column], values: &[Column], style: &Style) -> String {
-    let all: Vec<&Column> = names.iter().chain(values).collect();
+fn table(names: &[TextColumn], values: &[TextColumn], style: &Style) -> String {
+    let all: Vec<&TextColumn> = names.iter().chain(values).collect();
     let heads: Vec<(&str, Align)> =
         all.iter().map(|column| (column.heading.as_str(), column.align)).collect();
-    let mut table = Table::new(&heads);
+    let mut table = TextTable::new(&heads);
     let row_count = names.first().map_or(0, |column| column.fields.len());
     for row in 0..row_count {
-        let text = |column: &&Column| column.fields.get(row).cloned().unwrap_or_default();
+        let text = |column: &&TextColumn| column.fields.get(row).cloned().unwrap_or_default();
         table.row(all.iter().map(|column| Field::new(text(column), Paint::Plain)).collect());
     }
     table.render(style)
@@ -70,8 +70,8 @@ mod tests {
 
     #[test]
     fn what_is_too_wide_goes_below_with_the_names_again() {
-        let names = [Column::left("name", vec!["a".to_owned(), "b".to_owned()])];
-        let wide = |heading: &str| Column::right(heading, vec!["12345678".to_owned(), String::new()]);
+        let names = [TextColumn::left("name", vec!["a".to_owned(), "b".to_owned()])];
+        let wide = |heading: &str| TextColumn::right(heading, vec!["12345678".to_owned(), String::new()]);
         let text = render(&names, vec![wide("one"), wide("two")], &Style { width: 20, ..Style::default() });
         assert_eq!(
             text,
@@ -81,8 +81,8 @@ mod tests {
 
     #[test]
     fn a_column_without_any_figure_is_left_out() {
-        let names = [Column::left("name", vec!["a".to_owned()])];
-        let text = render(&names, vec![Column::right("none", vec![String::new()])], &Style::default());
+        let names = [TextColumn::left("name", vec!["a".to_owned()])];
+        let text = render(&names, vec![TextColumn::right("none", vec![String::new()])], &Style::default());
         assert_eq!(text, "");
     }
 }

@@ -1,13 +1,13 @@
 //! What each factor did: best and worst value, where more stops to help, the law over block sizes.
 
 use super::super::evidence::{painted_label, some_of};
+use super::super::factor_value::{fixed_values, format_value};
 use super::super::style::{Paint, Style};
 use super::super::units::{counted_len, factor as times};
 use super::super::wrap::{Indent, paragraph};
-use super::value::{held, words};
-use narrows_analysis::text::{amount, percent, seconds, storage_rate};
 use narrows_analysis::{Effect, Gain, effects};
 use narrows_model::cell::FactorValue;
+use narrows_model::quantity::{amount, percent, seconds, storage_rate};
 use narrows_model::summary::{
     CellSummary, Interval, Saturation, SaturationState, SegmentFit, Sweep, SweepPoint,
 };
@@ -16,9 +16,9 @@ use narrows_model::{Bytes, Summary};
 use std::cmp::Ordering;
 
 const INDENT: Indent<'_> = Indent { first: "  ", rest: "    " };
-/// A factor that changes the rate by less than this did nothing worth telling.
+/// A factor that changes the rate by less than this had no effect worth reporting.
 const NOTHING_RATIO: f64 = 1.03;
-/// Sweeps whose law is told before the rest is only counted.
+/// Sweeps whose law is shown before the rest is only counted.
 const LAWS: usize = 2;
 /// Below this probability the points do not follow the law.
 const LACK_OF_FIT: f64 = 0.01;
@@ -29,7 +29,7 @@ pub(super) fn render(summary: &Summary, style: &Style) -> String {
     if effects.is_empty() {
         return String::new();
     }
-    let heading = style.heading("FACTORS", "what each did to the rate, all others being equal");
+    let heading = style.heading("FACTORS", "the effect of each on the rate, all others being equal");
     effects.iter().fold(heading, |out, effect| {
         let sweeps: Vec<&Sweep> =
             summary.sweeps.iter().filter(|sweep| sweep.factor == effect.factor).collect();
@@ -45,7 +45,7 @@ fn sentences(effect: &Effect, sweeps: &[&Sweep], summary: &Summary) -> String {
 }
 
 fn best_and_worst(effect: &Effect) -> String {
-    let (best, worst) = (words(&effect.best, effect.unit), words(&effect.worst, effect.unit));
+    let (best, worst) = (format_value(&effect.best, effect.unit), format_value(&effect.worst, effect.unit));
     let Gain { mean_ratio, low_ratio, high_ratio, sweep_count } = effect.gain;
     if high_ratio < NOTHING_RATIO {
         let within = percent(high_ratio - 1.0);
@@ -58,7 +58,7 @@ fn best_and_worst(effect: &Effect) -> String {
     };
     if mean_ratio < NOTHING_RATIO {
         return format!(
-            "no difference on the whole: {best} gives {} times the rate of {worst}{range}.",
+            "no difference overall: {best} gives {} times the rate of {worst}{range}.",
             times(mean_ratio)
         );
     }
@@ -72,34 +72,39 @@ fn doubtful(effect: &Effect) -> Option<String> {
         return None;
     }
     match effect.apart_count? {
-        0 => Some("Their intervals overlap: it may be chance.".to_owned()),
-        apart if apart < sweep_count => {
-            Some(format!("Their intervals lie apart in {apart} of {}.", counted_len(sweep_count, "sweep")))
-        }
+        0 => Some("Their intervals overlap: this may be chance.".to_owned()),
+        apart if apart < sweep_count => Some(format!(
+            "Their intervals do not overlap in {apart} of {}.",
+            counted_len(sweep_count, "sweep")
+        )),
         _ => None,
     }
 }
 
 /// Where more of a factor stops to help.
 fn saturated(effect: &Effect, sweeps: &[&Sweep], summary: &Summary) -> Option<String> {
-    let judged: Vec<(&Sweep, &Saturation)> =
+    let assessed: Vec<(&Sweep, &Saturation)> =
         sweeps.iter().filter_map(|sweep| Some((*sweep, sweep.saturation.as_ref()?))).collect();
-    let in_state = |state: SaturationState| judged.iter().filter(move |(_, found)| found.state == state);
+    let in_state = |state: SaturationState| assessed.iter().filter(move |(_, found)| found.state == state);
     let reached: Vec<&FactorValue> = in_state(SaturationState::Reached)
         .filter_map(|(sweep, found)| knee(sweep, found.knee_in_flight?, summary))
         .collect();
     let open = in_state(SaturationState::NotReached).count();
     let low = reached.iter().copied().min_by(|a, b| by_number(a, b));
     let ends = low.zip(reached.iter().copied().max_by(|a, b| by_number(a, b)));
-    match (ends, judged.len()) {
+    match (ends, assessed.len()) {
         (_, 0) => None,
         (None, all) if open == all => {
             Some("Not saturated: the last doubling still added 3 % or more.".to_owned())
         }
-        (None, _) => Some("Whether it is saturated the figures do not tell.".to_owned()),
+        (None, _) => Some("The figures do not show whether it is saturated.".to_owned()),
         (Some((low, high)), all) => {
-            let told = |value: &FactorValue| words(value, effect.unit);
-            let from = if low == high { told(low) } else { format!("{} to {}", told(low), told(high)) };
+            let value_text = |value: &FactorValue| format_value(value, effect.unit);
+            let from = if low == high {
+                value_text(low)
+            } else {
+                format!("{} to {}", value_text(low), value_text(high))
+            };
             let part = if reached.len() < all {
                 format!(" in {} of {all} sweeps", reached.len())
             } else {
@@ -136,7 +141,7 @@ fn laws(summary: &Summary, sweeps: &[&Sweep], style: &Style) -> String {
     let mut out: String = shown
         .iter()
         .map(|(sweep, fit)| {
-            let at = held(sweep, summary);
+            let at = fixed_values(sweep, summary);
             let at = if at.is_empty() { String::new() } else { format!("{at}: ") };
             paragraph(&format!("{at}{}", law(fit)), indent, style.width)
         })
@@ -146,8 +151,9 @@ fn laws(summary: &Summary, sweeps: &[&Sweep], style: &Style) -> String {
         sweeps.iter().filter(|sweep| sweep.fit.is_none() && is_over_blocks(sweep, summary)).count();
     if unfitted > 0 {
         let of = if fitted.is_empty() { String::new() } else { format!(" in {unfitted} more") };
-        let none =
-            format!("no law of a fixed time and a rate for the bytes fits the points over block sizes{of}");
+        let none = format!(
+            "no law of a fixed time per request and a byte rate fits the points over block sizes{of}"
+        );
         out.push_str(&paragraph(&none, indent, style.width));
     }
     out
@@ -189,11 +195,11 @@ fn law(fit: &SegmentFit) -> String {
     let holds = match fit.lack_of_fit_p_value {
         Some(p_value) if p_value < LACK_OF_FIT => {
             format!(
-                " The points do not follow it (off by up to {}): read it as a rough line.",
+                " The points do not follow it (off by up to {}): use it only as a rough guide.",
                 percent(fit.deviation_ratio_max)
             )
         }
-        _ => format!(" Points lie within {} of it.", percent(fit.deviation_ratio_max)),
+        _ => format!(" Points are within {} of it.", percent(fit.deviation_ratio_max)),
     };
     format!("a request takes {fixed}, and its bytes move at {rate}{half}.{holds}")
 }

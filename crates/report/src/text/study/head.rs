@@ -54,9 +54,9 @@ fn trust(summary: &Summary, trusted: bool) -> String {
     match (trusted, marked) {
         (_, _) if cell_count == 0 => "Nothing was measured.".to_owned(),
         (false, _) => String::new(),
-        (true, 0) => "Nothing was found that spoils the figures.".to_owned(),
+        (true, 0) => "No problem with the figures was found.".to_owned(),
         (true, marked) => format!(
-            "{marked} of {} to be read with care: the letters below the table say why.",
+            "{marked} of {} to be used with care: the letters below the table explain why.",
             counted_len(cell_count, "cell")
         ),
     }

@@ -1,5 +1,5 @@
-//! The results of a study: what was done, a row for each cell in the order of the sweep, what each factor did, then
-//! the verdict as far as the segments that were measured carry one.
+//! The results of a study: what was done, a row for each cell in the order of the sweep, what each factor did, then the
+//! verdict as far as the measured segments support one.
 
 mod columns;
 mod effects;
@@ -8,17 +8,14 @@ mod kinds;
 mod open_loop;
 mod rows;
 mod sweep;
-mod value;
 
-use super::evidence::Page;
+use super::evidence::PageContext;
 use super::names::CellNames;
 use super::reading::path_cells;
 use super::wrap::{Indent, paragraph};
 use super::{Style, cells, headline, lists, next, path, remarks, verified};
-use narrows_model::{Cut, Segment, Summary};
-use sweep::Sweep;
-
-pub(crate) use value::words as factor_words;
+use narrows_model::{Cut, Segment, Summary, Target};
+use sweep::SweepCells;
 
 /// The results of the study in `summary`.
 ///
@@ -26,9 +23,9 @@ pub(crate) use value::words as factor_words;
 /// A row for each cell, so as long as the study; the rest is about forty lines unless [`Style::detail`] is set.
 #[must_use]
 pub fn study(summary: &Summary, style: &Style) -> String {
-    let names = CellNames::of(summary);
-    let page = Page { names: &names, style };
-    let sweep = Sweep::of(summary);
+    let names = CellNames::from_summary(summary);
+    let page = PageContext { names: &names, style };
+    let sweep = SweepCells::from_summary(summary);
     let mut parts = vec![
         head::render(summary, style),
         rows::render(&sweep, style),
@@ -38,7 +35,7 @@ pub fn study(summary: &Summary, style: &Style) -> String {
         verified::render(summary, &names, style),
     ];
     match verdict(summary) {
-        Verdict::Given => {
+        StudyVerdict::Given => {
             parts.push(style.heading("VERDICT", ""));
             parts.push(headline::regimes(summary, style));
             parts.push(path::render(summary, style));
@@ -47,19 +44,23 @@ pub fn study(summary: &Summary, style: &Style) -> String {
             parts.push(remarks::render(summary, page));
             parts.push(next::render(summary, style));
         }
-        Verdict::NotOnePath(factor) => {
+        StudyVerdict::NotOnePath(factor) => {
             let text = format!(
-                "None: cells that differ in {factor} are not one path under one kind of load. A study with one \
-                 value of {factor}, or `narrows check`, has a verdict."
+                "None: cells that differ in {factor} are not the same path under the same kind of load. A study with \
+                 one value of {factor}, or `narrows check`, gives a verdict."
             );
             parts.push(without_verdict(summary, page, &text));
         }
-        Verdict::NoStorage => {
-            let text = "None: null: is no storage. It completes requests at once, so that the figures are the load \
-                        generator's own.";
-            parts.push(without_verdict(summary, page, text));
+        StudyVerdict::NoStorage(target) => {
+            let why = match target.form() {
+                Target::Null { .. } => {
+                    "It completes requests immediately, so the figures show the load generator itself."
+                }
+                _ => "Its engine stores no data, so no segment of a path to storage was measured.",
+            };
+            parts.push(without_verdict(summary, page, &format!("None: {target} is not storage. {why}")));
         }
-        Verdict::NothingKnown => {
+        StudyVerdict::NothingKnown => {
             parts.push(style.heading("VERDICT", ""));
             parts.push(unknown(summary, style));
             parts.push(rest(summary, page));
@@ -69,14 +70,14 @@ pub fn study(summary: &Summary, style: &Style) -> String {
     parts.concat()
 }
 
-/// Whether the diagnosis of a study holds for it.
-enum Verdict<'a> {
+/// Whether the diagnosis of a study applies to it.
+enum StudyVerdict<'a> {
     /// It does.
     Given,
-    /// Its cells differ in this factor, which makes several paths, or kinds of load that no regime tells apart.
+    /// Its cells differ in this factor, which makes several paths, or kinds of load that no regime distinguishes.
     NotOnePath(&'a str),
-    /// All of its load went to `null:`.
-    NoStorage,
+    /// All of its load went to targets that are no storage, of which this is the first.
+    NoStorage(&'a Target),
     /// Nothing beside the load generator was measured, and no limit named.
     NothingKnown,
 }
@@ -84,7 +85,7 @@ enum Verdict<'a> {
 /// Factors over which one path has one verdict: the grid of block size, concurrency and direction.
 const GRID: [&str; 7] = ["op", "block", "file", "depth", "workers", "clients", "batch"];
 
-fn verdict(summary: &Summary) -> Verdict<'_> {
+fn verdict(summary: &Summary) -> StudyVerdict<'_> {
     let factors = summary.study.iter().flat_map(|study| &study.factors);
     // Of a factor of which one value alone could be measured, the cells do not differ in it.
     let differ = |name: &str| {
@@ -94,17 +95,18 @@ fn verdict(summary: &Summary) -> Verdict<'_> {
     };
     let mut others = factors.filter(|factor| !GRID.contains(&factor.name.as_str()) && differ(&factor.name));
     let mut path = path_cells(summary).peekable();
-    let no_storage = path.peek().is_some() && path.all(|cell| !cell.target.is_storage());
+    let first = path.peek().map(|cell| &cell.target);
+    let no_storage = first.filter(|_| path.all(|cell| !cell.target.is_storage()));
     let measured = path_cells(summary).next().is_some();
-    match others.next() {
-        _ if no_storage => Verdict::NoStorage,
-        Some(factor) if measured => Verdict::NotOnePath(&factor.name),
-        _ if !says_something(summary) => Verdict::NothingKnown,
-        _ => Verdict::Given,
+    match (no_storage, others.next()) {
+        (Some(target), _) => StudyVerdict::NoStorage(target),
+        (None, Some(factor)) if measured => StudyVerdict::NotOnePath(&factor.name),
+        _ if !says_something(summary) => StudyVerdict::NothingKnown,
+        _ => StudyVerdict::Given,
     }
 }
 
-/// That what limits is not known, why, and what would tell.
+/// States that the limit is not known, why, and what would show it.
 fn unknown(summary: &Summary, style: &Style) -> String {
     let named = !summary.diagnosis.limiting.is_empty();
     if path_cells(summary).next().is_none() {
@@ -112,22 +114,22 @@ fn unknown(summary: &Summary, style: &Style) -> String {
     }
     let first = if named { "" } else { "What limits it is not known: the evidence names no segment. " };
     let why = format!(
-        "{first}No cut of the path was measured beside it, and no counter shows a segment at its limit. A study \
-         with `cuts`, or `narrows check`, measures segments by themselves."
+        "{first}No cut of the path was measured, and no counter shows a segment at its limit. A study with `cuts`, or \
+         `narrows check`, measures segments separately."
     );
     let regimes = if named { headline::regimes(summary, style) } else { String::new() };
     regimes + &paragraph(&why, Indent::all("  "), style.width)
 }
 
 /// Why there is no verdict, and what stands beside that.
-fn without_verdict(summary: &Summary, page: Page<'_>, why: &str) -> String {
+fn without_verdict(summary: &Summary, page: PageContext<'_>, why: &str) -> String {
     let heading = page.style.heading("VERDICT", "");
     let why = paragraph(why, Indent::all("  "), page.style.width);
     heading + &why + &cells::alone(summary, page.style) + &rest(summary, page)
 }
 
 /// What stands beside a verdict where there is none: findings about single cells, skips, what to do.
-fn rest(summary: &Summary, page: Page<'_>) -> String {
+fn rest(summary: &Summary, page: PageContext<'_>) -> String {
     let mut summary = summary.clone();
     summary.diagnosis.limiting.clear();
     let about_verdict = |code: &str| matches!(code, "not-enough-evidence" | "too-little-concurrency");

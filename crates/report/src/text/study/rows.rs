@@ -5,10 +5,10 @@ use super::super::stuck;
 use super::super::style::{Paint, Style};
 use super::super::units::{NO_FIGURE, op_column, storage_column};
 use super::super::wrap::{Indent, paragraph};
-use super::columns::{Column, render as tables};
-use super::sweep::Sweep;
-use narrows_analysis::text::{percent, seconds, span};
+use super::columns::{TextColumn, render as tables};
+use super::sweep::SweepCells;
 use narrows_model::counters::Role;
+use narrows_model::quantity::{percent, seconds, span};
 use narrows_model::summary::CellSummary;
 use narrows_model::units::ratio;
 use narrows_model::{Bytes, Nanos, Repeat};
@@ -17,12 +17,12 @@ use narrows_model::{Bytes, Nanos, Repeat};
 const SMALL_BYTES: Bytes = Bytes(16 << 10);
 
 /// The table; empty where no cell of the path was measured.
-pub(super) fn render(sweep: &Sweep<'_>, style: &Style) -> String {
+pub(super) fn render(sweep: &SweepCells<'_>, style: &Style) -> String {
     if sweep.cells.is_empty() {
         return String::new();
     }
     let mut legend = Legend::default();
-    let names = Names::of(sweep, &sweep.cells, style);
+    let names = NameColumns::new(sweep, &sweep.cells, style);
     let mut out = style.heading("CELLS", "in the order of the sweep, not of the run");
     out.push_str(&tables(&names.columns, figures(sweep, &mut legend, style), style));
     for line in notes(sweep).into_iter().chain(legend.lines()) {
@@ -35,53 +35,53 @@ pub(super) fn render(sweep: &Sweep<'_>, style: &Style) -> String {
 }
 
 /// The columns that name rows.
-pub(super) struct Names {
-    pub(super) columns: Vec<Column>,
+pub(super) struct NameColumns {
+    pub(super) columns: Vec<TextColumn>,
 }
 
-impl Names {
-    /// The names of `cells`, which may be told more than once.
-    pub(super) fn of(sweep: &Sweep<'_>, cells: &[&CellSummary], style: &Style) -> Self {
+impl NameColumns {
+    /// The names of `cells`, which may be shown more than once.
+    pub(super) fn new(sweep: &SweepCells<'_>, cells: &[&CellSummary], style: &Style) -> Self {
         let rows: Vec<Vec<String>> = cells.iter().map(|cell| sweep.name(cell, style)).collect();
         let headings = sweep.headings().into_iter().enumerate();
         let columns = headings.map(|(index, (heading, is_number))| {
             let fields = rows.iter().map(|row| row.get(index).cloned().unwrap_or_default()).collect();
-            if is_number { Column::right(&heading, fields) } else { Column::left(&heading, fields) }
+            if is_number { TextColumn::right(&heading, fields) } else { TextColumn::left(&heading, fields) }
         });
         Self { columns: columns.collect() }
     }
 }
 
-fn figures(sweep: &Sweep<'_>, legend: &mut Legend, style: &Style) -> Vec<Column> {
+fn figures(sweep: &SweepCells<'_>, legend: &mut Legend, style: &Style) -> Vec<TextColumn> {
     let of = |text: fn(&CellSummary) -> String| sweep.cells.iter().map(|cell| text(cell)).collect::<Vec<_>>();
-    let ops = Column::right("op/s", of(|cell| op_column(cell.ops_per_s)));
-    let bytes = Column::right("rate", of(|cell| storage_column(cell.rate_bytes_per_s)));
+    let ops = TextColumn::right("op/s", of(|cell| op_column(cell.ops_per_s)));
+    let bytes = TextColumn::right("rate", of(|cell| storage_column(cell.rate_bytes_per_s)));
     let small = sweep.cells.iter().all(|cell| cell.block_bytes <= SMALL_BYTES);
     let mut columns = match (style.detail, small) {
         (true, _) => vec![bytes, ops],
         (false, true) => vec![ops],
         (false, false) => vec![bytes],
     };
-    columns.push(Column::right("+/-", of(half_width)));
+    columns.push(TextColumn::right("+/-", of(half_width)));
     if sweep.cells.iter().any(|cell| is_until_steady(cell)) {
-        columns.push(Column::right("rounds", of(rounds)));
+        columns.push(TextColumn::right("rounds", of(rounds)));
     }
-    columns.push(Column::right("p50", of(|cell| stuck::response(cell, cell.latency_ns.p50))));
-    columns.push(Column::right("p99", of(|cell| stuck::response(cell, cell.latency_ns.p99))));
-    columns.push(Column::right("p99.9", of(|cell| stuck::response(cell, cell.latency_ns.p999))));
+    columns.push(TextColumn::right("p50", of(|cell| stuck::response(cell, cell.latency_ns.p50))));
+    columns.push(TextColumn::right("p99", of(|cell| stuck::response(cell, cell.latency_ns.p99))));
+    columns.push(TextColumn::right("p99.9", of(|cell| stuck::response(cell, cell.latency_ns.p999))));
     if style.detail {
-        columns.push(Column::right("max", of(stuck::largest)));
+        columns.push(TextColumn::right("max", of(stuck::largest)));
     }
-    columns.push(Column::right("in flight", of(in_flight)));
-    columns.push(Column::right("CPU/op", of(|cell| demand(cell, Role::Client))));
+    columns.push(TextColumn::right("in flight", of(in_flight)));
+    columns.push(TextColumn::right("CPU/op", of(|cell| demand(cell, Role::Client))));
     if style.detail {
-        columns.push(Column::right("polling/op", of(polling)));
+        columns.push(TextColumn::right("polling/op", of(polling)));
     }
-    columns.push(Column::right("server CPU/op", of(|cell| demand(cell, Role::Server))));
+    columns.push(TextColumn::right("server CPU/op", of(|cell| demand(cell, Role::Server))));
     let marks = sweep.cells.iter().map(|cell| marks(cell, legend)).collect();
-    columns.push(Column::left("notes", marks));
+    columns.push(TextColumn::left("notes", marks));
     if style.detail {
-        columns.push(Column::left("limit", of(limit)));
+        columns.push(TextColumn::left("limit", of(limit)));
     }
     columns
 }
@@ -127,7 +127,7 @@ fn demand(cell: &CellSummary, role: Role) -> String {
     }
 }
 
-/// CPU time an operation of the client's threads that poll for submissions, which no other figure holds.
+/// CPU time per operation of the client's threads that poll for submissions, which no other figure includes.
 fn polling(cell: &CellSummary) -> String {
     let polling_s = cell.cpu.get(&Role::Client).and_then(|cpu| cpu.polling_s);
     let ops = cell.ops_per_s.map_or(0.0, |rate| rate.0) * cell.elapsed_s.last_done;
@@ -140,13 +140,13 @@ fn marks(cell: &CellSummary, legend: &mut Legend) -> String {
     if letters.is_empty() { letters } else { format!("[{letters}]") }
 }
 
-/// What limits the cell; told in the table with detail, in the verdict without.
+/// What limits the cell; shown in the table with detail, in the verdict without.
 fn limit(cell: &CellSummary) -> String {
     cell.limiting.map_or_else(String::new, |segment| segment.id().to_owned())
 }
 
 /// What the columns mean beyond their headings.
-fn notes(sweep: &Sweep<'_>) -> Vec<String> {
+fn notes(sweep: &SweepCells<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(interval) = sweep.cells.iter().find_map(|cell| cell.interval.as_ref()) {
         notes.push(format!(
@@ -156,11 +156,11 @@ fn notes(sweep: &Sweep<'_>) -> Vec<String> {
         ));
     }
     if sweep.cells.iter().any(|cell| is_until_steady(cell) && cell.repeat.reached == Some(true)) {
-        let meaning = "rounds: those before the steady state + those of its window, which the figures are of";
+        let meaning = "rounds: before the steady state + in its window, from which the figures are taken";
         notes.push(meaning.to_owned());
     }
     if sweep.cells.iter().any(|cell| cell.in_flight.measured.is_some()) {
-        notes.push("in flight: found by Little's law, rate x response time, of those asked for".to_owned());
+        notes.push("in flight: by Little's law, rate x response time, of those requested".to_owned());
     }
     notes.extend(stuck::note(&sweep.cells));
     notes

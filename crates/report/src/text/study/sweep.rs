@@ -1,34 +1,34 @@
 //! The cells of a study in the order of its sweep, whatever order they ran in, with the names of their rows.
 
 use super::super::cells::in_flight;
+use super::super::factor_value::format_value;
 use super::super::reading::path_cells;
 use super::super::style::Style;
-use super::value::words;
 use narrows_model::Summary;
 use narrows_model::factor::{Factor, FactorUnit};
 use narrows_model::summary::CellSummary;
 
 /// The cells of the path in the order of the sweep.
-pub(super) struct Sweep<'a> {
+pub(super) struct SweepCells<'a> {
     factors: Vec<&'a Factor>,
     /// The cells.
     pub(super) cells: Vec<&'a CellSummary>,
 }
 
-impl<'a> Sweep<'a> {
+impl<'a> SweepCells<'a> {
     /// The sweep of `summary`.
-    pub(super) fn of(summary: &'a Summary) -> Self {
+    pub(super) fn from_summary(summary: &'a Summary) -> Self {
         let all = summary.study.iter().flat_map(|study| &study.factors);
-        // A factor of one value tells rows apart from nothing; the plan and the record have it.
+        // A factor of one value distinguishes no rows; the plan and the record have it.
         let factors: Vec<&Factor> = all.filter(|factor| factor.values.len() > 1).collect();
         let mut cells: Vec<&CellSummary> = path_cells(summary).collect();
         // Stable, so that cells of one point stay in the order in which they ran.
-        cells.sort_by_key(|cell| factors.iter().map(|factor| place(factor, cell)).collect::<Vec<_>>());
+        cells.sort_by_key(|cell| factors.iter().map(|factor| value_index(factor, cell)).collect::<Vec<_>>());
         Self { factors, cells }
     }
 
-    /// The same sweep with the cells alone that `keep` holds of.
-    pub(super) fn of_cells(&self, keep: impl Fn(&CellSummary) -> bool) -> Self {
+    /// The same sweep with only the cells for which `keep` is true.
+    pub(super) fn filter_cells(&self, keep: impl Fn(&CellSummary) -> bool) -> Self {
         let cells = self.cells.iter().copied().filter(|cell| keep(cell)).collect();
         Self { factors: self.factors.clone(), cells }
     }
@@ -49,14 +49,14 @@ impl<'a> Sweep<'a> {
             return vec![format!("{} {}", load(cell), in_flight(cell, style))];
         }
         let value = |factor: &&Factor| {
-            cell.factors.get(&factor.name).map_or_else(String::new, |value| words(value, factor.unit))
+            cell.factors.get(&factor.name).map_or_else(String::new, |value| format_value(value, factor.unit))
         };
         self.factors.iter().map(value).collect()
     }
 }
 
 /// The place of `cell`'s value among those of `factor`; the last one for a cell without it.
-fn place(factor: &Factor, cell: &CellSummary) -> usize {
+fn value_index(factor: &Factor, cell: &CellSummary) -> usize {
     let value = cell.factors.get(&factor.name);
     let found = value.and_then(|value| factor.values.iter().position(|known| known == value));
     found.unwrap_or(factor.values.len())

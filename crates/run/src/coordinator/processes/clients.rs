@@ -1,14 +1,14 @@
 //! The client processes of one trial while it runs: what they say, which of them are lost, how all of them end.
 //!
-//! A client is lost when its process has ended, its pipe has closed, or nothing was heard of it for too long: a client
-//! that lives says so twice a second, whatever its load waits for. How clients are started is not decided here.
+//! A client is lost when its process has ended, its pipe has closed, or it has been silent for too long: a live client
+//! reports so twice a second, whatever its load waits for. How clients are started is not decided here.
 
 use super::super::TrialHooks;
 use crate::assignment::{ClientOutput, FromClient, ToClient, WindowTimes};
 use crate::client_process::send;
 use crate::error::RunError;
 use narrows_engines::Clock;
-use narrows_sys::process::{Stop, stop_child};
+use narrows_sys::process::{StopSignal, stop_child};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ChildStdin, ExitStatus};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use std::time::Duration;
 const SECOND_NS: u64 = 1_000_000_000;
 /// Pause between two looks at the trial while no client says anything.
 const POLL_SLICE: Duration = Duration::from_millis(20);
-/// A look counts for no more than this: while this process itself was stopped, its clients could not be heard.
+/// A look counts for no more than this: while this process itself was stopped, it could not receive from its clients.
 const LOOK_NS_MAX: u64 = 100_000_000;
 /// Longest time that a client may need to open its target.
 const READY_NS_MAX: u64 = 60 * SECOND_NS;
@@ -26,7 +26,7 @@ const READY_NS_MAX: u64 = 60 * SECOND_NS;
 const QUIET_NS_MAX: u64 = 10 * SECOND_NS;
 /// Longest time between the end of a client's pipe and that of its process.
 const GONE_NS_MAX: u64 = SECOND_NS / 2;
-/// Longest time that clients may need to end after they were told to, where what they bring is wanted.
+/// Longest time that clients may need to end after they were asked to, where their results are wanted.
 const STOP_NS_MAX: u64 = 5 * SECOND_NS;
 /// The same once one of them has failed: nothing of the trial is kept.
 const FAILED_STOP_NS_MAX: u64 = SECOND_NS / 2;
@@ -35,15 +35,15 @@ const REAP_LOOKS_MAX: u32 = 50;
 
 /// What came through a client's pipe.
 #[derive(Debug)]
-pub(super) enum Heard {
+pub(super) enum PipeEvent {
     /// A message.
-    Said(FromClient),
+    Message(FromClient),
     /// Its end: nothing more comes.
-    Closed(End),
+    Closed(PipeEnd),
 }
 
 /// How the words of a client ended: with the pipe, or with what broke.
-pub(super) type End = Result<(), String>;
+pub(super) type PipeEnd = Result<(), String>;
 
 /// One client's process.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ pub(super) struct Client {
     /// Time without a word.
     quiet_ns: u64,
     ready: bool,
-    closed: Option<End>,
+    closed: Option<PipeEnd>,
     /// Nothing more is expected of it: it is done, has failed, or is lost.
     settled: bool,
 }
@@ -69,8 +69,8 @@ impl Client {
         let Some(problem) = &self.closed else { return None };
         match (self.child.try_wait(), problem) {
             (Ok(Some(status)), _) => Some(ended(status)),
-            (_, Err(problem)) => Some(format!("cannot be understood: {problem}")),
-            _ if self.quiet_ns > GONE_NS_MAX => Some("closed its pipe before it was done".to_owned()),
+            (_, Err(problem)) => Some(format!("sent an invalid message: {problem}")),
+            _ if self.quiet_ns > GONE_NS_MAX => Some("closed its pipe before it had finished".to_owned()),
             _ => None,
         }
     }
@@ -79,9 +79,9 @@ impl Client {
 /// All clients of a trial; dropping them ends every process.
 pub(super) struct Clients {
     children: Vec<Client>,
-    inbox: Receiver<(usize, Heard)>,
+    inbox: Receiver<(usize, PipeEvent)>,
     /// Keeps the inbox open, so that waiting for it lasts its time.
-    _open: Sender<(usize, Heard)>,
+    _open: Sender<(usize, PipeEvent)>,
     clock: Arc<dyn Clock>,
     looked_at_ns: u64,
     /// Time since the look before, as far as it counts.
@@ -91,10 +91,10 @@ pub(super) struct Clients {
 }
 
 impl Clients {
-    /// No clients yet, of whom will be heard through `inbox`.
+    /// No clients yet; their messages arrive through `inbox`.
     pub(super) fn new(
-        inbox: Receiver<(usize, Heard)>,
-        open: Sender<(usize, Heard)>,
+        inbox: Receiver<(usize, PipeEvent)>,
+        open: Sender<(usize, PipeEvent)>,
         clock: &Arc<dyn Clock>,
     ) -> Self {
         Self {
@@ -116,7 +116,7 @@ impl Clients {
         self.children.iter().map(|client| client.child.id()).collect()
     }
 
-    pub(super) fn tell_all(&mut self, message: &ToClient) {
+    pub(super) fn send_all(&mut self, message: &ToClient) {
         for client in &mut self.children {
             // A client that is gone shows in the inbox.
             drop(send(&mut client.stdin, message));
@@ -130,13 +130,15 @@ impl Clients {
     pub(super) fn wait_until_ready(&mut self, hooks: &mut dyn TrialHooks) -> Result<(), RunError> {
         let mut left_ns = READY_NS_MAX;
         while let Some(waited_for) = self.children.iter().position(|client| !client.ready) {
-            match self.hear() {
+            match self.next_message() {
                 Some((index, FromClient::Ready)) => self.children[index].ready = true,
                 Some((_, FromClient::Alive)) => {}
                 Some((index, FromClient::Failed { message, .. })) => {
                     return Err(self.failure(index, &message));
                 }
-                Some((index, _)) => return Err(self.error(index, "spoke before it was ready".to_owned())),
+                Some((index, _)) => {
+                    return Err(self.error(index, "sent a message before it was ready".to_owned()));
+                }
                 None if hooks.poll() => return Err(RunError::Stopped),
                 None => {}
             }
@@ -163,10 +165,10 @@ impl Clients {
         let mut stop_left_ns = None;
         self.forget_quiet();
         while let Some(waited_for) = self.children.iter().position(|client| !client.settled) {
-            match self.hear() {
+            match self.next_message() {
                 Some((_, FromClient::Interval(sample))) => hooks.interval(&sample),
                 Some((index, FromClient::Done(output))) => {
-                    self.meet_wall(&output);
+                    self.apply_stone_wall(&output);
                     self.children[index].settled = true;
                     outputs[index] = Some(*output);
                 }
@@ -182,22 +184,22 @@ impl Clients {
             }
             if hooks.is_overdue() {
                 let problem =
-                    "has not ended although the time for the whole command is over; what it loads may hang";
+                    "has not ended although the time for the whole command is over; its target may hang";
                 first_error.get_or_insert(self.error(waited_for, problem.to_owned()));
             }
             if stop_left_ns.is_none() && (first_error.is_some() || hooks.poll()) {
                 stop_left_ns = Some(STOP_NS_MAX);
-                self.tell_all(&ToClient::Stop);
+                self.send_all(&ToClient::Stop);
             }
             if let Some(times) = hooks.moved() {
-                self.tell_all(&ToClient::Go(times));
+                self.send_all(&ToClient::Go(times));
             }
             if let Some(left_ns) = &mut stop_left_ns {
                 let most_ns = if first_error.is_some() { FAILED_STOP_NS_MAX } else { STOP_NS_MAX };
                 *left_ns = left_ns.saturating_sub(self.step_ns).min(most_ns);
                 if *left_ns == 0 {
                     let problem =
-                        format!("did not end within {} s of being told to stop", STOP_NS_MAX / SECOND_NS);
+                        format!("did not end within {} s of the request to stop", STOP_NS_MAX / SECOND_NS);
                     first_error.get_or_insert(self.error(waited_for, problem));
                     break;
                 }
@@ -210,20 +212,20 @@ impl Clients {
     }
 
     /// The next message; nothing where none came within a slice.
-    fn hear(&mut self) -> Option<(usize, FromClient)> {
-        let heard = self.inbox.recv_timeout(POLL_SLICE);
+    fn next_message(&mut self) -> Option<(usize, FromClient)> {
+        let received = self.inbox.recv_timeout(POLL_SLICE);
         let now_ns = self.clock.now().0;
         self.step_ns = now_ns.saturating_sub(self.looked_at_ns).min(LOOK_NS_MAX);
         self.looked_at_ns = now_ns;
         for client in &mut self.children {
             client.quiet_ns = client.quiet_ns.saturating_add(self.step_ns);
         }
-        let (index, heard) = heard.ok()?;
+        let (index, received) = received.ok()?;
         let client = self.children.get_mut(index)?;
         client.quiet_ns = 0;
-        match heard {
-            Heard::Said(message) => Some((index, message)),
-            Heard::Closed(problem) => {
+        match received {
+            PipeEvent::Message(message) => Some((index, message)),
+            PipeEvent::Closed(problem) => {
                 client.closed = Some(problem);
                 None
             }
@@ -237,10 +239,10 @@ impl Clients {
     }
 
     /// Ends the trial for all where the client of `output` is the first to be done and that ends it.
-    fn meet_wall(&mut self, output: &ClientOutput) {
+    fn apply_stone_wall(&mut self, output: &ClientOutput) {
         let done_ns = output.workers.iter().map(|worker| worker.done_at_ns).max().unwrap_or_default();
         if let Some(times) = self.wall.take() {
-            self.tell_all(&ToClient::Go(WindowTimes { measure_until_ns: done_ns, ..times }));
+            self.send_all(&ToClient::Go(WindowTimes { measure_until_ns: done_ns, ..times }));
         }
     }
 
@@ -249,10 +251,9 @@ impl Clients {
         self.settle_first(Client::loss)
     }
 
-    /// The first client of which nothing was heard for too long.
+    /// The first client that has been silent for too long.
     fn first_quiet(&mut self) -> Option<RunError> {
-        let problem =
-            || format!("does not answer: nothing was heard of it for {} s", QUIET_NS_MAX / SECOND_NS);
+        let problem = || format!("does not answer: no message from it for {} s", QUIET_NS_MAX / SECOND_NS);
         self.settle_first(|client| (client.quiet_ns > QUIET_NS_MAX).then(problem))
     }
 
@@ -280,7 +281,7 @@ impl Drop for Clients {
     fn drop(&mut self) {
         for client in &mut self.children {
             // A client whose pipe closes ends by itself; it is not waited for.
-            drop(stop_child(&mut client.child, Stop::Kill));
+            drop(stop_child(&mut client.child, StopSignal::Kill));
         }
         let mut looks = 0;
         while looks < REAP_LOOKS_MAX
@@ -295,11 +296,15 @@ impl Drop for Clients {
 /// How a process ended before it was done, and what to do.
 fn ended(status: ExitStatus) -> String {
     match (status.signal(), status.code()) {
-        (Some(9), _) => "ended (killed by signal 9); if nobody killed it, the kernel did for want of memory: see dmesg, and \
-                         ask for fewer clients, workers or smaller blocks"
-            .to_owned(),
-        (Some(signal), _) => format!("ended (killed by signal {signal}); see dmesg and its words above"),
-        (None, Some(code)) => format!("ended (exit code {code}) before it was done; see its words above"),
-        (None, None) => "ended before it was done".to_owned(),
+        (Some(9), _) => {
+            "ended (killed by signal 9); possibly by the kernel's out-of-memory killer: see dmesg, and \
+                         use fewer clients, workers or smaller blocks"
+                .to_owned()
+        }
+        (Some(signal), _) => format!("ended (killed by signal {signal}); see dmesg and its messages above"),
+        (None, Some(code)) => {
+            format!("ended (exit code {code}) before it had finished; see its messages above")
+        }
+        (None, None) => "ended before it had finished".to_owned(),
     }
 }

@@ -1,16 +1,17 @@
 //! Where one worker's requests go in its object: the order of blocks, a file for each family.
 //!
-//! The object is seen as a grid of the workload's largest block. Walks and passes share the grid out among the
-//! workers of a client, and of all clients where these share the object; drawn orders all range over the whole of it. A smaller block of a mix lies within the grid at
-//! a multiple of its own size. Hot path: no allocation, no lock; memory does not grow with the object.
+//! The object is seen as a grid of the workload's largest block. Walks and passes divide the grid among the workers of
+//! a client, and of all clients where these share the object; drawn orders all range over the whole of it. A smaller
+//! block of a mix is within the grid at a multiple of its own size. Hot path: no allocation, no lock; memory does not
+//! grow with the object.
 
 use crate::assignment::Assignment;
-use crate::worker::random::{Purpose, below, stream};
+use crate::worker::random::{RandomPurpose, below, stream};
 use narrows_model::workload::Order;
 use permutation::Pass;
 pub(super) use permutation::Permutation;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use walk::{Stride, Walk};
+use walk::{SequentialWalk, Stride};
 use zipf::Zipf;
 
 mod permutation;
@@ -22,7 +23,7 @@ mod zipf;
 /// The block offsets of one worker, without end.
 #[derive(Debug)]
 pub(super) struct Blocks {
-    family: Family,
+    family: BlockSequence,
     first_bytes: u64,
     grid_bytes: u64,
     random: Xoshiro256PlusPlus,
@@ -30,8 +31,8 @@ pub(super) struct Blocks {
 
 /// What decides the next block.
 #[derive(Debug)]
-enum Family {
-    Walk(Walk),
+enum BlockSequence {
+    Walk(SequentialWalk),
     Stride(Stride),
     Pass(Box<Pass>),
     Uniform { block_count: u64 },
@@ -40,20 +41,23 @@ enum Family {
 
 /// The part of a grid that one worker visits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct WorkerPartition {
     pub(super) first_block: u64,
     pub(super) block_count: u64,
 }
 
-impl Part {
+impl WorkerPartition {
     /// The part of worker `index` of `workers`: where blocks do not divide the first workers have one more, and with
     /// fewer blocks than workers some share one.
-    pub(super) fn of(total: u64, index: u64, workers: u64) -> Self {
+    pub(super) fn for_worker(total: u64, index: u64, workers: u64) -> Self {
         let (share, more) = (total / workers, total % workers);
         if share == 0 {
-            return Part { first_block: index % total, block_count: 1 };
+            return WorkerPartition { first_block: index % total, block_count: 1 };
         }
-        Part { first_block: index * share + index.min(more), block_count: share + u64::from(index < more) }
+        WorkerPartition {
+            first_block: index * share + index.min(more),
+            block_count: share + u64::from(index < more),
+        }
     }
 }
 
@@ -66,35 +70,38 @@ impl Blocks {
         let total = (assignment.object_bytes.0 / grid_bytes).max(1);
         let workers = u64::from(workload.workers.max(1));
         let (sharer, sharers) = assignment.sharer();
-        let own = Part::of(total, sharer * workers + u64::from(worker_index), sharers * workers);
-        let whole = Part { first_block: 0, block_count: total };
-        let mut random = stream(assignment, worker_index, Purpose::Blocks);
+        let own =
+            WorkerPartition::for_worker(total, sharer * workers + u64::from(worker_index), sharers * workers);
+        let whole = WorkerPartition { first_block: 0, block_count: total };
+        let mut random = stream(assignment, worker_index, RandomPurpose::Blocks);
         let own_bytes = own.block_count * grid_bytes;
         let mixed = sizes.len() > 1;
         let (family, part) = match workload.order {
             // Nothing lists blocks: a load of them in that order is refused before it starts.
-            Order::Sequential | Order::Listing => (Family::Walk(Walk::forward(own_bytes, mixed)), own),
-            Order::Backward => (Family::Walk(Walk::backward(own_bytes, mixed)), own),
-            Order::Stride { stride_bytes } => {
-                (Family::Stride(Stride::new(own.block_count, stride_bytes / grid_bytes)), own)
+            Order::Sequential | Order::Listing => {
+                (BlockSequence::Walk(SequentialWalk::forward(own_bytes, mixed)), own)
             }
-            Order::Random => (Family::Pass(Box::new(Pass::new(own.block_count, &mut random))), own),
-            Order::RandomWithReplacement => (Family::Uniform { block_count: total }, whole),
-            Order::Zipf { theta } => (Family::Zipf(Zipf::new(total, theta)), whole),
-            Order::OneBlock => (Family::Walk(Walk::forward(grid_bytes, mixed)), own),
+            Order::Backward => (BlockSequence::Walk(SequentialWalk::backward(own_bytes, mixed)), own),
+            Order::Stride { stride_bytes } => {
+                (BlockSequence::Stride(Stride::new(own.block_count, stride_bytes / grid_bytes)), own)
+            }
+            Order::Random => (BlockSequence::Pass(Box::new(Pass::new(own.block_count, &mut random))), own),
+            Order::RandomWithReplacement => (BlockSequence::Uniform { block_count: total }, whole),
+            Order::Zipf { theta } => (BlockSequence::Zipf(Zipf::new(total, theta)), whole),
+            Order::OneBlock => (BlockSequence::Walk(SequentialWalk::forward(grid_bytes, mixed)), own),
         };
         Self { family, first_bytes: part.first_block * grid_bytes, grid_bytes, random }
     }
 
-    /// Where the next request of `length_bytes` (at least 1, at most the grid's block) goes.
+    /// The offset of the next request of `length_bytes` (at least 1, at most the grid's block).
     pub(super) fn next_offset_bytes(&mut self, length_bytes: u64) -> u64 {
         let random = &mut self.random;
         let block = match &mut self.family {
-            Family::Walk(walk) => return self.first_bytes + walk.next(length_bytes),
-            Family::Stride(stride) => stride.next(),
-            Family::Pass(pass) => pass.next(random),
-            Family::Uniform { block_count } => below(random, *block_count),
-            Family::Zipf(zipf) => zipf.next(random),
+            BlockSequence::Walk(walk) => return self.first_bytes + walk.next(length_bytes),
+            BlockSequence::Stride(stride) => stride.next(),
+            BlockSequence::Pass(pass) => pass.next(random),
+            BlockSequence::Uniform { block_count } => below(random, *block_count),
+            BlockSequence::Zipf(zipf) => zipf.next(random),
         };
         let within = if length_bytes < self.grid_bytes {
             below(random, self.grid_bytes / length_bytes) * length_bytes

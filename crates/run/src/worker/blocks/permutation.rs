@@ -5,7 +5,7 @@ use rand_xoshiro::rand_core::Rng;
 /// Rounds of mixing. With three, the distances from one block to the next were not uniform (chi-square of 33 to 43 where
 /// chance gives 15, passes of 4096 to 65,536); with four, five and six they were.
 const ROUNDS: usize = 4;
-/// Values made together: values that lie beyond the count are then left out without a branch that cannot be foreseen.
+/// Values made together: those beyond the count are then left out without an unpredictable branch.
 const TOGETHER: usize = 64;
 
 /// Every number below a count once, in a random order, pass after pass.

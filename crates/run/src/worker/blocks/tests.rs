@@ -78,12 +78,12 @@ fn clients_of_two_files_share_each_with_those_of_the_same_file() {
 #[test]
 fn the_parts_of_all_workers_are_the_object_once() {
     for (total, workers) in [(64, 3), (5, 5), (7, 2), (1, 1), (100, 7)] {
-        let parts = (0..workers).map(|index| Part::of(total, index, workers));
+        let parts = (0..workers).map(|index| WorkerPartition::for_worker(total, index, workers));
         let all: Vec<u64> =
             parts.flat_map(|part| part.first_block..part.first_block + part.block_count).collect();
         assert!(all.into_iter().eq(0..total), "{total} of {workers}");
     }
-    let shared: Vec<u64> = (0..5).map(|index| Part::of(2, index, 5).first_block).collect();
+    let shared: Vec<u64> = (0..5).map(|index| WorkerPartition::for_worker(2, index, 5).first_block).collect();
     assert_eq!(shared, [0, 1, 0, 1, 0]);
 }
 
@@ -175,7 +175,7 @@ fn random_looks_random_to_a_device() {
         let counts = tally(distances, 20);
         let total = (seen.len() - 1) as f64;
         assert!(is_chance(chi_square(&counts, &[total / 20.0; 20]), 19.0), "{block_count}: {counts:?}");
-        // So is where the first tenth of each pass goes.
+        // So is the position of the first tenth of each pass.
         let tenth = usize::try_from(block_count / 10).unwrap();
         let heads = seen
             .chunks(usize::try_from(block_count).unwrap())
@@ -183,7 +183,7 @@ fn random_looks_random_to_a_device() {
             .map(|block| block * 20 / block_count);
         let counts = tally(heads, 20);
         let drawn = counts.iter().sum::<u64>() as f64;
-        // Drawn without replacement, so narrower than chi-square: the upper side alone is judged.
+        // Drawn without replacement, so narrower than chi-square: only the upper side is tested.
         assert!(chi_square(&counts, &[drawn / 20.0; 20]) < 50.0, "{block_count}: {counts:?}");
     }
 }
@@ -202,12 +202,12 @@ fn zipf_ranks_are_as_frequent_as_the_law_says() {
     for theta in [0.01, 0.5, 0.99, 1.0, 1.2, 3.0, 10.0] {
         let (block_count, draws) = (1000_u64, 400_000_u32);
         let law = Zipf::new(block_count, theta);
-        let mut random = stream(&assignment(Order::Sequential, 1, 1), 0, Purpose::Blocks);
+        let mut random = stream(&assignment(Order::Sequential, 1, 1), 0, RandomPurpose::Blocks);
         let seen = tally((0..draws).map(|_| law.rank(&mut random) - 1), 1000);
         let weights: Vec<f64> = (1..=block_count).map(|rank| (rank as f64).powf(-theta)).collect();
         let all: f64 = weights.iter().sum();
         let expected: Vec<f64> = weights.iter().map(|weight| weight / all * f64::from(draws)).collect();
-        // Ranks that are expected fewer than ten times are judged together.
+        // Ranks that are expected fewer than ten times are tested together.
         let cut = expected.iter().position(|expected| *expected < 10.0).unwrap_or(1000);
         let mut seen_bins = seen[..cut].to_vec();
         let mut expected_bins = expected[..cut].to_vec();

@@ -2,7 +2,7 @@
 
 /// One block after the other within a part, again and again.
 #[derive(Debug)]
-pub(super) struct Walk {
+pub(super) struct SequentialWalk {
     part_bytes: u64,
     backward: bool,
     /// Blocks differ in size, so that the place must be brought to a multiple of each.
@@ -11,7 +11,7 @@ pub(super) struct Walk {
     place_bytes: u64,
 }
 
-impl Walk {
+impl SequentialWalk {
     /// From the start of a part to its end.
     pub(super) fn forward(part_bytes: u64, mixed: bool) -> Self {
         Self { part_bytes, backward: false, mixed, place_bytes: 0 }

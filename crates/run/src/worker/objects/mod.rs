@@ -4,35 +4,35 @@
 //! a request: all of it follows from seeds. Hot path: no allocation but while transactions add to what was ever there at
 //! once, for which there is room from the start.
 
-use super::blocks::Part;
-use super::flight::Flight;
-use super::random::{Purpose, stream_of};
+use super::blocks::WorkerPartition;
+use super::random::{RandomPurpose, stream_of};
+use super::state::WorkerState;
 use crate::assignment::{Assignment, ObjectStep};
-use law::Law;
 use narrows_engines::request::OBJECT_LISTED;
-use narrows_engines::{Clock, Request, Slot};
+use narrows_engines::{Clock, IoRequest, Slot};
 use narrows_model::Op;
-use pool::Pool;
+use pool::ObjectPool;
+use sequence::ObjectSequence;
 
 pub(crate) use pool::object_bytes;
 
-mod law;
 mod one_by_one;
 mod pool;
+mod sequence;
 #[cfg(test)]
 mod tests;
 mod transactions;
 
 /// A request about one object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Draw {
+pub(super) struct ObjectRequest {
     pub(super) op: Op,
     /// The object's number, or [`OBJECT_LISTED`].
     pub(super) number: u32,
     pub(super) length_bytes: u32,
 }
 
-impl Draw {
+impl ObjectRequest {
     fn listed(op: Op) -> Self {
         Self { op, number: OBJECT_LISTED, length_bytes: 0 }
     }
@@ -40,24 +40,24 @@ impl Draw {
 
 /// The objects of one worker, and what it does to them.
 #[derive(Debug)]
-pub(super) struct Objects {
-    pool: Pool,
-    law: Law,
+pub(super) struct ObjectLoad {
+    pool: ObjectPool,
+    law: ObjectSequence,
     /// What kinds of requests there are, in the order in which they are counted.
     ops: Vec<Op>,
     /// The request that is in flight, or was last.
-    last: Option<Draw>,
+    last: Option<ObjectRequest>,
 }
 
-impl Objects {
+impl ObjectLoad {
     /// Those of worker `worker_index`; `None` where the load is not of objects.
     pub(super) fn new(assignment: &Assignment, worker_index: u32) -> Option<Self> {
         let set = assignment.cell.workload.objects?;
         let workers = assignment.cell.workload.workers.max(1);
         let part = part_of(set.count, worker_index, workers);
-        let mut pool = Pool::new(&set, assignment.client_index, part, (worker_index, workers));
+        let mut pool = ObjectPool::new(&set, assignment.client_index, part, (worker_index, workers));
         for step in &assignment.object_steps {
-            let mut law = Law::new(step, assignment.client_index, worker_index, &pool);
+            let mut law = ObjectSequence::new(step, assignment.client_index, worker_index, &pool);
             for _ in 0..step.done.get(worker_index as usize).copied().unwrap_or(0) {
                 if law.next(&mut pool).is_none() {
                     break;
@@ -65,10 +65,10 @@ impl Objects {
             }
             law.settle(&mut pool);
         }
-        let own = ObjectStep::of(assignment);
+        let own = ObjectStep::from_assignment(assignment);
         let ops = assignment.cell.workload.ops().iter().map(|share| share.op).collect();
         Some(Self {
-            law: Law::new(&own, assignment.client_index, worker_index, &pool),
+            law: ObjectSequence::new(&own, assignment.client_index, worker_index, &pool),
             pool,
             ops,
             last: None,
@@ -76,7 +76,7 @@ impl Objects {
     }
 
     /// The next request; `None` when each object was visited or all transactions are done.
-    fn next(&mut self) -> Option<Draw> {
+    fn next(&mut self) -> Option<ObjectRequest> {
         self.last = self.law.next(&mut self.pool);
         self.last
     }
@@ -86,7 +86,7 @@ impl Objects {
         (0..).zip(&self.ops).find(|(_, known)| **known == op).map_or(0, |(index, _)| index)
     }
 
-    /// Bytes that the last request moves when all goes well; `None` where that is not known.
+    /// Bytes that the last request moves when all succeeds; `None` where that is not known.
     pub(super) fn expected_bytes(&self) -> Option<u32> {
         self.last.and_then(|last| expected_bytes(last.op, last.length_bytes))
     }
@@ -103,24 +103,25 @@ impl Objects {
 impl<C: Clock + ?Sized> super::Worker<'_, C> {
     /// Draws the next request, for the free place of this tag; `None` when nothing is left to ask for, which is noted.
     #[inline]
-    fn draw_request(&mut self, flight: &mut Flight, tag: u32) -> Option<Request> {
+    fn draw_request(&mut self, flight: &mut WorkerState, tag: u32) -> Option<IoRequest> {
         let objects = flight.objects.as_mut().filter(|_| flight.left.take(0));
-        let Some(Draw { op, number, length_bytes }) = objects.and_then(|objects| objects.next()) else {
+        let Some(ObjectRequest { op, number, length_bytes }) = objects.and_then(|objects| objects.next())
+        else {
             (flight.exhausted, flight.ending) = (true, true);
             return None;
         };
-        let request = Request { tag, op, object: number, offset_bytes: 0, length_bytes, slot: Slot(tag) };
+        let request = IoRequest { tag, op, object: number, offset_bytes: 0, length_bytes, slot: Slot(tag) };
         if op.moves_towards_device() && length_bytes > 0 {
-            // The stamp tells objects apart, and their numbers even those that are made together.
-            self.stamp(&Request { offset_bytes: u64::from(number), ..request }, flight.stamp);
+            // The stamp distinguishes objects, and their numbers even those that are made together.
+            self.stamp(&IoRequest { offset_bytes: u64::from(number), ..request }, flight.stamp);
         }
         Some(request)
     }
 }
 
-impl Flight {
+impl WorkerState {
     /// Takes the place that is free for `request`, which is about an object.
-    fn occupy(&mut self, request: &Request) {
+    fn occupy(&mut self, request: &IoRequest) {
         let tag = self.free.pop();
         debug_assert_eq!(tag, Some(request.tag), "the request was made for the last free place");
         let kind = self.objects.as_ref().map_or(0, |objects| objects.kind_of(request.op));
@@ -128,19 +129,19 @@ impl Flight {
     }
 }
 
-/// Bytes that a request about an object moves when all goes well; `None` where that is not known.
+/// Bytes that a request for an object moves when all succeeds; `None` where that is not known.
 #[inline]
 fn expected_bytes(op: Op, length_bytes: u32) -> Option<u32> {
     (op != Op::Stat).then_some(length_bytes)
 }
 
 /// The part of worker `worker_index` of `workers`; nothing where there are fewer objects than workers before it.
-fn part_of(count: u64, worker_index: u32, workers: u32) -> Part {
+fn part_of(count: u64, worker_index: u32, workers: u32) -> WorkerPartition {
     let (index, workers) = (u64::from(worker_index), u64::from(workers.max(1)));
     if index >= count {
-        return Part { first_block: count, block_count: 0 };
+        return WorkerPartition { first_block: count, block_count: 0 };
     }
-    Part::of(count, index, workers)
+    WorkerPartition::for_worker(count, index, workers)
 }
 
 /// The choices of one worker in transactions: from the set's own seed, so that a seed repeats them in any cell.
@@ -149,5 +150,5 @@ fn transaction_stream(
     client_index: u32,
     worker_index: u32,
 ) -> rand_xoshiro::Xoshiro256PlusPlus {
-    stream_of(step.set.seed, client_index, worker_index, Purpose::Objects)
+    stream_of(step.set.seed, client_index, worker_index, RandomPurpose::Objects)
 }

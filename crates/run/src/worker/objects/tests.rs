@@ -29,12 +29,12 @@ fn made(mut assignment: Assignment) -> Assignment {
     assignment
 }
 
-fn draws(assignment: &Assignment, worker_index: u32) -> Vec<Draw> {
-    let mut objects = Objects::new(assignment, worker_index).unwrap();
+fn draws(assignment: &Assignment, worker_index: u32) -> Vec<ObjectRequest> {
+    let mut objects = ObjectLoad::new(assignment, worker_index).unwrap();
     std::iter::from_fn(|| objects.next()).collect()
 }
 
-fn numbers(draws: &[Draw]) -> Vec<u32> {
+fn numbers(draws: &[ObjectRequest]) -> Vec<u32> {
     draws.iter().map(|draw| draw.number).collect()
 }
 
@@ -80,7 +80,7 @@ fn sizes_are_uniform_between_their_bounds_and_those_that_the_objects_were_made_w
     let set = sized(20_000, 500, 1000);
     let put = draws(&load(Op::Put, Order::Sequential, set, 1), 0);
     let get = draws(&made(load(Op::Get, Order::Random, set, 1)), 0);
-    let sizes = |draws: &[Draw]| -> BTreeMap<u32, u32> {
+    let sizes = |draws: &[ObjectRequest]| -> BTreeMap<u32, u32> {
         draws.iter().map(|draw| (draw.number, draw.length_bytes)).collect()
     };
     assert_eq!(sizes(&put), sizes(&get));
@@ -94,11 +94,11 @@ fn sizes_are_uniform_between_their_bounds_and_those_that_the_objects_were_made_w
 #[test]
 fn a_load_in_the_order_of_the_listing_asks_for_the_next_as_often_as_there_are_objects() {
     let listed = draws(&made(load(Op::Delete, Order::Listing, sized(77, 0, 0), 1)), 0);
-    assert_eq!(listed, vec![Draw::listed(Op::Delete); 77]);
+    assert_eq!(listed, vec![ObjectRequest::listed(Op::Delete); 77]);
 }
 
-/// Goes through `draws` after `live` objects were there with their sizes, and holds each against what is there.
-fn replay(draws: &[Draw], live: &mut BTreeMap<u32, u32>, max_bytes: u32) -> BTreeMap<Op, u64> {
+/// Replays `draws` from `live`, the objects there before with their sizes, and checks each against what is there.
+fn replay(draws: &[ObjectRequest], live: &mut BTreeMap<u32, u32>, max_bytes: u32) -> BTreeMap<Op, u64> {
     let mut counts = BTreeMap::new();
     for draw in draws {
         *counts.entry(draw.op).or_insert(0) += 1;
@@ -137,7 +137,7 @@ fn transactions_touch_only_what_is_there_and_what_is_left_is_what_was_made_and_n
             after.cell.workload.op = Op::Delete;
             let done: Vec<u64> =
                 (0..workers).map(|worker| super::tests::draws(&assignment, worker).len() as u64).collect();
-            after.object_steps.push(ObjectStep { done, ..ObjectStep::of(&assignment) });
+            after.object_steps.push(ObjectStep { done, ..ObjectStep::from_assignment(&assignment) });
             after.cell.workload.objects = Some(set.identity());
             let deleted = numbers(&super::tests::draws(&after, worker));
             assert_eq!(deleted.iter().copied().collect::<BTreeSet<_>>(), live.keys().copied().collect());
@@ -157,7 +157,7 @@ fn what_was_done_in_part_is_known_after_it() {
         let done = numbers(&draws(&first, 0)[..40]);
         let mut after = load(Op::Stat, Order::Sequential, sized(100, 0, 0), 1);
         after.object_steps = first.object_steps.clone();
-        after.object_steps.push(ObjectStep { done: vec![40], ..ObjectStep::of(&first) });
+        after.object_steps.push(ObjectStep { done: vec![40], ..ObjectStep::from_assignment(&first) });
         let there: BTreeSet<u32> = numbers(&draws(&after, 0)).into_iter().collect();
         let expected: BTreeSet<u32> =
             (0..100).filter(|number| done.contains(number) == (op == Op::Put)).collect();
@@ -220,7 +220,7 @@ fn a_seed_repeats_its_transactions_in_any_cell_and_another_seed_has_others() {
 #[test]
 fn what_failed_is_not_there() {
     let set = transacting(sized(10, 0, 0), 1000, None, Some(10));
-    let mut objects = Objects::new(&made(load(Op::Get, Order::Sequential, set, 1)), 0).unwrap();
+    let mut objects = ObjectLoad::new(&made(load(Op::Get, Order::Sequential, set, 1)), 0).unwrap();
     for _ in 0..500 {
         assert_eq!(objects.next().map(|draw| draw.op), Some(Op::Put));
         objects.failed();

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::worker::tests::{assignment, device};
-use narrows_stats::goodness::{exponential, kolmogorov_smirnov};
+use narrows_testkit::statistics::goodness::{exponential, kolmogorov_smirnov};
 
 fn offered(arrivals: Arrivals, workers: u32, clients: u32) -> Assignment {
     let folder = tempfile::tempdir().unwrap();
@@ -84,9 +84,9 @@ fn a_backlog_is_what_is_due_before_the_end() {
 #[test]
 fn an_absurd_backlog_is_reckoned_and_not_counted_one_by_one() {
     let mut schedule = Schedule::new(&offered(Arrivals::Poisson { ops_per_s: 1e12 }, 1, 1), 0, 0).unwrap();
-    let mut told = (0, 0);
-    let count = schedule.pass_over(3_600_000_000_000, |due_ns, count| told = (due_ns, told.1 + count));
-    assert!(told.0.abs_diff(3_600_000_000_000) < 2000 && told.1 == count, "{told:?} of {count}");
+    let mut passed = (0, 0);
+    let count = schedule.pass_over(3_600_000_000_000, |due_ns, count| passed = (due_ns, passed.1 + count));
+    assert!(passed.0.abs_diff(3_600_000_000_000) < 2000 && passed.1 == count, "{passed:?} of {count}");
     let count = count as f64;
     assert!((count / 3.6e15 - 1.0).abs() < 1e-3, "{count}");
 }

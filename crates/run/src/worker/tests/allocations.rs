@@ -24,8 +24,12 @@ fn allocations(ops: u64, change: impl Fn(&mut Workload)) -> u64 {
     change(&mut counted.cell.workload);
     if let Some(set) = counted.cell.workload.objects.filter(|set| set.transactions.is_some()) {
         // As if all of them had been made.
-        let made =
-            ObjectStep { op: Op::Put, done: vec![u64::MAX], set: set.identity(), ..ObjectStep::of(&counted) };
+        let made = ObjectStep {
+            op: Op::Put,
+            done: vec![u64::MAX],
+            set: set.identity(),
+            ..ObjectStep::from_assignment(&counted)
+        };
         counted.object_steps.push(made);
     }
     let clock = Arc::new(MonotonicClock::new());

@@ -11,7 +11,7 @@ struct Noted {
 }
 
 impl Twist for Noted {
-    fn queued(&mut self, requests: &[Request]) {
+    fn queued(&mut self, requests: &[IoRequest]) {
         self.queued.lock().unwrap().push(requests.len());
     }
 

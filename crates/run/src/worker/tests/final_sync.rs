@@ -14,7 +14,7 @@ struct SlowSync {
 }
 
 impl Twist for SlowSync {
-    fn queueing(&mut self, requests: &[Request]) {
+    fn queueing(&mut self, requests: &[IoRequest]) {
         if requests.iter().any(|request| request.op == narrows_model::Op::Sync) {
             self.clock.wait_until(Tick(self.clock.now().0 + self.sync_ns));
         }

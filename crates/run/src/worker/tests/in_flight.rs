@@ -85,7 +85,7 @@ fn a_count_leaves_nothing_in_flight_unless_it_is_never_reached() {
     assert_eq!(output.in_flight_at_end.count, 1);
 }
 
-/// Asks to stop once a wait goes beyond a moment.
+/// Asks to stop once a wait extends beyond a moment.
 struct StopAt {
     at_ns: u64,
     stop: StopFlag,

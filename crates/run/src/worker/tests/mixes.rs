@@ -1,4 +1,4 @@
-//! Requests of several kinds: what is counted under which kind, and what each is judged by.
+//! Requests of several kinds: what is counted under which kind, and what each is checked against.
 
 use super::*;
 use narrows_model::Op;
@@ -57,7 +57,7 @@ struct Short {
 }
 
 impl Twist for Short {
-    fn done(&mut self, mut done: narrows_engines::Completion) -> narrows_engines::Completion {
+    fn done(&mut self, mut done: narrows_engines::IoCompletion) -> narrows_engines::IoCompletion {
         if done.result == Ok(self.length_bytes) {
             done.result = Ok(self.length_bytes - 1);
         }

@@ -1,16 +1,16 @@
-//! Loads of whole objects through engines that carry requests out by themselves and through engines that queue them: what
-//! is counted is the same.
+//! Loads of whole objects through engines that execute requests themselves and through engines that queue them: the
+//! counts are the same.
 
 use super::*;
 use crate::assignment::ObjectStep;
-use narrows_engines::request::{Completion, Errno};
+use narrows_engines::request::{Errno, IoCompletion};
 use narrows_model::Op;
 use narrows_model::workload::{ObjectSet, Transactions};
 
 const OBJECT_COUNT: u64 = 100_000;
 
 /// What becomes of a request, with its place among all, counted from 1.
-type Outcome = fn(u64, &Request) -> Result<u32, Errno>;
+type Outcome = fn(u64, &IoRequest) -> Result<u32, Errno>;
 
 /// An engine for whole objects on a virtual clock.
 struct Stub {
@@ -18,9 +18,9 @@ struct Stub {
     clock: Arc<dyn Clock>,
     per_op_ns: u64,
     outcome: Outcome,
-    /// Whether it carries this request out by itself.
-    performs: fn(&Request) -> bool,
-    queued: Option<Request>,
+    /// Whether it executes this request itself.
+    performs: fn(&IoRequest) -> bool,
+    queued: Option<IoRequest>,
     /// A reap comes back empty before each that brings something.
     came_back_empty: bool,
     /// Asks for a stop with this request, counted from 1.
@@ -29,7 +29,7 @@ struct Stub {
 }
 
 impl Stub {
-    fn carry_out(&mut self, request: &Request) -> Result<u32, Errno> {
+    fn carry_out(&mut self, request: &IoRequest) -> Result<u32, Errno> {
         self.clock.wait_until(self.clock.now().after(self.per_op_ns));
         self.done_count += 1;
         if let Some((at, stop)) = &self.stop
@@ -50,7 +50,7 @@ impl Engine for Stub {
         self.inner.buffer(slot)
     }
 
-    fn queue(&mut self, requests: &[Request]) -> Result<usize, EngineError> {
+    fn queue(&mut self, requests: &[IoRequest]) -> Result<usize, EngineError> {
         assert!(self.queued.is_none() && requests.len() == 1, "one at a time");
         self.queued = requests.first().copied();
         Ok(1)
@@ -65,12 +65,12 @@ impl Engine for Stub {
         if !self.came_back_empty
             && let Some(request) = self.queued.take()
         {
-            out.push(Completion { tag: request.tag, result: self.carry_out(&request) });
+            out.push(IoCompletion { tag: request.tag, result: self.carry_out(&request) });
         }
         Ok(())
     }
 
-    fn perform(&mut self, request: &Request) -> Option<Result<u32, Errno>> {
+    fn perform(&mut self, request: &IoRequest) -> Option<Result<u32, Errno>> {
         assert!(self.queued.is_none(), "nothing else is in flight");
         (self.performs)(request).then(|| self.carry_out(request))
     }
@@ -120,7 +120,7 @@ impl Load {
         workload.op = Op::Put;
         if self.op != Op::Put {
             let done = vec![OBJECT_COUNT];
-            assignment.object_steps = vec![ObjectStep { done, ..ObjectStep::of(&assignment) }];
+            assignment.object_steps = vec![ObjectStep { done, ..ObjectStep::from_assignment(&assignment) }];
         }
         let workload = &mut assignment.cell.workload;
         workload.op = self.op;
@@ -128,13 +128,13 @@ impl Load {
         assignment
     }
 
-    /// The load on `clock`, through an engine that carries out such requests by itself; the thread's own CPU time, which
-    /// is the test's, is left out.
+    /// The load on `clock`, through an engine that executes such requests itself; the thread's own CPU time, which is
+    /// the test's, is left out.
     fn run(
         &self,
         clock: &Arc<impl Clock + 'static>,
         until_ns: u64,
-        performs: fn(&Request) -> bool,
+        performs: fn(&IoRequest) -> bool,
     ) -> (WorkerOutput, Vec<IntervalSample>) {
         let folder = tempfile::tempdir().unwrap();
         let stop = StopFlag::default();
@@ -159,21 +159,24 @@ impl Load {
 
     /// What the load counts, which must be the same whoever queues its requests.
     fn count(&self) -> WorkerOutput {
-        let [performed, queued, mixed] =
-            [|_: &Request| true, |_: &Request| false, |request: &Request| request.object.is_multiple_of(3)]
-                .map(|performs| self.run(&Arc::new(VirtualClock::default()), 1_500_000_000, performs));
+        let [performed, queued, mixed] = [
+            |_: &IoRequest| true,
+            |_: &IoRequest| false,
+            |request: &IoRequest| request.object.is_multiple_of(3),
+        ]
+        .map(|performs| self.run(&Arc::new(VirtualClock::default()), 1_500_000_000, performs));
         for other in [&queued, &mixed] {
-            let told = |of: &(WorkerOutput, Vec<_>)| (of.0.op_count, of.0.last_within_ns, of.1.len());
-            assert!(performed == *other, "{:?} and {:?}", told(&performed), told(other));
+            let counts = |of: &(WorkerOutput, Vec<_>)| (of.0.op_count, of.0.last_within_ns, of.1.len());
+            assert!(performed == *other, "{:?} and {:?}", counts(&performed), counts(other));
         }
         performed.0
     }
 }
 
 fn errors(output: &WorkerOutput) -> Vec<(&str, u64)> {
-    let mut told: Vec<_> = output.errors.iter().map(|error| (error.errno.as_str(), error.count)).collect();
-    told.sort_unstable();
-    told
+    let mut counts: Vec<_> = output.errors.iter().map(|error| (error.errno.as_str(), error.count)).collect();
+    counts.sort_unstable();
+    counts
 }
 
 #[test]
@@ -217,7 +220,7 @@ fn failures_and_short_moves_between_looks_are_counted_as_those_of_queued_request
         _ => Ok(request.length_bytes),
     };
     let output = Load { outcome, ..LOAD }.count();
-    // The errors of the 4999 requests before the window are told with them.
+    // The errors of the 4999 requests before the window are reported with them.
     assert_eq!(errors(&output), [("ENOSPC", 300), ("SHORT", 60)]);
     assert_eq!((output.op_count, output.complete), (10_001 - 201 - 40, true));
 }
@@ -232,7 +235,7 @@ fn a_bound_is_one_of_the_window_and_ends_the_load_between_looks() {
 
 #[test]
 fn a_window_without_warm_up_counts_from_the_first_request() {
-    // All end before the first look; that the queue has turned over must be told all the same, which is seen to.
+    // All end before the first look; the worker still reports that the queue has turned over.
     let output = Load { measure_from_ns: 0, ops_max: Some(5), ..LOAD }.count();
     assert_eq!((output.op_count, output.response_sum_ns), (5, 500_000));
     assert_eq!((output.last_before_ns, output.last_within_ns), (0, 500_000));

@@ -3,7 +3,7 @@
 use super::*;
 use narrows_engines::MonotonicClock;
 use narrows_model::workload::Arrivals;
-use narrows_stats::goodness::{dispersion, exponential, kolmogorov_smirnov};
+use narrows_testkit::statistics::goodness::{dispersion, exponential, kolmogorov_smirnov};
 use std::sync::Mutex;
 
 /// An assignment with the folder of its machine, which is read when the engine is opened.
@@ -159,7 +159,7 @@ impl<C> Clone for Stamped<C> {
 }
 
 impl<C: Clock> Twist for Stamped<C> {
-    fn queued(&mut self, requests: &[Request]) {
+    fn queued(&mut self, requests: &[IoRequest]) {
         let now_ns = self.clock.now().0;
         self.at_ns.lock().unwrap().extend(requests.iter().map(|_| now_ns));
     }
@@ -190,7 +190,7 @@ fn submissions<C: Clock + 'static>(clock: C, arrivals: Arrivals, seed: u64) -> V
 struct Stalls(Arc<VirtualClock>, bool);
 
 impl Twist for Stalls {
-    fn queued(&mut self, _: &[Request]) {
+    fn queued(&mut self, _: &[IoRequest]) {
         if !self.1 && self.0.now().0 > 1_000_000_000 {
             self.1 = true;
             let woken = self.0.now().after(10_000_000);
@@ -239,7 +239,7 @@ fn poisson_arrivals_are_handed_over_as_a_poisson_process_in_virtual_time() {
 
 #[test]
 fn poisson_arrivals_are_handed_over_as_a_poisson_process_on_the_machines_clock() {
-    // A machine that is busy with other things can hold a run up: five attempts, each with its own schedule.
+    // A machine that is busy with other things can delay a run: five attempts, each with its own schedule.
     let pass = (0..5).any(|seed| {
         let at_ns = submissions(MonotonicClock::new(), Arrivals::Poisson { ops_per_s: 200.0 }, seed);
         is_poisson(&at_ns, 200.0, 0.001)

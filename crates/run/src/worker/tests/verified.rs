@@ -1,7 +1,7 @@
 //! Verified loads on real files: what is checked, and that each kind of damage done to the file is found and named.
 
 use super::*;
-use crate::prepare::{PrepareLimit, Prepared, Workshop};
+use crate::prepare::{PrepareContext, PrepareLimit, PreparedObjects};
 use narrows_engines::MonotonicClock;
 use narrows_model::verification::{DATA_MISMATCH, Mismatch, MismatchKind, Verification};
 use narrows_model::workload::{Access, BlockShare, OpShare, Order};
@@ -32,8 +32,9 @@ fn prepared(folder: &Path, ops: u64, change: impl Fn(&mut Workload)) -> Assignme
     let factory = EngineRegistry::for_user().factory(assignment.target(), None).unwrap();
     let clock: Arc<dyn Clock> = Arc::new(MonotonicClock::new());
     let limit = PrepareLimit::starting(0, u64::MAX);
-    let workshop = Workshop { factory: factory.as_ref(), clock: &clock, stop: &StopFlag::default(), limit };
-    assignment.object_bytes = Prepared::default().ensure(&assignment, &workshop).unwrap();
+    let context =
+        PrepareContext { factory: factory.as_ref(), clock: &clock, stop: &StopFlag::default(), limit };
+    assignment.object_bytes = PreparedObjects::default().ensure(&assignment, &context).unwrap();
     assert_eq!(assignment.object_bytes.0, FILE_BYTES);
     assignment
 }
@@ -103,7 +104,7 @@ struct Damage<F> {
 }
 
 impl<F: FnOnce(&std::fs::File)> Twist for Damage<F> {
-    fn queueing(&mut self, requests: &[Request]) {
+    fn queueing(&mut self, requests: &[IoRequest]) {
         if self.left > 0 {
             self.left = self.left.saturating_sub(requests.len() as u64);
         } else if let Some(harm) = self.harm.take() {
@@ -124,9 +125,9 @@ fn damaged(
     let (output, found) = verified(&assignment, |engine| {
         Box::new(Twisted(engine, Damage { file: file.clone(), left: after, harm: Some(harm.clone()) }))
     });
-    let told: u64 = output.errors.iter().map(|error| error.count).sum();
-    assert!(told > 0 && output.errors.iter().all(|error| error.errno == DATA_MISMATCH), "{output:?}");
-    assert!(found.mismatch_count >= told && found.mismatches.len() <= 8, "{found:?}");
+    let reported: u64 = output.errors.iter().map(|error| error.count).sum();
+    assert!(reported > 0 && output.errors.iter().all(|error| error.errno == DATA_MISMATCH), "{output:?}");
+    assert!(found.mismatch_count >= reported && found.mismatches.len() <= 8, "{found:?}");
     assert_eq!(output.errors[0].first_message.split(" on ").next().unwrap(), found.mismatches[0].to_string());
     (output, found)
 }
@@ -238,7 +239,7 @@ fn a_load_that_only_writes_is_checked_when_it_is_read_back() {
 struct FailsWrites(u32, BTreeSet<u32>);
 
 impl Twist for FailsWrites {
-    fn queueing(&mut self, requests: &[Request]) {
+    fn queueing(&mut self, requests: &[IoRequest]) {
         for request in requests {
             self.1.remove(&request.tag);
             if request.op == Op::Write {
@@ -250,10 +251,10 @@ impl Twist for FailsWrites {
         }
     }
 
-    fn done(&mut self, done: narrows_engines::Completion) -> narrows_engines::Completion {
+    fn done(&mut self, done: narrows_engines::IoCompletion) -> narrows_engines::IoCompletion {
         let failed = self.1.contains(&done.tag);
         let result = if failed { Err(narrows_engines::request::Errno(5)) } else { done.result };
-        narrows_engines::Completion { result, ..done }
+        narrows_engines::IoCompletion { result, ..done }
     }
 }
 

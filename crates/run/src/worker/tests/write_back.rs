@@ -16,7 +16,7 @@ fn writing_back(folder: &tempfile::TempDir, every: u32) -> Assignment {
 struct Seen(Rc<RefCell<Vec<(Op, u64)>>>);
 
 impl Twist for Seen {
-    fn queued(&mut self, requests: &[Request]) {
+    fn queued(&mut self, requests: &[IoRequest]) {
         self.0.borrow_mut().extend(requests.iter().map(|request| (request.op, request.offset_bytes)));
     }
 }
@@ -81,13 +81,13 @@ struct Failing {
 }
 
 impl Twist for Failing {
-    fn queued(&mut self, requests: &[Request]) {
+    fn queued(&mut self, requests: &[IoRequest]) {
         for request in requests {
             if request.op == Op::Write { *self.writes.borrow_mut() += 1 } else { self.read_count += 1 }
         }
     }
 
-    fn done(&mut self, mut done: narrows_engines::Completion) -> narrows_engines::Completion {
+    fn done(&mut self, mut done: narrows_engines::IoCompletion) -> narrows_engines::IoCompletion {
         if self.read_count.is_multiple_of(3) && done.result == Ok(4096) {
             done.result = Ok(100);
         }

@@ -89,17 +89,18 @@ fn no_room_at_all_is_a_problem() {
 fn the_load_statement_says_what_the_cells_do() {
     let local = plan(&roomy("/srv")).load;
     assert_eq!(local.file_bytes_max, Bytes(1024 * MIB));
-    // Each write of the grid goes once over the file, past the page cache and through it.
+    // Each write of the grid visits the file once, past the page cache and through it.
     assert_eq!(local.write_bytes_max, Some(Bytes(12 * 1024 * MIB)));
-    assert_eq!(local.touches, ["a test folder of its own in /srv"]);
+    assert_eq!(local.touches, ["a separate test folder in /srv"]);
     // Sixteen in flight, and four clients when it is refined.
     assert_eq!(local.in_flight_max, 64);
     let disk = plan(&roomy("tcp://h:1/disk")).load;
     assert_eq!(disk.file_bytes_max, Bytes(512 * MIB));
     assert_eq!(disk.touches, ["the endpoint's memory", "the endpoint's store"]);
-    let server = Some(Server { kind: ServerKind::SelfStarted, host: "127.0.0.1".to_owned(), port: 1 });
+    let server =
+        Some(RequestedServer { kind: ServerKind::SelfStarted, host: "127.0.0.1".to_owned(), port: 1 });
     let own = plan(&CheckRequest { server, ..roomy("/srv") }).load;
-    assert_eq!(own.touches, ["a test folder of its own in /srv", "memory of this machine"]);
+    assert_eq!(own.touches, ["a separate test folder in /srv", "memory of this machine"]);
 }
 
 #[test]

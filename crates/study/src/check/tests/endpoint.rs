@@ -81,7 +81,7 @@ fn a_path_through_a_proxy_has_its_segments_and_a_stream_past_it_for_each_through
     assert_eq!((through.len(), past.len()), (6, 6));
     for (through, past) in through.iter().zip(&past) {
         assert_eq!((&through.workload, through.stop), (&past.workload, past.stop));
-        assert_eq!(past.target, through.target.past_the_proxy());
+        assert_eq!(past.target, through.target.without_proxy());
     }
     let direct: Vec<&str> = cut(&reached, Cut::DirectPath).iter().map(|cell| cell.id.0.as_str()).collect();
     let corners = ["read/1MiB/qd16/c1", "write/1MiB/qd16/c1", "read/4KiB/qd1/c1", "write/4KiB/qd1/c1"];
@@ -90,19 +90,21 @@ fn a_path_through_a_proxy_has_its_segments_and_a_stream_past_it_for_each_through
         let id = direct.id.0.replace("direct-", "");
         let path = reached.cells.iter().find(|cell| cell.id.0 == id).unwrap();
         assert_eq!((&direct.workload, direct.stop), (&path.workload, path.stop));
-        assert_eq!(direct.target, path.target.past_the_proxy());
+        assert_eq!(direct.target, path.target.without_proxy());
     }
     let through_it = |cell: &&Cell| {
         let past = matches!(cell.cut, Cut::DirectStream | Cut::DirectPath);
         matches!(cell.target, Target::Tcp { .. }) && !past
     };
     assert!(reached.cells.iter().filter(through_it).all(|cell| cell.target.via().is_some()));
-    request.past_the_proxy = Err("the endpoint is not reached without the proxy".to_owned());
+    request.past_the_proxy = Err("the endpoint cannot be reached without the proxy".to_owned());
     let unreached = plan(&request);
     assert!(cut(&unreached, Cut::DirectStream).is_empty() && cut(&unreached, Cut::DirectPath).is_empty());
-    assert!(reason(&unreached, "direct-path/read/1MiB/qd16/c1").contains("not reached without the proxy"));
+    assert!(
+        reason(&unreached, "direct-path/read/1MiB/qd16/c1").contains("cannot be reached without the proxy")
+    );
     let id = past[0].id.0.clone();
-    assert!(reason(&unreached, &id).contains("not reached without the proxy"));
+    assert!(reason(&unreached, &id).contains("cannot be reached without the proxy"));
     let without = plan(&roomy("tcp://storage:7300/disk"));
     assert!(cut(&without, Cut::DirectStream).is_empty() && !without.segments.contains(&Segment::ProxyCpu));
 }
@@ -125,7 +127,7 @@ fn a_queue_that_one_connection_does_not_hold_is_a_skip() {
     request.engines.server_disk = Some(capabilities("endpoint", Support::Yes, 8));
     let plan = plan(&request);
     assert!(cut(&plan, Cut::Path).iter().all(|cell| cell.workload.queue_depth == 1));
-    assert!(reason(&plan, "path/read/4KiB/qd16/c1").contains("takes 8 requests at once, not 16"));
+    assert!(reason(&plan, "path/read/4KiB/qd16/c1").contains("allows 8 requests in flight, not 16"));
 }
 
 #[test]

@@ -85,7 +85,7 @@ fn a_block_that_direct_access_refuses_is_a_skip_with_its_reason() {
     let plan = plan(&request);
     assert_eq!(
         reason(&plan, "local-device/read/1000B/qd1/c1"),
-        "direct I/O needs multiples of 512B, and 1000B is none"
+        "direct I/O needs multiples of 512B, and 1000B is not one"
     );
 }
 
@@ -109,7 +109,7 @@ fn an_existing_file_is_only_ever_read() {
         assert!(cell.read_only && cell.workload.op == Op::Read, "{}", cell.id);
     }
     assert!(cut(&plan, Cut::Path).iter().all(|cell| cell.workload.cache == CacheState::AsFound));
-    assert!(reason(&plan, "path/write/4KiB/qd1/c1").contains("only ever read"));
+    assert!(reason(&plan, "path/write/4KiB/qd1/c1").contains("only read"));
     assert_eq!((plan.load.file_bytes_max, plan.load.write_bytes_max), (Bytes(0), Some(Bytes(0))));
     assert!(plan.load.touches.is_empty());
 }
@@ -147,7 +147,7 @@ fn a_file_system_in_memory_has_no_cache_to_drop_and_no_device() {
 fn a_file_that_exists_is_read_as_found_from_its_first_pass() {
     let plan = plan(&CheckRequest { existing_file: Some(Bytes(1 << 30)), ..roomy("/srv/file") });
     assert!(cut(&plan, Cut::PageCache).is_empty());
-    assert!(reason(&plan, "page-cache/read/4KiB/qd1/c1").contains("as it is found"));
+    assert!(reason(&plan, "page-cache/read/4KiB/qd1/c1").contains("present cache state"));
     for cell in cut(&plan, Cut::Path) {
         assert_eq!((cell.workload.cache, cell.stop.warm_up_ns), (CacheState::AsFound, Nanos(0)));
         assert!(cell.read_only);

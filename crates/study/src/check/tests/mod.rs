@@ -6,7 +6,7 @@ mod local;
 mod requests;
 
 use super::*;
-use crate::request::{EngineFacts, Server, ServerKind};
+use crate::request::{EngineFacts, RequestedServer, ServerKind};
 use narrows_model::capabilities::{Capabilities, Completion, Support};
 use narrows_model::inventory::PathKind;
 use narrows_model::plan::Topology;
@@ -50,8 +50,8 @@ fn roomy(target: &str) -> CheckRequest {
     CheckRequest { budget_s: 600.0, ..request(target) }
 }
 
-fn beside(kind: ServerKind) -> Server {
-    Server { kind, host: "storage".into(), port: 7300 }
+fn beside(kind: ServerKind) -> RequestedServer {
+    RequestedServer { kind, host: "storage".into(), port: 7300 }
 }
 
 fn plan(request: &CheckRequest) -> Plan {

@@ -57,12 +57,12 @@ fn a_request_without_facts_is_planned_for_an_ordinary_file_system() {
 
 /// The cuts that a path cell is compared with: each planned before it, or a skip.
 fn cuts_are_there(plan: &Plan, request: &CheckRequest, index: usize) -> Result<(), TestCaseError> {
-    let route = route::Route::of(request).unwrap();
-    let file_bytes = extent::Extent::of(request, &grid::points(request)).file_bytes;
+    let route = route::CheckRoute::new(request).unwrap();
+    let file_bytes = extent::TestFileExtent::new(request, &grid::points(request)).file_bytes;
     let path = &plan.cells[index];
     let depth = path.workload.workers * path.workload.queue_depth;
-    let point = Point { op: path.workload.op, block: path.workload.block_bytes, depth };
-    let cells = Cutter { request, route: &route, file_bytes, corners: [None; 2] }.point(point);
+    let point = GridPoint { op: path.workload.op, block: path.workload.block_bytes, depth };
+    let cells = PointPlanner { request, route: &route, file_bytes, corners: [None; 2] }.point(point);
     prop_assert_eq!(&cells.path, path);
     prop_assert!(cells.cuts.iter().any(|cell| cell.cut == Cut::Generator));
     for wanted in cells.cuts {

@@ -29,11 +29,11 @@ fn the_generator_is_measured_with_the_load_of_the_path_and_nothing_that_holds_it
     }
 }
 
-trait Offered {
+trait OfferedCase {
     fn offered(&self) -> Option<f64>;
 }
 
-impl Offered for narrows_model::Workload {
+impl OfferedCase for narrows_model::Workload {
     fn offered(&self) -> Option<f64> {
         self.arrivals.offered_ops_per_s()
     }
@@ -121,7 +121,7 @@ fn a_stripe_of_folders_is_cut_at_each_members_device_and_at_all_together() {
     assert_eq!(targets(Cut::LocalDevice).collect::<Vec<_>>(), ["/a", "/b", "stripe:/a,/b?unit=64KiB"]);
     assert_eq!(targets(Cut::PageCache).collect::<Vec<_>>(), ["stripe:/a,/b?unit=64KiB"]);
     assert_eq!(plan.topology, Topology::Local);
-    assert_eq!(plan.load.touches, ["a test folder of its own in /a", "a test folder of its own in /b"]);
+    assert_eq!(plan.load.touches, ["a separate test folder in /a", "a separate test folder in /b"]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ mod cuts;
 mod machine;
 
 use super::*;
-use crate::file::{KEYS, parse};
+use crate::file::{parse, schema};
 use narrows_model::capabilities::{Capabilities, Completion, Support};
 use narrows_model::workload::{Access, Acknowledgement, CacheState};
 use narrows_model::{Bytes, Cut, EngineId, Op, Site};
@@ -36,7 +36,7 @@ fn facts(study: &Study) -> StudyFacts {
     let mut facts =
         StudyFacts { targets: Vec::new(), memory_bytes: Some(Bytes(8 << 30)), ..StudyFacts::default() };
     for (target, engine) in study.wanted() {
-        let default = target.engines()[0];
+        let default = target.default_engine().unwrap();
         let answer = EngineAnswer { engine, capabilities: Ok(capabilities(engine.unwrap_or(default))) };
         match facts.targets.iter_mut().find(|known| known.target == target) {
             Some(known) => known.engines.push(answer),

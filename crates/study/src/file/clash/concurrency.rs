@@ -1,6 +1,7 @@
 //! What can be in flight together.
 
-use super::{Clash, Subject, words};
+use super::{Clash, Subject, text};
+use crate::file::fields::marks;
 use narrows_model::{Bytes, Target};
 
 /// Most requests in flight of one cell: buffers and, in a simulation, the events of a trial grow with them.
@@ -13,12 +14,12 @@ pub(super) fn depth_of_synchronous(subject: &Subject<'_>) -> Option<Clash> {
     if depth <= 1 || !engine.is_synchronous() {
         return None;
     }
-    let words = words(
+    let text = text(
         format!("a depth of {depth} with the synchronous engine {engine}"),
         format!("a depth of 1 with {engine}: a worker waits for its request"),
         format!("write workers = {depth} instead, or engine = \"uring\""),
     );
-    Some(subject.clash("depth_of_synchronous", &["workload.depth", "workload.engine"], words))
+    Some(subject.clash("depth_of_synchronous", &marks!(subject.keys; workload.depth, workload.engine), text))
 }
 
 pub(super) fn batch_over_depth(subject: &Subject<'_>) -> Option<Clash> {
@@ -26,12 +27,12 @@ pub(super) fn batch_over_depth(subject: &Subject<'_>) -> Option<Clash> {
     if batch <= depth {
         return None;
     }
-    let words = words(
+    let text = text(
         format!("a batch of {batch} at a depth of {depth}"),
         format!("a batch from 1 to {depth}"),
         format!("write depth = {batch} or more, or a smaller batch"),
     );
-    Some(subject.clash("batch_over_depth", &["workload.batch", "workload.depth"], words))
+    Some(subject.clash("batch_over_depth", &marks!(subject.keys; workload.batch, workload.depth), text))
 }
 
 /// Kept apart from the depth's rule, which says the same of a deep queue already.
@@ -41,12 +42,12 @@ pub(super) fn batch_of_synchronous(subject: &Subject<'_>) -> Option<Clash> {
     if batch <= 1 || subject.load.queue_depth > 1 || !engine.is_synchronous() {
         return None;
     }
-    let words = words(
+    let text = text(
         format!("a batch of {batch} with the synchronous engine {engine}"),
         format!("a batch of 1 with {engine}"),
-        "leave batch out, or write engine = \"uring\" with a depth",
+        "omit batch, or write engine = \"uring\" with a depth",
     );
-    Some(subject.clash("batch_of_synchronous", &["workload.batch"], words))
+    Some(subject.clash("batch_of_synchronous", &marks!(subject.keys; workload.batch), text))
 }
 
 /// A machine is simulated within a process, and what clients share of a path cannot be.
@@ -56,12 +57,12 @@ pub(super) fn clients_of_simulated(subject: &Subject<'_>) -> Option<Clash> {
         return None;
     }
     let target = subject.target;
-    let words = words(
-        format!("{clients} clients of {target}: each is a process, with a simulated machine of its own"),
-        format!("1 client of {target}, with as many workers as you like: they share the machine"),
+    let text = text(
+        format!("{clients} clients of {target}: each is a process with its own simulated machine"),
+        format!("1 client of {target} with any number of workers, which share the machine"),
         format!("write workers = {clients} instead, or give a real target"),
     );
-    Some(subject.clash("clients_of_simulated", &["workload.clients", "target"], words))
+    Some(subject.clash("clients_of_simulated", &marks!(subject.keys; workload.clients, head.target), text))
 }
 
 pub(super) fn in_flight(subject: &Subject<'_>) -> Option<Clash> {
@@ -70,7 +71,7 @@ pub(super) fn in_flight(subject: &Subject<'_>) -> Option<Clash> {
     if in_flight <= IN_FLIGHT_MAX && buffers <= BUFFER_BYTES_MAX {
         return None;
     }
-    let words = words(
+    let text = text(
         format!("{in_flight} requests in flight with buffers of {}", Bytes(buffers)),
         format!(
             "clients x workers x depth up to {IN_FLIGHT_MAX}, and buffers up to {}",
@@ -78,5 +79,9 @@ pub(super) fn in_flight(subject: &Subject<'_>) -> Option<Clash> {
         ),
         "lower clients, workers, depth or block",
     );
-    Some(subject.clash("in_flight", &["workload.depth", "workload.workers", "workload.clients"], words))
+    Some(subject.clash(
+        "in_flight",
+        &marks!(subject.keys; workload.depth, workload.workers, workload.clients),
+        text,
+    ))
 }

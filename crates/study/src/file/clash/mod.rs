@@ -10,9 +10,8 @@ mod pace;
 mod verify;
 mod write_back;
 
-use super::point::View;
-use crate::located::Complaint;
-use crate::located::Span;
+use super::fields::{StudyKeys, marks};
+use crate::schema::{Complaint, KeyMark, Span};
 use narrows_model::{EngineId, Target, Workload};
 
 /// Settings that do not go together.
@@ -25,105 +24,106 @@ pub(crate) struct Clash {
 }
 
 /// A rule: what does not go together, if anything; and the keys that it looks at, of which none may be in doubt.
-type Rule = (fn(&Subject<'_>) -> Option<Clash>, &'static [&'static str]);
+type ClashRule = (fn(&Subject<'_>) -> Option<Clash>, fn(&StudyKeys) -> Vec<&KeyMark>);
 
-const RULES: &[Rule] = &[
-    (extent::block_over_file, &[BLOCK, BLOCKS, FILE]),
-    (extent::worker_without_block, &[BLOCK, BLOCKS, FILE, "workload.workers"]),
-    (access::unaligned_direct, &[BLOCK, BLOCKS, ACCESS]),
-    (access::direct_in_memory, &[ACCESS, ENGINE, "target"]),
-    (concurrency::depth_of_synchronous, &[DEPTH, ENGINE, "target"]),
-    (concurrency::batch_over_depth, &["workload.batch", DEPTH]),
-    (concurrency::batch_of_synchronous, &["workload.batch", DEPTH, ENGINE, "target"]),
-    (concurrency::in_flight, &[BLOCK, BLOCKS, DEPTH, "workload.workers", "workload.clients"]),
-    (concurrency::clients_of_simulated, &["workload.clients", "target"]),
-    (pace::think_in_open_loop, &["workload.think", ARRIVALS]),
-    (pace::open_loop_without_offer, &["workload.offered", ARRIVALS]),
-    (pace::cap_in_open_loop, &["workload.max_rate", "workload.max_ops", ARRIVALS]),
-    (extent::mix_of_blocks_once_each, &[BLOCKS, ORDER]),
-    (extent::stride_of_blocks, &[STRIDE, ORDER, BLOCK, BLOCKS]),
-    (extent::stride_missing, &[STRIDE, ORDER]),
-    (extent::stride_over_file, &[STRIDE, ORDER, FILE]),
-    (extent::zipf_without_theta, &["workload.zipf_theta", ORDER]),
-    (access::polling_without_direct, &["workload.ring.completion_polling", ENGINE, ACCESS, "target"]),
-    (access::position_of_vectors, &["workload.psync.calls", "workload.psync.vectors"]),
-    (access::engine_of_target, &[ENGINE, "target"]),
-    (access::op_of_target, &["workload.op", "workload.ops", "target"]),
-    (extent::bytes_below_block, &["stop.bytes", BLOCK, BLOCKS]),
-    (objects::order_of_objects, &[ORDER, "workload.op", "workload.ops", TRANSACTIONS]),
-    (objects::listing_of_workers, &[ORDER, "workload.workers", "workload.op", TRANSACTIONS]),
-    (objects::worker_without_object, &["workload.objects.count", "workload.workers"]),
-    (objects::sizes_of_objects, &["workload.objects.min", "workload.objects.max"]),
-    (objects::synced_folders, &["workload.objects.folders", "workload.objects.sync"]),
-    (objects::depth_of_objects, &[DEPTH, "workload.batch", ENGINE, "target"]),
-    (objects::window_of_objects, &["stop.warm_up", "stop.bytes"]),
-    (verify::verify_without_data, &[VERIFY, "target"]),
-    (verify::verify_in_streams, &[VERIFY, ENGINE, "workload.workers", "target"]),
-    (verify::verify_of_parts, &[VERIFY, BLOCK, BLOCKS]),
-    (verify::verify_over_limit, &[VERIFY, FILE]),
-    (write_back::of_reads_alone, &[WRITE_BACK, "workload.op", "workload.ops", BLOCKS]),
-    (write_back::one_at_a_time, &[WRITE_BACK, DEPTH]),
-    (write_back::unpaced, &[WRITE_BACK, ARRIVALS, "workload.think", "workload.max_rate", "workload.max_ops"]),
-    (write_back::not_verified, &[WRITE_BACK, VERIFY]),
-    (pace::cap_below_block, &["workload.max_rate", "stop.measure", BLOCK, BLOCKS]),
-];
+/// Lists rules, each with the keys that it looks at.
+macro_rules! rules {
+    ($($rule:path: $($table:ident.$key:ident),*;)*) => {
+        const RULES: &[ClashRule] = &[$(($rule, |keys| marks!(keys; $($table.$key),*).to_vec())),*];
+    };
+}
 
-const ACCESS: &str = "workload.access";
-const ARRIVALS: &str = "workload.arrivals";
-const BLOCK: &str = "workload.block";
-const BLOCKS: &str = "workload.blocks";
-const DEPTH: &str = "workload.depth";
-const ENGINE: &str = "workload.engine";
-const FILE: &str = "workload.file";
-const ORDER: &str = "workload.order";
-const STRIDE: &str = "workload.stride";
-const TRANSACTIONS: &str = "workload.transactions.count";
-const VERIFY: &str = "workload.verify";
-const WRITE_BACK: &str = "workload.write_back_every";
+rules! {
+    extent::block_over_file: workload.block, workload.blocks, workload.file;
+    extent::worker_without_block: workload.block, workload.blocks, workload.file, workload.workers;
+    access::unaligned_direct: workload.block, workload.blocks, workload.access;
+    access::direct_in_memory: workload.access, workload.engine, head.target;
+    concurrency::depth_of_synchronous: workload.depth, workload.engine, head.target;
+    concurrency::batch_over_depth: workload.batch, workload.depth;
+    concurrency::batch_of_synchronous: workload.batch, workload.depth, workload.engine, head.target;
+    concurrency::in_flight: workload.block, workload.blocks, workload.depth, workload.workers, workload.clients;
+    concurrency::clients_of_simulated: workload.clients, head.target;
+    pace::think_in_open_loop: workload.think, workload.arrivals;
+    pace::open_loop_without_offer: workload.offered, workload.arrivals;
+    pace::cap_in_open_loop: workload.max_rate, workload.max_ops, workload.arrivals;
+    extent::mix_of_blocks_once_each: workload.blocks, workload.order;
+    extent::stride_of_blocks: workload.stride, workload.order, workload.block, workload.blocks;
+    extent::stride_missing: workload.stride, workload.order;
+    extent::stride_over_file: workload.stride, workload.order, workload.file;
+    extent::zipf_without_theta: workload.zipf_theta, workload.order;
+    access::engine_of_target: workload.engine, head.target;
+    access::op_of_target: workload.op, workload.ops, head.target;
+    extent::bytes_below_block: stop.bytes, workload.block, workload.blocks;
+    objects::order_of_objects: workload.order, workload.op, workload.ops, transactions.count;
+    objects::listing_of_workers: workload.order, workload.workers, workload.op, transactions.count;
+    objects::worker_without_object: objects.count, workload.workers;
+    objects::sizes_of_objects: objects.min, objects.max;
+    objects::synced_folders: objects.folders, objects.sync;
+    objects::depth_of_objects: workload.depth, workload.batch, workload.engine, head.target;
+    objects::window_of_objects: stop.warm_up, stop.bytes;
+    verify::verify_without_data: workload.verify, head.target;
+    verify::verify_of_parts: workload.verify, workload.block, workload.blocks;
+    verify::verify_over_limit: workload.verify, workload.file;
+    write_back::of_reads_alone: workload.write_back_every, workload.op, workload.ops, workload.blocks;
+    write_back::one_at_a_time: workload.write_back_every, workload.depth;
+    write_back::unpaced: workload.write_back_every, workload.arrivals, workload.think, workload.max_rate, workload.max_ops;
+    write_back::not_verified: workload.write_back_every, workload.verify;
+    pace::cap_below_block: workload.max_rate, stop.measure, workload.block, workload.blocks;
+}
 
-/// What the rules look at.
-struct Subject<'a> {
-    view: View<'a>,
-    load: Workload,
-    target: &'a Target,
+/// What the rules look at: the keys of a point, and what they make.
+pub(crate) struct Subject<'k> {
+    pub(crate) keys: &'k StudyKeys,
+    pub(crate) load: Workload,
+    pub(crate) target: &'k Target,
 }
 
 /// Everything that does not go together at a point, as far as the keys that it rests on could be read.
-pub(crate) fn clashes(view: View<'_>, target: &Target) -> Vec<Clash> {
-    let subject = Subject { view, load: view.workload(), target };
-    let certain = |keys: &[&str]| keys.iter().all(|key| !view.is_in_doubt(key));
-    RULES.iter().filter(|(_, keys)| certain(keys)).filter_map(|(rule, _)| rule(&subject)).collect()
+pub(crate) fn clashes(subject: &Subject<'_>) -> Vec<Clash> {
+    let keys = subject.keys;
+    let are_certain = |marks: &[&KeyMark]| marks.iter().all(|mark| !mark.in_doubt);
+    let certain = RULES.iter().filter(|(_, looks_at)| are_certain(&looks_at(keys)));
+    let mut clashes: Vec<Clash> = certain.filter_map(|(rule, _)| rule(subject)).collect();
+    if are_certain(&marks!(keys; workload.engine, head.target)) {
+        clashes.extend(subject.engine().declaration().clashes.iter().filter_map(|clash| {
+            let marks = keys.workload_marks(clash.keys);
+            let found = (clash.check)(&subject.load).filter(|_| are_certain(&marks))?;
+            Some(subject.clash(clash.code, &marks, text(found.found, found.allowed, found.hint)))
+        }));
+    }
+    clashes
 }
 
-impl Subject<'_> {
-    /// A clash at the first of `paths` that is given.
-    fn clash(&self, code: &'static str, paths: &[&str], words: Words) -> Clash {
-        let given = paths.iter().find(|path| self.view.entry(path).is_some());
-        let key = given.or(paths.first()).map(|path| self.view.path(path)).unwrap_or_default();
-        let complaint = Complaint::new(key, words.found, words.allowed, words.hint);
-        Clash { code, at: self.view.at(paths), complaint }
+impl<'k> Subject<'k> {
+    /// The load of a point; `None` where its target could not be read.
+    pub(crate) fn new(keys: &'k StudyKeys) -> Option<Self> {
+        Some(Self { keys, load: keys.load(), target: keys.head.target.value.as_ref()? })
+    }
+
+    /// A clash at the first of `marks` that is given.
+    fn clash(&self, code: &'static str, marks: &[&KeyMark], text: ClashMessage) -> Clash {
+        let given = marks.iter().find(|mark| mark.at.is_some()).or(marks.first());
+        let key = given.map(|mark| mark.path_as_given()).unwrap_or_default();
+        let complaint = Complaint::new(key, text.found, text.allowed, text.hint);
+        Clash { code, at: self.keys.position(marks), complaint }
     }
 
     fn engine(&self) -> EngineId {
-        let default = self.target.engines().first().copied().unwrap_or(EngineId::Null);
-        self.load.engine.unwrap_or(default)
+        self.load.engine.or(self.target.default_engine()).unwrap_or(EngineId::Null)
     }
 
-    fn is_open(&self) -> bool {
-        matches!(self.view.name("workload.arrivals"), Some("constant" | "poisson"))
-    }
-
-    fn block_key(&self) -> &'static str {
-        if self.load.block_mix.is_empty() { "workload.block" } else { "workload.blocks" }
+    fn block_mark(&self) -> &KeyMark {
+        let keys = &self.keys.workload;
+        if self.load.block_mix.is_empty() { &keys.block.mark } else { &keys.blocks.mark }
     }
 }
 
-struct Words {
+struct ClashMessage {
     found: String,
     allowed: String,
     hint: String,
 }
 
-fn words(found: impl Into<String>, allowed: impl Into<String>, hint: impl Into<String>) -> Words {
-    Words { found: found.into(), allowed: allowed.into(), hint: hint.into() }
+fn text(found: impl Into<String>, allowed: impl Into<String>, hint: impl Into<String>) -> ClashMessage {
+    ClashMessage { found: found.into(), allowed: allowed.into(), hint: hint.into() }
 }

@@ -1,58 +1,59 @@
 //! When requests start, and what holds them back.
 
-use super::{Clash, Subject, words};
+use super::{Clash, Subject, text};
+use crate::file::fields::marks;
 use narrows_model::Bytes;
 use narrows_model::workload::Arrivals;
 
 pub(super) fn think_in_open_loop(subject: &Subject<'_>) -> Option<Clash> {
-    if subject.load.think_ns.0 == 0 || !subject.is_open() {
+    if subject.load.think_ns.0 == 0 || !subject.keys.is_open() {
         return None;
     }
-    let words = words(
+    let text = text(
         "think time in an open loop, where requests start by a schedule",
         "think time with arrivals = \"closed\"",
-        "leave think out: offered is what decides when requests start",
+        "omit think: offered decides when requests start",
     );
-    Some(subject.clash("think_in_open_loop", &["workload.think", "workload.arrivals"], words))
+    Some(subject.clash("think_in_open_loop", &marks!(subject.keys; workload.think, workload.arrivals), text))
 }
 
 pub(super) fn open_loop_without_offer(subject: &Subject<'_>) -> Option<Clash> {
-    if !subject.is_open() || subject.load.arrivals != Arrivals::Closed {
+    if !subject.keys.is_open() || subject.load.arrivals != Arrivals::Closed {
         return None;
     }
-    let words = words(
+    let text = text(
         "an open loop without its offered load",
-        "offered beside arrivals = \"constant\" or \"poisson\"",
+        "offered with arrivals = \"constant\" or \"poisson\"",
         "write offered = \"1000/s\"",
     );
-    Some(subject.clash("open_loop_without_offer", &["workload.arrivals"], words))
+    Some(subject.clash("open_loop_without_offer", &marks!(subject.keys; workload.arrivals), text))
 }
 
 pub(super) fn cap_in_open_loop(subject: &Subject<'_>) -> Option<Clash> {
     let capped = subject.load.max_bytes_per_s.is_some() || subject.load.max_ops_per_s.is_some();
-    if !capped || !subject.is_open() {
+    if !capped || !subject.keys.is_open() {
         return None;
     }
-    let words = words(
+    let text = text(
         "a cap on the rate of an open loop, whose rate is offered",
         "max_rate and max_ops with arrivals = \"closed\"",
-        "leave the cap out, and offer less",
+        "omit the cap, and offer less",
     );
-    Some(subject.clash("cap_in_open_loop", &["workload.max_rate", "workload.max_ops"], words))
+    Some(subject.clash("cap_in_open_loop", &marks!(subject.keys; workload.max_rate, workload.max_ops), text))
 }
 
 pub(super) fn cap_below_block(subject: &Subject<'_>) -> Option<Clash> {
     let cap = subject.load.max_bytes_per_s?;
-    let window = subject.view.stop().measure_ns;
+    let window = subject.keys.trial_stop().measure_ns;
     let moved = Bytes(narrows_model::units::round_to_u64(Bytes(cap).as_f64() * window.as_secs_f64()));
     let block = subject.load.block_bytes;
     if moved >= block {
         return None;
     }
-    let words = words(
+    let text = text(
         format!("a cap of {}/s, which moves {moved} in a window of {} s", Bytes(cap), window.as_secs_f64()),
         format!("a block of {block} or more in the window"),
         "raise max_rate or stop.measure, or write a smaller block",
     );
-    Some(subject.clash("cap_below_block", &["workload.max_rate"], words))
+    Some(subject.clash("cap_below_block", &marks!(subject.keys; workload.max_rate), text))
 }

@@ -1,6 +1,7 @@
 //! What a load that writes blocks back to where it has read them can be.
 
-use super::{Clash, Subject, VERIFY, WRITE_BACK, words};
+use super::{Clash, Subject, text};
+use crate::file::fields::marks;
 use narrows_model::Op;
 use narrows_model::workload::Arrivals;
 
@@ -15,10 +16,10 @@ pub(super) fn of_reads_alone(subject: &Subject<'_>) -> Option<Clash> {
     } else {
         return None;
     };
-    let hint = "write op = \"read\" and one block; what is written back comes by itself";
-    let words = words(found, "reads of one block size, of which blocks are written back", hint);
-    let keys = &["workload.ops", "workload.op", "workload.blocks", WRITE_BACK];
-    Some(subject.clash("write_back_of_reads_alone", keys, words))
+    let hint = "write op = \"read\" and one block; the writes are added to it";
+    let text = text(found, "reads of one block size, of which blocks are written back", hint);
+    let keys = &marks!(subject.keys; workload.ops, workload.op, workload.blocks, workload.write_back_every);
+    Some(subject.clash("write_back_of_reads_alone", keys, text))
 }
 
 pub(super) fn one_at_a_time(subject: &Subject<'_>) -> Option<Clash> {
@@ -26,12 +27,16 @@ pub(super) fn one_at_a_time(subject: &Subject<'_>) -> Option<Clash> {
     if depth <= 1 {
         return None;
     }
-    let words = words(
+    let text = text(
         format!("write_back_every = {every} at a depth of {depth}"),
         "a depth of 1: a block is written back before the next one is read",
         format!("write workers = {depth} instead"),
     );
-    Some(subject.clash("write_back_one_at_a_time", &["workload.depth", WRITE_BACK], words))
+    Some(subject.clash(
+        "write_back_one_at_a_time",
+        &marks!(subject.keys; workload.depth, workload.write_back_every),
+        text,
+    ))
 }
 
 pub(super) fn unpaced(subject: &Subject<'_>) -> Option<Clash> {
@@ -44,21 +49,25 @@ pub(super) fn unpaced(subject: &Subject<'_>) -> Option<Clash> {
     if !paced {
         return None;
     }
-    let words = words(
+    let text = text(
         format!("write_back_every = {every} in a load that waits between requests"),
         "a closed loop without think, max_rate and max_ops",
-        "leave these out, or write ops = { read = .., write = .. } instead",
+        "omit these, or write ops = { read = .., write = .. } instead",
     );
-    let keys = &["workload.think", "workload.arrivals", "workload.max_rate", "workload.max_ops", WRITE_BACK];
-    Some(subject.clash("write_back_unpaced", keys, words))
+    let keys = &marks!(subject.keys; workload.think, workload.arrivals, workload.max_rate, workload.max_ops, workload.write_back_every);
+    Some(subject.clash("write_back_unpaced", keys, text))
 }
 
 pub(super) fn not_verified(subject: &Subject<'_>) -> Option<Clash> {
     let every = subject.load.write_back_every.filter(|_| subject.load.verify)?;
-    let words = words(
+    let text = text(
         format!("verify = true with write_back_every = {every}"),
         "data that is verified, or blocks that are written back",
-        "leave verify out, or write ops = { read = .., write = .. } instead",
+        "omit verify, or write ops = { read = .., write = .. } instead",
     );
-    Some(subject.clash("write_back_not_verified", &[VERIFY, WRITE_BACK], words))
+    Some(subject.clash(
+        "write_back_not_verified",
+        &marks!(subject.keys; workload.verify, workload.write_back_every),
+        text,
+    ))
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Combinations that do not go together: the study, the key that is told, a part of what is found.
+/// Combinations that do not go together: the study, the key that is refused, a part of what is found.
 const CLASHES: &[(&str, &str, &str)] = &[
     (
         "target = \"/d\"\n[workload]\nblock = \"1MiB\"\nfile = \"64KiB\"\n",
@@ -19,7 +19,7 @@ const CLASHES: &[(&str, &str, &str)] = &[
     (
         "target = \"/d\"\n[workload]\nengine = \"stdio\"\naccess = \"direct\"\n",
         "workload.access",
-        "the engine stdio, whose buffer",
+        "the engine stdio: a stream's buffer",
     ),
     (
         "target = \"/d\"\n[workload]\nengine = \"stdio\"\nverify = true\nworkers = 2\n",
@@ -114,7 +114,7 @@ const CLASHES: &[(&str, &str, &str)] = &[
     (
         "target = \"null:\"\n[workload]\nverify = true\n",
         "workload.verify",
-        "nothing that was written can be read",
+        "written data cannot be read back",
     ),
     (
         "target = \"tcp://h:1/source\"\n[workload]\nop = \"receive\"\nverify = true\n",
@@ -223,7 +223,7 @@ const CLASHES: &[(&str, &str, &str)] = &[
     (
         "target = \"/d\"\n[workload]\nop = \"put\"\n[workload.transactions]\ncount = 5\n",
         "workload.transactions.count",
-        "count beside op",
+        "count with op",
     ),
     ("target = \"/d\"\n[workload]\nops = { put = 1 }\n", "workload.ops", "put"),
     ("target = \"/d\"\n[workload.objects]\ncount = 5\n", "workload.objects.count", "count"),
@@ -237,13 +237,9 @@ const CLASHES: &[(&str, &str, &str)] = &[
     (
         "target = \"null:\"\n[workload]\nop = \"read\"\nops = { read = 1, write = 1 }\n",
         "workload.ops",
-        "beside op",
+        "with op",
     ),
-    (
-        "target = \"null:\"\n[workload]\nblock = 512\nblocks = { 4KiB = 1 }\n",
-        "workload.blocks",
-        "beside block",
-    ),
+    ("target = \"null:\"\n[workload]\nblock = 512\nblocks = { 4KiB = 1 }\n", "workload.blocks", "with block"),
     (
         "target = \"null:\"\n[workload]\ndepth = 4\n[sweep]\ndepth = [1, 2]\n",
         "sweep.depth",
@@ -257,7 +253,7 @@ const CLASHES: &[(&str, &str, &str)] = &[
     ("target = \"null:\"\n[sweep]\nmeasure = [\"1s\"]\n", "sweep.measure", "belongs to the whole study"),
     ("target = [\"null:\", \"null:\"]\n", "target", "a second time"),
     ("target = []\n", "target", "an empty list"),
-    ("target = \"ftp://x\"\n", "target", "is not a scheme"),
+    ("target = \"ftp://x\"\n", "target", "is not a known scheme"),
     ("target = \"null:\"\ntogether = true\n", "together", "one target"),
     ("target = \"null:\"\ncuts = [\"page_cache\"]\n", "cuts", "page_cache"),
     ("target = \"/d\"\ncuts = [\"network_stream\"]\n", "cuts", "network_stream"),
@@ -287,7 +283,7 @@ fn settings_that_do_not_go_together_are_one_located_problem_with_a_hint() {
 }
 
 #[test]
-fn several_combinations_are_told_at_once() {
+fn several_combinations_are_reported_at_once() {
     let text = "target = \"/d\"\n[workload]\nblock = \"1000B\"\naccess = \"direct\"\ndepth = 8\nbatch = 16\n\
                 order = \"zipf\"\narrivals = \"constant\"\nthink = \"1ms\"\n";
     let lines: Vec<usize> = problems(text).iter().map(|problem| problem.line).collect();
@@ -295,7 +291,7 @@ fn several_combinations_are_told_at_once() {
 }
 
 #[test]
-fn what_does_not_go_together_is_told_beside_what_cannot_be_read() {
+fn what_does_not_go_together_is_reported_beside_what_cannot_be_read() {
     let text = "target = \"null:\"\nbogus = 1\n[workload]\ndepth = 4\nbatch = 16\nblock = \"128KiB\"\nfile = \"64KiB\"\n\
                 zipf_theta = 0.5\nthink = \"5\"\n[sweep]\norder = [\"stride\"]\n";
     let keys: Vec<String> = problems(text).into_iter().map(|problem| problem.key).collect();

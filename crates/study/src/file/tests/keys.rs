@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn assert_located(problem: &StudyProblem, key: &Key, value: &str, text: &str) {
+fn assert_located(problem: &StudyProblem, key: &KeySpec, value: &str, text: &str) {
     assert_eq!(problem.key, key.path, "{problem:?}\n{text}");
     let line = text.lines().nth(problem.line - 1).unwrap();
     assert_eq!(line, problem.line_text);
@@ -16,7 +16,7 @@ fn assert_located(problem: &StudyProblem, key: &Key, value: &str, text: &str) {
 
 #[test]
 fn every_key_has_an_example_that_is_taken() {
-    for key in KEYS {
+    for key in &schema().keys {
         let text = with(key.path, key.example);
         if let Err(problems) = parse(&text, "study.toml") {
             panic!("{}: {problems}", key.path);
@@ -26,8 +26,8 @@ fn every_key_has_an_example_that_is_taken() {
 
 #[test]
 fn every_key_of_the_workload_can_be_swept_alone() {
-    for key in KEYS.iter().filter(|key| key.swept && key.path != "target") {
-        let mut entries: Vec<(&str, &str)> = companions(key.path).to_vec();
+    for key in schema().keys.iter().filter(|key| key.swept && key.path != "target") {
+        let mut entries: Vec<(&str, &str)> = companions(key.path);
         if !entries.iter().any(|(path, _)| *path == "target") {
             entries.push(("target", "\"null:\""));
         }
@@ -46,13 +46,14 @@ fn every_key_of_the_workload_can_be_swept_alone() {
 #[test]
 fn every_key_refuses_every_wrong_type_at_its_place_and_suggests_something() {
     const VALUES: [&str; 6] = ["1979-05-27", "true", "\"\\u0001\"", "{ a = 1 }", "[[1]]", "-1.5"];
-    for key in KEYS {
+    for key in &schema().keys {
         let mut refused = 0;
         for value in VALUES {
             let text = with(key.path, value);
             // Any text may be a path.
-            let text_taken = matches!(key.kind, Kind::Text | Kind::Target) && value == "\"\\u0001\"";
-            let taken = text_taken || (key.kind == Kind::Flag && value == "true");
+            let text_taken =
+                matches!(key.kind, ValueKind::Text | ValueKind::Target) && value == "\"\\u0001\"";
+            let taken = text_taken || (key.kind == ValueKind::Flag && value == "true");
             if taken {
                 continue;
             }
@@ -68,34 +69,34 @@ fn every_key_refuses_every_wrong_type_at_its_place_and_suggests_something() {
 }
 
 /// Values just outside of what a kind takes.
-fn out_of_range(kind: Kind) -> Vec<String> {
+fn out_of_range(kind: ValueKind) -> Vec<String> {
     let below = |min: u64| min.checked_sub(1).map(|value| value.to_string());
     let above = |max: u64| max.checked_add(1).map(|value| value.to_string());
     match kind {
-        Kind::Count { min, max } | Kind::Size { min, max } => {
+        ValueKind::Count { min, max } | ValueKind::Size { min, max } => {
             below(min).into_iter().chain(above(max)).collect()
         }
-        Kind::Number { min, max, .. } => {
+        ValueKind::Number { min, max, .. } => {
             vec![(min - 1e-6).to_string(), (max + 1.0).to_string(), "inf".into(), "nan".into()]
         }
-        Kind::Duration { min_ns, max_ns } => {
+        ValueKind::Duration { min_ns, max_ns } => {
             let ends = below(min_ns).into_iter().chain(above(max_ns));
             ends.map(|nanos| format!("\"{nanos}ns\"")).collect()
         }
-        Kind::ByteRate => vec!["\"0B/s\"".into(), "\"2000TiB/s\"".into()],
-        Kind::OpRate => vec!["0".into(), "\"0/s\"".into(), "1e12".into()],
-        Kind::OpShares => vec!["{}".into(), "{ read = 0 }".into(), "{ read = -1, write = 1 }".into()],
-        Kind::BlockShares => {
+        ValueKind::ByteRate => vec!["\"0B/s\"".into(), "\"2000TiB/s\"".into()],
+        ValueKind::OpRate => vec!["0".into(), "\"0/s\"".into(), "1e12".into()],
+        ValueKind::OpShares => vec!["{}".into(), "{ read = 0 }".into(), "{ read = -1, write = 1 }".into()],
+        ValueKind::BlockShares => {
             vec!["{}".into(), "{ 4KiB = 0 }".into(), "{ 1GiB = 1 }".into(), "{ 0 = 1 }".into()]
         }
-        Kind::Sync => vec!["\"every 0\"".into(), "\"every 1000001\"".into()],
-        Kind::Text | Kind::Flag | Kind::Target | Kind::Choice(_) | Kind::Choices(_) => Vec::new(),
+        ValueKind::Sync => vec!["\"every 0\"".into(), "\"every 1000001\"".into()],
+        _ => Vec::new(),
     }
 }
 
 #[test]
 fn every_key_with_a_range_refuses_what_lies_outside() {
-    for key in KEYS {
+    for key in &schema().keys {
         for value in out_of_range(key.kind) {
             let text = with(key.path, &value);
             assert_located(&problem(&text), key, &value, &text);
@@ -105,13 +106,13 @@ fn every_key_with_a_range_refuses_what_lies_outside() {
 
 #[test]
 fn every_key_with_a_unit_refuses_a_wrong_one_and_none() {
-    for key in KEYS {
+    for key in &schema().keys {
         let values: &[&str] = match key.kind {
-            Kind::Size { .. } => &["\"4 parsecs\"", "\"4KiBs\"", "\"1.5MiB\"", "\"KiB\"", "1.5"],
-            Kind::Duration { .. } => &["\"5 parsecs\"", "\"5\"", "5", "1.5", "\"5 sec\"", "\"s\""],
-            Kind::ByteRate => &["\"10MiB\"", "\"10MiB/min\"", "\"10\"", "10", "\"10 parsecs/s\""],
-            Kind::OpRate => &["\"1000\"", "\"1000/min\"", "\"1000 parsecs/s\""],
-            Kind::Number { .. } | Kind::Count { .. } => &["\"5\"", "\"5 s\""],
+            ValueKind::Size { .. } => &["\"4 parsecs\"", "\"4KiBs\"", "\"1.5MiB\"", "\"KiB\"", "1.5"],
+            ValueKind::Duration { .. } => &["\"5 parsecs\"", "\"5\"", "5", "1.5", "\"5 sec\"", "\"s\""],
+            ValueKind::ByteRate => &["\"10MiB\"", "\"10MiB/min\"", "\"10\"", "10", "\"10 parsecs/s\""],
+            ValueKind::OpRate => &["\"1000\"", "\"1000/min\"", "\"1000 parsecs/s\""],
+            ValueKind::Number { .. } | ValueKind::Count { .. } => &["\"5\"", "\"5 s\""],
             _ => &[],
         };
         for value in values {
@@ -123,13 +124,13 @@ fn every_key_with_a_unit_refuses_a_wrong_one_and_none() {
 
 #[test]
 fn every_name_that_a_key_takes_is_suggested_for_a_slip_of_it() {
-    for key in KEYS {
+    for key in &schema().keys {
         for name in key.kind.names().iter().filter(|name| name.len() > 3) {
             let slip: String =
                 name.chars().enumerate().filter(|(index, _)| *index != 2).map(|(_, c)| c).collect();
             let value = match key.kind {
-                Kind::Choices(_) => format!("[\"{slip}\"]"),
-                Kind::OpShares => format!("{{ {slip} = 1 }}"),
+                ValueKind::Choices(_) => format!("[\"{slip}\"]"),
+                ValueKind::OpShares => format!("{{ {slip} = 1 }}"),
                 _ => format!("\"{slip}\""),
             };
             let problem = problem(&with(key.path, &value));
@@ -140,8 +141,8 @@ fn every_name_that_a_key_takes_is_suggested_for_a_slip_of_it() {
 
 #[test]
 fn every_key_is_suggested_for_a_slip_of_its_name() {
-    // A slip in a name of two letters leaves nothing to tell it by.
-    for key in KEYS.iter().filter(|key| key.name().len() > 2) {
+    // A slip in a name of two letters leaves nothing to know it by.
+    for key in schema().keys.iter().filter(|key| key.name().len() > 2) {
         let name = key.name();
         let slip: String =
             name.chars().enumerate().filter(|(index, _)| *index != 1).map(|(_, c)| c).collect();
@@ -156,11 +157,11 @@ fn every_key_is_suggested_for_a_slip_of_its_name() {
 
 #[test]
 fn every_default_that_is_a_value_is_the_one_that_holds() {
-    for key in KEYS.iter().filter(|key| key.swept || key.table() == "stop") {
-        let text = with(key.path, key.default);
+    for key in schema().keys.iter().filter(|key| key.swept || key.table() == "stop") {
+        let text = with(key.path, key.default());
         let (Ok(given), Ok(without)) = (
             parse(&text, "s"),
-            parse(&text.replace(&format!("{} = {}\n", key.name(), key.default), ""), "s"),
+            parse(&text.replace(&format!("{} = {}\n", key.name(), key.default()), ""), "s"),
         ) else {
             continue;
         };
@@ -170,14 +171,14 @@ fn every_default_that_is_a_value_is_the_one_that_holds() {
 }
 
 #[test]
-fn a_key_that_cannot_be_read_is_held_against_its_alternative_all_the_same() {
+fn a_key_that_cannot_be_read_clashes_with_its_alternative_all_the_same() {
     for (text, found) in [
-        ("op = \"read\"\nops = { read = 0 }\n", "ops beside op"),
-        ("block = \"4KiB\"\nblocks = { 4KiB = 0 }\n", "blocks beside block"),
+        ("op = \"read\"\nops = { read = 0 }\n", "ops with op"),
+        ("block = \"4KiB\"\nblocks = { 4KiB = 0 }\n", "blocks with block"),
     ] {
         let problems = parse(&format!("target = \"null:\"\n[workload]\n{text}"), "s").unwrap_err().list;
-        let told: Vec<&str> = problems.iter().map(|problem| problem.found.as_str()).collect();
-        assert!(told.contains(&found) && told.iter().any(|told| told.contains("weight")), "{told:?}");
+        let all: Vec<&str> = problems.iter().map(|problem| problem.found.as_str()).collect();
+        assert!(all.contains(&found) && all.iter().any(|found| found.contains("weight")), "{all:?}");
     }
 }
 
@@ -192,7 +193,7 @@ fn a_sync_after_no_writes_is_hinted_to_what_is_allowed() {
 }
 
 #[test]
-fn targets_that_are_wrong_on_the_machine_are_told_beside_everything_else() {
+fn targets_that_are_wrong_on_the_machine_are_reported_beside_everything_else() {
     let text = "target = [\"/a\", \"sim:zzz\", \"/b\"]\n[workload]\nblock = \"x\"\n";
     let wrong = |target: &Target| {
         let found = target.to_string();

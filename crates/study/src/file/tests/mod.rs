@@ -6,12 +6,14 @@ mod points;
 mod texts;
 
 use super::*;
-use narrows_model::Nanos;
+use crate::schema::KeySpec;
+use narrows_model::engine::OptionTable;
+use narrows_model::{EngineId, Nanos};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 /// What a key needs beside it to mean anything.
-fn companions(path: &str) -> &'static [(&'static str, &'static str)] {
+fn companions(path: &str) -> Vec<(&'static str, &'static str)> {
     const OF: &[(&str, &[(&str, &str)])] = &[
         ("together", &[("target", "[\"null:\", \"null:copy\"]")]),
         ("workload.zipf_theta", &[("workload.order", "\"zipf\"")]),
@@ -23,19 +25,8 @@ fn companions(path: &str) -> &'static [(&'static str, &'static str)] {
         ("workload.acknowledgement", &[("target", "\"tcp://h:7300/disk\"")]),
         ("workload.batch", &[("workload.depth", "16")]),
         ("workload.verify", &[("target", "\"/data\"")]),
-        ("workload.ring.registered_buffers", URING),
-        ("workload.ring.registered_files", URING),
-        ("workload.ring.submission_polling", URING),
-        (
-            "workload.ring.completion_polling",
-            &[("target", "\"/data\""), ("workload.engine", "\"uring\""), ("workload.access", "\"direct\"")],
-        ),
-        ("workload.psync.calls", &[("target", "\"/data\"")]),
-        ("workload.psync.vectors", &[("target", "\"/data\"")]),
+        ("workload.ring.completion_polling", &[("workload.access", "\"direct\"")]),
         ("stop.stone_wall", &[("stop.ops", "1000")]),
-        ("workload.stdio.calls", STDIO),
-        ("workload.stdio.flush", STDIO),
-        ("workload.stdio.buffer", STDIO),
         ("workload.objects.count", OBJECTS),
         ("workload.objects.min", &[("workload.op", "\"put\""), ("workload.objects.max", "\"1GiB\"")]),
         ("workload.objects.max", OBJECTS),
@@ -57,9 +48,20 @@ fn companions(path: &str) -> &'static [(&'static str, &'static str)] {
     ];
     const OBJECTS: &[(&str, &str)] = &[("workload.op", "\"put\"")];
     const TRANSACTIONS: &[(&str, &str)] = &[("workload.transactions.count", "10")];
-    const STDIO: &[(&str, &str)] = &[("target", "\"/data\""), ("workload.engine", "\"stdio\"")];
-    const URING: &[(&str, &str)] = &[("target", "\"/data\""), ("workload.engine", "\"uring\"")];
-    OF.iter().find(|(known, _)| *known == path).map_or(&[], |(_, needed)| needed)
+    let needed = OF.iter().find(|(known, _)| *known == path).map_or(&[][..], |(_, needed)| needed);
+    needed.iter().copied().chain(of_engine(path)).collect()
+}
+
+/// The engine and the target that an option of an engine needs.
+fn of_engine(path: &str) -> Vec<(&'static str, &'static str)> {
+    let mut declared = EngineId::ALL.iter().map(|engine| engine.declaration());
+    let has = |table: &OptionTable| path.starts_with(&format!("workload.{}.", table.name));
+    let owner = declared.rfind(|engine| engine.options.as_ref().is_some_and(has));
+    let quoted = |text: &str| &*format!("\"{text}\"").leak();
+    let needed = owner.map(|engine| {
+        [("target", quoted(engine.description.example)), ("workload.engine", quoted(engine.name()))]
+    });
+    needed.into_iter().flatten().collect()
 }
 
 /// The text of a study with these keys.
@@ -80,7 +82,7 @@ fn text_of(entries: &[(&str, &str)]) -> String {
 /// A study that holds nothing but `key = value` and what it needs.
 fn with(path: &str, value: &str) -> String {
     let mut entries = vec![("target", "\"null:\"")];
-    for (needed, its_value) in companions(path).iter().copied().chain([(path, value)]) {
+    for (needed, its_value) in companions(path).into_iter().chain([(path, value)]) {
         entries.retain(|(known, _)| *known != needed);
         entries.push((needed, its_value));
     }

@@ -9,7 +9,7 @@ fn a_file_that_is_no_study_is_refused_by_its_size() {
 }
 
 #[test]
-fn a_file_of_thousands_of_slips_is_told_by_its_first_ones() {
+fn a_file_of_thousands_of_slips_is_refused_by_its_first_ones() {
     let lines: Vec<String> = (0..20_000).map(|index| format!("k{index} = 1\n")).collect();
     let problems = parse(&lines.concat(), "s").unwrap_err();
     assert_eq!((problems.list.len(), problems.list[0].line), (500, 1));
@@ -67,14 +67,14 @@ proptest! {
 
     #[test]
     fn any_value_of_any_key_gives_a_study_or_problems(
-        index in 0..KEYS.len(),
+        index in 0..schema().keys.len(),
         value in prop_oneof![
             "\"\\PC{0,12}\"", any::<i64>().prop_map(|n| n.to_string()), any::<f64>().prop_map(|n| format!("{n:?}")),
             Just("[]".to_owned()), Just("{}".to_owned()), Just("true".to_owned()), Just("{ 4KiB = 1, 4096 = 1 }".to_owned()),
         ],
         swept in any::<bool>(),
     ) {
-        let key = &KEYS[index];
+        let key = &schema().keys[index];
         let path = if swept { format!("sweep.{}", key.factor()) } else { key.path.to_owned() };
         let value = if swept { format!("[{value}, {value}]") } else { value };
         let text = text_of(&[("target", "\"null:\""), (&path, &value)]);
@@ -97,4 +97,29 @@ fn a_slip_in_a_target_is_put_right() {
         assert!(found.found.starts_with(&format!("\"{wrong}\": `")), "{found:?}");
     }
     assert!(problem("target = \"ftp://x\"\n").hint.contains("file:PATH"));
+}
+
+/// The line, what was found and the hint of the first problem.
+fn first(text: &str) -> (usize, String, String) {
+    let problem = problems(text).remove(0);
+    (problem.line, problem.found, problem.hint)
+}
+
+#[test]
+fn a_value_without_quotes_is_shown_with_them() {
+    let (line, found, hint) = first("[workload]\nblock = 4KiB # small\n");
+    assert_eq!((line, found.as_str()), (2, "4KiB without quotes"));
+    assert!(hint.ends_with("block = \"4KiB\""), "{hint}");
+}
+
+#[test]
+fn a_key_twice_is_refused_where_it_is_given_again() {
+    assert_eq!(first("seed = 1\nseed = 2\n").0, 2);
+}
+
+#[test]
+fn errors_of_several_lines_are_reported_at_once_and_the_rest_is_checked() {
+    let text = "target = null:\nsead = 1\n[workload]\nblock = 4KiB\n";
+    let lines: Vec<usize> = problems(text).iter().map(|problem| problem.line).collect();
+    assert_eq!(lines, [1, 2, 4]);
 }

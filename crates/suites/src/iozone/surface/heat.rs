@@ -1,6 +1,6 @@
 //! The surface in letters: a number and a shade for each record and file.
 
-use super::{Marks, Surface, short_kb, short_rate};
+use super::{Surface, SurfaceMarks, short_kb, short_rate};
 use std::fmt::Write;
 
 /// Shades from the least to the greatest rate; no letters of other alphabets, which not every terminal has.
@@ -9,7 +9,7 @@ const SHADES: &[u8] = b".:-=+*#%@";
 const WIDTH: usize = 8;
 
 /// The map of `surface`, indented by `indent`, its ridges named below it.
-pub(in super::super) fn heat(surface: &Surface, marks: &Marks, indent: &str) -> String {
+pub(in super::super) fn heat(surface: &Surface, marks: &SurfaceMarks, indent: &str) -> String {
     let (least, most) = surface.span();
     // Writing into a string cannot fail.
     let mut out = format!("{indent}{:>7}", "file");
@@ -29,8 +29,8 @@ pub(in super::super) fn heat(surface: &Surface, marks: &Marks, indent: &str) -> 
                 None => write!(out, "{:>WIDTH$}", ""),
                 Some(rate) => {
                     let cached = if marks.is_cache(*rate) == Some(true) { "c" } else { "" };
-                    let told = format!("{}{cached}{}", short_rate(*rate), shade(*rate, least, most));
-                    write!(out, "{told:>WIDTH$}")
+                    let text = format!("{}{cached}{}", short_rate(*rate), shade(*rate, least, most));
+                    write!(out, "{text:>WIDTH$}")
                 }
             };
         }
@@ -49,7 +49,7 @@ fn shade(rate: f64, least: f64, most: f64) -> char {
 }
 
 /// What the letters mean, and the ridge at the mount's request size.
-fn key(surface: &Surface, marks: &Marks, indent: &str) -> String {
+fn key(surface: &Surface, marks: &SurfaceMarks, indent: &str) -> String {
     let (least, most) = surface.span();
     let mut out = format!(
         "{indent}kB/s (k), MB/s (M), GB/s (G) of 1024; {} to {} is {}",
@@ -62,27 +62,27 @@ fn key(surface: &Surface, marks: &Marks, indent: &str) -> String {
     }
     let is_any = surface.each().any(|(_, _, rate)| marks.is_cache(rate) == Some(true));
     if let (true, Some(ceiling)) = (is_any, marks.ceiling) {
-        let _ = write!(out, "; c is above {} of {}, a cache", short_rate(ceiling.kb_per_s), ceiling.whose);
+        let _ = write!(out, "; c is above {} of {}, a cache", short_rate(ceiling.kb_per_s), ceiling.source);
     }
     out
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::columns::Column;
+    use super::super::super::columns::IozoneColumn;
     use super::super::super::testing::surface;
-    use super::super::Ceiling;
+    use super::super::SurfaceCeiling;
     use super::*;
 
     #[test]
     fn a_map_has_its_rates_shades_and_ridges() {
-        let marks = Marks {
+        let marks = SurfaceMarks {
             read_kb: Some(64),
             memory_kb: Some(24_576),
-            ceiling: Some(Ceiling { kb_per_s: 122_070.0, whose: "the wire, as measured" }),
-            ..Marks::default()
+            ceiling: Some(SurfaceCeiling { kb_per_s: 122_070.0, source: "the wire, as measured" }),
+            ..SurfaceMarks::default()
         };
-        let read = Surface::of(&surface(), Column::named("read").unwrap()).unwrap();
+        let read = Surface::from_points(&surface(), IozoneColumn::named("read").unwrap()).unwrap();
         insta::assert_snapshot!("heat", heat(&read, &marks, "  "));
     }
 

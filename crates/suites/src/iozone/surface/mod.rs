@@ -8,15 +8,15 @@ mod heat;
 mod ridges;
 mod svg;
 
-pub use csv::csv;
-pub use svg::svg;
+pub(super) use csv::csv;
+pub(super) use svg::svg;
 
 pub(super) use heat::heat;
 pub(super) use ridges::{beyond_split, fall, flat};
 
-use super::columns::Column;
-use super::figures::{Point, at, sizes};
-use super::request::Unit;
+use super::columns::IozoneColumn;
+use super::figures::{IozonePoint, at, sizes};
+use super::request::FigureUnit;
 use narrows_model::inventory::PathKind;
 use narrows_model::{Bytes, Op, Role, Segment, Summary};
 
@@ -26,7 +26,7 @@ const ABOVE_RATIO: f64 = 1.02;
 /// The rates of one column.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Surface {
-    pub(super) column: &'static Column,
+    pub(super) column: &'static IozoneColumn,
     /// In kB, from the smallest on.
     pub(super) files: Vec<u64>,
     /// In kB, from the smallest on.
@@ -37,9 +37,9 @@ pub(super) struct Surface {
 
 impl Surface {
     /// That of `column`; `None` where nothing of it was measured.
-    pub(super) fn of(points: &[Point], column: &'static Column) -> Option<Self> {
+    pub(super) fn from_points(points: &[IozonePoint], column: &'static IozoneColumn) -> Option<Self> {
         let (files, records) = sizes(points);
-        let rate = |file: u64, record: u64| at(points, column, file, record)?.value(Unit::KbPerS);
+        let rate = |file: u64, record: u64| at(points, column, file, record)?.value(FigureUnit::KbPerS);
         let rates: Vec<Vec<Option<f64>>> =
             files.iter().map(|file| records.iter().map(|record| rate(*file, *record)).collect()).collect();
         let is_any = rates.iter().flatten().any(Option::is_some);
@@ -62,26 +62,26 @@ impl Surface {
 
 /// What no rate of the path can be above, and whose it is.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Ceiling {
+pub(super) struct SurfaceCeiling {
     pub(super) kb_per_s: f64,
-    pub(super) whose: &'static str,
+    pub(super) source: &'static str,
 }
 
 /// What is known of the path beside the figures.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(super) struct Marks {
+pub(super) struct SurfaceMarks {
     /// The mount's largest read in kB.
     pub(super) read_kb: Option<u64>,
     /// The mount's largest write in kB.
     pub(super) write_kb: Option<u64>,
     /// This machine's memory in kB.
     pub(super) memory_kb: Option<u64>,
-    pub(super) ceiling: Option<Ceiling>,
+    pub(super) ceiling: Option<SurfaceCeiling>,
 }
 
-impl Marks {
+impl SurfaceMarks {
     /// What the summary knows: the client's inventory, and cuts of the path that were measured.
-    pub(super) fn of(summary: &Summary) -> Self {
+    pub(super) fn from_summary(summary: &Summary) -> Self {
         let client = summary.hosts.iter().find(|host| host.roles.contains(&Role::Client));
         let Some(inventory) = client.map(|host| &host.inventory) else { return Self::default() };
         let in_kb = |bytes: Option<Bytes>| bytes.map(|bytes| bytes.0 / 1024).filter(|kb| *kb > 0);
@@ -92,7 +92,7 @@ impl Marks {
             let segment = summary.segments.iter().find(|segment| segment.id == id)?;
             segment.ceiling_bytes_per_s.map(|rate| rate.0 / 1024.0)
         };
-        let ceiling = |kb_per_s: f64, whose| Ceiling { kb_per_s, whose };
+        let ceiling = |kb_per_s: f64, source| SurfaceCeiling { kb_per_s, source };
         let wire = measured(Segment::NetworkBandwidth).map(|rate| ceiling(rate, "the wire, as measured"));
         let links = inventory.host.nics.iter().filter(|nic| !nic.is_virtual && nic.operstate == "up");
         let link = links.filter_map(|nic| nic.link_bits_per_s).max();
@@ -107,7 +107,7 @@ impl Marks {
     }
 
     /// The size of the mount's requests in the direction of `column`.
-    pub(super) fn split_kb(&self, column: &Column) -> Option<(u64, &'static str)> {
+    pub(super) fn split_kb(&self, column: &IozoneColumn) -> Option<(u64, &'static str)> {
         let (size, name) =
             if column.op == Op::Write { (self.write_kb, "wsize") } else { (self.read_kb, "rsize") };
         size.map(|size| (size, name))
@@ -156,9 +156,11 @@ mod tests {
 
     #[test]
     fn only_rates_above_the_ceiling_are_a_caches() {
-        let marks =
-            Marks { ceiling: Some(Ceiling { kb_per_s: 1000.0, whose: "the wire" }), ..Marks::default() };
+        let marks = SurfaceMarks {
+            ceiling: Some(SurfaceCeiling { kb_per_s: 1000.0, source: "the wire" }),
+            ..SurfaceMarks::default()
+        };
         assert_eq!((marks.is_cache(1010.0), marks.is_cache(1030.0)), (Some(false), Some(true)));
-        assert_eq!(Marks::default().is_cache(1e9), None);
+        assert_eq!(SurfaceMarks::default().is_cache(1e9), None);
     }
 }

@@ -1,6 +1,6 @@
 //! Where a surface breaks: the file size behind which it falls, and the record size from which it is flat.
 
-use super::{Marks, Surface};
+use super::{Surface, SurfaceMarks};
 
 /// A fall that no noise makes.
 const FALL_RATIO: f64 = 2.0;
@@ -11,7 +11,7 @@ const SIZES_MIN: usize = 3;
 
 /// The fall behind a file size.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(in super::super) struct Fall {
+pub(in super::super) struct SurfaceFall {
     /// The last file in kB before it, and the first behind it.
     pub(in super::super) between_kb: (u64, u64),
     /// The best rate of each in kB/s.
@@ -19,7 +19,7 @@ pub(in super::super) struct Fall {
 }
 
 /// The steepest fall to half or less, after which no larger file comes near again.
-pub(in super::super) fn fall(surface: &Surface) -> Option<Fall> {
+pub(in super::super) fn fall(surface: &Surface) -> Option<SurfaceFall> {
     let best: Vec<(u64, f64)> = surface
         .files
         .iter()
@@ -32,7 +32,7 @@ pub(in super::super) fn fall(surface: &Surface) -> Option<Fall> {
     let falls = best.windows(2).enumerate().filter_map(|(index, pair)| {
         let later = best[index + 1..].iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
         let is_fall = later > 0.0 && pair[0].1 >= FALL_RATIO * later;
-        is_fall.then_some(Fall { between_kb: (pair[0].0, pair[1].0), rates: (pair[0].1, pair[1].1) })
+        is_fall.then_some(SurfaceFall { between_kb: (pair[0].0, pair[1].0), rates: (pair[0].1, pair[1].1) })
     });
     falls.max_by(|one, other| (one.rates.0 / one.rates.1).total_cmp(&(other.rates.0 / other.rates.1)))
 }
@@ -54,7 +54,7 @@ pub(in super::super) fn flat(surface: &Surface) -> Option<(u64, u64)> {
 }
 
 /// What records beyond the mount's request size added at the largest file: the best beyond over the best up to it.
-pub(in super::super) fn beyond_split(surface: &Surface, marks: &Marks) -> Option<f64> {
+pub(in super::super) fn beyond_split(surface: &Surface, marks: &SurfaceMarks) -> Option<f64> {
     let (split_kb, _) = marks.split_kb(surface.column)?;
     let row = surface.rates.last()?;
     let best = |beyond: bool| {
@@ -66,39 +66,39 @@ pub(in super::super) fn beyond_split(surface: &Surface, marks: &Marks) -> Option
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::columns::Column;
+    use super::super::super::columns::IozoneColumn;
     use super::super::super::testing::{point_of, surface};
     use super::*;
 
-    fn of(points: &[super::super::super::figures::Point], column: &str) -> Surface {
-        Surface::of(points, Column::named(column).unwrap()).unwrap()
+    fn surface_of(points: &[super::super::super::figures::IozonePoint], column: &str) -> Surface {
+        Surface::from_points(points, IozoneColumn::named(column).unwrap()).unwrap()
     }
 
     #[test]
     fn the_file_size_behind_which_memory_ran_out_is_found() {
-        let found = fall(&of(&surface(), "write")).unwrap();
+        let found = fall(&surface_of(&surface(), "write")).unwrap();
         assert_eq!(found.between_kb, (16_384, 32_768));
         let flat: Vec<_> = [64, 128, 256].map(|file| point_of("write", file, 4, 1000.0)).to_vec();
-        assert_eq!(fall(&of(&flat, "write")), None);
+        assert_eq!(fall(&surface_of(&flat, "write")), None);
         // A dip from which larger files recover is none.
         let dip: Vec<_> = [(64, 1000.0), (128, 100.0), (256, 990.0)]
             .map(|(file, rate)| point_of("write", file, 4, rate))
             .to_vec();
-        assert_eq!(fall(&of(&dip, "write")), None);
+        assert_eq!(fall(&surface_of(&dip, "write")), None);
     }
 
     #[test]
     fn the_record_from_which_larger_ones_add_nothing_is_found() {
-        assert_eq!(flat(&of(&surface(), "read")), Some((64, 65_536)));
+        assert_eq!(flat(&surface_of(&surface(), "read")), Some((64, 65_536)));
         let rising: Vec<_> = [4, 8, 16].map(|record| point_of("read", 64, record, record as f64)).to_vec();
-        assert_eq!(flat(&of(&rising, "read")), None);
+        assert_eq!(flat(&surface_of(&rising, "read")), None);
     }
 
     #[test]
     fn what_records_beyond_the_mounts_requests_add_is_told() {
-        let marks = Marks { read_kb: Some(64), ..Marks::default() };
-        let gain = beyond_split(&of(&surface(), "read"), &marks).unwrap();
+        let marks = SurfaceMarks { read_kb: Some(64), ..SurfaceMarks::default() };
+        let gain = beyond_split(&surface_of(&surface(), "read"), &marks).unwrap();
         assert!((1.0..1.05).contains(&gain), "{gain}");
-        assert_eq!(beyond_split(&of(&surface(), "write"), &marks), None);
+        assert_eq!(beyond_split(&surface_of(&surface(), "write"), &marks), None);
     }
 }

@@ -3,8 +3,7 @@
 //! All panels share one scale, so that their colours can be compared. Letters are the reader's sans-serif font.
 
 use super::super::figures::points;
-use super::super::options::Options;
-use super::{Ceiling, Marks, Surface, short_kb, short_rate};
+use super::{Surface, SurfaceCeiling, SurfaceMarks, short_kb, short_rate};
 use narrows_model::Summary;
 use std::fmt::Write;
 
@@ -31,8 +30,8 @@ const LABEL: &str = "fill=\"#444444\"";
 /// Steps of the legend.
 const LEGEND_STEPS: u32 = 60;
 
-/// Colours from the least to the greatest rate: dark blue to yellow, whose lightness rises all the way, so that it is read
-/// in grey and by those who do not tell red from green.
+/// Colours from the lowest to the highest rate: dark blue to yellow, with lightness that rises throughout, so that it
+/// is readable in grey and by those who cannot distinguish red from green.
 ///
 /// # Source
 /// Five points of the colour map viridis (van der Walt and Smith, 2015, in the public domain).
@@ -40,20 +39,19 @@ const COLOURS: [[f64; 3]; 5] =
     [[68.0, 1.0, 84.0], [59.0, 82.0, 139.0], [33.0, 145.0, 140.0], [94.0, 201.0, 98.0], [253.0, 231.0, 37.0]];
 
 /// The picture of a run; `None` where `summary` is of another suite, or of throughput mode, which has no surface.
-#[must_use]
-pub fn svg(summary: &Summary) -> Option<String> {
-    let options = Options::of(summary.suite.as_ref()?)?;
-    if options.throughput {
+pub(in super::super) fn svg(summary: &Summary) -> Option<String> {
+    let request = super::super::recorded(summary)?;
+    if request.is_throughput() {
         return None;
     }
     let points = points(summary);
     let surfaces: Vec<Surface> =
-        options.columns().into_iter().filter_map(|column| Surface::of(&points, column)).collect();
-    Some(picture(&surfaces, &Marks::of(summary), &summary.target.to_string()))
+        request.columns().into_iter().filter_map(|column| Surface::from_points(&points, column)).collect();
+    Some(picture(&surfaces, &SurfaceMarks::from_summary(summary), &summary.target.to_string()))
 }
 
 /// The picture of `surfaces`, which all have the same sizes.
-pub(super) fn picture(surfaces: &[Surface], marks: &Marks, target: &str) -> String {
+pub(super) fn picture(surfaces: &[Surface], marks: &SurfaceMarks, target: &str) -> String {
     let span = surfaces
         .iter()
         .map(Surface::span)
@@ -63,7 +61,7 @@ pub(super) fn picture(surfaces: &[Surface], marks: &Marks, target: &str) -> Stri
     let panel_height = ROOM.1 + files as f64 * PLACE.1 + ROOM.2 + GAP;
     let beside = BESIDE.min(surfaces.len().max(1));
     let width = (beside as f64 * panel_width + MARGIN).max(WIDTH_MIN);
-    let signs = signs(surfaces, marks);
+    let signs = legend_entries(surfaces, marks);
     let top = ABOVE_SIGNS + signs.len() as f64 * SIGN_HEIGHT + 8.0;
     let height = top + surfaces.len().div_ceil(beside) as f64 * panel_height;
     // Writing into a string cannot fail.
@@ -74,10 +72,14 @@ pub(super) fn picture(surfaces: &[Surface], marks: &Marks, target: &str) -> Stri
     );
     let bold = "font-size=\"16\" font-weight=\"bold\"";
     out += &text((MARGIN, 26.0), bold, "IOzone: rate by record and file size");
-    out += &text((MARGIN, 44.0), "font-size=\"12\"", &fitting(target, (width - 2.0 * MARGIN) / LETTER_WIDTH));
+    out += &text(
+        (MARGIN, 44.0),
+        "font-size=\"12\"",
+        &shorten_start(target, (width - 2.0 * MARGIN) / LETTER_WIDTH),
+    );
     out += &scale(span);
     for (index, sign) in signs.iter().enumerate() {
-        out += &sign_line(sign, ABOVE_SIGNS + index as f64 * SIGN_HEIGHT);
+        out += &legend_line(sign, ABOVE_SIGNS + index as f64 * SIGN_HEIGHT);
     }
     for (index, surface) in surfaces.iter().enumerate() {
         let x = MARGIN + (index % beside) as f64 * panel_width;
@@ -89,8 +91,8 @@ pub(super) fn picture(surfaces: &[Surface], marks: &Marks, target: &str) -> Stri
     out + "</svg>\n"
 }
 
-/// The end of `words` that has room in so many letters: of a path the last folders tell most.
-fn fitting(words: &str, letters: f64) -> String {
+/// The end of `words` that fits in so many letters: of a path the last folders say most.
+fn shorten_start(words: &str, letters: f64) -> String {
     let (count, room) = (words.chars().count(), narrows_model::units::round_to_u64(letters.floor()));
     let room = usize::try_from(room).unwrap_or(usize::MAX).max(4);
     if count <= room {
@@ -157,7 +159,7 @@ fn scale(span: (f64, f64)) -> String {
 
 /// What a sign looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Look {
+enum LegendSymbol {
     Framed,
     Grey,
     Upright,
@@ -165,60 +167,60 @@ enum Look {
 }
 
 /// The signs that the panels have, each with what it means.
-fn signs(surfaces: &[Surface], marks: &Marks) -> Vec<(Look, String)> {
+fn legend_entries(surfaces: &[Surface], marks: &SurfaceMarks) -> Vec<(LegendSymbol, String)> {
     let mut all = Vec::new();
     let cached = |one: &Surface| one.each().any(|(_, _, rate)| marks.is_cache(rate) == Some(true));
-    if let Some(Ceiling { kb_per_s, whose }) = marks.ceiling.filter(|_| surfaces.iter().any(cached)) {
+    if let Some(SurfaceCeiling { kb_per_s, source }) = marks.ceiling.filter(|_| surfaces.iter().any(cached)) {
         let above = short_rate(kb_per_s);
-        all.push((Look::Framed, format!("above {above}/s of {whose}: a cache served it")));
+        all.push((LegendSymbol::Framed, format!("above {above}/s of {source}: served by a cache")));
     }
     if surfaces.iter().any(|one| one.rates.iter().flatten().any(Option::is_none)) {
-        all.push((Look::Grey, "not measured".to_owned()));
+        all.push((LegendSymbol::Grey, "not measured".to_owned()));
     }
     if surfaces.iter().any(|one| split_column(one, marks).is_some()) {
         let words = "rsize or wsize of the mount: records right of it are split into requests of that size";
-        all.push((Look::Upright, words.to_owned()));
+        all.push((LegendSymbol::Upright, words.to_owned()));
     }
     if let Some(memory) =
         marks.memory_kb.filter(|_| surfaces.iter().any(|one| memory_row(one, marks).is_some()))
     {
         let words =
             format!("memory of this machine, {}: files below the line are larger", short_rate(memory as f64));
-        all.push((Look::Level, words));
+        all.push((LegendSymbol::Level, words));
     }
     all
 }
 
-fn sign_line((look, words): &(Look, String), y: f64) -> String {
+fn legend_line((look, words): &(LegendSymbol, String), y: f64) -> String {
     let (x, middle) = (MARGIN, y + 6.0);
     let rect = |style: &str| {
         format!("<rect x=\"{:.1}\" y=\"{:.1}\" width=\"20.0\" height=\"10.0\" {style}/>\n", x + 1.0, y + 1.0)
     };
     let drawn = match look {
-        Look::Framed => rect("fill=\"#ffffff\" stroke=\"#d62728\" stroke-width=\"2\""),
-        Look::Grey => rect("fill=\"#eeeeee\""),
-        Look::Upright => dashed((x + 11.0, y - 2.0), (x + 11.0, y + 14.0)),
-        Look::Level => dashed((x, middle), (x + 22.0, middle)),
+        LegendSymbol::Framed => rect("fill=\"#ffffff\" stroke=\"#d62728\" stroke-width=\"2\""),
+        LegendSymbol::Grey => rect("fill=\"#eeeeee\""),
+        LegendSymbol::Upright => dashed((x + 11.0, y - 2.0), (x + 11.0, y + 14.0)),
+        LegendSymbol::Level => dashed((x, middle), (x + 22.0, middle)),
     };
     drawn + &text((x + 30.0, y + 10.0), "", words)
 }
 
 /// Records up to the mount's request size, where the panel has smaller and larger ones; and what the size is called.
-fn split_column(surface: &Surface, marks: &Marks) -> Option<(usize, String)> {
+fn split_column(surface: &Surface, marks: &SurfaceMarks) -> Option<(usize, String)> {
     let (split, name) = marks.split_kb(surface.column)?;
     let smaller = surface.records.iter().filter(|record| **record <= split).count();
     (1..surface.records.len()).contains(&smaller).then(|| (smaller, format!("{name} {}", short_kb(split))))
 }
 
 /// Files up to this machine's memory, where the panel has smaller and larger ones.
-fn memory_row(surface: &Surface, marks: &Marks) -> Option<usize> {
+fn memory_row(surface: &Surface, marks: &SurfaceMarks) -> Option<usize> {
     let memory = marks.memory_kb?;
     let smaller = surface.files.iter().filter(|file| **file <= memory).count();
     (1..surface.files.len()).contains(&smaller).then_some(smaller)
 }
 
 /// One column: its title, places, axes and ridges.
-fn panel(surface: &Surface, marks: &Marks, span: (f64, f64)) -> String {
+fn panel(surface: &Surface, marks: &SurfaceMarks, span: (f64, f64)) -> String {
     let (left, top) = (ROOM.0, ROOM.1);
     let (columns, rows) = (surface.records.len() as f64, surface.files.len() as f64);
     let (right, bottom) = (left + columns * PLACE.0, top + rows * PLACE.1);
@@ -255,7 +257,7 @@ fn panel(surface: &Surface, marks: &Marks, span: (f64, f64)) -> String {
     out
 }
 
-fn square(at: (f64, f64), rate: Option<f64>, marks: &Marks, span: (f64, f64)) -> String {
+fn square(at: (f64, f64), rate: Option<f64>, marks: &SurfaceMarks, span: (f64, f64)) -> String {
     let (width, height) = (PLACE.0 - 1.0, PLACE.1 - 1.0);
     let Some(rate) = rate else {
         return format!(
@@ -297,23 +299,25 @@ fn dashed(from: (f64, f64), to: (f64, f64)) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::columns::Column;
+    use super::super::super::columns::IozoneColumn;
     use super::super::super::testing::surface;
     use super::*;
 
-    fn marks() -> Marks {
-        Marks {
+    fn marks() -> SurfaceMarks {
+        SurfaceMarks {
             read_kb: Some(64),
             write_kb: Some(64),
             memory_kb: Some(24_576),
-            ceiling: Some(Ceiling { kb_per_s: 122_070.0, whose: "the wire, as measured" }),
+            ceiling: Some(SurfaceCeiling { kb_per_s: 122_070.0, source: "the wire, as measured" }),
         }
     }
 
     fn drawn(columns: &[&str], target: &str) -> String {
         let points = surface();
-        let surfaces: Vec<Surface> =
-            columns.iter().map(|name| Surface::of(&points, Column::named(name).unwrap()).unwrap()).collect();
+        let surfaces: Vec<Surface> = columns
+            .iter()
+            .map(|name| Surface::from_points(&points, IozoneColumn::named(name).unwrap()).unwrap())
+            .collect();
         picture(&surfaces, &marks(), target)
     }
 
@@ -335,7 +339,7 @@ mod tests {
             let (opened, closed) = (format!("<{element} "), format!("</{element}>"));
             assert_eq!(text.matches(&opened).count(), text.matches(&closed).count(), "{element}");
         }
-        assert!(picture(&[], &Marks::default(), "/x").ends_with("</svg>\n"));
+        assert!(picture(&[], &SurfaceMarks::default(), "/x").ends_with("</svg>\n"));
     }
 
     #[test]
@@ -357,10 +361,10 @@ mod tests {
 
     #[test]
     fn only_signs_that_are_drawn_are_explained() {
-        let read = Surface::of(&surface(), Column::named("read").unwrap()).unwrap();
-        assert_eq!(signs(std::slice::from_ref(&read), &marks()).len(), 4);
-        let none = Marks { memory_kb: Some(1 << 30), ..Marks::default() };
-        assert_eq!(signs(&[read], &none), [(Look::Grey, "not measured".to_owned())]);
+        let read = Surface::from_points(&surface(), IozoneColumn::named("read").unwrap()).unwrap();
+        assert_eq!(legend_entries(std::slice::from_ref(&read), &marks()).len(), 4);
+        let none = SurfaceMarks { memory_kb: Some(1 << 30), ..SurfaceMarks::default() };
+        assert_eq!(legend_entries(&[read], &none), [(LegendSymbol::Grey, "not measured".to_owned())]);
     }
 
     #[test]

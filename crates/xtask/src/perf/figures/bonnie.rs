@@ -6,17 +6,17 @@
 //! only when it is touched, and the turn that came first made files at 0.85 times the rate of all others. To touch it by
 //! hand is worse: what is then freed, the host takes back while the turn is under way.
 
-use super::Figure;
+use super::PerfFigure;
 use crate::perf::bench::Bench;
-use crate::perf::contest::{Contender, hold};
+use crate::perf::contest::{Contender, run_rounds};
 use crate::perf::estimate::ratios;
-use crate::perf::finding::{Finding, Findings, Target};
+use crate::perf::finding::{PerfFinding, PerfFindings, PerfTarget};
 use anyhow::Context;
 use std::cell::RefCell;
 use std::fs;
 use std::path::Path;
 
-pub(super) const FIGURE: Figure = Figure {
+pub(super) const FIGURE: PerfFigure = PerfFigure {
     name: "classics-bonnie",
     what: "narrows suite bonnie beside Debian's bonnie++ in one folder: characters, blocks and many files",
     measure,
@@ -26,31 +26,31 @@ pub(super) const FIGURE: Figure = Figure {
 const RUN_S: u64 = 600;
 
 /// A run of both programs: the same words, and the fields of the CSV that are compared.
-struct Trial {
+struct BonnieTrial {
     name: &'static str,
     words: &'static [&'static str],
     in_memory: bool,
-    fields: &'static [Field],
+    fields: &'static [BonnieField],
 }
 
 /// A field of edition 2.00's CSV.
-struct Field {
+struct BonnieField {
     index: usize,
     name: &'static str,
     unit: &'static str,
-    target: Target,
+    target: PerfTarget,
 }
 
-const fn field(index: usize, name: &'static str, unit: &'static str, target: Target) -> Field {
-    Field { index, name, unit, target }
+const fn field(index: usize, name: &'static str, unit: &'static str, target: PerfTarget) -> BonnieField {
+    BonnieField { index, name, unit, target }
 }
 
 /// Block figures are to be those of the original; characters and files no slower.
-const SAME: Target = Target::NearOne(0.10);
-const NO_SLOWER: Target = Target::AtLeast(1.0);
+const SAME: PerfTarget = PerfTarget::NearOne(0.10);
+const NO_SLOWER: PerfTarget = PerfTarget::AtLeast(1.0);
 
-const TRIALS: [Trial; 4] = [
-    Trial {
+const TRIALS: [BonnieTrial; 4] = [
+    BonnieTrial {
         name: "page cache",
         words: &["-s", "512", "-r", "256", "-n", "0"],
         in_memory: false,
@@ -60,7 +60,7 @@ const TRIALS: [Trial; 4] = [
             field(15, "getc", "KiB/s", NO_SLOWER),
         ],
     },
-    Trial {
+    BonnieTrial {
         // A smaller file is read in less than the half second from which the original prints a rate.
         name: "page cache of 6 GiB in memory",
         words: &["-s", "6144", "-r", "3072", "-n", "0", "-f"],
@@ -69,21 +69,21 @@ const TRIALS: [Trial; 4] = [
             field(11, "block write", "KiB/s", SAME),
             field(13, "rewrite", "KiB/s", SAME),
             field(17, "block read", "KiB/s", SAME),
-            field(19, "seeks", "/s", Target::None),
+            field(19, "seeks", "/s", PerfTarget::None),
         ],
     },
-    Trial {
+    BonnieTrial {
         // The original opens the file past the page cache for the block write alone.
         name: "direct",
         words: &["-s", "128", "-r", "64", "-n", "0", "-D", "-f"],
         in_memory: false,
         fields: &[
             field(11, "block write", "KiB/s", SAME),
-            field(13, "rewrite (theirs cached)", "KiB/s", Target::None),
-            field(17, "block read (theirs cached)", "KiB/s", Target::None),
+            field(13, "rewrite (theirs cached)", "KiB/s", PerfTarget::None),
+            field(17, "block read (theirs cached)", "KiB/s", PerfTarget::None),
         ],
     },
-    Trial {
+    BonnieTrial {
         name: "files in memory",
         words: &["-s", "0", "-n", "1024"],
         in_memory: true,
@@ -98,38 +98,43 @@ const TRIALS: [Trial; 4] = [
     },
 ];
 
-fn measure(bench: &Bench) -> anyhow::Result<Findings> {
+fn measure(bench: &Bench) -> anyhow::Result<PerfFindings> {
     if let Err(why) = bench.tools.bonnie.command() {
-        return Ok(Findings { findings: Vec::new(), missing: vec![why] });
+        return Ok(PerfFindings { findings: Vec::new(), missing: vec![why] });
     }
-    let mut all = Findings::default();
+    let mut all = PerfFindings::default();
     for trial in &TRIALS {
         match place(bench, trial)? {
-            Ok(place) => of_trial(bench, trial, place.path(), &mut all)?,
+            Ok(place) => measure_trial(bench, trial, place.path(), &mut all)?,
             Err(why) => all.missing.push(why),
         }
     }
     Ok(all)
 }
 
-/// The folder that both programs work in, which goes when it is dropped; or why there is none.
-fn place(bench: &Bench, trial: &Trial) -> anyhow::Result<Result<tempfile::TempDir, String>> {
+/// The folder that both programs work in, which is removed when dropped; or the reason why there is none.
+fn place(bench: &Bench, trial: &BonnieTrial) -> anyhow::Result<Result<tempfile::TempDir, String>> {
     if trial.in_memory { Bench::place_in_memory() } else { Ok(Ok(tempfile::tempdir_in(bench.place(""))?)) }
 }
 
 /// The values of one program: a row a round, a column a field; `None` where the program printed plus signs.
-type Rows = RefCell<Vec<Vec<Option<f64>>>>;
+type BonnieRows = RefCell<Vec<Vec<Option<f64>>>>;
 
-fn of_trial(bench: &Bench, trial: &Trial, place: &Path, all: &mut Findings) -> anyhow::Result<()> {
-    let (ours, theirs) = (Rows::default(), Rows::default());
-    let turn = |kept: &Rows, csv: String| {
+fn measure_trial(
+    bench: &Bench,
+    trial: &BonnieTrial,
+    place: &Path,
+    all: &mut PerfFindings,
+) -> anyhow::Result<()> {
+    let (ours, theirs) = (BonnieRows::default(), BonnieRows::default());
+    let turn = |kept: &BonnieRows, csv: String| {
         kept.borrow_mut().push(values(&csv, trial.fields)?);
         Ok(1.0)
     };
     if trial.in_memory {
         original(bench, trial, place).context("a turn that is not counted")?;
     }
-    hold(
+    run_rounds(
         bench.rounds,
         &mut [
             Contender::new("narrows", || turn(&ours, narrows(bench, trial, place)?)),
@@ -146,14 +151,29 @@ fn of_trial(bench: &Bench, trial: &Trial, place: &Path, all: &mut Findings) -> a
             continue;
         };
         let both = ratios(&own, &other);
-        all.findings.push(Finding::of(format!("narrows, {name}"), field.unit, own, Target::None)?);
-        all.findings.push(Finding::of(format!("bonnie++, {name}"), field.unit, other, Target::None)?);
-        all.findings.push(Finding::of(format!("rate over bonnie++'s, {name}"), "x", both, field.target)?);
+        all.findings.push(PerfFinding::from_values(
+            format!("narrows, {name}"),
+            field.unit,
+            own,
+            PerfTarget::None,
+        )?);
+        all.findings.push(PerfFinding::from_values(
+            format!("bonnie++, {name}"),
+            field.unit,
+            other,
+            PerfTarget::None,
+        )?);
+        all.findings.push(PerfFinding::from_values(
+            format!("rate over bonnie++'s, {name}"),
+            "x",
+            both,
+            field.target,
+        )?);
     }
     Ok(())
 }
 
-fn narrows(bench: &Bench, trial: &Trial, place: &Path) -> anyhow::Result<String> {
+fn narrows(bench: &Bench, trial: &BonnieTrial, place: &Path) -> anyhow::Result<String> {
     let record = bench.place("bonnie.narrows");
     if record.exists() {
         fs::remove_dir_all(&record)?;
@@ -168,19 +188,19 @@ fn narrows(bench: &Bench, trial: &Trial, place: &Path) -> anyhow::Result<String>
     Ok(running.finish(RUN_S, |_, _| {})?.printed(&[0, 4])?.to_owned())
 }
 
-fn original(bench: &Bench, trial: &Trial, place: &Path) -> anyhow::Result<String> {
+fn original(bench: &Bench, trial: &BonnieTrial, place: &Path) -> anyhow::Result<String> {
     let mut command = bench.tools.bonnie.command().map_err(anyhow::Error::msg)?;
-    // It refuses to run as root unless it is told that this is meant.
+    // It refuses to run as root unless an option says that this is meant.
     command.args(["-q", "-u", "root", "-d"]).arg(place).args(trial.words);
     let running = bench.beside("bonnie-original", &mut command)?;
     Ok(running.finish(RUN_S, |_, _| {})?.printed(&[0])?.to_owned())
 }
 
 /// The figures of the last line of CSV.
-fn values(csv: &str, fields: &[Field]) -> anyhow::Result<Vec<Option<f64>>> {
+fn values(csv: &str, fields: &[BonnieField]) -> anyhow::Result<Vec<Option<f64>>> {
     let line = csv.lines().rfind(|line| line.starts_with("1.9")).context("no line of CSV")?;
     let all: Vec<&str> = line.split(',').collect();
-    let value = |field: &Field| {
+    let value = |field: &BonnieField| {
         let text = all.get(field.index).with_context(|| format!("no field {} in {line:?}", field.index))?;
         if text.starts_with('+') {
             return Ok(None);

@@ -1,14 +1,14 @@
 //! `narrows check` of this machine's disk: how long it takes, how soon it says something, how much memory it needs.
 
-use super::Figure;
+use super::PerfFigure;
 use crate::perf::bench::Bench;
-use crate::perf::finding::{Finding, Findings, Target};
+use crate::perf::finding::{PerfFinding, PerfFindings, PerfTarget};
 use crate::perf::memory::PeakMemory;
 use anyhow::Context;
 use std::fs;
 use std::path::Path;
 
-pub(super) const FIGURE: Figure = Figure {
+pub(super) const FIGURE: PerfFigure = PerfFigure {
     name: "check",
     what: "narrows check of the work tree's disk, once: seconds in all and to the first figure of the path, memory",
     measure,
@@ -19,13 +19,13 @@ const WAIT_S: u64 = 180;
 /// Codes with a verdict.
 const VERDICT: [i32; 2] = [0, 4];
 
-fn measure(bench: &Bench) -> anyhow::Result<Findings> {
+fn measure(bench: &Bench) -> anyhow::Result<PerfFindings> {
     let (folder, record) = (bench.place("checked"), bench.place("check.narrows"));
     fs::create_dir_all(&folder)?;
     if let Some(kind) = memory_file_system(&fs::read_to_string("/proc/self/mounts")?, &folder.canonicalize()?)
     {
         let why = format!("{} lies on {kind}, which is no disk", folder.display());
-        return Ok(Findings { findings: Vec::new(), missing: vec![why] });
+        return Ok(PerfFindings { findings: Vec::new(), missing: vec![why] });
     }
     let mut command = bench.tools.narrows();
     command.arg("check").arg(&folder).args(["--quiet", "--json", "--out"]).arg(&record);
@@ -41,19 +41,24 @@ fn measure(bench: &Bench) -> anyhow::Result<Findings> {
     let first_s = first_s.context("the record never held a figure of the path")?;
     let mebibytes = peak.bytes() as f64 / f64::from(1_u32 << 20);
     let findings = vec![
-        Finding::of("in all", "s", vec![ended.elapsed_s], Target::AtMost(66.0))?,
-        Finding::of("to the first figure of the path", "s", vec![first_s], Target::AtMost(10.0))?,
-        Finding::of(
+        PerfFinding::from_values("in all", "s", vec![ended.elapsed_s], PerfTarget::AtMost(66.0))?,
+        PerfFinding::from_values(
+            "to the first figure of the path",
+            "s",
+            vec![first_s],
+            PerfTarget::AtMost(10.0),
+        )?,
+        PerfFinding::from_values(
             "peak of resident memory, children included",
             "MiB",
             vec![mebibytes],
-            Target::AtMost(200.0),
+            PerfTarget::AtMost(200.0),
         )?,
     ];
-    Ok(Findings { findings, missing: Vec::new() })
+    Ok(PerfFindings { findings, missing: Vec::new() })
 }
 
-/// Whether the record already holds a trial of a cell that goes to the path's own storage.
+/// Whether the record already contains a trial of a cell on the path's own storage.
 fn has_path_figure(record: &Path) -> bool {
     fs::read_to_string(record.join("events.jsonl")).is_ok_and(|events| holds_path_trial(&events))
 }
@@ -63,7 +68,7 @@ fn holds_path_trial(events: &str) -> bool {
     trials.into_iter().any(|line| line.contains("local-device") || line.contains("local_device"))
 }
 
-/// The kind of the file system that holds `path` if it lives in memory.
+/// The kind of the file system that contains `path` if it is in memory.
 fn memory_file_system(mounts: &str, path: &Path) -> Option<String> {
     let of_path = mounts.lines().filter_map(|line| {
         let mut words = line.split(' ').skip(1);

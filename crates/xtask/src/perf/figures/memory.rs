@@ -1,12 +1,12 @@
 //! Whether memory grows with the number of operations: ten million and a thousand million of the engine `null`.
 
-use super::Figure;
+use super::PerfFigure;
 use crate::perf::bench::Bench;
-use crate::perf::finding::{Finding, Findings, Target};
+use crate::perf::finding::{PerfFinding, PerfFindings, PerfTarget};
 use crate::perf::memory::PeakMemory;
-use crate::perf::study::Load;
+use crate::perf::study::PerfLoad;
 
-pub(super) const FIGURE: Figure = Figure {
+pub(super) const FIGURE: PerfFigure = PerfFigure {
     name: "memory",
     what: "peak memory after 1e9 operations of the engine null beside that after 1e7",
     measure,
@@ -18,23 +18,33 @@ const MEASURED: [i32; 2] = [0, 4];
 /// What may be added by 9.9e8 operations: a byte for every 250 of them, which is the noise of an allocator.
 const GROWTH_MIB_MAX: f64 = 4.0;
 
-fn measure(bench: &Bench) -> anyhow::Result<Findings> {
+fn measure(bench: &Bench) -> anyhow::Result<PerfFindings> {
     let (few_mib, many_mib) = (peak_mib(bench, 10_000_000)?, peak_mib(bench, 1_000_000_000)?);
     let findings = vec![
-        Finding::of("peak after 1e7 operations", "MiB", vec![few_mib], Target::None)?,
-        Finding::of("peak after 1e9 operations", "MiB", vec![many_mib], Target::AtMost(200.0))?,
-        Finding::of("growth", "MiB", vec![many_mib - few_mib], Target::AtMost(GROWTH_MIB_MAX))?,
+        PerfFinding::from_values("peak after 1e7 operations", "MiB", vec![few_mib], PerfTarget::None)?,
+        PerfFinding::from_values(
+            "peak after 1e9 operations",
+            "MiB",
+            vec![many_mib],
+            PerfTarget::AtMost(200.0),
+        )?,
+        PerfFinding::from_values(
+            "growth",
+            "MiB",
+            vec![many_mib - few_mib],
+            PerfTarget::AtMost(GROWTH_MIB_MAX),
+        )?,
     ];
-    Ok(Findings { findings, missing: Vec::new() })
+    Ok(PerfFindings { findings, missing: Vec::new() })
 }
 
 fn peak_mib(bench: &Bench, ops_max: u64) -> anyhow::Result<f64> {
-    let load = Load {
+    let load = PerfLoad {
         file: Some("1GiB"),
         depth: 32,
         batch: 16,
         ops_max: Some(ops_max),
-        ..Load::random_reads("null:")
+        ..PerfLoad::random_reads("null:")
     };
     let mut peak = PeakMemory::default();
     let mut command = bench.study_command("memory", &load)?;

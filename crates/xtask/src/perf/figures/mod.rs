@@ -12,18 +12,18 @@ mod request_response;
 mod stream;
 
 use super::bench::Bench;
-use super::finding::Findings;
+use super::finding::PerfFindings;
 
 /// A figure that can be asked for by name.
 #[derive(Debug)]
-pub(crate) struct Figure {
+pub(crate) struct PerfFigure {
     pub(crate) name: &'static str,
     pub(crate) what: &'static str,
-    pub(crate) measure: fn(&Bench) -> anyhow::Result<Findings>,
+    pub(crate) measure: fn(&Bench) -> anyhow::Result<PerfFindings>,
 }
 
 /// Every figure, in the order in which they are measured.
-pub(crate) const FIGURES: &[Figure] = &[
+pub(crate) const FIGURES: &[PerfFigure] = &[
     null::FIGURE,
     files::URING,
     files::PSYNC,
@@ -38,7 +38,7 @@ pub(crate) const FIGURES: &[Figure] = &[
 ];
 
 /// Whether `name` asks for a figure: by its name, or by the family before a hyphen, such as `classics`.
-fn is_asked(figure: &Figure, name: &str) -> bool {
+fn is_asked(figure: &PerfFigure, name: &str) -> bool {
     figure.name.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
 
@@ -46,7 +46,7 @@ fn is_asked(figure: &Figure, name: &str) -> bool {
 ///
 /// # Errors
 /// The first name that none has.
-pub(crate) fn named(names: &[String]) -> Result<Vec<&'static Figure>, String> {
+pub(crate) fn named(names: &[String]) -> Result<Vec<&'static PerfFigure>, String> {
     if let Some(unknown) = names.iter().find(|name| !FIGURES.iter().any(|figure| is_asked(figure, name))) {
         let known: Vec<&str> = FIGURES.iter().map(|figure| figure.name).collect();
         return Err(format!("no figure {unknown:?}; there are {}", known.join(", ")));

@@ -4,18 +4,18 @@
 //! from using them for a minute or more), which is no cost of the program's. The original's report has whole seconds, so
 //! that its phases are timed by when it says that each has begun.
 
-use super::Figure;
+use super::PerfFigure;
 use crate::perf::bench::Bench;
-use crate::perf::contest::{Contender, hold};
+use crate::perf::contest::{Contender, run_rounds};
 use crate::perf::estimate::ratios;
-use crate::perf::finding::{Finding, Findings, Target};
+use crate::perf::finding::{PerfFinding, PerfFindings, PerfTarget};
 use crate::perf::parse;
 use anyhow::Context;
 use std::cell::RefCell;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-pub(super) const FIGURE: Figure = Figure {
+pub(super) const FIGURE: PerfFigure = PerfFigure {
     name: "classics-postmark",
     what: "narrows suite postmark beside Debian's postmark in one folder: files and transactions a second",
     measure,
@@ -30,28 +30,28 @@ const SUBDIRECTORIES: u64 = 100;
 const RUN_S: u64 = 600;
 
 /// Rates of a run: files created alone, transactions, files deleted alone.
-type Rates = [f64; 3];
+type PhaseRates = [f64; 3];
 
 const PHASES: [&str; 3] = ["creation alone", "transactions", "deletion alone"];
 /// What the original prints when each phase begins, and what after the last one.
 const MARKS: [&str; 4] =
     ["Creating files...", "Performing transactions", "Deleting files...", "Deleting subdirectories"];
 
-fn measure(bench: &Bench) -> anyhow::Result<Findings> {
+fn measure(bench: &Bench) -> anyhow::Result<PerfFindings> {
     if let Err(why) = bench.tools.postmark.command() {
-        return Ok(Findings { findings: Vec::new(), missing: vec![why] });
+        return Ok(PerfFindings { findings: Vec::new(), missing: vec![why] });
     }
     let within = match Bench::place_in_memory()? {
         Ok(within) => within,
-        Err(why) => return Ok(Findings { findings: Vec::new(), missing: vec![why] }),
+        Err(why) => return Ok(PerfFindings { findings: Vec::new(), missing: vec![why] }),
     };
     let within = within.path();
     let (ours, theirs) = (RefCell::new(Vec::new()), RefCell::new(Vec::new()));
-    let turn = |kept: &RefCell<Vec<Rates>>, rates: Rates| {
+    let turn = |kept: &RefCell<Vec<PhaseRates>>, rates: PhaseRates| {
         kept.borrow_mut().push(rates);
         Ok(rates[1])
     };
-    hold(
+    run_rounds(
         bench.rounds,
         &mut [
             Contender::new("narrows", || turn(&ours, narrows(bench, within)?)),
@@ -59,23 +59,27 @@ fn measure(bench: &Bench) -> anyhow::Result<Findings> {
         ],
     )?;
     let (ours, theirs) = (ours.into_inner(), theirs.into_inner());
-    let findings = (0..PHASES.len()).map(|phase| of_phase(phase, &ours, &theirs));
-    let findings: anyhow::Result<Vec<Vec<Finding>>> = findings.collect();
-    Ok(Findings { findings: findings?.into_iter().flatten().collect(), missing: Vec::new() })
+    let findings = (0..PHASES.len()).map(|phase| phase_findings(phase, &ours, &theirs));
+    let findings: anyhow::Result<Vec<Vec<PerfFinding>>> = findings.collect();
+    Ok(PerfFindings { findings: findings?.into_iter().flatten().collect(), missing: Vec::new() })
 }
 
-fn of_phase(phase: usize, ours: &[Rates], theirs: &[Rates]) -> anyhow::Result<Vec<Finding>> {
-    let column = |all: &[Rates]| all.iter().map(|rates| rates[phase]).collect::<Vec<f64>>();
+fn phase_findings(
+    phase: usize,
+    ours: &[PhaseRates],
+    theirs: &[PhaseRates],
+) -> anyhow::Result<Vec<PerfFinding>> {
+    let column = |all: &[PhaseRates]| all.iter().map(|rates| rates[phase]).collect::<Vec<f64>>();
     let (own, other) = (column(ours), column(theirs));
     let name = PHASES[phase];
     Ok(vec![
-        Finding::of(format!("narrows, {name}"), "/s", own.clone(), Target::None)?,
-        Finding::of(format!("postmark, {name}"), "/s", other.clone(), Target::None)?,
-        Finding::of(
+        PerfFinding::from_values(format!("narrows, {name}"), "/s", own.clone(), PerfTarget::None)?,
+        PerfFinding::from_values(format!("postmark, {name}"), "/s", other.clone(), PerfTarget::None)?,
+        PerfFinding::from_values(
             format!("rate over postmark's, {name}"),
             "x",
             ratios(&own, &other),
-            Target::AtLeast(1.0),
+            PerfTarget::AtLeast(1.0),
         )?,
     ])
 }
@@ -90,7 +94,7 @@ fn folder(within: &Path) -> anyhow::Result<PathBuf> {
     Ok(path)
 }
 
-fn narrows(bench: &Bench, within: &Path) -> anyhow::Result<Rates> {
+fn narrows(bench: &Bench, within: &Path) -> anyhow::Result<PhaseRates> {
     let (place, record) = (folder(within)?, bench.place("postmark.narrows"));
     if record.exists() {
         fs::remove_dir_all(&record)?;
@@ -107,7 +111,7 @@ fn narrows(bench: &Bench, within: &Path) -> anyhow::Result<Rates> {
     parse::postmark_rates(ended.printed(&[0, 4])?)
 }
 
-fn original(bench: &Bench, within: &Path) -> anyhow::Result<Rates> {
+fn original(bench: &Bench, within: &Path) -> anyhow::Result<PhaseRates> {
     let (place, script) = (folder(within)?, bench.place("postmark.script"));
     let commands = format!(
         "set location {}\nset number {NUMBER}\nset transactions {TRANSACTIONS}\nset subdirectories {SUBDIRECTORIES}\n\
@@ -138,7 +142,7 @@ fn note(said: &str, elapsed_s: f64, begun_s: &mut [Option<f64>; MARKS.len()]) {
     }
 }
 
-fn rates(begun_s: [Option<f64>; MARKS.len()], counts: [f64; 3]) -> anyhow::Result<Rates> {
+fn rates(begun_s: [Option<f64>; MARKS.len()], counts: [f64; 3]) -> anyhow::Result<PhaseRates> {
     let mut rates = [0.0; 3];
     for (phase, rate) in rates.iter_mut().enumerate() {
         let times = begun_s[phase].zip(begun_s[phase + 1]).filter(|(begin, end)| end > begin);

@@ -1,53 +1,53 @@
 //! Bulk through one connection of a proxy: narrows' ways of moving bytes beside socat and `HAProxy`.
 //!
-//! The two ends cost as little as a kernel lets them (`bare_bulk`) and nothing is bound to a CPU: ends that share one carry
-//! less than the fastest proxy, so that they would be what is measured. What they carry without a proxy stands beside the
-//! rates. CPU time is that of the proxy's process over the connection.
+//! The two ends cost as little as a kernel lets them (`bare_bulk`) and nothing is bound to a CPU: ends that share one
+//! transfer less than the fastest proxy, so that they would be what is measured. What they transfer without a proxy is
+//! reported beside the rates. CPU time is that of the proxy's process over the connection.
 
-use super::Figure;
+use super::PerfFigure;
 use crate::perf::bench::{Bench, MEASURE_S};
-use crate::perf::contest::{Contender, hold};
+use crate::perf::contest::{Contender, run_rounds};
 use crate::perf::estimate::ratios;
-use crate::perf::finding::{Finding, Findings, Target};
+use crate::perf::finding::{PerfFinding, PerfFindings, PerfTarget};
 use crate::perf::parse;
-use crate::perf::process::Running;
-use crate::perf::tools::Peer;
+use crate::perf::process::RunningProgram;
+use crate::perf::tools::PeerProgram;
 use anyhow::Context;
 use std::cell::RefCell;
 use std::fs;
 use std::net::TcpListener;
 use std::process::Command;
 
-pub(super) const FIGURE: Figure = Figure {
+pub(super) const FIGURE: PerfFigure = PerfFigure {
     name: "proxy",
     what: "bulk through one connection of a proxy: beside socat with buffers of 8 KiB (its own choice) and 128 KiB, and \
            HAProxy (tcp)",
     measure,
 };
 
-/// The buffers at which narrows and socat are compared; `HAProxy` has one of its own, and is held against the largest.
+/// The buffers at which narrows and socat are compared; `HAProxy` has one of its own, and is compared with the largest.
 const BUFFERS: [&str; 2] = ["8192", "131072"];
 
 /// Longest time of a connection.
 const TURN_S: u64 = 60;
 
-/// Ticks of a process's CPU times in a second: what the kernel tells programs, whatever its own.
+/// Ticks of a process's CPU times in a second, as the kernel reports them to programs, whatever its own tick rate.
 const TICKS_PER_S: f64 = 100.0;
 
 /// A proxy from `front` to `back`, both ports of loopback.
-type Start<'a> = Box<dyn Fn(&str, &str) -> anyhow::Result<Command> + 'a>;
+type ProxyStarter<'a> = Box<dyn Fn(&str, &str) -> anyhow::Result<Command> + 'a>;
 
 /// A proxy, and the CPU seconds for a GB of each turn.
 struct Entrant<'a> {
     name: &'static str,
     /// Bytes of the buffer, as the program takes it.
     buffer: &'static str,
-    start: Start<'a>,
+    start: ProxyStarter<'a>,
     cpu: RefCell<Vec<f64>>,
 }
 
-fn measure(bench: &Bench) -> anyhow::Result<Findings> {
-    let mut all = Findings::default();
+fn measure(bench: &Bench) -> anyhow::Result<PerfFindings> {
+    let mut all = PerfFindings::default();
     for buffer in BUFFERS {
         let (own, peers) =
             (["splice", "copy", "uring"].map(|mode| narrows(bench, mode, buffer)), peers(bench, buffer));
@@ -61,19 +61,25 @@ fn measure(bench: &Bench) -> anyhow::Result<Findings> {
         }
         let mut contenders: Vec<Contender<'_>> =
             entrants.iter().map(|entrant| Contender::new(entrant.name, || turn(bench, entrant))).collect();
-        let rates = hold(bench.rounds, &mut contenders)?;
+        let rates = run_rounds(bench.rounds, &mut contenders)?;
         drop(contenders);
         all.findings.extend(findings(&entrants, own_count, &rates)?);
     }
-    let alone = hold(bench.rounds, &mut [Contender::new("the ends alone", || ends_alone(bench))])?.concat();
-    all.findings.push(Finding::of("the two ends without a proxy".to_owned(), "GB/s", alone, Target::None)?);
+    let alone =
+        run_rounds(bench.rounds, &mut [Contender::new("the ends alone", || ends_alone(bench))])?.concat();
+    all.findings.push(PerfFinding::from_values(
+        "the two ends without a proxy".to_owned(),
+        "GB/s",
+        alone,
+        PerfTarget::None,
+    )?);
     all.missing.dedup();
     Ok(all)
 }
 
 /// The others at `buffer`, or why one is not there.
 fn peers<'a>(bench: &'a Bench, buffer: &'static str) -> Vec<Result<Entrant<'a>, String>> {
-    let there = |peer: &Peer, name, start: Start<'a>| {
+    let there = |peer: &PeerProgram, name, start: ProxyStarter<'a>| {
         peer.command().map(|_| Entrant { name, buffer, start, cpu: RefCell::default() })
     };
     let (of_socat, of_haproxy) = (&bench.tools.socat, &bench.tools.haproxy);
@@ -88,20 +94,25 @@ fn peers<'a>(bench: &'a Bench, buffer: &'static str) -> Vec<Result<Entrant<'a>, 
     peers
 }
 
-fn findings(entrants: &[Entrant<'_>], own_count: usize, rates: &[Vec<f64>]) -> anyhow::Result<Vec<Finding>> {
+fn findings(
+    entrants: &[Entrant<'_>],
+    own_count: usize,
+    rates: &[Vec<f64>],
+) -> anyhow::Result<Vec<PerfFinding>> {
     let mut findings = Vec::new();
     for (entrant, rates) in entrants.iter().zip(rates) {
         let cpu = entrant.cpu.borrow().clone();
         let name = format!("{}, buffers of {}", entrant.name, entrant.buffer);
-        findings.push(Finding::of(name.clone(), "GB/s", rates.clone(), Target::None)?);
-        findings.push(Finding::of(format!("{name}, CPU"), "s/GB", cpu, Target::None)?);
+        findings.push(PerfFinding::from_values(name.clone(), "GB/s", rates.clone(), PerfTarget::None)?);
+        findings.push(PerfFinding::from_values(format!("{name}, CPU"), "s/GB", cpu, PerfTarget::None)?);
     }
     let medians = findings.iter().step_by(2).take(own_count).map(|finding| finding.estimate.median);
     let fastest = medians.enumerate().max_by(|a, b| a.1.total_cmp(&b.1)).map_or(0, |(index, _)| index);
     for (entrant, peer) in entrants.iter().zip(rates).skip(own_count) {
-        let target = if entrant.name == "socat" { Target::AtLeast(2.0) } else { Target::AtLeast(1.0) };
+        let target =
+            if entrant.name == "socat" { PerfTarget::AtLeast(2.0) } else { PerfTarget::AtLeast(1.0) };
         let what = format!("rate over {}'s, {}, {}", entrant.name, entrants[fastest].name, entrant.buffer);
-        findings.push(Finding::of(what, "x", ratios(&rates[fastest], peer), target)?);
+        findings.push(PerfFinding::from_values(what, "x", ratios(&rates[fastest], peer), target)?);
     }
     Ok(findings)
 }
@@ -134,14 +145,14 @@ fn ends_alone(bench: &Bench) -> anyhow::Result<f64> {
 }
 
 /// The end that takes one connection, and its address.
-fn drain(bench: &Bench) -> anyhow::Result<(Running, String)> {
+fn drain(bench: &Bench) -> anyhow::Result<(RunningProgram, String)> {
     let mut drain = bench.start_unbound("drain", bench.tools.bare("bare_bulk").arg("drain"))?;
     let address = drain.until(|text| parse::address(text).map(str::to_owned))?;
     Ok((drain, address))
 }
 
 /// The end that sends for the time of a turn.
-fn feed(bench: &Bench, address: &str) -> anyhow::Result<Running> {
+fn feed(bench: &Bench, address: &str) -> anyhow::Result<RunningProgram> {
     bench.start_unbound("feed", bench.tools.bare("bare_bulk").args(["feed", address, &MEASURE_S.to_string()]))
 }
 
@@ -192,14 +203,14 @@ fn has_listener(table: &str, port: u16) -> bool {
 }
 
 /// CPU seconds that a program has used.
-fn cpu_s(running: &Running) -> anyhow::Result<f64> {
+fn cpu_s(running: &RunningProgram) -> anyhow::Result<f64> {
     let text = fs::read_to_string(format!("/proc/{}/stat", running.pid()))?;
     cpu_of(&text).with_context(|| format!("no CPU times in {text:?}"))
 }
 
 /// User and system time in seconds, from the text of `/proc/PID/stat`.
 fn cpu_of(text: &str) -> Option<f64> {
-    // The name in parentheses may hold anything; times are the 14th and 15th field.
+    // The name in parentheses may contain anything; times are the 14th and 15th field.
     let rest = text.rsplit_once(')')?.1;
     let mut times = rest.split_whitespace().skip(11);
     let user: f64 = times.next()?.parse().ok()?;

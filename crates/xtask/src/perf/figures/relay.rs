@@ -1,15 +1,15 @@
 //! The buffer experiment over loopback, both ends with the same buffer: beside a bare pair of loops and iperf3.
 
-use super::Figure;
+use super::PerfFigure;
 use crate::perf::bench::{Bench, MEASURE_S};
-use crate::perf::contest::{Contender, hold};
+use crate::perf::contest::{Contender, run_rounds};
 use crate::perf::endpoint::{bare_pair, endpoint, iperf3};
 use crate::perf::estimate::ratios;
-use crate::perf::finding::{Finding, Findings, Target};
+use crate::perf::finding::{PerfFinding, PerfFindings, PerfTarget};
 use crate::perf::parse;
 use std::fs;
 
-pub(super) const FIGURE: Figure = Figure {
+pub(super) const FIGURE: PerfFigure = PerfFigure {
     name: "relay",
     what: "narrows relay, client to server with one buffer size: beside a bare read/write loop and iperf3 -l, ten sizes",
     measure,
@@ -27,8 +27,8 @@ fn total_bytes(buffer_bytes: u64) -> u64 {
     (buffer_bytes * CALLS).clamp(48 << 20, 4 << 30) / buffer_bytes * buffer_bytes
 }
 
-fn measure(bench: &Bench) -> anyhow::Result<Findings> {
-    let mut all = Findings::default();
+fn measure(bench: &Bench) -> anyhow::Result<PerfFindings> {
+    let mut all = PerfFindings::default();
     // The server of one command would be bound to its client's CPU; an endpoint plays it on that of servers.
     let (_server, address) = endpoint(bench)?;
     if let Err(why) = bench.tools.iperf3.command() {
@@ -44,25 +44,25 @@ fn measure(bench: &Bench) -> anyhow::Result<Findings> {
             contenders
                 .push(Contender::new("iperf3", move || Ok(iperf3(bench, &length, MEASURE_S, &[])? / 1e6)));
         }
-        let rates = hold(bench.rounds, &mut contenders)?;
+        let rates = run_rounds(bench.rounds, &mut contenders)?;
         drop(contenders);
         all.findings.extend(findings(buffer_bytes, &rates)?);
     }
     Ok(all)
 }
 
-fn findings(buffer_bytes: u64, rates: &[Vec<f64>]) -> anyhow::Result<Vec<Finding>> {
+fn findings(buffer_bytes: u64, rates: &[Vec<f64>]) -> anyhow::Result<Vec<PerfFinding>> {
     let of = |what: &str, unit, values: Vec<f64>, target| {
-        Finding::of(format!("{what}, {buffer_bytes} bytes"), unit, values, target)
+        PerfFinding::from_values(format!("{what}, {buffer_bytes} bytes"), unit, values, target)
     };
-    let over_iperf3 = Target::AtLeast(if buffer_bytes <= SMALL_BYTES { 1.5 } else { 1.0 });
+    let over_iperf3 = PerfTarget::AtLeast(if buffer_bytes <= SMALL_BYTES { 1.5 } else { 1.0 });
     let mut findings = vec![
-        of("narrows", "MB/s", rates[0].clone(), Target::None)?,
-        of("bare loop", "MB/s", rates[1].clone(), Target::None)?,
-        of("rate over the bare loop's", "x", ratios(&rates[0], &rates[1]), Target::AtLeast(0.9))?,
+        of("narrows", "MB/s", rates[0].clone(), PerfTarget::None)?,
+        of("bare loop", "MB/s", rates[1].clone(), PerfTarget::None)?,
+        of("rate over the bare loop's", "x", ratios(&rates[0], &rates[1]), PerfTarget::AtLeast(0.9))?,
     ];
     if let Some(iperf3) = rates.get(2) {
-        findings.push(of("iperf3", "MB/s", iperf3.clone(), Target::None)?);
+        findings.push(of("iperf3", "MB/s", iperf3.clone(), PerfTarget::None)?);
         findings.push(of("rate over iperf3's", "x", ratios(&rates[0], iperf3), over_iperf3)?);
     }
     Ok(findings)

@@ -1,14 +1,14 @@
 //! One stream of 128 KiB blocks over loopback: an endpoint's sink and source beside iperf3 and a bare loop.
 
-use super::Figure;
+use super::PerfFigure;
 use crate::perf::bench::{Bench, MEASURE_S};
-use crate::perf::contest::{Contender, hold};
+use crate::perf::contest::{Contender, run_rounds};
 use crate::perf::endpoint::{bare_pair, endpoint, iperf3};
 use crate::perf::estimate::ratios;
-use crate::perf::finding::{Finding, Findings, Target};
-use crate::perf::study::Load;
+use crate::perf::finding::{PerfFinding, PerfFindings, PerfTarget};
+use crate::perf::study::PerfLoad;
 
-pub(super) const FIGURE: Figure = Figure {
+pub(super) const FIGURE: PerfFigure = PerfFigure {
     name: "stream",
     what: "one stream of 128 KiB blocks over loopback, both ways: beside iperf3 -l 128K and a bare read/write loop",
     measure,
@@ -17,7 +17,7 @@ pub(super) const FIGURE: Figure = Figure {
 const BLOCK_BYTES: &str = "131072";
 
 /// One direction, as each program names it.
-struct Direction {
+struct StreamDirection {
     name: &'static str,
     op: &'static str,
     layer: &'static str,
@@ -25,9 +25,9 @@ struct Direction {
     iperf3: &'static [&'static str],
 }
 
-const DIRECTIONS: [Direction; 2] = [
-    Direction { name: "to the server", op: "send", layer: "sink", bare: ["sink", "send"], iperf3: &[] },
-    Direction {
+const DIRECTIONS: [StreamDirection; 2] = [
+    StreamDirection { name: "to the server", op: "send", layer: "sink", bare: ["sink", "send"], iperf3: &[] },
+    StreamDirection {
         name: "from the server",
         op: "receive",
         layer: "source",
@@ -36,18 +36,18 @@ const DIRECTIONS: [Direction; 2] = [
     },
 ];
 
-fn measure(bench: &Bench) -> anyhow::Result<Findings> {
-    let mut all = Findings::default();
+fn measure(bench: &Bench) -> anyhow::Result<PerfFindings> {
+    let mut all = PerfFindings::default();
     let (_server, address) = endpoint(bench)?;
     if let Err(why) = bench.tools.iperf3.command() {
         all.missing.push(why);
     }
     for direction in &DIRECTIONS {
-        let load = Load {
+        let load = PerfLoad {
             op: direction.op,
             block: "128KiB",
             order: "sequential",
-            ..Load::random_reads(format!("tcp://{address}/{}", direction.layer))
+            ..PerfLoad::random_reads(format!("tcp://{address}/{}", direction.layer))
         };
         let mut contenders = vec![
             Contender::new(
@@ -61,30 +61,30 @@ fn measure(bench: &Bench) -> anyhow::Result<Findings> {
                 Ok(iperf3(bench, "128K", MEASURE_S, direction.iperf3)? / 1e9)
             }));
         }
-        let rates = hold(bench.rounds, &mut contenders)?;
+        let rates = run_rounds(bench.rounds, &mut contenders)?;
         drop(contenders);
         all.findings.extend(findings(direction.name, &rates)?);
     }
     Ok(all)
 }
 
-fn findings(direction: &str, rates: &[Vec<f64>]) -> anyhow::Result<Vec<Finding>> {
+fn findings(direction: &str, rates: &[Vec<f64>]) -> anyhow::Result<Vec<PerfFinding>> {
     let of = |what: &str, unit, values: Vec<f64>, target| {
-        Finding::of(format!("{what}, {direction}"), unit, values, target)
+        PerfFinding::from_values(format!("{what}, {direction}"), unit, values, target)
     };
     let mut findings = vec![
-        of("narrows", "GB/s", rates[0].clone(), Target::None)?,
-        of("bare loop", "GB/s", rates[1].clone(), Target::None)?,
-        of("rate over the bare loop's", "x", ratios(&rates[0], &rates[1]), Target::AtLeast(0.9))?,
+        of("narrows", "GB/s", rates[0].clone(), PerfTarget::None)?,
+        of("bare loop", "GB/s", rates[1].clone(), PerfTarget::None)?,
+        of("rate over the bare loop's", "x", ratios(&rates[0], &rates[1]), PerfTarget::AtLeast(0.9))?,
     ];
     if let Some(iperf3) = rates.get(2) {
-        findings.push(of("iperf3", "GB/s", iperf3.clone(), Target::None)?);
-        findings.push(of("rate over iperf3's", "x", ratios(&rates[0], iperf3), Target::AtLeast(1.0))?);
+        findings.push(of("iperf3", "GB/s", iperf3.clone(), PerfTarget::None)?);
+        findings.push(of("rate over iperf3's", "x", ratios(&rates[0], iperf3), PerfTarget::AtLeast(1.0))?);
     }
     Ok(findings)
 }
 
-fn bare(bench: &Bench, direction: &Direction) -> anyhow::Result<f64> {
+fn bare(bench: &Bench, direction: &StreamDirection) -> anyhow::Result<f64> {
     let seconds = MEASURE_S.to_string();
     let [serves, asks] = direction.bare;
     bare_pair(bench, "bare_stream", &[serves, BLOCK_BYTES], asks, &[&seconds, BLOCK_BYTES], "bytes_per_s")

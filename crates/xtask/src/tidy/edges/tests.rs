@@ -1,11 +1,11 @@
 //! Facts about edges: what the table refuses, and that it has no circle.
 
 use super::super::tables::{CRATES, DEV_ONLY};
-use super::{Dependency, Member, check};
+use super::{Dependency, WorkspaceCrate, check};
 
-fn member(name: &str, dependencies: &[&str]) -> Member {
+fn member(name: &str, dependencies: &[&str]) -> WorkspaceCrate {
     let lines: Vec<String> = dependencies.iter().map(|on| format!("narrows-{on}.workspace = true")).collect();
-    Member {
+    WorkspaceCrate {
         name: name.to_owned(),
         manifest_path: format!("crates/{name}/Cargo.toml"),
         manifest: format!("[package]\nname = \"narrows-{name}\"\n[dependencies]\n{}\n", lines.join("\n")),

@@ -1,14 +1,14 @@
 //! Facts about effects: each kind is found in the forms it is written in, and nothing else is.
 
-use super::super::source::Source;
-use super::super::tables::{CRATES, Effect, EffectException};
+use super::super::source::SourceFile;
+use super::super::tables::{CRATES, CodeEffect, EffectException};
 use super::{causes, check};
 
-fn pure(body: &str) -> Source {
-    Source::parse("crates/model/src/part.rs", body).expect("the snippet is Rust")
+fn pure(body: &str) -> SourceFile {
+    SourceFile::parse("crates/model/src/part.rs", body).expect("the snippet is Rust")
 }
 
-fn effects(body: &str) -> Vec<(usize, Effect)> {
+fn effects(body: &str) -> Vec<(usize, CodeEffect)> {
     causes(&pure(body)).keys().map(|cause| (cause.line, cause.effect)).collect()
 }
 
@@ -23,7 +23,7 @@ fn every_form_of_unsafe_is_found() {
         "macro_rules! m { () => { unsafe { g() } } }",
         "struct A; impl A { unsafe fn f() {} }",
     ] {
-        assert_eq!(effects(body), [(1, Effect::Unsafe)], "{body}");
+        assert_eq!(effects(body), [(1, CodeEffect::Unsafe)], "{body}");
     }
 }
 
@@ -36,7 +36,7 @@ fn every_form_of_thread_use_is_found() {
         "fn f(h: std::thread::JoinHandle<()>) {}",
         "fn f() { assert!(std::thread::panicking()); }",
     ] {
-        assert_eq!(effects(body), [(1, Effect::Threads)], "{body}");
+        assert_eq!(effects(body), [(1, CodeEffect::Threads)], "{body}");
     }
 }
 
@@ -50,7 +50,7 @@ fn every_form_of_clock_reading_is_found() {
         "fn f() -> u64 { narrows_sys::clock::wall_time() }",
         "use narrows_engines::MonotonicClock; fn f() { MonotonicClock::new(); }",
     ] {
-        assert_eq!(effects(body), [(1, Effect::Clock)], "{body}");
+        assert_eq!(effects(body), [(1, CodeEffect::Clock)], "{body}");
     }
 }
 
@@ -64,7 +64,7 @@ fn a_clock_type_may_be_named_and_a_wait_may_be_called() {
 #[test]
 fn a_clock_made_of_an_imported_type_is_found() {
     let body = "use narrows_sys::clock::Monotonic;\nfn f() { let clock = Monotonic::new(); }";
-    assert_eq!(effects(body), [(2, Effect::Clock)]);
+    assert_eq!(effects(body), [(2, CodeEffect::Clock)]);
 }
 
 #[test]
@@ -79,14 +79,14 @@ fn every_form_of_file_use_is_found() {
         "use std::os::unix::fs::FileExt;",
         "fn f() -> String { format!(\"{}\", std::fs::read_to_string(p)) }",
     ] {
-        assert_eq!(effects(body), [(1, Effect::Files)], "{body}");
+        assert_eq!(effects(body), [(1, CodeEffect::Files)], "{body}");
     }
 }
 
 #[test]
 fn sockets_are_found_and_addresses_are_values() {
-    assert_eq!(effects("use std::net::{IpAddr, SocketAddr, TcpStream};"), [(1, Effect::Net)]);
-    assert_eq!(effects("use socket2::Socket;"), [(1, Effect::Net)]);
+    assert_eq!(effects("use std::net::{IpAddr, SocketAddr, TcpStream};"), [(1, CodeEffect::Net)]);
+    assert_eq!(effects("use socket2::Socket;"), [(1, CodeEffect::Net)]);
     assert_eq!(effects("use std::net::{IpAddr, Ipv4Addr, SocketAddr};\nfn f(a: SocketAddr) {}"), []);
 }
 
@@ -99,7 +99,7 @@ fn every_form_of_printing_is_found() {
         "use std::io; fn f() { io::stderr(); }",
         "macro_rules! say { () => { print!(\"x\") } }",
     ] {
-        assert_eq!(effects(body), [(1, Effect::Console)], "{body}");
+        assert_eq!(effects(body), [(1, CodeEffect::Console)], "{body}");
     }
 }
 
@@ -108,7 +108,7 @@ fn child_processes_and_exits_are_found() {
     for body in
         ["fn f() { std::process::Command::new(\"x\"); }", "use std::process; fn f() { process::exit(1); }"]
     {
-        assert_eq!(effects(body), [(1, Effect::Process)], "{body}");
+        assert_eq!(effects(body), [(1, CodeEffect::Process)], "{body}");
     }
     assert_eq!(effects("use std::process::ExitCode;"), []);
 }
@@ -120,7 +120,7 @@ fn randomness_without_a_seed_is_found_and_seeded_is_not() {
         "fn f() { Xoshiro256PlusPlus::from_os_rng(); }",
         "use std::hash::RandomState;",
     ] {
-        assert_eq!(effects(body), [(1, Effect::Random)], "{body}");
+        assert_eq!(effects(body), [(1, CodeEffect::Random)], "{body}");
     }
     assert_eq!(effects("fn f(seed: u64) { Xoshiro256PlusPlus::seed_from_u64(seed); }"), []);
 }
@@ -150,22 +150,28 @@ fn a_refusal_names_the_place_the_finding_and_the_remedy() {
 
 #[test]
 fn a_crate_may_do_what_its_row_says() {
-    let record = Source::parse("crates/record/src/part.rs", "use std::fs;").expect("the snippet is Rust");
+    let record = SourceFile::parse("crates/record/src/part.rs", "use std::fs;").expect("the snippet is Rust");
     assert_eq!(check(&[record], CRATES, &[]), []);
 }
 
 #[test]
 fn an_exception_covers_one_file_and_one_effect() {
-    let exceptions =
-        [EffectException { file: "crates/model/src/part.rs", effect: Effect::Files, reason: "for the test" }];
+    let exceptions = [EffectException {
+        file: "crates/model/src/part.rs",
+        effect: CodeEffect::Files,
+        reason: "for the test",
+    }];
     assert_eq!(check(&[pure("use std::fs;")], CRATES, &exceptions), []);
     assert_eq!(check(&[pure("use std::fs;\nuse std::thread;")], CRATES, &exceptions).len(), 1);
 }
 
 #[test]
 fn an_exception_that_nothing_needs_is_a_problem() {
-    let exceptions =
-        [EffectException { file: "crates/model/src/part.rs", effect: Effect::Files, reason: "for the test" }];
+    let exceptions = [EffectException {
+        file: "crates/model/src/part.rs",
+        effect: CodeEffect::Files,
+        reason: "for the test",
+    }];
     let problems = check(&[pure("fn f() {}")], CRATES, &exceptions);
     assert_eq!(problems.len(), 1);
     assert!(problems[0].found.contains("nothing here needs"), "{}", problems[0]);
@@ -173,7 +179,7 @@ fn an_exception_that_nothing_needs_is_a_problem() {
 
 #[test]
 fn a_crate_root_without_the_unsafe_ban_is_a_problem() {
-    let root = |path: &str, text: &str| Source::parse(path, text).expect("the snippet is Rust");
+    let root = |path: &str, text: &str| SourceFile::parse(path, text).expect("the snippet is Rust");
     assert_eq!(check(&[root("crates/model/src/lib.rs", "//! a\n")], CRATES, &[]).len(), 1);
     assert_eq!(
         check(&[root("crates/model/src/lib.rs", "//! a\n#![forbid(unsafe_code)]\n")], CRATES, &[]),

@@ -1,16 +1,16 @@
 //! Facts about lengths, at the limit and one line past it.
 
 use super::super::limits::LengthExemption;
-use super::super::source::Source;
+use super::super::source::SourceFile;
 use super::{check, functions, remarks};
 
 const FILE: &str = "crates/model/src/part.rs";
 
-fn source(text: &str) -> Source {
-    Source::parse(FILE, text).expect("the snippet is Rust")
+fn source(text: &str) -> SourceFile {
+    SourceFile::parse(FILE, text).expect("the snippet is Rust")
 }
 
-fn file_of(lines: usize) -> Source {
+fn file_of(lines: usize) -> SourceFile {
     source(&format!("//! a\n{}", "// filler\n".repeat(lines - 1)))
 }
 
@@ -19,7 +19,7 @@ fn function_of(name: &str, lines: usize) -> String {
 }
 
 /// A file in which one function of `lines` lines stands among enough short ones to leave the percentile alone.
-fn file_with_function_of(lines: usize) -> Source {
+fn file_with_function_of(lines: usize) -> SourceFile {
     let short = "fn short() {}\n".repeat(20);
     source(&format!("//! a\n{short}{}", function_of("long", lines)))
 }

@@ -1,10 +1,10 @@
 //! Facts about names: each refusal, and the neighbours that it must leave alone.
 
-use super::super::source::Source;
+use super::super::source::SourceFile;
 use super::{check, words};
 
 fn count(text: &str) -> usize {
-    check(&[Source::parse("crates/model/src/part.rs", text).expect("the snippet is Rust")]).len()
+    check(&[SourceFile::parse("crates/model/src/part.rs", text).expect("the snippet is Rust")]).len()
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn a_word_that_only_looks_empty_passes() {
 
 #[test]
 fn a_file_named_with_an_empty_word_is_refused() {
-    let named = |path: &str| check(&[Source::parse(path, "//! a").expect("the snippet is Rust")]).len();
+    let named = |path: &str| check(&[SourceFile::parse(path, "//! a").expect("the snippet is Rust")]).len();
     assert_eq!(named("crates/model/src/util.rs"), 1);
     assert_eq!(named("crates/model/src/disk_helpers.rs"), 1);
     assert_eq!(named("crates/sys/src/tcp_info.rs"), 0);

@@ -1,9 +1,9 @@
-//! Facts about telling test code from the rest.
+//! Tests of distinguishing test code from the rest.
 
-use super::{Source, mark_test_modules};
+use super::{SourceFile, mark_test_modules};
 
-fn parse(path: &str, text: &str) -> Source {
-    Source::parse(path, text).expect("the snippet is Rust")
+fn parse(path: &str, text: &str) -> SourceFile {
+    SourceFile::parse(path, text).expect("the snippet is Rust")
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Facts about refused texts. Each is put together here, so that this file does not hold one itself.
+//! Tests of refused texts. Each is put together here, so that this file does not contain one itself.
 
 use super::super::limits::{BUILD_FOLDER, LOCK_SOURCE};
 use super::check;

@@ -1,0 +1,20 @@
+//! Facts that values of `model` have by themselves: of a cell, of two machines, of a path. No layer of the analysis is
+//! needed to know them, so every layer may ask.
+//!
+//! Deliberately absent: figures over several cells, which are the summary's and the view's, and every judgement.
+
+mod cell;
+pub(crate) mod flags;
+pub(crate) mod network;
+pub(crate) mod offered_load;
+mod path;
+mod settings;
+mod sharing;
+mod stripe_members;
+
+pub use cell::time_per_op_s;
+pub(crate) use cell::{ceiling_cut_of_path, is_in_memory, is_small_block, reads};
+pub(crate) use path::path_to;
+pub(crate) use settings::CellSettings;
+pub use sharing::Sharing;
+pub(crate) use stripe_members::StripeMembers;

@@ -1,0 +1,231 @@
+//! A rate against the ceilings that a file gives: data sheets, links, and what was measured of a segment alone.
+//!
+//! Near one the segment is full; far below it is cleared; above it the bytes did not pass the segment, and the cache
+//! before it served them. Where the rate is only known to be between two bounds, the lower one convicts and the upper
+//! one clears.
+
+use super::cache;
+use crate::case::table::{self, Bracket, ObservationTable};
+use crate::text;
+use crate::thresholds::{FULL_RATIO, INFERRED_CONFIDENCE, RAISED_RATIO};
+use crate::verdict::{Basis, SegmentVerdict, Stance, Tier};
+use narrows_model::diagnosis::Severity;
+use narrows_model::observation::{Capacity, Ceiling, CeilingBasis, ObservedOp, Quality, Scope};
+use narrows_model::units::ratio;
+use narrows_model::{Observation, Segment};
+
+/// Rates against the ceilings of the segments that `is_meant` selects, where they can have passed these.
+pub(crate) fn reached(
+    table: &ObservationTable<'_>,
+    is_meant: impl Fn(Segment) -> bool,
+) -> Vec<SegmentVerdict> {
+    let possible = all(table).into_iter().filter(|verdict| !is_impossible(verdict));
+    possible.filter(|verdict| is_meant(verdict.segment)).collect()
+}
+
+/// Rates that no byte at that speed can have passed the segment of a ceiling with, blamed on the cache before it.
+pub(crate) fn impossible(table: &ObservationTable<'_>) -> Vec<SegmentVerdict> {
+    all(table).into_iter().filter(is_impossible).collect()
+}
+
+/// Whether a verdict blames the cache before a segment.
+fn is_impossible(verdict: &SegmentVerdict) -> bool {
+    matches!(verdict.segment, Segment::ClientCache | Segment::ServerCache) && verdict.basis == Basis::State
+}
+
+fn all(table: &ObservationTable<'_>) -> Vec<SegmentVerdict> {
+    let resources = table.all.ceilings.iter().filter(|ceiling| ceiling.segment != Segment::Generator);
+    let verdicts = resources.flat_map(|ceiling| {
+        let ones = table.observations().iter().filter(move |one| applies(ceiling, one));
+        ones.filter_map(move |one| evaluate(table, ceiling, one))
+    });
+    verdicts.collect()
+}
+
+/// Whether a ceiling speaks of an observation: of its operation, not of operations on names, and not of a network that was
+/// not crossed.
+fn applies(ceiling: &Ceiling, one: &Observation) -> bool {
+    if ceiling.segment.is_within(Segment::Network) && table::is_local(one) {
+        return false;
+    }
+    let of_op = ceiling.op.is_none_or(|op| op == one.op || one.op == ObservedOp::Mixed);
+    of_op && one.op != ObservedOp::Metadata
+}
+
+fn evaluate(table: &ObservationTable<'_>, ceiling: &Ceiling, one: &Observation) -> Option<SegmentVerdict> {
+    if let Some(verdict) = above_own_link(ceiling, one) {
+        return Some(verdict);
+    }
+    if table.modes(one).is_some() {
+        return None; // A sum of what a cache and the path behind it served says nothing of either.
+    }
+    let count = ObservationTable::count_of(ceiling, one);
+    let (rate, most, shown): (Bracket, f64, fn(f64) -> String) = match ceiling.capacity {
+        Capacity::BytesPerS(most) => (table::bytes_per_s(one)?, most.0 * count, shown_as(ceiling.segment)),
+        Capacity::OpsPerS(most) => {
+            let ops = table::ops_per_s(one)?;
+            (Bracket { low: ops, high: ops }, most.0 * count, text::op_rate)
+        }
+        Capacity::LatencyS(_) => return None,
+    };
+    let rate = past_cache(ceiling, one, rate);
+    let load = Bracket { low: ratio(rate.low, most)?, high: ratio(rate.high, most)? };
+    let against = CeilingComparison { ceiling, one, load, rate, most, shown };
+    if load.low > RAISED_RATIO + table::doubt_ratio(one) {
+        return Some(above(table, &against));
+    }
+    within(&against)
+}
+
+struct CeilingComparison<'a> {
+    ceiling: &'a Ceiling,
+    one: &'a Observation,
+    load: Bracket,
+    rate: Bracket,
+    most: f64,
+    shown: fn(f64) -> String,
+}
+
+impl CeilingComparison<'_> {
+    fn text(&self) -> String {
+        let shown = self.shown;
+        let rate = if self.rate.is_open() {
+            format!("between {} and {}", shown(self.rate.low), shown(self.rate.high))
+        } else {
+            shown(self.rate.high)
+        };
+        let share = if self.rate.is_open() {
+            format!("{} to {}", text::percent(self.load.low), text::percent(self.load.high))
+        } else {
+            text::percent(self.load.high)
+        };
+        format!(
+            "{}: {rate}, {share} of the {} capacity of {}{}",
+            self.one.id,
+            shown(self.most),
+            self.ceiling.segment,
+            self.remark()
+        )
+    }
+
+    fn remark(&self) -> String {
+        let basis = if self.ceiling.basis == CeilingBasis::Declared { "declared" } else { "measured" };
+        match &self.ceiling.note {
+            Some(note) => format!(" ({basis}: {note})"),
+            None => format!(" ({basis})"),
+        }
+    }
+}
+
+/// What of a rate reached a device behind a cache.
+fn past_cache(ceiling: &Ceiling, one: &Observation, rate: Bracket) -> Bracket {
+    let of_device = ceiling.segment.is_within(Segment::Device);
+    let missed = one.hit_ratio.filter(|_| of_device).map_or(1.0, |hit| (1.0 - hit).max(0.0));
+    Bracket { low: rate.low * missed, high: rate.high * missed }
+}
+
+fn within(against: &CeilingComparison<'_>) -> Option<SegmentVerdict> {
+    let CeilingComparison { ceiling, one, load, .. } = against;
+    let full = load.low >= FULL_RATIO - table::doubt_ratio(one) && one.quality != Quality::UpperBound;
+    let free = load.high < FULL_RATIO - table::doubt_ratio(one) && one.quality != Quality::LowerBound;
+    if !full && !free {
+        return None;
+    }
+    let stance = if full { Stance::Limits } else { Stance::Clears };
+    let verdict =
+        SegmentVerdict::new(ceiling.segment, &one.id, stance, Basis::Utilisation, load.low.min(1.0));
+    Some(SegmentVerdict { scope: scope(ceiling), ..verdict }.with_evidence(
+        against.text(),
+        "rate and ceiling",
+        "",
+    ))
+}
+
+/// Bytes faster than the segment sustains did not pass it.
+fn above(table: &ObservationTable<'_>, against: &CeilingComparison<'_>) -> SegmentVerdict {
+    let CeilingComparison { ceiling, one, .. } = against;
+    let served = served_by(table, ceiling.segment, one);
+    let certain = ceiling.basis == CeilingBasis::Declared && one.quality != Quality::UpperBound;
+    let confidence = if certain { 1.0 } else { INFERRED_CONFIDENCE };
+    let text = format!("{}: more than it can transfer", against.text());
+    let verdict = SegmentVerdict::new(served, &one.id, Stance::Limits, Basis::State, 1.0)
+        .with_confidence_max(confidence);
+    let tier = cache::tier(served);
+    SegmentVerdict { severity: Severity::Warning, ..verdict }.with_tier(tier).with_evidence(
+        text,
+        "rate and ceiling",
+        "",
+    )
+}
+
+/// The cache before a segment.
+fn served_by(table: &ObservationTable<'_>, segment: Segment, one: &Observation) -> Segment {
+    let behind_server = segment.is_within(Segment::Device) && table.is_remote(one);
+    if segment.is_within(Segment::Server) || behind_server {
+        Segment::ServerCache
+    } else {
+        Segment::ClientCache
+    }
+}
+
+/// Clients that read faster than the link that each of them has.
+fn above_own_link(ceiling: &Ceiling, one: &Observation) -> Option<SegmentVerdict> {
+    let network = ceiling.segment == Segment::NetworkBandwidth;
+    let Capacity::BytesPerS(most) = ceiling.capacity else { return None };
+    let of_each = matches!(ceiling.scope, Scope::Client | Scope::Shared);
+    let rates = &one.per_client_bytes_per_s;
+    if !network || !of_each || rates.len() < 2 {
+        return None;
+    }
+    let link =
+        if ceiling.scope == Scope::Client { most.0 } else { most.0 * ceiling.count.unwrap_or(1) as f64 };
+    let above = rates.iter().filter(|rate| **rate > link * RAISED_RATIO).count();
+    (above > 0).then(|| {
+        let text = format!(
+            "{}: {above} of {} clients moved more than the {} of one link, the fastest {}",
+            one.id,
+            rates.len(),
+            text::network_rate(link),
+            text::network_rate(table::extreme(rates, f64::max).unwrap_or(0.0))
+        );
+        let certain = ceiling.basis == CeilingBasis::Declared;
+        let verdict = SegmentVerdict::new(Segment::ClientCache, &one.id, Stance::Limits, Basis::State, 1.0)
+            .with_confidence_max(if certain { 1.0 } else { INFERRED_CONFIDENCE });
+        SegmentVerdict { severity: Severity::Warning, ..verdict }.with_tier(Tier::Voids).with_evidence(
+            text,
+            "rates of clients and ceiling",
+            "",
+        )
+    })
+}
+
+/// How a rate of a segment is printed: networks in bits, storage in bytes.
+fn shown_as(segment: Segment) -> fn(f64) -> String {
+    if segment.is_within(Segment::Network) { text::network_rate } else { text::storage_rate }
+}
+
+/// Which link, node or share a ceiling is that of.
+fn scope(ceiling: &Ceiling) -> Option<&'static str> {
+    let is_network = ceiling.segment.is_within(Segment::Network);
+    match ceiling.scope {
+        Scope::Client if is_network => Some("client-link"),
+        Scope::Server if is_network => Some("server-link"),
+        Scope::Shared if ceiling.count.is_some_and(|count| count > 1) || is_network => Some("shared"),
+        Scope::Node => Some("node"),
+        _ => None,
+    }
+}
+
+/// Whether some ceiling shows that a segment has room under `one`.
+pub(crate) fn has_room(table: &ObservationTable<'_>, segment: Segment, one: &Observation) -> bool {
+    let of_segment = |ceiling: &&Ceiling| ceiling.segment.is_within(segment);
+    let mut verdicts = table
+        .all
+        .ceilings
+        .iter()
+        .filter(of_segment)
+        .filter(|ceiling| applies(ceiling, one))
+        .filter_map(|ceiling| evaluate(table, ceiling, one))
+        .peekable();
+    verdicts.peek().is_some() && verdicts.all(|verdict| verdict.stance == Stance::Clears)
+}

@@ -1,0 +1,143 @@
+//! Which part of the network is full where a path is striped over several servers: the links of the servers, or what
+//! all of them share.
+//!
+//! Not here: whether the network is full at all, which is the rule's of its bandwidth.
+
+use crate::facts::StripeMembers;
+use crate::text;
+use crate::thresholds::{FULL_RATIO, GAIN_RATIO};
+use crate::view::SummaryView;
+use narrows_model::Cut;
+use narrows_model::summary::CellSummary;
+use narrows_model::units::ratio;
+
+/// What all servers share: the client's link, or a switch between.
+pub(crate) const SHARED: &str = "shared";
+/// The link of each server, or of the slowest one.
+pub(crate) const SERVER_LINK: &str = "server-link";
+
+/// A part of the network, and why it is that one.
+pub(crate) struct NetworkScope {
+    pub(crate) name: &'static str,
+    pub(crate) text: String,
+}
+
+/// The part of the network that is full for `cell`; `None` where the path has one server, or the links were not all
+/// measured, each alone and all together.
+pub(crate) fn scope(view: &SummaryView<'_>, cell: &CellSummary) -> Option<NetworkScope> {
+    let alone = StripeMembers::new(&view.summary.cells, Cut::NetworkStream, cell)?;
+    let combined = view.best_of(Cut::NetworkStream, cell)?;
+    let share = ratio(combined, alone.combined_bytes_per_s())?;
+    let shared = share < FULL_RATIO;
+    let carried = format!(
+        "{}: streams to all {} servers at once move {}, {} of the {} that they move one at a time",
+        cell.id,
+        alone.len(),
+        text::network_rate(combined),
+        text::percent(share),
+        text::network_rate(alone.combined_bytes_per_s()),
+    );
+    let which = match (shared, alone.spread_ratio() >= GAIN_RATIO) {
+        (true, _) => "they share a link or a switch that is full".to_owned(),
+        (false, false) => "each server's own link is full".to_owned(),
+        (false, true) => {
+            format!("the link of {} is the slowest and the others wait for it", alone.slowest().target)
+        }
+    };
+    Some(NetworkScope {
+        name: if shared { SHARED } else { SERVER_LINK },
+        text: format!("{carried}: {which}"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnose::diagnose;
+    use crate::testing::builtin;
+    use narrows_model::summary::Metric;
+    use narrows_model::units::BytesPerSec;
+    use narrows_model::{Limiting, Segment, Summary, Target};
+
+    /// A machine behind a thin wire as a stripe of two servers, whose links alone sustain these shares of the wire.
+    fn striped(alone: [f64; 2]) -> Summary {
+        let mut summary = builtin("hundred-megabit");
+        let at = |text: &str| text.parse::<Target>().unwrap();
+        let mut members: Vec<CellSummary> = Vec::new();
+        for cell in &mut summary.cells {
+            match cell.cut {
+                Cut::Path => cell.target = at("stripe:tcp://a:1/disk,tcp://b:1/disk"),
+                Cut::NetworkStream => {
+                    for (host, share) in ["a", "b"].into_iter().zip(alone) {
+                        let rate = cell.rate_bytes_per_s.unwrap().0 * share;
+                        let id = format!("{}/{host}", cell.id);
+                        let target = at(&format!("tcp://{host}:1/sink"));
+                        let rate_bytes_per_s = Some(BytesPerSec(rate));
+                        members.push(CellSummary { id, target, rate_bytes_per_s, ..cell.clone() });
+                    }
+                    cell.target = at("stripe:tcp://a:1/sink,tcp://b:1/sink");
+                }
+                _ => {}
+            }
+        }
+        summary.cells.extend(members);
+        summary.diagnosis = diagnose(&summary);
+        summary
+    }
+
+    fn bulk(summary: &Summary) -> &Limiting {
+        summary.diagnosis.limiting.iter().find(|entry| entry.regime.starts_with("bulk")).unwrap()
+    }
+
+    #[test]
+    fn links_that_carry_as_much_one_at_a_time_as_all_at_once_share_what_is_full() {
+        let summary = striped([1.0, 1.0]);
+        let entry = bulk(&summary);
+        assert_eq!((entry.segment, entry.scope.as_deref()), (Segment::NetworkBandwidth, Some(SHARED)));
+        let is_reported = entry.evidence.iter().any(|evidence| evidence.text.contains("50 % of the"));
+        assert!(is_reported, "{:#?}", entry.evidence);
+    }
+
+    #[test]
+    fn links_that_add_up_are_full_each() {
+        let summary = striped([0.5, 0.5]);
+        assert_eq!(bulk(&summary).scope.as_deref(), Some(SERVER_LINK));
+    }
+
+    #[test]
+    fn a_client_beside_the_server_adds_nothing_to_what_its_link_carries() {
+        let alone =
+            |cell: &&mut CellSummary| cell.cut == Cut::NetworkStream && cell.target.members().len() == 1;
+        // Memory transfers hundreds of times what a link does.
+        for times in [10.0, 400.0] {
+            let mut summary = striped([0.5, 0.5]);
+            let value = 1.0 - 1.0 / times;
+            let stayed =
+                Metric { id: "tcp_loopback_ratio".into(), value, unit: String::new(), interval: None };
+            for cell in summary.cells.iter_mut().filter(alone) {
+                cell.rate_bytes_per_s = cell.rate_bytes_per_s.map(|rate| BytesPerSec(rate.0 * times));
+                cell.metrics.push(stayed.clone());
+            }
+            summary.diagnosis = diagnose(&summary);
+            assert_eq!(bulk(&summary).scope.as_deref(), Some(SERVER_LINK), "{times}");
+        }
+    }
+
+    #[test]
+    fn the_slowest_link_is_named_where_all_wait_for_it() {
+        let summary = striped([0.5, 0.9]);
+        let entry = bulk(&summary);
+        assert_eq!(entry.scope.as_deref(), Some(SERVER_LINK));
+        assert!(
+            entry
+                .evidence
+                .iter()
+                .any(|evidence| evidence.text.contains("the link of tcp://a:1/sink is the slowest"))
+        );
+    }
+
+    #[test]
+    fn one_server_alone_has_no_scope() {
+        assert_eq!(bulk(&builtin("hundred-megabit")).scope, None);
+    }
+}

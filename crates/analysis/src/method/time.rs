@@ -1,0 +1,49 @@
+//! A part of the time that one request takes.
+
+use super::{EvidenceSource, error_ratio};
+use crate::facts::time_per_op_s;
+use crate::text;
+use crate::thresholds::{BEYOND_RATIO, DOMINANT_RATIO};
+use crate::verdict::{Basis, SegmentVerdict, Stance};
+use narrows_model::Segment;
+use narrows_model::summary::CellSummary;
+use narrows_model::units::ratio;
+
+/// Judges a part of the time that one request takes at depth 1.
+pub(crate) fn time_share(
+    segment: Segment,
+    cell: &CellSummary,
+    part_s: f64,
+    what: &str,
+    shown: EvidenceSource<'_>,
+) -> Option<SegmentVerdict> {
+    let whole_s = time_per_op_s(cell)?;
+    let share = ratio(part_s, whole_s)?;
+    let text = format!(
+        "{what} is {} of the {} that one request takes in {} ({})",
+        text::seconds(part_s),
+        text::seconds(whole_s),
+        cell.id,
+        text::percent(share.clamp(0.0, 1.0)),
+    );
+    Some(share_of_time(segment, &cell.id, share, text, shown)?.with_load_error(error_ratio(cell)))
+}
+
+/// No gain from here on is stated: a share of a time is known to a percent at best.
+const GAIN_MAX: f64 = 100.0;
+
+/// Judges a share of a time; `None` where it is further above the whole than noise takes it: then not every request passed
+/// the segment.
+pub(crate) fn share_of_time(
+    segment: Segment,
+    id: &str,
+    share: f64,
+    text: String,
+    shown: EvidenceSource<'_>,
+) -> Option<SegmentVerdict> {
+    let share = Some(share).filter(|share| *share <= BEYOND_RATIO)?.clamp(0.0, 1.0);
+    let stance = if share >= DOMINANT_RATIO { Stance::Limits } else { Stance::Clears };
+    let gain = ratio(1.0, 1.0 - share).filter(|gain| *gain < GAIN_MAX);
+    let verdict = SegmentVerdict::new(segment, id, stance, Basis::TimeShare, share);
+    Some(verdict.with_relief_gain(gain).with_evidence(text, shown.counter, shown.command))
+}

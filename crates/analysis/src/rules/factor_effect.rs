@@ -1,0 +1,170 @@
+//! Substitution: what changes when one resource is changed and nothing else.
+
+use super::{Basis, Rule, SegmentVerdict, Stance};
+use crate::case::Cases;
+use crate::case::table::{self, Bracket, ObservationTable, times};
+use crate::thresholds::{NO_EFFECT_RATIO, STRONG_GAIN_RATIO};
+use narrows_model::cell::FactorValue;
+use narrows_model::units::ratio;
+use narrows_model::{Observation, Segment};
+
+/// The rate follows a resource where its logarithm grows by half of the resource's, or more.
+const ELASTICITY: f64 = 0.5;
+
+/// The rule.
+pub(super) static RULE: Rule = Rule {
+    code: "factor-effect",
+    slug: "substitution",
+    segment: Segment::Unknown,
+    title: "a resource was changed, and nothing else",
+    definition: "Two observations that differ in only one factor show whether the segment that it varies limits: with \
+                 an effect below 5 % it does not, at either value; where the rate follows the resource, it limited at \
+                 the lower value. A setting that is not a number limits where the other setting is a quarter faster. \
+                 The segment of a factor is known from its name or given in [factor_segment]; `protocol`, `layout` \
+                 and other names are compared but never named as the limit. Figures read off a chart must differ by 5 \
+                 % more.",
+    formula: "cleared: 1/1.05 < rate ratio < 1.05; limits: ln(rate ratio) / ln(resource ratio) >= 0.5, or rate ratio >= 1.25 \
+              for a setting",
+    source: "Substitution arguments of published evaluations; intervention as in causal inference",
+    example: "2 disks and 4 disks: 41 and 42 MB/s, so the disks do not limit",
+    how_to_measure: None,
+    how_to_write: Some("change one resource and keep everything else"),
+    run,
+};
+
+fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
+    let Some(table) = cases.table() else { return Vec::new() };
+    let varied = table.factors().into_iter().filter(|factor| !factor.ends_with("_buffer_bytes"));
+    let with_segment = varied.filter_map(|factor| Some((factor, table.segment_of(factor)?)));
+    with_segment.flat_map(|(factor, segment)| of_factor(table, factor, segment)).collect()
+}
+
+fn of_factor(table: &ObservationTable<'_>, factor: &str, segment: Segment) -> Vec<SegmentVerdict> {
+    let mut verdicts = Vec::new();
+    for series in table.series(factor) {
+        let numbers =
+            series.iter().all(|one| matches!(one.factors.get(factor), Some(FactorValue::Number(_))));
+        if numbers {
+            for pair in series.windows(2) {
+                if let [less, more] = pair {
+                    verdicts.extend(of_numbers(factor, segment, less, more));
+                }
+            }
+        } else {
+            verdicts.extend(of_settings(factor, segment, &series));
+        }
+    }
+    verdicts
+}
+
+/// Two values of a resource, the lesser first.
+fn of_numbers(factor: &str, segment: Segment, less: &Observation, more: &Observation) -> Vec<SegmentVerdict> {
+    let value = |one: &Observation| match one.factors.get(factor) {
+        Some(FactorValue::Number(number)) => Some(*number),
+        _ => None,
+    };
+    let grown =
+        value(less).zip(value(more)).and_then(|(less, more)| ratio(more, less)).filter(|grown| *grown > 1.0);
+    let (Some(grown), Some(faster)) = (grown, table::speed_up(less, more)) else { return Vec::new() };
+    let text = format!(
+        "{factor} {} -> {}: {} -> {} at {} times the rate",
+        describe(less, factor),
+        describe(more, factor),
+        less.id,
+        more.id,
+        times(faster)
+    );
+    let elasticity = faster.low.max(f64::MIN_POSITIVE).ln() / grown.ln();
+    if is_nothing(faster, less, more) {
+        [less, more].into_iter().map(|one| cleared(segment, one, &text)).collect()
+    } else if elasticity >= ELASTICITY && faster.low > NO_EFFECT_RATIO + doubt(less, more) {
+        vec![limits(segment, less, elasticity.min(1.0), &text).with_relief_gain(Some(faster.high))]
+    } else {
+        Vec::new()
+    }
+}
+
+/// Settings that are no numbers: each against the fastest.
+fn of_settings(factor: &str, segment: Segment, series: &[&Observation]) -> Vec<SegmentVerdict> {
+    let quicker = |a: &&&Observation, b: &&&Observation| {
+        let ratio = table::speed_up(a, b).map_or(1.0, |faster| faster.low);
+        1.0_f64.total_cmp(&ratio)
+    };
+    let Some(best) = series.iter().max_by(quicker) else { return Vec::new() };
+    let against = |one: &&Observation| {
+        let faster = table::speed_up(one, best).filter(|_| one.id != best.id)?;
+        let text = format!(
+            "{factor} {} -> {}: {} -> {} at {} times the rate",
+            describe(one, factor),
+            describe(best, factor),
+            one.id,
+            best.id,
+            times(faster)
+        );
+        if is_nothing(faster, one, best) {
+            return Some(vec![cleared(segment, one, &text), cleared(segment, best, &text)]);
+        }
+        let strong = faster.low >= STRONG_GAIN_RATIO + doubt(one, best);
+        strong.then(|| vec![limits(segment, one, 1.0, &text).with_relief_gain(Some(faster.high))])
+    };
+    series.iter().filter_map(against).flatten().collect()
+}
+
+fn is_nothing(faster: Bracket, one: &Observation, other: &Observation) -> bool {
+    let free = NO_EFFECT_RATIO - doubt(one, other).min(0.04);
+    faster.high < free && faster.low > 1.0 / free
+}
+
+fn doubt(one: &Observation, other: &Observation) -> f64 {
+    table::doubt_ratio(one).max(table::doubt_ratio(other))
+}
+
+fn cleared(segment: Segment, one: &Observation, text: &str) -> SegmentVerdict {
+    let verdict = SegmentVerdict::new(segment, &one.id, Stance::Clears, Basis::State, 0.0);
+    verdict.with_evidence(text.to_owned(), "rates of observations that differ in one factor", "")
+}
+
+fn limits(segment: Segment, one: &Observation, load: f64, text: &str) -> SegmentVerdict {
+    let verdict = SegmentVerdict::new(segment, &one.id, Stance::Limits, Basis::State, load);
+    verdict.with_evidence(text.to_owned(), "rates of observations that differ in one factor", "")
+}
+
+fn describe(one: &Observation, factor: &str) -> String {
+    one.factors.get(factor).map(ToString::to_string).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::observed::{cleared, first, read};
+
+    fn two(factor: (&str, &str), rates: (f64, f64), rest: &str) -> narrows_model::Observations {
+        read(&format!(
+            "[[observation]]\nid = \"a\"\nop = \"write\"\nbytes_per_s = {}\nfactor = {{ {} }}\n[[observation]]\nid = \"b\"\nop = \"write\"\nbytes_per_s = {}\nfactor = {{ {} }}\n{rest}",
+            rates.0, factor.0, rates.1, factor.1
+        ))
+    }
+
+    #[test]
+    fn a_resource_without_effect_is_cleared() {
+        assert!(cleared(&two(("disks = 2", "disks = 4"), (41e6, 42e6), ""), Segment::Device));
+    }
+
+    #[test]
+    fn a_resource_that_the_rate_follows_limits_at_its_lesser_value() {
+        let all = two(("server_threads = 2", "server_threads = 8"), (10e6, 36e6), "");
+        assert_eq!(first(&all), Segment::ServerThreads);
+        assert!(!cleared(&all, Segment::ServerThreads));
+    }
+
+    #[test]
+    fn a_setting_with_a_segment_is_blamed_and_one_without_is_not() {
+        let segment = "[factor_segment]\ndaemon = \"proxy.queue\"\n";
+        let factors = ("daemon = \"old\"", "daemon = \"new\"");
+        assert_eq!(first(&two(factors, (325e6, 640e6), segment)), Segment::ProxyQueue);
+        assert_eq!(
+            first(&two(("protocol = \"nfs\"", "protocol = \"iscsi\""), (10e6, 90e6), "")),
+            Segment::Unknown
+        );
+    }
+}

@@ -1,0 +1,95 @@
+//! More clients transfer less: they hinder each other.
+
+use super::{Basis, Rule, SegmentVerdict, Stance};
+use crate::case::Cases;
+use crate::case::table::{self, CLIENTS, ObservationTable, times};
+use crate::thresholds::{INFERRED_CONFIDENCE, NO_EFFECT_RATIO};
+use narrows_model::diagnosis::Severity;
+use narrows_model::{Observation, Segment};
+
+/// The rule.
+pub(super) static RULE: Rule = Rule {
+    code: "retrograde-scaling",
+    slug: "retrograde",
+    segment: Segment::ServerContention,
+    title: "more clients reduce the rate",
+    definition: "The aggregate falls as clients are added: they interfere with each other (locks, queues, seeks \
+                 between files, a cache that is too small for all). The rates alone do not show the cause, so the \
+                 confidence is at most 0.7.",
+    formula: "aggregate(N) < 1/1.05 x the largest aggregate of fewer clients",
+    source: "Gunther, Guerrilla Capacity Planning (2007): the coherency term of the universal scalability law",
+    example: "8 clients reach 112 MB/s, 32 clients 74 MB/s",
+    how_to_measure: None,
+    how_to_write: Some("give the aggregate for several numbers of clients"),
+    run,
+};
+
+fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
+    let Some(table) = cases.table() else { return Vec::new() };
+    table.series(CLIENTS).iter().flat_map(|series| of_series(table, series)).collect()
+}
+
+fn of_series(table: &ObservationTable<'_>, series: &[&Observation]) -> Vec<SegmentVerdict> {
+    let mut verdicts = Vec::new();
+    let mut best: Option<&Observation> = None;
+    for one in series.iter().copied().filter(|one| table.modes(one).is_none()) {
+        let Some(peak) = best else {
+            best = Some(one);
+            continue;
+        };
+        let Some(faster) = table::speed_up(peak, one) else { continue };
+        if faster.low >= 1.0 {
+            best = Some(one);
+        } else if faster.high < 1.0 / NO_EFFECT_RATIO - table::doubt_ratio(one) && one.clients > peak.clients
+        {
+            let clients = |one: &Observation| one.clients.unwrap_or(1);
+            let text = format!(
+                "{} clients reach {} times the rate of {} ({}, {})",
+                clients(one),
+                times(faster),
+                clients(peak),
+                peak.id,
+                one.id
+            );
+            let verdict =
+                SegmentVerdict::new(RULE.segment, &one.id, Stance::Limits, Basis::State, 1.0 - faster.high);
+            let verdict = SegmentVerdict { severity: Severity::Warning, ..verdict }
+                .with_confidence_max(INFERRED_CONFIDENCE);
+            let text = table::with_other_differences(peak, one, text);
+            verdicts.push(verdict.with_evidence(text, "aggregates of different numbers of clients", ""));
+        }
+    }
+    verdicts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::observed::{finding_text, first, read, slugs};
+    use std::fmt::Write as _;
+
+    fn observations(rates: [f64; 4]) -> narrows_model::Observations {
+        let mut rows = String::new();
+        for (clients, rate) in [1, 4, 8, 32].into_iter().zip(rates) {
+            writeln!(rows, "[[observation]]\nid = \"c{clients}\"\nop = \"read\"\nclients = {clients}\nbytes_per_s = {rate}e6").unwrap();
+        }
+        read(&rows)
+    }
+
+    #[test]
+    fn a_baseline_of_other_files_is_told() {
+        let mut all = observations([30.0, 100.0, 112.0, 74.0]);
+        let remark = "the bytes of a client differ between them too";
+        assert!(!finding_text(&all, "retrograde").contains(remark));
+        all.observations[3].file_bytes = Some(narrows_model::Bytes(1 << 20));
+        assert!(finding_text(&all, "retrograde").contains(remark), "{}", finding_text(&all, "retrograde"));
+    }
+
+    #[test]
+    fn an_aggregate_that_falls_is_contention() {
+        let all = observations([30.0, 100.0, 112.0, 74.0]);
+        assert!(slugs(&all).contains(&"retrograde".to_owned()));
+        assert_eq!(first(&all), Segment::ServerContention);
+        assert!(!slugs(&observations([30.0, 100.0, 112.0, 110.0])).contains(&"retrograde".to_owned()));
+    }
+}

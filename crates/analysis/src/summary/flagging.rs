@@ -1,0 +1,185 @@
+//! Which flags the data of a cell raise: what must be known to read its figures.
+
+use super::Machines;
+use crate::collect::{CellData, TrialTotals};
+use crate::facts::flags::{
+    BACKLOG_AT_END, BEHIND_SCHEDULE, CEILING_EXCEEDED, COUNT_NOT_REACHED, DATA_MISMATCH, ERRORS,
+    FEW_OPERATIONS, GENERATOR_LATE, IN_FLIGHT_BELOW, IN_FLIGHT_MIN_RATIO, INCOMPLETE, INTERVAL_NOT_REACHED,
+    LITTLE_LAW_VIOLATED, MIXTURE, NOT_COLD, ONE_GROUP, SHORT_RUN, STEADY_NOT_REACHED, STEAL, STUCK_REQUESTS,
+    UNSTEADY, VERIFIED, WARM_UP_IN_WINDOW, WINDOW_TOO_SHORT,
+};
+use crate::facts::{CellSettings, ceiling_cut_of_path, offered_load, reads};
+use narrows_model::summary::CellSummary;
+use narrows_model::units::ratio;
+use narrows_model::workload::CacheState;
+use narrows_model::workload::SyncPolicy;
+use narrows_model::{Cut, Nanos, Repeat};
+use std::collections::HashMap;
+
+/// Half a second, of which the time between the first completion and the last may miss a fiftieth.
+const SHORT_WINDOW: Nanos = Nanos(490_000_000);
+const TICKS_MIN: u64 = 50;
+const OPERATIONS_MIN: u64 = 50;
+/// A warm-up that moves the mean by less is within what steady cells repeat to.
+const WARM_UP_MAX: f64 = 0.03;
+const STEAL_MAX: f64 = 0.01;
+/// Little's law may be exceeded by this much through rounding of times alone.
+const LITTLE_TOLERANCE: f64 = 1.02;
+/// From this share of a cold load's bytes at the device the load was cold: reading ahead only adds to them.
+const COLD_MIN_RATIO: f64 = 0.9;
+/// Below this share of the offered load an open loop has fallen behind; Poisson's own spread stays above it from some
+/// thousand arrivals on, and without a backlog nothing is flagged.
+const ACHIEVED_MIN_RATIO: f64 = 0.95;
+/// Above this share of its requests, a backlog reaches p99.9.
+const BACKLOG_MAX_RATIO: f64 = 0.001;
+/// A rate this much above a ceiling is not noise: steady cells repeat within 3 %.
+pub(super) const CEILING_TOLERANCE: f64 = 1.03;
+
+/// The flags that a cell's own data raise.
+pub(super) fn of_cell(data: &CellData, cell: &CellSummary, machines: &Machines<'_>) -> Vec<String> {
+    let resolution = machines.client.host.clock_resolution_ns.unwrap_or(Nanos(0)).0;
+    let shortest = data.trials.values().map(|trial| trial.last_done).min();
+    let few_ticks = |window: Nanos| window.0 < resolution.saturating_mul(TICKS_MIN);
+    let ops: u64 = data.trials.values().map(|trial| trial.op_count).sum();
+    let missing = data.missing_trials();
+    let whole = data.failure.is_none()
+        && !missing
+        && data.trials.values().chain(data.before.values()).all(|trial| trial.complete);
+    let steal = super::cpu::steal_ratio(&data.deltas).is_some_and(|ratio| ratio > STEAL_MAX);
+    let (little, below) = littles_law_deviation(cell);
+    let rule = |rule: fn(Repeat) -> bool| rule(cell.repeat.rule) && cell.repeat.reached == Some(false);
+    [
+        (SHORT_RUN, shortest.is_some_and(|window| window < SHORT_WINDOW || few_ticks(window))),
+        (FEW_OPERATIONS, ops < OPERATIONS_MIN),
+        (ERRORS, !cell.errors.is_empty()),
+        (DATA_MISMATCH, cell.verification.as_ref().is_some_and(|found| found.mismatch_count > 0)),
+        (VERIFIED, cell.verification.is_some()),
+        (INCOMPLETE, !whole),
+        (STEAL, steal),
+        (UNSTEADY, cell.steady == Some(false)),
+        (LITTLE_LAW_VIOLATED, little),
+        (IN_FLIGHT_BELOW, below),
+        (ONE_GROUP, machines.sharing.one_group),
+        (INTERVAL_NOT_REACHED, rule(|rule| matches!(rule, Repeat::UntilInterval { .. }))),
+        (STEADY_NOT_REACHED, rule(|rule| matches!(rule, Repeat::UntilSteady { .. }))),
+        (COUNT_NOT_REACHED, data.trials.values().any(|trial| ended_before_count(data, trial))),
+        (BEHIND_SCHEDULE, behind_schedule(cell)),
+        (BACKLOG_AT_END, backlog_at_end(cell)),
+        (GENERATOR_LATE, generator_late(cell)),
+        (WINDOW_TOO_SHORT, cell.warm_up.is_some_and(|cut| !cut.settled)),
+        (WARM_UP_IN_WINDOW, cell.warm_up.is_some_and(|cut| cut.rate_change_ratio.abs() > WARM_UP_MAX)),
+        (MIXTURE, !cell.mixtures.is_empty()),
+        (NOT_COLD, !is_cold(cell)),
+        (STUCK_REQUESTS, stuck(cell, shortest.unwrap_or_default())),
+    ]
+    .into_iter()
+    .filter(|(_, raised)| *raised)
+    .map(|(code, _)| code.to_owned())
+    .collect()
+}
+
+/// Whether a trial ran for its whole time and did less than the count that was to end it.
+fn ended_before_count(data: &CellData, trial: &TrialTotals) -> bool {
+    let stop = &data.cell.stop;
+    let block = data.cell.workload.blocks().iter().map(|share| share.block_bytes.0).max().unwrap_or(0);
+    let ops = stop.ops_max.is_some_and(|most| trial.op_count < most);
+    let bytes = stop.bytes_max.is_some_and(|most| trial.bytes.0.saturating_add(block) <= most.0);
+    // The first of two counts ends the trial.
+    let is_short =
+        if stop.ops_max.is_some() && stop.bytes_max.is_some() { ops && bytes } else { ops || bytes };
+    is_short && trial.complete && trial.last_done >= stop.measure_ns
+}
+
+/// Whether more, or fewer, requests were in flight than the load asked for.
+///
+/// Users who think are not in flight, but both together are what was asked for: where many think, the few in flight are
+/// a remainder, no figure. An open loop promises no number, only a most, as does a cap that limited the rate.
+fn littles_law_deviation(cell: &CellSummary) -> (bool, bool) {
+    let Some(measured) = cell.in_flight.measured else { return (false, false) };
+    let configured = cell.in_flight.configured as f64;
+    let busy = measured + cell.in_flight.thinking.unwrap_or(0.0) + unended(cell);
+    let above = measured > configured * (LITTLE_TOLERANCE + begun_before(cell));
+    let is_paced = cell.offered_ops_per_s.is_some() || offered_load::is_delivered(cell);
+    // The sync at a trial's end is inside its time, and nothing else is in flight then.
+    let is_synced = cell.requested.sync == SyncPolicy::AtEnd;
+    let below = !is_paced && !is_synced && busy < configured * IN_FLIGHT_MIN_RATIO;
+    (above, below)
+}
+
+/// The most, as a share of what was asked for, by which requests that were in flight when a window began raise the mean
+/// number in flight: each slot has one in a trial, whose time counts whole, and it is no longer than the longest.
+fn begun_before(cell: &CellSummary) -> f64 {
+    let longest =
+        cell.service_ns.unwrap_or(cell.latency_ns).max.map_or(0.0, |longest| Nanos(longest).as_secs_f64());
+    ratio(longest * cell.trials.len() as f64, cell.elapsed_s.last_done).unwrap_or(0.0)
+}
+
+/// The most by which requests that were in flight at the windows' ends raise the mean number in flight: without a warm-up
+/// before it, a window has none at its start in exchange whose time counts though it began before.
+fn unended(cell: &CellSummary) -> f64 {
+    let at_end = cell.in_flight.at_end.unwrap_or_default();
+    let waited_s = at_end.count as f64 * at_end.longest_in_flight_ns.as_secs_f64();
+    narrows_model::units::ratio(waited_s, cell.elapsed_s.last_done).unwrap_or(0.0)
+}
+
+/// Whether a request had been in flight for longer when its window ended than any that completed, or for all of the
+/// `shortest` window in which none did.
+///
+/// An open loop that falls behind has responses that last longer and longer: there the time from the submission is
+/// compared.
+fn stuck(cell: &CellSummary, shortest: Nanos) -> bool {
+    let Some(at_end) = cell.in_flight.at_end.filter(|at_end| at_end.count > 0) else { return false };
+    let longest = cell.service_ns.unwrap_or(cell.latency_ns).max;
+    match longest {
+        Some(longest) => at_end.longest_in_flight_ns.0 > longest,
+        None => shortest > Nanos(0) && at_end.longest_in_flight_ns >= shortest,
+    }
+}
+
+/// Whether what was to be read cold came from the device, as far as its bytes are known.
+fn is_cold(cell: &CellSummary) -> bool {
+    let asked = cell.requested.cache == CacheState::Cold && reads(cell.op) && !cell.requested.is_mixed();
+    let carried = cell.bytes.device.filter(|_| asked);
+    let share = carried.and_then(|device| ratio(device.as_f64(), cell.bytes.application.as_f64()));
+    share.is_none_or(|share| share >= COLD_MIN_RATIO)
+}
+
+/// Whether an open loop's completions fell behind its schedule.
+fn behind_schedule(cell: &CellSummary) -> bool {
+    let achieved = cell.open_loop.and_then(|open_loop| open_loop.achieved_ratio);
+    achieved.is_some_and(|ratio| ratio < ACHIEVED_MIN_RATIO)
+        && cell.open_loop.is_some_and(|open_loop| open_loop.unstarted_count > 0)
+}
+
+/// Whether the load's own lateness is in enough response times to distort a reported quantile.
+fn generator_late(cell: &CellSummary) -> bool {
+    cell.open_loop.is_some_and(|open_loop| bends_a_quantile(open_loop.held_up_count, open_loop))
+}
+
+/// Whether the backlog at the windows' ends is large enough to distort a reported quantile.
+fn backlog_at_end(cell: &CellSummary) -> bool {
+    cell.open_loop.is_some_and(|open_loop| bends_a_quantile(open_loop.unstarted_count, open_loop))
+}
+
+/// Whether so many of an open loop's requests reach p99.9.
+fn bends_a_quantile(count: u64, open_loop: narrows_model::summary::OpenLoopSummary) -> bool {
+    count as f64 > open_loop.scheduled_count as f64 * BACKLOG_MAX_RATIO
+}
+
+/// Marks cells of the path that were faster than a cut of theirs at the same settings.
+pub(super) fn mark_exceeded_ceilings(cells: &mut [CellSummary]) {
+    let mut lowest: HashMap<CellSettings, f64> = HashMap::new();
+    for cell in cells.iter().filter(|cell| ceiling_cut_of_path(cell.cut)) {
+        let Some(rate) = cell.rate_bytes_per_s else { continue };
+        let known = lowest.entry(CellSettings::from_cell(cell)).or_insert(rate.0);
+        *known = known.min(rate.0);
+    }
+    for cell in cells.iter_mut().filter(|cell| cell.cut == Cut::Path) {
+        let ceiling = lowest.get(&CellSettings::from_cell(cell)).copied();
+        let exceeded =
+            cell.rate_bytes_per_s.zip(ceiling).is_some_and(|(rate, most)| rate.0 > most * CEILING_TOLERANCE);
+        if exceeded {
+            cell.flags.push(CEILING_EXCEEDED.to_owned());
+        }
+    }
+}

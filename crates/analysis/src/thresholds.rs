@@ -1,0 +1,59 @@
+//! Thresholds for evaluating cases: every one that more than one rule uses, once, with its reason.
+//!
+//! Not here: constants of a single rule, which stay in its file, and those by which figures are made, which are the
+//! summary's.
+
+/// From this share of what it can sustain a segment counts as full: cuts repeat within a few percent, and the stages
+/// around a full one keep it under its ceiling.
+pub(crate) const FULL_RATIO: f64 = 0.9;
+/// Above a ceiling by this the bytes did not pass the segment, or the ceiling was none: steady cells repeat within 3 %, as
+/// do clocks and the rounding of printed figures.
+pub(crate) const RAISED_RATIO: f64 = 1.03;
+/// Above this share of a measured ceiling, or of the time of one request, the cut did not do what the path does (a cache,
+/// a read-ahead or a buffer helps the path): it is no measure of the segment then.
+pub(crate) const BEYOND_RATIO: f64 = 1.25;
+/// Two figures of one case that are this far apart cannot both be what they seem: real data contradict themselves by a
+/// tenth (Gunther, Guerrilla Capacity Planning).
+pub(crate) const CONTRADICTION_RATIO: f64 = 1.1;
+
+/// From this share of its capacity a CPU counts as full: what is read of it lags its window by a tick or two.
+pub(crate) const CPU_FULL_RATIO: f64 = 0.95;
+/// Below this share a CPU has room; between the two it is neither full nor free.
+pub(crate) const CPU_FREE_RATIO: f64 = 0.9;
+/// From this share on a CPU that equal loads have in common is what limits them, though it is not quite full: a phase
+/// also has its start and its end.
+pub(crate) const BUSY_RATIO: f64 = 0.8;
+/// Held back by its quota for this share of the time, a role that uses most of its CPU has none to spare.
+pub(crate) const THROTTLED_RATIO: f64 = 0.10;
+
+/// From this share of a time, or of bytes, a part dominates the whole.
+pub(crate) const DOMINANT_RATIO: f64 = 0.5;
+
+/// From this ratio of two rates the second is clearly more: repeated steady cells differ by less.
+pub(crate) const GAIN_RATIO: f64 = 1.10;
+/// From this ratio on it is so much more that no neighbour explains it: a residual above 25 % is unexplained (DESIGN).
+pub(crate) const STRONG_GAIN_RATIO: f64 = 1.25;
+/// Below this ratio a change of one thing had no effect: runs repeat within a few percent.
+pub(crate) const NO_EFFECT_RATIO: f64 = 1.05;
+
+/// From this share of the asked rate a load is delivered: pacing keeps within a few percent.
+pub(crate) const DELIVERED_RATIO: f64 = 0.95;
+/// From this share of what it can issue a load generator measures itself (DESIGN, "The load generator").
+pub(crate) const GENERATOR_LIMITED_RATIO: f64 = 0.8;
+/// Shorter windows are within the error of clocks and start-up; bonnie++ prints no figure below it either.
+pub(crate) const SHORT_RUN_S: f64 = 0.5;
+
+/// Two loads this close cannot be distinguished: cuts repeat within a few percent.
+pub(crate) const ONE_OF_RATIO: f64 = 0.10;
+/// From this load a resource that does not limit is near enough to name what it is part of.
+pub(crate) const NEARLY_FULL_RATIO: f64 = 0.75;
+/// Below this confidence the segment is not named, only what it is part of.
+pub(crate) const NAMED_CONFIDENCE: f64 = 0.5;
+
+/// Nobody has yet changed the segment on purpose and seen the rate move as predicted (DESIGN, "Confidence").
+pub(crate) const NO_INTERVENTION_CONFIDENCE: f64 = 0.9;
+/// What the evidence points to without having seen it: a measured ceiling that was passed, the busiest of several, a fall
+/// that a cache would make.
+pub(crate) const INFERRED_CONFIDENCE: f64 = 0.7;
+/// What is left where others were ruled out, or beside another explanation that is known.
+pub(crate) const ELIMINATED_CONFIDENCE: f64 = 0.6;

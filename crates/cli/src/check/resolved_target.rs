@@ -1,0 +1,145 @@
+//! What TARGET is: a folder to make test files in, a file that is only read, or an endpoint.
+
+use crate::args::CheckArguments;
+use crate::exit::CommandFailure;
+use crate::measurement::{self, PathFound};
+use narrows_engines::psync::TestFolder;
+use narrows_model::{Bytes, Inventory, Layer, Target, Via};
+use std::path::{Path, PathBuf};
+
+/// What TARGET turned out to be, with the inventory of this machine.
+#[derive(Debug)]
+pub(crate) struct ResolvedTarget {
+    kind: ResolvedTargetKind,
+    inventory: Inventory,
+}
+
+/// What TARGET turned out to be.
+#[derive(Debug)]
+pub(crate) enum ResolvedTargetKind {
+    /// A folder; test files go into a folder of their own inside it, once load is put on.
+    Folder {
+        /// Our own folder in it; `None` when only a plan is asked for.
+        own: Option<TestFolder>,
+    },
+    /// A file that exists and is only read.
+    File {
+        /// Its length.
+        length: Bytes,
+    },
+    /// An endpoint.
+    Endpoint {
+        /// Name or address of its host.
+        host: String,
+        /// Its TCP port.
+        port: u16,
+        /// The proxy on the way to it.
+        via: Option<Via>,
+    },
+}
+
+impl ResolvedTarget {
+    /// Examines TARGET; makes our own folder in it unless only a plan is asked for.
+    pub(crate) fn resolve(
+        arguments: &CheckArguments,
+        nonce: u64,
+        clock_resolution_ns: u64,
+    ) -> Result<Self, CommandFailure> {
+        let (kind, path) = match &arguments.target {
+            Target::File { path } => (kind_of(path, arguments, nonce)?, Some(path.as_path())),
+            Target::Tcp { layer: Layer::Sink | Layer::Source, .. } => {
+                return Err(CommandFailure::bad_input(format!(
+                    "{} is one cut of a path; check the path to /memory or /disk, which measures it too",
+                    arguments.target
+                )));
+            }
+            Target::Tcp { host, port, via, .. } => {
+                (ResolvedTargetKind::Endpoint { host: host.clone(), port: *port, via: via.clone() }, None)
+            }
+            Target::Stripe(_) => {
+                return Err(CommandFailure::bad_input(format!(
+                    "{} spans several targets, which a check does not support; name it as the target of a study with \
+                     cuts = [\"network_stream\", \"server_storage\"] for `narrows run`, or check one member",
+                    arguments.target
+                )));
+            }
+            Target::Null { .. } | Target::Sim { .. } | Target::Scheme { .. } => {
+                return Err(CommandFailure::bad_input(format!(
+                    "{} is not a storage path; give a folder, a file or tcp://HOST:PORT/disk",
+                    arguments.target
+                )));
+            }
+        };
+        let inventory = measurement::machine(path, clock_resolution_ns)?;
+        Ok(Self { kind, inventory })
+    }
+
+    /// What TARGET is.
+    pub(crate) fn kind(&self) -> &ResolvedTargetKind {
+        &self.kind
+    }
+
+    /// This machine and the path to TARGET.
+    pub(crate) fn inventory(&self) -> &Inventory {
+        &self.inventory
+    }
+
+    /// Our own folder in TARGET.
+    pub(crate) fn own_folder(&self) -> Option<&Path> {
+        match &self.kind {
+            ResolvedTargetKind::Folder { own: Some(own) } => Some(own.path()),
+            _ => None,
+        }
+    }
+
+    /// Lets our own folder stay when the command ends, with what is in it; where it is, if there is one.
+    pub(crate) fn keep(&mut self) -> Option<&Path> {
+        match &mut self.kind {
+            ResolvedTargetKind::Folder { own: Some(own) } => {
+                own.keep();
+                Some(own.path())
+            }
+            _ => None,
+        }
+    }
+
+    /// What checks that were killed left in TARGET, in sentences.
+    pub(crate) fn leftovers(&self, arguments: &CheckArguments) -> Vec<String> {
+        match (&self.kind, &arguments.target) {
+            (ResolvedTargetKind::Folder { .. }, Target::File { path }) => measurement::leftovers(path),
+            _ => Vec::new(),
+        }
+    }
+
+    /// A file of ours in TARGET: file systems say of a file, not of a folder, whether it takes direct access.
+    pub(crate) fn own_file(&self) -> Option<PathBuf> {
+        match &self.kind {
+            ResolvedTargetKind::Folder { own: Some(own) } => Some(own.marker()),
+            _ => None,
+        }
+    }
+
+    /// Kernel names of the block devices under TARGET, the one that the file system is on first.
+    pub(crate) fn device_names(&self) -> Vec<String> {
+        let devices = self.inventory.path.as_ref().map(|path| path.devices.as_slice());
+        devices.unwrap_or_default().iter().map(|device| device.name.clone()).collect()
+    }
+}
+
+fn kind_of(
+    path: &Path,
+    arguments: &CheckArguments,
+    nonce: u64,
+) -> Result<ResolvedTargetKind, CommandFailure> {
+    match measurement::examine(path)? {
+        PathFound::File { .. } if arguments.server.is_some() => Err(CommandFailure::bad_input(format!(
+            "{} is a file; --server needs a folder in which test files can be created",
+            path.display()
+        ))),
+        PathFound::File { length } => Ok(ResolvedTargetKind::File { length }),
+        PathFound::Folder if arguments.output.plan && arguments.server.is_none() => {
+            Ok(ResolvedTargetKind::Folder { own: None })
+        }
+        PathFound::Folder => Ok(ResolvedTargetKind::Folder { own: Some(measurement::make(path, nonce)?) }),
+    }
+}

@@ -1,0 +1,48 @@
+//! The files that a suite writes beside its output.
+
+use crate::exit::CommandFailure;
+use narrows_model::{Summary, printable};
+use narrows_suites::OutputFile;
+use std::io::Write;
+use std::path::Path;
+
+/// Files that can be written: none of them is there, and each has a folder.
+pub(super) struct OutputFiles(Vec<OutputFile>);
+
+impl OutputFiles {
+    /// The files that are asked for.
+    ///
+    /// # Errors
+    /// Where one is there already, or could not be written: that must not show after hours of measuring.
+    pub(super) fn new(asked: Result<Vec<OutputFile>, String>) -> Result<Self, CommandFailure> {
+        let files = asked.map_err(CommandFailure::bad_input)?;
+        for OutputFile { option, path, .. } in &files {
+            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+            let problem = if std::fs::symlink_metadata(path).is_ok() {
+                "exists already; name another file, or remove it"
+            } else if !parent.unwrap_or(Path::new(".")).is_dir() {
+                "is in a folder that does not exist; create it first"
+            } else {
+                continue;
+            };
+            return Err(CommandFailure::bad_input(format!("{option} {}: {problem}", path.display())));
+        }
+        Ok(Self(files))
+    }
+
+    /// Writes all of them.
+    ///
+    /// # Errors
+    /// When the record has nothing for one of them, or it cannot be written.
+    pub(super) fn write(&self, summary: &Summary) -> Result<(), CommandFailure> {
+        for OutputFile { option, path, text } in &self.0 {
+            let failed =
+                |why: &str| CommandFailure::could_not_run(format!("{option} {}: {why}", path.display()));
+            let text = text(summary).ok_or_else(|| failed("the record has nothing to write there"))?;
+            let written = std::fs::File::create_new(path)
+                .and_then(|mut file| file.write_all(printable::lines(&text).as_bytes()));
+            written.map_err(|error| failed(&format!("{error}; the record has all of it")))?;
+        }
+        Ok(())
+    }
+}

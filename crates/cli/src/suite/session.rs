@@ -1,0 +1,185 @@
+//! The runs that a script asks for, one after another, each with a record and an output of its own.
+
+use super::folder;
+use crate::args::OutputArguments;
+use crate::exit::{CommandFailure, Exit};
+use crate::measurement::{OutputContext, Watch};
+use narrows_model::Summary;
+use narrows_run::StopRequest;
+use narrows_suites::postmark::{Arguments, PostmarkRun, ScriptOutput, ScriptStep, native_output};
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// What runs share, and how many there have been.
+pub(super) struct ScriptRunner<'a> {
+    arguments: &'a Arguments,
+    context: OutputContext<'a>,
+    watch: Watch,
+    run_count: u32,
+}
+
+impl<'a> ScriptRunner<'a> {
+    pub(super) fn new(arguments: &'a Arguments, watch: Watch, context: OutputContext<'a>) -> Self {
+        Self { arguments, context, watch, run_count: 0 }
+    }
+
+    pub(super) fn say(&self, line: &str) {
+        self.context.console.say(line);
+    }
+
+    pub(super) fn prompt(&self, text: &str) {
+        self.context.console.prompt(text);
+    }
+
+    /// Whether the user wants no more.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.watch.stop.request() != StopRequest::None
+    }
+
+    /// Does `steps` in turn, until the user wants no more.
+    ///
+    /// # Errors
+    /// When the place or the file of any of them cannot be used, before the first one is done; or when one of them cannot be
+    /// done, and those after it are not.
+    pub(super) fn steps(&mut self, steps: &[ScriptStep]) -> Result<Exit, CommandFailure> {
+        self.check(steps)?;
+        let mut exit = Exit::Done;
+        for step in steps {
+            if self.is_stopped() {
+                break;
+            }
+            match step {
+                ScriptStep::Say(text) if self.context.output.json => {
+                    self.context.console.say(text.trim_end());
+                }
+                ScriptStep::Say(text) => self.context.console.result(text)?,
+                ScriptStep::Write(note) => self.write(note)?,
+                ScriptStep::Run(run) => {
+                    if self.one(run)? == Exit::Untrustworthy {
+                        exit = Exit::Untrustworthy;
+                    }
+                }
+            }
+        }
+        Ok(exit)
+    }
+
+    /// Fails where the location of a run is no folder, or where a file cannot be written to: with all that are wrong.
+    fn check(&self, steps: &[ScriptStep]) -> Result<(), CommandFailure> {
+        let mut problems = Vec::new();
+        let mut keep = |checked: Result<(), CommandFailure>| match checked {
+            Err(CommandFailure::BadInput(error)) => {
+                problems.push(error.to_string());
+                Ok(())
+            }
+            checked => checked,
+        };
+        for step in steps {
+            let file = match step {
+                ScriptStep::Say(_) => None,
+                ScriptStep::Write(note) => Some((&note.to, format!("{}: show", note.at))),
+                ScriptStep::Run(run) => {
+                    keep(check_location(Path::new(run.location().unwrap_or(".")), &run.at))?;
+                    run.to.as_ref().map(|path| (path, format!("{}: run", run.at)))
+                }
+            };
+            if let Some((path, asked)) = file.filter(|_| !self.context.output.plan) {
+                keep(check_file(Path::new(path), &asked))?;
+            }
+        }
+        if problems.is_empty() { Ok(()) } else { Err(CommandFailure::bad_input(problems.join("\n"))) }
+    }
+
+    fn one(&mut self, run: &PostmarkRun) -> Result<Exit, CommandFailure> {
+        self.run_count += 1;
+        let location = PathBuf::from(run.location().unwrap_or("."));
+        check_location(&location, &run.at)?;
+        let output = self.output();
+        let context = OutputContext { output: &output, ..self.context };
+        let mut report_file = self.report_file(run)?;
+        let typed = self.arguments.on_folder(run);
+        folder::run_into(typed, &self.watch.again(), context, &mut |summary, text| match &mut report_file {
+            Some((path, file)) => self.split(summary, path, file),
+            None => context.console.result(text),
+        })
+    }
+
+    /// What was shown to the end of its file; with `--plan` to stderr, since nothing is made then.
+    fn write(&self, note: &ScriptOutput) -> Result<(), CommandFailure> {
+        if self.context.output.plan {
+            self.context.console.say(note.text.trim_end());
+            return Ok(());
+        }
+        let (path, asked) = (Path::new(&note.to), format!("{}: show", note.at));
+        opened(path, &asked)?.write_all(note.text.as_bytes()).map_err(|error| {
+            CommandFailure::could_not_run(format!("{asked}: write to {}: {error}", path.display()))
+        })
+    }
+
+    /// The report to the end of its file, and what stands before it to stdout.
+    fn split(&self, summary: &Summary, path: &Path, file: &mut File) -> Result<(), CommandFailure> {
+        let Some(printed) = native_output(summary) else { return Ok(()) };
+        self.context.console.result(&printed.phases)?;
+        file.write_all(printed.report.as_bytes()).map_err(|error| {
+            CommandFailure::could_not_run(format!("write the report to {}: {error}", path.display()))
+        })
+    }
+
+    /// The file of `run FILE`, opened before anything is measured.
+    fn report_file(&self, run: &PostmarkRun) -> Result<Option<(PathBuf, File)>, CommandFailure> {
+        let Some(path) = run.to.as_ref().map(PathBuf::from) else { return Ok(None) };
+        if self.context.output.plan {
+            return Ok(None);
+        }
+        let opened = opened(&path, &format!("{}: run", run.at))?;
+        Ok(Some((path, opened)))
+    }
+
+    /// The first run's record is the one that was named, and further ones have a number behind the name.
+    fn output(&self) -> OutputArguments {
+        let asked = self.context.output;
+        let numbered = |path: &PathBuf| match self.run_count {
+            0 | 1 => path.clone(),
+            count => {
+                let mut name = path.clone().into_os_string();
+                name.push(format!("-{count}"));
+                PathBuf::from(name)
+            }
+        };
+        OutputArguments { out: asked.out.as_ref().map(numbered), ..asked.clone() }
+    }
+}
+
+/// Fails where the location of the run that `at` asks for is no folder.
+fn check_location(location: &Path, at: &str) -> Result<(), CommandFailure> {
+    folder::check_folder(location).map_err(|failure| match failure {
+        CommandFailure::BadInput(error) => CommandFailure::bad_input(format!("{at}: the location {error}")),
+        failure @ CommandFailure::CouldNotRun(_) => failure,
+    })
+}
+
+/// The file at `path`, to be written to its end, as `asked` wants it.
+fn opened(path: &Path, asked: &str) -> Result<File, CommandFailure> {
+    File::options().append(true).create(true).open(path).map_err(|error| unwritable(path, asked, &error))
+}
+
+fn unwritable(path: &Path, asked: &str, error: &std::io::Error) -> CommandFailure {
+    let hint = "name a file in a folder that exists and that this user may write to";
+    CommandFailure::bad_input(format!("{asked} {}: {error}; {hint}", path.display()))
+}
+
+/// Fails where no file at `path` could be opened; leaves none behind.
+fn check_file(path: &Path, asked: &str) -> Result<(), CommandFailure> {
+    // A pipe is opened once, and by whom it is for.
+    if path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        return Ok(());
+    }
+    let is_there = path.symlink_metadata().is_ok();
+    drop(opened(path, asked)?);
+    if is_there {
+        Ok(())
+    } else {
+        std::fs::remove_file(path).map_err(|error| unwritable(path, asked, &error))
+    }
+}

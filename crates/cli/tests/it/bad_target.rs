@@ -1,0 +1,110 @@
+//! What cannot be checked is refused before anything is touched: the exit code, and what, where and what to do.
+
+use crate::support::{Surroundings, run, strangers_folder};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+/// Runs `check` with `words` in a stranger's folder, and fails if anything there changes.
+#[track_caller]
+fn refused(words: &[&str], code: i32, said: &[&str]) {
+    let folder = strangers_folder();
+    let before = Surroundings::of(folder.path());
+    let seen = run(folder.path(), &[&["check", "--json"], words].concat());
+    seen.assert_said(code, said).assert_no_result();
+    before.assert_same(folder.path());
+}
+
+#[test]
+fn a_scheme_nobody_knows_is_named_with_those_that_are() {
+    refused(&["gopher://h/x"], 2, &["`gopher`", "file:PATH", "tcp://HOST:PORT"]);
+}
+
+#[test]
+fn targets_of_other_versions_come_with_what_to_do_instead() {
+    for target in ["nfs://h/e", "iscsi://h/i/0", "s3://b/p", "block:/dev/sda", "mpiio:x"] {
+        refused(&[target], 2, &[target, "is not supported by this version", "narrows serve"]);
+    }
+}
+
+#[test]
+fn targets_without_a_storage_path_are_refused() {
+    refused(&["null:"], 2, &["null:", "give a folder"]);
+    refused(&["sim:disk"], 2, &["sim:disk", "give a folder"]);
+    refused(&["tcp://127.0.0.1:1/sink"], 2, &["one cut", "/disk"]);
+    refused(&["tcp://127.0.0.1:1/tape"], 2, &["`tape` is not a layer", "sink, source, memory, disk"]);
+    refused(&[""], 2, &["is empty", "PATH"]);
+}
+
+#[test]
+fn a_stripe_is_refused_with_what_to_do_and_a_wrong_one_with_the_member_or_key_it_is_wrong_in() {
+    refused(&["stripe:a,b"], 2, &["spans several targets", "narrows run", "check one member"]);
+    refused(&["stripe:a,b,a"], 2, &["`a` twice, as member 1 and 3", "stripe:MEMBER,MEMBER"]);
+    refused(&["stripe:a,tcp://h:1/disk"], 2, &["members of two kinds: 1 is `a` and 2 is `tcp://h:1/disk`"]);
+    refused(&["stripe:a,b?unit=1000"], 2, &["a unit of 1000B", "a multiple of 512 bytes"]);
+    refused(&["stripe:a,b?widht=1"], 2, &["the key `widht`", "unit and peer_depth"]);
+    refused(&["stripe:"], 2, &["names no member"]);
+}
+
+#[test]
+fn a_missing_folder_is_named() {
+    refused(&["target/absent"], 2, &["target/absent", "No such file", "give a folder or file that exists"]);
+    refused(&["precious.txt/below"], 2, &["precious.txt/below"]);
+}
+
+#[test]
+fn what_is_neither_file_nor_folder_is_refused() {
+    refused(&["/dev/null"], 2, &["/dev/null", "neither a file nor a folder"]);
+}
+
+#[test]
+fn an_empty_file_has_nothing_to_read() {
+    let folder = strangers_folder();
+    fs::write(folder.path().join("empty"), "").unwrap();
+    let seen = run(folder.path(), &["check", "empty"]);
+    seen.assert_said(2, &["empty", "nothing to read"]).assert_no_result();
+}
+
+#[test]
+fn a_server_goes_with_a_folder_alone() {
+    refused(&["precious.txt", "--server", "self"], 2, &["precious.txt is a file", "--server"]);
+    refused(&["tcp://127.0.0.1:1/disk", "--server", "self"], 2, &["--server is for folders"]);
+    refused(&["target", "--server", "storage"], 2, &["--server storage", "HOST:PORT"]);
+    refused(&["target", "--server", "storage:99999"], 2, &["--server storage:99999", "HOST:PORT"]);
+}
+
+#[test]
+fn a_record_that_would_fall_on_other_files_is_refused() {
+    refused(&["target", "--out", "target"], 2, &["target", "not empty", "--out"]);
+    refused(&["target", "--out", "precious.txt"], 2, &["precious.txt", "--out"]);
+    refused(&["target", "--out", "precious.txt/record"], 2, &["precious.txt/record", "--out"]);
+}
+
+#[test]
+fn a_folder_without_room_for_its_own_names_is_told() {
+    if is_root() {
+        return;
+    }
+    let folder = strangers_folder();
+    let closed = folder.path().join("target");
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o555)).unwrap();
+    let before = Surroundings::of(folder.path());
+    let seen = run(folder.path(), &["check", "target"]);
+    seen.assert_said(3, &["target", "Permission denied", "may write"]).assert_no_result();
+    before.assert_same(folder.path());
+}
+
+/// Root may write everywhere; the lab repeats the test as another user.
+fn is_root() -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    status.lines().any(|line| line.starts_with("Uid:\t0\t"))
+}
+
+#[test]
+fn a_plan_with_a_server_of_its_own_leaves_nothing() {
+    let folder = strangers_folder();
+    let before = Surroundings::of(folder.path());
+    let seen = run(folder.path(), &["check", "target", "--server", "self", "--plan"]);
+    assert_eq!(seen.code, Some(0), "{seen:?}");
+    assert!(seen.stdout.contains("CELLS"), "{}", seen.stdout);
+    before.assert_same(folder.path());
+}

@@ -1,0 +1,147 @@
+//! `narrows compare`: two records side by side, and what cannot be compared.
+
+use crate::support::{Seen, Surroundings, record, run};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+
+const STEADY: [u64; 4] = [1000, 1004, 996, 1001];
+const SLOWER: [u64; 4] = [800, 803, 797, 801];
+
+/// The records `a` and `b` in a new folder.
+fn two(a: &[u64], b: &[u64]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    record::write_repeated(&folder.path().join("a"), "aaaa", a);
+    record::write_repeated(&folder.path().join("b"), "bbbb", b);
+    folder
+}
+
+/// Compares `a` and `b` with these words more; both records stay as they are.
+#[track_caller]
+fn compared(folder: &Path, words: &[&str]) -> Seen {
+    let before = Surroundings::of(folder);
+    let seen = run(folder, &[&["compare", "a", "b"], words].concat());
+    before.assert_same(folder);
+    seen.assert_orderly();
+    seen
+}
+
+fn json(seen: &Seen) -> Value {
+    serde_json::from_str(&seen.stdout).unwrap()
+}
+
+#[test]
+fn a_slower_run_is_worse_and_the_other_way_round_better() {
+    let folder = two(&STEADY, &SLOWER);
+    let seen = compared(folder.path(), &[]);
+    assert_eq!((seen.code, seen.stderr.as_str()), (Some(0), ""), "{seen:?}");
+    assert!(seen.stdout.starts_with("B is worse than A in 3 of 3 loads."), "{seen:?}");
+    let back = run(folder.path(), &["compare", "b", "a"]);
+    assert!(back.stdout.starts_with("B is better than A in 3 of 3 loads."), "{back:?}");
+}
+
+#[test]
+fn the_document_has_its_schema_and_every_pair_with_its_ratio() {
+    let folder = two(&STEADY, &SLOWER);
+    let seen = compared(folder.path(), &["--json"]);
+    let found = json(&seen);
+    assert_eq!((&found["schema"], &found["verdict"]), (&"narrows.comparison/1".into(), &"worse".into()));
+    assert_eq!(found["counts"]["worse_count"], 3);
+    let cells = found["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 3);
+    for cell in cells {
+        let rate = &cell["figures"][0];
+        assert!((rate["ratio"].as_f64().unwrap() - 3201.0 / 4001.0).abs() < 1e-9, "{rate}");
+        assert!(rate["interval"]["high"].as_f64().unwrap() < 0.82, "{rate}");
+    }
+}
+
+#[test]
+fn a_script_is_told_of_a_worse_run_by_the_exit_code_and_of_no_other() {
+    let worse = two(&STEADY, &SLOWER);
+    assert_eq!(compared(worse.path(), &["--fail-if-worse"]).code, Some(1));
+    assert_eq!(compared(worse.path(), &["--fail-if-worse", "--margin", "30%"]).code, Some(0));
+    assert_eq!(run(worse.path(), &["compare", "b", "a", "--fail-if-worse"]).code, Some(0));
+    let same = two(&STEADY, &STEADY);
+    let seen = compared(same.path(), &["--fail-if-worse"]);
+    assert_eq!(seen.code, Some(0));
+    assert!(
+        seen.stdout.starts_with("B and A are equivalent: a difference of more than 3 % is ruled out"),
+        "{seen:?}"
+    );
+}
+
+#[test]
+fn runs_without_repetitions_are_undecided_and_say_what_decides() {
+    let folder = two(&[1000], &[500]);
+    let seen = compared(folder.path(), &["--fail-if-worse"]);
+    assert_eq!(seen.code, Some(0), "{seen:?}");
+    assert!(seen.stdout.starts_with("Undecided") && seen.stdout.contains("--trials 3"), "{}", seen.stdout);
+}
+
+#[test]
+fn a_record_and_its_copy_are_the_same_run() {
+    let folder = two(&STEADY, &SLOWER);
+    let words = "are records of the same run";
+    run(folder.path(), &["compare", "a", "a"]).assert_said(2, &[words]).assert_no_result();
+    fs::create_dir(folder.path().join("copy")).unwrap();
+    for entry in fs::read_dir(folder.path().join("a")).unwrap() {
+        let entry = entry.unwrap();
+        fs::copy(entry.path(), folder.path().join("copy").join(entry.file_name())).unwrap();
+    }
+    run(folder.path(), &["compare", "a", "copy"]).assert_said(2, &[words, "copy"]).assert_no_result();
+}
+
+#[test]
+fn what_is_no_record_is_told_of_both_at_once() {
+    let folder = two(&STEADY, &SLOWER);
+    let hint = "name the folder that a run of narrows wrote";
+    run(folder.path(), &["compare", "x", "y"]).assert_said(2, &["x/", "y/", hint]).assert_no_result();
+    fs::write(folder.path().join("file"), "x").unwrap();
+    let seen = run(folder.path(), &["compare", "a", "file"]);
+    seen.assert_said(2, &["file is a file", hint]).assert_no_result();
+    let path = folder.path().join("b/manifest.json");
+    let text = fs::read_to_string(&path).unwrap().replace("narrows.record/1", "narrows.record/7");
+    fs::write(path, text).unwrap();
+    run(folder.path(), &["compare", "a", "b"])
+        .assert_said(2, &["narrows.record/7", "newer"])
+        .assert_no_result();
+}
+
+#[test]
+fn a_record_cut_anywhere_is_compared_as_far_as_it_is_whole_and_not_trusted() {
+    let folder = two(&STEADY, &SLOWER);
+    let path = folder.path().join("b/events.jsonl");
+    let whole = fs::read(&path).unwrap();
+    for part in 0..8 {
+        fs::write(&path, &whole[..whole.len() * part / 8]).unwrap();
+        let seen = compared(folder.path(), &["--json"]);
+        match seen.code {
+            Some(4) => assert_eq!(json(&seen)["b"]["complete"], false, "{part}"),
+            Some(2 | 3) => assert!(seen.stdout.is_empty() && !seen.stderr.is_empty(), "{part}: {seen:?}"),
+            _ => unreachable!("{part}: {seen:?}"),
+        }
+    }
+    fs::write(&path, &whole[..whole.len() * 7 / 8]).unwrap();
+    let seen = compared(folder.path(), &["--fail-if-worse"]);
+    assert_eq!(seen.code, Some(4), "what cannot be relied on crosses no threshold");
+    assert!(seen.stdout.contains("DO NOT RELY ON THIS"), "{}", seen.stdout);
+}
+
+#[test]
+fn runs_of_other_work_have_nothing_in_common_and_are_told_why() {
+    let folder = two(&STEADY, &SLOWER);
+    for file in ["plan.json", "events.jsonl"] {
+        let path = folder.path().join("b").join(file);
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, text.replace("\"queue_depth\": 1,", "\"queue_depth\": 8,")).unwrap();
+    }
+    let seen = run(folder.path(), &["compare", "a", "b"]);
+    seen.assert_said(2, &["no load in common", "depth 1 here, 8 there", "the same study"]).assert_no_result();
+}
+
+#[test]
+fn a_margin_without_percent_is_refused_with_an_example() {
+    let folder = two(&STEADY, &SLOWER);
+    run(folder.path(), &["compare", "a", "b", "--margin", "0.03"]).assert_said(2, &["write 3%"]);
+}

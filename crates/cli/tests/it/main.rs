@@ -1,0 +1,42 @@
+//! Tests of the binary `narrows` as its users run it, one module a subject.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests fail as tests do"
+)]
+
+mod bad_endpoint;
+mod bad_numbers;
+mod bad_proxy;
+mod bad_record;
+mod bad_relay;
+mod bad_study;
+mod bad_target;
+mod closed_output;
+mod compare;
+mod hostile_folder;
+mod import;
+mod kept_verdicts;
+mod lost_clients;
+mod objects;
+mod observations;
+mod printed;
+mod relay;
+mod serve;
+mod serve_descriptors;
+mod signals;
+mod stripes;
+mod studies;
+mod suite_bonnie;
+mod suite_ioperf;
+mod suite_iozone;
+mod suite_jovian;
+mod suite_places;
+mod suite_postmark;
+mod support;
+mod unwritable_target;
+mod verified;
+mod verified_proxy;
+mod via_proxy;

@@ -1,0 +1,166 @@
+//! A `narrows` that runs while the test looks at it: its lines as they come, its end in bounded time.
+//!
+//! Nothing here sleeps: lines come through a channel that is waited for with a deadline.
+
+use super::{Guarded, Seen, narrows};
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Longer than any step takes on a busy machine.
+pub(crate) const SOON: Duration = Duration::from_mins(1);
+
+/// A running command.
+pub(crate) struct Running {
+    child: Guarded,
+    stderr: Receiver<String>,
+    stdout: Option<JoinHandle<String>>,
+    said: String,
+}
+
+impl Running {
+    /// Starts the binary in `folder`.
+    pub(crate) fn start(folder: &Path, words: &[&str]) -> Self {
+        let mut command = narrows(folder, words);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = Guarded(command.spawn().unwrap());
+        let stderr = lines(child.0.stderr.take().unwrap());
+        let mut pipe = child.0.stdout.take().unwrap();
+        let stdout = std::thread::spawn(move || {
+            let mut text = String::new();
+            drop(pipe.read_to_string(&mut text));
+            text
+        });
+        Self { child, stderr, stdout: Some(stdout), said: String::new() }
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.0.id()
+    }
+
+    /// Waits for a line on stderr that contains `pattern`.
+    #[track_caller]
+    pub(crate) fn wait_for(&mut self, pattern: &str) -> String {
+        loop {
+            match self.stderr.recv_timeout(SOON) {
+                Ok(line) => {
+                    self.said.push_str(&line);
+                    self.said.push('\n');
+                    if line.contains(pattern) {
+                        return line;
+                    }
+                }
+                Err(error) => panic!("no line with `{pattern}` ({error}): {}", self.said),
+            }
+        }
+    }
+
+    /// Sends a signal by its name, such as `INT`.
+    pub(crate) fn signal(&self, name: &str) {
+        let sent = Command::new("sh").args(["-c", &format!("kill -{name} {}", self.pid())]).status().unwrap();
+        assert!(sent.success(), "kill -{name}");
+    }
+
+    /// Waits until all processes with its stderr open, children included, are gone; fails if that takes longer.
+    #[track_caller]
+    pub(crate) fn wait_until_all_are_gone(&mut self, within: Duration) {
+        loop {
+            match self.stderr.recv_timeout(within) {
+                Ok(line) => {
+                    self.said.push_str(&line);
+                    self.said.push('\n');
+                }
+                Err(RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Timeout) => panic!("a child is still there: {}", self.said),
+            }
+        }
+    }
+
+    /// Its end, and all that it said.
+    #[track_caller]
+    pub(crate) fn end(mut self) -> Seen {
+        self.wait_until_all_are_gone(SOON);
+        let status = self.child.0.wait().unwrap();
+        let stdout = self.stdout.take().unwrap().join().unwrap();
+        Seen { code: status.code(), stdout, stderr: std::mem::take(&mut self.said) }
+    }
+}
+
+/// Waits until the `record` shows that `count` phases of one of the names have begun.
+#[track_caller]
+pub(crate) fn wait_for_phases(record: &Path, names: &[&str], count: usize) {
+    let begun = || {
+        let events = std::fs::read_to_string(record.join("events.jsonl")).unwrap_or_default();
+        let is_one = |line: &&str| names.iter().any(|name| line.contains(&format!(r#""phase":"{name}""#)));
+        events.lines().filter(is_one).count()
+    };
+    let (_open, pause) = channel::<()>();
+    for _ in 0..2000 {
+        if begun() >= count {
+            return;
+        }
+        let _ = pause.recv_timeout(Duration::from_millis(5));
+    }
+    panic!("{} of {count} phases {names:?} began in {}", begun(), record.display());
+}
+
+fn lines(pipe: impl Read + Send + 'static) -> Receiver<String> {
+    let (sender, lines) = channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(pipe).lines().map_while(Result::ok) {
+            drop(sender.send(line));
+        }
+    });
+    lines
+}
+
+/// A `narrows serve` on loopback that ends with this value.
+pub(crate) struct Served {
+    child: Guarded,
+    /// HOST:PORT.
+    pub(crate) address: String,
+}
+
+impl Served {
+    /// Starts it in `folder`, on a free port.
+    pub(crate) fn start(folder: &Path, words: &[&str]) -> Self {
+        Self::of("serve", folder, words)
+    }
+
+    /// Starts another `command` that says where it listens.
+    pub(crate) fn of(command: &str, folder: &Path, words: &[&str]) -> Self {
+        Self::at("127.0.0.1:0", command, folder, words, Stdio::inherit())
+    }
+
+    /// Starts it at an address, with its stderr where it is wanted.
+    pub(crate) fn at(listen: &str, command: &str, folder: &Path, words: &[&str], stderr: Stdio) -> Self {
+        let all = [&[command, "--listen", listen], words].concat();
+        let mut command = narrows(folder, &all);
+        command.stdout(Stdio::piped()).stderr(stderr);
+        let mut child = Guarded(command.spawn().unwrap());
+        let mut line = String::new();
+        BufReader::new(child.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().strip_prefix("listening on ").unwrap().to_owned();
+        Self { child, address }
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.0.id()
+    }
+
+    /// Sends a signal by its name, such as `STOP`.
+    pub(crate) fn signal(&self, name: &str) {
+        let sent =
+            Command::new("kill").args([&format!("-{name}"), &self.pid().to_string()]).status().unwrap();
+        assert!(sent.success(), "kill -{name}");
+    }
+
+    /// Kills it as a crash would.
+    pub(crate) fn kill9(&mut self) {
+        self.child.0.kill().unwrap();
+        self.child.0.wait().unwrap();
+    }
+}

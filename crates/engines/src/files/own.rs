@@ -1,0 +1,176 @@
+//! The folders that narrows has made, as what they were when they were made: every opening of a file in one of them is
+//! compared with it.
+//!
+//! One table a process, because a file is the same one for every engine. A client process gets the entries of its targets
+//! with its assignment. Not here: the folders' life, which is `folder`'s.
+
+use crate::error::{EngineError, ErrorKind};
+use narrows_sys::file::{self, Create, FileIdentity, OpenMode};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, unlinkat};
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Files that narrows makes are for their user alone.
+const PERMISSIONS: u32 = 0o600;
+
+/// A folder that narrows has made, and the files that it has made in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnFolder {
+    /// What it is.
+    pub identity: FileIdentity,
+    /// Its files by their names.
+    pub files: BTreeMap<String, FileIdentity>,
+}
+
+#[derive(Debug, Default)]
+struct OwnFolders {
+    folders: BTreeMap<PathBuf, OwnFolder>,
+    problems: Vec<String>,
+}
+
+static OWN: Mutex<OwnFolders> = Mutex::new(OwnFolders { folders: BTreeMap::new(), problems: Vec::new() });
+
+fn table() -> MutexGuard<'static, OwnFolders> {
+    OWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What this process knows of the folder at `path`; `None` for one that narrows has not made.
+#[must_use]
+pub fn own_folder(path: &Path) -> Option<OwnFolder> {
+    table().folders.get(path).cloned()
+}
+
+/// From now on the folder at `path` is compared with `folder`.
+pub fn add_own_folder(path: &Path, folder: OwnFolder) {
+    table().folders.insert(path.to_path_buf(), folder);
+}
+
+/// The folder at `path` is gone.
+pub(super) fn forget(path: &Path) {
+    table().folders.remove(path);
+}
+
+/// Takes what this process has found replaced, or could not remove of what it has made: sentences, each once.
+#[must_use]
+pub fn take_problems() -> Vec<String> {
+    std::mem::take(&mut table().problems)
+}
+
+pub(super) fn note_problem(sentence: String) {
+    let mut table = table();
+    if !table.problems.contains(&sentence) {
+        table.problems.push(sentence);
+    }
+}
+
+/// The folder at `path`, open, if narrows has made it and it is still that one; `None` for a folder of others.
+///
+/// # Errors
+/// When it is another one now, or cannot be opened.
+pub(super) fn open_own_folder(path: &Path) -> Result<Option<File>, EngineError> {
+    let Some(known) = own_folder(path) else { return Ok(None) };
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let opened = match openat(CWD, path, flags, Mode::empty()) {
+        Ok(opened) => File::from(opened),
+        Err(_) => return Err(replaced(path, None)),
+    };
+    if FileIdentity::from_file(&opened).ok() == Some(known.identity) {
+        return Ok(Some(opened));
+    }
+    Err(replaced(path, None))
+}
+
+/// The file `name` in `folder`, which is our own at `path`: made where it is new, else the one that was made.
+///
+/// # Errors
+/// When another file has its name, or the system refuses.
+pub(super) fn open_in(
+    folder: &File,
+    path: &Path,
+    name: &str,
+    mode: OpenMode,
+) -> Result<Result<File, narrows_sys::Error>, EngineError> {
+    let known = own_folder(path).and_then(|own| own.files.get(name).copied());
+    let os_name = OsStr::new(name);
+    // Several workers may open a new file at once: the table is locked until it is known.
+    let Some(known) = known else {
+        let mut table = table();
+        let known = table.folders.get(path).and_then(|own| own.files.get(name).copied());
+        if let Some(known) = known {
+            drop(table);
+            return open_known(folder, path, name, mode, known);
+        }
+        if mode.create == Create::Never {
+            drop(table);
+            return Ok(file::open_own(folder, os_name, mode, 0));
+        }
+        let new = OpenMode { create: Create::New, ..mode };
+        let made = match file::open_own(folder, os_name, new, PERMISSIONS) {
+            Err(error) if error.errno().raw() == rustix::io::Errno::EXIST.raw_os_error() => {
+                drop(table);
+                return Err(replaced(path, Some(name)));
+            }
+            Err(error) => return Ok(Err(error)),
+            Ok(made) => made,
+        };
+        if let (Ok(identity), Some(own)) = (FileIdentity::from_file(&made), table.folders.get_mut(path)) {
+            own.files.insert(name.to_owned(), identity);
+        }
+        return Ok(Ok(made));
+    };
+    open_known(folder, path, name, mode, known)
+}
+
+fn open_known(
+    folder: &File,
+    path: &Path,
+    name: &str,
+    mode: OpenMode,
+    known: FileIdentity,
+) -> Result<Result<File, narrows_sys::Error>, EngineError> {
+    // Looked at before it is opened: to open a device or a pipe of somebody else may do something.
+    if FileIdentity::from_name(folder, OsStr::new(name)).is_ok_and(|found| found != known) {
+        return Err(replaced(path, Some(name)));
+    }
+    let opened = match file::open_own(folder, OsStr::new(name), OpenMode { create: Create::Never, ..mode }, 0)
+    {
+        Ok(opened) => opened,
+        Err(error) => return Ok(Err(error)),
+    };
+    if FileIdentity::from_file(&opened).ok() != Some(known) {
+        return Err(replaced(path, Some(name)));
+    }
+    Ok(Ok(opened))
+}
+
+/// Removes the file `name` of `folder`, which is our own at `path`; one that another file has taken the name of stays.
+pub(super) fn remove_in(folder: &File, path: &Path, name: &str) -> Result<(), EngineError> {
+    let failed =
+        |source: io::Error| EngineError::from_io("remove", path.join(name).display().to_string(), source);
+    let known = own_folder(path).and_then(|own| own.files.get(name).copied());
+    let found = FileIdentity::from_name(folder, OsStr::new(name)).map_err(|errno| failed(errno.into()))?;
+    if known.is_some_and(|known| known != found) {
+        return Err(replaced(path, Some(name)));
+    }
+    unlinkat(folder, name, AtFlags::empty()).map_err(|errno| failed(errno.into()))?;
+    if let Some(own) = table().folders.get_mut(path) {
+        own.files.remove(name);
+    }
+    Ok(())
+}
+
+/// Notes that `path`, or `name` in it, is not what narrows has made.
+fn replaced(path: &Path, name: Option<&str>) -> EngineError {
+    let whole = name.map_or_else(|| path.to_path_buf(), |name| path.join(name)).display().to_string();
+    let error = EngineError::new(ErrorKind::Io, "open", whole)
+        .detail(
+            "it was replaced, moved or removed by somebody else since narrows made it, and was not touched",
+        )
+        .hint("measure in a folder in which nobody else may write");
+    note_problem(error.to_string());
+    error
+}

@@ -1,0 +1,44 @@
+//! Tests of the lab, and proofs on its machines, one module a subject.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests fail as tests do"
+)]
+
+mod bonnie_counts;
+mod cleanup;
+mod disks;
+mod ioperf_counts;
+mod iozone_counts;
+mod limits;
+mod network;
+mod postmark_counts;
+mod proofs_listed;
+mod relay_counts;
+mod robust;
+mod robust_diagnose;
+mod robust_files;
+mod robust_kill;
+mod robust_proxy;
+mod robust_proxy_slow;
+mod suite_jovian;
+mod support;
+mod verdict_bus;
+mod verdict_bytes;
+mod verdict_cache;
+mod verdict_connection;
+mod verdict_generator;
+mod verdict_load;
+mod verdict_memory;
+mod verdict_network;
+mod verdict_proxy;
+mod verdict_quality;
+mod verdict_record;
+mod verdict_server;
+mod verdict_server_cache;
+mod verdict_sharing;
+mod verdict_storage;
+mod verdict_stripe;
+mod verdict_think;

@@ -1,0 +1,130 @@
+//! What the lab's own tests share: when they are skipped, and transfers between hosts.
+
+pub(crate) mod apart;
+pub(crate) mod check;
+pub(crate) mod ledger;
+pub(crate) mod study;
+
+use std::any::Any;
+use std::io::Write as _;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::time::Duration;
+
+use narrows_lab::{Host, Lab, LabProcess, MachineTicks, labcat_bin};
+
+/// Longer than any step here takes on a machine that works.
+pub(crate) const SOON: Duration = Duration::from_secs(30);
+
+/// A lab; or nothing, with the reason printed, where there can be none and nobody insists (`CI=true` does).
+pub(crate) fn lab() -> Option<Lab> {
+    lab_where(narrows_lab::available())
+}
+
+/// A lab that can have disks with a delay; or nothing, as [`lab`].
+pub(crate) fn lab_with_disks() -> Option<Lab> {
+    lab_where(narrows_lab::disks_available())
+}
+
+#[allow(clippy::print_stdout, reason = "the reason of a skipped test must be seen")]
+#[allow(clippy::disallowed_methods, reason = "whether a skip is a failure is the environment's to say")]
+fn lab_where(available: Result<(), String>) -> Option<Lab> {
+    match available {
+        Ok(()) => Some(Lab::new().unwrap()),
+        Err(reason) => {
+            assert!(std::env::var("CI").as_deref() != Ok("true"), "lab: not run: {reason}");
+            println!("lab: not run: {reason}");
+            None
+        }
+    }
+}
+
+/// How often a proof is tried at most where others use the machine.
+const ATTEMPTS: u32 = 5;
+/// How often where the kernel knows of no others: what a hypervisor's other guests do to the disk and to memory it does
+/// not see, and a third failure on end is the proof's own.
+const ATTEMPTS_IN_CALM: u32 = 3;
+/// From this share of all CPUs on the machine was not the proof's own: its cells last a second, and what is taken comes
+/// in pieces of a tenth of one.
+const DISTURBED_RATIO: f64 = 0.02;
+
+/// Runs a proof that needs a machine of its own, and again where it failed: more often where others used its CPUs, which
+/// the kernel says and not narrows. The last failure is the proof's.
+pub(crate) fn on_a_calm_machine(proof: impl Fn()) {
+    let mut calm_failures = 0;
+    for attempt in 1..=ATTEMPTS {
+        let before = MachineTicks::now();
+        let Err(failure) = catch_unwind(AssertUnwindSafe(&proof)) else { return };
+        let taken = before.taken_ratio(&MachineTicks::now());
+        print_failed_attempt(attempt, taken, &*failure);
+        calm_failures += u32::from(taken < DISTURBED_RATIO);
+        if calm_failures == ATTEMPTS_IN_CALM || attempt == ATTEMPTS {
+            resume_unwind(failure);
+        }
+        wait_for_calm();
+    }
+}
+
+/// Prints an attempt that failed, also where the proof passes in the end: past the capture of what passing tests print.
+/// `./test` collects these lines, fails with more than one such proof, and prints each with its reason.
+fn print_failed_attempt(attempt: u32, taken_ratio: f64, failure: &(dyn Any + Send)) {
+    let thread = std::thread::current();
+    let proof = thread.name().unwrap_or("a proof");
+    let share = taken_ratio * 100.0;
+    let reason = failure.downcast_ref::<String>().map(String::as_str);
+    let reason = reason.or_else(|| failure.downcast_ref::<&str>().copied()).unwrap_or_default();
+    let reason = reason.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = format!(
+        "lab: failed attempt: {proof}: attempt {attempt}, while others took {share:.1} % of the CPUs: {reason}\n"
+    );
+    // Best effort: where it cannot be printed, the proof's own end still is.
+    let _ = std::io::stderr().write_all(line.as_bytes());
+}
+
+/// Waits until others leave the machine's CPUs alone for a second, a minute and a half at most.
+#[allow(clippy::disallowed_methods, reason = "a second of the machine is what is looked at")]
+fn wait_for_calm() {
+    const SECONDS_MAX: u32 = 90;
+    for _ in 0..SECONDS_MAX {
+        let before = MachineTicks::now();
+        std::thread::sleep(Duration::from_secs(1));
+        if before.taken_ratio(&MachineTicks::now()) < DISTURBED_RATIO {
+            return;
+        }
+    }
+}
+
+/// Starts `labcat ROLE` listening on a host; it and the address it listens on.
+pub(crate) fn listen(lab: &Lab, host: &Host, role: &str) -> (LabProcess, String) {
+    let mut command = host.command(labcat_bin().unwrap());
+    command.args([role, &format!("{}:0", host.address())]);
+    let mut process = lab.start(role, command).unwrap();
+    let line = process.wait_for_line("listening", SOON).unwrap();
+    let address = line.strip_prefix("listening ").unwrap().to_owned();
+    (process, address)
+}
+
+/// Sends bytes from one host to another; the rate that the receiver saw, in bytes per second.
+pub(crate) fn transfer_bytes_per_s(lab: &Lab, from: &Host, to: &Host, bytes: u64) -> f64 {
+    let (mut receiver, address) = listen(lab, to, "receive");
+    let mut command = from.command(labcat_bin().unwrap());
+    command.args(["send", &address, &bytes.to_string()]);
+    let mut sender = lab.start("send", command).unwrap();
+    assert!(sender.wait(SOON).unwrap().success(), "{}", sender.stderr().unwrap());
+    let line = receiver.wait_for_line("received", SOON).unwrap();
+    let words: Vec<&str> = line.split(' ').collect();
+    assert_eq!(words[1], bytes.to_string(), "all bytes arrive");
+    bytes as f64 / (words[3].parse::<f64>().unwrap() / 1e9)
+}
+
+/// Round trips of a 64-byte message between two hosts, shortest first, in nanoseconds.
+pub(crate) fn round_trips_ns(lab: &Lab, from: &Host, to: &Host, count: u32) -> Vec<u64> {
+    let (_echo, address) = listen(lab, to, "echo");
+    let mut command = from.command(labcat_bin().unwrap());
+    command.args(["rtt", &address, &count.to_string()]);
+    let mut client = lab.start("rtt", command).unwrap();
+    assert!(client.wait(SOON).unwrap().success(), "{}", client.stderr().unwrap());
+    let mut trips: Vec<u64> = client.stdout().unwrap().lines().map(|line| line.parse().unwrap()).collect();
+    assert_eq!(trips.len(), count as usize);
+    trips.sort_unstable();
+    trips
+}

@@ -1,0 +1,178 @@
+//! Differences and sums of counters, field by field, once for all that count.
+//!
+//! A field of a counter grows while work is done, or is a level that is read as it is now, or is a fact of the one thing
+//! that is counted. Which is which is in the table below; a field that is missing there does not compile.
+
+use super::{
+    CgroupCpu, DiskCounters, HostCpu, MemoryCounters, NicCounters, ProcessCpu, RingCpu, TcpCounters,
+    WorkerCounters,
+};
+use crate::{Bytes, Nanos};
+
+/// Counters whose readings can be subtracted and added.
+pub trait Combine {
+    /// What was counted from the reading `before` to this one; of a level the higher of both.
+    #[must_use]
+    fn since(&self, before: &Self) -> Self;
+
+    /// Adds what was counted of the same thing in another interval; of a level the higher of both counts.
+    fn add_interval(&mut self, more: &Self);
+
+    /// Adds what was counted of another thing at the same time; levels add up.
+    fn add_beside(&mut self, more: &Self);
+}
+
+/// The arithmetic of a type from the list of its fields by kind. A function after `facts` combines facts that are more
+/// than those of the first; it is called before anything else is added.
+macro_rules! combine {
+    (
+        $type:ident:
+        grows [$($grows:ident),*], levels [$($level:ident),*], facts [$($fact:ident),*]
+        $(, since $since:path)? $(, interval $interval:path)? $(, beside $beside:path)?
+    ) => {
+        impl Combine for $type {
+            fn since(&self, before: &Self) -> Self {
+                // Names every field, so that one without a kind does not compile.
+                let Self { $($grows,)* $($level,)* $($fact,)* } = self.clone();
+                #[allow(unused_mut, reason = "only facts that combine change afterwards")]
+                let mut difference = Self {
+                    $($grows: $grows.saturating_sub(before.$grows),)*
+                    $($level: $level.max(before.$level),)*
+                    $($fact,)*
+                };
+                $($since(&mut difference, before);)?
+                difference
+            }
+
+            fn add_interval(&mut self, more: &Self) {
+                $($interval(self, more);)?
+                $(self.$grows = self.$grows.saturating_add(more.$grows);)*
+                $(self.$level = self.$level.max(more.$level);)*
+            }
+
+            fn add_beside(&mut self, more: &Self) {
+                $($beside(self, more);)?
+                $(self.$grows = self.$grows.saturating_add(more.$grows);)*
+                $(self.$level = self.$level.saturating_add(more.$level);)*
+            }
+        }
+    };
+}
+
+combine!(WorkerCounters: grows [served_count, busy_ns, queued_ns], levels [worker_count], facts []);
+combine!(
+    HostCpu:
+    grows [user_ns, system_ns, irq_ns, softirq_ns, steal_ns, idle_ns, iowait_ns],
+    levels [online_cpus],
+    facts []
+);
+combine!(ProcessCpu: grows [user_ns, system_ns], levels [], facts []);
+combine!(
+    RingCpu:
+    grows [polling_ns, worker_ns],
+    levels [polling_thread_count, worker_thread_count],
+    facts []
+);
+combine!(
+    CgroupCpu:
+    grows [usage_ns, throttled_ns, throttled_count, period_count],
+    levels [],
+    facts [path, quota_cpus],
+    interval known_quota
+);
+combine!(
+    DiskCounters:
+    grows [
+        read_count, read_bytes, read_ns, write_count, write_bytes, write_ns, flush_count, flush_ns, busy_ns, queue_ns
+    ],
+    levels [],
+    facts [name]
+);
+combine!(
+    NicCounters:
+    grows [
+        receive_bytes, receive_packet_count, receive_drop_count, send_bytes, send_packet_count, send_drop_count
+    ],
+    levels [],
+    facts [name]
+);
+combine!(
+    MemoryCounters:
+    grows [],
+    levels [available_bytes, cached_bytes, dirty_bytes, writeback_bytes],
+    facts []
+);
+combine!(
+    TcpCounters:
+    grows [
+        acked_bytes, received_bytes, loopback_bytes, segments_out_count, segments_in_count, retransmit_count, busy_ns,
+        receive_window_limited_ns, send_buffer_limited_ns
+    ],
+    levels [connection_count],
+    facts [at_ns, rtt_min_ns, rtt_ns, congestion_window_bytes],
+    since least_round_trip,
+    interval least_round_trip,
+    beside mean_of_connections
+);
+
+/// A quota that one interval did not see is that of the other.
+fn known_quota(sum: &mut CgroupCpu, more: &CgroupCpu) {
+    sum.quota_cpus = sum.quota_cpus.or(more.quota_cpus);
+}
+
+/// The smaller round trip, where zero means that none was seen.
+fn least_round_trip(sum: &mut TcpCounters, more: &TcpCounters) {
+    sum.rtt_min_ns = match (sum.rtt_min_ns.0, more.rtt_min_ns.0) {
+        (0, other) | (other, 0) => Nanos(other),
+        (a, b) => Nanos(a.min(b)),
+    };
+}
+
+/// Means, weighted by the connections behind them, and the smaller round trip.
+fn mean_of_connections(sum: &mut TcpCounters, more: &TcpCounters) {
+    let (have, add) = (u64::from(sum.connection_count), u64::from(more.connection_count));
+    let mean = |a: u64, b: u64| {
+        let weighted = u128::from(a) * u128::from(have) + u128::from(b) * u128::from(add);
+        u64::try_from(weighted / u128::from((have + add).max(1))).unwrap_or(u64::MAX)
+    };
+    sum.at_ns = Nanos(mean(sum.at_ns.0, more.at_ns.0));
+    sum.rtt_ns = Nanos(mean(sum.rtt_ns.0, more.rtt_ns.0));
+    sum.congestion_window_bytes = Bytes(mean(sum.congestion_window_bytes.0, more.congestion_window_bytes.0));
+    least_round_trip(sum, more);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_grows_is_subtracted_and_of_a_level_the_higher_reading_counts() {
+        let at =
+            |worker_count, served_count| WorkerCounters { worker_count, served_count, ..Default::default() };
+        assert_eq!(at(4, 70).since(&at(8, 20)), at(8, 50));
+        assert_eq!(at(4, 10).since(&at(4, 20)), at(4, 0), "a counter that went back counts nothing");
+    }
+
+    #[test]
+    fn intervals_of_one_thing_keep_its_levels_and_things_beside_each_other_add_them() {
+        let counted =
+            |online_cpus, user_ns| HostCpu { online_cpus, user_ns: Nanos(user_ns), ..Default::default() };
+        let (mut over_time, mut beside) = (counted(4, 10), counted(4, 10));
+        over_time.add_interval(&counted(2, 5));
+        beside.add_beside(&counted(2, 5));
+        assert_eq!((over_time, beside), (counted(4, 15), counted(6, 15)));
+    }
+
+    #[test]
+    fn means_over_connections_are_weighted_and_an_unseen_round_trip_is_none() {
+        let of = |connection_count, rtt_ns, rtt_min_ns| TcpCounters {
+            connection_count,
+            rtt_ns: Nanos(rtt_ns),
+            rtt_min_ns: Nanos(rtt_min_ns),
+            ..TcpCounters::default()
+        };
+        let mut sum = of(1, 100, 0);
+        sum.add_beside(&of(3, 20, 7));
+        assert_eq!(sum, of(4, 40, 7));
+    }
+}

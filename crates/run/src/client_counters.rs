@@ -1,0 +1,39 @@
+//! The counters of the client's role, from `probe`.
+
+use crate::link::CounterSource;
+use narrows_model::{CounterSample, Nanos, Role};
+use narrows_probe::Root;
+use narrows_probe::counters::{CounterReader, CounterScope};
+
+/// Reads this process's counters, and those of its client processes while they run.
+#[derive(Debug)]
+pub struct ClientCounters {
+    devices: Vec<String>,
+    child_pids: Vec<u32>,
+    reader: CounterReader,
+}
+
+impl ClientCounters {
+    /// Counters of this process and of the block devices with these kernel names.
+    #[must_use]
+    pub fn new(devices: Vec<String>) -> Self {
+        let reader = open(&devices, &[]);
+        Self { devices, child_pids: Vec::new(), reader }
+    }
+}
+
+fn open(devices: &[String], child_pids: &[u32]) -> CounterReader {
+    let mut pids = vec![std::process::id()];
+    pids.extend_from_slice(child_pids);
+    CounterReader::new(&Root::system(), Role::Client, &CounterScope { pids, devices: devices.to_vec() })
+}
+
+impl CounterSource for ClientCounters {
+    fn read(&mut self, at_ns: Nanos, child_pids: &[u32]) -> Option<CounterSample> {
+        if self.child_pids != child_pids {
+            self.child_pids = child_pids.to_vec();
+            self.reader = open(&self.devices, child_pids);
+        }
+        Some(self.reader.read(at_ns.0))
+    }
+}

@@ -1,0 +1,91 @@
+//! The life of one worker: opens its engine, waits with the others for the start, loads, reports.
+
+use super::GroupContext;
+use super::start_barrier::OpenReport;
+use crate::assignment::{WorkerOutput, worker_seed};
+use crate::recorder::Recorder;
+use crate::worker::Worker;
+use narrows_engines::{Clock, Engine, Tick, WorkerContext};
+use narrows_model::Bytes;
+use narrows_model::units::saturate_usize;
+use std::sync::Arc;
+
+/// The life of one worker, in its thread.
+pub(super) fn work(
+    shared: &GroupContext<'_>,
+    worker_index: u32,
+    recorder: Recorder,
+    opening: OpenReport,
+) -> Option<WorkerOutput> {
+    // Where the kernel refuses, the record says that the table is shared.
+    let has_own_file_table = shared.own_file_table && narrows_sys::process::unshare_open_files().is_ok();
+    let context = WorkerContext {
+        client_index: shared.assignment.client_index,
+        worker_index,
+        seed: worker_seed(shared.assignment.seed, worker_index),
+        clock: Arc::clone(shared.clock),
+        stop: shared.stop.clone(),
+    };
+    let engine = match shared.factory.open(&shared.assignment.open_spec(), &context) {
+        Ok(engine) => engine,
+        Err(error) => {
+            opening.ended(Err(error));
+            return None;
+        }
+    };
+    if let Some(bytes) = shared.assignment.cell.workload.edges.purge_bytes {
+        purge(bytes);
+    }
+    opening.ended(Ok(()));
+    if !shared.gate.wait() {
+        drop(engine.close());
+        return None;
+    }
+    // On the machine's own clock the loop is compiled for it; any other is called through its table.
+    let mut output = match shared.clock.machine() {
+        Some(clock) => run_worker(shared, worker_index, &clock, engine, recorder),
+        None => run_worker(shared, worker_index, shared.clock.as_ref(), engine, recorder),
+    };
+    if let Some(effective) = &mut output.effective {
+        effective.has_own_file_table = has_own_file_table;
+    }
+    Some(output)
+}
+
+fn run_worker<C: Clock + ?Sized>(
+    shared: &GroupContext<'_>,
+    index: u32,
+    clock: &C,
+    engine: Box<dyn Engine>,
+    recorder: Recorder,
+) -> WorkerOutput {
+    let worker = Worker {
+        assignment: shared.assignment,
+        index,
+        clock,
+        window: &shared.window,
+        engine,
+        recorder,
+        table: shared.table.clone(),
+    };
+    wait_for_start(clock, shared.window.start_ns());
+    worker.run()
+}
+
+/// Waits on time: who wakes late has less of the window than is reckoned with, which is much of a short one.
+fn wait_for_start<C: Clock + ?Sized>(clock: &C, start_ns: u64) {
+    let spin_ns = clock.spin_ns();
+    clock.wait_until(Tick(start_ns.saturating_sub(spin_ns)));
+    // Bounded: the clock runs, and what is left is at most what it spins.
+    while spin_ns > 0 && clock.now().0 < start_ns {
+        std::hint::spin_loop();
+    }
+}
+
+/// Writes `bytes` of memory, which displaces everything else from the processor's caches, up to that size.
+fn purge(bytes: Bytes) {
+    let mut memory = vec![0_u8; saturate_usize(bytes.0)];
+    // Zeros would be handed out by the kernel without being written.
+    memory.fill(1);
+    std::hint::black_box(&memory);
+}

@@ -1,0 +1,258 @@
+//! Cells of whole objects, as suites have them: what one makes the next finds, and what is impossible is reported.
+
+use crate::support::{self, plan};
+use narrows_model::workload::{
+    NameForm, ObjectCalls, ObjectSet, ObjectSync, Order, Prefill, Spread, Transactions,
+};
+use narrows_model::{Bytes, Cell, CellId, EngineId, Event, Nanos, Op, Stop, TrialOutput, Workload};
+use narrows_run::{CellSite, StopFlag, clean_up, execute};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+fn site() -> CellSite {
+    support::site(&StopFlag::default())
+}
+
+fn set() -> ObjectSet {
+    ObjectSet { count: 200, min_bytes: Bytes(1), max_bytes: Bytes(3000), seed: 42, ..ObjectSet::default() }
+}
+
+/// A cell of `op` on the objects of `set` in `target`, which must be there for all but a put.
+fn cell(target: &str, op: Op, set: ObjectSet) -> Cell {
+    let workload = Workload {
+        engine: (!target.starts_with("null")).then_some(EngineId::Objects),
+        op,
+        block_bytes: Bytes(512),
+        file_bytes: set.expected_bytes(),
+        objects: Some(set),
+        prefill: Prefill::Nothing,
+        ..Workload::default()
+    };
+    let stop =
+        Stop { warm_up_ns: Nanos(0), measure_ns: Nanos::from_millis(60_000), bytes_max: None, ops_max: None };
+    support::cell(CellId(format!("{op}")), target, workload, stop)
+}
+
+/// Files below `folder`, by their paths, with their lengths.
+fn files(folder: &Path) -> BTreeMap<String, u64> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(files(&path));
+        } else {
+            found.insert(path.to_str().unwrap().to_owned(), entry.metadata().unwrap().len());
+        }
+    }
+    found
+}
+
+/// What came of running `cells`: trials, failures, and the files that are there after each prefix of the cells.
+fn run(cells: Vec<Cell>) -> (Vec<TrialOutput>, Vec<String>) {
+    let (outcome, _) = run_and_keep(cells, &mut site());
+    outcome
+}
+
+fn run_and_keep(cells: Vec<Cell>, site: &mut CellSite) -> ((Vec<TrialOutput>, Vec<String>), Vec<Event>) {
+    let mut events: Vec<Event> = Vec::new();
+    let output = execute(&plan(cells), Nanos(0), site, None, &mut events).unwrap();
+    let trials = events.iter().filter_map(|event| match event {
+        Event::TrialFinished(trial) => Some(trial.as_ref().clone()),
+        _ => None,
+    });
+    let failed = output.failed.iter().map(|failed| failed.reason.clone()).collect();
+    ((trials.collect(), failed), events)
+}
+
+fn text(folder: &tempfile::TempDir) -> &str {
+    folder.path().to_str().unwrap()
+}
+
+#[test]
+fn what_is_made_is_there_is_read_and_is_deleted_in_every_order_by_all_workers() {
+    for (order, workers) in
+        [(Order::Sequential, 1), (Order::Random, 3), (Order::Sequential, 3), (Order::Listing, 1)]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let set = ObjectSet { folders: 3, names: NameForm::LettersNumber, ..set() };
+        let of = |op: Op, order: Order| {
+            let mut cell = cell(text(&folder), op, set);
+            (cell.workload.order, cell.workload.workers) = (order, workers);
+            cell
+        };
+        let mut site = site();
+        let ((trials, failed), _) = run_and_keep(vec![of(Op::Put, Order::Sequential)], &mut site);
+        let made = files(folder.path());
+        assert_eq!((made.len(), failed), (200, Vec::new()));
+        let bytes = Bytes(made.values().sum());
+        assert_eq!((trials[0].op_count, trials[0].bytes, trials[0].complete), (200, bytes, true));
+        let read_order = if order == Order::Listing { Order::Random } else { order };
+        let cells = vec![of(Op::Stat, order), of(Op::Get, read_order), of(Op::Delete, order)];
+        let ((trials, failed), _) = run_and_keep(cells, &mut site);
+        assert_eq!(failed, Vec::<String>::new(), "{order}");
+        let reported: Vec<_> =
+            trials.iter().map(|trial| (trial.op_count, trial.bytes, trial.errors.len())).collect();
+        assert_eq!(reported, [(200, Bytes(0), 0), (200, bytes, 0), (200, Bytes(0), 0)], "{order}");
+        assert_eq!(files(folder.path()), BTreeMap::new());
+        assert_eq!(clean_up(&mut site), Vec::<String>::new());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+}
+
+#[test]
+fn transactions_leave_what_they_made_and_did_not_delete_and_a_delete_finds_just_that() {
+    for (calls, workers) in [(ObjectCalls::System, 1), (ObjectCalls::Streams, 1), (ObjectCalls::Streams, 2)] {
+        let folder = tempfile::tempdir().unwrap();
+        let transactions = Transactions { count: 3000, read_bias: Some(5), create_bias: Some(5) };
+        let usual = ObjectSet { calls, folders: 4, spread: Spread::Scattered, ..set() };
+        let of = |op: Op, transactions: Option<Transactions>| {
+            let mut cell = cell(text(&folder), op, ObjectSet { transactions, ..usual });
+            cell.workload.workers = workers;
+            cell
+        };
+        let mut site = site();
+        let cells = vec![of(Op::Put, None), of(Op::Get, Some(transactions))];
+        let ((trials, failed), _) = run_and_keep(cells, &mut site);
+        assert_eq!((failed, trials[1].errors.len()), (Vec::new(), 0));
+        let kind = |op: Op| trials[1].by_kind.iter().find(|kind| kind.op == op).unwrap();
+        assert_eq!(trials[1].by_kind.iter().map(|kind| kind.op_count).sum::<u64>(), trials[1].op_count);
+        assert!(kind(Op::Get).bytes.0 > 0 && kind(Op::Delete).bytes.0 == 0);
+        let left = files(folder.path());
+        assert_eq!(left.len() as u64, 200 + kind(Op::Put).op_count - kind(Op::Delete).op_count);
+        let ((trials, failed), _) = run_and_keep(vec![of(Op::Get, None), of(Op::Delete, None)], &mut site);
+        assert_eq!(failed, Vec::<String>::new());
+        assert_eq!(trials[0].bytes, Bytes(left.values().sum()), "appends are known to those who read");
+        assert_eq!((trials[1].op_count, trials[1].errors.len()), (left.len() as u64, 0));
+        assert_eq!(files(folder.path()), BTreeMap::new());
+    }
+}
+
+#[test]
+fn deleting_what_transactions_have_left_none_of_deletes_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let deletes = Transactions { count: 1000, read_bias: None, create_bias: Some(0) };
+    let of = |op: Op, transactions| cell(text(&folder), op, ObjectSet { transactions, ..set() });
+    let cells = vec![of(Op::Put, None), of(Op::Get, Some(deletes)), of(Op::Delete, None), of(Op::Stat, None)];
+    let (trials, failed) = run(cells);
+    assert_eq!(trials.iter().map(|trial| trial.op_count).collect::<Vec<_>>(), [200, 200, 0]);
+    assert!(trials.iter().all(|trial| trial.errors.is_empty()));
+    // What reads finds none, and says so.
+    assert!(failed.len() == 1 && failed[0].contains("all are deleted"), "{failed:?}");
+}
+
+#[test]
+fn every_trial_of_a_put_begins_empty_and_other_sets_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let other = ObjectSet { names: NameForm::NumberLetters, count: 50, ..set() };
+    let mut again = cell(text(&folder), Op::Put, set());
+    again.trials = 3;
+    let mut site = site();
+    let ((trials, failed), _) = run_and_keep(vec![cell(text(&folder), Op::Put, other), again], &mut site);
+    assert_eq!(failed, Vec::<String>::new());
+    assert_eq!(trials.iter().map(|trial| trial.op_count).collect::<Vec<_>>(), [50, 200, 200, 200]);
+    assert_eq!(files(folder.path()).len(), 250);
+}
+
+#[test]
+fn objects_that_are_missing_are_made_untimed_or_the_cell_says_what_to_run_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let (trials, failed) = run(vec![cell(text(&folder), Op::Stat, set())]);
+    assert!(
+        trials.is_empty() && failed[0].contains("first run the load that creates them (put)"),
+        "{failed:?}"
+    );
+    for prefill in [Prefill::Timed, Prefill::Whole] {
+        let mut cell = cell(text(&folder), Op::Delete, set());
+        (cell.workload.prefill, cell.trials) = (prefill, 2);
+        let (trials, failed) = run(vec![cell]);
+        assert_eq!(failed, Vec::<String>::new());
+        assert_eq!(trials.iter().map(|trial| trial.op_count).collect::<Vec<_>>(), [200, 200]);
+    }
+}
+
+#[test]
+fn after_a_failure_it_is_not_known_what_is_there_and_only_a_put_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut site = site();
+    let of = |op| cell(text(&folder), op, set());
+    run_and_keep(vec![of(Op::Put)], &mut site);
+    let lost = files(folder.path()).into_keys().next().unwrap();
+    fs::remove_file(lost).unwrap();
+    let ((trials, failed), _) =
+        run_and_keep(vec![of(Op::Get), of(Op::Stat), of(Op::Put), of(Op::Stat)], &mut site);
+    let errors: Vec<_> = trials
+        .iter()
+        .map(|trial| trial.errors.iter().map(|error| (error.errno.as_str(), error.count)).collect::<Vec<_>>())
+        .collect();
+    assert_eq!(errors, [vec![("ENOENT", 1)], vec![], vec![]]);
+    assert_eq!(trials[0].op_count, 199);
+    assert!(failed.len() == 1 && failed[0].contains("operations of get failed"), "{failed:?}");
+}
+
+#[test]
+fn null_completes_operations_on_objects_so_that_the_generator_can_be_measured() {
+    let transactions = Transactions { count: 100, read_bias: Some(5), create_bias: Some(5) };
+    let with = ObjectSet { transactions: Some(transactions), ..set() };
+    let cells =
+        vec![cell("null:", Op::Put, set()), cell("null:", Op::Stat, set()), cell("null:", Op::Get, with)];
+    let (trials, failed) = run(cells);
+    assert_eq!(failed, Vec::<String>::new());
+    assert_eq!((trials[0].op_count, trials[1].op_count), (200, 200));
+    assert!(trials[2].op_count > 150 && trials.iter().all(|trial| trial.errors.is_empty()));
+}
+
+#[test]
+fn synced_objects_and_stats_that_read_move_the_same_objects() {
+    let folder = tempfile::tempdir().unwrap();
+    let synced =
+        ObjectSet { count: 20, folders: 2, sync: ObjectSync::DataAndFolder, stat_reads: true, ..set() };
+    let mut listed = cell(text(&folder), Op::Stat, synced);
+    listed.workload.order = Order::Listing;
+    let (trials, failed) = run(vec![
+        cell(text(&folder), Op::Put, synced),
+        cell(text(&folder), Op::Stat, synced),
+        listed,
+        cell(text(&folder), Op::Delete, synced),
+    ]);
+    assert_eq!(failed, Vec::<String>::new());
+    let bytes = trials[0].bytes;
+    assert_eq!(trials.iter().map(|trial| trial.bytes).collect::<Vec<_>>(), [bytes, bytes, bytes, Bytes(0)]);
+}
+
+#[test]
+fn what_cannot_be_loaded_is_refused_in_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let with = |change: &dyn Fn(&mut Cell)| {
+        let mut cell = cell(text(&folder), Op::Put, set());
+        change(&mut cell);
+        cell
+    };
+    let cases: [(Cell, &str); 14] = [
+        (with(&|cell| cell.workload.objects = None), "put in the order sequential needs whole objects"),
+        (with(&|cell| cell.workload.op = Op::Read), "an operation on whole objects"),
+        (with(&|cell| cell.workload.queue_depth = 2), "a depth of 1"),
+        (with(&|cell| cell.workload.order = Order::Backward), "the order sequential or random"),
+        (with(&|cell| cell.workload.order = Order::Listing), "the order sequential or random"),
+        (with(&|cell| cell.workload.max_ops_per_s = Some(5.0)), "requests without a rate limit"),
+        (with(&|cell| cell.workload.verify = true), "no verification"),
+        (with(&|cell| cell.stop.warm_up_ns = Nanos(1)), "no warm-up"),
+        (with(&|cell| cell.workload.block_bytes = Bytes(0)), "blocks of one size"),
+        (with(&|cell| cell.workload.workers = 201), "at least one object for each worker"),
+        (with(&|cell| cell.workload.engine = Some(EngineId::Psync)), "the engine psync cannot put"),
+        (with(&|cell| cell.workload.engine = None), "the engine psync cannot put"),
+        (with(&|cell| cell.workload.objects = Some(ObjectSet { count: 0, ..set() })), "0 objects"),
+        (
+            with(&|cell| {
+                let transactions = Transactions { count: 1, read_bias: None, create_bias: None };
+                cell.workload.objects = Some(ObjectSet { transactions: Some(transactions), ..set() });
+            }),
+            "without either half",
+        ),
+    ];
+    for (cell, words) in cases {
+        let (trials, failed) = run(vec![cell]);
+        assert!(trials.is_empty(), "{words}");
+        assert!(failed.len() == 1 && failed[0].contains(words), "{words}: {failed:?}");
+    }
+}

@@ -1,0 +1,116 @@
+//! A run of a suite on a folder: what it needs of the command that starts it.
+//!
+//! Not here: looking at a machine or a folder, which the command does.
+
+use crate::arguments::CutArguments;
+use crate::suite::Suite;
+use narrows_model::{Bytes, Plan, Summary, Target};
+use std::fmt;
+use std::path::PathBuf;
+
+/// A folder that is ready for a suite's files.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PreparedFolder {
+    /// Where files go: one folder for all processes, or one for each.
+    pub targets: Vec<Target>,
+    /// The plan of a check of the folder, whose cuts are measured beside the suite's tests. Its seed is the run's.
+    pub check: Plan,
+}
+
+impl PreparedFolder {
+    /// The first folder.
+    #[must_use]
+    pub fn target(&self) -> Target {
+        self.targets.first().unwrap_or(&self.check.target).clone()
+    }
+}
+
+/// What is known of the machine and the folder once it was prepared.
+pub trait SuiteMachine {
+    /// The host's name.
+    fn hostname(&self) -> &str;
+    /// Memory that this process may use, where known.
+    fn memory_bytes(&self) -> Option<Bytes>;
+    /// Free room in the folder, where known.
+    fn free_bytes(&self) -> Option<Bytes>;
+    /// The processor's largest cache, where known.
+    fn cpu_cache_bytes(&self) -> Option<Bytes>;
+    /// A line of that cache, where known.
+    fn cpu_cache_line_bytes(&self) -> Option<Bytes>;
+    /// What direct access must be a multiple of in the folder.
+    ///
+    /// # Errors
+    /// Why there is none.
+    fn direct_alignment_bytes(&self) -> Result<Bytes, String>;
+}
+
+/// A suite whose tests make calls on files in a folder.
+pub trait OnFolder: Suite<Prepared = PreparedFolder> {
+    /// Bytes of a request of the cuts.
+    fn cut_block_bytes(&self) -> Bytes;
+
+    /// How long each cut is measured where it was not typed.
+    fn cut_seconds(&self) -> f64 {
+        1.0
+    }
+
+    /// Adds what the request needs to know of the machine.
+    fn learn(&mut self, machine: &dyn SuiteMachine);
+
+    /// Names of the files of processes in folders of their own choice, in their order; none where all are in the run's
+    /// folder.
+    fn file_names(&self) -> &[String] {
+        &[]
+    }
+
+    /// The mount that must contain all files.
+    fn mount(&self) -> Option<&str> {
+        None
+    }
+
+    /// Whether files stay after the run.
+    fn keeps_files(&self) -> bool {
+        false
+    }
+
+    /// Files that are written beside the output; none of them may be there before.
+    ///
+    /// # Errors
+    /// Why one of them cannot be had.
+    fn output_files(&self) -> Result<Vec<OutputFile>, String> {
+        Ok(Vec::new())
+    }
+}
+
+/// A file that is written beside the output.
+#[derive(Debug, Clone)]
+pub struct OutputFile {
+    /// The option that asks for it.
+    pub option: &'static str,
+    /// Where it is written.
+    pub path: PathBuf,
+    /// Its content after a run; `None` where the record has nothing for it.
+    pub text: OutputTextFn,
+}
+
+/// The content of a file after a run.
+pub type OutputTextFn = fn(&Summary) -> Option<String>;
+
+/// A run on a folder as it was typed.
+pub struct FolderRun {
+    /// What is asked for.
+    pub request: Box<dyn OnFolder>,
+    /// The folder.
+    pub dir: PathBuf,
+    /// How the path below the tests is measured.
+    pub cuts: CutArguments,
+    /// The seed; one is drawn without it.
+    pub seed: Option<u64>,
+}
+
+impl fmt::Debug for FolderRun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let request = self.request.source();
+        f.debug_struct("FolderRun").field("request", &request).field("dir", &self.dir).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,215 @@
+//! A folder that this program made, by its descriptor: what is opened or removed in it is what it was when it was made,
+//! whatever other users do to names around it.
+//!
+//! Names in it are single components. Not here: which folders a program made, and what is in them.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::AsFd;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat, openat2};
+use rustix::io::Errno;
+
+use super::{OpenMode, open_error};
+use crate::error::{Result, SysErrno};
+
+/// What a file or folder is, whatever it is called: its device and its inode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FileIdentity {
+    /// The device of its file system.
+    pub device: u64,
+    /// Its inode there; not given to another file as long as this one is there or open.
+    pub inode: u64,
+}
+
+impl FileIdentity {
+    /// That of an open file or folder.
+    ///
+    /// # Errors
+    /// The kernel's number.
+    ///
+    /// # Source
+    /// fstat(2).
+    pub fn from_file(file: impl AsFd) -> std::result::Result<Self, SysErrno> {
+        let status = fstat(file)?;
+        Ok(Self { device: status.st_dev, inode: status.st_ino })
+    }
+
+    /// That of `name` in the open folder `folder`; of a link itself, not of what it leads to.
+    ///
+    /// # Errors
+    /// The kernel's number; `ENOENT` where there is no such name.
+    ///
+    /// # Source
+    /// fstatat(2) with `AT_SYMLINK_NOFOLLOW`.
+    pub fn from_name(folder: impl AsFd, name: &OsStr) -> std::result::Result<Self, SysErrno> {
+        let status = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        Ok(Self { device: status.st_dev, inode: status.st_ino })
+    }
+}
+
+/// Makes the folder `name` in the open folder `parent`, for its user alone whatever the umask is, and opens it.
+///
+/// # Errors
+/// As the kernel says; `Invalid` with `EEXIST` where the name is taken, and where another folder has it before this one
+/// could be opened.
+///
+/// # Source
+/// mkdirat(2), openat2(2).
+pub fn make_folder(parent: impl AsFd, name: &OsStr) -> Result<File> {
+    let failed = |errno: Errno| SysErrno::from(errno).during("make", Path::new(name).display());
+    mkdirat(&parent, name, Mode::RWXU).map_err(failed)?;
+    let opened = match open_folder_in(&parent, name) {
+        // A umask without the rights of the owner.
+        Err(error) if error.errno().raw() == Errno::ACCESS.raw_os_error() => {
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let path = openat(&parent, name, flags, Mode::empty()).map_err(failed)?;
+            let number = std::os::fd::AsRawFd::as_raw_fd(&path);
+            // A thread may have a table of its own.
+            rustix::fs::chmod(format!("/proc/thread-self/fd/{number}"), Mode::RWXU).map_err(failed)?;
+            open_folder_in(&parent, name)?
+        }
+        opened => opened?,
+    };
+    rustix::fs::fchmod(&opened, Mode::RWXU).map_err(failed)?;
+    Ok(opened)
+}
+
+/// The folder `name` in the open folder `parent`, open: no link, and on the mount of `parent`.
+///
+/// # Errors
+/// `Invalid` with `ELOOP` or `ENOTDIR` for a link or a file, with `EXDEV` where something is mounted there; `Unsupported`
+/// where neither openat2 nor `STATX_ATTR_MOUNT_ROOT` can exclude a mount.
+///
+/// # Source
+/// openat2(2) with `RESOLVE_NO_XDEV`; statx(2).
+pub fn open_folder_in(parent: impl AsFd, name: &OsStr) -> Result<File> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let failed = |errno: Errno| open_error(errno, OpenMode::default(), Path::new(name).display());
+    single(name)?;
+    let opened = match open_confined(&parent, name, flags, Mode::empty()) {
+        Err(Errno::NOSYS | Errno::PERM) => {
+            let opened = openat(&parent, name, flags, Mode::empty()).map_err(failed)?;
+            refuse_mount(&opened).map_err(failed)?;
+            opened
+        }
+        opened => opened.map_err(failed)?,
+    };
+    Ok(opened.into())
+}
+
+/// The regular file `name` in the open folder `folder`, which this program made; `permissions` are for one that is made.
+///
+/// Never a link, never what is mounted there, never a pipe or a device. Without openat2 it is opened without following
+/// links and its device is compared with the folder's: one component needs no more.
+///
+/// # Errors
+/// `Invalid` with `EEXIST` for a new file whose name is taken, `ELOOP` for a link, `EXDEV` for a mount, `EINVAL` for what
+/// is no regular file; otherwise as the kernel says.
+///
+/// # Source
+/// openat2(2) with `RESOLVE_BENEATH`, `RESOLVE_NO_SYMLINKS`, `RESOLVE_NO_MAGICLINKS` and `RESOLVE_NO_XDEV`.
+pub fn open_own(folder: impl AsFd, name: &OsStr, mode: OpenMode, permissions: u32) -> Result<File> {
+    let failed = |errno: Errno| open_error(errno, mode, Path::new(name).display());
+    single(name)?;
+    // Opening a pipe waits for its other end otherwise.
+    let flags = mode.flags() | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let opened = match open_confined(&folder, name, flags, mode.mode(permissions)) {
+        Err(Errno::NOSYS | Errno::PERM) => {
+            let opened = openat(&folder, name, flags, mode.mode(permissions)).map_err(failed)?;
+            let device = |file| FileIdentity::from_file(file).map(|identity| identity.device);
+            if device(opened.as_fd()).ok() != device(folder.as_fd()).ok() {
+                return Err(failed(Errno::XDEV));
+            }
+            opened
+        }
+        opened => opened.map_err(failed)?,
+    };
+    let kind = FileType::from_raw_mode(fstat(&opened).map_err(failed)?.st_mode);
+    if kind != FileType::RegularFile {
+        return Err(failed(Errno::INVAL).advising("it is no regular file"));
+    }
+    // A submission ring would take the flag as a wish never to wait for the device.
+    rustix::fs::fcntl_setfl(&opened, mode.flags()).map_err(failed)?;
+    Ok(opened.into())
+}
+
+/// The content of the file at `path`, which anybody may have put there: of a regular file that is no link, and of
+/// `bytes_max` bytes at most.
+///
+/// # Errors
+/// `Invalid` with `ELOOP` for a link, `EINVAL` for what is no regular file; `Exhausted` with `EFBIG` for a longer one;
+/// otherwise as the kernel says. It never waits.
+///
+/// # Source
+/// open(2) with `O_NOFOLLOW` and `O_NONBLOCK`.
+pub fn read_small(path: &Path, bytes_max: u64) -> Result<Vec<u8>> {
+    read_small_in(CWD, path, bytes_max)
+}
+
+/// As [`read_small`], of `path` from the open folder `folder` on.
+///
+/// # Errors
+/// As [`read_small`].
+pub fn read_small_in(folder: impl AsFd, path: &Path, bytes_max: u64) -> Result<Vec<u8>> {
+    let failed = |errno: Errno| SysErrno::from(errno).during("read", path.display());
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let opened = openat(folder, path, flags, Mode::empty()).map_err(|errno| match errno {
+        Errno::LOOP => {
+            failed(errno).advising("it is a symbolic link, which is not followed; name the file itself")
+        }
+        _ => failed(errno),
+    })?;
+    let kind = FileType::from_raw_mode(fstat(&opened).map_err(failed)?.st_mode);
+    if kind == FileType::Directory {
+        return Err(failed(Errno::ISDIR).advising("name a file"));
+    }
+    if kind != FileType::RegularFile {
+        return Err(failed(Errno::INVAL).advising("it is no regular file; name one"));
+    }
+    let mut content = Vec::new();
+    let read = File::from(opened).take(bytes_max.saturating_add(1)).read_to_end(&mut content);
+    read.map_err(|error| SysErrno::from(error).during("read", path.display()))?;
+    if content.len() as u64 > bytes_max {
+        return Err(failed(Errno::FBIG).advising("it is longer than such a file can be; name another one"));
+    }
+    Ok(content)
+}
+
+fn open_confined(
+    folder: impl AsFd,
+    name: &OsStr,
+    flags: OFlags,
+    mode: Mode,
+) -> std::result::Result<std::os::fd::OwnedFd, Errno> {
+    let confined = ResolveFlags::BENEATH
+        | ResolveFlags::NO_SYMLINKS
+        | ResolveFlags::NO_MAGICLINKS
+        | ResolveFlags::NO_XDEV;
+    openat2(folder.as_fd(), name, flags, mode, confined)
+}
+
+/// Fails where `folder` is what is mounted at its name, or where that cannot be known.
+fn refuse_mount(folder: impl AsFd) -> std::result::Result<(), Errno> {
+    use rustix::fs::{StatxAttributes, StatxFlags, statx};
+    let status = statx(folder, c"", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS)?;
+    if !status.stx_attributes_mask.contains(StatxAttributes::MOUNT_ROOT) {
+        return Err(Errno::OPNOTSUPP);
+    }
+    if status.stx_attributes.contains(StatxAttributes::MOUNT_ROOT) { Err(Errno::XDEV) } else { Ok(()) }
+}
+
+/// Fails for what is not one component of a path.
+fn single(name: &OsStr) -> Result<()> {
+    let mut parts = Path::new(name).components();
+    match (parts.next(), parts.next()) {
+        (Some(std::path::Component::Normal(part)), None) if part == name => Ok(()),
+        _ => Err(crate::Error::invalid("open", Path::new(name).display(), "it is not one name in a folder")),
+    }
+}
+
+#[cfg(all(test, feature = "denied-calls"))]
+#[path = "own_folder_tests.rs"]
+mod tests;
