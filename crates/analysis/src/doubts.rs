@@ -135,7 +135,13 @@ pub fn trust(summary: &Summary, ended: EndReason) -> Trust {
     let lost = summary.cells.iter().any(|cell| !cell.errors.is_empty());
     let broken = matches!(ended, EndReason::Failed | EndReason::Interrupted) || !summary.complete;
     let doubtful = !summary.doubts.is_empty() || summary.generator.limited;
-    if doubtful || lost || broken { Trust::Doubtful } else { Trust::Full }
+    if doubtful || lost || broken || !has_path(summary) { Trust::Doubtful } else { Trust::Full }
+}
+
+/// Whether some load of the whole path was measured; without one, what was measured of its segments has no verdict.
+fn has_path(summary: &Summary) -> bool {
+    let is_measured = |cell: &CellSummary| cell.cut == Cut::Path && cell.ops_per_s.is_some();
+    summary.relay.is_some() || summary.cells.iter().any(is_measured)
 }
 
 /// Whether nothing was measured: for a study, no cell of what it asked for has completed an operation; for the buffer
@@ -173,6 +179,16 @@ mod tests {
     fn a_whole_run_of_a_healthy_machine_leaves_no_doubt() {
         let summary = builtin("local-ssd");
         assert_eq!((codes(&summary), summary.doubts.len()), (Vec::new(), 0));
+    }
+
+    #[test]
+    fn segments_without_their_path_are_no_trustworthy_verdict() {
+        let mut summary = builtin("local-ssd");
+        assert_eq!(trust(&summary, EndReason::Finished), Trust::Full);
+        for cell in summary.cells.iter_mut().filter(|cell| cell.cut == Cut::Path) {
+            cell.ops_per_s = None;
+        }
+        assert_eq!(trust(&summary, EndReason::Finished), Trust::Doubtful);
     }
 
     #[test]

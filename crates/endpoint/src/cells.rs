@@ -10,7 +10,7 @@ use narrows_engines::endpoint::RemoteCellParams;
 use narrows_model::units::saturate_usize;
 use narrows_model::{Cell, Event, Nanos, Sink, SinkError, Site, Target};
 use narrows_run::site::ANSWER_TIMEOUT_NS;
-use narrows_run::{CellSite, PreparedObjects, RunError, RunErrorKind, StopFlag, ThreadCoordinator};
+use narrows_run::{CellSite, PeerLoss, PreparedObjects, RunError, RunErrorKind, StopFlag, ThreadCoordinator};
 use narrows_wire::control::Answer;
 use narrows_wire::{Error, Refusal};
 use std::fs::File;
@@ -51,6 +51,7 @@ impl CellRun<'_> {
             registry: EngineRegistry::confined(folder),
             clock: Arc::clone(&self.shared.options.clock),
             stop: self.stop.clone(),
+            peer_loss: PeerLoss::default(),
             coordinator: Box::new(ThreadCoordinator),
             counters: Box::new(ServerSampler::new(&inventory, self.session, &self.shared.workers)),
             hostname: inventory.host.hostname,

@@ -3,6 +3,7 @@
 use crate::connections::LiveConnection;
 use crate::quota::{Quota, Reservation};
 use narrows_engines::Clock;
+use narrows_engines::endpoint::watch_peer;
 use narrows_wire::frame::{Decoder, Frame};
 use narrows_wire::hello::{self, Nonce, Purpose, ServerHello};
 use narrows_wire::token::TokenKey;
@@ -61,7 +62,7 @@ impl Channel {
     ) -> io::Result<Self> {
         socket.set_nodelay(true)?;
         socket.set_write_timeout(Some(PEER_TIMEOUT))?;
-        // A peer that vanished without a word is found by probes, also on a connection that may be silent.
+        // A client's machine that vanished is found by probes, also on a connection that may be silent.
         let keepalive = socket2::TcpKeepalive::new().with_time(Duration::from_secs(30));
         socket2::SockRef::from(&socket).set_tcp_keepalive(&keepalive)?;
         let decoder = Decoder::new(hello::PAYLOAD_BYTES_MAX);
@@ -73,6 +74,13 @@ impl Channel {
             live,
             clock,
         })
+    }
+
+    /// Has the kernel end the connection once the client's machine has not answered for some seconds: for control
+    /// connections, on which a client reads what it is sent.
+    pub(crate) fn watch_peer(&self) -> Result<(), Error> {
+        watch_peer(&self.socket)
+            .map_err(|error| refused(Refusal::Io, format!("set the keep-alive of the connection: {error}")))
     }
 
     /// The hello, up to its end.

@@ -28,6 +28,7 @@ const CONVERSATION_BYTES: u64 = (READ_BYTES + 2 * REQUEST_BYTES_MAX) as u64;
 /// Serves the connection, and ends its session after it.
 pub(crate) fn serve(channel: Channel, shared: &ServerState) {
     let opened = random::session_id().and_then(|id| {
+        channel.watch_peer()?;
         let memory = shared.sessions.reserve_memory(CONVERSATION_BYTES)?;
         Ok((shared.sessions.open(id, &shared.descriptors), memory))
     });

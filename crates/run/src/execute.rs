@@ -52,7 +52,7 @@ pub fn execute(
     for (index, cell) in plan.cells.iter().enumerate() {
         let now_ns = run.site.clock.now().0;
         if run.site.stop.request() != StopRequest::None {
-            run.output.reason = EndReason::Interrupted;
+            run.output.reason = run.stop_reason();
             return Ok(run.output);
         }
         if !share.fits(now_ns, cell) {
@@ -74,6 +74,9 @@ pub fn execute(
         }
     }
     run.repeat_open_cells(open, share)?;
+    if run.site.peer_loss.message().is_some() {
+        run.output.reason = EndReason::Failed;
+    }
     Ok(run.output)
 }
 
@@ -139,13 +142,16 @@ impl PlanRun<'_, '_> {
         match outcome {
             Ok(()) => {}
             Err(RunError::Sink(error)) => return Err(error),
-            Err(RunError::Stopped) => self.output.reason = EndReason::Interrupted,
+            Err(RunError::Stopped) => {
+                self.output.reason = self.stop_reason();
+                if let Some(message) = self.site.peer_loss.message() {
+                    let message = message.to_owned();
+                    self.fail_cell(cell, message)?;
+                }
+            }
             Err(error @ RunError::PreparedTooLong { .. }) => self.skip_cell(cell, error.to_string())?,
             Err(error) => {
-                let message = error.to_string();
-                let failed = Event::CellFailed { cell: cell.id.clone(), message: message.clone() };
-                self.sink.event(&failed)?;
-                self.output.failed.push(SkippedCell { cell: cell.id.clone(), reason: message });
+                self.fail_cell(cell, error.to_string())?;
                 if ends_the_run(&error) {
                     self.output.reason = EndReason::Failed;
                     return Ok(true);
@@ -153,6 +159,17 @@ impl PlanRun<'_, '_> {
             }
         }
         Ok(false)
+    }
+
+    /// Why a run ends that was asked to stop: by its user, or because a peer was lost.
+    fn stop_reason(&self) -> EndReason {
+        if self.site.peer_loss.message().is_some() { EndReason::Failed } else { EndReason::Interrupted }
+    }
+
+    fn fail_cell(&mut self, cell: &Cell, message: String) -> Result<(), SinkError> {
+        self.sink.event(&Event::CellFailed { cell: cell.id.clone(), message: message.clone() })?;
+        self.output.failed.push(SkippedCell { cell: cell.id.clone(), reason: message });
+        Ok(())
     }
 
     fn skip_cell(&mut self, cell: &Cell, reason: String) -> Result<(), SinkError> {
@@ -299,6 +316,7 @@ mod tests {
     use super::*;
     use crate::coordinator::ThreadCoordinator;
     use crate::link::NoCounters;
+    use crate::peer_monitor::PeerLoss;
     use crate::prepare::PreparedObjects;
     use crate::stop::StopFlag;
     use narrows_engines::{EngineRegistry, VirtualClock};
@@ -345,6 +363,7 @@ mod tests {
             registry: EngineRegistry::for_user(),
             clock: Arc::new(VirtualClock::default()),
             stop: StopFlag::default(),
+            peer_loss: PeerLoss::default(),
             coordinator: Box::new(ThreadCoordinator),
             counters: Box::new(NoCounters),
             hostname: String::new(),

@@ -2,6 +2,7 @@
 
 use crate::coordinator::Coordinator;
 use crate::link::CounterSource;
+use crate::peer_monitor::PeerLoss;
 use crate::prepare::PreparedObjects;
 use crate::stop::StopFlag;
 use narrows_engines::{Clock, EngineRegistry};
@@ -27,6 +28,8 @@ pub struct CellSite {
     pub clock: Arc<dyn Clock>,
     /// The request to stop.
     pub stop: StopFlag,
+    /// What happened to a peer that stopped answering.
+    pub peer_loss: PeerLoss,
     /// Starts the clients.
     pub coordinator: Box<dyn Coordinator>,
     /// Counters of the role that this site plays.

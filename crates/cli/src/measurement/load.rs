@@ -1,5 +1,6 @@
 //! Puts the load on: the plan's cells, then what they ask for, into the record.
 
+use super::endpoint::monitor;
 use super::{OutputContext, RefineFn, RunSpec, Watch};
 use crate::console::Console;
 use crate::diagnose::summary_of;
@@ -10,8 +11,8 @@ use narrows_model::event::EndReason;
 use narrows_model::{Event, Nanos, Plan, Sink, SinkError};
 use narrows_record::{Record, Writer};
 use narrows_run::{
-    CellSite, ClientCounters, OptionalServer, ProcessCoordinator, RunOutput, ServerLink, clean_up_within,
-    execute,
+    CellSite, ClientCounters, OptionalServer, PeerLoss, PeerMonitor, ProcessCoordinator, RunOutput,
+    ServerLink, clean_up_within, execute,
 };
 use std::sync::Arc;
 
@@ -49,6 +50,13 @@ impl Recording<'_> {
     }
 }
 
+/// Reports a peer that was lost.
+pub(super) fn say_loss(console: &Console, loss: &PeerLoss) {
+    if let Some(message) = loss.message() {
+        console.say(&format!("narrows: {message}; the run ends here, and what was measured is kept"));
+    }
+}
+
 impl Sink for Recording<'_> {
     fn event(&mut self, event: &Event) -> Result<(), SinkError> {
         self.writer.event(event)?;
@@ -63,13 +71,16 @@ impl RunExecutor<'_> {
         let plan = self.spec.plan;
         let console = self.context.console;
         let mut site = self.site(plan)?;
+        let monitor = self.monitor(&site)?;
         let progress = ProgressDisplay::new(console, plan, self.context.output.quiet);
         let mut recording = Recording { writer, progress };
         let outcome = self.cells(plan, &mut site, &mut recording);
+        drop(monitor);
         // Whoever fell silent is not waited for once more.
         let is_over = outcome.as_ref().map_or(true, |output| output.reason == EndReason::Failed);
         let left = clean_up_within(&mut site, if is_over { Nanos(0) } else { Nanos(u64::MAX) });
         recording.progress.end();
+        say_loss(console, &site.peer_loss);
         for problem in left.iter().take(3) {
             console.say(&format!("narrows: left behind: {problem}"));
         }
@@ -109,6 +120,14 @@ impl RunExecutor<'_> {
         Ok(output)
     }
 
+    /// Asks the run's endpoints and proxy from now on whether they still answer.
+    fn monitor(&self, site: &CellSite) -> Result<PeerMonitor, CommandFailure> {
+        let servers = self.spec.servers.as_deref();
+        let peers: Vec<_> =
+            servers.iter().flat_map(|servers| servers.iter().chain(servers.proxy())).collect();
+        monitor(&peers, self.spec.token.as_deref(), &site.stop, &site.peer_loss)
+    }
+
     fn server(&mut self) -> OptionalServer<'_> {
         let servers = self.spec.servers.as_mut();
         servers.map(|servers| &mut **servers as &mut (dyn ServerLink + 'static))
@@ -138,6 +157,7 @@ impl RunExecutor<'_> {
             registry: EngineRegistry::for_user(),
             clock: Arc::clone(&self.watch.clock),
             stop: self.watch.stop.clone(),
+            peer_loss: PeerLoss::default(),
             coordinator: Box::new(
                 ProcessCoordinator::new(program, vec!["__client".to_owned()])
                     .launched_by(self.spec.launchers.clone()),

@@ -25,7 +25,7 @@ use narrows_run::Servers;
 use narrows_study::PlannedCells;
 use std::path::PathBuf;
 
-pub(crate) use endpoint::{CONNECT_TIMEOUT_NS, connect};
+pub(crate) use endpoint::{CONNECT_TIMEOUT_NS, connect, monitor};
 pub(crate) use folder::{PATHS_ALLOWED, PathFound, PathProblem, examine, leftovers, look_at, machine, make};
 pub(crate) use random::random_u64;
 pub(crate) use relay::{Experiment, connected, run_relay};

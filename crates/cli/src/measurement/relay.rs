@@ -1,12 +1,12 @@
 //! Runs the buffer experiment into a record.
 
-use super::load::Recording;
+use super::load::{Recording, say_loss};
 use super::{FinishedRun, OutputContext, Watch, record};
 use crate::exit::CommandFailure;
 use crate::progress::ProgressDisplay;
 use narrows_engines::endpoint::ControlClient;
 use narrows_model::{Event, Inventory, Plan, Sink, SinkError};
-use narrows_run::RunOutput;
+use narrows_run::{PeerMonitor, RunOutput};
 use narrows_run::relay::{RelaySite, execute_relay};
 
 /// What is run.
@@ -19,6 +19,8 @@ pub(crate) struct Experiment<'a> {
     pub(crate) site: RelaySite,
     /// The endpoint that plays the server, as it answered.
     pub(crate) connected: Option<Event>,
+    /// Asks the roles that are elsewhere whether they still answer.
+    pub(crate) monitor: PeerMonitor,
 }
 
 /// The event that an endpoint answered.
@@ -43,8 +45,9 @@ pub(crate) fn run_relay(
     let mut recording = Recording { writer, progress };
     let outcome = points(&mut experiment, watch, &mut recording);
     recording.progress.end();
+    say_loss(context.console, &experiment.site.peer_loss);
     // Processes of roles end before the record says that the run has.
-    drop(experiment);
+    drop((experiment.monitor, experiment.site));
     let (reason, writer) = recording.end(outcome, watch, context.console);
     Ok(FinishedRun { writer, reason })
 }

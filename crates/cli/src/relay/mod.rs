@@ -32,8 +32,13 @@ pub(crate) fn run(
     let token = token::read(arguments.token_file.as_deref())?;
     let roles = remote.connect(&plan, token.as_deref(), &watch)?;
     context.announce(&plan, &inventory);
-    let experiment =
-        Experiment { plan: &plan, inventory: &inventory, site: roles.site, connected: roles.connected };
+    let experiment = Experiment {
+        plan: &plan,
+        inventory: &inventory,
+        site: roles.site,
+        connected: roles.connected,
+        monitor: roles.monitor,
+    };
     let finished = measurement::run_relay(experiment, &watch, context)?;
     measurement::conclude(finished, context)
 }

@@ -3,8 +3,9 @@
 use crate::args::RelayArguments;
 use crate::exit::CommandFailure;
 use crate::measurement::{self, CONNECT_TIMEOUT_NS, Watch};
-use narrows_engines::endpoint::RoleClient;
+use narrows_engines::endpoint::{ControlClient, RoleClient};
 use narrows_model::{Event, Nanos, Plan};
+use narrows_run::{PeerLoss, PeerMonitor};
 use narrows_run::relay::{LocalRole, RelaySite, RemoteRole, RoleLink};
 use std::net::ToSocketAddrs;
 use std::path::Path;
@@ -25,6 +26,8 @@ pub(super) struct ConnectedRoles {
     pub(super) site: RelaySite,
     /// The endpoint, as it answered.
     pub(super) connected: Option<Event>,
+    /// Asks those that are elsewhere whether they still answer.
+    pub(super) monitor: PeerMonitor,
 }
 
 impl RemoteRoles {
@@ -57,35 +60,43 @@ impl RemoteRoles {
     ) -> Result<ConnectedRoles, CommandFailure> {
         let program = std::env::current_exe()
             .map_err(|error| CommandFailure::could_not_run(format!("find this program: {error}")))?;
-        let mut connected = None;
         let server = match &self.server {
-            None => local(&program),
+            None => None,
             Some((host, port)) => {
                 let client = measurement::connect(host, *port, token, Arc::clone(&watch.clock))?;
                 if measurement::is_proxy(host, *port, token, Arc::clone(&watch.clock)) {
                     return Err(past_the_proxy(host, *port));
                 }
-                connected = Some(measurement::connected(&client));
-                Box::new(RemoteRole::new(RoleClient::of_server(client)))
+                Some(client)
             }
         };
+        let connected = server.as_ref().map(measurement::connected);
         let proxy = match &self.proxy {
-            None => local(&program),
+            None => None,
             Some((host, port)) => {
                 let clock = Arc::clone(&watch.clock);
-                let client = RoleClient::connect_proxy(host, *port, token, clock, CONNECT_TIMEOUT_NS)?;
-                Box::new(RemoteRole::new(client))
+                Some(ControlClient::connect_proxy(host, *port, token, clock, CONNECT_TIMEOUT_NS)?)
+            }
+        };
+        let peer_loss = PeerLoss::default();
+        let peers: Vec<&ControlClient> = server.iter().chain(&proxy).collect();
+        let monitor = measurement::monitor(&peers, token, &watch.stop, &peer_loss)?;
+        let role = |client: Option<ControlClient>| -> Box<dyn RoleLink> {
+            match client {
+                None => local(&program),
+                Some(client) => Box::new(RemoteRole::new(RoleClient::from_control(client))),
             }
         };
         let site = RelaySite {
             stop: watch.stop.clone(),
+            peer_loss,
             seed: plan.seed,
             silence_ns: Nanos(narrows_run::site::ANSWER_TIMEOUT_NS),
             client: local(&program),
-            proxy,
-            server,
+            proxy: role(proxy),
+            server: role(server),
         };
-        Ok(ConnectedRoles { site, connected })
+        Ok(ConnectedRoles { site, connected, monitor })
     }
 }
 

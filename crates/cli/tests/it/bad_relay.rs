@@ -99,17 +99,23 @@ fn liar(endpoint: String, change: Change) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     std::thread::spawn(move || {
-        let (client, _) = listener.accept().unwrap();
-        let server = TcpStream::connect(endpoint).unwrap();
-        let (mut asks, mut asked) = (client.try_clone().unwrap(), server.try_clone().unwrap());
-        std::thread::spawn(move || {
-            drop(std::io::copy(&mut asks, &mut asked));
-            drop(asked.shutdown(Shutdown::Both));
-        });
-        answers(&server, &client, change);
-        drop(client.shutdown(Shutdown::Both));
+        for client in listener.incoming() {
+            let (client, server) = (client.unwrap(), TcpStream::connect(&endpoint).unwrap());
+            std::thread::spawn(move || pass_on(&client, &server, change));
+        }
     });
     address
+}
+
+/// Passes one connection on, with its answers changed.
+fn pass_on(client: &TcpStream, server: &TcpStream, change: Change) {
+    let (mut asks, mut asked) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+    std::thread::spawn(move || {
+        drop(std::io::copy(&mut asks, &mut asked));
+        drop(asked.shutdown(Shutdown::Both));
+    });
+    answers(server, client, change);
+    drop(client.shutdown(Shutdown::Both));
 }
 
 fn answers(mut from: &TcpStream, mut to: &TcpStream, change: Change) {

@@ -27,6 +27,7 @@ mod relay;
 mod serve;
 mod serve_descriptors;
 mod signals;
+mod stopped_peers;
 mod stripes;
 mod studies;
 mod suite_bonnie;

@@ -71,6 +71,7 @@ fn accept_hello(
     }
     shared.conversations.establish(&permit.live).map_err(|why| refused(Refusal::Busy, why))?;
     channel.live.mark_open_silent();
+    channel.watch_peer()?;
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use crate::support::proxied::{MODES, Proxied, content};
 use crate::support::{Running, TIMEOUT_NS, clock, options};
-use narrows_engines::endpoint::RoleClient;
+use narrows_engines::endpoint::{ControlClient, RoleClient};
 use narrows_model::counters::Role;
 use narrows_model::relay::{ForwardMode, RelaySockets, RelayTransport};
 use narrows_model::{Bytes, Nanos};
@@ -48,7 +48,7 @@ fn ready(role: &mut RoleClient, asked: RoleSpec) -> Hop {
 
 fn of_proxy(proxy: &Proxied) -> RoleClient {
     let (host, port) = (proxy.address.ip().to_string(), proxy.address.port());
-    RoleClient::connect_proxy(&host, port, None, clock(), TIMEOUT_NS).unwrap()
+    RoleClient::from_control(ControlClient::connect_proxy(&host, port, None, clock(), TIMEOUT_NS).unwrap())
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn a_proxy_plays_its_role_between_a_client_and_an_endpoint() {
     let server = Running::start(options());
     let proxy = Proxied::start(server.address, |_| {});
     for mode in MODES {
-        let mut behind = RoleClient::of_server(server.control());
+        let mut behind = RoleClient::from_control(server.control());
         let mut between = of_proxy(&proxy);
         let last = ready(&mut behind, asked(Role::Server, mode, None));
         let first = ready(&mut between, asked(Role::Proxy, mode, Some(last)));

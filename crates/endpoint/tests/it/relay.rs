@@ -1,7 +1,7 @@
 //! The server of the buffer experiment, played by an endpoint for whoever asks over a control connection.
 
 use crate::support::{Running, TIMEOUT_NS, options};
-use narrows_engines::endpoint::RoleClient;
+use narrows_engines::endpoint::{ControlClient, RoleClient};
 use narrows_engines::{ErrorKind, MonotonicClock};
 use narrows_model::counters::Role;
 use narrows_model::relay::{ForwardMode, RelaySockets, RelayTransport};
@@ -76,7 +76,7 @@ fn joined(hop: &Hop) -> TcpStream {
 #[test]
 fn an_endpoint_plays_the_server_trial_after_trial() {
     let server = Running::start(options());
-    let mut role = RoleClient::of_server(server.control());
+    let mut role = RoleClient::from_control(server.control());
     for buffer in [32, 1000, 4096] {
         let asked = asked(buffer, 100_000);
         send_prepare(&mut role, &asked);
@@ -97,7 +97,7 @@ fn an_endpoint_plays_the_server_trial_after_trial() {
 #[test]
 fn what_an_endpoint_does_not_play_is_an_answer_and_the_conversation_goes_on() {
     let server = Running::start(options());
-    let mut role = RoleClient::of_server(server.control());
+    let mut role = RoleClient::from_control(server.control());
     let hop = Hop {
         place: HopAddress::Tcp { host: "127.0.0.1".into(), port: 1 },
         ticket: narrows_wire::relay::Ticket([0; TICKET_BYTES]),
@@ -124,7 +124,7 @@ fn what_an_endpoint_does_not_play_is_an_answer_and_the_conversation_goes_on() {
 fn buffers_beyond_the_servers_memory_are_refused() {
     let small = narrows_endpoint::ServeOptions { memory_bytes_max: 4 << 20, ..options() };
     let server = Running::start(small);
-    let mut role = RoleClient::of_server(server.control());
+    let mut role = RoleClient::from_control(server.control());
     send_prepare(&mut role, &asked(64 << 20, 1 << 30));
     let message = failure(&mut role);
     assert!(message.contains("memory"), "{message}");
@@ -133,7 +133,7 @@ fn buffers_beyond_the_servers_memory_are_refused() {
 #[test]
 fn a_role_that_waits_ends_with_a_stop_with_its_connection_and_with_the_server() {
     let server = Running::start(options());
-    let mut role = RoleClient::of_server(server.control());
+    let mut role = RoleClient::from_control(server.control());
     send_prepare(&mut role, &asked(64, 64));
     let _ = ready(&mut role);
     role.send(&RoleCommand::Stop).unwrap();
@@ -143,7 +143,7 @@ fn a_role_that_waits_ends_with_a_stop_with_its_connection_and_with_the_server() 
     role.hang_up();
     let HopAddress::Tcp { host, port } = &hop.place else { unreachable!("endpoints listen for TCP") };
     crate::support::eventually("it listens no more", || TcpStream::connect((host.as_str(), *port)).is_err());
-    let mut role = RoleClient::of_server(server.control());
+    let mut role = RoleClient::from_control(server.control());
     send_prepare(&mut role, &asked(64, 64));
     let _ = ready(&mut role);
     server.stop().unwrap();
@@ -155,7 +155,7 @@ fn an_endpoint_that_is_asked_as_a_proxy_says_what_it_is() {
     let address = server.address;
     let clock = Arc::new(MonotonicClock::new());
     let host = address.ip().to_string();
-    let error = RoleClient::connect_proxy(&host, address.port(), None, clock, TIMEOUT_NS).unwrap_err();
+    let error = ControlClient::connect_proxy(&host, address.port(), None, clock, TIMEOUT_NS).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Unsupported);
     assert!(error.to_string().contains("not a `narrows proxy`"), "{error}");
 }

@@ -10,6 +10,7 @@ use narrows_wire::frame::{Decoder, Frame, PAYLOAD_BYTES_MAX};
 use narrows_wire::hello::{self, ClientHello, Nonce, Purpose};
 use narrows_wire::token::TokenKey;
 use rustix::event::PollFlags;
+use socket2::{SockRef, TcpKeepalive};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, TcpStream};
@@ -35,12 +36,18 @@ impl Conversation {
 
     /// A connection that owns a session.
     pub(super) fn open_control(peer: Peer, token: Option<&[u8]>) -> Result<Self, EngineError> {
-        Self::open(peer, Purpose::Control, token)
+        Self::open(peer, Purpose::Control, token)?.watched()
     }
 
     /// A connection to a proxy itself.
     pub(super) fn open_proxy(peer: Peer, token: Option<&[u8]>) -> Result<Self, EngineError> {
-        Self::open(peer.of_proxy(), Purpose::Proxy, token)
+        Self::open(peer.of_proxy(), Purpose::Proxy, token)?.watched()
+    }
+
+    /// The same, ended by the kernel once the peer's machine has not answered for some seconds.
+    fn watched(self) -> Result<Self, EngineError> {
+        watch_peer(&self.socket).map_err(|error| self.peer.io_error("connect", error))?;
+        Ok(self)
     }
 
     fn open(peer: Peer, purpose: Purpose, token: Option<&[u8]>) -> Result<Self, EngineError> {
@@ -156,6 +163,22 @@ impl Conversation {
             }
         }
     }
+}
+
+/// Time without an answer of the peer's machine after which the kernel ends a control connection.
+const MACHINE_TIMEOUT: Duration = Duration::from_secs(4);
+
+/// Has the kernel end `socket`, a control connection, once the peer's machine has answered nothing for 4 s, whether bytes
+/// are on their way or not. Not for connections of the load: a peer that does not read for long is no fault there.
+///
+/// # Errors
+/// When the kernel refuses an option.
+pub fn watch_peer(socket: &TcpStream) -> io::Result<()> {
+    let socket = SockRef::from(socket);
+    let second = Duration::from_secs(1);
+    let probes = TcpKeepalive::new().with_time(second).with_interval(second).with_retries(3);
+    socket.set_tcp_keepalive(&probes)?;
+    socket.set_tcp_user_timeout(Some(MACHINE_TIMEOUT))
 }
 
 /// Whether a read ended only because nothing had arrived.

@@ -233,6 +233,11 @@ impl ControlClient {
         }
     }
 
+    /// Whom it talks to.
+    pub(super) fn peer(&self) -> &Peer {
+        self.conversation.peer()
+    }
+
     /// The bare conversation, for another one than this client's; the session ends with it.
     pub(super) fn into_conversation(self) -> Conversation {
         self.conversation
@@ -252,8 +257,9 @@ impl ControlClient {
     }
 }
 
+/// What an exchange of clocks shows.
 #[derive(Debug, Clone, Copy)]
-struct ClockEstimate {
+pub(super) struct ClockEstimate {
     offset_ns: i64,
     round_trip_ns: u64,
 }
@@ -265,23 +271,29 @@ struct ClockEstimate {
 fn probe_clock(conversation: &mut Conversation) -> Result<ClockEstimate, EngineError> {
     let mut best: Option<ClockEstimate> = None;
     for _ in 0..CLOCK_PROBES {
-        let sent_ns = conversation.peer().clock().now().0;
-        let answer = ask(conversation, &ControlRequest::ClockProbe { sent_ns })?;
-        let received_ns = conversation.peer().clock().now().0;
-        let Answer::Clock { sent_ns: echoed, server_ns } = answer else {
-            return Err(unexpected(conversation));
-        };
-        if echoed != sent_ns {
-            return Err(unexpected(conversation));
-        }
-        let round_trip_ns = received_ns.saturating_sub(sent_ns);
-        let offset = i128::from(server_ns) - i128::from(sent_ns) - i128::from(round_trip_ns / 2);
-        let offset_ns = i64::try_from(offset).unwrap_or(if offset < 0 { i64::MIN } else { i64::MAX });
-        if best.is_none_or(|best| round_trip_ns < best.round_trip_ns) {
-            best = Some(ClockEstimate { offset_ns, round_trip_ns });
+        let estimate = probe_round_trip(conversation)?;
+        if best.is_none_or(|best| estimate.round_trip_ns < best.round_trip_ns) {
+            best = Some(estimate);
         }
     }
     best.ok_or_else(|| unexpected(conversation))
+}
+
+/// One exchange of clocks.
+pub(super) fn probe_round_trip(conversation: &mut Conversation) -> Result<ClockEstimate, EngineError> {
+    let sent_ns = conversation.peer().clock().now().0;
+    let answer = ask(conversation, &ControlRequest::ClockProbe { sent_ns })?;
+    let received_ns = conversation.peer().clock().now().0;
+    let Answer::Clock { sent_ns: echoed, server_ns } = answer else {
+        return Err(unexpected(conversation));
+    };
+    if echoed != sent_ns {
+        return Err(unexpected(conversation));
+    }
+    let round_trip_ns = received_ns.saturating_sub(sent_ns);
+    let offset = i128::from(server_ns) - i128::from(sent_ns) - i128::from(round_trip_ns / 2);
+    let offset_ns = i64::try_from(offset).unwrap_or(if offset < 0 { i64::MIN } else { i64::MAX });
+    Ok(ClockEstimate { offset_ns, round_trip_ns })
 }
 
 fn send(conversation: &mut Conversation, request: &ControlRequest) -> Result<(), EngineError> {

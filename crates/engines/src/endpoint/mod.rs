@@ -11,6 +11,7 @@ mod data_socket;
 mod facts;
 mod framed;
 mod peer;
+mod probe;
 mod remove;
 mod role;
 mod send_queue;
@@ -32,8 +33,10 @@ use narrows_model::{Bytes, Layer, Op, Target};
 use narrows_wire::open::{DEPTH_MAX, Grant, OpenRequest};
 use peer::Peer;
 
+pub use connect::watch_peer;
 pub use control::{ControlClient, RemoteCellParams};
 pub use facts::{ConnectionLocality, tcp_counters};
+pub use probe::PeerProbe;
 pub use role::RoleClient;
 pub use session::sessions;
 

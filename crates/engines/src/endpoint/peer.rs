@@ -44,13 +44,11 @@ impl std::fmt::Debug for Peer {
 
 impl Peer {
     pub(super) fn new(host: &str, port: u16, clock: Arc<dyn Clock>, timeout_ns: u64) -> Self {
-        // A socket takes no timeout of zero, and one below a millisecond is answered by nobody.
-        let timeout = Duration::from_nanos(timeout_ns.max(1_000_000));
         Self {
             host: host.to_owned(),
             port,
             clock,
-            timeout,
+            timeout: answer_timeout(timeout_ns),
             stop: StopFlag::default(),
             command: SERVE,
             via: None,
@@ -60,6 +58,21 @@ impl Peer {
     /// The same peer, which should be a proxy.
     pub(super) fn of_proxy(self) -> Self {
         Self { command: PROXY, ..self }
+    }
+
+    /// The same peer, whose answers are waited for `timeout_ns` at most.
+    pub(super) fn with_timeout(self, timeout_ns: u64) -> Self {
+        Self { timeout: answer_timeout(timeout_ns), ..self }
+    }
+
+    /// The same peer, not waited for any more once `stop` asks to stop now.
+    pub(super) fn with_stop_flag(self, stop: StopFlag) -> Self {
+        Self { stop, ..self }
+    }
+
+    /// Whether it should be a proxy itself.
+    pub(super) fn is_proxy(&self) -> bool {
+        self.command == PROXY
     }
 
     /// The same peer, reached through a proxy where one is given.
@@ -244,6 +257,11 @@ impl Peer {
         socket.set_nonblocking(false).map_err(failed)?;
         Ok(socket.into())
     }
+}
+
+/// A socket takes no timeout of zero, and one below a millisecond is answered by nobody.
+fn answer_timeout(timeout_ns: u64) -> Duration {
+    Duration::from_nanos(timeout_ns.max(1_000_000))
 }
 
 /// A host and its port as people write them.

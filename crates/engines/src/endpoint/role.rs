@@ -2,11 +2,9 @@
 
 use super::connect::Conversation;
 use super::control::ControlClient;
-use crate::clock::Clock;
 use crate::error::EngineError;
 use narrows_wire::relay::{RoleCommand, RoleReply};
 use std::net::IpAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// A connection for messages to and from a role.
@@ -16,27 +14,10 @@ pub struct RoleClient {
 }
 
 impl RoleClient {
-    /// The role of the endpoint that `control` speaks to: its server.
+    /// The role that the endpoint or the proxy behind `control` plays; its session serves nothing else from now on.
     #[must_use]
-    pub fn of_server(control: ControlClient) -> Self {
+    pub fn from_control(control: ControlClient) -> Self {
         Self { conversation: control.into_conversation() }
-    }
-
-    /// The role of the proxy at `host` and `port`.
-    ///
-    /// # Errors
-    /// `Refused` when nothing listens there, `Token`, `Unsupported` when it is no proxy, `Protocol` when another
-    /// program or version answers, `PeerGone` when nothing comes within `timeout_ns`.
-    pub fn connect_proxy(
-        host: &str,
-        port: u16,
-        token: Option<&[u8]>,
-        clock: Arc<dyn Clock>,
-        timeout_ns: u64,
-    ) -> Result<Self, EngineError> {
-        // The facts are asked for as well: an endpoint lets the hello pass, and says then that it is no proxy.
-        let control = ControlClient::connect_proxy(host, port, token, clock, timeout_ns)?;
-        Ok(Self { conversation: control.into_conversation() })
     }
 
     /// The address at which it was reached; `None` once the connection is gone.

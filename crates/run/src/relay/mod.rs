@@ -16,6 +16,7 @@ pub use local::LocalRole;
 pub use remote::RemoteRole;
 
 use crate::execute::RunOutput;
+use crate::peer_monitor::PeerLoss;
 use crate::stop::{StopFlag, StopRequest};
 use narrows_model::event::EndReason;
 use narrows_model::plan::SkippedCell;
@@ -30,6 +31,8 @@ const FAILURES_IN_A_ROW_MAX: u32 = 3;
 pub struct RelaySite {
     /// The request to stop.
     pub stop: StopFlag,
+    /// What happened to a role elsewhere that stopped answering.
+    pub peer_loss: PeerLoss,
     /// Seed of the content that is verified.
     pub seed: u64,
     /// Longest time in which nothing moves.
@@ -65,7 +68,7 @@ pub fn execute_relay(
     let mut output = RunOutput { reason: EndReason::Finished, done_count: 0, failed: Vec::new() };
     for cell in &plan.cells {
         if run.site.stop.request() != StopRequest::None {
-            output.reason = EndReason::Interrupted;
+            output.reason = run.stop_reason();
             break;
         }
         if let Some(reason) = run.missing(cell) {
@@ -76,7 +79,7 @@ pub fn execute_relay(
         match run.point(cell, sink)? {
             PointOutcome::Whole => output.done_count += 1,
             PointOutcome::Failed(reason) => output.failed.push(SkippedCell { cell: cell.id.clone(), reason }),
-            PointOutcome::Stopped => output.reason = EndReason::Interrupted,
+            PointOutcome::Stopped => output.reason = run.stop_reason(),
         }
     }
     Ok(output)
@@ -128,6 +131,11 @@ impl RelayRun<'_> {
             return None;
         }
         Some(assemble::assemble_trial(cell, trial, self.plan, outcome))
+    }
+
+    /// Why a run ends that was asked to stop: by its user, or because a role elsewhere was lost.
+    fn stop_reason(&self) -> EndReason {
+        if self.site.peer_loss.message().is_some() { EndReason::Failed } else { EndReason::Interrupted }
     }
 
     /// Why a point cannot be tried: a role that it needs is gone for good.

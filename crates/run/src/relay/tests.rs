@@ -108,6 +108,7 @@ fn scripted_role(answers: Answers) -> Box<dyn RoleLink> {
 fn site([client, proxy, server]: [Answers; 3]) -> RelaySite {
     RelaySite {
         stop: StopFlag::default(),
+        peer_loss: PeerLoss::default(),
         seed: 1,
         silence_ns: Nanos(1_000_000),
         client: scripted_role(client),

@@ -3,7 +3,7 @@
 use narrows_engines::{EngineRegistry, MonotonicClock};
 use narrows_model::plan::{LoadStatement, PLAN_SCHEMA, Topology};
 use narrows_model::{Bytes, Cell, CellId, Cut, Nanos, Plan, Segment, Stop, Workload};
-use narrows_run::{CellSite, NoCounters, PreparedObjects, StopFlag, ThreadCoordinator};
+use narrows_run::{CellSite, NoCounters, PeerLoss, PreparedObjects, StopFlag, ThreadCoordinator};
 use std::sync::Arc;
 
 /// A site whose clients are threads of this process.
@@ -12,6 +12,7 @@ pub(crate) fn site(stop: &StopFlag) -> CellSite {
         registry: EngineRegistry::for_user(),
         clock: Arc::new(MonotonicClock::new()),
         stop: stop.clone(),
+        peer_loss: PeerLoss::default(),
         coordinator: Box::new(ThreadCoordinator),
         counters: Box::new(NoCounters),
         hostname: "here".to_owned(),
