@@ -7,7 +7,9 @@ use narrows_engines::{EngineRegistry, MonotonicClock};
 use narrows_model::workload::{CacheState, Order};
 use narrows_model::{Bytes, Cell, Cut, Event, Nanos, Stop, Workload};
 use narrows_run::site::ANSWER_TIMEOUT_NS;
-use narrows_run::{CellSite, NoCounters, PeerLoss, PreparedObjects, StopFlag, ThreadCoordinator, clean_up, run_cell};
+use narrows_run::{
+    CellSite, NoCounters, PeerLoss, PreparedObjects, StopFlag, ThreadCoordinator, clean_up, run_cell,
+};
 use std::sync::Arc;
 
 const TRIALS: u32 = 5;

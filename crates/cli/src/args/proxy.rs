@@ -31,12 +31,12 @@ pub(crate) struct ProxyArguments {
     /// Receive buffer of every socket (`SO_RCVBUF`); the default is the kernel's automatic size
     #[arg(long, value_name = "SIZE", value_parser = parse_block)]
     pub(crate) receive_buffer: Option<Bytes>,
-    /// Maximum number of connections; further ones are reset
+    /// Maximum number of connections; a further one replaces one that was idle for over 30 s, or is reset
     #[arg(long, default_value_t = 256, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65536))]
     pub(crate) max_connections: u32,
-    /// Time after which an idle connection is reset, in seconds; the default is never
-    #[arg(long, value_name = "N", value_parser = positive_seconds)]
-    pub(crate) idle_seconds: Option<f64>,
+    /// Time after which an idle connection is reset, in seconds
+    #[arg(long, default_value_t = 3600.0, value_name = "N", value_parser = positive_seconds)]
+    pub(crate) idle_seconds: f64,
     /// File with the token of clients that may query the proxy itself; forwarded connections are not checked
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,

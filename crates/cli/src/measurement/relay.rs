@@ -6,8 +6,8 @@ use crate::exit::CommandFailure;
 use crate::progress::ProgressDisplay;
 use narrows_engines::endpoint::ControlClient;
 use narrows_model::{Event, Inventory, Plan, Sink, SinkError};
-use narrows_run::{PeerMonitor, RunOutput};
 use narrows_run::relay::{RelaySite, execute_relay};
+use narrows_run::{PeerMonitor, RunOutput};
 
 /// What is run.
 pub(crate) struct Experiment<'a> {

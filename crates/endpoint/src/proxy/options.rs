@@ -25,7 +25,8 @@ pub struct ProxyOptions {
     pub send_buffer: Option<Bytes>,
     /// `SO_RCVBUF` on both sides; `None` leaves it to the kernel.
     pub receive_buffer: Option<Bytes>,
-    /// Most connections at once; what comes beyond is reset.
+    /// Most connections at once. Beyond, a new one takes the place of the one that was silent for the longest time, if
+    /// that is over 30 s, and is reset otherwise.
     pub connections_max: u32,
     /// Longest time in which no byte passes a connection in either direction; `None` is unbounded.
     pub idle_ns_max: Option<u64>,
@@ -39,8 +40,11 @@ pub struct ProxyOptions {
     pub journal: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
+/// Longest silence of a connection unless set otherwise: an hour.
+const IDLE_NS_MAX: u64 = 3_600_000_000_000;
+
 impl ProxyOptions {
-    /// Options for a proxy from `listen` to `to`: splice, 128 KiB, no delay, 256 connections, no limit on silence, no
+    /// Options for a proxy from `listen` to `to`: splice, 128 KiB, no delay, 256 connections, an hour of silence, no
     /// token, and no reports of what goes wrong.
     #[must_use]
     pub fn new(listen: SocketAddr, to: impl Into<String>, clock: Arc<dyn Clock>) -> Self {
@@ -53,7 +57,7 @@ impl ProxyOptions {
             send_buffer: None,
             receive_buffer: None,
             connections_max: 256,
-            idle_ns_max: None,
+            idle_ns_max: Some(IDLE_NS_MAX),
             token: None,
             open: false,
             clock,

@@ -126,6 +126,18 @@ impl ConnectionPairs {
         count
     }
 
+    /// Resets the connection that nothing has passed for the longest time, if that is longer than `least_ns`; whether one
+    /// was.
+    pub(super) fn end_most_silent(&self, least_ns: u64, now_ns: u64) -> bool {
+        let mut state = self.locked();
+        let by_silence = state.live.values_mut().map(|watched| (watched.silent_ns(now_ns), watched));
+        let most = by_silence.max_by_key(|(silent_ns, _)| *silent_ns);
+        let Some((_, watched)) = most.filter(|(silent_ns, _)| *silent_ns > least_ns) else { return false };
+        watched.pair.reset();
+        watched.last_active_ns = now_ns;
+        true
+    }
+
     /// Resets all connections; how many there were.
     pub(super) fn end_all(&self) -> usize {
         let state = self.locked();

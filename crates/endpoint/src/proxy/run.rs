@@ -27,6 +27,9 @@ const WATCH: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 1024;
 
+/// Where all connections are taken, one that was silent for longer makes room for a new one.
+const SILENT_WHEN_FULL_NS: u64 = 30_000_000_000;
+
 /// Most conversations with the proxy itself at once: a client has one.
 const CONVERSATIONS_MAX: u32 = 16;
 
@@ -170,6 +173,11 @@ impl Proxy {
         }
     }
 
+    /// Makes room for a new connection, where one has been silent for long; whether one was.
+    fn end_most_silent(&self) -> bool {
+        self.shared.pairs.end_most_silent(SILENT_WHEN_FULL_NS, self.shared.options.clock.now().0)
+    }
+
     /// Takes the connections that wait; whether the machine has nothing left to take one with.
     fn accept_all<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) -> bool {
         let mut left = BACKLOG;
@@ -195,7 +203,14 @@ impl Proxy {
     fn start_connection<'scope>(&'scope self, socket: TcpStream, scope: &'scope Scope<'scope, '_>) {
         let shared = &self.shared;
         let max = shared.options.connections_max;
-        if shared.alive_count.load(Ordering::Acquire) >= max {
+        let is_full = shared.alive_count.load(Ordering::Acquire) >= max;
+        if is_full && self.end_most_silent() {
+            let line = format!(
+                "{max} connections are open, the limit of --max-connections; the one that was silent for the longest \
+                 time has been reset for a new one"
+            );
+            shared.journal.report(FaultKind::Idle, &line);
+        } else if is_full {
             let line = format!(
                 "{max} connections are open, the limit of --max-connections; the next one was reset: raise the limit, \
                  or check that the proxies do not form a loop"

@@ -212,6 +212,31 @@ fn connections_beyond_the_limit_are_reset_until_one_ends() {
 }
 
 #[test]
+fn a_full_proxy_resets_the_most_silent_connection_for_a_new_one() {
+    let clock = std::sync::Arc::new(HandClock::default());
+    let hand = std::sync::Arc::clone(&clock);
+    let (proxy, listener) = Proxied::before_listener(|options| {
+        options.connections_max = 2;
+        options.clock = hand;
+    });
+    let (mut silent, _silent_server) = proxy.connect(&listener);
+    let (mut busy, mut busy_server) = proxy.connect(&listener);
+    let now = narrows_engines::Clock::now(&*clock);
+    narrows_engines::Clock::wait_until(&*clock, now.after(31_000_000_000));
+    busy.write_all(b"x").unwrap();
+    busy_server.read_exact(&mut [0]).unwrap();
+    // Two looks of the proxy, which see that the second connection is not silent.
+    std::thread::park_timeout(std::time::Duration::from_millis(100));
+    let (mut new, mut new_server) = proxy.connect(&listener);
+    assert_eq!(read_to_reset(&mut silent), b"");
+    proxy.says("has been reset for a new one");
+    for (client, server) in [(&mut busy, &mut busy_server), (&mut new, &mut new_server)] {
+        client.write_all(b"z").unwrap();
+        server.read_exact(&mut [0]).unwrap();
+    }
+}
+
+#[test]
 fn a_silent_connection_is_reset_and_a_busy_one_is_not() {
     let clock = std::sync::Arc::new(HandClock::default());
     let hand = std::sync::Arc::clone(&clock);
