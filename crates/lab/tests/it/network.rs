@@ -12,6 +12,7 @@ fn assert_within(measured: f64, expected: f64, tolerance_ratio: f64) {
 }
 
 #[test]
+#[ignore = "campaign: a variant of a proof that ./test makes"]
 fn a_link_of_100_mbit_carries_its_payload_rate_both_ways() {
     on_a_calm_machine(|| {
         let Some(lab) = lab() else { return };
@@ -53,6 +54,7 @@ fn a_delay_wire_adds_twice_its_delay_to_the_round_trip() {
 }
 
 #[test]
+#[ignore = "campaign: a variant of a proof that ./test makes"]
 fn a_swapped_wire_keeps_the_rate_limit_and_the_neighbours_addresses() {
     on_a_calm_machine(|| {
         let Some(lab) = lab() else { return };

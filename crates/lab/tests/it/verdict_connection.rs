@@ -74,6 +74,7 @@ fn a_wire_that_loses_packets_limits_by_loss_and_not_by_its_bandwidth() {
 }
 
 #[test]
+#[ignore = "campaign: a variant of a proof that ./test makes"]
 fn a_link_without_delay_or_loss_blames_neither_a_window_nor_loss() {
     on_a_calm_machine(|| {
         let Some(lab) = lab() else { return };

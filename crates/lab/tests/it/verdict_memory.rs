@@ -65,6 +65,7 @@ fn reads_that_copy_each_block_once_from_memory_are_limited_by_that_copy() {
 }
 
 #[test]
+#[ignore = "campaign: a variant of a proof that ./test makes"]
 fn reads_that_wait_for_a_disk_are_not_limited_by_memory_copies() {
     on_a_calm_machine(|| {
         let Some(lab) = lab_with_disks() else { return };

@@ -49,6 +49,7 @@ fn a_link_of_100_mbit_limits_the_bulk_traffic_of_a_memory_store() {
 }
 
 #[test]
+#[ignore = "campaign: a variant of a proof that ./test makes"]
 fn a_link_of_100_mbit_limits_the_bulk_traffic_of_a_disk_store() {
     on_a_calm_machine(|| {
         let Some(lab) = lab() else { return };
@@ -96,6 +97,7 @@ fn a_delayed_wire_limits_small_requests_together_with_asking_one_at_a_time() {
 }
 
 #[test]
+#[ignore = "campaign: a variant of a proof that ./test makes"]
 fn small_requests_over_a_wire_without_delay_do_not_wait_for_round_trips() {
     on_a_calm_machine(|| {
         let Some(lab) = lab() else { return };

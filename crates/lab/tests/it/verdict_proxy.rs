@@ -92,6 +92,7 @@ fn a_proxy_with_a_quota_of_0_1_cpus_is_limited_by_its_cpu_and_the_network_is_kno
 }
 
 #[test]
+#[ignore = "campaign: a variant of a proof that ./test makes"]
 fn a_proxy_without_a_quota_before_a_server_with_one_is_not_blamed() {
     on_a_calm_machine(|| {
         let Some(lab) = lab() else { return };
@@ -105,6 +106,7 @@ fn a_proxy_without_a_quota_before_a_server_with_one_is_not_blamed() {
 }
 
 #[test]
+#[ignore = "campaign: a variant of a proof that ./test makes"]
 fn a_healthy_proxy_with_0_9_cpus_before_a_server_with_0_1_is_cleared() {
     on_a_calm_machine(|| {
         let Some(lab) = lab() else { return };
@@ -139,6 +141,7 @@ fn a_proxy_with_socket_buffers_of_8_kib_holds_back_though_its_cpu_is_idle() {
 }
 
 #[test]
+#[ignore = "campaign: a variant of a proof that ./test makes"]
 fn a_link_of_100_mbit_at_the_proxys_host_is_not_the_proxys_alone() {
     on_a_calm_machine(|| {
         let Some(lab) = lab() else { return };

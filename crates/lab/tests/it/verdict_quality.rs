@@ -206,6 +206,7 @@ fn a_path_that_a_cache_takes_past_its_device_is_told_to_exceed_the_devices_cut()
 }
 
 #[test]
+#[ignore = "campaign: a variant of a proof that ./test makes"]
 fn a_path_that_its_device_serves_does_not_exceed_the_devices_cut() {
     on_a_calm_machine(|| {
         let Some(lab) = lab_with_disks() else { return };

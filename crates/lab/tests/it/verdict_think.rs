@@ -60,6 +60,7 @@ fn a_user_who_thinks_12_ms_between_answers_that_take_a_third_of_it_is_named_with
 }
 
 #[test]
+#[ignore = "campaign: a variant of a proof that ./test makes"]
 fn a_user_who_thinks_less_than_the_wire_takes_waits_for_the_wire() {
     on_a_calm_machine(|| {
         let Some(lab) = lab() else { return };
