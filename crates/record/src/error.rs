@@ -1,5 +1,6 @@
 //! Why a record could not be written or read: what the caller does next, where, and the words for people.
 
+use narrows_sys::SysErrno;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -161,32 +162,7 @@ fn reason(source: &io::Error) -> String {
     }
 }
 
-/// The name of a Linux error number that files and folders meet.
+/// The kernel's name of the failure; `None` where it has none.
 fn errno_name(source: &io::Error) -> Option<&'static str> {
-    let name = match source.raw_os_error()? {
-        1 => "EPERM",
-        2 => "ENOENT",
-        5 => "EIO",
-        9 => "EBADF",
-        12 => "ENOMEM",
-        13 => "EACCES",
-        16 => "EBUSY",
-        17 => "EEXIST",
-        18 => "EXDEV",
-        20 => "ENOTDIR",
-        21 => "EISDIR",
-        22 => "EINVAL",
-        23 => "ENFILE",
-        24 => "EMFILE",
-        27 => "EFBIG",
-        28 => "ENOSPC",
-        30 => "EROFS",
-        36 => "ENAMETOOLONG",
-        39 => "ENOTEMPTY",
-        40 => "ELOOP",
-        116 => "ESTALE",
-        122 => "EDQUOT",
-        _ => return None,
-    };
-    Some(name)
+    SysErrno::from_raw(source.raw_os_error()?).known_name()
 }

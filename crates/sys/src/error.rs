@@ -66,7 +66,13 @@ impl SysErrno {
     /// The symbolic name, such as `EIO`; `E?` for numbers outside the table of names.
     #[must_use]
     pub fn name(self) -> &'static str {
-        NAMES.iter().find(|(number, _)| *number == self.0).map_or("E?", |(_, name)| name)
+        self.known_name().unwrap_or("E?")
+    }
+
+    /// The symbolic name; `None` for numbers outside the table of names.
+    #[must_use]
+    pub fn known_name(self) -> Option<&'static str> {
+        NAMES.iter().find(|(number, _)| *number == self.0).map(|(_, name)| *name)
     }
 
     /// What the caller does next.

@@ -41,13 +41,10 @@ fn is_test(name: &str, kind: ProofKind) -> bool {
     let Some((file, test)) = name.split_once("::") else { return false };
     let source = text(&format!("crates/lab/tests/it/{file}.rs"));
     let Some((before, _)) = source.split_once(&format!("\nfn {test}()")) else { return false };
-    before
-        .rsplit("\n\n")
-        .next()
-        .is_some_and(|attributes| {
-            let is_regular = !attributes.contains("#[ignore");
-            attributes.contains("#[test]") && (is_regular || kind == ProofKind::Any)
-        })
+    before.rsplit("\n\n").next().is_some_and(|attributes| {
+        let is_regular = !attributes.contains("#[ignore");
+        attributes.contains("#[test]") && (is_regular || kind == ProofKind::Any)
+    })
 }
 
 #[test]

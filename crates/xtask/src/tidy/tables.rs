@@ -80,7 +80,7 @@ pub(crate) const CRATES: &[CrateRow] = &[
     CrateRow { name: "sim", may_depend_on: &["model", "stats"], effects: PURE },
     CrateRow {
         name: "record",
-        may_depend_on: &["model"],
+        may_depend_on: &["model", "sys"],
         effects: &[(CodeEffect::Files, "writes and reads the folder it is given")],
     },
     CrateRow {
