@@ -7,7 +7,6 @@ use std::fs;
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::Stdio;
-use std::time::Duration;
 
 /// An endpoint and a proxy before it, by their addresses.
 fn path(folder: &Path) -> (Served, Served) {
