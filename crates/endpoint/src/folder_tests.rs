@@ -2,6 +2,9 @@
 
 use super::*;
 use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::Command;
 
 fn root(path: &Path) -> StoreRoot {
     StoreRoot {
@@ -37,10 +40,10 @@ fn another_folder_of_its_name_stays_with_all_that_is_in_it() {
     fs::rename(&made.path, place.path().join("moved")).unwrap();
     fs::create_dir(&made.path).unwrap();
     fs::write(made.path.join("precious"), "x").unwrap();
-    fs::write(made.path.join(MARKER), "x").unwrap();
+    fs::write(made.path.join(SESSION_MARKER), "x").unwrap();
     let path = made.path.clone();
     drop(made);
-    assert!(path.join("precious").is_file() && path.join(MARKER).is_file());
+    assert!(path.join("precious").is_file() && path.join(SESSION_MARKER).is_file());
     assert!(!place.path().join("moved/data-0").exists());
     assert!(leftovers(&root).contains("was moved"), "{}", leftovers(&root));
 }
@@ -50,7 +53,7 @@ fn without_its_marker_nothing_is_removed() {
     let place = tempfile::tempdir().unwrap();
     let root = root(place.path());
     let made = SessionFolder::make(&root, "1").unwrap();
-    fs::remove_file(made.path.join(MARKER)).unwrap();
+    fs::remove_file(made.path.join(SESSION_MARKER)).unwrap();
     fs::write(made.path.join("precious"), "x").unwrap();
     let path = made.path.clone();
     drop(made);
@@ -79,4 +82,47 @@ fn a_name_that_is_taken_is_refused_and_stays() {
     fs::create_dir(place.path().join(".narrows-1")).unwrap();
     assert!(SessionFolder::make(&root(place.path()), "1").is_err());
     assert!(place.path().join(".narrows-1").is_dir());
+}
+
+/// Something of others that is mounted at `at`; ends with this value.
+struct Bound(PathBuf);
+
+impl Bound {
+    fn mount(from: &Path, at: &Path) -> Option<Self> {
+        fs::create_dir(at).unwrap();
+        let done = Command::new("mount").arg("--bind").args([from, at]).output().unwrap();
+        if !done.status.success() {
+            drop(std::io::stderr().write_all(b"skipped: this user may not mount\n"));
+            fs::remove_dir(at).unwrap();
+            return None;
+        }
+        Some(Self(at.to_path_buf()))
+    }
+}
+
+impl Drop for Bound {
+    fn drop(&mut self) {
+        assert!(Command::new("umount").arg(&self.0).status().unwrap().success());
+    }
+}
+
+#[test]
+fn what_is_mounted_in_a_session_or_over_its_cells_stays_and_is_named() {
+    for mounted in ["cells", "other"] {
+        let place = tempfile::tempdir().unwrap();
+        let other = tempfile::tempdir().unwrap();
+        fs::write(other.path().join("precious"), "x").unwrap();
+        let root = root(place.path());
+        let made = SessionFolder::make(&root, "1").unwrap();
+        fs::write(made.path.join("data-0"), "x").unwrap();
+        let path = made.path.clone();
+        let Some(bound) = Bound::mount(other.path(), &path.join(mounted)) else { return };
+        assert_eq!(made.cells().is_err(), mounted == CELLS, "no file of a cell is made across a mount");
+        drop(made);
+        assert!(other.path().join("precious").is_file(), "{mounted}");
+        assert!(path.join(SESSION_MARKER).is_file() && !path.join("data-0").exists(), "{mounted}");
+        let left = leftovers(&root);
+        assert!(left.contains(mounted) && left.contains("mounted"), "{left}");
+        drop(bound);
+    }
 }

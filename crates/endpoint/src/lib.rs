@@ -44,6 +44,6 @@ mod workers;
 
 pub use error::{ServeError, ServeErrorKind};
 pub use options::ServeOptions;
-pub use owner::ServeNotice;
+pub use owner::{SESSION_MARKER, ServeNotice, session_state};
 pub use proxy::{Proxy, ProxyOptions, ProxyTotals};
 pub use server::Server;

@@ -11,8 +11,11 @@ pub mod endpoint;
 pub mod error;
 mod files;
 pub mod own_folders {
-    //! The folders that this process has made, as what they were when they were made.
-    pub use crate::files::{OwnFolder, add_own_folder, own_folder, take_problems};
+    //! The folders that this process has made, as what they were when they were made, and those of earlier processes.
+    pub use crate::files::{
+        MARKER, MarkedFolder, NamedFolder, OwnFolder, OwnerProcess, OwnerState, add_own_folder,
+        find_replaced, named_folders, own_folder, remove_own_folders, take_problems,
+    };
 }
 pub mod mmap;
 pub mod null;

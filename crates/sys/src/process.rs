@@ -228,6 +228,21 @@ pub fn started_ticks(pid: u32) -> Option<u64> {
     if is_dead { None } else { fields.nth(18)?.parse().ok() }
 }
 
+/// The namespace in which the numbers of processes that this one sees are valid, by its inode; `None` where `/proc` is
+/// not mounted or shows those of another namespace.
+///
+/// # Source
+/// namespaces(7), `/proc/PID/ns/pid`.
+#[must_use]
+pub fn pid_namespace() -> Option<u64> {
+    let shown = std::fs::read_link("/proc/self").ok()?;
+    if shown.to_str()?.parse() != Ok(std::process::id()) {
+        return None;
+    }
+    let link = std::fs::read_link("/proc/self/ns/pid").ok()?;
+    link.to_str()?.strip_prefix("pid:[")?.strip_suffix(']')?.parse().ok()
+}
+
 /// How a child is asked to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopSignal {

@@ -3,23 +3,16 @@
 //! Nothing outside it is ever written, and a folder without the marker is never removed. It is kept open: what is removed
 //! is in the folder that was made, whatever has its name by then.
 
+use super::marked::{MARKER, MarkedFolder, PREFIX, named_folders};
 use super::own::{self, OwnFolder};
 use narrows_sys::file::{self, Create, FileAccess, FileIdentity, OpenMode};
-use rustix::fs::{AtFlags, Dir, fstat, unlinkat};
+use rustix::fs::{AtFlags, fstat, unlinkat};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-
-/// File that marks a folder as made by narrows.
-const MARKER: &str = "made-by-narrows";
-/// Start of the folder's name.
-const PREFIX: &str = ".narrows-";
-/// No marker is longer.
-const MARKER_BYTES_MAX: u64 = 4096;
-/// Entries of a folder that are looked at for what earlier runs left.
-const LOOKED_AT_MAX: usize = 1 << 20;
+use std::sync::Arc;
 
 /// Why a test folder could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -101,19 +94,9 @@ impl TestFolder {
     #[must_use]
     pub fn left_behind(parent: &Path) -> Vec<(PathBuf, String)> {
         let Ok(opened) = File::open(parent) else { return Vec::new() };
-        let Ok(entries) = Dir::read_from(&opened) else { return Vec::new() };
-        entries
-            .take(LOOKED_AT_MAX)
-            .filter_map(Result::ok)
-            .filter_map(|entry| entry.file_name().to_str().ok().map(str::to_owned))
-            .filter(|name| name.starts_with(PREFIX))
-            .filter_map(|name| {
-                let folder = file::open_folder_in(&opened, OsStr::new(&name)).ok()?;
-                let owner = file::read_small_in(&folder, Path::new(MARKER), MARKER_BYTES_MAX).ok()?;
-                let owner = String::from_utf8(owner).ok()?;
-                Some((parent.join(name), owner.trim().to_owned()))
-            })
-            .collect()
+        let Ok(folders) = named_folders(&Arc::new(opened), parent) else { return Vec::new() };
+        let marked = folders.iter().filter_map(|folder| Some((folder.path(), folder.marker(MARKER)?)));
+        marked.map(|(path, owner)| (path.to_path_buf(), owner)).collect()
     }
 
     /// Removes the folder with what is in it, the marker last; why something stays.
@@ -124,41 +107,8 @@ impl TestFolder {
                 FileIdentity::from_name(&self.folder, name).is_ok_and(|found| found != *identity)
             })
         };
-        FileIdentity::from_name(&self.folder, OsStr::new(MARKER))
-            .map_err(|_| format!("its marker {MARKER} is missing, so it is not removed"))?;
-        let left = file::remove_content(&self.folder, &|name| name == MARKER || not_ours(name));
-        if !left.is_empty() {
-            return Err(format!("not removed: {}", left.join(", ")));
-        }
-        // What took the place of one of our files, or was added meanwhile.
-        if let Some(other) =
-            self.first_but_marker().map_err(|errno| format!("not looked through: {errno}"))?
-        {
-            return Err(format!("{other} in it is not what narrows made, so it is left there"));
-        }
-        let named = FileIdentity::from_name(&self.parent, OsStr::new(&self.name)).ok();
-        if named.is_none() || named != FileIdentity::from_file(&self.folder).ok() {
-            return Err(
-                "it was replaced or moved by somebody else; its files are removed and the folder is not"
-                    .to_owned(),
-            );
-        }
-        unlinkat(&self.folder, MARKER, AtFlags::empty())
-            .map_err(|errno| format!("remove {MARKER}: {errno}"))?;
-        unlinkat(&self.parent, &self.name, AtFlags::REMOVEDIR).map_err(|errno| format!("remove it: {errno}"))
-    }
-}
-
-impl TestFolder {
-    /// The first name in it but the marker's.
-    fn first_but_marker(&self) -> rustix::io::Result<Option<String>> {
-        for entry in Dir::read_from(&self.folder)? {
-            let name = entry?.file_name().to_string_lossy().into_owned();
-            if ![".", "..", MARKER].contains(&name.as_str()) {
-                return Ok(Some(name.escape_debug().to_string()));
-            }
-        }
-        Ok(None)
+        MarkedFolder { parent: &self.parent, name: &self.name, folder: &self.folder, marker: MARKER }
+            .remove(&not_ours)
     }
 }
 

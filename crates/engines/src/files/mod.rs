@@ -14,16 +14,20 @@ use std::sync::Arc;
 mod cache;
 mod displace;
 mod folder;
+mod marked;
 mod object_path;
 mod own;
+mod owner;
 mod single;
 mod sync_count;
 
 pub use cache::{COLD_RESIDENT_RATIO_MAX, drop_pages, resident_ratio};
 pub use displace::{DummyFile, sync};
 pub use folder::{FolderError, TestFolder};
+pub use marked::{MARKER, MarkedFolder, NamedFolder, named_folders};
 pub(crate) use object_path::ObjectPath;
-pub use own::{OwnFolder, add_own_folder, own_folder, take_problems};
+pub use own::{OwnFolder, add_own_folder, find_replaced, own_folder, remove_own_folders, take_problems};
+pub use owner::{OwnerProcess, OwnerState};
 pub(crate) use single::{Perform, SingleEngine, SingleFlight};
 pub(crate) use sync_count::SyncCount;
 

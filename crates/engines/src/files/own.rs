@@ -4,6 +4,7 @@
 //! One table a process, because a file is the same one for every engine. A client process gets the entries of its targets
 //! with its assignment. Not here: the folders' life, which is `folder`'s.
 
+use super::marked::{MARKER, MarkedFolder};
 use crate::error::{EngineError, ErrorKind};
 use narrows_sys::file::{self, Create, FileIdentity, OpenMode};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, unlinkat};
@@ -30,9 +31,12 @@ pub struct OwnFolder {
 struct OwnFolders {
     folders: BTreeMap<PathBuf, OwnFolder>,
     problems: Vec<String>,
+    /// One of them was found replaced.
+    is_replaced: bool,
 }
 
-static OWN: Mutex<OwnFolders> = Mutex::new(OwnFolders { folders: BTreeMap::new(), problems: Vec::new() });
+static OWN: Mutex<OwnFolders> =
+    Mutex::new(OwnFolders { folders: BTreeMap::new(), problems: Vec::new(), is_replaced: false });
 
 fn table() -> MutexGuard<'static, OwnFolders> {
     OWN.lock().unwrap_or_else(PoisonError::into_inner)
@@ -52,6 +56,53 @@ pub fn add_own_folder(path: &Path, folder: OwnFolder) {
 /// The folder at `path` is gone.
 pub(super) fn forget(path: &Path) {
     table().folders.remove(path);
+}
+
+/// Removes the folders that this process has made, all that is in them included, and returns what stays, in sentences.
+#[must_use]
+pub fn remove_own_folders() -> Vec<String> {
+    let made = table().folders.clone();
+    let failed = made.iter().filter_map(|(path, own)| {
+        let why = remove_own_folder(path, own).err()?;
+        Some(format!("test folder {}: {why}", path.display()))
+    });
+    failed.collect()
+}
+
+fn remove_own_folder(path: &Path, own: &OwnFolder) -> Result<(), String> {
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name().and_then(OsStr::to_str)) else {
+        return Err("it has no name".to_owned());
+    };
+    let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+    let parent = File::open(parent).map_err(|error| error.to_string())?;
+    let folder = file::open_folder_in(&parent, OsStr::new(name)).map_err(|error| error.to_string())?;
+    if FileIdentity::from_file(&folder).ok() != Some(own.identity) {
+        return Err("it was moved or replaced by somebody else, and was not touched".to_owned());
+    }
+    let marked = MarkedFolder { parent: &parent, name, folder: &folder, marker: MARKER };
+    let is_foreign = |name: &OsStr| {
+        name.to_str().and_then(|name| own.files.get(name)).is_some_and(|identity| {
+            FileIdentity::from_name(&folder, OsStr::new(name)).is_ok_and(|found| found != *identity)
+        })
+    };
+    marked.remove(&is_foreign)
+}
+
+/// Whether a folder or file that this process has made is not what it was, now or at an earlier look; what is found is a
+/// problem. A file that is gone is none: client processes remove files too.
+#[must_use]
+pub fn find_replaced() -> bool {
+    let made = table().folders.clone();
+    for (path, own) in &made {
+        // A folder that was replaced is noted there.
+        let Ok(Some(folder)) = open_own_folder(path) else { continue };
+        for (name, identity) in &own.files {
+            if FileIdentity::from_name(&folder, OsStr::new(name)).is_ok_and(|found| found != *identity) {
+                drop(replaced(path, Some(name)));
+            }
+        }
+    }
+    table().is_replaced
 }
 
 /// Takes what this process has found replaced, or could not remove of what it has made: sentences, each once.
@@ -172,5 +223,6 @@ fn replaced(path: &Path, name: Option<&str>) -> EngineError {
         )
         .hint("measure in a folder in which nobody else may write");
     note_problem(error.to_string());
+    table().is_replaced = true;
     error
 }
