@@ -59,7 +59,8 @@ const UNTRUSTWORTHY: ExitCodeFacts = ExitCodeFacts {
     definition: "There is a verdict, but some of the figures are not trustworthy: the load generator was near its own \
                  limit, operations failed, data read differs from data written, cells are missing or incomplete, the \
                  run was interrupted, the record is damaged, or a steady state or an interval that a study requires \
-                 was not reached.",
+                 was not reached. Also where something that narrows made could not be removed, or was replaced by \
+                 somebody else.",
     example: "Ctrl-C in the middle of a check, a server that went away, a path as fast as the null engine",
 };
 

@@ -6,6 +6,7 @@
 
 mod args;
 mod check;
+mod clean;
 mod client;
 mod compare;
 mod console;
@@ -71,6 +72,7 @@ pub fn main_with(_setup: &Setup) -> ExitCode {
         CliCommand::Suite(suite) => suite::run(&suite.choice, &command, &console),
         CliCommand::Serve(serve) => serve::run(&serve, &console),
         CliCommand::Proxy(proxy) => proxy::run(&proxy, &console),
+        CliCommand::Clean(clean) => clean::run(&clean, &console),
         CliCommand::Diagnose(diagnose) => diagnose::run(&diagnose, &console),
         CliCommand::Compare(compare) => compare::run(&compare, &console),
         CliCommand::Import(import) => import::run(&import, &console),

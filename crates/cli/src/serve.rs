@@ -46,8 +46,14 @@ pub(crate) fn run(arguments: &ServeArguments, console: &Console) -> Result<Exit,
             stop.ask(StopRequest::Now);
         });
     }
-    server.run(&stop).map_err(|error| CommandFailure::could_not_run(error.to_string()))?;
-    Ok(Exit::Done)
+    match server.run(&stop) {
+        Ok(()) => Ok(Exit::Done),
+        Err(error) if error.kind == narrows_endpoint::ServeErrorKind::Leftover => {
+            console.say(&format!("narrows: {error}"));
+            Ok(Exit::Untrustworthy)
+        }
+        Err(error) => Err(CommandFailure::could_not_run(error.to_string())),
+    }
 }
 
 fn refused(error: &narrows_endpoint::ServeError) -> CommandFailure {

@@ -51,6 +51,8 @@ pub(crate) enum CliCommand {
     /// Forward connections from one address to another
     #[command(after_help = SIZES)]
     Proxy(ProxyArguments),
+    /// List what killed runs and servers left in a folder, and remove it with --remove
+    Clean(CleanArguments),
     /// Repeat the verdict of a record, using only the record
     Diagnose(DiagnoseArguments),
     /// Compare run B with run A, from their records: better, worse or undecided, load by load
@@ -102,6 +104,16 @@ pub(crate) struct DiagnoseArguments {
     /// Print every cell and every number
     #[arg(long)]
     pub(crate) detail: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CleanArguments {
+    /// Folder that was measured or served (--root); only folders directly in it are looked at
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub(crate) dir: PathBuf,
+    /// Remove the folders whose run has ended; without it, nothing is changed
+    #[arg(long)]
+    pub(crate) remove: bool,
 }
 
 #[derive(Debug, Args)]

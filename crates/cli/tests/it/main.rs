@@ -14,6 +14,7 @@ mod bad_record;
 mod bad_relay;
 mod bad_study;
 mod bad_target;
+mod clean;
 mod closed_output;
 mod compare;
 mod hostile_folder;

@@ -1,0 +1,148 @@
+//! What killed runs and servers leave, as `narrows clean` lists and removes it.
+
+use crate::support::running::Running;
+use crate::support::{Guarded, Seen, Surroundings, narrows, run, strangers_folder};
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::{MetadataExt, chown, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+/// How soon all processes of a killed check are gone.
+const GONE_WITHIN: Duration = Duration::from_secs(5);
+const TEST_MARKER: &str = "made-by-narrows";
+
+/// A check of `target` that lasts for minutes, with a test file.
+fn check(folder: &Path) -> Running {
+    let words = ["check", "target", "--out", "record", "--op", "read", "--block", "4KiB", "--depth", "1"];
+    let mut running =
+        Running::start(folder, &[&words[..], &["--cell-seconds", "0.2", "--seconds", "600"]].concat());
+    let has_file = |path: &PathBuf| path.join("data-0").exists();
+    wait_for_cells(&mut running, || marked(&folder.join("target"), TEST_MARKER).iter().any(has_file));
+    running
+}
+
+/// Waits from cell to cell until `is_there`; the first cells store nothing.
+fn wait_for_cells(running: &mut Running, is_there: impl Fn() -> bool) {
+    for number in 1.. {
+        running.wait_for(&format!("[{number}/"));
+        if is_there() {
+            return;
+        }
+    }
+}
+
+fn marked(folder: &Path, marker: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap();
+    entries.map(|entry| entry.unwrap().path()).filter(|path| path.join(marker).exists()).collect()
+}
+
+#[track_caller]
+fn assert_listed(seen: &Seen, code: i32, words: &[&str]) {
+    assert_eq!(seen.code, Some(code), "{seen:?}");
+    for word in words {
+        assert!(seen.stdout.contains(word), "`{word}` is not listed: {seen:?}");
+    }
+    seen.assert_orderly();
+}
+
+/// What a check left that was killed, in `target` of `folder`.
+fn killed(folder: &Path) -> PathBuf {
+    let mut running = check(folder);
+    running.signal("KILL");
+    running.wait_until_all_are_gone(GONE_WITHIN);
+    drop(running);
+    fs::remove_dir_all(folder.join("record")).unwrap();
+    let left = marked(&folder.join("target"), TEST_MARKER);
+    assert_eq!(left.len(), 1, "{left:?}");
+    left[0].clone()
+}
+
+#[test]
+fn what_a_killed_check_left_is_listed_then_removed_and_all_else_stays() {
+    let folder = strangers_folder();
+    let before = Surroundings::of(folder.path());
+    let left = killed(folder.path());
+    let name = left.file_name().unwrap().to_str().unwrap().to_owned();
+    assert_listed(&run(folder.path(), &["clean", "target"]), 0, &[&name, "--remove removes it"]);
+    assert!(left.join("data-0").exists(), "listing changes nothing");
+    assert_listed(&run(folder.path(), &["clean", "target", "--remove"]), 0, &[&name, "removed"]);
+    before.assert_same(folder.path());
+    let again = run(&folder.path().join("target"), &["clean", "--remove"]);
+    assert_listed(&again, 0, &["nothing is left in ."]);
+}
+
+#[test]
+fn what_a_living_check_uses_is_named_and_stays() {
+    let folder = strangers_folder();
+    let running = check(folder.path());
+    let own = marked(&folder.path().join("target"), TEST_MARKER);
+    assert_listed(&run(folder.path(), &["clean", "target", "--remove"]), 0, &["in use"]);
+    assert!(own[0].join("data-0").exists());
+    running.signal("TERM");
+    running.end();
+}
+
+#[test]
+fn a_folder_of_another_user_container_or_maker_stays() {
+    let folder = strangers_folder();
+    let left = killed(folder.path());
+    let marker = left.join(TEST_MARKER);
+    let text = fs::read_to_string(&marker).unwrap();
+    // Not the marker of narrows: a link to one.
+    let linked = folder.path().join("target/.narrows-0000000000000001");
+    fs::create_dir(&linked).unwrap();
+    symlink(&marker, linked.join(TEST_MARKER)).unwrap();
+    symlink(&left, folder.path().join("target/.narrows-0000000000000002")).unwrap();
+    let from = text.find(", process ids of ").unwrap();
+    fs::write(&marker, format!("{}, process ids of 7 on elsewhere\n", &text[..from])).unwrap();
+    let seen = run(folder.path(), &["clean", "target", "--remove"]);
+    assert_listed(&seen, 4, &["another container", "rm -r target/.narrows-"]);
+    assert_eq!(seen.stdout.lines().count(), 1, "links and folders without a marker are not ours: {seen:?}");
+    assert!(left.join("data-0").exists() && linked.exists());
+    fs::write(&marker, text).unwrap();
+    if fs::metadata(&left).unwrap().uid() != 0 {
+        drop(writeln!(std::io::stderr(), "skipped in part: only root may act as two users"));
+        return;
+    }
+    for path in [&left, &marker] {
+        chown(path, Some(61_001), Some(61_001)).unwrap();
+    }
+    let seen = run(folder.path(), &["clean", "target", "--remove"]);
+    assert_listed(&seen, 4, &["belongs to user 61001"]);
+    assert!(left.join("data-0").exists());
+}
+
+#[test]
+fn what_a_killed_server_left_is_removed() {
+    let folder = strangers_folder();
+    let mut command = narrows(folder.path(), &["serve", "--listen", "127.0.0.1:0", "--root", "target"]);
+    let mut server = Guarded(command.stdout(Stdio::piped()).spawn().unwrap());
+    let mut line = String::new();
+    BufReader::new(server.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let address = line.trim().strip_prefix("listening on ").unwrap();
+    let endpoint = format!("tcp://{address}/disk");
+    let words = ["check", &endpoint, "--out", "record", "--op", "read", "--block", "4KiB", "--depth", "1"];
+    let mut running =
+        Running::start(folder.path(), &[&words[..], &["--cell-seconds", "0.2", "--seconds", "600"]].concat());
+    let target = folder.path().join("target");
+    wait_for_cells(&mut running, || !marked(&target, "made-by-narrows-serve").is_empty());
+    let session = marked(&folder.path().join("target"), "made-by-narrows-serve");
+    assert_eq!(session.len(), 1, "{session:?}");
+    let in_use = run(folder.path(), &["clean", "target", "--remove"]);
+    assert_listed(&in_use, 0, &["session of a server", "in use"]);
+    drop(server);
+    running.signal("KILL");
+    running.wait_until_all_are_gone(GONE_WITHIN);
+    drop(running);
+    assert_listed(&run(folder.path(), &["clean", "target", "--remove"]), 0, &["removed"]);
+    assert!(!session[0].exists());
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_bad_input() {
+    let folder = strangers_folder();
+    run(folder.path(), &["clean", "missing"]).assert_said(2, &["missing"]).assert_no_result();
+    run(folder.path(), &["clean", "precious.txt"]).assert_said(2, &["precious.txt"]).assert_no_result();
+}
