@@ -80,6 +80,7 @@ pub fn main_with(_setup: &Setup) -> ExitCode {
         CliCommand::Client => client::run(),
         CliCommand::RelayRole => relay::role(),
     };
+    signals::wait_for_ending();
     let problems = take_problems();
     for problem in &problems {
         console.say(&format!("narrows: {problem}"));

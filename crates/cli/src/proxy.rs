@@ -36,6 +36,7 @@ pub(crate) fn run(arguments: &ProxyArguments, console: &Console) -> Result<Exit,
     for notice in proxy.notices() {
         console.say(&format!("narrows proxy: {notice}"));
     }
+    signals::end_preparation();
     console.result(&format!("listening on {}\n", proxy.local_address()))?;
     let totals = proxy.run().map_err(|error| CommandFailure::could_not_run(error.to_string()))?;
     console.say(&format_totals(totals));

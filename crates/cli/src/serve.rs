@@ -37,6 +37,7 @@ pub(crate) fn run(arguments: &ServeArguments, console: &Console) -> Result<Exit,
     if let Some(notice) = server.notice() {
         console.say(&narrows_model::printable::one_line(&notice.to_string()));
     }
+    signals::end_preparation();
     console.result(&format!("listening on {}\n", server.local_address()))?;
     if arguments.until_stdin_ends {
         let stop = stop.clone();

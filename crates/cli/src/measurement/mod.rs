@@ -16,6 +16,7 @@ mod watch;
 use crate::args::OutputArguments;
 use crate::console::Console;
 use crate::exit::CommandFailure;
+use crate::signals;
 use load::RunExecutor;
 use narrows_model::event::EndReason;
 use narrows_model::{Inventory, Nanos, Plan, Summary};
@@ -113,6 +114,7 @@ pub(crate) fn run(
     watch: &Watch,
     context: OutputContext<'_>,
 ) -> Result<FinishedRun, CommandFailure> {
+    signals::end_preparation();
     let writer = record(spec.plan, spec.inventory, context)?;
     let (reason, writer) = RunExecutor { spec, watch, context }.execute(writer)?;
     Ok(FinishedRun { writer, reason })

@@ -40,6 +40,7 @@ pub(crate) fn run_relay(
     watch: &Watch,
     context: OutputContext<'_>,
 ) -> Result<FinishedRun, CommandFailure> {
+    crate::signals::end_preparation();
     let writer = record(experiment.plan, experiment.inventory, context)?;
     let progress = ProgressDisplay::new(context.console, experiment.plan, context.output.quiet);
     let mut recording = Recording { writer, progress };
