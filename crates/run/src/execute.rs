@@ -8,6 +8,7 @@ use crate::stop::StopRequest;
 use crate::time_share::{TimeShare, may_go_on};
 use crate::trial::{TrialTurn, run_trial};
 use narrows_engines::endpoint::RemoteCellParams;
+use narrows_engines::own_folders::find_replaced;
 use narrows_engines::{EngineError, ErrorKind};
 use narrows_model::event::{EndReason, Phase};
 use narrows_model::plan::SkippedCell;
@@ -158,7 +159,12 @@ impl PlanRun<'_, '_> {
                 }
             }
         }
-        Ok(false)
+        // Whoever replaced a file of ours would do so again; a client process reports it as the failure of its cell.
+        let is_replaced = find_replaced();
+        if is_replaced {
+            self.output.reason = EndReason::Failed;
+        }
+        Ok(is_replaced)
     }
 
     /// Why a run ends that was asked to stop: by its user, or because a peer was lost.

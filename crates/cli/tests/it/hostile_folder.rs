@@ -59,18 +59,75 @@ impl Shared {
         Guarded(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
     }
 
-    /// Checks the shared folder as its owner, who has given all rights on what they make to everybody.
+    /// Checks the shared folder as its owner.
     fn check(&self, more: &[&str]) -> Seen {
+        self.run(&[&["check", "../shared", "--out", "record"][..], &SHORT, more].concat())
+    }
+
+    /// Runs the study `text` of loads of the shared folder as its owner.
+    fn study(&self, text: &str) -> Seen {
+        fs::write(self.path("home/study.toml"), text).unwrap();
+        self.run(&["run", "study.toml", "--out", "record"])
+    }
+
+    /// Runs `words` as the owner, who has given all rights on what they make to everybody.
+    fn run(&self, words: &[&str]) -> Seen {
         let inner = narrows(&self.path("home"), &[]);
         let mut command = Command::new("sh");
         command
             .args(["-c", "umask 0; exec \"$0\" \"$@\""])
             .arg(std::env::var_os("NARROWS_OLD").unwrap_or(inner.get_program().into()));
-        command.args(["check", "../shared", "--out", "record"]).args(SHORT).args(more);
+        command.args(words);
         let done = command.current_dir(self.path("home")).uid(OWNER).gid(OWNER).output().unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         Seen { code: done.status.code(), stdout: text(done.stdout), stderr: text(done.stderr) }
     }
+}
+
+/// Puts another folder in the place of the test folder, once, soon after it was made.
+const REPLACE_FOLDER: &str = "until [ -f stolen ]; do sleep 0.02; for each in .narrows-*; do [ ! -d \"$each\" ] || { \
+     sleep 0.3; : > stolen; mv \"$each\" moved && mkdir -m 777 \"$each\" && : > \"$each/made-by-narrows\" \
+     && ln -s ../../home/secret \"$each/data-0\" && ln -s ../../home/secret \"$each/data-1\"; }; done; done";
+
+/// Fails unless the folder's replacement ended a run of eight cells of `workload` at once.
+#[track_caller]
+fn assert_replacement_ends_the_run(workload: &str) {
+    let Some(shared) = Shared::make() else { return };
+    let attack = shared.attack(REPLACE_FOLDER);
+    let seen = shared.study(&format!(
+        "title = \"replaced\"\ntarget = \"../shared\"\nseconds = 60\n[workload]\nop = \"write\"\n\
+         file = \"8MiB\"\n{workload}\n[stop]\nmeasure = \"500ms\"\ntrials = 1\n\
+         [sweep]\nblock = [\"4KiB\", \"8KiB\", \"16KiB\", \"32KiB\", \"64KiB\", \"128KiB\", \"256KiB\", \"512KiB\"]\n"
+    ));
+    drop(attack);
+    shared.assert_untouched(&seen);
+    assert_eq!(seen.code, Some(4), "{workload}: {seen:#?}");
+    assert!(seen.stderr.contains("replaced"), "{workload}: {seen:#?}");
+    let events = fs::read_to_string(shared.path("home/record/events.jsonl")).unwrap();
+    assert!(events.contains("\"trial_finished\""), "what was measured is kept: {events}");
+    let failed = events.matches("\"cell_failed\"").count();
+    assert!(failed <= 1, "no cell is tried after the replacement was found: {failed} failed");
+    assert!(events.contains("\"failed\""), "{workload}: the run ends as failed");
+}
+
+#[test]
+fn a_replaced_folder_ends_a_run_through_uring() {
+    assert_replacement_ends_the_run("engine = \"uring\"");
+}
+
+#[test]
+fn a_replaced_folder_ends_a_run_through_mmap() {
+    assert_replacement_ends_the_run("engine = \"mmap\"");
+}
+
+#[test]
+fn a_replaced_folder_ends_a_run_through_stdio() {
+    assert_replacement_ends_the_run("engine = \"stdio\"");
+}
+
+#[test]
+fn a_replaced_folder_ends_a_run_of_client_processes() {
+    assert_replacement_ends_the_run("clients = 2");
 }
 
 #[test]
@@ -89,11 +146,7 @@ fn a_data_file_replaced_by_a_link_costs_nothing_outside_the_folder() {
 #[test]
 fn a_test_folder_put_in_the_place_of_ours_ends_the_check_with_exit_4() {
     let Some(shared) = Shared::make() else { return };
-    let attack = shared.attack(
-        "while :; do for each in .narrows-*; do [ -f \"$each/../stolen\" ] || [ ! -d \"$each\" ] || { \
-         sleep 0.3; : > stolen; mv \"$each\" moved && mkdir -m 777 \"$each\" && : > \"$each/made-by-narrows\" \
-         && ln -s ../../home/secret \"$each/data-0\"; }; done; done",
-    );
+    let attack = shared.attack(REPLACE_FOLDER);
     let seen = shared.check(&[]);
     drop(attack);
     shared.assert_untouched(&seen);
