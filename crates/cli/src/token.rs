@@ -17,10 +17,10 @@ const MAKE: &str = "create one with `head -c 32 /dev/urandom | base64 > FILE`, t
 /// The token in the file at `path`, without white space around it.
 ///
 /// # Errors
-/// When the file cannot be read or its token is too short to be a secret.
+/// When the file cannot be read, is a link that other users can have made, or its token is too short to be a secret.
 pub(crate) fn read(path: Option<&Path>) -> Result<Option<Vec<u8>>, CommandFailure> {
     let Some(path) = path else { return Ok(None) };
-    let bytes = narrows_sys::file::read_small(path, LINE_BYTES_MAX).map_err(|error| {
+    let bytes = narrows_sys::file::read_small_through_links(path, LINE_BYTES_MAX).map_err(|error| {
         CommandFailure::bad_input(format!(
             "token file {}: {error}; give a file that contains the token, or {MAKE}",
             path.display()

@@ -29,7 +29,9 @@ pub use layout::{
     has_holes,
 };
 pub use listing::Listing;
-pub use own_folder::{FileIdentity, make_folder, open_folder_in, open_own, read_small, read_small_in};
+pub use own_folder::{
+    FileIdentity, make_folder, open_folder_in, open_own, read_small, read_small_in, read_small_through_links,
+};
 pub use position::{read, seek, write};
 pub use removal::remove_content;
 pub use residency::resident_bytes;

@@ -7,6 +7,7 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat, openat2};
@@ -176,6 +177,53 @@ pub fn read_small_in(folder: impl AsFd, path: &Path, bytes_max: u64) -> Result<V
         return Err(failed(Errno::FBIG).advising("it is longer than such a file can be; name another one"));
     }
     Ok(content)
+}
+
+/// Links that are followed one after the other.
+const LINKS_MAX: u32 = 8;
+
+/// As [`read_small`], but a link at the end of `path` is followed if nobody but root and this user can have put it
+/// there: one of them owns the link and the folder that it is in, and others may not write in that folder, or it is
+/// sticky. So are secrets mounted in containers.
+///
+/// # Errors
+/// As [`read_small`]; `Invalid` with `ELOOP` for any other link, and for more than eight.
+///
+/// # Source
+/// As `fs.protected_symlinks` in sysctl/fs(5), for every folder.
+pub fn read_small_through_links(path: &Path, bytes_max: u64) -> Result<Vec<u8>> {
+    let mut path = path.to_path_buf();
+    for _ in 0..LINKS_MAX {
+        match read_small(&path, bytes_max) {
+            Err(error) if error.errno().raw() == Errno::LOOP.raw_os_error() => path = link_target(&path)?,
+            read => return read,
+        }
+    }
+    read_small(&path, bytes_max)
+}
+
+/// Where the link `path` leads to, if nobody but root and this user can have put it there.
+fn link_target(path: &Path) -> Result<std::path::PathBuf> {
+    let failed = |errno: Errno| SysErrno::from(errno).during("read", path.display());
+    let untrusted = failed(Errno::LOOP).advising(
+        "it is a symbolic link that other users can have made, which is not followed; name the file itself, or a link \
+         owned by root or this user in a folder of theirs in which others may not write",
+    );
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Err(untrusted) };
+    let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let folder = openat(CWD, parent, flags, Mode::empty()).map_err(failed)?;
+    let around = fstat(&folder).map_err(failed)?;
+    let link = rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
+    let user_id = rustix::process::geteuid().as_raw();
+    let is_trusted = |owner: u32| owner == 0 || owner == user_id;
+    let rights = Mode::from_raw_mode(around.st_mode);
+    let is_closed = !rights.intersects(Mode::WGRP | Mode::WOTH) || rights.contains(Mode::SVTX);
+    if !(is_trusted(link.st_uid) && is_trusted(around.st_uid) && is_closed) {
+        return Err(untrusted);
+    }
+    let target = rustix::fs::readlinkat(&folder, name, Vec::new()).map_err(failed)?;
+    Ok(parent.join(OsStr::from_bytes(target.to_bytes())))
 }
 
 fn open_confined(

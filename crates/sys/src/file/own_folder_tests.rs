@@ -137,3 +137,32 @@ fn build_again(inner: &Path) {
     fs::create_dir_all(inner).unwrap();
     fs::write(inner.join("file"), "x").unwrap();
 }
+
+#[test]
+fn a_link_is_followed_where_nobody_else_can_have_made_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let rights = |mode: u32| fs::set_permissions(folder.path(), fs::Permissions::from_mode(mode)).unwrap();
+    fs::create_dir(at("..data")).unwrap();
+    fs::write(at("..data/token"), "12345").unwrap();
+    symlink("..data/token", at("token")).unwrap();
+    symlink("token", at("second")).unwrap();
+    symlink("round", at("round")).unwrap();
+    let read = |name: &str| read_small_through_links(&at(name), 5);
+    for mode in [0o700, 0o755, 0o1777] {
+        rights(mode);
+        assert_eq!(read("token").unwrap(), b"12345", "{mode:o}");
+        assert_eq!(read("second").unwrap(), b"12345", "{mode:o}");
+    }
+    for mode in [0o770, 0o777] {
+        rights(mode);
+        assert_eq!(raw(read("token")), libc::ELOOP, "{mode:o}");
+    }
+    rights(0o700);
+    assert_eq!(raw(read("round")), libc::ELOOP);
+    if std::os::unix::fs::lchown(at("token"), Some(61_001), Some(61_001)).is_err() {
+        drop(writeln!(std::io::stderr(), "skipped in part: only root may give files away"));
+        return;
+    }
+    assert_eq!(raw(read("token")), libc::ELOOP, "another user's link");
+}
