@@ -42,7 +42,7 @@ const BAD_INPUT: ExitCodeFacts = ExitCodeFacts {
     title: "bad input",
     definition: "The command line or an input file must be corrected first. No load was run.",
     example: "an unknown scheme, a study with an unknown key, a folder that does not exist, a wrong token, a record \
-        of a later version",
+        of a later version, costs that need `--yes`",
 };
 
 const COULD_NOT_RUN: ExitCodeFacts = ExitCodeFacts {

@@ -9,6 +9,7 @@
 pub mod capabilities;
 pub mod cell;
 pub mod comparison;
+pub mod costs;
 pub mod counters;
 pub mod diagnosis;
 pub mod effective;

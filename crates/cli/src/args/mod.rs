@@ -78,6 +78,10 @@ pub(crate) struct OutputArguments {
     /// Print what would be run, and run nothing
     #[arg(long)]
     pub(crate) plan: bool,
+    /// Confirm costs beyond the limits: more bytes than 4 times the memory of this machine, more than 15 minutes, or
+    /// displaced caches
+    #[arg(long)]
+    pub(crate) yes: bool,
     /// Print the JSON summary instead of text
     #[arg(long)]
     pub(crate) json: bool,

@@ -43,7 +43,7 @@ pub(crate) fn run(
         context.print_plan(&prepared.plan)?;
         return Ok(Exit::Done);
     }
-    context.announce(&prepared.plan, prepared.resolved.inventory());
+    context.announce(&prepared.plan, prepared.resolved.inventory())?;
     let spec = RunSpec {
         plan: &prepared.plan,
         inventory: prepared.resolved.inventory(),

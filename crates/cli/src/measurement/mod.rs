@@ -2,6 +2,7 @@
 //!
 //! Not here: what is planned, and where, which are each command's own.
 
+mod costs;
 mod endpoint;
 mod folder;
 mod load;
@@ -70,14 +71,21 @@ impl OutputContext<'_> {
         self.console.result(&narrows_report::text::plan(plan, &style))
     }
 
-    /// States the load before it is put on.
-    pub(crate) fn announce(&self, plan: &Plan, inventory: &Inventory) {
+    /// States the load before it starts.
+    ///
+    /// # Errors
+    /// When the plan costs more than is done without `--yes`.
+    pub(crate) fn announce(&self, plan: &Plan, inventory: &Inventory) -> Result<(), CommandFailure> {
+        if !self.output.yes {
+            costs::check(plan, inventory)?;
+        }
         if self.output.quiet {
-            return;
+            return Ok(());
         }
         let style = Style { detail: false, colour: false, ..self.style() };
         self.console.say(&narrows_report::text::inventory(inventory, &style));
         self.console.say(&narrows_report::text::plan(plan, &style));
+        Ok(())
     }
 }
 

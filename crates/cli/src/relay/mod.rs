@@ -31,7 +31,7 @@ pub(crate) fn run(
     let inventory = measurement::machine(None, watch.clock_resolution_ns)?;
     let token = token::read(arguments.token_file.as_deref())?;
     let roles = remote.connect(&plan, token.as_deref(), &watch)?;
-    context.announce(&plan, &inventory);
+    context.announce(&plan, &inventory)?;
     let experiment = Experiment {
         plan: &plan,
         inventory: &inventory,

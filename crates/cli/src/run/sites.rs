@@ -47,7 +47,7 @@ impl Sites {
     ) -> Result<FinishedRun, CommandFailure> {
         redirect_files(&mut plan, &|path| Some(self.own_folder(path)?.path().to_path_buf()));
         let inventory = self.whole_inventory();
-        context.announce(&plan, &inventory);
+        context.announce(&plan, &inventory)?;
         let spec = RunSpec {
             plan: &plan,
             inventory: &inventory,

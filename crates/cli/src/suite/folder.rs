@@ -67,7 +67,7 @@ fn load(
     watch: &Watch,
     context: OutputContext<'_>,
 ) -> Result<measurement::FinishedRun, CommandFailure> {
-    context.announce(plan, prepared.resolved.inventory());
+    context.announce(plan, prepared.resolved.inventory())?;
     let spec = RunSpec {
         plan,
         inventory: prepared.resolved.inventory(),

@@ -259,7 +259,7 @@ fn an_interrupt_keeps_the_cells_that_are_whole() {
 fn two_interrupts_stop_a_cell_that_would_last_for_minutes() {
     let folder = strangers_folder();
     let before = Surroundings::of(folder.path());
-    let mut running = long(folder.path(), "300");
+    let mut running = long(folder.path(), "200");
     // A signal before the first cell finds none to stop after.
     wait_for_phases(&folder.path().join("record"), &["warm_up", "measure"], 1);
     running.signal("INT");

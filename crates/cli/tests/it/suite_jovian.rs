@@ -110,8 +110,7 @@ fn near(one: f64, other: f64) -> bool {
 #[test]
 fn a_dummy_file_is_read_before_reads_and_few_trials_are_told() {
     let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
-    let words =
-        "c1-s2 --flush-bytes 2MiB --ack late --peer-depth 2 --disk-threads 1 --priority client --out record";
+    let words = "c1-s2 --flush-bytes 2MiB --ack late --peer-depth 2 --disk-threads 1 --priority client --yes --out record";
     let few = ["--bytes", "256KiB", "--trials", "2", "--no-verdict", "--quiet"];
     let seen = suite(folder.path(), words, &few);
     assert_eq!(seen.code, Some(0), "{seen:?}");

@@ -4,6 +4,7 @@
 
 mod cells;
 mod comparison;
+mod costs;
 mod evidence;
 mod explain;
 mod factor_value;
@@ -33,6 +34,7 @@ mod wording;
 mod wrap;
 
 pub use comparison::comparison;
+pub use costs::costs;
 pub use explain::explanation;
 pub use flags::flags;
 pub use inventory::inventory;

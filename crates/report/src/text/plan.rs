@@ -1,5 +1,6 @@
 //! The load that a plan puts on, stated before it starts.
 
+use super::costs::costs_section;
 use super::relay_plan::relay_plan;
 use super::remarks::skipped;
 use super::style::{Paint, Style};
@@ -26,6 +27,7 @@ pub fn plan(plan: &Plan, style: &Style) -> String {
         return out;
     }
     if !plan.cells.is_empty() {
+        out.push_str(&costs_section(plan, style));
         out.push_str(&style.heading("CELLS", "in the order in which they run"));
         out.push_str(&cells(plan, style));
     }

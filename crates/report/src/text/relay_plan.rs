@@ -1,5 +1,6 @@
 //! The load of the buffer experiment, stated before it starts, and its points.
 
+use super::costs::costs_section;
 use super::style::{Paint, Style};
 use super::table::{Align, TextTable};
 use super::units::{counted, counted_len};
@@ -18,6 +19,7 @@ pub(super) fn relay_plan(plan: &Plan, relay: &RelayPlan, style: &Style) -> Strin
         out.push_str(&paragraph(&line, indent, style.width));
     }
     if style.detail {
+        out.push_str(&costs_section(plan, style));
         out.push_str(&style.heading("POINTS", "in the order in which they run"));
         out.push_str(&points(relay, style));
     }

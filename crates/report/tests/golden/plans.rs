@@ -2,6 +2,7 @@
 
 use crate::compare;
 use crate::fixtures::builders;
+use narrows_model::costs::PlanCosts;
 use narrows_model::plan::{LoadStatement, PLAN_SCHEMA, Plan, Topology};
 use narrows_model::workload::Arrivals;
 use narrows_model::{Bytes, Cell, Cut, Nanos, Op, Segment, Target, Workload};
@@ -44,6 +45,27 @@ fn a_plan_states_the_rate_of_its_open_loops_and_caps_on_operations() {
     capped.cells.last_mut().unwrap().workload.arrivals = Arrivals::Closed;
     let rendered = text::plan(&capped, &Style::default());
     assert!(rendered.contains("at most 5.00 thousand op/s") && !rendered.contains("as fast"), "{rendered}");
+}
+
+#[test]
+fn costs_are_phrases_that_name_what_is_not_known_beforehand() {
+    let costs = PlanCosts {
+        prepared_bytes: Bytes(1 << 20),
+        load_bytes: Bytes(1 << 20),
+        displacing_bytes: Bytes(3 << 20),
+        duration_ns: Nanos(2_000_000_000),
+        ..PlanCosts::default()
+    };
+    let dummies = "reads dummy files of 3.00 MiB in all to displace caches, at every serving machine";
+    assert_eq!(text::costs(&costs), ["moves at most 2.00 MiB", "lasts at most 2.00 s", dummies]);
+    let open = PlanCosts { has_open_bytes: true, has_open_time: true, ..costs };
+    assert!(
+        text::costs(&open)[0].contains("beside what the path transfers in windows that time alone limits")
+    );
+    assert!(text::costs(&open)[1].contains("beside the time for the bytes of its tests"));
+    let unknown = PlanCosts { has_open_bytes: true, has_open_time: true, ..PlanCosts::default() };
+    assert_eq!(text::costs(&unknown)[0], "moves as many bytes as the path transfers in the time");
+    assert_eq!(text::costs(&unknown)[1], "lasts until its bytes are transferred");
 }
 
 #[test]

@@ -118,7 +118,7 @@ impl Bench {
             fs::remove_dir_all(&record)?;
         }
         let mut command = self.tools.narrows();
-        command.arg("run").arg(study).args(["--json", "--quiet", "--out"]).arg(record);
+        command.arg("run").arg(study).args(["--json", "--quiet", "--yes", "--out"]).arg(record);
         Ok(command)
     }
 

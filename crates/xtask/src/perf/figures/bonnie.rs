@@ -180,7 +180,7 @@ fn narrows(bench: &Bench, trial: &BonnieTrial, place: &Path) -> anyhow::Result<S
     }
     let mut command = bench.tools.narrows();
     command
-        .args(["suite", "bonnie", "-q", "--quiet", "--no-verdict", "--out"])
+        .args(["suite", "bonnie", "-q", "--quiet", "--no-verdict", "--yes", "--out"])
         .arg(record)
         .arg("-d")
         .arg(place);

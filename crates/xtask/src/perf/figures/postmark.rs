@@ -100,7 +100,7 @@ fn narrows(bench: &Bench, within: &Path) -> anyhow::Result<PhaseRates> {
         fs::remove_dir_all(&record)?;
     }
     let mut command = bench.tools.narrows();
-    command.args(["suite", "postmark", "--no-verdict", "--quiet", "--out"]).arg(record);
+    command.args(["suite", "postmark", "--no-verdict", "--quiet", "--yes", "--out"]).arg(record);
     command.arg("--location").arg(place);
     for (option, figure) in
         [("--number", NUMBER), ("--transactions", TRANSACTIONS), ("--subdirectories", SUBDIRECTORIES)]

@@ -76,7 +76,7 @@ fn narrows(bench: &Bench, address: &str, buffer_bytes: u64) -> anyhow::Result<f6
     let (size, total) = (buffer_bytes.to_string(), total_bytes(buffer_bytes).to_string());
     let mut command = bench.tools.narrows();
     command.args(["relay", "--sweep", "both", "--trials", "1", "--server", address]);
-    command.args(["--sizes", &size, "--bytes", &total, "--json", "--quiet", "--out"]).arg(record);
+    command.args(["--sizes", &size, "--bytes", &total, "--json", "--quiet", "--yes", "--out"]).arg(record);
     let ended = bench.turn("narrows", &mut command)?;
     parse::relay_bytes_per_s(ended.printed(&[0])?)
 }

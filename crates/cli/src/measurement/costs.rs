@@ -1,0 +1,59 @@
+//! Refuses what costs more than is done without `--yes`, before any load.
+
+use crate::exit::CommandFailure;
+use narrows_model::costs::{COST_MEMORY_ASSUMED, COST_MEMORY_MULTIPLE, COST_NS_MAX, CostExcess, PlanCosts};
+use narrows_model::quantity::{amount, span};
+use narrows_model::{Bytes, Inventory, Plan};
+
+/// Fails where `plan` costs more than is done without a confirmation on the machine of `inventory`.
+///
+/// # Errors
+/// With what it would cost, what of that exceeds a limit, and what to do.
+pub(super) fn check(plan: &Plan, inventory: &Inventory) -> Result<(), CommandFailure> {
+    let costs = PlanCosts::from_plan(plan);
+    let memory = inventory.host.memory_bytes;
+    let excesses = costs.excesses(memory);
+    if excesses.is_empty() {
+        return Ok(());
+    }
+    Err(CommandFailure::bad_input(message(&costs, &excesses, memory)))
+}
+
+fn message(costs: &PlanCosts, excesses: &[CostExcess], memory: Option<Bytes>) -> String {
+    let phrases = narrows_report::text::costs(costs).join("; it ");
+    let reasons: Vec<String> = excesses.iter().map(|excess| reason(*excess, memory)).collect();
+    let smaller: Vec<&str> = excesses.iter().map(|excess| smaller(*excess)).collect();
+    format!(
+        "this run {phrases}.\n  It needs a confirmation, since {}. Nothing was run.\n  Add --yes to run it, --plan to see \
+         what would be run, or make it smaller: {}",
+        reasons.join(", and "),
+        smaller.join("; ")
+    )
+}
+
+fn reason(excess: CostExcess, memory: Option<Bytes>) -> String {
+    match excess {
+        CostExcess::Bytes => {
+            let limit = amount(PlanCosts::bytes_max(memory));
+            let machine = match memory {
+                Some(_) => "the memory of this machine".to_owned(),
+                None => {
+                    format!("{}, as the memory of this machine is not known", amount(COST_MEMORY_ASSUMED))
+                }
+            };
+            format!("it moves more than {limit} ({COST_MEMORY_MULTIPLE} times {machine})")
+        }
+        CostExcess::Duration => format!("it may last longer than {}", span(COST_NS_MAX)),
+        CostExcess::DisplacedCaches => {
+            "it displaces what others have in the page cache of the serving machines".to_owned()
+        }
+    }
+}
+
+fn smaller(excess: CostExcess) -> &'static str {
+    match excess {
+        CostExcess::Bytes => "smaller files, fewer bytes or fewer trials",
+        CostExcess::Duration => "less time, fewer cells or fewer trials",
+        CostExcess::DisplacedCaches => "a cache state that reads no dummy file",
+    }
+}

@@ -1,0 +1,182 @@
+//! What a plan costs, as far as it is known before it starts: bytes, time, and caches that it displaces.
+//!
+//! Not here: what is known only afterwards. A load that time alone ends moves as much as its path takes; it is counted
+//! where a cap on its rate bounds it, else not at all. A trial of a suite lasts until its bytes are transferred; its time is
+//! counted where a cap on its rate bounds it, else not at all. Cells that a check adds are within its budget.
+
+use crate::cell::{Cell, Cut, TRIAL_OVERHEAD_NS};
+use crate::plan::Plan;
+use crate::target::Target;
+use crate::units::{Bytes, Nanos, round_to_u64};
+use crate::workload::{CacheState, ObjectSet, Op, Workload};
+
+/// More bytes than so many times the memory of the machine need a confirmation.
+pub const COST_MEMORY_MULTIPLE: u64 = 4;
+/// A longer time needs a confirmation.
+pub const COST_NS_MAX: Nanos = Nanos(15 * 60 * 1_000_000_000);
+/// What is taken as the memory of a machine that does not report it: the least that servers of today have.
+pub const COST_MEMORY_ASSUMED: Bytes = Bytes(1 << 30);
+
+/// The costs of a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PlanCosts {
+    /// Most bytes of files and objects that are written before cells visit them.
+    pub prepared_bytes: Bytes,
+    /// Most bytes that loads move, of those that have a bound.
+    pub load_bytes: Bytes,
+    /// Whether there are loads without a bound on their bytes.
+    pub has_open_bytes: bool,
+    /// Bytes of dummy files that are read to displace others from caches, at each serving machine.
+    pub displacing_bytes: Bytes,
+    /// Longest time of loads and preparation, of those that have a bound; at most the budget.
+    pub duration_ns: Nanos,
+    /// Whether there are loads without a bound on their time.
+    pub has_open_time: bool,
+}
+
+/// A cost beyond what a command does without a confirmation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CostExcess {
+    /// More bytes than a multiple of the machine's memory.
+    Bytes,
+    /// A longer time than the limit.
+    Duration,
+    /// Caches are displaced.
+    DisplacedCaches,
+}
+
+impl PlanCosts {
+    /// The costs of `plan`, all repetitions at their maximum.
+    #[must_use]
+    pub fn from_plan(plan: &Plan) -> Self {
+        let mut costs = Self { prepared_bytes: plan.load.prefill_bytes, ..Self::default() };
+        if let Some(relay) = &plan.relay {
+            let trials =
+                relay.cells.iter().fold(0, |sum: u64, cell| sum.saturating_add(u64::from(cell.trials)));
+            costs.load_bytes = times(relay.total, trials);
+            costs.has_open_time = trials > 0;
+        }
+        let mut duration_ns = plan.load.prefill_ns_max;
+        for cell in &plan.cells {
+            let trials = u64::from(cell.trials.max(1));
+            match trial_bytes(plan, cell) {
+                Some(bytes) => costs.load_bytes = costs.load_bytes.saturating_add(times(bytes, trials)),
+                None => costs.has_open_bytes = true,
+            }
+            match longest_ns(plan, cell) {
+                Some(longest) => duration_ns = duration_ns.saturating_add(longest),
+                None => costs.has_open_time = true,
+            }
+            let scanned = times(displacing_bytes(cell), trials);
+            costs.displacing_bytes = costs.displacing_bytes.saturating_add(scanned);
+        }
+        costs.duration_ns = duration_ns.min(plan.budget_ns);
+        costs
+    }
+
+    /// Bytes that are known to be moved, without those that displace caches.
+    #[must_use]
+    pub fn moved_bytes(&self) -> Bytes {
+        self.prepared_bytes.saturating_add(self.load_bytes)
+    }
+
+    /// What of it needs a confirmation on a machine with `memory_bytes`; nothing where no limit is exceeded.
+    #[must_use]
+    pub fn excesses(&self, memory_bytes: Option<Bytes>) -> Vec<CostExcess> {
+        let bytes_max = Self::bytes_max(memory_bytes);
+        let all = [
+            (self.moved_bytes() > bytes_max, CostExcess::Bytes),
+            (self.duration_ns > COST_NS_MAX, CostExcess::Duration),
+            (self.displacing_bytes > Bytes(0), CostExcess::DisplacedCaches),
+        ];
+        all.into_iter().filter(|(exceeds, _)| *exceeds).map(|(_, excess)| excess).collect()
+    }
+
+    /// Bytes that need no confirmation on a machine with `memory_bytes`.
+    #[must_use]
+    pub fn bytes_max(memory_bytes: Option<Bytes>) -> Bytes {
+        times(memory_bytes.unwrap_or(COST_MEMORY_ASSUMED), COST_MEMORY_MULTIPLE)
+    }
+}
+
+fn times(bytes: Bytes, count: u64) -> Bytes {
+    Bytes(bytes.0.saturating_mul(count))
+}
+
+/// Whether its counts end a trial of `cell`: elsewhere time does, and a count only keeps it within a file.
+fn is_counted(plan: &Plan, cell: &Cell) -> bool {
+    let has_counts = plan.study.is_some() || (plan.suite.is_some() && cell.cut == Cut::Path);
+    has_counts && cell.ends_by_count()
+}
+
+/// Most bytes that one trial moves; `None` without a bound. Targets that move none are no cost.
+fn trial_bytes(plan: &Plan, cell: &Cell) -> Option<Bytes> {
+    if matches!(cell.target, Target::Null { .. } | Target::Sim { .. }) {
+        return Some(Bytes(0));
+    }
+    let counted = is_counted(plan, cell).then(|| counted_bytes(cell));
+    let capped = rate_bytes_per_s(&cell.workload)
+        .map(|rate| Bytes(round_to_u64(rate * cell.trial_ns().as_secs_f64())));
+    counted.into_iter().chain(capped).min()
+}
+
+/// Longest time of all trials; `None` where neither a time nor a rate bounds it.
+fn longest_ns(plan: &Plan, cell: &Cell) -> Option<Nanos> {
+    let trials = u64::from(cell.trials.max(1));
+    let all_trials =
+        |trial_ns: Nanos| Nanos(trial_ns.0.saturating_add(TRIAL_OVERHEAD_NS).saturating_mul(trials));
+    if plan.suite.is_none() || !is_counted(plan, cell) {
+        return Some(all_trials(cell.trial_ns()));
+    }
+    let rate = rate_bytes_per_s(&cell.workload).filter(|rate| *rate > 0.0)?;
+    let at_rate = Nanos::from_secs_f64(counted_bytes(cell).as_f64() / rate);
+    Some(all_trials(at_rate.min(cell.trial_ns())))
+}
+
+/// The cap on a load's rate, in bytes a second; `None` is unlimited.
+fn rate_bytes_per_s(workload: &Workload) -> Option<f64> {
+    let operations = workload.arrivals.offered_ops_per_s().or(workload.max_ops_per_s);
+    let of_operations = operations.filter(|_| workload.objects.is_none());
+    let of_operations = of_operations.map(|rate| rate * workload.block_bytes.as_f64());
+    let of_bytes = workload.max_bytes_per_s.map(|rate| Bytes(rate).as_f64());
+    of_bytes.into_iter().chain(of_operations).reduce(f64::min)
+}
+
+/// Bytes that the counts of one trial allow, with what is written back.
+fn counted_bytes(cell: &Cell) -> Bytes {
+    let workload = &cell.workload;
+    if let Some(objects) = &workload.objects {
+        return times(object_bytes(workload, objects), u64::from(workload.clients.max(1)));
+    }
+    if matches!(workload.op, Op::Stat | Op::Delete | Op::Meta | Op::List | Op::Sync) {
+        return Bytes(0);
+    }
+    let of_operations = cell.stop.ops_max.map(|count| times(workload.block_bytes, count));
+    let counted = cell.stop.bytes_max.into_iter().chain(of_operations).min().unwrap_or_default();
+    let written_back = workload.write_back_every.map_or(0, |every| counted.0 / u64::from(every.max(1)));
+    counted.saturating_add(Bytes(written_back))
+}
+
+/// Bytes of the operations of one client on its objects: as expected, in transactions at most.
+fn object_bytes(workload: &Workload, objects: &ObjectSet) -> Bytes {
+    if let Some(transactions) = objects.transactions {
+        let halves = [transactions.read_bias, transactions.create_bias].into_iter().flatten().count();
+        return times(objects.max_bytes, transactions.count.saturating_mul(halves as u64));
+    }
+    match workload.op {
+        Op::Put | Op::Get => objects.expected_bytes(),
+        Op::Append => times(workload.block_bytes, objects.count),
+        Op::Stat if objects.stat_reads => objects.expected_bytes(),
+        _ => Bytes(0),
+    }
+}
+
+/// Bytes of the dummy files of one trial: folders are read in one by one, servers on one machine share one.
+fn displacing_bytes(cell: &Cell) -> Bytes {
+    let CacheState::Displaced { scan_bytes } = cell.workload.cache else { return Bytes(0) };
+    let folders = cell.target.members().iter().filter(|member| matches!(member, Target::File { .. })).count();
+    times(scan_bytes, (folders as u64).max(1))
+}
+
+#[cfg(test)]
+mod tests;
