@@ -101,6 +101,14 @@ impl Host {
         command
     }
 
+    /// Cuts the host's link as a pulled plug does: nothing is sent or received any more, and no connection is closed.
+    ///
+    /// # Errors
+    /// When ip(8) refuses.
+    pub fn cut_link(&self) -> Result<()> {
+        tool::ip(&["link", "set", self.outside_interface(), "down"]).map(drop)
+    }
+
     /// Limits what the host sends and what it receives to this rate each; the rate in bits per second.
     ///
     /// A token bucket (`tbf`, burst 256 KiB, latency 50 ms) on each end of the link; it replaces an earlier

@@ -6,9 +6,11 @@
 
 mod check;
 mod gen_docs;
+mod lab;
 mod new;
 mod output;
 mod perf;
+mod process;
 mod sanitize;
 mod sbom;
 mod tidy;
@@ -24,6 +26,9 @@ usage: cargo xtask COMMAND
   check               fmt --check, clippy, tidy, gen-docs --check and the documentation build, warnings denied
   tidy                crate edges, effects, lengths, names, dependency count and forbidden texts
   gen-docs [--check]  write docs/reference from the registries, or say which pages differ from them
+  lab kills [--checks N] [--serves N] [--seed N]
+                      kill checks (500) and servers (200) at random moments: records stay readable, what is left is
+                      named and removed by `narrows clean`, and nothing else changes
   new KIND NAME       write the skeleton of an engine, a rule, a suite or an importer that compiles and is registered
   perf [FIGURE...] [--rounds N] [--json FILE]
                       measure the release build beside fio, iperf3 and bare loops; perf --list names the figures
@@ -62,6 +67,7 @@ fn dispatch(arguments: &[String]) -> anyhow::Result<TaskOutcome> {
         ["tidy"] => tidy::run(),
         ["gen-docs"] => gen_docs::run(DocsMode::Write),
         ["gen-docs", "--check"] => gen_docs::run(DocsMode::Compare),
+        ["lab", words @ ..] => lab::run(words),
         ["new", words @ ..] => new::run(words),
         ["perf", words @ ..] => perf::run(words),
         ["sanitize", words @ ..] => sanitize::run(words),

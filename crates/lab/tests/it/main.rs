@@ -21,6 +21,7 @@ mod robust;
 mod robust_diagnose;
 mod robust_files;
 mod robust_kill;
+mod robust_link;
 mod robust_proxy;
 mod robust_proxy_slow;
 mod suite_jovian;

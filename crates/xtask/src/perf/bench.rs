@@ -2,9 +2,9 @@
 
 use super::machine::MachineDescription;
 use super::parse;
-use super::process::{FinishedProgram, RunningProgram};
 use super::study::PerfLoad;
 use super::tools::Tools;
+use crate::process::{FinishedProgram, RunningProgram};
 use anyhow::Context;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -2,7 +2,7 @@
 
 use super::bench::Bench;
 use super::parse;
-use super::process::RunningProgram;
+use crate::process::RunningProgram;
 use anyhow::Context;
 use std::net::TcpListener;
 

@@ -14,7 +14,6 @@ mod fio;
 mod machine;
 mod memory;
 mod parse;
-mod process;
 mod report;
 mod study;
 mod tools;
@@ -29,6 +28,7 @@ use report::MeasuredFigure;
 use std::fs;
 use std::path::PathBuf;
 use tools::Tools;
+pub(crate) use tools::target_folder;
 
 /// Rounds without `--rounds`: the fewest whose interval has more than 90 %.
 const ROUNDS: usize = 5;

@@ -157,6 +157,7 @@ pub(crate) const CRATES: &[CrateRow] = &[
             (CodeEffect::Net, "asks for a free port for a peer that takes none of the kernel's choice"),
             (CodeEffect::Console, "prints what it found"),
             (CodeEffect::Process, "runs cargo and git, narrows and its peers"),
+            (CodeEffect::Threads, "kills checks and servers side by side"),
         ],
     },
 ];

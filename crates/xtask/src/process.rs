@@ -75,6 +75,18 @@ impl RunningProgram {
         Ok(Self { child: child?, name: name.to_owned(), stdout, stderr })
     }
 
+    /// Ends it as a crash would, and waits for that; whether it still ran.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub(crate) fn kill(&mut self) -> anyhow::Result<bool> {
+        let ran = self.child.try_wait()?.is_none();
+        if ran && stop_child(&mut self.child, StopSignal::Kill)? == StopOutcome::Signalled {
+            self.child.wait()?;
+        }
+        Ok(ran)
+    }
+
     /// Its number.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()

@@ -1,0 +1,26 @@
+//! `cargo xtask lab`: campaigns that are too long for `./test`, seen by whoever changes what they are about.
+
+mod kills;
+mod surroundings;
+
+use crate::{TaskOutcome, output};
+
+pub(crate) const USAGE: &str = "lab kills [--checks N] [--serves N] [--seed N]";
+
+/// Runs the campaign that `words` name.
+///
+/// # Errors
+/// A build that fails, a folder that cannot be made.
+pub(crate) fn run(words: &[&str]) -> anyhow::Result<TaskOutcome> {
+    let request = match words {
+        ["kills", options @ ..] => kills::KillsRequest::parse(options),
+        _ => Err(format!("lab has the campaign `kills`, and no {:?}", words.join(" "))),
+    };
+    match request {
+        Ok(request) => kills::run(request),
+        Err(why) => {
+            output::complaint(&format!("xtask: {why}\nusage: cargo xtask {USAGE}"));
+            Ok(TaskOutcome::BadCommand)
+        }
+    }
+}
