@@ -6,7 +6,7 @@
 use crate::args::CleanArguments;
 use crate::console::Console;
 use crate::exit::{CommandFailure, Exit};
-use crate::measurement::{quoted, test_folder_state};
+use crate::measurement::{epoch_seconds, quoted, test_folder_state};
 use narrows_endpoint::{SESSION_MARKER, session_state};
 use narrows_engines::own_folders::{MARKER, NamedFolder, OwnerState, named_folders};
 use std::fs::File;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 struct FolderFinding {
     /// What made it.
     maker: &'static str,
-    /// Name of its marker; none where this user may not look into it.
+    /// Name of its marker; none where this user may not look into it, and of one that is unfinished.
     marker: Option<&'static str>,
     state: OwnerState,
 }
@@ -36,6 +36,9 @@ enum CleanOutcome {
     /// It stays, for this reason.
     Stays(String),
 }
+
+/// Names of markers.
+const MARKERS: [&str; 2] = [MARKER, SESSION_MARKER];
 
 /// Runs the command.
 pub(crate) fn run(arguments: &CleanArguments, console: &Console) -> Result<Exit, CommandFailure> {
@@ -85,6 +88,9 @@ fn examine(folder: &NamedFolder) -> Option<FolderFinding> {
             .marker(SESSION_MARKER)
             .map(|text| (SESSION_MARKER, "session of a server", session_state(&text)))
     };
+    if folder.is_unfinished(&MARKERS, epoch_seconds()) {
+        return Some(FolderFinding { maker: "unfinished folder", marker: None, state: OwnerState::Gone });
+    }
     let (marker, maker, state) = run.or_else(session)?;
     Some(FolderFinding { maker, marker: Some(marker), state })
 }
@@ -98,11 +104,17 @@ fn outcome(folder: &NamedFolder, finding: FolderFinding, is_asked: bool) -> Clea
         return CleanOutcome::Stays(format!("it belongs to user {}, who may remove it", folder.user_id()));
     }
     match (finding.state, finding.marker) {
-        (OwnerState::Gone, Some(_)) if !is_asked => CleanOutcome::Removable,
-        (OwnerState::Gone, Some(marker)) => match folder.remove(marker) {
-            Ok(()) => CleanOutcome::Removed,
-            Err(why) => CleanOutcome::Stays(why),
-        },
+        (OwnerState::Gone, _) if !is_asked => CleanOutcome::Removable,
+        (OwnerState::Gone, marker) => {
+            let removed = match marker {
+                Some(marker) => folder.remove(marker),
+                None => folder.remove_unfinished(&MARKERS),
+            };
+            match removed {
+                Ok(()) => CleanOutcome::Removed,
+                Err(why) => CleanOutcome::Stays(why),
+            }
+        }
         _ => CleanOutcome::Stays(format!(
             "its process ran before this machine was started last, on another machine or in another container, where it \
              may still run; once it has ended, remove the folder with: rm -r {}",

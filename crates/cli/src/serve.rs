@@ -3,6 +3,7 @@
 use crate::args::{ServeArguments, niceness};
 use crate::console::Console;
 use crate::exit::{CommandFailure, Exit};
+use crate::measurement::epoch_seconds;
 use crate::signals::{self, Interrupt};
 use crate::token;
 use narrows_endpoint::{ServeOptions, Server};
@@ -22,6 +23,7 @@ pub(crate) fn run(arguments: &ServeArguments, console: &Console) -> Result<Exit,
     let stop = StopFlag::default();
     signals::install_handlers(&stop, Interrupt::Now, |_| {})?;
     let mut options = ServeOptions::new(arguments.listen, Arc::new(MonotonicClock::new()));
+    options.started_at_s = epoch_seconds();
     options.root.clone_from(&arguments.root);
     options.token = if arguments.token_from_stdin {
         Some(token::from_stdin()?)

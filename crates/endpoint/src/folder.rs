@@ -37,7 +37,13 @@ impl SessionFolder {
             let message = format!("the server cannot make {name} in {}: {error}", root.path.display());
             refused(Refusal::Permission, message)
         };
-        let folder = make_folder(&root.folder, OsStr::new(&name)).map_err(|error| failed(&error))?;
+        let folder = make_folder(&root.folder, OsStr::new(&name)).map_err(|error| {
+            // Made and not opened: it is empty. One whose name was taken is somebody else's.
+            if error.errno().raw() != Errno::EXIST.raw_os_error() {
+                let _ = unlinkat(&root.folder, &name, AtFlags::REMOVEDIR);
+            }
+            failed(&error)
+        })?;
         match mark(&folder).map_err(|error| failed(&error)) {
             Ok(()) => Ok(Self {
                 path: root.path.join(&name),

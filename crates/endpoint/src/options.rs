@@ -32,6 +32,9 @@ pub struct ServeOptions {
     pub idle_seconds_max: u64,
     /// Most requests of all disk stores that are worked on at once; `None` for all that clients have in flight.
     pub disk_threads_max: Option<u32>,
+    /// The time in seconds of the epoch, by which folders whose making was killed differ from those that are being made;
+    /// 0 where it is not known, and no such folder is named.
+    pub started_at_s: u64,
     /// The clock that limits are measured by and that clients compare theirs with.
     pub clock: Arc<dyn Clock>,
 }
@@ -51,6 +54,7 @@ impl ServeOptions {
             seconds_max: None,
             idle_seconds_max: 300,
             disk_threads_max: None,
+            started_at_s: 0,
             clock,
         }
     }

@@ -42,12 +42,13 @@ pub fn session_state(marker: &str) -> OwnerState {
 }
 
 /// The folders below `root` whose server is gone; `None` without any.
-pub(crate) fn find_leftovers(root: &Arc<File>, path: &Path) -> Option<ServeNotice> {
+pub(crate) fn find_leftovers(root: &Arc<File>, path: &Path, now_s: u64) -> Option<ServeNotice> {
     // A root that cannot be listed shows nothing, and opening a session in it reports why.
     let named = named_folders(root, path).unwrap_or_default();
     let is_left = |folder: &NamedFolder| {
         let state = folder.marker(SESSION_MARKER).map(|marker| session_state(&marker));
         matches!(state, Some(OwnerState::Gone | OwnerState::OtherBoot))
+            || folder.is_unfinished(&[SESSION_MARKER], now_s)
     };
     let folders: Vec<PathBuf> =
         named.iter().filter(|folder| is_left(folder)).map(|folder| folder.path().to_path_buf()).collect();
@@ -82,7 +83,8 @@ mod tests {
         put(place.path(), "narrows-other-name", &OwnerProcess { started_ticks: 1, ..own });
         fs::create_dir(place.path().join(".narrows-unmarked")).unwrap();
         fs::write(place.path().join(".narrows-file"), "x").unwrap();
-        let notice = find_leftovers(&Arc::new(File::open(place.path()).unwrap()), Path::new("/r")).unwrap();
+        let notice =
+            find_leftovers(&Arc::new(File::open(place.path()).unwrap()), Path::new("/r"), 0).unwrap();
         assert_eq!(
             notice.to_string().split_once(": rm -r ").unwrap().1,
             "'/r/.narrows-other start' /r/.narrows-rebooted"
@@ -93,6 +95,6 @@ mod tests {
     fn a_root_with_nothing_left_has_no_notice() {
         let place = tempfile::tempdir().unwrap();
         put(place.path(), ".narrows-alive", &OwnerProcess::current());
-        assert_eq!(find_leftovers(&Arc::new(File::open(place.path()).unwrap()), place.path()), None);
+        assert_eq!(find_leftovers(&Arc::new(File::open(place.path()).unwrap()), place.path(), 0), None);
     }
 }

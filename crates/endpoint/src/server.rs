@@ -66,7 +66,9 @@ impl Server {
             descriptors,
             options,
         };
-        let notice = shared.root.as_ref().and_then(|root| owner::find_leftovers(&root.folder, &root.path));
+        let now_s = shared.options.started_at_s;
+        let notice =
+            shared.root.as_ref().and_then(|root| owner::find_leftovers(&root.folder, &root.path, now_s));
         Ok(Self { listener, local, shared, notice })
     }
 

@@ -4,7 +4,9 @@
 
 use narrows_engines::own_folders::{OwnerProcess, OwnerState};
 use narrows_engines::psync::TestFolder;
+use narrows_sys::clock::wall_time;
 use std::path::Path;
+use std::time::UNIX_EPOCH;
 
 /// Start of a marker's line; its process follows.
 const PROGRAM: &str = "narrows, ";
@@ -19,9 +21,14 @@ pub(crate) fn test_folder_state(line: &str) -> OwnerState {
     parsed(line).map_or(OwnerState::Unknown, |owner| owner.state(&OwnerProcess::current()))
 }
 
+/// The time in seconds of the epoch.
+pub(crate) fn epoch_seconds() -> u64 {
+    wall_time().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs())
+}
+
 /// For each test folder in `parent` whose process is gone: a sentence that names it and the command to remove it.
 pub(crate) fn leftovers(parent: &Path) -> Vec<String> {
-    let left = TestFolder::left_behind(parent).into_iter();
+    let left = TestFolder::left_behind(parent, epoch_seconds()).into_iter();
     left.filter(|(_, owner)| is_gone(owner)).map(|(path, owner)| sentence(&path, &owner)).collect()
 }
 
@@ -33,9 +40,10 @@ fn sentence(path: &Path, owner: &str) -> String {
     )
 }
 
-/// Whether the process named by `line` ran on this machine and has ended. Unknown counts as not gone.
+/// Whether the process named by `line` ran on this machine and has ended, or was killed before it could name itself.
+/// Unknown counts as not gone.
 fn is_gone(line: &str) -> bool {
-    matches!(test_folder_state(line), OwnerState::Gone | OwnerState::OtherBoot)
+    line.is_empty() || matches!(test_folder_state(line), OwnerState::Gone | OwnerState::OtherBoot)
 }
 
 fn parsed(line: &str) -> Option<OwnerProcess> {

@@ -146,3 +146,32 @@ fn a_folder_that_is_not_there_is_bad_input() {
     run(folder.path(), &["clean", "missing"]).assert_said(2, &["missing"]).assert_no_result();
     run(folder.path(), &["clean", "precious.txt"]).assert_said(2, &["precious.txt"]).assert_no_result();
 }
+
+#[test]
+fn a_folder_whose_making_was_killed_is_named_and_removed_and_a_fuller_one_is_not() {
+    let folder = strangers_folder();
+    let target = folder.path().join("target");
+    for (name, files) in
+        [("1", &[][..]), ("2", &[(TEST_MARKER, "")]), ("3", &[(TEST_MARKER, ""), ("mine", "x")])]
+    {
+        let path = target.join(format!(".narrows-000000000000000{name}"));
+        fs::create_dir(&path).unwrap();
+        for (file, content) in files {
+            fs::write(path.join(file), content).unwrap();
+        }
+        let long_ago = std::time::SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+        fs::File::open(&path).unwrap().set_modified(long_ago).unwrap();
+    }
+    let next = run(folder.path(), &["check", "target", "--plan"]);
+    next.assert_said(
+        0,
+        &["rm -r target/.narrows-0000000000000001", "rm -r target/.narrows-0000000000000002"],
+    );
+    let listed = run(folder.path(), &["clean", "target"]);
+    assert_listed(&listed, 0, &[".narrows-0000000000000002 (unfinished folder): its process has ended"]);
+    let removed = run(folder.path(), &["clean", "target", "--remove"]);
+    assert_listed(&removed, 4, &["0001 (unfinished folder): removed", "0002 (unfinished folder): removed"]);
+    assert!(target.join(".narrows-0000000000000003/mine").exists());
+    assert!(!target.join(".narrows-0000000000000001").exists());
+    assert!(!target.join(".narrows-0000000000000002").exists());
+}

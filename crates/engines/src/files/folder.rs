@@ -3,7 +3,7 @@
 //! Nothing outside it is ever written, and a folder without the marker is never removed. It is kept open: what is removed
 //! is in the folder that was made, whatever has its name by then.
 
-use super::marked::{MARKER, MarkedFolder, PREFIX, named_folders};
+use super::marked::{MARKER, MarkedFolder, NamedFolder, PREFIX, named_folders};
 use super::own::{self, OwnFolder};
 use narrows_sys::file::{self, Create, FileAccess, FileIdentity, OpenMode};
 use rustix::fs::{AtFlags, fstat, unlinkat};
@@ -90,13 +90,18 @@ impl TestFolder {
         self.path.join(MARKER)
     }
 
-    /// Folders in `parent` that earlier runs left behind, with the line of their marker.
+    /// Folders in `parent` that earlier runs left behind or that runs use now, with the line of their marker: an empty one
+    /// where a run was killed, some seconds before the time `now_s` (of the epoch), while it made the folder.
     #[must_use]
-    pub fn left_behind(parent: &Path) -> Vec<(PathBuf, String)> {
+    pub fn left_behind(parent: &Path, now_s: u64) -> Vec<(PathBuf, String)> {
         let Ok(opened) = File::open(parent) else { return Vec::new() };
         let Ok(folders) = named_folders(&Arc::new(opened), parent) else { return Vec::new() };
-        let marked = folders.iter().filter_map(|folder| Some((folder.path(), folder.marker(MARKER)?)));
-        marked.map(|(path, owner)| (path.to_path_buf(), owner)).collect()
+        let line = |folder: &NamedFolder| match folder.marker(MARKER) {
+            Some(line) if !line.is_empty() => Some(line),
+            _ => folder.is_unfinished(&[MARKER], now_s).then(String::new),
+        };
+        let marked = folders.iter().filter_map(|folder| Some((folder.path().to_path_buf(), line(folder)?)));
+        marked.collect()
     }
 
     /// Removes the folder with what is in it, the marker last; why something stays.

@@ -77,6 +77,9 @@ impl MarkedFolder<'_> {
     }
 }
 
+/// A folder without a word in its marker that is older was left by a program that was killed while it made the folder.
+const UNFINISHED_AFTER_S: u64 = 2;
+
 /// A folder with a name of ours, which anybody may have made.
 #[derive(Debug)]
 pub struct NamedFolder {
@@ -124,6 +127,55 @@ impl NamedFolder {
         }
         let content = file::read_small_in(folder, Path::new(name), MARKER_BYTES_MAX).ok()?;
         String::from_utf8(content).ok().map(|content| content.trim().to_owned())
+    }
+
+    /// Whether a program of this user was killed while it made the folder: nothing is in it but, at most, one of `markers`
+    /// without a word, and nothing has changed for two seconds at the time `now_s`, in seconds of the
+    /// epoch.
+    #[must_use]
+    pub fn is_unfinished(&self, markers: &[&str], now_s: u64) -> bool {
+        self.is_of_this_user() && self.empty_markers(markers).is_some() && self.is_quiet(now_s)
+    }
+
+    /// The empty markers in it, none in an empty folder; `None` for one with anything else in it.
+    fn empty_markers(&self, markers: &[&str]) -> Option<Vec<String>> {
+        let folder = self.folder.as_ref()?;
+        let mut found = Vec::new();
+        for entry in Dir::read_from(folder).ok()? {
+            let name = entry.ok()?.file_name().to_str().ok()?.to_owned();
+            if [".", ".."].contains(&name.as_str()) {
+                continue;
+            }
+            let status = statat(folder, &name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+            let is_file = FileType::from_raw_mode(status.st_mode) == FileType::RegularFile;
+            if !markers.contains(&name.as_str()) || !is_file || status.st_size != 0 {
+                return None;
+            }
+            found.push(name);
+        }
+        Some(found)
+    }
+
+    /// Whether nothing has been made or removed in it for a while.
+    fn is_quiet(&self, now_s: u64) -> bool {
+        let changed = self.folder.as_ref().and_then(|folder| fstat(folder).ok());
+        let changed_s = changed.and_then(|status| u64::try_from(status.st_mtime).ok());
+        changed_s.is_some_and(|changed_s| now_s > changed_s + UNFINISHED_AFTER_S)
+    }
+
+    /// Removes what [`NamedFolder::is_unfinished`] has found.
+    ///
+    /// # Errors
+    /// Why it stays, as a sentence.
+    pub fn remove_unfinished(&self, markers: &[&str]) -> Result<(), String> {
+        let changed = || "something else is in it now".to_owned();
+        let folder = self.folder.as_ref().ok_or_else(changed)?;
+        for marker in self.empty_markers(markers).ok_or_else(changed)? {
+            unlinkat(folder, &marker, AtFlags::empty())
+                .map_err(|errno| format!("remove {marker}: {errno}"))?;
+        }
+        // An empty folder alone can be removed so.
+        unlinkat(&*self.parent, &self.name, AtFlags::REMOVEDIR).map_err(|errno| format!("remove it: {errno}"))
     }
 
     /// Removes it with all that is in it, the marker `marker` last.

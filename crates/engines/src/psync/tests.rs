@@ -145,7 +145,7 @@ fn a_test_folder_removes_itself_and_only_with_its_marker() {
     let parent = folder();
     let made = TestFolder::create(parent.path(), 1, "run 1").unwrap();
     fs::write(made.path().join("data"), b"x").unwrap();
-    assert_eq!(TestFolder::left_behind(parent.path()), [(made.path().to_path_buf(), "run 1".to_owned())]);
+    assert_eq!(TestFolder::left_behind(parent.path(), 0), [(made.path().to_path_buf(), "run 1".to_owned())]);
     drop(made);
     assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
     let unmarked = TestFolder::create(parent.path(), 2, "run 2").unwrap();
@@ -230,7 +230,7 @@ fn markers_that_are_no_files_are_passed_over() {
             std::os::unix::fs::symlink("/dev/zero", marker).unwrap();
         }
     }
-    assert_eq!(TestFolder::left_behind(parent.path()), []);
+    assert_eq!(TestFolder::left_behind(parent.path(), 0), []);
 }
 
 #[test]
