@@ -2,11 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use crate::support::lab;
-use narrows_lab::narrows_bin;
+use crate::support::strace::{TracedCall, traced_suite};
 
 /// How often each call was made in one thread: on a process's file by its name and what it returned, with `back` where it
 /// writes what was read last, on the many files by what it does.
@@ -15,14 +13,12 @@ type Calls = BTreeMap<String, u64>;
 /// The key of the call that gives a thread a table of open files of its own.
 const OWN_TABLE: &str = "own table";
 
-/// The calls in one thread's `strace -ff -y` file.
-fn calls(trace: &Path) -> Calls {
+/// The calls of one thread.
+fn calls(traced: &[TracedCall]) -> Calls {
     let mut calls = Calls::new();
     let (mut position, mut read_last) = (0, None);
-    let text = fs::read(trace).unwrap();
-    let text = String::from_utf8_lossy(&text).into_owned();
-    for line in text.lines() {
-        let Some((call, returned)) = line.rsplit_once(" = ") else { continue };
+    for TracedCall { text, .. } in traced {
+        let Some((call, returned)) = text.rsplit_once(" = ") else { continue };
         let Some((name, arguments)) = call.split_once('(') else { continue };
         let first = arguments.split('>').next().unwrap_or_default();
         let key = if first.contains("/data-") && name == "lseek" {
@@ -59,24 +55,12 @@ fn traced(words: &str) -> Option<Vec<Calls>> {
     let scratch = lab.scratch();
     let folder = scratch.join("target");
     fs::create_dir(&folder).unwrap();
-    let mut command = Command::new("strace");
-    command.args(["-ff", "-y", "-s", "0", "--seccomp-bpf", "-e", "signal=none"]);
-    command.args([
-        "-e",
-        "trace=openat,newfstatat,statx,unlinkat,lseek,read,write,pread64,pwrite64,fdatasync,fsync,close_range",
-    ]);
-    command.arg("-o").arg(scratch.join("trace")).arg(narrows_bin().unwrap());
-    command.args(["suite", "bonnie", "-r", "0", "-z", "4"]).args(words.split_whitespace());
-    command.args(["--no-verdict", "--quiet", "-d"]).arg(&folder);
-    command.arg("--out").arg(scratch.join("record"));
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let entries = fs::read_dir(scratch).unwrap().map(|entry| entry.unwrap().path());
-    let is_trace = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().starts_with("trace.");
-    let mut traces: Vec<PathBuf> = entries.filter(is_trace).collect();
-    // Threads are named by their number, which rises from phase to phase.
-    traces.sort_by_key(|path| path.extension().unwrap().to_string_lossy().parse::<u64>().unwrap());
-    Some(traces.iter().map(|path| calls(path)).filter(|calls| !calls.is_empty()).collect())
+    let traced =
+        "openat,newfstatat,statx,unlinkat,lseek,read,write,pread64,pwrite64,fdatasync,fsync,close_range";
+    let mut suite = vec!["bonnie", "-r", "0", "-z", "4", "-d", folder.to_str().unwrap()];
+    suite.extend(words.split_whitespace());
+    let run = traced_suite(scratch, traced, &suite);
+    Some(run.threads.iter().map(|thread| calls(thread)).filter(|calls| !calls.is_empty()).collect())
 }
 
 /// The calls that move bytes or make them durable, of threads with any.

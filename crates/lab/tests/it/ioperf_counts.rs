@@ -2,20 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
-use std::process::Command;
 
 use crate::support::lab;
-use narrows_lab::narrows_bin;
+use crate::support::strace::{TracedCall, traced_suite};
 
 /// How often a call on the test's file returned a value.
 type Calls = BTreeMap<(String, u64), u64>;
 
-/// The calls on `data-0` in one thread's `strace -ff -y` file, in their order.
-fn calls_on_the_file(trace: &Path) -> Calls {
+/// The calls of one thread on `data-0`.
+fn calls_on_the_file(traced: &[TracedCall]) -> Calls {
     let mut calls = Calls::new();
-    for line in fs::read_to_string(trace).unwrap().lines().filter(|line| line.contains("/data-0>")) {
-        let Some((call, returned)) = line.rsplit_once(" = ") else { continue };
+    for TracedCall { text, .. } in traced.iter().filter(|call| call.text.contains("/data-0>")) {
+        let Some((call, returned)) = text.rsplit_once(" = ") else { continue };
         let (name, _) = call.split_once('(').unwrap();
         let Ok(returned) = returned.trim().parse::<u64>() else { continue };
         *calls.entry((name.to_owned(), returned)).or_default() += 1;
@@ -29,18 +27,12 @@ fn traced(flush: &str, count: u64, buffer_kb: u64) -> Option<Vec<Calls>> {
     let scratch = lab.scratch();
     let folder = scratch.join("target");
     fs::create_dir(&folder).unwrap();
-    let mut command = Command::new("strace");
-    command.args(["-ff", "-y", "-s", "0", "--seccomp-bpf", "-e", "signal=none"]);
-    command.args(["-e", "trace=write,writev,pwrite64,pwritev2,fdatasync,fsync,read,lseek"]);
-    command.arg("-o").arg(scratch.join("trace")).arg(narrows_bin().unwrap());
-    command.args(["suite", "ioperf"]).arg(&folder).args(["--flush", flush, "--no-verdict", "--quiet"]);
-    command.args(["--count", &count.to_string(), "--buffer", &buffer_kb.to_string()]);
-    command.arg("--out").arg(scratch.join("record"));
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let entries = fs::read_dir(scratch).unwrap().map(|entry| entry.unwrap().path());
-    let traces = entries.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("trace."));
-    Some(traces.map(|path| calls_on_the_file(&path)).filter(|calls| !calls.is_empty()).collect())
+    let (count, buffer_kb) = (count.to_string(), buffer_kb.to_string());
+    let folder = folder.to_str().unwrap();
+    let suite = ["ioperf", folder, "--flush", flush, "--count", &count, "--buffer", &buffer_kb];
+    let run = traced_suite(scratch, "write,writev,pwrite64,pwritev2,fdatasync,fsync,read,lseek", &suite);
+    let threads = run.threads.iter().map(|thread| calls_on_the_file(thread));
+    Some(threads.filter(|calls| !calls.is_empty()).collect())
 }
 
 /// How often `name` returned each value, in each thread that called it.

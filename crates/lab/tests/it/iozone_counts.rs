@@ -2,11 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
-use std::process::Command;
 
 use crate::support::lab;
-use narrows_lab::narrows_bin;
+use crate::support::strace::{TracedCall, traced_suite};
 
 /// The calls of one thread on a test's file: their name, what they returned, and at which offset where they have one.
 type Calls = Vec<(String, u64, Option<u64>)>;
@@ -19,18 +17,16 @@ struct Traced {
     all: Vec<(Option<usize>, String)>,
 }
 
-/// The calls on files of tests in one thread's `strace -ff -y -ttt` file, in their order, each with its time.
-fn calls_on_files(trace: &Path) -> (Vec<String>, Calls) {
-    let text = fs::read_to_string(trace).unwrap();
-    let call = |line: &str| {
-        let (at, call) = line.split_once(' ')?;
-        let (call, returned) = call.rsplit_once(" = ")?;
+/// The calls on files of tests in one thread, in their order, each with its time.
+fn calls_on_files(traced: &[TracedCall]) -> (Vec<String>, Calls) {
+    let call = |TracedCall { at_s, text }: &TracedCall| {
+        let (call, returned) = text.rsplit_once(" = ")?;
         let (name, arguments) = call.split_once('(')?;
         let last = || arguments.trim_end().strip_suffix(')')?.rsplit_once(", ")?.1.parse().ok();
         let offset = if name.starts_with('p') { last() } else { None };
-        Some((at.to_owned(), (name.to_owned(), returned.trim().parse().ok()?, offset)))
+        Some((at_s.clone(), (name.to_owned(), returned.trim().parse().ok()?, offset)))
     };
-    text.lines().filter(|line| line.contains("/data-")).filter_map(call).unzip()
+    traced.iter().filter(|call| call.text.contains("/data-")).filter_map(call).unzip()
 }
 
 /// What the suite with these letters asks of its files.
@@ -39,27 +35,14 @@ fn traced(letters: &str) -> Option<Traced> {
     let scratch = lab.scratch();
     let folder = scratch.join("target");
     fs::create_dir(&folder).unwrap();
-    let mut command = Command::new("strace");
-    command.args(["-ff", "-y", "-ttt", "-s", "0", "--seccomp-bpf", "-e", "signal=none"]);
-    command.args([
-        "-e",
-        "trace=lseek,write,pwrite64,pwritev,pwritev2,pread64,preadv,preadv2,read,fdatasync,fsync",
-    ]);
-    command.arg("-o").arg(scratch.join("trace")).arg(narrows_bin().unwrap());
-    command.args(["suite", "iozone"]).args(letters.split_whitespace()).arg(&folder);
-    command.args(["--no-verdict", "--quiet", "--seed", "7"]).arg("--out").arg(scratch.join("record"));
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let entries = fs::read_dir(scratch).unwrap().map(|entry| entry.unwrap().path());
-    let is_trace =
-        |path: &std::path::PathBuf| path.file_name().unwrap().to_string_lossy().starts_with("trace.");
-    let mut traces: Vec<_> = entries.filter(is_trace).collect();
-    // Threads are named by their number, which rises from cell to cell.
-    traces.sort_by_key(|path| path.extension().unwrap().to_string_lossy().parse::<u64>().unwrap());
+    let traced = "lseek,write,pwrite64,pwritev,pwritev2,pread64,preadv,preadv2,read,fdatasync,fsync";
+    let mut suite = vec!["iozone", "--seed", "7"];
+    suite.extend(letters.split_whitespace());
+    suite.push(folder.to_str().unwrap());
+    let run = traced_suite(scratch, traced, &suite);
     let (mut threads, mut all) = (Vec::new(), Vec::new());
-    for (times, calls) in
-        traces.iter().map(|path| calls_on_files(path)).filter(|(_, calls)| !calls.is_empty())
-    {
+    let on_files = run.threads.iter().map(|thread| calls_on_files(thread));
+    for (times, calls) in on_files.filter(|(_, calls)| !calls.is_empty()) {
         let moves = calls.iter().any(|(name, _, _)| !name.ends_with("sync"));
         let thread = moves.then_some(threads.len());
         all.extend(times.into_iter().zip(&calls).map(|(at, (name, _, _))| (at, thread, name.clone())));

@@ -1,11 +1,9 @@
 //! What PostMark asks of the kernel is what its report says, as strace sees it.
 
 use std::fs;
-use std::path::Path;
-use std::process::Command;
 
 use crate::support::lab;
-use narrows_lab::narrows_bin;
+use crate::support::strace::traced_suite;
 
 /// Calls on files that are named by numbers, as PostMark's are.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -59,23 +57,12 @@ fn traced(words: &str) -> Option<(String, Calls)> {
     let scratch = lab.scratch();
     let folder = scratch.join("target");
     fs::create_dir(&folder).unwrap();
-    let mut command = Command::new("strace");
-    command.args(["-ff", "-y", "-s", "0", "--seccomp-bpf", "-e", "signal=none"]);
-    command.args(["-e", "trace=openat,unlinkat,read,write"]);
-    command.arg("-o").arg(scratch.join("trace")).arg(narrows_bin().unwrap());
-    command.args(["suite", "postmark", "--no-verdict", "--quiet"]).args(words.split_whitespace());
-    command.arg("--location").arg(&folder).arg("--out").arg(scratch.join("record"));
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let mut suite = vec!["postmark", "--location", folder.to_str().unwrap()];
+    suite.extend(words.split_whitespace());
+    let run = traced_suite(scratch, "openat,unlinkat,read,write", &suite);
     let mut calls = Calls::default();
-    let is_trace = |path: &Path| path.file_name().unwrap().to_string_lossy().starts_with("trace.");
-    for path in
-        fs::read_dir(scratch).unwrap().map(|entry| entry.unwrap().path()).filter(|path| is_trace(path))
-    {
-        let text = fs::read(path).unwrap();
-        String::from_utf8_lossy(&text).lines().for_each(|line| add(line, &mut calls));
-    }
-    Some((String::from_utf8(output.stdout).unwrap(), calls))
+    run.threads.iter().flatten().for_each(|call| add(&call.text, &mut calls));
+    Some((run.stdout, calls))
 }
 
 fn figure(report: &str, words: &str) -> f64 {

@@ -3,6 +3,7 @@
 pub(crate) mod apart;
 pub(crate) mod check;
 pub(crate) mod ledger;
+pub(crate) mod strace;
 pub(crate) mod study;
 
 use std::any::Any;
