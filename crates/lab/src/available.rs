@@ -17,8 +17,13 @@ const PROGRAMS: [(&str, &str); 5] = [
     ("sh", "dash or bash"),
 ];
 
-const DISK_PROGRAMS: [(&str, &str); 4] =
-    [("losetup", "mount"), ("mount", "mount"), ("mkfs.ext4", "e2fsprogs"), ("blockdev", "util-linux")];
+const DISK_PROGRAMS: [(&str, &str); 5] = [
+    ("losetup", "mount"),
+    ("mount", "mount"),
+    ("mkfs.ext4", "e2fsprogs"),
+    ("blockdev", "util-linux"),
+    ("bindfs", "bindfs"),
+];
 
 /// Nothing, or in one sentence what this machine lacks for a [`crate::Lab`]; tried once a process.
 ///

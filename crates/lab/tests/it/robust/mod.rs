@@ -35,6 +35,11 @@ impl Mounted {
         Self { point }
     }
 
+    /// What is mounted at `point` by somebody else.
+    pub(crate) fn found(point: &Path) -> Self {
+        Self { point: point.to_path_buf() }
+    }
+
     /// Makes it read-only.
     pub(crate) fn forbid_writing(&self) {
         succeed(Command::new("mount").args(["-o", "remount,ro"]).arg(&self.point));
