@@ -31,7 +31,7 @@ pub(crate) struct ProxyArguments {
     /// Receive buffer of every socket (`SO_RCVBUF`); the default is the kernel's automatic size
     #[arg(long, value_name = "SIZE", value_parser = parse_block)]
     pub(crate) receive_buffer: Option<Bytes>,
-    /// Maximum number of connections; a further one replaces one that was idle for over 30 s, or is reset
+    /// Maximum number of connections; a further one replaces one whose client sent nothing for 30 s, or is refused
     #[arg(long, default_value_t = 256, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65536))]
     pub(crate) max_connections: u32,
     /// Time after which an idle connection is reset, in seconds

@@ -1,8 +1,10 @@
 //! What a proxy answers itself: who it is, its clock, its counters, and its role in the buffer experiment.
 
 use super::connect::close_in_order;
+use super::full;
 use super::journal::FaultKind;
 use super::pairs::ConnectionPairs;
+use super::refusal::close_with_reason;
 use super::shared::ProxyState;
 use crate::channel::{Channel, ConversationEnd, refused};
 use crate::connections;
@@ -18,20 +20,17 @@ use narrows_wire::frame::Frame;
 use narrows_wire::hello::Purpose;
 use narrows_wire::relay::{HopAddress, ROLE_COMMAND, RoleSpec};
 use narrows_wire::{Error, Refusal};
-use std::io::Read;
-use std::net::{IpAddr, Shutdown, TcpStream};
+use std::net::{IpAddr, TcpStream};
 use std::sync::Arc;
-use std::time::Duration;
-
-/// Longest wait for a peer that was sent last words to close its side.
-const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
-
-/// Most bytes of a peer that are dropped after the last words to it.
-const DROPPED_BYTES_MAX: usize = 1 << 20;
 
 /// Answers a connection that asks the proxy itself, to its end.
 pub(super) fn serve(client: TcpStream, shared: &ProxyState) {
     let clock = &shared.options.clock;
+    if !shared.conversations.has_room(clock.now().0) {
+        let error = full::too_many_conversations(shared);
+        shared.journal.report(FaultKind::Full, &error.to_string());
+        return close_with_reason(client, &error, shared);
+    }
     close_in_order(&client);
     // A connection for which there are no descriptors is dropped.
     let Ok(permit) = shared.conversations.admit(&client, clock.now().0) else { return };
@@ -69,24 +68,11 @@ fn accept_hello(
     if purpose != Purpose::Proxy {
         return Err(ConversationEnd::Failed(Error::protocol("a hello changed its purpose")));
     }
-    shared.conversations.establish(&permit.live).map_err(|why| refused(Refusal::Busy, why))?;
+    let too_many = |_| ConversationEnd::Failed(full::too_many_conversations(shared));
+    shared.conversations.establish(&permit.live).map_err(too_many)?;
     channel.live.mark_open_silent();
     channel.watch_peer()?;
     Ok(())
-}
-
-/// Closes the sending side and drops what still comes, within bounds.
-pub(super) fn drain(client: &mut TcpStream) {
-    let prepared =
-        client.shutdown(Shutdown::Write).and_then(|()| client.set_read_timeout(Some(DRAIN_TIMEOUT)));
-    let mut dropped = [0; 4096];
-    let mut left = if prepared.is_ok() { DROPPED_BYTES_MAX } else { 0 };
-    while left > 0 {
-        match client.read(&mut dropped) {
-            Ok(length) if length > 0 => left = left.saturating_sub(length),
-            _ => return,
-        }
-    }
 }
 
 struct ProxyControl<'a> {
@@ -181,7 +167,8 @@ struct ProxySampler {
 
 impl ProxySampler {
     fn new() -> Self {
-        let scope = CounterScope { pids: vec![std::process::id()], devices: Vec::new() };
+        let path_pids = Some(Vec::new());
+        let scope = CounterScope { pids: vec![std::process::id()], devices: Vec::new(), path_pids };
         Self { reader: CounterReader::new(&ProbeRoot::system(), Role::Proxy, &scope) }
     }
 

@@ -9,11 +9,13 @@
 mod address;
 mod connect;
 mod control;
+mod full;
 mod journal;
 mod options;
 mod pair;
 mod pairs;
 mod peer_kind;
+mod refusal;
 mod run;
 mod serve;
 mod shared;

@@ -25,8 +25,8 @@ pub struct ProxyOptions {
     pub send_buffer: Option<Bytes>,
     /// `SO_RCVBUF` on both sides; `None` leaves it to the kernel.
     pub receive_buffer: Option<Bytes>,
-    /// Most connections at once. Beyond, a new one takes the place of the one that was silent for the longest time, if
-    /// that is over 30 s, and is reset otherwise.
+    /// Most connections at once. Beyond, a new one takes the place of one whose client has sent nothing for 30 s, and is
+    /// refused if there is none.
     pub connections_max: u32,
     /// Longest time in which no byte passes a connection in either direction; `None` is unbounded.
     pub idle_ns_max: Option<u64>,

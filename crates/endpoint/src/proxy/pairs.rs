@@ -35,6 +35,11 @@ struct MonitoredPair {
 }
 
 impl MonitoredPair {
+    /// Whether its client has sent nothing since it connected.
+    fn is_unused(&self) -> bool {
+        self.pair.upstream.call_count.load(Ordering::Relaxed) == 0
+    }
+
     /// Notes what has passed since the last look; how long nothing has.
     fn silent_ns(&mut self, now_ns: u64) -> u64 {
         let call_count = [&self.pair.upstream, &self.pair.downstream]
@@ -126,14 +131,18 @@ impl ConnectionPairs {
         count
     }
 
-    /// Resets the connection that nothing has passed for the longest time, if that is longer than `least_ns`; whether one
-    /// was.
-    pub(super) fn end_most_silent(&self, least_ns: u64, now_ns: u64) -> bool {
+    /// Resets a connection whose client has sent nothing since it connected and that nothing has passed for `least_ns`,
+    /// the most silent of them; whether there was one.
+    ///
+    /// A client that has sent something may be silent for as long as its run measures elsewhere.
+    pub(super) fn end_unused(&self, least_ns: u64, now_ns: u64) -> bool {
         let mut state = self.locked();
-        let by_silence = state.live.values_mut().map(|watched| (watched.silent_ns(now_ns), watched));
+        let unused = state.live.values_mut().filter(|watched| watched.is_unused());
+        let by_silence = unused.map(|watched| (watched.silent_ns(now_ns), watched));
         let most = by_silence.max_by_key(|(silent_ns, _)| *silent_ns);
-        let Some((_, watched)) = most.filter(|(silent_ns, _)| *silent_ns > least_ns) else { return false };
+        let Some((_, watched)) = most.filter(|(silent_ns, _)| *silent_ns >= least_ns) else { return false };
         watched.pair.reset();
+        // One that is reset and not gone yet makes room once.
         watched.last_active_ns = now_ns;
         true
     }

@@ -5,8 +5,8 @@ use super::connect::{set_buffers, set_stream};
 use super::journal::{FaultKind, Journal};
 use super::options::ProxyOptions;
 use super::pairs::{ConnectionPairs, ProxyTotals};
-use super::serve;
-use super::shared::ProxyState;
+use super::shared::{CountedSlot, ProxyState};
+use super::{full, refusal, serve};
 use crate::connections::{ConnectionLimits, Connections};
 use crate::error::{ServeError, ServeErrorKind};
 use crate::session::Sessions;
@@ -26,15 +26,6 @@ const WATCH: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 1024;
-
-/// Where all connections are taken, one that was silent for longer makes room for a new one.
-const SILENT_WHEN_FULL_NS: u64 = 30_000_000_000;
-
-/// Most conversations with the proxy itself at once: a client has one.
-const CONVERSATIONS_MAX: u32 = 16;
-
-/// Most conversations whose hello is not through; the connections themselves are bounded by their own number.
-const GREETINGS_MAX: usize = 64;
 
 /// Longest silence before a conversation's hello is through.
 const HELLO_SILENCE_S: u64 = 10;
@@ -83,11 +74,12 @@ impl Proxy {
         let (listener, local) = listen(&options, &mut notices)?;
         check_not_own(local, &to)?;
         notices.extend(raise_descriptors(options.connections_max));
+        let conversations_max = full::conversations_max(options.connections_max);
         let limits = ConnectionLimits {
-            connections: CONVERSATIONS_MAX,
+            connections: conversations_max,
             lifetime_s: None,
             silence_s: HELLO_SILENCE_S,
-            greetings: GREETINGS_MAX,
+            greetings: conversations_max as usize,
         };
         let shared = ProxyState {
             key: options.token.as_deref().map(TokenKey::from_token),
@@ -100,6 +92,7 @@ impl Proxy {
             journal: Journal::new(options.journal.clone(), options.clock.clone()),
             stop,
             alive_count: AtomicU32::new(0),
+            refusing_count: AtomicU32::new(0),
             options,
         };
         Ok(Self { listener, shared, notices })
@@ -173,11 +166,6 @@ impl Proxy {
         }
     }
 
-    /// Makes room for a new connection, where one has been silent for long; whether one was.
-    fn end_most_silent(&self) -> bool {
-        self.shared.pairs.end_most_silent(SILENT_WHEN_FULL_NS, self.shared.options.clock.now().0)
-    }
-
     /// Takes the connections that wait; whether the machine has nothing left to take one with.
     fn accept_all<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) -> bool {
         let mut left = BACKLOG;
@@ -202,29 +190,16 @@ impl Proxy {
 
     fn start_connection<'scope>(&'scope self, socket: TcpStream, scope: &'scope Scope<'scope, '_>) {
         let shared = &self.shared;
-        let max = shared.options.connections_max;
-        let is_full = shared.alive_count.load(Ordering::Acquire) >= max;
-        if is_full && self.end_most_silent() {
-            let line = format!(
-                "{max} connections are open, the limit of --max-connections; the one that was silent for the longest \
-                 time has been reset for a new one"
-            );
-            shared.journal.report(FaultKind::Idle, &line);
-        } else if is_full {
-            let line = format!(
-                "{max} connections are open, the limit of --max-connections; the next one was reset: raise the limit, \
-                 or check that the proxies do not form a loop"
-            );
-            shared.journal.report(FaultKind::Full, &line);
-            return serve::reset(&socket);
+        let is_full = shared.alive_count.load(Ordering::Acquire) >= shared.options.connections_max;
+        if is_full && !full::make_room(shared) {
+            return full::refuse(socket, shared, scope);
         }
         let prepared =
             socket.set_nonblocking(false).and_then(|()| set_stream(&SockRef::from(&socket), &shared.options));
         if prepared.is_err() {
-            return serve::reset(&socket);
+            return refusal::reset(&socket);
         }
-        shared.alive_count.fetch_add(1, Ordering::AcqRel);
-        let alive = ConnectionSlot(&shared.alive_count);
+        let alive = CountedSlot::take(&shared.alive_count);
         let started = threads::spawn(scope, "there", move || {
             let _alive = alive;
             serve::serve_connection(socket, shared);
@@ -233,15 +208,6 @@ impl Proxy {
         if let Err(error) = started {
             shared.journal.report(FaultKind::Machine, &error.to_string());
         }
-    }
-}
-
-/// One of the connections that may be open at once.
-struct ConnectionSlot<'a>(&'a AtomicU32);
-
-impl Drop for ConnectionSlot<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 

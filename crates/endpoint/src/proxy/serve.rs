@@ -6,12 +6,12 @@
 use super::journal::FaultKind;
 use super::pair::{ConnectionPair, ForwardDirection};
 use super::peer_kind::{PeerKind, classify, classify_briefly, classify_now};
+use super::refusal::{close_with_reason, reset};
 use super::shared::ProxyState;
 use super::{connect, control};
 use crate::channel::refused;
 use crate::threads;
-use narrows_wire::{Error, Refusal, refuse};
-use std::io::Write;
+use narrows_wire::Refusal;
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -34,28 +34,13 @@ fn without_next_hop(client: TcpStream, error: &std::io::Error, shared: &ProxySta
         PeerKind::Own => control::serve(client, shared),
         PeerKind::Passing(_) => {
             shared.journal.report(FaultKind::Unreachable, &why);
-            close_with_reason(client, &refused(Refusal::Io, why));
+            close_with_reason(client, &refused(Refusal::Io, why), shared);
         }
         PeerKind::Foreign | PeerKind::Unknown => {
             shared.journal.report(FaultKind::Unreachable, &why);
             reset(&client);
         }
     }
-}
-
-/// Ends a connection of narrows' own protocol with a reason.
-fn close_with_reason(mut client: TcpStream, error: &Error) {
-    connect::close_in_order(&client);
-    // A peer that misses it finds the connection closed.
-    let _ = client.write_all(&refuse::encode(error));
-    // What has arrived and is not read would make the kernel take the reason back.
-    control::drain(&mut client);
-}
-
-/// Closes a connection so that its peer cannot take it for complete.
-pub(super) fn reset(client: &TcpStream) {
-    // A connection that is gone is at rest.
-    let _ = rustix::net::connect_unspec(client);
 }
 
 fn forward(client: TcpStream, server: TcpStream, shared: &ProxyState) {
@@ -110,7 +95,7 @@ fn forward(client: TcpStream, server: TcpStream, shared: &ProxyState) {
         shared.local
     );
     shared.journal.report(FaultKind::Loop, &why);
-    close_with_reason(client, &refused(Refusal::Unsupported, why));
+    close_with_reason(client, &refused(Refusal::Unsupported, why), shared);
 }
 
 fn forward_one_way(pair: &ConnectionPair, direction: ForwardDirection, shared: &ProxyState) {

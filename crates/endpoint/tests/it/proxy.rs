@@ -1,7 +1,8 @@
 //! A proxy passes every byte once and in order, both ways, and every end of a side as what it was.
 
 use crate::support::proxied::{MODES, Proxied, content, read_all, read_to_reset};
-use crate::support::{HandClock, eventually};
+use crate::support::{self, HandClock, Running, TIMEOUT_NS, eventually, options};
+use narrows_engines::endpoint::ControlClient;
 use narrows_model::Bytes;
 use narrows_model::relay::ForwardMode;
 use std::io::{ErrorKind, Read, Write};
@@ -211,28 +212,67 @@ fn connections_beyond_the_limit_are_reset_until_one_ends() {
     });
 }
 
+/// Moves `clock` on by so many seconds.
+fn pass_seconds(clock: &HandClock, seconds: u64) {
+    let now = narrows_engines::Clock::now(clock);
+    narrows_engines::Clock::wait_until(clock, now.after(seconds * 1_000_000_000));
+}
+
 #[test]
-fn a_full_proxy_resets_the_most_silent_connection_for_a_new_one() {
+fn a_full_proxy_resets_a_connection_whose_client_has_sent_nothing_for_a_new_one() {
     let clock = std::sync::Arc::new(HandClock::default());
     let hand = std::sync::Arc::clone(&clock);
     let (proxy, listener) = Proxied::before_listener(|options| {
+        options.connections_max = 3;
+        options.clock = hand;
+    });
+    let (host, port) = (proxy.address.ip().to_string(), proxy.address.port());
+    let mut control = ControlClient::connect_proxy(&host, port, None, support::clock(), TIMEOUT_NS).unwrap();
+    // What the proxy connected to before it knew whom it talks with.
+    listener.set_nonblocking(true).unwrap();
+    while listener.accept().is_ok() {}
+    listener.set_nonblocking(false).unwrap();
+    // It has said something once, long before the other one came, and is the most silent of both.
+    let (mut quiet, mut quiet_server) = proxy.connect(&listener);
+    quiet.write_all(b"x").unwrap();
+    quiet_server.read_exact(&mut [0]).unwrap();
+    pass_seconds(&clock, 20);
+    let (mut unused, _unused_server) = proxy.connect(&listener);
+    // Its place is taken a moment after the listener has accepted it.
+    eventually("two connections are forwarded", || {
+        control.counters().unwrap().tcp.is_some_and(|tcp| tcp.connection_count >= 4)
+    });
+    pass_seconds(&clock, 29);
+    assert_eq!(read_to_reset(&mut proxy.dial()), b"", "there is no room for it before 30 s have passed");
+    pass_seconds(&clock, 1);
+    let (mut new, mut new_server) = proxy.connect(&listener);
+    assert_eq!(read_to_reset(&mut unused), b"");
+    proxy.says("has been reset for a new one");
+    for (client, server) in [(&mut quiet, &mut quiet_server), (&mut new, &mut new_server)] {
+        client.write_all(b"z").unwrap();
+        server.read_exact(&mut [0]).unwrap();
+    }
+}
+
+#[test]
+fn a_full_proxy_cuts_no_quiet_run_and_refuses_the_next_one_with_a_reason() {
+    let clock = std::sync::Arc::new(HandClock::default());
+    let hand = std::sync::Arc::clone(&clock);
+    let server = Running::start(options());
+    let proxy = Proxied::start(server.address, |options| {
         options.connections_max = 2;
         options.clock = hand;
     });
-    let (mut silent, _silent_server) = proxy.connect(&listener);
-    let (mut busy, mut busy_server) = proxy.connect(&listener);
-    let now = narrows_engines::Clock::now(&*clock);
-    narrows_engines::Clock::wait_until(&*clock, now.after(31_000_000_000));
-    busy.write_all(b"x").unwrap();
-    busy_server.read_exact(&mut [0]).unwrap();
-    // Two looks of the proxy, which see that the second connection is not silent.
-    std::thread::park_timeout(std::time::Duration::from_millis(100));
-    let (mut new, mut new_server) = proxy.connect(&listener);
-    assert_eq!(read_to_reset(&mut silent), b"");
-    proxy.says("has been reset for a new one");
-    for (client, server) in [(&mut busy, &mut busy_server), (&mut new, &mut new_server)] {
-        client.write_all(b"z").unwrap();
-        server.read_exact(&mut [0]).unwrap();
+    let run = || {
+        let (host, port) = (proxy.address.ip().to_string(), proxy.address.port());
+        ControlClient::connect(&host, port, None, support::clock(), TIMEOUT_NS)
+    };
+    let mut quiet = [run().unwrap(), run().unwrap()];
+    pass_seconds(&clock, 600);
+    let error = run().unwrap_err().to_string();
+    assert!(error.contains("2 connections, its limit") && error.contains("--max-connections"), "{error}");
+    for client in &mut quiet {
+        client.counters().unwrap();
     }
 }
 

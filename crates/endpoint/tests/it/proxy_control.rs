@@ -40,6 +40,19 @@ fn a_proxy_tells_its_own_facts_and_counters() {
 }
 
 #[test]
+fn conversations_with_the_proxy_itself_leave_places_for_what_it_forwards() {
+    let server = Running::start(options());
+    let proxy = Proxied::start(server.address, |_| {});
+    let mut conversations: Vec<ControlClient> = (0..64).map(|_| ask(proxy.address, None).unwrap()).collect();
+    let error = ask(proxy.address, None).unwrap_err();
+    assert!(error.to_string().contains("64 conversations about itself"), "{error}");
+    through(proxy.address).unwrap().end().unwrap();
+    conversations.pop().unwrap().end().unwrap();
+    eventually("there is a place again", || ask(proxy.address, None).is_ok());
+    conversations[0].counters().unwrap();
+}
+
+#[test]
 fn a_proxy_whose_next_hop_is_gone_still_answers_for_itself() {
     let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let proxy = Proxied::start(gone, |_| {});
