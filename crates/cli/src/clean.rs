@@ -35,6 +35,8 @@ enum CleanOutcome {
     Removed,
     /// It stays, for this reason.
     Stays(String),
+    /// It belongs to this other user, who may remove it: nothing that is to be done here.
+    Foreign(String),
 }
 
 /// Names of markers.
@@ -101,7 +103,7 @@ fn outcome(folder: &NamedFolder, finding: FolderFinding, is_asked: bool) -> Clea
         return CleanOutcome::InUse;
     }
     if !folder.is_of_this_user() {
-        return CleanOutcome::Stays(format!("it belongs to user {}, who may remove it", folder.user_id()));
+        return CleanOutcome::Foreign(user_name(folder.user_id()));
     }
     match (finding.state, finding.marker) {
         (OwnerState::Gone, _) if !is_asked => CleanOutcome::Removable,
@@ -130,5 +132,19 @@ fn describe(path: &Path, finding: FolderFinding, outcome: &CleanOutcome) -> Stri
         CleanOutcome::Removable => format!("{subject}: its process has ended; --remove removes it"),
         CleanOutcome::Removed => format!("{subject}: removed"),
         CleanOutcome::Stays(why) => format!("{subject}: stays: {why}"),
+        CleanOutcome::Foreign(user) => {
+            format!("{subject}: stays: it belongs to user {user}, who may remove it")
+        }
     }
+}
+
+/// The name of the user `id` where this machine's own list has it, else its number.
+fn user_name(id: u32) -> String {
+    let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let name = users.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        (fields.nth(1)?.parse() == Ok(id)).then(|| name.to_owned())
+    });
+    name.unwrap_or_else(|| id.to_string())
 }

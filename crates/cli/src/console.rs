@@ -4,6 +4,7 @@
 //! newlines, tabs and the colours of reports.
 
 use crate::exit::CommandFailure;
+use crate::signals::while_printing;
 use narrows_model::printable;
 use narrows_report::text::COLOURS;
 use std::borrow::Cow;
@@ -48,7 +49,9 @@ impl Console {
     /// When stdout cannot be written, other than because its reader went away.
     pub(crate) fn result(&self, text: &str) -> Result<(), CommandFailure> {
         let text = if self.colour { coloured(text) } else { printable::lines(text) };
-        let written = io::stdout().lock().write_all(text.as_bytes()).and_then(|()| io::stdout().flush());
+        let written = while_printing(|| {
+            io::stdout().lock().write_all(text.as_bytes()).and_then(|()| io::stdout().flush())
+        });
         match written {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
                 Err(CommandFailure::could_not_run(format!("write to stdout: {error}")))

@@ -78,13 +78,20 @@ pub(crate) enum Exit {
     Untrustworthy,
 }
 
+impl Exit {
+    /// The process's exit code.
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Exit::Done => DONE.code,
+            Exit::Crossed => CROSSED.code,
+            Exit::Untrustworthy => UNTRUSTWORTHY.code,
+        }
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        match exit {
-            Exit::Done => ExitCode::from(DONE.code),
-            Exit::Crossed => ExitCode::from(CROSSED.code),
-            Exit::Untrustworthy => ExitCode::from(UNTRUSTWORTHY.code),
-        }
+        ExitCode::from(exit.code())
     }
 }
 

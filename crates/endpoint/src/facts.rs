@@ -62,6 +62,8 @@ pub(crate) fn machine_facts(inventory: &Inventory) -> ServerFacts {
         round_trip_ns: Nanos(0),
         forwards_to: Vec::new(),
         shares_machine: false,
+        pid: Some(std::process::id()),
+        pid_namespace: narrows_sys::process::pid_namespace(),
     }
 }
 
@@ -82,7 +84,9 @@ impl ServerSampler {
     /// A sampler that counts the devices under the store, or all where they are not known.
     pub(crate) fn new(inventory: &Inventory, session: &Arc<Session>, workers: &Arc<Workers>) -> Self {
         let devices = inventory.path.iter().flat_map(|path| &path.devices).map(|device| device.name.clone());
-        let scope = CounterScope { pids: vec![std::process::id()], devices: devices.collect() };
+        // A client on this machine counts the other programs itself: what this counts is only used without one.
+        let path_pids = Some(Vec::new());
+        let scope = CounterScope { pids: vec![std::process::id()], devices: devices.collect(), path_pids };
         let reader = CounterReader::new(&ProbeRoot::system(), Role::Server, &scope);
         Self { reader, session: Arc::clone(session), workers: Arc::clone(workers) }
     }

@@ -1,8 +1,8 @@
 //! What a plan costs, as far as it is known before it starts: bytes, time, and caches that it displaces.
 //!
 //! Not here: what is known only afterwards. A load that time alone ends moves as much as its path takes; it is counted
-//! where a cap on its rate bounds it, else not at all. A trial of a suite lasts until its bytes are transferred; its time is
-//! counted where a cap on its rate bounds it, else not at all. Cells that a check adds are within its budget.
+//! where a cap on its rate bounds it, else not at all. A trial of a suite lasts until its bytes are transferred; where no
+//! cap on its rate bounds its time, the time is that on a slow path. Cells that a check adds are within its budget.
 
 use crate::cell::{Cell, Cut, TRIAL_OVERHEAD_NS};
 use crate::plan::Plan;
@@ -17,6 +17,11 @@ pub const COST_NS_MAX: Nanos = Nanos(15 * 60 * 1_000_000_000);
 /// What is taken as the memory of a machine that does not report it: the least that servers of today have.
 pub const COST_MEMORY_ASSUMED: Bytes = Bytes(1 << 30);
 
+/// Bytes a second of the slow path whose time is stated where nothing bounds it: a link of 400 Mbit/s.
+pub const SLOW_BYTES_PER_S: u64 = 50_000_000;
+/// Operations on whole files a second of the slow path: few enough for a remote file system in the same building.
+pub const SLOW_FILE_OPS_PER_S: u64 = 1000;
+
 /// The costs of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PlanCosts {
@@ -30,8 +35,8 @@ pub struct PlanCosts {
     pub displacing_bytes: Bytes,
     /// Longest time of loads and preparation, of those that have a bound; at most the budget.
     pub duration_ns: Nanos,
-    /// Whether there are loads without a bound on their time.
-    pub has_open_time: bool,
+    /// Time of the loads without a bound on it, on a slow path: [`SLOW_BYTES_PER_S`] and [`SLOW_FILE_OPS_PER_S`].
+    pub open_ns: Nanos,
 }
 
 /// A cost beyond what a command does without a confirmation.
@@ -54,7 +59,7 @@ impl PlanCosts {
             let trials =
                 relay.cells.iter().fold(0, |sum: u64, cell| sum.saturating_add(u64::from(cell.trials)));
             costs.load_bytes = times(relay.total, trials);
-            costs.has_open_time = trials > 0;
+            costs.open_ns = slow_ns(costs.load_bytes, 0);
         }
         let mut duration_ns = plan.load.prefill_ns_max;
         for cell in &plan.cells {
@@ -65,7 +70,7 @@ impl PlanCosts {
             }
             match longest_ns(plan, cell) {
                 Some(longest) => duration_ns = duration_ns.saturating_add(longest),
-                None => costs.has_open_time = true,
+                None => costs.open_ns = costs.open_ns.saturating_add(slow_trials_ns(cell)),
             }
             let scanned = times(displacing_bytes(cell), trials);
             costs.displacing_bytes = costs.displacing_bytes.saturating_add(scanned);
@@ -80,13 +85,32 @@ impl PlanCosts {
         self.prepared_bytes.saturating_add(self.load_bytes)
     }
 
+    /// The longest time of what has a bound, and the time of the rest on a slow path.
+    #[must_use]
+    pub fn expected_ns(&self) -> Nanos {
+        self.duration_ns.saturating_add(self.open_ns)
+    }
+
+    /// The costs of this and of `other` after it.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        Self {
+            prepared_bytes: self.prepared_bytes.saturating_add(other.prepared_bytes),
+            load_bytes: self.load_bytes.saturating_add(other.load_bytes),
+            has_open_bytes: self.has_open_bytes || other.has_open_bytes,
+            displacing_bytes: self.displacing_bytes.saturating_add(other.displacing_bytes),
+            duration_ns: self.duration_ns.saturating_add(other.duration_ns),
+            open_ns: self.open_ns.saturating_add(other.open_ns),
+        }
+    }
+
     /// What of it needs a confirmation on a machine with `memory_bytes`; nothing where no limit is exceeded.
     #[must_use]
     pub fn excesses(&self, memory_bytes: Option<Bytes>) -> Vec<CostExcess> {
         let bytes_max = Self::bytes_max(memory_bytes);
         let all = [
             (self.moved_bytes() > bytes_max, CostExcess::Bytes),
-            (self.duration_ns > COST_NS_MAX, CostExcess::Duration),
+            (self.expected_ns() > COST_NS_MAX, CostExcess::Duration),
             (self.displacing_bytes > Bytes(0), CostExcess::DisplacedCaches),
         ];
         all.into_iter().filter(|(exceeds, _)| *exceeds).map(|(_, excess)| excess).collect()
@@ -131,6 +155,25 @@ fn longest_ns(plan: &Plan, cell: &Cell) -> Option<Nanos> {
     let rate = rate_bytes_per_s(&cell.workload).filter(|rate| *rate > 0.0)?;
     let at_rate = Nanos::from_secs_f64(counted_bytes(cell).as_f64() / rate);
     Some(all_trials(at_rate.min(cell.trial_ns())))
+}
+
+/// Time of all trials of a cell that its counts end, on a slow path.
+fn slow_trials_ns(cell: &Cell) -> Nanos {
+    let of_trial = slow_ns(counted_bytes(cell), file_operations(&cell.workload));
+    Nanos(of_trial.0.saturating_add(TRIAL_OVERHEAD_NS).saturating_mul(u64::from(cell.trials.max(1))))
+}
+
+/// Time of `bytes` and of `file_ops` operations on whole files on a slow path.
+fn slow_ns(bytes: Bytes, file_ops: u64) -> Nanos {
+    let seconds = u128::from(bytes.0 / SLOW_BYTES_PER_S) + u128::from(file_ops / SLOW_FILE_OPS_PER_S);
+    Nanos(u64::try_from(seconds * 1_000_000_000).unwrap_or(u64::MAX))
+}
+
+/// Operations on whole files of one trial, at all clients.
+fn file_operations(workload: &Workload) -> u64 {
+    let Some(objects) = &workload.objects else { return 0 };
+    let of_client = objects.transactions.map_or(objects.count, |transactions| transactions.count);
+    of_client.saturating_mul(u64::from(workload.clients.max(1)))
 }
 
 /// The cap on a load's rate, in bytes a second; `None` is unlimited.

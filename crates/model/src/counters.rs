@@ -63,6 +63,48 @@ pub struct CounterSample {
     /// Worker threads of the role's own program that serve requests; `None` where it has none or does not report them.
     #[serde(default)]
     pub workers: Option<WorkerCounters>,
+    /// Threads of the role's processes; `None` where the kernel does not report how long they waited for a CPU.
+    #[serde(default)]
+    pub threads: Option<ThreadTimes>,
+    /// CPU time of programs on the role's machine that are no part of the path; `None` where it was not counted.
+    #[serde(default)]
+    pub foreign_cpu: Option<ForeignCpu>,
+}
+
+/// Time of threads that the scheduler accounts for: on a CPU, and runnable but waiting for one.
+///
+/// A thread whose control group has used up its quota waits too.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ThreadTimes {
+    /// Time on a CPU, summed over threads, those that ended included.
+    pub running_ns: Nanos,
+    /// Time runnable and waiting for a CPU, summed in the same way.
+    pub waiting_ns: Nanos,
+    /// Of the thread that ran or waited for the longest since the reading before: its time on a CPU since then.
+    pub busiest_running_ns: Nanos,
+    /// Its time runnable and waiting for a CPU since then.
+    pub busiest_waiting_ns: Nanos,
+}
+
+/// CPU time of programs that are no part of the path. Threads of the kernel are not counted: what they do may be done
+/// for the path.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ForeignCpu {
+    /// CPU time since the first reading, programs that ended meanwhile included.
+    pub used_ns: Nanos,
+    /// Programs that used the most CPU time since the reading before, the busiest first: a few.
+    pub programs: Vec<ForeignProgram>,
+}
+
+/// A program that is no part of the path.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ForeignProgram {
+    /// Its name as the kernel has it: at most 15 bytes, of any content.
+    pub name: String,
+    /// Its process id.
+    pub pid: u32,
+    /// CPU time since the reading before, its children that ended meanwhile included.
+    pub used_ns: Nanos,
 }
 
 /// Worker threads that take requests from a queue, summed over all of them since the program started.
@@ -122,6 +164,14 @@ pub struct ProcessCpu {
     pub user_ns: Nanos,
     /// Kernel mode.
     pub system_ns: Nanos,
+}
+
+impl ProcessCpu {
+    /// User and kernel mode together.
+    #[must_use]
+    pub fn total_ns(&self) -> Nanos {
+        self.user_ns.saturating_add(self.system_ns)
+    }
 }
 
 /// CPU time of the threads that the kernel runs within processes for their rings (`io_uring`): part of [`ProcessCpu`].

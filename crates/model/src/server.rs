@@ -36,4 +36,10 @@ pub struct ServerFacts {
     pub forwards_to: Vec<String>,
     /// Whether the client's machine and the server's are one.
     pub shares_machine: bool,
+    /// Its process id; `None` where it is not reported.
+    #[serde(default)]
+    pub pid: Option<u32>,
+    /// The namespace in which that number is valid, by its inode; `None` where it is not known.
+    #[serde(default)]
+    pub pid_namespace: Option<u64>,
 }

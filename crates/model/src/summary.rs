@@ -2,11 +2,13 @@
 //!
 //! Keys are always there, `null` when unmeasured. Generated from these types, never from printing.
 
+mod cpu;
 mod law;
 mod load;
 mod quality;
 mod relay;
 
+pub use cpu::{CpuBasis, CpuWaiting, ForeignLoad, ForeignProgramLoad, RoleCpu};
 pub use law::{CurvePoint, Saturation, SaturationState, SegmentFit, Sweep, SweepPoint};
 pub use load::{InFlight, KindSummary, OpenLoopSummary};
 pub use quality::{Doubt, DoubtCode, MixedFigure, Mixture, Mode, RepeatOutcome, Steadiness, WarmUpCut};
@@ -218,50 +220,6 @@ pub struct ClientSummary {
     pub system_s: f64,
 }
 
-/// On what a CPU figure rests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum CpuBasis {
-    /// The whole machine.
-    Host,
-    /// The role's processes.
-    Process,
-    /// The load's own threads, each by its clock: in windows of few of the ticks that count the others.
-    Thread,
-    /// The role's control group.
-    Cgroup,
-}
-
-/// CPU that one role used in a cell.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct RoleCpu {
-    /// On what the figures rest.
-    pub basis: CpuBasis,
-    /// CPUs that the role may use: min of online, affinity, quota.
-    pub capacity_cpus: f64,
-    /// Seconds in user mode.
-    pub user_s: f64,
-    /// Seconds in kernel mode.
-    pub system_s: f64,
-    /// Seconds in soft interrupts, machine-wide; `None` where unknown.
-    pub softirq_s: Option<f64>,
-    /// Seconds throttled by the quota; `None` without one.
-    pub throttled_s: Option<f64>,
-    /// Share of the quota's periods in which it ran out; `None` without one.
-    #[serde(default)]
-    pub throttled_period_ratio: Option<f64>,
-    /// Busy share of the capacity over the cell.
-    pub busy_ratio: f64,
-    /// 99th percentile of the busy share over 2 s samples; `None` in cells too short for it.
-    pub busy_ratio_p99: Option<f64>,
-    /// CPU seconds an operation.
-    pub service_demand_s_per_op: Option<f64>,
-    /// Seconds of the kernel's threads that poll for submissions (`io_uring`), which spin whatever the load is: in no other
-    /// figure here. `None` where there was none, or it could not be read.
-    #[serde(default)]
-    pub polling_s: Option<f64>,
-}
-
 /// Bytes seen at three places in one interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ByteTriangle {
@@ -367,6 +325,9 @@ pub struct CellSummary {
     pub io_size_histogram: Option<BTreeMap<String, Vec<IoSizeCount>>>,
     /// CPU by role.
     pub cpu: BTreeMap<Role, RoleCpu>,
+    /// CPU that programs used which are no part of the path, by machine; empty where it was not counted.
+    #[serde(default)]
+    pub foreign_cpu: Vec<ForeignLoad>,
     /// Bytes at application, wire and device.
     pub bytes: ByteTriangle,
     /// Round-trip time of the connections, smallest; `None` without any.

@@ -55,6 +55,9 @@ pub struct ClientTotals {
     pub user_ns: Nanos,
     /// CPU time in kernel mode of its workers.
     pub system_ns: Nanos,
+    /// Time in which its workers were runnable and waited for a CPU; `None` where the kernel does not report it.
+    #[serde(default)]
+    pub waiting_ns: Option<Nanos>,
 }
 
 /// Counters of one role around the measured window.

@@ -1,6 +1,6 @@
 //! Small values of every kind for tests.
 
-use narrows_model::counters::CounterSample;
+use narrows_model::counters::{CounterSample, ForeignCpu, ForeignProgram, ThreadTimes};
 use narrows_model::event::{EndReason, Phase};
 use narrows_model::inventory::{HostFacts, Inventory};
 use narrows_model::plan::{LoadStatement, PLAN_SCHEMA, SkippedCell, Topology};
@@ -118,7 +118,22 @@ pub(crate) fn counters() -> CounterSample {
         tcp: None,
         memory: None,
         workers: None,
+        threads: Some(ThreadTimes { waiting_ns: Nanos(7), ..ThreadTimes::default() }),
+        foreign_cpu: Some(ForeignCpu {
+            used_ns: Nanos(9),
+            programs: vec![ForeignProgram { name: "a\u{1b}[2J\n".into(), pid: 4711, used_ns: Nanos(8) }],
+        }),
     }
+}
+
+#[test]
+fn what_earlier_versions_did_not_count_is_unknown_in_their_records() {
+    let mut sample = serde_json::to_value(counters()).unwrap();
+    for key in ["threads", "foreign_cpu"] {
+        sample.as_object_mut().unwrap().remove(key).unwrap();
+    }
+    let earlier: CounterSample = serde_json::from_value(sample).unwrap();
+    assert_eq!(earlier, CounterSample { threads: None, foreign_cpu: None, ..counters() });
 }
 
 pub(crate) fn trial(index: u32, ops: u32) -> Event {
@@ -145,6 +160,7 @@ pub(crate) fn trial(index: u32, ops: u32) -> Event {
             elapsed_ns: Nanos(3),
             user_ns: Nanos(1),
             system_ns: Nanos(2),
+            waiting_ns: Some(Nanos(5)),
         }],
         errors: vec![],
         counters: vec![narrows_model::trial::CounterPair { before: counters(), after: counters() }],

@@ -218,6 +218,8 @@ pub struct WorkerOutput {
     pub last_within_ns: u64,
     /// CPU time of the worker's thread in the window.
     pub cpu: ProcessCpu,
+    /// Time in the window in which the worker's thread was runnable and waited for a CPU; `None` where that is not known.
+    pub waiting_ns: Option<Nanos>,
     /// What was granted.
     pub effective: Option<Effective>,
     /// Failures met.

@@ -9,30 +9,33 @@ use narrows_probe::counters::{CounterReader, CounterScope};
 #[derive(Debug)]
 pub struct ClientCounters {
     devices: Vec<String>,
+    path_pids: Option<Vec<u32>>,
     child_pids: Vec<u32>,
     reader: CounterReader,
 }
 
 impl ClientCounters {
-    /// Counters of this process and of the block devices with these kernel names.
+    /// Counters of this process and of the block devices with these kernel names. `path_pids` are the other processes of
+    /// the path on this machine; `None` where they are not known: then no program is counted as one of others.
     #[must_use]
-    pub fn new(devices: Vec<String>) -> Self {
-        let reader = open(&devices, &[]);
-        Self { devices, child_pids: Vec::new(), reader }
+    pub fn new(devices: Vec<String>, path_pids: Option<Vec<u32>>) -> Self {
+        let reader = open(&devices, path_pids.as_ref(), &[]);
+        Self { devices, path_pids, child_pids: Vec::new(), reader }
     }
 }
 
-fn open(devices: &[String], child_pids: &[u32]) -> CounterReader {
+fn open(devices: &[String], path_pids: Option<&Vec<u32>>, child_pids: &[u32]) -> CounterReader {
     let mut pids = vec![std::process::id()];
     pids.extend_from_slice(child_pids);
-    CounterReader::new(&Root::system(), Role::Client, &CounterScope { pids, devices: devices.to_vec() })
+    let scope = CounterScope { pids, devices: devices.to_vec(), path_pids: path_pids.cloned() };
+    CounterReader::new(&Root::system(), Role::Client, &scope)
 }
 
 impl CounterSource for ClientCounters {
     fn read(&mut self, at_ns: Nanos, child_pids: &[u32]) -> Option<CounterSample> {
         if self.child_pids != child_pids {
             self.child_pids = child_pids.to_vec();
-            self.reader = open(&self.devices, child_pids);
+            self.reader = open(&self.devices, self.path_pids.as_ref(), child_pids);
         }
         Some(self.reader.read(at_ns.0))
     }

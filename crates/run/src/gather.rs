@@ -147,6 +147,10 @@ fn client_totals(client: &ClientOutput, times: WindowTimes, hostname: &str) -> C
         elapsed_ns: Nanos(0),
         user_ns: Nanos(0),
         system_ns: Nanos(0),
+        waiting_ns: client
+            .workers
+            .iter()
+            .try_fold(Nanos(0), |sum, worker| Some(sum.saturating_add(worker.waiting_ns?))),
     };
     for worker in &client.workers {
         let ProcessCpu { user_ns, system_ns } = worker.cpu;

@@ -13,9 +13,10 @@ pub(crate) struct Pace {
 const CATCH_UP_NS: f64 = 10e6;
 
 impl Pace {
-    /// A pace of `units_per_s`, starting at `now_ns`.
-    pub(crate) fn new(units_per_s: f64, now_ns: u64) -> Self {
-        Self { ns_per_unit: 1e9 / units_per_s.max(1e-3), due_ns: now_ns as f64 }
+    /// A pace of `units_per_s` from `now_ns` on, whose first operation starts when the cap has let `units_before` pass.
+    pub(crate) fn new(units_per_s: f64, now_ns: u64, units_before: f64) -> Self {
+        let ns_per_unit = 1e9 / units_per_s.max(1e-3);
+        Self { ns_per_unit, due_ns: now_ns as f64 + units_before * ns_per_unit }
     }
 
     /// When the next operation may start; not after `now_ns` means at once.
@@ -35,14 +36,19 @@ mod tests {
 
     #[test]
     fn a_thousand_bytes_a_second_are_a_byte_every_millisecond() {
-        let mut pace = Pace::new(1000.0, 0);
+        let mut pace = Pace::new(1000.0, 0, 0.0);
         pace.started(5, 0);
         assert_eq!(pace.due_ns(), 5_000_000);
     }
 
     #[test]
+    fn the_first_operation_waits_until_the_cap_allows_it() {
+        assert_eq!(Pace::new(1000.0, 1_000_000, 5.0).due_ns(), 6_000_000);
+    }
+
+    #[test]
     fn a_long_pause_is_not_caught_up_in_a_burst() {
-        let mut pace = Pace::new(1000.0, 0);
+        let mut pace = Pace::new(1000.0, 0, 0.0);
         pace.started(1, 60_000_000_000);
         assert_eq!(pace.due_ns(), 60_000_000_000 - 10_000_000 + 1_000_000);
     }

@@ -78,6 +78,8 @@ pub(crate) fn server_facts(profile: &SimProfile) -> ServerFacts {
         round_trip_ns,
         forwards_to: Vec::new(),
         shares_machine: profile.shared_machine,
+        pid: None,
+        pid_namespace: None,
     }
 }
 

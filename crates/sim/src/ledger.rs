@@ -159,6 +159,8 @@ impl LedgerReader<'_> {
             tcp: (self.connection_count > 0).then(|| self.tcp(ledger, role, at_ns)),
             memory: Some(self.memory(role)),
             workers: self.workers(ledger, role),
+            threads: None,
+            foreign_cpu: None,
         }
     }
 

@@ -144,6 +144,7 @@ impl<'a> TrialTally<'a> {
                 elapsed_ns: Nanos(last_ns.map_or(0, |last_ns| last_ns - start_ns)),
                 user_ns: Nanos(round_to_u64(cpu.generator_ns)),
                 system_ns: Nanos(round_to_u64(cpu.client_ns + on_server * cpu.server_ns)),
+                waiting_ns: None,
             }
         };
         self.workers.chunks(per_client).enumerate().map(totals).collect()

@@ -20,9 +20,11 @@ pub mod interval_timer;
 pub mod mapping;
 pub mod memory;
 pub mod niceness;
+pub mod output;
 pub mod process;
 pub mod return_stack;
 pub mod ring;
+pub mod signals;
 pub mod stdio;
 pub mod tcp_info;
 

@@ -82,6 +82,20 @@ pub fn cpu_times(scope: CpuScope) -> CpuTimes {
     CpuTimes { user_ns: timeval_ns(usage.ru_utime), system_ns: timeval_ns(usage.ru_stime) }
 }
 
+/// How long the calling thread was runnable and waited for a processor, since it began; `None` where the kernel does not
+/// report it (`CONFIG_SCHED_INFO`), or `/proc` is not mounted.
+///
+/// # Units
+/// Nanoseconds. The time that a quota of its control group throttled the thread is included.
+///
+/// # Source
+/// Linux, `Documentation/scheduler/sched-stats.rst`, `/proc/<pid>/schedstat`: the second number.
+#[must_use]
+pub fn thread_cpu_wait_ns() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
 /// Processors that are online on this host, at least 1, whether or not this process may use them.
 #[must_use]
 pub fn online_cpu_count() -> u32 {
@@ -189,11 +203,13 @@ pub fn clock_ticks_per_s() -> u64 {
     rustix::param::clock_ticks_per_second()
 }
 
-/// Makes the child of `command` receive SIGTERM when the thread that spawned it ends.
+/// Makes the child of `command` receive SIGTERM when the thread that spawned it ends; no signal is blocked in it, whatever
+/// that thread blocks.
 ///
 /// The kernel ties this to the spawning *thread*, not to its process: spawn from a thread that outlives the child's
 /// work. A parent that has already gone when the child starts makes the spawn fail instead of leaving an orphan.
 pub fn die_with_parent(command: &mut Command) {
+    crate::signals::unblock_in_child(command);
     let parent = rustix::process::getpid();
     let arm = move || {
         rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?;
@@ -241,6 +257,16 @@ pub fn pid_namespace() -> Option<u64> {
     }
     let link = std::fs::read_link("/proc/self/ns/pid").ok()?;
     link.to_str()?.strip_prefix("pid:[")?.strip_suffix(']')?.parse().ok()
+}
+
+/// Ends this process at once with the exit code `code`: nothing is flushed, and no thread is waited for. One that waits in
+/// the kernel for storage keeps the process from vanishing until the storage answers.
+///
+/// # Source
+/// `_exit(2)`.
+pub fn end_now(code: u8) -> ! {
+    // SAFETY: it takes no pointer and does not return.
+    unsafe { libc::_exit(i32::from(code)) }
 }
 
 /// How a child is asked to end.

@@ -59,6 +59,16 @@ fn the_time_of_a_running_thread_is_that_of_its_clock_and_not_of_its_last_tick() 
 }
 
 #[test]
+fn what_a_thread_waited_for_a_processor_is_known_and_never_goes_back() {
+    let before = thread_cpu_wait_ns();
+    burn();
+    let after = thread_cpu_wait_ns();
+    // A kernel without these times has neither.
+    assert_eq!(before.is_some(), after.is_some());
+    assert!(after >= before, "{before:?} {after:?}");
+}
+
+#[test]
 fn a_childs_time_counts_once_it_was_waited_for() {
     let before = cpu_times(CpuScope::Children);
     let status = Command::new("sh").args(["-c", "i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done"]).status();

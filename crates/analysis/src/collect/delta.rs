@@ -3,7 +3,8 @@
 //! Differences only; what they mean for a CPU or a path is decided in `summary`, how fields combine in `model`.
 
 use narrows_model::counters::{
-    CgroupCpu, Combine, DiskCounters, HostCpu, NicCounters, ProcessCpu, RingCpu, TcpCounters, WorkerCounters,
+    CgroupCpu, Combine, DiskCounters, ForeignCpu, HostCpu, NicCounters, ProcessCpu, RingCpu, TcpCounters,
+    ThreadTimes, WorkerCounters,
 };
 use narrows_model::trial::CounterPair;
 use narrows_model::{Nanos, Role};
@@ -33,6 +34,9 @@ pub(crate) struct RoleDelta {
     /// What the interfaces of the machine but loopback transferred, headers and others' traffic included.
     pub nics: Option<NicCounters>,
     pub workers: Option<WorkerCounters>,
+    pub threads: Option<ThreadTimes>,
+    /// What programs on the role's machine used that are no part of the path.
+    pub foreign: Option<ForeignCpu>,
 }
 
 impl RoleDelta {
@@ -52,6 +56,8 @@ impl RoleDelta {
             tcp: after.tcp.as_ref().map(|after| tcp(before.tcp.as_ref(), after)),
             nics: nics(&before.nics, &after.nics),
             workers: after.workers.map(|after| after.since(&before.workers.unwrap_or_default())),
+            threads: difference(before.threads.as_ref(), after.threads.as_ref()),
+            foreign: difference(before.foreign_cpu.as_ref(), after.foreign_cpu.as_ref()),
         }
     }
 
@@ -64,6 +70,8 @@ impl RoleDelta {
         add(&mut self.cgroup, more.cgroup.as_ref());
         add(&mut self.nics, more.nics.as_ref());
         add(&mut self.workers, more.workers.as_ref());
+        add(&mut self.threads, more.threads.as_ref());
+        add(&mut self.foreign, more.foreign.as_ref());
         match (&mut self.tcp, &more.tcp) {
             (Some(sum), Some(more)) => {
                 sum.elapsed = sum.elapsed.saturating_add(more.elapsed);

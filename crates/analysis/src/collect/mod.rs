@@ -212,6 +212,8 @@ fn add_clients(known: &mut Vec<ClientTotals>, more: &[ClientTotals]) {
                 known.elapsed_ns = known.elapsed_ns.saturating_add(client.elapsed_ns);
                 known.user_ns = known.user_ns.saturating_add(client.user_ns);
                 known.system_ns = known.system_ns.saturating_add(client.system_ns);
+                let waits = known.waiting_ns.zip(client.waiting_ns);
+                known.waiting_ns = waits.map(|(known, more)| known.saturating_add(more));
             }
             None => known.push(client.clone()),
         }

@@ -16,6 +16,8 @@ pub(crate) const VERIFIED: &str = "verified";
 pub(crate) const INCOMPLETE: &str = "incomplete";
 /// A hypervisor took more than 1 % of the machine's time.
 pub(crate) const STEAL: &str = "steal";
+/// Programs that are no part of the path took CPU time from the cell: see [`super::foreign`].
+pub(crate) const FOREIGN_LOAD: &str = "foreign_load";
 /// The rate was not steady in the window.
 pub(crate) const UNSTEADY: &str = "unsteady";
 /// The path was faster than a ceiling measured at the same settings.

@@ -5,6 +5,7 @@
 
 mod cell;
 pub(crate) mod flags;
+pub(crate) mod foreign;
 pub(crate) mod network;
 pub(crate) mod offered_load;
 mod path;

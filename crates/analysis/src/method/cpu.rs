@@ -2,8 +2,9 @@
 
 use super::{EvidenceSource, calls, time_share};
 use crate::case::{Case, Cases, CpuSource, CpuUse, SharedStation};
+use crate::facts::flags::{FOREIGN_LOAD, has};
 use crate::text;
-use crate::thresholds::{CPU_FREE_RATIO, CPU_FULL_RATIO, FULL_RATIO};
+use crate::thresholds::{CPU_FREE_RATIO, CPU_FULL_RATIO, DOMINANT_RATIO, FULL_RATIO};
 use crate::verdict::{Basis, SegmentVerdict, Stance, Tier};
 use narrows_model::Segment;
 use narrows_model::counters::Role;
@@ -42,16 +43,18 @@ fn role_cpu(
     let shown = EvidenceSource { counter: counter(cpu), command };
     if let Some(cell) = case.cell().filter(|_| case.is_single && !cpu.is_full) {
         let CpuSource::Counters(counters) = cpu.source else { return None };
+        let is_open = waits_for_others(cell, counters, DOMINANT_RATIO);
         let polling = if counters.polling_s.is_some() { " without its polling threads" } else { "" };
         let what = format!("CPU of the {}{polling}", role.name());
-        return time_share(segment, cell, cpu.s_per_op?, &what, shown);
+        let verdict = time_share(segment, cell, cpu.s_per_op?, &what, shown)?;
+        return Some(if is_open { open_unless_blamed(verdict) } else { verdict });
     }
     let of_sweep = fullest.get(case.id).filter(|_| !cpu.is_full);
     let (id, busy_ratio) = of_sweep.copied().unwrap_or((case.id, cpu.busy_ratio));
     let load = if cpu.is_full { busy_ratio.max(CPU_FULL_RATIO) } else { busy_ratio };
     let stance = match load {
         _ if cpu.is_full => Stance::Limits,
-        load if load < CPU_FREE_RATIO => Stance::Clears,
+        load if load < CPU_FREE_RATIO && !is_taken(case, cpu) => Stance::Clears,
         _ => Stance::Open,
     };
     let text = match (cpu.source, case.cell()) {
@@ -63,15 +66,34 @@ fn role_cpu(
     Some(verdict.with_load_error(case.error_ratio).with_evidence(text, shown.counter, shown.command))
 }
 
+/// Whether others took the CPU that a role wanted: what it used is less than what it needs then.
+fn is_taken(case: &Case<'_>, cpu: &CpuUse<'_>) -> bool {
+    let CpuSource::Counters(counters) = cpu.source else { return false };
+    case.cell().is_some_and(|cell| waits_for_others(cell, counters, CPU_FREE_RATIO))
+}
+
+/// Whether a role whose cell other programs disturbed was runnable for this share of the time or more.
+fn waits_for_others(cell: &CellSummary, cpu: &RoleCpu, least_ratio: f64) -> bool {
+    has(cell, FOREIGN_LOAD) && cpu.waiting.is_some_and(|waiting| waiting.runnable_ratio >= least_ratio)
+}
+
+/// A verdict that clears nothing.
+pub(crate) fn open_unless_blamed(verdict: SegmentVerdict) -> SegmentVerdict {
+    let stance = if verdict.stance == Stance::Clears { Stance::Open } else { verdict.stance };
+    SegmentVerdict { stance, ..verdict }
+}
+
 /// What a cell's counters say of a role.
 fn counted(cpu: &RoleCpu, cell: &CellSummary, role: Role, full: bool) -> String {
+    // A quota is exceeded by a little at times: there was no more to use than all of it.
+    let busy_ratio = cpu.busy_ratio.min(1.0);
     format!(
         "{}: the {} uses {} of {} ({}){}{}{}",
         cell.id,
         role.name(),
-        text::cpus(cpu.busy_ratio * cpu.capacity_cpus),
+        text::cpus(busy_ratio * cpu.capacity_cpus),
         text::cpus(cpu.capacity_cpus),
-        text::percent(cpu.busy_ratio),
+        text::percent(busy_ratio),
         polling_text(cpu, cell),
         throttled_text(cpu),
         threads_text(cpu, cell, role, full),

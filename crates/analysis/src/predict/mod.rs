@@ -3,6 +3,7 @@
 //! Depth 1: times add. Saturated: the slowest segment decides. Loads in between are left out: their law needs
 //! demands that cuts alone do not give.
 
+use crate::facts::offered_load::is_delivered;
 use crate::view::{SummaryView, time_per_op_s};
 use narrows_model::counters::Role;
 use narrows_model::summary::{CellPrediction, CellSummary, Prediction};
@@ -22,7 +23,7 @@ pub fn predict(summary: &Summary) -> Prediction {
     let cells: Vec<CellPrediction> = summary
         .cells
         .iter()
-        .filter(|cell| cell.cut == Cut::Path)
+        .filter(|cell| cell.cut == Cut::Path && !is_capped(cell))
         .filter_map(|cell| predict_cell(&view, cell))
         .collect();
     let fastest = cells.iter().max_by(|a, b| a.measured_bytes_per_s.0.total_cmp(&b.measured_bytes_per_s.0));
@@ -31,6 +32,14 @@ pub fn predict(summary: &Summary) -> Prediction {
         residual_ratio: fastest.map(|cell| cell.residual_ratio),
         cells,
     }
+}
+
+/// Whether a cell moved what a cap or a schedule asked for: its rate says nothing of what it ran against.
+fn is_capped(cell: &CellSummary) -> bool {
+    let load = &cell.requested;
+    let has_cap =
+        load.max_bytes_per_s.is_some() || load.max_ops_per_s.is_some() || cell.offered_ops_per_s.is_some();
+    has_cap && is_delivered(cell)
 }
 
 fn predict_cell(view: &SummaryView<'_>, cell: &CellSummary) -> Option<CellPrediction> {
@@ -56,7 +65,7 @@ fn predict_cell(view: &SummaryView<'_>, cell: &CellSummary) -> Option<CellPredic
 /// Time of one operation at depth 1, composed of times that were measured apart.
 fn serial_s(view: &SummaryView<'_>, cell: &CellSummary) -> Option<f64> {
     let cut = |cut: Cut| {
-        let found = view.ceiling(cut, cell).filter(|found| found.same_settings)?;
+        let found = view.ceiling(cut, cell).filter(|found| found.same_settings && !is_capped(found.cell))?;
         time_per_op_s(found.cell)
     };
     if view.server().is_none() {
@@ -79,7 +88,8 @@ fn minimum(view: &SummaryView<'_>, cell: &CellSummary) -> Option<f64> {
         (true, false) => &[Cut::MemoryCopy, Cut::NetworkStream, Cut::ServerMemory, Cut::ServerStorage],
         (false, _) => &[Cut::MemoryCopy, Cut::PageCache, Cut::LocalDevice],
     };
-    cuts.iter().filter_map(|cut| view.ceiling(*cut, cell)).map(|found| found.bytes_per_s).reduce(f64::min)
+    let ceilings = cuts.iter().filter_map(|cut| view.ceiling(*cut, cell));
+    ceilings.filter(|found| !is_capped(found.cell)).map(|found| found.bytes_per_s).reduce(f64::min)
 }
 
 #[cfg(test)]

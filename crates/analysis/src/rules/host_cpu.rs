@@ -2,7 +2,8 @@
 
 use super::{Basis, Rule, SegmentVerdict, Stance};
 use crate::case::Cases;
-use crate::method::cpu::full_station;
+use crate::facts::flags::{FOREIGN_LOAD, has};
+use crate::method::cpu::{full_station, open_unless_blamed};
 use crate::method::{self, EvidenceSource, calls};
 use crate::text;
 use crate::thresholds::FULL_RATIO;
@@ -89,12 +90,18 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict
         counter: "CPU time of the processes, soft interrupts of the machine",
         command: "mpstat 1; pidstat -u 1",
     };
+    let is_disturbed = has(cell, FOREIGN_LOAD);
     if method::is_single(cell) && load < FULL_RATIO {
         let part_s = ratio(sum, cell.ops_per_s?.0)?;
         let what = "CPU of client, server and soft interrupts together";
-        return method::time_share(RULE.segment, cell, part_s, what, shown);
+        let verdict = method::time_share(RULE.segment, cell, part_s, what, shown)?;
+        return Some(if is_disturbed { open_unless_blamed(verdict) } else { verdict });
     }
-    let stance = if load >= FULL_RATIO { Stance::Limits } else { Stance::Clears };
+    let stance = match load {
+        load if load >= FULL_RATIO => Stance::Limits,
+        _ if is_disturbed => Stance::Open,
+        _ => Stance::Clears,
+    };
     let text = format!(
         "{}: client {},{} server {}, soft interrupts {} of {} ({})",
         cell.id,

@@ -23,6 +23,7 @@ mod device_latency;
 mod early_acknowledgement;
 mod factor_effect;
 mod file_size_fall;
+mod foreign_load;
 mod generator_limited;
 mod host_cpu;
 mod imbalance;
@@ -137,6 +138,7 @@ pub(crate) static RULES: &[&Rule] = &[
     &factor_effect::RULE,
     &clients_add_nothing::RULE,
     &retrograde::RULE,
+    &foreign_load::RULE,
     // new rule: entry
     &operations_failed::RULE,
     &short_run::RULE,
@@ -153,6 +155,9 @@ pub(crate) const NOT_ENOUGH_EVIDENCE: &str = not_enough_evidence::RULE.code;
 
 /// The code under which users who think are named: their load limits and is not simply delivered.
 pub const USERS_THINK: &str = think_time::RULE.code;
+
+/// The code under which programs are named that are no part of the path, among the CPUs of a machine.
+pub const FOREIGN_LOAD: &str = foreign_load::RULE.code;
 
 /// The rule with this code; `None` when there is none.
 #[must_use]

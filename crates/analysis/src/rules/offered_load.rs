@@ -68,6 +68,8 @@ mod tests {
                 "{bulk:?}"
             );
             assert!(!cleared(&summary, Segment::NetworkBandwidth), "a capped load shows no spare bandwidth");
+            assert!(summary.prediction.cells.iter().all(|cell| !cell.cell.contains("1MiB")));
+            assert!(!found(&summary, "ceiling-exceeded"));
         }
 
         #[test]

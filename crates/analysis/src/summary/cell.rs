@@ -2,7 +2,8 @@
 
 use super::mixture::Search;
 use super::{
-    Machines, bytes, clients, connection, cpu, flagging, load, mixture, quality, rates, repeat, service,
+    Machines, bytes, clients, connection, cpu, flagging, foreign, load, mixture, quality, rates, repeat,
+    service,
 };
 use crate::collect::CellData;
 use crate::facts::flags;
@@ -66,6 +67,7 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, sea
         io_count: None,
         io_size_histogram: None,
         cpu: cpu::by_role(data, machines),
+        foreign_cpu: foreign::loads(data, machines),
         bytes: traffic.triangle,
         rtt_min_ns: connection::round_trip(data),
         retransmit_count: (!tcp.is_empty()).then(|| tcp.iter().map(|tcp| tcp.counted.retransmit_count).sum()),

@@ -1,13 +1,15 @@
 //! CPU that each role used in a cell, against what it may use.
 //!
-//! Roles on one machine are charged by control group or process; the machine as a whole only when it plays one role. A
+//! Roles on one machine are charged by control group or process; the machine as a whole, without what other programs used
+//! there, only when it plays one role: then what the kernel does in interrupts and threads of its own is the role's. A
 //! control group counts only under a quota: without one it may contain processes of others. In a window of few clock
 //! ticks only the load's own threads are known, by their clocks.
 
-use super::Machines;
+use super::ticks::{TICK_NS, TICKS_MIN};
+use super::{Machines, foreign};
 use crate::collect::{CellData, RoleDelta};
-use narrows_model::counters::{CgroupCpu, Role};
-use narrows_model::summary::{CpuBasis, RoleCpu};
+use narrows_model::counters::{CgroupCpu, HostCpu, Role};
+use narrows_model::summary::{CpuBasis, CpuWaiting, RoleCpu};
 use narrows_model::trial::ClientTotals;
 use narrows_model::units::ratio;
 use narrows_model::{Nanos, Site};
@@ -15,10 +17,6 @@ use std::collections::BTreeMap;
 
 /// Fewest CPUs that are left beside threads that poll.
 const CPUS_MIN: f64 = 0.01;
-/// Nanoseconds per tick of the CPU time that Linux reports for processes and machines (`USER_HZ`, 100 a second).
-const TICK_NS: u64 = 10_000_000;
-/// Windows shorter than this many ticks are not assessed by them: each reading may be one off, 2 % of these.
-const TICKS_MIN: u64 = 50;
 /// A period of a quota, and ten times what a group's own count may lag behind.
 const PERIOD_NS: u64 = 100_000_000;
 /// More than this of the window no thread can have used: the two were not measured together.
@@ -45,7 +43,7 @@ fn role_cpu(data: &CellData, delta: &RoleDelta, ops: u64, machines: &Machines<'_
     let elapsed_s = delta.elapsed.as_secs_f64();
     let left = capacity(delta, machines)? - ratio(polling_s, elapsed_s)?;
     let whole = used(delta, machines).map(|used| {
-        let used = used.without(polling_s);
+        let used = used.without(polling_s).within(left * elapsed_s);
         // Where polling takes all that there is, the load has what it uses.
         let least =
             if polling_s > 0.0 { ((used.user_s + used.system_s) / elapsed_s).max(CPUS_MIN) } else { 0.0 };
@@ -60,18 +58,16 @@ fn role_cpu(data: &CellData, delta: &RoleDelta, ops: u64, machines: &Machines<'_
     });
     let fuller = whole.into_iter().chain(threaded).max_by(|a, b| a.share().total_cmp(&b.share()))?;
     let softirq_s = delta.host.map(|host| host.softirq_ns.as_secs_f64());
-    summarize_role(
-        &fuller,
-        delta,
-        ops,
-        &AuxiliaryCpu { softirq_s, polling_s: (polling_s > 0.0).then_some(polling_s) },
-    )
+    let polling_s = (polling_s > 0.0).then_some(polling_s);
+    let waiting = foreign::waiting(data, delta, throttled(delta));
+    summarize_role(&fuller, delta, ops, &AuxiliaryCpu { softirq_s, polling_s, waiting })
 }
 
 /// What is reported beside a station.
 struct AuxiliaryCpu {
     softirq_s: Option<f64>,
     polling_s: Option<f64>,
+    waiting: Option<CpuWaiting>,
 }
 
 fn summarize_role(fuller: &CpuStation, delta: &RoleDelta, ops: u64, aside: &AuxiliaryCpu) -> Option<RoleCpu> {
@@ -89,6 +85,7 @@ fn summarize_role(fuller: &CpuStation, delta: &RoleDelta, ops: u64, aside: &Auxi
         busy_ratio_p99: None,
         service_demand_s_per_op: ratio(busy_s + aside_s, ops as f64),
         polling_s: aside.polling_s,
+        waiting: aside.waiting,
     })
 }
 
@@ -122,7 +119,7 @@ fn short(
     let threads = threads(data, delta.role).filter(|_| alone);
     let threaded = threads.and_then(|threads| by_threads(data, threads.min(allowed), window));
     let fuller = group.into_iter().chain(threaded).max_by(|a, b| a.share().total_cmp(&b.share()))?;
-    summarize_role(&fuller, delta, ops, &AuxiliaryCpu { softirq_s: None, polling_s: None })
+    summarize_role(&fuller, delta, ops, &AuxiliaryCpu { softirq_s: None, polling_s: None, waiting: None })
 }
 
 /// What the load's threads used by their own clocks; `None` where it was not reported, or not in this window.
@@ -165,6 +162,29 @@ impl CpuSeconds {
         self.system_s = (self.system_s - kernel_s).max(0.0);
         self
     }
+
+    /// Without what other programs used, and no less than what the role's `own` processes did.
+    fn without_foreign(self, foreign_s: f64, own: Option<&Self>) -> Self {
+        let least_s = own.map_or(0.0, Self::total_s);
+        let left_s = (self.total_s() - foreign_s).max(least_s).min(self.total_s());
+        self.scaled_to(left_s)
+    }
+
+    /// No more than `most_s` of a machine's: what the kernel does for a role may be done on CPUs that the role itself may
+    /// not use. What a role's own processes use needs no limit.
+    fn within(self, most_s: f64) -> Self {
+        let left_s = if self.basis == CpuBasis::Host { self.total_s().min(most_s) } else { self.total_s() };
+        self.scaled_to(left_s)
+    }
+
+    fn scaled_to(self, total_s: f64) -> Self {
+        let share = ratio(total_s, self.total_s()).unwrap_or(1.0);
+        Self { user_s: self.user_s * share, system_s: self.system_s * share, ..self }
+    }
+
+    fn total_s(&self) -> f64 {
+        self.user_s + self.system_s
+    }
 }
 
 fn process(delta: &RoleDelta) -> Option<CpuSeconds> {
@@ -190,10 +210,17 @@ fn used(delta: &RoleDelta, machines: &Machines<'_>) -> Option<CpuSeconds> {
         .filter(|group| group.quota_cpus.is_some() && !machines.shares_group(delta.role))
         .map(|group| split(CpuBasis::Cgroup, group.usage_ns.as_secs_f64(), process.as_ref()));
     let alone = machines.alone(delta.role);
-    let host = delta.host.filter(|_| alone || process.is_none()).map(|host| CpuSeconds {
-        basis: CpuBasis::Host,
-        user_s: host.user_ns.as_secs_f64(),
-        system_s: host.kernel_ns().as_secs_f64(),
+    let foreign_s = foreign::foreign_s(delta, machines);
+    // Where the role may use only some of the CPUs, the others are busy with whatever else there is.
+    let has_all = |host: &HostCpu| capacity(delta, machines) >= Some(f64::from(host.online_cpus));
+    let stands = |host: &HostCpu| process.is_none() || (alone && (foreign_s.is_some() || has_all(host)));
+    let host = delta.host.filter(stands).map(|host| {
+        let all = CpuSeconds {
+            basis: CpuBasis::Host,
+            user_s: host.user_ns.as_secs_f64(),
+            system_s: host.kernel_ns().as_secs_f64(),
+        };
+        all.without_foreign(foreign_s.unwrap_or(0.0), process.as_ref())
     });
     group.or(host).or(process)
 }

@@ -2,7 +2,7 @@
 
 use crate::testing::{Grid, cleared, found, machine, plan};
 use crate::{Input, RunFacts, analyse};
-use narrows_model::counters::{CounterSample, ProcessCpu, Role};
+use narrows_model::counters::{CounterSample, ForeignCpu, ForeignProgram, HostCpu, ProcessCpu, Role};
 use narrows_model::summary::CpuBasis;
 use narrows_model::{Event, Nanos, Segment, Summary};
 
@@ -92,4 +92,70 @@ fn fifty_ticks_are_enough_for_the_counters_of_processes() {
 fn a_thread_that_ran_longer_than_its_window_is_not_told() {
     let summary = measured("strong-client", Short { window_ns: 30_000, ticks: 1, ran_ratio: Some(7.0) });
     assert!(bases(&summary, Role::Client).iter().flatten().next().is_none());
+}
+
+/// CPU of a client alone on a machine of two CPUs, of which it may use `affinity`, in cells in which its process used 0.3
+/// CPUs, interrupts 0.1, and others 1.55 of them; `counted` is whether others were counted.
+fn beside_others(affinity: &[u32], counted: bool) -> Summary {
+    let profile = machine("two-laptops");
+    let plan = plan(&profile, Grid::default());
+    let mut events = narrows_sim::simulate(&profile, &plan).unwrap();
+    let sample = |sample: &mut CounterSample, s: f64| {
+        let time = |cpus: f64| Nanos::from_secs_f64(cpus * s);
+        sample.at_ns = Nanos::from_secs_f64(s);
+        sample.process_cpu = Some(ProcessCpu { user_ns: Nanos(0), system_ns: time(0.3) });
+        sample.cgroup_cpu = None;
+        sample.host_cpu = Some(HostCpu {
+            online_cpus: 2,
+            user_ns: time(1.55),
+            system_ns: time(0.3),
+            softirq_ns: time(0.1),
+            idle_ns: time(0.05),
+            ..HostCpu::default()
+        });
+        let programs = vec![ForeignProgram { name: "burn".into(), pid: 7, used_ns: time(1.55) }];
+        sample.foreign_cpu = counted.then(|| ForeignCpu { used_ns: time(1.55), programs });
+    };
+    for event in &mut events {
+        let Event::TrialFinished(trial) = event else { continue };
+        trial.last_done_ns = Nanos::from_secs_f64(1.0);
+        for pair in trial.counters.iter_mut().filter(|pair| pair.after.role == Role::Client) {
+            sample(&mut pair.before, 0.0);
+            sample(&mut pair.after, 1.0);
+        }
+    }
+    let (manifest, mut inventory) = (RunFacts::default(), narrows_sim::inventory(&profile));
+    inventory.host.affinity_cpus = affinity.to_vec();
+    inventory.host.online_cpus = 2;
+    inventory.host.quota_cpus = None;
+    analyse(&Input { manifest, plan: &plan, inventory: &inventory, events: &events })
+}
+
+#[test]
+fn what_other_programs_burn_is_charged_to_no_role_and_no_role_uses_more_than_it_has() {
+    for (affinity, counted, used_cpus) in [
+        (&[0][..], true, 0.4),
+        (&[0, 1][..], true, 0.4),
+        // Without a count only the processes are known to be the role's where it may use a part of the machine.
+        (&[0][..], false, 0.3),
+    ] {
+        let summary = beside_others(affinity, counted);
+        let path = summary.cells.iter().filter(|cell| cell.cut == narrows_model::Cut::Path);
+        for cell in path {
+            let client = &cell.cpu[&Role::Client];
+            let threads = f64::from(cell.requested.workers) * f64::from(cell.clients);
+            assert!(client.busy_ratio <= 1.0, "{affinity:?} {client:?}");
+            let used = client.user_s + client.system_s;
+            let of_threads =
+                (client.capacity_cpus - threads).abs() < 1e-9 && client.basis == CpuBasis::Process;
+            let expected = if of_threads { 0.3 } else { used_cpus };
+            let seconds = cell.trials.len() as f64;
+            assert!((used / seconds - expected).abs() < 0.01, "{affinity:?} {counted}: {client:?}");
+            if counted {
+                let [load] = &cell.foreign_cpu[..] else { panic!("{:?}", cell.foreign_cpu) };
+                assert!((load.used_cpus - 1.55).abs() < 0.01 && load.programs[0].pid == 7, "{load:?}");
+            }
+        }
+        assert!(!found(&summary, "client-cpu-full"), "{affinity:?} {counted}");
+    }
 }

@@ -4,11 +4,11 @@ use super::Machines;
 use crate::collect::{CellData, TrialTotals};
 use crate::facts::flags::{
     BACKLOG_AT_END, BEHIND_SCHEDULE, CEILING_EXCEEDED, COUNT_NOT_REACHED, DATA_MISMATCH, ERRORS,
-    FEW_OPERATIONS, GENERATOR_LATE, IN_FLIGHT_BELOW, IN_FLIGHT_MIN_RATIO, INCOMPLETE, INTERVAL_NOT_REACHED,
-    LITTLE_LAW_VIOLATED, MIXTURE, NOT_COLD, ONE_GROUP, SHORT_RUN, STEADY_NOT_REACHED, STEAL, STUCK_REQUESTS,
-    UNSTEADY, VERIFIED, WARM_UP_IN_WINDOW, WINDOW_TOO_SHORT,
+    FEW_OPERATIONS, FOREIGN_LOAD, GENERATOR_LATE, IN_FLIGHT_BELOW, IN_FLIGHT_MIN_RATIO, INCOMPLETE,
+    INTERVAL_NOT_REACHED, LITTLE_LAW_VIOLATED, MIXTURE, NOT_COLD, ONE_GROUP, SHORT_RUN, STEADY_NOT_REACHED,
+    STEAL, STUCK_REQUESTS, UNSTEADY, VERIFIED, WARM_UP_IN_WINDOW, WINDOW_TOO_SHORT,
 };
-use crate::facts::{CellSettings, ceiling_cut_of_path, offered_load, reads};
+use crate::facts::{CellSettings, ceiling_cut_of_path, foreign, offered_load, reads};
 use narrows_model::summary::CellSummary;
 use narrows_model::units::ratio;
 use narrows_model::workload::CacheState;
@@ -56,13 +56,14 @@ pub(super) fn of_cell(data: &CellData, cell: &CellSummary, machines: &Machines<'
         (VERIFIED, cell.verification.is_some()),
         (INCOMPLETE, !whole),
         (STEAL, steal),
+        (FOREIGN_LOAD, foreign::is_disturbed(cell)),
         (UNSTEADY, cell.steady == Some(false)),
         (LITTLE_LAW_VIOLATED, little),
         (IN_FLIGHT_BELOW, below),
         (ONE_GROUP, machines.sharing.one_group),
         (INTERVAL_NOT_REACHED, rule(|rule| matches!(rule, Repeat::UntilInterval { .. }))),
         (STEADY_NOT_REACHED, rule(|rule| matches!(rule, Repeat::UntilSteady { .. }))),
-        (COUNT_NOT_REACHED, data.trials.values().any(|trial| ended_before_count(data, trial))),
+        (COUNT_NOT_REACHED, is_cut_short(data, cell)),
         (BEHIND_SCHEDULE, behind_schedule(cell)),
         (BACKLOG_AT_END, backlog_at_end(cell)),
         (GENERATOR_LATE, generator_late(cell)),
@@ -76,6 +77,11 @@ pub(super) fn of_cell(data: &CellData, cell: &CellSummary, machines: &Machines<'
     .filter(|(_, raised)| *raised)
     .map(|(code, _)| code.to_owned())
     .collect()
+}
+
+/// Whether time ended a trial before its counts did, other than because a cap on the rate asked for no more.
+fn is_cut_short(data: &CellData, cell: &CellSummary) -> bool {
+    !offered_load::is_delivered(cell) && data.trials.values().any(|trial| ended_before_count(data, trial))
 }
 
 /// Whether a trial ran for its whole time and did less than the count that was to end it.
@@ -166,10 +172,12 @@ fn bends_a_quantile(count: u64, open_loop: narrows_model::summary::OpenLoopSumma
     count as f64 > open_loop.scheduled_count as f64 * BACKLOG_MAX_RATIO
 }
 
-/// Marks cells of the path that were faster than a cut of theirs at the same settings.
+/// Marks cells of the path that were faster than a cut of theirs at the same settings. The rate of a cut that was
+/// limited by its cap is no ceiling.
 pub(super) fn mark_exceeded_ceilings(cells: &mut [CellSummary]) {
     let mut lowest: HashMap<CellSettings, f64> = HashMap::new();
-    for cell in cells.iter().filter(|cell| ceiling_cut_of_path(cell.cut)) {
+    let is_ceiling = |cell: &&CellSummary| ceiling_cut_of_path(cell.cut) && !offered_load::is_delivered(cell);
+    for cell in cells.iter().filter(is_ceiling) {
         let Some(rate) = cell.rate_bytes_per_s else { continue };
         let known = lowest.entry(CellSettings::from_cell(cell)).or_insert(rate.0);
         *known = known.min(rate.0);

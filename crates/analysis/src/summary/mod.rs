@@ -10,6 +10,7 @@ mod clients;
 mod connection;
 mod cpu;
 mod flagging;
+mod foreign;
 mod generator;
 pub(crate) mod laws;
 mod load;
@@ -23,6 +24,7 @@ mod service;
 mod spread;
 mod study;
 mod sweeps;
+mod ticks;
 
 pub(crate) use connection::{
     TCP_BUSY_S, TCP_RECEIVE_WINDOW_LIMITED_S, TCP_RETRANSMIT_COUNT, TCP_SEGMENT_COUNT,
@@ -39,10 +41,11 @@ pub(crate) use spread::RateSpread;
 
 use crate::collect::RunData;
 use crate::facts::Sharing;
+use crate::facts::flags::{FOREIGN_LOAD, has};
 use crate::input::{Input, RunFacts};
 use narrows_model::counters::Role;
 use narrows_model::server::ServerFacts;
-use narrows_model::summary::{HostSummary, Prediction, SUMMARY_SCHEMA};
+use narrows_model::summary::{CellSummary, HostSummary, Prediction, SUMMARY_SCHEMA};
 use narrows_model::{Diagnosis, Event, Inventory, Plan, Segment, Summary};
 
 /// The summary of a run without its prediction and its verdict.
@@ -100,7 +103,7 @@ impl<'a> Summarizer<'a> {
             .collect();
         flagging::mark_exceeded_ceilings(&mut cells);
         let generator = generator::summary(&mut cells);
-        let on_path = path_segments(&self.plan.segments, machines.sharing);
+        let on_path = path_segments(&self.plan.segments, machines.sharing, &cells);
         let segments = segments::summaries(&on_path, &cells, &machines, self.plan.seed);
         let sweeps = sweeps::sweeps(&cells, &failed, self.plan);
         Summary {
@@ -159,15 +162,19 @@ impl<'a> Machines<'a> {
 
     /// Whether `role` is the only one on its machine.
     pub(crate) fn alone(&self, role: Role) -> bool {
+        self.server.is_some() && self.roles_beside(role).len() == 1
+    }
+
+    /// The roles on the machine of `role`, itself included.
+    pub(crate) fn roles_beside(&self, role: Role) -> Vec<Role> {
         let boot_id = |inventory: &Inventory| inventory.host.boot_id.clone().filter(|id| !id.is_empty());
         let own = self.inventory(role).and_then(boot_id);
-        let shares = |other: Role| {
-            let with_proxy = role == Role::Proxy || other == Role::Proxy;
-            let same = self.inventory(other).and_then(boot_id).is_some_and(|id| Some(id) == own);
-            other != role && if with_proxy { same } else { self.sharing.one_machine }
+        let shares = |other: &Role| {
+            let with_proxy = role == Role::Proxy || *other == Role::Proxy;
+            let same = self.inventory(*other).and_then(boot_id).is_some_and(|id| Some(id) == own);
+            *other == role || if with_proxy { same } else { self.sharing.one_machine }
         };
-        let roles = [Role::Client, Role::Proxy, Role::Server];
-        self.server.is_some() && !roles.into_iter().any(shares)
+        [Role::Client, Role::Proxy, Role::Server].into_iter().filter(shares).collect()
     }
 
     /// Whether a quota that `role` is charged under is another role's too.
@@ -216,11 +223,12 @@ fn one_group(collected: &RunData, one: Role, other: Role) -> bool {
     })
 }
 
-/// The planned segments, and the CPUs of a machine that the endpoint reports as shared.
-fn path_segments(planned: &[Segment], sharing: Sharing) -> Vec<Segment> {
-    let on_path = |segment: &Segment| {
-        planned.contains(segment) || (sharing.one_machine && *segment == Segment::HostCpu)
-    };
+/// The planned segments, and the CPUs of a machine that roles share, or that other programs used meanwhile.
+fn path_segments(planned: &[Segment], sharing: Sharing, cells: &[CellSummary]) -> Vec<Segment> {
+    let is_disturbed = cells.iter().any(|cell| has(cell, FOREIGN_LOAD));
+    let with_machine = sharing.one_machine || is_disturbed;
+    let on_path =
+        |segment: &Segment| planned.contains(segment) || (with_machine && *segment == Segment::HostCpu);
     Segment::ALL.iter().copied().filter(on_path).collect()
 }
 

@@ -151,6 +151,7 @@ fn counter_of(segment: Segment, cells: &[CellSummary], machines: &Machines<'_>) 
         Segment::ProxyCpu if has_cpu(Role::Proxy) => "CPU time of the proxy",
         Segment::ServerCpu if has_cpu(Role::Server) => "CPU time of the server",
         Segment::HostCpu if machines.sharing.one_machine && has_cpu(Role::Server) => "CPU time of both roles",
+        Segment::HostCpu if path().any(|cell| !cell.foreign_cpu.is_empty()) => "CPU time of all programs",
         Segment::NetworkLatency if path().any(|cell| cell.rtt_min_ns.is_some()) => {
             "TCP_INFO minimum round trip"
         }

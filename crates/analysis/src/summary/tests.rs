@@ -307,6 +307,8 @@ fn client_sample(at_s: u64, used: &Used) -> CounterSample {
         tcp: None,
         memory: None,
         workers: None,
+        threads: None,
+        foreign_cpu: None,
     }
 }
 

@@ -78,8 +78,8 @@ pub(crate) struct OutputArguments {
     /// Print what would be run, and run nothing
     #[arg(long)]
     pub(crate) plan: bool,
-    /// Confirm costs beyond the limits: more bytes than 4 times the memory of this machine, more than 15 minutes, or
-    /// displaced caches
+    /// Run it even if it moves more than 4 times the memory of this machine, may last longer than 15 minutes, or
+    /// displaces caches; see COSTS in what --plan prints
     #[arg(long)]
     pub(crate) yes: bool,
     /// Print the JSON summary instead of text

@@ -38,7 +38,7 @@ pub(crate) fn run(
 ) -> Result<Exit, CommandFailure> {
     let context = OutputContext { output: &arguments.output, command, console };
     let watch = Watch::start(console)?;
-    let mut prepared = prepare(arguments, &watch, console)?;
+    let mut prepared = prepare(arguments, &watch, Some(console))?;
     if arguments.output.plan {
         context.print_plan(&prepared.plan)?;
         return Ok(Exit::Done);
@@ -58,14 +58,15 @@ pub(crate) fn run(
     measurement::conclude(finished, context)
 }
 
-/// Looks at TARGET, connects to the endpoint and plans the check, whose cuts suites measure too.
+/// Looks at TARGET, connects to the endpoint and plans the check, whose cuts suites measure too. `console` is where what
+/// killed runs left is listed.
 ///
 /// # Errors
 /// When TARGET or the endpoint cannot be used, or the check cannot be planned.
 pub(crate) fn prepare(
     arguments: &CheckArguments,
     watch: &Watch,
-    console: &Console,
+    console: Option<&Console>,
 ) -> Result<PreparedCheck, CommandFailure> {
     let seed = match arguments.seed {
         Some(seed) => seed,
@@ -74,8 +75,8 @@ pub(crate) fn prepare(
     let token = token::read(arguments.token_file.as_deref())?;
     // Not the seed: a run with a seed can be repeated beside what a killed one left.
     let resolved = ResolvedTarget::resolve(arguments, random_u64()?, watch.clock_resolution_ns)?;
-    for leftover in resolved.leftovers(arguments) {
-        console.say(&leftover);
+    if let Some(console) = console {
+        resolved.leftovers(arguments).iter().for_each(|leftover| console.say(leftover));
     }
     let server = CheckServer::from_arguments(arguments, &resolved, token.as_deref(), &watch.clock)?;
     let plan = request::plan(arguments, &resolved, server.as_ref(), seed, &watch.clock)?;

@@ -2,7 +2,7 @@
 
 use crate::exit::CommandFailure;
 use narrows_model::costs::{COST_MEMORY_ASSUMED, COST_MEMORY_MULTIPLE, COST_NS_MAX, CostExcess, PlanCosts};
-use narrows_model::quantity::{amount, span};
+use narrows_model::quantity::{amount, rounded_duration};
 use narrows_model::{Bytes, Inventory, Plan};
 
 /// Fails where `plan` costs more than is done without a confirmation on the machine of `inventory`.
@@ -10,13 +10,25 @@ use narrows_model::{Bytes, Inventory, Plan};
 /// # Errors
 /// With what it would cost, what of that exceeds a limit, and what to do.
 pub(super) fn check(plan: &Plan, inventory: &Inventory) -> Result<(), CommandFailure> {
-    let costs = PlanCosts::from_plan(plan);
-    let memory = inventory.host.memory_bytes;
+    check_costs(&PlanCosts::from_plan(plan), usable_memory(inventory))
+}
+
+/// The same for `costs` on a machine with `memory`.
+///
+/// # Errors
+/// As [`check`].
+pub(crate) fn check_costs(costs: &PlanCosts, memory: Option<Bytes>) -> Result<(), CommandFailure> {
     let excesses = costs.excesses(memory);
     if excesses.is_empty() {
         return Ok(());
     }
-    Err(CommandFailure::bad_input(message(&costs, &excesses, memory)))
+    Err(CommandFailure::bad_input(message(costs, &excesses, memory)))
+}
+
+/// The memory that this process can use: that of its control group, where that is less than the machine's.
+pub(crate) fn usable_memory(inventory: &Inventory) -> Option<Bytes> {
+    let host = &inventory.host;
+    host.memory_limit_bytes.into_iter().chain(host.memory_bytes).min()
 }
 
 fn message(costs: &PlanCosts, excesses: &[CostExcess], memory: Option<Bytes>) -> String {
@@ -36,14 +48,14 @@ fn reason(excess: CostExcess, memory: Option<Bytes>) -> String {
         CostExcess::Bytes => {
             let limit = amount(PlanCosts::bytes_max(memory));
             let machine = match memory {
-                Some(_) => "the memory of this machine".to_owned(),
+                Some(_) => "the memory that this command can use".to_owned(),
                 None => {
                     format!("{}, as the memory of this machine is not known", amount(COST_MEMORY_ASSUMED))
                 }
             };
             format!("it moves more than {limit} ({COST_MEMORY_MULTIPLE} times {machine})")
         }
-        CostExcess::Duration => format!("it may last longer than {}", span(COST_NS_MAX)),
+        CostExcess::Duration => format!("it may last longer than {}", rounded_duration(COST_NS_MAX)),
         CostExcess::DisplacedCaches => {
             "it displaces what others have in the page cache of the serving machines".to_owned()
         }

@@ -7,6 +7,7 @@ use crate::diagnose::summary_of;
 use crate::exit::CommandFailure;
 use crate::progress::ProgressDisplay;
 use narrows_engines::EngineRegistry;
+use narrows_engines::endpoint::ControlClient;
 use narrows_model::event::EndReason;
 use narrows_model::{Event, Nanos, Plan, Sink, SinkError};
 use narrows_record::{Record, Writer};
@@ -150,6 +151,22 @@ impl RunExecutor<'_> {
         Ok(Some(Plan { cells: more.cells, skipped: Vec::new(), ..plan.clone() }))
     }
 
+    /// The endpoints and the proxy of the run on this machine, by process id; `None` where one of them is not known by it:
+    /// it would be taken for another program.
+    fn path_pids(&self) -> Option<Vec<u32>> {
+        let own_namespace = narrows_sys::process::pid_namespace();
+        let boot_id = &self.spec.inventory.host.boot_id;
+        let servers = self.spec.servers.as_deref();
+        let peers = servers.iter().flat_map(|servers| servers.iter().chain(servers.proxy()));
+        peers
+            .map(ControlClient::facts)
+            .filter(|facts| facts.shares_machine || boot_id.as_ref() == Some(&facts.boot_id))
+            .map(|facts| {
+                facts.pid.filter(|_| own_namespace.is_some() && facts.pid_namespace == own_namespace)
+            })
+            .collect()
+    }
+
     fn site(&self, plan: &Plan) -> Result<CellSite, CommandFailure> {
         let program = std::env::current_exe()
             .map_err(|error| CommandFailure::could_not_run(format!("find this program: {error}")))?;
@@ -162,7 +179,7 @@ impl RunExecutor<'_> {
                 ProcessCoordinator::new(program, vec!["__client".to_owned()])
                     .launched_by(self.spec.launchers.clone()),
             ),
-            counters: Box::new(ClientCounters::new(self.spec.devices.clone())),
+            counters: Box::new(ClientCounters::new(self.spec.devices.clone(), self.path_pids())),
             hostname: self.spec.inventory.host.hostname.clone(),
             seed: plan.seed,
             interval_ns: plan.interval_ns,

@@ -27,6 +27,7 @@ use narrows_run::Servers;
 use narrows_study::PlannedCells;
 use std::path::PathBuf;
 
+pub(crate) use costs::{check_costs, usable_memory};
 pub(crate) use endpoint::{CONNECT_TIMEOUT_NS, connect, monitor};
 pub(crate) use folder::{PATHS_ALLOWED, PathFound, PathProblem, examine, leftovers, look_at, machine, make};
 pub(crate) use owner::{epoch_seconds, quoted, test_folder_state};
@@ -136,7 +137,9 @@ fn record(plan: &Plan, inventory: &Inventory, context: OutputContext<'_>) -> Res
     let id = format!("{:016x}", random_u64()?);
     let manifest =
         Manifest::new(env!("CARGO_PKG_VERSION"), &started_at, context.command.to_vec(), plan.seed, &id);
-    Ok(Writer::create(&dir, manifest, plan, inventory)?)
+    let writer = Writer::create(&dir, manifest, plan, inventory)?;
+    signals::note_record(&dir);
+    Ok(writer)
 }
 
 /// A folder named after the time that is not there yet: two runs may begin in one second.

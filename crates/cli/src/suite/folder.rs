@@ -10,7 +10,8 @@ use crate::console::Console;
 use crate::exit::{CommandFailure, Exit};
 use crate::measurement::{self, OutputContext, PathFound, RunSpec, Watch, random_u64};
 use narrows_engines::psync::TestFolder;
-use narrows_model::{Plan, Summary, Target};
+use narrows_model::costs::PlanCosts;
+use narrows_model::{Bytes, Plan, Summary, Target};
 use narrows_suites::{FolderRun, PreparedFolder};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -39,11 +40,9 @@ pub(super) fn run_into(
     let files = OutputFiles::new(run.request.output_files())?;
     check_folder(&run.dir)?;
     check_mount(&run)?;
-    let mut prepared = prepare(&run, context.output, watch, context.console)?;
+    let mut prepared = prepare(&run, context.output, watch, Some(context.console))?;
     let mut folders = Folders::make(&run, &prepared, context)?;
-    run.request.learn(&FolderMachine::new(&prepared, &folders.targets, !folders.made.is_empty()));
-    let folder = PreparedFolder { targets: folders.targets.clone(), check: prepared.plan.clone() };
-    let plan = run.request.plan(folder).map_err(refused)?;
+    let plan = planned(&mut run, &prepared, &folders)?;
     if context.output.plan {
         context.print_plan(&plan)?;
         return Ok(Exit::Done);
@@ -59,6 +58,29 @@ pub(super) fn run_into(
         print(summary, text)?;
         files.write(summary)
     })
+}
+
+/// What `run` costs, and the memory of this machine, without making, contacting or printing anything.
+///
+/// # Errors
+/// When it cannot be run.
+pub(super) fn expected_costs(
+    mut run: FolderRun,
+    watch: &Watch,
+    context: OutputContext<'_>,
+) -> Result<(PlanCosts, Option<Bytes>), CommandFailure> {
+    run.cuts.server = None;
+    let output = OutputArguments { plan: true, ..context.output.clone() };
+    let prepared = prepare(&run, &output, watch, None)?;
+    let folders = Folders::make(&run, &prepared, OutputContext { output: &output, ..context })?;
+    let plan = planned(&mut run, &prepared, &folders)?;
+    Ok((PlanCosts::from_plan(&plan), measurement::usable_memory(prepared.resolved.inventory())))
+}
+
+fn planned(run: &mut FolderRun, prepared: &PreparedCheck, folders: &Folders) -> Result<Plan, CommandFailure> {
+    run.request.learn(&FolderMachine::new(prepared, &folders.targets, !folders.made.is_empty()));
+    let folder = PreparedFolder { targets: folders.targets.clone(), check: prepared.plan.clone() };
+    run.request.plan(folder).map_err(refused)
 }
 
 fn load(
@@ -85,7 +107,7 @@ fn prepare(
     run: &FolderRun,
     output: &OutputArguments,
     watch: &Watch,
-    console: &Console,
+    console: Option<&Console>,
 ) -> Result<PreparedCheck, CommandFailure> {
     let arguments = CheckArguments {
         target: Target::File { path: run.dir.clone() },

@@ -3,8 +3,9 @@
 use super::folder;
 use crate::args::OutputArguments;
 use crate::exit::{CommandFailure, Exit};
-use crate::measurement::{OutputContext, Watch};
+use crate::measurement::{self, OutputContext, Watch};
 use narrows_model::Summary;
+use narrows_model::costs::PlanCosts;
 use narrows_run::StopRequest;
 use narrows_suites::postmark::{Arguments, PostmarkRun, ScriptOutput, ScriptStep, native_output};
 use std::fs::File;
@@ -44,6 +45,7 @@ impl<'a> ScriptRunner<'a> {
     /// done, and those after it are not.
     pub(super) fn steps(&mut self, steps: &[ScriptStep]) -> Result<Exit, CommandFailure> {
         self.check(steps)?;
+        self.check_costs(steps)?;
         let mut exit = Exit::Done;
         for step in steps {
             if self.is_stopped() {
@@ -89,6 +91,28 @@ impl<'a> ScriptRunner<'a> {
             }
         }
         if problems.is_empty() { Ok(()) } else { Err(CommandFailure::bad_input(problems.join("\n"))) }
+    }
+
+    /// Fails where the runs together cost more than is done without `--yes`; each for itself is looked at when it is its
+    /// turn.
+    fn check_costs(&self, steps: &[ScriptStep]) -> Result<(), CommandFailure> {
+        let runs = steps.iter().filter_map(|step| match step {
+            ScriptStep::Run(run) => Some(run),
+            ScriptStep::Say(_) | ScriptStep::Write(_) => None,
+        });
+        let runs: Vec<_> = runs.collect();
+        if runs.len() < 2 || self.context.output.plan || self.context.output.yes {
+            return Ok(());
+        }
+        let mut all = PlanCosts::default();
+        let mut memory = None;
+        for run in runs {
+            let (costs, found) =
+                folder::expected_costs(self.arguments.on_folder(run), &self.watch, self.context)?;
+            all = all.and(&costs);
+            memory = found;
+        }
+        measurement::check_costs(&all, memory)
     }
 
     fn one(&mut self, run: &PostmarkRun) -> Result<Exit, CommandFailure> {

@@ -19,6 +19,7 @@ mod closed_output;
 mod compare;
 mod costs;
 mod early_signals;
+mod hostile_files;
 mod hostile_folder;
 mod import;
 mod kept_verdicts;

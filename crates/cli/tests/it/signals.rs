@@ -129,3 +129,49 @@ fn an_endpoint_does_not_outlive_the_check_that_started_it() {
     // The endpoint has the same stderr open: its end is the end of all processes.
     running.wait_until_all_are_gone(CHILD_GONE_WITHIN);
 }
+
+/// SIGHUP, SIGINT and SIGTERM in the masks of `/proc/PID/status`.
+const ENDING_SIGNALS: u64 = 1 | 1 << 1 | 1 << 14;
+
+/// The mask `key` of the process or thread at `folder` of `/proc`.
+fn mask(folder: &Path, key: &str) -> u64 {
+    let status = fs::read_to_string(folder.join("status")).unwrap();
+    let mask = status.lines().find_map(|line| line.strip_prefix(key)).unwrap();
+    u64::from_str_radix(mask.trim(), 16).unwrap()
+}
+
+/// The folders in `/proc` of the children of the process `pid`.
+fn children_of(pid: u32) -> Vec<PathBuf> {
+    let parent = format!("PPid:\t{pid}\n");
+    let processes = fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path());
+    let is_child = |path: &PathBuf| {
+        // Others come and go meanwhile.
+        fs::read_to_string(path.join("status")).is_ok_and(|status| status.contains(&parent))
+    };
+    processes.filter(is_child).collect()
+}
+
+#[test]
+fn one_thread_receives_signals_and_children_start_with_none_blocked() {
+    let folder = strangers_folder();
+    let study = "title = \"signals\"\ntarget = \"target\"\nseconds = 120\n[workload]\nclients = 2\n\
+                 file = \"1MiB\"\n[stop]\nmeasure = \"60s\"\ntrials = 1\n";
+    fs::write(folder.path().join("study.toml"), study).unwrap();
+    let running = Running::start(folder.path(), &["run", "study.toml", "--out", "record"]);
+    // By then the clients have said that they are ready.
+    wait_for_phases(&folder.path().join("record"), &["warm_up", "measure"], 1);
+    let process = PathBuf::from(format!("/proc/{}", running.pid()));
+    let threads: Vec<PathBuf> =
+        fs::read_dir(process.join("task")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let receives = |thread: &&PathBuf| mask(thread, "SigBlk:") & ENDING_SIGNALS == 0;
+    assert_eq!(threads.iter().filter(receives).count(), 1, "of {} threads", threads.len());
+    let children = children_of(running.pid());
+    assert_eq!(children.len(), 2, "{children:?}");
+    for child in &children {
+        assert_eq!(mask(child, "SigBlk:"), 0, "{}", child.display());
+        assert_eq!(mask(child, "SigIgn:") & ENDING_SIGNALS, 0, "{}", child.display());
+    }
+    running.signal("TERM");
+    let seen = running.end();
+    assert!(matches!(seen.code, Some(3 | 4)), "{seen:?}");
+}

@@ -137,6 +137,20 @@ fn a_script_runs_several_times_each_with_a_record_and_a_file_if_named() {
 }
 
 #[test]
+fn what_may_last_longer_than_fifteen_minutes_needs_yes_and_a_script_is_added_up_before_its_first_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let many = run_script(folder.path(), "--out many --no-verdict", "set transactions 500000000\nrun\n");
+    assert_eq!(many.code, Some(2), "{many:?}");
+    assert!(many.stderr.contains("longer than 15 min") && many.stderr.contains("--yes"), "{many:?}");
+    // Each of both lasts less than 15 minutes.
+    let half = "set transactions 600000\nrun\n";
+    let twice = run_script(folder.path(), "--out twice --no-verdict", &half.repeat(2));
+    assert_eq!((twice.code, twice.stdout.contains("Transactions per second")), (Some(2), false), "{twice:?}");
+    assert!(twice.stderr.contains("longer than 15 min"), "{twice:?}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
 fn commands_from_stdin_are_a_script_and_other_settings_do_what_they_say() {
     let folder = tempfile::tempdir().unwrap();
     let commands = "set number 20\nset transactions 9\nset size 3000\nset buffering false\nset bias create -1\n\

@@ -47,6 +47,7 @@ impl TestFolder {
         let name = format!("{PREFIX}{nonce:016x}");
         let path = parent.join(&name);
         let parent = File::open(parent).map_err(failed)?;
+        let making = own::lock_making();
         let folder = file::make_folder(&parent, OsStr::new(&name)).map_err(from_sys)?;
         let identity = FileIdentity::from_file(&folder).map_err(|errno| failed(errno.into()))?;
         let mut made = Self { path, name, parent, folder, is_kept: false };
@@ -58,6 +59,7 @@ impl TestFolder {
             return Err(failed(source));
         }
         own::add_own_folder(&made.path, OwnFolder { identity, files: BTreeMap::new() });
+        drop(making);
         Ok(made)
     }
 
@@ -108,9 +110,9 @@ impl TestFolder {
     fn remove(&self) -> Result<(), String> {
         let known = own::own_folder(&self.path).map(|own| own.files).unwrap_or_default();
         let not_ours = |name: &OsStr| {
-            name.to_str().and_then(|name| known.get(name)).is_some_and(|identity| {
-                FileIdentity::from_name(&self.folder, name).is_ok_and(|found| found != *identity)
-            })
+            name.to_str()
+                .and_then(|name| known.get(name))
+                .is_some_and(|identity| file::is_made_name(&self.folder, name, *identity) == Ok(false))
         };
         MarkedFolder { parent: &self.parent, name: &self.name, folder: &self.folder, marker: MARKER }
             .remove(&not_ours)

@@ -26,7 +26,10 @@ pub use displace::{DummyFile, sync};
 pub use folder::{FolderError, TestFolder};
 pub use marked::{MARKER, MarkedFolder, NamedFolder, named_folders};
 pub(crate) use object_path::ObjectPath;
-pub use own::{OwnFolder, add_own_folder, find_replaced, own_folder, remove_own_folders, take_problems};
+pub use own::{
+    OwnFolder, add_own_folder, find_replaced, own_folder, own_folder_paths, remove_own_folders,
+    stop_making_folders, take_problems,
+};
 pub use owner::{OwnerProcess, OwnerState};
 pub(crate) use single::{Perform, SingleEngine, SingleFlight};
 pub(crate) use sync_count::SyncCount;

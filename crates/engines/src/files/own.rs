@@ -38,6 +38,15 @@ struct OwnFolders {
 static OWN: Mutex<OwnFolders> =
     Mutex::new(OwnFolders { folders: BTreeMap::new(), problems: Vec::new(), is_replaced: false });
 
+/// Held from the making of a folder until it is in the table. Locked by the removal of all, and then for ever: what is
+/// made afterwards would stay.
+static MAKING: Mutex<()> = Mutex::new(());
+
+/// Held by whoever makes a folder, until it has been added; waits for ever once all are being removed.
+pub(super) fn lock_making() -> MutexGuard<'static, ()> {
+    MAKING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn table() -> MutexGuard<'static, OwnFolders> {
     OWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -46,6 +55,13 @@ fn table() -> MutexGuard<'static, OwnFolders> {
 #[must_use]
 pub fn own_folder(path: &Path) -> Option<OwnFolder> {
     table().folders.get(path).cloned()
+}
+
+/// Where the folders are that this process has made and not removed; `None` if a thread that waits for a file system keeps
+/// the table.
+#[must_use]
+pub fn own_folder_paths() -> Option<Vec<PathBuf>> {
+    Some(OWN.try_lock().ok()?.folders.keys().cloned().collect())
 }
 
 /// From now on the folder at `path` is compared with `folder`.
@@ -58,7 +74,15 @@ pub(super) fn forget(path: &Path) {
     table().folders.remove(path);
 }
 
+/// Waits until no folder is half made, and lets none be made from now on: for a process that ends.
+pub fn stop_making_folders() {
+    // Never given back.
+    std::mem::forget(lock_making());
+}
+
 /// Removes the folders that this process has made, all that is in them included, and returns what stays, in sentences.
+///
+/// One that is being made meanwhile is not among them: see [`stop_making_folders`].
 #[must_use]
 pub fn remove_own_folders() -> Vec<String> {
     let made = table().folders.clone();
@@ -81,9 +105,9 @@ fn remove_own_folder(path: &Path, own: &OwnFolder) -> Result<(), String> {
     }
     let marked = MarkedFolder { parent: &parent, name, folder: &folder, marker: MARKER };
     let is_foreign = |name: &OsStr| {
-        name.to_str().and_then(|name| own.files.get(name)).is_some_and(|identity| {
-            FileIdentity::from_name(&folder, OsStr::new(name)).is_ok_and(|found| found != *identity)
-        })
+        name.to_str()
+            .and_then(|name| own.files.get(name))
+            .is_some_and(|identity| file::is_made_name(&folder, OsStr::new(name), *identity) == Ok(false))
     };
     marked.remove(&is_foreign)
 }
@@ -97,7 +121,7 @@ pub fn find_replaced() -> bool {
         // A folder that was replaced is noted there.
         let Ok(Some(folder)) = open_own_folder(path) else { continue };
         for (name, identity) in &own.files {
-            if FileIdentity::from_name(&folder, OsStr::new(name)).is_ok_and(|found| found != *identity) {
+            if file::is_made_name(&folder, OsStr::new(name), *identity) == Ok(false) {
                 drop(replaced(path, Some(name)));
             }
         }
@@ -184,7 +208,7 @@ fn open_known(
     known: FileIdentity,
 ) -> Result<Result<File, narrows_sys::Error>, EngineError> {
     // Looked at before it is opened: to open a device or a pipe of somebody else may do something.
-    if FileIdentity::from_name(folder, OsStr::new(name)).is_ok_and(|found| found != known) {
+    if file::is_made_name(folder, OsStr::new(name), known) == Ok(false) {
         return Err(replaced(path, Some(name)));
     }
     let opened = match file::open_own(folder, OsStr::new(name), OpenMode { create: Create::Never, ..mode }, 0)
@@ -192,7 +216,7 @@ fn open_known(
         Ok(opened) => opened,
         Err(error) => return Ok(Err(error)),
     };
-    if FileIdentity::from_file(&opened).ok() != Some(known) {
+    if file::is_made_file(folder, &opened, known) != Ok(true) {
         return Err(replaced(path, Some(name)));
     }
     Ok(Ok(opened))
@@ -203,8 +227,9 @@ pub(super) fn remove_in(folder: &File, path: &Path, name: &str) -> Result<(), En
     let failed =
         |source: io::Error| EngineError::from_io("remove", path.join(name).display().to_string(), source);
     let known = own_folder(path).and_then(|own| own.files.get(name).copied());
-    let found = FileIdentity::from_name(folder, OsStr::new(name)).map_err(|errno| failed(errno.into()))?;
-    if known.is_some_and(|known| known != found) {
+    if let Some(known) = known
+        && !file::is_made_name(folder, OsStr::new(name), known).map_err(|errno| failed(errno.into()))?
+    {
         return Err(replaced(path, Some(name)));
     }
     unlinkat(folder, name, AtFlags::empty()).map_err(|errno| failed(errno.into()))?;

@@ -64,7 +64,7 @@ fn load_of(plan: &Plan) -> (u64, bool) {
 fn a_load_that_time_alone_ends_counts_as_its_preparation_and_its_time() {
     let costs = PlanCosts::from_plan(&check(vec![cell(|_| ())]));
     assert_eq!((costs.moved_bytes(), costs.has_open_bytes), (Bytes(64 * MIB), true));
-    assert_eq!((costs.duration_ns, costs.has_open_time), (Nanos(15 * SECOND + 150_000_000), false));
+    assert_eq!((costs.duration_ns, costs.open_ns), (Nanos(15 * SECOND + 150_000_000), Nanos(0)));
     assert_eq!(costs.excesses(None), []);
 }
 
@@ -141,19 +141,43 @@ fn repetitions_count_at_their_maximum_and_the_budget_bounds_their_time() {
 }
 
 #[test]
-fn the_time_of_a_test_of_a_suite_is_known_from_a_rate_alone() {
+fn the_time_of_a_test_of_a_suite_is_that_of_a_slow_path_unless_a_rate_bounds_it() {
     let counted = |cell: &mut Cell| {
-        cell.stop.bytes_max = Some(Bytes(100 * MIB));
-        cell.stop.measure_ns = Nanos(3600 * SECOND);
+        cell.stop.bytes_max = Some(Bytes(100 * SLOW_BYTES_PER_S));
+        cell.stop.measure_ns = Nanos(36000 * SECOND);
+        cell.trials = 2;
     };
     let costs = PlanCosts::from_plan(&suite(vec![cell(counted)]));
-    assert_eq!((costs.duration_ns, costs.has_open_time), (Nanos(5 * SECOND), true));
+    assert_eq!(
+        (costs.duration_ns, costs.open_ns),
+        (Nanos(5 * SECOND), Nanos(2 * (100 * SECOND + TRIAL_OVERHEAD_NS)))
+    );
+    assert_eq!(costs.excesses(Some(Bytes(u64::MAX))), []);
     let capped = |cell: &mut Cell| {
         counted(cell);
-        cell.workload.max_bytes_per_s = Some(MIB);
+        cell.workload.max_bytes_per_s = Some(2 * SLOW_BYTES_PER_S);
     };
     let costs = PlanCosts::from_plan(&suite(vec![cell(capped)]));
-    assert_eq!((costs.duration_ns, costs.has_open_time), (Nanos(105 * SECOND + 150_000_000), false));
+    assert_eq!((costs.duration_ns, costs.open_ns), (Nanos(105 * SECOND + 2 * TRIAL_OVERHEAD_NS), Nanos(0)));
+}
+
+#[test]
+fn operations_on_files_take_time_on_a_slow_path_however_small_the_files_are() {
+    let transactions = Some(Transactions { count: 500_000_000, read_bias: Some(5), create_bias: Some(5) });
+    let objects = ObjectSet { count: 500, max_bytes: Bytes(1), transactions, ..ObjectSet::default() };
+    let many = |cell: &mut Cell| cell.workload.objects = Some(objects);
+    let costs = PlanCosts::from_plan(&suite(vec![cell(many)]));
+    assert!(costs.open_ns >= Nanos(500_000 * SECOND), "{costs:?}");
+    assert_eq!(costs.excesses(Some(Bytes(u64::MAX))), [CostExcess::Duration]);
+}
+
+#[test]
+fn what_runs_one_after_another_costs_the_sum() {
+    let counted = |cell: &mut Cell| cell.stop.bytes_max = Some(Bytes(500 * SLOW_BYTES_PER_S));
+    let one = PlanCosts::from_plan(&suite(vec![cell(counted)]));
+    assert_eq!(one.excesses(Some(Bytes(u64::MAX))), []);
+    assert_eq!(one.and(&one).excesses(Some(Bytes(u64::MAX))), [CostExcess::Duration]);
+    assert_eq!(one.and(&one).moved_bytes(), Bytes(2 * one.moved_bytes().0));
 }
 
 #[test]

@@ -4,8 +4,8 @@
 //! that is counted. Which is which is in the table below; a field that is missing there does not compile.
 
 use super::{
-    CgroupCpu, DiskCounters, HostCpu, MemoryCounters, NicCounters, ProcessCpu, RingCpu, TcpCounters,
-    WorkerCounters,
+    CgroupCpu, DiskCounters, ForeignCpu, HostCpu, MemoryCounters, NicCounters, ProcessCpu, RingCpu,
+    TcpCounters, ThreadTimes, WorkerCounters,
 };
 use crate::{Bytes, Nanos};
 
@@ -114,6 +114,44 @@ combine!(
     interval least_round_trip,
     beside mean_of_connections
 );
+
+combine!(
+    ThreadTimes:
+    grows [running_ns, waiting_ns],
+    levels [],
+    facts [busiest_running_ns, busiest_waiting_ns],
+    interval busiest_of_each,
+    beside busiest_of_all
+);
+combine!(ForeignCpu: grows [used_ns], levels [], facts [programs], interval add_programs, beside add_programs);
+
+/// The busiest threads of two intervals, which need not be the same.
+fn busiest_of_each(sum: &mut ThreadTimes, more: &ThreadTimes) {
+    sum.busiest_running_ns = sum.busiest_running_ns.saturating_add(more.busiest_running_ns);
+    sum.busiest_waiting_ns = sum.busiest_waiting_ns.saturating_add(more.busiest_waiting_ns);
+}
+
+/// The busier one of two threads.
+fn busiest_of_all(sum: &mut ThreadTimes, more: &ThreadTimes) {
+    let time = |times: &ThreadTimes| times.busiest_running_ns.saturating_add(times.busiest_waiting_ns);
+    if time(more) > time(sum) {
+        (sum.busiest_running_ns, sum.busiest_waiting_ns) = (more.busiest_running_ns, more.busiest_waiting_ns);
+    }
+}
+
+/// The programs of both, the busiest first.
+fn add_programs(sum: &mut ForeignCpu, more: &ForeignCpu) {
+    for program in &more.programs {
+        let same = |known: &&mut super::ForeignProgram| {
+            (known.pid, known.name.as_str()) == (program.pid, program.name.as_str())
+        };
+        match sum.programs.iter_mut().find(same) {
+            Some(known) => known.used_ns = known.used_ns.saturating_add(program.used_ns),
+            None => sum.programs.push(program.clone()),
+        }
+    }
+    sum.programs.sort_by_key(|program| std::cmp::Reverse(program.used_ns));
+}
 
 /// A quota that one interval did not see is that of the other.
 fn known_quota(sum: &mut CgroupCpu, more: &CgroupCpu) {

@@ -43,6 +43,9 @@ pub fn merge_samples(machines: &[CountedMachine], samples: Vec<CounterSample>) -
         tcp: sum(samples.iter().map(|sample| sample.tcp.clone())),
         memory: sum(per_machine.iter().map(|sample| sample.memory)),
         workers: sum(samples.iter().map(|sample| sample.workers)),
+        threads: sum(samples.iter().map(|sample| sample.threads)),
+        // Of several machines, and of servers that take each other for others.
+        foreign_cpu: None,
     })
 }
 
@@ -136,6 +139,8 @@ mod tests {
             tcp: Some(TcpCounters { connection_count: 1, acked_bytes: Bytes(5), ..TcpCounters::default() }),
             memory: None,
             workers: Some(workers),
+            threads: None,
+            foreign_cpu: None,
         }
     }
 

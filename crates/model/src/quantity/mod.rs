@@ -11,7 +11,7 @@ mod text;
 pub use duration::{exact_duration, parse_duration};
 pub use rate::{parse_byte_rate, parse_op_rate, parse_rate};
 pub use size::{SizeError, parse_size};
-pub use text::{amount, cpus, network_rate, op_rate, percent, seconds, span, storage_rate};
+pub use text::{amount, cpus, network_rate, op_rate, percent, rounded_duration, seconds, span, storage_rate};
 
 /// A number and what is written after it; `None` without a number or without a unit.
 fn number_unit(text: &str) -> Option<(f64, &str)> {

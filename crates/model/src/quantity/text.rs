@@ -37,6 +37,18 @@ pub fn span(nanos: Nanos) -> String {
     seconds(nanos.as_secs_f64())
 }
 
+/// A time that people wait: `11.8 s`, `25 min`, `139 h`, `12 days`.
+#[must_use]
+pub fn rounded_duration(nanos: Nanos) -> String {
+    let seconds = nanos.as_secs_f64();
+    match seconds / 60.0 {
+        minutes if minutes < 3.0 => span(nanos),
+        minutes if minutes < 180.0 => format!("{minutes:.0} min"),
+        minutes if minutes < 14_400.0 => format!("{:.0} h", minutes / 60.0),
+        minutes => format!("{:.0} days", minutes / 1440.0),
+    }
+}
+
 /// A quantity of bytes, rounded: `1.21 GiB`.
 #[must_use]
 pub fn amount(bytes: Bytes) -> String {

@@ -17,6 +17,14 @@ fn a_time_takes_the_unit_that_keeps_it_above_one() {
 }
 
 #[test]
+fn long_times_are_in_units_that_people_wait_in() {
+    assert_eq!(rounded_duration(Nanos(11_800_000_000)), "11.8 s");
+    assert_eq!(rounded_duration(Nanos(900_000_000_000)), "15 min");
+    assert_eq!(rounded_duration(Nanos(345_600_000_000_000)), "96 h");
+    assert_eq!(rounded_duration(Nanos(u64::MAX)), "213504 days");
+}
+
+#[test]
 fn nothing_is_told_as_zero_and_what_is_no_number_as_unknown() {
     assert_eq!(storage_rate(0.0), "0 B/s");
     assert_eq!(op_rate(f64::NAN), "unknown");

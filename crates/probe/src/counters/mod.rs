@@ -4,16 +4,18 @@
 //! file and stays. It takes no differences (`analysis` does) and reads no clock. It follows nothing that moves
 //! while it lives: a process that changes its control group is counted in the one where it began.
 //!
-//! Sources: `/proc/stat`, `/proc/[pid]/stat`, `/proc/[pid]/task/[tid]/comm` and `stat`, `cpuacct.usage` and `cpu.stat`, `/proc/diskstats`, `/proc/net/dev`,
+//! Sources: `/proc/stat`, `/proc/[pid]/stat`, `/proc/[pid]/task/[tid]/comm`, `stat` and `schedstat`, `cpuacct.usage` and `cpu.stat`, `/proc/diskstats`, `/proc/net/dev`,
 //! `/proc/meminfo`. Each lists its limits at its part below.
 
 mod counter_file;
 mod disks;
 mod group;
 mod processes;
+mod programs;
 mod ring_threads;
 #[cfg(test)]
 mod tests;
+mod threads;
 
 use narrows_model::counters::{CounterSample, DiskCounters, HostCpu, MemoryCounters, Role};
 use narrows_model::units::{NANOS_PER_SEC, Nanos};
@@ -25,7 +27,11 @@ use counter_file::CounterFile;
 use disks::DiskReadings;
 use group::GroupCounters;
 use processes::Processes;
+use programs::Programs;
 use ring_threads::RingThreads;
+use threads::Threads;
+
+pub use threads::note_ending_thread;
 
 /// What a [`CounterReader`] counts besides the whole machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -36,13 +42,17 @@ pub struct CounterScope {
     /// Kernel names of block devices. Empty: all whole disks, which counts a byte once a layer (partitions left out,
     /// mapped, RAID and loop devices included).
     pub devices: Vec<String>,
+    /// Processes of the path on this machine besides those and their descendants: the CPU time of all others is counted
+    /// as that of other programs. `None`: not known, so that it is not counted.
+    pub path_pids: Option<Vec<u32>>,
 }
 
 /// The counters of one role.
 ///
 /// # Cost
 /// A read is two `pread` or more for each of about six files and each process: 160 microseconds, unoptimised, on a
-/// virtual machine with 2 CPUs, 10 disks and 7 interfaces; the kernel's part grows with CPUs and interrupts.
+/// virtual machine with 2 CPUs, 10 disks and 7 interfaces; the kernel's part grows with CPUs and interrupts. Other
+/// programs cost a file of `/proc` each, up to a thousand.
 #[derive(Debug)]
 pub struct CounterReader {
     role: Role,
@@ -53,6 +63,8 @@ pub struct CounterReader {
     disks: Option<DiskReadings>,
     processes: Processes,
     ring_threads: RingThreads,
+    threads: Threads,
+    programs: Option<Programs>,
     group: Option<GroupCounters>,
     buffer: Vec<u8>,
     unknown: UnknownFacts,
@@ -70,6 +82,10 @@ impl CounterReader {
         let disks = open("block devices", "/proc/diskstats");
         let disks = disks.map(|source| DiskReadings::new(root, source, &scope.devices));
         let processes = Processes::open(root, &scope.pids, &mut unknown);
+        let programs = scope
+            .path_pids
+            .as_ref()
+            .and_then(|more| Programs::new(root, scope.pids.iter().chain(more).copied(), &mut unknown));
         let group = unknown.note("control group", GroupCounters::open(root, scope.pids.first().copied()));
         Self {
             role,
@@ -80,6 +96,8 @@ impl CounterReader {
             disks,
             processes,
             ring_threads: RingThreads::new(root, &scope.pids),
+            threads: Threads::new(root, &scope.pids),
+            programs,
             group: group.flatten(),
             buffer: Vec::new(),
             unknown,
@@ -116,6 +134,8 @@ impl CounterReader {
             tcp: None,
             memory: self.memory_now(),
             workers: None,
+            threads: self.threads.read(&mut self.unknown),
+            foreign_cpu: self.programs.as_mut().and_then(|all| all.read(self.ticks, &mut self.unknown)),
         }
     }
 

@@ -9,6 +9,8 @@ use super::{Malformed, fields, number};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PidStat {
     pub(crate) parent_pid: u64,
+    /// Whether it is a thread of the kernel (`PF_KTHREAD`).
+    pub(crate) is_kernel_thread: bool,
     /// User mode, all threads.
     pub(crate) user: u64,
     /// Kernel mode, all threads.
@@ -17,12 +19,24 @@ pub(crate) struct PidStat {
     pub(crate) children_user: u64,
     /// Kernel mode of those children.
     pub(crate) children_system: u64,
+    /// When it started, since boot: with its number this is unique.
+    pub(crate) started: u64,
+}
+
+/// `include/linux/sched.h`.
+const PF_KTHREAD: u64 = 0x0020_0000;
+
+/// The name in parentheses as it is, with bytes that are no UTF-8 replaced.
+pub(crate) fn name(bytes: &[u8]) -> String {
+    let start = bytes.iter().position(|&byte| byte == b'(').map_or(0, |at| at + 1);
+    let end = bytes.iter().rposition(|&byte| byte == b')').unwrap_or(bytes.len());
+    String::from_utf8_lossy(bytes.get(start..end).unwrap_or_default()).into_owned()
 }
 
 /// The one line of the file; the name in parentheses may contain anything, even parentheses and newlines.
 ///
 /// # Source
-/// proc(5), `/proc/[pid]/stat`: fields 4 and 14 to 17.
+/// proc(5), `/proc/[pid]/stat`: fields 4, 9, 14 to 17 and 22.
 pub(crate) fn parse(bytes: &[u8]) -> Result<PidStat, Malformed> {
     let end = bytes.iter().rposition(|&byte| byte == b')');
     let end = end.ok_or_else(|| Malformed::new(1, "a name in parentheses", bytes))?;
@@ -38,9 +52,11 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<PidStat, Malformed> {
     };
     Ok(PidStat {
         parent_pid: field(4)?,
+        is_kernel_thread: field(9)? & PF_KTHREAD != 0,
         user: field(14)?,
         system: field(15)?,
         children_user: field(16)?,
         children_system: field(17)?,
+        started: field(22)?,
     })
 }

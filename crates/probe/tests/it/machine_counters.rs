@@ -17,7 +17,7 @@ fn disk_names(sample: &CounterSample) -> Vec<&str> {
 
 #[test]
 fn the_container_charges_its_process_and_is_throttled_where_the_quota_is() {
-    let scope = CounterScope { pids: vec![42], devices: vec!["vda".to_owned()] };
+    let scope = CounterScope { pids: vec![42], devices: vec!["vda".to_owned()], path_pids: None };
     let (sample, unknown) = sample("container", &scope);
     assert!(unknown.is_empty(), "{unknown:?}");
     assert_eq!((sample.role, sample.at_ns), (Role::Server, Nanos(9)));
@@ -32,7 +32,8 @@ fn the_container_charges_its_process_and_is_throttled_where_the_quota_is() {
 
 #[test]
 fn a_virtual_disk_of_a_new_kernel_counts_reads_writes_and_flushes() {
-    let (sample, _) = sample("container", &CounterScope { pids: vec![], devices: vec!["vda".to_owned()] });
+    let (sample, _) =
+        sample("container", &CounterScope { pids: vec![], devices: vec!["vda".to_owned()], path_pids: None });
     let disk = &sample.disks[0];
     assert_eq!((disk.read_count, disk.read_bytes), (99_750, Bytes(8_673_922 * 512)));
     assert_eq!((disk.write_count, disk.write_bytes), (12_187, Bytes(3_724_512 * 512)));
@@ -59,13 +60,17 @@ fn without_names_only_whole_disks_count() {
 
 #[test]
 fn a_named_partition_counts() {
-    let (sample, _) = sample("md-server", &CounterScope { pids: vec![], devices: vec!["sdb1".to_owned()] });
+    let (sample, _) = sample(
+        "md-server",
+        &CounterScope { pids: vec![], devices: vec!["sdb1".to_owned()], path_pids: None },
+    );
     assert_eq!(disk_names(&sample), ["sdb1"]);
 }
 
 #[test]
 fn a_named_device_that_the_kernel_does_not_count_is_listed() {
-    let (sample, unknown) = sample("laptop", &CounterScope { pids: vec![], devices: vec!["sdz".to_owned()] });
+    let (sample, unknown) =
+        sample("laptop", &CounterScope { pids: vec![], devices: vec!["sdz".to_owned()], path_pids: None });
     assert!(sample.disks.is_empty() && lists(&unknown, &["sdz", "/proc/diskstats"]), "{unknown:?}");
 }
 

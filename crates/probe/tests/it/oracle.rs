@@ -11,7 +11,7 @@ use narrows_probe::inventory::{self, ProcessFacts};
 use procfs::{Current, CurrentSI};
 
 fn sample() -> CounterSample {
-    let scope = CounterScope { pids: vec![std::process::id()], devices: vec![] };
+    let scope = CounterScope { pids: vec![std::process::id()], devices: vec![], path_pids: None };
     CounterReader::new(&Root::system(), Role::Client, &scope).read(0)
 }
 

@@ -221,7 +221,7 @@ fn cpu(cell: &CellSummary, roles: &[Role]) -> String {
         return NO_FIGURE.to_owned();
     }
     let share = |role: &Role| match cell.cpu.get(role) {
-        Some(cpu) => format!("{:.0}", cpu.busy_ratio * 100.0),
+        Some(cpu) => format!("{:.0}", cpu.busy_ratio.min(1.0) * 100.0),
         None => NO_FIGURE.to_owned(),
     };
     roles.iter().map(share).collect::<Vec<_>>().join("/")

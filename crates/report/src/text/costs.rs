@@ -2,8 +2,8 @@
 
 use super::style::Style;
 use super::wrap::{Indent, paragraph};
-use narrows_model::costs::PlanCosts;
-use narrows_model::quantity::{amount, span};
+use narrows_model::costs::{PlanCosts, SLOW_BYTES_PER_S, SLOW_FILE_OPS_PER_S};
+use narrows_model::quantity::{amount, rounded_duration};
 use narrows_model::{Bytes, Nanos, Plan};
 
 /// `costs` as phrases with a verb and no subject, such as `moves at most 2.00 GiB`: bytes, time and dummy files.
@@ -43,10 +43,15 @@ fn bytes(costs: &PlanCosts) -> String {
 }
 
 fn time(costs: &PlanCosts) -> String {
-    let duration = span(costs.duration_ns);
-    match (costs.has_open_time, costs.duration_ns) {
-        (false, _) => format!("lasts at most {duration}"),
-        (true, Nanos(0)) => "lasts until its bytes are transferred".to_owned(),
-        (true, _) => format!("lasts at most {duration}, beside the time for the bytes of its tests"),
+    let bounded = rounded_duration(costs.duration_ns);
+    let slow = rounded_duration(costs.open_ns);
+    let rates =
+        format!("on a path of {} MB and {SLOW_FILE_OPS_PER_S} files a second", SLOW_BYTES_PER_S / 1_000_000);
+    match (costs.open_ns, costs.duration_ns) {
+        (Nanos(0), _) => format!("lasts at most {bounded}"),
+        (_, Nanos(0)) => format!("lasts until its bytes are transferred: {slow} {rates}"),
+        (_, _) => {
+            format!("lasts at most {bounded}, beside the time for the bytes of its tests: {slow} {rates}")
+        }
     }
 }

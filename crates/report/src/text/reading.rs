@@ -61,23 +61,28 @@ fn cpu(summary: &Summary, role: Role) -> SegmentReading {
         .max_by(|a, b| a.busy_ratio.total_cmp(&b.busy_ratio));
     SegmentReading {
         most: fullest.map(|cpu| cpus(cpu.capacity_cpus)),
-        used_ratio: fullest.map(|cpu| cpu.busy_ratio),
+        used_ratio: fullest.map(|cpu| cpu.busy_ratio.min(1.0)),
     }
 }
 
-/// CPU of all roles together on the machine that they share.
+/// CPU of all roles together on the machine that they share, and what other programs used there.
 fn host_cpu(summary: &Summary) -> SegmentReading {
     let Some(host) = summary.hosts.first() else { return SegmentReading::default() };
     let online = f64::from(host.inventory.host.online_cpus);
     let used = path_cells(summary).filter(|cell| !cell.cpu.is_empty()).map(busy_cpus).reduce(f64::max);
-    SegmentReading { most: Some(cpus(online)), used_ratio: used.and_then(|used| ratio(used, online)) }
+    let used_ratio = used.and_then(|used| ratio(used, online)).map(|share| share.min(1.0));
+    SegmentReading { most: Some(cpus(online)), used_ratio }
 }
 
-/// CPUs that all roles of a cell keep busy, with the soft interrupts, which are the machine's and counted once.
+/// CPUs that all roles of a cell and other programs keep busy, with the soft interrupts, which are the machine's and
+/// counted once.
 fn busy_cpus(cell: &CellSummary) -> f64 {
     let roles: f64 = cell.cpu.values().map(|cpu: &RoleCpu| cpu.busy_ratio * cpu.capacity_cpus).sum();
     let softirq_s = cell.cpu.values().filter_map(|cpu| cpu.softirq_s).reduce(f64::max);
-    roles + softirq_s.and_then(|softirq_s| ratio(softirq_s, cell.elapsed_s.last_done)).unwrap_or(0.0)
+    let foreign = cell.foreign_cpu.iter().map(|load| load.used_cpus).fold(0.0, f64::max);
+    roles
+        + foreign
+        + softirq_s.and_then(|softirq_s| ratio(softirq_s, cell.elapsed_s.last_done)).unwrap_or(0.0)
 }
 
 fn cache_share(summary: &Summary) -> Option<f64> {

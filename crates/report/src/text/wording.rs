@@ -30,6 +30,11 @@ pub(crate) fn is_delivered(entry: &Limiting) -> bool {
     entry.segment == Segment::OfferedLoad && !think
 }
 
+/// Whether programs that are no part of the path limit, and not its roles.
+fn is_foreign(entry: &Limiting) -> bool {
+    entry.codes.iter().any(|code| code == narrows_analysis::rules::FOREIGN_LOAD)
+}
+
 fn relievable(entry: &Limiting) -> bool {
     !serves_itself(entry.segment) && !is_delivered(entry)
 }
@@ -71,6 +76,7 @@ fn noun(entry: &Limiting) -> String {
         _ if is_delivered(entry) => "the offered load",
         Segment::OfferedLoad => "the think time of its users",
         Segment::Unknown => "a segment that is not known",
+        Segment::HostCpu if is_foreign(entry) => "other programs, which use the CPUs that the load needs",
         Segment::HostCpu => "the CPUs of the one machine that all roles share",
         segment => segment.title(),
     };

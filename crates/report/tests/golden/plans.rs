@@ -58,14 +58,20 @@ fn costs_are_phrases_that_name_what_is_not_known_beforehand() {
     };
     let dummies = "reads dummy files of 3.00 MiB in all to displace caches, at every serving machine";
     assert_eq!(text::costs(&costs), ["moves at most 2.00 MiB", "lasts at most 2.00 s", dummies]);
-    let open = PlanCosts { has_open_bytes: true, has_open_time: true, ..costs };
+    let open = PlanCosts { has_open_bytes: true, open_ns: Nanos(7_200_000_000_000), ..costs };
     assert!(
         text::costs(&open)[0].contains("beside what the path transfers in windows that time alone limits")
     );
-    assert!(text::costs(&open)[1].contains("beside the time for the bytes of its tests"));
-    let unknown = PlanCosts { has_open_bytes: true, has_open_time: true, ..PlanCosts::default() };
+    assert!(text::costs(&open)[1].ends_with(
+        "beside the time for the bytes of its tests: 120 min on a path of 50 MB and 1000 files a second"
+    ));
+    let unknown =
+        PlanCosts { has_open_bytes: true, open_ns: Nanos(7_200_000_000_000), ..PlanCosts::default() };
     assert_eq!(text::costs(&unknown)[0], "moves as many bytes as the path transfers in the time");
-    assert_eq!(text::costs(&unknown)[1], "lasts until its bytes are transferred");
+    assert_eq!(
+        text::costs(&unknown)[1],
+        "lasts until its bytes are transferred: 120 min on a path of 50 MB and 1000 files a second"
+    );
 }
 
 #[test]

@@ -9,7 +9,7 @@ use narrows_model::trial::OpenLoopTotals;
 use narrows_model::units::saturate_u32;
 use narrows_model::workload::{Prefill, SyncPolicy};
 use narrows_model::{Bytes, Nanos, Op};
-use narrows_sys::process::{CpuScope, cpu_times};
+use narrows_sys::process::{CpuScope, cpu_times, thread_cpu_wait_ns};
 
 impl<C: Clock + ?Sized> Worker<'_, C> {
     /// Whether what is still in flight after the window is not waited for any more: its completions count only
@@ -91,7 +91,7 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         if let Some(tcp) = &mut protocol.tcp {
             tcp.at_ns = Nanos(self.clock.now().0);
         }
-        CounterReadings { cpu: own_cpu(), tcp: protocol.tcp }
+        CounterReadings { cpu: own_cpu(), waiting_ns: thread_cpu_wait_ns(), tcp: protocol.tcp }
     }
 
     /// Counts the requests of an open loop that were due before the window's end, or before a stop, and have not
@@ -176,6 +176,7 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
                 user_ns: end.cpu.user_ns.saturating_sub(start.cpu.user_ns),
                 system_ns: end.cpu.system_ns.saturating_sub(start.cpu.system_ns),
             },
+            waiting_ns: end.waiting_ns.map(|end| Nanos(end.saturating_sub(start.waiting_ns.unwrap_or(0)))),
             effective: Some(effective),
             errors: flight.faults.errors,
             verification: flight.verifier.map(|verifier| verifier.found),

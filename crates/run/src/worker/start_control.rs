@@ -36,8 +36,16 @@ impl StartControl {
             think_ns: workload.think_ns.0,
             ready_ns: std::iter::repeat_n(start_ns, depth as usize).collect(),
         });
-        let bytes = workload.max_bytes_per_s.map(|rate| Pace::new(rate as f64 / workers, start_ns));
-        let ops = workload.max_ops_per_s.map(|rate| Pace::new(rate / workers, start_ns));
+        // One worker after the other: if all began at once, the first moment would move a request of each. Half a
+        // request: a window of N requests' time has N of them, and at no moment is the cap exceeded by more than half.
+        let place =
+            f64::from(assignment.client_index) * f64::from(workload.workers.max(1)) + f64::from(worker_index);
+        let requests_before = (place + 0.5) / workers;
+        let bytes = workload.max_bytes_per_s.map(|rate| {
+            let bytes_before = requests_before * workload.block_bytes.as_f64();
+            Pace::new(rate as f64 / workers, start_ns, bytes_before)
+        });
+        let ops = workload.max_ops_per_s.map(|rate| Pace::new(rate / workers, start_ns, requests_before));
         let gated = bytes.is_some() || ops.is_some() || think.is_some() || schedule.is_some();
         Self { gated, bytes, ops, think, schedule }
     }
@@ -84,6 +92,48 @@ impl StartControl {
     pub(super) fn completed(&mut self, now_ns: u64) {
         if let Some(think) = &mut self.think {
             think.ready_ns.push_back(now_ns.saturating_add(think.think_ns));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::worker::tests::{assignment, device};
+    use narrows_model::Bytes;
+
+    /// Starts in the first ten seconds of all workers of all clients, each as soon as it may, on a path that takes no time.
+    fn starts_ns(change: impl Fn(&mut Assignment)) -> Vec<u64> {
+        let folder = tempfile::tempdir().unwrap();
+        let mut all = Vec::new();
+        for (client_index, worker_index) in [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)] {
+            let mut assignment = assignment(&device(1, Vec::new()), &folder, 1);
+            let workload = &mut assignment.cell.workload;
+            (workload.workers, workload.clients, workload.block_bytes) = (3, 2, Bytes(1 << 20));
+            change(&mut assignment);
+            assignment.client_index = client_index;
+            let mut control = StartControl::new(&assignment, worker_index, 4, 0);
+            let mut now_ns = control.next_ns();
+            while now_ns < 10_000_000_000 {
+                all.push(now_ns);
+                control.started(1 << 20, now_ns);
+                now_ns = control.next_ns().max(now_ns);
+            }
+        }
+        all.sort_unstable();
+        all
+    }
+
+    #[test]
+    fn a_cap_is_kept_at_every_moment_from_the_first_byte_on_by_all_workers_together() {
+        let bytes = starts_ns(|assignment| assignment.cell.workload.max_bytes_per_s = Some(10 << 20));
+        let ops = starts_ns(|assignment| assignment.cell.workload.max_ops_per_s = Some(10.0));
+        for starts in [bytes, ops] {
+            assert!(starts.len().abs_diff(100) <= 1, "{}", starts.len());
+            for (index, at_ns) in starts.iter().enumerate() {
+                let allowed_ns = index as u64 * 100_000_000 + 50_000_000;
+                assert!(at_ns.abs_diff(allowed_ns) < 1000, "request {index} at {at_ns} ns");
+            }
         }
     }
 }

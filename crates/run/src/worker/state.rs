@@ -209,6 +209,7 @@ impl WorkerFaults {
 #[derive(Default)]
 pub(super) struct CounterReadings {
     pub(super) cpu: ProcessCpu,
+    pub(super) waiting_ns: Option<u64>,
     pub(super) tcp: Option<TcpCounters>,
 }
 

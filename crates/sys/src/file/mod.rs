@@ -14,6 +14,7 @@ use rustix::fs::{Advice, CWD, FileType, Mode, OFlags, ResolveFlags};
 use crate::error::{Result, SysErrno};
 use crate::return_stack;
 
+mod identity;
 mod layout;
 mod listing;
 mod own_folder;
@@ -24,13 +25,14 @@ mod short_path;
 mod space;
 mod vectors;
 
+pub use identity::{FileIdentity, is_made_file, is_made_name};
 pub use layout::{
     AlignmentSource, DirectAlignment, FileExtent, FileExtentMap, allocated_extents, direct_alignment,
     has_holes,
 };
 pub use listing::Listing;
 pub use own_folder::{
-    FileIdentity, make_folder, open_folder_in, open_own, read_small, read_small_in, read_small_through_links,
+    make_folder, open_folder_in, open_own, read_small, read_small_in, read_small_through_links,
 };
 pub use position::{read, seek, write};
 pub use removal::remove_content;

@@ -13,43 +13,8 @@ use std::path::Path;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat, openat2};
 use rustix::io::Errno;
 
-use super::{OpenMode, open_error};
+use super::{FileIdentity, OpenMode, open_error};
 use crate::error::{Result, SysErrno};
-
-/// What a file or folder is, whatever it is called: its device and its inode.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct FileIdentity {
-    /// The device of its file system.
-    pub device: u64,
-    /// Its inode there; not given to another file as long as this one is there or open.
-    pub inode: u64,
-}
-
-impl FileIdentity {
-    /// That of an open file or folder.
-    ///
-    /// # Errors
-    /// The kernel's number.
-    ///
-    /// # Source
-    /// fstat(2).
-    pub fn from_file(file: impl AsFd) -> std::result::Result<Self, SysErrno> {
-        let status = fstat(file)?;
-        Ok(Self { device: status.st_dev, inode: status.st_ino })
-    }
-
-    /// That of `name` in the open folder `folder`; of a link itself, not of what it leads to.
-    ///
-    /// # Errors
-    /// The kernel's number; `ENOENT` where there is no such name.
-    ///
-    /// # Source
-    /// fstatat(2) with `AT_SYMLINK_NOFOLLOW`.
-    pub fn from_name(folder: impl AsFd, name: &OsStr) -> std::result::Result<Self, SysErrno> {
-        let status = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
-        Ok(Self { device: status.st_dev, inode: status.st_ino })
-    }
-}
 
 /// Makes the folder `name` in the open folder `parent`, for its user alone whatever the umask is, and opens it.
 ///

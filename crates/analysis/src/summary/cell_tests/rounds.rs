@@ -58,6 +58,7 @@ fn every_figure_of_a_steady_cell_is_that_of_its_window_and_what_went_wrong_befor
         elapsed_ns: Nanos(ROUND_S * SECOND),
         user_ns: Nanos(user_s * SECOND),
         system_ns: Nanos(0),
+        waiting_ns: None,
     };
     for (trial, user_s) in trials.iter_mut().zip([9, 9, 9, 1, 1, 1, 1, 1]) {
         trial.clients = vec![client(user_s)];
@@ -105,6 +106,8 @@ fn a_count_that_time_cut_short_is_told_and_one_that_was_done_is_not() {
         is_flagged(&cell, 999) && !is_flagged(&cell, 1_000),
         "what is less than a block is not asked for"
     );
-    cell.stop.bytes_max = None;
+    cell.workload.max_bytes_per_s = Some(999 * BLOCK / ROUND_S);
+    assert!(!is_flagged(&cell, 999), "a cap that was reached asked for no more");
+    (cell.workload.max_bytes_per_s, cell.stop.bytes_max) = (None, None);
     assert!(!is_flagged(&cell, 1));
 }

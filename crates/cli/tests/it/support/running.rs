@@ -24,7 +24,11 @@ pub(crate) struct Running {
 impl Running {
     /// Starts the binary in `folder`.
     pub(crate) fn start(folder: &Path, words: &[&str]) -> Self {
-        let mut command = narrows(folder, words);
+        Self::start_command(narrows(folder, words))
+    }
+
+    /// Starts `command`, which runs the binary.
+    pub(crate) fn start_command(mut command: Command) -> Self {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = Guarded(command.spawn().unwrap());
         let stderr = lines(child.0.stderr.take().unwrap());

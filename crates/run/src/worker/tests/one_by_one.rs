@@ -153,7 +153,7 @@ impl Load {
                 done_count: 0,
             })
         });
-        output.cpu = narrows_model::counters::ProcessCpu::default();
+        (output.cpu, output.waiting_ns) = (narrows_model::counters::ProcessCpu::default(), None);
         (output, samples)
     }
 

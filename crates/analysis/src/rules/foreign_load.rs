@@ -1,0 +1,228 @@
+//! Programs that are no part of the path use the CPUs that the load needs.
+
+use super::{Basis, Rule, SegmentVerdict, Stance, Tier};
+use crate::case::{Case, Cases};
+use crate::facts::flags::{self, has};
+use crate::facts::foreign::{takes_much, wait_shares};
+use crate::method;
+use crate::text;
+use crate::thresholds::{DOMINANT_RATIO, FULL_RATIO, STRONG_GAIN_RATIO};
+use narrows_model::Segment;
+use narrows_model::diagnosis::Severity;
+use narrows_model::printable::one_line;
+use narrows_model::summary::{CellSummary, ForeignLoad, ForeignProgramLoad};
+
+/// The rule.
+pub(super) static RULE: Rule = Rule {
+    code: "foreign-load",
+    slug: "foreign_load",
+    segment: Segment::HostCpu,
+    title: "other programs use the CPUs that the load needs",
+    definition: "While the cell was measured, programs that are no part of the path used the CPUs of a machine of it, \
+                 and the load's own threads waited for a CPU. It limits where all CPUs there were busy, the others \
+                 had a quarter of them or more, the load's threads were hardly ever blocked on anything else, and \
+                 without the waits it would be a quarter faster. A load that waits mostly for the network, a server or \
+                 a device is disturbed, and what it waits for is named. Where a quota ran out in half of its periods, \
+                 the threads waited for that. Threads of the kernel count as no program. On a machine with several \
+                 roles the client counts; an endpoint of another version of narrows, or of another namespace of \
+                 process ids, and a FUSE mount, whose daemon cannot be distinguished from other programs, disable \
+                 the count. Any other daemon of the path on the client's own machine is counted as a program of \
+                 others.",
+    formula: "disturbed: CPUs of others >= 0.1 x CPUs online and waiting >= 0.03 of the time, or busy >= 0.9 x and others \
+              >= 0.25 x CPUs online; limits: the latter, running + waiting >= 0.9 of the time of the load's threads (0.5 at one \
+              request in flight), roles added up, and 1 / (1 - waiting) >= 1.25",
+    source: "Linux, Documentation/scheduler/sched-stats.rst: time on a CPU and time waiting for one; proc(5), \
+             /proc/PID/stat; Amdahl's law for the gain",
+    example: "other programs used 1.90 of 2 CPUs: `ffmpeg` (pid 4711); the load's threads waited for a CPU for 48 % of \
+              the time",
+    how_to_measure: Some("nothing to do: every cell is tested; `top` shows the programs"),
+    how_to_write: None,
+    run,
+};
+
+/// A gain beyond this is not stated: waits are known to a percent at best.
+const GAIN_MAX: f64 = 100.0;
+
+fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
+    let mut verdicts = cases.evaluate_cells(|_, cell| limited(cell));
+    let named: Vec<String> = verdicts.iter().map(|verdict| verdict.cell.clone()).collect();
+    let disturbed = |case: &&Case<'_>| {
+        let is_flagged = case.cell().is_some_and(|cell| has(cell, flags::FOREIGN_LOAD));
+        is_flagged && !named.iter().any(|id| id == case.id)
+    };
+    let describe = |case: &Case<'_>| {
+        case.cell().and_then(|cell| Some(message(cell, busiest(cell)?))).unwrap_or_default()
+    };
+    verdicts.extend(method::notes(cases.all().iter().filter(disturbed), COUNTER, describe));
+    verdicts
+}
+
+const COUNTER: &str =
+    "CPU time of all processes, and the time that the load's threads waited for a CPU (schedstat)";
+const COMMAND: &str = "top -b -n1; cat /proc/PID/task/*/schedstat";
+
+/// The machine of which others used the most.
+fn busiest(cell: &CellSummary) -> Option<&ForeignLoad> {
+    cell.foreign_cpu.iter().max_by(|a, b| a.used_cpus.total_cmp(&b.used_cpus))
+}
+
+/// The verdict on a load that others limit.
+fn limited(cell: &CellSummary) -> Option<SegmentVerdict> {
+    let load = cell.foreign_cpu.iter().find(|load| gain(cell, load).is_some())?;
+    let verdict = SegmentVerdict::new(RULE.segment, &cell.id, Stance::Limits, Basis::State, 1.0);
+    let verdict = SegmentVerdict { severity: Severity::Warning, ..verdict }.with_tier(Tier::Voids);
+    let verdict = verdict.with_relief_gain(gain(cell, load).filter(|gain| *gain < GAIN_MAX));
+    Some(verdict.with_evidence(message(cell, load), COUNTER, COMMAND))
+}
+
+/// How many times as fast the load would be at most without the waits, by Amdahl's law; `None` where others do not limit
+/// it.
+fn gain(cell: &CellSummary, load: &ForeignLoad) -> Option<f64> {
+    let least = if method::is_single(cell) { DOMINANT_RATIO } else { FULL_RATIO };
+    let shares = wait_shares(cell, load).filter(|shares| shares.runnable >= least)?;
+    // Where roles run at the same time, their shares add up to more than all of it.
+    let waiting = shares.waiting / shares.runnable.max(1.0);
+    let gain = 1.0 / (1.0 - waiting).max(f64::EPSILON);
+    (takes_much(load) && gain >= STRONG_GAIN_RATIO).then_some(gain)
+}
+
+/// What the others used, and what that did to the load.
+fn message(cell: &CellSummary, load: &ForeignLoad) -> String {
+    let waited: Vec<String> = load
+        .roles
+        .iter()
+        .filter_map(|role| Some((role.name(), cell.cpu.get(role)?.waiting?.waiting_ratio)))
+        .map(|(role, waiting)| format!("{} of the time at the {role}", text::percent(waiting)))
+        .collect();
+    let programs: Vec<String> = load.programs.iter().map(named).collect();
+    format!(
+        "{}: other programs used {:.1} of {:.0} CPUs{}{}; the load's threads waited for a CPU for {}",
+        cell.id,
+        load.used_cpus,
+        load.machine_cpus,
+        if programs.is_empty() { "" } else { ": " },
+        programs.join(", "),
+        waited.join(" and "),
+    )
+}
+
+/// A program, on one line whatever its name is.
+fn named(program: &ForeignProgramLoad) -> String {
+    format!("`{}` (pid {}, {})", one_line(&program.name), program.pid, text::cpus(program.used_cpus))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{builtin, cleared, found, named};
+    use crate::view::SummaryView;
+    use narrows_model::Role;
+    use narrows_model::Summary;
+    use narrows_model::summary::CpuWaiting;
+
+    /// What others do to the cells of a machine with two CPUs.
+    #[derive(Clone, Copy)]
+    struct Disturbance {
+        used_cpus: f64,
+        busy_cpus: f64,
+        waiting: CpuWaiting,
+        /// Share of its periods in which the client's quota ran out.
+        throttled: Option<f64>,
+    }
+
+    /// Two busy loops beside a client whose one thread is never blocked, and gets half of a CPU.
+    const LOOPS: Disturbance = Disturbance {
+        used_cpus: 1.5,
+        busy_cpus: 2.0,
+        waiting: CpuWaiting { waiting_ratio: 0.49, runnable_ratio: 0.98 },
+        throttled: None,
+    };
+
+    fn disturbed(name: &str, by: Disturbance) -> Summary {
+        let mut summary = builtin(name);
+        for cell in &mut summary.cells {
+            let program =
+                ForeignProgramLoad { name: "burn\u{1b}[2J".to_owned(), pid: 4711, used_cpus: by.used_cpus };
+            cell.foreign_cpu = vec![ForeignLoad {
+                roles: vec![Role::Client],
+                machine_cpus: 2.0,
+                busy_cpus: by.busy_cpus,
+                used_cpus: by.used_cpus,
+                programs: vec![program],
+            }];
+            if let Some(cpu) = cell.cpu.get_mut(&Role::Client) {
+                (cpu.waiting, cpu.throttled_period_ratio) = (Some(by.waiting), by.throttled);
+                (cpu.busy_ratio, cpu.capacity_cpus) = (0.5, 1.0);
+            }
+            if crate::facts::foreign::is_disturbed(cell) {
+                cell.flags.push(flags::FOREIGN_LOAD.to_owned());
+            }
+        }
+        summary.diagnosis = crate::diagnose(&summary);
+        summary
+    }
+
+    fn is_named(summary: &Summary) -> bool {
+        summary.diagnosis.limiting.iter().any(|entry| entry.codes.iter().any(|code| code == RULE.code))
+    }
+
+    #[test]
+    fn programs_that_take_the_cpus_of_a_load_that_waits_for_one_are_named_first_with_their_names() {
+        let summary = disturbed("strong-client", LOOPS);
+        assert_eq!(named(&summary, "bulk"), [Segment::HostCpu]);
+        let first = &summary.diagnosis.limiting[0];
+        assert_eq!(first.codes, [RULE.code]);
+        let text = &first.evidence[0].text;
+        assert!(text.contains("other programs used 1.5 of 2 CPUs: `burn\\u001b[2J` (pid 4711"), "{text}");
+        assert!(text.contains("49 % of the time at the client"), "{text}");
+        assert!(first.relief_gain_ratio.is_some_and(|gain| (gain - 1.96).abs() < 0.01), "{first:?}");
+        // What the client used is less than what it needs: it is neither blamed nor cleared.
+        assert!(!cleared(&summary, Segment::ClientCpu) && !found(&summary, "client-cpu-full"));
+    }
+
+    #[test]
+    fn a_load_that_waits_for_a_full_wire_names_the_wire_with_the_finding_beside_it() {
+        let waiting = CpuWaiting { waiting_ratio: 0.08, runnable_ratio: 0.15 };
+        let summary = disturbed("hundred-megabit", Disturbance { used_cpus: 1.9, waiting, ..LOOPS });
+        assert_eq!(named(&summary, "bulk"), [Segment::NetworkBandwidth]);
+        assert!(!is_named(&summary) && found(&summary, RULE.code));
+    }
+
+    #[test]
+    fn a_quota_that_runs_out_in_half_of_its_periods_is_the_limit_and_not_others() {
+        let summary = disturbed("weak-client", Disturbance { throttled: Some(0.5), ..LOOPS });
+        assert!(!is_named(&summary) && found(&summary, RULE.code));
+        assert_eq!(named(&summary, "bulk"), [Segment::ClientCpu]);
+    }
+
+    #[test]
+    fn others_on_a_machine_with_cpus_to_spare_or_with_a_few_percent_of_them_limit_nothing() {
+        let short = CpuWaiting { waiting_ratio: 0.02, runnable_ratio: 0.98 };
+        for (by, is_found) in [
+            (Disturbance { busy_cpus: 1.7, ..LOOPS }, true),
+            (Disturbance { used_cpus: 0.4, ..LOOPS }, true),
+            (Disturbance { used_cpus: 0.1, ..LOOPS }, false),
+            (Disturbance { waiting: short, ..LOOPS }, true),
+            (Disturbance { busy_cpus: 1.7, waiting: short, ..LOOPS }, false),
+        ] {
+            let summary = disturbed("strong-client", by);
+            assert!(!is_named(&summary), "{:?}", summary.diagnosis.limiting);
+            assert_eq!(found(&summary, RULE.code), is_found, "{} {}", by.used_cpus, by.busy_cpus);
+        }
+        assert!(!found(&builtin("strong-client"), RULE.code));
+    }
+
+    #[test]
+    fn a_single_request_waits_for_others_from_half_of_its_time_on() {
+        let summary = disturbed("strong-client", LOOPS);
+        let view = SummaryView::new(&summary);
+        let single = view.regimes().iter().map(|regime| regime.cell).find(|cell| method::is_single(cell));
+        let mut cell = single.unwrap().clone();
+        let mut limits = |runnable_ratio, waiting_ratio| {
+            let cpu = cell.cpu.get_mut(&Role::Client).unwrap();
+            cpu.waiting = Some(CpuWaiting { waiting_ratio, runnable_ratio });
+            limited(&cell).is_some()
+        };
+        assert!(limits(0.5, 0.25) && !limits(0.4, 0.25) && !limits(0.9, 0.15));
+    }
+}

@@ -1,0 +1,6 @@
+//! The clock ticks in which Linux counts the CPU time of processes and machines.
+
+/// Nanoseconds per tick (`USER_HZ`, 100 a second).
+pub(super) const TICK_NS: u64 = 10_000_000;
+/// Windows shorter than this many ticks are not assessed by them: each reading may be one off, 2 % of these.
+pub(super) const TICKS_MIN: u64 = 50;
