@@ -4,14 +4,15 @@
 //! take the place of others all the same. Only one's own reading does that; no setting of the machine is touched.
 
 use narrows_model::Bytes;
-use narrows_sys::file::{Create, FileAccess, OpenMode, fdatasync, open_beneath, pread};
+use narrows_sys::file::{Caching, Create, FileAccess, OpenMode, fdatasync, nameless, open_own, pread};
 use rustix::fs::{AtFlags, ftruncate, unlinkat};
+use rustix::io::Errno;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
-use std::path::Path;
 
-/// Its name for the moment in which it has one.
-const NAME: &str = ".narrows-dummy";
+/// Names that are tried on a file system without files that have none.
+const NAMES_MAX: u32 = 16;
 /// Bytes of one read.
 const STEP_BYTES: usize = 1 << 20;
 
@@ -28,9 +29,7 @@ impl DummyFile {
     /// # Errors
     /// When no file can be made there, or none of that length.
     pub fn make(folder: &File, length: Bytes) -> io::Result<Self> {
-        let mode = OpenMode { access: FileAccess::ReadWrite, create: Create::New, ..OpenMode::default() };
-        let file = open_beneath(folder, Path::new(NAME), mode, 0o600).map_err(io::Error::other)?;
-        unlinkat(folder, NAME, AtFlags::empty())?;
+        let file = nameless(folder, Caching::Buffered).or_else(|_| unlinked(folder))?;
         ftruncate(&file, length.0)?;
         Ok(Self { file, length })
     }
@@ -61,6 +60,26 @@ impl DummyFile {
     }
 }
 
+/// A new file whose name is removed at once. A process that is killed in between leaves the name, and the next one takes
+/// another.
+fn unlinked(folder: &File) -> io::Result<File> {
+    let mode = OpenMode { access: FileAccess::ReadWrite, create: Create::New, ..OpenMode::default() };
+    let mut index = 0;
+    loop {
+        let name = format!(".narrows-dummy-{}-{index}", std::process::id());
+        match open_own(folder, OsStr::new(&name), mode, 0o600) {
+            Ok(file) => {
+                unlinkat(folder, &name, AtFlags::empty())?;
+                return Ok(file);
+            }
+            Err(error) if error.errno().raw() == Errno::EXIST.raw_os_error() && index < NAMES_MAX => {
+                index += 1;
+            }
+            Err(error) => return Err(io::Error::other(error)),
+        }
+    }
+}
+
 /// Waits until what was written to `file` is on its device: only then its pages give way.
 ///
 /// # Errors
@@ -77,6 +96,18 @@ fn failed(errno: narrows_sys::SysErrno) -> io::Error {
 mod tests {
     use super::*;
     use narrows_sys::file::resident_bytes;
+
+    #[test]
+    fn without_nameless_files_a_name_that_is_taken_is_passed_over_and_none_is_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let taken = format!(".narrows-dummy-{}-0", std::process::id());
+        std::fs::write(folder.path().join(&taken), "somebody's").unwrap();
+        let file = unlinked(&File::open(folder.path()).unwrap()).unwrap();
+        assert_eq!(file.metadata().unwrap().len(), 0);
+        let left: Vec<_> =
+            std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+        assert_eq!(left, [std::ffi::OsString::from(taken)]);
+    }
 
     #[test]
     fn a_dummy_fills_the_page_cache_takes_no_blocks_and_has_no_name() {

@@ -84,6 +84,12 @@ pub fn is_made_name(
     Ok(is_made(&folder, FoundFile::new(status), made))
 }
 
+/// Whether the file system of the open folder `folder` may renumber inodes, or cannot be asked.
+pub(super) fn renumbers(folder: impl AsFd) -> bool {
+    let magic = fstatfs(folder).ok().and_then(|facts| u64::try_from(facts.f_type).ok());
+    magic.is_none_or(|magic| RENUMBERING.contains(&magic))
+}
+
 fn is_made(folder: impl AsFd, found: FoundFile, made: FileIdentity) -> bool {
     found.identity == made
         || FolderAround::from_folder(folder).is_some_and(|around| around.renumbered(found, made))

@@ -20,10 +20,12 @@ use crate::error::{Result, SysErrno};
 ///
 /// # Errors
 /// As the kernel says; `Invalid` with `EEXIST` where the name is taken, and where another folder has it before this one
-/// could be opened.
+/// could be opened: one with content, or, on file systems of this machine, one that was renamed or changed since it was
+/// made.
 ///
 /// # Source
-/// mkdirat(2), openat2(2).
+/// mkdirat(2), openat2(2); that rename(2) sets the time of the last change of a folder's status is POSIX's choice for a file
+/// system, and that of ext4, XFS, btrfs and tmpfs.
 pub fn make_folder(parent: impl AsFd, name: &OsStr) -> Result<File> {
     let failed = |errno: Errno| SysErrno::from(errno).during("make", Path::new(name).display());
     mkdirat(&parent, name, Mode::RWXU).map_err(failed)?;
@@ -32,15 +34,46 @@ pub fn make_folder(parent: impl AsFd, name: &OsStr) -> Result<File> {
         Err(error) if error.errno().raw() == Errno::ACCESS.raw_os_error() => {
             let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             let path = openat(&parent, name, flags, Mode::empty()).map_err(failed)?;
+            refuse_renamed(&path).map_err(failed)?;
             let number = std::os::fd::AsRawFd::as_raw_fd(&path);
             // A thread may have a table of its own.
             rustix::fs::chmod(format!("/proc/thread-self/fd/{number}"), Mode::RWXU).map_err(failed)?;
             open_folder_in(&parent, name)?
         }
-        opened => opened?,
+        opened => {
+            let opened = opened?;
+            refuse_renamed(&opened).map_err(failed)?;
+            opened
+        }
     };
+    refuse_content(&opened).map_err(failed)?;
     rustix::fs::fchmod(&opened, Mode::RWXU).map_err(failed)?;
     Ok(opened)
+}
+
+/// Seconds between the two times of a folder that was just made: a file system that sets access lists of a new folder by
+/// a request of its own, as over a network, changes its status a little later.
+const MAKING_S_MAX: u64 = 1;
+
+/// Fails with `EEXIST` for a folder that is not as it was made: its status, which a rename changes too, changed later than
+/// its content. Where file systems renumber inodes their times are not relied on either.
+fn refuse_renamed(folder: impl AsFd) -> std::result::Result<(), Errno> {
+    if super::identity::renumbers(&folder) {
+        return Ok(());
+    }
+    let status = fstat(&folder)?;
+    let is_new = status.st_ctime.abs_diff(status.st_mtime) <= MAKING_S_MAX;
+    if is_new { Ok(()) } else { Err(Errno::EXIST) }
+}
+
+/// Fails with `EEXIST` for a folder that is not empty.
+fn refuse_content(folder: impl AsFd) -> std::result::Result<(), Errno> {
+    for entry in rustix::fs::Dir::read_from(folder)? {
+        if !matches!(entry?.file_name().to_bytes(), b"." | b"..") {
+            return Err(Errno::EXIST);
+        }
+    }
+    Ok(())
 }
 
 /// The folder `name` in the open folder `parent`, open: no link, and on the mount of `parent`.

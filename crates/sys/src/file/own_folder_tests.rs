@@ -30,6 +30,25 @@ fn a_folder_is_for_its_user_alone() {
     assert_eq!(raw(make_folder(&opened, OsStr::new("own"))), libc::EEXIST);
 }
 
+#[test]
+fn a_folder_with_content_or_one_that_was_renamed_is_not_taken_for_a_new_one() {
+    let parent = tempfile::tempdir().unwrap();
+    let opened = File::open(parent.path()).unwrap();
+    let raw_errno = |answer: std::result::Result<(), Errno>| answer.unwrap_err().raw_os_error();
+    let new = make_folder(&opened, OsStr::new("own")).unwrap();
+    assert_eq!((refuse_renamed(&new), refuse_content(&new)), (Ok(()), Ok(())));
+    fs::write(parent.path().join("own/file"), "mine").unwrap();
+    assert_eq!(raw_errno(refuse_content(&new)), libc::EEXIST);
+    let old = parent.path().join("old");
+    fs::create_dir(&old).unwrap();
+    // Its content changed an hour ago; what sets that is a change of its status now, as a rename is.
+    let past = File::open(&old).unwrap().metadata().unwrap().modified().unwrap();
+    let past = past - std::time::Duration::from_hours(1);
+    File::open(&old).unwrap().set_modified(past).unwrap();
+    fs::rename(&old, parent.path().join("renamed")).unwrap();
+    assert_eq!(raw_errno(refuse_renamed(File::open(parent.path().join("renamed")).unwrap())), libc::EEXIST);
+}
+
 fn refuses_links_pipes_and_paths(folder: &Path) {
     let opened = File::open(folder).unwrap();
     let read = |name: &str| open_own(&opened, OsStr::new(name), OpenMode::default(), 0);
