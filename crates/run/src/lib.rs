@@ -3,7 +3,7 @@
 //! A run takes a [`narrows_model::Plan`] and streams [`narrows_model::Event`]s into a sink; it evaluates nothing. Load
 //! comes from worker threads, of this process or of client processes that it starts. Deliberately absent: statistics on
 //! what was measured, files of its own, text for people beyond errors.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 pub mod assignment;
 mod caches;

@@ -27,5 +27,7 @@ pub mod ring;
 pub mod signals;
 pub mod stdio;
 pub mod tcp_info;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 pub use error::{Error, ErrorKind, Result, SysErrno};

@@ -152,8 +152,12 @@ pub fn set_affinity(cpus: &[usize]) -> Result<()> {
 /// In every `read(2)` and `write(2)` of a thread that shares its table the kernel takes a reference to the file and the
 /// lock of its position, and neither in those of a thread with a table of its own: reads of one byte came at 2.47
 /// million a second with such a table and at 2.12 with a shared one. Files that any thread opens or closes afterwards
-/// are open or closed in its own table alone. The caller upholds that the thread uses and closes what it opens from then
-/// on, and what was open before, and that no other thread does with what it opened.
+/// are open or closed in its own table alone.
+///
+/// # Safety
+/// From now on a descriptor is open in the table of one thread only, and its number may be another file in another table.
+/// The caller ensures that no value that owns or borrows a descriptor passes between the calling thread and another one
+/// after this call, and that descriptors that both had before stay open in both for as long as either uses them.
 ///
 /// # Errors
 /// On kernels before 5.9 and where a sandbox refuses the call; the table is then shared as before.
@@ -161,10 +165,10 @@ pub fn set_affinity(cpus: &[usize]) -> Result<()> {
 /// # Source
 /// `close_range(2)`, `CLOSE_RANGE_UNSHARE`, with a range in which no file is. Sandboxes of containers allow it, while
 /// unshare(2) is kept from them whatever it is asked for.
-pub fn unshare_open_files() -> Result<()> {
+pub unsafe fn unshare_open_files() -> Result<()> {
     let nothing = libc::c_uint::MAX;
-    // SAFETY: the call takes no pointer and closes nothing, since no descriptor has that number; which files the
-    // thread may use afterwards is upheld by the caller.
+    // SAFETY: the call takes no pointer and closes nothing, since no descriptor has that number; the caller ensures that no
+    // descriptor passes between tables afterwards.
     let status = unsafe { libc::syscall(libc::SYS_close_range, nothing, nothing, libc::CLOSE_RANGE_UNSHARE) };
     if status == 0 {
         Ok(())

@@ -129,14 +129,12 @@ pub fn run(factory: &dyn EngineFactory, spec: &OpenSpec) {
 
 /// What the engine opens is in its thread's table alone, and no other thread needs it.
 fn a_table_of_open_files_of_its_own_suffices(factory: &dyn EngineFactory, spec: &OpenSpec) {
-    let life = || {
-        narrows_sys::process::unshare_open_files().unwrap();
+    narrows_sys::testing::in_own_file_table(|| {
         let mut engine = factory.open(spec, &worker()).unwrap();
         let done = complete(engine.as_mut(), &[request(spec.workload.op, 0, 0)]);
         assert!(matches!(done[..], [(0, Ok(_))]), "{done:?}");
         engine.close().unwrap();
-    };
-    std::thread::scope(|scope| scope.spawn(life).join()).unwrap();
+    });
 }
 
 fn every_request_completes_once(factory: &dyn EngineFactory, spec: &OpenSpec) {

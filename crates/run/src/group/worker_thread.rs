@@ -10,6 +10,15 @@ use narrows_model::Bytes;
 use narrows_model::units::saturate_usize;
 use std::sync::Arc;
 
+/// Whether this thread has its own table of open files now; where the kernel refuses, the record says that it is shared.
+#[allow(unsafe_code, reason = "which descriptors threads exchange is known here, and nowhere in `sys`")]
+fn own_file_table() -> bool {
+    // SAFETY: the worker is alone in its process but for the thread that reads the parent's frames and the one that sends
+    // answers. Both use the process's standard streams only, which stay open until it ends, and open nothing. Engines open,
+    // use and close their files in the worker's thread (an engine is not `Send`), and a worker returns figures only.
+    unsafe { narrows_sys::process::unshare_open_files() }.is_ok()
+}
+
 /// The life of one worker, in its thread.
 pub(super) fn work(
     shared: &GroupContext<'_>,
@@ -17,8 +26,7 @@ pub(super) fn work(
     recorder: Recorder,
     opening: OpenReport,
 ) -> Option<WorkerOutput> {
-    // Where the kernel refuses, the record says that the table is shared.
-    let has_own_file_table = shared.own_file_table && narrows_sys::process::unshare_open_files().is_ok();
+    let has_own_file_table = shared.own_file_table && own_file_table();
     let context = WorkerContext {
         client_index: shared.assignment.client_index,
         worker_index,

@@ -27,7 +27,7 @@ pub(crate) fn check(
     for source in sources.iter().filter(|source| !source.is_test) {
         // A crate without a row is reported with the edges.
         let Some(row) = crates.iter().find(|row| Some(row.name) == source.crate_name()) else { continue };
-        problems.extend(unsafe_code_not_forbidden(source, row));
+        problems.extend(unsafe_code_not_forbidden(source, row, exceptions));
         for (key, what) in causes(source) {
             if row.effects.iter().any(|(effect, _)| *effect == key.effect) {
                 continue;
@@ -71,21 +71,34 @@ fn stale(entry: &EffectException) -> TidyProblem {
     }
 }
 
-fn unsafe_code_not_forbidden(source: &SourceFile, row: &CrateRow) -> Option<TidyProblem> {
+/// A crate root without the attribute that refuses unsafe code: `forbid`, or `deny` where a file of the crate is an
+/// exception.
+fn unsafe_code_not_forbidden(
+    source: &SourceFile,
+    row: &CrateRow,
+    exceptions: &[EffectException],
+) -> Option<TidyProblem> {
+    let folder = format!("crates/{}/src/", row.name);
+    // A binary of its own is a crate of its own.
+    let of_crate = |entry: &EffectException| {
+        entry.file.strip_prefix(&folder).is_some_and(|file| !file.starts_with("bin/"))
+    };
+    let has_exception = exceptions.iter().any(|entry| entry.effect == CodeEffect::Unsafe && of_crate(entry));
+    let level = if has_exception { "deny" } else { "forbid" };
     let inside = source.path.strip_prefix("crates/")?.split_once('/')?.1;
     let is_root = matches!(inside, "src/lib.rs" | "src/main.rs")
         || inside.strip_prefix("src/bin/").is_some_and(|name| !name.contains('/'));
     let may = row.effects.iter().any(|(effect, _)| *effect == CodeEffect::Unsafe);
     let forbids = source.syntax.attrs.iter().any(|attribute| {
-        attribute.path().is_ident("forbid")
+        attribute.path().is_ident(level)
             && attribute.parse_args::<syn::Ident>().is_ok_and(|name| name == "unsafe_code")
     });
     (is_root && !may && !forbids).then(|| TidyProblem {
         file: source.path.clone(),
         line: 1,
-        found: "a crate root without #![forbid(unsafe_code)]".to_owned(),
+        found: format!("a crate root without #![{level}(unsafe_code)]"),
         allowed: format!("crate {} holds no unsafe code", row.name),
-        hint: "write #![forbid(unsafe_code)] below the module's documentation".to_owned(),
+        hint: format!("write #![{level}(unsafe_code)] below the module's documentation"),
     })
 }
 

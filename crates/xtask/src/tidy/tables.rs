@@ -227,6 +227,16 @@ pub(crate) const EFFECT_EXCEPTIONS: &[EffectException] = &[
         effect: CodeEffect::Unsafe,
         reason: "one ioctl makes a TAP device; no product code needs it, so sys does not hold it",
     },
+    EffectException {
+        file: "crates/sys/src/testing.rs",
+        effect: CodeEffect::Threads,
+        reason: "a test in a thread whose table of open files ends with it",
+    },
+    EffectException {
+        file: "crates/run/src/group/worker_thread.rs",
+        effect: CodeEffect::Unsafe,
+        reason: "a table of open files for one thread is safe only where all threads of the process are known",
+    },
 ];
 
 /// What a path in a source file stands for.
