@@ -12,6 +12,7 @@ mod limits;
 mod names;
 mod paths;
 mod problem;
+mod reasons;
 mod source;
 mod tables;
 mod texts;
@@ -51,6 +52,9 @@ pub(crate) fn report(workspace: &Workspace) -> anyhow::Result<TaskOutcome> {
     problems.extend(vocabulary::check(&sources));
     problems.extend(circles::check(&sources, limits::CIRCLE_EXEMPTIONS));
     problems.extend(dependencies::check(&graph));
+    let reasons =
+        texts.iter().find(|(path, _)| path == "DEPENDENCIES.md").map_or("", |(_, text)| text.as_str());
+    problems.extend(reasons::check(&reasons::named_packages(&workspace.metadata), reasons));
     problems.extend(texts.iter().flat_map(|(path, text)| texts::check(path, text)));
 
     for remark in lengths::remarks(&sources) {
