@@ -29,6 +29,12 @@ pub(crate) const THROTTLED_RATIO: f64 = 0.10;
 /// From this share of a time, or of bytes, a part dominates the whole.
 pub(crate) const DOMINANT_RATIO: f64 = 0.5;
 
+/// From this share of a load's time a part is named where nothing is full: removing less gains at most two fifths.
+pub(crate) const LARGE_PART_RATIO: f64 = 0.3;
+/// From this share on the parts that are known explain a load's time: a rest of a fifth or less is within the error of the
+/// counters of threads and devices.
+pub(crate) const MOSTLY_EXPLAINED_RATIO: f64 = 0.8;
+
 /// From this ratio of two rates the second is clearly more: repeated steady cells differ by less.
 pub(crate) const GAIN_RATIO: f64 = 1.10;
 /// From this ratio on it is so much more that no neighbour explains it: a residual above 25 % is unexplained (DESIGN).

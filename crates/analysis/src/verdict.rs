@@ -32,6 +32,8 @@ pub enum Basis {
 pub enum Tier {
     /// Said only when nothing else limits.
     Fallback,
+    /// What the time was spent on, said where no resource is full.
+    Spent,
     /// Served before the load reached the device, but after it passed the network and the server.
     Served,
     /// What the users ask for, said where no resource is full.

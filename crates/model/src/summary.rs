@@ -7,12 +7,14 @@ mod law;
 mod load;
 mod quality;
 mod relay;
+mod time;
 
 pub use cpu::{CpuBasis, CpuWaiting, ForeignLoad, ForeignProgramLoad, RoleCpu};
 pub use law::{CurvePoint, Saturation, SaturationState, SegmentFit, Sweep, SweepPoint};
 pub use load::{InFlight, KindSummary, OpenLoopSummary};
 pub use quality::{Doubt, DoubtCode, MixedFigure, Mixture, Mode, RepeatOutcome, Steadiness, WarmUpCut};
 pub use relay::{RelayPointSummary, RelayRoleSummary, RelaySummary};
+pub use time::TimeShares;
 
 use crate::cell::{Cut, FactorValue, Site};
 use crate::counters::Role;
@@ -328,6 +330,9 @@ pub struct CellSummary {
     /// CPU that programs used which are no part of the path, by machine; empty where it was not counted.
     #[serde(default)]
     pub foreign_cpu: Vec<ForeignLoad>,
+    /// What the time of the client's load was spent on; `None` where it is not known.
+    #[serde(default)]
+    pub time_shares: Option<TimeShares>,
     /// Bytes at application, wire and device.
     pub bytes: ByteTriangle,
     /// Round-trip time of the connections, smallest; `None` without any.

@@ -17,7 +17,7 @@ pub(crate) use unmeasured::how_to_measure;
 use crate::case::Cases;
 use crate::method::calls::per_call;
 use crate::rules::{NOT_ENOUGH_EVIDENCE, RULES, Rule, rule};
-use crate::verdict::{SegmentVerdict, Stance};
+use crate::verdict::{SegmentVerdict, Stance, Tier};
 use narrows_model::diagnosis::{Evidence, Severity};
 use narrows_model::observation::{ANSWER_SCHEMA, DiagnosisDocument};
 use narrows_model::{Cut, Diagnosis, Finding, Observations, Segment, Summary};
@@ -112,7 +112,17 @@ pub(crate) fn evaluate_rules(cases: &Cases<'_>) -> Vec<RuleVerdict> {
             .map(|verdict| RuleVerdict { code: rule.code, slug: rule.slug, verdict })
             .filter(|evaluated| !refuted::is_refuted(cases, &evaluated.verdict))
     };
-    RULES.iter().copied().flat_map(of_rule).collect()
+    let mut evaluated: Vec<RuleVerdict> = RULES.iter().copied().flat_map(of_rule).collect();
+    drop_outranked_parts(&mut evaluated);
+    evaluated
+}
+
+/// Removes the parts of a load's time where something ranks before them: what the time was spent on is no limit then.
+fn drop_outranked_parts(evaluated: &mut Vec<RuleVerdict>) {
+    let limits = |one: &&RuleVerdict| one.verdict.stance == Stance::Limits && one.verdict.tier > Tier::Spent;
+    let limited: BTreeSet<String> =
+        evaluated.iter().filter(limits).map(|one| one.verdict.cell.clone()).collect();
+    evaluated.retain(|one| one.verdict.tier != Tier::Spent || !limited.contains(&one.verdict.cell));
 }
 
 /// Whether a verdict says anything: where all that was asked for was delivered, only that and what must be known do; where

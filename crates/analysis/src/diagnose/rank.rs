@@ -133,6 +133,7 @@ fn is_of_waiting(evaluated: &RuleVerdict) -> bool {
 fn order(evaluated: &RuleVerdict) -> f64 {
     let tier = match evaluated.verdict.tier {
         Tier::Fallback => -10.0,
+        Tier::Spent => -5.0,
         Tier::Served => 0.0,
         Tier::Offered => 5.0,
         Tier::Resource => 10.0,
@@ -191,8 +192,21 @@ fn others<'j>(
             && evaluated.verdict.stance == Stance::Limits
             && (too_few || (first.verdict.tier == Tier::Offered && is_of_waiting(evaluated)))
     };
+    let together = others().find(joint).map(|other| (other, Relation::Joint));
+    if first.verdict.tier == Tier::Spent {
+        return parts_in_series(others()).chain(together).collect();
+    }
     let one_of = nearest.into_iter().take(one_of_max).map(|other| (other, Relation::OneOf));
-    one_of.chain(others().find(joint).map(|other| (other, Relation::Joint))).collect()
+    one_of.chain(together).collect()
+}
+
+/// The other parts that take a load's time: they add up, and each of them is named.
+fn parts_in_series<'j>(
+    others: impl Iterator<Item = &'j RuleVerdict>,
+) -> impl Iterator<Item = (&'j RuleVerdict, Relation)> {
+    let is_part =
+        |other: &&RuleVerdict| other.verdict.tier == Tier::Spent && other.verdict.stance == Stance::Limits;
+    others.filter(is_part).map(|other| (other, Relation::Joint))
 }
 
 /// Confidence of the second entry: as sure as the first when both limit together, else what the first leaves.

@@ -16,6 +16,7 @@ pub(crate) mod one_more;
 pub(crate) mod proxy;
 pub(crate) mod saturation;
 pub(crate) mod scope;
+pub(crate) mod shares;
 pub(crate) mod think;
 pub(crate) mod time;
 pub(crate) mod window;

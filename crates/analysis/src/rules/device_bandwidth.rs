@@ -146,6 +146,8 @@ mod tests {
         for (cell, best) in summary.cells.iter_mut().zip(rates).filter(|(cell, _)| cell.cut == Cut::Path) {
             cell.requested.access = narrows_model::workload::Access::Buffered;
             cell.rate_bytes_per_s = Some(narrows_model::BytesPerSec(best * share));
+            // Those of another rate.
+            cell.time_shares = None;
             // The device sees few large requests instead.
             for metric in cell.metrics.iter_mut().filter(|metric| metric.id == "device_op_count") {
                 metric.value /= 32.0;

@@ -75,14 +75,16 @@ fn limited(cell: &CellSummary) -> Option<SegmentVerdict> {
     Some(verdict.with_evidence(message(cell, load), COUNTER, COMMAND))
 }
 
-/// How many times as fast the load would be at most without the waits, by Amdahl's law; `None` where others do not limit
-/// it.
+/// How many times as fast the load would be at most without the other programs: without its waits, by Amdahl's law, and with
+/// all CPUs that are busy now, since its own threads wait for each other too. `None` where others do not limit it.
 fn gain(cell: &CellSummary, load: &ForeignLoad) -> Option<f64> {
     let least = if method::is_single(cell) { DOMINANT_RATIO } else { FULL_RATIO };
     let shares = wait_shares(cell, load).filter(|shares| shares.runnable >= least)?;
     // Where roles run at the same time, their shares add up to more than all of it.
     let waiting = shares.waiting / shares.runnable.max(1.0);
-    let gain = 1.0 / (1.0 - waiting).max(f64::EPSILON);
+    let without_waits = 1.0 / (1.0 - waiting).max(f64::EPSILON);
+    let own_cpus = (load.busy_cpus - load.used_cpus).max(f64::EPSILON);
+    let gain = without_waits.min(load.busy_cpus / own_cpus);
     (takes_much(load) && gain >= STRONG_GAIN_RATIO).then_some(gain)
 }
 

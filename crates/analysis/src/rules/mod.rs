@@ -50,6 +50,7 @@ mod server_threads;
 mod short_run;
 mod stripe_bus;
 mod think_time;
+mod time_parts;
 mod too_little_concurrency;
 mod waits_for_device;
 mod window_bound;
@@ -139,6 +140,7 @@ pub(crate) static RULES: &[&Rule] = &[
     &clients_add_nothing::RULE,
     &retrograde::RULE,
     &foreign_load::RULE,
+    &time_parts::RULE,
     // new rule: entry
     &operations_failed::RULE,
     &short_run::RULE,

@@ -24,13 +24,12 @@ pub(super) static RULE: Rule = Rule {
                  the knee on it is cleared. If the series does not decide, nothing is reported. A gain does not count \
                  if the errors of the two rates explain it: those of their intervals, and at least one queue's worth \
                  of requests (a cell of 27 operations with 16 in flight is off by up to 16 of 27). Nor does a gain \
-                 above what concurrency can give: k times as many requests give at most k times the rate. For an \
-                 observation only the number is known: one request at a time, if no known segment was full, with a \
-                 confidence of 0.7 at most.",
+                 above what concurrency can give: k times as many requests give at most k times the rate. Where nothing \
+                 deeper was measured, nothing is reported. For an observation only the number is known: one request at a \
+                 time, if no known segment was full, with a confidence of 0.7 at most.",
     formula: "in flight (rate x response time) = requested within a tenth; limits: fewer than at the knee and 1.1 x \
               the rate there, or a last doubling that adds 3 % or more; without a line of doublings: 1.1 x the rate \
-              with more in flight, or one at a time and nothing deeper measured; any such gain above two standard \
-              errors, of one rate at least in flight / (2 x operations); clears: at or above the knee; in a file \
+              with more in flight; any such gain above two standard errors, of one rate at least in flight / (2 x operations); clears: at or above the knee; in a file \
               requests in flight <= 1",
     source: "Little, Operations Research 9 (1961); asymptotic bounds of Denning and Buzen (1978)",
     example: "4 KiB reads one at a time: 97 op/s; 16 at a time: 1 540 op/s; doubling the depth 16 -> 32 added 1.2 %, \
@@ -96,8 +95,6 @@ fn stance(cell: &CellSummary, line: Option<&LoadLine<'_>>, gain: Option<RateGain
         Some(Some(saturated)) => !saturated || helps,
         Some(None) | None if helps => true,
         None if gain.is_some_and(RateGain::is_none) => false,
-        None if gain.is_some() => return None,
-        None if method::is_single(cell) => true,
         Some(None) | None => return None,
     };
     Some(if limits { Stance::Limits } else { Stance::Clears })
@@ -182,7 +179,8 @@ mod tests {
             // The device serves four at once, and the client's part of a request keeps a fifth one useful.
             let summary = swept("local-ssd", &[1, 2, 4, 8, 16, 32], depth);
             let knee = summary.sweeps[0].saturation.as_ref().and_then(|law| law.knee_in_flight).unwrap();
-            assert_eq!(named(&summary, "small synchronous"), [Segment::WorkloadConcurrency]);
+            // What the time of one request is spent on, and that more at a time would overlap it.
+            assert_eq!(named(&summary, "small synchronous"), [Segment::Device, Segment::WorkloadConcurrency]);
             let single = statements(&summary);
             let gives = format!("; {knee:.0} in flight give ");
             let saturated = format!("saturated from depth {knee:.0} on");

@@ -3,7 +3,7 @@
 use super::mixture::Search;
 use super::{
     Machines, bytes, clients, connection, cpu, flagging, foreign, load, mixture, quality, rates, repeat,
-    service,
+    service, time_shares,
 };
 use crate::collect::CellData;
 use crate::facts::flags;
@@ -68,6 +68,7 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, sea
         io_size_histogram: None,
         cpu: cpu::by_role(data, machines),
         foreign_cpu: foreign::loads(data, machines),
+        time_shares: None,
         bytes: traffic.triangle,
         rtt_min_ns: connection::round_trip(data),
         retransmit_count: (!tcp.is_empty()).then(|| tcp.iter().map(|tcp| tcp.counted.retransmit_count).sum()),
@@ -76,6 +77,7 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, sea
         flags: Vec::new(),
         limiting: None,
     };
+    cell.time_shares = time_shares::of_cell(&cell);
     cell.flags = flagging::of_cell(data, &cell, machines);
     if traffic.wire_by_interfaces {
         cell.flags.push(flags::WIRE_BY_INTERFACES.to_owned());

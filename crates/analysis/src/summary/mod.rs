@@ -25,6 +25,7 @@ mod spread;
 mod study;
 mod sweeps;
 mod ticks;
+mod time_shares;
 
 pub(crate) use connection::{
     TCP_BUSY_S, TCP_RECEIVE_WINDOW_LIMITED_S, TCP_RETRANSMIT_COUNT, TCP_SEGMENT_COUNT,

@@ -1,0 +1,105 @@
+//! The parts of a local load's time, by segment.
+//!
+//! Not here: which share is large enough to name, which is the rule's to say.
+
+use super::device;
+use crate::view::SummaryView;
+use narrows_model::counters::Role;
+use narrows_model::summary::{CellSummary, TimeShares};
+use narrows_model::units::ratio;
+use narrows_model::workload::Access;
+use narrows_model::{Cut, Segment};
+
+/// From this share of what the device reaches alone, moved while it was busy, its time is that of its bytes: between the
+/// requests of a load that waits for each a device is idle for moments that its busy time still counts.
+const STREAMING_RATIO: f64 = 0.8;
+
+/// A part of the time of a load.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct TimePart {
+    pub segment: Segment,
+    /// Share of the time of the load's threads, 0 to 1.
+    pub share: f64,
+    /// What happened in that time.
+    pub what: &'static str,
+    pub counter: &'static str,
+    pub command: &'static str,
+}
+
+/// The parts of the time of `cell`, which ended on this machine, the largest first; `None` where its time is not known.
+///
+/// # Shape
+/// Each segment once. The shares sum to at most 1; what is missing is time that nothing explains.
+pub(crate) fn parts(view: &SummaryView<'_>, cell: &CellSummary) -> Option<Vec<TimePart>> {
+    let shares = cell.time_shares?;
+    let (own, others) = cpu_shares(cell, &shares);
+    let mut parts = on_cpu(view, cell, own);
+    parts.extend(part(Segment::HostCpu, others, "other programs used the CPUs that the load was ready for"));
+    parts.extend(part(Segment::ClientCpu, shares.throttled_ratio.unwrap_or(0.0), "a quota stopped the load"));
+    let device = shares.device_ratio.unwrap_or(0.0);
+    parts.extend(part(
+        device_segment(view, cell, device),
+        device,
+        "the load waited while the device served requests",
+    ));
+    parts.sort_by(|a, b| b.share.total_cmp(&a.share));
+    Some(parts)
+}
+
+fn part(segment: Segment, share: f64, what: &'static str) -> Option<TimePart> {
+    let (counter, command) = match segment {
+        Segment::HostCpu => ("time that threads waited for a CPU (schedstat)", "top -b -n1"),
+        segment if segment.is_within(Segment::Device) => {
+            ("time with a request in flight at the device (/proc/diskstats)", "iostat -x 1")
+        }
+        _ => ("CPU time of the load's threads, and that of one copy a block", "perf top -p PID"),
+    };
+    (share > 0.0).then_some(TimePart { segment, share, what, counter, command })
+}
+
+/// The share in which the load was on a CPU or waited for one that it used itself, and the share in which it waited for
+/// other programs: in the proportion in which they kept the machine busy.
+fn cpu_shares(cell: &CellSummary, shares: &TimeShares) -> (f64, f64) {
+    let waiting = shares.cpu_wait_ratio.unwrap_or(0.0);
+    let of_client = cell.foreign_cpu.iter().find(|load| load.roles.contains(&Role::Client));
+    let foreign = of_client.and_then(|load| ratio(load.used_cpus, load.busy_cpus)).unwrap_or(0.0).min(1.0);
+    (shares.on_cpu_ratio() + waiting * (1.0 - foreign), waiting * foreign)
+}
+
+/// The time on a CPU, split into copies and the file system for a load through the page cache.
+fn on_cpu(view: &SummaryView<'_>, cell: &CellSummary, share: f64) -> Vec<TimePart> {
+    let Some(copies) = copy_ratio(view, cell) else {
+        return part(Segment::ClientCpu, share, "the load's requests were on a CPU").into_iter().collect();
+    };
+    let memory = part(Segment::ClientMemory, share * copies, "copying between the page cache and the load");
+    let rest = share * (1.0 - copies);
+    memory
+        .into_iter()
+        .chain(part(Segment::ClientFilesystem, rest, "file system and system calls on a CPU"))
+        .collect()
+}
+
+/// What copies take of the CPU time of a load through the page cache: that of the cut of copies for as many bytes, at most
+/// all. `None` past the page cache, or where the cut was not measured.
+fn copy_ratio(view: &SummaryView<'_>, cell: &CellSummary) -> Option<f64> {
+    if cell.requested.access == Access::Direct {
+        return None;
+    }
+    let copy = view.ceiling(Cut::MemoryCopy, cell)?.cell;
+    let s_per_byte = |cell: &CellSummary| {
+        let cpu = cell.cpu.get(&Role::Client)?;
+        ratio(cpu.user_s + cpu.system_s, cell.bytes.application.as_f64())
+    };
+    ratio(s_per_byte(copy)?, s_per_byte(cell)?).map(|share| share.min(1.0))
+}
+
+/// The device's bandwidth where it moved, while it was busy, what it reaches alone; else the device.
+fn device_segment(view: &SummaryView<'_>, cell: &CellSummary, busy: f64) -> Segment {
+    let best = device::ceiling(view, cell).and_then(|found| view.best_of(found.cell.cut, found.cell));
+    let moved = cell.rate_bytes_per_s.map(|rate| rate.0 * super::device_share(cell));
+    let while_busy = moved.and_then(|moved| ratio(moved, busy));
+    match while_busy.zip(best).and_then(|(moved, best)| ratio(moved, best)) {
+        Some(load) if load >= STREAMING_RATIO => Segment::DeviceBandwidth,
+        _ => Segment::Device,
+    }
+}

@@ -1,0 +1,187 @@
+//! Nothing on a local path is full, and its parts in series take the time.
+
+use super::{Basis, Rule, SegmentVerdict, Stance, Tier};
+use crate::case::Cases;
+use crate::method::shares::{self, TimePart};
+use crate::text;
+use crate::thresholds::{INFERRED_CONFIDENCE, LARGE_PART_RATIO, MOSTLY_EXPLAINED_RATIO};
+use crate::view::SummaryView;
+use narrows_model::Segment;
+use narrows_model::summary::CellSummary;
+use narrows_model::units::ratio;
+
+/// The rule.
+pub(super) static RULE: Rule = Rule {
+    code: "time-in-parts",
+    slug: "time_parts",
+    segment: Segment::ClientFilesystem,
+    title: "the time of a load is spent in parts of the path, one after the other",
+    definition: "On a path that ends on this machine no resource is full, and the time of the load's threads is known: \
+                 on a CPU or ready to run, stopped by a quota, and blocked while the device served requests. The time \
+                 on a CPU of a load through the page cache is the copies' as far as the cut memory-copy takes it for as \
+                 many bytes, and the file system's (with the system calls) for the rest; past the page cache it is the \
+                 client's CPU. Each part of 30 % or more is named with its share and the most that its removal gains. \
+                 Nothing is named where more than a fifth of the time is explained by none of them. The device is its \
+                 bandwidth where the bytes that it moved while it was busy come to what it reaches alone. A file system \
+                 whose part is below 30 % is cleared.",
+    formula: "part / time of the load's threads >= 0.3, all parts together >= 0.8; gain <= 1 / (1 - part); copies: \
+              CPU seconds a byte of memory-copy / CPU seconds a byte of the path",
+    source: "Amdahl's law; Linux, Documentation/scheduler/sched-stats.rst, admin-guide/iostats (time with a request in \
+             flight); service demands, Denning and Buzen (1978)",
+    example: "1 MiB writes through the page cache: 64 % of the time the device served requests, 31 % was copying",
+    how_to_measure: Some(
+        "give a folder on this machine; the shares of a load's time are measured for every cell",
+    ),
+    how_to_write: None,
+    run,
+};
+
+fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
+    let Some(view) = cases.view().filter(|view| view.server().is_none()) else { return Vec::new() };
+    view.regimes().iter().flat_map(|regime| evaluate(view, regime.cell)).collect()
+}
+
+fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Vec<SegmentVerdict> {
+    let Some(parts) = shares::parts(view, cell) else { return Vec::new() };
+    let explained: f64 = parts.iter().map(|part| part.share).sum();
+    let is_large = |part: &&TimePart| part.share >= LARGE_PART_RATIO;
+    let mut verdicts: Vec<SegmentVerdict> = Vec::new();
+    if explained >= MOSTLY_EXPLAINED_RATIO {
+        verdicts.extend(parts.iter().filter(is_large).map(|part| limits(cell, part)));
+    }
+    verdicts.extend(
+        parts
+            .iter()
+            .find(|part| part.segment == RULE.segment && !is_large(part))
+            .map(|part| clears(cell, part)),
+    );
+    verdicts
+}
+
+fn limits(cell: &CellSummary, part: &TimePart) -> SegmentVerdict {
+    let gain = ratio(1.0, 1.0 - part.share);
+    verdict(cell, part, Stance::Limits)
+        .with_tier(Tier::Spent)
+        .with_relief_gain(gain)
+        .with_confidence_max(INFERRED_CONFIDENCE)
+}
+
+fn clears(cell: &CellSummary, part: &TimePart) -> SegmentVerdict {
+    verdict(cell, part, Stance::Clears)
+}
+
+fn verdict(cell: &CellSummary, part: &TimePart, stance: Stance) -> SegmentVerdict {
+    let text = format!("{}: {} for {} of the time", cell.id, part.what, text::percent(part.share));
+    let verdict = SegmentVerdict::new(part.segment, &cell.id, stance, Basis::TimeShare, part.share);
+    verdict.with_evidence(text, part.counter, part.command)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{builtin, named};
+    use narrows_model::counters::Role;
+    use narrows_model::diagnosis::Relation;
+    use narrows_model::summary::TimeShares;
+    use narrows_model::workload::Access;
+    use narrows_model::{Cut, Summary};
+
+    /// A local machine on which no cut is near the path, so that nothing is full, with these shares of the time of bulk reads
+    /// through the page cache.
+    fn machine(on_cpu: f64, device: Option<f64>, change: impl Fn(&mut CellSummary)) -> Summary {
+        let mut summary = builtin("local-ssd");
+        summary.cells.retain(|cell| {
+            matches!(cell.cut, Cut::Generator | Cut::MemoryCopy) || cell.id == "path/read/1MiB/qd1/w16/c1"
+        });
+        for cell in summary.cells.iter_mut().filter(|cell| cell.cut == Cut::Path) {
+            cell.target = "/data".parse().unwrap();
+            cell.requested.access = Access::Buffered;
+            cell.bytes.device = None;
+            let cpu = cell.cpu.get_mut(&Role::Client).unwrap();
+            (cpu.busy_ratio, cpu.user_s, cpu.system_s) = (on_cpu, 0.0, on_cpu * cell.elapsed_s.last_done);
+            cell.time_shares = Some(TimeShares {
+                cpu_kernel_ratio: on_cpu,
+                device_ratio: device,
+                other_ratio: 1.0 - on_cpu - device.unwrap_or(0.0),
+                ..TimeShares::default()
+            });
+            change(cell);
+        }
+        summary.diagnosis = crate::diagnose(&summary);
+        summary
+    }
+
+    /// Gives copies this share of the path's CPU time.
+    fn with_copies(summary: &mut Summary, share: f64) {
+        let path = summary.cells.iter().find(|cell| cell.cut == Cut::Path).unwrap();
+        let path_s_per_byte = path.cpu[&Role::Client].system_s / path.bytes.application.as_f64();
+        for cell in summary.cells.iter_mut().filter(|cell| cell.cut == Cut::MemoryCopy) {
+            let cpu_s = path_s_per_byte * share * cell.bytes.application.as_f64();
+            let cpu = cell.cpu.get_mut(&Role::Client).unwrap();
+            (cpu.user_s, cpu.system_s) = (cpu_s, 0.0);
+        }
+        summary.diagnosis = crate::diagnose(summary);
+    }
+
+    #[test]
+    fn a_device_and_a_file_system_in_series_are_named_together_with_their_shares_and_gains() {
+        let mut summary = machine(0.4, Some(0.55), |_| ());
+        with_copies(&mut summary, 0.1);
+        let limiting = &summary.diagnosis.limiting;
+        assert_eq!(named(&summary, "bulk"), [Segment::Device, Segment::ClientFilesystem], "{limiting:#?}");
+        assert!(limiting.iter().all(|entry| entry.relation == Relation::Joint && entry.confidence <= 0.7));
+        assert!(limiting[0].evidence[0].text.contains("55 % of the time"), "{:?}", limiting[0]);
+        let gain = limiting[1].relief_gain_ratio.unwrap();
+        assert!((gain - 1.0 / (1.0 - 0.36)).abs() < 1e-6, "{gain}");
+    }
+
+    #[test]
+    fn copies_that_take_most_of_the_cpu_time_are_memorys() {
+        let mut summary = machine(0.85, Some(0.1), |_| ());
+        with_copies(&mut summary, 0.9);
+        assert_eq!(named(&summary, "bulk"), [Segment::ClientMemory], "{:#?}", summary.diagnosis.limiting);
+    }
+
+    #[test]
+    fn time_past_the_page_cache_is_the_clients_cpus_or_the_devices() {
+        let summary = machine(0.45, Some(0.5), |cell| cell.requested.access = Access::Direct);
+        assert_eq!(named(&summary, "bulk"), [Segment::Device, Segment::ClientCpu]);
+    }
+
+    #[test]
+    fn nothing_is_named_where_a_fifth_of_the_time_is_not_explained() {
+        let mut summary = machine(0.35, Some(0.4), |_| ());
+        with_copies(&mut summary, 0.0);
+        assert_eq!(named(&summary, "bulk"), [Segment::Unknown], "{:#?}", summary.diagnosis.limiting);
+    }
+
+    #[test]
+    fn a_file_system_that_takes_little_of_the_time_is_cleared() {
+        let mut summary = machine(0.1, Some(0.85), |_| ());
+        with_copies(&mut summary, 0.5);
+        assert!(crate::testing::cleared(&summary, Segment::ClientFilesystem), "{:#?}", summary.diagnosis);
+    }
+
+    #[test]
+    fn other_programs_are_charged_with_the_time_that_they_took() {
+        use narrows_model::summary::ForeignLoad;
+        let mut summary = machine(0.3, Some(0.3), |cell| {
+            let shares = cell.time_shares.as_mut().unwrap();
+            (shares.cpu_wait_ratio, shares.other_ratio) = (Some(0.4), 0.0);
+            let others = ForeignLoad {
+                roles: vec![Role::Client],
+                machine_cpus: 2.0,
+                busy_cpus: 2.0,
+                used_cpus: 1.0,
+                programs: Vec::new(),
+            };
+            cell.foreign_cpu = vec![others];
+        });
+        with_copies(&mut summary, 0.0);
+        // Half of the machine's busy time is others': of 0.4 waited, 0.2.
+        let file_system =
+            summary.diagnosis.limiting.iter().find(|entry| entry.segment == Segment::ClientFilesystem);
+        let text = &file_system.unwrap().evidence[0].text;
+        assert!(text.contains("50 % of the time"), "{text}");
+    }
+}

@@ -1,0 +1,139 @@
+//! What the time of a cell's load was spent on, from its other figures.
+//!
+//! A thread is on a CPU, ready to run, or blocked. What the blocked part was blocked on follows from the device's busy time and
+//! the connections' round trip, each of which can be no more than that part. Not here: what a share means for a segment.
+
+use super::DEVICE_FLUSH_S;
+use crate::facts::time_per_op_s;
+use narrows_model::counters::Role;
+use narrows_model::summary::{CellSummary, RoleCpu, TimeShares};
+use narrows_model::units::ratio;
+use narrows_model::workload::SyncPolicy;
+use narrows_model::{Site, Target};
+
+/// The shares; `None` where the load ran elsewhere, or the client's CPU time is not known.
+pub(super) fn of_cell(cell: &CellSummary) -> Option<TimeShares> {
+    let cpu = cell.cpu.get(&Role::Client).filter(|_| cell.site == Site::Client)?;
+    let (on_cpu, waiting) = cpu_shares(cell, cpu);
+    let user = ratio(cpu.user_s, cpu.user_s + cpu.system_s).unwrap_or(0.0) * on_cpu;
+    let mut blocked = (1.0 - on_cpu - waiting.unwrap_or(0.0)).max(0.0);
+    let mut take = |share: Option<f64>| {
+        let taken = share.map(|share| share.clamp(0.0, blocked));
+        blocked -= taken.unwrap_or(0.0);
+        taken
+    };
+    let window_s = cell.elapsed_s.last_done;
+    let throttled_ratio = take(cpu.throttled_s.and_then(|throttled_s| ratio(throttled_s, window_s)));
+    let device_ratio = take(cell.device_busy_ratio.filter(|_| is_local(&cell.target)));
+    let network_ratio = take(cell.rtt_min_ns.and_then(|rtt| ratio(rtt.as_secs_f64(), time_per_op_s(cell)?)));
+    let flush_s = cell.metrics.iter().find(|metric| metric.id == DEVICE_FLUSH_S).map(|metric| metric.value);
+    let flushing = flush_s.and_then(|flush_s| ratio(flush_s, window_s));
+    Some(TimeShares {
+        cpu_user_ratio: user,
+        cpu_kernel_ratio: on_cpu - user,
+        cpu_wait_ratio: waiting,
+        throttled_ratio,
+        device_ratio,
+        flush_ratio: flushing.zip(device_ratio).map(|(flushing, device)| flushing.min(device)),
+        network_ratio,
+        other_ratio: blocked,
+    })
+}
+
+/// Shares of the time on a CPU and ready to run: of the load's threads by their own clocks, else the role's use of the CPUs
+/// that it may use. After the last write most workers have ended and one waits for the sync at the end: then their threads'
+/// time is not that of the load.
+fn cpu_shares(cell: &CellSummary, cpu: &RoleCpu) -> (f64, Option<f64>) {
+    let by_thread = cpu.waiting.filter(|_| cell.requested.sync != SyncPolicy::AtEnd);
+    match by_thread {
+        Some(waiting) => {
+            let on_cpu = (waiting.runnable_ratio - waiting.waiting_ratio).clamp(0.0, 1.0);
+            (on_cpu, Some(waiting.waiting_ratio.clamp(0.0, 1.0 - on_cpu)))
+        }
+        None => (cpu.busy_ratio.clamp(0.0, 1.0), None),
+    }
+}
+
+/// Whether the device under a target is this machine's, so that the load's threads wait for it.
+fn is_local(target: &Target) -> bool {
+    target.members().into_iter().all(|member| matches!(member, Target::File { .. } | Target::Sim { .. }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::builtin;
+    use narrows_model::Nanos;
+    use narrows_model::summary::{CpuWaiting, Metric};
+
+    fn cell() -> CellSummary {
+        let mut cell =
+            builtin("local-ssd").cells.into_iter().find(|cell| cell.id == "path/read/4KiB/qd1/c1").unwrap();
+        cell.target = "/data".parse().unwrap();
+        cell.elapsed_s.last_done = 2.0;
+        cell.device_busy_ratio = Some(0.6);
+        cell.rtt_min_ns = None;
+        cell.metrics.clear();
+        let cpu = cell.cpu.get_mut(&Role::Client).unwrap();
+        (cpu.user_s, cpu.system_s, cpu.busy_ratio, cpu.throttled_s) = (0.1, 0.3, 0.2, None);
+        cpu.waiting = Some(CpuWaiting { waiting_ratio: 0.1, runnable_ratio: 0.3 });
+        cell
+    }
+
+    fn sum(shares: &TimeShares) -> f64 {
+        let parts =
+            [shares.cpu_wait_ratio, shares.throttled_ratio, shares.device_ratio, shares.network_ratio];
+        shares.on_cpu_ratio() + parts.into_iter().flatten().sum::<f64>() + shares.other_ratio
+    }
+
+    fn near(a: f64, b: f64) -> bool {
+        (a - b).abs() < 1e-9
+    }
+
+    #[test]
+    fn a_thread_is_on_a_cpu_ready_or_blocked_and_the_device_is_of_the_blocked_time() {
+        let shares = of_cell(&cell()).unwrap();
+        assert!(near(shares.cpu_user_ratio, 0.05) && near(shares.cpu_kernel_ratio, 0.15), "{shares:?}");
+        assert!(near(shares.cpu_wait_ratio.unwrap(), 0.1) && near(shares.device_ratio.unwrap(), 0.6));
+        assert!(near(shares.other_ratio, 0.1) && near(sum(&shares), 1.0), "{shares:?}");
+    }
+
+    #[test]
+    fn a_device_that_works_ahead_while_the_load_runs_is_no_more_than_the_blocked_time() {
+        let shares = of_cell(&CellSummary { device_busy_ratio: Some(1.0), ..cell() }).unwrap();
+        assert!(near(shares.device_ratio.unwrap(), 0.7) && near(shares.other_ratio, 0.0), "{shares:?}");
+    }
+
+    #[test]
+    fn a_quota_comes_before_the_device_and_flushes_are_a_part_of_it() {
+        let mut cell = cell();
+        cell.cpu.get_mut(&Role::Client).unwrap().throttled_s = Some(0.4);
+        cell.metrics.push(Metric {
+            id: DEVICE_FLUSH_S.to_owned(),
+            value: 0.5,
+            unit: "s".to_owned(),
+            interval: None,
+        });
+        let shares = of_cell(&cell).unwrap();
+        assert!(near(shares.throttled_ratio.unwrap(), 0.2) && near(shares.device_ratio.unwrap(), 0.5));
+        assert!(near(shares.flush_ratio.unwrap(), 0.25) && near(sum(&shares), 1.0), "{shares:?}");
+    }
+
+    #[test]
+    fn where_a_sync_follows_at_the_end_the_cpus_that_the_role_used_count() {
+        let mut cell = cell();
+        cell.requested.sync = SyncPolicy::AtEnd;
+        let shares = of_cell(&cell).unwrap();
+        assert!(
+            shares.cpu_wait_ratio.is_none() && near(shares.on_cpu_ratio(), 0.2) && near(sum(&shares), 1.0)
+        );
+    }
+
+    #[test]
+    fn the_device_of_a_server_is_not_what_the_clients_threads_are_charged_with() {
+        let mut cell = CellSummary { rtt_min_ns: Some(Nanos(1)), ..cell() };
+        cell.target = "tcp://storage:7300/disk".parse().unwrap();
+        let shares = of_cell(&cell).unwrap();
+        assert!(shares.device_ratio.is_none() && shares.network_ratio.is_some());
+    }
+}
