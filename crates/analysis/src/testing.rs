@@ -312,9 +312,15 @@ pub(crate) fn machine(name: &str) -> SimProfile {
     narrows_sim::builtin(name).expect("the simulator has a machine of this name")
 }
 
-/// Segments named for the regimes whose name starts with `regime`, the first of each.
+/// Segments named for the regimes whose name starts with `regime`, the first of each; `single` is one request at a time,
+/// durable or not.
 pub(crate) fn named(summary: &Summary, regime: &str) -> Vec<Segment> {
-    let of_regime = |entry: &&narrows_model::Limiting| entry.regime.starts_with(regime);
+    let starts = match regime {
+        "single" => &["one-at-a-time", "synchronous"][..],
+        named => &[named],
+    };
+    let of_regime =
+        |entry: &&narrows_model::Limiting| starts.iter().any(|start| entry.regime.starts_with(start));
     summary.diagnosis.limiting.iter().filter(of_regime).map(|entry| entry.segment).collect()
 }
 

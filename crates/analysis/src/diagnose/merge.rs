@@ -79,7 +79,7 @@ pub(super) fn limiting(cases: &Cases<'_>, ranked: &[RankedCase<'_, '_>]) -> Vec<
                     let gains: Option<Vec<f64>> = both.iter().map(|named| named.relief_gain_ratio).collect();
                     gains?.into_iter().reduce(f64::min)
                 };
-                all.extend(entries(&members, &first.regime.name_for("read and write"), gain));
+                all.extend(entries(&members, &first.regime.name_with(&second.regime), gain));
             }
             each => all.extend(each.iter().flat_map(|load| {
                 let member = EntryMember { named: load.named, label: None };

@@ -54,11 +54,10 @@ mod tests {
     fn a_device_that_does_more_with_more_in_flight_is_not_full() {
         // It serves 32 at once, and a check asks for 16.
         let machine = machine("many-threads");
-        assert_eq!(named(&checked(&machine), "small parallel"), [Segment::DeviceIops]);
+        assert_eq!(named(&checked(&machine), "random"), [Segment::DeviceIops]);
         let refined = refined(&machine);
-        assert_eq!(named(&refined, "small parallel"), [Segment::WorkloadConcurrency]);
-        let entry =
-            refined.diagnosis.limiting.iter().find(|entry| entry.regime.starts_with("small parallel"));
+        assert_eq!(named(&refined, "random"), [Segment::WorkloadConcurrency]);
+        let entry = refined.diagnosis.limiting.iter().find(|entry| entry.regime.starts_with("random"));
         let text = &entry.unwrap().evidence[0].text;
         assert!(text.contains("32 in flight give ") && text.contains("16 -> 32 still added "), "{text}");
     }
@@ -66,7 +65,7 @@ mod tests {
     #[test]
     fn a_gain_in_cells_of_a_few_turns_of_the_queue_refutes_nothing() {
         let mut summary = refined(&machine("many-threads"));
-        let named_segments = |summary: &narrows_model::Summary| named(summary, "small parallel");
+        let named_segments = |summary: &narrows_model::Summary| named(summary, "random");
         let with_ops = |summary: &mut narrows_model::Summary, ops: f64| {
             for cell in summary.cells.iter_mut().filter(|cell| cell.in_flight.configured > 1) {
                 (cell.interval, cell.steadiness) = (None, None);
@@ -85,7 +84,7 @@ mod tests {
     fn a_device_that_does_no_more_with_more_in_flight_stays_full() {
         for name in ["ten-gigabit-nfs", "local-ssd", "capped-iops"] {
             let refined = refined(&machine(name));
-            assert_eq!(named(&refined, "small parallel"), [Segment::DeviceIops], "{name}");
+            assert_eq!(named(&refined, "random"), [Segment::DeviceIops], "{name}");
         }
         for name in ["ten-gigabit-nfs", "local-ssd", "local-disk"] {
             assert_eq!(named(&refined(&machine(name)), "bulk")[0], Segment::DeviceBandwidth, "{name}");

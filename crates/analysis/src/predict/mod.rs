@@ -8,6 +8,7 @@ use crate::view::{SummaryView, time_per_op_s};
 use narrows_model::counters::Role;
 use narrows_model::summary::{CellPrediction, CellSummary, Prediction};
 use narrows_model::units::ratio;
+use narrows_model::workload::Access;
 use narrows_model::{BytesPerSec, Cut, Layer, Summary, Target};
 
 /// Requests in flight from which a load counts as saturating.
@@ -42,6 +43,11 @@ fn is_capped(cell: &CellSummary) -> bool {
     has_cap && is_delivered(cell)
 }
 
+/// Whether requests go past the page cache, so that none of them is copied there.
+fn is_direct(cell: &CellSummary) -> bool {
+    cell.requested.access == Access::Direct
+}
+
 fn predict_cell(view: &SummaryView<'_>, cell: &CellSummary) -> Option<CellPrediction> {
     let measured = cell.rate_bytes_per_s?;
     let think_s = cell.requested.think_ns.as_secs_f64();
@@ -69,7 +75,8 @@ fn serial_s(view: &SummaryView<'_>, cell: &CellSummary) -> Option<f64> {
         time_per_op_s(found.cell)
     };
     if view.server().is_none() {
-        return Some(cut(Cut::PageCache)? + cut(Cut::LocalDevice)?);
+        let cache_s = if is_direct(cell) { 0.0 } else { cut(Cut::PageCache)? };
+        return Some(cache_s + cut(Cut::LocalDevice)?);
     }
     if matches!(cell.target.form(), Target::Tcp { layer: Layer::Memory, .. }) {
         let transfer = cell.block_bytes.as_f64() / view.ceiling(Cut::NetworkStream, cell)?.bytes_per_s;
@@ -86,6 +93,7 @@ fn minimum(view: &SummaryView<'_>, cell: &CellSummary) -> Option<f64> {
     let cuts: &[Cut] = match (view.server().is_some(), memory_target) {
         (true, true) => &[Cut::MemoryCopy, Cut::NetworkStream],
         (true, false) => &[Cut::MemoryCopy, Cut::NetworkStream, Cut::ServerMemory, Cut::ServerStorage],
+        (false, _) if is_direct(cell) => &[Cut::LocalDevice],
         (false, _) => &[Cut::MemoryCopy, Cut::PageCache, Cut::LocalDevice],
     };
     let ceilings = cuts.iter().filter_map(|cut| view.ceiling(*cut, cell));

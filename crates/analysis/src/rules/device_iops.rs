@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn a_device_held_to_so_many_operations_is_named_for_small_requests_and_not_its_bandwidth() {
         let summary = checked(&machine("capped-iops"));
-        let small = named(&summary, "small parallel");
+        let small = named(&summary, "random");
         assert!(
             !small.is_empty() && small.iter().all(|segment| *segment == Segment::DeviceIops),
             "{small:?}"

@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn single_requests_to_a_magnetic_disk_wait_for_it() {
-        assert_eq!(named(&builtin("slow-disk"), "small synchronous")[0], Segment::DeviceLatency);
+        assert_eq!(named(&builtin("slow-disk"), "single")[0], Segment::DeviceLatency);
     }
 
     #[test]

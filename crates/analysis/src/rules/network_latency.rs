@@ -153,7 +153,7 @@ mod tests {
         #[test]
         fn a_long_way_is_named_together_with_the_missing_concurrency() {
             let summary = builtin("wan-10ms");
-            let small = named(&summary, "small synchronous");
+            let small = named(&summary, "single");
             assert_eq!(small, [Segment::NetworkLatency, Segment::WorkloadConcurrency]);
             let joint = |entry: &&narrows_model::Limiting| entry.relation == Relation::Joint;
             assert_eq!(summary.diagnosis.limiting.iter().filter(joint).count(), 2);

@@ -25,7 +25,7 @@ fn the_segment_that_limits_is_named_for_bulk() {
 
 #[test]
 fn a_long_way_is_named_for_single_requests() {
-    assert!(named(&checked(&machine("wan-10ms")), "small synchronous").contains(&Segment::NetworkLatency));
+    assert!(named(&checked(&machine("wan-10ms")), "single").contains(&Segment::NetworkLatency));
 }
 
 #[test]

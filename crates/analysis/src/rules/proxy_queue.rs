@@ -221,7 +221,7 @@ mod tests {
         scale(&mut summary, 3.0, |cell| cell.cut == Cut::DirectPath && cell.in_flight.configured == 1);
         assert!(!cleared(&summary, Segment::ProxyQueue) && found(&summary, RULE.code));
         let small = summary.diagnosis.limiting.iter().find(|entry| entry.segment == Segment::ProxyQueue);
-        assert!(small.is_some_and(|entry| entry.regime.starts_with("small synchronous")), "{small:?}");
+        assert!(small.is_some_and(|entry| entry.regime.starts_with("one-at-a-time")), "{small:?}");
     }
 
     #[test]

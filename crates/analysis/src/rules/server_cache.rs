@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn single_reads_that_the_server_keeps_in_memory_are_named_served_there() {
         let summary = builtin("cached-server");
-        assert_eq!(named(&summary, "small synchronous read")[0], Segment::ServerCache);
+        assert_eq!(named(&summary, "one-at-a-time read")[0], Segment::ServerCache);
         assert!(found(&summary, RULE.code));
     }
 

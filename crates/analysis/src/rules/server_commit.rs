@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn writes_that_wait_for_slow_flushes_are_named_so_and_reads_are_not() {
         let summary = checked(&machine("slow-commit"));
-        for load in ["bulk write", "small synchronous write", "small parallel write"] {
+        for load in ["bulk write", "synchronous write", "random write"] {
             assert_eq!(named(&summary, load)[0], Segment::ServerCommit, "{load}");
         }
         assert_eq!(named(&summary, "bulk read"), [Segment::DeviceBandwidth]);

@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn two_threads_in_front_of_a_device_that_serves_more_are_named_for_many_requests() {
         let summary = checked(&machine("few-threads"));
-        for load in ["bulk", "small parallel"] {
+        for load in ["bulk", "random"] {
             let named = named(&summary, load);
             assert!(
                 !named.is_empty() && named.iter().all(|segment| *segment == Segment::ServerThreads),
@@ -153,7 +153,7 @@ mod tests {
         // A thread for each request is busy whenever there is one, and waits for the device, not the device for it.
         let mut as_many = machine("capped-iops");
         as_many.server_cpu.threads = Some(16);
-        assert_eq!(named(&checked(&as_many), "small parallel"), [Segment::DeviceIops]);
+        assert_eq!(named(&checked(&as_many), "random"), [Segment::DeviceIops]);
         let mut idle = machine("few-threads");
         idle.server_cpu.threads = Some(64);
         let summary = checked(&idle);

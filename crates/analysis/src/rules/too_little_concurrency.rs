@@ -165,7 +165,7 @@ mod tests {
         #[test]
         fn one_request_at_a_time_on_an_idle_path_is_named() {
             let summary = builtin("ten-gigabit-nfs");
-            assert_eq!(named(&summary, "small synchronous"), [Segment::WorkloadConcurrency]);
+            assert_eq!(named(&summary, "single"), [Segment::WorkloadConcurrency]);
         }
 
         #[test]
@@ -180,7 +180,7 @@ mod tests {
             let summary = swept("local-ssd", &[1, 2, 4, 8, 16, 32], depth);
             let knee = summary.sweeps[0].saturation.as_ref().and_then(|law| law.knee_in_flight).unwrap();
             // What the time of one request is spent on, and that more at a time would overlap it.
-            assert_eq!(named(&summary, "small synchronous"), [Segment::Device, Segment::WorkloadConcurrency]);
+            assert_eq!(named(&summary, "single"), [Segment::Device, Segment::WorkloadConcurrency]);
             let single = statements(&summary);
             let gives = format!("; {knee:.0} in flight give ");
             let saturated = format!("saturated from depth {knee:.0} on");

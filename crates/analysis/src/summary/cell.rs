@@ -79,6 +79,10 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, sea
     };
     cell.time_shares = time_shares::of_cell(&cell);
     cell.flags = flagging::of_cell(data, &cell, machines);
+    if plan.study.is_none() && plan.suite.is_none() {
+        // The counts of a check are the most that it moves, not what it was to move.
+        cell.flags.retain(|flag| flag != flags::COUNT_NOT_REACHED);
+    }
     if traffic.wire_by_interfaces {
         cell.flags.push(flags::WIRE_BY_INTERFACES.to_owned());
     }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::facts::flags;
 use crate::testing::{Grid, machine, plan};
+use narrows_model::plan::StudySource;
 use narrows_model::summary::{CellSummary, MixedFigure};
 use narrows_model::trial::{InFlightAtEnd, IntervalSample, OpTotals, OpenLoopTotals, TrialOutput};
 use narrows_model::workload::{Arrivals, OpShare};
@@ -73,6 +74,13 @@ fn summary_of(cell: &Cell, trials: Vec<TrialOutput>, samples: Vec<Event>) -> Cel
     let profile = machine("local-ssd");
     let mut plan = plan(&profile, Grid::default());
     plan.cells = vec![cell.clone()];
+    // Counts are asked for by studies, and are only bounds in a check.
+    plan.study = Some(StudySource {
+        name: "study.toml".to_owned(),
+        title: None,
+        text: String::new(),
+        factors: Vec::new(),
+    });
     let mut events = samples;
     events.extend(trials.into_iter().map(|trial| Event::TrialFinished(Box::new(trial))));
     let inventory = narrows_sim::inventory(&profile);

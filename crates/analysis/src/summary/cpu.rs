@@ -119,7 +119,8 @@ fn short(
     let threads = threads(data, delta.role).filter(|_| alone);
     let threaded = threads.and_then(|threads| by_threads(data, threads.min(allowed), window));
     let fuller = group.into_iter().chain(threaded).max_by(|a, b| a.share().total_cmp(&b.share()))?;
-    summarize_role(&fuller, delta, ops, &AuxiliaryCpu { softirq_s: None, polling_s: None, waiting: None })
+    let waiting = threads.and_then(|_| foreign::waiting(data, delta, throttled(delta)));
+    summarize_role(&fuller, delta, ops, &AuxiliaryCpu { softirq_s: None, polling_s: None, waiting })
 }
 
 /// What the load's threads used by their own clocks; `None` where it was not reported, or not in this window.

@@ -8,13 +8,12 @@ use crate::facts::time_per_op_s;
 use narrows_model::counters::Role;
 use narrows_model::summary::{CellSummary, RoleCpu, TimeShares};
 use narrows_model::units::ratio;
-use narrows_model::workload::SyncPolicy;
 use narrows_model::{Site, Target};
 
 /// The shares; `None` where the load ran elsewhere, or the client's CPU time is not known.
 pub(super) fn of_cell(cell: &CellSummary) -> Option<TimeShares> {
     let cpu = cell.cpu.get(&Role::Client).filter(|_| cell.site == Site::Client)?;
-    let (on_cpu, waiting) = cpu_shares(cell, cpu);
+    let (on_cpu, waiting) = cpu_shares(cpu);
     let user = ratio(cpu.user_s, cpu.user_s + cpu.system_s).unwrap_or(0.0) * on_cpu;
     let mut blocked = (1.0 - on_cpu - waiting.unwrap_or(0.0)).max(0.0);
     let mut take = |share: Option<f64>| {
@@ -41,11 +40,9 @@ pub(super) fn of_cell(cell: &CellSummary) -> Option<TimeShares> {
 }
 
 /// Shares of the time on a CPU and ready to run: of the load's threads by their own clocks, else the role's use of the CPUs
-/// that it may use. After the last write most workers have ended and one waits for the sync at the end: then their threads'
-/// time is not that of the load.
-fn cpu_shares(cell: &CellSummary, cpu: &RoleCpu) -> (f64, Option<f64>) {
-    let by_thread = cpu.waiting.filter(|_| cell.requested.sync != SyncPolicy::AtEnd);
-    match by_thread {
+/// that it may use. A thread that has ended while another one waits for the sync at the end counts as blocked like that one.
+fn cpu_shares(cpu: &RoleCpu) -> (f64, Option<f64>) {
+    match cpu.waiting {
         Some(waiting) => {
             let on_cpu = (waiting.runnable_ratio - waiting.waiting_ratio).clamp(0.0, 1.0);
             (on_cpu, Some(waiting.waiting_ratio.clamp(0.0, 1.0 - on_cpu)))
@@ -120,9 +117,9 @@ mod tests {
     }
 
     #[test]
-    fn where_a_sync_follows_at_the_end_the_cpus_that_the_role_used_count() {
+    fn where_the_waits_of_threads_are_not_known_the_cpus_that_the_role_used_count() {
         let mut cell = cell();
-        cell.requested.sync = SyncPolicy::AtEnd;
+        cell.cpu.get_mut(&Role::Client).unwrap().waiting = None;
         let shares = of_cell(&cell).unwrap();
         assert!(
             shares.cpu_wait_ratio.is_none() && near(shares.on_cpu_ratio(), 0.2) && near(sum(&shares), 1.0)

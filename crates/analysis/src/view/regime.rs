@@ -4,6 +4,7 @@
 use crate::facts::{is_small_block, reads};
 use narrows_model::plan::SkippedCell;
 use narrows_model::summary::CellSummary;
+use narrows_model::workload::{Acknowledgement, Order, SyncPolicy};
 use narrows_model::{Cut, Op};
 
 /// A kind of load.
@@ -42,10 +43,27 @@ pub struct Regime<'a> {
 }
 
 impl Regime<'_> {
-    /// The load in words: `bulk write (1MiB, 16 in flight)`.
+    /// The load in words: `bulk write (1MiB, 16 in flight)`, `synchronous write (4KiB, 1 in flight)`.
     #[must_use]
     pub fn name(&self) -> String {
         self.name_for(if reads(self.cell.op) { "read" } else { "write" })
+    }
+
+    /// The load in words for both directions; `other` is of the other one.
+    #[must_use]
+    pub fn name_with(&self, other: &Regime<'_>) -> String {
+        let one_is_durable =
+            self.kind == RegimeKind::Single && self.is_durable_each() != other.is_durable_each();
+        let plain = if one_is_durable && self.is_durable_each() { other } else { self };
+        plain.name_for(if one_is_durable { "read and durable write" } else { "read and write" })
+    }
+
+    /// Whether each request is a write that returns once it is durable.
+    fn is_durable_each(&self) -> bool {
+        let load = &self.cell.requested;
+        let is_durable = matches!(load.sync, SyncPolicy::Dsync | SyncPolicy::Every(1))
+            || load.acknowledgement == Acknowledgement::Late;
+        self.cell.op == Op::Write && is_durable
     }
 
     /// The load in words for several directions at once.
@@ -53,8 +71,9 @@ impl Regime<'_> {
     pub fn name_for(&self, directions: &str) -> String {
         let kind = match self.kind {
             RegimeKind::Bulk => "bulk",
-            RegimeKind::Single if is_small_block(self.cell) => "small synchronous",
-            RegimeKind::Single => "synchronous",
+            RegimeKind::Single if self.is_durable_each() => "synchronous",
+            RegimeKind::Single => "one-at-a-time",
+            RegimeKind::SmallParallel if self.cell.requested.order != Order::Sequential => "random",
             RegimeKind::SmallParallel => "small parallel",
             RegimeKind::Together => "several targets together,",
             RegimeKind::Files => return of_files(self.cell),

@@ -77,7 +77,7 @@ fn a_delayed_wire_limits_small_requests_together_with_asking_one_at_a_time() {
         const ONE_WAY_US: u64 = 2000;
         let Some(lab) = lab() else { return };
         let checked = check_small_requests(&lab, ONE_WAY_US);
-        let entries = checked.limiting("small synchronous");
+        let entries = checked.limiting("single");
         let named: Vec<_> = entries.iter().map(|entry| (entry.segment, entry.relation)).collect();
         let expected =
             [(Segment::NetworkLatency, Relation::Joint), (Segment::WorkloadConcurrency, Relation::Joint)];

@@ -32,7 +32,7 @@ fn writes_that_wait_for_a_flush_of_3_ms_are_limited_by_the_commit() {
         let plan = DiskPlan { flush_us: FLUSH_US, ..DiskPlan::PLAIN };
         let words = "--op write --seconds 13 --cell-seconds 1.5 --block 4KiB --depth 1";
         let checked = check_disk(&lab, &plan, &[], words);
-        checked.assert_limiting_first("small synchronous", Segment::ServerCommit);
+        checked.assert_limiting_first("single", Segment::ServerCommit);
         checked.assert_none_limit(&[
             Segment::Device,
             Segment::DeviceBandwidth,
@@ -93,7 +93,7 @@ fn a_device_of_5_ms_a_read_limits_single_small_reads_by_its_latency() {
         let plan = DiskPlan { read_us: 5000, ..DiskPlan::PLAIN };
         let words = "--op read --seconds 14 --cell-seconds 0.8 --block 4KiB,64KiB --depth 1";
         let checked = check_disk(&lab, &plan, &[], words);
-        checked.assert_limiting_first("small synchronous", Segment::DeviceLatency);
+        checked.assert_limiting_first("single", Segment::DeviceLatency);
         checked.assert_none_limit(&[
             Segment::DeviceBandwidth,
             Segment::DeviceIops,
@@ -129,7 +129,7 @@ fn durable_writes_over_a_wire_to_a_disk_without_delays_wait_for_the_wire_and_no_
         lab.host(2).unwrap().delay(WAY_US).unwrap();
         let words = "--op write --seconds 12 --cell-seconds 0.8 --block 4KiB --depth 1";
         let checked = check_disk(&lab, &DiskPlan::PLAIN, &[], words);
-        checked.assert_limiting_first("small synchronous", Segment::NetworkLatency);
+        checked.assert_limiting_first("single", Segment::NetworkLatency);
         checked.assert_none_limit(&[Segment::ServerCommit, Segment::Device, Segment::DeviceLatency]);
     });
 }
@@ -146,7 +146,7 @@ fn a_device_limited_to_400_operations_a_second_is_limited_by_these_at_any_block(
         let plan = DiskPlan { read_us, at_once: AT_ONCE, ..DiskPlan::PLAIN };
         let words = "--op read --seconds 16 --cell-seconds 0.8 --block 4KiB,64KiB --depth 8";
         let checked = check_disk(&lab, &plan, &[], words);
-        for kind in ["bulk", "small parallel"] {
+        for kind in ["bulk", "random"] {
             checked.assert_limiting_first(kind, Segment::DeviceIops);
         }
         checked.assert_none_limit(&[

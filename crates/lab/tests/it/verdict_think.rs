@@ -66,7 +66,7 @@ fn a_user_who_thinks_less_than_the_wire_takes_waits_for_the_wire() {
         let Some(lab) = lab() else { return };
         let (checked, trip_s) = reads_of_a_user(&lab, "1ms");
         checked.assert_not_found("users-think");
-        checked.assert_limiting_first("small synchronous", Segment::NetworkLatency);
+        checked.assert_limiting_first("single", Segment::NetworkLatency);
         assert_within(ops_per_s(checked.only(Cut::Path)), 1.0 / (0.001 + trip_s), 0.25);
         let cleared = &checked.summary.diagnosis.exonerated;
         assert!(cleared.iter().any(|entry| entry.segment == Segment::OfferedLoad), "{cleared:?}");

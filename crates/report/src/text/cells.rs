@@ -36,6 +36,17 @@ const LATENCIES: &[(&str, Align)] = &[
     ("max", Align::Right),
 ];
 
+const TIME_SHARES: &[(&str, Align)] = &[
+    ("user", Align::Right),
+    ("kernel", Align::Right),
+    ("ready", Align::Right),
+    ("quota", Align::Right),
+    ("device", Align::Right),
+    ("flush", Align::Right),
+    ("network", Align::Right),
+    ("other", Align::Right),
+];
+
 /// The cells of the whole path, and with detail those of the segments alone; empty where none was measured.
 pub(crate) fn render(summary: &Summary, style: &Style) -> String {
     let mut cells: Vec<&CellSummary> = path_cells(summary).collect();
@@ -50,6 +61,7 @@ pub(crate) fn render(summary: &Summary, style: &Style) -> String {
         let lead = LeadColumns::from_tests(tests);
         out.push_str(&table(&cells, &lead, style));
         out.push_str(&latencies(&cells, &lead, style));
+        out.push_str(&time_shares(&cells, &lead, style));
     }
     out + &alone(summary, style)
 }
@@ -129,6 +141,34 @@ fn latencies(cells: &[&CellSummary], lead: &LeadColumns, style: &Style) -> Strin
     };
     style.heading("LATENCY", "of each request, from its submission to its completion")
         + &rows(cells, lead, LATENCIES, style, row).render(style)
+}
+
+/// What the time of each load was spent on; only with detail.
+fn time_shares(cells: &[&CellSummary], lead: &LeadColumns, style: &Style) -> String {
+    if !style.detail || cells.iter().all(|cell| cell.time_shares.is_none()) {
+        return String::new();
+    }
+    let row = |cell: &CellSummary| {
+        let field = |share: Option<f64>| {
+            share.map_or_else(|| NO_FIGURE.to_owned(), |share| format!("{:.0}", share * 100.0))
+        };
+        let shares = cell.time_shares;
+        let columns = [
+            shares.map(|shares| shares.cpu_user_ratio),
+            shares.map(|shares| shares.cpu_kernel_ratio),
+            shares.and_then(|shares| shares.cpu_wait_ratio),
+            shares.and_then(|shares| shares.throttled_ratio),
+            shares.and_then(|shares| shares.device_ratio),
+            shares.and_then(|shares| shares.flush_ratio),
+            shares.and_then(|shares| shares.network_ratio),
+            shares.map(|shares| shares.other_ratio),
+        ];
+        load(cell, style).into_iter().chain(columns.map(|share| field(share).into())).collect()
+    };
+    style.heading(
+        "TIME",
+        "of the load's threads in percent: on a CPU, ready for one, stopped by a quota, blocked",
+    ) + &rows(cells, lead, TIME_SHARES, style, row).render(style)
 }
 
 fn table(cells: &[&CellSummary], lead: &LeadColumns, style: &Style) -> String {

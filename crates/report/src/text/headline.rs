@@ -78,30 +78,51 @@ fn regime(entries: &[&Limiting], rates: &str, style: &Style) -> String {
     out
 }
 
-/// What the path did under a regime: `11.2 MiB/s read, 11.3 MiB/s write`; empty where no cell stands for it.
+/// What the path did under a regime: `read 11.2 MiB/s, write 11.3 MiB/s`, of small requests `read 78.1 thousand op/s (p99
+/// 1.20 ms)`; empty where no cell stands for it.
 fn rates(name: &str, view: &SummaryView<'_>) -> String {
-    let stands = |regime: &&Regime<'_>| regime.name() == name || regime.name_for("read and write") == name;
-    let each: Vec<String> = view
-        .regimes()
-        .iter()
-        .filter(stands)
-        .filter_map(|regime| {
-            let cell = regime.cell;
-            let rate = rate_of(regime)?;
-            // The mean, which matches the rate: where read-ahead serves most requests, half of them take far less.
-            let each = cell.latency_ns.mean.or(cell.latency_ns.p50.map(|ns| ns as f64));
-            let wait = each.filter(|_| cell.in_flight.configured == 1);
-            let wait = wait.map(|ns| format!(" ({} each)", seconds(ns / NANOS_PER_SEC as f64)));
-            let op = if regime.kind == RegimeKind::Files { String::new() } else { format!("{} ", cell.op) };
-            Some(format!("{op}{rate}{}", wait.unwrap_or_default()))
-        })
-        .collect();
-    each.join(", ")
+    let regimes = view.regimes();
+    let of_both = |regime: &Regime<'_>| {
+        let same_kind = regimes.iter().filter(|other| other.kind == regime.kind);
+        same_kind.into_iter().any(|other| regime.name_with(other) == name || other.name_with(regime) == name)
+    };
+    let stands = |regime: &&Regime<'_>| regime.name() == name || of_both(regime);
+    let each = regimes.iter().filter(stands).filter_map(|regime| {
+        let op =
+            if regime.kind == RegimeKind::Files { String::new() } else { format!("{} ", regime.cell.op) };
+        Some(format!("{op}{}{}", rate_of(regime)?, response(regime)))
+    });
+    each.collect::<Vec<_>>().join(", ")
+}
+
+/// Response times of a load whose requests are few at a time or small, in parentheses; empty for others.
+fn response(regime: &Regime<'_>) -> String {
+    let cell = regime.cell;
+    let in_seconds = |ns: f64| seconds(ns / NANOS_PER_SEC as f64);
+    // The mean, which matches the rate: where read-ahead serves most requests, half of them take far less.
+    let mean = cell.latency_ns.mean.or(cell.latency_ns.p50.map(|ns| ns as f64));
+    let mean = mean.filter(|_| cell.in_flight.configured == 1).map(|ns| format!("{} each", in_seconds(ns)));
+    let p99 = cell.latency_ns.p99.filter(|_| counts_operations(regime));
+    let p99 = p99.map(|ns| format!("p99 {}", in_seconds(ns as f64)));
+    match [mean, p99].into_iter().flatten().collect::<Vec<_>>().join(", ") {
+        none if none.is_empty() => none,
+        times => format!(" ({times})"),
+    }
+}
+
+/// Whether operations a second say more of a load than bytes: one of blocks of up to 64 KiB.
+fn counts_operations(regime: &Regime<'_>) -> bool {
+    const SMALL_BYTES: u64 = 64 << 10;
+    matches!(regime.kind, RegimeKind::Single | RegimeKind::SmallParallel)
+        && regime.cell.block_bytes.0 <= SMALL_BYTES
 }
 
 /// The rate of what the load does: bytes of blocks, operations on files.
 fn rate_of(regime: &Regime<'_>) -> Option<String> {
     let cell = regime.cell;
+    if counts_operations(regime) {
+        return Some(op_rate(cell.ops_per_s?.0));
+    }
     if regime.kind != RegimeKind::Files {
         return Some(storage_rate(cell.rate_bytes_per_s?.0));
     }

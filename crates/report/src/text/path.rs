@@ -128,7 +128,9 @@ fn mark(segment: Segment, summary: &Summary) -> (String, Paint) {
 /// A regime without its settings: `bulk write`, or `bulk` for both directions.
 fn short_regime(regime: &str) -> String {
     let load = regime.split(" (").next().unwrap_or(regime);
-    load.strip_suffix(" read and write").unwrap_or(load).replace("synchronous", "sync")
+    let both = [" read and durable write", " read and write"];
+    let load = both.iter().find_map(|both| load.strip_suffix(both)).unwrap_or(load);
+    load.replace("synchronous", "sync")
 }
 
 /// Which machines the path leads over.

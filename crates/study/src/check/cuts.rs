@@ -6,7 +6,7 @@ use crate::cut;
 use crate::request::CheckRequest;
 use narrows_model::inventory::PathKind;
 use narrows_model::plan::SkippedCell;
-use narrows_model::workload::{Access, Acknowledgement, CacheState, SyncPolicy};
+use narrows_model::workload::{Access, Acknowledgement, CacheState, Order, SyncPolicy};
 use narrows_model::{Bytes, Cell, Cut, Layer, Nanos, Op, Site, Stop, Target, Workload};
 use std::path::PathBuf;
 
@@ -79,13 +79,18 @@ impl PointPlanner<'_> {
             CheckRoute::Local | CheckRoute::Mount(_) => {
                 // What exists is read as it is found; a file system in memory has no cache that could be dropped.
                 let as_found = self.request.existing_file.is_some() || self.in_memory();
+                let access = self.path_access(point);
                 let (cache, sync) = match point.op {
-                    Op::Read if as_found => (CacheState::AsFound, SyncPolicy::None),
+                    Op::Read if as_found || access == Access::Direct => {
+                        (CacheState::AsFound, SyncPolicy::None)
+                    }
                     Op::Read => (CacheState::Cold, SyncPolicy::None),
+                    _ if point.is_durable_each() => (CacheState::AsFound, SyncPolicy::Dsync),
+                    _ if access == Access::Direct => (CacheState::AsFound, SyncPolicy::None),
                     _ => (CacheState::AsFound, SyncPolicy::AtEnd),
                 };
-                let workload = Workload { cache, sync, ..self.on_path(point) };
-                let once = sync == SyncPolicy::AtEnd || cache == CacheState::Cold;
+                let workload = Workload { access, cache, sync, ..self.on_path(point) };
+                let once = point.op == Op::Write || cache == CacheState::Cold;
                 let stop = match self.request.existing_file {
                     _ if once => self.bounded(),
                     // The first pass shows what was cached: a warm-up would hide it.
@@ -111,6 +116,14 @@ impl PointPlanner<'_> {
         }
     }
 
+    /// Whether the path's own requests go past the page cache: small ones where the file system lets them, and what
+    /// exists is read as any application would. A durable write passes it either way.
+    fn path_access(&self, point: GridPoint) -> Access {
+        let may = self.request.existing_file.is_none() && !self.in_memory() && !point.is_durable_each();
+        let can = || cut::direct(self.route.capabilities(self.request), point.block).is_ok();
+        if point.is_random() && may && can() { Access::Direct } else { Access::Buffered }
+    }
+
     fn generator(&self, path: &Cell) -> Cell {
         let workload = Workload { max_bytes_per_s: None, ..cut::generator(&path.workload) };
         self.alone(Cut::Generator, false, workload)
@@ -125,7 +138,7 @@ impl PointPlanner<'_> {
 
     fn local(&self, point: GridPoint) -> Vec<Planned> {
         let mut cuts = Vec::new();
-        if point.op == Op::Read {
+        if point.op == Op::Read && self.path_access(point) == Access::Buffered {
             cuts.push(self.page_cache(point));
         }
         cuts.push(self.local_device(point));
@@ -229,6 +242,7 @@ impl PointPlanner<'_> {
             op: point.op,
             block_bytes: point.block,
             file_bytes: self.file_bytes,
+            order: if point.is_random() { Order::Random } else { Order::Sequential },
             max_bytes_per_s: self.request.max_bytes_per_s,
             ..Workload::default()
         }
@@ -272,8 +286,8 @@ impl PointPlanner<'_> {
         Stop { warm_up_ns: WARM_UP_NS, measure_ns, bytes_max: None, ops_max: None }
     }
 
-    /// Once over the file. Buffered writes fill memory faster than a device drains it: a bound on the bytes bounds the
-    /// sync at the end. Cold reads that went round the file would be served by the cache they filled. A warm-up would
+    /// Once over the file at most. Buffered writes fill memory faster than a device drains it: a bound on the bytes bounds the
+    /// sync at the end, and what a check writes in all. Cold reads that went round the file would be served by the cache they filled. A warm-up would
     /// use the bound up before anything is measured.
     fn bounded(&self) -> Stop {
         Stop { warm_up_ns: Nanos(0), bytes_max: Some(self.file_bytes), ..self.timed() }

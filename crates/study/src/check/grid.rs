@@ -13,12 +13,29 @@ const DEPTHS: [u32; 2] = [1, 16];
 const BLOCKS_DEEP: [u64; 6] = [4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, 1024 * KIB, 4096 * KIB];
 const DEPTHS_DEEP: [u32; 6] = [1, 2, 4, 8, 16, 32];
 
+/// Blocks up to this size are accessed in random order, and past the page cache where that is possible: operations and
+/// response times are what they are asked about. Larger ones are accessed one after the other, as bulk data is.
+const RANDOM_BLOCK_MAX: u64 = 16 * KIB;
+
 /// One point of the path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct GridPoint {
     pub(super) op: Op,
     pub(super) block: Bytes,
     pub(super) depth: u32,
+}
+
+impl GridPoint {
+    /// Whether its requests are in random order.
+    pub(super) fn is_random(self) -> bool {
+        self.block.0 <= RANDOM_BLOCK_MAX
+    }
+
+    /// Whether each of its requests is a write that returns once it is durable: those of an application that waits for
+    /// one after the other.
+    pub(super) fn is_durable_each(self) -> bool {
+        self.is_random() && self.depth == 1 && self.op == Op::Write
+    }
 }
 
 /// Every point that is asked for, the most telling first; reading before writing.

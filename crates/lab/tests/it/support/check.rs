@@ -162,10 +162,14 @@ impl Checked {
         }
     }
 
-    /// The entries of the limiting list whose regime begins with `kind` (`bulk`, `small synchronous`), in order.
+    /// The entries of the limiting list whose regime begins with `kind` (`bulk`, `random`, `single` for one at a time), in order.
     #[track_caller]
     pub(crate) fn limiting(&self, kind: &str) -> Vec<&Limiting> {
-        let of_kind = |entry: &&Limiting| entry.regime.starts_with(kind);
+        let starts = match kind {
+            "single" => &["one-at-a-time", "synchronous"][..],
+            named => &[named],
+        };
+        let of_kind = |entry: &&Limiting| starts.iter().any(|start| entry.regime.starts_with(start));
         let found: Vec<&Limiting> = self.summary.diagnosis.limiting.iter().filter(of_kind).collect();
         assert!(!found.is_empty(), "nothing is said of {kind}: {:#?}", self.summary.diagnosis.limiting);
         found

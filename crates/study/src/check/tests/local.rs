@@ -26,11 +26,11 @@ fn a_synchronous_engine_has_a_worker_for_each_request_in_flight() {
 }
 
 #[test]
-fn a_local_path_is_buffered_cold_when_read_and_synced_when_written() {
+fn bulk_of_a_local_path_is_buffered_cold_when_read_and_synced_when_written() {
     let plan = plan(&roomy("/srv"));
-    for cell in cut(&plan, Cut::Path) {
+    for cell in cut(&plan, Cut::Path).into_iter().filter(|cell| cell.workload.block_bytes.0 > 16 * KIB) {
         assert_eq!((cell.workload.access, cell.site), (Access::Buffered, Site::Client));
-        assert_eq!(cell.target, "/srv".parse::<Target>().unwrap());
+        assert_eq!((cell.target.to_string().as_str(), cell.workload.order), ("/srv", Order::Sequential));
         if cell.workload.op == Op::Read {
             assert_eq!((cell.workload.cache, cell.workload.sync), (CacheState::Cold, SyncPolicy::None));
         } else {
@@ -38,6 +38,39 @@ fn a_local_path_is_buffered_cold_when_read_and_synced_when_written() {
         }
         // Once over, and a warm-up would use up the bytes before the window opens.
         assert_eq!((cell.stop.bytes_max, cell.stop.warm_up_ns), (Some(Bytes(1024 * MIB)), Nanos(0)));
+    }
+}
+
+#[test]
+fn small_requests_of_a_local_path_are_random_past_the_page_cache_and_durable_one_at_a_time() {
+    let plan = plan(&roomy("/srv"));
+    let small = |op: Op, workers: u32| {
+        let found = cut(&plan, Cut::Path).into_iter().find(|cell| {
+            let load = &cell.workload;
+            (load.op, load.block_bytes.0, load.workers) == (op, 4 * KIB, workers)
+        });
+        let load = &found.unwrap().workload;
+        (load.order, load.access, load.cache, load.sync)
+    };
+    let (random, direct, as_found) = (Order::Random, Access::Direct, CacheState::AsFound);
+    assert_eq!(small(Op::Read, 1), (random, direct, as_found, SyncPolicy::None));
+    assert_eq!(small(Op::Read, 16), (random, direct, as_found, SyncPolicy::None));
+    assert_eq!(small(Op::Write, 16), (random, direct, as_found, SyncPolicy::None));
+    // As a database writes: through the page cache, and done when it is durable.
+    assert_eq!(small(Op::Write, 1), (random, Access::Buffered, as_found, SyncPolicy::Dsync));
+    // What is written is bounded by the file, whatever the time allows.
+    assert!(plan.load.write_bytes_max.is_some());
+}
+
+#[test]
+fn small_requests_of_a_file_system_without_direct_access_go_through_the_page_cache_cold() {
+    let direct = Support::No { reason: "here".to_owned() };
+    let mut request = roomy("/srv");
+    request.engines.path = Some(capabilities("psync", direct, 1));
+    let plan = plan(&request);
+    for cell in cut(&plan, Cut::Path) {
+        assert_eq!(cell.workload.access, Access::Buffered, "{}", cell.id);
+        assert!(cell.workload.op == Op::Write || cell.workload.cache == CacheState::Cold, "{}", cell.id);
     }
 }
 
@@ -94,7 +127,7 @@ fn a_file_that_does_not_fit_memory_has_no_page_cache_cut() {
     let plan = plan(&CheckRequest { memory_bytes: Some(Bytes(300 * MIB)), ..roomy("/srv") });
     assert!(cut(&plan, Cut::PageCache).is_empty());
     assert!(
-        reason(&plan, "page-cache/read/4KiB/qd1/c1")
+        reason(&plan, "page-cache/read/64KiB/qd1/c1")
             .contains("1GiB does not stay in the page cache of 300MiB")
     );
 }

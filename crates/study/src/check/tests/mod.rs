@@ -10,7 +10,7 @@ use crate::request::{EngineFacts, RequestedServer, ServerKind};
 use narrows_model::capabilities::{Capabilities, Completion, Support};
 use narrows_model::inventory::PathKind;
 use narrows_model::plan::Topology;
-use narrows_model::workload::{Access, Acknowledgement, CacheState, SyncPolicy};
+use narrows_model::workload::{Access, Acknowledgement, CacheState, Order, SyncPolicy};
 use narrows_model::{Bytes, Cell, CellId, Cut, Layer, Op, Segment, Site, Target, Workload};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
