@@ -31,7 +31,7 @@ pub mod schemas;
 mod timeline;
 mod writer;
 
-pub use damage::{Damage, DamageKind};
+pub use damage::{DAMAGE_LISTED_MAX, Damage, DamageKind, DamageList};
 pub use error::{ErrorKind, RecordError};
 pub use line::RecordLine;
 pub use manifest::{LineCounts, Manifest, RECORD_SCHEMA};

@@ -2,8 +2,13 @@
 //!
 //! Opening checks every line of `events.jsonl` and reads the additions to the plan; all else is read when it is asked
 //! for. Nothing is ever written.
+//!
+//! Bounded memory, whatever a record contains: a line at a time, a number of places of damage, and a plan with a maximum
+//! of cells.
 
-use crate::damage::{Damage, DamageKind};
+mod growing_plan;
+
+use crate::damage::{Damage, DamageKind, DamageList};
 use crate::decode::{self, PLAN_EXTENDED};
 use crate::error::{ErrorKind, RecordError};
 use crate::files::{
@@ -12,6 +17,7 @@ use crate::files::{
 use crate::line::LineHeader;
 use crate::lines::Lines;
 use crate::manifest::{Manifest, RECORD_SCHEMA, check_schema};
+use growing_plan::{ADDED_BYTES_MAX, GrowingPlan, PLAN_CELLS_MAX};
 use narrows_model::plan::PLAN_SCHEMA;
 use narrows_model::summary::SUMMARY_SCHEMA;
 use narrows_model::{Event, Inventory, Plan, Summary};
@@ -27,7 +33,7 @@ pub struct Record {
     plan: Plan,
     inventory: Inventory,
     event_count: u64,
-    damage: Vec<Damage>,
+    damage: DamageList,
 }
 
 impl Record {
@@ -36,24 +42,26 @@ impl Record {
     /// # Errors
     /// `NotARecord` when there is none; `FromTheFuture` when a newer narrows wrote it; `Malformed` with file, line and
     /// key when manifest, plan, inventory or an addition to the plan are not what their schema says;
+    /// `Malformed` too when its plan has more than 250 000 cells, or more than 64 MiB of events add to it;
     /// `PermissionDenied` or `Io` when it cannot be read. Damaged lines are no error: see [`Record::damage`].
     ///
     /// # Cost
     /// Reads `events.jsonl` once and decodes none of its trials; `samples.jsonl` is not touched.
     pub fn open(dir: &Path) -> Result<Record, RecordError> {
         let manifest: Manifest = versioned(dir, MANIFEST, RECORD_SCHEMA)?;
-        let mut plan: Plan = versioned(dir, PLAN, PLAN_SCHEMA)?;
+        let mut plan = GrowingPlan::new(versioned(dir, PLAN, PLAN_SCHEMA)?);
         let inventory = parse_whole(dir, INVENTORY, &read_text(dir, INVENTORY)?)?;
         let mut lines = open_lines(dir, EVENTS, manifest.lines.map(|lines| lines.events))?;
         let mut event_count = 0;
         while let Some(header) = advance(&mut lines, dir, EVENTS)? {
             event_count += 1;
             if lines.data(&header).starts_with(PLAN_EXTENDED) {
-                extend(&mut plan, decode_line(&lines, &header, dir, EVENTS)?);
+                extend(&mut plan, &lines, &header, dir)?;
             }
         }
-        let mut damage = lines.damage().to_vec();
-        damage.extend([EVENTS, SAMPLES].iter().filter_map(|name| missing(dir, name)));
+        let absent = [EVENTS, SAMPLES].iter().filter_map(|name| missing(dir, name)).collect();
+        let damage = lines.damage().clone().followed_by(&absent);
+        let plan = plan.whole();
         Ok(Record { dir: dir.to_owned(), manifest, plan, inventory, event_count, damage })
     }
 
@@ -89,7 +97,7 @@ impl Record {
 
     /// What is missing from the record, samples apart: see [`Record::check_samples`].
     #[must_use]
-    pub fn damage(&self) -> &[Damage] {
+    pub fn damage(&self) -> &DamageList {
         &self.damage
     }
 
@@ -116,10 +124,10 @@ impl Record {
     ///
     /// # Cost
     /// Reads `samples.jsonl` once and decodes nothing.
-    pub fn check_samples(&self) -> Result<Vec<Damage>, RecordError> {
+    pub fn check_samples(&self) -> Result<DamageList, RecordError> {
         let mut lines = open_lines(&self.dir, SAMPLES, self.manifest.lines.map(|lines| lines.samples))?;
         while advance(&mut lines, &self.dir, SAMPLES)?.is_some() {}
-        Ok(lines.damage().to_vec())
+        Ok(lines.damage().clone())
     }
 
     /// The summary as it was written; `None` without one.
@@ -149,7 +157,7 @@ impl Events {
 
     /// What is missing among the lines read so far.
     #[must_use]
-    pub fn damage(&self) -> &[Damage] {
+    pub fn damage(&self) -> &DamageList {
         self.lines.damage()
     }
 
@@ -217,11 +225,26 @@ fn decode_line(
     })
 }
 
-fn extend(plan: &mut Plan, event: Event) {
-    if let Event::PlanExtended { cells, skipped } = event {
-        plan.cells.extend(cells);
-        plan.skipped.extend(skipped);
+/// Adds to `plan` what the line under `header` says.
+fn extend(
+    plan: &mut GrowingPlan,
+    lines: &Lines<LineSource>,
+    header: &LineHeader,
+    dir: &Path,
+) -> Result<(), RecordError> {
+    let refused = |found: String| {
+        let hint = "no run of narrows plans so much: the file is not what one wrote; restore it from a copy";
+        let error = RecordError::found(ErrorKind::Malformed, "read", &dir.join(EVENTS), found, hint);
+        Err(error.at(Some(lines.line()), None))
+    };
+    if !plan.takes(lines.data(header).len()) {
+        return refused(format!("up to here {} MiB and more are added to the plan", ADDED_BYTES_MAX >> 20));
     }
+    plan.extend(decode_line(lines, header, dir, EVENTS)?);
+    if !plan.is_within_limits() {
+        return refused(format!("up to here the plan has more than {PLAN_CELLS_MAX} cells"));
+    }
+    Ok(())
 }
 
 fn missing(dir: &Path, file: &'static str) -> Option<Damage> {
