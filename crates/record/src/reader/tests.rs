@@ -5,6 +5,7 @@ use crate::{RecordLine, Writer, samples};
 use narrows_model::Sink;
 use proptest::prelude::*;
 use std::fs;
+use std::path::PathBuf;
 use tempfile::TempDir;
 
 fn recorded(events: &[Event]) -> (TempDir, PathBuf) {
