@@ -168,6 +168,19 @@ fn fill(
     Ok((events, samples))
 }
 
+/// A record that is filled and has no name yet.
+#[cfg(test)]
+pub(crate) fn begun(
+    dir: &Path,
+    manifest: &Manifest,
+    plan: &Plan,
+    inventory: &Inventory,
+) -> Result<impl std::fmt::Debug + use<>, RecordError> {
+    let place = RecordFolder::claim(dir, &manifest.record_id)?;
+    fill(place.folder(), manifest, plan, inventory)?;
+    Ok(place)
+}
+
 #[cfg(test)]
 mod tests;
 
