@@ -7,7 +7,7 @@ use crate::input;
 use narrows_analysis::{RunFacts, Summarizer, conclude, diagnosis_document};
 use narrows_model::event::EndReason;
 use narrows_model::{Event, Summary};
-use narrows_record::{Damage, DamageKind, Record};
+use narrows_record::{DamageKind, DamageList, Record};
 use narrows_report::text::Style;
 use std::path::Path;
 
@@ -17,7 +17,7 @@ const DAMAGE_SHOWN_MAX: usize = 5;
 /// What a record gives back.
 struct RecordReading {
     summary: Summary,
-    damage: Vec<Damage>,
+    damage: DamageList,
 }
 
 /// Runs the command.
@@ -34,12 +34,14 @@ pub(crate) fn run(arguments: &DiagnoseArguments, console: &Console) -> Result<Ex
 }
 
 /// Says the places where `what` is damaged.
-pub(crate) fn say_damage(what: &str, damage: &[Damage], console: &Console) {
-    for damage in damage.iter().take(DAMAGE_SHOWN_MAX) {
+pub(crate) fn say_damage(what: &str, damage: &DamageList, console: &Console) {
+    let mut more_count = damage.count();
+    for damage in damage.listed().iter().take(DAMAGE_SHOWN_MAX) {
         console.say(&format!("narrows: {what} is damaged: {damage}"));
+        more_count = more_count.saturating_sub(1);
     }
-    if damage.len() > DAMAGE_SHOWN_MAX {
-        console.say(&format!("narrows: and {} more places", damage.len() - DAMAGE_SHOWN_MAX));
+    if more_count > 0 {
+        console.say(&format!("narrows: and {more_count} more places"));
     }
 }
 
@@ -112,13 +114,13 @@ pub(crate) fn facts_of(record: &Record) -> RunFacts {
 pub(crate) fn take_events(
     record: &Record,
     take: &mut dyn FnMut(&Event),
-) -> Result<Vec<Damage>, CommandFailure> {
+) -> Result<DamageList, CommandFailure> {
     let mut timeline = record.timeline()?;
     for event in &mut timeline {
         take(&event?);
     }
-    let missing = record.damage().iter().filter(|damage| damage.kind == DamageKind::FileMissing);
-    Ok(missing.cloned().chain(timeline.damage()).collect())
+    let missing = record.damage().listed().iter().filter(|damage| damage.kind == DamageKind::FileMissing);
+    Ok(missing.cloned().collect::<DamageList>().followed_by(&timeline.damage()))
 }
 
 /// Prints a summary as text or JSON.

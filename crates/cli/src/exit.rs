@@ -182,9 +182,11 @@ impl From<EngineError> for CommandFailure {
 
 impl From<RecordError> for CommandFailure {
     fn from(error: RecordError) -> Self {
-        use narrows_record::ErrorKind::{FromTheFuture, Malformed, NotARecord, Occupied};
+        use narrows_record::ErrorKind::{FromTheFuture, Malformed, NotARecord, NotPrivate, Occupied};
         match error.kind() {
-            Occupied | NotARecord | FromTheFuture | Malformed => CommandFailure::BadInput(error.into()),
+            Occupied | NotPrivate | NotARecord | FromTheFuture | Malformed => {
+                CommandFailure::BadInput(error.into())
+            }
             _ => CommandFailure::CouldNotRun(error.into()),
         }
     }

@@ -1,8 +1,66 @@
 //! What is missing from a record that can be read all the same.
 //!
-//! Data for people and programs; nothing here repairs.
+//! Data for people and programs; nothing here repairs. Bounded memory: a file of nothing but bad lines is listed in part
+//! and counted whole.
 
 use std::fmt;
+
+/// Places of damage that are listed of one file. A person reads some of them, and a file with more is worth nothing.
+pub const DAMAGE_LISTED_MAX: usize = 1000;
+/// Characters of what the JSON reader says of a line: it repeats texts of the line, which may be the whole of it.
+const PROBLEM_CHARS_MAX: usize = 200;
+
+/// Places where a record is damaged, in the order of each file: the first ones listed, the rest counted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DamageList {
+    listed: Vec<Damage>,
+    unlisted_count: u64,
+}
+
+impl DamageList {
+    /// The places that are listed: at most [`DAMAGE_LISTED_MAX`] of each file.
+    #[must_use]
+    pub fn listed(&self) -> &[Damage] {
+        &self.listed
+    }
+
+    /// Places, those included that are not listed.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        u64::try_from(self.listed.len()).unwrap_or(u64::MAX).saturating_add(self.unlisted_count)
+    }
+
+    /// Whether there is no damage.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.listed.is_empty()
+    }
+
+    /// These places and those of another file behind them.
+    #[must_use]
+    pub fn followed_by(mut self, other: &DamageList) -> Self {
+        self.listed.extend_from_slice(&other.listed);
+        self.unlisted_count = self.unlisted_count.saturating_add(other.unlisted_count);
+        self
+    }
+
+    /// One more place; it is counted alone where so many are listed.
+    pub(crate) fn add(&mut self, damage: Damage) {
+        if self.listed.len() < DAMAGE_LISTED_MAX {
+            self.listed.push(damage);
+        } else {
+            self.unlisted_count = self.unlisted_count.saturating_add(1);
+        }
+    }
+}
+
+impl FromIterator<Damage> for DamageList {
+    fn from_iter<T: IntoIterator<Item = Damage>>(places: T) -> Self {
+        let mut list = Self::default();
+        places.into_iter().for_each(|damage| list.add(damage));
+        list
+    }
+}
 
 /// One thing that is missing from a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +92,7 @@ pub enum DamageKind {
     },
     /// The text is no line of a record. It is dropped.
     NotALine {
-        /// What the JSON reader says.
+        /// What the JSON reader says, at most 200 characters of it.
         problem: String,
     },
     /// The line is longer than any that narrows writes. It is dropped.
@@ -61,6 +119,13 @@ pub enum DamageKind {
         /// Its number.
         found: u64,
     },
+}
+
+impl DamageKind {
+    /// The text of a line is no line, as `problem` says.
+    pub(crate) fn not_a_line(problem: &str) -> Self {
+        Self::NotALine { problem: problem.chars().take(PROBLEM_CHARS_MAX).collect() }
+    }
 }
 
 impl fmt::Display for Damage {

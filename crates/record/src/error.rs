@@ -10,6 +10,10 @@ use std::path::{Path, PathBuf};
 pub enum ErrorKind {
     /// The place is taken by something else: choose another folder.
     Occupied,
+    /// Somebody else owns the folder or may write in it: choose another one, or change its rights.
+    NotPrivate,
+    /// Somebody else put another folder in the place of ours: choose a folder in which nobody else may write.
+    Replaced,
     /// The folder is no record, or one of a run that never began: name another.
     NotARecord,
     /// A newer narrows wrote it: read it with that version.

@@ -12,7 +12,8 @@
 //!
 //! Promises: the manifest appears last, when plan and inventory are whole; afterwards lines are only appended, each
 //! with one `write`, a sequence number and a CRC-32, so that a process killed at any moment leaves a record that opens
-//! with every line it had written. Nothing that narrows did not create is touched.
+//! with every line it had written. A record is for its user alone, and all of it is in the folder that was made or
+//! accepted at the start, whatever others do to its path. Nothing that narrows did not create is touched.
 //!
 //! Deliberately absent: durability against loss of power, compression, any judgement of what was recorded.
 #![forbid(unsafe_code)]
@@ -21,6 +22,7 @@ mod damage;
 mod decode;
 mod error;
 mod files;
+mod folder;
 mod line;
 mod lines;
 mod locate;
@@ -28,17 +30,19 @@ mod manifest;
 mod observations;
 mod reader;
 pub mod schemas;
+mod staging;
 mod timeline;
 mod writer;
 
-pub use damage::{Damage, DamageKind};
+pub use damage::{DAMAGE_LISTED_MAX, Damage, DamageKind, DamageList};
 pub use error::{ErrorKind, RecordError};
 pub use line::RecordLine;
 pub use manifest::{LineCounts, Manifest, RECORD_SCHEMA};
 pub use observations::observations_text;
 pub use reader::{Events, Record};
+pub use staging::abandoned_staging;
 pub use timeline::Timeline;
-pub use writer::Writer;
+pub use writer::{MovedRecord, Writer};
 
 #[cfg(test)]
 mod samples;

@@ -56,12 +56,12 @@ pub(crate) fn parse(line: &[u8]) -> Result<LineHeader, DamageKind> {
         #[serde(borrow)]
         data: &'a RawValue,
     }
-    let problem = |problem: String| DamageKind::NotALine { problem };
-    let parts: RawLine<'_> = serde_json::from_slice(line).map_err(|error| problem(error.to_string()))?;
+    let parts: RawLine<'_> =
+        serde_json::from_slice(line).map_err(|error| DamageKind::not_a_line(&error.to_string()))?;
     let stored = Some(parts.crc32)
         .filter(|digits| digits.len() == 8)
         .and_then(|digits| u32::from_str_radix(digits, 16).ok())
-        .ok_or_else(|| problem(format!("`{}` is not a CRC-32", parts.crc32)))?;
+        .ok_or_else(|| DamageKind::not_a_line(&format!("`{}` is not a CRC-32", parts.crc32)))?;
     let text = parts.data.get();
     let computed = crc32fast::hash(text.as_bytes());
     if stored != computed {

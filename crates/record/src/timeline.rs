@@ -1,6 +1,6 @@
 //! Events and samples of a record, merged in the order in which the run reported them.
 
-use crate::damage::Damage;
+use crate::damage::DamageList;
 use crate::error::RecordError;
 use crate::line::LineHeader;
 use crate::reader::{Events, Record};
@@ -35,8 +35,8 @@ impl Timeline {
 
     /// What is missing among the lines read so far, of both files.
     #[must_use]
-    pub fn damage(&self) -> Vec<Damage> {
-        [self.events.damage(), self.samples.damage()].concat()
+    pub fn damage(&self) -> DamageList {
+        self.events.damage().clone().followed_by(self.samples.damage())
     }
 
     /// Whether the next sample was written before the next event; errors come as early as they can.

@@ -10,7 +10,7 @@ use narrows_engines::EngineRegistry;
 use narrows_engines::endpoint::ControlClient;
 use narrows_model::event::EndReason;
 use narrows_model::{Event, Nanos, Plan, Sink, SinkError};
-use narrows_record::{Record, Writer};
+use narrows_record::Writer;
 use narrows_run::{
     CellSite, ClientCounters, OptionalServer, PeerLoss, PeerMonitor, ProcessCoordinator, RunOutput,
     ServerLink, clean_up_within, execute,
@@ -141,7 +141,7 @@ impl RunExecutor<'_> {
         refine: RefineFn,
         recording: &mut Recording<'_>,
     ) -> Result<Option<Plan>, SinkError> {
-        let Ok(record) = Record::open(recording.writer.dir()) else { return Ok(None) };
+        let Ok(record) = recording.writer.record() else { return Ok(None) };
         let Ok(summary) = summary_of(&record) else { return Ok(None) };
         let more = refine(plan, &summary, plan.budget_ns.saturating_sub(self.watch.spent()));
         if more.cells.is_empty() && more.skipped.is_empty() {

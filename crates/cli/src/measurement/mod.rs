@@ -147,5 +147,5 @@ fn default_record(started_at: &str) -> PathBuf {
     let stamp: String = started_at.chars().filter(char::is_ascii_alphanumeric).collect();
     let first = PathBuf::from(format!("narrows-record-{stamp}"));
     let more = (2..100).map(|number| PathBuf::from(format!("narrows-record-{stamp}-{number}")));
-    std::iter::once(first.clone()).chain(more).find(|dir| !dir.exists()).unwrap_or(first)
+    std::iter::once(first.clone()).chain(more).find(|dir| !dir.exists() && !dir.is_symlink()).unwrap_or(first)
 }

@@ -5,9 +5,9 @@ use crate::diagnose::{native, print_summary, reading, summary_of};
 use crate::exit::{CommandFailure, Exit, verdict_of};
 use narrows_model::Summary;
 use narrows_model::event::EndReason;
-use narrows_record::Record;
+use narrows_record::Writer;
 
-/// Finishes the record of `ran` and shows its verdict, which is read from the record and nothing else.
+/// Finishes the record of `finished` and shows its verdict, which is read from the record and nothing else.
 ///
 /// # Errors
 /// When the record cannot be read again, stdout cannot be written, or nothing was measured.
@@ -25,8 +25,9 @@ pub(crate) fn conclude_with(
     print: &mut dyn FnMut(&Summary, &str) -> Result<(), CommandFailure>,
 ) -> Result<Exit, CommandFailure> {
     let FinishedRun { mut writer, mut reason } = finished;
-    let dir = writer.dir().to_path_buf();
-    let record = Record::open(&dir).map_err(|error| CommandFailure::could_not_run(error.to_string()))?;
+    // Whole files are written next: into the folder that was made, wherever it is.
+    let was_moved = report_moved(&writer, context);
+    let record = writer.record().map_err(|error| CommandFailure::could_not_run(error.to_string()))?;
     let summary = summary_of(&record)?;
     if let Err(error) = writer.write_summary(&summary).and_then(|()| writer.finish(reason)) {
         // The events are there, and all else follows from them.
@@ -41,6 +42,17 @@ pub(crate) fn conclude_with(
         }
         None => print_summary(&summary, context.output.json, &context.style(), context.console)?,
     }
-    context.console.say(&format!("record: {}", dir.display()));
-    verdict_of(&summary, reason)
+    let is_moved = was_moved || report_moved(&writer, context);
+    if !is_moved {
+        context.console.say(&format!("record: {}", writer.dir().display()));
+    }
+    let exit = verdict_of(&summary, reason)?;
+    Ok(if is_moved { Exit::Untrustworthy } else { exit })
+}
+
+/// Says so if the path of the record leads elsewhere by now, and returns whether it does.
+fn report_moved(writer: &Writer, context: OutputContext<'_>) -> bool {
+    let Some(moved) = writer.moved() else { return false };
+    context.console.say(&format!("narrows: {moved}"));
+    true
 }

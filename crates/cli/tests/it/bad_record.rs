@@ -130,6 +130,18 @@ fn a_flipped_bit_is_found_or_changes_nothing_that_is_read() {
 }
 
 #[test]
+fn of_thousands_of_bad_lines_some_are_named_and_all_are_counted() {
+    let folder = folder();
+    let path = folder.path().join("record/samples.jsonl");
+    let mut text = fs::read(&path).unwrap();
+    text.resize(text.len() + 3000, b'\n');
+    fs::write(&path, text).unwrap();
+    let seen = diagnose(folder.path());
+    seen.assert_said(4, &["samples.jsonl:4: not a line of a record", "narrows: and 2995 more places"]);
+    assert_eq!(seen.stderr.lines().count(), 6, "{seen:?}");
+}
+
+#[test]
 fn flipped_bits_in_whole_documents_never_end_in_a_panic() {
     let folder = folder();
     let mut state = 2_u64;

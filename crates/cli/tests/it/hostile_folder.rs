@@ -9,19 +9,19 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Two users without accounts.
-const ATTACKER: u32 = 61_001;
-const OWNER: u32 = 65_534;
+pub(crate) const ATTACKER: u32 = 61_001;
+pub(crate) const OWNER: u32 = 65_534;
 /// A short check that writes.
 const SHORT: [&str; 10] =
     ["--seconds", "8", "--cell-seconds", "0.1", "--block", "4KiB", "--depth", "1", "--op", "write"];
 
 /// A folder in which everybody may write, and a file of the owner outside it; nothing where the test is not run by root.
-struct Shared {
+pub(crate) struct Shared {
     folder: tempfile::TempDir,
 }
 
 impl Shared {
-    fn make() -> Option<Self> {
+    pub(crate) fn make() -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         if fs::metadata(folder.path()).unwrap().uid() != 0 {
             drop(writeln!(std::io::stderr(), "skipped: only root may act as two users"));
@@ -41,19 +41,19 @@ impl Shared {
         Some(Self { folder })
     }
 
-    fn path(&self, name: &str) -> std::path::PathBuf {
+    pub(crate) fn path(&self, name: &str) -> std::path::PathBuf {
         self.folder.path().join(name)
     }
 
     /// Fails unless the file outside is as it was.
     #[track_caller]
-    fn assert_untouched(&self, seen: &Seen) {
+    pub(crate) fn assert_untouched(&self, seen: &Seen) {
         let secret = fs::read(self.path("home/secret")).unwrap();
         assert!(secret == vec![b's'; 1 << 20], "a foreign file was overwritten: {seen:#?}");
     }
 
     /// Runs `script` as the other user until its guard is dropped.
-    fn attack(&self, script: &str) -> Guarded {
+    pub(crate) fn attack(&self, script: &str) -> Guarded {
         let mut command = Command::new("sh");
         command.args(["-c", script]).current_dir(self.path("shared")).uid(ATTACKER).gid(ATTACKER);
         Guarded(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
@@ -71,11 +71,16 @@ impl Shared {
     }
 
     /// Runs `words` as the owner, who has given all rights on what they make to everybody.
-    fn run(&self, words: &[&str]) -> Seen {
+    pub(crate) fn run(&self, words: &[&str]) -> Seen {
+        self.run_under("0", words)
+    }
+
+    /// Runs `words` as the owner, with the umask `umask`.
+    pub(crate) fn run_under(&self, umask: &str, words: &[&str]) -> Seen {
         let inner = narrows(&self.path("home"), &[]);
         let mut command = Command::new("sh");
         command
-            .args(["-c", "umask 0; exec \"$0\" \"$@\""])
+            .args(["-c", &format!("umask {umask}; exec \"$0\" \"$@\"")])
             .arg(std::env::var_os("NARROWS_OLD").unwrap_or(inner.get_program().into()));
         command.args(words);
         let done = command.current_dir(self.path("home")).uid(OWNER).gid(OWNER).output().unwrap();

@@ -21,6 +21,7 @@ mod costs;
 mod early_signals;
 mod hostile_files;
 mod hostile_folder;
+mod hostile_record;
 mod import;
 mod kept_verdicts;
 mod lost_clients;

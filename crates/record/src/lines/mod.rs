@@ -1,12 +1,13 @@
 //! Reading of lines one after the other: whole ones are handed on, damaged ones are listed and left out.
 //!
-//! Bounded memory: one line at a time. The data of a line is not understood here.
+//! Bounded memory: one line at a time, of 64 MiB at most, and the first thousand places of damage; further ones are
+//! counted. The data of a line is not understood here.
 
 mod sequence;
 
-use crate::damage::{Damage, DamageKind};
+use crate::damage::{Damage, DamageKind, DamageList};
 use crate::line::{self, LineHeader};
-use sequence::Sequence;
+use sequence::{FoundDamage, Sequence};
 use std::io::{self, BufRead, Read};
 
 /// Longest line that is read. The longest one narrows writes is a trial with every device of a large server: some
@@ -23,13 +24,13 @@ pub(crate) struct Lines<R> {
     sequence: Sequence,
     /// Lines that the file had when its run ended, until its end is reached.
     count: Option<u64>,
-    damage: Vec<Damage>,
+    damage: DamageList,
 }
 
 impl<R: BufRead> Lines<R> {
     pub(crate) fn new(reader: R, file: &'static str) -> Self {
         let (buffer, sequence) = (Vec::new(), Sequence::default());
-        Self { reader, file, buffer, line: 0, sequence, count: None, damage: Vec::new() }
+        Self { reader, file, buffer, line: 0, sequence, count: None, damage: DamageList::default() }
     }
 
     /// The same lines, which are known to be `count`: fewer of them are damage.
@@ -43,11 +44,11 @@ impl<R: BufRead> Lines<R> {
             self.buffer.clear();
             let read = self.reader.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut self.buffer)?;
             if read == 0 {
-                self.damage.extend(self.sequence.end().map(|(line, kind)| self.damaged(line, kind)));
+                let found = self.sequence.end();
+                self.note_found(found);
                 let missing = self.count.take().map_or(0, |count| self.sequence.missing_at_end(count));
                 if missing > 0 {
-                    let damage = self.damaged(self.line + 1, DamageKind::EndMissing { count: missing });
-                    self.damage.push(damage);
+                    self.note_at(self.line + 1, DamageKind::EndMissing { count: missing });
                 }
                 return Ok(None);
             }
@@ -59,7 +60,7 @@ impl<R: BufRead> Lines<R> {
             match line::parse(&self.buffer) {
                 Ok(header) => {
                     let (keep, found) = self.sequence.take(self.line, header.seq);
-                    self.damage.extend(found.map(|(line, kind)| self.damaged(line, kind)));
+                    self.note_found(found);
                     if keep {
                         return Ok(Some(header));
                     }
@@ -88,17 +89,22 @@ impl<R: BufRead> Lines<R> {
     }
 
     /// What is missing among the lines read so far.
-    pub(crate) fn damage(&self) -> &[Damage] {
+    pub(crate) fn damage(&self) -> &DamageList {
         &self.damage
     }
 
     fn note(&mut self, kind: DamageKind) {
-        let damage = self.damaged(self.line, kind);
-        self.damage.push(damage);
+        self.note_at(self.line, kind);
     }
 
-    fn damaged(&self, line: u64, kind: DamageKind) -> Damage {
-        Damage { file: self.file, line, kind }
+    fn note_found(&mut self, found: FoundDamage) {
+        if let Some((line, kind)) = found {
+            self.note_at(line, kind);
+        }
+    }
+
+    fn note_at(&mut self, line: u64, kind: DamageKind) {
+        self.damage.add(Damage { file: self.file, line, kind });
     }
 
     /// A line without an end is the torn last one, or longer than any line may be.

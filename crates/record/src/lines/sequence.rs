@@ -5,7 +5,7 @@
 use crate::damage::DamageKind;
 
 /// A finding, with the line it is about.
-type FoundDamage = Option<(u64, DamageKind)>;
+pub(super) type FoundDamage = Option<(u64, DamageKind)>;
 
 /// The state between two lines.
 #[derive(Debug, Default)]

@@ -19,7 +19,7 @@ fn read(bytes: &[u8]) -> (Vec<String>, Vec<Damage>) {
     while let Some(header) = lines.advance().unwrap() {
         kept.push(lines.data(&header).to_owned());
     }
-    (kept, lines.damage().to_vec())
+    (kept, lines.damage().listed().to_vec())
 }
 
 fn ends(bytes: &[u8]) -> usize {
@@ -81,6 +81,36 @@ fn a_torn_last_line_is_dropped_with_its_length() {
     let whole = file(&[0]).len();
     let dropped_bytes = u64::try_from(bytes.len() - whole).unwrap();
     assert_eq!(kinds(&damage), [(2, DamageKind::TornEnd { dropped_bytes })]);
+}
+
+#[test]
+fn of_a_large_file_of_bad_lines_a_thousand_are_listed_and_all_counted() {
+    const NEWLINES: u64 = 200_000;
+    let mut bytes = file(&[0]);
+    bytes.resize(bytes.len() + 200_000, b'\n');
+    bytes.extend_from_slice(&file(&[0])[..5]);
+    let mut lines = Lines::new(bytes.as_slice(), "events.jsonl");
+    let mut kept = 0;
+    while lines.advance().unwrap().is_some() {
+        kept += 1;
+    }
+    assert_eq!(kept, 1);
+    // One more is the torn end.
+    assert_eq!((lines.damage().listed().len(), lines.damage().count()), (1000, NEWLINES + 1));
+    let places = lines.damage().listed().iter().map(|damage| damage.line);
+    assert!(places.eq(2..1002), "the first ones are listed");
+}
+
+#[test]
+fn what_is_said_of_a_long_line_is_short() {
+    let long = "x".repeat(1 << 20);
+    for line in [format!("\"{long}\"\n"), format!("{{\"seq\":0,\"crc32\":\"{long}\",\"data\":1}}\n")] {
+        let damage = read(line.as_bytes()).1;
+        let [Damage { kind: DamageKind::NotALine { problem }, .. }] = &damage[..] else {
+            panic!("{} places", damage.len())
+        };
+        assert_eq!(problem.chars().count(), 200);
+    }
 }
 
 proptest! {

@@ -5,6 +5,7 @@ use crate::{RecordLine, Writer, samples};
 use narrows_model::Sink;
 use proptest::prelude::*;
 use std::fs;
+use std::path::PathBuf;
 use tempfile::TempDir;
 
 fn recorded(events: &[Event]) -> (TempDir, PathBuf) {
@@ -40,7 +41,7 @@ fn keep_lines(dir: &Path, file: &str, count: usize) {
 fn timeline_damage(dir: &Path) -> Vec<Damage> {
     let mut timeline = Record::open(dir).unwrap().timeline().unwrap();
     assert!(timeline.by_ref().all(|event| event.is_ok()));
-    timeline.damage()
+    timeline.damage().listed().to_vec()
 }
 
 #[test]
@@ -94,6 +95,29 @@ fn the_plan_holds_what_was_added_while_it_ran() {
     assert_eq!(record.plan().skipped, [samples::skipped(91)]);
     assert_eq!(record.inventory(), &samples::inventory());
     assert_eq!(record.manifest(), &samples::manifest());
+}
+
+#[test]
+fn a_plan_that_grows_beyond_what_a_run_plans_is_refused_with_its_line() {
+    let (_folder, dir) = recorded(&[Event::RunStarted { at_ns: narrows_model::Nanos(1) }]);
+    // At 24 bytes an entry the limit of cells is passed before that of bytes.
+    let skipped = r#"{"cell":"","reason":""}"#;
+    let line = |seq: u64, count: usize| {
+        let list = vec![skipped; count].join(",");
+        let mut line = Vec::new();
+        let data = format!(r#"{{"event":"plan_extended","cells":[],"skipped":[{list}]}}"#);
+        crate::line::encode(&mut line, seq, None, data.as_bytes());
+        line
+    };
+    let mut text = fs::read(dir.join("events.jsonl")).unwrap();
+    text.extend_from_slice(&line(1, 200_000));
+    fs::write(dir.join("events.jsonl"), &text).unwrap();
+    assert_eq!(Record::open(&dir).unwrap().plan().skipped.len(), 200_000);
+    text.extend_from_slice(&line(2, 50_000));
+    fs::write(dir.join("events.jsonl"), &text).unwrap();
+    let error = Record::open(&dir).unwrap_err();
+    assert_eq!((error.kind(), error.line()), (ErrorKind::Malformed, Some(3)));
+    assert!(error.to_string().contains("more than 250000 cells"), "{error}");
 }
 
 #[test]
@@ -180,7 +204,10 @@ fn a_missing_event_file_is_damage_and_not_an_error() {
     let (_folder, dir) = recorded(&samples::one_of_each());
     fs::remove_file(dir.join("events.jsonl")).unwrap();
     let record = Record::open(&dir).unwrap();
-    assert_eq!(record.damage(), [Damage { file: "events.jsonl", line: 0, kind: DamageKind::FileMissing }]);
+    assert_eq!(
+        record.damage().listed(),
+        [Damage { file: "events.jsonl", line: 0, kind: DamageKind::FileMissing }]
+    );
     assert!(all(record.events().unwrap()).is_empty());
 }
 
@@ -191,7 +218,10 @@ fn damage_of_samples_is_found_when_they_are_asked_for() {
     let record = Record::open(&dir).unwrap();
     assert!(record.damage().is_empty());
     let damage = record.check_samples().unwrap();
-    assert!(matches!(damage[..], [Damage { line: 1, kind: DamageKind::Checksum { .. }, .. }]), "{damage:?}");
+    assert!(
+        matches!(damage.listed(), [Damage { line: 1, kind: DamageKind::Checksum { .. }, .. }]),
+        "{damage:?}"
+    );
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! A file of lines that only grows, a whole line at a time.
 
+use crate::error::RecordError;
+use crate::folder::OpenFolder;
 use crate::line;
-use std::fs::{File, OpenOptions};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use std::fs::File;
 use std::io::{self, Write};
-use std::path::Path;
 
 /// A file of lines.
 #[derive(Debug)]
@@ -17,9 +19,14 @@ pub(super) struct AppendFile {
 }
 
 impl AppendFile {
-    /// A new, empty file at `path`; one that exists is left alone and is an error.
-    pub(super) fn create(path: &Path) -> io::Result<Self> {
-        OpenOptions::new().append(true).create_new(true).open(path).map(Self::from_file)
+    /// The new, empty file `name` of `folder`; one that exists is left alone and is an error.
+    pub(super) fn create(folder: &OpenFolder, name: &str) -> Result<Self, RecordError> {
+        let file = folder.create_new("create", name)?;
+        // Each write is at the end, also after a part of a line was taken back.
+        fcntl_getfl(&file)
+            .and_then(|flags| fcntl_setfl(&file, flags | OFlags::APPEND))
+            .map_err(|errno| RecordError::io("create", &folder.file_path(name), errno.into()))?;
+        Ok(Self::from_file(file))
     }
 
     fn from_file(file: File) -> Self {
@@ -67,6 +74,7 @@ impl AppendFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::OpenOptions;
 
     #[test]
     fn a_full_disk_is_told_and_nothing_follows_what_could_not_be_taken_back() {
@@ -82,7 +90,22 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("events.jsonl");
         std::fs::write(&path, "mine").unwrap();
-        assert_eq!(AppendFile::create(&path).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        let opened = OpenFolder::open(folder.path()).unwrap();
+        let error = AppendFile::create(&opened, "events.jsonl").unwrap_err();
+        assert!(error.to_string().contains("somebody else put a file or a link there"), "{error}");
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "mine");
+    }
+
+    #[test]
+    fn every_line_is_written_at_the_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let opened = OpenFolder::open(folder.path()).unwrap();
+        let mut lines = AppendFile::create(&opened, "events.jsonl").unwrap();
+        lines.append(None, b"1").unwrap();
+        let path = folder.path().join("events.jsonl");
+        OpenOptions::new().append(true).open(&path).unwrap().write_all(b"more\n").unwrap();
+        lines.append(None, b"2").unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.contains("more\n{\"seq\":1"), "{text}");
     }
 }

@@ -1,11 +1,19 @@
 //! The folder that a record gets: a new one under a passing name until it is filled, or an empty one that was there.
+//!
+//! Other users may write in the folder around it: what has its name is compared with what was made.
 
 use crate::error::{ErrorKind, RecordError};
 use crate::files::{EVENTS, INVENTORY, MANIFEST, PLAN, SAMPLES, SUMMARY};
-use std::ffi::OsString;
-use std::fs::{self, DirBuilder};
+use crate::folder::{OpenFolder, from_sys, replaced};
+use crate::staging::staging_name;
+use narrows_sys::file::{
+    FolderRights, RenameMode, is_empty_folder, make_folder, open_folder, open_folder_in, open_place,
+    remove_folder_in, rename_in,
+};
+use rustix::fs::{FlockOperation, flock};
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 const OPERATION: &str = "create the record in";
@@ -13,82 +21,173 @@ const OPERATION: &str = "create the record in";
 /// A folder that is ours to fill.
 #[derive(Debug)]
 pub(super) struct RecordFolder {
-    /// Where the record shall be.
+    folder: OpenFolder,
+    /// The folder that is filled and then renamed; `None` fills one that was there.
+    staged: Option<StagedName>,
+}
+
+/// The passing name of a folder, and the one that it gets.
+#[derive(Debug)]
+struct StagedName {
+    around: File,
+    passing: OsString,
+    name: OsString,
+    /// The path with that name.
     dir: PathBuf,
-    /// The folder that is filled and then renamed; `None` fills `dir` itself.
-    staging: Option<PathBuf>,
 }
 
 impl RecordFolder {
-    /// A place for `dir`, which must not exist or be an empty folder.
+    /// A place for `dir`, which must not exist or be an empty folder that is this user's alone.
     pub(super) fn claim(dir: &Path, record_id: &str) -> Result<Self, RecordError> {
-        match fs::read_dir(dir).map(|mut entries| entries.next().is_some()) {
-            Ok(false) => Ok(Self { dir: dir.to_owned(), staging: None }),
-            Ok(true) => Err(RecordError::found(
+        // A separator at the end would follow a link.
+        let dir: PathBuf = dir.components().collect();
+        match open_folder(&dir).map_err(|error| from_sys(&error)) {
+            Ok(opened) => Self::existing(&dir, opened),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Self::in_staging(dir, record_id),
+            Err(_) if dir.is_symlink() => Err(RecordError::found(
                 ErrorKind::Occupied,
                 OPERATION,
-                dir,
-                "the folder is not empty",
-                "choose a folder that does not exist yet, with --out; nothing was changed",
+                &dir,
+                "it is a symbolic link, which others could lead elsewhere during the run",
+                "name the folder itself, or one that does not exist yet, with --out; nothing was changed",
             )),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Self::in_staging(dir, record_id),
-            Err(error) => Err(RecordError::io(OPERATION, dir, error)),
+            Err(error) => Err(RecordError::io(OPERATION, &dir, error)),
         }
     }
 
     /// The folder to fill.
-    pub(super) fn folder(&self) -> &Path {
-        self.staging.as_deref().unwrap_or(&self.dir)
+    pub(super) fn folder(&self) -> &OpenFolder {
+        &self.folder
     }
 
     /// Gives the filled folder its name.
-    pub(super) fn publish(self) -> Result<PathBuf, RecordError> {
-        if let Some(staging) = &self.staging
-            && let Err(error) = fs::rename(staging, &self.dir)
-        {
-            let error = RecordError::io(OPERATION, &self.dir, error);
-            return Err(self.abandon(error));
-        }
-        Ok(self.dir)
+    pub(super) fn publish(self) -> Result<OpenFolder, RecordError> {
+        let Some(staged) = &self.staged else { return Ok(self.folder) };
+        let renamed = rename_in(&staged.around, &staged.passing, &staged.name, RenameMode::New);
+        let error = match renamed {
+            Err(error) => RecordError::io(OPERATION, &staged.dir, from_sys(&error)),
+            Ok(()) if !self.folder.is_named(&staged.around, &staged.name) => replaced(OPERATION, &staged.dir),
+            Ok(()) => {
+                let dir = staged.dir.clone();
+                return Ok(self.folder.named(dir));
+            }
+        };
+        self.remove();
+        Err(error)
     }
 
-    /// Removes a folder that could not be filled; one that was there before stays.
+    /// Gives a folder up that could not be filled because of `error`, which is returned. It is removed if it is ours and
+    /// was not there before.
     pub(super) fn abandon(self, error: RecordError) -> RecordError {
-        if let Some(staging) = &self.staging {
-            // The first failure is the one to report. The folder was made by this very call; only what a record has is
-            // removed from it.
-            for name in [MANIFEST, PLAN, INVENTORY, EVENTS, SAMPLES, SUMMARY] {
-                drop(fs::remove_file(staging.join(name)));
-            }
-            drop(fs::remove_dir(staging));
+        if error.kind() != ErrorKind::Replaced {
+            self.remove();
         }
         error
     }
 
-    fn in_staging(dir: &Path, record_id: &str) -> Result<Self, RecordError> {
-        let Some(name) = dir.file_name() else {
+    /// Removes what was made, as far as that can be done; the first failure is the one to report.
+    fn remove(&self) {
+        let Some(staged) = &self.staged else { return };
+        // The folder was made by this very call; only what a record has is removed from it.
+        for name in [MANIFEST, PLAN, INVENTORY, EVENTS, SAMPLES, SUMMARY] {
+            drop(self.folder.remove(name));
+        }
+        for name in [&staged.passing, &staged.name] {
+            if self.folder.is_named(&staged.around, name) {
+                drop(remove_folder_in(&staged.around, name));
+            }
+        }
+    }
+
+    /// As if `folder` had been put in the place of the one that was made before that was opened.
+    #[cfg(test)]
+    pub(super) fn put_in_place(&mut self, folder: OpenFolder) {
+        self.folder = folder;
+    }
+
+    /// A folder that was there.
+    fn existing(dir: &Path, opened: File) -> Result<Self, RecordError> {
+        let failed = |error: io::Error| RecordError::io(OPERATION, dir, error);
+        let refused = |kind, found: String, hint| Err(RecordError::found(kind, OPERATION, dir, found, hint));
+        if !is_empty_folder(&opened).map_err(|errno| failed(errno.into()))? {
+            return refused(
+                ErrorKind::Occupied,
+                "the folder is not empty".to_owned(),
+                "choose a folder that does not exist yet, with --out; nothing was changed",
+            );
+        }
+        let rights = FolderRights::from_folder(&opened).map_err(|errno| failed(errno.into()))?;
+        if !rights.is_of_this_user {
+            return refused(
+                ErrorKind::NotPrivate,
+                format!("the folder belongs to another user, of id {}", rights.user_id),
+                "name a folder that does not exist yet, with --out: it is made for this user alone; nothing was changed",
+            );
+        }
+        if !rights.is_closed() {
+            return refused(
+                ErrorKind::NotPrivate,
+                format!("other users may write in the folder (mode {:04o})", rights.mode),
+                "take that right from them with `chmod go-w`, or name a folder that does not exist yet, with --out: it is \
+                 made for this user alone; nothing was changed",
+            );
+        }
+        let folder = OpenFolder::new(dir.to_owned(), opened).map_err(failed)?;
+        Ok(Self { folder, staged: None })
+    }
+
+    fn in_staging(dir: PathBuf, record_id: &str) -> Result<Self, RecordError> {
+        let failed = |error: io::Error| RecordError::io(OPERATION, &dir, error);
+        let Some(name) = dir.file_name().map(OsStr::to_owned) else {
             return Err(RecordError::found(
                 ErrorKind::Occupied,
                 OPERATION,
-                dir,
+                &dir,
                 "it names no folder",
                 "write the folder's name at the end of --out",
             ));
         };
-        let mut staging = OsString::from(".");
-        staging.push(name);
-        staging.push(format!(".{}.partial", sanitize(record_id)));
-        let staging = dir.with_file_name(staging);
-        if let Some(parent) = dir.parent() {
-            fs::create_dir_all(parent).map_err(|error| RecordError::io(OPERATION, dir, error))?;
+        let around = open_or_make(dir.parent().unwrap_or(Path::new(""))).map_err(failed)?;
+        let passing = staging_name(&name, record_id);
+        let staging = dir.with_file_name(&passing);
+        let failed = |error: io::Error| RecordError::io(OPERATION, &staging, error);
+        let opened = make_folder(&around, &passing).map_err(|error| {
+            let error = from_sys(&error);
+            // Made and not opened: it is empty. One whose name was taken is somebody else's.
+            if error.kind() != io::ErrorKind::AlreadyExists {
+                drop(remove_folder_in(&around, &passing));
+            }
+            failed(error)
+        })?;
+        // Its end shows that this process has ended, also by a kill. Where a file system has no locks, nothing is shown.
+        let _ = flock(&opened, FlockOperation::NonBlockingLockExclusive);
+        if !is_empty_folder(&opened).map_err(|errno| failed(errno.into()))? {
+            return Err(replaced(OPERATION, &staging));
         }
-        let made = DirBuilder::new().mode(0o700).create(&staging);
-        made.map_err(|error| RecordError::io(OPERATION, &staging, error))?;
-        Ok(Self { dir: dir.to_owned(), staging: Some(staging) })
+        let folder = OpenFolder::new(staging.clone(), opened).map_err(failed)?;
+        Ok(Self { folder, staged: Some(StagedName { around, passing, name, dir }) })
     }
 }
 
-/// `record_id` without anything that means something in a path.
-fn sanitize(record_id: &str) -> String {
-    record_id.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).take(64).collect()
+/// The folder `path`, open as a place for names; it and folders above it are made where they are missing, for this user
+/// alone.
+fn open_or_make(path: &Path) -> io::Result<File> {
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    let error = match open_place(path) {
+        Ok(opened) => return Ok(opened),
+        Err(error) => from_sys(&error),
+    };
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Err(error) };
+    if error.kind() != io::ErrorKind::NotFound {
+        return Err(error);
+    }
+    // Bounded: the path gets shorter each time.
+    let around = open_or_make(parent)?;
+    match make_folder(&around, name).map_err(|error| from_sys(&error)) {
+        // Another run made it meanwhile.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            open_folder_in(&around, name).map_err(|error| from_sys(&error))
+        }
+        made => made,
+    }
 }

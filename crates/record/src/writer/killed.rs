@@ -73,8 +73,11 @@ fn a_record_is_readable_whenever_its_writer_is_killed() {
         let record = Record::open(&dir).unwrap();
         let read = record.timeline().unwrap().map(Result::unwrap).count();
         assert!(read >= count, "{read} of {count} events");
-        let damage = [record.damage(), &record.check_samples().unwrap()].concat();
-        assert!(damage.iter().all(|damage| matches!(damage.kind, DamageKind::TornEnd { .. })), "{damage:?}");
+        let damage = record.damage().clone().followed_by(&record.check_samples().unwrap());
+        assert!(
+            damage.listed().iter().all(|damage| matches!(damage.kind, DamageKind::TornEnd { .. })),
+            "{damage:?}"
+        );
         assert_eq!(record.manifest().complete, None);
     }
 }

@@ -4,6 +4,7 @@ use super::*;
 use crate::error::ErrorKind;
 use crate::{Record, samples};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 fn create(dir: &Path) -> Result<Writer, RecordError> {
     Writer::create(dir, samples::manifest(), &samples::plan(2), &samples::inventory())
@@ -40,6 +41,8 @@ fn an_empty_folder_and_a_missing_one_are_filled_and_nothing_is_left_beside_them(
     let folder = tempfile::tempdir().unwrap();
     let (empty, missing) = (folder.path().join("empty"), folder.path().join("made/missing"));
     fs::create_dir(&empty).unwrap();
+    // A umask may let a group write.
+    fs::set_permissions(&empty, fs::Permissions::from_mode(0o755)).unwrap();
     for dir in [&empty, &missing] {
         create(dir).unwrap();
         let files = ["events.jsonl", "inventory.json", "manifest.json", "plan.json", "samples.jsonl"];
@@ -100,7 +103,7 @@ fn a_planted_link_is_not_followed_and_what_it_leads_to_stays() {
     }
     let summary = serde_json::Value::Null;
     for error in [
-        crate::files::write_whole(&dir, "summary.json", &summary).unwrap_err(),
+        crate::files::write_whole(&writer.folder, "summary.json", &summary).unwrap_err(),
         writer.finish(narrows_model::event::EndReason::Finished).unwrap_err(),
     ] {
         assert!(error.to_string().contains("somebody else put a file or a link there"), "{error}");
@@ -111,7 +114,6 @@ fn a_planted_link_is_not_followed_and_what_it_leads_to_stays() {
 
 #[test]
 fn a_new_record_is_for_its_user_alone() {
-    use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     create(&folder.path().join("record")).unwrap();
     let mode = fs::metadata(folder.path().join("record")).unwrap().permissions().mode();

@@ -15,6 +15,7 @@ use crate::error::{Result, SysErrno};
 use crate::return_stack;
 
 mod identity;
+mod in_folder;
 mod layout;
 mod listing;
 mod own_folder;
@@ -26,6 +27,10 @@ mod space;
 mod vectors;
 
 pub use identity::{FileIdentity, is_made_file, is_made_name};
+pub use in_folder::{
+    FolderRights, RenameMode, current_path, is_empty_folder, open_folder, open_place, remove_folder_in,
+    remove_in, rename_in,
+};
 pub use layout::{
     AlignmentSource, DirectAlignment, FileExtent, FileExtentMap, allocated_extents, direct_alignment,
     has_holes,
