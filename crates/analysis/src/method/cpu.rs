@@ -31,6 +31,25 @@ pub(crate) fn of_role<'c, 'a>(
     apart.filter_map(|case| Some((case, role_cpu(case, test, &fullest)?))).collect()
 }
 
+/// Whether nothing but what the role may use by itself can have limited its CPU: always where it shares no CPUs with another
+/// role, and on shared ones the quota of its own group, or a CPU set smaller than what the roles share, that it filled.
+pub(crate) fn is_charged_alone(
+    cases: &Cases<'_>,
+    case: &Case<'_>,
+    verdict: &SegmentVerdict,
+    role: Role,
+) -> bool {
+    let Some(view) = cases.view().filter(|view| view.sharing.one_station()) else { return true };
+    let by_quota =
+        case.cell().and_then(|cell| cell.cpu.get(&role)).is_some_and(|cpu| cpu.basis == CpuBasis::Cgroup);
+    let set = match role {
+        Role::Server => view.server().map(|server| server.affinity_cpus.len()),
+        _ => view.inventory(Role::Client).map(|client| client.host.affinity_cpus.len()),
+    };
+    let by_set = set.is_some_and(|cpus| cpus > 0 && (cpus as f64) < view.sharing.capacity_cpus);
+    verdict.stance == Stance::Limits && verdict.basis == Basis::Utilisation && (by_quota || by_set)
+}
+
 /// The verdict on one load; `fullest` has the observation of the same sweep at which the role's CPU is fullest, since a
 /// sweep is evaluated as a whole: a role that is nearly full at one of its points is cleared at none.
 fn role_cpu(

@@ -4,6 +4,8 @@ use super::{Rule, SegmentVerdict, Stance};
 use crate::case::{Case, Cases};
 use crate::method;
 use crate::method::cpu::{self, RoleCpuTest};
+use crate::method::shares::{self, TimePart};
+use crate::text;
 use narrows_model::Segment;
 use narrows_model::counters::Role;
 
@@ -17,7 +19,8 @@ pub(super) static RULE: Rule = Rule {
                  generator alone could issue more; a worker is one thread and can use one CPU. Kernel threads that \
                  poll for submissions spin at any load: neither their time nor their CPU is counted, and the kernel's \
                  workers for a ring count against all CPUs. A CPU that is full while a cache serves the load is \
-                 neither named nor cleared. Not evaluated where client and server use the same CPUs: see host.cpu. A \
+                 neither named nor cleared. Where client and server use the same CPUs only a quota of its own group, or \
+                 a smaller CPU set, that it fills is named: see host.cpu. A \
                  figure of an observation may be the share of all CPUs or that of the busiest core: one full thread \
                  limits even if other cores are idle. A share up to a tenth above 1 is rounding and counts as full; a \
                  larger one is impossible and is ignored.",
@@ -37,14 +40,13 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
-    if cases.view().is_some_and(|view| view.sharing.one_station()) {
-        return Vec::new();
-    }
     let command = cases.view().map_or("", |_| COMMAND);
     let test = RoleCpuTest { role: Role::Client, segment: RULE.segment, command };
     let is_served = |case: &Case<'_>| case.cell().is_some_and(method::is_cached);
     let verdicts: Vec<(bool, SegmentVerdict)> = cpu::of_role(cases, test)
         .into_iter()
+        .filter(|(case, verdict)| cpu::is_charged_alone(cases, case, verdict, Role::Client))
+        .map(|(case, verdict)| (case, with_parts(cases, case, verdict)))
         .map(|(case, verdict)| (is_served(case) && verdict.stance == Stance::Limits, verdict))
         .collect();
     // A cache at memory speed fills the CPU by nature: the cache is named then, and whether the CPU limited it is open.
@@ -52,6 +54,20 @@ fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
     let is_open = verdicts.iter().any(|(served, _)| *served);
     let decided = verdicts.into_iter().filter(|(served, _)| !served).map(|(_, verdict)| verdict);
     decided.filter(|verdict| !is_open || verdict.stance != Stance::Clears).collect()
+}
+
+/// A verdict that blames the CPU of a path on this machine, with what filled it: copies, and the file system.
+fn with_parts(cases: &Cases<'_>, case: &Case<'_>, verdict: SegmentVerdict) -> SegmentVerdict {
+    let view = cases.view().filter(|view| view.server().is_none() && verdict.stance == Stance::Limits);
+    let Some(parts) = view.zip(case.cell()).and_then(|(view, cell)| shares::parts(view, cell)) else {
+        return verdict;
+    };
+    let is_part =
+        |part: &&TimePart| matches!(part.segment, Segment::ClientMemory | Segment::ClientFilesystem);
+    parts.iter().filter(is_part).fold(verdict, |verdict, part| {
+        let text = format!("{}: {} for {} of the time", case.id, part.what, text::percent(part.share));
+        verdict.with_evidence(text, part.counter, part.command)
+    })
 }
 
 const COMMAND: &str = "cat /sys/fs/cgroup/cpu.stat /sys/fs/cgroup/cpu/*/cpu.stat; top -b -n1";

@@ -1,7 +1,7 @@
 //! The server's CPU is full.
 
 use super::{Rule, SegmentVerdict};
-use crate::case::Cases;
+use crate::case::{Case, Cases};
 use crate::method;
 use crate::method::cpu::{self, RoleCpuTest};
 use narrows_model::counters::Role;
@@ -15,7 +15,8 @@ pub(super) static RULE: Rule = Rule {
     title: "the server's CPU is full",
     definition: "The server uses all of the CPU available to it (the smallest of its CPUs, its affinity and its \
                  quota), or its quota throttles it. A low share of many CPUs does not clear it while one connection \
-                 uses 0.9 of one. Not evaluated where client and server use the same CPUs: see host.cpu. A figure of \
+                 uses 0.9 of one. Where client and server use the same CPUs only a quota of its own group, or a smaller \
+                 CPU set, that it fills is named: see host.cpu. A figure of \
                  an observation may be the share of all CPUs or that of the busiest core: one full thread limits even \
                  if other cores are idle. A share up to a tenth above 1 is rounding and counts as full; a larger one \
                  is impossible and is ignored.",
@@ -36,12 +37,12 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
-    if cases.view().is_some_and(|view| view.sharing.one_station()) {
-        return Vec::new();
-    }
     let command = cases.view().map_or("", |_| COMMAND);
     let test = RoleCpuTest { role: Role::Server, segment: RULE.segment, command };
-    let verdicts = cpu::of_role(cases, test).into_iter().map(|(case, verdict)| {
+    let is_charged = |(case, verdict): &(&Case<'_>, SegmentVerdict)| {
+        cpu::is_charged_alone(cases, case, verdict, Role::Server)
+    };
+    let verdicts = cpu::of_role(cases, test).into_iter().filter(is_charged).map(|(case, verdict)| {
         if let Some(undecided) = cpu::one_thread(Segment::Server, case, test, &verdict) {
             return undecided;
         }
@@ -60,10 +61,36 @@ const COMMAND: &str = "cat /sys/fs/cgroup/cpu.stat /sys/fs/cgroup/cpu/*/cpu.stat
 mod tests {
     use super::*;
     use crate::testing::{builtin, cleared, found, named};
+    use narrows_model::summary::CpuBasis;
 
     #[test]
     fn a_server_held_to_a_third_of_a_cpu_is_named_first() {
         assert_eq!(named(&builtin("slow-server-cpu"), "bulk"), [Segment::ServerCpu]);
+    }
+
+    #[test]
+    fn on_shared_cpus_a_quota_of_the_server_alone_is_its_own_limit_and_use_without_one_is_not() {
+        let shared = |basis: CpuBasis| {
+            let mut summary = builtin("slow-server-cpu");
+            for host in &mut summary.hosts {
+                host.inventory.host.boot_id = Some("one".to_owned());
+                host.inventory.host.affinity_cpus = vec![0, 1];
+                if let Some(server) = &mut host.server {
+                    (server.boot_id, server.shares_machine) = ("one".to_owned(), true);
+                    server.affinity_cpus = vec![0, 1];
+                }
+            }
+            for cell in &mut summary.cells {
+                if let Some(server) = cell.cpu.get_mut(&Role::Server) {
+                    server.basis = basis;
+                }
+            }
+            crate::diagnose(&summary)
+        };
+        let by_quota = shared(CpuBasis::Cgroup);
+        assert_eq!(by_quota.limiting[0].segment, Segment::ServerCpu, "{:#?}", by_quota.limiting);
+        let by_use = shared(CpuBasis::Process);
+        assert!(by_use.limiting.iter().all(|entry| entry.segment != Segment::ServerCpu));
     }
 
     #[test]

@@ -66,7 +66,7 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict
     if more.zip(gain).is_some_and(|(more, gain)| is_beyond(asked, more, gain)) {
         return None; // Something else held one of the two back.
     }
-    let stance = stance(cell, line.as_ref(), gain)?;
+    let stance = stance(line.as_ref(), gain)?;
     let faster = more.zip(gain).map(|(more, gain)| {
         format!("; {} in flight give {:.2} times the rate", more.in_flight.configured, gain.ratio)
     });
@@ -89,7 +89,7 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict
 
 /// Whether too little is asked for, with `gain` from more in flight: by the knee of the line, and without a line of
 /// doublings by the gain alone. `None` where that is left open, as it is by a gain that chance explains.
-fn stance(cell: &CellSummary, line: Option<&LoadLine<'_>>, gain: Option<RateGain>) -> Option<Stance> {
+fn stance(line: Option<&LoadLine<'_>>, gain: Option<RateGain>) -> Option<Stance> {
     let helps = gain.is_some_and(RateGain::is_real);
     let limits = match line.map(LoadLine::is_saturated) {
         Some(Some(saturated)) => !saturated || helps,

@@ -6,7 +6,7 @@ use super::{
     service, time_shares,
 };
 use crate::collect::CellData;
-use crate::facts::flags;
+use crate::facts::flags::{COUNT_NOT_REACHED, WIRE_BY_INTERFACES};
 use narrows_model::plan::{SUITE_PHASE, SUITE_TEST};
 use narrows_model::summary::{CellSummary, ClientSummary, Metric};
 use narrows_model::trial::ClientTotals;
@@ -78,15 +78,21 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, sea
         limiting: None,
     };
     cell.time_shares = time_shares::of_cell(&cell);
-    cell.flags = flagging::of_cell(data, &cell, machines);
-    if plan.study.is_none() && plan.suite.is_none() {
-        // The counts of a check are the most that it moves, not what it was to move.
-        cell.flags.retain(|flag| flag != flags::COUNT_NOT_REACHED);
-    }
+    cell.flags = flags(data, &cell, plan, machines);
     if traffic.wire_by_interfaces {
-        cell.flags.push(flags::WIRE_BY_INTERFACES.to_owned());
+        cell.flags.push(WIRE_BY_INTERFACES.to_owned());
     }
     cell
+}
+
+/// The flags of a cell of `plan`.
+fn flags(data: &CellData, cell: &CellSummary, plan: &Plan, machines: &Machines<'_>) -> Vec<String> {
+    let mut flags = flagging::of_cell(data, cell, machines);
+    if plan.study.is_none() && plan.suite.is_none() {
+        // The counts of a check are the most that it moves, not what it was to move.
+        flags.retain(|flag| flag != COUNT_NOT_REACHED);
+    }
+    flags
 }
 
 /// What connections, the server's workers, the device and several clients report about the cell.

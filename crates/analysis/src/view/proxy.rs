@@ -6,7 +6,7 @@ use narrows_model::summary::{CellSummary, CpuBasis};
 use narrows_model::{Inventory, Target};
 
 impl SummaryView<'_> {
-    fn inventory(&self, role: Role) -> Option<&Inventory> {
+    pub(crate) fn inventory(&self, role: Role) -> Option<&Inventory> {
         self.summary.hosts.iter().find(|host| host.roles.contains(&role)).map(|host| &host.inventory)
     }
 

@@ -188,9 +188,9 @@ fn same_settings(cut: &CellSummary, path: &CellSummary) -> bool {
     reads(cut.op) == reads(path.op) && settings(cut) == settings(path)
 }
 
-/// Whether a cell is a single small request at a time: no load to call bulk.
+/// Whether a cell is a single small request at a time, or small requests in random order: no load to call bulk.
 fn is_small(cell: &CellSummary) -> bool {
-    cell.in_flight.configured == 1 && is_small_block(cell)
+    is_small_block(cell) && (cell.in_flight.configured == 1 || cell.requested.order != Order::Sequential)
 }
 
 #[cfg(test)]

@@ -34,6 +34,7 @@ mod verdict_connection;
 mod verdict_foreign;
 mod verdict_generator;
 mod verdict_load;
+mod verdict_local;
 mod verdict_memory;
 mod verdict_network;
 mod verdict_proxy;

@@ -63,7 +63,7 @@ fn one_thread_in_front_of_a_device_that_serves_16_reads_of_4_ms_at_once_is_named
         // No time is left for more clients: whether they add to what one thread does is within the noise of short cells.
         let words = "--op read --seconds 9 --cell-seconds 1.2 --block 4KiB --depth 16";
         let checked = check_disk(&lab, &plan, &["--disk-threads", "1"], words);
-        checked.assert_limiting_first("bulk", Segment::ServerThreads);
+        checked.assert_limiting_first("random", Segment::ServerThreads);
         checked.assert_none_limit(&[
             Segment::Device,
             Segment::DeviceBandwidth,

@@ -47,7 +47,10 @@ pub fn make_folder(parent: impl AsFd, name: &OsStr) -> Result<File> {
         }
     };
     refuse_content(&opened).map_err(failed)?;
-    rustix::fs::fchmod(&opened, Mode::RWXU).map_err(failed)?;
+    // Some file systems refuse every change of rights, also one that changes nothing.
+    if Mode::from_raw_mode(fstat(&opened).map_err(failed)?.st_mode) != Mode::RWXU {
+        rustix::fs::fchmod(&opened, Mode::RWXU).map_err(failed)?;
+    }
     Ok(opened)
 }
 
