@@ -1,11 +1,12 @@
 //! `cargo xtask lab`: campaigns that are too long for `./test`, seen by whoever changes what they are about.
 
+mod diagnose;
 mod kills;
 mod surroundings;
 
 use crate::{TaskOutcome, output};
 
-pub(crate) const USAGE: &str = "lab kills [--checks N] [--serves N] [--seed N]";
+pub(crate) const USAGE: &str = "lab diagnose | lab kills [--checks N] [--serves N] [--seed N]";
 
 /// Runs the campaign that `words` name.
 ///
@@ -13,8 +14,9 @@ pub(crate) const USAGE: &str = "lab kills [--checks N] [--serves N] [--seed N]";
 /// A build that fails, a folder that cannot be made.
 pub(crate) fn run(words: &[&str]) -> anyhow::Result<TaskOutcome> {
     let request = match words {
+        ["diagnose"] => return diagnose::run(),
         ["kills", options @ ..] => kills::KillsRequest::parse(options),
-        _ => Err(format!("lab has the campaign `kills`, and no {:?}", words.join(" "))),
+        _ => Err(format!("lab has the campaigns `diagnose` and `kills`, and no {:?}", words.join(" "))),
     };
     match request {
         Ok(request) => kills::run(request),

@@ -1,0 +1,46 @@
+//! The injection matrix of `cargo xtask lab diagnose`: real paths with one known fault each, checked as a user would, and what
+//! the verdict names for each load beside what is true. Prints the confusion matrix; not part of `./test`.
+
+#[path = "../it/support/mod.rs"]
+#[allow(dead_code, unreachable_pub, reason = "the other tests of the lab use the rest")]
+mod support;
+
+mod cases;
+mod score;
+
+use narrows_lab::{Lab, LabProcess, pin_to_cpus};
+use score::Score;
+use std::process::Command;
+
+/// One busy loop on one CPU of the machine, for half of the cases; it ends when it is dropped.
+fn neighbour(lab: &Lab, index: usize) -> Option<LabProcess> {
+    let cpu = u32::try_from(index / 2 % 2).unwrap();
+    (index % 2 == 1).then(|| {
+        let mut command = Command::new("sh");
+        command.args(["-c", "while :; do :; done"]);
+        pin_to_cpus(&mut command, &[cpu]);
+        lab.start("neighbour", command).unwrap()
+    })
+}
+
+/// From this share of the named loads right, and up to this share of all unknown, the matrix passes.
+const RIGHT_MIN_RATIO: f64 = 0.95;
+const UNKNOWN_MAX_RATIO: f64 = 0.10;
+
+#[test]
+#[allow(clippy::print_stdout, reason = "the matrix is what the run is for")]
+fn verdicts_on_paths_with_a_known_fault() {
+    let mut score = Score::default();
+    for (index, case) in cases::CASES.iter().enumerate() {
+        let Some(lab) = support::lab_with_disks() else { return };
+        let _neighbour = neighbour(&lab, index);
+        let checked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| (case.check)(&lab)));
+        match checked {
+            Ok(checked) => score.add(case, index % 2 == 1, &checked.summary),
+            Err(_) => score.fail(case),
+        }
+    }
+    println!("{}", score.report());
+    assert!(score.right_ratio() >= RIGHT_MIN_RATIO, "too few verdicts are right");
+    assert!(score.unknown_ratio() <= UNKNOWN_MAX_RATIO, "too many loads are unknown");
+}
