@@ -269,11 +269,13 @@ pub fn end_now(code: u8) -> ! {
     unsafe { libc::_exit(i32::from(code)) }
 }
 
-/// How a child is asked to end.
+/// What a child that is to end is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopSignal {
     /// SIGTERM: it may finish what it is writing.
     Terminate,
+    /// SIGCONT: one that is stopped runs again, so that it can act on another signal.
+    Continue,
     /// SIGKILL: it ends at once.
     Kill,
 }
@@ -287,7 +289,7 @@ pub enum StopOutcome {
     AlreadyEnded,
 }
 
-/// Sends `child` a signal to end, unless it has ended already.
+/// Sends `child` a signal on the way to its end, unless it has ended already.
 ///
 /// Exclusive access makes this safe against reuse of its number: nobody else can reap the child meanwhile.
 ///
@@ -301,6 +303,7 @@ pub fn stop_child(child: &mut Child, how: StopSignal) -> Result<StopOutcome> {
     }
     let signal = match how {
         StopSignal::Terminate => Signal::TERM,
+        StopSignal::Continue => Signal::CONT,
         StopSignal::Kill => Signal::KILL,
     };
     let raw = i32::try_from(child.id()).ok().and_then(Pid::from_raw);

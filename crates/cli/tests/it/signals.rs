@@ -1,6 +1,6 @@
 //! Signals: one Ctrl-C ends the present cell, two or SIGTERM end at once, a kill leaves what the next check names.
 
-use crate::support::running::{Running, wait_for_phases};
+use crate::support::running::{Running, children_of, wait_for_phases};
 use crate::support::{Seen, Surroundings, run, strangers_folder};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -138,17 +138,6 @@ fn mask(folder: &Path, key: &str) -> u64 {
     let status = fs::read_to_string(folder.join("status")).unwrap();
     let mask = status.lines().find_map(|line| line.strip_prefix(key)).unwrap();
     u64::from_str_radix(mask.trim(), 16).unwrap()
-}
-
-/// The folders in `/proc` of the children of the process `pid`.
-fn children_of(pid: u32) -> Vec<PathBuf> {
-    let parent = format!("PPid:\t{pid}\n");
-    let processes = fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path());
-    let is_child = |path: &PathBuf| {
-        // Others come and go meanwhile.
-        fs::read_to_string(path.join("status")).is_ok_and(|status| status.contains(&parent))
-    };
-    processes.filter(is_child).collect()
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 use super::{Guarded, Seen, narrows};
 use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::JoinHandle;
@@ -91,6 +91,17 @@ impl Running {
         let stdout = self.stdout.take().unwrap().join().unwrap();
         Seen { code: status.code(), stdout, stderr: std::mem::take(&mut self.said) }
     }
+}
+
+/// The folders in `/proc` of the children of the process `pid`.
+pub(crate) fn children_of(pid: u32) -> Vec<PathBuf> {
+    let parent = format!("PPid:\t{pid}\n");
+    let processes = std::fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path());
+    let is_child = |path: &PathBuf| {
+        // Others come and go meanwhile.
+        std::fs::read_to_string(path.join("status")).is_ok_and(|status| status.contains(&parent))
+    };
+    processes.filter(is_child).collect()
 }
 
 /// Waits until the `record` shows that `count` phases of one of the names have begun.
