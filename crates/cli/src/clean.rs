@@ -1,14 +1,14 @@
 //! `narrows clean`: what killed runs and servers left in a folder, listed and, if asked, removed.
 //!
 //! A folder counts as left by its marker alone, and is removed if it belongs to this user and the process that the marker
-//! names has ended. Not here: records, which are results and have no marker.
+//! names has ended. One whose marker says that its files were asked to stay is listed alone. Not here: records, which are results and have no marker.
 
 use crate::args::CleanArguments;
 use crate::console::Console;
 use crate::exit::{CommandFailure, Exit};
 use crate::measurement::{epoch_seconds, quoted, test_folder_state};
 use narrows_endpoint::{SESSION_MARKER, session_state};
-use narrows_engines::own_folders::{MARKER, NamedFolder, OwnerState, named_folders};
+use narrows_engines::own_folders::{MARKER, NamedFolder, OwnerState, is_kept, named_folders};
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -22,6 +22,14 @@ struct FolderFinding {
     /// Name of its marker; none where this user may not look into it, and of one that is unfinished.
     marker: Option<&'static str>,
     state: OwnerState,
+    /// Whether its user wants it to stay.
+    is_kept: bool,
+}
+
+impl FolderFinding {
+    fn new(maker: &'static str, marker: Option<&'static str>, state: OwnerState) -> Self {
+        Self { maker, marker, state, is_kept: false }
+    }
 }
 
 /// What became of a folder.
@@ -29,6 +37,8 @@ struct FolderFinding {
 enum CleanOutcome {
     /// It is in use, and stays.
     InUse,
+    /// Its user wants it to stay.
+    Kept,
     /// It can be removed.
     Removable,
     /// It was removed.
@@ -81,24 +91,25 @@ fn open(dir: &Path) -> Result<Vec<NamedFolder>, CommandFailure> {
 /// What `folder` is; `None` for one that narrows has not made.
 fn examine(folder: &NamedFolder) -> Option<FolderFinding> {
     if !folder.is_open() {
-        let hidden = FolderFinding { maker: "folder", marker: None, state: OwnerState::Unknown };
+        let hidden = FolderFinding::new("folder", None, OwnerState::Unknown);
         return (!folder.is_of_this_user()).then_some(hidden);
     }
-    let run = folder.marker(MARKER).map(|line| (MARKER, "test folder", test_folder_state(&line)));
-    let session = || {
-        folder
-            .marker(SESSION_MARKER)
-            .map(|text| (SESSION_MARKER, "session of a server", session_state(&text)))
-    };
     if folder.is_unfinished(&MARKERS, epoch_seconds()) {
-        return Some(FolderFinding { maker: "unfinished folder", marker: None, state: OwnerState::Gone });
+        return Some(FolderFinding::new("unfinished folder", None, OwnerState::Gone));
     }
-    let (marker, maker, state) = run.or_else(session)?;
-    Some(FolderFinding { maker, marker: Some(marker), state })
+    if let Some(line) = folder.marker(MARKER) {
+        let finding = FolderFinding::new("test folder", Some(MARKER), test_folder_state(&line));
+        return Some(FolderFinding { is_kept: is_kept(&line), ..finding });
+    }
+    let text = folder.marker(SESSION_MARKER)?;
+    Some(FolderFinding::new("session of a server", Some(SESSION_MARKER), session_state(&text)))
 }
 
 /// What becomes of `folder`; it is removed if that `is_asked` for and allowed.
 fn outcome(folder: &NamedFolder, finding: FolderFinding, is_asked: bool) -> CleanOutcome {
+    if finding.is_kept {
+        return CleanOutcome::Kept;
+    }
     if finding.state == OwnerState::Alive {
         return CleanOutcome::InUse;
     }
@@ -129,6 +140,7 @@ fn describe(path: &Path, finding: FolderFinding, outcome: &CleanOutcome) -> Stri
     let subject = format!("{} ({})", path.display(), finding.maker);
     match outcome {
         CleanOutcome::InUse => format!("{subject}: in use, its process runs"),
+        CleanOutcome::Kept => format!("{subject}: kept: its run was asked to leave its files"),
         CleanOutcome::Removable => format!("{subject}: its process has ended; --remove removes it"),
         CleanOutcome::Removed => format!("{subject}: removed"),
         CleanOutcome::Stays(why) => format!("{subject}: stays: {why}"),
