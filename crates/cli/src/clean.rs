@@ -6,7 +6,7 @@
 use crate::args::CleanArguments;
 use crate::console::Console;
 use crate::exit::{CommandFailure, Exit};
-use crate::measurement::{epoch_seconds, quoted, test_folder_state};
+use crate::measurement::{epoch_seconds, test_folder_state};
 use narrows_endpoint::{SESSION_MARKER, session_state};
 use narrows_engines::own_folders::{MARKER, NamedFolder, OwnerState, is_kept, named_folders};
 use std::fs::File;
@@ -128,11 +128,16 @@ fn outcome(folder: &NamedFolder, finding: FolderFinding, is_asked: bool) -> Clea
                 Err(why) => CleanOutcome::Stays(why),
             }
         }
-        _ => CleanOutcome::Stays(format!(
-            "its process ran before this machine was started last, on another machine or in another container, where it \
-             may still run; once it has ended, remove the folder with: rm -r {}",
-            quoted(&folder.path().display().to_string())
-        )),
+        (OwnerState::OtherBoot, _) => CleanOutcome::Stays(
+            "its process ran before this machine was started last, or on another machine of the same name, where it may \
+             still run; once it has ended, remove the folder by hand"
+                .to_owned(),
+        ),
+        _ => CleanOutcome::Stays(
+            "its process ran on another machine or in another container, where it may still run; give this command there, \
+             or remove the folder by hand once the process has ended"
+                .to_owned(),
+        ),
     }
 }
 

@@ -4,6 +4,7 @@
 //! rendering, which belong to `run`, `analysis` and `report`.
 #![forbid(unsafe_code)]
 
+mod advice;
 mod args;
 mod check;
 mod clean;

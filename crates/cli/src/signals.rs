@@ -8,6 +8,7 @@
 //!
 //! The thread that receives signals waits for no reader itself: it would not notice the next signal.
 
+use crate::advice::clean_command;
 use crate::exit::{CommandFailure, Exit};
 use narrows_engines::own_folders::{own_folder_paths, remove_own_folders, stop_making_folders};
 use narrows_model::printable;
@@ -206,9 +207,9 @@ fn stuck_words(signal: i32, record: Option<&Path>, folders: Option<Vec<PathBuf>>
 fn left_words(folder: &Path) -> String {
     let around = folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     format!(
-        "test folder {} is left behind; once its storage answers, remove it with: narrows clean {} --remove",
+        "test folder {} is left behind; once its storage answers, remove it with: {}",
         folder.display(),
-        around.display()
+        clean_command(around)
     )
 }
 

@@ -170,7 +170,7 @@ fn the_next_check_names_what_a_killed_one_left_and_how_to_remove_it() {
     running.wait_until_all_are_gone(CHILD_GONE_WITHIN);
     drop(running);
     let next = run(folder.path(), &["check", "target", "--plan"]);
-    next.assert_said(0, &["left its test folder behind", &format!("rm -r target/{name}")]);
+    next.assert_said(0, &["left its test folder target/", &name, "narrows clean target --remove"]);
     assert!(!next.stderr.contains("unmarked"), "a stranger's folder is not narrows': {}", next.stderr);
     assert!(left[0].exists(), "it is named, not removed");
     let kept = run(folder.path(), &["diagnose", "record"]);
