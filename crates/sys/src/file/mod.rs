@@ -14,6 +14,7 @@ use rustix::fs::{Advice, CWD, FileType, Mode, OFlags, ResolveFlags};
 use crate::error::{Result, SysErrno};
 use crate::return_stack;
 
+mod appended;
 mod identity;
 mod layout;
 mod listing;
@@ -23,8 +24,10 @@ mod removal;
 mod residency;
 mod short_path;
 mod space;
+mod trusted;
 mod vectors;
 
+pub use appended::{check_to_append, open_to_append};
 pub use identity::{FileIdentity, is_made_file, is_made_name};
 pub use layout::{
     AlignmentSource, DirectAlignment, FileExtent, FileExtentMap, allocated_extents, direct_alignment,
@@ -39,6 +42,7 @@ pub use removal::remove_content;
 pub use residency::resident_bytes;
 pub use short_path::ShortPath;
 pub use space::{grants_holes, nameless, punch_hole, reserve};
+pub use trusted::read_small_trusted;
 pub use vectors::{VECTORS_MAX, preadv, pwritev};
 
 /// What will be done with a file.
