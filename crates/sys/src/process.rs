@@ -191,6 +191,15 @@ pub fn report_oversized_files_as_errors() -> Result<()> {
     Ok(())
 }
 
+/// The number of the user that this process acts as, whom new files belong to.
+///
+/// # Source
+/// geteuid(2).
+#[must_use]
+pub fn user_id() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
 /// The size of a memory page.
 #[must_use]
 pub fn page_bytes() -> usize {

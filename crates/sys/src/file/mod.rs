@@ -38,7 +38,7 @@ pub use own_folder::{
     make_folder, open_folder_in, open_own, read_small, read_small_in, read_small_through_links,
 };
 pub use position::{read, seek, write};
-pub use removal::remove_content;
+pub use removal::{known_content, remove_content, remove_known};
 pub use residency::resident_bytes;
 pub use short_path::ShortPath;
 pub use space::{grants_holes, nameless, punch_hole, reserve};

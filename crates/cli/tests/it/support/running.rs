@@ -138,7 +138,7 @@ pub(crate) fn full_pipe() -> (PipeReader, PipeWriter) {
 }
 
 /// Whether `is_so` within `within`, asked every 5 ms.
-fn waited(within: Duration, mut is_so: impl FnMut() -> bool) -> bool {
+pub(crate) fn waited(within: Duration, mut is_so: impl FnMut() -> bool) -> bool {
     let (_open, pause) = channel::<()>();
     let looks = within.as_millis() / 5;
     (0..=looks).any(|_| {

@@ -1,7 +1,10 @@
 //! `narrows clean`: what killed runs and servers left in a folder, listed and, if asked, removed.
 //!
-//! A folder counts as left by its marker alone, and is removed if it belongs to this user and the process that the marker
-//! names has ended. One whose marker says that its files were asked to stay is listed alone. Not here: records, which are results and have no marker.
+//! A test folder, or one of a session, counts as left by its marker alone, and is removed if it belongs to this user and
+//! the process that the marker names has ended. One whose marker says that its files were asked to stay is only listed.
+//! Not here: records, which are results.
+
+mod staging;
 
 use crate::args::CleanArguments;
 use crate::console::Console;
@@ -9,9 +12,10 @@ use crate::exit::{CommandFailure, Exit};
 use crate::measurement::{epoch_seconds, test_folder_state};
 use narrows_endpoint::{SESSION_MARKER, session_state};
 use narrows_engines::own_folders::{MARKER, NamedFolder, OwnerState, is_kept, named_folders};
+use narrows_model::printable;
 use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What a folder with a name of ours is.
@@ -39,6 +43,8 @@ enum CleanOutcome {
     InUse,
     /// Its user wants it to stay.
     Kept,
+    /// It has changed just now, so that it may be in use, and stays.
+    Recent,
     /// It can be removed.
     Removable,
     /// It was removed.
@@ -54,15 +60,17 @@ const MARKERS: [&str; 2] = [MARKER, SESSION_MARKER];
 
 /// Runs the command.
 pub(crate) fn run(arguments: &CleanArguments, console: &Console) -> Result<Exit, CommandFailure> {
-    let folders = open(&arguments.dir)?;
-    let mut lines = Vec::new();
-    let mut is_whole = true;
-    for folder in &folders {
-        let Some(finding) = examine(folder) else { continue };
-        let outcome = outcome(folder, finding, arguments.remove);
-        is_whole &= !matches!(outcome, CleanOutcome::Stays(_));
-        lines.push(describe(folder.path(), finding, &outcome));
-    }
+    let found = found(&arguments.dir, arguments.remove).map_err(|error| {
+        CommandFailure::bad_input(format!(
+            "{}: {error}; give a folder that this user may list",
+            arguments.dir.display()
+        ))
+    })?;
+    let is_whole = !found.iter().any(|(_, _, outcome)| matches!(outcome, CleanOutcome::Stays(_)));
+    let lines: Vec<String> =
+        found.iter().map(|(path, maker, outcome)| describe(path, maker, outcome)).collect();
+    // A name with a line break must not pass for another folder.
+    let lines: Vec<_> = lines.iter().map(|line| printable::one_line(line)).collect();
     if lines.is_empty() {
         console.result(&format!("nothing is left in {}\n", arguments.dir.display()))?;
     } else {
@@ -71,21 +79,20 @@ pub(crate) fn run(arguments: &CleanArguments, console: &Console) -> Result<Exit,
     Ok(if arguments.remove && !is_whole { Exit::Untrustworthy } else { Exit::Done })
 }
 
-/// The folders in `dir` that have a name of ours.
-fn open(dir: &Path) -> Result<Vec<NamedFolder>, CommandFailure> {
+/// What is left in `dir`, by what it was made, and what became of it; it is removed if that `is_asked` for and allowed.
+fn found(dir: &Path, is_asked: bool) -> io::Result<Vec<(PathBuf, &'static str, CleanOutcome)>> {
     // Looked at first: opening a pipe waits for its other end.
-    let listed = std::fs::metadata(dir).and_then(|found| {
-        if !found.is_dir() {
-            return Err(io::ErrorKind::NotADirectory.into());
-        }
-        named_folders(&Arc::new(File::open(dir)?), dir)
+    if !std::fs::metadata(dir)?.is_dir() {
+        return Err(io::ErrorKind::NotADirectory.into());
+    }
+    let parent = Arc::new(File::open(dir)?);
+    let folders = named_folders(&parent, dir)?;
+    let marked = folders.iter().filter_map(|folder| {
+        let finding = examine(folder)?;
+        Some((folder.path().to_path_buf(), finding.maker, outcome(folder, finding, is_asked)))
     });
-    listed.map_err(|error| {
-        CommandFailure::bad_input(format!(
-            "{}: {error}; give a folder that this user may list",
-            dir.display()
-        ))
-    })
+    let records = staging::partial_records(&parent, dir, is_asked)?.into_iter();
+    Ok(marked.chain(records.map(|(path, outcome)| (path, "unfinished record", outcome))).collect())
 }
 
 /// What `folder` is; `None` for one that narrows has not made.
@@ -141,10 +148,13 @@ fn outcome(folder: &NamedFolder, finding: FolderFinding, is_asked: bool) -> Clea
     }
 }
 
-fn describe(path: &Path, finding: FolderFinding, outcome: &CleanOutcome) -> String {
-    let subject = format!("{} ({})", path.display(), finding.maker);
+fn describe(path: &Path, maker: &str, outcome: &CleanOutcome) -> String {
+    let subject = format!("{} ({maker})", path.display());
     match outcome {
         CleanOutcome::InUse => format!("{subject}: in use, its process runs"),
+        CleanOutcome::Recent => {
+            format!("{subject}: stays: it may be in use, it changed within the last minute")
+        }
         CleanOutcome::Kept => format!("{subject}: kept: its run was asked to leave its files"),
         CleanOutcome::Removable => format!("{subject}: its process has ended; --remove removes it"),
         CleanOutcome::Removed => format!("{subject}: removed"),
