@@ -9,6 +9,7 @@ use std::num::NonZeroU64;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 
+use rustix::fs::Mode;
 use rustix::process::{Pid, Signal};
 use rustix::thread::CpuSet;
 
@@ -189,6 +190,17 @@ pub fn report_oversized_files_as_errors() -> Result<()> {
         return Err(SysErrno::last().during("ignore", "the signal SIGXFSZ"));
     }
     Ok(())
+}
+
+/// Takes the rights of the owner out of the umask of this process: with a umask that has them, a user other than root could
+/// not open the own files again. The rights of all others stay as the umask has them. For the start of a process, before
+/// it has another thread that makes files; processes that this one starts inherit it.
+///
+/// # Source
+/// umask(2), which cannot be asked for without being set.
+pub fn keep_rights_of_owner() {
+    let umask = rustix::process::umask(Mode::from_raw_mode(0o777));
+    rustix::process::umask(umask.difference(Mode::RWXU));
 }
 
 /// The number of the user that this process acts as, whom new files belong to.
