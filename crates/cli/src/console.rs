@@ -7,9 +7,11 @@ use crate::exit::CommandFailure;
 use crate::signals::while_printing;
 use narrows_model::printable;
 use narrows_report::text::COLOURS;
+use narrows_sys::output::write_within;
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// Columns where there is no terminal to ask, and at most: longer lines are hard to read.
 const WIDTH_COLUMNS_MAX: usize = 90;
@@ -64,6 +66,12 @@ impl Console {
     pub(crate) fn say(&self, line: &str) {
         // A closed stderr must not end a measurement.
         drop(writeln!(io::stderr().lock(), "{}", printable::lines(line)));
+    }
+
+    /// Writes a line for people to stderr, past its lock, and waits no longer than `within` for room for each part of it;
+    /// what finds none is lost: for a thread that must not wait for a reader.
+    pub(crate) fn say_within(&self, line: &str, within: Duration) {
+        write_within(io::stderr(), &format!("{}\n", printable::lines(line)), within);
     }
 
     /// Writes `text` to stderr without ending the line, so that an answer is typed behind it.

@@ -69,7 +69,15 @@ pub(crate) fn is_stdin(path: &Path) -> bool {
 /// # Errors
 /// When it cannot be read, is too large for what is wanted, or is no text.
 pub(crate) fn read(path: &Path, wanted: InputSpec) -> Result<InputText, CommandFailure> {
-    let InputBytes { name, bytes } = read_bytes(path, wanted)?;
+    text(read_bytes(path, wanted)?)
+}
+
+/// The text that `found` is.
+///
+/// # Errors
+/// When it is no text.
+pub(crate) fn text(found: InputBytes) -> Result<InputText, CommandFailure> {
+    let InputBytes { name, bytes } = found;
     let text =
         String::from_utf8(bytes).map_err(|error| CommandFailure::bad_input(not_text(&name, &error)))?;
     Ok(InputText { name, text })

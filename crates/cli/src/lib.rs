@@ -4,6 +4,7 @@
 //! rendering, which belong to `run`, `analysis` and `report`.
 #![forbid(unsafe_code)]
 
+mod advice;
 mod args;
 mod check;
 mod clean;
@@ -53,6 +54,7 @@ pub fn command_line() -> clap::Command {
 pub fn main_with(_setup: &Setup) -> ExitCode {
     let raw: Vec<OsString> = std::env::args_os().collect();
     let console = Console::for_process();
+    narrows_sys::process::keep_rights_of_owner();
     if let Err(error) = narrows_sys::process::report_oversized_files_as_errors() {
         return console.fail(&CommandFailure::could_not_run(error.to_string()));
     }

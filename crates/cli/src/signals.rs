@@ -3,8 +3,12 @@
 //!
 //! Before the load is started, nobody may be there to heed a request: a step of the preparation can be blocked in a
 //! call. A signal then removes what was made and ends the process. Storage that answers nothing blocks a load and the
-//! removal of its files alike: some time after a request to stop at once the process ends without them.
+//! removal of its files alike: some time after a request to stop at once the process ends without them. A result that is
+//! being printed may wait for its reader without end: a signal after a request to stop at once ends that wait.
+//!
+//! The thread that receives signals waits for no reader itself: it would not notice the next signal.
 
+use crate::advice::clean_command;
 use crate::exit::{CommandFailure, Exit};
 use narrows_engines::own_folders::{own_folder_paths, remove_own_folders, stop_making_folders};
 use narrows_model::printable;
@@ -76,7 +80,7 @@ pub(crate) enum Interrupt {
 }
 
 /// Turns signals into requests on `stop` from now on, and ends the process if a request to stop at once is not met in time;
-/// `told` is called for each.
+/// `notify` is called for each, and must wait for nothing.
 ///
 /// One thread receives all signals: the others, those that the caller starts from now on included, may be waiting for
 /// storage that does not answer, and a signal that the kernel gave to such a thread would be noticed by none.
@@ -102,6 +106,9 @@ pub(crate) fn install_handlers(
                 end_process(signal);
             }
             drop(started);
+            if is_watched && PRINTING.load(Ordering::Acquire) {
+                end_printing(signal);
+            }
             if signal == SIGINT && interrupt == Interrupt::AfterCell {
                 stop.ask_sooner();
             } else {
@@ -120,6 +127,37 @@ pub(crate) fn install_handlers(
 /// Ends the process before its load: removes what it has made, as far as that is done in a second after the folder that is
 /// being made, if any, is there.
 fn end_process(signal: i32) -> ! {
+    let left = remove_folders_in_time();
+    let first = format!("stopped by {} before the load was started; nothing was measured", name_of(signal));
+    let text = messages(std::iter::once(first).chain(left));
+    say_last(&text);
+    end_now(CommandFailure::could_not_run(text).code())
+}
+
+/// Ends the process while a result waits for its reader: the record has all of it.
+fn end_printing(signal: i32) -> ! {
+    // The main thread must not end with another code.
+    let _ending = load_started();
+    let left = remove_folders_in_time();
+    let record = RECORD.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let text = unread_words(signal, record.as_deref(), left);
+    say_last(&text);
+    let code = match record {
+        Some(_) => Exit::Untrustworthy.code(),
+        None => CommandFailure::could_not_run(text).code(),
+    };
+    end_now(code)
+}
+
+/// What is said of a result that nobody reads.
+fn unread_words(signal: i32, record: Option<&Path>, left: Vec<String>) -> String {
+    let first = format!("stopped by {} while the output waited for its reader", name_of(signal));
+    let measured = record.map(|dir| format!("what was measured is in the record {}", dir.display()));
+    messages(std::iter::once(first).chain(measured).chain(left))
+}
+
+/// Removes the folders that this process has made, in bounded time; what stays or may stay, in sentences.
+fn remove_folders_in_time() -> Vec<String> {
     let ((made, whole), (sender, done)) = (channel(), channel());
     std::thread::spawn(move || {
         stop_making_folders();
@@ -127,14 +165,10 @@ fn end_process(signal: i32) -> ! {
         let _ = made.send(());
         drop(sender.send(remove_own_folders()));
     });
-    let left = whole
+    whole
         .recv_timeout(MADE_WITHIN)
         .and_then(|()| done.recv_timeout(REMOVED_WITHIN))
-        .unwrap_or_else(|_| vec!["a test folder may be left behind: `narrows clean` lists it".to_owned()]);
-    let first = format!("stopped by {} before the load was started; nothing was measured", name_of(signal));
-    let text = messages(std::iter::once(first).chain(left));
-    say_last(&text);
-    end_now(CommandFailure::could_not_run(text).code())
+        .unwrap_or_else(|_| vec!["a test folder may be left behind: `narrows clean` lists it".to_owned()])
 }
 
 /// Ends the process if it has not ended by itself some time after the signal.
@@ -173,9 +207,9 @@ fn stuck_words(signal: i32, record: Option<&Path>, folders: Option<Vec<PathBuf>>
 fn left_words(folder: &Path) -> String {
     let around = folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     format!(
-        "test folder {} is left behind; once its storage answers, remove it with: narrows clean {} --remove",
+        "test folder {} is left behind; once its storage answers, remove it with: {}",
         folder.display(),
-        around.display()
+        clean_command(around)
     )
 }
 
@@ -208,6 +242,9 @@ mod tests {
         assert!(lines[2].contains("/mnt/a/.narrows-1 is left behind"), "{text}");
         assert!(lines[2].ends_with("narrows clean /mnt/a --remove"), "{text}");
         assert!(lines[3].ends_with("narrows clean . --remove"), "{text}");
+        let text = unread_words(SIGTERM, Some(Path::new("record")), vec!["test folder a: busy".to_owned()]);
+        assert_eq!(text.lines().count(), 3, "{text}");
+        assert!(text.contains("what was measured is in the record record\n"), "{text}");
         assert!(stuck_words(SIGTERM, None, None).ends_with("`narrows clean` lists it\n"));
     }
 }

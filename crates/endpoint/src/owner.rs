@@ -20,12 +20,19 @@ pub const SESSION_MARKER: &str = "made-by-narrows-serve";
 pub struct ServeNotice {
     /// The folders.
     pub folders: Vec<PathBuf>,
+    /// The root that they are in.
+    pub root: PathBuf,
 }
 
 impl fmt::Display for ServeNotice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "narrows serve: a server that was killed left data behind; remove it with: rm -r")?;
-        self.folders.iter().try_for_each(|folder| write!(f, " {}", quoted(&folder.display().to_string())))
+        let folders: Vec<String> = self.folders.iter().map(|folder| folder.display().to_string()).collect();
+        write!(
+            f,
+            "narrows serve: a server that was killed left data behind: {}; remove it with: narrows clean {} --remove",
+            folders.join(", "),
+            quoted(&self.root.display().to_string())
+        )
     }
 }
 
@@ -52,7 +59,7 @@ pub(crate) fn find_leftovers(root: &Arc<File>, path: &Path, now_s: u64) -> Optio
     };
     let folders: Vec<PathBuf> =
         named.iter().filter(|folder| is_left(folder)).map(|folder| folder.path().to_path_buf()).collect();
-    (!folders.is_empty()).then_some(ServeNotice { folders })
+    (!folders.is_empty()).then(|| ServeNotice { folders, root: path.to_path_buf() })
 }
 
 /// `text` as one word of a shell. A path of ours is absolute, so that it cannot be taken for an option.
@@ -84,10 +91,13 @@ mod tests {
         fs::create_dir(place.path().join(".narrows-unmarked")).unwrap();
         fs::write(place.path().join(".narrows-file"), "x").unwrap();
         let notice =
-            find_leftovers(&Arc::new(File::open(place.path()).unwrap()), Path::new("/r"), 0).unwrap();
-        assert_eq!(
-            notice.to_string().split_once(": rm -r ").unwrap().1,
-            "'/r/.narrows-other start' /r/.narrows-rebooted"
+            find_leftovers(&Arc::new(File::open(place.path()).unwrap()), Path::new("/a root"), 0).unwrap();
+        assert!(
+            notice.to_string().ends_with(
+                ": /a root/.narrows-other start, /a root/.narrows-rebooted; remove it with: \
+                 narrows clean '/a root' --remove"
+            ),
+            "{notice}"
         );
     }
 

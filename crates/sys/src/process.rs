@@ -9,6 +9,7 @@ use std::num::NonZeroU64;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 
+use rustix::fs::Mode;
 use rustix::process::{Pid, Signal};
 use rustix::thread::CpuSet;
 
@@ -195,6 +196,26 @@ pub fn report_oversized_files_as_errors() -> Result<()> {
     Ok(())
 }
 
+/// Takes the rights of the owner out of the umask of this process: with a umask that has them, a user other than root could
+/// not open the own files again. The rights of all others stay as the umask has them. For the start of a process, before
+/// it has another thread that makes files; processes that this one starts inherit it.
+///
+/// # Source
+/// umask(2), which cannot be asked for without being set.
+pub fn keep_rights_of_owner() {
+    let umask = rustix::process::umask(Mode::from_raw_mode(0o777));
+    rustix::process::umask(umask.difference(Mode::RWXU));
+}
+
+/// The number of the user that this process acts as, whom new files belong to.
+///
+/// # Source
+/// geteuid(2).
+#[must_use]
+pub fn user_id() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
 /// The size of a memory page.
 #[must_use]
 pub fn page_bytes() -> usize {
@@ -273,11 +294,13 @@ pub fn end_now(code: u8) -> ! {
     unsafe { libc::_exit(i32::from(code)) }
 }
 
-/// How a child is asked to end.
+/// What a child that is to end is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopSignal {
     /// SIGTERM: it may finish what it is writing.
     Terminate,
+    /// SIGCONT: one that is stopped runs again, so that it can act on another signal.
+    Continue,
     /// SIGKILL: it ends at once.
     Kill,
 }
@@ -291,7 +314,7 @@ pub enum StopOutcome {
     AlreadyEnded,
 }
 
-/// Sends `child` a signal to end, unless it has ended already.
+/// Sends `child` a signal on the way to its end, unless it has ended already.
 ///
 /// Exclusive access makes this safe against reuse of its number: nobody else can reap the child meanwhile.
 ///
@@ -305,6 +328,7 @@ pub fn stop_child(child: &mut Child, how: StopSignal) -> Result<StopOutcome> {
     }
     let signal = match how {
         StopSignal::Terminate => Signal::TERM,
+        StopSignal::Continue => Signal::CONT,
         StopSignal::Kill => Signal::KILL,
     };
     let raw = i32::try_from(child.id()).ok().and_then(Pid::from_raw);

@@ -129,6 +129,16 @@ fn each_way_to_stop_a_child_sends_its_own_signal() {
 }
 
 #[test]
+fn a_stopped_child_runs_again_and_ends() {
+    let mut child = sleeper().spawn().unwrap();
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, Signal::STOP).unwrap();
+    stop_child(&mut child, StopSignal::Terminate).unwrap();
+    stop_child(&mut child, StopSignal::Continue).unwrap();
+    assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGTERM));
+}
+
+#[test]
 fn a_child_ends_with_the_thread_that_spawned_it() {
     let mut child = std::thread::spawn(|| {
         let mut command = sleeper();

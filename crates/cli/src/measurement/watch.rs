@@ -7,6 +7,10 @@ use narrows_engines::{Clock, MonotonicClock};
 use narrows_model::Nanos;
 use narrows_run::{StopFlag, StopRequest};
 use std::sync::Arc;
+use std::time::Duration;
+
+/// Longest wait for room for what a signal is answered with: the thread that writes it receives the next signal too.
+const NOTICE_WITHIN: Duration = Duration::from_millis(100);
 
 /// The clock of a command and the wish to stop it.
 pub(crate) struct Watch {
@@ -31,7 +35,7 @@ impl Watch {
         let stop = StopFlag::default();
         let stop_console = console.clone();
         signals::install_handlers(&stop, Interrupt::AfterCell, move |request| {
-            stop_console.say(stop_words(request));
+            stop_console.say_within(stop_words(request), NOTICE_WITHIN);
         })?;
         Ok(Self { clock, clock_resolution_ns: monotonic.resolution_ns(), stop, began_ns })
     }

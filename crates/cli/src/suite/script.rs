@@ -3,10 +3,12 @@
 use super::refused;
 use super::session::ScriptRunner;
 use crate::exit::{CommandFailure, Exit};
-use crate::input::{self, InputText, SCRIPT};
+use crate::input::{self, InputBytes, InputText, SCRIPT};
 use crate::measurement::{OutputContext, Watch};
 use narrows_model::located::FileProblems;
 use narrows_suites::postmark::{Arguments, PostmarkSession, ScriptStep};
+use narrows_sys::ErrorKind;
+use narrows_sys::file::read_small_trusted;
 use std::io::{BufRead, IsTerminal, Read};
 use std::path::Path;
 
@@ -44,18 +46,22 @@ pub(super) fn run(
     }
 }
 
-/// What the script of this folder asks for that is done before others, where there is one, as with the original.
+/// What the script of this folder asks for that is done before others, where there is one, as with the original. Others may
+/// have put it into a folder that a user happens to be in: it is read only if they cannot.
 fn own_script(
     session: &mut PostmarkSession,
     runs: &ScriptRunner<'_>,
 ) -> Result<Vec<ScriptStep>, CommandFailure> {
-    let path = Path::new(OWN_SCRIPT);
-    if !path.is_file() {
-        return Ok(Vec::new());
-    }
+    let bytes = match read_small_trusted(Path::new(OWN_SCRIPT), SCRIPT.bytes_max) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == ErrorKind::Missing => return Ok(Vec::new()),
+        Err(error) => {
+            runs.say(&format!("narrows: '{OWN_SCRIPT}' of this folder is not used: {error}"));
+            return Ok(Vec::new());
+        }
+    };
     runs.say(&format!("Reading configuration from file '{OWN_SCRIPT}'"));
-    let found = input::read(path, SCRIPT)?;
-    read(session, &found)
+    read(session, &input::text(InputBytes { name: OWN_SCRIPT.to_owned(), bytes })?)
 }
 
 /// The steps of a script, unless something is wrong with any of it.

@@ -4,10 +4,11 @@ use super::folder;
 use crate::args::OutputArguments;
 use crate::exit::{CommandFailure, Exit};
 use crate::measurement::{self, OutputContext, Watch};
-use narrows_model::Summary;
 use narrows_model::costs::PlanCosts;
+use narrows_model::{Summary, printable};
 use narrows_run::StopRequest;
 use narrows_suites::postmark::{Arguments, PostmarkRun, ScriptOutput, ScriptStep, native_output};
+use narrows_sys::file::{check_to_append, open_to_append};
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -136,7 +137,7 @@ impl<'a> ScriptRunner<'a> {
             return Ok(());
         }
         let (path, asked) = (Path::new(&note.to), format!("{}: show", note.at));
-        opened(path, &asked)?.write_all(note.text.as_bytes()).map_err(|error| {
+        opened(path, &asked)?.write_all(printable::lines(&note.text).as_bytes()).map_err(|error| {
             CommandFailure::could_not_run(format!("{asked}: write to {}: {error}", path.display()))
         })
     }
@@ -145,7 +146,7 @@ impl<'a> ScriptRunner<'a> {
     fn split(&self, summary: &Summary, path: &Path, file: &mut File) -> Result<(), CommandFailure> {
         let Some(printed) = native_output(summary) else { return Ok(()) };
         self.context.console.result(&printed.phases)?;
-        file.write_all(printed.report.as_bytes()).map_err(|error| {
+        file.write_all(printable::lines(&printed.report).as_bytes()).map_err(|error| {
             CommandFailure::could_not_run(format!("write the report to {}: {error}", path.display()))
         })
     }
@@ -185,25 +186,15 @@ fn check_location(location: &Path, at: &str) -> Result<(), CommandFailure> {
 
 /// The file at `path`, to be written to its end, as `asked` wants it.
 fn opened(path: &Path, asked: &str) -> Result<File, CommandFailure> {
-    File::options().append(true).create(true).open(path).map_err(|error| unwritable(path, asked, &error))
-}
-
-fn unwritable(path: &Path, asked: &str, error: &std::io::Error) -> CommandFailure {
-    let hint = "name a file in a folder that exists and that this user may write to";
-    CommandFailure::bad_input(format!("{asked} {}: {error}; {hint}", path.display()))
+    open_to_append(path).map_err(|error| unwritable(asked, &error))
 }
 
 /// Fails where no file at `path` could be opened; leaves none behind.
 fn check_file(path: &Path, asked: &str) -> Result<(), CommandFailure> {
-    // A pipe is opened once, and by whom it is for.
-    if path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir()) {
-        return Ok(());
-    }
-    let is_there = path.symlink_metadata().is_ok();
-    drop(opened(path, asked)?);
-    if is_there {
-        Ok(())
-    } else {
-        std::fs::remove_file(path).map_err(|error| unwritable(path, asked, &error))
-    }
+    check_to_append(path).map_err(|error| unwritable(asked, &error))
+}
+
+fn unwritable(asked: &str, error: &narrows_sys::Error) -> CommandFailure {
+    let hint = "a file is needed in a folder that exists and that this user may write to";
+    CommandFailure::bad_input(format!("{asked}: {error}; {hint}"))
 }

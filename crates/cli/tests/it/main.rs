@@ -19,6 +19,7 @@ mod closed_output;
 mod compare;
 mod costs;
 mod early_signals;
+mod folder_rights;
 mod hostile_files;
 mod hostile_folder;
 mod hostile_record;

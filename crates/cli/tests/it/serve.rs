@@ -115,6 +115,8 @@ fn what_a_killed_server_left_is_named_by_the_next_and_stays() {
     let (next, _) = serve(&arguments, b"");
     let said = end(next);
     let path = root.path().canonicalize().unwrap().join(&left[0]);
-    assert!(said.contains(&format!("rm -r {}", path.display())), "{said}");
-    assert_eq!(names_in(root.path()), left);
+    let root = root.path().canonicalize().unwrap();
+    let advice = format!("{}; remove it with: narrows clean {} --remove", path.display(), root.display());
+    assert!(said.contains(&advice), "{said}");
+    assert_eq!(names_in(&root), left);
 }

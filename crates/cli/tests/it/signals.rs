@@ -1,9 +1,12 @@
 //! Signals: one Ctrl-C ends the present cell, two or SIGTERM end at once, a kill leaves what the next check names.
 
-use crate::support::running::{Running, wait_for_phases};
-use crate::support::{Seen, Surroundings, run, strangers_folder};
+use crate::support::running::{
+    Running, children_of, ends_within, full_pipe, wait_for_phases, wait_until_finished,
+};
+use crate::support::{Guarded, Seen, Surroundings, narrows, run, strangers_folder};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// How soon an endpoint must be gone once its check was killed.
@@ -11,9 +14,13 @@ const CHILD_GONE_WITHIN: Duration = Duration::from_secs(2);
 
 /// A check of `target` whose cells last as long as `cell_seconds` says, into `record`.
 fn check(folder: &Path, cell_seconds: &str, more: &[&str]) -> Running {
+    Running::start_command(check_command(folder, cell_seconds, more))
+}
+
+fn check_command(folder: &Path, cell_seconds: &str, more: &[&str]) -> Command {
     let words = ["check", "target", "--out", "record", "--op", "read", "--block", "4KiB", "--depth", "1"];
     let times = ["--cell-seconds", cell_seconds, "--seconds", "600", "--seed", "7"];
-    Running::start(folder, &[&words[..], &times, more].concat())
+    narrows(folder, &[&words[..], &times, more].concat())
 }
 
 /// Test folders of narrows in `target`; a stranger's has no marker.
@@ -91,6 +98,56 @@ fn a_check_with_a_server_of_its_own_ends_it_when_it_is_told_to_stop() {
 }
 
 #[test]
+fn a_terminate_after_an_interrupt_is_noticed_while_nobody_reads_stderr() {
+    let folder = strangers_folder();
+    let study = "title = \"signals\"\ntarget = \"target\"\nseconds = 120\n[workload]\nfile = \"1MiB\"\n\
+                 [stop]\nmeasure = \"60s\"\ntrials = 1\n";
+    fs::write(folder.path().join("study.toml"), study).unwrap();
+    let before = Surroundings::of(folder.path());
+    let (reader, writer) = full_pipe();
+    let mut command = narrows(folder.path(), &["run", "study.toml", "--out", "record", "--quiet"]);
+    command.stdout(Stdio::null()).stderr(writer);
+    let mut child = Guarded(command.spawn().unwrap());
+    // The command has the other writer.
+    drop(command);
+    // The first cell, of the generator alone, is short.
+    wait_for_phases(&folder.path().join("record"), &["warm_up", "measure"], 3);
+    let pid = child.0.id().to_string();
+    let signal = |name: &str| assert!(Command::new("kill").args([name, &pid]).status().unwrap().success());
+    signal("-INT");
+    assert!(!ends_within(&mut child.0, Duration::from_millis(500)), "its cell lasts longer");
+    signal("-TERM");
+    wait_until_finished(&folder.path().join("record"));
+    drop(reader);
+    assert!(ends_within(&mut child.0, Duration::from_secs(20)), "it does not end");
+    fs::remove_dir_all(folder.path().join("record")).unwrap();
+    before.assert_same(folder.path());
+}
+
+#[test]
+fn a_second_terminate_ends_a_check_while_nobody_reads_its_result() {
+    let folder = strangers_folder();
+    let before = Surroundings::of(folder.path());
+    let (reader, writer) = full_pipe();
+    let mut running = Running::start_into(check_command(folder.path(), "1", &[]), writer.into());
+    running.wait_for("[1/");
+    running.signal("TERM");
+    running.wait_for("stopping now");
+    wait_until_finished(&folder.path().join("record"));
+    // The result is printed next. A signal that comes before that is only a second request to stop.
+    let is_ended = (0..50).any(|_| {
+        running.signal("TERM");
+        running.ends_within(Duration::from_millis(200))
+    });
+    assert!(is_ended, "it waits for its reader");
+    let seen = running.end();
+    seen.assert_said(4, &["while the output waited for its reader", "in the record record"]);
+    drop(reader);
+    fs::remove_dir_all(folder.path().join("record")).unwrap();
+    before.assert_same(folder.path());
+}
+
+#[test]
 fn a_check_that_fails_leaves_no_test_folder() {
     let folder = strangers_folder();
     let before = Surroundings::of(folder.path());
@@ -113,7 +170,7 @@ fn the_next_check_names_what_a_killed_one_left_and_how_to_remove_it() {
     running.wait_until_all_are_gone(CHILD_GONE_WITHIN);
     drop(running);
     let next = run(folder.path(), &["check", "target", "--plan"]);
-    next.assert_said(0, &["left its test folder behind", &format!("rm -r target/{name}")]);
+    next.assert_said(0, &["left its test folder target/", &name, "narrows clean target --remove"]);
     assert!(!next.stderr.contains("unmarked"), "a stranger's folder is not narrows': {}", next.stderr);
     assert!(left[0].exists(), "it is named, not removed");
     let kept = run(folder.path(), &["diagnose", "record"]);
@@ -138,17 +195,6 @@ fn mask(folder: &Path, key: &str) -> u64 {
     let status = fs::read_to_string(folder.join("status")).unwrap();
     let mask = status.lines().find_map(|line| line.strip_prefix(key)).unwrap();
     u64::from_str_radix(mask.trim(), 16).unwrap()
-}
-
-/// The folders in `/proc` of the children of the process `pid`.
-fn children_of(pid: u32) -> Vec<PathBuf> {
-    let parent = format!("PPid:\t{pid}\n");
-    let processes = fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path());
-    let is_child = |path: &PathBuf| {
-        // Others come and go meanwhile.
-        fs::read_to_string(path.join("status")).is_ok_and(|status| status.contains(&parent))
-    };
-    processes.filter(is_child).collect()
 }
 
 #[test]

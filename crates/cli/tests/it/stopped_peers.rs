@@ -1,8 +1,10 @@
 //! Peers that stop without a word, at any moment: found within seconds, and never a result that looks whole.
 
-use crate::support::running::{Running, Served, wait_for_phases};
-use crate::support::{Seen, run};
+use crate::support::running::{Running, Served, children_of, wait_for_phases};
+use crate::support::{Seen, Surroundings, run, strangers_folder};
+use std::fs;
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 /// The wait for an answer is 4 s and questions are half a second apart; the rest is a busy machine's.
@@ -109,4 +111,28 @@ fn a_stopped_role_of_the_buffer_experiment_ends_it() {
     let seen = stopped_at(folder.path(), &words, &server, "[1/", 0);
     assert!(matches!(seen.code, Some(3 | 4)), "{seen:?}");
     assert!(seen.stderr.contains("no answer within 4000 ms"), "{}", seen.stderr);
+}
+
+#[test]
+fn a_stopped_server_of_the_check_itself_is_ended_and_the_record_finished() {
+    let folder = strangers_folder();
+    let before = Surroundings::of(folder.path());
+    let words = [&["check", "target", "--server", "self", "--out", "record"][..], &CELLS].concat();
+    let mut running = Running::start(folder.path(), &words);
+    running.wait_for("[1/");
+    wait_for_phases(&folder.path().join("record"), &["warm_up", "measure"], 3);
+    let children = children_of(running.pid());
+    assert_eq!(children.len(), 1, "{children:?}");
+    let server = children[0].file_name().unwrap().to_str().unwrap().to_owned();
+    let sent = Command::new("kill").args(["-STOP", &server]).status().unwrap();
+    assert!(sent.success(), "kill -STOP {server}");
+    // The endpoint has the same stderr open: it is gone by then too.
+    running.wait_until_all_are_gone(FOUND_WITHIN);
+    let seen = running.end();
+    assert_eq!(seen.code, Some(4), "{seen:?}");
+    assert!(seen.stderr.contains("no answer within") && seen.stdout.contains("INCOMPLETE"), "{seen:?}");
+    let manifest = fs::read_to_string(folder.path().join("record/manifest.json")).unwrap();
+    assert!(manifest.contains("\"complete\": \"failed\""), "{manifest}");
+    fs::remove_dir_all(folder.path().join("record")).unwrap();
+    before.assert_same(folder.path());
 }

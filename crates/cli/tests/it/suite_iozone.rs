@@ -1,9 +1,11 @@
 //! `narrows suite iozone` on this machine: its table, its files, its record, what it leaves; and mistakes in what is asked.
 
-use crate::support::{Seen, Surroundings, run, strangers_folder};
+use crate::support::running::{Running, full_pipe, wait_until_finished};
+use crate::support::{Seen, Surroundings, narrows, run, strangers_folder};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 /// Without cuts: no test proves our own speed.
 const BARE: &[&str] = &["--no-verdict", "--seed", "7", "--quiet"];
@@ -181,6 +183,36 @@ fn files_stay_where_that_is_asked_for() {
     let kept = seen.stderr.lines().find_map(|line| line.strip_prefix("kept: ")).unwrap();
     let length = fs::metadata(folder.path().join(kept).join("data-0")).unwrap().len();
     assert_eq!(length, 65_536);
+    let cleaned = run(folder.path(), &["clean", "--remove"]);
+    assert_eq!(cleaned.code, Some(0), "{cleaned:?}");
+    let line = format!("{kept} (test folder): kept: its run was asked to leave its files\n");
+    assert_eq!(cleaned.stdout, line);
+    assert!(folder.path().join(kept).join("data-0").exists());
+    let next = run(folder.path(), &["check", "--plan"]);
+    assert!(!next.stderr.contains("left its test folder "), "{next:?}");
+}
+
+#[test]
+fn files_that_shall_stay_do_so_where_a_signal_ends_the_printing() {
+    let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+    fs::create_dir(folder.path().join("b")).unwrap();
+    let words = "suite iozone -w -t 2 -F a b/c -s 64 -r 4 -i 0 --out record";
+    let words: Vec<&str> = words.split_whitespace().chain(BARE.iter().copied()).collect();
+    let (reader, writer) = full_pipe();
+    let mut running = Running::start_into(narrows(folder.path(), &words), writer.into());
+    let kept = running.wait_for("kept: b/");
+    wait_until_finished(&folder.path().join("record"));
+    let is_ended = (0..50).any(|_| {
+        running.signal("TERM");
+        running.ends_within(Duration::from_millis(200))
+    });
+    assert!(is_ended, "it waits for its reader");
+    drop(reader);
+    let kept = kept.strip_prefix("kept: ").unwrap();
+    let cleaned = run(folder.path(), &["clean", "b", "--remove"]);
+    assert_eq!((cleaned.code, cleaned.stdout.contains("kept: its run")), (Some(0), true), "{cleaned:?}");
+    // The marker, and the file of its process.
+    assert_eq!(fs::read_dir(folder.path().join(kept)).unwrap().count(), 2, "{cleaned:?}");
 }
 
 #[test]

@@ -4,6 +4,8 @@ use crate::support::suites::{Mistakes, with_verdict};
 use crate::support::{Seen, Surroundings, narrows, run, strangers_folder};
 use serde_json::Value;
 use std::fs;
+use std::io::Write;
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::Path;
 use std::time::Duration;
 
@@ -243,7 +245,7 @@ fn a_mistake_anywhere_in_a_script_is_told_with_its_line_and_nothing_is_done() {
         .assert_no_result();
     run_script(folder.path(), "", "show\n").assert_said(0, &["no `run`: nothing is measured"]);
     run_script(folder.path(), "--out record", "run none/out.txt\n")
-        .assert_said(2, &["stdin:1: run none/out.txt"]);
+        .assert_said(2, &["stdin:1: run: cannot write to none/out.txt"]);
     before.assert_same(folder.path());
 }
 
@@ -251,6 +253,7 @@ fn a_mistake_anywhere_in_a_script_is_told_with_its_line_and_nothing_is_done() {
 fn the_folders_own_script_is_read_first_where_none_is_named_and_what_is_shown_goes_to_a_file() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join(".pmrc"), "set number 33\nshow set.txt\n").unwrap();
+    rights(&folder.path().join(".pmrc"), 0o644);
     let seen = run_script(folder.path(), "", "show set.txt\nexit\nnonsense\n");
     assert_eq!((seen.code, seen.stdout.as_str()), (Some(0), ""), "{seen:?}");
     assert!(seen.stderr.contains("Reading configuration from file '.pmrc'"), "{}", seen.stderr);
@@ -262,7 +265,59 @@ fn the_folders_own_script_is_read_first_where_none_is_named_and_what_is_shown_go
     fs::write(folder.path().join(".pmrc"), "set number 0\n").unwrap();
     run_script(folder.path(), "", "show\n").assert_said(2, &[".pmrc:1:1: set number: found `0`"]);
     run_script(folder.path(), "-", "show gone/file\n")
-        .assert_said(2, &["stdin:1: show gone/file: No such file"]);
+        .assert_said(2, &["stdin:1: show: cannot write to gone/file: No such file"]);
+}
+
+fn rights(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+#[test]
+fn a_script_of_the_folder_that_others_can_have_written_is_not_used_and_that_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = folder.path().join(".pmrc");
+    fs::write(&own, "set number 33\n").unwrap();
+    let refused = |why: &str| {
+        let seen = run_script(folder.path(), "", "show\n");
+        assert!(seen.stdout.contains("number of files is 500\n"), "{why}: {seen:?}");
+        seen.assert_said(0, &["'.pmrc' of this folder is not used: ", why]);
+    };
+    rights(&own, 0o666);
+    refused("others may write to it");
+    rights(&own, 0o600);
+    rights(folder.path(), 0o1777);
+    refused("others may write in its folder");
+    rights(folder.path(), 0o700);
+    let used = run_script(folder.path(), "", "show\n");
+    assert!(used.stdout.contains("number of files is 33\n"), "{used:?}");
+    if chown(&own, Some(61_001), None).is_ok() {
+        refused("it belongs to another user");
+    } else {
+        drop(writeln!(std::io::stderr(), "skipped in part: only root may give files away"));
+    }
+    fs::rename(&own, folder.path().join("other")).unwrap();
+    symlink("other", &own).unwrap();
+    refused("it is a symbolic link");
+}
+
+#[test]
+fn what_is_written_to_a_file_steers_no_terminal_and_follows_no_link() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::write(at("precious"), "mine").unwrap();
+    symlink("precious", at("link")).unwrap();
+    symlink("made", at("dangling")).unwrap();
+    let seen = run_script(folder.path(), "", "set location a\u{1b}[2Jb\nshow set.txt\n");
+    assert_eq!(seen.code, Some(0), "{seen:?}");
+    let shown = fs::read_to_string(at("set.txt")).unwrap();
+    assert!(shown.contains("a\\u001b[2Jb") && !shown.contains('\u{1b}'), "{shown}");
+    for name in ["link", "dangling"] {
+        let command = format!("show {name}\nset number 20\nset transactions 20\nrun {name}\n");
+        let said = ["stdin:1: show: ", "stdin:4: run: ", "it is a symbolic link, which is not followed"];
+        run_script(folder.path(), "--out record --no-verdict", &command).assert_said(2, &said);
+    }
+    assert_eq!(fs::read_to_string(at("precious")).unwrap(), "mine");
+    assert!(!at("made").exists() && !at("record").exists());
 }
 
 #[test]
@@ -274,7 +329,7 @@ fn what_a_later_run_cannot_use_is_told_before_the_first_one() {
     let seen = run_script(folder.path(), "--out record --no-verdict --quiet", commands);
     let said = [
         "stdin:5: the location gone",
-        "stdin:5: run none/out.txt: No such file",
+        "stdin:5: run: cannot write to none/out.txt: No such file",
         "stdin:6: the location gone",
     ];
     seen.assert_said(2, &said).assert_no_result();

@@ -3,14 +3,16 @@
 //! Nothing outside it is ever written, and a folder without the marker is never removed. It is kept open: what is removed
 //! is in the folder that was made, whatever has its name by then.
 
-use super::marked::{MARKER, MarkedFolder, NamedFolder, PREFIX, named_folders};
+use super::marked::{
+    KEPT, MARKER, MARKER_BYTES_MAX, MarkedFolder, NamedFolder, PREFIX, is_kept, named_folders,
+};
 use super::own::{self, OwnFolder};
 use narrows_sys::file::{self, Create, FileAccess, FileIdentity, OpenMode};
 use rustix::fs::{AtFlags, fstat, unlinkat};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -75,9 +77,32 @@ impl TestFolder {
         marker.write_all(format!("{owner}\n").as_bytes())
     }
 
-    /// Leaves it with what is in it when this value is dropped; it stays marked.
+    /// Leaves it with what is in it when this value is dropped and when a signal ends this process; its marker says so
+    /// from now on. It is no longer compared with what was made. That its marker cannot be changed is a problem of this
+    /// process.
     pub fn keep(&mut self) {
         self.is_kept = true;
+        own::forget(&self.path);
+        if let Err(error) = self.mark_kept() {
+            own::note_problem(format!(
+                "test folder {}: it stays, but its marker cannot say so: {error}; `narrows clean --remove` removes it",
+                self.path.display()
+            ));
+        }
+    }
+
+    /// Puts that it stays before the line of its marker, in one write: a marker of half a line never counts as one.
+    fn mark_kept(&self) -> io::Result<()> {
+        let mode = OpenMode { access: FileAccess::ReadWrite, ..OpenMode::default() };
+        let marker = file::open_own(&self.folder, OsStr::new(MARKER), mode, 0)
+            .map_err(|error| io::Error::from_raw_os_error(error.errno().raw()))?;
+        let mut line = String::new();
+        (&marker).take(MARKER_BYTES_MAX).read_to_string(&mut line)?;
+        let written = file::pwrite(&marker, format!("{KEPT}{line}").as_bytes(), 0)?;
+        if written.is_short() {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        Ok(())
     }
 
     /// Where it is.
@@ -93,12 +118,14 @@ impl TestFolder {
     }
 
     /// Folders in `parent` that earlier runs left behind or that runs use now, with the line of their marker: an empty one
-    /// where a run was killed, some seconds before the time `now_s` (of the epoch), while it made the folder.
+    /// where a run was killed, some seconds before the time `now_s` (of the epoch), while it made the folder. Those that
+    /// their user keeps are left out.
     #[must_use]
     pub fn left_behind(parent: &Path, now_s: u64) -> Vec<(PathBuf, String)> {
         let Ok(opened) = File::open(parent) else { return Vec::new() };
         let Ok(folders) = named_folders(&Arc::new(opened), parent) else { return Vec::new() };
         let line = |folder: &NamedFolder| match folder.marker(MARKER) {
+            Some(line) if is_kept(&line) => None,
             Some(line) if !line.is_empty() => Some(line),
             _ => folder.is_unfinished(&[MARKER], now_s).then(String::new),
         };

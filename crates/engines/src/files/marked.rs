@@ -15,10 +15,18 @@ use std::sync::Arc;
 pub(super) const PREFIX: &str = ".narrows-";
 /// Name of the file that marks a test folder.
 pub const MARKER: &str = "made-by-narrows";
+/// Start of the marker of a test folder that its user wants to stay; the line of the run that made it follows.
+pub(super) const KEPT: &str = "kept: ";
 /// No marker is longer.
-const MARKER_BYTES_MAX: u64 = 4096;
+pub(super) const MARKER_BYTES_MAX: u64 = 4096;
 /// Entries of a folder that are looked at.
 const LOOKED_AT_MAX: usize = 1 << 20;
+
+/// Whether the line `line` of a test folder's marker says that its user wants it to stay.
+#[must_use]
+pub fn is_kept(line: &str) -> bool {
+    line.starts_with(KEPT)
+}
 
 /// A folder that narrows made, open, with what is needed to remove it.
 #[derive(Debug, Clone, Copy)]

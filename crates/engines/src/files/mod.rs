@@ -24,7 +24,7 @@ mod sync_count;
 pub use cache::{COLD_RESIDENT_RATIO_MAX, drop_pages, resident_ratio};
 pub use displace::{DummyFile, sync};
 pub use folder::{FolderError, TestFolder};
-pub use marked::{MARKER, MarkedFolder, NamedFolder, named_folders};
+pub use marked::{MARKER, MarkedFolder, NamedFolder, is_kept, named_folders};
 pub(crate) use object_path::ObjectPath;
 pub use own::{
     OwnFolder, add_own_folder, find_replaced, own_folder, own_folder_paths, remove_own_folders,

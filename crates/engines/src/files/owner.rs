@@ -1,21 +1,28 @@
 //! The process that a marker names, and whether it is still there.
 //!
 //! A number of a process means something in one boot and one process-id namespace alone: anywhere else nothing is known
-//! about it.
+//! about it, except that it has ended where its machine was started again since.
 
 use narrows_sys::process::{pid_namespace, started_ticks};
 use std::fmt;
 use std::fs;
 
-/// Words of a process in a marker, in order: its number, its start, its boot, its namespace, its machine.
+/// Words of a process in a marker, in order: its number, its start, its boot, its namespace, its machine's name.
 const LABELS: [&str; 5] = ["process ", " started at tick ", " in boot ", ", process ids of ", " on "];
+/// Words before the hash of its machine's id, the last of a marker; not in those of earlier versions.
+const MACHINE_LABEL: &str = ", machine ";
+/// The process-id namespace that a machine starts with, in which no container is unless it is given that of its host.
+///
+/// # Source
+/// Linux, `include/linux/proc_ns.h`: `PROC_PID_INIT_INO`.
+const FIRST_NAMESPACE: u64 = 0xefff_fffc;
 
 /// Whether the process that made a folder is still there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OwnerState {
     /// It is.
     Alive,
-    /// It has ended.
+    /// It has ended: since this machine was started last, or with an earlier start of this machine.
     Gone,
     /// It ran before this machine was started last, or on another machine with the same name.
     OtherBoot,
@@ -36,6 +43,8 @@ pub struct OwnerProcess {
     pub namespace: u64,
     /// Its machine's name.
     pub hostname: String,
+    /// Its machine's id, as a hash that does not give the id away; 0 where it is not known.
+    pub machine_hash: u64,
 }
 
 impl OwnerProcess {
@@ -52,6 +61,7 @@ impl OwnerProcess {
             boot_id: kernel("random/boot_id"),
             namespace: pid_namespace().unwrap_or(0),
             hostname: kernel("hostname"),
+            machine_hash: machine_hash(&fs::read_to_string("/etc/machine-id").unwrap_or_default()),
         }
     }
 
@@ -62,13 +72,17 @@ impl OwnerProcess {
         let (pid, line) = line.split_once(LABELS[1])?;
         let (started, line) = line.split_once(LABELS[2])?;
         let (boot_id, line) = line.split_once(LABELS[3])?;
-        let (namespace, hostname) = line.split_once(LABELS[4])?;
+        let (namespace, line) = line.split_once(LABELS[4])?;
+        let machine = line.rsplit_once(MACHINE_LABEL);
+        let machine = machine.and_then(|(name, hash)| Some((name, u64::from_str_radix(hash, 16).ok()?)));
+        let (hostname, machine_hash) = machine.unwrap_or((line, 0));
         Some(Self {
             pid: pid.parse().ok()?,
             started_ticks: started.parse().ok()?,
             boot_id: boot_id.to_owned(),
             namespace: namespace.parse().ok()?,
             hostname: hostname.to_owned(),
+            machine_hash,
         })
     }
 
@@ -80,23 +94,51 @@ impl OwnerProcess {
             return OwnerState::Unknown;
         }
         if self.boot_id != here.boot_id {
-            let is_same_name = self.hostname == here.hostname;
-            return if is_same_name { OwnerState::OtherBoot } else { OwnerState::Unknown };
+            return match self.hostname == here.hostname {
+                true if self.is_of_machine(here) => OwnerState::Gone,
+                true => OwnerState::OtherBoot,
+                false => OwnerState::Unknown,
+            };
         }
         if self.namespace != here.namespace {
             return OwnerState::Unknown;
         }
         if started_ticks(self.pid) == Some(self.started_ticks) { OwnerState::Alive } else { OwnerState::Gone }
     }
+
+    /// Whether it ran on the machine of `here`: the id is the same, and both are of the machine itself. Containers that are
+    /// started from one image may have one id on several machines.
+    fn is_of_machine(&self, here: &Self) -> bool {
+        let is_of_machine_itself = |process: &Self| process.namespace == FIRST_NAMESPACE;
+        self.machine_hash != 0
+            && self.machine_hash == here.machine_hash
+            && is_of_machine_itself(self)
+            && is_of_machine_itself(here)
+    }
+}
+
+/// A hash of the machine id `id`, which is confidential; 0 for what is none.
+///
+/// # Source
+/// machine-id(5); FNV-1a, 64 bits: half of the id's bits cannot be found from it.
+fn machine_hash(id: &str) -> u64 {
+    const DIGITS: usize = 32;
+    let id = id.trim();
+    if id.len() != DIGITS || !id.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        return 0;
+    }
+    id.bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 impl fmt::Display for OwnerProcess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [process, started, boot, namespace_label, on] = LABELS;
-        let Self { pid, started_ticks, boot_id, namespace, hostname } = self;
+        let Self { pid, started_ticks, boot_id, namespace, hostname, machine_hash } = self;
         write!(
             f,
-            "{process}{pid}{started}{started_ticks}{boot}{boot_id}{namespace_label}{namespace}{on}{hostname}"
+            "{process}{pid}{started}{started_ticks}{boot}{boot_id}{namespace_label}{namespace}{on}{hostname}\
+             {MACHINE_LABEL}{machine_hash:016x}"
         )
     }
 }
@@ -130,11 +172,42 @@ mod tests {
         let gone = OwnerProcess { started_ticks: here.started_ticks + 1, ..here.clone() };
         let namespace = OwnerProcess { namespace: here.namespace + 1, ..gone.clone() };
         let machine = OwnerProcess { boot_id: "its".into(), hostname: "other".into(), ..gone.clone() };
-        let rebooted = OwnerProcess { boot_id: "before".into(), ..gone.clone() };
+        let rebooted = OwnerProcess { boot_id: "before".into(), machine_hash: 0, ..gone.clone() };
         let start = OwnerProcess { started_ticks: 0, ..gone };
         assert_eq!(
             [namespace, machine, rebooted, start].map(|owner| owner.state(&here)),
             [OwnerState::Unknown, OwnerState::Unknown, OwnerState::OtherBoot, OwnerState::Unknown]
         );
+    }
+
+    #[test]
+    fn a_process_of_an_earlier_start_of_this_machine_is_gone_and_one_of_a_namesake_may_be_there() {
+        let here = OwnerProcess { namespace: FIRST_NAMESPACE, machine_hash: 7, ..OwnerProcess::current() };
+        let before = OwnerProcess { boot_id: "before".into(), ..here.clone() };
+        assert_eq!(before.state(&here), OwnerState::Gone);
+        let renamed = OwnerProcess { hostname: "other".into(), ..before.clone() };
+        assert_eq!(renamed.state(&here), OwnerState::Unknown);
+        for namesake in [
+            OwnerProcess { machine_hash: 8, ..before.clone() },
+            OwnerProcess { machine_hash: 0, ..before.clone() },
+            OwnerProcess { namespace: 4_026_532_000, ..before },
+        ] {
+            assert_eq!(namesake.state(&here), OwnerState::OtherBoot, "{namesake}");
+        }
+    }
+
+    #[test]
+    fn a_marker_of_an_earlier_version_names_no_machine() {
+        let here = OwnerProcess::current();
+        let line = here.to_string();
+        let (earlier, _) = line.rsplit_once(MACHINE_LABEL).unwrap();
+        assert_eq!(OwnerProcess::parse(earlier), Some(OwnerProcess { machine_hash: 0, ..here }));
+    }
+
+    #[test]
+    fn a_machine_without_an_id_has_no_hash() {
+        assert_eq!([machine_hash(""), machine_hash("uninitialized\n")], [0, 0]);
+        // FNV-1a of 32 zeroes, by a script of three lines in Python.
+        assert_eq!(machine_hash(&format!("{}\n", "0".repeat(32))), 0x7c02_c15d_9cbe_35a5);
     }
 }

@@ -14,6 +14,7 @@ use rustix::fs::{Advice, CWD, FileType, Mode, OFlags, ResolveFlags};
 use crate::error::{Result, SysErrno};
 use crate::return_stack;
 
+mod appended;
 mod identity;
 mod in_folder;
 mod layout;
@@ -24,8 +25,10 @@ mod removal;
 mod residency;
 mod short_path;
 mod space;
+mod trusted;
 mod vectors;
 
+pub use appended::{check_to_append, open_to_append};
 pub use identity::{FileIdentity, is_made_file, is_made_name};
 pub use in_folder::{
     FolderRights, RenameMode, current_path, is_empty_folder, open_folder, open_place, remove_folder_in,
@@ -40,10 +43,11 @@ pub use own_folder::{
     make_folder, open_folder_in, open_own, read_small, read_small_in, read_small_through_links,
 };
 pub use position::{read, seek, write};
-pub use removal::remove_content;
+pub use removal::{known_content, remove_content, remove_known};
 pub use residency::resident_bytes;
 pub use short_path::ShortPath;
 pub use space::{grants_holes, nameless, punch_hole, reserve};
+pub use trusted::read_small_trusted;
 pub use vectors::{VECTORS_MAX, preadv, pwritev};
 
 /// What will be done with a file.

@@ -156,6 +156,11 @@ pub fn read_small(path: &Path, bytes_max: u64) -> Result<Vec<u8>> {
 /// # Errors
 /// As [`read_small`].
 pub fn read_small_in(folder: impl AsFd, path: &Path, bytes_max: u64) -> Result<Vec<u8>> {
+    read_bounded(open_regular_in(folder, path)?, path, bytes_max)
+}
+
+/// The regular file at `path` from the open folder `folder` on, to be read: no link, and never waited for.
+pub(super) fn open_regular_in(folder: impl AsFd, path: &Path) -> Result<File> {
     let failed = |errno: Errno| SysErrno::from(errno).during("read", path.display());
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let opened = openat(folder, path, flags, Mode::empty()).map_err(|errno| match errno {
@@ -171,11 +176,19 @@ pub fn read_small_in(folder: impl AsFd, path: &Path, bytes_max: u64) -> Result<V
     if kind != FileType::RegularFile {
         return Err(failed(Errno::INVAL).advising("it is no regular file; name one"));
     }
+    Ok(opened.into())
+}
+
+/// The content of `opened`, the file at `path`, of `bytes_max` bytes at most.
+pub(super) fn read_bounded(opened: File, path: &Path, bytes_max: u64) -> Result<Vec<u8>> {
+    let failed = |errno: SysErrno| errno.during("read", path.display());
     let mut content = Vec::new();
-    let read = File::from(opened).take(bytes_max.saturating_add(1)).read_to_end(&mut content);
-    read.map_err(|error| SysErrno::from(error).during("read", path.display()))?;
+    let read = opened.take(bytes_max.saturating_add(1)).read_to_end(&mut content);
+    read.map_err(|error| failed(error.into()))?;
     if content.len() as u64 > bytes_max {
-        return Err(failed(Errno::FBIG).advising("it is longer than such a file can be; name another one"));
+        return Err(
+            failed(Errno::FBIG.into()).advising("it is longer than such a file can be; name another one")
+        );
     }
     Ok(content)
 }
@@ -203,6 +216,11 @@ pub fn read_small_through_links(path: &Path, bytes_max: u64) -> Result<Vec<u8>> 
     read_small(&path, bytes_max)
 }
 
+/// Whether `user_id` is that of root or of this process.
+pub(super) fn is_trusted(user_id: u32) -> bool {
+    user_id == 0 || user_id == rustix::process::geteuid().as_raw()
+}
+
 /// Where the link `path` leads to, if nobody but root and this user can have put it there.
 fn link_target(path: &Path) -> Result<std::path::PathBuf> {
     let failed = |errno: Errno| SysErrno::from(errno).during("read", path.display());
@@ -216,8 +234,6 @@ fn link_target(path: &Path) -> Result<std::path::PathBuf> {
     let folder = openat(CWD, parent, flags, Mode::empty()).map_err(failed)?;
     let around = fstat(&folder).map_err(failed)?;
     let link = rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
-    let user_id = rustix::process::geteuid().as_raw();
-    let is_trusted = |owner: u32| owner == 0 || owner == user_id;
     let rights = Mode::from_raw_mode(around.st_mode);
     let is_closed = !rights.intersects(Mode::WGRP | Mode::WOTH) || rights.contains(Mode::SVTX);
     if !(is_trusted(link.st_uid) && is_trusted(around.st_uid) && is_closed) {

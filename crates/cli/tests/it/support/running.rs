@@ -3,9 +3,9 @@
 //! Nothing here sleeps: lines come through a channel that is waited for with a deadline.
 
 use super::{Guarded, Seen, narrows};
-use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -28,17 +28,23 @@ impl Running {
     }
 
     /// Starts `command`, which runs the binary.
-    pub(crate) fn start_command(mut command: Command) -> Self {
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    pub(crate) fn start_command(command: Command) -> Self {
+        Self::start_into(command, Stdio::piped())
+    }
+
+    /// The same with another stdout than one that is read.
+    pub(crate) fn start_into(mut command: Command, stdout: Stdio) -> Self {
+        command.stdout(stdout).stderr(Stdio::piped());
         let mut child = Guarded(command.spawn().unwrap());
         let stderr = lines(child.0.stderr.take().unwrap());
-        let mut pipe = child.0.stdout.take().unwrap();
-        let stdout = std::thread::spawn(move || {
-            let mut text = String::new();
-            drop(pipe.read_to_string(&mut text));
-            text
+        let stdout = child.0.stdout.take().map(|mut pipe| {
+            std::thread::spawn(move || {
+                let mut text = String::new();
+                drop(pipe.read_to_string(&mut text));
+                text
+            })
         });
-        Self { child, stderr, stdout: Some(stdout), said: String::new() }
+        Self { child, stderr, stdout, said: String::new() }
     }
 
     pub(crate) fn pid(&self) -> u32 {
@@ -83,14 +89,64 @@ impl Running {
         }
     }
 
+    /// Whether it ends within `within`.
+    pub(crate) fn ends_within(&mut self, within: Duration) -> bool {
+        ends_within(&mut self.child.0, within)
+    }
+
     /// Its end, and all that it said.
     #[track_caller]
     pub(crate) fn end(mut self) -> Seen {
         self.wait_until_all_are_gone(SOON);
         let status = self.child.0.wait().unwrap();
-        let stdout = self.stdout.take().unwrap().join().unwrap();
+        let stdout = self.stdout.take().map(|stdout| stdout.join().unwrap()).unwrap_or_default();
         Seen { code: status.code(), stdout, stderr: std::mem::take(&mut self.said) }
     }
+}
+
+/// The folders in `/proc` of the children of the process `pid`.
+pub(crate) fn children_of(pid: u32) -> Vec<PathBuf> {
+    let parent = format!("PPid:\t{pid}\n");
+    let processes = std::fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path());
+    let is_child = |path: &PathBuf| {
+        // Others come and go meanwhile.
+        std::fs::read_to_string(path.join("status")).is_ok_and(|status| status.contains(&parent))
+    };
+    processes.filter(is_child).collect()
+}
+
+/// Whether `child` ends within `within`.
+pub(crate) fn ends_within(child: &mut Child, within: Duration) -> bool {
+    waited(within, || child.try_wait().unwrap().is_some())
+}
+
+/// Waits until the manifest of `record` says how the run ended.
+#[track_caller]
+pub(crate) fn wait_until_finished(record: &Path) {
+    let is_finished = || {
+        let manifest = std::fs::read_to_string(record.join("manifest.json")).unwrap_or_default();
+        manifest.contains("\"complete\": \"")
+    };
+    assert!(waited(SOON / 4, is_finished), "{} is not finished", record.display());
+}
+
+/// A pipe that nobody reads, and that takes no more.
+pub(crate) fn full_pipe() -> (PipeReader, PipeWriter) {
+    let (reader, writer) = std::io::pipe().unwrap();
+    narrows_sys::output::write_within(&writer, &"x".repeat(4 << 20), Duration::from_millis(1));
+    (reader, writer)
+}
+
+/// Whether `is_so` within `within`, asked every 5 ms.
+pub(crate) fn waited(within: Duration, mut is_so: impl FnMut() -> bool) -> bool {
+    let (_open, pause) = channel::<()>();
+    let looks = within.as_millis() / 5;
+    (0..=looks).any(|_| {
+        is_so() || {
+            let _ = pause.recv_timeout(Duration::from_millis(5));
+            false
+        }
+    })
 }
 
 /// Waits until the `record` shows that `count` phases of one of the names have begun.
@@ -101,14 +157,8 @@ pub(crate) fn wait_for_phases(record: &Path, names: &[&str], count: usize) {
         let is_one = |line: &&str| names.iter().any(|name| line.contains(&format!(r#""phase":"{name}""#)));
         events.lines().filter(is_one).count()
     };
-    let (_open, pause) = channel::<()>();
-    for _ in 0..2000 {
-        if begun() >= count {
-            return;
-        }
-        let _ = pause.recv_timeout(Duration::from_millis(5));
-    }
-    panic!("{} of {count} phases {names:?} began in {}", begun(), record.display());
+    let have_begun = waited(Duration::from_secs(10), || begun() >= count);
+    assert!(have_begun, "{} of {count} phases {names:?} began in {}", begun(), record.display());
 }
 
 fn lines(pipe: impl Read + Send + 'static) -> Receiver<String> {
