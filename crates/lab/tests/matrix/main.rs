@@ -1,6 +1,13 @@
 //! The injection matrix of `cargo xtask lab diagnose`: real paths with one known fault each, checked as a user would, and what
 //! the verdict names for each load beside what is true. Prints the confusion matrix; not part of `./test`.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests fail as tests do"
+)]
+
 #[path = "../it/support/mod.rs"]
 #[allow(dead_code, unreachable_pub, reason = "the other tests of the lab use the rest")]
 mod support;
