@@ -19,6 +19,10 @@ const OPENING_S: u64 = 5;
 /// A connection that is asked to end is cut this much later.
 const CUT_AFTER_NS: u64 = 2 * SECOND_NS;
 
+/// Longest silence of a connection whose client measures elsewhere meanwhile: longer than any cell of a usual run. A client
+/// that was stopped keeps its place no longer than this.
+const QUIET_S: u64 = 3600;
+
 /// A hello that takes longer than this makes room for a newer one when places are scarce.
 const GREETING_NS: u64 = SECOND_NS;
 
@@ -147,13 +151,13 @@ impl LiveConnection {
             {
                 self.request_end(&format!("opening the connection took longer than {OPENING_S} s"), now_ns);
             }
-            (None, _, limit) if stage != ConnectionStage::AllowsSilence && above(last_activity_ns, limit) => {
-                self.request_end(
-                    &format!("the connection was idle for {limit} s, the server's limit"),
-                    now_ns,
-                );
+            (None, _, limit) => {
+                let limit = if stage == ConnectionStage::AllowsSilence { limit.max(QUIET_S) } else { limit };
+                if above(last_activity_ns, limit) {
+                    let why = format!("the connection was idle for {limit} s, the server's limit");
+                    self.request_end(&why, now_ns);
+                }
             }
-            _ => {}
         }
     }
 }

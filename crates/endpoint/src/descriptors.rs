@@ -21,8 +21,12 @@ const GREETINGS_MAX: u64 = 64;
 /// A connection that serves: a third handle for who sends, and the files that its counters are read from for a moment.
 pub(crate) const CONNECTION: u64 = 4;
 
-/// Set aside for control connections: a client has one or two, each with the folder of its session.
-const CONTROL_MAX: u64 = 256;
+/// A control connection: besides what every connection has, the files that it keeps open to read counters (of the machine,
+/// the process and up to two control groups), those of a cell that runs, and the file that displaces caches.
+const CONTROL_CONNECTION: u64 = CONNECTION + 12;
+
+/// Set aside for control connections: those of 32 clients, which have two each.
+const CONTROL_MAX: u64 = 64 * CONTROL_CONNECTION;
 
 /// Objects that clients may have open together where the system lets this process have as many files: four openings of
 /// the most that one may ask for.
@@ -73,7 +77,10 @@ impl Descriptors {
     /// The files of a connection whose hello is through.
     pub(crate) fn for_connection(&self, purpose: Purpose) -> Result<Reservation, Error> {
         match purpose {
-            Purpose::Control => self.control.reserve(CONNECTION).or_else(|_| self.shared.reserve(CONNECTION)),
+            Purpose::Control => {
+                let reserved = self.control.reserve(CONTROL_CONNECTION);
+                reserved.or_else(|_| self.shared.reserve(CONTROL_CONNECTION))
+            }
             Purpose::Data | Purpose::Proxy => self.shared.reserve(CONNECTION),
         }
     }
@@ -112,10 +119,7 @@ mod tests {
             let sum =
                 OWN.min(granted / 4) + GREETING * parts.greetings as u64 + control + parts.shared.limit();
             assert!(sum <= granted, "{granted}: {sum}");
-            assert!(
-                control >= CONNECTION / 2 && parts.session < parts.shared.limit(),
-                "{granted}: {parts:?}"
-            );
+            assert!(parts.session < parts.shared.limit() && control <= CONTROL_MAX, "{granted}: {parts:?}");
         }
     }
 

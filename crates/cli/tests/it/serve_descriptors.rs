@@ -122,6 +122,35 @@ fn a_client_that_opens_all_it_can_leaves_descriptors_for_other_clients() {
 }
 
 #[test]
+fn control_connections_that_ask_for_counters_are_refused_before_the_server_has_no_descriptor_left() {
+    let server = Limited::start("256:256");
+    let mut asking = Vec::new();
+    let refused = loop {
+        match server.control() {
+            Ok(mut control) => {
+                // It keeps the files open from which they are read.
+                control.counters().unwrap();
+                asking.push(control);
+            }
+            Err(error) => break error.to_string(),
+        }
+        assert!(asking.len() < 256, "none was refused");
+    };
+    assert!(refused.contains("open files"), "{refused}");
+    let open = std::fs::read_dir(format!("/proc/{}/fd", server.child.0.id())).unwrap().count();
+    assert!(open < 240, "{open} of 256 descriptors are open");
+    // Those that are there are still served, and a place that is given back is free again.
+    asking.iter_mut().for_each(|control| drop(control.counters().unwrap()));
+    asking.pop().unwrap().end().unwrap();
+    let again = (0..100).find_map(|_| {
+        let (_open, pause) = std::sync::mpsc::channel::<()>();
+        let _ = pause.recv_timeout(Duration::from_millis(20));
+        server.control().ok()
+    });
+    assert!(again.is_some(), "the place is taken for ever");
+}
+
+#[test]
 fn a_server_without_a_free_descriptor_waits_for_one_and_does_not_spin() {
     let server = Limited::start("256:4096");
     server.control().unwrap().end().unwrap();

@@ -2,10 +2,10 @@
 
 use crate::support::proxied::{Proxied, read_to_reset};
 use crate::support::raw::Raw;
-use crate::support::{Running, TIMEOUT_NS, clock, eventually, options};
+use crate::support::{HandClock, Running, TIMEOUT_NS, clock, eventually, options};
 use narrows_endpoint::{Proxy, ProxyOptions, ServeErrorKind};
-use narrows_engines::ErrorKind;
 use narrows_engines::endpoint::ControlClient;
+use narrows_engines::{Clock, ErrorKind, Tick};
 use narrows_model::{Bytes, Role, Via};
 use narrows_run::StopFlag;
 use narrows_wire::hello::Purpose;
@@ -50,6 +50,23 @@ fn conversations_with_the_proxy_itself_leave_places_for_what_it_forwards() {
     conversations.pop().unwrap().end().unwrap();
     eventually("there is a place again", || ask(proxy.address, None).is_ok());
     conversations[0].counters().unwrap();
+}
+
+#[test]
+fn a_conversation_that_is_silent_for_an_hour_gives_its_place_and_a_quiet_one_keeps_it() {
+    let clock = std::sync::Arc::new(HandClock::default());
+    let hand = std::sync::Arc::clone(&clock);
+    let server = Running::start(options());
+    let proxy = Proxied::start(server.address, |options| options.clock = hand);
+    let mut conversations: Vec<ControlClient> = (0..64).map(|_| ask(proxy.address, None).unwrap()).collect();
+    let mut silent = conversations.pop().unwrap();
+    clock.wait_until(Tick(3_500_000_000_000));
+    conversations.iter_mut().for_each(|quiet| drop(quiet.counters().unwrap()));
+    assert!(ask(proxy.address, None).is_err(), "all places are taken");
+    clock.wait_until(Tick(3_700_000_000_000));
+    eventually("the silent one has given its place", || ask(proxy.address, None).is_ok());
+    assert!(silent.counters().is_err());
+    conversations.iter_mut().for_each(|quiet| drop(quiet.counters().unwrap()));
 }
 
 #[test]
