@@ -46,6 +46,7 @@ pub(crate) fn report(workspace: &Workspace) -> anyhow::Result<TaskOutcome> {
     let graph = dependencies::graph(&workspace.metadata)?;
 
     problems.extend(edges::check(&members, tables::CRATES));
+    problems.extend(edges::check_unused(&members, tables::CRATES));
     problems.extend(effects::check(&sources, tables::CRATES, tables::EFFECT_EXCEPTIONS));
     problems.extend(lengths::check(&sources, limits::LENGTH_EXEMPTIONS));
     problems.extend(names::check(&sources));
