@@ -76,7 +76,7 @@ pub(crate) enum Interrupt {
 }
 
 /// Turns signals into requests on `stop` from now on, and ends the process if a request to stop at once is not met in time;
-/// `told` is called for each.
+/// `notify` is called for each.
 ///
 /// One thread receives all signals: the others, those that the caller starts from now on included, may be waiting for
 /// storage that does not answer, and a signal that the kernel gave to such a thread would be noticed by none.

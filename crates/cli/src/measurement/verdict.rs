@@ -7,7 +7,7 @@ use narrows_model::Summary;
 use narrows_model::event::EndReason;
 use narrows_record::Record;
 
-/// Finishes the record of `ran` and shows its verdict, which is read from the record and nothing else.
+/// Finishes the record of `finished` and shows its verdict, which is read from the record and nothing else.
 ///
 /// # Errors
 /// When the record cannot be read again, stdout cannot be written, or nothing was measured.
@@ -15,7 +15,7 @@ pub(crate) fn conclude(finished: FinishedRun, context: OutputContext<'_>) -> Res
     conclude_with(finished, context, &mut |_, text| context.console.result(text))
 }
 
-/// The same, of a suite whose native output `tell` takes to where it belongs.
+/// The same for a suite: `print` writes its native output.
 ///
 /// # Errors
 /// When the record cannot be read again, the output cannot be written, or nothing was measured.
