@@ -23,7 +23,7 @@ pub(crate) const CPU_FREE_RATIO: f64 = 0.9;
 /// From this share on a CPU that equal loads have in common is what limits them, though it is not quite full: a phase
 /// also has its start and its end.
 pub(crate) const BUSY_RATIO: f64 = 0.8;
-/// Held back by its quota for this share of the time, a role that uses most of its CPU has none to spare.
+/// A role that its quota throttled for this share of the time, and that uses most of its CPU, has none to spare.
 pub(crate) const THROTTLED_RATIO: f64 = 0.10;
 
 /// From this share of a time, or of bytes, a part dominates the whole.

@@ -1,6 +1,6 @@
 //! The command line: arguments, wiring, terminal, exit codes. The only crate that prints.
 //!
-//! Every command is a short pipeline of the other crates' values. Deliberately absent: measuring, judging and
+//! Every command is a short pipeline of the other crates' values. Deliberately absent: measuring, evaluating and
 //! rendering, which belong to `run`, `analysis` and `report`.
 #![forbid(unsafe_code)]
 

@@ -36,7 +36,7 @@ pub const TOTAL_BYTES_MAX: Bytes = Bytes(1 << 49);
 /// Largest socket buffer that can be requested: the kernel's own number is twice this.
 pub const SOCKET_BUFFER_BYTES_MAX: Bytes = Bytes((1 << 30) - 1);
 
-/// Whose buffers a sweep shrinks, and whether a proxy stands between client and server.
+/// Whose buffers a sweep shrinks, and whether a proxy is between client and server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum RelaySweep {
     /// Two nodes, the client's.
@@ -109,7 +109,7 @@ impl RelaySweep {
         Self::ALL.into_iter().find(|sweep| sweep.name() == name)
     }
 
-    /// Whether a proxy stands between client and server.
+    /// Whether a proxy is between client and server.
     #[must_use]
     pub fn has_proxy(self) -> bool {
         !matches!(self, Self::Client | Self::Server | Self::Both)
@@ -261,7 +261,7 @@ pub struct RelaySegments {
     pub retransmitted_count: u64,
 }
 
-/// The machine on which a role was played, as far as its CPUs go.
+/// The machine on which a role was played: its CPUs alone.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct RelayMachine {
     /// Boot id: equal ids are one machine; `None` where the kernel does not report it.

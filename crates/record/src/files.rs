@@ -30,7 +30,7 @@ pub(crate) fn write_whole<T: Serialize>(dir: &Path, name: &str, value: &T) -> Re
         .map_err(|error| RecordError::io("write", &path, std::io::Error::from(error)))?;
     // JSON leaves some characters as they are that terminals act on.
     let text = format!("{}\n", narrows_model::printable::lines(&text));
-    // Somebody else may write in a folder that was there before: what lies at the name is neither followed nor kept.
+    // Somebody else may write in a folder that was there before: what has the name is neither followed nor kept.
     let made = OpenOptions::new().write(true).create_new(true).open(&partial).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => RecordError::found(
             ErrorKind::Io,

@@ -99,7 +99,7 @@ fn merge_open_loop(into: &mut Option<OpenLoopTotals>, from: &OpenLoopTotals) {
 /// rate when seven blocks fit; between two completions there are whole blocks only. A trial that a count or a sync ends
 /// has no such border at its end. Without a warm-up nothing straddles the window's start, at which the load starts. A window after
 /// a warm-up in which nothing completed begins with a part of a block and ends with one. Where nothing came for longer than blocks
-/// straddle, the target stood still: that time is the window's like all other.
+/// straddle, the target stalled: that time is the window's like all other.
 fn span_ns(times: WindowTimes, clients: &[ClientOutput]) -> (u64, u64) {
     let workers = || clients.iter().flat_map(|client| &client.workers);
     let last_before_ns = workers().map(|worker| worker.last_before_ns).max().unwrap_or_default();

@@ -35,7 +35,7 @@ pub(crate) fn one_of<T: Copy + Send + Sync + 'static>(
     })
 }
 
-/// The long option that stands for a word of a suite's letters; nobody types it.
+/// The long option that replaces a word of a suite's letters; nobody types it.
 const LETTER: &str = "--letter=";
 
 /// The words of a command line, in which letters that only their suite can read (`-+n`, `-i0`, one that takes all words

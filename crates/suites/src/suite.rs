@@ -90,7 +90,7 @@ pub trait Suite {
     /// The output that the original prints, from the summary of a run of this request.
     fn native(&self, summary: &Summary) -> String;
 
-    /// What stands out in the figures, a sentence each.
+    /// Remarks on the figures, a sentence each.
     fn reading(&self, summary: &Summary) -> Vec<String>;
 
     /// Figures beside those that every cell has, each with the id of its cell.
@@ -183,7 +183,7 @@ impl SuiteEntry {
         (self.native)(self.own(summary)?, summary)
     }
 
-    /// What stands out in the figures, a sentence each; none where `summary` is of another suite.
+    /// Remarks on the figures, a sentence each; none if `summary` is of another suite.
     #[must_use]
     pub fn reading(&self, summary: &Summary) -> Vec<String> {
         self.own(summary).and_then(|source| (self.reading)(source, summary)).unwrap_or_default()

@@ -175,7 +175,7 @@ impl CellData {
         self.note_round(trial);
     }
 
-    /// Turns trials that never ended into totals, as far as their samples go, and keeps the steady window of rounds that
+    /// Turns trials that never ended into totals, as far as they have samples, and keeps the steady window of rounds that
     /// reached one.
     fn close(&mut self) {
         for (index, open) in std::mem::take(&mut self.open) {

@@ -28,7 +28,7 @@ fn rows(of: &TableSpec) -> String {
     table(["key", "meaning", "takes", "without it", "example"], rows)
 }
 
-/// A default that is a value stands as code, a sentence as it is.
+/// A default that is a value is formatted as code, a sentence is not.
 fn without(key: &KeySpec) -> String {
     let default = key.default();
     let is_value = default.starts_with('"') || default.parse::<f64>().is_ok();

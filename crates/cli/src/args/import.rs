@@ -25,7 +25,7 @@ pub(crate) struct ImportArguments {
     /// What the tool printed; `-` reads it from stdin
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// File for the observations (must not exist); without it they go to stdout
+    /// File for the observations (must not exist); without it they are written to stdout
     #[arg(long, value_name = "FILE.toml")]
     pub(crate) out: Option<PathBuf>,
     /// Memory of each client, or of the one machine of a local path; without it unknown

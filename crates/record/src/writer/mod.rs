@@ -58,7 +58,7 @@ impl Writer {
         &self.dir
     }
 
-    /// The manifest as it stands.
+    /// The current manifest.
     #[must_use]
     pub fn manifest(&self) -> &Manifest {
         &self.manifest

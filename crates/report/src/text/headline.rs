@@ -78,7 +78,7 @@ fn regime(entries: &[&Limiting], rates: &str, style: &Style) -> String {
     out
 }
 
-/// What the path did under a regime: `11.2 MiB/s read, 11.3 MiB/s write`; empty where no cell stands for it.
+/// What the path did under a regime: `11.2 MiB/s read, 11.3 MiB/s write`; empty where no cell represents it.
 fn rates(name: &str, view: &SummaryView<'_>) -> String {
     let stands = |regime: &&Regime<'_>| regime.name() == name || regime.name_for("read and write") == name;
     let each: Vec<String> = view

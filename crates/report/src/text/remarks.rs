@@ -1,4 +1,4 @@
-//! What stands beside the verdict: findings, what the segments predict, cells that were left out.
+//! What is printed beside the verdict: findings, what the segments predict, cells that were left out.
 
 use super::evidence::{PageContext, render as evidence, some_of};
 use super::faults::unit;

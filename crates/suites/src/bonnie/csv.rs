@@ -12,7 +12,7 @@ const FORMAT: &str = "1.98";
 /// The seed of 2.00 is a number of 32 bits.
 const SEED_MASK: u64 = 0xFFFF_FFFF;
 
-/// The names of the fields of 2.00, which stand over the lines of several runs.
+/// The names of the fields of 2.00: a heading over the lines of several runs.
 const NAMES: &str = "format_version,bonnie_version,name,concurrency,seed,file_size,io_chunk_size,seek_count,\
                      seek_proc_count,putc,putc_cpu,put_block,put_block_cpu,rewrite,rewrite_cpu,getc,getc_cpu,get_block,\
                      get_block_cpu,seeks,seeks_cpu,num_files,max_size,min_size,num_dirs,file_chunk_size,seq_create,\

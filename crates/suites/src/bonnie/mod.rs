@@ -1,7 +1,7 @@
 //! bonnie++ (Coker; versions 1.03 and 2.00): one file written, rewritten and read, random seeks in it, then many files
 //! made, looked at and deleted.
 //!
-//! `typed` reads what stands behind its letters, `plan` makes its phases, `text` and `csv` are its native output.
+//! `typed` reads the values of its letters, `plan` makes its phases, `text` and `csv` are its native output.
 //! Deliberately absent: links in place of files, copies of the program on other machines, and starting anything, which is
 //! the command's.
 

@@ -1,4 +1,4 @@
-//! What stands out in the figures: phases that the processor limits, memory in place of the disk, phases that are too
+//! Remarks on the figures: phases that the processor limits, memory in place of the disk, phases that are too
 //! short, whether rewriting is as fast as reading and writing imply, and what several processes achieve together.
 
 use super::figures::{BonnieRow, rows};

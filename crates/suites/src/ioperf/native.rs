@@ -6,7 +6,7 @@ use super::{SHORT_S, TESTS};
 use narrows_model::Summary;
 use std::fmt::Write;
 
-/// What stands where a figure is missing.
+/// What is printed where a figure is missing.
 const MISSING: &str = "-";
 /// The columns of a test, over the table and in CSV.
 pub(super) const COLUMNS: [(&str, &str); 3] =

@@ -1,4 +1,4 @@
-//! What stands out in the figures, and what the published table does not show: how rates spread over processes.
+//! Remarks on the figures, and what the published table does not show: how rates spread over processes.
 
 use super::figures::{IoperfMeasurement, IoperfRow};
 use super::native::row_name;

@@ -1,4 +1,4 @@
-//! The lines that stand over the figures: what was asked for in the original's words and order, and what is known of the
+//! The lines above the figures: what was asked for in the original's words and order, and what is known of the
 //! machine.
 //!
 //! Not here: lines on what narrows does not have or know, which are not printed. The cache of the original is a size

@@ -1,6 +1,6 @@
 //! IOzone (William Norcott and Don Capps, from 1991 on): tests of one file over records and file sizes, and of several processes.
 //!
-//! Test 0 makes a file and the others go over it by their own calls and in their own order; auto mode does so for a surface
+//! Test 0 makes a file and the others access it by their own calls and in their own order; auto mode does so for a surface
 //! of record and file sizes, throughput mode for processes that start together. Deliberately absent: the original's options
 //! that narrows has of its own (engines, think times, latencies), which are refused with what to take.
 

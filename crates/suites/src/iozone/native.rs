@@ -44,7 +44,7 @@ pub(super) fn unit_line(unit: FigureUnit) -> &'static str {
     }
 }
 
-/// Columns that stand in the table: those of tests 0 to 7 always, all up to the last of those that were asked for.
+/// Columns of the table: those of tests 0 to 7 always, all up to the last of those that were requested.
 fn shown(request: &Request) -> &'static [IozoneColumn] {
     let asked = request.columns();
     let last = COLUMNS.iter().rposition(|column| !column.is_mixed() && asked.contains(&column));

@@ -1,4 +1,4 @@
-//! What stands out in the figures: where the surface breaks, what only a cache can have served, and how processes shared.
+//! Remarks on the figures: where the surface breaks, what only a cache can have served, and how processes shared.
 
 use super::columns::IozoneColumn;
 use super::figures::IozonePoint;

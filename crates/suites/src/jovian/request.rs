@@ -64,7 +64,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// Disks that a client's requests go round.
+    /// Disks between which a client's requests alternate.
     #[must_use]
     pub fn stripe_width(&self, label: Label) -> u64 {
         match label {

@@ -1,4 +1,4 @@
-//! What stands out in the figures, and what the report does not show: latency of each kind, CPU, how a run ended.
+//! Remarks on the figures, and what the report does not show: latency of each kind, CPU, how a run ended.
 
 use super::SHORT_S;
 use super::figures::{PostmarkEnd, PostmarkOutcome, cell_of, elapsed_s, outcome};

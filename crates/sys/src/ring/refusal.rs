@@ -153,7 +153,7 @@ fn forbidden_by(setting: Option<&str>) -> String {
     .to_owned()
 }
 
-/// What to do about `what` that was not registered where a sandbox, or another reason than `otherwise` knows, stood against it.
+/// What to do about `what` that was not registered because of a sandbox, or of another reason than `otherwise` knows.
 pub(super) fn registration_advice(errno: SysErrno, what: &str, otherwise: String) -> String {
     if is_prohibition(errno) {
         return format!(
