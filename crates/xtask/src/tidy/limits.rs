@@ -139,6 +139,18 @@ pub(crate) const RETIRED_WORDS: &[(&str, &str)] = &[
     ("patience", "deadline, wait_mode"),
 ];
 
+/// Words that comments of Rust files do without, each with what to write.
+pub(crate) const RETIRED_COMMENT_WORDS: &[(&str, &str)] = &[
+    ("tells", "reports, sends, shows, means"),
+    ("told", "reported, notified, distinguished"),
+    ("lies", "is, is in, is stored"),
+    ("stands", "is, means, represents, replaces"),
+    ("hears", "receives, is notified"),
+    ("heard", "received"),
+    ("carries", "has, contains, transfers"),
+    ("judges", "evaluates, checks, compares"),
+];
+
 /// Functions that are retired by their whole name, each with what to write.
 pub(crate) const RETIRED_FUNCTIONS: &[(&str, &str)] = &[
     ("of", "new, from_..., kind, or what it returns"),

@@ -1,7 +1,7 @@
 //! `cargo xtask tidy`: the house rules that neither the compiler nor clippy can enforce.
 //!
 //! This file gathers the facts and prints the findings, all at once. Each rule is a module that turns facts into
-//! problems; what is allowed stands in `tables` and `limits`. Nothing is ever changed.
+//! problems; what is allowed is in `tables` and `limits`. Nothing is ever changed.
 
 mod circles;
 mod dependencies;

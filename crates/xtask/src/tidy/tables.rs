@@ -1,5 +1,5 @@
-//! The crates of the workspace as data: who may depend on whom, who may cause which effect, what in a source file
-//! stands for which effect, and every exception with its reason.
+//! The crates of the workspace as data: who may depend on whom, who may cause which effect, which path in a source
+//! file has which effect, and every exception with its reason.
 //!
 //! To change a rule, change a row here. Nothing here looks at a file; limits and names are in `limits`.
 
@@ -230,7 +230,7 @@ pub(crate) const EFFECT_EXCEPTIONS: &[EffectException] = &[
     },
 ];
 
-/// What a path in a source file stands for.
+/// The effect of a path in a source file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PathRow {
     /// The path, or the start of it; the longest row that fits decides.
