@@ -22,7 +22,7 @@ pub(crate) const CPU_FULL_RATIO: f64 = 0.95;
 pub(crate) const CPU_FREE_RATIO: f64 = 0.9;
 /// From this share on a CPU that equal loads have in common is what limits them, though it is not quite full: a phase
 /// also has its start and its end.
-pub(crate) const BUSY_RATIO: f64 = 0.8;
+pub const BUSY_RATIO: f64 = 0.8;
 /// A role that its quota throttled for this share of the time, and that uses most of its CPU, has none to spare.
 pub(crate) const THROTTLED_RATIO: f64 = 0.10;
 
@@ -42,7 +42,7 @@ pub(crate) const DELIVERED_RATIO: f64 = 0.95;
 /// From this share of what it can issue a load generator measures itself (methodology, section 6).
 pub(crate) const GENERATOR_LIMITED_RATIO: f64 = 0.8;
 /// Shorter windows are within the error of clocks and start-up; bonnie++ prints no figure below it either.
-pub(crate) const SHORT_RUN_S: f64 = 0.5;
+pub const SHORT_RUN_S: f64 = 0.5;
 
 /// Two loads this close cannot be distinguished: cuts repeat within a few percent.
 pub(crate) const ONE_OF_RATIO: f64 = 0.10;

@@ -91,7 +91,7 @@ impl OnFolder for Request {
 /// Rates of data are in KiB.
 const KIB: f64 = 1024.0;
 const MIB: u64 = 1 << 20;
-/// Shorter phases have no figure, in both versions.
+/// Shorter phases have no figure in the output of the original, in both versions.
 const SHORT_S: f64 = 0.5;
 /// Of this many seeks the block of the last one is written back.
 const SEEKS_WRITTEN_BACK_EVERY: u32 = 10;

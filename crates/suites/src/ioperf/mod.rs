@@ -87,8 +87,6 @@ impl OnFolder for Request {
 const KB: f64 = 1024.0;
 /// Bytes that count for each I/O of the seek test, and that it reads.
 const SEEK_BYTES: Bytes = Bytes(20);
-/// Shorter phases are flagged.
-const SHORT_S: f64 = 0.5;
 
 /// One of the tests.
 #[derive(Debug, Clone, Copy, PartialEq)]

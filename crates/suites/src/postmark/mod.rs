@@ -93,5 +93,3 @@ impl OnFolder for Request {
 
 /// Blocks of cuts are whole pages, which direct access needs too.
 const CUT_BLOCK_STEP: u64 = 4096;
-/// Shorter phases are flagged.
-const SHORT_S: f64 = 0.5;
