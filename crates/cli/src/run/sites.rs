@@ -136,8 +136,7 @@ impl Sites {
     /// Memory of the largest machine among this one and the endpoints'.
     pub(crate) fn memory_bytes_max(&self) -> Option<Bytes> {
         let servers = self.servers.iter().flat_map(Servers::iter).map(ControlClient::inventory);
-        let hosts = servers.chain([&self.machine]).map(|inventory| &inventory.host);
-        hosts.filter_map(|host| host.memory_limit_bytes.or(host.memory_bytes)).max()
+        servers.chain([&self.machine]).filter_map(|inventory| inventory.host.usable_memory()).max()
     }
 
     /// The endpoints that run on other machines, by their addresses.
