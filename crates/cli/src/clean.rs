@@ -6,7 +6,7 @@
 use crate::args::CleanArguments;
 use crate::console::Console;
 use crate::exit::{CommandFailure, Exit};
-use crate::measurement::{epoch_seconds, quoted, test_folder_state};
+use crate::measurement::{epoch_seconds, test_folder_state};
 use narrows_endpoint::{SESSION_MARKER, session_state};
 use narrows_engines::own_folders::{MARKER, NamedFolder, OwnerState, named_folders};
 use std::fs::File;
@@ -120,7 +120,7 @@ fn outcome(folder: &NamedFolder, finding: FolderFinding, is_asked: bool) -> Clea
         _ => CleanOutcome::Stays(format!(
             "its process ran before this machine was started last, on another machine or in another container, where it \
              may still run; once it has ended, remove the folder with: rm -r {}",
-            quoted(&folder.path().display().to_string())
+            narrows_model::printable::shell_path(&folder.path().display().to_string())
         )),
     }
 }

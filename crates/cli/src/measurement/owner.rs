@@ -4,6 +4,7 @@
 
 use narrows_engines::own_folders::{OwnerProcess, OwnerState};
 use narrows_engines::psync::TestFolder;
+use narrows_model::printable::shell_path;
 use narrows_sys::clock::wall_time;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
@@ -36,7 +37,7 @@ fn sentence(path: &Path, owner: &str) -> String {
     let process = parsed(owner).map_or_else(String::new, |owner| format!(" (process {})", owner.pid));
     format!(
         "narrows: a run that was killed{process} left its test folder behind; remove it with: rm -r {}",
-        quoted(&path.display().to_string())
+        shell_path(&path.display().to_string())
     )
 }
 
@@ -50,16 +51,6 @@ fn parsed(line: &str) -> Option<OwnerProcess> {
     OwnerProcess::parse(line.strip_prefix(PROGRAM)?)
 }
 
-/// `text` as one word of a shell.
-pub(crate) fn quoted(text: &str) -> String {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+,:@%=".contains(letter);
-    if !text.is_empty() && text.chars().all(plain) && !text.starts_with('-') {
-        return text.to_owned();
-    }
-    let dashed = if text.starts_with('-') { "./" } else { "" };
-    format!("'{dashed}{}'", text.replace('\'', r"'\''"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,12 +62,5 @@ mod tests {
         let here = OwnerProcess::current();
         let ended = OwnerProcess { started_ticks: here.started_ticks + 1, ..here };
         assert!(is_gone(&format!("{PROGRAM}{ended}")));
-    }
-
-    #[test]
-    fn a_path_is_one_word_of_a_shell() {
-        assert_eq!(quoted("/srv/a b/it's"), r"'/srv/a b/it'\''s'");
-        assert_eq!(quoted("-rf/x"), "'./-rf/x'");
-        assert_eq!(quoted("./.narrows-01"), "./.narrows-01");
     }
 }
