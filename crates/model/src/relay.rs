@@ -11,9 +11,6 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
-/// The bytes that the published experiment moved: 48 MiB.
-pub const PUBLISHED_TOTAL: Bytes = Bytes(48 << 20);
-
 /// The buffer sizes of the published experiment, the largest first.
 pub const PUBLISHED_SIZES: [Bytes; 9] = [
     Bytes(4096),
@@ -384,7 +381,7 @@ mod tests {
     fn call_sizes_sum_to_the_bytes_that_were_moved() {
         // Published: the client writes 2048 bytes at once, the server reads at most 4096.
         let published = CallSizes { by_bytes: BTreeMap::from([(2048, 8124), (4096, 8226)]) };
-        assert_eq!(published.total(), PUBLISHED_TOTAL);
+        assert_eq!(published.total(), Bytes(48 << 20));
         assert_eq!(published.call_count(), 16350);
     }
 }

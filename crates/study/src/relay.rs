@@ -249,14 +249,14 @@ fn proxies(request: &RelayRequest) -> Vec<Problem> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use narrows_model::relay::{PUBLISHED_SIZES, PUBLISHED_TOTAL};
+    use narrows_model::relay::PUBLISHED_SIZES;
     use std::collections::BTreeSet;
 
     fn published() -> RelayRequest {
         RelayRequest {
             sweeps: RelaySweep::ALL.to_vec(),
             sizes: PUBLISHED_SIZES.to_vec(),
-            total: PUBLISHED_TOTAL,
+            total: Bytes(48 << 20),
             trials: 3,
             sockets: RelaySockets {
                 transport: RelayTransport::Tcp,

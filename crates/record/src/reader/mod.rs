@@ -87,7 +87,7 @@ impl Record {
         self.event_count
     }
 
-    /// What is missing from the record, samples apart: see [`Record::check_samples`].
+    /// What is missing from the record, samples apart: see [`Events::damage`].
     #[must_use]
     pub fn damage(&self) -> &[Damage] {
         &self.damage
@@ -107,19 +107,6 @@ impl Record {
     /// As for [`Record::events`].
     pub fn samples(&self) -> Result<Events, RecordError> {
         Events::open(&self.dir, SAMPLES, self.manifest.lines.map(|lines| lines.samples))
-    }
-
-    /// What is missing from the samples.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
-    ///
-    /// # Cost
-    /// Reads `samples.jsonl` once and decodes nothing.
-    pub fn check_samples(&self) -> Result<Vec<Damage>, RecordError> {
-        let mut lines = open_lines(&self.dir, SAMPLES, self.manifest.lines.map(|lines| lines.samples))?;
-        while advance(&mut lines, &self.dir, SAMPLES)?.is_some() {}
-        Ok(lines.damage().to_vec())
     }
 
     /// The summary as it was written; `None` without one.
