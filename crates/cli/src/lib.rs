@@ -59,7 +59,7 @@ pub fn main_with(_setup: &Setup) -> ExitCode {
     if let Some(failure) = of_two_lines(&raw) {
         return console.fail(&failure);
     }
-    let arguments = match CliArguments::try_parse_from(narrows_suites::arguments::spelled_out(raw.clone())) {
+    let arguments = match CliArguments::try_parse_from(narrows_suites::spelled_out(raw.clone())) {
         Ok(arguments) => arguments,
         Err(error) if error.kind() == ErrorKind::InvalidUtf8 => return console.fail(&not_text(&raw)),
         Err(error) => return console.usage(&error),

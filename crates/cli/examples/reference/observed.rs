@@ -4,7 +4,7 @@ use crate::markdown::{code, head, properties, section, table};
 use narrows_analysis::known_factors;
 use narrows_study::observations::schema;
 use narrows_study::schema::{KeySpec, TableSpec};
-use narrows_suites::import::IMPORTERS;
+use narrows_suites::IMPORTERS;
 
 /// The page of observation files.
 pub(crate) fn keys() -> String {
@@ -49,7 +49,7 @@ fn factors() -> String {
 pub(crate) fn imports() -> String {
     let lists = "The tools whose native output `narrows import FORMAT FILE` turns into an observation file. How to use it: \
                  [import](../guide/import.md).";
-    let mut page = head("Imports", lists, "the registry `narrows_suites::import::IMPORTERS`");
+    let mut page = head("Imports", lists, "the registry `narrows_suites::IMPORTERS`");
     for importer in IMPORTERS {
         let entries = [
             ("reads", importer.definition.to_owned()),

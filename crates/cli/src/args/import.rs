@@ -4,7 +4,7 @@ use super::value::{parse_block, parse_claim, parse_rate};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use narrows_model::units::{Bytes, BytesPerSec};
-use narrows_suites::import::IMPORTERS;
+use narrows_suites::IMPORTERS;
 use std::path::PathBuf;
 
 /// What `--local` means without sections.

@@ -2,8 +2,8 @@
 
 use super::figures::{BonnieMeasurement, BonnieRow};
 use super::layout::{CsvLayout, V1_03, V1_98};
-use super::native::{latency, seeks, whole};
 use super::request::{BonnieFiles, Edition, Request};
+use super::words::{files, latency, seeks, whole};
 use super::{BonniePhase, DATA_PHASES, PHASES, PhaseAction};
 use narrows_model::Summary;
 
@@ -81,17 +81,6 @@ fn v1_03(row: &BonnieRow, request: &Request) -> Vec<String> {
     let mut fields = filled(&V1_03, row, request, size);
     fields[V1_03.files()] = files(request);
     fields
-}
-
-/// How many files of which sizes in how many directories, as one field: `16:1000:10/4`.
-pub(super) fn files(request: &Request) -> String {
-    let BonnieFiles { thousands, max, min, folders, .. } = request.files;
-    if thousands == 0 {
-        return String::new();
-    }
-    let bytes = if max.0 > 0 { format!(":{}:{}", max.0, min.0) } else { String::new() };
-    let folders = if folders > 1 { format!("/{folders}") } else { String::new() };
-    format!("{thousands}{bytes}{folders}")
 }
 
 /// Format, version, machine, concurrency, seed, what was asked for, six pairs, what was asked for of files, six pairs, and

@@ -22,14 +22,16 @@ mod summary_tests;
 mod testing;
 mod text;
 mod typed;
+mod words;
 
 pub use arguments::Arguments;
 pub(crate) use import::IMPORTER;
 pub use request::{BonnieFiles, Edition, Request};
 
+use crate::SuiteStart;
 use crate::folder::{OnFolder, PreparedFolder, SuiteMachine};
 use crate::machine_name;
-use crate::suite::{ArgumentError, IsUser, Suite, SuiteEntry, SuiteStart, to_source};
+use crate::suite::{ArgumentError, IsUser, Suite, SuiteEntry, to_source};
 use narrows_model::plan::SuiteSource;
 use narrows_model::{Bytes, Op, Plan, Summary};
 use narrows_study::Problem;

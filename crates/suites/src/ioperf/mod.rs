@@ -21,9 +21,10 @@ pub use arguments::Arguments;
 pub(crate) use import::IMPORTER;
 pub use request::{FlushCall, Request, RowKind};
 
+use crate::SuiteStart;
 use crate::folder::{OnFolder, PreparedFolder, SuiteMachine};
 use crate::machine_name;
-use crate::suite::{ArgumentError, IsUser, Suite, SuiteEntry, SuiteStart, to_source};
+use crate::suite::{ArgumentError, IsUser, Suite, SuiteEntry, to_source};
 use narrows_model::plan::SuiteSource;
 use narrows_model::workload::{Order, StdioCalls};
 use narrows_model::{Bytes, Op, Plan, Summary};

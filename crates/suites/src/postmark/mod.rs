@@ -29,8 +29,9 @@ pub use request::Request;
 pub use script::{PostmarkRun, PostmarkSession, ScriptLoader, ScriptOutput, ScriptStep};
 pub use settings::{Location, PostmarkSettings, ReportForm};
 
+use crate::SuiteStart;
 use crate::folder::{OnFolder, PreparedFolder, SuiteMachine};
-use crate::suite::{ArgumentError, IsUser, Suite, SuiteEntry, SuiteStart, to_source};
+use crate::suite::{ArgumentError, IsUser, Suite, SuiteEntry, to_source};
 use narrows_model::plan::SuiteSource;
 use narrows_model::{Bytes, Plan, Summary};
 use narrows_study::Problem;
