@@ -1,6 +1,6 @@
 //! Whether a run can be relied on, and why not: what ends a command with code 4.
 //!
-//! Judges the run, not the path: a slow disk is no doubt. Unsteady cells are only one where steadiness was asked for.
+//! This is about the run, not the path: a slow disk is no doubt. Unsteady cells are one only if steadiness was requested.
 
 use crate::facts::flags::{
     DATA_MISMATCH, GENERATOR_LIMITED, INCOMPLETE, INTERVAL_NOT_REACHED, LITTLE_LAW_VIOLATED,

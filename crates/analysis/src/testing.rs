@@ -14,7 +14,10 @@ use narrows_model::sim_profile::SimProfile;
 use narrows_model::workload::{Access, Op};
 use narrows_model::{Bytes, Cell, Cut, Nanos, Plan, Segment, Summary, Target, Workload};
 use std::collections::BTreeMap;
-use std::sync::Mutex;
+#[cfg(test)]
+use std::sync::atomic::{AtomicUsize, Ordering};
+#[cfg(test)]
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// Blocks of the grid.
 pub(crate) const BLOCKS: [u64; 3] = [4 << 10, 64 << 10, 1 << 20];
@@ -118,16 +121,12 @@ pub(crate) fn checked(profile: &SimProfile) -> Summary {
     once(format!("{profile:?}"), || driven(profile, &planned(profile)))
 }
 
-/// A summary that is made at the first call with its key.
+/// A summary that is made by the first call with its key; other calls with it wait until it is there.
 #[cfg(test)]
 fn once(key: String, measure: impl FnOnce() -> Summary) -> Summary {
-    static MEASURED: Mutex<BTreeMap<String, Summary>> = Mutex::new(BTreeMap::new());
-    if let Some(summary) = MEASURED.lock().expect("no test panics here").get(&key) {
-        return summary.clone();
-    }
-    let summary = measure();
-    MEASURED.lock().expect("no test panics here").insert(key, summary.clone());
-    summary
+    static MEASURED: Mutex<BTreeMap<String, Arc<OnceLock<Summary>>>> = Mutex::new(BTreeMap::new());
+    let summary = Arc::clone(MEASURED.lock().expect("no test panics here").entry(key).or_default());
+    summary.get_or_init(measure).clone()
 }
 
 /// The same, refined as the command does it.
@@ -301,10 +300,22 @@ pub(crate) fn builtin(name: &str) -> Summary {
     checked(&machine(name))
 }
 
-/// The same measured on the grid, where path and cuts have one shape: for figures, not for rules.
+/// Every machine that comes with the simulator, by its name; tests that ask at the same time share the work.
+#[cfg(test)]
+pub(crate) fn builtins() -> Vec<(&'static str, Summary)> {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    let all = narrows_sim::BUILTIN;
+    // Each test takes the next machine that none has taken, and then waits for those of the others.
+    while let Some(machine) = all.get(NEXT.fetch_add(1, Ordering::Relaxed)) {
+        builtin(machine.id);
+    }
+    all.iter().map(|machine| (machine.id, builtin(machine.id))).collect()
+}
+
+/// The same measured on the grid, where path and cuts have one shape: for figures, not for rules. Once for all tests.
 #[cfg(test)]
 pub(crate) fn gridded(name: &str) -> Summary {
-    measured(&machine(name), Grid::default())
+    once(format!("grid {name}"), || measured(&machine(name), Grid::default()))
 }
 
 /// The profile of a machine that comes with the simulator.

@@ -22,8 +22,8 @@ pub(crate) const CPU_FULL_RATIO: f64 = 0.95;
 pub(crate) const CPU_FREE_RATIO: f64 = 0.9;
 /// From this share on a CPU that equal loads have in common is what limits them, though it is not quite full: a phase
 /// also has its start and its end.
-pub(crate) const BUSY_RATIO: f64 = 0.8;
-/// Held back by its quota for this share of the time, a role that uses most of its CPU has none to spare.
+pub const BUSY_RATIO: f64 = 0.8;
+/// A role that its quota throttled for this share of the time, and that uses most of its CPU, has none to spare.
 pub(crate) const THROTTLED_RATIO: f64 = 0.10;
 
 /// From this share of a time, or of bytes, a part dominates the whole.
@@ -37,17 +37,18 @@ pub(crate) const MOSTLY_EXPLAINED_RATIO: f64 = 0.8;
 
 /// From this ratio of two rates the second is clearly more: repeated steady cells differ by less.
 pub(crate) const GAIN_RATIO: f64 = 1.10;
-/// From this ratio on it is so much more that no neighbour explains it: a residual above 25 % is unexplained (DESIGN).
+/// From this ratio on it is so much more that no neighbour explains it: a residual above 25 % is unexplained
+/// (methodology, section 11).
 pub(crate) const STRONG_GAIN_RATIO: f64 = 1.25;
 /// Below this ratio a change of one thing had no effect: runs repeat within a few percent.
 pub(crate) const NO_EFFECT_RATIO: f64 = 1.05;
 
 /// From this share of the asked rate a load is delivered: pacing keeps within a few percent.
 pub(crate) const DELIVERED_RATIO: f64 = 0.95;
-/// From this share of what it can issue a load generator measures itself (DESIGN, "The load generator").
+/// From this share of what it can issue a load generator measures itself (methodology, section 6).
 pub(crate) const GENERATOR_LIMITED_RATIO: f64 = 0.8;
 /// Shorter windows are within the error of clocks and start-up; bonnie++ prints no figure below it either.
-pub(crate) const SHORT_RUN_S: f64 = 0.5;
+pub const SHORT_RUN_S: f64 = 0.5;
 
 /// Two loads this close cannot be distinguished: cuts repeat within a few percent.
 pub(crate) const ONE_OF_RATIO: f64 = 0.10;
@@ -56,7 +57,7 @@ pub(crate) const NEARLY_FULL_RATIO: f64 = 0.75;
 /// Below this confidence the segment is not named, only what it is part of.
 pub(crate) const NAMED_CONFIDENCE: f64 = 0.5;
 
-/// Nobody has yet changed the segment on purpose and seen the rate move as predicted (DESIGN, "Confidence").
+/// Nobody has yet changed the segment on purpose and seen the rate move as predicted (methodology, section 11).
 pub(crate) const NO_INTERVENTION_CONFIDENCE: f64 = 0.9;
 /// What the evidence points to without having seen it: a measured ceiling that was passed, the busiest of several, a fall
 /// that a cache would make.

@@ -18,7 +18,7 @@ use narrows_model::server::ServerFacts;
 use narrows_model::summary::{CellSummary, RoleCpu};
 use narrows_model::{Cut, Segment, Summary};
 
-/// Whether a page cache stands between the path's requests and the device's of this cut.
+/// Whether a page cache is between the path's requests and the device's of this cut.
 fn is_merged(cut: Cut, cell: &CellSummary) -> bool {
     let through_cache = cell.requested.access == narrows_model::workload::Access::Buffered;
     cut == Cut::LocalDevice && cell.cut == Cut::Path && through_cache

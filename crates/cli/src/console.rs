@@ -18,7 +18,7 @@ const WIDTH_COLUMNS_MAX: usize = 90;
 /// Narrower than this the tables cannot be.
 const WIDTH_COLUMNS_MIN: usize = 60;
 
-/// Where a command's words go.
+/// Where a command prints.
 #[derive(Debug, Clone)]
 pub(crate) struct Console {
     /// Whether stderr is a terminal, so that a line may be drawn over.
@@ -48,7 +48,7 @@ impl Console {
     /// Writes a result to stdout.
     ///
     /// # Errors
-    /// When stdout cannot be written, other than because its reader went away.
+    /// When stdout cannot be written, other than because its reader closed it.
     pub(crate) fn result(&self, text: &str) -> Result<(), CommandFailure> {
         let text = if self.colour { coloured(text) } else { printable::lines(text) };
         let written = while_printing(|| {
@@ -91,7 +91,7 @@ impl Console {
             drop(error.print());
             return ExitCode::SUCCESS;
         }
-        // It repeats what was typed; its colours are not told from those of a word that was typed.
+        // It repeats what was typed; its colours cannot be distinguished from those of a word that was typed.
         self.prompt(&error.render().to_string());
         ExitCode::from(2)
     }

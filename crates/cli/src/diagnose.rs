@@ -146,13 +146,13 @@ pub(crate) fn native(summary: &Summary) -> Option<String> {
     narrows_suites::entry_of(summary)?.native(summary)
 }
 
-/// How narrows reads a summary: of a suite what stands out in its figures, then the results and the verdict.
+/// A summary in words: for a suite the remarks on its figures, then the results and the verdict.
 pub(crate) fn reading(summary: &Summary, style: &Style) -> String {
     let suite = narrows_suites::entry_of(summary);
     let sentences = suite.map(|suite| suite.reading(summary)).unwrap_or_default();
     let mut text = String::new();
     for sentence in &sentences {
-        // A table stands as it is.
+        // A table is not wrapped.
         if sentence.ends_with('\n') {
             text.extend([sentence, "\n"]);
         } else {

@@ -5,7 +5,7 @@ use crate::exit::CommandFailure;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// What stands for stdin.
+/// The name of stdin on the command line.
 const STDIN: &str = "-";
 
 /// What is to be read.
@@ -59,7 +59,7 @@ pub(crate) struct InputBytes {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// Whether `path` stands for stdin.
+/// Whether `path` means stdin.
 pub(crate) fn is_stdin(path: &Path) -> bool {
     path == Path::new(STDIN)
 }

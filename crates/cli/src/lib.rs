@@ -1,6 +1,6 @@
 //! The command line: arguments, wiring, terminal, exit codes. The only crate that prints.
 //!
-//! Every command is a short pipeline of the other crates' values. Deliberately absent: measuring, judging and
+//! Every command is a short pipeline of the other crates' values. Deliberately absent: measuring, evaluating and
 //! rendering, which belong to `run`, `analysis` and `report`.
 #![forbid(unsafe_code)]
 
@@ -61,7 +61,7 @@ pub fn main_with(_setup: &Setup) -> ExitCode {
     if let Some(failure) = of_two_lines(&raw) {
         return console.fail(&failure);
     }
-    let arguments = match CliArguments::try_parse_from(narrows_suites::arguments::spelled_out(raw.clone())) {
+    let arguments = match CliArguments::try_parse_from(narrows_suites::spelled_out(raw.clone())) {
         Ok(arguments) => arguments,
         Err(error) if error.kind() == ErrorKind::InvalidUtf8 => return console.fail(&not_text(&raw)),
         Err(error) => return console.usage(&error),

@@ -179,7 +179,7 @@ impl Channel {
         (self.socket, self.decoder.into_rest(), self.live)
     }
 
-    /// Tells the peer why the conversation ends.
+    /// Sends the peer the reason why the conversation ends.
     pub(crate) fn close_with(mut self, error: &Error) {
         self.live.note_closing(self.clock.now().0);
         self.decoder = Decoder::new(0);

@@ -93,7 +93,7 @@ pub(crate) fn grant_disk(open: &OpenRequest, alignment_bytes: u64) -> Result<Gra
     })
 }
 
-/// Tells the client of its grant, or of its refusal; `None` ends the connection.
+/// Sends the client its grant, or the refusal; `None` ends the connection.
 pub(crate) fn answer(mut channel: Channel, granted: Result<Grant, Error>) -> Option<(Channel, Grant)> {
     match granted.and_then(|granted| Ok((granted.encode()?, granted))) {
         Ok((bytes, granted)) => channel.send(&bytes).is_ok().then_some((channel, granted)),

@@ -4,6 +4,7 @@
 //! may belong to another machine.
 
 use narrows_engines::own_folders::{NamedFolder, OwnerProcess, OwnerState, named_folders};
+use narrows_model::printable::shell_path;
 use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -31,7 +32,7 @@ impl fmt::Display for ServeNotice {
             f,
             "narrows serve: a server that was killed left data behind: {}; remove it with: narrows clean {} --remove",
             folders.join(", "),
-            quoted(&self.root.display().to_string())
+            shell_path(&self.root.display().to_string())
         )
     }
 }
@@ -60,12 +61,6 @@ pub(crate) fn find_leftovers(root: &Arc<File>, path: &Path, now_s: u64) -> Optio
     let folders: Vec<PathBuf> =
         named.iter().filter(|folder| is_left(folder)).map(|folder| folder.path().to_path_buf()).collect();
     (!folders.is_empty()).then(|| ServeNotice { folders, root: path.to_path_buf() })
-}
-
-/// `text` as one word of a shell. A path of ours is absolute, so that it cannot be taken for an option.
-fn quoted(text: &str) -> String {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+,:@%=".contains(letter);
-    if text.chars().all(plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
 #[cfg(test)]

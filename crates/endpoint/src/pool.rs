@@ -151,7 +151,7 @@ impl<'a> JobPool<'a> {
         self.unwritten.must_wait(header)
     }
 
-    /// Waits until no acknowledged write of the session stands before `header`.
+    /// Waits until no acknowledged write of the session has to be done before `header`.
     pub(crate) fn wait_for_early(&self, header: &RequestHeader) {
         self.unwritten.wait_for(header);
     }
@@ -171,7 +171,7 @@ impl<'a> JobPool<'a> {
         self.queued.notify_one();
     }
 
-    /// Tells the workers that no more comes; they finish what is queued.
+    /// Notifies the workers that no more comes; they finish what is queued.
     pub(crate) fn close(&self) {
         self.state().closing = true;
         self.queued.notify_all();

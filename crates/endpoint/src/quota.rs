@@ -54,7 +54,7 @@ impl Quota {
         Arc::new(Self { unit, name, limit, used: AtomicU64::new(0) })
     }
 
-    /// The most that it holds.
+    /// Its maximum.
     #[cfg(test)]
     pub(crate) fn limit(&self) -> u64 {
         self.limit

@@ -86,7 +86,7 @@ impl Session {
         for live in state.live.values() {
             live.cut(why);
         }
-        // Connections that stay past the wait keep the store until they go.
+        // Connections that stay past the wait keep the store until they end.
         let _ = self.left.wait_timeout_while(state, LEAVE, |state| !state.live.is_empty());
         self.stores().clear();
     }

@@ -133,7 +133,7 @@ impl ConnectionWrites<'_> {
         self.all.state().ranges.iter().any(|early| early.blocks(&late))
     }
 
-    /// Waits until nothing stands before `header`. Who calls it does none of the writing.
+    /// Waits until nothing has to be done before `header`. The caller does none of the writing.
     pub(crate) fn wait_for(&self, header: &RequestHeader) {
         let late = self.range(header);
         let mut state = self.all.state();

@@ -75,7 +75,7 @@ impl Clock for MonotonicClock {
     }
 
     fn wait_until(&self, deadline: Tick) {
-        // A signal ends the system's wait early; the deadline still stands.
+        // A signal ends the system's wait early; the deadline is the same.
         while narrows_sys::clock::wait_until(deadline.0) == narrows_sys::clock::Wake::Interrupted {}
     }
 
@@ -93,7 +93,7 @@ impl Clock for MonotonicClock {
 /// response times show.
 const WAKE_NS: u64 = 60_000;
 
-/// A clock that stands still except when waited on: for one worker in simulated time.
+/// A clock that only advances when it is waited on: for one worker in simulated time.
 #[derive(Debug, Default)]
 pub struct VirtualClock {
     now_ns: AtomicU64,

@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// What an engine is opened for.
 #[derive(Debug, Clone)]
 pub struct OpenSpec {
-    /// What the requests go to.
+    /// The target of the requests.
     pub target: Target,
     /// The load; the engine heeds block size, depth, access, sync policy and acknowledgement.
     pub workload: Workload,
@@ -164,8 +164,8 @@ pub trait Engine {
     /// When the engine can complete nothing any more (the peer is gone).
     fn reap(&mut self, min: u32, until: Tick, out: &mut Completions) -> Result<(), EngineError>;
 
-    /// Carries out `request` to its end by itself, while nothing else is in flight: as if it had been queued, committed and
-    /// reaped, with less work around it. `None` where the engine does not do so, which has then taken nothing.
+    /// Executes `request` to its end, with nothing else in flight: the same as queue, commit and reap, with less work
+    /// around it. `None` if the engine does not support it; it has then taken nothing.
     fn perform(&mut self, _request: &IoRequest) -> Option<Result<u32, Errno>> {
         None
     }

@@ -38,8 +38,6 @@ pub struct EngineError {
     pub operation: &'static str,
     /// On what.
     pub target: String,
-    /// Where in it, in bytes.
-    pub offset_bytes: Option<u64>,
     /// What happened, for people; empty when the source says it all.
     pub detail: String,
     /// What to do; empty when nothing can be advised.
@@ -56,7 +54,6 @@ impl EngineError {
             kind,
             operation,
             target: target.into(),
-            offset_bytes: None,
             detail: String::new(),
             hint: String::new(),
             source: None,
@@ -90,13 +87,6 @@ impl EngineError {
         self
     }
 
-    /// The same with the place in the target.
-    #[must_use]
-    pub fn at_offset(mut self, offset_bytes: u64) -> Self {
-        self.offset_bytes = Some(offset_bytes);
-        self
-    }
-
     /// The system's name of the error, or a name of the kind where the system had no part.
     #[must_use]
     pub fn errno(&self) -> String {
@@ -111,9 +101,6 @@ impl fmt::Display for EngineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Names and what a peer sent are parts of it.
         write!(f, "{} {}", self.operation, one_line(&self.target))?;
-        if let Some(offset) = self.offset_bytes {
-            write!(f, " at byte {offset}")?;
-        }
         if !self.detail.is_empty() {
             write!(f, ": {}", one_line(&self.detail))?;
         }
@@ -208,11 +195,11 @@ mod tests {
 
     #[test]
     fn the_message_says_what_where_why_and_what_to_do() {
-        let error = EngineError::from_io("write", "/srv/x", io::Error::from_raw_os_error(28)).at_offset(4096);
+        let error = EngineError::from_io("write", "/srv/x", io::Error::from_raw_os_error(28));
         assert_eq!(error.kind, ErrorKind::NoSpace);
         assert_eq!(error.errno(), "ENOSPC");
         let text = error.to_string();
-        assert!(text.starts_with("write /srv/x at byte 4096: No space left on device"), "{text}");
+        assert!(text.starts_with("write /srv/x: No space left on device"), "{text}");
         assert!(text.ends_with("free some space or give a folder on another file system"), "{text}");
     }
 }

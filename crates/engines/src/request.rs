@@ -26,7 +26,7 @@ pub struct IoRequest {
     /// How much; not above the block size the engine was opened for, but for operations on whole objects, which move
     /// it in blocks.
     pub length_bytes: u32,
-    /// The buffer that holds or receives the data.
+    /// The buffer that contains or receives the data.
     pub slot: Slot,
 }
 

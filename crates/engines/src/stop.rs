@@ -31,7 +31,7 @@ impl StopFlag {
         }
     }
 
-    /// Asks to stop; a sooner stop asked for before stands.
+    /// Requests a stop; a sooner stop requested before remains.
     pub fn ask(&self, request: StopRequest) {
         let level = match request {
             StopRequest::None => 0,

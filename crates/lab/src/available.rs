@@ -1,4 +1,4 @@
-//! Tells whether a lab can run on this machine, and if not, why, by trying the rarest of what it needs.
+//! Finds out whether a lab can run on this machine, and if not, why, by trying the rarest of what it needs.
 //!
 //! It leaves nothing behind, and it does not decide what a test does about the answer.
 

@@ -97,7 +97,7 @@ impl LabDisks {
 
     /// Makes a loop device of an image as it is behind the delays, and mounts it.
     fn attach(&self, index: u8, plan: &DiskPlan) -> Result<()> {
-        // Direct: requests go to the file as they come, many at a time, and past the page cache.
+        // Direct: requests reach the file as they come, many at a time, and past the page cache.
         let image = self.image("slow", index);
         let words = ["--find", "--show", "--direct-io=on", &image.to_string_lossy()];
         let device = tool::run("losetup", &words)?;

@@ -27,7 +27,7 @@ impl MachineTicks {
         Self { total, stolen, others: others.map(|(_, process)| process.ticks).sum() }
     }
 
-    /// Share of all CPU time until `later` that went to a hypervisor's other guests and to other processes.
+    /// Share of all CPU time until `later` that was used by a hypervisor's other guests and to other processes.
     #[must_use]
     pub fn taken_ratio(&self, later: &Self) -> f64 {
         let total = later.total.saturating_sub(self.total);

@@ -140,7 +140,7 @@ pub struct Cell {
     pub cut: Cut,
     /// Where the load runs.
     pub site: Site,
-    /// What the requests go to. At [`Site::Server`] a path is relative to the endpoint's store.
+    /// The target of the requests. At [`Site::Server`] a path is relative to the endpoint's store.
     pub target: Target,
     /// The load.
     pub workload: Workload,

@@ -57,6 +57,15 @@ pub struct HostFacts {
     pub nics: Vec<NicFacts>,
 }
 
+impl HostFacts {
+    /// The memory that a process can use: what is installed, or the limit of its control group if that is less; `None`
+    /// if neither is known.
+    #[must_use]
+    pub fn usable_memory(&self) -> Option<Bytes> {
+        self.memory_limit_bytes.into_iter().chain(self.memory_bytes).min()
+    }
+}
+
 /// A network interface.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NicFacts {
@@ -202,4 +211,22 @@ pub enum DeviceKind {
     Memory,
     /// A disk of a virtual machine: the device as this guest sees it.
     Virtual,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_usable_memory_is_the_lower_one_of_the_machines_and_the_limit() {
+        let json = serde_json::json!({"hostname": "h", "online_cpus": 1, "affinity_cpus": [], "nics": []});
+        let mut host: HostFacts = serde_json::from_value(json).unwrap();
+        assert_eq!(host.usable_memory(), None);
+        host.memory_limit_bytes = Some(Bytes(8));
+        assert_eq!(host.usable_memory(), Some(Bytes(8)));
+        host.memory_bytes = Some(Bytes(4));
+        assert_eq!(host.usable_memory(), Some(Bytes(4)), "a limit above the memory is none");
+        host.memory_limit_bytes = Some(Bytes(2));
+        assert_eq!(host.usable_memory(), Some(Bytes(2)));
+    }
 }

@@ -163,7 +163,7 @@ impl ObservedOp {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Quality {
-    /// As it stands.
+    /// Not changed.
     #[default]
     Exact,
     /// Read off a chart, or rounded.

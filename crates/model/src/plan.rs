@@ -85,7 +85,7 @@ pub struct Plan {
     /// The study file that the plan comes from; `None` for a command that plans by itself.
     #[serde(default)]
     pub study: Option<StudySource>,
-    /// The buffer experiment, of `narrows relay` alone; its points stand there and not among the cells.
+    /// The buffer experiment, of `narrows relay` alone; its points are there and not among the cells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relay: Option<RelayPlan>,
     /// The classic benchmark that planned the cells; `None` where none did.

@@ -1,4 +1,5 @@
-//! Text of others (names, errors, what peers send) with what steers a terminal escaped.
+//! Text of others (names, errors, what peers send) in a form that is safe to print: with what steers a terminal escaped,
+//! as a word of a shell.
 //!
 //! An escape is that of JSON, such as `\u001b`: what was valid JSON stays so, and says the same. Layout, colour and what
 //! is printed at all belong to others.
@@ -36,6 +37,22 @@ pub fn lines(text: &str) -> Cow<'_, str> {
     escaped(text, |c| is_control(c) && c != '\n' && c != '\t')
 }
 
+/// `text` as one word of a shell, quoted if it is not plain.
+#[must_use]
+pub fn shell_word(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-:@%+=,".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+/// A path as one word of a shell that no command takes for an option.
+#[must_use]
+pub fn shell_path(path: &str) -> String {
+    if path.starts_with('-') { shell_word(&format!("./{path}")) } else { shell_word(path) }
+}
+
 fn escaped(text: &str, asks: impl Fn(char) -> bool) -> Cow<'_, str> {
     if !text.chars().any(&asks) {
         return Cow::Borrowed(text);
@@ -55,6 +72,15 @@ fn escaped(text: &str, asks: impl Fn(char) -> bool) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_path_is_one_word_of_a_shell_and_no_option() {
+        assert_eq!(shell_path("/srv/data"), "/srv/data");
+        assert_eq!(shell_path("/srv/a b/it's"), r"'/srv/a b/it'\''s'");
+        assert_eq!(shell_path("-rf/x"), "./-rf/x");
+        assert_eq!(shell_path("./.narrows-01"), "./.narrows-01");
+        assert_eq!((shell_word("--seconds=3"), shell_word("")), ("--seconds=3".to_owned(), "''".to_owned()));
+    }
 
     #[test]
     fn plain_text_of_any_language_stays_as_it_is() {

@@ -11,9 +11,6 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
-/// The bytes that the published experiment moved: 48 MiB.
-pub const PUBLISHED_TOTAL: Bytes = Bytes(48 << 20);
-
 /// The buffer sizes of the published experiment, the largest first.
 pub const PUBLISHED_SIZES: [Bytes; 9] = [
     Bytes(4096),
@@ -36,7 +33,7 @@ pub const TOTAL_BYTES_MAX: Bytes = Bytes(1 << 49);
 /// Largest socket buffer that can be requested: the kernel's own number is twice this.
 pub const SOCKET_BUFFER_BYTES_MAX: Bytes = Bytes((1 << 30) - 1);
 
-/// Whose buffers a sweep shrinks, and whether a proxy stands between client and server.
+/// Whose buffers a sweep shrinks, and whether a proxy is between client and server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum RelaySweep {
     /// Two nodes, the client's.
@@ -109,7 +106,7 @@ impl RelaySweep {
         Self::ALL.into_iter().find(|sweep| sweep.name() == name)
     }
 
-    /// Whether a proxy stands between client and server.
+    /// Whether a proxy is between client and server.
     #[must_use]
     pub fn has_proxy(self) -> bool {
         !matches!(self, Self::Client | Self::Server | Self::Both)
@@ -261,7 +258,7 @@ pub struct RelaySegments {
     pub retransmitted_count: u64,
 }
 
-/// The machine on which a role was played, as far as its CPUs go.
+/// The machine on which a role was played: its CPUs alone.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct RelayMachine {
     /// Boot id: equal ids are one machine; `None` where the kernel does not report it.
@@ -384,7 +381,7 @@ mod tests {
     fn call_sizes_sum_to_the_bytes_that_were_moved() {
         // Published: the client writes 2048 bytes at once, the server reads at most 4096.
         let published = CallSizes { by_bytes: BTreeMap::from([(2048, 8124), (4096, 8226)]) };
-        assert_eq!(published.total(), PUBLISHED_TOTAL);
+        assert_eq!(published.total(), Bytes(48 << 20));
         assert_eq!(published.call_count(), 16350);
     }
 }

@@ -1,4 +1,4 @@
-//! Where a run's events go.
+//! The receiver of a run's events.
 
 use crate::event::Event;
 

@@ -227,7 +227,7 @@ pub struct ClientSummary {
 pub struct ByteTriangle {
     /// Moved by the application, in the direction of the cell's operation.
     pub application: Bytes,
-    /// Carried by the wire as payload; `None` where unknown.
+    /// Transferred by the wire as payload; `None` where unknown.
     pub wire: Option<Bytes>,
     /// Moved by the device; `None` where unknown.
     pub device: Option<Bytes>,
@@ -250,7 +250,7 @@ pub struct CellSummary {
     pub cut: Cut,
     /// Where the load ran.
     pub site: Site,
-    /// What the requests went to.
+    /// The target of the requests.
     pub target: Target,
     /// More targets that were loaded together with it.
     #[serde(default)]

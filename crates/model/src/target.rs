@@ -105,7 +105,7 @@ impl Target {
         })
     }
 
-    /// Whether requests go to files or objects that must be written before they can be read.
+    /// Whether it is files or objects that must be written before they can be read.
     #[must_use]
     pub fn stores_objects(&self) -> bool {
         match self.form() {

@@ -60,6 +60,19 @@ pub struct ClientTotals {
     pub waiting_ns: Option<Nanos>,
 }
 
+impl ClientTotals {
+    /// Adds what the same client did in another trial; waiting times are known only if both are.
+    pub fn add_trial(&mut self, other: &Self) {
+        self.op_count = self.op_count.saturating_add(other.op_count);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.elapsed_ns = self.elapsed_ns.saturating_add(other.elapsed_ns);
+        self.user_ns = self.user_ns.saturating_add(other.user_ns);
+        self.system_ns = self.system_ns.saturating_add(other.system_ns);
+        let waits = self.waiting_ns.zip(other.waiting_ns);
+        self.waiting_ns = waits.map(|(waiting, more)| waiting.saturating_add(more));
+    }
+}
+
 /// Counters of one role around the measured window.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CounterPair {
@@ -84,6 +97,21 @@ pub struct OpTotals {
     pub response: Histogram,
 }
 
+impl OpTotals {
+    /// Whether `other` is of the same operation and block.
+    #[must_use]
+    pub fn is_same_kind(&self, other: &Self) -> bool {
+        (self.op, self.block_bytes) == (other.op, other.block_bytes)
+    }
+
+    /// Adds what other requests of this kind did.
+    pub fn add(&mut self, other: &Self) {
+        self.op_count = self.op_count.saturating_add(other.op_count);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.response.merge(&other.response);
+    }
+}
+
 /// What an open loop did.
 ///
 /// Times are accounted by arrival: of the requests whose scheduled start is in the window, whenever they complete. So a
@@ -106,6 +134,18 @@ pub struct OpenLoopTotals {
     pub service: Histogram,
     /// Sum of all service times: divided by the window it is the mean number in flight at the target.
     pub service_sum_ns: u64,
+}
+
+impl OpenLoopTotals {
+    /// Adds what another open loop did.
+    pub fn add(&mut self, other: &Self) {
+        self.scheduled_count = self.scheduled_count.saturating_add(other.scheduled_count);
+        self.unstarted_count = self.unstarted_count.saturating_add(other.unstarted_count);
+        self.held_up_count = self.held_up_count.saturating_add(other.held_up_count);
+        self.censored.merge(&other.censored);
+        self.service.merge(&other.service);
+        self.service_sum_ns = self.service_sum_ns.saturating_add(other.service_sum_ns);
+    }
 }
 
 /// Requests that were in flight when a measured window ended: no histogram counts them.
@@ -180,4 +220,49 @@ pub struct TrialOutput {
     /// What the check of its data found; `None` for a load that is not verified.
     #[serde(default)]
     pub verification: Option<Verification>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_waiting_time_that_one_trial_lacks_is_unknown_of_both() {
+        let of = |op_count, waiting_ns| ClientTotals {
+            client_index: 0,
+            host: "h".to_owned(),
+            op_count,
+            bytes: Bytes(8),
+            elapsed_ns: Nanos(10),
+            user_ns: Nanos(1),
+            system_ns: Nanos(2),
+            waiting_ns,
+        };
+        let mut sum = of(3, Some(Nanos(5)));
+        sum.add_trial(&of(4, Some(Nanos(6))));
+        assert_eq!((sum.op_count, sum.bytes, sum.elapsed_ns), (7, Bytes(16), Nanos(20)));
+        assert_eq!((sum.user_ns, sum.system_ns, sum.waiting_ns), (Nanos(2), Nanos(4), Some(Nanos(11))));
+        sum.add_trial(&of(1, None));
+        assert_eq!((sum.op_count, sum.waiting_ns), (8, None));
+    }
+
+    #[test]
+    fn kinds_differ_in_their_operation_or_block() {
+        let of = |op, block_bytes, op_count| {
+            let mut response = Histogram::new();
+            response.record_n(1000, op_count);
+            OpTotals {
+                op,
+                block_bytes: Bytes(block_bytes),
+                op_count,
+                bytes: Bytes(block_bytes * op_count),
+                response,
+            }
+        };
+        let mut reads = of(Op::Read, 4096, 2);
+        assert!(reads.is_same_kind(&of(Op::Read, 4096, 9)));
+        assert!(!reads.is_same_kind(&of(Op::Write, 4096, 2)) && !reads.is_same_kind(&of(Op::Read, 512, 2)));
+        reads.add(&of(Op::Read, 4096, 3));
+        assert_eq!((reads.op_count, reads.bytes, reads.response.count()), (5, Bytes(20480), 5));
+    }
 }

@@ -120,6 +120,16 @@ pub fn round_to_u64(value: f64) -> u64 {
     value.round() as u64
 }
 
+/// The least common multiple; `None` above the largest value.
+#[must_use]
+pub fn least_common_multiple(left: u64, right: u64) -> Option<u64> {
+    let (mut a, mut b) = (left, right);
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    (left / a.max(1)).checked_mul(right)
+}
+
 /// `value` as `u32`, stopping at the largest value.
 #[must_use]
 pub fn saturate_u32(value: u64) -> u32 {
@@ -135,6 +145,13 @@ pub fn saturate_usize(value: u64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_least_common_multiple_is_none_where_it_is_too_large() {
+        assert_eq!(least_common_multiple(4, 6), Some(12));
+        assert_eq!((least_common_multiple(0, 6), least_common_multiple(0, 0)), (Some(0), Some(0)));
+        assert_eq!(least_common_multiple(u64::MAX, u64::MAX - 1), None);
+    }
 
     #[test]
     fn a_rate_over_no_time_is_none() {

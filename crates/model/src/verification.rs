@@ -14,7 +14,7 @@ pub const UNIT_BYTES: u64 = 512;
 pub const VERIFIED_FILE_BYTES_MAX: Bytes = Bytes(32 << 30);
 /// Mismatches of a trial that are kept as they were found; all are counted.
 pub const MISMATCHES_KEPT: usize = 8;
-/// The name under which a mismatch stands among the failures of a cell.
+/// The name of a mismatch among the failures of a cell.
 pub const DATA_MISMATCH: &str = "DATA_MISMATCH";
 
 /// What a unit says of itself.

@@ -26,7 +26,7 @@ pub use objects::{
 };
 pub use order::Order;
 pub use psync::{PsyncCalls, PsyncOptions, VECTORS_MAX};
-pub use ring::{RingFacts, RingOptions, Wish};
+pub use ring::{FeatureRequest, RingFacts, RingOptions};
 pub use stdio::{StdioCalls, StdioFlush, StdioOptions};
 
 /// One kind of request an engine can be asked for.
@@ -104,7 +104,7 @@ impl fmt::Display for Op {
     }
 }
 
-/// Whether the operating system's page cache stands between the requests and the file.
+/// Whether the operating system's page cache is between the requests and the file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Access {

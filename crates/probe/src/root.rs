@@ -42,8 +42,8 @@ impl Root {
     /// A recorded tree: a folder that contains `proc/` and `sys/` of a machine.
     ///
     /// # Shape
-    /// A file `statvfs` in it, one line a path (`size_bytes free_bytes path`, spaces in the path as `\040`), stands for the machine's other folders:
-    /// they need not be in the tree. Links in the tree are relative and stay inside it.
+    /// A file `statvfs` in it, one line a path (`size_bytes free_bytes path`, spaces in the path as `\040`), describes the machine's other
+    /// folders: they need not be in the tree. Links in the tree are relative and stay inside it.
     #[must_use]
     pub fn at(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into(), recorded: true }

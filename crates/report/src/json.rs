@@ -3,7 +3,7 @@
 use narrows_model::observation::DiagnosisDocument;
 use narrows_model::{Comparison, Summary};
 
-/// The summary as indented JSON that ends in a newline; keys stand in the order of the types.
+/// The summary as indented JSON that ends in a newline; keys are in the order of the types.
 ///
 /// # Panics
 /// Never: every map of a summary has keys that are text, and memory takes every write.
@@ -12,7 +12,7 @@ pub fn summary(summary: &Summary) -> String {
     indented(serde_json::to_string_pretty(summary))
 }
 
-/// The verdict on observations as indented JSON that ends in a newline; keys stand in the order of the types.
+/// The verdict on observations as indented JSON that ends in a newline; keys are in the order of the types.
 ///
 /// # Panics
 /// Never, as [`summary`].
@@ -21,7 +21,7 @@ pub fn diagnosis(document: &DiagnosisDocument) -> String {
     indented(serde_json::to_string_pretty(document))
 }
 
-/// A comparison as indented JSON that ends in a newline; keys stand in the order of the types.
+/// A comparison as indented JSON that ends in a newline; keys are in the order of the types.
 ///
 /// # Panics
 /// Never, as [`summary`].

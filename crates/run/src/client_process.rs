@@ -75,7 +75,7 @@ pub fn read_frames(mut pipe: impl Read, mut take: impl FnMut(Frame) -> bool) -> 
 /// Serves one parent: runs the assignments that come from `input`, answers on `output`.
 ///
 /// # Errors
-/// When the pipes break; failures of an assignment go to the parent.
+/// When the pipes break; failures of an assignment are sent to the parent.
 pub fn serve(
     input: impl Read + Send + 'static,
     mut output: impl Write + Send,

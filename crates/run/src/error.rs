@@ -8,7 +8,7 @@ use narrows_model::{Nanos, SinkError};
 pub enum RunErrorKind {
     /// The target or server cannot be used as asked: skip the cell or correct the input.
     Target,
-    /// A client process failed: what was measured before it stands.
+    /// A client process failed: what was measured before remains valid.
     Client,
     /// Events cannot be kept: stop.
     Sink,

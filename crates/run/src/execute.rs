@@ -25,7 +25,7 @@ pub struct RunOutput {
     pub failed: Vec<SkippedCell>,
 }
 
-/// Share of the budget by which a run may go over before cells are dropped: opening and counting are planned roughly.
+/// Share of the budget by which a run may exceed it before cells are dropped: opening and counting are planned roughly.
 const OVERRUN_RATIO: f64 = 0.05;
 
 /// Runs the cells of `plan` that start within the budget; `already_ns` of it were spent before.
@@ -138,7 +138,7 @@ impl PlanRun<'_, '_> {
         Ok(())
     }
 
-    /// Tells how a cell ended; whether the run ends with it.
+    /// Reports how a cell ended; returns whether the run ends with it.
     fn finish_cell(&mut self, cell: &Cell, outcome: Result<(), RunError>) -> Result<bool, SinkError> {
         match outcome {
             Ok(()) => {}

@@ -3,7 +3,7 @@
 use crate::assignment::{ClientOutput, WindowTimes, WorkerOutput};
 use narrows_model::counters::{Combine, ProcessCpu, TcpCounters};
 use narrows_model::fault::merge_errors;
-use narrows_model::trial::{ClientTotals, InFlightAtEnd, OpTotals, OpenLoopTotals};
+use narrows_model::trial::{ClientTotals, InFlightAtEnd, OpTotals};
 use narrows_model::{Bytes, Cell, Histogram, Nanos, TrialOutput};
 
 /// The trial of `cell` as its clients report it, without counters of machines.
@@ -45,8 +45,11 @@ pub(crate) fn trial_output(
         output.response.merge(&worker.response);
         output.response_sum_ns = output.response_sum_ns.saturating_add(worker.response_sum_ns);
         merge_kinds(&mut output.by_kind, &worker.by_kind);
-        if let Some(open) = &worker.open_loop {
-            merge_open_loop(&mut output.open_loop, open);
+        if let Some(more) = &worker.open_loop {
+            match &mut output.open_loop {
+                Some(known) => known.add(more),
+                none => *none = Some(more.clone()),
+            }
         }
         merge_errors(&mut output.errors, &worker.errors);
         if let Some(verification) = &worker.verification {
@@ -68,29 +71,11 @@ fn first_done(clients: &[ClientOutput]) -> impl Iterator<Item = &WorkerOutput> {
 /// Adds a worker's totals by kind; all workers of a cell have the same kinds.
 fn merge_kinds(into: &mut Vec<OpTotals>, from: &[OpTotals]) {
     for totals in from {
-        let same = |known: &&mut OpTotals| (known.op, known.block_bytes) == (totals.op, totals.block_bytes);
-        match into.iter_mut().find(same) {
-            Some(known) => {
-                known.op_count += totals.op_count;
-                known.bytes = known.bytes.saturating_add(totals.bytes);
-                known.response.merge(&totals.response);
-            }
+        match into.iter_mut().find(|known| known.is_same_kind(totals)) {
+            Some(known) => known.add(totals),
             None => into.push(totals.clone()),
         }
     }
-}
-
-fn merge_open_loop(into: &mut Option<OpenLoopTotals>, from: &OpenLoopTotals) {
-    let Some(known) = into else {
-        *into = Some(from.clone());
-        return;
-    };
-    known.scheduled_count += from.scheduled_count;
-    known.unstarted_count += from.unstarted_count;
-    known.held_up_count += from.held_up_count;
-    known.service.merge(&from.service);
-    known.censored.merge(&from.censored);
-    known.service_sum_ns = known.service_sum_ns.saturating_add(from.service_sum_ns);
 }
 
 /// The time that the counted completions took: from the last one before the window to the last one in it.
@@ -99,7 +84,7 @@ fn merge_open_loop(into: &mut Option<OpenLoopTotals>, from: &OpenLoopTotals) {
 /// rate when seven blocks fit; between two completions there are whole blocks only. A trial that a count or a sync ends
 /// has no such border at its end. Without a warm-up nothing straddles the window's start, at which the load starts. A window after
 /// a warm-up in which nothing completed begins with a part of a block and ends with one. Where nothing came for longer than blocks
-/// straddle, the target stood still: that time is the window's like all other.
+/// straddle, the target stalled: that time is the window's like all other.
 fn span_ns(times: WindowTimes, clients: &[ClientOutput]) -> (u64, u64) {
     let workers = || clients.iter().flat_map(|client| &client.workers);
     let last_before_ns = workers().map(|worker| worker.last_before_ns).max().unwrap_or_default();
@@ -139,25 +124,24 @@ fn in_flight_at_end(clients: &[ClientOutput]) -> InFlightAtEnd {
 }
 
 fn client_totals(client: &ClientOutput, times: WindowTimes, hostname: &str) -> ClientTotals {
+    let mut cpu = ProcessCpu::default();
+    client.workers.iter().for_each(|worker| cpu.add_beside(&worker.cpu));
     let mut totals = ClientTotals {
         client_index: client.client_index,
         host: hostname.to_owned(),
         op_count: 0,
         bytes: Bytes(0),
         elapsed_ns: Nanos(0),
-        user_ns: Nanos(0),
-        system_ns: Nanos(0),
+        user_ns: cpu.user_ns,
+        system_ns: cpu.system_ns,
         waiting_ns: client
             .workers
             .iter()
             .try_fold(Nanos(0), |sum, worker| Some(sum.saturating_add(worker.waiting_ns?))),
     };
     for worker in &client.workers {
-        let ProcessCpu { user_ns, system_ns } = worker.cpu;
         totals.op_count += worker.op_count;
         totals.bytes = totals.bytes.saturating_add(worker.bytes);
-        totals.user_ns = totals.user_ns.saturating_add(user_ns);
-        totals.system_ns = totals.system_ns.saturating_add(system_ns);
         totals.elapsed_ns =
             totals.elapsed_ns.max(Nanos(worker.done_at_ns.saturating_sub(times.measure_from_ns)));
     }

@@ -87,7 +87,7 @@ impl<'a> GroupContext<'a> {
     }
 }
 
-/// Held by every worker for as long as it lives; nothing is ever sent.
+/// Every worker keeps one until it ends; nothing is ever sent.
 type AliveToken = Sender<Infallible>;
 
 /// Runs the workers of one client through one trial, each in a thread of its own.
@@ -260,7 +260,7 @@ fn recorders(assignment: &Assignment, worker_count: u32) -> (Vec<Recorder>, Vec<
         .unzip()
 }
 
-/// Waits until all engines are open, asks for the times, lets the workers go.
+/// Waits until all engines are open, asks for the times, starts the workers.
 fn start(
     openings: &Receiver<Result<(), EngineError>>,
     worker_count: u32,

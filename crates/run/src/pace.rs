@@ -1,4 +1,4 @@
-//! Holds a worker's rate below a cap.
+//! Limits a worker's rate to a cap.
 //!
 //! Hot path: two additions an operation.
 

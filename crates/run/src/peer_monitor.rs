@@ -30,7 +30,7 @@ impl PeerLoss {
         self.message.get().map(String::as_str)
     }
 
-    /// Notes the loss; of several the first stands.
+    /// Notes the loss; of several the first is kept.
     pub fn note(&self, message: String) {
         let _ = self.message.set(message);
     }

@@ -222,7 +222,7 @@ impl PreparedObjects {
 
     /// Removes all objects made, through the factories that made them; returns what could not be removed.
     ///
-    /// A peer is waited for `patience_ns` at most, and given up with its first silence.
+    /// A peer has `timeout_ns` for each answer; after the first that is missing it is not asked again.
     pub(crate) fn remove_all(
         &mut self,
         timeout_ns: u64,

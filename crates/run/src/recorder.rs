@@ -24,7 +24,7 @@ pub(crate) struct SampleLabel {
     pub(crate) worker_index: u32,
 }
 
-/// The collector's end: full intervals come in, empty ones go back.
+/// The collector's end: full intervals are received, empty ones are returned.
 #[derive(Debug)]
 pub(crate) struct IntervalStream {
     pub(crate) full: Receiver<Box<IntervalSample>>,

@@ -1,6 +1,6 @@
 //! The endpoints of a run as one: a single one, or those of a stripe.
 //!
-//! Their counters are added up (`model::counters::merge_samples`), so that what the load moved stands beside what all of them did.
+//! Their counters are added up (`model::counters::merge_samples`), so that what the load moved is compared with what all of them did.
 
 use crate::link::{ServerLink, StoredObjects};
 use crate::stop::StopFlag;

@@ -28,7 +28,7 @@ impl TimeShare {
     }
 }
 
-/// Whether a cell that ran out of its part may be repeated after others have run: its trials stand for themselves.
+/// Whether a cell that ran out of its part may be repeated after others have run: its trials are independent.
 /// Rounds until a steady state follow one another, and a server decides about its cells by itself.
 pub(crate) fn may_go_on(cell: &Cell) -> bool {
     cell.site == narrows_model::Site::Client && matches!(cell.repeat, Repeat::UntilInterval { .. })

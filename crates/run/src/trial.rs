@@ -155,7 +155,7 @@ fn prepare(
     }
     let mut smallest: Option<Bytes> = None;
     let mut shares = Vec::new();
-    // The first clients go to one target each.
+    // The first clients have one target each.
     let targets = assignments.first().map_or(1, |assignment| target_count(&assignment.cell));
     for assignment in assignments.iter().take(targets as usize) {
         let factory = site.registry.factory(assignment.target(), None)?;
@@ -174,7 +174,7 @@ fn prepare(
 /// Syncs what the trial wrote where its load asks for that; what failed.
 fn sync_after(assignments: &[Assignment], site: &CellSite) -> Result<Vec<ErrorCount>, RunError> {
     let mut failed = Vec::new();
-    // The first clients go to one target each, and know all objects there.
+    // The first clients have one target each, and know all objects there.
     let targets = assignments.first().map_or(1, |assignment| target_count(&assignment.cell));
     for assignment in assignments.iter().take(targets as usize) {
         let factory = site.registry.factory(assignment.target(), None)?;

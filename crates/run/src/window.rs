@@ -30,7 +30,7 @@ impl Window {
         }
     }
 
-    /// Sets the times: before the workers are let go, and when the window is put off before it has begun.
+    /// Sets the times: before the workers are started, and when the window is delayed before it has begun.
     pub(crate) fn open(&self, times: WindowTimes) {
         self.start_ns.store(times.start_ns, Ordering::Relaxed);
         self.measure_from_ns.store(times.measure_from_ns, Ordering::Relaxed);

@@ -6,7 +6,7 @@ use narrows_engines::{EngineError, ErrorKind};
 use narrows_model::workload::{Arrivals, CacheState, Order, SyncPolicy};
 use narrows_model::{Cell, Op, Workload};
 
-/// Beyond this exponent all but one request in a thousand go to one block.
+/// Beyond this exponent all but one request in a thousand are for one block.
 const THETA_MAX: f64 = 10.0;
 
 /// Refuses a cell whose workload has no meaning, before anything is made for it.

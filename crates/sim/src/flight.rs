@@ -38,7 +38,7 @@ pub(crate) struct SimCompletion {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SlotState {
-    /// Holds no request.
+    /// Contains no request.
     Empty,
     /// Waits for its turn to be submitted.
     Pending,
@@ -72,7 +72,7 @@ pub(crate) struct SimRequests {
     queue_depth: usize,
     /// Requests that one client keeps in flight.
     client_slots: usize,
-    /// Targets that the clients go to in turn.
+    /// Targets between which the clients alternate.
     target_count: usize,
     /// Turns of a capped load, and the time each takes; `None` without a cap.
     pace: Option<(Station, u64)>,

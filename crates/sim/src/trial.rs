@@ -13,7 +13,7 @@ use narrows_model::units::{NANOS_PER_SEC, round_to_u64, saturate_u32, saturate_u
 use narrows_model::workload::{Access, Acknowledgement, Op, SyncPolicy};
 use narrows_model::{Bytes, Cell, Cut, Event, Nanos, Role};
 
-/// Where a trial stands.
+/// The state of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TrialStage {
     WarmUp,

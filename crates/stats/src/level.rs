@@ -7,12 +7,8 @@ use crate::error::StatsError;
 pub struct Level(f64);
 
 impl Level {
-    /// 90 %.
-    pub const P90: Self = Self(0.90);
     /// 95 %.
     pub const P95: Self = Self(0.95);
-    /// 99 %.
-    pub const P99: Self = Self(0.99);
 
     /// The level `ratio`, 0.95 for 95 %.
     ///

@@ -35,7 +35,7 @@ impl WindowSteadiness {
         self.drift_ratio <= DRIFT_LIMIT_RATIO
     }
 
-    /// Whether both conditions hold.
+    /// Whether both conditions are met.
     #[must_use]
     pub fn is_steady(&self) -> bool {
         self.range_holds() && self.drift_holds()

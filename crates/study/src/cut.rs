@@ -77,7 +77,7 @@ pub(crate) fn network_stream(path: &Workload) -> Workload {
     }
 }
 
-/// The path's load on an endpoint's memory, in a store that holds `least_bytes` or more.
+/// The path's load on an endpoint's memory, in a store of `least_bytes` or more.
 pub(crate) fn server_memory(path: &Workload, least_bytes: u64) -> Workload {
     let store = path.file_bytes.0.min(SERVER_MEMORY_BYTES).max(least_bytes);
     Workload {
@@ -130,8 +130,8 @@ pub(crate) fn writes(load: &Workload) -> bool {
     load.ops().iter().any(|share| share.op.moves_towards_device())
 }
 
-/// The load without what holds a user back but not a machine: think time, a schedule, a check of the data, which would
-/// be the workers' own limit. A cap stays, for it protects what others use.
+/// The load without what limits a user and not a machine: think time, a schedule, a check of the data, which would
+/// be the workers' own limit. A cap stays, because it protects what others use.
 fn unpaced(path: &Workload) -> Workload {
     Workload { think_ns: Nanos(0), arrivals: Arrivals::Closed, verify: false, ..path.clone() }
 }
@@ -158,8 +158,8 @@ pub(crate) fn own_device(kind: Option<PathKind>) -> Result<(), String> {
              is measured with --server HOST:PORT"
         }
         Some(PathKind::Fuse) => {
-            "direct I/O on FUSE goes through its daemon, not a device of this machine; check a folder \
-            below the daemon"
+            "direct I/O on FUSE uses its daemon, not a device of this machine; check a folder below the \
+            daemon"
         }
         Some(PathKind::LocalDevice | PathKind::Overlay | PathKind::Other) | None => return Ok(()),
     };

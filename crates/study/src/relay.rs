@@ -9,6 +9,7 @@ use narrows_model::relay::{
     BUFFER_BYTES_MAX, ForwardMode, RelayCell, RelayPlan, RelaySockets, RelaySweep, RelayTransport,
     SOCKET_BUFFER_BYTES_MAX, TOTAL_BYTES_MAX,
 };
+use narrows_model::units::least_common_multiple;
 use narrows_model::{Bytes, CellId, Layer, Nanos, Plan, Target};
 
 /// Most buffer sizes of one run.
@@ -177,8 +178,10 @@ fn multiples(request: &RelayRequest) -> Vec<Problem> {
     let others = written.iter().filter(|size| !fits(size)).count() - 1;
     let more = if others > 0 { format!(", nor of {others} more sizes") } else { String::new() };
     let found = format!("{total} bytes, not a multiple of the client's buffer of {first}{more}");
-    let common =
-        written.iter().filter(|size| **size > 0).try_fold(1_u64, |all, size| least_common(all, *size));
+    let common = written
+        .iter()
+        .filter(|size| **size > 0)
+        .try_fold(1_u64, |all, size| least_common_multiple(all, *size));
     let hint = match common.filter(|common| *common <= TOTAL_BYTES_MAX.0) {
         Some(common) => near(total, common),
         None => format!("{}, and omit the other sizes", near(total, *first)),
@@ -199,14 +202,6 @@ fn near(total: u64, step: u64) -> String {
         0 => format!("the nearest that fits is --bytes {above}"),
         _ => format!("the nearest that fit are --bytes {below} and --bytes {above}"),
     }
-}
-
-fn least_common(left: u64, right: u64) -> Option<u64> {
-    let (mut a, mut b) = (left, right);
-    while b > 0 {
-        (a, b) = (b, a % b);
-    }
-    (left / a.max(1)).checked_mul(right)
 }
 
 fn sockets(request: &RelayRequest) -> Vec<Problem> {
@@ -254,14 +249,14 @@ fn proxies(request: &RelayRequest) -> Vec<Problem> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use narrows_model::relay::{PUBLISHED_SIZES, PUBLISHED_TOTAL};
+    use narrows_model::relay::PUBLISHED_SIZES;
     use std::collections::BTreeSet;
 
     fn published() -> RelayRequest {
         RelayRequest {
             sweeps: RelaySweep::ALL.to_vec(),
             sizes: PUBLISHED_SIZES.to_vec(),
-            total: PUBLISHED_TOTAL,
+            total: Bytes(48 << 20),
             trials: 3,
             sockets: RelaySockets {
                 transport: RelayTransport::Tcp,

@@ -1,6 +1,6 @@
 //! What is asked of `check`, with the facts that a plan needs.
 //!
-//! Values only; they are judged in `check::validate`.
+//! Values only; `check::validate` checks them.
 
 use narrows_model::capabilities::Capabilities;
 use narrows_model::inventory::PathKind;
@@ -66,7 +66,7 @@ pub struct CheckRequest {
     pub deep: bool,
     /// Length of the target where it is a file that exists: it is only ever read.
     pub existing_file: Option<Bytes>,
-    /// Free space where test files go: the path's, or the endpoint's store (its quota, where that is less).
+    /// Free space for test files: the path's, or the endpoint's store (its quota, where that is less).
     pub free_bytes: Option<Bytes>,
     /// Memory of this machine that a page cache can use.
     pub memory_bytes: Option<Bytes>,

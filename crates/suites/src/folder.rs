@@ -11,7 +11,7 @@ use std::path::PathBuf;
 /// A folder that is ready for a suite's files.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PreparedFolder {
-    /// Where files go: one folder for all processes, or one for each.
+    /// The folders of files: one for all processes, or one for each.
     pub targets: Vec<Target>,
     /// The plan of a check of the folder, whose cuts are measured beside the suite's tests. Its seed is the run's.
     pub check: Plan,

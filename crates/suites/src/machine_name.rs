@@ -1,8 +1,8 @@
-//! The name of a machine where it stands in a suite's tables and lists, which are read by columns and by commas.
+//! The name of a machine in a suite's tables and lists, which are split at columns and at commas.
 
 use narrows_study::Problem;
 
-/// The name of a machine that has none that can stand there.
+/// The name that is printed for a machine without a usable name.
 pub const NAMELESS: &str = "host";
 /// Longest name.
 const LETTERS_MAX: usize = 64;
@@ -11,14 +11,14 @@ fn is_plain(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || "-_.".contains(letter)
 }
 
-/// Whether `name` can stand there.
+/// Whether `name` can be part of a table or a list.
 fn is_sound(name: &str) -> bool {
     name.starts_with(|letter: char| letter.is_ascii_alphabetic())
         && name.len() <= LETTERS_MAX
         && name.chars().all(is_plain)
 }
 
-/// A host's name as it can stand there; one that cannot begins with a word.
+/// A host's name in a usable form: one that is not usable begins with `host-` and has `-` for refused characters.
 #[must_use]
 pub fn of_host(hostname: &str) -> String {
     if is_sound(hostname) {
@@ -30,7 +30,7 @@ pub fn of_host(hostname: &str) -> String {
         .collect()
 }
 
-/// What is wrong with `name` as the value of `key`, with what to do; nothing where it can stand there.
+/// What is wrong with `name` as the value of `key`, with what to do; `None` if it is usable.
 pub(crate) fn problem(key: &'static str, name: &str, hint: &str) -> Option<Problem> {
     (!is_sound(name)).then(|| refused(key, name, hint))
 }

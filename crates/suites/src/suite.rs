@@ -3,9 +3,7 @@
 //! A suite implements [`Suite`] for its request and has an [`SuiteEntry`] in the registry. Deliberately absent: starting
 //! anything, and printing.
 
-use crate::folder::FolderRun;
-use crate::jovian::NodesRun;
-use crate::postmark;
+use crate::SuiteStart;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use narrows_model::plan::SuiteSource;
 use narrows_model::summary::Metric;
@@ -16,17 +14,6 @@ use serde::de::DeserializeOwned;
 
 /// Whether `USER[:GROUP]` is who runs this program.
 pub type IsUser<'a> = &'a dyn Fn(&str) -> bool;
-
-/// What a command line asks for, by what has to be prepared for it.
-#[derive(Debug)]
-pub enum SuiteStart {
-    /// One run on a folder.
-    Folder(FolderRun),
-    /// Runs on folders, one after another, that a script asks for.
-    Script(Box<postmark::Arguments>),
-    /// One run on endpoints.
-    Nodes(Box<NodesRun>),
-}
 
 /// Why a command line is refused.
 #[derive(Debug, Clone, PartialEq)]
@@ -90,7 +77,7 @@ pub trait Suite {
     /// The output that the original prints, from the summary of a run of this request.
     fn native(&self, summary: &Summary) -> String;
 
-    /// What stands out in the figures, a sentence each.
+    /// Remarks on the figures, a sentence each.
     fn reading(&self, summary: &Summary) -> Vec<String>;
 
     /// Figures beside those that every cell has, each with the id of its cell.
@@ -183,7 +170,7 @@ impl SuiteEntry {
         (self.native)(self.own(summary)?, summary)
     }
 
-    /// What stands out in the figures, a sentence each; none where `summary` is of another suite.
+    /// Remarks on the figures, a sentence each; none if `summary` is of another suite.
     #[must_use]
     pub fn reading(&self, summary: &Summary) -> Vec<String> {
         self.own(summary).and_then(|source| (self.reading)(source, summary)).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Both ends of a bulk stream at the least cost there is, so that what stands between them is what is measured.
+//! Both ends of a bulk stream at the least cost there is, so that what is between them is what is measured.
 //!
 //! The figure `proxy` of `cargo xtask perf` puts proxies between them. The feeding end sends pages of a file in memory
 //! without copying them (`sendfile`), the draining end drops what comes inside the kernel (`MSG_TRUNC`).

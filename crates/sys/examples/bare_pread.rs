@@ -3,7 +3,7 @@
 //! `bare_pread FILE SECONDS [unstamped|inlined]` reads random 4 KiB blocks of FILE through the page cache and prints
 //! `{"ops_per_s":...,"ns_per_op":...}`. Reads go through the C library's `pread`, as in any program. The clock is read
 //! once for each read and its latency is formed, as in a worker of narrows at depth 1; with `unstamped` it is read once
-//! for 1024 reads. With `inlined` the system call stands in the loop itself, so that no function returns after it,
+//! for 1024 reads. With `inlined` the system call is in the loop itself, so that no function returns after it,
 //! which is the least that is possible and what no program is built like (see `return_stack` in the library).
 //! Histograms, samples and stop requests are what the loop leaves out. Blocks are drawn with replacement, by a
 //! generator of three shifts.

@@ -97,14 +97,6 @@ pub fn thread_cpu_wait_ns() -> Option<u64> {
     text.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
-/// Processors that are online on this host, at least 1, whether or not this process may use them.
-#[must_use]
-pub fn online_cpu_count() -> u32 {
-    // SAFETY: sysconf takes no pointer and has no precondition.
-    let count = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
-    u32::try_from(count).unwrap_or(1).max(1)
-}
-
 /// The processors that the calling thread may run on, ascending.
 ///
 /// # Errors

@@ -1,6 +1,6 @@
 //! The endpoint's protocol as conversations without I/O: frames, hello, control messages, data requests.
 //!
-//! Bytes that arrived go in, messages and bytes to send come out; sockets, clocks, threads and randomness are the
+//! Bytes that arrived are passed in, messages and bytes to send are returned; sockets, clocks, threads and randomness are the
 //! caller's. Whatever a peer sends, nothing panics, and memory is bounded by what has arrived or was agreed.
 //! Deliberately absent: encryption. The token proves who speaks at the hello; what follows is neither hidden nor
 //! signed, so an endpoint beyond a trusted network needs a tunnel.

@@ -150,7 +150,7 @@ impl<'a> Cases<'a> {
         self.loads.iter().filter_map(|index| self.all.get(*index))
     }
 
-    /// Every case, cuts and cells that stand for no regime included.
+    /// Every case, with cuts, and with cells that represent no regime.
     pub(crate) fn all(&self) -> &[Case<'a>] {
         &self.all
     }

@@ -1,6 +1,6 @@
 //! Observations as the rules see them: figures of single observations, and those that differ in one thing alone.
 //!
-//! Not here: judging them.
+//! Not here: their evaluation.
 
 mod factors;
 mod figures;
@@ -52,7 +52,7 @@ impl<'a> ObservationTable<'a> {
         self.has_network && !is_local(one)
     }
 
-    /// Whether a proxy stands on the path.
+    /// Whether a proxy is on the path.
     pub(crate) fn has_proxy(&self) -> bool {
         self.has_proxy
     }

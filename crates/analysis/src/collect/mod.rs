@@ -175,7 +175,7 @@ impl CellData {
         self.note_round(trial);
     }
 
-    /// Turns trials that never ended into totals, as far as their samples go, and keeps the steady window of rounds that
+    /// Turns trials that never ended into totals, as far as they have samples, and keeps the steady window of rounds that
     /// reached one.
     fn close(&mut self) {
         for (index, open) in std::mem::take(&mut self.open) {
@@ -206,15 +206,7 @@ impl CellData {
 fn add_clients(known: &mut Vec<ClientTotals>, more: &[ClientTotals]) {
     for client in more {
         match known.iter_mut().find(|k| k.client_index == client.client_index) {
-            Some(known) => {
-                known.op_count = known.op_count.saturating_add(client.op_count);
-                known.bytes = known.bytes.saturating_add(client.bytes);
-                known.elapsed_ns = known.elapsed_ns.saturating_add(client.elapsed_ns);
-                known.user_ns = known.user_ns.saturating_add(client.user_ns);
-                known.system_ns = known.system_ns.saturating_add(client.system_ns);
-                let waits = known.waiting_ns.zip(client.waiting_ns);
-                known.waiting_ns = waits.map(|(known, more)| known.saturating_add(more));
-            }
+            Some(known) => known.add_trial(client),
             None => known.push(client.clone()),
         }
     }

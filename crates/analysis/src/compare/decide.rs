@@ -9,7 +9,7 @@ use narrows_stats::multiplicity::holm;
 /// Level of the intervals, and of the verdicts of a family together.
 pub(super) const LEVEL: Level = Level::P95;
 
-/// Judges every figure and cell. Figures that decide are one family, all others a second one, so that what only explains
+/// Decides every figure and cell. Figures that decide are one family, all others a second one, so that what only explains
 /// does not take power from what was asked.
 pub(super) fn decide_cells(cells: &mut [ComparedCell], margin_ratio: f64) {
     if !cells.iter().flat_map(|cell| &cell.figures).any(|figure| figure.decides) {

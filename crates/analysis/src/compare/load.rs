@@ -5,7 +5,7 @@ use narrows_model::quantity::{amount, op_rate, percent, seconds, storage_rate};
 use narrows_model::summary::CellSummary;
 use std::fmt::Debug;
 
-/// A setting in one word, as it stands in the code: a name for people to find, not a value to read again.
+/// A setting in one word, as it is written in the code: a name for people to find, not a value to read again.
 pub(super) fn debug_word(value: &impl Debug) -> String {
     format!("{value:?}").to_lowercase().replace("bytes(", "(").replace("nanos(", "(")
 }

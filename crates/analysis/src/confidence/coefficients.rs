@@ -5,8 +5,8 @@
 //! 96 more loads there got no segment (`unknown`, or a parent) and are not counted. Before caps.
 //!
 //! What this does not show: the machines are simulated and obey the laws that the rules assume; how real ones differ is
-//! not in these numbers, and nearly all verdicts being right, the features have little to tell apart. Where a request waits
-//! mostly for one stage of a machine that could carry more, that stage and the missing concurrency both count as right.
+//! not in these numbers, and nearly all verdicts being right, the features have little to distinguish. Where a request waits
+//! mostly for one stage of a machine that could transfer more, that stage and the missing concurrency both count as right.
 //!
 //! | stated | verdicts | mean stated | right |
 //! |---|---|---|---|

@@ -1,7 +1,7 @@
 //! How sure a verdict on observations is, by its distance to the next candidate.
 //!
 //! No simulated machines were fitted here, as for summaries: what remains is the distance of the first from the next,
-//! limited by the caps of DESIGN and by what a rule says that its evidence leaves open.
+//! limited by the caps of the methodology (section 11) and by what a rule says that its evidence leaves open.
 
 use crate::thresholds::NO_INTERVENTION_CONFIDENCE;
 use crate::verdict::SegmentVerdict;

@@ -30,7 +30,7 @@ struct FitCase {
     right: bool,
 }
 
-/// The verdicts on a set of machines, and how many loads went without one.
+/// The verdicts on a set of machines, and how many loads have none.
 struct Verdicts {
     cases: Vec<FitCase>,
     unnamed_count: usize,
@@ -205,8 +205,8 @@ fn source(model: &Logistic, fitted: &Verdicts, unseen: &Verdicts) -> String {
          always saying {:.1} % scores {:.3}.\n\
          //! {unnamed_count} more loads there got no segment (`unknown`, or a parent) and are not counted. Before caps.\n//!\n\
          //! What this does not show: the machines are simulated and obey the laws that the rules assume; how real \
-         ones differ is\n//! not in these numbers, and nearly all verdicts being right, the features have little to tell \
-         apart. Where a request waits\n//! mostly for one stage of a machine that could carry more, that stage and the \
+         ones differ is\n//! not in these numbers, and nearly all verdicts being right, the features have little to \
+         distinguish. Where a request waits\n//! mostly for one stage of a machine that could transfer more, that stage and the \
          missing concurrency both count as right.\n//!\n\
          //! | stated | verdicts | mean stated | right |\n//! |---|---|---|---|\n",
         fitted.len(),

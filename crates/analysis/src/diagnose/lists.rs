@@ -24,7 +24,7 @@ pub(crate) fn exonerated(
     let of_path = segments(cases)
         .into_iter()
         .filter(|segment| !named(*segment) && !segment.parent().is_some_and(named));
-    // Of observations a device that was cleared as a whole stands for its parts.
+    // Of observations a device that was cleared as a whole represents its parts.
     let wholes = cases.table().map(|_| parents(evaluated)).unwrap_or_default();
     of_path
         .chain(wholes.into_iter().filter(|segment| !named(*segment)))

@@ -23,7 +23,7 @@ use narrows_model::observation::{ANSWER_SCHEMA, DiagnosisDocument};
 use narrows_model::{Cut, Diagnosis, Finding, Observations, Segment, Summary};
 use std::collections::BTreeSet;
 
-/// The sentence that comes first when client and server share a machine (DESIGN, "Sharing a machine").
+/// The sentence that comes first when client and server share a machine (methodology, section 7).
 pub(crate) const SHARED_MACHINE: &str =
     "Client and server share this machine: this shows software cost, not your network or server.";
 

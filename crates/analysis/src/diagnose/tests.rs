@@ -1,13 +1,12 @@
 //! What is true of every diagnosis, whatever the machine.
 
 use super::*;
-use crate::testing::builtin;
+use crate::testing::{builtin, builtins};
 use narrows_model::Relation;
 
 #[test]
 fn every_segment_of_the_path_is_in_exactly_one_list() {
-    for machine in narrows_sim::BUILTIN {
-        let summary = builtin(machine.id);
+    for (machine, summary) in builtins() {
         let diagnosis = &summary.diagnosis;
         for segment in summary.segments.iter().map(|segment| segment.id) {
             let lists = [
@@ -15,22 +14,21 @@ fn every_segment_of_the_path_is_in_exactly_one_list() {
                 diagnosis.exonerated.iter().any(|entry| entry.segment == segment),
                 diagnosis.not_measured.iter().any(|entry| entry.segment == segment),
             ];
-            assert_eq!(lists.iter().filter(|listed| **listed).count(), 1, "{} {segment}", machine.id);
+            assert_eq!(lists.iter().filter(|listed| **listed).count(), 1, "{machine} {segment}");
         }
     }
 }
 
 #[test]
 fn every_statement_carries_numbers_a_counter_and_how_to_go_on() {
-    for machine in narrows_sim::BUILTIN {
-        let diagnosis = builtin(machine.id).diagnosis;
+    for (machine, Summary { diagnosis, .. }) in builtins() {
         let blamed = diagnosis.limiting.iter().flat_map(|entry| &entry.evidence);
         let cleared = diagnosis.exonerated.iter().flat_map(|entry| &entry.evidence);
         for evidence in blamed.chain(cleared) {
             assert!(evidence.text.contains(|c: char| c.is_ascii_digit()), "{evidence:?}");
             assert!(!evidence.counter.is_empty(), "{evidence:?}");
         }
-        assert!(diagnosis.limiting.iter().all(|entry| !entry.evidence.is_empty()), "{}", machine.id);
+        assert!(diagnosis.limiting.iter().all(|entry| !entry.evidence.is_empty()), "{machine}");
         assert!(diagnosis.not_measured.iter().all(|entry| !entry.why.is_empty() && !entry.how_to.is_empty()));
     }
 }
@@ -118,19 +116,13 @@ fn a_runner_up_within_a_tenth_is_named_too_although_it_is_not_full() {
 
 #[test]
 fn what_is_blamed_under_any_load_is_never_cleared() {
-    for machine in narrows_sim::BUILTIN {
-        let summary = builtin(machine.id);
+    for (machine, summary) in builtins() {
         for evaluated in evaluate_rules(&Cases::of_run(&summary))
             .iter()
             .filter(|evaluated| evaluated.verdict.stance == Stance::Limits)
         {
             let cleared = |entry: &narrows_model::Exonerated| entry.segment == evaluated.verdict.segment;
-            assert!(
-                !summary.diagnosis.exonerated.iter().any(cleared),
-                "{} {:?}",
-                machine.id,
-                evaluated.verdict
-            );
+            assert!(!summary.diagnosis.exonerated.iter().any(cleared), "{machine} {:?}", evaluated.verdict);
         }
     }
 }

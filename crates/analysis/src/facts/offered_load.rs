@@ -16,7 +16,7 @@ pub(crate) struct CellOfferedLoad {
 }
 
 /// What was asked of a cell: the cap on its bytes, the cap on its operations or the rate of an open loop, whichever it
-/// came nearest to; `None` where it was to go as fast as it could.
+/// came nearest to; `None` if its rate was not limited.
 pub(crate) fn cell_offered_load(cell: &CellSummary) -> Option<CellOfferedLoad> {
     let (bytes, ops) = (cell.rate_bytes_per_s?.0, cell.ops_per_s?.0);
     let load = &cell.requested;

@@ -11,7 +11,7 @@ pub(crate) struct CellSettings {
     pub block_bytes: Bytes,
     pub queue_depth: u64,
     pub clients: u32,
-    /// Targets that the requests go round; 0 in memory alone, which has nothing to do with their number.
+    /// Targets between which the requests alternate; 0 in memory alone, which has nothing to do with their number.
     pub member_count: usize,
 }
 

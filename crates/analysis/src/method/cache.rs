@@ -1,4 +1,4 @@
-//! Bytes that went on below a cache against those that came to it.
+//! Bytes that passed a cache, compared with those that arrived at it.
 
 use super::EvidenceSource;
 use crate::case::table::ObservationTable;
@@ -20,7 +20,7 @@ pub(crate) struct CacheBytes<'s> {
     pub above: Bytes,
     /// The same in words, with whose they are.
     pub said: String,
-    /// Those that went on.
+    /// Those that passed the cache.
     pub below: Bytes,
     /// Where they were counted.
     pub place: &'s str,
@@ -32,7 +32,7 @@ pub(crate) fn tier(cache: Segment) -> Tier {
     if cache == Segment::ServerCache { Tier::Served } else { Tier::Voids }
 }
 
-/// Judges by the bytes that went on below a cache.
+/// Evaluates a cache by the bytes that passed it.
 pub(crate) fn served(
     cache: Segment,
     id: &str,

@@ -15,7 +15,7 @@ use narrows_model::summary::{CellSummary, RoleCpu};
 use narrows_model::units::ratio;
 use narrows_model::{Cut, Segment};
 
-/// Judges a rate of the path against a ceiling measured at the same settings.
+/// Compares a rate of the path with a ceiling measured at the same settings.
 pub(crate) fn evaluate_cell_rate(
     segment: Segment,
     cell: &CellSummary,
@@ -36,7 +36,7 @@ pub(crate) struct SegmentRate<'a> {
     pub rate: f64,
 }
 
-/// Judges the rate that passed a segment against its ceiling.
+/// Compares the rate that passed a segment with its ceiling.
 pub(crate) fn evaluate_segment_rate(
     segment_rate: SegmentRate<'_>,
     ceiling: CutCeiling<'_>,
@@ -47,7 +47,7 @@ pub(crate) fn evaluate_segment_rate(
     let load = ratio(rate, ceiling.bytes_per_s).filter(|load| *load <= BEYOND_RATIO)?;
     let error = joint_error(cell, ceiling.cell);
     if load > raised_from(cell, ceiling.cell) {
-        return None; // The cut did not reach what the segment carries, and the path shows no more than that.
+        return None; // The cut did not reach what the segment transfers, and the path shows no more than that.
     }
     let stance = if load >= FULL_RATIO { Stance::Limits } else { Stance::Clears };
     let settings = match (ceiling.raised, ceiling.same_settings) {

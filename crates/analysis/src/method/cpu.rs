@@ -20,7 +20,7 @@ pub(crate) struct RoleCpuTest<'s> {
     pub command: &'s str,
 }
 
-/// Judges the CPU of one role under each load: its share of the capacity, and at one request in flight its share of the time
+/// Evaluates the CPU of one role under each load: its share of the capacity, and at one request in flight its share of the time
 /// of one request. Nothing is said where roles share CPUs that are full: what one uses there the others lack.
 pub(crate) fn of_role<'c, 'a>(
     cases: &'c Cases<'a>,

@@ -9,7 +9,7 @@ use narrows_model::counters::Role;
 use narrows_model::summary::CellSummary;
 use narrows_model::units::ratio;
 
-/// From this share of its bytes at the device a cut measured the device: below, a cache or a buffer stood between.
+/// From this share of its bytes at the device a cut measured the device: below it, a cache or a buffer was in use.
 const AGREE_RATIO: f64 = 0.75;
 
 /// From this share of a request's time at the device that does not depend on its size operations are what it runs out

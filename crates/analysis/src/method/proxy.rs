@@ -10,7 +10,7 @@ use narrows_model::Cut;
 use narrows_model::summary::CellSummary;
 use narrows_model::units::ratio;
 
-/// Up to this share the proxy limits: a residual above 25 % is unexplained (DESIGN).
+/// Up to this share the proxy limits: a residual above 25 % is unexplained (methodology, section 11).
 const PROXY_LIMIT_RATIO: f64 = 0.8;
 
 /// Whether the same load past the proxy shows that the proxy costs this cell nothing.

@@ -9,7 +9,7 @@ use narrows_model::Segment;
 use narrows_model::summary::CellSummary;
 use narrows_model::units::ratio;
 
-/// Judges a part of the time that one request takes at depth 1.
+/// Evaluates a part of the time that one request takes at depth 1.
 pub(crate) fn time_share(
     segment: Segment,
     cell: &CellSummary,
@@ -32,7 +32,7 @@ pub(crate) fn time_share(
 /// No gain from here on is stated: a share of a time is known to a percent at best.
 const GAIN_MAX: f64 = 100.0;
 
-/// Judges a share of a time; `None` where it is further above the whole than noise takes it: then not every request passed
+/// Evaluates a share of a time; `None` where it is further above the whole than noise takes it: then not every request passed
 /// the segment.
 pub(crate) fn share_of_time(
     segment: Segment,

@@ -27,7 +27,8 @@ pub(super) static RULE: Rule = Rule {
               at 95 %; with the most calls T >= 1.1 x the prediction from those with fewer, the last 1.25 x, by as \
               much more than the error, or CPU of the full role below 0.95 and a tenth lower; predictions by the line \
               of least relative error; or the 95 % interval of a in T = a + b x calls below 0",
-    source: "DESIGN of narrows: a residual above 25 % is unexplained; the published experiment at buffers of 32 bytes",
+    source: "docs/concepts/methodology.md, section 11: a residual above 25 % is unexplained; the published experiment at \
+             buffers of 32 bytes",
     example: "32-byte buffers at both ends: 128 s where the line over calls predicts 58 s",
     how_to_measure: None,
     how_to_write: Some("count TCP segments too (tcp_segments, TCP_INFO) and repeat with TCP_NODELAY"),

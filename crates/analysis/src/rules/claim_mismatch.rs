@@ -16,7 +16,7 @@ pub(super) static RULE: Rule = Rule {
     definition: "The left side of a [[claim]] does not give the value that the source states: neither the claim nor \
                  what follows from it must be used as printed.",
     formula: "|left - right| > tolerance x |right|",
-    source: "DESIGN of narrows: printed claims are recomputed",
+    source: "docs/concepts/methodology.md, section 10: printed claims are recomputed",
     example: "9 x 1024 / 47 is 196, not 215",
     how_to_measure: None,
     how_to_write: Some("write the claims of the source as [[claim]]"),

@@ -73,7 +73,7 @@ mod tests {
     use crate::testing::builtin;
     use narrows_model::Summary;
 
-    /// A path as fast as its stream, which was limited for `held_s` of a busy second, over a link of `link_bits_per_s`.
+    /// A path as fast as its stream, which was limited for `limited_s` of a busy second, over a link of `link_bits_per_s`.
     fn windowed(limited_s: f64, link_bits_per_s: Option<u64>) -> Summary {
         let mut summary = builtin("gigabit-nfs");
         for nic in summary.hosts.iter_mut().flat_map(|host| &mut host.inventory.host.nics) {

@@ -18,7 +18,7 @@ pub(super) static RULE: Rule = Rule {
     segment: Segment::DeviceBandwidth,
     title: "the device's bandwidth is full",
     definition: "The path moves nearly what the device alone moved past the page cache at the same operation and \
-                 block, and the device's own counters carry the same bytes. Where operations per second (see \
+                 block, and the device's own counters count the same bytes. Where operations per second (see \
                  device-iops-full) or the commit of writes (commit-bound) are the limit, these are named instead; \
                  where only one block of 64 KiB or less was measured, the whole device. A virtual disk is the device \
                  as this guest sees it. In an observation file the rate of all clients, without what a cache served, \

@@ -62,7 +62,7 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict
     cleared(view, cell, ceiling, shown)
 }
 
-/// Judges a path whose requests a cache may merge by the operations that the device itself counted.
+/// Evaluates a path whose requests a cache may merge by the operations that the device itself counted.
 fn merged(
     cell: &CellSummary,
     ceiling: CutCeiling<'_>,

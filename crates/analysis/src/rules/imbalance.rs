@@ -23,7 +23,7 @@ pub(super) static RULE: Rule = Rule {
                  the first. Towards the end only the slow clients load the path, so the sum of rates is an upper \
                  bound of the aggregate; all bytes over the longest time is the lower bound.",
     formula: "max / min >= 2, or last done / first done > 1.2",
-    source: "Jain's fairness index (1984); DESIGN of narrows on aggregates",
+    source: "Jain's fairness index (1984); docs/concepts/methodology.md, section 10, on aggregates",
     example: "47 clients that ran 1467 to 3855 s: the aggregate is between 4876 and 8824 KB/s",
     how_to_measure: None,
     how_to_write: Some("give every client's rate, or elapsed_first_s beside elapsed_s"),

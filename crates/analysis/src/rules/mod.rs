@@ -97,7 +97,7 @@ pub struct Rule {
 /// Every rule, in the order of the path; notes on figures are last.
 ///
 /// Of verdicts with the same weight the one of the earlier rule is named first, and of the rules of a segment the first that
-/// has a `how_to_measure` or a `how_to_write` says what to do about a segment that was not measured. A new rule stands after
+/// has a `how_to_measure` or a `how_to_write` says what to do about a segment that was not measured. A new rule is put after
 /// all that name a segment, where its place changes no verdict; put it beside the rules of its segment.
 pub(crate) static RULES: &[&Rule] = &[
     &offered_load::RULE,

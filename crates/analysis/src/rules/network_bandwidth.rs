@@ -59,7 +59,7 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict
     (!is_limited).then(|| scoped(view, cell, verdict))
 }
 
-/// The verdict where a proxy stands between. The stream through it passed the path's own legs and may be the proxy's; the
+/// The verdict where a proxy is between. The stream through it passed the path's own legs and may be the proxy's; the
 /// one past it is the network's and may be another route. So the first alone clears, and what it alone blames is open.
 fn beside_proxy(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict> {
     let through = network::compare_with_cut(view, cell, Cut::NetworkStream);

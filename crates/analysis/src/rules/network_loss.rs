@@ -53,7 +53,7 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict
     let share = ratio(count, segments)?;
     let harmless = share < HARMLESS_RATIO;
     if harmless && share > 0.0 && view.passes_proxy(cell) {
-        return None; // The proxy's segments are those of both of its sides: the share of the data's is not told.
+        return None; // The proxy's segments are those of both of its sides: the share of the data's is not known.
     }
     let verdict = if harmless {
         SegmentVerdict::new(RULE.segment, &cell.id, Stance::Clears, Basis::State, share)

@@ -71,7 +71,7 @@ fn reading(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict>
     })
 }
 
-/// Judges many writes in flight by what an early acknowledgement gains.
+/// Evaluates many writes in flight by what an early acknowledgement gains.
 fn evaluate_many(
     view: &SummaryView<'_>,
     cell: &CellSummary,

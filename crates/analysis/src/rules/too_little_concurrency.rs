@@ -64,7 +64,7 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict
     let more = more.filter(|more| more.in_flight.configured > asked);
     let gain = more.and_then(|more| RateGain::between(cell, more));
     if more.zip(gain).is_some_and(|(more, gain)| is_beyond(asked, more, gain)) {
-        return None; // Something else held one of the two back.
+        return None; // Something else limited one of the two.
     }
     let stance = stance(line.as_ref(), gain)?;
     let faster = more.zip(gain).map(|(more, gain)| {

@@ -116,7 +116,7 @@ pub(super) fn disk<'d>(data: &'d CellData, machines: &Machines<'_>) -> Option<(&
     let targets = std::iter::once(&data.cell.target).chain(&data.cell.more_targets);
     let mut disks: Vec<&DiskCounters> = Vec::new();
     for target in targets.flat_map(Target::members) {
-        // The one path that is known stands for what is no folder of this machine, such as an endpoint's store.
+        // The one path that is known is used for what is no folder of this machine, such as an endpoint's store.
         let only = inventory.path.as_ref().filter(|_| inventory.more_paths.is_empty());
         let path = path_to(inventory, target).or(only)?;
         let mut devices = path.devices.iter();

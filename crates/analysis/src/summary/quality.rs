@@ -18,7 +18,7 @@ pub(crate) const TRIALS_MIN: usize = 3;
 /// Fewest slots for an interval over one window.
 const SLOTS_MIN: usize = 10;
 /// Fewest operations in a round of the steadiness test, on average: below, the grain of whole operations alone can break
-/// it. A round without any among busy ones is a target that stood still.
+/// it. A round without any among busy ones is a target that stalled.
 const ROUND_OPS_MIN: f64 = 20.0;
 /// Resamples of an interval: 500 know its ends to about a twentieth of its width, in time for ten thousand cells.
 const RESAMPLES: usize = 500;

@@ -53,7 +53,7 @@ pub(crate) fn summary_interval(estimate: narrows_stats::ConfidenceInterval) -> I
     }
 }
 
-/// The standard error that the interval of a cell's rate stands for, over the rate, as if it were a normal one: too large
+/// The standard error that the interval of a cell's rate means, over the rate, as if it were a normal one: too large
 /// for intervals of few trials, which are wider. `None` without an interval.
 pub(super) fn relative_error(cell: &CellSummary) -> Option<f64> {
     let interval = cell.interval.as_ref()?;

@@ -26,6 +26,6 @@ impl SummaryView<'_> {
 fn common(one: &PathFacts, other: &PathFacts) -> Option<String> {
     let has = |device: &&DeviceFacts| other.devices.iter().any(|known| known.name == device.name);
     let named = one.devices.iter().find(has).map(|device| device.name.clone());
-    // Without a block device, such as on a network mount, the file system stands for it.
+    // Without a block device, such as on a network mount, the file system is used in its place.
     named.or_else(|| (one.mount.device == other.mount.device).then(|| one.mount.device.clone()))
 }

@@ -33,7 +33,7 @@ impl RegimeKind {
     ];
 }
 
-/// A load for which a verdict is given, with the cell that stands for it.
+/// A load for which a verdict is given, with the cell that represents it.
 #[derive(Debug, Clone, Copy)]
 pub struct Regime<'a> {
     /// Its kind.
@@ -107,7 +107,7 @@ fn transacts(cell: &CellSummary) -> bool {
 }
 
 /// The regimes among the cells of the path, as far as they were measured. A run with one load alone has one regime a
-/// direction, and one to `null:`, which is no storage, none. A cell that failed stands for no load: its figures are of a
+/// direction, and one to `null:`, which is no storage, none. A cell that failed represents no load: its figures are of a
 /// part of it.
 pub(super) fn regimes<'a>(cells: &'a [CellSummary], failed: &[SkippedCell]) -> Vec<Regime<'a>> {
     let has_failed = |cell: &CellSummary| failed.iter().any(|failure| failure.cell.0 == cell.id);

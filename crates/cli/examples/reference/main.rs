@@ -1,7 +1,7 @@
 //! Writes the reference pages to `docs/reference`, or with `--check` says which of them differ from the registries.
 //!
-//! `cargo xtask gen-docs` is the way to start it. Deliberately absent: prose of its own beyond a heading; what a page
-//! says stands in the registry that it is made of.
+//! `cargo xtask gen-docs` is the way to start it. Deliberately absent: prose beyond a heading; what a page says
+//! is in the registry that it is made of.
 #![forbid(unsafe_code)]
 
 mod commands;

@@ -4,7 +4,7 @@ use crate::markdown::{code, head, properties, section, table};
 use narrows_analysis::known_factors;
 use narrows_study::observations::schema;
 use narrows_study::schema::{KeySpec, TableSpec};
-use narrows_suites::import::IMPORTERS;
+use narrows_suites::IMPORTERS;
 
 /// The page of observation files.
 pub(crate) fn keys() -> String {
@@ -28,7 +28,7 @@ fn rows(of: &TableSpec) -> String {
     table(["key", "meaning", "takes", "without it", "example"], rows)
 }
 
-/// A default that is a value stands as code, a sentence as it is.
+/// A default that is a value is formatted as code, a sentence is not.
 fn without(key: &KeySpec) -> String {
     let default = key.default();
     let is_value = default.starts_with('"') || default.parse::<f64>().is_ok();
@@ -49,7 +49,7 @@ fn factors() -> String {
 pub(crate) fn imports() -> String {
     let lists = "The tools whose native output `narrows import FORMAT FILE` turns into an observation file. How to use it: \
                  [import](../guide/import.md).";
-    let mut page = head("Imports", lists, "the registry `narrows_suites::import::IMPORTERS`");
+    let mut page = head("Imports", lists, "the registry `narrows_suites::IMPORTERS`");
     for importer in IMPORTERS {
         let entries = [
             ("reads", importer.definition.to_owned()),

@@ -45,7 +45,7 @@ fn units() -> String {
     properties(&named)
 }
 
-/// A default that is a value stands as code, a sentence as it is.
+/// A default that is a value is formatted as code, a sentence is not.
 fn default(key: &KeySpec) -> String {
     let default = key.default();
     let is_value =

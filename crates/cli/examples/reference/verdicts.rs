@@ -12,7 +12,7 @@ fn all_rules() -> impl Iterator<Item = &'static Rule> {
 /// The page of segments.
 pub(crate) fn segments() -> String {
     let lists = "The stages of a path that can limit it, with fixed ids. Where the evidence does not separate a \
-                 segment from its neighbours, the verdict names what it is part of. A segment that no rule judges is \
+                 segment from its neighbours, the verdict names what it is part of. A segment that no rule evaluates is \
                  never named for itself: where it is on the path it is listed as not measured.";
     let mut page = head("Segments", lists, "the registry `narrows_model::Segment::ALL`");
     let rows = Segment::ALL.iter().map(|segment| {
@@ -22,7 +22,7 @@ pub(crate) fn segments() -> String {
         [code(segment.id()), segment.title().to_owned(), parent, rules.join(", ")]
     });
     page.push('\n');
-    page.push_str(&table(["id", "what it is", "part of", "judged by"], rows));
+    page.push_str(&table(["id", "what it is", "part of", "evaluated by"], rows));
     page.push_str("\n## How each is measured\n\n");
     let named = Segment::ALL.iter().filter(|segment| **segment != Segment::Unknown);
     let rows = named.map(|segment| [code(segment.id()), how_to_measure(*segment)]);
@@ -38,21 +38,21 @@ fn how_to_measure(segment: Segment) -> String {
 
 /// The page of rules.
 pub(crate) fn rules() -> String {
-    let lists = "Each rule looks at one segment and says for each load whether it limits, is cleared, or cannot be judged. \
-                 One set of rules judges runs and observation files (`narrows diagnose FILE.toml`), by the facts that each \
+    let lists = "Each rule looks at one segment and says for each load whether it limits, is cleared, or cannot be evaluated. \
+                 One set of rules evaluates runs and observation files (`narrows diagnose FILE.toml`), by the facts that each \
                  has. `narrows explain CODE` prints the same.";
     let mut page = head("Rules", lists, "the registry of `narrows_analysis::rules`");
     let rows = all_rules().map(|rule| {
         [code(rule.code), code(rule.segment.id()), rule.title.to_owned(), fact_sources(rule).to_owned()]
     });
     page.push('\n');
-    page.push_str(&table(["code", "segment", "what it finds", "judges"], rows));
+    page.push_str(&table(["code", "segment", "what it finds", "evaluates"], rows));
     for rule in all_rules() {
         let entries = [
             ("meaning", rule.definition.to_owned()),
             ("test", rule.formula.to_owned()),
             ("example", rule.example.to_owned()),
-            ("judges", fact_sources(rule).to_owned()),
+            ("evaluates", fact_sources(rule).to_owned()),
             ("how to measure", rule.how_to_measure.unwrap_or_default().to_owned()),
             ("in an observation file", rule.how_to_write.unwrap_or_default().to_owned()),
             ("source", rule.source.to_owned()),

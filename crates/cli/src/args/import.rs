@@ -4,7 +4,7 @@ use super::value::{parse_block, parse_claim, parse_rate};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use narrows_model::units::{Bytes, BytesPerSec};
-use narrows_suites::import::IMPORTERS;
+use narrows_suites::IMPORTERS;
 use std::path::PathBuf;
 
 /// What `--local` means without sections.
@@ -25,7 +25,7 @@ pub(crate) struct ImportArguments {
     /// What the tool printed; `-` reads it from stdin
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// File for the observations (must not exist); without it they go to stdout
+    /// File for the observations (must not exist); without it they are written to stdout
     #[arg(long, value_name = "FILE.toml")]
     pub(crate) out: Option<PathBuf>,
     /// Memory of each client, or of the one machine of a local path; without it unknown

@@ -23,7 +23,7 @@ pub(super) fn parse_rate(text: &str) -> Result<BytesPerSec, String> {
     narrows_model::quantity::parse_rate(text).ok_or_else(error)
 }
 
-/// Printed arithmetic: its left side as it stands, and the number that it is said to come to.
+/// Printed arithmetic: its left side as text, and the result that the source states.
 pub(super) fn parse_claim(text: &str) -> Result<(String, f64), String> {
     let error = || {
         format!("`{text}` is not a claim; write \"9*1024/47 = 215\": arithmetic, an equals sign, a number")

@@ -52,7 +52,7 @@ fn request(
     request.max_bytes_per_s = arguments.max_rate.map(|rate| rate.0);
     request.deep = arguments.deep;
     request.path_kind = facts.path.as_ref().map(|path| path.kind);
-    request.memory_bytes = facts.host.memory_limit_bytes.or(facts.host.memory_bytes);
+    request.memory_bytes = facts.host.usable_memory();
     request.free_bytes = facts.path.as_ref().and_then(|path| path.free_bytes);
     if let ResolvedTargetKind::File { length } = resolved.kind() {
         request.existing_file = Some(*length);

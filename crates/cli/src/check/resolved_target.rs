@@ -17,7 +17,7 @@ pub(crate) struct ResolvedTarget {
 /// What TARGET turned out to be.
 #[derive(Debug)]
 pub(crate) enum ResolvedTargetKind {
-    /// A folder; test files go into a folder of their own inside it, once load is put on.
+    /// A folder; the load makes a folder for its test files inside it.
     Folder {
         /// Our own folder in it; `None` when only a plan is asked for.
         own: Option<TestFolder>,

@@ -10,7 +10,7 @@ use narrows_model::{Bytes, Inventory, Plan};
 /// # Errors
 /// With what it would cost, what of that exceeds a limit, and what to do.
 pub(super) fn check(plan: &Plan, inventory: &Inventory) -> Result<(), CommandFailure> {
-    check_costs(&PlanCosts::from_plan(plan), usable_memory(inventory))
+    check_costs(&PlanCosts::from_plan(plan), inventory.host.usable_memory())
 }
 
 /// The same for `costs` on a machine with `memory`.
@@ -23,12 +23,6 @@ pub(crate) fn check_costs(costs: &PlanCosts, memory: Option<Bytes>) -> Result<()
         return Ok(());
     }
     Err(CommandFailure::bad_input(message(costs, &excesses, memory)))
-}
-
-/// The memory that this process can use: that of its control group, where that is less than the machine's.
-pub(crate) fn usable_memory(inventory: &Inventory) -> Option<Bytes> {
-    let host = &inventory.host;
-    host.memory_limit_bytes.into_iter().chain(host.memory_bytes).min()
 }
 
 fn message(costs: &PlanCosts, excesses: &[CostExcess], memory: Option<Bytes>) -> String {

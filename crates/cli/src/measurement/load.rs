@@ -31,7 +31,7 @@ pub(super) struct Recording<'a> {
 }
 
 impl Recording<'_> {
-    /// Tells the end of a run that came to `outcome`; why it ended, and the record to be finished.
+    /// Reports the end of a run with `outcome`; returns why it ended, and the record to be finished.
     pub(super) fn end(
         mut self,
         outcome: Result<RunOutput, SinkError>,

@@ -27,7 +27,7 @@ use narrows_run::Servers;
 use narrows_study::PlannedCells;
 use std::path::PathBuf;
 
-pub(crate) use costs::{check_costs, usable_memory};
+pub(crate) use costs::check_costs;
 pub(crate) use endpoint::{CONNECT_TIMEOUT_NS, connect, monitor};
 pub(crate) use folder::{PATHS_ALLOWED, PathFound, PathProblem, examine, leftovers, look_at, machine, make};
 pub(crate) use owner::{epoch_seconds, test_folder_state};

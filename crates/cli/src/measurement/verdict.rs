@@ -15,7 +15,7 @@ pub(crate) fn conclude(finished: FinishedRun, context: OutputContext<'_>) -> Res
     conclude_with(finished, context, &mut |_, text| context.console.result(text))
 }
 
-/// The same, of a suite whose native output `tell` takes to where it belongs.
+/// The same for a suite: `print` writes its native output.
 ///
 /// # Errors
 /// When the record cannot be read again, the output cannot be written, or nothing was measured.

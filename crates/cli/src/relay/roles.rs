@@ -100,7 +100,7 @@ impl RemoteRoles {
     }
 }
 
-/// What is asked of the endpoint passes through the proxy, and the stream would go to the endpoint's own address.
+/// What is asked of the endpoint passes through the proxy, and the stream would be sent to the endpoint's own address.
 fn past_the_proxy(host: &str, port: u16) -> CommandFailure {
     CommandFailure::bad_input(format!(
         "--server {host}:{port} is a `narrows proxy`, and the stream would bypass it; give it with --proxy, and with \

@@ -21,10 +21,9 @@ pub(crate) fn facts_of(
     wanted: &[(Target, Option<EngineId>)],
     sites: &Sites,
 ) -> StudyFacts {
-    let host = &sites.inventory().host;
     StudyFacts {
         targets: targets.iter().map(|target| target_facts(target, wanted, sites)).collect(),
-        memory_bytes: host.memory_limit_bytes.or(host.memory_bytes),
+        memory_bytes: sites.inventory().host.usable_memory(),
         refused_rings: Vec::new(),
     }
 }

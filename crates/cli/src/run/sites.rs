@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 /// The targets of a study or a suite on this machine.
 ///
-/// Fields are dropped in order: the endpoints' sessions end before our folders go.
+/// Fields are dropped in order: the endpoints' sessions end before our folders are removed.
 pub(crate) struct Sites {
     servers: Option<Servers>,
     /// Host and port of each of them, and the proxy on the way.
@@ -117,7 +117,7 @@ impl Sites {
     }
 
     /// Whether `host` and `port` are those of an endpoint of this study, reached through `via`: the counters of one
-    /// proxy stand beside all cells.
+    /// proxy are reported with all cells.
     pub(crate) fn is_endpoint(&self, host: &str, port: u16, via: Option<&Via>) -> bool {
         let same = |known: &EndpointAddress| known.0 == host && known.1 == port && known.2.as_ref() == via;
         self.endpoints.iter().any(same)
@@ -136,8 +136,7 @@ impl Sites {
     /// Memory of the largest machine among this one and the endpoints'.
     pub(crate) fn memory_bytes_max(&self) -> Option<Bytes> {
         let servers = self.servers.iter().flat_map(Servers::iter).map(ControlClient::inventory);
-        let hosts = servers.chain([&self.machine]).map(|inventory| &inventory.host);
-        hosts.filter_map(|host| host.memory_limit_bytes.or(host.memory_bytes)).max()
+        servers.chain([&self.machine]).filter_map(|inventory| inventory.host.usable_memory()).max()
     }
 
     /// The endpoints that run on other machines, by their addresses.

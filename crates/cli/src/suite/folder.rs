@@ -74,7 +74,7 @@ pub(super) fn expected_costs(
     let prepared = prepare(&run, &output, watch, None)?;
     let folders = Folders::make(&run, &prepared, OutputContext { output: &output, ..context })?;
     let plan = planned(&mut run, &prepared, &folders)?;
-    Ok((PlanCosts::from_plan(&plan), measurement::usable_memory(prepared.resolved.inventory())))
+    Ok((PlanCosts::from_plan(&plan), prepared.resolved.inventory().host.usable_memory()))
 }
 
 fn planned(run: &mut FolderRun, prepared: &PreparedCheck, folders: &Folders) -> Result<Plan, CommandFailure> {

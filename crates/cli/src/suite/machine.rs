@@ -30,8 +30,7 @@ impl SuiteMachine for FolderMachine<'_> {
     }
 
     fn memory_bytes(&self) -> Option<Bytes> {
-        let host = &self.prepared.resolved.inventory().host;
-        host.memory_limit_bytes.or(host.memory_bytes)
+        self.prepared.resolved.inventory().host.usable_memory()
     }
 
     fn free_bytes(&self) -> Option<Bytes> {

@@ -13,7 +13,7 @@ const SESSION_SECONDS: u32 = 7 * 24 * 3600;
 /// Room at each of them for the files of cuts, beside those of clients.
 const CUT_BYTES: u64 = 1 << 30;
 
-/// Servers of this command; they end with it, and their folders go.
+/// Servers of this command; they end with it, and their folders are removed.
 pub(super) struct Nodes {
     /// Dropped before the folder that contains them.
     _processes: Vec<ServeProcess>,

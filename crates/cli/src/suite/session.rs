@@ -142,7 +142,7 @@ impl<'a> ScriptRunner<'a> {
         })
     }
 
-    /// The report to the end of its file, and what stands before it to stdout.
+    /// Writes the report to the end of its file, and what is before it to stdout.
     fn split(&self, summary: &Summary, path: &Path, file: &mut File) -> Result<(), CommandFailure> {
         let Some(printed) = native_output(summary) else { return Ok(()) };
         self.context.console.result(&printed.phases)?;

@@ -94,7 +94,7 @@ fn a_peer_of_another_version_is_told_with_both_versions() {
 /// What a liar does to a report.
 type Change = fn(&mut RoleReport);
 
-/// Stands between a command and an endpoint, and changes what its roles report.
+/// Is between a command and an endpoint, and changes what its roles report.
 fn liar(endpoint: String, change: Change) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();

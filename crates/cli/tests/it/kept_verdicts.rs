@@ -1,11 +1,17 @@
-//! Records and observation files written by earlier versions still give the verdicts that they gave then.
+//! Records and observation files written by earlier versions still give the verdicts that they gave then, and studies
+//! the plans.
 //!
 //! `kept/records` contains records written by version 0.1.0 on 2026-11-23: a folder, the same kind of path through an
-//! endpoint, a link of 100 Mbit/s between two network namespaces, a proxy, a study and a buffer experiment. A snapshot
-//! has the verdict without its evidence. One that changes needs a reason in the commit.
+//! endpoint, a link of 100 Mbit/s between two network namespaces, a proxy, a study and a buffer experiment.
+//! `kept/observations` and `kept/studies` are copies of the examples of that version, which the documentation may change.
+//! A snapshot has the verdict without its evidence, or the plan without the text of its study. One that changes needs a
+//! reason in the commit.
 
 use crate::support::run;
+use narrows_model::Bytes;
+use narrows_study::{StudyFacts, parse, plan_study};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -44,15 +50,57 @@ fn verdict(document: &Value) -> String {
     lines
 }
 
-fn assert_as_kept(name: &str, input: &Path) {
+/// The values of `value` by the keys on the way to them.
+fn leaves(value: &Value, path: &str, found: &mut BTreeMap<String, String>) {
+    match value.as_object().filter(|object| !object.is_empty()) {
+        Some(object) => object.iter().for_each(|(key, value)| {
+            let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+            leaves(value, &path, found);
+        }),
+        None => drop(found.insert(path.to_owned(), value.to_string())),
+    }
+}
+
+/// What all cells of a plan share, then each cell: of the first everything, of the others what differs from the one before.
+fn plan(document: &Value) -> String {
+    let mut shared = document.clone();
+    let cells = shared.as_object_mut().unwrap().remove("cells").unwrap();
+    shared["study"].as_object_mut().unwrap().remove("text").unwrap();
+    let mut lines = String::new();
+    let mut before = BTreeMap::new();
+    for part in std::iter::once(&shared).chain(cells.as_array().unwrap()) {
+        let mut now = BTreeMap::new();
+        leaves(part, "", &mut now);
+        writeln!(lines, "{}", part["id"].as_str().unwrap_or("plan")).unwrap();
+        for (key, value) in now.iter().filter(|(key, value)| before.get(*key) != Some(*value)) {
+            writeln!(lines, "  {key} = {value}").unwrap();
+        }
+        if part.get("id").is_some() {
+            before
+                .keys()
+                .filter(|key| !now.contains_key(*key))
+                .for_each(|key| writeln!(lines, "  no {key}").unwrap());
+            before = now;
+        }
+    }
+    lines
+}
+
+/// Whether `text` is the snapshot `name` in `kept/FOLDER`.
+fn assert_as_kept(folder: &str, name: &str, text: &str) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path(format!("../kept/{folder}"));
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| insta::assert_snapshot!(name, text));
+}
+
+fn assert_verdict_as_kept(kind: &str, input: &Path) {
+    let name = format!("{kind}_{}", stem(input));
     let folder = tempfile::tempdir().unwrap();
     let seen = run(folder.path(), &["diagnose", "--json", &input.display().to_string()]);
     let document: Value = serde_json::from_str(&seen.stdout).unwrap_or_else(|_| panic!("{name}: {seen:?}"));
-    let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path("../kept/verdicts");
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
-    settings.bind(|| insta::assert_snapshot!(name, verdict(&document)));
+    assert_as_kept("verdicts", &name, &verdict(&document));
 }
 
 /// The entries of a folder of the project, sorted.
@@ -72,16 +120,30 @@ fn records_of_version_0_1_0_give_the_verdicts_that_they_gave_then() {
     let records = entries("tests/kept/records");
     assert!(records.len() >= 6, "{records:?}");
     for record in records {
-        assert_as_kept(&format!("record_{}", stem(&record)), &record);
+        assert_verdict_as_kept("record", &record);
     }
 }
 
 #[test]
 fn observation_files_give_the_verdicts_that_they_gave_in_version_0_1_0() {
-    let files = entries("../../docs/examples/observations");
-    let files: Vec<_> = files.iter().filter(|path| path.extension() == Some("toml".as_ref())).collect();
+    let files = entries("tests/kept/observations");
     assert!(files.len() >= 14, "{files:?}");
     for file in files {
-        assert_as_kept(&format!("observations_{}", stem(file)), file);
+        assert_verdict_as_kept("observations", &file);
+    }
+}
+
+#[test]
+fn studies_of_version_0_1_0_give_the_plans_that_they_gave_then() {
+    let files = entries("tests/kept/studies");
+    assert!(files.len() >= 19, "{files:?}");
+    // Of a machine nothing else is known, so that the plan is the same on all.
+    let facts = StudyFacts { memory_bytes: Some(Bytes(8 << 30)), ..StudyFacts::default() };
+    for file in files {
+        let name = stem(&file);
+        let study =
+            parse(&fs::read_to_string(&file).unwrap(), &name).unwrap_or_else(|found| panic!("{found}"));
+        let planned = plan_study(&study, &facts, 7).unwrap_or_else(|found| panic!("{name}: {found}"));
+        assert_as_kept("plans", &name, &plan(&serde_json::to_value(&planned).unwrap()));
     }
 }

@@ -5,7 +5,7 @@ use crate::support::{Surroundings, run};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Each suite with few and small files, on the folder that stands for `DIR`.
+/// Each suite with few and small files, on the folder that replaces `DIR`.
 const SUITES: [&str; 4] = [
     "iozone DIR -s 64 -r 4 -i 0 -i 1",
     "ioperf DIR --count 60 --tag here",

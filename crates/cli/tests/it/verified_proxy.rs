@@ -10,7 +10,7 @@ use std::time::Duration;
 
 const MODES: [&str; 3] = ["copy", "splice", "uring"];
 
-/// How long the proxy stands still, and how long it then runs.
+/// How long the proxy is stopped, and how long it then runs.
 const STALL: Duration = Duration::from_millis(40);
 
 /// Stalls of one load.

@@ -19,7 +19,7 @@ use rustix::io::Errno;
 use std::io;
 use std::os::fd::BorrowedFd;
 
-/// Hears of every call that moved bytes, with what it returned.
+/// Is notified of every call that moved bytes, with what it returned.
 pub(crate) trait CallObserver {
     /// A read returned so many bytes, above zero.
     fn read(&mut self, bytes: usize);

@@ -17,7 +17,7 @@ const UNUSED_WHEN_FULL_NS: u64 = 30_000_000_000;
 /// Most conversations with the proxy itself at once: a client has two, one of which only asks whether it is there.
 const CONVERSATIONS_MAX: u32 = 64;
 
-/// Connections that are told at once why they are refused, each for some seconds; others are reset.
+/// Connections that are sent the reason of their refusal at the same time, each for some seconds; others are reset.
 const REFUSING_MAX: u32 = 16;
 
 /// Most conversations with the proxy itself, where it has `connections_max` places: a quarter of them, and those of one

@@ -32,7 +32,7 @@ struct LastReport {
     suppressed_count: u64,
 }
 
-/// Tells each kind of trouble at most once a second.
+/// Reports each kind of failure at most once a second.
 pub(super) struct Journal {
     output: Arc<dyn Fn(&str) + Send + Sync>,
     clock: Arc<dyn Clock>,

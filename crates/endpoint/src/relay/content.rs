@@ -49,7 +49,7 @@ impl StreamContent {
     }
 }
 
-/// Holds a stream against its content as it comes.
+/// Compares a stream with its expected content as it arrives.
 #[derive(Debug)]
 pub(super) struct ContentVerifier {
     content: StreamContent,

@@ -61,13 +61,13 @@ impl From<narrows_wire::Error> for RoleError {
     }
 }
 
-/// Tells who asked that the role takes part, and where it listens.
+/// Reports to the requester that the role takes part, and where it listens.
 pub(crate) type ReportReady<'a> = &'a mut dyn FnMut(Option<Hop>) -> Result<(), RoleError>;
 
 /// Plays the role that is asked for, to the end of its trial.
 ///
 /// # Errors
-/// What does not fit the protocol's limits, a next hop that refuses, a stream that breaks off or stands still, a stop.
+/// What does not fit the protocol's limits, a next hop that refuses, a stream that breaks off or stalls, a stop.
 pub(crate) fn play(
     asked: &RoleSpec,
     site: &RoleSite<'_>,

@@ -17,7 +17,7 @@ type CurrentStop = Arc<Mutex<StopFlag>>;
 /// TCP roles listen on loopback alone.
 ///
 /// # Errors
-/// When the pipes break; failures of a role go to the parent.
+/// When the pipes break; failures of a role are sent to the parent.
 pub fn serve_role(
     input: impl Read + Send + 'static,
     mut output: impl Write,

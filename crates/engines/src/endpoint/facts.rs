@@ -96,7 +96,7 @@ pub fn tcp_counters(socket: impl AsFd, ends: ConnectionLocality) -> Option<TcpCo
         segments_out_count: u64::from(now.segs_out.unwrap_or(0)),
         segments_in_count: u64::from(now.segs_in.unwrap_or(0)),
         retransmit_count: u64::from(now.retrans_segs_total),
-        // The largest value of the field stands for "no sample yet".
+        // The largest value of the field means "no sample yet".
         rtt_min_ns: micros(now.min_rtt_us.filter(|rtt| *rtt != u32::MAX).map_or(0, u64::from)),
         rtt_ns: micros(u64::from(now.rtt_us)),
         congestion_window_bytes: Bytes(u64::from(now.snd_cwnd_segs) * u64::from(now.snd_mss_bytes)),

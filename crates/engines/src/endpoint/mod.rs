@@ -45,7 +45,7 @@ pub const INFO: &EngineDeclaration = &engine::endpoint::DECLARATION;
 
 const _: () = assert!(INFO.queue_depth_max == DEPTH_MAX, "the protocol grants as many requests");
 
-/// The name that stands for the target itself in a server's store.
+/// The name of the target itself in a server's store.
 const TARGET_OBJECT: &str = "object";
 
 /// Makes `endpoint` engines.

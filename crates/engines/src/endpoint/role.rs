@@ -26,7 +26,7 @@ impl RoleClient {
         self.conversation.reached()
     }
 
-    /// Tells the role something.
+    /// Sends the role a message.
     ///
     /// # Errors
     /// When it is gone.

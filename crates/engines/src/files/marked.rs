@@ -42,7 +42,7 @@ pub struct MarkedFolder<'a> {
 }
 
 impl MarkedFolder<'_> {
-    /// Removes it with what is in it but the names for which `stays` holds; the marker goes last.
+    /// Removes it with what is in it, but for the names for which `stays` is true; the marker is removed last.
     ///
     /// # Errors
     /// Why something stays, as a sentence: it has no marker, something is mounted in it, it was replaced, or the system

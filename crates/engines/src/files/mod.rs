@@ -34,7 +34,7 @@ pub use owner::{OwnerProcess, OwnerState};
 pub(crate) use single::{Perform, SingleEngine, SingleFlight};
 pub(crate) use sync_count::SyncCount;
 
-/// The files that an engine may go to.
+/// The files that an engine may access.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Files {
     confinement: Option<Arc<File>>,
@@ -49,7 +49,7 @@ pub(crate) struct OpenObjectFiles {
 }
 
 impl Files {
-    /// Files anywhere the user may go.
+    /// Files anywhere the user may access.
     pub(crate) fn unconfined() -> Self {
         Self { confinement: None }
     }

@@ -38,11 +38,11 @@ struct OwnFolders {
 static OWN: Mutex<OwnFolders> =
     Mutex::new(OwnFolders { folders: BTreeMap::new(), problems: Vec::new(), is_replaced: false });
 
-/// Held from the making of a folder until it is in the table. Locked by the removal of all, and then for ever: what is
-/// made afterwards would stay.
+/// Locked while a folder is made, until it is in the table. The removal of all locks it for ever: what is made
+/// afterwards would stay.
 static MAKING: Mutex<()> = Mutex::new(());
 
-/// Held by whoever makes a folder, until it has been added; waits for ever once all are being removed.
+/// The lock for making a folder, to be kept until the folder is added; waits for ever once all are being removed.
 pub(super) fn lock_making() -> MutexGuard<'static, ()> {
     MAKING.lock().unwrap_or_else(PoisonError::into_inner)
 }

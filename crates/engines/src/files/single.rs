@@ -1,5 +1,5 @@
-//! The frame of engines with one request in flight: it is carried out in `commit` and handed over in `reap`, or both in
-//! `perform`.
+//! The frame of engines with one request in flight: `commit` executes it and `reap` returns it, or `perform`
+//! does both.
 //!
 //! Hot path: no allocation, no lock.
 
@@ -10,7 +10,7 @@ use crate::request::{Completions, Errno, IoCompletion, IoRequest, Slot};
 use crate::slots::SlotBuffers;
 use narrows_model::Effective;
 
-/// Carries out one request to its end.
+/// Executes one request to its end.
 pub(crate) trait Perform {
     /// How many bytes were moved or discarded by `request`, whose block is in `slots`.
     fn perform(&mut self, request: &IoRequest, slots: &mut SlotBuffers) -> Result<u32, Errno>;
@@ -93,14 +93,14 @@ impl SingleFlight {
         }
     }
 
-    /// The request to carry out now.
+    /// The request to execute now.
     pub(crate) fn begin(&mut self) -> Option<IoRequest> {
         let request = self.pending.take()?;
         self.count();
         Some(request)
     }
 
-    /// Counts a request that is carried out.
+    /// Counts a request that was executed.
     pub(crate) fn count(&mut self) {
         self.request_count += 1;
     }

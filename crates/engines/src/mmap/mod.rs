@@ -38,7 +38,7 @@ pub struct MmapFactory {
 }
 
 impl MmapFactory {
-    /// Files anywhere the user may go.
+    /// Files anywhere the user may access.
     #[must_use]
     pub fn unconfined() -> Self {
         Self { files: Files::unconfined() }

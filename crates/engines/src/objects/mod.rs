@@ -36,7 +36,7 @@ pub struct ObjectsFactory {
 }
 
 impl ObjectsFactory {
-    /// Folders anywhere the user may go.
+    /// Folders anywhere the user may access.
     #[must_use]
     pub fn unconfined() -> Self {
         Self { files: Files::unconfined() }
@@ -50,7 +50,7 @@ impl ObjectsFactory {
 
 impl EngineFactory for ObjectsFactory {
     fn capabilities(&self, target: &Target) -> Result<Capabilities, EngineError> {
-        // A file may stand for the folder that contains it; to be opened, a target must be a folder.
+        // A file may be given in place of its folder; to be opened, a target must be a folder.
         drop(self.files.folder_around(target)?);
         Ok(INFO.capabilities())
     }

@@ -1,4 +1,4 @@
-//! Carries out operations on whole files: each is the calls that a program would make, and no others.
+//! Operations on whole files: each is the calls that a program would make, and no others.
 //!
 //! Put: `openat`, a `write` for each block, `close`. Get: `openat`, a `read` for each block, `close`. Append: as put, at the
 //! end. Stat: `fstatat`. Delete: `unlinkat`. Syncs and reads after a stat where they are asked for.
@@ -43,7 +43,7 @@ pub(super) struct Objects {
     pub(super) stream_buffer: Vec<u8>,
 }
 
-/// Goes over a set's folders as their file system lists them.
+/// Visits a set's folders as their file system lists them.
 #[derive(Debug, Default)]
 pub(super) struct FolderWalk {
     listing: Listing,

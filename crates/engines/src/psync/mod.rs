@@ -37,7 +37,7 @@ pub struct PsyncFactory {
 }
 
 impl PsyncFactory {
-    /// Files anywhere the user may go.
+    /// Files anywhere the user may access.
     #[must_use]
     pub fn unconfined() -> Self {
         Self { files: Files::unconfined() }

@@ -26,7 +26,7 @@ pub const INFO: &EngineDeclaration = &engine::sim::DECLARATION;
 
 type SharedMachine = Arc<Mutex<Machine>>;
 
-/// Makes `sim` engines; holds the machines that they share.
+/// Makes `sim` engines; contains the machines that they share.
 #[derive(Debug, Default)]
 pub struct SimFactory {
     machines: Mutex<HashMap<(String, bool), SharedMachine>>,

@@ -38,7 +38,7 @@ pub struct StdioFactory {
 }
 
 impl StdioFactory {
-    /// Files anywhere the user may go.
+    /// Files anywhere the user may access.
     #[must_use]
     pub fn unconfined() -> Self {
         Self { files: Files::unconfined() }

@@ -93,7 +93,7 @@ impl EngineFactory for StripeFactory {
         let layout = StripeLayout::new(stripe.unit_bytes().0, stripe.members().len());
         let mut members = Vec::with_capacity(stripe.members().len());
         for (index, target) in stripe.members().iter().enumerate() {
-            // Blocks that went to one member are not those of another.
+            // Blocks of one member are not those of another.
             let seed = member_seed(worker.seed, index as u64);
             let context = WorkerContext { seed, ..worker.clone() };
             let engine = self.inner.open(&member_spec(spec, layout, index, target), &context);
@@ -219,7 +219,7 @@ fn with_stripe_hint(error: EngineError, stripe: &Stripe) -> EngineError {
     error.hint(format!("each member gets its part of every block, in units of {}", stripe.unit_bytes()))
 }
 
-/// What was granted by all members. Their connections are alike; one that is no loopback stands for them.
+/// What was granted by all members. Their connections are alike; one that is no loopback represents them.
 fn effective(members: &[StripeMember], depth: u32, target: &Target) -> Result<Effective, EngineError> {
     let granted = || members.iter().map(|member| member.engine().effective());
     let first = granted().next().ok_or_else(|| refused(target, "a stripe has at least one member"))?;

@@ -16,7 +16,7 @@ use crate::slots::checked_depth;
 use narrows_model::capabilities::Capabilities;
 use narrows_model::engine::{self, EngineDeclaration};
 use narrows_model::units::saturate_usize;
-use narrows_model::workload::{Access, CacheState, RingFacts, RingOptions, SyncPolicy, Wish};
+use narrows_model::workload::{Access, CacheState, FeatureRequest, RingFacts, RingOptions, SyncPolicy};
 use narrows_model::{Bytes, Effective, Op, Target};
 use narrows_sys::ring::{self, RING_DEPTH_MAX, Ring, RingError, RingGrants, RingSpec, RingTrialSpec};
 use std::fs::File;
@@ -44,7 +44,7 @@ pub struct UringFactory {
 }
 
 impl UringFactory {
-    /// Files anywhere the user may go.
+    /// Files anywhere the user may access.
     #[must_use]
     pub fn unconfined() -> Self {
         Self { files: Files::unconfined() }
@@ -170,9 +170,9 @@ fn check_polling(spec: &OpenSpec) -> Result<(), EngineError> {
 
 fn ring_setup(asked: RingOptions) -> ring::RingSetup {
     let mode = |asked| match asked {
-        Wish::IfGranted => ring::FeatureMode::IfGranted,
-        Wish::Required => ring::FeatureMode::Required,
-        Wish::Off => ring::FeatureMode::Off,
+        FeatureRequest::IfGranted => ring::FeatureMode::IfGranted,
+        FeatureRequest::Required => ring::FeatureMode::Required,
+        FeatureRequest::Off => ring::FeatureMode::Off,
     };
     ring::RingSetup {
         registered_buffers: mode(asked.registered_buffers),

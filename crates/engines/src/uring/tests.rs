@@ -38,7 +38,7 @@ fn without<T: Send + 'static>(
 fn it_conforms() {
     let folder = folder();
     for access in [Access::Buffered, Access::Direct] {
-        for registered in [Wish::Required, Wish::Off] {
+        for registered in [FeatureRequest::Required, FeatureRequest::Off] {
             for (op, depth) in [(Op::Write, 1), (Op::Read, 8), (Op::Write, 32)] {
                 let mut all = at(&folder, op, depth);
                 all.workload.access = access;
@@ -62,8 +62,8 @@ fn prepare(all: &OpenSpec) {
 fn what_was_granted_is_told() {
     let folder = folder();
     let mut all = at(&folder, Op::Write, 4);
-    all.workload.ring.registered_buffers = Wish::Required;
-    all.workload.ring.registered_files = Wish::Off;
+    all.workload.ring.registered_buffers = FeatureRequest::Required;
+    all.workload.ring.registered_files = FeatureRequest::Off;
     let facts = open(&all).unwrap().effective().ring.unwrap();
     assert!(facts.registered_buffers && !facts.registered_files && !facts.completion_polling);
 }
@@ -88,7 +88,7 @@ fn buffers_that_may_not_be_locked_are_refused_where_required_and_recorded_where_
     let mut all = at(&folder, Op::Write, 4);
     let (granted, refused) = without(DeniedCall::RingBuffers, rustix::io::Errno::NOMEM, move || {
         let granted = open(&all).unwrap().effective().ring.unwrap();
-        all.workload.ring.registered_buffers = Wish::Required;
+        all.workload.ring.registered_buffers = FeatureRequest::Required;
         (granted, open(&all).err().unwrap().to_string())
     });
     assert!(!granted.registered_buffers && granted.registered_files);

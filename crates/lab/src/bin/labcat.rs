@@ -1,4 +1,4 @@
-//! Carries bytes over TCP and times it, so that the lab's own links can be checked without the product.
+//! Sends bytes over TCP and times it, so that the lab's own links can be checked without the product.
 //!
 //! * `labcat receive ADDRESS` accepts one connection, reads it to its end; prints `received BYTES in NS ns`.
 //! * `labcat send HOST:PORT BYTES` sends so many bytes and waits until the receiver has closed.

@@ -1,4 +1,4 @@
-//! Tests of the wrappers and of finding controllers, on folders that stand in for the kernel's.
+//! Tests of the wrappers and of finding controllers, on folders that replace the kernel's.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -192,7 +192,7 @@ fn the_mounts_of_a_lab_that_was_killed_are_removed_by_the_disks_themselves() {
     fs::create_dir_all(folder.join("images")).unwrap();
     fs::create_dir(folder.join("slow")).unwrap();
     fs::write(folder.join("images/disk00"), [0; BLOCK_BYTES]).unwrap();
-    // The shell stands for the killed lab.
+    // The shell represents the killed lab.
     let mut command = Command::new("sh");
     let script = format!("{} \"$0\" 0 0 0 1 0 & echo pid $!; wait", env!("CARGO_BIN_EXE_delaydisk"));
     command.args(["-c", &script]).arg(&folder);

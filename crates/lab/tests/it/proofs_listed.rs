@@ -50,7 +50,7 @@ fn is_test(name: &str, kind: ProofKind) -> bool {
 #[test]
 fn every_rule_on_runs_has_a_row_and_no_other_has() {
     // The page is written from the registry; the last column of its first table states what a rule evaluates.
-    let on_runs = |row: &Vec<String>| row.last().is_some_and(|judges| judges.starts_with("runs"));
+    let on_runs = |row: &Vec<String>| row.last().is_some_and(|evaluated| evaluated.starts_with("runs"));
     let rules: Vec<String> = rows(&text("docs/reference/rules.md"))
         .into_iter()
         .filter(on_runs)

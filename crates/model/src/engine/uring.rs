@@ -7,7 +7,7 @@ use super::{
 use crate::capabilities::Completion;
 use crate::workload::{Access, Op, Workload};
 
-/// The values of [`crate::workload::Wish`] in a study.
+/// The values of [`crate::workload::FeatureRequest`] in a study.
 const SETUP_FLAG_VALUES: OptionKind = OptionKind::Choice(&["if_granted", "required", "off"]);
 
 /// The declaration.

@@ -1,4 +1,4 @@
-//! Where in a text something stands: lines and columns of byte spans.
+//! Positions in a text: lines and columns of byte spans.
 //!
 //! Not here: what is wrong there.
 

@@ -177,7 +177,7 @@ impl<'a> Findings<'a> {
         self.list.len() >= PROBLEMS_MAX
     }
 
-    /// What stands at `span`, in one line.
+    /// The text at `span`, in one line.
     #[must_use]
     pub fn excerpt(&self, span: &Span) -> String {
         position::excerpt(self.text, span)

@@ -13,7 +13,7 @@ const FORMS: [&str; 7] = [
     "sim:PROFILE",
 ];
 
-/// Every form of a target in words; `conjunction` stands before the last one.
+/// Every form of a target in words; `conjunction` is put before the last one.
 #[must_use]
 pub fn forms(conjunction: &str) -> String {
     let declared = EngineId::ALL.iter().filter_map(|engine| Some(engine.scheme()?.form));

@@ -1,4 +1,4 @@
-//! Several targets of one kind as one: blocks of a unit go round them.
+//! Several targets of one kind as one: consecutive units are on consecutive members.
 //!
 //! Text form and what may be a member only; the engine decides where a block is stored.
 
@@ -50,7 +50,7 @@ impl Stripe {
         Ok(Self { members, unit_bytes, peer_depth })
     }
 
-    /// The targets, in the order in which units go round them; at least one.
+    /// The targets, in the order in which units are distributed over them; at least one.
     #[must_use]
     pub fn members(&self) -> &[Target] {
         &self.members
@@ -68,7 +68,7 @@ impl Stripe {
         self.peer_depth
     }
 
-    /// What each member gets of `bytes` that go round all of them evenly: at least a unit, at most all.
+    /// What each member gets of `bytes` that are distributed evenly over all of them: at least a unit, at most all.
     #[must_use]
     pub fn member_share(&self, bytes: Bytes) -> Bytes {
         let rows = bytes.0 / self.unit_bytes.0.saturating_mul(self.members.len() as u64);

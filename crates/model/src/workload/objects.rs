@@ -47,7 +47,7 @@ pub enum Spread {
     Scattered,
 }
 
-/// Through which calls the bytes of objects go.
+/// By which calls the bytes of objects are read and written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ObjectCalls {
@@ -118,7 +118,7 @@ pub struct ObjectSet {
     pub names: NameForm,
     /// Seed of sizes, names and transactions.
     pub seed: u64,
-    /// Through which calls bytes go.
+    /// By which calls bytes are read and written.
     pub calls: ObjectCalls,
     /// Bytes of each call that reads; `None` for as many as of one that writes, the workload's block.
     #[serde(skip_serializing_if = "Option::is_none")]

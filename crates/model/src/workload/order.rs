@@ -20,7 +20,7 @@ pub enum Order {
     /// Each request at a block of the whole file drawn with a probability of `1 / rank^theta`; the ranks are
     /// scattered over the file, alike for all workers.
     Zipf {
-        /// The exponent, above 0: at 1 and a million blocks, half of the requests go to a thousandth of them.
+        /// The exponent, above 0: at 1 and a million blocks, half of the requests are for a thousandth of them.
         theta: f64,
     },
     /// Blocks at a fixed distance; at the end of the worker's part the next turn starts one block further.

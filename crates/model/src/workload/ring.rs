@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Whether something that the machine may refuse is used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Wish {
+pub enum FeatureRequest {
     /// Where the machine grants it; what was granted is recorded.
     #[default]
     IfGranted,
@@ -21,9 +21,9 @@ pub enum Wish {
 #[serde(default)]
 pub struct RingOptions {
     /// Buffers registered with the kernel, so that it need not pin their pages for each request.
-    pub registered_buffers: Wish,
+    pub registered_buffers: FeatureRequest,
     /// Files registered with the kernel, so that it need not look them up for each request.
-    pub registered_files: Wish,
+    pub registered_files: FeatureRequest,
     /// Completions are polled for at the device (`IORING_SETUP_IOPOLL`); direct access alone.
     pub completion_polling: bool,
     /// A kernel thread takes up submissions (`IORING_SETUP_SQPOLL`); it uses a CPU of its own.

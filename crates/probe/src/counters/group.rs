@@ -1,6 +1,6 @@
 //! CPU time and limits of the control group of a role.
 //!
-//! Time is the group's own, its descendants included; holding back is read where it happens: at the ancestor with the
+//! Time is that of the group and its descendants. Throttling is read where it happens: at the ancestor with the
 //! tightest quota, or at the group itself when there is none. The group at the root of a hierarchy is the whole machine.
 
 use narrows_model::counters::CgroupCpu;

@@ -1,4 +1,4 @@
-//! CPU time of a set of processes, which must not go back when one of them ends.
+//! CPU time of a set of processes, which must not decrease when one of them ends.
 //!
 //! A process that ended is charged to its parent once that has waited for it (`cutime`, `cstime`). When the parent is
 //! in the set too, the ended process is dropped; otherwise its last reading is kept.

@@ -2,7 +2,7 @@
 //! processes includes.
 //!
 //! A polling thread spins while its ring is used, whatever the load is; a worker thread does what would block. A thread
-//! that ended keeps its last reading, so that the sums never go back.
+//! that ended keeps its last reading, so that the sums never decrease.
 
 use std::collections::BTreeMap;
 

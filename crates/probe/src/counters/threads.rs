@@ -1,6 +1,6 @@
 //! How long the threads of a role's processes ran and waited for a CPU.
 //!
-//! A thread that ends keeps its last reading, so that the sums never go back. What it did after that is only known of the
+//! A thread that ends keeps its last reading, so that the sums never decrease. What it did after that is only known of the
 //! threads of this process that call [`note_ending_thread`] last: those of a server end with the connections of a load,
 //! before the reading at the end of a window.
 

@@ -52,7 +52,7 @@ pub fn host(root: &Root, process: &ProcessFacts) -> (HostFacts, Vec<String>) {
 /// What could not be read is `None`; [`inventory`](fn@inventory) lists it too.
 ///
 /// # Errors
-/// `Missing` when `path` is not there, `Denied` when this user may not go there, `Malformed` for a name that is no
+/// `Missing` when `path` is not there, `Denied` when this user has no access, `Malformed` for a name that is no
 /// UTF-8 or mounts that cannot be understood.
 pub fn path(root: &Root, path: &Path) -> Result<PathFacts> {
     read_path(root, path, &mut UnknownFacts::default())

@@ -87,7 +87,7 @@ fn stats(root: &Root, point: &str) -> Result<Option<NfsStats>> {
     Ok(mounts.into_iter().rev().find(|mount| mount.point == point))
 }
 
-/// `server:/export`; an IPv6 address stands in brackets.
+/// `server:/export`; an IPv6 address is in brackets.
 fn split_source(source: &str) -> (String, String) {
     let end = if source.starts_with('[') { source.find("]:").map(|at| at + 1) } else { source.find(':') };
     match end {

@@ -244,7 +244,7 @@ fn a_record_without_a_summary_has_none() {
 /// The events that the timeline still returns, when the record opens.
 fn read_events(dir: &Path) -> Option<Vec<Event>> {
     let record = Record::open(dir).ok()?;
-    record.check_samples().ok()?;
+    record.samples().ok()?.for_each(drop);
     Some(record.timeline().ok()?.filter_map(Result::ok).collect())
 }
 

@@ -7,7 +7,7 @@ use crate::{Record, damage::DamageKind, samples};
 use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
 
-/// Told after every event.
+/// Called after every event.
 const WRITTEN: u8 = 1;
 
 #[test]

@@ -83,7 +83,7 @@ impl Writer {
         Some(MovedRecord { dir: self.dir().to_owned(), current: self.folder.current_path() })
     }
 
-    /// The manifest as it stands.
+    /// The current manifest.
     #[must_use]
     pub fn manifest(&self) -> &Manifest {
         &self.manifest

@@ -51,7 +51,7 @@ const TIME_SHARES: &[(&str, Align)] = &[
 pub(crate) fn render(summary: &Summary, style: &Style) -> String {
     let mut cells: Vec<&CellSummary> = path_cells(summary).collect();
     let tests = TestNaming::from_summary(summary);
-    // The tests of a suite stand as they ran, which is the order of its own output.
+    // The tests of a suite are in the order in which they ran, as in its own output.
     if tests.are_none() {
         cells.sort_by_key(|cell| (cell.op, cell.block_bytes, cell.in_flight.configured, cell.clients));
     }

@@ -2,6 +2,7 @@
 
 use super::style::{Paint, Style};
 use narrows_model::inventory::PathKind;
+use narrows_model::printable::shell_word;
 use narrows_model::{Limiting, Segment, Summary, Target};
 
 /// Steps shown.
@@ -105,11 +106,11 @@ fn step(purpose: &str, command: String) -> NextStep {
 fn split_by_server(target: &Target) -> Option<[NextStep; 2]> {
     let check = match target {
         Target::Tcp { layer, .. } => {
-            let target = quoted(&format!("tcp://HOST:7300/{}{}", layer.name(), via(target)));
+            let target = shell_word(&format!("tcp://HOST:7300/{}{}", layer.name(), via(target)));
             format!("narrows check {target} --token-file FILE")
         }
         Target::File { .. } => {
-            format!("narrows check {} --server HOST:7300 --token-file FILE", quoted(&target.to_string()))
+            format!("narrows check {} --server HOST:7300 --token-file FILE", shell_word(&target.to_string()))
         }
         Target::Null { .. } | Target::Sim { .. } | Target::Scheme { .. } | Target::Stripe(_) => return None,
     };
@@ -130,7 +131,7 @@ fn serves_already(summary: &Summary) -> bool {
 fn remote_check(target: &Target) -> String {
     match target {
         Target::Tcp { port, layer, .. } => {
-            let target = quoted(&format!("tcp://HOST:{port}/{}{}", layer.name(), via(target)));
+            let target = shell_word(&format!("tcp://HOST:{port}/{}{}", layer.name(), via(target)));
             format!("narrows check {target} --token-file FILE")
         }
         _ => "narrows check MOUNT --server HOST:PORT --token-file FILE".to_owned(),
@@ -159,7 +160,7 @@ fn again(summary: &Summary, more: Option<&OptionOverride>) -> Vec<String> {
     let mut words = vec!["narrows".to_owned()];
     match summary.command.get(1..) {
         Some(given) if !given.is_empty() => words.extend(kept_words(given, more.map(|more| more.name))),
-        _ => words.extend(["check".to_owned(), quoted(&summary.target.to_string())]),
+        _ => words.extend(["check".to_owned(), shell_word(&summary.target.to_string())]),
     }
     words.extend(more.map(|OptionOverride { name, value }| format!("{name} {value}")));
     words
@@ -174,7 +175,7 @@ fn kept_words(given: &[String], replaced: Option<&str>) -> Vec<String> {
         match dropped.or_else(|| value_of(word, "--out")) {
             Some("") => drop(given.next()),
             Some(_) => {}
-            None => words.push(quoted(word)),
+            None => words.push(shell_word(word)),
         }
     }
     words
@@ -205,15 +206,6 @@ fn value_of<'a>(word: &'a str, option: &str) -> Option<&'a str> {
     if rest.is_empty() { Some("") } else { rest.strip_prefix('=').filter(|value| !value.is_empty()) }
 }
 
-/// `text` as one word of a shell.
-fn quoted(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-:@%+=,".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        return text.to_owned();
-    }
-    format!("'{}'", text.replace('\'', r"'\''"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -242,11 +234,5 @@ mod tests {
         assert_eq!(split_by_server(&target).unwrap()[1].command, expected);
         let without: Target = "tcp://127.0.0.1:7300/memory".parse().unwrap();
         assert_eq!(remote_check(&without), "narrows check tcp://HOST:7300/memory --token-file FILE");
-    }
-
-    #[test]
-    fn a_folder_with_a_space_is_quoted_for_the_shell() {
-        assert_eq!(quoted("/srv/data"), "/srv/data");
-        assert_eq!(quoted("/srv/it's here"), r"'/srv/it'\''s here'");
     }
 }

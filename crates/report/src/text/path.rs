@@ -79,7 +79,7 @@ fn listed(summary: &Summary) -> Vec<SegmentSummary> {
     segments
 }
 
-/// Segments that were not measured stand together in one line, in their place on the path.
+/// Segments that were not measured are in one line, in their place on the path.
 fn close_gap(gap: &mut Vec<&str>, table: &mut TextTable, style: &Style) {
     if gap.is_empty() {
         return;

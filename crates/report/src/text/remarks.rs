@@ -1,4 +1,4 @@
-//! What stands beside the verdict: findings, what the segments predict, cells that were left out.
+//! What is printed beside the verdict: findings, what the segments predict, cells that were left out.
 
 use super::evidence::{PageContext, render as evidence, some_of};
 use super::faults::unit;
@@ -14,7 +14,7 @@ use narrows_model::{Diagnosis, Finding, Summary};
 const SHOWN: usize = 2;
 /// Up to here a difference is that of cuts measured one after the other.
 const EXPLAINED_RATIO: f64 = 0.10;
-/// From here on the segments do not explain the path (DESIGN, "Confidence").
+/// From here on the segments do not explain the path (methodology, section 11).
 const UNEXPLAINED_RATIO: f64 = 0.25;
 
 /// Findings that the lists do not show already, the prediction, the skipped cells.

@@ -3,7 +3,7 @@
 use super::style::{Paint, Style};
 use super::wrap::columns;
 
-/// On which side of its column a text stands.
+/// To which side of its column a text is aligned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Align {
     Left,

@@ -3,7 +3,7 @@
 use narrows_model::quantity::{op_rate, storage_rate};
 use narrows_model::{BytesPerSec, OpsPerSec};
 
-/// What stands where there is no figure.
+/// What is printed where there is no figure.
 pub(crate) const NO_FIGURE: &str = "-";
 
 /// Operations a second for a column that is headed so: `697`, `1.83k`, `2.10M`.

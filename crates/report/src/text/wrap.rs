@@ -1,6 +1,6 @@
 //! Paragraphs broken at spaces.
 
-/// How far the lines of a paragraph stand in.
+/// How far the lines of a paragraph are indented.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Indent<'a> {
     /// Before the first line.
@@ -17,7 +17,7 @@ impl<'a> Indent<'a> {
 }
 
 /// `text` in lines of at most `width` columns, each ended by a newline. A word that is longer stays whole, and so
-/// does what stands between backquotes, so that commands can be copied.
+/// does text between backquotes, so that commands can be copied.
 pub(crate) fn paragraph(text: &str, indent: Indent<'_>, width: usize) -> String {
     let mut out = String::new();
     let mut line = indent.first.to_owned();

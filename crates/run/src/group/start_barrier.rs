@@ -4,7 +4,7 @@ use narrows_engines::{EngineError, ErrorKind};
 use std::sync::mpsc::Sender;
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// The signal that lets opened workers go, or sends them home.
+/// The signal that starts opened workers, or ends them.
 #[derive(Debug, Default)]
 pub(super) struct StartBarrier {
     state: Mutex<Option<bool>>,

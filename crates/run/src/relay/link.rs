@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// A role that exchanges messages.
 pub trait RoleLink: Send {
-    /// Tells the role something; starts it where it is not there yet.
+    /// Sends the role a message; starts the role first if it does not run yet.
     ///
     /// # Errors
     /// What happened, for people.

@@ -108,7 +108,7 @@ impl<'a> TrialAttempt<'a> {
         true
     }
 
-    /// Hears the roles until all are done, one has failed and the others had time to follow, or a stop is asked for.
+    /// Receives from the roles until all are done, one has failed and the others had time to follow, or a stop is asked for.
     fn wait_for_all(&mut self) {
         let mut slices_left = None;
         // The client ends first; whoever follows has as long as a stream may be silent.

@@ -28,7 +28,7 @@ impl RelayTrialSpec {
         }
     }
 
-    /// What `role` is asked, with the stream going on to `next`.
+    /// What `role` is asked, with the stream forwarded to `next`.
     pub(super) fn role_spec(&self, role: Role, next: Option<Hop>) -> RoleSpec {
         let buffers = &self.cell.buffers;
         let buffer = match role {

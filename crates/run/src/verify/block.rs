@@ -1,10 +1,10 @@
 //! The verified unit: 512 bytes that say on their own what they are and whether they are whole.
 //!
-//! | bytes | what they hold, numbers in little-endian order |
+//! | bytes | what they contain, numbers in little-endian order |
 //! |---|---|
 //! | 0 to 7 | `narrows` and the version of this layout, `1` |
 //! | 8 to 15 | seed of the trial's data |
-//! | 16 to 23 | where in the object the unit lies, in bytes |
+//! | 16 to 23 | where in the object the unit is, in bytes |
 //! | 24 to 27 | the object, by the client that it belongs to |
 //! | 28 to 31 | generation: how often the unit was written in this trial, 0 as prepared |
 //! | 32 to 507 | bytes that follow from all of the above and look like chance |

@@ -88,7 +88,7 @@ impl GenerationTable {
         true
     }
 
-    /// Lets go of what [`GenerationTable::begin_read`] took.
+    /// Releases what [`GenerationTable::begin_read`] took.
     pub(crate) fn end_read(&self, units: Range<usize>) {
         for unit in &self.units[units] {
             unit.fetch_sub(READER, Ordering::Release);
@@ -101,7 +101,7 @@ impl GenerationTable {
         }
     }
 
-    /// Lets go of what [`GenerationTable::begin_write`] took; the units have their next generation, or perhaps have.
+    /// Releases what [`GenerationTable::begin_write`] took; the units have their next generation, or perhaps have.
     pub(crate) fn end_write(&self, units: Range<usize>, written: WriteOutcome) {
         for (number, unit) in units.clone().zip(&self.units[units]) {
             let mark = if written == WriteOutcome::Whole { 0 } else { UNDECIDED };

@@ -4,7 +4,7 @@ use super::state::{CounterReadings, WorkerState};
 use super::{DRAIN_NS, ERRORS_MAX, Worker};
 use crate::assignment::WorkerOutput;
 use narrows_engines::{Clock, EngineError, IoRequest, ProtocolCounters, Slot};
-use narrows_model::counters::ProcessCpu;
+use narrows_model::counters::{Combine, ProcessCpu};
 use narrows_model::trial::OpenLoopTotals;
 use narrows_model::units::saturate_u32;
 use narrows_model::workload::{Prefill, SyncPolicy};
@@ -145,9 +145,7 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         }
         if self.assignment.cell.workload.edges.times_close && !ends_by_time {
             flight.stamp += self.clock.now().0.saturating_sub(closing_ns);
-            let (before, after) = (closing_cpu, own_cpu());
-            end.cpu.user_ns.0 += after.user_ns.0.saturating_sub(before.user_ns.0);
-            end.cpu.system_ns.0 += after.system_ns.0.saturating_sub(before.system_ns.0);
+            end.cpu.add_interval(&own_cpu().since(&closing_cpu));
         }
         let timed_out = flight.stamp >= until_ns && ends_by_time;
         let done_at_ns = if timed_out { until_ns } else { flight.stamp };
@@ -172,10 +170,7 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
             done_at_ns,
             last_before_ns: flight.span_ns.0,
             last_within_ns: flight.span_ns.1,
-            cpu: ProcessCpu {
-                user_ns: end.cpu.user_ns.saturating_sub(start.cpu.user_ns),
-                system_ns: end.cpu.system_ns.saturating_sub(start.cpu.system_ns),
-            },
+            cpu: end.cpu.since(&start.cpu),
             waiting_ns: end.waiting_ns.map(|end| Nanos(end.saturating_sub(start.waiting_ns.unwrap_or(0)))),
             effective: Some(effective),
             errors: flight.faults.errors,

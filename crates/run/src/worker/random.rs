@@ -9,7 +9,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 /// What is decided by chance.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum RandomPurpose {
-    /// Where requests go.
+    /// The blocks that are requested.
     Blocks,
     /// What they do.
     Kinds,

@@ -8,7 +8,7 @@ use narrows_model::units::round_to_u64;
 use narrows_model::workload::Arrivals;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Arrivals of a backlog that are counted one by one; beyond them, their expected number stands for the drawn one,
+/// Arrivals of a backlog that are counted one by one; beyond them, their expected number replaces the drawn one,
 /// which differs from it by less than a thousandth.
 const BACKLOG_DRAWN_MAX: f64 = 2e7;
 /// The steps in which such a backlog is reported, evenly spread like the backlog itself: as fine as a histogram's
@@ -59,7 +59,7 @@ impl Schedule {
         self.due_ns
     }
 
-    /// Goes on to the request after the next.
+    /// Continues with the request after the next.
     pub(super) fn advance(&mut self) {
         let place_ns = match &mut self.law {
             ArrivalLaw::Constant { first_ns, period_ns, index } => {

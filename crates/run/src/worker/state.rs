@@ -32,7 +32,7 @@ pub(super) struct WorkerState {
     pub(super) objects: Option<Box<ObjectLoad>>,
     /// Completions that are waited for together.
     pub(super) batch_min: usize,
-    /// The object that all requests go to.
+    /// The object of all requests.
     pub(super) object: u32,
     pub(super) left: RemainingBudget,
     pub(super) stamp: u64,

@@ -23,7 +23,7 @@ pub(super) struct WriteBack {
     length_bytes: u32,
     /// Reads since the last block that became due.
     read_count: u32,
-    /// Where the last request went.
+    /// The offset of the last request.
     offset_bytes: u64,
     is_due: bool,
 }

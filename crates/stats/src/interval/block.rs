@@ -134,7 +134,7 @@ fn widening(n: f64, block_len: f64, level: Level) -> Result<f64, StatsError> {
     Ok((n / (n - block_len).max(1.0)).sqrt() * few / many)
 }
 
-/// For every start, the sum of the deviations from `mean` of as many values as a block has, going on at the start.
+/// For every start, the sum of the deviations from `mean` of as many values as a block has, continued at the start.
 fn circular_sums(series: &[f64], block_len: usize, mean: f64) -> Vec<f64> {
     let block = |start: usize| series.iter().cycle().skip(start).take(block_len);
     (0..series.len()).map(|start| block(start).map(|value| value - mean).sum()).collect()

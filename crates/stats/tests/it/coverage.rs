@@ -66,7 +66,7 @@ fn assert_near(found: f64, level: Level, trial_count: u32) {
 #[test]
 fn student_intervals_cover_at_their_level_for_few_and_many_values() {
     for (seed, count) in [(1, 3), (2, 5), (3, 30)] {
-        for level in [Level::P90, Level::P95, Level::P99] {
+        for level in [0.90, 0.95, 0.99].map(|ratio| Level::new(ratio).unwrap()) {
             let mut normal = Normal::new(seed);
             let found = coverage(4000, || student_interval(&normal.independent(count), level).unwrap());
             assert_near(found, level, 4000);

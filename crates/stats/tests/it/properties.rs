@@ -92,8 +92,8 @@ proptest! {
 
     #[test]
     fn a_student_interval_holds_the_mean_and_widens_with_its_level(values in values(2..40)) {
-        let narrow = student_interval(&values, Level::P90).unwrap();
-        let wide = student_interval(&values, Level::P99).unwrap();
+        let narrow = student_interval(&values, Level::new(0.90).unwrap()).unwrap();
+        let wide = student_interval(&values, Level::new(0.99).unwrap()).unwrap();
         prop_assert!(narrow.contains(mean(&values).unwrap()));
         prop_assert!(wide.low <= narrow.low && narrow.high <= wide.high);
     }

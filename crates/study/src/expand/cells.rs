@@ -12,7 +12,7 @@ use narrows_model::{Bytes, Cell, CellId, Cut, EngineId, Layer, Nanos, Site, Stop
 
 /// Test files never take more of the free space: a file system that is full hurts everybody on it.
 const FREE_SHARE_MAX: (u64, u64) = (9, 10);
-/// Factors that stand in the name of every cell.
+/// Factors that are in the name of every cell.
 const NAMED: &[&str] = &["op", "block", "depth", "workers", "clients"];
 
 /// Cells in the order of the sweep, and the skips.
@@ -108,7 +108,7 @@ fn once_if_cold(stop: &mut Stop, point: &StudyPoint, length: Bytes) {
     }
 }
 
-/// The cell's name with every factor that does not stand in it anyway and means something to it; where it does not, only
+/// The cell's name with every factor that is not part of it anyway and applies to the cell; where one does not apply, only
 /// the first of its values is measured.
 fn id(point: &StudyPoint) -> CellId {
     let mut parts = vec![Cell::name(Cut::Path, &point.workload).0];

@@ -24,7 +24,7 @@ pub struct TargetFacts {
     pub target: Target,
     /// The engines that are asked for there.
     pub engines: Vec<EngineAnswer>,
-    /// Free space where test files go: the path's, or the endpoint's store.
+    /// Free space for test files: the path's, or the endpoint's store.
     pub free_bytes: Option<Bytes>,
     /// Length of the target where it is a file that exists: it is only ever read.
     pub existing_file: Option<Bytes>,

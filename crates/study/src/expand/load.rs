@@ -68,7 +68,7 @@ fn touches(cells: &[Cell], facts: &StudyFacts) -> Vec<String> {
             }
         }
     }
-    // What a server does in its own store is done where the path's requests go.
+    // What a server does in its own store is done at the target of the path's requests.
     let is_named = places.iter().any(|place| place.starts_with(&format!("{STORE} (")));
     places.retain(|place| !(is_named && place == STORE));
     places

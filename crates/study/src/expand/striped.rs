@@ -4,7 +4,7 @@ use narrows_model::target::Stripe;
 use narrows_model::workload::BlockShare;
 use narrows_model::{Cell, Cut, Target, Workload};
 
-/// The path to each member of the stripe that `path` goes to; none where it goes to no stripe, or where members are not
+/// The path to each member of the stripe that is the target of `path`; none if that is no stripe, or where members are not
 /// measured alone at this cut.
 pub(super) fn members(which: Cut, path: &Cell) -> Vec<Cell> {
     match &path.target {

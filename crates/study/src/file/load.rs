@@ -139,7 +139,7 @@ impl StudyKeys {
                 half_width_ratio: keys.half_width.value.unwrap_or(0.05),
                 level: keys.level.value.unwrap_or(0.95),
                 trials_min: keys.trials_min.value.unwrap_or_else(|| {
-                    // Fewer look narrow by chance: what their intervals really hold is in the methodology.
+                    // Fewer look narrow by chance: how often their intervals contain the true value is in the methodology.
                     self.stop.trials.value.map_or(5, |most| most.clamp(3, 5))
                 }),
             },

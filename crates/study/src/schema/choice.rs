@@ -1,4 +1,4 @@
-//! Names of a file that stand for values of an enum.
+//! Names in a file for the values of an enum.
 
 /// A value that a file gives by its name.
 pub(crate) trait Choice: Copy + 'static {

@@ -49,8 +49,7 @@ pub(crate) fn parsed<R, T>(
 
 /// What `read` makes of the document; `None` when the text is no TOML.
 ///
-/// What can be read is checked even then, but for the lines that hold an error: what is left of their values was never
-/// written.
+/// What can be read is checked even then, but for the lines with an error: what is left of their values was never written.
 fn document<T>(
     text: &str,
     findings: &mut Findings<'_>,

@@ -2,8 +2,8 @@
 
 use super::figures::{BonnieMeasurement, BonnieRow};
 use super::layout::{CsvLayout, V1_03, V1_98};
-use super::native::{latency, seeks, whole};
 use super::request::{BonnieFiles, Edition, Request};
+use super::words::{files, latency, seeks, whole};
 use super::{BonniePhase, DATA_PHASES, PHASES, PhaseAction};
 use narrows_model::Summary;
 
@@ -12,7 +12,7 @@ const FORMAT: &str = "1.98";
 /// The seed of 2.00 is a number of 32 bits.
 const SEED_MASK: u64 = 0xFFFF_FFFF;
 
-/// The names of the fields of 2.00, which stand over the lines of several runs.
+/// The names of the fields of 2.00: a heading over the lines of several runs.
 const NAMES: &str = "format_version,bonnie_version,name,concurrency,seed,file_size,io_chunk_size,seek_count,\
                      seek_proc_count,putc,putc_cpu,put_block,put_block_cpu,rewrite,rewrite_cpu,getc,getc_cpu,get_block,\
                      get_block_cpu,seeks,seeks_cpu,num_files,max_size,min_size,num_dirs,file_chunk_size,seq_create,\
@@ -81,17 +81,6 @@ fn v1_03(row: &BonnieRow, request: &Request) -> Vec<String> {
     let mut fields = filled(&V1_03, row, request, size);
     fields[V1_03.files()] = files(request);
     fields
-}
-
-/// How many files of which sizes in how many directories, as one field: `16:1000:10/4`.
-pub(super) fn files(request: &Request) -> String {
-    let BonnieFiles { thousands, max, min, folders, .. } = request.files;
-    if thousands == 0 {
-        return String::new();
-    }
-    let bytes = if max.0 > 0 { format!(":{}:{}", max.0, min.0) } else { String::new() };
-    let folders = if folders > 1 { format!("/{folders}") } else { String::new() };
-    format!("{thousands}{bytes}{folders}")
 }
 
 /// Format, version, machine, concurrency, seed, what was asked for, six pairs, what was asked for of files, six pairs, and

@@ -1,7 +1,7 @@
 //! bonnie++ (Coker; versions 1.03 and 2.00): one file written, rewritten and read, random seeks in it, then many files
 //! made, looked at and deleted.
 //!
-//! `typed` reads what stands behind its letters, `plan` makes its phases, `text` and `csv` are its native output.
+//! `typed` reads the values of its letters, `plan` makes its phases, `text` and `csv` are its native output.
 //! Deliberately absent: links in place of files, copies of the program on other machines, and starting anything, which is
 //! the command's.
 
@@ -22,14 +22,16 @@ mod summary_tests;
 mod testing;
 mod text;
 mod typed;
+mod words;
 
 pub use arguments::Arguments;
 pub(crate) use import::IMPORTER;
 pub use request::{BonnieFiles, Edition, Request};
 
+use crate::SuiteStart;
 use crate::folder::{OnFolder, PreparedFolder, SuiteMachine};
 use crate::machine_name;
-use crate::suite::{ArgumentError, IsUser, Suite, SuiteEntry, SuiteStart, to_source};
+use crate::suite::{ArgumentError, IsUser, Suite, SuiteEntry, to_source};
 use narrows_model::plan::SuiteSource;
 use narrows_model::{Bytes, Op, Plan, Summary};
 use narrows_study::Problem;
@@ -91,7 +93,7 @@ impl OnFolder for Request {
 /// Rates of data are in KiB.
 const KIB: f64 = 1024.0;
 const MIB: u64 = 1 << 20;
-/// Shorter phases have no figure, in both versions.
+/// Shorter phases have no figure in the output of the original, in both versions.
 const SHORT_S: f64 = 0.5;
 /// Of this many seeks the block of the last one is written back.
 const SEEKS_WRITTEN_BACK_EVERY: u32 = 10;

@@ -135,7 +135,7 @@ impl Request {
         })
     }
 
-    /// The name stands in lines that are read by commas and by spaces.
+    /// The name is part of lines that are split at commas and at spaces.
     fn name_problem(&self) -> Option<Problem> {
         machine_name::problem("-m", self.name(), "the name is a field of the CSV; give one without commas")
     }
@@ -197,7 +197,7 @@ mod tests {
                 && said.contains("-s 512; or -r 0"),
             "{said}"
         );
-        // What -r says stands above what the machine has.
+        // The value of -r has precedence over what the machine has.
         assert_eq!(messages(|asked| (asked.file_mib, asked.ram_mib) = (Some(100), Some(50))), "");
         assert_eq!(messages(|asked| (asked.file_mib, asked.ram_mib) = (Some(1), Some(0))), "");
         assert!(messages(|asked| (asked.file_mib, asked.memory) = (None, None)).contains("-r MiB"));

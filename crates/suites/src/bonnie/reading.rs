@@ -1,15 +1,16 @@
-//! What stands out in the figures: phases that the processor limits, memory in place of the disk, phases that are too
+//! Remarks on the figures: phases that the processor limits, memory in place of the disk, phases that are too
 //! short, whether rewriting is as fast as reading and writing imply, and what several processes achieve together.
 
 use super::figures::{BonnieRow, rows};
 use super::request::Request;
 use super::{BonniePhase, PHASES, PhaseAction, text};
+use narrows_analysis::BUSY_RATIO;
 use narrows_model::quantity::{amount, seconds};
 use narrows_model::units::ratio;
 use narrows_model::{Bytes, Op, Summary};
 
 /// From this CPU share on the process is what limits a phase: the published putc at 95 % and create at 99 % are called so.
-const BUSY_PERCENT: f64 = 80.0;
+const BUSY_PERCENT: f64 = BUSY_RATIO * 100.0;
 /// Rewriting is what reading and writing one after the other make of it within this part: the published 84 % is called so.
 const REWRITE_RATIO: std::ops::RangeInclusive<f64> = 0.75..=1.25;
 

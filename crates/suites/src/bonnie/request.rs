@@ -99,7 +99,7 @@ pub struct Request {
     pub char_mib: Option<u64>,
     /// Whether every write is made durable before the next.
     pub syncs_each: bool,
-    /// Whether blocks go past the page cache.
+    /// Whether blocks bypass the page cache.
     pub direct: bool,
     /// Times that all phases are run.
     pub runs: u32,

@@ -1,9 +1,8 @@
 //! The tables of text of both versions, 80 columns wide; the older one is what `narrows import bonnie` reads without CSV.
 
-use super::csv::files;
 use super::figures::BonnieRow;
-use super::native::{latency, seeks, whole};
 use super::request::{Edition, Request};
+use super::words::{files, latency, seeks, whole};
 use super::{DATA_PHASES, PHASES, PhaseAction};
 use std::fmt::Write;
 

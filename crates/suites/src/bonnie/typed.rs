@@ -1,4 +1,4 @@
-//! What stands behind bonnie++'s letters `-s`, `-n` and `-f`: numbers with colons between them.
+//! The values of bonnie++'s letters `-s`, `-n` and `-f`: numbers with colons between them.
 //!
 //! Not here: whether the numbers make sense together, which is the request's.
 

@@ -2,7 +2,8 @@
 //!
 //! Not here: reading them.
 
-use super::{IMPORTERS, Importer};
+use super::Importer;
+use crate::IMPORTERS;
 use narrows_model::located::Complaint;
 
 /// A file that people mix up with the output of a classic benchmark.

@@ -1,11 +1,11 @@
 //! What other tools printed, as observations: parsers from bytes to values, each with every problem located.
 //!
 //! [`import`] finds the format, an [`Importer`] reads it, `completion` adds what no native output has and the caller knows.
-//! The importer of a suite's output is in the suite's folder. Deliberately absent: files (the bytes are passed in), and any
-//! verdict, which is `analysis`' on the observations.
+//! The importer of a suite's output is in the suite's folder; the list of all, [`IMPORTERS`], is in the crate's root.
+//! Deliberately absent: files (the bytes are passed in), and any verdict, which is `analysis`' on the observations.
 
 pub(crate) mod completion;
-mod dd;
+pub(crate) mod dd;
 mod decode;
 mod foreign;
 pub(crate) mod source;
@@ -13,7 +13,7 @@ pub(crate) mod source;
 
 pub use completion::{ImportOptions, LocalResults};
 
-use crate::{bonnie, ioperf, iozone, postmark};
+use crate::IMPORTERS;
 use narrows_model::Observations;
 use narrows_model::located::{Complaint, FileProblems, Findings};
 
@@ -42,16 +42,6 @@ pub struct Importer {
     /// Reads it.
     pub(crate) read: fn(&str, &ImportOptions, &mut Findings<'_>) -> Import,
 }
-
-/// Every importer, in the order in which a text is tried.
-pub static IMPORTERS: &[&Importer] = &[
-    &postmark::IMPORTER,
-    &iozone::IMPORTER,
-    &bonnie::IMPORTER,
-    &ioperf::IMPORTER,
-    &dd::IMPORTER,
-    // new importer: entry
-];
 
 /// What an import gives.
 #[derive(Debug, Clone, PartialEq, Default)]

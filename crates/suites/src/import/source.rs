@@ -14,7 +14,7 @@ pub(crate) struct TextLine<'t> {
 }
 
 impl TextLine<'_> {
-    /// Where the line stands; never empty, so that it can be shown.
+    /// The position of the line; never empty, so that it can be shown.
     pub(crate) fn span(&self) -> Span {
         self.start..self.start + self.text.trim_end().len().max(1)
     }
@@ -25,7 +25,7 @@ impl TextLine<'_> {
 pub(crate) struct TextWord<'t> {
     /// The word.
     pub text: std::borrow::Cow<'t, str>,
-    /// Where it stands.
+    /// Its position.
     pub span: Span,
 }
 

@@ -1,7 +1,8 @@
 //! The figures of a run: three columns a test, a row a kind, and means over processes.
 
 use super::request::{Request, RowKind};
-use super::{KB, SHORT_S, TESTS};
+use super::{KB, TESTS};
+use narrows_analysis::SHORT_RUN_S;
 use narrows_model::summary::{CellSummary, ClientSummary};
 use narrows_model::units::ratio;
 use narrows_model::{Cut, Summary};
@@ -77,7 +78,7 @@ impl IoperfMeasurement {
 
     /// Whether a pass was too short for its rate to be one.
     pub(super) fn is_short(&self) -> bool {
-        self.shortest_s.is_some_and(|shortest| shortest < SHORT_S)
+        self.shortest_s.is_some_and(|shortest| shortest < SHORT_RUN_S)
     }
 
     /// Rates of its processes in KB/sec.

@@ -21,9 +21,10 @@ pub use arguments::Arguments;
 pub(crate) use import::IMPORTER;
 pub use request::{FlushCall, Request, RowKind};
 
+use crate::SuiteStart;
 use crate::folder::{OnFolder, PreparedFolder, SuiteMachine};
 use crate::machine_name;
-use crate::suite::{ArgumentError, IsUser, Suite, SuiteEntry, SuiteStart, to_source};
+use crate::suite::{ArgumentError, IsUser, Suite, SuiteEntry, to_source};
 use narrows_model::plan::SuiteSource;
 use narrows_model::workload::{Order, StdioCalls};
 use narrows_model::{Bytes, Op, Plan, Summary};
@@ -87,8 +88,6 @@ impl OnFolder for Request {
 const KB: f64 = 1024.0;
 /// Bytes that count for each I/O of the seek test, and that it reads.
 const SEEK_BYTES: Bytes = Bytes(20);
-/// Shorter phases are flagged.
-const SHORT_S: f64 = 0.5;
 
 /// One of the tests.
 #[derive(Debug, Clone, Copy, PartialEq)]

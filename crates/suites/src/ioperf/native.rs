@@ -1,12 +1,13 @@
 //! The native output: the published table, or the same rows as CSV; `narrows import ioperf` reads both.
 
+use super::TESTS;
 use super::figures::{IoperfFigure, IoperfMeasurement, IoperfRow, rows};
 use super::request::{Request, RowKind};
-use super::{SHORT_S, TESTS};
+use narrows_analysis::SHORT_RUN_S;
 use narrows_model::Summary;
 use std::fmt::Write;
 
-/// What stands where a figure is missing.
+/// What is printed where a figure is missing.
 const MISSING: &str = "-";
 /// The columns of a test, over the table and in CSV.
 pub(super) const COLUMNS: [(&str, &str); 3] =
@@ -120,7 +121,7 @@ fn remarks(rows: &[IoperfRow], request: &Request) -> String {
     let mut out = String::new();
     let short = named(IoperfMeasurement::is_short);
     if !short.is_empty() {
-        let _ = writeln!(out, "too short to be a rate, under {SHORT_S} s: {}", short.join(", "));
+        let _ = writeln!(out, "too short to be a rate, under {SHORT_RUN_S} s: {}", short.join(", "));
     }
     let torn = named(|test| test.cut_short);
     if !torn.is_empty() {

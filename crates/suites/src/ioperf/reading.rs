@@ -1,16 +1,17 @@
-//! What stands out in the figures, and what the published table does not show: how rates spread over processes.
+//! Remarks on the figures, and what the published table does not show: how rates spread over processes.
 
 use super::figures::{IoperfMeasurement, IoperfRow};
 use super::native::row_name;
 use super::request::{Request, RowKind};
-use super::{KB, SHORT_S, TESTS};
+use super::{KB, TESTS};
 use narrows_analysis::spread::{ClientSpread, MixtureOutcome};
+use narrows_analysis::{BUSY_RATIO, SHORT_RUN_S};
 use narrows_model::quantity::{self as text, amount};
 use narrows_model::units::ratio;
 use narrows_model::{Bytes, Op};
 
 /// From this CPU share on the process is what limits a test: the published putc at 83 to 94 % is called so.
-const BUSY_PERCENT: f64 = 80.0;
+const BUSY_PERCENT: f64 = BUSY_RATIO * 100.0;
 /// Below this ratio of the sum of several processes to one of them, more processes have added nothing.
 const ADDED_RATIO: f64 = 1.1;
 
@@ -49,10 +50,10 @@ fn short(rows: &[IoperfRow], request: &Request) -> Option<String> {
     let (row, test, seconds) = shortest
         .filter_map(|(row, test, of)| Some((row, of, test.as_ref()?.shortest_s?)))
         .min_by(|one, other| one.2.total_cmp(&other.2))?;
-    let times = (SHORT_S / seconds.max(1e-6)).ceil();
-    (seconds < SHORT_S).then(|| {
+    let times = (SHORT_RUN_S / seconds.max(1e-6)).ceil();
+    (seconds < SHORT_RUN_S).then(|| {
         format!(
-            "{} of {} took {}: for at least {SHORT_S} s give --count {:.0}",
+            "{} of {} took {}: for at least {SHORT_RUN_S} s give --count {:.0}",
             test.name,
             row_name(row.kind, request),
             text::seconds(seconds),

@@ -195,7 +195,7 @@ impl Request {
         all.chain(rows).collect()
     }
 
-    /// The tag stands before figures in a table that is read by columns.
+    /// The tag is printed before the figures, in a table that is split at columns.
     fn tag_problem(&self) -> Option<Problem> {
         let hint = "give the host's name or another one with --tag; NPV is the prefix of its own rows";
         if self.tag().starts_with(RowKind::Processes.name()) {

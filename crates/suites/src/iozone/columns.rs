@@ -181,7 +181,7 @@ const THROUGHPUT_COLUMNS: [&str; 16] = [
     "preadv",
 ];
 
-/// Columns of the tests 0 to 7, which stand in every table.
+/// Columns of the tests 0 to 7, which every table has.
 pub(super) const USUAL_COLUMNS: usize = 13;
 
 /// The columns of `tests` in the order of the table, or of throughput mode where processes run `together`, without what is

@@ -1,6 +1,6 @@
 //! Requests of records that have them as words and numbers.
 
-use super::heading::{COLD, DIRECT};
+use super::letter_line::{COLD, DIRECT};
 use super::options::IozoneOptions;
 use super::request::Request;
 use narrows_model::Bytes;

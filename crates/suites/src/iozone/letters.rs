@@ -4,7 +4,7 @@
 
 use narrows_study::Problem;
 
-/// Letters that stand alone, with what they mean.
+/// Letters without a value, with what they mean.
 pub(super) const FLAGS: &[(&str, &str)] = &[
     ("-a", "auto mode: files of 64 kB to 512 MB, records of 4 kB to 16 MB, each twice the one before"),
     ("-z", "with -a: small records of large files too"),

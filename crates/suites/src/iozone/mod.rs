@@ -1,6 +1,6 @@
 //! IOzone (William Norcott and Don Capps, from 1991 on): tests of one file over records and file sizes, and of several processes.
 //!
-//! Test 0 makes a file and the others go over it by their own calls and in their own order; auto mode does so for a surface
+//! Test 0 makes a file and the others access it by their own calls and in their own order; auto mode does so for a surface
 //! of record and file sizes, throughput mode for processes that start together. Deliberately absent: the original's options
 //! that narrows has of its own (engines, think times, latencies), which are refused with what to take.
 
@@ -10,6 +10,7 @@ mod figures;
 mod heading;
 mod import;
 mod legacy;
+mod letter_line;
 mod letters;
 mod native;
 mod options;
@@ -18,19 +19,22 @@ mod problems;
 mod reading;
 mod request;
 mod sheet;
+mod size;
 #[cfg(test)]
 mod summary_tests;
 mod surface;
 #[cfg(test)]
 mod testing;
 mod throughput;
+mod words;
 
 pub use arguments::Arguments;
 pub(crate) use import::IMPORTER;
 pub use request::Request;
 
+use crate::SuiteStart;
 use crate::folder::{OnFolder, OutputFile, OutputTextFn, PreparedFolder, SuiteMachine};
-use crate::suite::{ArgumentError, IsUser, Suite, SuiteEntry, SuiteStart, request_of, to_source};
+use crate::suite::{ArgumentError, IsUser, Suite, SuiteEntry, request_of, to_source};
 use narrows_model::plan::SuiteSource;
 use narrows_model::{Bytes, Plan, Summary};
 use narrows_study::Problem;

@@ -2,7 +2,8 @@
 
 use super::columns::{COLUMNS, IozoneColumn, USUAL_COLUMNS};
 use super::figures::{IozonePoint, at, points, sizes};
-use super::request::{FigureUnit, Request};
+use super::request::Request;
+use super::words::format_figure;
 use super::{heading, sheet, throughput};
 use narrows_model::Summary;
 use std::fmt::Write;
@@ -35,16 +36,7 @@ pub(super) fn native(request: &Request, summary: &Summary) -> String {
     out
 }
 
-/// The unit, as the original says it.
-pub(super) fn unit_line(unit: FigureUnit) -> &'static str {
-    match unit {
-        FigureUnit::KbPerS => "Output is in kBytes/sec",
-        FigureUnit::OpsPerS => "Output is in ops/sec",
-        FigureUnit::MicrosPerOp => "Output is in microseconds per operation",
-    }
-}
-
-/// Columns that stand in the table: those of tests 0 to 7 always, all up to the last of those that were asked for.
+/// Columns of the table: those of tests 0 to 7 always, all up to the last of those that were requested.
 fn shown(request: &Request) -> &'static [IozoneColumn] {
     let asked = request.columns();
     let last = COLUMNS.iter().rposition(|column| !column.is_mixed() && asked.contains(&column));
@@ -91,16 +83,6 @@ fn heading_line(start: &str, columns: &[IozoneColumn], line: usize) -> String {
     out + "\n"
 }
 
-/// A figure as it is printed: whole numbers, and times with their hundredths, of which a cached record takes few. What is
-/// not known is 0, as everywhere in this format.
-pub(super) fn format_figure(value: Option<f64>, unit: FigureUnit) -> String {
-    match (value, unit) {
-        (None, _) => "0".to_owned(),
-        (Some(value), FigureUnit::MicrosPerOp) => format!("{value:.2}"),
-        (Some(value), _) => format!("{:.0}", value.floor()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::testing::{request, surface};
@@ -117,12 +99,5 @@ mod tests {
         let points = surface();
         let request = request("-s 4m -i 0 -i 1 -i 9 -i 10 -i 11 -i 12 -+n");
         insta::assert_snapshot!("all_tests", table(&points, &request));
-    }
-
-    #[test]
-    fn figures_are_whole_numbers_and_times_have_hundredths() {
-        assert_eq!(format_figure(Some(893_657.99), FigureUnit::KbPerS), "893657");
-        assert_eq!(format_figure(Some(0.849), FigureUnit::MicrosPerOp), "0.85");
-        assert_eq!(format_figure(None, FigureUnit::OpsPerS), "0");
     }
 }

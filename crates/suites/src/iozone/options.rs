@@ -3,8 +3,9 @@
 //! Not here: what they come to together, which is the request's.
 
 use super::columns::NUMBER_MAX;
-use super::heading;
+use super::letter_line;
 use super::letters::{self, Letter};
+use super::size::size_kb;
 use narrows_study::Problem;
 use serde::{Deserialize, Serialize};
 
@@ -65,7 +66,7 @@ pub(super) fn read(words: &[String]) -> Result<IozoneOptions, Vec<Problem>> {
     let mut options = IozoneOptions::default();
     let mut problems = Vec::new();
     for letter in letters::read(words)? {
-        options.heading.extend(heading::line(&letter));
+        options.heading.extend(letter_line::line(&letter));
         let outcome = match letter.values.first() {
             None => {
                 flag(&mut options, &letter.name);
@@ -110,17 +111,17 @@ fn valued(options: &mut IozoneOptions, letter: &Letter, value: &str) -> Result<(
                 options.tests.push(number);
             }
         }
-        "-s" => push(&mut options.files_kb, size("-s", value, FILE_KB_MAX)?),
-        "-r" => push(&mut options.records_kb, size("-r", value, RECORD_KB_MAX)?),
-        "-n" => options.file_kb_min = Some(size("-n", value, FILE_KB_MAX)?),
-        "-g" => options.file_kb_max = Some(size("-g", value, FILE_KB_MAX)?),
-        "-y" => options.record_kb_min = Some(size("-y", value, RECORD_KB_MAX)?),
-        "-q" => options.record_kb_max = Some(size("-q", value, RECORD_KB_MAX)?),
+        "-s" => push(&mut options.files_kb, size_kb("-s", value, FILE_KB_MAX)?),
+        "-r" => push(&mut options.records_kb, size_kb("-r", value, RECORD_KB_MAX)?),
+        "-n" => options.file_kb_min = Some(size_kb("-n", value, FILE_KB_MAX)?),
+        "-g" => options.file_kb_max = Some(size_kb("-g", value, FILE_KB_MAX)?),
+        "-y" => options.record_kb_min = Some(size_kb("-y", value, RECORD_KB_MAX)?),
+        "-q" => options.record_kb_max = Some(size_kb("-q", value, RECORD_KB_MAX)?),
         "-t" => options.processes = Some(processes("-t", value)?),
         "-l" => options.processes_least = Some(processes("-l", value)?),
         "-u" => options.processes_most = Some(processes("-u", value)?),
         "-j" => options.stride = Some(whole("-j", value, 1, STRIDE_MAX, "17 is usual")?),
-        "-S" => options.cache_kb = Some(size("-S", value, CACHE_KB_MAX)?),
+        "-S" => options.cache_kb = Some(size_kb("-S", value, CACHE_KB_MAX)?),
         "-V" => {
             whole("-V", value, 0, u64::MAX, "any number: blocks contain their own labels")?;
             options.verify = true;
@@ -145,23 +146,6 @@ fn whole(key: &'static str, value: &str, least: u64, most: u64, hint: &str) -> R
     let number = value.parse::<u64>().ok().filter(|number| (least..=most).contains(number));
     let found = || format!("`{}`", value.escape_default());
     number.ok_or_else(|| Problem::new(key, found(), format!("a whole number from {least} to {most}"), hint))
-}
-
-/// A size in kB of 1024 bytes; with k, m or g in those.
-pub(super) fn size(key: &'static str, value: &str, most: u64) -> Result<u64, Problem> {
-    let unit = value.chars().last().map(|letter| letter.to_ascii_lowercase());
-    let factor = match unit {
-        Some('m') => 1 << 10,
-        Some('g') => 1 << 20,
-        _ => 1,
-    };
-    let digits = value.strip_suffix(['k', 'K', 'm', 'M', 'g', 'G']).unwrap_or(value);
-    let number = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(factor));
-    number.filter(|number| (1..=most).contains(number)).ok_or_else(|| {
-        let allowed = format!("1 to {most} kB of 1024 bytes");
-        let hint = "write 64, 64k, 4m or 1g";
-        Problem::new(key, format!("`{}`", value.escape_default()), allowed, hint)
-    })
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
-//! What stands out in the figures: where the surface breaks, what only a cache can have served, and how processes shared.
+//! Remarks on the figures: where the surface breaks, what only a cache can have served, and how processes shared.
 
 use super::columns::IozoneColumn;
 use super::figures::IozonePoint;
 use super::request::{FigureUnit, Request};
 use super::surface::{Surface, SurfaceMarks, beyond_split, fall, flat, heat, short_kb, short_rate};
 use super::throughput::ThroughputFigures;
+use narrows_analysis::SHORT_RUN_S;
 use narrows_model::quantity::{amount, seconds};
 use narrows_model::units::ratio;
 use narrows_model::{Bytes, Op};
@@ -20,8 +21,6 @@ const MEMORY_SHARE: u64 = 16;
 const NOTHING_RATIO: f64 = 0.05;
 /// Records beyond the mount's requests that add less than this add nothing.
 const SPLIT_GAIN: f64 = 1.1;
-/// Tests of several processes that are shorter are not evaluated.
-const SHORT_S: f64 = 0.5;
 /// Tests of one process that are shorter are not evaluated: an interrupt dominates them.
 const BRIEF_S: f64 = 0.001;
 /// Children whose sum is above what their parent saw by this did not run together.
@@ -210,17 +209,17 @@ fn maps(surfaces: &[Surface], marks: &SurfaceMarks) -> Vec<String> {
 }
 
 fn is_short(point: &IozonePoint) -> bool {
-    point.children.len() > 1 && point.wall_s() < SHORT_S
+    point.children.len() > 1 && point.wall_s() < SHORT_RUN_S
 }
 
 /// Tests of several processes in which the time that they take to start and to stop is much of all.
 fn short(points: &[IozonePoint]) -> Option<String> {
     let found = points.iter().filter(|point| is_short(point));
     let shortest = found.clone().min_by(|one, other| one.wall_s().total_cmp(&other.wall_s()))?;
-    let times = (SHORT_S / shortest.wall_s().max(1e-6)).ceil();
+    let times = (SHORT_RUN_S / shortest.wall_s().max(1e-6)).ceil();
     Some(format!(
-        "{} of {} tests of several processes took under {SHORT_S} s, the shortest {} with {}: too short to compare \
-         the processes; for {SHORT_S} s use files {times:.0} times as large",
+        "{} of {} tests of several processes took under {SHORT_RUN_S} s, the shortest {} with {}: too short to compare \
+         the processes; for {SHORT_RUN_S} s use files {times:.0} times as large",
         found.count(),
         points.len(),
         shortest.column.name,

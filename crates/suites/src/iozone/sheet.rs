@@ -2,9 +2,9 @@
 
 use super::columns::IozoneColumn;
 use super::figures::{IozonePoint, at, sizes};
-use super::native::{format_figure, unit_line};
 use super::request::{FigureUnit, Request};
 use super::throughput;
+use super::words::{format_figure, unit_line};
 use narrows_model::Summary;
 use std::fmt::Write;
 

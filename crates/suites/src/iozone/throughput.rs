@@ -2,8 +2,8 @@
 
 use super::columns::IozoneColumn;
 use super::figures::{IozonePoint, ProcessFigures};
-use super::native::unit_line;
 use super::request::{FigureUnit, Request};
+use super::words::unit_line;
 use narrows_model::units::ratio;
 use std::fmt::Write;
 

@@ -137,7 +137,7 @@ impl LabelMode {
 pub(super) fn labels(words: &[String]) -> Result<Vec<Label>, Vec<Problem>> {
     let mut found = Vec::new();
     let mut problems = Vec::new();
-    // The mode that stands without a label so far.
+    // The mode that has no label so far.
     let mut open: Option<(usize, &str)> = None;
     let mut mode = None;
     for (number, word) in (1..).zip(words) {

@@ -22,7 +22,8 @@ pub use plan::PreparedNodes;
 pub use request::Request;
 pub use studies::Studies;
 
-use crate::suite::{ArgumentError, IsUser, Suite, SuiteEntry, SuiteStart, to_source};
+use crate::SuiteStart;
+use crate::suite::{ArgumentError, IsUser, Suite, SuiteEntry, to_source};
 use narrows_model::plan::SuiteSource;
 use narrows_model::summary::Metric;
 use narrows_model::typed::SIZES;

@@ -7,7 +7,7 @@ use crate::figure::mb_per_s;
 use narrows_model::Op;
 use std::fmt::Write;
 
-/// What stands where a figure is missing.
+/// What is printed where a figure is missing.
 const MISSING: &str = "-";
 
 /// The tables of `rows`.
@@ -81,7 +81,7 @@ mod tests {
     const PUBLISHED: &str = include_str!("data/jovian2_alpha_1996.csv");
 
     fn published(quantity: &str) -> f64 {
-        // quantity,value,unit,certainty: commas stand in the quantity too.
+        // quantity,value,unit,certainty: commas are in the quantity too.
         let line = PUBLISHED.lines().find(|line| line.contains(quantity)).unwrap();
         line.rsplit(',').nth(2).unwrap().parse().unwrap()
     }

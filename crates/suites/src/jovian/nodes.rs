@@ -100,7 +100,7 @@ impl NodesRun {
         if is_used { &self.typed.root } else { &[] }
     }
 
-    /// File that holds the token of the endpoints.
+    /// File with the token of the endpoints.
     #[must_use]
     pub fn token_file(&self) -> Option<&Path> {
         self.typed.token_file.as_deref()

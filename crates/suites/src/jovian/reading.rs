@@ -1,5 +1,5 @@
-//! What stands out in the tables, in the words of the published evaluation. What limits a path is the diagnosis' to say:
-//! it has counters and cuts, and here are rates alone.
+//! Remarks on the tables, in the words of the published evaluation. What limits a path is for the diagnosis to decide:
+//! it has counters and cuts, and here are only rates.
 
 use super::figures::JovianRow;
 use super::label::Label;

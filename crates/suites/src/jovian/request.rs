@@ -2,6 +2,7 @@
 
 use super::label::Label;
 use narrows_model::quantity::amount;
+use narrows_model::units::least_common_multiple;
 use narrows_model::workload::Acknowledgement;
 use narrows_model::{Bytes, EngineId, Nanos, Target};
 use narrows_study::Problem;
@@ -64,7 +65,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// Disks that a client's requests go round.
+    /// Disks between which a client's requests alternate.
     #[must_use]
     pub fn stripe_width(&self, label: Label) -> u64 {
         match label {
@@ -127,7 +128,7 @@ impl Request {
     /// The least that is whole requests of every label; `None` where it is beyond all numbers.
     fn common_bytes(&self) -> Option<u64> {
         let mut sizes = self.labels.iter().map(|label| self.request_bytes(*label).0);
-        sizes.try_fold(1_u64, least_common)
+        sizes.try_fold(1_u64, least_common_multiple)
     }
 
     /// All that is wrong with it; nothing where it can be planned.
@@ -221,15 +222,6 @@ fn nearest(option: &str, below: u64, above: u64) -> String {
         0 => format!("the nearest is {option} {above}"),
         _ => format!("the nearest are {option} {below} and {option} {above}"),
     }
-}
-
-/// The least common multiple; `None` beyond all numbers.
-fn least_common(left: u64, right: u64) -> Option<u64> {
-    let (mut a, mut b) = (left, right);
-    while b > 0 {
-        (a, b) = (b, a % b);
-    }
-    (left / a.max(1)).checked_mul(right)
 }
 
 #[cfg(test)]

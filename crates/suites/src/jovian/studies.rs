@@ -57,7 +57,7 @@ impl Studies {
     }
 }
 
-/// What the clients of a configuration go to.
+/// The targets of the clients of a configuration.
 fn target(request: &Request, label: Label) -> Result<Target, Vec<Problem>> {
     let members: Vec<Target> = match label {
         Label::Local => request.disks.clone(),

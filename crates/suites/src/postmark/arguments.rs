@@ -26,7 +26,7 @@ pub struct Arguments {
     cuts: CutArguments,
 }
 
-/// PostMark's own settings, each as its command takes them: what is allowed stands there and not here.
+/// PostMark's own settings, each as its command takes them: what is allowed is defined there and not here.
 #[derive(Debug, Args)]
 struct SettingArguments {
     #[arg(long = "size", value_name = "LOW[,HIGH]", help = help_with_default("Size of new files in bytes: LOW, or from LOW to HIGH", &format!("{PUBLISHED_SIZE_LOW},{PUBLISHED_SIZE_HIGH}")))]

@@ -127,9 +127,9 @@ const fn set(
 /// What was asked of a command.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CommandInput<'a> {
-    /// The command's name, or the option's that stands for it.
+    /// The command's name, or that of the option in its place.
     pub(super) name: &'a str,
-    /// What stands after it.
+    /// The words after it.
     pub(super) rest: &'a str,
     /// The same, word by word.
     pub(super) words: &'a [&'a str],

@@ -29,8 +29,9 @@ pub use request::Request;
 pub use script::{PostmarkRun, PostmarkSession, ScriptLoader, ScriptOutput, ScriptStep};
 pub use settings::{Location, PostmarkSettings, ReportForm};
 
+use crate::SuiteStart;
 use crate::folder::{OnFolder, PreparedFolder, SuiteMachine};
-use crate::suite::{ArgumentError, IsUser, Suite, SuiteEntry, SuiteStart, to_source};
+use crate::suite::{ArgumentError, IsUser, Suite, SuiteEntry, to_source};
 use narrows_model::plan::SuiteSource;
 use narrows_model::{Bytes, Plan, Summary};
 use narrows_study::Problem;
@@ -93,5 +94,3 @@ impl OnFolder for Request {
 
 /// Blocks of cuts are whole pages, which direct access needs too.
 const CUT_BLOCK_STEP: u64 = 4096;
-/// Shorter phases are flagged.
-const SHORT_S: f64 = 0.5;

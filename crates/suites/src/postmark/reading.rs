@@ -1,16 +1,13 @@
-//! What stands out in the figures, and what the report does not show: latency of each kind, CPU, how a run ended.
+//! Remarks on the figures, and what the report does not show: latency of each kind, CPU, how a run ended.
 
-use super::SHORT_S;
 use super::figures::{PostmarkEnd, PostmarkOutcome, cell_of, elapsed_s, outcome};
 use super::plan::PostmarkPhase;
 use super::request::Request;
+use narrows_analysis::{BUSY_RATIO, SHORT_RUN_S};
 use narrows_model::quantity::{self as text, amount};
 use narrows_model::summary::{CellSummary, LatencySummary};
 use narrows_model::units::ratio;
 use narrows_model::{Op, Summary};
-
-/// From this share of the time on the process's own CPU time is what limits it.
-const BUSY_RATIO: f64 = 0.8;
 
 /// The sentences on a run of `request`.
 pub(super) fn reading(request: &Request, summary: &Summary) -> Vec<String> {
@@ -63,13 +60,13 @@ fn in_memory(request: &Request) -> Option<String> {
 
 /// Phases that are too short for their rates to be any.
 fn short(measured: &[(PostmarkPhase, &CellSummary)]) -> Option<String> {
-    let short = measured.iter().filter(|(_, cell)| elapsed_s(cell) < SHORT_S);
+    let short = measured.iter().filter(|(_, cell)| elapsed_s(cell) < SHORT_RUN_S);
     let each: Vec<String> = short
         .map(|(phase, cell)| format!("{} {}", phase_words(*phase), text::seconds(elapsed_s(cell))))
         .collect();
     (!each.is_empty()).then(|| {
         format!(
-            "too short to be a rate, under {SHORT_S} s, where the original would print 1 second: {}; give more files for \
+            "too short to be a rate, under {SHORT_RUN_S} s, where the original would print 1 second: {}; give more files for \
              creation and deletion, more transactions for the rest",
             each.join(", ")
         )

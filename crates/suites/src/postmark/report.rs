@@ -151,7 +151,7 @@ mod tests {
         round_to_u64(value * MEGABYTE)
     }
 
-    /// What stands in the original's long report.
+    /// What the original's long report contains.
     fn long() -> PostmarkTotals {
         PostmarkTotals {
             total_s: 25.0,

@@ -31,7 +31,7 @@ pub struct ScriptOutput {
     pub text: String,
     /// The file that it is appended to.
     pub to: String,
-    /// Where it stands, such as `script:3`.
+    /// Its position, such as `script:3`.
     pub at: String,
 }
 
@@ -42,7 +42,7 @@ pub struct PostmarkRun {
     pub settings: PostmarkSettings,
     /// The file that the report is appended to; `None` for stdout.
     pub to: Option<String>,
-    /// Where it stands, such as `script:3`.
+    /// Its position, such as `script:3`.
     pub at: String,
 }
 
@@ -194,7 +194,7 @@ impl PostmarkSession {
     }
 }
 
-/// Changes `settings` as the command `name` with the words `rest` does; problems name `option`, which stands for it.
+/// Changes `settings` as the command `name` with the words `rest` does; problems name `option`, which is in its place.
 ///
 /// # Errors
 /// What is wrong with the words.
@@ -236,7 +236,7 @@ struct ScriptProgress<'a> {
     load: ScriptLoader<'a>,
 }
 
-/// The command that `text` begins with, and the rest; words may stand apart by more than one blank.
+/// The command that `text` begins with, and the rest; words may be separated by more than one blank.
 fn command_of(text: &str) -> Option<(&'static PostmarkCommand, &str)> {
     let named = |name: &str| COMMANDS.iter().find(|command| command.name == name);
     let own = || COMMANDS.iter().find_map(|command| Some((command, strip_command(text, command.name)?)));

@@ -82,7 +82,7 @@ pub struct PostmarkSettings {
     pub read_bytes: u64,
     /// Bytes of a block that is written.
     pub write_bytes: u64,
-    /// Whether blocks go through a buffer of the C library's size.
+    /// Whether blocks pass a buffer of the C library's size.
     pub is_buffered: bool,
     /// The chance in ten of reading a file, in place of appending to it; `None` for neither.
     pub bias_read: Option<u8>,

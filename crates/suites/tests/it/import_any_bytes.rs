@@ -2,7 +2,8 @@
 //! files that are no output at all are refused with what to do.
 
 use crate::outputs;
-use narrows_suites::import::{IMPORTERS, Import, ImportOptions, TEXT_BYTES_MAX, import, importer};
+use narrows_suites::IMPORTERS;
+use narrows_suites::import::{Import, ImportOptions, TEXT_BYTES_MAX, import, importer};
 use proptest::prelude::*;
 
 /// The observation file of an import.

@@ -1,7 +1,7 @@
 //! Outputs that tools really printed, as files: those in `tests/data` that are named after their format, and those in the
 //! folders `outputs` of importers. A new file is found by itself.
 
-use narrows_suites::import::IMPORTERS;
+use narrows_suites::IMPORTERS;
 use std::path::{Path, PathBuf};
 
 /// An output, with the name of the importer that reads it.

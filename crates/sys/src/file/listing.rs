@@ -11,7 +11,7 @@ use crate::error::SysErrno;
 const BUFFER_BYTES: usize = 32 << 10;
 /// Where the name starts in an entry: after the inode, the offset, the length and the type.
 const NAME_AT: usize = 19;
-/// Where the length of an entry stands.
+/// The offset of the length of an entry.
 const LENGTH_AT: usize = 16;
 
 /// A place in the listing of one folder at a time.

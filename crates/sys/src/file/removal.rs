@@ -18,7 +18,7 @@ const PASSES_MAX: u32 = 4;
 const LEFT_MAX: usize = 8;
 const MOUNTED: &str = "something is mounted on it; unmount it";
 
-/// Removes what is in the open folder `folder` but the names for which `stays` holds, and returns what could not be
+/// Removes what is in the open folder `folder` but the names for which `stays` is true, and returns what could not be
 /// removed: its path from the folder on, and why. Empty where all is gone; at most eight entries.
 ///
 /// A link is removed, not followed. A folder on which something is mounted stays with all that is in it.

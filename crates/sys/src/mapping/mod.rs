@@ -127,7 +127,7 @@ impl FileMapping {
         self.length_bytes
     }
 
-    /// Tells the kernel in which order the mapping will be visited.
+    /// Advises the kernel in which order the mapping will be visited.
     ///
     /// # Errors
     /// The kernel's number.

@@ -1,8 +1,8 @@
 //! A copy to or from memory that others may write at the same time: other workers, other processes, the device.
 //!
 //! Two plain accesses of one byte, one of them a write, and nothing that orders them are undefined behaviour in Rust's
-//! memory model, even where the bytes do not matter. Workers share the mapping of one file, and no lock may stand in
-//! their path: it would be measured. So the copy is no access of the memory model at all: on `x86_64` one
+//! memory model, even where the bytes do not matter. Workers share the mapping of one file, and there must be no lock
+//! between them: it would be measured. So the copy is no access of the memory model at all: on `x86_64` one
 //! instruction in assembly, which the compiler may not look into, split, repeat or assume anything about; elsewhere
 //! volatile accesses, which it may neither split nor repeat. What arrives in a race is some mixture of old and new bytes,
 //! as read(2) gives while another process writes; nothing is made of them but data, for which every byte is valid.

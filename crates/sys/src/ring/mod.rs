@@ -53,7 +53,7 @@ pub struct RingSupport {
 /// What rings of this machine can do, found by making a small one.
 ///
 /// # Errors
-/// Why there can be none; see [`RingError::is_forbidden`].
+/// Why there can be none.
 pub fn support() -> Result<RingSupport, RingError> {
     let (ring, _) = setup::build(1, RingSetup::default())?;
     Ok(RingSupport { punch_hole: setup::probe(&ring)?.is_supported(opcode::Fallocate::CODE) })

@@ -50,12 +50,6 @@ pub enum RingError {
 }
 
 impl RingError {
-    /// Whether no ring of any kind is to be had, so that nothing but another engine helps.
-    #[must_use]
-    pub fn is_forbidden(&self) -> bool {
-        matches!(self, Self::Forbidden { .. } | Self::Lacking { .. })
-    }
-
     /// The kernel's answer, where there was one.
     #[must_use]
     pub fn errno(&self) -> Option<SysErrno> {
@@ -153,7 +147,7 @@ fn forbidden_by(setting: Option<&str>) -> String {
     .to_owned()
 }
 
-/// What to do about `what` that was not registered where a sandbox, or another reason than `otherwise` knows, stood against it.
+/// What to do about `what` that was not registered because of a sandbox, or of another reason than `otherwise` knows.
 pub(super) fn registration_advice(errno: SysErrno, what: &str, otherwise: String) -> String {
     if is_prohibition(errno) {
         return format!(
@@ -183,6 +177,11 @@ pub(super) fn buffers_advice(errno: SysErrno, asked_bytes: u64) -> String {
 mod tests {
     use super::*;
 
+    /// Whether no ring of any kind is to be had, so that nothing but another engine helps.
+    fn is_forbidden(error: &RingError) -> bool {
+        matches!(error, RingError::Forbidden { .. } | RingError::Lacking { .. })
+    }
+
     #[test]
     fn who_forbids_rings_is_told_by_the_machines_setting() {
         assert!(forbidden_by(Some("2")).contains("io_uring_disabled is 2"));
@@ -194,8 +193,8 @@ mod tests {
     #[test]
     fn a_setup_without_memory_is_no_prohibition() {
         let error = setup_refused(SysErrno::from_raw(libc::ENOMEM), 64);
-        assert!(!error.is_forbidden() && error.to_string().contains("RLIMIT_MEMLOCK"), "{error}");
-        assert!(setup_refused(SysErrno::from_raw(libc::ENOSYS), 64).is_forbidden());
+        assert!(!is_forbidden(&error) && error.to_string().contains("RLIMIT_MEMLOCK"), "{error}");
+        assert!(is_forbidden(&setup_refused(SysErrno::from_raw(libc::ENOSYS), 64)));
     }
 
     #[test]
@@ -211,9 +210,9 @@ mod tests {
         for raw in [libc::EPERM, libc::ENOSYS] {
             let error = use_refused("io_uring_enter", SysErrno::from_raw(raw));
             let words = error.to_string();
-            assert!(error.is_forbidden() && words.contains("io_uring_enter returns"), "{words}");
+            assert!(is_forbidden(&error) && words.contains("io_uring_enter returns"), "{words}");
             assert!(words.contains("seccomp") && !words.contains("newer kernel"), "{words}");
         }
-        assert!(!use_refused("io_uring_enter", SysErrno::from_raw(libc::ETIME)).is_forbidden());
+        assert!(!is_forbidden(&use_refused("io_uring_enter", SysErrno::from_raw(libc::ETIME))));
     }
 }

@@ -374,7 +374,8 @@ mod tests {
         let no_polling = |polling: Polling| if polling.completion { Err(invalid()) } else { Ok(()) };
         assert!(refused(invalid(), 8, only_completion, no_polling).to_string().contains("IOPOLL"));
         let nothing = |_| Err(SysErrno::from_raw(libc::EPERM));
-        assert!(refused(SysErrno::from_raw(libc::EPERM), 8, both, nothing).is_forbidden());
+        let error = refused(SysErrno::from_raw(libc::EPERM), 8, both, nothing);
+        assert!(matches!(error, RingError::Forbidden { .. }), "{error}");
     }
 
     #[test]

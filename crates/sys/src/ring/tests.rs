@@ -250,7 +250,7 @@ fn memory_that_the_kernel_does_not_give_back_is_never_freed() {
     assert_eq!(byte, expected[0]);
 }
 
-/// Asks the ring behind `descriptor` to unregister buffers: what it says tells whether it has any.
+/// Asks the ring behind `descriptor` to unregister buffers: its answer shows whether it has any.
 fn registered_buffers(descriptor: &OwnedFd) -> Result<(), SysErrno> {
     const IORING_UNREGISTER_BUFFERS: libc::c_uint = 1;
     // SAFETY: the descriptor is open, and the operation takes no argument.

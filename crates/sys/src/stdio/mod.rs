@@ -49,7 +49,7 @@ enum LastOperation {
 #[derive(Debug)]
 pub struct StdioStream {
     handle: NonNull<libc::FILE>,
-    /// Where the stream stands, in bytes from the start of the file; `None` after a failure.
+    /// The position of the stream, in bytes from the start of the file; `None` after a failure.
     place_bytes: Option<u64>,
     last: LastOperation,
     /// Kept alive for as long as the C library writes into it.
@@ -206,7 +206,7 @@ impl StdioStream {
         outcome
     }
 
-    /// Seeks where the stream does not stand there already, or changes between reading and writing.
+    /// Seeks, unless the stream is at that position already and does not change between reading and writing.
     fn seek_to(&mut self, offset_bytes: u64, next: LastOperation) -> std::result::Result<(), SysErrno> {
         if self.place_bytes == Some(offset_bytes) && (self.last == next) {
             return Ok(());
@@ -236,7 +236,7 @@ impl StdioStream {
         Ok(())
     }
 
-    /// The failure of the last call; the stream is usable again, and stands nowhere.
+    /// The failure of the last call; the stream is usable again, with no known position.
     fn failure(&mut self) -> SysErrno {
         let errno = SysErrno::last();
         self.place_bytes = None;

@@ -58,7 +58,7 @@ impl RoleSpec {
 }
 
 impl Hop {
-    /// Whether it is a place that streams of this transport can go to.
+    /// Whether streams of this transport can be sent there.
     ///
     /// # Errors
     /// `Protocol` when it is not.
@@ -79,7 +79,7 @@ fn is_name(name: &str) -> bool {
 }
 
 impl RoleReport {
-    /// Whether the report agrees with itself and with what was asked for: a peer may lie, and what it says is printed.
+    /// Whether the report agrees with itself and with what was asked for: a peer may send false values, and they are printed.
     ///
     /// # Errors
     /// `Protocol` that names the contradiction.

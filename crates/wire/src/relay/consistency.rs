@@ -1,7 +1,7 @@
 //! Whether times, CPU times and segments that a role reports are possible: verdicts are based on them, and a peer may
-//! lie.
+//! send false ones.
 //!
-//! Bounds are what no honest host exceeds; a lie within them cannot be detected here.
+//! Bounds are what no honest host exceeds; a false value within them cannot be detected here.
 
 use super::RoleReport;
 use crate::error::{Error, Result};

@@ -1,4 +1,4 @@
-//! The skeleton of an importer: its folder in `suites::import`, and its lines in the registry there.
+//! The skeleton of an importer: its folder in `suites::import`, its module there, and its line in the registry.
 
 use super::{Draft, Insertion, ModuleName, NewFile, SkeletonKind};
 
@@ -7,12 +7,13 @@ pub(crate) const KIND: SkeletonKind = SkeletonKind { word: "importer", draft };
 
 const TEMPLATE: &str = include_str!("importer/mod.txt");
 
-/// The registry, the only file that an added importer changes.
-const REGISTRY: &str = "crates/suites/src/import/mod.rs";
+/// The file that declares the module.
+const PARENT: &str = "crates/suites/src/import/mod.rs";
+/// The registry.
+const REGISTRY: &str = "crates/suites/src/lib.rs";
 
 fn draft(name: &ModuleName) -> Draft {
-    let line =
-        |above, text: &str| Insertion { path: REGISTRY, above, lines: format!("{}\n", name.fill(text)) };
+    let line = |path, above, text: &str| Insertion { path, above, lines: format!("{}\n", name.fill(text)) };
     Draft {
         unique: None,
         files: vec![NewFile {
@@ -20,8 +21,8 @@ fn draft(name: &ModuleName) -> Draft {
             text: name.fill(TEMPLATE),
         }],
         insertions: vec![
-            line("// new importer: module", "mod @name@;"),
-            line("// new importer: entry", "&@name@::IMPORTER,"),
+            line(PARENT, "// new importer: module", "pub(crate) mod @name@;"),
+            line(REGISTRY, "// new importer: entry", "&import::@name@::IMPORTER,"),
         ],
         next: name.fill(
             "next: write what a line means in crates/suites/src/import/@name@/mod.rs, keep real outputs in\n\

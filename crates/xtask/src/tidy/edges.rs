@@ -78,6 +78,23 @@ pub(crate) fn check(members: &[WorkspaceCrate], crates: &[CrateRow]) -> Vec<Tidy
     problems
 }
 
+/// Every permission that no edge uses.
+pub(crate) fn check_unused(members: &[WorkspaceCrate], crates: &[CrateRow]) -> Vec<TidyProblem> {
+    let mut problems = Vec::new();
+    for row in crates {
+        let Some(member) = members.iter().find(|member| member.name == row.name) else { continue };
+        let is_unused = |on: &&&str| member.dependencies.iter().all(|dependency| dependency.name != ***on);
+        problems.extend(row.may_depend_on.iter().filter(is_unused).map(|on| TidyProblem {
+            file: member.manifest_path.clone(),
+            line: 1,
+            found: format!("`{}` may depend on `{on}` and does not", row.name),
+            allowed: "the table has only edges that exist".to_owned(),
+            hint: "remove it from crates/xtask/src/tidy/tables.rs and from ARCHITECTURE.md".to_owned(),
+        }));
+    }
+    problems
+}
+
 fn unknown(member: &WorkspaceCrate) -> TidyProblem {
     TidyProblem {
         file: member.manifest_path.clone(),

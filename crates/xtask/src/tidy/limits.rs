@@ -53,40 +53,6 @@ pub(crate) const CIRCLE_EXEMPTIONS: &[CircleExemption] = &[
         modules: &["objects", "state", "verifier", "write_back"],
         reason: "what a load adds to the state is stored in it and works on it, without dispatch on the hot path",
     },
-    CircleExemption {
-        crate_name: "suites",
-        parent: "",
-        modules: &[
-            "arguments",
-            "bonnie",
-            "folder",
-            "import",
-            "ioperf",
-            "iozone",
-            "jovian",
-            "postmark",
-            "suite",
-        ],
-        reason: "arguments name suites whose requests they become",
-    },
-    CircleExemption {
-        crate_name: "suites",
-        parent: "bonnie",
-        modules: &["csv", "native", "text"],
-        reason: "both forms of the output share the words of one of them",
-    },
-    CircleExemption {
-        crate_name: "suites",
-        parent: "iozone",
-        modules: &["heading", "options", "request"],
-        reason: "the words of a size are declared with the heading",
-    },
-    CircleExemption {
-        crate_name: "suites",
-        parent: "iozone",
-        modules: &["native", "sheet", "throughput"],
-        reason: "sheets share lines of the native output",
-    },
 ];
 
 /// Words that say nothing, refused at either end of a type's or a module's name.
@@ -137,6 +103,18 @@ pub(crate) const RETIRED_WORDS: &[(&str, &str)] = &[
     ("surveyor", "builder"),
     ("wishes", "options"),
     ("patience", "deadline, wait_mode"),
+];
+
+/// Words that comments of Rust files do without, each with what to write.
+pub(crate) const RETIRED_COMMENT_WORDS: &[(&str, &str)] = &[
+    ("tells", "reports, sends, shows, means"),
+    ("told", "reported, notified, distinguished"),
+    ("lies", "is, is in, is stored"),
+    ("stands", "is, means, represents, replaces"),
+    ("hears", "receives, is notified"),
+    ("heard", "received"),
+    ("carries", "has, contains, transfers"),
+    ("judges", "evaluates, checks, compares"),
 ];
 
 /// Functions that are retired by their whole name, each with what to write.

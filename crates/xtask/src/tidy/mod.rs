@@ -1,7 +1,7 @@
 //! `cargo xtask tidy`: the house rules that neither the compiler nor clippy can enforce.
 //!
 //! This file gathers the facts and prints the findings, all at once. Each rule is a module that turns facts into
-//! problems; what is allowed stands in `tables` and `limits`. Nothing is ever changed.
+//! problems; what is allowed is in `tables` and `limits`. Nothing is ever changed.
 
 mod circles;
 mod dependencies;
@@ -46,6 +46,7 @@ pub(crate) fn report(workspace: &Workspace) -> anyhow::Result<TaskOutcome> {
     let graph = dependencies::graph(&workspace.metadata)?;
 
     problems.extend(edges::check(&members, tables::CRATES));
+    problems.extend(edges::check_unused(&members, tables::CRATES));
     problems.extend(effects::check(&sources, tables::CRATES, tables::EFFECT_EXCEPTIONS));
     problems.extend(lengths::check(&sources, limits::LENGTH_EXEMPTIONS));
     problems.extend(names::check(&sources));

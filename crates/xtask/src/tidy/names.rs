@@ -47,7 +47,7 @@ impl NameChecker<'_> {
         });
     }
 
-    /// Judges any name for abbreviations that hide a unit.
+    /// Checks any name for abbreviations that hide a unit.
     fn check_name(&mut self, name: &str, span: Span) {
         let words = words(name);
         for (word, instead) in UNITLESS_WORDS {
@@ -62,7 +62,7 @@ impl NameChecker<'_> {
         }
     }
 
-    /// Judges the name of a type or a module.
+    /// Checks the name of a type or a module.
     fn check_type_name(&mut self, name: &str, span: Span) {
         self.check_name(name, span);
         let words = words(name);
@@ -95,7 +95,7 @@ impl NameChecker<'_> {
         }
     }
 
-    /// Judges a field or an argument.
+    /// Checks a field or an argument.
     fn check_value_name(&mut self, name: &str, span: Span) {
         self.check_name(name, span);
         if let Some((_, instead)) = UNITLESS_NAMES.iter().find(|(bare, _)| *bare == name) {

@@ -1,4 +1,4 @@
-//! What the paths in a file stand for: the names that `use` brings in, and the paths hidden inside macros.
+//! What the paths in a file mean: the names that `use` brings in, and the paths hidden inside macros.
 //!
 //! There is no type inference here: a path is followed through the file's own `use` declarations and no further.
 
@@ -17,7 +17,7 @@ pub(crate) struct ImportedName {
     pub(crate) span: Span,
 }
 
-/// The names that a file's `use` declarations bring in, wherever in the file they stand.
+/// The names that a file's `use` declarations bring in, anywhere in the file.
 #[derive(Default)]
 pub(crate) struct Imports {
     pub(crate) all: Vec<ImportedName>,
@@ -32,7 +32,7 @@ impl Imports {
         imports
     }
 
-    /// Every full path that `names`, as written, may stand for; `core` and `alloc` read as `std`.
+    /// Every full path that `names`, as written, may mean; `core` and `alloc` read as `std`.
     pub(crate) fn resolve(&self, names: &[String]) -> Vec<PathNames> {
         let Some((first, rest)) = names.split_first() else {
             return Vec::new();

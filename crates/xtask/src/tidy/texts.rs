@@ -1,12 +1,18 @@
-//! Texts that must not be in any file: hosts of package registries, and the folder the project was written in.
+//! Texts that are refused: in any file hosts of package registries and the folder that the project was written in, in
+//! comments words that the project does not use.
 //!
-//! Both would make a build work on one machine alone. Files that are not UTF-8 are not looked at.
+//! The first two would make a build work on one machine alone. Files that are not UTF-8 are not looked at.
 
-use super::limits::{BUILD_FOLDER, LOCK_SOURCE, REGISTRY_HOSTS, REGISTRY_KEYS, REGISTRY_LABELS};
+use std::path::Path;
+
+use super::limits::{
+    BUILD_FOLDER, LOCK_SOURCE, REGISTRY_HOSTS, REGISTRY_KEYS, REGISTRY_LABELS, RETIRED_COMMENT_WORDS,
+};
 use super::problem::TidyProblem;
 
 /// Every refused text in one file.
 pub(crate) fn check(path: &str, text: &str) -> Vec<TidyProblem> {
+    let is_rust = Path::new(path).extension().is_some_and(|extension| extension == "rs");
     text.lines()
         .enumerate()
         .flat_map(|(index, line)| {
@@ -15,6 +21,7 @@ pub(crate) fn check(path: &str, text: &str) -> Vec<TidyProblem> {
                 registry_host(line).map(registry),
                 (is_cargo_config(path) && sets_registry(line)).then(registry_key),
                 (path.ends_with("Cargo.lock") && is_foreign_source(line)).then(lock_source),
+                is_rust.then(|| retired_comment_word(line)).flatten().map(comment_word),
             ];
             findings.into_iter().flatten().map(move |finding| finding.at(path, index + 1))
         })
@@ -71,6 +78,14 @@ fn lock_source() -> RefusedText {
     }
 }
 
+fn comment_word(&(word, instead): &'static (&'static str, &'static str)) -> RefusedText {
+    RefusedText {
+        found: format!("the word `{word}` in a comment"),
+        allowed: "comments use the words of the field (STYLE.md, Vocabulary)",
+        hint: instead,
+    }
+}
+
 /// Whether the line contains the folder as the start of an absolute path, or alone.
 fn names_build_folder(line: &str) -> bool {
     let in_path =
@@ -92,6 +107,15 @@ fn registry_host(line: &str) -> Option<&str> {
         (REGISTRY_HOSTS.contains(&host) || labels.any(|label| REGISTRY_LABELS.contains(&label)))
             .then_some(host)
     })
+}
+
+/// The first word that comments do without, in the comment of the line.
+fn retired_comment_word(line: &str) -> Option<&'static (&'static str, &'static str)> {
+    let code = line.trim_start();
+    let comment = code.strip_prefix("//").or_else(|| code.split_once(" // ").map(|(_, comment)| comment))?;
+    let mut words = comment.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+    words
+        .find_map(|word| RETIRED_COMMENT_WORDS.iter().find(|(retired, _)| word.eq_ignore_ascii_case(retired)))
 }
 
 fn is_cargo_config(path: &str) -> bool {

@@ -1,4 +1,4 @@
-//! One vocabulary: a type name stands for one thing in the whole workspace, and retired words are not used again.
+//! One vocabulary: a type name means one thing in the whole workspace, and retired words are not used again.
 //!
 //! Test code and examples are exempt, and so are names that a trait gave: they are checked where the trait declares them.
 

@@ -25,7 +25,7 @@ pub(crate) fn is_local(one: &Observation) -> bool {
     matches!(one.factors.get(PATH), Some(FactorValue::Text(path)) if path == LOCAL)
 }
 
-/// The factor that stands for the number of clients, which has a key of its own.
+/// The factor that is the number of clients, for which there is a separate key.
 pub(crate) const CLIENTS: &str = "clients";
 
 pub(super) fn value_of(one: &Observation, factor: &str) -> Option<FactorValue> {

@@ -1,4 +1,4 @@
-//! Whether a trial is a result: all bytes went through every role, in calls that its buffer allows.
+//! Whether a trial is a result: all bytes passed every role, in calls that its buffer allows.
 
 use narrows_model::counters::Role;
 use narrows_model::relay::{CallSizes, RelayBuffers, RelayCell, RelayPlan, RelayRoleOutput, RelayTrial};
@@ -33,7 +33,7 @@ pub(crate) fn roles(cell: &RelayCell) -> &'static [Role] {
     }
 }
 
-/// What a role says that cannot be: other bytes than went through, or a call beyond its buffer.
+/// What a role says that cannot be: other bytes than passed it, or a call beyond its buffer.
 fn of_role(output: &RelayRoleOutput, buffers: RelayBuffers, total: Bytes) -> Option<String> {
     let buffer = match output.role {
         Role::Client => buffers.client,

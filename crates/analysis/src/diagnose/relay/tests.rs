@@ -5,11 +5,14 @@ use crate::collect::relay::RelayTrials;
 use crate::summary::relay::summary;
 use narrows_model::counters::Role;
 use narrows_model::relay::{
-    CallSizes, ForwardMode, PUBLISHED_TOTAL, RelayCell, RelayMachine, RelayPlan, RelayRoleOutput,
-    RelaySockets, RelaySweep, RelayTransport, RelayTrial,
+    CallSizes, ForwardMode, RelayCell, RelayMachine, RelayPlan, RelayRoleOutput, RelaySockets, RelaySweep,
+    RelayTransport, RelayTrial,
 };
 use narrows_model::summary::RelaySummary;
 use narrows_model::{Bytes, CellId, Nanos};
+
+/// The bytes that the published experiment moved.
+const PUBLISHED_TOTAL: Bytes = Bytes(48 << 20);
 
 fn plan(sweep: RelaySweep, shrunk: u64, trials: u32) -> RelayPlan {
     let cell = RelayCell {

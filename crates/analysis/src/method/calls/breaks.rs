@@ -138,6 +138,7 @@ mod tests {
     use narrows_model::relay::PUBLISHED_SIZES;
     use narrows_model::{Observation, Observations};
     use narrows_stats::resample::Resampler;
+    use std::sync::OnceLock;
 
     /// Enough for a share of 5 % to be known to 0.3 %.
     const MANY: u32 = 4000;
@@ -163,6 +164,15 @@ mod tests {
         Observations { observations, ..Observations::default() }
     }
 
+    /// The noise of [`MANY`] sweeps that nothing disturbs, and their lines.
+    type NoisySweeps = (f64, Vec<PerCall>);
+
+    /// Sweeps at three levels of noise; once for all tests.
+    fn undisturbed() -> &'static [NoisySweeps] {
+        static SWEEPS: OnceLock<[NoisySweeps; 3]> = OnceLock::new();
+        SWEEPS.get_or_init(|| [0.02, 0.1, 0.15].map(|noise| (noise, lines(MANY, noise, None))))
+    }
+
     fn lines(count: u32, noise: f64, disturbed: Option<(usize, f64)>) -> Vec<PerCall> {
         let mut random = Resampler::new(17);
         (0..count).filter_map(|_| per_call(&sweep(&mut random, noise, disturbed)).pop()).collect()
@@ -175,8 +185,8 @@ mod tests {
 
     #[test]
     fn noise_alone_is_called_a_break_in_few_sweeps() {
-        for (noise, share_max) in [(0.02, 0.001), (0.1, 0.013), (0.15, 0.016)] {
-            let alarms = share(&lines(MANY, noise, None), |line| !line.breaks.is_empty());
+        for ((noise, lines), share_max) in undisturbed().iter().zip([0.001, 0.013, 0.016]) {
+            let alarms = share(lines, |line| !line.breaks.is_empty());
             assert!(alarms <= share_max, "{alarms} of the sweeps at {noise}");
         }
     }
@@ -211,8 +221,8 @@ mod tests {
 
     #[test]
     fn the_interval_of_a_calls_cost_covers_it_as_often_as_it_says() {
-        for noise in [0.02, 0.1, 0.15] {
-            let covered = share(&lines(MANY, noise, None), |line| {
+        for (noise, lines) in undisturbed() {
+            let covered = share(lines, |line| {
                 line.call_s_interval.is_some_and(|[low, high]| (low..=high).contains(&CALL_S))
             });
             assert!((0.93..=0.98).contains(&covered), "{covered} of the sweeps at {noise}");

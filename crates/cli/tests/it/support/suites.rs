@@ -1,4 +1,4 @@
-//! What tests of the suites on a folder share: a run whose verdict stands beside its output, and mistakes that are refused.
+//! What tests of the suites on a folder share: a run whose verdict is printed beside its output, and mistakes that are refused.
 
 use super::{Seen, Surroundings, run};
 use std::fs;

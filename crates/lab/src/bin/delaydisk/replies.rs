@@ -100,7 +100,7 @@ impl ReplyQueue {
         }
     }
 
-    /// No reply is sent while the lock is held, so a panic in one leaves the queue intact.
+    /// No reply is sent while the lock is taken, so a panic in one leaves the queue intact.
     fn pending(&self) -> MutexGuard<'_, PendingReplies> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }

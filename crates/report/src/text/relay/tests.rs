@@ -3,7 +3,7 @@
 use super::super::headline::points_measured;
 use super::*;
 use narrows_model::counters::Role;
-use narrows_model::relay::{CallSizes, PUBLISHED_TOTAL, RelaySockets};
+use narrows_model::relay::{CallSizes, RelaySockets};
 use narrows_model::summary::RelayRoleSummary;
 use narrows_model::{Bytes, BytesPerSec, CellId};
 use std::collections::BTreeMap;
@@ -94,7 +94,7 @@ fn point(row: &Published<'_>) -> RelayPointSummary {
 
 fn experiment() -> RelaySummary {
     RelaySummary {
-        total: PUBLISHED_TOTAL,
+        total: Bytes(48 << 20),
         sockets: RelaySockets {
             transport: RelayTransport::Tcp,
             no_delay: false,

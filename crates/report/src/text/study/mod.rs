@@ -76,7 +76,7 @@ enum StudyVerdict<'a> {
     Given,
     /// Its cells differ in this factor, which makes several paths, or kinds of load that no regime distinguishes.
     NotOnePath(&'a str),
-    /// All of its load went to targets that are no storage, of which this is the first.
+    /// All targets of its load are no storage; this is the first.
     NoStorage(&'a Target),
     /// Nothing beside the load generator was measured, and no limit named.
     NothingKnown,
@@ -121,14 +121,14 @@ fn unknown(summary: &Summary, style: &Style) -> String {
     regimes + &paragraph(&why, Indent::all("  "), style.width)
 }
 
-/// Why there is no verdict, and what stands beside that.
+/// Why there is no verdict, and what is printed beside that.
 fn without_verdict(summary: &Summary, page: PageContext<'_>, why: &str) -> String {
     let heading = page.style.heading("VERDICT", "");
     let why = paragraph(why, Indent::all("  "), page.style.width);
     heading + &why + &cells::alone(summary, page.style) + &rest(summary, page)
 }
 
-/// What stands beside a verdict where there is none: findings about single cells, skips, what to do.
+/// What is printed if there is no verdict: findings about single cells, skips, what to do.
 fn rest(summary: &Summary, page: PageContext<'_>) -> String {
     let mut summary = summary.clone();
     summary.diagnosis.limiting.clear();

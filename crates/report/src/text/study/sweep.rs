@@ -38,7 +38,7 @@ impl<'a> SweepCells<'a> {
         if self.factors.is_empty() {
             return vec![("load".to_owned(), false)];
         }
-        // Numbers stand to the right, names to the left.
+        // Numbers are aligned to the right, names to the left.
         let heading = |factor: &&Factor| (short(&factor.name), factor.unit != FactorUnit::None);
         self.factors.iter().map(heading).collect()
     }

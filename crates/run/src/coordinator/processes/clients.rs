@@ -155,7 +155,7 @@ impl Clients {
         Ok(())
     }
 
-    /// Hears all clients to their end.
+    /// Receives from all clients until they end.
     ///
     /// # Errors
     /// When one has failed, is lost, does not answer, or does not end when it must.

@@ -1,4 +1,4 @@
-//! Where one worker's requests go in its object: the order of blocks, a file for each family.
+//! The blocks of its object that one worker requests: the order of blocks, a file for each family.
 //!
 //! The object is seen as a grid of the workload's largest block. Walks and passes divide the grid among the workers of
 //! a client, and of all clients where these share the object; drawn orders all range over the whole of it. A smaller

@@ -92,7 +92,7 @@ impl Permutation {
         }
     }
 
-    /// What stands at `index`, which is below the count.
+    /// The value at `index`, which is below the count.
     pub(in crate::worker) fn at(&self, index: u64) -> u64 {
         let mut value = self.turn(index);
         while value >= self.count {

@@ -19,7 +19,7 @@ pub(super) enum ObjectSequence {
     Transact(Box<TransactionSequence>),
 }
 
-/// Goes once over so many places.
+/// Visits so many places once.
 #[derive(Debug)]
 pub(super) struct SinglePass {
     /// The place that is given next; `None` after the last.

@@ -51,7 +51,7 @@ fn every_key_stands_in_an_example() {
     }
 }
 
-/// The dotted paths of all keys that stand in lines of their own.
+/// The dotted paths of all keys that are in separate lines.
 fn paths_in(text: &str) -> Vec<String> {
     let mut table = String::new();
     let mut paths = Vec::new();

@@ -1,4 +1,4 @@
-//! What a path is cut at, and where its cuts stand.
+//! What a path is cut at, and where its cuts are.
 
 use super::*;
 

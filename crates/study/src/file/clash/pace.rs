@@ -1,4 +1,4 @@
-//! When requests start, and what holds them back.
+//! When requests start, and what delays them.
 
 use super::{Clash, Subject, text};
 use crate::file::fields::marks;

@@ -1,6 +1,6 @@
 //! One run of bonnie++: its figures by name, and what observations and ceilings they make.
 //!
-//! Not here: where in which format a figure stands.
+//! Not here: where each format has a figure.
 
 use crate::bonnie::{BonniePhase, DATA_PHASES, KIB, PHASES, PhaseAction, SHORT_S};
 use narrows_model::counters::Role;

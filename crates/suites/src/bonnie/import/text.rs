@@ -80,7 +80,7 @@ impl<'t> BonnieTable<'t> {
         self.part = part;
         self.first_column = column(line, at).saturating_sub(1);
         (self.names_rows, self.name) = (0, None);
-        // Files of a run that has data stand below these, under a heading without a version.
+        // The table of files follows the table of data, under a heading without a version.
         if part == TableSection::Data || line.text.trim_start().starts_with("Version") {
             self.runs_before = run_count;
         }
@@ -109,13 +109,13 @@ fn is_figure(word: &TextWord<'_>) -> bool {
     word.number().is_some() || (word.text.starts_with("++") && word.text.ends_with('+'))
 }
 
-/// A row: what stands before the figures, and of each test the rate and the CPU share, or nothing where it was not run.
+/// A row: the words before the figures, and of each test the rate and the CPU share, or nothing where it was not run.
 struct BonnieTextRow<'w, 't> {
     head: &'w [TextWord<'t>],
     tests: [Option<[&'w TextWord<'t>; PAIR]>; DATA_PHASES],
 }
 
-/// The row of `words`: all figures from the right, or where some are missing each by the column under which it stands.
+/// The row of `words`: all figures from the right, or where some are missing each by its column.
 fn row_of<'w, 't>(
     line: TextLine<'_>,
     words: &'w [TextWord<'t>],
@@ -145,7 +145,7 @@ fn by_columns<'w, 't>(
     let end = |word: &TextWord<'_>| begin(word) + word.text.chars().count();
     let head_count = words.iter().take_while(|word| end(word) <= first_column).count();
     let (head, mut rest) = words.split_at(head_count);
-    // What stands before the figures ends where they begin.
+    // The words before the figures end where the figures begin.
     head.last().filter(|last| end(last) == first_column)?;
     let is_under = |word: &TextWord<'_>, at: usize, columns: usize| {
         is_figure(word) && (end(word) == at + columns || begin(word) == at + 1 && end(word) > at + columns)

@@ -13,7 +13,7 @@ use std::ops::RangeInclusive;
 mod tests;
 
 /// The importer.
-pub(super) static IMPORTER: Importer = Importer {
+pub(crate) static IMPORTER: Importer = Importer {
     name: "dd",
     title: "dd",
     definition: "The last line of each copy in the C locale; several in one file are several runs, and so is what dd \

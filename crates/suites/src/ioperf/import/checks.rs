@@ -5,6 +5,7 @@
 
 use super::TESTS;
 use super::rows::{FIGURES, IoperfImportRow, IoperfImportRowKind, hosts_of};
+use narrows_analysis::SHORT_RUN_S;
 use narrows_model::observation::Claim;
 use narrows_model::units::ratio;
 
@@ -12,8 +13,6 @@ use narrows_model::units::ratio;
 const HALF_DIGIT: f64 = 0.005;
 /// What adding up floating-point numbers may do to that.
 const SUMMING: f64 = 1e-6;
-/// Shorter phases are within the ticks of the clock.
-const SECONDS_MIN: f64 = 0.5;
 
 /// Claims that are wrong, and a sentence on each check.
 pub(super) fn checks(rows: &[IoperfImportRow]) -> (Vec<Claim>, Vec<String>) {
@@ -108,7 +107,7 @@ fn short(rows: &[IoperfImportRow]) -> Option<String> {
     let names: Vec<String> = rows
         .iter()
         .flat_map(|row| (0..TESTS.len() - 1).filter_map(move |test| Some((row, test, elapsed_s(row, test)?))))
-        .filter(|(_, _, elapsed_s)| *elapsed_s < SECONDS_MIN)
+        .filter(|(_, _, elapsed_s)| *elapsed_s < SHORT_RUN_S)
         .filter_map(|(row, test, elapsed_s)| {
             Some(format!("{} {} ({elapsed_s:.2} s)", row.name(), TESTS.get(test)?.name))
         })

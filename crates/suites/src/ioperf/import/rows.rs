@@ -1,6 +1,6 @@
 //! The rows of an IOPerf table, whatever it is written in.
 //!
-//! A row is what ends in fifteen figures; before them stand the file size and the tag. Not here: what the figures mean.
+//! A row ends in fifteen figures; the file size and the tag are before them. Not here: what the figures mean.
 
 use super::html;
 use crate::import::source::{TextLine, TextWord, fields, lines, words};
@@ -88,7 +88,7 @@ fn tail(cells: &[TextWord<'_>]) -> Option<usize> {
 
 /// The row that `cells` are; `None` for a line of words.
 fn row(cells: &[TextWord<'_>], findings: &mut Findings<'_>) -> Option<IoperfImportRow> {
-    /// Fewer numbers than this stand in headings and sentences too.
+    /// Headings and sentences may also contain fewer numbers than this.
     const SENTENCE_MAX: usize = 3;
     let numbers = tail(cells)?;
     let (first, last) = (cells.first()?, cells.last()?);
@@ -118,7 +118,7 @@ fn torn(numbers: usize) -> Complaint {
     )
 }
 
-/// What stands before the figures of a row.
+/// The words before the figures of a row.
 struct RowHeading<'w, 't> {
     section: Option<String>,
     tag: String,

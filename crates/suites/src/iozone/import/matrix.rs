@@ -103,7 +103,7 @@ fn of_row(
     let mut points = Vec::new();
     for (word, test) in figures.iter().zip(tests) {
         let Some(value) = within(word, 0.0, findings) else { continue };
-        // 0 stands for a cell that the crossing of record and file size left out.
+        // 0 means a cell that the crossing of record and file size left out.
         if value > 0.0 {
             points.push(IozoneImportPoint { test, file_kib, record_kib, value });
         }

@@ -30,7 +30,7 @@ pub(super) fn points(text: &str, findings: &mut Findings<'_>) -> Vec<IozoneImpor
     of_blocks(text, report, findings)
 }
 
-/// Every CPU share above zero of the reports in `text`, in percent; 0 stands for what the clock could not measure.
+/// Every CPU share above zero of the reports in `text`, in percent; 0 means what the clock could not measure.
 pub(super) fn cpu_percents(text: &str, findings: &mut Findings<'_>) -> Vec<IozoneImportPoint> {
     of_blocks(text, cpu_report, findings)
 }

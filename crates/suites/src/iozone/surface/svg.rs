@@ -11,7 +11,7 @@ use std::fmt::Write;
 const PLACE: (f64, f64) = (48.0, 22.0);
 /// Room left of a panel for file sizes, above it for its title, below it for record sizes.
 const ROOM: (f64, f64, f64) = (74.0, 46.0, 46.0);
-/// Between panels, and beside them: what a level ridge is called stands there.
+/// Between panels, and beside them: room for the name of a level ridge.
 const GAP: f64 = 64.0;
 /// Panels beside each other.
 const BESIDE: usize = 2;
@@ -126,7 +126,7 @@ fn colours(place: f64) -> (String, &'static str) {
     let part = scaled - index as f64;
     let mixed =
         [0, 1, 2].map(|one| COLOURS[index][one] + part * (COLOURS[index + 1][one] - COLOURS[index][one]));
-    // Letters are seen by the lightness of what they stand on (ITU-R BT.601).
+    // Letters are readable by the lightness of their background (ITU-R BT.601).
     let lightness = 0.299 * mixed[0] + 0.587 * mixed[1] + 0.114 * mixed[2];
     let [red, green, blue] = mixed;
     (format!("rgb({red:.0},{green:.0},{blue:.0})"), if lightness > 140.0 { "#000000" } else { "#ffffff" })

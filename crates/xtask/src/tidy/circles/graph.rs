@@ -82,7 +82,7 @@ struct Tree<'a> {
 }
 
 impl Tree<'_> {
-    /// The module that declares what `names` stand for in `from`; none for what is outside of the crate.
+    /// The module that declares what `names` mean in `from`; none for what is outside of the crate.
     fn resolve(&self, from: &[String], names: &[String], reexports: usize) -> Option<Module> {
         let (first, mut rest) = names.split_first()?;
         let start = match first.as_str() {

@@ -1,7 +1,7 @@
 //! Facts about edges: what the table refuses, and that it has no circle.
 
 use super::super::tables::{CRATES, DEV_ONLY};
-use super::{Dependency, WorkspaceCrate, check};
+use super::{Dependency, WorkspaceCrate, check, check_unused};
 
 fn member(name: &str, dependencies: &[&str]) -> WorkspaceCrate {
     let lines: Vec<String> = dependencies.iter().map(|on| format!("narrows-{on}.workspace = true")).collect();
@@ -27,6 +27,18 @@ fn an_edge_outside_the_table_is_refused_at_its_line() {
     assert_eq!(problems.len(), 1);
     assert!(
         problems[0].to_string().starts_with("crates/analysis/Cargo.toml:5: `analysis` depends on `run`;"),
+        "{}",
+        problems[0]
+    );
+}
+
+#[test]
+fn a_permission_that_no_crate_uses_is_refused() {
+    assert_eq!(check_unused(&[member("engines", &["model", "wire", "sim", "sys"])], CRATES), []);
+    let problems = check_unused(&[member("engines", &["model", "wire", "sys"])], CRATES);
+    assert_eq!(problems.len(), 1);
+    assert!(
+        problems[0].to_string().contains("`engines` may depend on `sim` and does not"),
         "{}",
         problems[0]
     );

@@ -18,7 +18,7 @@ fn function_of(name: &str, lines: usize) -> String {
     format!("fn {name}() {{\n{}}}\n", "    g();\n".repeat(lines - 2))
 }
 
-/// A file in which one function of `lines` lines stands among enough short ones to leave the percentile alone.
+/// A file in which one function of `lines` lines is among enough short ones to leave the percentile alone.
 fn file_with_function_of(lines: usize) -> SourceFile {
     let short = "fn short() {}\n".repeat(20);
     source(&format!("//! a\n{short}{}", function_of("long", lines)))

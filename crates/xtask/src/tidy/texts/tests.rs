@@ -64,6 +64,17 @@ fn a_lock_file_names_the_public_registry_alone() {
 }
 
 #[test]
+fn a_retired_word_in_a_comment_is_refused() {
+    for text in ["{} what it tells", "let a = 1; {} It stands there.", "    {}/ Judges: it."] {
+        assert_eq!(count("a.rs", &text.replace("{}", "//")), 1, "{text}");
+        assert_eq!(count("a.md", &text.replace("{}", "//")), 0, "{text}");
+    }
+    for text in ["let lies = \"it tells\";", "{} families, foretells", "{} a_carries"] {
+        assert_eq!(count("a.rs", &text.replace("{}", "//")), 0, "{text}");
+    }
+}
+
+#[test]
 fn a_problem_names_its_line() {
     let problems = check("notes.md", &format!("first\nsecond {BUILD_FOLDER}/x\n"));
     assert_eq!(problems[0].line, 2);
