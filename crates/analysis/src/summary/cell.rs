@@ -79,9 +79,7 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, sea
     };
     cell.time_shares = time_shares::of_cell(&cell);
     cell.flags = flags(data, &cell, plan, machines);
-    if traffic.wire_by_interfaces {
-        cell.flags.push(WIRE_BY_INTERFACES.to_owned());
-    }
+    cell.flags.extend(traffic.wire_by_interfaces.then(|| WIRE_BY_INTERFACES.to_owned()));
     cell
 }
 

@@ -79,7 +79,7 @@ fn regime(entries: &[&Limiting], rates: &str, style: &Style) -> String {
 }
 
 /// What the path did under a regime: `read 11.2 MiB/s, write 11.3 MiB/s`, of small requests `read 78.1 thousand op/s (p99
-/// 1.20 ms)`; empty where no cell stands for it.
+/// 1.20 ms)`; empty where no cell represents it.
 fn rates(name: &str, view: &SummaryView<'_>) -> String {
     let regimes = view.regimes();
     let of_both = |regime: &Regime<'_>| {
