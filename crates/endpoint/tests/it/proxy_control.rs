@@ -61,12 +61,16 @@ fn a_conversation_that_is_silent_for_an_hour_gives_its_place_and_a_quiet_one_kee
     let mut conversations: Vec<ControlClient> = (0..64).map(|_| ask(proxy.address, None).unwrap()).collect();
     let mut silent = conversations.pop().unwrap();
     clock.wait_until(Tick(3_500_000_000_000));
-    conversations.iter_mut().for_each(|quiet| drop(quiet.counters().unwrap()));
+    for quiet in &mut conversations {
+        quiet.counters().unwrap();
+    }
     assert!(ask(proxy.address, None).is_err(), "all places are taken");
     clock.wait_until(Tick(3_700_000_000_000));
     eventually("the silent one has given its place", || ask(proxy.address, None).is_ok());
     assert!(silent.counters().is_err());
-    conversations.iter_mut().for_each(|quiet| drop(quiet.counters().unwrap()));
+    for quiet in &mut conversations {
+        quiet.counters().unwrap();
+    }
 }
 
 #[test]
