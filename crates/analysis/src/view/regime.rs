@@ -125,15 +125,17 @@ pub(super) fn regimes<'a>(cells: &'a [CellSummary], failed: &[SkippedCell]) -> V
     // Cells that refine a verdict have no cuts at their own settings to be compared with: they come second.
     let compared =
         |cell: &CellSummary| cells.iter().any(|cut| cut.cut != Cut::Path && same_settings(cut, cell));
-    let bulk =
-        |read: bool| direction(read).max_by_key(|cell| (cell.block_bytes, compared(cell), parallel(cell)));
+    let bulk = |read: bool| {
+        let large = direction(read).filter(|cell| !is_small(cell));
+        large.max_by_key(|cell| (cell.block_bytes, compared(cell), parallel(cell)))
+    };
     let single = |read: bool| {
         direction(read).filter(|cell| cell.in_flight.configured == 1).min_by_key(|cell| cell.block_bytes)
     };
     let small = |read: bool| {
         let many = direction(read).filter(|cell| cell.in_flight.configured > 1 && is_small_block(cell));
-        let compared = many.filter(|cell| compared(cell));
-        compared.max_by_key(|cell| (std::cmp::Reverse(cell.block_bytes), parallel(cell)))
+        let loads = many.filter(|cell| compared(cell) || is_small(cell));
+        loads.max_by_key(|cell| (std::cmp::Reverse(cell.block_bytes), compared(cell), parallel(cell)))
     };
     let several = |read: bool| {
         let all = together.iter().copied().filter(move |cell| reads(cell.op) == read);
@@ -141,8 +143,8 @@ pub(super) fn regimes<'a>(cells: &'a [CellSummary], failed: &[SkippedCell]) -> V
     };
     let mut found: Vec<Regime<'_>> = Vec::new();
     for (kind, cell) in [
-        (RegimeKind::Bulk, bulk(true).filter(|cell| !is_small(cell))),
-        (RegimeKind::Bulk, bulk(false).filter(|cell| !is_small(cell))),
+        (RegimeKind::Bulk, bulk(true)),
+        (RegimeKind::Bulk, bulk(false)),
         (RegimeKind::Single, single(true)),
         (RegimeKind::Single, single(false)),
         (RegimeKind::SmallParallel, small(true)),
