@@ -8,7 +8,7 @@ use crate::store::{PREFIX, StoreRoot};
 use narrows_engines::own_folders::MarkedFolder;
 use narrows_sys::file::{Create, FileAccess, OpenMode, make_folder, open_folder_in, open_own};
 use narrows_wire::{Error, Refusal};
-use rustix::fs::{AtFlags, unlinkat};
+use rustix::fs::{AtFlags, fstat, unlinkat};
 use rustix::io::Errno;
 use std::ffi::OsStr;
 use std::fs::File;
@@ -85,11 +85,18 @@ impl SessionFolder {
     }
 }
 
-/// Puts the marker into `folder`, or nothing.
+/// Puts the marker into `folder`, or nothing: also where the folder belongs to another user, who can have put it in the place
+/// of the one that was made. Owners are compared with each other, because file systems may map the ids of users.
 fn mark(folder: &File) -> Result<(), Box<dyn std::error::Error>> {
     let new = OpenMode { access: FileAccess::Write, create: Create::New, ..OpenMode::default() };
     let mut marker = open_own(folder, OsStr::new(SESSION_MARKER), new, 0o600)?;
-    if let Err(error) = marker.write_all(owner::marker().as_bytes()) {
+    let owners = (fstat(&marker)?.st_uid, fstat(folder)?.st_uid);
+    let marked = if owners.0 == owners.1 {
+        marker.write_all(owner::marker().as_bytes())
+    } else {
+        Err(std::io::Error::other("somebody else put a folder in its place"))
+    };
+    if let Err(error) = marked {
         unlinkat(folder, SESSION_MARKER, AtFlags::empty())?;
         return Err(error.into());
     }

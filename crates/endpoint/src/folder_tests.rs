@@ -126,3 +126,16 @@ fn what_is_mounted_in_a_session_or_over_its_cells_stays_and_is_named() {
         drop(bound);
     }
 }
+
+#[test]
+fn a_folder_of_another_user_is_not_marked_and_stays_empty() {
+    let folder = tempfile::tempdir().unwrap();
+    if std::os::unix::fs::chown(folder.path(), Some(65_534), None).is_err() {
+        // Only root gives folders away.
+        drop(writeln!(std::io::stderr(), "skipped: not root"));
+        return;
+    }
+    let opened = File::open(folder.path()).unwrap();
+    assert!(mark(&opened).unwrap_err().to_string().contains("somebody else"));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
