@@ -205,8 +205,8 @@ impl KillSite {
     /// How long a check lasts that is not killed.
     fn length_of_a_check(&self, target: &str) -> anyhow::Result<u64> {
         let ended = self.start("check", &check_words(target, "record-whole"))?.finish(END_S, |_, _| {})?;
-        fs::remove_dir_all(self.folder.join("record-whole"))?;
         ended.printed(&[0, 4])?;
+        fs::remove_dir_all(self.folder.join("record-whole"))?;
         Ok(u64::try_from(Duration::from_secs_f64(ended.elapsed_s).as_nanos())?)
     }
 
@@ -288,7 +288,7 @@ impl KillSite {
 
 fn check_words<'a>(target: &'a str, record: &'a str) -> Vec<&'a str> {
     let words =
-        ["check", target, "--out", record, "--seconds", "2", "--cell-seconds", "0.05", "--block", "4KiB"];
+        ["check", target, "--out", record, "--seconds", "4", "--cell-seconds", "0.1", "--block", "4KiB"];
     [&words[..], &["--depth", "1", "--op", "write", "--quiet"]].concat()
 }
 
