@@ -125,6 +125,8 @@ pub(super) fn regimes<'a>(cells: &'a [CellSummary], failed: &[SkippedCell]) -> V
     // Cells that refine a verdict have no cuts at their own settings to be compared with: they come second.
     let compared =
         |cell: &CellSummary| cells.iter().any(|cut| cut.cut != Cut::Path && same_settings(cut, cell));
+    // Without any cut no cell refines another one.
+    let has_cuts = cells.iter().any(|cell| cell.cut != Cut::Path);
     let bulk = |read: bool| {
         let large = direction(read).filter(|cell| !is_small(cell));
         large.max_by_key(|cell| (cell.block_bytes, compared(cell), parallel(cell)))
@@ -134,7 +136,7 @@ pub(super) fn regimes<'a>(cells: &'a [CellSummary], failed: &[SkippedCell]) -> V
     };
     let small = |read: bool| {
         let many = direction(read).filter(|cell| cell.in_flight.configured > 1 && is_small_block(cell));
-        let loads = many.filter(|cell| compared(cell) || is_small(cell));
+        let loads = many.filter(|cell| compared(cell) || (!has_cuts && is_small(cell)));
         loads.max_by_key(|cell| (std::cmp::Reverse(cell.block_bytes), compared(cell), parallel(cell)))
     };
     let several = |read: bool| {

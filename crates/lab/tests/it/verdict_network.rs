@@ -5,7 +5,7 @@ use crate::support::check::{Checked, assert_within};
 use crate::support::{lab, on_a_calm_machine};
 use narrows_lab::Lab;
 use narrows_model::diagnosis::Relation;
-use narrows_model::{Op, Segment};
+use narrows_model::{Limiting, Op, Segment};
 
 /// Fewer points than by default, so that a check is short: the ones that bulk verdicts are given for.
 const BULK: &str = "--seconds 20 --cell-seconds 0.6 --block 1MiB --depth 16";
@@ -77,14 +77,16 @@ fn a_delayed_wire_limits_small_requests_together_with_asking_one_at_a_time() {
         const ONE_WAY_US: u64 = 2000;
         let Some(lab) = lab() else { return };
         let checked = check_small_requests(&lab, ONE_WAY_US);
+        checked.assert_limiting_first("single", Segment::NetworkLatency);
+        // The time left over is used for more in flight of the first load: there it is measured to help.
         let entries = checked.limiting("single");
-        let named: Vec<_> = entries.iter().map(|entry| (entry.segment, entry.relation)).collect();
-        let expected =
-            [(Segment::NetworkLatency, Relation::Joint), (Segment::WorkloadConcurrency, Relation::Joint)];
-        assert_eq!(named, expected);
+        let together = |entry: &&&Limiting| {
+            entry.segment == Segment::WorkloadConcurrency && entry.relation == Relation::Joint
+        };
+        assert!(entries.iter().filter(together).count() >= 1, "{entries:#?}");
         assert!(entries.iter().all(|entry| entry.confidence > 0.5));
-        let blamed: Vec<_> = checked.summary.diagnosis.limiting.iter().map(|entry| entry.segment).collect();
-        assert_eq!(blamed, [Segment::NetworkLatency, Segment::WorkloadConcurrency]);
+        let expected = [Segment::NetworkLatency, Segment::WorkloadConcurrency];
+        assert!(checked.summary.diagnosis.limiting.iter().all(|entry| expected.contains(&entry.segment)));
         for op in [Op::Read, Op::Write] {
             let cell = checked.path_cell(op, 4 << 10, 1);
             let round_trip_ns = cell.rtt_min_ns.unwrap().0 as f64;
