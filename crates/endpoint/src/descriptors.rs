@@ -23,7 +23,7 @@ pub(crate) const CONNECTION: u64 = 4;
 
 /// A control connection: besides what every connection has, the files that it keeps open to read counters (of the machine,
 /// the process and up to two control groups), those of a cell that runs, and the file that displaces caches.
-const CONTROL_CONNECTION: u64 = CONNECTION + 12;
+const CONTROL_CONNECTION: u64 = CONNECTION + 18;
 
 /// Set aside for control connections: those of 32 clients, which have two each.
 const CONTROL_MAX: u64 = 64 * CONTROL_CONNECTION;

@@ -21,9 +21,11 @@ pub(crate) fn exonerated(
     limiting: &[Limiting],
 ) -> Vec<Exonerated> {
     let named = |segment: Segment| limiting.iter().any(|entry| entry.segment == segment);
-    let of_path = segments(cases)
-        .into_iter()
-        .filter(|segment| !named(*segment) && !segment.parent().is_some_and(named));
+    // A bus that devices share is tested by itself: that the devices are slow says nothing of it.
+    let is_part_of_named =
+        |segment: Segment| segment != Segment::DeviceBus && segment.parent().is_some_and(named);
+    let of_path =
+        segments(cases).into_iter().filter(|segment| !named(*segment) && !is_part_of_named(*segment));
     // Of observations a device that was cleared as a whole represents its parts.
     let wholes = cases.table().map(|_| parents(evaluated)).unwrap_or_default();
     of_path
