@@ -12,6 +12,8 @@ pub(crate) const RAISED_RATIO: f64 = 1.03;
 /// Above this share of a measured ceiling, or of the time of one request, the cut did not do what the path does (a cache,
 /// a read-ahead or a buffer helps the path): it is no measure of the segment then.
 pub(crate) const BEYOND_RATIO: f64 = 1.25;
+/// A residual above this share of the measured rate is unexplained (methodology, section 11).
+pub const UNEXPLAINED_RATIO: f64 = 0.25;
 /// Two figures of one case that are this far apart cannot both be what they seem: real data contradict themselves by a
 /// tenth (Gunther, Guerrilla Capacity Planning).
 pub(crate) const CONTRADICTION_RATIO: f64 = 1.1;
@@ -20,6 +22,9 @@ pub(crate) const CONTRADICTION_RATIO: f64 = 1.1;
 pub(crate) const CPU_FULL_RATIO: f64 = 0.95;
 /// Below this share a CPU has room; between the two it is neither full nor free.
 pub(crate) const CPU_FREE_RATIO: f64 = 0.9;
+/// Busy time below which a segment other than a CPU is cleared: at more, one that serves several at once may be busy and
+/// not full.
+pub(crate) const BUSY_FREE_RATIO: f64 = 0.7;
 /// From this share on a CPU that equal loads have in common is what limits them, though it is not quite full: a phase
 /// also has its start and its end.
 pub const BUSY_RATIO: f64 = 0.8;
@@ -37,13 +42,29 @@ pub(crate) const MOSTLY_EXPLAINED_RATIO: f64 = 0.8;
 
 /// From this ratio of two rates the second is clearly more: repeated steady cells differ by less.
 pub(crate) const GAIN_RATIO: f64 = 1.10;
-/// From this ratio on it is so much more that no neighbour explains it: a residual above 25 % is unexplained
-/// (methodology, section 11).
-pub(crate) const STRONG_GAIN_RATIO: f64 = 1.25;
+/// From this ratio on it is so much more that no neighbour explains it: what is above is unexplained.
+pub(crate) const STRONG_GAIN_RATIO: f64 = 1.0 + UNEXPLAINED_RATIO;
+/// No gain from here on is stated: shares of a time, and waits, are known to a percent at best.
+pub(crate) const GAIN_MAX: f64 = 100.0;
 /// Below this ratio a change of one thing had no effect: runs repeat within a few percent.
 pub(crate) const NO_EFFECT_RATIO: f64 = 1.05;
 
-/// From this share of the asked rate a load is delivered: pacing keeps within a few percent.
+/// [`NO_EFFECT_RATIO`] for rates that are known to `doubt_ratio`. At least a hundredth is left, within which rates with a
+/// larger doubt count as equal too.
+pub(crate) fn no_effect_ratio(doubt_ratio: f64) -> f64 {
+    NO_EFFECT_RATIO - doubt_ratio.min(0.04)
+}
+
+/// From this ratio of the rates of two sizes a fall is one that no noise makes.
+pub const FALL_RATIO: f64 = 2.0;
+/// From this ratio of the fastest client to the slowest they were served unequally.
+pub const UNEQUAL_RATIO: f64 = 2.0;
+/// Clients that end this much apart, or whose sum is above the aggregate by this, did not run together all of the time:
+/// their rates may not be summed.
+pub const OVERLAP_RATIO: f64 = 1.2;
+
+/// From this share of the asked rate a load is delivered: pacing keeps within a few percent, and Poisson's own spread stays above it
+/// from some thousand arrivals on.
 pub(crate) const DELIVERED_RATIO: f64 = 0.95;
 /// From this share of what it can issue a load generator measures itself (methodology, section 6).
 pub(crate) const GENERATOR_LIMITED_RATIO: f64 = 0.8;

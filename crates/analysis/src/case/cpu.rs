@@ -75,9 +75,10 @@ pub(crate) fn is_full(cpu: &RoleCpu, cell: &CellSummary) -> bool {
 /// periods: use beyond the quota before the window is charged within it, which leaves little use and none to spare, and
 /// the time for which the role is still throttled at the window's end is not counted yet.
 fn is_throttled_full(cpu: &RoleCpu, cell: &CellSummary) -> bool {
-    const BUSY_RATIO: f64 = 0.80;
+    // What is left where a quota takes a tenth of the time, less the error of both readings.
+    const MOSTLY_USED_RATIO: f64 = 0.80;
     let most_s = cell.elapsed_s.last_done * THROTTLED_RATIO;
     let is_throttled = cpu.throttled_s.is_some_and(|throttled_s| throttled_s >= most_s);
     let ran_out = cpu.throttled_period_ratio.is_some_and(|share| share >= DOMINANT_RATIO);
-    ran_out || (is_throttled && cpu.busy_ratio >= BUSY_RATIO)
+    ran_out || (is_throttled && cpu.busy_ratio >= MOSTLY_USED_RATIO)
 }

@@ -11,8 +11,8 @@ pub(crate) use factors::{
     with_other_differences,
 };
 pub(crate) use figures::{
-    APPROXIMATE_RATIO, Bracket, OVERLAP_RATIO, ROLES, bytes_per_s, calls, cores, counted_calls, cpu,
-    doubt_ratio, extreme, in_flight, ops_per_s, round_trips, speed_up, times, total_bytes, upstream,
+    APPROXIMATE_RATIO, Bracket, ROLES, bytes_per_s, calls, cores, counted_calls, cpu, doubt_ratio, extreme,
+    in_flight, ops_per_s, round_trips, speed_up, times, total_bytes, upstream,
 };
 
 use super::modes::ClientModeFinder;

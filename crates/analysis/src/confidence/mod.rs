@@ -12,12 +12,9 @@ mod features;
 pub(crate) use features::Features;
 
 use crate::case::Cases;
-use crate::thresholds::{ELIMINATED_CONFIDENCE, NO_INTERVENTION_CONFIDENCE};
+use crate::thresholds::{ELIMINATED_CONFIDENCE, NO_INTERVENTION_CONFIDENCE, UNEXPLAINED_RATIO};
 use crate::verdict::SegmentVerdict;
 use crate::view::SummaryView;
-
-/// A residual above this is unexplained.
-const RESIDUAL_MAX: f64 = 0.25;
 
 /// The confidence in `first`, beside which `runner_up` comes next; never above what its rule says that its evidence leaves
 /// open.
@@ -47,7 +44,7 @@ pub(crate) fn logistic(features: &Features) -> f64 {
 }
 
 fn cap(view: &SummaryView<'_>, features: &Features) -> f64 {
-    let unexplained = features.residual_ratio.is_none_or(|residual| residual.abs() > RESIDUAL_MAX);
+    let unexplained = features.residual_ratio.is_none_or(|residual| residual.abs() > UNEXPLAINED_RATIO);
     [
         (true, NO_INTERVENTION_CONFIDENCE),
         (unexplained && !features.conclusive, ELIMINATED_CONFIDENCE),

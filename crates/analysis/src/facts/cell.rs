@@ -18,12 +18,6 @@ pub(crate) fn ceiling_cut_of_path(cut: Cut) -> bool {
     matches!(cut, Cut::NetworkStream | Cut::ServerMemory | Cut::ServerStorage | Cut::LocalDevice)
 }
 
-/// Whether a request costs its operation more than its bytes on common hardware: up to 64 KiB.
-pub(crate) fn is_small_block(cell: &CellSummary) -> bool {
-    const SMALL_BYTES: u64 = 64 << 10;
-    cell.block_bytes.0 <= SMALL_BYTES
-}
-
 /// Time of one operation in seconds at this cell, from the rate: what the requester waits, thinking apart. `None` where
 /// nothing completed.
 ///

@@ -14,7 +14,7 @@ mod sharing;
 mod stripe_members;
 
 pub use cell::time_per_op_s;
-pub(crate) use cell::{ceiling_cut_of_path, is_in_memory, is_small_block, reads};
+pub(crate) use cell::{ceiling_cut_of_path, is_in_memory, reads};
 pub(crate) use path::path_to;
 pub(crate) use settings::CellSettings;
 pub use sharing::Sharing;

@@ -3,7 +3,7 @@
 use super::{EvidenceSource, error_ratio};
 use crate::facts::time_per_op_s;
 use crate::text;
-use crate::thresholds::{BEYOND_RATIO, DOMINANT_RATIO};
+use crate::thresholds::{BEYOND_RATIO, DOMINANT_RATIO, GAIN_MAX};
 use crate::verdict::{Basis, SegmentVerdict, Stance};
 use narrows_model::Segment;
 use narrows_model::summary::CellSummary;
@@ -28,9 +28,6 @@ pub(crate) fn time_share(
     );
     Some(share_of_time(segment, &cell.id, share, text, shown)?.with_load_error(error_ratio(cell)))
 }
-
-/// No gain from here on is stated: a share of a time is known to a percent at best.
-const GAIN_MAX: f64 = 100.0;
 
 /// Evaluates a share of a time; `None` where it is further above the whole than noise takes it: then not every request passed
 /// the segment.

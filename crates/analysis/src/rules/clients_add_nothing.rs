@@ -6,7 +6,7 @@ use crate::case::Cases;
 use crate::case::table::{self, Bracket, CLIENTS, ObservationTable, PATH, times, with_other_differences};
 use crate::method::given;
 use crate::text;
-use crate::thresholds::{ELIMINATED_CONFIDENCE, INFERRED_CONFIDENCE, NO_EFFECT_RATIO};
+use crate::thresholds::{BUSY_FREE_RATIO, ELIMINATED_CONFIDENCE, INFERRED_CONFIDENCE, NO_EFFECT_RATIO};
 use narrows_model::observation::{Capacity, Ceiling};
 use narrows_model::units::ratio;
 use narrows_model::{Observation, Segment};
@@ -125,7 +125,7 @@ fn shared(table: &ObservationTable<'_>, many: &Observation, text: &str, more: &s
         stages.push(Segment::Proxy);
     }
     let idle = |stage: Segment| {
-        let busy = |(segment, busy): (&Segment, &f64)| segment.is_within(stage) && *busy < 0.7;
+        let busy = |(segment, busy): (&Segment, &f64)| segment.is_within(stage) && *busy < BUSY_FREE_RATIO;
         given::has_room(table, stage, many) || many.busy_ratio.iter().any(busy)
     };
     let limits = stages.into_iter().filter(|stage| !idle(*stage)).map(|stage| (stage, Stance::Limits));

@@ -2,7 +2,6 @@
 
 use super::{Rule, SegmentVerdict, Stance};
 use crate::case::Cases;
-use crate::facts::is_small_block;
 use crate::method::device::{self, Bound};
 use crate::method::{self, EvidenceSource, SegmentRate, commit, given};
 use crate::text;
@@ -95,7 +94,7 @@ fn narrow_verdict(
     match bound {
         _ if commit::is_limiting(view, cell) => None,
         Some(Bound::Operations) if !ceiling.raised => None,
-        None if !ceiling.raised && is_small_block(cell) => {
+        None if !ceiling.raised && cell.is_small_block() => {
             Some(SegmentVerdict { segment: Segment::Device, ..verdict })
         }
         _ => Some(verdict),

@@ -3,7 +3,7 @@
 use super::{Basis, Rule, SegmentVerdict, Stance};
 use crate::case::Cases;
 use crate::case::table::{self, Bracket, ObservationTable, times};
-use crate::thresholds::{NO_EFFECT_RATIO, STRONG_GAIN_RATIO};
+use crate::thresholds::{NO_EFFECT_RATIO, STRONG_GAIN_RATIO, no_effect_ratio};
 use narrows_model::cell::FactorValue;
 use narrows_model::units::ratio;
 use narrows_model::{Observation, Segment};
@@ -111,7 +111,7 @@ fn of_settings(factor: &str, segment: Segment, series: &[&Observation]) -> Vec<S
 }
 
 fn is_nothing(faster: Bracket, one: &Observation, other: &Observation) -> bool {
-    let free = NO_EFFECT_RATIO - doubt(one, other).min(0.04);
+    let free = no_effect_ratio(doubt(one, other));
     faster.high < free && faster.low > 1.0 / free
 }
 

@@ -6,7 +6,7 @@ use crate::facts::flags::{self, has};
 use crate::facts::foreign::{takes_much, wait_shares};
 use crate::method;
 use crate::text;
-use crate::thresholds::{DOMINANT_RATIO, FULL_RATIO, STRONG_GAIN_RATIO};
+use crate::thresholds::{DOMINANT_RATIO, FULL_RATIO, GAIN_MAX, STRONG_GAIN_RATIO};
 use narrows_model::Segment;
 use narrows_model::diagnosis::Severity;
 use narrows_model::printable::one_line;
@@ -39,9 +39,6 @@ pub(super) static RULE: Rule = Rule {
     how_to_write: None,
     run,
 };
-
-/// A gain beyond this is not stated: waits are known to a percent at best.
-const GAIN_MAX: f64 = 100.0;
 
 fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
     let mut verdicts = cases.evaluate_cells(|_, cell| limited(cell));

@@ -2,16 +2,14 @@
 
 use super::{Rule, SegmentVerdict};
 use crate::case::Cases;
-use crate::case::table::{self, OVERLAP_RATIO};
+use crate::case::table;
 use crate::text;
+use crate::thresholds::{OVERLAP_RATIO, UNEQUAL_RATIO};
 use narrows_model::diagnosis::Severity;
 use narrows_model::units::ratio;
 use narrows_model::{Observation, Segment};
 use narrows_stats::moments::Moments;
 use narrows_stats::quantile::median;
-
-/// The fastest client against the slowest, from which they were served unequally.
-const UNEQUAL_RATIO: f64 = 2.0;
 
 /// The rule.
 pub(super) static RULE: Rule = Rule {

@@ -4,7 +4,7 @@ use super::{Basis, Rule, SegmentVerdict, Stance};
 use crate::case::Cases;
 use crate::case::table::{self, PATH, times};
 use crate::text;
-use crate::thresholds::{BUSY_RATIO, INFERRED_CONFIDENCE, NO_EFFECT_RATIO};
+use crate::thresholds::{BUSY_RATIO, INFERRED_CONFIDENCE, NO_EFFECT_RATIO, no_effect_ratio};
 use narrows_model::counters::Role;
 use narrows_model::{Observation, Segment};
 
@@ -53,7 +53,7 @@ fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
 fn evaluate_equal_rates(local: &Observation, one: &Observation) -> Option<Vec<SegmentVerdict>> {
     let faster = table::speed_up(local, one)?;
     let doubt = table::doubt_ratio(local).max(table::doubt_ratio(one));
-    if faster.high >= NO_EFFECT_RATIO - doubt.min(0.04) || faster.low <= 1.0 / NO_EFFECT_RATIO {
+    if faster.high >= no_effect_ratio(doubt) || faster.low <= 1.0 / NO_EFFECT_RATIO {
         return None;
     }
     let busy = |one: &Observation| table::cpu(one, Role::Client).map(|cpu| cpu.ratio);

@@ -14,7 +14,7 @@ use narrows_model::units::ratio;
 use narrows_model::{Cut, Segment};
 
 /// From this share of their time workers count as busy: taking the next request costs a little.
-const BUSY_RATIO: f64 = 0.9;
+const WORKERS_BUSY_RATIO: f64 = 0.9;
 /// From this queue on, as a share of the workers, requests always wait: below, it is the time of waking a worker.
 const QUEUE_RATIO: f64 = 0.25;
 
@@ -89,7 +89,7 @@ impl WorkerLoad {
     }
 
     fn full(self) -> bool {
-        self.busy >= BUSY_RATIO && self.queue >= (QUEUE_RATIO * self.count).max(1.0)
+        self.busy >= WORKERS_BUSY_RATIO && self.queue >= (QUEUE_RATIO * self.count).max(1.0)
     }
 
     fn text(self, cell: &CellSummary) -> String {

@@ -1,6 +1,7 @@
 //! Which flags the data of a cell raise: what must be known to read its figures.
 
 use super::Machines;
+use super::ticks::TICKS_MIN;
 use crate::collect::{CellData, TrialTotals};
 use crate::facts::flags::{
     BACKLOG_AT_END, BEHIND_SCHEDULE, CEILING_EXCEEDED, COUNT_NOT_REACHED, DATA_MISMATCH, ERRORS,
@@ -9,6 +10,7 @@ use crate::facts::flags::{
     STEAL, STUCK_REQUESTS, UNSTEADY, VERIFIED, WARM_UP_IN_WINDOW, WINDOW_TOO_SHORT,
 };
 use crate::facts::{CellSettings, ceiling_cut_of_path, foreign, offered_load, reads};
+use crate::thresholds::{DELIVERED_RATIO, RAISED_RATIO};
 use narrows_model::summary::CellSummary;
 use narrows_model::units::ratio;
 use narrows_model::workload::CacheState;
@@ -18,7 +20,6 @@ use std::collections::HashMap;
 
 /// Half a second, of which the time between the first completion and the last may miss a fiftieth.
 const SHORT_WINDOW: Nanos = Nanos(490_000_000);
-const TICKS_MIN: u64 = 50;
 const OPERATIONS_MIN: u64 = 50;
 /// A warm-up that moves the mean by less is within what steady cells repeat to.
 const WARM_UP_MAX: f64 = 0.03;
@@ -27,13 +28,8 @@ const STEAL_MAX: f64 = 0.01;
 const LITTLE_TOLERANCE: f64 = 1.02;
 /// From this share of a cold load's bytes at the device the load was cold: reading ahead only adds to them.
 const COLD_MIN_RATIO: f64 = 0.9;
-/// Below this share of the offered load an open loop has fallen behind; Poisson's own spread stays above it from some
-/// thousand arrivals on, and without a backlog nothing is flagged.
-const ACHIEVED_MIN_RATIO: f64 = 0.95;
 /// Above this share of its requests, a backlog reaches p99.9.
 const BACKLOG_MAX_RATIO: f64 = 0.001;
-/// A rate this much above a ceiling is not noise: steady cells repeat within 3 %.
-pub(super) const CEILING_TOLERANCE: f64 = 1.03;
 
 /// The flags that a cell's own data raise.
 pub(super) fn of_cell(data: &CellData, cell: &CellSummary, machines: &Machines<'_>) -> Vec<String> {
@@ -150,10 +146,10 @@ fn is_cold(cell: &CellSummary) -> bool {
     share.is_none_or(|share| share >= COLD_MIN_RATIO)
 }
 
-/// Whether an open loop's completions fell behind its schedule.
+/// Whether an open loop's completions fell behind its schedule; without a backlog they did not.
 fn behind_schedule(cell: &CellSummary) -> bool {
     let achieved = cell.open_loop.and_then(|open_loop| open_loop.achieved_ratio);
-    achieved.is_some_and(|ratio| ratio < ACHIEVED_MIN_RATIO)
+    achieved.is_some_and(|ratio| ratio < DELIVERED_RATIO)
         && cell.open_loop.is_some_and(|open_loop| open_loop.unstarted_count > 0)
 }
 
@@ -185,7 +181,7 @@ pub(super) fn mark_exceeded_ceilings(cells: &mut [CellSummary]) {
     for cell in cells.iter_mut().filter(|cell| cell.cut == Cut::Path) {
         let ceiling = lowest.get(&CellSettings::from_cell(cell)).copied();
         let exceeded =
-            cell.rate_bytes_per_s.zip(ceiling).is_some_and(|(rate, most)| rate.0 > most * CEILING_TOLERANCE);
+            cell.rate_bytes_per_s.zip(ceiling).is_some_and(|(rate, most)| rate.0 > most * RAISED_RATIO);
         if exceeded {
             cell.flags.push(CEILING_EXCEEDED.to_owned());
         }

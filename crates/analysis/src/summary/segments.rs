@@ -3,13 +3,13 @@
 //! A segment is measured by a cut or by a counter; `source` states which.
 
 use super::binding::binding;
-use super::flagging::CEILING_TOLERANCE;
 use super::laws;
 use super::{Machines, SERVER_WORKER_BUSY_RATIO};
 use crate::facts::flags::{WIRE_BY_INTERFACES, has};
 use crate::facts::network::{loopback, network_share, transferred_bytes_per_s as rate};
 use crate::facts::offered_load::is_delivered;
 use crate::facts::{CellSettings, StripeMembers, reads};
+use crate::thresholds::RAISED_RATIO;
 use narrows_model::counters::Role;
 use narrows_model::summary::{CellSummary, CurvePoint, SegmentFit, SegmentSummary};
 use narrows_model::{BytesPerSec, Cut, OpsPerSec, Segment};
@@ -115,7 +115,7 @@ fn raised(segment: Segment, ceiling: f64, cells: &[CellSummary]) -> Option<(&Cel
         .iter()
         .filter(|cell| cell.cut == Cut::Path)
         .filter_map(|cell| Some((cell, carried(cell)?)))
-        .filter(|(_, rate)| *rate > ceiling * CEILING_TOLERANCE)
+        .filter(|(_, rate)| *rate > ceiling * RAISED_RATIO)
         .max_by(|a, b| a.1.total_cmp(&b.1))
 }
 

@@ -2,5 +2,6 @@
 
 /// Nanoseconds per tick (`USER_HZ`, 100 a second).
 pub(super) const TICK_NS: u64 = 10_000_000;
-/// Windows shorter than this many ticks are not assessed by them: each reading may be one off, 2 % of these.
+/// Windows shorter than this many ticks, of this clock or another, are not assessed by them: each reading may be one off,
+/// 2 % of these.
 pub(super) const TICKS_MIN: u64 = 50;

@@ -1,7 +1,7 @@
 //! The loads for which a verdict is given: bulk, one request at a time, many small requests, several targets together;
 //! each by direction; and operations on whole files, each by itself.
 
-use crate::facts::{is_small_block, reads};
+use crate::facts::reads;
 use narrows_model::plan::SkippedCell;
 use narrows_model::summary::CellSummary;
 use narrows_model::workload::{Acknowledgement, Order, SyncPolicy};
@@ -135,7 +135,7 @@ pub(super) fn regimes<'a>(cells: &'a [CellSummary], failed: &[SkippedCell]) -> V
         direction(read).filter(|cell| cell.in_flight.configured == 1).min_by_key(|cell| cell.block_bytes)
     };
     let small = |read: bool| {
-        let many = direction(read).filter(|cell| cell.in_flight.configured > 1 && is_small_block(cell));
+        let many = direction(read).filter(|cell| cell.in_flight.configured > 1 && cell.is_small_block());
         let loads = many.filter(|cell| compared(cell) || (!has_cuts && is_small(cell)));
         loads.max_by_key(|cell| (std::cmp::Reverse(cell.block_bytes), compared(cell), parallel(cell)))
     };
@@ -194,7 +194,7 @@ fn same_settings(cut: &CellSummary, path: &CellSummary) -> bool {
 
 /// Whether a cell is a single small request at a time, or small requests in random order: no load to call bulk.
 fn is_small(cell: &CellSummary) -> bool {
-    is_small_block(cell) && (cell.in_flight.configured == 1 || cell.requested.order != Order::Sequential)
+    cell.is_small_block() && (cell.in_flight.configured == 1 || cell.requested.order != Order::Sequential)
 }
 
 #[cfg(test)]

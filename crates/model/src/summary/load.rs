@@ -24,6 +24,13 @@ pub struct InFlight {
 }
 
 impl CellSummary {
+    /// Whether a request costs its operation more than its bytes on common hardware: up to 64 KiB.
+    #[must_use]
+    pub fn is_small_block(&self) -> bool {
+        const SMALL_BYTES: u64 = 64 << 10;
+        self.block_bytes.0 <= SMALL_BYTES
+    }
+
     /// What the largest response time is at least, where a request had been in flight for longer when its window ended
     /// than any that completed took, or an open loop's longest wait did not end; `None` where it is known.
     #[must_use]

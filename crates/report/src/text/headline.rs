@@ -110,11 +110,9 @@ fn response(regime: &Regime<'_>) -> String {
     }
 }
 
-/// Whether operations a second say more of a load than bytes: one of blocks of up to 64 KiB.
+/// Whether operations a second say more of a load than bytes: one of small blocks.
 fn counts_operations(regime: &Regime<'_>) -> bool {
-    const SMALL_BYTES: u64 = 64 << 10;
-    matches!(regime.kind, RegimeKind::Single | RegimeKind::SmallParallel)
-        && regime.cell.block_bytes.0 <= SMALL_BYTES
+    matches!(regime.kind, RegimeKind::Single | RegimeKind::SmallParallel) && regime.cell.is_small_block()
 }
 
 /// The rate of what the load does: bytes of blocks, operations on files.

@@ -5,6 +5,7 @@ use super::faults::unit;
 use super::style::{Paint, Style};
 use super::units::{counted_len, factor, storage_column};
 use super::wrap::{Indent, columns, paragraph};
+use narrows_analysis::UNEXPLAINED_RATIO;
 use narrows_model::diagnosis::Severity;
 use narrows_model::plan::SkippedCell;
 use narrows_model::quantity::percent;
@@ -14,8 +15,6 @@ use narrows_model::{Diagnosis, Finding, Summary};
 const SHOWN: usize = 2;
 /// Up to here a difference is that of cuts measured one after the other.
 const EXPLAINED_RATIO: f64 = 0.10;
-/// From here on the segments do not explain the path (methodology, section 11).
-const UNEXPLAINED_RATIO: f64 = 0.25;
 
 /// Findings that the lists do not show already, the prediction, the skipped cells.
 pub(crate) fn render(summary: &Summary, page: PageContext<'_>) -> String {

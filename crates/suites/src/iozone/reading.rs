@@ -6,6 +6,7 @@ use super::request::{FigureUnit, Request};
 use super::surface::{Surface, SurfaceMarks, beyond_split, fall, flat, heat, short_kb, short_rate};
 use super::throughput::ThroughputFigures;
 use narrows_analysis::SHORT_RUN_S;
+use narrows_analysis::{OVERLAP_RATIO, UNEQUAL_RATIO};
 use narrows_model::quantity::{amount, seconds};
 use narrows_model::units::ratio;
 use narrows_model::{Bytes, Op};
@@ -23,10 +24,6 @@ const NOTHING_RATIO: f64 = 0.05;
 const SPLIT_GAIN: f64 = 1.1;
 /// Tests of one process that are shorter are not evaluated: an interrupt dominates them.
 const BRIEF_S: f64 = 0.001;
-/// Children whose sum is above what their parent saw by this did not run together.
-pub(super) const OVERLAP_RATIO: f64 = 1.2;
-/// The fastest process over the slowest, from which they were served unequally.
-pub(super) const UNEQUAL_RATIO: f64 = 2.0;
 
 /// The sentences on `points`.
 pub(super) fn sentences(points: &[IozonePoint], request: &Request, marks: &SurfaceMarks) -> Vec<String> {

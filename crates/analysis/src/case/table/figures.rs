@@ -1,14 +1,12 @@
 //! Figures of single observations, each from what is given of it.
 
 use super::factors::{buffer_bytes, mentions};
-use crate::thresholds::CONTRADICTION_RATIO;
+use crate::thresholds::{CONTRADICTION_RATIO, OVERLAP_RATIO};
 use narrows_model::Observation;
 use narrows_model::counters::Role;
 use narrows_model::observation::Quality;
 use narrows_model::units::ratio;
 
-/// Clients that end this much apart did not run together all of the time: their rates may not be summed.
-pub(crate) const OVERLAP_RATIO: f64 = 1.2;
 /// A figure read off a chart is good to this.
 pub(crate) const APPROXIMATE_RATIO: f64 = 0.05;
 /// The roles of a path, in the order in which bytes pass them.

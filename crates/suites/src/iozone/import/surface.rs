@@ -3,10 +3,9 @@
 //! Not here: whose memory the first is, which is known to who gives `memory_bytes`.
 
 use super::{FigureUnit, IozoneImportPoint, table_columns};
+use narrows_analysis::FALL_RATIO;
 use std::collections::BTreeMap;
 
-/// A fall that no noise makes.
-const FALL_RATIO: f64 = 2.0;
 /// Less than this of a gain from larger records is none.
 const NO_GAIN: f64 = 1.05;
 /// KiB of a file from which on its records may be a mount's. A smaller one stays in a cache, whose records are memory's.

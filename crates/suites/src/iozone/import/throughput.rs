@@ -4,7 +4,7 @@
 
 use super::{FigureUnit, KIB, RATE_MAX};
 use crate::import::source::{TextLine, TextWord, lines, words};
-use crate::iozone::reading::{OVERLAP_RATIO, UNEQUAL_RATIO};
+use narrows_analysis::{OVERLAP_RATIO, UNEQUAL_RATIO};
 use narrows_model::located::{Complaint, Findings};
 use narrows_model::observation::ObservedOp;
 use narrows_model::units::{BytesPerSec, OpsPerSec, ratio, round_to_u64};

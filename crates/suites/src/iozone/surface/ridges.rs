@@ -1,9 +1,8 @@
 //! Where a surface breaks: the file size behind which it falls, and the record size from which it is flat.
 
 use super::{Surface, SurfaceMarks};
+use narrows_analysis::FALL_RATIO;
 
-/// A fall that no noise makes.
-const FALL_RATIO: f64 = 2.0;
 /// Gains from larger records below this are none.
 const GAIN_RATIO: f64 = 1.05;
 /// Fewer sizes show no ridge.
