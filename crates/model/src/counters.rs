@@ -94,6 +94,21 @@ pub struct ForeignCpu {
     pub used_ns: Nanos,
     /// Programs that used the most CPU time since the reading before, the busiest first: a few.
     pub programs: Vec<ForeignProgram>,
+    /// Programs that moved the most bytes to and from devices since the reading before, the busiest first: a few, and
+    /// only those whose accounts this process may read.
+    #[serde(default)]
+    pub device_programs: Vec<ForeignDeviceProgram>,
+}
+
+/// A program that is no part of the path and moved bytes to or from block devices.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ForeignDeviceProgram {
+    /// Its name as the kernel has it: at most 15 bytes, of any content.
+    pub name: String,
+    /// Its process id.
+    pub pid: u32,
+    /// Bytes that it had read from devices and written, of all devices, since the reading before.
+    pub device_bytes: Bytes,
 }
 
 /// A program that is no part of the path.

@@ -9,7 +9,10 @@ mod quality;
 mod relay;
 mod time;
 
-pub use cpu::{CpuBasis, CpuWaiting, ForeignLoad, ForeignProgramLoad, RoleCpu};
+pub use cpu::{
+    CpuBasis, CpuWaiting, ForeignLoad, ForeignProgramLoad, ForeignResource, ForeignTransfer,
+    ForeignTransferProgram, RoleCpu,
+};
 pub use law::{CurvePoint, Saturation, SaturationState, SegmentFit, Sweep, SweepPoint};
 pub use load::{InFlight, KindSummary, OpenLoopSummary};
 pub use quality::{Doubt, DoubtCode, MixedFigure, Mixture, Mode, RepeatOutcome, Steadiness, WarmUpCut};
@@ -330,6 +333,9 @@ pub struct CellSummary {
     /// CPU that programs used which are no part of the path, by machine; empty where it was not counted.
     #[serde(default)]
     pub foreign_cpu: Vec<ForeignLoad>,
+    /// Devices and interfaces of the path that moved a tenth or more of their bytes for others; empty where none did.
+    #[serde(default)]
+    pub foreign_transfers: Vec<ForeignTransfer>,
     /// What the time of the client's load was spent on; `None` where it is not known.
     #[serde(default)]
     pub time_shares: Option<TimeShares>,

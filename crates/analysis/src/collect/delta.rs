@@ -31,8 +31,8 @@ pub(crate) struct RoleDelta {
     pub group_path: Option<String>,
     pub disks: Vec<DiskCounters>,
     pub tcp: Option<TcpDelta>,
-    /// What the interfaces of the machine but loopback transferred, headers and others' traffic included.
-    pub nics: Option<NicCounters>,
+    /// What each interface of the machine but loopback transferred, headers and others' traffic included.
+    pub nics: Vec<NicCounters>,
     pub workers: Option<WorkerCounters>,
     pub threads: Option<ThreadTimes>,
     /// What programs on the role's machine used that are no part of the path.
@@ -68,7 +68,6 @@ impl RoleDelta {
         add(&mut self.process, more.process.as_ref());
         add(&mut self.ring, more.ring.as_ref());
         add(&mut self.cgroup, more.cgroup.as_ref());
-        add(&mut self.nics, more.nics.as_ref());
         add(&mut self.workers, more.workers.as_ref());
         add(&mut self.threads, more.threads.as_ref());
         add(&mut self.foreign, more.foreign.as_ref());
@@ -79,12 +78,16 @@ impl RoleDelta {
             }
             (sum, more) => *sum = sum.take().or_else(|| more.clone()),
         }
-        for disk in &more.disks {
-            match self.disks.iter_mut().find(|known| known.name == disk.name) {
-                Some(known) => known.add_interval(disk),
-                None => self.disks.push(disk.clone()),
-            }
-        }
+        add_named(&mut self.disks, &more.disks, |disk| &disk.name);
+        add_named(&mut self.nics, &more.nics, |nic| &nic.name);
+    }
+
+    /// What all interfaces but loopback transferred; `None` without one.
+    pub(crate) fn all_nics(&self) -> Option<NicCounters> {
+        self.nics.iter().cloned().reduce(|mut sum, more| {
+            sum.add_beside(&more);
+            sum
+        })
     }
 }
 
@@ -102,20 +105,26 @@ fn add<T: Combine + Clone>(sum: &mut Option<T>, more: Option<&T>) {
     }
 }
 
+/// Adds each of `more` to what has the same name.
+fn add_named<T: Combine + Clone>(sum: &mut Vec<T>, more: &[T], name: impl Fn(&T) -> &str) {
+    for one in more {
+        match sum.iter_mut().find(|known| name(known) == name(one)) {
+            Some(known) => known.add_interval(one),
+            None => sum.push(one.clone()),
+        }
+    }
+}
+
 fn disk(before: &[DiskCounters], after: &DiskCounters) -> Option<DiskCounters> {
     Some(after.since(before.iter().find(|known| known.name == after.name)?))
 }
 
-/// The sum over the interfaces that both readings have; `None` without one besides loopback.
-fn nics(before: &[NicCounters], after: &[NicCounters]) -> Option<NicCounters> {
-    let both = after
-        .iter()
-        .filter(|after| after.name != "lo")
-        .filter_map(|after| Some(after.since(before.iter().find(|known| known.name == after.name)?)));
-    both.reduce(|mut sum, more| {
-        sum.add_beside(&more);
-        sum
-    })
+/// The interfaces that both readings have, without loopback.
+fn nics(before: &[NicCounters], after: &[NicCounters]) -> Vec<NicCounters> {
+    let counted = after.iter().filter(|after| after.name != "lo");
+    counted
+        .filter_map(|after| Some(after.since(before.iter().find(|known| known.name == after.name)?)))
+        .collect()
 }
 
 /// A first reading without connections means that they were opened after it and counted from zero.

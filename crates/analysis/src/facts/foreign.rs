@@ -6,7 +6,7 @@ use crate::thresholds::{DOMINANT_RATIO, FULL_RATIO, RAISED_RATIO};
 use narrows_model::summary::{CellSummary, ForeignLoad, RoleCpu};
 
 /// From this share of a machine's CPUs on, other programs are looked at: less is what the services of any system use.
-const USED_MIN_RATIO: f64 = 0.10;
+pub(crate) const USED_MIN_RATIO: f64 = 0.10;
 /// From this share of a machine's CPUs on others can limit a load: with less taken, the rest is at most a third more.
 const LARGE_RATIO: f64 = 0.25;
 /// From this share of its time on, a wait changes figures: steady cells repeat within as much.
@@ -48,11 +48,12 @@ pub(crate) fn takes_much(load: &ForeignLoad) -> bool {
 }
 
 /// Whether other programs disturbed the cell: the load waited for a CPU while they used some, or they left none idle, when
-/// threads of the kernel, whose waits are not counted, waited for one too.
+/// threads of the kernel, whose waits are not counted, waited for one too; or a device or an interface of the path moved
+/// much for them.
 pub(crate) fn is_disturbed(cell: &CellSummary) -> bool {
     let waited = |load: &ForeignLoad| {
         load.used_cpus >= load.machine_cpus * USED_MIN_RATIO
             && wait_shares(cell, load).is_some_and(|shares| shares.waiting >= WAITED_MIN_RATIO)
     };
-    cell.foreign_cpu.iter().any(|load| takes_much(load) || waited(load))
+    cell.foreign_cpu.iter().any(|load| takes_much(load) || waited(load)) || !cell.foreign_transfers.is_empty()
 }

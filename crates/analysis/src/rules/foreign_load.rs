@@ -3,14 +3,17 @@
 use super::{Basis, Rule, SegmentVerdict, Stance, Tier};
 use crate::case::{Case, Cases};
 use crate::facts::flags::{self, has};
-use crate::facts::foreign::{takes_much, wait_shares};
+use crate::facts::foreign::{self, takes_much, wait_shares};
 use crate::method;
 use crate::text;
 use crate::thresholds::{DOMINANT_RATIO, FULL_RATIO, GAIN_MAX, STRONG_GAIN_RATIO};
 use narrows_model::Segment;
 use narrows_model::diagnosis::Severity;
 use narrows_model::printable::one_line;
-use narrows_model::summary::{CellSummary, ForeignLoad, ForeignProgramLoad};
+use narrows_model::summary::{
+    CellSummary, ForeignLoad, ForeignProgramLoad, ForeignResource, ForeignTransfer,
+};
+use narrows_model::units::BytesPerSec;
 
 /// The rule.
 pub(super) static RULE: Rule = Rule {
@@ -27,7 +30,9 @@ pub(super) static RULE: Rule = Rule {
                  roles the client counts; an endpoint of another version of narrows, or of another namespace of \
                  process ids, and a FUSE mount, whose daemon cannot be distinguished from other programs, disable \
                  the count. Any other daemon of the path on the client's own machine is counted as a program of \
-                 others.",
+                 others. Bytes that the path's device or interface moved for others, a tenth or more of all and 1 MiB/s at the least, \
+                 are a disturbance too; what the load itself moved is taken at its most (read-ahead, journals, headers). \
+                 What a device or a link runs out of is named as ever.",
     formula: "disturbed: CPUs of others >= 0.1 x CPUs online and waiting >= 0.03 of the time, or busy >= 0.9 x and others \
               >= 0.25 x CPUs online; limits: the latter, running + waiting >= 0.9 of the time of the load's threads (0.5 at one \
               request in flight), roles added up, and 1 / (1 - waiting) >= 1.25",
@@ -47,20 +52,49 @@ fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
         let is_flagged = case.cell().is_some_and(|cell| has(cell, flags::FOREIGN_LOAD));
         is_flagged && !named.iter().any(|id| id == case.id)
     };
-    let describe = |case: &Case<'_>| {
-        case.cell().and_then(|cell| Some(message(cell, busiest(cell)?))).unwrap_or_default()
-    };
+    let describe = |case: &Case<'_>| case.cell().map(disturbances).unwrap_or_default();
     verdicts.extend(method::notes(cases.all().iter().filter(disturbed), COUNTER, describe));
     verdicts
 }
 
-const COUNTER: &str =
-    "CPU time of all processes, and the time that the load's threads waited for a CPU (schedstat)";
-const COMMAND: &str = "top -b -n1; cat /proc/PID/task/*/schedstat";
+const COUNTER: &str = "CPU time of all processes, the time that the load's threads waited for a CPU (schedstat), and \
+                       bytes of devices and interfaces without the load's";
+const COMMAND: &str = "top -b -n1; cat /proc/PID/task/*/schedstat; iotop -b -n1; cat /proc/net/dev";
 
 /// The machine of which others used the most.
 fn busiest(cell: &CellSummary) -> Option<&ForeignLoad> {
     cell.foreign_cpu.iter().max_by(|a, b| a.used_cpus.total_cmp(&b.used_cpus))
+}
+
+/// All that others did to a cell.
+fn disturbances(cell: &CellSummary) -> String {
+    let cpu = busiest(cell).filter(|load| load.used_cpus >= load.machine_cpus * foreign::USED_MIN_RATIO);
+    let transfers = cell.foreign_transfers.iter().map(|transfer| transfer_message(cell, transfer));
+    cpu.map(|load| message(cell, load)).into_iter().chain(transfers).collect::<Vec<_>>().join("; ")
+}
+
+/// What others moved at a device or an interface.
+fn transfer_message(cell: &CellSummary, transfer: &ForeignTransfer) -> String {
+    let resource = match transfer.resource {
+        ForeignResource::Disk => "device",
+        ForeignResource::Interface => "interface",
+    };
+    let rate = |rate: BytesPerSec| text::storage_rate(rate.0);
+    let programs: Vec<String> = transfer
+        .programs
+        .iter()
+        .map(|one| format!("`{}` (pid {}, {})", one_line(&one.name), one.pid, rate(one.bytes_per_s)))
+        .collect();
+    format!(
+        "{}: others moved {} of the {} at the {}'s {resource} {}{}{}",
+        cell.id,
+        rate(transfer.foreign_bytes_per_s),
+        rate(transfer.total_bytes_per_s),
+        transfer.role.name(),
+        one_line(&transfer.name),
+        if programs.is_empty() { "" } else { ": " },
+        programs.join(", "),
+    )
 }
 
 /// The verdict on a load that others limit.
@@ -117,7 +151,7 @@ mod tests {
     use crate::view::SummaryView;
     use narrows_model::Role;
     use narrows_model::Summary;
-    use narrows_model::summary::CpuWaiting;
+    use narrows_model::summary::{CpuWaiting, ForeignTransferProgram};
 
     /// What others do to the cells of a machine with two CPUs.
     #[derive(Clone, Copy)]
@@ -209,6 +243,38 @@ mod tests {
             assert_eq!(found(&summary, RULE.code), is_found, "{} {}", by.used_cpus, by.busy_cpus);
         }
         assert!(!found(&builtin("strong-client"), RULE.code));
+    }
+
+    #[test]
+    fn bytes_that_a_device_moves_for_others_are_a_finding_with_their_programs_and_the_device_stays_named() {
+        let plain = builtin("local-ssd");
+        let mut summary = plain.clone();
+        for cell in summary.cells.iter_mut().filter(|cell| cell.bytes.device.is_some()) {
+            cell.foreign_transfers = vec![ForeignTransfer {
+                role: Role::Client,
+                resource: ForeignResource::Disk,
+                name: "vdb".to_owned(),
+                total_bytes_per_s: BytesPerSec(200.0 * 1048576.0),
+                foreign_bytes_per_s: BytesPerSec(80.0 * 1048576.0),
+                programs: vec![ForeignTransferProgram {
+                    name: "rsync".to_owned(),
+                    pid: 99,
+                    bytes_per_s: BytesPerSec(80.0 * 1048576.0),
+                }],
+            }];
+            cell.flags.push(flags::FOREIGN_LOAD.to_owned());
+        }
+        summary.diagnosis = crate::diagnose(&summary);
+        let finding = summary.diagnosis.findings.iter().find(|finding| finding.code == RULE.code).unwrap();
+        let text = &finding.evidence[0].text;
+        assert!(
+            text.contains(
+                "others moved 80.0 MiB/s of the 200 MiB/s at the client's device vdb: `rsync` (pid 99, "
+            ),
+            "{text}"
+        );
+        assert!(!text.contains("CPUs"), "{text}");
+        assert_eq!(named(&summary, "bulk"), named(&plain, "bulk"));
     }
 
     #[test]

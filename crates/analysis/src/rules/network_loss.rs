@@ -2,15 +2,17 @@
 
 use super::{Basis, Rule, SegmentVerdict, Stance};
 use crate::case::Cases;
+use crate::facts::time_per_op_s;
 use crate::method::one_more::one_more_connection;
 use crate::method::{self, network};
 use crate::summary::{TCP_RETRANSMIT_COUNT, TCP_SEGMENT_COUNT};
 use crate::text;
+use crate::thresholds::DOMINANT_RATIO;
 use crate::view::SummaryView;
-use narrows_model::Segment;
 use narrows_model::diagnosis::Severity;
 use narrows_model::summary::CellSummary;
 use narrows_model::units::ratio;
+use narrows_model::{Nanos, Segment};
 
 /// Below this share of segments sent again, loss costs a window-limited stream under a percent.
 const HARMLESS_RATIO: f64 = 0.001;
@@ -19,6 +21,12 @@ const MATHIS: f64 = 1.224_744_871_391_589;
 /// A connection limited by loss moves what the law allows within this factor: losses come in bursts, acknowledgements
 /// are delayed, congestion controls differ.
 const LAW_FACTOR: f64 = 2.0;
+
+/// The least time after which Linux sends a segment again of which it has heard nothing.
+///
+/// # Source
+/// Linux, `include/net/tcp.h`: `TCP_RTO_MIN`.
+const RETRANSMISSION_TIMEOUT_S: f64 = 0.2;
 
 /// The rule.
 pub(super) static RULE: Rule = Rule {
@@ -29,11 +37,14 @@ pub(super) static RULE: Rule = Rule {
     definition: "A share of the segments on the load's connections was retransmitted. Loss shrinks the congestion \
                  window of each connection. It limits where the path moves nearly what a raw stream moved, or each \
                  connection moves what the loss formula allows, one more connection is faster, and no window limited \
-                 the stream; otherwise it is only reported. With a proxy the worse leg counts, the loss formula is \
+                 the stream; otherwise it is only reported. Requests of at most 64 KiB wait for the timer that sends \
+                 a lost segment again: it limits them where the mean is above the median by half of the mean or more, and \
+                 the timers explain that. With a proxy the worse leg counts, the loss formula is \
                  not applied, and only a share of zero is harmless.",
     formula: "segments retransmitted / segments sent, both of the data's sender; harmless under 0.1 %; limits: rate \
               >= 0.9 x raw stream, or 1/2 to 2 x (segment / round trip) x sqrt(1.5 / share) a connection; one more \
-              connection >= 1.1 x the rate, window- and buffer-limited < half of the busy time",
+              connection >= 1.1 x the rate, window- and buffer-limited < half of the busy time; small requests: \
+              min(retransmissions an operation x 0.2 s, mean - median) >= 0.5 x mean",
     source: "Mathis et al., ACM Computer Communication Review 27 (1997); RFC 6582",
     example: "12 segments of 86 100 retransmitted: 0.01 %",
     how_to_measure: Some(
@@ -59,6 +70,7 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict
         SegmentVerdict::new(RULE.segment, &cell.id, Stance::Clears, Basis::State, share)
     } else {
         convicted(view, cell, share)
+            .or_else(|| by_timeouts(cell, count))
             .unwrap_or_else(|| SegmentVerdict::note(RULE.segment, &cell.id, Severity::Warning))
     };
     let text =
@@ -118,6 +130,29 @@ fn by_law(cell: &CellSummary, share: f64) -> Option<SegmentVerdict> {
     })
 }
 
+/// The verdict that small requests wait for lost segments to be sent again: nothing follows a small request that would tell
+/// the sender of the loss, so that it waits for the timer. The mean is then far above the median, by what the timers take.
+fn by_timeouts(cell: &CellSummary, count: f64) -> Option<SegmentVerdict> {
+    let mean_s = time_per_op_s(cell).filter(|_| cell.is_small_block())?;
+    let median_s = Nanos(cell.latency_ns.p50?).as_secs_f64();
+    let ops = cell.ops_per_s?.0 * cell.elapsed_s.last_done;
+    let lost_s = ratio(count, ops)? * RETRANSMISSION_TIMEOUT_S;
+    let share = ratio(lost_s.min(mean_s - median_s), mean_s).filter(|share| *share >= DOMINANT_RATIO)?;
+    let text = format!(
+        "{}: half of the requests took {} or less, the mean is {}: a segment lost at the end of a message is sent again \
+         after {} at the earliest",
+        cell.id,
+        text::seconds(median_s),
+        text::seconds(mean_s),
+        text::seconds(RETRANSMISSION_TIMEOUT_S),
+    );
+    let verdict = SegmentVerdict::new(RULE.segment, &cell.id, Stance::Limits, Basis::TimeShare, share);
+    let verdict = SegmentVerdict { severity: Severity::Warning, ..verdict };
+    let verdict = verdict.with_relief_gain(ratio(1.0, 1.0 - share));
+    let verdict = verdict.with_load_error(method::error_ratio(cell));
+    Some(verdict.with_evidence(text, "response times; retransmits (TCP_INFO)", ""))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,5 +196,38 @@ mod tests {
             }
         }
         assert!(crate::diagnose(&summary).findings.iter().any(|finding| finding.code == RULE.code));
+    }
+
+    /// A single small request at a time that takes 2 ms and waits 200 ms after each loss.
+    fn with_losses(losses_per_op: f64, mean_s: f64) -> Vec<Segment> {
+        let mut summary = builtin("gigabit-nfs");
+        for cell in &mut summary.cells {
+            if !(cell.cut == Cut::Path && method::is_single(cell)) {
+                continue;
+            }
+            cell.latency_ns.p50 = Some(2_000_000);
+            cell.ops_per_s = Some(narrows_model::OpsPerSec(1.0 / mean_s));
+            cell.in_flight.measured = Some(1.0);
+            let ops = cell.elapsed_s.last_done / mean_s;
+            for metric in &mut cell.metrics {
+                match metric.id.as_str() {
+                    TCP_RETRANSMIT_COUNT => metric.value = losses_per_op * ops,
+                    TCP_SEGMENT_COUNT => metric.value = 3.0 * ops,
+                    _ => {}
+                }
+            }
+        }
+        summary.diagnosis = crate::diagnose(&summary);
+        named(&summary, "one-at-a-time")
+    }
+
+    #[test]
+    fn small_requests_that_wait_for_the_timer_of_a_lost_segment_are_limited_by_loss() {
+        assert_eq!(with_losses(0.1, 0.022)[0], Segment::NetworkLoss);
+        // A slow mean without the losses that would explain it, and losses that cost no time.
+        for (losses_per_op, mean_s) in [(0.004, 0.022), (0.1, 0.0022)] {
+            let named = with_losses(losses_per_op, mean_s);
+            assert!(!named.contains(&Segment::NetworkLoss), "{losses_per_op} {mean_s}: {named:?}");
+        }
     }
 }

@@ -40,7 +40,7 @@ pub(super) fn traffic(data: &CellData, machines: &Machines<'_>) -> Traffic {
 
 /// What the application moved in the direction in which the wire and the device are looked at: of requests that read and
 /// others that write, those that go as the cell's operation does.
-fn application(data: &CellData) -> Bytes {
+pub(super) fn application(data: &CellData) -> Bytes {
     let outwards = data.cell.workload.op.moves_towards_device();
     let same_direction = |op: Op| op.moves_towards_device() == outwards;
     if data.kinds.iter().all(|kind| same_direction(kind.op)) {
@@ -78,7 +78,7 @@ fn interfaces(data: &CellData, machines: &Machines<'_>) -> Option<Bytes> {
     let outwards = data.cell.workload.op.moves_towards_device();
     let counted = data.deltas.iter().filter_map(|delta| {
         let sends = outwards == (delta.role == Role::Client);
-        delta.nics.as_ref().map(|nics| if sends { nics.send_bytes } else { nics.receive_bytes })
+        delta.all_nics().map(|nics| if sends { nics.send_bytes } else { nics.receive_bytes })
     });
     counted.filter(|_| mounted).max()
 }

@@ -2,8 +2,8 @@
 
 use super::mixture::Search;
 use super::{
-    Machines, bytes, clients, connection, cpu, flagging, foreign, load, mixture, quality, rates, repeat,
-    service, time_shares,
+    Machines, bytes, clients, connection, cpu, flagging, foreign, foreign_transfers, load, mixture, quality,
+    rates, repeat, service, time_shares,
 };
 use crate::collect::CellData;
 use crate::facts::flags::{COUNT_NOT_REACHED, WIRE_BY_INTERFACES};
@@ -68,6 +68,7 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, sea
         io_size_histogram: None,
         cpu: cpu::by_role(data, machines),
         foreign_cpu: foreign::loads(data, machines),
+        foreign_transfers: foreign_transfers::of_cell(data, machines),
         time_shares: None,
         bytes: traffic.triangle,
         rtt_min_ns: connection::round_trip(data),

@@ -114,7 +114,8 @@ fn beside_others(affinity: &[u32], counted: bool) -> Summary {
             ..HostCpu::default()
         });
         let programs = vec![ForeignProgram { name: "burn".into(), pid: 7, used_ns: time(1.55) }];
-        sample.foreign_cpu = counted.then(|| ForeignCpu { used_ns: time(1.55), programs });
+        sample.foreign_cpu =
+            counted.then(|| ForeignCpu { used_ns: time(1.55), programs, device_programs: Vec::new() });
     };
     for event in &mut events {
         let Event::TrialFinished(trial) = event else { continue };

@@ -11,6 +11,7 @@ mod connection;
 mod cpu;
 mod flagging;
 mod foreign;
+mod foreign_transfers;
 mod generator;
 pub(crate) mod laws;
 mod load;

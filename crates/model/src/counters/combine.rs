@@ -123,7 +123,11 @@ combine!(
     interval busiest_of_each,
     beside busiest_of_all
 );
-combine!(ForeignCpu: grows [used_ns], levels [], facts [programs], interval add_programs, beside add_programs);
+combine!(
+    ForeignCpu: grows [used_ns], levels [], facts [programs, device_programs],
+    interval add_programs,
+    beside add_programs
+);
 
 /// The busiest threads of two intervals, which need not be the same.
 fn busiest_of_each(sum: &mut ThreadTimes, more: &ThreadTimes) {
@@ -151,6 +155,18 @@ fn add_programs(sum: &mut ForeignCpu, more: &ForeignCpu) {
         }
     }
     sum.programs.sort_by_key(|program| std::cmp::Reverse(program.used_ns));
+    for program in &more.device_programs {
+        let same = |known: &&mut super::ForeignDeviceProgram| {
+            (known.pid, known.name.as_str()) == (program.pid, program.name.as_str())
+        };
+        match sum.device_programs.iter_mut().find(same) {
+            Some(known) => {
+                known.device_bytes = known.device_bytes.saturating_add(program.device_bytes);
+            }
+            None => sum.device_programs.push(program.clone()),
+        }
+    }
+    sum.device_programs.sort_by_key(|program| std::cmp::Reverse(program.device_bytes));
 }
 
 /// A quota that one interval did not see is that of the other.

@@ -1,6 +1,7 @@
 //! CPU that the roles of a cell used, and programs that are no part of the path.
 
 use crate::counters::Role;
+use crate::units::BytesPerSec;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -73,6 +74,44 @@ pub struct ForeignLoad {
     pub used_cpus: f64,
     /// The busiest of them.
     pub programs: Vec<ForeignProgramLoad>,
+}
+
+/// A device or an interface of the path that moved bytes which are not the cell's.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ForeignTransfer {
+    /// Role of the path on whose machine it is.
+    pub role: Role,
+    /// What it is.
+    pub resource: ForeignResource,
+    /// Its kernel name.
+    pub name: String,
+    /// All that it moved, in both directions.
+    pub total_bytes_per_s: BytesPerSec,
+    /// The least of it that is not the cell's.
+    pub foreign_bytes_per_s: BytesPerSec,
+    /// Programs that moved the most bytes to and from devices, the busiest first; empty where they are not known.
+    pub programs: Vec<ForeignTransferProgram>,
+}
+
+/// A kind of resource that programs of others use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ForeignResource {
+    /// A block device.
+    Disk,
+    /// A network interface.
+    Interface,
+}
+
+/// What one program moved which is no part of the path.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ForeignTransferProgram {
+    /// Its name as the kernel has it.
+    pub name: String,
+    /// Its process id.
+    pub pid: u32,
+    /// To and from all devices.
+    pub bytes_per_s: BytesPerSec,
 }
 
 /// CPU that one program used which is no part of the path.

@@ -7,12 +7,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use narrows_model::counters::{ForeignCpu, ForeignProgram};
-use narrows_model::units::Nanos;
+use narrows_model::counters::{ForeignCpu, ForeignDeviceProgram, ForeignProgram};
+use narrows_model::units::{Bytes, Nanos};
 
 use super::TickUnit;
 use crate::error::{ProbeError, Result};
-use crate::parse::pid_stat;
+use crate::parse::{pid_io, pid_stat};
 use crate::root::Root;
 use crate::unknown::UnknownFacts;
 
@@ -42,16 +42,20 @@ struct Program {
     own_ticks: u64,
     /// Of children that ended.
     children_ticks: u64,
+    /// Bytes that it had devices read and write, those of children that ended included; `None` where this process may
+    /// not read its account.
+    device_bytes: Option<u64>,
 }
 
 impl Program {
-    fn new(name: String, stat: &pid_stat::PidStat) -> Self {
+    fn new(name: String, stat: &pid_stat::PidStat, device_bytes: Option<u64>) -> Self {
         Self {
             name,
             parent_pid: stat.parent_pid,
             started: stat.started,
             own_ticks: stat.user.saturating_add(stat.system),
             children_ticks: stat.children_user.saturating_add(stat.children_system),
+            device_bytes,
         }
     }
 
@@ -107,8 +111,25 @@ impl Programs {
             Some(ForeignProgram { name, pid, used_ns: ticks.duration(used) })
         });
         let programs = named.collect();
+        let device_programs = self.device_programs(&now);
         self.latest = now;
-        Some(ForeignCpu { used_ns: self.used_ns, programs })
+        Some(ForeignCpu { used_ns: self.used_ns, programs, device_programs })
+    }
+
+    /// The programs that moved the most bytes to and from devices since the reading before.
+    fn device_programs(&self, now: &BTreeMap<u64, Program>) -> Vec<ForeignDeviceProgram> {
+        let moved = |(pid, program): (&u64, &Program)| {
+            let before = self.latest.get(pid).filter(|before| before.started == program.started);
+            // One that is new has moved all of it since; of one whose account could not be read before it is not known.
+            let known = before.map_or(Some(0), |before| before.device_bytes)?;
+            let bytes = program.device_bytes?.saturating_sub(known);
+            let pid = u32::try_from(*pid).ok().filter(|_| bytes > 0)?;
+            Some(ForeignDeviceProgram { name: program.name.clone(), pid, device_bytes: Bytes(bytes) })
+        };
+        let mut programs: Vec<ForeignDeviceProgram> = now.iter().filter_map(moved).collect();
+        programs.sort_by_key(|program| (std::cmp::Reverse(program.device_bytes), program.pid));
+        programs.truncate(NAMED_MAX);
+        programs
     }
 
     /// By parent: what processes that ended since the reading before had used by then.
@@ -140,7 +161,9 @@ impl Programs {
             if stat.is_kernel_thread {
                 self.kernel_threads.insert(pid);
             } else {
-                found.insert(pid, Program::new(pid_stat::name(&bytes), &stat));
+                let account = self.root.read(&format!("/proc/{pid}/io")).ok();
+                let device_bytes = account.and_then(|bytes| pid_io::device_bytes(&bytes));
+                found.insert(pid, Program::new(pid_stat::name(&bytes), &stat, device_bytes));
             }
         }
         let parents: BTreeMap<u64, u64> =

@@ -11,6 +11,7 @@ pub(crate) mod meminfo;
 pub(crate) mod mountinfo;
 pub(crate) mod mountstats;
 pub(crate) mod net_dev;
+pub(crate) mod pid_io;
 pub(crate) mod pid_stat;
 pub(crate) mod proc_stat;
 

@@ -5,11 +5,12 @@ use crate::workspace::{Workspace, cargo};
 use crate::{TaskOutcome, output};
 use anyhow::{Context, bail};
 
-/// Builds narrows and runs the matrix, which prints what each case came to.
+/// Builds narrows and runs the cases of the matrix whose fault contains one of `faults`, or all without any; the matrix prints
+/// what each case came to.
 ///
 /// # Errors
 /// A build that fails, or cargo that cannot be started.
-pub(super) fn run() -> anyhow::Result<TaskOutcome> {
+pub(super) fn run(faults: &[&str]) -> anyhow::Result<TaskOutcome> {
     let workspace = Workspace::load()?;
     let build = ["build", "--release", "--locked", "--quiet"];
     if !cargo(&workspace.root, &build).status().context("could not start cargo build")?.success() {
@@ -19,6 +20,7 @@ pub(super) fn run() -> anyhow::Result<TaskOutcome> {
     let status = cargo(&workspace.root, &words)
         .args(["--", "--nocapture", "--test-threads=1"])
         .env("NARROWS_BIN", target_folder(&workspace).join("release/narrows"))
+        .env("NARROWS_MATRIX_CASES", faults.join(";"))
         .status()
         .context("could not start cargo test")?;
     if status.success() {

@@ -6,7 +6,8 @@ mod surroundings;
 
 use crate::{TaskOutcome, output};
 
-pub(crate) const USAGE: &str = "lab diagnose | lab kills [--checks N] [--serves N] [--seed N]";
+pub(crate) const USAGE: &str =
+    "lab diagnose [PART OF A FAULT]... | lab kills [--checks N] [--serves N] [--seed N]";
 
 /// Runs the campaign that `words` name.
 ///
@@ -14,7 +15,7 @@ pub(crate) const USAGE: &str = "lab diagnose | lab kills [--checks N] [--serves 
 /// A build that fails, a folder that cannot be made.
 pub(crate) fn run(words: &[&str]) -> anyhow::Result<TaskOutcome> {
     let request = match words {
-        ["diagnose"] => return diagnose::run(),
+        ["diagnose", faults @ ..] => return diagnose::run(faults),
         ["kills", options @ ..] => kills::KillsRequest::parse(options),
         _ => Err(format!("lab has the campaigns `diagnose` and `kills`, and no {:?}", words.join(" "))),
     };
