@@ -6,6 +6,9 @@
 /// From this share of what it can sustain a segment counts as full: cuts repeat within a few percent, and the stages
 /// around a full one keep it under its ceiling.
 pub(crate) const FULL_RATIO: f64 = 0.9;
+/// Below this share of a ceiling or of a time a segment has room. Between the two it is neither full nor free: what
+/// serves several at once is busy before it is full, and ceilings as written are good to a fifth.
+pub(crate) const FREE_RATIO: f64 = 0.7;
 /// Above a ceiling by this the bytes did not pass the segment, or the ceiling was none: steady cells repeat within 3 %, as
 /// do clocks and the rounding of printed figures.
 pub(crate) const RAISED_RATIO: f64 = 1.03;

@@ -16,7 +16,7 @@ pub(crate) use figures::{
 };
 
 use super::modes::ClientModeFinder;
-use factors::{buffer_factor, by_value, known_segment, mentions, value_of};
+use factors::{buffer_factor, by_value, known_segment, mentions, same_load, value_of};
 use narrows_model::counters::Role;
 use narrows_model::observation::{Capacity, Ceiling, ObservedOp, Scope};
 use narrows_model::{Observation, Observations, Segment};
@@ -85,7 +85,9 @@ impl<'a> ObservationTable<'a> {
 
     /// Observations that differ from each other in `factor` alone, in the order of its values; groups of two or more.
     pub(crate) fn series(&self, factor: &str) -> Vec<Vec<&'a Observation>> {
-        let mut groups = self.groups(|one| value_of(one, factor).map(|_| setting(one, factor)));
+        // More clients have more in flight and are offered more: that is their load, and not a second factor.
+        let load = |one: &Observation| if factor == CLIENTS { String::new() } else { same_load(one) };
+        let mut groups = self.groups(|one| value_of(one, factor).map(|_| setting(one, factor) + &load(one)));
         for group in &mut groups {
             group.sort_by(|a, b| by_value(a, b, factor));
         }

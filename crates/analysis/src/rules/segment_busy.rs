@@ -3,11 +3,8 @@
 use super::{Basis, Rule, SegmentVerdict, Stance};
 use crate::case::Cases;
 use crate::text;
-use crate::thresholds::{CPU_FULL_RATIO, INFERRED_CONFIDENCE};
+use crate::thresholds::{CPU_FULL_RATIO, FREE_RATIO, INFERRED_CONFIDENCE};
 use narrows_model::{Observation, Segment};
-
-/// Busy time below which a segment is cleared: at more, one that serves several at once may be busy and not full.
-const FREE_RATIO: f64 = 0.7;
 
 /// The rule.
 pub(super) static RULE: Rule = Rule {
