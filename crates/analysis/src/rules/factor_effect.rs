@@ -45,7 +45,7 @@ fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
     varied.flat_map(of_varied).collect()
 }
 
-/// What the rate did where a number was varied that stands for no known segment.
+/// What the rate did where a number was varied that has no known segment.
 fn without_segment(table: &ObservationTable<'_>, factor: &str) -> Vec<SegmentVerdict> {
     let number = |one: &Observation| match one.factors.get(factor) {
         Some(FactorValue::Number(number)) => Some(*number),
