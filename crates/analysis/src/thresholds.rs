@@ -6,6 +6,9 @@
 /// From this share of what it can sustain a segment counts as full: cuts repeat within a few percent, and the stages
 /// around a full one keep it under its ceiling.
 pub(crate) const FULL_RATIO: f64 = 0.9;
+/// Below this share of a ceiling or of a time a segment has room. Between the two it is neither full nor free: what
+/// serves several at once is busy before it is full, and ceilings as written are good to a fifth.
+pub(crate) const FREE_RATIO: f64 = 0.7;
 /// Above a ceiling by this the bytes did not pass the segment, or the ceiling was none: steady cells repeat within 3 %, as
 /// do clocks and the rounding of printed figures.
 pub(crate) const RAISED_RATIO: f64 = 1.03;
@@ -22,9 +25,6 @@ pub(crate) const CONTRADICTION_RATIO: f64 = 1.1;
 pub(crate) const CPU_FULL_RATIO: f64 = 0.95;
 /// Below this share a CPU has room; between the two it is neither full nor free.
 pub(crate) const CPU_FREE_RATIO: f64 = 0.9;
-/// Busy time below which a segment other than a CPU is cleared: at more, one that serves several at once may be busy and
-/// not full.
-pub(crate) const BUSY_FREE_RATIO: f64 = 0.7;
 /// From this share on a CPU that equal loads have in common is what limits them, though it is not quite full: a phase
 /// also has its start and its end.
 pub const BUSY_RATIO: f64 = 0.8;

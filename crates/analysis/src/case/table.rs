@@ -16,11 +16,12 @@ pub(crate) use figures::{
 };
 
 use super::modes::ClientModeFinder;
-use factors::{buffer_factor, by_value, known_segment, mentions, value_of};
+use factors::{buffer_factor, by_value, known_segment, mentions, same_load, value_of};
 use narrows_model::counters::Role;
 use narrows_model::observation::{Capacity, Ceiling, ObservedOp, Scope};
 use narrows_model::{Observation, Observations, Segment};
 use narrows_stats::modes::ModeOfValues;
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 /// The observations of one file, with what is asked of all of them at once.
@@ -85,11 +86,37 @@ impl<'a> ObservationTable<'a> {
 
     /// Observations that differ from each other in `factor` alone, in the order of its values; groups of two or more.
     pub(crate) fn series(&self, factor: &str) -> Vec<Vec<&'a Observation>> {
-        let mut groups = self.groups(|one| value_of(one, factor).map(|_| setting(one, factor)));
+        // More clients have more in flight and are offered more: that is their load, and not a second factor.
+        let load = |one: &Observation| if factor == CLIENTS { String::new() } else { same_load(one) };
+        let mut groups = self.groups(|one| value_of(one, factor).map(|_| setting(one, factor) + &load(one)));
         for group in &mut groups {
             group.sort_by(|a, b| by_value(a, b, factor));
         }
         groups
+    }
+
+    /// Observations that differ in the number of requests in flight alone, the fewest first; groups of two or more.
+    pub(crate) fn in_flight_series(&self) -> Vec<Vec<&'a Observation>> {
+        let without = |one: &Observation| Observation { in_flight_configured: None, ..one.clone() };
+        let key = |one: &Observation| Some(setting(one, "") + &same_load(&without(one)));
+        let mut groups = self.groups(|one| one.in_flight_configured.and_then(|_| key(one)));
+        for group in &mut groups {
+            group.sort_by(|a, b| {
+                a.in_flight_configured.partial_cmp(&b.in_flight_configured).unwrap_or(Ordering::Equal)
+            });
+        }
+        groups
+    }
+
+    /// Observations of one setting, as far as the file says: repeats; groups of two or more.
+    pub(crate) fn repeats(&self) -> Vec<Vec<&'a Observation>> {
+        let machine = |one: &Observation| {
+            format!(
+                " {:?} {:?} {:?} {:?} {:?}",
+                one.connections, one.window_bytes, one.rtt_s, one.memory_bytes, one.cpus
+            )
+        };
+        self.groups(|one| Some(setting(one, "") + &same_load(one) + &machine(one)))
     }
 
     /// Observations of which `key` says the same, in the order of the file; groups of two or more.

@@ -7,8 +7,9 @@
 use super::cache;
 use crate::case::table::{self, Bracket, ObservationTable};
 use crate::text;
-use crate::thresholds::{FULL_RATIO, INFERRED_CONFIDENCE, RAISED_RATIO};
+use crate::thresholds::{FREE_RATIO, FULL_RATIO, INFERRED_CONFIDENCE, RAISED_RATIO};
 use crate::verdict::{Basis, SegmentVerdict, Stance, Tier};
+use narrows_model::counters::Role;
 use narrows_model::diagnosis::Severity;
 use narrows_model::observation::{Capacity, Ceiling, CeilingBasis, ObservedOp, Quality, Scope};
 use narrows_model::units::ratio;
@@ -100,12 +101,25 @@ impl CeilingComparison<'_> {
             text::percent(self.load.high)
         };
         format!(
-            "{}: {rate}, {share} of the {} capacity of {}{}",
+            "{}: {rate}, {share} of the {} capacity of {}{}{}",
             self.one.id,
             shown(self.most),
             self.ceiling.segment,
-            self.remark()
+            self.remark(),
+            self.payload()
         )
+    }
+
+    /// What a rate is of the payload that a line has room for, where it is not above the line.
+    fn payload(&self) -> String {
+        let of_payload = self.load.high / payload_ratio(self.ceiling);
+        let is_line = payload_ratio(self.ceiling) < 1.0 && self.load.high <= 1.0 && !self.rate.is_open();
+        if is_line {
+            let share = text::percent(of_payload.min(1.0));
+            format!(", {share} of the payload that frames of 1500 bytes leave")
+        } else {
+            String::new()
+        }
     }
 
     fn remark(&self) -> String {
@@ -124,16 +138,33 @@ fn past_cache(ceiling: &Ceiling, one: &Observation, rate: Bracket) -> Bracket {
     Bracket { low: rate.low * missed, high: rate.high * missed }
 }
 
+/// Payload of TCP over the bits of an Ethernet line: 1448 of 1538 bytes a frame.
+///
+/// # Source
+/// IEEE 802.3 (preamble, header, checksum and gap: 38 bytes beside 1500), RFC 9293 and RFC 7323 (headers of 52).
+const PAYLOAD_RATIO: f64 = 1448.0 / 1538.0;
+
+/// The share of a ceiling that is left for the application's bytes: a declared network is the rate of its line.
+fn payload_ratio(ceiling: &Ceiling) -> f64 {
+    let is_line = ceiling.segment == Segment::NetworkBandwidth && ceiling.basis == CeilingBasis::Declared;
+    if is_line { PAYLOAD_RATIO } else { 1.0 }
+}
+
 fn within(against: &CeilingComparison<'_>) -> Option<SegmentVerdict> {
     let CeilingComparison { ceiling, one, load, .. } = against;
-    let full = load.low >= FULL_RATIO - table::doubt_ratio(one) && one.quality != Quality::UpperBound;
-    let free = load.high < FULL_RATIO - table::doubt_ratio(one) && one.quality != Quality::LowerBound;
-    if !full && !free {
-        return None;
-    }
-    let stance = if full { Stance::Limits } else { Stance::Clears };
-    let verdict =
-        SegmentVerdict::new(ceiling.segment, &one.id, stance, Basis::Utilisation, load.low.min(1.0));
+    let payload = payload_ratio(ceiling);
+    let doubt = table::doubt_ratio(one);
+    let full = load.low >= (FULL_RATIO - doubt) * payload && one.quality != Quality::UpperBound;
+    let free = load.high < (FREE_RATIO - doubt) * payload && one.quality != Quality::LowerBound;
+    let below = load.high < (FULL_RATIO - doubt) * payload && one.quality != Quality::LowerBound;
+    let stance = match (full, free) {
+        (true, _) => Stance::Limits,
+        (false, true) => Stance::Clears,
+        (false, false) if below => Stance::Open,
+        (false, false) => return None,
+    };
+    let load_ratio = (load.low / payload).min(1.0);
+    let verdict = SegmentVerdict::new(ceiling.segment, &one.id, stance, Basis::Utilisation, load_ratio);
     Some(SegmentVerdict { scope: scope(ceiling), ..verdict }.with_evidence(
         against.text(),
         "rate and ceiling",
@@ -216,16 +247,41 @@ fn scope(ceiling: &Ceiling) -> Option<&'static str> {
     }
 }
 
+/// Whether figures of `one` show that a segment, or a part of it, was mostly idle: its busy time, its CPU, its ceilings.
+pub(crate) fn is_idle(table: &ObservationTable<'_>, segment: Segment, one: &Observation) -> bool {
+    let busy = |(part, busy): (&Segment, &f64)| part.is_within(segment) && *busy < FREE_RATIO;
+    let role = match segment {
+        Segment::ClientCpu => Some(Role::Client),
+        Segment::ProxyCpu => Some(Role::Proxy),
+        Segment::ServerCpu => Some(Role::Server),
+        _ => None,
+    };
+    let cpu = role.and_then(|role| table::cpu(one, role));
+    has_room(table, segment, one)
+        || one.busy_ratio.iter().any(busy)
+        || cpu.is_some_and(|cpu| cpu.ratio < FREE_RATIO)
+}
+
 /// Whether some ceiling shows that a segment has room under `one`.
-pub(crate) fn has_room(table: &ObservationTable<'_>, segment: Segment, one: &Observation) -> bool {
-    let of_segment = |ceiling: &&Ceiling| ceiling.segment.is_within(segment);
-    let mut verdicts = table
-        .all
-        .ceilings
-        .iter()
-        .filter(of_segment)
-        .filter(|ceiling| applies(ceiling, one))
-        .filter_map(|ceiling| evaluate(table, ceiling, one))
-        .peekable();
-    verdicts.peek().is_some() && verdicts.all(|verdict| verdict.stance == Stance::Clears)
+fn has_room(table: &ObservationTable<'_>, segment: Segment, one: &Observation) -> bool {
+    let found = of_segment(table, segment, one);
+    !found.is_empty() && found.iter().all(|verdict| verdict.stance == Stance::Clears)
+}
+
+/// What the ceilings of a segment say that is neither full nor free under `one`; empty where one of them is full.
+///
+/// Where a load was raised and the rate did not follow, some shared stage is full, and one below its ceiling is not it.
+pub(crate) fn below_ceiling(
+    table: &ObservationTable<'_>,
+    segment: Segment,
+    one: &Observation,
+) -> Vec<SegmentVerdict> {
+    let found = of_segment(table, segment, one);
+    let is_below = found.iter().all(|verdict| matches!(verdict.stance, Stance::Clears | Stance::Open));
+    found.into_iter().filter(|verdict| is_below && verdict.stance == Stance::Open).collect()
+}
+
+fn of_segment(table: &ObservationTable<'_>, segment: Segment, one: &Observation) -> Vec<SegmentVerdict> {
+    let own = table.all.ceilings.iter().filter(|ceiling| ceiling.segment.is_within(segment));
+    own.filter(|ceiling| applies(ceiling, one)).filter_map(|ceiling| evaluate(table, ceiling, one)).collect()
 }

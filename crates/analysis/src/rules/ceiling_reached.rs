@@ -16,7 +16,8 @@ pub(super) static RULE: Rule = Rule {
                  the segment is full; far below, it is cleared; above it, see the rules on caches. Where the rate is \
                  only known within two bounds, the lower bound decides whether the segment is full and the upper \
                  bound whether it is cleared.",
-    formula: "full: rate >= 0.9 x count x value; cleared: rate < 0.9 x",
+    formula: "full: rate >= 0.9 x count x value; cleared: rate < 0.7 x; left open between; of a declared network x 1448 / 1538, \
+              its payload",
     source: "Asymptotic bounds, Denning and Buzen, ACM Computing Surveys 10 (1978); byte triangulation",
     example: "a server that completes 3 900 op/s where its protocol was measured at 4 100 op/s: 95 %",
     how_to_measure: None,
@@ -51,6 +52,35 @@ mod tests {
     #[test]
     fn a_wire_with_room_is_cleared() {
         assert!(cleared(&wire("bytes_per_s = 4.9e6\n"), Segment::NetworkBandwidth));
+    }
+
+    #[test]
+    fn between_seven_and_nine_tenths_a_ceiling_neither_clears_nor_blames() {
+        let of = |rate: &str| {
+            let all = read(&format!(
+                "[[ceiling]]\nsegment = \"device.bandwidth\"\nbytes_per_s = 100e6\n[[observation]]\nid = \"a\"\nop = \"read\"\nbytes_per_s = {rate}\n"
+            ));
+            (first(&all) == Segment::DeviceBandwidth, cleared(&all, Segment::DeviceBandwidth))
+        };
+        assert_eq!(
+            [of("69e6"), of("71e6"), of("89e6"), of("91e6")],
+            [(false, true), (false, false), (false, false), (true, false)]
+        );
+    }
+
+    #[test]
+    fn a_line_is_full_of_payload_before_its_rate() {
+        assert_eq!(first(&wire("bytes_per_s = 10.8e6\n")), Segment::NetworkBandwidth);
+        let measured = wire("bytes_per_s = 10.8e6\n");
+        let mut measured = measured;
+        measured.ceilings[0].basis = narrows_model::observation::CeilingBasis::Measured;
+        assert_eq!(first(&measured), Segment::Unknown);
+    }
+
+    #[test]
+    fn operations_times_the_block_are_a_rate_of_bytes() {
+        assert_eq!(first(&wire("ops_per_s = 2900\nblock_bytes = 4096\n")), Segment::NetworkBandwidth);
+        assert!(cleared(&wire("ops_per_s = 290\nblock_bytes = 4096\n"), Segment::NetworkBandwidth));
     }
 
     #[test]

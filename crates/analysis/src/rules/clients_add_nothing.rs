@@ -6,7 +6,7 @@ use crate::case::Cases;
 use crate::case::table::{self, Bracket, CLIENTS, ObservationTable, PATH, times, with_other_differences};
 use crate::method::given;
 use crate::text;
-use crate::thresholds::{BUSY_FREE_RATIO, ELIMINATED_CONFIDENCE, INFERRED_CONFIDENCE, NO_EFFECT_RATIO};
+use crate::thresholds::{ELIMINATED_CONFIDENCE, INFERRED_CONFIDENCE, NO_EFFECT_RATIO};
 use narrows_model::observation::{Capacity, Ceiling};
 use narrows_model::units::ratio;
 use narrows_model::{Observation, Segment};
@@ -26,7 +26,8 @@ pub(super) static RULE: Rule = Rule {
     segment: Segment::Server,
     title: "more clients add nothing",
     definition: "More clients reach the same aggregate as fewer: what each client has for itself is cleared, and one \
-                 of the shared stages limits. A stage whose ceiling or busy time leaves headroom is excluded. Where \
+                 of the shared stages limits. A stage whose ceiling or busy time leaves headroom is excluded: what limits \
+                 then is full, and a stage at 70 to 90 % of its ceiling is not. Where \
                  the clients did not run together the aggregate is between all bytes over the longest time and the \
                  sum of rates, and the upper bound decides. Reported only where no more specific rule names a limit, \
                  with a confidence of 0.7 at most. Where a call of one client takes the time of the network plus that \
@@ -124,11 +125,18 @@ fn shared(table: &ObservationTable<'_>, many: &Observation, text: &str, more: &s
     if table.has_proxy() {
         stages.push(Segment::Proxy);
     }
-    let idle = |stage: Segment| {
-        let busy = |(segment, busy): (&Segment, &f64)| segment.is_within(stage) && *busy < BUSY_FREE_RATIO;
-        given::has_room(table, stage, many) || many.busy_ratio.iter().any(busy)
-    };
-    let limits = stages.into_iter().filter(|stage| !idle(*stage)).map(|stage| (stage, Stance::Limits));
+    let below = |stage: &Segment| given::below_ceiling(table, *stage, many);
+    let own_ceilings = stages.iter().flat_map(below).map(|open| SegmentVerdict {
+        stance: Stance::Clears,
+        ..open.with_evidence(
+            format!("{text}, so what all share is full, and that is not"),
+            "rate, ceiling and aggregates of different numbers of clients",
+            "",
+        )
+    });
+    let own_ceilings: Vec<SegmentVerdict> = own_ceilings.collect();
+    let is_named = |stage: &Segment| !given::is_idle(table, *stage, many) && below(stage).is_empty();
+    let limits = stages.iter().copied().filter(is_named).map(|stage| (stage, Stance::Limits));
     let verdict = |(segment, stance)| {
         let verdict = SegmentVerdict::new(
             segment,
@@ -144,7 +152,7 @@ fn shared(table: &ObservationTable<'_>, many: &Observation, text: &str, more: &s
             "",
         )
     };
-    clears.chain(limits).map(verdict).collect()
+    clears.chain(limits).map(verdict).chain(own_ceilings).collect()
 }
 
 /// Each client limited by itself: more of them transfer as much more.

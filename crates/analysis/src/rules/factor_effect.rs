@@ -3,8 +3,10 @@
 use super::{Basis, Rule, SegmentVerdict, Stance};
 use crate::case::Cases;
 use crate::case::table::{self, Bracket, ObservationTable, times};
+use crate::method::given;
 use crate::thresholds::{NO_EFFECT_RATIO, STRONG_GAIN_RATIO, no_effect_ratio};
 use narrows_model::cell::FactorValue;
+use narrows_model::diagnosis::Severity;
 use narrows_model::units::ratio;
 use narrows_model::{Observation, Segment};
 
@@ -20,8 +22,9 @@ pub(super) static RULE: Rule = Rule {
     definition: "Two observations that differ in only one factor show whether the segment that it varies limits: with \
                  an effect below 5 % it does not, at either value; where the rate follows the resource, it limited at \
                  the lower value. A setting that is not a number limits where the other setting is a quarter faster. \
-                 The segment of a factor is known from its name or given in [factor_segment]; `protocol`, `layout` \
-                 and other names are compared but never named as the limit. Figures read off a chart must differ by 5 \
+                 The segment of a factor is known from its name or given in [factor_segment]; the \
+                 effect of a number of another name is reported, and its segment is not known; `protocol`, `layout` \
+                 and other settings are never named as the limit. A segment that was measured mostly idle is not named. Figures read off a chart must differ by 5 \
                  % more.",
     formula: "cleared: 1/1.05 < rate ratio < 1.05; limits: ln(rate ratio) / ln(resource ratio) >= 0.5, or rate ratio >= 1.25 \
               for a setting",
@@ -35,8 +38,35 @@ pub(super) static RULE: Rule = Rule {
 fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
     let Some(table) = cases.table() else { return Vec::new() };
     let varied = table.factors().into_iter().filter(|factor| !factor.ends_with("_buffer_bytes"));
-    let with_segment = varied.filter_map(|factor| Some((factor, table.segment_of(factor)?)));
-    with_segment.flat_map(|(factor, segment)| of_factor(table, factor, segment)).collect()
+    let of_varied = |factor: &str| match table.segment_of(factor) {
+        Some(segment) => of_factor(table, factor, segment),
+        None => without_segment(table, factor),
+    };
+    varied.flat_map(of_varied).collect()
+}
+
+/// What the rate did where a number was varied that has no known segment.
+fn without_segment(table: &ObservationTable<'_>, factor: &str) -> Vec<SegmentVerdict> {
+    let number = |one: &Observation| match one.factors.get(factor) {
+        Some(FactorValue::Number(number)) => Some(*number),
+        _ => None,
+    };
+    let step = |pair: &[&Observation]| {
+        let [less, more] = pair else { return None };
+        let grown = number(less)? < number(more)?;
+        let faster = table::speed_up(less, more).filter(|_| grown)?;
+        let text = format!(
+            "{factor} {} -> {}: {} times the rate ({}, {}); its segment is not known",
+            describe(less, factor),
+            describe(more, factor),
+            times(faster),
+            less.id,
+            more.id
+        );
+        let note = SegmentVerdict::note(Segment::Unknown, &more.id, Severity::Info);
+        Some(note.with_evidence(text, "rates of observations that differ in one factor", ""))
+    };
+    table.series(factor).iter().flat_map(|series| series.windows(2).filter_map(step)).collect()
 }
 
 fn of_factor(table: &ObservationTable<'_>, factor: &str, segment: Segment) -> Vec<SegmentVerdict> {
@@ -47,7 +77,7 @@ fn of_factor(table: &ObservationTable<'_>, factor: &str, segment: Segment) -> Ve
         if numbers {
             for pair in series.windows(2) {
                 if let [less, more] = pair {
-                    verdicts.extend(of_numbers(factor, segment, less, more));
+                    verdicts.extend(of_numbers(table, factor, segment, [less, more]));
                 }
             }
         } else {
@@ -58,7 +88,12 @@ fn of_factor(table: &ObservationTable<'_>, factor: &str, segment: Segment) -> Ve
 }
 
 /// Two values of a resource, the lesser first.
-fn of_numbers(factor: &str, segment: Segment, less: &Observation, more: &Observation) -> Vec<SegmentVerdict> {
+fn of_numbers(
+    table: &ObservationTable<'_>,
+    factor: &str,
+    segment: Segment,
+    [less, more]: [&Observation; 2],
+) -> Vec<SegmentVerdict> {
     let value = |one: &Observation| match one.factors.get(factor) {
         Some(FactorValue::Number(number)) => Some(*number),
         _ => None,
@@ -78,6 +113,11 @@ fn of_numbers(factor: &str, segment: Segment, less: &Observation, more: &Observa
     if is_nothing(faster, less, more) {
         [less, more].into_iter().map(|one| cleared(segment, one, &text)).collect()
     } else if elasticity >= ELASTICITY && faster.low > NO_EFFECT_RATIO + doubt(less, more) {
+        if given::is_idle(table, segment, less) {
+            let note = SegmentVerdict::note(segment, &less.id, Severity::Info);
+            let text = format!("{text}; {segment} was measured mostly idle, so it is not named for that");
+            return vec![note.with_evidence(text, "rates and busy shares of observations", "")];
+        }
         vec![limits(segment, less, elasticity.min(1.0), &text).with_relief_gain(Some(faster.high))]
     } else {
         Vec::new()
@@ -136,7 +176,7 @@ fn describe(one: &Observation, factor: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::observed::{cleared, first, read};
+    use crate::testing::observed::{cleared, finding_text, first, named, read};
 
     fn two(factor: (&str, &str), rates: (f64, f64), rest: &str) -> narrows_model::Observations {
         read(&format!(
@@ -155,6 +195,60 @@ mod tests {
         let all = two(("server_threads = 2", "server_threads = 8"), (10e6, 36e6), "");
         assert_eq!(first(&all), Segment::ServerThreads);
         assert!(!cleared(&all, Segment::ServerThreads));
+    }
+
+    #[test]
+    fn rows_of_other_loads_are_not_compared() {
+        let of = |a: &str, b: &str| {
+            let rows = [("a", 2, 50e6, a), ("b", 4, 100e6, b)].map(|(id, disks, rate, rest)| {
+                format!("[[observation]]\nid = \"{id}\"\nop = \"write\"\nbytes_per_s = {rate}\nfactor = {{ disks = {disks} }}\n{rest}\n")
+            });
+            named(&read(&rows.concat())).contains(&Segment::Device)
+        };
+        assert!(of("in_flight_configured = 8", "in_flight_configured = 8"));
+        assert!(!of("in_flight_configured = 8", "in_flight_configured = 16"));
+        assert!(!of("file_bytes = 1000000", "file_bytes = 2000000"));
+        assert!(!of("offered_bytes_per_s = 200e6", "offered_bytes_per_s = 400e6"));
+    }
+
+    #[test]
+    fn a_number_without_a_known_segment_is_reported_and_synonyms_are_known() {
+        let text = finding_text(&two(("frobs = 2", "frobs = 4"), (50e6, 95e6), ""), "substitution");
+        assert!(
+            text.contains("frobs 2 -> 4: 1.90 times the rate (a, b); its segment is not known"),
+            "{text}"
+        );
+        for (name, segment) in [("nfsd_threads", Segment::ServerThreads), ("ssds", Segment::Device)] {
+            let (few, many) = (format!("{name} = 2"), format!("{name} = 4"));
+            assert_eq!(first(&two((&few, &many), (50e6, 95e6), "")), segment, "{name}");
+        }
+    }
+
+    #[test]
+    fn response_times_alone_show_what_a_resource_does() {
+        let of = |deeper: &str| {
+            read(&format!(
+                "[[observation]]\nid = \"a\"\nop = \"read\"\nlatency_s = 0.010\nfactor = {{ disks = 1 }}\n\
+                 [[observation]]\nid = \"b\"\nop = \"read\"\nlatency_s = 0.005\nfactor = {{ disks = 2 }}\n{deeper}"
+            ))
+        };
+        assert_eq!(first(&of("")), Segment::Device);
+        assert!(!named(&of("offered_ops_per_s = 100\n")).contains(&Segment::Device));
+    }
+
+    #[test]
+    fn what_was_measured_idle_is_not_blamed_by_scaling() {
+        let of = |busy: &str| {
+            let row = |id: &str, cpus: u32, rate: f64| {
+                format!(
+                    "[[observation]]\nid = \"{id}\"\nop = \"write\"\nbytes_per_s = {rate}\ncpu_ratio = {{ server = {busy} }}\nfactor = {{ server_cpus = {cpus} }}\n"
+                )
+            };
+            read(&(row("a", 2, 50e6) + &row("b", 4, 98e6)))
+        };
+        assert!(!named(&of("0.10")).contains(&Segment::ServerCpu));
+        assert!(finding_text(&of("0.10"), "substitution").contains("mostly idle"));
+        assert_eq!(first(&of("0.85")), Segment::ServerCpu);
     }
 
     #[test]

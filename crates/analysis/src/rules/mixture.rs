@@ -1,10 +1,14 @@
 //! A figure is a mixture: its mean describes none of its parts.
 
 use super::{Rule, SegmentVerdict};
+use crate::case::table;
 use crate::case::{Cases, ModalFigure};
 use crate::method;
 use crate::text;
-use narrows_model::Segment;
+use crate::thresholds::STRONG_GAIN_RATIO;
+use narrows_model::diagnosis::Severity;
+use narrows_model::observation::Quality;
+use narrows_model::{Observation, Segment};
 
 /// The rule.
 pub(super) static RULE: Rule = Rule {
@@ -15,9 +19,10 @@ pub(super) static RULE: Rule = Rule {
     definition: "The rates over time, the response times, or the rates of the clients have more than one mode: some \
                  requests, or clients, were served in one way and some in another (a cache and the device behind it, \
                  a burst and the rate after it). The mean is between the modes and describes neither; the sum of such \
-                 clients is not used either.",
+                 clients is not used either. In a file, observations of one setting that are a quarter apart are \
+                 reported too: something that the file does not say differed.",
     formula: "dip of the distribution from the nearest with one mode, p < 0.05, and two modes or more; of the rates of 8 \
-              clients or more, 1.2 apart",
+              clients or more, 1.2 apart; of repeats in a file, fastest / slowest >= 1.25",
     source: "Hartigan and Hartigan, The Dip Test of Unimodality, Annals of Statistics 13 (1985)",
     example: "4 KiB reads: 62 % at 0.08 ms and 38 % at 5.9 ms",
     how_to_measure: Some(
@@ -28,15 +33,47 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
+    let mut verdicts = repeats(cases);
     let mixed = cases.all().iter().filter(|case| !case.mixtures.is_empty());
-    method::notes(
+    verdicts.extend(method::notes(
         mixed,
         "modes of the rate over time, of the response times, of the clients' rates",
         |case| {
             let mixtures: Vec<String> = case.mixtures.iter().map(modes).collect();
             format!("{}: {}", case.id, mixtures.join("; "))
         },
-    )
+    ));
+    verdicts
+}
+
+/// Observations of one setting whose rates are further apart than repeats are.
+fn repeats(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
+    let Some(table) = cases.table() else { return Vec::new() };
+    let is_bound = |one: &Observation| matches!(one.quality, Quality::LowerBound | Quality::UpperBound);
+    let of_group = |group: Vec<&Observation>| {
+        let measured: Vec<&Observation> = group.into_iter().filter(|one| !is_bound(one)).collect();
+        let slowest = measured.iter().copied().reduce(|a, b| if is_faster(a, b) { b } else { a })?;
+        let fastest = measured.iter().copied().reduce(|a, b| if is_faster(b, a) { b } else { a })?;
+        let apart = table::speed_up(slowest, fastest)?;
+        let doubt = table::doubt_ratio(slowest).max(table::doubt_ratio(fastest));
+        (apart.low >= STRONG_GAIN_RATIO + doubt).then(|| {
+            let text = format!(
+                "{} observations of one setting differ: {} is {} times as fast as {}",
+                measured.len(),
+                fastest.id,
+                table::times(apart),
+                slowest.id
+            );
+            let note = SegmentVerdict::note(RULE.segment, &slowest.id, Severity::Warning);
+            note.with_evidence(text, "rates of repeats", "")
+        })
+    };
+    table.repeats().into_iter().filter_map(of_group).collect()
+}
+
+/// Whether `a` is faster than `b`.
+fn is_faster(a: &Observation, b: &Observation) -> bool {
+    table::speed_up(b, a).is_some_and(|faster| faster.low > 1.0)
 }
 
 fn modes(parts: &ModalFigure) -> String {
@@ -82,6 +119,19 @@ mod tests {
 
     mod of_files {
         use crate::testing::observed::{read, slugs};
+
+        #[test]
+        fn repeats_that_disagree_are_told_and_others_are_not() {
+            let of = |rate: &str, rest: &str| {
+                slugs(&read(&format!(
+                    "[[observation]]\nid = \"a\"\nop = \"write\"\nbytes_per_s = 50e6\n\
+                     [[observation]]\nid = \"b\"\nop = \"write\"\nbytes_per_s = {rate}\n{rest}\n"
+                )))
+                .contains(&"mixture".to_owned())
+            };
+            assert!(of("150e6", "") && !of("55e6", ""));
+            assert!(!of("150e6", "connections = 4") && !of("150e6", "block_bytes = 4096"));
+        }
 
         fn observations(rate: impl Fn(u32) -> f64) -> narrows_model::Observations {
             let rates: Vec<String> = (0..47).map(|client| rate(client).to_string()).collect();

@@ -3,7 +3,7 @@
 use super::{Basis, Rule, SegmentVerdict, Stance};
 use crate::case::Cases;
 use crate::text;
-use crate::thresholds::{BUSY_FREE_RATIO, CPU_FULL_RATIO, INFERRED_CONFIDENCE};
+use crate::thresholds::{CPU_FULL_RATIO, FREE_RATIO, INFERRED_CONFIDENCE};
 use narrows_model::{Observation, Segment};
 
 /// The rule.
@@ -31,7 +31,7 @@ fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
 fn of_one(one: &Observation) -> Vec<SegmentVerdict> {
     let verdicts = one.busy_ratio.iter().filter_map(|(segment, busy)| {
         let full = *busy >= CPU_FULL_RATIO;
-        if !full && *busy >= BUSY_FREE_RATIO {
+        if !full && *busy >= FREE_RATIO {
             return None;
         }
         let stance = if full { Stance::Limits } else { Stance::Clears };

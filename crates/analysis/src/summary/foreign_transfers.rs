@@ -6,7 +6,7 @@
 use super::ticks::{TICK_NS, TICKS_MIN};
 use super::{Machines, bytes};
 use crate::collect::{CellData, RoleDelta};
-use narrows_model::counters::{DiskCounters, NicCounters, Role, TcpCounters};
+use narrows_model::counters::{DiskCounters, NicCounters, TcpCounters};
 use narrows_model::summary::{ForeignResource, ForeignTransfer, ForeignTransferProgram};
 use narrows_model::units::{BytesPerSec, ratio};
 use narrows_model::workload::Access;
@@ -136,6 +136,7 @@ fn is_short(elapsed: Nanos) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use narrows_model::Role;
     use narrows_model::counters::{CounterSample, ForeignCpu, ForeignDeviceProgram};
     use narrows_model::trial::CounterPair;
 

@@ -56,43 +56,61 @@ pub(crate) fn setting_under(one: &Observation, op: ObservedOp, left_out: &dyn Fn
     format!("{} {:?} {clients:?} {}", op.name(), one.block_bytes, factors.join(" "))
 }
 
+/// The load of an observation, beside its setting: what was offered, what was in flight, and how large the files were.
+pub(super) fn same_load(one: &Observation) -> String {
+    format!(
+        " {:?} {:?} {:?} {:?}",
+        one.offered_ops_per_s, one.offered_bytes_per_s, one.in_flight_configured, one.file_bytes
+    )
+}
+
+/// Names of factors with the segment that they vary: those of the schema first, then the words that servers, clusters and
+/// load generators have for them.
+const KNOWN: [(&str, Segment); 33] = [
+    ("server_threads", Segment::ServerThreads),
+    ("connections", Segment::ClientConnection),
+    ("nconnect", Segment::ClientConnection),
+    ("mounts", Segment::ClientConnection),
+    ("window_bytes", Segment::ClientConnection),
+    ("disks", Segment::Device),
+    ("spindles", Segment::Device),
+    ("devices", Segment::Device),
+    ("disk_rate", Segment::Device),
+    ("links", Segment::NetworkBandwidth),
+    ("network", Segment::NetworkBandwidth),
+    ("server_cpus", Segment::ServerCpu),
+    ("client_cpus", Segment::ClientCpu),
+    ("processors", Segment::ClientCpu),
+    ("client_buffer_bytes", Segment::ClientCpu),
+    ("proxy_buffer_bytes", Segment::ProxyCpu),
+    ("server_buffer_bytes", Segment::ServerCpu),
+    ("nfsd_threads", Segment::ServerThreads),
+    ("nfsd", Segment::ServerThreads),
+    ("streams", Segment::ClientConnection),
+    ("sessions", Segment::ClientConnection),
+    ("drives", Segment::Device),
+    ("ssds", Segment::Device),
+    ("hdds", Segment::Device),
+    ("luns", Segment::Device),
+    ("nics", Segment::NetworkBandwidth),
+    ("link_rate", Segment::NetworkBandwidth),
+    ("server_cores", Segment::ServerCpu),
+    ("client_cores", Segment::ClientCpu),
+    ("proxy_cpus", Segment::ProxyCpu),
+    ("proxy_cores", Segment::ProxyCpu),
+    ("queue_depth", Segment::WorkloadConcurrency),
+    ("iodepth", Segment::WorkloadConcurrency),
+];
+
 /// The segment that a factor of this name varies, where the name says it.
 pub(super) fn known_segment(factor: &str) -> Option<Segment> {
-    match factor {
-        "server_threads" => Some(Segment::ServerThreads),
-        "connections" | "nconnect" | "mounts" | "window_bytes" => Some(Segment::ClientConnection),
-        "disks" | "spindles" | "devices" | "disk_rate" => Some(Segment::Device),
-        "links" | "network" => Some(Segment::NetworkBandwidth),
-        "server_cpus" | "server_buffer_bytes" => Some(Segment::ServerCpu),
-        "client_cpus" | "processors" | "client_buffer_bytes" => Some(Segment::ClientCpu),
-        "proxy_buffer_bytes" => Some(Segment::ProxyCpu),
-        _ => None,
-    }
+    KNOWN.iter().find(|(name, _)| *name == factor).map(|(_, segment)| *segment)
 }
 
 /// Factors whose name says which segment they vary, with it, for the reference.
 #[must_use]
 pub fn known_factors() -> Vec<(&'static str, Segment)> {
-    const NAMES: [&str; 17] = [
-        "server_threads",
-        "connections",
-        "nconnect",
-        "mounts",
-        "window_bytes",
-        "disks",
-        "spindles",
-        "devices",
-        "disk_rate",
-        "links",
-        "network",
-        "server_cpus",
-        "client_cpus",
-        "processors",
-        "client_buffer_bytes",
-        "proxy_buffer_bytes",
-        "server_buffer_bytes",
-    ];
-    NAMES.iter().filter_map(|name| Some((*name, known_segment(name)?))).collect()
+    KNOWN.to_vec()
 }
 
 /// The factor of a role's buffer size.

@@ -4,7 +4,7 @@ use super::factors::{buffer_bytes, mentions};
 use crate::thresholds::{CONTRADICTION_RATIO, OVERLAP_RATIO};
 use narrows_model::Observation;
 use narrows_model::counters::Role;
-use narrows_model::observation::Quality;
+use narrows_model::observation::{ObservedOp, Quality};
 use narrows_model::units::ratio;
 
 /// A figure read off a chart is good to this.
@@ -51,7 +51,18 @@ pub(crate) fn bytes_per_s(one: &Observation) -> Option<Bracket> {
             Some(Bracket::exact(mean * one.clients? as f64))
         })
         .or_else(|| ratio(total_bytes(one)?, one.elapsed_s?).map(Bracket::exact))
+        .or_else(|| of_operations(one).map(Bracket::exact))
         .filter(|rate| rate.high > 0.0)
+}
+
+/// Operations a second times the block; operations on names move no block.
+fn of_operations(one: &Observation) -> Option<f64> {
+    let moves = one.op != ObservedOp::Metadata;
+    one.ops_per_s
+        .filter(|_| moves)
+        .map(|rate| rate.0)
+        .zip(one.block_bytes)
+        .map(|(rate, block)| rate * block.as_f64())
 }
 
 fn of_clients(one: &Observation) -> Option<Bracket> {
@@ -92,7 +103,16 @@ pub(crate) fn speed_up(a: &Observation, b: &Observation) -> Option<Bracket> {
     if let (Some(a), Some(b)) = (one_ops(a), one_ops(b)) {
         return ratio(b, a).map(Bracket::exact);
     }
-    ratio(a.elapsed_s?, b.elapsed_s?).map(Bracket::exact)
+    let of_time = || ratio(a.elapsed_s?, b.elapsed_s?);
+    of_time().or_else(|| by_response_time(a, b)).map(Bracket::exact)
+}
+
+/// By response times alone, of closed loops with as much in flight: requests in flight over the response time are the rate
+/// (Little's law).
+fn by_response_time(a: &Observation, b: &Observation) -> Option<f64> {
+    let is_open = |one: &Observation| one.offered_ops_per_s.is_some() || one.offered_bytes_per_s.is_some();
+    let is_comparable = in_flight(a) == in_flight(b) && a.clients == b.clients && !is_open(a) && !is_open(b);
+    ratio(a.latency_s?, b.latency_s?).filter(|_| is_comparable)
 }
 
 fn one_ops(one: &Observation) -> Option<f64> {
