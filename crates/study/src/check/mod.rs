@@ -31,7 +31,7 @@ pub(crate) const INTERVAL_NS: Nanos = Nanos(100_000_000);
 /// # Shape
 /// Cells in the order in which they run: for each point (operation, block size, depth) of the path, the most telling
 /// first, the cuts that it is compared with and were not planned before, then the path itself. Ids are unique among
-/// cells and skips together. The first loads (bulk, one at a time, random) are always measured: where they do not fit
+/// cells and skips together. The first loads (bulk, one at a time, random) are always planned: where they do not fit
 /// with their cuts, all cells are measured for less time, and where that is not enough, their last cuts are dropped.
 /// What does not fit the budget beside them is dropped from the end, whole points at a time, and listed.
 ///
