@@ -1,4 +1,4 @@
-//! What fits the time: whole points from the front; the rest is listed.
+//! What fits the time: the path at the first loads, then whole points from the front; the rest is listed.
 
 use super::cuts::PointCells;
 use crate::problem::Problem;
@@ -35,50 +35,63 @@ impl Budget {
         Self { whole, for_cells: for_cells(whole) }
     }
 
-    /// The cells that fit; the others are added to `skipped`.
+    /// Whether all cells of these points fit.
+    pub(super) fn holds(self, points: &[PointCells]) -> bool {
+        total(points) <= self.for_cells
+    }
+
+    /// The cells that fit; the others are added to `skipped`. The path is kept at the `first_count` points from the front,
+    /// with as many of their cuts as fit beside it. `needed` is the time of everything, unshortened.
     ///
     /// # Errors
-    /// When not even the first point fits.
+    /// When the path's own cells of the first points do not fit.
     pub(super) fn fit(
         self,
         points: Vec<PointCells>,
+        first_count: usize,
+        needed: Nanos,
         skipped: &mut Vec<SkippedCell>,
     ) -> Result<Vec<Cell>, Problem> {
-        let needed = total(&points);
         let reason = format!(
             "past the budget of {} s; --seconds {} measures everything",
             self.whole.as_secs_f64(),
             seconds_for(needed)
         );
-        let first = points.first().map(|point| total(std::slice::from_ref(point)));
+        let paths = points.iter().take(first_count).map(|point| estimate(&point.path));
+        let mut kept_free = paths.fold(Nanos(0), Nanos::saturating_add);
+        if kept_free > self.for_cells || points.is_empty() {
+            return Err(self.too_short(kept_free));
+        }
         let mut cells: Vec<Cell> = Vec::new();
         let mut known = BTreeSet::new();
         let mut spent = Nanos(0);
         let mut is_full = false;
-        for point in points {
+        for (index, point) in points.into_iter().enumerate() {
+            let is_first = index < first_count;
+            if is_first {
+                kept_free = kept_free.saturating_sub(estimate(&point.path));
+            }
             let new = unknown(&point, &known);
-            let cost = spent.saturating_add(cost(&new));
-            is_full |= cost > self.for_cells;
+            is_full |= spent.saturating_add(cost(&new)).saturating_add(kept_free) > self.for_cells;
             known.extend(new.iter().map(|cell| cell.id.clone()));
             let impossible = point.skipped.into_iter().filter(|skip| known.insert(skip.cell.clone()));
             skipped.extend(impossible);
-            if is_full {
-                skipped.extend(
-                    new.into_iter().map(|cell| SkippedCell { cell: cell.id, reason: reason.clone() }),
-                );
-            } else {
-                spent = cost;
-                cells.extend(new);
-            }
+            let (fitting, dropped): (Vec<Cell>, Vec<Cell>) =
+                new.into_iter().partition(|cell| !is_full || (is_first && cell.id == point.path.id));
+            spent = spent.saturating_add(cost(&fitting));
+            cells.extend(fitting);
+            skipped.extend(
+                dropped.into_iter().map(|cell| SkippedCell { cell: cell.id, reason: reason.clone() }),
+            );
         }
-        if cells.is_empty() { Err(self.too_short(first.unwrap_or_default())) } else { Ok(cells) }
+        Ok(cells)
     }
 
     fn too_short(self, first: Nanos) -> Problem {
         Problem::new(
             "budget_s",
             format!(
-                "{} s, and the first point with its cuts takes {:.2} s",
+                "{} s, and the path at the first loads takes {:.2} s without its cuts",
                 self.whole.as_secs_f64(),
                 first.as_secs_f64()
             ),
@@ -99,7 +112,7 @@ fn cost(cells: &[Cell]) -> Nanos {
 }
 
 /// Time of all points together, each cell once.
-fn total(points: &[PointCells]) -> Nanos {
+pub(super) fn total(points: &[PointCells]) -> Nanos {
     let mut known = BTreeSet::new();
     let mut sum = Nanos(0);
     for point in points {

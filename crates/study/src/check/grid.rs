@@ -45,8 +45,7 @@ pub(super) fn points(request: &CheckRequest) -> Vec<GridPoint> {
     for block in &blocks {
         shapes.extend(depths(request).into_iter().map(|depth| (*block, depth)));
     }
-    let [bulk, smallest] = corners(request);
-    let corners = [bulk, smallest, shallow_to_deep(&shapes)];
+    let corners = first_loads(request);
     let largest = blocks.last().copied();
     shapes.sort_by_key(|shape| {
         let corner = corners.iter().position(|corner| *corner == Some(*shape));
@@ -61,17 +60,18 @@ pub(super) fn points(request: &CheckRequest) -> Vec<GridPoint> {
         .collect()
 }
 
+/// Block and depth of the loads that are asked about first: bulk, one at a time, and many small requests.
+pub(super) fn first_loads(request: &CheckRequest) -> [Option<(Bytes, u32)>; 3] {
+    let [bulk, smallest] = corners(request);
+    let (blocks, depths) = (blocks(request), depths(request));
+    [bulk, smallest, blocks.first().copied().zip(depths.last().copied())]
+}
+
 /// The largest block at the deepest queue, and the smallest at the shallowest: bandwidth and latency.
 pub(super) fn corners(request: &CheckRequest) -> [Option<(Bytes, u32)>; 2] {
     let (blocks, depths) = (blocks(request), depths(request));
     let corner = |block: Option<&Bytes>, depth: Option<&u32>| block.copied().zip(depth.copied());
     [corner(blocks.last(), depths.last()), corner(blocks.first(), depths.first())]
-}
-
-/// Bandwidth, latency and operations each have a corner; this is the third: the smallest block, the deepest queue.
-fn shallow_to_deep(shapes: &[(Bytes, u32)]) -> Option<(Bytes, u32)> {
-    let smallest = shapes.first()?.0;
-    shapes.iter().copied().filter(|(block, _)| *block == smallest).max_by_key(|(_, depth)| *depth)
 }
 
 /// Block sizes, ascending, each once.

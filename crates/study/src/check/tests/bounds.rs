@@ -24,6 +24,31 @@ fn what_is_past_the_budget_is_dropped_from_the_end_and_listed() {
 }
 
 #[test]
+fn the_first_loads_are_measured_within_any_budget_shorter_rather_than_absent() {
+    let first = |plan: &Plan| ids(&cut(plan, Cut::Path))[..6].to_vec();
+    for target in ["/srv", "tcp://h:1/disk", "tcp://h:1/memory"] {
+        let whole = plan(&roomy(target));
+        for budget_s in [7.0, 10.0, 20.0, 30.0, 60.0] {
+            let part = plan(&CheckRequest { budget_s, ..request(target) });
+            assert_eq!(first(&part), first(&whole), "{target} {budget_s}");
+            assert!(seconds(&part.cells) <= budget_s * 0.9, "{target} {budget_s}");
+            let lengths: Vec<f64> =
+                cut(&part, Cut::Path).iter().map(|cell| cell.stop.measure_ns.as_secs_f64()).collect();
+            assert!(lengths.iter().all(|length| (0.5..=1.5).contains(length)), "{target} {lengths:?}");
+        }
+    }
+}
+
+#[test]
+fn cells_shorter_than_half_a_second_are_not_made_shorter_and_a_cap_keeps_its_loads() {
+    let short = plan(&CheckRequest { cell_seconds: 0.2, budget_s: 5.0, ..request("tcp://h:1/disk") });
+    assert!(cut(&short, Cut::Path).iter().all(|cell| cell.stop.measure_ns == Nanos(200_000_000)));
+    let capped = CheckRequest { max_bytes_per_s: Some(12 * MIB), ..request("/srv") };
+    let part = plan(&CheckRequest { budget_s: 12.0, ..capped });
+    assert_eq!(cut(&part, Cut::Path)[0].id.0, "path/read/1MiB/qd1/w16/c1");
+}
+
+#[test]
 fn the_budget_that_a_skip_names_measures_everything() {
     for target in ["/srv", "tcp://h:1/disk", "tcp://h:1/memory"] {
         let short = plan(&CheckRequest { budget_s: 20.0, ..request(target) });
