@@ -28,7 +28,8 @@ pub struct RunOutput {
 /// Share of the budget by which a run may exceed it before cells are dropped: opening and counting are planned roughly.
 const OVERRUN_RATIO: f64 = 0.05;
 
-/// Runs the cells of `plan` that start within the budget; `already_ns` of it were spent before.
+/// Runs the cells of `plan` that fit the budget, those of the path before cuts where not all do; `already_ns` of it were
+/// spent before.
 ///
 /// Cells that fail are reported and the run continues, unless the server is gone.
 ///
@@ -56,12 +57,12 @@ pub fn execute(
             run.output.reason = run.stop_reason();
             return Ok(run.output);
         }
-        if !share.fits(now_ns, cell) {
+        let rest = plan.cells.get(index..).unwrap_or_default();
+        if !share.fits(now_ns, rest) {
             let reason = no_time(run.site.prepared.took_ns());
             run.skip_cell(cell, reason)?;
             continue;
         }
-        let rest = plan.cells.get(index..).unwrap_or_default();
         let leave = CellTime { until_ns: share.until_ns(now_ns, rest), limit_ns: share.limit_at_ns };
         let mut repetition = Repetition::new(cell);
         let outcome = run.trials(cell, &mut repetition, leave);

@@ -4,7 +4,7 @@
 //! A noisy cell at the front takes nothing from cells that the plan promises. What a cell does not use passes to those
 //! that follow it, and what is left in the end to those that need more trials. It only calculates and runs nothing.
 
-use narrows_model::{Cell, Repeat};
+use narrows_model::{Cell, Cut, Repeat};
 
 /// The end of a run's time on the site's clock.
 #[derive(Debug, Clone, Copy)]
@@ -13,9 +13,14 @@ pub(crate) struct TimeShare {
 }
 
 impl TimeShare {
-    /// Whether the fewest trials of `cell` fit from `now_ns` on.
-    pub(crate) fn fits(self, now_ns: u64, cell: &Cell) -> bool {
-        now_ns.saturating_add(cell.planned_ns().0) <= self.limit_at_ns
+    /// Whether the fewest trials of the first of `cells`, those that have not run yet, fit from `now_ns` on: of a cut beside
+    /// all cells of the path that are still to come, since a cut explains what without the path was not measured.
+    pub(crate) fn fits(self, now_ns: u64, cells: &[Cell]) -> bool {
+        let Some((cell, rest)) = cells.split_first() else { return true };
+        let is_cut = cell.cut != Cut::Path;
+        let paths = rest.iter().filter(|cell| is_cut && cell.cut == Cut::Path);
+        let needed_ns = paths.fold(cell.planned_ns().0, |sum, path| sum.saturating_add(path.planned_ns().0));
+        now_ns.saturating_add(needed_ns) <= self.limit_at_ns
     }
 
     /// Until when the first of `cells`, those that have not run yet, may be repeated.
@@ -61,9 +66,21 @@ mod tests {
         let share = TimeShare { limit_at_ns: 3 * SECOND };
         let cells = [cell(NARROW, 30), cell(NARROW, 30)];
         assert_eq!(share.until_ns(0, &cells), 3 * SECOND);
-        assert!(share.fits(0, &cells[0]) && !share.fits(1, &cells[0]));
+        assert!(share.fits(0, &cells[..1]) && !share.fits(1, &cells[..1]));
         let wide = TimeShare { limit_at_ns: 7 * SECOND };
         assert!(wide.until_ns(0, &cells) < 4 * SECOND, "less than one trial beyond the fewest");
+    }
+
+    #[test]
+    fn a_cut_is_left_out_before_the_path_that_follows_it() {
+        let of = |cut| Cell { cut, ..cell(Repeat::Fixed, 3) };
+        let cells = [of(Cut::LocalDevice), of(Cut::Path), of(Cut::LocalDevice), of(Cut::Path)];
+        let each_ns = cells[0].planned_ns().0;
+        let share = TimeShare { limit_at_ns: 3 * each_ns };
+        assert!(share.fits(0, &cells) && !share.fits(1, &cells));
+        // Left out, it leaves the time to both cells of the path and to no other cut.
+        assert!(share.fits(each_ns, &cells[1..]) && !share.fits(2 * each_ns, &cells[2..]));
+        assert!(share.fits(2 * each_ns, &cells[3..]) && !share.fits(2 * each_ns + 1, &cells[3..]));
     }
 
     #[test]
