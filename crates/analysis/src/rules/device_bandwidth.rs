@@ -2,12 +2,15 @@
 
 use super::{Rule, SegmentVerdict, Stance};
 use crate::case::Cases;
+use crate::facts::reads;
 use crate::method::device::{self, Bound};
 use crate::method::{self, EvidenceSource, SegmentRate, commit, given};
 use crate::text;
-use crate::thresholds::DOMINANT_RATIO;
+use crate::thresholds::{DOMINANT_RATIO, RAISED_RATIO};
 use crate::view::{CutCeiling, SummaryView};
-use narrows_model::summary::CellSummary;
+use narrows_model::summary::{CellSummary, ForeignResource};
+use narrows_model::units::ratio;
+use narrows_model::workload::Access;
 use narrows_model::{Cut, Segment};
 
 /// The rule.
@@ -19,8 +22,8 @@ pub(super) static RULE: Rule = Rule {
     definition: "The path moves nearly what the device alone moved past the page cache at the same operation and \
                  block, and the device's own counters count the same bytes. Where operations per second (see \
                  device-iops-full) or the commit of writes (commit-bound) are the limit, these are named instead; \
-                 where only one block of 64 KiB or less was measured, the whole device. A virtual disk is the device \
-                 as this guest sees it. In an observation file the rate of all clients, without what a cache served, \
+                 where only one block of 64 KiB or less was measured, the whole device. What a page cache reads ahead counts as the device's. A virtual disk is the \
+                 device as this guest sees it. In an observation file the rate of all clients, without what a cache served, \
                  is compared with count x value of a [[ceiling]] of the device.",
     formula: "rate x share of the bytes that reached the device >= 0.9 x rate of the device alone (O_DIRECT; through a page cache at its best block \
               and depth, as requests are merged); at one \
@@ -53,7 +56,7 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict
         let what = "moving the block at the device's best rate";
         method::unless_cut_was_limited(method::time_share(RULE.segment, cell, part_s, what, shown)?, ceiling)?
     } else {
-        let rate = cell.rate_bytes_per_s?.0 * share;
+        let rate = cell.rate_bytes_per_s?.0 * read_ahead_ratio(cell).unwrap_or(share);
         let segment_rate = SegmentRate { segment: RULE.segment, cell, rate };
         let verdict = method::evaluate_segment_rate(
             segment_rate,
@@ -101,10 +104,25 @@ fn narrow_verdict(
     }
 }
 
+/// How many times the application's bytes the device read, where it is a page cache's read-ahead that reads more than was
+/// asked for; `None` for other loads, and where others used the device too.
+fn read_ahead_ratio(cell: &CellSummary) -> Option<f64> {
+    let is_own = cell.foreign_transfers.iter().all(|transfer| transfer.resource != ForeignResource::Disk);
+    let is_cached = reads(cell.op) && cell.requested.access == Access::Buffered && is_own;
+    let device = cell.bytes.device.filter(|_| is_cached)?;
+    ratio(device.as_f64(), cell.bytes.application.as_f64()).filter(|share| *share > RAISED_RATIO)
+}
+
 fn agreement(cell: &CellSummary) -> String {
     let busy =
         cell.device_busy_ratio.map(|busy| format!(", busy {} of the time", text::percent(busy.min(1.0))));
     match cell.bytes.device {
+        Some(device) if read_ahead_ratio(cell).is_some() => format!(
+            "the device read {} for the application's {}, with what was read ahead{}",
+            text::amount(device),
+            text::amount(cell.bytes.application),
+            busy.unwrap_or_default(),
+        ),
         Some(device) => format!(
             "{} of the application's {} reached the device{}",
             text::amount(device),
@@ -163,6 +181,39 @@ mod tests {
         let idle = crate::diagnose(&merged(0.5));
         assert!(!idle.limiting.iter().any(|entry| entry.segment == Segment::DeviceBandwidth));
         assert!(idle.exonerated.iter().any(|entry| entry.segment == Segment::DeviceBandwidth));
+    }
+
+    /// Bulk reads through the page cache at half of the device's rate, for which it read this percentage of what was asked for.
+    fn read_ahead(percent: u64, others: Vec<narrows_model::summary::ForeignTransfer>) -> Vec<Segment> {
+        let mut summary = builtin("local-ssd");
+        let id = "path/read/1MiB/qd1/w16/c1";
+        summary.cells.retain(|cell| cell.cut != Cut::Path || cell.id == id);
+        for cell in summary.cells.iter_mut().filter(|cell| cell.cut == Cut::Path) {
+            cell.requested.access = Access::Buffered;
+            cell.rate_bytes_per_s =
+                cell.rate_bytes_per_s.map(|rate| narrows_model::BytesPerSec(rate.0 / 2.0));
+            cell.bytes.device = Some(narrows_model::Bytes(cell.bytes.application.0 * percent / 100));
+            cell.time_shares = None;
+            cell.foreign_transfers.clone_from(&others);
+        }
+        summary.diagnosis = crate::diagnose(&summary);
+        named(&summary, "bulk read")
+    }
+
+    #[test]
+    fn what_is_read_ahead_fills_the_device_as_well() {
+        assert_eq!(read_ahead(195, Vec::new()), [Segment::DeviceBandwidth]);
+        assert!(!read_ahead(100, Vec::new()).contains(&Segment::DeviceBandwidth));
+        let rate = narrows_model::BytesPerSec(1e8);
+        let others = narrows_model::summary::ForeignTransfer {
+            role: narrows_model::Role::Client,
+            resource: ForeignResource::Disk,
+            name: "vdb".to_owned(),
+            total_bytes_per_s: rate,
+            foreign_bytes_per_s: rate,
+            programs: Vec::new(),
+        };
+        assert!(!read_ahead(195, vec![others]).contains(&Segment::DeviceBandwidth));
     }
 
     #[test]

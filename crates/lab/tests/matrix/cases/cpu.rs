@@ -125,8 +125,8 @@ pub(super) static CASES: &[MatrixCase] = &[
         check: |lab| quota_of_the_client(lab, 0.1, RANDOM),
     },
     MatrixCase {
-        fault: "client quota 0.2 and a link of 500 Mbit/s that it cannot fill",
-        truth: CLIENT,
+        fault: "client quota 0.05 and a link of 500 Mbit/s, both nearly full",
+        truth: &[("bulk", &[Segment::ClientCpu, Segment::NetworkBandwidth])],
         check: |lab| {
             lab.host(2).unwrap().limit_rate("500mbit").unwrap();
             quotas(lab, 0.05, 1.0, SMALL)
