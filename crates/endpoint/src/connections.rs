@@ -3,13 +3,14 @@
 //! Connections whose hello is not complete have few places and little time, so that strangers keep nobody out. A
 //! connection that is to end is notified and cut soon after, whatever its peer does.
 
+use crate::life::{LifeWatch, SIGN_OF_LIFE_S, SessionLife};
 use narrows_engines::endpoint::{ConnectionLocality, tcp_counters};
 use narrows_model::counters::TcpCounters;
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -19,8 +20,8 @@ const OPENING_S: u64 = 5;
 /// A connection that is asked to end is cut this much later.
 const CUT_AFTER_NS: u64 = 2 * SECOND_NS;
 
-/// Longest silence of a connection whose client measures elsewhere meanwhile: longer than any cell of a usual run. A client
-/// that was stopped keeps its place no longer than this.
+/// Longest silence of a connection whose client measures elsewhere meanwhile and gives no signs of life besides (see
+/// [`crate::life`]): longer than any cell of a usual run.
 const QUIET_S: u64 = 3600;
 
 /// A hello that takes longer than this makes room for a newer one when places are scarce.
@@ -60,6 +61,10 @@ pub(crate) struct LiveConnection {
     ends: ConnectionLocality,
     started_ns: u64,
     last_activity_ns: AtomicU64,
+    /// The session that it belongs to.
+    life: OnceLock<Arc<SessionLife>>,
+    /// The session whose client asks on it all the while.
+    probed_life: OnceLock<Arc<SessionLife>>,
     is_cut: AtomicBool,
     status: Mutex<ConnectionStatus>,
 }
@@ -72,6 +77,38 @@ impl LiveConnection {
     /// Notes that the peer was active.
     pub(crate) fn note_activity(&self, now_ns: u64) {
         self.last_activity_ns.store(now_ns, Ordering::Relaxed);
+        self.lives().for_each(|life| life.note_sign(now_ns));
+    }
+
+    /// The sessions that it gives signs of life of.
+    fn lives(&self) -> impl Iterator<Item = &SessionLife> {
+        [self.life.get(), self.probed_life.get()].into_iter().flatten().map(|life| &**life)
+    }
+
+    /// Notes the session that the connection belongs to: what arrives on it is a sign of life of its client, without
+    /// which it ends. The first one stays.
+    pub(crate) fn set_life(&self, life: &Arc<SessionLife>) {
+        let _ = self.life.set(Arc::clone(life));
+    }
+
+    /// Has `life` watched from now on: its client asks on this connection all the while. `None` without one, and for any
+    /// but the first.
+    pub(crate) fn watch(&self, life: Option<Arc<SessionLife>>, now_ns: u64) -> Option<LifeWatch> {
+        let life = life?;
+        self.probed_life.set(Arc::clone(&life)).ok()?;
+        Some(LifeWatch::start(&life, now_ns))
+    }
+
+    /// Whether a session whose client promised signs of life has had none for too long.
+    fn is_without_life(&self, now_ns: u64) -> bool {
+        let most_ns = SIGN_OF_LIFE_S * SECOND_NS;
+        self.lives().filter_map(|life| life.silent_ns(now_ns)).any(|silent_ns| silent_ns > most_ns)
+    }
+
+    /// When the connection, or another one of its session, was last active.
+    fn last_sign_ns(&self) -> u64 {
+        let own = self.last_activity_ns.load(Ordering::Relaxed);
+        self.life.get().map_or(own, |life| own.max(life.last_sign_ns()))
     }
 
     /// Notes that the opening is through.
@@ -136,7 +173,6 @@ impl LiveConnection {
         };
         let above =
             |from_ns: u64, limit_s: u64| now_ns.saturating_sub(from_ns) > limit_s.saturating_mul(SECOND_NS);
-        let last_activity_ns = self.last_activity_ns.load(Ordering::Relaxed);
         match (since_ns, limits.lifetime_s, limits.silence_s) {
             (Some(since_ns), ..) if now_ns.saturating_sub(since_ns) > CUT_AFTER_NS => self.cut(""),
             (Some(_), ..) => {}
@@ -151,9 +187,18 @@ impl LiveConnection {
             {
                 self.request_end(&format!("opening the connection took longer than {OPENING_S} s"), now_ns);
             }
+            _ if self.is_without_life(now_ns) => {
+                let why = format!(
+                    "the client gave no sign of life for {SIGN_OF_LIFE_S} s; it was stopped or cut off"
+                );
+                self.request_end(&why, now_ns);
+            }
             (None, _, limit) => {
-                let limit = if stage == ConnectionStage::AllowsSilence { limit.max(QUIET_S) } else { limit };
-                if above(last_activity_ns, limit) {
+                let (limit, last_ns) = match stage {
+                    ConnectionStage::AllowsSilence => (limit.max(QUIET_S), self.last_sign_ns()),
+                    _ => (limit, self.last_activity_ns.load(Ordering::Relaxed)),
+                };
+                if above(last_ns, limit) {
                     let why = format!("the connection was idle for {limit} s, the server's limit");
                     self.request_end(&why, now_ns);
                 }
@@ -228,6 +273,8 @@ impl Connections {
             ends: ConnectionLocality::from_socket(socket),
             started_ns: now_ns,
             last_activity_ns: AtomicU64::new(now_ns),
+            life: OnceLock::new(),
+            probed_life: OnceLock::new(),
             is_cut: AtomicBool::new(false),
             status: Mutex::new(ConnectionStatus { stage: ConnectionStage::Greeting, ending: None }),
         });

@@ -3,6 +3,7 @@
 use crate::cells::CellRun;
 use crate::channel::{Channel, ConversationEnd, READ_BYTES, refused};
 use crate::facts::{ServerSampler, read_inventory, server_facts};
+use crate::life::LifeWatch;
 use crate::relay::RoleHost;
 use crate::session::Session;
 use crate::shared::ServerState;
@@ -36,10 +37,12 @@ pub(crate) fn serve(channel: Channel, shared: &ServerState) {
         Ok(opened) => opened,
         Err(error) => return channel.close_with(&error),
     };
+    channel.live.set_life(&session.life);
     let mut control = ServerControl {
         channel,
         shared,
         session,
+        watch: None,
         sampler: None,
         prepared: PreparedObjects::default(),
         dummy: None,
@@ -55,6 +58,8 @@ struct ServerControl<'a> {
     channel: Channel,
     shared: &'a ServerState,
     session: Arc<Session>,
+    /// Keeps the session watched whose client asks on this connection all the while.
+    watch: Option<LifeWatch>,
     sampler: Option<ServerSampler>,
     prepared: PreparedObjects,
     /// The file that is being read to displace what is cached.
@@ -78,8 +83,11 @@ impl ServerControl<'_> {
     fn answer(&mut self, request: ControlRequest) -> Result<(), ConversationEnd> {
         let answer = match request {
             ControlRequest::Facts => self.facts(),
-            ControlRequest::ClockProbe { sent_ns } => {
-                Answer::Clock { sent_ns, server_ns: self.shared.clock().now().0 }
+            ControlRequest::ClockProbe { sent_ns, session } => {
+                let now_ns = self.shared.clock().now().0;
+                let life = session.and_then(|id| self.shared.sessions.lives().find(&id));
+                self.watch = self.watch.take().or_else(|| self.channel.live.watch(life, now_ns));
+                Answer::Clock { sent_ns, server_ns: now_ns }
             }
             ControlRequest::Counters => self.counters(),
             ControlRequest::RunCell { cell, interval_ns, seed, left_ns } => {

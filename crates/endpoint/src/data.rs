@@ -14,6 +14,7 @@ pub(crate) fn serve(mut channel: Channel, shared: &ServerState) {
             None => shared.sessions.open(random::session_id()?, &shared.descriptors),
         };
         let member = session.join(&channel.live)?;
+        channel.live.set_life(&member.session.life);
         channel.live.mark_open();
         Ok((open, member))
     });

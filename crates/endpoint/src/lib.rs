@@ -19,6 +19,7 @@ mod facts;
 mod folder;
 mod forward;
 mod grant;
+mod life;
 mod memory;
 mod objects;
 mod open_files;

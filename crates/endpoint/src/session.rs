@@ -3,6 +3,7 @@
 use crate::channel::{READ_BYTES, refused};
 use crate::connections::LiveConnection;
 use crate::descriptors::{CONNECTION, Descriptors};
+use crate::life::{SessionLife, SessionLives};
 use crate::quota::{Quota, Reservation};
 use crate::stores::{Quotas, Stores};
 use crate::unwritten::UnwrittenRanges;
@@ -23,6 +24,8 @@ pub(crate) type OpenFilesReservation = [Reservation; 2];
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) id: String,
+    /// Last sign of life of its client.
+    pub(crate) life: Arc<SessionLife>,
     /// Open files: its own share, and that of all sessions.
     files: [Arc<Quota>; 2],
     /// What its connections have acknowledged and not yet written.
@@ -116,6 +119,7 @@ impl Drop for SessionMember {
 #[derive(Debug)]
 pub(crate) struct Sessions {
     by_id: Mutex<HashMap<String, Weak<Session>>>,
+    lives: SessionLives,
     quotas: Quotas,
     /// Memory of openings that are not whole.
     openings: Arc<Quota>,
@@ -125,12 +129,18 @@ impl Sessions {
     pub(crate) fn new(memory_bytes_max: u64, disk_bytes_max: u64) -> Self {
         Self {
             by_id: Mutex::default(),
+            lives: SessionLives::default(),
             openings: Quota::new("server's unfinished openings", openings_bytes_max(memory_bytes_max)),
             quotas: Quotas {
                 memory: Quota::new("server's memory", memory_bytes_max),
                 disk: Quota::new("server's disk store", disk_bytes_max),
             },
         }
+    }
+
+    /// Last signs of life of the clients of all sessions.
+    pub(crate) fn lives(&self) -> &SessionLives {
+        &self.lives
     }
 
     /// What openings that are not whole are charged to.
@@ -147,6 +157,7 @@ impl Sessions {
     pub(crate) fn open(&self, id: String, descriptors: &Descriptors) -> Arc<Session> {
         let session = Arc::new(Session {
             id: id.clone(),
+            life: self.lives.begin(&id),
             files: [descriptors.session_quota(), Arc::clone(descriptors.shared())],
             unwritten: UnwrittenRanges::default(),
             stores: Mutex::new(Stores::new(&id, &self.quotas)),

@@ -26,6 +26,10 @@ pub enum ControlRequest {
     ClockProbe {
         /// The client's clock when it sent this; comes back unchanged.
         sent_ns: u64,
+        /// The session whose client this is a sign of life of: while the connection that names it is open, the session
+        /// ends once its client gives none. `None` in messages of clients that name none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        session: Option<String>,
     },
     /// The server's counters now.
     Counters,
@@ -204,6 +208,16 @@ mod tests {
         assert_eq!(ControlRequest::decode(passed(&request.encode().unwrap())).unwrap(), request);
         let answer = Answer::Clock { sent_ns: u64::MAX, server_ns: 0 };
         assert_eq!(Answer::decode(passed(&answer.encode().unwrap())).unwrap(), answer);
+    }
+
+    #[test]
+    fn a_clock_probe_without_a_session_is_read_and_written_as_before() {
+        let payload = br#"{"clock_probe":{"sent_ns":7}}"#.to_vec();
+        let probe = ControlRequest::ClockProbe { sent_ns: 7, session: None };
+        assert_eq!(ControlRequest::decode(Frame { kind: REQUEST, payload: payload.clone() }).unwrap(), probe);
+        assert_eq!(passed(&probe.encode().unwrap()).payload, payload);
+        let named = ControlRequest::ClockProbe { sent_ns: 7, session: Some("a".into()) };
+        assert_eq!(ControlRequest::decode(passed(&named.encode().unwrap())).unwrap(), named);
     }
 
     #[test]

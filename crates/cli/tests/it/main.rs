@@ -33,6 +33,7 @@ mod relay;
 mod serve;
 mod serve_descriptors;
 mod signals;
+mod stopped_clients;
 mod stopped_peers;
 mod stripes;
 mod studies;

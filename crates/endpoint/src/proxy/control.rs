@@ -9,6 +9,7 @@ use super::shared::ProxyState;
 use crate::channel::{Channel, ConversationEnd, refused};
 use crate::connections;
 use crate::facts::{machine_facts, machine_inventory};
+use crate::life::LifeWatch;
 use crate::random;
 use crate::relay::RoleHost;
 use narrows_model::server::ServerFacts;
@@ -37,7 +38,13 @@ pub(super) fn serve(client: TcpStream, shared: &ProxyState) {
     let Ok(mut channel) = Channel::new(client, Arc::clone(&permit.live), Arc::clone(clock)) else { return };
     match accept_hello(&mut channel, &permit, shared) {
         Ok(()) => {
-            let mut control = ProxyControl { channel, shared, sampler: None };
+            let session = match random::session_id() {
+                Ok(id) => id,
+                Err(error) => return channel.close_with(&error),
+            };
+            let life = shared.lives.begin(&session);
+            channel.live.set_life(&life);
+            let mut control = ProxyControl { channel, shared, session, watch: None, sampler: None };
             if let ConversationEnd::Failed(error) = control.answer_all() {
                 control.channel.close_with(&error);
             }
@@ -78,6 +85,10 @@ fn accept_hello(
 struct ProxyControl<'a> {
     channel: Channel,
     shared: &'a ProxyState,
+    /// Names this conversation, for another one on which its client asks all the while.
+    session: String,
+    /// Keeps the conversation watched whose client asks on this one all the while.
+    watch: Option<LifeWatch>,
     sampler: Option<ProxySampler>,
 }
 
@@ -105,9 +116,14 @@ impl ProxyControl<'_> {
 
     fn answer(&mut self, request: &ControlRequest) -> Result<(), ConversationEnd> {
         let clock = &self.shared.options.clock;
-        let answer = match *request {
-            ControlRequest::Facts => facts(self.shared)?,
-            ControlRequest::ClockProbe { sent_ns } => Answer::Clock { sent_ns, server_ns: clock.now().0 },
+        let answer = match request {
+            ControlRequest::Facts => facts(self.shared, &self.session),
+            ControlRequest::ClockProbe { sent_ns, session } => {
+                let now_ns = clock.now().0;
+                let life = session.as_deref().and_then(|id| self.shared.lives.find(id));
+                self.watch = self.watch.take().or_else(|| self.channel.live.watch(life, now_ns));
+                Answer::Clock { sent_ns: *sent_ns, server_ns: now_ns }
+            }
             ControlRequest::Counters => {
                 let sampler = self.sampler.get_or_insert_with(ProxySampler::new);
                 Answer::Counters(Box::new(sampler.sample(&self.shared.pairs, clock.now().0)))
@@ -152,12 +168,12 @@ fn may_play(asked: &RoleSpec, shared: &ProxyState) -> Result<(), Error> {
     Err(refused(Refusal::Unsupported, message))
 }
 
-fn facts(shared: &ProxyState) -> Result<Answer, Error> {
+fn facts(shared: &ProxyState, session: &str) -> Answer {
     let inventory = machine_inventory(None);
     let addresses = shared.to.iter().map(ToString::to_string);
     let forwards_to = std::iter::once(shared.options.to.clone()).chain(addresses).collect();
     let facts = Box::new(ServerFacts { forwards_to, ..machine_facts(&inventory) });
-    Ok(Answer::Facts { facts, inventory: Box::new(inventory), session: random::session_id()? })
+    Answer::Facts { facts, inventory: Box::new(inventory), session: session.to_owned() }
 }
 
 /// Reads the counters of the proxy's machine, process and connections.

@@ -163,6 +163,11 @@ impl ConnectionPair {
         Ok(())
     }
 
+    /// Whether the next hop has vanished, though the end of what it sent is not passed on yet or its client never ends.
+    pub(super) fn is_without_next_hop(&self) -> bool {
+        self.server.ended_by_reset()
+    }
+
     /// Resets both sides.
     pub(super) fn reset(&self) {
         self.client.reset();

@@ -131,6 +131,16 @@ impl ConnectionPairs {
         count
     }
 
+    /// Resets the connections whose next hop is gone and that nothing has passed for longer than `least_ns`: their clients
+    /// take nothing, and would keep them.
+    pub(super) fn end_abandoned(&self, least_ns: u64, now_ns: u64) {
+        for watched in self.locked().live.values_mut() {
+            if watched.silent_ns(now_ns) > least_ns && watched.pair.is_without_next_hop() {
+                watched.pair.reset();
+            }
+        }
+    }
+
     /// Resets a connection whose client has sent nothing since it connected and that nothing has passed for `least_ns`,
     /// the most silent of them; whether there was one.
     ///

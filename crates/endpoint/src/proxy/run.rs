@@ -9,6 +9,7 @@ use super::shared::{CountedSlot, ProxyState};
 use super::{full, refusal, serve};
 use crate::connections::{ConnectionLimits, Connections};
 use crate::error::{ServeError, ServeErrorKind};
+use crate::life::{SIGN_OF_LIFE_S, SessionLives};
 use crate::session::Sessions;
 use crate::{descriptors, forward, threads};
 use narrows_model::units::saturate_usize;
@@ -88,6 +89,7 @@ impl Proxy {
             to,
             pairs: ConnectionPairs::default(),
             conversations: Connections::new(limits),
+            lives: SessionLives::default(),
             memory: Sessions::new(ROLE_BYTES_MAX, 0),
             journal: Journal::new(options.journal.clone(), options.clock.clone()),
             stop,
@@ -150,6 +152,7 @@ impl Proxy {
             is_short = self.accept_all(scope);
             let now_ns = shared.options.clock.now().0;
             shared.conversations.enforce_limits(now_ns);
+            shared.pairs.end_abandoned(SIGN_OF_LIFE_S * 1_000_000_000, now_ns);
             if let Some(idle_ns_max) = shared.options.idle_ns_max {
                 self.end_silent(idle_ns_max, now_ns);
             }

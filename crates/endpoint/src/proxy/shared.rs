@@ -4,6 +4,7 @@ use super::journal::Journal;
 use super::options::ProxyOptions;
 use super::pairs::ConnectionPairs;
 use crate::connections::Connections;
+use crate::life::SessionLives;
 use crate::session::Sessions;
 use narrows_run::StopFlag;
 use narrows_wire::token::TokenKey;
@@ -19,6 +20,8 @@ pub(super) struct ProxyState {
     pub(super) to: Vec<SocketAddr>,
     pub(super) pairs: ConnectionPairs,
     pub(super) conversations: Connections,
+    /// Last signs of life of the clients of all conversations.
+    pub(super) lives: SessionLives,
     /// Out of whose memory roles take their buffers.
     pub(super) memory: Sessions,
     pub(super) journal: Journal,

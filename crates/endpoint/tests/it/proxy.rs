@@ -3,8 +3,10 @@
 use crate::support::proxied::{MODES, Proxied, content, read_all, read_to_reset};
 use crate::support::{self, HandClock, Running, TIMEOUT_NS, eventually, options};
 use narrows_engines::endpoint::ControlClient;
+use narrows_engines::{Clock, Tick};
 use narrows_model::Bytes;
 use narrows_model::relay::ForwardMode;
+use socket2::SockRef;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 
@@ -313,4 +315,41 @@ fn the_end_of_the_proxy_resets_what_is_open() {
         assert_eq!(read_to_reset(&mut client), b"", "{mode:?}");
         assert_eq!(read_to_reset(&mut server), b"", "{mode:?}");
     }
+}
+
+#[test]
+fn a_connection_whose_server_is_gone_and_whose_client_takes_nothing_is_reset_after_a_minute() {
+    let hand = std::sync::Arc::new(HandClock::default());
+    let clock = std::sync::Arc::clone(&hand);
+    let (proxy, listener) = Proxied::before_listener(|options| {
+        options.clock = clock;
+        options.connections_max = 1;
+    });
+    let (client, server) = proxy.connect(&listener);
+    (&client).write_all(b"no hello of narrows").unwrap();
+    (&server).read_exact(&mut [0; 19]).unwrap();
+    server.set_nonblocking(true).unwrap();
+    // Until the client's side is full and stays so: the proxy waits for it alone.
+    let mut full_count = 0;
+    while full_count < 20_000 {
+        full_count = if (&server).write(&[1; 8192]).is_ok() { 0 } else { full_count + 1 };
+        std::thread::yield_now();
+    }
+    SockRef::from(&server).set_linger(Some(std::time::Duration::ZERO)).unwrap();
+    drop(server);
+    hand.wait_until(Tick(50_000_000_000));
+    let mut refused = proxy.dial();
+    let _ = refused.write_all(b"x");
+    assert_eq!(read_to_reset(&mut refused), b"", "the only place is taken");
+    hand.wait_until(Tick(150_000_000_000));
+    eventually("its place is free", || {
+        hand.wait_until(Tick(hand.now().0 + 1_000_000));
+        let mut next = proxy.dial();
+        next.write_all(b"y").is_ok() && {
+            next.set_nonblocking(true).unwrap();
+            listener.set_nonblocking(true).unwrap();
+            listener.accept().is_ok()
+        }
+    });
+    drop(client);
 }

@@ -271,7 +271,7 @@ pub(super) struct ClockEstimate {
 fn probe_clock(conversation: &mut Conversation) -> Result<ClockEstimate, EngineError> {
     let mut best: Option<ClockEstimate> = None;
     for _ in 0..CLOCK_PROBES {
-        let estimate = probe_round_trip(conversation)?;
+        let estimate = probe_round_trip(conversation, None)?;
         if best.is_none_or(|best| estimate.round_trip_ns < best.round_trip_ns) {
             best = Some(estimate);
         }
@@ -279,10 +279,14 @@ fn probe_clock(conversation: &mut Conversation) -> Result<ClockEstimate, EngineE
     best.ok_or_else(|| unexpected(conversation))
 }
 
-/// One exchange of clocks.
-pub(super) fn probe_round_trip(conversation: &mut Conversation) -> Result<ClockEstimate, EngineError> {
+/// One exchange of clocks; where it names a `session`, it is a sign of life of that session's client.
+pub(super) fn probe_round_trip(
+    conversation: &mut Conversation,
+    session: Option<&str>,
+) -> Result<ClockEstimate, EngineError> {
     let sent_ns = conversation.peer().clock().now().0;
-    let answer = ask(conversation, &ControlRequest::ClockProbe { sent_ns })?;
+    let question = ControlRequest::ClockProbe { sent_ns, session: session.map(str::to_owned) };
+    let answer = ask(conversation, &question)?;
     let received_ns = conversation.peer().clock().now().0;
     let Answer::Clock { sent_ns: echoed, server_ns } = answer else {
         return Err(unexpected(conversation));

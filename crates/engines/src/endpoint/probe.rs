@@ -1,6 +1,7 @@
 //! A connection on which an endpoint or a proxy is only asked whether it still answers.
 //!
-//! It has a session of its own, so that questions about the load, which may take long, do not delay it.
+//! It is a second connection, so that questions about the load, which may take long, do not delay it. Each question
+//! names the session of the first: the peer knows by it that the client is alive, and ends the session of one that is not.
 
 use super::connect::Conversation;
 use super::control::{ControlClient, probe_round_trip};
@@ -11,6 +12,8 @@ use crate::stop::StopFlag;
 #[derive(Debug)]
 pub struct PeerProbe {
     conversation: Conversation,
+    /// The session of the client that the connection is beside.
+    session: String,
 }
 
 impl PeerProbe {
@@ -31,7 +34,7 @@ impl PeerProbe {
         } else {
             Conversation::open_control(peer, token)
         };
-        Ok(Self { conversation: conversation? })
+        Ok(Self { conversation: conversation?, session: client.session().to_owned() })
     }
 
     /// The peer as people name it: its address, and the proxy before it.
@@ -45,6 +48,6 @@ impl PeerProbe {
     /// # Errors
     /// `PeerGone` when none comes within the timeout or the connection is closed, `Stopped` when a stop was asked for.
     pub fn answer(&mut self) -> Result<(), EngineError> {
-        probe_round_trip(&mut self.conversation).map(drop)
+        probe_round_trip(&mut self.conversation, Some(&self.session)).map(drop)
     }
 }
