@@ -59,6 +59,7 @@ segments! {
     ClientMemory, "client.memory", Some(Segment::Client), "memory copies on the client";
     ClientCache, "client.cache", Some(Segment::Client), "the client's cache: served there, the storage behind it was not measured";
     ClientFilesystem, "client.filesystem", Some(Segment::Client), "the file system on the client";
+    ClientDaemon, "client.daemon", Some(Segment::Client), "the process on the client that serves a file system (FUSE)";
     ClientConnection, "client.connection", Some(Segment::Client), "the window, credits or slots of one connection";
     Network, "network", None, "the network";
     NetworkBandwidth, "network.bandwidth", Some(Segment::Network), "the network's bandwidth";

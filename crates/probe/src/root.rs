@@ -79,6 +79,10 @@ impl Root {
         self.locate(path).exists()
     }
 
+    pub(crate) fn is_folder(&self, path: &str) -> bool {
+        self.locate(path).is_dir()
+    }
+
     /// Names in a folder, sorted; names that are no UTF-8 are replaced.
     pub(crate) fn names(&self, path: &str) -> Result<Vec<String>> {
         let entries = fs::read_dir(self.locate(path)).map_err(|error| ProbeError::reading(path, error))?;

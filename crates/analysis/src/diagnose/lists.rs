@@ -149,7 +149,7 @@ fn segments(cases: &Cases<'_>) -> Vec<Segment> {
 }
 
 /// The segments of the path of observations: all parts but those of a network, a proxy or a load generator that nothing in the file speaks
-/// of, and but storage where bytes are only sent.
+/// of, that of a FUSE mount, which no key describes, and but storage where bytes are only sent.
 fn observed_segments(table: &ObservationTable<'_>) -> Vec<Segment> {
     let (network, proxy) = (table.has_network(), table.has_proxy());
     let streams = table.observations().iter().all(|one| one.op == ObservedOp::Send);
@@ -158,7 +158,7 @@ fn observed_segments(table: &ObservationTable<'_>) -> Vec<Segment> {
         _ if streams && is_storage(*segment) => false,
         Some(Segment::Network | Segment::Server) => network,
         Some(Segment::Proxy) => proxy,
-        _ => true,
+        _ => *segment != Segment::ClientDaemon,
     };
     let spoken_of = |segment: &Segment| {
         let ceiling = table.all.ceilings.iter().any(|ceiling| ceiling.segment == *segment);

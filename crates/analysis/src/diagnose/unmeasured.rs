@@ -91,6 +91,7 @@ fn without_rule(segment: Segment) -> &'static str {
         Segment::ClientFilesystem => {
             "compare the path with the raw device, on a machine where this user may read it"
         }
+        Segment::ClientDaemon => "check a folder below the daemon, and compare",
         Segment::ServerMetadata => "load the path with operations on names instead of data",
         Segment::ServerFilesystem => "compare the server's file system with its device, run on the server",
         Segment::ServerContention => {

@@ -3,12 +3,18 @@
 //! Not here: which share is large enough to name, which is the rule's to say.
 
 use super::device;
+use crate::facts::path_to;
 use crate::view::SummaryView;
 use narrows_model::counters::Role;
-use narrows_model::summary::{CellSummary, TimeShares};
+use narrows_model::inventory::PathKind;
+use narrows_model::summary::{CellSummary, HostSummary, TimeShares};
 use narrows_model::units::ratio;
 use narrows_model::workload::Access;
 use narrows_model::{Cut, Segment};
+
+/// What the time of requests to a FUSE mount is spent on that neither a CPU of the load nor the device explains.
+const DAEMON_TIME: &str =
+    "the load waited for the process that serves the file system (FUSE), and for what it waits for,";
 
 /// From this share of what the device reaches alone, moved while it was busy, its time is that of its bytes: between the
 /// requests of a load that waits for each a device is idle for moments that its busy time still counts.
@@ -42,13 +48,29 @@ pub(crate) fn parts(view: &SummaryView<'_>, cell: &CellSummary) -> Option<Vec<Ti
         device,
         "the load waited while the device served requests",
     ));
+    if is_behind_daemon(view, cell) {
+        // A request is in the daemon's hands from the call until its answer.
+        parts.extend(part(Segment::ClientDaemon, shares.other_ratio, DAEMON_TIME));
+    }
     parts.sort_by(|a, b| b.share.total_cmp(&a.share));
     Some(parts)
+}
+
+/// Whether the folder of the load is served by a process of this machine.
+fn is_behind_daemon(view: &SummaryView<'_>, cell: &CellSummary) -> bool {
+    let is_fuse = |host: &HostSummary| {
+        path_to(&host.inventory, &cell.target).is_some_and(|path| path.kind == PathKind::Fuse)
+    };
+    view.summary.hosts.iter().filter(|host| host.roles.contains(&Role::Client)).any(is_fuse)
 }
 
 fn part(segment: Segment, share: f64, what: &'static str) -> Option<TimePart> {
     let (counter, command) = match segment {
         Segment::HostCpu => ("time that threads waited for a CPU (schedstat)", "top -b -n1"),
+        Segment::ClientDaemon => (
+            "time of the load's threads without that on a CPU and that of the device",
+            "grep fuse /proc/mounts; top -H",
+        ),
         segment if segment.is_within(Segment::Device) => {
             ("time with a request in flight at the device (/proc/diskstats)", "iostat -x 1")
         }

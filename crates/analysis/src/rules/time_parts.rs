@@ -20,7 +20,8 @@ pub(super) static RULE: Rule = Rule {
                  on a CPU or ready to run, stopped by a quota, and blocked while the device served requests. The time \
                  on a CPU of a load through the page cache is the copies' as far as the cut memory-copy takes it for as \
                  many bytes, and the file system's (with the system calls) for the rest; past the page cache it is the \
-                 client's CPU. Each part of 30 % or more is named with its share and the most that its removal gains. \
+                 client's CPU. Behind a daemon on this machine (FUSE) the time that nothing else explains is the \
+                 daemon's, with what that waits for and the device of a folder that it passes on does not explain. Each part of 30 % or more is named with its share and the most that its removal gains. \
                  Nothing is named where more than a fifth of the time is explained by none of them. The device is its \
                  bandwidth where the bytes that it moved while it was busy come to what it reaches alone. A file system \
                  whose part is below 30 % is cleared.",
@@ -140,6 +141,25 @@ mod tests {
         let mut summary = machine(0.85, Some(0.1), |_| ());
         with_copies(&mut summary, 0.9);
         assert_eq!(named(&summary, "bulk"), [Segment::ClientMemory], "{:#?}", summary.diagnosis.limiting);
+    }
+
+    /// The folder of the load is served by a process here.
+    fn behind_a_daemon(on_cpu: f64, device: Option<f64>) -> Summary {
+        let mut summary = machine(on_cpu, device, |_| ());
+        for path in summary.hosts.iter_mut().filter_map(|host| host.inventory.path.as_mut()) {
+            path.path = "/data".to_owned();
+            path.kind = narrows_model::inventory::PathKind::Fuse;
+        }
+        summary.diagnosis = crate::diagnose(&summary);
+        summary
+    }
+
+    #[test]
+    fn what_neither_the_cpu_nor_the_device_explains_behind_fuse_is_its_daemons() {
+        assert_eq!(named(&behind_a_daemon(0.15, None), "bulk"), [Segment::ClientDaemon]);
+        assert_eq!(named(&behind_a_daemon(0.1, Some(0.85)), "bulk"), [Segment::Device]);
+        // Without a daemon the same time is not explained.
+        assert_eq!(named(&machine(0.15, None, |_| ()), "bulk"), [Segment::Unknown]);
     }
 
     #[test]

@@ -50,7 +50,7 @@ fn at_disk(data: &CellData, delta: &RoleDelta, disk: &DiskCounters) -> Option<Fo
     let own = match load.access {
         _ if writes => OwnTransfer::Writes,
         Access::Direct => OwnTransfer::DirectReads(bytes::application(data)),
-        _ => OwnTransfer::CachedReads(bytes::application(data)),
+        Access::Buffered => OwnTransfer::CachedReads(bytes::application(data)),
     };
     disk_transfer(own, delta, disk)
 }

@@ -17,7 +17,10 @@ pub(super) fn read(root: &Root, path: &str, unknown: &mut UnknownFacts) -> Resul
     let mounts = Mounts::read(root)?;
     let mount = mounts.containing(&resolved);
     let mount = mount.ok_or_else(|| ProbeError::missing(path, "no mount of this process covers it"))?;
-    let devices = Chain::new(root, &mounts, unknown).below(mount);
+    let mut devices = Chain::new(root, &mounts, unknown).below(mount);
+    if let Some(backing) = backing(root, &mounts, mount).filter(|_| devices.is_empty()) {
+        devices = Chain::new(root, &mounts, unknown).below(backing);
+    }
     let capacity = unknown.note("space on the file system", root.capacity(&resolved));
     Ok(PathFacts {
         kind: kind(mount, &devices),
@@ -29,6 +32,20 @@ pub(super) fn read(root: &Root, path: &str, unknown: &mut UnknownFacts) -> Resul
         size_bytes: capacity.map(|capacity| Bytes(capacity.size_bytes)),
         path: resolved,
     })
+}
+
+/// The mount with the folder that the daemon of a FUSE mount passes on, as bindfs and others name it as their source;
+/// `None` where the source is no folder here, or is itself behind a daemon.
+fn backing<'m>(root: &Root, mounts: &'m Mounts, mount: &Mount) -> Option<&'m Mount> {
+    let source = mount.source.as_str();
+    let is_folder = source.starts_with('/') && !source.starts_with("/dev/") && root.is_folder(source);
+    let below = mounts.containing(source).filter(|_| is_folder && is_fuse(mount))?;
+    (!is_fuse(below)).then_some(below)
+}
+
+fn is_fuse(mount: &Mount) -> bool {
+    let fs_type = mount.fs_type.as_str();
+    matches!(fs_type, "fuse" | "fuseblk") || fs_type.starts_with("fuse.")
 }
 
 fn is_nfs(mount: &Mount) -> bool {
@@ -44,7 +61,7 @@ fn kind(mount: &Mount, devices: &[DeviceFacts]) -> PathKind {
         | "pvfs2" | "smb3" | "smbfs" | "wekafs" => PathKind::OtherNetwork,
         // ZFS does not show its devices in /sys, but it has some.
         "zfs" => PathKind::LocalDevice,
-        fuse if fuse == "fuse" || fuse == "fuseblk" || fuse.starts_with("fuse.") => PathKind::Fuse,
+        _ if is_fuse(mount) => PathKind::Fuse,
         _ if !devices.is_empty() || mount.source.starts_with("/dev/") => PathKind::LocalDevice,
         _ => PathKind::Other,
     }

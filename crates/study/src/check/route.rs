@@ -168,6 +168,7 @@ fn local_parts(kind: Option<PathKind>) -> &'static [&'static [Segment]] {
     match kind {
         Some(PathKind::Nfs | PathKind::OtherNetwork) => THROUGH_MOUNT,
         Some(PathKind::Memory) => &[FILES],
+        Some(PathKind::Fuse) => &[FILES, DAEMON, DEVICE],
         _ => &[FILES, DEVICE],
     }
 }
@@ -203,6 +204,7 @@ const THROUGH_MOUNT: &[&[Segment]] = &[FILES, CONNECTION, SERVER, SERVER_FILES, 
 const CLIENT: &[Segment] =
     &[Segment::Generator, Segment::WorkloadConcurrency, Segment::ClientCpu, Segment::ClientMemory];
 const FILES: &[Segment] = &[Segment::ClientCache, Segment::ClientFilesystem];
+const DAEMON: &[Segment] = &[Segment::ClientDaemon];
 const CONNECTION: &[Segment] =
     &[Segment::ClientConnection, Segment::NetworkBandwidth, Segment::NetworkLatency, Segment::NetworkLoss];
 const PROXY: &[Segment] = &[Segment::ProxyCpu, Segment::ProxyQueue];
