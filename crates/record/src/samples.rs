@@ -1,6 +1,6 @@
 //! Small values of every kind for tests.
 
-use narrows_model::counters::{CounterSample, ForeignCpu, ForeignProgram, ThreadTimes};
+use narrows_model::counters::{CounterSample, ForeignCpu, ForeignDeviceProgram, ForeignProgram, ThreadTimes};
 use narrows_model::event::{EndReason, Phase};
 use narrows_model::inventory::{HostFacts, Inventory};
 use narrows_model::plan::{LoadStatement, PLAN_SCHEMA, SkippedCell, Topology};
@@ -122,6 +122,11 @@ pub(crate) fn counters() -> CounterSample {
         foreign_cpu: Some(ForeignCpu {
             used_ns: Nanos(9),
             programs: vec![ForeignProgram { name: "a\u{1b}[2J\n".into(), pid: 4711, used_ns: Nanos(8) }],
+            device_programs: vec![ForeignDeviceProgram {
+                name: "a\u{1b}[2J\n".into(),
+                pid: 4711,
+                device_bytes: Bytes(4096),
+            }],
         }),
     }
 }

@@ -184,7 +184,7 @@ mod tests {
     }
 
     /// Bulk reads through the page cache at half of the device's rate, for which it read this percentage of what was asked for.
-    fn read_ahead(percent: u64, others: Vec<narrows_model::summary::ForeignTransfer>) -> Vec<Segment> {
+    fn read_ahead(percent: u64, others: &[narrows_model::summary::ForeignTransfer]) -> Vec<Segment> {
         let mut summary = builtin("local-ssd");
         let id = "path/read/1MiB/qd1/w16/c1";
         summary.cells.retain(|cell| cell.cut != Cut::Path || cell.id == id);
@@ -194,7 +194,7 @@ mod tests {
                 cell.rate_bytes_per_s.map(|rate| narrows_model::BytesPerSec(rate.0 / 2.0));
             cell.bytes.device = Some(narrows_model::Bytes(cell.bytes.application.0 * percent / 100));
             cell.time_shares = None;
-            cell.foreign_transfers.clone_from(&others);
+            cell.foreign_transfers = others.to_vec();
         }
         summary.diagnosis = crate::diagnose(&summary);
         named(&summary, "bulk read")
@@ -202,8 +202,8 @@ mod tests {
 
     #[test]
     fn what_is_read_ahead_fills_the_device_as_well() {
-        assert_eq!(read_ahead(195, Vec::new()), [Segment::DeviceBandwidth]);
-        assert!(!read_ahead(100, Vec::new()).contains(&Segment::DeviceBandwidth));
+        assert_eq!(read_ahead(195, &[]), [Segment::DeviceBandwidth]);
+        assert!(!read_ahead(100, &[]).contains(&Segment::DeviceBandwidth));
         let rate = narrows_model::BytesPerSec(1e8);
         let others = narrows_model::summary::ForeignTransfer {
             role: narrows_model::Role::Client,
@@ -213,7 +213,7 @@ mod tests {
             foreign_bytes_per_s: rate,
             programs: Vec::new(),
         };
-        assert!(!read_ahead(195, vec![others]).contains(&Segment::DeviceBandwidth));
+        assert!(!read_ahead(195, &[others]).contains(&Segment::DeviceBandwidth));
     }
 
     #[test]

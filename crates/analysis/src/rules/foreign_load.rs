@@ -254,12 +254,12 @@ mod tests {
                 role: Role::Client,
                 resource: ForeignResource::Disk,
                 name: "vdb".to_owned(),
-                total_bytes_per_s: BytesPerSec(200.0 * 1048576.0),
-                foreign_bytes_per_s: BytesPerSec(80.0 * 1048576.0),
+                total_bytes_per_s: BytesPerSec(200.0 * 1_048_576.0),
+                foreign_bytes_per_s: BytesPerSec(80.0 * 1_048_576.0),
                 programs: vec![ForeignTransferProgram {
                     name: "rsync".to_owned(),
                     pid: 99,
-                    bytes_per_s: BytesPerSec(80.0 * 1048576.0),
+                    bytes_per_s: BytesPerSec(80.0 * 1_048_576.0),
                 }],
             }];
             cell.flags.push(flags::FOREIGN_LOAD.to_owned());

@@ -22,7 +22,7 @@ const MATHIS: f64 = 1.224_744_871_391_589;
 /// are delayed, congestion controls differ.
 const LAW_FACTOR: f64 = 2.0;
 
-/// The least time after which Linux sends a segment again of which it has heard nothing.
+/// The least time after which Linux sends a segment again that was not acknowledged.
 ///
 /// # Source
 /// Linux, `include/net/tcp.h`: `TCP_RTO_MIN`.

@@ -24,8 +24,8 @@ const READ_AHEAD_RATIO: f64 = 1.25;
 const HEADER_BYTES: f64 = 114.0;
 /// The payload of a segment that is sent again is on the wire twice; the usual size, since loads of jumbo frames lose few.
 const SEGMENT_BYTES: f64 = 1514.0;
-/// An interface that carried less than this share of the load's bytes is not the load's.
-const CARRIES_MIN_RATIO: f64 = 0.9;
+/// An interface that moved less than this share of the load's bytes is not the load's.
+const TRANSFERS_MIN_RATIO: f64 = 0.9;
 
 /// The devices and interfaces that moved much for others; empty where none did, or the cell's own share is not known.
 pub(super) fn of_cell(data: &CellData, machines: &Machines<'_>) -> Vec<ForeignTransfer> {
@@ -104,8 +104,8 @@ fn at_interface(delta: &RoleDelta) -> Option<ForeignTransfer> {
         let moved = nic.receive_bytes.saturating_add(nic.send_bytes).as_f64();
         ratio(moved, delta.elapsed.as_secs_f64())
     };
-    let carries = |rate: &f64| *rate >= payload * CARRIES_MIN_RATIO;
-    let rates = delta.nics.iter().filter_map(|nic| Some((nic, rate(nic).filter(carries)?)));
+    let transfers = |rate: &f64| *rate >= payload * TRANSFERS_MIN_RATIO;
+    let rates = delta.nics.iter().filter_map(|nic| Some((nic, rate(nic).filter(transfers)?)));
     let (nic, total) = rates.min_by(|a, b| a.1.total_cmp(&b.1))?;
     Some(ForeignTransfer {
         role: delta.role,
