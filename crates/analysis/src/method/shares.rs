@@ -3,11 +3,10 @@
 //! Not here: which share is large enough to name, which is the rule's to say.
 
 use super::device;
-use crate::facts::path_to;
+use crate::facts::is_behind_daemon;
 use crate::view::SummaryView;
 use narrows_model::counters::Role;
-use narrows_model::inventory::PathKind;
-use narrows_model::summary::{CellSummary, HostSummary, TimeShares};
+use narrows_model::summary::{CellSummary, TimeShares};
 use narrows_model::units::ratio;
 use narrows_model::workload::Access;
 use narrows_model::{Cut, Segment};
@@ -48,20 +47,12 @@ pub(crate) fn parts(view: &SummaryView<'_>, cell: &CellSummary) -> Option<Vec<Ti
         device,
         "the load waited while the device served requests",
     ));
-    if is_behind_daemon(view, cell) {
+    if is_behind_daemon(&view.summary.hosts, cell) {
         // A request is in the daemon's hands from the call until its answer.
         parts.extend(part(Segment::ClientDaemon, shares.other_ratio, DAEMON_TIME));
     }
     parts.sort_by(|a, b| b.share.total_cmp(&a.share));
     Some(parts)
-}
-
-/// Whether the folder of the load is served by a process of this machine.
-fn is_behind_daemon(view: &SummaryView<'_>, cell: &CellSummary) -> bool {
-    let is_fuse = |host: &HostSummary| {
-        path_to(&host.inventory, &cell.target).is_some_and(|path| path.kind == PathKind::Fuse)
-    };
-    view.summary.hosts.iter().filter(|host| host.roles.contains(&Role::Client)).any(is_fuse)
 }
 
 fn part(segment: Segment, share: f64, what: &'static str) -> Option<TimePart> {

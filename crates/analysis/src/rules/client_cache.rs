@@ -3,7 +3,7 @@
 use super::{Basis, Rule, SegmentVerdict, Stance, Tier};
 use crate::case::Cases;
 use crate::case::table::ObservationTable;
-use crate::facts::path_to;
+use crate::facts::{is_behind_daemon, path_to};
 use crate::method::cache::{self, CacheBytes, CountingPoint};
 use crate::method::{self, EvidenceSource, device, given};
 use crate::text;
@@ -58,7 +58,9 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict
         let (place, command) = wire(view, cell);
         (cell.bytes.wire?, place, command)
     } else {
-        (cell.bytes.device?, "at the device", device::command(view))
+        // Requests that a daemon serves from a cache of its own still wait for the daemon.
+        let device = cell.bytes.device.filter(|_| !is_behind_daemon(&view.summary.hosts, cell))?;
+        (device, "at the device", device::command(view))
     };
     let counted = CacheBytes { above: cell.bytes.application, said: cache::application(cell), below, place };
     let shown = EvidenceSource { counter: cache::counter(cell), command: &command };

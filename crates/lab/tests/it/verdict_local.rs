@@ -1,6 +1,7 @@
 //! Folders of this machine: what the time of their loads is spent on, without any endpoint.
 
 use crate::support::check::{Checked, local_check_command, run_check};
+use crate::support::fuse::FuseMount;
 use crate::support::{lab, lab_with_disks, on_a_calm_machine};
 use narrows_lab::DiskPlan;
 use narrows_model::workload::{Access, Order, SyncPolicy};
@@ -85,5 +86,23 @@ fn small_requests_of_a_folder_on_a_disk_are_its_own_operations_past_the_page_cac
         assert_eq!((cell.requested.access, cell.requested.order), (Access::Direct, Order::Random));
         let rate = cell.ops_per_s.unwrap().0;
         assert!(rate < OPS_PER_S * 1.05 && rate > OPS_PER_S * 0.6, "{rate}");
+    });
+}
+
+#[test]
+fn a_folder_that_a_process_serves_waits_for_that_process() {
+    on_a_calm_machine(|| {
+        let Some(lab) = lab() else { return };
+        let (backing, point) = (lab.scratch().join("backing"), lab.scratch().join("served"));
+        std::fs::create_dir(&backing).unwrap();
+        let _mounted = FuseMount::new(&backing, &point, |_anywhere| ());
+        let words = "--op read --block 4KiB --depth 1 --seconds 8 --cell-seconds 1.0";
+        let checked = run_check(&lab, "daemon", local_check_command(&point), words);
+        checked.assert_limiting_first("one-at-a-time read", Segment::ClientDaemon);
+        // The device of the folder behind it is known, and the page cache there serves the reads.
+        let cell = checked.path_cell(Op::Read, 4 << 10, 1);
+        assert!(cell.bytes.device.is_some_and(|device| device < cell.bytes.application), "{:?}", cell.bytes);
+        let shares = cell.time_shares.unwrap();
+        assert!(shares.other_ratio > 0.5, "{shares:?}");
     });
 }
