@@ -20,7 +20,9 @@ pub(crate) fn reached(
     table: &ObservationTable<'_>,
     is_meant: impl Fn(Segment) -> bool,
 ) -> Vec<SegmentVerdict> {
-    let possible = all(table).into_iter().filter(|verdict| !is_impossible(verdict));
+    // What is neither full nor free is for rules that know more of the case (`below_ceiling`).
+    let is_decided = |verdict: &SegmentVerdict| verdict.stance != Stance::Open && !is_impossible(verdict);
+    let possible = all(table).into_iter().filter(is_decided);
     possible.filter(|verdict| is_meant(verdict.segment)).collect()
 }
 
@@ -154,7 +156,9 @@ fn within(against: &CeilingComparison<'_>) -> Option<SegmentVerdict> {
     let CeilingComparison { ceiling, one, load, .. } = against;
     let payload = payload_ratio(ceiling);
     let doubt = table::doubt_ratio(one);
-    let full = load.low >= (FULL_RATIO - doubt) * payload && one.quality != Quality::UpperBound;
+    // The frames of a line are an allowance already: 86 % of its payload is no full line, however the rate was rounded.
+    let allowance = if payload < 1.0 { 0.0 } else { doubt };
+    let full = load.low >= (FULL_RATIO - allowance) * payload && one.quality != Quality::UpperBound;
     let free = load.high < (FREE_RATIO - doubt) * payload && one.quality != Quality::LowerBound;
     let below = load.high < (FULL_RATIO - doubt) * payload && one.quality != Quality::LowerBound;
     let stance = match (full, free) {

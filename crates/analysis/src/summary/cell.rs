@@ -8,7 +8,7 @@ use super::{
 use crate::collect::CellData;
 use crate::facts::flags::{COUNT_NOT_REACHED, WIRE_BY_INTERFACES};
 use narrows_model::plan::{SUITE_PHASE, SUITE_TEST};
-use narrows_model::summary::{CellSummary, ClientSummary, Metric};
+use narrows_model::summary::{CellSummary, ClientSummary, ForeignTransfer, Metric};
 use narrows_model::trial::ClientTotals;
 use narrows_model::{BytesPerSec, Cut, OpsPerSec, Plan};
 
@@ -68,7 +68,7 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, sea
         io_size_histogram: None,
         cpu: cpu::by_role(data, machines),
         foreign_cpu: foreign::loads(data, machines),
-        foreign_transfers: foreign_transfers::of_cell(data, machines),
+        foreign_transfers: foreign_transfers(data, plan, machines),
         time_shares: None,
         bytes: traffic.triangle,
         rtt_min_ns: connection::round_trip(data),
@@ -92,6 +92,11 @@ fn flags(data: &CellData, cell: &CellSummary, plan: &Plan, machines: &Machines<'
         flags.retain(|flag| flag != COUNT_NOT_REACHED);
     }
     flags
+}
+
+/// What devices and interfaces moved for others. The phases of a suite read and write in one cell, as their own loads do.
+fn foreign_transfers(data: &CellData, plan: &Plan, machines: &Machines<'_>) -> Vec<ForeignTransfer> {
+    if plan.suite.is_some() { Vec::new() } else { foreign_transfers::of_cell(data, machines) }
 }
 
 /// What connections, the server's workers, the device and several clients report about the cell.

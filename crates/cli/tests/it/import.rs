@@ -32,7 +32,7 @@ fn the_published_tables_of_ioperf_give_their_verdicts() {
     let seen = run(&data(), &words);
     seen.assert_said(0, &["51 of 54 rows obey", "15 of 15 columns", "narrows diagnose"]);
     assert!(seen.stdout.is_empty(), "{}", seen.stdout);
-    let verdict = run(folder.path(), &["diagnose", "rhic.toml"]);
+    let verdict = run(folder.path(), &["diagnose", "rhic.toml", "--detail"]);
     verdict.assert_said(0, &[]);
     let unwrapped = verdict.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
