@@ -109,9 +109,9 @@ fn copy_ratio(view: &SummaryView<'_>, cell: &CellSummary) -> Option<f64> {
 /// The device's bandwidth where it moved, while it was busy, what it reaches alone at its best, and of small blocks
 /// another one or more requests in flight showed that this is its best; else the device.
 fn device_segment(view: &SummaryView<'_>, cell: &CellSummary, busy: f64) -> Segment {
-    let best = device::ceiling(view, cell).and_then(|found| match found.cell.is_small_block() {
-        true => device::streaming(view, found.cell),
-        false => view.best_of(found.cell.cut, found.cell),
+    let best = device::ceiling(view, cell).and_then(|found| {
+        let is_small = found.cell.is_small_block();
+        if is_small { device::streaming(view, found.cell) } else { view.best_of(found.cell.cut, found.cell) }
     });
     let moved = cell.rate_bytes_per_s.map(|rate| rate.0 * super::device_share(cell));
     let while_busy = moved.and_then(|moved| ratio(moved, busy));
