@@ -5,8 +5,9 @@
 //! life on any of its connections for [`SIGN_OF_LIFE_S`], all of them end. A client that closes that connection is under
 //! no watch any more: it removes what it stored, which may take long.
 
+use narrows_model::units::NANOS_PER_SEC;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// Longest time without any sign of life of a watched session, in seconds: the client asks twice a second, and has this
@@ -19,6 +20,8 @@ pub(crate) struct SessionLife {
     last_sign_ns: AtomicU64,
     /// Connections that are open and on which the client asks all the while.
     watch_count: AtomicU32,
+    /// Whether it was found silent for too long: then all of its connections end, also those that are looked at later.
+    was_silent: AtomicBool,
 }
 
 impl SessionLife {
@@ -29,8 +32,13 @@ impl SessionLife {
 
     /// Time since the last sign of life in nanoseconds; `None` while nobody promised any.
     pub(crate) fn silent_ns(&self, now_ns: u64) -> Option<u64> {
+        let silent_ns = now_ns.saturating_sub(self.last_sign_ns.load(Ordering::Relaxed));
         let is_watched = self.watch_count.load(Ordering::Relaxed) > 0;
-        is_watched.then(|| now_ns.saturating_sub(self.last_sign_ns.load(Ordering::Relaxed)))
+        if is_watched && silent_ns >= SIGN_OF_LIFE_S * NANOS_PER_SEC {
+            // The connection that watched ends as well, maybe before another one has been looked at.
+            self.was_silent.store(true, Ordering::Relaxed);
+        }
+        (is_watched || self.was_silent.load(Ordering::Relaxed)).then_some(silent_ns)
     }
 
     /// Time of the last sign of life; 0 where there was none.
@@ -100,6 +108,16 @@ mod tests {
         assert_eq!(life.silent_ns(9), Some(1), "an earlier sign that is noted later takes nothing back");
         drop(watch);
         assert_eq!((life.silent_ns(9), life.last_sign_ns()), (None, 8));
+    }
+
+    #[test]
+    fn a_session_that_was_silent_stays_so_when_the_connection_that_watched_has_ended() {
+        let life = Arc::new(SessionLife::default());
+        let watch = LifeWatch::start(&life, 0);
+        let minute_ns = SIGN_OF_LIFE_S * NANOS_PER_SEC;
+        assert_eq!(life.silent_ns(minute_ns), Some(minute_ns));
+        drop(watch);
+        assert_eq!(life.silent_ns(minute_ns + 1), Some(minute_ns + 1));
     }
 
     #[test]
