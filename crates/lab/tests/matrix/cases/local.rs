@@ -188,7 +188,7 @@ pub(super) static CASES: &[MatrixCase] = &[
         truth: &[("random read", DISK)],
         check: |lab| {
             let disks = lab.disks("case", &plan(2000, 0, 0, 4)).unwrap();
-            let _others: Vec<LabProcess> = vec![others_on_the_disk(lab, &disks.path(0))];
+            let _others = others_on_the_disk(lab, &disks.path(0));
             run_check(
                 lab,
                 "case",
