@@ -1,6 +1,6 @@
 //! The skeleton of an engine: its declaration, its folder, and its lines in the registries of `model` and `engines`.
 
-use super::{Draft, Insertion, ModuleName, NewFile, SkeletonKind};
+use super::{Draft, Insertion, ModuleName, NewFile, SkeletonKind, Taken};
 
 /// The kind `engine`.
 pub(crate) const KIND: SkeletonKind = SkeletonKind { word: "engine", draft };
@@ -13,8 +13,10 @@ fn draft(name: &ModuleName) -> Draft {
     let file = |path: &str, template: &str| NewFile { path: name.fill(path), text: name.fill(template) };
     let insertion =
         |path, above, lines: &str| Insertion { path, above, lines: format!("{}\n", name.fill(lines)) };
+    // An engine is also the name of its targets.
+    let taken = |text: &str| Taken { below: "crates/model/src/target/forms.rs", text: name.fill(text) };
     Draft {
-        unique: None,
+        unique: vec![taken("\"@name@\""), taken("\"@name@:")],
         files: vec![
             file("crates/model/src/engine/@name@.rs", DECLARATION),
             file("crates/engines/src/@name@/mod.rs", FACTORY),
@@ -36,7 +38,7 @@ fn draft(name: &ModuleName) -> Draft {
         ],
         next: name.fill(
             "next: describe it in crates/model/src/engine/@name@.rs, write how it issues requests in\n\
-             crates/engines/src/@name@/mod.rs, then run `cargo fmt --all`, `cargo xtask gen-docs`,\n\
+             crates/engines/src/@name@/mod.rs, then run `cargo xtask gen-docs`,\n\
              `cargo run -p narrows-record --example write_schemas` and `cargo test -p narrows-engines @name@`\n\
              (docs/guide/extend.md)",
         ),

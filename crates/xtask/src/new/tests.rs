@@ -1,32 +1,15 @@
 //! What every kind promises: a draft that fits the project as it is.
 
+use super::write::{changes, holder, inserted, write};
 use super::*;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+fn is_rust(path: &str) -> bool {
+    Path::new(path).extension().is_some_and(|extension| extension == "rs")
+}
 
 fn root() -> PathBuf {
     Workspace::load().expect("the workspace is there").root
-}
-
-#[test]
-fn a_name_is_one_of_modules() {
-    for text in ["zero", "nfs3", "read_back"] {
-        assert!(ModuleName::parse(text).is_some(), "{text}");
-    }
-    for text in ["", "Zero", "3nfs", "_a", "a_", "a__b", "a-b", "a/b", "../a"] {
-        assert_eq!(ModuleName::parse(text), None, "{text}");
-    }
-    assert_eq!(ModuleName::parse("read_back").expect("a name").camel(), "ReadBack");
-}
-
-#[test]
-fn lines_come_above_their_marker_with_its_indentation() {
-    let insertion = Insertion { path: "f", above: "// new", lines: "one\ntwo\n".to_owned() };
-    assert_eq!(
-        inserted("a\n    // new\nb\n", &insertion).as_deref(),
-        Some("a\n    one\n    two\n    // new\nb\n")
-    );
-    assert_eq!(inserted("a\n", &insertion), None);
-    assert_eq!(inserted("// new\n// new\n", &insertion), None);
 }
 
 #[test]
@@ -38,37 +21,17 @@ fn every_draft_is_of_new_files_and_of_markers_that_are_there() {
         for file in &draft.files {
             assert!(!root().join(&file.path).exists(), "{}", file.path);
             assert!(!file.text.contains('@') && file.text.ends_with('\n'), "{}:\n{}", file.path, file.text);
-            assert!(file.text.starts_with("//! "), "{}", file.path);
+            let head = if is_rust(&file.path) { "//! " } else { "# " };
+            assert!(file.text.starts_with(head), "{}", file.path);
         }
         for insertion in &draft.insertions {
             let text = std::fs::read_to_string(root().join(insertion.path)).expect(insertion.path);
             assert!(inserted(&text, insertion).is_some(), "{}: {}", insertion.path, insertion.above);
         }
-        if let Some(taken) = &draft.unique {
+        for taken in &draft.unique {
             assert_eq!(holder(&root(), taken).expect("it is readable"), None, "{}", kind.word);
         }
     }
-}
-
-#[test]
-fn a_draft_is_written_whole_and_never_over_anything() {
-    let folder = tempfile::tempdir().expect("a folder");
-    std::fs::write(folder.path().join("list.rs"), "// new\n").expect("it is writable");
-    let draft = |path: &str| Draft {
-        unique: None,
-        files: vec![NewFile { path: path.to_owned(), text: "//! A file.\n".to_owned() }],
-        insertions: vec![
-            Insertion { path: "list.rs", above: "// new", lines: "mod a;\n".to_owned() },
-            Insertion { path: "list.rs", above: "// new", lines: "mod b;\n".to_owned() },
-        ],
-        next: String::new(),
-    };
-    let written = write(folder.path(), &draft("in/it.rs")).expect("nothing is in the way");
-    assert_eq!(written, ["wrote in/it.rs", "changed list.rs"]);
-    let list = || std::fs::read_to_string(folder.path().join("list.rs")).expect("it is there");
-    assert_eq!(list(), "mod a;\nmod b;\n// new\n");
-    assert!(write(folder.path(), &draft("in/it.rs")).is_err());
-    assert_eq!(list(), "mod a;\nmod b;\n// new\n", "what is refused changes nothing");
 }
 
 #[test]
@@ -83,21 +46,80 @@ fn a_kind_changes_no_more_files_than_its_limit() {
     }
 }
 
+/// Why a part of this name is refused in the project as it is.
+fn refusal(kind: &SkeletonKind, name: &str) -> String {
+    let draft = (kind.draft)(&ModuleName::parse(name).expect("a name"));
+    changes(&root(), &draft).expect_err("it is taken").to_string()
+}
+
 #[test]
-fn a_rule_with_the_code_of_another_is_refused() {
-    let name = ModuleName::parse("per_call_bound").expect("a name");
-    let taken = (rule::KIND.draft)(&name).unique.expect("a code is unique");
-    assert_eq!(
-        holder(&root(), &taken).expect("it is readable").as_deref(),
-        Some("crates/analysis/src/rules/per_call.rs")
+fn what_is_registered_is_refused_by_the_file_that_has_it() {
+    for (kind, name, expected) in [
+        (
+            rule::KIND,
+            "per_call_bound",
+            "crates/analysis/src/rules/per_call.rs has `code: \"per-call-bound\",` already",
+        ),
+        (rule::KIND, "cache_served", "has `slug: \"cache_served\",` already"),
+        (rule::KIND, "proxy", "crates/model/src/segment.rs has `, \"proxy\",` already"),
+        (rule::KIND, "planned", "crates/analysis/src/rules/planned.rs exists already"),
+        (engine::KIND, "psync", "crates/model/src/engine/psync.rs exists already"),
+        (engine::KIND, "tcp", "crates/model/src/target/forms.rs has `\"tcp\"` already"),
+        (engine::KIND, "stripe", "crates/engines/src/stripe/mod.rs exists already"),
+        (engine::KIND, "request", "crates/engines/src/lib.rs has the module `request` already"),
+        (suite::KIND, "postmark", "crates/suites/src/postmark/mod.rs exists already"),
+        (suite::KIND, "figure", "crates/suites/src/lib.rs has the module `figure` already"),
+        (suite::KIND, "relay", "docs/guide/relay.md exists already"),
+        (importer::KIND, "iozone", "crates/suites/src/iozone/import/mod.rs has `name: \"iozone\","),
+        (importer::KIND, "dd", "crates/suites/src/import/dd/mod.rs exists already"),
+        (importer::KIND, "auto", "crates/cli/src/args/import.rs has `PossibleValue::new(\"auto\")` already"),
+        (importer::KIND, "source", "crates/suites/src/import/mod.rs has the module `source` already"),
+    ] {
+        let refused = refusal(&kind, name);
+        assert!(refused.contains(expected), "{} {name}: {refused}", kind.word);
+        assert!(refused.ends_with("; choose another name"), "{refused}");
+    }
+}
+
+#[test]
+fn a_command_line_that_asks_for_nothing_is_answered_with_what_is_wrong() {
+    let wrong = |words: &[&str]| asked(words).map(|(kind, _)| kind.word).expect_err("it asks for nothing");
+    assert_eq!(wrong(&["rule"]), "usage: cargo xtask new engine|rule|suite|importer NAME");
+    assert_eq!(wrong(&["rules", "a"]), "`rules` is no kind of part; there are engine, rule, suite, importer");
+    assert!(
+        wrong(&["rule", "a-b"]).contains("it contains `-`") && wrong(&["rule", "a-b"]).ends_with("try `a_b`")
     );
+    let (kind, name) = asked(&["rule", "a_b"]).expect("a rule");
+    assert_eq!((kind.word, name.module()), ("rule", "a_b"));
+}
+
+#[test]
+fn every_draft_is_formatted_by_rustfmt() {
     let folder = tempfile::tempdir().expect("a folder");
-    let rules = folder.path().join(taken.folder);
-    std::fs::create_dir_all(&rules).expect("it is writable");
-    std::fs::write(rules.join("other.rs"), "    code: \"per-call-bound\",\n").expect("it is writable");
-    let refused = write(folder.path(), &(rule::KIND.draft)(&name)).expect_err("the code is taken");
-    assert!(refused.to_string().contains("other.rs has `code: \"per-call-bound\"`"), "{refused}");
-    assert!(!rules.join("per_call_bound.rs").exists());
+    let name = ModuleName::parse("skeleton").expect("a name");
+    for kind in KINDS {
+        let mut draft = (kind.draft)(&name);
+        draft.unique.clear();
+        for insertion in &draft.insertions {
+            let copy = folder.path().join(insertion.path);
+            std::fs::create_dir_all(copy.parent().expect("a file is in a folder")).expect("it is writable");
+            std::fs::copy(root().join(insertion.path), copy).expect("it is readable");
+        }
+        std::fs::copy(root().join("rustfmt.toml"), folder.path().join("rustfmt.toml"))
+            .expect("it is readable");
+        let written = write(folder.path(), &draft).expect("nothing is in the way");
+        let paths = written.iter().filter_map(|line| line.split_once(' ')).map(|(_, path)| path);
+        for path in paths.filter(|path| is_rust(path)) {
+            let text = std::fs::read(folder.path().join(path)).expect("it was written");
+            let mut check = std::process::Command::new("rustfmt");
+            check.arg("--check").current_dir(folder.path()).stdin(std::process::Stdio::piped());
+            let mut check = check.spawn().expect("rustfmt starts");
+            let mut input = check.stdin.take().expect("it has an input");
+            std::io::Write::write_all(&mut input, &text).expect("it reads");
+            drop(input);
+            assert!(check.wait().expect("it ends").success(), "{path}");
+        }
+    }
 }
 
 /// The templates are text, which no rename of what they use reaches.
