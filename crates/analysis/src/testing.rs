@@ -13,6 +13,8 @@ use narrows_model::plan::{LoadStatement, PLAN_SCHEMA, Topology};
 use narrows_model::sim_profile::SimProfile;
 use narrows_model::workload::{Access, Op};
 use narrows_model::{Bytes, Cell, Cut, Nanos, Plan, Segment, Summary, Target, Workload};
+#[cfg(test)]
+use narrows_model::{Role, counters::CounterSample};
 use std::collections::BTreeMap;
 #[cfg(test)]
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -343,4 +345,24 @@ pub(crate) fn found(summary: &Summary, code: &str) -> bool {
 /// Whether the segment was cleared.
 pub(crate) fn cleared(summary: &Summary, segment: Segment) -> bool {
     summary.diagnosis.exonerated.iter().any(|entry| entry.segment == segment)
+}
+
+/// Counters of `role` of which none could be read.
+#[cfg(test)]
+pub(crate) fn unread_counters(role: Role, at_ns: Nanos) -> CounterSample {
+    CounterSample {
+        role,
+        at_ns,
+        host_cpu: None,
+        process_cpu: None,
+        ring_cpu: None,
+        cgroup_cpu: None,
+        disks: Vec::new(),
+        nics: Vec::new(),
+        tcp: None,
+        memory: None,
+        workers: None,
+        threads: None,
+        foreign_cpu: None,
+    }
 }

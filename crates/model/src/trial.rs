@@ -98,6 +98,35 @@ pub struct OpTotals {
 }
 
 impl OpTotals {
+    /// All but the response times.
+    #[must_use]
+    pub fn counts(&self) -> OpCounts {
+        OpCounts { op: self.op, block_bytes: self.block_bytes, op_count: self.op_count, bytes: self.bytes }
+    }
+
+    /// Adds what other requests of this kind did.
+    pub fn add(&mut self, other: &Self) {
+        let mut sum = self.counts();
+        sum.add(&other.counts());
+        (self.op_count, self.bytes) = (sum.op_count, sum.bytes);
+        self.response.merge(&other.response);
+    }
+}
+
+/// What requests of one kind did, without their response times: small, however many trials are added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpCounts {
+    /// The operation.
+    pub op: Op,
+    /// Bytes a request of this kind moves.
+    pub block_bytes: Bytes,
+    /// Operations completed.
+    pub op_count: u64,
+    /// Bytes moved by them.
+    pub bytes: Bytes,
+}
+
+impl OpCounts {
     /// Whether `other` is of the same operation and block.
     #[must_use]
     pub fn is_same_kind(&self, other: &Self) -> bool {
@@ -108,7 +137,6 @@ impl OpTotals {
     pub fn add(&mut self, other: &Self) {
         self.op_count = self.op_count.saturating_add(other.op_count);
         self.bytes = self.bytes.saturating_add(other.bytes);
-        self.response.merge(&other.response);
     }
 }
 
@@ -137,13 +165,51 @@ pub struct OpenLoopTotals {
 }
 
 impl OpenLoopTotals {
+    /// All but the distributions of times.
+    #[must_use]
+    pub fn counts(&self) -> OpenLoopCounts {
+        OpenLoopCounts {
+            scheduled_count: self.scheduled_count,
+            unstarted_count: self.unstarted_count,
+            held_up_count: self.held_up_count,
+            service_sum_ns: self.service_sum_ns,
+        }
+    }
+
+    /// Adds what another open loop did.
+    pub fn add(&mut self, other: &Self) {
+        let mut sum = self.counts();
+        sum.add(&other.counts());
+        self.scheduled_count = sum.scheduled_count;
+        self.unstarted_count = sum.unstarted_count;
+        self.held_up_count = sum.held_up_count;
+        self.service_sum_ns = sum.service_sum_ns;
+        self.censored.merge(&other.censored);
+        self.service.merge(&other.service);
+    }
+}
+
+/// What an open loop did, without the distributions of its times: small, however many trials are added.
+///
+/// Fields mean what they mean in [`OpenLoopTotals`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct OpenLoopCounts {
+    /// Requests whose scheduled start is in the window.
+    pub scheduled_count: u64,
+    /// Of these, those not started at its end.
+    pub unstarted_count: u64,
+    /// Of these, those that their worker started late.
+    pub held_up_count: u64,
+    /// Sum of all service times.
+    pub service_sum_ns: u64,
+}
+
+impl OpenLoopCounts {
     /// Adds what another open loop did.
     pub fn add(&mut self, other: &Self) {
         self.scheduled_count = self.scheduled_count.saturating_add(other.scheduled_count);
         self.unstarted_count = self.unstarted_count.saturating_add(other.unstarted_count);
         self.held_up_count = self.held_up_count.saturating_add(other.held_up_count);
-        self.censored.merge(&other.censored);
-        self.service.merge(&other.service);
         self.service_sum_ns = self.service_sum_ns.saturating_add(other.service_sum_ns);
     }
 }
@@ -260,8 +326,9 @@ mod tests {
             }
         };
         let mut reads = of(Op::Read, 4096, 2);
-        assert!(reads.is_same_kind(&of(Op::Read, 4096, 9)));
-        assert!(!reads.is_same_kind(&of(Op::Write, 4096, 2)) && !reads.is_same_kind(&of(Op::Read, 512, 2)));
+        let is_same = |other: OpTotals| reads.counts().is_same_kind(&other.counts());
+        assert!(is_same(of(Op::Read, 4096, 9)));
+        assert!(!is_same(of(Op::Write, 4096, 2)) && !is_same(of(Op::Read, 512, 2)));
         reads.add(&of(Op::Read, 4096, 3));
         assert_eq!((reads.op_count, reads.bytes, reads.response.count()), (5, Bytes(20480), 5));
     }

@@ -71,7 +71,7 @@ fn first_done(clients: &[ClientOutput]) -> impl Iterator<Item = &WorkerOutput> {
 /// Adds a worker's totals by kind; all workers of a cell have the same kinds.
 fn merge_kinds(into: &mut Vec<OpTotals>, from: &[OpTotals]) {
     for totals in from {
-        match into.iter_mut().find(|known| known.is_same_kind(totals)) {
+        match into.iter_mut().find(|known| known.counts().is_same_kind(&totals.counts())) {
             Some(known) => known.add(totals),
             None => into.push(totals.clone()),
         }

@@ -1,8 +1,9 @@
 //! What a cell's trials report beyond their totals: the kinds of a mix, and what an open loop adds.
+//!
+//! Counts are added by `model`; times are kept in their stored form.
 
 use super::stored::StoredHistogram;
-use narrows_model::trial::{OpTotals, OpenLoopTotals};
-use narrows_model::{Bytes, Op};
+use narrows_model::trial::{OpCounts, OpTotals, OpenLoopCounts, OpenLoopTotals};
 
 /// Most kinds kept apart: every operation with every block of a mix; a record that names more is no run's.
 const KINDS_MAX: usize = 256;
@@ -10,31 +11,21 @@ const KINDS_MAX: usize = 256;
 /// The requests of one kind over all trials.
 #[derive(Debug, Clone)]
 pub(crate) struct KindData {
-    pub op: Op,
-    pub block_bytes: Bytes,
-    pub op_count: u64,
-    pub bytes: Bytes,
+    pub counts: OpCounts,
     pub response: StoredHistogram,
 }
 
 /// Adds one trial's kinds to those known.
 pub(super) fn add_kinds(known: &mut Vec<KindData>, more: &[OpTotals]) {
     for kind in more {
-        let same = |data: &&mut KindData| data.op == kind.op && data.block_bytes == kind.block_bytes;
-        if let Some(data) = known.iter_mut().find(same) {
-            data.op_count = data.op_count.saturating_add(kind.op_count);
-            data.bytes = data.bytes.saturating_add(kind.bytes);
+        let counts = kind.counts();
+        if let Some(data) = known.iter_mut().find(|data| data.counts.is_same_kind(&counts)) {
+            data.counts.add(&counts);
             data.response.merge(&kind.response);
         } else if known.len() < KINDS_MAX {
             let mut response = StoredHistogram::default();
             response.merge(&kind.response);
-            known.push(KindData {
-                op: kind.op,
-                block_bytes: kind.block_bytes,
-                op_count: kind.op_count,
-                bytes: kind.bytes,
-                response,
-            });
+            known.push(KindData { counts, response });
         }
     }
 }
@@ -42,12 +33,9 @@ pub(super) fn add_kinds(known: &mut Vec<KindData>, more: &[OpTotals]) {
 /// What the open loops of all trials did.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct OpenLoopData {
-    pub scheduled_count: u64,
-    pub unstarted_count: u64,
-    pub held_up_count: u64,
+    pub counts: OpenLoopCounts,
     pub censored: StoredHistogram,
     pub service: StoredHistogram,
-    pub service_sum_ns: f64,
 }
 
 impl OpenLoopData {
@@ -59,11 +47,8 @@ impl OpenLoopData {
 
     /// Adds one trial.
     pub(super) fn add(&mut self, more: &OpenLoopTotals) {
-        self.scheduled_count = self.scheduled_count.saturating_add(more.scheduled_count);
-        self.unstarted_count = self.unstarted_count.saturating_add(more.unstarted_count);
-        self.held_up_count = self.held_up_count.saturating_add(more.held_up_count);
+        self.counts.add(&more.counts());
         self.censored.merge(&more.censored);
         self.service.merge(&more.service);
-        self.service_sum_ns += more.service_sum_ns as f64;
     }
 }

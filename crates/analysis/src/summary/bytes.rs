@@ -43,10 +43,11 @@ pub(super) fn traffic(data: &CellData, machines: &Machines<'_>) -> Traffic {
 pub(super) fn application(data: &CellData) -> Bytes {
     let outwards = data.cell.workload.op.moves_towards_device();
     let same_direction = |op: Op| op.moves_towards_device() == outwards;
-    if data.kinds.iter().all(|kind| same_direction(kind.op)) {
+    if data.kinds.iter().all(|kind| same_direction(kind.counts.op)) {
         return Bytes(data.trials.values().map(|trial| trial.bytes.0).sum());
     }
-    Bytes(data.kinds.iter().filter(|kind| same_direction(kind.op)).map(|kind| kind.bytes.0).sum())
+    let counts = data.kinds.iter().map(|kind| kind.counts);
+    Bytes(counts.filter(|counts| same_direction(counts.op)).map(|counts| counts.bytes.0).sum())
 }
 
 /// Payload that the load's connections transferred in the direction of the data, and its rate over the time between the

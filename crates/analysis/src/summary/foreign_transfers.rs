@@ -42,7 +42,7 @@ fn is_much(transfer: &ForeignTransfer) -> bool {
 fn at_disk(data: &CellData, delta: &RoleDelta, disk: &DiskCounters) -> Option<ForeignTransfer> {
     let load = &data.cell.workload;
     let writes = load.op.moves_towards_device();
-    let is_mixed = data.kinds.iter().any(|kind| kind.op.moves_towards_device() != writes);
+    let is_mixed = data.kinds.iter().any(|kind| kind.counts.op.moves_towards_device() != writes);
     if is_mixed || data.verification.is_some() || is_short(delta.elapsed) {
         return None;
     }
@@ -132,27 +132,14 @@ fn is_short(elapsed: Nanos) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::unread_counters;
     use narrows_model::Role;
     use narrows_model::counters::{CounterSample, ForeignCpu, ForeignDeviceProgram};
     use narrows_model::trial::CounterPair;
 
     /// What was counted in a second, with these connections.
     fn delta(tcp: Option<TcpCounters>) -> RoleDelta {
-        let sample = CounterSample {
-            role: Role::Client,
-            at_ns: Nanos(1),
-            host_cpu: None,
-            process_cpu: None,
-            ring_cpu: None,
-            cgroup_cpu: None,
-            disks: Vec::new(),
-            nics: Vec::new(),
-            tcp: None,
-            memory: None,
-            workers: None,
-            threads: None,
-            foreign_cpu: None,
-        };
+        let sample = unread_counters(Role::Client, Nanos(1));
         let after = CounterSample { tcp, ..sample.clone() };
         let delta = RoleDelta::new(&CounterPair { before: sample, after });
         RoleDelta { elapsed: Nanos(1_000_000_000), ..delta }

@@ -3,6 +3,7 @@
 use super::rates::Rates;
 use crate::collect::CellData;
 use narrows_model::summary::{InFlight, KindSummary, LatencySummary, OpenLoopSummary};
+use narrows_model::trial::OpCounts;
 use narrows_model::units::ratio;
 use narrows_model::{BytesPerSec, Histogram, OpsPerSec};
 
@@ -21,13 +22,16 @@ pub(super) fn latency(histogram: &Histogram) -> LatencySummary {
 /// The figures of each kind of request, in the order of the workload; empty where all are alike.
 pub(super) fn kinds(data: &CellData, rates: &Rates) -> Vec<KindSummary> {
     let over_window = |value: f64| ratio(value, rates.elapsed.last_done);
-    let kind = |kind: &crate::collect::KindData| KindSummary {
-        op: kind.op,
-        block_bytes: kind.block_bytes,
-        op_count: kind.op_count,
-        rate_bytes_per_s: over_window(kind.bytes.as_f64()).filter(|_| kind.op_count > 0).map(BytesPerSec),
-        ops_per_s: over_window(kind.op_count as f64).filter(|_| kind.op_count > 0).map(OpsPerSec),
-        latency_ns: latency(&kind.response.whole()),
+    let kind = |kind: &crate::collect::KindData| {
+        let OpCounts { op, block_bytes, op_count, bytes } = kind.counts;
+        KindSummary {
+            op,
+            block_bytes,
+            op_count,
+            rate_bytes_per_s: over_window(bytes.as_f64()).filter(|_| op_count > 0).map(BytesPerSec),
+            ops_per_s: over_window(op_count as f64).filter(|_| op_count > 0).map(OpsPerSec),
+            latency_ns: latency(&kind.response.whole()),
+        }
     };
     data.kinds.iter().map(kind).collect()
 }
@@ -43,9 +47,9 @@ pub(super) fn open_loop(data: &CellData, rates: &Rates) -> Option<OpenLoopSummar
     let achieved = || ratio(rates.ops_per_s?, offered(data)?.0);
     let censored = totals.censored.whole();
     Some(OpenLoopSummary {
-        scheduled_count: totals.scheduled_count,
-        unstarted_count: totals.unstarted_count,
-        held_up_count: totals.held_up_count,
+        scheduled_count: totals.counts.scheduled_count,
+        unstarted_count: totals.counts.unstarted_count,
+        held_up_count: totals.counts.held_up_count,
         censored_count: censored.count(),
         censored_from_ns: censored.buckets().next().map(|least| least.low_ns),
         achieved_ratio: achieved(),
@@ -76,7 +80,8 @@ pub(super) fn service(data: &CellData) -> Option<LatencySummary> {
 /// Little (1961), and the interactive response law N = X (R + Z) for think time Z (Denning and Buzen 1978). Requests of
 /// an open loop that wait for their start are not in flight at the target: their service time counts.
 pub(super) fn in_flight(data: &CellData, rates: &Rates) -> InFlight {
-    let by_service = || ratio(data.open_loop.as_ref()?.service_sum_ns / 1e9, rates.elapsed.last_done);
+    let by_service =
+        || ratio(data.open_loop.as_ref()?.counts.service_sum_ns as f64 / 1e9, rates.elapsed.last_done);
     let think_s = data.cell.workload.think_ns.as_secs_f64();
     InFlight {
         configured: data.cell.workload.in_flight_configured(),

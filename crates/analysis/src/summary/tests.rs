@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::facts::flags;
-use crate::testing::{Grid, builtin, gridded, machine, plan};
+use crate::testing::{Grid, builtin, gridded, machine, plan, unread_counters};
 use narrows_model::counters::{CgroupCpu, CounterSample, ProcessCpu, RingCpu};
 use narrows_model::event::EndReason;
 use narrows_model::plan::SkippedCell;
@@ -284,9 +284,6 @@ struct Used {
 
 fn client_sample(at_s: u64, used: &Used) -> CounterSample {
     CounterSample {
-        role: Role::Client,
-        at_ns: Nanos(at_s * 1_000_000_000),
-        host_cpu: None,
         process_cpu: Some(ProcessCpu { user_ns: Nanos(0), system_ns: Nanos::from_secs_f64(used.process) }),
         ring_cpu: Some(RingCpu {
             polling_thread_count: 1,
@@ -302,13 +299,7 @@ fn client_sample(at_s: u64, used: &Used) -> CounterSample {
             period_count: 0,
             quota_cpus: None,
         }),
-        disks: Vec::new(),
-        nics: Vec::new(),
-        tcp: None,
-        memory: None,
-        workers: None,
-        threads: None,
-        foreign_cpu: None,
+        ..unread_counters(Role::Client, Nanos(at_s * 1_000_000_000))
     }
 }
 
