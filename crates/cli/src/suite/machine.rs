@@ -4,11 +4,9 @@ use crate::check::PreparedCheck;
 use narrows_engines::{EngineFactory, EngineRegistry};
 use narrows_model::capabilities::Support;
 use narrows_model::{Bytes, Target};
+use narrows_probe::Root;
+use narrows_probe::inventory::largest_cpu_cache;
 use narrows_suites::SuiteMachine;
-use std::path::Path;
-
-/// Where the machine lists the caches of its first processor.
-const CPU_CACHES: &str = "/sys/devices/system/cpu/cpu0/cache";
 
 /// The machine and the folder; caches and direct access are looked at when they are asked for.
 pub(super) struct FolderMachine<'a> {
@@ -39,11 +37,11 @@ impl SuiteMachine for FolderMachine<'_> {
     }
 
     fn cpu_cache_bytes(&self) -> Option<Bytes> {
-        largest_cache_fact(Path::new(CPU_CACHES), "size")
+        largest_cpu_cache(&Root::system())?.size_bytes
     }
 
     fn cpu_cache_line_bytes(&self) -> Option<Bytes> {
-        largest_cache_fact(Path::new(CPU_CACHES), "coherency_line_size")
+        largest_cpu_cache(&Root::system())?.line_bytes
     }
 
     /// File systems answer for a file, not for a folder.
@@ -57,33 +55,5 @@ impl SuiteMachine for FolderMachine<'_> {
             Support::Yes => Ok(capabilities.alignment_bytes),
             Support::No { reason } => Err(reason),
         }
-    }
-}
-
-/// The largest `fact` of the caches below `folder`, whose sizes are written as `32768K` and lines as `64`.
-fn largest_cache_fact(folder: &Path, fact: &str) -> Option<Bytes> {
-    let entries = std::fs::read_dir(folder).ok()?;
-    let sizes = entries.filter_map(|entry| {
-        let text = std::fs::read_to_string(entry.ok()?.path().join(fact)).ok()?;
-        narrows_model::size::parse_size(&text.trim().replace('K', "KiB").replace('M', "MiB")).ok()
-    });
-    sizes.max()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_largest_cache_is_found() {
-        let folder = tempfile::tempdir().unwrap();
-        for (name, size) in [("index0", "32K\n"), ("index3", "16M\n"), ("index2", "512K\n"), ("power", "x")] {
-            std::fs::create_dir(folder.path().join(name)).unwrap();
-            std::fs::write(folder.path().join(name).join("size"), size).unwrap();
-            std::fs::write(folder.path().join(name).join("coherency_line_size"), "64\n").unwrap();
-        }
-        assert_eq!(largest_cache_fact(folder.path(), "size"), Some(Bytes(16 << 20)));
-        assert_eq!(largest_cache_fact(folder.path(), "coherency_line_size"), Some(Bytes(64)));
-        assert_eq!(largest_cache_fact(&folder.path().join("none"), "size"), None);
     }
 }

@@ -3,6 +3,7 @@
 //! No fact is evaluated here, and none is guessed: what a machine does not report is `None` and listed.
 
 mod chain;
+mod cpu_cache;
 mod device;
 mod host;
 mod mount;
@@ -10,6 +11,8 @@ mod nfs;
 mod nic;
 mod overlay;
 mod throttle;
+
+pub use cpu_cache::{CpuCache, largest_cpu_cache};
 
 use std::path::Path;
 

@@ -1,7 +1,8 @@
 //! Facts about eight machines given as trees: what each of them is.
 
-use crate::support::{host, lists, nic};
+use crate::support::{host, lists, nic, root};
 use narrows_model::units::Bytes;
+use narrows_probe::inventory::{CpuCache, largest_cpu_cache};
 
 const KIB: u64 = 1024;
 
@@ -137,4 +138,13 @@ fn without_a_flag_of_the_cpu_the_firmware_tells_of_a_hypervisor_or_nothing_does(
         let (facts, _) = narrows_probe::inventory::host(&narrows_probe::Root::at(folder.path()), &process);
         assert_eq!(facts.virtual_machine, expected, "{vendor} {product}");
     }
+}
+
+#[test]
+fn the_largest_cache_is_found_where_the_machine_lists_any() {
+    let of = |machine| largest_cpu_cache(&root(machine));
+    let (size_bytes, line_bytes) = (Some(Bytes(8 << 20)), Some(Bytes(64)));
+    assert_eq!(of("laptop"), Some(CpuCache { size_bytes, line_bytes }));
+    assert_eq!(of("container"), Some(CpuCache { size_bytes: None, line_bytes: Some(Bytes(128)) }));
+    assert_eq!(of("old-kernel"), None);
 }
