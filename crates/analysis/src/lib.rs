@@ -49,6 +49,9 @@ pub use method::calls::per_call;
 pub use predict::predict;
 pub use refine::{Suspect, refinement};
 pub use summary::{Summarizer, summarize};
-pub use thresholds::{BUSY_RATIO, FALL_RATIO, OVERLAP_RATIO, SHORT_RUN_S, UNEQUAL_RATIO, UNEXPLAINED_RATIO};
+pub use thresholds::{
+    BUSY_RATIO, FALL_RATIO, NO_EFFECT_RATIO, OVERLAP_RATIO, SHORT_RUN_S, SIZES_MIN, UNEQUAL_RATIO,
+    UNEXPLAINED_RATIO,
+};
 
 use narrows_model::quantity as text;

@@ -1,13 +1,11 @@
 //! What several clients make of a load together: sum, spread, fairness, and whether there are several kinds of them.
 
+use crate::thresholds::ONE_MODE_PROBABILITY;
 use narrows_model::units::ratio;
 use narrows_stats::dip::{self, DipPlan, dip_test};
 use narrows_stats::modes::{ModeOfValues, modes};
 use narrows_stats::moments::coefficient_of_variation;
 use narrows_stats::quantile::median;
-
-/// Below this probability a single mode is not believed.
-const LEVEL: f64 = 0.05;
 
 /// Rates of clients that ran together.
 ///
@@ -70,7 +68,7 @@ fn mixture(rates: &[f64]) -> MixtureOutcome {
     let plan = DipPlan { resample_count: 500, seed: 1, lag1_autocorrelation: 0.0 };
     match dip_test(rates, plan) {
         Err(_) => MixtureOutcome::Untold,
-        Ok(test) if test.p_value >= LEVEL => MixtureOutcome::One,
+        Ok(test) if test.p_value >= ONE_MODE_PROBABILITY => MixtureOutcome::One,
         Ok(_) => modes(rates).map_or(MixtureOutcome::Untold, MixtureOutcome::Several),
     }
 }

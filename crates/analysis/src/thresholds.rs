@@ -47,7 +47,7 @@ pub(crate) const STRONG_GAIN_RATIO: f64 = 1.0 + UNEXPLAINED_RATIO;
 /// No gain from here on is stated: shares of a time, and waits, are known to a percent at best.
 pub(crate) const GAIN_MAX: f64 = 100.0;
 /// Below this ratio a change of one thing had no effect: runs repeat within a few percent.
-pub(crate) const NO_EFFECT_RATIO: f64 = 1.05;
+pub const NO_EFFECT_RATIO: f64 = 1.05;
 
 /// [`NO_EFFECT_RATIO`] for rates that are known to `doubt_ratio`. At least a hundredth is left, within which rates with a
 /// larger doubt count as equal too.
@@ -55,6 +55,11 @@ pub(crate) fn no_effect_ratio(doubt_ratio: f64) -> f64 {
     NO_EFFECT_RATIO - doubt_ratio.min(0.04)
 }
 
+/// Below this probability of its dip a distribution is not believed to have one mode.
+pub(crate) const ONE_MODE_PROBABILITY: f64 = 0.05;
+
+/// Fewer sizes than this show no fall and no plateau, only a difference.
+pub const SIZES_MIN: usize = 3;
 /// From this ratio of the rates of two sizes a fall is one that no noise makes.
 pub const FALL_RATIO: f64 = 2.0;
 /// From this ratio of the fastest client to the slowest they were served unequally.

@@ -1,5 +1,6 @@
 //! The modes of the rates of an observation's clients.
 
+use crate::thresholds::ONE_MODE_PROBABILITY;
 use narrows_model::Observation;
 use narrows_stats::dip::{DipNull, DipPlan, dip};
 use narrows_stats::modes::{ModeOfValues, modes, parts_at_first_sight};
@@ -12,8 +13,6 @@ const CLIENTS_MIN: usize = 8;
 const CLIENTS_TESTED: usize = 400;
 /// Observations whose modes are searched with care; those of more are parted at first sight.
 const SEARCHED_MAX: usize = 50;
-/// Probability below which one mode is given up, as in the rules of summaries.
-const LEVEL: f64 = 0.05;
 /// Modes this close are no two ways of being served.
 const APART_RATIO: f64 = 1.2;
 
@@ -29,7 +28,7 @@ impl ClientModeFinder {
     /// The modes of the rates of an observation's clients; `None` where there is one, or too few clients to decide.
     pub(crate) fn find(&mut self, one: &Observation) -> Option<Vec<ModeOfValues>> {
         let values = thinned(&one.per_client_bytes_per_s);
-        if values.len() < CLIENTS_MIN || self.p_value(&values)? >= LEVEL {
+        if values.len() < CLIENTS_MIN || self.p_value(&values)? >= ONE_MODE_PROBABILITY {
             return None;
         }
         self.searched_count += 1;

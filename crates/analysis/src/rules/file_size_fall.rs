@@ -4,14 +4,12 @@ use super::{Basis, Rule, SegmentVerdict, Stance, Tier};
 use crate::case::Cases;
 use crate::case::table;
 use crate::text;
-use crate::thresholds::{FALL_RATIO, INFERRED_CONFIDENCE};
+use crate::thresholds::{FALL_RATIO, INFERRED_CONFIDENCE, SIZES_MIN};
 use narrows_model::counters::Role;
 use narrows_model::diagnosis::Severity;
 use narrows_model::observation::ObservedOp;
 use narrows_model::{Bytes, Observation, Segment};
 
-/// Fewer file sizes than this show no fall, only a difference.
-const SIZES_MIN: usize = 3;
 /// The factor that says the file size again, where a file names what is compared.
 const FILE_FACTOR: &str = "file_kib";
 

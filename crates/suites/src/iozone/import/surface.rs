@@ -3,15 +3,11 @@
 //! Not here: whose memory the first is, which is known to who gives `memory_bytes`.
 
 use super::{FigureUnit, IozoneImportPoint, table_columns};
-use narrows_analysis::FALL_RATIO;
+use narrows_analysis::{FALL_RATIO, NO_EFFECT_RATIO, SIZES_MIN};
 use std::collections::BTreeMap;
 
-/// Less than this of a gain from larger records is none.
-const NO_GAIN: f64 = 1.05;
 /// KiB of a file from which on its records may be a mount's. A smaller one stays in a cache, whose records are memory's.
 const MOUNT_FILE_KIB_MIN: f64 = 4096.0;
-/// Fewer sizes than this show no ridge.
-const SIZES_MIN: usize = 3;
 
 /// A sentence on each ridge, with the tests that have it.
 pub(super) fn ridges(points: &[IozoneImportPoint], unit: FigureUnit) -> Vec<String> {
@@ -86,7 +82,7 @@ fn record_ridge(points: &[&IozoneImportPoint], unit: FigureUnit) -> Option<Strin
         return None;
     }
     let best = rates.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
-    let (least, _) = rates.iter().find(|(_, rate)| rate * NO_GAIN >= best)?;
+    let (least, _) = rates.iter().find(|(_, rate)| rate * NO_EFFECT_RATIO >= best)?;
     let (most, _) = rates.last()?;
     (least < most && largest >= MOUNT_FILE_KIB_MIN).then(|| {
         format!(

@@ -1,12 +1,7 @@
 //! Where a surface breaks: the file size behind which it falls, and the record size from which it is flat.
 
 use super::{Surface, SurfaceMarks};
-use narrows_analysis::FALL_RATIO;
-
-/// Gains from larger records below this are none.
-const GAIN_RATIO: f64 = 1.05;
-/// Fewer sizes show no ridge.
-const SIZES_MIN: usize = 3;
+use narrows_analysis::{FALL_RATIO, NO_EFFECT_RATIO, SIZES_MIN};
 
 /// The fall behind a file size.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -47,7 +42,7 @@ pub(in super::super) fn flat(surface: &Surface) -> Option<(u64, u64)> {
     let known: Vec<(u64, f64)> =
         surface.records.iter().zip(row).filter_map(|(record, rate)| Some((*record, (*rate)?))).collect();
     let best = known.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
-    let (record, _) = known.iter().find(|(_, rate)| rate * GAIN_RATIO >= best)?;
+    let (record, _) = known.iter().find(|(_, rate)| rate * NO_EFFECT_RATIO >= best)?;
     let (last, _) = known.last()?;
     (record < last).then_some((*record, *file))
 }
