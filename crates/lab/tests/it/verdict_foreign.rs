@@ -2,23 +2,15 @@
 
 use crate::support::apart::check_apart;
 use crate::support::check::{Checked, assert_within};
+use crate::support::others::busy_loops;
 use crate::support::{lab, on_a_calm_machine};
-use narrows_lab::{Lab, LabProcess, pin_to_cpus};
 use narrows_model::{Cut, Op, Segment};
-use std::process::Command;
 
 const CODE: &str = "foreign-load";
 
-/// A loop that does nothing, on every CPU of the machine, until it is dropped.
-fn busy_loops(lab: &Lab) -> Vec<LabProcess> {
-    let online = u32::try_from(std::thread::available_parallelism().unwrap().get()).unwrap();
-    let start = |cpu: u32| {
-        let mut command = Command::new("sh");
-        command.args(["-c", "while :; do :; done"]);
-        pin_to_cpus(&mut command, &[cpu]);
-        lab.start(&format!("loop-{cpu}"), command).unwrap()
-    };
-    (0..online).map(start).collect()
+/// Every CPU of the machine.
+fn every_cpu() -> Vec<u32> {
+    (0..u32::try_from(std::thread::available_parallelism().unwrap().get()).unwrap()).collect()
 }
 
 /// No role is said to use more than it has, whatever others do.
@@ -35,7 +27,7 @@ fn assert_no_role_is_charged_with_others(checked: &Checked) {
 fn a_loop_on_every_cpu_beside_a_path_that_needs_cpu_is_named_first_with_its_process() {
     on_a_calm_machine(|| {
         let Some(lab) = lab() else { return };
-        let loops = busy_loops(&lab);
+        let loops = busy_loops(&lab, &every_cpu());
         let words = "--seconds 12 --cell-seconds 0.8 --block 64KiB --depth 16";
         let checked = check_apart(&lab, "beside-loops", None, |_| (), words);
         checked.assert_limiting_first("bulk", Segment::HostCpu);
@@ -54,7 +46,7 @@ fn loops_beside_a_link_of_100_mbit_are_a_finding_and_the_link_stays_named() {
         let Some(lab) = lab() else { return };
         let server = lab.host(2).unwrap();
         server.limit_rate("100mbit").unwrap();
-        let loops = busy_loops(&lab);
+        let loops = busy_loops(&lab, &every_cpu());
         let words = "--seconds 20 --cell-seconds 0.6 --block 1MiB --depth 16";
         let checked = check_apart(&lab, "link-beside-loops", None, |_| (), words);
         checked.assert_limiting("bulk", Segment::NetworkBandwidth);

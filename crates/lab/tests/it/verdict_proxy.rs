@@ -1,55 +1,12 @@
 //! A proxy between client and server whose CPU is throttled is named as such, with the limit's own number; one without
 //! a quota, before a server that is throttled, is not.
 
-use crate::support::apart::Quotas;
-use crate::support::check::{Checked, assert_within, run_check, serve};
-use crate::support::{SOON, lab, on_a_calm_machine};
-use narrows_lab::{CpuQuota, Lab, narrows_bin};
+use crate::support::apart::{ProxyLimits, Quotas, check_through};
+use crate::support::check::{Checked, assert_within};
+use crate::support::{lab, on_a_calm_machine};
 use narrows_model::counters::Role;
 use narrows_model::summary::CpuBasis;
 use narrows_model::{Cut, Op, Segment};
-
-/// The limits of the proxy in host 3.
-#[derive(Debug, Clone, Copy, Default)]
-struct ProxyLimits {
-    /// CPUs of a quota; none without.
-    cpus: Option<f64>,
-    /// Bytes of its sockets' buffers.
-    buffer: Option<&'static str>,
-}
-
-const ALL_WITH_QUOTAS: &str = "--seconds 18 --cell-seconds 0.8 --block 64KiB --depth 16";
-
-/// Checks a memory store in host 2 from host 1 through `narrows proxy` in host 3.
-#[track_caller]
-fn check_through(lab: &Lab, name: &str, quotas: Quotas, limits: ProxyLimits) -> Checked {
-    let limited = |name: &str, cpus: f64| {
-        let cgroup = lab.cgroup(name).unwrap();
-        cgroup.limit_cpu(CpuQuota { cpus }).unwrap();
-        cgroup
-    };
-    let (of_client, of_server) =
-        (limited("client", quotas.client_cpus), limited("server", quotas.server_cpus));
-    let (client, server, between) = (lab.host(1).unwrap(), lab.host(2).unwrap(), lab.host(3).unwrap());
-    let served = serve(lab, &server, None, |command| of_server.enter(command));
-    let mut command = between.command(narrows_bin().unwrap());
-    command.args(["proxy", "--listen", &format!("{}:0", between.address()), "--to", &served.address]);
-    command.arg("--token-file").arg(served.token());
-    if let Some(bytes) = limits.buffer {
-        command.args(["--send-buffer", bytes, "--receive-buffer", bytes]);
-    }
-    if let Some(cpus) = limits.cpus {
-        limited("proxy", cpus).enter(&mut command);
-    }
-    let mut proxy = lab.start("proxy", command).unwrap();
-    let line = proxy.wait_for_line("listening on ", SOON).unwrap();
-    let via = line.strip_prefix("listening on ").unwrap().to_owned();
-    let mut command = client.command(narrows_bin().unwrap());
-    command.arg("check").arg(format!("tcp://{}/memory?via={via}", served.address));
-    command.arg("--token-file").arg(served.token());
-    of_client.enter(&mut command);
-    run_check(lab, name, command, ALL_WITH_QUOTAS)
-}
 
 /// Segments that limit the bulk load.
 #[track_caller]

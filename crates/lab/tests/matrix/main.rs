@@ -16,20 +16,8 @@ mod cases;
 mod score;
 
 use cases::MatrixCase;
-use narrows_lab::{Lab, LabProcess, pin_to_cpus};
 use score::Score;
-use std::process::Command;
-
-/// One busy loop on one CPU of the machine, for half of the cases; it ends when it is dropped.
-fn neighbour(lab: &Lab, index: usize) -> Option<LabProcess> {
-    let cpu = u32::try_from(index / 2 % 2).unwrap();
-    (index % 2 == 1).then(|| {
-        let mut command = Command::new("sh");
-        command.args(["-c", "while :; do :; done"]);
-        pin_to_cpus(&mut command, &[cpu]);
-        lab.start("neighbour", command).unwrap()
-    })
-}
+use support::others::busy_loops;
 
 /// Parts of the faults' names that are asked for; all without any.
 #[allow(clippy::disallowed_methods, reason = "which cases run is the environment's to say")]
@@ -51,10 +39,13 @@ fn verdicts_on_paths_with_a_known_fault() {
         |case: &MatrixCase| wanted.is_empty() || wanted.iter().any(|word| case.fault.contains(word));
     for (index, case) in cases::all().enumerate().filter(|(_, case)| is_wanted(case)) {
         let Some(lab) = support::lab_with_disks() else { return };
-        let _neighbour = neighbour(&lab, index);
+        // Beside every second case a busy loop on one CPU of the machine, in turn.
+        let has_neighbour = index % 2 == 1;
+        let cpu = u32::try_from(index / 2 % 2).unwrap();
+        let _neighbour = has_neighbour.then(|| busy_loops(&lab, &[cpu]));
         let checked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| (case.check)(&lab)));
         match checked {
-            Ok(checked) => score.add(case, index % 2 == 1, &checked.summary),
+            Ok(checked) => score.add(case, has_neighbour, &checked.summary),
             Err(_) => score.fail(case),
         }
     }

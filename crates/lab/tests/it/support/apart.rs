@@ -4,8 +4,9 @@
 use std::path::Path;
 use std::process::Command;
 
-use narrows_lab::{BlkioThrottle, CpuQuota, Lab, pin_to_cpus};
+use narrows_lab::{BlkioThrottle, Cgroup, CpuQuota, Lab, narrows_bin, pin_to_cpus};
 
+use super::SOON;
 use super::check::{Checked, run_check, serve};
 
 /// Checks the disk store in `root`, or the memory store without one, the server on CPU 1 and the client on CPU 0; `place`
@@ -45,19 +46,57 @@ pub(crate) struct Quotas {
     pub(crate) server_cpus: f64,
 }
 
+/// The lab's cgroup `name`, whose processes may use the time of so many CPUs.
+#[track_caller]
+pub(crate) fn cgroup_with_quota(lab: &Lab, name: &str, cpus: f64) -> Cgroup {
+    let cgroup = lab.cgroup(name).unwrap();
+    cgroup.limit_cpu(CpuQuota { cpus }).unwrap();
+    cgroup
+}
+
 /// Checks a memory store, the roles in the lab's cgroups `client` and `server`.
 #[track_caller]
 pub(crate) fn check_with_quotas(lab: &Lab, name: &str, quotas: Quotas, words: &str) -> Checked {
-    let limited = |name: &str, cpus: f64| {
-        let cgroup = lab.cgroup(name).unwrap();
-        cgroup.limit_cpu(CpuQuota { cpus }).unwrap();
-        cgroup
-    };
-    let (of_client, of_server) =
-        (limited("client", quotas.client_cpus), limited("server", quotas.server_cpus));
+    let of_client = cgroup_with_quota(lab, "client", quotas.client_cpus);
+    let of_server = cgroup_with_quota(lab, "server", quotas.server_cpus);
     let (client, server) = (lab.host(1).unwrap(), lab.host(2).unwrap());
     let served = serve(lab, &server, None, |command| of_server.enter(command));
     let mut command = served.check_command(&client, "memory");
     of_client.enter(&mut command);
     run_check(lab, name, command, words)
+}
+
+/// The limits of a proxy in host 3.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ProxyLimits {
+    /// CPUs of a quota; none without.
+    pub(crate) cpus: Option<f64>,
+    /// Bytes of its sockets' buffers.
+    pub(crate) buffer: Option<&'static str>,
+}
+
+/// Checks a memory store in host 2 from host 1 through `narrows proxy` in host 3, all three in cgroups of their own.
+#[track_caller]
+pub(crate) fn check_through(lab: &Lab, name: &str, quotas: Quotas, limits: ProxyLimits) -> Checked {
+    let of_client = cgroup_with_quota(lab, "client", quotas.client_cpus);
+    let of_server = cgroup_with_quota(lab, "server", quotas.server_cpus);
+    let (client, server, between) = (lab.host(1).unwrap(), lab.host(2).unwrap(), lab.host(3).unwrap());
+    let served = serve(lab, &server, None, |command| of_server.enter(command));
+    let mut command = between.command(narrows_bin().unwrap());
+    command.args(["proxy", "--listen", &format!("{}:0", between.address()), "--to", &served.address]);
+    command.arg("--token-file").arg(served.token());
+    if let Some(bytes) = limits.buffer {
+        command.args(["--send-buffer", bytes, "--receive-buffer", bytes]);
+    }
+    if let Some(cpus) = limits.cpus {
+        cgroup_with_quota(lab, "proxy", cpus).enter(&mut command);
+    }
+    let mut proxy = lab.start("proxy", command).unwrap();
+    let line = proxy.wait_for_line("listening on ", SOON).unwrap();
+    let via = line.strip_prefix("listening on ").unwrap().to_owned();
+    let mut command = client.command(narrows_bin().unwrap());
+    command.arg("check").arg(format!("tcp://{}/memory?via={via}", served.address));
+    command.arg("--token-file").arg(served.token());
+    of_client.enter(&mut command);
+    run_check(lab, name, command, "--seconds 18 --cell-seconds 0.8 --block 64KiB --depth 16")
 }

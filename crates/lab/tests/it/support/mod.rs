@@ -4,6 +4,7 @@ pub(crate) mod apart;
 pub(crate) mod check;
 pub(crate) mod fuse;
 pub(crate) mod ledger;
+pub(crate) mod others;
 pub(crate) mod strace;
 pub(crate) mod study;
 

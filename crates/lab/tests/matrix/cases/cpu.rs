@@ -1,9 +1,12 @@
 //! Faults of CPUs: quotas of one role or of both, one CPU for both, programs of others.
 
 use super::{MatrixCase, RANDOM, SMALL, Truth};
-use crate::support::apart::{Quotas, check_apart, check_with_quotas};
+use crate::support::apart::{
+    ProxyLimits, Quotas, cgroup_with_quota, check_apart, check_through, check_with_quotas,
+};
 use crate::support::check::{Checked, local_check_command, run_check, serve};
-use narrows_lab::{CpuQuota, Lab, LabProcess, narrows_bin, pin_to_cpus};
+use crate::support::others::busy_loops;
+use narrows_lab::Lab;
 use narrows_model::Segment;
 use std::process::Command;
 
@@ -16,8 +19,7 @@ fn quotas(lab: &Lab, client_cpus: f64, server_cpus: f64, words: &str) -> Checked
 
 /// A check whose server alone has a quota; client and server may use the same CPUs.
 fn quota_of_the_server(lab: &Lab, cpus: f64, words: &str) -> Checked {
-    let slow = lab.cgroup("server").unwrap();
-    slow.limit_cpu(CpuQuota { cpus }).unwrap();
+    let slow = cgroup_with_quota(lab, "server", cpus);
     let (client, server) = (lab.host(1).unwrap(), lab.host(2).unwrap());
     let served = serve(lab, &server, None, |command| slow.enter(command));
     run_check(lab, "case", served.check_command(&client, "memory"), words)
@@ -25,8 +27,7 @@ fn quota_of_the_server(lab: &Lab, cpus: f64, words: &str) -> Checked {
 
 /// A check whose client alone has a quota.
 fn quota_of_the_client(lab: &Lab, cpus: f64, words: &str) -> Checked {
-    let slow = lab.cgroup("client").unwrap();
-    slow.limit_cpu(CpuQuota { cpus }).unwrap();
+    let slow = cgroup_with_quota(lab, "client", cpus);
     let (client, server) = (lab.host(1).unwrap(), lab.host(2).unwrap());
     let served = serve(lab, &server, None, |_: &mut Command| ());
     let mut command = served.check_command(&client, "memory");
@@ -36,8 +37,7 @@ fn quota_of_the_client(lab: &Lab, cpus: f64, words: &str) -> Checked {
 
 /// A folder of this machine, the check under a quota.
 fn folder_under_a_quota(lab: &Lab, cpus: f64, words: &str) -> Checked {
-    let slow = lab.cgroup("client").unwrap();
-    slow.limit_cpu(CpuQuota { cpus }).unwrap();
+    let slow = cgroup_with_quota(lab, "client", cpus);
     let mut command = local_check_command(std::path::Path::new("/dev/shm"));
     slow.enter(&mut command);
     run_check(lab, "case", command, words)
@@ -45,36 +45,9 @@ fn folder_under_a_quota(lab: &Lab, cpus: f64, words: &str) -> Checked {
 
 /// A check through a proxy with a quota.
 fn quota_of_the_proxy(lab: &Lab, cpus: f64) -> Checked {
-    let limited = |name: &str, cpus: f64| {
-        let group = lab.cgroup(name).unwrap();
-        group.limit_cpu(CpuQuota { cpus }).unwrap();
-        group
-    };
-    let (client, server, between) = (lab.host(1).unwrap(), lab.host(2).unwrap(), lab.host(3).unwrap());
-    let served = serve(lab, &server, None, |command| limited("server", 0.8).enter(command));
-    let mut command = between.command(narrows_bin().unwrap());
-    command.args(["proxy", "--listen", &format!("{}:0", between.address()), "--to", &served.address]);
-    command.arg("--token-file").arg(served.token());
-    limited("proxy", cpus).enter(&mut command);
-    let mut proxy = lab.start("proxy", command).unwrap();
-    let line = proxy.wait_for_line("listening on ", crate::support::SOON).unwrap();
-    let via = line.strip_prefix("listening on ").unwrap().to_owned();
-    let mut command = client.command(narrows_bin().unwrap());
-    command.arg("check").arg(format!("tcp://{}/memory?via={via}", served.address));
-    command.arg("--token-file").arg(served.token());
-    limited("client", 0.8).enter(&mut command);
-    run_check(lab, "case", command, "--block 64KiB --depth 16 --seconds 18 --cell-seconds 0.8")
-}
-
-/// A busy loop of others on each of `cpus`.
-fn loops(lab: &Lab, cpus: &[u32]) -> Vec<LabProcess> {
-    let start = |cpu: &u32| {
-        let mut command = Command::new("sh");
-        command.args(["-c", "while :; do :; done"]);
-        pin_to_cpus(&mut command, &[*cpu]);
-        lab.start(&format!("others-{cpu}"), command).unwrap()
-    };
-    cpus.iter().map(start).collect()
+    let quotas = Quotas { client_cpus: 0.8, server_cpus: 0.8 };
+    let limits = ProxyLimits { cpus: Some(cpus), ..ProxyLimits::default() };
+    check_through(lab, "case", quotas, limits)
 }
 
 /// Every case.
@@ -159,7 +132,7 @@ pub(super) static CASES: &[MatrixCase] = &[
         fault: "two loops of others beside a path that needs CPU",
         truth: &[("bulk", &[Segment::HostCpu])],
         check: |lab| {
-            let _others = loops(lab, &[0, 0, 1, 1]);
+            let _others = busy_loops(lab, &[0, 0, 1, 1]);
             check_apart(lab, "case", None, |_| (), SMALL)
         },
     },
@@ -167,7 +140,7 @@ pub(super) static CASES: &[MatrixCase] = &[
         fault: "two loops of others beside a link of 50 Mbit/s",
         truth: &[("bulk", &[Segment::NetworkBandwidth])],
         check: |lab| {
-            let _others = loops(lab, &[0, 1]);
+            let _others = busy_loops(lab, &[0, 1]);
             lab.host(2).unwrap().limit_rate("50mbit").unwrap();
             check_apart(lab, "case", None, |_| (), super::BULK)
         },
