@@ -7,13 +7,13 @@ use crate::session::Session;
 use crate::shared::ServerState;
 use narrows_engines::EngineRegistry;
 use narrows_engines::endpoint::RemoteCellParams;
+use narrows_engines::own_folders::ConfinedFolder;
 use narrows_model::units::saturate_usize;
 use narrows_model::{Cell, Event, Nanos, Sink, SinkError, Site, Target};
 use narrows_run::site::ANSWER_TIMEOUT_NS;
 use narrows_run::{CellSite, PeerLoss, PreparedObjects, RunError, RunErrorKind, StopFlag, ThreadCoordinator};
 use narrows_wire::control::Answer;
 use narrows_wire::{Error, Refusal};
-use std::fs::File;
 use std::io::Write;
 use std::net::TcpStream;
 use std::sync::Arc;
@@ -70,7 +70,7 @@ impl CellRun<'_> {
     }
 
     /// The folder for the cell's file, with room for it.
-    fn folder(&self, file_bytes: u64) -> Result<File, Error> {
+    fn folder(&self, file_bytes: u64) -> Result<ConfinedFolder, Error> {
         let mut stores = self.session.stores();
         let reserved = stores.reserve_cells(file_bytes)?;
         self.shared.check_free_space(reserved.bytes())?;

@@ -185,7 +185,7 @@ impl DiskReader<'_> {
                 0 => self.pool.push(Job { header, buffer: None, acknowledged: false, queued_at_ns: 0 }),
                 status => self.reply(&header, status, 0),
             },
-            (RequestKind::Remove, _) => self.remove(&header),
+            (RequestKind::Remove, _) => self.remove(&header)?,
         }
         Ok(())
     }
@@ -208,13 +208,12 @@ impl DiskReader<'_> {
         }
     }
 
-    fn remove(&mut self, header: &RequestHeader) {
+    /// Removes an object; one that is somebody else's by now ends the connection with the reason.
+    fn remove(&mut self, header: &RequestHeader) -> Result<(), ReadStop> {
         let name = &self.open.objects[grant::index(header.object)];
-        let status = match self.session.stores().remove_disk_object(name) {
-            Ok(()) => 0,
-            Err(errno) => u32::try_from(errno.raw_os_error()).unwrap_or(u32::MAX),
-        };
-        self.reply(header, status, 0);
+        self.session.stores().remove_disk_object(name)?;
+        self.reply(header, 0, 0);
+        Ok(())
     }
 
     /// A buffer; what was answered is sent before this thread waits for one.

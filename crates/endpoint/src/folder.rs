@@ -4,9 +4,9 @@
 
 use crate::channel::refused;
 use crate::owner::{self, SESSION_MARKER};
-use crate::store::{PREFIX, StoreRoot};
-use narrows_engines::own_folders::MarkedFolder;
-use narrows_sys::file::{Create, FileAccess, OpenMode, make_folder, open_folder_in, open_own};
+use crate::store::{PREFIX, StoreRoot, name_error};
+use narrows_engines::own_folders::{ConfinedFolder, MarkedFolder};
+use narrows_sys::file::{Create, FileAccess, MadeFiles, OpenMode, make_folder, open_folder_in, open_own};
 use narrows_wire::{Error, Refusal};
 use rustix::fs::{AtFlags, fstat, unlinkat};
 use rustix::io::Errno;
@@ -25,7 +25,11 @@ pub(crate) struct SessionFolder {
     name: String,
     path: PathBuf,
     root: Arc<File>,
-    pub(crate) folder: File,
+    folder: File,
+    /// The objects that were made in it.
+    made: MadeFiles,
+    /// The files of cells that were made.
+    made_by_cells: Arc<MadeFiles>,
     leftovers: Arc<Mutex<Vec<String>>>,
 }
 
@@ -50,6 +54,8 @@ impl SessionFolder {
                 name,
                 root: Arc::clone(&root.folder),
                 folder,
+                made: MadeFiles::default(),
+                made_by_cells: Arc::default(),
                 leftovers: Arc::clone(&root.leftovers),
             }),
             Err(error) => {
@@ -65,8 +71,23 @@ impl SessionFolder {
         [SESSION_MARKER, CELLS].contains(&name)
     }
 
+    /// The object `name`, opened as `mode` says: the file that was made, or a new one if `mode` allows it.
+    pub(crate) fn open_object(&self, name: &str, mode: OpenMode) -> Result<File, Error> {
+        self.made.open(&self.folder, name, mode, 0o600).map_err(|error| name_error(name, &error))
+    }
+
+    /// Removes the object `name`; one that is gone or was never made counts as removed.
+    pub(crate) fn remove_object(&self, name: &str) -> Result<(), Error> {
+        self.made.remove(&self.folder, name).map_err(|error| name_error(name, &error))
+    }
+
     /// The folder for the files of cells, made when it is missing.
-    pub(crate) fn cells(&self) -> Result<File, Error> {
+    pub(crate) fn cells(&self) -> Result<ConfinedFolder, Error> {
+        Ok(ConfinedFolder::new(self.cells_folder()?, Arc::clone(&self.made_by_cells)))
+    }
+
+    /// As [`SessionFolder::cells`], without what was made in it.
+    pub(crate) fn cells_folder(&self) -> Result<File, Error> {
         let failed = |error: &dyn std::fmt::Display| {
             let message = format!("the server cannot make {CELLS} in {}: {error}", self.path.display());
             refused(Refusal::Permission, message)
@@ -81,7 +102,11 @@ impl SessionFolder {
 
     fn remove(&self) -> Result<(), String> {
         let (parent, folder) = (&*self.root, &self.folder);
-        MarkedFolder { parent, name: &self.name, folder, marker: SESSION_MARKER }.remove(&|_| false)
+        let cells = open_folder_in(folder, OsStr::new(CELLS));
+        let is_foreign_in_cells = cells.is_ok_and(|cells| self.made_by_cells.has_replaced(&cells));
+        let stays =
+            |name: &OsStr| (name == CELLS && is_foreign_in_cells) || self.made.is_replaced(folder, name);
+        MarkedFolder { parent, name: &self.name, folder, marker: SESSION_MARKER }.remove(&stays)
     }
 }
 

@@ -7,8 +7,8 @@ use std::sync::{Mutex, PoisonError, RwLock};
 /// Memory of an object is taken in stripes of this size when they are first written, each with a lock of its own.
 const STRIPE_BYTES: usize = 1 << 20;
 
-/// What an object costs besides its bytes: its name, its places in tables, its locks.
-const OBJECT_BYTES: u64 = 1024;
+/// Memory of an object besides its bytes, in memory and on disk: its name, its places in tables, its locks.
+pub(crate) const OBJECT_BYTES: u64 = 1024;
 
 /// A file takes whole blocks of its file system, and one more for itself.
 const FILE_BLOCK_BYTES: u64 = 4096;
@@ -100,6 +100,7 @@ fn parts(offset_bytes: u64, length: usize) -> impl Iterator<Item = (usize, usize
 #[derive(Debug)]
 pub(crate) struct DiskObject {
     charged: Mutex<Reservation>,
+    _name: Reservation,
 }
 
 impl DiskObject {
@@ -108,8 +109,9 @@ impl DiskObject {
         length_bytes.max(1).checked_next_multiple_of(FILE_BLOCK_BYTES).unwrap_or(u64::MAX)
     }
 
-    pub(crate) fn new(charged: Reservation) -> Self {
-        Self { charged: Mutex::new(charged) }
+    /// An object whose file is charged `charged` and its name `name`.
+    pub(crate) fn new(charged: Reservation, name: Reservation) -> Self {
+        Self { charged: Mutex::new(charged), _name: name }
     }
 
     pub(crate) fn charged_bytes(&self) -> u64 {

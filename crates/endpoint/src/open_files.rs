@@ -10,11 +10,10 @@ use crate::session::{OpenFilesReservation, Session};
 use crate::shared::ServerState;
 use crate::store::name_error;
 use narrows_model::workload::{Access, Acknowledgement};
-use narrows_sys::file::{self, Caching, Create, OpenMode, WriteDone, open_beneath};
+use narrows_sys::file::{self, Caching, Create, OpenMode, WriteDone};
 use narrows_wire::Error;
 use narrows_wire::open::{Grant, OpenRequest};
 use std::fs::File;
-use std::path::Path;
 use std::sync::Arc;
 
 /// Most workers of one connection: more threads than that only wait for each other.
@@ -55,7 +54,7 @@ pub(crate) fn prepare(
     let descriptors = session.reserve_files(open.objects.len())?;
     let mut stores = session.stores();
     let reserved = stores.reserve_disk(open)?;
-    shared.check_free_space(reserved.bytes())?;
+    shared.check_free_space(reserved.disk.bytes())?;
     let folder = stores.folder(shared.root.as_ref())?;
     let opened = open_all(&folder, open).and_then(|(files, alignment_bytes)| {
         let granted = grant::grant_disk(open, alignment_bytes)?;
@@ -67,7 +66,7 @@ pub(crate) fn prepare(
             Ok(OpenFiles { granted, files, _charges: charges, _memory: memory, _descriptors: descriptors })
         }
         Err(error) => {
-            stores.undo_disk(open, &folder);
+            stores.undo_disk(open);
             Err(error)
         }
     }
@@ -96,5 +95,5 @@ fn open_object(folder: &SessionFolder, name: &str, open: &OpenRequest) -> Result
         write_done: if late { WriteDone::Durable } else { WriteDone::Accepted },
         create: if open.create { Create::IfMissing } else { Create::Never },
     };
-    open_beneath(&folder.folder, Path::new(name), mode, 0o600).map_err(|error| name_error(name, &error))
+    folder.open_object(name, mode)
 }

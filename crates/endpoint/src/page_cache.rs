@@ -5,16 +5,14 @@
 use crate::channel::refused;
 use crate::session::Session;
 use crate::shared::ServerState;
-use crate::store::name_error;
 use narrows_engines::page_cache::{COLD_RESIDENT_RATIO_MAX, DummyFile, drop_pages, resident_ratio, sync};
 use narrows_model::Bytes;
-use narrows_sys::file::{OpenMode, open_beneath};
+use narrows_sys::file::OpenMode;
 use narrows_wire::control::{CacheWork, SCAN_BYTES_MAX};
 use narrows_wire::open::OBJECT_BYTES_MAX;
 use narrows_wire::{Error, Refusal};
 use std::fs::File;
 use std::io;
-use std::path::Path;
 use std::time::Duration;
 
 /// Longest wait for writes that were acknowledged before they were in their files.
@@ -44,7 +42,7 @@ pub(crate) fn perform(
         CacheWork::Scan { file_bytes, from_bytes, length_bytes } => {
             let part = FilePart { file: file_bytes, from: from_bytes, length: length_bytes };
             part.check()?;
-            let folder = session.stores().folder(shared.root.as_ref())?.cells()?;
+            let folder = session.stores().folder(shared.root.as_ref())?.cells_folder()?;
             part.read(&folder, dummy)
         }
     };
@@ -103,9 +101,7 @@ fn open_all(shared: &ServerState, session: &Session, objects: &[String]) -> Resu
     let mut stores = session.stores();
     let opened = objects.iter().map(|name| {
         stores.check_disk_object(name)?;
-        let folder = stores.folder(shared.root.as_ref())?;
-        open_beneath(&folder.folder, Path::new(name), OpenMode::default(), 0)
-            .map_err(|error| name_error(name, &error))
+        stores.folder(shared.root.as_ref())?.open_object(name, OpenMode::default())
     });
     opened.collect()
 }

@@ -4,13 +4,11 @@
 
 use crate::channel::refused;
 use crate::folder::SessionFolder;
-use crate::objects::{DiskObject, MemoryObject};
+use crate::objects::{DiskObject, MemoryObject, OBJECT_BYTES};
 use crate::quota::{Quota, Reservation};
 use crate::store::StoreRoot;
 use narrows_wire::open::OpenRequest;
 use narrows_wire::{Error, Refusal};
-use rustix::fs::{AtFlags, unlinkat};
-use rustix::io::Errno;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -21,6 +19,15 @@ pub(crate) struct Quotas {
     pub(crate) memory: Arc<Quota>,
     /// Stores on disk.
     pub(crate) disk: Arc<Quota>,
+}
+
+/// What new and growing objects on disk are charged.
+#[derive(Debug)]
+pub(crate) struct DiskReservation {
+    /// Room for their files.
+    pub(crate) disk: Reservation,
+    /// Memory for the names of new ones.
+    memory: Reservation,
 }
 
 /// What one session stores.
@@ -91,15 +98,17 @@ impl Stores {
         Ok(folder)
     }
 
-    /// Room for the disk objects of `open` to grow as it says; objects that are not to be made must have it.
-    pub(crate) fn reserve_disk(&self, open: &OpenRequest) -> Result<Reservation, Error> {
+    /// Room for the disk objects of `open` to grow as it says, and memory for the names of new ones; objects that are not
+    /// to be made must have it.
+    pub(crate) fn reserve_disk(&self, open: &OpenRequest) -> Result<DiskReservation, Error> {
         let charge_bytes = DiskObject::charge_bytes(open.object_bytes);
-        let mut needed_bytes: u64 = 0;
+        let (mut needed_bytes, mut new_count) = (0_u64, 0_u64);
         for name in open.objects.iter().collect::<BTreeSet<_>>() {
             let have_bytes = self.disk.get(name).map(|object| object.charged_bytes());
             match have_bytes {
                 _ if SessionFolder::is_own(name) => return Err(reserved_name(name)),
                 have if open.create => {
+                    new_count += u64::from(have.is_none());
                     let growth_bytes = charge_bytes.saturating_sub(have.unwrap_or(0));
                     needed_bytes = needed_bytes.saturating_add(growth_bytes);
                 }
@@ -107,23 +116,26 @@ impl Stores {
                 None => return Err(missing(name)),
             }
         }
-        self.quotas.disk.reserve(needed_bytes)
+        let memory = self.quotas.memory.reserve(new_count.saturating_mul(OBJECT_BYTES))?;
+        Ok(DiskReservation { disk: self.quotas.disk.reserve(needed_bytes)?, memory })
     }
 
     /// Takes the disk objects of `open` in, which are opened and for which `reserved` is; in the order of `open`.
     pub(crate) fn keep_disk(
         &mut self,
         open: &OpenRequest,
-        mut reserved: Reservation,
+        mut reserved: DiskReservation,
     ) -> Vec<Arc<DiskObject>> {
         let charge_bytes = DiskObject::charge_bytes(open.object_bytes);
         let mut kept = Vec::with_capacity(open.objects.len());
         for name in &open.objects {
-            let object = self
-                .disk
-                .entry(name.clone())
-                .or_insert_with(|| Arc::new(DiskObject::new(reserved.take(charge_bytes))));
-            object.grow(reserved.take(charge_bytes.saturating_sub(object.charged_bytes())));
+            let object = self.disk.entry(name.clone()).or_insert_with(|| {
+                Arc::new(DiskObject::new(
+                    reserved.disk.take(charge_bytes),
+                    reserved.memory.take(OBJECT_BYTES),
+                ))
+            });
+            object.grow(reserved.disk.take(charge_bytes.saturating_sub(object.charged_bytes())));
             kept.push(Arc::clone(object));
         }
         kept
@@ -135,24 +147,20 @@ impl Stores {
     }
 
     /// Removes the files that an opening which failed has made.
-    pub(crate) fn undo_disk(&self, open: &OpenRequest, folder: &SessionFolder) {
+    pub(crate) fn undo_disk(&self, open: &OpenRequest) {
+        let Some(folder) = &self.folder else { return };
         for name in open.objects.iter().filter(|name| !self.disk.contains_key(*name)) {
-            // One that could not be made is not there.
-            let _ = unlinkat(&folder.folder, name.as_str(), AtFlags::empty());
+            // One that stays is removed with the folder, or is somebody else's.
+            let _ = folder.remove_object(name);
         }
     }
 
     /// Removes a file; one that is not there counts as removed. Its charge stays with who has it open.
-    pub(crate) fn remove_disk_object(&mut self, name: &str) -> Result<(), Errno> {
+    pub(crate) fn remove_disk_object(&mut self, name: &str) -> Result<(), Error> {
         let Some(folder) = &self.folder else { return Ok(()) };
-        match unlinkat(&folder.folder, name, AtFlags::empty()) {
-            Ok(()) => {
-                self.disk.remove(name);
-                Ok(())
-            }
-            Err(Errno::NOENT) => Ok(()),
-            Err(errno) => Err(errno),
-        }
+        folder.remove_object(name)?;
+        self.disk.remove(name);
+        Ok(())
     }
 
     /// Room for the file of cells to grow to `file_bytes`.

@@ -178,7 +178,11 @@ pub fn errno_name(number: i32) -> String {
 impl From<narrows_sys::Error> for EngineError {
     fn from(error: narrows_sys::Error) -> Self {
         let source = io::Error::from_raw_os_error(error.errno().raw());
-        Self::from_io(error.operation(), error.target().to_owned(), source)
+        let known = Self::from_io(error.operation(), error.target().to_owned(), source);
+        match error.advice() {
+            Some(advice) => known.hint(advice),
+            None => known,
+        }
     }
 }
 

@@ -13,9 +13,9 @@ mod files;
 pub mod own_folders {
     //! The folders that this process has made, as what they were when they were made, and those of earlier processes.
     pub use crate::files::{
-        MARKER, MarkedFolder, NamedFolder, OwnFolder, OwnerProcess, OwnerState, add_own_folder,
-        find_replaced, is_kept, named_folders, own_folder, own_folder_paths, remove_own_folders,
-        stop_making_folders, take_problems,
+        ConfinedFolder, MARKER, MarkedFolder, NamedFolder, OwnFolder, OwnerProcess, OwnerState,
+        add_own_folder, find_replaced, is_kept, named_folders, own_folder, own_folder_paths,
+        remove_own_folders, stop_making_folders, take_problems,
     };
 }
 pub mod mmap;

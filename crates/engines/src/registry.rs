@@ -4,13 +4,12 @@
 
 use crate::contract::EngineFactory;
 use crate::error::{EngineError, ErrorKind};
-use crate::files::Files;
+use crate::files::{ConfinedFolder, Files};
 use crate::stripe::{self, StripeFactory};
 use crate::{endpoint, mmap, null, objects, psync, sim, stdio, uring};
 use narrows_model::engine::EngineDescription;
 use narrows_model::{EngineId, Target};
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::sync::Arc;
 
 /// How the factory of an engine is made, and for whom.
@@ -68,10 +67,10 @@ impl EngineRegistry {
         })
     }
 
-    /// The engines that a server runs for a client: no network, and files only beneath the open `folder`, none
+    /// The engines that a server runs for a client: no network, and files only beneath `folder`, none
     /// without it.
     #[must_use]
-    pub fn confined(folder: Option<File>) -> Self {
+    pub fn confined(folder: Option<ConfinedFolder>) -> Self {
         let files = folder.map(Files::confined);
         Self::with_factories(|make| match make {
             FactoryMaker::Harmless(make) => Some(make()),
@@ -133,6 +132,7 @@ fn absent(target: &Target) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::File;
 
     fn target(text: &str) -> Target {
         text.parse().unwrap()
@@ -172,7 +172,7 @@ mod tests {
         assert!(error.to_string().contains("without a store"), "{error}");
         assert!(bare.factory(&target("tcp://h:7300/disk"), None).is_err());
         let folder = tempfile::tempdir().unwrap();
-        let stored = EngineRegistry::confined(Some(File::open(folder.path()).unwrap()));
+        let stored = EngineRegistry::confined(Some(File::open(folder.path()).unwrap().into()));
         for engine in target("file:x").engines() {
             let factory = stored.factory(&target("file:x"), Some(engine)).unwrap();
             assert!(factory.capabilities(&target("/etc/passwd")).is_err(), "{engine} leaves its folder");

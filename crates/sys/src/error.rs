@@ -163,6 +163,12 @@ impl Error {
         Self { detail: Some(detail), ..self }
     }
 
+    /// The advice that fits this call; `None` where there is none but that of its kind.
+    #[must_use]
+    pub fn advice(&self) -> Option<&'static str> {
+        self.detail
+    }
+
     /// What the caller does next.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {

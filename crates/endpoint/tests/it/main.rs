@@ -21,6 +21,7 @@ mod proxy_control;
 mod proxy_role;
 mod quota;
 mod relay;
+mod replaced_files;
 mod signs_of_life;
 mod silence;
 mod store_check;

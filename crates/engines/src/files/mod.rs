@@ -9,9 +9,9 @@ use narrows_model::engine::{DirectAccess, EngineDeclaration};
 use narrows_model::workload::{Access, CacheState, SyncPolicy};
 use narrows_model::{Bytes, Effective, Op, Target};
 use std::fs::File;
-use std::sync::Arc;
 
 mod cache;
+mod confined;
 mod displace;
 mod folder;
 mod marked;
@@ -22,6 +22,7 @@ mod single;
 mod sync_count;
 
 pub use cache::{COLD_RESIDENT_RATIO_MAX, drop_pages, resident_ratio};
+pub use confined::ConfinedFolder;
 pub use displace::{DummyFile, sync};
 pub use folder::{FolderError, TestFolder};
 pub use marked::{MARKER, MarkedFolder, NamedFolder, is_kept, named_folders};
@@ -37,7 +38,7 @@ pub(crate) use sync_count::SyncCount;
 /// The files that an engine may access.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Files {
-    confinement: Option<Arc<File>>,
+    confinement: Option<ConfinedFolder>,
 }
 
 /// The objects of one engine, open, in the order of its spec.
@@ -54,9 +55,9 @@ impl Files {
         Self { confinement: None }
     }
 
-    /// Files beneath the open `folder` alone; paths of targets are relative to it.
-    pub(crate) fn confined(folder: File) -> Self {
-        Self { confinement: Some(Arc::new(folder)) }
+    /// Files beneath `folder` alone; paths of targets are relative to it.
+    pub(crate) fn confined(folder: ConfinedFolder) -> Self {
+        Self { confinement: Some(folder) }
     }
 
     /// Where `object` of `target` is; an empty object is the target itself.

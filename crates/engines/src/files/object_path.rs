@@ -2,7 +2,7 @@
 //!
 //! Opening and removing one object; not its caches and not its content.
 
-use super::own;
+use super::{ConfinedFolder, own};
 use crate::contract::OpenSpec;
 use crate::error::{EngineError, ErrorKind};
 use narrows_model::capabilities::Support;
@@ -12,7 +12,6 @@ use narrows_sys::file::{self, Caching, Create, OpenMode, WriteDone};
 use rustix::fs::AtFlags;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// Files that narrows makes are for their user alone.
 const PERMISSIONS: u32 = 0o600;
@@ -20,7 +19,7 @@ const PERMISSIONS: u32 = 0o600;
 /// Where one object is.
 #[derive(Debug)]
 pub(crate) struct ObjectPath {
-    confinement: Option<Arc<File>>,
+    confinement: Option<ConfinedFolder>,
     path: PathBuf,
     /// The target's folder and the object's name in it; `None` for the target itself.
     in_folder: Option<(PathBuf, String)>,
@@ -36,7 +35,7 @@ pub(crate) struct DirectSupport {
 impl ObjectPath {
     /// The place of `object` of `target`; an empty object is the target itself.
     pub(crate) fn new(
-        confinement: Option<&Arc<File>>,
+        confinement: Option<&ConfinedFolder>,
         target: &Target,
         object: &str,
     ) -> Result<Self, EngineError> {
@@ -93,6 +92,12 @@ impl ObjectPath {
         Ok(own::open_own_folder(folder)?.map(|opened| (opened, folder.as_path(), name.as_str())))
     }
 
+    /// The folder that a server is confined to and the object's name, for an object that is directly in it.
+    fn confined(&self) -> Option<(&ConfinedFolder, &str)> {
+        let (confined, (folder, name)) = (self.confinement.as_ref()?, self.in_folder.as_ref()?);
+        (folder == Path::new(".")).then_some((confined, name))
+    }
+
     fn open_with(&self, mode: OpenMode) -> Result<File, EngineError> {
         if self.confinement.is_none()
             && self.in_folder.is_none()
@@ -104,9 +109,10 @@ impl ObjectPath {
             return own::open_in(&folder, path, name, mode)?
                 .map_err(|error| refused(error, mode, &self.path));
         }
-        let opened = match &self.confinement {
-            None => file::open(&self.path, mode, PERMISSIONS),
-            Some(folder) => file::open_beneath(folder, &self.path, mode, PERMISSIONS),
+        let opened = match (&self.confinement, self.confined()) {
+            (_, Some((confined, name))) => confined.made.open(&confined.folder, name, mode, PERMISSIONS),
+            (Some(confined), None) => file::open_beneath(&confined.folder, &self.path, mode, PERMISSIONS),
+            (None, None) => file::open(&self.path, mode, PERMISSIONS),
         };
         opened.map_err(|error| refused(error, mode, &self.path))
     }
@@ -117,7 +123,10 @@ impl ObjectPath {
         if let Some((folder, path, name)) = self.own_folder()? {
             return own::remove_in(&folder, path, name);
         }
-        let Some(folder) = &self.confinement else {
+        if let Some((confined, name)) = self.confined() {
+            return Ok(confined.made.remove(&confined.folder, name)?);
+        }
+        let Some(ConfinedFolder { folder, .. }) = &self.confinement else {
             return std::fs::remove_file(&self.path).map_err(failed);
         };
         let Some(name) = self.path.file_name() else {

@@ -121,21 +121,28 @@ fn confined_to_a_folder_it_waits_for_no_pipe() {
 }
 
 #[test]
-fn confined_to_a_folder_what_is_removed_lies_in_it() {
+fn confined_to_a_folder_only_what_was_made_in_it_is_removed() {
     let folder = folder();
     fs::create_dir(folder.path().join("inside")).unwrap();
     fs::write(folder.path().join("secret"), "x").unwrap();
-    fs::write(folder.path().join("inside/data"), "x").unwrap();
+    fs::write(folder.path().join("inside/theirs"), "x").unwrap();
     std::os::unix::fs::symlink("..", folder.path().join("inside/up")).unwrap();
     let factory = PsyncFactory::confined(File::open(folder.path().join("inside")).unwrap());
     let mut all = spec("file:.", Op::Write, 1);
     let absolute = folder.path().join("secret").to_string_lossy().into_owned();
     for outside in ["up/secret", "../secret", absolute.as_str(), ".."] {
         all.objects = vec![outside.to_owned()];
-        assert!(factory.remove(&all).is_err(), "{outside}");
+        assert!(factory.open(&all, &worker()).is_err(), "{outside}");
+        factory.remove(&all).unwrap();
+        assert!(folder.path().join("secret").exists(), "{outside}");
     }
-    assert!(folder.path().join("secret").exists());
+    all.objects = vec!["theirs".to_owned()];
+    assert!(factory.open(&all, &worker()).is_err());
+    factory.remove(&all).unwrap();
+    assert!(folder.path().join("inside/theirs").exists(), "what others made stays");
     all.objects = vec!["data".to_owned()];
+    drop(factory.open(&all, &worker()).unwrap());
+    assert!(folder.path().join("inside/data").exists());
     factory.remove(&all).unwrap();
     assert!(!folder.path().join("inside/data").exists());
 }

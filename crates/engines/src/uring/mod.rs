@@ -53,7 +53,7 @@ impl UringFactory {
     /// Files beneath the open `folder` alone; paths of targets are relative to it.
     #[must_use]
     pub fn confined(folder: File) -> Self {
-        Self { files: Files::confined(folder) }
+        Self { files: Files::confined(folder.into()) }
     }
 
     /// The same for files that are chosen already.

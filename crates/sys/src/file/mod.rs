@@ -19,6 +19,7 @@ mod identity;
 mod in_folder;
 mod layout;
 mod listing;
+mod made_files;
 mod own_folder;
 mod position;
 mod removal;
@@ -39,6 +40,7 @@ pub use layout::{
     has_holes,
 };
 pub use listing::Listing;
+pub use made_files::MadeFiles;
 pub use own_folder::{
     make_folder, open_folder_in, open_own, read_small, read_small_in, read_small_through_links,
 };
