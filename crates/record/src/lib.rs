@@ -40,7 +40,7 @@ pub use line::RecordLine;
 pub use manifest::{LineCounts, Manifest, RECORD_SCHEMA};
 pub use observations::observations_text;
 pub use reader::{Events, Record};
-pub use staging::abandoned_staging;
+pub use staging::{StagingFolder, staging_folders};
 pub use timeline::Timeline;
 pub use writer::{MovedRecord, Writer};
 

@@ -271,6 +271,21 @@ fn a_record_whose_making_was_killed_is_removed_if_it_has_its_own_files_alone() {
 }
 
 #[test]
+fn a_record_that_a_process_fills_for_long_is_in_use() {
+    let folder = strangers_folder();
+    let at = folder.path().join(".slow.0123456789abcdef.partial");
+    fs::create_dir(&at).unwrap();
+    age(&at);
+    let filled = fs::File::open(&at).unwrap();
+    filled.lock().unwrap();
+    let line = |what: &str| format!("./.slow.0123456789abcdef.partial (unfinished record): {what}");
+    assert_listed(&run(folder.path(), &["clean", "--remove"]), 0, &[&line("in use, its process runs")]);
+    assert!(at.is_dir());
+    drop(filled);
+    assert_listed(&run(folder.path(), &["clean", "--remove"]), 0, &[&line("removed")]);
+}
+
+#[test]
 fn what_a_check_leaves_that_is_killed_while_it_makes_its_record_is_removed() {
     if Command::new("strace").arg("-V").output().is_err() {
         drop(writeln!(std::io::stderr(), "skipped: strace is missing"));
