@@ -10,6 +10,7 @@ pub mod contract;
 pub mod endpoint;
 pub mod error;
 mod files;
+pub mod host_lookup;
 pub mod own_folders {
     //! The folders that this process has made, as what they were when they were made, and those of earlier processes.
     pub use crate::files::{

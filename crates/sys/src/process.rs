@@ -1,5 +1,4 @@
-//! What this process has used of the processors, which of them it may use, which files its threads share, and how it ends
-//! its children.
+//! What this process has used of the processors, which of them it may use, and which files its threads share.
 //!
 //! It reads the kernel's answers for the calling process only; other processes, cgroups and the host are the probe's.
 
@@ -7,13 +6,17 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::num::NonZeroU64;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command};
+use std::process::Command;
 
 use rustix::fs::Mode;
-use rustix::process::{Pid, Signal};
+use rustix::process::Signal;
 use rustix::thread::CpuSet;
 
 use crate::error::{Error, Result, SysErrno};
+
+mod child;
+
+pub use child::{StopOutcome, StopSignal, stop_child, wait_within};
 
 /// Whose processor time is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -284,50 +287,6 @@ pub fn pid_namespace() -> Option<u64> {
 pub fn end_now(code: u8) -> ! {
     // SAFETY: it takes no pointer and does not return.
     unsafe { libc::_exit(i32::from(code)) }
-}
-
-/// What a child that is to end is sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StopSignal {
-    /// SIGTERM: it may finish what it is writing.
-    Terminate,
-    /// SIGCONT: one that is stopped runs again, so that it can act on another signal.
-    Continue,
-    /// SIGKILL: it ends at once.
-    Kill,
-}
-
-/// What became of a request to end a child.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StopOutcome {
-    /// The signal was sent; the child has yet to be waited for.
-    Signalled,
-    /// The child had ended by itself, and has been waited for.
-    AlreadyEnded,
-}
-
-/// Sends `child` a signal on the way to its end, unless it has ended already.
-///
-/// Exclusive access makes this safe against reuse of its number: nobody else can reap the child meanwhile.
-///
-/// # Errors
-/// `Denied` for a child that has changed its user; `Missing` for one that something else in the process reaped.
-pub fn stop_child(child: &mut Child, how: StopSignal) -> Result<StopOutcome> {
-    let target = format!("child process {}", child.id());
-    let ended = child.try_wait().map_err(|error| SysErrno::from(error).during("look at", &target))?;
-    if ended.is_some() {
-        return Ok(StopOutcome::AlreadyEnded);
-    }
-    let signal = match how {
-        StopSignal::Terminate => Signal::TERM,
-        StopSignal::Continue => Signal::CONT,
-        StopSignal::Kill => Signal::KILL,
-    };
-    let raw = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    let pid = raw.ok_or_else(|| SysErrno::from_raw(libc::ESRCH).during("signal", &target))?;
-    rustix::process::kill_process(pid, signal)
-        .map_err(|errno| SysErrno::from(errno).during("signal", &target))?;
-    Ok(StopOutcome::Signalled)
 }
 
 fn timeval_ns(value: libc::timeval) -> u64 {

@@ -4,8 +4,7 @@
 //! process. Nothing here waits for it without end: it may be stopped, or blocked by the storage that is measured.
 
 use crate::exit::CommandFailure;
-use narrows_sys::clock::wait_ns;
-use narrows_sys::process::{StopSignal, die_with_parent, stop_child};
+use narrows_sys::process::{StopSignal, die_with_parent, stop_child, wait_within};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -24,8 +23,6 @@ const LISTENS_WITHIN: Duration = Duration::from_secs(30);
 const ENDS_WITHIN: Duration = Duration::from_secs(10);
 /// Longest wait for its end after SIGKILL, which a call that its storage does not answer delays.
 const KILLED_WITHIN: Duration = Duration::from_secs(2);
-/// Time between two looks whether it has ended.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// An endpoint that this command started; dropping it ends it.
 pub(crate) struct ServeProcess {
@@ -85,22 +82,10 @@ fn first_line(pipe: impl Read + Send + 'static, within: Duration) -> Option<Stri
 fn end(child: &mut Child, within: Duration) {
     drop(stop_child(child, StopSignal::Terminate));
     drop(stop_child(child, StopSignal::Continue));
-    if !has_ended_within(child, within) {
+    if let Ok(None) = wait_within(child, within) {
         drop(stop_child(child, StopSignal::Kill));
-        has_ended_within(child, KILLED_WITHIN);
+        drop(wait_within(child, KILLED_WITHIN));
     }
-}
-
-/// Whether `child` ends within `within`.
-fn has_ended_within(child: &mut Child, within: Duration) -> bool {
-    let looks = within.as_millis() / LOOK_EVERY.as_millis();
-    for _ in 0..=looks {
-        if !matches!(child.try_wait(), Ok(None)) {
-            return true;
-        }
-        let _ = wait_ns(u64::from(LOOK_EVERY.subsec_nanos()));
-    }
-    false
 }
 
 impl Drop for ServeProcess {
@@ -113,6 +98,7 @@ impl Drop for ServeProcess {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use narrows_sys::clock::wait_ns;
     use std::os::unix::process::ExitStatusExt;
 
     /// A shell that runs `script`, from which it has written a first line.

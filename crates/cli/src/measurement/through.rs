@@ -3,10 +3,11 @@
 use super::endpoint::{CONNECT_TIMEOUT_NS, connect};
 use crate::exit::CommandFailure;
 use narrows_engines::endpoint::ControlClient;
+use narrows_engines::host_lookup::{LOOKUP_TIMEOUT, look_up};
 use narrows_engines::{Clock, EngineError, ErrorKind};
 use narrows_model::target::host_port;
 use narrows_model::{Target, Via};
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 /// Longest wait for the endpoint without its proxy: who cannot reach it may wait for an answer that never comes.
@@ -109,7 +110,7 @@ fn check_forwards_to(forwards_to: &[String], via: &Via, host: &str, port: u16) -
 
 /// The addresses of a host as this machine knows them; none where it does not.
 fn addresses_of(host: &str, port: u16) -> Vec<SocketAddr> {
-    (host, port).to_socket_addrs().map(Iterator::collect).unwrap_or_default()
+    look_up(host, port, LOOKUP_TIMEOUT, &|| false).unwrap_or_default()
 }
 
 fn is_among(forwards_to: &[String], address: SocketAddr) -> bool {

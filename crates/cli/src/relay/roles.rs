@@ -4,10 +4,10 @@ use crate::args::RelayArguments;
 use crate::exit::CommandFailure;
 use crate::measurement::{self, CONNECT_TIMEOUT_NS, Watch};
 use narrows_engines::endpoint::{ControlClient, RoleClient};
+use narrows_engines::host_lookup::{LOOKUP_TIMEOUT, look_up};
 use narrows_model::{Event, Nanos, Plan};
 use narrows_run::relay::{LocalRole, RelaySite, RemoteRole, RoleLink};
 use narrows_run::{PeerLoss, PeerMonitor};
-use std::net::ToSocketAddrs;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -122,7 +122,6 @@ fn named(option: &str, address: Option<&str>) -> Result<Option<(String, u16)>, C
 
 /// Whether `host` is this machine alone; a missing address is reported when connecting.
 fn is_loopback((host, port): &(String, u16)) -> bool {
-    (host.as_str(), *port)
-        .to_socket_addrs()
-        .is_ok_and(|mut addresses| addresses.all(|address| address.ip().is_loopback()))
+    look_up(host, *port, LOOKUP_TIMEOUT, &|| false)
+        .is_ok_and(|addresses| addresses.iter().all(|address| address.ip().is_loopback()))
 }

@@ -19,7 +19,7 @@ fn bad_words_end_with_code_2_and_say_what_to_do() {
         (&[], &["--to"]),
         (&["--to", "nowhere"], &["nowhere", "HOST:PORT"]),
         (&["--to", "no.such.host.invalid:80"], &["no.such.host.invalid", "HOST:PORT"]),
-        (&["--to", "127.0.0.1:0"], &["port 0"]),
+        (&["--to", "127.0.0.1:0"], &["a port from 1 to 65535"]),
         (&["--to", "127.0.0.1:9", "--listen", "127.0.0.1:9"], &["own listening address", "behind it"]),
         (&["--to", "127.0.0.1:9", "--listen", "0.0.0.0:0"], &["--token-file", "--open"]),
         (&["--to", "127.0.0.1:9", "--buffer", "0"], &["--buffer", "above 0"]),

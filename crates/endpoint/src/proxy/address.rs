@@ -1,24 +1,24 @@
 //! Where a proxy forwards to: looked up once, and never its own address.
 
 use crate::error::{ServeError, ServeErrorKind};
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs, UdpSocket};
+use narrows_engines::host_lookup::{LOOKUP_TIMEOUT, look_up};
+use narrows_model::target::host_port;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 /// The addresses of `to`, in the order of the system's choice.
 ///
 /// # Errors
 /// `Options` where it is no `HOST:PORT` or the name has no address.
-pub(super) fn look_up(to: &str) -> Result<Vec<SocketAddr>, ServeError> {
+pub(super) fn look_up_forward(to: &str) -> Result<Vec<SocketAddr>, ServeError> {
     let refused = |detail: String| {
         let hint = "give --to HOST:PORT, with a name that this machine can resolve and a port above 0";
         ServeError::new(ServeErrorKind::Options, "forward to", to, detail, hint)
     };
-    let found = to.to_socket_addrs().map_err(|error| refused(error.to_string()))?;
-    let all: Vec<SocketAddr> = found.collect();
+    let (host, port) = host_port(to).map_err(|problem| refused(format!("it {problem}")))?;
+    let found = look_up(&host, port, LOOKUP_TIMEOUT, &|| false);
+    let all = found.map_err(|error| refused(error.to_string()))?;
     if all.is_empty() {
         return Err(refused("the name has no address".to_owned()));
-    }
-    if all.iter().any(|address| address.port() == 0) {
-        return Err(refused("port 0 is not a valid port".to_owned()));
     }
     Ok(all)
 }
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     fn check(own: &str, to: &str) -> bool {
-        check_not_own(own.parse().unwrap(), &look_up(to).unwrap()).is_ok()
+        check_not_own(own.parse().unwrap(), &look_up_forward(to).unwrap()).is_ok()
     }
 
     #[test]
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn what_is_no_address_is_refused() {
         for to in ["", "host", "127.0.0.1", "127.0.0.1:99999", "127.0.0.1:0", "no.such.host.invalid:80"] {
-            assert_eq!(look_up(to).unwrap_err().kind, ServeErrorKind::Options, "{to}");
+            assert_eq!(look_up_forward(to).unwrap_err().kind, ServeErrorKind::Options, "{to}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The proxy: it listens, starts a thread for each connection, watches silence, and ends them all.
 
-use super::address::{check_not_own, look_up};
+use super::address::{check_not_own, look_up_forward};
 use super::connect::{set_buffers, set_stream};
 use super::journal::{FaultKind, Journal};
 use super::options::ProxyOptions;
@@ -69,7 +69,7 @@ impl Proxy {
             let mode = format!("{:?}", options.mode).to_lowercase();
             ServeError::new(ServeErrorKind::System, "forward by", mode, why, "choose another --mode")
         })?;
-        let to = look_up(&options.to)?;
+        let to = look_up_forward(&options.to)?;
         check_not_own(options.listen, &to)?;
         let mut notices = Vec::new();
         let (listener, local) = listen(&options, &mut notices)?;

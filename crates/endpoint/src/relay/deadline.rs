@@ -3,10 +3,13 @@
 //! The kernel wakes the waiting call (`SO_RCVTIMEO`, `SO_SNDTIMEO`, poll): nothing spins, and no clock is read.
 
 use super::RoleError;
+use narrows_engines::host_lookup::{LOOKUP_TIMEOUT, look_up};
 use narrows_model::Nanos;
 use narrows_run::StopFlag;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+use std::io;
+use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
@@ -26,6 +29,16 @@ pub(super) struct ProgressDeadline<'a> {
 impl<'a> ProgressDeadline<'a> {
     pub(super) fn new(stop: &'a StopFlag, silence_ns: Nanos) -> Self {
         Self { stop, slices_max: silence_ns.0.div_ceil(SLICE_NS).max(1), slices: 0, moved: 0 }
+    }
+
+    /// The addresses of `host`, waited for as long as bytes are.
+    ///
+    /// # Errors
+    /// When a stop is asked for; inside, when the resolver refuses or does not answer.
+    pub(super) fn look_up(&self, host: &str, port: u16) -> Result<io::Result<Vec<SocketAddr>>, RoleError> {
+        let timeout = Duration::from_nanos(self.slices_max.saturating_mul(SLICE_NS)).min(LOOKUP_TIMEOUT);
+        let found = look_up(host, port, timeout, &|| self.stop.is_now());
+        if self.stop.is_now() { Err(RoleError::Stopped) } else { Ok(found) }
     }
 
     /// A call returned with nothing after a slice; `moved` bytes have passed until now.

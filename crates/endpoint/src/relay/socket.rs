@@ -8,7 +8,7 @@ use rustix::event::PollFlags;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use socket2::{Domain, SockAddr, Socket, Type};
-use std::net::{IpAddr, Shutdown, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, Shutdown, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::{fmt::Write, io};
 
@@ -236,7 +236,7 @@ fn connect(
         HopAddress::Tcp { host, port } => (host.as_str(), *port),
     };
     let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
-    for address in (host, port).to_socket_addrs().map_err(failed)? {
+    for address in deadline.look_up(host, port)?.map_err(failed)? {
         let socket = socket(Domain::for_address(address), sockets).map_err(failed)?;
         socket.set_nonblocking(true).map_err(failed)?;
         match socket.connect(&address.into()) {

@@ -4,13 +4,14 @@
 
 use crate::clock::Clock;
 use crate::error::{EngineError, ErrorKind};
+use crate::host_lookup;
 use crate::stop::StopFlag;
 use narrows_model::Via;
 use narrows_wire::{ErrorKind as WireKind, Refusal};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io;
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::{SocketAddr, TcpStream};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
@@ -223,10 +224,13 @@ impl Peer {
 
     /// A new connection, at the first of its addresses that answers.
     pub(super) fn dial(&self) -> Result<TcpStream, EngineError> {
-        let addresses = self.dial_address().to_socket_addrs().map_err(|error| {
-            EngineError::new(ErrorKind::NotFound, "connect", self.name())
+        let (host, port) = self.dial_address();
+        let found = host_lookup::look_up(host, port, self.timeout, &|| self.stop.is_now());
+        let addresses = found.map_err(|error| match error.kind() {
+            io::ErrorKind::Interrupted => self.stopped("connect"),
+            _ => EngineError::new(ErrorKind::NotFound, "connect", self.name())
                 .detail(format!("the host's address was not found: {error}"))
-                .hint("check the host's name")
+                .hint("check the host's name"),
         })?;
         let mut last = None;
         for address in addresses {

@@ -15,7 +15,9 @@ use narrows_model::sim_profile::SimProfile;
 use narrows_model::workload::{Access, CacheState};
 use narrows_model::{Bytes, Cut, Effective, Target};
 use narrows_sim::{Machine, RequestOutcome};
+use narrows_sys::file::read_small_through_links;
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 #[cfg(test)]
@@ -23,6 +25,9 @@ mod tests;
 
 /// What the engine declares.
 pub const INFO: &EngineDeclaration = &engine::sim::DECLARATION;
+
+/// No profile is longer: those of the built-in machines have a few KiB.
+const PROFILE_BYTES_MAX: u64 = 1 << 20;
 
 type SharedMachine = Arc<Mutex<Machine>>;
 
@@ -59,17 +64,18 @@ pub fn builtin_names() -> impl Iterator<Item = &'static str> {
 /// The built-in machine of this name, or the profile in the JSON file at this path.
 ///
 /// # Errors
-/// When there is neither, or the file is no profile.
+/// When there is neither, or the file is no profile: no regular file, longer than 1 MiB, a link that others can have made,
+/// or no JSON. It is never waited for.
 pub fn read_profile(profile: &str) -> Result<SimProfile, EngineError> {
     if let Some(builtin) = narrows_sim::builtin(profile) {
         return Ok(builtin);
     }
-    let text = std::fs::read_to_string(profile).map_err(|source| {
+    let content = read_small_through_links(Path::new(profile), PROFILE_BYTES_MAX).map_err(|error| {
         let names: Vec<&str> = builtin_names().collect();
-        EngineError::from_io("read", profile.to_owned(), source)
+        EngineError::from(error)
             .hint(format!("give a JSON file or one of the built-in machines: {}", names.join(", ")))
     })?;
-    serde_json::from_str(&text).map_err(|error| {
+    serde_json::from_slice(&content).map_err(|error| {
         EngineError::new(ErrorKind::Unsupported, "read", profile.to_owned()).detail(error.to_string())
     })
 }

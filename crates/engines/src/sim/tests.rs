@@ -98,3 +98,21 @@ fn an_unknown_machine_names_the_known_ones() {
     let error = SimFactory::default().capabilities(&"sim:nowhere".parse().unwrap()).unwrap_err().to_string();
     assert!(error.contains(narrows_sim::BUILTIN[0].id), "{error}");
 }
+
+#[test]
+fn a_profile_that_is_no_short_regular_file_is_refused_and_not_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    rustix::fs::mknodat(rustix::fs::CWD, at("pipe"), rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0)
+        .unwrap();
+    let long = std::fs::File::create(at("long")).unwrap();
+    long.set_len(PROFILE_BYTES_MAX + 1).unwrap();
+    for (path, words) in [
+        (at("pipe"), "Invalid argument"),
+        (at("long"), "File too large"),
+        ("/dev/zero".into(), "Invalid argument"),
+    ] {
+        let error = read_profile(path.to_str().unwrap()).unwrap_err().to_string();
+        assert!(error.contains(words) && error.contains("gigabit-nfs"), "{error}");
+    }
+}

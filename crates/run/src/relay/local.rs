@@ -5,7 +5,7 @@
 
 use super::link::RoleLink;
 use crate::client_process::read_frames;
-use narrows_sys::process::{StopSignal, die_with_parent, stop_child};
+use narrows_sys::process::{StopSignal, die_with_parent, stop_child, wait_within};
 use narrows_wire::relay::{RoleCommand, RoleReply};
 use std::io::Write;
 use std::os::unix::process::CommandExt;
@@ -13,6 +13,11 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
+
+/// How long a role that has closed its pipe may take to end.
+const ENDS_WITHIN: Duration = Duration::from_secs(2);
+/// How long a killed one is waited for.
+const KILLED_WITHIN: Duration = Duration::from_secs(2);
 
 /// A role that a process of `program` plays.
 #[derive(Debug)]
@@ -63,10 +68,14 @@ impl RoleProcess {
         Ok(Self { child, stdin, inbox })
     }
 
-    /// How the process ended, for people.
+    /// How the process ended that has closed its pipe, for people; one that goes on is killed.
     fn end(&mut self) -> String {
-        match self.child.wait() {
-            Ok(status) => format!("its process ended ({status})"),
+        match wait_within(&mut self.child, ENDS_WITHIN) {
+            Ok(Some(status)) => format!("its process ended ({status})"),
+            Ok(None) => {
+                drop(stop_child(&mut self.child, StopSignal::Kill));
+                format!("its process closed its pipe, ran on for {} s and was killed", ENDS_WITHIN.as_secs())
+            }
             Err(error) => format!("its process ended: {error}"),
         }
     }
@@ -76,7 +85,8 @@ impl Drop for RoleProcess {
     fn drop(&mut self) {
         // A role whose pipe closes ends by itself; one that still moves bytes is ended.
         drop(stop_child(&mut self.child, StopSignal::Kill));
-        drop(self.child.wait());
+        // Storage that answers nothing can keep even a killed one.
+        drop(wait_within(&mut self.child, KILLED_WITHIN));
     }
 }
 
@@ -102,5 +112,22 @@ impl RoleLink for LocalRole {
 
     fn abandon(&mut self) {
         self.process = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_role_that_closes_its_pipe_and_goes_on_is_killed_and_not_waited_for() {
+        let arguments = ["-c", "exec >&-; exec sleep 1000"].map(str::to_owned).to_vec();
+        let mut role = LocalRole::new("sh".into(), arguments);
+        role.send(&RoleCommand::Stop).unwrap();
+        let ended = role.receive(Duration::from_mins(1)).unwrap_err();
+        assert!(ended.contains("was killed"), "{ended}");
+        let process = role.process.as_mut().unwrap();
+        let status = wait_within(&mut process.child, Duration::from_mins(1)).unwrap().unwrap();
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(9));
     }
 }
