@@ -1,6 +1,6 @@
 //! The server's side of a connection while it speaks in frames: the hello, the opening, control messages.
 
-use crate::connections::LiveConnection;
+use crate::live_connection::LiveConnection;
 use crate::quota::{Quota, Reservation};
 use narrows_engines::Clock;
 use narrows_engines::endpoint::watch_peer;

@@ -4,7 +4,7 @@
 //! allocation once all buffers are made, one clock read per read.
 
 use crate::channel::{Channel, is_retryable, linger};
-use crate::connections::LiveConnection;
+use crate::live_connection::LiveConnection;
 use crate::pool::{Job, JobPool, PoolContext};
 use crate::session::{Session, SessionMember};
 use crate::shared::ServerState;

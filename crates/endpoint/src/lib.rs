@@ -20,6 +20,7 @@ mod folder;
 mod forward;
 mod grant;
 mod life;
+mod live_connection;
 mod memory;
 mod objects;
 mod open_files;

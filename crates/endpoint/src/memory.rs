@@ -4,8 +4,8 @@
 //! shallow one. Large payloads leave from the object itself, small ones by way of the replies that they wait with. Hot path: no allocation once the buffers have grown, one clock read per read.
 
 use crate::channel::{Channel, is_retryable, linger, wait_writable};
-use crate::connections::LiveConnection;
 use crate::grant;
+use crate::live_connection::LiveConnection;
 use crate::objects::MemoryObject;
 use crate::quota::Reservation;
 use crate::session::{Session, SessionMember};

@@ -3,6 +3,7 @@
 use crate::connections::{ConnectionLimits, Connections};
 use crate::descriptors::Descriptors;
 use crate::error::{ServeError, ServeErrorKind};
+use crate::live_connection::TimeLimits;
 use crate::options::ServeOptions;
 use crate::owner::{self, ServeNotice};
 use crate::session::Sessions;
@@ -53,8 +54,7 @@ impl Server {
         let descriptors = Descriptors::raised(options.connections_max);
         let limits = ConnectionLimits {
             connections: options.connections_max,
-            lifetime_s: options.seconds_max,
-            silence_s: options.idle_seconds_max,
+            times: TimeLimits { lifetime_s: options.seconds_max, silence_s: options.idle_seconds_max },
             greetings: descriptors.greetings_max(),
         };
         let shared = ServerState {

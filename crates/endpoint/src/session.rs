@@ -1,9 +1,9 @@
 //! A session: the store that the connections of one client share, and the counters of those connections.
 
 use crate::channel::{READ_BYTES, refused};
-use crate::connections::LiveConnection;
 use crate::descriptors::{CONNECTION, Descriptors};
 use crate::life::{SessionLife, SessionLives};
+use crate::live_connection::LiveConnection;
 use crate::quota::{Quota, Reservation};
 use crate::stores::{Quotas, Stores};
 use crate::unwritten::UnwrittenRanges;

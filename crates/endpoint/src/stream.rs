@@ -3,8 +3,8 @@
 //! Hot path: no allocation, one clock read per system call.
 
 use crate::channel::{Channel, is_retryable, linger, refused};
-use crate::connections::LiveConnection;
 use crate::grant;
+use crate::live_connection::LiveConnection;
 use crate::session::SessionMember;
 use crate::shared::ServerState;
 use narrows_engines::Clock;

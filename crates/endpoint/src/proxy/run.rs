@@ -10,6 +10,7 @@ use super::{full, refusal, serve};
 use crate::connections::{ConnectionLimits, Connections};
 use crate::error::{ServeError, ServeErrorKind};
 use crate::life::{SIGN_OF_LIFE_S, SessionLives};
+use crate::live_connection::TimeLimits;
 use crate::session::Sessions;
 use crate::{descriptors, forward, threads};
 use narrows_model::units::saturate_usize;
@@ -78,8 +79,7 @@ impl Proxy {
         let conversations_max = full::conversations_max(options.connections_max);
         let limits = ConnectionLimits {
             connections: conversations_max,
-            lifetime_s: None,
-            silence_s: HELLO_SILENCE_S,
+            times: TimeLimits { lifetime_s: None, silence_s: HELLO_SILENCE_S },
             greetings: conversations_max as usize,
         };
         let shared = ProxyState {
