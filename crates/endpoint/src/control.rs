@@ -3,7 +3,6 @@
 use crate::cells::CellRun;
 use crate::channel::{Channel, ConversationEnd, READ_BYTES, refused};
 use crate::facts::{ServerSampler, read_inventory, server_facts};
-use crate::life::LifeWatch;
 use crate::relay::RoleHost;
 use crate::session::Session;
 use crate::shared::ServerState;
@@ -42,7 +41,6 @@ pub(crate) fn serve(channel: Channel, shared: &ServerState) {
         channel,
         shared,
         session,
-        watch: None,
         sampler: None,
         prepared: PreparedObjects::default(),
         dummy: None,
@@ -58,8 +56,6 @@ struct ServerControl<'a> {
     channel: Channel,
     shared: &'a ServerState,
     session: Arc<Session>,
-    /// Keeps the session watched whose client asks on this connection all the while.
-    watch: Option<LifeWatch>,
     sampler: Option<ServerSampler>,
     prepared: PreparedObjects,
     /// The file that is being read to displace what is cached.
@@ -86,7 +82,7 @@ impl ServerControl<'_> {
             ControlRequest::ClockProbe { sent_ns, session } => {
                 let now_ns = self.shared.clock().now().0;
                 let life = session.and_then(|id| self.shared.sessions.lives().find(&id));
-                self.watch = self.watch.take().or_else(|| self.channel.live.watch(life, now_ns));
+                self.channel.live.watch(life, now_ns);
                 Answer::Clock { sent_ns, server_ns: now_ns }
             }
             ControlRequest::Counters => self.counters(),

@@ -2,7 +2,7 @@
 //!
 //! A connection that is to end is notified and cut soon after, whatever its peer does.
 
-use crate::life::{LifeWatch, SIGN_OF_LIFE_S, SessionLife};
+use crate::life::{SIGN_OF_LIFE_S, SessionLife};
 use narrows_engines::endpoint::{ConnectionLocality, tcp_counters};
 use narrows_model::counters::TcpCounters;
 use narrows_model::units::NANOS_PER_SEC;
@@ -112,12 +112,13 @@ impl LiveConnection {
         let _ = self.life.set(Arc::clone(life));
     }
 
-    /// Has `life` watched from now on: its client asks on this connection all the while. `None` without one, and for any
-    /// but the first.
-    pub(crate) fn watch(&self, life: Option<Arc<SessionLife>>, now_ns: u64) -> Option<LifeWatch> {
-        let life = life?;
-        self.probed_life.set(Arc::clone(&life)).ok()?;
-        Some(LifeWatch::start(&life, now_ns))
+    /// Has `life` watched from now on: its client asks on this connection all the while. Only the first one is.
+    pub(crate) fn watch(&self, life: Option<Arc<SessionLife>>, now_ns: u64) {
+        if let Some(life) = life
+            && self.probed_life.set(Arc::clone(&life)).is_ok()
+        {
+            life.watch(now_ns);
+        }
     }
 
     /// Whether a session whose client promised signs of life has had none for too long.

@@ -7,6 +7,7 @@ use crate::stop::{StopFlag, StopRequest};
 use narrows_engines::EngineError;
 use narrows_engines::endpoint::PeerProbe;
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -48,6 +49,8 @@ pub struct PeerMonitor {
 struct Ending {
     is_over: Mutex<bool>,
     changed: Condvar,
+    /// Whether peers that are lost end nothing any more.
+    are_losses_ignored: AtomicBool,
     /// The same for waits for answers.
     stop: StopFlag,
 }
@@ -93,6 +96,11 @@ impl PeerMonitor {
         }
         Ok(monitor)
     }
+
+    /// From now on peers are asked only so that they know that this process lives: their loss is not noted and ends nothing.
+    pub fn ignore_losses(&self) {
+        self.ending.are_losses_ignored.store(true, Ordering::Relaxed);
+    }
 }
 
 impl Drop for PeerMonitor {
@@ -109,7 +117,7 @@ impl Drop for PeerMonitor {
 fn watch(mut probe: PeerProbe, ending: &Ending, stop: &StopFlag, loss: &PeerLoss) {
     loop {
         if let Err(error) = probe.answer() {
-            if !ending.stop.is_now() {
+            if !ending.stop.is_now() && !ending.are_losses_ignored.load(Ordering::Relaxed) {
                 loss.note(error.to_string());
                 stop.ask(StopRequest::Now);
             }

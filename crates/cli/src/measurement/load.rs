@@ -76,10 +76,12 @@ impl RunExecutor<'_> {
         let progress = ProgressDisplay::new(console, plan, self.context.output.quiet);
         let mut recording = Recording { writer, progress };
         let outcome = self.cells(plan, &mut site, &mut recording);
-        drop(monitor);
+        // Peers cut a client without signs of life, and files may take long to remove.
+        monitor.ignore_losses();
         // Whoever fell silent is not waited for once more.
         let is_over = outcome.as_ref().map_or(true, |output| output.reason == EndReason::Failed);
         let left = clean_up_within(&mut site, if is_over { Nanos(0) } else { Nanos(u64::MAX) });
+        drop(monitor);
         recording.progress.end();
         say_loss(console, &site.peer_loss);
         for problem in left.iter().take(3) {

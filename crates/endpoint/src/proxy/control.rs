@@ -9,7 +9,6 @@ use super::shared::ProxyState;
 use crate::channel::{Channel, ConversationEnd, refused};
 use crate::connections;
 use crate::facts::{machine_facts, machine_inventory};
-use crate::life::LifeWatch;
 use crate::random;
 use crate::relay::RoleHost;
 use narrows_model::server::ServerFacts;
@@ -44,7 +43,7 @@ pub(super) fn serve(client: TcpStream, shared: &ProxyState) {
             };
             let life = shared.lives.begin(&session);
             channel.live.set_life(&life);
-            let mut control = ProxyControl { channel, shared, session, watch: None, sampler: None };
+            let mut control = ProxyControl { channel, shared, session, sampler: None };
             if let ConversationEnd::Failed(error) = control.answer_all() {
                 control.channel.close_with(&error);
             }
@@ -87,8 +86,6 @@ struct ProxyControl<'a> {
     shared: &'a ProxyState,
     /// Names this conversation, for another one on which its client asks all the while.
     session: String,
-    /// Keeps the conversation watched whose client asks on this one all the while.
-    watch: Option<LifeWatch>,
     sampler: Option<ProxySampler>,
 }
 
@@ -121,7 +118,7 @@ impl ProxyControl<'_> {
             ControlRequest::ClockProbe { sent_ns, session } => {
                 let now_ns = clock.now().0;
                 let life = session.as_deref().and_then(|id| self.shared.lives.find(id));
-                self.watch = self.watch.take().or_else(|| self.channel.live.watch(life, now_ns));
+                self.channel.live.watch(life, now_ns);
                 Answer::Clock { sent_ns: *sent_ns, server_ns: now_ns }
             }
             ControlRequest::Counters => {

@@ -44,16 +44,16 @@ fn probe(client: &ControlClient) -> PeerProbe {
 /// Seconds after the minute of silence: who does not leave by itself is cut two seconds after it was noticed, whenever that
 /// was. Below the hour after which anybody is cut.
 fn later() -> impl Iterator<Item = u64> {
-    (62..3_000).chain(std::iter::repeat(3_000))
+    62..3_000
 }
 
-/// Lets two hours pass in which the client only asks whether its peer answers.
-fn ask_for_two_hours(probe: &mut PeerProbe, hand: &HandClock) {
-    for minute in 0..120 {
-        hand.wait_until(Tick(minute * 60 * SECOND_NS + 30 * SECOND_NS));
+/// Lets two hours pass in which the client only asks whether its peer answers; `knock` connects to the peer, after which
+/// limits are looked at.
+fn ask_for_two_hours(probe: &mut PeerProbe, hand: &HandClock, knock: impl Fn()) {
+    for half_minute in 1..=240 {
+        hand.wait_until(Tick(half_minute * 30 * SECOND_NS));
         probe.answer().unwrap();
-        hand.wait_until(Tick((minute + 1) * 60 * SECOND_NS));
-        probe.answer().unwrap();
+        knock();
     }
 }
 
@@ -82,17 +82,32 @@ fn a_client_without_a_sign_of_life_for_a_minute_gives_its_places_at_a_server() {
 fn a_client_that_measures_elsewhere_for_hours_keeps_its_place_at_a_server() {
     let (server, hand) = server(2);
     let mut client = server.control();
-    ask_for_two_hours(&mut probe(&client), &hand);
+    ask_for_two_hours(&mut probe(&client), &hand, || drop(control(server.address, None)));
     client.counters().unwrap();
 }
 
 #[test]
-fn a_client_that_asks_no_more_has_an_hour_to_clean_up() {
+fn a_client_that_stops_after_its_last_question_gives_its_place_after_a_minute() {
     let (server, hand) = server(2);
     let mut client = server.control();
     drop(probe(&client));
     eventually("the server has noticed that nobody asks", || control(server.address, None).is_ok());
-    hand.wait_until(Tick(3_000 * SECOND_NS));
+    hand.wait_until(Tick(61 * SECOND_NS));
+    let mut seconds = later();
+    eventually("its place is free", || {
+        hand.wait_until(Tick(seconds.next().unwrap() * SECOND_NS));
+        let all: Vec<_> = (0..2).map_while(|_| control(server.address, None).ok()).collect();
+        all.len() == 2
+    });
+    assert!(client.counters().is_err());
+}
+
+#[test]
+fn a_client_that_asks_no_more_and_ends_its_session_within_a_minute_is_not_cut() {
+    let (server, hand) = server(2);
+    let mut client = server.control();
+    drop(probe(&client));
+    hand.wait_until(Tick(59 * SECOND_NS));
     eventually("limits were looked at", || control(server.address, None).is_ok());
     client.counters().unwrap();
     client.end().unwrap();
@@ -119,7 +134,7 @@ fn a_client_without_a_sign_of_life_for_a_minute_gives_its_places_at_a_proxy() {
 fn a_client_that_measures_elsewhere_for_hours_keeps_its_place_at_a_proxy() {
     let (proxy, _server, hand) = proxy();
     let mut client = ask_proxy(proxy.address).unwrap();
-    ask_for_two_hours(&mut probe(&client), &hand);
+    ask_for_two_hours(&mut probe(&client), &hand, || drop(ask_proxy(proxy.address)));
     client.counters().unwrap();
 }
 
