@@ -12,7 +12,7 @@ use narrows_sys::process::affinity;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// A command that has not ended after so many seconds is a fault.
 const END_S: u64 = 30;
@@ -21,6 +21,9 @@ const BEGINNING_NS: u64 = 15_000_000;
 
 /// After so long a folder without a word in its marker is known to be left.
 const UNFINISHED_NS: u64 = 2_200_000_000;
+
+/// A time of last change that no running command can have left, in seconds of the epoch.
+const LONG_AGO_S: u64 = 1_000_000_000;
 
 /// What was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,6 +67,8 @@ struct Tally {
     partly_measured: u32,
     whole: u32,
     folders_left: usize,
+    /// Records that had not got their names yet.
+    records_left: usize,
     /// What should not have been.
     misses: Vec<String>,
 }
@@ -81,7 +86,7 @@ impl Tally {
     fn line(&self, what: &str) -> String {
         format!(
             "{what:<7} {:>5} kills ({} after the end): {} without a record yet, {} records with nothing measured, {} with \
-             some cells, {} whole; {} folders left, named and removed; {} misses",
+             some cells, {} whole; {} folders left, named and removed; {} unfinished records left and removed; {} misses",
             self.kills,
             self.ended_before,
             self.no_record,
@@ -89,6 +94,7 @@ impl Tally {
             self.partly_measured,
             self.whole,
             self.folders_left,
+            self.records_left,
             self.misses.len()
         )
     }
@@ -163,6 +169,7 @@ impl KillSite {
             tally.kill(&mut check)?;
             drop(check);
             self.look_at_record(&record, &mut tally)?;
+            self.look_at_unfinished_records(&mut tally)?;
             let next = ["check", "target", "--plan"];
             self.look_at_leftovers("target", &next, &mut tally)?;
         }
@@ -196,6 +203,7 @@ impl KillSite {
                     .push(format!("{record}: the check ended with {:?}: {}", ended.code, ended.stderr));
             }
             self.look_at_record(&record, &mut tally)?;
+            self.look_at_unfinished_records(&mut tally)?;
             let next = [&serve_words[..], &["--until-stdin-ends"]].concat();
             self.look_at_leftovers("root", &next, &mut tally)?;
         }
@@ -261,6 +269,24 @@ impl KillSite {
         Ok(())
     }
 
+    /// Records that were killed before they got their names are removed by `narrows clean`, once a minute has passed.
+    fn look_at_unfinished_records(&self, tally: &mut Tally) -> anyhow::Result<()> {
+        let left = unfinished_records(&self.folder)?;
+        if left.is_empty() {
+            return Ok(());
+        }
+        tally.records_left += left.len();
+        for path in &left {
+            let long_ago = SystemTime::UNIX_EPOCH + Duration::from_secs(LONG_AGO_S);
+            fs::File::open(path)?.set_modified(long_ago)?;
+        }
+        let said = self.run("clean", &["clean", "--remove", "."], &[0], tally)?;
+        for path in left.iter().filter(|path| path.exists()) {
+            tally.misses.push(format!("{} was left and clean does not remove it: {said}", path.display()));
+        }
+        Ok(())
+    }
+
     /// What was left in `place` is named by the command `next`, removed by `narrows clean`, and all else is as before.
     fn look_at_leftovers(&self, place: &str, next: &[&str], tally: &mut Tally) -> anyhow::Result<()> {
         let now = || Surroundings::read(&[&self.target, &self.root], &|_| false);
@@ -286,6 +312,19 @@ impl KillSite {
     }
 }
 
+/// The records in `folder` that have not got their names: `.NAME.ID.partial`.
+fn unfinished_records(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if name.to_str().is_some_and(|name| name.starts_with('.') && name.ends_with(".partial")) {
+            found.push(entry.path());
+        }
+    }
+    Ok(found)
+}
+
 fn check_words<'a>(target: &'a str, record: &'a str) -> Vec<&'a str> {
     let words =
         ["check", target, "--out", record, "--seconds", "4", "--cell-seconds", "0.1", "--block", "4KiB"];
@@ -295,6 +334,18 @@ fn check_words<'a>(target: &'a str, record: &'a str) -> Vec<&'a str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn records_without_their_names_are_found_and_no_others() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in
+            [".record-check-1.0123456789abcdef.partial", "record-check-1", ".narrows-0123456789abcdef"]
+        {
+            fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        let found = unfinished_records(folder.path()).unwrap();
+        assert_eq!(found, [folder.path().join(".record-check-1.0123456789abcdef.partial")]);
+    }
 
     #[test]
     fn options_are_numbers_and_known() {
