@@ -58,6 +58,23 @@ const RUNS: &[SanitizerRun] = &[
         tests: &["-p", "narrows-wire", "--lib"],
         names_target: false,
     },
+    // What a ring has in flight, and the parts of a striped request: bookkeeping without a kernel.
+    SanitizerRun {
+        name: "miri-engines",
+        components: &["miri", "rust-src"],
+        environment: &[("MIRIFLAGS", "-Zmiri-disable-isolation"), ("PROPTEST_CASES", "4")],
+        command: &["miri", "test"],
+        tests: &["-p", "narrows-engines", "--lib", "--", "flights::", "stripe::layout::", "request::"],
+        names_target: false,
+    },
+    SanitizerRun {
+        name: "miri-record",
+        components: &["miri", "rust-src"],
+        environment: &[("MIRIFLAGS", "-Zmiri-disable-isolation"), ("PROPTEST_CASES", "4")],
+        command: &["miri", "test"],
+        tests: &["-p", "narrows-record", "--lib", "--", "line::", "decode::", "--skip", "the_short_way"],
+        names_target: false,
+    },
     SanitizerRun {
         name: "address",
         components: &[],
@@ -74,7 +91,7 @@ const RUNS: &[SanitizerRun] = &[
         components: &["rust-src"],
         environment: &[("RUSTFLAGS", "-Zsanitizer=thread"), ("TSAN_OPTIONS", "handle_sigbus=0")],
         command: &["test", "-Zbuild-std"],
-        tests: &["-p", "narrows-sys", "-p", "narrows-engines", "-p", "narrows-endpoint", "--lib"],
+        tests: KERNEL_TESTS,
         names_target: true,
     },
 ];
