@@ -91,7 +91,7 @@ const RUNS: &[SanitizerRun] = &[
         components: &["rust-src"],
         environment: &[("RUSTFLAGS", "-Zsanitizer=thread"), ("TSAN_OPTIONS", "handle_sigbus=0")],
         command: &["test", "-Zbuild-std"],
-        tests: KERNEL_TESTS,
+        tests: &["-p", "narrows-sys", "-p", "narrows-engines", "-p", "narrows-endpoint", "--lib"],
         names_target: true,
     },
 ];
