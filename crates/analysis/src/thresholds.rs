@@ -85,6 +85,10 @@ pub(crate) const NAMED_CONFIDENCE: f64 = 0.5;
 
 /// Nobody has yet changed the segment on purpose and seen the rate move as predicted (methodology, section 11).
 pub(crate) const NO_INTERVENTION_CONFIDENCE: f64 = 0.9;
+/// A part that dominates with less than this share of a time barely does: what takes the rest is nearly as much.
+pub(crate) const BARELY_RATIO: f64 = 0.6;
+/// What barely dominates, or gains barely more than chance: the next segment is nearly as right.
+pub(crate) const BARELY_CONFIDENCE: f64 = 0.8;
 /// What the evidence points to without having seen it: a measured ceiling that was passed, the busiest of several, a fall
 /// that a cache would make.
 pub(crate) const INFERRED_CONFIDENCE: f64 = 0.7;

@@ -5,6 +5,7 @@
 
 use super::Features;
 use crate::diagnose::{evaluate_rules, rank};
+use crate::testing::injected::RandomDraw;
 use crate::testing::{Grid, machine, measured_by, plan};
 use crate::view::RegimeKind;
 use narrows_model::sim_profile::{CacheLaw, NetworkLaw, SimProfile, StationLaw};
@@ -34,24 +35,6 @@ struct FitCase {
 struct Verdicts {
     cases: Vec<FitCase>,
     unnamed_count: usize,
-}
-
-/// Uniform and log-uniform draws.
-struct RandomDraw(Resampler);
-
-impl RandomDraw {
-    fn unit(&mut self) -> f64 {
-        const STEPS: usize = 1 << 20;
-        self.0.index_below(STEPS).unwrap_or(0) as f64 / STEPS as f64
-    }
-
-    fn between(&mut self, low: f64, high: f64) -> f64 {
-        low * (high / low).powf(self.unit())
-    }
-
-    fn one_of<T: Copy>(&mut self, values: &[T]) -> T {
-        values[self.0.index_below(values.len()).unwrap_or(0)]
-    }
 }
 
 /// A machine of random strength in every segment.

@@ -3,7 +3,7 @@
 use super::device_share;
 use crate::facts::offered_load::is_delivered;
 use crate::facts::{reads, time_per_op_s};
-use crate::thresholds::GAIN_RATIO;
+use crate::thresholds::{DOMINANT_RATIO, FULL_RATIO, GAIN_RATIO};
 use crate::view::{CutCeiling, SummaryView};
 use narrows_model::counters::Role;
 use narrows_model::summary::CellSummary;
@@ -12,8 +12,7 @@ use narrows_model::units::ratio;
 /// From this share of its bytes at the device a cut measured the device: below it, a cache or a buffer was in use.
 const AGREE_RATIO: f64 = 0.75;
 
-/// From this share of a request's time at the device that does not depend on its size operations are what it runs out
-/// of; between a half and this, bytes cost nearly as much.
+/// From this share of a larger block's time that does not depend on its size, bytes are not what costs most.
 const OPERATIONS_RATIO: f64 = 2.0 / 3.0;
 
 /// The rate of the device alone, where its own counters agree that it was the device.
@@ -39,18 +38,39 @@ pub(crate) enum Bound {
     Operations,
     /// Bytes.
     Bytes,
+    /// One of the two: small blocks show a fixed time of at least half of this block's, but also more operations a second
+    /// than it reaches.
+    Either,
 }
 
 /// What the device runs out of under the load of `alone`, a cell of the device alone; `None` where no other block was
 /// measured with as many requests in flight.
 pub(crate) fn bound(view: &SummaryView<'_>, alone: &CellSummary) -> Option<Bound> {
+    let share = fixed_time_ratio(view, alone)?;
+    let (small, _) = extremes(view, alone)?;
+    let reached = ratio(time_per_op_s(small)?, time_per_op_s(alone)?)?;
+    Some(match share {
+        share if share < DOMINANT_RATIO => Bound::Bytes,
+        // Time that grows with the block may come on top of the fixed time, or run beside it and be the longer of the two.
+        _ if reached < FULL_RATIO && alone.block_bytes > small.block_bytes => {
+            if share < OPERATIONS_RATIO {
+                Bound::Bytes
+            } else {
+                Bound::Either
+            }
+        }
+        _ => Bound::Operations,
+    })
+}
+
+/// The share of a request's time at the device that does not depend on its size, by T = a + b / B.
+pub(crate) fn fixed_time_ratio(view: &SummaryView<'_>, alone: &CellSummary) -> Option<f64> {
     let (small, large) = extremes(view, alone)?;
     let (small_s, large_s) = (time_per_op_s(small)?, time_per_op_s(large)?);
     let more_bytes = large.block_bytes.as_f64() - small.block_bytes.as_f64();
     let s_per_byte = ratio((large_s - small_s).max(0.0), more_bytes)?;
     let fixed_s = (small_s - s_per_byte * small.block_bytes.as_f64()).max(0.0);
-    let share = ratio(fixed_s, time_per_op_s(alone)?)?;
-    Some(if share >= OPERATIONS_RATIO { Bound::Operations } else { Bound::Bytes })
+    ratio(fixed_s, time_per_op_s(alone)?)
 }
 
 /// The smallest and the largest block of the same cut, direction and requests in flight.

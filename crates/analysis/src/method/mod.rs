@@ -11,6 +11,7 @@ pub(crate) mod cpu;
 pub(crate) mod device;
 pub(crate) mod gain;
 pub(crate) mod given;
+pub(crate) mod loss;
 pub(crate) mod network;
 pub(crate) mod one_more;
 pub(crate) mod proxy;

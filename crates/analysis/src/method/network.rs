@@ -5,6 +5,7 @@ use super::{
     unless_cut_was_limited,
 };
 use crate::facts::network::{network_bytes_per_s, network_share};
+use crate::facts::time_per_op_s;
 use crate::summary::{TCP_BUSY_S, TCP_RECEIVE_WINDOW_LIMITED_S, TCP_SEND_BUFFER_LIMITED_S};
 use crate::text;
 use crate::thresholds::{ELIMINATED_CONFIDENCE, FULL_RATIO};
@@ -13,10 +14,22 @@ use crate::view::SummaryView;
 use narrows_model::counters::Role;
 use narrows_model::summary::CellSummary;
 use narrows_model::units::ratio;
-use narrows_model::{Cut, Segment};
+use narrows_model::{Cut, Nanos, Segment};
 
 /// A stream limited by a window or a buffer from this share of its busy time on measured these, not the wire.
 pub(crate) const LIMITED_RATIO: f64 = 0.5;
+
+/// A request that takes hardly longer than a round trip waits in no queue and for no window: nothing but a shorter round
+/// trip, or more requests in flight, makes it faster.
+const ROUND_TRIP_RATIO: f64 = 0.8;
+
+/// Whether the requests of this load take hardly longer than one round trip, so that relieving a window or a queue on the
+/// way gains less than a quarter.
+pub(crate) fn is_mostly_round_trip(cell: &CellSummary) -> bool {
+    let round_trip = cell.rtt_min_ns.filter(|rtt| rtt.0 > 0).map(Nanos::as_secs_f64);
+    let share = round_trip.zip(time_per_op_s(cell)).and_then(|(rtt_s, op_s)| ratio(rtt_s, op_s));
+    share.is_some_and(|share| share >= ROUND_TRIP_RATIO)
+}
 
 /// The raw stream that shows what the network sustains: the one past a proxy on the path where that was measured, since
 /// the one through the proxy transfers no more than the proxy does.

@@ -20,7 +20,8 @@ pub(super) static RULE: Rule = Rule {
     title: "a connection's window or buffer is the limit",
     definition: "The path moves nearly what a raw stream over the same connections moved, and that stream was limited \
                  by the peer's receive window or its own send buffer for half of its busy time or more, below the \
-                 declared speed of the link, with no requests waiting for the server's workers. The wire may have \
+                 declared speed of the link, with no requests waiting for the server's workers, \
+                 and requests that take more than 1.25 round trips. The wire may have \
                  capacity left; the connection has none. Where one more connection was measured, it must have raised \
                  the rate, and then a fifth of the busy time is enough.",
     formula: "rate >= 0.9 x raw stream, (receive-window-limited + send-buffer-limited) / busy >= 0.5 there (0.2 where \
@@ -50,7 +51,7 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict
         if helped { LIMITED_AND_HELPED_RATIO } else { network::LIMITED_RATIO },
     )?;
     let queued = method::metric(cell, SERVER_QUEUE_LENGTH).is_some_and(|length| length >= QUEUE_LENGTH);
-    if more.is_some_and(ExtraConnection::adds_nothing) || queued {
+    if more.is_some_and(ExtraConnection::adds_nothing) || queued || network::is_mostly_round_trip(cell) {
         return None;
     }
     let wire = network::compare_with_stream(view, cell).filter(|wire| wire.stance == Stance::Limits)?;

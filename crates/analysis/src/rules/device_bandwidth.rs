@@ -6,7 +6,7 @@ use crate::facts::reads;
 use crate::method::device::{self, Bound};
 use crate::method::{self, EvidenceSource, SegmentRate, commit, given};
 use crate::text;
-use crate::thresholds::{DOMINANT_RATIO, RAISED_RATIO};
+use crate::thresholds::{BARELY_CONFIDENCE, DOMINANT_RATIO, RAISED_RATIO};
 use crate::view::{CutCeiling, SummaryView};
 use narrows_model::summary::{CellSummary, ForeignResource};
 use narrows_model::units::ratio;
@@ -22,7 +22,7 @@ pub(super) static RULE: Rule = Rule {
     definition: "The path moves nearly what the device alone moved past the page cache at the same operation and \
                  block, and the device's own counters count the same bytes. Where operations per second (see \
                  device-iops-full) or the commit of writes (commit-bound) are the limit, these are named instead; \
-                 where only one block of 64 KiB or less was measured, the whole device. What a page cache reads ahead counts as the device's. A virtual disk is the \
+                 where the two cannot be told apart, the whole device. What a page cache reads ahead counts as the device's. A virtual disk is the \
                  device as this guest sees it. In an observation file the rate of all clients, without what a cache served, \
                  is compared with count x value of a [[ceiling]] of the device.",
     formula: "rate x share of the bytes that reached the device >= 0.9 x rate of the device alone (O_DIRECT; through a page cache at its best block \
@@ -82,8 +82,8 @@ fn byte_ceiling<'v>(view: &SummaryView<'v>, ceiling: CutCeiling<'v>) -> Option<C
 }
 
 /// A verdict that blames the device, narrowed to what the evidence shows: not its bandwidth where the commit of writes
-/// or its operations limit the rate, and the whole device where one small block alone does not separate operations from
-/// bytes.
+/// or its operations limit the rate, and the whole device where operations and bytes
+/// cannot be separated.
 fn narrow_verdict(
     view: &SummaryView<'_>,
     cell: &CellSummary,
@@ -97,8 +97,15 @@ fn narrow_verdict(
     match bound {
         _ if commit::is_limiting(view, cell) => None,
         Some(Bound::Operations) if !ceiling.raised => None,
+        Some(Bound::Either) if !ceiling.raised => {
+            Some(SegmentVerdict { segment: Segment::Device, ..verdict })
+        }
         None if !ceiling.raised && cell.is_small_block() => {
             Some(SegmentVerdict { segment: Segment::Device, ..verdict })
+        }
+        // The fixed time of a request is nearly as much.
+        _ if !ceiling.raised && device::fixed_time_ratio(view, ceiling.cell) >= Some(DOMINANT_RATIO) => {
+            Some(verdict.with_confidence_max(BARELY_CONFIDENCE))
         }
         _ => Some(verdict),
     }

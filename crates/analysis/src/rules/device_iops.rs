@@ -22,7 +22,7 @@ pub(super) static RULE: Rule = Rule {
                  alone at the same operation and block, and the device takes about as long for other block sizes: its \
                  limit is operations, not bytes. Through a page cache the device's own operations are compared. Where \
                  no other block size was measured the two are not distinguished.",
-    formula: "rate >= 0.9 x rate of the device alone, and a >= 2/3 of T(b) = a + b / B there, from the smallest and the \
+    formula: "rate >= 0.9 x rate of the device alone, and a >= half of T(b) = a + b / B there, from the smallest and the \
               largest block with as many requests in flight",
     source: "Hockney's law T = a + b / B; utilisation law, Denning and Buzen (1978)",
     example: "4 KiB reads at 498 op/s where the device alone does 500 op/s, and 499 op/s with 64 KiB",
@@ -59,6 +59,9 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict
         let verdict = verdict.with_relief_gain(gain);
         return Some(verdict.with_evidence(blocks_text(view, ceiling.cell)?, shown.counter, shown.command));
     }
+    if bound == Bound::Either {
+        return None; // The rule of the bandwidth names the whole device.
+    }
     cleared(view, cell, ceiling, shown)
 }
 
@@ -75,7 +78,7 @@ fn merged(
     let stance = match bound {
         _ if load < FULL_RATIO => Stance::Clears,
         Bound::Operations => Stance::Limits,
-        Bound::Bytes => return None,
+        Bound::Bytes | Bound::Either => return None,
     };
     let text = format!(
         "{}: the device reached {}, {} of the {} that it reaches alone at the same settings",

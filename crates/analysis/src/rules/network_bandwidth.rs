@@ -2,6 +2,7 @@
 
 use super::{Basis, Rule, SegmentVerdict, Stance};
 use crate::case::Cases;
+use crate::method::loss::{self, LossLaw};
 use crate::method::one_more::{ExtraConnection, one_more_connection};
 use crate::method::{self, given, network, proxy, scope};
 use crate::text;
@@ -64,7 +65,23 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict
     }
     let flat = more.is_some_and(ExtraConnection::adds_nothing);
     let is_limited = limits && !flat && network::stream_limit(view, stream).is_some();
-    (!is_limited).then(|| scoped(view, cell, verdict))
+    (!is_limited).then(|| scoped(view, cell, if flat { verdict } else { unless_lossy(cell, verdict) }))
+}
+
+/// The verdict on the whole network where path and stream lost so many segments that the law of loss explains the rate as
+/// well as a full wire does: a full wire drops segments too.
+fn unless_lossy(cell: &CellSummary, verdict: SegmentVerdict) -> SegmentVerdict {
+    let lost = loss::lost_ratio(cell).filter(|share| *share >= loss::HARMLESS_RATIO);
+    let law = lost.zip(LossLaw::new(cell)).filter(|(_, law)| law.explains_rate());
+    let law = law.filter(|_| verdict.stance == Stance::Limits && !method::is_single(cell));
+    let Some((share, law)) = law else { return verdict };
+    let text = format!(
+        "{} of the segments were sent again, which alone would allow {}: whether the wire is full or loses them is not known",
+        text::percent(share),
+        text::network_rate(law.allowed_bytes_per_s),
+    );
+    let verdict = SegmentVerdict { segment: Segment::Network, ..verdict };
+    verdict.with_evidence(text, "retransmits and round trip (TCP_INFO)", "")
 }
 
 /// The verdict on an interface that others use too, and that moved as much in total beside the path as beside the stream,

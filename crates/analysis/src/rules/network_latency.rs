@@ -5,9 +5,9 @@ use crate::case::Cases;
 use crate::case::table::{self, ObservationTable};
 use crate::facts::time_per_op_s;
 use crate::method::time::share_of_time;
-use crate::method::{self, EvidenceSource};
+use crate::method::{self, EvidenceSource, network};
 use crate::text;
-use crate::thresholds::{DOMINANT_RATIO, FULL_RATIO};
+use crate::thresholds::{BARELY_CONFIDENCE, BARELY_RATIO, DOMINANT_RATIO, FULL_RATIO};
 use crate::view::SummaryView;
 use narrows_model::summary::CellSummary;
 use narrows_model::units::ratio;
@@ -64,7 +64,8 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict
     let share = ratio(rtt_s, waiting_s)?.min(1.0);
     // With fewer in flight than asked for, a window delays the requests; where a segment is full, its queue does.
     let reached_depth = method::reached_depth(cell)?;
-    let limits = share >= DOMINANT_RATIO && reached_depth && !is_saturated(view, cell);
+    let has_queue = is_saturated(view, cell) && !network::is_mostly_round_trip(cell);
+    let limits = share >= DOMINANT_RATIO && reached_depth && !has_queue;
     let stance = if limits { Stance::Limits } else { Stance::Clears };
     let text = format!(
         "{}: one round trip of {} in the {} that a request takes with {} in flight ({})",
@@ -75,6 +76,7 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict
         text::percent(share),
     );
     let verdict = SegmentVerdict::new(RULE.segment, &cell.id, stance, Basis::TimeShare, share);
+    let verdict = verdict.with_confidence_max(if share < BARELY_RATIO { BARELY_CONFIDENCE } else { 1.0 });
     Some(verdict.with_load_error(method::error_ratio(cell)).with_evidence(text, shown.counter, shown.command))
 }
 

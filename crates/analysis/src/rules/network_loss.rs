@@ -3,6 +3,7 @@
 use super::{Basis, Rule, SegmentVerdict, Stance};
 use crate::case::Cases;
 use crate::facts::time_per_op_s;
+use crate::method::loss::{HARMLESS_RATIO, LossLaw};
 use crate::method::one_more::one_more_connection;
 use crate::method::{self, network};
 use crate::summary::{TCP_RETRANSMIT_COUNT, TCP_SEGMENT_COUNT};
@@ -13,14 +14,6 @@ use narrows_model::diagnosis::Severity;
 use narrows_model::summary::CellSummary;
 use narrows_model::units::ratio;
 use narrows_model::{Nanos, Segment};
-
-/// Below this share of segments sent again, loss costs a window-limited stream under a percent.
-const HARMLESS_RATIO: f64 = 0.001;
-/// The constant of the law of loss for a receiver that acknowledges each segment: the square root of 3/2.
-const MATHIS: f64 = 1.224_744_871_391_589;
-/// A connection limited by loss moves what the law allows within this factor: losses come in bursts, acknowledgements
-/// are delayed, congestion controls differ.
-const LAW_FACTOR: f64 = 2.0;
 
 /// The least time after which Linux sends a segment again that was not acknowledged.
 ///
@@ -69,7 +62,7 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict
     let verdict = if harmless {
         SegmentVerdict::new(RULE.segment, &cell.id, Stance::Clears, Basis::State, share)
     } else {
-        convicted(view, cell, share)
+        convicted(view, cell)
             .or_else(|| by_timeouts(cell, count))
             .unwrap_or_else(|| SegmentVerdict::note(RULE.segment, &cell.id, Severity::Warning))
     };
@@ -87,47 +80,35 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict
 ///
 /// The raw stream had losses of its own, at other moments: where it lost less, the law gives what the path's losses
 /// allow.
-fn convicted(view: &SummaryView<'_>, cell: &CellSummary, share: f64) -> Option<SegmentVerdict> {
+fn convicted(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict> {
     let stream = view.ceiling(network::stream_cut(view, cell), cell)?.cell;
     let more = one_more_connection(view, cell).filter(|more| more.helps())?;
-    if method::is_single(cell) || network::stream_limit(view, stream).is_some() {
+    let is_slowed = !network::is_mostly_round_trip(cell);
+    if method::is_single(cell) || network::stream_limit(view, stream).is_some() || !is_slowed {
         return None;
     }
     let wire = network::compare_with_stream(view, cell).filter(|wire| wire.stance == Stance::Limits);
     // The law is of one connection, and each leg to a proxy has its own.
-    let lawful = || by_law(cell, share).filter(|_| !view.passes_proxy(cell));
+    let lawful = || by_law(cell).filter(|_| !view.passes_proxy(cell));
     let verdict = wire.or_else(lawful)?;
     let verdict = SegmentVerdict { segment: RULE.segment, severity: Severity::Warning, ..verdict };
     Some(verdict.with_relief_gain(Some(more.gain.ratio)).with_evidence(more.text(), "rate of the path", ""))
 }
 
-/// The verdict that each connection moves what the law of loss allows it: `(segment / round trip) x sqrt(3/2 / share)`.
-///
-/// # Source
-/// Mathis et al., ACM Computer Communication Review 27 (1997), equation 3.
-fn by_law(cell: &CellSummary, share: f64) -> Option<SegmentVerdict> {
-    let round_trip_s = cell.rtt_min_ns.filter(|rtt| rtt.0 > 0)?.as_secs_f64();
-    let segment_bytes = ratio(cell.bytes.wire?.as_f64(), method::metric(cell, TCP_SEGMENT_COUNT)?)?;
-    let connections = f64::from(cell.requested.workers) * f64::from(cell.clients);
-    let allowed = segment_bytes / round_trip_s * MATHIS / share.sqrt() * connections;
-    let load = ratio(cell.rate_bytes_per_s?.0, allowed)?;
-    let at_law = (1.0 / LAW_FACTOR..=LAW_FACTOR).contains(&load);
-    at_law.then(|| {
-        let verdict =
-            SegmentVerdict::new(RULE.segment, &cell.id, Stance::Limits, Basis::Utilisation, load.min(1.0));
-        let text = format!(
-            "{}: {} where this loss rate and a round trip of {} allow {}",
-            cell.id,
-            text::network_rate(cell.rate_bytes_per_s.unwrap_or_default().0),
-            text::seconds(round_trip_s),
-            text::network_rate(allowed),
-        );
-        verdict.with_load_error(method::error_ratio(cell)).with_evidence(
-            text,
-            "retransmits and round trip (TCP_INFO)",
-            "",
-        )
-    })
+/// The verdict that each connection moves what the law of loss allows it.
+fn by_law(cell: &CellSummary) -> Option<SegmentVerdict> {
+    let law = LossLaw::new(cell).filter(|law| law.explains_rate())?;
+    let load = law.load.min(1.0);
+    let verdict = SegmentVerdict::new(RULE.segment, &cell.id, Stance::Limits, Basis::Utilisation, load);
+    let text = format!(
+        "{}: {} where this loss rate and a round trip of {} allow {}",
+        cell.id,
+        text::network_rate(cell.rate_bytes_per_s.unwrap_or_default().0),
+        text::seconds(law.round_trip_s),
+        text::network_rate(law.allowed_bytes_per_s),
+    );
+    let counter = "retransmits and round trip (TCP_INFO)";
+    Some(verdict.with_load_error(method::error_ratio(cell)).with_evidence(text, counter, ""))
 }
 
 /// The verdict that small requests wait for lost segments to be sent again: nothing follows a small request that would tell
@@ -183,7 +164,7 @@ mod tests {
         assert!(texts[0].contains("where this loss rate and a round trip of 4"), "{texts:?}");
         let mut faster = bulk.clone();
         faster.rate_bytes_per_s.as_mut().unwrap().0 *= 4.0;
-        assert_eq!(by_law(&faster, 0.002), None, "what carries four times the law is not held by it");
+        assert_eq!(by_law(&faster), None, "what moves four times the law is not limited by it");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::method::commit::{self, EarlyGain};
 use crate::method::{self, EvidenceSource, device};
 use crate::summary::{DEVICE_FLUSH_COUNT, DEVICE_FLUSH_S};
 use crate::text;
+use crate::thresholds::BARELY_CONFIDENCE;
 use crate::view::SummaryView;
 use narrows_model::summary::CellSummary;
 use narrows_model::units::ratio;
@@ -19,11 +20,11 @@ pub(super) static RULE: Rule = Rule {
     segment: Segment::ServerCommit,
     title: "writes wait until the server has made them durable",
     definition: "The path's writes are acknowledged when they are durable. The same writes acknowledged on arrival, \
-                 which reach the same device, are clearly faster: the path waits for the commit (flushes, the \
+                 which reach the same device, are 1.7 times as fast or more: the path waits mostly for the commit (flushes, the \
                  journal), not for the device's bandwidth. With one request in flight, the time of the commit is the \
                  difference between durable and early acknowledged writes at the server: less where the network hides \
                  it.",
-    formula: "many in flight: rate with early acknowledgement >= 1.25 x rate, and rate >= 0.9 x durable writes of the \
+    formula: "many in flight: rate with early acknowledgement >= 1.7 x rate, and rate >= 0.9 x durable writes of the \
               server alone; one in flight: T(server alone, durable) - T(early) >= half of the time of one request",
     source: "Substitution of one stage (asymptotic bounds, Denning and Buzen 1978); flushes in /proc/diskstats, kernel \
              documentation admin-guide/iostats",
@@ -36,6 +37,9 @@ pub(super) static RULE: Rule = Rule {
     how_to_write: None,
     run,
 };
+
+/// From this gain of early writes on the commit takes half of the device's time.
+const CLEAR_GAIN_RATIO: f64 = 2.0;
 
 fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
     cases.evaluate_cells(evaluate)
@@ -91,6 +95,7 @@ fn evaluate_many(
     let verdict = SegmentVerdict::new(RULE.segment, &cell.id, stance, Basis::Utilisation, load);
     let verdict = verdict
         .with_load_error(method::joint_error(cell, early))
+        .with_confidence_max(if gain.ratio < CLEAR_GAIN_RATIO { BARELY_CONFIDENCE } else { 1.0 })
         .with_relief_gain(Some(gain.ratio).filter(|gain| *gain > 1.0));
     Some(verdict.with_evidence(text, shown.counter, shown.command))
 }

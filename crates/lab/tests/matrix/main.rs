@@ -16,7 +16,7 @@ mod cases;
 mod score;
 
 use cases::MatrixCase;
-use score::Score;
+use narrows_testkit::statistics::verdicts::VerdictScore;
 use support::others::busy_loops;
 
 /// Parts of the faults' names that are asked for; all without any.
@@ -33,7 +33,7 @@ const UNKNOWN_MAX_RATIO: f64 = 0.10;
 #[test]
 #[allow(clippy::print_stdout, reason = "the matrix is what the run is for")]
 fn verdicts_on_paths_with_a_known_fault() {
-    let mut score = Score::default();
+    let mut score = VerdictScore::default();
     let wanted = wanted();
     let is_wanted =
         |case: &MatrixCase| wanted.is_empty() || wanted.iter().any(|word| case.fault.contains(word));
@@ -45,11 +45,11 @@ fn verdicts_on_paths_with_a_known_fault() {
         let _neighbour = has_neighbour.then(|| busy_loops(&lab, &[cpu]));
         let checked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| (case.check)(&lab)));
         match checked {
-            Ok(checked) => score.add(case, has_neighbour, &checked.summary),
-            Err(_) => score.fail(case),
+            Ok(checked) => score::add(&mut score, case, has_neighbour, &checked.summary),
+            Err(_) => score.add_failed(case.fault),
         }
     }
-    println!("{}", score.report());
+    println!("{}\n\n{}", score.loads(), score.report("matrix"));
     assert!(score.right_ratio() >= RIGHT_MIN_RATIO, "too few verdicts are right");
     assert!(score.unknown_ratio() <= UNKNOWN_MAX_RATIO, "too many loads are unknown");
 }

@@ -9,3 +9,4 @@ mod linear;
 pub mod logistic;
 pub mod mva;
 pub mod reliability;
+pub mod verdicts;

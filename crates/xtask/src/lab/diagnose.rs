@@ -1,12 +1,16 @@
-//! `cargo xtask lab diagnose`: the injection matrix of the lab, with the release build. Needs root, as the lab does.
+//! `cargo xtask lab diagnose`: the injection matrix of the lab, with the release build, and its simulated twin. The lab needs
+//! root.
 
 use crate::perf::target_folder;
 use crate::workspace::{Workspace, cargo};
 use crate::{TaskOutcome, output};
 use anyhow::{Context, bail};
 
-/// Builds narrows and runs the cases of the matrix whose fault contains one of `faults`, or all without any; the matrix prints
-/// what each case came to.
+/// The test of the simulated machines.
+const SIMULATED_MATRIX: &str = "verdicts_on_simulated_machines_with_a_known_fault";
+
+/// Builds narrows and runs the cases of the matrix whose fault contains one of `faults`, or all without any and then the
+/// simulated machines too; each prints what its cases came to.
 ///
 /// # Errors
 /// A build that fails, or cargo that cannot be started.
@@ -23,9 +27,24 @@ pub(super) fn run(faults: &[&str]) -> anyhow::Result<TaskOutcome> {
         .env("NARROWS_MATRIX_CASES", faults.join(";"))
         .status()
         .context("could not start cargo test")?;
-    if status.success() {
+    let simulated = !faults.is_empty() || simulate(&workspace)?;
+    if status.success() && simulated {
         return Ok(TaskOutcome::Healthy);
     }
     output::complaint("lab diagnose: the matrix is below its limits, see above");
     Ok(TaskOutcome::ProblemsFound)
+}
+
+/// Measures 400 simulated machines with one known fault each, from a seed that no run had before; whether their verdicts are
+/// good enough.
+fn simulate(workspace: &Workspace) -> anyhow::Result<bool> {
+    let since_epoch = narrows_sys::clock::wall_time().duration_since(std::time::UNIX_EPOCH);
+    let seed = since_epoch.context("the clock is before 1970")?.as_secs();
+    let words = ["test", "--release", "--locked", "-p", "narrows-analysis", "--lib", SIMULATED_MATRIX];
+    let status = cargo(&workspace.root, &words)
+        .args(["--", "--ignored", "--nocapture"])
+        .env("NARROWS_MATRIX_SEED", seed.to_string())
+        .status()
+        .context("could not start cargo test")?;
+    Ok(status.success())
 }

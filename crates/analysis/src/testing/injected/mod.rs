@@ -1,0 +1,185 @@
+//! Simulated machines with one known fault, measured and refined as `check` does it: which segment the verdict names for
+//! each load, beside the one that limits it in truth.
+//!
+//! What limits is found without any rule: the load is simulated again with one segment relieved at a time.
+
+mod faults;
+mod truth;
+
+use super::{driven, machine, planned};
+use crate::case::Cases;
+use faults::{FAULTS, InjectedFault};
+use narrows_model::sim_profile::SimProfile;
+use narrows_model::{Bytes, CellId, Nanos, Plan, Segment, Summary};
+use narrows_stats::resample::Resampler;
+use narrows_study::{SuspectedCell, refine};
+use narrows_testkit::statistics::verdicts::{ScoredLoad, VerdictOutcome, VerdictScore};
+use std::collections::BTreeSet;
+use truth::limiting_segments;
+
+/// Uniform and log-uniform draws.
+pub(crate) struct RandomDraw(pub(crate) Resampler);
+
+impl RandomDraw {
+    pub(crate) fn unit(&mut self) -> f64 {
+        self.0.uniform()
+    }
+
+    /// Log-uniform between the two.
+    pub(crate) fn between(&mut self, low: f64, high: f64) -> f64 {
+        low * (high / low).powf(self.unit())
+    }
+
+    pub(crate) fn one_of<T: Copy>(&mut self, values: &[T]) -> T {
+        values[self.0.index_below(values.len()).unwrap_or(0)]
+    }
+}
+
+/// Operations of one cell, with which a rate settles within about 2 %.
+const OPS_MAX: u64 = 2_000;
+
+/// The plan that `check` makes for this machine, with `seed` and bounded cells.
+fn bounded_plan(profile: &SimProfile, seed: u64) -> Plan {
+    let mut plan = planned(profile);
+    plan.seed = seed;
+    for cell in &mut plan.cells {
+        cell.stop.ops_max = Some(OPS_MAX);
+    }
+    plan
+}
+
+/// The plan with what the first verdicts ask for, and the analysis of all of it.
+fn checked_and_refined(profile: &SimProfile, seed: u64) -> (Plan, Summary) {
+    let mut plan = bounded_plan(profile, seed);
+    let first = driven(profile, &plan);
+    let suspects: Vec<SuspectedCell> = crate::refinement(&first)
+        .into_iter()
+        .map(|suspect| SuspectedCell { segment: suspect.segment, cell: CellId(suspect.cell) })
+        .collect();
+    let more = refine(&plan, &suspects, Nanos(u64::MAX)).cells;
+    if more.is_empty() {
+        return (plan, first);
+    }
+    plan.cells.extend(more);
+    let summary = driven(profile, &plan);
+    (plan, summary)
+}
+
+/// A machine of ordinary strength, 0.6 to 1.7 times that of the healthy file server in each part.
+fn ordinary(draw: &mut RandomDraw, is_remote: bool) -> SimProfile {
+    let mut profile = machine(if is_remote { "ten-gigabit-nfs" } else { "local-ssd" });
+    for law in [&mut profile.client_cpu, &mut profile.server_cpu, &mut profile.device] {
+        let factor = draw.between(0.6, 1.7);
+        law.per_op_ns = Nanos(narrows_model::units::round_to_u64(law.per_op_ns.0 as f64 * factor));
+        law.variation = draw.one_of(&[0.1, 0.3, 0.8]);
+        if let Some(rate) = &mut law.bytes_per_s {
+            rate.0 *= draw.between(0.6, 1.7);
+        }
+    }
+    if let Some(network) = &mut profile.network {
+        let factor = draw.between(0.5, 3.0);
+        network.rtt_ns = Nanos(narrows_model::units::round_to_u64(network.rtt_ns.0 as f64 * factor));
+    }
+    profile.file_bytes = Bytes(1 << 30);
+    profile
+}
+
+/// Measures the machines of these seeds, each with the next kind of fault, and scores the verdicts.
+pub(crate) fn score(seeds: std::ops::Range<u64>) -> VerdictScore {
+    let mut score = VerdictScore::default();
+    for seed in seeds {
+        let mut draw = RandomDraw(Resampler::new(seed));
+        let fault = &FAULTS[usize::try_from(seed).unwrap_or(0) % FAULTS.len()];
+        score_machine(fault, seed, &mut draw, &mut score);
+    }
+    score
+}
+
+fn score_machine(fault: &InjectedFault, seed: u64, draw: &mut RandomDraw, score: &mut VerdictScore) {
+    let mut profile = ordinary(draw, fault.is_remote);
+    (fault.inject)(&mut profile, draw);
+    let (plan, summary) = checked_and_refined(&profile, seed);
+    let run = Cases::of_run(&summary);
+    let Some(view) = run.view() else {
+        score.add_failed(fault.name);
+        return;
+    };
+    for regime in view.regimes() {
+        let Some(cell) = plan.cells.iter().find(|cell| cell.id.0 == regime.cell.id) else { continue };
+        let truth = limiting_segments(&profile, &plan, cell);
+        if truth.is_empty() {
+            continue; // Several limit together, none of them for half of its rate.
+        }
+        let name = regime.name();
+        // Both directions have one entry where one segment limits both.
+        let same_kind = view.regimes().iter().filter(|other| other.kind == regime.kind);
+        let names: Vec<String> =
+            same_kind.map(|other| regime.name_with(other)).chain([name.clone()]).collect();
+        let named = summary.diagnosis.limiting.iter().find(|entry| names.contains(&entry.regime));
+        let Some(entry) = named else {
+            score.add_missing(fault.name, &name);
+            continue;
+        };
+        let outcome = match entry.segment {
+            Segment::Unknown => VerdictOutcome::Unknown,
+            segment if is_true(segment, &truth) => VerdictOutcome::Right,
+            _ => VerdictOutcome::Wrong,
+        };
+        let truth: Vec<&str> = truth.iter().map(|segment| segment.id()).collect();
+        score.add(&ScoredLoad {
+            fault: fault.name,
+            setting: format!(" (seed {seed})"),
+            load: &name,
+            named: entry.segment.to_string(),
+            confidence: entry.confidence,
+            truth: truth.join(" or "),
+            outcome,
+        });
+        if outcome != VerdictOutcome::Right {
+            let texts = entry.evidence.iter().map(|evidence| format!("    {}", evidence.text));
+            score.add_line(texts.collect::<Vec<_>>().join("\n"));
+        }
+    }
+}
+
+/// Whether it is one of those, or the wider segment of one.
+fn is_true(named: Segment, truth: &BTreeSet<Segment>) -> bool {
+    truth.iter().any(|segment| *segment == named || segment.parent() == Some(named))
+}
+
+/// From this share of the named loads right, and up to this share of all unknown, the verdicts are good enough.
+const RIGHT_MIN_RATIO: f64 = 0.95;
+const UNKNOWN_MAX_RATIO: f64 = 0.10;
+/// Among many machines a few are at the edge between two segments: up to this share of the loads may be wrong and sure.
+const SURE_AND_WRONG_MAX_RATIO: f64 = 0.005;
+
+fn assert_good_enough(score: &VerdictScore, title: &str) {
+    let report = format!("{}\n\n{}", score.loads(), score.report(title));
+    assert!(score.right_ratio() >= RIGHT_MIN_RATIO, "too few verdicts are right\n{report}");
+    assert!(score.unknown_ratio() <= UNKNOWN_MAX_RATIO, "too many loads are unknown\n{report}");
+    let sure_and_wrong = score.sure_and_wrong_ratio();
+    assert!(sure_and_wrong <= SURE_AND_WRONG_MAX_RATIO, "too many verdicts are wrong and sure\n{report}");
+    assert_eq!(score.failed(), 0, "machines that could not be measured\n{report}");
+}
+
+#[test]
+fn verdicts_on_one_machine_of_each_fault() {
+    assert_good_enough(&score(0..FAULTS.len() as u64), "simulated machines");
+}
+
+#[test]
+#[ignore = "400 machines; `cargo xtask lab diagnose` runs it with fresh seeds"]
+#[allow(
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "the figures are what it is run for; the environment says from which seed"
+)]
+fn verdicts_on_simulated_machines_with_a_known_fault() {
+    const MACHINES: u64 = 400;
+    let seed = std::env::var("NARROWS_MATRIX_SEED").expect("NARROWS_MATRIX_SEED has the first seed");
+    let seed: u64 = seed.parse().expect("NARROWS_MATRIX_SEED is a whole number");
+    let score = score(seed..seed + MACHINES);
+    let title = format!("simulated machines from seed {seed}");
+    println!("{}", score.report(&title));
+    assert_good_enough(&score, &title);
+}
