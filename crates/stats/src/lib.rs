@@ -22,6 +22,7 @@ pub mod moments;
 pub mod mser;
 pub mod multiplicity;
 pub mod normal;
+pub mod power;
 pub mod quantile;
 pub mod regression;
 pub mod resample;

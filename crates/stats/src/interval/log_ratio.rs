@@ -37,6 +37,15 @@ impl Estimate {
     }
 }
 
+/// A part of a variance that both estimates have in common, such as the variation from run to run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct VarianceComponent {
+    /// What it adds to the variance of the logarithm of the ratio.
+    pub variance: f64,
+    /// Degrees of freedom with which it is known.
+    pub degrees_of_freedom: f64,
+}
+
 /// The ratio of two estimates.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LogRatio {
@@ -71,6 +80,38 @@ impl LogRatio {
                 degrees_of_freedom: if degrees.is_finite() && degrees > 0.0 { degrees } else { fewest },
             },
         })
+    }
+
+    /// The same ratio with a further part of its variance.
+    ///
+    /// # Errors
+    /// [`StatsError::BadArgument`] for a variance that is negative or not finite, or degrees of freedom not above 0.
+    ///
+    /// # Source
+    /// Variances of independent parts add; degrees of freedom of Satterthwaite (Biometrics Bulletin 2, 1946),
+    /// (V1 + V2)² / (V1²/v1 + V2²/v2). A part of no variance changes nothing.
+    pub fn plus(self, part: VarianceComponent) -> Result<Self, StatsError> {
+        let usable = part.variance.is_finite() && part.variance >= 0.0 && part.degrees_of_freedom > 0.0;
+        if !usable {
+            return Err(StatsError::BadArgument {
+                requirement: "a variance must not be negative, its degrees of freedom above 0",
+            });
+        }
+        let known = self.spread.standard_error.powi(2);
+        let variance = known + part.variance;
+        let of_squares =
+            known * known / self.spread.degrees_of_freedom + part.variance.powi(2) / part.degrees_of_freedom;
+        let degrees = variance * variance / of_squares;
+        let degrees_of_freedom =
+            if degrees.is_finite() && degrees > 0.0 { degrees } else { self.spread.degrees_of_freedom };
+        let spread = EstimateSpread { standard_error: variance.sqrt(), degrees_of_freedom };
+        Ok(Self { spread, ..self })
+    }
+
+    /// Variance of the logarithm of the ratio.
+    #[must_use]
+    pub fn variance(&self) -> f64 {
+        self.spread.standard_error.powi(2)
     }
 
     /// The ratio.
@@ -153,5 +194,24 @@ mod tests {
     fn an_error_is_raised_to_its_floor_and_never_lowered() {
         assert!((estimate(1.0, 0.1).at_least(0.2).relative_error - 0.2).abs() < 1e-12);
         assert!((estimate(1.0, 0.1).at_least(0.01).relative_error - 0.1).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_further_part_adds_its_variance_and_weighs_the_degrees_of_freedom() {
+        let found = LogRatio::new(estimate(1.0, 0.0), estimate(1.0, 0.0)).unwrap();
+        let part = VarianceComponent { variance: 0.0004, degrees_of_freedom: 4.0 };
+        let alone = found.plus(part).unwrap();
+        assert!((alone.spread.degrees_of_freedom - 4.0).abs() < 1e-9);
+        // 2 % with t(0.975, 4) = 2.776445, `quantile` of `tests/known_answers/power.py`.
+        let interval = alone.interval(Level::P95).unwrap();
+        assert!((interval.high.ln() - 0.055_528_9).abs() < 1e-6, "{interval:?}");
+        let both = alone.plus(part).unwrap();
+        assert!((both.variance() - 0.0008).abs() < 1e-12);
+        assert!((both.spread.degrees_of_freedom - 8.0).abs() < 1e-9);
+        let none = VarianceComponent { variance: 0.0, degrees_of_freedom: 1.0 };
+        assert_eq!(alone.plus(none).unwrap(), alone);
+        for bad in [-1.0, f64::NAN] {
+            assert!(found.plus(VarianceComponent { variance: bad, degrees_of_freedom: 4.0 }).is_err());
+        }
     }
 }

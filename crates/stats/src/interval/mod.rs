@@ -14,7 +14,7 @@ pub use crate::level::Level;
 pub use batch::{BatchMeans, batch_means, uncorrelated_batch_means};
 pub use block::{block_bootstrap, optimal_block_len};
 pub use bootstrap::bootstrap_interval;
-pub use log_ratio::{Estimate, LogRatio};
+pub use log_ratio::{Estimate, LogRatio, VarianceComponent};
 pub use ratio::{RatioTerm, ratio_interval};
 pub use sections::sectioned;
 pub use student::student_interval;
