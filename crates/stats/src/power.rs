@@ -16,7 +16,7 @@ pub const RUNS_MAX: u32 = 10_000;
 
 /// The variation from run to run as it was measured beforehand.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct RunSpread {
+pub struct RunDeviation {
     /// Standard deviation of one run.
     pub standard_deviation: f64,
     /// Degrees of freedom of it: runs - 1.
@@ -36,8 +36,8 @@ pub struct RunSpread {
 /// (t(v, 0.975) + t(v, 0.8)) s sqrt(2 / n), the usual approximation of the noncentral t distribution; v = 2 (n - 1)
 /// from three runs on, and the measured deviation's with 2 (n - 1) more for one or two. Against the
 /// noncentral t distribution integrated by `tests/known_answers/power.py`: within 0.5 % from n = 5 on, 1.2 % low at n = 3.
-pub fn smallest_difference(spread: RunSpread, runs: u32) -> Result<f64, StatsError> {
-    let RunSpread { standard_deviation, degrees_of_freedom } = spread;
+pub fn smallest_difference(spread: RunDeviation, runs: u32) -> Result<f64, StatsError> {
+    let RunDeviation { standard_deviation, degrees_of_freedom } = spread;
     if runs == 0 || !(standard_deviation >= 0.0 && standard_deviation.is_finite()) {
         return Err(StatsError::BadArgument { requirement: "a run and a deviation that is not negative" });
     }
@@ -58,7 +58,7 @@ pub fn smallest_difference(spread: RunSpread, runs: u32) -> Result<f64, StatsErr
 ///
 /// # Source
 /// As [`smallest_difference`]; for a difference of one deviation `tests/known_answers/power.py` gives n = 16.71, here 17.
-pub fn runs_needed(spread: RunSpread, difference: f64) -> Result<Option<u32>, StatsError> {
+pub fn runs_needed(spread: RunDeviation, difference: f64) -> Result<Option<u32>, StatsError> {
     if difference.is_nan() || difference <= 0.0 {
         return Err(StatsError::BadArgument { requirement: "a difference above 0" });
     }
@@ -81,8 +81,8 @@ pub fn runs_needed(spread: RunSpread, difference: f64) -> Result<Option<u32>, St
 mod tests {
     use super::*;
 
-    fn spread(standard_deviation: f64) -> RunSpread {
-        RunSpread { standard_deviation, degrees_of_freedom: 4.0 }
+    fn spread(standard_deviation: f64) -> RunDeviation {
+        RunDeviation { standard_deviation, degrees_of_freedom: 4.0 }
     }
 
     /// `smallest_difference(N)` of `tests/known_answers/power.py`, which integrates the noncentral t distribution.
