@@ -38,7 +38,9 @@ mod verdict;
 pub mod view;
 
 pub use case::{Cases, known_factors};
-pub use compare::{ComparisonSide, MARGIN_RATIO, MeasuredRun, RunReader, compare};
+pub use compare::{
+    ComparisonBasis, ComparisonSide, MARGIN_RATIO, MeasuredRun, NamedRun, RunReader, compare, noise,
+};
 pub use conclude::{analyse, conclude};
 pub use diagnose::{diagnose, diagnose_observations, diagnosis_document};
 pub use doubts::{Trust, doubts, trust};

@@ -4,15 +4,14 @@ use crate::args::DiagnoseArguments;
 use crate::console::Console;
 use crate::exit::{CommandFailure, Exit, verdict_of};
 use crate::input;
-use narrows_analysis::{RunFacts, Summarizer, conclude, diagnosis_document};
+use crate::record_events::{facts_of, say_damage, take_events};
+use crate::sides::OpenSide;
+use narrows_analysis::{Summarizer, conclude, diagnosis_document};
+use narrows_model::Summary;
 use narrows_model::event::EndReason;
-use narrows_model::{Event, Summary};
-use narrows_record::{DamageKind, DamageList, Record};
+use narrows_record::{DamageList, ErrorKind, Record, RecordError};
 use narrows_report::text::Style;
 use std::path::Path;
-
-/// Places of damage that are listed one by one.
-const DAMAGE_SHOWN_MAX: usize = 5;
 
 /// What a record gives back.
 struct RecordReading {
@@ -25,7 +24,11 @@ pub(crate) fn run(arguments: &DiagnoseArguments, console: &Console) -> Result<Ex
     if is_observations(&arguments.subject) {
         return observations(arguments, console);
     }
-    let record = Record::open(&arguments.subject)?;
+    let record = match Record::open(&arguments.subject) {
+        Ok(record) => record,
+        Err(error) if error.kind() == ErrorKind::NotARecord => return several(arguments, error, console),
+        Err(error) => return Err(error.into()),
+    };
     let RecordReading { mut summary, damage } = read(&record)?;
     say_damage("the record", &damage, console);
     summary.complete &= damage.is_empty();
@@ -33,16 +36,16 @@ pub(crate) fn run(arguments: &DiagnoseArguments, console: &Console) -> Result<Ex
     verdict_of(&summary, record.manifest().complete.unwrap_or(EndReason::Interrupted))
 }
 
-/// Says the places where `what` is damaged.
-pub(crate) fn say_damage(what: &str, damage: &DamageList, console: &Console) {
-    let mut more_count = damage.count();
-    for damage in damage.listed().iter().take(DAMAGE_SHOWN_MAX) {
-        console.say(&format!("narrows: {what} is damaged: {damage}"));
-        more_count = more_count.saturating_sub(1);
-    }
-    if more_count > 0 {
-        console.say(&format!("narrows: and {more_count} more places"));
-    }
+/// A folder of records: how much its runs differ, as `narrows noise` reported; `error` for any other folder.
+fn several(
+    arguments: &DiagnoseArguments,
+    error: RecordError,
+    console: &Console,
+) -> Result<Exit, CommandFailure> {
+    let Some(opened) = OpenSide::inside(&arguments.subject)? else { return Err(error.into()) };
+    let side = opened.read(console)?;
+    side.print_noise(arguments.json, &style(arguments, console), console)?;
+    Ok(if side.is_doubtful { Exit::Untrustworthy } else { Exit::Done })
 }
 
 /// Whether `path` is that of observations: stdin, a file, or the name of one. A record is a folder.
@@ -95,32 +98,6 @@ fn read(record: &Record) -> Result<RecordReading, CommandFailure> {
     let mut summarizer = Summarizer::new(facts_of(record), record.plan(), record.inventory());
     let damage = take_events(record, &mut |event| summarizer.event(event))?;
     Ok(RecordReading { summary: narrows_suites::with_metrics(conclude(summarizer.finish())), damage })
-}
-
-/// The facts of a record's run.
-pub(crate) fn facts_of(record: &Record) -> RunFacts {
-    let manifest = record.manifest();
-    RunFacts {
-        narrows_version: manifest.narrows_version.clone(),
-        started_at: manifest.started_at.clone(),
-        command: manifest.command.clone(),
-    }
-}
-
-/// Hands every event of a record to `take`, in order, and returns where the record is damaged.
-///
-/// # Errors
-/// When the record cannot be read.
-pub(crate) fn take_events(
-    record: &Record,
-    take: &mut dyn FnMut(&Event),
-) -> Result<DamageList, CommandFailure> {
-    let mut timeline = record.timeline()?;
-    for event in &mut timeline {
-        take(&event?);
-    }
-    let missing = record.damage().listed().iter().filter(|damage| damage.kind == DamageKind::FileMissing);
-    Ok(missing.cloned().collect::<DamageList>().followed_by(&timeline.damage()))
 }
 
 /// Prints a summary as text or JSON.

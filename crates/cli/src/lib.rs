@@ -17,11 +17,14 @@ mod explain;
 mod import;
 mod input;
 mod measurement;
+mod noise;
 mod progress;
 mod proxy;
+mod record_events;
 mod relay;
 mod run;
 mod serve;
+mod sides;
 mod signals;
 mod suite;
 mod token;
@@ -76,6 +79,7 @@ pub fn main_with(_setup: &Setup) -> ExitCode {
         CliCommand::Proxy(proxy) => proxy::run(&proxy, &console),
         CliCommand::Clean(clean) => clean::run(&clean, &console),
         CliCommand::Diagnose(diagnose) => diagnose::run(&diagnose, &console),
+        CliCommand::Noise(noise) => noise::run(&noise, &command, &console),
         CliCommand::Compare(compare) => compare::run(&compare, &console),
         CliCommand::Import(import) => import::run(&import, &console),
         CliCommand::Explain(explain) => explain::run(&explain, &console),

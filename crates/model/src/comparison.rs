@@ -1,4 +1,4 @@
-//! Two runs side by side: the JSON document `narrows.comparison/1`, what `narrows compare A B --json` prints.
+//! Two sides, each of one or more runs: the JSON document `narrows.comparison/1`, what `narrows compare A B --json` prints.
 //!
 //! Every ratio is B over A. Not here: how it is made, which is `analysis`'.
 
@@ -16,9 +16,9 @@ pub const COMPARISON_SCHEMA: &str = "narrows.comparison/1";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// B is better, by more than the margin.
+    /// B is better: the difference is more than chance, and measured beyond the margin.
     Better,
-    /// B is worse, by more than the margin.
+    /// B is worse: the difference is more than chance, and measured beyond the margin.
     Worse,
     /// Neither is shown; see `within_margin` for whether a difference that matters is ruled out.
     Undecided,
@@ -72,24 +72,50 @@ impl FigureId {
     }
 }
 
-/// One figure of a cell in both runs.
+/// How it is known by how much a figure differs from run to run with nothing changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SpreadSource {
+    /// From three runs or more of each side.
+    Runs,
+    /// From the runs of both sides and of the noise record together.
+    Pooled,
+    /// Assumed: there are too few runs.
+    Assumed,
+}
+
+/// The variation of a figure from run to run.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunSpread {
+    /// How it is known.
+    pub source: SpreadSource,
+    /// Standard deviation of one run, over the figure.
+    pub deviation_ratio: f64,
+}
+
+/// One figure of a cell on both sides.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ComparedFigure {
     /// What it is.
     pub id: FigureId,
     /// Whose CPU; `None` for other figures.
     pub role: Option<Role>,
-    /// In A.
+    /// In A: of several runs the geometric mean.
     pub a: f64,
-    /// In B.
+    /// In B: of several runs the geometric mean.
     pub b: f64,
     /// B over A.
     pub ratio: f64,
-    /// Interval of the ratio, of this figure alone; `None` where a run does not show how the figure varies.
+    /// Interval of the ratio, of this figure alone; `None` where it is not known how the figure varies.
     pub interval: Option<Interval>,
-    /// Probability of a ratio as far beyond the margin if there were no difference beyond it, adjusted for the other figures
-    /// of its family by Holm's method; `None` without an interval.
+    /// Probability of a ratio as far from 1 if there were no difference, adjusted for the other figures of its family by
+    /// Holm's method; `None` without an interval.
     pub p_value_adjusted: Option<f64>,
+    /// The variation from run to run behind the interval; `None` without one.
+    pub spread: Option<RunSpread>,
+    /// Runs a side with which an undecided figure would probably be decided; `None` where it is decided, or where more than
+    /// 10 000 would be needed.
+    pub runs_needed: Option<u64>,
     /// Whether it is among the figures that decide the whole: rates of the path, and response times where the load sets the
     /// rate.
     pub decides: bool,
@@ -112,7 +138,19 @@ pub struct Difference {
     pub b: String,
 }
 
-/// A cell that both runs have.
+/// The runs of one side that a cell is compared from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct CellRuns {
+    /// Runs that its figures are from.
+    pub used_count: u64,
+    /// Runs left out, since other programs disturbed the cell and at least three other runs remain.
+    pub left_out_count: u64,
+    /// Runs among those used in which other programs disturbed the cell: then it has a verdict only where both sides have
+    /// such runs, and three runs or more.
+    pub disturbed_count: u64,
+}
+
+/// A cell that both sides have.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ComparedCell {
     /// Its name in A.
@@ -125,9 +163,13 @@ pub struct ComparedCell {
     pub verdict: Verdict,
     /// Whether all of those are within the margin.
     pub within_margin: bool,
+    /// The runs of A behind it.
+    pub runs_a: CellRuns,
+    /// The runs of B behind it.
+    pub runs_b: CellRuns,
     /// The figures that both have; the rate first.
     pub figures: Vec<ComparedFigure>,
-    /// Codes of what must be known to read the figures of A.
+    /// Codes of what must be known to read the figures of A, of any run that is used.
     pub flags_a: Vec<String>,
     /// The same of B.
     pub flags_b: Vec<String>,
@@ -158,7 +200,7 @@ pub struct RegimeLimit {
 }
 
 /// The diagnoses side by side.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct LimitsCompared {
     /// Whether both name the same segments for the same kinds of load.
     pub same: bool,
@@ -191,6 +233,15 @@ pub struct ComparedRun {
     pub doubts: Vec<Doubt>,
 }
 
+/// One side of a comparison.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ComparedSide {
+    /// The record, or the folder of records, as it was named.
+    pub record: String,
+    /// Its runs, the earliest first.
+    pub runs: Vec<ComparedRun>,
+}
+
 /// How many cells of the path have which verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct VerdictCounts {
@@ -204,17 +255,19 @@ pub struct VerdictCounts {
     pub undecided_count: u64,
 }
 
-/// Two runs side by side.
+/// Two sides side by side.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
     /// Always [`COMPARISON_SCHEMA`].
     pub schema: String,
     /// Version of narrows that compared.
     pub narrows_version: String,
-    /// The run that is compared with.
-    pub a: ComparedRun,
-    /// The run that is evaluated.
-    pub b: ComparedRun,
+    /// The side that is compared with.
+    pub a: ComparedSide,
+    /// The side that is evaluated.
+    pub b: ComparedSide,
+    /// The runs that only show how much runs differ; `None` where none were given.
+    pub noise: Option<ComparedSide>,
     /// The margin: ratios from 1/(1 + margin) to 1 + margin do not matter.
     pub margin_ratio: f64,
     /// Level of every interval, and of all verdicts of a family together.
@@ -223,7 +276,7 @@ pub struct Comparison {
     pub verdict: Verdict,
     /// The cells of the path, counted.
     pub counts: VerdictCounts,
-    /// What is not the same around the load: machines, paths, versions.
+    /// What is not the same around the load: machines, paths, versions; of the first run of each side.
     pub differences: Vec<Difference>,
     /// What must be known before any ratio, for people.
     pub remarks: Vec<String>,
@@ -233,6 +286,6 @@ pub struct Comparison {
     pub only_in_a: Vec<UnpairedCell>,
     /// Cells that B alone has.
     pub only_in_b: Vec<UnpairedCell>,
-    /// The diagnoses.
+    /// The diagnoses, of the first run of each side.
     pub limits: LimitsCompared,
 }

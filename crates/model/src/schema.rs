@@ -5,6 +5,7 @@ use schemars::{JsonSchema, Schema, schema_for};
 use crate::comparison::Comparison;
 use crate::event::Event;
 use crate::inventory::Inventory;
+use crate::noise::Noise;
 use crate::observation::DiagnosisDocument;
 use crate::plan::Plan;
 use crate::sim_profile::SimProfile;
@@ -27,6 +28,7 @@ pub fn published() -> Vec<PublishedSchema> {
         published_schema::<DiagnosisDocument>("narrows.diagnosis.1"),
         published_schema::<Event>("narrows.event.1"),
         published_schema::<Inventory>("narrows.inventory.1"),
+        published_schema::<Noise>("narrows.noise.1"),
         published_schema::<Plan>("narrows.plan.1"),
         published_schema::<SimProfile>("narrows.sim-profile.1"),
         published_schema::<Summary>("narrows.summary.1"),

@@ -1,7 +1,7 @@
-//! A summary, a comparison, or the verdict on observations, as JSON for programs: generated from the types, never from text.
+//! A summary, a comparison, noise, or the verdict on observations, as JSON for programs: generated from the types, never from text.
 
 use narrows_model::observation::DiagnosisDocument;
-use narrows_model::{Comparison, Summary};
+use narrows_model::{Comparison, Noise, Summary};
 
 /// The summary as indented JSON that ends in a newline; keys are in the order of the types.
 ///
@@ -27,6 +27,15 @@ pub fn diagnosis(document: &DiagnosisDocument) -> String {
 /// Never, as [`summary`].
 #[must_use]
 pub fn comparison(found: &Comparison) -> String {
+    indented(serde_json::to_string_pretty(found))
+}
+
+/// The noise of runs as indented JSON that ends in a newline; keys are in the order of the types.
+///
+/// # Panics
+/// Never, as [`summary`].
+#[must_use]
+pub fn noise(found: &Noise) -> String {
     indented(serde_json::to_string_pretty(found))
 }
 

@@ -1,13 +1,15 @@
 //! Verdicts: of each figure by its interval and its family, of each cell by the figures that decide, of the whole.
 
-use super::items::Item;
-use crate::summary::TRIALS_MIN;
 use narrows_model::comparison::{ComparedCell, ComparedFigure, Verdict, VerdictCounts};
 use narrows_stats::interval::Level;
 use narrows_stats::multiplicity::holm;
+use narrows_stats::power::{RunDeviation, runs_needed};
 
 /// Level of the intervals, and of the verdicts of a family together.
 pub(super) const LEVEL: Level = Level::P95;
+
+/// Fewer runs do not show by themselves how much they differ.
+const RUNS_NEEDED_MIN: u32 = 3;
 
 /// Decides every figure and cell. Figures that decide are one family, all others a second one, so that what only explains
 /// does not take power from what was asked.
@@ -36,20 +38,36 @@ pub(super) fn decide_cells(cells: &mut [ComparedCell], margin_ratio: f64) {
     }
 }
 
+/// Better or worse where the difference is more than chance and measured beyond the margin.
 fn decide_figure(figure: &mut ComparedFigure, p_adjusted: f64, margin_ratio: f64) {
     figure.p_value_adjusted = Some(p_adjusted);
     let most = 1.0 + margin_ratio;
     let within = |low: f64, high: f64| low * most >= 1.0 && high <= most;
     figure.within_margin = figure.interval.as_ref().is_some_and(|found| within(found.low, found.high));
-    if p_adjusted < 1.0 - LEVEL.ratio() {
+    if p_adjusted < 1.0 - LEVEL.ratio() && !within(figure.ratio, figure.ratio) {
         let more = figure.ratio > 1.0;
         let better = more == figure.id.more_is_better();
         figure.verdict = if better { Verdict::Better } else { Verdict::Worse };
     }
+    if figure.verdict == Verdict::Undecided && !figure.within_margin {
+        figure.runs_needed = runs_to_decide(figure, margin_ratio);
+    }
+}
+
+/// Runs a side with which a ratio as measured would be decided: distinguished from 1 where it is beyond the margin, from the
+/// margin's edge where it is within.
+fn runs_to_decide(figure: &ComparedFigure, margin_ratio: f64) -> Option<u64> {
+    let standard_deviation = figure.spread?.deviation_ratio;
+    let (distance, margin) = (figure.ratio.ln().abs(), margin_ratio.ln_1p());
+    let difference = if distance > margin { distance } else { margin - distance };
+    // From three runs on, a number of runs has the degrees of freedom of these.
+    let spread = RunDeviation { standard_deviation, degrees_of_freedom: 2.0 };
+    let found = runs_needed(spread, difference).ok().flatten();
+    found.map(|runs| u64::from(runs.max(RUNS_NEEDED_MIN)))
 }
 
 /// The figures by which a cell is evaluated: those that decide, else its rate.
-fn deciding(cell: &ComparedCell) -> Vec<&ComparedFigure> {
+pub(super) fn deciding(cell: &ComparedCell) -> Vec<&ComparedFigure> {
     let decide: Vec<&ComparedFigure> = cell.figures.iter().filter(|figure| figure.decides).collect();
     if decide.is_empty() {
         cell.figures.iter().filter(|figure| figure.id.more_is_better()).collect()
@@ -69,7 +87,7 @@ fn combine_verdicts(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
 }
 
 /// The cells whose figures decide.
-fn loads(cells: &[ComparedCell]) -> impl Iterator<Item = &ComparedCell> {
+pub(super) fn loads(cells: &[ComparedCell]) -> impl Iterator<Item = &ComparedCell> {
     cells.iter().filter(|cell| cell.figures.iter().any(|figure| figure.decides))
 }
 
@@ -91,37 +109,4 @@ pub(super) fn counts(cells: &[ComparedCell]) -> VerdictCounts {
         *counted += 1;
     }
     counts
-}
-
-/// What must be known before any ratio.
-pub(super) fn remarks(cells: &[ComparedCell], pairs: &[(&Item<'_>, &Item<'_>)]) -> Vec<String> {
-    if pairs.is_empty() {
-        return Vec::new();
-    }
-    let is_load = |(a, b): &&(&Item<'_>, &Item<'_>)| a.is_of_path() && b.is_of_path();
-    let has_loads = pairs.iter().any(|pair| is_load(&pair));
-    let on_path = || pairs.iter().filter(|pair| is_load(pair) || !has_loads);
-    let repeated = on_path().filter(|(a, b)| a.trial_count.min(b.trial_count) >= TRIALS_MIN as u64).count();
-    let shown = match repeated {
-        0 => "one window of each cell varies",
-        count if count == on_path().count() => "the repetitions inside each run vary",
-        _ => "the repetitions inside each run vary, or one window where there are fewer than three",
-    };
-    let mut remarks = vec![format!(
-        "The intervals are computed from how {shown}. Two runs at different times differ by more than that even if \
-         nothing was changed: first compare two runs of the same state to see by how much, and repeat A and B in turn \
-         (A, B, B, A)."
-    )];
-    let loads: Vec<&ComparedCell> = loads(cells).collect();
-    let without = loads.iter().filter(|cell| deciding(cell).iter().all(|figure| figure.interval.is_none()));
-    let why =
-        without.clone().flat_map(|cell| deciding(cell)).find_map(|figure| figure.no_interval_because.clone());
-    if let (count, Some(why)) = (without.count(), why) {
-        remarks.push(format!(
-            "{count} of {} loads cannot be decided for any ratio ({why}): give a cell more time or work, or three or \
-             more repetitions (--trials 3, in a study `trials`).",
-            loads.len()
-        ));
-    }
-    remarks
 }

@@ -1,13 +1,28 @@
-//! What of a run can be compared: its cells, or the points of the buffer experiment, each as what identifies it and its
-//! figures.
+//! What of a side can be compared: the cells of its runs, or the points of the buffer experiment, each as what identifies
+//! it and its figures, run by run.
 
 use super::MeasuredRun;
 use super::estimates::{self, EstimatedFigure};
 use super::load::{self, Condition};
+use crate::facts::flags;
+use narrows_model::comparison::CellRuns;
 use narrows_model::summary::{CellSummary, RelayPointSummary, RelaySummary};
 use narrows_model::{Bytes, Cut, Segment};
 
-/// A cell or point of one run.
+/// What one run says of a cell or point.
+#[derive(Debug, Clone)]
+pub(super) struct ItemRun {
+    /// Its figures, the rate first.
+    pub(super) figures: Vec<EstimatedFigure>,
+    /// Codes of what must be known.
+    pub(super) flags: Vec<String>,
+    /// What limits it.
+    pub(super) limiting: Option<Segment>,
+    /// Whether other programs disturbed it.
+    pub(super) is_disturbed: bool,
+}
+
+/// A cell or point of one side, as its first run has it, with the figures of every run.
 #[derive(Debug, Clone)]
 pub(super) struct Item<'a> {
     /// Its name.
@@ -20,16 +35,10 @@ pub(super) struct Item<'a> {
     pub(super) place: String,
     /// What may differ between two of the same work, and must be reported.
     pub(super) conditions: Vec<Condition>,
-    /// Its figures, the rate first.
-    pub(super) figures: Vec<EstimatedFigure>,
-    /// Codes of what must be known.
-    pub(super) flags: Vec<String>,
-    /// What limits it.
-    pub(super) limiting: Option<Segment>,
+    /// Its runs: one at least.
+    pub(super) runs: Vec<ItemRun>,
     /// Whether the load sets the rate, so that response times show how it performs.
     pub(super) rate_is_given: bool,
-    /// Repetitions.
-    pub(super) trial_count: u64,
 }
 
 impl Item<'_> {
@@ -43,6 +52,51 @@ impl Item<'_> {
     pub(super) fn is_of_path(&self) -> bool {
         self.cut.is_none_or(|cut| cut == Cut::Path)
     }
+}
+
+/// Runs that must remain so that disturbed ones are left out, and from which a side shows by itself how much runs differ.
+pub(super) const RUNS_MIN: usize = 3;
+
+impl Item<'_> {
+    /// The runs that its figures are from: without disturbed ones, where enough others remain.
+    pub(super) fn used_runs(&self) -> Vec<&ItemRun> {
+        let undisturbed: Vec<&ItemRun> = self.runs.iter().filter(|run| !run.is_disturbed).collect();
+        if undisturbed.len() >= RUNS_MIN { undisturbed } else { self.runs.iter().collect() }
+    }
+
+    /// How many runs it is compared from.
+    pub(super) fn cell_runs(&self) -> CellRuns {
+        let used = self.used_runs();
+        let disturbed_count = used.iter().filter(|run| run.is_disturbed).count() as u64;
+        let used_count = used.len() as u64;
+        CellRuns { used_count, left_out_count: self.runs.len() as u64 - used_count, disturbed_count }
+    }
+
+    /// The segment that limits it in every run that is used; `None` where they differ, or one does not say.
+    pub(super) fn limiting(&self) -> Option<Segment> {
+        let used = self.used_runs();
+        let first = used.first()?.limiting?;
+        used.iter().all(|run| run.limiting == Some(first)).then_some(first)
+    }
+
+    /// The flags of all runs that are used.
+    pub(super) fn flags(&self) -> Vec<String> {
+        let mut all: Vec<String> = Vec::new();
+        for flag in self.used_runs().into_iter().flat_map(|run| &run.flags) {
+            if !all.contains(flag) {
+                all.push(flag.clone());
+            }
+        }
+        all
+    }
+}
+
+/// Whether what other programs did to the runs may be the difference between the sides: unless both sides have such runs, and
+/// enough of them to show it as variation.
+pub(super) fn is_blocked(a: CellRuns, b: CellRuns) -> bool {
+    let has_enough = a.used_count.min(b.used_count) >= RUNS_MIN as u64;
+    let is_in_both = a.disturbed_count > 0 && b.disturbed_count > 0;
+    a.disturbed_count + b.disturbed_count > 0 && !(is_in_both && has_enough)
 }
 
 /// Everything of `run` that can be compared, in the order of the run.
@@ -61,13 +115,15 @@ fn of_cell<'a>(cell: &'a CellSummary, run: &MeasuredRun) -> Item<'a> {
         work: load::work(cell),
         place: format!("{:?} {} {:?}", cell.factors, cell.target, cell.more_targets),
         conditions: load::conditions(cell),
-        figures: estimates::of_cell(cell, run),
-        flags: cell.flags.clone(),
-        limiting: cell.limiting,
+        runs: vec![ItemRun {
+            figures: estimates::of_cell(cell, run),
+            flags: cell.flags.clone(),
+            limiting: cell.limiting,
+            is_disturbed: flags::has(cell, flags::FOREIGN_LOAD),
+        }],
         rate_is_given: cell.offered_ops_per_s.is_some()
             || asked.max_bytes_per_s.is_some()
             || asked.max_ops_per_s.is_some(),
-        trial_count: cell.trials.len() as u64,
     }
 }
 
@@ -92,11 +148,13 @@ fn of_point<'a>(point: &'a RelayPointSummary, relay: &RelaySummary, run: &Measur
             Condition::exact("send buffer", buffer(relay.sockets.send_buffer)),
             Condition::exact("receive buffer", buffer(relay.sockets.receive_buffer)),
         ],
-        figures: estimates::of_point(point, run),
-        flags: Vec::new(),
-        limiting: None,
+        runs: vec![ItemRun {
+            figures: estimates::of_point(point, run),
+            flags: Vec::new(),
+            limiting: None,
+            is_disturbed: false,
+        }],
         rate_is_given: false,
-        trial_count: point.trial_count,
     }
 }
 

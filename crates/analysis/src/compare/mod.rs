@@ -1,24 +1,30 @@
-//! Two runs side by side: the cells that are the same work paired, each figure's ratio with its interval, a verdict.
+//! Two sides of one or more runs: the cells that are the same work paired, each figure's ratio with its interval, a verdict.
+//! And the runs of one side alone: how much they differ with nothing changed.
 //!
 //! B is compared with A: a ratio is B over A. Deliberately absent: any correction for what is not alike (it is
 //! reported), and text.
 
+mod combine;
 mod decide;
 mod estimates;
 mod items;
 mod likeness;
 mod load;
+mod noise;
 mod pairs;
+mod remarks;
 mod repeats;
+mod sides;
 
 use crate::conclude::conclude;
 use crate::input::RunFacts;
 use crate::summary::{RateSpread, Summarizer};
-use items::items;
+use combine::combined;
 use narrows_model::comparison::{
-    COMPARISON_SCHEMA, ComparedCell, ComparedRun, Comparison, LimitsCompared, RegimeLimit,
+    COMPARISON_SCHEMA, ComparedCell, ComparedRun, ComparedSide, Comparison, LimitsCompared, RegimeLimit,
 };
 use narrows_model::{Diagnosis, Event, Inventory, Plan, Summary};
+pub use noise::noise;
 use repeats::Repeats;
 use std::collections::BTreeMap;
 
@@ -63,57 +69,96 @@ pub struct MeasuredRun {
     pub(crate) repeats: Repeats,
 }
 
-/// A run as one side of a comparison.
+/// The runs that are one side of a comparison: repetitions of the same measurement.
 #[derive(Debug, Clone, Copy)]
 pub struct ComparisonSide<'a> {
-    /// What its record is called.
+    /// What its record, or folder of records, is called.
     pub name: &'a str,
-    /// What was measured.
-    pub run: &'a MeasuredRun,
+    /// What was measured, the earliest run first.
+    pub runs: &'a [NamedRun],
 }
 
-/// B compared with A. Ratios from 1/(1 + `margin_ratio`) to 1 + `margin_ratio` do not matter.
+/// A run with the name of its record.
+#[derive(Debug, Clone)]
+pub struct NamedRun {
+    /// What its record is called.
+    pub name: String,
+    /// What was measured.
+    pub run: MeasuredRun,
+}
+
+impl<'a> ComparisonSide<'a> {
+    fn measured(self) -> Vec<&'a MeasuredRun> {
+        self.runs.iter().map(|named| &named.run).collect()
+    }
+}
+
+/// What two sides are compared by.
+#[derive(Debug, Clone, Copy)]
+pub struct ComparisonBasis<'a> {
+    /// Ratios from 1/(1 + margin) to 1 + margin do not matter.
+    pub margin_ratio: f64,
+    /// Runs that only show how much runs differ with nothing changed.
+    pub noise: Option<ComparisonSide<'a>>,
+}
+
+/// B compared with A.
 ///
 /// # Shape
-/// Of runs without a cell in common the pairs are empty; all of their cells are listed.
+/// Of sides without a cell in common the pairs are empty; all of their cells are listed. Of sides without a run everything is
+/// empty.
 ///
 /// # Source
-/// The method, with its sources, is in docs/concepts/methodology.md, "Two runs".
+/// The method, with its sources, is in docs/concepts/methodology.md, "Two sides".
 #[must_use]
 pub fn compare(
     a: ComparisonSide<'_>,
     b: ComparisonSide<'_>,
-    margin_ratio: f64,
+    basis: ComparisonBasis<'_>,
     narrows_version: &str,
 ) -> Comparison {
-    let (items_a, items_b) = (items(a.run), items(b.run));
+    let (items_a, items_b) = (combined(&a.measured()), combined(&b.measured()));
+    let noise = basis.noise.map(|noise| combined(&noise.measured())).unwrap_or_default();
     let paired = pairs::pair(&items_a, &items_b);
-    let compared = paired.pairs.iter().map(|(a, b)| pairs::compared(a, b, margin_ratio));
-    let mut cells: Vec<ComparedCell> = compared.collect();
-    decide::decide_cells(&mut cells, margin_ratio);
-    let (summary_a, summary_b) = (&a.run.summary, &b.run.summary);
+    let noise_of: BTreeMap<usize, usize> = pairs::pair(&items_a, &noise).pairs.into_iter().collect();
+    let pair = |(a, b): &(usize, usize)| {
+        let noise = noise_of.get(a).and_then(|index| noise.get(*index));
+        Some(pairs::compared(items_a.get(*a)?, items_b.get(*b)?, noise))
+    };
+    let mut cells: Vec<ComparedCell> = paired.pairs.iter().filter_map(pair).collect();
+    decide::decide_cells(&mut cells, basis.margin_ratio);
+    let facts = remarks::ComparisonFacts { a, b, noise: basis.noise, margin_ratio: basis.margin_ratio };
     Comparison {
         schema: COMPARISON_SCHEMA.to_owned(),
         narrows_version: narrows_version.to_owned(),
-        a: compared_run(a),
-        b: compared_run(b),
-        margin_ratio,
+        a: compared_side(a),
+        b: compared_side(b),
+        noise: basis.noise.map(compared_side),
+        margin_ratio: basis.margin_ratio,
         level: decide::LEVEL.ratio(),
         verdict: decide::whole(&cells),
         counts: decide::counts(&cells),
-        differences: likeness::differences(summary_a, summary_b),
-        remarks: decide::remarks(&cells, &paired.pairs),
+        differences: first_summaries(a, b).map(|(a, b)| likeness::differences(a, b)).unwrap_or_default(),
+        remarks: remarks::remarks(&cells, &facts),
         cells,
         only_in_a: paired.only_in_a,
         only_in_b: paired.only_in_b,
-        limits: limits(&summary_a.diagnosis, &summary_b.diagnosis),
+        limits: first_summaries(a, b).map(|(a, b)| limits(&a.diagnosis, &b.diagnosis)).unwrap_or_default(),
     }
 }
 
-fn compared_run(side: ComparisonSide<'_>) -> ComparedRun {
-    let summary = &side.run.summary;
+fn first_summaries<'a>(a: ComparisonSide<'a>, b: ComparisonSide<'a>) -> Option<(&'a Summary, &'a Summary)> {
+    Some((&a.runs.first()?.run.summary, &b.runs.first()?.run.summary))
+}
+
+fn compared_side(side: ComparisonSide<'_>) -> ComparedSide {
+    ComparedSide { record: side.name.to_owned(), runs: side.runs.iter().map(compared_run).collect() }
+}
+
+fn compared_run(named: &NamedRun) -> ComparedRun {
+    let summary = &named.run.summary;
     ComparedRun {
-        record: side.name.to_owned(),
+        record: named.name.clone(),
         narrows_version: summary.narrows_version.clone(),
         started_at: summary.started_at.clone(),
         command: summary.command.clone(),

@@ -2,11 +2,10 @@
 //!
 //! Nothing is dropped: what has no counterpart is listed with the reason.
 
-use super::decide::LEVEL;
-use super::estimates::EstimatedFigure;
-use super::items::Item;
-use narrows_model::comparison::{ComparedCell, ComparedFigure, Difference, UnpairedCell, Verdict};
-use narrows_stats::interval::LogRatio;
+use super::items::{Item, is_blocked};
+use super::sides::{FigureKey, SideFigure, SidesOfFigure};
+use narrows_model::Segment;
+use narrows_model::comparison::{ComparedCell, Difference, UnpairedCell, Verdict};
 use std::collections::BTreeMap;
 
 /// Most cells of the other run among which the nearest to one without a counterpart is looked for.
@@ -14,17 +13,18 @@ const NEAREST_AMONG: usize = 500;
 /// Longer values of settings are not shown.
 const VALUE_CHARS_MAX: usize = 40;
 
-/// The items of two runs, sorted.
+/// The items of two sides, sorted.
 #[derive(Debug)]
-pub(super) struct PairedItems<'i, 'a> {
-    pub(super) pairs: Vec<(&'i Item<'a>, &'i Item<'a>)>,
+pub(super) struct PairedItems {
+    /// Indices of those that are the same work.
+    pub(super) pairs: Vec<(usize, usize)>,
     pub(super) only_in_a: Vec<UnpairedCell>,
     pub(super) only_in_b: Vec<UnpairedCell>,
 }
 
 /// Pairs what is the same work. Where a run has several of one work (other files, other targets), those of one name or
 /// of one place in the sweep belong together, and no others.
-pub(super) fn pair<'i, 'a>(a: &'i [Item<'a>], b: &'i [Item<'a>]) -> PairedItems<'i, 'a> {
+pub(super) fn pair(a: &[Item<'_>], b: &[Item<'_>]) -> PairedItems {
     let (groups_a, groups_b) = (groups(a), groups(b));
     let mut pairs = Vec::new();
     let mut taken = vec![false; b.len()];
@@ -41,7 +41,7 @@ pub(super) fn pair<'i, 'a>(a: &'i [Item<'a>], b: &'i [Item<'a>]) -> PairedItems<
         match found {
             Some(other) => {
                 taken[other] = true;
-                pairs.push((item, &b[other]));
+                pairs.push((index, other));
             }
             None => alone.push(item),
         }
@@ -95,37 +95,56 @@ fn differing_settings(item: &Item<'_>, other: &Item<'_>) -> Vec<String> {
     phrases.collect()
 }
 
-/// Two items of the same work, figure by figure; nothing is decided yet: each probability of a ratio beyond the margin is
-/// that of the figure alone.
-pub(super) fn compared(a: &Item<'_>, b: &Item<'_>, margin_ratio: f64) -> ComparedCell {
+/// Two items of the same work, figure by figure; nothing is decided yet: each probability of a difference is that of the
+/// figure alone. `noise` are the same item's runs that only show how much runs differ.
+pub(super) fn compared(a: &Item<'_>, b: &Item<'_>, noise: Option<&Item<'_>>) -> ComparedCell {
     let decides = a.is_of_path() && b.is_of_path();
     let given = a.rate_is_given && b.rate_is_given;
-    let counterpart = |figure: &EstimatedFigure| {
-        b.figures.iter().find(|other| (other.id, other.role) == (figure.id, figure.role))
-    };
-    let figures = a.figures.iter().filter_map(|figure| {
-        let of_load = figure.role.is_none() && (figure.id.more_is_better() || given);
-        let mut found = compared_figure(figure, counterpart(figure)?, margin_ratio)?;
-        found.decides = decides && of_load;
+    let (runs_a, runs_b) = (a.cell_runs(), b.cell_runs());
+    let is_steady = given || (limited_by_network(a) && limited_by_network(b));
+    let is_disturbed = is_blocked(runs_a, runs_b);
+    let compare = |key: FigureKey| {
+        let of = |item: &Item<'_>| SideFigure::from_runs(item, key);
+        let all = SidesOfFigure { a: of(a), b: of(b), noise: noise.map(of), is_steady, is_disturbed };
+        let mut found = all.compared(key)?;
+        found.decides = decides && key.role.is_none() && (key.id.more_is_better() || given);
         Some(found)
-    });
+    };
     ComparedCell {
         cell_a: a.id.to_owned(),
         cell_b: b.id.to_owned(),
         cut: a.cut,
         verdict: Verdict::Undecided,
         within_margin: false,
-        figures: figures.collect(),
-        flags_a: a.flags.clone(),
-        flags_b: b.flags.clone(),
+        runs_a,
+        runs_b,
+        figures: keys(a).into_iter().filter_map(compare).collect(),
+        flags_a: a.flags(),
+        flags_b: b.flags(),
         differences: differences(a, b),
-        limiting_a: a.limiting,
-        limiting_b: b.limiting,
+        limiting_a: a.limiting(),
+        limiting_b: b.limiting(),
     }
 }
 
+fn limited_by_network(item: &Item<'_>) -> bool {
+    item.limiting() == Some(Segment::NetworkBandwidth)
+}
+
+/// The figures of an item, each once, in the order of its runs.
+fn keys(item: &Item<'_>) -> Vec<FigureKey> {
+    let mut keys: Vec<FigureKey> = Vec::new();
+    for figure in item.used_runs().into_iter().flat_map(|run| &run.figures) {
+        let key = FigureKey { id: figure.id, role: figure.role };
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
+    }
+    keys
+}
+
 /// Conditions that both know and that are not the same.
-fn differences(a: &Item<'_>, b: &Item<'_>) -> Vec<Difference> {
+pub(super) fn differences(a: &Item<'_>, b: &Item<'_>) -> Vec<Difference> {
     let both = a.conditions.iter().filter_map(|one| {
         let other = b.conditions.iter().find(|other| other.name == one.name)?;
         one.differs(other).then(|| Difference {
@@ -135,36 +154,4 @@ fn differences(a: &Item<'_>, b: &Item<'_>) -> Vec<Difference> {
         })
     });
     both.collect()
-}
-
-/// `None` where there is no ratio.
-fn compared_figure(a: &EstimatedFigure, b: &EstimatedFigure, margin_ratio: f64) -> Option<ComparedFigure> {
-    let ratio = narrows_model::units::ratio(b.value, a.value).filter(|ratio| *ratio > 0.0)?;
-    let found = match (&a.estimate, &b.estimate) {
-        (Ok(a), Ok(b)) => LogRatio::new(*b, *a).map_err(|error| error.to_string()),
-        (Err(why), Err(_)) => Err((*why).to_owned()),
-        (Err(why), Ok(_)) => Err(format!("in A: {why}")),
-        (Ok(_), Err(why)) => Err(format!("in B: {why}")),
-    };
-    let known = found.and_then(|found| {
-        let known = found.interval(LEVEL).and_then(|interval| Ok((interval, found.p_beyond(margin_ratio)?)));
-        known.map_err(|error| error.to_string())
-    });
-    let (known, no_interval_because) = match known {
-        Ok(known) => (Some(known), None),
-        Err(why) => (None, Some(why)),
-    };
-    Some(ComparedFigure {
-        id: a.id,
-        role: a.role,
-        a: a.value,
-        b: b.value,
-        ratio,
-        interval: known.map(|(interval, _)| crate::summary::summary_interval(interval)),
-        p_value_adjusted: known.map(|(_, p)| p),
-        decides: false,
-        verdict: Verdict::Undecided,
-        within_margin: false,
-        no_interval_because,
-    })
 }

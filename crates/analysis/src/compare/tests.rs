@@ -3,7 +3,7 @@
 use super::*;
 use crate::testing::{Grid, machine, plan};
 use narrows_model::cell::FactorValue;
-use narrows_model::comparison::{FigureId, Verdict, VerdictCounts};
+use narrows_model::comparison::{FigureId, SpreadSource, Verdict, VerdictCounts};
 use narrows_model::event::EndReason;
 use narrows_model::sim_profile::SimProfile;
 use narrows_model::{Bytes, BytesPerSec, Cut, Nanos};
@@ -39,12 +39,38 @@ fn run(name: &str, seed: u64) -> MeasuredRun {
     run_of(&profile, &short_plan(&profile, seed))
 }
 
-fn compared_at(a: &MeasuredRun, b: &MeasuredRun, margin_ratio: f64) -> Comparison {
-    compare(ComparisonSide { name: "a", run: a }, ComparisonSide { name: "b", run: b }, margin_ratio, "0")
+/// Three runs of a plan that `plan` makes of a seed.
+fn runs_of(profile: &SimProfile, seed: u64, plan: impl Fn(u64) -> Plan) -> Vec<MeasuredRun> {
+    (0..3).map(|run| run_of(profile, &plan(seed + run))).collect()
 }
 
-fn compared(a: &MeasuredRun, b: &MeasuredRun) -> Comparison {
+fn runs(profile: &SimProfile, seed: u64) -> Vec<MeasuredRun> {
+    runs_of(profile, seed, |seed| short_plan(profile, seed))
+}
+
+fn named(runs: &[MeasuredRun]) -> Vec<NamedRun> {
+    let name = |(number, run): (usize, &MeasuredRun)| NamedRun { name: number.to_string(), run: run.clone() };
+    runs.iter().enumerate().map(name).collect()
+}
+
+fn compared_by(a: &[MeasuredRun], b: &[MeasuredRun], noise: &[MeasuredRun], margin_ratio: f64) -> Comparison {
+    let [a, b, noise] = [a, b, noise].map(named);
+    let side = |name, runs| ComparisonSide { name, runs };
+    let noise = (!noise.is_empty()).then(|| side("noise", &noise));
+    compare(side("a", &a), side("b", &b), ComparisonBasis { margin_ratio, noise }, "0")
+}
+
+fn compared_at(a: &[MeasuredRun], b: &[MeasuredRun], margin_ratio: f64) -> Comparison {
+    compared_by(a, b, &[], margin_ratio)
+}
+
+fn sides_compared(a: &[MeasuredRun], b: &[MeasuredRun]) -> Comparison {
     compared_at(a, b, MARGIN_RATIO)
+}
+
+/// Single runs.
+fn compared(a: &MeasuredRun, b: &MeasuredRun) -> Comparison {
+    sides_compared(std::slice::from_ref(a), std::slice::from_ref(b))
 }
 
 /// A machine whose device takes `factor` times as long for everything.
@@ -59,7 +85,8 @@ fn slowed(name: &str, factor: f64) -> SimProfile {
 #[test]
 fn a_machine_is_neither_better_nor_worse_than_itself() {
     for seed in 0..3 {
-        let found = compared(&run("local-ssd", seed), &run("local-ssd", seed + 100));
+        let profile = machine("local-ssd");
+        let found = sides_compared(&runs(&profile, 10 * seed), &runs(&profile, 10 * seed + 100));
         let decided = found.cells.iter().flat_map(|cell| &cell.figures);
         let alarms: Vec<_> = decided.filter(|figure| figure.verdict != Verdict::Undecided).collect();
         assert!(alarms.is_empty(), "seed {seed}: {alarms:#?}");
@@ -71,8 +98,7 @@ fn a_machine_is_neither_better_nor_worse_than_itself() {
 #[test]
 fn a_device_that_takes_a_fifth_longer_makes_every_load_worse_and_its_times_longer() {
     let (fast, slow) = (machine("local-ssd"), slowed("local-ssd", 1.2));
-    let (a, b) = (run_of(&fast, &short_plan(&fast, 1)), run_of(&slow, &short_plan(&slow, 2)));
-    let found = compared(&a, &b);
+    let found = sides_compared(&runs(&fast, 1), &runs(&slow, 11));
     assert_eq!((found.verdict, found.counts.better_count), (Verdict::Worse, 0));
     assert!(found.counts.worse_count >= 6, "{:?}", found.counts);
     let first = &found.cells[0];
@@ -85,7 +111,7 @@ fn a_device_that_takes_a_fifth_longer_makes_every_load_worse_and_its_times_longe
 #[test]
 fn a_margin_beyond_the_difference_leaves_it_without_a_verdict_and_says_that_it_is_within() {
     let slow = slowed("local-ssd", 1.04);
-    let (a, b) = (run("local-ssd", 1), run_of(&slow, &short_plan(&slow, 2)));
+    let (a, b) = (runs(&machine("local-ssd"), 1), runs(&slow, 11));
     let narrow = compared_at(&a, &b, 0.005);
     let wide = compared_at(&a, &b, 0.25);
     assert_eq!((narrow.verdict, wide.verdict), (Verdict::Worse, Verdict::Undecided));
@@ -95,23 +121,24 @@ fn a_margin_beyond_the_difference_leaves_it_without_a_verdict_and_says_that_it_i
 
 #[test]
 fn what_the_load_sets_is_judged_by_its_response_times() {
-    let capped = |profile: &SimProfile, seed: u64| {
+    let capped_plan = |profile: &SimProfile, seed: u64| {
         let mut plan = short_plan(profile, seed);
         plan.cells.retain(|cell| cell.workload.queue_depth == 1 && cell.workload.block_bytes == Bytes(4096));
         for cell in &mut plan.cells {
             cell.workload.max_bytes_per_s = Some(20_000_000);
             cell.stop.measure_ns = Nanos(4_000_000_000);
         }
-        run_of(profile, &plan)
+        plan
     };
-    let (a, b) = (capped(&machine("local-ssd"), 1), capped(&slowed("local-ssd", 1.5), 2));
-    let found = compared(&a, &b);
+    let capped = |profile: &SimProfile, seed: u64| runs_of(profile, seed, |seed| capped_plan(profile, seed));
+    let (a, b) = (capped(&machine("local-ssd"), 1), capped(&slowed("local-ssd", 1.5), 11));
+    let found = sides_compared(&a, &b);
     let decides = found.cells.iter().flat_map(|cell| &cell.figures).filter(|figure| figure.decides);
     let ids: BTreeSet<FigureId> = decides.map(|figure| figure.id).collect();
     let expected = [FigureId::RateBytesPerS, FigureId::LatencyNsP50, FigureId::LatencyNsP99];
     assert_eq!(ids, BTreeSet::from(expected));
     assert_eq!(found.verdict, Verdict::Worse, "{:#?}", found.cells);
-    let uncapped = compared(&a, &run("local-ssd", 3));
+    let uncapped = sides_compared(&a, &runs(&machine("local-ssd"), 21));
     let cell = uncapped.cells.iter().find(|cell| cell.cell_a == found.cells[0].cell_a).unwrap();
     assert!(cell.differences.iter().any(|found| found.what.starts_with("cap on bytes")), "{cell:?}");
     assert!(cell.figures.iter().all(|figure| figure.decides == (figure.id == FigureId::RateBytesPerS)));
@@ -212,30 +239,93 @@ fn a_run_that_was_cut_off_is_compared_and_told() {
     events.iter().take(events.len() / 2).for_each(|event| reader.event(event));
     reader.event(&Event::RunFinished { at_ns: Nanos(1), reason: EndReason::Interrupted });
     let found = compared(&run("local-ssd", 2), &reader.finish());
-    assert!(found.a.complete && !found.b.complete && !found.b.doubts.is_empty());
+    assert!(found.a.runs[0].complete && !found.b.runs[0].complete && !found.b.runs[0].doubts.is_empty());
     assert!(!found.cells.is_empty() && !found.only_in_a.is_empty());
 }
 
 #[test]
-fn the_remarks_say_what_the_intervals_are_made_of_and_what_has_none() {
+fn the_remarks_say_where_the_variation_is_from() {
     let profile = machine("local-ssd");
-    let repeated = |trials: u32, ops: u64| {
-        let mut plan = short_plan(&profile, 1);
-        for cell in &mut plan.cells {
-            (cell.trials, cell.stop.ops_max) = (trials, Some(ops));
-        }
-        run_of(&profile, &plan)
-    };
-    let remarks = |a: &MeasuredRun, b: &MeasuredRun| compared(a, b).remarks.join(" ");
-    let (one, three) = (repeated(1, 2_000), repeated(3, 500));
-    assert!(remarks(&three, &three.clone()).contains("repetitions inside each run vary. "));
-    assert!(remarks(&one, &three).contains("one window of each cell varies. "));
-    let short = repeated(1, 20);
-    let remarks = remarks(&one, &short);
+    let (a, b, noise) = (runs(&profile, 1), runs(&profile, 11), runs(&profile, 21));
+    let remarks = |found: Comparison| found.remarks.join(" ");
+    let own = remarks(sides_compared(&a, &b));
+    assert!(own.contains("computed from how much 3 runs of A and 3 runs of B differ."), "{own}");
+    let pooled = remarks(compared_by(&a[..1], &b[..1], &noise, MARGIN_RATIO));
     assert!(
-        remarks.contains("8 of 8 loads cannot be decided") && remarks.contains("(in B: too short"),
-        "{remarks}"
+        pooled.contains("1 run of A and 1 run of B and 3 runs of noise differ, taken together"),
+        "{pooled}"
     );
+    let assumed = remarks(compared(&a[0], &b[0]));
+    assert!(assumed.contains("A deviation of 45 % from run to run is assumed"), "{assumed}");
+    let one_more = compared_by(&a, &b[..1], &[], MARGIN_RATIO);
+    let source = one_more.cells[0].figures[0].spread.unwrap().source;
+    assert_eq!(source, SpreadSource::Pooled, "three runs of one side show the variation of the single one");
+}
+
+#[test]
+fn disturbed_runs_are_left_out_where_three_others_remain_and_decide_nothing_else() {
+    let profile = machine("local-ssd");
+    let disturb = |run: &mut MeasuredRun| {
+        run.summary.cells[0].flags.push(crate::facts::flags::FOREIGN_LOAD.to_owned());
+        // As if others took half of its time.
+        let rate = run.summary.cells[0].rate_bytes_per_s.as_mut().unwrap();
+        rate.0 /= 2.0;
+    };
+    let (a, mut b) = (runs(&profile, 1), runs(&profile, 11));
+    b.push(run("local-ssd", 14));
+    disturb(&mut b[1]);
+    let found = sides_compared(&a, &b);
+    let cell = &found.cells[0];
+    assert_eq!((cell.runs_b.used_count, cell.runs_b.left_out_count, cell.runs_b.disturbed_count), (3, 1, 0));
+    assert!((cell.figures[0].ratio - 1.0).abs() < 0.05, "{cell:?}");
+    assert!(found.remarks.iter().any(|remark| remark.contains("are left out")), "{:?}", found.remarks);
+    let few = sides_compared(&a, &b[..3]);
+    let cell = &few.cells[0];
+    assert_eq!((cell.runs_b.used_count, cell.runs_b.disturbed_count), (3, 1));
+    assert_eq!((cell.verdict, cell.within_margin), (Verdict::Undecided, false));
+    assert!(
+        cell.figures.iter().all(|figure| figure.interval.is_none() && figure.no_interval_because.is_some())
+    );
+    assert!(few.remarks.iter().any(|remark| remark.contains("cannot be decided: they disturbed")), "{few:?}");
+    assert!(few.cells[1].figures[0].interval.is_some(), "other loads are not affected");
+    let mut busy = a.clone();
+    disturb(&mut busy[0]);
+    let both = sides_compared(&busy, &b[..3]);
+    assert!(both.cells[0].figures[0].interval.is_some(), "of a busy machine it is part of what varies");
+    assert!(both.remarks.iter().any(|remark| remark.contains("runs of both sides")), "{:?}", both.remarks);
+}
+
+#[test]
+fn the_noise_of_runs_is_their_deviation_and_what_it_can_show() {
+    let mut five = runs(&machine("local-ssd"), 1);
+    five.extend(runs(&machine("local-ssd"), 11).into_iter().take(2));
+    for (run, rate) in five.iter_mut().zip([100.0, 101.0, 99.0, 102.0, 98.0]) {
+        run.summary.cells[0].rate_bytes_per_s = Some(BytesPerSec(rate * 1e6));
+    }
+    let named = named(&five);
+    let found = noise(ComparisonSide { name: "runs", runs: &named }, "0");
+    let load = &found.loads[0];
+    // numpy.std(numpy.log([100, 101, 99, 102, 98]), ddof=1) by hand: 0.0158135.
+    assert!((load.deviation_ratio.unwrap() - 0.015_814).abs() < 1e-5, "{load:?}");
+    assert!((load.least - 98e6).abs() < 1.0 && (load.most - 102e6).abs() < 1.0, "{load:?}");
+    let five_runs = load.smallest.iter().find(|smallest| smallest.run_count == 5).unwrap();
+    // 2.024 deviations: `smallest_difference(5)` of crates/stats/tests/known_answers/power.py.
+    assert!((five_runs.difference_ratio.ln_1p() / 0.015_814 - 2.024).abs() < 0.02, "{five_runs:?}");
+    let needed: Vec<u32> = load.needed.iter().filter_map(|needed| needed.run_count).collect();
+    assert_eq!(needed.len(), 3);
+    assert!(needed[0] > needed[1] && needed[1] > needed[2], "{needed:?}");
+    assert!(found.loads.len() >= 4 && found.remarks.is_empty(), "{:?}", found.remarks);
+}
+
+/// The run, and two whose rates are 1 % less and more: sides that take no more simulation.
+fn varied(run: &MeasuredRun) -> Vec<MeasuredRun> {
+    let scaled = |factor: f64| {
+        let mut run = run.clone();
+        let rates = run.summary.cells.iter_mut().filter_map(|cell| cell.rate_bytes_per_s.as_mut());
+        rates.for_each(|rate| rate.0 *= factor);
+        run
+    };
+    [1.0, 0.99, 1.01].map(scaled).to_vec()
 }
 
 /// The comparison the other way round, as it must come out.
@@ -271,7 +361,7 @@ proptest! {
         let (profile, other) = (machine("local-ssd"), slowed("local-ssd", slow));
         let (mut plan_a, plan_b) = (short_plan(&profile, seed), short_plan(&other, seed + 1));
         plan_a.cells.remove(left_out);
-        let (a, b) = (run_of(&profile, &plan_a), run_of(&other, &plan_b));
+        let (a, b) = (varied(&run_of(&profile, &plan_a)), varied(&run_of(&other, &plan_b)));
         assert_reversed(&compared_at(&a, &b, margin), &compared_at(&b, &a, margin));
     }
 }

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use narrows_model::{Bytes, Target};
 use std::path::PathBuf;
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct CheckArguments {
     /// A folder, a file (only read), or an endpoint: PATH, tcp://HOST:PORT/disk, tcp://HOST:PORT/memory
     #[arg(default_value = ".", value_parser = parse_target)]

@@ -10,14 +10,18 @@ pub(crate) const COMPARE_EXITS: &str = "Exit code 0 for any verdict; 1 with --fa
 
 #[derive(Debug, Args)]
 pub(crate) struct CompareArguments {
-    /// Record of the baseline: the run before
+    /// Record of the baseline (the run before), or a folder of records: repetitions of that run
     #[arg(value_name = "A")]
     pub(crate) a: PathBuf,
-    /// Record of the run to evaluate: the run after
+    /// Record, or folder of records, of what is evaluated: the run after
     #[arg(value_name = "B")]
     pub(crate) b: PathBuf,
-    /// Differences up to this share are ignored: a load is better or worse only if it certainly differs by more, and
-    /// the same if its whole interval is between 1/(1 + share) and 1 + share
+    /// Folder that `narrows noise` wrote for this path: shows how much runs differ with nothing changed, where A or B has
+    /// fewer than three
+    #[arg(long, value_name = "DIR")]
+    pub(crate) noise: Option<PathBuf>,
+    /// Differences up to this share are ignored: a load is better or worse only if it differs by more than chance, and
+    /// its ratio is beyond the share; it is the same if its whole interval is between 1/(1 + share) and 1 + share
     #[arg(long, value_name = "SHARE%", value_parser = parse_margin, default_value = "3%")]
     pub(crate) margin: f64,
     /// End with exit code 1 if any load of the path is worse, for scripts

@@ -3,6 +3,7 @@
 mod check;
 mod compare;
 mod import;
+mod noise;
 mod proxy;
 mod relay;
 mod run;
@@ -17,6 +18,7 @@ use std::path::PathBuf;
 pub(crate) use check::{CheckArguments, CheckOp};
 pub(crate) use compare::{COMPARE_EXITS, CompareArguments};
 pub(crate) use import::{ALL_SECTIONS, ImportArguments};
+pub(crate) use noise::NoiseArguments;
 pub(crate) use proxy::ProxyArguments;
 pub(crate) use relay::RelayArguments;
 pub(crate) use run::RunArguments;
@@ -55,7 +57,10 @@ pub(crate) enum CliCommand {
     Clean(CleanArguments),
     /// Repeat the verdict of a record, using only the record
     Diagnose(DiagnoseArguments),
-    /// Compare run B with run A, from their records: better, worse or undecided, load by load
+    /// Run one check several times: how much runs of the path differ with nothing changed, and what differences they show
+    #[command(after_help = SIZES, mut_arg("seconds", noise::seconds_of_a_run), mut_arg("out", noise::folder_of_records))]
+    Noise(Box<NoiseArguments>),
+    /// Compare B with A, each a run or several, from their records: better, worse or undecided, load by load
     #[command(after_help = COMPARE_EXITS)]
     Compare(CompareArguments),
     /// Turn the native output of another tool into observations that `diagnose` reads

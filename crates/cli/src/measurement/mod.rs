@@ -35,7 +35,7 @@ pub(crate) use random::random_u64;
 pub(crate) use relay::{Experiment, connected, run_relay};
 pub(crate) use serve_process::ServeProcess;
 pub(crate) use through::{connect_through, is_proxy, past_the_proxy};
-pub(crate) use verdict::{conclude, conclude_with};
+pub(crate) use verdict::{conclude, conclude_with, finish};
 pub(crate) use watch::Watch;
 
 /// More cells that a plan's own results ask for, within the time that is left.
@@ -142,10 +142,20 @@ fn record(plan: &Plan, inventory: &Inventory, context: OutputContext<'_>) -> Res
     Ok(writer)
 }
 
-/// A folder named after the time that is not there yet: two runs may begin in one second.
+/// A folder for the records of several runs that is not there yet.
+pub(crate) fn default_noise_folder() -> PathBuf {
+    let now = humantime::format_rfc3339_seconds(narrows_sys::clock::wall_time()).to_string();
+    new_folder("narrows-noise", &now)
+}
+
 fn default_record(started_at: &str) -> PathBuf {
+    new_folder("narrows-record", started_at)
+}
+
+/// A folder named after the time that is not there yet: two runs may begin in one second.
+fn new_folder(prefix: &str, started_at: &str) -> PathBuf {
     let stamp: String = started_at.chars().filter(char::is_ascii_alphanumeric).collect();
-    let first = PathBuf::from(format!("narrows-record-{stamp}"));
-    let more = (2..100).map(|number| PathBuf::from(format!("narrows-record-{stamp}-{number}")));
+    let first = PathBuf::from(format!("{prefix}-{stamp}"));
+    let more = (2..100).map(|number| PathBuf::from(format!("{prefix}-{stamp}-{number}")));
     std::iter::once(first.clone()).chain(more).find(|dir| !dir.exists() && !dir.is_symlink()).unwrap_or(first)
 }

@@ -24,6 +24,26 @@ pub(crate) fn conclude_with(
     context: OutputContext<'_>,
     print: &mut dyn FnMut(&Summary, &str) -> Result<(), CommandFailure>,
 ) -> Result<Exit, CommandFailure> {
+    finish(finished, context, &mut |summary| match native(summary).filter(|_| !context.output.json) {
+        // Who reads a suite's output as that of its original finds nothing else there.
+        Some(text) => {
+            print(summary, &text)?;
+            context.console.say(&reading(summary, &context.style()));
+            Ok(())
+        }
+        None => print_summary(summary, context.output.json, &context.style(), context.console),
+    })
+}
+
+/// Finishes the record of `finished`; `show` shows what it says, read from it and nothing else.
+///
+/// # Errors
+/// When the record cannot be read again, `show` fails, or nothing was measured.
+pub(crate) fn finish(
+    finished: FinishedRun,
+    context: OutputContext<'_>,
+    show: &mut dyn FnMut(&Summary) -> Result<(), CommandFailure>,
+) -> Result<Exit, CommandFailure> {
     let FinishedRun { mut writer, mut reason } = finished;
     // Whole files are written next: into the folder that was made, wherever it is.
     let was_moved = report_moved(&writer, context);
@@ -34,14 +54,7 @@ pub(crate) fn conclude_with(
         context.console.say(&format!("narrows: {error}"));
         reason = EndReason::Failed;
     }
-    match native(&summary).filter(|_| !context.output.json) {
-        // Who reads a suite's output as that of its original finds nothing else there.
-        Some(text) => {
-            print(&summary, &text)?;
-            context.console.say(&reading(&summary, &context.style()));
-        }
-        None => print_summary(&summary, context.output.json, &context.style(), context.console)?,
-    }
+    show(&summary)?;
     let is_moved = was_moved || report_moved(&writer, context);
     if !is_moved {
         context.console.say(&format!("record: {}", writer.dir().display()));

@@ -1,4 +1,4 @@
-//! `narrows compare`: two records side by side, and what cannot be compared.
+//! `narrows compare`: two sides of one or more records, and what cannot be compared.
 
 use crate::support::{Seen, Surroundings, record, run};
 use serde_json::Value;
@@ -13,6 +13,14 @@ fn two(a: &[u64], b: &[u64]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     record::write_repeated(&folder.path().join("a"), "aaaa", a);
     record::write_repeated(&folder.path().join("b"), "bbbb", b);
+    folder
+}
+
+/// The folders of records `a` and `b` in a new folder, measured in turn, a run for each number.
+fn two_sides(a: &[u64], b: &[u64]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    record::write_runs(&folder.path().join("a"), 10, a);
+    record::write_runs(&folder.path().join("b"), 11, b);
     folder
 }
 
@@ -31,8 +39,8 @@ fn json(seen: &Seen) -> Value {
 }
 
 #[test]
-fn a_slower_run_is_worse_and_the_other_way_round_better() {
-    let folder = two(&STEADY, &SLOWER);
+fn slower_runs_are_worse_and_the_other_way_round_better() {
+    let folder = two_sides(&STEADY, &SLOWER);
     let seen = compared(folder.path(), &[]);
     assert_eq!((seen.code, seen.stderr.as_str()), (Some(0), ""), "{seen:?}");
     assert!(seen.stdout.starts_with("B is worse than A in 3 of 3 loads."), "{seen:?}");
@@ -42,7 +50,7 @@ fn a_slower_run_is_worse_and_the_other_way_round_better() {
 
 #[test]
 fn the_document_has_its_schema_and_every_pair_with_its_ratio() {
-    let folder = two(&STEADY, &SLOWER);
+    let folder = two_sides(&STEADY, &SLOWER);
     let seen = compared(folder.path(), &["--json"]);
     let found = json(&seen);
     assert_eq!((&found["schema"], &found["verdict"]), (&"narrows.comparison/1".into(), &"worse".into()));
@@ -51,18 +59,22 @@ fn the_document_has_its_schema_and_every_pair_with_its_ratio() {
     assert_eq!(cells.len(), 3);
     for cell in cells {
         let rate = &cell["figures"][0];
-        assert!((rate["ratio"].as_f64().unwrap() - 3201.0 / 4001.0).abs() < 1e-9, "{rate}");
+        let geometric = |ops: &[u64]| ops.iter().map(|ops| *ops as f64).product::<f64>().powf(0.25);
+        let expected = geometric(&SLOWER) / geometric(&STEADY);
+        assert!((rate["ratio"].as_f64().unwrap() - expected).abs() < 1e-9, "{rate}");
+        assert_eq!(rate["spread"]["source"], "runs");
+        assert_eq!((&cell["runs_a"]["used_count"], &cell["runs_b"]["used_count"]), (&4.into(), &4.into()));
         assert!(rate["interval"]["high"].as_f64().unwrap() < 0.82, "{rate}");
     }
 }
 
 #[test]
 fn a_script_is_told_of_a_worse_run_by_the_exit_code_and_of_no_other() {
-    let worse = two(&STEADY, &SLOWER);
+    let worse = two_sides(&STEADY, &SLOWER);
     assert_eq!(compared(worse.path(), &["--fail-if-worse"]).code, Some(1));
     assert_eq!(compared(worse.path(), &["--fail-if-worse", "--margin", "30%"]).code, Some(0));
     assert_eq!(run(worse.path(), &["compare", "b", "a", "--fail-if-worse"]).code, Some(0));
-    let same = two(&STEADY, &STEADY);
+    let same = two_sides(&STEADY, &STEADY);
     let seen = compared(same.path(), &["--fail-if-worse"]);
     assert_eq!(seen.code, Some(0));
     assert!(
@@ -72,11 +84,66 @@ fn a_script_is_told_of_a_worse_run_by_the_exit_code_and_of_no_other() {
 }
 
 #[test]
-fn runs_without_repetitions_are_undecided_and_say_what_decides() {
-    let folder = two(&[1000], &[500]);
+fn single_runs_are_undecided_and_say_what_is_assumed_and_what_decides() {
+    // Repetitions within one run do not show how much runs differ.
+    let folder = two(&STEADY, &SLOWER);
     let seen = compared(folder.path(), &["--fail-if-worse"]);
     assert_eq!(seen.code, Some(0), "{seen:?}");
-    assert!(seen.stdout.starts_with("Undecided") && seen.stdout.contains("--trials 3"), "{}", seen.stdout);
+    let text = seen.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.starts_with("Undecided"), "{text}");
+    assert!(text.contains("A deviation of 45 % from run to run is assumed"), "{text}");
+    assert!(text.contains("`narrows noise TARGET`, then --noise DIR"), "{text}");
+    let far = two(&STEADY, &[100, 101, 100, 99]);
+    let seen = compared(far.path(), &[]);
+    assert!(seen.stdout.starts_with("B is worse than A in 3 of 3 loads."), "a tenth is no chance: {seen:?}");
+}
+
+#[test]
+fn single_runs_are_decided_by_the_noise_of_the_path() {
+    let folder = two(&STEADY, &SLOWER);
+    record::write_runs(&folder.path().join("noise"), 30, &[1001, 1000, 1003, 998, 999]);
+    let seen = compared(folder.path(), &["--noise", "noise"]);
+    assert!(seen.stdout.starts_with("B is worse than A in 3 of 3 loads."), "{seen:?}");
+    assert!(seen.stdout.contains("noise: noise, 5 runs of"), "{seen:?}");
+    let shaky = tempfile::tempdir().unwrap();
+    record::write_repeated(&shaky.path().join("a"), "aaaa", &STEADY);
+    record::write_repeated(&shaky.path().join("b"), "bbbb", &SLOWER);
+    record::write_runs(&shaky.path().join("noise"), 30, &[1000, 800, 1200, 900, 1100]);
+    let seen = compared(shaky.path(), &["--noise", "noise"]);
+    assert!(seen.stdout.starts_with("Undecided"), "{seen:?}");
+    assert!(seen.stdout.contains("runs a side"), "{seen:?}");
+}
+
+#[test]
+fn sides_that_were_not_measured_in_turn_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    record::write_runs(&folder.path().join("a"), 10, &STEADY);
+    record::write_runs(&folder.path().join("b"), 40, &SLOWER);
+    let seen = compared(folder.path(), &[]);
+    assert!(seen.stdout.contains("Measure in turn: A, B, B, A."), "{seen:?}");
+    let in_turn = compared(two_sides(&STEADY, &SLOWER).path(), &[]);
+    assert!(!in_turn.stdout.contains("in turn"), "{in_turn:?}");
+}
+
+#[test]
+fn a_folder_with_something_else_beside_its_records_is_refused() {
+    let folder = two_sides(&STEADY, &SLOWER);
+    fs::create_dir(folder.path().join("a/notes")).unwrap();
+    run(folder.path(), &["compare", "a", "b"]).assert_said(2, &["a/notes"]).assert_no_result();
+}
+
+#[test]
+fn a_folder_of_records_is_diagnosed_as_its_noise() {
+    let folder = two_sides(&STEADY, &SLOWER);
+    let seen = run(folder.path(), &["diagnose", "a"]);
+    assert_eq!(seen.code, Some(0), "{seen:?}");
+    assert!(
+        seen.stdout.starts_with("4 runs of the same path: the standard deviation of a run is at most 0.33 %"),
+        "{seen:?}"
+    );
+    let found = json(&run(folder.path(), &["diagnose", "a", "--json"]));
+    assert_eq!(found["schema"], "narrows.noise/1");
+    assert_eq!(found["loads"][0]["needed"][1]["difference_ratio"], 0.05);
 }
 
 #[test]
@@ -117,7 +184,7 @@ fn a_record_cut_anywhere_is_compared_as_far_as_it_is_whole_and_not_trusted() {
         fs::write(&path, &whole[..whole.len() * part / 8]).unwrap();
         let seen = compared(folder.path(), &["--json"]);
         match seen.code {
-            Some(4) => assert_eq!(json(&seen)["b"]["complete"], false, "{part}"),
+            Some(4) => assert_eq!(json(&seen)["b"]["runs"][0]["complete"], false, "{part}"),
             Some(2 | 3) => assert!(seen.stdout.is_empty() && !seen.stderr.is_empty(), "{part}: {seen:?}"),
             _ => unreachable!("{part}: {seen:?}"),
         }

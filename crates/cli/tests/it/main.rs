@@ -26,6 +26,7 @@ mod hostile_record;
 mod import;
 mod kept_verdicts;
 mod lost_clients;
+mod noise;
 mod objects;
 mod observations;
 mod printed;

@@ -30,6 +30,7 @@ fn comparisons_read_as_kept() {
         ("compare_same", comparisons::same()),
         ("compare_mixed", comparisons::mixed()),
         ("compare_undecided", comparisons::undecided()),
+        ("compare_single", comparisons::single()),
     ];
     for (name, (found, a, b)) in cases {
         compare(name, &text::comparison(&found, &a, &b, &Style::default()));
@@ -37,6 +38,12 @@ fn comparisons_read_as_kept() {
     let (found, a, b) = comparisons::worse();
     let detail = Style { detail: true, ..Style::default() };
     compare("compare_worse_detail", &text::comparison(&found, &a, &b, &detail));
+}
+
+#[test]
+fn noise_reads_as_kept() {
+    let (found, first) = comparisons::noise();
+    compare("noise", &text::noise(&found, &first, &Style::default()));
 }
 
 #[test]

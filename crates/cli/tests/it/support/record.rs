@@ -136,7 +136,21 @@ pub(crate) fn write(dir: &Path) {
 /// Writes a whole record of the run `record_id` to `dir`: the cells of [`write`], of which trial t completes `ops[t]`
 /// operations in its second.
 pub(crate) fn write_repeated(dir: &Path, record_id: &str, ops: &[u64]) {
-    let manifest = Manifest::new("0.1.0", "2026-01-02T03:04:05Z", vec!["narrows".into()], 7, record_id);
+    write_at(dir, record_id, "2026-01-02T03:04:05Z", ops);
+}
+
+/// Writes a folder of records to `dir`, one for each of `ops`: its only trial completes so many operations. Run n starts in
+/// minute `first_minute` + 2n.
+pub(crate) fn write_runs(dir: &Path, first_minute: u32, ops: &[u64]) {
+    for (number, ops) in ops.iter().enumerate() {
+        let minute = first_minute + 2 * u32::try_from(number).unwrap();
+        let id = format!("{}{minute:02}", dir.file_name().unwrap().to_string_lossy());
+        write_at(&dir.join(format!("run-{number}")), &id, &format!("2026-01-02T03:{minute:02}:05Z"), &[*ops]);
+    }
+}
+
+fn write_at(dir: &Path, record_id: &str, started_at: &str, ops: &[u64]) {
+    let manifest = Manifest::new("0.1.0", started_at, vec!["narrows".into()], 7, record_id);
     let mut plan = plan(3);
     plan.cells.iter_mut().for_each(|cell| cell.trials = u32::try_from(ops.len()).unwrap());
     let mut writer = Writer::create(dir, manifest, &plan, &inventory()).unwrap();

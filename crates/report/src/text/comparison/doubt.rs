@@ -6,7 +6,7 @@ use crate::text::flags;
 use crate::text::style::Paint;
 use crate::text::units::counted_len;
 use crate::text::wrap::paragraph;
-use narrows_model::comparison::{ComparedCell, ComparedRun, Difference};
+use narrows_model::comparison::{ComparedCell, ComparedRun, ComparedSide, Difference};
 
 /// The sections; empty where all is alike and to be relied on.
 pub(super) fn render(page: &ComparisonPage<'_>) -> String {
@@ -30,15 +30,22 @@ fn section(page: &ComparisonPage<'_>, name: &str, remark: &str, lines: Vec<Strin
 
 /// Why a run cannot be relied on.
 fn doubts(page: &ComparisonPage<'_>) -> Vec<String> {
-    let of = |(letter, run): (&str, &ComparedRun)| -> Vec<String> {
+    let of_run = |name: &str, run: &ComparedRun| -> Vec<String> {
         let mut lines: Vec<String> =
-            run.doubts.iter().map(|doubt| format!("{letter}: {}", doubt.text)).collect();
+            run.doubts.iter().map(|doubt| format!("{name}: {}", doubt.text)).collect();
         if !run.complete && run.doubts.is_empty() {
-            lines.push(format!("{letter}: its record is damaged: what is missing is not compared"));
+            lines.push(format!("{name}: its record is damaged: what is missing is not compared"));
         }
         lines
     };
-    [("A", &page.found.a), ("B", &page.found.b)].into_iter().flat_map(of).collect()
+    let of = |(letter, side): (&str, &ComparedSide)| -> Vec<String> {
+        let is_one = side.runs.len() == 1;
+        let name =
+            |run: &ComparedRun| if is_one { letter.to_owned() } else { format!("{letter}, {}", run.record) };
+        side.runs.iter().flat_map(|run| of_run(&name(run), run)).collect()
+    };
+    let noise = page.found.noise.iter().map(|noise| ("noise", noise));
+    [("A", &page.found.a), ("B", &page.found.b)].into_iter().chain(noise).flat_map(of).collect()
 }
 
 fn unlike(page: &ComparisonPage<'_>) -> Vec<String> {

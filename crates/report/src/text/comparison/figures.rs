@@ -105,7 +105,7 @@ fn interval(figure: &ComparedFigure) -> String {
     shown.unwrap_or_else(|| NO_FIGURE.to_owned())
 }
 
-/// What the letters, and an interval beyond the margin without a verdict, mean.
+/// What the letters, and an interval beyond 1 without a verdict, mean.
 fn notes(page: &ComparisonPage<'_>, legend: &Legend) -> String {
     let mut lines: Vec<String> = Vec::new();
     let workers = |cell: &ComparedCell| page.short_name(cell) != page.name(cell);
@@ -116,12 +116,14 @@ fn notes(page: &ComparisonPage<'_>, legend: &Legend) -> String {
     let most = 1.0 + page.found.margin_ratio;
     let figures = || page.found.cells.iter().flat_map(|cell| &cell.figures);
     let beyond = |figure: &ComparedFigure| {
-        let apart = figure.interval.as_ref().is_some_and(|found| found.low > most || found.high * most < 1.0);
-        apart && figure.verdict == Verdict::Undecided
+        let excludes_one = figure.interval.as_ref().is_some_and(|found| found.low > 1.0 || found.high < 1.0);
+        let is_beyond = figure.ratio > most || figure.ratio * most < 1.0;
+        excludes_one && is_beyond && figure.verdict == Verdict::Undecided
     };
     if figures().any(beyond) {
         lines.push(
-            "an undecided interval beyond the margin is not rare among so many comparisons (Holm)".to_owned(),
+            "undecided, though the interval is beyond 1: among so many comparisons that is not rare (Holm)"
+                .to_owned(),
         );
     }
     let shown = lines.iter().map(|line| paragraph(line, HANGING, page.style.width));

@@ -1,11 +1,11 @@
-//! The first lines of a comparison: the verdict in a sentence, then which run is which.
+//! The first lines of a comparison: the verdict in a sentence, then which runs are which.
 
 use super::{ComparisonPage, margin};
 use crate::text::headline::painted;
-use crate::text::style::Paint;
-use crate::text::units::counted;
+use crate::text::style::{Paint, Style};
+use crate::text::units::{counted, counted_len};
 use crate::text::wrap::{Indent, paragraph};
-use narrows_model::comparison::{ComparedRun, Verdict, VerdictCounts};
+use narrows_model::comparison::{ComparedSide, Verdict, VerdictCounts};
 
 /// The first lines.
 pub(super) fn render(page: &ComparisonPage<'_>) -> String {
@@ -19,7 +19,9 @@ pub(super) fn render(page: &ComparisonPage<'_>) -> String {
     let sentence = painted(&sentence(page), indent, paint, page.style);
     let meaning = format!("Ratios are B over A. Differences below {} are ignored (--margin).", margin(page));
     let meaning = paragraph(&meaning, Indent::all("  "), page.style.width);
-    format!("{sentence}{meaning}\n{}{}", run("A", &found.a, page), run("B", &found.b, page))
+    let noise = found.noise.as_ref().map(|noise| side("noise", noise, page.style)).unwrap_or_default();
+    let sides = side("A", &found.a, page.style) + &side("B", &found.b, page.style);
+    format!("{sentence}{meaning}\n{sides}{noise}")
 }
 
 fn sentence(page: &ComparisonPage<'_>) -> String {
@@ -41,7 +43,7 @@ fn sentence(page: &ComparisonPage<'_>) -> String {
             );
         }
         Verdict::Undecided => {
-            format!("Undecided: no load of {} is shown to differ by more than {margin}", total(counts))
+            format!("Undecided: no load of {} is shown to differ", total(counts))
         }
     };
     let within = format!("the same within {margin} in {}", counts.within_margin_count);
@@ -64,9 +66,26 @@ fn all(counts: VerdictCounts) -> String {
     }
 }
 
-/// Which run it is: its record, when, by what.
-fn run(letter: &str, run: &ComparedRun, page: &ComparisonPage<'_>) -> String {
-    let whole = if run.complete { "" } else { ", not whole" };
-    let text = format!("{letter}: {}, {} at {}{whole}", run.record, run.target, run.started_at);
-    paragraph(&text, Indent { first: "  ", rest: "     " }, page.style.width)
+/// Which runs they are: their record, when, by what.
+pub(in crate::text) fn side(letter: &str, side: &ComparedSide, style: &Style) -> String {
+    let Some(first) = side.runs.first() else { return String::new() };
+    let damaged = side.runs.iter().filter(|run| !run.complete).count();
+    let indent = Indent { first: "  ", rest: "     " };
+    if side.runs.len() == 1 {
+        let whole = if damaged == 0 { "" } else { ", not whole" };
+        let text = format!("{letter}: {}, {} at {}{whole}", side.record, first.target, first.started_at);
+        return paragraph(&text, indent, style.width);
+    }
+    let last = side.runs.last().unwrap_or(first);
+    let whole =
+        if damaged == 0 { String::new() } else { format!(", {} not whole", counted_len(damaged, "run")) };
+    let text = format!(
+        "{letter}: {}, {} of {} from {} to {}{whole}",
+        side.record,
+        counted_len(side.runs.len(), "run"),
+        first.target,
+        first.started_at,
+        last.started_at
+    );
+    paragraph(&text, indent, style.width)
 }

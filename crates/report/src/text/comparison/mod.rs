@@ -1,10 +1,10 @@
-//! Two runs side by side: what `narrows compare A B` shows.
+//! Two sides of one or more runs: what `narrows compare A B` shows.
 //!
 //! Not here: ratios, intervals and verdicts, which are `analysis`'; here they are only said.
 
 mod doubt;
 mod figures;
-mod head;
+pub(super) mod head;
 
 use super::Style;
 use super::names::CellNames;
@@ -43,7 +43,7 @@ fn margin(page: &ComparisonPage<'_>) -> String {
     format!("{percent} %")
 }
 
-/// The comparison of the runs with the summaries `a` and `b`: the verdict first, then what is not alike, the loads, what
+/// The comparison of sides whose first runs have the summaries `a` and `b`: the verdict first, then what is not alike, the loads, what
 /// else changed, what has no counterpart, and what limits each.
 ///
 /// # Shape
@@ -135,7 +135,7 @@ fn remarks(page: &ComparisonPage<'_>) -> String {
         return String::new();
     }
     let formatted = page.found.remarks.iter().map(|remark| {
-        let text = paragraph(remark, HANGING, page.style.width);
+        let text = paragraph(&page.names_a.replace_ids(remark), HANGING, page.style.width);
         text.lines().map(|line| page.style.paint(Paint::Warning, line) + "\n").collect::<Vec<_>>().concat()
     });
     page.style.heading("BEFORE YOU CONCLUDE", "") + &formatted.collect::<Vec<_>>().concat()
