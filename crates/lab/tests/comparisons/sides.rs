@@ -46,6 +46,7 @@ pub(crate) fn compared(lab: &Lab, a: &[PathBuf], b: &[PathBuf]) -> Value {
 
 /// What many comparisons came to.
 #[derive(Debug, Default)]
+#[allow(clippy::struct_field_names, reason = "counts end in count")]
 pub(crate) struct Verdicts {
     pair_count: usize,
     /// Pairs with any load that is better or worse.

@@ -16,10 +16,7 @@ const SIMULATED_MATRIX: &str = "verdicts_on_simulated_machines_with_a_known_faul
 /// A build that fails, or cargo that cannot be started.
 pub(super) fn run(faults: &[&str]) -> anyhow::Result<TaskOutcome> {
     let workspace = Workspace::load()?;
-    let build = ["build", "--release", "--locked", "--quiet"];
-    if !cargo(&workspace.root, &build).status().context("could not start cargo build")?.success() {
-        bail!("cargo {} failed", build.join(" "));
-    }
+    build_release(&workspace)?;
     let words = ["test", "--locked", "-p", "narrows-lab", "--features", "matrix", "--test", "matrix"];
     let status = cargo(&workspace.root, &words)
         .args(["--", "--nocapture", "--test-threads=1"])
@@ -47,4 +44,16 @@ fn simulate(workspace: &Workspace) -> anyhow::Result<bool> {
         .status()
         .context("could not start cargo test")?;
     Ok(status.success())
+}
+
+/// Builds the program that campaigns are run with.
+///
+/// # Errors
+/// A build that fails, or cargo that cannot be started.
+pub(super) fn build_release(workspace: &Workspace) -> anyhow::Result<()> {
+    let build = ["build", "--release", "--locked", "--quiet"];
+    if !cargo(&workspace.root, &build).status().context("could not start cargo build")?.success() {
+        bail!("cargo {} failed", build.join(" "));
+    }
+    Ok(())
 }
