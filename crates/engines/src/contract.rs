@@ -11,7 +11,7 @@ use crate::stop::StopFlag;
 use narrows_model::capabilities::Capabilities;
 use narrows_model::counters::TcpCounters;
 use narrows_model::workload::CacheState;
-use narrows_model::{Bytes, Effective, Target, Workload};
+use narrows_model::{Bytes, Effective, RpcCounters, Target, Workload};
 use rustix::event::PollFlags;
 use serde::de::DeserializeOwned;
 use std::os::fd::BorrowedFd;
@@ -88,6 +88,8 @@ pub struct ProtocolCounters {
     pub request_count: u64,
     /// Replies received.
     pub reply_count: u64,
+    /// Remote procedure calls; `None` of an engine without any.
+    pub rpc: Option<RpcCounters>,
     /// `TCP_INFO` of the engine's connections; `None` without any.
     pub tcp: Option<TcpCounters>,
 }

@@ -20,6 +20,7 @@ pub mod own_folders {
     };
 }
 pub mod mmap;
+pub mod nfs;
 pub mod null;
 pub mod objects;
 pub mod page_cache {
@@ -31,6 +32,7 @@ pub mod registry;
 pub mod request;
 pub mod sim;
 mod slots;
+mod socket;
 pub mod stdio;
 pub mod stop;
 pub mod stripe;

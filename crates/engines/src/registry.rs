@@ -6,7 +6,7 @@ use crate::contract::EngineFactory;
 use crate::error::{EngineError, ErrorKind};
 use crate::files::{ConfinedFolder, Files};
 use crate::stripe::{self, StripeFactory};
-use crate::{endpoint, mmap, null, objects, psync, sim, stdio, uring};
+use crate::{endpoint, mmap, nfs, null, objects, psync, sim, stdio, uring};
 use narrows_model::engine::EngineDescription;
 use narrows_model::{EngineId, Target};
 use std::collections::BTreeMap;
@@ -36,6 +36,7 @@ const FACTORIES: &[(EngineId, FactoryMaker)] = &[
         FactoryMaker::OverFiles(|files| Arc::new(objects::ObjectsFactory::with_files(files))),
     ),
     (EngineId::Endpoint, FactoryMaker::Connecting(|| Arc::new(endpoint::EndpointFactory))),
+    (EngineId::Nfs, FactoryMaker::Connecting(|| Arc::new(nfs::NfsFactory))),
     // new engine: factory
 ];
 

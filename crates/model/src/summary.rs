@@ -27,6 +27,7 @@ use crate::factor::Factor;
 use crate::fault::ErrorCount;
 use crate::inventory::Inventory;
 use crate::plan::{SkippedCell, SuiteSource, Topology};
+use crate::rpc::{ProcedureCounters, RpcEvents};
 use crate::segment::Segment;
 use crate::server::ServerFacts;
 use crate::target::Target;
@@ -182,21 +183,6 @@ pub struct Metric {
     pub interval: Option<Interval>,
 }
 
-/// How often one procedure of a storage protocol was called.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ProcedureCount {
-    /// Name in the protocol.
-    pub procedure: String,
-    /// Calls.
-    pub count: u64,
-    /// Bytes sent.
-    pub bytes_sent: Bytes,
-    /// Bytes received.
-    pub bytes_received: Bytes,
-    /// Calls sent again.
-    pub retransmit_count: u64,
-}
-
 /// How often reads or writes returned one size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IoSizeCount {
@@ -319,7 +305,10 @@ pub struct CellSummary {
     #[serde(default)]
     pub verification: Option<Verification>,
     /// Procedures of the storage protocol; empty where none is counted.
-    pub protocol: Vec<ProcedureCount>,
+    pub protocol: Vec<ProcedureCounters>,
+    /// What happened to its calls beyond their replies; `None` where none is counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protocol_events: Option<RpcEvents>,
     /// Requests with their replies; `None` where not counted.
     pub round_trip_count: Option<u64>,
     /// Messages one way, both directions; `None` where not counted.

@@ -5,6 +5,7 @@ use crate::counters::CounterSample;
 use crate::effective::Effective;
 use crate::fault::ErrorCount;
 use crate::histogram::Histogram;
+use crate::rpc::RpcCounters;
 use crate::units::{Bytes, Nanos};
 use crate::verification::Verification;
 use crate::workload::Op;
@@ -286,6 +287,9 @@ pub struct TrialOutput {
     /// What the check of its data found; `None` for a load that is not verified.
     #[serde(default)]
     pub verification: Option<Verification>,
+    /// Remote procedure calls in the window, all workers together; `None` of an engine without any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rpc: Option<RpcCounters>,
 }
 
 #[cfg(test)]

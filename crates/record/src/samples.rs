@@ -172,6 +172,7 @@ pub(crate) fn trial(index: u32, ops: u32) -> Event {
         file_bytes: Bytes(1 << 20),
         resident_ratio: Some(0.5),
         verification: None,
+        rpc: None,
     }))
 }
 

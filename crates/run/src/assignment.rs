@@ -9,7 +9,7 @@ use narrows_model::fault::ErrorCount;
 use narrows_model::trial::{InFlightAtEnd, IntervalSample, OpTotals, OpenLoopTotals};
 use narrows_model::verification::Verification;
 use narrows_model::workload::{ObjectSet, Order, Prefill};
-use narrows_model::{Bytes, Cell, CellId, Histogram, Nanos, Op, Target, Workload};
+use narrows_model::{Bytes, Cell, CellId, Histogram, Nanos, Op, RpcCounters, Target, Workload};
 use narrows_sys::entropy::member_seed;
 use narrows_sys::file::FileIdentity;
 use serde::{Deserialize, Serialize};
@@ -226,6 +226,8 @@ pub struct WorkerOutput {
     pub errors: Vec<ErrorCount>,
     /// What the check of its data found; `None` for a load that is not verified.
     pub verification: Option<Verification>,
+    /// Remote procedure calls in the window; `None` of an engine without any.
+    pub rpc: Option<RpcCounters>,
     /// `TCP_INFO` at the window's start; `None` without connections.
     pub tcp_before: Option<TcpCounters>,
     /// `TCP_INFO` at its end; `None` without connections.

@@ -38,6 +38,7 @@ pub(crate) fn trial_output(
         file_bytes: cell.workload.file_bytes,
         resident_ratio: None,
         verification: None,
+        rpc: None,
     };
     for worker in workers() {
         output.op_count += worker.op_count;
@@ -52,6 +53,9 @@ pub(crate) fn trial_output(
             }
         }
         merge_errors(&mut output.errors, &worker.errors);
+        if let Some(rpc) = &worker.rpc {
+            output.rpc.get_or_insert_default().add(rpc);
+        }
         if let Some(verification) = &worker.verification {
             output.verification.get_or_insert_default().add(verification);
         }

@@ -241,6 +241,7 @@ impl SimTrial<'_> {
             file_bytes: self.cell.workload.file_bytes.min(profile.file_bytes),
             resident_ratio: resident_ratio(profile, self.cell),
             verification: None,
+            rpc: None,
         }
     }
 

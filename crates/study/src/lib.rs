@@ -28,7 +28,7 @@ pub use expand::{EngineAnswer, StudyFacts, TargetFacts, plan_study};
 pub use file::{Study, StudyProblem, StudyProblems, TargetProblem, parse, parse_where};
 pub use prefill::Prefilled;
 pub use problem::Problem;
-pub use redirect::{redirect_files, redirected};
+pub use redirect::{redirect_files, redirect_targets, redirected};
 pub use refine::{PlannedCells, SuspectedCell, refine};
 pub use relay::{RelayRequest, plan_relay};
 pub use request::{CheckRequest, EngineFacts, RequestedServer, ServerKind};

@@ -7,9 +7,14 @@ use std::path::{Path, PathBuf};
 /// Sends the cells of `plan` that this machine loads to where `place` says that a path leads; paths of which it knows
 /// nothing stay.
 pub fn redirect_files(plan: &mut Plan, place: &dyn Fn(&Path) -> Option<PathBuf>) {
+    redirect_targets(plan, &|target| redirected(target, place));
+}
+
+/// Sends the cells of `plan` that this machine loads to what `place` makes of their targets.
+pub fn redirect_targets(plan: &mut Plan, place: &dyn Fn(&Target) -> Target) {
     for cell in plan.cells.iter_mut().filter(|cell| cell.site == Site::Client) {
         for target in std::iter::once(&mut cell.target).chain(&mut cell.more_targets) {
-            *target = redirected(target, place);
+            *target = place(target);
         }
     }
 }

@@ -14,6 +14,7 @@ pub(crate) use kinds::{KindData, OpenLoopData};
 pub(crate) use series::{Series, SlotRate};
 pub(crate) use stored::StoredHistogram;
 
+use narrows_model::RpcCounters;
 use narrows_model::effective::Effective;
 use narrows_model::event::EndReason;
 use narrows_model::fault::{ErrorCount, merge_errors};
@@ -68,6 +69,8 @@ pub(crate) struct CellData {
     pub clients: Vec<ClientTotals>,
     pub errors: Vec<ErrorCount>,
     pub verification: Option<Verification>,
+    /// Remote procedure calls, in all trials.
+    pub rpc: Option<RpcCounters>,
     pub deltas: Vec<RoleDelta>,
     pub effective: Option<Effective>,
     pub file_bytes: Option<Bytes>,
@@ -92,6 +95,7 @@ impl CellData {
             clients: Vec::new(),
             errors: Vec::new(),
             verification: None,
+            rpc: None,
             deltas: Vec::new(),
             effective: None,
             file_bytes: None,
@@ -158,6 +162,9 @@ impl CellData {
             self.in_flight_at_end.get_or_insert_default().add(at_end);
         }
         merge_errors(&mut self.errors, &trial.errors);
+        if let Some(rpc) = &trial.rpc {
+            self.rpc.get_or_insert_default().add(rpc);
+        }
         if let Some(verification) = &trial.verification {
             self.verification.get_or_insert_default().add(verification);
         }

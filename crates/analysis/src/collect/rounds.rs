@@ -83,6 +83,7 @@ impl CellData {
         window.series = series;
         window.errors = std::mem::take(&mut self.errors);
         window.verification = self.verification.take();
+        window.rpc = self.rpc.take();
         window.failure = self.failure.take();
         window.effective = self.effective.take();
         window.file_bytes = self.file_bytes;

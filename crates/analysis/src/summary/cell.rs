@@ -21,7 +21,6 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, sea
     let (rate_bytes_per_s, ops_per_s) = delivered(data, &rates, &traffic);
     let steadiness = quality::steadiness(data, &windows);
     let interval = rate_bytes_per_s.and_then(|rate| quality::interval(data, rate.0, &windows, plan.seed));
-    let tcp: Vec<_> = data.deltas.iter().filter_map(|delta| delta.tcp.as_ref()).collect();
     let mut cell = CellSummary {
         id: data.cell.id.0.clone(),
         suite: plan.suite.as_ref().map(|suite| suite.name.clone()),
@@ -61,7 +60,8 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, sea
         per_client: data.clients.iter().map(client).collect(),
         errors: data.errors.clone(),
         verification: data.verification.clone(),
-        protocol: Vec::new(),
+        protocol: data.rpc.as_ref().map(|rpc| rpc.procedures.clone()).unwrap_or_default(),
+        protocol_events: data.rpc.as_ref().map(|rpc| rpc.events),
         round_trip_count: None,
         message_count: None,
         io_count: None,
@@ -72,7 +72,7 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, sea
         time_shares: None,
         bytes: traffic.triangle,
         rtt_min_ns: connection::round_trip(data),
-        retransmit_count: (!tcp.is_empty()).then(|| tcp.iter().map(|tcp| tcp.counted.retransmit_count).sum()),
+        retransmit_count: retransmit_count(data),
         device_busy_ratio: traffic.device_busy_ratio,
         cache_served_ratio: traffic.cache_served_ratio,
         flags: Vec::new(),
@@ -82,6 +82,12 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, sea
     cell.flags = flags(data, &cell, plan, machines);
     cell.flags.extend(traffic.wire_by_interfaces.then(|| WIRE_BY_INTERFACES.to_owned()));
     cell
+}
+
+/// Segments that TCP sent again, of all connections; `None` without any.
+fn retransmit_count(data: &CellData) -> Option<u64> {
+    let tcp: Vec<_> = data.deltas.iter().filter_map(|delta| delta.tcp.as_ref()).collect();
+    (!tcp.is_empty()).then(|| tcp.iter().map(|tcp| tcp.counted.retransmit_count).sum())
 }
 
 /// The flags of a cell of `plan`.

@@ -47,6 +47,7 @@ fn trial(cell: &Cell, index: u32, op_count: u64) -> TrialOutput {
         file_bytes: Bytes(1 << 20),
         resident_ratio: None,
         verification: None,
+        rpc: None,
     }
 }
 

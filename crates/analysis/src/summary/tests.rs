@@ -457,6 +457,7 @@ fn ten_thousand_cells_are_summarised_with_their_latencies() {
             file_bytes: Bytes(1 << 20),
             resident_ratio: None,
             verification: None,
+            rpc: None,
         };
         summarizer.event(&Event::TrialFinished(Box::new(trial)));
     }

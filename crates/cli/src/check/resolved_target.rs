@@ -63,6 +63,13 @@ impl ResolvedTarget {
                     arguments.target
                 )));
             }
+            Target::Scheme { engine, .. } if engine.declaration().stores_data => {
+                return Err(CommandFailure::bad_input(format!(
+                    "{}: a check of this kind of target is not supported, because nothing cuts its path yet; measure it \
+                     with a study (`narrows run`), or mount it and give the path",
+                    arguments.target
+                )));
+            }
             Target::Null { .. } | Target::Sim { .. } | Target::Scheme { .. } => {
                 return Err(CommandFailure::bad_input(format!(
                     "{} is not a storage path; give a folder, a file or tcp://HOST:PORT/disk",

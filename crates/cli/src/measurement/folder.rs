@@ -1,12 +1,16 @@
 //! Paths on this machine: what one is, the folder of our own in it, and the inventory around it.
 
+use super::endpoint::CONNECT_TIMEOUT_NS;
 use super::owner;
 use crate::exit::CommandFailure;
+use narrows_engines::Clock;
+use narrows_engines::nfs::NfsFolder;
 use narrows_engines::psync::TestFolder;
-use narrows_model::{Bytes, Inventory};
+use narrows_model::{Bytes, Inventory, NfsAddress};
 use narrows_probe::Root;
 use narrows_probe::inventory::{ProcessFacts, inventory};
 use std::path::Path;
+use std::sync::Arc;
 
 pub(crate) use super::owner::leftovers;
 
@@ -85,6 +89,20 @@ pub(crate) fn look_at(path: &Path) -> Result<PathFound, PathProblem> {
 /// When this user may not write there.
 pub(crate) fn make(path: &Path, nonce: u64) -> Result<TestFolder, CommandFailure> {
     TestFolder::create(path, nonce, &owner::line())
+        .map_err(|error| CommandFailure::could_not_run(error.to_string()))
+}
+
+/// A marked folder of our own in the folder at `address`; what killed runs have left there is removed.
+///
+/// # Errors
+/// When the server cannot be reached, or does not let this user write there.
+pub(crate) fn make_nfs(
+    address: &NfsAddress,
+    nonce: u64,
+    clock: &Arc<dyn Clock>,
+) -> Result<NfsFolder, CommandFailure> {
+    let (line, clock) = (owner::line(), Arc::clone(clock));
+    NfsFolder::create(address, nonce, &line, &owner::is_gone, clock, CONNECT_TIMEOUT_NS)
         .map_err(|error| CommandFailure::could_not_run(error.to_string()))
 }
 

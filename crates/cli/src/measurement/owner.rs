@@ -44,7 +44,7 @@ fn sentence(parent: &Path, path: &Path, owner: &str) -> String {
 
 /// Whether the process named by `line` ran on this machine and has ended, or was killed before it could name itself.
 /// Unknown counts as not gone.
-fn is_gone(line: &str) -> bool {
+pub(super) fn is_gone(line: &str) -> bool {
     line.is_empty() || matches!(test_folder_state(line), OwnerState::Gone | OwnerState::OtherBoot)
 }
 

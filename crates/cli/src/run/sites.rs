@@ -3,10 +3,11 @@
 use crate::exit::CommandFailure;
 use crate::measurement::{self, FinishedRun, OutputContext, PathFound, RunSpec, Watch, random_u64};
 use narrows_engines::endpoint::ControlClient;
+use narrows_engines::nfs::NfsFolder;
 use narrows_engines::psync::TestFolder;
-use narrows_model::{Bytes, Inventory, Plan, Target, Via};
+use narrows_model::{Bytes, EngineId, Inventory, NfsAddress, Plan, Target, Via};
 use narrows_run::Servers;
-use narrows_study::{EndpointAddress, redirect_files, redirected};
+use narrows_study::{EndpointAddress, redirect_targets, redirected};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +19,8 @@ pub(crate) struct Sites {
     /// Host and port of each of them, and the proxy on the way.
     endpoints: Vec<EndpointAddress>,
     paths: Vec<PathSite>,
+    /// Our own folders on NFS servers, each with the address around it; none when only a plan is asked for.
+    exported: Vec<(NfsAddress, NfsFolder)>,
     machine: Inventory,
 }
 
@@ -45,7 +48,7 @@ impl Sites {
         watch: &Watch,
         context: OutputContext<'_>,
     ) -> Result<FinishedRun, CommandFailure> {
-        redirect_files(&mut plan, &|path| Some(self.own_folder(path)?.path().to_path_buf()));
+        redirect_targets(&mut plan, &|target| self.led_into_own(target));
         let inventory = self.whole_inventory();
         context.announce(&plan, &inventory)?;
         let spec = RunSpec {
@@ -84,8 +87,22 @@ impl Sites {
         let servers = Servers::from_clients(clients).map(|servers| servers.behind(proxy));
         let paths: Result<Vec<PathSite>, CommandFailure> =
             found.into_iter().map(|(path, found)| PathSite::new(path, found, watch, plan_only)).collect();
+        let paths = paths?;
+        let exported = if plan_only { Vec::new() } else { exported(targets, watch)? };
         let machine = measurement::machine(None, watch.clock_resolution_ns)?;
-        Ok(Self { servers, endpoints, paths: paths?, machine })
+        Ok(Self { servers, endpoints, paths, exported, machine })
+    }
+
+    /// `target`, led into our own folder in it.
+    fn led_into_own(&self, target: &Target) -> Target {
+        let Some(address) = nfs_address(target) else {
+            return redirected(target, &|path| Some(self.own_folder(path)?.path().to_path_buf()));
+        };
+        let own = self.exported.iter().find(|(around, _)| *around == address);
+        own.map_or_else(
+            || target.clone(),
+            |(_, folder)| Target::Scheme { engine: EngineId::Nfs, rest: folder.address().to_string() },
+        )
     }
 
     /// This machine, and the path to the first target that is one.
@@ -148,7 +165,10 @@ impl Sites {
     /// What runs that were killed left in the folders, in sentences.
     pub(crate) fn leftovers(&self) -> Vec<String> {
         let folders = self.paths.iter().filter(|site| site.found == PathFound::Folder);
-        folders.flat_map(|site| measurement::leftovers(&site.path)).collect()
+        let notes = self.exported.iter().flat_map(|(around, folder)| {
+            folder.notes().iter().map(move |note| format!("narrows: nfs:{around}: {note}"))
+        });
+        folders.flat_map(|site| measurement::leftovers(&site.path)).chain(notes).collect()
     }
 
     /// Why `target` cannot be loaded, where files are to be made in a folder that takes none.
@@ -161,8 +181,11 @@ impl Sites {
 
     /// `text` with the user's folders in the place of our own in them.
     pub(crate) fn with_user_paths(&self, text: &str) -> String {
+        let text = self.exported.iter().fold(text.to_owned(), |text, (around, own)| {
+            text.replace(&own.address().to_string(), &around.to_string())
+        });
         let owned = self.paths.iter().filter_map(|site| Some((site, site.own.as_ref()?)));
-        owned.fold(text.to_owned(), |text, (site, own)| {
+        owned.fold(text, |text, (site, own)| {
             let known = site.path.display().to_string();
             let marker = own.marker().display().to_string();
             text.replace(&marker, &known).replace(&own.path().display().to_string(), &known)
@@ -215,6 +238,26 @@ fn takes_files(path: &Path) -> Result<(), CommandFailure> {
         let hint = "give a folder that this user may write to";
         CommandFailure::could_not_run(format!("{error}; {hint}"))
     })
+}
+
+/// Our own folder in the folder of each NFS server among `targets`, each once.
+fn exported(targets: &[Target], watch: &Watch) -> Result<Vec<(NfsAddress, NfsFolder)>, CommandFailure> {
+    let mut made: Vec<(NfsAddress, NfsFolder)> = Vec::new();
+    for address in targets.iter().filter_map(nfs_address) {
+        if !made.iter().any(|(known, _)| *known == address) {
+            let folder = measurement::make_nfs(&address, random_u64()?, &watch.clock)?;
+            made.push((address, folder));
+        }
+    }
+    Ok(made)
+}
+
+/// The address of a folder of an NFS server; `None` for any other target.
+fn nfs_address(target: &Target) -> Option<NfsAddress> {
+    match target {
+        Target::Scheme { engine: EngineId::Nfs, rest } => NfsAddress::parse(rest).ok(),
+        _ => None,
+    }
 }
 
 /// What each path of `targets` is, each once.

@@ -20,6 +20,10 @@ pub(super) fn refusal(dir: &Path) -> Option<String> {
             "striped over several",
             format!("`narrows check {text}` measures it; `narrows suite jovian` stripes"),
         ),
+        Ok(Target::Scheme { engine, .. }) if engine.declaration().stores_data => (
+            "not a folder",
+            "mount it, and give the mount point; a study (`narrows run`) measures it as it is".to_owned(),
+        ),
         Ok(_) => ("not a file system", "a study (`narrows run`) measures it".to_owned()),
         Err(_) if is_path(text) => return None,
         Err(_) => ("not a folder", "mount it, and give the mount point".to_owned()),

@@ -6,7 +6,6 @@
 
 use super::blocks::{blocks, index};
 use super::connect::Conversation;
-use super::data_socket::{DataSocket, LONG_NS, WaitMode};
 use super::facts::effective;
 use super::peer::Peer;
 use super::send_queue::{OutgoingRequest, SendQueue};
@@ -14,6 +13,7 @@ use crate::clock::Tick;
 use crate::contract::{Engine, OpenSpec, ProtocolCounters, Readiness, WorkerContext};
 use crate::error::{EngineError, ErrorKind};
 use crate::request::{Completions, Errno, IoCompletion, IoRequest, Slot};
+use crate::socket::{DataSocket, LONG_NS, WaitMode};
 use narrows_model::units::saturate_usize;
 use narrows_model::{Effective, Op};
 use narrows_sys::buffer::AlignedBuffer;

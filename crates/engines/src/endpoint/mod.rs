@@ -7,7 +7,6 @@
 mod blocks;
 mod connect;
 mod control;
-mod data_socket;
 mod facts;
 mod framed;
 mod peer;
@@ -33,9 +32,9 @@ use narrows_model::{Bytes, Layer, Op, Target};
 use narrows_wire::open::{DEPTH_MAX, Grant, OpenRequest};
 use peer::Peer;
 
+pub use crate::socket::{ConnectionLocality, tcp_counters};
 pub use connect::watch_peer;
 pub use control::{ControlClient, RemoteCellParams};
-pub use facts::{ConnectionLocality, tcp_counters};
 pub use probe::PeerProbe;
 pub use role::RoleClient;
 pub use session::sessions;

@@ -5,19 +5,16 @@
 use crate::clock::Clock;
 use crate::error::{EngineError, ErrorKind};
 use crate::host_lookup;
+use crate::socket::{SocketWaits, Waited, poll_socket};
 use crate::stop::StopFlag;
 use narrows_model::Via;
 use narrows_wire::{ErrorKind as WireKind, Refusal};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use socket2::{Domain, Protocol, Socket, Type};
+use rustix::event::PollFlags;
 use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// How often a wish to stop is looked at while an answer is waited for.
-const STOP_CHECK_NS: u64 = 50_000_000;
 
 /// The commands that answer: an endpoint's and a proxy's.
 const SERVE: &str = "narrows serve";
@@ -205,21 +202,17 @@ impl Peer {
         socket: impl AsFd,
         events: PollFlags,
     ) -> Result<(), EngineError> {
-        let deadline = self.clock.now().after(self.timeout_ns());
-        loop {
-            if self.stop.is_now() {
-                return Err(self.stopped(operation));
-            }
-            let left_ns = deadline.since(self.clock.now());
-            if poll_socket(&socket, events, left_ns.min(STOP_CHECK_NS))
-                .map_err(|error| self.io_error(operation, error))?
-            {
-                return Ok(());
-            }
-            if left_ns == 0 {
-                return Err(self.silent(operation));
-            }
+        let waited = self.waits().expect(&socket, events);
+        match waited.map_err(|error| self.io_error(operation, error))? {
+            Waited::Ready => Ok(()),
+            Waited::Stopped => Err(self.stopped(operation)),
+            Waited::Late => Err(self.silent(operation)),
         }
+    }
+
+    fn waits(&self) -> SocketWaits<'_> {
+        let deadline = self.clock.now().after(self.timeout_ns());
+        SocketWaits { clock: self.clock.as_ref(), stop: &self.stop, deadline }
     }
 
     /// A new connection, at the first of its addresses that answers.
@@ -245,21 +238,12 @@ impl Peer {
     }
 
     fn connect(&self, address: SocketAddr) -> Result<TcpStream, EngineError> {
-        let failed = |error| self.io_error("connect", error);
-        let socket =
-            Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP)).map_err(failed)?;
-        socket.set_nonblocking(true).map_err(failed)?;
-        match socket.connect(&address.into()) {
-            Err(error) if error.raw_os_error() == Some(IN_PROGRESS) => {
-                self.expect("connect", &socket, PollFlags::OUT)?;
-                if let Some(error) = socket.take_error().map_err(failed)? {
-                    return Err(failed(error));
-                }
-            }
-            answer => answer.map_err(failed)?,
+        let connected = self.waits().connect(address, None);
+        match connected.map_err(|error| self.io_error("connect", error))? {
+            Ok(socket) => Ok(socket),
+            Err(Waited::Stopped) => Err(self.stopped("connect")),
+            Err(_) => Err(self.silent("connect")),
         }
-        socket.set_nonblocking(false).map_err(failed)?;
-        Ok(socket.into())
     }
 }
 
@@ -271,22 +255,6 @@ fn answer_timeout(timeout_ns: u64) -> Duration {
 /// A host and its port as people write them.
 pub(super) fn address(host: &str, port: u16) -> String {
     if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
-}
-
-/// The connection is being made.
-const IN_PROGRESS: i32 = rustix::io::Errno::INPROGRESS.raw_os_error();
-
-/// Whether `socket` shows one of `events` within `span_ns`; not, when a signal comes before.
-fn poll_socket(socket: impl AsFd, events: PollFlags, span_ns: u64) -> io::Result<bool> {
-    let span = Timespec {
-        tv_sec: i64::try_from(span_ns / 1_000_000_000).unwrap_or(i64::MAX),
-        tv_nsec: i64::try_from(span_ns % 1_000_000_000).unwrap_or(0),
-    };
-    match poll(&mut [PollFd::new(&socket, events)], Some(&span)) {
-        Ok(count) => Ok(count > 0),
-        Err(rustix::io::Errno::INTR) => Ok(false),
-        Err(errno) => Err(errno.into()),
-    }
 }
 
 fn refusal_kind(reason: Refusal) -> ErrorKind {

@@ -3,8 +3,8 @@
 //! Hot path: no allocation below the depth it was made for; headers and payloads leave in one vectored write.
 
 use super::blocks::index;
-use super::data_socket::{DataSocket, WaitMode};
 use crate::request::Slot;
+use crate::socket::{DataSocket, WaitMode};
 use narrows_sys::buffer::AlignedBuffer;
 use narrows_wire::request::HEADER_BYTES;
 use std::collections::VecDeque;

@@ -6,7 +6,6 @@
 
 use super::blocks::{blocks, index};
 use super::connect::Conversation;
-use super::data_socket::{DataSocket, LONG_NS, WaitMode};
 use super::facts::effective;
 use super::peer::Peer;
 use super::total::{self, END_FRAME_BYTES_MAX};
@@ -14,6 +13,7 @@ use crate::clock::Tick;
 use crate::contract::{Engine, OpenSpec, ProtocolCounters, Readiness, WorkerContext};
 use crate::error::{EngineError, ErrorKind};
 use crate::request::{Completions, IoCompletion, IoRequest, Slot};
+use crate::socket::{DataSocket, LONG_NS, WaitMode};
 use narrows_model::units::saturate_usize;
 use narrows_model::{Effective, Layer, Op};
 use narrows_sys::buffer::AlignedBuffer;

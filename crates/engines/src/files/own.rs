@@ -13,7 +13,7 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Files that narrows makes are for their user alone.
 const PERMISSIONS: u32 = 0o600;
@@ -27,23 +27,31 @@ pub struct OwnFolder {
     pub files: BTreeMap<String, FileIdentity>,
 }
 
-#[derive(Debug, Default)]
+/// Removes a folder of ours on a server; why it stays.
+type RemoteRemover = Arc<dyn Fn() -> Result<(), String> + Send + Sync>;
+
 struct OwnFolders {
     folders: BTreeMap<PathBuf, OwnFolder>,
+    /// Folders on servers, by what people call them.
+    remote: BTreeMap<String, RemoteRemover>,
     problems: Vec<String>,
     /// One of them was found replaced.
     is_replaced: bool,
 }
 
-static OWN: Mutex<OwnFolders> =
-    Mutex::new(OwnFolders { folders: BTreeMap::new(), problems: Vec::new(), is_replaced: false });
+static OWN: Mutex<OwnFolders> = Mutex::new(OwnFolders {
+    folders: BTreeMap::new(),
+    remote: BTreeMap::new(),
+    problems: Vec::new(),
+    is_replaced: false,
+});
 
 /// Locked while a folder is made, until it is in the table. The removal of all locks it for ever: what is made
 /// afterwards would stay.
 static MAKING: Mutex<()> = Mutex::new(());
 
 /// The lock for making a folder, to be kept until the folder is added; waits for ever once all are being removed.
-pub(super) fn lock_making() -> MutexGuard<'static, ()> {
+pub(crate) fn lock_making() -> MutexGuard<'static, ()> {
     MAKING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -74,6 +82,16 @@ pub(super) fn forget(path: &Path) {
     table().folders.remove(path);
 }
 
+/// This process has made the folder `name` on a server, which `remover` removes.
+pub(crate) fn note_remote(name: &str, remover: RemoteRemover) {
+    table().remote.insert(name.to_owned(), remover);
+}
+
+/// The folder `name` on a server is gone, or is left to the next run.
+pub(crate) fn forget_remote(name: &str) {
+    table().remote.remove(name);
+}
+
 /// Waits until no folder is half made, and lets none be made from now on: for a process that ends.
 pub fn stop_making_folders() {
     // Never given back.
@@ -90,7 +108,13 @@ pub fn remove_own_folders() -> Vec<String> {
         let why = remove_own_folder(path, own).err()?;
         Some(format!("test folder {}: {why}", path.display()))
     });
-    failed.collect()
+    let failed: Vec<String> = failed.collect();
+    let remote = table().remote.clone();
+    let remote = remote.iter().filter_map(|(name, remover)| {
+        let why = remover().err()?;
+        Some(format!("test folder {name}: {why}; the next run there removes it"))
+    });
+    failed.into_iter().chain(remote).collect()
 }
 
 fn remove_own_folder(path: &Path, own: &OwnFolder) -> Result<(), String> {
@@ -135,7 +159,7 @@ pub fn take_problems() -> Vec<String> {
     std::mem::take(&mut table().problems)
 }
 
-pub(super) fn note_problem(sentence: String) {
+pub(crate) fn note_problem(sentence: String) {
     let mut table = table();
     if !table.problems.contains(&sentence) {
         table.problems.push(sentence);

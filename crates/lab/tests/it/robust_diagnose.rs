@@ -150,6 +150,7 @@ fn trial(index: u32) -> Event {
         file_bytes: Bytes(1 << 30),
         resident_ratio: Some(0.0),
         verification: None,
+        rpc: None,
     }))
 }
 

@@ -14,6 +14,7 @@ mod option;
 // One file an engine; `cargo xtask new engine` adds a line.
 pub mod endpoint;
 pub mod mmap;
+pub mod nfs;
 pub mod null;
 pub mod objects;
 pub mod psync;
@@ -67,6 +68,7 @@ engines! {
     Stdio = stdio, "The C library's buffered streams.";
     Objects = objects, "Whole files: created, read, stat, deleted.";
     Endpoint = endpoint, "A `narrows serve` endpoint.";
+    Nfs = nfs, "An NFS server, without a mount.";
     // new engine: name
 }
 

@@ -20,6 +20,7 @@ mod observations;
 mod path;
 mod plan;
 pub mod progress;
+mod protocol;
 mod reading;
 mod relay;
 mod relay_plan;

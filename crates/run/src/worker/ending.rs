@@ -91,7 +91,12 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         if let Some(tcp) = &mut protocol.tcp {
             tcp.at_ns = Nanos(self.clock.now().0);
         }
-        CounterReadings { cpu: own_cpu(), waiting_ns: thread_cpu_wait_ns(), tcp: protocol.tcp }
+        CounterReadings {
+            cpu: own_cpu(),
+            waiting_ns: thread_cpu_wait_ns(),
+            tcp: protocol.tcp,
+            rpc: protocol.rpc,
+        }
     }
 
     /// Counts the requests of an open loop that were due before the window's end, or before a stop, and have not
@@ -175,6 +180,7 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
             effective: Some(effective),
             errors: flight.faults.errors,
             verification: flight.verifier.map(|verifier| verifier.found),
+            rpc: end.rpc.map(|end| end.since(&start.rpc.unwrap_or_default())),
             tcp_before: start.tcp,
             tcp_after: end.tcp,
             complete,

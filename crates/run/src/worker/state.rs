@@ -8,6 +8,7 @@ use super::verifier::Verifier;
 use super::write_back::{self, WriteBack};
 use crate::assignment::Assignment;
 use narrows_engines::{Completions, IoRequest};
+use narrows_model::RpcCounters;
 use narrows_model::counters::{ProcessCpu, TcpCounters};
 use narrows_model::fault::{ErrorCount, merge_errors};
 use narrows_model::trial::InFlightAtEnd;
@@ -211,6 +212,7 @@ pub(super) struct CounterReadings {
     pub(super) cpu: ProcessCpu,
     pub(super) waiting_ns: Option<u64>,
     pub(super) tcp: Option<TcpCounters>,
+    pub(super) rpc: Option<RpcCounters>,
 }
 
 /// What a worker may still start: its share of the cell's bounds.

@@ -116,6 +116,7 @@ fn trial(index: u32) -> Event {
         file_bytes: Bytes(1 << 20),
         resident_ratio: None,
         verification: None,
+        rpc: None,
     }))
 }
 

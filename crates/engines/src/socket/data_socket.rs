@@ -16,11 +16,11 @@ const CALL_WAITS: Duration = Duration::from_millis(20);
 
 /// A call may wait when there is at least this much time: its own 20 ms, and two of the kernel's ticks (10 ms at
 /// 100 Hz, the coarsest there is) by which it may wake late.
-pub(super) const LONG_NS: u64 = 40_000_000;
+pub(crate) const LONG_NS: u64 = 40_000_000;
 
 /// Whether a call may wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum WaitMode {
+pub(crate) enum WaitMode {
     /// It does what can be done at once, or fails as `WouldBlock`.
     Never,
     /// It waits for up to 20 ms, and fails as `WouldBlock` when nothing could be done by then.
@@ -29,7 +29,7 @@ pub(super) enum WaitMode {
 
 /// A connected socket.
 #[derive(Debug)]
-pub(super) struct DataSocket {
+pub(crate) struct DataSocket {
     socket: TcpStream,
     ends: ConnectionLocality,
 }
@@ -39,19 +39,19 @@ impl DataSocket {
     ///
     /// # Errors
     /// When the socket's timeouts cannot be set.
-    pub(super) fn new(socket: TcpStream) -> io::Result<Self> {
+    pub(crate) fn new(socket: TcpStream) -> io::Result<Self> {
         socket.set_read_timeout(Some(CALL_WAITS))?;
         socket.set_write_timeout(Some(CALL_WAITS))?;
         Ok(Self { ends: ConnectionLocality::from_socket(&socket), socket })
     }
 
     /// The socket itself, for what is no transfer.
-    pub(super) fn tcp_stream(&self) -> &TcpStream {
+    pub(crate) fn tcp_stream(&self) -> &TcpStream {
         &self.socket
     }
 
     /// The connection's counters; `None` where the kernel does not report them.
-    pub(super) fn counters(&self) -> Option<TcpCounters> {
+    pub(crate) fn counters(&self) -> Option<TcpCounters> {
         tcp_counters(&self.socket, self.ends)
     }
 
@@ -59,7 +59,7 @@ impl DataSocket {
     ///
     /// # Errors
     /// When the socket's timeouts cannot be set.
-    pub(super) fn blocking_stream(&mut self, timeout: Duration) -> io::Result<&mut TcpStream> {
+    pub(crate) fn blocking_stream(&mut self, timeout: Duration) -> io::Result<&mut TcpStream> {
         self.socket.set_read_timeout(Some(timeout))?;
         self.socket.set_write_timeout(Some(timeout))?;
         Ok(&mut self.socket)
@@ -69,7 +69,7 @@ impl DataSocket {
     ///
     /// # Errors
     /// `WouldBlock` when none did within the patience, otherwise those of the connection.
-    pub(super) fn send(&self, parts: &[IoSlice<'_>], wait_mode: WaitMode) -> io::Result<usize> {
+    pub(crate) fn send(&self, parts: &[IoSlice<'_>], wait_mode: WaitMode) -> io::Result<usize> {
         let flags = match wait_mode {
             WaitMode::Never => SendFlags::DONTWAIT | SendFlags::NOSIGNAL,
             WaitMode::Short => SendFlags::NOSIGNAL,
@@ -85,7 +85,7 @@ impl DataSocket {
     ///
     /// # Errors
     /// `WouldBlock` when none came within the patience, otherwise those of the connection.
-    pub(super) fn receive(&self, parts: &mut [IoSliceMut<'_>], wait_mode: WaitMode) -> io::Result<usize> {
+    pub(crate) fn receive(&self, parts: &mut [IoSliceMut<'_>], wait_mode: WaitMode) -> io::Result<usize> {
         let flags = match wait_mode {
             WaitMode::Never => RecvFlags::DONTWAIT,
             WaitMode::Short => RecvFlags::empty(),

@@ -1,0 +1,146 @@
+//! From an address to the handle of its folder: the port mapper, MOUNT, and LOOKUP of what is below the export.
+
+use super::server::NfsServer;
+use super::session::RpcSession;
+use crate::error::{EngineError, ErrorKind};
+use narrows_wire::nfs::attributes::FileHandle;
+use narrows_wire::nfs::calls::put_name;
+use narrows_wire::nfs::mount::{put_path, put_port_of, read_exports, read_mount, read_port};
+use narrows_wire::nfs::procedure::{MOUNT, NFS, RpcProgram};
+use narrows_wire::nfs::results::read_lookup;
+use narrows_wire::nfs::{Procedure, Status};
+
+/// Where every port mapper listens.
+const PORTMAP_PORT: u16 = 111;
+/// Exports that a message lists.
+const LISTED_EXPORTS_MAX: usize = 8;
+/// Exports that are looked through.
+const EXPORTS_MAX: usize = 4096;
+
+/// A connection to the NFS service, and the folder of the address.
+#[derive(Debug)]
+pub(super) struct MountedFolder {
+    pub(super) session: RpcSession,
+    pub(super) folder: FileHandle,
+}
+
+/// Mounts the export of the server's address, and finds the folder in it.
+pub(super) fn mount(server: &NfsServer) -> Result<MountedFolder, EngineError> {
+    let address = &server.address;
+    let mount_port = port(server, MOUNT, address.mount_port)?;
+    let nfs_port = port(server, NFS, address.port)?;
+    let (root, rest) = exported(server, mount_port)?;
+    let mut session = RpcSession::open(server, nfs_port)?;
+    let mut folder = root;
+    for name in rest.split('/').filter(|name| !name.is_empty()) {
+        let found = session
+            .call("look up", Procedure::Lookup, |out| put_name(out, &folder, name), read_lookup)?
+            .map_err(|status| server.failed("look up", name, status))?;
+        folder = found.handle;
+    }
+    Ok(MountedFolder { session, folder })
+}
+
+/// The port of `program`: the given one, or that which the port mapper knows.
+fn port(server: &NfsServer, program: RpcProgram, given: Option<u16>) -> Result<u16, EngineError> {
+    if let Some(port) = given {
+        return Ok(port);
+    }
+    let unknown = |error: EngineError| {
+        match error.kind {
+        ErrorKind::Refused => error.hint(
+            "no port mapper (rpcbind) answers there; give both ports: nfs://HOST:PORT/EXPORT/PATH?mountport=PORT",
+        ),
+        _ => error,
+    }
+    };
+    let mut mapper = RpcSession::open(server, PORTMAP_PORT).map_err(unknown)?;
+    mapper.call("ask for a port", Procedure::GetPort, |out| put_port_of(out, program), read_port)?.ok_or_else(
+        || {
+            EngineError::new(ErrorKind::Unsupported, "ask for a port", server.name())
+                .detail(format!(
+                    "its port mapper knows no {} version {} over TCP",
+                    program.name, program.version
+                ))
+                .hint("let the server serve NFS version 3 over TCP, or give its ports in the address")
+        },
+    )
+}
+
+/// The handle of the export that contains the path, and the path below it.
+fn exported(server: &NfsServer, port: u16) -> Result<(FileHandle, &str), EngineError> {
+    let path = server.address.path.as_str();
+    let mut service = RpcSession::open(server, port)?;
+    let exports: Vec<String> = service.call(
+        "list exports",
+        Procedure::Exports,
+        |_| {},
+        |reader| Ok(read_exports(reader, EXPORTS_MAX)?.into_iter().map(str::to_owned).collect()),
+    )?;
+    let mut failure = None;
+    for export in candidates(path, &exports) {
+        let mounted = service.call("mount", Procedure::Mount, |out| put_path(out, export), read_mount)?;
+        match mounted {
+            Ok(handle) => {
+                // What was mounted is not kept in the server's list: the handle needs no entry there.
+                service.call("mount", Procedure::Unmount, |out| put_path(out, export), |_| Ok(()))?;
+                return Ok((handle, &path[if export == "/" { 0 } else { export.len() }..]));
+            }
+            // What is said of the likeliest one.
+            Err(status) => failure = failure.or(Some(status)),
+        }
+    }
+    Err(not_exported(server, failure.unwrap_or(Status::NOT_FOUND), &exports))
+}
+
+/// What may be mounted to reach `path`, the likeliest first: exports that contain it, the deepest first; and where none of
+/// the list does, the path itself and every folder around it, since a server need not list what it exports.
+fn candidates<'a>(path: &'a str, exports: &[String]) -> Vec<&'a str> {
+    let around = around(path);
+    let listed: Vec<&str> = listed(&around, exports).collect();
+    if listed.is_empty() { around } else { listed }
+}
+
+/// `path` and every folder around it, the deepest first.
+fn around(path: &str) -> Vec<&str> {
+    let folders = path.match_indices('/').map(|(at, _)| &path[..at.max(1)]);
+    let mut around: Vec<&str> = folders.chain([path]).collect();
+    around.reverse();
+    around
+}
+
+/// Those of `folders` that are exports.
+fn listed<'a>(folders: &[&'a str], exports: &[String]) -> impl Iterator<Item = &'a str> {
+    folders.iter().copied().filter(|folder| exports.iter().any(|export| export == folder))
+}
+
+fn not_exported(server: &NfsServer, status: Status, exports: &[String]) -> EngineError {
+    let path = &server.address.path;
+    let error = server.failed("mount", path, status);
+    if listed(&around(path), exports).next().is_some() {
+        return error;
+    }
+    let mut names = exports.iter().take(LISTED_EXPORTS_MAX).cloned().collect::<Vec<_>>().join(", ");
+    if exports.len() > LISTED_EXPORTS_MAX {
+        names.push_str(" and more");
+    }
+    let hint = if names.is_empty() {
+        "the server lists no exports".to_owned()
+    } else {
+        format!("the server exports {names}")
+    };
+    error.hint(hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_deepest_listed_export_is_mounted_and_every_folder_is_tried_where_none_is_listed() {
+        let exports = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        assert_eq!(candidates("/a/b/c", &exports(&["/a", "/a/b", "/a/bc"])), ["/a/b", "/a"]);
+        assert_eq!(candidates("/a/b", &exports(&["/"])), ["/"]);
+        assert_eq!(candidates("/a/b", &exports(&["/other"])), ["/a/b", "/a", "/"]);
+    }
+}

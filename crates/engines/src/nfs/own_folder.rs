@@ -1,0 +1,177 @@
+//! A folder of our own on a server: made with a marker, and removed with all that is in it; and those that killed runs
+//! have left.
+
+use super::mount::{MountedFolder, mount};
+use super::server::NfsServer;
+use super::session::RpcSession;
+use crate::clock::Clock;
+use crate::error::{EngineError, ErrorKind};
+use crate::files::{MARKER, PREFIX, forget_remote, lock_making, note_problem, note_remote};
+use crate::stop::StopFlag;
+use narrows_model::NfsAddress;
+use narrows_wire::nfs::attributes::{FileHandle, FileKind};
+use std::sync::Arc;
+
+/// A folder without a word in its marker that is older than a new one by more was left by a program that was killed.
+const UNFINISHED_AFTER_S: u32 = 2;
+/// Wait for each answer while a folder is removed.
+const REMOVE_TIMEOUT_NS: u64 = 5_000_000_000;
+
+/// A marked folder with files of narrows on a server; dropping it removes it.
+#[derive(Debug)]
+pub struct NfsFolder {
+    address: NfsAddress,
+    name: String,
+    server: NfsServer,
+    handle: FileHandle,
+    /// What killed runs left that was removed, and what could not be.
+    notes: Vec<String>,
+}
+
+impl NfsFolder {
+    /// A new folder in `parent`, named from `nonce` and marked with `owner`, the line that states which run made it.
+    /// Folders of earlier runs whose line `is_gone` knows to have ended are removed.
+    ///
+    /// # Errors
+    /// When the server cannot be reached, does not export `parent`, or does not let this user write there.
+    pub fn create(
+        parent: &NfsAddress,
+        nonce: u64,
+        owner: &str,
+        is_gone: &dyn Fn(&str) -> bool,
+        clock: Arc<dyn Clock>,
+        timeout_ns: u64,
+    ) -> Result<Self, EngineError> {
+        let server = NfsServer { address: parent.clone(), clock, timeout_ns, stop: StopFlag::default() };
+        let name = format!("{PREFIX}{nonce:016x}");
+        let MountedFolder { mut session, folder } = mount(&server)?;
+        let making = lock_making();
+        let handle = session.make_folder(&folder, &name)?;
+        let mut made = Self { address: parent.within(&name), name, server, handle, notes: Vec::new() };
+        note_remote(&made.key(), made.remover());
+        drop(making);
+        let marked = session
+            .create(&handle, MARKER, true)
+            .and_then(|marker| session.write_small(&marker, MARKER, format!("{owner}\n").as_bytes()));
+        // Dropping it removes what was made.
+        marked?;
+        let newest_s = session.attributes(&handle, &made.name)?.modified_s;
+        made.notes = remove_left(&mut session, &folder, &made.name, newest_s, is_gone);
+        Ok(made)
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn address(&self) -> &NfsAddress {
+        &self.address
+    }
+
+    /// What killed runs have left in the folder around it: removed, or why not, in sentences.
+    #[must_use]
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    fn key(&self) -> String {
+        format!("nfs:{}", self.address)
+    }
+
+    /// Removes it on a connection of its own.
+    fn remover(&self) -> Arc<dyn Fn() -> Result<(), String> + Send + Sync> {
+        let server = NfsServer {
+            timeout_ns: self.server.timeout_ns.min(REMOVE_TIMEOUT_NS),
+            stop: StopFlag::default(),
+            ..self.server.clone()
+        };
+        let (name, handle) = (self.name.clone(), self.handle);
+        Arc::new(move || {
+            let MountedFolder { mut session, folder } = mount(&server).map_err(|error| error.to_string())?;
+            remove_marked(&mut session, &folder, &name, &handle).map_err(|error| error.to_string())
+        })
+    }
+}
+
+impl Drop for NfsFolder {
+    fn drop(&mut self) {
+        if let Err(why) = self.remover()() {
+            note_problem(format!("test folder {}: {why}; the next run there removes it", self.key()));
+        }
+        forget_remote(&self.key());
+    }
+}
+
+/// Removes the folder `name`, whose handle is `handle`, with the files in it, the marker last.
+fn remove_marked(
+    session: &mut RpcSession,
+    parent: &FileHandle,
+    name: &str,
+    handle: &FileHandle,
+) -> Result<(), EngineError> {
+    match session.find(parent, name)? {
+        None => return Ok(()),
+        Some(found) if found.handle == *handle => {}
+        Some(_) => {
+            return Err(EngineError::new(ErrorKind::Io, "remove", session.server.name())
+                .detail(format!("{name} was replaced by somebody else, and was not touched")));
+        }
+    }
+    session.empty(handle, &|entry| entry == MARKER)?;
+    session.remove(handle, MARKER)?;
+    session.remove_folder(parent, name)
+}
+
+/// Removes folders that killed runs of this machine have left in `folder`; what was done, in sentences.
+fn remove_left(
+    session: &mut RpcSession,
+    folder: &FileHandle,
+    own: &str,
+    newest_s: u32,
+    is_gone: &dyn Fn(&str) -> bool,
+) -> Vec<String> {
+    let named = match session.list(folder, &|name| name.starts_with(PREFIX) && name != own) {
+        Ok(named) => named,
+        Err(error) => return vec![format!("what killed runs left there is not known: {error}")],
+    };
+    let mut notes = Vec::new();
+    for entry in named {
+        match remove_if_left(session, folder, &entry.name, newest_s, is_gone) {
+            Ok(false) => {}
+            Ok(true) => {
+                notes.push(format!("removed {}, which a run that was killed had left", entry.name));
+            }
+            Err(error) => notes.push(format!("{} of a run that was killed stays: {error}", entry.name)),
+        }
+    }
+    notes
+}
+
+/// Whether the folder `name` was one that a killed run had left, and is removed.
+fn remove_if_left(
+    session: &mut RpcSession,
+    folder: &FileHandle,
+    name: &str,
+    newest_s: u32,
+    is_gone: &dyn Fn(&str) -> bool,
+) -> Result<bool, EngineError> {
+    let Some(found) = session.find(folder, name)? else { return Ok(false) };
+    let attributes = session.attributes(&found.handle, name)?;
+    if attributes.kind != FileKind::Folder {
+        return Ok(false);
+    }
+    let line = match session.find(&found.handle, MARKER)? {
+        Some(marker) => session.read_small(&marker.handle, MARKER)?,
+        None => Vec::new(),
+    };
+    let line = String::from_utf8_lossy(&line).trim().to_owned();
+    let is_left = if line.is_empty() {
+        // Killed while it made the folder: nothing else can be in it.
+        let is_old = newest_s > attributes.modified_s.saturating_add(UNFINISHED_AFTER_S);
+        is_old && session.list(&found.handle, &|entry| entry != MARKER)?.is_empty()
+    } else {
+        is_gone(&line)
+    };
+    if is_left {
+        remove_marked(session, folder, name, &found.handle)?;
+    }
+    Ok(is_left)
+}

@@ -1,0 +1,93 @@
+//! Connecting and waiting within a deadline, until a stop is asked for.
+
+use crate::clock::{Clock, Tick};
+use crate::stop::StopFlag;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use socket2::{Domain, Protocol, Socket, Type};
+use std::io;
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::AsFd;
+
+/// How often a wish to stop is looked at while an answer is waited for.
+const STOP_CHECK_NS: u64 = 50_000_000;
+
+/// The connection is being made.
+const IN_PROGRESS: i32 = rustix::io::Errno::INPROGRESS.raw_os_error();
+
+/// How a wait ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Waited {
+    /// The socket shows what was waited for.
+    Ready,
+    /// A stop at once was asked for.
+    Stopped,
+    /// The deadline is over.
+    Late,
+}
+
+/// Bounds of waits.
+#[derive(Clone, Copy)]
+pub(crate) struct SocketWaits<'a> {
+    pub(crate) clock: &'a dyn Clock,
+    pub(crate) stop: &'a StopFlag,
+    pub(crate) deadline: Tick,
+}
+
+impl SocketWaits<'_> {
+    /// Waits until `socket` shows one of `events`.
+    pub(crate) fn expect(&self, socket: &impl AsFd, events: PollFlags) -> io::Result<Waited> {
+        loop {
+            if self.stop.is_now() {
+                return Ok(Waited::Stopped);
+            }
+            let left_ns = self.deadline.since(self.clock.now());
+            if poll_socket(socket, events, left_ns.min(STOP_CHECK_NS))? {
+                return Ok(Waited::Ready);
+            }
+            if left_ns == 0 {
+                return Ok(Waited::Late);
+            }
+        }
+    }
+
+    /// A blocking connection to `address`, from the port `from` of this machine where one is given; or how the wait
+    /// for it ended.
+    pub(crate) fn connect(
+        &self,
+        address: SocketAddr,
+        from: Option<SocketAddr>,
+    ) -> io::Result<Result<TcpStream, Waited>> {
+        let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+        if let Some(from) = from {
+            socket.bind(&from.into())?;
+        }
+        socket.set_nonblocking(true)?;
+        match socket.connect(&address.into()) {
+            Err(error) if error.raw_os_error() == Some(IN_PROGRESS) => {
+                match self.expect(&socket, PollFlags::OUT)? {
+                    Waited::Ready => {}
+                    other => return Ok(Err(other)),
+                }
+                if let Some(error) = socket.take_error()? {
+                    return Err(error);
+                }
+            }
+            answer => answer?,
+        }
+        socket.set_nonblocking(false)?;
+        Ok(Ok(socket.into()))
+    }
+}
+
+/// Whether `socket` shows one of `events` within `span_ns`; not, when a signal comes before.
+pub(crate) fn poll_socket(socket: impl AsFd, events: PollFlags, span_ns: u64) -> io::Result<bool> {
+    let span = Timespec {
+        tv_sec: i64::try_from(span_ns / 1_000_000_000).unwrap_or(i64::MAX),
+        tv_nsec: i64::try_from(span_ns % 1_000_000_000).unwrap_or(0),
+    };
+    match poll(&mut [PollFd::new(&socket, events)], Some(&span)) {
+        Ok(count) => Ok(count > 0),
+        Err(rustix::io::Errno::INTR) => Ok(false),
+        Err(errno) => Err(errno.into()),
+    }
+}

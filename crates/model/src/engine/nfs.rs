@@ -1,0 +1,74 @@
+//! The engine `nfs`: `NFSv3` spoken in user space.
+
+use super::{
+    DirectAccess, EngineDeclaration, EngineDescription, EngineId, EngineOption, OptionKind, OptionTable,
+    Scheme, Serves,
+};
+use crate::capabilities::Completion;
+use crate::target::nfs::{FORM, NfsAddress};
+use crate::workload::Op;
+
+/// Most bytes of a READ or WRITE that are asked for.
+pub const TRANSFER_BYTES_MAX: u64 = 1 << 20;
+
+/// The declaration. Stripes are not served: their members would wait for each other's servers.
+pub const DECLARATION: EngineDeclaration = EngineDeclaration {
+    id: EngineId::Nfs,
+    description: EngineDescription {
+        title: "speaks NFSv3 over TCP in user space, without a mount, a cache or root",
+        targets: FORM,
+        completion: "read: the block has arrived; write: it is in the server's memory (UNSTABLE), or durable \
+                     (`sync = \"dsync\"`: FILE_SYNC; every other sync: COMMIT)",
+        advice: "none: every request is a READ or WRITE, or several above the server's largest",
+        source: "RFC 1813 (NFSv3, MOUNT), RFC 5531 (RPC), RFC 1833 (port mapper)",
+        example: "nfs://storage/export/folder",
+    },
+    serves: Serves::Scheme(Scheme {
+        name: "nfs",
+        form: FORM,
+        check: |rest| NfsAddress::parse(rest).map(drop),
+    }),
+    in_stripes: false,
+    ops: &[Op::Read, Op::Write, Op::Sync],
+    queue_depth_max: 1024,
+    direct: DirectAccess::Refused("no request passes a page cache of this machine"),
+    no_durable_writes: None,
+    stores_data: true,
+    write_completion: Completion::InServerMemory,
+    options: Some(OptionTable {
+        name: "nfs",
+        title: "How NFS is spoken; for the engine `nfs` alone.",
+        options: &[
+            EngineOption {
+                name: "connections",
+                kind: OptionKind::Count { min: 1, max: 16 },
+                default: "1",
+                example: "4",
+                meaning: "TCP connections of a worker; its calls are distributed over them in turn.",
+            },
+            EngineOption {
+                name: "rsize",
+                kind: OptionKind::Size { min: 1024, max: TRANSFER_BYTES_MAX },
+                default: "the server's largest, at most 1 MiB",
+                example: "\"64KiB\"",
+                meaning: "Most bytes of a READ; a larger request becomes several.",
+            },
+            EngineOption {
+                name: "wsize",
+                kind: OptionKind::Size { min: 1024, max: TRANSFER_BYTES_MAX },
+                default: "the server's largest, at most 1 MiB",
+                example: "\"64KiB\"",
+                meaning: "Most bytes of a WRITE; a larger request becomes several.",
+            },
+            EngineOption {
+                name: "keep",
+                kind: OptionKind::Size { min: 1 << 20, max: 16 << 30 },
+                default: "\"64MiB\"",
+                example: "\"256MiB\"",
+                meaning: "Unstable data that a worker keeps until a COMMIT, to write it again if the server restarts; \
+                          when it is full, a COMMIT is sent.",
+            },
+        ],
+    }),
+    clashes: &[],
+};

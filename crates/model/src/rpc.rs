@@ -1,0 +1,138 @@
+//! What remote procedure calls did: counts of a window, by procedure.
+
+use crate::units::{Bytes, Nanos};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Calls of one procedure.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ProcedureCounters {
+    /// Its name, such as `READ`.
+    pub procedure: String,
+    /// Calls that were sent, without retransmissions.
+    pub call_count: u64,
+    /// Replies that arrived.
+    pub reply_count: u64,
+    /// Of these, replies with an error.
+    pub error_count: u64,
+    /// Calls that were sent again, because their connection ended without a reply.
+    pub retransmit_count: u64,
+    /// Bytes of calls, headers and retransmissions included.
+    pub sent_bytes: Bytes,
+    /// Bytes of replies, headers included.
+    pub received_bytes: Bytes,
+    /// Sum of the times from the first sending of a call to its reply: divided by the replies it is the mean latency.
+    pub latency_sum_ns: Nanos,
+}
+
+/// What happened to remote procedure calls beyond their replies.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RpcEvents {
+    /// Connections that ended and were made again.
+    pub reconnect_count: u64,
+    /// Changes of the write verifier: the server has restarted, and unstable data may be lost.
+    pub verifier_change_count: u64,
+    /// Unstable writes that were sent again after such a change.
+    pub rewritten_count: u64,
+    /// Bytes of these.
+    pub rewritten_bytes: Bytes,
+    /// COMMITs that were sent because the memory for unstable data was full.
+    pub forced_commit_count: u64,
+    /// Reads of which the server returned a part, so that the rest was asked for again.
+    pub short_read_count: u64,
+    /// Replies that no call waited for.
+    pub stray_reply_count: u64,
+}
+
+/// What remote procedure calls did.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RpcCounters {
+    /// Procedures that were called, each once.
+    pub procedures: Vec<ProcedureCounters>,
+    /// What happened to calls beyond their replies.
+    pub events: RpcEvents,
+}
+
+impl RpcCounters {
+    /// What was counted after `before`.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        let procedures = self.procedures.iter().map(|after| {
+            let known = before.procedures.iter().find(|known| known.procedure == after.procedure);
+            after.combined(known, u64::saturating_sub)
+        });
+        Self {
+            procedures: procedures.filter(|one| !one.is_empty()).collect(),
+            events: self.events.combined(before.events, u64::saturating_sub),
+        }
+    }
+
+    /// Adds what others did.
+    pub fn add(&mut self, other: &Self) {
+        for more in &other.procedures {
+            match self.procedures.iter_mut().find(|known| known.procedure == more.procedure) {
+                Some(known) => *known = known.combined(Some(more), u64::saturating_add),
+                None => self.procedures.push(more.clone()),
+            }
+        }
+        self.events = self.events.combined(other.events, u64::saturating_add);
+    }
+}
+
+impl RpcEvents {
+    fn combined(self, other: Self, join: fn(u64, u64) -> u64) -> Self {
+        Self {
+            reconnect_count: join(self.reconnect_count, other.reconnect_count),
+            verifier_change_count: join(self.verifier_change_count, other.verifier_change_count),
+            rewritten_count: join(self.rewritten_count, other.rewritten_count),
+            rewritten_bytes: Bytes(join(self.rewritten_bytes.0, other.rewritten_bytes.0)),
+            forced_commit_count: join(self.forced_commit_count, other.forced_commit_count),
+            short_read_count: join(self.short_read_count, other.short_read_count),
+            stray_reply_count: join(self.stray_reply_count, other.stray_reply_count),
+        }
+    }
+}
+
+impl ProcedureCounters {
+    fn combined(&self, other: Option<&Self>, join: fn(u64, u64) -> u64) -> Self {
+        let none = Self::default();
+        let other = other.unwrap_or(&none);
+        Self {
+            procedure: self.procedure.clone(),
+            call_count: join(self.call_count, other.call_count),
+            reply_count: join(self.reply_count, other.reply_count),
+            error_count: join(self.error_count, other.error_count),
+            retransmit_count: join(self.retransmit_count, other.retransmit_count),
+            sent_bytes: Bytes(join(self.sent_bytes.0, other.sent_bytes.0)),
+            received_bytes: Bytes(join(self.received_bytes.0, other.received_bytes.0)),
+            latency_sum_ns: Nanos(join(self.latency_sum_ns.0, other.latency_sum_ns.0)),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.call_count == 0 && self.reply_count == 0 && self.retransmit_count == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counted(procedure: &str, call_count: u64) -> ProcedureCounters {
+        ProcedureCounters { procedure: procedure.to_owned(), call_count, ..ProcedureCounters::default() }
+    }
+
+    #[test]
+    fn a_window_has_what_was_counted_in_it_and_procedures_of_several_workers_are_added() {
+        let before = RpcCounters { procedures: vec![counted("READ", 3)], ..RpcCounters::default() };
+        let after = RpcCounters {
+            procedures: vec![counted("READ", 3), counted("WRITE", 5)],
+            events: RpcEvents { reconnect_count: 1, ..RpcEvents::default() },
+        };
+        let mut window = after.since(&before);
+        assert_eq!(window.procedures, [counted("WRITE", 5)]);
+        window.add(&after);
+        assert_eq!(window.procedures, [counted("WRITE", 10), counted("READ", 3)]);
+        assert_eq!(window.events.reconnect_count, 2);
+    }
+}
