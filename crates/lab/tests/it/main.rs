@@ -14,6 +14,7 @@ mod ioperf_counts;
 mod iozone_counts;
 mod limits;
 mod network;
+mod nfs;
 mod postmark_counts;
 mod proofs_listed;
 mod relay_counts;

@@ -3,6 +3,7 @@
 pub(crate) mod apart;
 pub(crate) mod check;
 pub(crate) mod fuse;
+pub(crate) mod ganesha;
 pub(crate) mod ledger;
 pub(crate) mod others;
 pub(crate) mod strace;
@@ -11,6 +12,7 @@ pub(crate) mod study;
 use std::any::Any;
 use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::process::Command;
 use std::time::Duration;
 
 use narrows_lab::{Host, Lab, LabProcess, MachineTicks, labcat_bin};
@@ -26,6 +28,17 @@ pub(crate) fn lab() -> Option<Lab> {
 /// A lab that can have disks with a delay; or nothing, as [`lab`].
 pub(crate) fn lab_with_disks() -> Option<Lab> {
     lab_where(narrows_lab::disks_available())
+}
+
+/// A lab that can have an NFS server; or nothing, as [`lab`].
+pub(crate) fn lab_with_nfs() -> Option<Lab> {
+    let has = |name: &str| {
+        let found = Command::new("sh").args(["-c", &format!("command -v {name}")]).output();
+        let is_there = found.is_ok_and(|output| output.status.success());
+        if is_there { Ok(()) } else { Err(format!("it needs the command {name}")) }
+    };
+    let available = narrows_lab::available();
+    lab_where(available.and_then(|()| has("ganesha.nfsd")).and_then(|()| has("rpcbind")))
 }
 
 #[allow(clippy::print_stdout, reason = "the reason of a skipped test must be seen")]

@@ -1,0 +1,92 @@
+//! A real NFS server on a host of the lab: nfs-ganesha with a port mapper of its own.
+//!
+//! Both are ended by their process ids. The port mapper's socket is in `/run`, which no network namespace separates: it
+//! gets a mount namespace with another one.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::SOON;
+use narrows_lab::{Host, Lab, LabProcess};
+
+/// Ports of the server; the port mapper's is the usual one.
+pub(crate) const NFS_PORT: u16 = 20490;
+pub(crate) const MOUNT_PORT: u16 = 20480;
+
+/// A running server that exports a folder as `/data`.
+pub(crate) struct Ganesha<'a> {
+    lab: &'a Lab,
+    host: Host,
+    mapper: LabProcess,
+    server: LabProcess,
+    config: PathBuf,
+    start_count: u32,
+}
+
+impl<'a> Ganesha<'a> {
+    /// A server on host `index` of the folder `export` of this machine, with further lines of its export's block.
+    pub(crate) fn start(lab: &'a Lab, index: u8, export: &Path, options: &str) -> Self {
+        let host = lab.host(index).unwrap();
+        let base = lab.scratch().join("ganesha");
+        fs::create_dir_all(base.join("recovery")).unwrap();
+        let config = base.join("ganesha.conf");
+        fs::write(&config, config_text(export, &base, options)).unwrap();
+        let mut command = host.command("unshare");
+        let private = "mount -t tmpfs tmpfs /run && mkdir -p /run/rpcbind /run/ganesha && exec rpcbind -f -w";
+        command.args(["--mount", "sh", "-c", private]);
+        let mapper = lab.start("rpcbind", command).unwrap();
+        let server = start_server(lab, &host, &mapper, &config, 0);
+        Self { lab, host, mapper, server, config, start_count: 1 }
+    }
+
+    /// What `nfs:` needs to reach `path` of the server by its ports.
+    pub(crate) fn target(&self, path: &str) -> String {
+        format!("nfs://{}:{NFS_PORT}{path}?mountport={MOUNT_PORT}", self.host.address())
+    }
+
+    /// The same, where the port mapper has to be asked.
+    pub(crate) fn mapped_target(&self, path: &str) -> String {
+        format!("nfs://{}{path}", self.host.address())
+    }
+
+    /// Kills the server as a crash would.
+    pub(crate) fn kill(&mut self) {
+        self.server.kill9().unwrap();
+    }
+
+    /// Starts it again, after it was killed.
+    pub(crate) fn start_again(&mut self) {
+        self.server = start_server(self.lab, &self.host, &self.mapper, &self.config, self.start_count);
+        self.start_count += 1;
+    }
+}
+
+fn start_server(lab: &Lab, host: &Host, mapper: &LabProcess, config: &Path, count: u32) -> LabProcess {
+    let mut command = host.command("nsenter");
+    command.arg(format!("--mount=/proc/{}/ns/mnt", mapper.pid()));
+    command.args(["sh", "-c"]);
+    // The port mapper needs a moment before it listens.
+    command.arg(
+        "for step in $(seq 100); do [ -S /run/rpcbind.sock ] && break; sleep 0.05; done; \
+         exec ganesha.nfsd -F -f \"$0\" -L STDOUT -p /run/ganesha.pid",
+    );
+    command.arg(config);
+    let mut server = lab.start(&format!("ganesha-{count}"), command).unwrap();
+    server.wait_for_line("NFS SERVER INITIALIZED", SOON).unwrap();
+    server
+}
+
+fn config_text(export: &Path, base: &Path, options: &str) -> String {
+    format!(
+        "NFS_CORE_PARAM {{ NFS_Protocols = 3; NFS_Port = {NFS_PORT}; MNT_Port = {MOUNT_PORT};
+  mount_path_pseudo = true; Enable_NLM = false; Enable_RQUOTA = false; Enable_UDP = false;
+  Plugins_Dir = \"/usr/lib/x86_64-linux-gnu/ganesha\"; }}
+NFSV4 {{ Graceless = true; RecoveryBackend = fs; RecoveryRoot = \"{}\"; }}
+EXPORT {{ Export_Id = 1; Path = \"{}\"; Pseudo = \"/data\"; Protocols = 3; Transports = TCP; Access_Type = RW;
+  SecType = sys; MaxRead = 1048576; MaxWrite = 1048576; {options} FSAL {{ Name = VFS; }} }}
+LOG {{ Default_Log_Level = EVENT; }}
+",
+        base.join("recovery").display(),
+        export.display(),
+    )
+}
