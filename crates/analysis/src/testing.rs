@@ -136,19 +136,22 @@ fn once(key: String, measure: impl FnOnce() -> Summary) -> Summary {
 /// The same, refined as the command does it.
 #[cfg(test)]
 pub(crate) fn refined(profile: &SimProfile) -> Summary {
-    use narrows_study::{SuspectedCell, refine};
     once(format!("refined {profile:?}"), || {
         let mut plan = planned(profile);
-        let suspects: Vec<SuspectedCell> = narrows_analysis::refinement(&checked(profile))
-            .into_iter()
-            .map(|suspect| SuspectedCell {
-                segment: suspect.segment,
-                cell: narrows_model::CellId(suspect.cell),
-            })
-            .collect();
-        plan.cells.extend(refine(&plan, &suspects, Nanos(u64::MAX)).cells);
+        plan.cells.extend(refining_cells(&plan, &checked(profile)));
         driven(profile, &plan)
     })
+}
+
+/// The cells that the command adds to `plan` after this analysis of it.
+#[cfg(test)]
+fn refining_cells(plan: &Plan, summary: &Summary) -> Vec<Cell> {
+    use narrows_study::{SuspectedCell, refine};
+    let suspects: Vec<SuspectedCell> = narrows_analysis::refinement(summary)
+        .into_iter()
+        .map(|suspect| SuspectedCell { segment: suspect.segment, cell: narrows_model::CellId(suspect.cell) })
+        .collect();
+    refine(plan, &suspects, Nanos(u64::MAX)).cells
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! What a rule says of one segment in one regime.
 
+use crate::thresholds::BARELY_CONFIDENCE;
 use narrows_model::Segment;
 use narrows_model::diagnosis::{Evidence, Severity};
 
@@ -111,6 +112,12 @@ impl SegmentVerdict {
     pub fn with_confidence_max(mut self, confidence_max: f64) -> Self {
         self.confidence_max = self.confidence_max.min(confidence_max);
         self
+    }
+
+    /// Less sure where it `is_barely` so: the next segment is nearly as right.
+    #[must_use]
+    pub(crate) fn unsure_if(self, is_barely: bool) -> Self {
+        if is_barely { self.with_confidence_max(BARELY_CONFIDENCE) } else { self }
     }
 
     /// With another place among several limits.

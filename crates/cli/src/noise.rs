@@ -1,10 +1,10 @@
 //! `narrows noise`: one check several times, and how much its runs differ.
 
 use crate::args::{CheckArguments, NoiseArguments, OutputArguments};
-use crate::check::{self, CheckServer, PreparedCheck};
+use crate::check::{self, PreparedCheck};
 use crate::console::Console;
 use crate::exit::{CommandFailure, Exit};
-use crate::measurement::{self, OutputContext, RunSpec, Watch, random_u64};
+use crate::measurement::{self, OutputContext, Watch, random_u64};
 use crate::sides::OpenSide;
 use narrows_model::costs::PlanCosts;
 use narrows_report::text::Style;
@@ -101,17 +101,8 @@ impl NoiseRounds<'_> {
         if !self.arguments.check.output.quiet {
             self.console.say(&format!("run {} of {}", round + 1, self.arguments.runs));
         }
-        let spec = RunSpec {
-            plan: &prepared.plan,
-            inventory: prepared.resolved.inventory(),
-            devices: prepared.resolved.device_names(),
-            token: prepared.token(),
-            servers: prepared.server.as_mut().map(CheckServer::servers),
-            // All runs are of the same cells.
-            refine: None,
-            launchers: Vec::new(),
-        };
-        let finished = measurement::run(spec, watch, context)?;
+        // Without a refinement all runs are of the same cells.
+        let finished = measurement::run(prepared.run_spec(None), watch, context)?;
         drop(prepared);
         measurement::finish(finished, context, &mut |_| Ok(()))
     }

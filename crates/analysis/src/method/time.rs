@@ -3,7 +3,7 @@
 use super::{EvidenceSource, error_ratio};
 use crate::facts::time_per_op_s;
 use crate::text;
-use crate::thresholds::{BARELY_CONFIDENCE, BARELY_RATIO, BEYOND_RATIO, DOMINANT_RATIO, GAIN_MAX};
+use crate::thresholds::{BARELY_RATIO, BEYOND_RATIO, DOMINANT_RATIO, GAIN_MAX};
 use crate::verdict::{Basis, SegmentVerdict, Stance};
 use narrows_model::Segment;
 use narrows_model::summary::CellSummary;
@@ -42,6 +42,6 @@ pub(crate) fn share_of_time(
     let stance = if share >= DOMINANT_RATIO { Stance::Limits } else { Stance::Clears };
     let gain = ratio(1.0, 1.0 - share).filter(|gain| *gain < GAIN_MAX);
     let verdict = SegmentVerdict::new(segment, id, stance, Basis::TimeShare, share);
-    let verdict = verdict.with_confidence_max(if share < BARELY_RATIO { BARELY_CONFIDENCE } else { 1.0 });
+    let verdict = verdict.unsure_if(share < BARELY_RATIO);
     Some(verdict.with_relief_gain(gain).with_evidence(text, shown.counter, shown.command))
 }

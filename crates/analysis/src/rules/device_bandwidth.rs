@@ -6,7 +6,7 @@ use crate::facts::reads;
 use crate::method::device::{self, Bound};
 use crate::method::{self, EvidenceSource, SegmentRate, commit, given};
 use crate::text;
-use crate::thresholds::{BARELY_CONFIDENCE, DOMINANT_RATIO, RAISED_RATIO};
+use crate::thresholds::{DOMINANT_RATIO, RAISED_RATIO};
 use crate::view::{CutCeiling, SummaryView};
 use narrows_model::summary::{CellSummary, ForeignResource};
 use narrows_model::units::ratio;
@@ -103,11 +103,10 @@ fn narrow_verdict(
         None if !ceiling.raised && cell.is_small_block() => {
             Some(SegmentVerdict { segment: Segment::Device, ..verdict })
         }
-        // The fixed time of a request is nearly as much.
-        _ if !ceiling.raised && device::fixed_time_ratio(view, ceiling.cell) >= Some(DOMINANT_RATIO) => {
-            Some(verdict.with_confidence_max(BARELY_CONFIDENCE))
+        _ => {
+            let fixed = device::fixed_time_ratio(view, ceiling.cell).filter(|_| !ceiling.raised);
+            Some(verdict.unsure_if(fixed >= Some(DOMINANT_RATIO)))
         }
-        _ => Some(verdict),
     }
 }
 

@@ -7,7 +7,7 @@ use crate::facts::time_per_op_s;
 use crate::method::time::share_of_time;
 use crate::method::{self, EvidenceSource, network};
 use crate::text;
-use crate::thresholds::{BARELY_CONFIDENCE, BARELY_RATIO, DOMINANT_RATIO, FULL_RATIO};
+use crate::thresholds::{BARELY_RATIO, DOMINANT_RATIO, FULL_RATIO};
 use crate::view::SummaryView;
 use narrows_model::summary::CellSummary;
 use narrows_model::units::ratio;
@@ -76,7 +76,7 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict
         text::percent(share),
     );
     let verdict = SegmentVerdict::new(RULE.segment, &cell.id, stance, Basis::TimeShare, share);
-    let verdict = verdict.with_confidence_max(if share < BARELY_RATIO { BARELY_CONFIDENCE } else { 1.0 });
+    let verdict = verdict.unsure_if(share < BARELY_RATIO);
     Some(verdict.with_load_error(method::error_ratio(cell)).with_evidence(text, shown.counter, shown.command))
 }
 

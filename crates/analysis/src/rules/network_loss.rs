@@ -3,7 +3,7 @@
 use super::{Basis, Rule, SegmentVerdict, Stance};
 use crate::case::Cases;
 use crate::facts::time_per_op_s;
-use crate::method::loss::{HARMLESS_RATIO, LossLaw};
+use crate::method::loss::{self, HARMLESS_RATIO, LossLaw};
 use crate::method::one_more::one_more_connection;
 use crate::method::{self, network};
 use crate::summary::{TCP_RETRANSMIT_COUNT, TCP_SEGMENT_COUNT};
@@ -54,7 +54,7 @@ fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
 fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict> {
     let count = method::metric(cell, TCP_RETRANSMIT_COUNT)?;
     let segments = method::metric(cell, TCP_SEGMENT_COUNT)?;
-    let share = ratio(count, segments)?;
+    let share = loss::lost_ratio(cell)?;
     let harmless = share < HARMLESS_RATIO;
     if harmless && share > 0.0 && view.passes_proxy(cell) {
         return None; // The proxy's segments are those of both of its sides: the share of the data's is not known.

@@ -7,7 +7,6 @@ use crate::method::commit::{self, EarlyGain};
 use crate::method::{self, EvidenceSource, device};
 use crate::summary::{DEVICE_FLUSH_COUNT, DEVICE_FLUSH_S};
 use crate::text;
-use crate::thresholds::BARELY_CONFIDENCE;
 use crate::view::SummaryView;
 use narrows_model::summary::CellSummary;
 use narrows_model::units::ratio;
@@ -95,7 +94,7 @@ fn evaluate_many(
     let verdict = SegmentVerdict::new(RULE.segment, &cell.id, stance, Basis::Utilisation, load);
     let verdict = verdict
         .with_load_error(method::joint_error(cell, early))
-        .with_confidence_max(if gain.ratio < CLEAR_GAIN_RATIO { BARELY_CONFIDENCE } else { 1.0 })
+        .unsure_if(gain.ratio < CLEAR_GAIN_RATIO)
         .with_relief_gain(Some(gain.ratio).filter(|gain| *gain > 1.0));
     Some(verdict.with_evidence(text, shown.counter, shown.command))
 }

@@ -6,7 +6,7 @@ use crate::method::gain::RateGain;
 use crate::method::saturation::{self, LoadLine};
 use crate::method::{self, think};
 use crate::text;
-use crate::thresholds::{BARELY_CONFIDENCE, BEYOND_RATIO, INFERRED_CONFIDENCE, STRONG_GAIN_RATIO};
+use crate::thresholds::{BEYOND_RATIO, INFERRED_CONFIDENCE, STRONG_GAIN_RATIO};
 use crate::view::SummaryView;
 use narrows_model::summary::CellSummary;
 use narrows_model::{Observation, Segment};
@@ -81,7 +81,7 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict
     let verdict =
         SegmentVerdict::new(RULE.segment, &cell.id, stance, Basis::State, 1.0).with_tier(Tier::Fallback);
     let is_small = gain.is_some_and(|gain| gain.ratio < STRONG_GAIN_RATIO);
-    let verdict = verdict.with_confidence_max(if is_small { BARELY_CONFIDENCE } else { 1.0 });
+    let verdict = verdict.unsure_if(is_small);
     Some(verdict.with_relief_gain(gain.map(|gain| gain.ratio).filter(|gain| *gain > 1.0)).with_evidence(
         text,
         "Little's law: rate x response time",

@@ -8,7 +8,7 @@ mod server;
 use crate::args::CheckArguments;
 use crate::console::Console;
 use crate::exit::{CommandFailure, Exit};
-use crate::measurement::{self, OutputContext, RunSpec, Watch, random_u64};
+use crate::measurement::{self, OutputContext, RefineFn, RunSpec, Watch, random_u64};
 use crate::token;
 use narrows_model::Plan;
 use resolved_target::ResolvedTarget;
@@ -28,6 +28,19 @@ impl PreparedCheck {
     pub(crate) fn token(&self) -> Option<Vec<u8>> {
         self.server.as_ref().and_then(CheckServer::token).map(<[u8]>::to_vec)
     }
+
+    /// The run of its plan, with `refine` after it.
+    pub(crate) fn run_spec(&mut self, refine: Option<RefineFn>) -> RunSpec<'_> {
+        RunSpec {
+            plan: &self.plan,
+            inventory: self.resolved.inventory(),
+            devices: self.resolved.device_names(),
+            token: self.token(),
+            servers: self.server.as_mut().map(CheckServer::servers),
+            refine,
+            launchers: Vec::new(),
+        }
+    }
 }
 
 /// Runs the command.
@@ -44,16 +57,7 @@ pub(crate) fn run(
         return Ok(Exit::Done);
     }
     context.announce(&prepared.plan, prepared.resolved.inventory())?;
-    let spec = RunSpec {
-        plan: &prepared.plan,
-        inventory: prepared.resolved.inventory(),
-        devices: prepared.resolved.device_names(),
-        token: prepared.token(),
-        servers: prepared.server.as_mut().map(CheckServer::servers),
-        refine: Some(refine::refine_plan),
-        launchers: Vec::new(),
-    };
-    let finished = measurement::run(spec, &watch, context)?;
+    let finished = measurement::run(prepared.run_spec(Some(refine::refine_plan)), &watch, context)?;
     drop(prepared);
     measurement::conclude(finished, context)
 }

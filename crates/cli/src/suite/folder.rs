@@ -5,7 +5,7 @@ use super::machine::FolderMachine;
 use super::output_files::OutputFiles;
 use super::{no_folder, refused};
 use crate::args::{CheckArguments, OutputArguments};
-use crate::check::{self, CheckServer, PreparedCheck};
+use crate::check::{self, PreparedCheck};
 use crate::console::Console;
 use crate::exit::{CommandFailure, Exit};
 use crate::measurement::{self, OutputContext, PathFound, RunSpec, Watch, random_u64};
@@ -90,16 +90,7 @@ fn load(
     context: OutputContext<'_>,
 ) -> Result<measurement::FinishedRun, CommandFailure> {
     context.announce(plan, prepared.resolved.inventory())?;
-    let spec = RunSpec {
-        plan,
-        inventory: prepared.resolved.inventory(),
-        devices: prepared.resolved.device_names(),
-        token: prepared.token(),
-        servers: prepared.server.as_mut().map(CheckServer::servers),
-        refine: None,
-        launchers: Vec::new(),
-    };
-    measurement::run(spec, watch, context)
+    measurement::run(RunSpec { plan, ..prepared.run_spec(None) }, watch, context)
 }
 
 /// Looks at the folder, connects to its server and plans the check of it.

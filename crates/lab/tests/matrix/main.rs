@@ -16,7 +16,7 @@ mod cases;
 mod score;
 
 use cases::MatrixCase;
-use narrows_testkit::statistics::verdicts::VerdictScore;
+use narrows_testkit::statistics::verdicts::{RIGHT_MIN_RATIO, UNKNOWN_MAX_RATIO, VerdictScore};
 use support::others::busy_loops;
 
 /// Parts of the faults' names that are asked for; all without any.
@@ -25,10 +25,6 @@ fn wanted() -> Vec<String> {
     let words = std::env::var("NARROWS_MATRIX_CASES").unwrap_or_default();
     words.split(';').filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
-
-/// From this share of the named loads right, and up to this share of all unknown, the matrix passes.
-const RIGHT_MIN_RATIO: f64 = 0.95;
-const UNKNOWN_MAX_RATIO: f64 = 0.10;
 
 #[test]
 #[allow(clippy::print_stdout, reason = "the matrix is what the run is for")]

@@ -6,6 +6,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 
+/// From this share of the named loads right, and up to this share of all unknown, verdicts are good enough.
+pub const RIGHT_MIN_RATIO: f64 = 0.95;
+/// See [`RIGHT_MIN_RATIO`].
+pub const UNKNOWN_MAX_RATIO: f64 = 0.10;
+
 /// Confidence above which a wrong verdict counts as a sure one.
 const SURE_MIN: f64 = 0.8;
 /// Rows of the reliability table.

@@ -6,14 +6,15 @@
 mod faults;
 mod truth;
 
-use super::{driven, machine, planned};
+use super::{driven, machine, planned, refining_cells};
 use crate::case::Cases;
 use faults::{FAULTS, InjectedFault};
 use narrows_model::sim_profile::SimProfile;
-use narrows_model::{Bytes, CellId, Nanos, Plan, Segment, Summary};
+use narrows_model::{Bytes, Nanos, Plan, Segment, Summary};
 use narrows_stats::resample::Resampler;
-use narrows_study::{SuspectedCell, refine};
-use narrows_testkit::statistics::verdicts::{ScoredLoad, VerdictOutcome, VerdictScore};
+use narrows_testkit::statistics::verdicts::{
+    RIGHT_MIN_RATIO, ScoredLoad, UNKNOWN_MAX_RATIO, VerdictOutcome, VerdictScore,
+};
 use std::collections::BTreeSet;
 use truth::limiting_segments;
 
@@ -52,11 +53,7 @@ fn bounded_plan(profile: &SimProfile, seed: u64) -> Plan {
 fn checked_and_refined(profile: &SimProfile, seed: u64) -> (Plan, Summary) {
     let mut plan = bounded_plan(profile, seed);
     let first = driven(profile, &plan);
-    let suspects: Vec<SuspectedCell> = crate::refinement(&first)
-        .into_iter()
-        .map(|suspect| SuspectedCell { segment: suspect.segment, cell: CellId(suspect.cell) })
-        .collect();
-    let more = refine(&plan, &suspects, Nanos(u64::MAX)).cells;
+    let more = refining_cells(&plan, &first);
     if more.is_empty() {
         return (plan, first);
     }
@@ -147,9 +144,6 @@ fn is_true(named: Segment, truth: &BTreeSet<Segment>) -> bool {
     truth.iter().any(|segment| *segment == named || segment.parent() == Some(named))
 }
 
-/// From this share of the named loads right, and up to this share of all unknown, the verdicts are good enough.
-const RIGHT_MIN_RATIO: f64 = 0.95;
-const UNKNOWN_MAX_RATIO: f64 = 0.10;
 /// Among many machines a few are at the edge between two segments: up to this share of the loads may be wrong and sure.
 const SURE_AND_WRONG_MAX_RATIO: f64 = 0.005;
 
