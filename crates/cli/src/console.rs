@@ -31,18 +31,26 @@ pub(crate) struct Console {
 impl Console {
     /// The console of this process.
     pub(crate) fn for_process() -> Self {
-        let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        Self { live: io::stderr().is_terminal(), colour: io::stdout().is_terminal() && !plain }
+        let set_to = |name: &str, value: &str| std::env::var_os(name).is_some_and(|found| found == value);
+        let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let is_dumb = set_to("TERM", "dumb");
+        let is_plain = no_colour || set_to("CLICOLOR", "0") || is_dumb;
+        Self {
+            live: io::stderr().is_terminal() && !is_dumb,
+            colour: io::stdout().is_terminal() && !is_plain,
+        }
     }
 
-    /// Columns of text: the terminal's, within bounds.
+    /// Columns of text, within bounds: `COLUMNS` where it is set, as for other tools, else the terminal's.
     pub(crate) fn width(&self) -> usize {
-        match terminal_size::terminal_size_of(io::stdout()) {
-            Some((terminal_size::Width(columns), _)) => {
-                usize::from(columns).clamp(WIDTH_COLUMNS_MIN, WIDTH_COLUMNS_MAX)
-            }
-            None => WIDTH_COLUMNS_MAX,
-        }
+        let asked = std::env::var_os("COLUMNS").and_then(|value| value.to_str()?.parse::<usize>().ok());
+        let terminal = || {
+            let (terminal_size::Width(columns), _) = terminal_size::terminal_size_of(io::stdout())?;
+            Some(usize::from(columns))
+        };
+        asked
+            .or_else(terminal)
+            .map_or(WIDTH_COLUMNS_MAX, |columns| columns.clamp(WIDTH_COLUMNS_MIN, WIDTH_COLUMNS_MAX))
     }
 
     /// Writes a result to stdout.

@@ -11,14 +11,14 @@ fn asking_threads() -> usize {
     names.filter(|name| name.trim_end() == "peer-monitor").count()
 }
 
-/// Starts a monitor of a server, does `before` with it, and ends the server; what the run was told of it.
+/// Starts a monitor of a server, does `before` with it, and ends the server; what the run noted of it.
 fn end_server_after(before: impl FnOnce(&PeerMonitor)) -> (StopFlag, PeerLoss) {
     let server = Running::start(options());
     let client = server.control();
     let (stop, loss) = (StopFlag::default(), PeerLoss::default());
     let probes = |ending: &StopFlag| Ok(vec![PeerProbe::beside(&client, None, TIMEOUT_NS, ending)?]);
     let monitor = PeerMonitor::start(probes, &stop, &loss).unwrap();
-    assert_eq!(asking_threads(), 1);
+    eventually("a thread asks, by its name", || asking_threads() == 1);
     before(&monitor);
     server.stop().unwrap();
     eventually("the thread that asks has noticed the end", || asking_threads() == 0);

@@ -9,6 +9,7 @@ mod evidence;
 mod explain;
 mod factor_value;
 mod faults;
+mod first_screen;
 mod flags;
 mod headline;
 mod inventory;

@@ -26,8 +26,8 @@ pub(crate) fn render(summary: &Summary, style: &Style) -> String {
     let mut gap: Vec<&str> = Vec::new();
     for segment in listed(summary) {
         match mark(segment.id, summary) {
-            (text, _) if text == NOT_MEASURED => gap.push(segment.id.id()),
-            (text, paint) => {
+            (PathMark::Unmeasured, ..) => gap.push(segment.id.id()),
+            (_, text, paint) => {
                 close_gap(&mut gap, &mut table, style);
                 table.row(row(&segment, summary, Field::new(text, paint), style));
             }
@@ -104,8 +104,21 @@ fn row(segment: &SegmentSummary, summary: &Summary, mark: Field, style: &Style) 
 /// Above this a path that transferred more than a segment alone is not just noise.
 const RAISED_RATIO: f64 = 0.005;
 
-/// The word that says what was found of a segment.
-fn mark(segment: Segment, summary: &Summary) -> (String, Paint) {
+/// What was found of a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PathMark {
+    /// It limits a load, or served it.
+    Limits,
+    /// It was measured, and is not the limit.
+    Cleared,
+    /// It was measured, and the evidence does not decide.
+    Undecided,
+    /// It was not measured.
+    Unmeasured,
+}
+
+/// What was found of a segment, in a word.
+pub(crate) fn mark(segment: Segment, summary: &Summary) -> (PathMark, String, Paint) {
     let diagnosis = &summary.diagnosis;
     let named: Vec<_> = diagnosis.limiting.iter().filter(|entry| entry.segment == segment).collect();
     if let Some(first) = named.first() {
@@ -116,13 +129,17 @@ fn mark(segment: Segment, summary: &Summary) -> (String, Paint) {
             Relation::OneOf => "LIMIT?",
             Relation::Sole | Relation::Joint => "LIMIT",
         };
-        return (format!("{word}  {}", loads.join(", ")), Paint::Limit);
+        return (PathMark::Limits, format!("{word}  {}", loads.join(", ")), Paint::Limit);
     }
     if diagnosis.exonerated.iter().any(|entry| entry.segment == segment) {
-        return ("cleared".to_owned(), Paint::Cleared);
+        return (PathMark::Cleared, "cleared".to_owned(), Paint::Cleared);
     }
     let measured = summary.segments.iter().any(|known| known.id == segment && known.measured);
-    if measured { ("undecided".to_owned(), Paint::Warning) } else { (NOT_MEASURED.to_owned(), Paint::Faint) }
+    if measured {
+        (PathMark::Undecided, "undecided".to_owned(), Paint::Warning)
+    } else {
+        (PathMark::Unmeasured, NOT_MEASURED.to_owned(), Paint::Faint)
+    }
 }
 
 /// A regime without its settings: `bulk write`, or `bulk` for both directions.

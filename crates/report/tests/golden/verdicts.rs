@@ -20,9 +20,29 @@ pub(crate) const CASES: &[Case] = &[
 ];
 
 #[test]
-fn a_run_without_a_study_shows_its_verdict() {
-    let summary = cases::network();
-    assert_eq!(text::results(&summary, &Style::default()), text::verdict(&summary, &Style::default()));
+fn a_run_without_a_study_shows_its_verdict_whole_where_detail_is_asked_for() {
+    let (summary, style) = (cases::network(), Style { detail: true, ..Style::default() });
+    assert_eq!(text::results(&summary, &style), text::verdict(&summary, &style));
+}
+
+#[test]
+fn first_screens_read_as_kept() {
+    let style = Style { width: 80, ..Style::default() };
+    for (name, case) in CASES {
+        compare(&format!("first_{name}"), &text::results(&case(), &style));
+    }
+}
+
+#[test]
+fn the_first_screen_has_at_most_24_lines_of_80_columns_and_breaks_no_word_at_60() {
+    for (name, case) in CASES {
+        let rendered = text::results(&case(), &Style { width: 80, ..Style::default() });
+        assert!(rendered.lines().count() <= 24, "{name}: {} lines\n{rendered}", rendered.lines().count());
+        let narrow = text::results(&case(), &Style { width: 60, ..Style::default() });
+        let is_command = |line: &str| line.starts_with("  narrows ");
+        let wide = narrow.lines().find(|line| line.chars().count() > 60 && !is_command(line));
+        assert_eq!(wide, None, "{name}\n{narrow}");
+    }
 }
 
 #[test]
