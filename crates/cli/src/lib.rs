@@ -56,7 +56,7 @@ pub fn command_line() -> clap::Command {
 #[must_use]
 pub fn main_with(_setup: &Setup) -> ExitCode {
     let raw: Vec<OsString> = std::env::args_os().collect();
-    let console = Console::for_process();
+    let console = Console::for_process(&raw);
     narrows_sys::process::keep_rights_of_owner();
     if let Err(error) = narrows_sys::process::report_oversized_files_as_errors() {
         return console.fail(&CommandFailure::could_not_run(error.to_string()));

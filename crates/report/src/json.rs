@@ -2,6 +2,7 @@
 
 use narrows_model::observation::DiagnosisDocument;
 use narrows_model::{Comparison, Noise, Summary};
+use serde_json::json;
 
 /// The summary as indented JSON that ends in a newline; keys are in the order of the types.
 ///
@@ -47,4 +48,13 @@ fn indented(document: serde_json::Result<String>) -> String {
     let mut text = document.expect("a document has maps with text keys alone");
     text.push('\n');
     text
+}
+
+/// Why a command failed, as what it prints in place of its result: the name of its exit `code`, the message for people, and
+/// as hint the part of it that says what to do, which follows its first semicolon (null where it has none).
+#[must_use]
+pub fn failure(kind: &str, message: &str, code: u8) -> String {
+    let hint = message.split_once("; ").map(|(_, hint)| hint);
+    let error = json!({ "kind": kind, "message": message, "hint": hint, "code": code });
+    format!("{}\n", json!({ "error": error }))
 }

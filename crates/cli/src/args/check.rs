@@ -18,13 +18,13 @@ pub(crate) struct CheckArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
     /// Time for the whole command, in seconds
-    #[arg(long, default_value_t = 60.0, value_name = "N", value_parser = positive_seconds)]
+    #[arg(long, default_value_t = 60.0, value_name = "N", allow_negative_numbers = true, value_parser = positive_seconds)]
     pub(crate) seconds: f64,
     /// Measuring time of one cell, in seconds
-    #[arg(long, value_name = "N", value_parser = positive_seconds)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = positive_seconds)]
     pub(crate) cell_seconds: Option<f64>,
     /// Repetitions of every cell
-    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, default_value_t = 1, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) trials: u32,
     /// Seed of all random choices; the default is a new one, which is recorded
     #[arg(long, value_name = "N")]

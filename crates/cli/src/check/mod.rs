@@ -53,7 +53,7 @@ pub(crate) fn run(
     let watch = Watch::start(console)?;
     let mut prepared = prepare(arguments, &watch, Some(console))?;
     if arguments.output.plan {
-        context.print_plan(&prepared.plan)?;
+        context.print_short_plan(&prepared.plan)?;
         return Ok(Exit::Done);
     }
     context.announce(&prepared.plan, prepared.resolved.inventory())?;

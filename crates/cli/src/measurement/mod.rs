@@ -65,6 +65,16 @@ impl OutputContext<'_> {
         }
     }
 
+    /// Prints what would be run in a few lines, and every cell with `--detail`, in place of running it.
+    ///
+    /// # Errors
+    /// When stdout cannot be written.
+    pub(crate) fn print_short_plan(&self, plan: &Plan) -> Result<(), CommandFailure> {
+        let style = self.style();
+        let more = if style.detail { "" } else { "  every cell: --plan --detail\n" };
+        self.console.result(&(narrows_report::text::plan(plan, &style) + more))
+    }
+
     /// Prints what would be run, with every cell, in place of running it.
     ///
     /// # Errors
@@ -77,8 +87,11 @@ impl OutputContext<'_> {
     /// States the load before it starts.
     ///
     /// # Errors
-    /// When the plan costs more than is done without `--yes`.
+    /// When no record can be made where it is asked for, or the plan costs more than is done without `--yes`.
     pub(crate) fn announce(&self, plan: &Plan, inventory: &Inventory) -> Result<(), CommandFailure> {
+        if let Some(out) = &self.output.out {
+            Writer::check(out)?;
+        }
         if !self.output.yes {
             costs::check(plan, inventory)?;
         }

@@ -36,8 +36,7 @@ const CAUTIONS_MAX: usize = 3;
 /// At most 24 lines of 80 columns for the loads that `check` measures; never empty.
 pub(crate) fn render(summary: &Summary, style: &Style) -> String {
     let names = CellNames::from_summary(summary);
-    let before =
-        headline::warnings(summary, style) + &headline::regimes_with_closest(summary, &names, style);
+    let before = headline::warnings(summary, style) + &headline::regimes_with_closest(summary, &names, style);
     let after = cautions(summary, style) + &next::first(summary, style) + &more(summary, style);
     let taken = before.lines().count() + after.lines().count() + AROUND_BARS;
     let path = path(summary, LINES_MAX.saturating_sub(taken).min(BARS_MAX), style);
@@ -54,7 +53,8 @@ struct GaugeRow<'a> {
 /// The segments that limit and the fullest others with a bar each, `bars_max` where not more of them limit; the rest by
 /// name.
 fn path(summary: &Summary, bars_max: usize, style: &Style) -> String {
-    let rows: Vec<GaugeRow<'_>> = summary.segments.iter().map(|segment| gauge_row(segment, summary)).collect();
+    let rows: Vec<GaugeRow<'_>> =
+        summary.segments.iter().map(|segment| gauge_row(segment, summary)).collect();
     let limits = |row: &&GaugeRow<'_>| row.mark.0 == PathMark::Limits;
     let mut shown: Vec<Segment> = rows.iter().filter(limits).map(|row| row.segment.id).collect();
     let mut others: Vec<&GaugeRow<'_>> =
@@ -67,7 +67,9 @@ fn path(summary: &Summary, bars_max: usize, style: &Style) -> String {
     }
     let mut table =
         TextTable::new(&[("", Align::Left), ("", Align::Left), ("", Align::Right), ("", Align::Left)]);
-    rows.iter().filter(|row| shown.contains(&row.segment.id)).for_each(|row| table.row(fields(row, summary, style)));
+    rows.iter()
+        .filter(|row| shown.contains(&row.segment.id))
+        .for_each(|row| table.row(fields(row, summary, style)));
     style.heading("PATH", &summary.target.to_string())
         + &table.without_header(style)
         + &rest(&rows, &shown, style)
@@ -124,9 +126,9 @@ fn cautions(summary: &Summary, style: &Style) -> String {
         summary.diagnosis.limiting.iter().any(|entry| entry.codes.iter().any(|known| known == code))
     };
     let found = summary.diagnosis.findings.iter();
-    let doubtful =
-        found.filter(|finding| finding.severity > Severity::Info && !limit_codes(&finding.code));
-    let titles: Vec<&str> = doubtful.filter_map(|finding| rule(&finding.code)).map(|rule| rule.title).collect();
+    let doubtful = found.filter(|finding| finding.severity > Severity::Info && !limit_codes(&finding.code));
+    let titles: Vec<&str> =
+        doubtful.filter_map(|finding| rule(&finding.code)).map(|rule| rule.title).collect();
     if titles.is_empty() {
         return String::new();
     }
@@ -144,7 +146,9 @@ fn more(summary: &Summary, style: &Style) -> String {
         count => format!(", {count} skipped"),
     };
     let measured = headline::measured(summary.cells.iter(), summary);
-    let text =
-        format!("{} measured{skipped}. More: narrows diagnose RECORD --detail", counted_len(measured, "cell"));
+    let text = format!(
+        "{} measured{skipped}. More: narrows diagnose RECORD --detail",
+        counted_len(measured, "cell")
+    );
     format!("\n{}", headline::painted(&text, Indent::all(""), Paint::Faint, style))
 }

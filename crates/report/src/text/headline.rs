@@ -116,7 +116,9 @@ fn rates(name: &str, view: &SummaryView<'_>) -> String {
         let same_kind = regimes.iter().filter(|other| other.kind == regime.kind);
         same_kind.into_iter().any(|other| regime.name_with(other) == name || other.name_with(regime) == name)
     };
-    let stands = |regime: &&Regime<'_>| regime.name() == name || of_both(regime);
+    // What is done with files has a name of its own for each operation, whatever the other is.
+    let has_directions = |regime: &Regime<'_>| regime.kind != RegimeKind::Files;
+    let stands = |regime: &&Regime<'_>| regime.name() == name || (has_directions(regime) && of_both(regime));
     let each = regimes.iter().filter(stands).filter_map(|regime| {
         let op =
             if regime.kind == RegimeKind::Files { String::new() } else { format!("{} ", regime.cell.op) };
