@@ -10,7 +10,7 @@ use super::reading::reading;
 use super::style::{Paint, Style};
 use super::table::{Align, Field, TextTable};
 use super::units::counted_len;
-use super::wrap::{Indent, paragraph};
+use super::wrap::Indent;
 use narrows_analysis::rules::rule;
 use narrows_model::diagnosis::Severity;
 use narrows_model::quantity::percent;
@@ -116,8 +116,7 @@ fn rest(rows: &[GaugeRow<'_>], shown: &[Segment], style: &Style) -> String {
     if text.is_empty() {
         return text;
     }
-    let lines = paragraph(&text, Indent { first: "  ", rest: "  " }, style.width);
-    lines.lines().map(|line| format!("{}\n", style.paint(Paint::Faint, line))).collect()
+    headline::painted(&text, Indent::all("  "), Paint::Faint, style)
 }
 
 /// Findings that make figures doubtful, in the words of their rules.
