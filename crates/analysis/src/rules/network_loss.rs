@@ -101,11 +101,12 @@ fn by_law(cell: &CellSummary) -> Option<SegmentVerdict> {
     let load = law.load.min(1.0);
     let verdict = SegmentVerdict::new(RULE.segment, &cell.id, Stance::Limits, Basis::Utilisation, load);
     let text = format!(
-        "{}: {} where this loss rate and a round trip of {} allow {}",
+        "{}: {} where this loss rate and a round trip of {} allow {} ({})",
         cell.id,
         text::network_rate(cell.rate_bytes_per_s.unwrap_or_default().0),
         text::seconds(law.round_trip_s),
         text::network_rate(law.allowed_bytes_per_s),
+        text::percent(load),
     );
     let counter = "retransmits and round trip (TCP_INFO)";
     Some(verdict.with_load_error(method::error_ratio(cell)).with_evidence(text, counter, ""))
@@ -121,11 +122,12 @@ fn by_timeouts(cell: &CellSummary, count: f64) -> Option<SegmentVerdict> {
     let share = ratio(lost_s.min(mean_s - median_s), mean_s).filter(|share| *share >= DOMINANT_RATIO)?;
     let text = format!(
         "{}: half of the requests took {} or less, the mean is {}: a segment lost at the end of a message is sent again \
-         after {} at the earliest",
+         after {} at the earliest, which explains {} of the time",
         cell.id,
         text::seconds(median_s),
         text::seconds(mean_s),
         text::seconds(RETRANSMISSION_TIMEOUT_S),
+        text::percent(share),
     );
     let verdict = SegmentVerdict::new(RULE.segment, &cell.id, Stance::Limits, Basis::TimeShare, share);
     let verdict = SegmentVerdict { severity: Severity::Warning, ..verdict };
