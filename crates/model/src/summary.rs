@@ -2,6 +2,7 @@
 //!
 //! Keys are always there, `null` when unmeasured. Generated from these types, never from printing.
 
+mod commit;
 mod cpu;
 mod law;
 mod load;
@@ -9,6 +10,7 @@ mod quality;
 mod relay;
 mod time;
 
+pub use commit::{CommitCall, CommitLatency};
 pub use cpu::{
     CpuBasis, CpuWaiting, ForeignLoad, ForeignProgramLoad, ForeignResource, ForeignTransfer,
     ForeignTransferProgram, RoleCpu,
@@ -319,6 +321,9 @@ pub struct CellSummary {
     pub latency_ns: LatencySummary,
     /// Service time, from the submission; `None` in a closed loop, where it is the response time.
     pub service_ns: Option<LatencySummary>,
+    /// Times of the calls that make its data durable; `None` of a load that waits for none.
+    #[serde(default)]
+    pub commit: Option<CommitLatency>,
     /// The same figures for each kind of request; empty where all are alike.
     pub kinds: Vec<KindSummary>,
     /// What is not a rate of bytes: transactions, files a second, scores.

@@ -69,7 +69,7 @@ impl<'t> DecidedRow<'t> {
 fn statement(text: &str, segment: &str) -> Option<String> {
     let lines = section(text, "LIMITING");
     let is_head = |line: &&str| line.strip_prefix("  ").is_some_and(|line| line.starts_with(segment));
-    let first = lines.iter().position(|line| is_head(line))?;
+    let first = lines.iter().position(is_head)?;
     let own = lines.iter().skip(first + 1).take_while(|line| line.starts_with("    "));
     Some(own.map(|line| line.trim()).collect::<Vec<_>>().join(" "))
 }

@@ -7,6 +7,7 @@ mod binding;
 mod bytes;
 mod cell;
 mod clients;
+mod commit;
 mod connection;
 mod cpu;
 mod flagging;

@@ -2,7 +2,7 @@
 
 use crate::fixtures::{cases, suites};
 use crate::{Case, compare};
-use narrows_model::summary::{CurvePoint, SegmentUse, UsedOf};
+use narrows_model::summary::{CommitCall, CommitLatency, CurvePoint, LatencySummary, SegmentUse, UsedOf};
 use narrows_model::{Bytes, BytesPerSec, Op, Segment};
 use narrows_report::text::{self, Style};
 use narrows_testkit::verdict_text;
@@ -32,6 +32,21 @@ fn verdicts_read_as_kept() {
     for (name, case) in CASES {
         compare(name, &text::verdict(&case(), &Style::default()));
     }
+}
+
+#[test]
+fn the_time_until_data_is_durable_has_a_table_of_its_own_where_a_load_waits_for_it() {
+    let mut summary = cases::network();
+    assert!(!text::verdict(&summary, &Style::default()).contains("\nCOMMIT"));
+    let latency_ns =
+        LatencySummary { p50: Some(1_500_000), p99: Some(9_000_000), ..LatencySummary::default() };
+    for (cell, call) in summary.cells.iter_mut().zip([CommitCall::Write, CommitCall::Sync]) {
+        cell.commit = Some(CommitLatency { call, count: 100, latency_ns });
+    }
+    let rendered = text::verdict(&summary, &Style::default());
+    let table = rendered.split("\nCOMMIT").nth(1).unwrap().split("\n\n").next().unwrap();
+    assert_eq!(table.lines().count(), 4, "{table}");
+    assert!(table.contains("  write  1.50 ms") && table.contains("  sync   1.50 ms"), "{table}");
 }
 
 #[test]
