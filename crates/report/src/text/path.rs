@@ -61,7 +61,7 @@ fn table_end(table: &mut TextTable, summary: &Summary) {
 }
 
 /// From here on a rate is the cache's and not the storage's: most of the bytes never reached it.
-const CACHED_RATIO: f64 = 0.5;
+pub(crate) const CACHED_RATIO: f64 = 0.5;
 
 const NOT_MEASURED: &str = "not measured";
 

@@ -50,6 +50,19 @@ fn the_time_until_data_is_durable_has_a_table_of_its_own_where_a_load_waits_for_
 }
 
 #[test]
+fn a_rate_above_the_prediction_is_a_caches_only_where_the_bytes_show_it() {
+    let mut summary = cases::cached();
+    let said = |summary: &narrows_model::Summary| {
+        text::verdict(summary, &Style::default()).contains("a cache served the path")
+    };
+    assert!(said(&summary));
+    for served in [Some(0.0), None] {
+        summary.cells.iter_mut().for_each(|cell| cell.cache_served_ratio = served);
+        assert!(!said(&summary), "{served:?}");
+    }
+}
+
+#[test]
 fn a_bar_stands_beside_the_ceiling_of_its_own_direction() {
     let summary = cases::device();
     let cell = |op: Op| summary.cells.iter().find(|cell| cell.op == op).unwrap().clone();
