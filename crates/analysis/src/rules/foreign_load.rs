@@ -26,7 +26,8 @@ pub(super) static RULE: Rule = Rule {
                  and the load's own threads waited for a CPU. It limits where all CPUs there were busy, the others \
                  had a quarter of them or more, the load's threads were hardly ever blocked on anything else, and \
                  without the waits it would be a quarter faster. A load that waits mostly for the network, a server or \
-                 a device is disturbed, and what it waits for is named. Where a quota ran out in half of its periods, \
+                 a device is disturbed, and what it waits for is named; not so one with several requests in flight whose rate \
+                 stayed within 3 %. Where a quota ran out in half of its periods, \
                  the threads waited for that. Threads of the kernel count as no program. On a machine with several \
                  roles the client counts; an endpoint of another version of narrows, or of another namespace of \
                  process ids, and a FUSE mount, whose daemon cannot be distinguished from other programs, disable \
