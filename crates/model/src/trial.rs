@@ -290,6 +290,10 @@ pub struct TrialOutput {
     /// Remote procedure calls in the window, all workers together; `None` of an engine without any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rpc: Option<RpcCounters>,
+    /// Times of the syncs that followed writes of the load, by themselves; `None` where none did, or the engine does not
+    /// time them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub syncs: Option<Histogram>,
 }
 
 #[cfg(test)]

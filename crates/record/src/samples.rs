@@ -173,6 +173,7 @@ pub(crate) fn trial(index: u32, ops: u32) -> Event {
         resident_ratio: Some(0.5),
         verification: None,
         rpc: None,
+        syncs: None,
     }))
 }
 

@@ -228,6 +228,8 @@ pub struct WorkerOutput {
     pub verification: Option<Verification>,
     /// Remote procedure calls in the window; `None` of an engine without any.
     pub rpc: Option<RpcCounters>,
+    /// Times of the syncs that followed writes in the window; `None` where none are asked for.
+    pub syncs: Option<Histogram>,
     /// `TCP_INFO` at the window's start; `None` without connections.
     pub tcp_before: Option<TcpCounters>,
     /// `TCP_INFO` at its end; `None` without connections.

@@ -39,6 +39,7 @@ pub(crate) fn trial_output(
         resident_ratio: None,
         verification: None,
         rpc: None,
+        syncs: None,
     };
     for worker in workers() {
         output.op_count += worker.op_count;
@@ -55,6 +56,9 @@ pub(crate) fn trial_output(
         merge_errors(&mut output.errors, &worker.errors);
         if let Some(rpc) = &worker.rpc {
             output.rpc.get_or_insert_default().add(rpc);
+        }
+        if let Some(syncs) = &worker.syncs {
+            output.syncs.get_or_insert_default().merge(syncs);
         }
         if let Some(verification) = &worker.verification {
             output.verification.get_or_insert_default().add(verification);

@@ -242,6 +242,7 @@ impl SimTrial<'_> {
             resident_ratio: resident_ratio(profile, self.cell),
             verification: None,
             rpc: None,
+            syncs: None,
         }
     }
 

@@ -71,6 +71,8 @@ pub(crate) struct CellData {
     pub verification: Option<Verification>,
     /// Remote procedure calls, in all trials.
     pub rpc: Option<RpcCounters>,
+    /// Times of the syncs that followed writes, in all trials.
+    pub syncs: StoredHistogram,
     pub deltas: Vec<RoleDelta>,
     pub effective: Option<Effective>,
     pub file_bytes: Option<Bytes>,
@@ -96,6 +98,7 @@ impl CellData {
             errors: Vec::new(),
             verification: None,
             rpc: None,
+            syncs: StoredHistogram::default(),
             deltas: Vec::new(),
             effective: None,
             file_bytes: None,
@@ -162,6 +165,9 @@ impl CellData {
             self.in_flight_at_end.get_or_insert_default().add(at_end);
         }
         merge_errors(&mut self.errors, &trial.errors);
+        if let Some(syncs) = &trial.syncs {
+            self.syncs.merge(syncs);
+        }
         if let Some(rpc) = &trial.rpc {
             self.rpc.get_or_insert_default().add(rpc);
         }

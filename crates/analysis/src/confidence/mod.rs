@@ -12,7 +12,10 @@ mod features;
 pub(crate) use features::Features;
 
 use crate::case::Cases;
-use crate::thresholds::{ELIMINATED_CONFIDENCE, NO_INTERVENTION_CONFIDENCE, UNEXPLAINED_RATIO};
+use crate::thresholds::{
+    BARELY_CONFIDENCE, ELIMINATED_CONFIDENCE, HARDLY_EXPLAINED_RATIO, NO_INTERVENTION_CONFIDENCE,
+    UNEXPLAINED_RATIO,
+};
 use crate::verdict::SegmentVerdict;
 use crate::view::SummaryView;
 
@@ -44,10 +47,12 @@ pub(crate) fn logistic(features: &Features) -> f64 {
 }
 
 fn cap(view: &SummaryView<'_>, features: &Features) -> f64 {
-    let unexplained = features.residual_ratio.is_none_or(|residual| residual.abs() > UNEXPLAINED_RATIO);
+    let beyond = |most: f64| features.residual_ratio.is_none_or(|residual| residual.abs() > most);
+    let (unexplained, hardly_explained) = (beyond(UNEXPLAINED_RATIO), beyond(HARDLY_EXPLAINED_RATIO));
     [
         (true, NO_INTERVENTION_CONFIDENCE),
         (unexplained && !features.conclusive, ELIMINATED_CONFIDENCE),
+        (hardly_explained && !features.conclusive, BARELY_CONFIDENCE),
         (view.sharing.one_machine, ELIMINATED_CONFIDENCE),
     ]
     .into_iter()

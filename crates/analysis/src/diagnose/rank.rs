@@ -7,7 +7,7 @@ use crate::confidence;
 use crate::confidence::Features;
 use crate::rules::NOT_ENOUGH_EVIDENCE;
 use crate::thresholds::{NAMED_CONFIDENCE, NEARLY_FULL_RATIO, ONE_OF_RATIO};
-use crate::verdict::{Basis, Stance, Tier};
+use crate::verdict::{Basis, Stance, Tier, UsedShare};
 #[cfg(test)]
 use crate::view::SummaryView;
 use narrows_model::Segment;
@@ -23,6 +23,8 @@ pub(crate) struct NamedSegment {
     pub evidence: Vec<Evidence>,
     pub relief_gain_ratio: Option<f64>,
     pub scope: Option<&'static str>,
+    /// How far the load used it, by the verdict that names it.
+    pub used: Option<UsedShare>,
 }
 
 /// A load with the segments named for it, the likeliest first.
@@ -223,6 +225,7 @@ fn named(evaluated: &RuleVerdict, confidence: f64, relation: Relation) -> NamedS
         evidence: evaluated.verdict.evidence.clone(),
         relief_gain_ratio: evaluated.verdict.relief_gain_ratio,
         scope: evaluated.verdict.scope,
+        used: evaluated.verdict.used,
     }
 }
 
@@ -269,6 +272,7 @@ fn unnamed(cases: &Cases<'_>, rest: &[&RuleVerdict]) -> NamedSegment {
             evidence,
             relief_gain_ratio: None,
             scope: None,
+            used: None,
         };
     };
     let others: Vec<&RuleVerdict> =

@@ -2,8 +2,8 @@
 
 use super::mixture::Search;
 use super::{
-    Machines, bytes, clients, connection, cpu, flagging, foreign, foreign_transfers, load, mixture, quality,
-    rates, repeat, service, time_shares,
+    Machines, bytes, clients, commit, connection, cpu, flagging, foreign, foreign_transfers, load, mixture,
+    quality, rates, repeat, service, time_shares,
 };
 use crate::collect::CellData;
 use crate::facts::flags::{COUNT_NOT_REACHED, WIRE_BY_INTERFACES};
@@ -20,7 +20,6 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, sea
     let (response, workload) = (data.response.whole(), &data.cell.workload);
     let (rate_bytes_per_s, ops_per_s) = delivered(data, &rates, &traffic);
     let steadiness = quality::steadiness(data, &windows);
-    let interval = rate_bytes_per_s.and_then(|rate| quality::interval(data, rate.0, &windows, plan.seed));
     let mut cell = CellSummary {
         id: data.cell.id.0.clone(),
         suite: plan.suite.as_ref().map(|suite| suite.name.clone()),
@@ -43,7 +42,7 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, sea
         elapsed_s: rates.elapsed,
         rate_bytes_per_s,
         ops_per_s,
-        interval,
+        interval: rate_bytes_per_s.and_then(|rate| quality::interval(data, rate.0, &windows, plan.seed)),
         warm_up: quality::warm_up(&windows),
         steady: steadiness.as_ref().map(quality::is_steady),
         steadiness,
@@ -54,6 +53,7 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, sea
         in_flight: load::in_flight(data, &rates),
         latency_ns: load::response(data, &response),
         service_ns: load::service(data),
+        commit: commit::of_cell(data, &response),
         kinds: load::kinds(data, &rates),
         trials: rates.trials,
         metrics: metrics(data, machines),

@@ -48,6 +48,7 @@ fn trial(cell: &Cell, index: u32, op_count: u64) -> TrialOutput {
         resident_ratio: None,
         verification: None,
         rpc: None,
+        syncs: None,
     }
 }
 
@@ -445,5 +446,6 @@ fn a_rate_of_two_levels_is_a_mixture_with_both_of_them() {
     assert!((centres[1] / 16_000.0 - 1.0).abs() < 0.03 && mixture.p_value <= 0.01, "{mixture:?}");
 }
 
+mod commits;
 mod means;
 mod rounds;

@@ -63,6 +63,7 @@ fn summary(segment: Segment, cells: &[CellSummary], machines: &Machines<'_>, see
             .and_then(|cell| cell.interval.clone()),
         source: best.map(|cell| source(cell, members.as_ref(), raised.map(|(cell, _)| cell))).or(counter),
         utilisation_ratio: utilisation(segment, &measured, cells),
+        uses: Vec::new(),
         curve: measured.iter().copied().filter_map(point).collect(),
         fit: fit(&measured),
         binds,

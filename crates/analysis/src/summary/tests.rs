@@ -458,6 +458,7 @@ fn ten_thousand_cells_are_summarised_with_their_latencies() {
             resident_ratio: None,
             verification: None,
             rpc: None,
+            syncs: None,
         };
         summarizer.event(&Event::TrialFinished(Box::new(trial)));
     }

@@ -151,6 +151,7 @@ fn trial(index: u32) -> Event {
         resident_ratio: Some(0.0),
         verification: None,
         rpc: None,
+        syncs: None,
     }))
 }
 

@@ -2,6 +2,8 @@
 
 use super::evidence::{PageContext, render as evidence, some_of};
 use super::faults::unit;
+use super::path::CACHED_RATIO;
+use super::reading::path_cells;
 use super::style::{Paint, Style};
 use super::units::{counted_len, factor, storage_column};
 use super::wrap::{Indent, columns, paragraph};
@@ -9,6 +11,7 @@ use narrows_analysis::UNEXPLAINED_RATIO;
 use narrows_model::diagnosis::Severity;
 use narrows_model::plan::SkippedCell;
 use narrows_model::quantity::percent;
+use narrows_model::summary::CellSummary;
 use narrows_model::{Diagnosis, Finding, Summary};
 
 /// Statements and names shown of each before the rest is only counted.
@@ -87,13 +90,23 @@ fn prediction(summary: &Summary) -> Option<String> {
         "the segments explain most of the path"
     } else if residual < 0.0 {
         "something that was not measured slows the path"
+    } else if is_from_cache(summary) {
+        "a cache served the path, as the bytes beside it show"
     } else {
-        "a cache served the path, or a segment's ceiling is higher than measured"
+        "a segment's ceiling is higher than measured"
     };
     Some(format!(
         "The segments predict {promised} for the fastest cell; measured {measured}, {}: {reading}.",
         distance(residual)
     ))
+}
+
+/// Whether most of the bytes of the fastest cell were counted in no place behind a cache: a rate above the prediction alone
+/// shows no cache.
+fn is_from_cache(summary: &Summary) -> bool {
+    let rate = |cell: &CellSummary| cell.rate_bytes_per_s.map_or(0.0, |rate| rate.0);
+    let fastest = path_cells(summary).max_by(|a, b| rate(a).total_cmp(&rate(b)));
+    fastest.and_then(|cell| cell.cache_served_ratio).is_some_and(|share| share >= CACHED_RATIO)
 }
 
 /// How far a figure is from another, as a share, or as a factor where shares get large.

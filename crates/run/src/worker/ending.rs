@@ -96,6 +96,7 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
             waiting_ns: thread_cpu_wait_ns(),
             tcp: protocol.tcp,
             rpc: protocol.rpc,
+            syncs: protocol.syncs,
         }
     }
 
@@ -180,6 +181,10 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
             effective: Some(effective),
             errors: flight.faults.errors,
             verification: flight.verifier.map(|verifier| verifier.found),
+            syncs: end.syncs.map(|end| match &start.syncs {
+                Some(start) => end.since(start),
+                None => end,
+            }),
             rpc: end.rpc.map(|end| end.since(&start.rpc.unwrap_or_default())),
             tcp_before: start.tcp,
             tcp_after: end.tcp,

@@ -12,7 +12,7 @@ use narrows_model::RpcCounters;
 use narrows_model::counters::{ProcessCpu, TcpCounters};
 use narrows_model::fault::{ErrorCount, merge_errors};
 use narrows_model::trial::InFlightAtEnd;
-use narrows_model::{Nanos, Op};
+use narrows_model::{Histogram, Nanos, Op};
 
 /// The changing state of a running worker.
 pub(super) struct WorkerState {
@@ -213,6 +213,7 @@ pub(super) struct CounterReadings {
     pub(super) waiting_ns: Option<u64>,
     pub(super) tcp: Option<TcpCounters>,
     pub(super) rpc: Option<RpcCounters>,
+    pub(super) syncs: Option<Histogram>,
 }
 
 /// What a worker may still start: its share of the cell's bounds.

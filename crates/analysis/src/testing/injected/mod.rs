@@ -6,7 +6,7 @@
 mod faults;
 mod truth;
 
-use super::{driven, machine, planned, refining_cells};
+use super::{driven, machine, once, planned, refining_cells};
 use crate::case::Cases;
 use faults::{FAULTS, InjectedFault};
 use narrows_model::sim_profile::SimProfile;
@@ -81,6 +81,20 @@ fn ordinary(draw: &mut RandomDraw, is_remote: bool) -> SimProfile {
     profile
 }
 
+/// One machine of each fault, measured and refined, by the name of its fault.
+pub(crate) fn machines() -> impl Iterator<Item = (&'static str, Summary)> {
+    (0u64..).zip(FAULTS).map(|(seed, fault)| {
+        let profile = faulty(fault, &mut RandomDraw(Resampler::new(seed)));
+        (fault.name, once(format!("fault {seed}"), || checked_and_refined(&profile, seed).1))
+    })
+}
+
+fn faulty(fault: &InjectedFault, draw: &mut RandomDraw) -> SimProfile {
+    let mut profile = ordinary(draw, fault.is_remote);
+    (fault.inject)(&mut profile, draw);
+    profile
+}
+
 /// Measures the machines of these seeds, each with the next kind of fault, and scores the verdicts.
 pub(crate) fn score(seeds: std::ops::Range<u64>) -> VerdictScore {
     let mut score = VerdictScore::default();
@@ -93,8 +107,7 @@ pub(crate) fn score(seeds: std::ops::Range<u64>) -> VerdictScore {
 }
 
 fn score_machine(fault: &InjectedFault, seed: u64, draw: &mut RandomDraw, score: &mut VerdictScore) {
-    let mut profile = ordinary(draw, fault.is_remote);
-    (fault.inject)(&mut profile, draw);
+    let profile = faulty(fault, draw);
     let (plan, summary) = checked_and_refined(&profile, seed);
     let run = Cases::of_run(&summary);
     let Some(view) = run.view() else {

@@ -117,6 +117,7 @@ fn trial(index: u32) -> Event {
         resident_ratio: None,
         verification: None,
         rpc: None,
+        syncs: None,
     }))
 }
 
