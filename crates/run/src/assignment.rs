@@ -76,6 +76,11 @@ impl ObjectStep {
             done: Vec::new(),
         }
     }
+
+    /// Operations that this worker has done.
+    pub(crate) fn done_by(&self, worker_index: u32) -> u64 {
+        self.done.get(worker_index as usize).copied().unwrap_or(0)
+    }
 }
 
 impl Assignment {
