@@ -28,6 +28,7 @@ pub(crate) static IMPORTER: Importer = Importer {
     example: "22 seconds of transactions (4545 per second)",
     takes: &[],
     looks_like: report::looks_like,
+    reads_tables: false,
     read,
 };
 
