@@ -10,6 +10,7 @@ mod check;
 mod clean;
 mod client;
 mod compare;
+mod compare_figures;
 mod console;
 mod diagnose;
 mod exit;

@@ -17,6 +17,7 @@ pub mod engine;
 pub mod event;
 pub mod factor;
 pub mod fault;
+pub mod figures;
 pub mod histogram;
 pub mod inventory;
 pub mod located;

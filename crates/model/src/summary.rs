@@ -179,6 +179,9 @@ pub struct TrialSummary {
     pub rate_bytes_per_s: BytesPerSec,
     /// Operations a second.
     pub ops_per_s: OpsPerSec,
+    /// Seconds until what was written was synced and the files were closed; `None` where a trial does not note that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_s: Option<f64>,
 }
 
 /// Quantiles of a latency, of the operations that completed; see [`InFlight::at_end`] for those that did not.

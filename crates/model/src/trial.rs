@@ -253,6 +253,10 @@ pub struct TrialOutput {
     pub first_done_ns: Nanos,
     /// From the window's start to the last worker's end: the time that rates are taken over.
     pub last_done_ns: Nanos,
+    /// From the window's start to when the last worker had synced what it wrote and closed its file; `None` where these do
+    /// not end apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_ns: Option<Nanos>,
     /// Operations completed in the window.
     pub op_count: u64,
     /// Bytes moved by them.

@@ -149,6 +149,7 @@ pub(crate) fn trial(index: u32, ops: u32) -> Event {
         start_ns: Nanos(1),
         first_done_ns: Nanos(2),
         last_done_ns: Nanos(3),
+        ended_ns: None,
         op_count: u64::from(ops),
         bytes: Bytes(4096),
         response: response(ops),

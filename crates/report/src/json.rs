@@ -1,5 +1,6 @@
 //! A summary, a comparison, noise, or the verdict on observations, as JSON for programs: generated from the types, never from text.
 
+use narrows_model::figures::FigureComparison;
 use narrows_model::observation::DiagnosisDocument;
 use narrows_model::{Comparison, Noise, Summary};
 use serde_json::json;
@@ -28,6 +29,15 @@ pub fn diagnosis(document: &DiagnosisDocument) -> String {
 /// Never, as [`summary`].
 #[must_use]
 pub fn comparison(found: &Comparison) -> String {
+    indented(serde_json::to_string_pretty(found))
+}
+
+/// Figures of two sides as indented JSON that ends in a newline; keys are in the order of the types.
+///
+/// # Panics
+/// Never, as [`summary`].
+#[must_use]
+pub fn figures(found: &FigureComparison) -> String {
     indented(serde_json::to_string_pretty(found))
 }
 

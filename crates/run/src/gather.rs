@@ -24,6 +24,10 @@ pub(crate) fn trial_output(
         start_ns: Nanos(from_ns),
         first_done_ns: first_done(clients).map(done).min().unwrap_or_default(),
         last_done_ns: workers().map(done).max().unwrap_or_default(),
+        ended_ns: workers()
+            .filter_map(|worker| worker.ended_at_ns)
+            .max()
+            .map(|ended_ns| Nanos(ended_ns.saturating_sub(from_ns))),
         op_count: 0,
         bytes: Bytes(0),
         response: Histogram::new(),

@@ -227,6 +227,7 @@ impl SimTrial<'_> {
             start_ns: Nanos(start_ns),
             first_done_ns: Nanos(first_ns - start_ns),
             last_done_ns: Nanos(last_ns - start_ns),
+            ended_ns: None,
             op_count,
             bytes: Bytes(op_count * self.cell.workload.block_bytes.0),
             response: std::mem::take(&mut self.tally.response),

@@ -10,6 +10,7 @@ pub(crate) mod rank;
 mod refuted;
 mod relay;
 mod unmeasured;
+mod used;
 mod uses;
 
 pub(crate) use relay::diagnose_relay;
@@ -62,6 +63,9 @@ pub fn diagnose_observations(observations: &Observations) -> Diagnosis {
 /// The verdict on `observations` as the document that `--json` prints.
 #[must_use]
 pub fn diagnosis_document(observations: &Observations, narrows_version: &str) -> DiagnosisDocument {
+    let cases = Cases::of_file(observations);
+    let evaluated = evaluate_rules(&cases);
+    let uses = cases.table().map(|table| used::uses(table, &evaluated)).unwrap_or_default();
     DiagnosisDocument {
         schema: ANSWER_SCHEMA.to_owned(),
         narrows_version: narrows_version.to_owned(),
@@ -69,7 +73,8 @@ pub fn diagnosis_document(observations: &Observations, narrows_version: &str) ->
         source: observations.source.clone(),
         observation_count: observations.observations.len() as u64,
         per_call: per_call(observations),
-        diagnosis: diagnose_observations(observations),
+        diagnosis: diagnose_evaluated(&cases, &evaluated).diagnosis,
+        observations: uses,
     }
 }
 
@@ -89,9 +94,13 @@ pub(crate) fn diagnose_cells(summary: &Summary) -> CaseDiagnosis {
 
 /// The verdict on cases.
 fn diagnose_cases(cases: &Cases<'_>) -> CaseDiagnosis {
-    let evaluated = evaluate_rules(cases);
+    diagnose_evaluated(cases, &evaluate_rules(cases))
+}
+
+/// The same from what the rules stated.
+fn diagnose_evaluated(cases: &Cases<'_>, evaluated: &[RuleVerdict]) -> CaseDiagnosis {
     let ranked: Vec<rank::RankedCase<'_, '_>> =
-        cases.loads().filter_map(|case| rank::rank(cases, case, &evaluated)).collect();
+        cases.loads().filter_map(|case| rank::rank(cases, case, evaluated)).collect();
     let by_load = ranked
         .iter()
         .filter_map(|ranked| Some((ranked.case.id.to_owned(), ranked.named.first()?.segment)))
@@ -101,17 +110,17 @@ fn diagnose_cases(cases: &Cases<'_>) -> CaseDiagnosis {
         Some(table) => observed::limiting(table, &ranked),
         None => (merge::limiting(cases, &ranked), ranked.iter().filter_map(unknown_load).collect()),
     };
-    let exonerated = lists::exonerated(cases, &evaluated, &limiting);
-    let not_measured = lists::not_measured(cases, &evaluated, &limiting, &exonerated);
+    let exonerated = lists::exonerated(cases, evaluated, &limiting);
+    let not_measured = lists::not_measured(cases, evaluated, &limiting, &exonerated);
     let one_machine = cases.view().is_some_and(|view| view.sharing.one_machine);
     let diagnosis = Diagnosis {
         preface: one_machine.then(|| SHARED_MACHINE.to_owned()),
         limiting,
         exonerated,
         not_measured,
-        findings: findings(&evaluated, unknown),
+        findings: findings(evaluated, unknown),
     };
-    let uses = uses::of_segments(cases, &ranked, &evaluated, &diagnosis);
+    let uses = uses::of_segments(cases, &ranked, evaluated, &diagnosis);
     CaseDiagnosis { diagnosis, by_load, uses }
 }
 

@@ -56,7 +56,10 @@ pub(super) fn run_into(
     drop(prepared);
     measurement::conclude_with(finished, context, &mut |summary, text| {
         print(summary, text)?;
-        files.write(summary)
+        for written in files.write(summary)? {
+            context.console.say(&written);
+        }
+        Ok(())
     })
 }
 

@@ -10,6 +10,7 @@
 mod bonnie_counts;
 mod cleanup;
 mod disks;
+mod fidelity;
 mod ioperf_counts;
 mod iozone_counts;
 mod limits;

@@ -51,6 +51,8 @@ pub(super) struct WorkerState {
     pub(super) faults: WorkerFaults,
     pub(super) at_measure_start: Option<CounterReadings>,
     pub(super) at_measure_end: Option<CounterReadings>,
+    /// When what was written was synced, where the load ends apart.
+    pub(super) synced_ns: Option<u64>,
     /// When the window's end was noticed: a call that blocks returns late.
     pub(super) end_seen_ns: u64,
     /// The last completion before the window, 0 without one, and the last in it.
@@ -136,6 +138,7 @@ impl WorkerState {
             faults: WorkerFaults::default(),
             at_measure_start: None,
             at_measure_end: None,
+            synced_ns: None,
             end_seen_ns: 0,
             span_ns: (0, 0),
             arrivals: ArrivalCounts::default(),

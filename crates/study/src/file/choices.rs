@@ -58,7 +58,7 @@ choices! {
         "random" = Order::Random,
         "random_with_replacement" = Order::RandomWithReplacement,
         "zipf" = Order::Zipf { theta: 1.0 },
-        "stride" = Order::Stride { stride_bytes: 0 },
+        "stride" = Order::Stride { stride_bytes: 0, ends_early: false },
         "one_block" = Order::OneBlock,
         "listing" = Order::Listing,
     }

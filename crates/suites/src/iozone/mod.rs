@@ -129,13 +129,15 @@ impl OnFolder for Request {
                     .to_owned(),
             );
         }
-        let all: [(_, Option<PathBuf>, OutputTextFn); 3] = [
-            ("-b", self.options.sheet_file.as_ref().map(PathBuf::from), sheet::csv),
-            ("--surface-csv", self.surface_csv.clone(), surface::csv),
-            ("--surface-svg", self.surface_svg.clone(), surface::svg),
+        const SHEET: &str = "the spreadsheet as CSV, which is text and not the binary file of IOzone";
+        let all: [(_, Option<PathBuf>, _, OutputTextFn); 3] = [
+            ("-b", self.options.sheet_file.as_ref().map(PathBuf::from), SHEET, sheet::csv),
+            ("--surface-csv", self.surface_csv.clone(), "every figure as CSV", surface::csv),
+            ("--surface-svg", self.surface_svg.clone(), "the picture of the surfaces as SVG", surface::svg),
         ];
-        let given =
-            all.into_iter().filter_map(|(option, path, text)| Some(OutputFile { option, path: path?, text }));
+        let given = all
+            .into_iter()
+            .filter_map(|(option, path, what, text)| Some(OutputFile { option, path: path?, what, text }));
         Ok(given.collect())
     }
 }

@@ -7,10 +7,13 @@ use super::request::Request;
 use crate::suite::request_of;
 use narrows_model::Summary;
 
+/// The first line: the version whose report this is, for programs that look for it, and who prints it.
+pub const BANNER: &str = "PostMark v1.51 : by narrows\n";
+
 /// What the original says where the last file is deleted before the last transaction.
 const OUT_OF_FILES: &str = "out of files!\nFor this workload, either increase the number of files or\ndecrease the number of transactions.";
 
-/// The native output in its two parts.
+/// The native output of one run, without the first line, in its two parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NativeOutput {
     /// A line for each phase.
@@ -26,10 +29,10 @@ pub fn native_output(summary: &Summary) -> Option<NativeOutput> {
     request_of(source).map(|request| parts(&request, summary))
 }
 
-/// Both parts as one text.
+/// All of it as one text.
 pub(super) fn native(request: &Request, summary: &Summary) -> String {
     let NativeOutput { phases, report } = parts(request, summary);
-    phases + &report
+    format!("{BANNER}{phases}{report}")
 }
 
 fn parts(request: &Request, summary: &Summary) -> NativeOutput {

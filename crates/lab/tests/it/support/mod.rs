@@ -5,6 +5,7 @@ pub(crate) mod check;
 pub(crate) mod fuse;
 pub(crate) mod ganesha;
 pub(crate) mod ledger;
+pub(crate) mod original;
 pub(crate) mod others;
 pub(crate) mod strace;
 pub(crate) mod study;
