@@ -12,6 +12,7 @@ mod cleanup;
 mod disks;
 mod ioperf_counts;
 mod iozone_counts;
+mod iscsi;
 mod limits;
 mod network;
 mod nfs;

@@ -32,6 +32,14 @@ pub struct SendNumbers {
     pub status: u32,
 }
 
+impl BasicHeader {
+    /// Sets the numbers of an immediate request to those of the moment at which it is sent.
+    pub fn put_numbers(&mut self, numbers: SendNumbers) {
+        self.put_u32(24, numbers.command);
+        self.put_u32(28, numbers.status);
+    }
+}
+
 /// What a command asks for.
 #[derive(Debug, Clone, Copy)]
 pub struct CommandRequest<'a> {
