@@ -144,11 +144,12 @@ struct RegionMark {
 }
 
 impl RegionMark {
-    fn to_block(&self, block_bytes: u64) -> Vec<u8> {
+    /// The mark, with zeroes up to a multiple of `whole_bytes`.
+    fn to_bytes(&self, whole_bytes: u64) -> Vec<u8> {
         let owner: String = self.owner.chars().take(300).filter(|letter| *letter != '\n').collect();
         let text = format!("{MARKER}\n{owner}\nclaim {:016x}\nend {}\n", self.nonce, self.end_bytes);
         let mut block = text.into_bytes();
-        let whole = block.len().next_multiple_of(usize::try_from(block_bytes).unwrap_or(512).max(512));
+        let whole = block.len().next_multiple_of(usize::try_from(whole_bytes).unwrap_or(512).max(512));
         block.resize(whole, 0);
         block
     }
@@ -227,6 +228,20 @@ pub struct RegionNeed {
     pub client_count: u32,
 }
 
+impl RegionNeed {
+    /// Bytes from the beginning of one client's data to that of the next.
+    fn stride_bytes(self) -> u64 {
+        self.client_bytes.0.max(1).next_multiple_of(1 << 20)
+    }
+
+    /// Where the region ends, which begins with the unit.
+    #[must_use]
+    pub fn end_bytes(self) -> Bytes {
+        let data_bytes = self.stride_bytes().saturating_mul(u64::from(self.client_count));
+        Bytes(DATA_AT_BYTES.saturating_add(data_bytes))
+    }
+}
+
 impl UnitRegion {
     /// Claims what `need` states of the unit at `address`, by a mark with `nonce` and `owner`, the line that states which
     /// run it is of. What a run has left whose line `is_gone` knows to have ended is cleared.
@@ -245,9 +260,7 @@ impl UnitRegion {
         let portal = IscsiPortal::new(address.clone(), clock, timeout_ns, StopFlag::default());
         let mut session = UnitSession::open(&portal, &DEFAULT_OPTIONS, None, portal.deadline())?;
         let facts = session.unit_facts()?;
-        let stride_bytes = need.client_bytes.0.max(1).next_multiple_of(1 << 20);
-        let end_bytes =
-            DATA_AT_BYTES.saturating_add(stride_bytes.saturating_mul(u64::from(need.client_count)));
+        let (stride_bytes, end_bytes) = (need.stride_bytes(), need.end_bytes().0);
         if end_bytes > facts.length_bytes() {
             return Err(EngineError::new(ErrorKind::NoSpace, "write to", portal.name())
                 .detail(format!(
@@ -267,7 +280,9 @@ impl UnitRegion {
         drop(making);
         let mark = RegionMark { owner: owner.to_owned(), nonce, end_bytes };
         // Dropping the region removes what was written.
-        session.write_blocks(&facts, 0, &mark.to_block(facts.block_bytes()))?;
+        let is_overwritten = matches!(found.holding, UnitHolding::Other(_));
+        let whole_bytes = if is_overwritten { DATA_AT_BYTES } else { facts.block_bytes() };
+        session.write_blocks(&facts, 0, &mark.to_bytes(whole_bytes))?;
         check_claim(&mut session, &facts, claim)?;
         session.log_out();
         Ok(region)
@@ -386,7 +401,7 @@ mod tests {
     fn a_mark_is_read_as_it_was_written_and_nothing_else_is_one() {
         let mark = RegionMark { owner: "narrows, pid 7".to_owned(), nonce: 0xfeed, end_bytes: 9 << 20 };
         for block_bytes in [512, 4096] {
-            let mut head = mark.to_block(block_bytes);
+            let mut head = mark.to_bytes(block_bytes);
             assert_eq!(head.len() as u64, block_bytes);
             assert_eq!(RegionMark::parse(&head), Some(mark.clone()));
             head[500] = 1;

@@ -198,9 +198,11 @@ impl UnitSession {
     /// Lets the unit report what has happened to it, such as that it was switched on.
     fn await_readiness(&mut self) -> Result<(), EngineError> {
         let ready = UnitCommand { cdb: ScsiCdb::test_ready(), returned_bytes: 0, data: &[] };
-        self.execute("log in to", &ready)?
-            .map(drop)
-            .map_err(|failure| self.portal.failed("log in to", failure))
+        match self.execute("log in to", &ready)? {
+            // That there is no such unit is found, with those that there are, by whoever examines it.
+            Err(failure) if !failure.sense.is_no_unit() => Err(self.portal.failed("log in to", failure)),
+            _ => Ok(()),
+        }
     }
 
     /// What has arrived after the last answer, for the load that goes on with the session.
