@@ -132,6 +132,8 @@ impl UnitSession {
         }
         let asked =
             UnitCommand { cdb: ScsiCdb::report_units(LIST_BYTES), returned_bytes: LIST_BYTES, data: &[] };
+        // A unit that is not there answers nothing: the first one knows the others.
+        self.unit = [0; 8];
         let listed = self.execute("examine", &asked).ok().and_then(Result::ok).unwrap_or_default();
         let units: Vec<String> = read_units(&listed).iter().take(16).map(u16::to_string).collect();
         let hint = if units.is_empty() {
