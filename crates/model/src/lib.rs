@@ -61,6 +61,7 @@ pub use rpc::RpcCounters;
 pub use segment::Segment;
 pub use sink::{Sink, SinkError};
 pub use summary::Summary;
+pub use target::iscsi::{ChapFile, IscsiAddress, UnitClaim};
 pub use target::nfs::NfsAddress;
 pub use target::{Layer, Target, Via};
 pub use trial::TrialOutput;

@@ -42,6 +42,12 @@ pub struct RpcEvents {
     pub short_read_count: u64,
     /// Replies that no call waited for.
     pub stray_reply_count: u64,
+    /// Commands that were sent again, because a unit reported something that had happened to it (unit attention).
+    #[serde(default)]
+    pub unit_attention_count: u64,
+    /// Commands that waited, because the target took no more at a time.
+    #[serde(default)]
+    pub window_full_count: u64,
 }
 
 /// What remote procedure calls did.
@@ -89,6 +95,8 @@ impl RpcEvents {
             forced_commit_count: join(self.forced_commit_count, other.forced_commit_count),
             short_read_count: join(self.short_read_count, other.short_read_count),
             stray_reply_count: join(self.stray_reply_count, other.stray_reply_count),
+            unit_attention_count: join(self.unit_attention_count, other.unit_attention_count),
+            window_full_count: join(self.window_full_count, other.window_full_count),
         }
     }
 }

@@ -4,9 +4,10 @@ use super::endpoint::CONNECT_TIMEOUT_NS;
 use super::owner;
 use crate::exit::CommandFailure;
 use narrows_engines::Clock;
+use narrows_engines::iscsi::{RegionNeed, UnitRegion, UnitSurvey};
 use narrows_engines::nfs::NfsFolder;
 use narrows_engines::psync::TestFolder;
-use narrows_model::{Bytes, Inventory, NfsAddress};
+use narrows_model::{Bytes, Inventory, IscsiAddress, NfsAddress};
 use narrows_probe::Root;
 use narrows_probe::inventory::{ProcessFacts, inventory};
 use std::path::Path;
@@ -103,6 +104,33 @@ pub(crate) fn make_nfs(
 ) -> Result<NfsFolder, CommandFailure> {
     let (line, clock) = (owner::line(), Arc::clone(clock));
     NfsFolder::create(address, nonce, &line, &owner::is_gone, clock, CONNECT_TIMEOUT_NS)
+        .map_err(|error| CommandFailure::could_not_run(error.to_string()))
+}
+
+/// What the unit at `address` is; nothing is changed.
+///
+/// # Errors
+/// When it cannot be reached or read.
+pub(crate) fn survey_unit(
+    address: &IscsiAddress,
+    clock: &Arc<dyn Clock>,
+) -> Result<UnitSurvey, CommandFailure> {
+    narrows_engines::iscsi::survey(address, &owner::is_gone, Arc::clone(clock), CONNECT_TIMEOUT_NS)
+        .map_err(|error| CommandFailure::could_not_run(error.to_string()))
+}
+
+/// What `need` states of the unit at `address`, claimed; what a killed run has left there is cleared.
+///
+/// # Errors
+/// When it cannot be reached, is too small, or holds something that was not named for overwriting.
+pub(crate) fn claim_unit(
+    address: &IscsiAddress,
+    need: RegionNeed,
+    nonce: u64,
+    clock: &Arc<dyn Clock>,
+) -> Result<UnitRegion, CommandFailure> {
+    let (line, clock) = (owner::line(), Arc::clone(clock));
+    UnitRegion::claim(address, need, nonce, &line, &owner::is_gone, clock, CONNECT_TIMEOUT_NS)
         .map_err(|error| CommandFailure::could_not_run(error.to_string()))
 }
 

@@ -1,5 +1,6 @@
 //! What the targets of a study or a suite are: folders in which it makes one of its own, files that it only reads, an endpoint.
 
+use super::units::{self, UnitSite};
 use crate::exit::CommandFailure;
 use crate::measurement::{self, FinishedRun, OutputContext, PathFound, RunSpec, Watch, random_u64};
 use narrows_engines::endpoint::ControlClient;
@@ -11,6 +12,15 @@ use narrows_study::{EndpointAddress, redirect_targets, redirected};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+/// What may be done to the targets.
+#[derive(Clone, Copy)]
+pub(crate) struct Consent<'a> {
+    /// Only a plan is asked for: nothing is made.
+    pub(crate) plan_only: bool,
+    /// Serial numbers of the LUNs that may be overwritten.
+    pub(crate) overwrite: &'a [String],
+}
+
 /// The targets of a study or a suite on this machine.
 ///
 /// Fields are dropped in order: the endpoints' sessions end before our folders are removed.
@@ -21,6 +31,7 @@ pub(crate) struct Sites {
     paths: Vec<PathSite>,
     /// Our own folders on NFS servers, each with the address around it; none when only a plan is asked for.
     exported: Vec<(NfsAddress, NfsFolder)>,
+    units: Vec<UnitSite>,
     machine: Inventory,
 }
 
@@ -48,6 +59,11 @@ impl Sites {
         watch: &Watch,
         context: OutputContext<'_>,
     ) -> Result<FinishedRun, CommandFailure> {
+        for unit in &mut self.units {
+            for note in unit.claim(&plan, watch)? {
+                context.console.say(&note);
+            }
+        }
         redirect_targets(&mut plan, &|target| self.led_into_own(target));
         let inventory = self.whole_inventory();
         context.announce(&plan, &inventory)?;
@@ -72,9 +88,11 @@ impl Sites {
         targets: &[Target],
         token: Option<&[u8]>,
         watch: &Watch,
-        plan_only: bool,
+        consent: Consent<'_>,
     ) -> Result<Self, CommandFailure> {
+        let plan_only = consent.plan_only;
         let found = examined(targets)?;
+        let units = units::examine(targets, consent.overwrite, watch)?;
         let endpoints = narrows_study::endpoints(targets);
         let mut clients = Vec::with_capacity(endpoints.len());
         let mut proxy = None;
@@ -90,11 +108,14 @@ impl Sites {
         let paths = paths?;
         let exported = if plan_only { Vec::new() } else { exported(targets, watch)? };
         let machine = measurement::machine(None, watch.clock_resolution_ns)?;
-        Ok(Self { servers, endpoints, paths, exported, machine })
+        Ok(Self { servers, endpoints, paths, exported, units, machine })
     }
 
     /// `target`, led into our own folder in it.
     fn led_into_own(&self, target: &Target) -> Target {
+        if let Some(unit) = self.unit(target) {
+            return unit.claimed();
+        }
         let Some(address) = nfs_address(target) else {
             return redirected(target, &|path| Some(self.own_folder(path)?.path().to_path_buf()));
         };
@@ -179,11 +200,22 @@ impl Sites {
         })
     }
 
+    /// The unit that `target` is.
+    pub(super) fn unit(&self, target: &Target) -> Option<&UnitSite> {
+        self.units.iter().find(|unit| unit.is_at(target))
+    }
+
+    /// Adds to `plan` what of each unit is written or read.
+    pub(super) fn describe_units(&self, plan: &mut Plan) {
+        self.units.iter().for_each(|unit| unit.describe(plan));
+    }
+
     /// `text` with the user's folders in the place of our own in them.
     pub(crate) fn with_user_paths(&self, text: &str) -> String {
         let text = self.exported.iter().fold(text.to_owned(), |text, (around, own)| {
             text.replace(&own.address().to_string(), &around.to_string())
         });
+        let text = self.units.iter().fold(text, |text, unit| unit.with_user_target(&text));
         let owned = self.paths.iter().filter_map(|site| Some((site, site.own.as_ref()?)));
         owned.fold(text, |text, (site, own)| {
             let known = site.path.display().to_string();

@@ -5,12 +5,12 @@
 
 use super::calls::{RpcCallKind, RpcCallTable};
 use super::counters::CallCounts;
-use super::flights::RequestFlights;
 use super::recovery_state::Recovery;
 use super::server::NfsServer;
 use super::unstable::UnstableStore;
 use crate::clock::Tick;
 use crate::error::{EngineError, ErrorKind};
+use crate::flights::RequestFlights;
 use crate::request::{Completions, Errno};
 use narrows_sys::buffer::AlignedBuffer;
 use narrows_wire::nfs::Status;

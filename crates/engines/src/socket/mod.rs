@@ -9,4 +9,4 @@ mod waits;
 pub(crate) use data_socket::{DataSocket, LONG_NS, WaitMode};
 pub(crate) use facts::connection_facts;
 pub use facts::{ConnectionLocality, tcp_counters};
-pub(crate) use waits::{SocketWaits, Waited, poll_socket};
+pub(crate) use waits::{SOCKETS_MAX, SocketWaits, Waited, poll_socket, wait_for_any};

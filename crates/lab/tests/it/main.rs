@@ -13,6 +13,7 @@ mod disks;
 mod fidelity;
 mod ioperf_counts;
 mod iozone_counts;
+mod iscsi;
 mod limits;
 mod network;
 mod nfs;

@@ -9,6 +9,7 @@ pub(crate) mod original;
 pub(crate) mod others;
 pub(crate) mod strace;
 pub(crate) mod study;
+pub(crate) mod tgt;
 
 use std::any::Any;
 use std::io::Write as _;
@@ -33,13 +34,22 @@ pub(crate) fn lab_with_disks() -> Option<Lab> {
 
 /// A lab that can have an NFS server; or nothing, as [`lab`].
 pub(crate) fn lab_with_nfs() -> Option<Lab> {
-    let has = |name: &str| {
+    lab_with(&["ganesha.nfsd", "rpcbind"])
+}
+
+/// A lab that can have an iSCSI target; or nothing, as [`lab`].
+pub(crate) fn lab_with_iscsi() -> Option<Lab> {
+    lab_with(&["tgtd", "tgtadm", "mkfs.ext4"])
+}
+
+/// A lab with these commands; or nothing, as [`lab`].
+fn lab_with(commands: &[&str]) -> Option<Lab> {
+    let has = |name: &&str| {
         let found = Command::new("sh").args(["-c", &format!("command -v {name}")]).output();
         let is_there = found.is_ok_and(|output| output.status.success());
         if is_there { Ok(()) } else { Err(format!("it needs the command {name}")) }
     };
-    let available = narrows_lab::available();
-    lab_where(available.and_then(|()| has("ganesha.nfsd")).and_then(|()| has("rpcbind")))
+    lab_where(narrows_lab::available().and_then(|()| commands.iter().try_for_each(has)))
 }
 
 #[allow(clippy::print_stdout, reason = "the reason of a skipped test must be seen")]
