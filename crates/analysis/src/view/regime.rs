@@ -1,7 +1,7 @@
 //! The loads for which a verdict is given: bulk, one request at a time, many small requests, several targets together;
 //! each by direction; and operations on whole files, each by itself.
 
-use crate::facts::reads;
+use crate::facts::{is_in_memory, reads};
 use narrows_model::plan::SkippedCell;
 use narrows_model::summary::CellSummary;
 use narrows_model::workload::{Acknowledgement, Order, SyncPolicy};
@@ -189,7 +189,9 @@ fn parallel(cell: &CellSummary) -> (u64, std::cmp::Reverse<u32>) {
 fn same_settings(cut: &CellSummary, path: &CellSummary) -> bool {
     let settings =
         |cell: &CellSummary| (cell.block_bytes, cell.queue_depth, cell.requested.workers, cell.clients);
-    reads(cut.op) == reads(path.op) && settings(cut) == settings(path)
+    // Memory alone does not care for the direction.
+    let same_direction = is_in_memory(cut.cut) || reads(cut.op) == reads(path.op);
+    same_direction && settings(cut) == settings(path)
 }
 
 /// Whether a cell is a single small request at a time, or small requests in random order: no load to call bulk.

@@ -44,6 +44,9 @@ pub(crate) struct CheckArguments {
     /// Measure the full grid, limited only by --seconds
     #[arg(long)]
     pub(crate) deep: bool,
+    /// Measure every cell of the plan, also those without which the verdict is decided
+    #[arg(long)]
+    pub(crate) whole_plan: bool,
     #[command(flatten)]
     pub(crate) output: OutputArguments,
 }

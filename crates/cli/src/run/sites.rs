@@ -1,7 +1,9 @@
 //! What the targets of a study or a suite are: folders in which it makes one of its own, files that it only reads, an endpoint.
 
 use crate::exit::CommandFailure;
-use crate::measurement::{self, FinishedRun, OutputContext, PathFound, RunSpec, Watch, random_u64};
+use crate::measurement::{
+    self, FinishedRun, OutputContext, PathFound, RunExtent, RunSpec, Watch, random_u64,
+};
 use narrows_engines::endpoint::ControlClient;
 use narrows_engines::nfs::NfsFolder;
 use narrows_engines::psync::TestFolder;
@@ -58,6 +60,7 @@ impl Sites {
             servers: self.servers(),
             token,
             refine: None,
+            extent: RunExtent::WholePlan,
             launchers,
         };
         measurement::run(spec, watch, context)
