@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod check;
+mod confirm;
 mod cut;
 mod endpoints;
 mod expand;
@@ -25,6 +26,7 @@ mod rings;
 pub mod schema;
 
 pub use check::plan_check;
+pub use confirm::{BlamedLoad, confirming_cell};
 pub use endpoints::{EndpointAddress, endpoints};
 pub use expand::{EngineAnswer, StudyFacts, TargetFacts, plan_study};
 pub use file::{Study, StudyProblem, StudyProblems, TargetProblem, parse, parse_where};

@@ -192,7 +192,8 @@ fn is_compared(path: &CellSummary, cell: &Cell) -> bool {
         && match cell.cut {
             Cut::Path => same_direction && is_refinement(path, cell),
             Cut::NetworkStream | Cut::DirectStream => same_direction,
-            cut if is_in_memory(cut) => true,
+            Cut::Generator => path.in_flight.configured == in_flight,
+            Cut::MemoryCopy => path.requested.workers == cell.workload.workers,
             _ => same_direction && path.in_flight.configured == in_flight,
         }
 }

@@ -33,6 +33,7 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, sea
         more_targets: data.cell.more_targets.clone(),
         topology: plan.topology,
         factors: data.cell.factors.clone(),
+        confirms: data.cell.confirms.clone(),
         op: workload.op,
         block_bytes: workload.block_bytes,
         file_bytes: data.file_bytes.unwrap_or(workload.file_bytes),

@@ -123,10 +123,9 @@ pub(super) fn regimes<'a>(cells: &'a [CellSummary], failed: &[SkippedCell]) -> V
         blocks.into_iter().partition(|cell| !cell.more_targets.is_empty());
     let direction = |read: bool| path.iter().copied().filter(move |cell| reads(cell.op) == read);
     // Cells that refine a verdict have no cuts at their own settings to be compared with: they come second.
-    let compared =
-        |cell: &CellSummary| cells.iter().any(|cut| cut.cut != Cut::Path && same_settings(cut, cell));
+    let compared = |cell: &CellSummary| cells.iter().any(|cut| is_cut(cut) && same_settings(cut, cell));
     // Without any cut no cell refines another one.
-    let has_cuts = cells.iter().any(|cell| cell.cut != Cut::Path);
+    let has_cuts = cells.iter().any(is_cut);
     let bulk = |read: bool| {
         let large = direction(read).filter(|cell| !is_small(cell));
         large.max_by_key(|cell| (cell.block_bytes, compared(cell), parallel(cell)))
@@ -184,6 +183,11 @@ fn each_once<'a>(files: &[&'a CellSummary]) -> impl Iterator<Item = &'a CellSumm
 /// The order of cells by what they have in flight; of as many those of fewer processes are the plainer.
 fn parallel(cell: &CellSummary) -> (u64, std::cmp::Reverse<u32>) {
     (cell.in_flight.configured, std::cmp::Reverse(cell.clients))
+}
+
+/// Whether a cell measures a part of the path.
+fn is_cut(cell: &CellSummary) -> bool {
+    !matches!(cell.cut, Cut::Path | Cut::ChangedPath)
 }
 
 fn same_settings(cut: &CellSummary, path: &CellSummary) -> bool {

@@ -47,6 +47,9 @@ pub(crate) struct CheckArguments {
     /// Measure every cell of the plan, also those without which the verdict is decided
     #[arg(long)]
     pub(crate) whole_plan: bool,
+    /// Change what is blamed afterwards, and measure whether the path moves as predicted
+    #[arg(long)]
+    pub(crate) confirm: bool,
     #[command(flatten)]
     pub(crate) output: OutputArguments,
 }

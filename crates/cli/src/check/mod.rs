@@ -39,6 +39,7 @@ impl PreparedCheck {
             servers: self.server.as_mut().map(CheckServer::servers),
             refine,
             extent,
+            confirm: false,
             launchers: Vec::new(),
         }
     }
@@ -58,8 +59,8 @@ pub(crate) fn run(
         return Ok(Exit::Done);
     }
     context.announce(&prepared.plan, prepared.resolved.inventory())?;
-    let finished =
-        measurement::run(prepared.run_spec(Some(refine::refine_plan), extent(arguments)), &watch, context)?;
+    let spec = prepared.run_spec(Some(refine::refine_plan), extent(arguments));
+    let finished = measurement::run(RunSpec { confirm: arguments.confirm, ..spec }, &watch, context)?;
     drop(prepared);
     measurement::conclude(finished, context)
 }

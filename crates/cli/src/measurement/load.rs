@@ -109,9 +109,23 @@ impl RunExecutor<'_> {
                 inventory: Box::new(proxy.inventory().clone()),
             })?;
         }
-        if let RunExtent::UntilDecided { every_point } = self.spec.extent {
-            return self.until_decided(every_point, site, recording);
+        let mut output = match self.spec.extent {
+            RunExtent::UntilDecided { every_point } => self.until_decided(every_point, site, recording)?,
+            RunExtent::WholePlan => self.whole_plan(plan, site, recording)?,
+        };
+        if self.spec.confirm && !matches!(output.reason, EndReason::Failed | EndReason::Interrupted) {
+            self.confirm(site, recording, &mut output)?;
         }
+        Ok(output)
+    }
+
+    /// Measures all cells in their order, and then what their results ask for.
+    fn whole_plan(
+        &mut self,
+        plan: &Plan,
+        site: &mut CellSite,
+        recording: &mut Recording<'_>,
+    ) -> Result<RunOutput, SinkError> {
         let spent_ns = self.watch.spent();
         let mut output = execute(plan, spent_ns, site, self.server(), recording)?;
         if output.reason == EndReason::Finished

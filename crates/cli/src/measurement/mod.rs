@@ -2,6 +2,7 @@
 //!
 //! Not here: what is planned, and where, which are each command's own.
 
+mod confirm;
 mod costs;
 mod endpoint;
 mod folder;
@@ -121,6 +122,8 @@ pub(crate) struct RunSpec<'a> {
     pub(crate) refine: Option<RefineFn>,
     /// When it ends.
     pub(crate) extent: RunExtent,
+    /// Whether its verdicts are confirmed then, by changing what they blame.
+    pub(crate) confirm: bool,
     /// Words before the command of each client, in turn; none for clients that this program starts itself.
     pub(crate) launchers: Vec<Vec<String>>,
 }

@@ -165,7 +165,7 @@ impl RunExecutor<'_> {
 }
 
 /// What was measured so far; `None` where the record cannot be read, and the run ends with what it has.
-fn so_far(recording: &Recording<'_>) -> Option<Summary> {
+pub(super) fn so_far(recording: &Recording<'_>) -> Option<Summary> {
     summary_of(&recording.writer.record().ok()?).ok()
 }
 

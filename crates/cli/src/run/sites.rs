@@ -61,6 +61,7 @@ impl Sites {
             token,
             refine: None,
             extent: RunExtent::WholePlan,
+            confirm: false,
             launchers,
         };
         measurement::run(spec, watch, context)

@@ -114,6 +114,7 @@ fn prepare(
         max_rate: None,
         deep: false,
         whole_plan: false,
+        confirm: false,
         output: output.clone(),
     };
     check::prepare(&arguments, watch, console)
