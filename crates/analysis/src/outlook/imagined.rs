@@ -17,6 +17,8 @@ const HALF_FACTOR: f64 = 1.9;
 /// one of the stages does.
 const FULL_PROBABILITY: f64 = 0.3;
 const HALF_PROBABILITY: f64 = 0.2;
+/// How many times as often as another stage a device is the limit of a storage path.
+const DEVICE_WEIGHT: f64 = 1.3;
 /// The same where a resource is known to be full: a second one is so by chance alone.
 const FULL_TOO_PROBABILITY: f64 = 0.05;
 const HALF_TOO_PROBABILITY: f64 = 0.03;
@@ -97,6 +99,9 @@ impl ImaginedCell {
                 Outcome { is_windowed: true, ..outcome(FULL_FACTOR, full / 2.0) },
                 outcome(HALF_FACTOR, half),
             ],
+            Cut::ServerStorage | Cut::LocalDevice => {
+                vec![outcome(FULL_FACTOR, full * DEVICE_WEIGHT), outcome(HALF_FACTOR, half)]
+            }
             _ => vec![outcome(FULL_FACTOR, full), outcome(HALF_FACTOR, half)],
         }
     }

@@ -79,10 +79,18 @@ pub fn outlook(summary: &Summary, left: &[Cell]) -> Outlook {
         let beside: Vec<&ImaginedCell> = imagined.iter().filter(|cell| cell.is_beside(&load.cell)).collect();
         let scene = LoadScene::new(summary, &load.cell, &beside);
         let mut is_decided = true;
-        for cell in beside {
+        // What refines a load comes after its cuts: these decide most verdicts, and need no files of their own.
+        let (more, cuts): (Vec<&ImaginedCell>, Vec<&ImaginedCell>) =
+            beside.into_iter().partition(|cell| cell.refines());
+        let mut has_open_cut = false;
+        for cell in cuts.into_iter().chain(more) {
+            if cell.refines() && has_open_cut {
+                continue;
+            }
             let change = scene.change(cell);
             if change >= CHANGE_MIN {
                 is_decided = false;
+                has_open_cut |= !cell.refines();
                 if let Some(value) = outlook.values.get_mut(cell.index) {
                     *value += change;
                 }
